@@ -1,0 +1,181 @@
+/**
+ * What a host's agent and the edge say to each other. All calls are made by the agent.
+ *
+ *   POST /agent/v1/join                              join token  -> host token
+ *   POST /agent/v1/sync                              what the host has -> what it should have
+ *   POST /agent/v1/endpoints/<endpointId>/exchange   results, held jobs, free slots -> jobs, stops
+ *
+ * Everything is level-triggered: a call says all there is, so a lost or doubled call does no harm.
+ */
+import { z } from "zod";
+import { AGENT_HOLD_MAX_MS } from "./limits.ts";
+
+const id = z
+  .string()
+  .min(1)
+  .max(128)
+  .regex(/^[A-Za-z0-9_-]+$/, "may hold letters, digits, _ and - only");
+const count = z.number().int().nonnegative();
+const holdMs = z.number().int().min(0).max(AGENT_HOLD_MAX_MS);
+
+// Inventory
+
+export const gpuSchema = z.object({
+  index: count,
+  name: z.string(),
+  /** GPU tier, such as ADA_24; null when the model belongs to no tier we know. */
+  tier: z.string().nullable(),
+  memoryMb: count,
+  isSimulated: z.boolean(),
+});
+export type Gpu = z.infer<typeof gpuSchema>;
+
+export const inventorySchema = z.object({
+  gpus: z.array(gpuSchema).max(256),
+  cpuCount: count,
+  memoryMb: count,
+  diskFreeMb: count,
+  runtime: z.enum(["docker", "process"]),
+});
+export type Inventory = z.infer<typeof inventorySchema>;
+
+// Join
+
+export const joinRequestSchema = z.object({
+  joinToken: z.string().min(1),
+  name: z.string().min(1).max(191),
+  agentVersion: z.string(),
+  inventory: inventorySchema,
+});
+export type JoinRequest = z.infer<typeof joinRequestSchema>;
+
+export const joinReplySchema = z.object({ hostId: id, hostToken: z.string() });
+export type JoinReply = z.infer<typeof joinReplySchema>;
+
+// Sync
+
+/**
+ * Where a worker stands, as its agent sees it.
+ * pulling, starting: not there yet. ready: takes jobs. unhealthy: reported itself so.
+ * crash_looping: its container keeps exiting and is restarted with back-off. stopping: drains.
+ */
+export const WORKER_STATES = [
+  "pulling",
+  "starting",
+  "ready",
+  "unhealthy",
+  "crash_looping",
+  "stopping",
+] as const;
+export type WorkerState = (typeof WORKER_STATES)[number];
+
+export const workerReportSchema = z.object({
+  workerId: id,
+  endpointId: id,
+  revision: count,
+  state: z.enum(WORKER_STATES),
+  /** One sentence for people: pull progress, last log line of a crash. */
+  detail: z.string().max(2_000).optional(),
+});
+export type WorkerReport = z.infer<typeof workerReportSchema>;
+
+export const syncRequestSchema = z.object({
+  agentVersion: z.string(),
+  inventory: inventorySchema,
+  workers: z.array(workerReportSchema).max(1_000),
+  /** Revision of the last reply that the agent has applied; 0 for none. */
+  appliedRevision: count,
+  /** The agent promises its next sync within this time; the edge answers within it. */
+  holdMs,
+});
+export type SyncRequest = z.infer<typeof syncRequestSchema>;
+
+/** "This host shall run this worker." All that the agent needs to run it, secrets resolved. */
+export const assignmentSchema = z.object({
+  workerId: id,
+  endpointId: id,
+  /** Release of the endpoint; a worker of an older release is replaced. */
+  revision: count,
+  type: z.enum(["QB", "LB"]),
+  imageName: z.string(),
+  /** Start arguments: passed to the image, or the command itself in the process runtime. */
+  dockerArgs: z.string(),
+  env: z.record(z.string(), z.string()),
+  containerDiskInGb: count,
+  /** Indexes of the GPUs of the host that are the worker's own. */
+  gpuIndexes: z.array(count),
+  registryAuth: z.object({ username: z.string(), password: z.string() }).nullable(),
+  /** Time that a container may take from its start to its first job poll. */
+  startLimitMs: count,
+});
+export type Assignment = z.infer<typeof assignmentSchema>;
+
+export const syncReplySchema = z.object({
+  revision: count,
+  assignments: z.array(assignmentSchema),
+});
+export type SyncReply = z.infer<typeof syncReplySchema>;
+
+// Exchange
+
+const attemptRef = { jobId: id, attempt: z.number().int().positive(), workerId: id };
+
+/** What became of an attempt. `lost`: the worker is gone, or never posted a result. */
+export const attemptReportSchema = z.discriminatedUnion("kind", [
+  z.object({ kind: z.literal("completed"), ...attemptRef, output: z.json().optional() }),
+  z.object({ kind: z.literal("failed"), ...attemptRef, error: z.string(), output: z.json().optional() }),
+  z.object({ kind: z.literal("timed_out"), ...attemptRef }),
+  z.object({ kind: z.literal("lost"), ...attemptRef, reason: z.string().max(2_000) }),
+]);
+export type AttemptReport = z.infer<typeof attemptReportSchema>;
+
+export const heldJobSchema = z.object({
+  ...attemptRef,
+  /** Last progress value of the handler. */
+  progress: z.json().optional(),
+});
+export type HeldJob = z.infer<typeof heldJobSchema>;
+
+export const exchangeRequestSchema = z.object({
+  /** Random per start of the agent; a new session holds only what it lists. */
+  session: id,
+  /** Counts the exchanges of a session on this endpoint, from 1. */
+  turn: z.number().int().positive(),
+  /** Other turns still waiting for their reply; jobs in those replies are on their way, not lost. */
+  openTurns: z.array(z.number().int().positive()).max(64),
+  /** Every attempt that the agent has and whose report is not yet acknowledged. */
+  held: z.array(heldJobSchema).max(10_000),
+  reports: z.array(attemptReportSchema).max(1_000),
+  /** Free slots by ready worker; empty when the agent wants no job now. */
+  slots: z.array(z.object({ workerId: id, free: z.number().int().positive() })).max(1_000),
+  /** 0: answer at once. Above 0: hold until there is a job or a stop; replaces an older hold of this agent. */
+  holdMs,
+});
+export type ExchangeRequest = z.infer<typeof exchangeRequestSchema>;
+
+/** A job on its way to a worker. What the container sees is `id`, `input` and the optional members. */
+export const dispatchedJobSchema = z.object({
+  id,
+  attempt: z.number().int().positive(),
+  workerId: id,
+  input: z.json(),
+  executionTimeoutMs: z.number().int().positive(),
+  webhook: z.string().optional(),
+  policy: z.record(z.string(), z.json()).optional(),
+  s3Config: z.record(z.string(), z.json()).optional(),
+});
+export type DispatchedJob = z.infer<typeof dispatchedJobSchema>;
+
+/** Why the agent must stop a handler whose result is not wanted any more. */
+export const STOP_REASONS = ["cancelled", "timed_out", "expired", "lease_lost"] as const;
+export type StopReason = (typeof STOP_REASONS)[number];
+
+export const exchangeReplySchema = z.object({
+  /** One entry per report. `refused`: the attempt no longer owned the job; drop the result. */
+  acks: z.array(
+    z.object({ jobId: id, attempt: z.number().int().positive(), outcome: z.enum(["accepted", "refused"]) }),
+  ),
+  jobs: z.array(dispatchedJobSchema),
+  stops: z.array(z.object({ jobId: id, attempt: z.number().int().positive(), reason: z.enum(STOP_REASONS) })),
+});
+export type ExchangeReply = z.infer<typeof exchangeReplySchema>;

@@ -1,0 +1,43 @@
+/** The closed list of error codes of the HTTP APIs, with the status that each one has. */
+export const ERROR_STATUS = {
+  invalid_input: 400,
+  wrong_endpoint_type: 400,
+  unauthorized: 401,
+  insufficient_permission: 401,
+  not_found: 404,
+  endpoint_not_found: 404,
+  job_not_found: 404,
+  job_not_retryable: 409,
+  payload_too_large: 413,
+  rate_limited: 429,
+  internal: 500,
+} as const;
+
+export type ErrorCode = keyof typeof ERROR_STATUS;
+export type ErrorStatus = (typeof ERROR_STATUS)[ErrorCode];
+
+const STATUS_TITLES: Record<ErrorStatus, string> = {
+  400: "Bad Request",
+  401: "Unauthorized",
+  404: "Not Found",
+  409: "Conflict",
+  413: "Payload Too Large",
+  429: "Too Many Requests",
+  500: "Internal Server Error",
+};
+
+/**
+ * An error body of the queue API. Readers differ in which member they look at, so it carries all of them;
+ * it never has a `status` member, because one real client would take that for a job status.
+ */
+export type ErrorBody = {
+  readonly error: string;
+  readonly code: ErrorCode;
+  readonly title: string;
+  readonly detail: string;
+};
+
+/** Builds the error body for a code from one sentence that says what to do. */
+export function errorBody(code: ErrorCode, message: string): ErrorBody {
+  return { error: message, code, title: STATUS_TITLES[ERROR_STATUS[code]], detail: message };
+}

@@ -1,0 +1,94 @@
+/** What clients of the queue API send and receive. */
+import { z } from "zod";
+import {
+  EXECUTION_TIMEOUT_MAX_MS,
+  EXECUTION_TIMEOUT_MIN_MS,
+  TTL_MAX_MS,
+  TTL_MIN_MS,
+  WAIT_MAX_MS,
+  WAIT_MIN_MS,
+} from "./limits.ts";
+
+const milliseconds = (min: number, max: number) =>
+  z
+    .number("must be a number of milliseconds")
+    .int("must be a whole number of milliseconds")
+    .min(min, `must be at least ${min} ms`)
+    .max(max, `must be at most ${max} ms`);
+
+const policySchema = z.object({
+  executionTimeout: milliseconds(EXECUTION_TIMEOUT_MIN_MS, EXECUTION_TIMEOUT_MAX_MS).optional(),
+  lowPriority: z.boolean("must be true or false").optional(),
+  ttl: milliseconds(TTL_MIN_MS, TTL_MAX_MS).optional(),
+});
+
+const s3ConfigSchema = z.object({
+  accessId: z.string().optional(),
+  accessSecret: z.string().optional(),
+  bucketName: z.string().optional(),
+  endpointUrl: z.string().optional(),
+  objectPath: z.string().optional(),
+});
+
+const webhookSchema = z.url({ protocol: /^https?$/, error: "must be an http or https URL" });
+
+/**
+ * Body of run and runsync. Unknown members are dropped; `input` may be any JSON value but must be there.
+ * Some clients send null or "" for an absent option, so both mean absent.
+ */
+export const jobRequestSchema = z.object({
+  input: z.json("must be a JSON value"),
+  webhook: z.preprocess((value) => (value === "" ? undefined : value), webhookSchema.nullish()),
+  policy: policySchema.nullish(),
+  s3Config: s3ConfigSchema.nullish(),
+});
+export type JobRequest = z.infer<typeof jobRequestSchema>;
+
+/** The `wait` query parameter: milliseconds, clamped by nobody, refused when out of range. */
+export const waitSchema = z.coerce
+  .number("must be a number of milliseconds")
+  .int("must be a whole number of milliseconds")
+  .min(WAIT_MIN_MS, `must be at least ${WAIT_MIN_MS} ms`)
+  .max(WAIT_MAX_MS, `must be at most ${WAIT_MAX_MS} ms`);
+
+export const WIRE_STATUSES = [
+  "IN_QUEUE",
+  "IN_PROGRESS",
+  "COMPLETED",
+  "FAILED",
+  "CANCELLED",
+  "TIMED_OUT",
+] as const;
+export type WireStatus = (typeof WIRE_STATUSES)[number];
+
+export const QUEUE_REASONS = [
+  "no_host",
+  "no_matching_gpu",
+  "workers_max_is_zero",
+  "at_max_workers",
+  "image_pulling",
+  "worker_starting",
+  "worker_crash_looping",
+  "low_priority_waiting",
+] as const;
+/** Why a job is still queued. */
+export type QueueReason = (typeof QUEUE_REASONS)[number];
+
+/** Body of `health`: job counters since the endpoint exists, and its workers by state. */
+export type HealthBody = {
+  readonly jobs: {
+    readonly completed: number;
+    readonly failed: number;
+    readonly inProgress: number;
+    readonly inQueue: number;
+    readonly retried: number;
+  };
+  readonly workers: {
+    readonly idle: number;
+    readonly initializing: number;
+    readonly ready: number;
+    readonly running: number;
+    readonly throttled: number;
+    readonly unhealthy: number;
+  };
+};

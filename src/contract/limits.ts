@@ -1,0 +1,71 @@
+/** The numbers of the service, each with its unit. Nothing else in the code repeats them. */
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+const MEGABYTE = 1_000_000;
+
+// Job policy
+
+export const EXECUTION_TIMEOUT_DEFAULT_MS = 10 * MINUTE;
+export const EXECUTION_TIMEOUT_MIN_MS = 5 * SECOND;
+export const EXECUTION_TIMEOUT_MAX_MS = 7 * DAY;
+
+export const TTL_DEFAULT_MS = DAY;
+export const TTL_MIN_MS = 10 * SECOND;
+export const TTL_MAX_MS = 7 * DAY;
+
+export const RUN_RETENTION_MS = 30 * MINUTE;
+export const RUNSYNC_RETENTION_MS = MINUTE;
+
+// Waiting
+
+export const WAIT_MIN_MS = SECOND;
+export const WAIT_MAX_MS = 5 * MINUTE;
+export const WAIT_DEFAULT_MS = 90 * SECOND;
+
+/** How long a wait may stay open inside a busy object before the caller moves to a doorbell. */
+export const HOT_HOLD_MS = 250;
+
+// Sizes
+
+export const RUN_BODY_MAX_BYTES = 10 * MEGABYTE;
+export const RUNSYNC_BODY_MAX_BYTES = 20 * MEGABYTE;
+export const RESULT_MAX_BYTES = 20 * MEGABYTE;
+export const AGENT_BODY_MAX_BYTES = 64 * MEGABYTE;
+export const CONTROL_BODY_MAX_BYTES = MEGABYTE;
+
+/** A payload above this size is kept in R2; the object holds a reference. */
+export const INLINE_PAYLOAD_MAX_BYTES = 256 * 1024;
+
+// Leases, agents and hosts
+
+/** A lease that no exchange has extended for this long is lost. */
+export const LEASE_MS = 2 * MINUTE;
+/** Dispatches after the first that a job gets when its worker is lost. */
+export const RESCUE_LIMIT = 1;
+
+/** Longest time the edge holds an agent's exchange or sync. */
+export const AGENT_HOLD_MAX_MS = 50 * SECOND;
+/** Hold an agent asks of its sync while it holds jobs, so that its silence is noticed soon. */
+export const BUSY_SYNC_HOLD_MS = 4 * SECOND;
+/** Silence beyond the promised next sync after which a host is lost. */
+export const HOST_GRACE_MS = 8 * SECOND;
+
+export const JOIN_TOKEN_LIFE_MS = HOUR;
+export const JOIN_TOKEN_LIFE_MAX_MS = 7 * DAY;
+
+// Workers
+
+/** A container that did not take its first job poll within this time has failed to start. */
+export const WORKER_START_LIMIT_MS = 7 * MINUTE;
+/** Time a cancelled or timed-out handler gets before its container is killed. */
+export const STOP_GRACE_MS = 5 * SECOND;
+/** Time a drained container gets between SIGTERM and SIGKILL. */
+export const DRAIN_GRACE_MS = 10 * SECOND;
+
+// Credentials
+
+/** Longest time a revoked key may still be accepted by an edge location. */
+export const CREDENTIAL_CACHE_MS = 30 * SECOND;
