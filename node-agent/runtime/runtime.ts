@@ -1,0 +1,64 @@
+/**
+ * The seam between the agent and whatever runs workers on a host.
+ *
+ * R1  A worker is known by its workerId alone; starting one that already runs is a no-op.
+ * R2  What a runtime started it can list again after the agent was killed and started anew (adoption).
+ * R3  After `remove` nothing of the worker is left: no process, no container, no working directory.
+ * R4  Two workers never share a working directory.
+ */
+
+/** All that is needed to run one worker, address and token of the agent already in `env`. */
+export type WorkerSpec = {
+  readonly workerId: string;
+  readonly endpointId: string;
+  readonly revision: number;
+  readonly imageName: string;
+  readonly dockerArgs: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly containerDiskInGb: number;
+  readonly gpuIndexes: readonly number[];
+  readonly registryAuth: { readonly username: string; readonly password: string } | null;
+};
+
+/** A worker that the runtime finds on this host, running or not. */
+export type FoundWorker = {
+  readonly workerId: string;
+  readonly endpointId: string;
+  readonly revision: number;
+  readonly isRunning: boolean;
+  /** Exit code of one that does not run; null when unknown. */
+  readonly exitCode: number | null;
+};
+
+export type WorkerExit = {
+  readonly workerId: string;
+  readonly exitCode: number | null;
+  /** One sentence: exited with code 3, killed for memory, killed by signal. */
+  readonly reason: string;
+};
+
+export type PrepareOutcome =
+  | { readonly kind: "prepared" }
+  | { readonly kind: "failed"; readonly detail: string };
+
+export interface Runtime {
+  readonly kind: "docker" | "process";
+  /** Host name or address under which a worker reaches a server of the agent. */
+  agentAddress(): Promise<string>;
+  /** Gets the image onto this host. Says in words how far it is; never throws for a missing image. */
+  prepare(spec: WorkerSpec, onProgress: (detail: string) => void): Promise<PrepareOutcome>;
+  /** Creates and starts the worker. Throws with a clear message when the runtime refuses. */
+  start(spec: WorkerSpec): Promise<void>;
+  /** SIGTERM, then SIGKILL after the grace (0: at once). Resolves when the worker has ended. */
+  stop(workerId: string, graceMs: number): Promise<void>;
+  /** Kills what still runs and removes every trace. No-op for an unknown worker. */
+  remove(workerId: string): Promise<void>;
+  /** All workers of this host, also those of an earlier agent process. */
+  list(): Promise<readonly FoundWorker[]>;
+  /** Last lines of output, oldest first. */
+  lastLines(workerId: string, count: number): Promise<readonly string[]>;
+  /** Calls back once for each worker that ends, whoever ended it. Returns a function that stops watching. */
+  watch(onExit: (exit: WorkerExit) => void): () => void;
+  /** Releases watches and sockets of the agent's own; leaves the workers alone. */
+  close(): Promise<void>;
+}
