@@ -8,6 +8,7 @@
  * Everything is level-triggered: a call says all there is, so a lost or doubled call does no harm.
  */
 import { z } from "zod";
+import { jsonValueSchema } from "./json.ts";
 import { AGENT_HOLD_MAX_MS } from "./limits.ts";
 
 const id = z
@@ -122,8 +123,13 @@ const attemptRef = { jobId: id, attempt: z.number().int().positive(), workerId: 
 
 /** What became of an attempt. `lost`: the worker is gone, or never posted a result. */
 export const attemptReportSchema = z.discriminatedUnion("kind", [
-  z.object({ kind: z.literal("completed"), ...attemptRef, output: z.json().optional() }),
-  z.object({ kind: z.literal("failed"), ...attemptRef, error: z.string(), output: z.json().optional() }),
+  z.object({ kind: z.literal("completed"), ...attemptRef, output: jsonValueSchema.optional() }),
+  z.object({
+    kind: z.literal("failed"),
+    ...attemptRef,
+    error: z.string(),
+    output: jsonValueSchema.optional(),
+  }),
   z.object({ kind: z.literal("timed_out"), ...attemptRef }),
   z.object({ kind: z.literal("lost"), ...attemptRef, reason: z.string().max(2_000) }),
 ]);
@@ -132,7 +138,7 @@ export type AttemptReport = z.infer<typeof attemptReportSchema>;
 export const heldJobSchema = z.object({
   ...attemptRef,
   /** Last progress value of the handler. */
-  progress: z.json().optional(),
+  progress: jsonValueSchema.optional(),
 });
 export type HeldJob = z.infer<typeof heldJobSchema>;
 
@@ -158,11 +164,11 @@ export const dispatchedJobSchema = z.object({
   id,
   attempt: z.number().int().positive(),
   workerId: id,
-  input: z.json(),
+  input: jsonValueSchema,
   executionTimeoutMs: z.number().int().positive(),
   webhook: z.string().optional(),
-  policy: z.record(z.string(), z.json()).optional(),
-  s3Config: z.record(z.string(), z.json()).optional(),
+  policy: z.record(z.string(), jsonValueSchema).optional(),
+  s3Config: z.record(z.string(), jsonValueSchema).optional(),
 });
 export type DispatchedJob = z.infer<typeof dispatchedJobSchema>;
 

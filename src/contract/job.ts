@@ -1,5 +1,6 @@
 /** What clients of the queue API send and receive. */
 import { z } from "zod";
+import { jsonValueSchema } from "./json.ts";
 import {
   EXECUTION_TIMEOUT_MAX_MS,
   EXECUTION_TIMEOUT_MIN_MS,
@@ -37,7 +38,7 @@ const webhookSchema = z.url({ protocol: /^https?$/, error: "must be an http or h
  * Some clients send null or "" for an absent option, so both mean absent.
  */
 export const jobRequestSchema = z.object({
-  input: z.json("must be a JSON value"),
+  input: jsonValueSchema,
   webhook: z.preprocess((value) => (value === "" ? undefined : value), webhookSchema.nullish()),
   policy: policySchema.nullish(),
   s3Config: s3ConfigSchema.nullish(),

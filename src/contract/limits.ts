@@ -69,3 +69,26 @@ export const DRAIN_GRACE_MS = 10 * SECOND;
 
 /** Longest time a revoked key may still be accepted by an edge location. */
 export const CREDENTIAL_CACHE_MS = 30 * SECOND;
+/** How long an edge location remembers that a credential was wrong. */
+export const CREDENTIAL_REFUSAL_CACHE_MS = 5 * SECOND;
+export const JOIN_TOKEN_LIFE_MIN_MS = MINUTE;
+
+// Endpoint settings
+
+export const NAME_MAX_CHARACTERS = 191;
+export const WORKERS_MAX_DEFAULT = 3;
+/** Bounds what one endpoint may wish for. */
+export const WORKERS_PER_ENDPOINT_MAX = 1_000;
+/** Disk of a container whose inline template names none. */
+export const CONTAINER_DISK_DEFAULT_GB = 50;
+export const IDLE_TIMEOUT_DEFAULT_SECONDS = 5;
+export const IDLE_TIMEOUT_MAX_SECONDS = 3_600;
+export const SCALER_VALUE_DEFAULT = 4;
+
+// GraphQL documents
+
+export const GRAPHQL_DEPTH_MAX = 10;
+export const GRAPHQL_FIELDS_MAX = 200;
+export const GRAPHQL_ALIASES_PER_LEVEL_MAX = 50;
+/** Bounds the work of the parser; a document at the other limits is far smaller. */
+export const GRAPHQL_TOKENS_MAX = 20_000;

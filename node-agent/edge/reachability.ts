@@ -1,0 +1,22 @@
+import type { AgentLog } from "../log.ts";
+
+/** Knows which of the agent's conversations with the edge fail, and logs when that changes for the whole. */
+export class Reachability {
+  readonly #log: AgentLog;
+  readonly #failing = new Set<string>();
+
+  constructor(log: AgentLog) {
+    this.#log = log;
+  }
+
+  failed(conversation: string, detail: string): void {
+    const wasReachable = this.#failing.size === 0;
+    this.#failing.add(conversation);
+    if (wasReachable) this.#log.warn("edge_unreachable", { conversation, detail });
+  }
+
+  answered(conversation: string): void {
+    if (!this.#failing.delete(conversation) || this.#failing.size > 0) return;
+    this.#log.info("edge_reachable", { conversation });
+  }
+}

@@ -1,0 +1,28 @@
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "vitest";
+import { inventorySchema } from "../../src/contract/agent.ts";
+import { GPU_TIER_NAMES } from "../../src/contract/gpu-tiers.ts";
+import { readInventory } from "./inventory.ts";
+
+const stateDirectory = join(tmpdir(), "edgerun-not", "there-yet");
+
+test("a simulated inventory has four GPUs of every tier, each with its own index", async ({ expect }) => {
+  const inventory = await readInventory({ runtimeKind: "process", simulateGpus: true, stateDirectory });
+  expect(inventorySchema.parse(inventory)).toEqual(inventory);
+  expect(inventory.gpus.map((gpu) => gpu.index)).toEqual(inventory.gpus.map((_, position) => position));
+  expect(inventory.gpus.every((gpu) => gpu.isSimulated)).toBe(true);
+  for (const tier of GPU_TIER_NAMES) {
+    expect(inventory.gpus.filter((gpu) => gpu.tier === tier)).toHaveLength(4);
+  }
+});
+
+test("an inventory tells what the machine has, also before the state directory exists", async ({ expect }) => {
+  const inventory = await readInventory({ runtimeKind: "docker", simulateGpus: false, stateDirectory });
+  expect(inventorySchema.parse(inventory)).toEqual(inventory);
+  expect(inventory.runtime).toBe("docker");
+  expect(inventory.gpus.every((gpu) => !gpu.isSimulated)).toBe(true);
+  expect(inventory.cpuCount).toBeGreaterThan(0);
+  expect(inventory.memoryMb).toBeGreaterThan(0);
+  expect(inventory.diskFreeMb).toBeGreaterThan(0);
+});

@@ -1,0 +1,237 @@
+/**
+ * What the agent must still know after it was killed: its workers, the attempts that they hold,
+ * and the results that the edge has not acknowledged.
+ *
+ * J1  A report is on the disk before its worker is told that the result arrived.
+ * J2  Everything else need only outlive the process: when the whole host fails, its containers and their
+ *     attempts are gone with it. So only reports wait for the disk, all that came together in one commit.
+ * J3  One process at a time: a second agent on the same state directory fails at once.
+ */
+import { chmodSync, closeSync, openSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
+import { z } from "zod";
+import { type Assignment, assignmentSchema } from "../../src/contract/agent.ts";
+import { JOURNAL_MIGRATIONS } from "./schema.ts";
+
+export type AttemptRef = {
+  readonly jobId: string;
+  readonly attempt: number;
+  readonly workerId: string;
+  readonly endpointId: string;
+};
+
+export type AttemptRecord = AttemptRef & { readonly receivedAt: number; readonly executionTimeoutMs: number };
+
+/** A report as it will be sent, as JSON text. */
+export type ReportRecord = AttemptRef & { readonly body: string };
+
+export type WorkerRecord = {
+  readonly assignment: Assignment;
+  readonly token: string;
+  readonly hasTaken: boolean;
+};
+
+type PendingReport = {
+  readonly report: ReportRecord;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+};
+
+const refRow = { job_id: z.string(), attempt: z.number(), worker_id: z.string(), endpoint_id: z.string() };
+const attemptRow = z.object({ ...refRow, received_at: z.number(), execution_timeout_ms: z.number() });
+const reportRow = z.object({ ...refRow, body: z.string() });
+const workerRow = z.object({ token: z.string(), has_taken: z.number(), assignment: z.string() });
+const settingRow = z.object({ value: z.string() });
+
+export class Journal {
+  readonly #database: DatabaseSync;
+  readonly #statements = new Map<string, StatementSync>();
+  #pending: PendingReport[] = [];
+
+  constructor(stateDir: string) {
+    const path = join(stateDir, "journal.db");
+    closeSync(openSync(path, "a", 0o600)); // it holds worker tokens and resolved secrets
+    chmodSync(path, 0o600);
+    this.#database = openDatabase(path);
+    migrate(this.#database);
+  }
+
+  close(): void {
+    this.#flush();
+    this.#database.close();
+  }
+
+  // Settings
+
+  setting(name: string): string | undefined {
+    const row = this.#statement("SELECT value FROM setting WHERE name = ?").get(name);
+    return row === undefined ? undefined : settingRow.parse(row).value;
+  }
+
+  saveSetting(name: string, value: string): void {
+    this.#run("INSERT OR REPLACE INTO setting (name, value) VALUES (?, ?)", name, value);
+  }
+
+  // Workers
+
+  workers(): WorkerRecord[] {
+    const rows = this.#statement("SELECT token, has_taken, assignment FROM worker").all();
+    return rows.map((row) => {
+      const { token, has_taken, assignment } = workerRow.parse(row);
+      return { token, hasTaken: has_taken === 1, assignment: assignmentSchema.parse(JSON.parse(assignment)) };
+    });
+  }
+
+  saveWorker({ assignment, token, hasTaken }: WorkerRecord): void {
+    this.#run(
+      "INSERT OR REPLACE INTO worker (worker_id, token, has_taken, assignment) VALUES (?, ?, ?, ?)",
+      assignment.workerId,
+      token,
+      hasTaken ? 1 : 0,
+      JSON.stringify(assignment),
+    );
+  }
+
+  removeWorker(workerId: string): void {
+    this.#run("DELETE FROM worker WHERE worker_id = ?", workerId);
+  }
+
+  // Attempts
+
+  attempts(): AttemptRecord[] {
+    return this.#statement("SELECT * FROM attempt ORDER BY received_at")
+      .all()
+      .map((row) => {
+        const parsed = attemptRow.parse(row);
+        return {
+          ...readRef(parsed),
+          receivedAt: parsed.received_at,
+          executionTimeoutMs: parsed.execution_timeout_ms,
+        };
+      });
+  }
+
+  addAttempt(attempt: AttemptRecord): void {
+    this.#run(
+      "INSERT OR REPLACE INTO attempt VALUES (?, ?, ?, ?, ?, ?)",
+      ...refValues(attempt),
+      attempt.receivedAt,
+      attempt.executionTimeoutMs,
+    );
+  }
+
+  /** Forgets the attempt, its report and its chunks. */
+  removeAttempt({ jobId, attempt }: AttemptRef): void {
+    this.#run("DELETE FROM attempt WHERE job_id = ? AND attempt = ?", jobId, attempt);
+    this.#run("DELETE FROM report WHERE job_id = ? AND attempt = ?", jobId, attempt);
+    this.#run("DELETE FROM chunk WHERE job_id = ? AND attempt = ?", jobId, attempt);
+  }
+
+  addChunk(ref: AttemptRef, sequence: number, output: string): void {
+    this.#run("INSERT INTO chunk VALUES (?, ?, ?, ?)", ref.jobId, ref.attempt, sequence, output);
+  }
+
+  countChunks({ jobId, attempt }: AttemptRef): number {
+    const row = this.#statement("SELECT count(*) AS value FROM chunk WHERE job_id = ? AND attempt = ?").get(
+      jobId,
+      attempt,
+    );
+    return z.object({ value: z.number() }).parse(row).value;
+  }
+
+  // Reports
+
+  reports(): ReportRecord[] {
+    const rows = this.#statement("SELECT * FROM report ORDER BY rowid").all();
+    return rows.map((row) => {
+      const parsed = reportRow.parse(row);
+      return { ...readRef(parsed), body: parsed.body };
+    });
+  }
+
+  /** Resolves when the report is on the disk. */
+  addReport(report: ReportRecord): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#pending.push({ report, resolve, reject });
+      if (this.#pending.length === 1) setImmediate(() => this.#flush());
+    });
+  }
+
+  #flush(): void {
+    const pending = this.#pending;
+    if (pending.length === 0) return;
+    this.#pending = [];
+    try {
+      this.#writeToDisk(pending.map(({ report }) => report));
+    } catch (error) {
+      for (const { reject } of pending) reject(error);
+      return;
+    }
+    for (const { resolve } of pending) resolve();
+  }
+
+  #writeToDisk(reports: readonly ReportRecord[]): void {
+    this.#database.exec("PRAGMA synchronous = FULL; BEGIN IMMEDIATE"); // J1
+    try {
+      for (const report of reports) {
+        this.#run("INSERT OR REPLACE INTO report VALUES (?, ?, ?, ?, ?)", ...refValues(report), report.body);
+        this.#run("DELETE FROM attempt WHERE job_id = ? AND attempt = ?", report.jobId, report.attempt);
+      }
+      this.#database.exec("COMMIT");
+    } catch (error) {
+      if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
+      throw error;
+    } finally {
+      this.#database.exec("PRAGMA synchronous = NORMAL"); // J2
+    }
+  }
+
+  // Statements
+
+  #run(sql: string, ...values: SQLInputValue[]): void {
+    this.#statement(sql).run(...values);
+  }
+
+  #statement(sql: string): StatementSync {
+    const known = this.#statements.get(sql);
+    if (known) return known;
+    const statement = this.#database.prepare(sql);
+    this.#statements.set(sql, statement);
+    return statement;
+  }
+}
+
+function openDatabase(path: string): DatabaseSync {
+  const database = new DatabaseSync(path);
+  try {
+    // Exclusive: the lock dies with the process (J3), and no shared-memory file is needed.
+    database.exec("PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL");
+    database.exec("BEGIN IMMEDIATE; COMMIT");
+  } catch (error) {
+    database.close();
+    if (error instanceof Error && /locked/.test(error.message)) {
+      throw new Error(`Another agent runs on ${path}. Stop it, or give this one its own --state directory.`);
+    }
+    throw error;
+  }
+  return database;
+}
+
+function migrate(database: DatabaseSync): void {
+  const row = z
+    .object({ user_version: z.number() })
+    .parse(database.prepare("PRAGMA user_version").get());
+  for (const [index, migration] of JOURNAL_MIGRATIONS.entries()) {
+    if (index < row.user_version) continue;
+    database.exec(`BEGIN; ${migration} PRAGMA user_version = ${index + 1}; COMMIT`);
+  }
+}
+
+function refValues(ref: AttemptRef): [string, number, string, string] {
+  return [ref.jobId, ref.attempt, ref.workerId, ref.endpointId];
+}
+
+function readRef(row: { job_id: string; attempt: number; worker_id: string; endpoint_id: string }): AttemptRef {
+  return { jobId: row.job_id, attempt: row.attempt, workerId: row.worker_id, endpointId: row.endpoint_id };
+}

@@ -1,0 +1,43 @@
+/** Numbered migrations of the journal; an applied one is never edited. */
+export const JOURNAL_MIGRATIONS: readonly string[] = [
+  `
+  CREATE TABLE setting (
+    name TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE worker (
+    worker_id TEXT PRIMARY KEY,
+    token TEXT NOT NULL,
+    has_taken INTEGER NOT NULL CHECK (has_taken IN (0, 1)),
+    assignment TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE attempt (
+    job_id TEXT NOT NULL,
+    attempt INTEGER NOT NULL,
+    worker_id TEXT NOT NULL,
+    endpoint_id TEXT NOT NULL,
+    received_at INTEGER NOT NULL,
+    execution_timeout_ms INTEGER NOT NULL,
+    PRIMARY KEY (job_id, attempt)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE report (
+    job_id TEXT NOT NULL,
+    attempt INTEGER NOT NULL,
+    worker_id TEXT NOT NULL,
+    endpoint_id TEXT NOT NULL,
+    body TEXT NOT NULL,
+    PRIMARY KEY (job_id, attempt)
+  ) STRICT;
+
+  CREATE TABLE chunk (
+    job_id TEXT NOT NULL,
+    attempt INTEGER NOT NULL,
+    sequence INTEGER NOT NULL,
+    output TEXT NOT NULL,
+    PRIMARY KEY (job_id, attempt, sequence)
+  ) STRICT;
+  `,
+];

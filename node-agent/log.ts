@@ -1,0 +1,54 @@
+import pino from "pino";
+
+/** Everything that the agent ever logs. Tokens, keys and environments are never among the fields. */
+export type AgentEvent =
+  | "agent_started"
+  | "agent_stopping"
+  | "runtime_chosen"
+  | "host_joined"
+  | "edge_reachable"
+  | "edge_unreachable"
+  | "edge_refused"
+  | "worker_port_changed"
+  | "worker_adopted"
+  | "worker_discarded"
+  | "worker_assigned"
+  | "worker_unsupported"
+  | "worker_started"
+  | "worker_ready"
+  | "worker_failed"
+  | "worker_prepare_failed"
+  | "worker_recreated"
+  | "worker_draining"
+  | "worker_removed"
+  | "worker_remove_failed"
+  | "worker_request_refused"
+  | "worker_request_failed"
+  | "job_received"
+  | "job_delivered"
+  | "job_delivery_failed"
+  | "job_reported"
+  | "job_lost"
+  | "job_stopped"
+  | "report_refused"
+  | "report_dropped"
+  | "result_dropped"
+  | "progress_dropped";
+
+export type LogFields = Readonly<Record<string, string | number | boolean | null>>;
+
+export interface AgentLog {
+  info(event: AgentEvent, fields?: LogFields): void;
+  warn(event: AgentEvent, fields?: LogFields): void;
+  error(event: AgentEvent, fields?: LogFields): void;
+}
+
+/** Logs one JSON line per event to the standard error stream. */
+export function createLog(): AgentLog {
+  const logger = pino({ base: null }, pino.destination({ fd: 2, sync: true }));
+  return {
+    info: (event, fields = {}) => logger.info(fields, event),
+    warn: (event, fields = {}) => logger.warn(fields, event),
+    error: (event, fields = {}) => logger.error(fields, event),
+  };
+}

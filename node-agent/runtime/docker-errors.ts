@@ -1,0 +1,105 @@
+/** Reads what Docker's daemon says when it refuses, and puts it into sentences that help. */
+
+/** HTTP status of the daemon's refusal; null when there was no answer. */
+export function statusOf(error: unknown): number | null {
+  return hasField(error, "statusCode") && typeof error.statusCode === "number" ? error.statusCode : null;
+}
+
+export function isNotFound(error: unknown): boolean {
+  return statusOf(error) === 404;
+}
+
+/** The state of the container already is, or is about to be, what was asked for. */
+export function isConflict(error: unknown): boolean {
+  return statusOf(error) === 409 || statusOf(error) === 304;
+}
+
+/** Text of the daemon's refusal without the client's preface. */
+export function daemonText(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return text.replace(/^\(HTTP code \d+\) [^-]* - /, "").trim();
+}
+
+/** Says what to do when the daemon gave no answer at all; null when it did answer. */
+export function unreachableDaemon(error: unknown): string | null {
+  if (!hasField(error, "code")) return null;
+  if (error.code === "EACCES") {
+    return "The agent may not talk to Docker. Run it as root, or add its user to the group docker.";
+  }
+  if (error.code === "ENOENT" || error.code === "ECONNREFUSED") {
+    return "Docker does not answer on this host. Check that its daemon runs (systemctl status docker).";
+  }
+  return null;
+}
+
+/** Why an image is not on this host, what the registry said, and what to do about it. */
+export function pullFailure(imageName: string, error: unknown): string {
+  const unreachable = unreachableDaemon(error);
+  if (unreachable) return `Image ${imageName} could not be pulled. ${unreachable}`;
+  const text = daemonText(error);
+  const known = PULL_FAILURES.find(({ pattern }) => pattern.test(text));
+  return `Image ${imageName} ${known?.sentence ?? "could not be pulled."} The answer was: ${text}`;
+}
+
+/** In the order in which they are tried: the first that matches speaks. */
+const PULL_FAILURES: readonly { readonly pattern: RegExp; readonly sentence: string }[] = [
+  {
+    pattern: /invalid reference|repository name must be|invalid tag/i,
+    sentence: "is not a valid image name. Write it as [registry/]name[:tag].",
+  },
+  {
+    pattern: /no space left/i,
+    sentence: "does not fit on this host's disk. Free space, for example with docker image prune.",
+  },
+  {
+    pattern: /no matching manifest|does not match the (specified|detected) (host )?platform/i,
+    sentence: "does not exist for this host's processor. Build it for this platform.",
+  },
+  {
+    pattern: /toomanyrequests|rate limit/i,
+    sentence: "is refused by its registry for too many pulls. Give the template registry credentials, or wait.",
+  },
+  {
+    pattern: /pull access denied|repository does not exist/i,
+    sentence:
+      "was not found in its registry, or is private. Check its name and tag, and give the template registry credentials if it is private.",
+  },
+  {
+    pattern: /unauthorized|authentication required|no basic auth|denied|incorrect username/i,
+    sentence: "is refused by its registry. Check the template's registry credentials and their right to read it.",
+  },
+  {
+    pattern: /manifest unknown|not found|name unknown/i,
+    sentence: "was not found in its registry. Check its name and tag.",
+  },
+  {
+    pattern: /dial tcp|no such host|timeout|timed out|deadline exceeded|connection|certificate|tls|EOF|server gave HTTP/i,
+    sentence: "could not be pulled: its registry is not reachable from this host. Check network, DNS and proxy.",
+  },
+];
+
+/** Why Docker refused to start a worker, and what to do about it. */
+export function startFailure(workerId: string, imageName: string, error: unknown): string {
+  const unreachable = unreachableDaemon(error);
+  if (unreachable) return `Worker ${workerId} could not be started. ${unreachable}`;
+  const text = daemonText(error);
+  const known = START_FAILURES.find(({ pattern }) => pattern.test(text));
+  const advice = known ? ` ${known.advice}` : "";
+  return `Docker refused to start worker ${workerId} of image ${imageName}: ${text}.${advice}`;
+}
+
+const START_FAILURES: readonly { readonly pattern: RegExp; readonly advice: string }[] = [
+  { pattern: /no such image/i, advice: "The image is not on this host; it has to be pulled first." },
+  {
+    pattern: /could not select device driver|nvidia-container|unknown or invalid runtime/i,
+    advice: "Install the NVIDIA Container Toolkit on this host and restart Docker.",
+  },
+  {
+    pattern: /executable file not found|no such file or directory|no command specified/i,
+    advice: "Check the start command of the image and the template's start arguments.",
+  },
+];
+
+function hasField<Name extends string>(value: unknown, name: Name): value is Record<Name, unknown> {
+  return typeof value === "object" && value !== null && name in value;
+}

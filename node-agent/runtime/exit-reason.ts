@@ -1,0 +1,25 @@
+import { constants } from "node:os";
+
+/** A process that a signal ended has this plus the signal's number as its exit code, as in a shell. */
+const SIGNAL_EXIT_BASE = 128;
+
+const SIGNAL_NAMES = new Map(Object.entries(constants.signals).map(([name, number]) => [number, name]));
+
+export type Ending = { readonly exitCode: number | null; readonly isOutOfMemory?: boolean };
+
+/** Says in one sentence how a worker ended. */
+export function exitReason({ exitCode, isOutOfMemory }: Ending): string {
+  const codeText = exitCode === null ? "exit code unknown" : `exit code ${exitCode}`;
+  if (isOutOfMemory) return `ran out of memory and was killed (${codeText})`;
+  if (exitCode === null) return "ended, exit code unknown";
+  const signalName = SIGNAL_NAMES.get(exitCode - SIGNAL_EXIT_BASE);
+  if (signalName) return `killed by signal ${signalName} (${codeText})`;
+  if (exitCode === 126) return "exited with code 126: the command can not be executed";
+  if (exitCode === 127) return "exited with code 127: the command was not found";
+  return `exited with code ${exitCode}`;
+}
+
+/** Exit code of a process that a signal ended. */
+export function exitCodeOfSignal(signal: NodeJS.Signals): number {
+  return SIGNAL_EXIT_BASE + constants.signals[signal];
+}

@@ -1,0 +1,251 @@
+/**
+ * Runs each worker as a plain process of this machine, for whoever has no Docker. It isolates nothing.
+ *
+ * P1  A worker and all that it starts end together: when its first process ends, the rest is killed.
+ * P2  A worker belongs to a pid and its start, so a pid that was given out again is never taken for a worker.
+ * P3  Workers survive their agent; the next agent finds them by their records on disk.
+ */
+import { setInterval as every } from "node:timers/promises";
+import { type Ending, exitReason } from "./exit-reason.ts";
+import { killAll, signalAll, type WorkerProcesses } from "./process-members.ts";
+import { type ProcessRecord, readRecord, writeRecord } from "./process-record.ts";
+import { readProcess } from "./process-table.ts";
+import type { FoundWorker, PrepareOutcome, Runtime, WorkerExit, WorkerSpec } from "./runtime.ts";
+import { Turns } from "./turns.ts";
+import {
+  createWorkerDirectory,
+  removeWorkerDirectory,
+  type WorkerDirectory,
+  workerDirectory,
+  workerIdsOnDisk,
+} from "./worker-directory.ts";
+import { boundLog, lastLinesOfLog } from "./worker-log.ts";
+import { spawnWorker } from "./worker-process.ts";
+
+/** How often adopted workers are looked at, and logs held to their bounds. */
+const LOOK_MS = 200;
+
+export type ProcessRuntimeOptions = {
+  readonly stateDirectory: string;
+  /** True where gpuIndexes are GPUs of this machine: a worker is then told which are its own. */
+  readonly hasRealGpus: boolean;
+};
+
+/** A worker that this runtime has started or adopted. */
+type KnownWorker = {
+  record: ProcessRecord;
+  readonly directory: WorkerDirectory;
+  /** Own children tell of their end; adopted workers have to be looked at. */
+  readonly isAdopted: boolean;
+  readonly ended: Promise<WorkerExit>;
+  readonly settle: (exit: WorkerExit) => void;
+};
+
+export class ProcessRuntime implements Runtime {
+  readonly kind = "process";
+  readonly #options: ProcessRuntimeOptions;
+  readonly #workers = new Map<string, KnownWorker>();
+  readonly #turns = new Turns();
+  readonly #watches = new Set<(worker: KnownWorker) => void>();
+  readonly #closing = new AbortController();
+
+  constructor(options: ProcessRuntimeOptions) {
+    this.#options = options;
+    void this.#lookAfter();
+  }
+
+  async agentAddress(): Promise<string> {
+    return "127.0.0.1";
+  }
+
+  async prepare(): Promise<PrepareOutcome> {
+    return { kind: "prepared" };
+  }
+
+  // Starting
+
+  start(spec: WorkerSpec): Promise<void> {
+    return this.#turns.take(spec.workerId, () => this.#startIfAbsent(spec));
+  }
+
+  async #startIfAbsent(spec: WorkerSpec): Promise<void> {
+    const found = await this.#find(spec.workerId);
+    if (found && found.record.exit === null) return;
+    await this.#removeNow(spec.workerId);
+    const directory = this.#directory(spec.workerId);
+    await createWorkerDirectory(directory);
+    try {
+      const spawned = await spawnWorker(spec, directory, this.#gpuEnvironment(spec));
+      const { workerId, endpointId, revision } = spec;
+      const record = { workerId, endpointId, revision, pid: spawned.pid, start: spawned.start, exit: null };
+      const worker = this.#know(record, directory, false);
+      // Settling writes the record, too: it must not be overtaken by this first write.
+      await writeRecord(directory.path, record).finally(() => {
+        void spawned.ended.then((ending) => this.#settle(worker, ending));
+      });
+    } catch (error) {
+      await this.#removeNow(spec.workerId);
+      throw error;
+    }
+  }
+
+  #gpuEnvironment(spec: WorkerSpec): Readonly<Record<string, string>> {
+    if (!this.#options.hasRealGpus) return {};
+    return { CUDA_DEVICE_ORDER: "PCI_BUS_ID", CUDA_VISIBLE_DEVICES: spec.gpuIndexes.join(",") };
+  }
+
+  // Stopping
+
+  async stop(workerId: string, graceMs: number): Promise<void> {
+    await this.#turns.passed(workerId); // a start under way must not outlive this call
+    const worker = await this.#find(workerId);
+    if (!worker) return;
+    if (graceMs > 0) {
+      await signalAll(processesOf(worker), "SIGTERM");
+      if (await endsWithin(worker.ended, graceMs)) return;
+    }
+    await killAll(processesOf(worker));
+    await worker.ended;
+  }
+
+  remove(workerId: string): Promise<void> {
+    return this.#turns.take(workerId, () => this.#removeNow(workerId));
+  }
+
+  async #removeNow(workerId: string): Promise<void> {
+    const directory = this.#directory(workerId);
+    const worker = await this.#find(workerId);
+    await killAll(worker ? processesOf(worker) : { directory: directory.path, leader: null });
+    await worker?.ended;
+    await removeWorkerDirectory(directory);
+    this.#workers.delete(workerId);
+  }
+
+  // Looking
+
+  async list(): Promise<readonly FoundWorker[]> {
+    await this.#adoptAll();
+    return [...this.#workers.values()].map(({ record: { workerId, endpointId, revision, exit } }) => ({
+      workerId,
+      endpointId,
+      revision,
+      isRunning: exit === null,
+      exitCode: exit?.exitCode ?? null,
+    }));
+  }
+
+  async lastLines(workerId: string, count: number): Promise<readonly string[]> {
+    return lastLinesOfLog(this.#directory(workerId), count);
+  }
+
+  /** Also reports workers that ended before and were not removed yet, once per watch. */
+  watch(onExit: (exit: WorkerExit) => void): () => void {
+    const follow = (worker: KnownWorker): void => {
+      void worker.ended.then((exit) => {
+        if (this.#watches.has(follow)) onExit(exit);
+      });
+    };
+    this.#watches.add(follow);
+    for (const worker of this.#workers.values()) follow(worker);
+    void this.#adoptAll().catch(() => undefined); // `list` fails aloud on the same ground
+    return () => void this.#watches.delete(follow);
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    this.#watches.clear();
+  }
+
+  // Adopting (P3)
+
+  async #adoptAll(): Promise<void> {
+    const workerIds = await workerIdsOnDisk(this.#options.stateDirectory);
+    await Promise.all(workerIds.map((workerId) => this.#turns.take(workerId, () => this.#adopt(workerId))));
+  }
+
+  async #adopt(workerId: string): Promise<void> {
+    if (await this.#find(workerId)) return;
+    // An agent was killed between making the directory and writing the record.
+    await this.#removeNow(workerId);
+  }
+
+  async #find(workerId: string): Promise<KnownWorker | undefined> {
+    const known = this.#workers.get(workerId);
+    if (known) return known;
+    const directory = this.#directory(workerId);
+    const record = await readRecord(directory.path);
+    // Looked up again: another call may have adopted it while the record was read.
+    if (record === null || this.#workers.has(workerId)) return this.#workers.get(workerId);
+    const worker = this.#know(record, directory, true);
+    if (record.exit) worker.settle({ workerId, ...record.exit });
+    else await this.#look(worker);
+    return worker;
+  }
+
+  #know(record: ProcessRecord, directory: WorkerDirectory, isAdopted: boolean): KnownWorker {
+    let settle: (exit: WorkerExit) => void = () => undefined;
+    const ended = new Promise<WorkerExit>((resolve) => (settle = resolve));
+    const worker: KnownWorker = { record, directory, isAdopted, ended, settle };
+    this.#workers.set(record.workerId, worker);
+    for (const follow of this.#watches) follow(worker);
+    return worker;
+  }
+
+  // Ending
+
+  async #lookAfter(): Promise<void> {
+    const ticks = every(LOOK_MS, undefined, { ref: false, signal: this.#closing.signal });
+    try {
+      for await (const _ of ticks) {
+        await Promise.all([...this.#workers.values()].map((worker) => this.#look(worker)));
+      }
+    } catch (error) {
+      if (!this.#closing.signal.aborted) throw error;
+    }
+  }
+
+  async #look(worker: KnownWorker): Promise<void> {
+    if (worker.record.exit !== null) return;
+    await boundLog(worker.directory).catch(() => undefined); // the next look tries again
+    if (!worker.isAdopted) return;
+    const found = await readProcess(worker.record.pid);
+    const isAlive = found !== null && !found.isZombie && found.start === worker.record.start; // P2
+    if (isAlive) return;
+    // Whoever started it may have noted how it ended.
+    const noted = await readRecord(worker.directory.path);
+    await this.#settle(worker, noted?.exit ?? { exitCode: null });
+  }
+
+  async #settle(worker: KnownWorker, ending: Ending): Promise<void> {
+    if (worker.record.exit !== null) return;
+    const { workerId } = worker.record;
+    const processes = processesOf(worker);
+    const exit = { exitCode: ending.exitCode, reason: exitReason(ending) };
+    worker.record = { ...worker.record, exit };
+    await killAll(processes).catch(() => undefined); // P1; what does not end makes remove fail aloud
+    await writeRecord(worker.directory.path, worker.record).catch(() => undefined); // removed already
+    worker.settle({ workerId, ...exit });
+  }
+
+  #directory(workerId: string): WorkerDirectory {
+    return workerDirectory(this.#options.stateDirectory, workerId);
+  }
+}
+
+/** After its end only marked processes are a worker's: the pid may have been given out again (P2). */
+function processesOf({ record, directory }: KnownWorker): WorkerProcesses {
+  return { directory: directory.path, leader: record.exit === null ? record : null };
+}
+
+/** Whether the promise resolves within the time. */
+async function endsWithin(ended: Promise<unknown>, graceMs: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const tooLong = new Promise<false>((resolve) => {
+    timer = setTimeout(() => resolve(false), graceMs);
+  });
+  try {
+    return await Promise.race([ended.then(() => true), tooLong]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

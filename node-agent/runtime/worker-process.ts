@@ -1,0 +1,77 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { open } from "node:fs/promises";
+import { splitCommandLine } from "./command-line.ts";
+import { type Ending, exitCodeOfSignal } from "./exit-reason.ts";
+import { MARK_VARIABLE } from "./process-members.ts";
+import { readProcess } from "./process-table.ts";
+import type { WorkerSpec } from "./runtime.ts";
+import type { WorkerDirectory } from "./worker-directory.ts";
+
+export type SpawnedProcess = {
+  readonly pid: number;
+  /** Start of the process as process-table.ts gives it; empty when it had ended before anyone could look. */
+  readonly start: string;
+  readonly ended: Promise<Ending>;
+};
+
+/** Starts a worker's command as the leader of a process group of its own, writing to the worker's log. */
+export async function spawnWorker(
+  spec: WorkerSpec,
+  directory: WorkerDirectory,
+  gpuEnvironment: Readonly<Record<string, string>>,
+): Promise<SpawnedProcess> {
+  const [command, ...words] = splitCommandLine(spec.dockerArgs);
+  if (command === undefined) {
+    throw new Error(
+      `Worker ${spec.workerId} has no start command. The process runtime ignores the image: set dockerArgs of the template to the command that starts the handler.`,
+    );
+  }
+  const log = await open(directory.logPath, "a", 0o600);
+  try {
+    const child = spawn(command, words, {
+      cwd: directory.workPath,
+      env: { ...inheritedEnvironment(), ...spec.env, ...gpuEnvironment, [MARK_VARIABLE]: directory.path },
+      // The file itself, not a pipe of the agent's: a worker goes on writing when the agent is gone.
+      stdio: ["ignore", log.fd, log.fd],
+      detached: true,
+    });
+    return await watchStart(child, command);
+  } finally {
+    await log.close();
+  }
+}
+
+/** Nothing else of the agent's environment reaches a worker. */
+function inheritedEnvironment(): NodeJS.ProcessEnv {
+  const { PATH, HOME } = process.env;
+  return { ...(PATH !== undefined && { PATH }), ...(HOME !== undefined && { HOME }) };
+}
+
+async function watchStart(child: ChildProcess, command: string): Promise<SpawnedProcess> {
+  const ended = new Promise<Ending>((resolve) => {
+    child.once("exit", (code, signal) => {
+      resolve({ exitCode: signal === null ? code : exitCodeOfSignal(signal) });
+    });
+  });
+  try {
+    await once(child, "spawn");
+  } catch (error) {
+    throw new Error(startFailure(command, error), { cause: error });
+  }
+  child.unref();
+  const { pid } = child;
+  if (pid === undefined) throw new Error(`The command "${command}" was started without a process id.`);
+  return { pid, start: (await readProcess(pid))?.start ?? "", ended };
+}
+
+function startFailure(command: string, error: unknown): string {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  if (code === "ENOENT") {
+    return `The command "${command}" was not found on this host. Install it, or correct dockerArgs of the template.`;
+  }
+  if (code === "EACCES") {
+    return `The command "${command}" can not be executed by the agent's user. Check its permissions.`;
+  }
+  return `The command "${command}" could not be started: ${error instanceof Error ? error.message : String(error)}.`;
+}

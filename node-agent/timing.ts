@@ -1,0 +1,41 @@
+import { AGENT_HOLD_MAX_MS, DRAIN_GRACE_MS, STOP_GRACE_MS } from "../src/contract/limits.ts";
+
+/** The waits of the agent; tests shorten some of them. */
+export type Timing = {
+  /** Longest time that a job poll or stop poll of a worker is held. */
+  readonly pollHoldMs: number;
+  /** The same while the worker drains, so that it notices its SIGTERM soon. */
+  readonly drainPollHoldMs: number;
+  /** Wait before an error reply, because workers ask again at once. */
+  readonly refusalDelayMs: number;
+  readonly stopGraceMs: number;
+  readonly drainGraceMs: number;
+  /** Time for what an ended worker sent last to be read. */
+  readonly exitSettleMs: number;
+  readonly restartBaseMs: number;
+  readonly restartCapMs: number;
+  /** A worker that stayed ready for so long starts its failures from zero. */
+  readonly healthyMs: number;
+  /** Hold that is asked of the edge when nothing else is going on. */
+  readonly edgeHoldMs: number;
+  /** Time beyond the hold after which a call to the edge is given up. */
+  readonly edgeSlackMs: number;
+  readonly edgeRetryBaseMs: number;
+  readonly edgeRetryCapMs: number;
+};
+
+export const TIMING: Timing = {
+  pollHoldMs: 25_000,
+  drainPollHoldMs: 1_000,
+  refusalDelayMs: 2_000,
+  stopGraceMs: STOP_GRACE_MS,
+  drainGraceMs: DRAIN_GRACE_MS,
+  exitSettleMs: 100,
+  restartBaseMs: 1_000,
+  restartCapMs: 60_000,
+  healthyMs: 60_000,
+  edgeHoldMs: AGENT_HOLD_MAX_MS,
+  edgeSlackMs: 20_000,
+  edgeRetryBaseMs: 250,
+  edgeRetryCapMs: 15_000,
+};

@@ -1,0 +1,59 @@
+import { describe, test } from "vitest";
+import { RESULT_MAX_BYTES } from "../../src/contract/limits.ts";
+import { readChunk, readResult } from "./result.ts";
+
+const body = (text: string, sizeBytes = text.length) => ({ text, sizeBytes });
+
+describe("a body posted to job-done", () => {
+  test("with an output is a completion", ({ expect }) => {
+    expect(readResult(body('{"output":{"a":1}}'))).toEqual({
+      kind: "completed",
+      output: { a: 1 },
+      wantsRefresh: false,
+    });
+    expect(readResult(body("{}"))).toMatchObject({ kind: "completed", output: undefined });
+    expect(readResult(body('{"output":null,"error":""}'))).toMatchObject({ kind: "completed", output: null });
+  });
+
+  test("with an error is a failure and keeps the rest of the output", ({ expect }) => {
+    expect(readResult(body('{"output":{"seen":3},"error":"out of memory"}'))).toMatchObject({
+      kind: "failed",
+      error: "out of memory",
+      output: { seen: 3 },
+    });
+  });
+
+  test("with an error that is no string is a failure with its JSON text", ({ expect }) => {
+    expect(readResult(body('{"error":{"code":7}}'))).toMatchObject({ kind: "failed", error: '{"code":7}' });
+  });
+
+  test("with status IN_PROGRESS is progress, not a result", ({ expect }) => {
+    expect(readResult(body('{"status":"IN_PROGRESS","output":"half"}'))).toEqual({
+      kind: "progress",
+      value: "half",
+    });
+  });
+
+  test("may ask for a fresh container", ({ expect }) => {
+    expect(readResult(body('{"output":1,"stopPod":true}'))).toMatchObject({ wantsRefresh: true });
+  });
+
+  test("that is not JSON is a failure that says so, as with Python's NaN", ({ expect }) => {
+    expect(readResult(body('{"output": NaN}'))).toMatchObject({ kind: "failed" });
+    expect(readResult(body(""))).toMatchObject({ kind: "failed" });
+    expect(readResult(body("[1]"))).toMatchObject({ kind: "failed" });
+  });
+
+  test("above the size limit is a failure that names both sizes", ({ expect }) => {
+    const posted = readResult(body('{"output":"xxx', RESULT_MAX_BYTES + 1));
+    expect(posted).toMatchObject({ kind: "failed", error: expect.stringContaining("20000001 bytes") });
+    expect(readResult(body('{"status": "IN_PROGRESS", "out', RESULT_MAX_BYTES + 1)).kind).toBe("progress");
+  });
+});
+
+describe("a body posted to job-stream", () => {
+  test("is the JSON text of its output", ({ expect }) => {
+    expect(readChunk(body('{"output": {"token": "é"}}'))).toBe('{"token":"é"}');
+    expect(readChunk(body("nonsense"))).toBeUndefined();
+  });
+});

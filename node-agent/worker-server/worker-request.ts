@@ -1,0 +1,74 @@
+/** A request of the worker protocol, read from its method and address. */
+export type WorkerRequest = { readonly token: string; readonly workerId: string } & (
+  | { readonly route: "job-take"; readonly batchSize: number; readonly hasJobInProgress: boolean | null }
+  | { readonly route: "job-stop" }
+  | { readonly route: "ping"; readonly jobIds: ReadonlySet<string>; readonly unhealthyReason: string | null }
+  | { readonly route: "job-done" | "job-stream"; readonly jobId: string }
+);
+
+const PATH =
+  /^\/(?<token>[^/]+)\/(?<route>job-take|job-take-batch|job-stop|ping|job-done|job-stream)\/(?<workerId>[^/]+)(?:\/(?<jobId>[^/]+))?$/;
+
+const BATCH_MAX = 1_000;
+
+/** Reads `/<token>/<route>/<workerId>[/<jobId>]`; undefined for anything else. */
+export function parseRequest(method: string, address: string): WorkerRequest | undefined {
+  const url = URL.parse(address, "http://agent");
+  const parts = url?.pathname.match(PATH)?.groups;
+  const token = decode(parts?.["token"]);
+  const workerId = decode(parts?.["workerId"]);
+  const jobId = decode(parts?.["jobId"]);
+  if (!url || !parts || token === undefined || workerId === undefined) return undefined;
+  const isPost = parts["route"] === "job-done" || parts["route"] === "job-stream";
+  if (method !== (isPost ? "POST" : "GET")) return undefined;
+  const query = url.searchParams;
+  switch (parts["route"]) {
+    case "job-take":
+      return { token, workerId, route: "job-take", batchSize: 1, hasJobInProgress: readProgress(query) };
+    case "job-take-batch":
+      return {
+        token,
+        workerId,
+        route: "job-take",
+        batchSize: readBatchSize(query),
+        hasJobInProgress: readProgress(query),
+      };
+    case "job-stop":
+      return { token, workerId, route: "job-stop" };
+    case "ping":
+      return { token, workerId, route: "ping", jobIds: readIds(query), unhealthyReason: readUnhealthy(query) };
+    case "job-done":
+    case "job-stream":
+      return jobId === undefined ? undefined : { token, workerId, route: parts["route"], jobId };
+    default:
+      return undefined;
+  }
+}
+
+function readBatchSize(query: URLSearchParams): number {
+  const size = Number(query.get("batch_size"));
+  return Number.isInteger(size) && size > 0 ? Math.min(size, BATCH_MAX) : 1;
+}
+
+function readProgress(query: URLSearchParams): boolean | null {
+  const value = query.get("job_in_progress");
+  return value === null ? null : value === "1";
+}
+
+function readIds(query: URLSearchParams): ReadonlySet<string> {
+  return new Set((query.get("job_id") ?? "").split(",").filter((id) => id !== ""));
+}
+
+function readUnhealthy(query: URLSearchParams): string | null {
+  if (query.get("status") !== "unhealthy") return null;
+  return [query.get("check"), query.get("reason")].filter(Boolean).join(": ") || "no reason given";
+}
+
+function decode(part: string | undefined): string | undefined {
+  if (part === undefined) return undefined;
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return undefined;
+  }
+}

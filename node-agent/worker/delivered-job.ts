@@ -1,0 +1,41 @@
+import type { DispatchedJob, StopReason } from "../../src/contract/agent.ts";
+import type { AttemptRef } from "../journal/journal.ts";
+import type { Outstanding } from "./evidence.ts";
+
+/** A job inside a worker, from the moment its reply is written until its handler is known to be over. */
+export class DeliveredJob {
+  readonly ref: AttemptRef;
+  /** What to send again when the poll that took it had died; null when only the journal knows of it. */
+  readonly job: DispatchedJob | null;
+  deliveredAt: number | null;
+  wasSeenInPing = false;
+  pingsWithout = 0;
+  /** Nobody wants its result any more. */
+  stop: { readonly reason: StopReason; isTold: boolean; isGraceOver: boolean } | null = null;
+  readonly #timers = new Set<NodeJS.Timeout>();
+
+  constructor(ref: AttemptRef, job: DispatchedJob | null, deliveredAt: number | null) {
+    this.ref = ref;
+    this.job = job;
+    this.deliveredAt = deliveredAt;
+  }
+
+  after(delayMs: number, act: () => void): void {
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      act();
+    }, delayMs);
+    this.#timers.add(timer);
+  }
+
+  clearTimers(): void {
+    for (const timer of this.#timers) clearTimeout(timer);
+    this.#timers.clear();
+  }
+
+  outstanding(): Outstanding | undefined {
+    const { deliveredAt, wasSeenInPing, pingsWithout } = this;
+    if (deliveredAt === null) return undefined;
+    return { jobId: this.ref.jobId, deliveredAt, wasSeenInPing, pingsWithout };
+  }
+}

@@ -1,0 +1,52 @@
+import type { Assignment, Gpu } from "../../src/contract/agent.ts";
+
+/** Where and as whom a worker reaches its agent. */
+export type AgentAccess = { readonly address: string; readonly port: number; readonly token: string };
+
+/** Below 1 s the SDK's ping process dies; 4 s is what workers are used to. */
+const PING_INTERVAL_MS = 4_000;
+
+/**
+ * The environment of a worker. Three layers, later ones win: defaults that spare a worker without
+ * a real GPU its built-in checks, the user's own variables, and the variables of the worker protocol.
+ */
+export function workerEnvironment(
+  assignment: Assignment,
+  access: AgentAccess,
+  gpus: readonly Gpu[],
+): Record<string, string> {
+  return {
+    ...fitnessDefaults(gpus),
+    ...assignment.env,
+    ...protocolVariables(assignment, access),
+    ...gpuVariables(gpus),
+  };
+}
+
+function fitnessDefaults(gpus: readonly Gpu[]): Record<string, string> {
+  if (gpus.some((gpu) => !gpu.isSimulated)) return {};
+  return { RUNPOD_SKIP_AUTO_SYSTEM_CHECKS: "true", RUNPOD_SKIP_GPU_CHECK: "true" };
+}
+
+function protocolVariables(assignment: Assignment, access: AgentAccess): Record<string, string> {
+  const { workerId, endpointId } = assignment;
+  const base = `http://${access.address}:${access.port}/${access.token}`;
+  return {
+    // `$ID` is left to the SDK in the output and stream addresses alone; each address needs its `?`.
+    RUNPOD_WEBHOOK_GET_JOB: `${base}/job-take/${workerId}?x=1`,
+    RUNPOD_WEBHOOK_POST_OUTPUT: `${base}/job-done/${workerId}/$ID?x=1`,
+    RUNPOD_WEBHOOK_POST_STREAM: `${base}/job-stream/${workerId}/$ID?x=1`,
+    RUNPOD_WEBHOOK_PING: `${base}/ping/${workerId}?x=1`,
+    RUNPOD_PING_INTERVAL: String(PING_INTERVAL_MS),
+    RUNPOD_AI_API_KEY: access.token,
+    RUNPOD_POD_ID: workerId,
+    RUNPOD_POD_HOSTNAME: workerId,
+    RUNPOD_ENDPOINT_ID: endpointId,
+  };
+}
+
+function gpuVariables(gpus: readonly Gpu[]): Record<string, string> {
+  const [first] = gpus;
+  const count = { RUNPOD_GPU_COUNT: String(gpus.length) };
+  return first ? { ...count, RUNPOD_GPU_NAME: first.name } : count;
+}

@@ -1,0 +1,39 @@
+import { describe, test } from "vitest";
+import { judgeLife, type LifeFacts } from "./life.ts";
+
+const ready: LifeFacts = {
+  hasExited: false,
+  isDraining: false,
+  isRefreshing: false,
+  needsHardStop: false,
+  isQuiet: true,
+  hasTaken: true,
+  runsForMs: 1_000_000,
+  startLimitMs: 60_000,
+};
+
+describe("the container of a worker", () => {
+  test("lives on while it takes jobs, however long ago it started", ({ expect }) => {
+    expect(judgeLife(ready)).toEqual({ kind: "live", forMs: null });
+  });
+
+  test("ends when it did not ask for a job within its start limit", ({ expect }) => {
+    expect(judgeLife({ ...ready, hasTaken: false, runsForMs: 59_000 })).toEqual({ kind: "live", forMs: 1_000 });
+    expect(judgeLife({ ...ready, hasTaken: false, runsForMs: 60_000 })).toEqual({
+      kind: "end",
+      because: "start_limit",
+    });
+  });
+
+  test("is drained and refreshed only once its jobs are over", ({ expect }) => {
+    const busy = { ...ready, isQuiet: false };
+    expect(judgeLife({ ...busy, isDraining: true, isRefreshing: true }).kind).toBe("live");
+    expect(judgeLife({ ...ready, isDraining: true, isRefreshing: true })).toMatchObject({ because: "drained" });
+    expect(judgeLife({ ...ready, isRefreshing: true })).toMatchObject({ because: "refresh" });
+  });
+
+  test("is stopped hard also while it drains", ({ expect }) => {
+    const facts = { ...ready, isQuiet: false, isDraining: true, needsHardStop: true };
+    expect(judgeLife(facts)).toMatchObject({ because: "hard_stop" });
+  });
+});

@@ -1,0 +1,35 @@
+/** Everything that decides whether the running container of a worker goes on living. */
+export type LifeFacts = {
+  readonly hasExited: boolean;
+  readonly isDraining: boolean;
+  /** It asked to be recreated after its jobs. */
+  readonly isRefreshing: boolean;
+  /** All that it still runs is unwanted and did not stop when told. */
+  readonly needsHardStop: boolean;
+  /** It has no job and none can be on its way. */
+  readonly isQuiet: boolean;
+  readonly hasTaken: boolean;
+  readonly runsForMs: number;
+  readonly startLimitMs: number;
+};
+
+export type LifeVerdict =
+  | { readonly kind: "live"; readonly forMs: number | null }
+  | { readonly kind: "end"; readonly because: LifeEnd };
+
+export type LifeEnd = "exited" | "hard_stop" | "drained" | "refresh" | "start_limit";
+
+/** Says whether a container lives on, and for how long at most until the question must be asked again. */
+export function judgeLife(facts: LifeFacts): LifeVerdict {
+  if (facts.hasExited) return end("exited");
+  if (facts.isDraining && facts.isQuiet) return end("drained");
+  if (facts.needsHardStop) return end("hard_stop");
+  if (facts.isRefreshing && facts.isQuiet) return end("refresh");
+  if (facts.hasTaken) return { kind: "live", forMs: null };
+  if (facts.runsForMs >= facts.startLimitMs) return end("start_limit");
+  return { kind: "live", forMs: facts.startLimitMs - facts.runsForMs };
+}
+
+function end(because: LifeEnd): LifeVerdict {
+  return { kind: "end", because };
+}

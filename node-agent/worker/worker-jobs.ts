@@ -1,0 +1,341 @@
+/**
+ * The jobs of one worker: those that wait for its next poll, and those inside it.
+ *
+ * W1  A slot is free only while a poll of the container is open for it.
+ * W2  A job counts as delivered once its reply was written whole to a live socket; otherwise it waits
+ *     for the next poll of the same worker.
+ * W3  The SDK knows jobs by their ids alone, so two attempts of one job are never inside a worker together.
+ * W4  A handler that must stop is told; after the grace it is a reason to kill the container,
+ *     unless a job that is still wanted runs beside it.
+ */
+import type { DispatchedJob, StopReason } from "../../src/contract/agent.ts";
+import type { AttemptLedger } from "../journal/attempt-ledger.ts";
+import type { AttemptRecord, AttemptRef } from "../journal/journal.ts";
+import type { AgentLog } from "../log.ts";
+import type { Timing } from "../timing.ts";
+import type { ReceivedBody } from "../worker-server/body.ts";
+import { ParkedPolls, type Poll } from "../worker-server/poll.ts";
+import { readChunk, readResult } from "../worker-server/result.ts";
+import { DeliveredJob } from "./delivered-job.ts";
+import { countEndedByTake, endedByTake, judgePing, type TakeEvidence } from "./evidence.ts";
+
+const LOST_RESULT =
+  "The worker asked for more work without having posted this job's result. Most likely the handler returned a value that JSON cannot encode; see the worker's log.";
+
+export type WorkerJobsOptions = {
+  readonly ledger: AttemptLedger;
+  readonly log: AgentLog;
+  readonly timing: Timing;
+  /** Called after anything that may change free slots, quiet, or the need for a hard stop. */
+  readonly onChange: () => void;
+  /** Called when a result asks for a fresh container. */
+  readonly onRefresh: () => void;
+};
+
+export class WorkerJobs {
+  readonly #options: WorkerJobsOptions;
+  readonly #takes: ParkedPolls<number>;
+  readonly #stopPolls = new ParkedPolls<null>(() => {});
+  readonly #heldOff = new ParkedPolls<null>(() => {});
+  #waiting: { readonly ref: AttemptRecord; readonly job: DispatchedJob }[] = [];
+  readonly #inside = new Map<string, DeliveredJob>();
+  /** Jobs that the worker could hold when the last one was delivered; null after a restart of the agent. */
+  #capacity: number | null = null;
+
+  constructor(options: WorkerJobsOptions) {
+    this.#options = options;
+    this.#takes = new ParkedPolls(options.onChange);
+  }
+
+  // What there is
+
+  /** Jobs that open polls ask for. */
+  freeSlots(): number {
+    return Math.max(0, sum(this.#takes.wishes()) - this.#waiting.length); // W1
+  }
+
+  isEmpty(): boolean {
+    return this.#waiting.length === 0 && this.#inside.size === 0;
+  }
+
+  needsHardStop(): boolean {
+    if (this.#inside.size === 0) return false;
+    return this.#inside.values().every((job) => job.stop?.isGraceOver === true); // W4
+  }
+
+  // From the edge
+
+  accept(ref: AttemptRecord, job: DispatchedJob): void {
+    this.#waiting.push({ ref, job });
+    this.#deliver();
+  }
+
+  /** Takes back an attempt that the journal knows from an earlier agent process. */
+  adopt(record: AttemptRecord): void {
+    const job = new DeliveredJob(record, null, record.receivedAt);
+    this.#inside.set(record.jobId, job);
+    this.#armTimeout(job, record.receivedAt + record.executionTimeoutMs - Date.now());
+  }
+
+  /** Stops an attempt whose result is not wanted. False when this worker does not have it. */
+  stop(jobId: string, attempt: number, reason: StopReason): boolean {
+    const isWaiting = this.#waiting.some(({ job }) => job.id === jobId && job.attempt === attempt);
+    const inside = this.#inside.get(jobId);
+    if (!isWaiting && inside?.ref.attempt !== attempt) return false;
+    if (!this.#options.ledger.release(jobId, attempt)) return true;
+    if (isWaiting) this.#waiting = this.#waiting.filter(({ job }) => job.id !== jobId);
+    else if (inside) this.#beginStop(inside, reason);
+    this.#options.onChange();
+    return true;
+  }
+
+  /** The container is gone: whatever has no result is lost. */
+  loseAll(reason: string): void {
+    const refs = [...this.#waiting.map(({ ref }) => ref), ...[...this.#inside.values()].map((job) => job.ref)];
+    this.#waiting = [];
+    for (const job of this.#inside.values()) job.clearTimers();
+    this.#inside.clear();
+    this.#capacity = null;
+    for (const ref of refs) this.#lose(ref, reason);
+    this.#options.onChange();
+  }
+
+  /** Ends what the killed container ran for nobody; jobs that wait go to its successor. */
+  forgetInside(reason: string): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    this.loseAll(reason);
+    this.#waiting = waiting;
+  }
+
+  releasePolls(): void {
+    this.#takes.releaseAll();
+    this.#stopPolls.releaseAll();
+    this.#heldOff.releaseAll();
+  }
+
+  // Polls of the container
+
+  take(poll: Poll, wish: number, hasJobInProgress: boolean | null, holdMs: number): void {
+    const evidence = {
+      beganAt: poll.beganAt,
+      hasJobInProgress,
+      free: wish + sum(this.#takes.wishes()),
+      capacity: this.#capacity,
+    };
+    this.#judgeTake(evidence);
+    this.#takes.park(poll, wish, holdMs);
+    this.#deliver();
+  }
+
+  /** Holds a poll that must not get a job. */
+  holdOff(poll: Poll, holdMs: number): void {
+    this.#heldOff.park(poll, null, holdMs);
+  }
+
+  stopPoll(poll: Poll, holdMs: number): void {
+    this.#stopPolls.park(poll, null, holdMs);
+    this.#tellStops();
+  }
+
+  drop(poll: Poll): void {
+    this.#takes.drop(poll);
+    this.#stopPolls.drop(poll);
+    this.#heldOff.drop(poll);
+  }
+
+  ping(jobIds: ReadonlySet<string>): void {
+    for (const job of [...this.#inside.values()]) {
+      const verdict = judgePing({ jobId: job.ref.jobId, ...job }, jobIds);
+      job.wasSeenInPing = verdict.wasSeenInPing;
+      job.pingsWithout = verdict.pingsWithout;
+      if (verdict.isEnded) this.#endWithoutResult(job);
+    }
+  }
+
+  // Results
+
+  /** Takes a body posted to job-done. Resolves when it is safe to tell the worker that it arrived. */
+  async result(jobId: string, body: ReceivedBody): Promise<void> {
+    const { ledger, log } = this.#options;
+    const ref = this.#refOf(jobId);
+    const result = readResult(body);
+    if (result.kind === "progress") {
+      if (!ref || !ledger.noteProgress(ref, result.value)) log.info("progress_dropped", { jobId });
+      return;
+    }
+    const { wantsRefresh, ...outcome } = result;
+    const isKept = ref !== undefined && (await ledger.report(ref, outcome));
+    if (!isKept) log.info("result_dropped", { jobId });
+    if (ref) this.#end(ref);
+    if (wantsRefresh) this.#options.onRefresh();
+  }
+
+  /** Takes a body posted to job-stream. */
+  chunk(jobId: string, body: ReceivedBody): void {
+    const ref = this.#refOf(jobId);
+    const output = readChunk(body);
+    const isKept = ref !== undefined && output !== undefined && this.#options.ledger.noteChunk(ref, output);
+    if (!isKept) this.#options.log.info("result_dropped", { jobId });
+  }
+
+  #refOf(jobId: string): AttemptRef | undefined {
+    return this.#inside.get(jobId)?.ref ?? this.#waiting.find(({ job }) => job.id === jobId)?.ref;
+  }
+
+  // Delivering
+
+  #deliver(): void {
+    while (this.#waiting.some(({ job }) => !this.#inside.has(job.id))) {
+      const before = this.#capacityNow();
+      const take = this.#takes.shift();
+      if (!take) break;
+      this.#capacity = before;
+      void this.#deliverInto(take.poll, this.#nextJobs(take.wish));
+    }
+    this.#options.onChange();
+  }
+
+  #nextJobs(count: number): DeliveredJob[] {
+    const chosen = this.#waiting.filter(({ job }) => !this.#inside.has(job.id)).slice(0, count); // W3
+    this.#waiting = this.#waiting.filter((entry) => !chosen.includes(entry));
+    return chosen.map(({ ref, job }) => {
+      const delivered = new DeliveredJob(ref, job, null);
+      this.#inside.set(job.id, delivered);
+      return delivered;
+    });
+  }
+
+  async #deliverInto(poll: Poll, jobs: readonly DeliveredJob[]): Promise<void> {
+    const bodies = jobs.flatMap(({ job }) => (job ? [jobForWorker(job)] : []));
+    const isWritten = await poll.send(bodies.length === 1 ? bodies[0] : bodies);
+    for (const job of jobs) {
+      if (this.#inside.get(job.ref.jobId) !== job) continue; // ended while the reply was written
+      if (isWritten) this.#confirmWritten(job);
+      else this.#takeBack(job);
+    }
+    if (!isWritten) this.#deliver();
+  }
+
+  #confirmWritten(job: DeliveredJob): void {
+    job.deliveredAt = Date.now();
+    this.#options.log.info("job_delivered", { jobId: job.ref.jobId, workerId: job.ref.workerId });
+    if (job.job && !job.stop) this.#armTimeout(job, job.job.executionTimeoutMs);
+    this.#tellStops();
+  }
+
+  /** W2: the poll had died before the whole reply was out. */
+  #takeBack(delivered: DeliveredJob): void {
+    const { ref, job } = delivered;
+    delivered.clearTimers();
+    this.#inside.delete(ref.jobId);
+    this.#options.log.warn("job_delivery_failed", { jobId: ref.jobId, workerId: ref.workerId });
+    if (!job || delivered.stop) return;
+    const record = { ...ref, receivedAt: Date.now(), executionTimeoutMs: job.executionTimeoutMs };
+    this.#waiting.unshift({ ref: record, job });
+  }
+
+  #capacityNow(): number {
+    return sum(this.#takes.wishes()) + this.#inside.size;
+  }
+
+  // Stopping and timing out
+
+  #armTimeout(job: DeliveredJob, delayMs: number): void {
+    job.after(Math.max(0, delayMs), () => {
+      void this.#options.ledger.report(job.ref, { kind: "timed_out" }).catch(() => {
+        this.#armTimeout(job, this.#options.timing.restartBaseMs); // the journal could not be written
+      });
+      this.#beginStop(job, "timed_out");
+    });
+  }
+
+  #beginStop(job: DeliveredJob, reason: StopReason): void {
+    if (job.stop) return;
+    const { jobId, workerId } = job.ref;
+    this.#options.log.info("job_stopped", { jobId, workerId, reason });
+    job.stop = { reason, isTold: false, isGraceOver: false };
+    job.after(this.#options.timing.stopGraceMs, () => {
+      if (job.stop) job.stop.isGraceOver = true;
+      this.#options.onChange();
+    });
+    this.#tellStops();
+  }
+
+  #tellStops(): void {
+    const untold = this.#inside
+      .values()
+      .filter((job) => job.stop && !job.stop.isTold && job.deliveredAt !== null)
+      .toArray();
+    const poll = untold.length > 0 ? this.#stopPolls.shift()?.poll : undefined;
+    if (!poll) return;
+    setTold(untold, true);
+    void poll.send({ jobsToStop: untold.map((job) => job.ref.jobId) }).then((isWritten) => {
+      if (isWritten) this.#askAnewAfterStop(untold);
+      else {
+        setTold(untold, false);
+        this.#tellStops();
+      }
+    });
+  }
+
+  /** A stopped handler posts nothing; the worker's next poll shows that it is over. */
+  #askAnewAfterStop(jobs: readonly DeliveredJob[]): void {
+    const delayMs = this.#options.timing.stopGraceMs / 4;
+    for (const job of jobs) job.after(delayMs, () => this.#takes.releaseAll());
+  }
+
+  // Ending
+
+  #judgeTake(evidence: TakeEvidence): void {
+    const outstanding = this.#inside.values().flatMap((job) => job.outstanding() ?? []).toArray();
+    for (const jobId of endedByTake(evidence, outstanding)) {
+      const job = this.#inside.get(jobId);
+      if (job) this.#endWithoutResult(job);
+    }
+    // Some jobs ended, but the poll does not say which: enough to clear those that were told to stop.
+    const stopping = this.#inside.values().filter((job) => job.stop?.isTold).toArray();
+    const endedCount = countEndedByTake(evidence, this.#inside.size);
+    if (endedCount >= stopping.length) for (const job of stopping) this.#endWithoutResult(job);
+  }
+
+  #endWithoutResult(job: DeliveredJob): void {
+    this.#end(job.ref);
+    this.#lose(job.ref, LOST_RESULT);
+  }
+
+  /** The handler of an attempt is over. */
+  #end(ref: AttemptRef): void {
+    const job = this.#inside.get(ref.jobId);
+    if (job?.ref.attempt === ref.attempt) {
+      job.clearTimers();
+      this.#inside.delete(ref.jobId);
+    }
+    this.#waiting = this.#waiting.filter((entry) => entry.ref.jobId !== ref.jobId || entry.ref.attempt !== ref.attempt);
+    this.#options.onChange();
+  }
+
+  #lose(ref: AttemptRef, reason: string): void {
+    const { ledger, log } = this.#options;
+    if (!ledger.isOpen(ref)) return;
+    const fields = { jobId: ref.jobId, attempt: ref.attempt, workerId: ref.workerId, reason };
+    log.warn("job_lost", fields);
+    void ledger.report(ref, { kind: "lost", reason }).catch((error: unknown) => {
+      log.error("worker_request_failed", { jobId: ref.jobId, reason: String(error) });
+    });
+  }
+}
+
+/** What the container sees of a job. */
+function jobForWorker(job: DispatchedJob): Record<string, unknown> {
+  const { id, input, webhook, policy, s3Config } = job;
+  return { id, input, webhook, policy, s3Config };
+}
+
+function setTold(jobs: readonly DeliveredJob[], isTold: boolean): void {
+  for (const job of jobs) if (job.stop) job.stop.isTold = isTold;
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}

@@ -1,0 +1,152 @@
+import type { Assignment, WorkerReport } from "../../src/contract/agent.ts";
+import type { AttemptRecord, WorkerRecord } from "../journal/journal.ts";
+import type { FoundWorker } from "../runtime/runtime.ts";
+import { planWorkers } from "./reconcile.ts";
+import { Worker, type WorkerOptions } from "./worker.ts";
+
+const LB_DETAIL = "This agent does not run workers of load-balanced endpoints yet.";
+
+/** All workers of this host: adopts, starts and drains them. */
+export class Workers {
+  readonly #options: WorkerOptions;
+  readonly #workers = new Map<string, Worker>();
+  readonly #running = new Set<Promise<void>>();
+  readonly #stopping = new AbortController();
+  #unwatch: (() => void) | null = null;
+  #assignments: readonly Assignment[] = [];
+
+  constructor(options: WorkerOptions) {
+    this.#options = options;
+  }
+
+  // What there is
+
+  find(workerId: string): Worker | undefined {
+    return this.#workers.get(workerId);
+  }
+
+  ofEndpoint(endpointId: string): Worker[] {
+    return [...this.#workers.values()].filter((worker) => worker.assignment.endpointId === endpointId);
+  }
+
+  endpointIds(): Set<string> {
+    return new Set([...this.#workers.values()].map((worker) => worker.assignment.endpointId));
+  }
+
+  reports(): WorkerReport[] {
+    const unsupported = this.#assignments
+      .filter((assignment) => assignment.type === "LB")
+      .map(({ workerId, endpointId, revision }) => {
+        return { workerId, endpointId, revision, state: "unhealthy" as const, detail: LB_DETAIL };
+      });
+    return [...[...this.#workers.values()].map((worker) => worker.report()), ...unsupported];
+  }
+
+  // Adopting
+
+  /** Takes over what an earlier agent process left: running containers, and the attempts they hold. */
+  async adopt({ isReachable }: { isReachable: boolean }): Promise<void> {
+    const { runtime, journal } = this.#options;
+    this.#unwatch = runtime.watch((exit) => this.#workers.get(exit.workerId)?.exited(exit));
+    const records = new Map(journal.workers().map((record) => [record.assignment.workerId, record]));
+    const attempts = Map.groupBy(journal.attempts(), (attempt) => attempt.workerId);
+    const found = await runtime.list();
+    const running = new Set(found.filter((worker) => worker.isRunning).map((worker) => worker.workerId));
+    for (const [workerId, record] of records) {
+      if (isReachable && running.has(workerId)) this.#adoptOne(record, attempts.get(workerId) ?? []);
+      else journal.removeWorker(workerId);
+    }
+    await this.#loseAttemptsOfGone([...attempts.values()].flat());
+    await this.#discard(found);
+  }
+
+  #adoptOne(record: WorkerRecord, attempts: readonly AttemptRecord[]): void {
+    const worker = new Worker(record.assignment, this.#options, record);
+    for (const attempt of attempts) worker.jobs.adopt(attempt);
+    this.#options.log.info("worker_adopted", { workerId: worker.workerId, attempts: attempts.length });
+    this.#add(worker);
+  }
+
+  async #loseAttemptsOfGone(attempts: readonly AttemptRecord[]): Promise<void> {
+    const { ledger } = this.#options;
+    const reason = "The worker ended while the agent of its host was not running.";
+    const lost = attempts.filter((attempt) => !this.#workers.has(attempt.workerId));
+    await Promise.all(lost.map((attempt) => ledger.report(attempt, { kind: "lost", reason })));
+  }
+
+  async #discard(found: readonly FoundWorker[]): Promise<void> {
+    const { runtime, log } = this.#options;
+    const unknown = found.filter((worker) => !this.#workers.has(worker.workerId));
+    const removals = unknown.map(async ({ workerId }) => {
+      await runtime.remove(workerId);
+      log.info("worker_discarded", { workerId });
+    });
+    for (const removal of await Promise.allSettled(removals)) {
+      if (removal.status === "rejected") log.error("worker_remove_failed", { reason: String(removal.reason) });
+    }
+  }
+
+  // Reconciling
+
+  apply(assignments: readonly Assignment[]): void {
+    this.#assignments = assignments;
+    this.#reconcile();
+  }
+
+  #reconcile(): void {
+    if (this.#stopping.signal.aborted) return;
+    const present = [...this.#workers.values()].map(({ workerId, isDraining, assignment }) => {
+      return { workerId, isDraining, revision: assignment.revision };
+    });
+    const runnable = this.#assignments.filter((assignment) => assignment.type === "QB");
+    const plan = planWorkers(runnable, present);
+    for (const workerId of plan.drain) this.#workers.get(workerId)?.drain();
+    for (const assignment of plan.start) {
+      const { workerId, endpointId } = assignment;
+      this.#options.log.info("worker_assigned", { workerId, endpointId });
+      this.#add(new Worker(assignment, this.#options));
+    }
+  }
+
+  #add(worker: Worker): void {
+    this.#workers.set(worker.workerId, worker);
+    const running = this.#run(worker);
+    this.#running.add(running);
+    void running.finally(() => this.#running.delete(running));
+  }
+
+  async #run(worker: Worker): Promise<void> {
+    try {
+      await worker.run(this.#stopping.signal);
+    } catch (error) {
+      // A fault of ours: the worker is given up, and reconciling starts it anew if it is still assigned.
+      this.#options.log.error("worker_failed", { workerId: worker.workerId, reason: String(error) });
+      worker.jobs.loseAll(`The agent failed to run the worker: ${String(error)}`);
+      await this.#options.runtime.remove(worker.workerId).catch(() => {});
+    }
+    if (this.#stopping.signal.aborted) return;
+    this.#workers.delete(worker.workerId);
+    this.#options.onStateChange(true);
+    this.#options.onSlotsChange(worker.assignment.endpointId);
+    this.#reconcile();
+  }
+
+  // Stopping
+
+  /** Leaves the containers running, for the next agent process. */
+  async release(): Promise<void> {
+    this.#stopping.abort();
+    await Promise.all(this.#running);
+    this.#unwatch?.();
+  }
+
+  /** Kills and removes every worker of this host. */
+  async removeAll(): Promise<void> {
+    const { runtime, journal } = this.#options;
+    await this.release();
+    const found = await runtime.list();
+    await Promise.all(found.map(({ workerId }) => runtime.remove(workerId)));
+    for (const { assignment } of journal.workers()) journal.removeWorker(assignment.workerId);
+  }
+}
+

@@ -1,0 +1,152 @@
+/**
+ * The one door to every command of this repository: `npm start`, `npm test`, `npm run check`, …
+ *
+ * Runs on whatever Node (20.19 or newer) the computer has and needs nothing installed. It installs what
+ * is missing, then runs the real command with the Node that the repository pins.
+ */
+import { spawn, spawnSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { constants } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
+const BIN = join(ROOT, "node_modules", ".bin");
+const NODE_MIN = [20, 19];
+const PARENT_CHECK_MS = 500;
+
+/** What each command runs with the pinned Node; all further arguments are passed on. */
+const COMMANDS = {
+  start: ["scripts/start.ts"],
+  test: ["node_modules/vitest/vitest.mjs", "run"],
+  check: ["scripts/check.ts"],
+  deploy: ["scripts/deploy.ts"],
+  bench: ["bench/main.ts"],
+  format: ["node_modules/oxfmt/bin/oxfmt"],
+};
+
+function fail(message) {
+  console.error(message);
+  process.exit(1);
+}
+
+// Node and dependencies
+
+function refuseOldNode() {
+  const [major, minor] = process.versions.node.split(".").map(Number);
+  if (major > NODE_MIN[0] || (major === NODE_MIN[0] && minor >= NODE_MIN[1])) return;
+  fail(
+    `Edgerun needs Node ${NODE_MIN.join(".")} or newer; this is ${process.versions.node}.\n` +
+      "Install a current Node from https://nodejs.org and run the command again.",
+  );
+}
+
+function readPackages(path) {
+  try {
+    return JSON.parse(readFileSync(path, "utf8")).packages;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Compares what npm says it installed with the lockfile; times of files would lie after a git checkout. */
+function isInstalled() {
+  const wanted = readPackages(join(ROOT, "package-lock.json"));
+  const present = readPackages(join(ROOT, "node_modules", ".package-lock.json"));
+  if (!wanted) fail("package-lock.json is missing or damaged. Restore it: git checkout package-lock.json");
+  if (!present || !existsSync(join(BIN, "node"))) return false;
+  const isSame = (path) =>
+    present[path]?.version === wanted[path].version && present[path]?.integrity === wanted[path].integrity;
+  return Object.keys(wanted).every((path) => path === "" || wanted[path].optional || isSame(path));
+}
+
+function install() {
+  console.log("Installing dependencies from package-lock.json (once; about half a minute) ...");
+  const npm = process.env.npm_execpath;
+  const args = ["ci", "--no-audit", "--no-fund", "--loglevel=error"];
+  const begun = Date.now();
+  const options = { cwd: ROOT, stdio: "inherit" };
+  const result = npm ? spawnSync(process.execPath, [npm, ...args], options) : spawnSync("npm", args, options);
+  if (result.status !== 0) {
+    fail(
+      "The dependencies could not be installed; npm says why above.\n" +
+        "Often it is the network: try again, or check the registry with `npm config get registry`.",
+    );
+  }
+  if (!existsSync(join(BIN, "node"))) {
+    fail(
+      "npm did not install the pinned Node, most likely because install scripts are switched off.\n" +
+        "Run: npm ci --ignore-scripts=false",
+    );
+  }
+  console.log(`Installed in ${Math.round((Date.now() - begun) / 1000)} s.`);
+}
+
+// Parents
+
+function parentOf(pid) {
+  try {
+    // The name in brackets may hold blanks, so count from the last bracket.
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    return {
+      name: stat.slice(stat.indexOf("(") + 1, stat.lastIndexOf(")")),
+      ppid: Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]),
+    };
+  } catch {
+    const ps = spawnSync("ps", ["-o", "ppid=,comm=", "-p", String(pid)], { encoding: "utf8" });
+    const [, ppid, name] = /^\s*(\d+)\s+(.*)$/m.exec(ps.stdout ?? "") ?? [];
+    return ppid ? { name: name.split("/").pop().trim(), ppid: Number(ppid) } : undefined;
+  }
+}
+
+function isAlive(pid) {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error.code === "EPERM";
+  }
+}
+
+/**
+ * Calls back when npm has gone. A killed npm tells nobody, and some shells stay between npm and us,
+ * so our parent and, if that is a shell, its parent are looked at now and then.
+ */
+function watchNpm(onGone) {
+  if (!process.env.npm_lifecycle_event) return;
+  const parent = process.ppid;
+  const shell = parentOf(parent);
+  const npm = shell && /^(sh|dash|bash|ash|zsh)$/.test(shell.name) ? shell.ppid : parent;
+  const timer = setInterval(() => {
+    if (process.ppid === parent && isAlive(npm)) return;
+    clearInterval(timer);
+    onGone();
+  }, PARENT_CHECK_MS);
+  timer.unref();
+}
+
+// The command
+
+function run(command, args) {
+  const isService = command === "start";
+  const child = spawn(join(BIN, "node"), [...COMMANDS[command], ...args], {
+    cwd: ROOT,
+    env: { ...process.env, PATH: BIN + delimiter + process.env.PATH, EDGERUN_LIFELINE: isService ? "3" : "" },
+    // A service gets its own process group, so that Ctrl+C reaches it once and by us alone, and a pipe
+    // (the lifeline) that closes when this process ends in whatever way.
+    detached: isService,
+    stdio: ["inherit", "inherit", "inherit", isService ? "pipe" : "ignore"],
+  });
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
+  watchNpm(() => child.kill("SIGTERM"));
+  child.on("error", (error) => fail(`Cannot run ${join(BIN, "node")}: ${error.message}`));
+  child.on("exit", (code, signal) => process.exit(code ?? 128 + constants.signals[signal]));
+}
+
+const [command, ...args] = process.argv.slice(2);
+if (!command || !Object.hasOwn(COMMANDS, command)) {
+  fail(`Usage: node scripts/bootstrap.mjs <${Object.keys(COMMANDS).join("|")}> [options]`);
+}
+refuseOldNode();
+if (!isInstalled()) install();
+run(command, args);

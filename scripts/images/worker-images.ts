@@ -1,0 +1,24 @@
+/** Images of the Python examples: what `docker build` makes of their folders. */
+import { fileURLToPath } from "node:url";
+import { execa } from "execa";
+import { ensurePythonImage } from "./python-image.ts";
+
+export const WORKER_IMAGES = {
+  "mock-worker": "edgerun/mock-worker:example",
+  embeddings: "edgerun/embeddings:example",
+} as const;
+
+export type WorkerExample = keyof typeof WORKER_IMAGES;
+
+/** Builds the image of one example; quick when nothing changed, for Docker keeps the layers. */
+export async function ensureWorkerImage(
+  example: WorkerExample,
+  say: (line: string) => void,
+): Promise<{ image: string }> {
+  await ensurePythonImage(say);
+  const image = WORKER_IMAGES[example];
+  const folder = fileURLToPath(new URL(`../../examples/${example}`, import.meta.url));
+  say(`building ${image}`);
+  await execa("docker", ["build", "--network", "host", "--tag", image, folder], { all: true });
+  return { image };
+}

@@ -1,0 +1,76 @@
+/** The one agent that `npm start` runs beside the edge. */
+import { spawn } from "node:child_process";
+import { closeSync, openSync } from "node:fs";
+import { delimiter, dirname, join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import type { RuntimeKind } from "./options.ts";
+import type { Part } from "./part.ts";
+
+/** Time the agent gets to remove its workers after it was told to end. */
+export const AGENT_END_LIMIT_MS = 20_000;
+
+export type AgentSettings = {
+  readonly root: string;
+  readonly edgeUrl: string;
+  readonly stateDirectory: string;
+  readonly logPath: string;
+  readonly runtime: RuntimeKind;
+  readonly joinToken: string;
+};
+
+function agentArguments(settings: AgentSettings): readonly string[] {
+  return [
+    join(settings.root, "node-agent/main.ts"),
+    "run",
+    "--edge",
+    settings.edgeUrl,
+    "--state",
+    settings.stateDirectory,
+    "--runtime",
+    settings.runtime,
+    "--name",
+    "local",
+    "--ephemeral",
+    "--simulate-gpus",
+  ];
+}
+
+/**
+ * Starts the agent. It is ephemeral: when its input ends, because we closed it or because we were
+ * killed, it removes its workers and exits.
+ */
+export async function startAgent(settings: AgentSettings): Promise<Part> {
+  const log = openSync(settings.logPath, "a", 0o600);
+  const child = spawn(process.execPath, agentArguments(settings), {
+    cwd: settings.root,
+    env: {
+      ...process.env,
+      EDGERUN_JOIN_TOKEN: settings.joinToken,
+      // A worker's plain `node` is the Node that runs this.
+      PATH: dirname(process.execPath) + delimiter + process.env["PATH"],
+    },
+    detached: true,
+    stdio: ["pipe", log, log],
+  });
+  closeSync(log);
+  child.stdin?.on("error", () => {}); // it has ended; `ended` says so
+  const ended = new Promise<string>((resolve) => {
+    child.once("exit", (code, signal) => resolve(signal ? `killed by ${signal}` : `exit code ${code}`));
+    child.once("error", (error) => resolve(error.message));
+  });
+  const { pid } = child;
+  if (pid === undefined) throw new Error(await ended);
+  return {
+    pid,
+    ended,
+    async stop() {
+      child.stdin?.end();
+      const isLate = await Promise.race([
+        ended.then(() => false),
+        delay(AGENT_END_LIMIT_MS, true, { ref: false }),
+      ]);
+      if (isLate) child.kill("SIGKILL");
+      await ended;
+    },
+  };
+}

@@ -1,0 +1,56 @@
+import { relative } from "node:path";
+import type { ExampleEndpoint, ExampleOutcome } from "./example.ts";
+import type { RuntimeKind } from "./options.ts";
+
+export type BannerFacts = {
+  readonly url: string;
+  readonly apiKey: string;
+  readonly stateDirectory: string;
+  readonly runtime: RuntimeKind | undefined;
+  readonly example: ExampleEndpoint | undefined;
+};
+
+const RUNTIME_WORDS: Record<RuntimeKind, string> = {
+  docker: "docker, each worker in its own container",
+  process: "process, workers are plain processes with no isolation: run only code you trust",
+};
+
+function outcomeLine(outcome: ExampleOutcome): string {
+  if (outcome.kind === "not-completed") return `Example job failed. ${outcome.detail}`;
+  return `Example job completed in ${outcome.tookMs} ms: ${JSON.stringify(outcome.output)}`;
+}
+
+export function printOutcome(outcome: ExampleOutcome, say: (line: string) => void): void {
+  say(outcomeLine(outcome));
+}
+
+/** Tells all that one needs to go on: addresses, key, and commands to copy. */
+export function bannerLines(facts: BannerFacts): readonly string[] {
+  const directory = relative(process.cwd(), facts.stateDirectory) || facts.stateDirectory;
+  return [
+    "",
+    `  Queue API        ${facts.url}/v2/<endpoint id>`,
+    `  Management API   ${facts.url}/graphql`,
+    `  API key          ${facts.apiKey}`,
+    ...(facts.example ? [`  Endpoint         ${facts.example.id} (${facts.example.name})`] : []),
+    ...(facts.runtime ? [`  Workers          ${RUNTIME_WORDS[facts.runtime]}; GPUs are simulated`] : []),
+    `  Data and logs    ${directory.startsWith("..") ? facts.stateDirectory : directory}`,
+    "",
+    ...(facts.example ? commandLines(facts.url, facts.apiKey, facts.example.id) : []),
+  ];
+}
+
+function commandLines(url: string, apiKey: string, endpointId: string): readonly string[] {
+  const base = `${url}/v2/${endpointId}`;
+  const authorization = `-H "Authorization: Bearer ${apiKey}"`;
+  const body = `-H "Content-Type: application/json" -d '{"input":{"name":"you"}}'`;
+  return [
+    "Run a job and wait for its result:",
+    `  curl -s -X POST ${base}/runsync ${authorization} ${body}`,
+    "Queue a job; ask for it later with GET .../status/<job id>:",
+    `  curl -s -X POST ${base}/run ${authorization} ${body}`,
+    "See jobs and workers:",
+    `  curl -s ${base}/health ${authorization}`,
+    "",
+  ];
+}

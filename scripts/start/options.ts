@@ -1,0 +1,68 @@
+import { resolve } from "node:path";
+import { Command, InvalidArgumentError, Option } from "commander";
+
+export type RuntimeKind = "docker" | "process";
+
+export type StartOptions = {
+  readonly port: number;
+  readonly stateDirectory: string;
+  readonly apiKey: string | undefined;
+  readonly hasAgent: boolean;
+  readonly hasExample: boolean;
+  readonly isOnce: boolean;
+  /** Undefined: docker when a daemon answers, else process. */
+  readonly runtime: RuntimeKind | undefined;
+};
+
+type Flags = {
+  readonly port: number;
+  readonly state: string;
+  readonly apiKey?: string;
+  readonly agent: boolean;
+  readonly example: boolean;
+  readonly once: boolean;
+  readonly runtime?: RuntimeKind;
+};
+
+function parsePort(text: string): number {
+  const port = Number(text);
+  if (!Number.isInteger(port) || port < 1 || port > 65_535) {
+    throw new InvalidArgumentError("A port is a whole number from 1 to 65535.");
+  }
+  return port;
+}
+
+/** Reads the options of `npm start`; ends the process with a usage message when they make no sense. */
+export function parseOptions(argv: readonly string[]): StartOptions {
+  const flags = new Command("npm start --")
+    .description("Starts Edgerun on this machine: the edge, one agent, and an example endpoint.")
+    .option("--port <number>", "port of the edge on 127.0.0.1", parsePort, 8787)
+    .option("--state <directory>", "where data, key and logs are kept", ".edgerun")
+    .option("--api-key <key>", "API key to accept (default: generated once, kept in the state directory)")
+    .option("--no-agent", "run the edge only; no example either")
+    .option("--no-example", "create no example endpoint")
+    .option("--once", "stop after the example job; exit code 0 only if it completed", false)
+    .addOption(
+      new Option("--runtime <kind>", "how workers run (default: docker if a daemon answers)").choices([
+        "docker",
+        "process",
+      ]),
+    )
+    .allowExcessArguments(false)
+    .parse(argv, { from: "user" })
+    .opts<Flags>();
+  const hasExample = flags.agent && flags.example;
+  if (flags.once && !hasExample) {
+    console.error("--once waits for the example job, so it cannot go with --no-agent or --no-example.");
+    process.exit(1);
+  }
+  return {
+    port: flags.port,
+    stateDirectory: resolve(flags.state),
+    apiKey: flags.apiKey,
+    hasAgent: flags.agent,
+    hasExample,
+    isOnce: flags.once,
+    runtime: flags.runtime,
+  };
+}

@@ -1,0 +1,41 @@
+import { test } from "vitest";
+import { AnswerCache } from "./answer-cache.ts";
+
+const freshCache = (size = 10) =>
+  new AnswerCache<string>({ acceptedLifeMs: 1_000, refusedLifeMs: 100, size });
+
+test("an accepted credential is remembered for its life and no longer", ({ expect }) => {
+  const cache = freshCache();
+  cache.accept("hash", "account", 0);
+
+  expect(cache.recall("hash", 999)).toBe("account");
+  expect(cache.recall("hash", 1_000)).toBeUndefined();
+});
+
+test("a refusal is remembered for its own, shorter life", ({ expect }) => {
+  const cache = freshCache();
+  cache.refuse("hash", 0);
+
+  expect(cache.recall("hash", 99)).toBe("refused");
+  expect(cache.recall("hash", 100)).toBeUndefined();
+});
+
+test("the oldest answer makes room for the newest", ({ expect }) => {
+  const cache = freshCache(2);
+  cache.accept("a", "A", 0);
+  cache.accept("b", "B", 1);
+  cache.accept("a", "A", 2);
+  cache.accept("c", "C", 3);
+
+  expect(cache.recall("b", 4)).toBeUndefined();
+  expect(cache.recall("a", 4)).toBe("A");
+  expect(cache.recall("c", 4)).toBe("C");
+});
+
+test("a flood of refusals pushes out no accepted credential", ({ expect }) => {
+  const cache = freshCache(2);
+  cache.accept("right", "account", 0);
+  for (let wrong = 0; wrong < 100; wrong += 1) cache.refuse(`wrong ${wrong}`, 1);
+
+  expect(cache.recall("right", 2)).toBe("account");
+});

@@ -1,0 +1,58 @@
+/**
+ * Remembers for a short while, within one isolate, what a credential's hash stands for, so that
+ * authentication does not ask D1 on the hot path. Bounded: the oldest answer makes room. Refusals are kept
+ * apart, so that a flood of wrong keys cannot push out the right ones.
+ */
+export class AnswerCache<Answer> {
+  readonly #accepted: ExpiringMap<Answer>;
+  readonly #refused: ExpiringMap<true>;
+
+  constructor(limits: {
+    readonly acceptedLifeMs: number;
+    readonly refusedLifeMs: number;
+    readonly size: number;
+  }) {
+    this.#accepted = new ExpiringMap(limits.acceptedLifeMs, limits.size);
+    this.#refused = new ExpiringMap(limits.refusedLifeMs, limits.size);
+  }
+
+  /** The remembered answer, "refused", or nothing when D1 must be asked. */
+  recall(hash: string, now: number): Answer | "refused" | undefined {
+    return this.#accepted.get(hash, now) ?? (this.#refused.get(hash, now) ? "refused" : undefined);
+  }
+
+  accept(hash: string, answer: Answer, now: number): void {
+    this.#accepted.set(hash, answer, now);
+  }
+
+  refuse(hash: string, now: number): void {
+    this.#refused.set(hash, true, now);
+  }
+}
+
+class ExpiringMap<Value> {
+  readonly #lifeMs: number;
+  readonly #size: number;
+  readonly #entries = new Map<string, { readonly value: Value; readonly expiresAt: number }>();
+
+  constructor(lifeMs: number, size: number) {
+    this.#lifeMs = lifeMs;
+    this.#size = size;
+  }
+
+  get(key: string, now: number): Value | undefined {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return undefined;
+    if (now < entry.expiresAt) return entry.value;
+    this.#entries.delete(key);
+    return undefined;
+  }
+
+  set(key: string, value: Value, now: number): void {
+    this.#entries.delete(key);
+    this.#entries.set(key, { value, expiresAt: now + this.#lifeMs });
+    if (this.#entries.size <= this.#size) return;
+    const oldest = this.#entries.keys().next();
+    if (!oldest.done) this.#entries.delete(oldest.value);
+  }
+}

@@ -1,0 +1,25 @@
+/** The three kinds of credential that the edge gives out, told apart by their prefix. */
+const PREFIXES = { "api-key": "er_", "host-token": "erh_", "join-token": "erj_" } as const;
+
+export type CredentialKind = keyof typeof PREFIXES;
+
+const RANDOM_BYTES = 32;
+
+/** Makes a new random credential; it is shown once, and only its hash is kept. */
+export function generateCredential(kind: CredentialKind): string {
+  const random = [...crypto.getRandomValues(new Uint8Array(RANDOM_BYTES))];
+  return PREFIXES[kind] + random.map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** Says of what kind a credential is; an API key from the environment may be any string. */
+export function kindOfCredential(credential: string): CredentialKind {
+  if (credential.startsWith(PREFIXES["host-token"])) return "host-token";
+  if (credential.startsWith(PREFIXES["join-token"])) return "join-token";
+  return "api-key";
+}
+
+/** Takes the credential out of `Bearer <credential>` or of the bare credential. */
+export function readCredential(headerOrCredential: string | null | undefined): string | undefined {
+  const credential = (headerOrCredential ?? "").trim().replace(/^bearer(?:\s+|$)/i, "");
+  return credential === "" ? undefined : credential;
+}

@@ -1,0 +1,179 @@
+import { and, asc, eq, notExists, sql } from "drizzle-orm";
+import type { EndpointConfig } from "../contract/endpoint.ts";
+import { readGpuIds } from "../domain/gpu-selection.ts";
+import type { Database } from "./database.ts";
+import { randomRowId } from "./row-id.ts";
+import { endpoint, endpointRemoval, template } from "./schema.ts";
+
+export type EndpointRecord = typeof endpoint.$inferSelect;
+
+/** What a client decides about an endpoint. */
+export type EndpointValues = Omit<
+  EndpointRecord,
+  "id" | "accountId" | "version" | "revision" | "createdAt" | "updatedAt"
+>;
+
+// Reading
+
+/** Finds an endpoint of any account; the caller must compare the account. */
+export async function findEndpoint(db: Database, endpointId: string): Promise<EndpointRecord | undefined> {
+  return await db.select().from(endpoint).where(eq(endpoint.id, endpointId)).get();
+}
+
+export async function findOwnEndpoint(
+  db: Database,
+  accountId: string,
+  endpointId: string,
+): Promise<EndpointRecord | undefined> {
+  return await db.select().from(endpoint).where(isOwn(accountId, endpointId)).get();
+}
+
+export async function listEndpoints(db: Database, accountId: string): Promise<EndpointRecord[]> {
+  return await db
+    .select()
+    .from(endpoint)
+    .where(eq(endpoint.accountId, accountId))
+    .orderBy(asc(endpoint.createdAt), asc(endpoint.id));
+}
+
+export async function listEndpointsOfTemplate(
+  db: Database,
+  accountId: string,
+  templateId: string,
+): Promise<EndpointRecord[]> {
+  return await db
+    .select()
+    .from(endpoint)
+    .where(and(eq(endpoint.accountId, accountId), eq(endpoint.templateId, templateId)));
+}
+
+/** What the objects need to know of an endpoint. */
+export function toEndpointConfig(record: EndpointRecord): EndpointConfig {
+  const gpus = readGpuIds(record.gpuIds ?? "");
+  const isGpu = gpus.kind === "selection";
+  return {
+    endpointId: record.id,
+    accountId: record.accountId,
+    name: record.name,
+    type: record.type,
+    version: record.version,
+    workersMin: record.workersMin,
+    workersMax: record.workersMax,
+    idleTimeoutSeconds: record.idleTimeoutSeconds,
+    scalerType: record.scalerType,
+    scalerValue: record.scalerValue,
+    executionTimeoutMs: record.executionTimeoutMs,
+    gpuTiers: isGpu ? gpus.tiers : [],
+    excludedGpuModels: isGpu ? gpus.excludedModels : [],
+    gpuCount: isGpu ? record.gpuCount : 0,
+    locations: (record.locations ?? "").split(",").filter((location) => location !== ""),
+  };
+}
+
+// Writing
+
+export async function insertEndpoint(
+  db: Database,
+  accountId: string,
+  values: EndpointValues,
+  now: number,
+): Promise<EndpointRecord> {
+  const record = {
+    ...values,
+    accountId,
+    id: randomRowId(),
+    version: 1,
+    revision: 1,
+    createdAt: now,
+    updatedAt: now,
+  };
+  await db.insert(endpoint).values(record);
+  return record;
+}
+
+/** Changes an endpoint if it still is as it was read. */
+export async function updateEndpointIfUnchanged(
+  db: Database,
+  read: EndpointRecord,
+  values: EndpointValues,
+  options: { readonly release: boolean; readonly now: number },
+): Promise<EndpointRecord | undefined> {
+  const [updated] = await db
+    .update(endpoint)
+    .set({
+      ...values,
+      version: options.release ? read.version + 1 : read.version,
+      revision: read.revision + 1,
+      updatedAt: options.now,
+    })
+    .where(and(isOwn(read.accountId, read.id), eq(endpoint.revision, read.revision)))
+    .returning();
+  return updated;
+}
+
+// Deleting
+
+/**
+ * Deletes an endpoint if it still is as it was read, and its inline template with the last endpoint that
+ * uses it. Leaves a removal behind, which says that the endpoint's object is still to be emptied.
+ */
+export async function deleteEndpointIfUnchanged(
+  db: Database,
+  read: EndpointRecord,
+  now: number,
+): Promise<boolean> {
+  const isUnchanged = and(isOwn(read.accountId, read.id), eq(endpoint.revision, read.revision));
+  const removal = db
+    .select({
+      endpointId: endpoint.id,
+      accountId: endpoint.accountId,
+      deletedAt: sql<number>`${now}`.as("deleted_at"),
+    })
+    .from(endpoint)
+    .where(isUnchanged);
+  const isUnusedAndBound = and(
+    eq(template.accountId, read.accountId),
+    eq(template.id, read.templateId),
+    eq(template.isBound, true),
+    notExists(
+      db
+        .select({ one: sql`1` })
+        .from(endpoint)
+        .where(eq(endpoint.templateId, read.templateId)),
+    ),
+  );
+  const [, deleted] = await db.batch([
+    db.insert(endpointRemoval).select(removal),
+    db.delete(endpoint).where(isUnchanged).returning({ id: endpoint.id }),
+    db.delete(template).where(isUnusedAndBound),
+  ]);
+  return deleted.length > 0;
+}
+
+export async function isEndpointRemovalOpen(
+  db: Database,
+  accountId: string,
+  endpointId: string,
+): Promise<boolean> {
+  const removal = await db
+    .select()
+    .from(endpointRemoval)
+    .where(and(eq(endpointRemoval.accountId, accountId), eq(endpointRemoval.endpointId, endpointId)))
+    .get();
+  return removal !== undefined;
+}
+
+/** Forgets a removal once the endpoint's object is empty. */
+export async function closeEndpointRemoval(
+  db: Database,
+  accountId: string,
+  endpointId: string,
+): Promise<void> {
+  await db
+    .delete(endpointRemoval)
+    .where(and(eq(endpointRemoval.accountId, accountId), eq(endpointRemoval.endpointId, endpointId)));
+}
+
+function isOwn(accountId: string, endpointId: string) {
+  return and(eq(endpoint.accountId, accountId), eq(endpoint.id, endpointId));
+}

@@ -1,0 +1,163 @@
+/**
+ * The tables of D1. Every row belongs to an account; moments are epoch milliseconds.
+ * After a change: `npx drizzle-kit generate --name <what>`; an applied migration is never edited.
+ */
+import { sql } from "drizzle-orm";
+import { check, index, integer, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
+
+export type EnvironmentVariable = { readonly key: string; readonly value: string };
+export type NamedPort = { readonly port: string; readonly name: string };
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+
+const environment = (name: string) => text(name, { mode: "json" }).$type<readonly EnvironmentVariable[]>();
+const strings = (name: string) => text(name, { mode: "json" }).$type<readonly string[]>();
+const flag = (name: string) => integer(name, { mode: "boolean" });
+
+export const account = sqliteTable("account", {
+  id: text("id").primaryKey(),
+  name: text("name").notNull(),
+  email: text("email"),
+  createdAt: integer("created_at").notNull(),
+});
+
+const accountId = () =>
+  text("account_id")
+    .notNull()
+    .references(() => account.id);
+
+export const apiKey = sqliteTable(
+  "api_key",
+  {
+    id: text("id").primaryKey(),
+    accountId: accountId(),
+    /** SHA-256 of the key, in hex; the key itself is never stored. */
+    hash: text("hash").notNull(),
+    name: text("name").notNull(),
+    /** Came from the environment, and is good only while it stands there. */
+    isRoot: flag("is_root").notNull(),
+    createdAt: integer("created_at").notNull(),
+    revokedAt: integer("revoked_at"),
+    lastUsedAt: integer("last_used_at"),
+  },
+  (table) => [
+    uniqueIndex("api_key_hash").on(table.hash),
+    index("api_key_account").on(table.accountId, table.createdAt),
+  ],
+);
+
+export const template = sqliteTable(
+  "template",
+  {
+    id: text("id").primaryKey(),
+    accountId: accountId(),
+    name: text("name").notNull(),
+    imageName: text("image_name").notNull(),
+    containerDiskInGb: integer("container_disk_in_gb").notNull(),
+    volumeInGb: integer("volume_in_gb").notNull(),
+    volumeMountPath: text("volume_mount_path").notNull(),
+    dockerArgs: text("docker_args").notNull(),
+    env: environment("env").notNull(),
+    ports: text("ports").notNull(),
+    portsConfig: text("ports_config", { mode: "json" }).$type<readonly NamedPort[]>().notNull(),
+    readme: text("readme").notNull(),
+    isServerless: flag("is_serverless").notNull(),
+    isPublic: flag("is_public").notNull(),
+    containerRegistryAuthId: text("container_registry_auth_id"),
+    startSsh: flag("start_ssh").notNull(),
+    startJupyter: flag("start_jupyter").notNull(),
+    startScript: text("start_script").notNull(),
+    advancedStart: flag("advanced_start").notNull(),
+    config: text("config", { mode: "json" }).$type<Json>(),
+    category: text("category"),
+    /** Came inline with an endpoint; goes with the last endpoint that uses it. */
+    isBound: flag("is_bound").notNull(),
+    /** Counts the writes, so that a change based on an older reading is noticed. */
+    revision: integer("revision").notNull(),
+    createdAt: integer("created_at").notNull(),
+    updatedAt: integer("updated_at").notNull(),
+  },
+  (table) => [
+    uniqueIndex("template_account_name").on(table.accountId, table.name),
+    check("template_serverless_volume", sql`${table.isServerless} = 0 OR ${table.volumeInGb} = 0`),
+  ],
+);
+
+export const endpoint = sqliteTable(
+  "endpoint",
+  {
+    id: text("id").primaryKey(),
+    accountId: accountId(),
+    name: text("name").notNull(),
+    type: text("type", { enum: ["QB", "LB"] }).notNull(),
+    templateId: text("template_id")
+      .notNull()
+      .references(() => template.id),
+    /** As written by the client; null for a CPU endpoint. */
+    gpuIds: text("gpu_ids"),
+    gpuCount: integer("gpu_count").notNull(),
+    /** CPU sizes; empty for a GPU endpoint. */
+    instanceIds: strings("instance_ids").notNull(),
+    idleTimeoutSeconds: integer("idle_timeout_seconds").notNull(),
+    locations: text("locations"),
+    networkVolumeId: text("network_volume_id"),
+    networkVolumeIds: strings("network_volume_ids").notNull(),
+    flashEnvironmentId: text("flash_environment_id"),
+    scalerType: text("scaler_type", { enum: ["QUEUE_DELAY", "REQUEST_COUNT"] }).notNull(),
+    scalerValue: integer("scaler_value").notNull(),
+    workersMin: integer("workers_min").notNull(),
+    workersMax: integer("workers_max").notNull(),
+    workersPfbTarget: integer("workers_pfb_target").notNull(),
+    /** Variables of the endpoint alone; they win over the template's. */
+    env: environment("env").notNull(),
+    allowedCudaVersions: text("allowed_cuda_versions"),
+    minCudaVersion: text("min_cuda_version"),
+    executionTimeoutMs: integer("execution_timeout_ms").notNull(),
+    flashBootType: text("flash_boot_type", { enum: ["OFF", "FLASHBOOT", "PRIORITY_FLASHBOOT"] }),
+    compliance: strings("compliance").notNull(),
+    /** Release; grows when running workers must be replaced. */
+    version: integer("version").notNull(),
+    /** Counts the writes, so that a change based on an older reading is noticed. */
+    revision: integer("revision").notNull(),
+    createdAt: integer("created_at").notNull(),
+    updatedAt: integer("updated_at").notNull(),
+  },
+  (table) => [
+    index("endpoint_account").on(table.accountId, table.createdAt),
+    index("endpoint_template").on(table.templateId),
+    check("endpoint_type", sql`${table.type} IN ('QB', 'LB')`),
+    check("endpoint_workers", sql`0 <= ${table.workersMin} AND ${table.workersMin} <= ${table.workersMax}`),
+    check("endpoint_compute", sql`(${table.gpuIds} IS NULL) = (${table.instanceIds} <> '[]')`),
+  ],
+);
+
+/** Deleted endpoints whose object has not yet confirmed that it is empty. */
+export const endpointRemoval = sqliteTable("endpoint_removal", {
+  endpointId: text("endpoint_id").primaryKey(),
+  accountId: accountId(),
+  deletedAt: integer("deleted_at").notNull(),
+});
+
+export const joinToken = sqliteTable("join_token", {
+  hash: text("hash").primaryKey(),
+  accountId: accountId(),
+  name: text("name"),
+  createdAt: integer("created_at").notNull(),
+  expiresAt: integer("expires_at").notNull(),
+  usedAt: integer("used_at"),
+});
+
+export const host = sqliteTable(
+  "host",
+  {
+    id: text("id").primaryKey(),
+    accountId: accountId(),
+    name: text("name").notNull(),
+    tokenHash: text("token_hash").notNull(),
+    createdAt: integer("created_at").notNull(),
+    revokedAt: integer("revoked_at"),
+  },
+  (table) => [
+    uniqueIndex("host_token_hash").on(table.tokenHash),
+    index("host_account").on(table.accountId, table.createdAt),
+  ],
+);

@@ -1,0 +1,137 @@
+import { and, asc, eq, exists, ne, notExists, sql } from "drizzle-orm";
+import { alias } from "drizzle-orm/sqlite-core";
+import type { Database } from "./database.ts";
+import { randomRowId } from "./row-id.ts";
+import { endpoint, template } from "./schema.ts";
+
+export type TemplateRecord = typeof template.$inferSelect;
+
+/** What a client decides about a template. */
+export type TemplateValues = Omit<
+  TemplateRecord,
+  "id" | "accountId" | "isBound" | "revision" | "createdAt" | "updatedAt"
+>;
+
+export async function findTemplate(
+  db: Database,
+  accountId: string,
+  templateId: string,
+): Promise<TemplateRecord | undefined> {
+  return await db
+    .select()
+    .from(template)
+    .where(and(eq(template.accountId, accountId), eq(template.id, templateId)))
+    .get();
+}
+
+export async function findTemplateByName(
+  db: Database,
+  accountId: string,
+  name: string,
+): Promise<TemplateRecord | undefined> {
+  return await db
+    .select()
+    .from(template)
+    .where(and(eq(template.accountId, accountId), eq(template.name, name)))
+    .get();
+}
+
+/** The account's own templates, without those that came inline with an endpoint. */
+export async function listUnboundTemplates(db: Database, accountId: string): Promise<TemplateRecord[]> {
+  return await db
+    .select()
+    .from(template)
+    .where(and(eq(template.accountId, accountId), eq(template.isBound, false)))
+    .orderBy(asc(template.createdAt), asc(template.id));
+}
+
+/** Inserts a template; nothing comes back when the account has that name already. */
+export async function insertTemplateIfNameFree(
+  db: Database,
+  owner: { readonly accountId: string; readonly isBound: boolean },
+  values: TemplateValues,
+  now: number,
+): Promise<TemplateRecord | undefined> {
+  const [inserted] = await db
+    .insert(template)
+    .values({ ...values, ...owner, id: randomRowId(), revision: 1, createdAt: now, updatedAt: now })
+    .onConflictDoNothing({ target: [template.accountId, template.name] })
+    .returning();
+  return inserted;
+}
+
+/**
+ * Changes a template if it still is as it was read and its name is free. With `release`, the endpoints that
+ * use it get a new version in the same transaction.
+ */
+export async function updateTemplateIfUnchanged(
+  db: Database,
+  read: TemplateRecord,
+  values: TemplateValues,
+  options: { readonly release: boolean; readonly now: number },
+): Promise<TemplateRecord | undefined> {
+  const other = alias(template, "other");
+  const isUnchangedAndNameFree = and(
+    eq(template.accountId, read.accountId),
+    eq(template.id, read.id),
+    eq(template.revision, read.revision),
+    notExists(
+      db
+        .select({ one: sql`1` })
+        .from(other)
+        .where(and(eq(other.accountId, read.accountId), eq(other.name, values.name), ne(other.id, read.id))),
+    ),
+  );
+  const release = db
+    .update(endpoint)
+    .set({
+      version: sql`${endpoint.version} + 1`,
+      revision: sql`${endpoint.revision} + 1`,
+      updatedAt: options.now,
+    })
+    .where(
+      and(
+        eq(endpoint.accountId, read.accountId),
+        eq(endpoint.templateId, read.id),
+        exists(
+          db
+            .select({ one: sql`1` })
+            .from(template)
+            .where(isUnchangedAndNameFree),
+        ),
+      ),
+    );
+  const update = db
+    .update(template)
+    .set({ ...values, revision: read.revision + 1, updatedAt: options.now })
+    .where(isUnchangedAndNameFree)
+    .returning();
+
+  // The release comes first: both statements must meet the same guard.
+  const updated = options.release ? (await db.batch([release, update]))[1] : await update;
+  return updated[0];
+}
+
+/** Deletes a template unless an endpoint uses it; says whether it did. */
+export async function deleteTemplateIfUnused(
+  db: Database,
+  accountId: string,
+  templateId: string,
+): Promise<boolean> {
+  const deleted = await db
+    .delete(template)
+    .where(
+      and(
+        eq(template.accountId, accountId),
+        eq(template.id, templateId),
+        notExists(
+          db
+            .select({ one: sql`1` })
+            .from(endpoint)
+            .where(eq(endpoint.templateId, template.id)),
+        ),
+      ),
+    )
+    .returning({ id: template.id });
+  return deleted.length > 0;
+}

@@ -1,0 +1,56 @@
+/**
+ * The grammar of an endpoint's `gpuIds`: a comma list, in order of preference, of
+ *
+ *   ADA_24                    a tier
+ *   NVIDIA L4                 one GPU model: its tier, without the tier's other models
+ *   -NVIDIA A100-SXM4-80GB    leave this model out
+ */
+import { GPU_TIERS, GPU_TIER_NAMES, tierOfModel, type GpuTier } from "../contract/gpu-tiers.ts";
+
+export type GpuSelection = {
+  readonly tiers: readonly GpuTier[];
+  readonly excludedModels: readonly string[];
+};
+
+export type GpuSelectionReading =
+  | ({ readonly kind: "selection" } & GpuSelection)
+  | { readonly kind: "unknown-gpu"; readonly token: string }
+  | { readonly kind: "no-gpu" };
+
+/** Reads `gpuIds`; blanks around the commas and empty entries do not matter. */
+export function readGpuIds(gpuIds: string): GpuSelectionReading {
+  const tokens = gpuIds
+    .split(",")
+    .map((token) => token.trim())
+    .filter((token) => token !== "");
+  const wanted = tokens.filter((token) => !token.startsWith("-"));
+  const excluded = tokens.filter((token) => token.startsWith("-")).map((token) => token.slice(1).trim());
+
+  const unknown = wanted.find((token) => tierOfToken(token) === undefined);
+  if (unknown !== undefined) return { kind: "unknown-gpu", token: unknown };
+  const notAModel = excluded.find((model) => model === "" || isTier(model));
+  if (notAModel !== undefined) return { kind: "unknown-gpu", token: `-${notAModel}` };
+  if (wanted.length === 0) return { kind: "no-gpu" };
+
+  const tiers = [...new Set(wanted.flatMap((token) => tierOfToken(token) ?? []))];
+  return {
+    kind: "selection",
+    tiers,
+    excludedModels: [...new Set([...excluded, ...unwantedModels(tiers, wanted)])],
+  };
+}
+
+/** Models of tiers that are wanted for some of their models only. */
+function unwantedModels(tiers: readonly GpuTier[], wanted: readonly string[]): readonly string[] {
+  return tiers
+    .filter((tier) => !wanted.includes(tier))
+    .flatMap((tier) => GPU_TIERS[tier].models.filter((model) => !wanted.includes(model)));
+}
+
+function tierOfToken(token: string): GpuTier | undefined {
+  return isTier(token) ? token : tierOfModel(token);
+}
+
+function isTier(name: string): name is GpuTier {
+  return (GPU_TIER_NAMES as readonly string[]).includes(name);
+}

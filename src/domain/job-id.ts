@@ -1,0 +1,44 @@
+/**
+ * Public job ids: `[sync-]<uuid-like>-s<shard>`.
+ *
+ * The 32 hex digits are 80 random bits (the nonce) and the 48-bit storage sequence, masked by the nonce.
+ * So an id finds its row without an index, tells nothing of how many jobs there are, and cannot be guessed:
+ * a row answers only to the nonce that it was made with.
+ */
+
+export type JobId = {
+  readonly seq: number;
+  /** 20 hex digits. */
+  readonly nonce: string;
+  readonly isSync: boolean;
+  readonly shard: number;
+};
+
+export const NONCE_BYTES = 10;
+const HALF = 2 ** 24;
+const PATTERN =
+  /^(sync-)?([0-9a-f]{8})-([0-9a-f]{4})-([0-9a-f]{4})-([0-9a-f]{4})-([0-9a-f]{12})-s(0|[1-9]\d{0,3})$/;
+
+/** Writes an id. `seq` must be below 2^48. */
+export function encodeJobId(id: JobId): string {
+  const hex = maskSeq(id.seq, id.nonce).toString(16).padStart(12, "0") + id.nonce;
+  const groups = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)];
+  return `${id.isSync ? "sync-" : ""}${groups.join("-")}-s${id.shard}`;
+}
+
+/** Reads an id; undefined when the text is none. */
+export function decodeJobId(text: string): JobId | undefined {
+  const match = PATTERN.exec(text);
+  if (!match) return undefined;
+  const hex = match.slice(2, 7).join("");
+  const nonce = hex.slice(12);
+  const seq = maskSeq(Number.parseInt(hex.slice(0, 12), 16), nonce);
+  return { seq, nonce, isSync: match[1] !== undefined, shard: Number(match[7]) };
+}
+
+/** Its own inverse. In two halves, because bit operators see 32 bits only. */
+function maskSeq(seq: number, nonce: string): number {
+  const high = Math.floor(seq / HALF) ^ Number.parseInt(nonce.slice(0, 6), 16);
+  const low = (seq % HALF) ^ Number.parseInt(nonce.slice(6, 12), 16);
+  return high * HALF + low;
+}

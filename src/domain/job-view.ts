@@ -1,0 +1,58 @@
+/** The one place where job states become the words of the wire. */
+import type { QueueReason, WireStatus } from "../contract/job.ts";
+import type { Job, JobState, Payload } from "./job-machine.ts";
+
+const WIRE_STATUS: Record<JobState, WireStatus> = {
+  queued: "IN_QUEUE",
+  running: "IN_PROGRESS",
+  completed: "COMPLETED",
+  failed: "FAILED",
+  cancelled: "CANCELLED",
+  timed_out: "TIMED_OUT",
+};
+
+export type QueueView = { readonly position: number; readonly reason: QueueReason; readonly detail: string };
+
+/** A job as its reader sees it; `output` is a payload whose JSON text is spliced in at the rim. */
+export type JobView = {
+  readonly id: string;
+  readonly status: WireStatus;
+  readonly delayTime?: number;
+  readonly executionTime?: number;
+  readonly workerId?: string;
+  readonly error?: string;
+  readonly retries?: number;
+  readonly queue?: QueueView;
+  readonly output: Payload | null;
+};
+
+export type ViewExtras = { readonly progress: Payload | null; readonly queue: QueueView | null };
+
+/**
+ * Encodes a job. Strict clients want integer times and a worker id on every reply but a waiting one,
+ * so a job that no worker ever had says "" and 0.
+ */
+export function viewJob(id: string, job: Job, extras: ViewExtras): JobView {
+  const status = WIRE_STATUS[job.state];
+  if (job.state === "queued") {
+    return { id, status, ...(extras.queue && { queue: extras.queue }), ...retriesOf(job), output: null };
+  }
+  const startedAt = job.startedAt ?? job.finishedAt ?? job.queuedAt;
+  const base = { id, status, delayTime: startedAt - job.queuedAt, workerId: job.workerId ?? "" };
+  if (job.state === "running") return { ...base, ...retriesOf(job), output: extras.progress };
+  return {
+    ...base,
+    executionTime: (job.finishedAt ?? startedAt) - startedAt,
+    ...(job.error !== null && { error: job.error }),
+    ...retriesOf(job),
+    output: job.output,
+  };
+}
+
+export function wireStatusOf(state: JobState): WireStatus {
+  return WIRE_STATUS[state];
+}
+
+function retriesOf(job: Job): { retries?: number } {
+  return job.retries > 0 ? { retries: job.retries } : {};
+}

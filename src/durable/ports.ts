@@ -1,0 +1,22 @@
+/** What the two kinds of objects call of each other; both import this instead of one another. */
+import type { EndpointConfig } from "../contract/endpoint.ts";
+import type { FleetReport } from "../domain/queue-reason.ts";
+
+/** "This endpoint wants so many workers." Level-triggered: the last wish counts. */
+export type Wish = {
+  readonly config: EndpointConfig;
+  readonly wanted: number;
+  /** The endpoint is deleted; drop all that is known of it. */
+  readonly isRemoved: boolean;
+};
+
+export interface FleetPort extends Rpc.DurableObjectBranded {
+  wish(wish: Wish): Promise<void>;
+}
+
+export interface EndpointPort extends Rpc.DurableObjectBranded {
+  fleetReport(report: FleetReport): Promise<void>;
+}
+
+/** Hosts of all locations are in one fleet for now; the name is the seam for more. */
+export const FLEET_NAME = "default";

@@ -1,0 +1,72 @@
+/** A thin typed layer over an object's SQLite: named statements, counted rows, numbered migrations. */
+
+type Value = string | number | null;
+type Params = Readonly<Record<string, Value>>;
+
+/** One statement of a store. `:names` in its text are bound from the members of the parameters. */
+export class Statement<P extends Params, Row> {
+  readonly #database: ObjectDatabase;
+  readonly #text: string;
+  readonly #names: readonly string[];
+
+  constructor(database: ObjectDatabase, text: string) {
+    this.#database = database;
+    this.#names = [...text.matchAll(/:([A-Za-z]+)/g)].map((match) => match[1] ?? "");
+    this.#text = text.replaceAll(/:[A-Za-z]+/g, "?");
+  }
+
+  all(params: P): Row[] {
+    const values = this.#names.map((name) => params[name] ?? null);
+    return this.#database.execute<Row>(this.#text, values);
+  }
+
+  first(params: P): Row | undefined {
+    return this.all(params)[0];
+  }
+
+  run(params: P): void {
+    this.all(params);
+  }
+}
+
+export type RowCounts = { readonly read: number; readonly written: number };
+
+export class ObjectDatabase {
+  readonly #sql: SqlStorage;
+  #read = 0;
+  #written = 0;
+
+  constructor(sql: SqlStorage) {
+    this.#sql = sql;
+  }
+
+  statement<P extends Params, Row = never>(text: string): Statement<P, Row> {
+    return new Statement<P, Row>(this, text);
+  }
+
+  execute<Row>(text: string, values: readonly Value[]): Row[] {
+    const cursor = this.#sql.exec(text, ...values);
+    const rows = cursor.toArray() as Row[];
+    this.#read += cursor.rowsRead;
+    this.#written += cursor.rowsWritten;
+    return rows;
+  }
+
+  /** Rows read and written since the object woke: the unit in which storage is billed. */
+  get rows(): RowCounts {
+    return { read: this.#read, written: this.#written };
+  }
+
+  /** Applies the migrations not applied yet. One that was ever deployed is never edited. */
+  migrate(migrations: readonly string[]): void {
+    this.#sql.exec("CREATE TABLE IF NOT EXISTS migration (number INTEGER PRIMARY KEY) STRICT");
+    const applied = this.#sql
+      .exec<{ last: number | null }>("SELECT max(number) AS last FROM migration")
+      .one();
+    for (const [index, migration] of migrations.entries()) {
+      if (index < (applied.last ?? 0)) continue;
+      this.#sql.exec(migration);
+      this.#sql.exec("INSERT INTO migration (number) VALUES (?)", index + 1);
+    }
+  }
+}

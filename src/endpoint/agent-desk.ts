@@ -1,0 +1,151 @@
+/** What an exchange with an agent does to the queue: reports in, leases extended, jobs and stops out. */
+import type { StopReason } from "../contract/agent.ts";
+import { decodeJobId } from "../domain/job-id.ts";
+import type { JobEvent, JobState, Payload } from "../domain/job-machine.ts";
+import { slotsInTurn, type Dispatch } from "./dispatch.ts";
+import type { StoredJob, WorkOrder } from "./job-store.ts";
+import type { Ack, Dispatched, ExchangeAnswer, ExchangeCall, Held, Report, Stop } from "./messages.ts";
+import type { QueueLedger } from "./queue-ledger.ts";
+import type { Queue } from "./queue.ts";
+
+export class AgentDesk {
+  readonly #queue: Queue;
+  readonly #ledger: QueueLedger;
+  readonly #dispatch: Dispatch;
+  readonly #publicId: (stored: StoredJob) => string;
+  /** Last progress values; lost with memory, the next exchange brings them again. */
+  readonly #progress = new Map<number, string>();
+  /** Agents that have a stop to learn of. */
+  readonly #news = new Set<string>();
+
+  constructor(
+    queue: Queue,
+    ledger: QueueLedger,
+    dispatch: Dispatch,
+    publicId: (stored: StoredJob) => string,
+  ) {
+    this.#queue = queue;
+    this.#ledger = ledger;
+    this.#dispatch = dispatch;
+    this.#publicId = publicId;
+  }
+
+  exchange(call: ExchangeCall, now: number): ExchangeAnswer {
+    this.#news.delete(call.hostId);
+    const acks = call.reports.map((report) => this.#accept(report, call.hostId, now));
+    this.#dispatch.forgetStops(call);
+    const stops = call.held.flatMap((held) => this.#keep(held, call, now));
+    this.#returnUndelivered(call, now);
+    return { acks, stops, jobs: this.#claim(call, now) };
+  }
+
+  /** Jobs of workers that Fleet no longer lists are lost with them. */
+  rescueFromLostWorkers(alive: ReadonlySet<string>, now: number): void {
+    for (const lease of [...this.#ledger.running.values()]) {
+      if (alive.has(lease.workerId)) continue;
+      const stored = this.#queue.get(lease.seq);
+      const reason = `worker ${lease.workerId} is gone, or its host is unreachable.`;
+      if (stored) this.#queue.apply(stored, { kind: "rescue", attempt: lease.attempt, reason }, now);
+    }
+  }
+
+  dispatched(stored: StoredJob, order: WorkOrder): Dispatched {
+    return {
+      jobId: this.#publicId(stored),
+      attempt: stored.job.attempt,
+      workerId: stored.job.workerId ?? "",
+      input: order.input,
+      optionsJson: order.optionsJson,
+      executionTimeoutMs: stored.job.executionTimeoutMs,
+    };
+  }
+
+  // Memory
+
+  progressOf(seq: number): Payload | null {
+    const json = this.#progress.get(seq);
+    return json === undefined ? null : { kind: "inline", json };
+  }
+
+  forget(seq: number): void {
+    this.#progress.delete(seq);
+    this.#dispatch.arrived(seq);
+  }
+
+  noteNews(hostId: string): void {
+    this.#news.add(hostId);
+  }
+
+  hasNewsFor(hostId: string): boolean {
+    return this.#news.has(hostId);
+  }
+
+  // Steps of an exchange
+
+  #accept(report: Report, hostId: string, now: number): Ack {
+    const { jobId, attempt } = report;
+    const id = decodeJobId(jobId);
+    const stored = id && this.#queue.find(id.seq, id.nonce, now);
+    if (!stored || stored.job.hostId !== hostId) return { jobId, attempt, outcome: "refused" };
+    const applied = this.#queue.apply(stored, eventOf(report), now);
+    return { jobId, attempt, outcome: applied.kind === "moved" ? "accepted" : "refused" };
+  }
+
+  #keep(held: Held, call: ExchangeCall, now: number): Stop[] {
+    const { jobId, attempt } = held;
+    const id = decodeJobId(jobId);
+    const lease = id && this.#ledger.running.get(id.seq);
+    if (id && lease?.attempt === attempt && lease.hostId === call.hostId && now < lease.expiresAt) {
+      this.#queue.extendLease(id.seq, now);
+      this.#dispatch.arrived(id.seq);
+      if (held.progressJson !== null) this.#progress.set(id.seq, held.progressJson);
+      return [];
+    }
+    if (!this.#dispatch.isNewStop(call, `${jobId}#${attempt}`)) return [];
+    const stored = id && this.#queue.find(id.seq, id.nonce, now);
+    return [{ jobId, attempt, reason: stopReasonOf(stored, attempt) }];
+  }
+
+  #returnUndelivered(call: ExchangeCall, now: number): void {
+    const known = new Set([...call.held, ...call.reports].map(({ jobId }) => decodeJobId(jobId)?.seq));
+    for (const lease of [...this.#ledger.running.values()]) {
+      if (lease.hostId !== call.hostId || known.has(lease.seq)) continue;
+      if (!this.#dispatch.isUndelivered(lease.seq, call)) continue;
+      const stored = this.#queue.get(lease.seq);
+      if (stored) this.#queue.apply(stored, { kind: "undeliver", attempt: lease.attempt }, now);
+    }
+  }
+
+  #claim(call: ExchangeCall, now: number): Dispatched[] {
+    const jobs: Dispatched[] = [];
+    for (const workerId of slotsInTurn(call.slots)) {
+      if (this.#ledger.queued === 0) break;
+      const claimed = this.#queue.claim({ workerId, hostId: call.hostId }, now);
+      if (!claimed) break;
+      this.#dispatch.carry(claimed.stored.seq, call);
+      jobs.push(this.dispatched(claimed.stored, claimed.order));
+    }
+    return jobs;
+  }
+}
+
+function eventOf(report: Report): JobEvent {
+  const { attempt } = report;
+  switch (report.kind) {
+    case "completed":
+      return { kind: "complete", attempt, output: report.output };
+    case "failed":
+      return { kind: "fail", attempt, error: report.error, output: report.output };
+    case "timed_out":
+      return { kind: "timeOut", attempt };
+    case "lost":
+      return { kind: "rescue", attempt, reason: report.reason };
+  }
+}
+
+function stopReasonOf(stored: StoredJob | undefined, attempt: number): StopReason {
+  if (!stored) return "expired";
+  if (stored.job.attempt !== attempt) return "lease_lost";
+  const reasons: Partial<Record<JobState, StopReason>> = { cancelled: "cancelled", timed_out: "timed_out" };
+  return reasons[stored.job.state] ?? "lease_lost";
+}

@@ -1,0 +1,163 @@
+/**
+ * Dispatch: where queued jobs meet agents that offer free slots.
+ *
+ * D1  Of one agent at most one exchange is held; a newer one sends the older one home.
+ * D2  A held agent is answered with jobs in the turn in which they were submitted: one commit for both.
+ * D3  A claimed job that its agent does not list, though the reply that carried it is no longer open, never
+ *     arrived; it goes back to the queue and no attempt of the job is blamed.
+ */
+import { HOT_HOLD_MS } from "../contract/limits.ts";
+import type { Taker } from "./queue.ts";
+import type { Dispatched, ExchangeCall, Slots } from "./messages.ts";
+
+/** What a held exchange is told: jobs, or to look again, or that a newer one took its place. */
+export type HoldEnd =
+  | { readonly kind: "jobs"; readonly jobs: readonly Dispatched[] }
+  | { readonly kind: "look" }
+  | { readonly kind: "superseded" }
+  | { readonly kind: "quiet" };
+
+type Carrier = { readonly session: string; readonly turn: number };
+
+class HeldExchange {
+  readonly hostId: string;
+  readonly carrier: Carrier;
+  readonly jobs: Dispatched[] = [];
+  readonly ended: Promise<HoldEnd>;
+  readonly #free: Map<string, number>;
+  readonly #end: (end: HoldEnd) => void;
+  readonly #timer: ReturnType<typeof setTimeout>;
+
+  constructor(call: ExchangeCall, onEnd: () => void) {
+    this.hostId = call.hostId;
+    this.carrier = { session: call.session, turn: call.turn };
+    this.#free = new Map(call.slots.map(({ workerId, free }) => [workerId, free]));
+    const { promise, resolve } = Promise.withResolvers<HoldEnd>();
+    this.ended = promise;
+    this.#end = (end) => {
+      clearTimeout(this.#timer);
+      onEnd();
+      resolve(end);
+    };
+    this.#timer = setTimeout(() => this.end({ kind: "quiet" }), HOT_HOLD_MS);
+  }
+
+  /** A worker with a free slot; of several, the one with most of them. */
+  takeSlot(): string | undefined {
+    const [best] = [...this.#free].toSorted((a, b) => b[1] - a[1]);
+    if (!best) return undefined;
+    const [workerId, free] = best;
+    if (free === 1) this.#free.delete(workerId);
+    else this.#free.set(workerId, free - 1);
+    return workerId;
+  }
+
+  end(end: HoldEnd): void {
+    this.#end(end);
+  }
+}
+
+export class Dispatch {
+  readonly #held = new Map<string, HeldExchange>();
+  /** Which exchange carries a claimed job to its agent; gone once the agent is known to have it. */
+  readonly #carriers = new Map<number, Carrier>();
+  readonly #toldStops = new Map<string, { session: string; keys: Set<string> }>();
+
+  // Holding
+
+  /** True when this call is older than the one now held for the same agent. */
+  isSuperseded(call: ExchangeCall): boolean {
+    const held = this.#held.get(call.hostId)?.carrier;
+    return held !== undefined && held.session === call.session && held.turn > call.turn;
+  }
+
+  hold(call: ExchangeCall): Promise<HoldEnd> {
+    this.supersede(call.hostId);
+    const held: HeldExchange = new HeldExchange(call, () => {
+      if (this.#held.get(call.hostId) === held) this.#held.delete(call.hostId);
+    });
+    this.#held.set(call.hostId, held);
+    return held.ended;
+  }
+
+  supersede(hostId: string): void {
+    this.#held.get(hostId)?.end({ kind: "superseded" });
+  }
+
+  /** The agent has something to learn that is no job. */
+  wake(hostId: string): void {
+    this.#held.get(hostId)?.end({ kind: "look" });
+  }
+
+  // Handing out
+
+  /** A slot of a held agent, if there is one; the caller must hand a job to it in this same turn. */
+  takeSlot(): (Taker & { readonly give: (job: Dispatched, seq: number) => void }) | undefined {
+    for (const held of this.#held.values()) {
+      const workerId = held.takeSlot();
+      if (workerId === undefined) continue;
+      const give = (job: Dispatched, seq: number) => {
+        held.jobs.push(job);
+        this.carry(seq, held.carrier);
+      };
+      return { workerId, hostId: held.hostId, give };
+    }
+    return undefined;
+  }
+
+  /** Ends the holds that got jobs in this turn. */
+  flush(): void {
+    for (const held of [...this.#held.values()]) {
+      if (held.jobs.length > 0) held.end({ kind: "jobs", jobs: held.jobs });
+    }
+  }
+
+  // Delivery
+
+  carry(seq: number, carrier: Carrier): void {
+    this.#carriers.set(seq, { session: carrier.session, turn: carrier.turn });
+  }
+
+  arrived(seq: number): void {
+    this.#carriers.delete(seq);
+  }
+
+  /** D3, for a job of this agent that the call neither holds nor reports. */
+  isUndelivered(seq: number, call: ExchangeCall): boolean {
+    const carrier = this.#carriers.get(seq);
+    // The carrier is unknown after a restart of the object; then only a call with nothing open can tell.
+    if (!carrier) return call.openTurns.length === 0;
+    if (carrier.session !== call.session) return true;
+    return carrier.turn < call.turn && !call.openTurns.includes(carrier.turn);
+  }
+
+  // Stops
+
+  /** True the first time that this session of the agent is told of a stop: one telling ends a hold. */
+  isNewStop(call: ExchangeCall, key: string): boolean {
+    const told = this.#toldStops.get(call.hostId);
+    if (told?.session === call.session) {
+      const isNew = !told.keys.has(key);
+      told.keys.add(key);
+      return isNew;
+    }
+    this.#toldStops.set(call.hostId, { session: call.session, keys: new Set([key]) });
+    return true;
+  }
+
+  /** Forgets stops of jobs that the agent no longer lists. */
+  forgetStops(call: ExchangeCall): void {
+    const told = this.#toldStops.get(call.hostId);
+    if (!told) return;
+    const held = new Set(call.held.map(({ jobId, attempt }) => `${jobId}#${attempt}`));
+    for (const key of told.keys) if (!held.has(key)) told.keys.delete(key);
+  }
+}
+
+/** One slot after the other, a round per worker, so that no worker gets all jobs while others idle. */
+export function* slotsInTurn(slots: Slots): Generator<string> {
+  const most = Math.max(0, ...slots.map(({ free }) => free));
+  for (let round = 1; round <= most; round += 1) {
+    for (const { workerId, free } of slots) if (free >= round) yield workerId;
+  }
+}

@@ -1,0 +1,425 @@
+/** The Endpoint object: queue, leases, results and scaling wish of one endpoint. */
+import { DurableObject } from "cloudflare:workers";
+import { HOT_HOLD_MS } from "../contract/limits.ts";
+import type { EndpointConfig } from "../contract/endpoint.ts";
+import { countWorkers } from "../domain/health.ts";
+import { decodeJobId, encodeJobId, NONCE_BYTES } from "../domain/job-id.ts";
+import { isFinal, type JobEvent } from "../domain/job-machine.ts";
+import { viewJob, wireStatusOf, type JobView } from "../domain/job-view.ts";
+import { laneOf } from "../domain/lanes.ts";
+import { explainWait, NO_REPORT, type FleetReport } from "../domain/queue-reason.ts";
+import { AlarmClock } from "../durable/alarm-clock.ts";
+import { Doorbells } from "../durable/doorbells.ts";
+import { GroupCommit } from "../durable/group-commit.ts";
+import { FLEET_NAME, type FleetPort } from "../durable/ports.ts";
+import { ObjectDatabase, type RowCounts } from "../durable/sql.ts";
+import { Waiters } from "../durable/waiters.ts";
+import { AgentDesk } from "./agent-desk.ts";
+import { Dispatch } from "./dispatch.ts";
+import { JobStore, type StoredJob } from "./job-store.ts";
+import type {
+  CancelReply,
+  ExchangeCall,
+  ExchangeReply,
+  HealthReply,
+  StatusReply,
+  SubmitReply,
+  SubmitRequest,
+} from "./messages.ts";
+import { QueueLedger } from "./queue-ledger.ts";
+import { Queue } from "./queue.ts";
+import { Scaling } from "./scaling.ts";
+import { ENDPOINT_MIGRATIONS } from "./schema.ts";
+
+/** The object is hot, and lets calls wait inside it, for this long after the last work. */
+const HOT_FOR_MS = 2_000;
+
+/** Time that the answer to `remove` gets to leave before the object's memory is reset. */
+const RESET_AFTER_MS = 100;
+
+const SHARD = 0;
+
+export type EndpointObjectEnv = {
+  readonly FLEET: DurableObjectNamespace<FleetPort>;
+  readonly PAYLOADS: R2Bucket;
+};
+
+/** Who waits on a doorbell: a client for a job, or an agent with so many free slots. */
+type BellWaiter =
+  | { readonly kind: "job" }
+  | { readonly kind: "agent"; readonly session: string; readonly turn: number; readonly free: number };
+
+export class EndpointObject extends DurableObject<EndpointObjectEnv> {
+  readonly #database: ObjectDatabase;
+  readonly #store: JobStore;
+  readonly #ledger: QueueLedger;
+  readonly #queue: Queue;
+  readonly #scaling: Scaling;
+  readonly #dispatch = new Dispatch();
+  readonly #desk: AgentDesk;
+  readonly #commit: GroupCommit;
+  readonly #alarm: AlarmClock;
+  readonly #bells: Doorbells<BellWaiter>;
+  readonly #jobWaiters = new Waiters<number, "look">();
+  #config: EndpointConfig | undefined;
+  #report: FleetReport = NO_REPORT;
+  #lastActiveAt = 0;
+
+  constructor(context: DurableObjectState, env: EndpointObjectEnv) {
+    super(context, env);
+    this.#database = new ObjectDatabase(context.storage.sql);
+    this.#alarm = new AlarmClock(context.storage);
+    this.#bells = new Doorbells(context);
+    this.#commit = new GroupCommit(context.storage, () => this.#finishTurn());
+    this.#database.migrate(ENDPOINT_MIGRATIONS);
+    this.#store = new JobStore(this.#database);
+    this.#ledger = new QueueLedger(this.#store);
+    this.#queue = new Queue(this.#store, this.#ledger);
+    this.#scaling = new Scaling(this.#store, this.#ledger);
+    this.#desk = new AgentDesk(this.#queue, this.#ledger, this.#dispatch, (stored) => publicId(stored));
+    void context.blockConcurrencyWhile(() => this.#wake());
+  }
+
+  async #wake(): Promise<void> {
+    const now = Date.now();
+    this.#config = this.#store.readFact<EndpointConfig>("config");
+    this.#report = this.#store.readFact<FleetReport>("report") ?? NO_REPORT;
+    this.#queue.recover(now);
+    this.#scaling.recover(now);
+    await this.#alarm.load();
+  }
+
+  // Configuration
+
+  /** Takes over the endpoint's configuration; the next job sees it. */
+  async configure(config: EndpointConfig): Promise<void> {
+    await this.#commit.run(() => {
+      this.#config = config;
+      this.#store.writeFact("config", config);
+      this.#scaling.repeat();
+    });
+  }
+
+  /** The endpoint is deleted: its workers go, its jobs and payloads are removed. */
+  async remove(): Promise<void> {
+    const config = this.#config;
+    if (!config) return;
+    await this.#fleet().wish({ config, wanted: 0, isRemoved: true });
+    await removePayloads(this.env.PAYLOADS, config.endpointId);
+    this.#config = undefined;
+    await this.ctx.storage.deleteAll();
+    // Memory must go too. Until then every call finds no configuration and touches no table.
+    setTimeout(() => this.ctx.abort("The endpoint was deleted."), RESET_AFTER_MS);
+  }
+
+  // Jobs, for clients
+
+  /** Queues a job; waits a moment for its result when asked to and when the object is hot anyway. */
+  async submit(request: SubmitRequest): Promise<SubmitReply> {
+    const stored = await this.#commit.run(() => this.#submitNow(request, Date.now()));
+    if (!stored) return UNCONFIGURED;
+    if (request.holdMs > 0) await this.#holdForJob(stored.seq, request.holdMs);
+    const latest = this.#store.find(stored.seq) ?? stored;
+    return { kind: "submitted", view: this.#view(latest), isFinal: isFinal(latest.job.state) };
+  }
+
+  /** A job as it stands; with `holdMs`, after a moment in which it may have ended. */
+  async status(jobId: string, holdMs: number): Promise<StatusReply> {
+    if (!this.#config) return UNCONFIGURED;
+    const stored = this.#find(jobId, Date.now());
+    if (!stored) return NOT_FOUND;
+    if (holdMs === 0 || isFinal(stored.job.state)) return this.#found(stored);
+
+    await this.#holdForJob(stored.seq, holdMs);
+    const latest = this.#find(jobId, Date.now());
+    return latest ? this.#found(latest) : NOT_FOUND;
+  }
+
+  async cancel(jobId: string): Promise<CancelReply> {
+    if (!this.#config) return UNCONFIGURED;
+    return this.#commit.run(() => {
+      const now = Date.now();
+      const stored = this.#find(jobId, now);
+      if (!stored) return NOT_FOUND;
+      const applied = this.#queue.apply(stored, CANCEL, now);
+      const { state } = applied.kind === "moved" ? applied.job : stored.job;
+      return { kind: "done", id: jobId, status: wireStatusOf(state) };
+    });
+  }
+
+  async health(): Promise<HealthReply> {
+    if (!this.#config) return UNCONFIGURED;
+    const { completed, failed, retried } = this.#ledger.counts;
+    const inProgress = this.#ledger.running.size;
+    const jobs = { completed, failed, inProgress, inQueue: this.#ledger.queued, retried };
+    const busy = new Set([...this.#ledger.running.values()].map((lease) => lease.workerId));
+    return { kind: "health", health: { jobs, workers: countWorkers(this.#report, busy) } };
+  }
+
+  /** The endpoint's workers, for the management API. */
+  async workers(): Promise<readonly { readonly workerId: string; readonly desiredStatus: DesiredStatus }[]> {
+    return this.#report.workers.map(({ workerId, state }) => ({
+      workerId,
+      desiredStatus: state === "crash_looping" ? "RESTARTING" : state === "pulling" ? "CREATED" : "RUNNING",
+    }));
+  }
+
+  // Agents
+
+  /** One exchange of an agent: takes its reports, extends its leases, answers with jobs and stops. */
+  async exchange(call: ExchangeCall): Promise<ExchangeReply> {
+    if (!this.#config) return UNCONFIGURED;
+    if (call.isHolding && this.#dispatch.isSuperseded(call)) return { kind: "superseded" };
+
+    const answer = await this.#commit.run(() => {
+      const now = Date.now();
+      const answered = this.#desk.exchange(call, now);
+      if (answered.jobs.length + answered.acks.length > 0) this.#lastActiveAt = now;
+      return answered;
+    });
+    const isEmpty = answer.jobs.length + answer.acks.length + answer.stops.length === 0;
+    if (!call.isHolding || !isEmpty) return { kind: "answer", ...answer };
+
+    this.#sendOlderHoldsHome(call);
+    if (!this.#isHot(Date.now())) return { kind: "quiet" };
+    const end = await this.#dispatch.hold(call);
+    if (end.kind === "jobs") return { kind: "answer", acks: [], stops: [], jobs: end.jobs };
+    return end.kind === "look" ? this.exchange({ ...call, reports: [] }) : end;
+  }
+
+  /** What Fleet knows of this endpoint's workers. A leased job whose worker is gone is rescued. */
+  async fleetReport(report: FleetReport): Promise<void> {
+    if (!this.#config || report.revision <= this.#report.revision) return;
+    await this.#commit.run(() => {
+      this.#report = report;
+      this.#store.writeFact("report", report);
+      this.#desk.rescueFromLostWorkers(new Set(report.workers.map(({ workerId }) => workerId)), Date.now());
+    });
+  }
+
+  // Doorbells
+
+  /** Only upgrades come here: `/doorbell?job=…` or `/doorbell?host=…&session=…&turn=…&free=…`. */
+  override async fetch(request: Request): Promise<Response> {
+    const query = new URL(request.url).searchParams;
+    const jobId = query.get("job");
+    if (jobId !== null) return this.#openJobBell(jobId);
+    return this.#openAgentBell(query);
+  }
+
+  override async webSocketClose(socket: WebSocket, code: number): Promise<void> {
+    // 1005 and 1006 are what a side sees that was told nothing; they may not be sent.
+    socket.close(code === 1005 || code === 1006 ? 1000 : code);
+  }
+
+  #openJobBell(jobId: string): Response {
+    const id = decodeJobId(jobId);
+    const { response, ring } = this.#bells.accept([`job:${id?.seq ?? 0}`], { kind: "job" });
+    const stored = this.#find(jobId, Date.now());
+    if (!stored || isFinal(stored.job.state)) ring("look");
+    return response;
+  }
+
+  #openAgentBell(query: URLSearchParams): Response {
+    const hostId = query.get("host") ?? "";
+    const turn = Number(query.get("turn"));
+    const free = Number(query.get("free"));
+    const session = query.get("session") ?? "";
+    this.#ringOlder(hostId, session, turn);
+    const { response, ring } = this.#bells.accept(["agent", `agent:${hostId}`], {
+      kind: "agent",
+      session,
+      turn,
+      free,
+    });
+    const isNews = this.#desk.hasNewsFor(hostId);
+    if (isNews || (free > 0 && this.#ledger.queued > 0)) ring("look");
+    return response;
+  }
+
+  #ringOlder(hostId: string, session: string, turn: number): void {
+    for (const { waiter, ring } of this.#bells.find(`agent:${hostId}`)) {
+      if (waiter.kind !== "agent") continue;
+      const isNewer = waiter.session === session && waiter.turn > turn;
+      if (!isNewer) ring("superseded");
+    }
+  }
+
+  #sendOlderHoldsHome(call: ExchangeCall): void {
+    this.#dispatch.supersede(call.hostId);
+    this.#ringOlder(call.hostId, call.session, call.turn);
+  }
+
+  // Time
+
+  override async alarm(): Promise<void> {
+    this.#alarm.rang();
+    if (!this.#config) return;
+    await this.#commit.run(() => this.#queue.sweep(Date.now()));
+  }
+
+  /** Runs once per turn: everything that follows from what the turn did, in the same commit. */
+  #finishTurn(): void {
+    const now = Date.now();
+    this.#handOut(now);
+    this.#carryOutEffects();
+    this.#dropOrphanedPayloads();
+    if (!this.#config) return;
+    this.#scaling.decide(this.#config, now);
+    this.#ledger.checkpointIfDue();
+    this.#arm(now);
+    if (this.#scaling.isUntold) this.#tellFleet();
+  }
+
+  #arm(now: number): void {
+    const isMoreToSweep = this.#alarm.armedAt === null && this.#queue.isRebuilding && this.#ledger.hasJobs;
+    const dueAt = [this.#queue.nextSweepAt, this.#scaling.nextAt(now), isMoreToSweep ? now : null].filter(
+      (at) => at !== null,
+    );
+    if (dueAt.length > 0) this.#alarm.armBy(Math.min(...dueAt));
+  }
+
+  #tellFleet(): void {
+    const config = this.#config;
+    if (!config) return;
+    this.ctx.waitUntil(this.#scaling.tell(config, (wish) => this.#fleet().wish(wish)));
+  }
+
+  // Inside a turn
+
+  #submitNow(request: SubmitRequest, now: number): StoredJob | undefined {
+    const config = this.#config;
+    if (!config) return undefined;
+    this.#lastActiveAt = now;
+    const slot = this.#ledger.queued === 0 ? this.#dispatch.takeSlot() : undefined;
+    const order = { input: request.input, optionsJson: request.optionsJson };
+    const stored = this.#queue.submit(
+      {
+        nonce: randomNonce(),
+        isSync: request.isSync,
+        lane: request.isLowPriority ? "low" : "normal",
+        ttlMs: request.ttlMs,
+        executionTimeoutMs: request.executionTimeoutMs ?? config.executionTimeoutMs,
+        order,
+      },
+      slot && { workerId: slot.workerId, hostId: slot.hostId },
+      now,
+    );
+    slot?.give(this.#desk.dispatched(stored, order), stored.seq);
+    return stored;
+  }
+
+  /** Gives what waits to the agents held here, then rings for those that wait outside. */
+  #handOut(now: number): void {
+    while (this.#ledger.queued > 0) {
+      const slot = this.#dispatch.takeSlot();
+      if (!slot) break;
+      const claimed = this.#queue.claim(slot, now);
+      if (!claimed) break;
+      slot.give(this.#desk.dispatched(claimed.stored, claimed.order), claimed.stored.seq);
+    }
+    this.#dispatch.flush();
+    let unserved = this.#ledger.queued;
+    if (unserved === 0) return;
+    for (const { waiter, ring } of this.#bells.find("agent")) {
+      if (unserved <= 0) return;
+      if (waiter.kind !== "agent" || waiter.free === 0) continue;
+      unserved -= waiter.free;
+      ring("look");
+    }
+  }
+
+  #carryOutEffects(): void {
+    for (const effect of this.#queue.takeEffects()) {
+      switch (effect.kind) {
+        case "settled":
+          this.#desk.forget(effect.seq);
+          this.#jobWaiters.wake(effect.seq, "look");
+          this.#bells.ringAll(`job:${effect.seq}`);
+          break;
+        case "stopHandler":
+          this.#desk.noteNews(effect.hostId);
+          this.#dispatch.wake(effect.hostId);
+          this.#bells.ringAll(`agent:${effect.hostId}`);
+          break;
+        case "requeued":
+          this.#desk.forget(effect.seq);
+          break;
+      }
+    }
+  }
+
+  #dropOrphanedPayloads(): void {
+    const keys = this.#queue.takeOrphanedKeys();
+    if (keys.length > 0) this.ctx.waitUntil(this.env.PAYLOADS.delete(keys));
+  }
+
+  // Reading
+
+  #find(jobId: string, now: number): StoredJob | undefined {
+    const id = decodeJobId(jobId);
+    const stored = id && this.#queue.find(id.seq, id.nonce, now);
+    return stored?.job.isSync === id?.isSync ? stored : undefined;
+  }
+
+  #found(stored: StoredJob): StatusReply {
+    return { kind: "found", view: this.#view(stored), isFinal: isFinal(stored.job.state) };
+  }
+
+  #view(stored: StoredJob): JobView {
+    const queue = stored.job.state === "queued" ? this.#explain(stored.seq) : null;
+    return viewJob(publicId(stored), stored.job, { progress: this.#desk.progressOf(stored.seq), queue });
+  }
+
+  #explain(seq: number) {
+    const why = explainWait({
+      isLowPriority: laneOf(seq) === "low",
+      workersMax: this.#config?.workersMax ?? 0,
+      report: this.#report,
+    });
+    return { position: this.#queue.positionOf(seq), ...why };
+  }
+
+  /** Waits for the job's end, but only while the object is hot: a quiet one must be free to hibernate. */
+  async #holdForJob(seq: number, holdMs: number): Promise<void> {
+    if (!this.#isHot(Date.now())) return;
+    await this.#jobWaiters.wait(seq, Math.min(holdMs, HOT_HOLD_MS));
+  }
+
+  #isHot(now: number): boolean {
+    return now - this.#lastActiveAt < HOT_FOR_MS;
+  }
+
+  #fleet(): DurableObjectStub<FleetPort> {
+    return this.env.FLEET.getByName(FLEET_NAME);
+  }
+
+  /** Rows read and written since the object woke, alarms included: what storage costs. */
+  async rowCounts(): Promise<RowCounts> {
+    const { read, written } = this.#database.rows;
+    return { read, written: written + this.#alarm.writes };
+  }
+}
+
+type DesiredStatus = "RUNNING" | "CREATED" | "RESTARTING" | "EXITED";
+
+const UNCONFIGURED = { kind: "unconfigured" } as const;
+const NOT_FOUND = { kind: "not_found" } as const;
+const CANCEL: JobEvent = { kind: "cancel" };
+
+function publicId(stored: StoredJob): string {
+  return encodeJobId({ seq: stored.seq, nonce: stored.nonce, isSync: stored.job.isSync, shard: SHARD });
+}
+
+function randomNonce(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(NONCE_BYTES));
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+async function removePayloads(bucket: R2Bucket, endpointId: string): Promise<void> {
+  for (;;) {
+    const page = await bucket.list({ prefix: `jobs/${endpointId}/` });
+    if (page.objects.length === 0) return;
+    await bucket.delete(page.objects.map(({ key }) => key));
+  }
+}

@@ -1,0 +1,262 @@
+/** All SQL of an Endpoint object. Nobody else knows a column name. */
+import type { Job, JobState, Payload } from "../domain/job-machine.ts";
+import type { ObjectDatabase } from "../durable/sql.ts";
+
+/** A job with what makes it findable. */
+export type StoredJob = { readonly seq: number; readonly nonce: string; readonly job: Job };
+
+/** What a worker gets, and nobody else. */
+export type WorkOrder = { readonly input: Payload; readonly optionsJson: string };
+
+type JobRow = {
+  seq: number;
+  nonce: string;
+  state: JobState;
+  is_sync: number;
+  attempt: number;
+  retries: number;
+  rescues: number;
+  created_at: number;
+  queued_at: number;
+  expires_at: number;
+  execution_timeout_ms: number;
+  started_at: number | null;
+  finished_at: number | null;
+  remove_at: number | null;
+  worker_id: string | null;
+  host_id: string | null;
+  output: string | null;
+  error: string | null;
+};
+
+type DeadlineRow = { seq: number; expires_at: number; remove_at: number | null };
+
+/** All but input and options, which may be large and which only a worker wants. */
+const JOB_COLUMNS = `seq, nonce, state, is_sync, attempt, retries, rescues, created_at, queued_at, expires_at,
+  execution_timeout_ms, started_at, finished_at, remove_at, worker_id, host_id, output, error`;
+
+export class JobStore {
+  readonly #statements: ReturnType<typeof jobStatements>;
+
+  constructor(database: ObjectDatabase) {
+    this.#statements = jobStatements(database);
+  }
+
+  insert(stored: StoredJob, order: WorkOrder): void {
+    const { job } = stored;
+    this.#statements.insert.run({
+      seq: stored.seq,
+      nonce: stored.nonce,
+      state: job.state,
+      attempt: job.attempt,
+      startedAt: job.startedAt,
+      workerId: job.workerId,
+      hostId: job.hostId,
+      isSync: job.isSync ? 1 : 0,
+      createdAt: job.createdAt,
+      expiresAt: job.expiresAt,
+      executionTimeoutMs: job.executionTimeoutMs,
+      input: encodePayload(order.input),
+      options: order.optionsJson,
+    });
+  }
+
+  find(seq: number): StoredJob | undefined {
+    const row = this.#statements.find.first({ seq });
+    return row && toStoredJob(row);
+  }
+
+  /** Writes what a transition made of a job; false when the row is not in the state it was read in. */
+  save(seq: number, before: Job, after: Job): boolean {
+    const rows = this.#statements.saveIfUnchanged.all({
+      seq,
+      fromState: before.state,
+      fromAttempt: before.attempt,
+      state: after.state,
+      attempt: after.attempt,
+      retries: after.retries,
+      rescues: after.rescues,
+      queuedAt: after.queuedAt,
+      startedAt: after.startedAt,
+      finishedAt: after.finishedAt,
+      removeAt: after.removeAt,
+      workerId: after.workerId,
+      hostId: after.hostId,
+      output: after.output && encodePayload(after.output),
+      error: after.error,
+    });
+    return rows.length === 1;
+  }
+
+  workOrder(seq: number): WorkOrder | undefined {
+    const row = this.#statements.workOrder.first({ seq });
+    return row && { input: decodePayload(row.input), optionsJson: row.options };
+  }
+
+  /** Deletes a job; returns the keys of its payloads that are kept elsewhere. */
+  remove(seq: number): string[] {
+    const row = this.#statements.remove.first({ seq });
+    this.#statements.removeRequeued.run({ seq });
+    if (!row) return [];
+    return [row.input, row.output].flatMap((text) => {
+      const payload = text === null ? null : decodePayload(text);
+      return payload?.kind === "stored" ? [payload.key] : [];
+    });
+  }
+
+  // Queue order
+
+  queuedInLane(from: number, end: number, limit: number): StoredJob[] {
+    return this.#statements.queuedInLane.all({ from, end, limit }).map(toStoredJob);
+  }
+
+  requeuedInLane(from: number, end: number, limit: number): StoredJob[] {
+    return this.#statements.requeuedInLane.all({ from, end, limit }).map(toStoredJob);
+  }
+
+  addRequeued(seq: number): void {
+    this.#statements.addRequeued.run({ seq });
+  }
+
+  removeRequeued(seq: number): void {
+    this.#statements.removeRequeued.run({ seq });
+  }
+
+  countRequeued(): number {
+    return this.#statements.countRequeued.first({})?.count ?? 0;
+  }
+
+  // Recovery and sweep
+
+  lastSeq(from: number, end: number): number | null {
+    return this.#statements.lastSeq.first({ from, end })?.last ?? null;
+  }
+
+  jobsFrom(from: number, end: number, limit: number): StoredJob[] {
+    return this.#statements.jobsFrom.all({ from, end, limit }).map(toStoredJob);
+  }
+
+  deadlines(from: number, end: number, limit: number): { seq: number; at: number }[] {
+    return this.#statements.deadlines
+      .all({ from, end, limit })
+      .map((row) => ({ seq: row.seq, at: Math.min(row.expires_at, row.remove_at ?? row.expires_at) }));
+  }
+
+  // Facts
+
+  readFact<T>(name: string): T | undefined {
+    const row = this.#statements.readFact.first({ name });
+    return row && (JSON.parse(row.json) as T);
+  }
+
+  writeFact(name: string, value: unknown): void {
+    this.#statements.writeFact.run({ name, json: JSON.stringify(value) });
+  }
+}
+
+function jobStatements(database: ObjectDatabase) {
+  type Range = { from: number; end: number; limit: number };
+  return {
+    insert: database.statement<{
+      seq: number;
+      nonce: string;
+      state: JobState;
+      attempt: number;
+      startedAt: number | null;
+      workerId: string | null;
+      hostId: string | null;
+      isSync: number;
+      createdAt: number;
+      expiresAt: number;
+      executionTimeoutMs: number;
+      input: string;
+      options: string;
+    }>(
+      `INSERT INTO job (seq, nonce, state, is_sync, attempt, retries, rescues, created_at, queued_at, expires_at,
+                        execution_timeout_ms, started_at, worker_id, host_id, input, options)
+       VALUES (:seq, :nonce, :state, :isSync, :attempt, 0, 0, :createdAt, :createdAt, :expiresAt,
+               :executionTimeoutMs, :startedAt, :workerId, :hostId, :input, :options)`,
+    ),
+    find: database.statement<{ seq: number }, JobRow>(`SELECT ${JOB_COLUMNS} FROM job WHERE seq = :seq`),
+    /** No row comes back when another transition came first. */
+    saveIfUnchanged: database.statement<Record<string, string | number | null>, { seq: number }>(
+      `UPDATE job
+          SET state = :state, attempt = :attempt, retries = :retries, rescues = :rescues,
+              queued_at = :queuedAt, started_at = :startedAt, finished_at = :finishedAt,
+              remove_at = :removeAt, worker_id = :workerId, host_id = :hostId,
+              output = :output, error = :error
+        WHERE seq = :seq AND state = :fromState AND attempt = :fromAttempt
+       RETURNING seq`,
+    ),
+    workOrder: database.statement<{ seq: number }, { input: string; options: string }>(
+      "SELECT input, options FROM job WHERE seq = :seq",
+    ),
+    remove: database.statement<{ seq: number }, { input: string; output: string | null }>(
+      "DELETE FROM job WHERE seq = :seq RETURNING input, output",
+    ),
+    queuedInLane: database.statement<Range, JobRow>(
+      `SELECT ${JOB_COLUMNS} FROM job
+        WHERE seq >= :from AND seq < :end AND state = 'queued' AND attempt = 0
+        ORDER BY seq LIMIT :limit`,
+    ),
+    requeuedInLane: database.statement<Range, JobRow>(
+      `SELECT ${JOB_COLUMNS} FROM requeued JOIN job USING (seq)
+        WHERE seq >= :from AND seq < :end ORDER BY seq LIMIT :limit`,
+    ),
+    addRequeued: database.statement<{ seq: number }>("INSERT OR IGNORE INTO requeued (seq) VALUES (:seq)"),
+    removeRequeued: database.statement<{ seq: number }>("DELETE FROM requeued WHERE seq = :seq"),
+    countRequeued: database.statement<Record<never, never>, { count: number }>(
+      "SELECT count(*) AS count FROM requeued",
+    ),
+    lastSeq: database.statement<{ from: number; end: number }, { last: number | null }>(
+      "SELECT max(seq) AS last FROM job WHERE seq >= :from AND seq < :end",
+    ),
+    jobsFrom: database.statement<Range, JobRow>(
+      `SELECT ${JOB_COLUMNS} FROM job WHERE seq >= :from AND seq < :end ORDER BY seq LIMIT :limit`,
+    ),
+    deadlines: database.statement<Range, DeadlineRow>(
+      `SELECT seq, expires_at, remove_at FROM job
+        WHERE seq >= :from AND seq < :end ORDER BY seq LIMIT :limit`,
+    ),
+    readFact: database.statement<{ name: string }, { json: string }>(
+      "SELECT json FROM fact WHERE name = :name",
+    ),
+    writeFact: database.statement<{ name: string; json: string }>(
+      `INSERT INTO fact (name, json) VALUES (:name, :json)
+       ON CONFLICT (name) DO UPDATE SET json = excluded.json`,
+    ),
+  };
+}
+
+function toStoredJob(row: JobRow): StoredJob {
+  const job: Job = {
+    state: row.state,
+    isSync: row.is_sync === 1,
+    attempt: row.attempt,
+    retries: row.retries,
+    rescues: row.rescues,
+    createdAt: row.created_at,
+    queuedAt: row.queued_at,
+    expiresAt: row.expires_at,
+    executionTimeoutMs: row.execution_timeout_ms,
+    startedAt: row.started_at,
+    finishedAt: row.finished_at,
+    removeAt: row.remove_at,
+    workerId: row.worker_id,
+    hostId: row.host_id,
+    output: row.output === null ? null : decodePayload(row.output),
+    error: row.error,
+  };
+  return { seq: row.seq, nonce: row.nonce, job };
+}
+
+/** A stored payload is written `@<bytes>:<key>`; JSON text never begins with @. */
+function encodePayload(payload: Payload): string {
+  return payload.kind === "inline" ? payload.json : `@${payload.sizeBytes}:${payload.key}`;
+}
+
+function decodePayload(text: string): Payload {
+  const match = /^@(\d+):/.exec(text);
+  if (!match) return { kind: "inline", json: text };
+  return { kind: "stored", sizeBytes: Number(match[1]), key: text.slice(match[0].length) };
+}

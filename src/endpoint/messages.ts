@@ -1,0 +1,87 @@
+/** What crosses the border of the Endpoint object by RPC. Expected results are outcomes, never exceptions. */
+import type { StopReason } from "../contract/agent.ts";
+import type { HealthBody } from "../contract/job.ts";
+import type { Payload } from "../domain/job-machine.ts";
+import type { JobView } from "../domain/job-view.ts";
+import type { WireStatus } from "../contract/job.ts";
+
+/** The object was never told of its endpoint: the caller loads the configuration and calls `configure`. */
+export type Unconfigured = { readonly kind: "unconfigured" };
+
+export type SubmitRequest = {
+  readonly isSync: boolean;
+  readonly isLowPriority: boolean;
+  readonly ttlMs: number;
+  /** Null for the endpoint's default. */
+  readonly executionTimeoutMs: number | null;
+  readonly input: Payload;
+  /** JSON object of what else the worker gets: webhook, policy, s3Config. */
+  readonly optionsJson: string;
+  /** How long the caller would like to wait for the result inside the object; 0 for not at all. */
+  readonly holdMs: number;
+};
+export type SubmitReply =
+  | Unconfigured
+  | { readonly kind: "submitted"; readonly view: JobView; readonly isFinal: boolean };
+
+export type StatusReply =
+  | Unconfigured
+  | { readonly kind: "not_found" }
+  | { readonly kind: "found"; readonly view: JobView; readonly isFinal: boolean };
+
+export type CancelReply =
+  | Unconfigured
+  | { readonly kind: "not_found" }
+  | { readonly kind: "done"; readonly id: string; readonly status: WireStatus };
+
+export type HealthReply = Unconfigured | { readonly kind: "health"; readonly health: HealthBody };
+
+export type AttemptRef = { readonly jobId: string; readonly attempt: number };
+
+export type Report = AttemptRef &
+  (
+    | { readonly kind: "completed"; readonly output: Payload | null }
+    | { readonly kind: "failed"; readonly error: string; readonly output: Payload | null }
+    | { readonly kind: "timed_out" }
+    | { readonly kind: "lost"; readonly reason: string }
+  );
+
+export type Held = AttemptRef & { readonly progressJson: string | null };
+
+export type Slots = readonly { readonly workerId: string; readonly free: number }[];
+
+export type ExchangeCall = {
+  readonly hostId: string;
+  readonly session: string;
+  readonly turn: number;
+  readonly openTurns: readonly number[];
+  readonly held: readonly Held[];
+  readonly reports: readonly Report[];
+  readonly slots: Slots;
+  /** The agent would wait for a job or a stop. */
+  readonly isHolding: boolean;
+};
+
+export type Dispatched = AttemptRef & {
+  readonly workerId: string;
+  readonly input: Payload;
+  readonly optionsJson: string;
+  readonly executionTimeoutMs: number;
+};
+
+export type Stop = AttemptRef & { readonly reason: StopReason };
+export type Ack = AttemptRef & { readonly outcome: "accepted" | "refused" };
+
+export type ExchangeAnswer = {
+  readonly acks: readonly Ack[];
+  readonly jobs: readonly Dispatched[];
+  readonly stops: readonly Stop[];
+};
+
+export type ExchangeReply =
+  | Unconfigured
+  | ({ readonly kind: "answer" } & ExchangeAnswer)
+  /** Nothing yet: wait on a doorbell, then call again without the reports. */
+  | { readonly kind: "quiet" }
+  /** A newer hold of this agent took the place of this one. */
+  | { readonly kind: "superseded" };

@@ -1,0 +1,287 @@
+/**
+ * The queue of one Endpoint object: jobs in their order, their transitions, their deadlines.
+ * Everything here is synchronous, so what one call does is one step; `now` comes from the caller.
+ */
+import { LEASE_MS } from "../contract/limits.ts";
+import { isExpired, transition, type Job, type JobEvent, type Refusal } from "../domain/job-machine.ts";
+import type { Effect } from "../domain/job-machine.ts";
+import { LANE_END, LANE_START, laneOf, LANES, type Lane } from "../domain/lanes.ts";
+import type { JobStore, StoredJob, WorkOrder } from "./job-store.ts";
+import type { Lease, QueueLedger } from "./queue-ledger.ts";
+import { SegmentDeadlines } from "./segment-deadlines.ts";
+
+const SWEEP_SEGMENTS = 16;
+const REBUILD_ROWS = 20_000;
+
+export type Submission = {
+  readonly nonce: string;
+  readonly isSync: boolean;
+  readonly lane: Lane;
+  readonly ttlMs: number;
+  readonly executionTimeoutMs: number;
+  readonly order: WorkOrder;
+};
+
+export type QueueEffect = Effect & { readonly seq: number };
+
+export type Applied =
+  | { readonly kind: "moved"; readonly job: Job }
+  | { readonly kind: "refused"; readonly reason: Refusal };
+
+export class Queue {
+  readonly #store: JobStore;
+  readonly #ledger: QueueLedger;
+  readonly #segments = new SegmentDeadlines();
+  readonly #leaseUntil = new Map<number, number>();
+  /** Earliest time at which a running attempt may be due; never too late. */
+  #leasesDueAt: number | null = null;
+  #effects: QueueEffect[] = [];
+  #orphanedKeys: string[] = [];
+  /** Where the rebuild of the segments goes on; null when they are complete. */
+  #rebuildFrom: number | null = LANE_START.normal;
+
+  constructor(store: JobStore, ledger: QueueLedger) {
+    this.#store = store;
+    this.#ledger = ledger;
+  }
+
+  /** After a restart every lease gets its full time again: the agents may well be there. */
+  recover(now: number): void {
+    this.#ledger.recover();
+    for (const lease of this.#ledger.running.values()) this.#holdLease(lease, now);
+  }
+
+  // Jobs
+
+  /** Adds a job. With a taker, who must only be given when nothing waits, it is claimed in the same write. */
+  submit(submission: Submission, taker: Taker | undefined, now: number): StoredJob {
+    const seq = this.#ledger.takeSeq(submission.lane);
+    const queued = newJob(submission, now);
+    const job = taker ? claimedBy(queued, taker, now) : queued;
+    this.#store.insert({ seq, nonce: submission.nonce, job }, submission.order);
+    this.#segments.note(seq, job.expiresAt);
+    if (taker) this.#startLease(seq, job, false, now);
+    return { seq, nonce: submission.nonce, job };
+  }
+
+  /** The job of an id, unless there is none or it has expired. */
+  find(seq: number, nonce: string, now: number): StoredJob | undefined {
+    const stored = this.#store.find(seq);
+    return stored?.nonce === nonce && !isExpired(stored.job, now) ? stored : undefined;
+  }
+
+  /** The job of a sequence number that the ledger knows. */
+  get(seq: number): StoredJob | undefined {
+    return this.#store.find(seq);
+  }
+
+  /** Carries out one transition, if the machine allows it. */
+  apply(stored: StoredJob, event: JobEvent, now: number): Applied {
+    const verdict = transition(stored.job, event, now);
+    if (verdict.kind === "refused") return verdict;
+    if (!this.#store.save(stored.seq, stored.job, verdict.job))
+      throw new Error("A guarded write met a changed row.");
+
+    this.#ledger.moved(stored.seq, stored.job, verdict.job);
+    this.#leaseUntil.delete(stored.seq);
+    if (verdict.job.removeAt !== null) this.#segments.note(stored.seq, verdict.job.removeAt);
+    if (verdict.job.state === "queued") this.#store.addRequeued(stored.seq);
+    else if (stored.job.state === "queued") this.#store.removeRequeued(stored.seq);
+    for (const effect of verdict.effects) this.#effects.push({ ...effect, seq: stored.seq });
+    return { kind: "moved", job: verdict.job };
+  }
+
+  /** Leases the next job in order to a worker. */
+  claim(taker: Taker, now: number): { stored: StoredJob; order: WorkOrder } | undefined {
+    for (;;) {
+      const next = this.#nextQueued();
+      if (!next) return undefined;
+      if (isExpired(next.stored.job, now)) {
+        this.#remove(next.stored);
+        continue;
+      }
+      return this.#claimNow(next.stored, next.isRequeued, taker, now);
+    }
+  }
+
+  /** The agent still has the attempt. */
+  extendLease(seq: number, now: number): void {
+    this.#leaseUntil.set(seq, now + LEASE_MS);
+  }
+
+  /** How many jobs go first, counted from 1; exact but for jobs cancelled between. */
+  positionOf(seq: number): number {
+    const lane = laneOf(seq);
+    const ahead = lane === "low" ? this.#ledger.counts.queued.normal : 0;
+    const inLane = Math.min(seq - this.#ledger.headOf(lane) + 1, this.#ledger.counts.queued[lane]);
+    return ahead + Math.max(1, inLane);
+  }
+
+  // Time
+
+  /** Ends what is due, in a bounded batch; what is left is due again at once. */
+  sweep(now: number): void {
+    this.#sweepLeases(now);
+    this.#rebuildSegments();
+    for (const segment of this.#segments.takeDue(now, SWEEP_SEGMENTS)) {
+      for (const { seq, at } of this.#store.deadlines(
+        segment.from,
+        segment.end,
+        segment.end - segment.from,
+      )) {
+        if (at > now) this.#segments.note(seq, at);
+        else this.#removeBySeq(seq);
+      }
+    }
+  }
+
+  /** When the next sweep is due; null for never. */
+  get nextSweepAt(): number | null {
+    return earliest(this.#leasesDueAt, this.#segments.nextAt);
+  }
+
+  /** True until the segments are known again after a restart. */
+  get isRebuilding(): boolean {
+    return this.#rebuildFrom !== null;
+  }
+
+  // What the object must do after the write
+
+  takeEffects(): QueueEffect[] {
+    const effects = this.#effects;
+    this.#effects = [];
+    return effects;
+  }
+
+  /** Keys of payloads whose jobs are gone. */
+  takeOrphanedKeys(): string[] {
+    const keys = this.#orphanedKeys;
+    this.#orphanedKeys = [];
+    return keys;
+  }
+
+  // Claiming
+
+  #nextQueued(): { stored: StoredJob; isRequeued: boolean } | undefined {
+    for (const lane of LANES) {
+      if (this.#ledger.counts.queued[lane] === 0) continue;
+      const [requeued] = this.#store.requeuedInLane(LANE_START[lane], LANE_END[lane], 1);
+      if (requeued) return { stored: requeued, isRequeued: true };
+      const [stored] = this.#store.queuedInLane(this.#ledger.headOf(lane), LANE_END[lane], 1);
+      if (stored) return { stored, isRequeued: false };
+    }
+    return undefined;
+  }
+
+  #claimNow(stored: StoredJob, isRequeued: boolean, taker: Taker, now: number) {
+    const job = claimedBy(stored.job, taker, now);
+    if (!this.#store.save(stored.seq, stored.job, job)) throw new Error("A guarded write met a changed row.");
+    if (isRequeued) this.#store.removeRequeued(stored.seq);
+    this.#startLease(stored.seq, job, isRequeued, now);
+    const order = this.#store.workOrder(stored.seq);
+    return order && { stored: { ...stored, job }, order };
+  }
+
+  #startLease(seq: number, job: Job, isRequeued: boolean, now: number): void {
+    this.#holdLease(this.#ledger.claimed(seq, job, isRequeued), now);
+  }
+
+  #holdLease(lease: Lease, now: number): void {
+    this.#leaseUntil.set(lease.seq, now + LEASE_MS);
+    this.#leasesDueAt = earliest(this.#leasesDueAt, this.#leaseDueAt(lease, now));
+  }
+
+  // Sweeping
+
+  #sweepLeases(now: number): void {
+    if (this.#leasesDueAt === null || now < this.#leasesDueAt) return;
+    for (const lease of [...this.#ledger.running.values()]) {
+      if (this.#leaseDueAt(lease, now) <= now) this.#endLease(lease, now);
+    }
+    const left = [...this.#ledger.running.values()].map((lease) => this.#leaseDueAt(lease, now));
+    this.#leasesDueAt = left.length === 0 ? null : Math.min(...left);
+  }
+
+  #endLease(lease: Lease, now: number): void {
+    const stored = this.#store.find(lease.seq);
+    if (!stored) return;
+    if (lease.expiresAt <= now) this.#expireRunning(stored);
+    else if (lease.timeoutAt <= now) this.apply(stored, { kind: "timeOut", attempt: lease.attempt }, now);
+    else this.apply(stored, { kind: "rescue", attempt: lease.attempt, reason: SILENT_HOST }, now);
+  }
+
+  #leaseDueAt(lease: Lease, now: number): number {
+    return Math.min(lease.expiresAt, lease.timeoutAt, this.#leaseUntil.get(lease.seq) ?? now);
+  }
+
+  #expireRunning(stored: StoredJob): void {
+    const { seq, job } = stored;
+    this.#remove(stored);
+    if (job.hostId === null) return;
+    this.#effects.push({
+      kind: "stopHandler",
+      seq,
+      hostId: job.hostId,
+      attempt: job.attempt,
+      reason: "expired",
+    });
+  }
+
+  #removeBySeq(seq: number): void {
+    const stored = this.#store.find(seq);
+    if (stored?.job.state === "running") this.#expireRunning(stored);
+    else if (stored) this.#remove(stored);
+  }
+
+  #remove({ seq, job }: StoredJob): void {
+    this.#orphanedKeys.push(...this.#store.remove(seq));
+    this.#ledger.removed(seq, job);
+    this.#leaseUntil.delete(seq);
+    this.#effects.push({ kind: "settled", seq });
+  }
+
+  #rebuildSegments(): void {
+    if (this.#rebuildFrom === null) return;
+    const rows = this.#store.deadlines(this.#rebuildFrom, LANE_END.low, REBUILD_ROWS);
+    for (const { seq, at } of rows) this.#segments.note(seq, at);
+    const last = rows.at(-1);
+    this.#rebuildFrom = last && rows.length === REBUILD_ROWS ? last.seq + 1 : null;
+  }
+}
+
+/** Who takes a job. */
+export type Taker = { readonly workerId: string; readonly hostId: string };
+
+const SILENT_HOST = "its host has been silent for too long.";
+
+function earliest(a: number | null, b: number | null): number | null {
+  if (a === null || b === null) return a ?? b;
+  return Math.min(a, b);
+}
+
+function claimedBy(queued: Job, taker: Taker, now: number): Job {
+  const verdict = transition(queued, { kind: "claim", ...taker }, now);
+  if (verdict.kind === "refused") throw new Error("The head of the queue is no queued job.");
+  return verdict.job;
+}
+
+function newJob(submission: Submission, now: number): Job {
+  return {
+    state: "queued",
+    isSync: submission.isSync,
+    attempt: 0,
+    retries: 0,
+    rescues: 0,
+    createdAt: now,
+    queuedAt: now,
+    expiresAt: now + submission.ttlMs,
+    executionTimeoutMs: submission.executionTimeoutMs,
+    startedAt: null,
+    finishedAt: null,
+    removeAt: null,
+    workerId: null,
+    hostId: null,
+    output: null,
+    error: null,
+  };
+}

@@ -1,0 +1,35 @@
+/** The tables of an Endpoint object. A migration that was ever deployed is never edited. */
+export const ENDPOINT_MIGRATIONS = [
+  `CREATE TABLE job (
+     seq                  INTEGER PRIMARY KEY,
+     nonce                TEXT    NOT NULL,
+     state                TEXT    NOT NULL
+       CHECK (state IN ('queued', 'running', 'completed', 'failed', 'cancelled', 'timed_out')),
+     is_sync              INTEGER NOT NULL CHECK (is_sync IN (0, 1)),
+     attempt              INTEGER NOT NULL,
+     retries              INTEGER NOT NULL,
+     rescues              INTEGER NOT NULL,
+     created_at           INTEGER NOT NULL,
+     queued_at            INTEGER NOT NULL,
+     expires_at           INTEGER NOT NULL,
+     execution_timeout_ms INTEGER NOT NULL,
+     started_at           INTEGER,
+     finished_at          INTEGER,
+     remove_at            INTEGER,
+     worker_id            TEXT,
+     host_id              TEXT,
+     input                TEXT    NOT NULL,
+     options              TEXT    NOT NULL,
+     output               TEXT,
+     error                TEXT,
+     CHECK ((state IN ('queued', 'running')) = (finished_at IS NULL)),
+     CHECK ((finished_at IS NULL) = (remove_at IS NULL)),
+     CHECK (state <> 'running' OR (started_at IS NOT NULL AND worker_id IS NOT NULL AND host_id IS NOT NULL))
+   ) STRICT;
+
+   -- Jobs that are queued again, out of the order of submission. Few, so a second row for them is cheap.
+   CREATE TABLE requeued (seq INTEGER PRIMARY KEY) STRICT;
+
+   -- Single values: config, checkpoint, wish, report.
+   CREATE TABLE fact (name TEXT PRIMARY KEY, json TEXT NOT NULL) STRICT, WITHOUT ROWID;`,
+] as const;

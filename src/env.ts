@@ -1,0 +1,12 @@
+import type { EndpointObject } from "./endpoint/endpoint-object.ts";
+import type { FleetObject } from "./fleet/fleet-object.ts";
+
+/** What the Worker script is bound to; see wrangler.toml. */
+export type Env = {
+  ENDPOINT: DurableObjectNamespace<EndpointObject>;
+  FLEET: DurableObjectNamespace<FleetObject>;
+  DB: D1Database;
+  PAYLOADS: R2Bucket;
+  /** Opens the account "default"; for a start without any other key. */
+  ROOT_API_KEY?: string;
+};

@@ -1,0 +1,30 @@
+/** What crosses the border of the Fleet object by RPC. */
+import type { Inventory, WorkerReport } from "../contract/agent.ts";
+
+export type SyncCall = {
+  readonly hostId: string;
+  readonly accountId: string;
+  readonly agentVersion: string;
+  readonly inventory: Inventory;
+  readonly workers: readonly WorkerReport[];
+  readonly appliedRevision: number;
+  readonly holdMs: number;
+};
+
+export type AssignedWorker = {
+  readonly workerId: string;
+  readonly endpointId: string;
+  readonly version: number;
+  readonly gpuIndexes: readonly number[];
+};
+
+export type AssignmentsReply = {
+  readonly kind: "assignments";
+  readonly revision: number;
+  readonly workers: readonly AssignedWorker[];
+};
+
+export type FleetSyncReply =
+  | AssignmentsReply
+  /** The host has all it should have: wait on a doorbell, then call again. */
+  | { readonly kind: "quiet" };

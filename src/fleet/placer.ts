@@ -1,0 +1,145 @@
+/** Carries out what the domain decides about workers, and remembers whom a change concerns. */
+import type { WorkerState } from "../contract/agent.ts";
+import { planWorkers } from "../domain/fleet-plan.ts";
+import { place, type CandidateHost, type Shortage } from "../domain/placement.ts";
+import type { FleetReport } from "../domain/queue-reason.ts";
+import type { FleetStore, WishRecord, WorkerRecord } from "./fleet-store.ts";
+import type { HostPresence } from "./host-presence.ts";
+
+export class Placer {
+  readonly #store: FleetStore;
+  readonly #presence: HostPresence;
+  readonly #shortages = new Map<string, { shortage: Shortage; missing: number }>();
+  #changedEndpoints = new Set<string>();
+  #changedHosts = new Set<string>();
+
+  constructor(store: FleetStore, presence: HostPresence) {
+    this.#store = store;
+    this.#presence = presence;
+  }
+
+  /** Brings the set of workers in step with all wishes. */
+  plan(now: number): void {
+    for (const wish of this.#store.wishes.values()) this.#planEndpoint(wish, now);
+    for (const worker of this.#store.workers.values()) {
+      if (!this.#store.wishes.has(worker.endpointId)) this.#retire(worker);
+    }
+  }
+
+  /** Drops the workers of hosts that have been silent for too long; returns those hosts. */
+  giveUpLostHosts(now: number): string[] {
+    const hostIds = new Set([...this.#store.workers.values()].map(({ hostId }) => hostId));
+    const lost = [...hostIds].filter((hostId) => !this.#presence.isPresent(hostId, now));
+    for (const hostId of lost) {
+      for (const worker of this.#store.workersOn(hostId)) this.remove(worker);
+      this.#touchHost(hostId);
+    }
+    return lost;
+  }
+
+  noteState(worker: WorkerRecord, state: WorkerState, detail: string | null): void {
+    if (worker.state === state && worker.detail === detail) return;
+    this.#store.saveWorker({ ...worker, state, detail });
+    this.#changedEndpoints.add(worker.endpointId);
+  }
+
+  remove(worker: WorkerRecord): void {
+    this.#store.removeWorker(worker.workerId);
+    this.#changedEndpoints.add(worker.endpointId);
+  }
+
+  /** What an endpoint is told of its workers. */
+  describe(endpointId: string): Omit<FleetReport, "revision"> {
+    const workers = this.#store
+      .workersOf(endpointId)
+      .map(({ workerId, hostId, state, detail }) => ({ workerId, hostId, state, detail }));
+    const short = this.#shortages.get(endpointId);
+    return { workers, missing: short?.missing ?? 0, shortage: short?.shortage ?? null };
+  }
+
+  takeChangedEndpoints(): ReadonlySet<string> {
+    const changed = this.#changedEndpoints;
+    this.#changedEndpoints = new Set();
+    return changed;
+  }
+
+  takeChangedHosts(): ReadonlySet<string> {
+    const changed = this.#changedHosts;
+    this.#changedHosts = new Set();
+    return changed;
+  }
+
+  #planEndpoint(wish: WishRecord, now: number): void {
+    const { endpointId, version } = wish.config;
+    const active = this.#store.workersOf(endpointId).filter((worker) => worker.retiredIn === null);
+    const plan = planWorkers(
+      active.map(({ state, ...worker }) => ({ ...worker, isReady: state === "ready" })),
+      wish.wanted,
+      version,
+    );
+    for (const worker of active) if (plan.retire.includes(worker.workerId)) this.#retire(worker);
+    this.#add(wish, plan.add, now);
+  }
+
+  #add(wish: WishRecord, count: number, now: number): void {
+    const { endpointId } = wish.config;
+    for (let missing = count; missing > 0; missing -= 1) {
+      const placement = place(wish.config, this.#candidates(now));
+      if (placement.kind === "nowhere") return this.#noteShortage(endpointId, placement.shortage, missing);
+      this.#store.saveWorker({
+        workerId: newWorkerId(),
+        endpointId,
+        hostId: placement.hostId,
+        version: wish.config.version,
+        gpuIndexes: placement.gpuIndexes,
+        state: "starting",
+        detail: null,
+        createdAt: now,
+        retiredIn: null,
+      });
+      this.#changedEndpoints.add(endpointId);
+      this.#touchHost(placement.hostId);
+    }
+    if (this.#shortages.delete(endpointId)) this.#changedEndpoints.add(endpointId);
+  }
+
+  #candidates(now: number): CandidateHost[] {
+    return [...this.#store.hosts.values()]
+      .filter(({ hostId }) => this.#presence.isPresent(hostId, now))
+      .map(({ hostId, accountId, inventory }) => {
+        const workers = this.#store.workersOn(hostId);
+        const takenGpus = new Set(workers.flatMap((worker) => worker.gpuIndexes));
+        return { hostId, accountId, gpus: inventory.gpus, takenGpus, workerCount: workers.length };
+      });
+  }
+
+  #noteShortage(endpointId: string, shortage: Shortage, missing: number): void {
+    const known = this.#shortages.get(endpointId);
+    if (known?.missing === missing && known.shortage.detail === shortage.detail) return;
+    this.#shortages.set(endpointId, { shortage, missing });
+    this.#changedEndpoints.add(endpointId);
+  }
+
+  #retire(worker: WorkerRecord): void {
+    if (worker.retiredIn !== null) return;
+    const revision = this.#touchHost(worker.hostId);
+    this.#store.saveWorker({ ...worker, state: "stopping", detail: null, retiredIn: revision });
+    this.#changedEndpoints.add(worker.endpointId);
+  }
+
+  /** The host has something new to do; returns the revision that says so. */
+  #touchHost(hostId: string): number {
+    const host = this.#store.hosts.get(hostId);
+    if (!host) return 0;
+    const revision = host.revision + 1;
+    this.#store.saveHost({ ...host, revision });
+    this.#changedHosts.add(hostId);
+    return revision;
+  }
+}
+
+/** 14 lowercase letters and digits, as clients know worker ids. */
+function newWorkerId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(14));
+  return [...bytes].map((byte) => (byte % 36).toString(36)).join("");
+}

@@ -1,0 +1,33 @@
+/** The tables of a Fleet object. A migration that was ever deployed is never edited. */
+export const FLEET_MIGRATIONS = [
+  `CREATE TABLE host (
+     host_id       TEXT PRIMARY KEY,
+     account_id    TEXT    NOT NULL,
+     agent_version TEXT    NOT NULL,
+     inventory     TEXT    NOT NULL,
+     -- Grows whenever the set of workers that the host shall run changes.
+     revision      INTEGER NOT NULL
+   ) STRICT, WITHOUT ROWID;
+
+   CREATE TABLE worker (
+     worker_id   TEXT PRIMARY KEY,
+     endpoint_id TEXT    NOT NULL,
+     host_id     TEXT    NOT NULL,
+     version     INTEGER NOT NULL,
+     gpu_indexes TEXT    NOT NULL,
+     state       TEXT    NOT NULL,
+     detail      TEXT,
+     created_at  INTEGER NOT NULL,
+     -- Revision of the host without this worker; the row goes when an agent that applied it lists it no more.
+     retired_in  INTEGER
+   ) STRICT, WITHOUT ROWID;
+
+   CREATE TABLE wish (
+     endpoint_id TEXT PRIMARY KEY,
+     wanted      INTEGER NOT NULL,
+     config      TEXT    NOT NULL
+   ) STRICT, WITHOUT ROWID;
+
+   -- Endpoints that have not heard the latest of their workers.
+   CREATE TABLE unsent (endpoint_id TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;`,
+] as const;

@@ -1,0 +1,129 @@
+import { exchangeRequestSchema, type AttemptReport, type ExchangeRequest } from "../../contract/agent.ts";
+import type { EndpointConfig } from "../../contract/endpoint.ts";
+import { AGENT_BODY_MAX_BYTES, RESULT_MAX_BYTES } from "../../contract/limits.ts";
+import type { JsonValue } from "../../contract/json.ts";
+import type { Dispatched, ExchangeAnswer, ExchangeCall, Report } from "../../endpoint/messages.ts";
+import type { Env } from "../../env.ts";
+import { readBody } from "../body.ts";
+import { awaitRing } from "../doorbell.ts";
+import { askEndpoint, endpointStub, requireEndpoint } from "../endpoint-directory.ts";
+import { dropPayload, loadPayload, spliceJson, storePayload } from "../payloads.ts";
+import type { AgentContext } from "./context.ts";
+
+const NOTHING: ExchangeAnswer = { acks: [], jobs: [], stops: [] };
+
+/** `POST /agent/v1/endpoints/<id>/exchange`: results in; jobs and stops out, held until there are some. */
+export async function exchange(context: AgentContext): Promise<Response> {
+  const request = await readBody(context.req.raw, exchangeRequestSchema, AGENT_BODY_MAX_BYTES);
+  const { hostId, accountId } = context.get("host");
+  const endpoint = await requireEndpoint(context.env, accountId, context.req.param("endpointId") ?? "");
+  const reports = await Promise.all(
+    request.reports.map((report) => toReport(context.env, endpoint.endpointId, report)),
+  );
+  const answer = await holdExchange(context, endpoint, toCall(request, hostId, reports));
+  context.executionCtx.waitUntil(dropRefused(context.env.PAYLOADS, reports, answer));
+  return context.body(await encodeAnswer(context.env.PAYLOADS, answer), 200, {
+    "Content-Type": "application/json",
+  });
+}
+
+/** Waits in two phases: inside the object while it is hot, on a doorbell when it is quiet. */
+async function holdExchange(
+  context: AgentContext,
+  endpoint: EndpointConfig,
+  { holdMs, ...first }: ExchangeCall & { readonly holdMs: number },
+): Promise<ExchangeAnswer> {
+  const { signal } = context.req.raw;
+  const untilAt = Date.now() + holdMs;
+  const free = first.slots.reduce((sum, slot) => sum + slot.free, 0);
+  const bell = { host: first.hostId, session: first.session, turn: `${first.turn}`, free: `${free}` };
+  let call: ExchangeCall = first;
+  for (;;) {
+    const reply = await askEndpoint(context.env, endpoint, (stub) => stub.exchange(call));
+    if (reply.kind === "answer") return reply;
+    if (reply.kind === "superseded") return NOTHING;
+    const ring = await awaitRing(endpointStub(context.env, endpoint.endpointId), bell, untilAt, signal);
+    if (ring !== "look" || Date.now() >= untilAt) return NOTHING;
+    call = { ...call, reports: [] };
+  }
+}
+
+function toCall(
+  { holdMs, held, ...request }: ExchangeRequest,
+  hostId: string,
+  reports: readonly Report[],
+): ExchangeCall & { readonly holdMs: number } {
+  return {
+    ...request,
+    hostId,
+    reports,
+    held: held.map(({ jobId, attempt, progress }) => ({
+      jobId,
+      attempt,
+      progressJson: progress === undefined ? null : JSON.stringify(progress),
+    })),
+    isHolding: holdMs > 0,
+    holdMs,
+  };
+}
+
+// Reports
+
+async function toReport(env: Env, endpointId: string, report: AttemptReport): Promise<Report> {
+  const { jobId, attempt } = report;
+  switch (report.kind) {
+    case "timed_out":
+      return { kind: "timed_out", jobId, attempt };
+    case "lost":
+      return { kind: "lost", jobId, attempt, reason: report.reason };
+    case "failed":
+      return {
+        kind: "failed",
+        jobId,
+        attempt,
+        error: report.error,
+        output: await keep(env, endpointId, report.output),
+      };
+    case "completed": {
+      const output = await keep(env, endpointId, report.output);
+      if (output && output.sizeBytes > RESULT_MAX_BYTES) {
+        await dropPayload(env.PAYLOADS, output);
+        return { kind: "failed", jobId, attempt, error: tooLarge(output.sizeBytes), output: null };
+      }
+      return { kind: "completed", jobId, attempt, output };
+    }
+  }
+}
+
+async function keep(env: Env, endpointId: string, output: JsonValue | undefined) {
+  return output === undefined ? null : storePayload(env.PAYLOADS, endpointId, output);
+}
+
+function tooLarge(sizeBytes: number): string {
+  return (
+    `The handler's result has ${sizeBytes} bytes; at most ${RESULT_MAX_BYTES} are kept. ` +
+    "Return less, or store the data elsewhere and return its address."
+  );
+}
+
+/** The result of an attempt that no longer owned its job is wanted by nobody. */
+async function dropRefused(bucket: R2Bucket, reports: readonly Report[], { acks }: ExchangeAnswer) {
+  const refused = new Set(acks.filter((ack) => ack.outcome === "refused").map(({ jobId }) => jobId));
+  for (const report of reports) {
+    if (refused.has(report.jobId) && "output" in report) await dropPayload(bucket, report.output);
+  }
+}
+
+// Answers
+
+async function encodeAnswer(bucket: R2Bucket, { acks, jobs, stops }: ExchangeAnswer): Promise<string> {
+  const encoded = await Promise.all(jobs.map((job) => encodeJob(bucket, job)));
+  return spliceJson({ acks, stops }, "jobs", `[${encoded.join(",")}]`);
+}
+
+async function encodeJob(bucket: R2Bucket, job: Dispatched): Promise<string> {
+  const { jobId, attempt, workerId, executionTimeoutMs, optionsJson } = job;
+  const input = (await loadPayload(bucket, job.input)) ?? "null";
+  const options = JSON.parse(optionsJson) as object;
+  return spliceJson({ ...options, id: jobId, attempt, workerId, executionTimeoutMs }, "input", input);
+}

@@ -1,0 +1,15 @@
+/** The agent API: `/agent/v1/...`. */
+import { Hono } from "hono";
+import type { AgentApi } from "./context.ts";
+import { withHost } from "./context.ts";
+import { exchange } from "./exchange.ts";
+import { join } from "./join.ts";
+import { sync } from "./sync.ts";
+
+export function agentRoutes(): Hono<AgentApi> {
+  const routes = new Hono<AgentApi>();
+  routes.post("/v1/join", join);
+  routes.post("/v1/sync", withHost, sync);
+  routes.post("/v1/endpoints/:endpointId/exchange", withHost, exchange);
+  return routes;
+}

@@ -1,0 +1,45 @@
+/** The one error of the HTTP APIs, thrown anywhere in the gateway and rendered in one place. */
+import type { Context } from "hono";
+import type { z } from "zod";
+import { ERROR_STATUS, errorBody, type ErrorCode } from "../contract/errors.ts";
+
+export class ApiError extends Error {
+  readonly code: ErrorCode;
+
+  /** `message` is one sentence for a person: what happened and what to do. */
+  constructor(code: ErrorCode, message: string) {
+    super(message);
+    this.name = "ApiError";
+    this.code = code;
+  }
+}
+
+/** Turns whatever was thrown into the JSON answer; nothing of an unexpected error leaves the house. */
+export function renderError(error: Error, context: Context): Response {
+  if (error instanceof ApiError) return errorResponse(context, error.code, error.message);
+  if (isOverloaded(error)) {
+    context.header("Retry-After", "1");
+    return errorResponse(context, "rate_limited", "The endpoint is overloaded. Try again in a second.");
+  }
+  console.error("request failed", { path: context.req.path, error: error.message, stack: error.stack });
+  return errorResponse(
+    context,
+    "internal",
+    "Something went wrong on our side. Try again; if it stays, see the logs.",
+  );
+}
+
+export function errorResponse(context: Context, code: ErrorCode, message: string): Response {
+  return context.json(errorBody(code, message), ERROR_STATUS[code]);
+}
+
+/** A schema's first complaint, with the path of the member: `policy.ttl must be at least 10000 ms`. */
+export function invalidInput(error: z.ZodError): ApiError {
+  const [issue] = error.issues;
+  const path = issue?.path.join(".") || "The body";
+  return new ApiError("invalid_input", `${path} ${issue?.message ?? "is invalid"}.`);
+}
+
+function isOverloaded(error: Error): boolean {
+  return "overloaded" in error && error.overloaded === true;
+}

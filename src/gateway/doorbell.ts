@@ -1,0 +1,35 @@
+/** The Worker's side of a doorbell: it waits for a ring, so that the object need not. */
+
+type Upgradable = { fetch(url: string, init: RequestInit): Promise<Response> };
+
+export type Ring = "look" | "superseded" | "over";
+
+/** Waits until the object rings, `untilAt` has come, or the caller is gone. A broken bell means: look. */
+export async function awaitRing(
+  object: Upgradable,
+  query: Readonly<Record<string, string>>,
+  untilAt: number,
+  signal: AbortSignal,
+): Promise<Ring> {
+  const leftMs = untilAt - Date.now();
+  if (leftMs <= 0 || signal.aborted) return "over";
+  const address = `https://object/doorbell?${new URLSearchParams(query)}`;
+  const { webSocket } = await object.fetch(address, { headers: { Upgrade: "websocket" } });
+  if (!webSocket) return "look";
+
+  const { promise, resolve } = Promise.withResolvers<Ring>();
+  const timer = setTimeout(resolve, leftMs, "over");
+  const onAbort = () => resolve("over");
+  signal.addEventListener("abort", onAbort);
+  webSocket.addEventListener("message", ({ data }) => resolve(data === "superseded" ? "superseded" : "look"));
+  webSocket.addEventListener("close", () => resolve("look"));
+  webSocket.addEventListener("error", () => resolve("look"));
+  webSocket.accept();
+  try {
+    return await promise;
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", onAbort);
+    webSocket.close(1000);
+  }
+}

@@ -1,0 +1,84 @@
+/** Finds endpoints without asking D1 for each request, and reaches their objects. */
+import type { EndpointConfig } from "../contract/endpoint.ts";
+import { openDatabase } from "../db/database.ts";
+import { findEndpoint, toEndpointConfig } from "../db/endpoints.ts";
+import { shardName } from "../domain/shard.ts";
+import type { EndpointObject } from "../endpoint/endpoint-object.ts";
+import type { FleetObject } from "../fleet/fleet-object.ts";
+import { FLEET_NAME } from "../durable/ports.ts";
+import type { Unconfigured } from "../endpoint/messages.ts";
+import type { Env } from "../env.ts";
+import { ApiError } from "./api-error.ts";
+
+/** The objects as their classes say; the generated stub types lose the outcome unions. */
+export type EndpointStub = Pick<
+  EndpointObject,
+  "configure" | "submit" | "status" | "cancel" | "health" | "exchange"
+> &
+  Pick<Fetcher, "fetch">;
+export type FleetStub = Pick<FleetObject, "sync" | "assignments"> & Pick<Fetcher, "fetch">;
+
+const CACHE_MS = 30_000;
+const CACHE_SIZE = 10_000;
+
+const cache = new Map<string, { readonly config: EndpointConfig; readonly until: number }>();
+
+/** The endpoint's configuration; throws endpoint_not_found when the account has none of this id. */
+export async function requireEndpoint(
+  env: Env,
+  accountId: string,
+  endpointId: string,
+): Promise<EndpointConfig> {
+  const cached = cache.get(endpointId);
+  const config = cached && Date.now() < cached.until ? cached.config : await load(env, endpointId);
+  if (config?.accountId !== accountId) throw notFound(endpointId);
+  return config;
+}
+
+/** Calls an endpoint's object; tells it its configuration first when it does not know it. */
+export async function askEndpoint<Reply extends { readonly kind: string }>(
+  env: Env,
+  { endpointId, accountId }: EndpointConfig,
+  ask: (stub: EndpointStub) => Promise<Reply>,
+): Promise<Exclude<Reply, Unconfigured>> {
+  const stub = endpointStub(env, endpointId);
+  const reply = await ask(stub);
+  if (isConfigured(reply)) return reply;
+
+  cache.delete(endpointId);
+  const config = await requireEndpoint(env, accountId, endpointId);
+  await stub.configure(config);
+  const second = await ask(stub);
+  if (isConfigured(second)) return second;
+  throw notFound(endpointId);
+}
+
+export function endpointStub(env: Env, endpointId: string): EndpointStub {
+  return env.ENDPOINT.getByName(shardName(endpointId, 0)) as unknown as EndpointStub;
+}
+
+export function fleetStub(env: Env): FleetStub {
+  return env.FLEET.getByName(FLEET_NAME) as unknown as FleetStub;
+}
+
+async function load(env: Env, endpointId: string): Promise<EndpointConfig | undefined> {
+  const record = await findEndpoint(openDatabase(env.DB), endpointId);
+  if (!record) return undefined;
+  const config = toEndpointConfig(record);
+  if (cache.size >= CACHE_SIZE) cache.clear();
+  cache.set(endpointId, { config, until: Date.now() + CACHE_MS });
+  return config;
+}
+
+function isConfigured<Reply extends { readonly kind: string }>(
+  reply: Reply,
+): reply is Exclude<Reply, Unconfigured> {
+  return reply.kind !== "unconfigured";
+}
+
+function notFound(endpointId: string): ApiError {
+  return new ApiError(
+    "endpoint_not_found",
+    `There is no endpoint ${endpointId.slice(0, 64)}. Check the id; myself { endpoints { id name } } lists yours.`,
+  );
+}

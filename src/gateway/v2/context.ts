@@ -1,0 +1,52 @@
+/** What every operation of the queue API is given: the caller, and the endpoint of the path. */
+import type { Context, MiddlewareHandler } from "hono";
+import { authenticate } from "../../auth/principal.ts";
+import type { EndpointConfig } from "../../contract/endpoint.ts";
+import { WAIT_DEFAULT_MS } from "../../contract/limits.ts";
+import { waitSchema } from "../../contract/job.ts";
+import type { Env } from "../../env.ts";
+import { ApiError } from "../api-error.ts";
+import { requireEndpoint } from "../endpoint-directory.ts";
+
+export type QueueApi = { Bindings: Env; Variables: { endpoint: EndpointConfig } };
+export type QueueContext = Context<QueueApi>;
+
+/** Lets nobody pass without a valid key and an endpoint of the same account. */
+export const withEndpoint: MiddlewareHandler<QueueApi> = async (context, next) => {
+  const caller = await authenticate(context.env, context.req.header("Authorization"), Date.now());
+  if (caller.kind === "unauthorized") throw new ApiError("unauthorized", caller.message);
+  const endpointId = context.req.param("endpointId") ?? "";
+  context.set("endpoint", await requireEndpoint(context.env, caller.accountId, endpointId));
+  await next();
+};
+
+/** Operations on jobs make no sense on an endpoint without a queue. */
+export const requireQueue: MiddlewareHandler<QueueApi> = async (context, next) => {
+  const { endpointId, type } = context.get("endpoint");
+  if (type !== "QB") {
+    throw new ApiError(
+      "wrong_endpoint_type",
+      `Endpoint ${endpointId} is load-balanced and has no queue: send requests to its own address instead.`,
+    );
+  }
+  await next();
+};
+
+/** The `wait` parameter in ms, `fallbackMs` when it is absent. */
+export function readWait(context: QueueContext, fallbackMs: number = WAIT_DEFAULT_MS): number {
+  const text = context.req.query("wait");
+  if (text === undefined || text === "") return fallbackMs;
+  const parsed = waitSchema.safeParse(text);
+  if (!parsed.success) {
+    throw new ApiError("invalid_input", `wait ${parsed.error.issues[0]?.message ?? "is invalid"}.`);
+  }
+  return parsed.data;
+}
+
+export function jobNotFound(jobId: string): ApiError {
+  return new ApiError(
+    "job_not_found",
+    `There is no job ${jobId.slice(0, 80)} on this endpoint. Results are kept 30 minutes after a job ended ` +
+      "(runsync: 1 minute), and a job is deleted when its ttl is over.",
+  );
+}

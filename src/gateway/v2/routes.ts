@@ -1,0 +1,29 @@
+/** The queue API: `/v2/<endpointId>/<operation>`. */
+import { Hono } from "hono";
+import { ApiError } from "../api-error.ts";
+import { cancel } from "./cancel.ts";
+import { requireQueue, withEndpoint, type QueueApi } from "./context.ts";
+import { health } from "./health.ts";
+import { run } from "./run.ts";
+import { runsync } from "./runsync.ts";
+import { status, statusSync } from "./status.ts";
+
+export function queueRoutes(): Hono<QueueApi> {
+  const routes = new Hono<QueueApi>();
+  routes.use("/:endpointId/*", withEndpoint);
+  routes.get("/:endpointId/health", health);
+  routes.post("/:endpointId/run", requireQueue, run);
+  routes.post("/:endpointId/runsync", requireQueue, runsync);
+  routes.on(["GET", "POST"], "/:endpointId/status/:jobId", requireQueue, status);
+  routes.on(["GET", "POST"], "/:endpointId/status-sync/:jobId", requireQueue, statusSync);
+  routes.post("/:endpointId/cancel/:jobId", requireQueue, cancel);
+  routes.all("/:endpointId/*", (context) => {
+    const operation = `${context.req.method} ${context.req.path}`;
+    throw new ApiError(
+      "not_found",
+      `There is no operation ${operation}. There are POST run, POST runsync, GET status/<id>, ` +
+        "POST cancel/<id> and GET health.",
+    );
+  });
+  return routes;
+}

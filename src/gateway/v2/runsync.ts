@@ -1,0 +1,20 @@
+import { HOT_HOLD_MS, RUNSYNC_BODY_MAX_BYTES } from "../../contract/limits.ts";
+import { readWait, type QueueContext } from "./context.ts";
+import { jobResponse } from "./job-body.ts";
+import { submitJob } from "./submit.ts";
+import { waitForJob } from "./wait-for-job.ts";
+
+/**
+ * `POST /runsync?wait=ms`: queues a job and answers when it has ended, or after `wait` (90 s) with the job
+ * as it stands then. A client that hangs up does not cancel its job.
+ */
+export async function runsync(context: QueueContext): Promise<Response> {
+  const untilAt = Date.now() + readWait(context);
+  const submitted = await submitJob(context, {
+    isSync: true,
+    maxBytes: RUNSYNC_BODY_MAX_BYTES,
+    holdMs: HOT_HOLD_MS,
+  });
+  const view = submitted.isFinal ? submitted.view : await waitForJob(context, submitted.view.id, untilAt);
+  return jobResponse(context, view);
+}

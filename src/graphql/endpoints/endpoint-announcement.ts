@@ -1,0 +1,65 @@
+/**
+ * Telling an endpoint's object what D1 says of it.
+ *
+ * A1  D1 is written first; an object that could not be told is healed by saving or deleting again.
+ * A2  Whoever tells last has told the newest state: after telling, D1 is read again until nothing changed.
+ */
+import type { EndpointObject } from "../../endpoint/endpoint-object.ts";
+import { shardName } from "../../domain/shard.ts";
+import {
+  closeEndpointRemoval,
+  findOwnEndpoint,
+  toEndpointConfig,
+  type EndpointRecord,
+} from "../../db/endpoints.ts";
+import type { RequestContext } from "../context.ts";
+import { logFailure } from "../failure-log.ts";
+import { OperationError } from "../operation-error.ts";
+
+const ROUNDS = 5;
+
+/** A new stub for each call: one that has met a failure stays broken. */
+export function endpointObject(
+  context: RequestContext,
+  endpointId: string,
+): DurableObjectStub<EndpointObject> {
+  return context.env.ENDPOINT.getByName(shardName(endpointId, 0));
+}
+
+/** Brings the object of a written endpoint up to date with D1. */
+export async function announceEndpoint(context: RequestContext, written: EndpointRecord): Promise<void> {
+  let told = written;
+  for (let round = 0; round < ROUNDS; round += 1) {
+    await tell(told.id, () => endpointObject(context, told.id).configure(toEndpointConfig(told)));
+    const current = await findOwnEndpoint(context.db, told.accountId, told.id);
+    if (current === undefined) return await announceRemoval(context, written); // A2
+    if (current.revision === told.revision) return;
+    told = current;
+  }
+}
+
+/** Empties the object of a deleted endpoint and forgets the removal. */
+export async function announceRemoval(
+  context: RequestContext,
+  removed: { readonly id: string; readonly accountId: string },
+): Promise<void> {
+  await tell(removed.id, async () => {
+    // An object that has emptied itself may cut its callers off; asked again, it has nothing left to do.
+    await endpointObject(context, removed.id)
+      .remove()
+      .catch(() => endpointObject(context, removed.id).remove());
+  });
+  await closeEndpointRemoval(context.db, removed.accountId, removed.id);
+}
+
+async function tell(endpointId: string, call: () => Promise<void>): Promise<void> {
+  try {
+    await call();
+  } catch (cause) {
+    logFailure("endpoint_not_told", { endpointId }, cause);
+    throw new OperationError(
+      "UNAVAILABLE",
+      `The change of endpoint ${endpointId} is stored, but its queue could not be told. Please try again later: repeating the same operation is safe.`,
+    );
+  }
+}

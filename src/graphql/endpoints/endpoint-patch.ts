@@ -1,0 +1,115 @@
+import { z } from "zod";
+import {
+  EXECUTION_TIMEOUT_DEFAULT_MS,
+  EXECUTION_TIMEOUT_MAX_MS,
+  EXECUTION_TIMEOUT_MIN_MS,
+  IDLE_TIMEOUT_MAX_SECONDS,
+  WORKERS_PER_ENDPOINT_MAX,
+} from "../../contract/limits.ts";
+import { GPU_TIER_NAMES } from "../../contract/gpu-tiers.ts";
+import { readGpuIds } from "../../domain/gpu-selection.ts";
+import {
+  clearable,
+  environmentSchema,
+  keepable,
+  keepableText,
+  nameSchema,
+  oneOf,
+  plainText,
+  wholeNumber,
+} from "../input.ts";
+import { inlineTemplateSchema } from "../templates/template-patch.ts";
+
+const COUNTRIES = ["CZ", "FR", "GB", "NO", "RO", "US"];
+const DATA_CENTER = /^[A-Z]{2,3}-[A-Z]{2,3}-\d+$/;
+/** Clients refuse answers with any other version. */
+const CUDA_VERSIONS = ["11.8", ...Array.from({ length: 10 }, (_, minor) => `12.${minor}`), "13.0"];
+
+const gpuIdsSchema = z.string().transform((gpuIds, context) => {
+  const reading = readGpuIds(gpuIds);
+  const allowed = `Allowed: ${GPU_TIER_NAMES.join(", ")}, GPU type names, and -<GPU type name> to leave one out`;
+  if (reading.kind === "unknown-gpu") {
+    context.addIssue(`'${reading.token}' is no GPU tier or type. ${allowed}`);
+  }
+  if (reading.kind === "no-gpu") context.addIssue(`must name at least one GPU tier. ${allowed}`);
+  return gpuIds;
+});
+
+const instanceIdSchema = z
+  .string("must be a string")
+  .regex(/^cpu\d[a-z]-[1-9]\d*-[1-9]\d*$/, "must have the form <family>-<vcpu>-<memory>, such as cpu5c-4-8");
+
+/** A comma list of words, kept without blanks; an empty one means "not set". */
+function commaList(isAllowed: (word: string) => boolean, allowed: string) {
+  return z.string().transform((list, context) => {
+    const words = list
+      .split(",")
+      .map((word) => word.trim())
+      .filter((word) => word !== "");
+    const wrong = words.find((word) => !isAllowed(word));
+    if (wrong !== undefined) context.addIssue(`'${wrong}' is not allowed. Allowed: ${allowed}`);
+    return words.length === 0 ? null : words.join(",");
+  });
+}
+
+const locationsSchema = commaList(
+  (word) => COUNTRIES.includes(word) || DATA_CENTER.test(word),
+  `${COUNTRIES.join(", ")} and data center ids such as EU-RO-1`,
+);
+const cudaVersionsSchema = commaList((word) => CUDA_VERSIONS.includes(word), CUDA_VERSIONS.join(", "));
+const cudaVersionSchema = z.enum(CUDA_VERSIONS, `must be one of ${CUDA_VERSIONS.join(", ")}`);
+
+const executionTimeoutSchema = z.preprocess(
+  (timeout) => (timeout === null || timeout === 0 ? EXECUTION_TIMEOUT_DEFAULT_MS : timeout),
+  wholeNumber(EXECUTION_TIMEOUT_MIN_MS, EXECUTION_TIMEOUT_MAX_MS).optional(),
+);
+
+/** Lists may hold nulls, as their GraphQL types allow it; they mean nothing. */
+function listOf<Schema extends z.ZodType>(schema: Schema) {
+  return z.preprocess(
+    (list) => (Array.isArray(list) ? list.filter((element) => element !== null) : list),
+    z.array(schema),
+  );
+}
+
+const volumeIdsSchema = listOf(z.object({ networkVolumeId: z.string("must be a string") })).transform(
+  (volumes) => volumes.map((volume) => volume.networkVolumeId).filter((volumeId) => volumeId !== ""),
+);
+
+/** What a saveEndpoint asks to be different; undefined keeps, null clears. */
+export const endpointPatchSchema = z
+  .object({
+    id: keepableText(plainText),
+    name: keepable(nameSchema),
+    type: keepable(oneOf(["QB", "LB"])),
+    templateId: keepableText(plainText),
+    template: keepable(inlineTemplateSchema),
+    gpuIds: keepableText(gpuIdsSchema),
+    gpuCount: keepable(wholeNumber(0)),
+    instanceIds: keepable(listOf(instanceIdSchema)),
+    idleTimeout: keepable(wholeNumber(1, IDLE_TIMEOUT_MAX_SECONDS)),
+    locations: clearable(locationsSchema),
+    networkVolumeId: clearable(plainText),
+    networkVolumeIds: clearable(volumeIdsSchema),
+    flashEnvironmentId: keepableText(plainText),
+    scalerType: keepable(oneOf(["QUEUE_DELAY", "REQUEST_COUNT"])),
+    scalerValue: keepable(wholeNumber(1)),
+    workersMin: keepable(wholeNumber(0, WORKERS_PER_ENDPOINT_MAX)),
+    workersMax: keepable(wholeNumber(0, WORKERS_PER_ENDPOINT_MAX)),
+    workersPFBTarget: keepable(wholeNumber(0, WORKERS_PER_ENDPOINT_MAX)),
+    env: keepable(environmentSchema),
+    allowedCudaVersions: clearable(cudaVersionsSchema),
+    minCudaVersion: clearable(cudaVersionSchema),
+    executionTimeoutMs: executionTimeoutSchema,
+    flashBootType: keepable(oneOf(["OFF", "FLASHBOOT", "PRIORITY_FLASHBOOT"])),
+    compliance: keepable(listOf(plainText)),
+  })
+  .refine((patch) => patch.template === undefined || patch.templateId === undefined, {
+    path: ["template"],
+    error: "must not be sent together with templateId",
+  })
+  .refine((patch) => patch.gpuIds === undefined || !patch.instanceIds?.length, {
+    path: ["instanceIds"],
+    error: "must not be sent together with gpuIds: an endpoint runs on GPUs or on CPU instances",
+  });
+export type EndpointPatch = Partial<z.output<typeof endpointPatchSchema>>;

@@ -1,0 +1,110 @@
+/** Saving and deleting endpoints. */
+import {
+  deleteEndpointIfUnchanged,
+  findOwnEndpoint,
+  insertEndpoint,
+  isEndpointRemovalOpen,
+  listEndpointsOfTemplate,
+  updateEndpointIfUnchanged,
+  type EndpointRecord,
+} from "../../db/endpoints.ts";
+import { CONTAINER_DISK_DEFAULT_GB } from "../../contract/limits.ts";
+import { randomRowId } from "../../db/row-id.ts";
+import type { RequestContext } from "../context.ts";
+import { OperationError } from "../operation-error.ts";
+import { untilUnchanged } from "../optimistic-write.ts";
+import type { InlineTemplate } from "../templates/template-patch.ts";
+import { changeTemplate, requireTemplate, saveBoundTemplate } from "../templates/template-storage.ts";
+import { announceEndpoint, announceRemoval } from "./endpoint-announcement.ts";
+import type { EndpointPatch } from "./endpoint-patch.ts";
+import { createSettings, isDeletable, mergeSettings, needsRelease } from "./endpoint-settings.ts";
+
+// Saving
+
+export async function createEndpoint(context: RequestContext, patch: EndpointPatch): Promise<EndpointRecord> {
+  const settings = createSettings(patch);
+  const { id: templateId } =
+    patch.template === undefined
+      ? await requireTemplate(context, patch.templateId ?? "")
+      : await saveBoundTemplate(context, complete(patch.template, settings.name));
+
+  const values = { ...settings, templateId };
+  const created = await insertEndpoint(context.db, context.principal.accountId, values, context.now);
+  await announceEndpoint(context, created);
+  return created;
+}
+
+export async function changeEndpoint(
+  context: RequestContext,
+  endpointId: string,
+  patch: EndpointPatch,
+): Promise<EndpointRecord> {
+  const found = await requireEndpoint(context, endpointId);
+  mergeSettings(found, patch); // A patch that will be refused must not touch the template first.
+  const templateId = await patchedTemplateId(context, found, patch);
+
+  const changed = await untilUnchanged(async () => {
+    const read = await requireEndpoint(context, endpointId);
+    const values = { ...mergeSettings(read, patch), templateId: templateId ?? read.templateId };
+    const options = { release: needsRelease(read, values), now: context.now };
+    return await updateEndpointIfUnchanged(context.db, read, values, options);
+  });
+  await announceEndpoint(context, changed);
+  return changed;
+}
+
+/** The template that a patch puts in place of the present one, if any. */
+async function patchedTemplateId(
+  context: RequestContext,
+  endpoint: EndpointRecord,
+  patch: EndpointPatch,
+): Promise<string | undefined> {
+  if (patch.templateId !== undefined) return (await requireTemplate(context, patch.templateId)).id;
+  if (patch.template === undefined) return undefined;
+
+  const current = await requireTemplate(context, endpoint.templateId);
+  const users = await listEndpointsOfTemplate(context.db, endpoint.accountId, current.id);
+  // A template that others use as well is theirs too: this endpoint gets one of its own.
+  const isItsOwn = current.isBound && users.length === 1;
+  const template = isItsOwn
+    ? await changeTemplate(context, current.id, patch.template)
+    : await saveBoundTemplate(context, complete(patch.template, endpoint.name));
+  return template.id;
+}
+
+function complete(template: InlineTemplate, endpointName: string): InlineTemplate {
+  return {
+    ...template,
+    name: template.name ?? `${endpointName}__template_${randomRowId()}`,
+    containerDiskInGb: template.containerDiskInGb ?? CONTAINER_DISK_DEFAULT_GB,
+  };
+}
+
+// Deleting
+
+export async function deleteEndpoint(context: RequestContext, endpointId: string): Promise<void> {
+  const { accountId } = context.principal;
+  if (!(await isEndpointRemovalOpen(context.db, accountId, endpointId))) {
+    await untilUnchanged(async () => {
+      const read = await requireEndpoint(context, endpointId);
+      if (!isDeletable(read)) throw hasWorkers(endpointId);
+      return (await deleteEndpointIfUnchanged(context.db, read, context.now)) || undefined;
+    });
+  }
+  await announceRemoval(context, { id: endpointId, accountId });
+}
+
+async function requireEndpoint(context: RequestContext, endpointId: string): Promise<EndpointRecord> {
+  const endpoint = await findOwnEndpoint(context.db, context.principal.accountId, endpointId);
+  if (endpoint === undefined) {
+    throw new OperationError("ENDPOINT_NOT_FOUND", `id: endpoint '${endpointId}' was not found`);
+  }
+  return endpoint;
+}
+
+function hasWorkers(endpointId: string): OperationError {
+  return new OperationError(
+    "ENDPOINT_HAS_WORKERS",
+    `Endpoint ${endpointId} cannot be deleted: set workersMin and workersMax to 0 first.`,
+  );
+}

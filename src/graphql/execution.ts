@@ -1,0 +1,98 @@
+/** From a request to an answer: parse, bound, validate, execute, and name every failure by a code. */
+import { execute, GraphQLError, Kind, parse, validate, type DocumentNode } from "graphql";
+import { GRAPHQL_TOKENS_MAX } from "../contract/limits.ts";
+import type { RequestContext } from "./context.ts";
+import { exceededLimit } from "./document-limits.ts";
+import { logFailure } from "./failure-log.ts";
+import { OperationError, type OperationErrorCode } from "./operation-error.ts";
+import type { GraphqlRequest } from "./request.ts";
+import { managementSchema } from "./schema.ts";
+
+type WireError = {
+  readonly message: string;
+  readonly path: readonly (string | number)[];
+  readonly extensions: { readonly code: OperationErrorCode };
+};
+export type GraphqlAnswer = {
+  readonly status: 200 | 400 | 401 | 405 | 413 | 500;
+  readonly body: { readonly data: unknown; readonly errors?: readonly WireError[] };
+};
+
+/** An answer that holds one error and no data. */
+export function errorAnswer(
+  status: GraphqlAnswer["status"],
+  code: OperationErrorCode,
+  message: string,
+  path: WireError["path"] = [],
+): GraphqlAnswer {
+  return { status, body: { data: null, errors: [{ message, path, extensions: { code } }] } };
+}
+
+export async function answerRequest(
+  request: GraphqlRequest,
+  context: RequestContext,
+): Promise<GraphqlAnswer> {
+  const document = parseDocument(request.query);
+  if (document instanceof GraphQLError) {
+    return errorAnswer(400, "GRAPHQL_PARSE_FAILED", describeSyntaxError(document));
+  }
+  const path = operationPath(document);
+  const exceeded = exceededLimit(document);
+  if (exceeded !== undefined) return errorAnswer(400, "GRAPHQL_VALIDATION_FAILED", exceeded, path);
+
+  const faults = validate(managementSchema, document);
+  if (faults.length > 0) return refuseDocument(faults, path);
+
+  const result = await execute({
+    schema: managementSchema,
+    document,
+    contextValue: context,
+    variableValues: request.variables ?? {},
+    operationName: request.operationName ?? null,
+  });
+  const data = result.data ?? null;
+  if (result.errors === undefined) return { status: 200, body: { data } };
+  return { status: 200, body: { data, errors: result.errors.map((error) => toWireError(error, path)) } };
+}
+
+function parseDocument(query: string): DocumentNode | GraphQLError {
+  try {
+    return parse(query, { maxTokens: GRAPHQL_TOKENS_MAX });
+  } catch (error) {
+    if (error instanceof GraphQLError) return error;
+    throw error;
+  }
+}
+
+function describeSyntaxError(error: GraphQLError): string {
+  const [at] = error.locations ?? [];
+  return at === undefined ? error.message : `${error.message} (line ${at.line}, column ${at.column})`;
+}
+
+function refuseDocument(faults: readonly GraphQLError[], path: WireError["path"]): GraphqlAnswer {
+  const code = "GRAPHQL_VALIDATION_FAILED" as const;
+  const errors = faults.map(({ message }) => ({ message, path, extensions: { code } }));
+  return { status: 400, body: { data: null, errors } };
+}
+
+function toWireError(error: GraphQLError, operationPath: WireError["path"]): WireError {
+  const { originalError: cause, message } = error;
+  const path = error.path ?? operationPath;
+  if (cause instanceof OperationError) return { message, path, extensions: { code: cause.code } };
+  // Without a path nothing was executed: the variables or the operation's name do not fit the document.
+  if (error.path === undefined) return { message, path, extensions: { code: "INVALID_INPUT" } };
+
+  logFailure("graphql_operation_failed", { path: path.join(".") }, cause ?? error);
+  return {
+    message: "Internal server error. Please try again later.",
+    path,
+    extensions: { code: "INTERNAL" },
+  };
+}
+
+/** The first operation's first field: the path of an error that came before any field was executed. */
+function operationPath(document: DocumentNode): WireError["path"] {
+  const operation = document.definitions.find((definition) => definition.kind === Kind.OPERATION_DEFINITION);
+  const field = operation?.selectionSet.selections.find((selection) => selection.kind === Kind.FIELD);
+  return field === undefined ? [] : [field.alias?.value ?? field.name.value];
+}

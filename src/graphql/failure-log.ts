@@ -1,0 +1,16 @@
+/** Writes one line about a failure that is our fault. Never logs inputs: they may hold secrets. */
+export function logFailure(
+  event: "graphql_operation_failed" | "endpoint_not_told",
+  subject: Record<string, string>,
+  cause: unknown,
+): void {
+  // oxlint-disable-next-line no-console -- the runtime collects logs from the console
+  console.error(JSON.stringify({ event, ...subject, ...describe(cause) }));
+}
+
+/** A failed query names its parameters in its message, so the cause below it speaks instead. */
+function describe(cause: unknown): Record<string, string> {
+  if (!(cause instanceof Error)) return { error: "not an Error" };
+  if (cause.cause instanceof Error) return describe(cause.cause);
+  return { error: cause.name, message: cause.message };
+}

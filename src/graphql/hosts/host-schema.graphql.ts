@@ -1,0 +1,16 @@
+export const hostSdl = /* GraphQL */ `
+  type Mutation {
+    "Makes a token with which one host can join; it is shown this once."
+    joinTokenCreate(input: JoinTokenCreateInput): JoinToken
+  }
+
+  input JoinTokenCreateInput {
+    "What the token is for."
+    name: String
+    expiresInSeconds: Int
+  }
+  type JoinToken {
+    token: String
+    expiresAt: DateTime
+  }
+`;

@@ -1,0 +1,58 @@
+/** How arguments are read: a schema per input, and errors that name the field at fault. */
+import { z } from "zod";
+import { NAME_MAX_CHARACTERS } from "../contract/limits.ts";
+import { OperationError } from "./operation-error.ts";
+
+/** Reads an argument, or throws the refusal that names every field at fault. */
+export function parseInput<Schema extends z.ZodType>(schema: Schema, input: unknown): z.output<Schema> {
+  const parsed = schema.safeParse(input ?? {});
+  if (parsed.success) return parsed.data;
+  const faults = parsed.error.issues.map((issue) => `${z.core.toDotPath(issue.path)}: ${issue.message}`);
+  throw new OperationError("INVALID_INPUT", faults.join("; "));
+}
+
+/** An omitted or null field of a patch: the stored value stays. */
+export function keepable<Schema extends z.ZodType>(schema: Schema) {
+  return z.preprocess((value) => value ?? undefined, schema.optional());
+}
+
+/** Like keepable, and an empty string stays out as well. */
+export function keepableText<Schema extends z.ZodType>(schema: Schema) {
+  return z.preprocess((value) => value || undefined, schema.optional());
+}
+
+/** A field of a patch that null or an empty string clears; omitted, it stays. */
+export function clearable<Schema extends z.ZodType>(schema: Schema) {
+  return z.preprocess((value) => (value === "" ? null : value), schema.nullable().optional());
+}
+
+export const nameSchema = z
+  .string()
+  .trim()
+  .min(1, "must not be empty")
+  .max(NAME_MAX_CHARACTERS, `must have at most ${NAME_MAX_CHARACTERS} characters`);
+
+export const plainText = z.string();
+
+/** A whole number within a range; the message tells the range. */
+export function wholeNumber(min: number, max?: number) {
+  const range = max === undefined ? `must be at least ${min}` : `must be between ${min} and ${max}`;
+  return max === undefined
+    ? z.number().int().min(min, range)
+    : z.number().int().min(min, range).max(max, range);
+}
+
+/** One word of a list; the message tells the list. */
+export function oneOf<const Words extends readonly [string, ...string[]]>(words: Words) {
+  return z.enum(words, `must be one of ${words.join(", ")}`);
+}
+
+export const environmentSchema = z.array(
+  z.object({
+    key: z
+      .string("must be a string")
+      .min(1, "must not be empty")
+      .regex(/^[^=]+$/, "must not contain ="),
+    value: z.preprocess((value) => value ?? "", z.string()),
+  }),
+);

@@ -1,0 +1,12 @@
+import { OperationError } from "./operation-error.ts";
+
+const ATTEMPTS = 5;
+
+/** Repeats "read, decide, write if unchanged" until nobody else wrote in between. */
+export async function untilUnchanged<Row>(attempt: () => Promise<Row | undefined>): Promise<Row> {
+  for (let attempts = 0; attempts < ATTEMPTS; attempts += 1) {
+    const row = await attempt();
+    if (row !== undefined) return row;
+  }
+  throw new OperationError("UNAVAILABLE", "Others are changing the same record; please try again later.");
+}

@@ -1,0 +1,62 @@
+/** The management API over HTTP: one POST route, and JSON whatever happens. */
+import { Hono, type Context } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import { authenticate, type Principal } from "../auth/principal.ts";
+import { CONTROL_BODY_MAX_BYTES } from "../contract/limits.ts";
+import { openDatabase } from "../db/database.ts";
+import type { Env } from "../env.ts";
+import { answerRequest, errorAnswer, type GraphqlAnswer } from "./execution.ts";
+import { logFailure } from "./failure-log.ts";
+import { readRequest } from "./request.ts";
+
+type GraphqlEnv = { Bindings: Env; Variables: { principal: Principal; now: number } };
+
+/** Routes to be mounted at /graphql. */
+export function graphqlRoutes(): Hono<{ Bindings: Env }> {
+  const routes = new Hono<GraphqlEnv>();
+
+  routes.use(async function requirePrincipal(context, next) {
+    const now = Date.now();
+    const credential = context.req.header("authorization") || context.req.query("api_key");
+    const principal = await authenticate(context.env, credential, now);
+    if (principal.kind === "unauthorized") {
+      return send(context, errorAnswer(401, "UNAUTHORIZED", principal.message));
+    }
+    context.set("principal", principal);
+    context.set("now", now);
+    return await next();
+  });
+
+  routes.post(
+    "/",
+    bodyLimit({ maxSize: CONTROL_BODY_MAX_BYTES, onError: refuseLargeBody }),
+    async (context) => {
+      const reading = readRequest(await context.req.text());
+      if (reading.kind === "unreadable")
+        return send(context, errorAnswer(400, "BAD_REQUEST", reading.message));
+      const { env, var: known } = context;
+      return send(context, await answerRequest(reading.request, { env, ...known, db: openDatabase(env.DB) }));
+    },
+  );
+
+  routes.all("/", (context) => {
+    context.header("Allow", "POST");
+    return send(context, errorAnswer(405, "METHOD_NOT_ALLOWED", "Send the GraphQL document by POST."));
+  });
+
+  routes.onError((error, context) => {
+    logFailure("graphql_operation_failed", { path: "" }, error);
+    return send(context, errorAnswer(500, "INTERNAL", "Internal server error. Please try again later."));
+  });
+
+  return routes as unknown as Hono<{ Bindings: Env }>;
+}
+
+function refuseLargeBody(context: Context): Response {
+  const message = `The body is larger than ${CONTROL_BODY_MAX_BYTES} bytes.`;
+  return send(context, errorAnswer(413, "PAYLOAD_TOO_LARGE", message));
+}
+
+function send(context: Context, answer: GraphqlAnswer): Response {
+  return context.json(answer.body, answer.status);
+}

@@ -1,0 +1,96 @@
+/** Saving and deleting templates. A changed template is a release of every endpoint that uses it. */
+import { listEndpointsOfTemplate } from "../../db/endpoints.ts";
+import {
+  deleteTemplateIfUnused,
+  findTemplate,
+  findTemplateByName,
+  insertTemplateIfNameFree,
+  updateTemplateIfUnchanged,
+  type TemplateRecord,
+} from "../../db/templates.ts";
+import type { RequestContext } from "../context.ts";
+import { announceEndpoint } from "../endpoints/endpoint-announcement.ts";
+import { OperationError } from "../operation-error.ts";
+import { untilUnchanged } from "../optimistic-write.ts";
+import type { TemplatePatch } from "./template-patch.ts";
+import { changesContainers, mergeTemplate } from "./template-values.ts";
+
+/** Finds a template of the calling account, or refuses. */
+export async function requireTemplate(context: RequestContext, templateId: string): Promise<TemplateRecord> {
+  const template = await findTemplate(context.db, context.principal.accountId, templateId);
+  if (template === undefined) {
+    throw new OperationError("TEMPLATE_NOT_FOUND", `templateId: template '${templateId}' was not found`);
+  }
+  return template;
+}
+
+export async function createTemplate(context: RequestContext, patch: TemplatePatch): Promise<TemplateRecord> {
+  const values = mergeTemplate(undefined, patch);
+  const owner = { accountId: context.principal.accountId, isBound: false };
+  const created = await insertTemplateIfNameFree(context.db, owner, values, context.now);
+  if (created === undefined) throw nameTaken(values.name);
+  return created;
+}
+
+/** Merges a patch into a stored template and tells every endpoint that uses it. */
+export async function changeTemplate(
+  context: RequestContext,
+  templateId: string,
+  patch: TemplatePatch,
+): Promise<TemplateRecord> {
+  const changed = await untilUnchanged(async () => {
+    const read = await requireTemplate(context, templateId);
+    const values = mergeTemplate(read, patch);
+    const options = { release: changesContainers(read, values), now: context.now };
+    const updated = await updateTemplateIfUnchanged(context.db, read, values, options);
+    if (updated === undefined) await refuseTakenName(context, values.name, templateId);
+    return updated;
+  });
+  // Also when nothing changed: saving again heals an endpoint that could not be told before.
+  const users = await listEndpointsOfTemplate(context.db, context.principal.accountId, templateId);
+  await Promise.all(users.map((user) => announceEndpoint(context, user)));
+  return changed;
+}
+
+/** Stores the template that came inline with an endpoint; a name of another inline one is taken over. */
+export async function saveBoundTemplate(
+  context: RequestContext,
+  patch: TemplatePatch,
+): Promise<TemplateRecord> {
+  const values = mergeTemplate(undefined, patch);
+  const owner = { accountId: context.principal.accountId, isBound: true };
+  const created = await insertTemplateIfNameFree(context.db, owner, values, context.now);
+  if (created !== undefined) return created;
+
+  const holder = await findTemplateByName(context.db, context.principal.accountId, values.name);
+  if (!holder?.isBound) throw nameTaken(values.name);
+  return await changeTemplate(context, holder.id, patch);
+}
+
+export async function deleteTemplateByName(context: RequestContext, name: string): Promise<void> {
+  const { accountId } = context.principal;
+  const template = await findTemplateByName(context.db, accountId, name);
+  if (template === undefined) {
+    throw new OperationError("TEMPLATE_NOT_FOUND", `templateName: template '${name}' was not found`);
+  }
+  if (await deleteTemplateIfUnused(context.db, accountId, template.id)) return;
+
+  const users = await listEndpointsOfTemplate(context.db, accountId, template.id);
+  const userIds = users.map((user) => user.id).join(", ");
+  throw new OperationError(
+    "TEMPLATE_IN_USE",
+    `Template '${name}' is in use by endpoint ${userIds}: delete the endpoint or give it another template first.`,
+  );
+}
+
+async function refuseTakenName(context: RequestContext, name: string, templateId: string): Promise<void> {
+  const holder = await findTemplateByName(context.db, context.principal.accountId, name);
+  if (holder !== undefined && holder.id !== templateId) throw nameTaken(name);
+}
+
+function nameTaken(name: string): OperationError {
+  return new OperationError(
+    "TEMPLATE_NAME_TAKEN",
+    `name: a template named '${name}' already exists; choose another name, or send its id to change it`,
+  );
+}

@@ -1,0 +1,234 @@
+import { randomUUID } from "node:crypto";
+import { rm } from "node:fs/promises";
+import { createConnection, createServer, type Server, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import Dockerode from "dockerode";
+import { afterEach, beforeAll, beforeEach, describe, test } from "vitest";
+import { DockerRuntime, type DockerRuntimeOptions } from "../../node-agent/runtime/docker-runtime.ts";
+import type { WorkerSpec } from "../../node-agent/runtime/runtime.ts";
+import { ensureTestImage, isDockerAvailable, TEST_IMAGE } from "../support/docker.ts";
+import { describeRuntime, ExitLog, printed, type RuntimeFixture, shell, workerSpec } from "./runtime-conformance.ts";
+
+const MEGABYTE = 1024 * 1024;
+
+const hasDocker = await isDockerAvailable();
+const docker = new Dockerode();
+
+type DockerFixture = RuntimeFixture & {
+  readonly networkName: string;
+  reopen(options?: Partial<DockerRuntimeOptions>): DockerRuntime;
+};
+
+async function openFixture(): Promise<DockerFixture> {
+  const networkName = `edgerun-test-${randomUUID().slice(0, 8)}`;
+  const hostId = networkName;
+  const opened: DockerRuntime[] = [];
+  const reopen = (options: Partial<DockerRuntimeOptions> = {}): DockerRuntime => {
+    const runtime = new DockerRuntime({ hostId, networkName, hasRealGpus: false, ...options });
+    opened.push(runtime);
+    return runtime;
+  };
+  return {
+    runtime: reopen(),
+    networkName,
+    imageName: TEST_IMAGE,
+    reopen,
+    fetchCommand: (url) => `wget -q -O - ${url}`,
+    async traces(workerId) {
+      const filters = { label: [`edgerun.worker=${workerId}`] };
+      return (await docker.listContainers({ all: true, filters })).map((container) => container.Id);
+    },
+    async dispose() {
+      const cleaner = reopen();
+      await Promise.all((await cleaner.list()).map(({ workerId }) => cleaner.remove(workerId)));
+      for (const runtime of opened) await runtime.close();
+      await docker.getNetwork(networkName).remove().catch(() => undefined); // tests that start nothing make none
+    },
+  };
+}
+
+describe.runIf(hasDocker)("with Docker", () => {
+  let fixture: DockerFixture;
+
+  beforeAll(async () => {
+    await ensureTestImage();
+  });
+
+  describeRuntime("docker runtime", openFixture);
+
+  describe("docker runtime, on its own", () => {
+    beforeEach(async () => {
+      fixture = await openFixture();
+    });
+    afterEach(() => fixture.dispose());
+
+    const spec = (dockerArgs: string, changes: Partial<WorkerSpec> = {}): WorkerSpec =>
+      workerSpec(TEST_IMAGE, dockerArgs, changes);
+
+    /** Output of a worker that runs to its end. */
+    async function outputOf(runtime: DockerRuntime, script: string): Promise<string> {
+      const exits = new ExitLog(runtime);
+      const worker = spec(shell(script));
+      await runtime.start(worker);
+      await exits.of(worker.workerId);
+      exits.stop();
+      return (await runtime.lastLines(worker.workerId, 200)).join("\n");
+    }
+
+    describe("isolation", () => {
+      test("a worker has no capabilities and can gain no privileges", async ({ expect }) => {
+        const status = await outputOf(fixture.reopen(), "cat /proc/self/status");
+        for (const set of ["CapInh", "CapPrm", "CapEff", "CapBnd"]) {
+          expect(status).toMatch(new RegExp(`^${set}:\\s+0+$`, "m"));
+        }
+        expect(status).toMatch(/^NoNewPrivs:\s+1$/m);
+        expect(status).toMatch(/^Seccomp:\s+2$/m);
+      });
+
+      test("a worker that starts too many processes hurts only itself", async ({ expect }) => {
+        const runtime = fixture.reopen({ pidsLimit: 10 });
+        const output = await outputOf(runtime, "for i in 1 2 3 4 5 6 7 8 9 10 11 12; do sleep 30 & done; echo over");
+        expect(output).toMatch(/can't fork/);
+      });
+
+      test("a worker that needs too much memory is said to have run out of it", async ({ expect }) => {
+        const runtime = fixture.reopen({ memoryLimitBytes: 16 * MEGABYTE });
+        const exits = new ExitLog(runtime);
+        const worker = spec(shell("text=a; while :; do text=$text$text; done"));
+        await runtime.start(worker);
+        expect(await exits.of(worker.workerId)).toEqual({
+          workerId: worker.workerId,
+          exitCode: 137,
+          reason: "ran out of memory and was killed (exit code 137)",
+        });
+      });
+
+      test("workers do not reach each other, and share no network with other containers", async ({ expect }) => {
+        const { runtime, networkName } = fixture;
+        const listener = spec(shell("echo ready; while :; do sleep 1; done"));
+        await runtime.start(listener);
+        const container = await docker.getContainer(`edgerun-${listener.workerId}`).inspect();
+        expect(Object.keys(container.NetworkSettings.Networks)).toEqual([networkName]);
+        const network = await docker.getNetwork(networkName).inspect();
+        expect(network.Options).toMatchObject({ "com.docker.network.bridge.enable_icc": "false" });
+        expect(container.Mounts).toEqual([]);
+      });
+
+      test("containers of another host id are neither seen nor touched", async ({ expect }) => {
+        const other = fixture.reopen({ hostId: `${fixture.networkName}-other` });
+        const worker = spec("sleep 1000");
+        await other.start(worker);
+        expect(await fixture.runtime.list()).toEqual([]);
+        await fixture.runtime.stop(worker.workerId, 0);
+        await fixture.runtime.remove(worker.workerId);
+        expect(await fixture.runtime.lastLines(worker.workerId, 5)).toEqual([]);
+        await expect(fixture.runtime.start(worker)).rejects.toThrow(/already in use/);
+        expect(await other.list()).toMatchObject([{ isRunning: true }]);
+        await other.remove(worker.workerId);
+      });
+    });
+
+    describe("images", () => {
+      test("a start without the image is refused, and leaves nothing", async ({ expect }) => {
+        const worker = spec("sleep 1", { imageName: "edgerun-test/absent:1" });
+        await expect(fixture.runtime.start(worker)).rejects.toThrow(/absent.*has to be pulled first/);
+        expect(await fixture.traces(worker.workerId)).toEqual([]);
+      });
+
+      test("an image whose registry can not be reached fails with what to do", async ({ expect }) => {
+        const imageName = "127.0.0.1:9/team/model:1";
+        const outcome = await fixture.runtime.prepare(spec("", { imageName }), () => undefined);
+        expect(outcome).toMatchObject({
+          kind: "failed",
+          detail: expect.stringMatching(/127\.0\.0\.1:9\/team\/model:1 .*registry is not reachable.*Check network/),
+        });
+      });
+
+      test("a name that is no image name fails with how to write one", async ({ expect }) => {
+        const outcome = await fixture.runtime.prepare(spec("", { imageName: "Not An Image" }), () => undefined);
+        expect(outcome).toMatchObject({ kind: "failed", detail: expect.stringMatching(/not a valid image name/) });
+      });
+    });
+
+    test("a container that was created but never started is started, not taken for one that ended", async ({
+      expect,
+    }) => {
+      const { runtime } = fixture;
+      const worker = spec("sleep 1000");
+      await runtime.agentAddress();
+      const Labels = { "edgerun.host": fixture.networkName, "edgerun.worker": worker.workerId };
+      await docker.createContainer({ name: `edgerun-${worker.workerId}`, Image: TEST_IMAGE, Cmd: ["true"], Labels });
+      expect(await runtime.list()).toMatchObject([{ isRunning: false, exitCode: null }]);
+      await runtime.start(worker);
+      expect(await runtime.list()).toMatchObject([{ isRunning: true, exitCode: null }]);
+    });
+
+    test("what ends while the event stream is broken is reported after it is back, once", async ({ expect }) => {
+      const link = await DockerLink.open();
+      const runtime = fixture.reopen({ docker: new Dockerode({ socketPath: link.path }) });
+      const exits = new ExitLog(runtime);
+      const [ended, vanished] = [spec("sleep 1000"), spec("sleep 1000")];
+      await runtime.start(ended);
+      await runtime.start(vanished);
+      await printed(expect, runtime, (await ready(runtime)).workerId, "ready");
+
+      await link.cut();
+      await fixture.runtime.stop(ended.workerId, 0);
+      await fixture.runtime.remove(vanished.workerId);
+      await link.mend();
+
+      expect(await exits.of(ended.workerId)).toMatchObject({ exitCode: 137 });
+      expect(await exits.of(vanished.workerId)).toMatchObject({ exitCode: null });
+      const last = spec("true");
+      await runtime.start(last);
+      await exits.of(last.workerId);
+      expect(exits.all).toHaveLength(3);
+      exits.stop();
+      await link.close();
+    });
+
+    async function ready(runtime: DockerRuntime): Promise<WorkerSpec> {
+      const worker = spec(shell("echo ready; sleep 1000"));
+      await runtime.start(worker);
+      return worker;
+    }
+  });
+});
+
+/** A way to the Docker daemon that a test can cut and mend. */
+class DockerLink {
+  readonly path = join(tmpdir(), `edgerun-docker-${randomUUID().slice(0, 8)}.sock`);
+  readonly #sockets = new Set<Socket>();
+  #server: Server | undefined;
+
+  static async open(): Promise<DockerLink> {
+    const link = new DockerLink();
+    await link.mend();
+    return link;
+  }
+
+  async mend(): Promise<void> {
+    const server = createServer((socket) => {
+      const onward = createConnection(process.env["DOCKER_HOST"]?.replace("unix://", "") ?? "/var/run/docker.sock");
+      for (const end of [socket, onward]) {
+        this.#sockets.add(end);
+        end.on("error", () => undefined).on("close", () => this.#sockets.delete(end));
+      }
+      socket.pipe(onward).pipe(socket);
+    });
+    await new Promise<void>((resolve) => server.listen(this.path, resolve));
+    this.#server = server;
+  }
+
+  async cut(): Promise<void> {
+    const closed = new Promise((resolve) => this.#server?.close(resolve));
+    for (const socket of this.#sockets) socket.destroy();
+    await closed;
+  }
+
+  async close(): Promise<void> {
+    await this.cut();
+    await rm(this.path, { force: true });
+  }
+}

@@ -1,0 +1,166 @@
+/** The Python examples in their containers, with the unmodified SDK of their images, against a scripted agent. */
+import { beforeAll, describe, test } from "vitest";
+import { ensureWorkerImage } from "../../scripts/images/worker-images.ts";
+import { isDockerAvailable } from "../support/docker.ts";
+import { ScriptedAgent } from "../support/scripted-agent.ts";
+import { bridgeAddress, startContainer, type StartedWorker } from "../support/started-worker.ts";
+
+const hasDocker = await isDockerAvailable();
+const say = (line: string): void => void process.stderr.write(`${line}\n`);
+
+/** Lends a started worker and its agent. */
+async function withWorker(
+  image: string,
+  use: (agent: ScriptedAgent, worker: StartedWorker) => Promise<void>,
+  options: { args?: readonly string[]; env?: Readonly<Record<string, string>> } = {},
+): Promise<void> {
+  await using agent = await ScriptedAgent.listen(await bridgeAddress());
+  const env = { ...agent.workerEnv(), ...options.env };
+  await using worker = await startContainer(image, env, options.args);
+  await use(agent, worker);
+}
+
+describe.runIf(hasDocker)("the mock worker", () => {
+  let image = "";
+  beforeAll(async () => {
+    image = (await ensureWorkerImage("mock-worker", say)).image;
+  });
+
+  test("returns, waits, reports progress and logs as told", async ({ expect }) => {
+    await withWorker(image, async (agent, worker) => {
+      expect(await agent.submit({}).result).toEqual({ output: "Hello World!" });
+      expect(await agent.submit({ mock_return: { n: [1, "é"] } }).result).toEqual({
+        output: { n: [1, "é"] },
+      });
+      const job = agent.submit({ mock_progress: { updates: 3, wait_time: 0.2 }, mock_logs: ["one", "two"] });
+      expect(await job.result).toEqual({ output: "Hello World!" });
+      expect(job.progress).toEqual(["Update 1/3", "Update 2/3", "Update 3/3"]);
+      expect(await worker.output()).toContain("one\ntwo\n");
+    });
+  });
+
+  test("fails with an exception, with an error as text and with an error as an object", async ({ expect }) => {
+    await withWorker(image, async (agent) => {
+      const raised = await agent.submit({ mock_error: "told to" }).result;
+      expect(JSON.parse(String(raised.error))).toMatchObject({ error_message: "told to" });
+      const asText = await agent.submit({ mock_external: { error_job_return: "no" } }).result;
+      expect(asText).toEqual({ error: "no" });
+      const asObject = await agent.submit({ mock_external: { error_job_return: { code: 7 } } }).result;
+      expect(asObject).toEqual({ error: { code: 7 } });
+    });
+  });
+
+  test("asks for a new container, and goes on", async ({ expect }) => {
+    await withWorker(image, async (agent) => {
+      const { output, stopPod } = await agent.submit({ mock_refresh: true, mock_return: 1 }).result;
+      expect({ output, stopPod }).toEqual({ output: { mock_return: 1 }, stopPod: true });
+    });
+  });
+
+  test("answers with as many megabytes as it is told", async ({ expect }) => {
+    await withWorker(image, async (agent) => {
+      const { output } = await agent.submit({ mock_megabytes: 3 }).result;
+      expect((output as { filler: string }).filler.length).toBe(3 * 1024 * 1024);
+    });
+  });
+
+  test("posts nothing for a value that is not JSON, and takes the next job", async ({ expect }) => {
+    await withWorker(image, async (agent) => {
+      const lost = agent.submit({ mock_unserialisable: true });
+      const next = agent.submit({});
+      const first = await Promise.race([lost.result.then(() => "lost"), next.result.then(() => "next")]);
+      expect(first).toBe("next");
+    });
+  });
+
+  test("never returns until it is stopped", async ({ expect }) => {
+    await withWorker(image, async (agent) => {
+      const endless = agent.submit({ mock_never: true });
+      await endless.taken;
+      agent.stop(endless.id);
+      expect(await agent.submit({}).result).toEqual({ output: "Hello World!" });
+    });
+  });
+
+  test("crashes with code 1", async ({ expect }) => {
+    await withWorker(image, async (agent, worker) => {
+      agent.submit({ mock_crash: true });
+      expect(await worker.ended()).toBe(1);
+    });
+  });
+
+  test("runs as many jobs at once as CONCURRENCY_MODIFIER says", async ({ expect }) => {
+    await withWorker(
+      image,
+      async (agent) => {
+        const jobs = [1, 2, 3].map(() => agent.submit({ mock_never: true }));
+        await Promise.all(jobs.map((job) => job.taken));
+        for (const job of jobs) agent.stop(job.id);
+        expect(await agent.submit({}).result).toEqual({ output: "Hello World!" });
+      },
+      { env: { CONCURRENCY_MODIFIER: "3" } },
+    );
+  });
+
+  test.for([
+    { flags: ["--generator"], output: [] },
+    { flags: ["--async_generator", "--return_aggregate_stream"], output: ["a", { b: 1 }] },
+  ])("streams its chunks with $flags", async ({ flags, output }, { expect }) => {
+    await withWorker(
+      image,
+      async (agent) => {
+        const job = agent.submit({ mock_return: ["a", { b: 1 }] });
+        expect(await job.result).toEqual({ output });
+        expect(job.chunks).toEqual(["a", { b: 1 }]);
+        const failing = agent.submit({ mock_return: ["a"], mock_error: "after one" });
+        expect(String((await failing.result).error)).toContain("after one");
+        expect(failing.chunks).toContain("a");
+      },
+      { args: flags },
+    );
+  });
+});
+
+/** Similarities that the model's makers publish for these three sentences. */
+const PUBLISHED = {
+  texts: ["The weather is lovely today.", "It's so sunny outside!", "He drove to the stadium."],
+  similarities: [
+    [1, 0.666, 0.1046],
+    [0.666, 1, 0.1411],
+    [0.1046, 0.1411, 1],
+  ],
+};
+
+describe.runIf(hasDocker)("the embeddings worker", () => {
+  let image = "";
+  beforeAll(async () => {
+    image = (await ensureWorkerImage("embeddings", say)).image;
+  });
+
+  test("gives the similarities that the model is known for", async ({ expect }) => {
+    await withWorker(image, async (agent) => {
+      const { output } = await agent.submit({ texts: PUBLISHED.texts }).result;
+      const { embeddings, dimensions } = output as { embeddings: number[][]; dimensions: number };
+      expect(dimensions).toBe(384);
+      const similarities = embeddings.map((a) => embeddings.map((b) => dot(a, b)));
+      for (const [row, expected] of PUBLISHED.similarities.entries()) {
+        for (const [column, value] of expected.entries()) {
+          expect(similarities[row]?.[column]).toBeCloseTo(value, 3);
+        }
+      }
+    });
+  });
+
+  test("answers one text with one vector, and says what it needs", async ({ expect }) => {
+    await withWorker(image, async (agent) => {
+      const { output } = await agent.submit({ text: "light" }).result;
+      expect((output as { embedding: number[] }).embedding).toHaveLength(384);
+      const { error } = await agent.submit({ txt: "light" }).result;
+      expect(error).toBe("input needs text (a string) or texts (a list of strings)");
+    });
+  });
+});
+
+function dot(a: readonly number[], b: readonly number[]): number {
+  return a.reduce((sum, value, index) => sum + value * (b[index] ?? 0), 0);
+}

@@ -1,0 +1,24 @@
+import { env } from "cloudflare:workers";
+import { hashKey } from "../../src/auth/hash-key.ts";
+import { openDatabase } from "../../src/db/database.ts";
+import { account, apiKey } from "../../src/db/schema.ts";
+
+export type TestAccount = { readonly accountId: string; readonly key: string; readonly keyHash: string };
+
+/** An account of its own for one test, with a key that opens it. */
+export async function freshAccount(): Promise<TestAccount> {
+  const accountId = crypto.randomUUID();
+  const key = `er_${crypto.randomUUID()}`;
+  const keyHash = await hashKey(key);
+  const db = openDatabase(env.DB);
+  await db.insert(account).values({ id: accountId, name: "test", createdAt: 1 });
+  await db.insert(apiKey).values({
+    id: crypto.randomUUID(),
+    accountId,
+    hash: keyHash,
+    name: "test",
+    isRoot: false,
+    createdAt: 1,
+  });
+  return { accountId, key, keyHash };
+}
