@@ -25,6 +25,7 @@ export type AgentEvent =
   | "worker_request_refused"
   | "worker_request_failed"
   | "job_received"
+  | "job_declined"
   | "job_delivered"
   | "job_delivery_failed"
   | "job_reported"

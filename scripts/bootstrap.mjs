@@ -84,41 +84,15 @@ function install() {
 
 // Parents
 
-function parentOf(pid) {
-  try {
-    // The name in brackets may hold blanks, so count from the last bracket.
-    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    return {
-      name: stat.slice(stat.indexOf("(") + 1, stat.lastIndexOf(")")),
-      ppid: Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]),
-    };
-  } catch {
-    const ps = spawnSync("ps", ["-o", "ppid=,comm=", "-p", String(pid)], { encoding: "utf8" });
-    const [, ppid, name] = /^\s*(\d+)\s+(.*)$/m.exec(ps.stdout ?? "") ?? [];
-    return ppid ? { name: name.split("/").pop().trim(), ppid: Number(ppid) } : undefined;
-  }
-}
-
-function isAlive(pid) {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return error.code === "EPERM";
-  }
-}
-
 /**
- * Calls back when npm has gone. A killed npm tells nobody, and some shells stay between npm and us,
- * so our parent and, if that is a shell, its parent are looked at now and then.
+ * Calls back when npm has gone: a killed npm tells nobody. The scripts in package.json say `exec`, so that
+ * no shell stays between npm and us, which would also swallow the signals that npm passes on.
  */
 function watchNpm(onGone) {
   if (!process.env.npm_lifecycle_event) return;
-  const parent = process.ppid;
-  const shell = parentOf(parent);
-  const npm = shell && /^(sh|dash|bash|ash|zsh)$/.test(shell.name) ? shell.ppid : parent;
+  const npm = process.ppid;
   const timer = setInterval(() => {
-    if (process.ppid === parent && isAlive(npm)) return;
+    if (process.ppid === npm) return;
     clearInterval(timer);
     onGone();
   }, PARENT_CHECK_MS);

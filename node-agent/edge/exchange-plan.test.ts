@@ -3,15 +3,25 @@ import { areSameSlots, batchReports, type OpenTurn, slotsToHold, slotsToOfferNow
 
 const slot = (workerId: string, free = 1) => ({ workerId, free });
 const holding = (turn: number, ...slots: OpenTurn["slots"]): OpenTurn => ({ turn, isHolding: true, slots });
-const immediate = (turn: number, ...slots: OpenTurn["slots"]): OpenTurn => ({ turn, isHolding: false, slots });
+const immediate = (turn: number, ...slots: OpenTurn["slots"]): OpenTurn => ({
+  turn,
+  isHolding: false,
+  slots,
+});
 
 describe("the slots of an exchange", () => {
   test("are all free ones when it holds, also those that an older hold offers", ({ expect }) => {
-    expect(slotsToHold([slot("a"), slot("b", 2)], [holding(1, slot("a"))])).toEqual([slot("a"), slot("b", 2)]);
+    expect(slotsToHold([slot("a"), slot("b", 2)], [holding(1, slot("a"))])).toEqual([
+      slot("a"),
+      slot("b", 2),
+    ]);
   });
 
   test("leave out what an immediate exchange offers", ({ expect }) => {
-    expect(slotsToHold([slot("a"), slot("b", 2)], [immediate(2, slot("b", 1))])).toEqual([slot("a"), slot("b", 1)]);
+    expect(slotsToHold([slot("a"), slot("b", 2)], [immediate(2, slot("b", 1))])).toEqual([
+      slot("a"),
+      slot("b", 1),
+    ]);
   });
 
   test("are only the newly free ones when it is immediate", ({ expect }) => {

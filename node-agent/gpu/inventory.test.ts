@@ -17,7 +17,9 @@ test("a simulated inventory has four GPUs of every tier, each with its own index
   }
 });
 
-test("an inventory tells what the machine has, also before the state directory exists", async ({ expect }) => {
+test("an inventory tells what the machine has, also before the state directory exists", async ({
+  expect,
+}) => {
   const inventory = await readInventory({ runtimeKind: "docker", simulateGpus: false, stateDirectory });
   expect(inventorySchema.parse(inventory)).toEqual(inventory);
   expect(inventory.runtime).toBe("docker");

@@ -35,7 +35,9 @@ export async function readGpus(command = "nvidia-smi"): Promise<GpuReading> {
 /** Reads the answer to a query of `COLUMNS`, which may also be a sentence about what is wrong. */
 export function parseGpuQuery(text: string): GpuReading {
   const lines = text.split("\n").map((line) => line.trim());
-  const rows = lines.filter((line) => line !== "").map((line) => line.split(",").map((field) => field.trim()));
+  const rows = lines
+    .filter((line) => line !== "")
+    .map((line) => line.split(",").map((field) => field.trim()));
   const gpus = rows.flatMap((row) => parseRow(row) ?? []);
   if (gpus.length > 0) return { kind: "found", gpus };
   if (rows.length === 0 || /no devices were found/i.test(text)) return { kind: "found", gpus: [] };

@@ -5,17 +5,15 @@
  * A2  It has one outcome: the first report wins, later results are dropped.
  * A3  It stays held until its report is acknowledged, or until the edge says that it is not wanted.
  */
-import type { z } from "zod";
 import type { AttemptReport, DispatchedJob, HeldJob } from "../../src/contract/agent.ts";
+import type { JsonValue } from "../../src/contract/json.ts";
 import type { AgentLog } from "../log.ts";
 import type { AttemptRecord, AttemptRef, Journal, ReportRecord } from "./journal.ts";
 
-type Json = z.infer<ReturnType<typeof z.json>>;
-
 /** What became of an attempt, without saying again whose it is. */
 export type AttemptOutcome =
-  | { readonly kind: "completed"; readonly output: Json | undefined }
-  | { readonly kind: "failed"; readonly error: string; readonly output: Json | undefined }
+  | { readonly kind: "completed"; readonly output: JsonValue | undefined }
+  | { readonly kind: "failed"; readonly error: string; readonly output: JsonValue | undefined }
   | { readonly kind: "timed_out" }
   | { readonly kind: "lost"; readonly reason: string };
 
@@ -23,7 +21,7 @@ type Entry = {
   readonly record: AttemptRef;
   isSettled: boolean;
   report: ReportRecord | undefined;
-  progress: Json | undefined;
+  progress: JsonValue | undefined;
   chunkCount: number;
 };
 
@@ -112,7 +110,7 @@ export class AttemptLedger {
     return this.#entries.get(keyOf(ref))?.isSettled === false;
   }
 
-  noteProgress(ref: AttemptRef, value: Json): boolean {
+  noteProgress(ref: AttemptRef, value: JsonValue): boolean {
     const entry = this.#entries.get(keyOf(ref));
     if (!entry || entry.isSettled || JSON.stringify(value).length > PROGRESS_MAX_LENGTH) return false;
     entry.progress = value;
@@ -139,7 +137,7 @@ export class AttemptLedger {
   }
 
   hasAnyOf(endpointId: string): boolean {
-    return this.#entries.values().some((entry) => entry.record.endpointId === endpointId);
+    return [...this.#entries.values()].some((entry) => entry.record.endpointId === endpointId);
   }
 
   held(endpointId: string): HeldJob[] {

@@ -219,9 +219,7 @@ function openDatabase(path: string): DatabaseSync {
 }
 
 function migrate(database: DatabaseSync): void {
-  const row = z
-    .object({ user_version: z.number() })
-    .parse(database.prepare("PRAGMA user_version").get());
+  const row = z.object({ user_version: z.number() }).parse(database.prepare("PRAGMA user_version").get());
   for (const [index, migration] of JOURNAL_MIGRATIONS.entries()) {
     if (index < row.user_version) continue;
     database.exec(`BEGIN; ${migration} PRAGMA user_version = ${index + 1}; COMMIT`);
@@ -232,6 +230,11 @@ function refValues(ref: AttemptRef): [string, number, string, string] {
   return [ref.jobId, ref.attempt, ref.workerId, ref.endpointId];
 }
 
-function readRef(row: { job_id: string; attempt: number; worker_id: string; endpoint_id: string }): AttemptRef {
+function readRef(row: {
+  job_id: string;
+  attempt: number;
+  worker_id: string;
+  endpoint_id: string;
+}): AttemptRef {
   return { jobId: row.job_id, attempt: row.attempt, workerId: row.worker_id, endpointId: row.endpoint_id };
 }

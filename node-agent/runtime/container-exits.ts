@@ -18,6 +18,8 @@ const RECONNECT_FIRST_MS = 100;
 const RECONNECT_MAX_MS = 10_000;
 const REPORTED_KEPT = 10_000;
 
+const ENDED_STATES = new Set(["exited", "dead", "removing"]);
+
 const eventSchema = z.object({
   Action: z.string(),
   Actor: z.object({ ID: z.string(), Attributes: z.record(z.string(), z.string()) }),
@@ -44,7 +46,9 @@ export class ContainerExits {
     while (!this.#abort.signal.aborted) {
       await this.#follow().catch(() => undefined); // whatever broke the stream, the next turn lists anew
       if (this.#abort.signal.aborted) return;
-      await delay(this.#reconnectMs, undefined, { signal: this.#abort.signal, ref: false }).catch(() => undefined);
+      await delay(this.#reconnectMs, undefined, { signal: this.#abort.signal, ref: false }).catch(
+        () => undefined,
+      );
       this.#reconnectMs = Math.min(this.#reconnectMs * 2, RECONNECT_MAX_MS);
     }
   }
@@ -79,7 +83,7 @@ export class ContainerExits {
     for (const container of containers) {
       const workerId = ownerOfLabels(container.Labels)?.workerId;
       if (workerId === undefined) continue;
-      if (container.State === "exited" || container.State === "dead") {
+      if (ENDED_STATES.has(container.State)) {
         await this.#report(container.Id, workerId, null);
       } else this.#liveByContainer.set(container.Id, workerId);
     }
@@ -102,7 +106,8 @@ export class ContainerExits {
     if (this.#abort.signal.aborted) return;
     this.#liveByContainer.delete(containerId);
     this.#remember(containerId);
-    this.#onExit({ workerId, exitCode: ending.exitCode, reason: exitReason(ending) });
+    const exit = { workerId, exitCode: ending.exitCode, reason: exitReason(ending) };
+    queueMicrotask(() => this.#onExit(exit)); // outside of the stream's error handling, so that a bug there is seen
   }
 
   async #endingOf(

@@ -41,7 +41,11 @@ export function ownerOfLabels(
 ): { readonly workerId: string; readonly endpointId: string; readonly revision: number } | null {
   const workerId = labels[WORKER_LABEL];
   if (workerId === undefined) return null;
-  return { workerId, endpointId: labels[ENDPOINT_LABEL] ?? "", revision: Number(labels[REVISION_LABEL] ?? 0) };
+  return {
+    workerId,
+    endpointId: labels[ENDPOINT_LABEL] ?? "",
+    revision: Number(labels[REVISION_LABEL] ?? 0),
+  };
 }
 
 /** What Docker is asked to create for a worker. */
@@ -54,7 +58,9 @@ export function containerOptions(
     name: containerName(spec.workerId),
     Image: spec.imageName,
     ...(command.length > 0 && { Cmd: command }),
-    Env: Object.entries({ ...spec.env, ...gpuEnvironment(spec, settings) }).map(([name, value]) => `${name}=${value}`),
+    Env: Object.entries({ ...spec.env, ...gpuEnvironment(spec, settings) }).map(
+      ([name, value]) => `${name}=${value}`,
+    ),
     Labels: {
       [HOST_LABEL]: settings.hostId,
       [WORKER_LABEL]: spec.workerId,

@@ -1,7 +1,7 @@
 /** Reads what Docker's daemon says when it refuses, and puts it into sentences that help. */
 
 /** HTTP status of the daemon's refusal; null when there was no answer. */
-export function statusOf(error: unknown): number | null {
+function statusOf(error: unknown): number | null {
   return hasField(error, "statusCode") && typeof error.statusCode === "number" ? error.statusCode : null;
 }
 
@@ -15,13 +15,13 @@ export function isConflict(error: unknown): boolean {
 }
 
 /** Text of the daemon's refusal without the client's preface. */
-export function daemonText(error: unknown): string {
+function daemonText(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   return text.replace(/^\(HTTP code \d+\) [^-]* - /, "").trim();
 }
 
 /** Says what to do when the daemon gave no answer at all; null when it did answer. */
-export function unreachableDaemon(error: unknown): string | null {
+function unreachableDaemon(error: unknown): string | null {
   if (!hasField(error, "code")) return null;
   if (error.code === "EACCES") {
     return "The agent may not talk to Docker. Run it as root, or add its user to the group docker.";
@@ -32,21 +32,22 @@ export function unreachableDaemon(error: unknown): string | null {
   return null;
 }
 
+export function invalidImageName(imageName: string): string {
+  return `"${imageName}" is not a valid image name. Write it as [registry/]name[:tag], in small letters.`;
+}
+
 /** Why an image is not on this host, what the registry said, and what to do about it. */
 export function pullFailure(imageName: string, error: unknown): string {
   const unreachable = unreachableDaemon(error);
   if (unreachable) return `Image ${imageName} could not be pulled. ${unreachable}`;
   const text = daemonText(error);
+  if (/invalid reference|repository name must be|invalid tag/i.test(text)) return invalidImageName(imageName);
   const known = PULL_FAILURES.find(({ pattern }) => pattern.test(text));
   return `Image ${imageName} ${known?.sentence ?? "could not be pulled."} The answer was: ${text}`;
 }
 
 /** In the order in which they are tried: the first that matches speaks. */
 const PULL_FAILURES: readonly { readonly pattern: RegExp; readonly sentence: string }[] = [
-  {
-    pattern: /invalid reference|repository name must be|invalid tag/i,
-    sentence: "is not a valid image name. Write it as [registry/]name[:tag].",
-  },
   {
     pattern: /no space left/i,
     sentence: "does not fit on this host's disk. Free space, for example with docker image prune.",
@@ -57,7 +58,8 @@ const PULL_FAILURES: readonly { readonly pattern: RegExp; readonly sentence: str
   },
   {
     pattern: /toomanyrequests|rate limit/i,
-    sentence: "is refused by its registry for too many pulls. Give the template registry credentials, or wait.",
+    sentence:
+      "is refused by its registry for too many pulls. Give the template registry credentials, or wait.",
   },
   {
     pattern: /pull access denied|repository does not exist/i,
@@ -66,15 +68,18 @@ const PULL_FAILURES: readonly { readonly pattern: RegExp; readonly sentence: str
   },
   {
     pattern: /unauthorized|authentication required|no basic auth|denied|incorrect username/i,
-    sentence: "is refused by its registry. Check the template's registry credentials and their right to read it.",
+    sentence:
+      "is refused by its registry. Check the template's registry credentials and their right to read it.",
   },
   {
     pattern: /manifest unknown|not found|name unknown/i,
     sentence: "was not found in its registry. Check its name and tag.",
   },
   {
-    pattern: /dial tcp|no such host|timeout|timed out|deadline exceeded|connection|certificate|tls|EOF|server gave HTTP/i,
-    sentence: "could not be pulled: its registry is not reachable from this host. Check network, DNS and proxy.",
+    pattern:
+      /dial tcp|no such host|timeout|timed out|deadline exceeded|connection|certificate|tls|EOF|server gave HTTP/i,
+    sentence:
+      "could not be pulled: its registry is not reachable from this host. Check network, DNS and proxy.",
   },
 ];
 

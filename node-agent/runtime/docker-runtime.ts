@@ -196,7 +196,10 @@ async function inspect(container: Dockerode.Container): Promise<Dockerode.Contai
 }
 
 /** Awaits a call, and takes a refusal of the expected kind for no answer. */
-async function ignoring<T>(isExpected: (error: unknown) => boolean, call: Promise<T>): Promise<T | undefined> {
+async function ignoring<T>(
+  isExpected: (error: unknown) => boolean,
+  call: Promise<T>,
+): Promise<T | undefined> {
   try {
     return await call;
   } catch (error) {

@@ -1,6 +1,6 @@
 import type Dockerode from "dockerode";
 import { z } from "zod";
-import { isNotFound, pullFailure } from "./docker-errors.ts";
+import { invalidImageName, isNotFound, pullFailure } from "./docker-errors.ts";
 import { jsonLines } from "./json-lines.ts";
 import type { PrepareOutcome, WorkerSpec } from "./runtime.ts";
 
@@ -38,6 +38,9 @@ export class PullProgress {
   }
 }
 
+/** Characters of an image name; the rest of its grammar is the daemon's to judge. */
+const IMAGE_NAME = /^[A-Za-z0-9][A-Za-z0-9_.:@-]*(\/[A-Za-z0-9][A-Za-z0-9_.:@-]*)*$/;
+
 type ImageRequest = Pick<WorkerSpec, "imageName" | "registryAuth">;
 
 /** Gets an image onto this host unless it is there already. */
@@ -46,6 +49,9 @@ export async function ensureImage(
   request: ImageRequest,
   onProgress: (detail: string) => void,
 ): Promise<PrepareOutcome> {
+  if (!IMAGE_NAME.test(request.imageName)) {
+    return { kind: "failed", detail: invalidImageName(request.imageName) };
+  }
   try {
     if (!(await hasImage(docker, request.imageName))) await pullImage(docker, request, onProgress);
     return { kind: "prepared" };

@@ -24,7 +24,9 @@ const hasProc = process.platform === "linux";
 export async function readProcessTable(): Promise<readonly ProcessRow[]> {
   if (!hasProc) return parsePs((await run("ps", ["-axo", PS_COLUMNS])).stdout);
   const names = await readdir("/proc");
-  const rows = await Promise.all(names.filter((name) => /^\d+$/.test(name)).map((pid) => readProcRow(Number(pid))));
+  const rows = await Promise.all(
+    names.filter((name) => /^\d+$/.test(name)).map((pid) => readProcRow(Number(pid))),
+  );
   return rows.filter((row) => row !== null);
 }
 

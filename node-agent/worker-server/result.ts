@@ -1,17 +1,15 @@
-import { z } from "zod";
+import type { JsonValue } from "../../src/contract/json.ts";
 import { RESULT_MAX_BYTES } from "../../src/contract/limits.ts";
 import type { ReceivedBody } from "./body.ts";
 
-type Json = z.infer<ReturnType<typeof z.json>>;
-
 /** What a body posted to job-done means. */
 export type PostedResult =
-  | { readonly kind: "progress"; readonly value: Json }
-  | { readonly kind: "completed"; readonly output: Json | undefined; readonly wantsRefresh: boolean }
+  | { readonly kind: "progress"; readonly value: JsonValue }
+  | { readonly kind: "completed"; readonly output: JsonValue | undefined; readonly wantsRefresh: boolean }
   | {
       readonly kind: "failed";
       readonly error: string;
-      readonly output: Json | undefined;
+      readonly output: JsonValue | undefined;
       readonly wantsRefresh: boolean;
     };
 
@@ -51,17 +49,17 @@ function failed(error: string): PostedResult {
   return { kind: "failed", error, output: undefined, wantsRefresh: false };
 }
 
-function parseObject(text: string): Record<string, Json> | undefined {
+function parseObject(text: string): Record<string, JsonValue> | undefined {
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
-    return value as Record<string, Json>;
+    return value as Record<string, JsonValue>;
   } catch {
     return undefined;
   }
 }
 
-function errorText(error: Json | undefined): string | undefined {
+function errorText(error: JsonValue | undefined): string | undefined {
   if (error === undefined || error === null || error === "" || error === false) return undefined;
   return typeof error === "string" ? error : JSON.stringify(error);
 }

@@ -36,7 +36,13 @@ export function parseRequest(method: string, address: string): WorkerRequest | u
     case "job-stop":
       return { token, workerId, route: "job-stop" };
     case "ping":
-      return { token, workerId, route: "ping", jobIds: readIds(query), unhealthyReason: readUnhealthy(query) };
+      return {
+        token,
+        workerId,
+        route: "ping",
+        jobIds: readIds(query),
+        unhealthyReason: readUnhealthy(query),
+      };
     case "job-done":
     case "job-stream":
       return jobId === undefined ? undefined : { token, workerId, route: parts["route"], jobId };

@@ -121,7 +121,10 @@ export class WorkerServer {
   }
 
   #refuse(request: IncomingMessage, response: ServerResponse, status: 404 | 500): void {
-    this.#options.log.warn("worker_request_refused", { status, address: request.socket.remoteAddress ?? null });
+    this.#options.log.warn("worker_request_refused", {
+      status,
+      address: request.socket.remoteAddress ?? null,
+    });
     request.resume();
     const timer = setTimeout(() => {
       this.#refusals.delete(timer);

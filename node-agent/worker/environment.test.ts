@@ -24,7 +24,9 @@ describe("the environment of a worker", () => {
     expect(env).toMatchObject({ MODEL: "small", RUNPOD_POD_ID: "worker1", RUNPOD_ENDPOINT_ID: "endpoint1" });
   });
 
-  test("has a ? in every address, the literal worker id, and $ID only for results and chunks", ({ expect }) => {
+  test("has a ? in every address, the literal worker id, and $ID only for results and chunks", ({
+    expect,
+  }) => {
     const env = workerEnvironment(assignment, access, [gpu]);
     expect(env).toMatchObject({
       RUNPOD_WEBHOOK_GET_JOB: "http://172.17.0.1:4000/T/job-take/worker1?x=1",
@@ -35,9 +37,14 @@ describe("the environment of a worker", () => {
     });
   });
 
-  test("spares a worker without a real GPU the built-in checks, unless the user asks for them", ({ expect }) => {
+  test("spares a worker without a real GPU the built-in checks, unless the user asks for them", ({
+    expect,
+  }) => {
     const simulated = workerEnvironment(assignment, access, [{ ...gpu, isSimulated: true }]);
-    expect(simulated).toMatchObject({ RUNPOD_SKIP_AUTO_SYSTEM_CHECKS: "true", RUNPOD_SKIP_GPU_CHECK: "false" });
+    expect(simulated).toMatchObject({
+      RUNPOD_SKIP_AUTO_SYSTEM_CHECKS: "true",
+      RUNPOD_SKIP_GPU_CHECK: "false",
+    });
     expect(workerEnvironment(assignment, access, [gpu])).not.toHaveProperty("RUNPOD_SKIP_AUTO_SYSTEM_CHECKS");
   });
 

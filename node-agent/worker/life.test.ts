@@ -18,7 +18,10 @@ describe("the container of a worker", () => {
   });
 
   test("ends when it did not ask for a job within its start limit", ({ expect }) => {
-    expect(judgeLife({ ...ready, hasTaken: false, runsForMs: 59_000 })).toEqual({ kind: "live", forMs: 1_000 });
+    expect(judgeLife({ ...ready, hasTaken: false, runsForMs: 59_000 })).toEqual({
+      kind: "live",
+      forMs: 1_000,
+    });
     expect(judgeLife({ ...ready, hasTaken: false, runsForMs: 60_000 })).toEqual({
       kind: "end",
       because: "start_limit",
@@ -28,7 +31,9 @@ describe("the container of a worker", () => {
   test("is drained and refreshed only once its jobs are over", ({ expect }) => {
     const busy = { ...ready, isQuiet: false };
     expect(judgeLife({ ...busy, isDraining: true, isRefreshing: true }).kind).toBe("live");
-    expect(judgeLife({ ...ready, isDraining: true, isRefreshing: true })).toMatchObject({ because: "drained" });
+    expect(judgeLife({ ...ready, isDraining: true, isRefreshing: true })).toMatchObject({
+      because: "drained",
+    });
     expect(judgeLife({ ...ready, isRefreshing: true })).toMatchObject({ because: "refresh" });
   });
 

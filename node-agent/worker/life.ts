@@ -6,7 +6,7 @@ export type LifeFacts = {
   readonly isRefreshing: boolean;
   /** All that it still runs is unwanted and did not stop when told. */
   readonly needsHardStop: boolean;
-  /** It has no job and none can be on its way. */
+  /** It has no job. */
   readonly isQuiet: boolean;
   readonly hasTaken: boolean;
   readonly runsForMs: number;

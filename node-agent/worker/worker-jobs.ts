@@ -60,7 +60,7 @@ export class WorkerJobs {
 
   needsHardStop(): boolean {
     if (this.#inside.size === 0) return false;
-    return this.#inside.values().every((job) => job.stop?.isGraceOver === true); // W4
+    return this.#jobsInside().every((job) => job.stop?.isGraceOver === true); // W4
   }
 
   // From the edge
@@ -91,9 +91,9 @@ export class WorkerJobs {
 
   /** The container is gone: whatever has no result is lost. */
   loseAll(reason: string): void {
-    const refs = [...this.#waiting.map(({ ref }) => ref), ...[...this.#inside.values()].map((job) => job.ref)];
+    const refs = [...this.#waiting.map(({ ref }) => ref), ...this.#jobsInside().map((job) => job.ref)];
     this.#waiting = [];
-    for (const job of this.#inside.values()) job.clearTimers();
+    for (const job of this.#jobsInside()) job.clearTimers();
     this.#inside.clear();
     this.#capacity = null;
     for (const ref of refs) this.#lose(ref, reason);
@@ -145,7 +145,7 @@ export class WorkerJobs {
   }
 
   ping(jobIds: ReadonlySet<string>): void {
-    for (const job of [...this.#inside.values()]) {
+    for (const job of this.#jobsInside()) {
       const verdict = judgePing({ jobId: job.ref.jobId, ...job }, jobIds);
       job.wasSeenInPing = verdict.wasSeenInPing;
       job.pingsWithout = verdict.pingsWithout;
@@ -263,10 +263,9 @@ export class WorkerJobs {
   }
 
   #tellStops(): void {
-    const untold = this.#inside
-      .values()
-      .filter((job) => job.stop && !job.stop.isTold && job.deliveredAt !== null)
-      .toArray();
+    const untold = this.#jobsInside().filter(
+      (job) => job.stop && !job.stop.isTold && job.deliveredAt !== null,
+    );
     const poll = untold.length > 0 ? this.#stopPolls.shift()?.poll : undefined;
     if (!poll) return;
     setTold(untold, true);
@@ -288,13 +287,13 @@ export class WorkerJobs {
   // Ending
 
   #judgeTake(evidence: TakeEvidence): void {
-    const outstanding = this.#inside.values().flatMap((job) => job.outstanding() ?? []).toArray();
+    const outstanding = this.#jobsInside().flatMap((job) => job.outstanding() ?? []);
     for (const jobId of endedByTake(evidence, outstanding)) {
       const job = this.#inside.get(jobId);
       if (job) this.#endWithoutResult(job);
     }
     // Some jobs ended, but the poll does not say which: enough to clear those that were told to stop.
-    const stopping = this.#inside.values().filter((job) => job.stop?.isTold).toArray();
+    const stopping = this.#jobsInside().filter((job) => job.stop?.isTold);
     const endedCount = countEndedByTake(evidence, this.#inside.size);
     if (endedCount >= stopping.length) for (const job of stopping) this.#endWithoutResult(job);
   }
@@ -311,8 +310,14 @@ export class WorkerJobs {
       job.clearTimers();
       this.#inside.delete(ref.jobId);
     }
-    this.#waiting = this.#waiting.filter((entry) => entry.ref.jobId !== ref.jobId || entry.ref.attempt !== ref.attempt);
+    this.#waiting = this.#waiting.filter(
+      (entry) => entry.ref.jobId !== ref.jobId || entry.ref.attempt !== ref.attempt,
+    );
     this.#options.onChange();
+  }
+
+  #jobsInside(): DeliveredJob[] {
+    return [...this.#inside.values()];
   }
 
   #lose(ref: AttemptRef, reason: string): void {

@@ -82,7 +82,8 @@ export class Workers {
       log.info("worker_discarded", { workerId });
     });
     for (const removal of await Promise.allSettled(removals)) {
-      if (removal.status === "rejected") log.error("worker_remove_failed", { reason: String(removal.reason) });
+      if (removal.status === "rejected")
+        log.error("worker_remove_failed", { reason: String(removal.reason) });
     }
   }
 
@@ -127,7 +128,7 @@ export class Workers {
     if (this.#stopping.signal.aborted) return;
     this.#workers.delete(worker.workerId);
     this.#options.onStateChange(true);
-    this.#options.onSlotsChange(worker.assignment.endpointId);
+    this.#options.onSlotsChange(worker.assignment.endpointId, true);
     this.#reconcile();
   }
 
@@ -149,4 +150,3 @@ export class Workers {
     for (const { assignment } of journal.workers()) journal.removeWorker(assignment.workerId);
   }
 }
-

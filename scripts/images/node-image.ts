@@ -102,7 +102,16 @@ async function librariesOf(program: string): Promise<readonly string[]> {
   const libc = linked.find((path) => basename(path).startsWith("libc.so"));
   if (libc === undefined) throw new Error(`ldd named no C library for ${program}:\n${stdout}`);
 
-  const lookups = ["libnss_files.so.2", "libnss_dns.so.2", "libresolv.so.2"].map((name) => join(dirname(libc), name));
-  const present = await Promise.all(lookups.map((path) => readFile(path).then(() => true, () => false)));
+  const lookups = ["libnss_files.so.2", "libnss_dns.so.2", "libresolv.so.2"].map((name) =>
+    join(dirname(libc), name),
+  );
+  const present = await Promise.all(
+    lookups.map((path) =>
+      readFile(path).then(
+        () => true,
+        () => false,
+      ),
+    ),
+  );
   return [...linked, ...lookups.filter((_, index) => present[index])];
 }

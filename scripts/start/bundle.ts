@@ -14,7 +14,8 @@ export async function buildEdgeBundle(root: string, directory: string): Promise<
   await new Promise<void>((resolve, reject) => {
     execFile(process.execPath, args, { cwd: root, env }, (error, stdout, stderr) => {
       if (!error) resolve();
-      else reject(new StartFailure("The edge could not be built.", ...reasonOf({ ...error, stdout, stderr })));
+      else
+        reject(new StartFailure("The edge could not be built.", ...reasonOf({ ...error, stdout, stderr })));
     });
   });
 }

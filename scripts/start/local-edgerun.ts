@@ -1,6 +1,6 @@
 /** Edgerun on this machine: the edge, one agent and the example, from start to stop. */
 import { join } from "node:path";
-import { ensureNodeImage } from "../images/node-image.ts";
+import { ensureHelloImage } from "../images/node-image.ts";
 import { AGENT_END_LIMIT_MS, startAgent } from "./agent.ts";
 import { bannerLines, printOutcome } from "./banner.ts";
 import { buildEdgeBundle } from "./bundle.ts";
@@ -132,8 +132,8 @@ export class LocalEdgerun {
 
   async #exampleWorker(runtime: RuntimeKind): Promise<ExampleWorker> {
     if (runtime === "docker") {
-      this.#say("Preparing the example's image ...");
-      return { imageName: await ensureNodeImage(), dockerArgs: "node /worker.mjs" };
+      const { image } = await ensureHelloImage({ say: this.#say });
+      return { imageName: image, dockerArgs: "" };
     }
     const path = join(this.#root, "examples/hello/worker.mjs");
     return { imageName: "edgerun/process", dockerArgs: `node ${path.includes(" ") ? `"${path}"` : path}` };

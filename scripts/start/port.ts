@@ -32,6 +32,8 @@ export async function requireFreePort(port: number): Promise<void> {
   const free = await nextFreePort(port);
   throw new StartFailure(
     `Port ${port} is taken by another program.`,
-    free ? `Port ${free} is free: npm start -- --port ${free}` : "Choose another: npm start -- --port <number>",
+    free
+      ? `Port ${free} is free: npm start -- --port ${free}`
+      : "Choose another: npm start -- --port <number>",
   );
 }

@@ -70,18 +70,7 @@ export async function updateTemplateIfUnchanged(
   values: TemplateValues,
   options: { readonly release: boolean; readonly now: number },
 ): Promise<TemplateRecord | undefined> {
-  const other = alias(template, "other");
-  const isUnchangedAndNameFree = and(
-    eq(template.accountId, read.accountId),
-    eq(template.id, read.id),
-    eq(template.revision, read.revision),
-    notExists(
-      db
-        .select({ one: sql`1` })
-        .from(other)
-        .where(and(eq(other.accountId, read.accountId), eq(other.name, values.name), ne(other.id, read.id))),
-    ),
-  );
+  const isUnchangedAndNameFree = unchangedAndNameFree(db, read, values.name);
   const release = db
     .update(endpoint)
     .set({
@@ -110,6 +99,22 @@ export async function updateTemplateIfUnchanged(
   // The release comes first: both statements must meet the same guard.
   const updated = options.release ? (await db.batch([release, update]))[1] : await update;
   return updated[0];
+}
+
+function unchangedAndNameFree(db: Database, read: TemplateRecord, name: string) {
+  const other = alias(template, "other");
+  const holdsName = and(eq(other.accountId, read.accountId), eq(other.name, name), ne(other.id, read.id));
+  return and(
+    eq(template.accountId, read.accountId),
+    eq(template.id, read.id),
+    eq(template.revision, read.revision),
+    notExists(
+      db
+        .select({ one: sql`1` })
+        .from(other)
+        .where(holdsName),
+    ),
+  );
 }
 
 /** Deletes a template unless an endpoint uses it; says whether it did. */

@@ -12,7 +12,7 @@ import { readRequest } from "./request.ts";
 type GraphqlEnv = { Bindings: Env; Variables: { principal: Principal; now: number } };
 
 /** Routes to be mounted at /graphql. */
-export function graphqlRoutes(): Hono<{ Bindings: Env }> {
+export function graphqlRoutes(): Hono<GraphqlEnv> {
   const routes = new Hono<GraphqlEnv>();
 
   routes.use(async function requirePrincipal(context, next) {
@@ -49,7 +49,7 @@ export function graphqlRoutes(): Hono<{ Bindings: Env }> {
     return send(context, errorAnswer(500, "INTERNAL", "Internal server error. Please try again later."));
   });
 
-  return routes as unknown as Hono<{ Bindings: Env }>;
+  return routes;
 }
 
 function refuseLargeBody(context: Context): Response {

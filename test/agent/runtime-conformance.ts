@@ -20,7 +20,11 @@ export type RuntimeFixture = {
 let specCount = 0;
 
 /** A worker of its own for each test; `dockerArgs` is what it runs. */
-export function workerSpec(imageName: string, dockerArgs: string, changes: Partial<WorkerSpec> = {}): WorkerSpec {
+export function workerSpec(
+  imageName: string,
+  dockerArgs: string,
+  changes: Partial<WorkerSpec> = {},
+): WorkerSpec {
   return {
     workerId: `w${process.pid}-${(specCount += 1)}`,
     endpointId: "endpoint-1",
@@ -65,7 +69,12 @@ export class ExitLog {
 }
 
 /** Resolves when a worker has printed a line. */
-export async function printed(expect: ExpectStatic, runtime: Runtime, workerId: string, line: string): Promise<void> {
+export async function printed(
+  expect: ExpectStatic,
+  runtime: Runtime,
+  workerId: string,
+  line: string,
+): Promise<void> {
   await expect.poll(() => runtime.lastLines(workerId, 50), { timeout: 10_000, interval: 20 }).toContain(line);
 }
 
@@ -234,7 +243,9 @@ export function describeRuntime(name: string, open: () => Promise<RuntimeFixture
     describe("removing", () => {
       test("a running worker is removed with everything that it has started", async ({ expect }) => {
         const workerId = await started(
-          shell("sleep 1000 & setsid sleep 1000 & (setsid sh -c \"sleep 1000 & sleep 1000\" &) ; echo ready; wait"),
+          shell(
+            'sleep 1000 & setsid sleep 1000 & (setsid sh -c "sleep 1000 & sleep 1000" &) ; echo ready; wait',
+          ),
         );
         await printed(expect, runtime, workerId, "ready");
         expect(await fixture.traces(workerId)).not.toEqual([]);
@@ -292,7 +303,9 @@ export function describeRuntime(name: string, open: () => Promise<RuntimeFixture
       test("ten workers at once each end with their own code, reported once", async ({ expect }) => {
         const workers = Array.from({ length: 10 }, (_, index) => spec(shell(`exit ${index + 10}`)));
         await Promise.all(workers.map((worker) => runtime.start(worker)));
-        const codes = await Promise.all(workers.map(async (worker) => (await exits.of(worker.workerId)).exitCode));
+        const codes = await Promise.all(
+          workers.map(async (worker) => (await exits.of(worker.workerId)).exitCode),
+        );
         expect(codes).toEqual(workers.map((_, index) => index + 10));
         expect(exits.all).toHaveLength(10);
         await Promise.all(workers.map((worker) => runtime.remove(worker.workerId)));

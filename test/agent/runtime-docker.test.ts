@@ -8,14 +8,23 @@ import { afterEach, beforeAll, beforeEach, describe, test } from "vitest";
 import { DockerRuntime, type DockerRuntimeOptions } from "../../node-agent/runtime/docker-runtime.ts";
 import type { WorkerSpec } from "../../node-agent/runtime/runtime.ts";
 import { ensureTestImage, isDockerAvailable, TEST_IMAGE } from "../support/docker.ts";
-import { describeRuntime, ExitLog, printed, type RuntimeFixture, shell, workerSpec } from "./runtime-conformance.ts";
+import { ImageRegistry } from "../support/image-registry.ts";
+import {
+  describeRuntime,
+  ExitLog,
+  printed,
+  type RuntimeFixture,
+  shell,
+  workerSpec,
+} from "./runtime-conformance.ts";
 
 const MEGABYTE = 1024 * 1024;
 
 const hasDocker = await isDockerAvailable();
 const docker = new Dockerode();
 
-type DockerFixture = RuntimeFixture & {
+type DockerFixture = Omit<RuntimeFixture, "runtime" | "reopen"> & {
+  readonly runtime: DockerRuntime;
   readonly networkName: string;
   reopen(options?: Partial<DockerRuntimeOptions>): DockerRuntime;
 };
@@ -43,7 +52,8 @@ async function openFixture(): Promise<DockerFixture> {
       const cleaner = reopen();
       await Promise.all((await cleaner.list()).map(({ workerId }) => cleaner.remove(workerId)));
       for (const runtime of opened) await runtime.close();
-      await docker.getNetwork(networkName).remove().catch(() => undefined); // tests that start nothing make none
+      const networks = await docker.listNetworks({ filters: { name: [networkName] } });
+      for (const { Id } of networks) await docker.getNetwork(Id).remove();
     },
   };
 }
@@ -88,7 +98,10 @@ describe.runIf(hasDocker)("with Docker", () => {
 
       test("a worker that starts too many processes hurts only itself", async ({ expect }) => {
         const runtime = fixture.reopen({ pidsLimit: 10 });
-        const output = await outputOf(runtime, "for i in 1 2 3 4 5 6 7 8 9 10 11 12; do sleep 30 & done; echo over");
+        const output = await outputOf(
+          runtime,
+          "for i in 1 2 3 4 5 6 7 8 9 10 11 12; do sleep 30 & done; echo over",
+        );
         expect(output).toMatch(/can't fork/);
       });
 
@@ -104,15 +117,21 @@ describe.runIf(hasDocker)("with Docker", () => {
         });
       });
 
-      test("workers do not reach each other, and share no network with other containers", async ({ expect }) => {
+      test("a worker is reached from its host but not from another worker", async ({ expect }) => {
         const { runtime, networkName } = fixture;
-        const listener = spec(shell("echo ready; while :; do sleep 1; done"));
+        const listener = spec("busybox httpd -f -p 8000 -h /etc");
         await runtime.start(listener);
         const container = await docker.getContainer(`edgerun-${listener.workerId}`).inspect();
         expect(Object.keys(container.NetworkSettings.Networks)).toEqual([networkName]);
-        const network = await docker.getNetwork(networkName).inspect();
-        expect(network.Options).toMatchObject({ "com.docker.network.bridge.enable_icc": "false" });
         expect(container.Mounts).toEqual([]);
+        const address = container.NetworkSettings.Networks[networkName]?.IPAddress ?? "";
+
+        const url = `http://${address}:8000/passwd`;
+        const fetchText = (): Promise<string> => fetch(url).then((response) => response.text());
+        await expect.poll(() => fetchText().catch(() => "")).toContain("root");
+        const output = await outputOf(runtime, `busybox timeout 1 wget -q -O - ${url} || echo not reached`);
+        expect(output).toContain("not reached");
+        expect(output).not.toContain("root");
       });
 
       test("containers of another host id are neither seen nor touched", async ({ expect }) => {
@@ -141,14 +160,74 @@ describe.runIf(hasDocker)("with Docker", () => {
         const outcome = await fixture.runtime.prepare(spec("", { imageName }), () => undefined);
         expect(outcome).toMatchObject({
           kind: "failed",
-          detail: expect.stringMatching(/127\.0\.0\.1:9\/team\/model:1 .*registry is not reachable.*Check network/),
+          detail: expect.stringMatching(
+            /127\.0\.0\.1:9\/team\/model:1 .*registry is not reachable.*Check network/,
+          ),
         });
       });
 
-      test("a name that is no image name fails with how to write one", async ({ expect }) => {
-        const outcome = await fixture.runtime.prepare(spec("", { imageName: "Not An Image" }), () => undefined);
-        expect(outcome).toMatchObject({ kind: "failed", detail: expect.stringMatching(/not a valid image name/) });
+      test("a private image is pulled with its credentials, and progress is told in layers", async ({
+        expect,
+      }) => {
+        const login = { username: "ada", password: "secret" };
+        const registry = await ImageRegistry.open(login);
+        const imageName = registry.image("team/model:1");
+        const details: string[] = [];
+        const request = spec("", { imageName, registryAuth: login });
+        try {
+          const outcome = await fixture.runtime.prepare(request, (detail) => details.push(detail));
+          expect(outcome).toEqual({ kind: "prepared" });
+          expect(details.at(0)).toBe(`pulling image ${imageName}`);
+          expect(details.at(-1)).toBe(`pulling image ${imageName}: 2 of 2 layers`);
+        } finally {
+          await docker.getImage(imageName).remove();
+          await registry.close();
+        }
       });
+
+      test("wrong credentials, and no credentials, fail with where to set them", async ({ expect }) => {
+        const registry = await ImageRegistry.open({ username: "ada", password: "secret" });
+        const imageName = registry.image("team/model:1");
+        for (const registryAuth of [{ username: "ada", password: "wrong" }, null]) {
+          const outcome = await fixture.runtime.prepare(
+            spec("", { imageName, registryAuth }),
+            () => undefined,
+          );
+          const detail = expect.stringMatching(/team\/model:1 is refused.*registry credentials/);
+          expect(outcome).toMatchObject({ kind: "failed", detail });
+        }
+        await registry.close();
+      });
+
+      test("an image that its registry does not have fails with its name and what to check", async ({
+        expect,
+      }) => {
+        const registry = await ImageRegistry.open();
+        for (const name of ["team/model:2", "team/absent"]) {
+          const imageName = registry.image(name);
+          const outcome = await fixture.runtime.prepare(spec("", { imageName }), () => undefined);
+          const detail = expect.stringContaining(`${imageName} was not found in its registry`);
+          expect(outcome).toMatchObject({ kind: "failed", detail });
+        }
+        await registry.close();
+      });
+
+      test("without a Docker daemon preparing fails with what to do", async ({ expect }) => {
+        const unreachable = fixture.reopen({ docker: new Dockerode({ socketPath: "/nowhere/docker.sock" }) });
+        const outcome = await unreachable.prepare(spec(""), () => undefined);
+        expect(outcome).toMatchObject({ detail: expect.stringContaining("Check that its daemon runs") });
+      });
+
+      test.for(["Not An Image", "UPPER/case:1", "../../containers/json", ""])(
+        "the name '%s' fails with how to write one",
+        async (imageName, { expect }) => {
+          const outcome = await fixture.runtime.prepare(spec("", { imageName }), () => undefined);
+          expect(outcome).toMatchObject({
+            kind: "failed",
+            detail: expect.stringContaining("is not a valid image name. Write it as [registry/]name[:tag]"),
+          });
+        },
+      );
     });
 
     test("a container that was created but never started is started, not taken for one that ended", async ({
@@ -158,13 +237,20 @@ describe.runIf(hasDocker)("with Docker", () => {
       const worker = spec("sleep 1000");
       await runtime.agentAddress();
       const Labels = { "edgerun.host": fixture.networkName, "edgerun.worker": worker.workerId };
-      await docker.createContainer({ name: `edgerun-${worker.workerId}`, Image: TEST_IMAGE, Cmd: ["true"], Labels });
+      await docker.createContainer({
+        name: `edgerun-${worker.workerId}`,
+        Image: TEST_IMAGE,
+        Cmd: ["true"],
+        Labels,
+      });
       expect(await runtime.list()).toMatchObject([{ isRunning: false, exitCode: null }]);
       await runtime.start(worker);
       expect(await runtime.list()).toMatchObject([{ isRunning: true, exitCode: null }]);
     });
 
-    test("what ends while the event stream is broken is reported after it is back, once", async ({ expect }) => {
+    test("what ends while the event stream is broken is reported after it is back, once", async ({
+      expect,
+    }) => {
       const link = await DockerLink.open();
       const runtime = fixture.reopen({ docker: new Dockerode({ socketPath: link.path }) });
       const exits = new ExitLog(runtime);
@@ -210,7 +296,9 @@ class DockerLink {
 
   async mend(): Promise<void> {
     const server = createServer((socket) => {
-      const onward = createConnection(process.env["DOCKER_HOST"]?.replace("unix://", "") ?? "/var/run/docker.sock");
+      const onward = createConnection(
+        process.env["DOCKER_HOST"]?.replace("unix://", "") ?? "/var/run/docker.sock",
+      );
       for (const end of [socket, onward]) {
         this.#sockets.add(end);
         end.on("error", () => undefined).on("close", () => this.#sockets.delete(end));

@@ -4,7 +4,12 @@ import { describe, test as base } from "vitest";
 import { ensureHelloImage } from "../../scripts/images/node-image.ts";
 import { isDockerAvailable } from "../support/docker.ts";
 import { ScriptedAgent } from "../support/scripted-agent.ts";
-import { bridgeAddress, startContainer, startProcess, type StartedWorker } from "../support/started-worker.ts";
+import {
+  bridgeAddress,
+  startContainer,
+  startProcess,
+  type StartedWorker,
+} from "../support/started-worker.ts";
 
 const workerFile = fileURLToPath(new URL("../../examples/hello/worker.mjs", import.meta.url));
 const hasDocker = await isDockerAvailable();

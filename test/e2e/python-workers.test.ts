@@ -39,7 +39,9 @@ describe.runIf(hasDocker)("the mock worker", () => {
     });
   });
 
-  test("fails with an exception, with an error as text and with an error as an object", async ({ expect }) => {
+  test("fails with an exception, with an error as text and with an error as an object", async ({
+    expect,
+  }) => {
     await withWorker(image, async (agent) => {
       const raised = await agent.submit({ mock_error: "told to" }).result;
       expect(JSON.parse(String(raised.error))).toMatchObject({ error_message: "told to" });
@@ -75,8 +77,8 @@ describe.runIf(hasDocker)("the mock worker", () => {
 
   test("never returns until it is stopped", async ({ expect }) => {
     await withWorker(image, async (agent) => {
-      const endless = agent.submit({ mock_never: true });
-      await endless.taken;
+      const endless = agent.submit({ mock_never: true, mock_progress: { updates: 1 } });
+      await endless.underWay;
       agent.stop(endless.id);
       expect(await agent.submit({}).result).toEqual({ output: "Hello World!" });
     });
@@ -93,8 +95,8 @@ describe.runIf(hasDocker)("the mock worker", () => {
     await withWorker(
       image,
       async (agent) => {
-        const jobs = [1, 2, 3].map(() => agent.submit({ mock_never: true }));
-        await Promise.all(jobs.map((job) => job.taken));
+        const jobs = [1, 2, 3].map(() => agent.submit({ mock_never: true, mock_progress: { updates: 1 } }));
+        await Promise.all(jobs.map((job) => job.underWay));
         for (const job of jobs) agent.stop(job.id);
         expect(await agent.submit({}).result).toEqual({ output: "Hello World!" });
       },

@@ -16,7 +16,20 @@ export const TEST_IMAGE = "edgerun-test/busybox:latest";
 const TEST_REPOSITORY = "edgerun-test/busybox";
 /** Used only where neither this machine nor its package archive has a static busybox. */
 const PUBLIC_IMAGE = "busybox:1.36";
-const COMMANDS = ["sh", "cat", "echo", "env", "grep", "id", "kill", "printf", "setsid", "sleep", "touch", "wget"];
+const COMMANDS = [
+  "sh",
+  "cat",
+  "echo",
+  "env",
+  "grep",
+  "id",
+  "kill",
+  "printf",
+  "setsid",
+  "sleep",
+  "touch",
+  "wget",
+];
 
 /** Says whether container tests can run here, and cries out when they can not. */
 export async function isDockerAvailable(docker = new Dockerode()): Promise<boolean> {
@@ -48,10 +61,13 @@ export async function ensureTestImage(docker = new Dockerode()): Promise<string>
 }
 
 async function hasImage(docker: Dockerode, name: string): Promise<boolean> {
-  return docker.getImage(name).inspect().then(
-    () => true,
-    () => false,
-  );
+  return docker
+    .getImage(name)
+    .inspect()
+    .then(
+      () => true,
+      () => false,
+    );
 }
 
 // Finding busybox

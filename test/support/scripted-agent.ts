@@ -20,12 +20,15 @@ export type ScriptedJob = {
   readonly progress: unknown[];
   readonly chunks: unknown[];
   readonly taken: Promise<void>;
+  /** The first progress has come, so the handler runs. The SDK ignores a stop that comes before that. */
+  readonly underWay: Promise<void>;
   readonly result: Promise<JobResult>;
 };
 
 type OpenJob = ScriptedJob & {
   readonly wire: { readonly id: string; readonly input: unknown };
   readonly markTaken: () => void;
+  readonly markUnderWay: () => void;
   readonly finish: (result: JobResult) => void;
 };
 
@@ -79,15 +82,18 @@ export class ScriptedAgent {
   submit(input: unknown): ScriptedJob {
     const id = `job-${this.#jobs.size + 1}`;
     const taken = Promise.withResolvers<void>();
+    const underWay = Promise.withResolvers<void>();
     const result = Promise.withResolvers<JobResult>();
     const job: OpenJob = {
       id,
       progress: [],
       chunks: [],
       taken: taken.promise,
+      underWay: underWay.promise,
       result: result.promise,
       wire: { id, input },
       markTaken: taken.resolve,
+      markUnderWay: underWay.resolve,
       finish: result.resolve,
     };
     this.#jobs.set(id, job);
@@ -138,8 +144,9 @@ export class ScriptedAgent {
 
   #hear(jobId: string, body: JobResult & { status?: string }): void {
     const job = this.#jobs.get(jobId);
-    if (body.status === "IN_PROGRESS") job?.progress.push(body.output);
-    else job?.finish(body);
+    if (body.status !== "IN_PROGRESS") return job?.finish(body);
+    job?.progress.push(body.output);
+    job?.markUnderWay();
   }
 
   #holdTake(take: HeldTake): void {

@@ -1,8 +1,10 @@
 declare namespace Cloudflare {
   /** Bindings of wrangler.toml and, from vitest.config.ts, those of tests. */
-  interface Env extends RequiredEnv {
+  interface Env extends Required<import("../../src/env.ts").Env> {
     TEST_MIGRATIONS: import("cloudflare:test").D1Migration[];
   }
-}
 
-type RequiredEnv = Required<import("../../src/env.ts").Env>;
+  interface GlobalProps {
+    mainModule: typeof import("../../src/index.ts");
+  }
+}

@@ -5,7 +5,12 @@ import { freshAccount, type TestAccount } from "./accounts.ts";
 
 type Json = any; // oxlint-disable-line typescript/no-explicit-any -- answers are asserted, not typed
 
-export type Answer = { readonly status: number; readonly data: Json; readonly errors: Json; readonly body: Json };
+export type Answer = {
+  readonly status: number;
+  readonly data: Json;
+  readonly errors: Json;
+  readonly body: Json;
+};
 
 export type Client = TestAccount & {
   /** Sends a string-built document with the key in the address, as the oldest clients do. */

@@ -7,7 +7,8 @@ const ALL = `id name imageName containerDiskInGb volumeInGb volumeMountPath dock
 
 test("a template is created from a string-built document and answered as stored", async ({ expect }) => {
   const client = await freshClient();
-  const answer = await client.send(`mutation { saveTemplate(input: { containerDiskInGb: 5, dockerArgs: "python handler.py",
+  const answer =
+    await client.send(`mutation { saveTemplate(input: { containerDiskInGb: 5, dockerArgs: "python handler.py",
     env: [ { key: "key1", value: "value1" }, { key: "key2", value: "value2" } ], imageName: "ubuntu:latest",
     isServerless: true, name: "Generated Template", readme: "## Hello, World!", volumeInGb: 0 }) { ${ALL} } }`);
 
@@ -158,7 +159,8 @@ test("an update keeps what it omits or sends as null", async ({ expect }) => {
     containerRegistryAuthId: "auth",
   });
 
-  const cleared = await client.send(`mutation { saveTemplate(input: { id: "${template.id}", env: [], readme: "",
+  const cleared =
+    await client.send(`mutation { saveTemplate(input: { id: "${template.id}", env: [], readme: "",
     containerRegistryAuthId: "" }) { env { key } readme containerRegistryAuthId } }`);
   expect(cleared.data.saveTemplate).toEqual({ env: [], readme: "", containerRegistryAuthId: null });
 });
@@ -168,7 +170,9 @@ test("an unknown id is refused as not found, and read as null", async ({ expect 
   const answer = await client.send('mutation { saveTemplate(input: { id: "none", name: "x" }) { id } }');
   expect(codeOf(answer)).toBe("TEMPLATE_NOT_FOUND");
   expect(answer.errors[0].message).toContain("not found");
-  expect((await client.send('{ podTemplate(id: "none") { id } }')).body).toEqual({ data: { podTemplate: null } });
+  expect((await client.send('{ podTemplate(id: "none") { id } }')).body).toEqual({
+    data: { podTemplate: null },
+  });
 });
 
 test("a template is deleted by its name, and the name is free again", async ({ expect }) => {
@@ -208,7 +212,9 @@ test("a template that changes what containers run releases its endpoints; an equ
   const other = await savedEndpoint(client, "", "id version");
   const versions = async () => {
     const { data } = await client.send("{ myself { endpoints { id version } } }");
-    const byId = new Map(data.myself.endpoints.map((e: { id: string; version: number }) => [e.id, e.version]));
+    const byId = new Map(
+      data.myself.endpoints.map((e: { id: string; version: number }) => [e.id, e.version]),
+    );
     return [byId.get(user.id), byId.get(other.id)];
   };
   const save = async (fields: string) =>
@@ -245,7 +251,9 @@ test("two accounts have the same template name and never see each other's", asyn
 
   expect((await two.send(creation)).errors).toBeUndefined();
   expect((await two.send(`{ podTemplate(id: "${template.id}") { id } }`)).data.podTemplate).toBeNull();
-  const change = await two.send(`mutation { saveTemplate(input: { id: "${template.id}", readme: "x" }) { id } }`);
+  const change = await two.send(
+    `mutation { saveTemplate(input: { id: "${template.id}", readme: "x" }) { id } }`,
+  );
   expect(codeOf(change)).toBe("TEMPLATE_NOT_FOUND");
 
   await two.send(`mutation { deleteTemplate(templateName: "${template.name}") }`);

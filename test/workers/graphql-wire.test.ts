@@ -1,4 +1,4 @@
-import { env } from "cloudflare:workers";
+import { env, exports } from "cloudflare:workers";
 import { getIntrospectionQuery } from "graphql";
 import { describe, test } from "vitest";
 import { graphqlRoutes } from "../../src/graphql/routes.ts";
@@ -45,6 +45,14 @@ describe("credentials", () => {
 });
 
 describe("requests", () => {
+  test("the Worker serves them at /graphql", async ({ expect }) => {
+    const { key, accountId } = await freshAccount();
+    const url = `http://edge.test/graphql?api_key=${key}`;
+    const response = await exports.default.fetch(url, { method: "POST", body: MYSELF });
+    expect(response.headers.get("content-type")).toMatch("application/json");
+    expect(await response.json()).toEqual({ data: { myself: { id: accountId } } });
+  });
+
   test("anything but POST is answered 405 in JSON", async ({ expect }) => {
     const { key } = await freshAccount();
     const response = await graphqlRoutes().request(`/?api_key=${key}`, {}, env);
@@ -178,7 +186,14 @@ describe("documents", () => {
     expect(errors).toBeUndefined();
     const names = data.__schema.types.map((type: { name: string }) => type.name);
     expect(names).toEqual(
-      expect.arrayContaining(["EndpointInput", "SaveTemplateInput", "PodTemplate", "Endpoint", "User", "Void"]),
+      expect.arrayContaining([
+        "EndpointInput",
+        "SaveTemplateInput",
+        "PodTemplate",
+        "Endpoint",
+        "User",
+        "Void",
+      ]),
     );
   });
 

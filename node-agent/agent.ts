@@ -1,0 +1,185 @@
+import { randomUUID } from "node:crypto";
+import type { Assignment, ExchangeReply, Gpu, Inventory } from "../src/contract/agent.ts";
+import { EdgeClient } from "./edge/edge-client.ts";
+import type { EdgeLink } from "./edge/edge-link.ts";
+import { ExchangeLoop } from "./edge/exchange-loop.ts";
+import { Reachability } from "./edge/reachability.ts";
+import { SyncLoop } from "./edge/sync-loop.ts";
+import { InventoryWatch } from "./inventory-watch.ts";
+import { AttemptLedger, type LedgerChange } from "./journal/attempt-ledger.ts";
+import { Journal } from "./journal/journal.ts";
+import type { AgentLog } from "./log.ts";
+import type { Runtime } from "./runtime/runtime.ts";
+import { TIMING, type Timing } from "./timing.ts";
+import { workerEnvironment } from "./worker/environment.ts";
+import { Workers } from "./worker/workers.ts";
+import { listenOnFixedPort } from "./worker-server/fixed-port.ts";
+import { WorkerServer } from "./worker-server/worker-server.ts";
+
+export type AgentOptions = {
+  readonly edgeUrl: string;
+  readonly hostToken: string;
+  readonly stateDir: string;
+  readonly runtime: Runtime;
+  readonly inventory: Inventory;
+  readonly readInventory: () => Promise<Inventory>;
+  readonly log: AgentLog;
+  readonly timing?: Partial<Timing>;
+  readonly onConnected?: () => void;
+  /** The edge does not accept the host token any more. */
+  readonly onUnauthorized?: () => void;
+};
+
+/** The agent of one host: wires workers, their server, the journal and the edge together. */
+export class Agent {
+  readonly #options: AgentOptions;
+  readonly #timing: Timing;
+  readonly #session = randomUUID();
+  readonly #stopping = new AbortController();
+  readonly #journal: Journal;
+  readonly #ledger: AttemptLedger;
+  readonly #inventory: InventoryWatch;
+  readonly #server: WorkerServer;
+  readonly #workers: Workers;
+  readonly #exchanges = new Map<string, ExchangeLoop>();
+  readonly #link: EdgeLink;
+  readonly #sync: SyncLoop;
+  #access: { readonly address: string; readonly port: number } = { address: "127.0.0.1", port: 0 };
+
+  private constructor(options: AgentOptions) {
+    this.#options = options;
+    this.#timing = { ...TIMING, ...options.timing };
+    this.#journal = new Journal(options.stateDir);
+    this.#ledger = new AttemptLedger(this.#journal, options.log);
+    this.#inventory = new InventoryWatch(options.inventory, options.readInventory);
+    this.#workers = this.#createWorkers();
+    this.#server = new WorkerServer({
+      findSession: (workerId) => this.#workers.find(workerId),
+      log: options.log,
+      timing: this.#timing,
+    });
+    this.#link = this.#createLink();
+    this.#sync = this.#createSync();
+    this.#ledger.onChange((endpointId, change) => this.#ledgerChanged(endpointId, change));
+  }
+
+  /** Takes over what an earlier process left, then talks to the edge. */
+  static async start(options: AgentOptions): Promise<Agent> {
+    const agent = new Agent(options);
+    const address = await options.runtime.agentAddress();
+    const { port, isSame } = await listenOnFixedPort(agent.#server, address, agent.#journal, options.log);
+    agent.#access = { address, port };
+    await agent.#workers.adopt({ isReachable: isSame });
+    for (const endpointId of agent.#ledger.endpointIds()) agent.#exchangeOf(endpointId);
+    agent.#sync.start();
+    options.log.info("agent_started", { runtime: options.runtime.kind, port });
+    return agent;
+  }
+
+  /** Ends this agent. Its workers stay for the next one, or are all removed. */
+  async stop({ removeWorkers }: { removeWorkers: boolean }): Promise<void> {
+    this.#options.log.info("agent_stopping", { removeWorkers });
+    this.#stopping.abort();
+    this.#inventory.stop();
+    if (removeWorkers) await this.#workers.removeAll();
+    else await this.#workers.release();
+    await this.#server.close();
+    await this.#options.runtime.close();
+    this.#journal.close();
+  }
+
+  // Parts
+
+  #createWorkers(): Workers {
+    const { runtime, log } = this.#options;
+    return new Workers({
+      runtime,
+      journal: this.#journal,
+      ledger: this.#ledger,
+      log,
+      timing: this.#timing,
+      environmentOf: (assignment, token) => this.#environmentOf(assignment, token),
+      onSlotsChange: (endpointId, isWithdrawn) => this.#slotsChanged(endpointId, isWithdrawn),
+      onStateChange: (isNewState) => this.#sync.changed(isNewState),
+    });
+  }
+
+  #createLink(): EdgeLink {
+    const { edgeUrl, hostToken, log, onUnauthorized } = this.#options;
+    return {
+      client: new EdgeClient(edgeUrl, hostToken),
+      reachability: new Reachability(log),
+      log,
+      timing: this.#timing,
+      signal: this.#stopping.signal,
+      random: Math.random,
+      onUnauthorized: () => {
+        if (!this.#stopping.signal.aborted) onUnauthorized?.();
+      },
+    };
+  }
+
+  #createSync(): SyncLoop {
+    return new SyncLoop({
+      ...this.#link,
+      inventory: () => this.#inventory.current(),
+      reports: () => this.#workers.reports(),
+      isBusy: () => this.#ledger.hasAny(),
+      apply: (assignments) => this.#workers.apply(assignments),
+      onConnected: () => this.#options.onConnected?.(),
+    });
+  }
+
+  #exchangeOf(endpointId: string): ExchangeLoop {
+    const known = this.#exchanges.get(endpointId);
+    if (known) return known;
+    const exchange = new ExchangeLoop({
+      ...this.#link,
+      endpointId,
+      session: this.#session,
+      ledger: this.#ledger,
+      freeSlots: () =>
+        this.#workers
+          .ofEndpoint(endpointId)
+          .map((worker) => ({ workerId: worker.workerId, free: worker.freeSlots() }))
+          .filter((slot) => slot.free > 0),
+      hasWorkers: () => this.#workers.ofEndpoint(endpointId).length > 0,
+      wantsJob: (job) => this.#workers.find(job.workerId)?.wantsJob() === true,
+      onJob: (record, job) => this.#workers.find(job.workerId)?.jobs.accept(record, job),
+      onStop: (stop) => this.#stopJob(endpointId, stop),
+      onOver: () => this.#exchanges.delete(endpointId),
+    });
+    this.#exchanges.set(endpointId, exchange);
+    return exchange;
+  }
+
+  // What happens
+
+  #slotsChanged(endpointId: string, isWithdrawn: boolean): void {
+    if (this.#stopping.signal.aborted) return;
+    const exchange = this.#exchangeOf(endpointId);
+    if (isWithdrawn) exchange.slotsWithdrawn();
+    else exchange.slotsChanged();
+  }
+
+  #ledgerChanged(endpointId: string, change: LedgerChange): void {
+    if (this.#stopping.signal.aborted) return;
+    this.#sync.heldChanged();
+    if (change === "report") this.#exchangeOf(endpointId).reportsChanged();
+    if (change === "progress") this.#exchangeOf(endpointId).progressChanged();
+  }
+
+  #stopJob(endpointId: string, { jobId, attempt, reason }: ExchangeReply["stops"][number]): void {
+    const workers = this.#workers.ofEndpoint(endpointId);
+    if (!workers.some((worker) => worker.jobs.stop(jobId, attempt, reason)))
+      this.#ledger.release(jobId, attempt);
+  }
+
+  #environmentOf(assignment: Assignment, token: string): Record<string, string> {
+    return workerEnvironment(assignment, { ...this.#access, token }, this.#gpusOf(assignment));
+  }
+
+  #gpusOf({ gpuIndexes }: Assignment): Gpu[] {
+    return this.#inventory.current().gpus.filter((gpu) => gpuIndexes.includes(gpu.index));
+  }
+}

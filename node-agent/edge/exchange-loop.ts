@@ -1,0 +1,244 @@
+/**
+ * The conversation about the jobs of one endpoint that has a worker here.
+ *
+ * One holding turn is parked at the edge at all times; it brings jobs and stops. Beside it go immediate
+ * turns with reports; they offer the slots that became free since, so that a finished worker gets its
+ * next job in the same round trip.
+ *
+ * T1  A turn is open from before its request is built until its reply is applied, so `openTurns` is right.
+ * T2  The jobs of a reply are held in the same step in which its turn ends: no request can be built between.
+ *     A job that its worker cannot get any more is declined by not being listed: the edge queues it again.
+ * T3  A report is sent again until it is acknowledged.
+ * T4  No turn is sent while the conversation rests after a failure or after a hold that the edge did not hold.
+ */
+import type { DispatchedJob, ExchangeReply, ExchangeRequest } from "../../src/contract/agent.ts";
+import type { AttemptLedger } from "../journal/attempt-ledger.ts";
+import type { AttemptRecord, ReportRecord } from "../journal/journal.ts";
+import type { EdgeOutcome } from "./edge-client.ts";
+import type { EdgeLink } from "./edge-link.ts";
+import {
+  areSameSlots,
+  batchReports,
+  type OpenTurn,
+  type Slot,
+  slotsToHold,
+  slotsToOfferNow,
+} from "./exchange-plan.ts";
+import { Pace } from "./pace.ts";
+import { Schedule } from "./schedule.ts";
+
+export type ExchangeLoopOptions = EdgeLink & {
+  readonly endpointId: string;
+  readonly session: string;
+  readonly ledger: AttemptLedger;
+  readonly freeSlots: () => Slot[];
+  readonly hasWorkers: () => boolean;
+  /** Whether the worker of a job can still get it. */
+  readonly wantsJob: (job: DispatchedJob) => boolean;
+  readonly onJob: (record: AttemptRecord, job: DispatchedJob) => void;
+  readonly onStop: (stop: ExchangeReply["stops"][number]) => void;
+  /** Nothing is left to talk about. */
+  readonly onOver: () => void;
+};
+
+type Turn = OpenTurn & {
+  readonly sentAt: number;
+  readonly reports: readonly ReportRecord[];
+  /** A newer holding turn has gone out: the edge answers this one at once. */
+  isReplaced: boolean;
+};
+
+/** Gathers reports and slots that belong together, such as a result and the same worker's next poll. */
+const GATHER_MS = 3;
+/** A poll that ended is followed by the next one of the same worker; only a slot that stays away is withdrawn. */
+const WITHDRAW_MS = 500;
+const PROGRESS_MS = 1_000;
+const IMMEDIATE_MAX = 4;
+const OPEN_MAX = 16;
+/** A hold that brings no job and comes back before this was not held. A few in a row are chance. */
+const NOT_HELD_MS = 500;
+const QUICK_HOLDS_MAX = 3;
+
+export class ExchangeLoop {
+  readonly #options: ExchangeLoopOptions;
+  readonly #open = new Map<number, Turn>();
+  readonly #schedule = new Schedule(() => this.#pump());
+  readonly #pace: Pace;
+  #lastTurn = 0;
+  #hasNews = false;
+  #quickHolds = 0;
+
+  constructor(options: ExchangeLoopOptions) {
+    this.#options = options;
+    this.#pace = new Pace(options.timing, options.random);
+    options.signal.addEventListener("abort", () => this.#schedule.cancel(), { once: true });
+    this.#schedule.within(0);
+  }
+
+  #isOver(): boolean {
+    const { hasWorkers, ledger, endpointId } = this.#options;
+    return !hasWorkers() && this.#open.size === 0 && !ledger.hasAnyOf(endpointId);
+  }
+
+  // What happens on the host
+
+  slotsChanged(): void {
+    const parked = this.#parked();
+    const offered = new Map(parked?.slots.map((slot) => [slot.workerId, slot.free]));
+    const hasMore = this.#slotsToHold().some((slot) => slot.free > (offered.get(slot.workerId) ?? 0));
+    this.#schedule.within(hasMore || !parked ? GATHER_MS : WITHDRAW_MS);
+  }
+
+  /** A worker stopped taking jobs for good: its slots are withdrawn at once. */
+  slotsWithdrawn(): void {
+    this.#schedule.within(GATHER_MS);
+  }
+
+  reportsChanged(): void {
+    this.#schedule.within(GATHER_MS);
+  }
+
+  progressChanged(): void {
+    this.#hasNews = true;
+    this.#schedule.within(PROGRESS_MS);
+  }
+
+  // Sending
+
+  #pump(): void {
+    if (this.#options.signal.aborted) return;
+    const restMs = this.#pace.restMs();
+    if (restMs > 0) return this.#schedule.within(restMs); // T4
+    this.#sendReports();
+    this.#park();
+  }
+
+  #sendReports(): void {
+    const { ledger, endpointId } = this.#options;
+    const underway = new Set([...this.#open.values()].flatMap((turn) => turn.reports));
+    let unsent = ledger.reports(endpointId).filter((report) => !underway.has(report));
+    while (unsent.length > 0 && this.#count((turn) => !turn.isHolding) < IMMEDIATE_MAX) {
+      const batch = batchReports(unsent);
+      unsent = unsent.slice(batch.length);
+      this.#send(false, this.#slotsToOfferNow(), batch);
+    }
+    if (this.#hasNews && this.#open.size < OPEN_MAX) this.#send(false, [], []);
+  }
+
+  #park(): void {
+    const { hasWorkers, ledger, endpointId } = this.#options;
+    if (!hasWorkers() && !ledger.hasAnyOf(endpointId)) return;
+    const slots = this.#slotsToHold();
+    const parked = this.#parked();
+    if (parked && areSameSlots(parked.slots, slots)) return;
+    if (this.#open.size >= OPEN_MAX) return; // the next reply pumps again
+    if (parked) parked.isReplaced = true;
+    this.#send(true, slots, []);
+  }
+
+  #send(isHolding: boolean, slots: readonly Slot[], reports: readonly ReportRecord[]): void {
+    this.#hasNews = false;
+    this.#lastTurn += 1;
+    const turn = { turn: this.#lastTurn, isHolding, slots, reports, sentAt: Date.now(), isReplaced: false };
+    const body = this.#encode(turn);
+    this.#open.set(turn.turn, turn); // T1
+    void this.#call(turn, body).then((outcome) => this.#settle(turn, outcome));
+  }
+
+  #call(turn: Turn, body: string): Promise<EdgeOutcome<ExchangeReply>> {
+    const { client, endpointId, timing, signal } = this.#options;
+    const holdMs = turn.isHolding ? timing.edgeHoldMs : 0;
+    return client.exchange(endpointId, body, { timeoutMs: holdMs + timing.edgeSlackMs, signal });
+  }
+
+  #encode({ turn, isHolding, slots, reports }: Turn): string {
+    const { session, ledger, endpointId, timing } = this.#options;
+    const request: Omit<ExchangeRequest, "reports"> = {
+      session,
+      turn,
+      openTurns: [...this.#open.keys()],
+      held: ledger.held(endpointId),
+      slots: [...slots],
+      holdMs: isHolding ? timing.edgeHoldMs : 0,
+    };
+    // Reports are JSON text already; a result of many megabytes is not parsed and encoded again.
+    return `${JSON.stringify(request).slice(0, -1)},"reports":[${reports.map((report) => report.body).join(",")}]}`;
+  }
+
+  // Replies
+
+  #settle(turn: Turn, outcome: EdgeOutcome<ExchangeReply>): void {
+    if (this.#options.signal.aborted) return;
+    if (outcome.kind === "answered") this.#apply(turn, outcome.reply);
+    else this.#fail(turn, outcome);
+    if (this.#isOver()) this.#options.onOver();
+    else this.#schedule.within(0);
+  }
+
+  #apply(turn: Turn, reply: ExchangeReply): void {
+    const { endpointId, ledger, onStop, reachability } = this.#options;
+    this.#open.delete(turn.turn);
+    for (const job of reply.jobs) this.#receive(job); // T2
+    reachability.answered(endpointId);
+    for (const ack of reply.acks) ledger.acknowledge(ack.jobId, ack.attempt, ack.outcome);
+    for (const stop of reply.stops) onStop(stop);
+    if (this.#isSuspicious(turn, reply)) this.#pace.slowDown();
+    else this.#pace.recover();
+  }
+
+  #receive(job: DispatchedJob): void {
+    const { endpointId, ledger, log, wantsJob, onJob } = this.#options;
+    const fields = { jobId: job.id, attempt: job.attempt, workerId: job.workerId };
+    if (wantsJob(job)) {
+      const record = ledger.receive(endpointId, job);
+      log.info("job_received", fields);
+      return onJob(record, job);
+    }
+    log.info("job_declined", fields);
+    this.#hasNews = true; // the edge shall hear soon that it is not held
+  }
+
+  /** Whether answering such replies at once would make a hot loop. */
+  #isSuspicious(turn: Turn, reply: ExchangeReply): boolean {
+    const acknowledged = new Set(reply.acks.map((ack) => `${ack.jobId}/${ack.attempt}`));
+    if (turn.reports.some(({ jobId, attempt }) => !acknowledged.has(`${jobId}/${attempt}`))) return true;
+    if (!turn.isHolding || turn.isReplaced) return false;
+    const isQuick = reply.jobs.length === 0 && Date.now() - turn.sentAt < NOT_HELD_MS;
+    this.#quickHolds = isQuick ? this.#quickHolds + 1 : 0;
+    return this.#quickHolds > QUICK_HOLDS_MAX;
+  }
+
+  #fail(turn: Turn, outcome: Exclude<EdgeOutcome<ExchangeReply>, { kind: "answered" }>): void {
+    const { endpointId, ledger, log, reachability, onUnauthorized, hasWorkers } = this.#options;
+    this.#open.delete(turn.turn);
+    this.#pace.slowDown();
+    switch (outcome.kind) {
+      case "unauthorized":
+        return onUnauthorized();
+      case "unreachable":
+        return reachability.failed(endpointId, outcome.detail);
+      case "refused":
+        log.warn("edge_refused", { endpointId, status: outcome.status, detail: outcome.detail });
+        // The endpoint was deleted: nobody will ever take its reports.
+        if (outcome.status === 404 && !hasWorkers()) ledger.forgetEndpoint(endpointId);
+    }
+  }
+
+  // Turns
+
+  #parked(): Turn | undefined {
+    return [...this.#open.values()].find((turn) => turn.isHolding && !turn.isReplaced);
+  }
+
+  #slotsToHold(): Slot[] {
+    return slotsToHold(this.#options.freeSlots(), [...this.#open.values()]);
+  }
+
+  #slotsToOfferNow(): Slot[] {
+    return slotsToOfferNow(this.#options.freeSlots(), [...this.#open.values()]);
+  }
+
+  #count(matches: (turn: Turn) => boolean): number {
+    return [...this.#open.values()].filter(matches).length;
+  }
+}

@@ -1,0 +1,76 @@
+import { chmod, mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import pRetry, { AbortError } from "p-retry";
+import { z } from "zod";
+import type { JoinRequest } from "../../src/contract/agent.ts";
+import type { AgentLog } from "../log.ts";
+import { EdgeClient } from "./edge-client.ts";
+import { Reachability } from "./reachability.ts";
+
+/** Who this host is to the edge. */
+const hostCredentialSchema = z.object({ hostId: z.string(), hostToken: z.string(), edgeUrl: z.string() });
+export type HostCredential = z.infer<typeof hostCredentialSchema>;
+
+const FILE_NAME = "host.json";
+const JOIN_TIMEOUT_MS = 30_000;
+const RETRY_MIN_MS = 500;
+const RETRY_MAX_MS = 15_000;
+
+/** Reads the credential of an earlier start; undefined when this host never joined. */
+export async function loadCredential(stateDir: string): Promise<HostCredential | undefined> {
+  const path = credentialPath(stateDir);
+  let text: string;
+  try {
+    text = await readFile(path, "utf8");
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    throw error;
+  }
+  try {
+    return hostCredentialSchema.parse(JSON.parse(text));
+  } catch {
+    throw new Error(`${path} cannot be read. Remove it and start the agent with a new join token.`);
+  }
+}
+
+export async function saveCredential(stateDir: string, credential: HostCredential): Promise<void> {
+  await mkdir(stateDir, { recursive: true, mode: 0o700 });
+  const path = credentialPath(stateDir);
+  const draft = `${path}.new`;
+  await writeFile(draft, `${JSON.stringify(credential)}\n`, { mode: 0o600 });
+  await chmod(draft, 0o600); // a left-over draft keeps its mode
+  await rename(draft, path);
+}
+
+export function credentialPath(stateDir: string): string {
+  return join(stateDir, FILE_NAME);
+}
+
+/** Joins the host with a join token. Waits for an edge that is not there yet; throws when it refuses. */
+export async function joinHost(
+  edgeUrl: string,
+  request: JoinRequest,
+  { log, signal }: { log: AgentLog; signal: AbortSignal },
+): Promise<HostCredential> {
+  const client = new EdgeClient(edgeUrl, null);
+  const reachability = new Reachability(log);
+  const attempt = async (): Promise<HostCredential> => {
+    const outcome = await client.join(request, { timeoutMs: JOIN_TIMEOUT_MS, signal });
+    switch (outcome.kind) {
+      case "answered":
+        reachability.answered("join");
+        return { ...outcome.reply, edgeUrl };
+      case "unreachable":
+        reachability.failed("join", outcome.detail);
+        throw new Error(outcome.detail);
+      case "unauthorized":
+        throw new AbortError(
+          "The edge does not accept the join token: it has expired, was revoked, or belongs to another edge. Create a new one and start again.",
+        );
+      case "refused":
+        throw new AbortError(`The edge refused this host (status ${outcome.status}): ${outcome.detail}`);
+    }
+  };
+  const backOff = { minTimeout: RETRY_MIN_MS, maxTimeout: RETRY_MAX_MS, randomize: true };
+  return pRetry(attempt, { ...backOff, retries: Number.POSITIVE_INFINITY, signal });
+}

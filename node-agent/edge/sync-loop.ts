@@ -1,0 +1,152 @@
+/**
+ * The conversation about what runs on this host. One sync is parked at the edge at all times; a change of
+ * a worker's state sends a newer one, and the edge answers the older.
+ */
+import type {
+  Assignment,
+  Inventory,
+  SyncReply,
+  SyncRequest,
+  WorkerReport,
+} from "../../src/contract/agent.ts";
+import { BUSY_SYNC_HOLD_MS } from "../../src/contract/limits.ts";
+import { AGENT_VERSION } from "../version.ts";
+import type { EdgeOutcome } from "./edge-client.ts";
+import type { EdgeLink } from "./edge-link.ts";
+import { Pace } from "./pace.ts";
+import { Schedule } from "./schedule.ts";
+
+export type SyncLoopOptions = EdgeLink & {
+  readonly inventory: () => Inventory;
+  readonly reports: () => WorkerReport[];
+  readonly isBusy: () => boolean;
+  readonly apply: (assignments: readonly Assignment[]) => void;
+  readonly onConnected: () => void;
+};
+
+type OpenSync = {
+  readonly number: number;
+  readonly sentAt: number;
+  readonly holdMs: number;
+  isReplaced: boolean;
+};
+
+const CONVERSATION = "sync";
+const GATHER_MS = 5;
+const DETAIL_MS = 2_000;
+/** A job that is over within this time does not shorten the promise of the parked sync. */
+const BUSY_MS = 1_000;
+const OPEN_MAX = 8;
+/** A sync that is answered before this was not held. A few in a row are chance. */
+const NOT_HELD_MS = 500;
+const QUICK_REPLIES_MAX = 3;
+
+export class SyncLoop {
+  readonly #options: SyncLoopOptions;
+  readonly #open = new Set<OpenSync>();
+  readonly #schedule = new Schedule(() => this.#pump());
+  readonly #pace: Pace;
+  #hasNews = true;
+  #lastNumber = 0;
+  #appliedNumber = 0;
+  #appliedRevision = 0;
+  #isConnected = false;
+  #quickReplies = 0;
+
+  constructor(options: SyncLoopOptions) {
+    this.#options = options;
+    this.#pace = new Pace(options.timing, options.random);
+    options.signal.addEventListener("abort", () => this.#schedule.cancel(), { once: true });
+  }
+
+  start(): void {
+    this.#schedule.within(0);
+  }
+
+  /** A worker has a new state, or only a new detail. */
+  changed(isNewState: boolean): void {
+    this.#hasNews = true;
+    this.#schedule.within(isNewState ? GATHER_MS : DETAIL_MS);
+  }
+
+  heldChanged(): void {
+    if (this.#options.isBusy() && !this.#hasShortHold()) this.#schedule.within(BUSY_MS);
+  }
+
+  #pump(): void {
+    if (this.#options.signal.aborted) return;
+    const restMs = this.#pace.restMs();
+    if (restMs > 0) return this.#schedule.within(restMs);
+    const mustShorten = this.#options.isBusy() && !this.#hasShortHold();
+    if (this.#parked() && !this.#hasNews && !mustShorten) return;
+    if (this.#open.size < OPEN_MAX) this.#send();
+  }
+
+  #send(): void {
+    const { timing, client, signal } = this.#options;
+    const parked = this.#parked();
+    if (parked) parked.isReplaced = true;
+    this.#hasNews = false;
+    this.#lastNumber += 1;
+    const holdMs = this.#options.isBusy()
+      ? Math.min(BUSY_SYNC_HOLD_MS, timing.edgeHoldMs)
+      : timing.edgeHoldMs;
+    const sync = { number: this.#lastNumber, sentAt: Date.now(), holdMs, isReplaced: false };
+    this.#open.add(sync);
+    const limits = { timeoutMs: holdMs + timing.edgeSlackMs, signal };
+    void client.sync(this.#request(holdMs), limits).then((outcome) => this.#settle(sync, outcome));
+  }
+
+  #request(holdMs: number): SyncRequest {
+    const { inventory, reports } = this.#options;
+    return {
+      agentVersion: AGENT_VERSION,
+      inventory: inventory(),
+      workers: reports(),
+      appliedRevision: this.#appliedRevision,
+      holdMs,
+    };
+  }
+
+  #settle(sync: OpenSync, outcome: EdgeOutcome<SyncReply>): void {
+    const { signal, log, reachability, onUnauthorized } = this.#options;
+    if (signal.aborted) return;
+    this.#open.delete(sync);
+    if (outcome.kind === "answered") {
+      reachability.answered(CONVERSATION);
+      this.#apply(sync, outcome.reply);
+    } else {
+      this.#hasNews = true;
+      this.#pace.slowDown();
+      if (outcome.kind === "unauthorized") return onUnauthorized();
+      if (outcome.kind === "unreachable") reachability.failed(CONVERSATION, outcome.detail);
+      else log.warn("edge_refused", { status: outcome.status, detail: outcome.detail });
+    }
+    this.#schedule.within(0);
+  }
+
+  #apply(sync: OpenSync, reply: SyncReply): void {
+    const isQuick = !sync.isReplaced && Date.now() - sync.sentAt < Math.min(NOT_HELD_MS, sync.holdMs);
+    this.#quickReplies = isQuick ? this.#quickReplies + 1 : 0;
+    if (this.#quickReplies > QUICK_REPLIES_MAX) this.#pace.slowDown();
+    else this.#pace.recover();
+    // Replies of concurrent calls may overtake each other; an older one may still be newer news.
+    if (sync.number > this.#appliedNumber || reply.revision > this.#appliedRevision) {
+      this.#appliedNumber = Math.max(sync.number, this.#appliedNumber);
+      this.#appliedRevision = reply.revision;
+      this.#options.apply(reply.assignments);
+    }
+    if (this.#isConnected) return;
+    this.#isConnected = true;
+    this.#options.onConnected();
+  }
+
+  #parked(): OpenSync | undefined {
+    return [...this.#open].find((sync) => !sync.isReplaced);
+  }
+
+  #hasShortHold(): boolean {
+    const parked = this.#parked();
+    return parked !== undefined && parked.holdMs <= BUSY_SYNC_HOLD_MS;
+  }
+}

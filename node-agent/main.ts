@@ -1,0 +1,57 @@
+import { hostname } from "node:os";
+import { resolve } from "node:path";
+import { Command, Option } from "commander";
+import { type RunSettings, runAgent } from "./run.ts";
+import { AGENT_VERSION } from "./version.ts";
+
+type RunFlags = {
+  edge: string;
+  joinToken?: string;
+  state: string;
+  runtime?: RunSettings["runtimeKind"];
+  simulateGpus: boolean;
+  name: string;
+  ephemeral: boolean;
+};
+
+const program = new Command("edgerun-agent")
+  .description("Runs Edgerun workers on this machine.")
+  .version(AGENT_VERSION);
+
+program
+  .command("run")
+  .description("Connect this machine to an edge and run what it is assigned, until stopped.")
+  .requiredOption("--edge <url>", "address of the edge")
+  .addOption(
+    new Option("--join-token <token>", "token of the first start; later starts need none").env(
+      "EDGERUN_JOIN_TOKEN",
+    ),
+  )
+  .option("--state <directory>", "where the agent keeps what it must remember", "/var/lib/edgerun-agent")
+  .addOption(
+    new Option("--runtime <kind>", "what runs the workers (default: docker when a daemon answers)").choices([
+      "docker",
+      "process",
+    ]),
+  )
+  .option("--simulate-gpus", "offer GPUs of every tier that are not there", false)
+  .option("--name <name>", "name of this host", hostname())
+  .option("--ephemeral", "remove all workers when the agent or its parent ends", false)
+  .action(async (flags: RunFlags) => {
+    process.exitCode = await runAgent({
+      edgeUrl: flags.edge,
+      joinToken: flags.joinToken,
+      stateDir: resolve(flags.state),
+      runtimeKind: flags.runtime,
+      simulateGpus: flags.simulateGpus,
+      name: flags.name,
+      isEphemeral: flags.ephemeral,
+    });
+  });
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+}

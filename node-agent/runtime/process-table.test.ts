@@ -1,0 +1,51 @@
+import { test } from "vitest";
+import { selectMembers } from "./process-members.ts";
+import { parsePs, parseStat, readProcess, readProcessTable } from "./process-table.ts";
+
+test("a stat line is read behind the last parenthesis of the name", ({ expect }) => {
+  const stat = `42 (a) b (c)) S 7 42 42 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 98765 1 1 1`;
+  expect(parseStat(stat, "boot")).toEqual({
+    pid: 42,
+    parentPid: 7,
+    groupId: 42,
+    isZombie: false,
+    start: "boot 98765",
+  });
+  expect(parseStat("", "boot")).toBeNull();
+});
+
+test("the output of ps is read line by line", ({ expect }) => {
+  const text =
+    "    1     0     1 Ss   Mon Nov  3 10:00:00 2025\n   42     1    40 Z+   Tue Nov  4 11:22:33 2025\n";
+  expect(parsePs(text)).toEqual([
+    { pid: 1, parentPid: 0, groupId: 1, isZombie: false, start: "Mon Nov 3 10:00:00 2025" },
+    { pid: 42, parentPid: 1, groupId: 40, isZombie: true, start: "Tue Nov 4 11:22:33 2025" },
+  ]);
+});
+
+test("this process is in the table, and is the same when asked for alone", async ({ expect }) => {
+  const own = await readProcess(process.pid);
+  expect(own).toMatchObject({ pid: process.pid, parentPid: process.ppid, isZombie: false });
+  expect((await readProcessTable()).find((row) => row.pid === process.pid)).toEqual(own);
+});
+
+test("members are the group, its descendants and whatever is marked", ({ expect }) => {
+  const row = (pid: number, parentPid: number, groupId: number, start = "x") => {
+    return { pid, parentPid, groupId, isZombie: false, start };
+  };
+  const rows = [
+    row(10, 1, 10),
+    row(11, 10, 10),
+    row(12, 11, 12),
+    row(13, 12, 12),
+    row(20, 1, 20),
+    row(30, 1, 30),
+  ];
+  expect(selectMembers(rows, { pid: 10, start: "x" }, [20])).toEqual([20, 10, 11, 12, 13]);
+});
+
+test("the group of a pid that was given out again has no members of ours", ({ expect }) => {
+  const rows = [{ pid: 10, parentPid: 1, groupId: 10, isZombie: false, start: "later" }];
+  expect(selectMembers(rows, { pid: 10, start: "earlier" }, [])).toEqual([]);
+  expect(selectMembers(rows, null, [])).toEqual([]);
+});

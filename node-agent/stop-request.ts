@@ -1,0 +1,46 @@
+import { fstatSync } from "node:fs";
+
+export type StopReason = "signal" | "parent_gone" | "unauthorized";
+
+const SIGNALS = ["SIGINT", "SIGTERM"] as const;
+
+/** Waits for whatever asks this process to stop. A second signal ends it at once. */
+export class StopRequest {
+  readonly #stopped = Promise.withResolvers<StopReason>();
+  readonly #aborted = new AbortController();
+
+  constructor({ watchParent }: { watchParent: boolean }) {
+    for (const name of SIGNALS) {
+      process.on(name, () => {
+        if (this.#aborted.signal.aborted) process.exit(130);
+        this.request("signal");
+      });
+    }
+    if (watchParent && isPipe(0)) this.#watchParent();
+  }
+
+  get signal(): AbortSignal {
+    return this.#aborted.signal;
+  }
+
+  request(reason: StopReason): void {
+    this.#stopped.resolve(reason);
+    this.#aborted.abort();
+  }
+
+  wait(): Promise<StopReason> {
+    return this.#stopped.promise;
+  }
+
+  /** The parent holds the other end of our standard input; it closes when the parent dies. */
+  #watchParent(): void {
+    const gone = () => this.request("parent_gone");
+    process.stdin.once("end", gone).once("close", gone).once("error", gone);
+    process.stdin.resume();
+  }
+}
+
+function isPipe(descriptor: number): boolean {
+  const status = fstatSync(descriptor);
+  return status.isFIFO() || status.isSocket();
+}

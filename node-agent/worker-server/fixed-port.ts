@@ -1,0 +1,41 @@
+import type { Journal } from "../journal/journal.ts";
+import type { AgentLog } from "../log.ts";
+import type { WorkerServer } from "./worker-server.ts";
+
+const SETTING = "worker_port";
+const ATTEMPTS = 5;
+
+/** Listens where running containers expect the agent. `isSame` is false when they cannot reach it any more. */
+export async function listenOnFixedPort(
+  server: WorkerServer,
+  workerAddress: string,
+  journal: Journal,
+  log: AgentLog,
+): Promise<{ readonly port: number; readonly isSame: boolean }> {
+  const address = `${workerAddress}:${journal.setting(SETTING) ?? "0"}`;
+  const wantedPort = Number(journal.setting(SETTING) ?? 0);
+  const kept = wantedPort === 0 ? undefined : await tryListen(server, workerAddress, wantedPort);
+  if (kept !== undefined) return { port: kept, isSame: true };
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+    const port = await tryListen(server, workerAddress, 0);
+    if (port === undefined) continue;
+    journal.saveSetting(SETTING, String(port));
+    if (wantedPort !== 0) log.warn("worker_port_changed", { address, port });
+    return { port, isSame: wantedPort === 0 };
+  }
+  throw new Error(`No port is free for workers on both 127.0.0.1 and ${workerAddress}.`);
+}
+
+async function tryListen(
+  server: WorkerServer,
+  workerAddress: string,
+  port: number,
+): Promise<number | undefined> {
+  try {
+    return await server.listen(workerAddress, port);
+  } catch (error) {
+    await server.close(); // one of the two sockets may be open
+    if (error instanceof Error && "code" in error && error.code === "EADDRINUSE") return undefined;
+    throw error;
+  }
+}

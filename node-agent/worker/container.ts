@@ -1,0 +1,181 @@
+import { randomBytes } from "node:crypto";
+import type { Assignment } from "../../src/contract/agent.ts";
+import type { Journal, WorkerRecord } from "../journal/journal.ts";
+import type { AgentLog } from "../log.ts";
+import type { PrepareOutcome, Runtime, WorkerExit, WorkerSpec } from "../runtime/runtime.ts";
+import type { Timing } from "../timing.ts";
+import type { Failure } from "./restart.ts";
+import type { Wake } from "./wake.ts";
+
+export type ContainerOptions = {
+  readonly runtime: Runtime;
+  readonly journal: Journal;
+  readonly log: AgentLog;
+  readonly timing: Timing;
+  readonly environmentOf: (assignment: Assignment, token: string) => Record<string, string>;
+};
+
+/** Time for the runtime to tell of an exit that was asked for, before the next start. */
+const EXIT_NEWS_MS = 2_000;
+
+/** The container of one worker: at most one at a time, each with its own token. */
+export class Container {
+  readonly #assignment: Assignment;
+  readonly #options: ContainerOptions;
+  readonly #wake: Wake;
+  #token: string;
+  #isRunning: boolean;
+  #hasTaken: boolean;
+  #exit: WorkerExit | null = null;
+  #startedAt = Date.now();
+  #readyAt: number | null;
+
+  /** `record` is that of a container which runs already, from an earlier agent process. */
+  constructor(
+    assignment: Assignment,
+    options: ContainerOptions,
+    wake: Wake,
+    record: WorkerRecord | undefined,
+  ) {
+    this.#assignment = assignment;
+    this.#options = options;
+    this.#wake = wake;
+    this.#token = record?.token ?? newToken();
+    this.#isRunning = record !== undefined;
+    this.#hasTaken = record?.hasTaken ?? false;
+    this.#readyAt = this.#hasTaken ? this.#startedAt : null;
+  }
+
+  get token(): string {
+    return this.#token;
+  }
+
+  /** It was started, and its end was not dealt with yet. */
+  get isStarted(): boolean {
+    return this.#isRunning;
+  }
+
+  get isAlive(): boolean {
+    return this.#isRunning && this.#exit === null;
+  }
+
+  get hasTaken(): boolean {
+    return this.#hasTaken;
+  }
+
+  get exit(): WorkerExit | null {
+    return this.#exit;
+  }
+
+  runsForMs(): number {
+    return Date.now() - this.#startedAt;
+  }
+
+  readyForMs(): number {
+    return this.#readyAt === null ? 0 : Date.now() - this.#readyAt;
+  }
+
+  // Told from outside
+
+  noteExit(exit: WorkerExit): void {
+    if (this.#isRunning) this.#exit = exit;
+  }
+
+  noteFirstTake(): void {
+    this.#hasTaken = true;
+    this.#readyAt = Date.now();
+    this.#save();
+  }
+
+  // Starting
+
+  async prepare(onDetail: (detail: string) => void): Promise<PrepareOutcome> {
+    try {
+      return await this.#options.runtime.prepare(this.#spec(), onDetail);
+    } catch (error) {
+      return { kind: "failed", detail: messageOf(error) };
+    }
+  }
+
+  async launch(): Promise<Failure | null> {
+    this.#token = newToken(); // what is left of an earlier container cannot speak for this one
+    this.#hasTaken = false;
+    this.#readyAt = null;
+    this.#exit = null;
+    this.#save();
+    this.#startedAt = Date.now();
+    this.#isRunning = true;
+    try {
+      await this.#options.runtime.start(this.#spec());
+      this.#options.log.info("worker_started", { workerId: this.#assignment.workerId });
+      return null;
+    } catch (error) {
+      this.#isRunning = false;
+      return { kind: "start_refused", reason: messageOf(error), lastLine: undefined };
+    }
+  }
+
+  // Ending
+
+  /** SIGTERM and the drain grace. What goes wrong shows again when it is cleared away. */
+  async terminate(): Promise<void> {
+    const { runtime, timing } = this.#options;
+    await runtime.stop(this.#assignment.workerId, timing.drainGraceMs).catch(() => {});
+  }
+
+  /** Kills what still runs and removes it; the next start finds a clean place. */
+  async clearAway(): Promise<void> {
+    const { runtime, log } = this.#options;
+    const { workerId } = this.#assignment;
+    try {
+      await runtime.stop(workerId, 0);
+      if (this.#isRunning) await this.#untilExitIsKnown();
+      await runtime.remove(workerId);
+    } catch (error) {
+      log.error("worker_remove_failed", { workerId, reason: messageOf(error) });
+    }
+    this.#isRunning = false;
+  }
+
+  /** Leaves no trace of the worker. False when the runtime refuses. */
+  async remove(): Promise<boolean> {
+    const { runtime, journal, log } = this.#options;
+    const { workerId } = this.#assignment;
+    try {
+      await runtime.remove(workerId);
+      journal.removeWorker(workerId);
+      return true;
+    } catch (error) {
+      log.error("worker_remove_failed", { workerId, reason: messageOf(error) });
+      return false;
+    }
+  }
+
+  async lastLine(): Promise<string | undefined> {
+    const lines = await this.#options.runtime.lastLines(this.#assignment.workerId, 1).catch(() => []);
+    return lines.at(-1);
+  }
+
+  /** So that the news of this container's end is not taken for the end of its successor. */
+  async #untilExitIsKnown(): Promise<void> {
+    await this.#wake.pause(EXIT_NEWS_MS, () => this.#exit !== null);
+  }
+
+  #save(): void {
+    const record = { assignment: this.#assignment, token: this.#token, hasTaken: this.#hasTaken };
+    this.#options.journal.saveWorker(record);
+  }
+
+  #spec(): WorkerSpec {
+    const { type: _type, startLimitMs: _startLimitMs, ...rest } = this.#assignment;
+    return { ...rest, env: this.#options.environmentOf(this.#assignment, this.#token) };
+  }
+}
+
+function newToken(): string {
+  return randomBytes(24).toString("base64url");
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

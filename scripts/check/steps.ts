@@ -1,0 +1,99 @@
+import { globSync } from "node:fs";
+import { cp, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import { runTool, type Step, type StepOutcome } from "./step.ts";
+
+/** All that must hold before a change is shared, cheapest first. */
+export function checkSteps(root: string): readonly Step[] {
+  const knip = (...args: string[]) => runTool(root, "knip/bin/knip.js", ["--no-progress", ...args]);
+  return [
+    { name: "lockfile", run: () => lockfileMatches(root) },
+    { name: "format", run: () => runTool(root, "oxfmt/bin/oxfmt", ["--check"]) },
+    { name: "lint", run: () => runTool(root, "oxlint/bin/oxlint", [], countWarnings) },
+    ...typedLayers(root).map((layer) => ({
+      name: `types ${layer}`,
+      run: () => runTool(root, "typescript/bin/tsc", ["-p", join(root, layer)]),
+    })),
+    { name: "dead code", run: () => knip() },
+    { name: "dead code, shipped", run: () => knip("--production") },
+    { name: "migrations", run: () => migrationsMatchSchema(root) },
+    { name: "bundle", run: () => bundleBuilds(root) },
+  ];
+}
+
+/** Every folder with its own tsconfig is a layer with its own runtime. */
+function typedLayers(root: string): readonly string[] {
+  return globSync("{src,node-agent,cli,console,scripts,test,bench,examples}/**/tsconfig.json", {
+    cwd: root,
+    exclude: (path) => path.includes("node_modules"),
+  })
+    .map((path) => dirname(path))
+    .toSorted();
+}
+
+function countWarnings(output: string): string | undefined {
+  const warnings = /Found (\d+) warnings?/.exec(output)?.[1];
+  return warnings && warnings !== "0" ? `${warnings} warnings, see: npx oxlint` : undefined;
+}
+
+async function withTemporaryDirectory<T>(work: (path: string) => Promise<T>): Promise<T> {
+  const path = await mkdtemp(join(tmpdir(), "edgerun-check-"));
+  try {
+    return await work(path);
+  } finally {
+    await rm(path, { recursive: true, force: true });
+  }
+}
+
+type DependencySets = {
+  readonly dependencies?: Record<string, string>;
+  readonly devDependencies?: Record<string, string>;
+};
+
+async function lockfileMatches(root: string): Promise<StepOutcome> {
+  const wanted = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as DependencySets;
+  const lock = JSON.parse(await readFile(join(root, "package-lock.json"), "utf8")) as {
+    packages: Record<string, DependencySets>;
+  };
+  const locked = lock.packages[""];
+  const isSame =
+    isDeepStrictEqual(wanted.dependencies, locked?.dependencies) &&
+    isDeepStrictEqual(wanted.devDependencies, locked?.devDependencies);
+  if (isSame) return { kind: "passed" };
+  return {
+    kind: "failed",
+    output: "package-lock.json does not belong to package.json. Run: npm install, and commit both.",
+  };
+}
+
+/** Generates into a copy: a schema that is ahead of the migrations leaves a new file there. */
+async function migrationsMatchSchema(root: string): Promise<StepOutcome> {
+  return await withTemporaryDirectory(async (copy) => {
+    await cp(join(root, "drizzle"), copy, { recursive: true });
+    const before = await readdir(copy);
+    const schema = join(root, "src/db/schema.ts");
+    const args = ["generate", "--dialect", "sqlite", "--schema", schema, "--out", copy];
+    const outcome = await runTool(root, "drizzle-kit/bin.cjs", args);
+    if (outcome.kind === "failed") return outcome;
+    const added = (await readdir(copy)).filter((name) => !before.includes(name));
+    if (added.length === 0) return { kind: "passed" };
+    return {
+      kind: "failed",
+      output: "src/db/schema.ts has changes without a migration. Run: npx drizzle-kit generate",
+    };
+  });
+}
+
+/** Builds what a deployment would upload; wrangler refuses bound classes that are not exported. */
+async function bundleBuilds(root: string): Promise<StepOutcome> {
+  return await withTemporaryDirectory((directory) =>
+    runTool(
+      root,
+      "wrangler/bin/wrangler.js",
+      ["deploy", "--dry-run", "--outdir", directory],
+      (output) => /Total Upload: (.*)/.exec(output)?.[1],
+    ),
+  );
+}

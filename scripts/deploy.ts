@@ -1,0 +1,64 @@
+/** `npm run deploy`: migrates the database on Cloudflare, then uploads the Worker script. */
+import { spawnSync } from "node:child_process";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Command } from "commander";
+import { unstable_readConfig } from "wrangler";
+
+const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
+const CONFIG = join(ROOT, "wrangler.toml");
+const BUNDLE = join(ROOT, "dist/edge");
+const PRODUCTION = "production";
+const UNSET_DATABASE = "00000000-0000-0000-0000-000000000000";
+
+const BEFORE_THE_FIRST_DEPLOYMENT = `
+wrangler.toml names no database of yours yet. Once, before the first deployment:
+
+  npx wrangler login
+  npx wrangler d1 create edgerun                   then put its id into wrangler.toml as database_id
+  npx wrangler r2 bucket create edgerun-payloads
+  npx wrangler secret put ROOT_API_KEY             the key with which you will call your Edgerun
+`;
+
+/** The arguments that select the production environment, where wrangler.toml has one. */
+function environmentArguments(): readonly string[] {
+  const { definedEnvironments = [] } = unstable_readConfig({ config: CONFIG });
+  return definedEnvironments.includes(PRODUCTION) ? ["--env", PRODUCTION] : [];
+}
+
+function databaseIsSet(environment: readonly string[]): boolean {
+  const env = environment.length > 0 ? { env: PRODUCTION } : {};
+  const { d1_databases: databases } = unstable_readConfig({ config: CONFIG, ...env });
+  return databases.every(({ database_id: id }) => id !== undefined && id !== UNSET_DATABASE);
+}
+
+function wrangler(...args: readonly string[]): void {
+  const script = join(ROOT, "node_modules/wrangler/bin/wrangler.js");
+  const { status } = spawnSync(process.execPath, [script, ...args], {
+    cwd: ROOT,
+    env: { ...process.env, WRANGLER_SEND_METRICS: "false" },
+    stdio: "inherit",
+  });
+  if (status !== 0) {
+    console.error(`\nStopped: wrangler ${args.slice(0, 3).join(" ")} failed; it says why above.`);
+    process.exit(1);
+  }
+}
+
+const { dryRun } = new Command("npm run deploy --")
+  .description("Applies the database migrations on Cloudflare and deploys the edge.")
+  .option("--dry-run", "build only, offline; shows what would be uploaded", false)
+  .allowExcessArguments(false)
+  .parse()
+  .opts<{ dryRun: boolean }>();
+const environment = environmentArguments();
+
+if (dryRun) {
+  wrangler("deploy", "--dry-run", "--outdir", BUNDLE, ...environment);
+} else if (!databaseIsSet(environment)) {
+  console.error(BEFORE_THE_FIRST_DEPLOYMENT);
+  process.exit(1);
+} else {
+  wrangler("d1", "migrations", "apply", "DB", "--remote", ...environment);
+  wrangler("deploy", ...environment);
+}

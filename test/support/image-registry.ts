@@ -1,0 +1,131 @@
+/** An image registry with one small image of two layers, speaking the registry protocol that Docker pulls with. */
+import { createHash } from "node:crypto";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { gzipSync } from "node:zlib";
+
+const MANIFEST_TYPE = "application/vnd.docker.distribution.manifest.v2+json";
+const CONFIG_TYPE = "application/vnd.docker.container.image.v1+json";
+const LAYER_TYPE = "application/vnd.docker.image.rootfs.diff.tar.gzip";
+const ARCHITECTURES: Readonly<Record<string, string>> = { x64: "amd64", arm64: "arm64" };
+const TAR_BLOCK_BYTES = 512;
+
+type Blob = { readonly digest: string; readonly bytes: Buffer };
+
+export class ImageRegistry {
+  readonly #server: Server;
+  readonly #authorization: string | null;
+  readonly #blobs = new Map<string, Buffer>();
+  readonly #manifest: Blob;
+
+  private constructor(server: Server, login: { username: string; password: string } | null) {
+    this.#server = server;
+    this.#authorization =
+      login && `Basic ${Buffer.from(`${login.username}:${login.password}`).toString("base64")}`;
+    this.#manifest = this.#makeImage();
+    server.on("request", (request, reply) => this.#answer(request, reply));
+  }
+
+  static async open(login: { username: string; password: string } | null = null): Promise<ImageRegistry> {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    return new ImageRegistry(server, login);
+  }
+
+  /** Name of an image as Docker has to be told it; only `team/model:1` exists. */
+  image(name: string): string {
+    const { port } = this.#server.address() as AddressInfo;
+    return `127.0.0.1:${port}/${name}`;
+  }
+
+  async close(): Promise<void> {
+    const closed = new Promise((resolve) => this.#server.close(resolve));
+    this.#server.closeAllConnections();
+    await closed;
+  }
+
+  #makeImage(): Blob {
+    // Content of its own for each registry, so that no layer is on the machine already.
+    const archives = ["one", "two"].map((name) => tarOf(`${name}.txt`, `${name} ${Math.random()}\n`));
+    const layers = archives.map((archive) => ({
+      diffId: digestOf(archive),
+      ...this.#add(gzipSync(archive)),
+    }));
+    const config = this.#add(
+      json({
+        architecture: ARCHITECTURES[process.arch] ?? process.arch,
+        os: "linux",
+        config: {},
+        rootfs: { type: "layers", diff_ids: layers.map((layer) => layer.diffId) },
+      }),
+    );
+    const describe = (mediaType: string, { digest, bytes }: Blob): object => ({
+      mediaType,
+      digest,
+      size: bytes.length,
+    });
+    return this.#add(
+      json({
+        schemaVersion: 2,
+        mediaType: MANIFEST_TYPE,
+        config: describe(CONFIG_TYPE, config),
+        layers: layers.map((layer) => describe(LAYER_TYPE, layer)),
+      }),
+    );
+  }
+
+  #add(bytes: Buffer): Blob {
+    const digest = digestOf(bytes);
+    this.#blobs.set(digest, bytes);
+    return { digest, bytes };
+  }
+
+  #answer(request: IncomingMessage, reply: ServerResponse): void {
+    const { pathname } = new URL(request.url ?? "/", "http://registry");
+    if (this.#authorization !== null && request.headers.authorization !== this.#authorization) {
+      reply.setHeader("www-authenticate", 'Basic realm="test"');
+      return refuse(reply, 401, "UNAUTHORIZED", "authentication required");
+    }
+    if (pathname === "/v2/") return void reply.end("{}");
+    const [, kind, reference = ""] = /^\/v2\/team\/model\/(manifests|blobs)\/(.+)$/.exec(pathname) ?? [];
+    const bytes = this.#blobs.get(reference === "1" ? this.#manifest.digest : reference);
+    if (bytes === undefined) return refuse(reply, 404, "MANIFEST_UNKNOWN", "manifest unknown");
+    reply.setHeader("content-type", kind === "manifests" ? MANIFEST_TYPE : "application/octet-stream");
+    reply.setHeader("docker-content-digest", digestOf(bytes));
+    reply.setHeader("content-length", bytes.length);
+    reply.end(request.method === "HEAD" ? undefined : bytes);
+  }
+}
+
+function refuse(reply: ServerResponse, status: number, code: string, message: string): void {
+  reply.writeHead(status, { "content-type": "application/json" });
+  reply.end(JSON.stringify({ errors: [{ code, message }] }));
+}
+
+function json(value: unknown): Buffer {
+  return Buffer.from(JSON.stringify(value));
+}
+
+function digestOf(bytes: Buffer): string {
+  return `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
+}
+
+/** A tar archive with one small file. */
+function tarOf(name: string, text: string): Buffer {
+  const header = Buffer.alloc(TAR_BLOCK_BYTES);
+  const octal = (value: number, digits: number): string => `${value.toString(8).padStart(digits, "0")}\0`;
+  header.write(name, 0);
+  header.write(octal(0o644, 7), 100);
+  header.write(octal(0, 7), 108);
+  header.write(octal(0, 7), 116);
+  header.write(octal(Buffer.byteLength(text), 11), 124);
+  header.write(octal(0, 11), 136);
+  header.write(" ".repeat(8), 148); // the checksum counts itself as blanks
+  header.write("0", 156);
+  header.write("ustar\0" + "00", 257);
+  const checksum = header.reduce((sum, byte) => sum + byte, 0);
+  header.write(`${octal(checksum, 6)} `, 148);
+  const content = Buffer.alloc(TAR_BLOCK_BYTES);
+  content.write(text);
+  return Buffer.concat([header, content, Buffer.alloc(2 * TAR_BLOCK_BYTES)]);
+}

@@ -1,0 +1,137 @@
+/** A scripted agent: joins as a host and speaks src/contract/agent.ts over the real HTTP API. */
+import { exports } from "cloudflare:workers";
+import {
+  exchangeReplySchema,
+  joinReplySchema,
+  syncReplySchema,
+  type AttemptReport,
+  type DispatchedJob,
+  type ExchangeReply,
+  type ExchangeRequest,
+  type SyncReply,
+  type SyncRequest,
+} from "../../src/contract/agent.ts";
+import { GPU_TIER_NAMES } from "../../src/contract/gpu-tiers.ts";
+import { graphql } from "./edge-client.ts";
+
+export const INVENTORY = {
+  gpus: GPU_TIER_NAMES.map((tier, index) => ({
+    index,
+    name: `Simulated ${tier}`,
+    tier,
+    memoryMb: 1,
+    isSimulated: true,
+  })),
+  cpuCount: 2,
+  memoryMb: 1_000,
+  diskFreeMb: 1_000,
+  runtime: "process" as const,
+};
+
+export class ScriptedAgent {
+  readonly hostId: string;
+  readonly #token: string;
+  readonly #session = crypto.randomUUID();
+  #turn = 0;
+
+  private constructor(hostId: string, token: string) {
+    this.hostId = hostId;
+    this.#token = token;
+  }
+
+  static async join(name = "host"): Promise<ScriptedAgent> {
+    const data = await graphql<{ joinTokenCreate: { token: string } }>(
+      `mutation { joinTokenCreate(input: { name: "${name}" }) { token } }`,
+    );
+    const response = await exports.default.fetch("http://edge/agent/v1/join", {
+      method: "POST",
+      body: JSON.stringify({
+        joinToken: data.joinTokenCreate.token,
+        name,
+        agentVersion: "test",
+        inventory: INVENTORY,
+      }),
+    });
+    const { hostId, hostToken } = joinReplySchema.parse(await response.json());
+    return new ScriptedAgent(hostId, hostToken);
+  }
+
+  async sync(request: Partial<SyncRequest> = {}): Promise<SyncReply> {
+    const body = {
+      agentVersion: "test",
+      inventory: INVENTORY,
+      workers: [],
+      appliedRevision: 0,
+      holdMs: 0,
+      ...request,
+    };
+    return syncReplySchema.parse(await this.#post("/agent/v1/sync", body));
+  }
+
+  /** Says that a worker of the endpoint is ready, until the fleet has assigned one; returns its id. */
+  async bringUpWorker(endpointId: string): Promise<string> {
+    let revision = 0;
+    for (;;) {
+      const reply = await this.sync({ appliedRevision: revision, holdMs: revision === 0 ? 0 : 5_000 });
+      revision = reply.revision;
+      const assigned = reply.assignments.find((assignment) => assignment.endpointId === endpointId);
+      if (!assigned) continue;
+      const { workerId } = assigned;
+      await this.sync({
+        appliedRevision: revision,
+        workers: [{ workerId, endpointId, revision: assigned.revision, state: "ready" }],
+      });
+      return workerId;
+    }
+  }
+
+  async exchange(endpointId: string, request: Partial<ExchangeRequest> = {}): Promise<ExchangeReply> {
+    this.#turn += 1;
+    const body = {
+      session: this.#session,
+      turn: this.#turn,
+      openTurns: [],
+      held: [],
+      reports: [],
+      slots: [],
+      holdMs: 0,
+      ...request,
+    };
+    return exchangeReplySchema.parse(await this.#post(`/agent/v1/endpoints/${endpointId}/exchange`, body));
+  }
+
+  /** Takes one job for a worker, waiting for it when there is none yet. */
+  async take(endpointId: string, workerId: string, holdMs = 10_000): Promise<DispatchedJob> {
+    const { jobs } = await this.exchange(endpointId, { slots: [{ workerId, free: 1 }], holdMs });
+    const [job] = jobs;
+    if (!job) throw new Error("The edge had no job.");
+    return job;
+  }
+
+  async report(endpointId: string, report: AttemptReport): Promise<"accepted" | "refused"> {
+    const { acks } = await this.exchange(endpointId, { reports: [report] });
+    return acks[0]?.outcome ?? "refused";
+  }
+
+  async complete(endpointId: string, job: DispatchedJob, output: unknown): Promise<"accepted" | "refused"> {
+    return this.report(endpointId, {
+      kind: "completed",
+      jobId: job.id,
+      attempt: job.attempt,
+      workerId: job.workerId,
+      output: output as never,
+    });
+  }
+
+  async #post(path: string, body: unknown): Promise<unknown> {
+    const response = await exports.default.fetch(`http://edge${path}`, {
+      method: "POST",
+      headers: { Authorization: `Bearer ${this.#token}`, "Content-Type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    const reply = await response.json();
+    if (response.status !== 200)
+      throw new Error(`${path} answered ${response.status}: ${JSON.stringify(reply)}`);
+    return reply;
+  }
+}

@@ -1,0 +1,210 @@
+import { env } from "cloudflare:workers";
+import { describe, test } from "vitest";
+import { ensureRootApiKey, findApiKeyByHash } from "../../src/db/api-keys.ts";
+import { openDatabase } from "../../src/db/database.ts";
+import {
+  deleteEndpointIfUnchanged,
+  findEndpoint,
+  insertEndpoint,
+  listEndpoints,
+  toEndpointConfig,
+  updateEndpointIfUnchanged,
+  type EndpointValues,
+} from "../../src/db/endpoints.ts";
+import { createHost, findHostByTokenHash } from "../../src/db/hosts.ts";
+import { createJoinToken, redeemJoinToken } from "../../src/db/join-tokens.ts";
+import {
+  deleteTemplateIfUnused,
+  findTemplate,
+  insertTemplateIfNameFree,
+  updateTemplateIfUnchanged,
+  type TemplateRecord,
+  type TemplateValues,
+} from "../../src/db/templates.ts";
+import { freshAccount } from "./accounts.ts";
+
+const db = openDatabase(env.DB);
+const NOW = 1_000;
+
+const templateValues = (name: string): TemplateValues => ({
+  name,
+  imageName: "a:1",
+  containerDiskInGb: 5,
+  volumeInGb: 0,
+  volumeMountPath: "",
+  dockerArgs: "",
+  env: [{ key: "A", value: "1" }],
+  ports: "",
+  portsConfig: [],
+  readme: "",
+  isServerless: true,
+  isPublic: false,
+  containerRegistryAuthId: null,
+  startSsh: false,
+  startJupyter: false,
+  startScript: "",
+  advancedStart: false,
+  config: { nested: [1, null] },
+  category: null,
+});
+
+const endpointValues = (templateId: string): EndpointValues => ({
+  name: "endpoint",
+  type: "QB",
+  templateId,
+  gpuIds: "ADA_24",
+  gpuCount: 1,
+  instanceIds: [],
+  idleTimeoutSeconds: 5,
+  locations: null,
+  networkVolumeId: null,
+  networkVolumeIds: [],
+  flashEnvironmentId: null,
+  scalerType: "QUEUE_DELAY",
+  scalerValue: 4,
+  workersMin: 0,
+  workersMax: 3,
+  workersPfbTarget: 0,
+  env: [],
+  allowedCudaVersions: null,
+  minCudaVersion: null,
+  executionTimeoutMs: 600_000,
+  flashBootType: null,
+  compliance: [],
+});
+
+async function freshTemplate(accountId: string, name = "t"): Promise<TemplateRecord> {
+  const inserted = await insertTemplateIfNameFree(
+    db,
+    { accountId, isBound: false },
+    templateValues(name),
+    NOW,
+  );
+  if (!inserted) throw new Error("the name is taken");
+  return inserted;
+}
+
+describe("templates", () => {
+  test("a template is read as it was written", async ({ expect }) => {
+    const { accountId } = await freshAccount();
+    const { id } = await freshTemplate(accountId);
+    expect(await findTemplate(db, accountId, id)).toEqual({
+      ...templateValues("t"),
+      id,
+      accountId,
+      isBound: false,
+      revision: 1,
+      createdAt: NOW,
+      updatedAt: NOW,
+    });
+  });
+
+  test("of two changes based on the same reading only the first is made", async ({ expect }) => {
+    const { accountId } = await freshAccount();
+    const read = await freshTemplate(accountId);
+    const endpoint = await insertEndpoint(db, accountId, endpointValues(read.id), NOW);
+    const options = { release: true, now: NOW + 1 };
+
+    const values = { ...templateValues("t"), imageName: "a:2" };
+    expect(await updateTemplateIfUnchanged(db, read, values, options)).toMatchObject({ revision: 2 });
+    expect(await updateTemplateIfUnchanged(db, read, values, options)).toBeUndefined();
+    expect(await findEndpoint(db, endpoint.id)).toMatchObject({ version: 2, revision: 2 });
+  });
+
+  test("a change to a taken name is not made and releases nothing", async ({ expect }) => {
+    const { accountId } = await freshAccount();
+    await freshTemplate(accountId, "taken");
+    const read = await freshTemplate(accountId);
+    const endpoint = await insertEndpoint(db, accountId, endpointValues(read.id), NOW);
+
+    const options = { release: true, now: NOW };
+    expect(await updateTemplateIfUnchanged(db, read, templateValues("taken"), options)).toBeUndefined();
+    expect(await findEndpoint(db, endpoint.id)).toMatchObject({ version: 1, revision: 1 });
+  });
+
+  test("a template in use is not deleted, nor one of another account", async ({ expect }) => {
+    const [one, two] = [await freshAccount(), await freshAccount()];
+    const { id } = await freshTemplate(one.accountId);
+    expect(await deleteTemplateIfUnused(db, two.accountId, id)).toBe(false);
+
+    const endpoint = await insertEndpoint(db, one.accountId, endpointValues(id), NOW);
+    expect(await deleteTemplateIfUnused(db, one.accountId, id)).toBe(false);
+    await deleteEndpointIfUnchanged(db, endpoint, NOW);
+    expect(await deleteTemplateIfUnused(db, one.accountId, id)).toBe(true);
+  });
+});
+
+describe("endpoints", () => {
+  test("an endpoint is read as it was written", async ({ expect }) => {
+    const { accountId } = await freshAccount();
+    const { id: templateId } = await freshTemplate(accountId);
+    const inserted = await insertEndpoint(db, accountId, endpointValues(templateId), NOW);
+    expect(await findEndpoint(db, inserted.id)).toEqual(inserted);
+  });
+
+  test("a change or deletion based on an older reading is not made", async ({ expect }) => {
+    const { accountId } = await freshAccount();
+    const { id: templateId } = await freshTemplate(accountId);
+    const read = await insertEndpoint(db, accountId, endpointValues(templateId), NOW);
+    const values = endpointValues(templateId);
+
+    const updated = await updateEndpointIfUnchanged(db, read, values, { release: true, now: NOW });
+    expect(updated).toMatchObject({ version: 2, revision: 2 });
+    expect(await updateEndpointIfUnchanged(db, read, values, { release: true, now: NOW })).toBeUndefined();
+    expect(await deleteEndpointIfUnchanged(db, read, NOW)).toBe(false);
+    expect(await findEndpoint(db, read.id)).toMatchObject({ version: 2 });
+  });
+
+  test("the database itself refuses workersMin above workersMax and an unknown template", async ({
+    expect,
+  }) => {
+    const { accountId } = await freshAccount();
+    const { id: templateId } = await freshTemplate(accountId);
+    const wrongLimits = { ...endpointValues(templateId), workersMin: 4 };
+    await expect(insertEndpoint(db, accountId, wrongLimits, NOW)).rejects.toThrow();
+    await expect(insertEndpoint(db, accountId, endpointValues("none"), NOW)).rejects.toThrow();
+    expect(await listEndpoints(db, accountId)).toEqual([]);
+  });
+
+  test("a CPU endpoint is configured without GPUs", async ({ expect }) => {
+    const { accountId } = await freshAccount();
+    const { id: templateId } = await freshTemplate(accountId);
+    const values = { ...endpointValues(templateId), gpuIds: null, gpuCount: 0, instanceIds: ["cpu5c-4-8"] };
+    const record = await insertEndpoint(db, accountId, values, NOW);
+    expect(toEndpointConfig(record)).toMatchObject({ gpuTiers: [], excludedGpuModels: [], gpuCount: 0 });
+  });
+});
+
+describe("join tokens and hosts", () => {
+  test("of many that redeem a token at once, one is served", async ({ expect }) => {
+    const { accountId } = await freshAccount();
+    await createJoinToken(db, { hash: "once", accountId, name: "rack", expiresAt: NOW + 10 }, NOW);
+
+    const outcomes = await Promise.all(
+      [1, 2, 3, 4].map(async () => await redeemJoinToken(db, "once", NOW + 9)),
+    );
+    expect(outcomes.filter((outcome) => outcome !== undefined)).toEqual([{ accountId }]);
+  });
+
+  test("an expired or unknown token is not redeemed", async ({ expect }) => {
+    const { accountId } = await freshAccount();
+    await createJoinToken(db, { hash: "late", accountId, name: null, expiresAt: NOW + 10 }, NOW);
+
+    expect(await redeemJoinToken(db, "late", NOW + 10)).toBeUndefined();
+    expect(await redeemJoinToken(db, "unknown", NOW)).toBeUndefined();
+  });
+
+  test("a host is found by its token's hash", async ({ expect }) => {
+    const { accountId } = await freshAccount();
+    const host = await createHost(db, { accountId, name: "gpu-1", tokenHash: "host-hash" }, NOW);
+    expect(host.id).toMatch(/^[a-z0-9]{14}$/);
+    expect(await findHostByTokenHash(db, "host-hash")).toEqual({ hostId: host.id, accountId });
+    expect(await findHostByTokenHash(db, "other")).toBeUndefined();
+  });
+});
+
+test("ensuring the root key twice makes one key", async ({ expect }) => {
+  await ensureRootApiKey(db, "root-hash", NOW);
+  await ensureRootApiKey(db, "root-hash", NOW + 1);
+  expect(await findApiKeyByHash(db, "root-hash")).toMatchObject({ accountId: "default", isRoot: true });
+});

@@ -1,0 +1,182 @@
+import { runDurableObjectAlarm } from "cloudflare:test";
+import { afterEach, beforeEach, describe, test, vi } from "vitest";
+import { HOST_GRACE_MS } from "../../src/contract/limits.ts";
+import { INVENTORY, ScriptedAgent } from "./agent-client.ts";
+import { call, createEndpoint, graphql, signInAsNewAccount } from "./edge-client.ts";
+import { evict, fireAlarm, fleetObject, passTime } from "./object.ts";
+
+beforeEach(signInAsNewAccount);
+beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
+afterEach(() => void vi.useRealTimers());
+
+const queueOf = async (endpointId: string, id: unknown) =>
+  (await call("GET", `/v2/${endpointId}/status/${String(id)}`)).body["queue"] as {
+    reason: string;
+    detail: string;
+  };
+const workersOf = async (endpointId: string) =>
+  (await call("GET", `/v2/${endpointId}/health`)).body["workers"];
+const refOf = ({ id, attempt, workerId }: { id: string; attempt: number; workerId: string }) => ({
+  jobId: id,
+  attempt,
+  workerId,
+});
+
+/** Polls what objects tell each other in the background until it is there. */
+async function eventually<T>(look: () => Promise<T>, isThere: (value: T) => boolean): Promise<T> {
+  for (;;) {
+    const value = await look();
+    if (isThere(value)) return value;
+    await scheduler.wait(5);
+  }
+}
+
+describe("why a job waits", () => {
+  test("no host, then no matching GPU, then a worker's own words", async ({ expect }) => {
+    const endpointId = await createEndpoint();
+    const { body } = await call("POST", `/v2/${endpointId}/run`, { input: 1 });
+    const told = await eventually(
+      () => queueOf(endpointId, body["id"]),
+      ({ reason }) => reason === "no_host",
+    );
+    expect(told.detail).toContain("No GPU host");
+
+    const agent = await ScriptedAgent.join();
+    await agent.sync({ inventory: { ...INVENTORY, gpus: [] }, holdMs: 0 });
+    await eventually(
+      () => queueOf(endpointId, body["id"]),
+      ({ reason }) => reason === "no_matching_gpu",
+    );
+
+    const { revision, assignments } = await agent.sync();
+    const [assigned] = assignments;
+    expect(assigned).toMatchObject({ endpointId, gpuIndexes: [0], imageName: "test:1" });
+    for (const [state, reason] of [
+      ["pulling", "image_pulling"],
+      ["starting", "worker_starting"],
+      ["crash_looping", "worker_crash_looping"],
+    ] as const) {
+      const workers = [
+        { workerId: assigned!.workerId, endpointId, revision: 1, state, detail: `it is ${state}` },
+      ];
+      await agent.sync({ appliedRevision: revision, workers });
+      const queue = await eventually(
+        () => queueOf(endpointId, body["id"]),
+        (value) => value.reason === reason,
+      );
+      expect(queue.detail).toBe(`it is ${state}`);
+    }
+    expect(await workersOf(endpointId)).toMatchObject({ unhealthy: 1, ready: 0 });
+  });
+});
+
+describe("workers come and go with work", () => {
+  test("one while there is work, none after idleTimeout", async ({ expect }) => {
+    const endpointId = await createEndpoint("workersMax: 3, idleTimeout: 5");
+    const agent = await ScriptedAgent.join();
+    await agent.sync();
+    await call("POST", `/v2/${endpointId}/run`, { input: 1 });
+    const workerId = await agent.bringUpWorker(endpointId);
+    const job = await agent.take(endpointId, workerId);
+    expect(await workersOf(endpointId)).toMatchObject({ running: 1, idle: 0 });
+    await agent.complete(endpointId, job, 1);
+    expect(await workersOf(endpointId)).toMatchObject({ running: 0, idle: 1, ready: 1 });
+
+    passTime(5_000);
+    await fireAlarm(endpointId);
+    const emptied = await eventually(
+      () => agent.sync({ workers: [{ workerId, endpointId, revision: 1, state: "ready" }] }),
+      ({ assignments }) => assignments.length === 0,
+    );
+    await agent.sync({ appliedRevision: emptied.revision });
+    await eventually(
+      () => workersOf(endpointId),
+      (workers) => (workers as { idle: number }).idle === 0,
+    );
+  });
+
+  test("workersMin are there without work, and leave with it", async ({ expect }) => {
+    const endpointId = await createEndpoint("workersMin: 2, workersMax: 3");
+    const agent = await ScriptedAgent.join();
+    const { assignments } = await eventually(
+      () => agent.sync(),
+      (reply) => reply.assignments.length === 2,
+    );
+    expect(assignments.map((assignment) => assignment.endpointId)).toEqual([endpointId, endpointId]);
+    await graphql(
+      `mutation { saveEndpoint(input: { id: "${endpointId}", name: "x", gpuIds: "AMPERE_16", workersMin: 0 }) { id } }`,
+    );
+    passTime(60_000);
+    await agent.sync();
+    await fireAlarm(endpointId);
+    await eventually(
+      () => agent.sync(),
+      (reply) => reply.assignments.length === 0,
+    );
+  });
+
+  test("a parked sync is answered when a worker is wanted, also after the fleet was evicted", async ({
+    expect,
+  }) => {
+    const endpointId = await createEndpoint();
+    const agent = await ScriptedAgent.join();
+    const { revision } = await agent.sync();
+    const parked = agent.sync({ appliedRevision: revision, holdMs: 30_000 });
+    await eventually(
+      async () => fleetBells(agent.hostId),
+      (count) => count === 1,
+    );
+    const { evictDurableObject } = await import("cloudflare:test");
+    await evictDurableObject(fleetObject());
+    await call("POST", `/v2/${endpointId}/run`, { input: 1 });
+    expect((await parked).assignments).toMatchObject([{ endpointId }]);
+  });
+});
+
+describe("a host that falls silent", () => {
+  test("its worker is placed elsewhere and its job runs again there", async ({ expect }) => {
+    const endpointId = await createEndpoint();
+    const lost = await ScriptedAgent.join("lost");
+    await call("POST", `/v2/${endpointId}/run`, { input: 1 });
+    const workerId = await lost.bringUpWorker(endpointId);
+    const job = await lost.take(endpointId, workerId);
+    await lost.sync({
+      appliedRevision: 99,
+      workers: [{ workerId, endpointId, revision: 1, state: "ready" }],
+    });
+
+    passTime(HOST_GRACE_MS + 1);
+    const other = await ScriptedAgent.join("other");
+    await other.sync();
+    await runDurableObjectAlarm(fleetObject());
+    const secondWorker = await other.bringUpWorker(endpointId);
+    const again = await other.take(endpointId, secondWorker);
+    expect(again).toMatchObject({ id: job.id, attempt: 2 });
+    expect(await lost.complete(endpointId, job, "late")).toBe("refused");
+    expect(await other.complete(endpointId, again, "good")).toBe("accepted");
+
+    const back = await lost.sync({ workers: [{ workerId, endpointId, revision: 1, state: "ready" }] });
+    expect(back.assignments).toEqual([]);
+  });
+});
+
+async function fleetBells(hostId: string): Promise<number> {
+  const { runInDurableObject } = await import("cloudflare:test");
+  return runInDurableObject(fleetObject(), (_, state) => state.getWebSockets(`host:${hostId}`).length);
+}
+
+test("held jobs and workers of a deleted endpoint are stopped", async ({ expect }) => {
+  const endpointId = await createEndpoint();
+  const agent = await ScriptedAgent.join();
+  await call("POST", `/v2/${endpointId}/run`, { input: 1 });
+  const workerId = await agent.bringUpWorker(endpointId);
+  const job = await agent.take(endpointId, workerId);
+  await graphql(
+    `mutation { saveEndpoint(input: { id: "${endpointId}", name: "x", gpuIds: "AMPERE_16", workersMax: 0 }) { id } }`,
+  );
+  await graphql(`mutation { deleteEndpoint(id: "${endpointId}") }`);
+  await evict(endpointId).catch(() => undefined);
+  await expect(agent.exchange(endpointId, { held: [refOf(job)] })).rejects.toThrow(/endpoint_not_found/);
+  const workers = [{ workerId, endpointId, revision: 1, state: "ready" as const }];
+  expect((await agent.sync({ workers })).assignments).toEqual([]);
+});

@@ -1,0 +1,607 @@
+import { env } from "cloudflare:workers";
+import { describe, test } from "vitest";
+import type { WorkerState } from "../../src/contract/agent.ts";
+import { shardName } from "../../src/domain/shard.ts";
+import { codeOf, freshClient, savedEndpoint, savedTemplate, type Client } from "./graphql-client.ts";
+
+const ALL = `id name type userId version aiKey gpuIds gpuCount instanceIds computeType templateId
+  template { id } env { key value } workersMin workersMax workersStandby workersPFBTarget idleTimeout scalerType
+  scalerValue executionTimeoutMs flashBootType locations networkVolumeId
+  networkVolumeIds { networkVolumeId dataCenterId } networkVolume { id dataCenterId } allowedCudaVersions
+  minCudaVersion flashEnvironmentId activeBuildid idePodId modelReferences compliance pods { id desiredStatus }`;
+
+const objectOf = (endpointId: string) => env.ENDPOINT.getByName(shardName(endpointId, 0));
+
+const worker = (workerId: string, state: WorkerState) => ({ workerId, hostId: "h", state, detail: null });
+
+async function save(client: Client, fields: string, selection = "id") {
+  return await client.send(`mutation { saveEndpoint(input: { ${fields} }) { ${selection} } }`);
+}
+
+describe("creating", () => {
+  test("a creation with the three required fields has the documented defaults", async ({ expect }) => {
+    const client = await freshClient();
+    const template = await savedTemplate(client);
+    const answer = await save(client, `gpuIds: "AMPERE_16", name: "e", templateId: "${template.id}"`, ALL);
+
+    expect(answer.errors).toBeUndefined();
+    const { id, ...endpoint } = answer.data.saveEndpoint;
+    expect(id).toMatch(/^[a-z0-9]{14}$/);
+    expect(endpoint).toEqual({
+      name: "e",
+      type: "QB",
+      userId: client.accountId,
+      version: 1,
+      aiKey: null,
+      gpuIds: "AMPERE_16",
+      gpuCount: 1,
+      instanceIds: [],
+      computeType: "GPU",
+      templateId: template.id,
+      template: { id: template.id },
+      env: [],
+      workersMin: 0,
+      workersMax: 3,
+      workersStandby: 0,
+      workersPFBTarget: 0,
+      idleTimeout: 5,
+      scalerType: "QUEUE_DELAY",
+      scalerValue: 4,
+      executionTimeoutMs: 600_000,
+      flashBootType: null,
+      locations: null,
+      networkVolumeId: null,
+      networkVolumeIds: [],
+      networkVolume: null,
+      allowedCudaVersions: null,
+      minCudaVersion: null,
+      flashEnvironmentId: null,
+      activeBuildid: null,
+      idePodId: null,
+      modelReferences: [],
+      compliance: [],
+      pods: [],
+    });
+  });
+
+  test("the documented example, with its unquoted enum and empty strings, is stored as sent", async ({
+    expect,
+  }) => {
+    const client = await freshClient();
+    const template = await savedTemplate(client);
+    const answer = await client.send(
+      `mutation { saveEndpoint(input: { gpuIds: "AMPERE_16", idleTimeout: 5, locations: "US", name: "Generated Endpoint",
+        networkVolumeId: "", scalerType: "QUEUE_DELAY", scalerValue: 4, templateId: "${template.id}", workersMax: 3,
+        workersMin: 0, flashBootType: FLASHBOOT }) { gpuIds id idleTimeout locations name flashBootType scalerType
+        scalerValue templateId workersMax workersMin } }`,
+    );
+    expect(answer.body).toEqual({
+      data: {
+        saveEndpoint: {
+          gpuIds: "AMPERE_16",
+          id: expect.any(String),
+          idleTimeout: 5,
+          locations: "US",
+          name: "Generated Endpoint",
+          flashBootType: "FLASHBOOT",
+          scalerType: "QUEUE_DELAY",
+          scalerValue: 4,
+          templateId: template.id,
+          workersMax: 3,
+          workersMin: 0,
+        },
+      },
+    });
+  });
+
+  test("every field can be sent in variables, and ignored ones do no harm", async ({ expect }) => {
+    const client = await freshClient();
+    const template = await savedTemplate(client);
+    const input = {
+      name: " all ",
+      type: "QB",
+      gpuIds: "ADA_24, AMPERE_80,-NVIDIA A100-SXM4-80GB",
+      gpuCount: 2,
+      instanceIds: [],
+      templateId: template.id,
+      workersMin: 1,
+      workersMax: 5,
+      workersPFBTarget: 0,
+      idleTimeout: 3_600,
+      scalerType: "REQUEST_COUNT",
+      scalerValue: 1,
+      executionTimeoutMs: 0,
+      flashBootType: "PRIORITY_FLASHBOOT",
+      locations: "EU-RO-1, US-KS-2,GB",
+      networkVolumeId: null,
+      networkVolumeIds: [{ networkVolumeId: "v1" }, null, { networkVolumeId: "v2" }],
+      allowedCudaVersions: "12.8, 13.0",
+      minCudaVersion: "12.8",
+      env: [{ key: "A", value: "1" }],
+      flashEnvironmentId: "env1",
+      compliance: ["GDPR"],
+      bindEndpoint: true,
+      hubReleaseId: "x",
+      modelName: "y",
+      modelReferences: ["z"],
+      repo: { a: 1 },
+      cloudStorageConfig: null,
+    };
+    const answer = await client.send(
+      `mutation SaveEndpoint($input: EndpointInput!) { saveEndpoint(input: $input) { ${ALL} } }`,
+      { input },
+    );
+    expect(answer.errors).toBeUndefined();
+    expect(answer.data.saveEndpoint).toMatchObject({
+      name: "all",
+      gpuIds: "ADA_24, AMPERE_80,-NVIDIA A100-SXM4-80GB",
+      gpuCount: 2,
+      workersMin: 1,
+      workersMax: 5,
+      idleTimeout: 3_600,
+      scalerType: "REQUEST_COUNT",
+      executionTimeoutMs: 600_000,
+      flashBootType: "PRIORITY_FLASHBOOT",
+      locations: "EU-RO-1,US-KS-2,GB",
+      networkVolumeIds: [
+        { networkVolumeId: "v1", dataCenterId: null },
+        { networkVolumeId: "v2", dataCenterId: null },
+      ],
+      allowedCudaVersions: "12.8,13.0",
+      minCudaVersion: "12.8",
+      env: [{ key: "A", value: "1" }],
+      flashEnvironmentId: "env1",
+      compliance: ["GDPR"],
+    });
+  });
+
+  test("a CPU endpoint has instanceIds instead of gpuIds", async ({ expect }) => {
+    const client = await freshClient();
+    const template = await savedTemplate(client);
+    const answer = await save(
+      client,
+      `name: "cpu", instanceIds: ["cpu5c-4-8", "cpu3g-1-4"], gpuIds: "", gpuCount: 0, templateId: "${template.id}"`,
+      "gpuIds gpuCount instanceIds computeType",
+    );
+    expect(answer.body).toEqual({
+      data: {
+        saveEndpoint: {
+          gpuIds: null,
+          gpuCount: 0,
+          instanceIds: ["cpu5c-4-8", "cpu3g-1-4"],
+          computeType: "CPU",
+        },
+      },
+    });
+  });
+
+  test("a load-balanced endpoint scales by request count", async ({ expect }) => {
+    const client = await freshClient();
+    expect(await savedEndpoint(client, ', type: "LB"', "type scalerType")).toMatchObject({
+      type: "LB",
+      scalerType: "REQUEST_COUNT",
+    });
+    const template = await savedTemplate(client);
+    const refused = await save(
+      client,
+      `name: "e", gpuIds: "ADA_24", templateId: "${template.id}", type: "LB", scalerType: "QUEUE_DELAY"`,
+    );
+    expect(codeOf(refused)).toBe("INVALID_INPUT");
+    expect(refused.errors[0].message).toContain("REQUEST_COUNT");
+  });
+
+  test("names need not be unique", async ({ expect }) => {
+    const client = await freshClient();
+    const [one, two] = [await savedEndpoint(client), await savedEndpoint(client)];
+    expect(one.id).not.toBe(two.id);
+  });
+
+  test("the fields that a creation lacks are named", async ({ expect }) => {
+    const client = await freshClient();
+    const missing = {
+      "": "name, gpuIds, templateId: required",
+      'name: "e", templateId: "t"': "gpuIds: required",
+      'name: "e", gpuIds: "ADA_24"': "templateId: required",
+      'gpuIds: "ADA_24", templateId: "t", id: ""': "name: required",
+    };
+    for (const [fields, message] of Object.entries(missing)) {
+      const answer = await save(client, fields);
+      expect(codeOf(answer)).toBe("INVALID_INPUT");
+      expect(answer.errors[0].message).toContain(message);
+    }
+  });
+
+  test("fields out of their range are refused by name, with what is allowed", async ({ expect }) => {
+    const client = await freshClient();
+    const refusals = {
+      'gpuIds: "ADA_25"': "gpuIds: 'ADA_25' is no GPU tier or type. Allowed: AMPERE_16, AMPERE_24, ADA_24",
+      'gpuIds: "-NVIDIA A40"': "gpuIds: must name at least one GPU tier",
+      "gpuCount: -1": "gpuCount: must be at least 0",
+      'instanceIds: ["cpu5c-4"]': "instanceIds[0]: must have the form <family>-<vcpu>-<memory>",
+      'gpuIds: "ADA_24", instanceIds: ["cpu5c-4-8"]': "instanceIds: must not be sent together with gpuIds",
+      'type: "QUEUE"': "type: must be one of QB, LB",
+      'scalerType: "QUEUE"': "scalerType: must be one of QUEUE_DELAY, REQUEST_COUNT",
+      "scalerValue: 0": "scalerValue: must be at least 1",
+      "idleTimeout: 0": "idleTimeout: must be between 1 and 3600",
+      "idleTimeout: 3601": "idleTimeout: must be between 1 and 3600",
+      "workersMin: -1": "workersMin: must be between 0 and 1000",
+      "executionTimeoutMs: 4999": "executionTimeoutMs: must be between 5000 and 604800000",
+      "executionTimeoutMs: 604800001": "executionTimeoutMs: must be between",
+      'locations: "US,XX"': "locations: 'XX' is not allowed. Allowed: CZ, FR, GB, NO, RO, US",
+      'allowedCudaVersions: "12.8,9.0"': "allowedCudaVersions: '9.0' is not allowed. Allowed: 11.8, 12.0",
+      'minCudaVersion: "12.99"': "minCudaVersion: must be one of 11.8, 12.0",
+      'name: ""': "name: must not be empty",
+      'env: [{ key: "", value: "x" }]': "env[0].key: must not be empty",
+      'templateId: "t", template: { imageName: "a:1" }':
+        "template: must not be sent together with templateId",
+      'template: { imageName: "" }': "template.imageName: must not be empty",
+    };
+    for (const [field, message] of Object.entries(refusals)) {
+      const answer = await save(client, field);
+      expect([field, answer.status, codeOf(answer)]).toEqual([field, 200, "INVALID_INPUT"]);
+      expect(answer.errors[0].message).toContain(message);
+    }
+    const template = await savedTemplate(client);
+    const limits = await save(
+      client,
+      `name: "e", gpuIds: "ADA_24", templateId: "${template.id}", workersMin: 4`,
+    );
+    expect(limits.errors[0].message).toContain("workersMin: 4 must not be above workersMax, which is 3");
+    const { data } = await client.send("{ myself { endpoints { id } } }");
+    expect(data.myself.endpoints).toEqual([]);
+  });
+
+  test("an unknown template is refused", async ({ expect }) => {
+    const client = await freshClient();
+    const answer = await save(client, 'name: "e", gpuIds: "ADA_24", templateId: "none"');
+    expect(codeOf(answer)).toBe("TEMPLATE_NOT_FOUND");
+    expect(answer.errors[0].message).toContain("not found");
+  });
+});
+
+describe("inline templates", () => {
+  const inline = (fields: string) => `name: "e", gpuIds: "ADA_24", template: { ${fields} }`;
+
+  test("an inline template becomes a Serverless template of the endpoint", async ({ expect }) => {
+    const client = await freshClient();
+    const answer = await save(
+      client,
+      inline(`advancedStart: false, config: {}, containerDiskInGb: 64, containerRegistryAuthId: "", dockerArgs: "",
+        env: [{ key: "FLASH_APP", value: "app" }], imageName: "flash:1", name: "E_1__PodTemplate_2", ports: "",
+        startScript: ""`),
+      "templateId template { id name imageName containerDiskInGb volumeInGb isServerless env { key value } config }",
+    );
+    expect(answer.errors).toBeUndefined();
+    const { templateId, template } = answer.data.saveEndpoint;
+    expect(template).toEqual({
+      id: templateId,
+      name: "E_1__PodTemplate_2",
+      imageName: "flash:1",
+      containerDiskInGb: 64,
+      volumeInGb: 0,
+      isServerless: true,
+      env: [{ key: "FLASH_APP", value: "app" }],
+      config: {},
+    });
+  });
+
+  test("a name and a disk size need not be sent, an image must", async ({ expect }) => {
+    const client = await freshClient();
+    const answer = await save(client, inline('imageName: "a:1"'), "template { name containerDiskInGb }");
+    expect(answer.data.saveEndpoint.template).toEqual({
+      name: expect.stringMatching(/^e__template_/),
+      containerDiskInGb: 50,
+    });
+    const refused = await save(client, inline('name: "t"'));
+    expect(refused.errors[0].message).toContain("imageName: required");
+  });
+
+  test("the same inline name again takes the template over instead of failing", async ({ expect }) => {
+    const client = await freshClient();
+    const first = await save(client, inline('name: "t", imageName: "a:1"'), "id templateId");
+    const second = await save(
+      client,
+      inline('name: "t", imageName: "a:2"'),
+      "id templateId template { imageName }",
+    );
+
+    expect(second.data.saveEndpoint.templateId).toBe(first.data.saveEndpoint.templateId);
+    expect(second.data.saveEndpoint.template.imageName).toBe("a:2");
+  });
+
+  test("the name of a template that is not inline is taken", async ({ expect }) => {
+    const client = await freshClient();
+    const template = await savedTemplate(client);
+    const answer = await save(client, inline(`name: "${template.name}", imageName: "a:1"`));
+    expect(codeOf(answer)).toBe("TEMPLATE_NAME_TAKEN");
+  });
+
+  test("it goes with the last endpoint that uses it", async ({ expect }) => {
+    const client = await freshClient();
+    const fields = inline('name: "t", imageName: "a:1"').replace('"e"', '"live-e"');
+    const first = await save(client, fields, "id templateId");
+    const second = await save(client, fields, "id");
+    const { templateId } = first.data.saveEndpoint;
+    const template = async () =>
+      (await client.send(`{ podTemplate(id: "${templateId}") { id } }`)).data.podTemplate;
+
+    await client.send(`mutation { deleteEndpoint(id: "${first.data.saveEndpoint.id}") }`);
+    expect(await template()).toEqual({ id: templateId });
+    await client.send(`mutation { deleteEndpoint(id: "${second.data.saveEndpoint.id}") }`);
+    expect(await template()).toBeNull();
+  });
+
+  test("in an update it changes the endpoint's own template, or replaces a shared one", async ({
+    expect,
+  }) => {
+    const client = await freshClient();
+    const created = await save(
+      client,
+      inline('name: "t", imageName: "a:1", dockerArgs: "run"'),
+      "id templateId",
+    );
+    const { id, templateId } = created.data.saveEndpoint;
+    const changed = await save(
+      client,
+      `id: "${id}", template: { imageName: "a:2" }`,
+      "version templateId template { imageName dockerArgs }",
+    );
+    expect(changed.data.saveEndpoint).toEqual({
+      version: 2,
+      templateId,
+      template: { imageName: "a:2", dockerArgs: "run" },
+    });
+
+    const user = await savedEndpoint(client);
+    const replaced = await save(
+      client,
+      `id: "${user.id}", template: { imageName: "b:1" }`,
+      "version templateId template { imageName }",
+    );
+    expect(replaced.data.saveEndpoint).toMatchObject({ version: 2, template: { imageName: "b:1" } });
+    expect(replaced.data.saveEndpoint.templateId).not.toBe(user.templateId);
+  });
+});
+
+describe("changing", () => {
+  test("an update keeps what it omits or sends as null", async ({ expect }) => {
+    const client = await freshClient();
+    const before = await savedEndpoint(
+      client,
+      ', workersMax: 7, idleTimeout: 42, scalerValue: 9, locations: "US", flashBootType: FLASHBOOT, env: [{ key: "A", value: "1" }]',
+      ALL,
+    );
+    const answer = await save(
+      client,
+      `id: "${before.id}", name: "renamed", workersMin: 1, scalerType: null, idleTimeout: null, env: null, flashBootType: null`,
+      ALL,
+    );
+    expect(answer.data.saveEndpoint).toEqual({ ...before, name: "renamed", workersMin: 1 });
+  });
+
+  test("null and the empty string clear what can be cleared", async ({ expect }) => {
+    const client = await freshClient();
+    const filled =
+      ', locations: "US", networkVolumeId: "v", networkVolumeIds: [{ networkVolumeId: "v" }], minCudaVersion: "12.8", allowedCudaVersions: "12.8"';
+    const clearings = [
+      'locations: "", networkVolumeId: "", networkVolumeIds: [], minCudaVersion: "", allowedCudaVersions: ""',
+      "locations: null, networkVolumeId: null, networkVolumeIds: null, minCudaVersion: null, allowedCudaVersions: null",
+    ];
+    for (const clearing of clearings) {
+      const { id } = await savedEndpoint(client, filled);
+      const selection =
+        "locations networkVolumeId networkVolumeIds { networkVolumeId } minCudaVersion allowedCudaVersions version";
+      const answer = await save(client, `id: "${id}", ${clearing}`, selection);
+      expect(answer.data.saveEndpoint).toEqual({
+        locations: null,
+        networkVolumeId: null,
+        networkVolumeIds: [],
+        minCudaVersion: null,
+        allowedCudaVersions: null,
+        version: 2,
+      });
+    }
+  });
+
+  test("zero or null for the execution timeout means the default again", async ({ expect }) => {
+    const client = await freshClient();
+    for (const value of ["0", "null"]) {
+      const { id } = await savedEndpoint(client, ", executionTimeoutMs: 30000");
+      const kept = await save(client, `id: "${id}", workersMax: 2`, "executionTimeoutMs");
+      expect(kept.data.saveEndpoint.executionTimeoutMs).toBe(30_000);
+      const answer = await save(client, `id: "${id}", executionTimeoutMs: ${value}`, "executionTimeoutMs");
+      expect(answer.data.saveEndpoint.executionTimeoutMs).toBe(600_000);
+    }
+  });
+
+  test("the type is fixed", async ({ expect }) => {
+    const client = await freshClient();
+    const { id } = await savedEndpoint(client);
+    expect((await save(client, `id: "${id}", type: "QB"`)).errors).toBeUndefined();
+    const answer = await save(client, `id: "${id}", type: "LB"`);
+    expect(codeOf(answer)).toBe("INVALID_INPUT");
+    expect(answer.errors[0].message).toContain("type: is fixed at creation");
+  });
+
+  test("GPUs and CPU instances replace each other", async ({ expect }) => {
+    const client = await freshClient();
+    const { id } = await savedEndpoint(client, ", gpuCount: 2");
+    const selection = "gpuIds gpuCount instanceIds";
+    const cpu = await save(client, `id: "${id}", instanceIds: ["cpu5c-4-8"]`, selection);
+    expect(cpu.data.saveEndpoint).toEqual({ gpuIds: null, gpuCount: 0, instanceIds: ["cpu5c-4-8"] });
+    const gpu = await save(client, `id: "${id}", gpuIds: "ADA_24"`, selection);
+    expect(gpu.data.saveEndpoint).toEqual({ gpuIds: "ADA_24", gpuCount: 1, instanceIds: [] });
+    expect(codeOf(await save(client, `id: "${id}", gpuCount: 0`))).toBe("INVALID_INPUT");
+  });
+
+  test("only what running workers depend on raises the version, and only when it differs", async ({
+    expect,
+  }) => {
+    const client = await freshClient();
+    const { id } = await savedEndpoint(client);
+    const template = await savedTemplate(client);
+    const quiet = [
+      'name: "other"',
+      "workersMin: 1, workersMax: 9",
+      'scalerType: "REQUEST_COUNT", scalerValue: 2',
+      "idleTimeout: 60",
+      "executionTimeoutMs: 60000",
+    ];
+    const rolling = [
+      `templateId: "${template.id}"`,
+      'env: [{ key: "A", value: "1" }]',
+      'gpuIds: "ADA_24"',
+      "gpuCount: 2",
+      'allowedCudaVersions: "12.8"',
+      'locations: "US"',
+      'networkVolumeId: "v"',
+      'networkVolumeIds: [{ networkVolumeId: "v" }]',
+      "flashBootType: FLASHBOOT",
+      'instanceIds: ["cpu5c-4-8"]',
+    ];
+    const versionAfter = async (fields: string): Promise<number> =>
+      (await save(client, `id: "${id}", ${fields}`, "version")).data.saveEndpoint.version;
+
+    for (const fields of quiet) expect([fields, await versionAfter(fields)]).toEqual([fields, 1]);
+    let version = 1;
+    for (const fields of rolling) {
+      version += 1;
+      expect([fields, await versionAfter(fields)]).toEqual([fields, version]);
+      expect([fields, await versionAfter(fields)]).toEqual([fields, version]);
+    }
+  });
+
+  test("an unknown id is refused as not found", async ({ expect }) => {
+    const client = await freshClient();
+    const answer = await save(client, 'id: "none", name: "x"');
+    expect(codeOf(answer)).toBe("ENDPOINT_NOT_FOUND");
+    expect(answer.errors[0].message).toContain("not found");
+  });
+
+  test("changes at the same time all arrive", async ({ expect }) => {
+    const client = await freshClient();
+    const { id } = await savedEndpoint(client);
+    const answers = await Promise.all([
+      save(client, `id: "${id}", idleTimeout: 77`),
+      save(client, `id: "${id}", workersMax: 8`),
+      save(client, `id: "${id}", scalerValue: 6`),
+    ]);
+    for (const answer of answers) expect(answer.errors).toBeUndefined();
+    const { data } = await client.send(
+      `{ myself { endpoint(id: "${id}") { idleTimeout workersMax scalerValue } } }`,
+    );
+    expect(data.myself.endpoint).toEqual({ idleTimeout: 77, workersMax: 8, scalerValue: 6 });
+  });
+});
+
+describe("listing", () => {
+  test("the documented listing shows all endpoints and no discount", async ({ expect }) => {
+    const client = await freshClient();
+    const { id, templateId } = await savedEndpoint(client);
+    const answer =
+      await client.send(`query Endpoints { myself { endpoints { gpuIds id idleTimeout locations name
+      networkVolumeId pods { desiredStatus } scalerType scalerValue templateId workersMax workersMin }
+      serverlessDiscount { discountFactor type expirationDate } } }`);
+    expect(answer.body).toEqual({
+      data: {
+        myself: {
+          endpoints: [
+            {
+              gpuIds: "AMPERE_16",
+              id,
+              idleTimeout: 5,
+              locations: null,
+              name: "endpoint",
+              networkVolumeId: null,
+              pods: [],
+              scalerType: "QUEUE_DELAY",
+              scalerValue: 4,
+              templateId,
+              workersMax: 3,
+              workersMin: 0,
+            },
+          ],
+          serverlessDiscount: null,
+        },
+      },
+    });
+  });
+
+  test("pods are the workers that the endpoint's object knows", async ({ expect }) => {
+    const client = await freshClient();
+    const { id } = await savedEndpoint(client);
+    await objectOf(id).fleetReport({
+      revision: Number.MAX_SAFE_INTEGER, // newer than what Fleet itself has to say
+      workers: [worker("w1", "pulling"), worker("w2", "ready"), worker("w3", "crash_looping")],
+      missing: 0,
+      shortage: null,
+    });
+    const { data } = await client.send(`{ myself { endpoint(id: "${id}") { pods { id desiredStatus } } } }`);
+    expect(data.myself.endpoint.pods).toEqual([
+      { id: "w1", desiredStatus: "CREATED" },
+      { id: "w2", desiredStatus: "RUNNING" },
+      { id: "w3", desiredStatus: "RESTARTING" },
+    ]);
+  });
+
+  test("createdAt is ISO text, and an unknown endpoint is null", async ({ expect }) => {
+    const client = await freshClient();
+    const { createdAt } = await savedEndpoint(client, "", "createdAt");
+    expect(new Date(createdAt).toISOString()).toBe(createdAt);
+    const { data } = await client.send('{ myself { endpoint(id: "none") { id } } }');
+    expect(data.myself.endpoint).toBeNull();
+  });
+
+  test("two accounts never see or change each other's endpoints", async ({ expect }) => {
+    const [one, two] = [await freshClient(), await freshClient()];
+    const { id, templateId } = await savedEndpoint(one, ", workersMax: 0");
+
+    const { data } = await two.send(`{ myself { endpoints { id } endpoint(id: "${id}") { id } } }`);
+    expect(data.myself).toEqual({ endpoints: [], endpoint: null });
+    expect(codeOf(await save(two, `id: "${id}", name: "stolen"`))).toBe("ENDPOINT_NOT_FOUND");
+    expect(codeOf(await two.send(`mutation { deleteEndpoint(id: "${id}") }`))).toBe("ENDPOINT_NOT_FOUND");
+    const foreign = await save(two, `name: "e", gpuIds: "ADA_24", templateId: "${templateId}"`);
+    expect(codeOf(foreign)).toBe("TEMPLATE_NOT_FOUND");
+    const still = await one.send(`{ myself { endpoint(id: "${id}") { name } } }`);
+    expect(still.data.myself.endpoint).toEqual({ name: "endpoint" });
+  });
+});
+
+describe("deleting", () => {
+  const deletionOf = (id: string) => `mutation { deleteEndpoint(id: "${id}") }`;
+
+  test("an endpoint that allows workers is refused until both limits are 0", async ({ expect }) => {
+    const client = await freshClient();
+    const { id } = await savedEndpoint(client);
+
+    const refused = await client.send(deletionOf(id));
+    expect(codeOf(refused)).toBe("ENDPOINT_HAS_WORKERS");
+    expect(refused.errors[0].message).toBe(
+      `Endpoint ${id} cannot be deleted: set workersMin and workersMax to 0 first.`,
+    );
+    await save(client, `id: "${id}", workersMin: 0, workersMax: 0`);
+    expect((await client.send(deletionOf(id))).body).toEqual({ data: { deleteEndpoint: null } });
+
+    const { data } = await client.send(`{ myself { endpoints { id } endpoint(id: "${id}") { id } } }`);
+    expect(data.myself).toEqual({ endpoints: [], endpoint: null });
+    expect(codeOf(await client.send(deletionOf(id)))).toBe("ENDPOINT_NOT_FOUND");
+    expect((await objectOf(id).health()).kind).toBe("unconfigured");
+  });
+
+  test("an endpoint whose life a tool owns is deleted with its workers", async ({ expect }) => {
+    const client = await freshClient();
+    const bound = await savedEndpoint(client, ', flashEnvironmentId: "env1"');
+    const live = await savedEndpoint(client);
+    await save(client, `id: "${live.id}", name: "live-${live.id}"`);
+
+    for (const { id } of [bound, live]) {
+      expect((await client.send(deletionOf(id))).body).toEqual({ data: { deleteEndpoint: null } });
+    }
+  });
+
+  test("an id must be sent", async ({ expect }) => {
+    const client = await freshClient();
+    expect(codeOf(await client.send('mutation { deleteEndpoint(id: "") }'))).toBe("INVALID_INPUT");
+    expect(codeOf(await client.send("mutation { deleteEndpoint }"))).toBe("INVALID_INPUT");
+  });
+});

@@ -1,0 +1,46 @@
+import { env } from "cloudflare:workers";
+import { test } from "vitest";
+import { hashKey } from "../../src/auth/hash-key.ts";
+import { openDatabase } from "../../src/db/database.ts";
+import { redeemJoinToken } from "../../src/db/join-tokens.ts";
+import { codeOf, freshClient, post } from "./graphql-client.ts";
+
+const HOUR_MS = 3_600_000;
+
+test("a join token opens its account for an hour, once", async ({ expect }) => {
+  const client = await freshClient();
+  const before = Date.now();
+  const { data, errors } = await client.send("mutation { joinTokenCreate { token expiresAt } }");
+
+  expect(errors).toBeUndefined();
+  const { token, expiresAt } = data.joinTokenCreate;
+  expect(token).toMatch(/^erj_[0-9a-f]{64}$/);
+  expect(Date.parse(expiresAt)).toBeGreaterThanOrEqual(before + HOUR_MS);
+  expect(Date.parse(expiresAt)).toBeLessThanOrEqual(Date.now() + HOUR_MS);
+
+  const db = openDatabase(env.DB);
+  const hash = await hashKey(token);
+  expect(await redeemJoinToken(db, hash, Date.now())).toEqual({ accountId: client.accountId });
+  expect(await redeemJoinToken(db, hash, Date.now())).toBeUndefined();
+});
+
+test("its name and life can be chosen, within bounds", async ({ expect }) => {
+  const client = await freshClient();
+  const create = async (fields: string) =>
+    await client.send(`mutation { joinTokenCreate(input: { ${fields} }) { expiresAt } }`);
+
+  const { data } = await create('name: "rack 3", expiresInSeconds: 60');
+  expect(Date.parse(data.joinTokenCreate.expiresAt)).toBeLessThanOrEqual(Date.now() + 60_000);
+  for (const seconds of [0, 59, 604_801]) {
+    const answer = await create(`expiresInSeconds: ${seconds}`);
+    expect(codeOf(answer)).toBe("INVALID_INPUT");
+    expect(answer.errors[0].message).toBe("expiresInSeconds: must be between 60 and 604800");
+  }
+});
+
+test("a join token opens no API", async ({ expect }) => {
+  const client = await freshClient();
+  const { data } = await client.send("mutation { joinTokenCreate { token } }");
+  const answer = await post(`/?api_key=${data.joinTokenCreate.token}`, '{"query":"{ myself { id } }"}');
+  expect(answer.status).toBe(401);
+});

@@ -1,0 +1,26 @@
+/** Reaches into the objects of a test: alarms fired by hand, eviction, rows counted. */
+import { evictDurableObject, runDurableObjectAlarm } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { vi } from "vitest";
+
+export function endpointObject(endpointId: string) {
+  return env.ENDPOINT.getByName(`${endpointId}#0`);
+}
+
+export async function fireAlarm(endpointId: string): Promise<boolean> {
+  return runDurableObjectAlarm(endpointObject(endpointId));
+}
+
+/** The object loses its memory, as by hibernation: storage and doorbells stay. */
+export async function evict(endpointId: string): Promise<void> {
+  await evictDurableObject(endpointObject(endpointId));
+}
+
+export function fleetObject() {
+  return env.FLEET.getByName("default");
+}
+
+/** Moves the clock of the test and of the objects. */
+export function passTime(ms: number): void {
+  vi.setSystemTime(Date.now() + ms);
+}

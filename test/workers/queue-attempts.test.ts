@@ -1,0 +1,228 @@
+import { afterEach, beforeEach, describe, test, vi } from "vitest";
+import type { DispatchedJob } from "../../src/contract/agent.ts";
+import { LEASE_MS } from "../../src/contract/limits.ts";
+import { ScriptedAgent } from "./agent-client.ts";
+import { call, createEndpoint, signInAsNewAccount } from "./edge-client.ts";
+import { endpointObject, evict, fireAlarm, passTime } from "./object.ts";
+
+beforeEach(signInAsNewAccount);
+beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
+afterEach(() => void vi.useRealTimers());
+
+async function startedJob(policy: object = {}): Promise<Started> {
+  const endpointId = await createEndpoint();
+  const { body } = await call("POST", `/v2/${endpointId}/run`, { input: 1, policy });
+  const agent = await ScriptedAgent.join();
+  const workerId = await agent.bringUpWorker(endpointId);
+  const job = await agent.take(endpointId, workerId);
+  const status = async () => (await call("GET", `/v2/${endpointId}/status/${String(body["id"])}`)).body;
+  const take = () => agent.take(endpointId, workerId);
+  return { endpointId, agent, workerId, job, status, take };
+}
+type Started = {
+  endpointId: string;
+  agent: ScriptedAgent;
+  workerId: string;
+  job: DispatchedJob;
+  status: () => Promise<Record<string, unknown>>;
+  take: () => Promise<DispatchedJob>;
+};
+
+const refOf = (job: DispatchedJob) => ({ jobId: job.id, attempt: job.attempt, workerId: job.workerId });
+
+describe("attempts", () => {
+  test("times are those that the object saw, to the millisecond", async ({ expect }) => {
+    const endpointId = await createEndpoint();
+    const { body } = await call("POST", `/v2/${endpointId}/run`, { input: 1 });
+    const agent = await ScriptedAgent.join();
+    const workerId = await agent.bringUpWorker(endpointId);
+    passTime(812);
+    const job = await agent.take(endpointId, workerId);
+    passTime(2_303);
+    await agent.complete(endpointId, job, 1);
+    const done = await call("GET", `/v2/${endpointId}/status/${String(body["id"])}`);
+    expect(done.body).toMatchObject({ delayTime: 812, executionTime: 2_303 });
+  });
+
+  test("a lost worker's job is given out once more, then it fails and says why", async ({ expect }) => {
+    const { endpointId, agent, job, status, take } = await startedJob();
+    await agent.report(endpointId, { kind: "lost", ...refOf(job), reason: "exited with code 1." });
+    expect(await status()).toMatchObject({ status: "IN_QUEUE", retries: 1 });
+    const second = await take();
+    expect(second).toMatchObject({ id: job.id, attempt: 2 });
+    await agent.report(endpointId, { kind: "lost", ...refOf(second), reason: "exited with code 1." });
+    expect(await status()).toMatchObject({
+      status: "FAILED",
+      retries: 1,
+      error: expect.stringMatching(/lost 2 times.*exited with code 1/),
+    });
+  });
+
+  test("a result of a replaced attempt is refused, and the job completes once", async ({ expect }) => {
+    const { endpointId, agent, job, status, take } = await startedJob();
+    await agent.report(endpointId, { kind: "lost", ...refOf(job), reason: "gone." });
+    const second = await take();
+    expect(await agent.complete(endpointId, job, "late")).toBe("refused");
+    expect(await agent.complete(endpointId, second, "good")).toBe("accepted");
+    expect(await agent.complete(endpointId, second, "again")).toBe("refused");
+    expect(await status()).toMatchObject({ status: "COMPLETED", output: "good" });
+  });
+
+  test("another host cannot report what is not leased to it", async ({ expect }) => {
+    const { endpointId, job, status } = await startedJob();
+    const stranger = await ScriptedAgent.join("stranger");
+    expect(await stranger.complete(endpointId, job, "forged")).toBe("refused");
+    expect(await status()).toMatchObject({ status: "IN_PROGRESS" });
+  });
+
+  test("a job that never arrived goes back at the agent's next call, without blame", async ({ expect }) => {
+    const { endpointId, agent, workerId, status } = await startedJob();
+    // The reply with the job was lost: the agent's next call does not list it.
+    const { jobs } = await agent.exchange(endpointId, { slots: [{ workerId, free: 1 }] });
+    expect(jobs).toMatchObject([{ attempt: 2 }]);
+    expect(await status()).not.toHaveProperty("retries");
+  });
+
+  test("a job in a reply that is still open is on its way, not lost", async ({ expect }) => {
+    const { endpointId, agent, status } = await startedJob();
+    await agent.exchange(endpointId, { openTurns: [1] });
+    expect(await status()).toMatchObject({ status: "IN_PROGRESS" });
+  });
+
+  test("an agent that starts anew and has nothing gives its jobs back", async ({ expect }) => {
+    const { endpointId, agent, status } = await startedJob();
+    await agent.exchange(endpointId, { session: "another-session", turn: 1 });
+    expect(await status()).toMatchObject({ status: "IN_QUEUE" });
+  });
+
+  test("a held job keeps its lease as long as its agent lists it, also over an eviction", async ({
+    expect,
+  }) => {
+    const { endpointId, agent, job, status } = await startedJob({ executionTimeout: 3_600_000 });
+    for (let round = 0; round < 4; round += 1) {
+      passTime(LEASE_MS / 2);
+      if (round === 2) await evict(endpointId);
+      await agent.exchange(endpointId, { held: [refOf(job)] });
+      await fireAlarm(endpointId);
+    }
+    expect(await status()).toMatchObject({ status: "IN_PROGRESS" });
+    passTime(LEASE_MS + 1);
+    await fireAlarm(endpointId);
+    expect(await status()).toMatchObject({ status: "IN_QUEUE", retries: 1 });
+  });
+
+  test("a failure keeps its text, and output beside it", async ({ expect }) => {
+    const { endpointId, agent, job, status } = await startedJob();
+    await agent.report(endpointId, {
+      kind: "failed",
+      ...refOf(job),
+      error: "no such model",
+      output: { part: 1 },
+    });
+    expect(await status()).toMatchObject({ status: "FAILED", error: "no such model", output: { part: 1 } });
+  });
+
+  test("progress shows while the job runs, and a late one changes nothing", async ({ expect }) => {
+    const { endpointId, agent, job, status } = await startedJob();
+    await agent.exchange(endpointId, { held: [{ ...refOf(job), progress: "half" }] });
+    expect(await status()).toMatchObject({ status: "IN_PROGRESS", output: "half" });
+    await agent.complete(endpointId, job, "all");
+    const late = await agent.exchange(endpointId, { held: [{ ...refOf(job), progress: "late" }] });
+    expect(late.stops).toHaveLength(1);
+    expect(await status()).toMatchObject({ status: "COMPLETED", output: "all" });
+  });
+});
+
+describe("deadlines", () => {
+  test("executionTimeout ends the job and stops its handler", async ({ expect }) => {
+    const { endpointId, agent, job, status } = await startedJob({ executionTimeout: 5_000 });
+    passTime(5_001);
+    await fireAlarm(endpointId);
+    expect(await status()).toMatchObject({ status: "TIMED_OUT", error: "executionTimeout exceeded" });
+    const { stops } = await agent.exchange(endpointId, { held: [refOf(job)] });
+    expect(stops).toEqual([{ jobId: job.id, attempt: 1, reason: "timed_out" }]);
+    expect(await agent.complete(endpointId, job, 1)).toBe("refused");
+  });
+
+  test("cancel of a running job reaches an agent that waits", async ({ expect }) => {
+    const { endpointId, agent, job } = await startedJob();
+    const waiting = agent.exchange(endpointId, { held: [refOf(job)], holdMs: 10_000 });
+    await call("POST", `/v2/${endpointId}/cancel/${job.id}`);
+    expect((await waiting).stops).toEqual([{ jobId: job.id, attempt: 1, reason: "cancelled" }]);
+  });
+
+  test("ttl deletes the job in any state, and its handler is stopped", async ({ expect }) => {
+    const { endpointId, agent, job, status } = await startedJob({ ttl: 10_000 });
+    const queued = await call("POST", `/v2/${endpointId}/run`, { input: 1, policy: { ttl: 10_000 } });
+    passTime(10_001);
+    expect(await status()).toMatchObject({ code: "job_not_found" });
+    await fireAlarm(endpointId);
+    const { stops } = await agent.exchange(endpointId, { held: [refOf(job)] });
+    expect(stops).toEqual([{ jobId: job.id, attempt: 1, reason: "expired" }]);
+    expect((await call("GET", `/v2/${endpointId}/status/${String(queued.body["id"])}`)).status).toBe(404);
+    passTime(10_000);
+    await fireAlarm(endpointId);
+    expect((await call("GET", `/v2/${endpointId}/health`)).body["jobs"]).toMatchObject({
+      inQueue: 0,
+      inProgress: 0,
+    });
+  });
+
+  test("an expired job is never given out", async ({ expect }) => {
+    const { endpointId, agent, workerId, job } = await startedJob();
+    await agent.complete(endpointId, job, 1);
+    await call("POST", `/v2/${endpointId}/run`, { input: "old", policy: { ttl: 10_000 } });
+    passTime(10_001);
+    await call("POST", `/v2/${endpointId}/run`, { input: "new" });
+    expect((await agent.take(endpointId, workerId)).input).toBe("new");
+  });
+
+  test.for([
+    ["run", 30 * 60_000],
+    ["runsync", 60_000],
+  ] as const)(
+    "results of %s are kept %d ms, then the row is gone",
+    async ([operation, retentionMs], { expect }) => {
+      const endpointId = await createEndpoint();
+      const agent = await ScriptedAgent.join();
+      const submitted = call("POST", `/v2/${endpointId}/${operation}`, { input: 1 });
+      const workerId = await agent.bringUpWorker(endpointId);
+      const job = await agent.take(endpointId, workerId);
+      await agent.complete(endpointId, job, 1);
+      await submitted;
+      passTime(retentionMs - 1);
+      expect((await call("GET", `/v2/${endpointId}/status/${job.id}`)).status).toBe(200);
+      passTime(1);
+      expect((await call("GET", `/v2/${endpointId}/status/${job.id}`)).status).toBe(404);
+      await evict(endpointId); // the sweep finds what is due without memory
+      passTime(10_000);
+      await fireAlarm(endpointId);
+      const rows = await runSql(endpointId, "SELECT count(*) AS count FROM job");
+      expect(rows).toEqual([{ count: 0 }]);
+    },
+  );
+});
+
+async function runSql(endpointId: string, text: string): Promise<unknown[]> {
+  const { runInDurableObject } = await import("cloudflare:test");
+  return runInDurableObject(endpointObject(endpointId), (_, state) => state.storage.sql.exec(text).toArray());
+}
+
+test("large inputs and results travel through R2 and go with their job", async ({ expect }) => {
+  const { env } = await import("cloudflare:workers");
+  const endpointId = await createEndpoint();
+  const large = "é".repeat(400_000);
+  const agent = await ScriptedAgent.join();
+  const { body } = await call("POST", `/v2/${endpointId}/run`, { input: { large } });
+  const workerId = await agent.bringUpWorker(endpointId);
+  const job = await agent.take(endpointId, workerId);
+  expect(job.input).toEqual({ large });
+  await agent.complete(endpointId, job, { large });
+  expect((await call("GET", `/v2/${endpointId}/status/${String(body["id"])}`)).body["output"]).toEqual({
+    large,
+  });
+  expect((await env.PAYLOADS.list({ prefix: `jobs/${endpointId}/` })).objects).toHaveLength(2);
+  passTime(31 * 60_000);
+  await fireAlarm(endpointId);
+  expect((await env.PAYLOADS.list({ prefix: `jobs/${endpointId}/` })).objects).toHaveLength(0);
+});

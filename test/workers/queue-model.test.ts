@@ -1,0 +1,230 @@
+/**
+ * Random histories on the real object, against a small model: what clients are told, and that counters kept
+ * in memory say what the rows say, also after the memory was lost.
+ */
+import { runInDurableObject } from "cloudflare:test";
+import fc from "fast-check";
+import { afterEach, beforeEach, test, vi } from "vitest";
+import type { EndpointConfig } from "../../src/contract/endpoint.ts";
+import type { ExchangeReply, Held, Report } from "../../src/endpoint/messages.ts";
+import type { EndpointObject } from "../../src/endpoint/endpoint-object.ts";
+import { endpointObject, evict, fireAlarm, passTime } from "./object.ts";
+
+const RUNS = Number(process.env["MODEL_RUNS"] ?? 100);
+const WORKER = "worker1";
+const HOST = "host1";
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
+afterEach(() => void vi.useRealTimers());
+
+type Known = { id: string; status: string; attempt: number };
+
+class Model {
+  readonly jobs: Known[] = [];
+  completed = 0;
+  failed = 0;
+  turn = 0;
+
+  count(status: string): number {
+    return this.jobs.filter((job) => job.status === status).length;
+  }
+}
+
+class Real {
+  readonly endpointId = crypto.randomUUID().replaceAll("-", "").slice(0, 14);
+
+  get stub() {
+    return endpointObject(this.endpointId) as unknown as Pick<
+      EndpointObject,
+      "configure" | "submit" | "status" | "cancel" | "health" | "exchange"
+    >;
+  }
+
+  async start(): Promise<this> {
+    await this.stub.configure(configOf(this.endpointId));
+    return this;
+  }
+
+  async exchange(model: Model, parts: { reports?: Report[]; free?: number }): Promise<ExchangeReply> {
+    model.turn += 1;
+    const reported = new Set((parts.reports ?? []).map(({ jobId }) => jobId));
+    const held: Held[] = model.jobs
+      .filter((job) => job.status === "IN_PROGRESS" && !reported.has(job.id))
+      .map(({ id, attempt }) => ({ jobId: id, attempt, progressJson: null }));
+    return this.stub.exchange({
+      hostId: HOST,
+      session: "s",
+      turn: model.turn,
+      openTurns: [],
+      held,
+      reports: parts.reports ?? [],
+      slots: parts.free ? [{ workerId: WORKER, free: parts.free }] : [],
+      isHolding: false,
+    });
+  }
+}
+
+function configOf(endpointId: string): EndpointConfig {
+  return {
+    endpointId,
+    accountId: "a",
+    name: "model",
+    type: "QB",
+    version: 1,
+    workersMin: 0,
+    workersMax: 0,
+    idleTimeoutSeconds: 5,
+    scalerType: "QUEUE_DELAY",
+    scalerValue: 4,
+    executionTimeoutMs: 600_000,
+    gpuTiers: [],
+    excludedGpuModels: [],
+    gpuCount: 0,
+    locations: [],
+  };
+}
+
+type Command = fc.AsyncCommand<Model, Real>;
+
+function command(name: string, run: (model: Model, real: Real) => Promise<void>): Command {
+  return { check: () => true, run, toString: () => name };
+}
+
+const submit = (isLowPriority: boolean, count: number) =>
+  command(`submit ${count}${isLowPriority ? " low" : ""}`, async (model, real) => {
+    const request = {
+      isSync: false,
+      isLowPriority,
+      ttlMs: 86_400_000,
+      executionTimeoutMs: null,
+      input: { kind: "inline", json: "1" } as const,
+      optionsJson: "{}",
+      holdMs: 0,
+    };
+    const replies = await Promise.all(Array.from({ length: count }, () => real.stub.submit(request)));
+    for (const reply of replies) {
+      if (reply.kind !== "submitted") throw new Error(reply.kind);
+      model.jobs.push({ id: reply.view.id, status: "IN_QUEUE", attempt: 0 });
+    }
+  });
+
+const claim = (free: number) =>
+  command(`claim ${free}`, async (model, real) => {
+    const queued = model.count("IN_QUEUE");
+    const reply = await real.exchange(model, { free });
+    if (reply.kind !== "answer") throw new Error(reply.kind);
+    if (reply.jobs.length !== Math.min(free, queued))
+      throw new Error(`${reply.jobs.length} jobs of ${queued}`);
+    for (const { jobId, attempt } of reply.jobs) {
+      const job = model.jobs.find(({ id }) => id === jobId);
+      if (job?.status !== "IN_QUEUE" || attempt !== job.attempt + 1)
+        throw new Error("claimed what was not queued");
+      Object.assign(job, { status: "IN_PROGRESS", attempt });
+    }
+  });
+
+const endRunning = (pick: number, kind: "completed" | "failed" | "undelivered") =>
+  command(`${kind} #${pick}`, async (model, real) => {
+    const running = model.jobs.filter((job) => job.status === "IN_PROGRESS");
+    const job = running[pick % Math.max(1, running.length)];
+    if (!job) return;
+    const ref = { jobId: job.id, attempt: job.attempt };
+    if (kind === "undelivered") {
+      job.status = "IN_QUEUE"; // left out of what the agent lists
+      await real.exchange(model, {});
+      return;
+    }
+    const report: Report =
+      kind === "completed"
+        ? { kind, ...ref, output: { kind: "inline", json: "2" } }
+        : { kind, ...ref, error: "e", output: null };
+    const reply = await real.exchange(model, { reports: [report] });
+    if (reply.kind !== "answer" || reply.acks[0]?.outcome !== "accepted") throw new Error("refused");
+    job.status = kind === "completed" ? "COMPLETED" : "FAILED";
+    model[kind] += 1;
+  });
+
+const cancel = (pick: number) =>
+  command(`cancel #${pick}`, async (model, real) => {
+    const job = model.jobs[pick % Math.max(1, model.jobs.length)];
+    if (!job) return;
+    if (job.status === "IN_QUEUE" || job.status === "IN_PROGRESS") job.status = "CANCELLED";
+    const reply = await real.stub.cancel(job.id);
+    if (reply.kind !== "done" || reply.status !== job.status)
+      throw new Error(`${JSON.stringify(reply)} for ${job.status}`);
+  });
+
+const forget = command("evict", async (_, real) => {
+  await real.stub.health(); // only what is awake can be evicted
+  await evict(real.endpointId);
+});
+
+const wait = command("two hours pass", async (model, real) => {
+  passTime(7_200_000);
+  await fireAlarm(real.endpointId);
+  for (const job of model.jobs) {
+    if (job.status !== "IN_PROGRESS") continue;
+    job.status = "TIMED_OUT";
+    model.failed += 1;
+  }
+  // What ended before or in this sweep goes in the next one, when its retention is over too.
+  passTime(7_200_000);
+  await fireAlarm(real.endpointId);
+  const ended = model.jobs.filter((job) => job.status !== "IN_QUEUE");
+  for (const job of ended) {
+    if ((await real.stub.status(job.id, 0)).kind !== "not_found") throw new Error("kept too long");
+  }
+  model.jobs.splice(0, Infinity, ...model.jobs.filter((job) => job.status === "IN_QUEUE"));
+});
+
+const compare = command("compare", async (model, real) => {
+  for (const job of model.jobs) {
+    const reply = await real.stub.status(job.id, 0);
+    const status = reply.kind === "found" ? reply.view.status : reply.kind;
+    if (status !== job.status) throw new Error(`${job.id} is ${status}, not ${job.status}`);
+  }
+  const reply = await real.stub.health();
+  if (reply.kind !== "health") throw new Error(reply.kind);
+  const { jobs } = reply.health;
+  const counted = [jobs.inQueue, jobs.inProgress, jobs.completed, jobs.failed];
+  const expected = [model.count("IN_QUEUE"), model.count("IN_PROGRESS"), model.completed, model.failed];
+  if (`${counted}` !== `${expected}`) throw new Error(`health says ${counted}, not ${expected}`);
+  const rows = await runInDurableObject(endpointObject(real.endpointId), (_, state) =>
+    state.storage.sql
+      .exec<{ count: number }>("SELECT count(*) AS count FROM job WHERE state = 'queued'")
+      .one(),
+  );
+  if (rows.count !== model.count("IN_QUEUE")) throw new Error(`${rows.count} rows are queued`);
+});
+
+const pick = fc.nat(20);
+const commands = fc.commands(
+  [
+    fc.tuple(fc.boolean(), fc.integer({ min: 1, max: 5 })).map(([isLow, count]) => submit(isLow, count)),
+    fc.integer({ min: 1, max: 4 }).map(claim),
+    pick.map((value) => endRunning(value, "completed")),
+    pick.map((value) => endRunning(value, "failed")),
+    pick.map((value) => endRunning(value, "undelivered")),
+    pick.map(cancel),
+    fc.constant(forget),
+    fc.constant(forget),
+    fc.constant(wait),
+    fc.constant(compare),
+    fc.constant(compare),
+  ],
+  { maxCommands: 40 },
+);
+
+test(
+  "the object does what the model does, whatever is forgotten in between",
+  { timeout: 600_000 },
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(commands, async (history) => {
+        const real = await new Real().start();
+        await fc.asyncModelRun(() => ({ model: new Model(), real }), [...history, compare]);
+      }),
+      { numRuns: RUNS },
+    );
+  },
+);

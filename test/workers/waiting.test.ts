@@ -1,0 +1,128 @@
+import { beforeEach, describe, test } from "vitest";
+import { ScriptedAgent } from "./agent-client.ts";
+import { call, createEndpoint, signInAsNewAccount } from "./edge-client.ts";
+import { endpointObject, evict } from "./object.ts";
+
+async function readyEndpoint() {
+  const endpointId = await createEndpoint();
+  const agent = await ScriptedAgent.join();
+  await call("POST", `/v2/${endpointId}/run`, { input: "first" });
+  const workerId = await agent.bringUpWorker(endpointId);
+  const job = await agent.take(endpointId, workerId);
+  return { endpointId, agent, workerId, job };
+}
+
+/** Resolves once the object has a doorbell under the tag: the waiter waits outside, the object is free. */
+async function bellOf(endpointId: string, tag: string): Promise<void> {
+  const { runInDurableObject } = await import("cloudflare:test");
+  for (;;) {
+    const count = await runInDurableObject(
+      endpointObject(endpointId),
+      (_, state) => state.getWebSockets(tag).length,
+    );
+    if (count > 0) return;
+    await scheduler.wait(5);
+  }
+}
+
+beforeEach(signInAsNewAccount);
+
+describe("waits outlast the object's memory", () => {
+  test("a parked agent gets the next job after the object was evicted", async ({ expect }) => {
+    const { endpointId, agent, workerId, job } = await readyEndpoint();
+    await agent.complete(endpointId, job, 1);
+    const waiting = agent.take(endpointId, workerId, 30_000);
+    await bellOf(endpointId, "agent");
+    await evict(endpointId);
+    await call("POST", `/v2/${endpointId}/run`, { input: "second" });
+    expect((await waiting).input).toBe("second");
+  });
+
+  test("a parked runsync client and a parked agent: evicted, and the job still flows", async ({ expect }) => {
+    const { endpointId, agent, job } = await readyEndpoint();
+    const client = call("GET", `/v2/${endpointId}/status/${job.id}?wait=30000`);
+    const parked = agent.exchange(endpointId, {
+      held: [{ jobId: job.id, attempt: 1, workerId: job.workerId }],
+      holdMs: 30_000,
+    });
+    await Promise.all([bellOf(endpointId, "agent"), bellOf(endpointId, `job:${1}`)]);
+    await evict(endpointId);
+    expect(await agent.complete(endpointId, job, "done")).toBe("accepted");
+    expect((await client).body).toMatchObject({ status: "COMPLETED", output: "done" });
+    await agent.exchange(endpointId, { holdMs: 1_000 }); // sends the parked one home
+    expect(await parked).toMatchObject({ jobs: [], stops: [] });
+  });
+
+  test("cancel rings a parked agent after an eviction", async ({ expect }) => {
+    const { endpointId, agent, job } = await readyEndpoint();
+    const parked = agent.exchange(endpointId, {
+      held: [{ jobId: job.id, attempt: 1, workerId: job.workerId }],
+      holdMs: 30_000,
+    });
+    await bellOf(endpointId, "agent");
+    await evict(endpointId);
+    await call("POST", `/v2/${endpointId}/cancel/${job.id}`);
+    expect((await parked).stops).toEqual([{ jobId: job.id, attempt: 1, reason: "cancelled" }]);
+  });
+});
+
+describe("waits end", () => {
+  test("a wait that ends first answers with the job as it stands", async ({ expect }) => {
+    const endpointId = await createEndpoint("workersMax: 0");
+    const reply = await call("POST", `/v2/${endpointId}/runsync?wait=1000`, { input: 1 });
+    expect(reply).toMatchObject({ status: 200, body: { status: "IN_QUEUE" } });
+  });
+
+  test("plain status does not wait", async ({ expect }) => {
+    const { endpointId, job } = await readyEndpoint();
+    expect((await call("GET", `/v2/${endpointId}/status/${job.id}`)).body).toMatchObject({
+      status: "IN_PROGRESS",
+    });
+  });
+
+  test("a newer hold of an agent sends the older one home at once", async ({ expect }) => {
+    const { endpointId, agent, workerId, job } = await readyEndpoint();
+    await agent.complete(endpointId, job, 1);
+    const older = agent.exchange(endpointId, { slots: [{ workerId, free: 1 }], holdMs: 30_000 });
+    await bellOf(endpointId, "agent");
+    const newer = agent.exchange(endpointId, {
+      slots: [{ workerId, free: 1 }],
+      holdMs: 30_000,
+      openTurns: [3],
+    });
+    expect(await older).toEqual({ acks: [], jobs: [], stops: [] });
+    await call("POST", `/v2/${endpointId}/run`, { input: "next" });
+    expect((await newer).jobs).toMatchObject([{ input: "next" }]);
+  });
+
+  test("many waiting clients all get their own result", async ({ expect }) => {
+    const { endpointId, agent, workerId, job } = await readyEndpoint();
+    await agent.complete(endpointId, job, 0);
+    const replies = Array.from({ length: 20 }, (_, n) =>
+      call("POST", `/v2/${endpointId}/runsync`, { input: n }),
+    );
+    for (let left = 20; left > 0;) {
+      const { jobs } = await agent.exchange(endpointId, { slots: [{ workerId, free: 8 }], holdMs: 10_000 });
+      await Promise.all(jobs.map((each) => agent.complete(endpointId, each, each.input)));
+      left -= jobs.length;
+    }
+    const outputs = (await Promise.all(replies)).map(({ body }) => body["output"]);
+    expect(outputs).toEqual(Array.from({ length: 20 }, (_, n) => n));
+  });
+});
+
+test("a job costs at most four rows written, three when a worker waited for it", async ({ expect }) => {
+  const { endpointId, agent, workerId, job } = await readyEndpoint();
+  await agent.complete(endpointId, job, 0);
+  const stub = endpointObject(endpointId);
+  const before = (await stub.rowCounts()).written;
+  await Promise.all(Array.from({ length: 100 }, () => call("POST", `/v2/${endpointId}/run`, { input: 1 })));
+  for (let left = 100; left > 0;) {
+    const { jobs } = await agent.exchange(endpointId, { slots: [{ workerId, free: 10 }] });
+    await Promise.all(jobs.map((each) => agent.complete(endpointId, each, 1)));
+    left -= jobs.length;
+  }
+  const untilFinished = (await stub.rowCounts()).written - before;
+  // Insert, claim, finish; the removal after retention is the fourth. Alarms and checkpoints are shared.
+  expect(untilFinished / 100).toBeLessThan(3.1);
+});
