@@ -12,6 +12,14 @@ export default defineConfig({
         },
       },
       {
+        test: {
+          name: "repository",
+          include: ["test/lint/**/*.test.ts", "test/repository/**/*.test.ts"],
+          testTimeout: 30_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
         plugins: [
           cloudflareTest(async () => ({
             wrangler: { configPath: "./wrangler.toml" },

@@ -28,7 +28,10 @@ function environmentArguments(): readonly string[] {
 
 function databaseIsSet(environment: readonly string[]): boolean {
   const env = environment.length > 0 ? { env: PRODUCTION } : {};
-  const { d1_databases: databases } = unstable_readConfig({ config: CONFIG, ...env });
+  const databases: readonly { database_id?: string }[] = unstable_readConfig({
+    config: CONFIG,
+    ...env,
+  }).d1_databases;
   return databases.every(({ database_id: id }) => id !== undefined && id !== UNSET_DATABASE);
 }
 

@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
 
 /** What a step of the check says: one word or two for its line, and all the rest only when it failed. */
 export type StepOutcome =
@@ -22,7 +23,7 @@ export async function runTool(
   const options = { cwd: root, env, maxBuffer: OUTPUT_MAX_BYTES };
   return await new Promise((resolve) => {
     execFile(process.execPath, [script, ...args], options, (error, stdout, stderr) => {
-      const output = `${stdout}${stderr}`.trim();
+      const output = stripVTControlCharacters(`${stdout}${stderr}`).trim();
       if (error) resolve({ kind: "failed", output: output || error.message });
       else resolve({ kind: "passed", ...remarkAs(remarkOf?.(output)) });
     });

@@ -93,6 +93,8 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
 
   /** Takes over the endpoint's configuration; the next job sees it. */
   async configure(config: EndpointConfig): Promise<void> {
+    // A caller who read the endpoint just before it was deleted must not bring it back.
+    if (this.#store.readFact<true>("removed")) return;
     await this.#commit.run(() => {
       this.#config = config;
       this.#store.writeFact("config", config);
@@ -108,6 +110,8 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     await removePayloads(this.env.PAYLOADS, config.endpointId);
     this.#config = undefined;
     await this.ctx.storage.deleteAll();
+    this.#database.migrate(ENDPOINT_MIGRATIONS);
+    this.#store.writeFact("removed", true);
     // Memory must go too. Until then every call finds no configuration and touches no table.
     setTimeout(() => this.ctx.abort("The endpoint was deleted."), RESET_AFTER_MS);
   }
@@ -280,9 +284,12 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   }
 
   #tellFleet(): void {
-    const config = this.#config;
-    if (!config) return;
-    this.ctx.waitUntil(this.#scaling.tell(config, (wish) => this.#fleet().wish(wish)));
+    const send = async (wanted: number) => {
+      // Read at the moment of sending: it may change while an earlier wish is on its way.
+      const config = this.#config;
+      if (config) await this.#fleet().wish({ config, wanted, isRemoved: false });
+    };
+    this.ctx.waitUntil(this.#scaling.tell(send));
   }
 
   // Inside a turn

@@ -1,7 +1,6 @@
 /** The endpoint's wish for workers: sampled, decided in the domain, told to Fleet until it has heard. */
 import type { EndpointConfig } from "../contract/endpoint.ts";
 import { decideWorkers } from "../domain/scaler.ts";
-import type { Wish } from "../durable/ports.ts";
 import type { JobStore } from "./job-store.ts";
 import type { QueueLedger } from "./queue-ledger.ts";
 
@@ -65,13 +64,13 @@ export class Scaling {
   }
 
   /** Tells Fleet, again and again while the wish changes on the way; a failure is left to the alarm. */
-  async tell(config: EndpointConfig, send: (wish: Wish) => Promise<void>): Promise<void> {
+  async tell(send: (wanted: number) => Promise<void>): Promise<void> {
     if (this.#isTelling) return;
     this.#isTelling = true;
     try {
       while (!this.#wish.isTold) {
         const told = this.#wish;
-        await send({ config, wanted: told.wanted, isRemoved: false });
+        await send(told.wanted);
         if (this.#wish === told) this.#save({ ...told, isTold: true });
       }
     } catch {

@@ -1,4 +1,7 @@
-/** A scripted agent: joins as a host and speaks src/contract/agent.ts over the real HTTP API. */
+/**
+ * A scripted agent: joins as a host and speaks src/contract/agent.ts over the real HTTP API. It keeps the
+ * rules of the exchange: it lists what it holds and which turns are open, unless a test says otherwise.
+ */
 import { exports } from "cloudflare:workers";
 import {
   exchangeReplySchema,
@@ -8,6 +11,7 @@ import {
   type DispatchedJob,
   type ExchangeReply,
   type ExchangeRequest,
+  type HeldJob,
   type SyncReply,
   type SyncRequest,
 } from "../../src/contract/agent.ts";
@@ -15,7 +19,7 @@ import { GPU_TIER_NAMES } from "../../src/contract/gpu-tiers.ts";
 import { graphql } from "./edge-client.ts";
 
 export const INVENTORY = {
-  gpus: GPU_TIER_NAMES.map((tier, index) => ({
+  gpus: GPU_TIER_NAMES.flatMap((tier) => [tier, tier]).map((tier, index) => ({
     index,
     name: `Simulated ${tier}`,
     tier,
@@ -32,6 +36,8 @@ export class ScriptedAgent {
   readonly hostId: string;
   readonly #token: string;
   readonly #session = crypto.randomUUID();
+  readonly #held = new Map<string, HeldJob>();
+  readonly #openTurns = new Set<number>();
   #turn = 0;
 
   private constructor(hostId: string, token: string) {
@@ -87,17 +93,25 @@ export class ScriptedAgent {
 
   async exchange(endpointId: string, request: Partial<ExchangeRequest> = {}): Promise<ExchangeReply> {
     this.#turn += 1;
-    const body = {
+    const turn = this.#turn;
+    for (const { jobId } of request.reports ?? []) this.#held.delete(jobId);
+    const body: ExchangeRequest = {
       session: this.#session,
-      turn: this.#turn,
-      openTurns: [],
-      held: [],
+      turn,
+      openTurns: [...this.#openTurns],
+      held: [...this.#held.values()],
       reports: [],
       slots: [],
       holdMs: 0,
       ...request,
     };
-    return exchangeReplySchema.parse(await this.#post(`/agent/v1/endpoints/${endpointId}/exchange`, body));
+    this.#openTurns.add(turn);
+    const reply = await this.#post(`/agent/v1/endpoints/${endpointId}/exchange`, body);
+    this.#openTurns.delete(turn);
+    const parsed = exchangeReplySchema.parse(reply);
+    for (const { id, attempt, workerId } of parsed.jobs) this.#held.set(id, { jobId: id, attempt, workerId });
+    for (const { jobId } of parsed.stops) this.#held.delete(jobId);
+    return parsed;
   }
 
   /** Takes one job for a worker, waiting for it when there is none yet. */

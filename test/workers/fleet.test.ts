@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, test, vi } from "vitest";
 import { HOST_GRACE_MS } from "../../src/contract/limits.ts";
 import { INVENTORY, ScriptedAgent } from "./agent-client.ts";
 import { call, createEndpoint, graphql, signInAsNewAccount } from "./edge-client.ts";
-import { evict, fireAlarm, fleetObject, passTime } from "./object.ts";
+import { fireAlarm, fleetObject, passTime } from "./object.ts";
 
 beforeEach(signInAsNewAccount);
 beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
@@ -50,6 +50,7 @@ describe("why a job waits", () => {
 
     const { revision, assignments } = await agent.sync();
     const [assigned] = assignments;
+    if (!assigned) throw new Error("Nothing was assigned.");
     expect(assigned).toMatchObject({ endpointId, gpuIndexes: [0], imageName: "test:1" });
     for (const [state, reason] of [
       ["pulling", "image_pulling"],
@@ -57,7 +58,7 @@ describe("why a job waits", () => {
       ["crash_looping", "worker_crash_looping"],
     ] as const) {
       const workers = [
-        { workerId: assigned!.workerId, endpointId, revision: 1, state, detail: `it is ${state}` },
+        { workerId: assigned.workerId, endpointId, revision: 1, state, detail: `it is ${state}` },
       ];
       await agent.sync({ appliedRevision: revision, workers });
       const queue = await eventually(
@@ -175,7 +176,6 @@ test("held jobs and workers of a deleted endpoint are stopped", async ({ expect 
     `mutation { saveEndpoint(input: { id: "${endpointId}", name: "x", gpuIds: "AMPERE_16", workersMax: 0 }) { id } }`,
   );
   await graphql(`mutation { deleteEndpoint(id: "${endpointId}") }`);
-  await evict(endpointId).catch(() => undefined);
   await expect(agent.exchange(endpointId, { held: [refOf(job)] })).rejects.toThrow(/endpoint_not_found/);
   const workers = [{ workerId, endpointId, revision: 1, state: "ready" as const }];
   expect((await agent.sync({ workers })).assignments).toEqual([]);

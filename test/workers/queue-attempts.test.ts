@@ -78,20 +78,20 @@ describe("attempts", () => {
   test("a job that never arrived goes back at the agent's next call, without blame", async ({ expect }) => {
     const { endpointId, agent, workerId, status } = await startedJob();
     // The reply with the job was lost: the agent's next call does not list it.
-    const { jobs } = await agent.exchange(endpointId, { slots: [{ workerId, free: 1 }] });
+    const { jobs } = await agent.exchange(endpointId, { held: [], slots: [{ workerId, free: 1 }] });
     expect(jobs).toMatchObject([{ attempt: 2 }]);
     expect(await status()).not.toHaveProperty("retries");
   });
 
   test("a job in a reply that is still open is on its way, not lost", async ({ expect }) => {
     const { endpointId, agent, status } = await startedJob();
-    await agent.exchange(endpointId, { openTurns: [1] });
+    await agent.exchange(endpointId, { held: [], openTurns: [1] });
     expect(await status()).toMatchObject({ status: "IN_PROGRESS" });
   });
 
   test("an agent that starts anew and has nothing gives its jobs back", async ({ expect }) => {
     const { endpointId, agent, status } = await startedJob();
-    await agent.exchange(endpointId, { session: "another-session", turn: 1 });
+    await agent.exchange(endpointId, { session: "another-session", turn: 1, held: [] });
     expect(await status()).toMatchObject({ status: "IN_QUEUE" });
   });
 
@@ -146,7 +146,7 @@ describe("deadlines", () => {
 
   test("cancel of a running job reaches an agent that waits", async ({ expect }) => {
     const { endpointId, agent, job } = await startedJob();
-    const waiting = agent.exchange(endpointId, { held: [refOf(job)], holdMs: 10_000 });
+    const waiting = agent.exchange(endpointId, { holdMs: 10_000 });
     await call("POST", `/v2/${endpointId}/cancel/${job.id}`);
     expect((await waiting).stops).toEqual([{ jobId: job.id, attempt: 1, reason: "cancelled" }]);
   });

@@ -41,10 +41,7 @@ describe("waits outlast the object's memory", () => {
   test("a parked runsync client and a parked agent: evicted, and the job still flows", async ({ expect }) => {
     const { endpointId, agent, job } = await readyEndpoint();
     const client = call("GET", `/v2/${endpointId}/status/${job.id}?wait=30000`);
-    const parked = agent.exchange(endpointId, {
-      held: [{ jobId: job.id, attempt: 1, workerId: job.workerId }],
-      holdMs: 30_000,
-    });
+    const parked = agent.exchange(endpointId, { holdMs: 30_000 });
     await Promise.all([bellOf(endpointId, "agent"), bellOf(endpointId, `job:${1}`)]);
     await evict(endpointId);
     expect(await agent.complete(endpointId, job, "done")).toBe("accepted");
@@ -55,10 +52,7 @@ describe("waits outlast the object's memory", () => {
 
   test("cancel rings a parked agent after an eviction", async ({ expect }) => {
     const { endpointId, agent, job } = await readyEndpoint();
-    const parked = agent.exchange(endpointId, {
-      held: [{ jobId: job.id, attempt: 1, workerId: job.workerId }],
-      holdMs: 30_000,
-    });
+    const parked = agent.exchange(endpointId, { holdMs: 30_000 });
     await bellOf(endpointId, "agent");
     await evict(endpointId);
     await call("POST", `/v2/${endpointId}/cancel/${job.id}`);

@@ -1,0 +1,147 @@
+/** Files that break one rule each, and files that look like it but are allowed. */
+
+export type PlantedFile = {
+  readonly path: string;
+  readonly source: string;
+  /** The rule that must report the file; undefined when nothing may. */
+  readonly rule: string | undefined;
+};
+
+const IMPORTS = "eslint(no-restricted-imports)";
+
+function imports(path: string, from: string): PlantedFile {
+  return { path, source: `import { thing } from "${from}";\nexport const copy = thing;\n`, rule: IMPORTS };
+}
+
+function mayImport(path: string, from: string): PlantedFile {
+  return { ...imports(path, from), rule: undefined };
+}
+
+function mayImportType(path: string, from: string): PlantedFile {
+  const source = `import type { Thing } from "${from}";\nexport type Copy = Thing;\n`;
+  return { path, source, rule: undefined };
+}
+
+function breaks(rule: string, path: string, source: string): PlantedFile {
+  return { path, source, rule };
+}
+
+const FORBIDDEN_IMPORTS: readonly PlantedFile[] = [
+  imports("src/contract/imports-package.ts", "hono"),
+  imports("src/contract/imports-domain.ts", "../domain/thing.ts"),
+  imports("src/domain/imports-package.ts", "zod"),
+  imports("src/domain/imports-durable.ts", "../durable/thing.ts"),
+  imports("src/domain/imports-db.ts", "../db/thing.ts"),
+  imports("src/domain/imports-node.ts", "node:crypto"),
+  imports("src/durable/imports-endpoint.ts", "../endpoint/thing.ts"),
+  imports("src/durable/imports-package.ts", "hono"),
+  imports("src/endpoint/imports-routes.ts", "hono"),
+  imports("src/endpoint/imports-d1.ts", "drizzle-orm/d1"),
+  imports("src/endpoint/imports-db.ts", "../db/thing.ts"),
+  imports("src/endpoint/imports-gateway.ts", "../gateway/thing.ts"),
+  imports("src/endpoint/imports-fleet.ts", "../fleet/thing.ts"),
+  imports("src/fleet/imports-graphql.ts", "../graphql/thing.ts"),
+  imports("src/fleet/imports-endpoint.ts", "../endpoint/thing.ts"),
+  imports("src/db/imports-auth.ts", "../auth/thing.ts"),
+  imports("src/db/imports-gateway.ts", "../gateway/thing.ts"),
+  imports("src/auth/imports-gateway.ts", "../gateway/thing.ts"),
+  imports("src/auth/imports-endpoint.ts", "../endpoint/thing.ts"),
+  imports("src/gateway/imports-graphql.ts", "../graphql/thing.ts"),
+  imports("src/gateway/v2/imports-graphql.ts", "../../graphql/thing.ts"),
+  imports("src/gateway/v2/imports-object.ts", "../../endpoint/endpoint-object.ts"),
+  imports("src/graphql/imports-gateway.ts", "../gateway/thing.ts"),
+  imports("src/graphql/endpoints/imports-object.ts", "../../fleet/fleet-object.ts"),
+  imports("node-agent/imports-domain.ts", "../src/domain/thing.ts"),
+  imports("node-agent/edge/imports-domain.ts", "../../src/domain/thing.ts"),
+  imports("node-agent/edge/imports-docker.ts", "dockerode"),
+  imports("node-agent/worker/imports-processes.ts", "node:child_process"),
+  imports("node-agent/runtime/imports-edge.ts", "../../src/endpoint/thing.ts"),
+  imports("cli/imports-gateway.ts", "../src/gateway/thing.ts"),
+  imports("cli/imports-docker.ts", "dockerode"),
+  imports("console/imports-db.ts", "../src/db/thing.ts"),
+];
+
+const ALLOWED_IMPORTS: readonly PlantedFile[] = [
+  mayImport("src/contract/allowed-zod.ts", "zod"),
+  mayImport("src/contract/allowed-own.ts", "./thing.ts"),
+  mayImport("src/domain/allowed-contract.ts", "../contract/thing.ts"),
+  mayImport("src/durable/allowed-domain.ts", "../domain/thing.ts"),
+  mayImport("src/endpoint/allowed-durable.ts", "../durable/thing.ts"),
+  mayImportType("src/endpoint/allowed-fleet-type.ts", "../fleet/fleet-object.ts"),
+  mayImport("src/db/allowed-drizzle.ts", "drizzle-orm"),
+  mayImport("src/auth/allowed-db.ts", "../db/thing.ts"),
+  mayImport("src/gateway/v2/allowed-db.ts", "../../db/thing.ts"),
+  mayImport("src/gateway/allowed-auth.ts", "../auth/thing.ts"),
+  mayImportType("src/gateway/v2/allowed-object-type.ts", "../../endpoint/endpoint-object.ts"),
+  mayImportType("src/graphql/endpoints/allowed-object-type.ts", "../../endpoint/endpoint-object.ts"),
+  mayImportType("src/env.ts", "./fleet/fleet-object.ts"),
+  mayImport("node-agent/edge/allowed-contract.ts", "../../src/contract/thing.ts"),
+  mayImport("node-agent/runtime/allowed-docker.ts", "dockerode"),
+  mayImport("node-agent/gpu/allowed-processes.ts", "node:child_process"),
+  mayImport("cli/allowed-contract.ts", "../src/contract/thing.ts"),
+  mayImport("src/domain/allowed.test.ts", "fast-check"),
+];
+
+const OTHER_RULES: readonly PlantedFile[] = [
+  breaks(
+    "eslint(no-restricted-properties)",
+    "src/domain/reads-clock.ts",
+    "export const now = () => Date.now();\n",
+  ),
+  breaks(
+    "eslint(no-restricted-properties)",
+    "src/domain/rolls-dice.ts",
+    "export const roll = () => Math.random();\n",
+  ),
+  breaks("eslint(no-restricted-globals)", "src/domain/fetches.ts", 'export const get = () => fetch("/");\n'),
+  breaks(
+    "typescript(no-floating-promises)",
+    "src/gateway/forgets-await.ts",
+    "async function save(): Promise<void> {}\nexport function run(): void {\n  save();\n}\n",
+  ),
+  breaks(
+    "typescript(no-misused-promises)",
+    "src/gateway/misuses-promise.ts",
+    "const ask = async (): Promise<boolean> => true;\nexport const answer = ask() ? 1 : 2;\n",
+  ),
+  breaks(
+    "typescript(switch-exhaustiveness-check)",
+    "src/domain/forgets-case.ts",
+    'export function word(kind: "a" | "b"): string {\n  switch (kind) {\n    case "a":\n      return "A";\n  }\n  return "";\n}\n',
+  ),
+  breaks("typescript(no-explicit-any)", "src/domain/says-any.ts", "export type Anything = any;\n"),
+  breaks(
+    "typescript(no-non-null-assertion)",
+    "src/domain/asserts.ts",
+    "export const first = (list: readonly string[]): string => list[0]!;\n",
+  ),
+  breaks(
+    "typescript(consistent-type-imports)",
+    "src/fleet/imports-value.ts",
+    'import { Thing } from "./thing.ts";\nexport type Copy = Thing;\n',
+  ),
+  breaks("unicorn(filename-case)", "src/domain/CamelCase.ts", "export const one = 1;\n"),
+  breaks("import(no-default-export)", "src/domain/has-default.ts", "export default 1;\n"),
+  breaks("eslint(no-console)", "src/domain/prints.ts", 'console.log("here");\nexport const one = 1;\n'),
+  breaks(
+    "import(no-cycle)",
+    "src/domain/cycle-a.ts",
+    'import { b } from "./cycle-b.ts";\nexport const a = (): number => b();\n',
+  ),
+  breaks(
+    "import(no-cycle)",
+    "src/domain/cycle-b.ts",
+    'import { a } from "./cycle-a.ts";\nexport const b = (): number => a();\n',
+  ),
+  breaks(
+    "vitest(no-focused-tests)",
+    "src/domain/focused.test.ts",
+    'import { test } from "vitest";\ntest.only("alone", ({ expect }) => expect(1).toBe(1));\n',
+  ),
+];
+
+export const PLANTED_FILES: readonly PlantedFile[] = [
+  ...FORBIDDEN_IMPORTS,
+  ...ALLOWED_IMPORTS,
+  ...OTHER_RULES,
+];

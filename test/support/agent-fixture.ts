@@ -1,0 +1,149 @@
+/** An agent in this process, on the process runtime, against a scripted edge. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Agent } from "../../node-agent/agent.ts";
+import type { AgentEvent, AgentLog, LogFields } from "../../node-agent/log.ts";
+import { ProcessRuntime } from "../../node-agent/runtime/process-runtime.ts";
+import type { Timing } from "../../node-agent/timing.ts";
+import type { Assignment, Inventory } from "../../src/contract/agent.ts";
+import { HOST_TOKEN, ScriptedEdge } from "./scripted-edge.ts";
+
+const SCRIPT = fileURLToPath(new URL("./worker-script.mjs", import.meta.url));
+
+const INVENTORY: Inventory = {
+  gpus: [{ index: 0, name: "NVIDIA L4", tier: "AMPERE_24", memoryMb: 24_000, isSimulated: true }],
+  cpuCount: 2,
+  memoryMb: 4_096,
+  diskFreeMb: 10_000,
+  runtime: "process",
+};
+
+/** Waits that a test would otherwise sit through. */
+const FAST: Partial<Timing> = {
+  stopGraceMs: 400,
+  drainGraceMs: 2_000,
+  drainPollHoldMs: 50,
+  refusalDelayMs: 50,
+  restartBaseMs: 50,
+  edgeRetryBaseMs: 20,
+  edgeRetryCapMs: 200,
+};
+
+/** The assignment of a worker that runs test/support/worker-script.mjs. */
+export function assignment(overrides: Partial<Assignment> = {}): Assignment {
+  return {
+    workerId: "worker-1",
+    endpointId: "endpoint-1",
+    revision: 1,
+    type: "QB",
+    imageName: "ignored",
+    dockerArgs: `"${process.execPath}" "${SCRIPT}"`,
+    env: {},
+    containerDiskInGb: 1,
+    gpuIndexes: [0],
+    registryAuth: null,
+    startLimitMs: 20_000,
+    ...overrides,
+  };
+}
+
+export type LoggedEvent = { readonly event: AgentEvent; readonly fields: LogFields };
+
+export class AgentFixture {
+  readonly edge: ScriptedEdge;
+  readonly stateDir: string;
+  readonly events: LoggedEvent[] = [];
+  readonly #watchers = new Set<() => void>();
+  #agent: Agent | null = null;
+  unauthorized = 0;
+
+  private constructor(edge: ScriptedEdge, stateDir: string) {
+    this.edge = edge;
+    this.stateDir = stateDir;
+  }
+
+  /** Nothing runs yet. */
+  static async create(): Promise<AgentFixture> {
+    const stateDir = await mkdtemp(join(tmpdir(), "edgerun-agent-"));
+    return new AgentFixture(await ScriptedEdge.start(), stateDir);
+  }
+
+  /** An agent that runs. */
+  static async start(timing: Partial<Timing> = {}): Promise<AgentFixture> {
+    const fixture = await AgentFixture.create();
+    await fixture.startAgent(timing);
+    return fixture;
+  }
+
+  async startAgent(timing: Partial<Timing> = {}): Promise<void> {
+    this.#agent = await Agent.start({
+      edgeUrl: this.edge.url,
+      hostToken: HOST_TOKEN,
+      stateDir: this.stateDir,
+      runtime: this.runtime(),
+      inventory: INVENTORY,
+      readInventory: async () => INVENTORY,
+      log: this.#log(),
+      timing: { ...FAST, ...timing },
+      onUnauthorized: () => (this.unauthorized += 1),
+    });
+  }
+
+  /** Ends the agent as a restart would: its workers go on. */
+  async stopAgent(): Promise<void> {
+    await this.#agent?.stop({ removeWorkers: false });
+    this.#agent = null;
+  }
+
+  /** A second view of the same workers. */
+  runtime(): ProcessRuntime {
+    return new ProcessRuntime({ stateDirectory: this.stateDir, hasRealGpus: false });
+  }
+
+  /** Assigns one worker and waits until it takes jobs. */
+  async readyWorker(overrides: Partial<Assignment> = {}): Promise<Assignment> {
+    const one = assignment(overrides);
+    this.edge.assign(one);
+    await this.edge.worker(one.workerId, "ready");
+    return one;
+  }
+
+  async logged(event: AgentEvent, count = 1): Promise<LoggedEvent> {
+    for (;;) {
+      const found = this.events.filter((entry) => entry.event === event)[count - 1];
+      if (found) return found;
+      await new Promise<void>((resolve) => {
+        const resume = () => {
+          this.#watchers.delete(resume);
+          resolve();
+        };
+        this.#watchers.add(resume);
+      });
+    }
+  }
+
+  count(event: AgentEvent): number {
+    return this.events.filter((entry) => entry.event === event).length;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#agent?.stop({ removeWorkers: true });
+    const runtime = this.runtime();
+    for (const { workerId } of await runtime.list()) await runtime.remove(workerId);
+    await runtime.close();
+    await this.edge[Symbol.asyncDispose]();
+    await rm(this.stateDir, { recursive: true, force: true });
+    if (this.edge.faults.length > 0)
+      throw new Error(`The agent broke the contract: ${this.edge.faults.join("; ")}`);
+  }
+
+  #log(): AgentLog {
+    const note = (event: AgentEvent, fields: LogFields = {}) => {
+      this.events.push({ event, fields });
+      for (const resume of [...this.#watchers]) resume();
+    };
+    return { info: note, warn: note, error: note };
+  }
+}

@@ -1,0 +1,337 @@
+/**
+ * The edge, played by a test: a real HTTP server that speaks the agent contract. It has a queue, leases and
+ * holds as the real one does, and notes every breach of the contract by the agent in `faults`.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import {
+  type Assignment,
+  type AttemptReport,
+  type DispatchedJob,
+  type ExchangeReply,
+  type ExchangeRequest,
+  exchangeRequestSchema,
+  joinRequestSchema,
+  type SyncRequest,
+  syncRequestSchema,
+  type WorkerReport,
+} from "../../src/contract/agent.ts";
+
+export const JOIN_TOKEN = "join-token";
+export const HOST_TOKEN = "host-token";
+
+type QueuedJob = { readonly endpointId: string; readonly job: Omit<DispatchedJob, "workerId"> };
+type Lease = {
+  readonly endpointId: string;
+  readonly job: DispatchedJob;
+  readonly turn: number;
+  isListed: boolean;
+};
+type Hold = { readonly request: ExchangeRequest; readonly answer: (reply: ExchangeReply) => void };
+
+const NOTHING: ExchangeReply = { acks: [], jobs: [], stops: [] };
+
+export class ScriptedEdge {
+  readonly syncs: SyncRequest[] = [];
+  readonly exchanges: { readonly endpointId: string; readonly request: ExchangeRequest }[] = [];
+  /** Breaches of the contract; a test ends with none. */
+  readonly faults: string[] = [];
+  /** What the edge answers to a report. */
+  outcomeOf: (report: AttemptReport) => "accepted" | "refused" = () => "accepted";
+  readonly #server: Server;
+  #assignments: Assignment[] = [];
+  #revision = 1;
+  #syncHold: (() => void) | null = null;
+  #queue: QueuedJob[] = [];
+  readonly #leases = new Map<string, Lease>();
+  readonly #holds = new Map<string, Hold>();
+  #session = "";
+  readonly #reports: AttemptReport[] = [];
+  readonly #watchers = new Set<() => void>();
+  #reportGate: Promise<void> | null = null;
+  #isOffline = false;
+  /** Answers every call with this status instead. */
+  refusal: number | null = null;
+  joins = 0;
+
+  private constructor(server: Server) {
+    this.#server = server;
+    server.on("request", (request, response) => {
+      this.#serve(request, response).catch((error: unknown) => {
+        this.faults.push(String(error));
+        response.writeHead(500).end(String(error));
+      });
+    });
+  }
+
+  static async start(): Promise<ScriptedEdge> {
+    const server = createServer();
+    const edge = new ScriptedEdge(server);
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    return edge;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const closed = new Promise((resolve) => this.#server.close(resolve));
+    this.#server.closeAllConnections();
+    await closed;
+  }
+
+  // What a test does
+
+  assign(...assignments: Assignment[]): void {
+    this.#assignments = assignments;
+    this.#revision += 1;
+    this.#syncHold?.();
+  }
+
+  submit(
+    endpointId: string,
+    job: { id: string; attempt?: number; input: DispatchedJob["input"]; executionTimeoutMs?: number },
+  ): void {
+    const { id, input, attempt = 1, executionTimeoutMs = 60_000 } = job;
+    this.#queue.push({ endpointId, job: { id, attempt, input, executionTimeoutMs } });
+    for (const hold of this.#holds.values()) this.#answerHold(hold);
+  }
+
+  /** The job is not wanted any more. */
+  stop(jobId: string, attempt = 1, reason: ExchangeReply["stops"][number]["reason"] = "cancelled"): void {
+    const lease = this.#leases.get(`${jobId}/${attempt}`);
+    if (!lease) throw new Error(`no lease of ${jobId}`);
+    this.#leases.delete(`${jobId}/${attempt}`);
+    const hold = this.#holds.get(lease.endpointId);
+    if (!hold) throw new Error(`no hold on ${lease.endpointId}`);
+    hold.answer({ ...NOTHING, stops: [{ jobId, attempt, reason }] });
+  }
+
+  /** From here on replies to reports wait until the returned function is called. */
+  gateReports(): () => void {
+    const gate = Promise.withResolvers<void>();
+    this.#reportGate = gate.promise;
+    return () => {
+      this.#reportGate = null;
+      gate.resolve();
+    };
+  }
+
+  goOffline(): void {
+    this.#isOffline = true;
+    this.#server.closeAllConnections();
+  }
+
+  goOnline(): void {
+    this.#isOffline = false;
+  }
+
+  // What a test waits for
+
+  async until<T>(find: () => T | undefined | false | null): Promise<T> {
+    for (;;) {
+      const found = find();
+      if (found !== undefined && found !== false && found !== null) return found;
+      await new Promise<void>((resolve) => {
+        const resume = () => {
+          this.#watchers.delete(resume);
+          resolve();
+        };
+        this.#watchers.add(resume);
+      });
+    }
+  }
+
+  report(jobId: string, attempt = 1): Promise<AttemptReport> {
+    return this.until(() =>
+      this.#reports.find((report) => report.jobId === jobId && report.attempt === attempt),
+    );
+  }
+
+  reportsOf(jobId: string): AttemptReport[] {
+    return this.#reports.filter((report) => report.jobId === jobId);
+  }
+
+  worker(workerId: string, state: WorkerReport["state"]): Promise<WorkerReport> {
+    return this.until(() => this.#lastReportOf(workerId, state));
+  }
+
+  workerGone(workerId: string): Promise<true> {
+    return this.until(
+      () => this.syncs.at(-1)?.workers.every((worker) => worker.workerId !== workerId) || undefined,
+    );
+  }
+
+  /** The agent listed the job as held. */
+  held(jobId: string): Promise<ExchangeRequest> {
+    return this.until(
+      () =>
+        this.exchanges.findLast(({ request }) => request.held.some((held) => held.jobId === jobId))?.request,
+    );
+  }
+
+  /** An exchange is held that offers a slot of the worker. */
+  offered(endpointId: string, workerId: string, free = 1): Promise<true> {
+    return this.until(
+      () =>
+        this.#holds
+          .get(endpointId)
+          ?.request.slots.some((slot) => slot.workerId === workerId && slot.free === free) || undefined,
+    );
+  }
+
+  #lastReportOf(workerId: string, state: WorkerReport["state"]): WorkerReport | undefined {
+    const worker = this.syncs.at(-1)?.workers.find((report) => report.workerId === workerId);
+    return worker?.state === state ? worker : undefined;
+  }
+
+  #changed(): void {
+    for (const resume of [...this.#watchers]) resume();
+  }
+
+  // Serving
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (this.#isOffline) return void request.socket.destroy();
+    const body: unknown = JSON.parse(await text(request));
+    if (this.refusal !== null) return void response.writeHead(this.refusal).end("refused by the test");
+    const path = new URL(request.url ?? "/", "http://edge").pathname;
+    if (path === "/agent/v1/join") return this.#join(body, response);
+    if (request.headers.authorization !== `Bearer ${HOST_TOKEN}`) return void response.writeHead(401).end();
+    if (path === "/agent/v1/sync") return this.#sync(syncRequestSchema.parse(body), response);
+    const endpointId = /^\/agent\/v1\/endpoints\/([^/]+)\/exchange$/.exec(path)?.[1];
+    if (!endpointId) return void response.writeHead(404).end();
+    return this.#exchange(endpointId, exchangeRequestSchema.parse(body), response);
+  }
+
+  #join(body: unknown, response: ServerResponse): void {
+    const { joinToken } = joinRequestSchema.parse(body);
+    if (joinToken !== JOIN_TOKEN) return void response.writeHead(401).end();
+    this.joins += 1;
+    reply(response, { hostId: "host-1", hostToken: HOST_TOKEN });
+  }
+
+  async #sync(request: SyncRequest, response: ServerResponse): Promise<void> {
+    this.syncs.push(request);
+    this.#changed();
+    this.#syncHold?.();
+    if (request.appliedRevision === this.#revision) {
+      await this.#hold(request.holdMs, response, (release) => (this.#syncHold = release));
+    }
+    reply(response, { revision: this.#revision, assignments: this.#assignments });
+  }
+
+  async #hold(holdMs: number, response: ServerResponse, keep: (release: () => void) => void): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, holdMs);
+      const release = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      response.once("close", release);
+      keep(release);
+    });
+  }
+
+  async #exchange(endpointId: string, request: ExchangeRequest, response: ServerResponse): Promise<void> {
+    this.exchanges.push({ endpointId, request });
+    this.#checkLeases(endpointId, request);
+    this.#reports.push(...request.reports);
+    this.#changed();
+    if (request.reports.length > 0 && this.#reportGate) await this.#reportGate;
+    if (response.destroyed) return;
+    const acks = request.reports.map((report) => this.#acknowledge(report));
+    if (request.holdMs > 0) this.#holds.get(endpointId)?.answer(NOTHING);
+    const jobs = this.#claim(endpointId, request);
+    if (request.holdMs === 0 || acks.length > 0 || jobs.length > 0)
+      return reply(response, { acks, jobs, stops: [] });
+    reply(response, await this.#holdExchange(endpointId, request, response));
+  }
+
+  #holdExchange(
+    endpointId: string,
+    request: ExchangeRequest,
+    response: ServerResponse,
+  ): Promise<ExchangeReply> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => hold.answer(NOTHING), request.holdMs);
+      const hold: Hold = {
+        request,
+        answer: (answer) => {
+          clearTimeout(timer);
+          if (this.#holds.get(endpointId) === hold) this.#holds.delete(endpointId);
+          resolve(answer);
+        },
+      };
+      this.#holds.set(endpointId, hold);
+      response.once("close", () => hold.answer(NOTHING));
+      this.#changed();
+    });
+  }
+
+  #answerHold(hold: Hold): void {
+    const [endpointId] = [...this.#holds].find(([, one]) => one === hold) ?? [];
+    if (!endpointId) return;
+    const jobs = this.#claim(endpointId, hold.request);
+    if (jobs.length > 0) hold.answer({ ...NOTHING, jobs });
+  }
+
+  #claim(endpointId: string, request: ExchangeRequest): DispatchedJob[] {
+    const jobs: DispatchedJob[] = [];
+    for (const { workerId, free } of request.slots) {
+      for (let slot = 0; slot < free; slot += 1) {
+        const index = this.#queue.findIndex((queued) => queued.endpointId === endpointId);
+        const [queued] = index < 0 ? [] : this.#queue.splice(index, 1);
+        if (!queued) return jobs;
+        const job = { ...queued.job, workerId };
+        this.#leases.set(`${job.id}/${job.attempt}`, {
+          endpointId,
+          job,
+          turn: request.turn,
+          isListed: false,
+        });
+        jobs.push(job);
+      }
+    }
+    return jobs;
+  }
+
+  #acknowledge(report: AttemptReport): ExchangeReply["acks"][number] {
+    const { jobId, attempt } = report;
+    this.#leases.delete(`${jobId}/${attempt}`);
+    return { jobId, attempt, outcome: this.outcomeOf(report) };
+  }
+
+  /** A leased job is listed, or reported, or in a reply on its way; one that never was listed goes back. */
+  #checkLeases(endpointId: string, request: ExchangeRequest): void {
+    const isNewSession = this.#session !== request.session;
+    this.#session = request.session;
+    if (request.openTurns.includes(request.turn))
+      this.faults.push(`turn ${request.turn} lists itself as open`);
+    for (const [key, lease] of this.#leases) {
+      if (lease.endpointId !== endpointId) continue;
+      const isListed = [...request.held, ...request.reports].some(
+        (one) => `${one.jobId}/${one.attempt}` === key,
+      );
+      if (isListed) lease.isListed = true;
+      else if (isNewSession) this.#requeue(key, lease);
+      else if (lease.turn < request.turn && !request.openTurns.includes(lease.turn)) {
+        if (lease.isListed) this.faults.push(`turn ${request.turn} does not list ${key} any more`);
+        else this.#requeue(key, lease);
+      }
+    }
+  }
+
+  #requeue(key: string, { endpointId, job }: Lease): void {
+    this.#leases.delete(key);
+    const { workerId: _workerId, ...rest } = job;
+    this.#queue.unshift({ endpointId, job: { ...rest, attempt: job.attempt + 1 } });
+  }
+}
+
+function reply(response: ServerResponse, body: unknown): void {
+  if (response.destroyed) return;
+  response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body));
+}

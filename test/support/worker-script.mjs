@@ -1,0 +1,169 @@
+/**
+ * A worker that speaks the worker protocol as the Python SDK does, quirks included. What its handler does
+ * is chosen by the input of each job:
+ *
+ *   mock_return V        returns V                          mock_delay S        waits S seconds first
+ *   mock_error T         fails with the text T              mock_error_value V  posts V, whatever it is, as error
+ *   mock_progress [..]   posts each as progress             mock_late_progress  posts one after the result
+ *   mock_stream [..]     yields each as a chunk             mock_refresh        asks for a fresh container
+ *   mock_crash C         the process exits with code C      mock_unserialisable nothing is ever posted
+ *   mock_never           waits until it is stopped          mock_block          never ends, cannot be stopped
+ *   mock_size N          returns N bytes of text            mock_twice          posts its result twice
+ *   mock_post_and_crash  posts its result and exits at once
+ *
+ * Environment: MOCK_CONCURRENCY, MOCK_LOOK_MS (pause at full concurrency; the SDK's is 1 s), MOCK_PINGS
+ * (off, or process: from a child process, as the SDK does), MOCK_EXIT_AT_START, MOCK_NEVER_TAKE, MOCK_UNHEALTHY,
+ * MOCK_IGNORE_SIGTERM, MOCK_STDERR_LINE.
+ */
+import { fork } from "node:child_process";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+
+const env = process.env;
+const takeUrl = (env.RUNPOD_WEBHOOK_GET_JOB ?? "").replace("$ID", env.RUNPOD_POD_ID ?? "");
+const headers = { authorization: env.RUNPOD_AI_API_KEY ?? "", "content-type": "application/json" };
+const concurrency = Number(env.MOCK_CONCURRENCY ?? 1);
+const lookMs = Number(env.MOCK_LOOK_MS ?? 20);
+const pingMs = Number(env.RUNPOD_PING_INTERVAL ?? 10_000);
+
+/** Job id to what stops its handler. */
+const running = new Map();
+let isShutDown = false;
+let pings;
+
+// Results
+
+async function post(template, jobId, body, isStream = false) {
+  const url = `${template.replace("$ID", jobId)}&isStream=${isStream}`;
+  try {
+    // Raw JSON under a form content type, and a 4xx or a broken connection drops it: as the SDK does.
+    const response = await fetch(url, {
+      method: "POST",
+      headers: { ...headers, "content-type": "application/x-www-form-urlencoded", charset: "utf-8" },
+      body: JSON.stringify(body),
+    });
+    await response.text();
+  } catch (error) {
+    console.log(`Failed to return job results. | ${error}`);
+  }
+}
+
+const done = (jobId, body, isStream) => post(env.RUNPOD_WEBHOOK_POST_OUTPUT, jobId, body, isStream);
+const chunk = (jobId, output) => post(env.RUNPOD_WEBHOOK_POST_STREAM, jobId, { output });
+const progress = (jobId, output) => done(jobId, { status: "IN_PROGRESS", output });
+
+// The handler
+
+async function handle(job, signal) {
+  const input = job.input ?? {};
+  if (input.mock_delay) await delay(input.mock_delay * 1_000, undefined, { signal });
+  for (const value of input.mock_progress ?? []) await progress(job.id, value);
+  if ("mock_crash" in input) {
+    process.stderr.write("the handler crashes now\n");
+    process.exit(Number(input.mock_crash) || 1);
+  }
+  if (input.mock_never) await delay(2 ** 31 - 1, undefined, { signal });
+  if (input.mock_block) await new Promise(() => setInterval(() => {}, 60_000));
+  if (input.mock_unserialisable) return undefined;
+  if ("mock_error" in input) return { error: input.mock_error };
+  if ("mock_error_value" in input) return { error: input.mock_error_value };
+  if (input.mock_stream) {
+    for (const value of input.mock_stream) await chunk(job.id, value);
+    return { output: [] };
+  }
+  if (input.mock_size) return { output: "x".repeat(input.mock_size) };
+  const result = { output: "mock_return" in input ? input.mock_return : input };
+  return input.mock_refresh ? { ...result, stopPod: true } : result;
+}
+
+async function run(job) {
+  const stop = new AbortController();
+  running.set(job.id, stop);
+  tellPings();
+  try {
+    const body = await handle(job, stop.signal);
+    const input = job.input ?? {};
+    if (input.mock_post_and_crash) void done(job.id, body).then(() => process.exit(1));
+    if (body !== undefined) await done(job.id, body, Boolean(input.mock_stream));
+    if (input.mock_twice) await done(job.id, { output: "the second result" });
+    if (input.mock_late_progress) await progress(job.id, "late");
+  } catch (error) {
+    if (!stop.signal.aborted) await done(job.id, { error: String(error) });
+  } finally {
+    running.delete(job.id);
+    tellPings();
+  }
+}
+
+// The loops
+
+async function takeJobs() {
+  while (!isShutDown) {
+    const free = concurrency - running.size;
+    if (free <= 0) {
+      await delay(lookMs);
+      continue;
+    }
+    const base =
+      free === 1 ? takeUrl : takeUrl.replace("/job-take/", "/job-take-batch/") + `&batch_size=${free}`;
+    const jobs = await ask(`${base}&job_in_progress=${running.size > 0 ? 1 : 0}`);
+    for (const job of Array.isArray(jobs) ? jobs : jobs ? [jobs] : []) void run(job);
+  }
+}
+
+async function watchStops() {
+  while (!isShutDown) {
+    const told = await ask(takeUrl.replace("/job-take/", "/job-stop/"));
+    for (const jobId of told?.jobsToStop ?? []) running.get(jobId)?.abort();
+    if (!told) await delay(1_000);
+  }
+}
+
+async function ask(url) {
+  try {
+    const response = await fetch(url, { headers, signal: AbortSignal.timeout(90_000) });
+    const text = await response.text();
+    return response.status === 200 ? JSON.parse(text) : undefined;
+  } catch {
+    await delay(50); // nobody there; the SDK would ask again at once
+    return undefined;
+  }
+}
+
+// Pings
+
+async function pingLoop() {
+  let jobIds = "";
+  process.on("message", (ids) => (jobIds = ids));
+  for (;;) {
+    const query = jobIds === "" ? "" : `&job_id=${jobIds}`;
+    await fetch(`${env.RUNPOD_WEBHOOK_PING}${query}&runpod_version=1.12.0`, { headers }).catch(() => {});
+    await delay(pingMs);
+  }
+}
+
+function tellPings() {
+  pings?.send([...running.keys()].join(","));
+}
+
+// Start
+
+async function main() {
+  if (env.MOCK_STDERR_LINE) console.error(env.MOCK_STDERR_LINE);
+  if (env.MOCK_EXIT_AT_START) process.exit(Number(env.MOCK_EXIT_AT_START));
+  if (env.MOCK_UNHEALTHY) {
+    const query = `&status=unhealthy&check=disk&reason=${encodeURIComponent(env.MOCK_UNHEALTHY)}`;
+    await fetch(`${env.RUNPOD_WEBHOOK_PING}${query}`, { headers });
+    process.exit(1);
+  }
+  process.on("SIGTERM", () => {
+    if (!env.MOCK_IGNORE_SIGTERM) isShutDown = true;
+  });
+  if (env.MOCK_PINGS === "process") pings = fork(fileURLToPath(import.meta.url), ["--pings"]);
+  if (env.MOCK_NEVER_TAKE) return void setInterval(() => {}, 60_000);
+  await Promise.all([takeJobs(), watchStops()]);
+  while (running.size > 0) await delay(10);
+  process.exit(0);
+}
+
+await (process.argv.includes("--pings") ? pingLoop() : main());
