@@ -12,7 +12,7 @@ import { parseArgs } from "node:util";
 import runpodSdk from "runpod-sdk";
 
 const DIMENSIONS = 384;
-const AT_ONCE = 16;
+const AT_ONCE = 32;
 const POLL_INTERVAL_MS = 200;
 const REPEATED = 20;
 /** Two hosts may round differently in the last digits. */

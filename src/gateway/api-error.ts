@@ -2,6 +2,7 @@
 import type { Context } from "hono";
 import type { z } from "zod";
 import { ERROR_STATUS, errorBody, type ErrorCode } from "../contract/errors.ts";
+import { logFailure } from "../failure-log.ts";
 
 export class ApiError extends Error {
   readonly code: ErrorCode;
@@ -21,7 +22,7 @@ export function renderError(error: Error, context: Context): Response {
     context.header("Retry-After", "1");
     return errorResponse(context, "rate_limited", "The endpoint is overloaded. Try again in a second.");
   }
-  console.error("request failed", { path: context.req.path, error: error.message, stack: error.stack });
+  logFailure("request_failed", { path: context.req.path }, error);
   return errorResponse(
     context,
     "internal",

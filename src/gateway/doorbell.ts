@@ -13,7 +13,7 @@ export async function awaitRing(
 ): Promise<Ring> {
   const leftMs = untilAt - Date.now();
   if (leftMs <= 0 || signal.aborted) return "over";
-  const address = `https://object/doorbell?${new URLSearchParams(query)}`;
+  const address = `https://object/doorbell?${new URLSearchParams(query).toString()}`;
   const { webSocket } = await object.fetch(address, { headers: { Upgrade: "websocket" } });
   if (!webSocket) return "look";
 

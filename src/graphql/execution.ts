@@ -3,7 +3,7 @@ import { execute, GraphQLError, Kind, parse, validate, type DocumentNode } from 
 import { GRAPHQL_TOKENS_MAX } from "../contract/limits.ts";
 import type { RequestContext } from "./context.ts";
 import { exceededLimit } from "./document-limits.ts";
-import { logFailure } from "./failure-log.ts";
+import { logFailure } from "../failure-log.ts";
 import { OperationError, type OperationErrorCode } from "./operation-error.ts";
 import type { GraphqlRequest } from "./request.ts";
 import { managementSchema } from "./schema.ts";

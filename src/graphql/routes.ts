@@ -6,7 +6,7 @@ import { CONTROL_BODY_MAX_BYTES } from "../contract/limits.ts";
 import { openDatabase } from "../db/database.ts";
 import type { Env } from "../env.ts";
 import { answerRequest, errorAnswer, type GraphqlAnswer } from "./execution.ts";
-import { logFailure } from "./failure-log.ts";
+import { logFailure } from "../failure-log.ts";
 import { readRequest } from "./request.ts";
 
 type GraphqlEnv = { Bindings: Env; Variables: { principal: Principal; now: number } };

@@ -2,10 +2,12 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { Agent } from "../../node-agent/agent.ts";
 import type { AgentEvent, AgentLog, LogFields } from "../../node-agent/log.ts";
 import { ProcessRuntime } from "../../node-agent/runtime/process-runtime.ts";
+import type { PrepareOutcome, WorkerSpec } from "../../node-agent/runtime/runtime.ts";
 import type { Timing } from "../../node-agent/timing.ts";
 import type { Assignment, Inventory } from "../../src/contract/agent.ts";
 import { HOST_TOKEN, ScriptedEdge } from "./scripted-edge.ts";
@@ -49,6 +51,21 @@ export function assignment(overrides: Partial<Assignment> = {}): Assignment {
   };
 }
 
+/** The process runtime; it notes what it was asked to start, and says of images what a test wants. */
+class NotingRuntime extends ProcessRuntime {
+  readonly specs = new Map<string, WorkerSpec>();
+  readonly prepareOutcomes: PrepareOutcome[] = [];
+
+  override async prepare(): Promise<PrepareOutcome> {
+    return this.prepareOutcomes.shift() ?? { kind: "prepared" };
+  }
+
+  override async start(spec: WorkerSpec): Promise<void> {
+    this.specs.set(spec.workerId, spec);
+    await super.start(spec);
+  }
+}
+
 export type LoggedEvent = { readonly event: AgentEvent; readonly fields: LogFields };
 
 export class AgentFixture {
@@ -56,7 +73,9 @@ export class AgentFixture {
   readonly stateDir: string;
   readonly events: LoggedEvent[] = [];
   readonly #watchers = new Set<() => void>();
+  readonly prepareOutcomes: PrepareOutcome[] = [];
   #agent: Agent | null = null;
+  #runtime: NotingRuntime | null = null;
   unauthorized = 0;
 
   private constructor(edge: ScriptedEdge, stateDir: string) {
@@ -78,11 +97,13 @@ export class AgentFixture {
   }
 
   async startAgent(timing: Partial<Timing> = {}): Promise<void> {
+    this.#runtime = new NotingRuntime({ stateDirectory: this.stateDir, hasRealGpus: false });
+    this.#runtime.prepareOutcomes.push(...this.prepareOutcomes);
     this.#agent = await Agent.start({
       edgeUrl: this.edge.url,
       hostToken: HOST_TOKEN,
       stateDir: this.stateDir,
-      runtime: this.runtime(),
+      runtime: this.#runtime,
       inventory: INVENTORY,
       readInventory: async () => INVENTORY,
       log: this.#log(),
@@ -97,6 +118,11 @@ export class AgentFixture {
     this.#agent = null;
   }
 
+  /** The environment that the agent gave a worker. */
+  env(workerId: string, name: string): string {
+    return this.#runtime?.specs.get(workerId)?.env[name] ?? "";
+  }
+
   /** A second view of the same workers. */
   runtime(): ProcessRuntime {
     return new ProcessRuntime({ stateDirectory: this.stateDir, hasRealGpus: false });
@@ -108,6 +134,17 @@ export class AgentFixture {
     this.edge.assign(one);
     await this.edge.worker(one.workerId, "ready");
     return one;
+  }
+
+  /** Chunks in the journal of an agent that does not run. */
+  chunks(jobId: string): string[] {
+    const journal = new DatabaseSync(join(this.stateDir, "journal.db"));
+    try {
+      const rows = journal.prepare("SELECT output FROM chunk WHERE job_id = ? ORDER BY sequence").all(jobId);
+      return rows.map((row) => String(row["output"]));
+    } finally {
+      journal.close();
+    }
   }
 
   async logged(event: AgentEvent, count = 1): Promise<LoggedEvent> {

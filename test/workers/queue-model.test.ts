@@ -186,9 +186,14 @@ const compare = command("compare", async (model, real) => {
   const reply = await real.stub.health();
   if (reply.kind !== "health") throw new Error(reply.kind);
   const { jobs } = reply.health;
-  const counted = [jobs.inQueue, jobs.inProgress, jobs.completed, jobs.failed];
-  const expected = [model.count("IN_QUEUE"), model.count("IN_PROGRESS"), model.completed, model.failed];
-  if (`${counted}` !== `${expected}`) throw new Error(`health says ${counted}, not ${expected}`);
+  const counted = [jobs.inQueue, jobs.inProgress, jobs.completed, jobs.failed].join();
+  const expected = [
+    model.count("IN_QUEUE"),
+    model.count("IN_PROGRESS"),
+    model.completed,
+    model.failed,
+  ].join();
+  if (counted !== expected) throw new Error(`health says ${counted}, not ${expected}`);
   const rows = await runInDurableObject(endpointObject(real.endpointId), (_, state) =>
     state.storage.sql
       .exec<{ count: number }>("SELECT count(*) AS count FROM job WHERE state = 'queued'")

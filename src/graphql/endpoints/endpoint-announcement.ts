@@ -13,7 +13,7 @@ import {
   type EndpointRecord,
 } from "../../db/endpoints.ts";
 import type { RequestContext } from "../context.ts";
-import { logFailure } from "../failure-log.ts";
+import { logFailure } from "../../failure-log.ts";
 import { OperationError } from "../operation-error.ts";
 
 const ROUNDS = 5;

@@ -1,0 +1,148 @@
+import { describe, test } from "vitest";
+import { AgentFixture, assignment } from "../support/agent-fixture.ts";
+
+describe("a worker", () => {
+  test("is reported as starting, and as ready from its first poll on", async ({ expect }) => {
+    await using host = await AgentFixture.start();
+    await host.readyWorker();
+    const states = host.edge.syncs.flatMap((sync) => sync.workers.map((worker) => worker.state));
+    expect(new Set(states)).toEqual(new Set(["pulling", "starting", "ready"]));
+    expect(states.at(-1)).toBe("ready");
+  });
+
+  test("whose image cannot be had says why and tries again", async ({ expect }) => {
+    await using host = await AgentFixture.create();
+    host.prepareOutcomes.push({ kind: "failed", detail: "no such image: nothing:latest" });
+    await host.startAgent({ restartBaseMs: 500 });
+    host.edge.assign(assignment());
+    const pulling = await host.edge.until(() => {
+      const worker = host.edge.syncs.at(-1)?.workers[0];
+      return worker?.detail?.includes("no such image") ? worker : undefined;
+    });
+    expect(pulling).toMatchObject({
+      state: "pulling",
+      detail: expect.stringContaining("tries again in 1 s"),
+    });
+    await host.edge.worker("worker-1", "ready");
+  });
+
+  test("that crashes with a job loses it, says its last words, and starts again", async ({ expect }) => {
+    await using host = await AgentFixture.start();
+    const worker = await host.readyWorker();
+    host.edge.submit(worker.endpointId, { id: "job-1", input: { mock_crash: 3 } });
+
+    expect(await host.edge.report("job-1")).toMatchObject({
+      kind: "lost",
+      reason: expect.stringMatching(/exited with code 3.*last log line: the handler crashes now/),
+    });
+    host.edge.submit(worker.endpointId, { id: "job-2", input: { mock_return: 2 } });
+    expect(await host.edge.report("job-2")).toMatchObject({ kind: "completed" });
+    expect(host.count("worker_started")).toBe(2);
+  });
+
+  test("that posts a result and dies at once does not lose it", async ({ expect }) => {
+    await using host = await AgentFixture.start();
+    const worker = await host.readyWorker();
+    const input = { mock_return: "last words", mock_post_and_crash: true };
+    host.edge.submit(worker.endpointId, { id: "job-1", input });
+
+    expect(await host.edge.report("job-1")).toMatchObject({ kind: "completed", output: "last words" });
+  });
+
+  test("that keeps exiting is crash-looping, with its exit and last log line, and waits longer", async ({
+    expect,
+  }) => {
+    await using host = await AgentFixture.start();
+    host.edge.assign(assignment({ env: { MOCK_EXIT_AT_START: "7", MOCK_STDERR_LINE: "no weights found" } }));
+
+    const report = await host.edge.worker("worker-1", "crash_looping");
+    expect(report.detail).toMatch(/exited with code 7; last log line: no weights found; starts again in/);
+    await host.logged("worker_failed", 4);
+    expect(
+      host.events.filter(({ event }) => event === "worker_failed").map(({ fields }) => fields["state"]),
+    ).toEqual(["starting", "crash_looping", "crash_looping", "crash_looping"]);
+  });
+
+  test("that does not poll within its start limit is unhealthy", async ({ expect }) => {
+    await using host = await AgentFixture.start();
+    host.edge.assign(assignment({ env: { MOCK_NEVER_TAKE: "1" }, startLimitMs: 300 }));
+
+    const report = await host.edge.worker("worker-1", "unhealthy");
+    expect(report.detail).toMatch(/did not ask for a job within 0 s of its start/);
+    await host.logged("worker_started", 2);
+  });
+
+  test("that reports itself unhealthy is shown with its reason", async ({ expect }) => {
+    await using host = await AgentFixture.start();
+    host.edge.assign(assignment({ env: { MOCK_UNHEALTHY: "3 % free" } }));
+
+    const report = await host.edge.worker("worker-1", "unhealthy");
+    expect(report.detail).toContain("reported itself unhealthy: disk: 3 % free");
+  });
+
+  test("whose command does not exist says so", async ({ expect }) => {
+    await using host = await AgentFixture.start();
+    host.edge.assign(assignment({ dockerArgs: "no-such-command" }));
+    const report = await host.edge.worker("worker-1", "crash_looping");
+    expect(report.detail).toContain("no-such-command");
+  });
+
+  test("that asks for a fresh container after a result gets one and takes no job before", async ({
+    expect,
+  }) => {
+    await using host = await AgentFixture.start();
+    const worker = await host.readyWorker({ env: { MOCK_LOOK_MS: "0" } });
+    host.edge.submit(worker.endpointId, { id: "job-1", input: { mock_return: 1, mock_refresh: true } });
+    host.edge.submit(worker.endpointId, { id: "job-2", input: { mock_return: 2 } });
+
+    expect(await host.edge.report("job-1")).toMatchObject({ kind: "completed", output: 1 });
+    expect(
+      await host.edge.until(() => host.edge.reportsOf("job-2")[0] ?? host.edge.reportsOf("job-2")[0]),
+    ).toMatchObject({ kind: "completed", output: 2 });
+    expect(host.events.findIndex(({ event }) => event === "worker_recreated")).toBeLessThan(
+      host.events.findLastIndex(({ event }) => event === "job_delivered"),
+    );
+  });
+
+  test("of a load-balanced endpoint is not started, and says why", async ({ expect }) => {
+    await using host = await AgentFixture.start();
+    host.edge.assign(assignment({ type: "LB" }));
+    const report = await host.edge.worker("worker-1", "unhealthy");
+    expect(report.detail).toContain("load-balanced");
+    expect(await host.runtime().list()).toEqual([]);
+  });
+});
+
+describe("a worker that is no longer assigned", () => {
+  test("ends soon when it is idle, and nothing of it is left", async ({ expect }) => {
+    await using host = await AgentFixture.start();
+    await host.readyWorker();
+    host.edge.assign();
+    await host.edge.workerGone("worker-1");
+
+    expect(await host.runtime().list()).toEqual([]);
+    expect(host.edge.syncs.some((sync) => sync.workers[0]?.state === "stopping")).toBe(true);
+  });
+
+  test("finishes its job first and takes no other", async ({ expect }) => {
+    await using host = await AgentFixture.start();
+    const worker = await host.readyWorker();
+    host.edge.submit(worker.endpointId, { id: "job-1", input: { mock_delay: 0.5, mock_return: "done" } });
+    await host.edge.held("job-1");
+    host.edge.submit(worker.endpointId, { id: "job-2", input: { mock_return: 2 } });
+    host.edge.assign(assignment({ workerId: "worker-2", revision: 2 }));
+
+    expect(await host.edge.report("job-1")).toMatchObject({ kind: "completed", output: "done" });
+    await host.edge.workerGone("worker-1");
+    const second = await host.edge.until(() => host.edge.reportsOf("job-2")[0]);
+    expect(second).toMatchObject({ kind: "completed", workerId: "worker-2" });
+  });
+
+  test("is killed after the grace when it ignores SIGTERM", async ({ expect }) => {
+    await using host = await AgentFixture.start({ drainGraceMs: 200 });
+    await host.readyWorker({ env: { MOCK_IGNORE_SIGTERM: "1" } });
+    host.edge.assign();
+    await host.edge.workerGone("worker-1");
+    expect(await host.runtime().list()).toEqual([]);
+  });
+});
