@@ -24,7 +24,10 @@ export default defineConfig({
           cloudflareTest(async () => ({
             wrangler: { configPath: "./wrangler.toml" },
             miniflare: {
-              bindings: { TEST_MIGRATIONS: await readD1Migrations("./drizzle"), ROOT_API_KEY: "test-root-key" },
+              bindings: {
+                TEST_MIGRATIONS: await readD1Migrations("./drizzle"),
+                ROOT_API_KEY: "test-root-key",
+              },
             },
           })),
         ],

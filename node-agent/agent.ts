@@ -144,8 +144,8 @@ export class Agent {
           .map((worker) => ({ workerId: worker.workerId, free: worker.freeSlots() }))
           .filter((slot) => slot.free > 0),
       hasWorkers: () => this.#workers.ofEndpoint(endpointId).length > 0,
-      wantsJob: (job) => this.#workers.find(job.workerId)?.wantsJob() === true,
-      onJob: (record, job) => this.#workers.find(job.workerId)?.jobs.accept(record, job),
+      roomOf: (workerId) => this.#workers.find(workerId)?.room() ?? 0,
+      onJobs: (workerId, jobs) => this.#workers.find(workerId)?.jobs.accept(jobs),
       onStop: (stop) => this.#stopJob(endpointId, stop),
       onOver: () => this.#exchanges.delete(endpointId),
     });

@@ -33,13 +33,16 @@ export type ExchangeLoopOptions = EdgeLink & {
   readonly ledger: AttemptLedger;
   readonly freeSlots: () => Slot[];
   readonly hasWorkers: () => boolean;
-  /** Whether the worker of a job can still get it. */
-  readonly wantsJob: (job: DispatchedJob) => boolean;
-  readonly onJob: (record: AttemptRecord, job: DispatchedJob) => void;
+  /** How many jobs a worker can still get. */
+  readonly roomOf: (workerId: string) => number;
+  readonly onJobs: (workerId: string, jobs: readonly HeldJob[]) => void;
   readonly onStop: (stop: ExchangeReply["stops"][number]) => void;
   /** Nothing is left to talk about. */
   readonly onOver: () => void;
 };
+
+/** A job, and what the ledger knows of it. */
+export type HeldJob = { readonly record: AttemptRecord; readonly job: DispatchedJob };
 
 type Turn = OpenTurn & {
   readonly sentAt: number;
@@ -178,7 +181,9 @@ export class ExchangeLoop {
   #apply(turn: Turn, reply: ExchangeReply): void {
     const { endpointId, ledger, onStop, reachability } = this.#options;
     this.#open.delete(turn.turn);
-    for (const job of reply.jobs) this.#receive(job); // T2
+    for (const [workerId, jobs] of Map.groupBy(reply.jobs, (job) => job.workerId)) {
+      this.#receive(workerId, jobs); // T2
+    }
     reachability.answered(endpointId);
     for (const ack of reply.acks) ledger.acknowledge(ack.jobId, ack.attempt, ack.outcome);
     for (const stop of reply.stops) onStop(stop);
@@ -186,16 +191,16 @@ export class ExchangeLoop {
     else this.#pace.recover();
   }
 
-  #receive(job: DispatchedJob): void {
-    const { endpointId, ledger, log, wantsJob, onJob } = this.#options;
-    const fields = { jobId: job.id, attempt: job.attempt, workerId: job.workerId };
-    if (wantsJob(job)) {
-      const record = ledger.receive(endpointId, job);
-      log.info("job_received", fields);
-      return onJob(record, job);
+  #receive(workerId: string, jobs: readonly DispatchedJob[]): void {
+    const { endpointId, ledger, log, roomOf, onJobs } = this.#options;
+    const room = roomOf(workerId);
+    const held = jobs.slice(0, room).map((job) => ({ job, record: ledger.receive(endpointId, job) }));
+    for (const { job } of held) log.info("job_received", { jobId: job.id, attempt: job.attempt, workerId });
+    for (const job of jobs.slice(room)) {
+      log.info("job_declined", { jobId: job.id, attempt: job.attempt, workerId });
+      this.#hasNews = true; // the edge shall hear soon that it is not held
     }
-    log.info("job_declined", fields);
-    this.#hasNews = true; // the edge shall hear soon that it is not held
+    if (held.length > 0) onJobs(workerId, held); // together: they may share one poll
   }
 
   /** Whether answering such replies at once would make a hot loop. */

@@ -32,12 +32,14 @@ export type WorkerJobsOptions = {
   readonly onRefresh: () => void;
 };
 
+export type WaitingJob = { readonly record: AttemptRecord; readonly job: DispatchedJob };
+
 export class WorkerJobs {
   readonly #options: WorkerJobsOptions;
   readonly #takes: ParkedPolls<number>;
   readonly #stopPolls = new ParkedPolls<null>(() => {});
   readonly #heldOff = new ParkedPolls<null>(() => {});
-  #waiting: { readonly ref: AttemptRecord; readonly job: DispatchedJob }[] = [];
+  #waiting: WaitingJob[] = [];
   readonly #inside = new Map<string, DeliveredJob>();
   /** Jobs that the worker could hold when the last one was delivered; null after a restart of the agent. */
   #capacity: number | null = null;
@@ -65,8 +67,8 @@ export class WorkerJobs {
 
   // From the edge
 
-  accept(ref: AttemptRecord, job: DispatchedJob): void {
-    this.#waiting.push({ ref, job });
+  accept(jobs: readonly WaitingJob[]): void {
+    this.#waiting.push(...jobs);
     this.#deliver();
   }
 
@@ -91,7 +93,7 @@ export class WorkerJobs {
 
   /** The container is gone: whatever has no result is lost. */
   loseAll(reason: string): void {
-    const refs = [...this.#waiting.map(({ ref }) => ref), ...this.#jobsInside().map((job) => job.ref)];
+    const refs = [...this.#waiting.map(({ record }) => record), ...this.#jobsInside().map((job) => job.ref)];
     this.#waiting = [];
     for (const job of this.#jobsInside()) job.clearTimers();
     this.#inside.clear();
@@ -180,7 +182,7 @@ export class WorkerJobs {
   }
 
   #refOf(jobId: string): AttemptRef | undefined {
-    return this.#inside.get(jobId)?.ref ?? this.#waiting.find(({ job }) => job.id === jobId)?.ref;
+    return this.#inside.get(jobId)?.ref ?? this.#waiting.find(({ job }) => job.id === jobId)?.record;
   }
 
   // Delivering
@@ -199,8 +201,8 @@ export class WorkerJobs {
   #nextJobs(count: number): DeliveredJob[] {
     const chosen = this.#waiting.filter(({ job }) => !this.#inside.has(job.id)).slice(0, count); // W3
     this.#waiting = this.#waiting.filter((entry) => !chosen.includes(entry));
-    return chosen.map(({ ref, job }) => {
-      const delivered = new DeliveredJob(ref, job, null);
+    return chosen.map(({ record, job }) => {
+      const delivered = new DeliveredJob(record, job, null);
       this.#inside.set(job.id, delivered);
       return delivered;
     });
@@ -232,7 +234,7 @@ export class WorkerJobs {
     this.#options.log.warn("job_delivery_failed", { jobId: ref.jobId, workerId: ref.workerId });
     if (!job || delivered.stop) return;
     const record = { ...ref, receivedAt: Date.now(), executionTimeoutMs: job.executionTimeoutMs };
-    this.#waiting.unshift({ ref: record, job });
+    this.#waiting.unshift({ record, job });
   }
 
   #capacityNow(): number {
@@ -311,7 +313,7 @@ export class WorkerJobs {
       this.#inside.delete(ref.jobId);
     }
     this.#waiting = this.#waiting.filter(
-      (entry) => entry.ref.jobId !== ref.jobId || entry.ref.attempt !== ref.attempt,
+      (entry) => entry.record.jobId !== ref.jobId || entry.record.attempt !== ref.attempt,
     );
     this.#options.onChange();
   }

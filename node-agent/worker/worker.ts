@@ -94,9 +94,10 @@ export class Worker implements WorkerSession {
     return this.#takesNewJobs() ? this.jobs.freeSlots() : 0;
   }
 
-  /** Whether a job that comes now would start soon. One between two polls gets it with the next. */
-  wantsJob(): boolean {
-    return this.#takesNewJobs() && (this.jobs.freeSlots() > 0 || this.jobs.isEmpty());
+  /** How many jobs that come now would start soon. A worker between two polls gets them with the next. */
+  room(): number {
+    if (!this.#takesNewJobs()) return 0;
+    return this.jobs.isEmpty() ? Number.POSITIVE_INFINITY : this.jobs.freeSlots();
   }
 
   // Told by the runtime and by reconciling

@@ -6,7 +6,7 @@ describe("a worker", () => {
     await using host = await AgentFixture.start();
     await host.readyWorker();
     const states = host.edge.syncs.flatMap((sync) => sync.workers.map((worker) => worker.state));
-    expect(new Set(states)).toEqual(new Set(["pulling", "starting", "ready"]));
+    expect(new Set(states)).toEqual(new Set(["starting", "ready"]));
     expect(states.at(-1)).toBe("ready");
   });
 

@@ -44,6 +44,7 @@ export class ScriptedEdge {
   #revision = 1;
   #syncHold: (() => void) | null = null;
   #queue: QueuedJob[] = [];
+  #stops: { readonly endpointId: string; readonly stop: ExchangeReply["stops"][number] }[] = [];
   readonly #leases = new Map<string, Lease>();
   readonly #holds = new Map<string, Hold>();
   #session = "";
@@ -104,9 +105,9 @@ export class ScriptedEdge {
     const lease = this.#leases.get(`${jobId}/${attempt}`);
     if (!lease) throw new Error(`no lease of ${jobId}`);
     this.#leases.delete(`${jobId}/${attempt}`);
+    this.#stops.push({ endpointId: lease.endpointId, stop: { jobId, attempt, reason } });
     const hold = this.#holds.get(lease.endpointId);
-    if (!hold) throw new Error(`no hold on ${lease.endpointId}`);
-    hold.answer({ ...NOTHING, stops: [{ jobId, attempt, reason }] });
+    if (hold) this.#answerHold(hold);
   }
 
   /** From here on replies to reports wait until the returned function is called. */
@@ -245,8 +246,9 @@ export class ScriptedEdge {
     const acks = request.reports.map((report) => this.#acknowledge(report));
     if (request.holdMs > 0) this.#holds.get(endpointId)?.answer(NOTHING);
     const jobs = this.#claim(endpointId, request);
-    if (request.holdMs === 0 || acks.length > 0 || jobs.length > 0)
-      return reply(response, { acks, jobs, stops: [] });
+    const stops = this.#takeStops(endpointId);
+    const hasNews = acks.length > 0 || jobs.length > 0 || stops.length > 0;
+    if (request.holdMs === 0 || hasNews) return reply(response, { acks, jobs, stops });
     reply(response, await this.#holdExchange(endpointId, request, response));
   }
 
@@ -274,8 +276,12 @@ export class ScriptedEdge {
   #answerHold(hold: Hold): void {
     const [endpointId] = [...this.#holds].find(([, one]) => one === hold) ?? [];
     if (!endpointId) return;
-    const jobs = this.#claim(endpointId, hold.request);
-    if (jobs.length > 0) hold.answer({ ...NOTHING, jobs });
+    const answer = {
+      acks: [],
+      jobs: this.#claim(endpointId, hold.request),
+      stops: this.#takeStops(endpointId),
+    };
+    if (answer.jobs.length > 0 || answer.stops.length > 0) hold.answer(answer);
   }
 
   #claim(endpointId: string, request: ExchangeRequest): DispatchedJob[] {
@@ -296,6 +302,12 @@ export class ScriptedEdge {
       }
     }
     return jobs;
+  }
+
+  #takeStops(endpointId: string): ExchangeReply["stops"] {
+    const due = this.#stops.filter((entry) => entry.endpointId === endpointId);
+    this.#stops = this.#stops.filter((entry) => entry.endpointId !== endpointId);
+    return due.map((entry) => entry.stop);
   }
 
   #acknowledge(report: AttemptReport): ExchangeReply["acks"][number] {
