@@ -1,8 +1,8 @@
 /**
  * Public job ids: `[sync-]<uuid-like>-s<shard>`.
  *
- * The 32 hex digits are 80 random bits (the nonce) and the 48-bit storage sequence, masked by the nonce.
- * So an id finds its row without an index, tells nothing of how many jobs there are, and cannot be guessed:
+ * The 32 hex digits are the 48-bit storage sequence, masked by a hash of the nonce so that neighbours do not
+ * look alike, and 80 random bits (the nonce). So an id finds its row without an index and cannot be guessed:
  * a row answers only to the nonce that it was made with.
  */
 
@@ -38,7 +38,17 @@ export function decodeJobId(text: string): JobId | undefined {
 
 /** Its own inverse. In two halves, because bit operators see 32 bits only. */
 function maskSeq(seq: number, nonce: string): number {
-  const high = Math.floor(seq / HALF) ^ Number.parseInt(nonce.slice(0, 6), 16);
-  const low = (seq % HALF) ^ Number.parseInt(nonce.slice(6, 12), 16);
+  const high = Math.floor(seq / HALF) ^ (hash(nonce, 1) >>> 8);
+  const low = (seq % HALF) ^ (hash(nonce, 2) >>> 8);
   return high * HALF + low;
+}
+
+/** 32-bit FNV-1a with a final mix. */
+function hash(text: string, seed: number): number {
+  let value = 0x811c9dc5 ^ seed;
+  for (let index = 0; index < text.length; index += 1) {
+    value = Math.imul(value ^ text.charCodeAt(index), 0x01000193);
+  }
+  value = Math.imul(value ^ (value >>> 16), 0x85ebca6b);
+  return (value ^ (value >>> 13)) >>> 0;
 }

@@ -86,6 +86,7 @@ describe("a job", () => {
     const worker = await host.readyWorker();
     host.edge.submit(worker.endpointId, { id: "job-1", input: { mock_return: 1, mock_twice: true } });
 
+    await host.edge.report("job-1");
     expect((await host.logged("result_dropped")).fields).toEqual({ jobId: "job-1" });
     expect(host.edge.reportsOf("job-1")).toMatchObject([{ kind: "completed", output: 1 }]);
   });

@@ -55,6 +55,8 @@ export class ScriptedEdge {
   /** Answers every call with this status instead. */
   refusal: number | null = null;
   joins = 0;
+  /** Jobs that the edge hands out beyond the slots it was offered. */
+  extraSlots = 0;
 
   private constructor(server: Server) {
     this.#server = server;
@@ -287,7 +289,7 @@ export class ScriptedEdge {
   #claim(endpointId: string, request: ExchangeRequest): DispatchedJob[] {
     const jobs: DispatchedJob[] = [];
     for (const { workerId, free } of request.slots) {
-      for (let slot = 0; slot < free; slot += 1) {
+      for (let slot = 0; slot < free + this.extraSlots; slot += 1) {
         const index = this.#queue.findIndex((queued) => queued.endpointId === endpointId);
         const [queued] = index < 0 ? [] : this.#queue.splice(index, 1);
         if (!queued) return jobs;

@@ -1,0 +1,99 @@
+import { describe, test } from "vitest";
+import { AgentFixture } from "../support/agent-fixture.ts";
+
+describe("the conversation with the edge", () => {
+  test("survives an edge that is away for a while, and reports what happened meanwhile", async ({
+    expect,
+  }) => {
+    await using host = await AgentFixture.start();
+    const worker = await host.readyWorker();
+    host.edge.submit(worker.endpointId, { id: "job-1", input: { mock_delay: 0.4, mock_return: "kept" } });
+    await host.edge.held("job-1");
+    host.edge.goOffline();
+    await host.logged("edge_unreachable");
+    await host.logged("job_reported");
+    const syncsBefore = host.edge.syncs.length;
+    host.edge.goOnline();
+
+    expect(await host.edge.report("job-1")).toMatchObject({ kind: "completed", output: "kept" });
+    await host.logged("edge_reachable");
+    await host.edge.until(() => host.edge.syncs.length > syncsBefore);
+    expect(host.count("edge_unreachable")).toBe(1);
+    expect(host.count("edge_reachable")).toBe(1);
+  });
+
+  test("sends a report again when its reply was lost", async ({ expect }) => {
+    await using host = await AgentFixture.start();
+    const worker = await host.readyWorker();
+    const open = host.edge.gateReports();
+    host.edge.submit(worker.endpointId, { id: "job-1", input: { mock_return: 1 } });
+    await host.edge.report("job-1");
+    host.edge.goOffline();
+    await host.logged("edge_unreachable");
+    open();
+    host.edge.goOnline();
+
+    await host.edge.until(() => host.edge.reportsOf("job-1").length === 2);
+    await host.edge.until(() => host.edge.exchanges.at(-1)?.request.held.length === 0);
+  });
+
+  test("does not become a hot loop when the edge does not hold", async ({ expect }) => {
+    await using host = await AgentFixture.start({ edgeHoldMs: 1, edgeRetryBaseMs: 100, edgeRetryCapMs: 400 });
+    await host.readyWorker();
+    const before = host.edge.exchanges.length + host.edge.syncs.length;
+    const until = performance.now() + 1_500;
+    await host.edge.until(() => performance.now() > until);
+    const calls = host.edge.exchanges.length + host.edge.syncs.length - before;
+    expect(calls).toBeGreaterThan(2);
+    expect(calls).toBeLessThan(40);
+  });
+
+  test("ends when the edge does not accept the host any more", async ({ expect }) => {
+    await using host = await AgentFixture.create();
+    host.edge.refusal = 401;
+    await host.startAgent();
+    await host.edge.until(() => host.unauthorized > 0);
+    expect(host.unauthorized).toBeGreaterThan(0);
+  });
+
+  test("tells in its sync what runs, and shortens its promise while a job is held", async ({ expect }) => {
+    await using host = await AgentFixture.start();
+    const worker = await host.readyWorker();
+    expect(host.edge.syncs.at(-1)).toMatchObject({
+      holdMs: 50_000,
+      appliedRevision: 2,
+      inventory: { cpuCount: 2, runtime: "process" },
+      workers: [{ workerId: "worker-1", endpointId: "endpoint-1", revision: 1, state: "ready" }],
+    });
+    host.edge.submit(worker.endpointId, { id: "job-1", input: { mock_never: true } });
+    await host.edge.until(() => host.edge.syncs.at(-1)?.holdMs === 4_000);
+  });
+
+  test("declines a job that its worker cannot get any more, and no attempt is lost", async ({ expect }) => {
+    await using host = await AgentFixture.start();
+    const worker = await host.readyWorker();
+    // The edge hands out one job more than there are slots.
+    host.edge.extraSlots = 1;
+    host.edge.submit(worker.endpointId, { id: "job-1", input: { mock_delay: 0.5, mock_return: 1 } });
+    host.edge.submit(worker.endpointId, { id: "job-2", input: { mock_return: 2 } });
+    await host.logged("job_declined");
+    host.edge.extraSlots = 0;
+
+    expect(await host.edge.report("job-1")).toMatchObject({ kind: "completed" });
+    const second = await host.edge.until(() => host.edge.reportsOf("job-2")[0]);
+    expect(second).toMatchObject({ kind: "completed", output: 2 });
+  });
+
+  test("serves each endpoint on its own", async ({ expect }) => {
+    await using host = await AgentFixture.start();
+    const one = await host.readyWorker();
+    const other = { ...one, workerId: "worker-2", endpointId: "endpoint-2" };
+    host.edge.assign(one, other);
+    await host.edge.worker("worker-2", "ready");
+    host.edge.submit("endpoint-2", { id: "job-2", input: { mock_return: 2 } });
+    host.edge.submit("endpoint-1", { id: "job-1", input: { mock_return: 1 } });
+
+    expect(await host.edge.report("job-1")).toMatchObject({ workerId: "worker-1" });
+    expect(await host.edge.report("job-2")).toMatchObject({ workerId: "worker-2" });
+  });
+});
