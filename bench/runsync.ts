@@ -19,7 +19,14 @@ const address = new URL(`/v2/${values.endpoint ?? ""}/runsync`, values["base-url
 const agent = new Agent({ keepAlive: true, maxSockets: 256 });
 const body = JSON.stringify({ input: { name: "bench" } });
 
-type Measured = { clients: number; jobs: number; perSecond: number; p50Ms: number; p99Ms: number; maxMs: number };
+type Measured = {
+  clients: number;
+  jobs: number;
+  perSecond: number;
+  p50Ms: number;
+  p99Ms: number;
+  maxMs: number;
+};
 
 await measure(1, 200); // warm-up
 const jobs = Number(values.jobs);
@@ -43,8 +50,16 @@ async function measure(clients: number, count: number): Promise<Measured> {
   );
   const seconds = (performance.now() - startedAt) / 1_000;
   const sorted = latencies.toSorted((a, b) => a - b);
-  const at = (share: number) => round(sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0);
-  return { clients, jobs: count, perSecond: Math.round(count / seconds), p50Ms: at(0.5), p99Ms: at(0.99), maxMs: at(1) };
+  const at = (share: number) =>
+    round(sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0);
+  return {
+    clients,
+    jobs: count,
+    perSecond: Math.round(count / seconds),
+    p50Ms: at(0.5),
+    p99Ms: at(0.99),
+    maxMs: at(1),
+  };
 }
 
 function runsync(): Promise<void> {

@@ -70,6 +70,7 @@ export class ExchangeLoop {
   #lastTurn = 0;
   #hasNews = false;
   #quickHolds = 0;
+  #hasFailed = false;
 
   constructor(options: ExchangeLoopOptions) {
     this.#options = options;
@@ -112,8 +113,16 @@ export class ExchangeLoop {
     if (this.#options.signal.aborted) return;
     const restMs = this.#pace.restMs();
     if (restMs > 0) return this.#schedule.within(restMs); // T4
+    if (this.#hasFailed) return this.#probe();
     this.#sendReports();
     this.#park();
+  }
+
+  /** After a failure one turn goes first, and does not hold: its reply tells at once that the edge is back. */
+  #probe(): void {
+    const { ledger, endpointId } = this.#options;
+    if (this.#count((turn) => !turn.isHolding) > 0 || this.#isOver()) return;
+    this.#send(false, this.#slotsToOfferNow(), batchReports(ledger.reports(endpointId)));
   }
 
   #sendReports(): void {
@@ -184,6 +193,7 @@ export class ExchangeLoop {
     for (const [workerId, jobs] of Map.groupBy(reply.jobs, (job) => job.workerId)) {
       this.#receive(workerId, jobs); // T2
     }
+    this.#hasFailed = false;
     reachability.answered(endpointId);
     for (const ack of reply.acks) ledger.acknowledge(ack.jobId, ack.attempt, ack.outcome);
     for (const stop of reply.stops) onStop(stop);
@@ -216,6 +226,7 @@ export class ExchangeLoop {
   #fail(turn: Turn, outcome: Exclude<EdgeOutcome<ExchangeReply>, { kind: "answered" }>): void {
     const { endpointId, ledger, log, reachability, onUnauthorized, hasWorkers } = this.#options;
     this.#open.delete(turn.turn);
+    this.#hasFailed = true;
     this.#pace.slowDown();
     switch (outcome.kind) {
       case "unauthorized":

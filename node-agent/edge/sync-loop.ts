@@ -52,6 +52,7 @@ export class SyncLoop {
   #appliedRevision = 0;
   #isConnected = false;
   #quickReplies = 0;
+  #hasFailed = false;
 
   constructor(options: SyncLoopOptions) {
     this.#options = options;
@@ -88,13 +89,16 @@ export class SyncLoop {
     if (parked) parked.isReplaced = true;
     this.#hasNews = false;
     this.#lastNumber += 1;
-    const holdMs = this.#options.isBusy()
-      ? Math.min(BUSY_SYNC_HOLD_MS, timing.edgeHoldMs)
-      : timing.edgeHoldMs;
+    const holdMs = this.#holdMs();
     const sync = { number: this.#lastNumber, sentAt: Date.now(), holdMs, isReplaced: false };
     this.#open.add(sync);
     const limits = { timeoutMs: holdMs + timing.edgeSlackMs, signal };
     void client.sync(this.#request(holdMs), limits).then((outcome) => this.#settle(sync, outcome));
+  }
+
+  #holdMs(): number {
+    if (this.#hasFailed) return 0; // the reply tells at once that the edge is back
+    return this.#options.isBusy() ? BUSY_SYNC_HOLD_MS : this.#options.timing.edgeHoldMs;
   }
 
   #request(holdMs: number): SyncRequest {
@@ -113,10 +117,12 @@ export class SyncLoop {
     if (signal.aborted) return;
     this.#open.delete(sync);
     if (outcome.kind === "answered") {
+      this.#hasFailed = false;
       reachability.answered(CONVERSATION);
       this.#apply(sync, outcome.reply);
     } else {
       this.#hasNews = true;
+      this.#hasFailed = true;
       this.#pace.slowDown();
       if (outcome.kind === "unauthorized") return onUnauthorized();
       if (outcome.kind === "unreachable") reachability.failed(CONVERSATION, outcome.detail);
@@ -126,7 +132,7 @@ export class SyncLoop {
   }
 
   #apply(sync: OpenSync, reply: SyncReply): void {
-    const isQuick = !sync.isReplaced && Date.now() - sync.sentAt < Math.min(NOT_HELD_MS, sync.holdMs);
+    const isQuick = !sync.isReplaced && Date.now() - sync.sentAt < NOT_HELD_MS;
     this.#quickReplies = isQuick ? this.#quickReplies + 1 : 0;
     if (this.#quickReplies > QUICK_REPLIES_MAX) this.#pace.slowDown();
     else this.#pace.recover();

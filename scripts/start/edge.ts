@@ -52,6 +52,20 @@ async function withRuntime(start: () => Promise<unknown>, onEnd: () => void): Pr
   }
 }
 
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+/** Takes off the listeners with which Miniflare would end this process in the middle of our own stopping. */
+function withoutSignalListeners<T>(create: () => T): T {
+  const before = new Set<unknown>(SIGNALS.flatMap((signal) => process.listeners(signal)));
+  const created = create();
+  for (const signal of SIGNALS) {
+    for (const listener of process.listeners(signal)) {
+      if (!before.has(listener)) process.removeListener(signal, listener);
+    }
+  }
+  return created;
+}
+
 function createMiniflare(settings: EdgeSettings): { miniflare: Miniflare; closeLog: () => void } {
   const { workerOptions } = unstable_getMiniflareWorkerOptions(settings.configPath);
   const log = createWriteStream(settings.logPath, { flags: "a", mode: 0o600 });
@@ -62,20 +76,19 @@ function createMiniflare(settings: EdgeSettings): { miniflare: Miniflare; closeL
     modules: [{ type: "ESModule" as const, path: join(settings.bundleDirectory, "index.js") }],
     bindings: { ...(workerOptions as { bindings?: Record<string, string> }).bindings, ...settings.bindings },
   };
-  const miniflare = new Miniflare(
-    convertV4MiniflareOptions({
-      host: "127.0.0.1",
-      port: settings.port,
-      cf: false,
-      logRequests: false,
-      log: new Log(LogLevel.NONE),
-      handleStructuredLogs: ({ timestamp, level, message }) => {
-        if (log.writable) log.write(`${new Date(timestamp).toISOString()} ${level} ${message}\n`);
-      },
-      resourcePersistencePath: settings.persistenceDirectory,
-      workers: [worker],
-    }),
-  );
+  const options = convertV4MiniflareOptions({
+    host: "127.0.0.1",
+    port: settings.port,
+    cf: false,
+    logRequests: false,
+    log: new Log(LogLevel.NONE),
+    handleStructuredLogs: ({ timestamp, level, message }) => {
+      if (log.writable) log.write(`${new Date(timestamp).toISOString()} ${level} ${message}\n`);
+    },
+    resourcePersistencePath: settings.persistenceDirectory,
+    workers: [worker],
+  });
+  const miniflare = withoutSignalListeners(() => new Miniflare(options));
   return { miniflare, closeLog: () => log.end() };
 }
 

@@ -76,7 +76,7 @@ export class AgentFixture {
   readonly prepareOutcomes: PrepareOutcome[] = [];
   #agent: Agent | null = null;
   #runtime: NotingRuntime | null = null;
-  unauthorized = 0;
+  readonly #unauthorized = Promise.withResolvers<"unauthorized">();
 
   private constructor(edge: ScriptedEdge, stateDir: string) {
     this.edge = edge;
@@ -108,7 +108,7 @@ export class AgentFixture {
       readInventory: async () => INVENTORY,
       log: this.#log(),
       timing: { ...FAST, ...timing },
-      onUnauthorized: () => (this.unauthorized += 1),
+      onUnauthorized: () => this.#unauthorized.resolve("unauthorized"),
     });
   }
 
@@ -116,6 +116,11 @@ export class AgentFixture {
   async stopAgent(): Promise<void> {
     await this.#agent?.stop({ removeWorkers: false });
     this.#agent = null;
+  }
+
+  /** The edge does not accept this host's token. */
+  get unauthorized(): Promise<"unauthorized"> {
+    return this.#unauthorized.promise;
   }
 
   /** The environment that the agent gave a worker. */

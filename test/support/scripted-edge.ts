@@ -55,6 +55,10 @@ export class ScriptedEdge {
   /** Answers every call with this status instead. */
   refusal: number | null = null;
   joins = 0;
+  /** Calls that came while the edge was offline. */
+  attempted = 0;
+  /** The edge answers at once whatever it is asked to hold. */
+  holdsNothing = false;
   /** Jobs that the edge hands out beyond the slots it was offered. */
   extraSlots = 0;
 
@@ -197,7 +201,7 @@ export class ScriptedEdge {
   // Serving
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (this.#isOffline) return void request.socket.destroy();
+    if (this.#isOffline) return this.#hangUp(request);
     const body: unknown = JSON.parse(await text(request));
     if (this.refusal !== null) return void response.writeHead(this.refusal).end("refused by the test");
     const path = new URL(request.url ?? "/", "http://edge").pathname;
@@ -207,6 +211,12 @@ export class ScriptedEdge {
     const endpointId = /^\/agent\/v1\/endpoints\/([^/]+)\/exchange$/.exec(path)?.[1];
     if (!endpointId) return void response.writeHead(404).end();
     return this.#exchange(endpointId, exchangeRequestSchema.parse(body), response);
+  }
+
+  #hangUp(request: IncomingMessage): void {
+    this.attempted += 1;
+    request.socket.destroy();
+    this.#changed();
   }
 
   #join(body: unknown, response: ServerResponse): void {
@@ -220,7 +230,7 @@ export class ScriptedEdge {
     this.syncs.push(request);
     this.#changed();
     this.#syncHold?.();
-    if (request.appliedRevision === this.#revision) {
+    if (request.appliedRevision === this.#revision && !this.holdsNothing) {
       await this.#hold(request.holdMs, response, (release) => (this.#syncHold = release));
     }
     reply(response, { revision: this.#revision, assignments: this.#assignments });
@@ -250,7 +260,7 @@ export class ScriptedEdge {
     const jobs = this.#claim(endpointId, request);
     const stops = this.#takeStops(endpointId);
     const hasNews = acks.length > 0 || jobs.length > 0 || stops.length > 0;
-    if (request.holdMs === 0 || hasNews) return reply(response, { acks, jobs, stops });
+    if (request.holdMs === 0 || hasNews || this.holdsNothing) return reply(response, { acks, jobs, stops });
     reply(response, await this.#holdExchange(endpointId, request, response));
   }
 

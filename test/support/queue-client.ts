@@ -1,0 +1,70 @@
+/** A client of the queue API that keeps trying while the edge is down, as a patient user would. */
+import { setTimeout as delay } from "node:timers/promises";
+import type { HealthBody } from "../../src/contract/job.ts";
+
+export type JobReply = {
+  readonly id: string;
+  readonly status: string;
+  readonly output?: unknown;
+  readonly error?: string;
+};
+type Target = { readonly baseUrl: string; readonly apiKey: string; readonly endpointId: string };
+
+const AGAIN_MS = 50;
+
+export class QueueClient {
+  readonly #address: string;
+  readonly #apiKey: string;
+
+  constructor({ baseUrl, apiKey, endpointId }: Target) {
+    this.#address = `${baseUrl}/v2/${endpointId}`;
+    this.#apiKey = apiKey;
+  }
+
+  /** Submits one job. It is not repeated when the answer is lost: who got an id was accepted. */
+  async run(input: unknown): Promise<JobReply> {
+    return (await this.#once("POST", "/run", { input })) as JobReply;
+  }
+
+  async runsync(input: unknown): Promise<JobReply> {
+    return (await this.#once("POST", "/runsync", { input })) as JobReply;
+  }
+
+  async health(): Promise<HealthBody> {
+    return (await this.#untilReached("GET", "/health")) as HealthBody;
+  }
+
+  /** The job once it has ended. */
+  async result(jobId: string): Promise<JobReply> {
+    for (;;) {
+      const reply = (await this.#untilReached("GET", `/status/${jobId}?wait=30000`)) as JobReply;
+      if (reply.status !== "IN_QUEUE" && reply.status !== "IN_PROGRESS") return reply;
+    }
+  }
+
+  /** Waits until at least so many jobs have completed since the endpoint exists. */
+  async untilCompleted(count: number): Promise<void> {
+    while ((await this.health()).jobs.completed < count) await delay(AGAIN_MS);
+  }
+
+  async #untilReached(method: string, path: string): Promise<unknown> {
+    for (;;) {
+      try {
+        return await this.#once(method, path);
+      } catch {
+        await delay(AGAIN_MS);
+      }
+    }
+  }
+
+  async #once(method: string, path: string, body?: unknown): Promise<unknown> {
+    const response = await fetch(this.#address + path, {
+      method,
+      headers: { Authorization: `Bearer ${this.#apiKey}`, "Content-Type": "application/json" },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    if (response.status !== 200)
+      throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
+    return response.json();
+  }
+}
