@@ -24,6 +24,8 @@ export class StopRequest {
   }
 
   request(reason: StopReason): void {
+    if (this.#aborted.signal.aborted) return;
+    process.stdin.destroy(); // it would keep the process alive
     this.#stopped.resolve(reason);
     this.#aborted.abort();
   }

@@ -14,6 +14,8 @@ import runpodSdk from "runpod-sdk";
 const DIMENSIONS = 384;
 const AT_ONCE = 32;
 const POLL_INTERVAL_MS = 200;
+/** More than a cold start and a job take. */
+const JOB_LIMIT_MS = 300_000;
 const REPEATED = 20;
 /** Two hosts may round differently in the last digits. */
 const TOLERANCE = 1e-4;
@@ -68,11 +70,12 @@ print(`\nall ${QUESTIONS.length} questions found their paragraph, ${secondsSince
 
 async function runAndPoll(text: string): Promise<Job> {
   const { id } = await endpoint.run({ input: { text } });
-  for (;;) {
+  for (let waitedMs = 0; waitedMs < JOB_LIMIT_MS; waitedMs += POLL_INTERVAL_MS) {
     const status = await endpoint.status(id);
     if ("completed" in status && status.completed === true) return completedJob(id, status);
     await sleep(POLL_INTERVAL_MS);
   }
+  return fail(`job ${id} is not over after ${JOB_LIMIT_MS / 1000} s`);
 }
 
 async function runSync(text: string): Promise<Job> {

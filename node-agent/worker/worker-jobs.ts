@@ -110,6 +110,12 @@ export class WorkerJobs {
     this.#waiting = waiting;
   }
 
+  /** The agent ends: nothing of its own waits any longer; the journal keeps what is held. */
+  close(): void {
+    for (const job of this.#jobsInside()) job.clearTimers();
+    this.releasePolls();
+  }
+
   releasePolls(): void {
     this.#takes.releaseAll();
     this.#stopPolls.releaseAll();

@@ -138,6 +138,7 @@ export class Workers {
   async release(): Promise<void> {
     this.#stopping.abort();
     await Promise.all(this.#running);
+    for (const worker of this.#workers.values()) worker.jobs.close();
     this.#unwatch?.();
   }
 

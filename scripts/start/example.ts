@@ -1,10 +1,10 @@
 /** The example endpoint, and one real job through it. */
-import { setTimeout as delay } from "node:timers/promises";
 import type { ManagementApi } from "./management-api.ts";
 
 const NAME = "hello";
 const JOB_LIMIT_MS = 180_000;
-const LOOK_AGAIN_MS = 500;
+/** Each call waits this long for the job to end; between two calls the user is told why it waits. */
+const WAIT_MS = 3_000;
 const EXAMPLE_INPUT = { name: "Edgerun" };
 
 /** What a worker of the example runs: an image, and the command in it. */
@@ -18,6 +18,7 @@ type JobView = {
   readonly status: string;
   readonly output?: unknown;
   readonly error?: string;
+  readonly queue?: { readonly reason: string; readonly detail: string };
 };
 
 export type ExampleOutcome =
@@ -96,39 +97,35 @@ async function call(caller: Caller, method: "GET" | "POST", path: string, body?:
   return JSON.parse(text) as JobView;
 }
 
-async function queueReason(caller: Caller, endpointId: string): Promise<string> {
-  const health: { queue?: { reason?: unknown } } = await fetch(`${caller.url}/v2/${endpointId}/health`, {
-    headers: { authorization: `Bearer ${caller.apiKey}` },
-  }).then(async (response) => response.json() as Promise<object>);
-  return health.queue?.reason ? ` The queue says: ${JSON.stringify(health.queue.reason)}.` : "";
-}
-
-/** Runs the job that shows that everything works; says why when it does not complete in time. */
+/** Runs the job that shows that everything works; says why when it waits or does not complete in time. */
 export async function runExampleJob(
-  url: string,
-  apiKey: string,
   endpointId: string,
+  target: { readonly url: string; readonly apiKey: string },
   stopped: AbortSignal,
+  say: (line: string) => void,
 ): Promise<ExampleOutcome> {
   const startedAt = Date.now();
   const signal = AbortSignal.any([stopped, AbortSignal.timeout(JOB_LIMIT_MS)]);
-  const caller: Caller = { url, apiKey, signal };
+  const caller: Caller = { ...target, signal };
+  let waitsFor = "";
   try {
-    let job = await call(caller, "POST", `${endpointId}/runsync`, { input: EXAMPLE_INPUT });
+    const submit = `${endpointId}/runsync?wait=${WAIT_MS}`;
+    let job = await call(caller, "POST", submit, { input: EXAMPLE_INPUT });
     while (job.status === "IN_QUEUE" || job.status === "IN_PROGRESS") {
-      await delay(LOOK_AGAIN_MS, undefined, { signal });
-      job = await call(caller, "GET", `${endpointId}/status/${job.id}`);
+      const detail = job.queue?.detail ?? "the worker has the job";
+      if (detail !== waitsFor) say(`  still waiting: ${detail}`);
+      waitsFor = detail;
+      job = await call(caller, "GET", `${endpointId}/status-sync/${job.id}?wait=${WAIT_MS}`);
     }
-    if (job.status === "COMPLETED") {
-      return { kind: "completed", output: job.output, tookMs: Date.now() - startedAt };
-    }
-    return { kind: "not-completed", detail: `The job is ${job.status}. ${job.error ?? ""}`.trim() };
+    return outcomeOf(job, Date.now() - startedAt);
   } catch (error) {
     if (!signal.aborted) return { kind: "not-completed", detail: String(error) };
-    const reason = await queueReason(caller, endpointId).catch(() => "");
-    return {
-      kind: "not-completed",
-      detail: `The job did not complete within ${JOB_LIMIT_MS / 1_000} s.${reason}`,
-    };
+    const limit = `The job did not complete within ${JOB_LIMIT_MS / 1_000} s.`;
+    return { kind: "not-completed", detail: waitsFor ? `${limit} Last: ${waitsFor}` : limit };
   }
+}
+
+function outcomeOf(job: JobView, tookMs: number): ExampleOutcome {
+  if (job.status === "COMPLETED") return { kind: "completed", output: job.output, tookMs };
+  return { kind: "not-completed", detail: `The job is ${job.status}. ${job.error ?? ""}`.trim() };
 }

@@ -140,7 +140,8 @@ export class LocalEdgerun {
   }
 
   async #runExample(example: ExampleEndpoint): Promise<boolean> {
-    const outcome = await runExampleJob(this.#url, this.#apiKey, example.id, this.#stopped.signal);
+    const target = { url: this.#url, apiKey: this.#apiKey };
+    const outcome = await runExampleJob(example.id, target, this.#stopped.signal, this.#say);
     if (!this.isStopping) printOutcome(outcome, this.#say);
     return outcome.kind === "completed";
   }

@@ -12,7 +12,7 @@ function settingsOf(host: AgentFixture, ...flags: string[]) {
 describe("an agent that was killed", () => {
   test("between a result and its report delivers the result after its restart", async ({ expect }) => {
     await using host = await AgentFixture.create();
-    const first = AgentProcess.start(settingsOf(host));
+    await using first = AgentProcess.start(settingsOf(host));
     const worker = await host.readyWorker();
     const open = host.edge.gateReports();
     host.edge.submit(worker.endpointId, { id: "job-1", input: { mock_return: "kept" } });
@@ -20,15 +20,14 @@ describe("an agent that was killed", () => {
     await first.kill();
     open();
 
-    const second = AgentProcess.start(settingsOf(host), {});
+    await using _second = AgentProcess.start(settingsOf(host), {});
     await host.edge.until(() => host.edge.reportsOf("job-1").length === 2);
     expect(host.edge.reportsOf("job-1")[1]).toMatchObject({ kind: "completed", attempt: 1, output: "kept" });
-    await second.kill();
   });
 
   test("delivers the result even when the worker has died meanwhile", async ({ expect }) => {
     await using host = await AgentFixture.create();
-    const first = AgentProcess.start(settingsOf(host));
+    await using first = AgentProcess.start(settingsOf(host));
     const worker = await host.readyWorker();
     const open = host.edge.gateReports();
     host.edge.submit(worker.endpointId, { id: "job-1", input: { mock_return: "kept" } });
@@ -39,35 +38,33 @@ describe("an agent that was killed", () => {
     await runtime.close();
     open();
 
-    const second = AgentProcess.start(settingsOf(host), {});
+    await using _second = AgentProcess.start(settingsOf(host), {});
     await host.edge.until(() => host.edge.reportsOf("job-1").length === 2);
     expect(host.edge.reportsOf("job-1")[1]).toMatchObject({ kind: "completed", output: "kept" });
-    await second.kill();
   });
 
   test("adopts its workers, and a job that runs on completes", async ({ expect }) => {
     await using host = await AgentFixture.create();
-    const first = AgentProcess.start(settingsOf(host));
+    await using first = AgentProcess.start(settingsOf(host));
     const worker = await host.readyWorker();
     host.edge.submit(worker.endpointId, { id: "job-1", input: { mock_delay: 2.5, mock_return: "done" } });
     await host.edge.held("job-1");
     await first.kill();
     const before = host.edge.exchanges.length;
 
-    const second = AgentProcess.start(settingsOf(host), {});
+    await using second = AgentProcess.start(settingsOf(host), {});
     const held = await host.edge.until(() => host.edge.exchanges[before]?.request.held);
     expect(held).toEqual([{ jobId: "job-1", attempt: 1, workerId: "worker-1" }]);
     expect(await host.edge.report("job-1")).toMatchObject({ kind: "completed", output: "done", attempt: 1 });
     expect(second.stderr).toContain("worker_adopted");
     expect(second.stderr).not.toContain("worker_started");
-    await second.kill();
   });
 
   test("reports attempts as lost whose worker died meanwhile, and starts the worker anew", async ({
     expect,
   }) => {
     await using host = await AgentFixture.create();
-    const first = AgentProcess.start(settingsOf(host));
+    await using first = AgentProcess.start(settingsOf(host));
     const worker = await host.readyWorker();
     host.edge.submit(worker.endpointId, { id: "job-1", input: { mock_never: true } });
     await host.edge.held("job-1");
@@ -76,20 +73,19 @@ describe("an agent that was killed", () => {
     await runtime.stop(worker.workerId, 0);
     await runtime.close();
 
-    const second = AgentProcess.start(settingsOf(host), {});
+    await using _second = AgentProcess.start(settingsOf(host), {});
     expect(await host.edge.report("job-1")).toMatchObject({
       kind: "lost",
       reason: expect.stringContaining("while the agent of its host was not running"),
     });
     await host.edge.worker(worker.workerId, "ready");
-    await second.kill();
   });
 });
 
 describe("an agent that is told to stop", () => {
   test("leaves its workers for the next one", async ({ expect }) => {
     await using host = await AgentFixture.create();
-    const agent = AgentProcess.start(settingsOf(host));
+    await using agent = AgentProcess.start(settingsOf(host));
     await host.readyWorker();
     agent.signal("SIGTERM");
     expect(await agent.exited).toBe(0);
@@ -100,7 +96,7 @@ describe("an agent that is told to stop", () => {
 
   test("and is ephemeral removes them all", async ({ expect }) => {
     await using host = await AgentFixture.create();
-    const agent = AgentProcess.start(settingsOf(host, "--ephemeral"));
+    await using agent = AgentProcess.start(settingsOf(host, "--ephemeral"));
     const worker = await host.readyWorker();
     host.edge.submit(worker.endpointId, { id: "job-1", input: { mock_block: true } });
     await host.edge.held("job-1");
@@ -111,7 +107,7 @@ describe("an agent that is told to stop", () => {
 
   test("by the death of its parent leaves no process when it is ephemeral", async ({ expect }) => {
     await using host = await AgentFixture.create();
-    const parent = AgentProcess.startUnderParent(settingsOf(host, "--ephemeral"));
+    await using parent = AgentProcess.startUnderParent(settingsOf(host, "--ephemeral"));
     await host.readyWorker();
     expect(processesNaming(host.stateDir).length).toBeGreaterThanOrEqual(3);
     parent.signal("SIGKILL");
@@ -123,11 +119,11 @@ describe("an agent that is told to stop", () => {
 describe("the first start of an agent", () => {
   test("joins once, keeps its token to itself, and says when it is connected", async ({ expect }) => {
     await using host = await AgentFixture.create();
-    const first = AgentProcess.start(settingsOf(host));
+    await using first = AgentProcess.start(settingsOf(host));
     await first.printed(`connected ${host.edge.url} as test\n`);
     await host.readyWorker();
     await first.kill();
-    const second = AgentProcess.start(settingsOf(host), {});
+    await using second = AgentProcess.start(settingsOf(host), {});
     await second.printed("connected");
     await second.kill();
 
@@ -145,15 +141,15 @@ describe("the first start of an agent", () => {
     expect,
   }) => {
     await using host = await AgentFixture.create();
-    const without = AgentProcess.start(settingsOf(host), { EDGERUN_JOIN_TOKEN: "" });
+    await using without = AgentProcess.start(settingsOf(host), { EDGERUN_JOIN_TOKEN: "" });
     expect(await without.exited).toBe(1);
     expect(without.stderr).toContain("Create a join token");
 
-    const bad = AgentProcess.start(settingsOf(host, "--join-token", "expired"), {});
+    await using bad = AgentProcess.start(settingsOf(host, "--join-token", "expired"), {});
     expect(await bad.exited).toBe(1);
     expect(bad.stderr).toContain("does not accept the join token");
 
-    const good = AgentProcess.start(settingsOf(host));
+    await using good = AgentProcess.start(settingsOf(host));
     await good.printed("connected");
     host.edge.refusal = 401;
     host.edge.assign(assignment()); // answers the parked sync; the next one is refused
@@ -165,18 +161,17 @@ describe("the first start of an agent", () => {
   test("waits for an edge that is not there yet", async () => {
     await using host = await AgentFixture.create();
     host.edge.goOffline();
-    const agent = AgentProcess.start(settingsOf(host));
+    await using agent = AgentProcess.start(settingsOf(host));
     await host.edge.until(() => host.edge.attempted > 0);
     host.edge.goOnline();
     await agent.printed("connected");
-    await agent.kill();
   });
 
   test("fails at once when another agent uses the same state directory", async ({ expect }) => {
     await using host = await AgentFixture.create();
-    const first = AgentProcess.start(settingsOf(host));
+    await using first = AgentProcess.start(settingsOf(host));
     await first.printed("connected");
-    const second = AgentProcess.start(settingsOf(host), {});
+    await using second = AgentProcess.start(settingsOf(host), {});
     expect(await second.exited).toBe(1);
     expect(second.stderr).toContain("Another agent runs on");
     await first.kill();

@@ -57,6 +57,10 @@ export class AgentProcess {
     await this.#exit;
   }
 
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.kill();
+  }
+
   async printed(text: string): Promise<void> {
     while (!this.stdout.includes(text)) await once(this.#child.stdout ?? this.#child, "data");
   }

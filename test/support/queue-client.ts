@@ -30,6 +30,14 @@ export class QueueClient {
     return (await this.#once("POST", "/runsync", { input })) as JobReply;
   }
 
+  async status(jobId: string): Promise<JobReply> {
+    return (await this.#untilReached("GET", `/status/${jobId}`)) as JobReply;
+  }
+
+  async cancel(jobId: string): Promise<JobReply> {
+    return (await this.#once("POST", `/cancel/${jobId}`)) as JobReply;
+  }
+
   async health(): Promise<HealthBody> {
     return (await this.#untilReached("GET", "/health")) as HealthBody;
   }

@@ -4,6 +4,8 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 
 const HOLD_MS = 20_000;
+/** Longer than the SDK keeps an idle connection: posting on one that was just closed loses the result. */
+const KEEP_ALIVE_MS = 60_000;
 const KEY = "worker-key";
 const WORKER_ID = "worker-1";
 
@@ -52,6 +54,7 @@ export class ScriptedAgent {
   /** Listens on an address of this machine that the worker can reach. */
   static async listen(host = "127.0.0.1"): Promise<ScriptedAgent> {
     const server = createServer();
+    server.keepAliveTimeout = KEEP_ALIVE_MS;
     const agent = new ScriptedAgent(server);
     await new Promise<void>((resolve, reject) => {
       server.once("error", reject);

@@ -1,0 +1,103 @@
+/** Handlers and images that misbehave: each is seen for what it is, and none blocks the jobs behind it. */
+import { resolve } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, beforeAll, describe, test } from "vitest";
+import { isDockerAvailable } from "../support/docker.ts";
+import { startEdgerun, type Edgerun } from "../support/edgerun.ts";
+import { createEndpoint } from "../support/management-client.ts";
+import { QueueClient } from "../support/queue-client.ts";
+
+const WORKER = `node ${resolve(import.meta.dirname, "../support/worker-script.mjs")}`;
+const LOOK_AGAIN_MS = 100;
+
+async function clientOf(edgerun: Edgerun, settings: Omit<Parameters<typeof createEndpoint>[1], "name">) {
+  const name = `bad-${crypto.randomUUID()}`;
+  return new QueueClient({ ...edgerun, endpointId: await createEndpoint(edgerun, { name, ...settings }) });
+}
+
+/** Looks at a queued job until it says that it waits for this reason. */
+async function reasonOf(client: QueueClient, jobId: string, reason: string): Promise<string> {
+  for (;;) {
+    const { queue } = await client.status(jobId);
+    if (queue?.reason === reason) return queue.detail;
+    await delay(LOOK_AGAIN_MS);
+  }
+}
+
+describe("in the process runtime", () => {
+  let edgerun: Edgerun;
+  let client: QueueClient;
+  beforeAll(async () => {
+    edgerun = await startEdgerun({ runtime: "process" });
+    client = await clientOf(edgerun, { dockerArgs: WORKER, executionTimeoutMs: 5_000 });
+  });
+  afterAll(() => edgerun.stop());
+
+  test.for([
+    ["a handler that raises", { mock_error: "no such model" }, { status: "FAILED", error: "no such model" }],
+    ["a handler whose process exits", { mock_crash: 3 }, { status: "FAILED", error: "lost 2 times" }],
+    [
+      "a result that JSON cannot hold",
+      { mock_unserialisable: 1 },
+      { status: "FAILED", error: "lost 2 times" },
+    ],
+    [
+      "a handler that never returns",
+      { mock_never: 1 },
+      { status: "TIMED_OUT", error: "executionTimeout exceeded" },
+    ],
+    [
+      "a handler that cannot be stopped",
+      { mock_block: 1 },
+      { status: "TIMED_OUT", error: "executionTimeout exceeded" },
+    ],
+    ["a result of 25 MB", { mock_size: 25_000_000 }, { status: "FAILED", error: "the limit is" }],
+  ] as const)(
+    "%s ends as it should, and the job behind it completes",
+    async ([, input, outcome], { expect }) => {
+      const bad = await client.run(input);
+      const behind = await client.run({ mock_return: "fine" });
+      const result = await client.result(bad.id);
+      expect(result.status).toBe(outcome.status);
+      expect(result.error).toContain(outcome.error);
+      expect(await client.result(behind.id)).toMatchObject({ status: "COMPLETED", output: "fine" });
+    },
+  );
+
+  test("a cancelled handler stops, and the job behind it completes", async ({ expect }) => {
+    const bad = await client.run({ mock_never: 1 });
+    const behind = await client.run({ mock_return: "fine" });
+    while ((await client.status(bad.id)).status !== "IN_PROGRESS") await delay(LOOK_AGAIN_MS);
+    expect(await client.cancel(bad.id)).toEqual({ id: bad.id, status: "CANCELLED" });
+    expect(await client.result(behind.id)).toMatchObject({ status: "COMPLETED" });
+  });
+
+  test("a worker that exits at start is seen in status and in health", async ({ expect }) => {
+    const broken = await clientOf(edgerun, {
+      dockerArgs: WORKER,
+      env: { MOCK_EXIT_AT_START: "7", MOCK_STDERR_LINE: "no GPU memory" },
+    });
+    const { id } = await broken.run({});
+    const detail = await reasonOf(broken, id, "worker_crash_looping");
+    expect(detail).toMatch(/code 7/);
+    expect((await broken.health()).workers).toMatchObject({ unhealthy: 1, ready: 0 });
+  });
+
+  test("a command that does not exist is seen in status", async ({ expect }) => {
+    const broken = await clientOf(edgerun, { dockerArgs: "no-such-command --at-all" });
+    const { id } = await broken.run({});
+    expect(await reasonOf(broken, id, "worker_crash_looping")).toMatch(/no-such-command/);
+  });
+});
+
+describe.runIf(await isDockerAvailable())("in the docker runtime", () => {
+  test("an image that does not exist is seen in status", async ({ expect }) => {
+    await using edgerun = await startEdgerun({ runtime: "docker" });
+    const broken = await clientOf(edgerun, { imageName: "127.0.0.1:9/nobody/nothing:1" });
+    const { id } = await broken.run({});
+    let detail = "";
+    while (!detail.includes("again")) detail = await reasonOf(broken, id, "image_pulling");
+    expect(detail).toMatch(/nobody\/nothing:1/);
+    expect((await broken.health()).workers).toMatchObject({ initializing: 1 });
+  });
+});

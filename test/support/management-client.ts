@@ -1,0 +1,45 @@
+/** Makes endpoints on a running Edgerun, through the management API. */
+import { managementApi } from "../../scripts/start/management-api.ts";
+
+type Target = { readonly baseUrl: string; readonly apiKey: string };
+
+type EndpointSettings = {
+  readonly name: string;
+  readonly imageName?: string;
+  readonly dockerArgs?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly idleTimeout?: number;
+  readonly executionTimeoutMs?: number;
+};
+
+/** Creates a template and an endpoint that uses it; returns the endpoint's id. */
+export async function createEndpoint(target: Target, settings: EndpointSettings): Promise<string> {
+  const api = managementApi(target.baseUrl, target.apiKey);
+  const { saveTemplate } = await api.query<{ saveTemplate: { id: string } }>(
+    "mutation ($input: SaveTemplateInput) { saveTemplate(input: $input) { id } }",
+    {
+      input: {
+        name: settings.name,
+        imageName: settings.imageName ?? "none",
+        dockerArgs: settings.dockerArgs ?? "",
+        env: Object.entries(settings.env ?? {}).map(([key, value]) => ({ key, value })),
+        containerDiskInGb: 5,
+        volumeInGb: 0,
+        isServerless: true,
+      },
+    },
+  );
+  const { saveEndpoint } = await api.query<{ saveEndpoint: { id: string } }>(
+    "mutation ($input: EndpointInput!) { saveEndpoint(input: $input) { id } }",
+    {
+      input: {
+        name: settings.name,
+        templateId: saveTemplate.id,
+        gpuIds: "ADA_24",
+        idleTimeout: settings.idleTimeout ?? 60,
+        ...(settings.executionTimeoutMs && { executionTimeoutMs: settings.executionTimeoutMs }),
+      },
+    },
+  );
+  return saveEndpoint.id;
+}
