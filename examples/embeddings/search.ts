@@ -106,7 +106,9 @@ function vectorOf(what: string, { output }: Job): readonly number[] {
 }
 
 function isVector(value: unknown): value is number[] {
-  return Array.isArray(value) && value.length === DIMENSIONS && value.every((entry) => Number.isFinite(entry));
+  return (
+    Array.isArray(value) && value.length === DIMENSIONS && value.every((entry) => Number.isFinite(entry))
+  );
 }
 
 function closest(question: readonly number[], among: readonly Embedded[]): Embedded & { similarity: number } {

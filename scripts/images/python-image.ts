@@ -8,7 +8,7 @@
 import { spawn } from "node:child_process";
 import { execa } from "execa";
 
-export const PYTHON_IMAGE = "python:3.11-slim-bookworm";
+const PYTHON_IMAGE = "python:3.11-slim-bookworm";
 
 const PACKAGES = ["ca-certificates", "python3", "python3-pip", "python3-venv"];
 const HOST_CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt";
@@ -29,6 +29,13 @@ async function ensureMmdebstrap(say: (line: string) => void): Promise<void> {
   const found = await execa("mmdebstrap", ["--version"], { reject: false });
   if (found.exitCode === 0) return;
 
+  const isDebian = (await execa("apt-get", ["--version"], { reject: false })).exitCode === 0;
+  if (!isDebian || process.getuid?.() !== 0) {
+    throw new Error(
+      `${PYTHON_IMAGE} is missing. Run \`docker pull ${PYTHON_IMAGE}\`; where no registry can be reached, ` +
+        `run this as root on Debian, and it is made from Debian's packages.`,
+    );
+  }
   say("installing mmdebstrap");
   const env = { DEBIAN_FRONTEND: "noninteractive" };
   const packages = ["mmdebstrap", "debian-archive-keyring"];

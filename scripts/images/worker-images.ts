@@ -3,12 +3,12 @@ import { fileURLToPath } from "node:url";
 import { execa } from "execa";
 import { ensurePythonImage } from "./python-image.ts";
 
-export const WORKER_IMAGES = {
+const WORKER_IMAGES = {
   "mock-worker": "edgerun/mock-worker:example",
   embeddings: "edgerun/embeddings:example",
 } as const;
 
-export type WorkerExample = keyof typeof WORKER_IMAGES;
+type WorkerExample = keyof typeof WORKER_IMAGES;
 
 /** Builds the image of one example; quick when nothing changed, for Docker keeps the layers. */
 export async function ensureWorkerImage(

@@ -9,7 +9,7 @@
  */
 import { z } from "zod";
 import { jsonValueSchema } from "./json.ts";
-import { AGENT_HOLD_MAX_MS } from "./limits.ts";
+import { AGENT_HOLD_MAX_MS, ERROR_MAX_LENGTH } from "./limits.ts";
 
 const id = z
   .string()
@@ -121,13 +121,16 @@ export type SyncReply = z.infer<typeof syncReplySchema>;
 
 const attemptRef = { jobId: id, attempt: z.number().int().positive(), workerId: id };
 
+/** Cut, never refused: a long traceback is no reason to lose the result. */
+const errorText = z.string().transform((text) => text.slice(0, ERROR_MAX_LENGTH));
+
 /** What became of an attempt. `lost`: the worker is gone, or never posted a result. */
 export const attemptReportSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("completed"), ...attemptRef, output: jsonValueSchema.optional() }),
   z.object({
     kind: z.literal("failed"),
     ...attemptRef,
-    error: z.string(),
+    error: errorText,
     output: jsonValueSchema.optional(),
   }),
   z.object({ kind: z.literal("timed_out"), ...attemptRef }),

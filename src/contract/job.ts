@@ -4,6 +4,7 @@ import { jsonValueSchema } from "./json.ts";
 import {
   EXECUTION_TIMEOUT_MAX_MS,
   EXECUTION_TIMEOUT_MIN_MS,
+  OPTION_MAX_LENGTH,
   TTL_MAX_MS,
   TTL_MIN_MS,
   WAIT_MAX_MS,
@@ -23,15 +24,21 @@ const policySchema = z.object({
   ttl: milliseconds(TTL_MIN_MS, TTL_MAX_MS).optional(),
 });
 
+const optionSchema = z
+  .string("must be text")
+  .max(OPTION_MAX_LENGTH, `must have at most ${OPTION_MAX_LENGTH} characters`);
+
 const s3ConfigSchema = z.object({
-  accessId: z.string().optional(),
-  accessSecret: z.string().optional(),
-  bucketName: z.string().optional(),
-  endpointUrl: z.string().optional(),
-  objectPath: z.string().optional(),
+  accessId: optionSchema.optional(),
+  accessSecret: optionSchema.optional(),
+  bucketName: optionSchema.optional(),
+  endpointUrl: optionSchema.optional(),
+  objectPath: optionSchema.optional(),
 });
 
-const webhookSchema = z.url({ protocol: /^https?$/, error: "must be an http or https URL" });
+const webhookSchema = z
+  .url({ protocol: /^https?$/, error: "must be an http or https URL" })
+  .max(OPTION_MAX_LENGTH, `must have at most ${OPTION_MAX_LENGTH} characters`);
 
 /**
  * Body of run and runsync. Unknown members are dropped; `input` may be any JSON value but must be there.

@@ -36,6 +36,11 @@ export const RESULT_MAX_BYTES = 20 * MEGABYTE;
 export const AGENT_BODY_MAX_BYTES = 64 * MEGABYTE;
 export const CONTROL_BODY_MAX_BYTES = MEGABYTE;
 
+/** Longest webhook address, s3Config member. */
+export const OPTION_MAX_LENGTH = 4_096;
+/** An error text of a handler is cut to this length. */
+export const ERROR_MAX_LENGTH = 64_000;
+
 /** A payload above this size is kept in R2; the object holds a reference. */
 export const INLINE_PAYLOAD_MAX_BYTES = 256 * 1024;
 

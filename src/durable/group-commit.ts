@@ -4,16 +4,19 @@
  *
  * Callers may answer as soon as their work is done: the output gate holds every answer until its commit
  * is durable.
+ *
+ * Work that throws is a bug. Its rows are rolled back, but memory may be half changed, so the object is reset
+ * and wakes anew from its rows.
  */
 export class GroupCommit {
-  readonly #storage: DurableObjectStorage;
+  readonly #context: DurableObjectState;
   readonly #afterWork: () => void;
   #waiting: (() => void)[] = [];
   #isCommitting = false;
 
   /** `afterWork` runs once per turn, after all its work and before the commit. */
-  constructor(storage: DurableObjectStorage, afterWork: () => void) {
-    this.#storage = storage;
+  constructor(context: DurableObjectState, afterWork: () => void) {
+    this.#context = context;
     this.#afterWork = afterWork;
   }
 
@@ -22,9 +25,10 @@ export class GroupCommit {
     return new Promise<T>((resolve, reject) => {
       this.#waiting.push(() => {
         try {
-          resolve(work());
+          resolve(this.#context.storage.transactionSync(work));
         } catch (error) {
           reject(error);
+          throw error;
         }
       });
       if (!this.#isCommitting) void this.#commitAll();
@@ -39,10 +43,11 @@ export class GroupCommit {
         this.#waiting = [];
         for (const work of turn) work();
         this.#afterWork();
-        await this.#storage.sync();
+        await this.#context.storage.sync();
       }
-    } finally {
       this.#isCommitting = false;
+    } catch (error) {
+      this.#context.abort(error instanceof Error ? error.message : "Work failed.");
     }
   }
 }

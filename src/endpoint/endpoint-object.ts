@@ -70,7 +70,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     this.#database = new ObjectDatabase(context.storage.sql);
     this.#alarm = new AlarmClock(context.storage);
     this.#bells = new Doorbells(context);
-    this.#commit = new GroupCommit(context.storage, () => this.#finishTurn());
+    this.#commit = new GroupCommit(context, () => this.#finishTurn());
     this.#database.migrate(ENDPOINT_MIGRATIONS);
     this.#store = new JobStore(this.#database);
     this.#ledger = new QueueLedger(this.#store);

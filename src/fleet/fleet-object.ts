@@ -38,7 +38,7 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
     this.#store = new FleetStore(database);
     this.#alarm = new AlarmClock(context.storage);
     this.#bells = new Doorbells(context);
-    this.#commit = new GroupCommit(context.storage, () => this.#finishTurn());
+    this.#commit = new GroupCommit(context, () => this.#finishTurn());
     this.#placer = new Placer(this.#store, this.#presence);
     void context.blockConcurrencyWhile(() => this.#wake());
   }

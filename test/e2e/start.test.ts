@@ -190,7 +190,7 @@ describe("nothing is left", () => {
             expect(await isPortFree(place.port)).toBe(true);
             expect(await containersLeft(edgerun)).toEqual([]);
           },
-          { timeout: 30_000, interval: 100 },
+          { timeout: 15_000, interval: 100 },
         );
       });
     }

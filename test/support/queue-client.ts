@@ -7,6 +7,7 @@ export type JobReply = {
   readonly status: string;
   readonly output?: unknown;
   readonly error?: string;
+  readonly queue?: { readonly position: number; readonly reason: string; readonly detail: string };
 };
 type Target = { readonly baseUrl: string; readonly apiKey: string; readonly endpointId: string };
 
