@@ -27,6 +27,8 @@ export default defineConfig({
               bindings: {
                 TEST_MIGRATIONS: await readD1Migrations("./drizzle"),
                 ROOT_API_KEY: "test-root-key",
+                // More runs of the model test, for a longer search than `npm test` makes.
+                MODEL_RUNS: process.env["MODEL_RUNS"] ?? "100",
               },
             },
           })),

@@ -34,7 +34,8 @@ export type AgentEvent =
   | "report_refused"
   | "report_dropped"
   | "result_dropped"
-  | "progress_dropped";
+  | "progress_dropped"
+  | "journal_failed";
 
 export type LogFields = Readonly<Record<string, string | number | boolean | null>>;
 

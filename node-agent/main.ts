@@ -53,5 +53,5 @@ try {
   await program.parseAsync();
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-  process.exitCode = 1;
+  process.exit(1); // what was opened so far must not keep a failed agent alive
 }

@@ -10,7 +10,7 @@ import {
 } from "./edge/host-credential.ts";
 import { readInventory } from "./gpu/inventory.ts";
 import { type AgentLog, createLog } from "./log.ts";
-import { askDocker, createRuntime, type RuntimeKind } from "./runtime-choice.ts";
+import { chooseRuntime, createRuntime, type RuntimeKind } from "./runtime/runtime-choice.ts";
 import { StopRequest } from "./stop-request.ts";
 import { AGENT_VERSION } from "./version.ts";
 
@@ -29,7 +29,8 @@ export async function runAgent(settings: RunSettings): Promise<number> {
   const log = createLog();
   const stopRequest = new StopRequest({ watchParent: settings.isEphemeral });
   await mkdir(settings.stateDir, { recursive: true, mode: 0o700 });
-  const runtimeKind = settings.runtimeKind ?? (await chooseRuntime(log));
+  const { kind: runtimeKind, why } = await chooseRuntime(settings.runtimeKind);
+  log.info("runtime_chosen", { runtime: runtimeKind, why });
   const read = (): Promise<Inventory> => {
     const { simulateGpus, stateDir } = settings;
     return readInventory({ runtimeKind, simulateGpus, stateDirectory: stateDir });
@@ -83,16 +84,6 @@ async function credentialOf(
     if (signal.aborted) return undefined; // stopped while it waited for the edge
     throw error;
   }
-}
-
-async function chooseRuntime(log: AgentLog): Promise<RuntimeKind> {
-  const docker = await askDocker();
-  const runtime = docker.answers ? "docker" : "process";
-  const why = docker.answers
-    ? "a Docker daemon answers"
-    : `no Docker daemon answers (${docker.why}); workers run as plain processes without isolation`;
-  log.info("runtime_chosen", { runtime, why });
-  return runtime;
 }
 
 function unauthorizedWords({ edgeUrl, stateDir }: RunSettings): string {

@@ -35,14 +35,14 @@ export type ExchangeLoopOptions = EdgeLink & {
   readonly hasWorkers: () => boolean;
   /** How many jobs a worker can still get. */
   readonly roomOf: (workerId: string) => number;
-  readonly onJobs: (workerId: string, jobs: readonly HeldJob[]) => void;
+  readonly onJobs: (workerId: string, jobs: readonly ReceivedJob[]) => void;
   readonly onStop: (stop: ExchangeReply["stops"][number]) => void;
   /** Nothing is left to talk about. */
   readonly onOver: () => void;
 };
 
 /** A job, and what the ledger knows of it. */
-export type HeldJob = { readonly record: AttemptRecord; readonly job: DispatchedJob };
+export type ReceivedJob = { readonly record: AttemptRecord; readonly job: DispatchedJob };
 
 type Turn = OpenTurn & {
   readonly sentAt: number;

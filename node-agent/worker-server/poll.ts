@@ -15,13 +15,13 @@ export class Poll {
     });
   }
 
-  /** Sends JSON. True once the whole reply was handed to a live socket. */
-  send(body: unknown): Promise<boolean> {
+  /** Sends JSON text. True once the whole reply was handed to a live socket. */
+  send(body: string): Promise<boolean> {
     if (!this.#take()) return Promise.resolve(false);
     return new Promise((resolve) => {
       this.#response.once("finish", () => resolve(this.#response.socket?.destroyed !== true));
       this.#response.once("close", () => resolve(false));
-      this.#response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body));
+      this.#response.writeHead(200, { "content-type": "application/json" }).end(body);
     });
   }
 

@@ -1,13 +1,13 @@
 /** A request of the worker protocol, read from its method and address. */
-export type WorkerRequest = { readonly token: string; readonly workerId: string } & (
+export type WorkerRequest = { readonly token: string; readonly workerId: string } & WorkerCall;
+
+type WorkerCall =
   | { readonly route: "job-take"; readonly batchSize: number; readonly hasJobInProgress: boolean | null }
   | { readonly route: "job-stop" }
   | { readonly route: "ping"; readonly jobIds: ReadonlySet<string>; readonly unhealthyReason: string | null }
-  | { readonly route: "job-done" | "job-stream"; readonly jobId: string }
-);
+  | { readonly route: "job-done" | "job-stream"; readonly jobId: string };
 
-const PATH =
-  /^\/(?<token>[^/]+)\/(?<route>job-take|job-take-batch|job-stop|ping|job-done|job-stream)\/(?<workerId>[^/]+)(?:\/(?<jobId>[^/]+))?$/;
+const PATH = /^\/(?<token>[^/]+)\/(?<route>[a-z-]+)\/(?<workerId>[^/]+)(?:\/(?<jobId>[^/]+))?$/;
 
 const BATCH_MAX = 1_000;
 
@@ -17,35 +17,25 @@ export function parseRequest(method: string, address: string): WorkerRequest | u
   const parts = url?.pathname.match(PATH)?.groups;
   const token = decode(parts?.["token"]);
   const workerId = decode(parts?.["workerId"]);
-  const jobId = decode(parts?.["jobId"]);
   if (!url || !parts || token === undefined || workerId === undefined) return undefined;
-  const isPost = parts["route"] === "job-done" || parts["route"] === "job-stream";
-  if (method !== (isPost ? "POST" : "GET")) return undefined;
-  const query = url.searchParams;
-  switch (parts["route"]) {
-    case "job-take":
-      return { token, workerId, route: "job-take", batchSize: 1, hasJobInProgress: readProgress(query) };
-    case "job-take-batch":
-      return {
-        token,
-        workerId,
-        route: "job-take",
-        batchSize: readBatchSize(query),
-        hasJobInProgress: readProgress(query),
-      };
-    case "job-stop":
-      return { token, workerId, route: "job-stop" };
-    case "ping":
-      return {
-        token,
-        workerId,
-        route: "ping",
-        jobIds: readIds(query),
-        unhealthyReason: readUnhealthy(query),
-      };
-    case "job-done":
-    case "job-stream":
-      return jobId === undefined ? undefined : { token, workerId, route: parts["route"], jobId };
+  const call = readCall(`${method} ${parts["route"] ?? ""}`, url.searchParams, decode(parts["jobId"]));
+  return call && { token, workerId, ...call };
+}
+
+function readCall(call: string, query: URLSearchParams, jobId: string | undefined): WorkerCall | undefined {
+  switch (call) {
+    case "GET job-take":
+      return { route: "job-take", batchSize: 1, hasJobInProgress: readProgress(query) };
+    case "GET job-take-batch":
+      return { route: "job-take", batchSize: readBatchSize(query), hasJobInProgress: readProgress(query) };
+    case "GET job-stop":
+      return { route: "job-stop" };
+    case "GET ping":
+      return { route: "ping", jobIds: readIds(query), unhealthyReason: readUnhealthy(query) };
+    case "POST job-done":
+      return jobId === undefined ? undefined : { route: "job-done", jobId };
+    case "POST job-stream":
+      return jobId === undefined ? undefined : { route: "job-stream", jobId };
     default:
       return undefined;
   }

@@ -167,8 +167,7 @@ export class Container {
   }
 
   #spec(): WorkerSpec {
-    const { type: _type, startLimitMs: _startLimitMs, ...rest } = this.#assignment;
-    return { ...rest, env: this.#options.environmentOf(this.#assignment, this.#token) };
+    return { ...this.#assignment, env: this.#options.environmentOf(this.#assignment, this.#token) };
   }
 }
 

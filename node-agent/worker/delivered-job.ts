@@ -1,12 +1,12 @@
-import type { DispatchedJob, StopReason } from "../../src/contract/agent.ts";
-import type { AttemptRef } from "../journal/journal.ts";
+import type { StopReason } from "../../src/contract/agent.ts";
+import type { AttemptRecord } from "../journal/journal.ts";
 import type { Outstanding } from "./evidence.ts";
 
 /** A job inside a worker, from the moment its reply is written until its handler is known to be over. */
 export class DeliveredJob {
-  readonly ref: AttemptRef;
-  /** What to send again when the poll that took it had died; null when only the journal knows of it. */
-  readonly job: DispatchedJob | null;
+  readonly ref: AttemptRecord;
+  /** What to send again while it is not certain that the whole reply went out. */
+  body: string | null;
   deliveredAt: number | null;
   wasSeenInPing = false;
   pingsWithout = 0;
@@ -14,9 +14,9 @@ export class DeliveredJob {
   stop: { readonly reason: StopReason; isTold: boolean; isGraceOver: boolean } | null = null;
   readonly #timers = new Set<NodeJS.Timeout>();
 
-  constructor(ref: AttemptRef, job: DispatchedJob | null, deliveredAt: number | null) {
+  constructor(ref: AttemptRecord, body: string | null, deliveredAt: number | null) {
     this.ref = ref;
-    this.job = job;
+    this.body = body;
     this.deliveredAt = deliveredAt;
   }
 

@@ -43,19 +43,19 @@ describe("a job poll", () => {
 });
 
 describe("a ping", () => {
-  const seen = { jobId: "a", wasSeenInPing: true, pingsWithout: 0 };
+  const seen = { wasSeenInPing: true, pingsWithout: 0 };
 
   test("without the id of a job that pings named before ends it the second time", ({ expect }) => {
-    const first = judgePing(seen, new Set());
+    const first = judgePing("a", seen, new Set());
     expect(first).toEqual({ wasSeenInPing: true, pingsWithout: 1, isEnded: false });
-    expect(judgePing({ ...seen, ...first }, new Set(["b"])).isEnded).toBe(true);
+    expect(judgePing("a", { ...seen, ...first }, new Set(["b"])).isEnded).toBe(true);
   });
 
   test("that names the job again starts the count anew", ({ expect }) => {
-    expect(judgePing({ ...seen, pingsWithout: 1 }, new Set(["a"]))).toMatchObject({ pingsWithout: 0 });
+    expect(judgePing("a", { ...seen, pingsWithout: 1 }, new Set(["a"]))).toMatchObject({ pingsWithout: 0 });
   });
 
   test("proves nothing about a job that no ping ever named", ({ expect }) => {
-    expect(judgePing({ ...seen, wasSeenInPing: false }, new Set()).isEnded).toBe(false);
+    expect(judgePing("a", { ...seen, wasSeenInPing: false }, new Set()).isEnded).toBe(false);
   });
 });

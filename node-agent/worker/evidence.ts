@@ -50,10 +50,11 @@ export function countEndedByTake(take: TakeEvidence, outstandingCount: number): 
 
 /** Counts a ping for one outstanding job; `isEnded` when its handler is proven to be over. */
 export function judgePing(
-  job: Pick<Outstanding, "jobId" | "wasSeenInPing" | "pingsWithout">,
+  jobId: string,
+  job: Pick<Outstanding, "wasSeenInPing" | "pingsWithout">,
   jobIds: ReadonlySet<string>,
 ): { readonly wasSeenInPing: boolean; readonly pingsWithout: number; readonly isEnded: boolean } {
-  if (jobIds.has(job.jobId)) return { wasSeenInPing: true, pingsWithout: 0, isEnded: false };
+  if (jobIds.has(jobId)) return { wasSeenInPing: true, pingsWithout: 0, isEnded: false };
   if (!job.wasSeenInPing) return { wasSeenInPing: false, pingsWithout: 0, isEnded: false };
   const pingsWithout = job.pingsWithout + 1;
   return { wasSeenInPing: true, pingsWithout, isEnded: pingsWithout >= PINGS_WITHOUT_LIMIT };

@@ -9,7 +9,7 @@
  *     unless a job that is still wanted runs beside it.
  */
 import type { DispatchedJob, StopReason } from "../../src/contract/agent.ts";
-import type { AttemptLedger } from "../journal/attempt-ledger.ts";
+import type { AttemptLedger, AttemptOutcome } from "../journal/attempt-ledger.ts";
 import type { AttemptRecord, AttemptRef } from "../journal/journal.ts";
 import type { AgentLog } from "../log.ts";
 import type { Timing } from "../timing.ts";
@@ -17,10 +17,13 @@ import type { ReceivedBody } from "../worker-server/body.ts";
 import { ParkedPolls, type Poll } from "../worker-server/poll.ts";
 import { readChunk, readResult } from "../worker-server/result.ts";
 import { DeliveredJob } from "./delivered-job.ts";
+import { StopOrders } from "./stop-orders.ts";
 import { countEndedByTake, endedByTake, judgePing, type TakeEvidence } from "./evidence.ts";
 
 const LOST_RESULT =
   "The worker asked for more work without having posted this job's result. Most likely the handler returned a value that JSON cannot encode; see the worker's log.";
+
+const UNENCODABLE_INPUT = "The input is nested too deeply to be passed to a worker.";
 
 export type WorkerJobsOptions = {
   readonly ledger: AttemptLedger;
@@ -32,12 +35,13 @@ export type WorkerJobsOptions = {
   readonly onRefresh: () => void;
 };
 
-export type WaitingJob = { readonly record: AttemptRecord; readonly job: DispatchedJob };
+/** `body`: what the container sees of the job, as JSON text. */
+type WaitingJob = { readonly record: AttemptRecord; readonly body: string };
 
 export class WorkerJobs {
   readonly #options: WorkerJobsOptions;
   readonly #takes: ParkedPolls<number>;
-  readonly #stopPolls = new ParkedPolls<null>(() => {});
+  readonly #stops: StopOrders;
   readonly #heldOff = new ParkedPolls<null>(() => {});
   #waiting: WaitingJob[] = [];
   readonly #inside = new Map<string, DeliveredJob>();
@@ -47,6 +51,13 @@ export class WorkerJobs {
   constructor(options: WorkerJobsOptions) {
     this.#options = options;
     this.#takes = new ParkedPolls(options.onChange);
+    this.#stops = new StopOrders({
+      log: options.log,
+      timing: options.timing,
+      jobsInside: () => this.#jobsInside(),
+      askAnew: () => this.#takes.releaseAll(),
+      onGraceOver: options.onChange,
+    });
   }
 
   // What there is
@@ -67,8 +78,12 @@ export class WorkerJobs {
 
   // From the edge
 
-  accept(jobs: readonly WaitingJob[]): void {
-    this.#waiting.push(...jobs);
+  accept(jobs: readonly { readonly record: AttemptRecord; readonly job: DispatchedJob }[]): void {
+    for (const { record, job } of jobs) {
+      const body = encodeJob(job);
+      if (body !== undefined) this.#waiting.push({ record, body });
+      else this.#settle(record, { kind: "failed", error: UNENCODABLE_INPUT, output: undefined });
+    }
     this.#deliver();
   }
 
@@ -81,12 +96,12 @@ export class WorkerJobs {
 
   /** Stops an attempt whose result is not wanted. False when this worker does not have it. */
   stop(jobId: string, attempt: number, reason: StopReason): boolean {
-    const isWaiting = this.#waiting.some(({ job }) => job.id === jobId && job.attempt === attempt);
+    const isWaiting = this.#waiting.some(({ record }) => isAttempt(record, jobId, attempt));
     const inside = this.#inside.get(jobId);
     if (!isWaiting && inside?.ref.attempt !== attempt) return false;
     if (!this.#options.ledger.release(jobId, attempt)) return true;
-    if (isWaiting) this.#waiting = this.#waiting.filter(({ job }) => job.id !== jobId);
-    else if (inside) this.#beginStop(inside, reason);
+    this.#waiting = this.#waiting.filter(({ record }) => !isAttempt(record, jobId, attempt));
+    if (!isWaiting && inside) this.#stops.begin(inside, reason);
     this.#options.onChange();
     return true;
   }
@@ -118,7 +133,7 @@ export class WorkerJobs {
 
   releasePolls(): void {
     this.#takes.releaseAll();
-    this.#stopPolls.releaseAll();
+    this.#stops.releaseAll();
     this.#heldOff.releaseAll();
   }
 
@@ -142,19 +157,18 @@ export class WorkerJobs {
   }
 
   stopPoll(poll: Poll, holdMs: number): void {
-    this.#stopPolls.park(poll, null, holdMs);
-    this.#tellStops();
+    this.#stops.park(poll, holdMs);
   }
 
   drop(poll: Poll): void {
     this.#takes.drop(poll);
-    this.#stopPolls.drop(poll);
+    this.#stops.drop(poll);
     this.#heldOff.drop(poll);
   }
 
   ping(jobIds: ReadonlySet<string>): void {
     for (const job of this.#jobsInside()) {
-      const verdict = judgePing({ jobId: job.ref.jobId, ...job }, jobIds);
+      const verdict = judgePing(job.ref.jobId, job, jobIds);
       job.wasSeenInPing = verdict.wasSeenInPing;
       job.pingsWithout = verdict.pingsWithout;
       if (verdict.isEnded) this.#endWithoutResult(job);
@@ -188,13 +202,13 @@ export class WorkerJobs {
   }
 
   #refOf(jobId: string): AttemptRef | undefined {
-    return this.#inside.get(jobId)?.ref ?? this.#waiting.find(({ job }) => job.id === jobId)?.record;
+    return this.#inside.get(jobId)?.ref ?? this.#waiting.find(({ record }) => record.jobId === jobId)?.record;
   }
 
   // Delivering
 
   #deliver(): void {
-    while (this.#waiting.some(({ job }) => !this.#inside.has(job.id))) {
+    while (this.#waiting.some(({ record }) => !this.#inside.has(record.jobId))) {
       const before = this.#capacityNow();
       const take = this.#takes.shift();
       if (!take) break;
@@ -205,18 +219,18 @@ export class WorkerJobs {
   }
 
   #nextJobs(count: number): DeliveredJob[] {
-    const chosen = this.#waiting.filter(({ job }) => !this.#inside.has(job.id)).slice(0, count); // W3
+    const chosen = this.#waiting.filter(({ record }) => !this.#inside.has(record.jobId)).slice(0, count); // W3
     this.#waiting = this.#waiting.filter((entry) => !chosen.includes(entry));
-    return chosen.map(({ record, job }) => {
-      const delivered = new DeliveredJob(record, job, null);
-      this.#inside.set(job.id, delivered);
+    return chosen.map(({ record, body }) => {
+      const delivered = new DeliveredJob(record, body, null);
+      this.#inside.set(record.jobId, delivered);
       return delivered;
     });
   }
 
   async #deliverInto(poll: Poll, jobs: readonly DeliveredJob[]): Promise<void> {
-    const bodies = jobs.flatMap(({ job }) => (job ? [jobForWorker(job)] : []));
-    const isWritten = await poll.send(bodies.length === 1 ? bodies[0] : bodies);
+    const bodies = jobs.map((job) => job.body ?? "").join(",");
+    const isWritten = await poll.send(jobs.length === 1 ? bodies : `[${bodies}]`);
     for (const job of jobs) {
       if (this.#inside.get(job.ref.jobId) !== job) continue; // ended while the reply was written
       if (isWritten) this.#confirmWritten(job);
@@ -228,19 +242,18 @@ export class WorkerJobs {
   #confirmWritten(job: DeliveredJob): void {
     job.deliveredAt = Date.now();
     this.#options.log.info("job_delivered", { jobId: job.ref.jobId, workerId: job.ref.workerId });
-    if (job.job && !job.stop) this.#armTimeout(job, job.job.executionTimeoutMs);
-    this.#tellStops();
+    job.body = null; // may be megabytes
+    if (!job.stop) this.#armTimeout(job, job.ref.executionTimeoutMs);
+    this.#stops.tell();
   }
 
   /** W2: the poll had died before the whole reply was out. */
   #takeBack(delivered: DeliveredJob): void {
-    const { ref, job } = delivered;
+    const { ref, body } = delivered;
     delivered.clearTimers();
     this.#inside.delete(ref.jobId);
     this.#options.log.warn("job_delivery_failed", { jobId: ref.jobId, workerId: ref.workerId });
-    if (!job || delivered.stop) return;
-    const record = { ...ref, receivedAt: Date.now(), executionTimeoutMs: job.executionTimeoutMs };
-    this.#waiting.unshift({ record, job });
+    if (body !== null && !delivered.stop) this.#waiting.unshift({ record: ref, body });
   }
 
   #capacityNow(): number {
@@ -254,42 +267,8 @@ export class WorkerJobs {
       void this.#options.ledger.report(job.ref, { kind: "timed_out" }).catch(() => {
         this.#armTimeout(job, this.#options.timing.restartBaseMs); // the journal could not be written
       });
-      this.#beginStop(job, "timed_out");
+      this.#stops.begin(job, "timed_out");
     });
-  }
-
-  #beginStop(job: DeliveredJob, reason: StopReason): void {
-    if (job.stop) return;
-    const { jobId, workerId } = job.ref;
-    this.#options.log.info("job_stopped", { jobId, workerId, reason });
-    job.stop = { reason, isTold: false, isGraceOver: false };
-    job.after(this.#options.timing.stopGraceMs, () => {
-      if (job.stop) job.stop.isGraceOver = true;
-      this.#options.onChange();
-    });
-    this.#tellStops();
-  }
-
-  #tellStops(): void {
-    const untold = this.#jobsInside().filter(
-      (job) => job.stop && !job.stop.isTold && job.deliveredAt !== null,
-    );
-    const poll = untold.length > 0 ? this.#stopPolls.shift()?.poll : undefined;
-    if (!poll) return;
-    setTold(untold, true);
-    void poll.send({ jobsToStop: untold.map((job) => job.ref.jobId) }).then((isWritten) => {
-      if (isWritten) this.#askAnewAfterStop(untold);
-      else {
-        setTold(untold, false);
-        this.#tellStops();
-      }
-    });
-  }
-
-  /** A stopped handler posts nothing; the worker's next poll shows that it is over. */
-  #askAnewAfterStop(jobs: readonly DeliveredJob[]): void {
-    const delayMs = this.#options.timing.stopGraceMs / 4;
-    for (const job of jobs) job.after(delayMs, () => this.#takes.releaseAll());
   }
 
   // Ending
@@ -318,9 +297,7 @@ export class WorkerJobs {
       job.clearTimers();
       this.#inside.delete(ref.jobId);
     }
-    this.#waiting = this.#waiting.filter(
-      (entry) => entry.record.jobId !== ref.jobId || entry.record.attempt !== ref.attempt,
-    );
+    this.#waiting = this.#waiting.filter(({ record }) => !isAttempt(record, ref.jobId, ref.attempt));
     this.#options.onChange();
   }
 
@@ -331,22 +308,29 @@ export class WorkerJobs {
   #lose(ref: AttemptRef, reason: string): void {
     const { ledger, log } = this.#options;
     if (!ledger.isOpen(ref)) return;
-    const fields = { jobId: ref.jobId, attempt: ref.attempt, workerId: ref.workerId, reason };
-    log.warn("job_lost", fields);
-    void ledger.report(ref, { kind: "lost", reason }).catch((error: unknown) => {
-      log.error("worker_request_failed", { jobId: ref.jobId, reason: String(error) });
+    log.warn("job_lost", { jobId: ref.jobId, attempt: ref.attempt, workerId: ref.workerId, reason });
+    this.#settle(ref, { kind: "lost", reason });
+  }
+
+  #settle(ref: AttemptRef, outcome: AttemptOutcome): void {
+    const { ledger, log } = this.#options;
+    void ledger.report(ref, outcome).catch((error: unknown) => {
+      log.error("journal_failed", { jobId: ref.jobId, reason: String(error) });
     });
   }
 }
 
-/** What the container sees of a job. */
-function jobForWorker(job: DispatchedJob): Record<string, unknown> {
-  const { id, input, webhook, policy, s3Config } = job;
-  return { id, input, webhook, policy, s3Config };
+/** What the container sees of a job. Undefined when it is nested beyond the stack of the encoder. */
+function encodeJob({ id, input, webhook, policy, s3Config }: DispatchedJob): string | undefined {
+  try {
+    return JSON.stringify({ id, input, webhook, policy, s3Config });
+  } catch {
+    return undefined;
+  }
 }
 
-function setTold(jobs: readonly DeliveredJob[], isTold: boolean): void {
-  for (const job of jobs) if (job.stop) job.stop.isTold = isTold;
+function isAttempt(ref: AttemptRef, jobId: string, attempt: number): boolean {
+  return ref.jobId === jobId && ref.attempt === attempt;
 }
 
 function sum(numbers: readonly number[]): number {

@@ -1,15 +1,15 @@
 import { globSync } from "node:fs";
-import { cp, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { cp, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { isDeepStrictEqual } from "node:util";
+import { lockfileIsWhole } from "./lockfile.ts";
 import { runTool, type Step, type StepOutcome } from "./step.ts";
 
 /** All that must hold before a change is shared, cheapest first. */
 export function checkSteps(root: string): readonly Step[] {
   const knip = (...args: string[]) => runTool(root, "knip/bin/knip.js", ["--no-progress", ...args]);
   return [
-    { name: "lockfile", run: () => lockfileMatches(root) },
+    { name: "lockfile", run: () => lockfileIsWhole(root) },
     { name: "format", run: () => runTool(root, "oxfmt/bin/oxfmt", ["--check"]) },
     { name: "lint", run: () => runTool(root, "oxlint/bin/oxlint", [], countWarnings) },
     ...typedLayers(root).map((layer) => ({
@@ -45,27 +45,6 @@ async function withTemporaryDirectory<T>(work: (path: string) => Promise<T>): Pr
   } finally {
     await rm(path, { recursive: true, force: true });
   }
-}
-
-type DependencySets = {
-  readonly dependencies?: Record<string, string>;
-  readonly devDependencies?: Record<string, string>;
-};
-
-async function lockfileMatches(root: string): Promise<StepOutcome> {
-  const wanted = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as DependencySets;
-  const lock = JSON.parse(await readFile(join(root, "package-lock.json"), "utf8")) as {
-    packages: Record<string, DependencySets>;
-  };
-  const locked = lock.packages[""];
-  const isSame =
-    isDeepStrictEqual(wanted.dependencies, locked?.dependencies) &&
-    isDeepStrictEqual(wanted.devDependencies, locked?.devDependencies);
-  if (isSame) return { kind: "passed" };
-  return {
-    kind: "failed",
-    output: "package-lock.json does not belong to package.json. Run: npm install, and commit both.",
-  };
 }
 
 /** Generates into a copy: a schema that is ahead of the migrations leaves a new file there. */

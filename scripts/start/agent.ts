@@ -1,6 +1,6 @@
 /** The one agent that `npm start` runs beside the edge. */
 import { spawn } from "node:child_process";
-import { closeSync, openSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { RuntimeKind } from "./options.ts";
@@ -35,12 +35,20 @@ function agentArguments(settings: AgentSettings): readonly string[] {
   ];
 }
 
+/** What the agent said last about why it ends: its last line with an error in it. */
+function lastWords(logPath: string, fromBytes: number): string {
+  const lines = readFileSync(logPath).subarray(fromBytes).toString("utf8").trim().split("\n");
+  const error = lines.findLast((line) => /error/i.test(line)) ?? lines.at(-1);
+  return error ? `: ${error.trim()}` : "";
+}
+
 /**
  * Starts the agent. It is ephemeral: when its input ends, because we closed it or because we were
  * killed, it removes its workers and exits.
  */
 export async function startAgent(settings: AgentSettings): Promise<Part> {
   const log = openSync(settings.logPath, "a", 0o600);
+  const { size } = fstatSync(log);
   const child = spawn(process.execPath, agentArguments(settings), {
     cwd: settings.root,
     env: {
@@ -55,7 +63,10 @@ export async function startAgent(settings: AgentSettings): Promise<Part> {
   closeSync(log);
   child.stdin?.on("error", () => {}); // it has ended; `ended` says so
   const ended = new Promise<string>((resolve) => {
-    child.once("exit", (code, signal) => resolve(signal ? `killed by ${signal}` : `exit code ${code}`));
+    child.once("exit", (code, signal) => {
+      if (signal) resolve(`killed by ${signal}`);
+      else resolve(`exit code ${code}${lastWords(settings.logPath, size)}`);
+    });
     child.once("error", (error) => resolve(error.message));
   });
   const { pid } = child;

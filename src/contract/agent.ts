@@ -152,7 +152,10 @@ export const exchangeRequestSchema = z.object({
   turn: z.number().int().positive(),
   /** Other turns still waiting for their reply; jobs in those replies are on their way, not lost. */
   openTurns: z.array(z.number().int().positive()).max(64),
-  /** Every attempt that the agent has and whose report is not yet acknowledged. */
+  /**
+   * Every attempt that the agent has and whose report is not yet acknowledged. A job that came for a worker
+   * which cannot take it any more is declined by never being listed: it goes back, and no attempt is blamed.
+   */
   held: z.array(heldJobSchema).max(10_000),
   reports: z.array(attemptReportSchema).max(1_000),
   /** Free slots by ready worker; empty when the agent wants no job now. */

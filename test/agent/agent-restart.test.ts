@@ -20,7 +20,8 @@ describe("an agent that was killed", () => {
     await first.kill();
     open();
 
-    await using _second = AgentProcess.start(settingsOf(host), {});
+    await using second = AgentProcess.start(settingsOf(host), {});
+    await second.printed("connected");
     await host.edge.until(() => host.edge.reportsOf("job-1").length === 2);
     expect(host.edge.reportsOf("job-1")[1]).toMatchObject({ kind: "completed", attempt: 1, output: "kept" });
   });
@@ -38,7 +39,8 @@ describe("an agent that was killed", () => {
     await runtime.close();
     open();
 
-    await using _second = AgentProcess.start(settingsOf(host), {});
+    await using second = AgentProcess.start(settingsOf(host), {});
+    await second.printed("connected");
     await host.edge.until(() => host.edge.reportsOf("job-1").length === 2);
     expect(host.edge.reportsOf("job-1")[1]).toMatchObject({ kind: "completed", output: "kept" });
   });
@@ -73,7 +75,8 @@ describe("an agent that was killed", () => {
     await runtime.stop(worker.workerId, 0);
     await runtime.close();
 
-    await using _second = AgentProcess.start(settingsOf(host), {});
+    await using second = AgentProcess.start(settingsOf(host), {});
+    await second.printed("connected");
     expect(await host.edge.report("job-1")).toMatchObject({
       kind: "lost",
       reason: expect.stringContaining("while the agent of its host was not running"),

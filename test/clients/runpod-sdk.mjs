@@ -133,19 +133,11 @@ await check("progress shows in the status, cancel ends a running job at once", a
   assert.deepEqual(await endpoint.cancel(id), { id, status: "CANCELLED" });
 });
 
-await check("stream of a completed job without chunks ends", async () => {
-  const { id } = await endpoint.run({ input: {} });
-  await statusOf(id, "COMPLETED");
-  const chunks = [];
-  for await (const chunk of endpoint.stream(id, 10_000)) chunks.push(chunk);
-  assert.deepEqual(chunks, []);
-});
-
 await check("health counts jobs and workers", async () => {
   assertHealth(before);
   const after = await endpoint.health();
   assertHealth(after);
-  assert(after.jobs.completed >= before.jobs.completed + 5, `completed: ${JSON.stringify(after.jobs)}`);
+  assert(after.jobs.completed >= before.jobs.completed + 4, `completed: ${JSON.stringify(after.jobs)}`);
   assert(after.jobs.failed >= before.jobs.failed + 1, `failed: ${JSON.stringify(after.jobs)}`);
 });
 

@@ -350,8 +350,7 @@ export class ScriptedEdge {
 
   #requeue(key: string, { endpointId, job }: Lease): void {
     this.#leases.delete(key);
-    const { workerId: _workerId, ...rest } = job;
-    this.#queue.unshift({ endpointId, job: { ...rest, attempt: job.attempt + 1 } });
+    this.#queue.unshift({ endpointId, job: { ...job, attempt: job.attempt + 1 } });
   }
 }
 

@@ -44,7 +44,7 @@ async function post(template, jobId, body, isStream = false) {
     });
     await response.text();
   } catch (error) {
-    console.log(`Failed to return job results. | ${error}`);
+    console.log(`Failed to return job results. | ${String(error)}`);
   }
 }
 

@@ -2,6 +2,7 @@ declare namespace Cloudflare {
   /** Bindings of wrangler.toml and, from vitest.config.ts, those of tests. */
   interface Env extends Required<import("../../src/env.ts").Env> {
     TEST_MIGRATIONS: import("cloudflare:test").D1Migration[];
+    MODEL_RUNS: string;
   }
 
   interface GlobalProps {

@@ -3,6 +3,7 @@
  * in memory say what the rows say, also after the memory was lost.
  */
 import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { afterEach, beforeEach, test, vi } from "vitest";
 import type { EndpointConfig } from "../../src/contract/endpoint.ts";
@@ -10,7 +11,8 @@ import type { ExchangeReply, Held, Report } from "../../src/endpoint/messages.ts
 import type { EndpointObject } from "../../src/endpoint/endpoint-object.ts";
 import { endpointObject, evict, fireAlarm, passTime } from "./object.ts";
 
-const RUNS = Number(process.env["MODEL_RUNS"] ?? 100);
+/** Set MODEL_RUNS for a longer search. */
+const RUNS = Number(env.MODEL_RUNS);
 const WORKER = "worker1";
 const HOST = "host1";
 

@@ -1,0 +1,58 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import type { StepOutcome } from "./step.ts";
+
+type Package = {
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly devDependencies?: Readonly<Record<string, string>>;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
+};
+type Packages = Readonly<Record<string, Package>>;
+
+async function readJson<T>(path: string): Promise<T> {
+  return JSON.parse(await readFile(path, "utf8")) as T;
+}
+
+/** Says whether `npm ci` will accept the lockfile on a fresh clone, also one of another platform. */
+export async function lockfileIsWhole(root: string): Promise<StepOutcome> {
+  const wanted = await readJson<Package>(join(root, "package.json"));
+  const { packages } = await readJson<{ packages: Packages }>(join(root, "package-lock.json"));
+  const locked = packages[""];
+  if (
+    !isDeepStrictEqual(wanted.dependencies, locked?.dependencies) ||
+    !isDeepStrictEqual(wanted.devDependencies, locked?.devDependencies)
+  ) {
+    return {
+      kind: "failed",
+      output: "package-lock.json does not belong to package.json. Run: npm install, and commit both.",
+    };
+  }
+  const missing = missingOptionals(packages);
+  if (missing.length === 0) return { kind: "passed" };
+  return {
+    kind: "failed",
+    output: [
+      "package-lock.json lacks optional packages, most likely binaries that the registry did not have for",
+      "every platform. `npm ci` will refuse it. Choose a version whose binaries are all there:",
+      ...missing.map((line) => `  ${line}`),
+    ].join("\n"),
+  };
+}
+
+/** npm leaves out, without a word, the optional packages that a registry does not have. */
+function missingOptionals(packages: Packages): readonly string[] {
+  return Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>
+    Object.keys(optionalDependencies)
+      .filter((name) => !isLocked(packages, path, name))
+      .map((name) => `${name} of ${path}`),
+  );
+}
+
+/** Looks where Node would: beside the package, then in every node_modules above it. */
+function isLocked(packages: Packages, path: string, name: string): boolean {
+  if (`${path === "" ? "" : `${path}/`}node_modules/${name}` in packages) return true;
+  if (path === "") return false;
+  const above = path.lastIndexOf("/node_modules/");
+  return isLocked(packages, above < 0 ? "" : path.slice(0, above), name);
+}
