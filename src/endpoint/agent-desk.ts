@@ -4,7 +4,7 @@ import { decodeJobId } from "../domain/job-id.ts";
 import type { JobEvent, JobState, Payload } from "../domain/job-machine.ts";
 import { slotsInTurn, type Dispatch } from "./dispatch.ts";
 import type { StoredJob, WorkOrder } from "./job-store.ts";
-import type { Ack, Dispatched, ExchangeAnswer, ExchangeCall, Held, Report, Stop } from "./messages.ts";
+import type { Ack, Dispatched, ExchangeAnswer, ExchangeCall, Held, Report, Slots, Stop } from "./messages.ts";
 import type { QueueLedger } from "./queue-ledger.ts";
 import type { Queue } from "./queue.ts";
 
@@ -35,8 +35,20 @@ export class AgentDesk {
     const acks = call.reports.map((report) => this.#accept(report, call.hostId, now));
     this.#dispatch.forgetStops(call);
     const stops = call.held.flatMap((held) => this.#keep(held, call, now));
-    this.#returnUndelivered(call, now);
+    if (this.#dispatch.isNewest(call)) this.#returnUndelivered(call, now);
     return { acks, stops, jobs: this.#claim(call, now) };
+  }
+
+  /** The slots that the call offers, less those that jobs on their way to the agent will take. */
+  openSlots(call: ExchangeCall): Slots {
+    const underway = new Map<string, number>();
+    for (const { seq, hostId, workerId } of this.#ledger.running.values()) {
+      if (hostId !== call.hostId || !this.#dispatch.isUnderway(seq, call)) continue;
+      underway.set(workerId, (underway.get(workerId) ?? 0) + 1);
+    }
+    return call.slots
+      .map(({ workerId, free }) => ({ workerId, free: free - (underway.get(workerId) ?? 0) }))
+      .filter(({ free }) => free > 0);
   }
 
   /** Jobs of workers that Fleet no longer lists are lost with them. */
@@ -118,7 +130,7 @@ export class AgentDesk {
 
   #claim(call: ExchangeCall, now: number): Dispatched[] {
     const jobs: Dispatched[] = [];
-    for (const workerId of slotsInTurn(call.slots)) {
+    for (const workerId of slotsInTurn(this.openSlots(call))) {
       if (this.#ledger.queued === 0) break;
       const claimed = this.#queue.claim({ workerId, hostId: call.hostId }, now);
       if (!claimed) break;

@@ -61,6 +61,7 @@ export class Dispatch {
   readonly #held = new Map<string, HeldExchange>();
   /** Which exchange carries a claimed job to its agent; gone once the agent is known to have it. */
   readonly #carriers = new Map<number, Carrier>();
+  readonly #newestTurns = new Map<string, Carrier>();
   readonly #toldStops = new Map<string, { session: string; keys: Set<string> }>();
 
   // Holding
@@ -122,7 +123,21 @@ export class Dispatch {
     this.#carriers.delete(seq);
   }
 
-  /** D3, for a job of this agent that the call neither holds nor reports. */
+  /** False for a call that was overtaken on the way: what it lists is out of date. */
+  isNewest(call: ExchangeCall): boolean {
+    const newest = this.#newestTurns.get(call.hostId);
+    if (newest?.session === call.session && newest.turn > call.turn) return false;
+    this.#newestTurns.set(call.hostId, { session: call.session, turn: call.turn });
+    return true;
+  }
+
+  /** The job travels to its agent in a reply that was still open when the call was made. */
+  isUnderway(seq: number, call: ExchangeCall): boolean {
+    const carrier = this.#carriers.get(seq);
+    return carrier?.session === call.session && call.openTurns.includes(carrier.turn);
+  }
+
+  /** D3, for a job of this agent that the call, the newest one, neither holds nor reports. */
   isUndelivered(seq: number, call: ExchangeCall): boolean {
     const carrier = this.#carriers.get(seq);
     // The carrier is unknown after a restart of the object; then only a call with nothing open can tell.

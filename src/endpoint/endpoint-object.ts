@@ -186,7 +186,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
 
     this.#sendOlderHoldsHome(call);
     if (!this.#isHot(Date.now())) return { kind: "quiet" };
-    const end = await this.#dispatch.hold(call);
+    const end = await this.#dispatch.hold({ ...call, slots: this.#desk.openSlots(call) });
     if (end.kind === "jobs") return { kind: "answer", acks: [], stops: [], jobs: end.jobs };
     return end.kind === "look" ? this.exchange({ ...call, reports: [] }) : end;
   }

@@ -121,9 +121,9 @@ export class ScriptedAgent {
 
   async #answer(request: IncomingMessage, reply: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? "/", "http://agent");
-    const [, route, , jobId = ""] = url.pathname.split("/");
+    const [, route = "", , jobId = ""] = url.pathname.split("/");
     // The Python SDK's pings come from a process of their own, which may send no key.
-    if (route !== "ping" && request.headers.authorization !== KEY) return void end(reply, 401);
+    if (route !== "ping" && request.headers.authorization !== KEY) return end(reply, 401);
     switch (route) {
       case "job-take":
         return this.#holdTake({ reply, count: 1, isBatch: false });

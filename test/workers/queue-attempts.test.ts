@@ -89,6 +89,24 @@ describe("attempts", () => {
     expect(await status()).toMatchObject({ status: "IN_PROGRESS" });
   });
 
+  test("a call that was overtaken by a newer one takes no job away", async ({ expect }) => {
+    const { endpointId, agent, status } = await startedJob();
+    await agent.exchange(endpointId, { turn: 7 });
+    await agent.exchange(endpointId, { turn: 2, held: [] });
+    expect(await status()).toMatchObject({ status: "IN_PROGRESS" });
+  });
+
+  test("a slot is not filled again while a job is on its way to it", async ({ expect }) => {
+    const { endpointId, agent, workerId } = await startedJob();
+    await call("POST", `/v2/${endpointId}/run`, { input: 2 });
+    const { jobs } = await agent.exchange(endpointId, {
+      held: [],
+      openTurns: [1],
+      slots: [{ workerId, free: 1 }],
+    });
+    expect(jobs).toEqual([]);
+  });
+
   test("an agent that starts anew and has nothing gives its jobs back", async ({ expect }) => {
     const { endpointId, agent, status } = await startedJob();
     await agent.exchange(endpointId, { session: "another-session", turn: 1, held: [] });
