@@ -52,9 +52,11 @@ type Turn = OpenTurn & {
 };
 
 /** Gathers reports and slots that belong together, such as a result and the same worker's next poll. */
-const GATHER_MS = 3;
+const GATHER_MS = 0;
 /** A poll that ended is followed by the next one of the same worker; only a slot that stays away is withdrawn. */
 const WITHDRAW_MS = 500;
+/** A hold without slots only brings stops; a job that ends sooner than this needs none. */
+const STOPS_ONLY_AFTER_MS = 50;
 const PROGRESS_MS = 1_000;
 const IMMEDIATE_MAX = 4;
 const OPEN_MAX = 16;
@@ -70,6 +72,7 @@ export class ExchangeLoop {
   #lastTurn = 0;
   #hasNews = false;
   #quickHolds = 0;
+  #lastJobAt = 0;
   #hasFailed = false;
 
   constructor(options: ExchangeLoopOptions) {
@@ -144,6 +147,8 @@ export class ExchangeLoop {
     const parked = this.#parked();
     if (parked && areSameSlots(parked.slots, slots)) return;
     if (this.#open.size >= OPEN_MAX) return; // the next reply pumps again
+    const earlyMs = this.#lastJobAt + STOPS_ONLY_AFTER_MS - Date.now();
+    if (slots.length === 0 && !parked && earlyMs > 0) return this.#schedule.within(earlyMs);
     if (parked) parked.isReplaced = true;
     this.#send(true, slots, []);
   }
@@ -210,6 +215,7 @@ export class ExchangeLoop {
       log.info("job_declined", { jobId: job.id, attempt: job.attempt, workerId });
       this.#hasNews = true; // the edge shall hear soon that it is not held
     }
+    if (held.length > 0) this.#lastJobAt = Date.now();
     if (held.length > 0) onJobs(workerId, held); // together: they may share one poll
   }
 

@@ -1,7 +1,7 @@
 /** What an exchange with an agent does to the queue: reports in, leases extended, jobs and stops out. */
 import type { StopReason } from "../contract/agent.ts";
 import { decodeJobId } from "../domain/job-id.ts";
-import type { JobEvent, JobState, Payload } from "../domain/job-machine.ts";
+import type { JobEvent, Payload } from "../domain/job-machine.ts";
 import { slotsInTurn, type Dispatch } from "./dispatch.ts";
 import type { StoredJob, WorkOrder } from "./job-store.ts";
 import type { Ack, Dispatched, ExchangeAnswer, ExchangeCall, Held, Report, Slots, Stop } from "./messages.ts";
@@ -113,9 +113,10 @@ export class AgentDesk {
       if (held.progressJson !== null) this.#progress.set(id.seq, held.progressJson);
       return [];
     }
-    if (!this.#dispatch.isNewStop(call, `${jobId}#${attempt}`)) return [];
     const stored = id && this.#queue.find(id.seq, id.nonce, now);
-    return [{ jobId, attempt, reason: stopReasonOf(stored, attempt) }];
+    const reason = stopReasonOf(stored, attempt);
+    if (!reason || !this.#dispatch.isNewStop(call, `${jobId}#${attempt}`)) return [];
+    return [{ jobId, attempt, reason }];
   }
 
   #returnUndelivered(call: ExchangeCall, now: number): void {
@@ -155,9 +156,19 @@ function eventOf(report: Report): JobEvent {
   }
 }
 
-function stopReasonOf(stored: StoredJob | undefined, attempt: number): StopReason {
+/** Undefined when the attempt has ended by its own report, whose acknowledgement is on its way. */
+function stopReasonOf(stored: StoredJob | undefined, attempt: number): StopReason | undefined {
   if (!stored) return "expired";
   if (stored.job.attempt !== attempt) return "lease_lost";
-  const reasons: Partial<Record<JobState, StopReason>> = { cancelled: "cancelled", timed_out: "timed_out" };
-  return reasons[stored.job.state] ?? "lease_lost";
+  switch (stored.job.state) {
+    case "cancelled":
+    case "timed_out":
+      return stored.job.state;
+    case "completed":
+    case "failed":
+      return undefined;
+    case "queued":
+    case "running":
+      return "lease_lost";
+  }
 }

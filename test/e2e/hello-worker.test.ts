@@ -4,12 +4,7 @@ import { describe, test as base } from "vitest";
 import { ensureHelloImage } from "../../scripts/images/node-image.ts";
 import { isDockerAvailable } from "../support/docker.ts";
 import { ScriptedAgent } from "../support/scripted-agent.ts";
-import {
-  bridgeAddress,
-  startContainer,
-  startProcess,
-  type StartedWorker,
-} from "../support/started-worker.ts";
+import { startContainer, startProcess, type StartedWorker } from "../support/started-worker.ts";
 
 const workerFile = fileURLToPath(new URL("../../examples/hello/worker.mjs", import.meta.url));
 const hasDocker = await isDockerAvailable();
@@ -93,7 +88,7 @@ describe("what the hello worker says when started by hand", () => {
 describe.runIf(hasDocker)("the hello worker in its container", () => {
   base("answers, and leaves on SIGTERM", async ({ expect }) => {
     const { image } = await ensureHelloImage();
-    await using agent = await ScriptedAgent.listen(await bridgeAddress());
+    await using agent = await ScriptedAgent.listen();
     await using worker = await startContainer(image, agent.workerEnv());
     const job = agent.submit({ name: "container" });
     expect(await job.result).toEqual({ output: { greeting: "Hello, container!" } });

@@ -3,7 +3,7 @@ import { beforeAll, describe, test } from "vitest";
 import { ensureWorkerImage } from "../../scripts/images/worker-images.ts";
 import { isDockerAvailable } from "../support/docker.ts";
 import { ScriptedAgent } from "../support/scripted-agent.ts";
-import { bridgeAddress, startContainer, type StartedWorker } from "../support/started-worker.ts";
+import { startContainer, type StartedWorker } from "../support/started-worker.ts";
 
 const hasDocker = await isDockerAvailable();
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
@@ -14,7 +14,7 @@ async function withWorker(
   use: (agent: ScriptedAgent, worker: StartedWorker) => Promise<void>,
   options: { args?: readonly string[]; env?: Readonly<Record<string, string>> } = {},
 ): Promise<void> {
-  await using agent = await ScriptedAgent.listen(await bridgeAddress());
+  await using agent = await ScriptedAgent.listen();
   const env = { ...agent.workerEnv(), ...options.env };
   await using worker = await startContainer(image, env, options.args);
   await use(agent, worker);

@@ -51,14 +51,13 @@ export class ScriptedAgent {
     server.on("request", (request, reply) => void this.#answer(request, reply));
   }
 
-  /** Listens on an address of this machine that the worker can reach. */
-  static async listen(host = "127.0.0.1"): Promise<ScriptedAgent> {
+  static async listen(): Promise<ScriptedAgent> {
     const server = createServer();
     server.keepAliveTimeout = KEEP_ALIVE_MS;
     const agent = new ScriptedAgent(server);
     await new Promise<void>((resolve, reject) => {
       server.once("error", reject);
-      server.listen(0, host, resolve);
+      server.listen(0, "127.0.0.1", resolve);
     });
     return agent;
   }

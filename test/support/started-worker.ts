@@ -1,15 +1,6 @@
 /** Workers started for a test: in a container, or as a plain process. */
 import { execa } from "execa";
 
-/** Address of this machine on Docker's default bridge, under which containers reach it. */
-export async function bridgeAddress(): Promise<string> {
-  const format = "{{range .IPAM.Config}}{{.Gateway}} {{.Subnet}}{{end}}";
-  const { stdout } = await execa("docker", ["network", "inspect", "bridge", "--format", format]);
-  const [gateway, subnet = ""] = stdout.split(" ");
-  // Older daemons name no gateway until somebody sets one; it is the first address of the subnet.
-  return gateway || subnet.replace(/\d+\/\d+$/, "1");
-}
-
 export type StartedWorker = {
   /** Sends SIGTERM and answers the exit code. */
   readonly terminate: () => Promise<number>;
@@ -19,7 +10,7 @@ export type StartedWorker = {
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
-/** Starts a container that is removed when it goes out of scope. */
+/** Starts a container on the host's network, so that it reaches loopback; removed when out of scope. */
 export async function startContainer(
   image: string,
   env: Readonly<Record<string, string>>,
@@ -27,7 +18,8 @@ export async function startContainer(
 ): Promise<StartedWorker> {
   const settings = Object.entries(env).flatMap(([name, value]) => ["--env", `${name}=${value}`]);
   const hardened = ["--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--pids-limit", "512"];
-  const { stdout: id } = await execa("docker", ["run", "--detach", ...hardened, ...settings, image, ...args]);
+  const options = ["--detach", "--network", "host", ...hardened, ...settings];
+  const { stdout: id } = await execa("docker", ["run", ...options, image, ...args]);
   const ended = async (): Promise<number> => Number((await execa("docker", ["wait", id])).stdout);
   return {
     ended,
