@@ -1,27 +1,10 @@
 import fc from "fast-check";
 import { describe, test } from "vitest";
-import { isFinal, transition, type Job, type JobEvent } from "./job-machine.ts";
+import { isFinal, queuedJob, transition, type Job, type JobEvent } from "./job-machine.ts";
 
 function freshJob(values: Partial<Job> = {}): Job {
-  return {
-    state: "queued",
-    isSync: false,
-    attempt: 0,
-    retries: 0,
-    rescues: 0,
-    createdAt: 0,
-    queuedAt: 0,
-    expiresAt: 1_000_000,
-    executionTimeoutMs: 600_000,
-    startedAt: null,
-    finishedAt: null,
-    removeAt: null,
-    workerId: null,
-    hostId: null,
-    output: null,
-    error: null,
-    ...values,
-  };
+  const submitted = { isSync: false, ttlMs: 1_000_000, executionTimeoutMs: 600_000 };
+  return { ...queuedJob(submitted, 0), ...values };
 }
 
 const attempt = fc.integer({ min: 0, max: 4 });

@@ -82,6 +82,36 @@ export type Transition =
   | { readonly kind: "moved"; readonly job: Job; readonly effects: readonly Effect[] }
   | { readonly kind: "refused"; readonly reason: Refusal };
 
+/** A job as it is when it is submitted. */
+export function queuedJob(
+  submitted: { readonly isSync: boolean; readonly ttlMs: number; readonly executionTimeoutMs: number },
+  now: number,
+): Job {
+  return {
+    state: "queued",
+    isSync: submitted.isSync,
+    attempt: 0,
+    retries: 0,
+    rescues: 0,
+    createdAt: now,
+    queuedAt: now,
+    expiresAt: now + submitted.ttlMs,
+    executionTimeoutMs: submitted.executionTimeoutMs,
+    ...NOTHING_YET,
+  };
+}
+
+/** What a queued job has not got. */
+const NOTHING_YET = {
+  startedAt: null,
+  finishedAt: null,
+  removeAt: null,
+  workerId: null,
+  hostId: null,
+  output: null,
+  error: null,
+} as const;
+
 /** Says what `event` makes of `job` at `now`, or why it may not happen. */
 export function transition(job: Job, event: JobEvent, now: number): Transition {
   switch (event.kind) {
@@ -183,17 +213,11 @@ function withStop(before: Job, reason: StopReason, move: Extract<Transition, { k
 function retried(job: Job, now: number): Transition {
   const next: Job = {
     ...job,
+    ...NOTHING_YET,
     state: "queued",
     retries: job.retries + 1,
     rescues: 0,
     queuedAt: now,
-    startedAt: null,
-    finishedAt: null,
-    removeAt: null,
-    workerId: null,
-    hostId: null,
-    output: null,
-    error: null,
   };
   return { kind: "moved", job: next, effects: [{ kind: "requeued" }] };
 }

@@ -9,13 +9,13 @@ import { viewJob, wireStatusOf, type JobView } from "../domain/job-view.ts";
 import { laneOf } from "../domain/lanes.ts";
 import { explainWait, NO_REPORT, type FleetReport } from "../domain/queue-reason.ts";
 import { AlarmClock } from "../durable/alarm-clock.ts";
-import { Doorbells } from "../durable/doorbells.ts";
 import { GroupCommit } from "../durable/group-commit.ts";
 import { FLEET_NAME, type FleetPort } from "../durable/ports.ts";
 import { ObjectDatabase, type RowCounts } from "../durable/sql.ts";
 import { Waiters } from "../durable/waiters.ts";
 import { AgentDesk } from "./agent-desk.ts";
 import { Dispatch } from "./dispatch.ts";
+import { EndpointBells, readAgentQuery } from "./endpoint-bells.ts";
 import { JobStore, type StoredJob } from "./job-store.ts";
 import type {
   CancelReply,
@@ -44,11 +44,6 @@ export type EndpointObjectEnv = {
   readonly PAYLOADS: R2Bucket;
 };
 
-/** Who waits on a doorbell: a client for a job, or an agent with so many free slots. */
-type BellWaiter =
-  | { readonly kind: "job" }
-  | { readonly kind: "agent"; readonly session: string; readonly turn: number; readonly free: number };
-
 export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   readonly #database: ObjectDatabase;
   readonly #store: JobStore;
@@ -59,7 +54,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   readonly #desk: AgentDesk;
   readonly #commit: GroupCommit;
   readonly #alarm: AlarmClock;
-  readonly #bells: Doorbells<BellWaiter>;
+  readonly #bells: EndpointBells;
   readonly #jobWaiters = new Waiters<number, "look">();
   #config: EndpointConfig | undefined;
   #report: FleetReport = NO_REPORT;
@@ -69,7 +64,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     super(context, env);
     this.#database = new ObjectDatabase(context.storage.sql);
     this.#alarm = new AlarmClock(context.storage);
-    this.#bells = new Doorbells(context);
+    this.#bells = new EndpointBells(context);
     this.#commit = new GroupCommit(context, () => this.#finishTurn());
     this.#database.migrate(ENDPOINT_MIGRATIONS);
     this.#store = new JobStore(this.#database);
@@ -184,7 +179,8 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     const isEmpty = answer.jobs.length + answer.acks.length + answer.stops.length === 0;
     if (!call.isHolding || !isEmpty) return { kind: "answer", ...answer };
 
-    this.#sendOlderHoldsHome(call);
+    this.#dispatch.supersede(call.hostId);
+    this.#bells.supersede(call);
     if (!this.#isHot(Date.now())) return { kind: "quiet" };
     const end = await this.#dispatch.hold({ ...call, slots: this.#desk.openSlots(call) });
     if (end.kind === "jobs") return { kind: "answer", acks: [], stops: [], jobs: end.jobs };
@@ -207,51 +203,21 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   override async fetch(request: Request): Promise<Response> {
     const query = new URL(request.url).searchParams;
     const jobId = query.get("job");
-    if (jobId !== null) return this.#openJobBell(jobId);
-    return this.#openAgentBell(query);
+    if (jobId !== null) {
+      const stored = this.#find(jobId, Date.now());
+      return this.#bells.openForJob(
+        stored?.seq,
+        stored?.job.state === "queued" || stored?.job.state === "running",
+      );
+    }
+    const agent = readAgentQuery(query);
+    const hasNews = this.#desk.hasNewsFor(agent.hostId) || (agent.free > 0 && this.#ledger.queued > 0);
+    return this.#bells.openForAgent(agent, hasNews);
   }
 
   override async webSocketClose(socket: WebSocket, code: number): Promise<void> {
     // 1005 and 1006 are what a side sees that was told nothing; they may not be sent.
     socket.close(code === 1005 || code === 1006 ? 1000 : code);
-  }
-
-  #openJobBell(jobId: string): Response {
-    const id = decodeJobId(jobId);
-    const { response, ring } = this.#bells.accept([`job:${id?.seq ?? 0}`], { kind: "job" });
-    const stored = this.#find(jobId, Date.now());
-    if (!stored || isFinal(stored.job.state)) ring("look");
-    return response;
-  }
-
-  #openAgentBell(query: URLSearchParams): Response {
-    const hostId = query.get("host") ?? "";
-    const turn = Number(query.get("turn"));
-    const free = Number(query.get("free"));
-    const session = query.get("session") ?? "";
-    this.#ringOlder(hostId, session, turn);
-    const { response, ring } = this.#bells.accept(["agent", `agent:${hostId}`], {
-      kind: "agent",
-      session,
-      turn,
-      free,
-    });
-    const isNews = this.#desk.hasNewsFor(hostId);
-    if (isNews || (free > 0 && this.#ledger.queued > 0)) ring("look");
-    return response;
-  }
-
-  #ringOlder(hostId: string, session: string, turn: number): void {
-    for (const { waiter, ring } of this.#bells.find(`agent:${hostId}`)) {
-      if (waiter.kind !== "agent") continue;
-      const isNewer = waiter.session === session && waiter.turn > turn;
-      if (!isNewer) ring("superseded");
-    }
-  }
-
-  #sendOlderHoldsHome(call: ExchangeCall): void {
-    this.#dispatch.supersede(call.hostId);
-    this.#ringOlder(call.hostId, call.session, call.turn);
   }
 
   // Time
@@ -326,14 +292,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
       slot.give(this.#desk.dispatched(claimed.stored, claimed.order), claimed.stored.seq);
     }
     this.#dispatch.flush();
-    let unserved = this.#ledger.queued;
-    if (unserved === 0) return;
-    for (const { waiter, ring } of this.#bells.find("agent")) {
-      if (unserved <= 0) return;
-      if (waiter.kind !== "agent" || waiter.free === 0) continue;
-      unserved -= waiter.free;
-      ring("look");
-    }
+    this.#bells.ringForJobs(this.#ledger.queued);
   }
 
   #carryOutEffects(): void {
@@ -342,12 +301,12 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
         case "settled":
           this.#desk.forget(effect.seq);
           this.#jobWaiters.wake(effect.seq, "look");
-          this.#bells.ringAll(`job:${effect.seq}`);
+          this.#bells.ringJob(effect.seq);
           break;
         case "stopHandler":
           this.#desk.noteNews(effect.hostId);
           this.#dispatch.wake(effect.hostId);
-          this.#bells.ringAll(`agent:${effect.hostId}`);
+          this.#bells.ringAgent(effect.hostId);
           break;
         case "requeued":
           this.#desk.forget(effect.seq);

@@ -3,7 +3,14 @@
  * Everything here is synchronous, so what one call does is one step; `now` comes from the caller.
  */
 import { LEASE_MS } from "../contract/limits.ts";
-import { isExpired, transition, type Job, type JobEvent, type Refusal } from "../domain/job-machine.ts";
+import {
+  isExpired,
+  queuedJob,
+  transition,
+  type Job,
+  type JobEvent,
+  type Refusal,
+} from "../domain/job-machine.ts";
 import type { Effect } from "../domain/job-machine.ts";
 import { LANE_END, LANE_START, laneOf, LANES, type Lane } from "../domain/lanes.ts";
 import type { JobStore, StoredJob, WorkOrder } from "./job-store.ts";
@@ -56,7 +63,7 @@ export class Queue {
   /** Adds a job. With a taker, who must only be given when nothing waits, it is claimed in the same write. */
   submit(submission: Submission, taker: Taker | undefined, now: number): StoredJob {
     const seq = this.#ledger.takeSeq(submission.lane);
-    const queued = newJob(submission, now);
+    const queued = queuedJob(submission, now);
     const job = taker ? claimedBy(queued, taker, now) : queued;
     this.#store.insert({ seq, nonce: submission.nonce, job }, submission.order);
     this.#segments.note(seq, job.expiresAt);
@@ -263,25 +270,4 @@ function claimedBy(queued: Job, taker: Taker, now: number): Job {
   const verdict = transition(queued, { kind: "claim", ...taker }, now);
   if (verdict.kind === "refused") throw new Error("The head of the queue is no queued job.");
   return verdict.job;
-}
-
-function newJob(submission: Submission, now: number): Job {
-  return {
-    state: "queued",
-    isSync: submission.isSync,
-    attempt: 0,
-    retries: 0,
-    rescues: 0,
-    createdAt: now,
-    queuedAt: now,
-    expiresAt: now + submission.ttlMs,
-    executionTimeoutMs: submission.executionTimeoutMs,
-    startedAt: null,
-    finishedAt: null,
-    removeAt: null,
-    workerId: null,
-    hostId: null,
-    output: null,
-    error: null,
-  };
 }
