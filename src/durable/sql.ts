@@ -29,8 +29,6 @@ export class Statement<P extends Params, Row> {
   }
 }
 
-export type RowCounts = { readonly read: number; readonly written: number };
-
 export class ObjectDatabase {
   readonly #sql: SqlStorage;
   #read = 0;
@@ -53,7 +51,7 @@ export class ObjectDatabase {
   }
 
   /** Rows read and written since the object woke: the unit in which storage is billed. */
-  get rows(): RowCounts {
+  get rows(): { readonly read: number; readonly written: number } {
     return { read: this.#read, written: this.#written };
   }
 

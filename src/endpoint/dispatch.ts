@@ -81,6 +81,10 @@ export class Dispatch {
     return held.ended;
   }
 
+  get heldCount(): number {
+    return this.#held.size;
+  }
+
   supersede(hostId: string): void {
     this.#held.get(hostId)?.end({ kind: "superseded" });
   }

@@ -11,7 +11,7 @@ import { explainWait, NO_REPORT, type FleetReport } from "../domain/queue-reason
 import { AlarmClock } from "../durable/alarm-clock.ts";
 import { GroupCommit } from "../durable/group-commit.ts";
 import { FLEET_NAME, type FleetPort } from "../durable/ports.ts";
-import { ObjectDatabase, type RowCounts } from "../durable/sql.ts";
+import { ObjectDatabase } from "../durable/sql.ts";
 import { Waiters } from "../durable/waiters.ts";
 import { AgentDesk } from "./agent-desk.ts";
 import { Dispatch } from "./dispatch.ts";
@@ -360,12 +360,23 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     return this.env.FLEET.getByName(FLEET_NAME);
   }
 
-  /** Rows read and written since the object woke, alarms included: what storage costs. */
-  async rowCounts(): Promise<RowCounts> {
+  /** What the object did since it woke, in the units that cost, and who waits inside it now. */
+  async vitals(): Promise<Vitals> {
     const { read, written } = this.#database.rows;
-    return { read, written: written + this.#alarm.writes };
+    return {
+      rowsRead: read,
+      rowsWritten: written + this.#alarm.writes,
+      heldExchanges: this.#dispatch.heldCount,
+    };
   }
 }
+
+type Vitals = {
+  readonly rowsRead: number;
+  /** Alarms included. */
+  readonly rowsWritten: number;
+  readonly heldExchanges: number;
+};
 
 type DesiredStatus = "RUNNING" | "CREATED" | "RESTARTING" | "EXITED";
 

@@ -104,19 +104,3 @@ describe("waits end", () => {
     expect(outputs).toEqual(Array.from({ length: 20 }, (_, n) => n));
   });
 });
-
-test("a job costs at most four rows written, three when a worker waited for it", async ({ expect }) => {
-  const { endpointId, agent, workerId, job } = await readyEndpoint();
-  await agent.complete(endpointId, job, 0);
-  const stub = endpointObject(endpointId);
-  const before = (await stub.rowCounts()).written;
-  await Promise.all(Array.from({ length: 100 }, () => call("POST", `/v2/${endpointId}/run`, { input: 1 })));
-  for (let left = 100; left > 0;) {
-    const { jobs } = await agent.exchange(endpointId, { slots: [{ workerId, free: 10 }] });
-    await Promise.all(jobs.map((each) => agent.complete(endpointId, each, 1)));
-    left -= jobs.length;
-  }
-  const untilFinished = (await stub.rowCounts()).written - before;
-  // Insert, claim, finish; the removal after retention is the fourth. Alarms and checkpoints are shared.
-  expect(untilFinished / 100).toBeLessThan(3.1);
-});

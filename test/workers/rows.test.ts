@@ -1,0 +1,65 @@
+/** What storage is billed by: rows written in the whole life of a job, alarms and checkpoints included. */
+import { afterEach, beforeEach, test, vi } from "vitest";
+import { ScriptedAgent } from "./agent-client.ts";
+import { call, createEndpoint, signInAsNewAccount } from "./edge-client.ts";
+import { endpointObject, fireAlarm, passTime } from "./object.ts";
+
+const JOBS = 400;
+
+beforeEach(signInAsNewAccount);
+beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
+afterEach(() => void vi.useRealTimers());
+
+async function warmEndpoint() {
+  const endpointId = await createEndpoint("idleTimeout: 3600");
+  const agent = await ScriptedAgent.join();
+  await call("POST", `/v2/${endpointId}/run`, { input: "first" });
+  const workerId = await agent.bringUpWorker(endpointId);
+  await agent.complete(endpointId, await agent.take(endpointId, workerId), 0);
+  return { endpointId, agent, workerId };
+}
+
+/** Rows written by `work`, until the last row of it is removed, for each job. */
+async function rowsPerJob(endpointId: string, work: () => Promise<void>): Promise<number> {
+  const stub = endpointObject(endpointId);
+  const before = (await stub.vitals()).rowsWritten;
+  await work();
+  passTime(31 * 60_000);
+  await fireAlarm(endpointId);
+  return ((await stub.vitals()).rowsWritten - before) / JOBS;
+}
+
+test("a job of a backlog costs four rows: insert, claim, finish, remove", async ({ expect }) => {
+  const { endpointId, agent, workerId } = await warmEndpoint();
+  const rows = await rowsPerJob(endpointId, async () => {
+    await Promise.all(
+      Array.from({ length: JOBS }, () => call("POST", `/v2/${endpointId}/run`, { input: 1 })),
+    );
+    for (let left = JOBS; left > 0;) {
+      const { jobs } = await agent.exchange(endpointId, { slots: [{ workerId, free: 10 }] });
+      await Promise.all(jobs.map((job) => agent.complete(endpointId, job, 1)));
+      left -= jobs.length;
+    }
+  });
+  console.info(`rows written per job of a backlog: ${rows}`);
+  expect(rows).toBeLessThan(4.05);
+});
+
+test("a job that finds a worker waiting costs three", async ({ expect }) => {
+  const { endpointId, agent, workerId } = await warmEndpoint();
+  const rows = await rowsPerJob(endpointId, async () => {
+    for (let count = 0; count < JOBS; count += 1) {
+      const waiting = agent.take(endpointId, workerId);
+      await untilHeld(endpointId);
+      await call("POST", `/v2/${endpointId}/run`, { input: 1 });
+      await agent.complete(endpointId, await waiting, 1);
+    }
+  });
+  console.info(`rows written per job when a worker waits: ${rows}`);
+  expect(rows).toBeLessThan(3.05);
+});
+
+/** The agent's call must be inside the object before the job comes. */
+async function untilHeld(endpointId: string): Promise<void> {
+  while ((await endpointObject(endpointId).vitals()).heldExchanges === 0) await scheduler.wait(1);
+}
