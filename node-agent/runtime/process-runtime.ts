@@ -196,7 +196,7 @@ export class ProcessRuntime implements Runtime {
   async #lookAfter(): Promise<void> {
     const ticks = every(LOOK_MS, undefined, { ref: false, signal: this.#closing.signal });
     try {
-      for await (const _ of ticks) {
+      for await (const _tick of ticks) {
         await Promise.all([...this.#workers.values()].map((worker) => this.#look(worker)));
       }
     } catch (error) {
