@@ -77,8 +77,11 @@ describe("the conversation with the edge", () => {
     // The edge hands out one job more than there are slots.
     host.edge.extraSlots = 1;
     host.edge.holdsNothing = true;
-    host.edge.submit("endpoint-1", { id: "job-1", input: { mock_delay: 0.5, mock_return: 1 } });
-    host.edge.submit("endpoint-1", { id: "job-2", input: { mock_return: 2 } });
+    host.edge.submit(
+      "endpoint-1",
+      { id: "job-1", input: { mock_delay: 0.5, mock_return: 1 } },
+      { id: "job-2", input: { mock_return: 2 } },
+    );
     await host.logged("job_declined");
     host.edge.holdsNothing = false;
     host.edge.extraSlots = 0;

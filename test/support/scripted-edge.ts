@@ -32,6 +32,13 @@ type Hold = { readonly request: ExchangeRequest; readonly answer: (reply: Exchan
 
 const NOTHING: ExchangeReply = { acks: [], jobs: [], stops: [] };
 
+type SubmittedJob = {
+  readonly id: string;
+  readonly attempt?: number;
+  readonly input: DispatchedJob["input"];
+  readonly executionTimeoutMs?: number;
+};
+
 export class ScriptedEdge {
   readonly syncs: SyncRequest[] = [];
   readonly exchanges: { readonly endpointId: string; readonly request: ExchangeRequest }[] = [];
@@ -97,12 +104,11 @@ export class ScriptedEdge {
     this.#syncHold?.();
   }
 
-  submit(
-    endpointId: string,
-    job: { id: string; attempt?: number; input: DispatchedJob["input"]; executionTimeoutMs?: number },
-  ): void {
-    const { id, input, attempt = 1, executionTimeoutMs = 60_000 } = job;
-    this.#queue.push({ endpointId, job: { id, attempt, input, executionTimeoutMs } });
+  /** Jobs submitted together are there for the same exchange. */
+  submit(endpointId: string, ...jobs: readonly SubmittedJob[]): void {
+    for (const { id, input, attempt = 1, executionTimeoutMs = 60_000 } of jobs) {
+      this.#queue.push({ endpointId, job: { id, attempt, input, executionTimeoutMs } });
+    }
     for (const hold of this.#holds.values()) this.#answerHold(hold);
   }
 
