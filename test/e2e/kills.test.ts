@@ -8,7 +8,8 @@ import { startEdgerun, type Edgerun } from "../support/edgerun.ts";
 import { QueueClient } from "../support/queue-client.ts";
 
 const JOBS = 200;
-const KILL_AFTER = 30;
+const SLOW_JOB = 30;
+const SLOW_SECONDS = 2;
 
 const runtimes = (await isDockerAvailable()) ? (["process", "docker"] as const) : (["process"] as const);
 
@@ -30,10 +31,19 @@ describe.for(runtimes)("with workers in the %s runtime", (runtime) => {
 
   test.for(Object.keys(victims))("kill -9 of the %s", async (victim, { expect }) => {
     const before = (await client.health()).jobs;
-    const names = Array.from({ length: JOBS }, (_, index) => `${victim}-${index}`);
-    const submitted = await Promise.all(names.map((name) => client.run({ name })));
-
-    await client.untilCompleted(before.completed + KILL_AFTER);
+    const inputs = Array.from({ length: JOBS }, (_, index) => ({
+      name: `${victim}-${index}`,
+      // The kill finds this one in the middle of its handler.
+      seconds: index === SLOW_JOB ? SLOW_SECONDS : 0,
+    }));
+    const submit = (from: number, end: number) =>
+      Promise.all(inputs.slice(from, end).map((input) => client.run(input)));
+    const submitted = [
+      ...(await submit(0, SLOW_JOB)),
+      ...(await submit(SLOW_JOB, SLOW_JOB + 1)),
+      ...(await submit(SLOW_JOB + 1, JOBS)),
+    ];
+    await client.untilRunning(submitted[SLOW_JOB]?.id ?? "");
     await victims[victim]?.();
     const killedAt = performance.now();
     const atKill = (await client.health()).jobs.completed;
@@ -44,10 +54,10 @@ describe.for(runtimes)("with workers in the %s runtime", (runtime) => {
     const after = (await client.health()).jobs;
     console.info(
       `kill -9 of the ${victim} (${runtime}): ${atKill - before.completed} of ${JOBS} jobs done at the kill, ` +
-        `work went on after ${resumedMs} ms, ${after.retried - before.retried} jobs ran again.`,
+        `the second job after it completed ${resumedMs} ms later (the one under way takes ${SLOW_SECONDS} s), ${after.retried - before.retried} jobs ran again.`,
     );
     expect(results.map(({ status, output }) => ({ status, output }))).toEqual(
-      names.map((name) => ({ status: "COMPLETED", output: { greeting: `Hello, ${name}!` } })),
+      inputs.map(({ name }) => ({ status: "COMPLETED", output: { greeting: `Hello, ${name}!` } })),
     );
     expect(after).toMatchObject({
       completed: before.completed + JOBS,

@@ -51,6 +51,10 @@ export class QueueClient {
     }
   }
 
+  async untilRunning(jobId: string): Promise<void> {
+    while ((await this.status(jobId)).status === "IN_QUEUE") await delay(AGAIN_MS);
+  }
+
   /** Waits until at least so many jobs have completed since the endpoint exists. */
   async untilCompleted(count: number): Promise<void> {
     while ((await this.health()).jobs.completed < count) await delay(AGAIN_MS);
