@@ -30,7 +30,7 @@ type Measured = {
 
 await measure(1, 200); // warm-up
 const jobs = Number(values.jobs);
-const results=[await measure(16,jobs)];
+const results = [await measure(16, jobs)];
 console.table(results);
 agent.destroy();
 

@@ -1,75 +1,80 @@
 /**
- * Latency of `runsync` of a no-op on a warm worker at one client, and jobs per second at 64 clients,
- * against a running Edgerun.
- *
- *   npm run bench -- --base-url http://127.0.0.1:8787 --api-key KEY --endpoint ID
+ * Latency of `runsync` of a no-op on a warm worker at one client, and jobs per second with more clients.
+ * Starts an Edgerun of its own, with the hello worker as a plain process, unless it is given a running one.
  */
 import { Agent, request } from "node:http";
-import { parseArgs } from "node:util";
+import { cpus } from "node:os";
+import { Command } from "commander";
+import { startEdgerun } from "../test/support/edgerun.ts";
 
-const { values } = parseArgs({
-  options: {
-    "base-url": { type: "string", default: "http://127.0.0.1:8787" },
-    "api-key": { type: "string" },
-    endpoint: { type: "string" },
-    jobs: { type: "string", default: "2000" },
-  },
-});
-const address = new URL(`/v2/${values.endpoint ?? ""}/runsync`, values["base-url"]);
-const agent = new Agent({ keepAlive: true, maxSockets: 256 });
-const body = JSON.stringify({ input: { name: "bench" } });
+const { baseUrl, apiKey, endpoint, jobs } = new Command("npm run bench --")
+  .description("Measures runsync of a no-op: p50 and p99 at one client, jobs per second at 16 and 64.")
+  .option("--base-url <url>", "a running Edgerun, such as http://127.0.0.1:8787")
+  .option("--api-key <key>", "its API key")
+  .option("--endpoint <id>", "an endpoint with the hello worker")
+  .option("--jobs <count>", "jobs per measurement", "2000")
+  .parse()
+  .opts<{ baseUrl?: string; apiKey?: string; endpoint?: string; jobs: string }>();
 
-type Measured = {
-  clients: number;
-  jobs: number;
-  perSecond: number;
-  p50Ms: number;
-  p99Ms: number;
-  maxMs: number;
-};
+type Target = { readonly baseUrl: string; readonly apiKey: string; readonly endpointId: string };
 
-await measure(1, 200); // warm-up
-const jobs = Number(values.jobs);
-const results = [await measure(1, jobs), await measure(16, jobs), await measure(64, jobs * 2)];
-console.table(results);
-agent.destroy();
+const WARM_UP_JOBS = 200;
+const BODY = JSON.stringify({ input: { name: "bench" } });
+const sockets = new Agent({ keepAlive: true, maxSockets: 256 });
 
-async function measure(clients: number, count: number): Promise<Measured> {
-  const latencies: number[] = [];
+if (baseUrl && apiKey && endpoint) {
+  await measureAll({ baseUrl, apiKey, endpointId: endpoint });
+} else {
+  await using edgerun = await startEdgerun({ runtime: "process" });
+  await measureAll(edgerun);
+}
+sockets.destroy();
+
+async function measureAll(target: Target): Promise<void> {
+  await measure(target, 1, WARM_UP_JOBS);
+  const rows = [];
+  for (const clients of [1, 16, 64]) rows.push(await measure(target, clients, Number(jobs)));
+  const [cpu] = cpus();
+  process.stdout.write(`${cpus().length} cores, ${cpu?.model ?? "unknown"}; one worker with one slot\n`);
+  console.table(rows);
+}
+
+async function measure(target: Target, clients: number, count: number) {
+  const latenciesMs: number[] = [];
   let left = count;
   const startedAt = performance.now();
-  await Promise.all(
-    Array.from({ length: clients }, async () => {
-      while (left > 0) {
-        left -= 1;
-        const sentAt = performance.now();
-        await runsync();
-        latencies.push(performance.now() - sentAt);
-      }
-    }),
-  );
+  const runClient = async () => {
+    while (left > 0) {
+      left -= 1;
+      const sentAt = performance.now();
+      await runsync(target);
+      latenciesMs.push(performance.now() - sentAt);
+    }
+  };
+  await Promise.all(Array.from({ length: clients }, runClient));
   const seconds = (performance.now() - startedAt) / 1_000;
-  const sorted = latencies.toSorted((a, b) => a - b);
+  const sorted = latenciesMs.toSorted((a, b) => a - b);
   const at = (share: number) =>
     round(sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0);
   return {
     clients,
     jobs: count,
-    perSecond: Math.round(count / seconds),
+    jobsPerSecond: Math.round(count / seconds),
     p50Ms: at(0.5),
     p99Ms: at(0.99),
     maxMs: at(1),
   };
 }
 
-function runsync(): Promise<void> {
+function runsync({ baseUrl, apiKey, endpointId }: Target): Promise<void> {
+  const headers = {
+    Authorization: `Bearer ${apiKey}`,
+    "Content-Type": "application/json",
+    "Content-Length": Buffer.byteLength(BODY),
+  };
   return new Promise((resolve, reject) => {
-    const headers = {
-      Authorization: `Bearer ${values["api-key"] ?? ""}`,
-      "Content-Type": "application/json",
-      "Content-Length": Buffer.byteLength(body),
-    };
-    const sent = request(address, { method: "POST", agent, headers }, (response) => {
+    const address = new URL(`/v2/${endpointId}/runsync`, baseUrl);
+    const sent = request(address, { method: "POST", agent: sockets, headers }, (response) => {
       const chunks: Buffer[] = [];
       response.on("data", (chunk: Buffer) => chunks.push(chunk));
       response.on("end", () => {
@@ -79,7 +84,7 @@ function runsync(): Promise<void> {
       });
     });
     sent.on("error", reject);
-    sent.end(body);
+    sent.end(BODY);
   });
 }
 
