@@ -5,6 +5,8 @@ import {
   EXECUTION_TIMEOUT_MAX_MS,
   EXECUTION_TIMEOUT_MIN_MS,
   OPTION_MAX_LENGTH,
+  REQUESTS_PAGE_DEFAULT,
+  REQUESTS_PAGE_MAX,
   TTL_MAX_MS,
   TTL_MIN_MS,
   WAIT_MAX_MS,
@@ -81,6 +83,44 @@ export const QUEUE_REASONS = [
 ] as const;
 /** Why a job is still queued. */
 export type QueueReason = (typeof QUEUE_REASONS)[number];
+
+/** One row of `requests`. Times are epoch milliseconds. */
+export type RequestRow = {
+  readonly id: string;
+  readonly status: WireStatus;
+  readonly createdAt: number;
+  readonly startedAt?: number;
+  readonly completedAt?: number;
+  readonly delayTime?: number;
+  readonly executionTime?: number;
+  readonly workerId?: string;
+  readonly error?: string;
+};
+
+/** A page of `requests`, newest first. */
+export type RequestsPage = {
+  readonly requests: readonly RequestRow[];
+  readonly total: number;
+  readonly offset: number;
+  readonly limit: number;
+  readonly hasMore: boolean;
+};
+
+/** Query of `requests`. */
+export const requestsQuerySchema = z.object({
+  status: z.enum(WIRE_STATUSES, `must be one of ${WIRE_STATUSES.join(", ")}`).optional(),
+  offset: z.coerce
+    .number("must be a number")
+    .int("must be a whole number")
+    .min(0, "must be 0 or more")
+    .default(0),
+  limit: z.coerce
+    .number("must be a number")
+    .int("must be a whole number")
+    .min(1, "must be at least 1")
+    .max(REQUESTS_PAGE_MAX, `must be at most ${REQUESTS_PAGE_MAX}`)
+    .default(REQUESTS_PAGE_DEFAULT),
+});
 
 /** Body of `health`: job counters since the endpoint exists, and its workers by state. */
 export type HealthBody = {

@@ -44,6 +44,11 @@ export const ERROR_MAX_LENGTH = 64_000;
 /** A payload above this size is kept in R2; the object holds a reference. */
 export const INLINE_PAYLOAD_MAX_BYTES = 256 * 1024;
 
+// Lists
+
+export const REQUESTS_PAGE_DEFAULT = 50;
+export const REQUESTS_PAGE_MAX = 500;
+
 // Leases, agents and hosts
 
 /** A lease that no exchange has extended for this long is lost. */

@@ -22,6 +22,7 @@ import type { StopReason } from "../contract/agent.ts";
 
 export const JOB_STATES = ["queued", "running", "completed", "failed", "cancelled", "timed_out"] as const;
 export type JobState = (typeof JOB_STATES)[number];
+export type FinalState = Exclude<JobState, "queued" | "running">;
 
 /** A value of the user, as JSON text or as a reference to where the text is kept. */
 export type Payload =
@@ -132,7 +133,7 @@ export function transition(job: Job, event: JobEvent, now: number): Transition {
   }
 }
 
-export function isFinal(state: JobState): boolean {
+export function isFinal(state: JobState): state is FinalState {
   return state !== "queued" && state !== "running";
 }
 

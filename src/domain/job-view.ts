@@ -1,6 +1,6 @@
 /** The one place where job states become the words of the wire. */
-import type { QueueReason, WireStatus } from "../contract/job.ts";
-import type { Job, JobState, Payload } from "./job-machine.ts";
+import type { QueueReason, RequestRow, WireStatus } from "../contract/job.ts";
+import { JOB_STATES, type Job, type JobState, type Payload } from "./job-machine.ts";
 
 const WIRE_STATUS: Record<JobState, WireStatus> = {
   queued: "IN_QUEUE",
@@ -47,6 +47,23 @@ export function viewJob(id: string, job: Job, extras: ViewExtras): JobView {
     ...retriesOf(job),
     output: job.output,
   };
+}
+
+/** A job as a row of `requests`. */
+export function listJob(id: string, job: Job): RequestRow {
+  const { queue: _, retries: __, output: ___, ...view } = viewJob(id, job, { progress: null, queue: null });
+  return {
+    ...view,
+    createdAt: job.createdAt,
+    ...(job.startedAt !== null && { startedAt: job.startedAt }),
+    ...(job.finishedAt !== null && { completedAt: job.finishedAt }),
+  };
+}
+
+const STATE_OF = new Map(JOB_STATES.map((state) => [WIRE_STATUS[state], state]));
+
+export function stateOf(status: WireStatus): JobState {
+  return STATE_OF.get(status) ?? "queued";
 }
 
 export function wireStatusOf(state: JobState): WireStatus {

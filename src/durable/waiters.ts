@@ -22,7 +22,7 @@ export class Waiters<Key, Value> {
     for (const end of this.#byKey.get(key) ?? []) end(value);
   }
 
-  has(key: Key): boolean {
-    return this.#byKey.has(key);
+  wakeAll(value: Value): void {
+    for (const key of [...this.#byKey.keys()]) this.wake(key, value);
   }
 }

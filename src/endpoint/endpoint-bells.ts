@@ -24,13 +24,17 @@ export class EndpointBells {
 
   /** Waits for a job to end; one that has ended, or is none, rings at once. */
   openForJob(seq: number | undefined, isUnderway: boolean): Response {
-    const { response, ring } = this.#jobs.accept([jobTag(seq ?? 0)], { seq: seq ?? 0 });
+    const { response, ring } = this.#jobs.accept([ANY_JOB, jobTag(seq ?? 0)], { seq: seq ?? 0 });
     if (!isUnderway) ring("look");
     return response;
   }
 
   ringJob(seq: number): void {
     this.#jobs.ringAll(jobTag(seq));
+  }
+
+  ringAllJobs(): void {
+    this.#jobs.ringAll(ANY_JOB);
   }
 
   // Agents
@@ -78,6 +82,7 @@ export function readAgentQuery(query: URLSearchParams): AgentWaiter {
 }
 
 const ANY_AGENT = "agent";
+const ANY_JOB = "job";
 
 function agentTag(hostId: string): string {
   return `agent:${hostId}`;

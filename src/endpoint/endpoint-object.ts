@@ -5,7 +5,7 @@ import type { EndpointConfig } from "../contract/endpoint.ts";
 import { countWorkers } from "../domain/health.ts";
 import { decodeJobId, encodeJobId, NONCE_BYTES } from "../domain/job-id.ts";
 import { isFinal, type JobEvent } from "../domain/job-machine.ts";
-import { viewJob, wireStatusOf, type JobView } from "../domain/job-view.ts";
+import { listJob, stateOf, viewJob, wireStatusOf, type JobView } from "../domain/job-view.ts";
 import { laneOf } from "../domain/lanes.ts";
 import { explainWait, NO_REPORT, type FleetReport } from "../domain/queue-reason.ts";
 import { AlarmClock } from "../durable/alarm-clock.ts";
@@ -22,6 +22,10 @@ import type {
   ExchangeCall,
   ExchangeReply,
   HealthReply,
+  ListCall,
+  ListReply,
+  PurgeReply,
+  RetryReply,
   StatusReply,
   SubmitReply,
   SubmitRequest,
@@ -144,6 +148,40 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
       const { state } = applied.kind === "moved" ? applied.job : stored.job;
       return { kind: "done", id: jobId, status: wireStatusOf(state) };
     });
+  }
+
+  async retry(jobId: string): Promise<RetryReply> {
+    if (!this.#config) return UNCONFIGURED;
+    return this.#commit.run(() => {
+      const now = Date.now();
+      const stored = this.#find(jobId, now);
+      if (!stored) return NOT_FOUND;
+      const applied = this.#queue.apply(stored, RETRY, now);
+      if (applied.kind === "moved") return { kind: "done", id: jobId };
+      return { kind: "not_retryable", status: wireStatusOf(stored.job.state) };
+    });
+  }
+
+  /** Cancels every job that waits. */
+  async purge(): Promise<PurgeReply> {
+    if (!this.#config) return UNCONFIGURED;
+    return this.#commit.run(() => {
+      const removed = this.#queue.purge(Date.now());
+      this.#jobWaiters.wakeAll("look");
+      this.#bells.ringAllJobs();
+      return { kind: "purged", removed };
+    });
+  }
+
+  /** A page of the jobs that are still there, the newest first. */
+  async list({ status, offset, limit }: ListCall): Promise<ListReply> {
+    if (!this.#config) return UNCONFIGURED;
+    const state = status && stateOf(status);
+    const matching = this.#queue.newestFirst(Date.now()).filter(({ job }) => !state || job.state === state);
+    const found = [...matching.drop(offset).take(limit + 1)];
+    const requests = found.slice(0, limit).map((stored) => listJob(publicId(stored), stored.job));
+    const total = this.#ledger.countIn(state);
+    return { kind: "jobs", requests, total, offset, limit, hasMore: found.length > limit };
   }
 
   async health(): Promise<HealthReply> {
@@ -383,6 +421,7 @@ type DesiredStatus = "RUNNING" | "CREATED" | "RESTARTING" | "EXITED";
 const UNCONFIGURED = { kind: "unconfigured" } as const;
 const NOT_FOUND = { kind: "not_found" } as const;
 const CANCEL: JobEvent = { kind: "cancel" };
+const RETRY: JobEvent = { kind: "retry" };
 
 function publicId(stored: StoredJob): string {
   return encodeJobId({ seq: stored.seq, nonce: stored.nonce, isSync: stored.job.isSync, shard: SHARD });

@@ -136,6 +136,11 @@ export class JobStore {
     return this.#statements.jobsFrom.all({ from, end, limit }).map(toStoredJob);
   }
 
+  /** The newest jobs of a lane below `before`, newest first. */
+  jobsBefore(before: number, from: number, limit: number): StoredJob[] {
+    return this.#statements.jobsBefore.all({ before, from, limit }).map(toStoredJob);
+  }
+
   deadlines(from: number, end: number, limit: number): { seq: number; at: number }[] {
     return this.#statements.deadlines
       .all({ from, end, limit })
@@ -213,6 +218,9 @@ function jobStatements(database: ObjectDatabase) {
     ),
     jobsFrom: database.statement<Range, JobRow>(
       `SELECT ${JOB_COLUMNS} FROM job WHERE seq >= :from AND seq < :end ORDER BY seq LIMIT :limit`,
+    ),
+    jobsBefore: database.statement<{ before: number; from: number; limit: number }, JobRow>(
+      `SELECT ${JOB_COLUMNS} FROM job WHERE seq >= :from AND seq < :before ORDER BY seq DESC LIMIT :limit`,
     ),
     deadlines: database.statement<Range, DeadlineRow>(
       `SELECT seq, expires_at, remove_at FROM job

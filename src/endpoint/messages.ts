@@ -1,9 +1,8 @@
 /** What crosses the border of the Endpoint object by RPC. Expected results are outcomes, never exceptions. */
 import type { StopReason } from "../contract/agent.ts";
-import type { HealthBody } from "../contract/job.ts";
+import type { HealthBody, RequestsPage, WireStatus } from "../contract/job.ts";
 import type { Payload } from "../domain/job-machine.ts";
 import type { JobView } from "../domain/job-view.ts";
-import type { WireStatus } from "../contract/job.ts";
 
 /** The object was never told of its endpoint: the caller loads the configuration and calls `configure`. */
 export type Unconfigured = { readonly kind: "unconfigured" };
@@ -33,6 +32,21 @@ export type CancelReply =
   | Unconfigured
   | { readonly kind: "not_found" }
   | { readonly kind: "done"; readonly id: string; readonly status: WireStatus };
+
+export type RetryReply =
+  | Unconfigured
+  | { readonly kind: "not_found" }
+  | { readonly kind: "not_retryable"; readonly status: WireStatus }
+  | { readonly kind: "done"; readonly id: string };
+
+export type PurgeReply = Unconfigured | { readonly kind: "purged"; readonly removed: number };
+
+export type ListCall = {
+  readonly status: WireStatus | null;
+  readonly offset: number;
+  readonly limit: number;
+};
+export type ListReply = Unconfigured | ({ readonly kind: "jobs" } & RequestsPage);
 
 export type HealthReply = Unconfigured | { readonly kind: "health"; readonly health: HealthBody };
 

@@ -7,12 +7,14 @@
  *
  * L1  Since a checkpoint jobs were only added at a lane's tail, claimed from a lane's head in order, and
  *     ended while running. Whatever else happens (cancel of a queued job, requeue, claim of a requeued job,
- *     removal) writes a checkpoint in its own turn.
+ *     removal, purge) writes a checkpoint in its own turn.
+ * L3  A purge moves the heads to the tails and touches no row. What lies behind a head, never claimed and
+ *     still written as queued, was purged.
  * L2  So everything that changed is found in: the jobs that ran at the checkpoint, the jobs from the old
  *     head up to the first one never claimed, and the new tail. No more than that is read.
  */
 import { LANE_END, LANE_START, laneOf, LANES, type Lane } from "../domain/lanes.ts";
-import type { Job, JobState } from "../domain/job-machine.ts";
+import { isFinal, type FinalState, type Job, type JobState } from "../domain/job-machine.ts";
 import type { JobStore, StoredJob } from "./job-store.ts";
 
 const CHECKPOINT_EVERY_CLAIMS = 1_000;
@@ -27,15 +29,21 @@ type LaneBounds = {
 
 type Counts = {
   queued: Record<Lane, number>;
+  /** Jobs that have ended and whose rows are still there. */
+  kept: Record<FinalState, number>;
   completed: number;
   failed: number;
   retried: number;
 };
 
+/** Never-claimed jobs of a range were cancelled all at once. */
+type Purge = { readonly from: number; readonly end: number; readonly at: number };
+
 type Checkpoint = {
   readonly lanes: Record<Lane, LaneBounds>;
   readonly counts: Counts;
   readonly running: readonly number[];
+  readonly purges: readonly Purge[];
 };
 
 /** A running attempt, as far as only memory needs to know it. */
@@ -55,7 +63,14 @@ export class QueueLedger {
     normal: { head: LANE_START.normal, tail: LANE_START.normal },
     low: { head: LANE_START.low, tail: LANE_START.low },
   };
-  #counts: Counts = { queued: { normal: 0, low: 0 }, completed: 0, failed: 0, retried: 0 };
+  #counts: Counts = {
+    queued: { normal: 0, low: 0 },
+    kept: { completed: 0, failed: 0, cancelled: 0, timed_out: 0 },
+    completed: 0,
+    failed: 0,
+    retried: 0,
+  };
+  #purges: readonly Purge[] = [];
   #claimsSinceCheckpoint = 0;
   #isCheckpointDue = false;
 
@@ -73,6 +88,15 @@ export class QueueLedger {
     return this.#counts.queued.normal + this.#counts.queued.low;
   }
 
+  /** Jobs whose rows are there, in one state or in all. */
+  countIn(state: JobState | null): number {
+    if (state === "queued") return this.queued;
+    if (state === "running") return this.#running.size;
+    const { kept } = this.#counts;
+    if (state !== null) return kept[state];
+    return this.queued + this.#running.size + kept.completed + kept.failed + kept.cancelled + kept.timed_out;
+  }
+
   get running(): ReadonlyMap<number, Lease> {
     return this.#running;
   }
@@ -84,6 +108,15 @@ export class QueueLedger {
 
   headOf(lane: Lane): number {
     return this.#lanes[lane].head;
+  }
+
+  tailOf(lane: Lane): number {
+    return this.#lanes[lane].tail;
+  }
+
+  /** When a never-claimed job was purged; null when it was purged so long ago that nobody remembers. */
+  purgedAt(seq: number): number | null {
+    return this.#purges.find(({ from, end }) => seq >= from && seq < end)?.at ?? null;
   }
 
   // Changing
@@ -110,14 +143,32 @@ export class QueueLedger {
   moved(seq: number, before: Job, after: Job): void {
     if (before.state === "queued") this.#counts.queued[laneOf(seq)] -= 1;
     if (after.state === "queued") this.#counts.queued[laneOf(seq)] += 1;
+    if (isFinal(before.state)) this.#counts.kept[before.state] -= 1;
     this.#running.delete(seq);
     this.#countEnd(after.state);
     this.#counts.retried += after.retries - before.retries;
     if (before.state !== "running" || after.state === "queued") this.#isCheckpointDue = true;
   }
 
+  /** Cancels all never-claimed jobs; returns the ranges in which they are. Purges before `since` are forgotten. */
+  purge(now: number, since: number): readonly Purge[] {
+    const fresh = LANES.flatMap((lane) => {
+      const { head, tail } = this.#lanes[lane];
+      return head === tail ? [] : [{ from: head, end: tail, at: now }];
+    });
+    for (const lane of LANES) {
+      this.#counts.kept.cancelled += this.#counts.queued[lane];
+      this.#counts.queued[lane] = 0;
+      this.#lanes[lane].head = this.#lanes[lane].tail;
+    }
+    this.#purges = [...this.#purges.filter(({ at }) => at > since), ...fresh];
+    this.#isCheckpointDue = true;
+    return fresh;
+  }
+
   removed(seq: number, before: Job): void {
     if (before.state === "queued") this.#counts.queued[laneOf(seq)] -= 1;
+    else if (before.state !== "running") this.#counts.kept[before.state] -= 1;
     this.#running.delete(seq);
     this.#isCheckpointDue = true;
   }
@@ -131,6 +182,7 @@ export class QueueLedger {
       lanes: this.#lanes,
       counts: this.#counts,
       running: [...this.#running.keys()],
+      purges: this.#purges,
     };
     this.#store.writeFact("checkpoint", checkpoint);
     this.#isCheckpointDue = false;
@@ -143,6 +195,7 @@ export class QueueLedger {
     if (checkpoint) {
       this.#lanes = checkpoint.lanes;
       this.#counts = checkpoint.counts;
+      this.#purges = checkpoint.purges;
     }
     for (const seq of checkpoint?.running ?? []) {
       const stored = this.#store.find(seq);
@@ -184,6 +237,7 @@ export class QueueLedger {
   }
 
   #countEnd(state: JobState): void {
+    if (isFinal(state)) this.#counts.kept[state] += 1;
     if (state === "completed") this.#counts.completed += 1;
     if (state === "failed" || state === "timed_out") this.#counts.failed += 1;
   }

@@ -2,7 +2,7 @@
  * The queue of one Endpoint object: jobs in their order, their transitions, their deadlines.
  * Everything here is synchronous, so what one call does is one step; `now` comes from the caller.
  */
-import { LEASE_MS } from "../contract/limits.ts";
+import { LEASE_MS, RUN_RETENTION_MS, RUNSYNC_RETENTION_MS } from "../contract/limits.ts";
 import {
   isExpired,
   queuedJob,
@@ -19,6 +19,7 @@ import { SegmentDeadlines } from "./segment-deadlines.ts";
 
 const SWEEP_SEGMENTS = 16;
 const REBUILD_ROWS = 20_000;
+const LIST_BATCH = 200;
 
 export type Submission = {
   readonly nonce: string;
@@ -73,13 +74,30 @@ export class Queue {
 
   /** The job of an id, unless there is none or it has expired. */
   find(seq: number, nonce: string, now: number): StoredJob | undefined {
-    const stored = this.#store.find(seq);
+    const stored = this.get(seq);
     return stored?.nonce === nonce && !isExpired(stored.job, now) ? stored : undefined;
   }
 
   /** The job of a sequence number that the ledger knows. */
   get(seq: number): StoredJob | undefined {
-    return this.#store.find(seq);
+    const stored = this.#store.find(seq);
+    return stored && this.#asPurged(stored);
+  }
+
+  /** Jobs that are not expired, the newest first. */
+  *newestFirst(now: number): Generator<StoredJob> {
+    const lanes = LANES.map((lane) => this.#laneNewestFirst(lane, now));
+    const heads = lanes.map((lane) => lane.next().value);
+    for (;;) {
+      const newest = heads.reduce(
+        (a, b) => (b && (!a || b.job.createdAt > a.job.createdAt) ? b : a),
+        undefined,
+      );
+      if (!newest) return;
+      yield newest;
+      const index = heads.indexOf(newest);
+      heads[index] = lanes[index]?.next().value;
+    }
   }
 
   /** Carries out one transition, if the machine allows it. */
@@ -91,11 +109,27 @@ export class Queue {
 
     this.#ledger.moved(stored.seq, stored.job, verdict.job);
     this.#leaseUntil.delete(stored.seq);
+    if (stored.job.output?.kind === "stored" && !verdict.job.output) {
+      this.#orphanedKeys.push(stored.job.output.key); // a retry forgets the old output
+    }
     if (verdict.job.removeAt !== null) this.#segments.note(stored.seq, verdict.job.removeAt);
     if (verdict.job.state === "queued") this.#store.addRequeued(stored.seq);
     else if (stored.job.state === "queued") this.#store.removeRequeued(stored.seq);
     for (const effect of verdict.effects) this.#effects.push({ ...effect, seq: stored.seq });
     return { kind: "moved", job: verdict.job };
+  }
+
+  /** Cancels all jobs that wait, without touching the rows of those never claimed. Returns how many. */
+  purge(now: number): number {
+    const count = this.#ledger.queued;
+    for (const lane of LANES) {
+      const requeued = this.#store.requeuedInLane(LANE_START[lane], LANE_END[lane], count);
+      for (const stored of requeued) this.apply(stored, { kind: "cancel" }, now);
+    }
+    for (const { from, end } of this.#ledger.purge(now, now - RUN_RETENTION_MS)) {
+      this.#segments.noteRange(from, end, now + RUNSYNC_RETENTION_MS);
+    }
+    return count;
   }
 
   /** Leases the next job in order to a worker. */
@@ -136,10 +170,17 @@ export class Queue {
         segment.end,
         segment.end - segment.from,
       )) {
-        if (at > now) this.#segments.note(seq, at);
+        if (at > now) this.#keepOrRemove(seq, at, now);
         else this.#removeBySeq(seq);
       }
     }
+  }
+
+  /** Only purged rows may be due although they do not say so. */
+  #keepOrRemove(seq: number, at: number, now: number): void {
+    const removeAt = seq < this.#ledger.headOf(laneOf(seq)) ? (this.get(seq)?.job.removeAt ?? at) : at;
+    if (removeAt > now) this.#segments.note(seq, Math.min(at, removeAt));
+    else this.#removeBySeq(seq);
   }
 
   /** When the next sweep is due; null for never. */
@@ -165,6 +206,29 @@ export class Queue {
     const keys = this.#orphanedKeys;
     this.#orphanedKeys = [];
     return keys;
+  }
+
+  // Purging
+
+  /** A never-claimed job behind the head of its lane is as if cancelled at the purge (ledger, L3). */
+  #asPurged(stored: StoredJob): StoredJob {
+    const { seq, job } = stored;
+    if (job.state !== "queued" || job.attempt > 0 || seq >= this.#ledger.headOf(laneOf(seq))) return stored;
+    const purgedAt = this.#ledger.purgedAt(seq) ?? job.createdAt - RUN_RETENTION_MS;
+    const verdict = transition(job, { kind: "cancel" }, purgedAt);
+    return verdict.kind === "moved" ? { ...stored, job: verdict.job } : stored;
+  }
+
+  *#laneNewestFirst(lane: Lane, now: number): Generator<StoredJob, undefined> {
+    for (let before = this.#ledger.tailOf(lane); ;) {
+      const batch = this.#store.jobsBefore(before, LANE_START[lane], LIST_BATCH);
+      for (const stored of batch.map((row) => this.#asPurged(row))) {
+        if (!isExpired(stored.job, now)) yield stored;
+      }
+      const last = batch.at(-1);
+      if (!last || batch.length < LIST_BATCH) return undefined;
+      before = last.seq;
+    }
   }
 
   // Claiming
@@ -235,7 +299,7 @@ export class Queue {
   }
 
   #removeBySeq(seq: number): void {
-    const stored = this.#store.find(seq);
+    const stored = this.get(seq);
     if (stored?.job.state === "running") this.#expireRunning(stored);
     else if (stored) this.#remove(stored);
   }

@@ -25,6 +25,12 @@ export class SegmentDeadlines {
     if (this.#nextAt === null || roundedAt < this.#nextAt) this.#nextAt = roundedAt;
   }
 
+  /** The same for all rows from `from` to before `end`. */
+  noteRange(from: number, end: number, at: number): void {
+    for (let seq = from; seq < end; seq = (Math.floor(seq / SEGMENT_ROWS) + 1) * SEGMENT_ROWS)
+      this.note(seq, at);
+  }
+
   /** Earliest time at which some segment is due; may be too early, never too late. */
   get nextAt(): number | null {
     return this.#nextAt;

@@ -2,7 +2,6 @@
  * Random histories on the real object, against a small model: what clients are told, and that counters kept
  * in memory say what the rows say, also after the memory was lost.
  */
-import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { afterEach, beforeEach, test, vi } from "vitest";
@@ -38,7 +37,7 @@ class Real {
   get stub() {
     return endpointObject(this.endpointId) as unknown as Pick<
       EndpointObject,
-      "configure" | "submit" | "status" | "cancel" | "health" | "exchange"
+      "configure" | "submit" | "status" | "cancel" | "retry" | "purge" | "list" | "health" | "exchange"
     >;
   }
 
@@ -156,6 +155,24 @@ const cancel = (pick: number) =>
       throw new Error(`${JSON.stringify(reply)} for ${job.status}`);
   });
 
+const retry = (pick: number) =>
+  command(`retry #${pick}`, async (model, real) => {
+    const job = model.jobs[pick % Math.max(1, model.jobs.length)];
+    if (!job) return;
+    const isRetryable = job.status === "FAILED" || job.status === "TIMED_OUT";
+    const reply = await real.stub.retry(job.id);
+    if (reply.kind !== (isRetryable ? "done" : "not_retryable"))
+      throw new Error(`${reply.kind} for ${job.status}`);
+    if (isRetryable) job.status = "IN_QUEUE";
+  });
+
+const purge = command("purge", async (model, real) => {
+  const queued = model.jobs.filter((job) => job.status === "IN_QUEUE");
+  for (const job of queued) job.status = "CANCELLED";
+  const reply = await real.stub.purge();
+  if (reply.kind !== "purged" || reply.removed !== queued.length) throw new Error(JSON.stringify(reply));
+});
+
 const forget = command("evict", async (_, real) => {
   await real.stub.health(); // only what is awake can be evicted
   await evict(real.endpointId);
@@ -196,12 +213,12 @@ const compare = command("compare", async (model, real) => {
     model.failed,
   ].join();
   if (counted !== expected) throw new Error(`health says ${counted}, not ${expected}`);
-  const rows = await runInDurableObject(endpointObject(real.endpointId), (_, state) =>
-    state.storage.sql
-      .exec<{ count: number }>("SELECT count(*) AS count FROM job WHERE state = 'queued'")
-      .one(),
-  );
-  if (rows.count !== model.count("IN_QUEUE")) throw new Error(`${rows.count} rows are queued`);
+  const page = await real.stub.list({ status: null, offset: 0, limit: 500 });
+  if (page.kind !== "jobs" || page.total !== model.jobs.length)
+    throw new Error(`${JSON.stringify(page)} listed`);
+  const listed = page.requests.map(({ id, status }) => `${id} ${status}`).toSorted();
+  const known = model.jobs.map(({ id, status }) => `${id} ${status}`).toSorted();
+  if (listed.join() !== known.join()) throw new Error(`listed ${listed.join()}, known ${known.join()}`);
 });
 
 const pick = fc.nat(20);
@@ -213,6 +230,8 @@ const commands = fc.commands(
     pick.map((value) => endRunning(value, "failed")),
     pick.map((value) => endRunning(value, "undelivered")),
     pick.map(cancel),
+    pick.map(retry),
+    fc.constant(purge),
     fc.constant(forget),
     fc.constant(forget),
     fc.constant(wait),

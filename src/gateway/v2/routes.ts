@@ -4,6 +4,9 @@ import { ApiError } from "../api-error.ts";
 import { cancel } from "./cancel.ts";
 import { requireQueue, withEndpoint, type QueueApi } from "./context.ts";
 import { health } from "./health.ts";
+import { purgeQueue } from "./purge-queue.ts";
+import { requests } from "./requests.ts";
+import { retry } from "./retry.ts";
 import { run } from "./run.ts";
 import { runsync } from "./runsync.ts";
 import { status, statusSync } from "./status.ts";
@@ -17,12 +20,15 @@ export function queueRoutes(): Hono<QueueApi> {
   routes.on(["GET", "POST"], "/:endpointId/status/:jobId", requireQueue, status);
   routes.on(["GET", "POST"], "/:endpointId/status-sync/:jobId", requireQueue, statusSync);
   routes.post("/:endpointId/cancel/:jobId", requireQueue, cancel);
+  routes.post("/:endpointId/retry/:jobId", requireQueue, retry);
+  routes.post("/:endpointId/purge-queue", requireQueue, purgeQueue);
+  routes.get("/:endpointId/requests", requireQueue, requests);
   routes.all("/:endpointId/*", (context) => {
     const operation = `${context.req.method} ${context.req.path}`;
     throw new ApiError(
       "not_found",
       `There is no operation ${operation}. There are POST run, POST runsync, GET status/<id>, ` +
-        "POST cancel/<id> and GET health.",
+        "POST cancel/<id>, POST retry/<id>, POST purge-queue, GET requests and GET health.",
     );
   });
   return routes;
