@@ -150,8 +150,12 @@ export class QueueLedger {
     if (before.state !== "running" || after.state === "queued") this.#isCheckpointDue = true;
   }
 
-  /** Cancels all never-claimed jobs; returns the ranges in which they are. Purges before `since` are forgotten. */
-  purge(now: number, since: number): readonly Purge[] {
+  get purges(): readonly Purge[] {
+    return this.#purges;
+  }
+
+  /** Cancels all never-claimed jobs. Purges before `since` are forgotten. */
+  purge(now: number, since: number): void {
     const fresh = LANES.flatMap((lane) => {
       const { head, tail } = this.#lanes[lane];
       return head === tail ? [] : [{ from: head, end: tail, at: now }];
@@ -163,7 +167,6 @@ export class QueueLedger {
     }
     this.#purges = [...this.#purges.filter(({ at }) => at > since), ...fresh];
     this.#isCheckpointDue = true;
-    return fresh;
   }
 
   removed(seq: number, before: Job): void {

@@ -126,9 +126,8 @@ export class Queue {
       const requeued = this.#store.requeuedInLane(LANE_START[lane], LANE_END[lane], count);
       for (const stored of requeued) this.apply(stored, { kind: "cancel" }, now);
     }
-    for (const { from, end } of this.#ledger.purge(now, now - RUN_RETENTION_MS)) {
-      this.#segments.noteRange(from, end, now + RUNSYNC_RETENTION_MS);
-    }
+    this.#ledger.purge(now, now - RUN_RETENTION_MS);
+    this.#notePurges();
     return count;
   }
 
@@ -217,6 +216,13 @@ export class Queue {
     const purgedAt = this.#ledger.purgedAt(seq) ?? job.createdAt - RUN_RETENTION_MS;
     const verdict = transition(job, { kind: "cancel" }, purgedAt);
     return verdict.kind === "moved" ? { ...stored, job: verdict.job } : stored;
+  }
+
+  /** Purged rows do not say when they are due. */
+  #notePurges(): void {
+    for (const { from, end, at } of this.#ledger.purges) {
+      this.#segments.noteRange(from, end, at + RUNSYNC_RETENTION_MS);
+    }
   }
 
   *#laneNewestFirst(lane: Lane, now: number): Generator<StoredJob, undefined> {
@@ -317,6 +323,7 @@ export class Queue {
     for (const { seq, at } of rows) this.#segments.note(seq, at);
     const last = rows.at(-1);
     this.#rebuildFrom = last && rows.length === REBUILD_ROWS ? last.seq + 1 : null;
+    if (this.#rebuildFrom === null) this.#notePurges();
   }
 }
 
