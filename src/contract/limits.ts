@@ -38,6 +38,7 @@ export const CONTROL_BODY_MAX_BYTES = MEGABYTE;
 
 /** Longest webhook address, s3Config member. */
 export const OPTION_MAX_LENGTH = 4_096;
+export const IDEMPOTENCY_KEY_MAX_LENGTH = 255;
 /** An error text of a handler is cut to this length. */
 export const ERROR_MAX_LENGTH = 64_000;
 

@@ -119,11 +119,12 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
 
   /** Queues a job; waits a moment for its result when asked to and when the object is hot anyway. */
   async submit(request: SubmitRequest): Promise<SubmitReply> {
-    const stored = await this.#commit.run(() => this.#submitNow(request, Date.now()));
-    if (!stored) return UNCONFIGURED;
-    if (request.holdMs > 0) await this.#holdForJob(stored.seq, request.holdMs);
-    const latest = this.#store.find(stored.seq) ?? stored;
-    return { kind: "submitted", view: this.#view(latest), isFinal: isFinal(latest.job.state) };
+    if (!this.#config) return UNCONFIGURED;
+    const config = this.#config;
+    const { stored, isNew } = await this.#commit.run(() => this.#submitOnce(request, config, Date.now()));
+    if (request.holdMs > 0 && !isFinal(stored.job.state)) await this.#holdForJob(stored.seq, request.holdMs);
+    const latest = this.#queue.get(stored.seq) ?? stored;
+    return { kind: "submitted", view: this.#view(latest), isFinal: isFinal(latest.job.state), isNew };
   }
 
   /** A job as it stands; with `holdMs`, after a moment in which it may have ended. */
@@ -298,9 +299,15 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
 
   // Inside a turn
 
-  #submitNow(request: SubmitRequest, now: number): StoredJob | undefined {
-    const config = this.#config;
-    if (!config) return undefined;
+  #submitOnce(request: SubmitRequest, config: EndpointConfig, now: number) {
+    const { idempotencyKey } = request;
+    const known = idempotencyKey === null ? undefined : this.#queue.findByKey(idempotencyKey, now);
+    return known
+      ? { stored: known, isNew: false }
+      : { stored: this.#submitNow(request, config, now), isNew: true };
+  }
+
+  #submitNow(request: SubmitRequest, config: EndpointConfig, now: number): StoredJob {
     this.#lastActiveAt = now;
     const slot = this.#ledger.queued === 0 ? this.#dispatch.takeSlot() : undefined;
     const order = { input: request.input, optionsJson: request.optionsJson };
@@ -312,6 +319,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
         ttlMs: request.ttlMs,
         executionTimeoutMs: request.executionTimeoutMs ?? config.executionTimeoutMs,
         order,
+        idempotencyKey: request.idempotencyKey,
       },
       slot && { workerId: slot.workerId, hostId: slot.hostId },
       now,

@@ -42,8 +42,9 @@ export class JobStore {
     this.#statements = jobStatements(database);
   }
 
-  insert(stored: StoredJob, order: WorkOrder): void {
+  insert(stored: StoredJob, order: WorkOrder, idempotencyKey: string | null): void {
     const { job } = stored;
+    if (idempotencyKey !== null) this.#statements.addKey.run({ key: idempotencyKey, seq: stored.seq });
     this.#statements.insert.run({
       seq: stored.seq,
       nonce: stored.nonce,
@@ -58,12 +59,18 @@ export class JobStore {
       executionTimeoutMs: job.executionTimeoutMs,
       input: encodePayload(order.input),
       options: order.optionsJson,
+      idempotencyKey,
     });
   }
 
   find(seq: number): StoredJob | undefined {
     const row = this.#statements.find.first({ seq });
     return row && toStoredJob(row);
+  }
+
+  /** The job that was submitted with this key. */
+  seqOfKey(idempotencyKey: string): number | undefined {
+    return this.#statements.findKey.first({ key: idempotencyKey })?.seq;
   }
 
   /** Writes what a transition made of a job; false when the row is not in the state it was read in. */
@@ -98,6 +105,7 @@ export class JobStore {
     const row = this.#statements.remove.first({ seq });
     this.#statements.removeRequeued.run({ seq });
     if (!row) return [];
+    if (row.idempotency_key !== null) this.#statements.removeKey.run({ key: row.idempotency_key, seq });
     return [row.input, row.output].flatMap((text) => {
       const payload = text === null ? null : decodePayload(text);
       return payload?.kind === "stored" ? [payload.key] : [];
@@ -176,11 +184,14 @@ function jobStatements(database: ObjectDatabase) {
       executionTimeoutMs: number;
       input: string;
       options: string;
+      idempotencyKey: string | null;
     }>(
       `INSERT INTO job (seq, nonce, state, is_sync, attempt, retries, rescues, created_at, queued_at, expires_at,
-                        execution_timeout_ms, started_at, worker_id, host_id, input, options)
+                        execution_timeout_ms, started_at, worker_id, host_id, input, options,
+                        idempotency_key)
        VALUES (:seq, :nonce, :state, :isSync, :attempt, 0, 0, :createdAt, :createdAt, :expiresAt,
-               :executionTimeoutMs, :startedAt, :workerId, :hostId, :input, :options)`,
+               :executionTimeoutMs, :startedAt, :workerId, :hostId, :input, :options,
+               :idempotencyKey)`,
     ),
     find: database.statement<{ seq: number }, JobRow>(`SELECT ${JOB_COLUMNS} FROM job WHERE seq = :seq`),
     /** No row comes back when another transition came first. */
@@ -196,8 +207,19 @@ function jobStatements(database: ObjectDatabase) {
     workOrder: database.statement<{ seq: number }, { input: string; options: string }>(
       "SELECT input, options FROM job WHERE seq = :seq",
     ),
-    remove: database.statement<{ seq: number }, { input: string; output: string | null }>(
-      "DELETE FROM job WHERE seq = :seq RETURNING input, output",
+    remove: database.statement<
+      { seq: number },
+      { input: string; output: string | null; idempotency_key: string | null }
+    >("DELETE FROM job WHERE seq = :seq RETURNING input, output, idempotency_key"),
+    findKey: database.statement<{ key: string }, { seq: number }>(
+      "SELECT seq FROM idempotency WHERE key = :key",
+    ),
+    addKey: database.statement<{ key: string; seq: number }>(
+      "INSERT OR REPLACE INTO idempotency (key, seq) VALUES (:key, :seq)",
+    ),
+    /** The key may name a newer job by now. */
+    removeKey: database.statement<{ key: string; seq: number }>(
+      "DELETE FROM idempotency WHERE key = :key AND seq = :seq",
     ),
     queuedInLane: database.statement<Range, JobRow>(
       `SELECT ${JOB_COLUMNS} FROM job

@@ -16,12 +16,20 @@ export type SubmitRequest = {
   readonly input: Payload;
   /** JSON object of what else the worker gets: webhook, policy, s3Config. */
   readonly optionsJson: string;
+  /** The same key gives the same job for as long as that lives; null for none. */
+  readonly idempotencyKey: string | null;
   /** How long the caller would like to wait for the result inside the object; 0 for not at all. */
   readonly holdMs: number;
 };
 export type SubmitReply =
   | Unconfigured
-  | { readonly kind: "submitted"; readonly view: JobView; readonly isFinal: boolean };
+  | {
+      readonly kind: "submitted";
+      readonly view: JobView;
+      readonly isFinal: boolean;
+      /** False when the key named a job that was there already. */
+      readonly isNew: boolean;
+    };
 
 export type StatusReply =
   | Unconfigured

@@ -28,6 +28,7 @@ export type Submission = {
   readonly ttlMs: number;
   readonly executionTimeoutMs: number;
   readonly order: WorkOrder;
+  readonly idempotencyKey: string | null;
 };
 
 export type QueueEffect = Effect & { readonly seq: number };
@@ -66,7 +67,7 @@ export class Queue {
     const seq = this.#ledger.takeSeq(submission.lane);
     const queued = queuedJob(submission, now);
     const job = taker ? claimedBy(queued, taker, now) : queued;
-    this.#store.insert({ seq, nonce: submission.nonce, job }, submission.order);
+    this.#store.insert({ seq, nonce: submission.nonce, job }, submission.order, submission.idempotencyKey);
     this.#segments.note(seq, job.expiresAt);
     if (taker) this.#startLease(seq, job, false, now);
     return { seq, nonce: submission.nonce, job };
@@ -76,6 +77,13 @@ export class Queue {
   find(seq: number, nonce: string, now: number): StoredJob | undefined {
     const stored = this.get(seq);
     return stored?.nonce === nonce && !isExpired(stored.job, now) ? stored : undefined;
+  }
+
+  /** The job that was submitted with this key, as long as it lives. */
+  findByKey(idempotencyKey: string, now: number): StoredJob | undefined {
+    const seq = this.#store.seqOfKey(idempotencyKey);
+    const stored = seq === undefined ? undefined : this.get(seq);
+    return stored && !isExpired(stored.job, now) ? stored : undefined;
   }
 
   /** The job of a sequence number that the ledger knows. */

@@ -32,4 +32,8 @@ export const ENDPOINT_MIGRATIONS = [
 
    -- Single values: config, checkpoint, wish, report.
    CREATE TABLE fact (name TEXT PRIMARY KEY, json TEXT NOT NULL) STRICT, WITHOUT ROWID;`,
+
+  // Only jobs that were submitted with a key of their own pay for these.
+  `ALTER TABLE job ADD COLUMN idempotency_key TEXT;
+   CREATE TABLE idempotency (key TEXT PRIMARY KEY, seq INTEGER NOT NULL) STRICT, WITHOUT ROWID;`,
 ] as const;

@@ -100,6 +100,7 @@ const submit = (isLowPriority: boolean, count: number) =>
       executionTimeoutMs: null,
       input: { kind: "inline", json: "1" } as const,
       optionsJson: "{}",
+      idempotencyKey: null,
       holdMs: 0,
     };
     const replies = await Promise.all(Array.from({ length: count }, () => real.stub.submit(request)));

@@ -1,7 +1,8 @@
 /** What run and runsync have in common: a validated body becomes a queued job. */
 import { jobRequestSchema, type JobRequest } from "../../contract/job.ts";
-import { TTL_DEFAULT_MS } from "../../contract/limits.ts";
+import { IDEMPOTENCY_KEY_MAX_LENGTH, TTL_DEFAULT_MS } from "../../contract/limits.ts";
 import type { JobView } from "../../domain/job-view.ts";
+import { ApiError } from "../api-error.ts";
 import { readBody } from "../body.ts";
 import { askEndpoint } from "../endpoint-directory.ts";
 import { dropPayload, storePayload } from "../payloads.ts";
@@ -12,8 +13,9 @@ type SubmitOptions = { readonly isSync: boolean; readonly maxBytes: number; read
 export async function submitJob(
   context: QueueContext,
   options: SubmitOptions,
-): Promise<{ view: JobView; isFinal: boolean }> {
+): Promise<{ view: JobView; isFinal: boolean; isNew: boolean }> {
   const request = await readBody(context.req.raw, jobRequestSchema, options.maxBytes);
+  const idempotencyKey = readIdempotencyKey(context);
   const endpoint = context.get("endpoint");
   const bucket = context.env.PAYLOADS;
   const input = await storePayload(bucket, endpoint.endpointId, request.input);
@@ -24,14 +26,28 @@ export async function submitJob(
     executionTimeoutMs: request.policy?.executionTimeout ?? null,
     input,
     optionsJson: workerOptions(request),
+    idempotencyKey,
     holdMs: options.holdMs,
   };
   try {
-    return await askEndpoint(context.env, endpoint, (stub) => stub.submit(call));
+    const submitted = await askEndpoint(context.env, endpoint, (stub) => stub.submit(call));
+    if (!submitted.isNew) context.executionCtx.waitUntil(dropPayload(bucket, input));
+    return submitted;
   } catch (error) {
     context.executionCtx.waitUntil(dropPayload(bucket, input));
     throw error;
   }
+}
+
+/** The `Idempotency-Key` header; null when there is none. */
+function readIdempotencyKey(context: QueueContext): string | null {
+  const key = context.req.header("Idempotency-Key");
+  if (key === undefined || key === "") return null;
+  if (key.length <= IDEMPOTENCY_KEY_MAX_LENGTH) return key;
+  throw new ApiError(
+    "invalid_input",
+    `Idempotency-Key has ${key.length} characters; at most ${IDEMPOTENCY_KEY_MAX_LENGTH} are allowed.`,
+  );
 }
 
 /** The members beside `input` that reach the worker, and nobody else. */
