@@ -176,6 +176,11 @@ export class QueueLedger {
     this.#isCheckpointDue = true;
   }
 
+  /** Drops a lease that has no row. */
+  forget(seq: number): void {
+    this.#running.delete(seq);
+  }
+
   // Lasting
 
   /** Writes the checkpoint when something happened that L1 does not allow for. */

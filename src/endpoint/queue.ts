@@ -289,7 +289,7 @@ export class Queue {
 
   #endLease(lease: Lease, now: number): void {
     const stored = this.#store.find(lease.seq);
-    if (!stored) return;
+    if (!stored) return this.#ledger.forget(lease.seq); // or the alarm would ring for it for ever
     if (lease.expiresAt <= now) this.#expireRunning(stored);
     else if (lease.timeoutAt <= now) this.apply(stored, { kind: "timeOut", attempt: lease.attempt }, now);
     else this.apply(stored, { kind: "rescue", attempt: lease.attempt, reason: SILENT_HOST }, now);
