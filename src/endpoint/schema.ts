@@ -32,4 +32,19 @@ export const ENDPOINT_MIGRATIONS = [
 
    -- Single values: config, checkpoint, wish, report.
    CREATE TABLE fact (name TEXT PRIMARY KEY, json TEXT NOT NULL) STRICT, WITHOUT ROWID;`,
+
+  `-- Chunks that handlers yielded, a row for all that came in one exchange. Text last: most reads want the rest.
+   CREATE TABLE chunk (
+     seq         INTEGER NOT NULL,
+     position    INTEGER NOT NULL,
+     count       INTEGER NOT NULL,
+     attempt     INTEGER NOT NULL,
+     number      INTEGER NOT NULL,
+     total_bytes INTEGER NOT NULL,
+     wire        TEXT    NOT NULL,
+     PRIMARY KEY (seq, position)
+   ) STRICT, WITHOUT ROWID;
+
+   -- How far a stream was drained; only for jobs of which something was.
+   CREATE TABLE drained (seq INTEGER PRIMARY KEY, position INTEGER NOT NULL) STRICT;`,
 ] as const;

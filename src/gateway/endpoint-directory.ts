@@ -13,7 +13,7 @@ import { ApiError } from "./api-error.ts";
 /** The objects as their classes say; the generated stub types lose the outcome unions. */
 export type EndpointStub = Pick<
   EndpointObject,
-  "configure" | "submit" | "status" | "cancel" | "health" | "exchange"
+  "configure" | "submit" | "status" | "drain" | "readStream" | "cancel" | "health" | "exchange"
 > &
   Pick<Fetcher, "fetch">;
 export type FleetStub = Pick<FleetObject, "sync" | "assignments"> & Pick<Fetcher, "fetch">;

@@ -7,6 +7,7 @@ import { health } from "./health.ts";
 import { run } from "./run.ts";
 import { runsync } from "./runsync.ts";
 import { status, statusSync } from "./status.ts";
+import { stream } from "./stream.ts";
 
 export function queueRoutes(): Hono<QueueApi> {
   const routes = new Hono<QueueApi>();
@@ -16,12 +17,13 @@ export function queueRoutes(): Hono<QueueApi> {
   routes.post("/:endpointId/runsync", requireQueue, runsync);
   routes.on(["GET", "POST"], "/:endpointId/status/:jobId", requireQueue, status);
   routes.on(["GET", "POST"], "/:endpointId/status-sync/:jobId", requireQueue, statusSync);
+  routes.on(["GET", "POST"], "/:endpointId/stream/:jobId", requireQueue, stream);
   routes.post("/:endpointId/cancel/:jobId", requireQueue, cancel);
   routes.all("/:endpointId/*", (context) => {
     const operation = `${context.req.method} ${context.req.path}`;
     throw new ApiError(
       "not_found",
-      `There is no operation ${operation}. There are POST run, POST runsync, GET status/<id>, ` +
+      `There is no operation ${operation}. There are POST run, POST runsync, GET status/<id>, GET stream/<id>, ` +
         "POST cancel/<id> and GET health.",
     );
   });
