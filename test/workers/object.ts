@@ -27,12 +27,25 @@ export function passTime(ms: number): void {
 
 /** Resolves once the object has a doorbell under the tag: the waiter waits outside, the object is free. */
 export async function bellOf(endpointId: string, tag: string): Promise<void> {
+  await untilBells(endpointId, tag, (count) => count > 0);
+}
+
+/** Resolves once nobody waits under the tag. */
+export async function noBellOf(endpointId: string, tag: string): Promise<void> {
+  await untilBells(endpointId, tag, (count) => count === 0);
+}
+
+async function untilBells(
+  endpointId: string,
+  tag: string,
+  isWanted: (count: number) => boolean,
+): Promise<void> {
   for (;;) {
     const count = await runInDurableObject(
       endpointObject(endpointId),
       (_, state) => state.getWebSockets(tag).length,
     );
-    if (count > 0) return;
+    if (isWanted(count)) return;
     await scheduler.wait(5);
   }
 }

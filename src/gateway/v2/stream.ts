@@ -3,13 +3,16 @@ import { awaitRing } from "../doorbell.ts";
 import { askEndpoint, endpointStub } from "../endpoint-directory.ts";
 import { spliceJson } from "../payloads.ts";
 import { jobNotFound, readWait, type QueueContext } from "./context.ts";
+import { streamEvents, wantsEvents } from "./stream-events.ts";
 
 /**
  * `GET|POST /stream/<id>?wait=ms`: the chunks that no earlier call got, held until there are some, the job
  * has ended, or `wait` is over. The first answer with a final status holds all that is left.
+ * A client that asks for server-sent events gets those instead.
  */
 export async function stream(context: QueueContext): Promise<Response> {
   const jobId = context.req.param("jobId") ?? "";
+  if (wantsEvents(context)) return streamEvents(context, jobId);
   const endpoint = context.get("endpoint");
   const untilAt = Date.now() + readWait(context, STREAM_HOLD_MS);
   const { signal } = context.req.raw;
