@@ -166,6 +166,7 @@ export class Agent {
     if (this.#stopping.signal.aborted) return;
     this.#sync.heldChanged();
     if (change === "report") this.#exchangeOf(endpointId).reportsChanged();
+    if (change === "chunk") this.#exchangeOf(endpointId).chunksChanged();
     if (change === "progress") this.#exchangeOf(endpointId).progressChanged();
   }
 

@@ -34,6 +34,7 @@ export type AgentEvent =
   | "report_refused"
   | "report_dropped"
   | "result_dropped"
+  | "chunk_dropped"
   | "progress_dropped"
   | "journal_failed";
 

@@ -1,6 +1,6 @@
 /** Writes one line about a failure that is our fault. Never logs inputs: they may hold secrets. */
 export function logFailure(
-  event: "graphql_operation_failed" | "endpoint_not_told" | "request_failed",
+  event: "graphql_operation_failed" | "endpoint_not_told" | "request_failed" | "stream_failed",
   subject: Record<string, string>,
   cause: unknown,
 ): void {

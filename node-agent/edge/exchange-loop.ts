@@ -2,28 +2,30 @@
  * The conversation about the jobs of one endpoint that has a worker here.
  *
  * One holding turn is parked at the edge at all times; it brings jobs and stops. Beside it go immediate
- * turns with reports; they offer the slots that became free since, so that a finished worker gets its
+ * turns with chunks and reports; they offer the slots that became free since, so that a finished worker gets its
  * next job in the same round trip.
  *
  * T1  A turn is open from before its request is built until its reply is applied, so `openTurns` is right.
  * T2  The jobs of a reply are held in the same step in which its turn ends: no request can be built between.
  *     A job that its worker cannot get any more is declined by not being listed: the edge queues it again.
- * T3  A report is sent again until it is acknowledged.
+ * T3  Reports and chunks are sent again until they are acknowledged (see cargo.ts).
  * T4  No turn is sent while the conversation rests after a failure or after a hold that the edge did not hold.
  */
 import type { DispatchedJob, ExchangeReply, ExchangeRequest } from "../../src/contract/agent.ts";
 import type { AttemptLedger } from "../journal/attempt-ledger.ts";
-import type { AttemptRecord, ReportRecord } from "../journal/journal.ts";
+import type { AttemptRecord } from "../journal/journal.ts";
+import {
+  type Cargo,
+  encodeCargo,
+  isAcknowledged,
+  isEmpty,
+  NO_CARGO,
+  nextCargo,
+  settleChunks,
+} from "./cargo.ts";
 import type { EdgeOutcome } from "./edge-client.ts";
 import type { EdgeLink } from "./edge-link.ts";
-import {
-  areSameSlots,
-  batchReports,
-  type OpenTurn,
-  type Slot,
-  slotsToHold,
-  slotsToOfferNow,
-} from "./exchange-plan.ts";
+import { areSameSlots, type OpenTurn, type Slot, slotsToHold, slotsToOfferNow } from "./exchange-plan.ts";
 import { Pace } from "./pace.ts";
 import { Schedule } from "./schedule.ts";
 
@@ -46,7 +48,7 @@ export type ReceivedJob = { readonly record: AttemptRecord; readonly job: Dispat
 
 type Turn = OpenTurn & {
   readonly sentAt: number;
-  readonly reports: readonly ReportRecord[];
+  readonly cargo: Cargo;
   /** A newer holding turn has gone out: the edge answers this one at once. */
   isReplaced: boolean;
 };
@@ -55,6 +57,8 @@ type Turn = OpenTurn & {
 const GATHER_MS = 0;
 /** A poll that ended is followed by the next one of the same worker; only a slot that stays away is withdrawn. */
 const WITHDRAW_MS = 500;
+/** Chunks that a handler yields this close together share an exchange, and a row at the edge. */
+const CHUNK_GATHER_MS = 5;
 /** A hold without slots only brings stops; a job that ends sooner than this needs none. */
 const STOPS_ONLY_AFTER_MS = 50;
 const PROGRESS_MS = 1_000;
@@ -105,6 +109,10 @@ export class ExchangeLoop {
     this.#schedule.within(GATHER_MS);
   }
 
+  chunksChanged(): void {
+    this.#schedule.within(CHUNK_GATHER_MS);
+  }
+
   progressChanged(): void {
     this.#hasNews = true;
     this.#schedule.within(PROGRESS_MS);
@@ -117,27 +125,23 @@ export class ExchangeLoop {
     const restMs = this.#pace.restMs();
     if (restMs > 0) return this.#schedule.within(restMs); // T4
     if (this.#hasFailed) return this.#probe();
-    this.#sendReports();
+    this.#sendCargo();
     this.#park();
   }
 
   /** After a failure one turn goes first, and does not hold: its reply tells at once that the edge is back. */
   #probe(): void {
-    const { ledger, endpointId } = this.#options;
     if (this.#count((turn) => !turn.isHolding) > 0 || this.#isOver()) return;
-    this.#send(false, this.#slotsToOfferNow(), batchReports(ledger.reports(endpointId)));
+    this.#send(false, this.#slotsToOfferNow(), this.#nextCargo());
   }
 
-  #sendReports(): void {
-    const { ledger, endpointId } = this.#options;
-    const underway = new Set([...this.#open.values()].flatMap((turn) => turn.reports));
-    let unsent = ledger.reports(endpointId).filter((report) => !underway.has(report));
-    while (unsent.length > 0 && this.#count((turn) => !turn.isHolding) < IMMEDIATE_MAX) {
-      const batch = batchReports(unsent);
-      unsent = unsent.slice(batch.length);
-      this.#send(false, this.#slotsToOfferNow(), batch);
+  #sendCargo(): void {
+    while (this.#count((turn) => !turn.isHolding) < IMMEDIATE_MAX) {
+      const cargo = this.#nextCargo();
+      if (isEmpty(cargo)) break;
+      this.#send(false, this.#slotsToOfferNow(), cargo);
     }
-    if (this.#hasNews && this.#open.size < OPEN_MAX) this.#send(false, [], []);
+    if (this.#hasNews && this.#open.size < OPEN_MAX) this.#send(false, [], NO_CARGO);
   }
 
   #park(): void {
@@ -150,13 +154,13 @@ export class ExchangeLoop {
     const earlyMs = this.#lastJobAt + STOPS_ONLY_AFTER_MS - Date.now();
     if (slots.length === 0 && !parked && earlyMs > 0) return this.#schedule.within(earlyMs);
     if (parked) parked.isReplaced = true;
-    this.#send(true, slots, []);
+    this.#send(true, slots, NO_CARGO);
   }
 
-  #send(isHolding: boolean, slots: readonly Slot[], reports: readonly ReportRecord[]): void {
+  #send(isHolding: boolean, slots: readonly Slot[], cargo: Cargo): void {
     this.#hasNews = false;
     this.#lastTurn += 1;
-    const turn = { turn: this.#lastTurn, isHolding, slots, reports, sentAt: Date.now(), isReplaced: false };
+    const turn = { turn: this.#lastTurn, isHolding, slots, cargo, sentAt: Date.now(), isReplaced: false };
     const body = this.#encode(turn);
     this.#open.set(turn.turn, turn); // T1
     void this.#call(turn, body).then((outcome) => this.#settle(turn, outcome));
@@ -168,9 +172,9 @@ export class ExchangeLoop {
     return client.exchange(endpointId, body, { timeoutMs: holdMs + timing.edgeSlackMs, signal });
   }
 
-  #encode({ turn, isHolding, slots, reports }: Turn): string {
+  #encode({ turn, isHolding, slots, cargo }: Turn): string {
     const { session, ledger, endpointId, timing } = this.#options;
-    const request: Omit<ExchangeRequest, "reports"> = {
+    const request: Omit<ExchangeRequest, "reports" | "chunks"> = {
       session,
       turn,
       openTurns: [...this.#open.keys()],
@@ -178,8 +182,17 @@ export class ExchangeLoop {
       slots: [...slots],
       holdMs: isHolding ? timing.edgeHoldMs : 0,
     };
-    // Reports are JSON text already; a result of many megabytes is not parsed and encoded again.
-    return `${JSON.stringify(request).slice(0, -1)},"reports":[${reports.map((report) => report.body).join(",")}]}`;
+    // Reports and chunks are JSON text already; a result of many megabytes is not parsed and encoded again.
+    return `${JSON.stringify(request).slice(0, -1)},${encodeCargo(cargo)}}`;
+  }
+
+  #nextCargo(): Cargo {
+    const { ledger, endpointId } = this.#options;
+    return nextCargo(
+      ledger,
+      endpointId,
+      [...this.#open.values()].map((turn) => turn.cargo),
+    );
   }
 
   // Replies
@@ -201,6 +214,7 @@ export class ExchangeLoop {
     this.#hasFailed = false;
     reachability.answered(endpointId);
     for (const ack of reply.acks) ledger.acknowledge(ack.jobId, ack.attempt, ack.outcome);
+    settleChunks(turn.cargo, reply.chunkAcks, ledger);
     for (const stop of reply.stops) onStop(stop);
     if (this.#isSuspicious(turn, reply)) this.#pace.slowDown();
     else this.#pace.recover();
@@ -221,8 +235,7 @@ export class ExchangeLoop {
 
   /** Whether answering such replies at once would make a hot loop. */
   #isSuspicious(turn: Turn, reply: ExchangeReply): boolean {
-    const acknowledged = new Set(reply.acks.map((ack) => `${ack.jobId}/${ack.attempt}`));
-    if (turn.reports.some(({ jobId, attempt }) => !acknowledged.has(`${jobId}/${attempt}`))) return true;
+    if (!isAcknowledged(turn.cargo, reply)) return true;
     if (!turn.isHolding || turn.isReplaced) return false;
     const isQuick = reply.jobs.length === 0 && Date.now() - turn.sentAt < NOT_HELD_MS;
     this.#quickHolds = isQuick ? this.#quickHolds + 1 : 0;

@@ -3,12 +3,17 @@
  *
  * A1  An attempt is in the ledger before anything else happens with it.
  * A2  It has one outcome: the first report wins, later results are dropped.
- * A3  It stays held until its report is acknowledged, or until the edge says that it is not wanted.
+ * A3  Its chunks are numbered in the order in which they came, and kept until the edge has them. The last one
+ *     is kept longer, as the mark of how far the numbers have come.
+ * A4  It stays held until its report is acknowledged, or until the edge says that it is not wanted.
  */
 import type { AttemptReport, DispatchedJob, HeldJob } from "../../src/contract/agent.ts";
 import type { JsonValue } from "../../src/contract/json.ts";
 import type { AgentLog } from "../log.ts";
 import type { AttemptRecord, AttemptRef, Journal, ReportRecord } from "./journal.ts";
+
+/** Chunks of one attempt in their order, as JSON texts; `from` is the number of the first. */
+export type ChunkRecord = AttemptRef & { readonly from: number; readonly outputs: readonly string[] };
 
 /** What became of an attempt, without saying again whose it is. */
 export type AttemptOutcome =
@@ -22,10 +27,12 @@ type Entry = {
   isSettled: boolean;
   report: ReportRecord | undefined;
   progress: JsonValue | undefined;
+  /** Number of the last chunk that came, and of the last one that the edge has. */
   chunkCount: number;
+  chunksReceived: number;
 };
 
-export type LedgerChange = "report" | "progress" | "held";
+export type LedgerChange = "report" | "progress" | "chunk" | "held";
 
 const REASON_MAX_LENGTH = 2_000;
 const PROGRESS_MAX_LENGTH = 64 * 1024;
@@ -39,11 +46,9 @@ export class AttemptLedger {
   constructor(journal: Journal, log: AgentLog) {
     this.#journal = journal;
     this.#log = log;
-    for (const record of journal.attempts()) {
-      this.#add(record).chunkCount = journal.countChunks(record);
-    }
+    for (const record of journal.attempts()) this.#recover(record);
     for (const report of journal.reports()) {
-      const entry = this.#add(report);
+      const entry = this.#recover(report);
       entry.isSettled = true;
       entry.report = report;
     }
@@ -86,6 +91,14 @@ export class AttemptLedger {
     this.#forget(entry);
   }
 
+  /** The edge has the chunks of an attempt up to this number. */
+  acknowledgeChunks(jobId: string, attempt: number, received: number): void {
+    const entry = this.#entries.get(keyOf({ jobId, attempt }));
+    if (!entry || received <= entry.chunksReceived) return;
+    entry.chunksReceived = Math.min(received, entry.chunkCount);
+    this.#journal.removeChunksBefore(entry.record, entry.chunksReceived); // A3
+  }
+
   // From the worker
 
   /** Settles an attempt. False when it was settled before; throws when the journal cannot be written. */
@@ -118,11 +131,13 @@ export class AttemptLedger {
     return true;
   }
 
+  /** Takes what a handler yielded, as JSON text. False when nobody wants it. */
   noteChunk(ref: AttemptRef, output: string): boolean {
     const entry = this.#entries.get(keyOf(ref));
     if (!entry || entry.isSettled) return false;
+    this.#journal.addChunk(ref, entry.chunkCount + 1, output);
     entry.chunkCount += 1;
-    this.#journal.addChunk(ref, entry.chunkCount, output);
+    this.#onChange(ref.endpointId, "chunk");
     return true;
   }
 
@@ -151,6 +166,33 @@ export class AttemptLedger {
     return this.#ofEndpoint(endpointId).flatMap((entry) => entry.report ?? []);
   }
 
+  /** The next chunks of each attempt that the edge has not got, together not much more than `limitBytes`. */
+  unreceivedChunks(
+    endpointId: string,
+    limitBytes: number,
+    isUnderway: (ref: AttemptRef) => boolean,
+  ): ChunkRecord[] {
+    const records: ChunkRecord[] = [];
+    let leftBytes = limitBytes;
+    for (const { record, chunkCount, chunksReceived } of this.#ofEndpoint(endpointId)) {
+      if (chunksReceived === chunkCount || isUnderway(record)) continue;
+      if (leftBytes <= 0) break;
+      const from = chunksReceived + 1;
+      const outputs = this.#journal.chunksFrom(record, from, leftBytes);
+      leftBytes -= outputs.reduce((sum, output) => sum + output.length, 0);
+      records.push({ ...record, from, outputs });
+    }
+    return records;
+  }
+
+  /** Whether the edge has all chunks of an attempt when it has those of `batch` too. */
+  hasSentAllChunks(ref: AttemptRef, batch: readonly ChunkRecord[]): boolean {
+    const entry = this.#entries.get(keyOf(ref));
+    if (!entry || entry.chunksReceived === entry.chunkCount) return true;
+    const own = batch.find((chunks) => keyOf(chunks) === keyOf(ref));
+    return own !== undefined && own.from + own.outputs.length - 1 === entry.chunkCount;
+  }
+
   /** Drops all that is held for an endpoint that the edge does not know any more. */
   forgetEndpoint(endpointId: string): void {
     for (const entry of this.#ofEndpoint(endpointId)) {
@@ -163,6 +205,16 @@ export class AttemptLedger {
     return [...this.#entries.values()].filter((entry) => entry.record.endpointId === endpointId);
   }
 
+  #recover(ref: AttemptRef): Entry {
+    const entry = this.#add(ref);
+    const span = this.#journal.chunkSpan(ref);
+    if (span) {
+      entry.chunkCount = span.last;
+      entry.chunksReceived = span.first - 1; // the mark goes again; the edge knows it by its number
+    }
+    return entry;
+  }
+
   #add(record: AttemptRef): Entry {
     const entry: Entry = {
       record,
@@ -170,6 +222,7 @@ export class AttemptLedger {
       report: undefined,
       progress: undefined,
       chunkCount: 0,
+      chunksReceived: 0,
     };
     this.#entries.set(keyOf(record), entry);
     return entry;

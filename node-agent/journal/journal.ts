@@ -32,6 +32,9 @@ export type WorkerRecord = {
   readonly hasTaken: boolean;
 };
 
+/** Which chunks of an attempt the journal holds, by their numbers. */
+export type ChunkSpan = { readonly first: number; readonly last: number };
+
 type PendingReport = {
   readonly report: ReportRecord;
   readonly resolve: () => void;
@@ -42,7 +45,12 @@ const refRow = { job_id: z.string(), attempt: z.number(), worker_id: z.string(),
 const attemptRow = z.object({ ...refRow, received_at: z.number(), execution_timeout_ms: z.number() });
 const reportRow = z.object({ ...refRow, body: z.string() });
 const workerRow = z.object({ token: z.string(), has_taken: z.number(), assignment: z.string() });
+const spanRow = z.object({ first: z.number().nullable(), last: z.number().nullable() });
+const chunkRow = z.object({ output: z.string() });
 const settingRow = z.object({ value: z.string() });
+
+/** Most chunks of one batch. */
+const CHUNKS_MAX = 1_000;
 
 export class Journal {
   readonly #database: DatabaseSync;
@@ -132,12 +140,35 @@ export class Journal {
     this.#run("INSERT INTO chunk VALUES (?, ?, ?, ?)", ref.jobId, ref.attempt, sequence, output);
   }
 
-  countChunks({ jobId, attempt }: AttemptRef): number {
-    const row = this.#statement("SELECT count(*) AS value FROM chunk WHERE job_id = ? AND attempt = ?").get(
+  chunkSpan({ jobId, attempt }: AttemptRef): ChunkSpan | undefined {
+    const sql =
+      "SELECT min(sequence) AS first, max(sequence) AS last FROM chunk WHERE job_id = ? AND attempt = ?";
+    const { first, last } = spanRow.parse(this.#statement(sql).get(jobId, attempt));
+    return first === null || last === null ? undefined : { first, last };
+  }
+
+  /** Chunks from one number on, the first in any case and more while they are not above `limitBytes`. */
+  chunksFrom({ jobId, attempt }: AttemptRef, from: number, limitBytes: number): string[] {
+    const sql =
+      "SELECT output FROM chunk WHERE job_id = ? AND attempt = ? AND sequence >= ? ORDER BY sequence";
+    const outputs: string[] = [];
+    let sizeBytes = 0;
+    for (const row of this.#statement(sql).iterate(jobId, attempt, from)) {
+      const { output } = chunkRow.parse(row);
+      sizeBytes += Buffer.byteLength(output);
+      if (outputs.length > 0 && (sizeBytes > limitBytes || outputs.length === CHUNKS_MAX)) break;
+      outputs.push(output);
+    }
+    return outputs;
+  }
+
+  removeChunksBefore({ jobId, attempt }: AttemptRef, sequence: number): void {
+    this.#run(
+      "DELETE FROM chunk WHERE job_id = ? AND attempt = ? AND sequence < ?",
       jobId,
       attempt,
+      sequence,
     );
-    return z.object({ value: z.number() }).parse(row).value;
   }
 
   // Reports

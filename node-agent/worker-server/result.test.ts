@@ -1,5 +1,5 @@
 import { describe, test } from "vitest";
-import { RESULT_MAX_BYTES } from "../../src/contract/limits.ts";
+import { CHUNK_MAX_BYTES, RESULT_MAX_BYTES } from "../../src/contract/limits.ts";
 import { readChunk, readResult } from "./result.ts";
 
 const body = (text: string, sizeBytes = text.length) => ({ text, sizeBytes });
@@ -53,7 +53,24 @@ describe("a body posted to job-done", () => {
 
 describe("a body posted to job-stream", () => {
   test("is the JSON text of its output", ({ expect }) => {
-    expect(readChunk(body('{"output": {"token": "é"}}'))).toBe('{"token":"é"}');
-    expect(readChunk(body("nonsense"))).toBeUndefined();
+    expect(readChunk(body('{"output": {"token": "é"}}'))).toEqual({
+      kind: "chunks",
+      outputs: ['{"token":"é"}'],
+    });
+  });
+
+  test("is cut into several when it is a long text, never inside a character", ({ expect }) => {
+    const text = `x${"\u{1f600}\n\u0001".repeat(300_000)}`;
+    const posted = readChunk(body(JSON.stringify({ output: text })));
+    const outputs = posted.kind === "chunks" ? posted.outputs : [];
+    expect(outputs.map((json) => JSON.parse(json) as string).join("")).toBe(text);
+    expect(Math.max(...outputs.map((json) => Buffer.byteLength(json)))).toBeLessThan(CHUNK_MAX_BYTES);
+    expect(outputs.filter((json) => /\\u[dD][89a-fA-F]/.test(json))).toEqual([]);
+  });
+
+  test("is a failure when it is large and no text, or no JSON", ({ expect }) => {
+    const large = JSON.stringify({ output: ["x".repeat(CHUNK_MAX_BYTES)] });
+    expect(readChunk(body(large))).toMatchObject({ error: expect.stringContaining("1000004 bytes") });
+    expect(readChunk(body('{"output": NaN}'))).toMatchObject({ kind: "failed" });
   });
 });

@@ -1,5 +1,5 @@
 import type { JsonValue } from "../../src/contract/json.ts";
-import { RESULT_MAX_BYTES } from "../../src/contract/limits.ts";
+import { CHUNK_MAX_BYTES, RESULT_MAX_BYTES } from "../../src/contract/limits.ts";
 import type { ReceivedBody } from "./body.ts";
 
 /** What a body posted to job-done means. */
@@ -13,14 +13,15 @@ export type PostedResult =
       readonly wantsRefresh: boolean;
     };
 
+const NOT_JSON =
+  "is not valid JSON. Values such as NaN and Infinity have no JSON form; use null or text instead.";
+
 /** Reads a body posted to job-done. Never refuses: a result that cannot be used is a failure that says why. */
 export function readResult(body: ReceivedBody): PostedResult {
   if (body.sizeBytes > RESULT_MAX_BYTES) return tooLarge(body);
   const posted = parseObject(body.text);
   if (!posted) {
-    return failed(
-      "The handler's result is not valid JSON. Values such as NaN and Infinity have no JSON form; return null or text instead.",
-    );
+    return failed(`The handler's result ${NOT_JSON}`);
   }
   if (posted["status"] === "IN_PROGRESS") return { kind: "progress", value: posted["output"] ?? null };
   const wantsRefresh = posted["stopPod"] === true;
@@ -30,11 +31,47 @@ export function readResult(body: ReceivedBody): PostedResult {
   return { kind: "failed", error, output, wantsRefresh };
 }
 
-/** Reads the value of a chunk posted to job-stream, as JSON text; undefined when it is no chunk. */
-export function readChunk(body: ReceivedBody): string | undefined {
-  if (body.sizeBytes > RESULT_MAX_BYTES) return undefined;
+/** What a body posted to job-stream means: JSON texts, more than one when a text had to be cut. */
+export type PostedChunk =
+  | { readonly kind: "chunks"; readonly outputs: readonly string[] }
+  | { readonly kind: "failed"; readonly error: string };
+
+/**
+ * Reads a body posted to job-stream. Text above the size of a chunk becomes several chunks, which mean the
+ * same one after the other. No other value can be cut, so a large one fails its job.
+ */
+export function readChunk(body: ReceivedBody): PostedChunk {
+  if (body.sizeBytes > RESULT_MAX_BYTES) return chunkTooLarge(body.sizeBytes);
   const posted = parseObject(body.text);
-  return posted && JSON.stringify(posted["output"] ?? null);
+  if (!posted) return { kind: "failed", error: `A chunk that the handler yielded ${NOT_JSON}` };
+  const output = posted["output"] ?? null;
+  const json = JSON.stringify(output);
+  const sizeBytes = Buffer.byteLength(json);
+  if (sizeBytes <= CHUNK_MAX_BYTES) return { kind: "chunks", outputs: [json] };
+  if (typeof output !== "string") return chunkTooLarge(sizeBytes);
+  return { kind: "chunks", outputs: piecesOf(output).map((piece) => JSON.stringify(piece)) };
+}
+
+/** A character takes at most 6 bytes in JSON, as an escape. */
+const PIECE_CHARACTERS = Math.floor((CHUNK_MAX_BYTES - 2) / 6);
+
+function piecesOf(text: string): string[] {
+  const pieces: string[] = [];
+  for (let from = 0; from < text.length;) {
+    const end = from + PIECE_CHARACTERS;
+    // A character outside the basic plane has two halves, which must stay together.
+    const isInPair = (text.codePointAt(end - 1) ?? 0) > 0xff_ff;
+    pieces.push(text.slice(from, isInPair ? end - 1 : end));
+    from = isInPair ? end - 1 : end;
+  }
+  return pieces;
+}
+
+function chunkTooLarge(sizeBytes: number): PostedChunk {
+  const error =
+    `The handler yielded a value of ${sizeBytes} bytes; the limit is ${CHUNK_MAX_BYTES} bytes, unless it is text. ` +
+    "Yield smaller values, or store the data elsewhere and yield its address.";
+  return { kind: "failed", error };
 }
 
 function tooLarge(body: ReceivedBody): PostedResult {

@@ -11,7 +11,7 @@ export class DeliveredJob {
   wasSeenInPing = false;
   pingsWithout = 0;
   /** Nobody wants its result any more. */
-  stop: { readonly reason: StopReason; isTold: boolean; isGraceOver: boolean } | null = null;
+  stop: { readonly reason: StopReason | "failed"; isTold: boolean; isGraceOver: boolean } | null = null;
   readonly #timers = new Set<NodeJS.Timeout>();
 
   constructor(ref: AttemptRecord, body: string | null, deliveredAt: number | null) {

@@ -22,7 +22,7 @@ export class StopOrders {
     this.#options = options;
   }
 
-  begin(job: DeliveredJob, reason: StopReason): void {
+  begin(job: DeliveredJob, reason: StopReason | "failed"): void {
     if (job.stop) return;
     const { log, timing, onGraceOver } = this.#options;
     const { jobId, workerId } = job.ref;

@@ -195,10 +195,19 @@ export class WorkerJobs {
 
   /** Takes a body posted to job-stream. */
   chunk(jobId: string, body: ReceivedBody): void {
+    const { ledger, log } = this.#options;
     const ref = this.#refOf(jobId);
-    const output = readChunk(body);
-    const isKept = ref !== undefined && output !== undefined && this.#options.ledger.noteChunk(ref, output);
-    if (!isKept) this.#options.log.info("result_dropped", { jobId });
+    if (!ref || !ledger.isOpen(ref)) return log.info("chunk_dropped", { jobId });
+    const posted = readChunk(body);
+    if (posted.kind === "failed") return this.#failInside(ref, posted.error);
+    for (const output of posted.outputs) ledger.noteChunk(ref, output);
+  }
+
+  /** Ends a job that can have no good result any more, though its handler goes on. */
+  #failInside(ref: AttemptRef, error: string): void {
+    this.#settle(ref, { kind: "failed", error, output: undefined });
+    const job = this.#inside.get(ref.jobId);
+    if (job) this.#stops.begin(job, "failed");
   }
 
   #refOf(jobId: string): AttemptRef | undefined {

@@ -3,7 +3,7 @@
  *
  *   POST /agent/v1/join                              join token  -> host token
  *   POST /agent/v1/sync                              what the host has -> what it should have
- *   POST /agent/v1/endpoints/<endpointId>/exchange   results, held jobs, free slots -> jobs, stops
+ *   POST /agent/v1/endpoints/<endpointId>/exchange   chunks, results, held jobs, free slots -> jobs, stops
  *
  * Everything is level-triggered: a call says all there is, so a lost or doubled call does no harm.
  */
@@ -145,6 +145,19 @@ export const heldJobSchema = z.object({
 });
 export type HeldJob = z.infer<typeof heldJobSchema>;
 
+/**
+ * What a handler yielded, in order. Chunks of an attempt are numbered from 1 without gaps and sent until they
+ * are acknowledged, one batch of an attempt at a time; a report goes with or after the last of them.
+ */
+export const chunkBatchSchema = z.object({
+  ...attemptRef,
+  /** Number of the first chunk of this batch. */
+  from: z.number().int().positive(),
+  /** None of them has more than CHUNK_MAX_BYTES as JSON text. */
+  outputs: z.array(jsonValueSchema).min(1).max(10_000),
+});
+export type ChunkBatch = z.infer<typeof chunkBatchSchema>;
+
 export const exchangeRequestSchema = z.object({
   /** Random per start of the agent; a new session holds only what it lists. */
   session: id,
@@ -158,12 +171,16 @@ export const exchangeRequestSchema = z.object({
    */
   held: z.array(heldJobSchema).max(10_000),
   reports: z.array(attemptReportSchema).max(1_000),
+  /** Taken before the reports of the same exchange. Agents that know no streams send none. */
+  chunks: z.array(chunkBatchSchema).max(1_000).default([]),
   /** Free slots by ready worker; empty when the agent wants no job now. */
   slots: z.array(z.object({ workerId: id, free: z.number().int().positive() })).max(1_000),
   /** 0: answer at once. Above 0: hold until there is a job or a stop; replaces an older hold of this agent. */
   holdMs,
 });
 export type ExchangeRequest = z.infer<typeof exchangeRequestSchema>;
+/** As an agent writes it: what has a default may be left out. */
+export type ExchangeRequestInput = z.input<typeof exchangeRequestSchema>;
 
 /** A job on its way to a worker. What the container sees is `id`, `input` and the optional members. */
 export const dispatchedJobSchema = z.object({
@@ -187,6 +204,19 @@ export const exchangeReplySchema = z.object({
   acks: z.array(
     z.object({ jobId: id, attempt: z.number().int().positive(), outcome: z.enum(["accepted", "refused"]) }),
   ),
+  /**
+   * One entry per batch of chunks: they need not be sent again up to and including this number. Chunks that
+   * nobody wants are acknowledged too. Absent from an edge that knows no streams.
+   */
+  chunkAcks: z
+    .array(
+      z.object({
+        jobId: id,
+        attempt: z.number().int().positive(),
+        received: z.number().int().nonnegative(),
+      }),
+    )
+    .optional(),
   jobs: z.array(dispatchedJobSchema),
   stops: z.array(z.object({ jobId: id, attempt: z.number().int().positive(), reason: z.enum(STOP_REASONS) })),
 });

@@ -28,6 +28,14 @@ export const WAIT_DEFAULT_MS = 90 * SECOND;
 /** How long a wait may stay open inside a busy object before the caller moves to a doorbell. */
 export const HOT_HOLD_MS = 250;
 
+/**
+ * How long a stream call is held while there is nothing to send. Less than 10 s, after which the Python
+ * client gives the call up, and would lose the chunks of an answer that comes in that moment.
+ */
+export const STREAM_HOLD_MS = 8 * SECOND;
+/** Silence of an event stream after which a comment shows that it is alive. */
+export const STREAM_HEARTBEAT_MS = 15 * SECOND;
+
 // Sizes
 
 export const RUN_BODY_MAX_BYTES = 10 * MEGABYTE;
@@ -35,6 +43,11 @@ export const RUNSYNC_BODY_MAX_BYTES = 20 * MEGABYTE;
 export const RESULT_MAX_BYTES = 20 * MEGABYTE;
 export const AGENT_BODY_MAX_BYTES = 64 * MEGABYTE;
 export const CONTROL_BODY_MAX_BYTES = MEGABYTE;
+
+/** One chunk of a stream, as JSON text. Larger text is sent in pieces; another larger value fails its job. */
+export const CHUNK_MAX_BYTES = MEGABYTE;
+/** All chunks of a job that are kept. */
+export const STREAM_MAX_BYTES = 20 * MEGABYTE;
 
 /** Longest webhook address, s3Config member. */
 export const OPTION_MAX_LENGTH = 4_096;

@@ -1,15 +1,28 @@
-/** What an exchange with an agent does to the queue: reports in, leases extended, jobs and stops out. */
+/** What an exchange with an agent does to the queue: chunks and reports in, leases extended, jobs and stops out. */
 import type { StopReason } from "../contract/agent.ts";
 import { decodeJobId } from "../domain/job-id.ts";
 import type { JobEvent, Payload } from "../domain/job-machine.ts";
+import type { ChunkStore } from "./chunk-store.ts";
 import { slotsInTurn, type Dispatch } from "./dispatch.ts";
 import type { StoredJob, WorkOrder } from "./job-store.ts";
-import type { Ack, Dispatched, ExchangeAnswer, ExchangeCall, Held, Report, Slots, Stop } from "./messages.ts";
+import type {
+  Ack,
+  ChunkAck,
+  Chunks,
+  Dispatched,
+  ExchangeAnswer,
+  ExchangeCall,
+  Held,
+  Report,
+  Slots,
+  Stop,
+} from "./messages.ts";
 import type { QueueLedger } from "./queue-ledger.ts";
 import type { Queue } from "./queue.ts";
 
 export class AgentDesk {
   readonly #queue: Queue;
+  readonly #chunks: ChunkStore;
   readonly #ledger: QueueLedger;
   readonly #dispatch: Dispatch;
   readonly #publicId: (stored: StoredJob) => string;
@@ -17,14 +30,17 @@ export class AgentDesk {
   readonly #progress = new Map<number, string>();
   /** Agents that have a stop to learn of. */
   readonly #news = new Set<string>();
+  #streamed: number[] = [];
 
   constructor(
     queue: Queue,
+    chunks: ChunkStore,
     ledger: QueueLedger,
     dispatch: Dispatch,
     publicId: (stored: StoredJob) => string,
   ) {
     this.#queue = queue;
+    this.#chunks = chunks;
     this.#ledger = ledger;
     this.#dispatch = dispatch;
     this.#publicId = publicId;
@@ -32,11 +48,20 @@ export class AgentDesk {
 
   exchange(call: ExchangeCall, now: number): ExchangeAnswer {
     this.#news.delete(call.hostId);
+    const taken = call.chunks.map((chunks) => this.#take(chunks, call.hostId, now));
     const acks = call.reports.map((report) => this.#accept(report, call.hostId, now));
     this.#dispatch.forgetStops(call);
     const stops = call.held.flatMap((held) => this.#keep(held, call, now));
     if (this.#dispatch.isNewest(call)) this.#returnUndelivered(call, now);
-    return { acks, stops, jobs: this.#claim(call, now) };
+    const unwanted = taken.flatMap(({ stop }) =>
+      stop && !stops.some((other) => isSame(other, stop)) ? stop : [],
+    );
+    return {
+      acks,
+      chunkAcks: taken.map(({ ack }) => ack),
+      stops: [...stops, ...unwanted],
+      jobs: this.#claim(call, now),
+    };
   }
 
   /** The slots that the call offers, less those that jobs on their way to the agent will take. */
@@ -79,6 +104,13 @@ export class AgentDesk {
     return json === undefined ? null : { kind: "inline", json };
   }
 
+  /** Jobs that yielded something in this turn. */
+  takeStreamed(): number[] {
+    const streamed = this.#streamed;
+    this.#streamed = [];
+    return streamed;
+  }
+
   forget(seq: number): void {
     this.#progress.delete(seq);
     this.#dispatch.arrived(seq);
@@ -93,6 +125,23 @@ export class AgentDesk {
   }
 
   // Steps of an exchange
+
+  /** Chunks that nobody wants are acknowledged, so that they do not come again, and their handler is stopped. */
+  #take(chunks: Chunks, hostId: string, now: number): { ack: ChunkAck; stop?: Stop } {
+    const { jobId, attempt, from, outputs } = chunks;
+    const id = decodeJobId(jobId);
+    const stored = id && this.#queue.find(id.seq, id.nonce, now);
+    if (stored && ownsJob(stored, attempt, hostId)) {
+      const appended = this.#chunks.append(stored.seq, chunks);
+      if (appended.kind === "stored") {
+        if (appended.isNews) this.#streamed.push(stored.seq);
+        return { ack: { jobId, attempt, received: appended.received } };
+      }
+      this.#queue.apply(stored, { kind: "fail", attempt, error: appended.error, output: null }, now);
+    }
+    const ack = { jobId, attempt, received: from + outputs.length - 1 };
+    return { ack, stop: { jobId, attempt, reason: stopReasonOf(stored, attempt) ?? "lease_lost" } };
+  }
 
   #accept(report: Report, hostId: string, now: number): Ack {
     const { jobId, attempt } = report;
@@ -140,6 +189,14 @@ export class AgentDesk {
     }
     return jobs;
   }
+}
+
+function ownsJob({ job }: StoredJob, attempt: number, hostId: string): boolean {
+  return job.state === "running" && job.attempt === attempt && job.hostId === hostId;
+}
+
+function isSame(one: Stop, other: Stop): boolean {
+  return one.jobId === other.jobId && one.attempt === other.attempt;
 }
 
 function eventOf(report: Report): JobEvent {

@@ -29,6 +29,18 @@ export class EndpointBells {
     return response;
   }
 
+  /** Waits for chunks of a job, or its end; rings at once when there is something to see. */
+  openForStream(seq: number | undefined, isQuiet: boolean): Response {
+    const tags = [ANY_JOB, jobTag(seq ?? 0), streamTag(seq ?? 0)];
+    const { response, ring } = this.#jobs.accept(tags, { seq: seq ?? 0 });
+    if (!isQuiet) ring("look");
+    return response;
+  }
+
+  ringStream(seq: number): void {
+    this.#jobs.ringAll(streamTag(seq));
+  }
+
   ringJob(seq: number): void {
     this.#jobs.ringAll(jobTag(seq));
   }
@@ -86,6 +98,10 @@ const ANY_JOB = "job";
 
 function agentTag(hostId: string): string {
   return `agent:${hostId}`;
+}
+
+function streamTag(seq: number): string {
+  return `stream:${seq}`;
 }
 
 function jobTag(seq: number): string {

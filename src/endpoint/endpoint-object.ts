@@ -14,17 +14,21 @@ import { FLEET_NAME, type FleetPort } from "../durable/ports.ts";
 import { ObjectDatabase } from "../durable/sql.ts";
 import { Waiters } from "../durable/waiters.ts";
 import { AgentDesk } from "./agent-desk.ts";
+import { ChunkStore } from "./chunk-store.ts";
 import { Dispatch } from "./dispatch.ts";
 import { EndpointBells, readAgentQuery } from "./endpoint-bells.ts";
 import { JobStore, type StoredJob } from "./job-store.ts";
 import type {
   CancelReply,
+  DrainReply,
+  ExchangeAnswer,
   ExchangeCall,
   ExchangeReply,
   HealthReply,
   ListCall,
   ListReply,
   PurgeReply,
+  ReadStreamReply,
   RetryReply,
   StatusReply,
   SubmitReply,
@@ -51,6 +55,7 @@ export type EndpointObjectEnv = {
 export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   readonly #database: ObjectDatabase;
   readonly #store: JobStore;
+  readonly #chunks: ChunkStore;
   readonly #ledger: QueueLedger;
   readonly #queue: Queue;
   readonly #scaling: Scaling;
@@ -60,6 +65,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   readonly #alarm: AlarmClock;
   readonly #bells: EndpointBells;
   readonly #jobWaiters = new Waiters<number, "look">();
+  readonly #streamWaiters = new Waiters<number, "look">();
   #config: EndpointConfig | undefined;
   #report: FleetReport = NO_REPORT;
   #lastActiveAt = 0;
@@ -72,10 +78,11 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     this.#commit = new GroupCommit(context, () => this.#finishTurn());
     this.#database.migrate(ENDPOINT_MIGRATIONS);
     this.#store = new JobStore(this.#database);
+    this.#chunks = new ChunkStore(this.#database);
     this.#ledger = new QueueLedger(this.#store);
-    this.#queue = new Queue(this.#store, this.#ledger);
+    this.#queue = new Queue(this.#store, this.#chunks, this.#ledger);
     this.#scaling = new Scaling(this.#store, this.#ledger);
-    this.#desk = new AgentDesk(this.#queue, this.#ledger, this.#dispatch, (stored) => publicId(stored));
+    this.#desk = new AgentDesk(this.#queue, this.#chunks, this.#ledger, this.#dispatch, publicId);
     void context.blockConcurrencyWhile(() => this.#wake());
   }
 
@@ -139,6 +146,28 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     return latest ? this.#found(latest) : NOT_FOUND;
   }
 
+  /** Hands out the chunks that no earlier call got; waits a moment for some when asked to. */
+  async drain(jobId: string, holdMs: number): Promise<DrainReply> {
+    if (!this.#config) return UNCONFIGURED;
+    const stored = await this.#awaitChunks(jobId, holdMs, (seq) => this.#chunks.cursorOf(seq));
+    if (!stored) return NOT_FOUND;
+    const cursor = this.#chunks.cursorOf(stored.seq);
+    if (this.#chunks.endOf(stored.seq) <= cursor) return drainReply(stored, { runs: [], position: cursor });
+    return this.#commit.run(() => {
+      const latest = this.#find(jobId, Date.now());
+      return latest ? drainReply(latest, this.#chunks.drain(latest.seq)) : NOT_FOUND;
+    });
+  }
+
+  /** Chunks beyond a position, in batches, without touching what is drained. */
+  async readStream(jobId: string, position: number, holdMs: number): Promise<ReadStreamReply> {
+    if (!this.#config) return UNCONFIGURED;
+    const stored = await this.#awaitChunks(jobId, holdMs, () => position);
+    if (!stored) return NOT_FOUND;
+    const runs = this.#chunks.after(stored.seq, position);
+    return { kind: "found", view: this.#view(stored), isFinal: isFinal(stored.job.state), runs };
+  }
+
   async cancel(jobId: string): Promise<CancelReply> {
     if (!this.#config) return UNCONFIGURED;
     return this.#commit.run(() => {
@@ -169,6 +198,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     return this.#commit.run(() => {
       const removed = this.#queue.purge(Date.now());
       this.#jobWaiters.wakeAll("look");
+      this.#streamWaiters.wakeAll("look");
       this.#bells.ringAllJobs();
       return { kind: "purged", removed };
     });
@@ -212,18 +242,17 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     const answer = await this.#commit.run(() => {
       const now = Date.now();
       const answered = this.#desk.exchange(call, now);
-      if (answered.jobs.length + answered.acks.length > 0) this.#lastActiveAt = now;
+      if (!isEmptyAnswer({ ...answered, stops: [] })) this.#lastActiveAt = now;
       return answered;
     });
-    const isEmpty = answer.jobs.length + answer.acks.length + answer.stops.length === 0;
-    if (!call.isHolding || !isEmpty) return { kind: "answer", ...answer };
+    if (!call.isHolding || !isEmptyAnswer(answer)) return { kind: "answer", ...answer };
 
     this.#dispatch.supersede(call.hostId);
     this.#bells.supersede(call);
     if (!this.#isHot(Date.now())) return { kind: "quiet" };
     const end = await this.#dispatch.hold({ ...call, slots: this.#desk.openSlots(call) });
-    if (end.kind === "jobs") return { kind: "answer", acks: [], stops: [], jobs: end.jobs };
-    return end.kind === "look" ? this.exchange({ ...call, reports: [] }) : end;
+    if (end.kind === "jobs") return { kind: "answer", acks: [], chunkAcks: [], stops: [], jobs: end.jobs };
+    return end.kind === "look" ? this.exchange({ ...call, reports: [], chunks: [] }) : end;
   }
 
   /** What Fleet knows of this endpoint's workers. A leased job whose worker is gone is rescued. */
@@ -238,16 +267,22 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
 
   // Doorbells
 
-  /** Only upgrades come here: `/doorbell?job=…` or `/doorbell?host=…&session=…&turn=…&free=…`. */
+  /**
+   * Only upgrades come here: `/doorbell?job=…`, `/doorbell?stream=…&after=…` or
+   * `/doorbell?host=…&session=…&turn=…&free=…`.
+   */
   override async fetch(request: Request): Promise<Response> {
     const query = new URL(request.url).searchParams;
     const jobId = query.get("job");
     if (jobId !== null) {
       const stored = this.#find(jobId, Date.now());
-      return this.#bells.openForJob(
-        stored?.seq,
-        stored?.job.state === "queued" || stored?.job.state === "running",
-      );
+      return this.#bells.openForJob(stored?.seq, isUnderway(stored));
+    }
+    const streamId = query.get("stream");
+    if (streamId !== null) {
+      const stored = this.#find(streamId, Date.now());
+      const isQuiet = isUnderway(stored) && this.#chunks.endOf(stored.seq) <= Number(query.get("after"));
+      return this.#bells.openForStream(stored?.seq, isQuiet);
     }
     const agent = readAgentQuery(query);
     const hasNews = this.#desk.hasNewsFor(agent.hostId) || (agent.free > 0 && this.#ledger.queued > 0);
@@ -271,6 +306,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   #finishTurn(): void {
     const now = Date.now();
     this.#handOut(now);
+    this.#tellOfChunks();
     this.#carryOutEffects();
     this.#dropOrphanedPayloads();
     if (!this.#config) return;
@@ -341,12 +377,20 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     this.#bells.ringForJobs(this.#ledger.queued);
   }
 
+  #tellOfChunks(): void {
+    for (const seq of this.#desk.takeStreamed()) {
+      this.#streamWaiters.wake(seq, "look");
+      this.#bells.ringStream(seq);
+    }
+  }
+
   #carryOutEffects(): void {
     for (const effect of this.#queue.takeEffects()) {
       switch (effect.kind) {
         case "settled":
           this.#desk.forget(effect.seq);
           this.#jobWaiters.wake(effect.seq, "look");
+          this.#streamWaiters.wake(effect.seq, "look");
           this.#bells.ringJob(effect.seq);
           break;
         case "stopHandler":
@@ -398,6 +442,20 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     await this.#jobWaiters.wait(seq, Math.min(holdMs, HOT_HOLD_MS));
   }
 
+  /** The job, after a moment in which chunks may have come if there are none beyond the position yet. */
+  async #awaitChunks(
+    jobId: string,
+    holdMs: number,
+    positionOf: (seq: number) => number,
+  ): Promise<StoredJob | undefined> {
+    const now = Date.now();
+    const stored = this.#find(jobId, now);
+    if (!isUnderway(stored) || holdMs === 0 || !this.#isHot(now)) return stored;
+    if (this.#chunks.endOf(stored.seq) > positionOf(stored.seq)) return stored;
+    await this.#streamWaiters.wait(stored.seq, Math.min(holdMs, HOT_HOLD_MS));
+    return this.#find(jobId, Date.now());
+  }
+
   #isHot(now: number): boolean {
     return now - this.#lastActiveAt < HOT_FOR_MS;
   }
@@ -424,12 +482,26 @@ type Vitals = {
   readonly heldExchanges: number;
 };
 
+type Drained = Extract<DrainReply, { kind: "found" }>;
+
 type DesiredStatus = "RUNNING" | "CREATED" | "RESTARTING" | "EXITED";
 
 const UNCONFIGURED = { kind: "unconfigured" } as const;
 const NOT_FOUND = { kind: "not_found" } as const;
 const CANCEL: JobEvent = { kind: "cancel" };
 const RETRY: JobEvent = { kind: "retry" };
+
+function isUnderway(stored: StoredJob | undefined): stored is StoredJob {
+  return stored !== undefined && !isFinal(stored.job.state);
+}
+
+function isEmptyAnswer({ acks, chunkAcks, jobs, stops }: ExchangeAnswer): boolean {
+  return acks.length + chunkAcks.length + jobs.length + stops.length === 0;
+}
+
+function drainReply({ job }: StoredJob, drained: Pick<Drained, "runs" | "position">): DrainReply {
+  return { kind: "found", status: wireStatusOf(job.state), isFinal: isFinal(job.state), ...drained };
+}
 
 function publicId(stored: StoredJob): string {
   return encodeJobId({ seq: stored.seq, nonce: stored.nonce, isSync: stored.job.isSync, shard: SHARD });

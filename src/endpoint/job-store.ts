@@ -1,4 +1,4 @@
-/** All SQL of an Endpoint object. Nobody else knows a column name. */
+/** All SQL about jobs and facts. Nobody else knows a column name of theirs. */
 import type { Job, JobState, Payload } from "../domain/job-machine.ts";
 import type { ObjectDatabase } from "../durable/sql.ts";
 

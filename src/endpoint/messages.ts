@@ -36,6 +36,36 @@ export type StatusReply =
   | { readonly kind: "not_found" }
   | { readonly kind: "found"; readonly view: JobView; readonly isFinal: boolean };
 
+/** Chunks in their wire form, `{"output":…}` after `{"output":…}` with commas between. */
+export type ChunkRun = {
+  /** Position of the last chunk of the run in the stream of its job; the first chunk has position 1. */
+  readonly position: number;
+  readonly count: number;
+  readonly wire: string;
+};
+
+export type DrainReply =
+  | Unconfigured
+  | { readonly kind: "not_found" }
+  | {
+      readonly kind: "found";
+      readonly status: WireStatus;
+      readonly isFinal: boolean;
+      readonly runs: readonly ChunkRun[];
+      /** What a wait for more waits beyond. */
+      readonly position: number;
+    };
+
+export type ReadStreamReply =
+  | Unconfigured
+  | { readonly kind: "not_found" }
+  | {
+      readonly kind: "found";
+      readonly view: JobView;
+      readonly isFinal: boolean;
+      readonly runs: readonly ChunkRun[];
+    };
+
 export type CancelReply =
   | Unconfigured
   | { readonly kind: "not_found" }
@@ -68,6 +98,11 @@ export type Report = AttemptRef &
     | { readonly kind: "lost"; readonly reason: string }
   );
 
+/** Chunks as they came, each as JSON text. */
+export type Chunks = AttemptRef & { readonly from: number; readonly outputs: readonly ChunkText[] };
+export type ChunkText = { readonly json: string; readonly sizeBytes: number };
+export type ChunkAck = AttemptRef & { readonly received: number };
+
 export type Held = AttemptRef & { readonly progressJson: string | null };
 
 export type Slots = readonly { readonly workerId: string; readonly free: number }[];
@@ -79,6 +114,7 @@ export type ExchangeCall = {
   readonly openTurns: readonly number[];
   readonly held: readonly Held[];
   readonly reports: readonly Report[];
+  readonly chunks: readonly Chunks[];
   readonly slots: Slots;
   /** The agent would wait for a job or a stop. */
   readonly isHolding: boolean;
@@ -96,6 +132,7 @@ export type Ack = AttemptRef & { readonly outcome: "accepted" | "refused" };
 
 export type ExchangeAnswer = {
   readonly acks: readonly Ack[];
+  readonly chunkAcks: readonly ChunkAck[];
   readonly jobs: readonly Dispatched[];
   readonly stops: readonly Stop[];
 };
@@ -103,7 +140,7 @@ export type ExchangeAnswer = {
 export type ExchangeReply =
   | Unconfigured
   | ({ readonly kind: "answer" } & ExchangeAnswer)
-  /** Nothing yet: wait on a doorbell, then call again without the reports. */
+  /** Nothing yet: wait on a doorbell, then call again without reports and chunks. */
   | { readonly kind: "quiet" }
   /** A newer hold of this agent took the place of this one. */
   | { readonly kind: "superseded" };

@@ -13,6 +13,7 @@ import {
 } from "../domain/job-machine.ts";
 import type { Effect } from "../domain/job-machine.ts";
 import { LANE_END, LANE_START, laneOf, LANES, type Lane } from "../domain/lanes.ts";
+import type { ChunkStore } from "./chunk-store.ts";
 import type { JobStore, StoredJob, WorkOrder } from "./job-store.ts";
 import type { Lease, QueueLedger } from "./queue-ledger.ts";
 import { SegmentDeadlines } from "./segment-deadlines.ts";
@@ -39,6 +40,7 @@ export type Applied =
 
 export class Queue {
   readonly #store: JobStore;
+  readonly #chunks: ChunkStore;
   readonly #ledger: QueueLedger;
   readonly #segments = new SegmentDeadlines();
   readonly #leaseUntil = new Map<number, number>();
@@ -49,8 +51,9 @@ export class Queue {
   /** Where the rebuild of the segments goes on; null when they are complete. */
   #rebuildFrom: number | null = LANE_START.normal;
 
-  constructor(store: JobStore, ledger: QueueLedger) {
+  constructor(store: JobStore, chunks: ChunkStore, ledger: QueueLedger) {
     this.#store = store;
+    this.#chunks = chunks;
     this.#ledger = ledger;
   }
 
@@ -320,6 +323,7 @@ export class Queue {
 
   #remove({ seq, job }: StoredJob): void {
     this.#orphanedKeys.push(...this.#store.remove(seq));
+    this.#chunks.remove(seq);
     this.#ledger.removed(seq, job);
     this.#leaseUntil.delete(seq);
     this.#effects.push({ kind: "settled", seq });

@@ -36,4 +36,19 @@ export const ENDPOINT_MIGRATIONS = [
   // Only jobs that were submitted with a key of their own pay for these.
   `ALTER TABLE job ADD COLUMN idempotency_key TEXT;
    CREATE TABLE idempotency (key TEXT PRIMARY KEY, seq INTEGER NOT NULL) STRICT, WITHOUT ROWID;`,
+
+  `-- Chunks that handlers yielded, a row for all that came in one exchange. Text last: most reads want the rest.
+   CREATE TABLE chunk (
+     seq         INTEGER NOT NULL,
+     position    INTEGER NOT NULL,
+     count       INTEGER NOT NULL,
+     attempt     INTEGER NOT NULL,
+     number      INTEGER NOT NULL,
+     total_bytes INTEGER NOT NULL,
+     wire        TEXT    NOT NULL,
+     PRIMARY KEY (seq, position)
+   ) STRICT, WITHOUT ROWID;
+
+   -- How far a stream was drained; only for jobs of which something was.
+   CREATE TABLE drained (seq INTEGER PRIMARY KEY, position INTEGER NOT NULL) STRICT;`,
 ] as const;

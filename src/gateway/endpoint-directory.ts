@@ -13,7 +13,17 @@ import { ApiError } from "./api-error.ts";
 /** The objects as their classes say; the generated stub types lose the outcome unions. */
 export type EndpointStub = Pick<
   EndpointObject,
-  "configure" | "submit" | "status" | "cancel" | "retry" | "purge" | "list" | "health" | "exchange"
+  | "configure"
+  | "submit"
+  | "status"
+  | "drain"
+  | "readStream"
+  | "cancel"
+  | "retry"
+  | "purge"
+  | "list"
+  | "health"
+  | "exchange"
 > &
   Pick<Fetcher, "fetch">;
 export type FleetStub = Pick<FleetObject, "sync" | "assignments"> & Pick<Fetcher, "fetch">;

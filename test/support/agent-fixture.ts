@@ -2,7 +2,6 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { Agent } from "../../node-agent/agent.ts";
 import type { AgentEvent, AgentLog, LogFields } from "../../node-agent/log.ts";
@@ -139,17 +138,6 @@ export class AgentFixture {
     this.edge.assign(one);
     await this.edge.worker(one.workerId, "ready");
     return one;
-  }
-
-  /** Chunks in the journal of an agent that does not run. */
-  chunks(jobId: string): string[] {
-    const journal = new DatabaseSync(join(this.stateDir, "journal.db"));
-    try {
-      const rows = journal.prepare("SELECT output FROM chunk WHERE job_id = ? ORDER BY sequence").all(jobId);
-      return rows.map((row) => String(row["output"]));
-    } finally {
-      journal.close();
-    }
   }
 
   async logged(event: AgentEvent, count = 1): Promise<LoggedEvent> {

@@ -61,6 +61,13 @@ export class AgentProcess {
     await this.kill();
   }
 
+  /** An event of the agent's log that names a job. */
+  async logged(event: string, jobId: string): Promise<void> {
+    const isThere = () =>
+      this.stderr.split("\n").some((line) => line.includes(`"${event}"`) && line.includes(`"${jobId}"`));
+    while (!isThere()) await once(this.#child.stderr ?? this.#child, "data");
+  }
+
   async printed(text: string): Promise<void> {
     while (!this.stdout.includes(text)) await once(this.#child.stdout ?? this.#child, "data");
   }

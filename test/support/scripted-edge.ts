@@ -8,6 +8,7 @@ import { text } from "node:stream/consumers";
 import {
   type Assignment,
   type AttemptReport,
+  type ChunkBatch,
   type DispatchedJob,
   type ExchangeReply,
   type ExchangeRequest,
@@ -56,9 +57,14 @@ export class ScriptedEdge {
   readonly #holds = new Map<string, Hold>();
   #session = "";
   readonly #reports: AttemptReport[] = [];
+  readonly #chunks = new Map<string, ChunkBatch["outputs"]>();
   readonly #watchers = new Set<() => void>();
   #reportGate: Promise<void> | null = null;
   #isOffline = false;
+  /** So many replies to chunks are lost: the edge has the chunks, and the agent does not know. */
+  lostChunkReplies = 0;
+  /** The edge is of a time before streams. */
+  knowsNoStreams = false;
   /** Answers every call with this status instead. */
   refusal: number | null = null;
   joins = 0;
@@ -163,6 +169,11 @@ export class ScriptedEdge {
     );
   }
 
+  /** What the edge has of a stream. */
+  chunksOf(jobId: string, attempt = 1): ChunkBatch["outputs"] {
+    return this.#chunks.get(`${jobId}/${attempt}`) ?? [];
+  }
+
   reportsOf(jobId: string): AttemptReport[] {
     return this.#reports.filter((report) => report.jobId === jobId);
   }
@@ -257,8 +268,13 @@ export class ScriptedEdge {
   async #exchange(endpointId: string, request: ExchangeRequest, response: ServerResponse): Promise<void> {
     this.exchanges.push({ endpointId, request });
     this.#checkLeases(endpointId, request);
+    const chunkAcks = request.chunks.map((chunks) => this.#takeChunks(chunks));
     this.#reports.push(...request.reports);
     this.#changed();
+    if (chunkAcks.length > 0 && this.lostChunkReplies > 0) {
+      this.lostChunkReplies -= 1;
+      return void response.destroy();
+    }
     if (request.reports.length > 0 && this.#reportGate) await this.#reportGate;
     if (response.destroyed) return;
     const acks = request.reports.map((report) => this.#acknowledge(report));
@@ -266,7 +282,9 @@ export class ScriptedEdge {
     const jobs = this.#claim(endpointId, request);
     const stops = this.#takeStops(endpointId);
     const hasNews = acks.length > 0 || jobs.length > 0 || stops.length > 0;
-    if (request.holdMs === 0 || hasNews || this.holdsNothing) return reply(response, { acks, jobs, stops });
+    if (request.holdMs === 0 || hasNews || this.holdsNothing) {
+      return reply(response, { acks, jobs, stops, ...(!this.knowsNoStreams && { chunkAcks }) });
+    }
     reply(response, await this.#holdExchange(endpointId, request, response));
   }
 
@@ -326,6 +344,17 @@ export class ScriptedEdge {
     const due = this.#stops.filter((entry) => entry.endpointId === endpointId);
     this.#stops = this.#stops.filter((entry) => entry.endpointId !== endpointId);
     return due.map((entry) => entry.stop);
+  }
+
+  #takeChunks({ jobId, attempt, from, outputs }: ChunkBatch) {
+    const key = `${jobId}/${attempt}`;
+    const known = this.#chunks.get(key) ?? [];
+    if (from > known.length + 1) this.faults.push(`chunks of ${key} jump from ${known.length} to ${from}`);
+    if (this.#reports.some((report) => `${report.jobId}/${report.attempt}` === key))
+      this.faults.push(`chunks of ${key} come after its report`);
+    const fresh = outputs.slice(known.length + 1 - from);
+    this.#chunks.set(key, [...known, ...fresh]);
+    return { jobId, attempt, received: known.length + fresh.length };
   }
 
   #acknowledge(report: AttemptReport): ExchangeReply["acks"][number] {

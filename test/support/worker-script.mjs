@@ -6,6 +6,8 @@
  *   mock_error T         fails with the text T              mock_error_value V  posts V, whatever it is, as error
  *   mock_progress [..]   posts each as progress             mock_late_progress  posts one after the result
  *   mock_stream [..]     yields each as a chunk             mock_refresh        asks for a fresh container
+ *   mock_stream_pause S  waits S seconds after each chunk   mock_stream_size N  yields N bytes of text at once
+ *   mock_stream_rest [..] yields more, mock_delay_rest S seconds later
  *   mock_crash C         the process exits with code C      mock_unserialisable nothing is ever posted
  *   mock_never           waits until it is stopped          mock_block          never ends, cannot be stopped
  *   mock_size N          returns N bytes of text            mock_twice          posts its result twice
@@ -68,7 +70,13 @@ async function handle(job, signal) {
   if ("mock_error" in input) return { error: input.mock_error };
   if ("mock_error_value" in input) return { error: input.mock_error_value };
   if (input.mock_stream) {
-    for (const value of input.mock_stream) await chunk(job.id, value);
+    for (const value of input.mock_stream) {
+      await chunk(job.id, value);
+      if (input.mock_stream_pause) await delay(input.mock_stream_pause * 1_000, undefined, { signal });
+    }
+    if (input.mock_delay_rest) await delay(input.mock_delay_rest * 1_000, undefined, { signal });
+    for (const value of input.mock_stream_rest ?? []) await chunk(job.id, value);
+    if (input.mock_stream_size) await chunk(job.id, "x".repeat(input.mock_stream_size));
     return { output: [] };
   }
   if (input.mock_size) return { output: "x".repeat(input.mock_size) };

@@ -8,6 +8,7 @@ import {
   joinReplySchema,
   syncReplySchema,
   type AttemptReport,
+  type ChunkBatch,
   type DispatchedJob,
   type ExchangeReply,
   type ExchangeRequest,
@@ -101,6 +102,7 @@ export class ScriptedAgent {
       openTurns: [...this.#openTurns],
       held: [...this.#held.values()],
       reports: [],
+      chunks: [],
       slots: [],
       holdMs: 0,
       ...request,
@@ -110,7 +112,9 @@ export class ScriptedAgent {
     this.#openTurns.delete(turn);
     const parsed = exchangeReplySchema.parse(reply);
     for (const { id, attempt, workerId } of parsed.jobs) this.#held.set(id, { jobId: id, attempt, workerId });
-    for (const { jobId } of parsed.stops) this.#held.delete(jobId);
+    for (const { jobId, attempt } of parsed.stops) {
+      if (this.#held.get(jobId)?.attempt === attempt) this.#held.delete(jobId);
+    }
     return parsed;
   }
 
@@ -135,6 +139,20 @@ export class ScriptedAgent {
       workerId: job.workerId,
       output: output as never,
     });
+  }
+
+  /** Sends chunks of a job, the first of which has the number `from`; returns the number acknowledged. */
+  async stream(
+    endpointId: string,
+    job: DispatchedJob,
+    from: number,
+    outputs: ChunkBatch["outputs"],
+    request: Partial<ExchangeRequest> = {},
+  ): Promise<number | undefined> {
+    const { id: jobId, attempt, workerId } = job;
+    const chunks = [{ jobId, attempt, workerId, from, outputs }];
+    const { chunkAcks } = await this.exchange(endpointId, { ...request, chunks });
+    return chunkAcks?.[0]?.received;
   }
 
   async #post(path: string, body: unknown): Promise<unknown> {

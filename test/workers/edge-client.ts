@@ -46,3 +46,47 @@ export async function createEndpoint(
   );
   return saveEndpoint.id;
 }
+
+export type ServerEvent = { readonly event: string; readonly id?: string; readonly data: unknown };
+
+/** Opens an event stream; `next` answers undefined at its end. Comments are left out. */
+export async function openEvents(path: string, lastEventId?: number) {
+  const response = await exports.default.fetch(`http://edge${path}`, {
+    headers: {
+      Authorization: `Bearer ${apiKey}`,
+      Accept: "text/event-stream",
+      ...(lastEventId !== undefined && { "Last-Event-ID": String(lastEventId) }),
+    },
+  });
+  const reader = (response.body ?? new ReadableStream<Uint8Array>()).getReader();
+  const decoder = new TextDecoder();
+  let text = "";
+  async function next(): Promise<ServerEvent | undefined> {
+    for (;;) {
+      const end = text.indexOf("\n\n");
+      if (end >= 0) {
+        const event = readEvent(text.slice(0, end));
+        text = text.slice(end + 2);
+        if (event) return event;
+        continue;
+      }
+      const { done, value } = await reader.read();
+      if (done) return undefined;
+      text += decoder.decode(value, { stream: true });
+    }
+  }
+  return { headers: response.headers, next, [Symbol.asyncDispose]: () => reader.cancel() };
+}
+
+function readEvent(block: string): ServerEvent | undefined {
+  const fields = new Map(
+    block
+      .split("\n")
+      .filter((line) => !line.startsWith(":"))
+      .map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 2)] as const),
+  );
+  const data = fields.get("data");
+  if (data === undefined) return undefined;
+  const id = fields.get("id");
+  return { event: fields.get("event") ?? "message", ...(id !== undefined && { id }), data: JSON.parse(data) };
+}

@@ -1,5 +1,5 @@
 /** Reaches into the objects of a test: alarms fired by hand, eviction, rows counted. */
-import { evictDurableObject, runDurableObjectAlarm } from "cloudflare:test";
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { vi } from "vitest";
 
@@ -23,4 +23,29 @@ export function fleetObject() {
 /** Moves the clock of the test and of the objects. */
 export function passTime(ms: number): void {
   vi.setSystemTime(Date.now() + ms);
+}
+
+/** Resolves once the object has a doorbell under the tag: the waiter waits outside, the object is free. */
+export async function bellOf(endpointId: string, tag: string): Promise<void> {
+  await untilBells(endpointId, tag, (count) => count > 0);
+}
+
+/** Resolves once nobody waits under the tag. */
+export async function noBellOf(endpointId: string, tag: string): Promise<void> {
+  await untilBells(endpointId, tag, (count) => count === 0);
+}
+
+async function untilBells(
+  endpointId: string,
+  tag: string,
+  isWanted: (count: number) => boolean,
+): Promise<void> {
+  for (;;) {
+    const count = await runInDurableObject(
+      endpointObject(endpointId),
+      (_, state) => state.getWebSockets(tag).length,
+    );
+    if (isWanted(count)) return;
+    await scheduler.wait(5);
+  }
 }

@@ -59,6 +59,7 @@ class Real {
       openTurns: [],
       held,
       reports: parts.reports ?? [],
+      chunks: [],
       slots: parts.free ? [{ workerId: WORKER, free: parts.free }] : [],
       isHolding: false,
     });

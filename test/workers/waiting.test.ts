@@ -1,7 +1,7 @@
 import { beforeEach, describe, test } from "vitest";
 import { ScriptedAgent } from "./agent-client.ts";
 import { call, createEndpoint, signInAsNewAccount } from "./edge-client.ts";
-import { endpointObject, evict } from "./object.ts";
+import { bellOf, evict } from "./object.ts";
 
 async function readyEndpoint() {
   const endpointId = await createEndpoint();
@@ -10,19 +10,6 @@ async function readyEndpoint() {
   const workerId = await agent.bringUpWorker(endpointId);
   const job = await agent.take(endpointId, workerId);
   return { endpointId, agent, workerId, job };
-}
-
-/** Resolves once the object has a doorbell under the tag: the waiter waits outside, the object is free. */
-async function bellOf(endpointId: string, tag: string): Promise<void> {
-  const { runInDurableObject } = await import("cloudflare:test");
-  for (;;) {
-    const count = await runInDurableObject(
-      endpointObject(endpointId),
-      (_, state) => state.getWebSockets(tag).length,
-    );
-    if (count > 0) return;
-    await scheduler.wait(5);
-  }
 }
 
 beforeEach(signInAsNewAccount);
@@ -84,7 +71,7 @@ describe("waits end", () => {
       holdMs: 30_000,
       openTurns: [3],
     });
-    expect(await older).toEqual({ acks: [], jobs: [], stops: [] });
+    expect(await older).toEqual({ acks: [], chunkAcks: [], jobs: [], stops: [] });
     await call("POST", `/v2/${endpointId}/run`, { input: "next" });
     expect((await newer).jobs).toMatchObject([{ input: "next" }]);
   });

@@ -1,8 +1,13 @@
-import { exchangeRequestSchema, type AttemptReport, type ExchangeRequest } from "../../contract/agent.ts";
+import {
+  exchangeRequestSchema,
+  type AttemptReport,
+  type ChunkBatch,
+  type ExchangeRequest,
+} from "../../contract/agent.ts";
 import type { EndpointConfig } from "../../contract/endpoint.ts";
 import { AGENT_BODY_MAX_BYTES, RESULT_MAX_BYTES } from "../../contract/limits.ts";
 import type { JsonValue } from "../../contract/json.ts";
-import type { Dispatched, ExchangeAnswer, ExchangeCall, Report } from "../../endpoint/messages.ts";
+import type { Chunks, Dispatched, ExchangeAnswer, ExchangeCall, Report } from "../../endpoint/messages.ts";
 import type { Env } from "../../env.ts";
 import { readBody } from "../body.ts";
 import { awaitRing } from "../doorbell.ts";
@@ -10,9 +15,10 @@ import { askEndpoint, endpointStub, requireEndpoint } from "../endpoint-director
 import { dropPayload, loadPayload, spliceJson, storePayload } from "../payloads.ts";
 import type { AgentContext } from "./context.ts";
 
-const NOTHING: ExchangeAnswer = { acks: [], jobs: [], stops: [] };
+const NOTHING: ExchangeAnswer = { acks: [], chunkAcks: [], jobs: [], stops: [] };
+const encoder = new TextEncoder();
 
-/** `POST /agent/v1/endpoints/<id>/exchange`: results in; jobs and stops out, held until there are some. */
+/** `POST /agent/v1/endpoints/<id>/exchange`: chunks and results in; jobs and stops out, held until there are some. */
 export async function exchange(context: AgentContext): Promise<Response> {
   const request = await readBody(context.req.raw, exchangeRequestSchema, AGENT_BODY_MAX_BYTES);
   const { hostId, accountId } = context.get("host");
@@ -44,12 +50,12 @@ async function holdExchange(
     if (reply.kind === "superseded") return NOTHING;
     const ring = await awaitRing(endpointStub(context.env, endpoint.endpointId), bell, untilAt, signal);
     if (ring !== "look" || Date.now() >= untilAt) return NOTHING;
-    call = { ...call, reports: [] };
+    call = { ...call, reports: [], chunks: [] };
   }
 }
 
 function toCall(
-  { holdMs, held, ...request }: ExchangeRequest,
+  { holdMs, held, chunks, ...request }: ExchangeRequest,
   hostId: string,
   reports: readonly Report[],
 ): ExchangeCall & { readonly holdMs: number } {
@@ -57,6 +63,7 @@ function toCall(
     ...request,
     hostId,
     reports,
+    chunks: chunks.map(toChunks),
     held: held.map(({ jobId, attempt, progress }) => ({
       jobId,
       attempt,
@@ -65,6 +72,14 @@ function toCall(
     isHolding: holdMs > 0,
     holdMs,
   };
+}
+
+function toChunks({ jobId, attempt, from, outputs }: ChunkBatch): Chunks {
+  const texts = outputs.map((output) => {
+    const json = JSON.stringify(output);
+    return { json, sizeBytes: encoder.encode(json).byteLength };
+  });
+  return { jobId, attempt, from, outputs: texts };
 }
 
 // Reports
@@ -116,9 +131,10 @@ async function dropRefused(bucket: R2Bucket, reports: readonly Report[], { acks 
 
 // Answers
 
-async function encodeAnswer(bucket: R2Bucket, { acks, jobs, stops }: ExchangeAnswer): Promise<string> {
+async function encodeAnswer(bucket: R2Bucket, { jobs, ...answer }: ExchangeAnswer): Promise<string> {
+  const { acks, chunkAcks, stops } = answer;
   const encoded = await Promise.all(jobs.map((job) => encodeJob(bucket, job)));
-  return spliceJson({ acks, stops }, "jobs", `[${encoded.join(",")}]`);
+  return spliceJson({ acks, chunkAcks, stops }, "jobs", `[${encoded.join(",")}]`);
 }
 
 async function encodeJob(bucket: R2Bucket, job: Dispatched): Promise<string> {

@@ -10,6 +10,7 @@ import { retry } from "./retry.ts";
 import { run } from "./run.ts";
 import { runsync } from "./runsync.ts";
 import { status, statusSync } from "./status.ts";
+import { stream } from "./stream.ts";
 
 export function queueRoutes(): Hono<QueueApi> {
   const routes = new Hono<QueueApi>();
@@ -19,6 +20,7 @@ export function queueRoutes(): Hono<QueueApi> {
   routes.post("/:endpointId/runsync", requireQueue, runsync);
   routes.on(["GET", "POST"], "/:endpointId/status/:jobId", requireQueue, status);
   routes.on(["GET", "POST"], "/:endpointId/status-sync/:jobId", requireQueue, statusSync);
+  routes.on(["GET", "POST"], "/:endpointId/stream/:jobId", requireQueue, stream);
   routes.post("/:endpointId/cancel/:jobId", requireQueue, cancel);
   routes.post("/:endpointId/retry/:jobId", requireQueue, retry);
   routes.post("/:endpointId/purge-queue", requireQueue, purgeQueue);
@@ -27,7 +29,7 @@ export function queueRoutes(): Hono<QueueApi> {
     const operation = `${context.req.method} ${context.req.path}`;
     throw new ApiError(
       "not_found",
-      `There is no operation ${operation}. There are POST run, POST runsync, GET status/<id>, ` +
+      `There is no operation ${operation}. There are POST run, POST runsync, GET status/<id>, GET stream/<id>, ` +
         "POST cancel/<id>, POST retry/<id>, POST purge-queue, GET requests and GET health.",
     );
   });

@@ -1,0 +1,158 @@
+/**
+ * A stream as server-sent events. The Worker script writes them and waits outside the object, so that the
+ * object may hibernate between chunks. Every read says from which position, so nothing here need last.
+ */
+import { errorBody } from "../../contract/errors.ts";
+import { HOT_HOLD_MS, STREAM_HEARTBEAT_MS } from "../../contract/limits.ts";
+import type { ChunkRun, ReadStreamReply, Unconfigured } from "../../endpoint/messages.ts";
+import { logFailure } from "../../failure-log.ts";
+import { awaitRing } from "../doorbell.ts";
+import { askEndpoint, endpointStub } from "../endpoint-directory.ts";
+import { jobNotFound, type QueueContext } from "./context.ts";
+import { jobBody } from "./job-body.ts";
+
+const HEADERS = { "Content-Type": "text/event-stream; charset=utf-8", "Cache-Control": "no-cache" };
+const HEARTBEAT = ":\n\n";
+
+type StreamRead = Exclude<ReadStreamReply, Unconfigured>;
+
+/** Only an Accept header that names event streams asks for one: clients that poll send any other. */
+export function wantsEvents(context: QueueContext): boolean {
+  const types = (context.req.header("Accept") ?? "").split(",");
+  return types.some((type) => type.split(";")[0]?.trim().toLowerCase() === "text/event-stream");
+}
+
+/**
+ * All chunks after `Last-Event-ID`, or all there are, as they come: an event each, whose id is its position.
+ * The last event is `status`, with the final status body. What is drained by polls is not touched.
+ */
+export async function streamEvents(context: QueueContext, jobId: string): Promise<Response> {
+  const reader = new StreamReader(context, jobId);
+  const first = await reader.read(0);
+  if (first.kind === "not_found") throw jobNotFound(jobId);
+  const { readable, writable } = new IdentityTransformStream();
+  context.executionCtx.waitUntil(writeEvents(context, reader, first, new EventWriter(writable)));
+  return new Response(readable, { headers: HEADERS });
+}
+
+async function writeEvents(
+  context: QueueContext,
+  reader: StreamReader,
+  first: StreamRead,
+  events: EventWriter,
+): Promise<void> {
+  try {
+    const end = await writeChunks(reader, first, events);
+    if (end?.kind === "not_found") await events.end("error", JSON.stringify(goneBody(reader.jobId)));
+    else if (end) await events.end("status", await jobBody(context, end.view));
+    else await events.abort();
+  } catch (error) {
+    logFailure("stream_failed", { path: context.req.path }, error);
+    await events.abort(); // the client sees it, and goes on from the last id that it got
+  }
+}
+
+/** Writes events until nothing more will come; undefined when the client has gone. */
+async function writeChunks(
+  reader: StreamReader,
+  first: StreamRead,
+  events: EventWriter,
+): Promise<StreamRead | undefined> {
+  let text = HEARTBEAT; // headers leave with the first byte
+  let beatAt = 0;
+  for (let read = first; ; read = await reader.read(HOT_HOLD_MS)) {
+    const chunks = read.kind === "found" ? reader.take(read.runs) : "";
+    text += chunks;
+    if (text !== "" && !(await events.write(text))) return undefined;
+    if (text !== "") beatAt = Date.now() + STREAM_HEARTBEAT_MS;
+    text = "";
+    if (chunks !== "") continue;
+    if (read.kind === "not_found" || read.isFinal) return read;
+    await reader.awaitMore(beatAt);
+    if (reader.isClientGone) return undefined;
+    if (Date.now() >= beatAt) text = HEARTBEAT;
+  }
+}
+
+class StreamReader {
+  readonly jobId: string;
+  readonly #context: QueueContext;
+  #position: number;
+
+  constructor(context: QueueContext, jobId: string) {
+    this.#context = context;
+    this.jobId = jobId;
+    this.#position = readLastEventId(context);
+  }
+
+  get isClientGone(): boolean {
+    return this.#context.req.raw.signal.aborted;
+  }
+
+  read(holdMs: number): Promise<StreamRead> {
+    const { env } = this.#context;
+    return askEndpoint(env, this.#context.get("endpoint"), (stub) =>
+      stub.readStream(this.jobId, this.#position, holdMs),
+    );
+  }
+
+  /** The events of all chunks beyond the position, which moves behind them. */
+  take(runs: readonly ChunkRun[]): string {
+    let events = "";
+    for (const { position, count, wire } of runs) {
+      const chunks = JSON.parse(`[${wire}]`) as unknown[];
+      for (const [index, chunk] of chunks.entries()) {
+        const id = position - count + 1 + index;
+        if (id > this.#position) events += `id: ${id}\ndata: ${JSON.stringify(chunk)}\n\n`;
+      }
+      this.#position = position;
+    }
+    return events;
+  }
+
+  /** Waits outside the object until there may be more, or `untilAt` has come. */
+  async awaitMore(untilAt: number): Promise<void> {
+    const { env, req } = this.#context;
+    const object = endpointStub(env, this.#context.get("endpoint").endpointId);
+    const bell = { stream: this.jobId, after: `${this.#position}` };
+    await awaitRing(object, bell, untilAt, req.raw.signal);
+  }
+}
+
+class EventWriter {
+  readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
+  readonly #encoder = new TextEncoder();
+
+  constructor(writable: WritableStream<Uint8Array>) {
+    this.#writer = writable.getWriter();
+  }
+
+  /** False when the client has gone. */
+  async write(text: string): Promise<boolean> {
+    try {
+      await this.#writer.write(this.#encoder.encode(text));
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  async end(event: string, data: string): Promise<void> {
+    if (await this.write(`event: ${event}\ndata: ${data}\n\n`)) await this.#writer.close();
+  }
+
+  async abort(): Promise<void> {
+    await this.#writer.abort().catch(() => {});
+  }
+}
+
+/** A client that remembers nothing, or nonsense, gets the stream from its start. */
+function readLastEventId(context: QueueContext): number {
+  const id = Number(context.req.header("Last-Event-ID") ?? 0);
+  return Number.isSafeInteger(id) && id > 0 ? id : 0;
+}
+
+function goneBody(jobId: string) {
+  const { code, message } = jobNotFound(jobId);
+  return errorBody(code, message);
+}
