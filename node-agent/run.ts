@@ -27,7 +27,7 @@ export type RunSettings = {
 /** Runs the agent until it is told to stop. Returns the exit code; throws with words for people. */
 export async function runAgent(settings: RunSettings): Promise<number> {
   const log = createLog();
-  const stopRequest = new StopRequest({ watchParent: settings.isEphemeral });
+  const stopRequest = new StopRequest(settings);
   await mkdir(settings.stateDir, { recursive: true, mode: 0o700 });
   const { kind: runtimeKind, why } = await chooseRuntime(settings.runtimeKind);
   log.info("runtime_chosen", { runtime: runtimeKind, why });

@@ -4,19 +4,22 @@ export type StopReason = "signal" | "parent_gone" | "unauthorized";
 
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
-/** Waits for whatever asks this process to stop. A second signal ends it at once. */
+/**
+ * Waits for whatever asks this process to stop. A second signal ends it at once, but not one that must take
+ * its workers with it: nobody else would end them.
+ */
 export class StopRequest {
   readonly #stopped = Promise.withResolvers<StopReason>();
   readonly #aborted = new AbortController();
 
-  constructor({ watchParent }: { watchParent: boolean }) {
+  constructor({ isEphemeral }: { isEphemeral: boolean }) {
     for (const name of SIGNALS) {
       process.on(name, () => {
-        if (this.#aborted.signal.aborted) process.exit(130);
+        if (this.#aborted.signal.aborted && !isEphemeral) process.exit(130);
         this.request("signal");
       });
     }
-    if (watchParent && isPipe(0)) this.#watchParent();
+    if (isEphemeral && isPipe(0)) this.#watchParent();
   }
 
   get signal(): AbortSignal {

@@ -108,6 +108,18 @@ describe("an agent that is told to stop", () => {
     expect(processesNaming(host.stateDir)).toEqual([]);
   });
 
+  test("twice, by somebody impatient, and is ephemeral still removes them all", async ({ expect }) => {
+    await using host = await AgentFixture.create();
+    await using agent = AgentProcess.start(settingsOf(host, "--ephemeral"));
+    const worker = await host.readyWorker();
+    host.edge.submit(worker.endpointId, { id: "job-1", input: { mock_block: true } });
+    await host.edge.held("job-1");
+    agent.signal("SIGINT");
+    agent.signal("SIGINT");
+    expect(await agent.exited).toBe(0);
+    expect(processesNaming(host.stateDir)).toEqual([]);
+  });
+
   test("by the death of its parent leaves no process when it is ephemeral", async ({ expect }) => {
     await using host = await AgentFixture.create();
     await using parent = AgentProcess.startUnderParent(settingsOf(host, "--ephemeral"));
