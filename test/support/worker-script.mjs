@@ -8,6 +8,7 @@
  *   mock_stream [..]     yields each as a chunk             mock_refresh        asks for a fresh container
  *   mock_stream_pause S  waits S seconds after each chunk   mock_stream_size N  yields N bytes of text at once
  *   mock_stream_rest [..] yields more, mock_delay_rest S seconds later
+ *   mock_stream_times N   yields the time of each yield, N times
  *   mock_crash C         the process exits with code C      mock_unserialisable nothing is ever posted
  *   mock_never           waits until it is stopped          mock_block          never ends, cannot be stopped
  *   mock_size N          returns N bytes of text            mock_twice          posts its result twice
@@ -73,6 +74,10 @@ async function handle(job, signal) {
     for (const value of input.mock_stream) {
       await chunk(job.id, value);
       if (input.mock_stream_pause) await delay(input.mock_stream_pause * 1_000, undefined, { signal });
+    }
+    for (let count = 0; count < (input.mock_stream_times ?? 0); count += 1) {
+      await chunk(job.id, performance.timeOrigin + performance.now());
+      await delay((input.mock_stream_pause ?? 0) * 1_000, undefined, { signal });
     }
     if (input.mock_delay_rest) await delay(input.mock_delay_rest * 1_000, undefined, { signal });
     for (const value of input.mock_stream_rest ?? []) await chunk(job.id, value);

@@ -49,7 +49,7 @@ export async function createEndpoint(
 
 export type ServerEvent = { readonly event: string; readonly id?: string; readonly data: unknown };
 
-/** Opens an event stream; `next` answers undefined at its end. Comments are left out. */
+/** Opens an event stream; `next` answers undefined at its end, `comment` resolves when the next comment came. */
 export async function openEvents(path: string, lastEventId?: number) {
   const response = await exports.default.fetch(`http://edge${path}`, {
     headers: {
@@ -61,21 +61,33 @@ export async function openEvents(path: string, lastEventId?: number) {
   const reader = (response.body ?? new ReadableStream<Uint8Array>()).getReader();
   const decoder = new TextDecoder();
   let text = "";
-  async function next(): Promise<ServerEvent | undefined> {
+  /** What stands before the next empty line. */
+  async function block(): Promise<string | undefined> {
     for (;;) {
       const end = text.indexOf("\n\n");
       if (end >= 0) {
-        const event = readEvent(text.slice(0, end));
+        const found = text.slice(0, end);
         text = text.slice(end + 2);
-        if (event) return event;
-        continue;
+        return found;
       }
       const { done, value } = await reader.read();
       if (done) return undefined;
       text += decoder.decode(value, { stream: true });
     }
   }
-  return { headers: response.headers, next, [Symbol.asyncDispose]: () => reader.cancel() };
+  async function next(): Promise<ServerEvent | undefined> {
+    for (;;) {
+      const found = await block();
+      if (found === undefined) return undefined;
+      const event = readEvent(found);
+      if (event) return event;
+    }
+  }
+  async function comment(): Promise<void> {
+    const found = await block();
+    if (!found?.startsWith(":")) throw new Error(`No comment: ${found}`);
+  }
+  return { headers: response.headers, next, comment, [Symbol.asyncDispose]: () => reader.cancel() };
 }
 
 function readEvent(block: string): ServerEvent | undefined {

@@ -30,6 +30,13 @@ export async function bellOf(endpointId: string, tag: string): Promise<void> {
   await untilBells(endpointId, tag, (count) => count > 0);
 }
 
+/** Tells all who wait under the tag to look, though nothing happened. */
+export async function ringBells(endpointId: string, tag: string): Promise<void> {
+  await runInDurableObject(endpointObject(endpointId), (_, state) => {
+    for (const socket of state.getWebSockets(tag)) socket.close(1000, "look");
+  });
+}
+
 /** Resolves once nobody waits under the tag. */
 export async function noBellOf(endpointId: string, tag: string): Promise<void> {
   await untilBells(endpointId, tag, (count) => count === 0);

@@ -1,8 +1,9 @@
 /** Streams as server-sent events: every chunk from where the client left off, then the final status. */
-import { beforeEach, describe, test } from "vitest";
+import { beforeEach, describe, test, vi } from "vitest";
+import { STREAM_HEARTBEAT_MS } from "../../src/contract/limits.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { call, createEndpoint, openEvents, signInAsNewAccount } from "./edge-client.ts";
-import { bellOf, evict, noBellOf } from "./object.ts";
+import { bellOf, evict, noBellOf, passTime, ringBells } from "./object.ts";
 
 beforeEach(signInAsNewAccount);
 
@@ -109,6 +110,18 @@ describe("an event stream", () => {
     const accept = { Accept: "text/event-stream" };
     const unknown = await call("GET", `/v2/${endpointId}/stream/nonsense`, undefined, accept);
     expect(unknown).toMatchObject({ status: 404, body: { code: "job_not_found" } });
+  });
+
+  test("shows by a comment that it is alive when nothing comes for 15 s", async ({ expect }) => {
+    const { endpointId, listen } = await startedJob();
+    await using events = await listen();
+    await events.comment();
+    await bellOf(endpointId, "stream:1");
+    vi.useFakeTimers({ toFake: ["Date"] });
+    passTime(STREAM_HEARTBEAT_MS);
+    await ringBells(endpointId, "stream:1");
+    await expect(events.comment()).resolves.toBeUndefined();
+    vi.useRealTimers();
   });
 
   test("leaves nothing behind when its client goes", async ({ expect }) => {
