@@ -2,17 +2,18 @@
 import { jobRequestSchema, type JobRequest } from "../../contract/job.ts";
 import { TTL_DEFAULT_MS } from "../../contract/limits.ts";
 import type { JobView } from "../../domain/job-view.ts";
+import type { SlotRef } from "../../endpoint/messages.ts";
 import { readBody } from "../body.ts";
-import { askEndpoint } from "../endpoint-directory.ts";
 import { dropPayload, storePayload } from "../payloads.ts";
 import type { QueueContext } from "./context.ts";
+import { askWithinLimits } from "./limits.ts";
 
 type SubmitOptions = { readonly isSync: boolean; readonly maxBytes: number; readonly holdMs: number };
 
 export async function submitJob(
   context: QueueContext,
   options: SubmitOptions,
-): Promise<{ view: JobView; isFinal: boolean }> {
+): Promise<{ view: JobView; isFinal: boolean; slot: SlotRef | null }> {
   const request = await readBody(context.req.raw, jobRequestSchema, options.maxBytes);
   const endpoint = context.get("endpoint");
   const bucket = context.env.PAYLOADS;
@@ -27,7 +28,7 @@ export async function submitJob(
     holdMs: options.holdMs,
   };
   try {
-    return await askEndpoint(context.env, endpoint, (stub) => stub.submit(call));
+    return await askWithinLimits(context, (stub) => stub.submit(call));
   } catch (error) {
     context.executionCtx.waitUntil(dropPayload(bucket, input));
     throw error;
