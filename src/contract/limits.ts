@@ -58,6 +58,11 @@ export const ERROR_MAX_LENGTH = 64_000;
 /** A payload above this size is kept in R2; the object holds a reference. */
 export const INLINE_PAYLOAD_MAX_BYTES = 256 * 1024;
 
+// Queue
+
+/** Jobs that may wait at once in one endpoint, unless its configuration says otherwise. */
+export const QUEUE_DEPTH_MAX = 1_000_000;
+
 // Lists
 
 export const REQUESTS_PAGE_DEFAULT = 50;

@@ -1,5 +1,8 @@
 /** The doorbells of an Endpoint object: clients that wait for a job, agents that wait for work. */
 import { Doorbells } from "../durable/doorbells.ts";
+import type { LimitedOperation } from "../contract/rate-limits.ts";
+import type { SlotRef } from "./messages.ts";
+import type { RequestLimits } from "./request-limits.ts";
 
 /** An agent that waits, and how many jobs it could take. */
 export type AgentWaiter = {
@@ -9,44 +12,78 @@ export type AgentWaiter = {
   readonly free: number;
 };
 
-type JobWaiter = { readonly seq: number };
+/** A client that waits for a job. Its open socket is the slot of its request. */
+export type JobWaiter = {
+  /** Undefined for a job that is not there. */
+  readonly seq: number | undefined;
+  readonly slot: SlotRef;
+  readonly untilAt: number;
+};
 
 export class EndpointBells {
   readonly #jobs: Doorbells<JobWaiter>;
+  readonly #streams: Doorbells<null>;
   readonly #agents: Doorbells<AgentWaiter>;
+  readonly #limits: RequestLimits;
 
-  constructor(context: DurableObjectState) {
+  constructor(context: DurableObjectState, limits: RequestLimits) {
+    this.#limits = limits;
     this.#jobs = new Doorbells(context);
+    this.#streams = new Doorbells(context);
     this.#agents = new Doorbells(context);
   }
 
   // Jobs
 
+  /** After a loss of memory: the sockets know which requests wait. */
+  recover(): void {
+    for (const { waiter } of this.#jobs.find(ANY_JOB)) this.#holdSlot(waiter);
+  }
+
   /** Waits for a job to end; one that has ended, or is none, rings at once. */
-  openForJob(seq: number | undefined, isUnderway: boolean): Response {
-    const { response, ring } = this.#jobs.accept([ANY_JOB, jobTag(seq ?? 0)], { seq: seq ?? 0 });
-    if (!isUnderway) ring("look");
+  openForJob(waiter: JobWaiter, isUnderway: boolean): Response {
+    const { response, ring } = this.#jobs.accept([ANY_JOB, jobTag(waiter.seq ?? 0)], waiter);
+    if (isUnderway) this.#holdSlot(waiter);
+    else ring("look");
     return response;
   }
 
   /** Waits for chunks of a job, or its end; rings at once when there is something to see. */
   openForStream(seq: number | undefined, isQuiet: boolean): Response {
-    const tags = [ANY_JOB, jobTag(seq ?? 0), streamTag(seq ?? 0)];
-    const { response, ring } = this.#jobs.accept(tags, { seq: seq ?? 0 });
+    const { response, ring } = this.#streams.accept([ANY_STREAM, streamTag(seq ?? 0)], null);
     if (!isQuiet) ring("look");
     return response;
   }
 
   ringStream(seq: number): void {
-    this.#jobs.ringAll(streamTag(seq));
+    this.#streams.ringAll(streamTag(seq));
   }
 
-  ringJob(seq: number): void {
-    this.#jobs.ringAll(jobTag(seq));
+  ringJob(seq: number, now: number): void {
+    this.#ringJobs(jobTag(seq), now);
+    this.ringStream(seq);
   }
 
-  ringAllJobs(): void {
-    this.#jobs.ringAll(ANY_JOB);
+  ringAllJobs(now: number): void {
+    this.#ringJobs(ANY_JOB, now);
+    this.#streams.ringAll(ANY_STREAM);
+  }
+
+  /** To be told of every socket that closed. */
+  closed(socket: WebSocket): void {
+    const waiter = socket.deserializeAttachment() as JobWaiter | AgentWaiter | null;
+    if (waiter && "slot" in waiter) this.#limits.slotsOf(waiter.slot.operation).hungUp(waiter.slot.id);
+  }
+
+  #ringJobs(tag: string, now: number): void {
+    for (const { waiter, ring } of this.#jobs.find(tag)) {
+      this.#limits.slotsOf(waiter.slot.operation).rung(waiter.slot.id, now);
+      ring("look");
+    }
+  }
+
+  #holdSlot({ slot, untilAt }: JobWaiter): void {
+    this.#limits.slotsOf(slot.operation).waitOnBell(slot.id, untilAt);
   }
 
   // Agents
@@ -83,6 +120,13 @@ export class EndpointBells {
   }
 }
 
+/** Reads `operation=…&slot=…&wait=…`, as the gateway writes it. */
+export function readJobWaiter(query: URLSearchParams, seq: number | undefined, now: number): JobWaiter {
+  const operation = query.get("operation") as LimitedOperation;
+  const slot = { operation, id: query.get("slot") ?? "" };
+  return { seq, slot, untilAt: now + Number(query.get("wait")) };
+}
+
 /** Reads `host=…&session=…&turn=…&free=…`, as the gateway writes it. */
 export function readAgentQuery(query: URLSearchParams): AgentWaiter {
   return {
@@ -95,6 +139,7 @@ export function readAgentQuery(query: URLSearchParams): AgentWaiter {
 
 const ANY_AGENT = "agent";
 const ANY_JOB = "job";
+const ANY_STREAM = "stream";
 
 function agentTag(hostId: string): string {
   return `agent:${hostId}`;

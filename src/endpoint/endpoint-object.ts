@@ -1,6 +1,6 @@
 /** The Endpoint object: queue, leases, results and scaling wish of one endpoint. */
 import { DurableObject } from "cloudflare:workers";
-import { HOT_HOLD_MS } from "../contract/limits.ts";
+import { HOT_HOLD_MS, QUEUE_DEPTH_MAX } from "../contract/limits.ts";
 import type { EndpointConfig } from "../contract/endpoint.ts";
 import { countWorkers } from "../domain/health.ts";
 import { decodeJobId, encodeJobId, NONCE_BYTES } from "../domain/job-id.ts";
@@ -16,26 +16,38 @@ import { Waiters } from "../durable/waiters.ts";
 import { AgentDesk } from "./agent-desk.ts";
 import { ChunkStore } from "./chunk-store.ts";
 import { Dispatch } from "./dispatch.ts";
-import { EndpointBells, readAgentQuery } from "./endpoint-bells.ts";
+import { EndpointBells, readAgentQuery, readJobWaiter } from "./endpoint-bells.ts";
 import { JobStore, type StoredJob } from "./job-store.ts";
 import type {
+  CancelOutcome,
   CancelReply,
+  DrainOutcome,
   DrainReply,
   ExchangeAnswer,
   ExchangeCall,
   ExchangeReply,
   HealthReply,
   ListCall,
+  ListOutcome,
   ListReply,
+  PurgeOutcome,
   PurgeReply,
+  RateLimited,
+  ReadStreamOutcome,
   ReadStreamReply,
+  RetryOutcome,
   RetryReply,
+  SlotRef,
+  StatusOutcome,
   StatusReply,
+  SubmitOutcome,
   SubmitReply,
   SubmitRequest,
+  Unconfigured,
 } from "./messages.ts";
 import { QueueLedger } from "./queue-ledger.ts";
 import { Queue } from "./queue.ts";
+import { queueFull, RequestLimits, type RequestSlot } from "./request-limits.ts";
 import { Scaling } from "./scaling.ts";
 import { ENDPOINT_MIGRATIONS } from "./schema.ts";
 
@@ -64,6 +76,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   readonly #commit: GroupCommit;
   readonly #alarm: AlarmClock;
   readonly #bells: EndpointBells;
+  readonly #limits = new RequestLimits();
   readonly #jobWaiters = new Waiters<number, "look">();
   readonly #streamWaiters = new Waiters<number, "look">();
   #config: EndpointConfig | undefined;
@@ -74,7 +87,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     super(context, env);
     this.#database = new ObjectDatabase(context.storage.sql);
     this.#alarm = new AlarmClock(context.storage);
-    this.#bells = new EndpointBells(context);
+    this.#bells = new EndpointBells(context, this.#limits);
     this.#commit = new GroupCommit(context, () => this.#finishTurn());
     this.#database.migrate(ENDPOINT_MIGRATIONS);
     this.#store = new JobStore(this.#database);
@@ -90,6 +103,8 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     const now = Date.now();
     this.#config = this.#store.readFact<EndpointConfig>("config");
     this.#report = this.#store.readFact<FleetReport>("report") ?? NO_REPORT;
+    this.#limits.growWith(this.#report);
+    this.#bells.recover();
     this.#queue.recover(now);
     this.#scaling.recover(now);
     await this.#alarm.load();
@@ -127,92 +142,103 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   /** Queues a job; waits a moment for its result when asked to and when the object is hot anyway. */
   async submit(request: SubmitRequest): Promise<SubmitReply> {
     if (!this.#config) return UNCONFIGURED;
-    const config = this.#config;
-    const { stored, isNew } = await this.#commit.run(() => this.#submitOnce(request, config, Date.now()));
-    if (request.holdMs > 0 && !isFinal(stored.job.state)) await this.#holdForJob(stored.seq, request.holdMs);
-    const latest = this.#queue.get(stored.seq) ?? stored;
-    return { kind: "submitted", view: this.#view(latest), isFinal: isFinal(latest.job.state), isNew };
-  }
-
-  /** A job as it stands; with `holdMs`, after a moment in which it may have ended. */
-  async status(jobId: string, holdMs: number): Promise<StatusReply> {
-    if (!this.#config) return UNCONFIGURED;
-    const stored = this.#find(jobId, Date.now());
-    if (!stored) return NOT_FOUND;
-    if (holdMs === 0 || isFinal(stored.job.state)) return this.#found(stored);
-
-    await this.#holdForJob(stored.seq, holdMs);
-    const latest = this.#find(jobId, Date.now());
-    return latest ? this.#found(latest) : NOT_FOUND;
-  }
-
-  /** Hands out the chunks that no earlier call got; waits a moment for some when asked to. */
-  async drain(jobId: string, holdMs: number): Promise<DrainReply> {
-    if (!this.#config) return UNCONFIGURED;
-    const stored = await this.#awaitChunks(jobId, holdMs, (seq) => this.#chunks.cursorOf(seq));
-    if (!stored) return NOT_FOUND;
-    const cursor = this.#chunks.cursorOf(stored.seq);
-    if (this.#chunks.endOf(stored.seq) <= cursor) return drainReply(stored, { runs: [], position: cursor });
-    return this.#commit.run(() => {
-      const latest = this.#find(jobId, Date.now());
-      return latest ? drainReply(latest, this.#chunks.drain(latest.seq)) : NOT_FOUND;
+    return this.#limits.admit<SubmitOutcome>(operationOf(request), Date.now(), async (slot) => {
+      const submitted = await this.#commit.run(() => this.#submitOnce(request, Date.now()));
+      if (submitted.kind !== "stored") return submitted;
+      const { stored, isNew } = submitted;
+      if (request.holdMs > 0 && !isFinal(stored.job.state))
+        await this.#holdForJob(stored.seq, request.holdMs);
+      const latest = this.#queue.get(stored.seq) ?? stored;
+      return { kind: "submitted", isNew, ...this.#show(latest, request.holdMs > 0 ? slot : null) };
     });
   }
 
-  /** Chunks beyond a position, in batches, without touching what is drained. */
-  async readStream(jobId: string, position: number, holdMs: number): Promise<ReadStreamReply> {
+  /**
+   * A job as it stands; with `holdMs`, after a moment in which it may have ended. Who has waited before
+   * brings the slot that it was given then.
+   */
+  async status(jobId: string, holdMs: number, kept: SlotRef | null = null): Promise<StatusReply> {
     if (!this.#config) return UNCONFIGURED;
-    const stored = await this.#awaitChunks(jobId, holdMs, () => position);
-    if (!stored) return NOT_FOUND;
-    const runs = this.#chunks.after(stored.seq, position);
-    return { kind: "found", view: this.#view(stored), isFinal: isFinal(stored.job.state), runs };
+    const look = async (slot: RequestSlot) => this.#look(jobId, holdMs, slot);
+    if (kept) return this.#limits.resume<StatusOutcome>(kept, look);
+    return this.#limits.admit<StatusOutcome>("status", Date.now(), look);
+  }
+
+  /**
+   * Hands out the chunks that no earlier call got; waits a moment for some when asked to. Only the first
+   * look of a request counts to its limit.
+   */
+  async drain(jobId: string, holdMs: number, isFirstLook: boolean): Promise<DrainReply> {
+    if (!this.#config) return UNCONFIGURED;
+    const look = () => this.#drainNow(jobId, holdMs);
+    if (isFirstLook) return this.#limits.admit<DrainOutcome>("stream", Date.now(), look);
+    return { ...(await look()), quota: null };
+  }
+
+  /** Chunks beyond a position, in batches, without touching what is drained. */
+  async readStream(
+    jobId: string,
+    position: number,
+    holdMs: number,
+    isFirstLook: boolean,
+  ): Promise<ReadStreamReply> {
+    if (!this.#config) return UNCONFIGURED;
+    const look = () => this.#readStreamNow(jobId, position, holdMs);
+    if (isFirstLook) return this.#limits.admit<ReadStreamOutcome>("stream", Date.now(), look);
+    return { ...(await look()), quota: null };
   }
 
   async cancel(jobId: string): Promise<CancelReply> {
     if (!this.#config) return UNCONFIGURED;
-    return this.#commit.run(() => {
+    const work = (): CancelOutcome => {
       const now = Date.now();
       const stored = this.#find(jobId, now);
       if (!stored) return NOT_FOUND;
       const applied = this.#queue.apply(stored, CANCEL, now);
       const { state } = applied.kind === "moved" ? applied.job : stored.job;
       return { kind: "done", id: jobId, status: wireStatusOf(state) };
-    });
+    };
+    return this.#limits.admit("cancel", Date.now(), () => this.#commit.run(work));
   }
 
   async retry(jobId: string): Promise<RetryReply> {
     if (!this.#config) return UNCONFIGURED;
-    return this.#commit.run(() => {
+    const work = (): RetryOutcome => {
       const now = Date.now();
       const stored = this.#find(jobId, now);
       if (!stored) return NOT_FOUND;
       const applied = this.#queue.apply(stored, RETRY, now);
       if (applied.kind === "moved") return { kind: "done", id: jobId };
       return { kind: "not_retryable", status: wireStatusOf(stored.job.state) };
-    });
+    };
+    return this.#limits.admit("retry", Date.now(), () => this.#commit.run(work));
   }
 
   /** Cancels every job that waits. */
   async purge(): Promise<PurgeReply> {
     if (!this.#config) return UNCONFIGURED;
-    return this.#commit.run(() => {
-      const removed = this.#queue.purge(Date.now());
+    const work = (): PurgeOutcome => {
+      const now = Date.now();
+      const removed = this.#queue.purge(now);
       this.#jobWaiters.wakeAll("look");
       this.#streamWaiters.wakeAll("look");
-      this.#bells.ringAllJobs();
+      this.#bells.ringAllJobs(now);
       return { kind: "purged", removed };
-    });
+    };
+    return this.#limits.admit("purge-queue", Date.now(), () => this.#commit.run(work));
   }
 
   /** A page of the jobs that are still there, the newest first. */
   async list({ status, offset, limit }: ListCall): Promise<ListReply> {
     if (!this.#config) return UNCONFIGURED;
-    const state = status && stateOf(status);
-    const matching = this.#queue.newestFirst(Date.now()).filter(({ job }) => !state || job.state === state);
-    const found = [...matching.drop(offset).take(limit + 1)];
-    const requests = found.slice(0, limit).map((stored) => listJob(publicId(stored), stored.job));
-    const total = this.#ledger.countIn(state);
-    return { kind: "jobs", requests, total, offset, limit, hasMore: found.length > limit };
+    return this.#limits.admit<ListOutcome>("requests", Date.now(), async () => {
+      const state = status && stateOf(status);
+      const matching = this.#queue.newestFirst(Date.now()).filter(({ job }) => !state || job.state === state);
+      const found = [...matching.drop(offset).take(limit + 1)];
+      const requests = found.slice(0, limit).map((stored) => listJob(publicId(stored), stored.job));
+      const total = this.#ledger.countIn(state);
+      return { kind: "jobs", page: { requests, total, offset, limit, hasMore: found.length > limit } };
+    });
   }
 
   async health(): Promise<HealthReply> {
@@ -260,6 +286,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     if (!this.#config || report.revision <= this.#report.revision) return;
     await this.#commit.run(() => {
       this.#report = report;
+      this.#limits.growWith(report);
       this.#store.writeFact("report", report);
       this.#desk.rescueFromLostWorkers(new Set(report.workers.map(({ workerId }) => workerId)), Date.now());
     });
@@ -268,15 +295,16 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   // Doorbells
 
   /**
-   * Only upgrades come here: `/doorbell?job=…`, `/doorbell?stream=…&after=…` or
+   * Only upgrades come here: `/doorbell?job=…&operation=…&slot=…&wait=…`, `/doorbell?stream=…&after=…` or
    * `/doorbell?host=…&session=…&turn=…&free=…`.
    */
   override async fetch(request: Request): Promise<Response> {
     const query = new URL(request.url).searchParams;
     const jobId = query.get("job");
     if (jobId !== null) {
-      const stored = this.#find(jobId, Date.now());
-      return this.#bells.openForJob(stored?.seq, isUnderway(stored));
+      const now = Date.now();
+      const stored = this.#find(jobId, now);
+      return this.#bells.openForJob(readJobWaiter(query, stored?.seq, now), isUnderway(stored));
     }
     const streamId = query.get("stream");
     if (streamId !== null) {
@@ -290,8 +318,13 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   }
 
   override async webSocketClose(socket: WebSocket, code: number): Promise<void> {
+    this.#bells.closed(socket);
     // 1005 and 1006 are what a side sees that was told nothing; they may not be sent.
     socket.close(code === 1005 || code === 1006 ? 1000 : code);
+  }
+
+  override async webSocketError(socket: WebSocket): Promise<void> {
+    this.#bells.closed(socket);
   }
 
   // Time
@@ -307,7 +340,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     const now = Date.now();
     this.#handOut(now);
     this.#tellOfChunks();
-    this.#carryOutEffects();
+    this.#carryOutEffects(now);
     this.#dropOrphanedPayloads();
     if (!this.#config) return;
     this.#scaling.decide(this.#config, now);
@@ -335,15 +368,16 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
 
   // Inside a turn
 
-  #submitOnce(request: SubmitRequest, config: EndpointConfig, now: number) {
-    const { idempotencyKey } = request;
-    const known = idempotencyKey === null ? undefined : this.#queue.findByKey(idempotencyKey, now);
-    return known
-      ? { stored: known, isNew: false }
-      : { stored: this.#submitNow(request, config, now), isNew: true };
+  #submitOnce(request: SubmitRequest, now: number): Submitted {
+    const known = request.idempotencyKey ? this.#queue.findByKey(request.idempotencyKey, now) : undefined;
+    return known ? { kind: "stored", stored: known, isNew: false } : this.#submitNow(request, now);
   }
 
-  #submitNow(request: SubmitRequest, config: EndpointConfig, now: number): StoredJob {
+  #submitNow(request: SubmitRequest, now: number): Submitted {
+    const config = this.#config;
+    if (!config) return UNCONFIGURED;
+    const depthMax = config.queueDepthMax ?? QUEUE_DEPTH_MAX;
+    if (this.#ledger.queued >= depthMax) return queueFull(operationOf(request), depthMax);
     this.#lastActiveAt = now;
     const slot = this.#ledger.queued === 0 ? this.#dispatch.takeSlot() : undefined;
     const order = { input: request.input, optionsJson: request.optionsJson };
@@ -355,13 +389,13 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
         ttlMs: request.ttlMs,
         executionTimeoutMs: request.executionTimeoutMs ?? config.executionTimeoutMs,
         order,
-        idempotencyKey: request.idempotencyKey,
+        idempotencyKey: request.idempotencyKey ?? null,
       },
       slot && { workerId: slot.workerId, hostId: slot.hostId },
       now,
     );
     slot?.give(this.#desk.dispatched(stored, order), stored.seq);
-    return stored;
+    return { kind: "stored", stored, isNew: true };
   }
 
   /** Gives what waits to the agents held here, then rings for those that wait outside. */
@@ -384,14 +418,14 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     }
   }
 
-  #carryOutEffects(): void {
+  #carryOutEffects(now: number): void {
     for (const effect of this.#queue.takeEffects()) {
       switch (effect.kind) {
         case "settled":
           this.#desk.forget(effect.seq);
           this.#jobWaiters.wake(effect.seq, "look");
           this.#streamWaiters.wake(effect.seq, "look");
-          this.#bells.ringJob(effect.seq);
+          this.#bells.ringJob(effect.seq, now);
           break;
         case "stopHandler":
           this.#desk.noteNews(effect.hostId);
@@ -418,8 +452,21 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     return stored?.job.isSync === id?.isSync ? stored : undefined;
   }
 
-  #found(stored: StoredJob): StatusReply {
-    return { kind: "found", view: this.#view(stored), isFinal: isFinal(stored.job.state) };
+  async #look(jobId: string, holdMs: number, slot: RequestSlot): Promise<StatusOutcome> {
+    const stored = this.#find(jobId, Date.now());
+    if (!stored) return NOT_FOUND;
+    if (holdMs === 0 || isFinal(stored.job.state)) return { kind: "found", ...this.#show(stored, null) };
+
+    await this.#holdForJob(stored.seq, holdMs);
+    const latest = this.#find(jobId, Date.now());
+    return latest ? { kind: "found", ...this.#show(latest, slot) } : NOT_FOUND;
+  }
+
+  /** The job for its caller, who keeps its slot while there is something to wait for. */
+  #show(stored: StoredJob, slot: RequestSlot | null) {
+    const isEnded = isFinal(stored.job.state);
+    const kept = slot && !isEnded ? slot.keep(Date.now()) : null;
+    return { view: this.#view(stored), isFinal: isEnded, slot: kept };
   }
 
   #view(stored: StoredJob): JobView {
@@ -440,6 +487,24 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   async #holdForJob(seq: number, holdMs: number): Promise<void> {
     if (!this.#isHot(Date.now())) return;
     await this.#jobWaiters.wait(seq, Math.min(holdMs, HOT_HOLD_MS));
+  }
+
+  async #drainNow(jobId: string, holdMs: number): Promise<DrainOutcome> {
+    const stored = await this.#awaitChunks(jobId, holdMs, (seq) => this.#chunks.cursorOf(seq));
+    if (!stored) return NOT_FOUND;
+    const cursor = this.#chunks.cursorOf(stored.seq);
+    if (this.#chunks.endOf(stored.seq) <= cursor) return drained(stored, { runs: [], position: cursor });
+    return this.#commit.run(() => {
+      const latest = this.#find(jobId, Date.now());
+      return latest ? drained(latest, this.#chunks.drain(latest.seq)) : NOT_FOUND;
+    });
+  }
+
+  async #readStreamNow(jobId: string, position: number, holdMs: number): Promise<ReadStreamOutcome> {
+    const stored = await this.#awaitChunks(jobId, holdMs, () => position);
+    if (!stored) return NOT_FOUND;
+    const runs = this.#chunks.after(stored.seq, position);
+    return { kind: "found", view: this.#view(stored), isFinal: isFinal(stored.job.state), runs };
   }
 
   /** The job, after a moment in which chunks may have come if there are none beyond the position yet. */
@@ -482,7 +547,11 @@ type Vitals = {
   readonly heldExchanges: number;
 };
 
-type Drained = Extract<DrainReply, { kind: "found" }>;
+type Drained = Extract<DrainOutcome, { kind: "found" }>;
+type Submitted =
+  | { readonly kind: "stored"; readonly stored: StoredJob; readonly isNew: boolean }
+  | Unconfigured
+  | RateLimited;
 
 type DesiredStatus = "RUNNING" | "CREATED" | "RESTARTING" | "EXITED";
 
@@ -499,8 +568,12 @@ function isEmptyAnswer({ acks, chunkAcks, jobs, stops }: ExchangeAnswer): boolea
   return acks.length + chunkAcks.length + jobs.length + stops.length === 0;
 }
 
-function drainReply({ job }: StoredJob, drained: Pick<Drained, "runs" | "position">): DrainReply {
-  return { kind: "found", status: wireStatusOf(job.state), isFinal: isFinal(job.state), ...drained };
+function drained({ job }: StoredJob, chunks: Pick<Drained, "runs" | "position">): DrainOutcome {
+  return { kind: "found", status: wireStatusOf(job.state), isFinal: isFinal(job.state), ...chunks };
+}
+
+function operationOf({ isSync }: SubmitRequest): "run" | "runsync" {
+  return isSync ? "runsync" : "run";
 }
 
 function publicId(stored: StoredJob): string {

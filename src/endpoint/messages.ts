@@ -1,11 +1,38 @@
 /** What crosses the border of the Endpoint object by RPC. Expected results are outcomes, never exceptions. */
 import type { StopReason } from "../contract/agent.ts";
 import type { HealthBody, RequestsPage, WireStatus } from "../contract/job.ts";
+import type { LimitedOperation } from "../contract/rate-limits.ts";
 import type { Payload } from "../domain/job-machine.ts";
 import type { JobView } from "../domain/job-view.ts";
 
 /** The object was never told of its endpoint: the caller loads the configuration and calls `configure`. */
 export type Unconfigured = { readonly kind: "unconfigured" };
+
+/** A request above a limit. Nothing was done for it, and it does not count. */
+export type RateLimited = {
+  readonly kind: "rate_limited";
+  readonly operation: LimitedOperation;
+  /** Of what there are too many: requests in the window, requests in progress, or jobs in the queue. */
+  readonly measure: "requests" | "concurrent" | "queued";
+  readonly limit: number;
+  readonly remaining: number;
+  readonly retryAfterMs: number;
+};
+
+/** What an operation's window still admits after this request. */
+export type Quota = {
+  readonly operation: LimitedOperation;
+  readonly limit: number;
+  readonly remaining: number;
+  /** When there will be more. */
+  readonly freesInMs: number;
+};
+
+/** The reply of an operation that has limits; no quota when the call went on with an earlier request. */
+export type Limited<Outcome> = RateLimited | (Outcome & { readonly quota: Quota | null });
+
+/** The slot of a request that goes on waiting between calls. The next call, or its doorbell, brings it back. */
+export type SlotRef = { readonly operation: LimitedOperation; readonly id: string };
 
 export type SubmitRequest = {
   readonly isSync: boolean;
@@ -16,25 +43,23 @@ export type SubmitRequest = {
   readonly input: Payload;
   /** JSON object of what else the worker gets: webhook, policy, s3Config. */
   readonly optionsJson: string;
-  /** The same key gives the same job for as long as that lives; null for none. */
-  readonly idempotencyKey: string | null;
+  /** The same key gives the same job for as long as that lives; null, or absent in old callers, for none. */
+  readonly idempotencyKey?: string | null;
   /** How long the caller would like to wait for the result inside the object; 0 for not at all. */
   readonly holdMs: number;
 };
-export type SubmitReply =
+/** A job, and the slot of a caller who goes on waiting for it. */
+type Shown = { readonly view: JobView; readonly isFinal: boolean; readonly slot: SlotRef | null };
+
+export type SubmitOutcome =
   | Unconfigured
-  | {
+  | RateLimited
+  | ({
       readonly kind: "submitted";
-      readonly view: JobView;
-      readonly isFinal: boolean;
       /** False when the key named a job that was there already. */
       readonly isNew: boolean;
-    };
-
-export type StatusReply =
-  | Unconfigured
-  | { readonly kind: "not_found" }
-  | { readonly kind: "found"; readonly view: JobView; readonly isFinal: boolean };
+    } & Shown);
+export type SubmitReply = Unconfigured | Limited<SubmitOutcome>;
 
 /** Chunks in their wire form, `{"output":…}` after `{"output":…}` with commas between. */
 export type ChunkRun = {
@@ -44,8 +69,7 @@ export type ChunkRun = {
   readonly wire: string;
 };
 
-export type DrainReply =
-  | Unconfigured
+export type DrainOutcome =
   | { readonly kind: "not_found" }
   | {
       readonly kind: "found";
@@ -56,8 +80,9 @@ export type DrainReply =
       readonly position: number;
     };
 
-export type ReadStreamReply =
-  | Unconfigured
+export type DrainReply = Unconfigured | Limited<DrainOutcome>;
+
+export type ReadStreamOutcome =
   | { readonly kind: "not_found" }
   | {
       readonly kind: "found";
@@ -66,25 +91,32 @@ export type ReadStreamReply =
       readonly runs: readonly ChunkRun[];
     };
 
-export type CancelReply =
-  | Unconfigured
+export type ReadStreamReply = Unconfigured | Limited<ReadStreamOutcome>;
+
+export type StatusOutcome = { readonly kind: "not_found" } | ({ readonly kind: "found" } & Shown);
+export type StatusReply = Unconfigured | Limited<StatusOutcome>;
+
+export type CancelOutcome =
   | { readonly kind: "not_found" }
   | { readonly kind: "done"; readonly id: string; readonly status: WireStatus };
+export type CancelReply = Unconfigured | Limited<CancelOutcome>;
 
-export type RetryReply =
-  | Unconfigured
+export type RetryOutcome =
   | { readonly kind: "not_found" }
   | { readonly kind: "not_retryable"; readonly status: WireStatus }
   | { readonly kind: "done"; readonly id: string };
+export type RetryReply = Unconfigured | Limited<RetryOutcome>;
 
-export type PurgeReply = Unconfigured | { readonly kind: "purged"; readonly removed: number };
+export type PurgeOutcome = { readonly kind: "purged"; readonly removed: number };
+export type PurgeReply = Unconfigured | Limited<PurgeOutcome>;
 
 export type ListCall = {
   readonly status: WireStatus | null;
   readonly offset: number;
   readonly limit: number;
 };
-export type ListReply = Unconfigured | ({ readonly kind: "jobs" } & RequestsPage);
+export type ListOutcome = { readonly kind: "jobs"; readonly page: RequestsPage };
+export type ListReply = Unconfigured | Limited<ListOutcome>;
 
 export type HealthReply = Unconfigured | { readonly kind: "health"; readonly health: HealthBody };
 

@@ -11,6 +11,10 @@ export async function signInAsNewAccount(): Promise<void> {
   apiKey = (await freshAccount()).key;
 }
 
+export function apiKeyOfTest(): string {
+  return apiKey;
+}
+
 export async function call(
   method: string,
   path: string,

@@ -1,11 +1,11 @@
 import { ApiError } from "../api-error.ts";
-import { askEndpoint } from "../endpoint-directory.ts";
 import { jobNotFound, type QueueContext } from "./context.ts";
+import { askWithinLimits } from "./limits.ts";
 
 /** `POST /retry/<id>`: queues a failed or timed-out job again, with the same id and input. */
 export async function retry(context: QueueContext): Promise<Response> {
   const jobId = context.req.param("jobId") ?? "";
-  const reply = await askEndpoint(context.env, context.get("endpoint"), (stub) => stub.retry(jobId));
+  const reply = await askWithinLimits(context, (stub) => stub.retry(jobId));
   switch (reply.kind) {
     case "not_found":
       throw jobNotFound(jobId);

@@ -15,6 +15,8 @@ export async function runsync(context: QueueContext): Promise<Response> {
     maxBytes: RUNSYNC_BODY_MAX_BYTES,
     holdMs: HOT_HOLD_MS,
   });
-  const view = submitted.isFinal ? submitted.view : await waitForJob(context, submitted.view.id, untilAt);
+  const view = submitted.isFinal
+    ? submitted.view
+    : await waitForJob(context, submitted.view.id, untilAt, submitted.slot);
   return jobResponse(context, view);
 }

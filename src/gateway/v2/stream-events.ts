@@ -4,17 +4,18 @@
  */
 import { errorBody } from "../../contract/errors.ts";
 import { HOT_HOLD_MS, STREAM_HEARTBEAT_MS } from "../../contract/limits.ts";
-import type { ChunkRun, ReadStreamReply, Unconfigured } from "../../endpoint/messages.ts";
+import type { ChunkRun, ReadStreamReply, RateLimited, Unconfigured } from "../../endpoint/messages.ts";
 import { logFailure } from "../../failure-log.ts";
 import { awaitRing } from "../doorbell.ts";
-import { askEndpoint, endpointStub } from "../endpoint-directory.ts";
+import { endpointStub } from "../endpoint-directory.ts";
 import { jobNotFound, type QueueContext } from "./context.ts";
+import { askWithinLimits } from "./limits.ts";
 import { jobBody } from "./job-body.ts";
 
 const HEADERS = { "Content-Type": "text/event-stream; charset=utf-8", "Cache-Control": "no-cache" };
 const HEARTBEAT = ":\n\n";
 
-type StreamRead = Exclude<ReadStreamReply, Unconfigured>;
+type StreamRead = Exclude<ReadStreamReply, Unconfigured | RateLimited>;
 
 /** Only an Accept header that names event streams asks for one: clients that poll send any other. */
 export function wantsEvents(context: QueueContext): boolean {
@@ -78,6 +79,7 @@ class StreamReader {
   readonly jobId: string;
   readonly #context: QueueContext;
   #position: number;
+  #isFirstLook = true;
 
   constructor(context: QueueContext, jobId: string) {
     this.#context = context;
@@ -90,9 +92,10 @@ class StreamReader {
   }
 
   read(holdMs: number): Promise<StreamRead> {
-    const { env } = this.#context;
-    return askEndpoint(env, this.#context.get("endpoint"), (stub) =>
-      stub.readStream(this.jobId, this.#position, holdMs),
+    const isFirstLook = this.#isFirstLook;
+    this.#isFirstLook = false;
+    return askWithinLimits(this.#context, (stub) =>
+      stub.readStream(this.jobId, this.#position, holdMs, isFirstLook),
     );
   }
 

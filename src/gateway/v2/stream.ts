@@ -1,8 +1,9 @@
 import { HOT_HOLD_MS, STREAM_HOLD_MS } from "../../contract/limits.ts";
 import { awaitRing } from "../doorbell.ts";
-import { askEndpoint, endpointStub } from "../endpoint-directory.ts";
+import { endpointStub } from "../endpoint-directory.ts";
 import { spliceJson } from "../payloads.ts";
 import { jobNotFound, readWait, type QueueContext } from "./context.ts";
+import { askWithinLimits } from "./limits.ts";
 import { streamEvents, wantsEvents } from "./stream-events.ts";
 
 /**
@@ -16,10 +17,10 @@ export async function stream(context: QueueContext): Promise<Response> {
   const endpoint = context.get("endpoint");
   const untilAt = Date.now() + readWait(context, STREAM_HOLD_MS);
   const { signal } = context.req.raw;
-  for (;;) {
+  for (let isFirstLook = true; ; isFirstLook = false) {
     const leftMs = Math.max(0, untilAt - Date.now());
     const holdMs = Math.min(leftMs, HOT_HOLD_MS);
-    const reply = await askEndpoint(context.env, endpoint, (stub) => stub.drain(jobId, holdMs));
+    const reply = await askWithinLimits(context, (stub) => stub.drain(jobId, holdMs, isFirstLook));
     if (reply.kind === "not_found") throw jobNotFound(jobId);
     const { status, isFinal, runs, position } = reply;
     if (runs.length > 0 || isFinal || leftMs === 0 || signal.aborted) {

@@ -3,17 +3,18 @@ import { jobRequestSchema, type JobRequest } from "../../contract/job.ts";
 import { IDEMPOTENCY_KEY_MAX_LENGTH, TTL_DEFAULT_MS } from "../../contract/limits.ts";
 import type { JobView } from "../../domain/job-view.ts";
 import { ApiError } from "../api-error.ts";
+import type { SlotRef } from "../../endpoint/messages.ts";
 import { readBody } from "../body.ts";
-import { askEndpoint } from "../endpoint-directory.ts";
 import { dropPayload, storePayload } from "../payloads.ts";
 import type { QueueContext } from "./context.ts";
+import { askWithinLimits } from "./limits.ts";
 
 type SubmitOptions = { readonly isSync: boolean; readonly maxBytes: number; readonly holdMs: number };
 
 export async function submitJob(
   context: QueueContext,
   options: SubmitOptions,
-): Promise<{ view: JobView; isFinal: boolean; isNew: boolean }> {
+): Promise<{ view: JobView; isFinal: boolean; isNew: boolean; slot: SlotRef | null }> {
   const request = await readBody(context.req.raw, jobRequestSchema, options.maxBytes);
   const idempotencyKey = readIdempotencyKey(context);
   const endpoint = context.get("endpoint");
@@ -30,7 +31,7 @@ export async function submitJob(
     holdMs: options.holdMs,
   };
   try {
-    const submitted = await askEndpoint(context.env, endpoint, (stub) => stub.submit(call));
+    const submitted = await askWithinLimits(context, (stub) => stub.submit(call));
     if (!submitted.isNew) context.executionCtx.waitUntil(dropPayload(bucket, input));
     return submitted;
   } catch (error) {

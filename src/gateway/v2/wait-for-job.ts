@@ -1,20 +1,41 @@
 /** Waiting for a job's end: inside the object while it is hot, on a doorbell when it is quiet. */
 import { HOT_HOLD_MS } from "../../contract/limits.ts";
 import type { JobView } from "../../domain/job-view.ts";
+import type { SlotRef } from "../../endpoint/messages.ts";
 import { awaitRing } from "../doorbell.ts";
-import { askEndpoint, endpointStub } from "../endpoint-directory.ts";
+import { endpointStub } from "../endpoint-directory.ts";
 import { jobNotFound, type QueueContext } from "./context.ts";
+import { askWithinLimits } from "./limits.ts";
 
-/** The job once it has ended, or as it stands when `untilAt` has come. */
-export async function waitForJob(context: QueueContext, jobId: string, untilAt: number): Promise<JobView> {
-  const endpoint = context.get("endpoint");
+/**
+ * The job once it has ended, or as it stands when `untilAt` has come. All calls of one wait are one request
+ * to the limits: each brings the slot that the last one gave, `kept` for the first.
+ */
+export async function waitForJob(
+  context: QueueContext,
+  jobId: string,
+  untilAt: number,
+  kept: SlotRef | null = null,
+): Promise<JobView> {
   const { signal } = context.req.raw;
+  let slot = kept;
   for (;;) {
+    const brought = slot;
     const leftMs = Math.max(0, untilAt - Date.now());
     const holdMs = Math.min(leftMs, HOT_HOLD_MS);
-    const reply = await askEndpoint(context.env, endpoint, (stub) => stub.status(jobId, holdMs));
+    const reply = await askWithinLimits(context, (stub) => stub.status(jobId, holdMs, brought));
     if (reply.kind === "not_found") throw jobNotFound(jobId);
-    if (reply.isFinal || leftMs === 0 || signal.aborted) return reply.view;
-    await awaitRing(endpointStub(context.env, endpoint.endpointId), { job: jobId }, untilAt, signal);
+    ({ slot } = reply);
+    if (reply.isFinal || !slot) return reply.view;
+    await ringFor(context, jobId, slot, untilAt);
+    // Who hung up gave its slot back with the doorbell; another look would only take it again.
+    if (signal.aborted) return reply.view;
   }
+}
+
+async function ringFor(context: QueueContext, jobId: string, slot: SlotRef, untilAt: number): Promise<void> {
+  const { endpointId } = context.get("endpoint");
+  const wait = String(Math.max(0, untilAt - Date.now()));
+  const query = { job: jobId, operation: slot.operation, slot: slot.id, wait };
+  await awaitRing(endpointStub(context.env, endpointId), query, untilAt, context.req.raw.signal);
 }

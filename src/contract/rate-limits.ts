@@ -1,0 +1,37 @@
+/**
+ * Rate limits of the queue API, for each endpoint and operation.
+ *
+ * They grow with the workers of the endpoint: the limit in effect is the higher of the base below and
+ * (running workers × `perWorker`). Where the service's rule names no figure per worker, ours is a fifth of
+ * the base, as it is for all operations that have one. The concurrent limit grows in the same proportion,
+ * which is our own choice: a fixed one would leave workers idle long before the window is used up.
+ */
+export const RATE_WINDOW_MS = 10_000;
+
+export type RateLimit = {
+  /** Requests admitted in any window of `RATE_WINDOW_MS`, while no worker or few workers run. */
+  readonly requests: number;
+  /** Requests in progress at the same time, waiting included; null for as many as there are. */
+  readonly concurrent: number | null;
+  /** Requests in a window that one running worker stands for; null for a limit that does not grow. */
+  readonly perWorker: number | null;
+};
+
+const LIMITS = {
+  runsync: { requests: 2_000, concurrent: 400, perWorker: 400 },
+  run: { requests: 1_000, concurrent: 200, perWorker: 200 },
+  /** `status` and `status-sync`. */
+  status: { requests: 2_000, concurrent: 400, perWorker: 400 },
+  stream: { requests: 2_000, concurrent: 400, perWorker: 400 },
+  cancel: { requests: 100, concurrent: 20, perWorker: 20 },
+  "purge-queue": { requests: 2, concurrent: null, perWorker: null },
+  openai: { requests: 2_000, concurrent: 400, perWorker: 400 },
+  requests: { requests: 10, concurrent: 2, perWorker: 2 },
+  // No limit is stated for these; ours are those of cancel, which is as rare and as costly.
+  retry: { requests: 100, concurrent: 20, perWorker: 20 },
+  batch: { requests: 100, concurrent: 20, perWorker: 20 },
+} as const satisfies Record<string, RateLimit>;
+
+export type LimitedOperation = keyof typeof LIMITS;
+
+export const RATE_LIMITS: Readonly<Record<LimitedOperation, RateLimit>> = LIMITS;

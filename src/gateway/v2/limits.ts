@@ -1,0 +1,67 @@
+/**
+ * Limits as clients see them: 429 with Retry-After, and the header fields RateLimit and RateLimit-Policy
+ * of the IETF draft (structured fields; a policy is named after its operation).
+ */
+import { RATE_WINDOW_MS } from "../../contract/rate-limits.ts";
+import type { Quota, RateLimited, Unconfigured } from "../../endpoint/messages.ts";
+import { ApiError } from "../api-error.ts";
+import { askEndpoint, type EndpointStub } from "../endpoint-directory.ts";
+import type { QueueContext } from "./context.ts";
+
+type LimitedReply = { readonly kind: string; readonly quota?: Quota | null };
+
+/** Asks the endpoint's object; throws rate_limited when it refuses, and says in the headers what is left. */
+export async function askWithinLimits<Reply extends LimitedReply>(
+  context: QueueContext,
+  ask: (stub: EndpointStub) => Promise<Reply>,
+): Promise<Exclude<Reply, Unconfigured | RateLimited>> {
+  const reply = await askEndpoint<LimitedReply>(context.env, context.get("endpoint"), ask);
+  if (isRateLimited(reply)) throw refuse(context, reply);
+  if (reply.quota) showQuota(context, reply.quota);
+  return reply as Exclude<Reply, Unconfigured | RateLimited>;
+}
+
+function showQuota(context: QueueContext, { operation, limit, remaining, freesInMs }: Quota): void {
+  context.header("RateLimit-Policy", `"${operation}";q=${limit};w=${RATE_WINDOW_MS / 1_000}`);
+  context.header("RateLimit", `"${operation}";r=${remaining};t=${inSeconds(freesInMs)}`);
+}
+
+function refuse(context: QueueContext, refused: RateLimited): ApiError {
+  const { operation, measure, limit, remaining, retryAfterMs } = refused;
+  const seconds = inSeconds(retryAfterMs);
+  context.header("Retry-After", String(seconds));
+  switch (measure) {
+    case "requests":
+      showQuota(context, { operation, limit, remaining, freesInMs: retryAfterMs });
+      return rateLimited(
+        `There were ${limit} ${operation} requests to this endpoint within ${RATE_WINDOW_MS / 1_000} seconds, ` +
+          `which is its limit. Try again in ${seconds} s.`,
+      );
+    case "concurrent":
+      context.header("RateLimit-Policy", `"${operation}-concurrent";q=${limit};qu="concurrent-requests"`);
+      context.header("RateLimit", `"${operation}-concurrent";r=${remaining}`);
+      return rateLimited(
+        `${limit} ${operation} requests to this endpoint are in progress, which is its limit. ` +
+          "Try again when one of them has ended.",
+      );
+    case "queued":
+      context.header("RateLimit-Policy", `"queue";q=${limit};qu="queued-jobs"`);
+      context.header("RateLimit", `"queue";r=${remaining}`);
+      return rateLimited(
+        `The queue is full: ${limit} jobs wait. Try again when workers have taken some of them, or add workers.`,
+      );
+  }
+}
+
+function rateLimited(message: string): ApiError {
+  return new ApiError("rate_limited", message);
+}
+
+/** Whole seconds, at least 1 and never too few. */
+function inSeconds(ms: number): number {
+  return Math.max(1, Math.ceil(ms / 1_000));
+}
+
+function isRateLimited(reply: LimitedReply): reply is RateLimited {
+  return reply.kind === "rate_limited";
+}

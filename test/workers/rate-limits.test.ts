@@ -1,0 +1,357 @@
+/** Limits of requests per window, of requests in progress and of the queue, as clients meet them. */
+import { runInDurableObject } from "cloudflare:test";
+import { exports } from "cloudflare:workers";
+import { afterEach, beforeEach, describe, test, vi } from "vitest";
+import type { EndpointConfig } from "../../src/contract/endpoint.ts";
+import { RATE_LIMITS, RATE_WINDOW_MS } from "../../src/contract/rate-limits.ts";
+import type { EndpointObject } from "../../src/endpoint/endpoint-object.ts";
+import { ScriptedAgent } from "./agent-client.ts";
+import { apiKeyOfTest, call, createEndpoint, signInAsNewAccount } from "./edge-client.ts";
+import { endpointObject, evict, passTime } from "./object.ts";
+
+/** A window, and the bucket by which counting may be late. */
+const WINDOW_PASSED_MS = RATE_WINDOW_MS * 1.01;
+
+beforeEach(signInAsNewAccount);
+beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
+afterEach(() => void vi.useRealTimers());
+
+type Reply = Awaited<ReturnType<typeof call>>;
+
+/** Makes so many calls, in crowds that no concurrent limit minds; returns the last reply. */
+async function callTimes(count: number, crowd: number, make: () => Promise<Reply>): Promise<Reply> {
+  const replies: Reply[] = [];
+  while (replies.length < count) {
+    const size = Math.min(crowd, count - replies.length);
+    replies.push(...(await Promise.all(Array.from({ length: size }, make))));
+  }
+  const refused = replies.find(({ status }) => status === 429);
+  if (refused) throw new Error(JSON.stringify(refused.body));
+  return replies.at(-1) as Reply;
+}
+
+function limitHeaders({ headers }: Reply) {
+  return [headers.get("RateLimit-Policy"), headers.get("RateLimit"), headers.get("Retry-After")];
+}
+
+const rowsWritten = async (endpointId: string) => (await endpointObject(endpointId).vitals()).rowsWritten;
+
+async function endpointWithJob() {
+  const endpointId = await createEndpoint("workersMax: 0");
+  const { body } = await call("POST", `/v2/${endpointId}/run`, { input: 1 });
+  return { endpointId, jobId: String(body["id"]) };
+}
+
+describe("requests per window", () => {
+  test.for([
+    ["run", 1_000, 100, "POST", "run"],
+    ["status", 2_000, 200, "GET", "status/"],
+    ["cancel", 100, 10, "POST", "cancel/"],
+    ["retry", 100, 10, "POST", "retry/"],
+    ["purge-queue", 2, 1, "POST", "purge-queue"],
+    ["requests", 10, 1, "GET", "requests"],
+  ] as const)(
+    "%s: %d, then 429 until the window slides",
+    async ([name, limit, crowd, method, path], { expect }) => {
+      const { endpointId, jobId } = await endpointWithJob();
+      passTime(WINDOW_PASSED_MS);
+      const target = `/v2/${endpointId}/${path}${path.endsWith("/") ? jobId : ""}`;
+      const make = () => call(method, target, method === "POST" ? { input: 1 } : undefined);
+
+      const last = await callTimes(limit, crowd, make);
+      const policy = `"${name}";q=${limit};w=10`;
+      expect(limitHeaders(last)).toEqual([policy, expect.stringMatching(`^"${name}";r=0;t=(10|11)$`), null]);
+
+      passTime(4_000);
+      const before = await rowsWritten(endpointId);
+      const refused = await make();
+      expect(refused).toMatchObject({
+        status: 429,
+        body: { code: "rate_limited", title: "Too Many Requests" },
+      });
+      expect(refused.body["error"]).toContain(`${limit} ${name} requests`);
+      expect(refused.body).not.toHaveProperty("status");
+      const wait = refused.headers.get("Retry-After") ?? "";
+      expect(limitHeaders(refused)).toEqual([
+        policy,
+        `"${name}";r=0;t=${wait}`,
+        expect.stringMatching(/^[67]$/),
+      ]);
+      expect(await rowsWritten(endpointId)).toBe(before);
+
+      passTime(Number(wait) * 1_000);
+      expect((await make()).status).not.toBe(429);
+    },
+  );
+
+  test("runsync has a window of its own beside that of run", async ({ expect }) => {
+    const { endpointId } = await endpointWithJob();
+    const request = {
+      isSync: true,
+      isLowPriority: false,
+      ttlMs: 60_000,
+      executionTimeoutMs: null,
+      input: { kind: "inline", json: "1" } as const,
+      optionsJson: "{}",
+      holdMs: 0,
+    };
+    const stub = endpointObject(endpointId) as unknown as Pick<EndpointObject, "submit">;
+    for (let sent = 0; sent < 2_000; sent += 200) {
+      await Promise.all(Array.from({ length: 200 }, () => stub.submit(request)));
+    }
+    const refused = await call("POST", `/v2/${endpointId}/runsync`, { input: 1 });
+    expect([refused.status, limitHeaders(refused)[0]]).toEqual([429, `"runsync";q=2000;w=10`]);
+    expect((await call("POST", `/v2/${endpointId}/run`, { input: 1 })).status).toBe(200);
+  });
+
+  test("status and status-sync share one bucket", async ({ expect }) => {
+    const { endpointId, jobId } = await endpointWithJob();
+    await call("POST", `/v2/${endpointId}/cancel/${jobId}`);
+    await call("GET", `/v2/${endpointId}/status/${jobId}`);
+    const reply = await call("POST", `/v2/${endpointId}/status-sync/${jobId}`);
+    expect(reply.headers.get("RateLimit")).toMatch(/^"status";r=1998;t=/);
+  });
+
+  test("requests spread over the window come back as they were made", async ({ expect }) => {
+    const { endpointId } = await endpointWithJob();
+    const purge = () => call("POST", `/v2/${endpointId}/purge-queue`);
+    await purge();
+    passTime(6_000);
+    await purge();
+    const refused = await purge();
+    expect([refused.status, Number(refused.headers.get("Retry-After"))]).toEqual([
+      429,
+      expect.closeTo(4, -1),
+    ]);
+    passTime(4_100);
+    expect((await purge()).status).toBe(200);
+    expect((await purge()).status).toBe(429);
+  });
+
+  test("another endpoint has its own windows, and its first call counts once", async ({ expect }) => {
+    const [one, other] = await Promise.all([endpointWithJob(), endpointWithJob()]);
+    await callTimes(2, 1, () => call("POST", `/v2/${one.endpointId}/purge-queue`));
+    expect((await call("POST", `/v2/${one.endpointId}/purge-queue`)).status).toBe(429);
+    const reply = await call("POST", `/v2/${other.endpointId}/purge-queue`);
+    expect([reply.status, reply.headers.get("RateLimit")]).toEqual([200, expect.stringContaining("r=1;")]);
+  });
+
+  test("an input too large for the object is not left in storage when its job is refused", async ({
+    expect,
+  }) => {
+    const { endpointId } = await endpointWithJob();
+    await configure(endpointId, { queueDepthMax: 1 });
+    const { env } = await import("cloudflare:workers");
+    const input = "x".repeat(300_000);
+    expect((await call("POST", `/v2/${endpointId}/run`, { input })).status).toBe(429);
+    await vi.waitUntil(async () => {
+      const { objects } = await env.PAYLOADS.list({ prefix: `jobs/${endpointId}/` });
+      return objects.length === 0;
+    });
+  });
+});
+
+describe("the limits grow with the workers", () => {
+  test("six running workers allow 120 cancels, pulling ones none", async ({ expect }) => {
+    const endpointId = await createEndpoint("workersMin: 6, workersMax: 6");
+    const cancel = () => call("POST", `/v2/${endpointId}/cancel/none`);
+    const policy = async () => (await cancel()).headers.get("RateLimit-Policy");
+
+    for (let host = 0; host < 3; host += 1) await bringUpTwo(endpointId, host < 2 ? "ready" : "pulling");
+    await vi.waitUntil(async () => (await workersOf(endpointId)).initializing === 2);
+    expect(await policy()).toBe(`"cancel";q=100;w=10`);
+
+    await bringUpTwo(endpointId, "ready");
+    await vi.waitUntil(async () => (await workersOf(endpointId)).ready === 6);
+    expect(await policy()).toBe(`"cancel";q=120;w=10`);
+    await callTimes(118, 10, cancel);
+    expect((await cancel()).status).toBe(429);
+    await evict(endpointId);
+    expect(await policy()).toBe(`"cancel";q=120;w=10`);
+  });
+});
+
+const pulling: ScriptedAgent[] = [];
+
+/** A host with two workers of the endpoint; one whose workers are pulling is used again to make them ready. */
+async function bringUpTwo(endpointId: string, state: "ready" | "pulling"): Promise<void> {
+  const agent = pulling.pop() ?? (await ScriptedAgent.join());
+  let reply = await agent.sync();
+  while (reply.assignments.length < 2) reply = await agent.sync();
+  const workers = reply.assignments.map(({ workerId, revision }) => ({
+    workerId,
+    endpointId,
+    revision,
+    state,
+  }));
+  await agent.sync({ appliedRevision: reply.revision, workers });
+  if (state === "pulling") pulling.push(agent);
+}
+
+async function workersOf(endpointId: string) {
+  const { body } = await call("GET", `/v2/${endpointId}/health`);
+  return body["workers"] as { ready: number; initializing: number };
+}
+
+describe("requests in progress", () => {
+  const { concurrent } = RATE_LIMITS.status;
+  const full = concurrent ?? 0;
+
+  /** A job in progress, as many waits for it as may be, and a look that finds no slot. */
+  async function crowdedEndpoint() {
+    const endpointId = await createEndpoint();
+    const agent = await ScriptedAgent.join();
+    await call("POST", `/v2/${endpointId}/run`, { input: 1 });
+    const workerId = await agent.bringUpWorker(endpointId);
+    const job = await agent.take(endpointId, workerId);
+    const path = `/v2/${endpointId}/status/${job.id}`;
+    const clients = Array.from({ length: full }, () => new WaitingClient(`${path}?wait=60000`));
+    const look = () => call("GET", path);
+    return { endpointId, agent, job, clients, look };
+  }
+
+  /** Looks until all waits have come to doorbells, and at the way there. */
+  async function untilOnBells(endpointId: string, count: number, watch: () => Promise<void>): Promise<void> {
+    while ((await bellCount(endpointId)) !== count) await watch();
+  }
+
+  test(
+    "as many waits as may be, wherever they wait; no more, and no fewer",
+    { timeout: 30_000 },
+    async ({ expect }) => {
+      const { endpointId, agent, job, clients, look } = await crowdedEndpoint();
+      await vi.waitUntil(async () => (await look()).status === 429, { interval: 1 });
+      const refused = await look();
+      expect(refused.body["error"]).toContain("400 status requests");
+      expect(limitHeaders(refused)).toEqual([
+        `"status-concurrent";q=400;qu="concurrent-requests"`,
+        `"status-concurrent";r=0`,
+        "1",
+      ]);
+      const expectFull = async () => expect((await look()).status).toBe(429);
+      await untilOnBells(endpointId, full, expectFull);
+      await expectFull();
+
+      await evict(endpointId);
+      await expectFull();
+
+      // All look again, find the job still in progress and wait again.
+      const bells = await bellCount(endpointId);
+      await call("POST", `/v2/${endpointId}/purge-queue`);
+      expect(bells).toBe(full);
+      await expectFull();
+      await untilOnBells(endpointId, full, expectFull);
+      await expectFull();
+
+      await agent.complete(endpointId, job, "done");
+      const replies = await Promise.all(clients.map((client) => client.reply));
+      expect(new Set(replies.map(({ status, body }) => `${status} ${String(body["output"])}`))).toEqual(
+        new Set(["200 done"]),
+      );
+      const after = await look();
+      expect(after.status).toBe(200);
+    },
+  );
+
+  test("a client that hangs up gives its slot back", { timeout: 30_000 }, async ({ expect }) => {
+    const { endpointId, agent, job, clients, look } = await crowdedEndpoint();
+    await untilOnBells(endpointId, full, async () => {});
+    expect((await look()).status).toBe(429);
+    for (const client of clients.splice(0, 3)) client.hangUp();
+    await vi.waitUntil(async () => (await look()).status === 200);
+
+    const path = `/v2/${endpointId}/status/${job.id}?wait=60000`;
+    clients.push(...Array.from({ length: 3 }, () => new WaitingClient(path)));
+    await untilOnBells(endpointId, full, async () => {});
+    expect((await look()).status).toBe(429);
+    await agent.complete(endpointId, job, "done");
+    const statuses = await Promise.all(clients.map(async (client) => (await client.reply).status));
+    expect(new Set(statuses)).toEqual(new Set([200]));
+  });
+
+  test("waits that end free their slots, and a wait is one request however often it looks", async ({
+    expect,
+  }) => {
+    const { endpointId, jobId } = await endpointWithJob();
+    const path = `/v2/${endpointId}/status/${jobId}`;
+    await Promise.all(Array.from({ length: full }, () => call("GET", `${path}?wait=1000`)));
+    const reply = await call("GET", path);
+    expect([reply.status, reply.headers.get("RateLimit")]).toEqual([
+      200,
+      expect.stringContaining(`r=${2_000 - full - 1};`),
+    ]);
+  });
+
+  test("runsync waits in its own slots, not in those of status", async ({ expect }) => {
+    const { endpointId, jobId } = await endpointWithJob();
+    const replies = Array.from({ length: full + 1 }, () =>
+      call("POST", `/v2/${endpointId}/runsync?wait=2000`, { input: 1 }),
+    );
+    await vi.waitUntil(async () => (await bellCount(endpointId)) === full);
+    const status = await call("GET", `/v2/${endpointId}/status/${jobId}`);
+    expect(status.headers.get("RateLimit")).toMatch(/^"status";r=1999;/);
+    const counts = Map.groupBy(await Promise.all(replies), (reply) => reply.status);
+    expect([counts.get(200)?.length, counts.get(429)?.length]).toEqual([full, 1]);
+  });
+});
+
+/** Doorbells of clients on the object. */
+async function bellCount(endpointId: string): Promise<number> {
+  return runInDurableObject(
+    endpointObject(endpointId),
+    (_, state) => state.getWebSockets("job").filter((socket) => socket.readyState === WebSocket.OPEN).length,
+  );
+}
+
+class WaitingClient {
+  readonly #controller = new AbortController();
+  readonly reply: Promise<{ status: number; body: Record<string, unknown> }>;
+
+  constructor(path: string) {
+    this.reply = this.#ask(path);
+    void this.reply.catch(() => undefined); // it may have hung up
+  }
+
+  hangUp(): void {
+    this.#controller.abort();
+  }
+
+  async #ask(path: string) {
+    const response = await exports.default.fetch(`http://edge${path}`, {
+      headers: { Authorization: `Bearer ${apiKeyOfTest()}` },
+      signal: this.#controller.signal,
+    });
+    return { status: response.status, body: await response.json<Record<string, unknown>>() };
+  }
+}
+
+describe("a full queue", () => {
+  test("takes no job until another has left", async ({ expect }) => {
+    const { endpointId, jobId } = await endpointWithJob();
+    await configure(endpointId, { queueDepthMax: 2 });
+    const run = () => call("POST", `/v2/${endpointId}/run`, { input: 1 });
+    const crowd = await Promise.all([run(), run(), run()]);
+    expect(crowd.map(({ status }) => status).toSorted()).toEqual([200, 429, 429]);
+
+    const before = await rowsWritten(endpointId);
+    for (const operation of ["run", "runsync"]) {
+      const refused = await call("POST", `/v2/${endpointId}/${operation}`, { input: 1 });
+      expect(refused).toMatchObject({ status: 429, body: { code: "rate_limited" } });
+      expect(refused.body["error"]).toContain("queue is full");
+      expect(limitHeaders(refused)).toEqual([`"queue";q=2;qu="queued-jobs"`, `"queue";r=0`, "10"]);
+    }
+    expect(await rowsWritten(endpointId)).toBe(before);
+
+    await call("POST", `/v2/${endpointId}/cancel/${jobId}`);
+    expect((await run()).status).toBe(200);
+  });
+});
+
+/** Tells the object of a setting that the management API does not offer. */
+async function configure(endpointId: string, settings: Partial<EndpointConfig>): Promise<void> {
+  const stub = endpointObject(endpointId);
+  const config = await runInDurableObject(stub, (_, state) =>
+    state.storage.sql.exec<{ json: string }>("SELECT json FROM fact WHERE name = 'config'").one(),
+  );
+  await stub.configure({ ...(JSON.parse(config.json) as EndpointConfig), ...settings });
+}
