@@ -4,7 +4,9 @@
  */
 import { Agent, request } from "node:http";
 import { cpus } from "node:os";
+import { setTimeout as delay } from "node:timers/promises";
 import { Command } from "commander";
+import { RATE_LIMITS, RATE_WINDOW_MS } from "../src/contract/rate-limits.ts";
 import { startEdgerun } from "../test/support/edgerun.ts";
 
 const { baseUrl, apiKey, endpoint, jobs } = new Command("npm run bench --")
@@ -12,7 +14,11 @@ const { baseUrl, apiKey, endpoint, jobs } = new Command("npm run bench --")
   .option("--base-url <url>", "a running Edgerun, such as http://127.0.0.1:8787")
   .option("--api-key <key>", "its API key")
   .option("--endpoint <id>", "an endpoint with the hello worker")
-  .option("--jobs <count>", "jobs per measurement", "2000")
+  .option(
+    "--jobs <count>",
+    `jobs per measurement; more than ${RATE_LIMITS.runsync.requests} may be refused`,
+    "2000",
+  )
   .parse()
   .opts<{ baseUrl?: string; apiKey?: string; endpoint?: string; jobs: string }>();
 
@@ -33,7 +39,10 @@ sockets.destroy();
 async function measureAll(target: Target): Promise<void> {
   await measure(target, 1, WARM_UP_JOBS);
   const rows = [];
-  for (const clients of [1, 16, 64]) rows.push(await measure(target, clients, Number(jobs)));
+  for (const clients of [1, 16, 64]) {
+    await delay(RATE_WINDOW_MS * 1.01); // each measurement has the limit of runsync for itself
+    rows.push(await measure(target, clients, Number(jobs)));
+  }
   const [cpu] = cpus();
   process.stdout.write(`${cpus().length} cores, ${cpu?.model ?? "unknown"}; one worker with one slot\n`);
   console.table(rows);

@@ -11,8 +11,8 @@
  * Every handover has an id of its own, so that what is said late of an earlier one changes nothing.
  */
 
-/** Far more than the way from an answer to the next call takes. */
-const HANDOVER_MS = 2_000;
+/** Far more than the way from an answer to the next call takes, also in a crowd. */
+const HANDOVER_MS = 5_000;
 
 type Outside = { readonly untilAt: number; readonly isOnBell: boolean };
 

@@ -194,8 +194,10 @@ async function workersOf(endpointId: string) {
 }
 
 describe("requests in progress", () => {
-  const { concurrent } = RATE_LIMITS.status;
-  const full = concurrent ?? 0;
+  // Waits end by the clock, so here it runs.
+  beforeEach(() => void vi.useRealTimers());
+
+  const full = RATE_LIMITS.status.concurrent ?? 0;
 
   /** A job in progress, as many waits for it as may be, and a look that finds no slot. */
   async function crowdedEndpoint() {
@@ -210,9 +212,12 @@ describe("requests in progress", () => {
     return { endpointId, agent, job, clients, look };
   }
 
-  /** Looks until all waits have come to doorbells, and at the way there. */
-  async function untilOnBells(endpointId: string, count: number, watch: () => Promise<void>): Promise<void> {
-    while ((await bellCount(endpointId)) !== count) await watch();
+  /** Resolves once so many wait on doorbells; looks what happens on the way there. */
+  async function untilOnBells(endpointId: string, count: number, watch?: () => Promise<void>): Promise<void> {
+    while ((await bellCount(endpointId)) !== count) {
+      await watch?.();
+      await scheduler.wait(5);
+    }
   }
 
   test(
@@ -220,7 +225,7 @@ describe("requests in progress", () => {
     { timeout: 30_000 },
     async ({ expect }) => {
       const { endpointId, agent, job, clients, look } = await crowdedEndpoint();
-      await vi.waitUntil(async () => (await look()).status === 429, { interval: 1 });
+      await vi.waitUntil(async () => (await look()).status === 429, { interval: 5, timeout: 5_000 });
       const refused = await look();
       expect(refused.body["error"]).toContain("400 status requests");
       expect(limitHeaders(refused)).toEqual([
@@ -255,14 +260,14 @@ describe("requests in progress", () => {
 
   test("a client that hangs up gives its slot back", { timeout: 30_000 }, async ({ expect }) => {
     const { endpointId, agent, job, clients, look } = await crowdedEndpoint();
-    await untilOnBells(endpointId, full, async () => {});
+    await untilOnBells(endpointId, full);
     expect((await look()).status).toBe(429);
     for (const client of clients.splice(0, 3)) client.hangUp();
-    await vi.waitUntil(async () => (await look()).status === 200);
+    await vi.waitUntil(async () => (await look()).status === 200, { timeout: 5_000 });
 
     const path = `/v2/${endpointId}/status/${job.id}?wait=60000`;
     clients.push(...Array.from({ length: 3 }, () => new WaitingClient(path)));
-    await untilOnBells(endpointId, full, async () => {});
+    await untilOnBells(endpointId, full);
     expect((await look()).status).toBe(429);
     await agent.complete(endpointId, job, "done");
     const statuses = await Promise.all(clients.map(async (client) => (await client.reply).status));
@@ -285,11 +290,12 @@ describe("requests in progress", () => {
   test("runsync waits in its own slots, not in those of status", async ({ expect }) => {
     const { endpointId, jobId } = await endpointWithJob();
     const replies = Array.from({ length: full + 1 }, () =>
-      call("POST", `/v2/${endpointId}/runsync?wait=2000`, { input: 1 }),
+      call("POST", `/v2/${endpointId}/runsync?wait=60000`, { input: 1 }),
     );
-    await vi.waitUntil(async () => (await bellCount(endpointId)) === full);
+    await untilOnBells(endpointId, full);
     const status = await call("GET", `/v2/${endpointId}/status/${jobId}`);
     expect(status.headers.get("RateLimit")).toMatch(/^"status";r=1999;/);
+    await call("POST", `/v2/${endpointId}/purge-queue`);
     const counts = Map.groupBy(await Promise.all(replies), (reply) => reply.status);
     expect([counts.get(200)?.length, counts.get(429)?.length]).toEqual([full, 1]);
   });
@@ -331,7 +337,8 @@ describe("a full queue", () => {
     await configure(endpointId, { queueDepthMax: 2 });
     const run = () => call("POST", `/v2/${endpointId}/run`, { input: 1 });
     const crowd = await Promise.all([run(), run(), run()]);
-    expect(crowd.map(({ status }) => status).toSorted()).toEqual([200, 429, 429]);
+    expect(crowd.filter(({ status }) => status === 200)).toHaveLength(1);
+    expect(crowd.filter(({ status }) => status === 429)).toHaveLength(2);
 
     const before = await rowsWritten(endpointId);
     for (const operation of ["run", "runsync"]) {
