@@ -179,8 +179,6 @@ export const exchangeRequestSchema = z.object({
   holdMs,
 });
 export type ExchangeRequest = z.infer<typeof exchangeRequestSchema>;
-/** As an agent writes it: what has a default may be left out. */
-export type ExchangeRequestInput = z.input<typeof exchangeRequestSchema>;
 
 /** A job on its way to a worker. What the container sees is `id`, `input` and the optional members. */
 export const dispatchedJobSchema = z.object({

@@ -34,7 +34,12 @@ describe("the conversation with the edge", () => {
     host.edge.goOnline();
 
     await host.edge.until(() => host.edge.reportsOf("job-1").length === 2);
-    await host.edge.until(() => host.edge.exchanges.at(-1)?.request.held.length === 0);
+    // A hold that is parked already stays as it is; another job makes the agent say anew what it holds.
+    host.edge.submit(worker.endpointId, { id: "job-2", input: { mock_return: 2 } });
+    await host.edge.report("job-2");
+    await host.edge.until(() =>
+      host.edge.exchanges.at(-1)?.request.held.every(({ jobId }) => jobId !== "job-1"),
+    );
   });
 
   test("does not become a hot loop when the edge does not hold", async ({ expect }) => {
