@@ -124,6 +124,7 @@ export class Queue {
       this.#orphanedKeys.push(stored.job.output.key); // a retry forgets the old output
     }
     if (verdict.job.removeAt !== null) this.#segments.note(stored.seq, verdict.job.removeAt);
+    if (event.kind === "retry") this.#chunks.remove(stored.seq);
     if (verdict.job.state === "queued") this.#store.addRequeued(stored.seq);
     else if (stored.job.state === "queued") this.#store.removeRequeued(stored.seq);
     for (const effect of verdict.effects) this.#effects.push({ ...effect, seq: stored.seq });
