@@ -97,25 +97,13 @@ describe("an agent that is told to stop", () => {
     await runtime.close();
   });
 
-  test("and is ephemeral removes them all", async ({ expect }) => {
+  test.for([1, 2])("by %i signals and is ephemeral removes them all", async (signals, { expect }) => {
     await using host = await AgentFixture.create();
     await using agent = AgentProcess.start(settingsOf(host, "--ephemeral"));
     const worker = await host.readyWorker();
     host.edge.submit(worker.endpointId, { id: "job-1", input: { mock_block: true } });
     await host.edge.held("job-1");
-    agent.signal("SIGINT");
-    expect(await agent.exited).toBe(0);
-    expect(processesNaming(host.stateDir)).toEqual([]);
-  });
-
-  test("twice, by somebody impatient, and is ephemeral still removes them all", async ({ expect }) => {
-    await using host = await AgentFixture.create();
-    await using agent = AgentProcess.start(settingsOf(host, "--ephemeral"));
-    const worker = await host.readyWorker();
-    host.edge.submit(worker.endpointId, { id: "job-1", input: { mock_block: true } });
-    await host.edge.held("job-1");
-    agent.signal("SIGINT");
-    agent.signal("SIGINT");
+    for (let sent = 0; sent < signals; sent += 1) agent.signal("SIGINT");
     expect(await agent.exited).toBe(0);
     expect(processesNaming(host.stateDir)).toEqual([]);
   });
