@@ -2,7 +2,6 @@
 import { DurableObject } from "cloudflare:workers";
 import type { EndpointConfig } from "../contract/endpoint.ts";
 import { HOT_HOLD_MS } from "../contract/limits.ts";
-import { countWorkers } from "../domain/health.ts";
 import type { FleetReport } from "../domain/queue-reason.ts";
 import { AlarmClock } from "../durable/alarm-clock.ts";
 import { GroupCommit } from "../durable/group-commit.ts";
@@ -15,6 +14,7 @@ import { Dispatch } from "./dispatch.ts";
 import { EndpointBells, readAgentQuery, readJobWaiter } from "./endpoint-bells.ts";
 import { EndpointFacts } from "./endpoint-facts.ts";
 import { JobDesk } from "./job-desk.ts";
+import { reportHealth, reportMetrics } from "./health-report.ts";
 import { findJob, isUnderway } from "./job-reference.ts";
 import { JobStore } from "./job-store.ts";
 import type {
@@ -187,11 +187,8 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
 
   async health(): Promise<HealthReply> {
     if (!this.#facts.config) return UNCONFIGURED;
-    const { completed, failed, retried } = this.#ledger.counts;
-    const inProgress = this.#ledger.running.size;
-    const jobs = { completed, failed, inProgress, inQueue: this.#ledger.queued, retried };
-    const busy = new Set([...this.#ledger.running.values()].map((lease) => lease.workerId));
-    return { kind: "health", health: { jobs, workers: countWorkers(this.#facts.report, busy) } };
+    const parts = { facts: this.#facts, ledger: this.#ledger, limits: this.#limits };
+    return { kind: "health", health: reportHealth(parts, Date.now()), metrics: reportMetrics(parts) };
   }
 
   /** The endpoint's workers, for the management API. */

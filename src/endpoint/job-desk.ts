@@ -119,8 +119,11 @@ export class JobDesk {
       const matching = queue.newestFirst(Date.now()).filter(({ job }) => !state || job.state === state);
       const found = [...matching.drop(offset).take(limit + 1)];
       const requests = found.slice(0, limit).map((stored) => listJob(publicId(stored), stored.job));
-      const total = ledger.countIn(state);
-      return { kind: "jobs", page: { requests, total, offset, limit, hasMore: found.length > limit } };
+      const hasMore = found.length > limit;
+      // Jobs whose time is over count until they are swept; a last page shows how many are really there.
+      const isLast = !hasMore && (offset === 0 || found.length > 0);
+      const total = isLast ? offset + found.length : ledger.countIn(state);
+      return { kind: "jobs", page: { requests, total, offset, limit, hasMore } };
     });
   }
 

@@ -1,6 +1,6 @@
 /** What crosses the border of the Endpoint object by RPC. Expected results are outcomes, never exceptions. */
 import type { StopReason } from "../contract/agent.ts";
-import type { HealthBody, RequestsPage, WireStatus } from "../contract/job.ts";
+import type { HealthBody, MetricsBody, RequestsPage, WireStatus } from "../contract/job.ts";
 import type { LimitedOperation } from "../contract/rate-limits.ts";
 import type { Payload } from "../domain/job-machine.ts";
 import type { JobView } from "../domain/job-view.ts";
@@ -118,7 +118,9 @@ export type ListCall = {
 export type ListOutcome = { readonly kind: "jobs"; readonly page: RequestsPage };
 export type ListReply = Unconfigured | Limited<ListOutcome>;
 
-export type HealthReply = Unconfigured | { readonly kind: "health"; readonly health: HealthBody };
+export type HealthReply =
+  | Unconfigured
+  | { readonly kind: "health"; readonly health: HealthBody; readonly metrics: MetricsBody };
 
 export type AttemptRef = { readonly jobId: string; readonly attempt: number };
 

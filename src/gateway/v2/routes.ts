@@ -3,7 +3,7 @@ import { Hono } from "hono";
 import { ApiError } from "../api-error.ts";
 import { cancel } from "./cancel.ts";
 import { requireQueue, withEndpoint, type QueueApi } from "./context.ts";
-import { health } from "./health.ts";
+import { health, metrics } from "./health.ts";
 import { purgeQueue } from "./purge-queue.ts";
 import { requests } from "./requests.ts";
 import { retry } from "./retry.ts";
@@ -16,6 +16,7 @@ export function queueRoutes(): Hono<QueueApi> {
   const routes = new Hono<QueueApi>();
   routes.use("/:endpointId/*", withEndpoint);
   routes.get("/:endpointId/health", health);
+  routes.get("/:endpointId/metrics", metrics);
   routes.post("/:endpointId/run", requireQueue, run);
   routes.post("/:endpointId/runsync", requireQueue, runsync);
   routes.on(["GET", "POST"], "/:endpointId/status/:jobId", requireQueue, status);
@@ -30,7 +31,7 @@ export function queueRoutes(): Hono<QueueApi> {
     throw new ApiError(
       "not_found",
       `There is no operation ${operation}. There are POST run, POST runsync, GET status/<id>, GET stream/<id>, ` +
-        "POST cancel/<id>, POST retry/<id>, POST purge-queue, GET requests and GET health.",
+        "POST cancel/<id>, POST retry/<id>, POST purge-queue, GET requests, GET health and GET metrics.",
     );
   });
   return routes;

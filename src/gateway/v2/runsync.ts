@@ -4,6 +4,9 @@ import { jobResponse } from "./job-body.ts";
 import { submitJob } from "./submit.ts";
 import { waitForJob } from "./wait-for-job.ts";
 
+/** A strict client reads this reply as that of an ended job, whatever its status says. */
+const NOTHING_YET = { delayTime: 0, executionTime: 0, workerId: "" };
+
 /**
  * `POST /runsync?wait=ms`: queues a job and answers when it has ended, or after `wait` (90 s) with the job
  * as it stands then. A client that hangs up does not cancel its job.
@@ -18,5 +21,5 @@ export async function runsync(context: QueueContext): Promise<Response> {
   const view = submitted.isFinal
     ? submitted.view
     : await waitForJob(context, submitted.view.id, untilAt, submitted.slot);
-  return jobResponse(context, view);
+  return jobResponse(context, { ...NOTHING_YET, ...view });
 }
