@@ -103,7 +103,6 @@ export class JobStore {
   /** Deletes a job; returns the keys of its payloads that are kept elsewhere. */
   remove(seq: number): string[] {
     const row = this.#statements.remove.first({ seq });
-    this.#statements.removeRequeued.run({ seq });
     if (!row) return [];
     if (row.idempotency_key !== null) this.#statements.removeKey.run({ key: row.idempotency_key, seq });
     return [row.input, row.output].flatMap((text) => {
@@ -122,12 +121,14 @@ export class JobStore {
     return this.#statements.requeuedInLane.all({ from, end, limit }).map(toQueuedJob);
   }
 
-  addRequeued(seq: number): void {
-    this.#statements.addRequeued.run({ seq });
+  /** Returns how many rows were added. */
+  addRequeued(seq: number): number {
+    return this.#statements.addRequeued.all({ seq }).length;
   }
 
-  removeRequeued(seq: number): void {
-    this.#statements.removeRequeued.run({ seq });
+  /** Returns how many rows were removed. */
+  removeRequeued(seq: number): number {
+    return this.#statements.removeRequeued.all({ seq }).length;
   }
 
   countRequeued(): number {
@@ -238,8 +239,12 @@ function jobStatements(database: ObjectDatabase) {
       `SELECT ${JOB_COLUMNS}, input, options FROM requeued JOIN job USING (seq)
         WHERE seq >= :from AND seq < :end ORDER BY seq LIMIT :limit`,
     ),
-    addRequeued: database.statement<{ seq: number }>("INSERT OR IGNORE INTO requeued (seq) VALUES (:seq)"),
-    removeRequeued: database.statement<{ seq: number }>("DELETE FROM requeued WHERE seq = :seq"),
+    addRequeued: database.statement<{ seq: number }, { seq: number }>(
+      "INSERT OR IGNORE INTO requeued (seq) VALUES (:seq) RETURNING seq",
+    ),
+    removeRequeued: database.statement<{ seq: number }, { seq: number }>(
+      "DELETE FROM requeued WHERE seq = :seq RETURNING seq",
+    ),
     countRequeued: database.statement<Record<never, never>, { count: number }>(
       "SELECT count(*) AS count FROM requeued",
     ),

@@ -48,6 +48,8 @@ export class Queue {
   #leasesDueAt: number | null = null;
   #effects: QueueEffect[] = [];
   #orphanedKeys: string[] = [];
+  /** Rows of jobs that were queued again: nearly always none, and then nobody looks for them. */
+  #requeued = 0;
   /** Where the rebuild of the segments goes on; null when they are complete. */
   #rebuildFrom: number | null = LANE_START.normal;
 
@@ -59,6 +61,7 @@ export class Queue {
 
   /** After a restart every lease gets its full time again: the agents may well be there. */
   recover(now: number): void {
+    this.#requeued = this.#store.countRequeued();
     this.#ledger.recover();
     for (const lease of this.#ledger.running.values()) this.#holdLease(lease, now);
   }
@@ -124,8 +127,8 @@ export class Queue {
     }
     if (verdict.job.removeAt !== null) this.#segments.note(stored.seq, verdict.job.removeAt);
     if (event.kind === "retry") this.#chunks.remove(stored.seq);
-    if (verdict.job.state === "queued") this.#store.addRequeued(stored.seq);
-    else if (stored.job.state === "queued") this.#store.removeRequeued(stored.seq);
+    if (verdict.job.state === "queued") this.#requeued += this.#store.addRequeued(stored.seq);
+    else if (stored.job.state === "queued") this.#requeued -= this.#store.removeRequeued(stored.seq);
     for (const effect of verdict.effects) this.#effects.push({ ...effect, seq: stored.seq });
     return { kind: "moved", job: verdict.job };
   }
@@ -256,7 +259,8 @@ export class Queue {
   #nextQueued(limit: number): { jobs: readonly QueuedJob[]; kind: ClaimKind } {
     for (const lane of LANES) {
       if (limit === 0 || this.#ledger.counts.queued[lane] === 0) continue;
-      const requeued = this.#store.requeuedInLane(LANE_START[lane], LANE_END[lane], limit);
+      const requeued =
+        this.#requeued > 0 ? this.#store.requeuedInLane(LANE_START[lane], LANE_END[lane], limit) : [];
       if (requeued.length > 0) return { jobs: requeued, kind: "requeued" };
       const jobs = this.#store.queuedInLane(this.#ledger.headOf(lane), LANE_END[lane], limit);
       if (jobs.length > 0) return { jobs, kind: "head" };
@@ -269,7 +273,7 @@ export class Queue {
     const job = claimedBy(queued.job, taker, now);
     if (kind === "requeued") {
       this.#save(queued.seq, queued.job, job);
-      this.#store.removeRequeued(queued.seq);
+      this.#requeued -= this.#store.removeRequeued(queued.seq);
     }
     this.#startLease(queued.seq, job, kind, now);
     return { ...queued, job };
@@ -331,6 +335,7 @@ export class Queue {
   }
 
   #remove({ seq, job }: StoredJob): void {
+    if (job.state === "queued" && job.attempt > 0) this.#requeued -= this.#store.removeRequeued(seq);
     this.#orphanedKeys.push(...this.#store.remove(seq));
     this.#chunks.remove(seq);
     this.#ledger.removed(seq, job);
