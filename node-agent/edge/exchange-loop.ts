@@ -63,6 +63,8 @@ const CHUNK_GATHER_MS = 5;
 const STOPS_ONLY_AFTER_MS = 50;
 const PROGRESS_MS = 1_000;
 const IMMEDIATE_MAX = 4;
+/** A further immediate turn beside an open one goes this much later: what ends meanwhile shares it. */
+const SHARE_MS = 5;
 const OPEN_MAX = 16;
 /** A hold that brings no job and comes back before this was not held. A few in a row are chance. */
 const NOT_HELD_MS = 500;
@@ -139,9 +141,19 @@ export class ExchangeLoop {
     while (this.#count((turn) => !turn.isHolding) < IMMEDIATE_MAX) {
       const cargo = this.#nextCargo();
       if (isEmpty(cargo)) break;
+      const shareMs = this.#shareMs();
+      if (shareMs > 0) {
+        this.#schedule.within(shareMs);
+        break;
+      }
       this.#send(false, this.#slotsToOfferNow(), cargo);
     }
     if (this.#hasNews && this.#open.size < OPEN_MAX) this.#send(false, [], NO_CARGO);
+  }
+
+  #shareMs(): number {
+    const sentAt = [...this.#open.values()].filter((turn) => !turn.isHolding).map((turn) => turn.sentAt);
+    return sentAt.length === 0 ? 0 : Math.max(...sentAt) + SHARE_MS - Date.now();
   }
 
   #park(): void {

@@ -172,15 +172,13 @@ export class AgentDesk {
   }
 
   #claim(call: ExchangeCall, now: number): Dispatched[] {
-    const jobs: Dispatched[] = [];
-    for (const workerId of slotsInTurn(this.openSlots(call))) {
-      if (this.#ledger.queued === 0) break;
-      const claimed = this.#queue.claim({ workerId, hostId: call.hostId }, now);
-      if (!claimed) break;
-      this.#dispatch.carry(claimed.stored.seq, call);
-      jobs.push(this.dispatched(claimed.stored, claimed.order));
-    }
-    return jobs;
+    if (this.#ledger.queued === 0) return [];
+    const slots = slotsInTurn(this.openSlots(call)).take(this.#ledger.queued);
+    const takers = [...slots].map((workerId) => ({ workerId, hostId: call.hostId }));
+    return this.#queue.claim(takers, now).map((claimed) => {
+      this.#dispatch.carry(claimed.seq, call);
+      return this.dispatched(claimed, claimed.order);
+    });
   }
 }
 

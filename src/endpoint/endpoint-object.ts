@@ -287,7 +287,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     const { config } = this.#facts;
     if (!config) return;
     this.#scaling.decide(config, now);
-    this.#ledger.checkpointIfDue();
+    this.#ledger.persist();
     this.#arm(now);
     if (this.#scaling.isUntold) this.#tellFleet();
   }
@@ -313,12 +313,12 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
 
   /** Gives what waits to the agents held here, then rings for those that wait outside. */
   #handOut(now: number): void {
-    while (this.#ledger.queued > 0) {
-      const slot = this.#dispatch.takeSlot();
-      if (!slot) break;
-      const claimed = this.#queue.claim(slot, now);
-      if (!claimed) break;
-      slot.give(this.#agents.dispatched(claimed.stored, claimed.order), claimed.stored.seq);
+    const slots = this.#dispatch.takeSlots(this.#ledger.queued);
+    const claims = this.#queue.claim(slots, now);
+    for (const [index, slot] of slots.entries()) {
+      const claimed = claims[index];
+      if (claimed) slot.give(this.#agents.dispatched(claimed, claimed.order), claimed.seq);
+      else slot.putBack();
     }
     this.#dispatch.flush();
     this.#bells.ringForJobs(this.#ledger.queued);
