@@ -300,7 +300,7 @@ function send(
   headers: Record<string, string> = {},
   to = endpointId,
 ): Promise<Reply> {
-  const isSubmission = method === "POST" && /^run/.test(path);
+  const isSubmission = method === "POST" && path.startsWith("run");
   return call(
     method,
     `/v2/${to}/${path.replace("JOB", jobId)}`,
