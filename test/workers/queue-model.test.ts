@@ -451,7 +451,8 @@ const commands = fc.commands(
     fc.constant(compare),
     fc.constant(compare),
   ],
-  { maxCommands: 50 },
+  // Without a size, histories have ten commands at most.
+  { maxCommands: 40, size: "max" },
 );
 
 test(
