@@ -83,6 +83,13 @@ export const waitSchema = z.coerce
   .min(WAIT_MIN_MS, `must be at least ${WAIT_MIN_MS} ms`)
   .max(WAIT_MAX_MS, `must be at most ${WAIT_MAX_MS} ms`);
 
+/** The `ttl` query parameter of status: the remaining life of the job in milliseconds. */
+export const remainingLifeSchema = z.coerce
+  .number("must be a number of milliseconds")
+  .int("must be a whole number of milliseconds")
+  .min(TTL_MIN_MS, `must be at least ${TTL_MIN_MS} ms`)
+  .max(TTL_MAX_MS, `must be at most ${TTL_MAX_MS} ms`);
+
 export const WIRE_STATUSES = [
   "IN_QUEUE",
   "IN_PROGRESS",

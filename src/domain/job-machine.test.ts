@@ -3,7 +3,7 @@ import { describe, test } from "vitest";
 import { isFinal, queuedJob, transition, type Job, type JobEvent } from "./job-machine.ts";
 
 function freshJob(values: Partial<Job> = {}): Job {
-  const submitted = { isSync: false, ttlMs: 1_000_000, executionTimeoutMs: 600_000 };
+  const submitted = { isSync: false, ttlMs: 1_000_000, executionTimeoutMs: 600_000, retentionMs: 60_000 };
   return { ...queuedJob(submitted, 0), ...values };
 }
 

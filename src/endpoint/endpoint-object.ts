@@ -23,6 +23,7 @@ import type {
   ExchangeAnswer,
   ExchangeCall,
   ExchangeReply,
+  ExpireReply,
   HealthReply,
   ListCall,
   ListReply,
@@ -167,6 +168,10 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     isFirstLook: boolean,
   ): Promise<ReadStreamReply> {
     return this.#facts.config ? this.#streams.read(jobId, position, holdMs, isFirstLook) : UNCONFIGURED;
+  }
+
+  async expireIn(jobId: string, ttlMs: number): Promise<ExpireReply> {
+    return this.#facts.config ? this.#jobs.expireIn(jobId, ttlMs) : UNCONFIGURED;
   }
 
   async cancel(jobId: string): Promise<CancelReply> {

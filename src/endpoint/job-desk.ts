@@ -2,7 +2,7 @@
 import { QUEUE_DEPTH_MAX } from "../contract/limits.ts";
 import type { EndpointConfig } from "../contract/endpoint.ts";
 import { NONCE_BYTES } from "../domain/job-id.ts";
-import { isFinal, type JobEvent } from "../domain/job-machine.ts";
+import { isFinal, newExpiry, retentionOf, type JobEvent } from "../domain/job-machine.ts";
 import { listJob, stateOf, viewJob, wireStatusOf, type JobView } from "../domain/job-view.ts";
 import { laneOf } from "../domain/lanes.ts";
 import { explainWait } from "../domain/queue-reason.ts";
@@ -15,6 +15,7 @@ import { findJob, publicId } from "./job-reference.ts";
 import type { StoredJob } from "./job-store.ts";
 import type {
   CancelOutcome,
+  ExpireOutcome,
   Limited,
   ListCall,
   ListOutcome,
@@ -71,6 +72,19 @@ export class JobDesk {
     const look = async (slot: RequestSlot) => this.#look(jobId, holdMs, slot);
     if (kept) return limits.resume<StatusOutcome>(kept, look);
     return limits.admit<StatusOutcome>("status", Date.now(), look);
+  }
+
+  /** Gives a job so many ms to live from now on; the request goes on with a look at the job. */
+  expireIn(jobId: string, ttlMs: number): Promise<Limited<ExpireOutcome>> {
+    const { limits, commit, queue } = this.#parts;
+    const work = (slot: RequestSlot): ExpireOutcome => {
+      const now = Date.now();
+      const stored = findJob(queue, jobId, now);
+      if (!stored) return NOT_FOUND;
+      queue.setExpiry(stored.seq, newExpiry(stored.job, ttlMs, now));
+      return { kind: "done", slot: slot.keep(now) };
+    };
+    return limits.admit<ExpireOutcome>("status", Date.now(), (slot) => commit.run(() => work(slot)));
   }
 
   cancel(jobId: string): Promise<Limited<CancelOutcome>> {
@@ -161,6 +175,7 @@ export class JobDesk {
         lane: request.isLowPriority ? "low" : "normal",
         ttlMs: request.ttlMs,
         executionTimeoutMs: request.executionTimeoutMs ?? config.executionTimeoutMs,
+        retentionMs: retentionOf(request.isSync, request.waitMs ?? null),
         order,
         idempotencyKey: request.idempotencyKey ?? null,
       },

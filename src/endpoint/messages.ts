@@ -40,6 +40,8 @@ export type SubmitRequest = {
   readonly ttlMs: number;
   /** Null for the endpoint's default. */
   readonly executionTimeoutMs: number | null;
+  /** How long the client said it may wait for the result, in ms; null, or absent in old callers, if it did not. */
+  readonly waitMs?: number | null;
   readonly input: Payload;
   /** JSON object of what else the worker gets: webhook, policy, s3Config. */
   readonly optionsJson: string;
@@ -95,6 +97,12 @@ export type ReadStreamReply = Unconfigured | Limited<ReadStreamOutcome>;
 
 export type StatusOutcome = { readonly kind: "not_found" } | ({ readonly kind: "found" } & Shown);
 export type StatusReply = Unconfigured | Limited<StatusOutcome>;
+
+/** The slot is for the look at the job that follows, which is the same request. */
+export type ExpireOutcome =
+  | { readonly kind: "not_found" }
+  | { readonly kind: "done"; readonly slot: SlotRef };
+export type ExpireReply = Unconfigured | Limited<ExpireOutcome>;
 
 export type CancelOutcome =
   | { readonly kind: "not_found" }

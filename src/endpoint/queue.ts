@@ -28,6 +28,7 @@ export type Submission = {
   readonly lane: Lane;
   readonly ttlMs: number;
   readonly executionTimeoutMs: number;
+  readonly retentionMs: number;
   readonly order: WorkOrder;
   readonly idempotencyKey: string | null;
 };
@@ -131,6 +132,13 @@ export class Queue {
     else if (stored.job.state === "queued") this.#requeued -= this.#store.removeRequeued(stored.seq);
     for (const effect of verdict.effects) this.#effects.push({ ...effect, seq: stored.seq });
     return { kind: "moved", job: verdict.job };
+  }
+
+  /** Gives a job another end of its life, whatever its state. */
+  setExpiry(seq: number, expiresAt: number): void {
+    this.#store.saveExpiry(seq, expiresAt);
+    this.#segments.note(seq, expiresAt);
+    if (this.#ledger.setExpiry(seq, expiresAt)) this.#leasesDueAt = earliest(this.#leasesDueAt, expiresAt);
   }
 
   /** Cancels all jobs that wait, without touching the rows of those never claimed. Returns how many. */

@@ -16,6 +16,7 @@ export type EndpointStub = Pick<
   | "configure"
   | "submit"
   | "status"
+  | "expireIn"
   | "drain"
   | "readStream"
   | "cancel"
