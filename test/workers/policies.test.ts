@@ -236,10 +236,10 @@ describe("a result is kept", () => {
 });
 
 describe("s3Config", () => {
-  const MARKER = "s3-marker-7f3a";
+  const MARKER = "k7f3a";
   const s3Config = {
     accessId: `id-${MARKER}`,
-    accessSecret: `secret-${MARKER}`,
+    accessSecret: MARKER,
     bucketName: `bucket-${MARKER}`,
     endpointUrl: `https://${MARKER}.example`,
     objectPath: `path-${MARKER}`,
@@ -289,7 +289,7 @@ describe("s3Config", () => {
       { input: 1, s3Config: accessSecret },
       { input: 1, s3Config: { ...s3Config, accessId: [accessSecret] } },
       { input: 1, s3Config: { ...s3Config, accessSecret: { [accessSecret]: accessSecret } } },
-      { input: 1, s3Config: { ...s3Config, bucketName: accessSecret.repeat(400) } },
+      { input: 1, s3Config: { ...s3Config, bucketName: accessSecret.repeat(1_000) } },
       { s3Config },
       { input: 1, s3Config, policy: { ttl: accessSecret } },
       { input: 1, s3Config, webhook: `ftp://${accessSecret}` },
