@@ -37,6 +37,11 @@ export async function ringBells(endpointId: string, tag: string): Promise<void> 
   });
 }
 
+/** Resolves once a call of an agent waits inside the object. */
+export async function untilHeld(endpointId: string): Promise<void> {
+  while ((await endpointObject(endpointId).vitals()).heldExchanges === 0) await scheduler.wait(1);
+}
+
 /** Resolves once nobody waits under the tag. */
 export async function noBellOf(endpointId: string, tag: string): Promise<void> {
   await untilBells(endpointId, tag, (count) => count === 0);

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, test, vi } from "vitest";
 import { ScriptedAgent } from "./agent-client.ts";
 import { call, createEndpoint, signInAsNewAccount } from "./edge-client.ts";
-import { endpointObject, fireAlarm, passTime } from "./object.ts";
+import { endpointObject, fireAlarm, passTime, untilHeld } from "./object.ts";
 
 const JOBS = 400;
 /** As many at once as the limit of run admits. */
@@ -64,8 +64,3 @@ test("a job that finds a worker waiting costs three", async ({ expect }) => {
   console.info(`rows written per job when a worker waits: ${rows}`);
   expect(rows).toBeLessThan(3.05);
 });
-
-/** The agent's call must be inside the object before the job comes. */
-async function untilHeld(endpointId: string): Promise<void> {
-  while ((await endpointObject(endpointId).vitals()).heldExchanges === 0) await scheduler.wait(1);
-}
