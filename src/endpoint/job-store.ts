@@ -155,9 +155,13 @@ export class JobStore {
     return this.#statements.jobsFrom.all({ from, end, limit }).map(toStoredJob);
   }
 
-  /** The newest jobs of a lane below `before`, newest first. */
-  jobsBefore(before: number, from: number, limit: number): StoredJob[] {
-    return this.#statements.jobsBefore.all({ before, from, limit }).map(toStoredJob);
+  /** The newest jobs of a range that ends before `before`, newest first; `state` as the row says it. */
+  jobsBefore(before: number, from: number, limit: number, state: JobState | null): StoredJob[] {
+    const range = { before, from, limit };
+    const rows = state
+      ? this.#statements.jobsOfStateBefore.all({ ...range, state })
+      : this.#statements.jobsBefore.all(range);
+    return rows.map(toStoredJob);
   }
 
   deadlines(from: number, end: number, limit: number): { seq: number; at: number }[] {
@@ -270,6 +274,13 @@ function jobStatements(database: ObjectDatabase) {
     ),
     jobsBefore: database.statement<{ before: number; from: number; limit: number }, JobRow>(
       `SELECT ${JOB_COLUMNS} FROM job WHERE seq >= :from AND seq < :before ORDER BY seq DESC LIMIT :limit`,
+    ),
+    jobsOfStateBefore: database.statement<
+      { before: number; from: number; limit: number; state: JobState },
+      JobRow
+    >(
+      `SELECT ${JOB_COLUMNS} FROM job WHERE seq >= :from AND seq < :before AND state = :state
+        ORDER BY seq DESC LIMIT :limit`,
     ),
     deadlines: database.statement<Range, DeadlineRow>(
       `SELECT seq, expires_at, remove_at FROM job
