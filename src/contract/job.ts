@@ -90,6 +90,11 @@ export const remainingLifeSchema = z.coerce
   .min(TTL_MIN_MS, `must be at least ${TTL_MIN_MS} ms`)
   .max(TTL_MAX_MS, `must be at most ${TTL_MAX_MS} ms`);
 
+/** A query parameter that is on or off. */
+export const flagSchema = z
+  .enum(["1", "true", "0", "false"], "must be 1 or 0")
+  .transform((text) => text === "1" || text === "true");
+
 export const WIRE_STATUSES = [
   "IN_QUEUE",
   "IN_PROGRESS",

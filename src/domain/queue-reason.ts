@@ -2,12 +2,15 @@
 import type { WorkerState } from "../contract/agent.ts";
 import type { QueueReason } from "../contract/job.ts";
 import type { Shortage } from "./placement.ts";
+import type { WorkerStart } from "./timeline.ts";
 
 export type WorkerSnapshot = {
   readonly workerId: string;
   readonly hostId: string;
   readonly state: WorkerState;
   readonly detail: string | null;
+  /** Absent in reports of before. */
+  readonly start?: WorkerStart | null;
 };
 
 /** What Fleet says of an endpoint: its workers, and why a wanted one is not placed. */

@@ -34,10 +34,12 @@ import type {
   StatusReply,
   SubmitReply,
   SubmitRequest,
+  TimelineReply,
 } from "./messages.ts";
 import { QueueLedger } from "./queue-ledger.ts";
 import { Queue } from "./queue.ts";
 import { RequestLimits } from "./request-limits.ts";
+import { RunningTimes } from "./running-times.ts";
 import { Scaling } from "./scaling.ts";
 import { ENDPOINT_MIGRATIONS } from "./schema.ts";
 import { StreamDesk } from "./stream-desk.ts";
@@ -58,6 +60,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   readonly #queue: Queue;
   readonly #scaling: Scaling;
   readonly #dispatch = new Dispatch();
+  readonly #times = new RunningTimes();
   readonly #agents: AgentDesk;
   readonly #jobs: JobDesk;
   readonly #streams: StreamDesk;
@@ -79,9 +82,9 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     this.#facts = new EndpointFacts(store);
     this.#chunks = new ChunkStore(this.#database);
     this.#ledger = new QueueLedger(store);
-    this.#queue = new Queue(store, this.#chunks, this.#ledger);
+    this.#queue = new Queue(store, this.#chunks, this.#ledger, this.#times);
     this.#scaling = new Scaling(store, this.#ledger);
-    this.#agents = new AgentDesk(this.#queue, this.#chunks, this.#ledger, this.#dispatch);
+    this.#agents = new AgentDesk(this.#queue, this.#chunks, this.#ledger, this.#dispatch, this.#times);
     this.#jobs = this.#openJobDesk();
     this.#streams = this.#openStreamDesk();
     void context.blockConcurrencyWhile(() => this.#wake());
@@ -92,6 +95,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
       facts: this.#facts,
       queue: this.#queue,
       ledger: this.#ledger,
+      times: this.#times,
       dispatch: this.#dispatch,
       agents: this.#agents,
       limits: this.#limits,
@@ -118,6 +122,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     this.#limits.growWith(this.#facts.report);
     this.#bells.recover();
     this.#queue.recover(now);
+    this.#times.learn(this.#facts.report, this.#ledger.running.values());
     this.#scaling.recover(now);
     await this.#alarm.load();
   }
@@ -172,6 +177,11 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
 
   async expireIn(jobId: string, ttlMs: number): Promise<ExpireReply> {
     return this.#facts.config ? this.#jobs.expireIn(jobId, ttlMs) : UNCONFIGURED;
+  }
+
+  /** What happened to a job, in its order; part of a status request that was admitted before. */
+  async timeline(jobId: string): Promise<TimelineReply> {
+    return this.#facts.config ? this.#jobs.timeline(jobId) : UNCONFIGURED;
   }
 
   async cancel(jobId: string): Promise<CancelReply> {
@@ -237,6 +247,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     if (!this.#facts.config || report.revision <= this.#facts.report.revision) return;
     await this.#commit.run(() => {
       this.#facts.learn(report);
+      this.#times.learn(report, this.#ledger.running.values());
       this.#limits.growWith(report);
       const alive = new Set(report.workers.map(({ workerId }) => workerId));
       this.#agents.rescueFromLostWorkers(alive, Date.now());

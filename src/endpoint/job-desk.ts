@@ -6,6 +6,7 @@ import { isFinal, newExpiry, retentionOf, type JobEvent } from "../domain/job-ma
 import { listJob, stateOf, viewJob, wireStatusOf, type JobView } from "../domain/job-view.ts";
 import { laneOf } from "../domain/lanes.ts";
 import { explainWait } from "../domain/queue-reason.ts";
+import { timelineOf } from "../domain/timeline.ts";
 import type { GroupCommit } from "../durable/group-commit.ts";
 import type { Waiters } from "../durable/waiters.ts";
 import type { AgentDesk } from "./agent-desk.ts";
@@ -26,16 +27,19 @@ import type {
   StatusOutcome,
   SubmitOutcome,
   SubmitRequest,
+  TimelineReply,
   Unconfigured,
 } from "./messages.ts";
 import type { QueueLedger } from "./queue-ledger.ts";
 import type { Queue } from "./queue.ts";
+import type { RunningTimes } from "./running-times.ts";
 import { queueFull, type RequestLimits, type RequestSlot } from "./request-limits.ts";
 
 export type JobDeskParts = {
   readonly facts: EndpointFacts;
   readonly queue: Queue;
   readonly ledger: QueueLedger;
+  readonly times: RunningTimes;
   readonly dispatch: Dispatch;
   readonly agents: AgentDesk;
   readonly limits: RequestLimits;
@@ -143,6 +147,15 @@ export class JobDesk {
       const total = isLast ? offset + found.length : ledger.countIn(state);
       return { kind: "jobs", page: { requests, total, offset, limit, hasMore } };
     });
+  }
+
+  /** What happened to a job; deliveries of its webhook come in by the last argument of `timelineOf`. */
+  timeline(jobId: string): TimelineReply {
+    const { queue, times } = this.#parts;
+    const stored = findJob(queue, jobId, Date.now());
+    if (!stored) return NOT_FOUND;
+    const { seq, job } = stored;
+    return { kind: "timeline", events: timelineOf(job, times.of(seq, job.attempt, job.workerId)) };
   }
 
   /** A job as its reader sees it. */

@@ -4,6 +4,7 @@ import type { HealthBody, MetricsBody, RequestsPage, WireStatus } from "../contr
 import type { LimitedOperation } from "../contract/rate-limits.ts";
 import type { Payload } from "../domain/job-machine.ts";
 import type { JobView } from "../domain/job-view.ts";
+import type { TimelineEvent } from "../domain/timeline.ts";
 
 /** The object was never told of its endpoint: the caller loads the configuration and calls `configure`. */
 export type Unconfigured = { readonly kind: "unconfigured" };
@@ -104,6 +105,11 @@ export type ExpireOutcome =
   | { readonly kind: "done"; readonly slot: SlotRef };
 export type ExpireReply = Unconfigured | Limited<ExpireOutcome>;
 
+export type TimelineReply =
+  | Unconfigured
+  | { readonly kind: "not_found" }
+  | { readonly kind: "timeline"; readonly events: readonly TimelineEvent[] };
+
 export type CancelOutcome =
   | { readonly kind: "not_found" }
   | { readonly kind: "done"; readonly id: string; readonly status: WireStatus };
@@ -145,7 +151,12 @@ export type Chunks = AttemptRef & { readonly from: number; readonly outputs: rea
 export type ChunkText = { readonly json: string; readonly sizeBytes: number };
 export type ChunkAck = AttemptRef & { readonly received: number };
 
-export type Held = AttemptRef & { readonly progressJson: string | null };
+export type Held = AttemptRef & {
+  readonly progressJson: string | null;
+  /** When its worker took the job, and when its handler was over; absent while that is not known. */
+  readonly handlerStartedAt?: number;
+  readonly handlerFinishedAt?: number;
+};
 
 export type Slots = readonly { readonly workerId: string; readonly free: number }[];
 

@@ -14,9 +14,11 @@ import {
   type Refusal,
 } from "../domain/job-machine.ts";
 import { LANE_END, LANE_START, laneOf, LANES, type Lane } from "../domain/lanes.ts";
+import { extendTrace } from "../domain/timeline.ts";
 import type { ChunkStore } from "./chunk-store.ts";
 import type { JobStore, QueuedJob, StoredJob, WorkOrder } from "./job-store.ts";
 import type { ClaimKind, Lease, QueueLedger } from "./queue-ledger.ts";
+import type { RunningTimes } from "./running-times.ts";
 import { SegmentDeadlines } from "./segment-deadlines.ts";
 
 const SWEEP_SEGMENTS = 16;
@@ -44,6 +46,7 @@ export class Queue {
   readonly #store: JobStore;
   readonly #chunks: ChunkStore;
   readonly #ledger: QueueLedger;
+  readonly #times: RunningTimes;
   readonly #segments = new SegmentDeadlines();
   readonly #leaseUntil = new Map<number, number>();
   /** Earliest time at which a running attempt may be due; never too late. */
@@ -55,10 +58,11 @@ export class Queue {
   /** Where the rebuild of the segments goes on; null when they are complete. */
   #rebuildFrom: number | null = LANE_START.normal;
 
-  constructor(store: JobStore, chunks: ChunkStore, ledger: QueueLedger) {
+  constructor(store: JobStore, chunks: ChunkStore, ledger: QueueLedger, times: RunningTimes) {
     this.#store = store;
     this.#chunks = chunks;
     this.#ledger = ledger;
+    this.#times = times;
   }
 
   /** After a restart every lease gets its full time again: the agents may well be there. */
@@ -120,19 +124,23 @@ export class Queue {
   apply(stored: StoredJob, event: JobEvent, now: number): Applied {
     const verdict = transition(stored.job, event, now);
     if (verdict.kind === "refused") return verdict;
-    const isWritten = this.#ledger.running.get(stored.seq)?.isWritten ?? true;
-    this.#save(stored.seq, isWritten ? stored.job : NEVER_CLAIMED, verdict.job);
-    this.#ledger.moved(stored.seq, stored.job, verdict.job);
-    this.#leaseUntil.delete(stored.seq);
-    if (stored.job.output?.kind === "stored" && !verdict.job.output) {
+    const { seq } = stored;
+    const times = this.#times.of(seq, stored.job.attempt, stored.job.workerId);
+    const job: Job = { ...verdict.job, trace: extendTrace(stored.job, event, times, now) };
+    const isWritten = this.#ledger.running.get(seq)?.isWritten ?? true;
+    this.#save(seq, isWritten ? stored.job : NEVER_CLAIMED, job);
+    this.#ledger.moved(seq, stored.job, job);
+    this.#leaseUntil.delete(seq);
+    this.#times.forget(seq);
+    if (stored.job.output?.kind === "stored" && !job.output) {
       this.#orphanedKeys.push(stored.job.output.key); // a retry forgets the old output
     }
-    if (verdict.job.removeAt !== null) this.#segments.note(stored.seq, verdict.job.removeAt);
-    if (event.kind === "retry") this.#chunks.remove(stored.seq);
-    if (verdict.job.state === "queued") this.#requeued += this.#store.addRequeued(stored.seq);
-    else if (stored.job.state === "queued") this.#requeued -= this.#store.removeRequeued(stored.seq);
-    for (const effect of verdict.effects) this.#effects.push({ ...effect, seq: stored.seq });
-    return { kind: "moved", job: verdict.job };
+    if (job.removeAt !== null) this.#segments.note(seq, job.removeAt);
+    if (event.kind === "retry") this.#chunks.remove(seq);
+    if (job.state === "queued") this.#requeued += this.#store.addRequeued(seq);
+    else if (stored.job.state === "queued") this.#requeued -= this.#store.removeRequeued(seq);
+    for (const effect of verdict.effects) this.#effects.push({ ...effect, seq });
+    return { kind: "moved", job };
   }
 
   /** Gives a job another end of its life, whatever its state. */
@@ -359,6 +367,7 @@ export class Queue {
     this.#chunks.remove(seq);
     this.#ledger.removed(seq, job);
     this.#leaseUntil.delete(seq);
+    this.#times.forget(seq);
     this.#effects.push({ kind: "settled", seq });
   }
 

@@ -17,6 +17,7 @@ export type EndpointStub = Pick<
   | "submit"
   | "status"
   | "expireIn"
+  | "timeline"
   | "drain"
   | "readStream"
   | "cancel"
