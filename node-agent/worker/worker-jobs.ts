@@ -250,6 +250,7 @@ export class WorkerJobs {
 
   #confirmWritten(job: DeliveredJob): void {
     job.deliveredAt = Date.now();
+    this.#options.ledger.noteStart(job.ref);
     this.#options.log.info("job_delivered", { jobId: job.ref.jobId, workerId: job.ref.workerId });
     job.body = null; // may be megabytes
     if (!job.stop) this.#armTimeout(job, job.ref.executionTimeoutMs);
