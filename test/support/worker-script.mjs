@@ -11,8 +11,10 @@
  *   mock_stream_times N   yields the time of each yield, N times
  *   mock_crash C         the process exits with code C      mock_unserialisable nothing is ever posted
  *   mock_never           waits until it is stopped          mock_block          never ends, cannot be stopped
+ *   mock_deaf S          waits S seconds, and cannot be stopped meanwhile
  *   mock_size N          returns N bytes of text            mock_twice          posts its result twice
  *   mock_post_and_crash  posts its result and exits at once
+ *   mock_stop_to A       tells the address A, which ends in "?", its job and the moment when it is stopped
  *
  * Environment: MOCK_CONCURRENCY, MOCK_LOOK_MS (pause at full concurrency; the SDK's is 1 s), MOCK_PINGS
  * (off, or process: from a child process, as the SDK does), MOCK_EXIT_AT_START, MOCK_NEVER_TAKE, MOCK_UNHEALTHY,
@@ -28,6 +30,9 @@ const headers = { authorization: env.RUNPOD_AI_API_KEY ?? "", "content-type": "a
 const concurrency = Number(env.MOCK_CONCURRENCY ?? 1);
 const lookMs = Number(env.MOCK_LOOK_MS ?? 20);
 const pingMs = Number(env.RUNPOD_PING_INTERVAL ?? 10_000);
+
+/** The moment on the clock of the machine, finer than a millisecond. */
+const now = () => performance.timeOrigin + performance.now();
 
 /** Job id to what stops its handler. */
 const running = new Map();
@@ -66,6 +71,7 @@ async function handle(job, signal) {
     process.exit(Number(input.mock_crash) || 1);
   }
   if (input.mock_never) await delay(2 ** 31 - 1, undefined, { signal });
+  if (input.mock_deaf) await delay(input.mock_deaf * 1_000);
   if (input.mock_block) await new Promise(() => setInterval(() => {}, 60_000));
   if (input.mock_unserialisable) return undefined;
   if ("mock_error" in input) return { error: input.mock_error };
@@ -76,7 +82,7 @@ async function handle(job, signal) {
       if (input.mock_stream_pause) await delay(input.mock_stream_pause * 1_000, undefined, { signal });
     }
     for (let count = 0; count < (input.mock_stream_times ?? 0); count += 1) {
-      await chunk(job.id, performance.timeOrigin + performance.now());
+      await chunk(job.id, now());
       await delay((input.mock_stream_pause ?? 0) * 1_000, undefined, { signal });
     }
     if (input.mock_delay_rest) await delay(input.mock_delay_rest * 1_000, undefined, { signal });
@@ -93,6 +99,10 @@ async function run(job) {
   const stop = new AbortController();
   running.set(job.id, stop);
   tellPings();
+  if (job.input?.mock_stop_to) {
+    const tell = () => fetch(`${job.input.mock_stop_to}job=${job.id}&at=${now()}`).catch(() => {});
+    stop.signal.addEventListener("abort", tell);
+  }
   try {
     const body = await handle(job, stop.signal);
     const input = job.input ?? {};
