@@ -16,9 +16,10 @@
  *   mock_post_and_crash  posts its result and exits at once
  *   mock_stop_to A       tells the address A, which ends in "?", its job and the moment when it is stopped
  *
- * Environment: MOCK_CONCURRENCY, MOCK_LOOK_MS (pause at full concurrency; the SDK's is 1 s), MOCK_PINGS
- * (off, or process: from a child process, as the SDK does), MOCK_EXIT_AT_START, MOCK_NEVER_TAKE, MOCK_UNHEALTHY,
- * MOCK_IGNORE_SIGTERM, MOCK_STDERR_LINE.
+ * Environment: MOCK_GENERATOR (yields each element of mock_return, mock_delay seconds before each), MOCK_DELAY
+ * (mock_delay where the input has none), MOCK_CONCURRENCY, MOCK_LOOK_MS (pause at full concurrency; the SDK's is
+ * 1 s), MOCK_PINGS (off, or process: from a child process, as the SDK does), MOCK_EXIT_AT_START, MOCK_NEVER_TAKE,
+ * MOCK_UNHEALTHY, MOCK_IGNORE_SIGTERM, MOCK_STDERR_LINE.
  */
 import { fork } from "node:child_process";
 import { setTimeout as delay } from "node:timers/promises";
@@ -64,7 +65,9 @@ const progress = (jobId, output) => done(jobId, { status: "IN_PROGRESS", output 
 
 async function handle(job, signal) {
   const input = job.input ?? {};
-  if (input.mock_delay) await delay(input.mock_delay * 1_000, undefined, { signal });
+  if (env.MOCK_GENERATOR) return generate(job.id, input, signal);
+  const delayMs = Number(input.mock_delay ?? env.MOCK_DELAY ?? 0) * 1_000;
+  if (delayMs) await delay(delayMs, undefined, { signal });
   for (const value of input.mock_progress ?? []) await progress(job.id, value);
   if ("mock_crash" in input) {
     process.stderr.write("the handler crashes now\n");
@@ -93,6 +96,14 @@ async function handle(job, signal) {
   if (input.mock_size) return { output: "x".repeat(input.mock_size) };
   const result = { output: "mock_return" in input ? input.mock_return : input };
   return input.mock_refresh ? { ...result, stopPod: true } : result;
+}
+
+async function generate(jobId, input, signal) {
+  for (const value of [input.mock_return ?? "Hello World!"].flat()) {
+    await delay(Number(input.mock_delay ?? env.MOCK_DELAY ?? 0) * 1_000, undefined, { signal });
+    await chunk(jobId, value);
+  }
+  return { output: [] };
 }
 
 async function run(job) {
