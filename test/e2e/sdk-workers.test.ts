@@ -144,6 +144,14 @@ describe.runIf(await isDockerAvailable()).concurrent("a handler on the Python SD
     expect(await endpoint.result(behind.id)).toMatchObject(fresh);
   });
 
+  test("whose result never arrives is tried once more, and fails", async ({ expect }) => {
+    const endpoint = await MockEndpoint.create("unheard");
+    const { id } = await endpoint.run({ mock_external: { error_job_return: true } });
+    const unheard = await endpoint.result(id);
+    expect(unheard).toMatchObject({ status: "FAILED", retries: 1 });
+    expect(unheard.error).toMatch(/lost 2 times.*without having posted this job's result/);
+  });
+
   test("that returns refresh_worker gets a fresh container for the next job", async ({ expect }) => {
     const endpoint = await MockEndpoint.create("refreshes");
     expect(await endpoint.runsync({ mock_count: true })).toMatchObject({ output: { job_number: 1 } });

@@ -45,13 +45,17 @@ let pings;
 async function post(template, jobId, body, isStream = false) {
   const url = `${template.replace("$ID", jobId)}&isStream=${isStream}`;
   try {
-    // Raw JSON under a form content type, and a 4xx or a broken connection drops it: as the SDK does.
-    const response = await fetch(url, {
-      method: "POST",
-      headers: { ...headers, "content-type": "application/x-www-form-urlencoded", charset: "utf-8" },
-      body: JSON.stringify(body),
-    });
-    await response.text();
+    // Raw JSON under a form content type; only a 5xx is worth another try: as the SDK does.
+    for (const pauseMs of [2_000, 3_000, 0]) {
+      const response = await fetch(url, {
+        method: "POST",
+        headers: { ...headers, "content-type": "application/x-www-form-urlencoded", charset: "utf-8" },
+        body: JSON.stringify(body),
+      });
+      await response.text();
+      if (response.status < 500) return;
+      await delay(pauseMs);
+    }
   } catch (error) {
     console.log(`Failed to return job results. | ${String(error)}`);
   }
