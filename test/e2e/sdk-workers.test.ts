@@ -70,6 +70,43 @@ describe.runIf(await isDockerAvailable()).concurrent("a handler on the Python SD
   });
   afterAll(() => edgerun.stop());
 
+  // The slow ones first: the others pass meanwhile.
+
+  test("whose container gets a SIGTERM while it waits loses no job", async ({ expect }) => {
+    const endpoint = await MockEndpoint.create("signalled");
+    await endpoint.runsync({});
+    const hasTakePending = async () => /Finished\..*rp_job . get_job:/s.test(await endpoint.containerLog());
+    await endpoint.until(hasTakePending); // it will swallow the next job
+    await execa("docker", ["kill", "--signal", "SIGTERM", await endpoint.container()]);
+    const { id } = await endpoint.run({ mock_return: "not lost" });
+    const rescued = { status: "COMPLETED", output: "not lost", retries: 1 };
+    expect(await endpoint.result(id)).toMatchObject(rescued);
+  });
+
+  test("that ignores its cancel keeps its place; its neighbours finish, then the container is replaced", async ({
+    expect,
+  }) => {
+    const endpoint = await MockEndpoint.create("deaf", "", { CONCURRENCY_MODIFIER: "4" });
+    const deaf = await endpoint.run({ mock_progress: { updates: ["begun"] }, mock_deaf: 600 });
+    const input = { mock_delay: 9, mock_return: "undisturbed" };
+    const neighbours = await Promise.all([1, 2].map(() => endpoint.run(input)));
+    await endpoint.seen(deaf.id, ({ output }) => output === "begun");
+    expect(await endpoint.cancel(deaf.id)).toMatchObject({ status: "CANCELLED" });
+    const container = await endpoint.container();
+
+    for (const { id } of neighbours) {
+      const { status, output, retries } = await endpoint.result(id);
+      expect({ status, output, retries }).toEqual({
+        status: "COMPLETED",
+        output: "undisturbed",
+        retries: undefined,
+      });
+    }
+    expect(await endpoint.runsync({ mock_count: true })).toMatchObject({ output: { job_number: 1 } });
+    expect(await endpoint.container()).not.toBe(container);
+    expect(await endpoint.status(deaf.id)).toMatchObject({ status: "CANCELLED" });
+  });
+
   test("returns, waits, and gets an empty input in each form that clients send", async ({ expect }) => {
     const hello = { status: "COMPLETED", output: "Hello World!" };
     expect(await plain.runsync({})).toMatchObject(hello);
@@ -165,17 +202,6 @@ describe.runIf(await isDockerAvailable()).concurrent("a handler on the Python SD
     expect({ output, retries }).toEqual({ output: { job_number: 1 }, retries: undefined });
   });
 
-  test("whose container gets a SIGTERM while it waits loses no job", async ({ expect }) => {
-    const endpoint = await MockEndpoint.create("signalled");
-    await endpoint.runsync({});
-    const hasTakePending = async () => /Finished\..*get_job/s.test(await endpoint.containerLog());
-    await endpoint.until(hasTakePending); // it will swallow the next job
-    await execa("docker", ["kill", "--signal", "SIGTERM", await endpoint.container()]);
-    const { id } = await endpoint.run({ mock_return: "not lost" });
-    const rescued = { status: "COMPLETED", output: "not lost", retries: 1 };
-    expect(await endpoint.result(id)).toMatchObject(rescued);
-  });
-
   test("that yields has [] as its output, unless the stream is aggregated", async ({ expect }) => {
     const endpoint = await MockEndpoint.create("yields", "--generator");
     const reply = await endpoint.runsync({ mock_return: ["a", { b: 1 }] });
@@ -207,29 +233,5 @@ describe.runIf(await isDockerAvailable()).concurrent("a handler on the Python SD
     expect(await endpoint.runsync({ mock_count: true })).toMatchObject({ output: { job_number: 5 } });
     for (const id of neighbours) expect(await endpoint.status(id)).toMatchObject({ status: "IN_PROGRESS" });
     expect(await endpoint.containerLog()).not.toMatch(`${neighbours[0]} was stopped`);
-  });
-
-  test("that ignores its cancel keeps its place; its neighbours finish, then the container is replaced", async ({
-    expect,
-  }) => {
-    const endpoint = await MockEndpoint.create("deaf", "", { CONCURRENCY_MODIFIER: "4" });
-    const deaf = await endpoint.run({ mock_progress: { updates: ["begun"] }, mock_deaf: 600 });
-    const input = { mock_delay: 9, mock_return: "undisturbed" };
-    const neighbours = await Promise.all([1, 2].map(() => endpoint.run(input)));
-    await endpoint.seen(deaf.id, ({ output }) => output === "begun");
-    expect(await endpoint.cancel(deaf.id)).toMatchObject({ status: "CANCELLED" });
-    const container = await endpoint.container();
-
-    for (const { id } of neighbours) {
-      const { status, output, retries } = await endpoint.result(id);
-      expect({ status, output, retries }).toEqual({
-        status: "COMPLETED",
-        output: "undisturbed",
-        retries: undefined,
-      });
-    }
-    expect(await endpoint.runsync({ mock_count: true })).toMatchObject({ output: { job_number: 1 } });
-    expect(await endpoint.container()).not.toBe(container);
-    expect(await endpoint.status(deaf.id)).toMatchObject({ status: "CANCELLED" });
   });
 });

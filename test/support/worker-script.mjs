@@ -115,7 +115,7 @@ async function run(job) {
   running.set(job.id, stop);
   tellPings();
   if (job.input?.mock_stop_to) {
-    const tell = () => fetch(`${job.input.mock_stop_to}job=${job.id}&at=${now()}`).catch(() => {});
+    const tell = () => void fetch(`${job.input.mock_stop_to}job=${job.id}&at=${now()}`).catch(() => {});
     stop.signal.addEventListener("abort", tell);
   }
   try {
