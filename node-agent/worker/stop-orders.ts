@@ -43,6 +43,7 @@ export class StopOrders {
     job.stop = stop;
     job.after(timing.stopGraceMs, () => {
       stop.isGraceOver = true;
+      log.warn("job_overstays", { jobId, workerId });
       onGraceOver();
     });
     this.tell();

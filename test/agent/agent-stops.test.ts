@@ -80,7 +80,8 @@ describe("a job that is not wanted any more", () => {
     await host.edge.held("blocked");
     await host.edge.offered(worker.endpointId, worker.workerId, 1);
     host.edge.stop("blocked");
-    await host.edge.until(() => host.edge.exchanges.at(-1)?.request.slots.length === 0); // the grace is over
+    await host.logged("job_overstays");
+    await host.edge.until(() => host.edge.exchanges.at(-1)?.request.slots.length === 0);
     host.edge.submit(worker.endpointId, { id: "next", input: { mock_return: "next" } });
 
     for (const id of neighbours) {

@@ -93,6 +93,9 @@ describe.runIf(await isDockerAvailable()).concurrent("a handler on the Python SD
     await endpoint.seen(deaf.id, ({ output }) => output === "begun");
     expect(await endpoint.cancel(deaf.id)).toMatchObject({ status: "CANCELLED" });
     const container = await endpoint.container();
+    const overstays = new RegExp(`"jobId":"${deaf.id}".*"job_overstays"`);
+    await endpoint.until(async () => overstays.test(await agentLog()));
+    const next = await endpoint.run({ mock_count: true });
 
     for (const { id } of neighbours) {
       const { status, output, retries } = await endpoint.result(id);
@@ -102,7 +105,7 @@ describe.runIf(await isDockerAvailable()).concurrent("a handler on the Python SD
         retries: undefined,
       });
     }
-    expect(await endpoint.runsync({ mock_count: true })).toMatchObject({ output: { job_number: 1 } });
+    expect(await endpoint.result(next.id)).toMatchObject({ output: { job_number: 1 } });
     expect(await endpoint.container()).not.toBe(container);
     expect(await endpoint.status(deaf.id)).toMatchObject({ status: "CANCELLED" });
   });
