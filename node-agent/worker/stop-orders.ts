@@ -19,9 +19,6 @@ export type StopOrdersOptions = {
  */
 const NO_JOB = JSON.stringify({ jobsToStop: ["none"] });
 
-/** A worker ignores the stop of a job that it has not begun; the Python SDK begins one within 100 ms. */
-const BEGUN_AFTER_MS = 250;
-
 /** Tells the handlers of one worker to stop, through its stop polls. */
 export class StopOrders {
   readonly #options: StopOrdersOptions;
@@ -82,7 +79,7 @@ export class StopOrders {
     const { timing, askAnew } = this.#options;
     for (const job of jobs) {
       job.after(timing.stopGraceMs / 4, askAnew);
-      const earlyMs = (job.deliveredAt ?? 0) + BEGUN_AFTER_MS - Date.now();
+      const earlyMs = (job.deliveredAt ?? 0) + timing.begunAfterMs - Date.now();
       if (earlyMs > 0) job.after(earlyMs, () => this.#tellAgain(job));
     }
   }

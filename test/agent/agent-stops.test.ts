@@ -32,7 +32,11 @@ describe("a job that is not wanted any more", () => {
   });
 
   test("is told again when the worker may not have begun it", async ({ expect }) => {
-    await using host = await AgentFixture.start({ stopGraceMs: 60_000, pollHoldMs: 500 });
+    await using host = await AgentFixture.start({
+      stopGraceMs: 60_000,
+      begunAfterMs: 1_500,
+      pollHoldMs: 2_500,
+    });
     const worker = await RawWorker.start(host);
     const taken = worker.take();
     await host.edge.offered("endpoint-1", "worker-1");
