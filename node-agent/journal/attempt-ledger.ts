@@ -119,7 +119,7 @@ export class AttemptLedger {
     return true;
   }
 
-  isOpen(ref: AttemptRef): boolean {
+  isOpen(ref: Pick<AttemptRef, "jobId" | "attempt">): boolean {
     return this.#entries.get(keyOf(ref))?.isSettled === false;
   }
 
