@@ -131,7 +131,7 @@ export class AttemptLedger {
     entry.startedAt = performance.now(); // told with the next exchange, and no sooner
   }
 
-  isOpen(ref: AttemptRef): boolean {
+  isOpen(ref: Pick<AttemptRef, "jobId" | "attempt">): boolean {
     return this.#entries.get(keyOf(ref))?.isSettled === false;
   }
 

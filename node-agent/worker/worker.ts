@@ -63,7 +63,7 @@ export class Worker implements WorkerSession {
       ledger: options.ledger,
       log: options.log,
       timing: options.timing,
-      onChange: () => this.#changed(),
+      onChange: (isWithdrawn) => this.#changed(isWithdrawn),
       onRefresh: () => {
         this.#isRefreshing = true;
         this.#changed(true);
@@ -283,7 +283,7 @@ export class Worker implements WorkerSession {
   }
 
   #takesNewJobs(): boolean {
-    return this.#takesJobs() && !this.#isDraining && !this.#isRefreshing;
+    return this.#takesJobs() && !this.#isDraining && !this.#isRefreshing && !this.jobs.hasOverstayed();
   }
 
   #pollHoldMs(): number {
