@@ -58,6 +58,9 @@ export const ERROR_MAX_LENGTH = 64_000;
 /** A payload above this size is kept in R2; the object holds a reference. */
 export const INLINE_PAYLOAD_MAX_BYTES = 256 * 1024;
 
+/** Nesting of a payload that is read as it arrives. Far beyond what handlers' own JSON readers take. */
+export const JSON_DEPTH_MAX = 10_000;
+
 // Queue
 
 /** Jobs that may wait at once in one endpoint, unless its configuration says otherwise. */
