@@ -15,17 +15,9 @@ export type JsonPath = readonly (string | typeof EACH)[];
 /** `carved` counts the carved values from 0; null is what is left. */
 export type Piece = { readonly carved: number | null; readonly bytes: Uint8Array };
 
+type ExpectedToken = "value" | "value or end" | "key" | "key or end" | "colon" | "comma or end";
 /** What comes next: a token, or the rest of one. */
-type Expected =
-  | "value"
-  | "value or end"
-  | "key"
-  | "key or end"
-  | "colon"
-  | "comma or end"
-  | "text"
-  | "number"
-  | "word";
+type Expected = ExpectedToken | "text" | "number" | "word";
 
 const NULL = new TextEncoder().encode("null");
 /** No member that anybody carves has a longer name, escapes included. */
@@ -93,17 +85,22 @@ export class JsonCarver {
         return this.#readNumber(bytes, at);
       case "word":
         return this.#readWord(bytes, at);
-      default:
-        return this.#readToken(bytes, at);
+      case "value":
+      case "value or end":
+      case "key":
+      case "key or end":
+      case "colon":
+      case "comma or end":
+        return this.#readToken(bytes, at, this.#expected);
     }
   }
 
   // Tokens
 
-  #readToken(bytes: Uint8Array, at: number): number {
+  #readToken(bytes: Uint8Array, at: number, expected: ExpectedToken): number {
     const byte = bytes[at] ?? 0;
     if (byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09) return at + 1;
-    switch (this.#expected) {
+    switch (expected) {
       case "comma or end":
         return this.#readSeparator(bytes, byte, at);
       case "colon":
@@ -112,11 +109,12 @@ export class JsonCarver {
         return at + 1;
       case "key":
       case "key or end":
-        if (byte === CLOSE_OBJECT && this.#expected === "key or end") return this.#close(bytes, at);
+        if (byte === CLOSE_OBJECT && expected === "key or end") return this.#close(bytes, at);
         if (byte !== QUOTE) throw unexpected(at);
         return this.#beginText(at, true);
-      default:
-        if (byte === CLOSE_LIST && this.#expected === "value or end") return this.#close(bytes, at);
+      case "value":
+      case "value or end":
+        if (byte === CLOSE_LIST && expected === "value or end") return this.#close(bytes, at);
         return this.#beginValue(bytes, byte, at);
     }
   }

@@ -58,7 +58,7 @@ const TEXT = tableOf(15, [
   [PLAIN, 0x20, 0x7f, PLAIN],
   [PLAIN, 0x22, 0x22, CLOSED],
   [PLAIN, 0x5c, 0x5c, ESCAPE],
-  ...[...'"\\/bfnrt'].map((sign): Rule => [ESCAPE, codeOf(sign), codeOf(sign), PLAIN]),
+  ...'"\\/bfnrt'.split("").map((sign): Rule => [ESCAPE, codeOf(sign), codeOf(sign), PLAIN]),
   [ESCAPE, codeOf("u"), codeOf("u"), HEX_1],
   ...HEX_PLACES.flatMap(([from, to]): Rule[] => [
     [from, codeOf("0"), codeOf("9"), to],

@@ -43,6 +43,8 @@ export const RUNSYNC_BODY_MAX_BYTES = 20 * MEGABYTE;
 export const RESULT_MAX_BYTES = 20 * MEGABYTE;
 export const AGENT_BODY_MAX_BYTES = 64 * MEGABYTE;
 export const CONTROL_BODY_MAX_BYTES = MEGABYTE;
+/** What is read of the body of a refused request, so that its sender sees the refusal. */
+export const DISCARDED_BODY_MAX_BYTES = 2 * RUNSYNC_BODY_MAX_BYTES;
 
 /** One chunk of a stream, as JSON text. Larger text is sent in pieces; another larger value fails its job. */
 export const CHUNK_MAX_BYTES = MEGABYTE;

@@ -16,6 +16,7 @@ import type {
   Report,
   Slots,
   Stop,
+  UploadRef,
 } from "./messages.ts";
 import type { QueueLedger } from "./queue-ledger.ts";
 import type { Queue } from "./queue.ts";
@@ -86,6 +87,13 @@ export class AgentDesk {
     }
   }
 
+  /** A second upload may end when the report of the first was accepted: then it brought the same again. */
+  wantsUpload({ jobId, attempt, hostId, key }: UploadRef, now: number): boolean {
+    const id = decodeJobId(jobId);
+    const stored = id && this.#queue.find(id.seq, id.nonce, now);
+    return stored !== undefined && (ownsJob(stored, attempt, hostId) || hasOutput(stored, key));
+  }
+
   dispatched(stored: StoredJob, order: WorkOrder): Dispatched {
     return {
       jobId: this.#publicId(stored),
@@ -147,9 +155,16 @@ export class AgentDesk {
     const { jobId, attempt } = report;
     const id = decodeJobId(jobId);
     const stored = id && this.#queue.find(id.seq, id.nonce, now);
-    if (!stored || stored.job.hostId !== hostId) return { jobId, attempt, outcome: "refused" };
-    const applied = this.#queue.apply(stored, eventOf(report), now);
-    return { jobId, attempt, outcome: applied.kind === "moved" ? "accepted" : "refused" };
+    const isOwn = stored?.job.hostId === hostId;
+    if (isOwn && this.#queue.apply(stored, eventOf(report), now).kind === "moved") {
+      return { jobId, attempt, outcome: "accepted" };
+    }
+    // Nobody wants the result of an attempt that no longer owned its job, unless it is the job's own, again.
+    const output = "output" in report ? report.output : null;
+    if (output?.kind === "stored" && !(stored && hasOutput(stored, output.key))) {
+      this.#queue.orphan(output.key);
+    }
+    return { jobId, attempt, outcome: "refused" };
   }
 
   #keep(held: Held, call: ExchangeCall, now: number): Stop[] {
@@ -193,6 +208,10 @@ export class AgentDesk {
 
 function ownsJob({ job }: StoredJob, attempt: number, hostId: string): boolean {
   return job.state === "running" && job.attempt === attempt && job.hostId === hostId;
+}
+
+function hasOutput({ job }: StoredJob, key: string): boolean {
+  return job.output?.kind === "stored" && job.output.key === key;
 }
 
 function isSame(one: Stop, other: Stop): boolean {

@@ -7,6 +7,7 @@ import { decodeJobId, encodeJobId, NONCE_BYTES } from "../domain/job-id.ts";
 import { isFinal, type JobEvent } from "../domain/job-machine.ts";
 import { listJob, stateOf, viewJob, wireStatusOf, type JobView } from "../domain/job-view.ts";
 import { laneOf } from "../domain/lanes.ts";
+import { payloadPrefix, resultKey } from "../domain/payload-key.ts";
 import { explainWait, NO_REPORT, type FleetReport } from "../domain/queue-reason.ts";
 import { AlarmClock } from "../durable/alarm-clock.ts";
 import { GroupCommit } from "../durable/group-commit.ts";
@@ -44,6 +45,8 @@ import type {
   SubmitReply,
   SubmitRequest,
   Unconfigured,
+  UploadRef,
+  WantsUploadReply,
 } from "./messages.ts";
 import { QueueLedger } from "./queue-ledger.ts";
 import { Queue } from "./queue.ts";
@@ -58,6 +61,9 @@ const HOT_FOR_MS = 2_000;
 const RESET_AFTER_MS = 100;
 
 const SHARD = 0;
+
+/** R2 takes no more keys in one call. */
+const DELETE_MAX_KEYS = 1_000;
 
 export type EndpointObjectEnv = {
   readonly FLEET: DurableObjectNamespace<FleetPort>;
@@ -281,6 +287,12 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     return end.kind === "look" ? this.exchange({ ...call, reports: [], chunks: [] }) : end;
   }
 
+  /** Whether the result of an attempt shall be stored under its key, or is and shall stay there. */
+  async wantsUpload(upload: UploadRef): Promise<WantsUploadReply> {
+    if (!this.#config) return UNCONFIGURED;
+    return { kind: "answer", isWanted: this.#desk.wantsUpload(upload, Date.now()) };
+  }
+
   /** What Fleet knows of this endpoint's workers. A leased job whose worker is gone is rescued. */
   async fleetReport(report: FleetReport): Promise<void> {
     if (!this.#config || report.revision <= this.#report.revision) return;
@@ -440,8 +452,13 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   }
 
   #dropOrphanedPayloads(): void {
-    const keys = this.#queue.takeOrphanedKeys();
-    if (keys.length > 0) this.ctx.waitUntil(this.env.PAYLOADS.delete(keys));
+    const endpointId = this.#config?.endpointId ?? "";
+    const keys = this.#queue.takeOrphanedKeys((stored) =>
+      resultKey(endpointId, publicId(stored), stored.job.attempt),
+    );
+    for (let from = 0; from < keys.length; from += DELETE_MAX_KEYS) {
+      this.ctx.waitUntil(this.env.PAYLOADS.delete(keys.slice(from, from + DELETE_MAX_KEYS)));
+    }
   }
 
   // Reading
@@ -587,7 +604,7 @@ function randomNonce(): string {
 
 async function removePayloads(bucket: R2Bucket, endpointId: string): Promise<void> {
   for (;;) {
-    const page = await bucket.list({ prefix: `jobs/${endpointId}/` });
+    const page = await bucket.list({ prefix: payloadPrefix(endpointId) });
     if (page.objects.length === 0) return;
     await bucket.delete(page.objects.map(({ key }) => key));
   }

@@ -47,7 +47,8 @@ export class Queue {
   /** Earliest time at which a running attempt may be due; never too late. */
   #leasesDueAt: number | null = null;
   #effects: QueueEffect[] = [];
-  #orphanedKeys: string[] = [];
+  /** Keys of payloads, and jobs as they were when an attempt ended that may have uploaded a result. */
+  #orphans: (string | StoredJob)[] = [];
   /** Where the rebuild of the segments goes on; null when they are complete. */
   #rebuildFrom: number | null = LANE_START.normal;
 
@@ -121,8 +122,9 @@ export class Queue {
     this.#ledger.moved(stored.seq, stored.job, verdict.job);
     this.#leaseUntil.delete(stored.seq);
     if (stored.job.output?.kind === "stored" && !verdict.job.output) {
-      this.#orphanedKeys.push(stored.job.output.key); // a retry forgets the old output
+      this.orphan(stored.job.output.key); // a retry forgets the old output
     }
+    if (mayLeaveUpload(event)) this.#orphanUpload(stored);
     if (verdict.job.removeAt !== null) this.#segments.note(stored.seq, verdict.job.removeAt);
     if (event.kind === "retry") this.#chunks.remove(stored.seq);
     if (verdict.job.state === "queued") this.#store.addRequeued(stored.seq);
@@ -212,11 +214,16 @@ export class Queue {
     return effects;
   }
 
-  /** Keys of payloads whose jobs are gone. */
-  takeOrphanedKeys(): string[] {
-    const keys = this.#orphanedKeys;
-    this.#orphanedKeys = [];
-    return keys;
+  /** The payload under this key belongs to no job. */
+  orphan(key: string): void {
+    this.#orphans.push(key);
+  }
+
+  /** Keys of payloads that nobody wants; under some of them nothing was ever stored. */
+  takeOrphanedKeys(uploadKeyOf: (stored: StoredJob) => string): string[] {
+    const orphans = this.#orphans;
+    this.#orphans = [];
+    return orphans.map((orphan) => (typeof orphan === "string" ? orphan : uploadKeyOf(orphan)));
   }
 
   // Purging
@@ -322,8 +329,15 @@ export class Queue {
     else if (stored) this.#remove(stored);
   }
 
-  #remove({ seq, job }: StoredJob): void {
-    this.#orphanedKeys.push(...this.#store.remove(seq));
+  /** The agent may have uploaded the result of the attempt and never reported it. */
+  #orphanUpload(stored: StoredJob): void {
+    if (stored.job.state === "running") this.#orphans.push(stored);
+  }
+
+  #remove(stored: StoredJob): void {
+    const { seq, job } = stored;
+    for (const key of this.#store.remove(seq)) this.orphan(key);
+    this.#orphanUpload(stored);
     this.#chunks.remove(seq);
     this.#ledger.removed(seq, job);
     this.#leaseUntil.delete(seq);
@@ -342,6 +356,11 @@ export class Queue {
 
 /** Who takes a job. */
 export type Taker = { readonly workerId: string; readonly hostId: string };
+
+/** A report says what became of the result; these events end an attempt without one. */
+function mayLeaveUpload({ kind }: JobEvent): boolean {
+  return kind === "rescue" || kind === "timeOut" || kind === "cancel";
+}
 
 const SILENT_HOST = "its host has been silent for too long.";
 
