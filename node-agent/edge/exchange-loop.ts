@@ -11,7 +11,7 @@
  * T3  Reports and chunks are sent again until they are acknowledged (see cargo.ts).
  * T4  No turn is sent while the conversation rests after a failure or after a hold that the edge did not hold.
  */
-import type { DispatchedJob, ExchangeReply, ExchangeRequest } from "../../src/contract/agent.ts";
+import type { ExchangeReply, ExchangeRequest } from "../../src/contract/agent.ts";
 import type { AttemptLedger } from "../journal/attempt-ledger.ts";
 import type { AttemptRecord } from "../journal/journal.ts";
 import {
@@ -23,7 +23,7 @@ import {
   nextCargo,
   settleChunks,
 } from "./cargo.ts";
-import type { EdgeOutcome } from "./edge-client.ts";
+import type { ArrivedJob, ArrivedReply, EdgeOutcome } from "./edge-client.ts";
 import type { EdgeLink } from "./edge-link.ts";
 import { areSameSlots, type OpenTurn, type Slot, slotsToHold, slotsToOfferNow } from "./exchange-plan.ts";
 import { Pace } from "./pace.ts";
@@ -44,7 +44,7 @@ export type ExchangeLoopOptions = EdgeLink & {
 };
 
 /** A job, and what the ledger knows of it. */
-export type ReceivedJob = { readonly record: AttemptRecord; readonly job: DispatchedJob };
+export type ReceivedJob = { readonly record: AttemptRecord; readonly job: ArrivedJob };
 
 type Turn = OpenTurn & {
   readonly sentAt: number;
@@ -166,7 +166,7 @@ export class ExchangeLoop {
     void this.#call(turn, body).then((outcome) => this.#settle(turn, outcome));
   }
 
-  #call(turn: Turn, body: string): Promise<EdgeOutcome<ExchangeReply>> {
+  #call(turn: Turn, body: string): Promise<EdgeOutcome<ArrivedReply>> {
     const { client, endpointId, timing, signal } = this.#options;
     const holdMs = turn.isHolding ? timing.edgeHoldMs : 0;
     return client.exchange(endpointId, body, { timeoutMs: holdMs + timing.edgeSlackMs, signal });
@@ -197,7 +197,7 @@ export class ExchangeLoop {
 
   // Replies
 
-  #settle(turn: Turn, outcome: EdgeOutcome<ExchangeReply>): void {
+  #settle(turn: Turn, outcome: EdgeOutcome<ArrivedReply>): void {
     if (this.#options.signal.aborted) return;
     if (outcome.kind === "answered") this.#apply(turn, outcome.reply);
     else this.#fail(turn, outcome);
@@ -205,7 +205,7 @@ export class ExchangeLoop {
     else this.#schedule.within(0);
   }
 
-  #apply(turn: Turn, reply: ExchangeReply): void {
+  #apply(turn: Turn, reply: ArrivedReply): void {
     const { endpointId, ledger, onStop, reachability } = this.#options;
     this.#open.delete(turn.turn);
     for (const [workerId, jobs] of Map.groupBy(reply.jobs, (job) => job.workerId)) {
@@ -220,7 +220,7 @@ export class ExchangeLoop {
     else this.#pace.recover();
   }
 
-  #receive(workerId: string, jobs: readonly DispatchedJob[]): void {
+  #receive(workerId: string, jobs: readonly ArrivedJob[]): void {
     const { endpointId, ledger, log, roomOf, onJobs } = this.#options;
     const room = roomOf(workerId);
     const held = jobs.slice(0, room).map((job) => ({ job, record: ledger.receive(endpointId, job) }));
@@ -234,7 +234,7 @@ export class ExchangeLoop {
   }
 
   /** Whether answering such replies at once would make a hot loop. */
-  #isSuspicious(turn: Turn, reply: ExchangeReply): boolean {
+  #isSuspicious(turn: Turn, reply: ArrivedReply): boolean {
     if (!isAcknowledged(turn.cargo, reply)) return true;
     if (!turn.isHolding || turn.isReplaced) return false;
     const isQuick = reply.jobs.length === 0 && Date.now() - turn.sentAt < NOT_HELD_MS;
@@ -242,7 +242,7 @@ export class ExchangeLoop {
     return this.#quickHolds > QUICK_HOLDS_MAX;
   }
 
-  #fail(turn: Turn, outcome: Exclude<EdgeOutcome<ExchangeReply>, { kind: "answered" }>): void {
+  #fail(turn: Turn, outcome: Exclude<EdgeOutcome<ArrivedReply>, { kind: "answered" }>): void {
     const { endpointId, ledger, log, reachability, onUnauthorized, hasWorkers } = this.#options;
     this.#open.delete(turn.turn);
     this.#hasFailed = true;

@@ -1,7 +1,7 @@
 /**
  * Reads JSON text as it arrives and carves values out of it, without ever holding one whole.
  *
- * K1  Exactly what RFC 8259 allows passes, in well-formed UTF-8, nested no deeper than JSON_DEPTH_MAX.
+ * K1  Exactly what RFC 8259 allows passes, in well-formed UTF-8, and nested no deeper than the reader wants.
  * K2  The pieces of a carved value, one after the other, are its text without the space around it.
  * K3  What is left, with `null` in the place of every carved value, is the same JSON text otherwise.
  */
@@ -37,8 +37,9 @@ export class JsonCarver {
   readonly #text = new TextReader();
   readonly #number = new NumberReader();
   readonly #word = new WordReader();
+  readonly #depthMax: number;
   /** The bytes that close the open containers, the outermost first. */
-  readonly #closers = new Uint8Array(JSON_DEPTH_MAX);
+  #closers = new Uint8Array(64);
   #depth = 0;
   /** How many steps of the path the open containers and the current key follow. */
   #matched = 0;
@@ -52,8 +53,9 @@ export class JsonCarver {
   #pieceFrom = 0;
 
   /** Carves the values at `path`: a name for each object on the way, EACH for each list; [] is the whole text. */
-  constructor(path: JsonPath) {
+  constructor(path: JsonPath, depthMax = JSON_DEPTH_MAX) {
     this.#path = path;
+    this.#depthMax = depthMax;
   }
 
   /** Reads on. The pieces are views of `bytes`. Throws JsonSyntaxError. */
@@ -99,24 +101,32 @@ export class JsonCarver {
 
   #readToken(bytes: Uint8Array, at: number, expected: ExpectedToken): number {
     const byte = bytes[at] ?? 0;
-    if (byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09) return at + 1;
+    if (isSpace(byte)) return at + 1;
     switch (expected) {
       case "comma or end":
         return this.#readSeparator(bytes, byte, at);
       case "colon":
-        if (byte !== COLON) throw unexpected(at);
-        this.#expected = "value";
-        return at + 1;
-      case "key":
+        return this.#readColon(byte, at);
       case "key or end":
-        if (byte === CLOSE_OBJECT && expected === "key or end") return this.#close(bytes, at);
-        if (byte !== QUOTE) throw unexpected(at);
-        return this.#beginText(at, true);
-      case "value":
+        return byte === CLOSE_OBJECT ? this.#close(bytes, at) : this.#beginKey(byte, at);
+      case "key":
+        return this.#beginKey(byte, at);
       case "value or end":
-        if (byte === CLOSE_LIST && expected === "value or end") return this.#close(bytes, at);
+        return byte === CLOSE_LIST ? this.#close(bytes, at) : this.#beginValue(bytes, byte, at);
+      case "value":
         return this.#beginValue(bytes, byte, at);
     }
+  }
+
+  #readColon(byte: number, at: number): number {
+    if (byte !== COLON) throw unexpected(at);
+    this.#expected = "value";
+    return at + 1;
+  }
+
+  #beginKey(byte: number, at: number): number {
+    if (byte !== QUOTE) throw unexpected(at);
+    return this.#beginText(at, true);
   }
 
   #readSeparator(bytes: Uint8Array, byte: number, at: number): number {
@@ -183,8 +193,9 @@ export class JsonCarver {
   // Containers
 
   #open(closer: number, expected: Expected, at: number): number {
-    if (this.#depth === JSON_DEPTH_MAX)
-      throw new JsonSyntaxError(`more than ${JSON_DEPTH_MAX} levels of nesting`, at);
+    if (this.#depth === this.#depthMax)
+      throw new JsonSyntaxError(`more than ${this.#depthMax} levels of nesting`, at);
+    if (this.#depth === this.#closers.length) this.#closers = doubled(this.#closers);
     this.#closers[this.#depth] = closer;
     this.#depth += 1;
     this.#expected = expected;
@@ -227,6 +238,16 @@ export class JsonCarver {
     if (piece.length > 0) this.#pieces.push({ carved, bytes: piece });
     this.#pieceFrom = end;
   }
+}
+
+function isSpace(byte: number): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}
+
+function doubled(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  const larger = new Uint8Array(bytes.length * 2);
+  larger.set(bytes);
+  return larger;
 }
 
 function unexpected(at: number): JsonSyntaxError {

@@ -60,8 +60,11 @@ export const ERROR_MAX_LENGTH = 64_000;
 /** A payload above this size is kept in R2; the object holds a reference. */
 export const INLINE_PAYLOAD_MAX_BYTES = 256 * 1024;
 
-/** Nesting of a payload that is read as it arrives. Far beyond what handlers' own JSON readers take. */
-export const JSON_DEPTH_MAX = 10_000;
+/** Nesting of a payload that is read as it arrives. Readers of JSON in other languages take half of it. */
+export const JSON_DEPTH_MAX = 2_000;
+
+/** An answer to an agent brings no further job once the inputs in it are together of this size. */
+export const ANSWER_INPUTS_MAX_BYTES = 20 * MEGABYTE;
 
 // Queue
 

@@ -1,7 +1,8 @@
 /** What an exchange with an agent does to the queue: chunks and reports in, leases extended, jobs and stops out. */
 import type { StopReason } from "../contract/agent.ts";
 import { decodeJobId } from "../domain/job-id.ts";
-import type { JobEvent, Payload } from "../domain/job-machine.ts";
+import { ANSWER_INPUTS_MAX_BYTES } from "../contract/limits.ts";
+import { sizeOf, type JobEvent, type Payload } from "../domain/job-machine.ts";
 import type { ChunkStore } from "./chunk-store.ts";
 import { slotsInTurn, type Dispatch } from "./dispatch.ts";
 import type { StoredJob, WorkOrder } from "./job-store.ts";
@@ -195,12 +196,14 @@ export class AgentDesk {
 
   #claim(call: ExchangeCall, now: number): Dispatched[] {
     const jobs: Dispatched[] = [];
+    let inputBytes = 0;
     for (const workerId of slotsInTurn(this.openSlots(call))) {
-      if (this.#ledger.queued === 0) break;
+      if (this.#ledger.queued === 0 || inputBytes >= ANSWER_INPUTS_MAX_BYTES) break;
       const claimed = this.#queue.claim({ workerId, hostId: call.hostId }, now);
       if (!claimed) break;
       this.#dispatch.carry(claimed.stored.seq, call);
       jobs.push(this.dispatched(claimed.stored, claimed.order));
+      inputBytes += sizeOf(claimed.order.input);
     }
     return jobs;
   }
