@@ -1,6 +1,7 @@
 /** Request bodies, read within a limit and validated by a schema. */
 import type { z } from "zod";
 import { ApiError, invalidInput } from "./api-error.ts";
+import { readBytes } from "./byte-stream.ts";
 
 /** Reads a JSON body of at most `maxBytes`; an empty one is undefined. */
 export async function readJson(request: Request, maxBytes: number): Promise<unknown> {
@@ -37,18 +38,11 @@ export function announcedLength(request: Request): number | null {
 export async function* readChunks(request: Request, maxBytes: number): AsyncGenerator<Uint8Array> {
   if ((announcedLength(request) ?? 0) > maxBytes) throw tooLarge(maxBytes);
   if (!request.body) return;
-  const reader = request.body.getReader();
-  try {
-    let sizeBytes = 0;
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) return;
-      sizeBytes += value.byteLength;
-      if (sizeBytes > maxBytes) throw tooLarge(maxBytes);
-      yield value;
-    }
-  } finally {
-    reader.releaseLock();
+  let sizeBytes = 0;
+  for await (const bytes of readBytes(request.body)) {
+    sizeBytes += bytes.byteLength;
+    if (sizeBytes > maxBytes) throw tooLarge(maxBytes);
+    yield bytes;
   }
 }
 

@@ -1,4 +1,5 @@
 import { DISCARDED_BODY_MAX_BYTES } from "../contract/limits.ts";
+import { readBytes } from "./byte-stream.ts";
 
 /**
  * Reads what is left of the body of a refused request, within reason. Many clients do not listen before they
@@ -6,12 +7,11 @@ import { DISCARDED_BODY_MAX_BYTES } from "../contract/limits.ts";
  */
 export async function discardBody({ body }: Request): Promise<void> {
   if (!body || body.locked) return;
-  const reader = body.getReader();
   try {
-    for (let sizeBytes = 0; sizeBytes < DISCARDED_BODY_MAX_BYTES;) {
-      const { done, value } = await reader.read();
-      if (done) return;
-      sizeBytes += value.byteLength;
+    let sizeBytes = 0;
+    for await (const bytes of readBytes(body)) {
+      sizeBytes += bytes.byteLength;
+      if (sizeBytes > DISCARDED_BODY_MAX_BYTES) return;
     }
   } catch {
     // The client has gone.

@@ -12,6 +12,7 @@
  *   mock_crash C         the process exits with code C      mock_unserialisable nothing is ever posted
  *   mock_never           waits until it is stopped          mock_block          never ends, cannot be stopped
  *   mock_size N          returns N bytes of text            mock_twice          posts its result twice
+ *   mock_output_size N   with mock_error: returns N bytes of text besides
  *   mock_post_and_crash  posts its result and exits at once
  *
  * Environment: MOCK_CONCURRENCY, MOCK_LOOK_MS (pause at full concurrency; the SDK's is 1 s), MOCK_PINGS
@@ -68,7 +69,10 @@ async function handle(job, signal) {
   if (input.mock_never) await delay(2 ** 31 - 1, undefined, { signal });
   if (input.mock_block) await new Promise(() => setInterval(() => {}, 60_000));
   if (input.mock_unserialisable) return undefined;
-  if ("mock_error" in input) return { error: input.mock_error };
+  if ("mock_error" in input) {
+    const size = input.mock_output_size;
+    return { error: input.mock_error, ...(size && { output: "x".repeat(size) }) };
+  }
   if ("mock_error_value" in input) return { error: input.mock_error_value };
   if (input.mock_stream) {
     for (const value of input.mock_stream) {

@@ -6,6 +6,7 @@ import { errorBody } from "../../contract/errors.ts";
 import { HOT_HOLD_MS, STREAM_HEARTBEAT_MS } from "../../contract/limits.ts";
 import type { ChunkRun, ReadStreamReply, RateLimited, Unconfigured } from "../../endpoint/messages.ts";
 import { logFailure } from "../../failure-log.ts";
+import { readBytes } from "../byte-stream.ts";
 import { awaitRing } from "../doorbell.ts";
 import { endpointStub } from "../endpoint-directory.ts";
 import { jobNotFound, type QueueContext } from "./context.ts";
@@ -153,8 +154,9 @@ class EventWriter {
 
   async #pass(part: StoredPart): Promise<boolean> {
     const stream = await part.open();
+    if (!stream) return false;
     try {
-      for await (const bytes of stream ?? []) await this.#writer.write(onOneLine(bytes));
+      for await (const bytes of readBytes(stream)) await this.#writer.write(onOneLine(bytes));
       return true;
     } catch {
       return false;
