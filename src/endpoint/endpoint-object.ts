@@ -1,6 +1,7 @@
 /** The Endpoint object: queue, leases, results and scaling wish of one endpoint. */
 import { DurableObject } from "cloudflare:workers";
 import type { EndpointConfig } from "../contract/endpoint.ts";
+import type { WebhookSecret } from "../contract/webhook.ts";
 import { HOT_HOLD_MS } from "../contract/limits.ts";
 import { countWorkers } from "../domain/health.ts";
 import type { FleetReport } from "../domain/queue-reason.ts";
@@ -28,11 +29,13 @@ import type {
   ListReply,
   PurgeReply,
   ReadStreamReply,
+  RedeliverReply,
   RetryReply,
   SlotRef,
   StatusReply,
   SubmitReply,
   SubmitRequest,
+  WebhookLogReply,
 } from "./messages.ts";
 import { QueueLedger } from "./queue-ledger.ts";
 import { Queue } from "./queue.ts";
@@ -40,6 +43,10 @@ import { RequestLimits } from "./request-limits.ts";
 import { Scaling } from "./scaling.ts";
 import { ENDPOINT_MIGRATIONS } from "./schema.ts";
 import { StreamDesk } from "./stream-desk.ts";
+import { WebhookDesk } from "./webhook-desk.ts";
+import { WebhookOutbox } from "./webhook-outbox.ts";
+import { WebhookSender } from "./webhook-sender.ts";
+import { WebhookStore } from "./webhook-store.ts";
 
 /** Time that the answer to `remove` gets to leave before the object's memory is reset. */
 const RESET_AFTER_MS = 100;
@@ -47,6 +54,8 @@ const RESET_AFTER_MS = 100;
 export type EndpointObjectEnv = {
   readonly FLEET: DurableObjectNamespace<FleetPort>;
   readonly PAYLOADS: R2Bucket;
+  /** "true": webhooks may have loopback and private addresses; for development. */
+  readonly WEBHOOK_ALLOW_PRIVATE?: string;
 };
 
 export class EndpointObject extends DurableObject<EndpointObjectEnv> {
@@ -60,6 +69,9 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   readonly #agents: AgentDesk;
   readonly #jobs: JobDesk;
   readonly #streams: StreamDesk;
+  readonly #outbox: WebhookOutbox;
+  readonly #sender: WebhookSender;
+  readonly #webhooks: WebhookDesk;
   readonly #commit: GroupCommit;
   readonly #alarm: AlarmClock;
   readonly #bells: EndpointBells;
@@ -78,11 +90,19 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     this.#facts = new EndpointFacts(store);
     this.#chunks = new ChunkStore(this.#database);
     this.#ledger = new QueueLedger(store);
-    this.#queue = new Queue(store, this.#chunks, this.#ledger);
+    this.#outbox = new WebhookOutbox(new WebhookStore(this.#database));
+    this.#queue = new Queue(store, this.#chunks, this.#ledger, this.#outbox);
     this.#scaling = new Scaling(store, this.#ledger);
     this.#agents = new AgentDesk(this.#queue, this.#chunks, this.#ledger, this.#dispatch);
     this.#jobs = this.#openJobDesk();
     this.#streams = this.#openStreamDesk();
+    this.#sender = this.#openSender();
+    this.#webhooks = new WebhookDesk({
+      queue: this.#queue,
+      outbox: this.#outbox,
+      limits: this.#limits,
+      commit: this.#commit,
+    });
     void context.blockConcurrencyWhile(() => this.#wake());
   }
 
@@ -111,6 +131,18 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     });
   }
 
+  #openSender(): WebhookSender {
+    return new WebhookSender({
+      outbox: this.#outbox,
+      queue: this.#queue,
+      facts: this.#facts,
+      bucket: this.env.PAYLOADS,
+      allowsPrivate: this.env.WEBHOOK_ALLOW_PRIVATE === "true",
+      inTurn: (work) => this.#commit.run(work),
+      keepAlive: (work) => this.ctx.waitUntil(work),
+    });
+  }
+
   async #wake(): Promise<void> {
     const now = Date.now();
     this.#facts.load();
@@ -118,18 +150,27 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     this.#bells.recover();
     this.#queue.recover(now);
     this.#scaling.recover(now);
+    this.#outbox.recover(now);
     await this.#alarm.load();
+    if (this.#outbox.isReady) this.#alarm.armBy(now); // sending was cut short
   }
 
   // Configuration
 
   /** Takes over the endpoint's configuration; the next job sees it. */
-  async configure(config: EndpointConfig): Promise<void> {
+  async configure(config: EndpointConfig, webhookSecrets: readonly WebhookSecret[] = []): Promise<void> {
     if (this.#facts.isRemoved) return;
     await this.#commit.run(() => {
       this.#facts.configure(config);
+      this.#facts.learnWebhookSecrets(webhookSecrets);
       this.#scaling.repeat();
     });
+  }
+
+  /** The account has new secrets. An object that knows no endpoint gets them with its configuration. */
+  async learnWebhookSecrets(secrets: readonly WebhookSecret[]): Promise<void> {
+    if (!this.#facts.config) return;
+    await this.#commit.run(() => this.#facts.learnWebhookSecrets(secrets));
   }
 
   /** The endpoint is deleted: its workers go, its jobs and payloads are removed. */
@@ -183,6 +224,14 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
 
   async list(call: ListCall): Promise<ListReply> {
     return this.#facts.config ? this.#jobs.list(call) : UNCONFIGURED;
+  }
+
+  async webhookLog(jobId: string): Promise<WebhookLogReply> {
+    return this.#facts.config ? this.#webhooks.log(jobId) : UNCONFIGURED;
+  }
+
+  async redeliver(jobId: string): Promise<RedeliverReply> {
+    return this.#facts.config ? this.#webhooks.redeliver(jobId) : UNCONFIGURED;
   }
 
   async health(): Promise<HealthReply> {
@@ -277,7 +326,11 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   override async alarm(): Promise<void> {
     this.#alarm.rang();
     if (!this.#facts.config) return;
-    await this.#commit.run(() => this.#queue.sweep(Date.now()));
+    await this.#commit.run(() => {
+      const now = Date.now();
+      this.#queue.sweep(now);
+      this.#outbox.sweep(now);
+    });
   }
 
   /** Runs once per turn: everything that follows from what the turn did, in the same commit. */
@@ -291,15 +344,20 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     if (!config) return;
     this.#scaling.decide(config, now);
     this.#ledger.checkpointIfDue();
+    this.#outbox.save();
+    this.#sender.start();
     this.#arm(now);
     if (this.#scaling.isUntold) this.#tellFleet();
   }
 
   #arm(now: number): void {
     const isMoreToSweep = this.#alarm.armedAt === null && this.#queue.isRebuilding && this.#ledger.hasJobs;
-    const dueAt = [this.#queue.nextSweepAt, this.#scaling.nextAt(now), isMoreToSweep ? now : null].filter(
-      (at) => at !== null,
-    );
+    const dueAt = [
+      this.#queue.nextSweepAt,
+      this.#scaling.nextAt(now),
+      this.#outbox.nextAt(now),
+      isMoreToSweep ? now : null,
+    ].filter((at) => at !== null);
     if (dueAt.length > 0) this.#alarm.armBy(Math.min(...dueAt));
   }
 

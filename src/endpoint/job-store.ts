@@ -8,6 +8,9 @@ export type StoredJob = { readonly seq: number; readonly nonce: string; readonly
 /** What a worker gets, and nobody else. */
 export type WorkOrder = { readonly input: Payload; readonly optionsJson: string };
 
+/** Where the end of a job is told to; the page of the outbox is 0 as long as there is none. */
+export type JobWebhook = { readonly url: string | null; readonly page: number };
+
 type JobRow = {
   seq: number;
   nonce: string;
@@ -42,7 +45,7 @@ export class JobStore {
     this.#statements = jobStatements(database);
   }
 
-  insert(stored: StoredJob, order: WorkOrder, idempotencyKey: string | null): void {
+  insert(stored: StoredJob, order: WorkOrder, idempotencyKey: string | null, hasWebhook: boolean): void {
     const { job } = stored;
     if (idempotencyKey !== null) this.#statements.addKey.run({ key: idempotencyKey, seq: stored.seq });
     this.#statements.insert.run({
@@ -60,6 +63,7 @@ export class JobStore {
       input: encodePayload(order.input),
       options: order.optionsJson,
       idempotencyKey,
+      webhookPage: hasWebhook ? 0 : null,
     });
   }
 
@@ -73,8 +77,16 @@ export class JobStore {
     return this.#statements.findKey.first({ key: idempotencyKey })?.seq;
   }
 
-  /** Writes what a transition made of a job; false when the row is not in the state it was read in. */
-  save(seq: number, before: Job, after: Job): boolean {
+  /**
+   * Writes what a transition made of a job; undefined when the row is not in the state it was read in. The page
+   * is written only for a job with a webhook, whose address comes back.
+   */
+  save(
+    seq: number,
+    before: Job,
+    after: Job,
+    webhookPage = 0,
+  ): { readonly webhook: string | null } | undefined {
     const rows = this.#statements.saveIfUnchanged.all({
       seq,
       fromState: before.state,
@@ -91,8 +103,14 @@ export class JobStore {
       hostId: after.hostId,
       output: after.output && encodePayload(after.output),
       error: after.error,
+      webhookPage,
     });
-    return rows.length === 1;
+    return rows[0];
+  }
+
+  webhookOf(seq: number): JobWebhook {
+    const row = this.#statements.webhook.first({ seq });
+    return { url: row?.url ?? null, page: row?.page ?? 0 };
   }
 
   workOrder(seq: number): WorkOrder | undefined {
@@ -185,24 +203,30 @@ function jobStatements(database: ObjectDatabase) {
       input: string;
       options: string;
       idempotencyKey: string | null;
+      webhookPage: number | null;
     }>(
       `INSERT INTO job (seq, nonce, state, is_sync, attempt, retries, rescues, created_at, queued_at, expires_at,
                         execution_timeout_ms, started_at, worker_id, host_id, input, options,
-                        idempotency_key)
+                        idempotency_key, webhook_page)
        VALUES (:seq, :nonce, :state, :isSync, :attempt, 0, 0, :createdAt, :createdAt, :expiresAt,
                :executionTimeoutMs, :startedAt, :workerId, :hostId, :input, :options,
-               :idempotencyKey)`,
+               :idempotencyKey, :webhookPage)`,
     ),
     find: database.statement<{ seq: number }, JobRow>(`SELECT ${JOB_COLUMNS} FROM job WHERE seq = :seq`),
     /** No row comes back when another transition came first. */
-    saveIfUnchanged: database.statement<Record<string, string | number | null>, { seq: number }>(
+    saveIfUnchanged: database.statement<Record<string, string | number | null>, { webhook: string | null }>(
       `UPDATE job
           SET state = :state, attempt = :attempt, retries = :retries, rescues = :rescues,
               queued_at = :queuedAt, started_at = :startedAt, finished_at = :finishedAt,
               remove_at = :removeAt, worker_id = :workerId, host_id = :hostId,
-              output = :output, error = :error
+              output = :output, error = :error,
+              webhook_page = iif(webhook_page IS NULL, NULL, :webhookPage)
         WHERE seq = :seq AND state = :fromState AND attempt = :fromAttempt
-       RETURNING seq`,
+       RETURNING iif(webhook_page IS NULL, NULL, options ->> '$.webhook') AS webhook`,
+    ),
+    webhook: database.statement<{ seq: number }, { url: string | null; page: number | null }>(
+      `SELECT webhook_page AS page, iif(webhook_page IS NULL, NULL, options ->> '$.webhook') AS url
+         FROM job WHERE seq = :seq`,
     ),
     workOrder: database.statement<{ seq: number }, { input: string; options: string }>(
       "SELECT input, options FROM job WHERE seq = :seq",

@@ -5,6 +5,7 @@
 import { LEASE_MS, RUN_RETENTION_MS, RUNSYNC_RETENTION_MS } from "../contract/limits.ts";
 import {
   isExpired,
+  isFinal,
   queuedJob,
   transition,
   type Job,
@@ -14,9 +15,10 @@ import {
 import type { Effect } from "../domain/job-machine.ts";
 import { LANE_END, LANE_START, laneOf, LANES, type Lane } from "../domain/lanes.ts";
 import type { ChunkStore } from "./chunk-store.ts";
-import type { JobStore, StoredJob, WorkOrder } from "./job-store.ts";
+import type { JobStore, JobWebhook, StoredJob, WorkOrder } from "./job-store.ts";
 import type { Lease, QueueLedger } from "./queue-ledger.ts";
 import { SegmentDeadlines } from "./segment-deadlines.ts";
+import type { WebhookOutbox } from "./webhook-outbox.ts";
 
 const SWEEP_SEGMENTS = 16;
 const REBUILD_ROWS = 20_000;
@@ -30,6 +32,7 @@ export type Submission = {
   readonly executionTimeoutMs: number;
   readonly order: WorkOrder;
   readonly idempotencyKey: string | null;
+  readonly hasWebhook: boolean;
 };
 
 export type QueueEffect = Effect & { readonly seq: number };
@@ -42,6 +45,7 @@ export class Queue {
   readonly #store: JobStore;
   readonly #chunks: ChunkStore;
   readonly #ledger: QueueLedger;
+  readonly #outbox: WebhookOutbox;
   readonly #segments = new SegmentDeadlines();
   readonly #leaseUntil = new Map<number, number>();
   /** Earliest time at which a running attempt may be due; never too late. */
@@ -51,10 +55,11 @@ export class Queue {
   /** Where the rebuild of the segments goes on; null when they are complete. */
   #rebuildFrom: number | null = LANE_START.normal;
 
-  constructor(store: JobStore, chunks: ChunkStore, ledger: QueueLedger) {
+  constructor(store: JobStore, chunks: ChunkStore, ledger: QueueLedger, outbox: WebhookOutbox) {
     this.#store = store;
     this.#chunks = chunks;
     this.#ledger = ledger;
+    this.#outbox = outbox;
   }
 
   /** After a restart every lease gets its full time again: the agents may well be there. */
@@ -70,10 +75,11 @@ export class Queue {
     const seq = this.#ledger.takeSeq(submission.lane);
     const queued = queuedJob(submission, now);
     const job = taker ? claimedBy(queued, taker, now) : queued;
-    this.#store.insert({ seq, nonce: submission.nonce, job }, submission.order, submission.idempotencyKey);
+    const { nonce, order, idempotencyKey, hasWebhook } = submission;
+    this.#store.insert({ seq, nonce, job }, order, idempotencyKey, hasWebhook);
     this.#segments.note(seq, job.expiresAt);
     if (taker) this.#startLease(seq, job, false, now);
-    return { seq, nonce: submission.nonce, job };
+    return { seq, nonce, job };
   }
 
   /** The job of an id, unless there is none or it has expired. */
@@ -111,12 +117,21 @@ export class Queue {
     }
   }
 
-  /** Carries out one transition, if the machine allows it. */
-  apply(stored: StoredJob, event: JobEvent, now: number): Applied {
+  /** Where a job's end is told to. */
+  webhookOf(seq: number): JobWebhook {
+    return this.#store.webhookOf(seq);
+  }
+
+  /** What the worker was given. */
+  orderOf(seq: number): WorkOrder | undefined {
+    return this.#store.workOrder(seq);
+  }
+
+  /** Carries out one transition, if the machine allows it. The end of a purged job is told to nobody. */
+  apply(stored: StoredJob, event: JobEvent, now: number, isPurge = false): Applied {
     const verdict = transition(stored.job, event, now);
     if (verdict.kind === "refused") return verdict;
-    if (!this.#store.save(stored.seq, stored.job, verdict.job))
-      throw new Error("A guarded write met a changed row.");
+    this.#save(stored, verdict.job, isPurge, now);
 
     this.#ledger.moved(stored.seq, stored.job, verdict.job);
     this.#leaseUntil.delete(stored.seq);
@@ -131,12 +146,23 @@ export class Queue {
     return { kind: "moved", job: verdict.job };
   }
 
+  /** Writes a job, and with its end the webhook that tells of it. */
+  #save({ seq, job: before }: StoredJob, after: Job, isPurge: boolean, now: number): void {
+    const isTold = isFinal(after.state) && !isPurge;
+    const saved = this.#store.save(seq, before, after, isTold ? this.#outbox.pageFor(now) : 0);
+    if (!saved) throw new Error("A guarded write met a changed row.");
+    if (isFinal(before.state)) this.#outbox.withdraw(seq);
+    if (!isTold || saved.webhook === null) return;
+    const goneAt = Math.min(after.expiresAt, after.removeAt ?? after.expiresAt);
+    this.#outbox.add({ seq, end: after.retries, webhook: saved.webhook, goneAt }, now);
+  }
+
   /** Cancels all jobs that wait, without touching the rows of those never claimed. Returns how many. */
   purge(now: number): number {
     const count = this.#ledger.queued;
     for (const lane of LANES) {
       const requeued = this.#store.requeuedInLane(LANE_START[lane], LANE_END[lane], count);
-      for (const stored of requeued) this.apply(stored, { kind: "cancel" }, now);
+      for (const stored of requeued) this.apply(stored, { kind: "cancel" }, now, true);
     }
     this.#ledger.purge(now, now - RUN_RETENTION_MS);
     this.#notePurges();
@@ -325,6 +351,7 @@ export class Queue {
   #remove({ seq, job }: StoredJob): void {
     this.#orphanedKeys.push(...this.#store.remove(seq));
     this.#chunks.remove(seq);
+    this.#outbox.withdraw(seq);
     this.#ledger.removed(seq, job);
     this.#leaseUntil.delete(seq);
     this.#effects.push({ kind: "settled", seq });

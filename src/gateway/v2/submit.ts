@@ -8,6 +8,7 @@ import { readBody } from "../body.ts";
 import { dropPayload, storePayload } from "../payloads.ts";
 import type { QueueContext } from "./context.ts";
 import { askWithinLimits } from "./limits.ts";
+import { readWebhook } from "./webhook-option.ts";
 
 type SubmitOptions = { readonly isSync: boolean; readonly maxBytes: number; readonly holdMs: number };
 
@@ -17,6 +18,7 @@ export async function submitJob(
 ): Promise<{ view: JobView; isFinal: boolean; isNew: boolean; slot: SlotRef | null }> {
   const request = await readBody(context.req.raw, jobRequestSchema, options.maxBytes);
   const idempotencyKey = readIdempotencyKey(context);
+  const webhook = readWebhook(context.env, request);
   const endpoint = context.get("endpoint");
   const bucket = context.env.PAYLOADS;
   const input = await storePayload(bucket, endpoint.endpointId, request.input);
@@ -26,7 +28,8 @@ export async function submitJob(
     ttlMs: request.policy?.ttl ?? TTL_DEFAULT_MS,
     executionTimeoutMs: request.policy?.executionTimeout ?? null,
     input,
-    optionsJson: workerOptions(request),
+    optionsJson: workerOptions(request, webhook),
+    hasWebhook: webhook !== null,
     idempotencyKey,
     holdMs: options.holdMs,
   };
@@ -52,7 +55,7 @@ function readIdempotencyKey(context: QueueContext): string | null {
 }
 
 /** The members beside `input` that reach the worker, and nobody else. */
-function workerOptions({ webhook, policy, s3Config }: JobRequest): string {
+function workerOptions({ policy, s3Config }: JobRequest, webhook: string | null): string {
   return JSON.stringify({
     ...(webhook && { webhook }),
     ...(policy && { policy }),
