@@ -435,6 +435,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
       rowsRead: read,
       rowsWritten: written + this.#alarm.writes,
       heldExchanges: this.#dispatch.heldCount,
+      openWebhooks: this.#outbox.openCount,
     };
   }
 }
@@ -444,6 +445,8 @@ type Vitals = {
   /** Alarms included. */
   readonly rowsWritten: number;
   readonly heldExchanges: number;
+  /** Zero when nothing is sent, and all outcomes are written. */
+  readonly openWebhooks: number;
 };
 
 type DesiredStatus = "RUNNING" | "CREATED" | "RESTARTING" | "EXITED";

@@ -149,6 +149,11 @@ export class WebhookOutbox {
     return this.#unsaved.size > 0;
   }
 
+  /** Deliveries that are under way, and pages with outcomes that are still to be written. */
+  get openCount(): number {
+    return this.#ready.size + this.#sending.size + this.#unsaved.size;
+  }
+
   /** When the alarm must ring: for the next attempt, or because memory may be lost before. */
   nextAt(now: number): number | null {
     const [first] = this.#waiting;

@@ -16,6 +16,7 @@ import { signatures } from "./webhook-signature.ts";
 
 const USER_AGENT = "Edgerun-Webhooks/1";
 const REASON_MAX_LENGTH = 200;
+const TOO_LATE = `no answer came within ${WEBHOOK_TIMEOUT_MS / 1_000} seconds.`;
 const REDIRECT = "Redirects are not followed. Give the address that answers by itself.";
 
 export type WebhookSenderParts = {
@@ -101,6 +102,9 @@ export class WebhookSender {
     const head = `${id}.${timestamp}.`;
     const signature = await signatures(facts.signingSecrets(at), head, () => message.read());
     const { body, stop } = message.open();
+    const timeout = new AbortController();
+    // Not AbortSignal.timeout: that one would keep the object awake when the call has long ended.
+    const timer = setTimeout(() => timeout.abort(new Error(TOO_LATE)), WEBHOOK_TIMEOUT_MS);
     try {
       const response = await fetch(url, {
         method: "POST",
@@ -113,11 +117,14 @@ export class WebhookSender {
         },
         body,
         redirect: "manual",
-        signal: AbortSignal.timeout(WEBHOOK_TIMEOUT_MS),
+        signal: timeout.signal,
       });
       await response.body?.cancel();
       return judgeAnswer(response.status);
+    } catch (error) {
+      throw timeout.signal.aborted ? new Error(TOO_LATE) : error;
     } finally {
+      clearTimeout(timer);
       stop();
     }
   }
@@ -133,9 +140,6 @@ function judgeAnswer(statusCode: number): { statusCode: number; error?: string }
 }
 
 function reasonOf(error: unknown): string {
-  if (error instanceof Error && error.name === "TimeoutError") {
-    return `No answer came within ${WEBHOOK_TIMEOUT_MS / 1_000} seconds.`;
-  }
   const reason = error instanceof Error ? error.message : "unknown";
   return `The call failed: ${reason.slice(0, REASON_MAX_LENGTH)}`;
 }

@@ -1,7 +1,7 @@
 /**
  * A receiver of webhooks, a real HTTP server. The path says how it answers: `/<answers>/<key>`, where answers
  * are separated by commas, one for each call, and the last goes on for ever. An answer is a status, or
- * `hang`, `reset`, `slow` (200 after a while), `redirect` (to `/200/<key>-redirected`).
+ * `hang`, `reset`, `slow` and `slow-500` (after a while), `redirect` (to `/200/<key>-redirected`).
  *
  * `GET /received/<key>?count=n` answers with what came for the key, once that are n calls.
  */
@@ -34,7 +34,7 @@ export class WebhookReceiver {
 
   static async start(): Promise<WebhookReceiver> {
     const receiver = new WebhookReceiver(createServer());
-    receiver.#server.listen(0, "127.0.0.1");
+    receiver.#server.listen(0, "0.0.0.0"); // so that 127.0.0.2 is another host of this machine
     await once(receiver.#server, "listening");
     return receiver;
   }
@@ -86,6 +86,8 @@ export class WebhookReceiver {
         response.socket?.resetAndDestroy();
         return;
       case "slow":
+      case "slow-500":
+        response.statusCode = answer === "slow" ? 200 : 500;
         setTimeout(() => response.end("late"), SLOW_MS);
         return;
       case "redirect":
