@@ -81,6 +81,8 @@ export const WEBHOOK_CALLS_PER_HOST = 4;
 export const WEBHOOK_SLOW_MS = 2 * SECOND;
 /** Open calls of one endpoint to suspect receivers. */
 export const WEBHOOK_SUSPECT_CALLS = 2;
+/** Deliveries of one endpoint that may be pending: they are held in memory. Above it they fail unsent. */
+export const WEBHOOK_PENDING_MAX = 100_000;
 /** Time after which pending deliveries are looked at again, should the object have lost its memory. */
 export const WEBHOOK_NET_MS = MINUTE;
 

@@ -39,6 +39,12 @@ export function newDelivery(job: Pick<Delivery, "seq" | "end" | "host">, now: nu
   return { ...job, attempts: [], left: WEBHOOK_ATTEMPTS, nextAt: now };
 }
 
+/** A delivery for which there is no room: it has failed before its first attempt, and can be redelivered. */
+export function crowdedOut(job: Pick<Delivery, "seq" | "end" | "host">, now: number): Delivery {
+  const error = "Too many webhooks of this endpoint wait for their receivers; this one was not sent.";
+  return { ...job, attempts: [{ at: now, durationMs: 0, error }], left: 0, nextAt: null };
+}
+
 /** What an attempt leaves of a delivery. */
 export function afterAttempt(delivery: Delivery, attempt: WebhookAttempt): Delivery {
   const attempts = [...delivery.attempts, attempt].slice(-WEBHOOK_LOG_MAX);

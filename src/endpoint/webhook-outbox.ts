@@ -10,16 +10,19 @@
  *     pages are read, and no others.
  * O4  A pending delivery whose job has gone, or was queued again, is dropped by its sender; nothing is written
  *     for it before.
- * O5  A page goes when all its jobs are gone.
+ * O5  No more than WEBHOOK_PENDING_MAX deliveries are pending, since a receiver that answers nothing would else
+ *     fill the memory.
+ * O6  A page goes when all its jobs are gone.
  */
 import {
   afterAttempt,
+  crowdedOut,
   newDelivery,
   redelivered,
   type Delivery,
   type WebhookAttempt,
 } from "../domain/webhook-delivery.ts";
-import { WEBHOOK_NET_MS } from "../contract/limits.ts";
+import { WEBHOOK_NET_MS, WEBHOOK_PENDING_MAX } from "../contract/limits.ts";
 import type { PageRow, WebhookStore } from "./webhook-store.ts";
 
 const PAGE_DELIVERIES = 64;
@@ -46,6 +49,7 @@ export type JobEnd = {
 
 export class WebhookOutbox {
   readonly #store: WebhookStore;
+  readonly #pendingMax: number;
   /** Open pages. */
   readonly #pages = new Map<number, Page>();
   /** Where the pending delivery of a job is. */
@@ -62,8 +66,9 @@ export class WebhookOutbox {
   #filling: Page | null = null;
   #lastNumber = 0;
 
-  constructor(store: WebhookStore) {
+  constructor(store: WebhookStore, pendingMax = WEBHOOK_PENDING_MAX) {
     this.#store = store;
+    this.#pendingMax = pendingMax;
   }
 
   /** Reads what is pending after memory was lost. */
@@ -72,14 +77,22 @@ export class WebhookOutbox {
     const pages = this.#store.openPages().map((row) => this.#load(row, true));
     this.#lastNumber = Math.max(this.#lastNumber, pages.at(-1)?.number ?? 0);
     this.#filling = pages.findLast((page) => !isFull(page)) ?? null;
-    const pending = pages.flatMap((page) =>
-      [...page.deliveries.values()].flatMap(({ nextAt, ...delivery }) =>
-        nextAt === null ? [] : [{ page, nextAt, delivery: { ...delivery, nextAt } }],
-      ),
-    );
-    for (const { page, delivery } of pending.toSorted((a, b) => a.nextAt - b.nextAt)) {
-      this.#schedule(page, delivery, now);
+    const pending = this.#pendingOn(pages).toSorted((a, b) => a.nextAt - b.nextAt);
+    for (const { page, delivery } of pending) this.#schedule(page, delivery, now);
+  }
+
+  /** Pending deliveries; of a job that has ended several times, the last one (O4). */
+  #pendingOn(pages: readonly Page[]): { page: Page; delivery: Delivery; nextAt: number }[] {
+    const latest = new Map<number, { page: Page; delivery: Delivery; nextAt: number }>();
+    for (const page of pages) {
+      for (const delivery of page.deliveries.values()) {
+        const { seq, end, nextAt } = delivery;
+        if (nextAt !== null && end >= (latest.get(seq)?.delivery.end ?? 0)) {
+          latest.set(seq, { page, delivery, nextAt });
+        }
+      }
     }
+    return [...latest.values()];
   }
 
   // In a turn
@@ -93,12 +106,15 @@ export class WebhookOutbox {
 
   /** Notes that a job has ended. */
   add({ seq, end, webhook, goneAt }: JobEnd, now: number): void {
+    this.withdraw(seq); // after a restart an earlier end may still stand here (O4)
     const page = this.#pageToFill(now);
     page.removeAt = Math.max(page.removeAt, goneAt);
-    const delivery = newDelivery({ seq, end, host: new URL(webhook).host }, now);
+    const job = { seq, end, host: new URL(webhook).host };
+    const isRoom = this.#pageOf.size < this.#pendingMax;
+    const delivery = isRoom ? newDelivery(job, now) : crowdedOut(job, now);
     page.deliveries.set(seq, delivery);
     this.#changed.add(page);
-    this.#schedule(page, delivery, now);
+    if (isRoom) this.#schedule(page, delivery, now);
   }
 
   /** Begins a delivery anew that is over, or brings a pending one forward. */

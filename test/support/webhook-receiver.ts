@@ -47,7 +47,7 @@ export class WebhookReceiver {
   async received(key: string, count = 0): Promise<readonly Received[]> {
     for (;;) {
       const found = this.#received.get(key) ?? [];
-      if (found.length >= count) return found;
+      if (found.length >= count) return [...found];
       await new Promise<void>((wake) => this.#watchers.add(wake));
     }
   }
