@@ -8,4 +8,4 @@ CREATE TABLE `webhook_secret` (
 );
 --> statement-breakpoint
 CREATE UNIQUE INDEX `webhook_secret_in_force` ON `webhook_secret` (`account_id`) WHERE valid_until IS NULL;--> statement-breakpoint
-CREATE INDEX `webhook_secret_account` ON `webhook_secret` (`account_id`,`created_at`);
+CREATE INDEX `webhook_secret_account` ON `webhook_secret` (`account_id`,`valid_until`);

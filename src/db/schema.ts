@@ -177,6 +177,6 @@ export const webhookSecret = sqliteTable(
     uniqueIndex("webhook_secret_in_force")
       .on(table.accountId)
       .where(sql`valid_until IS NULL`),
-    index("webhook_secret_account").on(table.accountId, table.createdAt),
+    index("webhook_secret_account").on(table.accountId, table.validUntil),
   ],
 );

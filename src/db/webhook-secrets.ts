@@ -48,7 +48,7 @@ async function listSecrets(db: Database, accountId: string, now: number): Promis
         or(isNull(webhookSecret.validUntil), gt(webhookSecret.validUntil, now)),
       ),
     )
-    .orderBy(isNotNull(webhookSecret.validUntil), desc(webhookSecret.createdAt));
+    .orderBy(isNotNull(webhookSecret.validUntil), desc(webhookSecret.validUntil));
   return rows.map(({ secret, createdAt, validUntil }) => ({
     secret: readForm(secret),
     createdAt,
