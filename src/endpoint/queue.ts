@@ -151,7 +151,6 @@ export class Queue {
     const isTold = isFinal(after.state) && !isPurge;
     const saved = this.#store.save(seq, before, after, isTold ? this.#outbox.pageFor(now) : 0);
     if (!saved) throw new Error("A guarded write met a changed row.");
-    if (isFinal(before.state)) this.#outbox.withdraw(seq);
     if (!isTold || saved.webhook === null) return;
     const goneAt = Math.min(after.expiresAt, after.removeAt ?? after.expiresAt);
     this.#outbox.add({ seq, end: after.retries, webhook: saved.webhook, goneAt }, now);

@@ -8,8 +8,8 @@
  *     costs a repeated call, which receivers tell by the delivery's name.
  * O3  A page is open while something on it is pending or while it is being filled. After a restart the open
  *     pages are read, and no others.
- * O4  A pending delivery whose job has gone, or was queued again, is dropped by its sender; nothing is written
- *     for it before.
+ * O4  A pending delivery whose job has gone, or was queued again, is dropped by its sender at the latest; nothing
+ *     is written for it before. So the pages may name several ends of a job, of which only the last one counts.
  * O5  No more than WEBHOOK_PENDING_MAX deliveries are pending, since a receiver that answers nothing would else
  *     fill the memory.
  * O6  A page goes when all its jobs are gone.
@@ -81,15 +81,13 @@ export class WebhookOutbox {
     for (const { page, delivery } of pending) this.#schedule(page, delivery, now);
   }
 
-  /** Pending deliveries; of a job that has ended several times, the last one (O4). */
+  /** Pending deliveries; of a job that has ended several times, the last one, which is on the last page (O4). */
   #pendingOn(pages: readonly Page[]): { page: Page; delivery: Delivery; nextAt: number }[] {
     const latest = new Map<number, { page: Page; delivery: Delivery; nextAt: number }>();
     for (const page of pages) {
       for (const delivery of page.deliveries.values()) {
-        const { seq, end, nextAt } = delivery;
-        if (nextAt !== null && end >= (latest.get(seq)?.delivery.end ?? 0)) {
-          latest.set(seq, { page, delivery, nextAt });
-        }
+        const { seq, nextAt } = delivery;
+        if (nextAt !== null) latest.set(seq, { page, delivery, nextAt });
       }
     }
     return [...latest.values()];
@@ -106,7 +104,7 @@ export class WebhookOutbox {
 
   /** Notes that a job has ended. */
   add({ seq, end, webhook, goneAt }: JobEnd, now: number): void {
-    this.withdraw(seq); // after a restart an earlier end may still stand here (O4)
+    this.withdraw(seq); // what is pending of an earlier end
     const page = this.#pageToFill(now);
     page.removeAt = Math.max(page.removeAt, goneAt);
     const job = { seq, end, host: new URL(webhook).host };
@@ -131,7 +129,7 @@ export class WebhookOutbox {
     return delivery;
   }
 
-  /** The job has gone or is queued again: what is pending of it is dropped. */
+  /** The job has gone: what is pending of it is dropped. */
   withdraw(seq: number): void {
     const page = this.#pageOf.get(seq);
     const delivery = page?.deliveries.get(seq);

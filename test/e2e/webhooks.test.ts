@@ -114,9 +114,9 @@ test("a webhook leaves at once when its job ends", async ({ expect }) => {
     const knownAt = Date.now();
     const [call] = await receiver.received(key, 1);
     delays.push((call?.at ?? 0) - knownAt);
+    expect(call && verified(call)).toMatchObject({ id, status: "COMPLETED" });
   }
   console.info(
     `ms from the answer to the waiting client to the webhook: ${delays.toSorted((a, b) => a - b).join(", ")}`,
   );
-  expect(delays).toHaveLength(20);
 });

@@ -11,6 +11,11 @@ export async function fireAlarm(endpointId: string): Promise<boolean> {
   return runDurableObjectAlarm(endpointObject(endpointId));
 }
 
+/** When the object's alarm will ring. */
+export async function alarmOf(endpointId: string): Promise<number | null> {
+  return runInDurableObject(endpointObject(endpointId), (_, { storage }) => storage.getAlarm());
+}
+
 /** The object loses its memory, as by hibernation: storage and doorbells stay. */
 export async function evict(endpointId: string): Promise<void> {
   await evictDurableObject(endpointObject(endpointId));

@@ -21,6 +21,7 @@ type Step =
   | { readonly kind: "end"; readonly count: number; readonly host: string }
   | { readonly kind: "send"; readonly statusCode: number }
   | { readonly kind: "retry"; readonly pick: number }
+  | { readonly kind: "remove"; readonly pick: number }
   | { readonly kind: "redeliver"; readonly pick: number }
   | { readonly kind: "flush" | "forget" | "wait" };
 
@@ -50,6 +51,9 @@ class History {
         return;
       case "retry":
         this.#retry(step.pick);
+        return;
+      case "remove":
+        this.#remove(step.pick);
         return;
       case "redeliver":
         this.#redeliver(step.pick);
@@ -97,11 +101,15 @@ class History {
     const [seq, job] = [...this.jobs][pick % Math.max(1, this.jobs.size)] ?? [];
     if (seq === undefined || !job) return;
     if (job.isWithdrawn) this.#end(seq, job.end + 1, HOSTS[0] ?? "");
-    else {
-      this.outbox.withdraw(seq);
-      job.isWithdrawn = true;
-    }
+    else job.isWithdrawn = true; // its sender will see it
     this.outbox.save();
+  }
+
+  #remove(pick: number): void {
+    const [seq] = [...this.jobs.keys()].slice(pick % Math.max(1, this.jobs.size));
+    if (seq === undefined) return;
+    this.outbox.withdraw(seq);
+    this.jobs.delete(seq);
   }
 
   #redeliver(pick: number): void {
@@ -122,6 +130,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ kind: fc.constant("send" as const), statusCode: fc.constantFrom(200, 204, 302, 500) }),
   fc.record({ kind: fc.constant("send" as const), statusCode: fc.constantFrom(200, 500) }),
   fc.record({ kind: fc.constant("retry" as const), pick: fc.nat(300) }),
+  fc.record({ kind: fc.constant("retry" as const), pick: fc.nat(5) }),
+  fc.record({ kind: fc.constant("remove" as const), pick: fc.nat(300) }),
   fc.record({ kind: fc.constant("redeliver" as const), pick: fc.nat(300) }),
   fc.constantFrom<Step>({ kind: "flush" }, { kind: "forget" }, { kind: "wait" }),
 );

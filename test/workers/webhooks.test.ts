@@ -3,10 +3,11 @@ import { createExecutionContext, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
 import { renderError } from "../../src/gateway/api-error.ts";
+import { WEBHOOK_NET_MS } from "../../src/contract/limits.ts";
 import { queueRoutes } from "../../src/gateway/v2/routes.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { apiKeyOfTest, call, createEndpoint, graphql, signInAsNewAccount } from "./edge-client.ts";
-import { endpointObject, evict, fireAlarm, kill, passTime, untilWebhooksRest } from "./object.ts";
+import { alarmOf, endpointObject, evict, fireAlarm, kill, passTime, untilWebhooksRest } from "./object.ts";
 import { receivedFor, verified, webhookSecret, webhookTarget, type WebhookTarget } from "./webhook-target.ts";
 
 const SECOND = 1_000;
@@ -303,11 +304,12 @@ describe("receivers that fail", () => {
 describe("nothing is lost with memory", () => {
   test("a call that was under way is made again, under the same id", async ({ expect }) => {
     const place = await Place.open();
+    await place.alarmAfter(3 * SECOND); // that of the configuration rings first
     const target = webhookTarget("hang,200");
     const id = await place.complete(target);
     await target.received(1);
     await kill(place.endpointId);
-    await call("GET", `/v2/${place.endpointId}/health`); // whatever wakes the object
+    await place.log(id); // whatever wakes the object
     const received = await target.received(2);
     expect(received.map(({ headers }) => headers["webhook-id"])).toEqual([`msg_${id}_0`, `msg_${id}_0`]);
     await place.rest();
@@ -332,14 +334,20 @@ describe("nothing is lost with memory", () => {
     expect(await good.received(1)).toHaveLength(1);
   });
 
-  test("an alarm is set while a call is under way", async ({ expect }) => {
+  test("an alarm is set while a call is under way, and for the next attempt", async ({ expect }) => {
     const place = await Place.open();
-    const target = webhookTarget("hang,200");
-    await place.complete(target);
-    await target.received(1);
+    await place.alarmAfter(3 * SECOND); // that of the configuration rings first
+    const [hanging, failing] = [webhookTarget("hang,200"), webhookTarget("500,200", "127.0.0.3")];
+    await place.complete(hanging);
+    await hanging.received(1);
+    expect(await alarmOf(place.endpointId)).toBeLessThanOrEqual(Date.now() + WEBHOOK_NET_MS);
+    const id = await place.complete(failing);
+    await vi.waitUntil(async () => (await place.log(id)).attempts.length === 1);
+    const { nextAttemptAt = 0 } = await place.log(id);
+    await vi.waitUntil(async () => ((await alarmOf(place.endpointId)) ?? Infinity) <= nextAttemptAt);
     await kill(place.endpointId);
     expect(await fireAlarm(place.endpointId)).toBe(true);
-    expect(await target.received(2)).toHaveLength(2);
+    expect(await hanging.received(2)).toHaveLength(2);
   });
 
   test("an object from before the secrets gets them when the first webhook comes", async ({ expect }) => {
