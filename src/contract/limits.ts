@@ -73,6 +73,29 @@ export const ANSWER_INPUTS_MAX_BYTES = 20 * MEGABYTE;
 /** Jobs that may wait at once in one endpoint, unless its configuration says otherwise. */
 export const QUEUE_DEPTH_MAX = 1_000_000;
 
+// Webhooks
+
+/** Calls of a receiver for one delivery, the first included. */
+export const WEBHOOK_ATTEMPTS = 3;
+/** Time from the end of a failed attempt to the next one. */
+export const WEBHOOK_RETRY_MS = 10 * SECOND;
+export const WEBHOOK_TIMEOUT_MS = 10 * SECOND;
+/** After a change of an account's secret, calls carry a signature of the old one as well for this long. */
+export const WEBHOOK_SECRET_OVERLAP_MS = DAY;
+/** Attempts of one delivery that are kept; only redeliveries make more. */
+export const WEBHOOK_LOG_MAX = 12;
+/** Open calls of one endpoint. The platform allows six that wait for an answer; one is left for the rest. */
+export const WEBHOOK_CALLS_MAX = 5;
+export const WEBHOOK_CALLS_PER_HOST = 4;
+/** A receiver that needs longer for its answer, or gives none, is suspect. */
+export const WEBHOOK_SLOW_MS = 2 * SECOND;
+/** Open calls of one endpoint to suspect receivers. */
+export const WEBHOOK_SUSPECT_CALLS = 2;
+/** Deliveries of one endpoint that may be pending: they are held in memory. Above it they fail unsent. */
+export const WEBHOOK_PENDING_MAX = 100_000;
+/** Time after which pending deliveries are looked at again, should the object have lost its memory. */
+export const WEBHOOK_NET_MS = MINUTE;
+
 // Lists
 
 export const REQUESTS_PAGE_DEFAULT = 50;

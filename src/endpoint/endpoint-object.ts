@@ -1,6 +1,7 @@
 /** The Endpoint object: queue, leases, results and scaling wish of one endpoint. */
 import { DurableObject } from "cloudflare:workers";
 import type { EndpointConfig } from "../contract/endpoint.ts";
+import type { WebhookSecret } from "../contract/webhook.ts";
 import { ANSWER_INPUTS_MAX_BYTES, HOT_HOLD_MS } from "../contract/limits.ts";
 import { payloadPrefix, resultKey } from "../domain/payload-key.ts";
 import type { FleetReport } from "../domain/queue-reason.ts";
@@ -30,6 +31,7 @@ import type {
   ListReply,
   PurgeReply,
   ReadStreamReply,
+  RedeliverReply,
   RetryReply,
   SlotRef,
   StatusReply,
@@ -38,6 +40,7 @@ import type {
   TimelineReply,
   UploadRef,
   WantsUploadReply,
+  WebhookLogReply,
 } from "./messages.ts";
 import { QueueLedger } from "./queue-ledger.ts";
 import { Queue } from "./queue.ts";
@@ -46,6 +49,10 @@ import { RunningTimes } from "./running-times.ts";
 import { Scaling } from "./scaling.ts";
 import { ENDPOINT_MIGRATIONS } from "./schema.ts";
 import { StreamDesk } from "./stream-desk.ts";
+import { WebhookDesk } from "./webhook-desk.ts";
+import { WebhookOutbox } from "./webhook-outbox.ts";
+import { WebhookSender } from "./webhook-sender.ts";
+import { WebhookStore } from "./webhook-store.ts";
 
 /** Time that the answer to `remove` gets to leave before the object's memory is reset. */
 const RESET_AFTER_MS = 100;
@@ -56,6 +63,8 @@ const DELETE_MAX_KEYS = 1_000;
 export type EndpointObjectEnv = {
   readonly FLEET: DurableObjectNamespace<FleetPort>;
   readonly PAYLOADS: R2Bucket;
+  /** "true": webhooks may have loopback and private addresses; for development. */
+  readonly WEBHOOK_ALLOW_PRIVATE?: string;
 };
 
 export class EndpointObject extends DurableObject<EndpointObjectEnv> {
@@ -70,6 +79,9 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   readonly #agents: AgentDesk;
   readonly #jobs: JobDesk;
   readonly #streams: StreamDesk;
+  readonly #outbox: WebhookOutbox;
+  readonly #sender: WebhookSender;
+  readonly #webhooks: WebhookDesk;
   readonly #commit: GroupCommit;
   readonly #alarm: AlarmClock;
   readonly #bells: EndpointBells;
@@ -88,11 +100,19 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     this.#facts = new EndpointFacts(store);
     this.#chunks = new ChunkStore(this.#database);
     this.#ledger = new QueueLedger(store);
-    this.#queue = new Queue(store, this.#chunks, this.#ledger, this.#times);
+    this.#outbox = new WebhookOutbox(new WebhookStore(this.#database));
+    this.#queue = new Queue(store, this.#chunks, this.#ledger, this.#times, this.#outbox);
     this.#scaling = new Scaling(store, this.#ledger);
     this.#agents = new AgentDesk(this.#queue, this.#chunks, this.#ledger, this.#dispatch, this.#times);
     this.#jobs = this.#openJobDesk();
     this.#streams = this.#openStreamDesk();
+    this.#sender = this.#openSender();
+    this.#webhooks = new WebhookDesk({
+      queue: this.#queue,
+      outbox: this.#outbox,
+      limits: this.#limits,
+      commit: this.#commit,
+    });
     void context.blockConcurrencyWhile(() => this.#wake());
   }
 
@@ -122,6 +142,18 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     });
   }
 
+  #openSender(): WebhookSender {
+    return new WebhookSender({
+      outbox: this.#outbox,
+      queue: this.#queue,
+      facts: this.#facts,
+      bucket: this.env.PAYLOADS,
+      allowsPrivate: this.env.WEBHOOK_ALLOW_PRIVATE === "true",
+      inTurn: (work) => this.#commit.run(work),
+      keepAlive: (work) => this.ctx.waitUntil(work),
+    });
+  }
+
   async #wake(): Promise<void> {
     const now = Date.now();
     this.#facts.load();
@@ -130,18 +162,27 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     this.#queue.recover(now);
     this.#times.learn(this.#facts.report, this.#ledger.running.values());
     this.#scaling.recover(now);
+    this.#outbox.recover(now);
     await this.#alarm.load();
+    if (this.#outbox.isReady) this.#alarm.armBy(now); // sending was cut short
   }
 
   // Configuration
 
   /** Takes over the endpoint's configuration; the next job sees it. */
-  async configure(config: EndpointConfig): Promise<void> {
+  async configure(config: EndpointConfig, webhookSecrets: readonly WebhookSecret[] = []): Promise<void> {
     if (this.#facts.isRemoved) return;
     await this.#commit.run(() => {
       this.#facts.configure(config);
+      this.#facts.learnWebhookSecrets(webhookSecrets);
       this.#scaling.repeat();
     });
+  }
+
+  /** The account has new secrets. An object that knows no endpoint gets them with its configuration. */
+  async learnWebhookSecrets(secrets: readonly WebhookSecret[]): Promise<void> {
+    if (!this.#facts.config) return;
+    await this.#commit.run(() => this.#facts.learnWebhookSecrets(secrets));
   }
 
   /** The endpoint is deleted: its workers go, its jobs and payloads are removed. */
@@ -204,6 +245,14 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
 
   async list(call: ListCall): Promise<ListReply> {
     return this.#facts.config ? this.#jobs.list(call) : UNCONFIGURED;
+  }
+
+  async webhookLog(jobId: string): Promise<WebhookLogReply> {
+    return this.#facts.config ? this.#webhooks.log(jobId) : UNCONFIGURED;
+  }
+
+  async redeliver(jobId: string): Promise<RedeliverReply> {
+    return this.#facts.config ? this.#webhooks.redeliver(jobId) : UNCONFIGURED;
   }
 
   async health(): Promise<HealthReply> {
@@ -306,7 +355,11 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   override async alarm(): Promise<void> {
     this.#alarm.rang();
     if (!this.#facts.config) return;
-    await this.#commit.run(() => this.#queue.sweep(Date.now()));
+    await this.#commit.run(() => {
+      const now = Date.now();
+      this.#queue.sweep(now);
+      this.#outbox.sweep(now);
+    });
   }
 
   /** Runs once per turn: everything that follows from what the turn did, in the same commit. */
@@ -320,15 +373,20 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     if (!config) return;
     this.#scaling.decide(config, now);
     this.#ledger.persist();
+    this.#outbox.save();
+    this.#sender.start();
     this.#arm(now);
     if (this.#scaling.isUntold) this.#tellFleet();
   }
 
   #arm(now: number): void {
     const isMoreToSweep = this.#alarm.armedAt === null && this.#queue.isRebuilding && this.#ledger.hasJobs;
-    const dueAt = [this.#queue.nextSweepAt, this.#scaling.nextAt(now), isMoreToSweep ? now : null].filter(
-      (at) => at !== null,
-    );
+    const dueAt = [
+      this.#queue.nextSweepAt,
+      this.#scaling.nextAt(now),
+      this.#outbox.nextAt(now),
+      isMoreToSweep ? now : null,
+    ].filter((at) => at !== null);
     if (dueAt.length > 0) this.#alarm.armBy(Math.min(...dueAt));
   }
 
@@ -411,6 +469,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
       rowsRead: read,
       rowsWritten: written + this.#alarm.writes,
       heldExchanges: this.#dispatch.heldCount,
+      openWebhooks: this.#outbox.openCount,
     };
   }
 }
@@ -420,6 +479,8 @@ type Vitals = {
   /** Alarms included. */
   readonly rowsWritten: number;
   readonly heldExchanges: number;
+  /** Zero when nothing is sent, and all outcomes are written. */
+  readonly openWebhooks: number;
 };
 
 type DesiredStatus = "RUNNING" | "CREATED" | "RESTARTING" | "EXITED";

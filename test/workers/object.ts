@@ -12,13 +12,29 @@ export async function fireAlarm(endpointId: string): Promise<boolean> {
   return runDurableObjectAlarm(endpointObject(endpointId));
 }
 
+/** When the object's alarm will ring. */
+export async function alarmOf(endpointId: string): Promise<number | null> {
+  return runInDurableObject(endpointObject(endpointId), (_, { storage }) => storage.getAlarm());
+}
+
 /** The object loses its memory, as by hibernation: storage and doorbells stay. */
 export async function evict(endpointId: string): Promise<void> {
   await evictDurableObject(endpointObject(endpointId));
 }
 
+/** The object dies in the middle of what it does, as when its machine does. */
+export async function kill(endpointId: string): Promise<void> {
+  const died = runInDurableObject(endpointObject(endpointId), (_, state) => state.abort("killed by a test"));
+  await died.catch(() => {});
+}
+
 export function fleetObject() {
   return env.FLEET.getByName("default");
+}
+
+/** Resolves once no webhook is under way and all outcomes are written. */
+export async function untilWebhooksRest(endpointId: string): Promise<void> {
+  while ((await endpointObject(endpointId).vitals()).openWebhooks > 0) await scheduler.wait(5);
 }
 
 /** Moves the clock of the test and of the objects. */

@@ -11,6 +11,7 @@ import { run } from "./run.ts";
 import { runsync } from "./runsync.ts";
 import { status, statusSync } from "./status.ts";
 import { stream } from "./stream.ts";
+import { redeliver, webhookLog } from "./webhooks.ts";
 
 export function queueRoutes(): Hono<QueueApi> {
   const routes = new Hono<QueueApi>();
@@ -26,12 +27,15 @@ export function queueRoutes(): Hono<QueueApi> {
   routes.post("/:endpointId/retry/:jobId", requireQueue, retry);
   routes.post("/:endpointId/purge-queue", requireQueue, purgeQueue);
   routes.get("/:endpointId/requests", requireQueue, requests);
+  routes.get("/:endpointId/webhooks/:jobId", requireQueue, webhookLog);
+  routes.post("/:endpointId/webhooks/:jobId/redeliver", requireQueue, redeliver);
   routes.all("/:endpointId/*", (context) => {
     const operation = `${context.req.method} ${context.req.path}`;
     throw new ApiError(
       "not_found",
       `There is no operation ${operation}. There are POST run, POST runsync, GET status/<id>, GET stream/<id>, ` +
-        "POST cancel/<id>, POST retry/<id>, POST purge-queue, GET requests, GET health and GET metrics.",
+        "POST cancel/<id>, POST retry/<id>, POST purge-queue, GET requests, GET webhooks/<id>, " +
+        "POST webhooks/<id>/redeliver, GET health and GET metrics.",
     );
   });
   return routes;
