@@ -1,15 +1,13 @@
 /** The body of a webhook: what status says of the ended job, with its input and the webhook's address. */
 import type { Payload } from "../domain/job-machine.ts";
 import { viewJob } from "../domain/job-view.ts";
+import { openPayload, type StoredPayload } from "../durable/stored-payload.ts";
 import { publicId } from "./job-reference.ts";
 import type { StoredJob } from "./job-store.ts";
 
-/** Payloads of this kind are read from the bucket when they are sent, and never held whole. */
-type Stored = Extract<Payload, { readonly kind: "stored" }>;
-
 export class WebhookMessage {
   readonly #bucket: R2Bucket;
-  readonly #parts: readonly (Uint8Array | Stored)[];
+  readonly #parts: readonly (Uint8Array | StoredPayload)[];
 
   constructor(bucket: R2Bucket, stored: StoredJob, input: Payload, webhook: string) {
     const { output, ...view } = viewJob(publicId(stored), stored.job, { progress: null, queue: null });
@@ -53,16 +51,16 @@ export class WebhookMessage {
     await writer.close();
   }
 
-  async *#readStored({ key }: Stored): AsyncGenerator<Uint8Array> {
-    const object = await this.#bucket.get(key);
-    if (!object) throw new Error("A payload of the job is no longer there.");
-    yield* object.body;
+  async *#readStored(payload: StoredPayload): AsyncGenerator<Uint8Array> {
+    const bytes = await openPayload(this.#bucket, payload);
+    if (!bytes) throw new Error("A payload of the job is no longer there.");
+    yield* bytes;
   }
 }
 
 /** Text next to text becomes one part. */
-function joined(pieces: readonly (string | Payload)[]): (Uint8Array | Stored)[] {
-  const parts: (Uint8Array | Stored)[] = [];
+function joined(pieces: readonly (string | Payload)[]): (Uint8Array | StoredPayload)[] {
+  const parts: (Uint8Array | StoredPayload)[] = [];
   const encoder = new TextEncoder();
   let text = "";
   for (const piece of pieces) {
