@@ -45,6 +45,8 @@ export const RUNSYNC_BODY_MAX_BYTES = 20 * MEGABYTE;
 export const RESULT_MAX_BYTES = 20 * MEGABYTE;
 export const AGENT_BODY_MAX_BYTES = 64 * MEGABYTE;
 export const CONTROL_BODY_MAX_BYTES = MEGABYTE;
+/** What is read of the body of a refused request, so that its sender sees the refusal. */
+export const DISCARDED_BODY_MAX_BYTES = 2 * RUNSYNC_BODY_MAX_BYTES;
 
 /** One chunk of a stream, as JSON text. Larger text is sent in pieces; another larger value fails its job. */
 export const CHUNK_MAX_BYTES = MEGABYTE;
@@ -59,6 +61,12 @@ export const ERROR_MAX_LENGTH = 64_000;
 
 /** A payload above this size is kept in R2; the object holds a reference. */
 export const INLINE_PAYLOAD_MAX_BYTES = 256 * 1024;
+
+/** Nesting of a payload that is read as it arrives. Readers of JSON in other languages take half of it. */
+export const JSON_DEPTH_MAX = 2_000;
+
+/** An answer to an agent brings no further job once the inputs in it are together of this size. */
+export const ANSWER_INPUTS_MAX_BYTES = 20 * MEGABYTE;
 
 // Queue
 

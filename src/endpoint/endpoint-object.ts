@@ -1,7 +1,8 @@
 /** The Endpoint object: queue, leases, results and scaling wish of one endpoint. */
 import { DurableObject } from "cloudflare:workers";
 import type { EndpointConfig } from "../contract/endpoint.ts";
-import { HOT_HOLD_MS } from "../contract/limits.ts";
+import { ANSWER_INPUTS_MAX_BYTES, HOT_HOLD_MS } from "../contract/limits.ts";
+import { payloadPrefix, resultKey } from "../domain/payload-key.ts";
 import type { FleetReport } from "../domain/queue-reason.ts";
 import { AlarmClock } from "../durable/alarm-clock.ts";
 import { GroupCommit } from "../durable/group-commit.ts";
@@ -15,7 +16,7 @@ import { EndpointBells, readAgentQuery, readJobWaiter } from "./endpoint-bells.t
 import { EndpointFacts } from "./endpoint-facts.ts";
 import { JobDesk } from "./job-desk.ts";
 import { reportHealth, reportMetrics } from "./health-report.ts";
-import { findJob, isUnderway } from "./job-reference.ts";
+import { findJob, isUnderway, publicId } from "./job-reference.ts";
 import { JobStore } from "./job-store.ts";
 import type {
   CancelReply,
@@ -35,6 +36,8 @@ import type {
   SubmitReply,
   SubmitRequest,
   TimelineReply,
+  UploadRef,
+  WantsUploadReply,
 } from "./messages.ts";
 import { QueueLedger } from "./queue-ledger.ts";
 import { Queue } from "./queue.ts";
@@ -46,6 +49,9 @@ import { StreamDesk } from "./stream-desk.ts";
 
 /** Time that the answer to `remove` gets to leave before the object's memory is reset. */
 const RESET_AFTER_MS = 100;
+
+/** R2 takes no more keys in one call. */
+const DELETE_MAX_KEYS = 1_000;
 
 export type EndpointObjectEnv = {
   readonly FLEET: DurableObjectNamespace<FleetPort>;
@@ -242,6 +248,12 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     return end.kind === "look" ? this.exchange({ ...call, reports: [], chunks: [] }) : end;
   }
 
+  /** Whether the result of an attempt shall be stored under its key, or is and shall stay there. */
+  async wantsUpload(upload: UploadRef): Promise<WantsUploadReply> {
+    if (!this.#facts.config) return UNCONFIGURED;
+    return { kind: "answer", isWanted: this.#agents.wantsUpload(upload, Date.now()) };
+  }
+
   /** What Fleet knows of this endpoint's workers. A leased job whose worker is gone is rescued. */
   async fleetReport(report: FleetReport): Promise<void> {
     if (!this.#facts.config || report.revision <= this.#facts.report.revision) return;
@@ -334,7 +346,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   /** Gives what waits to the agents held here, then rings for those that wait outside. */
   #handOut(now: number): void {
     const slots = this.#dispatch.takeSlots(this.#ledger.queued);
-    const claims = this.#queue.claim(slots, now);
+    const claims = this.#queue.claim(slots, now, ANSWER_INPUTS_MAX_BYTES);
     for (const [index, slot] of slots.entries()) {
       const claimed = claims[index];
       if (claimed) slot.give(this.#agents.dispatched(claimed, claimed.order), claimed.seq);
@@ -379,8 +391,13 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   }
 
   #dropOrphanedPayloads(): void {
-    const keys = this.#queue.takeOrphanedKeys();
-    if (keys.length > 0) this.ctx.waitUntil(this.env.PAYLOADS.delete(keys));
+    const endpointId = this.#facts.config?.endpointId ?? "";
+    const keys = this.#queue.takeOrphanedKeys((stored) =>
+      resultKey(endpointId, publicId(stored), stored.job.attempt),
+    );
+    for (let from = 0; from < keys.length; from += DELETE_MAX_KEYS) {
+      this.ctx.waitUntil(this.env.PAYLOADS.delete(keys.slice(from, from + DELETE_MAX_KEYS)));
+    }
   }
 
   #fleet(): DurableObjectStub<FleetPort> {
@@ -424,7 +441,7 @@ function isEmptyAnswer({ acks, chunkAcks, jobs, stops }: ExchangeAnswer): boolea
 
 async function removePayloads(bucket: R2Bucket, endpointId: string): Promise<void> {
   for (;;) {
-    const page = await bucket.list({ prefix: `jobs/${endpointId}/` });
+    const page = await bucket.list({ prefix: payloadPrefix(endpointId) });
     if (page.objects.length === 0) return;
     await bucket.delete(page.objects.map(({ key }) => key));
   }

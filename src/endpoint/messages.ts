@@ -158,6 +158,11 @@ export type Held = AttemptRef & {
   readonly handlerFinishedAt?: number;
 };
 
+/** An attempt whose result would be stored under `key`. */
+export type UploadRef = AttemptRef & { readonly hostId: string; readonly key: string };
+
+export type WantsUploadReply = Unconfigured | { readonly kind: "answer"; readonly isWanted: boolean };
+
 export type Slots = readonly { readonly workerId: string; readonly free: number }[];
 
 export type ExchangeCall = {

@@ -6,6 +6,7 @@ import { LEASE_MS, RUN_RETENTION_MS, RUNSYNC_RETENTION_MS } from "../contract/li
 import {
   isExpired,
   queuedJob,
+  sizeOf,
   transition,
   type Effect,
   type Job,
@@ -52,7 +53,8 @@ export class Queue {
   /** Earliest time at which a running attempt may be due; never too late. */
   #leasesDueAt: number | null = null;
   #effects: QueueEffect[] = [];
-  #orphanedKeys: string[] = [];
+  /** Keys of payloads, and jobs as they were when an attempt ended that may have uploaded a result. */
+  #orphans: (string | StoredJob)[] = [];
   /** Rows of jobs that were queued again: nearly always none, and then nobody looks for them. */
   #requeued = 0;
   /** Where the rebuild of the segments goes on; null when they are complete. */
@@ -133,8 +135,9 @@ export class Queue {
     this.#leaseUntil.delete(seq);
     this.#times.forget(seq);
     if (stored.job.output?.kind === "stored" && !job.output) {
-      this.#orphanedKeys.push(stored.job.output.key); // a retry forgets the old output
+      this.orphan(stored.job.output.key); // a retry forgets the old output
     }
+    if (mayLeaveUpload(event)) this.#orphanUpload(stored);
     if (job.removeAt !== null) this.#segments.note(seq, job.removeAt);
     if (event.kind === "retry") this.#chunks.remove(seq);
     if (job.state === "queued") this.#requeued += this.#store.addRequeued(seq);
@@ -162,16 +165,25 @@ export class Queue {
     return count;
   }
 
-  /** Leases the next jobs in order, one to each taker, until there are no more of either. */
-  claim(takers: readonly Taker[], now: number): QueuedJob[] {
+  /**
+   * Leases the next jobs in order, one to each taker, until there are no more of either or their inputs have
+   * reached `maxInputBytes`.
+   */
+  claim(takers: readonly Taker[], now: number, maxInputBytes = Infinity): QueuedJob[] {
     const claimed: QueuedJob[] = [];
+    let inputBytes = 0;
     for (;;) {
       const { jobs, kind } = this.#nextQueued(takers.length - claimed.length);
       if (jobs.length === 0) return claimed;
       for (const next of jobs) {
         const taker = takers[claimed.length];
-        if (isExpired(next.job, now)) this.#remove(next);
-        else if (taker) claimed.push(this.#claimNow(next, kind, taker, now));
+        if (!taker || inputBytes >= maxInputBytes) return claimed;
+        if (isExpired(next.job, now)) {
+          this.#remove(next);
+          continue;
+        }
+        claimed.push(this.#claimNow(next, kind, taker, now));
+        inputBytes += sizeOf(next.order.input);
       }
     }
   }
@@ -232,11 +244,16 @@ export class Queue {
     return effects;
   }
 
-  /** Keys of payloads whose jobs are gone. */
-  takeOrphanedKeys(): string[] {
-    const keys = this.#orphanedKeys;
-    this.#orphanedKeys = [];
-    return keys;
+  /** The payload under this key belongs to no job. */
+  orphan(key: string): void {
+    this.#orphans.push(key);
+  }
+
+  /** Keys of payloads that nobody wants; under some of them nothing was ever stored. */
+  takeOrphanedKeys(uploadKeyOf: (stored: StoredJob) => string): string[] {
+    const orphans = this.#orphans;
+    this.#orphans = [];
+    return orphans.map((orphan) => (typeof orphan === "string" ? orphan : uploadKeyOf(orphan)));
   }
 
   // What rows do not say
@@ -361,9 +378,16 @@ export class Queue {
     else if (stored) this.#remove(stored);
   }
 
-  #remove({ seq, job }: StoredJob): void {
+  /** The agent may have uploaded the result of the attempt and never reported it. */
+  #orphanUpload(stored: StoredJob): void {
+    if (stored.job.state === "running") this.#orphans.push(stored);
+  }
+
+  #remove(stored: StoredJob): void {
+    const { seq, job } = stored;
     if (job.state === "queued" && job.attempt > 0) this.#requeued -= this.#store.removeRequeued(seq);
-    this.#orphanedKeys.push(...this.#store.remove(seq));
+    for (const key of this.#store.remove(seq)) this.orphan(key);
+    this.#orphanUpload(stored);
     this.#chunks.remove(seq);
     this.#ledger.removed(seq, job);
     this.#leaseUntil.delete(seq);
@@ -386,6 +410,10 @@ export type Taker = { readonly workerId: string; readonly hostId: string };
 
 /** What the row of a job says whose claim is not written yet. */
 const NEVER_CLAIMED = { state: "queued", attempt: 0 } as const;
+/** A report says what became of the result; these events end an attempt without one. */
+function mayLeaveUpload({ kind }: JobEvent): boolean {
+  return kind === "rescue" || kind === "timeOut" || kind === "cancel";
+}
 
 const SILENT_HOST = "its host has been silent for too long.";
 

@@ -26,6 +26,7 @@ export type EndpointStub = Pick<
   | "list"
   | "health"
   | "exchange"
+  | "wantsUpload"
 > &
   Pick<Fetcher, "fetch">;
 export type FleetStub = Pick<FleetObject, "sync" | "assignments"> & Pick<Fetcher, "fetch">;

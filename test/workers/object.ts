@@ -2,6 +2,7 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { vi } from "vitest";
+import type { EndpointConfig } from "../../src/contract/endpoint.ts";
 
 export function endpointObject(endpointId: string) {
   return env.ENDPOINT.getByName(`${endpointId}#0`);
@@ -64,4 +65,13 @@ async function untilBells(
     if (isWanted(await countBells(endpointId, tag))) return;
     await scheduler.wait(5);
   }
+}
+
+/** Tells the object of a setting that the management API does not offer. */
+export async function configure(endpointId: string, settings: Partial<EndpointConfig>): Promise<void> {
+  const stub = endpointObject(endpointId);
+  const config = await runInDurableObject(stub, (_, state) =>
+    state.storage.sql.exec<{ json: string }>("SELECT json FROM fact WHERE name = 'config'").one(),
+  );
+  await stub.configure({ ...(JSON.parse(config.json) as EndpointConfig), ...settings });
 }
