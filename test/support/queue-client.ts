@@ -42,6 +42,12 @@ export class QueueClient {
     return (await this.#untilReached("GET", `/status/${jobId}`)) as JobReply;
   }
 
+  /** What happened to a job. */
+  async timeline(jobId: string): Promise<unknown> {
+    const reply = (await this.#untilReached("GET", `/status/${jobId}?timeline=1`)) as { timeline: unknown };
+    return reply.timeline;
+  }
+
   async stream(jobId: string): Promise<unknown> {
     return this.#once("GET", `/stream/${jobId}`);
   }
