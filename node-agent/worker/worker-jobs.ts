@@ -330,9 +330,9 @@ export class WorkerJobs {
 }
 
 /** What the container sees of a job. Undefined when it is nested beyond the stack of the encoder. */
-function encodeJob({ id, input, webhook, policy, s3Config }: DispatchedJob): string | undefined {
+function encodeJob({ id, input, webhook, policy, s3Config, batchId }: DispatchedJob): string | undefined {
   try {
-    return JSON.stringify({ id, input, webhook, policy, s3Config });
+    return JSON.stringify({ id, input, webhook, policy, s3Config, batchId });
   } catch {
     return undefined;
   }

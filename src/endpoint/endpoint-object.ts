@@ -10,11 +10,24 @@ import { FLEET_NAME, type FleetPort } from "../durable/ports.ts";
 import { ObjectDatabase } from "../durable/sql.ts";
 import { Waiters } from "../durable/waiters.ts";
 import { AgentDesk } from "./agent-desk.ts";
+import { BatchBook } from "./batch-book.ts";
+import { BatchDesk } from "./batch-desk.ts";
+import { BatchJobs } from "./batch-jobs.ts";
+import type {
+  BatchCall,
+  BatchListReply,
+  BatchReply,
+  BatchRequestsCall,
+  BatchRequestsReply,
+} from "./batch-messages.ts";
+import { BatchStore } from "./batch-store.ts";
+import { BatchWork } from "./batch-work.ts";
 import { ChunkStore } from "./chunk-store.ts";
 import { Dispatch } from "./dispatch.ts";
 import { EndpointBells, readAgentQuery, readJobWaiter } from "./endpoint-bells.ts";
 import { EndpointFacts } from "./endpoint-facts.ts";
 import { JobDesk } from "./job-desk.ts";
+import { JobRanges } from "./job-ranges.ts";
 import { findJob, isUnderway } from "./job-reference.ts";
 import { JobStore } from "./job-store.ts";
 import type {
@@ -44,6 +57,9 @@ import { StreamDesk } from "./stream-desk.ts";
 /** Time that the answer to `remove` gets to leave before the object's memory is reset. */
 const RESET_AFTER_MS = 100;
 
+/** Documented limit of one call to R2. */
+const DELETE_KEYS_MAX = 1_000;
+
 export type EndpointObjectEnv = {
   readonly FLEET: DurableObjectNamespace<FleetPort>;
   readonly PAYLOADS: R2Bucket;
@@ -60,6 +76,9 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   readonly #agents: AgentDesk;
   readonly #jobs: JobDesk;
   readonly #streams: StreamDesk;
+  readonly #book: BatchBook;
+  readonly #batchWork: BatchWork;
+  readonly #batches: BatchDesk;
   readonly #commit: GroupCommit;
   readonly #alarm: AlarmClock;
   readonly #bells: EndpointBells;
@@ -78,11 +97,18 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     this.#facts = new EndpointFacts(store);
     this.#chunks = new ChunkStore(this.#database);
     this.#ledger = new QueueLedger(store);
-    this.#queue = new Queue(store, this.#chunks, this.#ledger);
+    const batchStore = new BatchStore(this.#database);
+    this.#book = new BatchBook(batchStore);
+    this.#queue = new Queue(store, this.#chunks, this.#ledger, this.#book);
     this.#scaling = new Scaling(store, this.#ledger);
     this.#agents = new AgentDesk(this.#queue, this.#chunks, this.#ledger, this.#dispatch);
     this.#jobs = this.#openJobDesk();
     this.#streams = this.#openStreamDesk();
+    const ranges = new JobRanges(this.#database);
+    const batches = { book: this.#book, store: batchStore, ranges };
+    const jobs = new BatchJobs(this.#book, ranges, this.#ledger);
+    this.#batchWork = new BatchWork({ ...batches, facts: this.#facts, queue: this.#queue, jobs });
+    this.#batches = this.#openBatchDesk(batchStore, jobs);
     void context.blockConcurrencyWhile(() => this.#wake());
   }
 
@@ -111,11 +137,26 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     });
   }
 
+  #openBatchDesk(store: BatchStore, jobs: BatchJobs): BatchDesk {
+    return new BatchDesk({
+      facts: this.#facts,
+      queue: this.#queue,
+      ledger: this.#ledger,
+      limits: this.#limits,
+      commit: this.#commit,
+      book: this.#book,
+      store,
+      jobs,
+      work: this.#batchWork,
+    });
+  }
+
   async #wake(): Promise<void> {
     const now = Date.now();
     this.#facts.load();
     this.#limits.growWith(this.#facts.report);
     this.#bells.recover();
+    this.#book.load();
     this.#queue.recover(now);
     this.#scaling.recover(now);
     await this.#alarm.load();
@@ -183,6 +224,18 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
 
   async list(call: ListCall): Promise<ListReply> {
     return this.#facts.config ? this.#jobs.list(call) : UNCONFIGURED;
+  }
+
+  async batch(call: BatchCall): Promise<BatchReply> {
+    return this.#facts.config ? this.#batches.carryOut(call) : UNCONFIGURED;
+  }
+
+  async batches(page: { readonly offset: number; readonly limit: number }): Promise<BatchListReply> {
+    return this.#facts.config ? this.#batches.list(page) : UNCONFIGURED;
+  }
+
+  async batchRequests(call: BatchRequestsCall): Promise<BatchRequestsReply> {
+    return this.#facts.config ? this.#batches.requests(call) : UNCONFIGURED;
   }
 
   async health(): Promise<HealthReply> {
@@ -277,7 +330,12 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   override async alarm(): Promise<void> {
     this.#alarm.rang();
     if (!this.#facts.config) return;
-    await this.#commit.run(() => this.#queue.sweep(Date.now()));
+    await this.#commit.run(() => {
+      const now = Date.now();
+      this.#queue.sweep(now);
+      this.#batchWork.sweep(now);
+    });
+    await this.#batches.goOn();
   }
 
   /** Runs once per turn: everything that follows from what the turn did, in the same commit. */
@@ -291,15 +349,19 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     if (!config) return;
     this.#scaling.decide(config, now);
     this.#ledger.persist();
+    this.#book.persist(now);
     this.#arm(now);
     if (this.#scaling.isUntold) this.#tellFleet();
   }
 
   #arm(now: number): void {
     const isMoreToSweep = this.#alarm.armedAt === null && this.#queue.isRebuilding && this.#ledger.hasJobs;
-    const dueAt = [this.#queue.nextSweepAt, this.#scaling.nextAt(now), isMoreToSweep ? now : null].filter(
-      (at) => at !== null,
-    );
+    const dueAt = [
+      this.#queue.nextSweepAt,
+      this.#scaling.nextAt(now),
+      this.#batchWork.nextAt(now),
+      isMoreToSweep ? now : null,
+    ].filter((at) => at !== null);
     if (dueAt.length > 0) this.#alarm.armBy(Math.min(...dueAt));
   }
 
@@ -328,6 +390,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   }
 
   #tellOfPurge(now: number): void {
+    this.#batchWork.purge();
     this.#jobWaiters.wakeAll("look");
     this.#streamWaiters.wakeAll("look");
     this.#bells.ringAllJobs(now);
@@ -356,14 +419,17 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
           break;
         case "requeued":
           this.#agents.forget(effect.seq);
+          this.#book.jobRequeued(effect.seq);
           break;
       }
     }
   }
 
   #dropOrphanedPayloads(): void {
-    const keys = this.#queue.takeOrphanedKeys();
-    if (keys.length > 0) this.ctx.waitUntil(this.env.PAYLOADS.delete(keys));
+    const keys = [...this.#queue.takeOrphanedKeys(), ...this.#batchWork.takeOrphanedKeys()];
+    for (let from = 0; from < keys.length; from += DELETE_KEYS_MAX) {
+      this.ctx.waitUntil(this.env.PAYLOADS.delete(keys.slice(from, from + DELETE_KEYS_MAX)));
+    }
   }
 
   #fleet(): DurableObjectStub<FleetPort> {

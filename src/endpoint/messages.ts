@@ -12,8 +12,8 @@ export type Unconfigured = { readonly kind: "unconfigured" };
 export type RateLimited = {
   readonly kind: "rate_limited";
   readonly operation: LimitedOperation;
-  /** Of what there are too many: requests in the window, requests in progress, or jobs in the queue. */
-  readonly measure: "requests" | "concurrent" | "queued";
+  /** Of what there are too many: requests in the window, requests in progress, jobs in the queue, batches. */
+  readonly measure: "requests" | "concurrent" | "queued" | "batches";
   readonly limit: number;
   readonly remaining: number;
   readonly retryAfterMs: number;

@@ -10,6 +10,7 @@ import {
   type Job,
   type JobEvent,
   type Refusal,
+  type Transition,
 } from "../domain/job-machine.ts";
 import type { Effect } from "../domain/job-machine.ts";
 import { LANE_END, LANE_START, laneOf, LANES, type Lane } from "../domain/lanes.ts";
@@ -42,6 +43,7 @@ export class Queue {
   readonly #store: JobStore;
   readonly #chunks: ChunkStore;
   readonly #ledger: QueueLedger;
+  readonly #keeper: JobKeeper;
   readonly #segments = new SegmentDeadlines();
   readonly #leaseUntil = new Map<number, number>();
   /** Earliest time at which a running attempt may be due; never too late. */
@@ -51,10 +53,11 @@ export class Queue {
   /** Where the rebuild of the segments goes on; null when they are complete. */
   #rebuildFrom: number | null = LANE_START.normal;
 
-  constructor(store: JobStore, chunks: ChunkStore, ledger: QueueLedger) {
+  constructor(store: JobStore, chunks: ChunkStore, ledger: QueueLedger, keeper: JobKeeper) {
     this.#store = store;
     this.#chunks = chunks;
     this.#ledger = ledger;
+    this.#keeper = keeper;
   }
 
   /** After a restart every lease gets its full time again: the agents may well be there. */
@@ -113,7 +116,7 @@ export class Queue {
 
   /** Carries out one transition, if the machine allows it. */
   apply(stored: StoredJob, event: JobEvent, now: number): Applied {
-    const verdict = transition(stored.job, event, now);
+    const verdict = this.#judge(stored, event, now);
     if (verdict.kind === "refused") return verdict;
     const isWritten = this.#ledger.running.get(stored.seq)?.isWritten ?? true;
     this.#save(stored.seq, isWritten ? stored.job : NEVER_CLAIMED, verdict.job);
@@ -128,6 +131,15 @@ export class Queue {
     else if (stored.job.state === "queued") this.#store.removeRequeued(stored.seq);
     for (const effect of verdict.effects) this.#effects.push({ ...effect, seq: stored.seq });
     return { kind: "moved", job: verdict.job };
+  }
+
+  /** The machine's verdict; some jobs are kept longer after their end than it says. */
+  #judge({ seq, job }: StoredJob, event: JobEvent, now: number): Transition {
+    const verdict = transition(job, event, now);
+    if (verdict.kind === "refused" || verdict.job.finishedAt === null) return verdict;
+    const retentionMs = this.#keeper.retentionOf(seq);
+    if (retentionMs === null) return verdict;
+    return { ...verdict, job: { ...verdict.job, removeAt: verdict.job.finishedAt + retentionMs } };
   }
 
   /** Cancels all jobs that wait, without touching the rows of those never claimed. Returns how many. */
@@ -334,6 +346,7 @@ export class Queue {
     this.#orphanedKeys.push(...this.#store.remove(seq));
     this.#chunks.remove(seq);
     this.#ledger.removed(seq, job);
+    this.#keeper.jobRemoved(seq, job);
     this.#leaseUntil.delete(seq);
     this.#effects.push({ kind: "settled", seq });
   }
@@ -347,6 +360,14 @@ export class Queue {
     if (this.#rebuildFrom === null) this.#notePurges();
   }
 }
+
+/** Who knows of jobs that belong together. */
+export type JobKeeper = {
+  /** How long a job is kept after its end, in ms; null for as long as the machine says. */
+  readonly retentionOf: (seq: number) => number | null;
+  /** Told of every job whose row is removed. */
+  readonly jobRemoved: (seq: number, job: Job) => void;
+};
 
 /** Who takes a job. */
 export type Taker = { readonly workerId: string; readonly hostId: string };

@@ -24,6 +24,9 @@ export type EndpointStub = Pick<
   | "list"
   | "health"
   | "exchange"
+  | "batch"
+  | "batches"
+  | "batchRequests"
 > &
   Pick<Fetcher, "fetch">;
 export type FleetStub = Pick<FleetObject, "sync" | "assignments"> & Pick<Fetcher, "fetch">;

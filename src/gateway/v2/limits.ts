@@ -50,6 +50,13 @@ function refuse(context: QueueContext, refused: RateLimited): ApiError {
       return rateLimited(
         `The queue is full: ${limit} jobs wait. Try again when workers have taken some of them, or add workers.`,
       );
+    case "batches":
+      context.header("RateLimit-Policy", `"batches";q=${limit};qu="active-batches"`);
+      context.header("RateLimit", `"batches";r=${remaining}`);
+      return rateLimited(
+        `${limit} batches of this endpoint are drafts or still have requests to run, which is its limit. ` +
+          "Wait until one of them has ended, or cancel one.",
+      );
   }
 }
 

@@ -1,6 +1,7 @@
 /** The queue API: `/v2/<endpointId>/<operation>`. */
 import { Hono } from "hono";
 import { ApiError } from "../api-error.ts";
+import { batchRoutes } from "./batch/routes.ts";
 import { cancel } from "./cancel.ts";
 import { requireQueue, withEndpoint, type QueueApi } from "./context.ts";
 import { health } from "./health.ts";
@@ -25,12 +26,16 @@ export function queueRoutes(): Hono<QueueApi> {
   routes.post("/:endpointId/retry/:jobId", requireQueue, retry);
   routes.post("/:endpointId/purge-queue", requireQueue, purgeQueue);
   routes.get("/:endpointId/requests", requireQueue, requests);
+  routes.use("/:endpointId/batch/*", requireQueue);
+  routes.route("/:endpointId/batch", batchRoutes());
   routes.all("/:endpointId/*", (context) => {
     const operation = `${context.req.method} ${context.req.path}`;
     throw new ApiError(
       "not_found",
       `There is no operation ${operation}. There are POST run, POST runsync, GET status/<id>, GET stream/<id>, ` +
-        "POST cancel/<id>, POST retry/<id>, POST purge-queue, GET requests and GET health.",
+        "POST cancel/<id>, POST retry/<id>, POST purge-queue, GET requests, GET health, " +
+        "and for batches POST batch, GET batch, GET batch/<id>, PUT batch/<id>, POST batch/<id>/requests, " +
+        "GET batch/<id>/requests, DELETE batch/<id>/requests/<id>, POST batch/<id>/finalize and POST batch/<id>/cancel.",
     );
   });
   return routes;

@@ -41,7 +41,7 @@ export async function submitJob(
 }
 
 /** The `Idempotency-Key` header; null when there is none. */
-function readIdempotencyKey(context: QueueContext): string | null {
+export function readIdempotencyKey(context: QueueContext): string | null {
   const key = context.req.header("Idempotency-Key");
   if (key === undefined || key === "") return null;
   if (key.length <= IDEMPOTENCY_KEY_MAX_LENGTH) return key;
@@ -52,7 +52,7 @@ function readIdempotencyKey(context: QueueContext): string | null {
 }
 
 /** The members beside `input` that reach the worker, and nobody else. */
-function workerOptions({ webhook, policy, s3Config }: JobRequest): string {
+export function workerOptions({ webhook, policy, s3Config }: JobRequest): string {
   return JSON.stringify({
     ...(webhook && { webhook }),
     ...(policy && { policy }),
