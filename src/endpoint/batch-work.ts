@@ -16,7 +16,7 @@ import type { Queue } from "./queue.ts";
 
 /** Somebody who called for the work does it at once; this is when the alarm does, if nobody has. */
 const GO_ON_AFTER_MS = 1_000;
-const CANCELS_PER_STEP = 500;
+const CANCELS_PER_STEP = 250;
 
 export type BatchWorkParts = {
   readonly facts: EndpointFacts;

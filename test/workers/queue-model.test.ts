@@ -6,6 +6,7 @@ import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { afterEach, beforeEach, test, vi } from "vitest";
 import type { EndpointConfig } from "../../src/contract/endpoint.ts";
+import { packRequests } from "../../src/domain/batch.ts";
 import { RATE_WINDOW_MS } from "../../src/contract/rate-limits.ts";
 import type { ExchangeReply, Held, Report } from "../../src/endpoint/messages.ts";
 import type { EndpointObject } from "../../src/endpoint/endpoint-object.ts";
@@ -15,14 +16,17 @@ import { endpointObject, evict, fireAlarm, passTime } from "./object.ts";
 const RUNS = Number(env.MODEL_RUNS);
 const WORKER = "worker1";
 const HOST = "host1";
+const DAY_MS = 86_400_000;
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
 afterEach(() => void vi.useRealTimers());
 
-type Known = { id: string; status: string; attempt: number };
+type Known = { id: string; status: string; attempt: number; batch?: Batch; keptUntil?: number };
+type Batch = { id: string; total: number; completed: number };
 
 class Model {
   readonly jobs: Known[] = [];
+  readonly batches: Batch[] = [];
   completed = 0;
   failed = 0;
   turn = 0;
@@ -38,7 +42,17 @@ class Real {
   get stub() {
     return endpointObject(this.endpointId) as unknown as Pick<
       EndpointObject,
-      "configure" | "submit" | "status" | "cancel" | "retry" | "purge" | "list" | "health" | "exchange"
+      | "configure"
+      | "submit"
+      | "status"
+      | "cancel"
+      | "retry"
+      | "purge"
+      | "list"
+      | "health"
+      | "exchange"
+      | "batch"
+      | "batchRequests"
     >;
   }
 
@@ -112,6 +126,50 @@ const submit = (isLowPriority: boolean, count: number) =>
     }
   });
 
+const startBatch = (lanes: readonly boolean[]) =>
+  command(`batch of ${lanes.map((isLow) => (isLow ? "low" : "normal")).join(", ")}`, async (model, real) => {
+    freeWindows();
+    const input = { kind: "inline", json: "1" } as const;
+    const requests = lanes.map((isLowPriority) => ({
+      input,
+      optionsJson: "{}",
+      isLowPriority,
+      ttlMs: 30 * DAY_MS,
+      executionTimeoutMs: null,
+    }));
+    const packs = packRequests(requests);
+    const made = await real.stub.batch({ kind: "create", packs, idempotencyKey: null });
+    if (made.kind === "rate_limited" && made.measure === "batches") return;
+    if (made.kind !== "batch") throw new Error(made.kind);
+    const batch = { id: made.batch.id, total: lanes.length, completed: 0 };
+    const started = await real.stub.batch({ kind: "finalize", batchId: batch.id });
+    if (started.kind !== "batch" || started.batch.status !== "FINALIZED")
+      throw new Error(JSON.stringify(started));
+    const page = await real.stub.batchRequests({ batchId: batch.id, offset: 0, limit: 50, isFirst: true });
+    if (page.kind !== "batch_requests" || page.total !== lanes.length) throw new Error(JSON.stringify(page));
+    model.batches.push(batch);
+    for (const { id } of page.requests) model.jobs.push({ id, status: "IN_QUEUE", attempt: 0, batch });
+  });
+
+const cancelBatch = (pick: number) =>
+  command(`cancel batch #${pick}`, async (model, real) => {
+    const batch = model.batches[pick % Math.max(1, model.batches.length)];
+    if (!batch) return;
+    freeWindows();
+    for (const job of model.jobs) {
+      if (job.batch === batch && job.status === "IN_QUEUE") end(job, "CANCELLED");
+    }
+    const reply = await real.stub.batch({ kind: "cancel", batchId: batch.id });
+    if (reply.kind !== "batch") throw new Error(reply.kind);
+  });
+
+/** Results of a batch are kept for a day. */
+function end(job: Known, status: string): void {
+  job.status = status;
+  if (job.batch) job.keptUntil = Date.now() + DAY_MS;
+  if (job.batch && status === "COMPLETED") job.batch.completed += 1;
+}
+
 const claim = (free: number) =>
   command(`claim ${free}`, async (model, real) => {
     const queued = model.count("IN_QUEUE");
@@ -144,7 +202,7 @@ const endRunning = (pick: number, kind: "completed" | "failed" | "undelivered") 
         : { kind, ...ref, error: "e", output: null };
     const reply = await real.exchange(model, { reports: [report] });
     if (reply.kind !== "answer" || reply.acks[0]?.outcome !== "accepted") throw new Error("refused");
-    job.status = kind === "completed" ? "COMPLETED" : "FAILED";
+    end(job, kind === "completed" ? "COMPLETED" : "FAILED");
     model[kind] += 1;
   });
 
@@ -152,7 +210,7 @@ const cancel = (pick: number) =>
   command(`cancel #${pick}`, async (model, real) => {
     const job = model.jobs[pick % Math.max(1, model.jobs.length)];
     if (!job) return;
-    if (job.status === "IN_QUEUE" || job.status === "IN_PROGRESS") job.status = "CANCELLED";
+    if (job.status === "IN_QUEUE" || job.status === "IN_PROGRESS") end(job, "CANCELLED");
     const reply = await real.stub.cancel(job.id);
     if (reply.kind !== "done" || reply.status !== job.status)
       throw new Error(`${JSON.stringify(reply)} for ${job.status}`);
@@ -187,17 +245,18 @@ const wait = command("two hours pass", async (model, real) => {
   await fireAlarm(real.endpointId);
   for (const job of model.jobs) {
     if (job.status !== "IN_PROGRESS") continue;
-    job.status = "TIMED_OUT";
+    end(job, "TIMED_OUT");
     model.failed += 1;
   }
   // What ended before or in this sweep goes in the next one, when its retention is over too.
   passTime(7_200_000);
   await fireAlarm(real.endpointId);
-  const ended = model.jobs.filter((job) => job.status !== "IN_QUEUE");
+  const isKept = (job: Known) => job.status === "IN_QUEUE" || Date.now() < (job.keptUntil ?? 0);
+  const ended = model.jobs.filter((job) => !isKept(job));
   for (const job of ended) {
     if ((await real.stub.status(job.id, 0)).kind !== "not_found") throw new Error("kept too long");
   }
-  model.jobs.splice(0, Infinity, ...model.jobs.filter((job) => job.status === "IN_QUEUE"));
+  model.jobs.splice(0, Infinity, ...model.jobs.filter(isKept));
 });
 
 const compare = command("compare", async (model, real) => {
@@ -218,6 +277,7 @@ const compare = command("compare", async (model, real) => {
   ].join();
   if (counted !== expected) throw new Error(`health says ${counted}, not ${expected}`);
   freeWindows();
+  for (const batch of model.batches) await compareBatch(model, real, batch);
   const listing = await real.stub.list({ status: null, offset: 0, limit: 500 });
   if (listing.kind !== "jobs" || listing.page.total !== model.jobs.length)
     throw new Error(`${JSON.stringify(listing)} listed`);
@@ -225,6 +285,22 @@ const compare = command("compare", async (model, real) => {
   const known = model.jobs.map(({ id, status }) => `${id} ${status}`).toSorted();
   if (listed.join() !== known.join()) throw new Error(`listed ${listed.join()}, known ${known.join()}`);
 });
+
+async function compareBatch(model: Model, real: Real, { id, total, completed }: Batch): Promise<void> {
+  const reply = await real.stub.batch({ kind: "look", batchId: id });
+  const countOf = (status: string) =>
+    model.jobs.filter((job) => job.batch?.id === id && job.status === status).length;
+  const running = countOf("IN_PROGRESS");
+  const expected = [total, running, completed, total - running - completed - countOf("IN_QUEUE")].join();
+  const summary = reply.kind === "batch" ? reply.batch : null;
+  const counted = [
+    summary?.requestTotal,
+    summary?.requestInProgress,
+    summary?.requestCompleted,
+    summary?.requestFailed,
+  ].join();
+  if (counted !== expected) throw new Error(`batch ${id} says ${counted}, not ${expected}`);
+}
 
 /** Lets the rate limits of rare operations forget what came before. */
 function freeWindows(): void {
@@ -240,6 +316,8 @@ const commands = fc.commands(
     pick.map((value) => endRunning(value, "failed")),
     pick.map((value) => endRunning(value, "undelivered")),
     pick.map(cancel),
+    fc.array(fc.boolean(), { maxLength: 5 }).map(startBatch),
+    pick.map(cancelBatch),
     pick.map(retry),
     fc.constant(purge),
     fc.constant(forget),
