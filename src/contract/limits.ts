@@ -64,6 +64,11 @@ export const INLINE_PAYLOAD_MAX_BYTES = 256 * 1024;
 
 /** Jobs that may wait at once in one endpoint, unless its configuration says otherwise. */
 export const QUEUE_DEPTH_MAX = 1_000_000;
+/**
+ * While normal jobs wait, one claim of so many takes a low-priority job: enough that none starves for ever,
+ * and at 5 % too few to be felt by normal ones.
+ */
+export const LOW_PRIORITY_EVERY = 20;
 
 // Batches
 

@@ -126,13 +126,12 @@ export function statusOf(batch: Batch, progress: BatchProgress): BatchStatus {
 
 // Names
 
-const NONCE_DIGITS = 20;
 const BATCH_ID = /^batch_([0-9a-f]{20})([0-9a-f]{1,12})$/;
 const REQUEST_ID = /^req_(\d{1,9})$/;
 
 /** `batch_`, 20 random hex digits, the number. */
 export function batchIdOf({ nonce, number }: Pick<Batch, "nonce" | "number">): string {
-  return `batch_${nonce.padStart(NONCE_DIGITS, "0")}${number.toString(16)}`;
+  return `batch_${nonce}${number.toString(16)}`;
 }
 
 export function decodeBatchId(id: string): Pick<Batch, "nonce" | "number"> | undefined {

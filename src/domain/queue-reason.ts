@@ -1,6 +1,7 @@
 /** Why a job waits, in one of the closed list of reasons and one sentence. */
 import type { WorkerState } from "../contract/agent.ts";
 import type { QueueReason } from "../contract/job.ts";
+import { LOW_PRIORITY_EVERY } from "../contract/limits.ts";
 import type { Shortage } from "./placement.ts";
 
 export type WorkerSnapshot = {
@@ -59,7 +60,7 @@ function busy(isLowPriority: boolean, ready: number, workersMax: number) {
   if (isLowPriority) {
     return {
       reason: "low_priority_waiting",
-      detail: "Normal jobs go first; no worker is added for this one.",
+      detail: `Normal jobs go first, ${LOW_PRIORITY_EVERY - 1} of ${LOW_PRIORITY_EVERY}; no worker is added for this one.`,
     } as const;
   }
   const detail =

@@ -14,7 +14,7 @@ import {
   type Refusal,
   type Transition,
 } from "../domain/job-machine.ts";
-import { LANE_END, LANE_START, laneOf, LANES, type Lane } from "../domain/lanes.ts";
+import { countAhead, LANE_END, LANE_START, laneOf, LANES, lanesToClaim, type Lane } from "../domain/lanes.ts";
 import type { ChunkStore } from "./chunk-store.ts";
 import type { JobStore, QueuedJob, StoredJob, WorkOrder } from "./job-store.ts";
 import type { ClaimKind, Lease, QueueLedger } from "./queue-ledger.ts";
@@ -49,6 +49,8 @@ export class Queue {
   readonly #leaseUntil = new Map<number, number>();
   /** Earliest time at which a running attempt may be due; never too late. */
   #leasesDueAt: number | null = null;
+  /** Claims of normal jobs since the last of a low-priority one that had waited. */
+  #normalsInARow = 0;
   #effects: QueueEffect[] = [];
   #orphanedKeys: string[] = [];
   /** Rows of jobs that were queued again: nearly always none, and then nobody looks for them. */
@@ -180,9 +182,9 @@ export class Queue {
   /** How many jobs go first, counted from 1; exact but for jobs cancelled between. */
   positionOf(seq: number): number {
     const lane = laneOf(seq);
-    const ahead = lane === "low" ? this.#ledger.counts.queued.normal : 0;
-    const inLane = Math.min(seq - this.#ledger.headOf(lane) + 1, this.#ledger.counts.queued[lane]);
-    return ahead + Math.max(1, inLane);
+    const { queued } = this.#ledger.counts;
+    const place = Math.max(1, Math.min(seq - this.#ledger.headOf(lane) + 1, queued[lane]));
+    return countAhead(lane, place, queued, this.#normalsInARow) + 1;
   }
 
   // Time
@@ -280,12 +282,13 @@ export class Queue {
   // Claiming
 
   #nextQueued(limit: number): { jobs: readonly QueuedJob[]; kind: ClaimKind } {
-    for (const lane of LANES) {
-      if (limit === 0 || this.#ledger.counts.queued[lane] === 0) continue;
+    if (limit === 0) return { jobs: [], kind: "head" };
+    for (const [lane, most] of lanesToClaim(this.#ledger.counts.queued, this.#normalsInARow)) {
+      const count = Math.min(limit, most);
       const requeued =
-        this.#requeued > 0 ? this.#store.requeuedInLane(LANE_START[lane], LANE_END[lane], limit) : [];
+        this.#requeued > 0 ? this.#store.requeuedInLane(LANE_START[lane], LANE_END[lane], count) : [];
       if (requeued.length > 0) return { jobs: requeued, kind: "requeued" };
-      const jobs = this.#store.queuedInLane(this.#ledger.headOf(lane), LANE_END[lane], limit);
+      const jobs = this.#store.queuedInLane(this.#ledger.headOf(lane), LANE_END[lane], count);
       if (jobs.length > 0) return { jobs, kind: "head" };
     }
     return { jobs: [], kind: "head" };
@@ -294,6 +297,8 @@ export class Queue {
   /** The claim of a job at the head is written by the ledger, for all jobs of the turn at once (L4). */
   #claimNow(queued: QueuedJob, kind: ClaimKind, taker: Taker, now: number): QueuedJob {
     const job = claimedBy(queued.job, taker, now);
+    const isTurnOver = laneOf(queued.seq) === "low" || this.#ledger.counts.queued.low === 0;
+    this.#normalsInARow = isTurnOver ? 0 : this.#normalsInARow + 1;
     if (kind === "requeued") {
       this.#save(queued.seq, queued.job, job);
       this.#requeued -= this.#store.removeRequeued(queued.seq);
