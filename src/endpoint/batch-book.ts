@@ -9,17 +9,17 @@ import { SeqOwners } from "../domain/seq-ranges.ts";
 import type { BatchStore } from "./batch-store.ts";
 
 export class BatchBook {
-  readonly #store: BatchStore;
+  readonly store: BatchStore;
   readonly #batches = new Map<number, Batch>();
   readonly #changed = new Set<number>();
   #owners: SeqOwners<number> | null = null;
 
   constructor(store: BatchStore) {
-    this.#store = store;
+    this.store = store;
   }
 
   load(): void {
-    for (const batch of this.#store.all()) this.#batches.set(batch.number, batch);
+    for (const batch of this.store.all()) this.#batches.set(batch.number, batch);
   }
 
   // Reading
@@ -74,7 +74,7 @@ export class BatchBook {
     this.#batches.delete(number);
     this.#changed.delete(number);
     this.#owners = null;
-    this.#store.remove(number);
+    this.store.remove(number);
   }
 
   // Jobs
@@ -112,7 +112,7 @@ export class BatchBook {
       if (!batch) continue;
       const touched = { ...batch, touchedAt: now };
       this.#batches.set(number, touched);
-      this.#store.save(touched);
+      this.store.save(touched);
     }
     this.#changed.clear();
   }

@@ -11,8 +11,6 @@ import { ObjectDatabase } from "../durable/sql.ts";
 import { Waiters } from "../durable/waiters.ts";
 import { AgentDesk } from "./agent-desk.ts";
 import { BatchBook } from "./batch-book.ts";
-import { BatchDesk } from "./batch-desk.ts";
-import { BatchJobs } from "./batch-jobs.ts";
 import type {
   BatchCall,
   BatchListReply,
@@ -21,13 +19,12 @@ import type {
   BatchRequestsReply,
 } from "./batch-messages.ts";
 import { BatchStore } from "./batch-store.ts";
-import { BatchWork } from "./batch-work.ts";
+import { openBatches, type Batches } from "./batches.ts";
 import { ChunkStore } from "./chunk-store.ts";
 import { Dispatch } from "./dispatch.ts";
 import { EndpointBells, readAgentQuery, readJobWaiter } from "./endpoint-bells.ts";
 import { EndpointFacts } from "./endpoint-facts.ts";
 import { JobDesk } from "./job-desk.ts";
-import { JobRanges } from "./job-ranges.ts";
 import { findJob, isUnderway } from "./job-reference.ts";
 import { JobStore } from "./job-store.ts";
 import type {
@@ -77,8 +74,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   readonly #jobs: JobDesk;
   readonly #streams: StreamDesk;
   readonly #book: BatchBook;
-  readonly #batchWork: BatchWork;
-  readonly #batches: BatchDesk;
+  readonly #batches: Batches;
   readonly #commit: GroupCommit;
   readonly #alarm: AlarmClock;
   readonly #bells: EndpointBells;
@@ -97,18 +93,13 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     this.#facts = new EndpointFacts(store);
     this.#chunks = new ChunkStore(this.#database);
     this.#ledger = new QueueLedger(store);
-    const batchStore = new BatchStore(this.#database);
-    this.#book = new BatchBook(batchStore);
+    this.#book = new BatchBook(new BatchStore(this.#database));
     this.#queue = new Queue(store, this.#chunks, this.#ledger, this.#book);
     this.#scaling = new Scaling(store, this.#ledger);
     this.#agents = new AgentDesk(this.#queue, this.#chunks, this.#ledger, this.#dispatch);
     this.#jobs = this.#openJobDesk();
     this.#streams = this.#openStreamDesk();
-    const ranges = new JobRanges(this.#database);
-    const batches = { book: this.#book, store: batchStore, ranges };
-    const jobs = new BatchJobs(this.#book, ranges, this.#ledger);
-    this.#batchWork = new BatchWork({ ...batches, facts: this.#facts, queue: this.#queue, jobs });
-    this.#batches = this.#openBatchDesk(batchStore, jobs);
+    this.#batches = this.#openBatches();
     void context.blockConcurrencyWhile(() => this.#wake());
   }
 
@@ -137,17 +128,15 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     });
   }
 
-  #openBatchDesk(store: BatchStore, jobs: BatchJobs): BatchDesk {
-    return new BatchDesk({
+  #openBatches(): Batches {
+    return openBatches({
+      database: this.#database,
+      book: this.#book,
       facts: this.#facts,
       queue: this.#queue,
       ledger: this.#ledger,
       limits: this.#limits,
       commit: this.#commit,
-      book: this.#book,
-      store,
-      jobs,
-      work: this.#batchWork,
     });
   }
 
@@ -227,15 +216,15 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   }
 
   async batch(call: BatchCall): Promise<BatchReply> {
-    return this.#facts.config ? this.#batches.carryOut(call) : UNCONFIGURED;
+    return this.#facts.config ? this.#batches.desk.carryOut(call) : UNCONFIGURED;
   }
 
   async batches(page: { readonly offset: number; readonly limit: number }): Promise<BatchListReply> {
-    return this.#facts.config ? this.#batches.list(page) : UNCONFIGURED;
+    return this.#facts.config ? this.#batches.desk.list(page) : UNCONFIGURED;
   }
 
   async batchRequests(call: BatchRequestsCall): Promise<BatchRequestsReply> {
-    return this.#facts.config ? this.#batches.requests(call) : UNCONFIGURED;
+    return this.#facts.config ? this.#batches.desk.requests(call) : UNCONFIGURED;
   }
 
   async health(): Promise<HealthReply> {
@@ -337,9 +326,9 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     await this.#commit.run(() => {
       const now = Date.now();
       this.#queue.sweep(now);
-      this.#batchWork.sweep(now);
+      this.#batches.work.sweep(now);
     });
-    await this.#batches.goOn();
+    await this.#batches.desk.goOn();
   }
 
   /** Runs once per turn: everything that follows from what the turn did, in the same commit. */
@@ -363,7 +352,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     const dueAt = [
       this.#queue.nextSweepAt,
       this.#scaling.nextAt(now),
-      this.#batchWork.nextAt(now),
+      this.#batches.work.nextAt(now),
       isMoreToSweep ? now : null,
     ].filter((at) => at !== null);
     if (dueAt.length > 0) this.#alarm.armBy(Math.min(...dueAt));
@@ -394,7 +383,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   }
 
   #tellOfPurge(now: number): void {
-    this.#batchWork.purge();
+    this.#batches.work.purge();
     this.#jobWaiters.wakeAll("look");
     this.#streamWaiters.wakeAll("look");
     this.#bells.ringAllJobs(now);
@@ -430,7 +419,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   }
 
   #dropOrphanedPayloads(): void {
-    const keys = [...this.#queue.takeOrphanedKeys(), ...this.#batchWork.takeOrphanedKeys()];
+    const keys = [...this.#queue.takeOrphanedKeys(), ...this.#batches.work.takeOrphanedKeys()];
     for (let from = 0; from < keys.length; from += DELETE_KEYS_MAX) {
       this.ctx.waitUntil(this.env.PAYLOADS.delete(keys.slice(from, from + DELETE_KEYS_MAX)));
     }
