@@ -186,17 +186,17 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     return this.#facts.config ? this.#jobs.status(jobId, holdMs, kept) : UNCONFIGURED;
   }
 
-  async drain(jobId: string, holdMs: number, isFirstLook: boolean): Promise<DrainReply> {
-    return this.#facts.config ? this.#streams.drain(jobId, holdMs, isFirstLook) : UNCONFIGURED;
+  async drain(jobId: string, holdMs: number, kept: SlotRef | null): Promise<DrainReply> {
+    return this.#facts.config ? this.#streams.drain(jobId, holdMs, kept) : UNCONFIGURED;
   }
 
   async readStream(
     jobId: string,
     position: number,
     holdMs: number,
-    isFirstLook: boolean,
+    kept: SlotRef | null,
   ): Promise<ReadStreamReply> {
-    return this.#facts.config ? this.#streams.read(jobId, position, holdMs, isFirstLook) : UNCONFIGURED;
+    return this.#facts.config ? this.#streams.read(jobId, position, holdMs, kept) : UNCONFIGURED;
   }
 
   async cancel(jobId: string): Promise<CancelReply> {
@@ -286,8 +286,8 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   // Doorbells
 
   /**
-   * Only upgrades come here: `/doorbell?job=…&operation=…&slot=…&wait=…`, `/doorbell?stream=…&after=…` or
-   * `/doorbell?host=…&session=…&turn=…&free=…`.
+   * Only upgrades come here: `/doorbell?job=…&operation=…&slot=…&wait=…`, the same with `stream=…&after=…`
+   * instead of `job=…`, or `/doorbell?host=…&session=…&turn=…&free=…`.
    */
   override async fetch(request: Request): Promise<Response> {
     const query = new URL(request.url).searchParams;
@@ -301,7 +301,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     if (streamId !== null) {
       const stored = findJob(this.#queue, streamId, now);
       const isQuiet = isUnderway(stored) && this.#chunks.endOf(stored.seq) <= Number(query.get("after"));
-      return this.#bells.openForStream(stored?.seq, isQuiet);
+      return this.#bells.openForStream(readJobWaiter(query, stored?.seq, now), isQuiet);
     }
     const agent = readAgentQuery(query);
     const hasNews = this.#agents.hasNewsFor(agent.hostId) || (agent.free > 0 && this.#ledger.queued > 0);
@@ -335,7 +335,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   #finishTurn(): void {
     const now = Date.now();
     this.#handOut(now);
-    this.#tellOfChunks();
+    this.#tellOfChunks(now);
     this.#carryOutEffects(now);
     this.#dropOrphanedPayloads();
     const { config } = this.#facts;
@@ -389,10 +389,10 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     this.#bells.ringAllJobs(now);
   }
 
-  #tellOfChunks(): void {
+  #tellOfChunks(now: number): void {
     for (const seq of this.#agents.takeStreamed()) {
       this.#streamWaiters.wake(seq, "look");
-      this.#bells.ringStream(seq);
+      this.#bells.ringStream(seq, now);
     }
   }
 

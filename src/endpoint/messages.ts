@@ -78,6 +78,8 @@ export type DrainOutcome =
       readonly runs: readonly ChunkRun[];
       /** What a wait for more waits beyond. */
       readonly position: number;
+      /** The slot of a caller who goes on waiting. */
+      readonly slot: SlotRef | null;
     };
 
 export type DrainReply = Unconfigured | Limited<DrainOutcome>;
@@ -89,6 +91,8 @@ export type ReadStreamOutcome =
       readonly view: JobView;
       readonly isFinal: boolean;
       readonly runs: readonly ChunkRun[];
+      /** The slot of a caller who goes on reading; null when there will be no more. */
+      readonly slot: SlotRef | null;
     };
 
 export type ReadStreamReply = Unconfigured | Limited<ReadStreamOutcome>;
