@@ -29,6 +29,9 @@ export default defineConfig({
                 ROOT_API_KEY: "test-root-key",
                 // More runs of the model test, for a longer search than `npm test` makes.
                 MODEL_RUNS: process.env["MODEL_RUNS"] ?? "100",
+                // One history of it again.
+                MODEL_SEED: process.env["MODEL_SEED"] ?? "",
+                MODEL_PATH: process.env["MODEL_PATH"] ?? "",
               },
             },
           })),

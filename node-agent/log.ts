@@ -31,6 +31,7 @@ export type AgentEvent =
   | "job_reported"
   | "job_lost"
   | "job_stopped"
+  | "job_overstays"
   | "report_refused"
   | "report_dropped"
   | "result_dropped"

@@ -9,6 +9,11 @@ export type Timing = {
   /** Wait before an error reply, because workers ask again at once. */
   readonly refusalDelayMs: number;
   readonly stopGraceMs: number;
+  /**
+   * Time from its delivery after which a job has surely begun; the Python SDK begins one within 100 ms. A worker
+   * ignores the stop of a job that has not begun, so it is told again.
+   */
+  readonly begunAfterMs: number;
   readonly drainGraceMs: number;
   /** Time for what an ended worker sent last to be read. */
   readonly exitSettleMs: number;
@@ -29,6 +34,7 @@ export const TIMING: Timing = {
   drainPollHoldMs: 1_000,
   refusalDelayMs: 2_000,
   stopGraceMs: STOP_GRACE_MS,
+  begunAfterMs: 250,
   drainGraceMs: DRAIN_GRACE_MS,
   exitSettleMs: 100,
   restartBaseMs: 1_000,

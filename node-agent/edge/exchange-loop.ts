@@ -60,13 +60,13 @@ const WITHDRAW_MS = 500;
 /** Chunks that a handler yields this close together share an exchange, and a row at the edge. */
 const CHUNK_GATHER_MS = 5;
 /** A hold without slots only brings stops; a job that ends sooner than this needs none. */
-const STOPS_ONLY_AFTER_MS = 50;
+const STOPS_ONLY_AFTER_MS = 20;
 const PROGRESS_MS = 1_000;
 const IMMEDIATE_MAX = 4;
 /** A further immediate turn beside an open one goes this much later: what ends meanwhile shares it. */
 const SHARE_MS = 5;
 const OPEN_MAX = 16;
-/** A hold that brings no job and comes back before this was not held. A few in a row are chance. */
+/** A hold that brings no news and comes back before this was not held. A few in a row are chance. */
 const NOT_HELD_MS = 500;
 const QUICK_HOLDS_MAX = 3;
 
@@ -232,6 +232,7 @@ export class ExchangeLoop {
   #apply(turn: Turn, reply: ExchangeReply): void {
     const { endpointId, ledger, onStop, reachability } = this.#options;
     this.#open.delete(turn.turn);
+    const bringsNews = this.#bringsNews(reply);
     for (const [workerId, jobs] of Map.groupBy(reply.jobs, (job) => job.workerId)) {
       this.#receive(workerId, jobs); // T2
     }
@@ -240,8 +241,13 @@ export class ExchangeLoop {
     for (const ack of reply.acks) ledger.acknowledge(ack.jobId, ack.attempt, ack.outcome);
     settleChunks(turn.cargo, reply.chunkAcks, ledger);
     for (const stop of reply.stops) onStop(stop);
-    if (this.#isSuspicious(turn, reply)) this.#pace.slowDown();
+    if (this.#isSuspicious(turn, reply, bringsNews)) this.#pace.slowDown();
     else this.#pace.recover();
+  }
+
+  /** A stop of what is not held says nothing new. */
+  #bringsNews({ jobs, stops }: ExchangeReply): boolean {
+    return jobs.length > 0 || stops.some((stop) => this.#options.ledger.isOpen(stop));
   }
 
   #receive(workerId: string, jobs: readonly DispatchedJob[]): void {
@@ -258,10 +264,10 @@ export class ExchangeLoop {
   }
 
   /** Whether answering such replies at once would make a hot loop. */
-  #isSuspicious(turn: Turn, reply: ExchangeReply): boolean {
+  #isSuspicious(turn: Turn, reply: ExchangeReply, bringsNews: boolean): boolean {
     if (!isAcknowledged(turn.cargo, reply)) return true;
     if (!turn.isHolding || turn.isReplaced || !isEmpty(turn.cargo)) return false;
-    const isQuick = reply.jobs.length === 0 && Date.now() - turn.sentAt < NOT_HELD_MS;
+    const isQuick = !bringsNews && Date.now() - turn.sentAt < NOT_HELD_MS;
     this.#quickHolds = isQuick ? this.#quickHolds + 1 : 0;
     return this.#quickHolds > QUICK_HOLDS_MAX;
   }

@@ -9,6 +9,7 @@
  */
 import type { AttemptReport, DispatchedJob, HeldJob } from "../../src/contract/agent.ts";
 import type { JsonValue } from "../../src/contract/json.ts";
+import { ageMs } from "../age.ts";
 import type { AgentLog } from "../log.ts";
 import type { AttemptRecord, AttemptRef, Journal, ReportRecord } from "./journal.ts";
 
@@ -27,6 +28,9 @@ type Entry = {
   isSettled: boolean;
   report: ReportRecord | undefined;
   progress: JsonValue | undefined;
+  /** When the worker took the job and when it gave a result, by `performance.now()`. */
+  startedAt: number | undefined;
+  finishedAt: number | undefined;
   /** Number of the last chunk that came, and of the last one that the edge has. */
   chunkCount: number;
   chunksReceived: number;
@@ -106,6 +110,7 @@ export class AttemptLedger {
     const entry = this.#entries.get(keyOf(ref));
     if (!entry || entry.isSettled) return false; // A2
     entry.isSettled = true;
+    if (isResult(outcome) && entry.startedAt !== undefined) entry.finishedAt = performance.now();
     const report = { ...entry.record, ...encodeReport(entry.record, outcome) };
     try {
       await this.#journal.addReport(report);
@@ -119,7 +124,14 @@ export class AttemptLedger {
     return true;
   }
 
-  isOpen(ref: AttemptRef): boolean {
+  /** The worker has the job. */
+  noteStart(ref: AttemptRef): void {
+    const entry = this.#entries.get(keyOf(ref));
+    if (!entry || entry.isSettled) return;
+    entry.startedAt = performance.now(); // told with the next exchange, and no sooner
+  }
+
+  isOpen(ref: Pick<AttemptRef, "jobId" | "attempt">): boolean {
     return this.#entries.get(keyOf(ref))?.isSettled === false;
   }
 
@@ -156,9 +168,15 @@ export class AttemptLedger {
   }
 
   held(endpointId: string): HeldJob[] {
-    return this.#ofEndpoint(endpointId).map(({ record: { jobId, attempt, workerId }, progress }) => {
-      const job = { jobId, attempt, workerId };
-      return progress === undefined ? job : { ...job, progress };
+    return this.#ofEndpoint(endpointId).map(({ record, progress, startedAt, finishedAt }) => {
+      const { jobId, attempt, workerId } = record;
+      return {
+        jobId,
+        attempt,
+        workerId,
+        ...(progress !== undefined && { progress }),
+        ...(startedAt !== undefined && { ago: agesOf(startedAt, finishedAt) }),
+      };
     });
   }
 
@@ -221,6 +239,8 @@ export class AttemptLedger {
       isSettled: false,
       report: undefined,
       progress: undefined,
+      startedAt: undefined,
+      finishedAt: undefined,
       chunkCount: 0,
       chunksReceived: 0,
     };
@@ -234,6 +254,17 @@ export class AttemptLedger {
     this.#journal.removeAttempt(entry.record);
     this.#onChange(entry.record.endpointId, "held");
   }
+}
+
+function agesOf(startedAt: number, finishedAt: number | undefined): HeldJob["ago"] {
+  const handlerStarted = ageMs(startedAt);
+  return finishedAt === undefined
+    ? { handlerStarted }
+    : { handlerStarted, handlerFinished: ageMs(finishedAt) };
+}
+
+function isResult({ kind }: AttemptOutcome): boolean {
+  return kind === "completed" || kind === "failed";
 }
 
 function keyOf({ jobId, attempt }: { jobId: string; attempt: number }): string {

@@ -5,8 +5,8 @@
  * W2  A job counts as delivered once its reply was written whole to a live socket; otherwise it waits
  *     for the next poll of the same worker.
  * W3  The SDK knows jobs by their ids alone, so two attempts of one job are never inside a worker together.
- * W4  A handler that must stop is told; after the grace it is a reason to kill the container,
- *     unless a job that is still wanted runs beside it.
+ * W4  A handler that must stop is told; after the grace it has overstayed. Its container gets no job any more
+ *     and is killed once nothing wanted runs in it. A handler that ends late gives its container back.
  */
 import type { DispatchedJob, StopReason } from "../../src/contract/agent.ts";
 import type { AttemptLedger, AttemptOutcome } from "../journal/attempt-ledger.ts";
@@ -29,8 +29,11 @@ export type WorkerJobsOptions = {
   readonly ledger: AttemptLedger;
   readonly log: AgentLog;
   readonly timing: Timing;
-  /** Called after anything that may change free slots, quiet, or the need for a hard stop. */
-  readonly onChange: () => void;
+  /**
+   * Called after anything that may change free slots, quiet, or the need for a hard stop.
+   * `isWithdrawn`: the worker shall take no jobs from this moment on.
+   */
+  readonly onChange: (isWithdrawn?: boolean) => void;
   /** Called when a result asks for a fresh container. */
   readonly onRefresh: () => void;
 };
@@ -50,13 +53,13 @@ export class WorkerJobs {
 
   constructor(options: WorkerJobsOptions) {
     this.#options = options;
-    this.#takes = new ParkedPolls(options.onChange);
+    this.#takes = new ParkedPolls(() => options.onChange());
     this.#stops = new StopOrders({
       log: options.log,
       timing: options.timing,
       jobsInside: () => this.#jobsInside(),
       askAnew: () => this.#takes.releaseAll(),
-      onGraceOver: options.onChange,
+      onGraceOver: () => options.onChange(true),
     });
   }
 
@@ -69,6 +72,11 @@ export class WorkerJobs {
 
   isEmpty(): boolean {
     return this.#waiting.length === 0 && this.#inside.size === 0;
+  }
+
+  /** A handler runs on though nobody wants its result and its grace is over. */
+  hasOverstayed(): boolean {
+    return this.#jobsInside().some((job) => job.stop?.isGraceOver === true);
   }
 
   needsHardStop(): boolean {
@@ -250,6 +258,7 @@ export class WorkerJobs {
 
   #confirmWritten(job: DeliveredJob): void {
     job.deliveredAt = Date.now();
+    this.#options.ledger.noteStart(job.ref);
     this.#options.log.info("job_delivered", { jobId: job.ref.jobId, workerId: job.ref.workerId });
     job.body = null; // may be megabytes
     if (!job.stop) this.#armTimeout(job, job.ref.executionTimeoutMs);

@@ -17,6 +17,8 @@ const id = z
   .max(128)
   .regex(/^[A-Za-z0-9_-]+$/, "may hold letters, digits, _ and - only");
 const count = z.number().int().nonnegative();
+/** How long ago something was, in ms: the edge makes a time of its own of it, so a host's clock may be wrong. */
+const agoMs = count;
 const holdMs = z.number().int().min(0).max(AGENT_HOLD_MAX_MS);
 
 // Inventory
@@ -77,6 +79,11 @@ export const workerReportSchema = z.object({
   state: z.enum(WORKER_STATES),
   /** One sentence for people: pull progress, last log line of a crash. */
   detail: z.string().max(2_000).optional(),
+  /** How the worker came up, as far as the agent saw it. Agents of before send none. */
+  ago: z
+    .object({ pullStarted: agoMs, pullEnded: agoMs, containerStarted: agoMs, ready: agoMs })
+    .partial()
+    .optional(),
 });
 export type WorkerReport = z.infer<typeof workerReportSchema>;
 
@@ -142,6 +149,8 @@ export const heldJobSchema = z.object({
   ...attemptRef,
   /** Last progress value of the handler. */
   progress: jsonValueSchema.optional(),
+  /** When the worker took the job, and when it gave its result. Agents of before send none. */
+  ago: z.object({ handlerStarted: agoMs, handlerFinished: agoMs }).partial().optional(),
 });
 export type HeldJob = z.infer<typeof heldJobSchema>;
 

@@ -18,6 +18,8 @@ export const TTL_MAX_MS = 7 * DAY;
 
 export const RUN_RETENTION_MS = 30 * MINUTE;
 export const RUNSYNC_RETENTION_MS = MINUTE;
+/** A runsync that may wait longer has its result kept longer, up to this. */
+export const RUNSYNC_RETENTION_MAX_MS = 5 * MINUTE;
 
 // Waiting
 

@@ -34,4 +34,6 @@ const LIMITS = {
 
 export type LimitedOperation = keyof typeof LIMITS;
 
+export const LIMITED_OPERATIONS = Object.keys(LIMITS) as LimitedOperation[];
+
 export const RATE_LIMITS: Readonly<Record<LimitedOperation, RateLimit>> = LIMITS;

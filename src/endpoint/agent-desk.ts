@@ -20,27 +20,37 @@ import type {
 } from "./messages.ts";
 import type { QueueLedger } from "./queue-ledger.ts";
 import type { Queue } from "./queue.ts";
+import type { RunningTimes } from "./running-times.ts";
 
 export class AgentDesk {
   readonly #queue: Queue;
   readonly #chunks: ChunkStore;
   readonly #ledger: QueueLedger;
   readonly #dispatch: Dispatch;
+  readonly #times: RunningTimes;
   /** Last progress values; lost with memory, the next exchange brings them again. */
   readonly #progress = new Map<number, string>();
   /** Agents that have a stop to learn of. */
   readonly #news = new Set<string>();
   #streamed: number[] = [];
 
-  constructor(queue: Queue, chunks: ChunkStore, ledger: QueueLedger, dispatch: Dispatch) {
+  constructor(
+    queue: Queue,
+    chunks: ChunkStore,
+    ledger: QueueLedger,
+    dispatch: Dispatch,
+    times: RunningTimes,
+  ) {
     this.#queue = queue;
     this.#chunks = chunks;
     this.#ledger = ledger;
     this.#dispatch = dispatch;
+    this.#times = times;
   }
 
   exchange(call: ExchangeCall, now: number): ExchangeAnswer {
     this.#news.delete(call.hostId);
+    for (const held of call.held) this.#noteTimes(held, call.hostId, now); // before a report ends the attempt
     const taken = call.chunks.map((chunks) => this.#take(chunks, call.hostId, now));
     const acks = call.reports.map((report) => this.#accept(report, call.hostId, now));
     this.#dispatch.forgetStops(call);
@@ -134,6 +144,12 @@ export class AgentDesk {
     }
     const ack = { jobId, attempt, received: from + outputs.length - 1 };
     return { ack, stop: { jobId, attempt, reason: stopReasonOf(stored, attempt) ?? "lease_lost" } };
+  }
+
+  #noteTimes(held: Held, hostId: string, now: number): void {
+    if (held.handlerStartedAt === undefined && held.handlerFinishedAt === undefined) return;
+    const lease = this.#ledger.running.get(decodeJobId(held.jobId)?.seq ?? 0);
+    if (lease?.attempt === held.attempt && lease.hostId === hostId) this.#times.note(lease, held, now);
   }
 
   #accept(report: Report, hostId: string, now: number): Ack {

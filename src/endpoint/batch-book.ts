@@ -79,11 +79,6 @@ export class BatchBook {
 
   // Jobs
 
-  /** How long a job is kept after its end, in ms; null for as long as others. */
-  retentionOf(seq: number): number | null {
-    return this.#ownerOf(seq) ? BATCH_RETENTION_MS : null;
-  }
-
   /** To be told of every job whose row is removed. */
   jobRemoved(seq: number, { state }: Job): void {
     const batch = state === "completed" ? this.#ownerOf(seq) : undefined;

@@ -111,6 +111,7 @@ export class BatchWork {
       lane: isLowPriority ? "low" : "normal",
       ttlMs,
       executionTimeoutMs: executionTimeoutMs ?? config.executionTimeoutMs,
+      retentionMs: BATCH_RETENTION_MS,
       order: { input, optionsJson: optionsInBatch(optionsJson, batchId) },
       idempotencyKey: null,
     } as const;

@@ -2,7 +2,6 @@
 import { DurableObject } from "cloudflare:workers";
 import type { EndpointConfig } from "../contract/endpoint.ts";
 import { HOT_HOLD_MS } from "../contract/limits.ts";
-import { countWorkers } from "../domain/health.ts";
 import type { FleetReport } from "../domain/queue-reason.ts";
 import { AlarmClock } from "../durable/alarm-clock.ts";
 import { GroupCommit } from "../durable/group-commit.ts";
@@ -25,6 +24,7 @@ import { Dispatch } from "./dispatch.ts";
 import { EndpointBells, readAgentQuery, readJobWaiter } from "./endpoint-bells.ts";
 import { EndpointFacts } from "./endpoint-facts.ts";
 import { JobDesk } from "./job-desk.ts";
+import { reportHealth, reportMetrics } from "./health-report.ts";
 import { findJob, isUnderway } from "./job-reference.ts";
 import { JobStore } from "./job-store.ts";
 import type {
@@ -33,6 +33,7 @@ import type {
   ExchangeAnswer,
   ExchangeCall,
   ExchangeReply,
+  ExpireReply,
   HealthReply,
   ListCall,
   ListReply,
@@ -43,10 +44,12 @@ import type {
   StatusReply,
   SubmitReply,
   SubmitRequest,
+  TimelineReply,
 } from "./messages.ts";
 import { QueueLedger } from "./queue-ledger.ts";
 import { Queue } from "./queue.ts";
 import { RequestLimits } from "./request-limits.ts";
+import { RunningTimes } from "./running-times.ts";
 import { Scaling } from "./scaling.ts";
 import { ENDPOINT_MIGRATIONS } from "./schema.ts";
 import { StreamDesk } from "./stream-desk.ts";
@@ -70,6 +73,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   readonly #queue: Queue;
   readonly #scaling: Scaling;
   readonly #dispatch = new Dispatch();
+  readonly #times = new RunningTimes();
   readonly #agents: AgentDesk;
   readonly #jobs: JobDesk;
   readonly #streams: StreamDesk;
@@ -94,9 +98,9 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     this.#chunks = new ChunkStore(this.#database);
     this.#ledger = new QueueLedger(store);
     this.#book = new BatchBook(new BatchStore(this.#database));
-    this.#queue = new Queue(store, this.#chunks, this.#ledger, this.#book);
+    this.#queue = new Queue(store, this.#chunks, this.#ledger, this.#times, this.#book);
     this.#scaling = new Scaling(store, this.#ledger);
-    this.#agents = new AgentDesk(this.#queue, this.#chunks, this.#ledger, this.#dispatch);
+    this.#agents = new AgentDesk(this.#queue, this.#chunks, this.#ledger, this.#dispatch, this.#times);
     this.#jobs = this.#openJobDesk();
     this.#streams = this.#openStreamDesk();
     this.#batches = this.#openBatches();
@@ -108,6 +112,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
       facts: this.#facts,
       queue: this.#queue,
       ledger: this.#ledger,
+      times: this.#times,
       dispatch: this.#dispatch,
       agents: this.#agents,
       limits: this.#limits,
@@ -147,6 +152,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     this.#bells.recover();
     this.#book.load();
     this.#queue.recover(now);
+    this.#times.learn(this.#facts.report, this.#ledger.running.values());
     this.#scaling.recover(now);
     await this.#alarm.load();
   }
@@ -199,6 +205,15 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     return this.#facts.config ? this.#streams.read(jobId, position, holdMs, kept) : UNCONFIGURED;
   }
 
+  async expireIn(jobId: string, ttlMs: number): Promise<ExpireReply> {
+    return this.#facts.config ? this.#jobs.expireIn(jobId, ttlMs) : UNCONFIGURED;
+  }
+
+  /** What happened to a job, in its order; part of a status request that was admitted before. */
+  async timeline(jobId: string): Promise<TimelineReply> {
+    return this.#facts.config ? this.#jobs.timeline(jobId) : UNCONFIGURED;
+  }
+
   async cancel(jobId: string): Promise<CancelReply> {
     return this.#facts.config ? this.#jobs.cancel(jobId) : UNCONFIGURED;
   }
@@ -229,11 +244,8 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
 
   async health(): Promise<HealthReply> {
     if (!this.#facts.config) return UNCONFIGURED;
-    const { completed, failed, retried } = this.#ledger.counts;
-    const inProgress = this.#ledger.running.size;
-    const jobs = { completed, failed, inProgress, inQueue: this.#ledger.queued, retried };
-    const busy = new Set([...this.#ledger.running.values()].map((lease) => lease.workerId));
-    return { kind: "health", health: { jobs, workers: countWorkers(this.#facts.report, busy) } };
+    const parts = { facts: this.#facts, ledger: this.#ledger, limits: this.#limits };
+    return { kind: "health", health: reportHealth(parts, Date.now()), metrics: reportMetrics(parts) };
   }
 
   /** The endpoint's workers, for the management API. */
@@ -277,6 +289,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     if (!this.#facts.config || report.revision <= this.#facts.report.revision) return;
     await this.#commit.run(() => {
       this.#facts.learn(report);
+      this.#times.learn(report, this.#ledger.running.values());
       this.#limits.growWith(report);
       const alive = new Set(report.workers.map(({ workerId }) => workerId));
       this.#agents.rescueFromLostWorkers(alive, Date.now());

@@ -1,5 +1,5 @@
 /** All SQL about jobs and facts. Nobody else knows a column name of theirs. */
-import type { Job, JobState, Payload } from "../domain/job-machine.ts";
+import { retentionOf, type Job, type JobState, type Payload } from "../domain/job-machine.ts";
 import type { ObjectDatabase } from "../durable/sql.ts";
 
 /** A job with what makes it findable. */
@@ -23,6 +23,7 @@ type JobRow = {
   queued_at: number;
   expires_at: number;
   execution_timeout_ms: number;
+  retention_ms: number | null;
   started_at: number | null;
   finished_at: number | null;
   remove_at: number | null;
@@ -30,6 +31,7 @@ type JobRow = {
   host_id: string | null;
   output: string | null;
   error: string | null;
+  trace: string | null;
 };
 
 type QueuedRow = JobRow & { input: string; options: string };
@@ -38,7 +40,8 @@ type DeadlineRow = { seq: number; expires_at: number; remove_at: number | null }
 
 /** All but input and options, which may be large and which only a worker wants. */
 const JOB_COLUMNS = `seq, nonce, state, is_sync, attempt, retries, rescues, created_at, queued_at, expires_at,
-  execution_timeout_ms, started_at, finished_at, remove_at, worker_id, host_id, output, error`;
+  execution_timeout_ms, retention_ms, started_at, finished_at, remove_at, worker_id, host_id, output, error,
+  trace`;
 
 export class JobStore {
   readonly #statements: ReturnType<typeof jobStatements>;
@@ -62,6 +65,7 @@ export class JobStore {
       createdAt: job.createdAt,
       expiresAt: job.expiresAt,
       executionTimeoutMs: job.executionTimeoutMs,
+      retentionMs: job.retentionMs,
       input: encodePayload(order.input),
       options: order.optionsJson,
       idempotencyKey,
@@ -96,8 +100,14 @@ export class JobStore {
       hostId: after.hostId,
       output: after.output && encodePayload(after.output),
       error: after.error,
+      trace: after.trace,
     });
     return rows.length === 1;
+  }
+
+  /** Gives a job another end of its life. */
+  saveExpiry(seq: number, expiresAt: number): void {
+    this.#statements.saveExpiry.run({ seq, expiresAt });
   }
 
   /** Deletes a job; returns the keys of its payloads that are kept elsewhere. */
@@ -198,15 +208,16 @@ function jobStatements(database: ObjectDatabase) {
       createdAt: number;
       expiresAt: number;
       executionTimeoutMs: number;
+      retentionMs: number;
       input: string;
       options: string;
       idempotencyKey: string | null;
     }>(
       `INSERT INTO job (seq, nonce, state, is_sync, attempt, retries, rescues, created_at, queued_at, expires_at,
-                        execution_timeout_ms, started_at, worker_id, host_id, input, options,
+                        execution_timeout_ms, retention_ms, started_at, worker_id, host_id, input, options,
                         idempotency_key)
        VALUES (:seq, :nonce, :state, :isSync, :attempt, 0, 0, :createdAt, :createdAt, :expiresAt,
-               :executionTimeoutMs, :startedAt, :workerId, :hostId, :input, :options,
+               :executionTimeoutMs, :retentionMs, :startedAt, :workerId, :hostId, :input, :options,
                :idempotencyKey)`,
     ),
     find: database.statement<{ seq: number }, JobRow>(`SELECT ${JOB_COLUMNS} FROM job WHERE seq = :seq`),
@@ -216,9 +227,12 @@ function jobStatements(database: ObjectDatabase) {
           SET state = :state, attempt = :attempt, retries = :retries, rescues = :rescues,
               queued_at = :queuedAt, started_at = :startedAt, finished_at = :finishedAt,
               remove_at = :removeAt, worker_id = :workerId, host_id = :hostId,
-              output = :output, error = :error
+              output = :output, error = :error, trace = :trace
         WHERE seq = :seq AND state = :fromState AND attempt = :fromAttempt
        RETURNING seq`,
+    ),
+    saveExpiry: database.statement<{ seq: number; expiresAt: number }>(
+      "UPDATE job SET expires_at = :expiresAt WHERE seq = :seq",
     ),
     remove: database.statement<
       { seq: number },
@@ -302,6 +316,7 @@ function toStoredJob(row: JobRow): StoredJob {
     queuedAt: row.queued_at,
     expiresAt: row.expires_at,
     executionTimeoutMs: row.execution_timeout_ms,
+    retentionMs: row.retention_ms ?? retentionOf(row.is_sync === 1, null),
     startedAt: row.started_at,
     finishedAt: row.finished_at,
     removeAt: row.remove_at,
@@ -309,6 +324,7 @@ function toStoredJob(row: JobRow): StoredJob {
     hostId: row.host_id,
     output: row.output === null ? null : decodePayload(row.output),
     error: row.error,
+    trace: row.trace,
   };
   return { seq: row.seq, nonce: row.nonce, job };
 }

@@ -12,12 +12,13 @@ import {
   type JobEvent,
   type JobState,
   type Refusal,
-  type Transition,
 } from "../domain/job-machine.ts";
 import { countAhead, LANE_END, LANE_START, laneOf, LANES, lanesToClaim, type Lane } from "../domain/lanes.ts";
+import { extendTrace } from "../domain/timeline.ts";
 import type { ChunkStore } from "./chunk-store.ts";
 import type { JobStore, QueuedJob, StoredJob, WorkOrder } from "./job-store.ts";
 import type { ClaimKind, Lease, QueueLedger } from "./queue-ledger.ts";
+import type { RunningTimes } from "./running-times.ts";
 import { SegmentDeadlines } from "./segment-deadlines.ts";
 
 const SWEEP_SEGMENTS = 16;
@@ -30,6 +31,7 @@ export type Submission = {
   readonly lane: Lane;
   readonly ttlMs: number;
   readonly executionTimeoutMs: number;
+  readonly retentionMs: number;
   readonly order: WorkOrder;
   readonly idempotencyKey: string | null;
 };
@@ -44,7 +46,8 @@ export class Queue {
   readonly #store: JobStore;
   readonly #chunks: ChunkStore;
   readonly #ledger: QueueLedger;
-  readonly #keeper: JobKeeper;
+  readonly #times: RunningTimes;
+  readonly #counter: JobCounter;
   readonly #segments = new SegmentDeadlines();
   readonly #leaseUntil = new Map<number, number>();
   /** Earliest time at which a running attempt may be due; never too late. */
@@ -58,11 +61,18 @@ export class Queue {
   /** Where the rebuild of the segments goes on; null when they are complete. */
   #rebuildFrom: number | null = LANE_START.normal;
 
-  constructor(store: JobStore, chunks: ChunkStore, ledger: QueueLedger, keeper: JobKeeper) {
+  constructor(
+    store: JobStore,
+    chunks: ChunkStore,
+    ledger: QueueLedger,
+    times: RunningTimes,
+    counter: JobCounter,
+  ) {
     this.#store = store;
     this.#chunks = chunks;
     this.#ledger = ledger;
-    this.#keeper = keeper;
+    this.#times = times;
+    this.#counter = counter;
   }
 
   /** After a restart every lease gets its full time again: the agents may well be there. */
@@ -122,30 +132,32 @@ export class Queue {
 
   /** Carries out one transition, if the machine allows it. */
   apply(stored: StoredJob, event: JobEvent, now: number): Applied {
-    const verdict = this.#judge(stored, event, now);
+    const verdict = transition(stored.job, event, now);
     if (verdict.kind === "refused") return verdict;
-    const isWritten = this.#ledger.running.get(stored.seq)?.isWritten ?? true;
-    this.#save(stored.seq, isWritten ? stored.job : NEVER_CLAIMED, verdict.job);
-    this.#ledger.moved(stored.seq, stored.job, verdict.job);
-    this.#leaseUntil.delete(stored.seq);
-    if (stored.job.output?.kind === "stored" && !verdict.job.output) {
+    const { seq } = stored;
+    const times = this.#times.of(seq, stored.job.attempt, stored.job.workerId);
+    const job: Job = { ...verdict.job, trace: extendTrace(stored.job, event, times, now) };
+    const isWritten = this.#ledger.running.get(seq)?.isWritten ?? true;
+    this.#save(seq, isWritten ? stored.job : NEVER_CLAIMED, job);
+    this.#ledger.moved(seq, stored.job, job);
+    this.#leaseUntil.delete(seq);
+    this.#times.forget(seq);
+    if (stored.job.output?.kind === "stored" && !job.output) {
       this.#orphanedKeys.push(stored.job.output.key); // a retry forgets the old output
     }
-    if (verdict.job.removeAt !== null) this.#segments.note(stored.seq, verdict.job.removeAt);
-    if (event.kind === "retry") this.#chunks.remove(stored.seq);
-    if (verdict.job.state === "queued") this.#requeued += this.#store.addRequeued(stored.seq);
-    else if (stored.job.state === "queued") this.#requeued -= this.#store.removeRequeued(stored.seq);
-    for (const effect of verdict.effects) this.#effects.push({ ...effect, seq: stored.seq });
-    return { kind: "moved", job: verdict.job };
+    if (job.removeAt !== null) this.#segments.note(seq, job.removeAt);
+    if (event.kind === "retry") this.#chunks.remove(seq);
+    if (job.state === "queued") this.#requeued += this.#store.addRequeued(seq);
+    else if (stored.job.state === "queued") this.#requeued -= this.#store.removeRequeued(seq);
+    for (const effect of verdict.effects) this.#effects.push({ ...effect, seq });
+    return { kind: "moved", job };
   }
 
-  /** The machine's verdict; some jobs are kept longer after their end than it says. */
-  #judge({ seq, job }: StoredJob, event: JobEvent, now: number): Transition {
-    const verdict = transition(job, event, now);
-    if (verdict.kind === "refused" || verdict.job.finishedAt === null) return verdict;
-    const retentionMs = this.#keeper.retentionOf(seq);
-    if (retentionMs === null) return verdict;
-    return { ...verdict, job: { ...verdict.job, removeAt: verdict.job.finishedAt + retentionMs } };
+  /** Gives a job another end of its life, whatever its state. */
+  setExpiry(seq: number, expiresAt: number): void {
+    this.#store.saveExpiry(seq, expiresAt);
+    this.#segments.note(seq, expiresAt);
+    if (this.#ledger.setExpiry(seq, expiresAt)) this.#leasesDueAt = earliest(this.#leasesDueAt, expiresAt);
   }
 
   /** Cancels all jobs that wait, without touching the rows of those never claimed. Returns how many. */
@@ -246,7 +258,9 @@ export class Queue {
     const lease = this.#ledger.running.get(seq);
     if (lease) return { ...stored, job: claimedBy(job, lease, lease.startedAt) };
     const purgedAt = this.#ledger.purgedAt(seq) ?? job.createdAt - RUN_RETENTION_MS;
-    const verdict = transition(job, { kind: "cancel" }, purgedAt);
+    // Who was purged has no result that is kept longer, and purges are not remembered longer.
+    const retentionMs = Math.min(job.retentionMs, RUN_RETENTION_MS);
+    const verdict = transition({ ...job, retentionMs }, { kind: "cancel" }, purgedAt);
     return verdict.kind === "moved" ? { ...stored, job: verdict.job } : stored;
   }
 
@@ -367,8 +381,9 @@ export class Queue {
     this.#orphanedKeys.push(...this.#store.remove(seq));
     this.#chunks.remove(seq);
     this.#ledger.removed(seq, job);
-    this.#keeper.jobRemoved(seq, job);
+    this.#counter.jobRemoved(seq, job);
     this.#leaseUntil.delete(seq);
+    this.#times.forget(seq);
     this.#effects.push({ kind: "settled", seq });
   }
 
@@ -382,13 +397,8 @@ export class Queue {
   }
 }
 
-/** Who knows of jobs that belong together. */
-export type JobKeeper = {
-  /** How long a job is kept after its end, in ms; null for as long as the machine says. */
-  readonly retentionOf: (seq: number) => number | null;
-  /** Told of every job whose row is removed. */
-  readonly jobRemoved: (seq: number, job: Job) => void;
-};
+/** Who counts jobs whose rows are removed. */
+export type JobCounter = { readonly jobRemoved: (seq: number, job: Job) => void };
 
 /** Who takes a job. */
 export type Taker = { readonly workerId: string; readonly hostId: string };

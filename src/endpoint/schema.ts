@@ -52,6 +52,11 @@ export const ENDPOINT_MIGRATIONS = [
    -- How far a stream was drained; only for jobs of which something was.
    CREATE TABLE drained (seq INTEGER PRIMARY KEY, position INTEGER NOT NULL) STRICT;`,
 
+  `-- Null in jobs from before: 30 minutes, or 1 for a runsync.
+   ALTER TABLE job ADD COLUMN retention_ms INTEGER;
+   -- What happened to the job beyond what its columns say, as JSON; null while there is nothing.
+   ALTER TABLE job ADD COLUMN trace TEXT;`,
+
   `CREATE TABLE batch (
      number           INTEGER PRIMARY KEY,
      nonce            TEXT    NOT NULL,

@@ -9,8 +9,7 @@ export async function readJson(request: Request, maxBytes: number): Promise<unkn
   try {
     return JSON.parse(text) as unknown;
   } catch (error) {
-    const why = error instanceof Error ? error.message : "it cannot be parsed";
-    throw new ApiError("invalid_input", `The body is not valid JSON: ${why}.`);
+    throw new ApiError("invalid_input", `The body is not valid JSON${placeOf(error)}. Send a JSON object.`);
   }
 }
 
@@ -19,6 +18,12 @@ export async function readBody<T>(request: Request, schema: z.ZodType<T>, maxByt
   const parsed = schema.safeParse(body ?? {});
   if (!parsed.success) throw invalidInput(parsed.error);
   return parsed.data;
+}
+
+/** Where the parser gave up. The rest of its message repeats the body, in which there may be secrets. */
+function placeOf(error: unknown): string {
+  const place = error instanceof Error ? /\bat position \d+/.exec(error.message)?.[0] : undefined;
+  return place === undefined ? "" : ` (${place})`;
 }
 
 async function readText(request: Request, maxBytes: number): Promise<string> {

@@ -16,6 +16,8 @@ export type EndpointStub = Pick<
   | "configure"
   | "submit"
   | "status"
+  | "expireIn"
+  | "timeline"
   | "drain"
   | "readStream"
   | "cancel"

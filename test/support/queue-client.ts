@@ -7,6 +7,8 @@ export type JobReply = {
   readonly status: string;
   readonly output?: unknown;
   readonly error?: string;
+  readonly workerId?: string;
+  readonly retries?: number;
   readonly queue?: { readonly position: number; readonly reason: string; readonly detail: string };
 };
 type Target = { readonly baseUrl: string; readonly apiKey: string; readonly endpointId: string };
@@ -33,6 +35,10 @@ export class QueueClient {
 
   async status(jobId: string): Promise<JobReply> {
     return (await this.#untilReached("GET", `/status/${jobId}`)) as JobReply;
+  }
+
+  async stream(jobId: string): Promise<unknown> {
+    return this.#once("GET", `/stream/${jobId}`);
   }
 
   async cancel(jobId: string): Promise<JobReply> {

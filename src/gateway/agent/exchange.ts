@@ -3,11 +3,19 @@ import {
   type AttemptReport,
   type ChunkBatch,
   type ExchangeRequest,
+  type HeldJob,
 } from "../../contract/agent.ts";
 import type { EndpointConfig } from "../../contract/endpoint.ts";
 import { AGENT_BODY_MAX_BYTES, RESULT_MAX_BYTES } from "../../contract/limits.ts";
 import type { JsonValue } from "../../contract/json.ts";
-import type { Chunks, Dispatched, ExchangeAnswer, ExchangeCall, Report } from "../../endpoint/messages.ts";
+import type {
+  Chunks,
+  Dispatched,
+  ExchangeAnswer,
+  ExchangeCall,
+  Held,
+  Report,
+} from "../../endpoint/messages.ts";
 import type { Env } from "../../env.ts";
 import { readBody } from "../body.ts";
 import { awaitRing } from "../doorbell.ts";
@@ -20,13 +28,14 @@ const encoder = new TextEncoder();
 
 /** `POST /agent/v1/endpoints/<id>/exchange`: chunks and results in; jobs and stops out, held until there are some. */
 export async function exchange(context: AgentContext): Promise<Response> {
+  const receivedAt = Date.now(); // before the body, which may take long to come
   const request = await readBody(context.req.raw, exchangeRequestSchema, AGENT_BODY_MAX_BYTES);
   const { hostId, accountId } = context.get("host");
   const endpoint = await requireEndpoint(context.env, accountId, context.req.param("endpointId") ?? "");
   const reports = await Promise.all(
     request.reports.map((report) => toReport(context.env, endpoint.endpointId, report)),
   );
-  const answer = await holdExchange(context, endpoint, toCall(request, hostId, reports));
+  const answer = await holdExchange(context, endpoint, toCall(request, hostId, reports, receivedAt));
   context.executionCtx.waitUntil(dropRefused(context.env.PAYLOADS, reports, answer));
   return context.body(await encodeAnswer(context.env.PAYLOADS, answer), 200, {
     "Content-Type": "application/json",
@@ -58,19 +67,26 @@ function toCall(
   { holdMs, held, chunks, ...request }: ExchangeRequest,
   hostId: string,
   reports: readonly Report[],
+  receivedAt: number,
 ): ExchangeCall & { readonly holdMs: number } {
   return {
     ...request,
     hostId,
     reports,
     chunks: chunks.map(toChunks),
-    held: held.map(({ jobId, attempt, progress }) => ({
-      jobId,
-      attempt,
-      progressJson: progress === undefined ? null : JSON.stringify(progress),
-    })),
+    held: held.map((job) => toHeld(job, receivedAt)),
     isHolding: holdMs > 0,
     holdMs,
+  };
+}
+
+function toHeld({ jobId, attempt, progress, ago }: HeldJob, receivedAt: number): Held {
+  return {
+    jobId,
+    attempt,
+    progressJson: progress === undefined ? null : JSON.stringify(progress),
+    ...(ago?.handlerStarted !== undefined && { handlerStartedAt: receivedAt - ago.handlerStarted }),
+    ...(ago?.handlerFinished !== undefined && { handlerFinishedAt: receivedAt - ago.handlerFinished }),
   };
 }
 

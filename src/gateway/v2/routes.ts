@@ -4,7 +4,7 @@ import { ApiError } from "../api-error.ts";
 import { batchRoutes } from "./batch/routes.ts";
 import { cancel } from "./cancel.ts";
 import { requireQueue, withEndpoint, type QueueApi } from "./context.ts";
-import { health } from "./health.ts";
+import { health, metrics } from "./health.ts";
 import { purgeQueue } from "./purge-queue.ts";
 import { requests } from "./requests.ts";
 import { retry } from "./retry.ts";
@@ -17,6 +17,7 @@ export function queueRoutes(): Hono<QueueApi> {
   const routes = new Hono<QueueApi>();
   routes.use("/:endpointId/*", withEndpoint);
   routes.get("/:endpointId/health", health);
+  routes.get("/:endpointId/metrics", metrics);
   routes.post("/:endpointId/run", requireQueue, run);
   routes.post("/:endpointId/runsync", requireQueue, runsync);
   routes.on(["GET", "POST"], "/:endpointId/status/:jobId", requireQueue, status);
@@ -33,7 +34,7 @@ export function queueRoutes(): Hono<QueueApi> {
     throw new ApiError(
       "not_found",
       `There is no operation ${operation}. There are POST run, POST runsync, GET status/<id>, GET stream/<id>, ` +
-        "POST cancel/<id>, POST retry/<id>, POST purge-queue, GET requests, GET health, " +
+        "POST cancel/<id>, POST retry/<id>, POST purge-queue, GET requests, GET health, GET metrics, " +
         "and for batches POST batch, GET batch, GET batch/<id>, PUT batch/<id>, POST batch/<id>/requests, " +
         "GET batch/<id>/requests, DELETE batch/<id>/requests/<id>, POST batch/<id>/finalize and POST batch/<id>/cancel.",
     );

@@ -9,7 +9,12 @@ import { dropPayload, storePayload } from "../payloads.ts";
 import type { QueueContext } from "./context.ts";
 import { askWithinLimits } from "./limits.ts";
 
-type SubmitOptions = { readonly isSync: boolean; readonly maxBytes: number; readonly holdMs: number };
+type SubmitOptions = {
+  readonly isSync: boolean;
+  readonly maxBytes: number;
+  readonly waitMs: number | null;
+  readonly holdMs: number;
+};
 
 export async function submitJob(
   context: QueueContext,
@@ -25,6 +30,7 @@ export async function submitJob(
     isLowPriority: request.policy?.lowPriority ?? false,
     ttlMs: request.policy?.ttl ?? TTL_DEFAULT_MS,
     executionTimeoutMs: request.policy?.executionTimeout ?? null,
+    waitMs: options.waitMs,
     input,
     optionsJson: workerOptions(request),
     idempotencyKey,
