@@ -1,0 +1,45 @@
+/** `npm run bench`: see `npm run bench -- --help`. */
+import type { Contestant, ContestantName } from "./contestants/contestant.ts";
+import { startBullmq } from "./contestants/bullmq.ts";
+import { startEdgerun } from "./contestants/edgerun.ts";
+import { startEdgerunWhole } from "./contestants/edgerun-whole.ts";
+import { redisVersion } from "./contestants/redis.ts";
+import type { DriverCommands } from "./load/driver-process.ts";
+import { type Options, parseOptions } from "./options.ts";
+import { Child } from "./process/child.ts";
+import { Sheet } from "./report/sheet.ts";
+import { tables } from "./report/table.ts";
+import type { Scenario } from "./scenarios/bench.ts";
+import { runsync } from "./scenarios/runsync.ts";
+
+const SCENARIOS: readonly Scenario[] = [runsync];
+
+const STARTS: Record<ContestantName, () => Promise<Contestant>> = {
+  edgerun: startEdgerun,
+  "edgerun-whole": startEdgerunWhole,
+  "bullmq-always": () => startBullmq("always"),
+  "bullmq-memory": () => startBullmq("memory"),
+};
+
+async function measure(options: Options, sheet: Sheet): Promise<void> {
+  await using stack = new AsyncDisposableStack();
+  const contestants: Contestant[] = [];
+  for (const name of options.contestants) {
+    console.log(`Starting ${name} ...`);
+    contestants.push(stack.use(await STARTS[name]()));
+  }
+  const driver = stack.use(
+    await Child.start<DriverCommands>(new URL("load/driver-process.ts", import.meta.url), null),
+  );
+  for (const scenario of SCENARIOS.filter(({ name }) => options.scenarios.includes(name))) {
+    console.log(`Measuring ${scenario.name} ...`);
+    await scenario.run({ ...options, contestants, driver, sheet });
+  }
+}
+
+const options = parseOptions(SCENARIOS.map(({ name }) => name));
+const isWithRedis = options.contestants.some((name) => name.startsWith("bullmq"));
+if (isWithRedis) await redisVersion();
+const sheet = new Sheet();
+await measure(options, sheet);
+console.log(`\n${tables(sheet, options.contestants)}`);
