@@ -36,7 +36,7 @@ const commands = {
     };
     worker.on("completed", count);
     const startedAt = performance.now();
-    worker.resume();
+    void worker.resume();
     await done.promise;
     worker.off("completed", count);
     return (performance.now() - startedAt) / 1_000;
