@@ -4,6 +4,7 @@ import { decodeJobId } from "../domain/job-id.ts";
 import type { JobEvent, Payload } from "../domain/job-machine.ts";
 import type { ChunkStore } from "./chunk-store.ts";
 import { slotsInTurn, type Dispatch } from "./dispatch.ts";
+import { publicId } from "./job-reference.ts";
 import type { StoredJob, WorkOrder } from "./job-store.ts";
 import type {
   Ack,
@@ -25,25 +26,17 @@ export class AgentDesk {
   readonly #chunks: ChunkStore;
   readonly #ledger: QueueLedger;
   readonly #dispatch: Dispatch;
-  readonly #publicId: (stored: StoredJob) => string;
   /** Last progress values; lost with memory, the next exchange brings them again. */
   readonly #progress = new Map<number, string>();
   /** Agents that have a stop to learn of. */
   readonly #news = new Set<string>();
   #streamed: number[] = [];
 
-  constructor(
-    queue: Queue,
-    chunks: ChunkStore,
-    ledger: QueueLedger,
-    dispatch: Dispatch,
-    publicId: (stored: StoredJob) => string,
-  ) {
+  constructor(queue: Queue, chunks: ChunkStore, ledger: QueueLedger, dispatch: Dispatch) {
     this.#queue = queue;
     this.#chunks = chunks;
     this.#ledger = ledger;
     this.#dispatch = dispatch;
-    this.#publicId = publicId;
   }
 
   exchange(call: ExchangeCall, now: number): ExchangeAnswer {
@@ -88,7 +81,7 @@ export class AgentDesk {
 
   dispatched(stored: StoredJob, order: WorkOrder): Dispatched {
     return {
-      jobId: this.#publicId(stored),
+      jobId: publicId(stored),
       attempt: stored.job.attempt,
       workerId: stored.job.workerId ?? "",
       input: order.input,
@@ -179,15 +172,13 @@ export class AgentDesk {
   }
 
   #claim(call: ExchangeCall, now: number): Dispatched[] {
-    const jobs: Dispatched[] = [];
-    for (const workerId of slotsInTurn(this.openSlots(call))) {
-      if (this.#ledger.queued === 0) break;
-      const claimed = this.#queue.claim({ workerId, hostId: call.hostId }, now);
-      if (!claimed) break;
-      this.#dispatch.carry(claimed.stored.seq, call);
-      jobs.push(this.dispatched(claimed.stored, claimed.order));
-    }
-    return jobs;
+    if (this.#ledger.queued === 0) return [];
+    const slots = slotsInTurn(this.openSlots(call)).take(this.#ledger.queued);
+    const takers = [...slots].map((workerId) => ({ workerId, hostId: call.hostId }));
+    return this.#queue.claim(takers, now).map((claimed) => {
+      this.#dispatch.carry(claimed.seq, call);
+      return this.dispatched(claimed, claimed.order);
+    });
   }
 }
 

@@ -52,10 +52,21 @@ class HeldExchange {
     return workerId;
   }
 
+  putBack(workerId: string): void {
+    this.#free.set(workerId, (this.#free.get(workerId) ?? 0) + 1);
+  }
+
   end(end: HoldEnd): void {
     this.#end(end);
   }
 }
+
+/** A slot that a held agent offers, taken for a job of this same turn. */
+export type OpenSlot = Taker & {
+  readonly give: (job: Dispatched, seq: number) => void;
+  /** There is no job for it after all. */
+  readonly putBack: () => void;
+};
 
 export class Dispatch {
   readonly #held = new Map<string, HeldExchange>();
@@ -96,8 +107,8 @@ export class Dispatch {
 
   // Handing out
 
-  /** A slot of a held agent, if there is one; the caller must hand a job to it in this same turn. */
-  takeSlot(): (Taker & { readonly give: (job: Dispatched, seq: number) => void }) | undefined {
+  /** A slot of a held agent, if there is one; the caller must give a job to it in this same turn. */
+  takeSlot(): OpenSlot | undefined {
     for (const held of this.#held.values()) {
       const workerId = held.takeSlot();
       if (workerId === undefined) continue;
@@ -105,9 +116,20 @@ export class Dispatch {
         held.jobs.push(job);
         this.carry(seq, held.carrier);
       };
-      return { workerId, hostId: held.hostId, give };
+      return { workerId, hostId: held.hostId, give, putBack: () => held.putBack(workerId) };
     }
     return undefined;
+  }
+
+  /** At most `count` slots of held agents. */
+  takeSlots(count: number): OpenSlot[] {
+    const slots: OpenSlot[] = [];
+    while (slots.length < count) {
+      const slot = this.takeSlot();
+      if (!slot) break;
+      slots.push(slot);
+    }
+    return slots;
   }
 
   /** Ends the holds that got jobs in this turn. */

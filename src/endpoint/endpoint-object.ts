@@ -1,13 +1,9 @@
 /** The Endpoint object: queue, leases, results and scaling wish of one endpoint. */
 import { DurableObject } from "cloudflare:workers";
-import { HOT_HOLD_MS, QUEUE_DEPTH_MAX } from "../contract/limits.ts";
 import type { EndpointConfig } from "../contract/endpoint.ts";
+import { HOT_HOLD_MS } from "../contract/limits.ts";
 import { countWorkers } from "../domain/health.ts";
-import { decodeJobId, encodeJobId, NONCE_BYTES } from "../domain/job-id.ts";
-import { isFinal, type JobEvent } from "../domain/job-machine.ts";
-import { listJob, stateOf, viewJob, wireStatusOf, type JobView } from "../domain/job-view.ts";
-import { laneOf } from "../domain/lanes.ts";
-import { explainWait, NO_REPORT, type FleetReport } from "../domain/queue-reason.ts";
+import type { FleetReport } from "../domain/queue-reason.ts";
 import { AlarmClock } from "../durable/alarm-clock.ts";
 import { GroupCommit } from "../durable/group-commit.ts";
 import { FLEET_NAME, type FleetPort } from "../durable/ports.ts";
@@ -17,47 +13,36 @@ import { AgentDesk } from "./agent-desk.ts";
 import { ChunkStore } from "./chunk-store.ts";
 import { Dispatch } from "./dispatch.ts";
 import { EndpointBells, readAgentQuery, readJobWaiter } from "./endpoint-bells.ts";
-import { JobStore, type StoredJob } from "./job-store.ts";
+import { EndpointFacts } from "./endpoint-facts.ts";
+import { JobDesk } from "./job-desk.ts";
+import { findJob, isUnderway } from "./job-reference.ts";
+import { JobStore } from "./job-store.ts";
 import type {
-  CancelOutcome,
   CancelReply,
-  DrainOutcome,
   DrainReply,
   ExchangeAnswer,
   ExchangeCall,
   ExchangeReply,
   HealthReply,
   ListCall,
-  ListOutcome,
   ListReply,
-  PurgeOutcome,
   PurgeReply,
-  RateLimited,
-  ReadStreamOutcome,
   ReadStreamReply,
-  RetryOutcome,
   RetryReply,
   SlotRef,
-  StatusOutcome,
   StatusReply,
-  SubmitOutcome,
   SubmitReply,
   SubmitRequest,
-  Unconfigured,
 } from "./messages.ts";
 import { QueueLedger } from "./queue-ledger.ts";
 import { Queue } from "./queue.ts";
-import { queueFull, RequestLimits, type RequestSlot } from "./request-limits.ts";
+import { RequestLimits } from "./request-limits.ts";
 import { Scaling } from "./scaling.ts";
 import { ENDPOINT_MIGRATIONS } from "./schema.ts";
-
-/** The object is hot, and lets calls wait inside it, for this long after the last work. */
-const HOT_FOR_MS = 2_000;
+import { StreamDesk } from "./stream-desk.ts";
 
 /** Time that the answer to `remove` gets to leave before the object's memory is reset. */
 const RESET_AFTER_MS = 100;
-
-const SHARD = 0;
 
 export type EndpointObjectEnv = {
   readonly FLEET: DurableObjectNamespace<FleetPort>;
@@ -66,22 +51,21 @@ export type EndpointObjectEnv = {
 
 export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   readonly #database: ObjectDatabase;
-  readonly #store: JobStore;
+  readonly #facts: EndpointFacts;
   readonly #chunks: ChunkStore;
   readonly #ledger: QueueLedger;
   readonly #queue: Queue;
   readonly #scaling: Scaling;
   readonly #dispatch = new Dispatch();
-  readonly #desk: AgentDesk;
+  readonly #agents: AgentDesk;
+  readonly #jobs: JobDesk;
+  readonly #streams: StreamDesk;
   readonly #commit: GroupCommit;
   readonly #alarm: AlarmClock;
   readonly #bells: EndpointBells;
   readonly #limits = new RequestLimits();
   readonly #jobWaiters = new Waiters<number, "look">();
   readonly #streamWaiters = new Waiters<number, "look">();
-  #config: EndpointConfig | undefined;
-  #report: FleetReport = NO_REPORT;
-  #lastActiveAt = 0;
 
   constructor(context: DurableObjectState, env: EndpointObjectEnv) {
     super(context, env);
@@ -90,20 +74,47 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     this.#bells = new EndpointBells(context, this.#limits);
     this.#commit = new GroupCommit(context, () => this.#finishTurn());
     this.#database.migrate(ENDPOINT_MIGRATIONS);
-    this.#store = new JobStore(this.#database);
+    const store = new JobStore(this.#database);
+    this.#facts = new EndpointFacts(store);
     this.#chunks = new ChunkStore(this.#database);
-    this.#ledger = new QueueLedger(this.#store);
-    this.#queue = new Queue(this.#store, this.#chunks, this.#ledger);
-    this.#scaling = new Scaling(this.#store, this.#ledger);
-    this.#desk = new AgentDesk(this.#queue, this.#chunks, this.#ledger, this.#dispatch, publicId);
+    this.#ledger = new QueueLedger(store);
+    this.#queue = new Queue(store, this.#chunks, this.#ledger);
+    this.#scaling = new Scaling(store, this.#ledger);
+    this.#agents = new AgentDesk(this.#queue, this.#chunks, this.#ledger, this.#dispatch);
+    this.#jobs = this.#openJobDesk();
+    this.#streams = this.#openStreamDesk();
     void context.blockConcurrencyWhile(() => this.#wake());
+  }
+
+  #openJobDesk(): JobDesk {
+    return new JobDesk({
+      facts: this.#facts,
+      queue: this.#queue,
+      ledger: this.#ledger,
+      dispatch: this.#dispatch,
+      agents: this.#agents,
+      limits: this.#limits,
+      commit: this.#commit,
+      waiters: this.#jobWaiters,
+    });
+  }
+
+  #openStreamDesk(): StreamDesk {
+    return new StreamDesk({
+      facts: this.#facts,
+      queue: this.#queue,
+      chunks: this.#chunks,
+      limits: this.#limits,
+      commit: this.#commit,
+      waiters: this.#streamWaiters,
+      view: (stored) => this.#jobs.view(stored),
+    });
   }
 
   async #wake(): Promise<void> {
     const now = Date.now();
-    this.#config = this.#store.readFact<EndpointConfig>("config");
-    this.#report = this.#store.readFact<FleetReport>("report") ?? NO_REPORT;
-    this.#limits.growWith(this.#report);
+    this.#facts.load();
+    this.#limits.growWith(this.#facts.report);
     this.#bells.recover();
     this.#queue.recover(now);
     this.#scaling.recover(now);
@@ -114,145 +125,78 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
 
   /** Takes over the endpoint's configuration; the next job sees it. */
   async configure(config: EndpointConfig): Promise<void> {
-    // A caller who read the endpoint just before it was deleted must not bring it back.
-    if (this.#store.readFact<true>("removed")) return;
+    if (this.#facts.isRemoved) return;
     await this.#commit.run(() => {
-      this.#config = config;
-      this.#store.writeFact("config", config);
+      this.#facts.configure(config);
       this.#scaling.repeat();
     });
   }
 
   /** The endpoint is deleted: its workers go, its jobs and payloads are removed. */
   async remove(): Promise<void> {
-    const config = this.#config;
+    const { config } = this.#facts;
     if (!config) return;
     await this.#fleet().wish({ config, wanted: 0, isRemoved: true });
     await removePayloads(this.env.PAYLOADS, config.endpointId);
-    this.#config = undefined;
+    this.#facts.forgetConfig();
     await this.ctx.storage.deleteAll();
     this.#database.migrate(ENDPOINT_MIGRATIONS);
-    this.#store.writeFact("removed", true);
+    this.#facts.noteRemoval();
     // Memory must go too. Until then every call finds no configuration and touches no table.
     setTimeout(() => this.ctx.abort("The endpoint was deleted."), RESET_AFTER_MS);
   }
 
   // Jobs, for clients
 
-  /** Queues a job; waits a moment for its result when asked to and when the object is hot anyway. */
   async submit(request: SubmitRequest): Promise<SubmitReply> {
-    if (!this.#config) return UNCONFIGURED;
-    return this.#limits.admit<SubmitOutcome>(operationOf(request), Date.now(), async (slot) => {
-      const submitted = await this.#commit.run(() => this.#submitOnce(request, Date.now()));
-      if (submitted.kind !== "stored") return submitted;
-      const { stored, isNew } = submitted;
-      if (request.holdMs > 0 && !isFinal(stored.job.state))
-        await this.#holdForJob(stored.seq, request.holdMs);
-      const latest = this.#queue.get(stored.seq) ?? stored;
-      return { kind: "submitted", isNew, ...this.#show(latest, request.holdMs > 0 ? slot : null) };
-    });
+    return this.#facts.config ? this.#jobs.submit(request) : UNCONFIGURED;
   }
 
-  /**
-   * A job as it stands; with `holdMs`, after a moment in which it may have ended. Who has waited before
-   * brings the slot that it was given then.
-   */
   async status(jobId: string, holdMs: number, kept: SlotRef | null = null): Promise<StatusReply> {
-    if (!this.#config) return UNCONFIGURED;
-    const look = async (slot: RequestSlot) => this.#look(jobId, holdMs, slot);
-    if (kept) return this.#limits.resume<StatusOutcome>(kept, look);
-    return this.#limits.admit<StatusOutcome>("status", Date.now(), look);
+    return this.#facts.config ? this.#jobs.status(jobId, holdMs, kept) : UNCONFIGURED;
   }
 
-  /**
-   * Hands out the chunks that no earlier call got; waits a moment for some when asked to. Only the first
-   * look of a request counts to its limit.
-   */
   async drain(jobId: string, holdMs: number, isFirstLook: boolean): Promise<DrainReply> {
-    if (!this.#config) return UNCONFIGURED;
-    const look = () => this.#drainNow(jobId, holdMs);
-    if (isFirstLook) return this.#limits.admit<DrainOutcome>("stream", Date.now(), look);
-    return { ...(await look()), quota: null };
+    return this.#facts.config ? this.#streams.drain(jobId, holdMs, isFirstLook) : UNCONFIGURED;
   }
 
-  /** Chunks beyond a position, in batches, without touching what is drained. */
   async readStream(
     jobId: string,
     position: number,
     holdMs: number,
     isFirstLook: boolean,
   ): Promise<ReadStreamReply> {
-    if (!this.#config) return UNCONFIGURED;
-    const look = () => this.#readStreamNow(jobId, position, holdMs);
-    if (isFirstLook) return this.#limits.admit<ReadStreamOutcome>("stream", Date.now(), look);
-    return { ...(await look()), quota: null };
+    return this.#facts.config ? this.#streams.read(jobId, position, holdMs, isFirstLook) : UNCONFIGURED;
   }
 
   async cancel(jobId: string): Promise<CancelReply> {
-    if (!this.#config) return UNCONFIGURED;
-    const work = (): CancelOutcome => {
-      const now = Date.now();
-      const stored = this.#find(jobId, now);
-      if (!stored) return NOT_FOUND;
-      const applied = this.#queue.apply(stored, CANCEL, now);
-      const { state } = applied.kind === "moved" ? applied.job : stored.job;
-      return { kind: "done", id: jobId, status: wireStatusOf(state) };
-    };
-    return this.#limits.admit("cancel", Date.now(), () => this.#commit.run(work));
+    return this.#facts.config ? this.#jobs.cancel(jobId) : UNCONFIGURED;
   }
 
   async retry(jobId: string): Promise<RetryReply> {
-    if (!this.#config) return UNCONFIGURED;
-    const work = (): RetryOutcome => {
-      const now = Date.now();
-      const stored = this.#find(jobId, now);
-      if (!stored) return NOT_FOUND;
-      const applied = this.#queue.apply(stored, RETRY, now);
-      if (applied.kind === "moved") return { kind: "done", id: jobId };
-      return { kind: "not_retryable", status: wireStatusOf(stored.job.state) };
-    };
-    return this.#limits.admit("retry", Date.now(), () => this.#commit.run(work));
+    return this.#facts.config ? this.#jobs.retry(jobId) : UNCONFIGURED;
   }
 
-  /** Cancels every job that waits. */
   async purge(): Promise<PurgeReply> {
-    if (!this.#config) return UNCONFIGURED;
-    const work = (): PurgeOutcome => {
-      const now = Date.now();
-      const removed = this.#queue.purge(now);
-      this.#jobWaiters.wakeAll("look");
-      this.#streamWaiters.wakeAll("look");
-      this.#bells.ringAllJobs(now);
-      return { kind: "purged", removed };
-    };
-    return this.#limits.admit("purge-queue", Date.now(), () => this.#commit.run(work));
+    return this.#facts.config ? this.#jobs.purge((now) => this.#tellOfPurge(now)) : UNCONFIGURED;
   }
 
-  /** A page of the jobs that are still there, the newest first. */
-  async list({ status, offset, limit }: ListCall): Promise<ListReply> {
-    if (!this.#config) return UNCONFIGURED;
-    return this.#limits.admit<ListOutcome>("requests", Date.now(), async () => {
-      const state = status && stateOf(status);
-      const matching = this.#queue.newestFirst(Date.now()).filter(({ job }) => !state || job.state === state);
-      const found = [...matching.drop(offset).take(limit + 1)];
-      const requests = found.slice(0, limit).map((stored) => listJob(publicId(stored), stored.job));
-      const total = this.#ledger.countIn(state);
-      return { kind: "jobs", page: { requests, total, offset, limit, hasMore: found.length > limit } };
-    });
+  async list(call: ListCall): Promise<ListReply> {
+    return this.#facts.config ? this.#jobs.list(call) : UNCONFIGURED;
   }
 
   async health(): Promise<HealthReply> {
-    if (!this.#config) return UNCONFIGURED;
+    if (!this.#facts.config) return UNCONFIGURED;
     const { completed, failed, retried } = this.#ledger.counts;
     const inProgress = this.#ledger.running.size;
     const jobs = { completed, failed, inProgress, inQueue: this.#ledger.queued, retried };
     const busy = new Set([...this.#ledger.running.values()].map((lease) => lease.workerId));
-    return { kind: "health", health: { jobs, workers: countWorkers(this.#report, busy) } };
+    return { kind: "health", health: { jobs, workers: countWorkers(this.#facts.report, busy) } };
   }
 
   /** The endpoint's workers, for the management API. */
   async workers(): Promise<readonly { readonly workerId: string; readonly desiredStatus: DesiredStatus }[]> {
-    return this.#report.workers.map(({ workerId, state }) => ({
+    return this.#facts.report.workers.map(({ workerId, state }) => ({
       workerId,
       desiredStatus: state === "crash_looping" ? "RESTARTING" : state === "pulling" ? "CREATED" : "RUNNING",
     }));
@@ -262,33 +206,34 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
 
   /** One exchange of an agent: takes its reports, extends its leases, answers with jobs and stops. */
   async exchange(call: ExchangeCall): Promise<ExchangeReply> {
-    if (!this.#config) return UNCONFIGURED;
+    if (!this.#facts.config) return UNCONFIGURED;
     if (call.isHolding && this.#dispatch.isSuperseded(call)) return { kind: "superseded" };
 
     const answer = await this.#commit.run(() => {
       const now = Date.now();
-      const answered = this.#desk.exchange(call, now);
-      if (!isEmptyAnswer({ ...answered, stops: [] })) this.#lastActiveAt = now;
+      const answered = this.#agents.exchange(call, now);
+      if (!isEmptyAnswer({ ...answered, stops: [] })) this.#facts.noteWork(now);
       return answered;
     });
     if (!call.isHolding || !isEmptyAnswer(answer)) return { kind: "answer", ...answer };
 
     this.#dispatch.supersede(call.hostId);
     this.#bells.supersede(call);
-    if (!this.#isHot(Date.now())) return { kind: "quiet" };
-    const end = await this.#dispatch.hold({ ...call, slots: this.#desk.openSlots(call) });
+    const holdMs = this.#facts.holdMs(HOT_HOLD_MS, Date.now());
+    if (holdMs === 0) return { kind: "quiet" };
+    const end = await this.#dispatch.hold({ ...call, slots: this.#agents.openSlots(call) });
     if (end.kind === "jobs") return { kind: "answer", acks: [], chunkAcks: [], stops: [], jobs: end.jobs };
     return end.kind === "look" ? this.exchange({ ...call, reports: [], chunks: [] }) : end;
   }
 
   /** What Fleet knows of this endpoint's workers. A leased job whose worker is gone is rescued. */
   async fleetReport(report: FleetReport): Promise<void> {
-    if (!this.#config || report.revision <= this.#report.revision) return;
+    if (!this.#facts.config || report.revision <= this.#facts.report.revision) return;
     await this.#commit.run(() => {
-      this.#report = report;
+      this.#facts.learn(report);
       this.#limits.growWith(report);
-      this.#store.writeFact("report", report);
-      this.#desk.rescueFromLostWorkers(new Set(report.workers.map(({ workerId }) => workerId)), Date.now());
+      const alive = new Set(report.workers.map(({ workerId }) => workerId));
+      this.#agents.rescueFromLostWorkers(alive, Date.now());
     });
   }
 
@@ -300,20 +245,20 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
    */
   override async fetch(request: Request): Promise<Response> {
     const query = new URL(request.url).searchParams;
+    const now = Date.now();
     const jobId = query.get("job");
     if (jobId !== null) {
-      const now = Date.now();
-      const stored = this.#find(jobId, now);
+      const stored = findJob(this.#queue, jobId, now);
       return this.#bells.openForJob(readJobWaiter(query, stored?.seq, now), isUnderway(stored));
     }
     const streamId = query.get("stream");
     if (streamId !== null) {
-      const stored = this.#find(streamId, Date.now());
+      const stored = findJob(this.#queue, streamId, now);
       const isQuiet = isUnderway(stored) && this.#chunks.endOf(stored.seq) <= Number(query.get("after"));
       return this.#bells.openForStream(stored?.seq, isQuiet);
     }
     const agent = readAgentQuery(query);
-    const hasNews = this.#desk.hasNewsFor(agent.hostId) || (agent.free > 0 && this.#ledger.queued > 0);
+    const hasNews = this.#agents.hasNewsFor(agent.hostId) || (agent.free > 0 && this.#ledger.queued > 0);
     return this.#bells.openForAgent(agent, hasNews);
   }
 
@@ -331,7 +276,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
 
   override async alarm(): Promise<void> {
     this.#alarm.rang();
-    if (!this.#config) return;
+    if (!this.#facts.config) return;
     await this.#commit.run(() => this.#queue.sweep(Date.now()));
   }
 
@@ -342,9 +287,10 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     this.#tellOfChunks();
     this.#carryOutEffects(now);
     this.#dropOrphanedPayloads();
-    if (!this.#config) return;
-    this.#scaling.decide(this.#config, now);
-    this.#ledger.checkpointIfDue();
+    const { config } = this.#facts;
+    if (!config) return;
+    this.#scaling.decide(config, now);
+    this.#ledger.persist();
     this.#arm(now);
     if (this.#scaling.isUntold) this.#tellFleet();
   }
@@ -360,59 +306,35 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   #tellFleet(): void {
     const send = async (wanted: number) => {
       // Read at the moment of sending: it may change while an earlier wish is on its way.
-      const config = this.#config;
+      const { config } = this.#facts;
       if (config) await this.#fleet().wish({ config, wanted, isRemoved: false });
     };
     this.ctx.waitUntil(this.#scaling.tell(send));
   }
 
-  // Inside a turn
-
-  #submitOnce(request: SubmitRequest, now: number): Submitted {
-    const known = request.idempotencyKey ? this.#queue.findByKey(request.idempotencyKey, now) : undefined;
-    return known ? { kind: "stored", stored: known, isNew: false } : this.#submitNow(request, now);
-  }
-
-  #submitNow(request: SubmitRequest, now: number): Submitted {
-    const config = this.#config;
-    if (!config) return UNCONFIGURED;
-    const depthMax = config.queueDepthMax ?? QUEUE_DEPTH_MAX;
-    if (this.#ledger.queued >= depthMax) return queueFull(operationOf(request), depthMax);
-    this.#lastActiveAt = now;
-    const slot = this.#ledger.queued === 0 ? this.#dispatch.takeSlot() : undefined;
-    const order = { input: request.input, optionsJson: request.optionsJson };
-    const stored = this.#queue.submit(
-      {
-        nonce: randomNonce(),
-        isSync: request.isSync,
-        lane: request.isLowPriority ? "low" : "normal",
-        ttlMs: request.ttlMs,
-        executionTimeoutMs: request.executionTimeoutMs ?? config.executionTimeoutMs,
-        order,
-        idempotencyKey: request.idempotencyKey ?? null,
-      },
-      slot && { workerId: slot.workerId, hostId: slot.hostId },
-      now,
-    );
-    slot?.give(this.#desk.dispatched(stored, order), stored.seq);
-    return { kind: "stored", stored, isNew: true };
-  }
+  // What follows from a turn
 
   /** Gives what waits to the agents held here, then rings for those that wait outside. */
   #handOut(now: number): void {
-    while (this.#ledger.queued > 0) {
-      const slot = this.#dispatch.takeSlot();
-      if (!slot) break;
-      const claimed = this.#queue.claim(slot, now);
-      if (!claimed) break;
-      slot.give(this.#desk.dispatched(claimed.stored, claimed.order), claimed.stored.seq);
+    const slots = this.#dispatch.takeSlots(this.#ledger.queued);
+    const claims = this.#queue.claim(slots, now);
+    for (const [index, slot] of slots.entries()) {
+      const claimed = claims[index];
+      if (claimed) slot.give(this.#agents.dispatched(claimed, claimed.order), claimed.seq);
+      else slot.putBack();
     }
     this.#dispatch.flush();
     this.#bells.ringForJobs(this.#ledger.queued);
   }
 
+  #tellOfPurge(now: number): void {
+    this.#jobWaiters.wakeAll("look");
+    this.#streamWaiters.wakeAll("look");
+    this.#bells.ringAllJobs(now);
+  }
+
   #tellOfChunks(): void {
-    for (const seq of this.#desk.takeStreamed()) {
+    for (const seq of this.#agents.takeStreamed()) {
       this.#streamWaiters.wake(seq, "look");
       this.#bells.ringStream(seq);
     }
@@ -422,18 +344,18 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     for (const effect of this.#queue.takeEffects()) {
       switch (effect.kind) {
         case "settled":
-          this.#desk.forget(effect.seq);
+          this.#agents.forget(effect.seq);
           this.#jobWaiters.wake(effect.seq, "look");
           this.#streamWaiters.wake(effect.seq, "look");
           this.#bells.ringJob(effect.seq, now);
           break;
         case "stopHandler":
-          this.#desk.noteNews(effect.hostId);
+          this.#agents.noteNews(effect.hostId);
           this.#dispatch.wake(effect.hostId);
           this.#bells.ringAgent(effect.hostId);
           break;
         case "requeued":
-          this.#desk.forget(effect.seq);
+          this.#agents.forget(effect.seq);
           break;
       }
     }
@@ -442,87 +364,6 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   #dropOrphanedPayloads(): void {
     const keys = this.#queue.takeOrphanedKeys();
     if (keys.length > 0) this.ctx.waitUntil(this.env.PAYLOADS.delete(keys));
-  }
-
-  // Reading
-
-  #find(jobId: string, now: number): StoredJob | undefined {
-    const id = decodeJobId(jobId);
-    const stored = id && this.#queue.find(id.seq, id.nonce, now);
-    return stored?.job.isSync === id?.isSync ? stored : undefined;
-  }
-
-  async #look(jobId: string, holdMs: number, slot: RequestSlot): Promise<StatusOutcome> {
-    const stored = this.#find(jobId, Date.now());
-    if (!stored) return NOT_FOUND;
-    if (holdMs === 0 || isFinal(stored.job.state)) return { kind: "found", ...this.#show(stored, null) };
-
-    await this.#holdForJob(stored.seq, holdMs);
-    const latest = this.#find(jobId, Date.now());
-    return latest ? { kind: "found", ...this.#show(latest, slot) } : NOT_FOUND;
-  }
-
-  /** The job for its caller, who keeps its slot while there is something to wait for. */
-  #show(stored: StoredJob, slot: RequestSlot | null) {
-    const isEnded = isFinal(stored.job.state);
-    const kept = slot && !isEnded ? slot.keep(Date.now()) : null;
-    return { view: this.#view(stored), isFinal: isEnded, slot: kept };
-  }
-
-  #view(stored: StoredJob): JobView {
-    const queue = stored.job.state === "queued" ? this.#explain(stored.seq) : null;
-    return viewJob(publicId(stored), stored.job, { progress: this.#desk.progressOf(stored.seq), queue });
-  }
-
-  #explain(seq: number) {
-    const why = explainWait({
-      isLowPriority: laneOf(seq) === "low",
-      workersMax: this.#config?.workersMax ?? 0,
-      report: this.#report,
-    });
-    return { position: this.#queue.positionOf(seq), ...why };
-  }
-
-  /** Waits for the job's end, but only while the object is hot: a quiet one must be free to hibernate. */
-  async #holdForJob(seq: number, holdMs: number): Promise<void> {
-    if (!this.#isHot(Date.now())) return;
-    await this.#jobWaiters.wait(seq, Math.min(holdMs, HOT_HOLD_MS));
-  }
-
-  async #drainNow(jobId: string, holdMs: number): Promise<DrainOutcome> {
-    const stored = await this.#awaitChunks(jobId, holdMs, (seq) => this.#chunks.cursorOf(seq));
-    if (!stored) return NOT_FOUND;
-    const cursor = this.#chunks.cursorOf(stored.seq);
-    if (this.#chunks.endOf(stored.seq) <= cursor) return drained(stored, { runs: [], position: cursor });
-    return this.#commit.run(() => {
-      const latest = this.#find(jobId, Date.now());
-      return latest ? drained(latest, this.#chunks.drain(latest.seq)) : NOT_FOUND;
-    });
-  }
-
-  async #readStreamNow(jobId: string, position: number, holdMs: number): Promise<ReadStreamOutcome> {
-    const stored = await this.#awaitChunks(jobId, holdMs, () => position);
-    if (!stored) return NOT_FOUND;
-    const runs = this.#chunks.after(stored.seq, position);
-    return { kind: "found", view: this.#view(stored), isFinal: isFinal(stored.job.state), runs };
-  }
-
-  /** The job, after a moment in which chunks may have come if there are none beyond the position yet. */
-  async #awaitChunks(
-    jobId: string,
-    holdMs: number,
-    positionOf: (seq: number) => number,
-  ): Promise<StoredJob | undefined> {
-    const now = Date.now();
-    const stored = this.#find(jobId, now);
-    if (!isUnderway(stored) || holdMs === 0 || !this.#isHot(now)) return stored;
-    if (this.#chunks.endOf(stored.seq) > positionOf(stored.seq)) return stored;
-    await this.#streamWaiters.wait(stored.seq, Math.min(holdMs, HOT_HOLD_MS));
-    return this.#find(jobId, Date.now());
-  }
-
-  #isHot(now: number): boolean {
-    return now - this.#lastActiveAt < HOT_FOR_MS;
   }
 
   #fleet(): DurableObjectStub<FleetPort> {
@@ -547,42 +388,12 @@ type Vitals = {
   readonly heldExchanges: number;
 };
 
-type Drained = Extract<DrainOutcome, { kind: "found" }>;
-type Submitted =
-  | { readonly kind: "stored"; readonly stored: StoredJob; readonly isNew: boolean }
-  | Unconfigured
-  | RateLimited;
-
 type DesiredStatus = "RUNNING" | "CREATED" | "RESTARTING" | "EXITED";
 
 const UNCONFIGURED = { kind: "unconfigured" } as const;
-const NOT_FOUND = { kind: "not_found" } as const;
-const CANCEL: JobEvent = { kind: "cancel" };
-const RETRY: JobEvent = { kind: "retry" };
-
-function isUnderway(stored: StoredJob | undefined): stored is StoredJob {
-  return stored !== undefined && !isFinal(stored.job.state);
-}
 
 function isEmptyAnswer({ acks, chunkAcks, jobs, stops }: ExchangeAnswer): boolean {
   return acks.length + chunkAcks.length + jobs.length + stops.length === 0;
-}
-
-function drained({ job }: StoredJob, chunks: Pick<Drained, "runs" | "position">): DrainOutcome {
-  return { kind: "found", status: wireStatusOf(job.state), isFinal: isFinal(job.state), ...chunks };
-}
-
-function operationOf({ isSync }: SubmitRequest): "run" | "runsync" {
-  return isSync ? "runsync" : "run";
-}
-
-function publicId(stored: StoredJob): string {
-  return encodeJobId({ seq: stored.seq, nonce: stored.nonce, isSync: stored.job.isSync, shard: SHARD });
-}
-
-function randomNonce(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(NONCE_BYTES));
-  return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 async function removePayloads(bucket: R2Bucket, endpointId: string): Promise<void> {

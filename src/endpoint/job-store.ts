@@ -8,6 +8,9 @@ export type StoredJob = { readonly seq: number; readonly nonce: string; readonly
 /** What a worker gets, and nobody else. */
 export type WorkOrder = { readonly input: Payload; readonly optionsJson: string };
 
+/** A job that waits, with all that its worker will get. */
+export type QueuedJob = StoredJob & { readonly order: WorkOrder };
+
 type JobRow = {
   seq: number;
   nonce: string;
@@ -28,6 +31,8 @@ type JobRow = {
   output: string | null;
   error: string | null;
 };
+
+type QueuedRow = JobRow & { input: string; options: string };
 
 type DeadlineRow = { seq: number; expires_at: number; remove_at: number | null };
 
@@ -73,8 +78,8 @@ export class JobStore {
     return this.#statements.findKey.first({ key: idempotencyKey })?.seq;
   }
 
-  /** Writes what a transition made of a job; false when the row is not in the state it was read in. */
-  save(seq: number, before: Job, after: Job): boolean {
+  /** Writes what a transition made of a job; false when the row does not say what it should have said before. */
+  save(seq: number, before: Pick<Job, "state" | "attempt">, after: Job): boolean {
     const rows = this.#statements.saveIfUnchanged.all({
       seq,
       fromState: before.state,
@@ -95,11 +100,6 @@ export class JobStore {
     return rows.length === 1;
   }
 
-  workOrder(seq: number): WorkOrder | undefined {
-    const row = this.#statements.workOrder.first({ seq });
-    return row && { input: decodePayload(row.input), optionsJson: row.options };
-  }
-
   /** Deletes a job; returns the keys of its payloads that are kept elsewhere. */
   remove(seq: number): string[] {
     const row = this.#statements.remove.first({ seq });
@@ -114,12 +114,12 @@ export class JobStore {
 
   // Queue order
 
-  queuedInLane(from: number, end: number, limit: number): StoredJob[] {
-    return this.#statements.queuedInLane.all({ from, end, limit }).map(toStoredJob);
+  queuedInLane(from: number, end: number, limit: number): QueuedJob[] {
+    return this.#statements.queuedInLane.all({ from, end, limit }).map(toQueuedJob);
   }
 
-  requeuedInLane(from: number, end: number, limit: number): StoredJob[] {
-    return this.#statements.requeuedInLane.all({ from, end, limit }).map(toStoredJob);
+  requeuedInLane(from: number, end: number, limit: number): QueuedJob[] {
+    return this.#statements.requeuedInLane.all({ from, end, limit }).map(toQueuedJob);
   }
 
   addRequeued(seq: number): void {
@@ -162,8 +162,19 @@ export class JobStore {
     return row && (JSON.parse(row.json) as T);
   }
 
+  /** All facts whose names begin so. */
+  readFacts<T>(prefix: string): { readonly name: string; readonly value: T }[] {
+    return this.#statements.readFacts
+      .all({ prefix, end: `${prefix}\u{10ffff}` })
+      .map(({ name, json }) => ({ name, value: JSON.parse(json) as T }));
+  }
+
   writeFact(name: string, value: unknown): void {
     this.#statements.writeFact.run({ name, json: JSON.stringify(value) });
+  }
+
+  removeFact(name: string): void {
+    this.#statements.removeFact.run({ name });
   }
 }
 
@@ -204,9 +215,6 @@ function jobStatements(database: ObjectDatabase) {
         WHERE seq = :seq AND state = :fromState AND attempt = :fromAttempt
        RETURNING seq`,
     ),
-    workOrder: database.statement<{ seq: number }, { input: string; options: string }>(
-      "SELECT input, options FROM job WHERE seq = :seq",
-    ),
     remove: database.statement<
       { seq: number },
       { input: string; output: string | null; idempotency_key: string | null }
@@ -221,13 +229,13 @@ function jobStatements(database: ObjectDatabase) {
     removeKey: database.statement<{ key: string; seq: number }>(
       "DELETE FROM idempotency WHERE key = :key AND seq = :seq",
     ),
-    queuedInLane: database.statement<Range, JobRow>(
-      `SELECT ${JOB_COLUMNS} FROM job
+    queuedInLane: database.statement<Range, QueuedRow>(
+      `SELECT ${JOB_COLUMNS}, input, options FROM job
         WHERE seq >= :from AND seq < :end AND state = 'queued' AND attempt = 0
         ORDER BY seq LIMIT :limit`,
     ),
-    requeuedInLane: database.statement<Range, JobRow>(
-      `SELECT ${JOB_COLUMNS} FROM requeued JOIN job USING (seq)
+    requeuedInLane: database.statement<Range, QueuedRow>(
+      `SELECT ${JOB_COLUMNS}, input, options FROM requeued JOIN job USING (seq)
         WHERE seq >= :from AND seq < :end ORDER BY seq LIMIT :limit`,
     ),
     addRequeued: database.statement<{ seq: number }>("INSERT OR IGNORE INTO requeued (seq) VALUES (:seq)"),
@@ -251,11 +259,20 @@ function jobStatements(database: ObjectDatabase) {
     readFact: database.statement<{ name: string }, { json: string }>(
       "SELECT json FROM fact WHERE name = :name",
     ),
+    readFacts: database.statement<{ prefix: string; end: string }, { name: string; json: string }>(
+      "SELECT name, json FROM fact WHERE name >= :prefix AND name < :end",
+    ),
+    removeFact: database.statement<{ name: string }>("DELETE FROM fact WHERE name = :name"),
     writeFact: database.statement<{ name: string; json: string }>(
       `INSERT INTO fact (name, json) VALUES (:name, :json)
        ON CONFLICT (name) DO UPDATE SET json = excluded.json`,
     ),
   };
+}
+
+function toQueuedJob(row: QueuedRow): QueuedJob {
+  const order = { input: decodePayload(row.input), optionsJson: row.options };
+  return { ...toStoredJob(row), order };
 }
 
 function toStoredJob(row: JobRow): StoredJob {

@@ -8,10 +8,12 @@
  * L1  Since a checkpoint jobs were only added at a lane's tail, claimed from a lane's head in order, and
  *     ended while running. Whatever else happens (cancel of a queued job, requeue, claim of a requeued job,
  *     removal, purge) writes a checkpoint in its own turn.
- * L3  A purge moves the heads to the tails and touches no row. What lies behind a head, never claimed and
- *     still written as queued, was purged.
  * L2  So everything that changed is found in: the jobs that ran at the checkpoint, the jobs from the old
  *     head up to the first one never claimed, and the new tail. No more than that is read.
+ * L3  A purge moves the heads to the tails and touches no row. What lies behind a head, never claimed and
+ *     still written as queued, was purged.
+ * L4  A claim from the head does not touch the job's row either. The turn writes one hand per host: the
+ *     attempts that run there and whose rows still say queued.
  */
 import { LANE_END, LANE_START, laneOf, LANES, type Lane } from "../domain/lanes.ts";
 import { isFinal, type FinalState, type Job, type JobState } from "../domain/job-machine.ts";
@@ -19,6 +21,7 @@ import type { JobStore, StoredJob } from "./job-store.ts";
 
 const CHECKPOINT_EVERY_CLAIMS = 1_000;
 const RECOVERY_BATCH = 1_000;
+const HAND = "hand:";
 
 type LaneBounds = {
   /** Where the search for the next never-claimed job begins. */
@@ -52,9 +55,19 @@ export type Lease = {
   readonly attempt: number;
   readonly hostId: string;
   readonly workerId: string;
+  readonly startedAt: number;
   readonly timeoutAt: number;
   readonly expiresAt: number;
+  /** False while the job's row still says queued (L4). */
+  readonly isWritten: boolean;
 };
+
+/** How a job came to its worker: from the head of its lane, in the write that added it, or once more. */
+export type ClaimKind = "head" | "insert" | "requeued";
+
+/** What a host holds of jobs whose rows say queued. */
+type Hand = readonly (readonly [seq: number, workerId: string, startedAt: number])[];
+type HandedOut = { readonly hostId: string; readonly workerId: string; readonly startedAt: number };
 
 export class QueueLedger {
   readonly #store: JobStore;
@@ -73,6 +86,8 @@ export class QueueLedger {
   #purges: readonly Purge[] = [];
   #claimsSinceCheckpoint = 0;
   #isCheckpointDue = false;
+  /** Hosts whose hand has grown in this turn. */
+  readonly #grownHands = new Set<string>();
 
   constructor(store: JobStore) {
     this.#store = store;
@@ -129,12 +144,13 @@ export class QueueLedger {
   }
 
   /** A job left the queue for a worker. */
-  claimed(seq: number, after: Job, isRequeued: boolean): Lease {
-    const lease = leaseOf(seq, after);
+  claimed(seq: number, after: Job, kind: ClaimKind): Lease {
+    const lease = leaseOf(seq, after, kind !== "head");
     this.#counts.queued[laneOf(seq)] -= 1;
     this.#running.set(seq, lease);
-    if (isRequeued) this.#isCheckpointDue = true;
+    if (kind === "requeued") this.#isCheckpointDue = true;
     else this.#lanes[laneOf(seq)].head = seq + 1;
+    if (kind === "head") this.#grownHands.add(lease.hostId);
     this.#claimsSinceCheckpoint += 1;
     return lease;
   }
@@ -183,8 +199,25 @@ export class QueueLedger {
 
   // Lasting
 
-  /** Writes the checkpoint when something happened that L1 does not allow for. */
-  checkpointIfDue(): void {
+  /** Writes what the turn did that no row tells: hands that grew, and the checkpoint when L1 asks for it. */
+  persist(): void {
+    this.#writeHands();
+    this.#checkpointIfDue();
+  }
+
+  #writeHands(): void {
+    if (this.#grownHands.size === 0) return;
+    const unwritten = [...this.#running.values()].filter(({ isWritten }) => !isWritten);
+    for (const hostId of this.#grownHands) {
+      const hand: Hand = unwritten
+        .filter((lease) => lease.hostId === hostId)
+        .map(({ seq, workerId, startedAt }) => [seq, workerId, startedAt]);
+      this.#store.writeFact(HAND + hostId, hand);
+    }
+    this.#grownHands.clear();
+  }
+
+  #checkpointIfDue(): void {
     if (!this.#isCheckpointDue && this.#claimsSinceCheckpoint < CHECKPOINT_EVERY_CLAIMS) return;
     const checkpoint: Checkpoint = {
       lanes: this.#lanes,
@@ -205,13 +238,18 @@ export class QueueLedger {
       this.#counts = checkpoint.counts;
       this.#purges = checkpoint.purges;
     }
+    const hands = this.#store.readFacts<Hand>(HAND);
+    const handedOut = handedOutIn(hands);
     for (const seq of checkpoint?.running ?? []) {
       const stored = this.#store.find(seq);
-      if (stored) this.#recoverClaimed(stored);
+      if (stored) this.#recoverClaimed(stored, handedOut.get(seq));
     }
     for (const lane of LANES) {
       this.#recoverTail(lane);
-      this.#recoverHead(lane);
+      this.#recoverHead(lane, handedOut);
+    }
+    for (const { name, value } of hands) {
+      if (!value.some(([seq]) => this.#running.has(seq))) this.#store.removeFact(name);
     }
   }
 
@@ -223,25 +261,30 @@ export class QueueLedger {
     bounds.tail = last + 1;
   }
 
-  #recoverHead(lane: Lane): void {
+  #recoverHead(lane: Lane, handedOut: ReadonlyMap<number, HandedOut>): void {
     const bounds = this.#lanes[lane];
     for (;;) {
       const batch = this.#store.jobsFrom(bounds.head, bounds.tail, RECOVERY_BATCH);
       for (const stored of batch) {
-        if (stored.job.state === "queued" && stored.job.attempt === 0) return;
-        bounds.head = stored.seq + 1;
-        if (stored.job.attempt === 0) continue; // cancelled while queued: the checkpoint knows it
+        const { seq, job } = stored;
+        const held = handedOut.get(seq);
+        const isNeverClaimed = job.attempt === 0 && !held;
+        if (isNeverClaimed && job.state === "queued") return;
+        bounds.head = seq + 1;
+        if (isNeverClaimed) continue; // cancelled while queued: the checkpoint knows it
         this.#counts.queued[lane] -= 1;
         this.#claimsSinceCheckpoint += 1;
-        this.#recoverClaimed(stored);
+        this.#recoverClaimed(stored, held);
       }
       if (batch.length < RECOVERY_BATCH) return;
     }
   }
 
-  #recoverClaimed({ seq, job }: StoredJob): void {
-    if (job.state === "running") this.#running.set(seq, leaseOf(seq, job));
-    else this.#countEnd(job.state);
+  #recoverClaimed({ seq, job }: StoredJob, held: HandedOut | undefined): void {
+    if (job.state === "running") this.#running.set(seq, leaseOf(seq, job, true));
+    else if (job.state === "queued" && held) {
+      this.#running.set(seq, leaseOf(seq, { ...job, ...held, attempt: 1 }, false));
+    } else this.#countEnd(job.state);
   }
 
   #countEnd(state: JobState): void {
@@ -251,13 +294,26 @@ export class QueueLedger {
   }
 }
 
-function leaseOf(seq: number, job: Job): Lease {
+function handedOutIn(hands: readonly { name: string; value: Hand }[]): Map<number, HandedOut> {
+  const claims = hands.flatMap(({ name, value }) =>
+    value.map(
+      ([seq, workerId, startedAt]) =>
+        [seq, { hostId: name.slice(HAND.length), workerId, startedAt }] as const,
+    ),
+  );
+  return new Map(claims);
+}
+
+function leaseOf(seq: number, job: Job, isWritten: boolean): Lease {
+  const startedAt = job.startedAt ?? 0;
   return {
     seq,
     attempt: job.attempt,
     hostId: job.hostId ?? "",
     workerId: job.workerId ?? "",
-    timeoutAt: (job.startedAt ?? 0) + job.executionTimeoutMs,
+    startedAt,
+    timeoutAt: startedAt + job.executionTimeoutMs,
     expiresAt: job.expiresAt,
+    isWritten,
   };
 }

@@ -14,8 +14,8 @@ import {
 import type { Effect } from "../domain/job-machine.ts";
 import { LANE_END, LANE_START, laneOf, LANES, type Lane } from "../domain/lanes.ts";
 import type { ChunkStore } from "./chunk-store.ts";
-import type { JobStore, StoredJob, WorkOrder } from "./job-store.ts";
-import type { Lease, QueueLedger } from "./queue-ledger.ts";
+import type { JobStore, QueuedJob, StoredJob, WorkOrder } from "./job-store.ts";
+import type { ClaimKind, Lease, QueueLedger } from "./queue-ledger.ts";
 import { SegmentDeadlines } from "./segment-deadlines.ts";
 
 const SWEEP_SEGMENTS = 16;
@@ -72,7 +72,7 @@ export class Queue {
     const job = taker ? claimedBy(queued, taker, now) : queued;
     this.#store.insert({ seq, nonce: submission.nonce, job }, submission.order, submission.idempotencyKey);
     this.#segments.note(seq, job.expiresAt);
-    if (taker) this.#startLease(seq, job, false, now);
+    if (taker) this.#startLease(seq, job, "insert", now);
     return { seq, nonce: submission.nonce, job };
   }
 
@@ -92,7 +92,7 @@ export class Queue {
   /** The job of a sequence number that the ledger knows. */
   get(seq: number): StoredJob | undefined {
     const stored = this.#store.find(seq);
-    return stored && this.#asPurged(stored);
+    return stored && this.#asItStands(stored);
   }
 
   /** Jobs that are not expired, the newest first. */
@@ -115,9 +115,8 @@ export class Queue {
   apply(stored: StoredJob, event: JobEvent, now: number): Applied {
     const verdict = transition(stored.job, event, now);
     if (verdict.kind === "refused") return verdict;
-    if (!this.#store.save(stored.seq, stored.job, verdict.job))
-      throw new Error("A guarded write met a changed row.");
-
+    const isWritten = this.#ledger.running.get(stored.seq)?.isWritten ?? true;
+    this.#save(stored.seq, isWritten ? stored.job : NEVER_CLAIMED, verdict.job);
     this.#ledger.moved(stored.seq, stored.job, verdict.job);
     this.#leaseUntil.delete(stored.seq);
     if (stored.job.output?.kind === "stored" && !verdict.job.output) {
@@ -143,16 +142,17 @@ export class Queue {
     return count;
   }
 
-  /** Leases the next job in order to a worker. */
-  claim(taker: Taker, now: number): { stored: StoredJob; order: WorkOrder } | undefined {
+  /** Leases the next jobs in order, one to each taker, until there are no more of either. */
+  claim(takers: readonly Taker[], now: number): QueuedJob[] {
+    const claimed: QueuedJob[] = [];
     for (;;) {
-      const next = this.#nextQueued();
-      if (!next) return undefined;
-      if (isExpired(next.stored.job, now)) {
-        this.#remove(next.stored);
-        continue;
+      const { jobs, kind } = this.#nextQueued(takers.length - claimed.length);
+      if (jobs.length === 0) return claimed;
+      for (const next of jobs) {
+        const taker = takers[claimed.length];
+        if (isExpired(next.job, now)) this.#remove(next);
+        else if (taker) claimed.push(this.#claimNow(next, kind, taker, now));
       }
-      return this.#claimNow(next.stored, next.isRequeued, taker, now);
     }
   }
 
@@ -219,12 +219,14 @@ export class Queue {
     return keys;
   }
 
-  // Purging
+  // What rows do not say
 
-  /** A never-claimed job behind the head of its lane is as if cancelled at the purge (ledger, L3). */
-  #asPurged(stored: StoredJob): StoredJob {
+  /** A row behind the head of its lane that says queued: its job was claimed (ledger, L4) or purged (L3). */
+  #asItStands(stored: StoredJob): StoredJob {
     const { seq, job } = stored;
     if (job.state !== "queued" || job.attempt > 0 || seq >= this.#ledger.headOf(laneOf(seq))) return stored;
+    const lease = this.#ledger.running.get(seq);
+    if (lease) return { ...stored, job: claimedBy(job, lease, lease.startedAt) };
     const purgedAt = this.#ledger.purgedAt(seq) ?? job.createdAt - RUN_RETENTION_MS;
     const verdict = transition(job, { kind: "cancel" }, purgedAt);
     return verdict.kind === "moved" ? { ...stored, job: verdict.job } : stored;
@@ -240,7 +242,7 @@ export class Queue {
   *#laneNewestFirst(lane: Lane, now: number): Generator<StoredJob, undefined> {
     for (let before = this.#ledger.tailOf(lane); ;) {
       const batch = this.#store.jobsBefore(before, LANE_START[lane], LIST_BATCH);
-      for (const stored of batch.map((row) => this.#asPurged(row))) {
+      for (const stored of batch.map((row) => this.#asItStands(row))) {
         if (!isExpired(stored.job, now)) yield stored;
       }
       const last = batch.at(-1);
@@ -251,28 +253,34 @@ export class Queue {
 
   // Claiming
 
-  #nextQueued(): { stored: StoredJob; isRequeued: boolean } | undefined {
+  #nextQueued(limit: number): { jobs: readonly QueuedJob[]; kind: ClaimKind } {
     for (const lane of LANES) {
-      if (this.#ledger.counts.queued[lane] === 0) continue;
-      const [requeued] = this.#store.requeuedInLane(LANE_START[lane], LANE_END[lane], 1);
-      if (requeued) return { stored: requeued, isRequeued: true };
-      const [stored] = this.#store.queuedInLane(this.#ledger.headOf(lane), LANE_END[lane], 1);
-      if (stored) return { stored, isRequeued: false };
+      if (limit === 0 || this.#ledger.counts.queued[lane] === 0) continue;
+      const requeued = this.#store.requeuedInLane(LANE_START[lane], LANE_END[lane], limit);
+      if (requeued.length > 0) return { jobs: requeued, kind: "requeued" };
+      const jobs = this.#store.queuedInLane(this.#ledger.headOf(lane), LANE_END[lane], limit);
+      if (jobs.length > 0) return { jobs, kind: "head" };
     }
-    return undefined;
+    return { jobs: [], kind: "head" };
   }
 
-  #claimNow(stored: StoredJob, isRequeued: boolean, taker: Taker, now: number) {
-    const job = claimedBy(stored.job, taker, now);
-    if (!this.#store.save(stored.seq, stored.job, job)) throw new Error("A guarded write met a changed row.");
-    if (isRequeued) this.#store.removeRequeued(stored.seq);
-    this.#startLease(stored.seq, job, isRequeued, now);
-    const order = this.#store.workOrder(stored.seq);
-    return order && { stored: { ...stored, job }, order };
+  /** The claim of a job at the head is written by the ledger, for all jobs of the turn at once (L4). */
+  #claimNow(queued: QueuedJob, kind: ClaimKind, taker: Taker, now: number): QueuedJob {
+    const job = claimedBy(queued.job, taker, now);
+    if (kind === "requeued") {
+      this.#save(queued.seq, queued.job, job);
+      this.#store.removeRequeued(queued.seq);
+    }
+    this.#startLease(queued.seq, job, kind, now);
+    return { ...queued, job };
   }
 
-  #startLease(seq: number, job: Job, isRequeued: boolean, now: number): void {
-    this.#holdLease(this.#ledger.claimed(seq, job, isRequeued), now);
+  #save(seq: number, before: Pick<Job, "state" | "attempt">, after: Job): void {
+    if (!this.#store.save(seq, before, after)) throw new Error("A guarded write met a changed row.");
+  }
+
+  #startLease(seq: number, job: Job, kind: ClaimKind, now: number): void {
+    this.#holdLease(this.#ledger.claimed(seq, job, kind), now);
   }
 
   #holdLease(lease: Lease, now: number): void {
@@ -292,7 +300,7 @@ export class Queue {
   }
 
   #endLease(lease: Lease, now: number): void {
-    const stored = this.#store.find(lease.seq);
+    const stored = this.get(lease.seq);
     if (!stored) return this.#ledger.forget(lease.seq); // or the alarm would ring for it for ever
     if (lease.expiresAt <= now) this.#expireRunning(stored);
     else if (lease.timeoutAt <= now) this.apply(stored, { kind: "timeOut", attempt: lease.attempt }, now);
@@ -342,6 +350,9 @@ export class Queue {
 
 /** Who takes a job. */
 export type Taker = { readonly workerId: string; readonly hostId: string };
+
+/** What the row of a job says whose claim is not written yet. */
+const NEVER_CLAIMED = { state: "queued", attempt: 0 } as const;
 
 const SILENT_HOST = "its host has been silent for too long.";
 

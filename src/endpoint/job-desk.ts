@@ -1,0 +1,224 @@
+/** What clients do with jobs: each method is one operation of the queue API, limits included. */
+import { QUEUE_DEPTH_MAX } from "../contract/limits.ts";
+import type { EndpointConfig } from "../contract/endpoint.ts";
+import { NONCE_BYTES } from "../domain/job-id.ts";
+import { isFinal, type JobEvent } from "../domain/job-machine.ts";
+import { listJob, stateOf, viewJob, wireStatusOf, type JobView } from "../domain/job-view.ts";
+import { laneOf } from "../domain/lanes.ts";
+import { explainWait } from "../domain/queue-reason.ts";
+import type { GroupCommit } from "../durable/group-commit.ts";
+import type { Waiters } from "../durable/waiters.ts";
+import type { AgentDesk } from "./agent-desk.ts";
+import type { Dispatch } from "./dispatch.ts";
+import type { EndpointFacts } from "./endpoint-facts.ts";
+import { findJob, publicId } from "./job-reference.ts";
+import type { StoredJob } from "./job-store.ts";
+import type {
+  CancelOutcome,
+  Limited,
+  ListCall,
+  ListOutcome,
+  PurgeOutcome,
+  RateLimited,
+  RetryOutcome,
+  SlotRef,
+  StatusOutcome,
+  SubmitOutcome,
+  SubmitRequest,
+  Unconfigured,
+} from "./messages.ts";
+import type { QueueLedger } from "./queue-ledger.ts";
+import type { Queue } from "./queue.ts";
+import { queueFull, type RequestLimits, type RequestSlot } from "./request-limits.ts";
+
+export type JobDeskParts = {
+  readonly facts: EndpointFacts;
+  readonly queue: Queue;
+  readonly ledger: QueueLedger;
+  readonly dispatch: Dispatch;
+  readonly agents: AgentDesk;
+  readonly limits: RequestLimits;
+  readonly commit: GroupCommit;
+  readonly waiters: Waiters<number, "look">;
+};
+
+export class JobDesk {
+  readonly #parts: JobDeskParts;
+
+  constructor(parts: JobDeskParts) {
+    this.#parts = parts;
+  }
+
+  /** Queues a job; waits a moment for its result when asked to and when the object is hot anyway. */
+  submit(request: SubmitRequest): Promise<Limited<SubmitOutcome>> {
+    const { limits, commit, queue } = this.#parts;
+    return limits.admit<SubmitOutcome>(operationOf(request), Date.now(), async (slot) => {
+      const submitted = await commit.run(() => this.#submitOnce(request, Date.now()));
+      if (submitted.kind !== "stored") return submitted;
+      const { stored, isNew } = submitted;
+      if (request.holdMs > 0 && !isFinal(stored.job.state)) await this.#hold(stored.seq, request.holdMs);
+      const latest = queue.get(stored.seq) ?? stored;
+      return { kind: "submitted", isNew, ...this.#show(latest, request.holdMs > 0 ? slot : null) };
+    });
+  }
+
+  /**
+   * A job as it stands; with `holdMs`, after a moment in which it may have ended. Who has waited before
+   * brings the slot that it was given then.
+   */
+  status(jobId: string, holdMs: number, kept: SlotRef | null): Promise<Limited<StatusOutcome>> {
+    const { limits } = this.#parts;
+    const look = async (slot: RequestSlot) => this.#look(jobId, holdMs, slot);
+    if (kept) return limits.resume<StatusOutcome>(kept, look);
+    return limits.admit<StatusOutcome>("status", Date.now(), look);
+  }
+
+  cancel(jobId: string): Promise<Limited<CancelOutcome>> {
+    const { limits, commit, queue } = this.#parts;
+    const work = (): CancelOutcome => {
+      const now = Date.now();
+      const stored = findJob(queue, jobId, now);
+      if (!stored) return NOT_FOUND;
+      const applied = queue.apply(stored, CANCEL, now);
+      const { state } = applied.kind === "moved" ? applied.job : stored.job;
+      return { kind: "done", id: jobId, status: wireStatusOf(state) };
+    };
+    return limits.admit("cancel", Date.now(), () => commit.run(work));
+  }
+
+  retry(jobId: string): Promise<Limited<RetryOutcome>> {
+    const { limits, commit, queue } = this.#parts;
+    const work = (): RetryOutcome => {
+      const now = Date.now();
+      const stored = findJob(queue, jobId, now);
+      if (!stored) return NOT_FOUND;
+      const applied = queue.apply(stored, RETRY, now);
+      if (applied.kind === "moved") return { kind: "done", id: jobId };
+      return { kind: "not_retryable", status: wireStatusOf(stored.job.state) };
+    };
+    return limits.admit("retry", Date.now(), () => commit.run(work));
+  }
+
+  /** Cancels every job that waits; `onPurged` tells those who wait for one. */
+  purge(onPurged: (now: number) => void): Promise<Limited<PurgeOutcome>> {
+    const { limits, commit, queue } = this.#parts;
+    const work = (): PurgeOutcome => {
+      const now = Date.now();
+      const removed = queue.purge(now);
+      onPurged(now);
+      return { kind: "purged", removed };
+    };
+    return limits.admit("purge-queue", Date.now(), () => commit.run(work));
+  }
+
+  /** A page of the jobs that are still there, the newest first. */
+  list({ status, offset, limit }: ListCall): Promise<Limited<ListOutcome>> {
+    const { limits, queue, ledger } = this.#parts;
+    return limits.admit<ListOutcome>("requests", Date.now(), async () => {
+      const state = status && stateOf(status);
+      const matching = queue.newestFirst(Date.now()).filter(({ job }) => !state || job.state === state);
+      const found = [...matching.drop(offset).take(limit + 1)];
+      const requests = found.slice(0, limit).map((stored) => listJob(publicId(stored), stored.job));
+      const total = ledger.countIn(state);
+      return { kind: "jobs", page: { requests, total, offset, limit, hasMore: found.length > limit } };
+    });
+  }
+
+  /** A job as its reader sees it. */
+  view(stored: StoredJob): JobView {
+    const queue = stored.job.state === "queued" ? this.#explain(stored.seq) : null;
+    return viewJob(publicId(stored), stored.job, {
+      progress: this.#parts.agents.progressOf(stored.seq),
+      queue,
+    });
+  }
+
+  // Submitting, inside a turn
+
+  #submitOnce(request: SubmitRequest, now: number): Submitted {
+    const { facts, queue, ledger } = this.#parts;
+    const { config } = facts;
+    if (!config) return { kind: "unconfigured" };
+    const known = request.idempotencyKey ? queue.findByKey(request.idempotencyKey, now) : undefined;
+    if (known) return { kind: "stored", stored: known, isNew: false };
+    const depthMax = config.queueDepthMax ?? QUEUE_DEPTH_MAX;
+    if (ledger.queued >= depthMax) return queueFull(operationOf(request), depthMax);
+    return { kind: "stored", stored: this.#submitNow(request, config, now), isNew: true };
+  }
+
+  #submitNow(request: SubmitRequest, config: EndpointConfig, now: number): StoredJob {
+    const { facts, queue, ledger, dispatch, agents } = this.#parts;
+    facts.noteWork(now);
+    const slot = ledger.queued === 0 ? dispatch.takeSlot() : undefined;
+    const order = { input: request.input, optionsJson: request.optionsJson };
+    const stored = queue.submit(
+      {
+        nonce: randomNonce(),
+        isSync: request.isSync,
+        lane: request.isLowPriority ? "low" : "normal",
+        ttlMs: request.ttlMs,
+        executionTimeoutMs: request.executionTimeoutMs ?? config.executionTimeoutMs,
+        order,
+        idempotencyKey: request.idempotencyKey ?? null,
+      },
+      slot && { workerId: slot.workerId, hostId: slot.hostId },
+      now,
+    );
+    slot?.give(agents.dispatched(stored, order), stored.seq);
+    return stored;
+  }
+
+  // Reading
+
+  async #look(jobId: string, holdMs: number, slot: RequestSlot): Promise<StatusOutcome> {
+    const { queue } = this.#parts;
+    const stored = findJob(queue, jobId, Date.now());
+    if (!stored) return NOT_FOUND;
+    if (holdMs === 0 || isFinal(stored.job.state)) return { kind: "found", ...this.#show(stored, null) };
+
+    await this.#hold(stored.seq, holdMs);
+    const latest = findJob(queue, jobId, Date.now());
+    return latest ? { kind: "found", ...this.#show(latest, slot) } : NOT_FOUND;
+  }
+
+  /** Waits for the job's end while the object is hot. */
+  async #hold(seq: number, wishedMs: number): Promise<void> {
+    const holdMs = this.#parts.facts.holdMs(wishedMs, Date.now());
+    if (holdMs > 0) await this.#parts.waiters.wait(seq, holdMs);
+  }
+
+  /** The job for its caller, who keeps its slot while there is something to wait for. */
+  #show(stored: StoredJob, slot: RequestSlot | null) {
+    const isEnded = isFinal(stored.job.state);
+    const kept = slot && !isEnded ? slot.keep(Date.now()) : null;
+    return { view: this.view(stored), isFinal: isEnded, slot: kept };
+  }
+
+  #explain(seq: number) {
+    const { facts, queue } = this.#parts;
+    const why = explainWait({
+      isLowPriority: laneOf(seq) === "low",
+      workersMax: facts.config?.workersMax ?? 0,
+      report: facts.report,
+    });
+    return { position: queue.positionOf(seq), ...why };
+  }
+}
+
+type Submitted =
+  | { readonly kind: "stored"; readonly stored: StoredJob; readonly isNew: boolean }
+  | Unconfigured
+  | RateLimited;
+
+const NOT_FOUND = { kind: "not_found" } as const;
+const CANCEL: JobEvent = { kind: "cancel" };
+const RETRY: JobEvent = { kind: "retry" };
+
+function operationOf({ isSync }: SubmitRequest): "run" | "runsync" {
+  return isSync ? "runsync" : "run";
+}
+
+function randomNonce(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(NONCE_BYTES));
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}

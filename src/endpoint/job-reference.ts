@@ -1,0 +1,22 @@
+/** Public ids of jobs, and the jobs behind them. */
+import { decodeJobId, encodeJobId } from "../domain/job-id.ts";
+import { isFinal } from "../domain/job-machine.ts";
+import type { StoredJob } from "./job-store.ts";
+import type { Queue } from "./queue.ts";
+
+const SHARD = 0;
+
+export function publicId({ seq, nonce, job }: StoredJob): string {
+  return encodeJobId({ seq, nonce, isSync: job.isSync, shard: SHARD });
+}
+
+/** The job of a public id, unless there is none or it has expired. */
+export function findJob(queue: Queue, jobId: string, now: number): StoredJob | undefined {
+  const id = decodeJobId(jobId);
+  const stored = id && queue.find(id.seq, id.nonce, now);
+  return stored?.job.isSync === id?.isSync ? stored : undefined;
+}
+
+export function isUnderway(stored: StoredJob | undefined): stored is StoredJob {
+  return stored !== undefined && !isFinal(stored.job.state);
+}
