@@ -4,6 +4,7 @@ import { serve } from "@hono/node-server";
 import { type Job, Queue, QueueEvents } from "bullmq";
 import { Hono, type MiddlewareHandler } from "hono";
 import { streamSSE } from "hono/streaming";
+import { z } from "zod";
 import { jobRequestSchema } from "../../src/contract/job.ts";
 import { answerCommands, readSettings } from "../process/commands.ts";
 import {
@@ -17,6 +18,8 @@ import {
 export type ServiceSettings = { readonly redisPort: number; readonly port: number; readonly apiKey: string };
 
 const RUNSYNC_WAIT_MS = 90_000;
+/** Jobs that a deep queue is filled with at once. */
+const FILL_BATCH = 2_000;
 const KEEP_ALIVE_MS = 120_000;
 const STATUS_WORDS: Readonly<Record<string, string>> = {
   waiting: "IN_QUEUE",
@@ -56,9 +59,14 @@ function viewOf(job: Job<JobData>, status: string) {
 async function submit(body: unknown, keptSeconds: number): Promise<Job<JobData> | undefined> {
   const parsed = jobRequestSchema.safeParse(body);
   if (!parsed.success) return undefined;
-  const options = { removeOnComplete: { age: keptSeconds }, removeOnFail: { age: keptSeconds } };
-  return queue.add("job", { input: parsed.data.input }, options);
+  return queue.add("job", { input: parsed.data.input }, optionsFor(keptSeconds));
 }
+
+function optionsFor(keptSeconds: number) {
+  return { removeOnComplete: { age: keptSeconds }, removeOnFail: { age: keptSeconds } };
+}
+
+const batchSchema = z.array(jobRequestSchema);
 
 const app = new Hono();
 app.use("/v2/*", withAccount);
@@ -75,6 +83,14 @@ app.post("/v2/jobs/runsync", async (context) => {
   if (!job) return context.json({ error: "invalid_input" }, 400);
   const output: unknown = await job.waitUntilFinished(events, RUNSYNC_WAIT_MS);
   return context.json({ ...viewOf(job, "COMPLETED"), output });
+});
+
+app.post("/v2/jobs/batch", async (context) => {
+  const parsed = batchSchema.safeParse(await context.req.json());
+  if (!parsed.success) return context.json({ error: "invalid_input" }, 400);
+  const opts = optionsFor(RUN_KEPT_SECONDS);
+  const jobs = await queue.addBulk(parsed.data.map(({ input }) => ({ name: "job", data: { input }, opts })));
+  return context.json({ requests: jobs.map(({ id }) => ({ id, status: "IN_QUEUE" })) });
 });
 
 app.get("/v2/jobs/status/:id", async (context) => {
@@ -127,14 +143,13 @@ if ("keepAliveTimeout" in server) server.keepAliveTimeout = KEEP_ALIVE_MS;
 const commands = {
   /** Queues jobs in bulk, past HTTP, for scenarios that need a deep queue. */
   fill: async (count: number): Promise<void> => {
-    const job = { name: "job", data: { input: { name: "bench" } }, opts: { removeOnComplete: { age: 1 } } };
+    const job = { name: "job", data: { input: { name: "bench" } }, opts: optionsFor(RUN_KEPT_SECONDS) };
     for (let left = count; left > 0; left -= FILL_BATCH) {
       await queue.addBulk(Array.from({ length: Math.min(left, FILL_BATCH) }, () => job));
     }
   },
   waiting: async (_: null): Promise<number> => queue.getWaitingCount(),
 };
-const FILL_BATCH = 2_000;
 export type ServiceCommands = typeof commands;
 
 answerCommands(commands);

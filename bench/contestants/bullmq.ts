@@ -5,10 +5,8 @@ import { Child } from "../process/child.ts";
 import type { ServiceCommands, ServiceSettings } from "./bullmq-service.ts";
 import type { WorkerCommands, WorkerSettings } from "./bullmq-worker.ts";
 import { QUEUE_NAME } from "./bullmq-queue.ts";
-import type { Contestant } from "./contestant.ts";
+import { budgetBy, type Contestant } from "./contestant.ts";
 import { type Durability, startRedis } from "./redis.ts";
-
-const UNLIMITED = Number.POSITIVE_INFINITY;
 
 export async function startBullmq(durability: Durability): Promise<Contestant> {
   const stack = new AsyncDisposableStack();
@@ -29,14 +27,14 @@ export async function startBullmq(durability: Durability): Promise<Contestant> {
     name: `bullmq-${durability}`,
     api: { baseUrl: `http://127.0.0.1:${port}/v2/${QUEUE_NAME}`, apiKey: settings.apiKey },
     roles: () => ({ service: [service.pid], redis: [redis.pid], worker: [worker.pid] }),
-    budget: { runsync: UNLIMITED, run: UNLIMITED, status: UNLIMITED, cancel: UNLIMITED },
+    budget: budgetBy(() => Number.POSITIVE_INFINITY),
     worker: {
       pause: () => worker.ask("pause", null),
       resume: () => worker.ask("resume", null),
       drain: (jobs) => worker.ask("drain", jobs),
       claim: (jobs) => worker.ask("claim", jobs),
+      fillTo: async (depth) => service.ask("fill", depth - (await service.ask("waiting", null))),
     },
-    fillTo: async (depth) => service.ask("fill", depth - (await service.ask("waiting", null))),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }

@@ -5,17 +5,18 @@ import type { Roles } from "../process/cpu-time.ts";
 export const CONTESTANT_NAMES = ["edgerun", "edgerun-whole", "bullmq-always", "bullmq-memory"] as const;
 export type ContestantName = (typeof CONTESTANT_NAMES)[number];
 
+/** Operations that have limits and that a load may ask for. */
+export type LoadedOperation = "runsync" | "run" | "status" | "cancel" | "batch";
+
 export type Contestant = AsyncDisposable & {
   readonly name: ContestantName;
   readonly api: Api;
   /** Processes by what they do, as they are now. */
   roles(): Roles;
   /** Most requests of an operation that one measurement may send without meeting a limit. */
-  readonly budget: Readonly<Record<"runsync" | "run" | "status" | "cancel", number>>;
+  readonly budget: Readonly<Record<LoadedOperation, number>>;
   /** Absent where work cannot be held back or commanded. */
   readonly worker?: CommandedWorker;
-  /** Makes the queue hold this many jobs, quickly; only while the worker is paused. */
-  fillTo?(depth: number): Promise<void>;
 };
 
 /** The slots that a contestant's worker has in all measurements. */
@@ -27,6 +28,19 @@ export type CommandedWorker = {
   resume(): Promise<void>;
   /** Resumes and waits for so many results; returns the seconds from resuming to the last accepted one. */
   drain(jobs: number): Promise<number>;
+  /** While paused: makes the queue hold this many jobs, quickly. */
+  fillTo(depth: number): Promise<void>;
   /** While paused: takes jobs one at a time and completes each; how long taking took. */
   claim(jobs: number): Promise<Latency>;
 };
+
+/** The budget of each operation. */
+export function budgetBy(admitted: (operation: LoadedOperation) => number): Contestant["budget"] {
+  return {
+    runsync: admitted("runsync"),
+    run: admitted("run"),
+    status: admitted("status"),
+    cancel: admitted("cancel"),
+    batch: admitted("batch"),
+  };
+}

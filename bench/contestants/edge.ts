@@ -41,6 +41,18 @@ export class Edge implements AsyncDisposable {
     return edgePid === null ? [script.pid] : [edgePid, script.pid];
   }
 
+  /** One call of the queue API, outside all measurements; throws when it is refused. */
+  async call(endpointId: string, method: "GET" | "POST", path: string, body?: string): Promise<unknown> {
+    const reply = await fetch(`${this.url}/v2/${endpointId}/${path}`, {
+      method,
+      headers: { authorization: `Bearer ${this.apiKey}`, "content-type": "application/json" },
+      ...(body !== undefined && { body }),
+    });
+    const text = await reply.text();
+    if (!reply.ok) throw new Error(`${method} ${path} answered ${reply.status}: ${text}`);
+    return JSON.parse(text);
+  }
+
   /** Stops the edge, lets `work` have its files, and starts it again on the same port. */
   async whileStopped(work: () => Promise<void>): Promise<void> {
     await this.#launch.stop();

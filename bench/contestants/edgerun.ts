@@ -6,8 +6,10 @@ import { createJoinToken } from "../../scripts/start/management-api.ts";
 import { effectiveLimit } from "../../src/domain/rate-limit.ts";
 import { Child } from "../process/child.ts";
 import type { AgentCommands, AgentSettings } from "./agent-process.ts";
-import type { Contestant } from "./contestant.ts";
+import { budgetBy, type Contestant } from "./contestant.ts";
 import { createEndpoint, Edge } from "./edge.ts";
+import { JOB_BODY } from "./handler.ts";
+import { addQueuedJobs } from "./queue-filler.ts";
 
 /**
  * The limits of an endpoint grow with its workers. So many ready ones admit more requests than this machine
@@ -39,19 +41,27 @@ export async function startEdgerun(): Promise<Contestant> {
       resume: () => agent.ask("resume", null),
       drain: (jobs) => agent.ask("drain", jobs),
       claim: (jobs) => agent.ask("claim", jobs),
+      fillTo: (depth) => fillTo(edge, endpointId, depth),
     },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }
 
+async function fillTo(edge: Edge, endpointId: string, depth: number): Promise<void> {
+  const missing = depth - (await countQueued(edge, endpointId));
+  if (missing <= 0) return;
+  await edge.call(endpointId, "POST", "run", JOB_BODY); // the others are copies of this one
+  await edge.whileStopped(async () => addQueuedJobs(edge.stateDirectory, endpointId, missing - 1));
+  const queued = await countQueued(edge, endpointId);
+  if (queued !== depth) throw new Error(`${depth} jobs should be queued, and there are ${queued}.`);
+}
+
+async function countQueued(edge: Edge, endpointId: string): Promise<number> {
+  const { jobs } = (await edge.call(endpointId, "GET", "health")) as { jobs: { inQueue: number } };
+  return jobs.inQueue;
+}
+
 /** What the limits admit in one window. */
 export function budgetOf(workers: number): Contestant["budget"] {
-  const admitted = (operation: "runsync" | "run" | "status" | "cancel") =>
-    effectiveLimit(operation, workers).requests;
-  return {
-    runsync: admitted("runsync"),
-    run: admitted("run"),
-    status: admitted("status"),
-    cancel: admitted("cancel"),
-  };
+  return budgetBy((operation) => effectiveLimit(operation, workers).requests);
 }
