@@ -28,9 +28,10 @@ export class AgentLoop {
   readonly #path: string;
   readonly #session = randomUUID();
   readonly #openTurns = new Set<number>();
-  readonly #slots: ExchangeRequest["slots"];
+  readonly #workerId: string;
   #turn = 0;
-  #isPaused = false;
+  /** Jobs that it may still take. */
+  #left = Number.POSITIVE_INFINITY;
   #accepted = 0;
   #drained: { readonly at: number; readonly resolve: () => void } | undefined;
   /** The first call was answered: the endpoint knows this agent. */
@@ -39,7 +40,10 @@ export class AgentLoop {
   constructor(host: Host, endpointId: string) {
     this.#host = host;
     this.#path = `/agent/v1/endpoints/${endpointId}/exchange`;
-    this.#slots = host.workerIds.slice(0, SLOTS).map((workerId) => ({ workerId, free: 1 }));
+    // One worker with all slots, as the other contestants have one worker that runs so many jobs at once.
+    const [workerId] = host.workerIds;
+    if (workerId === undefined) throw new Error("The host has no worker.");
+    this.#workerId = workerId;
     this.answered = this.#exchange({ slots: [], holdMs: 0 }).then(() => void this.#run());
   }
 
@@ -55,12 +59,17 @@ export class AgentLoop {
 
   /** Reports the jobs, of which each is done at once, and brings the next ones. */
   async #next(jobs: readonly DispatchedJob[]): Promise<readonly DispatchedJob[]> {
-    const slots = this.#isPaused ? [] : this.#slots;
-    if (jobs.length === 0) return (await this.#exchange({ slots, holdMs: HOLD_MS })).jobs;
+    const slots = this.#slots(Math.min(SLOTS, this.#left));
     await this.#stream(jobs);
-    const reply = await this.#exchange({ slots, holdMs: 0, reports: jobs.map(reportOf) });
+    const reports = jobs.map(reportOf);
+    const reply = await this.#exchange({ slots, holdMs: jobs.length === 0 ? HOLD_MS : 0, reports });
+    this.#left -= reply.jobs.length;
     this.#count(reply);
     return reply.jobs;
+  }
+
+  #slots(free: number): ExchangeRequest["slots"] {
+    return free > 0 ? [{ workerId: this.#workerId, free }] : [];
   }
 
   /** Chunks go ahead of the reports, as from a handler that goes on working. */
@@ -98,12 +107,12 @@ export class AgentLoop {
 
   /** A newer waiting call sends the one that offers slots home. */
   async pause(): Promise<void> {
-    this.#isPaused = true;
+    this.#left = 0;
     await this.#exchange({ slots: [], holdMs: 1 });
   }
 
-  resume(): void {
-    this.#isPaused = false;
+  resume(jobs = Number.POSITIVE_INFINITY): void {
+    this.#left = jobs;
     void this.#exchange({ slots: [], holdMs: 1 });
   }
 
@@ -111,14 +120,14 @@ export class AgentLoop {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#drained = { at: this.#accepted + jobs, resolve };
     const startedAt = performance.now();
-    this.resume();
+    this.resume(jobs);
     await promise;
     this.#drained = undefined;
     return (performance.now() - startedAt) / 1_000;
   }
 
   async claim(jobs: number): Promise<Latency> {
-    const slots = this.#slots.slice(0, 1);
+    const slots = this.#slots(1);
     const latenciesMs: number[] = [];
     for (let index = 0; index < jobs; index += 1) {
       const askedAt = performance.now();

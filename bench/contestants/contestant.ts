@@ -17,6 +17,16 @@ export type Contestant = AsyncDisposable & {
   readonly budget: Readonly<Record<LoadedOperation, number>>;
   /** Absent where work cannot be held back or commanded. */
   readonly worker?: CommandedWorker;
+  /** Starts the service anew and asks it at once; absent where that says nothing. */
+  wake?(): Promise<WakeTimes>;
+};
+
+/** First answers after a start, in ms. */
+export type WakeTimes = {
+  /** `status` of a job in the measured queue. */
+  readonly full: number;
+  /** The same of a queue that holds one job, which includes all that has nothing to do with the queue. */
+  readonly almostEmpty: number;
 };
 
 /** The slots that a contestant's worker has in all measurements. */
@@ -26,7 +36,7 @@ export type CommandedWorker = {
   /** Takes no more jobs; resolves when none is in hand. */
   pause(): Promise<void>;
   resume(): Promise<void>;
-  /** Resumes and waits for so many results; returns the seconds from resuming to the last accepted one. */
+  /** Resumes, and pauses after so many results; returns the seconds from resuming to the last accepted one. */
   drain(jobs: number): Promise<number>;
   /** While paused: makes the queue hold this many jobs, quickly. */
   fillTo(depth: number): Promise<void>;

@@ -1,4 +1,4 @@
-/** An edge as `npm start` starts it, without its agent and example. */
+/** The edge that a contestant or a count runs on, and what is asked of it outside all measurements. */
 import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -8,37 +8,52 @@ import { managementApi, type ManagementApi } from "../../scripts/start/managemen
 import { GPU_TIER_NAMES } from "../../src/contract/gpu-tiers.ts";
 import { Launch } from "../../test/support/edgerun.ts";
 
+/** One run of an edge. */
+export type RunningEdge = {
+  readonly apiKey: string;
+  /** The runtime, and what started it. */
+  readonly pids: readonly number[];
+  stop(): Promise<void>;
+};
+
+/** Starts an edge on a port, with its data in a directory; the same directory has the same data again. */
+export type EdgeStart = (port: number, stateDirectory: string) => Promise<RunningEdge>;
+
 export class Edge implements AsyncDisposable {
   readonly url: string;
   readonly stateDirectory: string;
-  readonly #port: number;
-  #launch: Launch;
+  readonly #restart: () => Promise<RunningEdge>;
+  #running: RunningEdge;
 
-  private constructor(port: number, stateDirectory: string, launch: Launch) {
-    this.url = `http://127.0.0.1:${port}`;
+  private constructor(
+    url: string,
+    stateDirectory: string,
+    restart: () => Promise<RunningEdge>,
+    running: RunningEdge,
+  ) {
+    this.url = url;
     this.stateDirectory = stateDirectory;
-    this.#port = port;
-    this.#launch = launch;
+    this.#restart = restart;
+    this.#running = running;
   }
 
-  static async start(): Promise<Edge> {
+  static async start(how: EdgeStart = startAsUsersDo): Promise<Edge> {
     const stateDirectory = await mkdtemp(join(tmpdir(), "edgerun-bench-"));
     const port = await getPort({ host: "127.0.0.1" });
-    return new Edge(port, stateDirectory, await launch(port, stateDirectory));
+    const restart = () => how(port, stateDirectory);
+    return new Edge(`http://127.0.0.1:${port}`, stateDirectory, restart, await restart());
   }
 
   get apiKey(): string {
-    return readFileSync(join(this.stateDirectory, "api-key"), "utf8").trim();
+    return this.#running.apiKey;
+  }
+
+  get pids(): readonly number[] {
+    return this.#running.pids;
   }
 
   get management(): ManagementApi {
     return managementApi(this.url, this.apiKey);
-  }
-
-  /** The runtime, and the script that started it. */
-  get pids(): readonly number[] {
-    const { edgePid, script } = this.#launch.record;
-    return edgePid === null ? [script.pid] : [edgePid, script.pid];
   }
 
   /** One call of the queue API, outside all measurements; throws when it is refused. */
@@ -54,22 +69,28 @@ export class Edge implements AsyncDisposable {
   }
 
   /** Stops the edge, lets `work` have its files, and starts it again on the same port. */
-  async whileStopped(work: () => Promise<void>): Promise<void> {
-    await this.#launch.stop();
-    await work();
-    this.#launch = await launch(this.#port, this.stateDirectory);
+  async whileStopped(work: () => void): Promise<void> {
+    await this.#running.stop();
+    work();
+    this.#running = await this.#restart();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#launch.stop();
+    await this.#running.stop();
     await rm(this.stateDirectory, { recursive: true, force: true });
   }
 }
 
-async function launch(port: number, stateDirectory: string): Promise<Launch> {
-  const started = new Launch({ via: "script", port, stateDirectory, options: ["--no-agent"] });
-  await started.settled();
-  return started;
+/** `npm start` without its agent and example. */
+async function startAsUsersDo(port: number, stateDirectory: string): Promise<RunningEdge> {
+  const launch = new Launch({ via: "script", port, stateDirectory, options: ["--no-agent"] });
+  await launch.settled();
+  const { edgePid, script } = launch.record;
+  return {
+    apiKey: readFileSync(join(stateDirectory, "api-key"), "utf8").trim(),
+    pids: edgePid === null ? [script.pid] : [edgePid, script.pid],
+    stop: () => launch.stop(),
+  };
 }
 
 export type EndpointSettings = {
@@ -78,12 +99,13 @@ export type EndpointSettings = {
   readonly workers: number;
   /** Command of the workers, for an agent that runs them as plain processes. */
   readonly command?: string;
+  readonly env?: Readonly<Record<string, string>>;
 };
 
 /** Creates an endpoint with a fixed number of workers; returns its id. */
 export async function createEndpoint(
   api: ManagementApi,
-  { name, workers, command = "" }: EndpointSettings,
+  { name, workers, command = "", env = {} }: EndpointSettings,
 ): Promise<string> {
   const template = {
     name,
@@ -91,7 +113,7 @@ export async function createEndpoint(
     dockerArgs: command,
     containerDiskInGb: 5,
     volumeInGb: 0,
-    env: [],
+    env: Object.entries(env).map(([key, value]) => ({ key, value })),
     isServerless: true,
   };
   const { saveTemplate } = await api.query<{ saveTemplate: { id: string } }>(

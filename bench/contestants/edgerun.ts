@@ -8,8 +8,8 @@ import { Child } from "../process/child.ts";
 import type { AgentCommands, AgentSettings } from "./agent-process.ts";
 import { budgetBy, type Contestant } from "./contestant.ts";
 import { createEndpoint, Edge } from "./edge.ts";
-import { JOB_BODY } from "./handler.ts";
-import { addQueuedJobs } from "./queue-filler.ts";
+import { wakeTimes } from "./edge-wake.ts";
+import { fillTo } from "./queue-filler.ts";
 
 /**
  * The limits of an endpoint grow with its workers. So many ready ones admit more requests than this machine
@@ -43,22 +43,9 @@ export async function startEdgerun(): Promise<Contestant> {
       claim: (jobs) => agent.ask("claim", jobs),
       fillTo: (depth) => fillTo(edge, endpointId, depth),
     },
+    wake: () => wakeTimes(edge, endpointId),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
-}
-
-async function fillTo(edge: Edge, endpointId: string, depth: number): Promise<void> {
-  const missing = depth - (await countQueued(edge, endpointId));
-  if (missing <= 0) return;
-  await edge.call(endpointId, "POST", "run", JOB_BODY); // the others are copies of this one
-  await edge.whileStopped(async () => addQueuedJobs(edge.stateDirectory, endpointId, missing - 1));
-  const queued = await countQueued(edge, endpointId);
-  if (queued !== depth) throw new Error(`${depth} jobs should be queued, and there are ${queued}.`);
-}
-
-async function countQueued(edge: Edge, endpointId: string): Promise<number> {
-  const { jobs } = (await edge.call(endpointId, "GET", "health")) as { jobs: { inQueue: number } };
-  return jobs.inQueue;
 }
 
 /** What the limits admit in one window. */

@@ -8,9 +8,26 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { NONCE_BYTES } from "../../src/domain/job-id.ts";
 import { LANE_END, LANE_START } from "../../src/domain/lanes.ts";
+import type { Edge } from "./edge.ts";
+import { JOB_BODY } from "./handler.ts";
+
+/** Makes the queue of an endpoint hold exactly so many jobs, or leaves it when it holds more. */
+export async function fillTo(edge: Edge, endpointId: string, depth: number): Promise<void> {
+  const missing = depth - (await countQueued(edge, endpointId));
+  if (missing <= 0) return;
+  await edge.call(endpointId, "POST", "run", JOB_BODY); // the others are copies of this one
+  await edge.whileStopped(() => addQueuedJobs(edge.stateDirectory, endpointId, missing - 1));
+  const queued = await countQueued(edge, endpointId);
+  if (queued !== depth) throw new Error(`${depth} jobs should be queued, and there are ${queued}.`);
+}
+
+async function countQueued(edge: Edge, endpointId: string): Promise<number> {
+  const { jobs } = (await edge.call(endpointId, "GET", "health")) as { jobs: { inQueue: number } };
+  return jobs.inQueue;
+}
 
 /** Adds copies of the newest queued job; there must be one. */
-export function addQueuedJobs(stateDirectory: string, endpointId: string, count: number): void {
+function addQueuedJobs(stateDirectory: string, endpointId: string, count: number): void {
   const database = openObject(stateDirectory, endpointId);
   try {
     const template = newestQueued(database);

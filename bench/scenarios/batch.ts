@@ -34,6 +34,7 @@ async function submitBatches(bench: Bench, contestant: Contestant): Promise<void
   noteLatency(bench, contestant.name, CONDITION, result.latency);
   note(bench, contestant.name, CONDITION, "jobs", "/s", result.perSecond * BATCH);
   await contestant.worker?.drain(result.count * BATCH);
+  await contestant.worker?.resume();
 }
 
 async function hasBatch({ api, worker }: Contestant): Promise<boolean> {
@@ -43,7 +44,7 @@ async function hasBatch({ api, worker }: Contestant): Promise<boolean> {
     headers: { authorization: `Bearer ${api.apiKey}`, "content-type": "application/json" },
     body: `[${JOB_BODY}]`,
   });
-  if (reply.status === 404) await worker?.resume();
-  else await worker?.drain(1);
+  if (reply.status === 200) await worker?.drain(1);
+  await worker?.resume();
   return reply.status === 200;
 }

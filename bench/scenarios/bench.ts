@@ -81,6 +81,7 @@ export function noteLatency(
   condition: Condition,
   latency: LoadResult["latency"],
 ): void {
+  if (latency.max === 0) return; // nothing succeeded; the failures are remarked on
   note(bench, contestant, condition, "p50", "ms", latency.p50);
   note(bench, contestant, condition, "p99", "ms", latency.p99);
 }

@@ -7,7 +7,8 @@ import { JOB_BODY } from "../contestants/handler.ts";
 import type { LoadOrder, LoadResult } from "../load/order.ts";
 import { type Bench, commanded, interleaved, load, note, noteLatency, type Scenario } from "./bench.ts";
 
-export const DEPTHS = [0, 1_000, 100_000, 1_000_000] as const;
+/** The last is as near to the limit of a queue, a million, as leaves room for what is submitted then. */
+const DEPTHS = [0, 1_000, 100_000, 995_000] as const;
 const QUICK_DEPTHS: readonly number[] = [0, 1_000];
 
 const REQUESTS = 300;
@@ -22,22 +23,27 @@ export const depth: Scenario = {
   async run(bench) {
     const able = commanded(bench);
     for (const queued of bench.isQuick ? QUICK_DEPTHS : DEPTHS) {
-      for (const contestant of able.contestants) await prepare(bench, contestant, queued);
+      await Promise.all(able.contestants.map((contestant) => fill(contestant, queued)));
+      for (const contestant of able.contestants) await warmUp(bench, contestant);
       await interleaved(able, async (contestant) => {
         const { worker } = contestant;
         if (worker) await measure(bench, contestant, worker, queued);
       });
+      if (queued > 0) await wake(able, queued);
     }
   },
 };
 
-/** Fills the queue; what was started anew for it is warmed up again. */
-async function prepare({ driver }: Bench, contestant: Contestant, queued: number): Promise<void> {
-  await contestant.worker?.pause();
+async function fill({ name, worker }: Contestant, queued: number): Promise<void> {
+  await worker?.pause();
   const startedAt = performance.now();
-  await contestant.worker?.fillTo(queued);
+  await worker?.fillTo(queued);
   const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1);
-  console.log(`  ${contestant.name}: ${queued} jobs queued in ${seconds} s`);
+  console.log(`  ${name}: ${queued.toLocaleString("en")} jobs queued in ${seconds} s`);
+}
+
+/** A service that was started anew to be filled compiles everything again. */
+async function warmUp({ driver }: Bench, contestant: Contestant): Promise<void> {
   const submit = { request: SUBMIT, clients: 8, maxRequests: WARM_UP, maxMs: 10_000, isCollecting: true };
   const { ids } = await driver.ask("load", { ...submit, api: contestant.api });
   for (const request of [STATUS, CANCEL]) {
@@ -66,6 +72,7 @@ async function measure(
     noteLatency(bench, contestant.name, condition, result.latency);
     return result;
   };
+  if (queued > 0) await worker.fillTo(queued);
   const { ids } = await one("run", { request: SUBMIT, isCollecting: true });
   await one("status", { request: STATUS, ids, wanted: "IN_QUEUE" });
   await many(
@@ -110,6 +117,16 @@ async function takeFromHead(
   });
   note(bench, contestant.name, condition, "jobs", "/s", submitted.perSecond);
   const seconds = await worker.drain(DRAINED);
-  await worker.pause();
   note(bench, contestant.name, { scenario: "drain, 64 slots", variant }, "jobs", "/s", DRAINED / seconds);
+}
+
+/** The start after which the first answer is measured makes everything cold: it comes last. */
+async function wake(bench: Bench, queued: number): Promise<void> {
+  const condition = { scenario: "wake", variant: `${queued.toLocaleString("en")} queued` };
+  await interleaved(bench, async (contestant) => {
+    const times = await contestant.wake?.();
+    if (!times) return;
+    note(bench, contestant.name, condition, "first status", "ms", times.full);
+    note(bench, contestant.name, condition, "the same, 1 queued", "ms", times.almostEmpty);
+  });
 }

@@ -30,4 +30,5 @@ async function queueAndDrain(bench: Bench, contestant: Contestant, worker: Comma
   note(bench, contestant.name, SUBMITTED, "jobs", "/s", submitted.perSecond);
   const seconds = await worker.drain(submitted.count);
   note(bench, contestant.name, DRAINED, "jobs", "/s", submitted.count / seconds);
+  await worker.resume();
 }
