@@ -11,12 +11,13 @@ import { Sheet } from "./report/sheet.ts";
 import { tables } from "./report/table.ts";
 import type { Scenario } from "./scenarios/bench.ts";
 import { batch } from "./scenarios/batch.ts";
+import { cost } from "./scenarios/cost.ts";
 import { depth } from "./scenarios/depth.ts";
 import { queueing } from "./scenarios/queueing.ts";
 import { runsync } from "./scenarios/runsync.ts";
 import { dispatch, firstChunk } from "./scenarios/waiting.ts";
 
-const SCENARIOS: readonly Scenario[] = [runsync, queueing, batch, dispatch, firstChunk, depth];
+const SCENARIOS: readonly Scenario[] = [runsync, queueing, batch, dispatch, firstChunk, depth, cost];
 
 const STARTS: Record<ContestantName, () => Promise<Contestant>> = {
   edgerun: startEdgerun,

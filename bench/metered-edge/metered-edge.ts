@@ -1,0 +1,56 @@
+/** Starts the edge with meters, and reads them. */
+import { execFile } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { join, resolve } from "node:path";
+import { promisify } from "node:util";
+import { startEdge } from "../../scripts/start/edge.ts";
+import { Edge, type EdgeStart } from "../contestants/edge.ts";
+
+const ROOT = resolve(import.meta.dirname, "../..");
+const SCRIPT = join(import.meta.dirname, "script/index.ts");
+
+type ObjectMeters = {
+  readonly calls: number;
+  readonly awakeMs: number;
+  readonly rowsRead: number;
+  readonly rowsWritten: number;
+};
+
+/** Since the script started. */
+export type Meters = {
+  readonly workerRequests: number;
+  readonly endpoint: ObjectMeters;
+  readonly fleet: ObjectMeters;
+};
+
+export function startMeteredEdge(): Promise<Edge> {
+  const apiKey = `er_${randomBytes(20).toString("hex")}`;
+  const start: EdgeStart = async (port, stateDirectory) => {
+    const bundleDirectory = join(stateDirectory, "metered-bundle");
+    await build(bundleDirectory);
+    const part = await startEdge({
+      configPath: join(ROOT, "wrangler.toml"),
+      bundleDirectory,
+      migrationsDirectory: join(ROOT, "drizzle"),
+      persistenceDirectory: join(stateDirectory, "edge"),
+      logPath: join(stateDirectory, "edge.log"),
+      port,
+      bindings: { ROOT_API_KEY: apiKey },
+    });
+    return { apiKey, pids: [part.pid], stop: () => part.stop() };
+  };
+  return Edge.start(start);
+}
+
+export async function readMeters(edge: Edge): Promise<Meters> {
+  const reply = await fetch(`${edge.url}/meter`);
+  if (!reply.ok) throw new Error(`The meters answered ${reply.status}: ${await reply.text()}`);
+  return (await reply.json()) as Meters;
+}
+
+async function build(directory: string): Promise<void> {
+  const wrangler = join(ROOT, "node_modules/wrangler/bin/wrangler.js");
+  const env = { ...process.env, WRANGLER_SEND_METRICS: "false", WRANGLER_HIDE_BANNER: "true", CI: "1" };
+  const args = [wrangler, "deploy", SCRIPT, "--dry-run", "--outdir", directory];
+  await promisify(execFile)(process.execPath, args, { cwd: ROOT, env });
+}
