@@ -14,10 +14,11 @@ import { batch } from "./scenarios/batch.ts";
 import { cost } from "./scenarios/cost.ts";
 import { depth } from "./scenarios/depth.ts";
 import { queueing } from "./scenarios/queueing.ts";
+import { rows } from "./scenarios/rows.ts";
 import { runsync } from "./scenarios/runsync.ts";
 import { dispatch, firstChunk } from "./scenarios/waiting.ts";
 
-const SCENARIOS: readonly Scenario[] = [runsync, queueing, batch, dispatch, firstChunk, depth, cost];
+const SCENARIOS: readonly Scenario[] = [runsync, queueing, batch, dispatch, firstChunk, depth, rows, cost];
 
 const STARTS: Record<ContestantName, () => Promise<Contestant>> = {
   edgerun: startEdgerun,

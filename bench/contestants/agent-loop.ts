@@ -32,6 +32,8 @@ export class AgentLoop {
   #turn = 0;
   /** Jobs that it may still take. */
   #left = Number.POSITIVE_INFINITY;
+  /** Slots that the call of the loop offers. */
+  #offered = 0;
   #accepted = 0;
   #drained: { readonly at: number; readonly resolve: () => void } | undefined;
   /** The first call was answered: the endpoint knows this agent. */
@@ -59,7 +61,8 @@ export class AgentLoop {
 
   /** Reports the jobs, of which each is done at once, and brings the next ones. */
   async #next(jobs: readonly DispatchedJob[]): Promise<readonly DispatchedJob[]> {
-    const slots = this.#slots(Math.min(SLOTS, this.#left));
+    this.#offered = Math.min(SLOTS, this.#left);
+    const slots = this.#slots(this.#offered);
     await this.#stream(jobs);
     const reports = jobs.map(reportOf);
     const reply = await this.#exchange({ slots, holdMs: jobs.length === 0 ? HOLD_MS : 0, reports });
@@ -105,10 +108,11 @@ export class AgentLoop {
 
   // Commands
 
-  /** A newer waiting call sends the one that offers slots home. */
+  /** A newer waiting call sends the one that offers slots home; again, if it overtook that one on the way. */
   async pause(): Promise<void> {
     this.#left = 0;
-    await this.#exchange({ slots: [], holdMs: 1 });
+    do await this.#exchange({ slots: [], holdMs: 1 });
+    while (this.#offered > 0);
   }
 
   resume(jobs = Number.POSITIVE_INFINITY): void {

@@ -6,7 +6,7 @@ import { createJoinToken } from "../../scripts/start/management-api.ts";
 import { effectiveLimit } from "../../src/domain/rate-limit.ts";
 import { Child } from "../process/child.ts";
 import type { AgentCommands, AgentSettings } from "./agent-process.ts";
-import { budgetBy, type Contestant } from "./contestant.ts";
+import { budgetBy, type CommandedWorker, type Contestant } from "./contestant.ts";
 import { createEndpoint, Edge } from "./edge.ts";
 import { wakeTimes } from "./edge-wake.ts";
 import { fillTo } from "./queue-filler.ts";
@@ -18,8 +18,19 @@ import { fillTo } from "./queue-filler.ts";
 const READY_WORKERS = 256;
 
 export async function startEdgerun(): Promise<Contestant> {
-  const stack = new AsyncDisposableStack();
-  const edge = stack.use(await Edge.start());
+  const edge = await Edge.start();
+  const contestant = await edgerunOn(edge);
+  return {
+    ...contestant,
+    async [Symbol.asyncDispose]() {
+      await contestant[Symbol.asyncDispose]();
+      await edge[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** The endpoint and the agent on an edge that runs; disposing of it leaves the edge. */
+export async function edgerunOn(edge: Edge): Promise<Contestant & { readonly worker: CommandedWorker }> {
   const api = edge.management;
   const endpointId = await createEndpoint(api, { name: "bench", workers: READY_WORKERS });
   const settings: AgentSettings = {
@@ -28,9 +39,7 @@ export async function startEdgerun(): Promise<Contestant> {
     endpointId,
     workers: READY_WORKERS,
   };
-  const agent = stack.use(
-    await Child.start<AgentCommands>(new URL("agent-process.ts", import.meta.url), settings),
-  );
+  const agent = await Child.start<AgentCommands>(new URL("agent-process.ts", import.meta.url), settings);
   return {
     name: "edgerun",
     api: { baseUrl: `${edge.url}/v2/${endpointId}`, apiKey: edge.apiKey },
@@ -44,7 +53,7 @@ export async function startEdgerun(): Promise<Contestant> {
       fillTo: (depth) => fillTo(edge, endpointId, depth),
     },
     wake: () => wakeTimes(edge, endpointId),
-    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+    [Symbol.asyncDispose]: () => agent[Symbol.asyncDispose](),
   };
 }
 

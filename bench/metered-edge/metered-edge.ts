@@ -4,13 +4,15 @@ import { randomBytes } from "node:crypto";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { startEdge } from "../../scripts/start/edge.ts";
+import type { Usage } from "../scenarios/price.ts";
 import { Edge, type EdgeStart } from "../contestants/edge.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const SCRIPT = join(import.meta.dirname, "script/index.ts");
 
 type ObjectMeters = {
-  readonly calls: number;
+  /** By method; `fetch` opens a doorbell. */
+  readonly calls: Readonly<Record<string, number>>;
   readonly awakeMs: number;
   readonly rowsRead: number;
   readonly rowsWritten: number;
@@ -53,4 +55,29 @@ async function build(directory: string): Promise<void> {
   const env = { ...process.env, WRANGLER_SEND_METRICS: "false", WRANGLER_HIDE_BANNER: "true", CI: "1" };
   const args = [wrangler, "deploy", SCRIPT, "--dry-run", "--outdir", directory];
   await promisify(execFile)(process.execPath, args, { cwd: ROOT, env });
+}
+
+/** What was counted between two readings. */
+export function usageBetween(before: Meters, after: Meters): Usage {
+  const calls = callsBetween(before, after);
+  const awakeMs = (meters: Meters): number => meters.endpoint.awakeMs + meters.fleet.awakeMs;
+  return {
+    workerRequests: after.workerRequests - before.workerRequests,
+    objectRequests: Object.values(calls).reduce((sum, count) => sum + count, 0),
+    objectSeconds: (awakeMs(after) - awakeMs(before)) / 1_000,
+    rowsRead: after.endpoint.rowsRead - before.endpoint.rowsRead,
+    rowsWritten: after.endpoint.rowsWritten - before.endpoint.rowsWritten,
+  };
+}
+
+/** Calls of objects between two readings, by object and method. */
+export function callsBetween(before: Meters, after: Meters): Readonly<Record<string, number>> {
+  const objects = ["endpoint", "fleet"] as const;
+  const entries = objects.flatMap((object) =>
+    Object.entries(after[object].calls).map(([method, count]): [string, number] => [
+      `${object}.${method}`,
+      count - (before[object].calls[method] ?? 0),
+    ]),
+  );
+  return Object.fromEntries(entries.filter(([, count]) => count > 0));
 }

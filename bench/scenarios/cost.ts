@@ -7,7 +7,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { startAgent } from "../../scripts/start/agent.ts";
 import { createJoinToken } from "../../scripts/start/management-api.ts";
 import { createEndpoint, type Edge } from "../contestants/edge.ts";
-import { type Meters, readMeters, startMeteredEdge } from "../metered-edge/metered-edge.ts";
+import { callsBetween, readMeters, startMeteredEdge, usageBetween } from "../metered-edge/metered-edge.ts";
 import { type Bench, note, type Scenario } from "./bench.ts";
 import { priceOf, type Usage } from "./price.ts";
 
@@ -62,8 +62,8 @@ async function untilReady({ edge, endpointId }: Site): Promise<void> {
 /** Usage per second while nothing is asked of the endpoint, its workers idle and its agent connected. */
 async function countIdle(bench: Bench, site: Site): Promise<Usage> {
   await delay(GAP_MS);
-  const seconds = bench.isQuick ? 30 : 155; // three times the longest hold, and a little
-  const usage = await usageOf(site, () => delay(seconds * 1_000));
+  const seconds = bench.isQuick ? 52 : 155; // once or three times the longest hold, and a little
+  const { usage } = await counted(site, () => delay(seconds * 1_000));
   const perSecond = scaled(usage, 1 / seconds);
   const condition = {
     scenario: "cost",
@@ -90,7 +90,7 @@ async function countAsyncJobs(bench: Bench, site: Site, idle: Usage): Promise<vo
   });
   await countJobs(bench, site, idle, {
     variant: "run and status, 16 clients at once",
-    jobs: 480,
+    jobs: bench.isQuick ? 80 : 480,
     laterRows: REMOVAL_ROWS + WEBHOOK_ROWS,
     work: async (jobs) => {
       const client = async () => {
@@ -133,16 +133,17 @@ type Count = {
 async function countJobs(bench: Bench, site: Site, idle: Usage, count: Count): Promise<void> {
   const { variant, jobs, laterRows, work } = count;
   await delay(GAP_MS);
-  const startedAt = performance.now();
-  const usage = await usageOf(site, async () => {
+  const { usage, calls, seconds } = await counted(site, async () => {
     await work(jobs);
     await delay(GAP_MS); // the last hold inside the object belongs to them too
   });
-  const seconds = (performance.now() - startedAt) / 1_000;
   const perJob = scaled(beyond(usage, scaled(idle, seconds)), 1 / jobs);
   const whole = { ...perJob, rowsWritten: perJob.rowsWritten + laterRows };
   const condition = { scenario: "cost", variant };
   noteUsage(bench, condition, whole, "a job");
+  for (const [call, count] of Object.entries(calls)) {
+    note(bench, "edgerun", condition, `… of which ${call}`, "requests", count / jobs);
+  }
   note(bench, "edgerun", condition, "$ per million jobs", "$", priceOf(whole, MILLION));
 }
 
@@ -166,25 +167,21 @@ async function runsync({ edge, endpointId }: Site, seconds: number): Promise<voi
 
 // Usage
 
-async function usageOf({ edge }: Site, work: () => Promise<void>): Promise<Usage> {
+async function counted({ edge }: Site, work: () => Promise<void>): Promise<Counted> {
   const before = await readMeters(edge);
+  const startedAt = performance.now();
   await work();
-  return between(before, await readMeters(edge));
+  const seconds = (performance.now() - startedAt) / 1_000;
+  const after = await readMeters(edge);
+  return { seconds, usage: usageBetween(before, after), calls: callsBetween(before, after) };
 }
 
-function between(before: Meters, after: Meters): Usage {
-  const sum = ({ endpoint, fleet }: Meters) => ({
-    calls: endpoint.calls + fleet.calls,
-    awakeMs: endpoint.awakeMs + fleet.awakeMs,
-  });
-  return {
-    workerRequests: after.workerRequests - before.workerRequests,
-    objectRequests: sum(after).calls - sum(before).calls,
-    objectSeconds: (sum(after).awakeMs - sum(before).awakeMs) / 1_000,
-    rowsRead: after.endpoint.rowsRead - before.endpoint.rowsRead,
-    rowsWritten: after.endpoint.rowsWritten - before.endpoint.rowsWritten,
-  };
-}
+type Counted = {
+  readonly seconds: number;
+  readonly usage: Usage;
+  /** By object and method. */
+  readonly calls: Readonly<Record<string, number>>;
+};
 
 function combined(a: Usage, b: Usage, combine: (a: number, b: number) => number): Usage {
   return {

@@ -4,7 +4,7 @@
  */
 
 type ObjectKind = "endpoint" | "fleet";
-type Reading = { calls: number; awakeMs: number; rowsRead: number; rowsWritten: number };
+type Reading = { calls: Record<string, number>; awakeMs: number; rowsRead: number; rowsWritten: number };
 
 /** An object that knows its rows since it woke. */
 type Vital = { vitals?(): Promise<Pick<Reading, "rowsRead" | "rowsWritten">> };
@@ -13,8 +13,8 @@ type Vital = { vitals?(): Promise<Pick<Reading, "rowsRead" | "rowsWritten">> };
 const FREE = new Set(["constructor", "vitals", "webSocketMessage", "webSocketClose", "webSocketError"]);
 
 const readings: Record<ObjectKind, Reading> = {
-  endpoint: { calls: 0, awakeMs: 0, rowsRead: 0, rowsWritten: 0 },
-  fleet: { calls: 0, awakeMs: 0, rowsRead: 0, rowsWritten: 0 },
+  endpoint: { calls: {}, awakeMs: 0, rowsRead: 0, rowsWritten: 0 },
+  fleet: { calls: {}, awakeMs: 0, rowsRead: 0, rowsWritten: 0 },
 };
 
 /** What was counted since the script started; no rows of objects that do not count theirs. */
@@ -34,7 +34,7 @@ export function meterCalls(metered: ObjectClass, real: ObjectClass, kind: Object
     const value = async function (this: Vital, ...args: unknown[]): Promise<unknown> {
       const stay = stays.get(this) ?? new Stay(readings[kind]);
       stays.set(this, stay);
-      stay.enter();
+      stay.enter(name);
       try {
         return await (method as Method).apply(this, args);
       } finally {
@@ -58,8 +58,8 @@ class Stay {
     this.#reading = of;
   }
 
-  enter(): void {
-    this.#reading.calls += 1;
+  enter(method: string): void {
+    this.#reading.calls[method] = (this.#reading.calls[method] ?? 0) + 1;
     if (this.#inside === 0) this.#since = performance.now();
     this.#inside += 1;
   }
