@@ -4,8 +4,8 @@ import { type Bench, commanded, interleaved, load, noteLatency, type Scenario } 
 
 /** The shorter pause finds everything awake, the longer one finds all connections waiting quietly. */
 const PAUSES = [
-  { gapMs: 300, count: 20, quickCount: 10 },
-  { gapMs: 3_000, count: 5, quickCount: 2 },
+  { gapMs: 300, count: 10, quickCount: 5 },
+  { gapMs: 3_000, count: 3, quickCount: 1 },
 ] as const;
 const CHUNK_PAUSE_MS = 50;
 
@@ -46,5 +46,5 @@ export const firstChunk: Scenario = {
 };
 
 function chunkCount({ isQuick }: Bench): number {
-  return isQuick ? 20 : 100;
+  return isQuick ? 10 : 50;
 }
