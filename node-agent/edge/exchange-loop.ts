@@ -1,9 +1,9 @@
 /**
  * The conversation about the jobs of one endpoint that has a worker here.
  *
- * One holding turn is parked at the edge at all times; it brings jobs and stops. Beside it go immediate
- * turns with chunks and reports; they offer the slots that became free since, so that a finished worker gets its
- * next job in the same round trip.
+ * One holding turn is parked at the edge at all times; it brings jobs and stops. Chunks and reports go with the
+ * next holding turn when free slots ask for a new one anyway, and in immediate turns beside it otherwise. Either
+ * offers the slots that became free since, so that a finished worker gets its next job in the same round trip.
  *
  * T1  A turn is open from before its request is built until its reply is applied, so `openTurns` is right.
  * T2  The jobs of a reply are held in the same step in which its turn ends: no request can be built between.
@@ -63,6 +63,8 @@ const CHUNK_GATHER_MS = 5;
 const STOPS_ONLY_AFTER_MS = 50;
 const PROGRESS_MS = 1_000;
 const IMMEDIATE_MAX = 4;
+/** A further immediate turn beside an open one goes this much later: what ends meanwhile shares it. */
+const SHARE_MS = 5;
 const OPEN_MAX = 16;
 /** A hold that brings no job and comes back before this was not held. A few in a row are chance. */
 const NOT_HELD_MS = 500;
@@ -136,12 +138,35 @@ export class ExchangeLoop {
   }
 
   #sendCargo(): void {
-    while (this.#count((turn) => !turn.isHolding) < IMMEDIATE_MAX) {
+    while (this.#count((turn) => !turn.isHolding) < IMMEDIATE_MAX && this.#open.size < OPEN_MAX) {
       const cargo = this.#nextCargo();
       if (isEmpty(cargo)) break;
-      this.#send(false, this.#slotsToOfferNow(), cargo);
+      const shareMs = this.#shareMs();
+      if (shareMs > 0) {
+        this.#schedule.within(shareMs);
+        break;
+      }
+      if (this.#hasSlotsToPark()) this.#hold(this.#slotsToHold(), cargo);
+      else this.#send(false, this.#slotsToOfferNow(), cargo);
     }
     if (this.#hasNews && this.#open.size < OPEN_MAX) this.#send(false, [], NO_CARGO);
+  }
+
+  #shareMs(): number {
+    const withCargo = [...this.#open.values()].filter((turn) => !isEmpty(turn.cargo));
+    const sentAt = Math.max(0, ...withCargo.map((turn) => turn.sentAt));
+    return sentAt + SHARE_MS - Date.now();
+  }
+
+  #hasSlotsToPark(): boolean {
+    const slots = this.#slotsToHold();
+    return slots.length > 0 && !areSameSlots(this.#parked()?.slots ?? [], slots);
+  }
+
+  #hold(slots: readonly Slot[], cargo: Cargo): void {
+    const parked = this.#parked();
+    if (parked) parked.isReplaced = true;
+    this.#send(true, slots, cargo);
   }
 
   #park(): void {
@@ -153,8 +178,7 @@ export class ExchangeLoop {
     if (this.#open.size >= OPEN_MAX) return; // the next reply pumps again
     const earlyMs = this.#lastJobAt + STOPS_ONLY_AFTER_MS - Date.now();
     if (slots.length === 0 && !parked && earlyMs > 0) return this.#schedule.within(earlyMs);
-    if (parked) parked.isReplaced = true;
-    this.#send(true, slots, NO_CARGO);
+    this.#hold(slots, NO_CARGO);
   }
 
   #send(isHolding: boolean, slots: readonly Slot[], cargo: Cargo): void {
@@ -236,7 +260,7 @@ export class ExchangeLoop {
   /** Whether answering such replies at once would make a hot loop. */
   #isSuspicious(turn: Turn, reply: ExchangeReply): boolean {
     if (!isAcknowledged(turn.cargo, reply)) return true;
-    if (!turn.isHolding || turn.isReplaced) return false;
+    if (!turn.isHolding || turn.isReplaced || !isEmpty(turn.cargo)) return false;
     const isQuick = reply.jobs.length === 0 && Date.now() - turn.sentAt < NOT_HELD_MS;
     this.#quickHolds = isQuick ? this.#quickHolds + 1 : 0;
     return this.#quickHolds > QUICK_HOLDS_MAX;

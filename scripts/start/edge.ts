@@ -73,12 +73,13 @@ function createMiniflare(settings: EdgeSettings): { miniflare: Miniflare; closeL
     ...workerOptions,
     name: "edgerun",
     modulesRoot: settings.bundleDirectory,
+    // Past Miniflare's own entry script, which takes as long for a request as all of ours.
+    unsafeDirectSockets: [{ host: "127.0.0.1", port: settings.port }],
     modules: [{ type: "ESModule" as const, path: join(settings.bundleDirectory, "index.js") }],
     bindings: { ...(workerOptions as { bindings?: Record<string, string> }).bindings, ...settings.bindings },
   };
   const options = convertV4MiniflareOptions({
     host: "127.0.0.1",
-    port: settings.port,
     cf: false,
     logRequests: false,
     log: new Log(LogLevel.NONE),

@@ -6,18 +6,18 @@ const freshCache = (size = 10) =>
 
 test("an accepted credential is remembered for its life and no longer", ({ expect }) => {
   const cache = freshCache();
-  cache.accept("hash", "account", 0);
+  cache.accept("key", "account", 0);
 
-  expect(cache.recall("hash", 999)).toBe("account");
-  expect(cache.recall("hash", 1_000)).toBeUndefined();
+  expect(cache.recall("key", 999)).toBe("account");
+  expect(cache.recall("key", 1_000)).toBeUndefined();
 });
 
 test("a refusal is remembered for its own, shorter life", ({ expect }) => {
   const cache = freshCache();
   cache.refuse("hash", 0);
 
-  expect(cache.recall("hash", 99)).toBe("refused");
-  expect(cache.recall("hash", 100)).toBeUndefined();
+  expect(cache.isRefused("hash", 99)).toBe(true);
+  expect(cache.isRefused("hash", 100)).toBe(false);
 });
 
 test("the oldest answer makes room for the newest", ({ expect }) => {

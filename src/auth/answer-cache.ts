@@ -1,7 +1,7 @@
 /**
- * Remembers for a short while, within one isolate, what a credential's hash stands for, so that
- * authentication does not ask D1 on the hot path. Bounded: the oldest answer makes room. Refusals are kept
- * apart, so that a flood of wrong keys cannot push out the right ones.
+ * Remembers for a short while, within one isolate, what a credential stands for, so that authentication
+ * neither hashes nor asks D1 on the hot path. Bounded: the oldest answer makes room. Refusals are kept apart,
+ * so that a flood of wrong keys cannot push out the right ones, and by hash, since a wrong key may be long.
  */
 export class AnswerCache<Answer> {
   readonly #accepted: ExpiringMap<Answer>;
@@ -16,13 +16,17 @@ export class AnswerCache<Answer> {
     this.#refused = new ExpiringMap(limits.refusedLifeMs, limits.size);
   }
 
-  /** The remembered answer, "refused", or nothing when D1 must be asked. */
-  recall(hash: string, now: number): Answer | "refused" | undefined {
-    return this.#accepted.get(hash, now) ?? (this.#refused.get(hash, now) ? "refused" : undefined);
+  /** What an accepted credential stands for; nothing when it must be looked up. */
+  recall(credential: string, now: number): Answer | undefined {
+    return this.#accepted.get(credential, now);
   }
 
-  accept(hash: string, answer: Answer, now: number): void {
-    this.#accepted.set(hash, answer, now);
+  isRefused(hash: string, now: number): boolean {
+    return this.#refused.get(hash, now) ?? false;
+  }
+
+  accept(credential: string, answer: Answer, now: number): void {
+    this.#accepted.set(credential, answer, now);
   }
 
   refuse(hash: string, now: number): void {

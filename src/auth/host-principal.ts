@@ -32,18 +32,19 @@ export async function authenticateHost(
   if (token === undefined) return { kind: "unauthorized", message: MISSING_TOKEN };
   if (kindOfCredential(token) !== "host-token") return { kind: "unauthorized", message: WRONG_TOKEN };
 
-  const hash = await hashKey(token);
-  const answer = cache.recall(hash, now) ?? (await lookUp(env, hash, now));
-  return answer === "refused" ? { kind: "unauthorized", message: WRONG_TOKEN } : answer;
+  const host = cache.recall(token, now) ?? (await lookUp(env, token, now));
+  return host ?? { kind: "unauthorized", message: WRONG_TOKEN };
 }
 
-async function lookUp(env: Pick<Env, "DB">, hash: string, now: number): Promise<HostPrincipal | "refused"> {
+async function lookUp(env: Pick<Env, "DB">, token: string, now: number): Promise<HostPrincipal | undefined> {
+  const hash = await hashKey(token);
+  if (cache.isRefused(hash, now)) return undefined;
   const found = await findHostByTokenHash(openDatabase(env.DB), hash);
   if (found === undefined) {
     cache.refuse(hash, now);
-    return "refused";
+    return undefined;
   }
   const principal: HostPrincipal = { kind: "host", ...found };
-  cache.accept(hash, principal, now);
+  cache.accept(token, principal, now);
   return principal;
 }

@@ -46,23 +46,24 @@ export async function authenticate(
   if (key === undefined) return { kind: "unauthorized", message: MISSING_KEY };
   if (kindOfCredential(key) !== "api-key") return { kind: "unauthorized", message: WRONG_KEY }; // P1
 
-  const hash = await hashKey(key);
-  const answer = cache.recall(hash, now) ?? (await lookUp(env, hash, now));
-  return answer === "refused" ? { kind: "unauthorized", message: WRONG_KEY } : answer;
+  const principal = cache.recall(key, now) ?? (await lookUp(env, key, now));
+  return principal ?? { kind: "unauthorized", message: WRONG_KEY };
 }
 
-async function lookUp(env: AuthEnv, hash: string, now: number): Promise<Principal | "refused"> {
+async function lookUp(env: AuthEnv, key: string, now: number): Promise<Principal | undefined> {
+  const hash = await hashKey(key);
+  if (cache.isRefused(hash, now)) return undefined;
   const found = await findUsableKey(env, hash, now);
   if (found === undefined) {
     cache.refuse(hash, now);
-    return "refused";
+    return undefined;
   }
   const principal: Principal = {
     kind: "principal",
     accountId: found.accountId,
     apiKeyId: found.apiKeyId,
   };
-  cache.accept(hash, principal, now);
+  cache.accept(key, principal, now);
   if ((found.lastUsedAt ?? 0) + USE_RECORD_INTERVAL_MS <= now) {
     await recordApiKeyUse(openDatabase(env.DB), found.apiKeyId, now);
   }

@@ -207,22 +207,26 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   /** One exchange of an agent: takes its reports, extends its leases, answers with jobs and stops. */
   async exchange(call: ExchangeCall): Promise<ExchangeReply> {
     if (!this.#facts.config) return UNCONFIGURED;
-    if (call.isHolding && this.#dispatch.isSuperseded(call)) return { kind: "superseded" };
-
+    const isOvertaken = call.isHolding && this.#dispatch.isSuperseded(call);
+    const turn = isOvertaken ? { ...call, slots: [] } : call;
     const answer = await this.#commit.run(() => {
       const now = Date.now();
-      const answered = this.#agents.exchange(call, now);
+      const answered = this.#agents.exchange(turn, now);
       if (!isEmptyAnswer({ ...answered, stops: [] })) this.#facts.noteWork(now);
       return answered;
     });
-    if (!call.isHolding || !isEmptyAnswer(answer)) return { kind: "answer", ...answer };
+    const isNews = answer.jobs.length + answer.stops.length > 0;
+    if (!call.isHolding || isNews) return { kind: "answer", ...answer };
+    return withAcks(answer, isOvertaken ? { kind: "superseded" } : await this.#holdExchange(call));
+  }
 
+  /** Acknowledgements wait with the call for a job, for the short time that a call waits in here. */
+  async #holdExchange(call: ExchangeCall): Promise<ExchangeReply> {
     this.#dispatch.supersede(call.hostId);
     this.#bells.supersede(call);
-    const holdMs = this.#facts.holdMs(HOT_HOLD_MS, Date.now());
-    if (holdMs === 0) return { kind: "quiet" };
+    if (this.#facts.holdMs(HOT_HOLD_MS, Date.now()) === 0) return { kind: "quiet" };
     const end = await this.#dispatch.hold({ ...call, slots: this.#agents.openSlots(call) });
-    if (end.kind === "jobs") return { kind: "answer", acks: [], chunkAcks: [], stops: [], jobs: end.jobs };
+    if (end.kind === "jobs") return { kind: "answer", ...NOTHING, jobs: end.jobs };
     return end.kind === "look" ? this.exchange({ ...call, reports: [], chunks: [] }) : end;
   }
 
@@ -391,6 +395,15 @@ type Vitals = {
 type DesiredStatus = "RUNNING" | "CREATED" | "RESTARTING" | "EXITED";
 
 const UNCONFIGURED = { kind: "unconfigured" } as const;
+
+const NOTHING: ExchangeAnswer = { acks: [], chunkAcks: [], jobs: [], stops: [] };
+
+/** What a call was held for, and the acknowledgements that it has to bring home in any case. */
+function withAcks({ acks, chunkAcks }: ExchangeAnswer, end: ExchangeReply): ExchangeReply {
+  if (acks.length + chunkAcks.length === 0 || end.kind === "unconfigured") return end;
+  const answer = end.kind === "answer" ? end : NOTHING;
+  return { ...answer, kind: "answer", acks, chunkAcks };
+}
 
 function isEmptyAnswer({ acks, chunkAcks, jobs, stops }: ExchangeAnswer): boolean {
   return acks.length + chunkAcks.length + jobs.length + stops.length === 0;

@@ -116,8 +116,12 @@ export class JobDesk {
     const { limits, queue, ledger } = this.#parts;
     return limits.admit<ListOutcome>("requests", Date.now(), async () => {
       const state = status && stateOf(status);
-      const matching = queue.newestFirst(Date.now()).filter(({ job }) => !state || job.state === state);
-      const found = [...matching.drop(offset).take(limit + 1)];
+      const found = [
+        ...queue
+          .newestFirst(state, Date.now())
+          .drop(offset)
+          .take(limit + 1),
+      ];
       const requests = found.slice(0, limit).map((stored) => listJob(publicId(stored), stored.job));
       const total = ledger.countIn(state);
       return { kind: "jobs", page: { requests, total, offset, limit, hasMore: found.length > limit } };

@@ -103,7 +103,6 @@ export class JobStore {
   /** Deletes a job; returns the keys of its payloads that are kept elsewhere. */
   remove(seq: number): string[] {
     const row = this.#statements.remove.first({ seq });
-    this.#statements.removeRequeued.run({ seq });
     if (!row) return [];
     if (row.idempotency_key !== null) this.#statements.removeKey.run({ key: row.idempotency_key, seq });
     return [row.input, row.output].flatMap((text) => {
@@ -122,12 +121,14 @@ export class JobStore {
     return this.#statements.requeuedInLane.all({ from, end, limit }).map(toQueuedJob);
   }
 
-  addRequeued(seq: number): void {
-    this.#statements.addRequeued.run({ seq });
+  /** Returns how many rows were added. */
+  addRequeued(seq: number): number {
+    return this.#statements.addRequeued.all({ seq }).length;
   }
 
-  removeRequeued(seq: number): void {
-    this.#statements.removeRequeued.run({ seq });
+  /** Returns how many rows were removed. */
+  removeRequeued(seq: number): number {
+    return this.#statements.removeRequeued.all({ seq }).length;
   }
 
   countRequeued(): number {
@@ -144,9 +145,13 @@ export class JobStore {
     return this.#statements.jobsFrom.all({ from, end, limit }).map(toStoredJob);
   }
 
-  /** The newest jobs of a lane below `before`, newest first. */
-  jobsBefore(before: number, from: number, limit: number): StoredJob[] {
-    return this.#statements.jobsBefore.all({ before, from, limit }).map(toStoredJob);
+  /** The newest jobs of a range that ends before `before`, newest first; `state` as the row says it. */
+  jobsBefore(before: number, from: number, limit: number, state: JobState | null): StoredJob[] {
+    const range = { before, from, limit };
+    const rows = state
+      ? this.#statements.jobsOfStateBefore.all({ ...range, state })
+      : this.#statements.jobsBefore.all(range);
+    return rows.map(toStoredJob);
   }
 
   deadlines(from: number, end: number, limit: number): { seq: number; at: number }[] {
@@ -238,8 +243,12 @@ function jobStatements(database: ObjectDatabase) {
       `SELECT ${JOB_COLUMNS}, input, options FROM requeued JOIN job USING (seq)
         WHERE seq >= :from AND seq < :end ORDER BY seq LIMIT :limit`,
     ),
-    addRequeued: database.statement<{ seq: number }>("INSERT OR IGNORE INTO requeued (seq) VALUES (:seq)"),
-    removeRequeued: database.statement<{ seq: number }>("DELETE FROM requeued WHERE seq = :seq"),
+    addRequeued: database.statement<{ seq: number }, { seq: number }>(
+      "INSERT OR IGNORE INTO requeued (seq) VALUES (:seq) RETURNING seq",
+    ),
+    removeRequeued: database.statement<{ seq: number }, { seq: number }>(
+      "DELETE FROM requeued WHERE seq = :seq RETURNING seq",
+    ),
     countRequeued: database.statement<Record<never, never>, { count: number }>(
       "SELECT count(*) AS count FROM requeued",
     ),
@@ -251,6 +260,13 @@ function jobStatements(database: ObjectDatabase) {
     ),
     jobsBefore: database.statement<{ before: number; from: number; limit: number }, JobRow>(
       `SELECT ${JOB_COLUMNS} FROM job WHERE seq >= :from AND seq < :before ORDER BY seq DESC LIMIT :limit`,
+    ),
+    jobsOfStateBefore: database.statement<
+      { before: number; from: number; limit: number; state: JobState },
+      JobRow
+    >(
+      `SELECT ${JOB_COLUMNS} FROM job WHERE seq >= :from AND seq < :before AND state = :state
+        ORDER BY seq DESC LIMIT :limit`,
     ),
     deadlines: database.statement<Range, DeadlineRow>(
       `SELECT seq, expires_at, remove_at FROM job

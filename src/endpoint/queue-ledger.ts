@@ -263,8 +263,9 @@ export class QueueLedger {
 
   #recoverHead(lane: Lane, handedOut: ReadonlyMap<number, HandedOut>): void {
     const bounds = this.#lanes[lane];
-    for (;;) {
-      const batch = this.#store.jobsFrom(bounds.head, bounds.tail, RECOVERY_BATCH);
+    // Mostly the first row read was never claimed already, so the batches begin small.
+    for (let size = 1; ; size = Math.min(size * 4, RECOVERY_BATCH)) {
+      const batch = this.#store.jobsFrom(bounds.head, bounds.tail, size);
       for (const stored of batch) {
         const { seq, job } = stored;
         const held = handedOut.get(seq);
@@ -276,7 +277,7 @@ export class QueueLedger {
         this.#claimsSinceCheckpoint += 1;
         this.#recoverClaimed(stored, held);
       }
-      if (batch.length < RECOVERY_BATCH) return;
+      if (batch.length < size) return;
     }
   }
 

@@ -7,11 +7,12 @@ import {
   isExpired,
   queuedJob,
   transition,
+  type Effect,
   type Job,
   type JobEvent,
+  type JobState,
   type Refusal,
 } from "../domain/job-machine.ts";
-import type { Effect } from "../domain/job-machine.ts";
 import { LANE_END, LANE_START, laneOf, LANES, type Lane } from "../domain/lanes.ts";
 import type { ChunkStore } from "./chunk-store.ts";
 import type { JobStore, QueuedJob, StoredJob, WorkOrder } from "./job-store.ts";
@@ -48,6 +49,8 @@ export class Queue {
   #leasesDueAt: number | null = null;
   #effects: QueueEffect[] = [];
   #orphanedKeys: string[] = [];
+  /** Rows of jobs that were queued again: nearly always none, and then nobody looks for them. */
+  #requeued = 0;
   /** Where the rebuild of the segments goes on; null when they are complete. */
   #rebuildFrom: number | null = LANE_START.normal;
 
@@ -59,6 +62,7 @@ export class Queue {
 
   /** After a restart every lease gets its full time again: the agents may well be there. */
   recover(now: number): void {
+    this.#requeued = this.#store.countRequeued();
     this.#ledger.recover();
     for (const lease of this.#ledger.running.values()) this.#holdLease(lease, now);
   }
@@ -95,9 +99,9 @@ export class Queue {
     return stored && this.#asItStands(stored);
   }
 
-  /** Jobs that are not expired, the newest first. */
-  *newestFirst(now: number): Generator<StoredJob> {
-    const lanes = LANES.map((lane) => this.#laneNewestFirst(lane, now));
+  /** Jobs that are not expired, in one state or in all, the newest first. */
+  *newestFirst(state: JobState | null, now: number): Generator<StoredJob> {
+    const lanes = LANES.map((lane) => this.#laneNewestFirst(lane, state, now));
     const heads = lanes.map((lane) => lane.next().value);
     for (;;) {
       const newest = heads.reduce(
@@ -124,8 +128,8 @@ export class Queue {
     }
     if (verdict.job.removeAt !== null) this.#segments.note(stored.seq, verdict.job.removeAt);
     if (event.kind === "retry") this.#chunks.remove(stored.seq);
-    if (verdict.job.state === "queued") this.#store.addRequeued(stored.seq);
-    else if (stored.job.state === "queued") this.#store.removeRequeued(stored.seq);
+    if (verdict.job.state === "queued") this.#requeued += this.#store.addRequeued(stored.seq);
+    else if (stored.job.state === "queued") this.#requeued -= this.#store.removeRequeued(stored.seq);
     for (const effect of verdict.effects) this.#effects.push({ ...effect, seq: stored.seq });
     return { kind: "moved", job: verdict.job };
   }
@@ -239,14 +243,24 @@ export class Queue {
     }
   }
 
-  *#laneNewestFirst(lane: Lane, now: number): Generator<StoredJob, undefined> {
-    for (let before = this.#ledger.tailOf(lane); ;) {
-      const batch = this.#store.jobsBefore(before, LANE_START[lane], LIST_BATCH);
-      for (const stored of batch.map((row) => this.#asItStands(row))) {
-        if (!isExpired(stored.job, now)) yield stored;
-      }
+  /** From the head on jobs only wait, or were cancelled while they did: a million of them are not looked through. */
+  *#laneNewestFirst(lane: Lane, state: JobState | null, now: number): Generator<StoredJob, undefined> {
+    const head = this.#ledger.headOf(lane);
+    const isLooked = (stored: StoredJob) =>
+      (state === null || stored.job.state === state) && !isExpired(stored.job, now);
+    if (state === null || state === "queued" || state === "cancelled") {
+      yield* this.#rangeNewestFirst(head, this.#ledger.tailOf(lane), state).filter(isLooked);
+    }
+    yield* this.#rangeNewestFirst(LANE_START[lane], head, null).filter(isLooked);
+    return undefined;
+  }
+
+  *#rangeNewestFirst(from: number, end: number, written: JobState | null): Generator<StoredJob> {
+    for (let before = end; ;) {
+      const batch = this.#store.jobsBefore(before, from, LIST_BATCH, written);
+      yield* batch.map((row) => this.#asItStands(row));
       const last = batch.at(-1);
-      if (!last || batch.length < LIST_BATCH) return undefined;
+      if (!last || batch.length < LIST_BATCH) return;
       before = last.seq;
     }
   }
@@ -256,7 +270,8 @@ export class Queue {
   #nextQueued(limit: number): { jobs: readonly QueuedJob[]; kind: ClaimKind } {
     for (const lane of LANES) {
       if (limit === 0 || this.#ledger.counts.queued[lane] === 0) continue;
-      const requeued = this.#store.requeuedInLane(LANE_START[lane], LANE_END[lane], limit);
+      const requeued =
+        this.#requeued > 0 ? this.#store.requeuedInLane(LANE_START[lane], LANE_END[lane], limit) : [];
       if (requeued.length > 0) return { jobs: requeued, kind: "requeued" };
       const jobs = this.#store.queuedInLane(this.#ledger.headOf(lane), LANE_END[lane], limit);
       if (jobs.length > 0) return { jobs, kind: "head" };
@@ -269,7 +284,7 @@ export class Queue {
     const job = claimedBy(queued.job, taker, now);
     if (kind === "requeued") {
       this.#save(queued.seq, queued.job, job);
-      this.#store.removeRequeued(queued.seq);
+      this.#requeued -= this.#store.removeRequeued(queued.seq);
     }
     this.#startLease(queued.seq, job, kind, now);
     return { ...queued, job };
@@ -331,6 +346,7 @@ export class Queue {
   }
 
   #remove({ seq, job }: StoredJob): void {
+    if (job.state === "queued" && job.attempt > 0) this.#requeued -= this.#store.removeRequeued(seq);
     this.#orphanedKeys.push(...this.#store.remove(seq));
     this.#chunks.remove(seq);
     this.#ledger.removed(seq, job);

@@ -47,7 +47,11 @@ describe("a job", () => {
     expect((await host.edge.held("job-1")).held).toHaveLength(1);
     open();
 
-    await host.edge.until(() => host.edge.exchanges.at(-1)?.request.held.length === 0);
+    host.edge.submit(worker.endpointId, { id: "job-2", input: { mock_return: 2 } });
+    await host.edge.report("job-2");
+    await host.edge.until(() =>
+      host.edge.exchanges.at(-1)?.request.held.every(({ jobId }) => jobId !== "job-1"),
+    );
     expect(host.edge.reportsOf("job-1")).toHaveLength(1);
   });
 

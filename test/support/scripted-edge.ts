@@ -281,7 +281,7 @@ export class ScriptedEdge {
     if (request.holdMs > 0) this.#holds.get(endpointId)?.answer(NOTHING);
     const jobs = this.#claim(endpointId, request);
     const stops = this.#takeStops(endpointId);
-    const hasNews = acks.length > 0 || jobs.length > 0 || stops.length > 0;
+    const hasNews = acks.length + chunkAcks.length + jobs.length + stops.length > 0;
     if (request.holdMs === 0 || hasNews || this.holdsNothing) {
       return reply(response, { acks, jobs, stops, ...(!this.knowsNoStreams && { chunkAcks }) });
     }

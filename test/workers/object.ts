@@ -37,6 +37,19 @@ export async function ringBells(endpointId: string, tag: string): Promise<void> 
   });
 }
 
+/** Resolves once a call of an agent waits, inside the object or, on a slow machine, on a doorbell already. */
+export async function untilHeld(endpointId: string): Promise<void> {
+  for (;;) {
+    if ((await endpointObject(endpointId).vitals()).heldExchanges > 0) return;
+    if ((await countBells(endpointId, "agent")) > 0) return;
+    await scheduler.wait(1);
+  }
+}
+
+async function countBells(endpointId: string, tag: string): Promise<number> {
+  return runInDurableObject(endpointObject(endpointId), (_, state) => state.getWebSockets(tag).length);
+}
+
 /** Resolves once nobody waits under the tag. */
 export async function noBellOf(endpointId: string, tag: string): Promise<void> {
   await untilBells(endpointId, tag, (count) => count === 0);
@@ -48,11 +61,7 @@ async function untilBells(
   isWanted: (count: number) => boolean,
 ): Promise<void> {
   for (;;) {
-    const count = await runInDurableObject(
-      endpointObject(endpointId),
-      (_, state) => state.getWebSockets(tag).length,
-    );
-    if (isWanted(count)) return;
+    if (isWanted(await countBells(endpointId, tag))) return;
     await scheduler.wait(5);
   }
 }

@@ -1,7 +1,7 @@
 import { beforeEach, describe, test } from "vitest";
 import { ScriptedAgent } from "./agent-client.ts";
 import { call, createEndpoint, signInAsNewAccount } from "./edge-client.ts";
-import { bellOf, evict } from "./object.ts";
+import { bellOf, evict, untilHeld } from "./object.ts";
 
 async function readyEndpoint() {
   const endpointId = await createEndpoint();
@@ -74,6 +74,26 @@ describe("waits end", () => {
     expect(await older).toEqual({ acks: [], chunkAcks: [], jobs: [], stops: [] });
     await call("POST", `/v2/${endpointId}/run`, { input: "next" });
     expect((await newer).jobs).toMatchObject([{ input: "next" }]);
+  });
+
+  test("a report that came with a hold is acknowledged with the next job, or soon without one", async ({
+    expect,
+  }) => {
+    const { endpointId, agent, workerId, job } = await readyEndpoint();
+    const reporting = (id: string) => ({
+      reports: [{ kind: "completed" as const, jobId: id, attempt: 1, workerId, output: 1 }],
+      slots: [{ workerId, free: 1 }],
+      holdMs: 30_000,
+    });
+    const held = agent.exchange(endpointId, reporting(job.id));
+    await untilHeld(endpointId);
+    await call("POST", `/v2/${endpointId}/run`, { input: "next" });
+    const { acks, jobs } = await held;
+    expect(acks).toEqual([{ jobId: job.id, attempt: 1, outcome: "accepted" }]);
+    expect(jobs).toMatchObject([{ input: "next" }]);
+
+    const last = await agent.exchange(endpointId, reporting(jobs[0]?.id ?? ""));
+    expect(last).toMatchObject({ acks: [{ jobId: jobs[0]?.id, outcome: "accepted" }], jobs: [] });
   });
 
   test("many waiting clients all get their own result", async ({ expect }) => {
