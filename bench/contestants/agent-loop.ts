@@ -1,6 +1,6 @@
 /**
- * The scripted agent's conversation about jobs, by the rules of the exchange: one call that waits for jobs;
- * results go up in a call that does not wait, and brings the next jobs along.
+ * The scripted agent's conversation about jobs, by the rules of the exchange: a call brings the results of the
+ * last jobs and waits for the next ones.
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
@@ -65,7 +65,8 @@ export class AgentLoop {
     const slots = this.#slots(this.#offered);
     await this.#stream(jobs);
     const reports = jobs.map(reportOf);
-    const reply = await this.#exchange({ slots, holdMs: jobs.length === 0 ? HOLD_MS : 0, reports });
+    const isHolding = slots.length > 0 || jobs.length === 0;
+    const reply = await this.#exchange({ slots, holdMs: isHolding ? HOLD_MS : 0, reports });
     this.#left -= reply.jobs.length;
     this.#count(reply);
     return reply.jobs;

@@ -28,8 +28,7 @@ with workers, do not end a load; only one of them takes jobs. Edgerun writes all
 commit; Redis does the same for commands that reach it together.
 
 **Not what Cloudflare will show.** Locally the way from script to object takes no time, an fsync stands for
-replication, and all objects of a process share one thread. Miniflare puts a script of its own before ours, which
-about doubles the processor time of a short request; Cloudflare does not.
+replication, and all objects of a process share one thread.
 
 **Depth.** The jobs ahead are real rows: Edgerun's are copied from a submitted job while it is stopped, BullMQ's are
 added in bulk. No worker takes them while submit, status, cancel and health are measured. 995,000 is the deepest,
