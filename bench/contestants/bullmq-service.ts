@@ -117,23 +117,22 @@ app.get("/v2/jobs/stream/:id", (context) => {
   const id = context.req.param("id");
   return streamSSE(context, async (stream) => {
     const ended = Promise.withResolvers<void>();
-    const write = (chunk: unknown) => stream.writeSSE({ data: JSON.stringify({ output: chunk }) });
-    let isTold = false;
-    const tell = async (chunk: unknown): Promise<void> => {
-      if (!isTold) await write(chunk);
-      isTold = true;
+    let told: Promise<void> | undefined;
+    const tell = (chunk: unknown): void => {
+      told ??= stream.writeSSE({ data: JSON.stringify({ output: chunk }) });
     };
     const onProgress = (event: { jobId: string; data: unknown }) => {
-      if (event.jobId === id) void tell(event.data);
+      if (event.jobId === id) tell(event.data);
     };
     const onCompleted = (event: { jobId: string }) => {
       if (event.jobId === id) ended.resolve();
     };
     events.on("progress", onProgress).on("completed", onCompleted);
     const job = await queue.getJob(id); // what came before the listeners were there
-    if (job?.progress) await tell(job.progress);
+    if (job?.progress) tell(job.progress);
     if (job?.finishedOn === undefined) await ended.promise;
     events.off("progress", onProgress).off("completed", onCompleted);
+    await told;
   });
 });
 
