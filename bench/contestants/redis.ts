@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import getPort from "get-port";
 import { Redis } from "ioredis";
+import { Guard } from "../../scripts/start/guard.ts";
 
 /** always: append-only file, fsync before each reply. memory: nothing is ever written to disk. */
 export type Durability = "always" | "memory";
@@ -40,14 +41,18 @@ export async function startRedis(durability: Durability): Promise<RedisServer> {
   });
   failed.catch(() => {});
   await Promise.race([once(server, "spawn"), failed]);
+  const { pid = 0 } = server;
+  const guard = new Guard(); // Redis would outlive a killed benchmark
+  guard.watch("redis", pid, 0);
   await untilAnswering(port);
   return {
     port,
-    pid: server.pid ?? 0,
+    pid,
     async [Symbol.asyncDispose]() {
       const ended = once(server, "exit");
       server.kill("SIGKILL");
       await ended;
+      guard.release();
       await rm(directory, { recursive: true, force: true });
     },
   };

@@ -3,6 +3,7 @@ import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
+import { Guard } from "../../scripts/start/guard.ts";
 import { startEdge } from "../../scripts/start/edge.ts";
 import type { Usage } from "../scenarios/price.ts";
 import { Edge, type EdgeStart } from "../contestants/edge.ts";
@@ -39,7 +40,13 @@ export function startMeteredEdge(): Promise<Edge> {
       port,
       bindings: { ROOT_API_KEY: apiKey },
     });
-    return { apiKey, pids: [part.pid], stop: () => part.stop() };
+    const guard = new Guard(); // the runtime would outlive a killed benchmark
+    guard.watch("edge", part.pid, 0);
+    const stop = async () => {
+      await part.stop();
+      guard.release();
+    };
+    return { apiKey, pids: [part.pid], stop };
   };
   return Edge.start(start);
 }
