@@ -84,11 +84,11 @@ const TARGETS: readonly Target[] = [
       measured: own({ scenario: "cost", variant, figure: "$ per million jobs" }),
     };
   }),
-  {
-    what: "$ a month of an idle endpoint with one connected agent",
+  ...["no worker", "4 idle workers"].map((workers) => ({
+    what: `$ a month of an idle endpoint with one connected agent and ${workers}`,
     bound: 0.05,
-    measured: own({ scenario: "cost", variant: "idle, one agent, 4 idle workers", figure: "$ a month" }),
-  },
+    measured: own({ scenario: "cost", variant: `idle, one agent, ${workers}`, figure: "$ a month" }),
+  })),
 ];
 
 /** Every target with its bound, what was measured, and whether that is enough. */

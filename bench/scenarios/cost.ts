@@ -6,6 +6,7 @@ import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { startAgent } from "../../scripts/start/agent.ts";
 import { createJoinToken } from "../../scripts/start/management-api.ts";
+import { RUNSYNC_RETENTION_MS } from "../../src/contract/limits.ts";
 import { createEndpoint, type Edge } from "../contestants/edge.ts";
 import { callsBetween, readMeters, startMeteredEdge, usageBetween } from "../metered-edge/metered-edge.ts";
 import { type Bench, note, type Scenario } from "./bench.ts";
@@ -19,10 +20,14 @@ const MONTH_SECONDS = 30 * 86_400;
 const GAP_MS = 3_000;
 const LOOK_AGAIN_MS = 100;
 
-/** What comes after the measurement: the row is removed when its retention is over. */
-const REMOVAL_ROWS = 1;
+/** Results of runsync are removed while it is measured; those of run are kept for longer, and counted so. */
+const SYNC_REMOVAL_MS = RUNSYNC_RETENTION_MS + GAP_MS;
+const RUN_REMOVAL_ROWS = 1;
 /** Assumed for a webhook, which is not built yet: the note that it was delivered. */
 const WEBHOOK_ROWS = 1;
+
+const NO_WORKER = "idle, one agent, no worker";
+const IDLE_WORKERS = `idle, one agent, ${WORKERS} idle workers`;
 
 type Site = { readonly edge: Edge; readonly endpointId: string };
 
@@ -41,11 +46,13 @@ export const cost: Scenario = {
       joinToken: await createJoinToken(api, "bench"),
     });
     stack.defer(() => agent.stop());
+    await createEndpoint(api, { name: "bench-without-workers", workers: 0 });
+    await countIdle(bench, edge, NO_WORKER);
     const command = `node ${join(ROOT, "test/support/worker-script.mjs")}`;
     const endpointId = await createEndpoint(api, { name: "bench", workers: WORKERS, command });
     const site = { edge, endpointId };
     await untilReady(site);
-    const idle = await countIdle(bench, site);
+    const idle = await countIdle(bench, edge, IDLE_WORKERS);
     await countAsyncJobs(bench, site, idle);
     await countSyncJobs(bench, site, idle);
   },
@@ -59,11 +66,11 @@ async function untilReady({ edge, endpointId }: Site): Promise<void> {
   }
 }
 
-/** Usage per second while nothing is asked of the endpoint, its workers idle and its agent connected. */
-async function countIdle(bench: Bench, site: Site): Promise<Usage> {
+/** Usage per second while nothing is asked of an endpoint and its agent is connected. */
+async function countIdle(bench: Bench, edge: Edge, variant: string): Promise<Usage> {
   await delay(GAP_MS);
   const seconds = bench.isQuick ? 52 : 155; // once or three times the longest hold, and a little
-  const { usage } = await counted(site, () => delay(seconds * 1_000));
+  const { usage } = await counted(edge, () => delay(seconds * 1_000));
   const perSecond = scaled(usage, 1 / seconds);
   const condition = {
     scenario: "cost",
@@ -83,7 +90,7 @@ async function countAsyncJobs(bench: Bench, site: Site, idle: Usage): Promise<vo
   await countJobs(bench, site, idle, {
     variant: `run and status, a job every ${GAP_MS / 1_000} s`,
     jobs: bench.isQuick ? 5 : 20,
-    hasWebhook: true,
+    isSync: false,
     work: async (jobs) => {
       for (let job = 0; job < jobs; job += 1) await alone();
     },
@@ -91,7 +98,7 @@ async function countAsyncJobs(bench: Bench, site: Site, idle: Usage): Promise<vo
   await countJobs(bench, site, idle, {
     variant: "run and status, 16 clients at once",
     jobs: bench.isQuick ? 80 : 480,
-    hasWebhook: true,
+    isSync: false,
     work: async (jobs) => {
       const client = async () => {
         for (let job = 0; job < jobs / 16; job += 1) await ended(site, await submit(site));
@@ -105,13 +112,13 @@ async function countSyncJobs(bench: Bench, site: Site, idle: Usage): Promise<voi
   const cases = [
     { seconds: 0.1, jobs: 10 },
     { seconds: 2, jobs: 5 },
-    { seconds: 60, jobs: 1 },
+    { seconds: 60, jobs: 2 },
   ];
   for (const { seconds, jobs } of bench.isQuick ? cases.slice(0, 2) : cases) {
     await countJobs(bench, site, idle, {
       variant: `runsync of ${seconds} s, one at a time`,
       jobs,
-      hasWebhook: false,
+      isSync: true,
       work: async (count) => {
         for (let job = 0; job < count; job += 1) {
           await runsync(site, seconds);
@@ -125,21 +132,22 @@ async function countSyncJobs(bench: Bench, site: Site, idle: Usage): Promise<voi
 type Count = {
   readonly variant: string;
   readonly jobs: number;
-  readonly hasWebhook: boolean;
+  /** Whether they are runsync, which sends no webhook. */
+  readonly isSync: boolean;
   readonly work: (jobs: number) => Promise<void>;
 };
 
 /** Counts what jobs use beyond what would have been used without them in the same time. */
 async function countJobs(bench: Bench, site: Site, idle: Usage, count: Count): Promise<void> {
-  const { variant, jobs, hasWebhook, work } = count;
+  const { variant, jobs, isSync, work } = count;
   await delay(GAP_MS);
-  const { usage, calls, seconds } = await counted(site, async () => {
+  const { usage, calls, seconds } = await counted(site.edge, async () => {
     await work(jobs);
-    await delay(GAP_MS); // the last hold inside the object belongs to them too
+    await delay(isSync ? SYNC_REMOVAL_MS : GAP_MS); // the last hold inside the object belongs to them too
   });
   const perJob = scaled(beyond(usage, scaled(idle, seconds)), 1 / jobs);
-  const removed = { ...perJob, rowsWritten: perJob.rowsWritten + REMOVAL_ROWS };
-  const priced = { ...removed, rowsWritten: removed.rowsWritten + (hasWebhook ? WEBHOOK_ROWS : 0) };
+  const removed = { ...perJob, rowsWritten: perJob.rowsWritten + (isSync ? 0 : RUN_REMOVAL_ROWS) };
+  const priced = { ...removed, rowsWritten: removed.rowsWritten + (isSync ? 0 : WEBHOOK_ROWS) };
   const condition = { scenario: "cost", variant };
   noteUsage(bench, condition, removed, "a job");
   for (const [call, count] of Object.entries(calls)) {
@@ -168,7 +176,7 @@ async function runsync({ edge, endpointId }: Site, seconds: number): Promise<voi
 
 // Usage
 
-async function counted({ edge }: Site, work: () => Promise<void>): Promise<Counted> {
+async function counted(edge: Edge, work: () => Promise<void>): Promise<Counted> {
   const before = await readMeters(edge);
   const startedAt = performance.now();
   await work();
