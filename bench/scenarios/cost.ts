@@ -72,10 +72,7 @@ async function countIdle(bench: Bench, edge: Edge, variant: string): Promise<Usa
   const seconds = bench.isQuick ? 52 : 155; // once or three times the longest hold, and a little
   const { usage } = await counted(edge, () => delay(seconds * 1_000));
   const perSecond = scaled(usage, 1 / seconds);
-  const condition = {
-    scenario: "cost",
-    variant: `idle, one agent, ${WORKERS} idle workers`,
-  };
+  const condition = { scenario: "cost", variant };
   noteUsage(bench, condition, scaled(perSecond, MONTH_SECONDS), "a month");
   note(bench, "edgerun", condition, "$ a month", "$", priceOf(perSecond, MONTH_SECONDS));
   return perSecond;
