@@ -24,6 +24,9 @@ import { dispatch, firstChunk } from "./scenarios/waiting.ts";
 const QUICK_SCENARIOS: readonly Scenario[] = [runsync, queueing, batch, dispatch, firstChunk, depth];
 const SCENARIOS: readonly Scenario[] = [...QUICK_SCENARIOS, rows, cost];
 
+/** A machine with more to do than this has other work. */
+const QUIET_LOAD = 0.7;
+
 const STARTS: Record<ContestantName, () => Promise<Contestant>> = {
   edgerun: startEdgerun,
   "edgerun-whole": startEdgerunWhole,
@@ -58,6 +61,11 @@ const run: Run = {
   redis: isWithRedis ? await redisVersion() : null,
 };
 const sheet = new Sheet();
+if (run.loadAtStart > QUIET_LOAD) {
+  sheet.remark(
+    `The machine was busy before the run (load ${run.loadAtStart.toFixed(1)}): times are PROVISIONAL.`,
+  );
+}
 await measure(options, sheet);
 const text = report(options, run, sheet);
 if (options.reportPath === null) console.log(`\n${text}`);
