@@ -21,7 +21,7 @@ const COMMANDS = {
   test: ["node_modules/vitest/vitest.mjs", "run"],
   check: ["scripts/check.ts"],
   deploy: ["scripts/deploy.ts"],
-  bench: ["bench/runsync.ts"],
+  bench: ["bench/main.ts"],
   format: ["node_modules/oxfmt/bin/oxfmt"],
 };
 

@@ -1,0 +1,90 @@
+/** Starts the edge with meters, and reads them. */
+import { execFile } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { join, resolve } from "node:path";
+import { promisify } from "node:util";
+import { Guard } from "../../scripts/start/guard.ts";
+import { startEdge } from "../../scripts/start/edge.ts";
+import type { Usage } from "../scenarios/price.ts";
+import { Edge, type EdgeStart } from "../contestants/edge.ts";
+
+const ROOT = resolve(import.meta.dirname, "../..");
+const SCRIPT = join(import.meta.dirname, "script/index.ts");
+
+type ObjectMeters = {
+  /** By method; `fetch` opens a doorbell. */
+  readonly calls: Readonly<Record<string, number>>;
+  readonly awakeMs: number;
+  readonly rowsRead: number;
+  readonly rowsWritten: number;
+};
+
+/** Since the script started. */
+export type Meters = {
+  readonly workerRequests: number;
+  readonly endpoint: ObjectMeters;
+  readonly fleet: ObjectMeters;
+};
+
+export function startMeteredEdge(): Promise<Edge> {
+  const apiKey = `er_${randomBytes(20).toString("hex")}`;
+  const start: EdgeStart = async (port, stateDirectory) => {
+    const bundleDirectory = join(stateDirectory, "metered-bundle");
+    await build(bundleDirectory);
+    const part = await startEdge({
+      configPath: join(ROOT, "wrangler.toml"),
+      bundleDirectory,
+      migrationsDirectory: join(ROOT, "drizzle"),
+      persistenceDirectory: join(stateDirectory, "edge"),
+      logPath: join(stateDirectory, "edge.log"),
+      port,
+      bindings: { ROOT_API_KEY: apiKey },
+    });
+    const guard = new Guard(); // the runtime would outlive a killed benchmark
+    guard.watch("edge", part.pid, 0);
+    const stop = async () => {
+      await part.stop();
+      guard.release();
+    };
+    return { apiKey, pids: [part.pid], stop };
+  };
+  return Edge.start(start);
+}
+
+export async function readMeters(edge: Edge): Promise<Meters> {
+  const reply = await fetch(`${edge.url}/meter`);
+  if (!reply.ok) throw new Error(`The meters answered ${reply.status}: ${await reply.text()}`);
+  return (await reply.json()) as Meters;
+}
+
+async function build(directory: string): Promise<void> {
+  const wrangler = join(ROOT, "node_modules/wrangler/bin/wrangler.js");
+  const env = { ...process.env, WRANGLER_SEND_METRICS: "false", WRANGLER_HIDE_BANNER: "true", CI: "1" };
+  const args = [wrangler, "deploy", SCRIPT, "--dry-run", "--outdir", directory];
+  await promisify(execFile)(process.execPath, args, { cwd: ROOT, env });
+}
+
+/** What was counted between two readings. */
+export function usageBetween(before: Meters, after: Meters): Usage {
+  const calls = callsBetween(before, after);
+  const awakeMs = (meters: Meters): number => meters.endpoint.awakeMs + meters.fleet.awakeMs;
+  return {
+    workerRequests: after.workerRequests - before.workerRequests,
+    objectRequests: Object.values(calls).reduce((sum, count) => sum + count, 0),
+    objectSeconds: (awakeMs(after) - awakeMs(before)) / 1_000,
+    rowsRead: after.endpoint.rowsRead - before.endpoint.rowsRead,
+    rowsWritten: after.endpoint.rowsWritten - before.endpoint.rowsWritten,
+  };
+}
+
+/** Calls of objects between two readings, by object and method. */
+export function callsBetween(before: Meters, after: Meters): Readonly<Record<string, number>> {
+  const objects = ["endpoint", "fleet"] as const;
+  const entries = objects.flatMap((object) =>
+    Object.entries(after[object].calls).map(([method, count]): [string, number] => [
+      `${object}.${method}`,
+      count - (before[object].calls[method] ?? 0),
+    ]),
+  );
+  return Object.fromEntries(entries.filter(([, count]) => count > 0));
+}

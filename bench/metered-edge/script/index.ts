@@ -1,0 +1,27 @@
+/**
+ * The edge with meters: the real script and the real objects, whose calls are counted. Only the count of costs
+ * runs on it, never a measurement of time.
+ */
+import type { Env } from "../../../src/env.ts";
+import edge, {
+  EndpointObject as RealEndpointObject,
+  FleetObject as RealFleetObject,
+} from "../../../src/index.ts";
+import { meterCalls, reading } from "./meter.ts";
+
+export class EndpointObject extends RealEndpointObject {}
+export class FleetObject extends RealFleetObject {}
+meterCalls(EndpointObject, RealEndpointObject, "endpoint");
+meterCalls(FleetObject, RealFleetObject, "fleet");
+
+const METER_PATH = "/meter";
+
+let workerRequests = 0;
+
+export default {
+  async fetch(request: Request, env: Env, context: ExecutionContext): Promise<Response> {
+    if (new URL(request.url).pathname === METER_PATH) return Response.json({ ...reading(), workerRequests });
+    workerRequests += 1;
+    return edge.fetch(request, env, context);
+  },
+};

@@ -1,0 +1,81 @@
+/**
+ * Counts calls of objects, the time in which at least one is inside, and rows: what objects are billed for.
+ * The counts outlive the objects, which lose their memory when they hibernate.
+ */
+
+type ObjectKind = "endpoint" | "fleet";
+type Reading = { calls: Record<string, number>; awakeMs: number; rowsRead: number; rowsWritten: number };
+
+/** An object that knows its rows since it woke. */
+type Vital = { vitals?(): Promise<Pick<Reading, "rowsRead" | "rowsWritten">> };
+
+/** Methods that are no requests: what the runtime tells an object of its sockets, and the rows for the meter. */
+const FREE = new Set(["constructor", "vitals", "webSocketMessage", "webSocketClose", "webSocketError"]);
+
+const readings: Record<ObjectKind, Reading> = {
+  endpoint: { calls: {}, awakeMs: 0, rowsRead: 0, rowsWritten: 0 },
+  fleet: { calls: {}, awakeMs: 0, rowsRead: 0, rowsWritten: 0 },
+};
+
+/** What was counted since the script started; no rows of objects that do not count theirs. */
+export function reading(): Readonly<Record<ObjectKind, Readonly<Reading>>> {
+  return readings;
+}
+
+type Method = (this: Vital, ...args: unknown[]) => unknown;
+type ObjectClass = { readonly prototype: object };
+
+/** Puts a meter around each method that `real` declares, by overriding it in `metered`, its subclass. */
+export function meterCalls(metered: ObjectClass, real: ObjectClass, kind: ObjectKind): void {
+  const stays = new WeakMap<Vital, Stay>();
+  for (const name of Object.getOwnPropertyNames(real.prototype)) {
+    const method: unknown = Object.getOwnPropertyDescriptor(real.prototype, name)?.value;
+    if (typeof method !== "function" || FREE.has(name)) continue;
+    const value = async function (this: Vital, ...args: unknown[]): Promise<unknown> {
+      const stay = stays.get(this) ?? new Stay(readings[kind]);
+      stays.set(this, stay);
+      stay.enter(name);
+      try {
+        return await (method as Method).apply(this, args);
+      } finally {
+        stay.leave();
+        await stay.countRows(this);
+      }
+    };
+    Object.defineProperty(metered.prototype, name, { value, writable: true, configurable: true });
+  }
+}
+
+/** The calls inside one object, since it woke. */
+class Stay {
+  readonly #reading: Reading;
+  #inside = 0;
+  #since = 0;
+  #rowsRead = 0;
+  #rowsWritten = 0;
+
+  constructor(of: Reading) {
+    this.#reading = of;
+  }
+
+  enter(method: string): void {
+    this.#reading.calls[method] = (this.#reading.calls[method] ?? 0) + 1;
+    if (this.#inside === 0) this.#since = performance.now();
+    this.#inside += 1;
+  }
+
+  leave(): void {
+    this.#inside -= 1;
+    if (this.#inside === 0) this.#reading.awakeMs += performance.now() - this.#since;
+  }
+
+  /** Adds the rows since the last call, those of waking before the first one. */
+  async countRows(object: Vital): Promise<void> {
+    const vitals = await object.vitals?.();
+    if (!vitals) return;
+    this.#reading.rowsRead += vitals.rowsRead - this.#rowsRead;
+    this.#reading.rowsWritten += vitals.rowsWritten - this.#rowsWritten;
+    this.#rowsRead = vitals.rowsRead;
+    this.#rowsWritten = vitals.rowsWritten;
+  }
+}
