@@ -19,7 +19,7 @@ type ExpectedToken = "value" | "value or end" | "key" | "key or end" | "colon" |
 /** What comes next: a token, or the rest of one. */
 type Expected = ExpectedToken | "text" | "number" | "word";
 
-const NULL = new TextEncoder().encode("null");
+const NULL = Uint8Array.from("null", (character) => character.charCodeAt(0));
 /** No member that anybody carves has a longer name, escapes included. */
 const KEY_MAX_BYTES = 256;
 
@@ -254,11 +254,9 @@ function unexpected(at: number): JsonSyntaxError {
   return new JsonSyntaxError("an unexpected character", at);
 }
 
-/** The name that a key means; undefined when it is longer than any that is looked for. */
+/** The name that a key means; undefined when it is longer than any that is looked for. Those are ASCII. */
 function readKey(parts: readonly Uint8Array[]): string | undefined {
-  const sizeBytes = parts.reduce((sum, part) => sum + part.length, 0);
-  if (sizeBytes > KEY_MAX_BYTES) return undefined;
-  const decoder = new TextDecoder();
-  const text = parts.map((part) => decoder.decode(part, { stream: true })).join("") + decoder.decode();
-  return JSON.parse(`"${text}`) as string; // the closing quote was read with the rest
+  const bytes = parts.flatMap((part) => [...part]);
+  if (bytes.length > KEY_MAX_BYTES) return undefined;
+  return JSON.parse(`"${String.fromCharCode(...bytes)}`) as string; // the closing quote was read with the rest
 }

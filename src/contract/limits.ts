@@ -42,6 +42,8 @@ export const STREAM_HEARTBEAT_MS = 15 * SECOND;
 
 export const RUN_BODY_MAX_BYTES = 10 * MEGABYTE;
 export const RUNSYNC_BODY_MAX_BYTES = 20 * MEGABYTE;
+/** All requests of one call. */
+export const BATCH_BODY_MAX_BYTES = 10 * 1024 * 1024;
 export const RESULT_MAX_BYTES = 20 * MEGABYTE;
 export const AGENT_BODY_MAX_BYTES = 64 * MEGABYTE;
 export const CONTROL_BODY_MAX_BYTES = MEGABYTE;
@@ -72,6 +74,47 @@ export const ANSWER_INPUTS_MAX_BYTES = 20 * MEGABYTE;
 
 /** Jobs that may wait at once in one endpoint, unless its configuration says otherwise. */
 export const QUEUE_DEPTH_MAX = 1_000_000;
+/**
+ * While normal jobs wait, one claim of so many takes a low-priority job: enough that none starves for ever,
+ * and at 5 % too few to be felt by normal ones.
+ */
+export const LOW_PRIORITY_EVERY = 20;
+
+// Batches
+
+/** Drafts, and batches of which something still waits or runs; so at most 50,000 of their requests wait. */
+export const ACTIVE_BATCHES_MAX = 10;
+export const BATCH_REQUESTS_MAX = 5_000;
+/** Batches of an endpoint that are remembered; beyond, the oldest that have ended are forgotten early. */
+export const BATCHES_KEPT_MAX = 500;
+/**
+ * How long a draft is kept that nobody touches, and the result of a batch's job after its end: whoever hands
+ * in a night's work looks at it in the morning.
+ */
+export const BATCH_RETENTION_MS = DAY;
+
+// Webhooks
+
+/** Calls of a receiver for one delivery, the first included. */
+export const WEBHOOK_ATTEMPTS = 3;
+/** Time from the end of a failed attempt to the next one. */
+export const WEBHOOK_RETRY_MS = 10 * SECOND;
+export const WEBHOOK_TIMEOUT_MS = 10 * SECOND;
+/** After a change of an account's secret, calls carry a signature of the old one as well for this long. */
+export const WEBHOOK_SECRET_OVERLAP_MS = DAY;
+/** Attempts of one delivery that are kept; only redeliveries make more. */
+export const WEBHOOK_LOG_MAX = 12;
+/** Open calls of one endpoint. The platform allows six that wait for an answer; one is left for the rest. */
+export const WEBHOOK_CALLS_MAX = 5;
+export const WEBHOOK_CALLS_PER_HOST = 4;
+/** A receiver that needs longer for its answer, or gives none, is suspect. */
+export const WEBHOOK_SLOW_MS = 2 * SECOND;
+/** Open calls of one endpoint to suspect receivers. */
+export const WEBHOOK_SUSPECT_CALLS = 2;
+/** Deliveries of one endpoint that may be pending: they are held in memory. Above it they fail unsent. */
+export const WEBHOOK_PENDING_MAX = 100_000;
+/** Time after which pending deliveries are looked at again, should the object have lost its memory. */
+export const WEBHOOK_NET_MS = MINUTE;
 
 // Lists
 

@@ -1,6 +1,7 @@
 /** The Endpoint object: queue, leases, results and scaling wish of one endpoint. */
 import { DurableObject } from "cloudflare:workers";
 import type { EndpointConfig } from "../contract/endpoint.ts";
+import type { WebhookSecret } from "../contract/webhook.ts";
 import { ANSWER_INPUTS_MAX_BYTES, HOT_HOLD_MS } from "../contract/limits.ts";
 import { payloadPrefix, resultKey } from "../domain/payload-key.ts";
 import type { FleetReport } from "../domain/queue-reason.ts";
@@ -10,6 +11,16 @@ import { FLEET_NAME, type FleetPort } from "../durable/ports.ts";
 import { ObjectDatabase } from "../durable/sql.ts";
 import { Waiters } from "../durable/waiters.ts";
 import { AgentDesk } from "./agent-desk.ts";
+import { BatchBook } from "./batch-book.ts";
+import type {
+  BatchCall,
+  BatchListReply,
+  BatchReply,
+  BatchRequestsCall,
+  BatchRequestsReply,
+} from "./batch-messages.ts";
+import { BatchStore } from "./batch-store.ts";
+import { openBatches, type Batches } from "./batches.ts";
 import { ChunkStore } from "./chunk-store.ts";
 import { Dispatch } from "./dispatch.ts";
 import { EndpointBells, readAgentQuery, readJobWaiter } from "./endpoint-bells.ts";
@@ -17,7 +28,7 @@ import { EndpointFacts } from "./endpoint-facts.ts";
 import { JobDesk } from "./job-desk.ts";
 import { reportHealth, reportMetrics } from "./health-report.ts";
 import { findJob, isUnderway, publicId } from "./job-reference.ts";
-import { JobStore } from "./job-store.ts";
+import { JobStore, type StoredJob } from "./job-store.ts";
 import type {
   CancelReply,
   DrainReply,
@@ -30,6 +41,7 @@ import type {
   ListReply,
   PurgeReply,
   ReadStreamReply,
+  RedeliverReply,
   RetryReply,
   SlotRef,
   StatusReply,
@@ -38,6 +50,7 @@ import type {
   TimelineReply,
   UploadRef,
   WantsUploadReply,
+  WebhookLogReply,
 } from "./messages.ts";
 import { QueueLedger } from "./queue-ledger.ts";
 import { Queue } from "./queue.ts";
@@ -46,6 +59,10 @@ import { RunningTimes } from "./running-times.ts";
 import { Scaling } from "./scaling.ts";
 import { ENDPOINT_MIGRATIONS } from "./schema.ts";
 import { StreamDesk } from "./stream-desk.ts";
+import { WebhookDesk } from "./webhook-desk.ts";
+import { WebhookOutbox } from "./webhook-outbox.ts";
+import { WebhookSender } from "./webhook-sender.ts";
+import { WebhookStore } from "./webhook-store.ts";
 
 /** Time that the answer to `remove` gets to leave before the object's memory is reset. */
 const RESET_AFTER_MS = 100;
@@ -56,6 +73,8 @@ const DELETE_MAX_KEYS = 1_000;
 export type EndpointObjectEnv = {
   readonly FLEET: DurableObjectNamespace<FleetPort>;
   readonly PAYLOADS: R2Bucket;
+  /** "true": webhooks may have loopback and private addresses; for development. */
+  readonly WEBHOOK_ALLOW_PRIVATE?: string;
 };
 
 export class EndpointObject extends DurableObject<EndpointObjectEnv> {
@@ -70,6 +89,11 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   readonly #agents: AgentDesk;
   readonly #jobs: JobDesk;
   readonly #streams: StreamDesk;
+  readonly #outbox: WebhookOutbox;
+  readonly #sender: WebhookSender;
+  readonly #webhooks: WebhookDesk;
+  readonly #book: BatchBook;
+  readonly #batches: Batches;
   readonly #commit: GroupCommit;
   readonly #alarm: AlarmClock;
   readonly #bells: EndpointBells;
@@ -88,11 +112,28 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     this.#facts = new EndpointFacts(store);
     this.#chunks = new ChunkStore(this.#database);
     this.#ledger = new QueueLedger(store);
-    this.#queue = new Queue(store, this.#chunks, this.#ledger, this.#times);
+    this.#outbox = new WebhookOutbox(new WebhookStore(this.#database));
+    this.#book = new BatchBook(new BatchStore(this.#database));
+    this.#queue = new Queue({
+      store,
+      chunks: this.#chunks,
+      ledger: this.#ledger,
+      times: this.#times,
+      outbox: this.#outbox,
+      counter: this.#book,
+    });
     this.#scaling = new Scaling(store, this.#ledger);
     this.#agents = new AgentDesk(this.#queue, this.#chunks, this.#ledger, this.#dispatch, this.#times);
     this.#jobs = this.#openJobDesk();
     this.#streams = this.#openStreamDesk();
+    this.#sender = this.#openSender();
+    this.#webhooks = new WebhookDesk({
+      queue: this.#queue,
+      outbox: this.#outbox,
+      limits: this.#limits,
+      commit: this.#commit,
+    });
+    this.#batches = this.#openBatches();
     void context.blockConcurrencyWhile(() => this.#wake());
   }
 
@@ -122,26 +163,60 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     });
   }
 
+  #openSender(): WebhookSender {
+    return new WebhookSender({
+      outbox: this.#outbox,
+      queue: this.#queue,
+      facts: this.#facts,
+      bucket: this.env.PAYLOADS,
+      allowsPrivate: this.env.WEBHOOK_ALLOW_PRIVATE === "true",
+      inTurn: (work) => this.#commit.run(work),
+      keepAlive: (work) => this.ctx.waitUntil(work),
+    });
+  }
+
+  #openBatches(): Batches {
+    return openBatches({
+      database: this.#database,
+      book: this.#book,
+      facts: this.#facts,
+      queue: this.#queue,
+      ledger: this.#ledger,
+      limits: this.#limits,
+      commit: this.#commit,
+    });
+  }
+
   async #wake(): Promise<void> {
     const now = Date.now();
     this.#facts.load();
     this.#limits.growWith(this.#facts.report);
     this.#bells.recover();
+    this.#book.load();
     this.#queue.recover(now);
     this.#times.learn(this.#facts.report, this.#ledger.running.values());
     this.#scaling.recover(now);
+    this.#outbox.recover(now);
     await this.#alarm.load();
+    if (this.#outbox.isReady) this.#alarm.armBy(now); // sending was cut short
   }
 
   // Configuration
 
   /** Takes over the endpoint's configuration; the next job sees it. */
-  async configure(config: EndpointConfig): Promise<void> {
+  async configure(config: EndpointConfig, webhookSecrets: readonly WebhookSecret[] = []): Promise<void> {
     if (this.#facts.isRemoved) return;
     await this.#commit.run(() => {
       this.#facts.configure(config);
+      this.#facts.learnWebhookSecrets(webhookSecrets);
       this.#scaling.repeat();
     });
+  }
+
+  /** The account has new secrets. An object that knows no endpoint gets them with its configuration. */
+  async learnWebhookSecrets(secrets: readonly WebhookSecret[]): Promise<void> {
+    if (!this.#facts.config) return;
+    await this.#commit.run(() => this.#facts.learnWebhookSecrets(secrets));
   }
 
   /** The endpoint is deleted: its workers go, its jobs and payloads are removed. */
@@ -168,17 +243,17 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     return this.#facts.config ? this.#jobs.status(jobId, holdMs, kept) : UNCONFIGURED;
   }
 
-  async drain(jobId: string, holdMs: number, isFirstLook: boolean): Promise<DrainReply> {
-    return this.#facts.config ? this.#streams.drain(jobId, holdMs, isFirstLook) : UNCONFIGURED;
+  async drain(jobId: string, holdMs: number, kept: SlotRef | null): Promise<DrainReply> {
+    return this.#facts.config ? this.#streams.drain(jobId, holdMs, kept) : UNCONFIGURED;
   }
 
   async readStream(
     jobId: string,
     position: number,
     holdMs: number,
-    isFirstLook: boolean,
+    kept: SlotRef | null,
   ): Promise<ReadStreamReply> {
-    return this.#facts.config ? this.#streams.read(jobId, position, holdMs, isFirstLook) : UNCONFIGURED;
+    return this.#facts.config ? this.#streams.read(jobId, position, holdMs, kept) : UNCONFIGURED;
   }
 
   async expireIn(jobId: string, ttlMs: number): Promise<ExpireReply> {
@@ -204,6 +279,26 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
 
   async list(call: ListCall): Promise<ListReply> {
     return this.#facts.config ? this.#jobs.list(call) : UNCONFIGURED;
+  }
+
+  async webhookLog(jobId: string): Promise<WebhookLogReply> {
+    return this.#facts.config ? this.#webhooks.log(jobId) : UNCONFIGURED;
+  }
+
+  async redeliver(jobId: string): Promise<RedeliverReply> {
+    return this.#facts.config ? this.#webhooks.redeliver(jobId) : UNCONFIGURED;
+  }
+
+  async batch(call: BatchCall): Promise<BatchReply> {
+    return this.#facts.config ? this.#batches.desk.carryOut(call) : UNCONFIGURED;
+  }
+
+  async batches(page: { readonly offset: number; readonly limit: number }): Promise<BatchListReply> {
+    return this.#facts.config ? this.#batches.desk.list(page) : UNCONFIGURED;
+  }
+
+  async batchRequests(call: BatchRequestsCall): Promise<BatchRequestsReply> {
+    return this.#facts.config ? this.#batches.desk.requests(call) : UNCONFIGURED;
   }
 
   async health(): Promise<HealthReply> {
@@ -269,8 +364,8 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   // Doorbells
 
   /**
-   * Only upgrades come here: `/doorbell?job=…&operation=…&slot=…&wait=…`, `/doorbell?stream=…&after=…` or
-   * `/doorbell?host=…&session=…&turn=…&free=…`.
+   * Only upgrades come here: `/doorbell?job=…&operation=…&slot=…&wait=…`, the same with `stream=…&after=…`
+   * instead of `job=…`, or `/doorbell?host=…&session=…&turn=…&free=…`.
    */
   override async fetch(request: Request): Promise<Response> {
     const query = new URL(request.url).searchParams;
@@ -284,7 +379,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     if (streamId !== null) {
       const stored = findJob(this.#queue, streamId, now);
       const isQuiet = isUnderway(stored) && this.#chunks.endOf(stored.seq) <= Number(query.get("after"));
-      return this.#bells.openForStream(stored?.seq, isQuiet);
+      return this.#bells.openForStream(readJobWaiter(query, stored?.seq, now), isQuiet);
     }
     const agent = readAgentQuery(query);
     const hasNews = this.#agents.hasNewsFor(agent.hostId) || (agent.free > 0 && this.#ledger.queued > 0);
@@ -306,29 +401,42 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   override async alarm(): Promise<void> {
     this.#alarm.rang();
     if (!this.#facts.config) return;
-    await this.#commit.run(() => this.#queue.sweep(Date.now()));
+    await this.#commit.run(() => {
+      const now = Date.now();
+      this.#queue.sweep(now);
+      this.#outbox.sweep(now);
+      this.#batches.work.sweep(now);
+    });
+    await this.#batches.desk.goOn();
   }
 
   /** Runs once per turn: everything that follows from what the turn did, in the same commit. */
   #finishTurn(): void {
     const now = Date.now();
     this.#handOut(now);
-    this.#tellOfChunks();
+    this.#tellOfChunks(now);
     this.#carryOutEffects(now);
     this.#dropOrphanedPayloads();
     const { config } = this.#facts;
     if (!config) return;
     this.#scaling.decide(config, now);
     this.#ledger.persist();
+    this.#outbox.save();
+    this.#sender.start();
+    this.#book.persist(now);
     this.#arm(now);
     if (this.#scaling.isUntold) this.#tellFleet();
   }
 
   #arm(now: number): void {
     const isMoreToSweep = this.#alarm.armedAt === null && this.#queue.isRebuilding && this.#ledger.hasJobs;
-    const dueAt = [this.#queue.nextSweepAt, this.#scaling.nextAt(now), isMoreToSweep ? now : null].filter(
-      (at) => at !== null,
-    );
+    const dueAt = [
+      this.#queue.nextSweepAt,
+      this.#scaling.nextAt(now),
+      this.#outbox.nextAt(now),
+      this.#batches.work.nextAt(now),
+      isMoreToSweep ? now : null,
+    ].filter((at) => at !== null);
     if (dueAt.length > 0) this.#alarm.armBy(Math.min(...dueAt));
   }
 
@@ -357,15 +465,16 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   }
 
   #tellOfPurge(now: number): void {
+    this.#batches.work.purge();
     this.#jobWaiters.wakeAll("look");
     this.#streamWaiters.wakeAll("look");
     this.#bells.ringAllJobs(now);
   }
 
-  #tellOfChunks(): void {
+  #tellOfChunks(now: number): void {
     for (const seq of this.#agents.takeStreamed()) {
       this.#streamWaiters.wake(seq, "look");
-      this.#bells.ringStream(seq);
+      this.#bells.ringStream(seq, now);
     }
   }
 
@@ -385,6 +494,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
           break;
         case "requeued":
           this.#agents.forget(effect.seq);
+          this.#book.jobRequeued(effect.seq);
           break;
       }
     }
@@ -392,9 +502,8 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
 
   #dropOrphanedPayloads(): void {
     const endpointId = this.#facts.config?.endpointId ?? "";
-    const keys = this.#queue.takeOrphanedKeys((stored) =>
-      resultKey(endpointId, publicId(stored), stored.job.attempt),
-    );
+    const keyOfUpload = (stored: StoredJob) => resultKey(endpointId, publicId(stored), stored.job.attempt);
+    const keys = [...this.#queue.takeOrphanedKeys(keyOfUpload), ...this.#batches.work.takeOrphanedKeys()];
     for (let from = 0; from < keys.length; from += DELETE_MAX_KEYS) {
       this.ctx.waitUntil(this.env.PAYLOADS.delete(keys.slice(from, from + DELETE_MAX_KEYS)));
     }
@@ -411,6 +520,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
       rowsRead: read,
       rowsWritten: written + this.#alarm.writes,
       heldExchanges: this.#dispatch.heldCount,
+      openWebhooks: this.#outbox.openCount,
     };
   }
 }
@@ -420,6 +530,8 @@ type Vitals = {
   /** Alarms included. */
   readonly rowsWritten: number;
   readonly heldExchanges: number;
+  /** Zero when nothing is sent, and all outcomes are written. */
+  readonly openWebhooks: number;
 };
 
 type DesiredStatus = "RUNNING" | "CREATED" | "RESTARTING" | "EXITED";

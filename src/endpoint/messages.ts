@@ -1,6 +1,7 @@
 /** What crosses the border of the Endpoint object by RPC. Expected results are outcomes, never exceptions. */
 import type { StopReason } from "../contract/agent.ts";
 import type { HealthBody, MetricsBody, RequestsPage, WireStatus } from "../contract/job.ts";
+import type { WebhookLogBody } from "../contract/webhook.ts";
 import type { LimitedOperation } from "../contract/rate-limits.ts";
 import type { Payload } from "../domain/job-machine.ts";
 import type { JobView } from "../domain/job-view.ts";
@@ -13,8 +14,8 @@ export type Unconfigured = { readonly kind: "unconfigured" };
 export type RateLimited = {
   readonly kind: "rate_limited";
   readonly operation: LimitedOperation;
-  /** Of what there are too many: requests in the window, requests in progress, or jobs in the queue. */
-  readonly measure: "requests" | "concurrent" | "queued";
+  /** Of what there are too many: requests in the window, requests in progress, jobs in the queue, batches. */
+  readonly measure: "requests" | "concurrent" | "queued" | "batches";
   readonly limit: number;
   readonly remaining: number;
   readonly retryAfterMs: number;
@@ -46,6 +47,8 @@ export type SubmitRequest = {
   readonly input: Payload;
   /** JSON object of what else the worker gets: webhook, policy, s3Config. */
   readonly optionsJson: string;
+  /** The options hold a webhook, which is called when the job ends; absent in old callers for none. */
+  readonly hasWebhook?: boolean;
   /** The same key gives the same job for as long as that lives; null, or absent in old callers, for none. */
   readonly idempotencyKey?: string | null;
   /** How long the caller would like to wait for the result inside the object; 0 for not at all. */
@@ -81,6 +84,8 @@ export type DrainOutcome =
       readonly runs: readonly ChunkRun[];
       /** What a wait for more waits beyond. */
       readonly position: number;
+      /** The slot of a caller who goes on waiting. */
+      readonly slot: SlotRef | null;
     };
 
 export type DrainReply = Unconfigured | Limited<DrainOutcome>;
@@ -92,6 +97,8 @@ export type ReadStreamOutcome =
       readonly view: JobView;
       readonly isFinal: boolean;
       readonly runs: readonly ChunkRun[];
+      /** The slot of a caller who goes on reading; null when there will be no more. */
+      readonly slot: SlotRef | null;
     };
 
 export type ReadStreamReply = Unconfigured | Limited<ReadStreamOutcome>;
@@ -131,6 +138,16 @@ export type ListCall = {
 };
 export type ListOutcome = { readonly kind: "jobs"; readonly page: RequestsPage };
 export type ListReply = Unconfigured | Limited<ListOutcome>;
+
+export type WebhookLogOutcome =
+  | { readonly kind: "not_found" }
+  | { readonly kind: "log"; readonly log: WebhookLogBody };
+export type WebhookLogReply = Unconfigured | Limited<WebhookLogOutcome>;
+
+export type RedeliverOutcome =
+  | WebhookLogOutcome
+  | { readonly kind: "refused"; readonly reason: "no_webhook" | "not_ended" | "never_sent" };
+export type RedeliverReply = Unconfigured | Limited<RedeliverOutcome>;
 
 export type HealthReply =
   | Unconfigured

@@ -5,6 +5,7 @@
 import { LEASE_MS, RUN_RETENTION_MS, RUNSYNC_RETENTION_MS } from "../contract/limits.ts";
 import {
   isExpired,
+  isFinal,
   queuedJob,
   sizeOf,
   transition,
@@ -14,13 +15,14 @@ import {
   type JobState,
   type Refusal,
 } from "../domain/job-machine.ts";
-import { LANE_END, LANE_START, laneOf, LANES, type Lane } from "../domain/lanes.ts";
+import { countAhead, LANE_END, LANE_START, laneOf, LANES, lanesToClaim, type Lane } from "../domain/lanes.ts";
 import { extendTrace } from "../domain/timeline.ts";
 import type { ChunkStore } from "./chunk-store.ts";
-import type { JobStore, QueuedJob, StoredJob, WorkOrder } from "./job-store.ts";
+import type { JobStore, JobWebhook, QueuedJob, StoredJob, WorkOrder } from "./job-store.ts";
 import type { ClaimKind, Lease, QueueLedger } from "./queue-ledger.ts";
 import type { RunningTimes } from "./running-times.ts";
 import { SegmentDeadlines } from "./segment-deadlines.ts";
+import type { WebhookOutbox } from "./webhook-outbox.ts";
 
 const SWEEP_SEGMENTS = 16;
 const REBUILD_ROWS = 20_000;
@@ -35,6 +37,16 @@ export type Submission = {
   readonly retentionMs: number;
   readonly order: WorkOrder;
   readonly idempotencyKey: string | null;
+  readonly hasWebhook: boolean;
+};
+
+export type QueueParts = {
+  readonly store: JobStore;
+  readonly chunks: ChunkStore;
+  readonly ledger: QueueLedger;
+  readonly times: RunningTimes;
+  readonly outbox: WebhookOutbox;
+  readonly counter: JobCounter;
 };
 
 export type QueueEffect = Effect & { readonly seq: number };
@@ -48,10 +60,14 @@ export class Queue {
   readonly #chunks: ChunkStore;
   readonly #ledger: QueueLedger;
   readonly #times: RunningTimes;
+  readonly #outbox: WebhookOutbox;
+  readonly #counter: JobCounter;
   readonly #segments = new SegmentDeadlines();
   readonly #leaseUntil = new Map<number, number>();
   /** Earliest time at which a running attempt may be due; never too late. */
   #leasesDueAt: number | null = null;
+  /** Claims of normal jobs since the last of a low-priority one that had waited. */
+  #normalsInARow = 0;
   #effects: QueueEffect[] = [];
   /** Keys of payloads, and jobs as they were when an attempt ended that may have uploaded a result. */
   #orphans: (string | StoredJob)[] = [];
@@ -60,11 +76,13 @@ export class Queue {
   /** Where the rebuild of the segments goes on; null when they are complete. */
   #rebuildFrom: number | null = LANE_START.normal;
 
-  constructor(store: JobStore, chunks: ChunkStore, ledger: QueueLedger, times: RunningTimes) {
-    this.#store = store;
-    this.#chunks = chunks;
-    this.#ledger = ledger;
-    this.#times = times;
+  constructor(parts: QueueParts) {
+    this.#store = parts.store;
+    this.#chunks = parts.chunks;
+    this.#ledger = parts.ledger;
+    this.#times = parts.times;
+    this.#outbox = parts.outbox;
+    this.#counter = parts.counter;
   }
 
   /** After a restart every lease gets its full time again: the agents may well be there. */
@@ -81,10 +99,11 @@ export class Queue {
     const seq = this.#ledger.takeSeq(submission.lane);
     const queued = queuedJob(submission, now);
     const job = taker ? claimedBy(queued, taker, now) : queued;
-    this.#store.insert({ seq, nonce: submission.nonce, job }, submission.order, submission.idempotencyKey);
+    const { nonce, order, idempotencyKey, hasWebhook } = submission;
+    this.#store.insert({ seq, nonce, job }, order, idempotencyKey, hasWebhook);
     this.#segments.note(seq, job.expiresAt);
     if (taker) this.#startLease(seq, job, "insert", now);
-    return { seq, nonce: submission.nonce, job };
+    return { seq, nonce, job };
   }
 
   /** The job of an id, unless there is none or it has expired. */
@@ -122,15 +141,24 @@ export class Queue {
     }
   }
 
-  /** Carries out one transition, if the machine allows it. */
-  apply(stored: StoredJob, event: JobEvent, now: number): Applied {
+  /** Where a job's end is told to. */
+  webhookOf(seq: number): JobWebhook {
+    return this.#store.webhookOf(seq);
+  }
+
+  /** What the worker was given. */
+  orderOf(seq: number): WorkOrder | undefined {
+    return this.#store.workOrder(seq);
+  }
+
+  /** Carries out one transition, if the machine allows it. The end of a purged job is told to nobody. */
+  apply(stored: StoredJob, event: JobEvent, now: number, isPurge = false): Applied {
     const verdict = transition(stored.job, event, now);
     if (verdict.kind === "refused") return verdict;
     const { seq } = stored;
     const times = this.#times.of(seq, stored.job.attempt, stored.job.workerId);
     const job: Job = { ...verdict.job, trace: extendTrace(stored.job, event, times, now) };
-    const isWritten = this.#ledger.running.get(seq)?.isWritten ?? true;
-    this.#save(seq, isWritten ? stored.job : NEVER_CLAIMED, job);
+    this.#save(stored, job, isPurge, now);
     this.#ledger.moved(seq, stored.job, job);
     this.#leaseUntil.delete(seq);
     this.#times.forget(seq);
@@ -153,12 +181,24 @@ export class Queue {
     if (this.#ledger.setExpiry(seq, expiresAt)) this.#leasesDueAt = earliest(this.#leasesDueAt, expiresAt);
   }
 
+  /** Writes a job, and with its end the webhook that tells of it. */
+  #save({ seq, job: before }: StoredJob, after: Job, isPurge: boolean, now: number): void {
+    const isTold = isFinal(after.state) && !isPurge;
+    const isWritten = this.#ledger.running.get(seq)?.isWritten ?? true;
+    const page = isTold ? this.#outbox.pageFor(now) : 0;
+    const saved = this.#store.save(seq, isWritten ? before : NEVER_CLAIMED, after, page);
+    if (!saved) throw new Error("A guarded write met a changed row.");
+    if (!isTold || saved.webhook === null) return;
+    const goneAt = Math.min(after.expiresAt, after.removeAt ?? after.expiresAt);
+    this.#outbox.add({ seq, end: after.retries, webhook: saved.webhook, goneAt }, now);
+  }
+
   /** Cancels all jobs that wait, without touching the rows of those never claimed. Returns how many. */
   purge(now: number): number {
     const count = this.#ledger.queued;
     for (const lane of LANES) {
       const requeued = this.#store.requeuedInLane(LANE_START[lane], LANE_END[lane], count);
-      for (const stored of requeued) this.apply(stored, { kind: "cancel" }, now);
+      for (const stored of requeued) this.apply(stored, { kind: "cancel" }, now, true);
     }
     this.#ledger.purge(now, now - RUN_RETENTION_MS);
     this.#notePurges();
@@ -196,9 +236,9 @@ export class Queue {
   /** How many jobs go first, counted from 1; exact but for jobs cancelled between. */
   positionOf(seq: number): number {
     const lane = laneOf(seq);
-    const ahead = lane === "low" ? this.#ledger.counts.queued.normal : 0;
-    const inLane = Math.min(seq - this.#ledger.headOf(lane) + 1, this.#ledger.counts.queued[lane]);
-    return ahead + Math.max(1, inLane);
+    const { queued } = this.#ledger.counts;
+    const place = Math.max(1, Math.min(seq - this.#ledger.headOf(lane) + 1, queued[lane]));
+    return countAhead(lane, place, queued, this.#normalsInARow) + 1;
   }
 
   // Time
@@ -265,7 +305,9 @@ export class Queue {
     const lease = this.#ledger.running.get(seq);
     if (lease) return { ...stored, job: claimedBy(job, lease, lease.startedAt) };
     const purgedAt = this.#ledger.purgedAt(seq) ?? job.createdAt - RUN_RETENTION_MS;
-    const verdict = transition(job, { kind: "cancel" }, purgedAt);
+    // Who was purged has no result that is kept longer, and purges are not remembered longer.
+    const retentionMs = Math.min(job.retentionMs, RUN_RETENTION_MS);
+    const verdict = transition({ ...job, retentionMs }, { kind: "cancel" }, purgedAt);
     return verdict.kind === "moved" ? { ...stored, job: verdict.job } : stored;
   }
 
@@ -301,12 +343,13 @@ export class Queue {
   // Claiming
 
   #nextQueued(limit: number): { jobs: readonly QueuedJob[]; kind: ClaimKind } {
-    for (const lane of LANES) {
-      if (limit === 0 || this.#ledger.counts.queued[lane] === 0) continue;
+    if (limit === 0) return { jobs: [], kind: "head" };
+    for (const [lane, most] of lanesToClaim(this.#ledger.counts.queued, this.#normalsInARow)) {
+      const count = Math.min(limit, most);
       const requeued =
-        this.#requeued > 0 ? this.#store.requeuedInLane(LANE_START[lane], LANE_END[lane], limit) : [];
+        this.#requeued > 0 ? this.#store.requeuedInLane(LANE_START[lane], LANE_END[lane], count) : [];
       if (requeued.length > 0) return { jobs: requeued, kind: "requeued" };
-      const jobs = this.#store.queuedInLane(this.#ledger.headOf(lane), LANE_END[lane], limit);
+      const jobs = this.#store.queuedInLane(this.#ledger.headOf(lane), LANE_END[lane], count);
       if (jobs.length > 0) return { jobs, kind: "head" };
     }
     return { jobs: [], kind: "head" };
@@ -315,16 +358,14 @@ export class Queue {
   /** The claim of a job at the head is written by the ledger, for all jobs of the turn at once (L4). */
   #claimNow(queued: QueuedJob, kind: ClaimKind, taker: Taker, now: number): QueuedJob {
     const job = claimedBy(queued.job, taker, now);
+    const isTurnOver = laneOf(queued.seq) === "low" || this.#ledger.counts.queued.low === 0;
+    this.#normalsInARow = isTurnOver ? 0 : this.#normalsInARow + 1;
     if (kind === "requeued") {
-      this.#save(queued.seq, queued.job, job);
+      this.#save(queued, job, false, now);
       this.#requeued -= this.#store.removeRequeued(queued.seq);
     }
     this.#startLease(queued.seq, job, kind, now);
     return { ...queued, job };
-  }
-
-  #save(seq: number, before: Pick<Job, "state" | "attempt">, after: Job): void {
-    if (!this.#store.save(seq, before, after)) throw new Error("A guarded write met a changed row.");
   }
 
   #startLease(seq: number, job: Job, kind: ClaimKind, now: number): void {
@@ -389,7 +430,9 @@ export class Queue {
     for (const key of this.#store.remove(seq)) this.orphan(key);
     this.#orphanUpload(stored);
     this.#chunks.remove(seq);
+    this.#outbox.withdraw(seq);
     this.#ledger.removed(seq, job);
+    this.#counter.jobRemoved(seq, job);
     this.#leaseUntil.delete(seq);
     this.#times.forget(seq);
     this.#effects.push({ kind: "settled", seq });
@@ -405,11 +448,15 @@ export class Queue {
   }
 }
 
+/** Who counts jobs whose rows are removed. */
+export type JobCounter = { readonly jobRemoved: (seq: number, job: Job) => void };
+
 /** Who takes a job. */
 export type Taker = { readonly workerId: string; readonly hostId: string };
 
 /** What the row of a job says whose claim is not written yet. */
 const NEVER_CLAIMED = { state: "queued", attempt: 0 } as const;
+
 /** A report says what became of the result; these events end an attempt without one. */
 function mayLeaveUpload({ kind }: JobEvent): boolean {
   return kind === "rescue" || kind === "timeOut" || kind === "cancel";

@@ -56,4 +56,39 @@ export const ENDPOINT_MIGRATIONS = [
    ALTER TABLE job ADD COLUMN retention_ms INTEGER;
    -- What happened to the job beyond what its columns say, as JSON; null while there is nothing.
    ALTER TABLE job ADD COLUMN trace TEXT;`,
+  `-- The page of the outbox that tells of the job's end; 0 while there is none, null for a job without a webhook.
+   ALTER TABLE job ADD COLUMN webhook_page INTEGER;
+
+   -- Webhooks to be sent, and the log of those sent: many on a page. The key lets the open pages be found alone.
+   CREATE TABLE webhook_page (
+     is_open    INTEGER NOT NULL CHECK (is_open IN (0, 1)),
+     page       INTEGER NOT NULL,
+     remove_at  INTEGER NOT NULL,
+     deliveries TEXT    NOT NULL,
+     PRIMARY KEY (is_open, page)
+   ) STRICT, WITHOUT ROWID;`,
+
+  `CREATE TABLE batch (
+     number           INTEGER PRIMARY KEY,
+     nonce            TEXT    NOT NULL,
+     state            TEXT    NOT NULL CHECK (state IN ('draft', 'starting', 'started', 'cancelling', 'cancelled')),
+     name             TEXT,
+     created_at       INTEGER NOT NULL,
+     touched_at       INTEGER NOT NULL,
+     request_count    INTEGER NOT NULL,
+     next_request     INTEGER NOT NULL,
+     ranges           TEXT    NOT NULL,
+     removed_completed INTEGER NOT NULL,
+     ended_completed  INTEGER,
+     idempotency_key  TEXT
+   ) STRICT;
+
+   -- Requests that are no jobs yet, many in a row; the text is a JSON array.
+   CREATE TABLE batch_pack (
+     batch    INTEGER NOT NULL,
+     first    INTEGER NOT NULL,
+     live     INTEGER NOT NULL,
+     requests TEXT    NOT NULL,
+     PRIMARY KEY (batch, first)
+   ) STRICT, WITHOUT ROWID;`,
 ] as const;

@@ -5,7 +5,6 @@ import type { Payload } from "../domain/job-machine.ts";
 import { payloadKey } from "../domain/payload-key.ts";
 
 export type MeasuredPayload = Payload & { readonly sizeBytes: number };
-export type StoredPayload = Extract<Payload, { readonly kind: "stored" }>;
 
 const encoder = new TextEncoder();
 
@@ -28,15 +27,6 @@ export async function storePayload(
   const key = freshPayloadKey(endpointId);
   await bucket.put(key, bytes);
   return { kind: "stored", key, sizeBytes };
-}
-
-/** The bytes of a payload, without the spaces behind it; undefined when it was removed in the meantime. */
-export async function openPayload(
-  bucket: R2Bucket,
-  { key, sizeBytes }: StoredPayload,
-): Promise<ReadableStream<Uint8Array> | undefined> {
-  const object = await bucket.get(key, { range: { offset: 0, length: sizeBytes } });
-  return object && object.size >= sizeBytes ? object.body : undefined;
 }
 
 export async function dropPayload(bucket: R2Bucket, payload: Payload | null): Promise<void> {

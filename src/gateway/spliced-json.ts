@@ -1,6 +1,6 @@
 /** JSON text made of text at hand and of payloads that are in R2; those pass through and are never whole here. */
 import type { Context } from "hono";
-import { openPayload, type StoredPayload } from "./payloads.ts";
+import { openPayload, type StoredPayload } from "../durable/stored-payload.ts";
 
 /** A piece of text, or where it is kept. */
 export type JsonPart = string | StoredPart;

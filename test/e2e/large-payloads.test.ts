@@ -33,7 +33,8 @@ describe("payloads at their limits", () => {
   function post(operation: string, body: string): Promise<Response> {
     return fetch(`${edgerun.baseUrl}/v2/${endpointId}/${operation}`, {
       method: "POST",
-      headers: { Authorization: `Bearer ${edgerun.apiKey}` },
+      // The length of a compressed answer is not known before its end.
+      headers: { Authorization: `Bearer ${edgerun.apiKey}`, "Accept-Encoding": "identity" },
       body,
     });
   }

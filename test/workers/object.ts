@@ -12,13 +12,29 @@ export async function fireAlarm(endpointId: string): Promise<boolean> {
   return runDurableObjectAlarm(endpointObject(endpointId));
 }
 
+/** When the object's alarm will ring. */
+export async function alarmOf(endpointId: string): Promise<number | null> {
+  return runInDurableObject(endpointObject(endpointId), (_, { storage }) => storage.getAlarm());
+}
+
 /** The object loses its memory, as by hibernation: storage and doorbells stay. */
 export async function evict(endpointId: string): Promise<void> {
   await evictDurableObject(endpointObject(endpointId));
 }
 
+/** The object dies in the middle of what it does, as when its machine does. */
+export async function kill(endpointId: string): Promise<void> {
+  const died = runInDurableObject(endpointObject(endpointId), (_, state) => state.abort("killed by a test"));
+  await died.catch(() => {});
+}
+
 export function fleetObject() {
   return env.FLEET.getByName("default");
+}
+
+/** Resolves once no webhook is under way and all outcomes are written. */
+export async function untilWebhooksRest(endpointId: string): Promise<void> {
+  while ((await endpointObject(endpointId).vitals()).openWebhooks > 0) await scheduler.wait(5);
 }
 
 /** Moves the clock of the test and of the objects. */
@@ -54,6 +70,11 @@ async function countBells(endpointId: string, tag: string): Promise<number> {
 /** Resolves once nobody waits under the tag. */
 export async function noBellOf(endpointId: string, tag: string): Promise<void> {
   await untilBells(endpointId, tag, (count) => count === 0);
+}
+
+/** Resolves once so many wait under the tag. */
+export async function bellsOf(endpointId: string, tag: string, count: number): Promise<void> {
+  await untilBells(endpointId, tag, (open) => open === count);
 }
 
 async function untilBells(

@@ -1,7 +1,7 @@
 /** Answers that show a job. */
 import type { Payload } from "../../domain/job-machine.ts";
 import type { JobView } from "../../domain/job-view.ts";
-import { openPayload } from "../payloads.ts";
+import { openPayload } from "../../durable/stored-payload.ts";
 import { jsonResponse, spliceParts, type JsonPart } from "../spliced-json.ts";
 import { jobNotFound, type QueueContext } from "./context.ts";
 

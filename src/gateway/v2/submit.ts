@@ -7,6 +7,7 @@ import { dropPayload } from "../payloads.ts";
 import type { QueueContext } from "./context.ts";
 import { isSmall, readLargeRequest, readSmallRequest, type ReceivedRequest } from "./job-request.ts";
 import { askWithinLimits } from "./limits.ts";
+import { readWebhook } from "./webhook-option.ts";
 
 type SubmitOptions = {
   readonly isSync: boolean;
@@ -42,20 +43,22 @@ async function submit(
   idempotencyKey: string | null,
   { options, input }: ReceivedRequest,
 ): Promise<SubmittedJob> {
-  const call: SubmitRequest = {
+  const call = (webhook: string | null): SubmitRequest => ({
     isSync,
     isLowPriority: options.policy?.lowPriority ?? false,
     ttlMs: options.policy?.ttl ?? TTL_DEFAULT_MS,
     executionTimeoutMs: options.policy?.executionTimeout ?? null,
     waitMs,
     input,
-    optionsJson: workerOptions(options),
+    optionsJson: workerOptions(options, webhook),
+    hasWebhook: webhook !== null,
     idempotencyKey,
     holdMs,
-  };
+  });
   const bucket = context.env.PAYLOADS;
   try {
-    const submitted = await askWithinLimits(context, (stub) => stub.submit(call));
+    const request = call(readWebhook(context.env, options));
+    const submitted = await askWithinLimits(context, (stub) => stub.submit(request));
     if (!submitted.isNew) context.executionCtx.waitUntil(dropPayload(bucket, input));
     return submitted;
   } catch (error) {
@@ -65,7 +68,7 @@ async function submit(
 }
 
 /** The `Idempotency-Key` header; null when there is none. */
-function readIdempotencyKey(context: QueueContext): string | null {
+export function readIdempotencyKey(context: QueueContext): string | null {
   const key = context.req.header("Idempotency-Key");
   if (key === undefined || key === "") return null;
   if (key.length <= IDEMPOTENCY_KEY_MAX_LENGTH) return key;
@@ -76,7 +79,10 @@ function readIdempotencyKey(context: QueueContext): string | null {
 }
 
 /** The members beside `input` that reach the worker, and nobody else. */
-function workerOptions({ webhook, policy, s3Config }: ReceivedRequest["options"]): string {
+export function workerOptions(
+  { policy, s3Config }: ReceivedRequest["options"],
+  webhook: string | null,
+): string {
   return JSON.stringify({
     ...(webhook && { webhook }),
     ...(policy && { policy }),
