@@ -80,7 +80,7 @@ describe("the start of a worker", () => {
 
 test("what others know of a job stands at its time", ({ expect }) => {
   const done = jobWith({ ...running, state: "completed", finishedAt: 300 });
-  const beside = [{ event: "webhook_attempted", at: 350, status: "COMPLETED" } as const];
+  const beside = [{ event: "webhook_attempted", at: 350, statusCode: 200 } as const];
   expect(timelineOf(done, UNKNOWN_TIMES, beside).map(({ event }) => event)).toEqual([
     "submitted",
     "finished",

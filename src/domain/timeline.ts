@@ -44,6 +44,8 @@ export type TimelineEvent = {
   readonly hostId?: string;
   readonly status?: WireStatus;
   readonly reason?: string;
+  /** What a webhook's receiver answered. */
+  readonly statusCode?: number;
 };
 
 export const UNKNOWN_TIMES: AttemptTimes = {

@@ -143,6 +143,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
       queue: this.#queue,
       ledger: this.#ledger,
       times: this.#times,
+      webhookAttempts: (stored) => this.#webhooks.logOf(stored).attempts,
       dispatch: this.#dispatch,
       agents: this.#agents,
       limits: this.#limits,

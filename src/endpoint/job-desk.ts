@@ -1,6 +1,7 @@
 /** What clients do with jobs: each method is one operation of the queue API, limits included. */
 import { QUEUE_DEPTH_MAX } from "../contract/limits.ts";
 import type { EndpointConfig } from "../contract/endpoint.ts";
+import type { WebhookLogBody } from "../contract/webhook.ts";
 import { isFinal, newExpiry, retentionOf, type JobEvent } from "../domain/job-machine.ts";
 import { listJob, stateOf, viewJob, wireStatusOf, type JobView } from "../domain/job-view.ts";
 import { laneOf } from "../domain/lanes.ts";
@@ -39,6 +40,8 @@ export type JobDeskParts = {
   readonly queue: Queue;
   readonly ledger: QueueLedger;
   readonly times: RunningTimes;
+  /** Attempts to deliver the webhook of a job's last end. */
+  readonly webhookAttempts: (stored: StoredJob) => WebhookLogBody["attempts"];
   readonly dispatch: Dispatch;
   readonly agents: AgentDesk;
   readonly limits: RequestLimits;
@@ -148,13 +151,19 @@ export class JobDesk {
     });
   }
 
-  /** What happened to a job; deliveries of its webhook come in by the last argument of `timelineOf`. */
+  /** What happened to a job. */
   timeline(jobId: string): TimelineReply {
-    const { queue, times } = this.#parts;
+    const { queue, times, webhookAttempts } = this.#parts;
     const stored = findJob(queue, jobId, Date.now());
     if (!stored) return NOT_FOUND;
     const { seq, job } = stored;
-    return { kind: "timeline", events: timelineOf(job, times.of(seq, job.attempt, job.workerId)) };
+    const attempts = webhookAttempts(stored).map(({ at, statusCode, error }) => ({
+      event: "webhook_attempted" as const,
+      at,
+      ...(statusCode !== undefined && { statusCode }),
+      ...(error !== undefined && { reason: error }),
+    }));
+    return { kind: "timeline", events: timelineOf(job, times.of(seq, job.attempt, job.workerId), attempts) };
   }
 
   /** A job as its reader sees it. */

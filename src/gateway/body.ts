@@ -46,10 +46,17 @@ export async function* readChunks(request: Request, maxBytes: number): AsyncGene
   if (!request.body) return;
   let sizeBytes = 0;
   for await (const bytes of readBytes(request.body)) {
+    const isFirst = sizeBytes === 0;
     sizeBytes += bytes.byteLength;
     if (sizeBytes > maxBytes) throw tooLarge(maxBytes);
-    yield bytes;
+    yield isFirst ? withoutMark(bytes) : bytes;
   }
+}
+
+/** Some programs begin their JSON with a byte order mark; text that is read whole loses it by itself. */
+function withoutMark(bytes: Uint8Array): Uint8Array {
+  const [first, second, third] = bytes;
+  return first === 0xef && second === 0xbb && third === 0xbf ? bytes.subarray(3) : bytes;
 }
 
 async function readText(request: Request, maxBytes: number): Promise<string> {

@@ -2,6 +2,7 @@
  * Every operation with good and bad input, over HTTP: what is sent, and what is answered. The tables are the
  * contract; a reply that differs from them is a fault of the edge.
  */
+import { exports } from "cloudflare:workers";
 import { beforeAll, describe, test } from "vitest";
 import { ScriptedAgent } from "./agent-client.ts";
 import { apiKeyOfTest, call, createEndpoint, signInAsNewAccount } from "./edge-client.ts";
@@ -364,6 +365,31 @@ describe("bodies of run", () => {
     const reply = await call("POST", `/v2/${endpointId}/run`, body);
     expect(answerOf(reply)).toEqual(wanted(answer, expect));
   });
+});
+
+describe("bodies of run that come in pieces, of unknown length", () => {
+  // One without anything in it is told that it is no JSON.
+  test.for(BODIES.filter(([what]) => what !== "nothing" && what !== "blanks"))(
+    "%s",
+    async ([, body, answer], { expect }) => {
+      const text = typeof body === "string" ? body : JSON.stringify(body ?? "").replace(/^""$/, "");
+      const bytes = new TextEncoder().encode(text);
+      const pieces = new ReadableStream({
+        start(controller) {
+          for (let from = 0; from < bytes.length; from += 1_000)
+            controller.enqueue(bytes.slice(from, from + 1_000));
+          controller.close();
+        },
+      });
+      const response = await exports.default.fetch(`http://edge/v2/${endpointId}/run`, {
+        method: "POST",
+        headers: { Authorization: `Bearer ${apiKeyOfTest()}` },
+        body: pieces,
+      });
+      const { status, headers } = response;
+      expect(answerOf({ status, headers, body: await response.json() })).toEqual(wanted(answer, expect));
+    },
+  );
 });
 
 describe("bodies of runsync that are refused", () => {

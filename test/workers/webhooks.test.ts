@@ -90,6 +90,21 @@ class Place {
   }
 }
 
+test("attempts to deliver stand in the timeline of their job", async ({ expect }) => {
+  const place = await Place.open();
+  const target = webhookTarget("500,200");
+  const id = await place.complete(target);
+  await target.received(1);
+  await place.rest();
+  await place.alarmAfter(11 * SECOND);
+  const { body } = await call("GET", `/v2/${place.endpointId}/status/${id}?timeline=1`);
+  const attempts = (await place.log(id)).attempts.map(({ at, statusCode }) => ({ at, statusCode }));
+  expect(attempts).toHaveLength(2);
+  expect((body["timeline"] as object[]).slice(-2)).toMatchObject(
+    attempts.map((attempt) => ({ event: "webhook_attempted", ...attempt })),
+  );
+});
+
 describe("what is told", () => {
   test("a completed job: the status body with input and webhook, signed", async ({ expect }) => {
     const place = await Place.open();
