@@ -32,6 +32,7 @@ export type AgentEvent =
   | "job_lost"
   | "job_stopped"
   | "job_overstays"
+  | "result_uploaded"
   | "report_refused"
   | "report_dropped"
   | "result_dropped"

@@ -25,6 +25,8 @@ export type Timing = {
   readonly edgeHoldMs: number;
   /** Time beyond the hold after which a call to the edge is given up. */
   readonly edgeSlackMs: number;
+  /** Time after which the upload of a large result is given up and begun again. */
+  readonly edgeUploadMs: number;
   readonly edgeRetryBaseMs: number;
   readonly edgeRetryCapMs: number;
 };
@@ -42,6 +44,7 @@ export const TIMING: Timing = {
   healthyMs: 60_000,
   edgeHoldMs: AGENT_HOLD_MAX_MS,
   edgeSlackMs: 20_000,
+  edgeUploadMs: 5 * 60_000,
   edgeRetryBaseMs: 250,
   edgeRetryCapMs: 15_000,
 };

@@ -8,9 +8,11 @@
  * W4  A handler that must stop is told; after the grace it has overstayed. Its container gets no job any more
  *     and is killed once nothing wanted runs in it. A handler that ends late gives its container back.
  */
-import type { DispatchedJob, StopReason } from "../../src/contract/agent.ts";
-import type { AttemptLedger, AttemptOutcome } from "../journal/attempt-ledger.ts";
+import type { StopReason } from "../../src/contract/agent.ts";
+import type { ArrivedJob } from "../edge/edge-client.ts";
+import type { AttemptLedger } from "../journal/attempt-ledger.ts";
 import type { AttemptRecord, AttemptRef } from "../journal/journal.ts";
+import type { AttemptOutcome } from "../journal/report.ts";
 import type { AgentLog } from "../log.ts";
 import type { Timing } from "../timing.ts";
 import type { ReceivedBody } from "../worker-server/body.ts";
@@ -22,8 +24,6 @@ import { countEndedByTake, endedByTake, judgePing, type TakeEvidence } from "./e
 
 const LOST_RESULT =
   "The worker asked for more work without having posted this job's result. Most likely the handler returned a value that JSON cannot encode; see the worker's log.";
-
-const UNENCODABLE_INPUT = "The input is nested too deeply to be passed to a worker.";
 
 export type WorkerJobsOptions = {
   readonly ledger: AttemptLedger;
@@ -86,11 +86,9 @@ export class WorkerJobs {
 
   // From the edge
 
-  accept(jobs: readonly { readonly record: AttemptRecord; readonly job: DispatchedJob }[]): void {
+  accept(jobs: readonly { readonly record: AttemptRecord; readonly job: ArrivedJob }[]): void {
     for (const { record, job } of jobs) {
-      const body = encodeJob(job);
-      if (body !== undefined) this.#waiting.push({ record, body });
-      else this.#settle(record, { kind: "failed", error: UNENCODABLE_INPUT, output: undefined });
+      this.#waiting.push({ record, body: encodeJob(job) });
     }
     this.#deliver();
   }
@@ -338,13 +336,9 @@ export class WorkerJobs {
   }
 }
 
-/** What the container sees of a job. Undefined when it is nested beyond the stack of the encoder. */
-function encodeJob({ id, input, webhook, policy, s3Config, batchId }: DispatchedJob): string | undefined {
-  try {
-    return JSON.stringify({ id, input, webhook, policy, s3Config, batchId });
-  } catch {
-    return undefined;
-  }
+/** What the container sees of a job. */
+function encodeJob({ id, input, webhook, policy, s3Config, batchId }: ArrivedJob): string {
+  return `${JSON.stringify({ id, webhook, policy, s3Config, batchId }).slice(0, -1)},"input":${input}}`;
 }
 
 function isAttempt(ref: AttemptRef, jobId: string, attempt: number): boolean {

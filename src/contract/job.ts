@@ -61,6 +61,11 @@ const webhookSchema = z
   .url({ protocol: /^https?$/, error: "must be an http or https URL" })
   .max(OPTION_MAX_LENGTH, `must have at most ${OPTION_MAX_LENGTH} characters`);
 
+const optionalWebhookSchema = z.preprocess(
+  (value) => (value === "" ? undefined : value),
+  webhookSchema.nullish(),
+);
+
 /**
  * Body of run and runsync. Unknown members are dropped; `input` may be any JSON value but must be there.
  * Some clients send null or "" for an absent option, so both mean absent.
@@ -68,7 +73,9 @@ const webhookSchema = z
 export const jobRequestSchema = z.object(
   {
     input: jsonValueSchema,
-    webhook: z.preprocess(absentIfEmpty, webhookSchema.nullish()),
+    webhook: optionalWebhookSchema,
+    /** Some clients call it so; `webhook` goes first. */
+    webhookV2: optionalWebhookSchema,
     policy: policySchema.nullish(),
     s3Config: s3ConfigSchema.nullish(),
   },

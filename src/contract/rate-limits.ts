@@ -29,6 +29,8 @@ const LIMITS = {
   requests: { requests: 10, concurrent: 2, perWorker: 2 },
   // No limit is stated for these; ours are those of cancel, which is as rare and as costly.
   retry: { requests: 100, concurrent: 20, perWorker: 20 },
+  /** Reading a delivery log, and redelivery. */
+  webhooks: { requests: 100, concurrent: 20, perWorker: 20 },
   batch: { requests: 100, concurrent: 20, perWorker: 20 },
 } as const satisfies Record<string, RateLimit>;
 

@@ -4,6 +4,7 @@ import { batchIdOf, decodeBatchId, optionsInBatch, packRequests, unpackRequests 
 const request = (text: string) => ({
   input: { kind: "inline", json: JSON.stringify(text) } as const,
   optionsJson: "{}",
+  hasWebhook: false,
   isLowPriority: false,
   ttlMs: 1,
   executionTimeoutMs: null,

@@ -43,6 +43,7 @@ export type BatchRequest = {
   readonly input: Payload;
   /** JSON object of what else the worker gets. */
   readonly optionsJson: string;
+  readonly hasWebhook: boolean;
   readonly isLowPriority: boolean;
   readonly ttlMs: number;
   /** Null for the endpoint's default. */

@@ -35,6 +35,11 @@ export type Payload =
   | { readonly kind: "inline"; readonly json: string }
   | { readonly kind: "stored"; readonly key: string; readonly sizeBytes: number };
 
+/** Bytes, or for text at hand characters. */
+export function sizeOf(payload: Payload): number {
+  return payload.kind === "inline" ? payload.json.length : payload.sizeBytes;
+}
+
 export type Job = {
   readonly state: JobState;
   readonly isSync: boolean;

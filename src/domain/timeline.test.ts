@@ -53,6 +53,19 @@ describe("the start of a worker", () => {
     ]);
   });
 
+  test("is not told of after the claim, but what is far later was another start", ({ expect }) => {
+    expect(namesOf(running, { ...NO_START, containerStartedAt: 150, readyAt: 230 })).toEqual([
+      ["submitted", 100],
+      ["container_started", 150],
+      ["worker_ready", 200],
+      ["taken", 200],
+    ]);
+    expect(namesOf(running, { ...NO_START, containerStartedAt: 9_000, readyAt: 9_500 })).toEqual([
+      ["submitted", 100],
+      ["taken", 200],
+    ]);
+  });
+
   test("moves in time only when it happened anew", ({ expect }) => {
     const known = { ...NO_START, containerStartedAt: 1_000, readyAt: 5_000 };
     expect(mergeStart(known, { ...known, readyAt: 6_900 })).toBe(known);

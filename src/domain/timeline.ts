@@ -55,7 +55,7 @@ export const UNKNOWN_TIMES: AttemptTimes = {
 /** A job that is retried for ever keeps its newest events. */
 const TRACE_MAX_EVENTS = 200;
 
-/** Two reports of one moment differ by what their ways took. */
+/** Two reports of one moment differ by what their ways took, and a report may come later than what follows it. */
 const JITTER_MS = 2_000;
 
 /** What is known of a worker's start after a report of it: a moment moves only when it happened anew. */
@@ -118,8 +118,10 @@ function attemptEvents(job: Job, times: AttemptTimes): TimelineEvent[] {
     ...eventAt("handler_started", times.handlerStartedAt),
     ...eventAt("handler_finished", times.handlerFinishedAt),
   ].map((event) => ({ ...event, attempt }));
-  const start = startEvents(times.workerStart, readTrace(job).at(-1)?.at ?? job.createdAt);
-  return [...start.map((event) => ({ ...event, workerId })), taken, ...handler];
+  const start = startEvents(times.workerStart, readTrace(job).at(-1)?.at ?? job.createdAt)
+    .filter(({ at }) => at <= taken.at + JITTER_MS) // what is later was another start of the worker
+    .map((event) => ({ ...event, at: Math.min(event.at, taken.at), workerId }));
+  return [...start, taken, ...handler];
 }
 
 /** The start of a worker, as far as the job may have waited for it: what ended before `since` is left out. */

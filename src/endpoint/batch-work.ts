@@ -104,7 +104,7 @@ export class BatchWork {
   }
 
   #submit(request: BatchRequest, batchId: string, config: EndpointConfig, now: number): number {
-    const { input, optionsJson, isLowPriority, ttlMs, executionTimeoutMs } = request;
+    const { input, optionsJson, hasWebhook, isLowPriority, ttlMs, executionTimeoutMs } = request;
     const submission = {
       nonce: randomNonce(),
       isSync: false,
@@ -114,6 +114,7 @@ export class BatchWork {
       retentionMs: BATCH_RETENTION_MS,
       order: { input, optionsJson: optionsInBatch(optionsJson, batchId) },
       idempotencyKey: null,
+      hasWebhook,
     } as const;
     return this.#parts.queue.submit(submission, undefined, now).seq;
   }

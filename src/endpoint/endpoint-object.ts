@@ -1,7 +1,9 @@
 /** The Endpoint object: queue, leases, results and scaling wish of one endpoint. */
 import { DurableObject } from "cloudflare:workers";
 import type { EndpointConfig } from "../contract/endpoint.ts";
-import { HOT_HOLD_MS } from "../contract/limits.ts";
+import type { WebhookSecret } from "../contract/webhook.ts";
+import { ANSWER_INPUTS_MAX_BYTES, HOT_HOLD_MS } from "../contract/limits.ts";
+import { payloadPrefix, resultKey } from "../domain/payload-key.ts";
 import type { FleetReport } from "../domain/queue-reason.ts";
 import { AlarmClock } from "../durable/alarm-clock.ts";
 import { GroupCommit } from "../durable/group-commit.ts";
@@ -25,8 +27,8 @@ import { EndpointBells, readAgentQuery, readJobWaiter } from "./endpoint-bells.t
 import { EndpointFacts } from "./endpoint-facts.ts";
 import { JobDesk } from "./job-desk.ts";
 import { reportHealth, reportMetrics } from "./health-report.ts";
-import { findJob, isUnderway } from "./job-reference.ts";
-import { JobStore } from "./job-store.ts";
+import { findJob, isUnderway, publicId } from "./job-reference.ts";
+import { JobStore, type StoredJob } from "./job-store.ts";
 import type {
   CancelReply,
   DrainReply,
@@ -39,12 +41,16 @@ import type {
   ListReply,
   PurgeReply,
   ReadStreamReply,
+  RedeliverReply,
   RetryReply,
   SlotRef,
   StatusReply,
   SubmitReply,
   SubmitRequest,
   TimelineReply,
+  UploadRef,
+  WantsUploadReply,
+  WebhookLogReply,
 } from "./messages.ts";
 import { QueueLedger } from "./queue-ledger.ts";
 import { Queue } from "./queue.ts";
@@ -53,16 +59,22 @@ import { RunningTimes } from "./running-times.ts";
 import { Scaling } from "./scaling.ts";
 import { ENDPOINT_MIGRATIONS } from "./schema.ts";
 import { StreamDesk } from "./stream-desk.ts";
+import { WebhookDesk } from "./webhook-desk.ts";
+import { WebhookOutbox } from "./webhook-outbox.ts";
+import { WebhookSender } from "./webhook-sender.ts";
+import { WebhookStore } from "./webhook-store.ts";
 
 /** Time that the answer to `remove` gets to leave before the object's memory is reset. */
 const RESET_AFTER_MS = 100;
 
-/** Documented limit of one call to R2. */
-const DELETE_KEYS_MAX = 1_000;
+/** R2 takes no more keys in one call. */
+const DELETE_MAX_KEYS = 1_000;
 
 export type EndpointObjectEnv = {
   readonly FLEET: DurableObjectNamespace<FleetPort>;
   readonly PAYLOADS: R2Bucket;
+  /** "true": webhooks may have loopback and private addresses; for development. */
+  readonly WEBHOOK_ALLOW_PRIVATE?: string;
 };
 
 export class EndpointObject extends DurableObject<EndpointObjectEnv> {
@@ -77,6 +89,9 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   readonly #agents: AgentDesk;
   readonly #jobs: JobDesk;
   readonly #streams: StreamDesk;
+  readonly #outbox: WebhookOutbox;
+  readonly #sender: WebhookSender;
+  readonly #webhooks: WebhookDesk;
   readonly #book: BatchBook;
   readonly #batches: Batches;
   readonly #commit: GroupCommit;
@@ -97,12 +112,27 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     this.#facts = new EndpointFacts(store);
     this.#chunks = new ChunkStore(this.#database);
     this.#ledger = new QueueLedger(store);
+    this.#outbox = new WebhookOutbox(new WebhookStore(this.#database));
     this.#book = new BatchBook(new BatchStore(this.#database));
-    this.#queue = new Queue(store, this.#chunks, this.#ledger, this.#times, this.#book);
+    this.#queue = new Queue({
+      store,
+      chunks: this.#chunks,
+      ledger: this.#ledger,
+      times: this.#times,
+      outbox: this.#outbox,
+      counter: this.#book,
+    });
     this.#scaling = new Scaling(store, this.#ledger);
     this.#agents = new AgentDesk(this.#queue, this.#chunks, this.#ledger, this.#dispatch, this.#times);
     this.#jobs = this.#openJobDesk();
     this.#streams = this.#openStreamDesk();
+    this.#sender = this.#openSender();
+    this.#webhooks = new WebhookDesk({
+      queue: this.#queue,
+      outbox: this.#outbox,
+      limits: this.#limits,
+      commit: this.#commit,
+    });
     this.#batches = this.#openBatches();
     void context.blockConcurrencyWhile(() => this.#wake());
   }
@@ -133,6 +163,18 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     });
   }
 
+  #openSender(): WebhookSender {
+    return new WebhookSender({
+      outbox: this.#outbox,
+      queue: this.#queue,
+      facts: this.#facts,
+      bucket: this.env.PAYLOADS,
+      allowsPrivate: this.env.WEBHOOK_ALLOW_PRIVATE === "true",
+      inTurn: (work) => this.#commit.run(work),
+      keepAlive: (work) => this.ctx.waitUntil(work),
+    });
+  }
+
   #openBatches(): Batches {
     return openBatches({
       database: this.#database,
@@ -154,18 +196,27 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     this.#queue.recover(now);
     this.#times.learn(this.#facts.report, this.#ledger.running.values());
     this.#scaling.recover(now);
+    this.#outbox.recover(now);
     await this.#alarm.load();
+    if (this.#outbox.isReady) this.#alarm.armBy(now); // sending was cut short
   }
 
   // Configuration
 
   /** Takes over the endpoint's configuration; the next job sees it. */
-  async configure(config: EndpointConfig): Promise<void> {
+  async configure(config: EndpointConfig, webhookSecrets: readonly WebhookSecret[] = []): Promise<void> {
     if (this.#facts.isRemoved) return;
     await this.#commit.run(() => {
       this.#facts.configure(config);
+      this.#facts.learnWebhookSecrets(webhookSecrets);
       this.#scaling.repeat();
     });
+  }
+
+  /** The account has new secrets. An object that knows no endpoint gets them with its configuration. */
+  async learnWebhookSecrets(secrets: readonly WebhookSecret[]): Promise<void> {
+    if (!this.#facts.config) return;
+    await this.#commit.run(() => this.#facts.learnWebhookSecrets(secrets));
   }
 
   /** The endpoint is deleted: its workers go, its jobs and payloads are removed. */
@@ -230,6 +281,14 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     return this.#facts.config ? this.#jobs.list(call) : UNCONFIGURED;
   }
 
+  async webhookLog(jobId: string): Promise<WebhookLogReply> {
+    return this.#facts.config ? this.#webhooks.log(jobId) : UNCONFIGURED;
+  }
+
+  async redeliver(jobId: string): Promise<RedeliverReply> {
+    return this.#facts.config ? this.#webhooks.redeliver(jobId) : UNCONFIGURED;
+  }
+
   async batch(call: BatchCall): Promise<BatchReply> {
     return this.#facts.config ? this.#batches.desk.carryOut(call) : UNCONFIGURED;
   }
@@ -282,6 +341,12 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     const end = await this.#dispatch.hold({ ...call, slots: this.#agents.openSlots(call) });
     if (end.kind === "jobs") return { kind: "answer", ...NOTHING, jobs: end.jobs };
     return end.kind === "look" ? this.exchange({ ...call, reports: [], chunks: [] }) : end;
+  }
+
+  /** Whether the result of an attempt shall be stored under its key, or is and shall stay there. */
+  async wantsUpload(upload: UploadRef): Promise<WantsUploadReply> {
+    if (!this.#facts.config) return UNCONFIGURED;
+    return { kind: "answer", isWanted: this.#agents.wantsUpload(upload, Date.now()) };
   }
 
   /** What Fleet knows of this endpoint's workers. A leased job whose worker is gone is rescued. */
@@ -339,6 +404,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     await this.#commit.run(() => {
       const now = Date.now();
       this.#queue.sweep(now);
+      this.#outbox.sweep(now);
       this.#batches.work.sweep(now);
     });
     await this.#batches.desk.goOn();
@@ -355,6 +421,8 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     if (!config) return;
     this.#scaling.decide(config, now);
     this.#ledger.persist();
+    this.#outbox.save();
+    this.#sender.start();
     this.#book.persist(now);
     this.#arm(now);
     if (this.#scaling.isUntold) this.#tellFleet();
@@ -365,6 +433,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     const dueAt = [
       this.#queue.nextSweepAt,
       this.#scaling.nextAt(now),
+      this.#outbox.nextAt(now),
       this.#batches.work.nextAt(now),
       isMoreToSweep ? now : null,
     ].filter((at) => at !== null);
@@ -385,7 +454,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   /** Gives what waits to the agents held here, then rings for those that wait outside. */
   #handOut(now: number): void {
     const slots = this.#dispatch.takeSlots(this.#ledger.queued);
-    const claims = this.#queue.claim(slots, now);
+    const claims = this.#queue.claim(slots, now, ANSWER_INPUTS_MAX_BYTES);
     for (const [index, slot] of slots.entries()) {
       const claimed = claims[index];
       if (claimed) slot.give(this.#agents.dispatched(claimed, claimed.order), claimed.seq);
@@ -432,9 +501,11 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   }
 
   #dropOrphanedPayloads(): void {
-    const keys = [...this.#queue.takeOrphanedKeys(), ...this.#batches.work.takeOrphanedKeys()];
-    for (let from = 0; from < keys.length; from += DELETE_KEYS_MAX) {
-      this.ctx.waitUntil(this.env.PAYLOADS.delete(keys.slice(from, from + DELETE_KEYS_MAX)));
+    const endpointId = this.#facts.config?.endpointId ?? "";
+    const keyOfUpload = (stored: StoredJob) => resultKey(endpointId, publicId(stored), stored.job.attempt);
+    const keys = [...this.#queue.takeOrphanedKeys(keyOfUpload), ...this.#batches.work.takeOrphanedKeys()];
+    for (let from = 0; from < keys.length; from += DELETE_MAX_KEYS) {
+      this.ctx.waitUntil(this.env.PAYLOADS.delete(keys.slice(from, from + DELETE_MAX_KEYS)));
     }
   }
 
@@ -449,6 +520,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
       rowsRead: read,
       rowsWritten: written + this.#alarm.writes,
       heldExchanges: this.#dispatch.heldCount,
+      openWebhooks: this.#outbox.openCount,
     };
   }
 }
@@ -458,6 +530,8 @@ type Vitals = {
   /** Alarms included. */
   readonly rowsWritten: number;
   readonly heldExchanges: number;
+  /** Zero when nothing is sent, and all outcomes are written. */
+  readonly openWebhooks: number;
 };
 
 type DesiredStatus = "RUNNING" | "CREATED" | "RESTARTING" | "EXITED";
@@ -479,7 +553,7 @@ function isEmptyAnswer({ acks, chunkAcks, jobs, stops }: ExchangeAnswer): boolea
 
 async function removePayloads(bucket: R2Bucket, endpointId: string): Promise<void> {
   for (;;) {
-    const page = await bucket.list({ prefix: `jobs/${endpointId}/` });
+    const page = await bucket.list({ prefix: payloadPrefix(endpointId) });
     if (page.objects.length === 0) return;
     await bucket.delete(page.objects.map(({ key }) => key));
   }

@@ -171,7 +171,7 @@ export class JobDesk {
   #submitOnce(request: SubmitRequest, now: number): Submitted {
     const { facts, queue, ledger } = this.#parts;
     const { config } = facts;
-    if (!config) return { kind: "unconfigured" };
+    if (!config || (request.hasWebhook && !facts.canSign)) return { kind: "unconfigured" };
     const known = request.idempotencyKey ? queue.findByKey(request.idempotencyKey, now) : undefined;
     if (known) return { kind: "stored", stored: known, isNew: false };
     const depthMax = config.queueDepthMax ?? QUEUE_DEPTH_MAX;
@@ -194,6 +194,7 @@ export class JobDesk {
         retentionMs: retentionOf(request.isSync, request.waitMs ?? null),
         order,
         idempotencyKey: request.idempotencyKey ?? null,
+        hasWebhook: request.hasWebhook ?? false,
       },
       slot && { workerId: slot.workerId, hostId: slot.hostId },
       now,

@@ -1,6 +1,7 @@
 /** What crosses the border of the Endpoint object by RPC. Expected results are outcomes, never exceptions. */
 import type { StopReason } from "../contract/agent.ts";
 import type { HealthBody, MetricsBody, RequestsPage, WireStatus } from "../contract/job.ts";
+import type { WebhookLogBody } from "../contract/webhook.ts";
 import type { LimitedOperation } from "../contract/rate-limits.ts";
 import type { Payload } from "../domain/job-machine.ts";
 import type { JobView } from "../domain/job-view.ts";
@@ -46,6 +47,8 @@ export type SubmitRequest = {
   readonly input: Payload;
   /** JSON object of what else the worker gets: webhook, policy, s3Config. */
   readonly optionsJson: string;
+  /** The options hold a webhook, which is called when the job ends; absent in old callers for none. */
+  readonly hasWebhook?: boolean;
   /** The same key gives the same job for as long as that lives; null, or absent in old callers, for none. */
   readonly idempotencyKey?: string | null;
   /** How long the caller would like to wait for the result inside the object; 0 for not at all. */
@@ -136,6 +139,16 @@ export type ListCall = {
 export type ListOutcome = { readonly kind: "jobs"; readonly page: RequestsPage };
 export type ListReply = Unconfigured | Limited<ListOutcome>;
 
+export type WebhookLogOutcome =
+  | { readonly kind: "not_found" }
+  | { readonly kind: "log"; readonly log: WebhookLogBody };
+export type WebhookLogReply = Unconfigured | Limited<WebhookLogOutcome>;
+
+export type RedeliverOutcome =
+  | WebhookLogOutcome
+  | { readonly kind: "refused"; readonly reason: "no_webhook" | "not_ended" | "never_sent" };
+export type RedeliverReply = Unconfigured | Limited<RedeliverOutcome>;
+
 export type HealthReply =
   | Unconfigured
   | { readonly kind: "health"; readonly health: HealthBody; readonly metrics: MetricsBody };
@@ -161,6 +174,11 @@ export type Held = AttemptRef & {
   readonly handlerStartedAt?: number;
   readonly handlerFinishedAt?: number;
 };
+
+/** An attempt whose result would be stored under `key`. */
+export type UploadRef = AttemptRef & { readonly hostId: string; readonly key: string };
+
+export type WantsUploadReply = Unconfigured | { readonly kind: "answer"; readonly isWanted: boolean };
 
 export type Slots = readonly { readonly workerId: string; readonly free: number }[];
 

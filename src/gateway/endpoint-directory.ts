@@ -2,6 +2,7 @@
 import type { EndpointConfig } from "../contract/endpoint.ts";
 import { openDatabase } from "../db/database.ts";
 import { findEndpoint, toEndpointConfig } from "../db/endpoints.ts";
+import { ensureWebhookSecrets } from "../db/webhook-secrets.ts";
 import { shardName } from "../domain/shard.ts";
 import type { EndpointObject } from "../endpoint/endpoint-object.ts";
 import type { FleetObject } from "../fleet/fleet-object.ts";
@@ -24,8 +25,11 @@ export type EndpointStub = Pick<
   | "retry"
   | "purge"
   | "list"
+  | "webhookLog"
+  | "redeliver"
   | "health"
   | "exchange"
+  | "wantsUpload"
   | "batch"
   | "batches"
   | "batchRequests"
@@ -62,7 +66,7 @@ export async function askEndpoint<Reply extends { readonly kind: string }>(
 
   cache.delete(endpointId);
   const config = await requireEndpoint(env, accountId, endpointId);
-  await stub.configure(config);
+  await stub.configure(config, await ensureWebhookSecrets(openDatabase(env.DB), accountId, Date.now()));
   const second = await ask(stub);
   if (isConfigured(second)) return second;
   throw notFound(endpointId);

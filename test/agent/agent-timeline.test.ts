@@ -1,6 +1,6 @@
 /** What the agent tells of times: ages, so that its host's clock does not matter. */
 import { describe, test } from "vitest";
-import { AgentFixture } from "../support/agent-fixture.ts";
+import { AgentFixture, assignment } from "../support/agent-fixture.ts";
 
 describe("ages", () => {
   test("of a worker's start come with its reports, in their order", async ({ expect }) => {
@@ -11,6 +11,20 @@ describe("ages", () => {
     );
     expect(ago).toEqual({ containerStarted: expect.any(Number), ready: expect.any(Number) });
     expect(ago.containerStarted).toBeGreaterThanOrEqual(ago.ready ?? 0);
+  });
+
+  test("of a pull begin with its first words, though it had to be tried again", async ({ expect }) => {
+    await using host = await AgentFixture.create();
+    host.pullDetails.push("1 of 2 layers");
+    host.prepareOutcomes.push({ kind: "failed", detail: "no route" });
+    host.edge.assign(assignment());
+    await host.startAgent();
+    const ago = await host.edge.until(
+      () => host.edge.syncs.at(-1)?.workers.find(({ state }) => state === "ready")?.ago,
+    );
+    const { pullStarted = 0, pullEnded = 0, containerStarted = 0 } = ago;
+    expect(pullEnded).toBeGreaterThanOrEqual(containerStarted);
+    expect(pullStarted - pullEnded).toBeGreaterThanOrEqual(40); // the pause before the second try
   });
 
   test("of a handler come while it runs, and once more beside its report", async ({ expect }) => {

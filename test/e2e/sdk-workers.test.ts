@@ -19,6 +19,8 @@ let edgerun: Edgerun;
 let image = "";
 let plain: MockEndpoint;
 
+type MockSettings = Partial<Parameters<typeof createEndpoint>[1]>;
+
 /** An endpoint of the mock worker with one container, which gives its GPU back soon. */
 class MockEndpoint extends QueueClient {
   readonly #endpointId: string;
@@ -28,13 +30,9 @@ class MockEndpoint extends QueueClient {
     this.#endpointId = endpointId;
   }
 
-  static async create(
-    name: string,
-    dockerArgs = "",
-    env: Record<string, string> = {},
-  ): Promise<MockEndpoint> {
-    const settings = { name, imageName: image, dockerArgs, env, workersMax: 1, idleTimeout: 3 };
-    return new MockEndpoint(await createEndpoint(edgerun, settings));
+  static async create(name: string, settings: MockSettings = {}): Promise<MockEndpoint> {
+    const defaults = { name, imageName: image, workersMax: 1, idleTimeout: 3 };
+    return new MockEndpoint(await createEndpoint(edgerun, { ...defaults, ...settings }));
   }
 
   /** The job once its status is as wanted. */
@@ -73,20 +71,20 @@ describe.runIf(await isDockerAvailable()).concurrent("a handler on the Python SD
   // The slow ones first: the others pass meanwhile.
 
   test("whose container gets a SIGTERM while it waits loses no job", async ({ expect }) => {
-    const endpoint = await MockEndpoint.create("signalled");
+    const endpoint = await MockEndpoint.create("signalled", { idleTimeout: 60 });
     await endpoint.runsync({});
-    const hasTakePending = async () => /Finished\..*rp_job . get_job:/s.test(await endpoint.containerLog());
-    await endpoint.until(hasTakePending); // it will swallow the next job
+    const says = async (words: RegExp) => words.test(await endpoint.containerLog());
+    await endpoint.until(() => says(/Finished\..*rp_job . get_job:/s)); // a take is pending
     await execa("docker", ["kill", "--signal", "SIGTERM", await endpoint.container()]);
-    const { id } = await endpoint.run({ mock_return: "not lost" });
-    const rescued = { status: "COMPLETED", output: "not lost", retries: 1 };
-    expect(await endpoint.result(id)).toMatchObject(rescued);
+    await endpoint.until(() => says(/Received shutdown signal/));
+    const { id } = await endpoint.run({ mock_return: "not lost" }); // the pending take swallows it
+    expect(await endpoint.result(id)).toMatchObject({ status: "COMPLETED", output: "not lost" });
   });
 
   test("that ignores its cancel keeps its place; its neighbours finish, then the container is replaced", async ({
     expect,
   }) => {
-    const endpoint = await MockEndpoint.create("deaf", "", { CONCURRENCY_MODIFIER: "4" });
+    const endpoint = await MockEndpoint.create("deaf", { env: { CONCURRENCY_MODIFIER: "4" } });
     const deaf = await endpoint.run({ mock_progress: { updates: ["begun"] }, mock_deaf: 600 });
     const input = { mock_delay: 9, mock_return: "undisturbed" };
     const neighbours = await Promise.all([1, 2].map(() => endpoint.run(input)));
@@ -206,7 +204,7 @@ describe.runIf(await isDockerAvailable()).concurrent("a handler on the Python SD
   });
 
   test("that yields has [] as its output, unless the stream is aggregated", async ({ expect }) => {
-    const endpoint = await MockEndpoint.create("yields", "--generator");
+    const endpoint = await MockEndpoint.create("yields", { dockerArgs: "--generator" });
     const reply = await endpoint.runsync({ mock_return: ["a", { b: 1 }] });
     expect(reply).toMatchObject({ status: "COMPLETED", output: [] });
     expect(await endpoint.stream(reply.id)).toEqual({
@@ -221,7 +219,7 @@ describe.runIf(await isDockerAvailable()).concurrent("a handler on the Python SD
   test("runs four jobs at once; a cancel stops one of them and leaves its neighbours alone", async ({
     expect,
   }) => {
-    const endpoint = await MockEndpoint.create("four", "", { CONCURRENCY_MODIFIER: "4" });
+    const endpoint = await MockEndpoint.create("four", { env: { CONCURRENCY_MODIFIER: "4" } });
     const input = { mock_progress: { updates: ["begun"] }, mock_never: true };
     const jobs = await Promise.all([1, 2, 3, 4].map(() => endpoint.run(input)));
     const seen = await Promise.all(

@@ -14,6 +14,7 @@
  *   mock_deaf S          waits S seconds, and cannot be stopped meanwhile
  *   mock_member M        returns the member M of the job itself, such as batchId
  *   mock_size N          returns N bytes of text            mock_twice          posts its result twice
+ *   mock_output_size N   with mock_error: returns N bytes of text besides
  *   mock_post_and_crash  posts its result and exits at once
  *   mock_stop_to A       tells the address A, which ends in "?", its job and the moment when it is stopped
  *
@@ -82,7 +83,10 @@ async function handle(job, signal) {
   if (input.mock_deaf) await delay(input.mock_deaf * 1_000);
   if (input.mock_block) await new Promise(() => setInterval(() => {}, 60_000));
   if (input.mock_unserialisable) return undefined;
-  if ("mock_error" in input) return { error: input.mock_error };
+  if ("mock_error" in input) {
+    const size = input.mock_output_size;
+    return { error: input.mock_error, ...(size && { output: "x".repeat(size) }) };
+  }
   if ("mock_error_value" in input) return { error: input.mock_error_value };
   if (input.mock_stream) {
     for (const value of input.mock_stream) {

@@ -138,9 +138,9 @@ type Kind = {
   readonly executionTimeoutMs: number;
 };
 
-function requestOf(kind: Kind, idempotencyKey: string | null): SubmitRequest {
+function requestOf(kind: Kind, idempotencyKey: string | null): SubmitRequest & { hasWebhook: boolean } {
   const input = { kind: "inline", json: "1" } as const;
-  return { ...kind, input, optionsJson: "{}", idempotencyKey, holdMs: 0 };
+  return { ...kind, input, optionsJson: "{}", hasWebhook: false, idempotencyKey, holdMs: 0 };
 }
 
 async function submitOne(model: QueueModel, real: Real, kind: Kind, key: string, now: number) {

@@ -7,7 +7,7 @@ import {
 } from "../../contract/agent.ts";
 import type { EndpointConfig } from "../../contract/endpoint.ts";
 import { AGENT_BODY_MAX_BYTES, RESULT_MAX_BYTES } from "../../contract/limits.ts";
-import type { JsonValue } from "../../contract/json.ts";
+import { resultKey } from "../../domain/payload-key.ts";
 import type {
   Chunks,
   Dispatched,
@@ -20,7 +20,8 @@ import type { Env } from "../../env.ts";
 import { readBody } from "../body.ts";
 import { awaitRing } from "../doorbell.ts";
 import { askEndpoint, endpointStub, requireEndpoint } from "../endpoint-directory.ts";
-import { dropPayload, loadPayload, spliceJson, storePayload } from "../payloads.ts";
+import { dropPayload, storePayload, type MeasuredPayload } from "../payloads.ts";
+import { jsonResponse, spliceParts, storedPart, type JsonPart } from "../spliced-json.ts";
 import type { AgentContext } from "./context.ts";
 
 const NOTHING: ExchangeAnswer = { acks: [], chunkAcks: [], jobs: [], stops: [] };
@@ -36,10 +37,7 @@ export async function exchange(context: AgentContext): Promise<Response> {
     request.reports.map((report) => toReport(context.env, endpoint.endpointId, report)),
   );
   const answer = await holdExchange(context, endpoint, toCall(request, hostId, reports, receivedAt));
-  context.executionCtx.waitUntil(dropRefused(context.env.PAYLOADS, reports, answer));
-  return context.body(await encodeAnswer(context.env.PAYLOADS, answer), 200, {
-    "Content-Type": "application/json",
-  });
+  return jsonResponse(context, answerParts(context.env.PAYLOADS, answer));
 }
 
 /** Waits in two phases: inside the object while it is hot, on a doorbell when it is quiet. */
@@ -113,10 +111,10 @@ async function toReport(env: Env, endpointId: string, report: AttemptReport): Pr
         jobId,
         attempt,
         error: report.error,
-        output: await keep(env, endpointId, report.output),
+        output: await keepOutput(env, endpointId, report),
       };
     case "completed": {
-      const output = await keep(env, endpointId, report.output);
+      const output = await keepOutput(env, endpointId, report);
       if (output && output.sizeBytes > RESULT_MAX_BYTES) {
         await dropPayload(env.PAYLOADS, output);
         return { kind: "failed", jobId, attempt, error: tooLarge(output.sizeBytes), output: null };
@@ -126,7 +124,12 @@ async function toReport(env: Env, endpointId: string, report: AttemptReport): Pr
   }
 }
 
-async function keep(env: Env, endpointId: string, output: JsonValue | undefined) {
+async function keepOutput(
+  env: Env,
+  endpointId: string,
+  { jobId, attempt, output, upload }: Extract<AttemptReport, { readonly kind: "completed" | "failed" }>,
+): Promise<MeasuredPayload | null> {
+  if (upload) return { kind: "stored", key: resultKey(endpointId, jobId, attempt), ...upload };
   return output === undefined ? null : storePayload(env.PAYLOADS, endpointId, output);
 }
 
@@ -137,25 +140,17 @@ function tooLarge(sizeBytes: number): string {
   );
 }
 
-/** The result of an attempt that no longer owned its job is wanted by nobody. */
-async function dropRefused(bucket: R2Bucket, reports: readonly Report[], { acks }: ExchangeAnswer) {
-  const refused = new Set(acks.filter((ack) => ack.outcome === "refused").map(({ jobId }) => jobId));
-  for (const report of reports) {
-    if (refused.has(report.jobId) && "output" in report) await dropPayload(bucket, report.output);
-  }
-}
-
 // Answers
 
-async function encodeAnswer(bucket: R2Bucket, { jobs, ...answer }: ExchangeAnswer): Promise<string> {
+function answerParts(bucket: R2Bucket, { jobs, ...answer }: ExchangeAnswer): JsonPart[] {
   const { acks, chunkAcks, stops } = answer;
-  const encoded = await Promise.all(jobs.map((job) => encodeJob(bucket, job)));
-  return spliceJson({ acks, chunkAcks, stops }, "jobs", `[${encoded.join(",")}]`);
+  const encoded = jobs.flatMap((job, index) => [index === 0 ? "" : ",", ...jobParts(bucket, job)]);
+  return spliceParts({ acks, chunkAcks, stops }, "jobs", ["[", ...encoded, "]"]);
 }
 
-async function encodeJob(bucket: R2Bucket, job: Dispatched): Promise<string> {
+function jobParts(bucket: R2Bucket, job: Dispatched): JsonPart[] {
   const { jobId, attempt, workerId, executionTimeoutMs, optionsJson } = job;
-  const input = (await loadPayload(bucket, job.input)) ?? "null";
+  const input = job.input.kind === "inline" ? job.input.json : storedPart(bucket, job.input);
   const options = JSON.parse(optionsJson) as object;
-  return spliceJson({ ...options, id: jobId, attempt, workerId, executionTimeoutMs }, "input", input);
+  return spliceParts({ ...options, id: jobId, attempt, workerId, executionTimeoutMs }, "input", [input]);
 }

@@ -26,9 +26,9 @@ export async function sync(context: AgentContext): Promise<Response> {
   return context.json({ revision: assigned.revision, assignments } satisfies SyncReply);
 }
 
-/** How a worker came up, in the time of the edge. */
+/** How a worker came up, in the time of the edge; null when its agent knows nothing of it. */
 function startOf({ ago }: WorkerReport, receivedAt: number): WorkerStart | null {
-  if (!ago) return null;
+  if (!ago || Object.keys(ago).length === 0) return null;
   const at = (agoMs: number | undefined) => (agoMs === undefined ? null : receivedAt - agoMs);
   return {
     pullStartedAt: at(ago.pullStarted),

@@ -12,6 +12,7 @@ import { run } from "./run.ts";
 import { runsync } from "./runsync.ts";
 import { status, statusSync } from "./status.ts";
 import { stream } from "./stream.ts";
+import { redeliver, webhookLog } from "./webhooks.ts";
 
 export function queueRoutes(): Hono<QueueApi> {
   const routes = new Hono<QueueApi>();
@@ -27,6 +28,8 @@ export function queueRoutes(): Hono<QueueApi> {
   routes.post("/:endpointId/retry/:jobId", requireQueue, retry);
   routes.post("/:endpointId/purge-queue", requireQueue, purgeQueue);
   routes.get("/:endpointId/requests", requireQueue, requests);
+  routes.get("/:endpointId/webhooks/:jobId", requireQueue, webhookLog);
+  routes.post("/:endpointId/webhooks/:jobId/redeliver", requireQueue, redeliver);
   routes.use("/:endpointId/batch/*", requireQueue);
   routes.route("/:endpointId/batch", batchRoutes());
   routes.all("/:endpointId/*", (context) => {
@@ -34,7 +37,8 @@ export function queueRoutes(): Hono<QueueApi> {
     throw new ApiError(
       "not_found",
       `There is no operation ${operation}. There are POST run, POST runsync, GET status/<id>, GET stream/<id>, ` +
-        "POST cancel/<id>, POST retry/<id>, POST purge-queue, GET requests, GET health, GET metrics, " +
+        "POST cancel/<id>, POST retry/<id>, POST purge-queue, GET requests, GET webhooks/<id>, " +
+        "POST webhooks/<id>/redeliver, GET health, GET metrics, " +
         "and for batches POST batch, GET batch, GET batch/<id>, PUT batch/<id>, POST batch/<id>/requests, " +
         "GET batch/<id>/requests, DELETE batch/<id>/requests/<id>, POST batch/<id>/finalize and POST batch/<id>/cancel.",
     );

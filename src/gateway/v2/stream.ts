@@ -2,7 +2,7 @@ import { HOT_HOLD_MS, STREAM_HOLD_MS } from "../../contract/limits.ts";
 import type { DrainReply, RateLimited, SlotRef, Unconfigured } from "../../endpoint/messages.ts";
 import { awaitRing } from "../doorbell.ts";
 import { endpointStub } from "../endpoint-directory.ts";
-import { spliceJson } from "../payloads.ts";
+import { spliceJson } from "../spliced-json.ts";
 import { jobNotFound, readWait, type QueueContext } from "./context.ts";
 import { askWithinLimits, slotQuery } from "./limits.ts";
 import { streamEvents, wantsEvents } from "./stream-events.ts";

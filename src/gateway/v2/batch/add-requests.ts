@@ -9,6 +9,7 @@ import { readJson } from "../../body.ts";
 import { dropPayload, storePayload } from "../../payloads.ts";
 import type { QueueContext } from "../context.ts";
 import { readIdempotencyKey, workerOptions } from "../submit.ts";
+import { readWebhook } from "../webhook-option.ts";
 import { askOfBatch, batchIdOf } from "./ask.ts";
 
 /** `POST /batch`: a draft with these requests; none of them starts yet. */
@@ -26,9 +27,12 @@ export async function appendToBatch(context: QueueContext): Promise<Response> {
 
 async function add(context: QueueContext, toCall: (packs: readonly BatchPack[]) => BatchCall) {
   const requests = await readRequests(context);
+  const webhooks = requests.map((request, index) => readWebhook(context.env, request, `[${index}].`));
   const { endpointId } = context.get("endpoint");
   const stored = await Promise.all(
-    requests.map((request) => toBatchRequest(context.env.PAYLOADS, endpointId, request)),
+    requests.map((request, index) =>
+      toBatchRequest(context.env.PAYLOADS, endpointId, request, webhooks[index] ?? null),
+    ),
   );
   const dropInputs = () =>
     context.executionCtx.waitUntil(
@@ -55,11 +59,13 @@ async function toBatchRequest(
   bucket: R2Bucket,
   endpointId: string,
   request: JobRequest,
+  webhook: string | null,
 ): Promise<BatchRequest> {
   const { policy } = request;
   return {
     input: await storePayload(bucket, endpointId, request.input),
-    optionsJson: workerOptions(request),
+    optionsJson: workerOptions(request, webhook),
+    hasWebhook: webhook !== null,
     isLowPriority: policy?.lowPriority ?? false,
     ttlMs: policy?.ttl ?? TTL_DEFAULT_MS,
     executionTimeoutMs: policy?.executionTimeout ?? null,

@@ -5,9 +5,10 @@
 import { batchPageSchema, type BatchRequestRow } from "../../../contract/batch.ts";
 import type { BatchRequestsReply, BatchRequestView } from "../../../endpoint/batch-messages.ts";
 import type { RateLimited, Unconfigured } from "../../../endpoint/messages.ts";
+import { openPayload } from "../../../durable/stored-payload.ts";
 import { logFailure } from "../../../failure-log.ts";
 import { invalidInput } from "../../api-error.ts";
-import { loadPayload, spliceJson } from "../../payloads.ts";
+import { spliceJson } from "../../spliced-json.ts";
 import type { QueueContext } from "../context.ts";
 import { askWithinLimits } from "../limits.ts";
 import { batchIdOf, batchNotFound } from "./ask.ts";
@@ -34,14 +35,19 @@ async function readPart(context: QueueContext, { offset, limit }: Page, isFirst:
   return reply;
 }
 
-async function* pageText(context: QueueContext, page: Page, first: Part): AsyncGenerator<string> {
+async function* pageText(
+  context: QueueContext,
+  page: Page,
+  first: Part,
+): AsyncGenerator<string | Uint8Array> {
   const { offset, limit } = page;
   const { total } = first;
   let separator = '{"requests":[';
   let left = limit;
   for (let part = first; ;) {
     for (const request of part.requests) {
-      yield separator + (await rowText(context.env.PAYLOADS, request));
+      yield separator;
+      yield* rowText(context.env.PAYLOADS, request);
       separator = ",";
     }
     left -= part.requests.length;
@@ -52,10 +58,10 @@ async function* pageText(context: QueueContext, page: Page, first: Part): AsyncG
   yield `${separator === "," ? "" : separator}],${rest.slice(1)}`;
 }
 
-async function rowText(
+async function* rowText(
   bucket: R2Bucket,
   { id, status, error, startedAt, finishedAt, output }: BatchRequestView,
-): Promise<string> {
+): AsyncGenerator<string | Uint8Array> {
   const row: BatchRequestRow = {
     id,
     status,
@@ -63,13 +69,18 @@ async function rowText(
     ...(startedAt !== null && { startedAt: new Date(startedAt).toISOString() }),
     ...(finishedAt !== null && { completedAt: new Date(finishedAt).toISOString() }),
   };
-  const json = output && (await loadPayload(bucket, output));
-  return json ? spliceJson(row, "output", json) : JSON.stringify(row);
+  const stored = output?.kind === "stored" ? await openPayload(bucket, output) : undefined;
+  if (output?.kind === "inline") yield spliceJson(row, "output", output.json);
+  else if (stored) {
+    yield `${JSON.stringify(row).slice(0, -1)},"output":`;
+    yield* stored;
+    yield "}";
+  } else yield JSON.stringify(row);
 }
 
 async function writeAll(
   context: QueueContext,
-  texts: AsyncIterable<string>,
+  texts: AsyncIterable<string | Uint8Array>,
   writable: WritableStream<Uint8Array>,
 ): Promise<void> {
   const writer = writable.getWriter();
@@ -77,7 +88,7 @@ async function writeAll(
   let isClientGone = false;
   try {
     for await (const text of texts) {
-      await writer.write(encoder.encode(text)).catch(() => {
+      await writer.write(typeof text === "string" ? encoder.encode(text) : text).catch(() => {
         isClientGone = true;
       });
       if (isClientGone) return;
