@@ -83,6 +83,13 @@ test("a hundred jobs, in two calls, by a real worker", async ({ expect }) => {
   expect(batches.map((batch) => batch.id)).toEqual([id]);
 });
 
+test("a worker sees which batch its job is of", async ({ expect }) => {
+  const { id } = await call<BatchSummary>("POST", "batch", [{ input: { mock_member: "batchId" } }]);
+  await call("POST", `batch/${id}/finalize`);
+  await untilEnded(id);
+  expect((await allRequests(id)).map(({ output }) => output)).toEqual([id]);
+});
+
 test("kill -9 of the edge while a batch starts: every request becomes one job", async ({ expect }) => {
   const { id } = await call<BatchSummary>("POST", "batch", returning(0, 3_000));
   const finalizing = call("POST", `batch/${id}/finalize`).catch(() => "cut off");
@@ -95,7 +102,7 @@ test("kill -9 of the edge while a batch starts: every request becomes one job", 
   expect((await allRequests(id)).map(({ output }) => output)).toEqual(numbers(3_000));
 });
 
-test("other callers are served while 5000 jobs start", async ({ expect }) => {
+test("5000 jobs start beside other calls, and are all cancelled again", async ({ expect }) => {
   const requests = numbers(5_000).map((index) => ({ input: { mock_return: "x".repeat(200) + index } }));
   const postedAt = performance.now();
   const { id } = await call<BatchSummary>("POST", "batch", requests);
@@ -103,11 +110,11 @@ test("other callers are served while 5000 jobs start", async ({ expect }) => {
   let isStarting = true;
   const waits: number[] = [];
   const other = (async () => {
-    while (isStarting) {
+    do {
       const askedAt = performance.now();
       await call("POST", "run", { input: {} });
       waits.push(performance.now() - askedAt);
-    }
+    } while (isStarting);
   })();
   const started = await call<BatchSummary>("POST", `batch/${id}/finalize`);
   const startedAt = performance.now();

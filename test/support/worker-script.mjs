@@ -12,6 +12,7 @@
  *   mock_crash C         the process exits with code C      mock_unserialisable nothing is ever posted
  *   mock_never           waits until it is stopped          mock_block          never ends, cannot be stopped
  *   mock_deaf S          waits S seconds, and cannot be stopped meanwhile
+ *   mock_member M        returns the member M of the job itself, such as batchId
  *   mock_size N          returns N bytes of text            mock_twice          posts its result twice
  *   mock_output_size N   with mock_error: returns N bytes of text besides
  *   mock_post_and_crash  posts its result and exits at once
@@ -101,6 +102,7 @@ async function handle(job, signal) {
     if (input.mock_stream_size) await chunk(job.id, "x".repeat(input.mock_stream_size));
     return { output: [] };
   }
+  if (input.mock_member) return { output: job[input.mock_member] };
   if (input.mock_size) return { output: "x".repeat(input.mock_size) };
   const result = { output: "mock_return" in input ? input.mock_return : input };
   return input.mock_refresh ? { ...result, stopPod: true } : result;
