@@ -27,8 +27,12 @@ export default defineConfig({
               bindings: {
                 TEST_MIGRATIONS: await readD1Migrations("./drizzle"),
                 ROOT_API_KEY: "test-root-key",
+                WEBHOOK_ALLOW_PRIVATE: "true",
                 // More runs of the model test, for a longer search than `npm test` makes.
                 MODEL_RUNS: process.env["MODEL_RUNS"] ?? "100",
+                // One history of it again.
+                MODEL_SEED: process.env["MODEL_SEED"] ?? "",
+                MODEL_PATH: process.env["MODEL_PATH"] ?? "",
               },
             },
           })),
@@ -36,6 +40,7 @@ export default defineConfig({
         test: {
           name: "workers",
           include: ["test/workers/**/*.test.ts"],
+          globalSetup: ["./test/workers/receiver-setup.ts"],
           setupFiles: ["./test/workers/setup.ts"],
           testTimeout: 10_000,
         },

@@ -3,6 +3,7 @@ import type { Assignment, ExchangeReply, Gpu, Inventory } from "../src/contract/
 import { EdgeClient } from "./edge/edge-client.ts";
 import type { EdgeLink } from "./edge/edge-link.ts";
 import { ExchangeLoop } from "./edge/exchange-loop.ts";
+import { ResultUploads } from "./edge/result-uploads.ts";
 import { Reachability } from "./edge/reachability.ts";
 import { SyncLoop } from "./edge/sync-loop.ts";
 import { InventoryWatch } from "./inventory-watch.ts";
@@ -44,6 +45,7 @@ export class Agent {
   readonly #exchanges = new Map<string, ExchangeLoop>();
   readonly #link: EdgeLink;
   readonly #sync: SyncLoop;
+  readonly #uploads: ResultUploads;
   #access: { readonly address: string; readonly port: number } = { address: "127.0.0.1", port: 0 };
 
   private constructor(options: AgentOptions) {
@@ -60,6 +62,7 @@ export class Agent {
     });
     this.#link = this.#createLink();
     this.#sync = this.#createSync();
+    this.#uploads = new ResultUploads({ ...this.#link, ledger: this.#ledger });
     this.#ledger.onChange((endpointId, change) => this.#ledgerChanged(endpointId, change));
   }
 
@@ -71,6 +74,7 @@ export class Agent {
     agent.#access = { address, port };
     await agent.#workers.adopt({ isReachable: isSame });
     for (const endpointId of agent.#ledger.endpointIds()) agent.#exchangeOf(endpointId);
+    agent.#uploads.reportsChanged();
     agent.#sync.start();
     options.log.info("agent_started", { runtime: options.runtime.kind, port });
     return agent;
@@ -165,7 +169,10 @@ export class Agent {
   #ledgerChanged(endpointId: string, change: LedgerChange): void {
     if (this.#stopping.signal.aborted) return;
     this.#sync.heldChanged();
-    if (change === "report") this.#exchangeOf(endpointId).reportsChanged();
+    if (change === "report") {
+      this.#uploads.reportsChanged();
+      this.#exchangeOf(endpointId).reportsChanged();
+    }
     if (change === "chunk") this.#exchangeOf(endpointId).chunksChanged();
     if (change === "progress") this.#exchangeOf(endpointId).progressChanged();
   }

@@ -31,6 +31,8 @@ export type AgentEvent =
   | "job_reported"
   | "job_lost"
   | "job_stopped"
+  | "job_overstays"
+  | "result_uploaded"
   | "report_refused"
   | "report_dropped"
   | "result_dropped"

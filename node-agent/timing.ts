@@ -9,6 +9,11 @@ export type Timing = {
   /** Wait before an error reply, because workers ask again at once. */
   readonly refusalDelayMs: number;
   readonly stopGraceMs: number;
+  /**
+   * Time from its delivery after which a job has surely begun; the Python SDK begins one within 100 ms. A worker
+   * ignores the stop of a job that has not begun, so it is told again.
+   */
+  readonly begunAfterMs: number;
   readonly drainGraceMs: number;
   /** Time for what an ended worker sent last to be read. */
   readonly exitSettleMs: number;
@@ -20,6 +25,8 @@ export type Timing = {
   readonly edgeHoldMs: number;
   /** Time beyond the hold after which a call to the edge is given up. */
   readonly edgeSlackMs: number;
+  /** Time after which the upload of a large result is given up and begun again. */
+  readonly edgeUploadMs: number;
   readonly edgeRetryBaseMs: number;
   readonly edgeRetryCapMs: number;
 };
@@ -29,6 +36,7 @@ export const TIMING: Timing = {
   drainPollHoldMs: 1_000,
   refusalDelayMs: 2_000,
   stopGraceMs: STOP_GRACE_MS,
+  begunAfterMs: 250,
   drainGraceMs: DRAIN_GRACE_MS,
   exitSettleMs: 100,
   restartBaseMs: 1_000,
@@ -36,6 +44,7 @@ export const TIMING: Timing = {
   healthyMs: 60_000,
   edgeHoldMs: AGENT_HOLD_MAX_MS,
   edgeSlackMs: 20_000,
+  edgeUploadMs: 5 * 60_000,
   edgeRetryBaseMs: 250,
   edgeRetryCapMs: 15_000,
 };

@@ -9,4 +9,6 @@ export type Env = {
   PAYLOADS: R2Bucket;
   /** Opens the account "default"; for a start without any other key. */
   ROOT_API_KEY?: string;
+  /** "true": webhooks may have loopback and private addresses; for development. */
+  WEBHOOK_ALLOW_PRIVATE?: string;
 };

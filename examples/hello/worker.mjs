@@ -113,7 +113,8 @@ async function watchStops(over) {
       const reply = await poll(stopUrl, over);
       const stops = reply.status === 200 ? (await reply.json()).jobsToStop : [];
       if (stops.includes(current?.id)) current?.stop();
-      else await sleep(1_000, undefined, { signal: over });
+      // A poll that was held brings an id, of no job at worst; one that was not must not become a hot loop.
+      if (stops.length === 0) await sleep(1_000, undefined, { signal: over });
     } catch {
       if (!over.aborted) await sleep(1_000);
     }

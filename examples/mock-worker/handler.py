@@ -6,31 +6,39 @@ Start flags: --generator, --async_generator, --return_aggregate_stream.
 
 import argparse
 import asyncio
+import itertools
 import os
+import threading
 import time
 
 import runpod
+from runpod.serverless.modules import rp_http
 
 MEBIBYTE = 1024 * 1024
+
+log = runpod.RunPodLogger()
+job_count = itertools.count(1)
 
 
 async def handler(job):
     """One answer per job. Waits without blocking, so that several jobs can run at once."""
     wish = job["input"] or {}
-    write_logs(wish)
+    number = next(job_count)
+    write_logs(job, wish)
     await report_progress(job, wish.get("mock_progress"))
     await asyncio.sleep(wish.get("mock_delay", 0))
     time.sleep(wish.get("mock_block", 0))  # on purpose: the loop stands still, pings and stops too
+    await wait_deaf(wish.get("mock_deaf", 0))
     if wish.get("mock_never"):
-        await asyncio.Event().wait()
+        await wait_until_stopped(job)
     fail(wish)
-    return answer(wish)
+    return {"job_number": number} if wish.get("mock_count") else answer(wish)
 
 
 def generator(job):
     """One chunk per element of mock_return, mock_delay seconds apart; fails after the last one."""
     wish = job["input"] or {}
-    write_logs(wish)
+    write_logs(job, wish)
     for chunk in chunks(wish):
         time.sleep(wish.get("mock_delay", 0))
         yield chunk
@@ -40,7 +48,7 @@ def generator(job):
 async def async_generator(job):
     """The same as `generator`, without blocking."""
     wish = job["input"] or {}
-    write_logs(wish)
+    write_logs(job, wish)
     for chunk in chunks(wish):
         await asyncio.sleep(wish.get("mock_delay", 0))
         yield chunk
@@ -53,9 +61,8 @@ def answer(wish):
         return {"mock_return": object()}
     if "mock_megabytes" in wish:
         return {"filler": "x" * (wish["mock_megabytes"] * MEBIBYTE)}
-    error_value = wish.get("mock_external", {}).get("error_job_return")
-    if error_value is not None:
-        return {"error": "Mock error value" if error_value is True else error_value}
+    if "mock_error_value" in wish:
+        return {"error": wish["mock_error_value"]}
     output = wish.get("mock_return", "Hello World!")
     if wish.get("mock_refresh"):
         return {"refresh_worker": True, "mock_return": output}
@@ -68,30 +75,58 @@ def chunks(wish):
     return output if isinstance(output, list) else [output]
 
 
+async def wait_until_stopped(job):
+    """Waits for the stop of this job and prints when it came."""
+    try:
+        await asyncio.Event().wait()
+    finally:
+        print(f"{job['id']} was stopped at {time.time():.3f}", flush=True)
+
+
+async def wait_deaf(seconds):
+    """Waits that long, whoever stops it."""
+    until = time.monotonic() + seconds
+    while (left := until - time.monotonic()) > 0:
+        try:
+            await asyncio.sleep(left)
+        except asyncio.CancelledError:
+            print("was stopped, and goes on", flush=True)
+
+
 def fail(wish):
-    """Raises or ends the process where the input asks for it."""
+    """Raises, ends the process or spoils its address for results where the input asks for it."""
     if wish.get("mock_crash"):
         os._exit(1)
+    if wish.get("mock_external", {}).get("error_job_return"):
+        rp_http.JOB_DONE_URL = "http://127.0.0.1:9/"  # nothing of this process arrives any more
     error = wish.get("mock_error")
     if error:
         raise RuntimeError("Mock error" if error is True else error)
 
 
-def write_logs(wish):
-    """Prints mock_logs, a line or a list of lines."""
-    lines = wish.get("mock_logs", [])
-    for line in [lines] if isinstance(lines, str) else lines:
-        print(line, flush=True)
+def write_logs(job, wish):
+    """Prints mock_logs: a line, or a list of lines and of records with a level."""
+    entries = wish.get("mock_logs", [])
+    for entry in [entries] if isinstance(entries, str) else entries:
+        if isinstance(entry, str):
+            print(entry, flush=True)
+        else:
+            level = entry.get("level", "info").lower()
+            getattr(log, level)(entry["message"], job["id"])
 
 
 async def report_progress(job, progress):
-    """Sends progress.updates updates, progress.wait_time seconds apart."""
+    """Sends progress.updates (values, or how many), progress.wait_time seconds apart, and progress.late afterwards."""
     if not progress:
         return
-    updates = progress.get("updates", 1)
-    for number in range(1, updates + 1):
-        runpod.serverless.progress_update(job, f"Update {number}/{updates}")
+    updates = progress.get("updates", [])
+    if isinstance(updates, int):
+        updates = [f"Update {number}/{updates}" for number in range(1, updates + 1)]
+    for update in updates:
+        runpod.serverless.progress_update(job, update)
         await asyncio.sleep(progress.get("wait_time", 0))
+    if "late" in progress:
+        threading.Timer(0.5, runpod.serverless.progress_update, (job, progress["late"])).start()
 
 
 def configuration():

@@ -51,7 +51,10 @@ export function settleChunks(
 }
 
 /** False when the edge answered, but not to all of the cargo. */
-export function isAcknowledged({ reports, chunks }: Cargo, { acks, chunkAcks }: ExchangeReply): boolean {
+export function isAcknowledged(
+  { reports, chunks }: Cargo,
+  { acks, chunkAcks }: Pick<ExchangeReply, "acks" | "chunkAcks">,
+): boolean {
   const acknowledged = new Set(acks.map(keyOf));
   if (reports.some((report) => !acknowledged.has(keyOf(report)))) return false;
   if (!chunkAcks) return true;

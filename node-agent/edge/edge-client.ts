@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import {
+  type DispatchedJob,
   type ExchangeReply,
   exchangeReplySchema,
   type JoinReply,
@@ -8,7 +9,11 @@ import {
   type SyncReply,
   type SyncRequest,
   syncReplySchema,
+  type UploadReply,
+  uploadReplySchema,
 } from "../../src/contract/agent.ts";
+import { EACH, JsonCarver } from "../../src/contract/json-carver.ts";
+import type { AttemptRef } from "../journal/journal.ts";
 
 /** How a call to the edge ended. */
 export type EdgeOutcome<Reply> =
@@ -17,6 +22,10 @@ export type EdgeOutcome<Reply> =
   /** The edge answers, but not to this call. */
   | { readonly kind: "refused"; readonly status: number; readonly detail: string }
   | { readonly kind: "unreachable"; readonly detail: string };
+
+/** A job whose input is the JSON text that came. */
+export type ArrivedJob = Omit<DispatchedJob, "input"> & { readonly input: string };
+export type ArrivedReply = Omit<ExchangeReply, "jobs"> & { readonly jobs: readonly ArrivedJob[] };
 
 export type CallLimits = { readonly timeoutMs: number; readonly signal: AbortSignal };
 
@@ -41,26 +50,44 @@ export class EdgeClient {
   }
 
   /** Takes the request as JSON text: results were encoded when they were journalled. */
-  exchange(endpointId: string, request: string, limits: CallLimits): Promise<EdgeOutcome<ExchangeReply>> {
-    const path = `/agent/v1/endpoints/${encodeURIComponent(endpointId)}/exchange`;
-    return this.#post(path, request, exchangeReplySchema, limits);
+  exchange(endpointId: string, request: string, limits: CallLimits): Promise<EdgeOutcome<ArrivedReply>> {
+    const path = `${endpointPath(endpointId)}/exchange`;
+    return this.#call("POST", path, request, readExchangeReply, limits);
   }
 
-  async #post<Reply>(
+  /** Brings a large result, as JSON text, to the edge. */
+  upload(ref: AttemptRef, result: string, limits: CallLimits): Promise<EdgeOutcome<UploadReply>> {
+    const path = `${endpointPath(ref.endpointId)}/results/${encodeURIComponent(ref.jobId)}/${ref.attempt}`;
+    return this.#call("PUT", path, result, (bytes) => readReply(parseJson(bytes), uploadReplySchema), limits);
+  }
+
+  #post<Reply>(
     path: string,
     body: string,
     schema: z.ZodType<Reply>,
+    limits: CallLimits,
+  ): Promise<EdgeOutcome<Reply>> {
+    return this.#call("POST", path, body, (bytes) => readReply(parseJson(bytes), schema), limits);
+  }
+
+  async #call<Reply>(
+    method: "POST" | "PUT",
+    path: string,
+    body: string,
+    read: (bytes: Buffer) => ReadReply<Reply>,
     { timeoutMs, signal }: CallLimits,
   ): Promise<EdgeOutcome<Reply>> {
     try {
       const response = await fetch(`${this.#edgeUrl}${path}`, {
-        method: "POST",
+        method,
         headers: this.#headers(),
         body,
         signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
       });
-      const text = await response.text();
-      return response.ok ? readReply(text, response.status, schema) : readRefusal(text, response.status);
+      const bytes = Buffer.from(await response.arrayBuffer());
+      if (!response.ok) return readRefusal(bytes.toString(), response.status);
+      const reply = read(bytes);
+      return typeof reply === "string" ? { kind: "refused", status: response.status, detail: reply } : reply;
     } catch (error) {
       return { kind: "unreachable", detail: describeNetworkError(error) };
     }
@@ -72,13 +99,49 @@ export class EdgeClient {
   }
 }
 
-function readReply<Reply>(text: string, status: number, schema: z.ZodType<Reply>): EdgeOutcome<Reply> {
-  const parsed = schema.safeParse(parseJson(text));
+function endpointPath(endpointId: string): string {
+  return `/agent/v1/endpoints/${encodeURIComponent(endpointId)}`;
+}
+
+/** A reply, or what is wrong with it. */
+type ReadReply<Reply> = { readonly kind: "answered"; readonly reply: Reply } | string;
+
+function readReply<Reply>(value: unknown, schema: z.ZodType<Reply>): ReadReply<Reply> {
+  const parsed = schema.safeParse(value);
   if (parsed.success) return { kind: "answered", reply: parsed.data };
   const issue = parsed.error.issues[0];
   const place = issue?.path.join(".") || "the reply";
-  const detail = `a reply that this agent does not understand (${place}: ${issue?.message ?? "invalid"})`;
-  return { kind: "refused", status, detail };
+  return `a reply that this agent does not understand (${place}: ${issue?.message ?? "invalid"})`;
+}
+
+/** Inputs go on to workers as the text that they are; they may be megabytes. */
+function readExchangeReply(bytes: Buffer): ReadReply<ArrivedReply> {
+  const { rest, inputs } = carveInputs(bytes);
+  const read = readReply(parseJson(rest), exchangeReplySchema);
+  if (typeof read === "string") return read;
+  const jobs = read.reply.jobs.map(({ input: _, ...job }, index) => ({
+    ...job,
+    input: inputs[index] ?? "null",
+  }));
+  return { kind: "answered", reply: { ...read.reply, jobs } };
+}
+
+function carveInputs(bytes: Buffer): { readonly rest: Buffer; readonly inputs: readonly string[] } {
+  const carver = new JsonCarver(["jobs", EACH, "input"], Number.POSITIVE_INFINITY);
+  try {
+    const pieces = carver.scan(bytes);
+    carver.end();
+    const [rest, inputs] = [
+      pieces.filter(({ carved }) => carved === null),
+      pieces.filter(({ carved }) => carved !== null),
+    ];
+    return {
+      rest: Buffer.concat(rest.map((piece) => piece.bytes)),
+      inputs: inputs.map((piece) => new TextDecoder().decode(piece.bytes)),
+    };
+  } catch {
+    return { rest: Buffer.alloc(0), inputs: [] }; // no JSON, so no reply either
+  }
 }
 
 function readRefusal(text: string, status: number): EdgeOutcome<never> {
@@ -88,9 +151,9 @@ function readRefusal(text: string, status: number): EdgeOutcome<never> {
   return { kind: "refused", status, detail };
 }
 
-function parseJson(text: string): unknown {
+function parseJson(bytes: Buffer): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(bytes.toString());
   } catch {
     return undefined;
   }

@@ -11,7 +11,7 @@
  * T3  Reports and chunks are sent again until they are acknowledged (see cargo.ts).
  * T4  No turn is sent while the conversation rests after a failure or after a hold that the edge did not hold.
  */
-import type { DispatchedJob, ExchangeReply, ExchangeRequest } from "../../src/contract/agent.ts";
+import type { ExchangeReply, ExchangeRequest } from "../../src/contract/agent.ts";
 import type { AttemptLedger } from "../journal/attempt-ledger.ts";
 import type { AttemptRecord } from "../journal/journal.ts";
 import {
@@ -23,7 +23,7 @@ import {
   nextCargo,
   settleChunks,
 } from "./cargo.ts";
-import type { EdgeOutcome } from "./edge-client.ts";
+import type { ArrivedJob, ArrivedReply, EdgeOutcome } from "./edge-client.ts";
 import type { EdgeLink } from "./edge-link.ts";
 import { areSameSlots, type OpenTurn, type Slot, slotsToHold, slotsToOfferNow } from "./exchange-plan.ts";
 import { Pace } from "./pace.ts";
@@ -44,7 +44,7 @@ export type ExchangeLoopOptions = EdgeLink & {
 };
 
 /** A job, and what the ledger knows of it. */
-export type ReceivedJob = { readonly record: AttemptRecord; readonly job: DispatchedJob };
+export type ReceivedJob = { readonly record: AttemptRecord; readonly job: ArrivedJob };
 
 type Turn = OpenTurn & {
   readonly sentAt: number;
@@ -60,13 +60,13 @@ const WITHDRAW_MS = 500;
 /** Chunks that a handler yields this close together share an exchange, and a row at the edge. */
 const CHUNK_GATHER_MS = 5;
 /** A hold without slots only brings stops; a job that ends sooner than this needs none. */
-const STOPS_ONLY_AFTER_MS = 50;
+const STOPS_ONLY_AFTER_MS = 20;
 const PROGRESS_MS = 1_000;
 const IMMEDIATE_MAX = 4;
 /** A further immediate turn beside an open one goes this much later: what ends meanwhile shares it. */
 const SHARE_MS = 5;
 const OPEN_MAX = 16;
-/** A hold that brings no job and comes back before this was not held. A few in a row are chance. */
+/** A hold that brings no news and comes back before this was not held. A few in a row are chance. */
 const NOT_HELD_MS = 500;
 const QUICK_HOLDS_MAX = 3;
 
@@ -190,7 +190,7 @@ export class ExchangeLoop {
     void this.#call(turn, body).then((outcome) => this.#settle(turn, outcome));
   }
 
-  #call(turn: Turn, body: string): Promise<EdgeOutcome<ExchangeReply>> {
+  #call(turn: Turn, body: string): Promise<EdgeOutcome<ArrivedReply>> {
     const { client, endpointId, timing, signal } = this.#options;
     const holdMs = turn.isHolding ? timing.edgeHoldMs : 0;
     return client.exchange(endpointId, body, { timeoutMs: holdMs + timing.edgeSlackMs, signal });
@@ -221,7 +221,7 @@ export class ExchangeLoop {
 
   // Replies
 
-  #settle(turn: Turn, outcome: EdgeOutcome<ExchangeReply>): void {
+  #settle(turn: Turn, outcome: EdgeOutcome<ArrivedReply>): void {
     if (this.#options.signal.aborted) return;
     if (outcome.kind === "answered") this.#apply(turn, outcome.reply);
     else this.#fail(turn, outcome);
@@ -229,9 +229,10 @@ export class ExchangeLoop {
     else this.#schedule.within(0);
   }
 
-  #apply(turn: Turn, reply: ExchangeReply): void {
+  #apply(turn: Turn, reply: ArrivedReply): void {
     const { endpointId, ledger, onStop, reachability } = this.#options;
     this.#open.delete(turn.turn);
+    const bringsNews = this.#bringsNews(reply);
     for (const [workerId, jobs] of Map.groupBy(reply.jobs, (job) => job.workerId)) {
       this.#receive(workerId, jobs); // T2
     }
@@ -240,11 +241,16 @@ export class ExchangeLoop {
     for (const ack of reply.acks) ledger.acknowledge(ack.jobId, ack.attempt, ack.outcome);
     settleChunks(turn.cargo, reply.chunkAcks, ledger);
     for (const stop of reply.stops) onStop(stop);
-    if (this.#isSuspicious(turn, reply)) this.#pace.slowDown();
+    if (this.#isSuspicious(turn, reply, bringsNews)) this.#pace.slowDown();
     else this.#pace.recover();
   }
 
-  #receive(workerId: string, jobs: readonly DispatchedJob[]): void {
+  /** A stop of what is not held says nothing new. */
+  #bringsNews({ jobs, stops }: ArrivedReply): boolean {
+    return jobs.length > 0 || stops.some((stop) => this.#options.ledger.isOpen(stop));
+  }
+
+  #receive(workerId: string, jobs: readonly ArrivedJob[]): void {
     const { endpointId, ledger, log, roomOf, onJobs } = this.#options;
     const room = roomOf(workerId);
     const held = jobs.slice(0, room).map((job) => ({ job, record: ledger.receive(endpointId, job) }));
@@ -258,15 +264,15 @@ export class ExchangeLoop {
   }
 
   /** Whether answering such replies at once would make a hot loop. */
-  #isSuspicious(turn: Turn, reply: ExchangeReply): boolean {
+  #isSuspicious(turn: Turn, reply: ArrivedReply, bringsNews: boolean): boolean {
     if (!isAcknowledged(turn.cargo, reply)) return true;
     if (!turn.isHolding || turn.isReplaced || !isEmpty(turn.cargo)) return false;
-    const isQuick = reply.jobs.length === 0 && Date.now() - turn.sentAt < NOT_HELD_MS;
+    const isQuick = !bringsNews && Date.now() - turn.sentAt < NOT_HELD_MS;
     this.#quickHolds = isQuick ? this.#quickHolds + 1 : 0;
     return this.#quickHolds > QUICK_HOLDS_MAX;
   }
 
-  #fail(turn: Turn, outcome: Exclude<EdgeOutcome<ExchangeReply>, { kind: "answered" }>): void {
+  #fail(turn: Turn, outcome: Exclude<EdgeOutcome<ArrivedReply>, { kind: "answered" }>): void {
     const { endpointId, ledger, log, reachability, onUnauthorized, hasWorkers } = this.#options;
     this.#open.delete(turn.turn);
     this.#hasFailed = true;

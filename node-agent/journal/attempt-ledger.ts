@@ -7,26 +7,26 @@
  *     is kept longer, as the mark of how far the numbers have come.
  * A4  It stays held until its report is acknowledged, or until the edge says that it is not wanted.
  */
-import type { AttemptReport, DispatchedJob, HeldJob } from "../../src/contract/agent.ts";
+import type { DispatchedJob, HeldJob, Upload } from "../../src/contract/agent.ts";
 import type { JsonValue } from "../../src/contract/json.ts";
+import { ageMs } from "../age.ts";
 import type { AgentLog } from "../log.ts";
 import type { AttemptRecord, AttemptRef, Journal, ReportRecord } from "./journal.ts";
+import { encodeReport, withUpload, type AttemptOutcome } from "./report.ts";
 
 /** Chunks of one attempt in their order, as JSON texts; `from` is the number of the first. */
 export type ChunkRecord = AttemptRef & { readonly from: number; readonly outputs: readonly string[] };
-
-/** What became of an attempt, without saying again whose it is. */
-export type AttemptOutcome =
-  | { readonly kind: "completed"; readonly output: JsonValue | undefined }
-  | { readonly kind: "failed"; readonly error: string; readonly output: JsonValue | undefined }
-  | { readonly kind: "timed_out" }
-  | { readonly kind: "lost"; readonly reason: string };
 
 type Entry = {
   readonly record: AttemptRef;
   isSettled: boolean;
   report: ReportRecord | undefined;
+  /** The result must be at the edge before the report. */
+  needsUpload: boolean;
   progress: JsonValue | undefined;
+  /** When the worker took the job and when it gave a result, by `performance.now()`. */
+  startedAt: number | undefined;
+  finishedAt: number | undefined;
   /** Number of the last chunk that came, and of the last one that the edge has. */
   chunkCount: number;
   chunksReceived: number;
@@ -34,7 +34,6 @@ type Entry = {
 
 export type LedgerChange = "report" | "progress" | "chunk" | "held";
 
-const REASON_MAX_LENGTH = 2_000;
 const PROGRESS_MAX_LENGTH = 64 * 1024;
 
 export class AttemptLedger {
@@ -47,10 +46,11 @@ export class AttemptLedger {
     this.#journal = journal;
     this.#log = log;
     for (const record of journal.attempts()) this.#recover(record);
-    for (const report of journal.reports()) {
+    for (const { report, hasOutput } of journal.reports()) {
       const entry = this.#recover(report);
       entry.isSettled = true;
       entry.report = report;
+      entry.needsUpload = hasOutput;
     }
   }
 
@@ -61,7 +61,7 @@ export class AttemptLedger {
 
   // From the edge
 
-  receive(endpointId: string, job: DispatchedJob): AttemptRecord {
+  receive(endpointId: string, job: Omit<DispatchedJob, "input">): AttemptRecord {
     const record = {
       jobId: job.id,
       attempt: job.attempt,
@@ -106,20 +106,33 @@ export class AttemptLedger {
     const entry = this.#entries.get(keyOf(ref));
     if (!entry || entry.isSettled) return false; // A2
     entry.isSettled = true;
-    const report = { ...entry.record, ...encodeReport(entry.record, outcome) };
+    if (isResult(outcome) && entry.startedAt !== undefined) entry.finishedAt = performance.now();
     try {
-      await this.#journal.addReport(report);
+      await this.#keepReport(entry, outcome);
     } catch (error) {
       entry.isSettled = false;
       throw error;
     }
-    entry.report = report;
     this.#log.info("job_reported", { jobId: ref.jobId, attempt: ref.attempt, outcome: outcome.kind });
     this.#onChange(ref.endpointId, "report");
     return true;
   }
 
-  isOpen(ref: AttemptRef): boolean {
+  /** The worker has the job. */
+  noteStart(ref: AttemptRef): void {
+    const entry = this.#entries.get(keyOf(ref));
+    if (!entry || entry.isSettled) return;
+    entry.startedAt = performance.now(); // told with the next exchange, and no sooner
+  }
+
+  async #keepReport(entry: Entry, outcome: AttemptOutcome): Promise<void> {
+    const { output, ...report } = encodeReport(entry.record, outcome);
+    await this.#journal.addReport({ ...report, output });
+    entry.report = report;
+    entry.needsUpload = output !== null; // it is on the disk, and read when its turn comes
+  }
+
+  isOpen(ref: Pick<AttemptRef, "jobId" | "attempt">): boolean {
     return this.#entries.get(keyOf(ref))?.isSettled === false;
   }
 
@@ -156,14 +169,49 @@ export class AttemptLedger {
   }
 
   held(endpointId: string): HeldJob[] {
-    return this.#ofEndpoint(endpointId).map(({ record: { jobId, attempt, workerId }, progress }) => {
-      const job = { jobId, attempt, workerId };
-      return progress === undefined ? job : { ...job, progress };
+    return this.#ofEndpoint(endpointId).map(({ record, progress, startedAt, finishedAt }) => {
+      const { jobId, attempt, workerId } = record;
+      return {
+        jobId,
+        attempt,
+        workerId,
+        ...(progress !== undefined && { progress }),
+        ...(startedAt !== undefined && { ago: agesOf(startedAt, finishedAt) }),
+      };
     });
   }
 
+  /** Reports that may go to the edge. */
   reports(endpointId: string): ReportRecord[] {
-    return this.#ofEndpoint(endpointId).flatMap((entry) => entry.report ?? []);
+    return this.#ofEndpoint(endpointId).flatMap((entry) => (entry.needsUpload ? [] : (entry.report ?? [])));
+  }
+
+  // Large results
+
+  /** Attempts whose results must go to the edge before their reports. */
+  resultsToUpload(): AttemptRef[] {
+    return [...this.#entries.values()].filter((entry) => entry.needsUpload).map((entry) => entry.record);
+  }
+
+  resultOf(ref: AttemptRef): string {
+    return this.#journal.reportedOutput(ref);
+  }
+
+  /** The edge has the result; its report may go. */
+  noteUploaded(ref: AttemptRef, upload: Upload): void {
+    const entry = this.#entries.get(keyOf(ref));
+    if (!entry?.report) return;
+    entry.report = { ...entry.report, body: withUpload(entry.report.body, upload) };
+    entry.needsUpload = false;
+    this.#onChange(ref.endpointId, "report");
+  }
+
+  /** The edge will never take the result: the job has none, and says why. */
+  async failUpload(ref: AttemptRef, error: string): Promise<void> {
+    const entry = this.#entries.get(keyOf(ref));
+    if (!entry) return;
+    await this.#keepReport(entry, { kind: "failed", error, output: undefined });
+    this.#onChange(ref.endpointId, "report");
   }
 
   /** The next chunks of each attempt that the edge has not got, together not much more than `limitBytes`. */
@@ -220,7 +268,10 @@ export class AttemptLedger {
       record,
       isSettled: false,
       report: undefined,
+      needsUpload: false,
       progress: undefined,
+      startedAt: undefined,
+      finishedAt: undefined,
       chunkCount: 0,
       chunksReceived: 0,
     };
@@ -236,24 +287,17 @@ export class AttemptLedger {
   }
 }
 
+function agesOf(startedAt: number, finishedAt: number | undefined): HeldJob["ago"] {
+  const handlerStarted = ageMs(startedAt);
+  return finishedAt === undefined
+    ? { handlerStarted }
+    : { handlerStarted, handlerFinished: ageMs(finishedAt) };
+}
+
+function isResult({ kind }: AttemptOutcome): boolean {
+  return kind === "completed" || kind === "failed";
+}
+
 function keyOf({ jobId, attempt }: { jobId: string; attempt: number }): string {
   return `${jobId}/${attempt}`;
-}
-
-function encodeReport(ref: AttemptRef, outcome: AttemptOutcome): { body: string } {
-  const { jobId, attempt, workerId } = ref;
-  try {
-    return { body: JSON.stringify(shorten({ jobId, attempt, workerId, ...outcome })) };
-  } catch {
-    // Only nesting beyond the stack of the encoder gets here: everything came out of a JSON parser.
-    const error = "The result is nested too deeply to be encoded.";
-    return { body: JSON.stringify({ kind: "failed", jobId, attempt, workerId, error }) };
-  }
-}
-
-type LooseReport = AttemptOutcome & Pick<AttemptReport, "jobId" | "attempt" | "workerId">;
-
-function shorten(report: LooseReport): LooseReport {
-  if (report.kind !== "lost") return report;
-  return { ...report, reason: report.reason.slice(0, REASON_MAX_LENGTH) };
 }

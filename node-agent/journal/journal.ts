@@ -26,6 +26,9 @@ export type AttemptRecord = AttemptRef & { readonly receivedAt: number; readonly
 /** A report as it will be sent, as JSON text. */
 export type ReportRecord = AttemptRef & { readonly body: string };
 
+/** A large result, as JSON text, goes to the edge by itself; null when the report has it, or there is none. */
+export type NewReport = ReportRecord & { readonly output: string | null };
+
 export type WorkerRecord = {
   readonly assignment: Assignment;
   readonly token: string;
@@ -36,14 +39,15 @@ export type WorkerRecord = {
 export type ChunkSpan = { readonly first: number; readonly last: number };
 
 type PendingReport = {
-  readonly report: ReportRecord;
+  readonly report: NewReport;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 };
 
 const refRow = { job_id: z.string(), attempt: z.number(), worker_id: z.string(), endpoint_id: z.string() };
 const attemptRow = z.object({ ...refRow, received_at: z.number(), execution_timeout_ms: z.number() });
-const reportRow = z.object({ ...refRow, body: z.string() });
+const reportRow = z.object({ ...refRow, body: z.string(), has_output: z.number() });
+const outputRow = z.object({ output: z.string() });
 const workerRow = z.object({ token: z.string(), has_taken: z.number(), assignment: z.string() });
 const spanRow = z.object({ first: z.number().nullable(), last: z.number().nullable() });
 const chunkRow = z.object({ output: z.string() });
@@ -173,16 +177,26 @@ export class Journal {
 
   // Reports
 
-  reports(): ReportRecord[] {
-    const rows = this.#statement("SELECT * FROM report ORDER BY rowid").all();
+  /** All reports, without the results that go by themselves. */
+  reports(): { readonly report: ReportRecord; readonly hasOutput: boolean }[] {
+    const rows = this.#statement(
+      `SELECT job_id, attempt, worker_id, endpoint_id, body, output IS NOT NULL AS has_output
+         FROM report ORDER BY rowid`,
+    ).all();
     return rows.map((row) => {
       const parsed = reportRow.parse(row);
-      return { ...readRef(parsed), body: parsed.body };
+      return { report: { ...readRef(parsed), body: parsed.body }, hasOutput: parsed.has_output === 1 };
     });
   }
 
-  /** Resolves when the report is on the disk. */
-  addReport(report: ReportRecord): Promise<void> {
+  /** The result beside a report. */
+  reportedOutput({ jobId, attempt }: AttemptRef): string {
+    const sql = "SELECT output FROM report WHERE job_id = ? AND attempt = ?";
+    return outputRow.parse(this.#statement(sql).get(jobId, attempt)).output;
+  }
+
+  /** Takes the place of an older report of the attempt. Resolves when it is on the disk. */
+  addReport(report: NewReport): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#pending.push({ report, resolve, reject });
       if (this.#pending.length === 1) setImmediate(() => this.#flush());
@@ -202,11 +216,16 @@ export class Journal {
     for (const { resolve } of pending) resolve();
   }
 
-  #writeToDisk(reports: readonly ReportRecord[]): void {
+  #writeToDisk(reports: readonly NewReport[]): void {
     this.#database.exec("PRAGMA synchronous = FULL; BEGIN IMMEDIATE"); // J1
     try {
       for (const report of reports) {
-        this.#run("INSERT OR REPLACE INTO report VALUES (?, ?, ?, ?, ?)", ...refValues(report), report.body);
+        this.#run(
+          "INSERT OR REPLACE INTO report VALUES (?, ?, ?, ?, ?, ?)",
+          ...refValues(report),
+          report.body,
+          report.output,
+        );
         this.#run("DELETE FROM attempt WHERE job_id = ? AND attempt = ?", report.jobId, report.attempt);
       }
       this.#database.exec("COMMIT");

@@ -40,4 +40,6 @@ export const JOURNAL_MIGRATIONS: readonly string[] = [
     PRIMARY KEY (job_id, attempt, sequence)
   ) STRICT;
   `,
+  // A large result beside its report, for it goes to the edge by itself.
+  "ALTER TABLE report ADD COLUMN output TEXT;",
 ];

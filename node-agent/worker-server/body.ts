@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 
 /** A request body. Above the limit only its start is kept, but its size is still known. */
-export type ReceivedBody = { readonly text: string; readonly sizeBytes: number };
+export type ReceivedBody = { readonly bytes: Buffer; readonly sizeBytes: number };
 
 /** Reads a body to its end; undefined when the sender vanished before. */
 export async function readBody(
@@ -18,5 +18,5 @@ export async function readBody(
   } catch {
     return undefined;
   }
-  return { text: Buffer.concat(kept).toString("utf8"), sizeBytes };
+  return { bytes: Buffer.concat(kept), sizeBytes };
 }

@@ -38,17 +38,24 @@ export class Poll {
   }
 }
 
-/** The polls of one kind that a worker has open, oldest first. Each is released after its hold. */
+/** The polls of one kind that a worker has open, oldest first. Each is answered after its hold. */
 export class ParkedPolls<Wish> {
   readonly #onChange: () => void;
+  readonly #answerHeld: (poll: Poll) => void;
   readonly #parked = new Map<Poll, { readonly wish: Wish; readonly timer: NodeJS.Timeout }>();
 
-  constructor(onChange: () => void) {
+  /** `answerHeld`: ends a poll whose hold is over; there is nothing for it. */
+  constructor(onChange: () => void, answerHeld = (poll: Poll) => poll.release()) {
     this.#onChange = onChange;
+    this.#answerHeld = answerHeld;
   }
 
   park(poll: Poll, wish: Wish, holdMs: number): void {
-    const timer = setTimeout(() => this.#release(poll), holdMs);
+    const timer = setTimeout(() => {
+      if (!this.#remove(poll)) return;
+      this.#answerHeld(poll);
+      this.#onChange();
+    }, holdMs);
     this.#parked.set(poll, { wish, timer });
     this.#onChange();
   }

@@ -1,25 +1,28 @@
 import { describe, test } from "vitest";
 import { CHUNK_MAX_BYTES, RESULT_MAX_BYTES } from "../../src/contract/limits.ts";
-import { readChunk, readResult } from "./result.ts";
+import { POST_MAX_BYTES, readChunk, readResult } from "./result.ts";
 
-const body = (text: string, sizeBytes = text.length) => ({ text, sizeBytes });
+const body = (text: string, sizeBytes = Buffer.byteLength(text)) => ({ bytes: Buffer.from(text), sizeBytes });
 
 describe("a body posted to job-done", () => {
   test("with an output is a completion", ({ expect }) => {
     expect(readResult(body('{"output":{"a":1}}'))).toEqual({
       kind: "completed",
-      output: { a: 1 },
+      output: '{"a":1}',
       wantsRefresh: false,
     });
     expect(readResult(body("{}"))).toMatchObject({ kind: "completed", output: undefined });
-    expect(readResult(body('{"output":null,"error":""}'))).toMatchObject({ kind: "completed", output: null });
+    expect(readResult(body('{"output":null,"error":""}'))).toMatchObject({
+      kind: "completed",
+      output: "null",
+    });
   });
 
   test("with an error is a failure and keeps the rest of the output", ({ expect }) => {
     expect(readResult(body('{"output":{"seen":3},"error":"out of memory"}'))).toMatchObject({
       kind: "failed",
       error: "out of memory",
-      output: { seen: 3 },
+      output: '{"seen":3}',
     });
   });
 
@@ -44,10 +47,27 @@ describe("a body posted to job-done", () => {
     expect(readResult(body("[1]"))).toMatchObject({ kind: "failed" });
   });
 
-  test("above the size limit is a failure that names both sizes", ({ expect }) => {
-    const posted = readResult(body('{"output":"xxx', RESULT_MAX_BYTES + 1));
-    expect(posted).toMatchObject({ kind: "failed", error: expect.stringContaining("20000001 bytes") });
-    expect(readResult(body('{"status": "IN_PROGRESS", "out', RESULT_MAX_BYTES + 1)).kind).toBe("progress");
+  test("keeps a large output as the text that it is", ({ expect }) => {
+    const output = `[ 1.0, "${"é".repeat(400_000)}"]`;
+    const posted = readResult(body(`{"stopPod":false,"output": ${output} ,"error":null}`));
+    expect(posted).toEqual({ kind: "completed", output, wantsRefresh: false });
+  });
+
+  test("may have an output up to the limit, and one byte more is a failure that names both sizes", ({
+    expect,
+  }) => {
+    const ofSize = (sizeBytes: number) => body(`{"output":"${"x".repeat(sizeBytes - 2)}"}`);
+    expect(readResult(ofSize(RESULT_MAX_BYTES))).toMatchObject({ kind: "completed" });
+    expect(readResult(ofSize(RESULT_MAX_BYTES + 1))).toMatchObject({
+      kind: "failed",
+      error: expect.stringContaining("20000001 bytes; the limit is 20000000 bytes"),
+    });
+  });
+
+  test("far above the limit is judged by its start and its size", ({ expect }) => {
+    const posted = readResult(body('{"output":"xxx', POST_MAX_BYTES + 1));
+    expect(posted).toMatchObject({ kind: "failed", error: expect.stringContaining("21000001 bytes") });
+    expect(readResult(body('{"status": "IN_PROGRESS", "out', POST_MAX_BYTES + 1)).kind).toBe("progress");
   });
 });
 

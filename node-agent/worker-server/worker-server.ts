@@ -5,11 +5,11 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { isIP } from "node:net";
-import { RESULT_MAX_BYTES } from "../../src/contract/limits.ts";
 import type { AgentLog } from "../log.ts";
 import type { Timing } from "../timing.ts";
 import { type ReceivedBody, readBody } from "./body.ts";
 import { Poll } from "./poll.ts";
+import { POST_MAX_BYTES } from "./result.ts";
 import { parseRequest, type WorkerRequest } from "./worker-request.ts";
 
 /** What the server needs of a worker. */
@@ -111,7 +111,7 @@ export class WorkerServer {
         return accept(response);
       case "job-done":
       case "job-stream": {
-        const body = await readBody(request, RESULT_MAX_BYTES);
+        const body = await readBody(request, POST_MAX_BYTES);
         if (!body) return;
         if (parsed.route === "job-stream") session.chunk(parsed.jobId, body);
         else await session.result(parsed.jobId, body);

@@ -13,10 +13,19 @@ export type StopOrdersOptions = {
   readonly onGraceOver: () => void;
 };
 
+/**
+ * A worker that was answered with no job at all rests for a second, in which it cannot be told to stop. This id,
+ * which no job ever has, spares it the rest.
+ */
+const NO_JOB = JSON.stringify({ jobsToStop: ["none"] });
+
 /** Tells the handlers of one worker to stop, through its stop polls. */
 export class StopOrders {
   readonly #options: StopOrdersOptions;
-  readonly #polls = new ParkedPolls<null>(() => {});
+  readonly #polls = new ParkedPolls<null>(
+    () => {},
+    (poll) => void poll.send(NO_JOB),
+  );
 
   constructor(options: StopOrdersOptions) {
     this.#options = options;
@@ -31,6 +40,7 @@ export class StopOrders {
     job.stop = stop;
     job.after(timing.stopGraceMs, () => {
       stop.isGraceOver = true;
+      log.warn("job_overstays", { jobId, workerId });
       onGraceOver();
     });
     this.tell();
@@ -59,15 +69,24 @@ export class StopOrders {
     setTold(untold, true);
     const body = JSON.stringify({ jobsToStop: untold.map((job) => job.ref.jobId) });
     void poll.send(body).then((isWritten) => {
-      if (isWritten) return this.#askAnewLater(untold);
+      if (isWritten) return this.#followUp(untold);
       setTold(untold, false);
       this.tell();
     });
   }
 
-  #askAnewLater(jobs: readonly DeliveredJob[]): void {
-    const delayMs = this.#options.timing.stopGraceMs / 4;
-    for (const job of jobs) job.after(delayMs, this.#options.askAnew);
+  #followUp(jobs: readonly DeliveredJob[]): void {
+    const { timing, askAnew } = this.#options;
+    for (const job of jobs) {
+      job.after(timing.stopGraceMs / 4, askAnew);
+      const earlyMs = (job.deliveredAt ?? 0) + timing.begunAfterMs - Date.now();
+      if (earlyMs > 0) job.after(earlyMs, () => this.#tellAgain(job));
+    }
+  }
+
+  #tellAgain(job: DeliveredJob): void {
+    setTold([job], false);
+    this.tell();
   }
 }
 

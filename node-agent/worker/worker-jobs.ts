@@ -5,12 +5,14 @@
  * W2  A job counts as delivered once its reply was written whole to a live socket; otherwise it waits
  *     for the next poll of the same worker.
  * W3  The SDK knows jobs by their ids alone, so two attempts of one job are never inside a worker together.
- * W4  A handler that must stop is told; after the grace it is a reason to kill the container,
- *     unless a job that is still wanted runs beside it.
+ * W4  A handler that must stop is told; after the grace it has overstayed. Its container gets no job any more
+ *     and is killed once nothing wanted runs in it. A handler that ends late gives its container back.
  */
-import type { DispatchedJob, StopReason } from "../../src/contract/agent.ts";
-import type { AttemptLedger, AttemptOutcome } from "../journal/attempt-ledger.ts";
+import type { StopReason } from "../../src/contract/agent.ts";
+import type { ArrivedJob } from "../edge/edge-client.ts";
+import type { AttemptLedger } from "../journal/attempt-ledger.ts";
 import type { AttemptRecord, AttemptRef } from "../journal/journal.ts";
+import type { AttemptOutcome } from "../journal/report.ts";
 import type { AgentLog } from "../log.ts";
 import type { Timing } from "../timing.ts";
 import type { ReceivedBody } from "../worker-server/body.ts";
@@ -23,14 +25,15 @@ import { countEndedByTake, endedByTake, judgePing, type TakeEvidence } from "./e
 const LOST_RESULT =
   "The worker asked for more work without having posted this job's result. Most likely the handler returned a value that JSON cannot encode; see the worker's log.";
 
-const UNENCODABLE_INPUT = "The input is nested too deeply to be passed to a worker.";
-
 export type WorkerJobsOptions = {
   readonly ledger: AttemptLedger;
   readonly log: AgentLog;
   readonly timing: Timing;
-  /** Called after anything that may change free slots, quiet, or the need for a hard stop. */
-  readonly onChange: () => void;
+  /**
+   * Called after anything that may change free slots, quiet, or the need for a hard stop.
+   * `isWithdrawn`: the worker shall take no jobs from this moment on.
+   */
+  readonly onChange: (isWithdrawn?: boolean) => void;
   /** Called when a result asks for a fresh container. */
   readonly onRefresh: () => void;
 };
@@ -50,13 +53,13 @@ export class WorkerJobs {
 
   constructor(options: WorkerJobsOptions) {
     this.#options = options;
-    this.#takes = new ParkedPolls(options.onChange);
+    this.#takes = new ParkedPolls(() => options.onChange());
     this.#stops = new StopOrders({
       log: options.log,
       timing: options.timing,
       jobsInside: () => this.#jobsInside(),
       askAnew: () => this.#takes.releaseAll(),
-      onGraceOver: options.onChange,
+      onGraceOver: () => options.onChange(true),
     });
   }
 
@@ -71,6 +74,11 @@ export class WorkerJobs {
     return this.#waiting.length === 0 && this.#inside.size === 0;
   }
 
+  /** A handler runs on though nobody wants its result and its grace is over. */
+  hasOverstayed(): boolean {
+    return this.#jobsInside().some((job) => job.stop?.isGraceOver === true);
+  }
+
   needsHardStop(): boolean {
     if (this.#inside.size === 0) return false;
     return this.#jobsInside().every((job) => job.stop?.isGraceOver === true); // W4
@@ -78,11 +86,9 @@ export class WorkerJobs {
 
   // From the edge
 
-  accept(jobs: readonly { readonly record: AttemptRecord; readonly job: DispatchedJob }[]): void {
+  accept(jobs: readonly { readonly record: AttemptRecord; readonly job: ArrivedJob }[]): void {
     for (const { record, job } of jobs) {
-      const body = encodeJob(job);
-      if (body !== undefined) this.#waiting.push({ record, body });
-      else this.#settle(record, { kind: "failed", error: UNENCODABLE_INPUT, output: undefined });
+      this.#waiting.push({ record, body: encodeJob(job) });
     }
     this.#deliver();
   }
@@ -250,6 +256,7 @@ export class WorkerJobs {
 
   #confirmWritten(job: DeliveredJob): void {
     job.deliveredAt = Date.now();
+    this.#options.ledger.noteStart(job.ref);
     this.#options.log.info("job_delivered", { jobId: job.ref.jobId, workerId: job.ref.workerId });
     job.body = null; // may be megabytes
     if (!job.stop) this.#armTimeout(job, job.ref.executionTimeoutMs);
@@ -329,13 +336,9 @@ export class WorkerJobs {
   }
 }
 
-/** What the container sees of a job. Undefined when it is nested beyond the stack of the encoder. */
-function encodeJob({ id, input, webhook, policy, s3Config }: DispatchedJob): string | undefined {
-  try {
-    return JSON.stringify({ id, input, webhook, policy, s3Config });
-  } catch {
-    return undefined;
-  }
+/** What the container sees of a job. */
+function encodeJob({ id, input, webhook, policy, s3Config }: ArrivedJob): string {
+  return `${JSON.stringify({ id, webhook, policy, s3Config }).slice(0, -1)},"input":${input}}`;
 }
 
 function isAttempt(ref: AttemptRef, jobId: string, attempt: number): boolean {

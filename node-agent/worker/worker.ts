@@ -25,6 +25,7 @@ import {
   restartDelayMs,
   type RestartPolicy,
 } from "./restart.ts";
+import { StartTimes } from "./start-times.ts";
 import { Wake } from "./wake.ts";
 import { WorkerJobs } from "./worker-jobs.ts";
 
@@ -44,6 +45,7 @@ export class Worker implements WorkerSession {
   readonly #options: WorkerOptions;
   readonly #wake = new Wake();
   readonly #container: Container;
+  readonly #startTimes = new StartTimes();
   #state: WorkerState;
   #detail: string | undefined;
   #isDraining = false;
@@ -61,7 +63,7 @@ export class Worker implements WorkerSession {
       ledger: options.ledger,
       log: options.log,
       timing: options.timing,
-      onChange: () => this.#changed(),
+      onChange: (isWithdrawn) => this.#changed(isWithdrawn),
       onRefresh: () => {
         this.#isRefreshing = true;
         this.#changed(true);
@@ -85,7 +87,7 @@ export class Worker implements WorkerSession {
 
   report(): WorkerReport {
     const { workerId, endpointId, revision } = this.assignment;
-    const report = { workerId, endpointId, revision, state: this.#state };
+    const report = { workerId, endpointId, revision, state: this.#state, ago: this.#startTimes.ago() };
     return this.#detail === undefined ? report : { ...report, detail: this.#detail };
   }
 
@@ -167,10 +169,16 @@ export class Worker implements WorkerSession {
 
   async #prepare(signal: AbortSignal): Promise<boolean> {
     for (let failures = 1; !this.#isDraining && !signal.aborted; failures += 1) {
-      const preparing = this.#container.prepare((detail) => this.#pulling(detail));
+      const preparing = this.#container.prepare((detail) => {
+        this.#startTimes.note("pullStarted");
+        this.#pulling(detail);
+      });
       const outcome = await this.#unlessDrained(preparing, signal);
       if (outcome === "called_off") return false;
-      if (outcome.kind === "prepared") return !this.#isDraining;
+      if (outcome.kind === "prepared") {
+        if (this.#startTimes.has("pullStarted")) this.#startTimes.note("pullEnded");
+        return !this.#isDraining;
+      }
       const delayMs = restartDelayMs(failures, this.#restartPolicy());
       this.#options.log.warn("worker_prepare_failed", { workerId: this.workerId, reason: outcome.detail });
       this.#pulling(`${outcome.detail}; tries again in ${Math.ceil(delayMs / 1_000)} s`);
@@ -179,12 +187,14 @@ export class Worker implements WorkerSession {
     return false;
   }
 
-  #launch(): Promise<Failure | null> {
+  async #launch(): Promise<Failure | null> {
     this.#isRefreshing = false;
     this.#unhealthyReason = null;
     // A failing worker is called so until it takes jobs again.
     if (this.#state !== "crash_looping" && this.#state !== "unhealthy") this.#setState("starting");
-    return this.#container.launch();
+    const refusal = await this.#container.launch();
+    if (!refusal) this.#startTimes.note("containerStarted");
+    return refusal;
   }
 
   async #liveUntilEnd(signal: AbortSignal): Promise<LifeEnd | null> {
@@ -262,6 +272,7 @@ export class Worker implements WorkerSession {
 
   #becomeReady(): void {
     this.#container.noteFirstTake();
+    this.#startTimes.note("ready");
     this.#options.log.info("worker_ready", { workerId: this.workerId });
     if (!this.#isDraining) this.#setState("ready");
     this.#changed();
@@ -272,7 +283,7 @@ export class Worker implements WorkerSession {
   }
 
   #takesNewJobs(): boolean {
-    return this.#takesJobs() && !this.#isDraining && !this.#isRefreshing;
+    return this.#takesJobs() && !this.#isDraining && !this.#isRefreshing && !this.jobs.hasOverstayed();
   }
 
   #pollHoldMs(): number {

@@ -102,7 +102,10 @@ export class LocalEdgerun {
       persistenceDirectory: this.#state.file("edge"),
       logPath: this.#state.file("edge.log"),
       port: this.#options.port,
-      bindings: { ROOT_API_KEY: this.#apiKey },
+      bindings: {
+        ROOT_API_KEY: this.#apiKey,
+        WEBHOOK_ALLOW_PRIVATE: String(this.#options.allowsPrivateWebhooks),
+      },
     };
     await this.#keep("edge", EDGE_KILL_GRACE_MS, () => startEdge(settings));
   }

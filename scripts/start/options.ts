@@ -10,6 +10,8 @@ export type StartOptions = {
   readonly hasAgent: boolean;
   readonly hasExample: boolean;
   readonly isOnce: boolean;
+  /** Webhooks may have addresses of this machine and of private networks. */
+  readonly allowsPrivateWebhooks: boolean;
   /** Undefined: docker when a daemon answers, else process. */
   readonly runtime: RuntimeKind | undefined;
 };
@@ -21,6 +23,7 @@ type Flags = {
   readonly agent: boolean;
   readonly example: boolean;
   readonly once: boolean;
+  readonly allowPrivateWebhooks: boolean;
   readonly runtime?: RuntimeKind;
 };
 
@@ -42,6 +45,7 @@ export function parseOptions(argv: readonly string[]): StartOptions {
     .option("--no-agent", "run the edge only; no example either")
     .option("--no-example", "create no example endpoint")
     .option("--once", "stop after the example job; exit code 0 only if it completed", false)
+    .option("--allow-private-webhooks", "webhooks may have addresses of this machine and its networks", false)
     .addOption(
       new Option("--runtime <kind>", "how workers run (default: docker if a daemon answers)").choices([
         "docker",
@@ -63,6 +67,7 @@ export function parseOptions(argv: readonly string[]): StartOptions {
     hasAgent: flags.agent,
     hasExample,
     isOnce: flags.once,
+    allowsPrivateWebhooks: flags.allowPrivateWebhooks,
     runtime: flags.runtime,
   };
 }

@@ -4,12 +4,14 @@
  *   POST /agent/v1/join                              join token  -> host token
  *   POST /agent/v1/sync                              what the host has -> what it should have
  *   POST /agent/v1/endpoints/<endpointId>/exchange   chunks, results, held jobs, free slots -> jobs, stops
+ *   PUT  /agent/v1/endpoints/<endpointId>/results/<jobId>/<attempt>
+ *                                                    a large result, as JSON text -> what its report says of it
  *
  * Everything is level-triggered: a call says all there is, so a lost or doubled call does no harm.
  */
 import { z } from "zod";
 import { jsonValueSchema } from "./json.ts";
-import { AGENT_HOLD_MAX_MS, ERROR_MAX_LENGTH } from "./limits.ts";
+import { AGENT_HOLD_MAX_MS, ERROR_MAX_LENGTH, RESULT_MAX_BYTES } from "./limits.ts";
 
 const id = z
   .string()
@@ -17,6 +19,8 @@ const id = z
   .max(128)
   .regex(/^[A-Za-z0-9_-]+$/, "may hold letters, digits, _ and - only");
 const count = z.number().int().nonnegative();
+/** How long ago something was, in ms: the edge makes a time of its own of it, so a host's clock may be wrong. */
+const agoMs = count;
 const holdMs = z.number().int().min(0).max(AGENT_HOLD_MAX_MS);
 
 // Inventory
@@ -77,6 +81,11 @@ export const workerReportSchema = z.object({
   state: z.enum(WORKER_STATES),
   /** One sentence for people: pull progress, last log line of a crash. */
   detail: z.string().max(2_000).optional(),
+  /** How the worker came up, as far as the agent saw it. Agents of before send none. */
+  ago: z
+    .object({ pullStarted: agoMs, pullEnded: agoMs, containerStarted: agoMs, ready: agoMs })
+    .partial()
+    .optional(),
 });
 export type WorkerReport = z.infer<typeof workerReportSchema>;
 
@@ -124,15 +133,32 @@ const attemptRef = { jobId: id, attempt: z.number().int().positive(), workerId: 
 /** Cut, never refused: a long traceback is no reason to lose the result. */
 const errorText = z.string().transform((text) => text.slice(0, ERROR_MAX_LENGTH));
 
+// Results
+
+/** Where in the address of an upload its attempt stands. */
+export const uploadParamsSchema = z.object({ jobId: id, attempt: z.coerce.number().int().positive() });
+
+/**
+ * A result that was uploaded. Its place is that of the attempt, so an upload may be repeated, and a report
+ * can name no other. What no report names is removed with the attempt.
+ */
+export const uploadSchema = z.object({ sizeBytes: z.number().int().positive().max(RESULT_MAX_BYTES) });
+export type Upload = z.infer<typeof uploadSchema>;
+
+/** `refused`: the attempt no longer owns the job; drop the result. */
+export const uploadReplySchema = z.discriminatedUnion("outcome", [
+  z.object({ outcome: z.literal("accepted"), upload: uploadSchema }),
+  z.object({ outcome: z.literal("refused") }),
+]);
+export type UploadReply = z.infer<typeof uploadReplySchema>;
+
+/** A result travels in its report, or was uploaded before; one above INLINE_PAYLOAD_MAX_BYTES shall be uploaded. */
+const result = { output: jsonValueSchema.optional(), upload: uploadSchema.optional() };
+
 /** What became of an attempt. `lost`: the worker is gone, or never posted a result. */
 export const attemptReportSchema = z.discriminatedUnion("kind", [
-  z.object({ kind: z.literal("completed"), ...attemptRef, output: jsonValueSchema.optional() }),
-  z.object({
-    kind: z.literal("failed"),
-    ...attemptRef,
-    error: errorText,
-    output: jsonValueSchema.optional(),
-  }),
+  z.object({ kind: z.literal("completed"), ...attemptRef, ...result }),
+  z.object({ kind: z.literal("failed"), ...attemptRef, error: errorText, ...result }),
   z.object({ kind: z.literal("timed_out"), ...attemptRef }),
   z.object({ kind: z.literal("lost"), ...attemptRef, reason: z.string().max(2_000) }),
 ]);
@@ -142,6 +168,8 @@ export const heldJobSchema = z.object({
   ...attemptRef,
   /** Last progress value of the handler. */
   progress: jsonValueSchema.optional(),
+  /** When the worker took the job, and when it gave its result. Agents of before send none. */
+  ago: z.object({ handlerStarted: agoMs, handlerFinished: agoMs }).partial().optional(),
 });
 export type HeldJob = z.infer<typeof heldJobSchema>;
 

@@ -18,6 +18,8 @@ export const TTL_MAX_MS = 7 * DAY;
 
 export const RUN_RETENTION_MS = 30 * MINUTE;
 export const RUNSYNC_RETENTION_MS = MINUTE;
+/** A runsync that may wait longer has its result kept longer, up to this. */
+export const RUNSYNC_RETENTION_MAX_MS = 5 * MINUTE;
 
 // Waiting
 
@@ -43,6 +45,8 @@ export const RUNSYNC_BODY_MAX_BYTES = 20 * MEGABYTE;
 export const RESULT_MAX_BYTES = 20 * MEGABYTE;
 export const AGENT_BODY_MAX_BYTES = 64 * MEGABYTE;
 export const CONTROL_BODY_MAX_BYTES = MEGABYTE;
+/** What is read of the body of a refused request, so that its sender sees the refusal. */
+export const DISCARDED_BODY_MAX_BYTES = 2 * RUNSYNC_BODY_MAX_BYTES;
 
 /** One chunk of a stream, as JSON text. Larger text is sent in pieces; another larger value fails its job. */
 export const CHUNK_MAX_BYTES = MEGABYTE;
@@ -58,10 +62,39 @@ export const ERROR_MAX_LENGTH = 64_000;
 /** A payload above this size is kept in R2; the object holds a reference. */
 export const INLINE_PAYLOAD_MAX_BYTES = 256 * 1024;
 
+/** Nesting of a payload that is read as it arrives. Readers of JSON in other languages take half of it. */
+export const JSON_DEPTH_MAX = 2_000;
+
+/** An answer to an agent brings no further job once the inputs in it are together of this size. */
+export const ANSWER_INPUTS_MAX_BYTES = 20 * MEGABYTE;
+
 // Queue
 
 /** Jobs that may wait at once in one endpoint, unless its configuration says otherwise. */
 export const QUEUE_DEPTH_MAX = 1_000_000;
+
+// Webhooks
+
+/** Calls of a receiver for one delivery, the first included. */
+export const WEBHOOK_ATTEMPTS = 3;
+/** Time from the end of a failed attempt to the next one. */
+export const WEBHOOK_RETRY_MS = 10 * SECOND;
+export const WEBHOOK_TIMEOUT_MS = 10 * SECOND;
+/** After a change of an account's secret, calls carry a signature of the old one as well for this long. */
+export const WEBHOOK_SECRET_OVERLAP_MS = DAY;
+/** Attempts of one delivery that are kept; only redeliveries make more. */
+export const WEBHOOK_LOG_MAX = 12;
+/** Open calls of one endpoint. The platform allows six that wait for an answer; one is left for the rest. */
+export const WEBHOOK_CALLS_MAX = 5;
+export const WEBHOOK_CALLS_PER_HOST = 4;
+/** A receiver that needs longer for its answer, or gives none, is suspect. */
+export const WEBHOOK_SLOW_MS = 2 * SECOND;
+/** Open calls of one endpoint to suspect receivers. */
+export const WEBHOOK_SUSPECT_CALLS = 2;
+/** Deliveries of one endpoint that may be pending: they are held in memory. Above it they fail unsent. */
+export const WEBHOOK_PENDING_MAX = 100_000;
+/** Time after which pending deliveries are looked at again, should the object have lost its memory. */
+export const WEBHOOK_NET_MS = MINUTE;
 
 // Lists
 

@@ -29,9 +29,13 @@ const LIMITS = {
   requests: { requests: 10, concurrent: 2, perWorker: 2 },
   // No limit is stated for these; ours are those of cancel, which is as rare and as costly.
   retry: { requests: 100, concurrent: 20, perWorker: 20 },
+  /** Reading a delivery log, and redelivery. */
+  webhooks: { requests: 100, concurrent: 20, perWorker: 20 },
   batch: { requests: 100, concurrent: 20, perWorker: 20 },
 } as const satisfies Record<string, RateLimit>;
 
 export type LimitedOperation = keyof typeof LIMITS;
+
+export const LIMITED_OPERATIONS = Object.keys(LIMITS) as LimitedOperation[];
 
 export const RATE_LIMITS: Readonly<Record<LimitedOperation, RateLimit>> = LIMITS;

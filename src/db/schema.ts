@@ -161,3 +161,22 @@ export const host = sqliteTable(
     index("host_account").on(table.accountId, table.createdAt),
   ],
 );
+
+/** Secrets with which an account's webhooks are signed. One without an end is in force, others run out. */
+export const webhookSecret = sqliteTable(
+  "webhook_secret",
+  {
+    id: text("id").primaryKey(),
+    accountId: accountId(),
+    /** `<form>:<secret>`, where the form says how to read it; `plain` is the only one so far. */
+    secret: text("secret").notNull(),
+    createdAt: integer("created_at").notNull(),
+    validUntil: integer("valid_until"),
+  },
+  (table) => [
+    uniqueIndex("webhook_secret_in_force")
+      .on(table.accountId)
+      .where(sql`valid_until IS NULL`),
+    index("webhook_secret_account").on(table.accountId, table.validUntil),
+  ],
+);

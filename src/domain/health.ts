@@ -1,9 +1,20 @@
 /** Worker counts of `health`, from what Fleet says and from which workers hold jobs. */
-import type { HealthBody } from "../contract/job.ts";
+import type { MetricsBody, WorkerCounts } from "../contract/job.ts";
 import type { FleetReport } from "./queue-reason.ts";
 
+/** The counts, and which workers can take a job now. */
+export function measureWorkers(report: FleetReport, busyWorkers: ReadonlySet<string>): MetricsBody {
+  const ready = report.workers.filter(
+    ({ state, workerId }) => state === "ready" && !busyWorkers.has(workerId),
+  );
+  return {
+    readyWorkers: ready.map(({ workerId }) => workerId),
+    workers: countWorkers(report, busyWorkers),
+  };
+}
+
 /** A worker with a job is running; `ready` counts those that can take a job now, so it equals idle. */
-export function countWorkers(report: FleetReport, busyWorkers: ReadonlySet<string>): HealthBody["workers"] {
+function countWorkers(report: FleetReport, busyWorkers: ReadonlySet<string>): WorkerCounts {
   const count = { idle: 0, initializing: 0, ready: 0, running: 0, throttled: report.missing, unhealthy: 0 };
   for (const worker of report.workers) {
     if (busyWorkers.has(worker.workerId)) count.running += 1;

@@ -1,9 +1,17 @@
 import fc from "fast-check";
 import { describe, test } from "vitest";
-import { isFinal, queuedJob, transition, type Job, type JobEvent } from "./job-machine.ts";
+import {
+  isFinal,
+  newExpiry,
+  queuedJob,
+  retentionOf,
+  transition,
+  type Job,
+  type JobEvent,
+} from "./job-machine.ts";
 
 function freshJob(values: Partial<Job> = {}): Job {
-  const submitted = { isSync: false, ttlMs: 1_000_000, executionTimeoutMs: 600_000 };
+  const submitted = { isSync: false, ttlMs: 1_000_000, executionTimeoutMs: 600_000, retentionMs: 60_000 };
   return { ...queuedJob(submitted, 0), ...values };
 }
 
@@ -107,11 +115,24 @@ describe("transitions", () => {
     expect(transition(freshJob(), { kind: "cancel" }, 10)).toMatchObject({ effects: [{ kind: "settled" }] });
   });
 
-  test("results of runsync are kept a minute, of run thirty", ({ expect }) => {
+  test("a result is kept for the retention of its job", ({ expect }) => {
+    const running = freshJob({ state: "running", attempt: 1, startedAt: 1, workerId: "w", hostId: "h" });
     const complete: JobEvent = { kind: "complete", attempt: 1, output: null };
-    expect(transition({ ...running, isSync: true }, complete, 10)).toMatchObject({
-      job: { removeAt: 60_010 },
-    });
-    expect(transition(running, complete, 10)).toMatchObject({ job: { removeAt: 1_800_010 } });
+    expect(transition(running, complete, 10)).toMatchObject({ job: { removeAt: 60_010 } });
+  });
+
+  test("retention: run 30 minutes; runsync 1 minute, or as long as its wait, 5 minutes at most", ({
+    expect,
+  }) => {
+    expect(retentionOf(false, null)).toBe(1_800_000);
+    expect([null, 1_000, 90_000, 300_000].map((waitMs) => retentionOf(true, waitMs))).toEqual([
+      60_000, 60_000, 90_000, 300_000,
+    ]);
+    expect(retentionOf(true, 900_000)).toBe(300_000);
+  });
+
+  test("a new life begins now, and ends seven days after the submission at the latest", ({ expect }) => {
+    expect(newExpiry({ createdAt: 5 }, 10_000, 100)).toBe(10_100);
+    expect(newExpiry({ createdAt: 5 }, 604_800_000, 100)).toBe(604_800_005);
   });
 });

@@ -17,7 +17,13 @@
  *
  * Expiry is no transition: when ttl or retention ends, the job is deleted, whatever its state.
  */
-import { RESCUE_LIMIT, RUN_RETENTION_MS, RUNSYNC_RETENTION_MS } from "../contract/limits.ts";
+import {
+  RESCUE_LIMIT,
+  RUN_RETENTION_MS,
+  RUNSYNC_RETENTION_MAX_MS,
+  RUNSYNC_RETENTION_MS,
+  TTL_MAX_MS,
+} from "../contract/limits.ts";
 import type { StopReason } from "../contract/agent.ts";
 
 export const JOB_STATES = ["queued", "running", "completed", "failed", "cancelled", "timed_out"] as const;
@@ -28,6 +34,11 @@ export type FinalState = Exclude<JobState, "queued" | "running">;
 export type Payload =
   | { readonly kind: "inline"; readonly json: string }
   | { readonly kind: "stored"; readonly key: string; readonly sizeBytes: number };
+
+/** Bytes, or for text at hand characters. */
+export function sizeOf(payload: Payload): number {
+  return payload.kind === "inline" ? payload.json.length : payload.sizeBytes;
+}
 
 export type Job = {
   readonly state: JobState;
@@ -42,6 +53,8 @@ export type Job = {
   readonly queuedAt: number;
   readonly expiresAt: number;
   readonly executionTimeoutMs: number;
+  /** How long the job is kept after it ended. */
+  readonly retentionMs: number;
   readonly startedAt: number | null;
   readonly finishedAt: number | null;
   readonly removeAt: number | null;
@@ -49,6 +62,8 @@ export type Job = {
   readonly hostId: string | null;
   readonly output: Payload | null;
   readonly error: string | null;
+  /** What its timeline tells beyond the members above (see timeline.ts), as JSON; null while there is nothing. */
+  readonly trace: string | null;
 };
 
 export type JobEvent =
@@ -85,7 +100,7 @@ export type Transition =
 
 /** A job as it is when it is submitted. */
 export function queuedJob(
-  submitted: { readonly isSync: boolean; readonly ttlMs: number; readonly executionTimeoutMs: number },
+  submitted: Pick<Job, "isSync" | "executionTimeoutMs" | "retentionMs"> & { readonly ttlMs: number },
   now: number,
 ): Job {
   return {
@@ -98,6 +113,8 @@ export function queuedJob(
     queuedAt: now,
     expiresAt: now + submitted.ttlMs,
     executionTimeoutMs: submitted.executionTimeoutMs,
+    retentionMs: submitted.retentionMs,
+    trace: null,
     ...NOTHING_YET,
   };
 }
@@ -135,6 +152,20 @@ export function transition(job: Job, event: JobEvent, now: number): Transition {
 
 export function isFinal(state: JobState): state is FinalState {
   return state !== "queued" && state !== "running";
+}
+
+/**
+ * How long a job is kept after it ended: a runsync for as long as its client said it may wait for it
+ * (null: it did not say), within bounds.
+ */
+export function retentionOf(isSync: boolean, waitMs: number | null): number {
+  if (!isSync) return RUN_RETENTION_MS;
+  return Math.min(Math.max(waitMs ?? 0, RUNSYNC_RETENTION_MS), RUNSYNC_RETENTION_MAX_MS);
+}
+
+/** When a job expires that is given a new life from now on. No life is longer than the longest ttl. */
+export function newExpiry(job: Pick<Job, "createdAt">, ttlMs: number, now: number): number {
+  return Math.min(now + ttlMs, job.createdAt + TTL_MAX_MS);
 }
 
 /** A job is gone for every reader from this moment on, swept or not. */
@@ -196,8 +227,7 @@ function settled(
   now: number,
   result: Pick<Job, "output" | "error">,
 ): Extract<Transition, { kind: "moved" }> {
-  const retentionMs = job.isSync ? RUNSYNC_RETENTION_MS : RUN_RETENTION_MS;
-  const next: Job = { ...job, ...result, state, finishedAt: now, removeAt: now + retentionMs };
+  const next: Job = { ...job, ...result, state, finishedAt: now, removeAt: now + job.retentionMs };
   return { kind: "moved", job: next, effects: [{ kind: "settled" }] };
 }
 

@@ -1,5 +1,6 @@
 /** The one place where job states become the words of the wire. */
 import type { QueueReason, RequestRow, WireStatus } from "../contract/job.ts";
+import type { TimelineEvent } from "./timeline.ts";
 import { JOB_STATES, type Job, type JobState, type Payload } from "./job-machine.ts";
 
 const WIRE_STATUS: Record<JobState, WireStatus> = {
@@ -23,6 +24,7 @@ export type JobView = {
   readonly error?: string;
   readonly retries?: number;
   readonly queue?: QueueView;
+  readonly timeline?: readonly TimelineEvent[];
   readonly output: Payload | null;
 };
 

@@ -26,7 +26,11 @@ export function place(requirement: Requirement, hosts: readonly CandidateHost[])
     .filter((host) => host.accountId === requirement.accountId)
     .toSorted((a, b) => a.workerCount - b.workerCount || a.hostId.localeCompare(b.hostId));
   const [first] = own;
-  if (!first) return nowhere("no_host", "No GPU host is connected. Join one, or start its agent.");
+  if (!first)
+    return nowhere(
+      "no_host",
+      "No host of this account is connected. Join one (joinTokenCreate), or start its agent.",
+    );
   if (requirement.gpuTiers.length === 0) return { kind: "placed", hostId: first.hostId, gpuIndexes: [] };
 
   for (const tier of requirement.gpuTiers) {
@@ -51,11 +55,17 @@ function describeMismatch(requirement: Requirement, hosts: readonly CandidateHos
   const tiers = requirement.gpuTiers.join(", ");
   const all = hosts.flatMap((host) => host.gpus);
   const matching = all.filter((gpu) => gpu.tier !== null && requirement.gpuTiers.includes(gpu.tier)).length;
-  const hostWord = hosts.length === 1 ? "1 connected host" : `${hosts.length} connected hosts`;
-  if (matching === 0) return `The endpoint asks for ${tiers}; ${hostWord} offer none of these tiers.`;
+  const hostWord = hosts.length === 1 ? "the connected host" : `the ${hosts.length} connected hosts`;
+  if (matching === 0) {
+    const offered = [...new Set(all.flatMap((gpu) => gpu.tier ?? []))].join(", ") || "no GPU of a known tier";
+    return (
+      `The endpoint asks for ${tiers}, and ${hostWord} can give ${offered}. ` +
+      "Add a tier that is there to gpuIds, or join a host that has one of these."
+    );
+  }
   return (
     `The endpoint asks for ${requirement.gpuCount} GPU(s) of ${tiers} on one host; ` +
-    `of the ${matching} there are on ${hostWord}, too few are free.`
+    `of the ${matching} on ${hostWord}, too few are free. Wait for other workers to leave, or join a host.`
   );
 }
 

@@ -2,12 +2,15 @@
 import type { WorkerState } from "../contract/agent.ts";
 import type { QueueReason } from "../contract/job.ts";
 import type { Shortage } from "./placement.ts";
+import type { WorkerStart } from "./timeline.ts";
 
 export type WorkerSnapshot = {
   readonly workerId: string;
   readonly hostId: string;
   readonly state: WorkerState;
   readonly detail: string | null;
+  /** Absent in reports of before. */
+  readonly start?: WorkerStart | null;
 };
 
 /** What Fleet says of an endpoint: its workers, and why a wanted one is not placed. */
@@ -27,7 +30,11 @@ export type WaitingSample = {
   readonly report: FleetReport;
 };
 
-export function explainWait(sample: WaitingSample): { reason: QueueReason; detail: string } {
+/**
+ * The first of these that holds: no worker is allowed; one comes up, and how far it is; one cannot come up;
+ * there is no place for one; the job itself asks for none; all there are have other jobs.
+ */
+export function explainWait(sample: WaitingSample): Explanation {
   const { report, workersMax } = sample;
   if (workersMax === 0) {
     return {
@@ -36,44 +43,51 @@ export function explainWait(sample: WaitingSample): { reason: QueueReason; detai
     };
   }
   const ready = report.workers.filter((worker) => worker.state === "ready").length;
-  if (ready > 0) return busy(sample.isLowPriority, ready, workersMax);
-  return explainStart(report) ?? report.shortage ?? absent(sample.isLowPriority);
+  if (ready === 0) {
+    return explainStart(report) ?? explainFailure(report) ?? report.shortage ?? absent(sample.isLowPriority);
+  }
+  if (sample.isLowPriority) return BEHIND_NORMAL_JOBS;
+  return explainStart(report) ?? report.shortage ?? busy(ready, workersMax);
 }
 
-function explainStart(report: FleetReport): { reason: QueueReason; detail: string } | undefined {
-  const find = (...states: readonly WorkerState[]) =>
-    report.workers.find((worker) => states.includes(worker.state));
+type Explanation = { readonly reason: QueueReason; readonly detail: string };
 
-  const pulling = find("pulling");
+function explainStart(report: FleetReport): Explanation | undefined {
+  const pulling = report.workers.find(({ state }) => state === "pulling");
   if (pulling) return { reason: "image_pulling", detail: pulling.detail ?? "The image is being pulled." };
-  const starting = find("starting");
-  if (starting) return { reason: "worker_starting", detail: starting.detail ?? "A worker is starting." };
-  const broken = find("crash_looping", "unhealthy");
-  if (broken) {
-    return { reason: "worker_crash_looping", detail: broken.detail ?? "The worker keeps exiting." };
-  }
-  return undefined;
+  const starting = report.workers.find(({ state }) => state === "starting");
+  if (!starting) return undefined;
+  const detail = starting.detail ?? "A worker is starting; the job runs when it has asked for one.";
+  return { reason: "worker_starting", detail };
 }
 
-function busy(isLowPriority: boolean, ready: number, workersMax: number) {
-  if (isLowPriority) {
-    return {
-      reason: "low_priority_waiting",
-      detail: "Normal jobs go first; no worker is added for this one.",
-    } as const;
-  }
-  const detail =
+function explainFailure(report: FleetReport): Explanation | undefined {
+  const broken = report.workers.find(({ state }) => state === "crash_looping" || state === "unhealthy");
+  if (!broken) return undefined;
+  const detail = broken.detail ?? "The worker keeps exiting. See its log.";
+  return { reason: "worker_crash_looping", detail };
+}
+
+const BEHIND_NORMAL_JOBS = {
+  reason: "low_priority_waiting",
+  detail: "Normal jobs go first, and no worker is added for this one. It runs when a worker is free of them.",
+} as const;
+
+function busy(ready: number, workersMax: number): Explanation {
+  const workers = ready === 1 ? "The worker that is up is" : `All ${ready} workers that are up are`;
+  const advice =
     ready >= workersMax
-      ? `All ${ready} workers (workersMax) are busy with jobs ahead of this one.`
-      : `${ready} of at most ${workersMax} workers are up and busy with jobs ahead of this one.`;
-  return { reason: "at_max_workers", detail } as const;
+      ? `That is workersMax (${workersMax}); raise it to run more at once.`
+      : `The scaler asks for more, up to workersMax (${workersMax}), as its settings say.`;
+  return { reason: "at_max_workers", detail: `${workers} busy with jobs ahead of this one. ${advice}` };
 }
 
-function absent(isLowPriority: boolean) {
-  return isLowPriority
-    ? ({
-        reason: "low_priority_waiting",
-        detail: "No worker is up, and a low-priority job does not start one.",
-      } as const)
-    : ({ reason: "worker_starting", detail: "A worker has been asked for." } as const);
+function absent(isLowPriority: boolean): Explanation {
+  if (!isLowPriority) return { reason: "worker_starting", detail: "A worker has been asked for." };
+  return {
+    reason: "low_priority_waiting",
+    detail:
+      "No worker is up, and a low-priority job does not start one. It runs beside the next normal job, " +
+      "or with workersMin above 0.",
+  };
 }

@@ -33,6 +33,12 @@ export class RateWindow {
     return { kind: "admitted", remaining: limit - this.#total, freesInMs: this.#freesAt(1) - now };
   }
 
+  /** Requests that count at the moment. */
+  used(now: number): number {
+    this.#advance(Math.floor(now / BUCKET_MS));
+    return this.#total;
+  }
+
   /** Empties the buckets between the newest and `bucket`. A clock that goes back stays in the newest. */
   #advance(bucket: number): void {
     if (bucket <= this.#newest) return;

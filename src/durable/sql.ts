@@ -4,7 +4,7 @@ type Value = string | number | null;
 type Params = Readonly<Record<string, Value>>;
 
 /** One statement of a store. `:names` in its text are bound from the members of the parameters. */
-export class Statement<P extends Params, Row> {
+export class Statement<P extends Params, Row = never> {
   readonly #database: ObjectDatabase;
   readonly #text: string;
   readonly #names: readonly string[];

@@ -1,6 +1,7 @@
 /** What an exchange with an agent does to the queue: chunks and reports in, leases extended, jobs and stops out. */
 import type { StopReason } from "../contract/agent.ts";
 import { decodeJobId } from "../domain/job-id.ts";
+import { ANSWER_INPUTS_MAX_BYTES } from "../contract/limits.ts";
 import type { JobEvent, Payload } from "../domain/job-machine.ts";
 import type { ChunkStore } from "./chunk-store.ts";
 import { slotsInTurn, type Dispatch } from "./dispatch.ts";
@@ -17,30 +18,41 @@ import type {
   Report,
   Slots,
   Stop,
+  UploadRef,
 } from "./messages.ts";
 import type { QueueLedger } from "./queue-ledger.ts";
 import type { Queue } from "./queue.ts";
+import type { RunningTimes } from "./running-times.ts";
 
 export class AgentDesk {
   readonly #queue: Queue;
   readonly #chunks: ChunkStore;
   readonly #ledger: QueueLedger;
   readonly #dispatch: Dispatch;
+  readonly #times: RunningTimes;
   /** Last progress values; lost with memory, the next exchange brings them again. */
   readonly #progress = new Map<number, string>();
   /** Agents that have a stop to learn of. */
   readonly #news = new Set<string>();
   #streamed: number[] = [];
 
-  constructor(queue: Queue, chunks: ChunkStore, ledger: QueueLedger, dispatch: Dispatch) {
+  constructor(
+    queue: Queue,
+    chunks: ChunkStore,
+    ledger: QueueLedger,
+    dispatch: Dispatch,
+    times: RunningTimes,
+  ) {
     this.#queue = queue;
     this.#chunks = chunks;
     this.#ledger = ledger;
     this.#dispatch = dispatch;
+    this.#times = times;
   }
 
   exchange(call: ExchangeCall, now: number): ExchangeAnswer {
     this.#news.delete(call.hostId);
+    for (const held of call.held) this.#noteTimes(held, call.hostId, now); // before a report ends the attempt
     const taken = call.chunks.map((chunks) => this.#take(chunks, call.hostId, now));
     const acks = call.reports.map((report) => this.#accept(report, call.hostId, now));
     this.#dispatch.forgetStops(call);
@@ -77,6 +89,13 @@ export class AgentDesk {
       const reason = `worker ${lease.workerId} is gone, or its host is unreachable.`;
       if (stored) this.#queue.apply(stored, { kind: "rescue", attempt: lease.attempt, reason }, now);
     }
+  }
+
+  /** A second upload may end when the report of the first was accepted: then it brought the same again. */
+  wantsUpload({ jobId, attempt, hostId, key }: UploadRef, now: number): boolean {
+    const id = decodeJobId(jobId);
+    const stored = id && this.#queue.find(id.seq, id.nonce, now);
+    return stored !== undefined && (ownsJob(stored, attempt, hostId) || hasOutput(stored, key));
   }
 
   dispatched(stored: StoredJob, order: WorkOrder): Dispatched {
@@ -136,13 +155,26 @@ export class AgentDesk {
     return { ack, stop: { jobId, attempt, reason: stopReasonOf(stored, attempt) ?? "lease_lost" } };
   }
 
+  #noteTimes(held: Held, hostId: string, now: number): void {
+    if (held.handlerStartedAt === undefined && held.handlerFinishedAt === undefined) return;
+    const lease = this.#ledger.running.get(decodeJobId(held.jobId)?.seq ?? 0);
+    if (lease?.attempt === held.attempt && lease.hostId === hostId) this.#times.note(lease, held, now);
+  }
+
   #accept(report: Report, hostId: string, now: number): Ack {
     const { jobId, attempt } = report;
     const id = decodeJobId(jobId);
     const stored = id && this.#queue.find(id.seq, id.nonce, now);
-    if (!stored || stored.job.hostId !== hostId) return { jobId, attempt, outcome: "refused" };
-    const applied = this.#queue.apply(stored, eventOf(report), now);
-    return { jobId, attempt, outcome: applied.kind === "moved" ? "accepted" : "refused" };
+    const isOwn = stored?.job.hostId === hostId;
+    if (isOwn && this.#queue.apply(stored, eventOf(report), now).kind === "moved") {
+      return { jobId, attempt, outcome: "accepted" };
+    }
+    // Nobody wants the result of an attempt that no longer owned its job, unless it is the job's own, again.
+    const output = "output" in report ? report.output : null;
+    if (output?.kind === "stored" && !(stored && hasOutput(stored, output.key))) {
+      this.#queue.orphan(output.key);
+    }
+    return { jobId, attempt, outcome: "refused" };
   }
 
   #keep(held: Held, call: ExchangeCall, now: number): Stop[] {
@@ -175,7 +207,7 @@ export class AgentDesk {
     if (this.#ledger.queued === 0) return [];
     const slots = slotsInTurn(this.openSlots(call)).take(this.#ledger.queued);
     const takers = [...slots].map((workerId) => ({ workerId, hostId: call.hostId }));
-    return this.#queue.claim(takers, now).map((claimed) => {
+    return this.#queue.claim(takers, now, ANSWER_INPUTS_MAX_BYTES).map((claimed) => {
       this.#dispatch.carry(claimed.seq, call);
       return this.dispatched(claimed, claimed.order);
     });
@@ -184,6 +216,10 @@ export class AgentDesk {
 
 function ownsJob({ job }: StoredJob, attempt: number, hostId: string): boolean {
   return job.state === "running" && job.attempt === attempt && job.hostId === hostId;
+}
+
+function hasOutput({ job }: StoredJob, key: string): boolean {
+  return job.output?.kind === "stored" && job.output.key === key;
 }
 
 function isSame(one: Stop, other: Stop): boolean {

@@ -6,7 +6,8 @@
  * D3  A claimed job that its agent does not list, though the reply that carried it is no longer open, never
  *     arrived; it goes back to the queue and no attempt of the job is blamed.
  */
-import { HOT_HOLD_MS } from "../contract/limits.ts";
+import { ANSWER_INPUTS_MAX_BYTES, HOT_HOLD_MS } from "../contract/limits.ts";
+import { sizeOf } from "../domain/job-machine.ts";
 import type { Taker } from "./queue.ts";
 import type { Dispatched, ExchangeCall, Slots } from "./messages.ts";
 
@@ -27,6 +28,7 @@ class HeldExchange {
   readonly #free: Map<string, number>;
   readonly #end: (end: HoldEnd) => void;
   readonly #timer: ReturnType<typeof setTimeout>;
+  #inputBytes = 0;
 
   constructor(call: ExchangeCall, onEnd: () => void) {
     this.hostId = call.hostId;
@@ -44,12 +46,18 @@ class HeldExchange {
 
   /** A worker with a free slot; of several, the one with most of them. */
   takeSlot(): string | undefined {
+    if (this.#inputBytes >= ANSWER_INPUTS_MAX_BYTES) return undefined;
     const [best] = [...this.#free].toSorted((a, b) => b[1] - a[1]);
     if (!best) return undefined;
     const [workerId, free] = best;
     if (free === 1) this.#free.delete(workerId);
     else this.#free.set(workerId, free - 1);
     return workerId;
+  }
+
+  give(job: Dispatched): void {
+    this.jobs.push(job);
+    this.#inputBytes += sizeOf(job.input);
   }
 
   putBack(workerId: string): void {
@@ -113,7 +121,7 @@ export class Dispatch {
       const workerId = held.takeSlot();
       if (workerId === undefined) continue;
       const give = (job: Dispatched, seq: number) => {
-        held.jobs.push(job);
+        held.give(job);
         this.carry(seq, held.carrier);
       };
       return { workerId, hostId: held.hostId, give, putBack: () => held.putBack(workerId) };

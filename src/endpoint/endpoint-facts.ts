@@ -1,6 +1,7 @@
 /** What an endpoint's object knows of its endpoint: configuration, workers, and how busy it is. */
 import { HOT_HOLD_MS } from "../contract/limits.ts";
 import type { EndpointConfig } from "../contract/endpoint.ts";
+import type { WebhookSecret } from "../contract/webhook.ts";
 import { NO_REPORT, type FleetReport } from "../domain/queue-reason.ts";
 import type { JobStore } from "./job-store.ts";
 
@@ -11,6 +12,7 @@ export class EndpointFacts {
   readonly #store: JobStore;
   #config: EndpointConfig | undefined;
   #report: FleetReport = NO_REPORT;
+  #webhookSecrets: readonly WebhookSecret[] = [];
   #lastActiveAt = 0;
 
   constructor(store: JobStore) {
@@ -20,6 +22,7 @@ export class EndpointFacts {
   load(): void {
     this.#config = this.#store.readFact<EndpointConfig>("config");
     this.#report = this.#store.readFact<FleetReport>("report") ?? NO_REPORT;
+    this.#webhookSecrets = this.#store.readFact<WebhookSecret[]>("webhook_secrets") ?? [];
   }
 
   /** Undefined until the object is told of its endpoint, and when that was deleted. */
@@ -39,6 +42,27 @@ export class EndpointFacts {
   configure(config: EndpointConfig): void {
     this.#config = config;
     this.#store.writeFact("config", config);
+  }
+
+  /** Takes over the account's secrets, unless newer ones are known already. */
+  learnWebhookSecrets(secrets: readonly WebhookSecret[]): void {
+    if (newestOf(secrets) < newestOf(this.#webhookSecrets)) return;
+    const json = JSON.stringify(secrets);
+    if (json === JSON.stringify(this.#webhookSecrets)) return;
+    this.#webhookSecrets = secrets;
+    this.#store.writeFact("webhook_secrets", secrets);
+  }
+
+  /** Without a secret no webhook is accepted. */
+  get canSign(): boolean {
+    return this.#webhookSecrets.length > 0;
+  }
+
+  /** The secrets that sign now, the newest first. */
+  signingSecrets(now: number): string[] {
+    return this.#webhookSecrets
+      .filter(({ validUntil }) => validUntil === null || now < validUntil)
+      .map(({ secret }) => secret);
   }
 
   learn(report: FleetReport): void {
@@ -62,4 +86,8 @@ export class EndpointFacts {
   holdMs(wishedMs: number, now: number): number {
     return now - this.#lastActiveAt < HOT_FOR_MS ? Math.min(wishedMs, HOT_HOLD_MS) : 0;
   }
+}
+
+function newestOf(secrets: readonly WebhookSecret[]): number {
+  return Math.max(0, ...secrets.map(({ createdAt }) => createdAt));
 }

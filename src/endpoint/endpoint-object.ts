@@ -1,8 +1,9 @@
 /** The Endpoint object: queue, leases, results and scaling wish of one endpoint. */
 import { DurableObject } from "cloudflare:workers";
 import type { EndpointConfig } from "../contract/endpoint.ts";
-import { HOT_HOLD_MS } from "../contract/limits.ts";
-import { countWorkers } from "../domain/health.ts";
+import type { WebhookSecret } from "../contract/webhook.ts";
+import { ANSWER_INPUTS_MAX_BYTES, HOT_HOLD_MS } from "../contract/limits.ts";
+import { payloadPrefix, resultKey } from "../domain/payload-key.ts";
 import type { FleetReport } from "../domain/queue-reason.ts";
 import { AlarmClock } from "../durable/alarm-clock.ts";
 import { GroupCommit } from "../durable/group-commit.ts";
@@ -15,7 +16,8 @@ import { Dispatch } from "./dispatch.ts";
 import { EndpointBells, readAgentQuery, readJobWaiter } from "./endpoint-bells.ts";
 import { EndpointFacts } from "./endpoint-facts.ts";
 import { JobDesk } from "./job-desk.ts";
-import { findJob, isUnderway } from "./job-reference.ts";
+import { reportHealth, reportMetrics } from "./health-report.ts";
+import { findJob, isUnderway, publicId } from "./job-reference.ts";
 import { JobStore } from "./job-store.ts";
 import type {
   CancelReply,
@@ -23,30 +25,46 @@ import type {
   ExchangeAnswer,
   ExchangeCall,
   ExchangeReply,
+  ExpireReply,
   HealthReply,
   ListCall,
   ListReply,
   PurgeReply,
   ReadStreamReply,
+  RedeliverReply,
   RetryReply,
   SlotRef,
   StatusReply,
   SubmitReply,
   SubmitRequest,
+  TimelineReply,
+  UploadRef,
+  WantsUploadReply,
+  WebhookLogReply,
 } from "./messages.ts";
 import { QueueLedger } from "./queue-ledger.ts";
 import { Queue } from "./queue.ts";
 import { RequestLimits } from "./request-limits.ts";
+import { RunningTimes } from "./running-times.ts";
 import { Scaling } from "./scaling.ts";
 import { ENDPOINT_MIGRATIONS } from "./schema.ts";
 import { StreamDesk } from "./stream-desk.ts";
+import { WebhookDesk } from "./webhook-desk.ts";
+import { WebhookOutbox } from "./webhook-outbox.ts";
+import { WebhookSender } from "./webhook-sender.ts";
+import { WebhookStore } from "./webhook-store.ts";
 
 /** Time that the answer to `remove` gets to leave before the object's memory is reset. */
 const RESET_AFTER_MS = 100;
 
+/** R2 takes no more keys in one call. */
+const DELETE_MAX_KEYS = 1_000;
+
 export type EndpointObjectEnv = {
   readonly FLEET: DurableObjectNamespace<FleetPort>;
   readonly PAYLOADS: R2Bucket;
+  /** "true": webhooks may have loopback and private addresses; for development. */
+  readonly WEBHOOK_ALLOW_PRIVATE?: string;
 };
 
 export class EndpointObject extends DurableObject<EndpointObjectEnv> {
@@ -57,9 +75,13 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   readonly #queue: Queue;
   readonly #scaling: Scaling;
   readonly #dispatch = new Dispatch();
+  readonly #times = new RunningTimes();
   readonly #agents: AgentDesk;
   readonly #jobs: JobDesk;
   readonly #streams: StreamDesk;
+  readonly #outbox: WebhookOutbox;
+  readonly #sender: WebhookSender;
+  readonly #webhooks: WebhookDesk;
   readonly #commit: GroupCommit;
   readonly #alarm: AlarmClock;
   readonly #bells: EndpointBells;
@@ -78,11 +100,19 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     this.#facts = new EndpointFacts(store);
     this.#chunks = new ChunkStore(this.#database);
     this.#ledger = new QueueLedger(store);
-    this.#queue = new Queue(store, this.#chunks, this.#ledger);
+    this.#outbox = new WebhookOutbox(new WebhookStore(this.#database));
+    this.#queue = new Queue(store, this.#chunks, this.#ledger, this.#times, this.#outbox);
     this.#scaling = new Scaling(store, this.#ledger);
-    this.#agents = new AgentDesk(this.#queue, this.#chunks, this.#ledger, this.#dispatch);
+    this.#agents = new AgentDesk(this.#queue, this.#chunks, this.#ledger, this.#dispatch, this.#times);
     this.#jobs = this.#openJobDesk();
     this.#streams = this.#openStreamDesk();
+    this.#sender = this.#openSender();
+    this.#webhooks = new WebhookDesk({
+      queue: this.#queue,
+      outbox: this.#outbox,
+      limits: this.#limits,
+      commit: this.#commit,
+    });
     void context.blockConcurrencyWhile(() => this.#wake());
   }
 
@@ -91,6 +121,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
       facts: this.#facts,
       queue: this.#queue,
       ledger: this.#ledger,
+      times: this.#times,
       dispatch: this.#dispatch,
       agents: this.#agents,
       limits: this.#limits,
@@ -111,25 +142,47 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     });
   }
 
+  #openSender(): WebhookSender {
+    return new WebhookSender({
+      outbox: this.#outbox,
+      queue: this.#queue,
+      facts: this.#facts,
+      bucket: this.env.PAYLOADS,
+      allowsPrivate: this.env.WEBHOOK_ALLOW_PRIVATE === "true",
+      inTurn: (work) => this.#commit.run(work),
+      keepAlive: (work) => this.ctx.waitUntil(work),
+    });
+  }
+
   async #wake(): Promise<void> {
     const now = Date.now();
     this.#facts.load();
     this.#limits.growWith(this.#facts.report);
     this.#bells.recover();
     this.#queue.recover(now);
+    this.#times.learn(this.#facts.report, this.#ledger.running.values());
     this.#scaling.recover(now);
+    this.#outbox.recover(now);
     await this.#alarm.load();
+    if (this.#outbox.isReady) this.#alarm.armBy(now); // sending was cut short
   }
 
   // Configuration
 
   /** Takes over the endpoint's configuration; the next job sees it. */
-  async configure(config: EndpointConfig): Promise<void> {
+  async configure(config: EndpointConfig, webhookSecrets: readonly WebhookSecret[] = []): Promise<void> {
     if (this.#facts.isRemoved) return;
     await this.#commit.run(() => {
       this.#facts.configure(config);
+      this.#facts.learnWebhookSecrets(webhookSecrets);
       this.#scaling.repeat();
     });
+  }
+
+  /** The account has new secrets. An object that knows no endpoint gets them with its configuration. */
+  async learnWebhookSecrets(secrets: readonly WebhookSecret[]): Promise<void> {
+    if (!this.#facts.config) return;
+    await this.#commit.run(() => this.#facts.learnWebhookSecrets(secrets));
   }
 
   /** The endpoint is deleted: its workers go, its jobs and payloads are removed. */
@@ -169,6 +222,15 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     return this.#facts.config ? this.#streams.read(jobId, position, holdMs, isFirstLook) : UNCONFIGURED;
   }
 
+  async expireIn(jobId: string, ttlMs: number): Promise<ExpireReply> {
+    return this.#facts.config ? this.#jobs.expireIn(jobId, ttlMs) : UNCONFIGURED;
+  }
+
+  /** What happened to a job, in its order; part of a status request that was admitted before. */
+  async timeline(jobId: string): Promise<TimelineReply> {
+    return this.#facts.config ? this.#jobs.timeline(jobId) : UNCONFIGURED;
+  }
+
   async cancel(jobId: string): Promise<CancelReply> {
     return this.#facts.config ? this.#jobs.cancel(jobId) : UNCONFIGURED;
   }
@@ -185,13 +247,18 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     return this.#facts.config ? this.#jobs.list(call) : UNCONFIGURED;
   }
 
+  async webhookLog(jobId: string): Promise<WebhookLogReply> {
+    return this.#facts.config ? this.#webhooks.log(jobId) : UNCONFIGURED;
+  }
+
+  async redeliver(jobId: string): Promise<RedeliverReply> {
+    return this.#facts.config ? this.#webhooks.redeliver(jobId) : UNCONFIGURED;
+  }
+
   async health(): Promise<HealthReply> {
     if (!this.#facts.config) return UNCONFIGURED;
-    const { completed, failed, retried } = this.#ledger.counts;
-    const inProgress = this.#ledger.running.size;
-    const jobs = { completed, failed, inProgress, inQueue: this.#ledger.queued, retried };
-    const busy = new Set([...this.#ledger.running.values()].map((lease) => lease.workerId));
-    return { kind: "health", health: { jobs, workers: countWorkers(this.#facts.report, busy) } };
+    const parts = { facts: this.#facts, ledger: this.#ledger, limits: this.#limits };
+    return { kind: "health", health: reportHealth(parts, Date.now()), metrics: reportMetrics(parts) };
   }
 
   /** The endpoint's workers, for the management API. */
@@ -230,11 +297,18 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     return end.kind === "look" ? this.exchange({ ...call, reports: [], chunks: [] }) : end;
   }
 
+  /** Whether the result of an attempt shall be stored under its key, or is and shall stay there. */
+  async wantsUpload(upload: UploadRef): Promise<WantsUploadReply> {
+    if (!this.#facts.config) return UNCONFIGURED;
+    return { kind: "answer", isWanted: this.#agents.wantsUpload(upload, Date.now()) };
+  }
+
   /** What Fleet knows of this endpoint's workers. A leased job whose worker is gone is rescued. */
   async fleetReport(report: FleetReport): Promise<void> {
     if (!this.#facts.config || report.revision <= this.#facts.report.revision) return;
     await this.#commit.run(() => {
       this.#facts.learn(report);
+      this.#times.learn(report, this.#ledger.running.values());
       this.#limits.growWith(report);
       const alive = new Set(report.workers.map(({ workerId }) => workerId));
       this.#agents.rescueFromLostWorkers(alive, Date.now());
@@ -281,7 +355,11 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   override async alarm(): Promise<void> {
     this.#alarm.rang();
     if (!this.#facts.config) return;
-    await this.#commit.run(() => this.#queue.sweep(Date.now()));
+    await this.#commit.run(() => {
+      const now = Date.now();
+      this.#queue.sweep(now);
+      this.#outbox.sweep(now);
+    });
   }
 
   /** Runs once per turn: everything that follows from what the turn did, in the same commit. */
@@ -295,15 +373,20 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     if (!config) return;
     this.#scaling.decide(config, now);
     this.#ledger.persist();
+    this.#outbox.save();
+    this.#sender.start();
     this.#arm(now);
     if (this.#scaling.isUntold) this.#tellFleet();
   }
 
   #arm(now: number): void {
     const isMoreToSweep = this.#alarm.armedAt === null && this.#queue.isRebuilding && this.#ledger.hasJobs;
-    const dueAt = [this.#queue.nextSweepAt, this.#scaling.nextAt(now), isMoreToSweep ? now : null].filter(
-      (at) => at !== null,
-    );
+    const dueAt = [
+      this.#queue.nextSweepAt,
+      this.#scaling.nextAt(now),
+      this.#outbox.nextAt(now),
+      isMoreToSweep ? now : null,
+    ].filter((at) => at !== null);
     if (dueAt.length > 0) this.#alarm.armBy(Math.min(...dueAt));
   }
 
@@ -321,7 +404,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   /** Gives what waits to the agents held here, then rings for those that wait outside. */
   #handOut(now: number): void {
     const slots = this.#dispatch.takeSlots(this.#ledger.queued);
-    const claims = this.#queue.claim(slots, now);
+    const claims = this.#queue.claim(slots, now, ANSWER_INPUTS_MAX_BYTES);
     for (const [index, slot] of slots.entries()) {
       const claimed = claims[index];
       if (claimed) slot.give(this.#agents.dispatched(claimed, claimed.order), claimed.seq);
@@ -366,8 +449,13 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   }
 
   #dropOrphanedPayloads(): void {
-    const keys = this.#queue.takeOrphanedKeys();
-    if (keys.length > 0) this.ctx.waitUntil(this.env.PAYLOADS.delete(keys));
+    const endpointId = this.#facts.config?.endpointId ?? "";
+    const keys = this.#queue.takeOrphanedKeys((stored) =>
+      resultKey(endpointId, publicId(stored), stored.job.attempt),
+    );
+    for (let from = 0; from < keys.length; from += DELETE_MAX_KEYS) {
+      this.ctx.waitUntil(this.env.PAYLOADS.delete(keys.slice(from, from + DELETE_MAX_KEYS)));
+    }
   }
 
   #fleet(): DurableObjectStub<FleetPort> {
@@ -381,6 +469,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
       rowsRead: read,
       rowsWritten: written + this.#alarm.writes,
       heldExchanges: this.#dispatch.heldCount,
+      openWebhooks: this.#outbox.openCount,
     };
   }
 }
@@ -390,6 +479,8 @@ type Vitals = {
   /** Alarms included. */
   readonly rowsWritten: number;
   readonly heldExchanges: number;
+  /** Zero when nothing is sent, and all outcomes are written. */
+  readonly openWebhooks: number;
 };
 
 type DesiredStatus = "RUNNING" | "CREATED" | "RESTARTING" | "EXITED";
@@ -411,7 +502,7 @@ function isEmptyAnswer({ acks, chunkAcks, jobs, stops }: ExchangeAnswer): boolea
 
 async function removePayloads(bucket: R2Bucket, endpointId: string): Promise<void> {
   for (;;) {
-    const page = await bucket.list({ prefix: `jobs/${endpointId}/` });
+    const page = await bucket.list({ prefix: payloadPrefix(endpointId) });
     if (page.objects.length === 0) return;
     await bucket.delete(page.objects.map(({ key }) => key));
   }

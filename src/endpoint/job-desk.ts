@@ -2,10 +2,11 @@
 import { QUEUE_DEPTH_MAX } from "../contract/limits.ts";
 import type { EndpointConfig } from "../contract/endpoint.ts";
 import { NONCE_BYTES } from "../domain/job-id.ts";
-import { isFinal, type JobEvent } from "../domain/job-machine.ts";
+import { isFinal, newExpiry, retentionOf, type JobEvent } from "../domain/job-machine.ts";
 import { listJob, stateOf, viewJob, wireStatusOf, type JobView } from "../domain/job-view.ts";
 import { laneOf } from "../domain/lanes.ts";
 import { explainWait } from "../domain/queue-reason.ts";
+import { timelineOf } from "../domain/timeline.ts";
 import type { GroupCommit } from "../durable/group-commit.ts";
 import type { Waiters } from "../durable/waiters.ts";
 import type { AgentDesk } from "./agent-desk.ts";
@@ -15,6 +16,7 @@ import { findJob, publicId } from "./job-reference.ts";
 import type { StoredJob } from "./job-store.ts";
 import type {
   CancelOutcome,
+  ExpireOutcome,
   Limited,
   ListCall,
   ListOutcome,
@@ -25,16 +27,19 @@ import type {
   StatusOutcome,
   SubmitOutcome,
   SubmitRequest,
+  TimelineReply,
   Unconfigured,
 } from "./messages.ts";
 import type { QueueLedger } from "./queue-ledger.ts";
 import type { Queue } from "./queue.ts";
+import type { RunningTimes } from "./running-times.ts";
 import { queueFull, type RequestLimits, type RequestSlot } from "./request-limits.ts";
 
 export type JobDeskParts = {
   readonly facts: EndpointFacts;
   readonly queue: Queue;
   readonly ledger: QueueLedger;
+  readonly times: RunningTimes;
   readonly dispatch: Dispatch;
   readonly agents: AgentDesk;
   readonly limits: RequestLimits;
@@ -71,6 +76,19 @@ export class JobDesk {
     const look = async (slot: RequestSlot) => this.#look(jobId, holdMs, slot);
     if (kept) return limits.resume<StatusOutcome>(kept, look);
     return limits.admit<StatusOutcome>("status", Date.now(), look);
+  }
+
+  /** Gives a job so many ms to live from now on; the request goes on with a look at the job. */
+  expireIn(jobId: string, ttlMs: number): Promise<Limited<ExpireOutcome>> {
+    const { limits, commit, queue } = this.#parts;
+    const work = (slot: RequestSlot): ExpireOutcome => {
+      const now = Date.now();
+      const stored = findJob(queue, jobId, now);
+      if (!stored) return NOT_FOUND;
+      queue.setExpiry(stored.seq, newExpiry(stored.job, ttlMs, now));
+      return { kind: "done", slot: slot.keep(now) };
+    };
+    return limits.admit<ExpireOutcome>("status", Date.now(), (slot) => commit.run(() => work(slot)));
   }
 
   cancel(jobId: string): Promise<Limited<CancelOutcome>> {
@@ -123,9 +141,21 @@ export class JobDesk {
           .take(limit + 1),
       ];
       const requests = found.slice(0, limit).map((stored) => listJob(publicId(stored), stored.job));
-      const total = ledger.countIn(state);
-      return { kind: "jobs", page: { requests, total, offset, limit, hasMore: found.length > limit } };
+      const hasMore = found.length > limit;
+      // Jobs whose time is over count until they are swept; a last page shows how many are really there.
+      const isLast = !hasMore && (offset === 0 || found.length > 0);
+      const total = isLast ? offset + found.length : ledger.countIn(state);
+      return { kind: "jobs", page: { requests, total, offset, limit, hasMore } };
     });
+  }
+
+  /** What happened to a job; deliveries of its webhook come in by the last argument of `timelineOf`. */
+  timeline(jobId: string): TimelineReply {
+    const { queue, times } = this.#parts;
+    const stored = findJob(queue, jobId, Date.now());
+    if (!stored) return NOT_FOUND;
+    const { seq, job } = stored;
+    return { kind: "timeline", events: timelineOf(job, times.of(seq, job.attempt, job.workerId)) };
   }
 
   /** A job as its reader sees it. */
@@ -142,7 +172,7 @@ export class JobDesk {
   #submitOnce(request: SubmitRequest, now: number): Submitted {
     const { facts, queue, ledger } = this.#parts;
     const { config } = facts;
-    if (!config) return { kind: "unconfigured" };
+    if (!config || (request.hasWebhook && !facts.canSign)) return { kind: "unconfigured" };
     const known = request.idempotencyKey ? queue.findByKey(request.idempotencyKey, now) : undefined;
     if (known) return { kind: "stored", stored: known, isNew: false };
     const depthMax = config.queueDepthMax ?? QUEUE_DEPTH_MAX;
@@ -162,8 +192,10 @@ export class JobDesk {
         lane: request.isLowPriority ? "low" : "normal",
         ttlMs: request.ttlMs,
         executionTimeoutMs: request.executionTimeoutMs ?? config.executionTimeoutMs,
+        retentionMs: retentionOf(request.isSync, request.waitMs ?? null),
         order,
         idempotencyKey: request.idempotencyKey ?? null,
+        hasWebhook: request.hasWebhook ?? false,
       },
       slot && { workerId: slot.workerId, hostId: slot.hostId },
       now,

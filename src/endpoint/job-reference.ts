@@ -13,7 +13,7 @@ export function publicId({ seq, nonce, job }: StoredJob): string {
 /** The job of a public id, unless there is none or it has expired. */
 export function findJob(queue: Queue, jobId: string, now: number): StoredJob | undefined {
   const id = decodeJobId(jobId);
-  const stored = id && queue.find(id.seq, id.nonce, now);
+  const stored = id?.shard === SHARD ? queue.find(id.seq, id.nonce, now) : undefined;
   return stored?.job.isSync === id?.isSync ? stored : undefined;
 }
 

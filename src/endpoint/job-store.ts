@@ -1,5 +1,5 @@
 /** All SQL about jobs and facts. Nobody else knows a column name of theirs. */
-import type { Job, JobState, Payload } from "../domain/job-machine.ts";
+import { retentionOf, type Job, type JobState, type Payload } from "../domain/job-machine.ts";
 import type { ObjectDatabase } from "../durable/sql.ts";
 
 /** A job with what makes it findable. */
@@ -10,6 +10,8 @@ export type WorkOrder = { readonly input: Payload; readonly optionsJson: string 
 
 /** A job that waits, with all that its worker will get. */
 export type QueuedJob = StoredJob & { readonly order: WorkOrder };
+/** Where the end of a job is told to; the page of the outbox is 0 as long as there is none. */
+export type JobWebhook = { readonly url: string | null; readonly page: number };
 
 type JobRow = {
   seq: number;
@@ -23,6 +25,7 @@ type JobRow = {
   queued_at: number;
   expires_at: number;
   execution_timeout_ms: number;
+  retention_ms: number | null;
   started_at: number | null;
   finished_at: number | null;
   remove_at: number | null;
@@ -30,6 +33,7 @@ type JobRow = {
   host_id: string | null;
   output: string | null;
   error: string | null;
+  trace: string | null;
 };
 
 type QueuedRow = JobRow & { input: string; options: string };
@@ -38,7 +42,8 @@ type DeadlineRow = { seq: number; expires_at: number; remove_at: number | null }
 
 /** All but input and options, which may be large and which only a worker wants. */
 const JOB_COLUMNS = `seq, nonce, state, is_sync, attempt, retries, rescues, created_at, queued_at, expires_at,
-  execution_timeout_ms, started_at, finished_at, remove_at, worker_id, host_id, output, error`;
+  execution_timeout_ms, retention_ms, started_at, finished_at, remove_at, worker_id, host_id, output, error,
+  trace`;
 
 export class JobStore {
   readonly #statements: ReturnType<typeof jobStatements>;
@@ -47,7 +52,7 @@ export class JobStore {
     this.#statements = jobStatements(database);
   }
 
-  insert(stored: StoredJob, order: WorkOrder, idempotencyKey: string | null): void {
+  insert(stored: StoredJob, order: WorkOrder, idempotencyKey: string | null, hasWebhook: boolean): void {
     const { job } = stored;
     if (idempotencyKey !== null) this.#statements.addKey.run({ key: idempotencyKey, seq: stored.seq });
     this.#statements.insert.run({
@@ -62,9 +67,11 @@ export class JobStore {
       createdAt: job.createdAt,
       expiresAt: job.expiresAt,
       executionTimeoutMs: job.executionTimeoutMs,
+      retentionMs: job.retentionMs,
       input: encodePayload(order.input),
       options: order.optionsJson,
       idempotencyKey,
+      webhookPage: hasWebhook ? 0 : null,
     });
   }
 
@@ -78,8 +85,16 @@ export class JobStore {
     return this.#statements.findKey.first({ key: idempotencyKey })?.seq;
   }
 
-  /** Writes what a transition made of a job; false when the row does not say what it should have said before. */
-  save(seq: number, before: Pick<Job, "state" | "attempt">, after: Job): boolean {
+  /**
+   * Writes what a transition made of a job; undefined when the row does not say what it should have said before.
+   * The page is written only for a job with a webhook, whose address comes back.
+   */
+  save(
+    seq: number,
+    before: Pick<Job, "state" | "attempt">,
+    after: Job,
+    webhookPage = 0,
+  ): { readonly webhook: string | null } | undefined {
     const rows = this.#statements.saveIfUnchanged.all({
       seq,
       fromState: before.state,
@@ -96,8 +111,25 @@ export class JobStore {
       hostId: after.hostId,
       output: after.output && encodePayload(after.output),
       error: after.error,
+      trace: after.trace,
+      webhookPage,
     });
-    return rows.length === 1;
+    return rows[0];
+  }
+
+  webhookOf(seq: number): JobWebhook {
+    const row = this.#statements.webhook.first({ seq });
+    return { url: row?.url ?? null, page: row?.page ?? 0 };
+  }
+
+  workOrder(seq: number): WorkOrder | undefined {
+    const row = this.#statements.workOrder.first({ seq });
+    return row && orderOf(row);
+  }
+
+  /** Gives a job another end of its life. */
+  saveExpiry(seq: number, expiresAt: number): void {
+    this.#statements.saveExpiry.run({ seq, expiresAt });
   }
 
   /** Deletes a job; returns the keys of its payloads that are kept elsewhere. */
@@ -198,27 +230,40 @@ function jobStatements(database: ObjectDatabase) {
       createdAt: number;
       expiresAt: number;
       executionTimeoutMs: number;
+      retentionMs: number;
       input: string;
       options: string;
       idempotencyKey: string | null;
+      webhookPage: number | null;
     }>(
       `INSERT INTO job (seq, nonce, state, is_sync, attempt, retries, rescues, created_at, queued_at, expires_at,
-                        execution_timeout_ms, started_at, worker_id, host_id, input, options,
-                        idempotency_key)
+                        execution_timeout_ms, retention_ms, started_at, worker_id, host_id, input, options,
+                        idempotency_key, webhook_page)
        VALUES (:seq, :nonce, :state, :isSync, :attempt, 0, 0, :createdAt, :createdAt, :expiresAt,
-               :executionTimeoutMs, :startedAt, :workerId, :hostId, :input, :options,
-               :idempotencyKey)`,
+               :executionTimeoutMs, :retentionMs, :startedAt, :workerId, :hostId, :input, :options,
+               :idempotencyKey, :webhookPage)`,
     ),
     find: database.statement<{ seq: number }, JobRow>(`SELECT ${JOB_COLUMNS} FROM job WHERE seq = :seq`),
     /** No row comes back when another transition came first. */
-    saveIfUnchanged: database.statement<Record<string, string | number | null>, { seq: number }>(
+    saveIfUnchanged: database.statement<Record<string, string | number | null>, { webhook: string | null }>(
       `UPDATE job
           SET state = :state, attempt = :attempt, retries = :retries, rescues = :rescues,
               queued_at = :queuedAt, started_at = :startedAt, finished_at = :finishedAt,
               remove_at = :removeAt, worker_id = :workerId, host_id = :hostId,
-              output = :output, error = :error
+              output = :output, error = :error, trace = :trace,
+              webhook_page = iif(webhook_page IS NULL, NULL, :webhookPage)
         WHERE seq = :seq AND state = :fromState AND attempt = :fromAttempt
-       RETURNING seq`,
+       RETURNING iif(webhook_page IS NULL, NULL, options ->> '$.webhook') AS webhook`,
+    ),
+    webhook: database.statement<{ seq: number }, { url: string | null; page: number | null }>(
+      `SELECT webhook_page AS page, iif(webhook_page IS NULL, NULL, options ->> '$.webhook') AS url
+         FROM job WHERE seq = :seq`,
+    ),
+    workOrder: database.statement<{ seq: number }, { input: string; options: string }>(
+      "SELECT input, options FROM job WHERE seq = :seq",
+    ),
+    saveExpiry: database.statement<{ seq: number; expiresAt: number }>(
+      "UPDATE job SET expires_at = :expiresAt WHERE seq = :seq",
     ),
     remove: database.statement<
       { seq: number },
@@ -287,8 +332,11 @@ function jobStatements(database: ObjectDatabase) {
 }
 
 function toQueuedJob(row: QueuedRow): QueuedJob {
-  const order = { input: decodePayload(row.input), optionsJson: row.options };
-  return { ...toStoredJob(row), order };
+  return { ...toStoredJob(row), order: orderOf(row) };
+}
+
+function orderOf(row: Pick<QueuedRow, "input" | "options">): WorkOrder {
+  return { input: decodePayload(row.input), optionsJson: row.options };
 }
 
 function toStoredJob(row: JobRow): StoredJob {
@@ -302,6 +350,7 @@ function toStoredJob(row: JobRow): StoredJob {
     queuedAt: row.queued_at,
     expiresAt: row.expires_at,
     executionTimeoutMs: row.execution_timeout_ms,
+    retentionMs: row.retention_ms ?? retentionOf(row.is_sync === 1, null),
     startedAt: row.started_at,
     finishedAt: row.finished_at,
     removeAt: row.remove_at,
@@ -309,6 +358,7 @@ function toStoredJob(row: JobRow): StoredJob {
     hostId: row.host_id,
     output: row.output === null ? null : decodePayload(row.output),
     error: row.error,
+    trace: row.trace,
   };
   return { seq: row.seq, nonce: row.nonce, job };
 }

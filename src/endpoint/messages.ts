@@ -1,9 +1,11 @@
 /** What crosses the border of the Endpoint object by RPC. Expected results are outcomes, never exceptions. */
 import type { StopReason } from "../contract/agent.ts";
-import type { HealthBody, RequestsPage, WireStatus } from "../contract/job.ts";
+import type { HealthBody, MetricsBody, RequestsPage, WireStatus } from "../contract/job.ts";
+import type { WebhookLogBody } from "../contract/webhook.ts";
 import type { LimitedOperation } from "../contract/rate-limits.ts";
 import type { Payload } from "../domain/job-machine.ts";
 import type { JobView } from "../domain/job-view.ts";
+import type { TimelineEvent } from "../domain/timeline.ts";
 
 /** The object was never told of its endpoint: the caller loads the configuration and calls `configure`. */
 export type Unconfigured = { readonly kind: "unconfigured" };
@@ -40,9 +42,13 @@ export type SubmitRequest = {
   readonly ttlMs: number;
   /** Null for the endpoint's default. */
   readonly executionTimeoutMs: number | null;
+  /** How long the client said it may wait for the result, in ms; null, or absent in old callers, if it did not. */
+  readonly waitMs?: number | null;
   readonly input: Payload;
   /** JSON object of what else the worker gets: webhook, policy, s3Config. */
   readonly optionsJson: string;
+  /** The options hold a webhook, which is called when the job ends; absent in old callers for none. */
+  readonly hasWebhook?: boolean;
   /** The same key gives the same job for as long as that lives; null, or absent in old callers, for none. */
   readonly idempotencyKey?: string | null;
   /** How long the caller would like to wait for the result inside the object; 0 for not at all. */
@@ -96,6 +102,17 @@ export type ReadStreamReply = Unconfigured | Limited<ReadStreamOutcome>;
 export type StatusOutcome = { readonly kind: "not_found" } | ({ readonly kind: "found" } & Shown);
 export type StatusReply = Unconfigured | Limited<StatusOutcome>;
 
+/** The slot is for the look at the job that follows, which is the same request. */
+export type ExpireOutcome =
+  | { readonly kind: "not_found" }
+  | { readonly kind: "done"; readonly slot: SlotRef };
+export type ExpireReply = Unconfigured | Limited<ExpireOutcome>;
+
+export type TimelineReply =
+  | Unconfigured
+  | { readonly kind: "not_found" }
+  | { readonly kind: "timeline"; readonly events: readonly TimelineEvent[] };
+
 export type CancelOutcome =
   | { readonly kind: "not_found" }
   | { readonly kind: "done"; readonly id: string; readonly status: WireStatus };
@@ -118,7 +135,19 @@ export type ListCall = {
 export type ListOutcome = { readonly kind: "jobs"; readonly page: RequestsPage };
 export type ListReply = Unconfigured | Limited<ListOutcome>;
 
-export type HealthReply = Unconfigured | { readonly kind: "health"; readonly health: HealthBody };
+export type WebhookLogOutcome =
+  | { readonly kind: "not_found" }
+  | { readonly kind: "log"; readonly log: WebhookLogBody };
+export type WebhookLogReply = Unconfigured | Limited<WebhookLogOutcome>;
+
+export type RedeliverOutcome =
+  | WebhookLogOutcome
+  | { readonly kind: "refused"; readonly reason: "no_webhook" | "not_ended" | "never_sent" };
+export type RedeliverReply = Unconfigured | Limited<RedeliverOutcome>;
+
+export type HealthReply =
+  | Unconfigured
+  | { readonly kind: "health"; readonly health: HealthBody; readonly metrics: MetricsBody };
 
 export type AttemptRef = { readonly jobId: string; readonly attempt: number };
 
@@ -135,7 +164,17 @@ export type Chunks = AttemptRef & { readonly from: number; readonly outputs: rea
 export type ChunkText = { readonly json: string; readonly sizeBytes: number };
 export type ChunkAck = AttemptRef & { readonly received: number };
 
-export type Held = AttemptRef & { readonly progressJson: string | null };
+export type Held = AttemptRef & {
+  readonly progressJson: string | null;
+  /** When its worker took the job, and when its handler was over; absent while that is not known. */
+  readonly handlerStartedAt?: number;
+  readonly handlerFinishedAt?: number;
+};
+
+/** An attempt whose result would be stored under `key`. */
+export type UploadRef = AttemptRef & { readonly hostId: string; readonly key: string };
+
+export type WantsUploadReply = Unconfigured | { readonly kind: "answer"; readonly isWanted: boolean };
 
 export type Slots = readonly { readonly workerId: string; readonly free: number }[];
 

@@ -192,6 +192,13 @@ export class QueueLedger {
     this.#isCheckpointDue = true;
   }
 
+  /** A running job lives until another time; false when the job does not run. */
+  setExpiry(seq: number, expiresAt: number): boolean {
+    const lease = this.#running.get(seq);
+    if (lease) this.#running.set(seq, { ...lease, expiresAt });
+    return lease !== undefined;
+  }
+
   /** Drops a lease that has no row. */
   forget(seq: number): void {
     this.#running.delete(seq);

@@ -5,7 +5,9 @@
 import { LEASE_MS, RUN_RETENTION_MS, RUNSYNC_RETENTION_MS } from "../contract/limits.ts";
 import {
   isExpired,
+  isFinal,
   queuedJob,
+  sizeOf,
   transition,
   type Effect,
   type Job,
@@ -14,10 +16,13 @@ import {
   type Refusal,
 } from "../domain/job-machine.ts";
 import { LANE_END, LANE_START, laneOf, LANES, type Lane } from "../domain/lanes.ts";
+import { extendTrace } from "../domain/timeline.ts";
 import type { ChunkStore } from "./chunk-store.ts";
-import type { JobStore, QueuedJob, StoredJob, WorkOrder } from "./job-store.ts";
+import type { JobStore, JobWebhook, QueuedJob, StoredJob, WorkOrder } from "./job-store.ts";
 import type { ClaimKind, Lease, QueueLedger } from "./queue-ledger.ts";
+import type { RunningTimes } from "./running-times.ts";
 import { SegmentDeadlines } from "./segment-deadlines.ts";
+import type { WebhookOutbox } from "./webhook-outbox.ts";
 
 const SWEEP_SEGMENTS = 16;
 const REBUILD_ROWS = 20_000;
@@ -29,8 +34,10 @@ export type Submission = {
   readonly lane: Lane;
   readonly ttlMs: number;
   readonly executionTimeoutMs: number;
+  readonly retentionMs: number;
   readonly order: WorkOrder;
   readonly idempotencyKey: string | null;
+  readonly hasWebhook: boolean;
 };
 
 export type QueueEffect = Effect & { readonly seq: number };
@@ -43,21 +50,32 @@ export class Queue {
   readonly #store: JobStore;
   readonly #chunks: ChunkStore;
   readonly #ledger: QueueLedger;
+  readonly #times: RunningTimes;
+  readonly #outbox: WebhookOutbox;
   readonly #segments = new SegmentDeadlines();
   readonly #leaseUntil = new Map<number, number>();
   /** Earliest time at which a running attempt may be due; never too late. */
   #leasesDueAt: number | null = null;
   #effects: QueueEffect[] = [];
-  #orphanedKeys: string[] = [];
+  /** Keys of payloads, and jobs as they were when an attempt ended that may have uploaded a result. */
+  #orphans: (string | StoredJob)[] = [];
   /** Rows of jobs that were queued again: nearly always none, and then nobody looks for them. */
   #requeued = 0;
   /** Where the rebuild of the segments goes on; null when they are complete. */
   #rebuildFrom: number | null = LANE_START.normal;
 
-  constructor(store: JobStore, chunks: ChunkStore, ledger: QueueLedger) {
+  constructor(
+    store: JobStore,
+    chunks: ChunkStore,
+    ledger: QueueLedger,
+    times: RunningTimes,
+    outbox: WebhookOutbox,
+  ) {
     this.#store = store;
     this.#chunks = chunks;
     this.#ledger = ledger;
+    this.#times = times;
+    this.#outbox = outbox;
   }
 
   /** After a restart every lease gets its full time again: the agents may well be there. */
@@ -74,10 +92,11 @@ export class Queue {
     const seq = this.#ledger.takeSeq(submission.lane);
     const queued = queuedJob(submission, now);
     const job = taker ? claimedBy(queued, taker, now) : queued;
-    this.#store.insert({ seq, nonce: submission.nonce, job }, submission.order, submission.idempotencyKey);
+    const { nonce, order, idempotencyKey, hasWebhook } = submission;
+    this.#store.insert({ seq, nonce, job }, order, idempotencyKey, hasWebhook);
     this.#segments.note(seq, job.expiresAt);
     if (taker) this.#startLease(seq, job, "insert", now);
-    return { seq, nonce: submission.nonce, job };
+    return { seq, nonce, job };
   }
 
   /** The job of an id, unless there is none or it has expired. */
@@ -115,23 +134,56 @@ export class Queue {
     }
   }
 
-  /** Carries out one transition, if the machine allows it. */
-  apply(stored: StoredJob, event: JobEvent, now: number): Applied {
+  /** Where a job's end is told to. */
+  webhookOf(seq: number): JobWebhook {
+    return this.#store.webhookOf(seq);
+  }
+
+  /** What the worker was given. */
+  orderOf(seq: number): WorkOrder | undefined {
+    return this.#store.workOrder(seq);
+  }
+
+  /** Carries out one transition, if the machine allows it. The end of a purged job is told to nobody. */
+  apply(stored: StoredJob, event: JobEvent, now: number, isPurge = false): Applied {
     const verdict = transition(stored.job, event, now);
     if (verdict.kind === "refused") return verdict;
-    const isWritten = this.#ledger.running.get(stored.seq)?.isWritten ?? true;
-    this.#save(stored.seq, isWritten ? stored.job : NEVER_CLAIMED, verdict.job);
-    this.#ledger.moved(stored.seq, stored.job, verdict.job);
-    this.#leaseUntil.delete(stored.seq);
-    if (stored.job.output?.kind === "stored" && !verdict.job.output) {
-      this.#orphanedKeys.push(stored.job.output.key); // a retry forgets the old output
+    const { seq } = stored;
+    const times = this.#times.of(seq, stored.job.attempt, stored.job.workerId);
+    const job: Job = { ...verdict.job, trace: extendTrace(stored.job, event, times, now) };
+    this.#save(stored, job, isPurge, now);
+    this.#ledger.moved(seq, stored.job, job);
+    this.#leaseUntil.delete(seq);
+    this.#times.forget(seq);
+    if (stored.job.output?.kind === "stored" && !job.output) {
+      this.orphan(stored.job.output.key); // a retry forgets the old output
     }
-    if (verdict.job.removeAt !== null) this.#segments.note(stored.seq, verdict.job.removeAt);
-    if (event.kind === "retry") this.#chunks.remove(stored.seq);
-    if (verdict.job.state === "queued") this.#requeued += this.#store.addRequeued(stored.seq);
-    else if (stored.job.state === "queued") this.#requeued -= this.#store.removeRequeued(stored.seq);
-    for (const effect of verdict.effects) this.#effects.push({ ...effect, seq: stored.seq });
-    return { kind: "moved", job: verdict.job };
+    if (mayLeaveUpload(event)) this.#orphanUpload(stored);
+    if (job.removeAt !== null) this.#segments.note(seq, job.removeAt);
+    if (event.kind === "retry") this.#chunks.remove(seq);
+    if (job.state === "queued") this.#requeued += this.#store.addRequeued(seq);
+    else if (stored.job.state === "queued") this.#requeued -= this.#store.removeRequeued(seq);
+    for (const effect of verdict.effects) this.#effects.push({ ...effect, seq });
+    return { kind: "moved", job };
+  }
+
+  /** Gives a job another end of its life, whatever its state. */
+  setExpiry(seq: number, expiresAt: number): void {
+    this.#store.saveExpiry(seq, expiresAt);
+    this.#segments.note(seq, expiresAt);
+    if (this.#ledger.setExpiry(seq, expiresAt)) this.#leasesDueAt = earliest(this.#leasesDueAt, expiresAt);
+  }
+
+  /** Writes a job, and with its end the webhook that tells of it. */
+  #save({ seq, job: before }: StoredJob, after: Job, isPurge: boolean, now: number): void {
+    const isTold = isFinal(after.state) && !isPurge;
+    const isWritten = this.#ledger.running.get(seq)?.isWritten ?? true;
+    const page = isTold ? this.#outbox.pageFor(now) : 0;
+    const saved = this.#store.save(seq, isWritten ? before : NEVER_CLAIMED, after, page);
+    if (!saved) throw new Error("A guarded write met a changed row.");
+    if (!isTold || saved.webhook === null) return;
+    const goneAt = Math.min(after.expiresAt, after.removeAt ?? after.expiresAt);
+    this.#outbox.add({ seq, end: after.retries, webhook: saved.webhook, goneAt }, now);
   }
 
   /** Cancels all jobs that wait, without touching the rows of those never claimed. Returns how many. */
@@ -139,23 +191,32 @@ export class Queue {
     const count = this.#ledger.queued;
     for (const lane of LANES) {
       const requeued = this.#store.requeuedInLane(LANE_START[lane], LANE_END[lane], count);
-      for (const stored of requeued) this.apply(stored, { kind: "cancel" }, now);
+      for (const stored of requeued) this.apply(stored, { kind: "cancel" }, now, true);
     }
     this.#ledger.purge(now, now - RUN_RETENTION_MS);
     this.#notePurges();
     return count;
   }
 
-  /** Leases the next jobs in order, one to each taker, until there are no more of either. */
-  claim(takers: readonly Taker[], now: number): QueuedJob[] {
+  /**
+   * Leases the next jobs in order, one to each taker, until there are no more of either or their inputs have
+   * reached `maxInputBytes`.
+   */
+  claim(takers: readonly Taker[], now: number, maxInputBytes = Infinity): QueuedJob[] {
     const claimed: QueuedJob[] = [];
+    let inputBytes = 0;
     for (;;) {
       const { jobs, kind } = this.#nextQueued(takers.length - claimed.length);
       if (jobs.length === 0) return claimed;
       for (const next of jobs) {
         const taker = takers[claimed.length];
-        if (isExpired(next.job, now)) this.#remove(next);
-        else if (taker) claimed.push(this.#claimNow(next, kind, taker, now));
+        if (!taker || inputBytes >= maxInputBytes) return claimed;
+        if (isExpired(next.job, now)) {
+          this.#remove(next);
+          continue;
+        }
+        claimed.push(this.#claimNow(next, kind, taker, now));
+        inputBytes += sizeOf(next.order.input);
       }
     }
   }
@@ -216,11 +277,16 @@ export class Queue {
     return effects;
   }
 
-  /** Keys of payloads whose jobs are gone. */
-  takeOrphanedKeys(): string[] {
-    const keys = this.#orphanedKeys;
-    this.#orphanedKeys = [];
-    return keys;
+  /** The payload under this key belongs to no job. */
+  orphan(key: string): void {
+    this.#orphans.push(key);
+  }
+
+  /** Keys of payloads that nobody wants; under some of them nothing was ever stored. */
+  takeOrphanedKeys(uploadKeyOf: (stored: StoredJob) => string): string[] {
+    const orphans = this.#orphans;
+    this.#orphans = [];
+    return orphans.map((orphan) => (typeof orphan === "string" ? orphan : uploadKeyOf(orphan)));
   }
 
   // What rows do not say
@@ -283,15 +349,11 @@ export class Queue {
   #claimNow(queued: QueuedJob, kind: ClaimKind, taker: Taker, now: number): QueuedJob {
     const job = claimedBy(queued.job, taker, now);
     if (kind === "requeued") {
-      this.#save(queued.seq, queued.job, job);
+      this.#save(queued, job, false, now);
       this.#requeued -= this.#store.removeRequeued(queued.seq);
     }
     this.#startLease(queued.seq, job, kind, now);
     return { ...queued, job };
-  }
-
-  #save(seq: number, before: Pick<Job, "state" | "attempt">, after: Job): void {
-    if (!this.#store.save(seq, before, after)) throw new Error("A guarded write met a changed row.");
   }
 
   #startLease(seq: number, job: Job, kind: ClaimKind, now: number): void {
@@ -345,12 +407,21 @@ export class Queue {
     else if (stored) this.#remove(stored);
   }
 
-  #remove({ seq, job }: StoredJob): void {
+  /** The agent may have uploaded the result of the attempt and never reported it. */
+  #orphanUpload(stored: StoredJob): void {
+    if (stored.job.state === "running") this.#orphans.push(stored);
+  }
+
+  #remove(stored: StoredJob): void {
+    const { seq, job } = stored;
     if (job.state === "queued" && job.attempt > 0) this.#requeued -= this.#store.removeRequeued(seq);
-    this.#orphanedKeys.push(...this.#store.remove(seq));
+    for (const key of this.#store.remove(seq)) this.orphan(key);
+    this.#orphanUpload(stored);
     this.#chunks.remove(seq);
+    this.#outbox.withdraw(seq);
     this.#ledger.removed(seq, job);
     this.#leaseUntil.delete(seq);
+    this.#times.forget(seq);
     this.#effects.push({ kind: "settled", seq });
   }
 
@@ -369,6 +440,10 @@ export type Taker = { readonly workerId: string; readonly hostId: string };
 
 /** What the row of a job says whose claim is not written yet. */
 const NEVER_CLAIMED = { state: "queued", attempt: 0 } as const;
+/** A report says what became of the result; these events end an attempt without one. */
+function mayLeaveUpload({ kind }: JobEvent): boolean {
+  return kind === "rescue" || kind === "timeOut" || kind === "cancel";
+}
 
 const SILENT_HOST = "its host has been silent for too long.";
 

@@ -2,6 +2,7 @@
  * The rate and concurrency limits of an endpoint, in memory only: the object that all its requests meet in
  * is the one place that can count them, and one that lost its memory had been quiet before.
  */
+import type { OperationUsage } from "../contract/job.ts";
 import type { LimitedOperation } from "../contract/rate-limits.ts";
 import type { FleetReport } from "../domain/queue-reason.ts";
 import { effectiveLimit, runningWorkers, type EffectiveLimit } from "../domain/rate-limit.ts";
@@ -53,6 +54,22 @@ export class RequestLimits {
     const { slots } = this.#desk(ref.operation);
     slots.comeBack(ref.id);
     return inSlot(new RequestSlot(ref.operation, slots), work, null);
+  }
+
+  /** Workers that raise the limits. */
+  get runningWorkers(): number {
+    return this.#workers;
+  }
+
+  /** The limit of an operation that is in effect. */
+  limitOf(operation: LimitedOperation): EffectiveLimit {
+    return effectiveLimit(operation, this.#workers);
+  }
+
+  /** How many requests count in the window, and how many are in progress. */
+  usageOf(operation: LimitedOperation, now: number): OperationUsage {
+    const desk = this.#desks.get(operation);
+    return { requests: desk?.window.used(now) ?? 0, concurrent: desk?.slots.count(now) ?? 0 };
   }
 
   /** The slots of an operation, for the doorbells that its requests wait on. */

@@ -22,8 +22,13 @@ export class RequestSlots {
 
   isFull(limit: number, now: number): boolean {
     if (this.#inside + this.#outside.size < limit) return false;
+    return this.count(now) >= limit;
+  }
+
+  /** Requests in progress. */
+  count(now: number): number {
     for (const [id, { untilAt }] of this.#outside) if (untilAt <= now) this.#outside.delete(id);
-    return this.#inside + this.#outside.size >= limit;
+    return this.#inside + this.#outside.size;
   }
 
   enter(): void {

@@ -51,4 +51,20 @@ export const ENDPOINT_MIGRATIONS = [
 
    -- How far a stream was drained; only for jobs of which something was.
    CREATE TABLE drained (seq INTEGER PRIMARY KEY, position INTEGER NOT NULL) STRICT;`,
+
+  `-- Null in jobs from before: 30 minutes, or 1 for a runsync.
+   ALTER TABLE job ADD COLUMN retention_ms INTEGER;
+   -- What happened to the job beyond what its columns say, as JSON; null while there is nothing.
+   ALTER TABLE job ADD COLUMN trace TEXT;`,
+  `-- The page of the outbox that tells of the job's end; 0 while there is none, null for a job without a webhook.
+   ALTER TABLE job ADD COLUMN webhook_page INTEGER;
+
+   -- Webhooks to be sent, and the log of those sent: many on a page. The key lets the open pages be found alone.
+   CREATE TABLE webhook_page (
+     is_open    INTEGER NOT NULL CHECK (is_open IN (0, 1)),
+     page       INTEGER NOT NULL,
+     remove_at  INTEGER NOT NULL,
+     deliveries TEXT    NOT NULL,
+     PRIMARY KEY (is_open, page)
+   ) STRICT, WITHOUT ROWID;`,
 ] as const;

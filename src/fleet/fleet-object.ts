@@ -148,7 +148,7 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
     const reported = new Map(call.workers.map((report) => [report.workerId, report]));
     for (const worker of this.#store.workersOn(call.hostId)) {
       const report = reported.get(worker.workerId);
-      if (report) this.#placer.noteState(worker, report.state, report.detail ?? null);
+      if (report) this.#placer.noteState(worker, report.state, report.detail ?? null, report.start);
       else if (worker.retiredIn !== null && call.appliedRevision >= worker.retiredIn) {
         this.#placer.remove(worker);
       }

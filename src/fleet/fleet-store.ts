@@ -1,6 +1,7 @@
 /** All SQL of the Fleet object, in front of copies of its small tables in memory. */
 import type { Inventory, WorkerState } from "../contract/agent.ts";
 import type { EndpointConfig } from "../contract/endpoint.ts";
+import type { WorkerStart } from "../domain/timeline.ts";
 import type { ObjectDatabase } from "../durable/sql.ts";
 
 export type HostRecord = {
@@ -21,6 +22,8 @@ export type WorkerRecord = {
   readonly detail: string | null;
   readonly createdAt: number;
   readonly retiredIn: number | null;
+  /** When it came up, as far as its agent has said. */
+  readonly start: WorkerStart | null;
 };
 
 export type WishRecord = { readonly wanted: number; readonly config: EndpointConfig };
@@ -58,6 +61,7 @@ export class FleetStore {
         detail: row.detail,
         createdAt: row.created_at,
         retiredIn: row.retired_in,
+        start: row.start === null ? null : (JSON.parse(row.start) as WorkerStart),
       });
     }
     for (const row of this.#statements.wishes.all({})) {
@@ -74,7 +78,11 @@ export class FleetStore {
 
   saveWorker(worker: WorkerRecord): void {
     this.workers.set(worker.workerId, worker);
-    this.#statements.saveWorker.run({ ...worker, gpuIndexes: JSON.stringify(worker.gpuIndexes) });
+    this.#statements.saveWorker.run({
+      ...worker,
+      gpuIndexes: JSON.stringify(worker.gpuIndexes),
+      start: worker.start && JSON.stringify(worker.start),
+    });
   }
 
   removeWorker(workerId: string): void {
@@ -133,6 +141,7 @@ type WorkerRow = {
   detail: string | null;
   created_at: number;
   retired_in: number | null;
+  start: string | null;
 };
 
 function fleetStatements(database: ObjectDatabase) {
@@ -154,8 +163,10 @@ function fleetStatements(database: ObjectDatabase) {
     ),
     saveWorker: database.statement<Record<string, string | number | null>>(
       `INSERT OR REPLACE INTO worker
-         (worker_id, endpoint_id, host_id, version, gpu_indexes, state, detail, created_at, retired_in)
-       VALUES (:workerId, :endpointId, :hostId, :version, :gpuIndexes, :state, :detail, :createdAt, :retiredIn)`,
+         (worker_id, endpoint_id, host_id, version, gpu_indexes, state, detail, created_at, retired_in,
+          start)
+       VALUES (:workerId, :endpointId, :hostId, :version, :gpuIndexes, :state, :detail, :createdAt, :retiredIn,
+               :start)`,
     ),
     removeWorker: database.statement<{ workerId: string }>("DELETE FROM worker WHERE worker_id = :workerId"),
     saveWish: database.statement<{ endpointId: string; wanted: number; config: string }>(

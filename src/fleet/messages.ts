@@ -1,12 +1,13 @@
 /** What crosses the border of the Fleet object by RPC. */
 import type { Inventory, WorkerReport } from "../contract/agent.ts";
+import type { WorkerStart } from "../domain/timeline.ts";
 
 export type SyncCall = {
   readonly hostId: string;
   readonly accountId: string;
   readonly agentVersion: string;
   readonly inventory: Inventory;
-  readonly workers: readonly WorkerReport[];
+  readonly workers: readonly (WorkerReport & { readonly start: WorkerStart | null })[];
   readonly appliedRevision: number;
   readonly holdMs: number;
 };

@@ -3,6 +3,7 @@ import type { WorkerState } from "../contract/agent.ts";
 import { planWorkers } from "../domain/fleet-plan.ts";
 import { place, type CandidateHost, type Shortage } from "../domain/placement.ts";
 import type { FleetReport } from "../domain/queue-reason.ts";
+import { mergeStart, type WorkerStart } from "../domain/timeline.ts";
 import type { FleetStore, WishRecord, WorkerRecord } from "./fleet-store.ts";
 import type { HostPresence } from "./host-presence.ts";
 
@@ -37,9 +38,15 @@ export class Placer {
     return lost;
   }
 
-  noteState(worker: WorkerRecord, state: WorkerState, detail: string | null): void {
-    if (worker.state === state && worker.detail === detail) return;
-    this.#store.saveWorker({ ...worker, state, detail });
+  noteState(
+    worker: WorkerRecord,
+    state: WorkerState,
+    detail: string | null,
+    reported: WorkerStart | null,
+  ): void {
+    const start = mergeStart(worker.start, reported);
+    if (worker.state === state && worker.detail === detail && worker.start === start) return;
+    this.#store.saveWorker({ ...worker, state, detail, start });
     this.#changedEndpoints.add(worker.endpointId);
   }
 
@@ -52,7 +59,7 @@ export class Placer {
   describe(endpointId: string): Omit<FleetReport, "revision"> {
     const workers = this.#store
       .workersOf(endpointId)
-      .map(({ workerId, hostId, state, detail }) => ({ workerId, hostId, state, detail }));
+      .map(({ workerId, hostId, state, detail, start }) => ({ workerId, hostId, state, detail, start }));
     const short = this.#shortages.get(endpointId);
     return { workers, missing: short?.missing ?? 0, shortage: short?.shortage ?? null };
   }
@@ -96,6 +103,7 @@ export class Placer {
         detail: null,
         createdAt: now,
         retiredIn: null,
+        start: null,
       });
       this.#changedEndpoints.add(endpointId);
       this.#touchHost(placement.hostId);

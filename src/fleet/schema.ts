@@ -30,4 +30,7 @@ export const FLEET_MIGRATIONS = [
 
    -- Endpoints that have not heard the latest of their workers.
    CREATE TABLE unsent (endpoint_id TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;`,
+
+  `-- When the worker came up, as JSON.
+   ALTER TABLE worker ADD COLUMN start TEXT;`,
 ] as const;

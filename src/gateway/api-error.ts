@@ -3,6 +3,7 @@ import type { Context } from "hono";
 import type { z } from "zod";
 import { ERROR_STATUS, errorBody, type ErrorCode } from "../contract/errors.ts";
 import { logFailure } from "../failure-log.ts";
+import { discardBody } from "./discarded-body.ts";
 
 export class ApiError extends Error {
   readonly code: ErrorCode;
@@ -16,7 +17,8 @@ export class ApiError extends Error {
 }
 
 /** Turns whatever was thrown into the JSON answer; nothing of an unexpected error leaves the house. */
-export function renderError(error: Error, context: Context): Response {
+export async function renderError(error: Error, context: Context): Promise<Response> {
+  await discardBody(context.req.raw);
   if (error instanceof ApiError) return errorResponse(context, error.code, error.message);
   if (isOverloaded(error)) {
     context.header("Retry-After", "1");

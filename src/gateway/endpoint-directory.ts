@@ -2,6 +2,7 @@
 import type { EndpointConfig } from "../contract/endpoint.ts";
 import { openDatabase } from "../db/database.ts";
 import { findEndpoint, toEndpointConfig } from "../db/endpoints.ts";
+import { ensureWebhookSecrets } from "../db/webhook-secrets.ts";
 import { shardName } from "../domain/shard.ts";
 import type { EndpointObject } from "../endpoint/endpoint-object.ts";
 import type { FleetObject } from "../fleet/fleet-object.ts";
@@ -16,14 +17,19 @@ export type EndpointStub = Pick<
   | "configure"
   | "submit"
   | "status"
+  | "expireIn"
+  | "timeline"
   | "drain"
   | "readStream"
   | "cancel"
   | "retry"
   | "purge"
   | "list"
+  | "webhookLog"
+  | "redeliver"
   | "health"
   | "exchange"
+  | "wantsUpload"
 > &
   Pick<Fetcher, "fetch">;
 export type FleetStub = Pick<FleetObject, "sync" | "assignments"> & Pick<Fetcher, "fetch">;
@@ -57,7 +63,7 @@ export async function askEndpoint<Reply extends { readonly kind: string }>(
 
   cache.delete(endpointId);
   const config = await requireEndpoint(env, accountId, endpointId);
-  await stub.configure(config);
+  await stub.configure(config, await ensureWebhookSecrets(openDatabase(env.DB), accountId, Date.now()));
   const second = await ask(stub);
   if (isConfigured(second)) return second;
   throw notFound(endpointId);

@@ -2,39 +2,33 @@
 import type { JsonValue } from "../contract/json.ts";
 import { INLINE_PAYLOAD_MAX_BYTES } from "../contract/limits.ts";
 import type { Payload } from "../domain/job-machine.ts";
+import { payloadKey } from "../domain/payload-key.ts";
+
+export type MeasuredPayload = Payload & { readonly sizeBytes: number };
 
 const encoder = new TextEncoder();
 
-/** Puts a value where it belongs. The key of a large one begins with the endpoint, so both go together. */
+export function freshPayloadKey(endpointId: string): string {
+  return payloadKey(endpointId, crypto.randomUUID());
+}
+
+/** Puts a value where it belongs. */
 export async function storePayload(
   bucket: R2Bucket,
   endpointId: string,
   value: JsonValue,
-): Promise<Payload & { readonly sizeBytes: number }> {
+): Promise<MeasuredPayload> {
   const json = JSON.stringify(value);
   // UTF-8 takes at most 3 bytes per UTF-16 unit, so most payloads need not be encoded to be measured.
   if (json.length * 3 <= INLINE_PAYLOAD_MAX_BYTES) return { kind: "inline", json, sizeBytes: json.length };
   const bytes = encoder.encode(json);
   const sizeBytes = bytes.byteLength;
   if (sizeBytes <= INLINE_PAYLOAD_MAX_BYTES) return { kind: "inline", json, sizeBytes };
-  const key = `jobs/${endpointId}/${crypto.randomUUID()}`;
+  const key = freshPayloadKey(endpointId);
   await bucket.put(key, bytes);
   return { kind: "stored", key, sizeBytes };
 }
 
-/** The JSON text of a payload; undefined when it was removed in the meantime. */
-export async function loadPayload(bucket: R2Bucket, payload: Payload): Promise<string | undefined> {
-  if (payload.kind === "inline") return payload.json;
-  return (await bucket.get(payload.key))?.text();
-}
-
 export async function dropPayload(bucket: R2Bucket, payload: Payload | null): Promise<void> {
   if (payload?.kind === "stored") await bucket.delete(payload.key);
-}
-
-/** Writes `members` as a JSON object with one more member whose value is already JSON text. */
-export function spliceJson(members: object, name: string, json: string): string {
-  const rest = JSON.stringify(members);
-  const member = `${JSON.stringify(name)}:${json}`;
-  return rest === "{}" ? `{${member}}` : `${rest.slice(0, -1)},${member}}`;
 }

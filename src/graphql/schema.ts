@@ -8,9 +8,18 @@ import { hostSdl } from "./hosts/host-schema.graphql.ts";
 import { scalarResolvers, scalarSdl } from "./scalars.ts";
 import { templateResolvers } from "./templates/template-resolvers.ts";
 import { templateSdl } from "./templates/template-schema.graphql.ts";
+import { webhookResolvers } from "./webhooks/webhook-resolvers.ts";
+import { webhookSdl } from "./webhooks/webhook-schema.graphql.ts";
 
 /** The management API: one SDL and one set of resolvers per noun. */
 export const managementSchema = makeExecutableSchema({
-  typeDefs: [scalarSdl, accountSdl, templateSdl, endpointSdl, hostSdl],
-  resolvers: [scalarResolvers, accountResolvers, templateResolvers, endpointResolvers, hostResolvers],
+  typeDefs: [scalarSdl, accountSdl, templateSdl, endpointSdl, hostSdl, webhookSdl],
+  resolvers: [
+    scalarResolvers,
+    accountResolvers,
+    templateResolvers,
+    endpointResolvers,
+    hostResolvers,
+    webhookResolvers,
+  ],
 });

@@ -1,5 +1,6 @@
 import { describe, test } from "vitest";
 import { AgentFixture } from "../support/agent-fixture.ts";
+import { RawWorker } from "../support/raw-worker.ts";
 
 describe("a job that is not wanted any more", () => {
   test("is stopped by its own handler, and the worker goes on without a restart", async ({ expect }) => {
@@ -28,6 +29,93 @@ describe("a job that is not wanted any more", () => {
     host.edge.submit(worker.endpointId, { id: "job-2", input: { mock_return: 2 } });
     expect(await host.edge.report("job-2")).toMatchObject({ kind: "completed", output: 2 });
     expect(host.edge.reportsOf("job-1")).toEqual([]);
+  });
+
+  test("is told again when the worker may not have begun it", async ({ expect }) => {
+    await using host = await AgentFixture.start({
+      stopGraceMs: 60_000,
+      begunAfterMs: 1_500,
+      pollHoldMs: 2_500,
+    });
+    const worker = await RawWorker.start(host);
+    const taken = worker.take();
+    await host.edge.offered("endpoint-1", "worker-1");
+    host.edge.submit("endpoint-1", { id: "job-1", input: {} });
+    await (await taken).text();
+    await host.edge.held("job-1");
+    host.edge.stop("job-1");
+
+    const told: unknown[] = [];
+    for (let polls = 0; polls < 3; polls += 1) told.push(await (await worker.pollStops()).json());
+    expect(told).toEqual([
+      { jobsToStop: ["job-1"] },
+      { jobsToStop: ["job-1"] },
+      { jobsToStop: ["none"] }, // a second telling could disturb a handler that cleans up
+    ]);
+  });
+
+  test("is one of many, and none waits longer than the one before", async ({ expect }) => {
+    await using host = await AgentFixture.start({ edgeRetryBaseMs: 60_000, edgeRetryCapMs: 60_000 });
+    const worker = await host.readyWorker({ env: { MOCK_CONCURRENCY: "20" } });
+    await host.edge.offered(worker.endpointId, worker.workerId, 20);
+    const ids = Array.from({ length: 20 }, (_, index) => `job-${index}`);
+    host.edge.submit(worker.endpointId, ...ids.map((id) => ({ id, input: { mock_never: true } })));
+    for (const [index, id] of ids.entries()) {
+      await host.edge.held(id);
+      host.edge.stop(id);
+      await host.logged("job_stopped", index + 1);
+    }
+    expect(host.count("worker_recreated")).toBe(0);
+  });
+
+  test("and does not end keeps further jobs out, and costs the container once its neighbours have ended", async ({
+    expect,
+  }) => {
+    await using host = await AgentFixture.start();
+    const worker = await host.readyWorker({ env: { MOCK_CONCURRENCY: "4" } });
+    await host.edge.offered(worker.endpointId, worker.workerId, 4);
+    const neighbours = ["one", "two"];
+    host.edge.submit(
+      worker.endpointId,
+      { id: "blocked", input: { mock_block: true } },
+      ...neighbours.map((id) => ({ id, input: { mock_delay: 2, mock_return: id } })),
+    );
+    await host.logged("job_delivered", 3);
+    await host.edge.held("blocked");
+    await host.edge.offered(worker.endpointId, worker.workerId, 1);
+    host.edge.stop("blocked");
+    await host.logged("job_overstays");
+    await host.edge.until(() => host.edge.exchanges.at(-1)?.request.slots.length === 0);
+    host.edge.submit(worker.endpointId, { id: "next", input: { mock_return: "next" } });
+
+    for (const id of neighbours) {
+      expect(await host.edge.report(id)).toMatchObject({ kind: "completed", output: id });
+    }
+    expect((await host.logged("worker_recreated")).fields).toMatchObject({ reason: "hard_stop" });
+    expect(host.count("job_delivered")).toBe(3);
+    expect(await host.edge.report("next")).toMatchObject({ kind: "completed", attempt: 1 });
+    expect(host.edge.reportsOf("blocked")).toEqual([]);
+  });
+
+  test("and ends late gives its slot back, and the container lives on", async ({ expect }) => {
+    await using host = await AgentFixture.start();
+    const worker = await host.readyWorker({ env: { MOCK_CONCURRENCY: "2" } });
+    await host.edge.offered(worker.endpointId, worker.workerId, 2);
+    host.edge.submit(
+      worker.endpointId,
+      { id: "deaf", input: { mock_deaf: 1.5 } },
+      { id: "neighbour", input: { mock_delay: 3, mock_return: "kept" } },
+    );
+    await host.logged("job_delivered", 2);
+    await host.edge.held("deaf");
+    host.edge.stop("deaf");
+
+    expect((await host.logged("result_dropped")).fields).toEqual({ jobId: "deaf" });
+    host.edge.submit(worker.endpointId, { id: "next", input: { mock_return: "next" } });
+    expect(await host.edge.report("next")).toMatchObject({ kind: "completed" });
+    expect(await host.edge.report("neighbour")).toMatchObject({ kind: "completed", output: "kept" });
+    expect(host.count("worker_recreated")).toBe(0);
+    expect(host.edge.reportsOf("deaf")).toEqual([]);
   });
 
   test("runs on beside a job that is wanted, and its result is discarded", async ({ expect }) => {

@@ -1,5 +1,6 @@
 import { describe, test } from "vitest";
 import { AgentFixture, assignment } from "../support/agent-fixture.ts";
+import { processesNaming } from "../support/agent-process.ts";
 
 describe("a worker", () => {
   test("is reported as starting, and as ready from its first poll on", async ({ expect }) => {
@@ -38,6 +39,21 @@ describe("a worker", () => {
     host.edge.submit(worker.endpointId, { id: "job-2", input: { mock_return: 2 } });
     expect(await host.edge.report("job-2")).toMatchObject({ kind: "completed" });
     expect(host.count("worker_started")).toBe(2);
+  });
+
+  test("that crashes and leaves its ping process behind is lost at once, and nothing of it stays", async ({
+    expect,
+  }) => {
+    await using host = await AgentFixture.start();
+    const worker = await host.readyWorker({ env: { MOCK_PINGS: "process" } });
+    const before = processesNaming(host.stateDir);
+    host.edge.submit(worker.endpointId, { id: "job-1", input: { mock_delay: 0.5, mock_crash: 3 } });
+
+    expect(await host.edge.report("job-1")).toMatchObject({ kind: "lost" });
+    await host.logged("worker_ready", 2);
+    const after = processesNaming(host.stateDir);
+    expect(after).toHaveLength(before.length);
+    expect(after.filter((pid) => before.includes(pid))).toEqual([]);
   });
 
   test("that posts a result and dies at once does not lose it", async ({ expect }) => {

@@ -84,6 +84,7 @@ def check_sync_client():
     check("status after cancel", endless.status(), "CANCELLED")
 
     check_health("health", endpoint.health())
+    check("purge of an empty queue", endpoint.purge_queue(), {"removed": 0, "status": "completed"})
     check_refusals(endpoint)
 
 

@@ -45,9 +45,9 @@ describe.runIf(hasDocker)("the mock worker", () => {
     await withWorker(image, async (agent) => {
       const raised = await agent.submit({ mock_error: "told to" }).result;
       expect(JSON.parse(String(raised.error))).toMatchObject({ error_message: "told to" });
-      const asText = await agent.submit({ mock_external: { error_job_return: "no" } }).result;
+      const asText = await agent.submit({ mock_error_value: "no" }).result;
       expect(asText).toEqual({ error: "no" });
-      const asObject = await agent.submit({ mock_external: { error_job_return: { code: 7 } } }).result;
+      const asObject = await agent.submit({ mock_error_value: { code: 7 } }).result;
       expect(asObject).toEqual({ error: { code: 7 } });
     });
   });

@@ -55,7 +55,10 @@ class NotingRuntime extends ProcessRuntime {
   readonly specs = new Map<string, WorkerSpec>();
   readonly prepareOutcomes: PrepareOutcome[] = [];
 
-  override async prepare(): Promise<PrepareOutcome> {
+  readonly pullDetails: string[] = [];
+
+  override async prepare(_?: WorkerSpec, onProgress?: (detail: string) => void): Promise<PrepareOutcome> {
+    for (const detail of this.pullDetails) onProgress?.(detail);
     return this.prepareOutcomes.shift() ?? { kind: "prepared" };
   }
 
@@ -73,6 +76,8 @@ export class AgentFixture {
   readonly events: LoggedEvent[] = [];
   readonly #watchers = new Set<() => void>();
   readonly prepareOutcomes: PrepareOutcome[] = [];
+  /** What the runtime says while it gets an image; nothing when the image is there. */
+  readonly pullDetails: string[] = [];
   #agent: Agent | null = null;
   #runtime: NotingRuntime | null = null;
   readonly #unauthorized = Promise.withResolvers<"unauthorized">();
@@ -98,6 +103,7 @@ export class AgentFixture {
   async startAgent(timing: Partial<Timing> = {}): Promise<void> {
     this.#runtime = new NotingRuntime({ stateDirectory: this.stateDir, hasRealGpus: false });
     this.#runtime.prepareOutcomes.push(...this.prepareOutcomes);
+    this.#runtime.pullDetails.push(...this.pullDetails);
     this.#agent = await Agent.start({
       edgeUrl: this.edge.url,
       hostToken: HOST_TOKEN,

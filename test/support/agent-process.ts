@@ -48,6 +48,11 @@ export class AgentProcess {
     return this.#exit;
   }
 
+  get pid(): number {
+    if (this.#child.pid === undefined) throw new Error("the agent did not start");
+    return this.#child.pid;
+  }
+
   signal(name: "SIGKILL" | "SIGTERM" | "SIGINT"): void {
     this.#child.kill(name);
   }
@@ -61,10 +66,11 @@ export class AgentProcess {
     await this.kill();
   }
 
-  /** An event of the agent's log that names a job. */
-  async logged(event: string, jobId: string): Promise<void> {
+  /** An event of the agent's log, which names a job if one is given. */
+  async logged(event: string, jobId?: string): Promise<void> {
+    const names = jobId === undefined ? "" : `"${jobId}"`;
     const isThere = () =>
-      this.stderr.split("\n").some((line) => line.includes(`"${event}"`) && line.includes(`"${jobId}"`));
+      this.stderr.split("\n").some((line) => line.includes(`"${event}"`) && line.includes(names));
     while (!isThere()) await once(this.#child.stderr ?? this.#child, "data");
   }
 

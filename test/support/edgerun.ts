@@ -129,10 +129,13 @@ export type Edgerun = AsyncDisposable & {
 };
 
 /** Starts everything and waits until the example job has completed. */
-export async function startEdgerun(settings: { readonly runtime: RuntimeKind }): Promise<Edgerun> {
+export async function startEdgerun(settings: {
+  readonly runtime: RuntimeKind;
+  readonly options?: readonly string[];
+}): Promise<Edgerun> {
   const stateDirectory = await mkdtemp(join(tmpdir(), "edgerun-state-"));
   const port = await getPort({ host: "127.0.0.1" });
-  const options = ["--runtime", settings.runtime];
+  const options = ["--runtime", settings.runtime, ...(settings.options ?? [])];
   const launch = new Launch({ via: "script", port, stateDirectory, options });
   const stop = async (): Promise<void> => {
     await launch.stop();

@@ -10,6 +10,7 @@ type EndpointSettings = {
   readonly env?: Readonly<Record<string, string>>;
   readonly idleTimeout?: number;
   readonly executionTimeoutMs?: number;
+  readonly workersMax?: number;
 };
 
 /** Creates a template and an endpoint that uses it; returns the endpoint's id. */
@@ -37,6 +38,7 @@ export async function createEndpoint(target: Target, settings: EndpointSettings)
         templateId: saveTemplate.id,
         gpuIds: "ADA_24",
         idleTimeout: settings.idleTimeout ?? 60,
+        ...(settings.workersMax && { workersMax: settings.workersMax }),
         ...(settings.executionTimeoutMs && { executionTimeoutMs: settings.executionTimeoutMs }),
       },
     },

@@ -1,12 +1,15 @@
 /** A client of the queue API that keeps trying while the edge is down, as a patient user would. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { HealthBody } from "../../src/contract/job.ts";
+import type { WebhookLogBody } from "../../src/contract/webhook.ts";
 
 export type JobReply = {
   readonly id: string;
   readonly status: string;
   readonly output?: unknown;
   readonly error?: string;
+  readonly workerId?: string;
+  readonly retries?: number;
   readonly queue?: { readonly position: number; readonly reason: string; readonly detail: string };
 };
 type Target = { readonly baseUrl: string; readonly apiKey: string; readonly endpointId: string };
@@ -23,8 +26,12 @@ export class QueueClient {
   }
 
   /** Submits one job. It is not repeated when the answer is lost: who got an id was accepted. */
-  async run(input: unknown): Promise<JobReply> {
-    return (await this.#once("POST", "/run", { input })) as JobReply;
+  async run(input: unknown, options: { readonly webhook?: string } = {}): Promise<JobReply> {
+    return (await this.#once("POST", "/run", { input, ...options })) as JobReply;
+  }
+
+  async webhookLog(jobId: string): Promise<WebhookLogBody> {
+    return (await this.#untilReached("GET", `/webhooks/${jobId}`)) as WebhookLogBody;
   }
 
   async runsync(input: unknown): Promise<JobReply> {
@@ -33,6 +40,16 @@ export class QueueClient {
 
   async status(jobId: string): Promise<JobReply> {
     return (await this.#untilReached("GET", `/status/${jobId}`)) as JobReply;
+  }
+
+  /** What happened to a job. */
+  async timeline(jobId: string): Promise<unknown> {
+    const reply = (await this.#untilReached("GET", `/status/${jobId}?timeline=1`)) as { timeline: unknown };
+    return reply.timeline;
+  }
+
+  async stream(jobId: string): Promise<unknown> {
+    return this.#once("GET", `/stream/${jobId}`);
   }
 
   async cancel(jobId: string): Promise<JobReply> {

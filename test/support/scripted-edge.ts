@@ -15,6 +15,7 @@ import {
   exchangeRequestSchema,
   joinRequestSchema,
   type SyncRequest,
+  type UploadReply,
   syncRequestSchema,
   type WorkerReport,
 } from "../../src/contract/agent.ts";
@@ -33,6 +34,8 @@ type Hold = { readonly request: ExchangeRequest; readonly answer: (reply: Exchan
 
 const NOTHING: ExchangeReply = { acks: [], jobs: [], stops: [] };
 
+type UploadedResult = { readonly jobId: string; readonly attempt: number; readonly result: string };
+
 type SubmittedJob = {
   readonly id: string;
   readonly attempt?: number;
@@ -47,6 +50,13 @@ export class ScriptedEdge {
   readonly faults: string[] = [];
   /** What the edge answers to a report. */
   outcomeOf: (report: AttemptReport) => "accepted" | "refused" = () => "accepted";
+  /** Results that came by themselves, in their order. */
+  readonly uploads: UploadedResult[] = [];
+  /** What the edge answers to an upload; a number is a status. */
+  answerToUpload: (upload: UploadedResult) => UploadReply | number = ({ result }) => ({
+    outcome: "accepted",
+    upload: { sizeBytes: Buffer.byteLength(result) },
+  });
   readonly #server: Server;
   #assignments: Assignment[] = [];
   #revision = 1;
@@ -60,6 +70,7 @@ export class ScriptedEdge {
   readonly #chunks = new Map<string, ChunkBatch["outputs"]>();
   readonly #watchers = new Set<() => void>();
   #reportGate: Promise<void> | null = null;
+  #uploadGate: Promise<void> | null = null;
   #isOffline = false;
   /** So many replies to chunks are lost: the edge has the chunks, and the agent does not know. */
   lostChunkReplies = 0;
@@ -134,6 +145,16 @@ export class ScriptedEdge {
     this.#reportGate = gate.promise;
     return () => {
       this.#reportGate = null;
+      gate.resolve();
+    };
+  }
+
+  /** From here on uploads arrive, but are answered only when the returned function is called. */
+  gateUploads(): () => void {
+    const gate = Promise.withResolvers<void>();
+    this.#uploadGate = gate.promise;
+    return () => {
+      this.#uploadGate = null;
       gate.resolve();
     };
   }
@@ -219,15 +240,30 @@ export class ScriptedEdge {
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (this.#isOffline) return this.#hangUp(request);
-    const body: unknown = JSON.parse(await text(request));
+    const received = await text(request);
+    const body: unknown = JSON.parse(received);
     if (this.refusal !== null) return void response.writeHead(this.refusal).end("refused by the test");
     const path = new URL(request.url ?? "/", "http://edge").pathname;
     if (path === "/agent/v1/join") return this.#join(body, response);
     if (request.headers.authorization !== `Bearer ${HOST_TOKEN}`) return void response.writeHead(401).end();
     if (path === "/agent/v1/sync") return this.#sync(syncRequestSchema.parse(body), response);
+    const upload = /\/results\/([^/]+)\/(\d+)$/.exec(path);
+    if (upload) return this.#upload(upload[1] ?? "", Number(upload[2]), received, response);
     const endpointId = /^\/agent\/v1\/endpoints\/([^/]+)\/exchange$/.exec(path)?.[1];
     if (!endpointId) return void response.writeHead(404).end();
     return this.#exchange(endpointId, exchangeRequestSchema.parse(body), response);
+  }
+
+  async #upload(jobId: string, attempt: number, result: string, response: ServerResponse): Promise<void> {
+    const upload = { jobId, attempt, result };
+    this.uploads.push(upload);
+    this.#changed();
+    if (this.#uploadGate) await this.#uploadGate;
+    const answer = this.answerToUpload(upload);
+    if (typeof answer !== "number" && answer.outcome === "refused")
+      this.#leases.delete(`${jobId}/${attempt}`);
+    if (typeof answer === "number") return void response.writeHead(answer).end("refused by the test");
+    reply(response, answer);
   }
 
   #hangUp(request: IncomingMessage): void {
@@ -359,6 +395,9 @@ export class ScriptedEdge {
 
   #acknowledge(report: AttemptReport): ExchangeReply["acks"][number] {
     const { jobId, attempt } = report;
+    const hasUpload = this.uploads.some((one) => one.jobId === jobId && one.attempt === attempt);
+    if ("upload" in report && report.upload && !hasUpload)
+      this.faults.push(`the report of ${jobId} names a result that was not uploaded`);
     this.#leases.delete(`${jobId}/${attempt}`);
     return { jobId, attempt, outcome: this.outcomeOf(report) };
   }

@@ -11,12 +11,16 @@
  *   mock_stream_times N   yields the time of each yield, N times
  *   mock_crash C         the process exits with code C      mock_unserialisable nothing is ever posted
  *   mock_never           waits until it is stopped          mock_block          never ends, cannot be stopped
+ *   mock_deaf S          waits S seconds, and cannot be stopped meanwhile
  *   mock_size N          returns N bytes of text            mock_twice          posts its result twice
+ *   mock_output_size N   with mock_error: returns N bytes of text besides
  *   mock_post_and_crash  posts its result and exits at once
+ *   mock_stop_to A       tells the address A, which ends in "?", its job and the moment when it is stopped
  *
- * Environment: MOCK_CONCURRENCY, MOCK_LOOK_MS (pause at full concurrency; the SDK's is 1 s), MOCK_PINGS
- * (off, or process: from a child process, as the SDK does), MOCK_EXIT_AT_START, MOCK_NEVER_TAKE, MOCK_UNHEALTHY,
- * MOCK_IGNORE_SIGTERM, MOCK_STDERR_LINE.
+ * Environment: MOCK_GENERATOR (yields each element of mock_return, mock_delay seconds before each), MOCK_DELAY
+ * (mock_delay where the input has none), MOCK_CONCURRENCY, MOCK_LOOK_MS (pause at full concurrency; the SDK's is
+ * 1 s), MOCK_PINGS (off, or process: from a child process, as the SDK does), MOCK_EXIT_AT_START, MOCK_NEVER_TAKE,
+ * MOCK_UNHEALTHY, MOCK_IGNORE_SIGTERM, MOCK_STDERR_LINE.
  */
 import { fork } from "node:child_process";
 import { setTimeout as delay } from "node:timers/promises";
@@ -29,6 +33,9 @@ const concurrency = Number(env.MOCK_CONCURRENCY ?? 1);
 const lookMs = Number(env.MOCK_LOOK_MS ?? 20);
 const pingMs = Number(env.RUNPOD_PING_INTERVAL ?? 10_000);
 
+/** The moment on the clock of the machine, finer than a millisecond. */
+const now = () => performance.timeOrigin + performance.now();
+
 /** Job id to what stops its handler. */
 const running = new Map();
 let isShutDown = false;
@@ -39,13 +46,17 @@ let pings;
 async function post(template, jobId, body, isStream = false) {
   const url = `${template.replace("$ID", jobId)}&isStream=${isStream}`;
   try {
-    // Raw JSON under a form content type, and a 4xx or a broken connection drops it: as the SDK does.
-    const response = await fetch(url, {
-      method: "POST",
-      headers: { ...headers, "content-type": "application/x-www-form-urlencoded", charset: "utf-8" },
-      body: JSON.stringify(body),
-    });
-    await response.text();
+    // Raw JSON under a form content type; only a 5xx is worth another try: as the SDK does.
+    for (const pauseMs of [2_000, 3_000, 0]) {
+      const response = await fetch(url, {
+        method: "POST",
+        headers: { ...headers, "content-type": "application/x-www-form-urlencoded", charset: "utf-8" },
+        body: JSON.stringify(body),
+      });
+      await response.text();
+      if (response.status < 500) return;
+      await delay(pauseMs);
+    }
   } catch (error) {
     console.log(`Failed to return job results. | ${String(error)}`);
   }
@@ -59,16 +70,22 @@ const progress = (jobId, output) => done(jobId, { status: "IN_PROGRESS", output 
 
 async function handle(job, signal) {
   const input = job.input ?? {};
-  if (input.mock_delay) await delay(input.mock_delay * 1_000, undefined, { signal });
+  if (env.MOCK_GENERATOR) return generate(job.id, input, signal);
+  const delayMs = Number(input.mock_delay ?? env.MOCK_DELAY ?? 0) * 1_000;
+  if (delayMs) await delay(delayMs, undefined, { signal });
   for (const value of input.mock_progress ?? []) await progress(job.id, value);
   if ("mock_crash" in input) {
     process.stderr.write("the handler crashes now\n");
     process.exit(Number(input.mock_crash) || 1);
   }
   if (input.mock_never) await delay(2 ** 31 - 1, undefined, { signal });
+  if (input.mock_deaf) await delay(input.mock_deaf * 1_000);
   if (input.mock_block) await new Promise(() => setInterval(() => {}, 60_000));
   if (input.mock_unserialisable) return undefined;
-  if ("mock_error" in input) return { error: input.mock_error };
+  if ("mock_error" in input) {
+    const size = input.mock_output_size;
+    return { error: input.mock_error, ...(size && { output: "x".repeat(size) }) };
+  }
   if ("mock_error_value" in input) return { error: input.mock_error_value };
   if (input.mock_stream) {
     for (const value of input.mock_stream) {
@@ -76,7 +93,7 @@ async function handle(job, signal) {
       if (input.mock_stream_pause) await delay(input.mock_stream_pause * 1_000, undefined, { signal });
     }
     for (let count = 0; count < (input.mock_stream_times ?? 0); count += 1) {
-      await chunk(job.id, performance.timeOrigin + performance.now());
+      await chunk(job.id, now());
       await delay((input.mock_stream_pause ?? 0) * 1_000, undefined, { signal });
     }
     if (input.mock_delay_rest) await delay(input.mock_delay_rest * 1_000, undefined, { signal });
@@ -89,10 +106,22 @@ async function handle(job, signal) {
   return input.mock_refresh ? { ...result, stopPod: true } : result;
 }
 
+async function generate(jobId, input, signal) {
+  for (const value of [input.mock_return ?? "Hello World!"].flat()) {
+    await delay(Number(input.mock_delay ?? env.MOCK_DELAY ?? 0) * 1_000, undefined, { signal });
+    await chunk(jobId, value);
+  }
+  return { output: [] };
+}
+
 async function run(job) {
   const stop = new AbortController();
   running.set(job.id, stop);
   tellPings();
+  if (job.input?.mock_stop_to) {
+    const tell = () => void fetch(`${job.input.mock_stop_to}job=${job.id}&at=${now()}`).catch(() => {});
+    stop.signal.addEventListener("abort", tell);
+  }
   try {
     const body = await handle(job, stop.signal);
     const input = job.input ?? {};

@@ -155,6 +155,19 @@ export class ScriptedAgent {
     return chunkAcks?.[0]?.received;
   }
 
+  /** Brings a result to the edge by itself. */
+  async upload(
+    endpointId: string,
+    { id, attempt }: Pick<DispatchedJob, "id" | "attempt">,
+    result: BodyInit,
+  ): Promise<{ readonly status: number; readonly reply: unknown }> {
+    const response = await exports.default.fetch(
+      `http://edge/agent/v1/endpoints/${endpointId}/results/${id}/${attempt}`,
+      { method: "PUT", headers: { Authorization: `Bearer ${this.#token}` }, body: result },
+    );
+    return { status: response.status, reply: await response.json() };
+  }
+
   async #post(path: string, body: unknown): Promise<unknown> {
     const response = await exports.default.fetch(`http://edge${path}`, {
       method: "POST",

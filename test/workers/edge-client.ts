@@ -91,7 +91,16 @@ export async function openEvents(path: string, lastEventId?: number) {
     const found = await block();
     if (!found?.startsWith(":")) throw new Error(`No comment: ${found}`);
   }
-  return { headers: response.headers, next, comment, [Symbol.asyncDispose]: () => reader.cancel() };
+  /** The body of a refusal. */
+  async function json(): Promise<Record<string, unknown>> {
+    const rest: string[] = [];
+    for (let read = await reader.read(); !read.done; read = await reader.read()) {
+      rest.push(decoder.decode(read.value, { stream: true }));
+    }
+    return JSON.parse(rest.join(""));
+  }
+  const { status, headers } = response;
+  return { status, headers, json, next, comment, [Symbol.asyncDispose]: () => reader.cancel() };
 }
 
 function readEvent(block: string): ServerEvent | undefined {

@@ -3,6 +3,8 @@ declare namespace Cloudflare {
   interface Env extends Required<import("../../src/env.ts").Env> {
     TEST_MIGRATIONS: import("cloudflare:test").D1Migration[];
     MODEL_RUNS: string;
+    MODEL_SEED: string;
+    MODEL_PATH: string;
   }
 
   interface GlobalProps {

@@ -39,7 +39,7 @@ describe("why a job waits", () => {
       () => queueOf(endpointId, body["id"]),
       ({ reason }) => reason === "no_host",
     );
-    expect(told.detail).toContain("No GPU host");
+    expect(told.detail).toContain("No host of this account");
 
     const agent = await ScriptedAgent.join();
     await agent.sync({ inventory: { ...INVENTORY, gpus: [] }, holdMs: 0 });

@@ -2,6 +2,7 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { vi } from "vitest";
+import type { EndpointConfig } from "../../src/contract/endpoint.ts";
 
 export function endpointObject(endpointId: string) {
   return env.ENDPOINT.getByName(`${endpointId}#0`);
@@ -11,13 +12,29 @@ export async function fireAlarm(endpointId: string): Promise<boolean> {
   return runDurableObjectAlarm(endpointObject(endpointId));
 }
 
+/** When the object's alarm will ring. */
+export async function alarmOf(endpointId: string): Promise<number | null> {
+  return runInDurableObject(endpointObject(endpointId), (_, { storage }) => storage.getAlarm());
+}
+
 /** The object loses its memory, as by hibernation: storage and doorbells stay. */
 export async function evict(endpointId: string): Promise<void> {
   await evictDurableObject(endpointObject(endpointId));
 }
 
+/** The object dies in the middle of what it does, as when its machine does. */
+export async function kill(endpointId: string): Promise<void> {
+  const died = runInDurableObject(endpointObject(endpointId), (_, state) => state.abort("killed by a test"));
+  await died.catch(() => {});
+}
+
 export function fleetObject() {
   return env.FLEET.getByName("default");
+}
+
+/** Resolves once no webhook is under way and all outcomes are written. */
+export async function untilWebhooksRest(endpointId: string): Promise<void> {
+  while ((await endpointObject(endpointId).vitals()).openWebhooks > 0) await scheduler.wait(5);
 }
 
 /** Moves the clock of the test and of the objects. */
@@ -64,4 +81,13 @@ async function untilBells(
     if (isWanted(await countBells(endpointId, tag))) return;
     await scheduler.wait(5);
   }
+}
+
+/** Tells the object of a setting that the management API does not offer. */
+export async function configure(endpointId: string, settings: Partial<EndpointConfig>): Promise<void> {
+  const stub = endpointObject(endpointId);
+  const config = await runInDurableObject(stub, (_, state) =>
+    state.storage.sql.exec<{ json: string }>("SELECT json FROM fact WHERE name = 'config'").one(),
+  );
+  await stub.configure({ ...(JSON.parse(config.json) as EndpointConfig), ...settings });
 }

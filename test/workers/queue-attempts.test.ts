@@ -162,6 +162,14 @@ describe("deadlines", () => {
     expect(await agent.complete(endpointId, job, 1)).toBe("refused");
   });
 
+  test("a result that comes after the cancel is refused, and the job stays cancelled", async ({ expect }) => {
+    const { endpointId, agent, job, status } = await startedJob();
+    await call("POST", `/v2/${endpointId}/cancel/${job.id}`);
+    expect(await agent.complete(endpointId, job, "too late")).toBe("refused");
+    expect(await status()).toMatchObject({ status: "CANCELLED" });
+    expect(await status()).not.toHaveProperty("output");
+  });
+
   test("cancel of a running job reaches an agent that waits", async ({ expect }) => {
     const { endpointId, agent, job } = await startedJob();
     const waiting = agent.exchange(endpointId, { holdMs: 10_000 });

@@ -165,11 +165,15 @@ describe("what clients send although it looks odd is taken", () => {
     }
   });
 
-  test("cancel with an empty body, status by POST", async ({ expect }) => {
+  test("cancel with an empty body; status, status-sync and stream by GET and POST", async ({ expect }) => {
     const { body } = await call("POST", run, { input: 1 });
-    expect((await call("POST", `/v2/${endpointId}/status/${String(body["id"])}`)).body).toMatchObject({
-      status: "IN_QUEUE",
-    });
+    for (const method of ["GET", "POST"]) {
+      for (const operation of ["status", "status-sync", "stream"]) {
+        const path = `/v2/${endpointId}/${operation}/${String(body["id"])}`;
+        const wait = operation === "status" ? "" : "?wait=1000";
+        expect((await call(method, path + wait)).body).toMatchObject({ status: "IN_QUEUE" });
+      }
+    }
     expect((await call("POST", `/v2/${endpointId}/cancel/${String(body["id"])}`)).body).toEqual({
       id: body["id"],
       status: "CANCELLED",

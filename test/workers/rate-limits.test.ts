@@ -2,12 +2,11 @@
 import { runInDurableObject } from "cloudflare:test";
 import { exports } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
-import type { EndpointConfig } from "../../src/contract/endpoint.ts";
 import { RATE_LIMITS, RATE_WINDOW_MS } from "../../src/contract/rate-limits.ts";
 import type { EndpointObject } from "../../src/endpoint/endpoint-object.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { apiKeyOfTest, call, createEndpoint, signInAsNewAccount } from "./edge-client.ts";
-import { endpointObject, evict, passTime } from "./object.ts";
+import { configure, endpointObject, evict, passTime } from "./object.ts";
 
 /** A window, and the bucket by which counting may be late. */
 const WINDOW_PASSED_MS = RATE_WINDOW_MS * 1.01;
@@ -353,12 +352,3 @@ describe("a full queue", () => {
     expect((await run()).status).toBe(200);
   });
 });
-
-/** Tells the object of a setting that the management API does not offer. */
-async function configure(endpointId: string, settings: Partial<EndpointConfig>): Promise<void> {
-  const stub = endpointObject(endpointId);
-  const config = await runInDurableObject(stub, (_, state) =>
-    state.storage.sql.exec<{ json: string }>("SELECT json FROM fact WHERE name = 'config'").one(),
-  );
-  await stub.configure({ ...(JSON.parse(config.json) as EndpointConfig), ...settings });
-}

@@ -2,7 +2,8 @@
 import { afterEach, beforeEach, test, vi } from "vitest";
 import { ScriptedAgent } from "./agent-client.ts";
 import { call, createEndpoint, signInAsNewAccount } from "./edge-client.ts";
-import { endpointObject, fireAlarm, passTime, untilHeld } from "./object.ts";
+import { endpointObject, fireAlarm, passTime, untilHeld, untilWebhooksRest } from "./object.ts";
+import { webhookTarget } from "./webhook-target.ts";
 
 const JOBS = 400;
 const LONE_JOBS = 100;
@@ -65,3 +66,53 @@ test("a job that finds a worker waiting costs three", async ({ expect }) => {
   console.info(`rows written per job when a worker waits: ${rows}`);
   expect(rows).toBeLessThan(3.05);
 });
+
+/** Rows that a webhook adds to a job, when so many jobs end in one turn. */
+async function rowsPerWebhook(jobsPerTurn: number, jobs: number): Promise<number> {
+  const { webhook } = webhookTarget();
+  const without = await rowsPerJobInTurns(jobsPerTurn, jobs, {});
+  const withWebhook = await rowsPerJobInTurns(jobsPerTurn, jobs, { webhook });
+  console.info(
+    `rows written per job when ${jobsPerTurn} end in one turn: ${without} without a webhook, ${withWebhook} with one`,
+  );
+  return withWebhook - without;
+}
+
+async function rowsPerJobInTurns(jobsPerTurn: number, jobs: number, options: object): Promise<number> {
+  const { endpointId, agent, workerId } = await warmEndpoint();
+  const stub = endpointObject(endpointId);
+  const before = (await stub.vitals()).rowsWritten;
+  for (let left = jobs; left > 0; left -= jobsPerTurn) {
+    const submit = () => call("POST", `/v2/${endpointId}/run`, { input: 1, ...options });
+    await Promise.all(Array.from({ length: jobsPerTurn }, submit));
+    const taken = await agent.exchange(endpointId, { slots: [{ workerId, free: jobsPerTurn }] });
+    const reports = taken.jobs.map(({ id: jobId, attempt }) => ({
+      kind: "completed" as const,
+      jobId,
+      attempt,
+      workerId,
+      output: 1,
+    }));
+    await agent.exchange(endpointId, { reports });
+    await untilWebhooksRest(endpointId);
+  }
+  passTime(31 * 60_000);
+  await fireAlarm(endpointId);
+  return ((await stub.vitals()).rowsWritten - before) / jobs;
+}
+
+test(
+  "a webhook costs less than an eighth of a row when 64 jobs end together",
+  { timeout: 30_000 },
+  async ({ expect }) => {
+    expect(await rowsPerWebhook(64, 320)).toBeLessThan(1 / 8);
+  },
+);
+
+test(
+  "a webhook of a job that ends alone costs two rows: noted, and its outcome",
+  { timeout: 60_000 },
+  async ({ expect }) => {
+    expect(await rowsPerWebhook(1, 32)).toBeLessThan(2.2);
+  },
+);

@@ -3,16 +3,25 @@ import {
   type AttemptReport,
   type ChunkBatch,
   type ExchangeRequest,
+  type HeldJob,
 } from "../../contract/agent.ts";
 import type { EndpointConfig } from "../../contract/endpoint.ts";
 import { AGENT_BODY_MAX_BYTES, RESULT_MAX_BYTES } from "../../contract/limits.ts";
-import type { JsonValue } from "../../contract/json.ts";
-import type { Chunks, Dispatched, ExchangeAnswer, ExchangeCall, Report } from "../../endpoint/messages.ts";
+import { resultKey } from "../../domain/payload-key.ts";
+import type {
+  Chunks,
+  Dispatched,
+  ExchangeAnswer,
+  ExchangeCall,
+  Held,
+  Report,
+} from "../../endpoint/messages.ts";
 import type { Env } from "../../env.ts";
 import { readBody } from "../body.ts";
 import { awaitRing } from "../doorbell.ts";
 import { askEndpoint, endpointStub, requireEndpoint } from "../endpoint-directory.ts";
-import { dropPayload, loadPayload, spliceJson, storePayload } from "../payloads.ts";
+import { dropPayload, storePayload, type MeasuredPayload } from "../payloads.ts";
+import { jsonResponse, spliceParts, storedPart, type JsonPart } from "../spliced-json.ts";
 import type { AgentContext } from "./context.ts";
 
 const NOTHING: ExchangeAnswer = { acks: [], chunkAcks: [], jobs: [], stops: [] };
@@ -20,17 +29,15 @@ const encoder = new TextEncoder();
 
 /** `POST /agent/v1/endpoints/<id>/exchange`: chunks and results in; jobs and stops out, held until there are some. */
 export async function exchange(context: AgentContext): Promise<Response> {
+  const receivedAt = Date.now(); // before the body, which may take long to come
   const request = await readBody(context.req.raw, exchangeRequestSchema, AGENT_BODY_MAX_BYTES);
   const { hostId, accountId } = context.get("host");
   const endpoint = await requireEndpoint(context.env, accountId, context.req.param("endpointId") ?? "");
   const reports = await Promise.all(
     request.reports.map((report) => toReport(context.env, endpoint.endpointId, report)),
   );
-  const answer = await holdExchange(context, endpoint, toCall(request, hostId, reports));
-  context.executionCtx.waitUntil(dropRefused(context.env.PAYLOADS, reports, answer));
-  return context.body(await encodeAnswer(context.env.PAYLOADS, answer), 200, {
-    "Content-Type": "application/json",
-  });
+  const answer = await holdExchange(context, endpoint, toCall(request, hostId, reports, receivedAt));
+  return jsonResponse(context, answerParts(context.env.PAYLOADS, answer));
 }
 
 /** Waits in two phases: inside the object while it is hot, on a doorbell when it is quiet. */
@@ -58,19 +65,26 @@ function toCall(
   { holdMs, held, chunks, ...request }: ExchangeRequest,
   hostId: string,
   reports: readonly Report[],
+  receivedAt: number,
 ): ExchangeCall & { readonly holdMs: number } {
   return {
     ...request,
     hostId,
     reports,
     chunks: chunks.map(toChunks),
-    held: held.map(({ jobId, attempt, progress }) => ({
-      jobId,
-      attempt,
-      progressJson: progress === undefined ? null : JSON.stringify(progress),
-    })),
+    held: held.map((job) => toHeld(job, receivedAt)),
     isHolding: holdMs > 0,
     holdMs,
+  };
+}
+
+function toHeld({ jobId, attempt, progress, ago }: HeldJob, receivedAt: number): Held {
+  return {
+    jobId,
+    attempt,
+    progressJson: progress === undefined ? null : JSON.stringify(progress),
+    ...(ago?.handlerStarted !== undefined && { handlerStartedAt: receivedAt - ago.handlerStarted }),
+    ...(ago?.handlerFinished !== undefined && { handlerFinishedAt: receivedAt - ago.handlerFinished }),
   };
 }
 
@@ -97,10 +111,10 @@ async function toReport(env: Env, endpointId: string, report: AttemptReport): Pr
         jobId,
         attempt,
         error: report.error,
-        output: await keep(env, endpointId, report.output),
+        output: await keepOutput(env, endpointId, report),
       };
     case "completed": {
-      const output = await keep(env, endpointId, report.output);
+      const output = await keepOutput(env, endpointId, report);
       if (output && output.sizeBytes > RESULT_MAX_BYTES) {
         await dropPayload(env.PAYLOADS, output);
         return { kind: "failed", jobId, attempt, error: tooLarge(output.sizeBytes), output: null };
@@ -110,7 +124,12 @@ async function toReport(env: Env, endpointId: string, report: AttemptReport): Pr
   }
 }
 
-async function keep(env: Env, endpointId: string, output: JsonValue | undefined) {
+async function keepOutput(
+  env: Env,
+  endpointId: string,
+  { jobId, attempt, output, upload }: Extract<AttemptReport, { readonly kind: "completed" | "failed" }>,
+): Promise<MeasuredPayload | null> {
+  if (upload) return { kind: "stored", key: resultKey(endpointId, jobId, attempt), ...upload };
   return output === undefined ? null : storePayload(env.PAYLOADS, endpointId, output);
 }
 
@@ -121,25 +140,17 @@ function tooLarge(sizeBytes: number): string {
   );
 }
 
-/** The result of an attempt that no longer owned its job is wanted by nobody. */
-async function dropRefused(bucket: R2Bucket, reports: readonly Report[], { acks }: ExchangeAnswer) {
-  const refused = new Set(acks.filter((ack) => ack.outcome === "refused").map(({ jobId }) => jobId));
-  for (const report of reports) {
-    if (refused.has(report.jobId) && "output" in report) await dropPayload(bucket, report.output);
-  }
-}
-
 // Answers
 
-async function encodeAnswer(bucket: R2Bucket, { jobs, ...answer }: ExchangeAnswer): Promise<string> {
+function answerParts(bucket: R2Bucket, { jobs, ...answer }: ExchangeAnswer): JsonPart[] {
   const { acks, chunkAcks, stops } = answer;
-  const encoded = await Promise.all(jobs.map((job) => encodeJob(bucket, job)));
-  return spliceJson({ acks, chunkAcks, stops }, "jobs", `[${encoded.join(",")}]`);
+  const encoded = jobs.flatMap((job, index) => [index === 0 ? "" : ",", ...jobParts(bucket, job)]);
+  return spliceParts({ acks, chunkAcks, stops }, "jobs", ["[", ...encoded, "]"]);
 }
 
-async function encodeJob(bucket: R2Bucket, job: Dispatched): Promise<string> {
+function jobParts(bucket: R2Bucket, job: Dispatched): JsonPart[] {
   const { jobId, attempt, workerId, executionTimeoutMs, optionsJson } = job;
-  const input = (await loadPayload(bucket, job.input)) ?? "null";
+  const input = job.input.kind === "inline" ? job.input.json : storedPart(bucket, job.input);
   const options = JSON.parse(optionsJson) as object;
-  return spliceJson({ ...options, id: jobId, attempt, workerId, executionTimeoutMs }, "input", input);
+  return spliceParts({ ...options, id: jobId, attempt, workerId, executionTimeoutMs }, "input", [input]);
 }

@@ -5,11 +5,13 @@ import { withHost } from "./context.ts";
 import { exchange } from "./exchange.ts";
 import { join } from "./join.ts";
 import { sync } from "./sync.ts";
+import { uploadResult } from "./upload-result.ts";
 
 export function agentRoutes(): Hono<AgentApi> {
   const routes = new Hono<AgentApi>();
   routes.post("/v1/join", join);
   routes.post("/v1/sync", withHost, sync);
   routes.post("/v1/endpoints/:endpointId/exchange", withHost, exchange);
+  routes.put("/v1/endpoints/:endpointId/results/:jobId/:attempt", withHost, uploadResult);
   return routes;
 }

@@ -1,5 +1,6 @@
-import { syncRequestSchema, type SyncReply } from "../../contract/agent.ts";
+import { syncRequestSchema, type SyncReply, type WorkerReport } from "../../contract/agent.ts";
 import { CONTROL_BODY_MAX_BYTES } from "../../contract/limits.ts";
+import type { WorkerStart } from "../../domain/timeline.ts";
 import { readBody } from "../body.ts";
 import { awaitRing } from "../doorbell.ts";
 import { fleetStub } from "../endpoint-directory.ts";
@@ -8,12 +9,14 @@ import type { AgentContext } from "./context.ts";
 
 /** `POST /agent/v1/sync`: what a host has against what it should have; held while the two agree. */
 export async function sync(context: AgentContext): Promise<Response> {
+  const receivedAt = Date.now();
   const request = await readBody(context.req.raw, syncRequestSchema, CONTROL_BODY_MAX_BYTES);
   const { hostId, accountId } = context.get("host");
   const untilAt = Date.now() + request.holdMs;
   const fleet = fleetStub(context.env);
 
-  const first = await fleet.sync({ hostId, accountId, ...request });
+  const workers = request.workers.map((report) => ({ ...report, start: startOf(report, receivedAt) }));
+  const first = await fleet.sync({ hostId, accountId, ...request, workers });
   if (first.kind === "quiet") {
     const query = { host: hostId, revision: `${request.appliedRevision}`, holdMs: `${request.holdMs}` };
     await awaitRing(fleet, query, untilAt, context.req.raw.signal);
@@ -21,4 +24,16 @@ export async function sync(context: AgentContext): Promise<Response> {
   const assigned = first.kind === "assignments" ? first : await fleet.assignments(hostId);
   const assignments = await resolveAssignments(context.env, accountId, assigned.workers);
   return context.json({ revision: assigned.revision, assignments } satisfies SyncReply);
+}
+
+/** How a worker came up, in the time of the edge; null when its agent knows nothing of it. */
+function startOf({ ago }: WorkerReport, receivedAt: number): WorkerStart | null {
+  if (!ago || Object.keys(ago).length === 0) return null;
+  const at = (agoMs: number | undefined) => (agoMs === undefined ? null : receivedAt - agoMs);
+  return {
+    pullStartedAt: at(ago.pullStarted),
+    pullEndedAt: at(ago.pullEnded),
+    containerStartedAt: at(ago.containerStarted),
+    readyAt: at(ago.ready),
+  };
 }

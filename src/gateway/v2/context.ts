@@ -1,5 +1,6 @@
 /** What every operation of the queue API is given: the caller, and the endpoint of the path. */
 import type { Context, MiddlewareHandler } from "hono";
+import type { z } from "zod";
 import { authenticate } from "../../auth/principal.ts";
 import type { EndpointConfig } from "../../contract/endpoint.ts";
 import { WAIT_DEFAULT_MS } from "../../contract/limits.ts";
@@ -34,19 +35,22 @@ export const requireQueue: MiddlewareHandler<QueueApi> = async (context, next) =
 
 /** The `wait` parameter in ms, `fallbackMs` when it is absent. */
 export function readWait(context: QueueContext, fallbackMs: number = WAIT_DEFAULT_MS): number {
-  const text = context.req.query("wait");
-  if (text === undefined || text === "") return fallbackMs;
-  const parsed = waitSchema.safeParse(text);
-  if (!parsed.success) {
-    throw new ApiError("invalid_input", `wait ${parsed.error.issues[0]?.message ?? "is invalid"}.`);
-  }
-  return parsed.data;
+  return readParameter(context, "wait", waitSchema) ?? fallbackMs;
+}
+
+/** A parameter of the query; undefined when it is absent or empty. */
+export function readParameter<T>(context: QueueContext, name: string, schema: z.ZodType<T>): T | undefined {
+  const text = context.req.query(name);
+  if (text === undefined || text === "") return undefined;
+  const parsed = schema.safeParse(text);
+  if (parsed.success) return parsed.data;
+  throw new ApiError("invalid_input", `${name} ${parsed.error.issues[0]?.message ?? "is invalid"}.`);
 }
 
 export function jobNotFound(jobId: string): ApiError {
   return new ApiError(
     "job_not_found",
     `There is no job ${jobId.slice(0, 80)} on this endpoint. Results are kept 30 minutes after a job ended ` +
-      "(runsync: 1 minute), and a job is deleted when its ttl is over.",
+      "(runsync: 1 minute, or as long as its wait, 5 minutes at most), and a job is deleted when its ttl is over.",
   );
 }

@@ -7,6 +7,7 @@ export async function run(context: QueueContext): Promise<Response> {
   const { view, isNew } = await submitJob(context, {
     isSync: false,
     maxBytes: RUN_BODY_MAX_BYTES,
+    waitMs: null,
     holdMs: 0,
   });
   return context.json({ id: view.id, status: isNew ? "IN_QUEUE" : view.status });

@@ -6,11 +6,13 @@ import { errorBody } from "../../contract/errors.ts";
 import { HOT_HOLD_MS, STREAM_HEARTBEAT_MS } from "../../contract/limits.ts";
 import type { ChunkRun, ReadStreamReply, RateLimited, Unconfigured } from "../../endpoint/messages.ts";
 import { logFailure } from "../../failure-log.ts";
+import { readBytes } from "../byte-stream.ts";
 import { awaitRing } from "../doorbell.ts";
 import { endpointStub } from "../endpoint-directory.ts";
 import { jobNotFound, type QueueContext } from "./context.ts";
 import { askWithinLimits } from "./limits.ts";
 import { jobBody } from "./job-body.ts";
+import type { JsonPart, StoredPart } from "../spliced-json.ts";
 
 const HEADERS = { "Content-Type": "text/event-stream; charset=utf-8", "Cache-Control": "no-cache" };
 const HEARTBEAT = ":\n\n";
@@ -44,7 +46,7 @@ async function writeEvents(
 ): Promise<void> {
   try {
     const end = await writeChunks(reader, first, events);
-    if (end?.kind === "not_found") await events.end("error", JSON.stringify(goneBody(reader.jobId)));
+    if (end?.kind === "not_found") await events.end("error", [JSON.stringify(goneBody(reader.jobId))]);
     else if (end) await events.end("status", await jobBody(context, end.view));
     else await events.abort();
   } catch (error) {
@@ -140,13 +142,35 @@ class EventWriter {
     }
   }
 
-  async end(event: string, data: string): Promise<void> {
-    if (await this.write(`event: ${event}\ndata: ${data}\n\n`)) await this.#writer.close();
+  /** The last event. Its data may be large, and comes as it is read. */
+  async end(event: string, data: readonly JsonPart[]): Promise<void> {
+    let isListening = await this.write(`event: ${event}\ndata: `);
+    for (const part of data) {
+      if (!isListening) return;
+      isListening = typeof part === "string" ? await this.write(part) : await this.#pass(part);
+    }
+    if (isListening && (await this.write("\n\n"))) await this.#writer.close();
+  }
+
+  async #pass(part: StoredPart): Promise<boolean> {
+    const stream = await part.open();
+    if (!stream) return false;
+    try {
+      for await (const bytes of readBytes(stream)) await this.#writer.write(onOneLine(bytes));
+      return true;
+    } catch {
+      return false;
+    }
   }
 
   async abort(): Promise<void> {
     await this.#writer.abort().catch(() => {});
   }
+}
+
+/** Line breaks end the data of an event. In JSON text they are space, since texts have them escaped. */
+function onOneLine(bytes: Uint8Array): Uint8Array {
+  return bytes.map((byte) => (byte === 0x0a || byte === 0x0d ? 0x20 : byte));
 }
 
 /** A client that remembers nothing, or nonsense, gets the stream from its start. */

@@ -1,7 +1,7 @@
 import { HOT_HOLD_MS, STREAM_HOLD_MS } from "../../contract/limits.ts";
 import { awaitRing } from "../doorbell.ts";
 import { endpointStub } from "../endpoint-directory.ts";
-import { spliceJson } from "../payloads.ts";
+import { spliceJson } from "../spliced-json.ts";
 import { jobNotFound, readWait, type QueueContext } from "./context.ts";
 import { askWithinLimits } from "./limits.ts";
 import { streamEvents, wantsEvents } from "./stream-events.ts";

@@ -1,37 +1,64 @@
 /** What run and runsync have in common: a validated body becomes a queued job. */
-import { jobRequestSchema, type JobRequest } from "../../contract/job.ts";
 import { IDEMPOTENCY_KEY_MAX_LENGTH, TTL_DEFAULT_MS } from "../../contract/limits.ts";
 import type { JobView } from "../../domain/job-view.ts";
+import type { SlotRef, SubmitRequest } from "../../endpoint/messages.ts";
 import { ApiError } from "../api-error.ts";
-import type { SlotRef } from "../../endpoint/messages.ts";
-import { readBody } from "../body.ts";
-import { dropPayload, storePayload } from "../payloads.ts";
+import { dropPayload } from "../payloads.ts";
 import type { QueueContext } from "./context.ts";
+import { isSmall, readLargeRequest, readSmallRequest, type ReceivedRequest } from "./job-request.ts";
 import { askWithinLimits } from "./limits.ts";
+import { readWebhook } from "./webhook-option.ts";
 
-type SubmitOptions = { readonly isSync: boolean; readonly maxBytes: number; readonly holdMs: number };
+type SubmitOptions = {
+  readonly isSync: boolean;
+  readonly maxBytes: number;
+  readonly waitMs: number | null;
+  readonly holdMs: number;
+};
+type SubmittedJob = {
+  readonly view: JobView;
+  readonly isFinal: boolean;
+  readonly isNew: boolean;
+  readonly slot: SlotRef | null;
+};
 
-export async function submitJob(
-  context: QueueContext,
-  options: SubmitOptions,
-): Promise<{ view: JobView; isFinal: boolean; isNew: boolean; slot: SlotRef | null }> {
-  const request = await readBody(context.req.raw, jobRequestSchema, options.maxBytes);
+export async function submitJob(context: QueueContext, options: SubmitOptions): Promise<SubmittedJob> {
   const idempotencyKey = readIdempotencyKey(context);
-  const endpoint = context.get("endpoint");
-  const bucket = context.env.PAYLOADS;
-  const input = await storePayload(bucket, endpoint.endpointId, request.input);
-  const call = {
-    isSync: options.isSync,
-    isLowPriority: request.policy?.lowPriority ?? false,
-    ttlMs: request.policy?.ttl ?? TTL_DEFAULT_MS,
-    executionTimeoutMs: request.policy?.executionTimeout ?? null,
+  const request = context.req.raw;
+  const place = { bucket: context.env.PAYLOADS, endpointId: context.get("endpoint").endpointId };
+  if (isSmall(request))
+    return submit(context, options, idempotencyKey, await readSmallRequest(request, place));
+
+  const submitted = readLargeRequest(request, options.maxBytes, place).then((received) =>
+    submit(context, options, idempotencyKey, received),
+  );
+  // Goes on when the client hangs up: between R2 and the queue a payload would be left behind.
+  context.executionCtx.waitUntil(submitted.catch(() => {}));
+  return submitted;
+}
+
+async function submit(
+  context: QueueContext,
+  { isSync, waitMs, holdMs }: SubmitOptions,
+  idempotencyKey: string | null,
+  { options, input }: ReceivedRequest,
+): Promise<SubmittedJob> {
+  const call = (webhook: string | null): SubmitRequest => ({
+    isSync,
+    isLowPriority: options.policy?.lowPriority ?? false,
+    ttlMs: options.policy?.ttl ?? TTL_DEFAULT_MS,
+    executionTimeoutMs: options.policy?.executionTimeout ?? null,
+    waitMs,
     input,
-    optionsJson: workerOptions(request),
+    optionsJson: workerOptions(options, webhook),
+    hasWebhook: webhook !== null,
     idempotencyKey,
-    holdMs: options.holdMs,
-  };
+    holdMs,
+  });
+  const bucket = context.env.PAYLOADS;
   try {
-    const submitted = await askWithinLimits(context, (stub) => stub.submit(call));
+    const request = call(readWebhook(context.env, options));
+    const submitted = await askWithinLimits(context, (stub) => stub.submit(request));
     if (!submitted.isNew) context.executionCtx.waitUntil(dropPayload(bucket, input));
     return submitted;
   } catch (error) {
@@ -52,7 +79,7 @@ function readIdempotencyKey(context: QueueContext): string | null {
 }
 
 /** The members beside `input` that reach the worker, and nobody else. */
-function workerOptions({ webhook, policy, s3Config }: JobRequest): string {
+function workerOptions({ policy, s3Config }: ReceivedRequest["options"], webhook: string | null): string {
   return JSON.stringify({
     ...(webhook && { webhook }),
     ...(policy && { policy }),

@@ -4,14 +4,17 @@
  * A1  D1 is written first; an object that could not be told is healed by saving or deleting again.
  * A2  Whoever tells last has told the newest state: after telling, D1 is read again until nothing changed.
  */
+import type { WebhookSecret } from "../../contract/webhook.ts";
 import type { EndpointObject } from "../../endpoint/endpoint-object.ts";
 import { shardName } from "../../domain/shard.ts";
 import {
   closeEndpointRemoval,
   findOwnEndpoint,
+  listEndpoints,
   toEndpointConfig,
   type EndpointRecord,
 } from "../../db/endpoints.ts";
+import { ensureWebhookSecrets } from "../../db/webhook-secrets.ts";
 import type { RequestContext } from "../context.ts";
 import { logFailure } from "../../failure-log.ts";
 import { OperationError } from "../operation-error.ts";
@@ -30,12 +33,24 @@ export function endpointObject(
 export async function announceEndpoint(context: RequestContext, written: EndpointRecord): Promise<void> {
   let told = written;
   for (let round = 0; round < ROUNDS; round += 1) {
-    await tell(told.id, () => endpointObject(context, told.id).configure(toEndpointConfig(told)));
+    const secrets = await ensureWebhookSecrets(context.db, told.accountId, context.now);
+    await tell(told.id, () => endpointObject(context, told.id).configure(toEndpointConfig(told), secrets));
     const current = await findOwnEndpoint(context.db, told.accountId, told.id);
     if (current === undefined) return await announceRemoval(context, written); // A2
     if (current.revision === told.revision) return;
     told = current;
   }
+}
+
+/** Has the objects of an account sign with its present secrets. */
+export async function announceWebhookSecrets(
+  context: RequestContext,
+  secrets: readonly WebhookSecret[],
+): Promise<void> {
+  const endpoints = await listEndpoints(context.db, context.principal.accountId);
+  await Promise.all(
+    endpoints.map(({ id }) => tell(id, () => endpointObject(context, id).learnWebhookSecrets(secrets))),
+  );
 }
 
 /** Empties the object of a deleted endpoint and forgets the removal. */

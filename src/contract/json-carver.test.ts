@@ -1,0 +1,175 @@
+import fc from "fast-check";
+import { describe, test } from "vitest";
+import { EACH, JsonCarver, type JsonPath } from "./json-carver.ts";
+import { JsonSyntaxError } from "./json-tokens.ts";
+import { JSON_DEPTH_MAX } from "./limits.ts";
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+type Carved = { readonly rest: string; readonly carved: readonly string[] };
+
+/** Reads `bytes` in chunks that end at the given places; "refused" when it is no JSON. */
+function carve(path: JsonPath, bytes: Uint8Array, cuts: readonly number[] = []): Carved | "refused" {
+  const carver = new JsonCarver(path);
+  const parts: number[][] = [];
+  const rest: number[] = [];
+  const ends = [...new Set(cuts.map((cut) => cut % (bytes.length + 1)))].toSorted((a, b) => a - b);
+  let from = 0;
+  try {
+    for (const end of [...ends, bytes.length]) {
+      for (const piece of carver.scan(bytes.subarray(from, end))) {
+        const target = piece.carved === null ? rest : (parts[piece.carved] ??= []);
+        target.push(...piece.bytes);
+      }
+      from = end;
+    }
+    carver.end();
+  } catch (error) {
+    if (error instanceof JsonSyntaxError) return "refused";
+    throw error;
+  }
+  return { rest: textOf(rest), carved: parts.map(textOf) };
+}
+
+function textOf(bytes: readonly number[]): string {
+  return decoder.decode(Uint8Array.from(bytes));
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const cuts = fc.array(fc.nat(2_000), { maxLength: 20 });
+const value = fc.jsonValue({ maxDepth: 5, stringUnit: "binary" });
+const indent = fc.constantFrom(undefined, 1, "\t", " \n");
+/** Text that is nearly JSON: pieces of it in any order. */
+const nearlyJson = fc
+  .array(
+    fc.constantFrom(
+      ...'{}[],:" \n'.split(""),
+      ...'0 1 -1 .5 1e5 1E+ 2.0 01 - true fals null "" "a" "\\u00e9" "\\u12" "\\x" "é" \t'.split(" "),
+    ),
+    { maxLength: 12 },
+  )
+  .map((pieces) => pieces.join(""));
+
+describe("text", () => {
+  test("that JSON.parse reads passes unchanged, however it is cut", () => {
+    fc.assert(
+      fc.property(value, indent, cuts, (json, space, places) => {
+        const text = JSON.stringify(json, null, space);
+        const result = carve([], encoder.encode(` ${text}\n`), places);
+        return result !== "refused" && result.carved[0] === text && result.rest === " null\n";
+      }),
+    );
+  });
+
+  test("is refused exactly when JSON.parse refuses it", () => {
+    fc.assert(
+      fc.property(nearlyJson, cuts, (text, places) => {
+        return (carve([], encoder.encode(text), places) !== "refused") === isJson(text);
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+
+  test("with one byte changed is refused exactly when JSON.parse refuses it", () => {
+    fc.assert(
+      fc.property(value, fc.nat(), fc.integer({ min: 0, max: 127 }), cuts, (json, place, byte, places) => {
+        const bytes = encoder.encode(JSON.stringify(json));
+        const at = place % bytes.length;
+        if ((bytes[at] ?? 0) >= 0x80) return true; // the next test is about these
+        bytes[at] = byte;
+        const isValid = isJson(new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes));
+        return (carve([], bytes, places) !== "refused") === isValid;
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test("in a string is refused exactly when it is no UTF-8", () => {
+    const bytes = fc.oneof(
+      fc.uint8Array({ min: 0x80, max: 0xff, minLength: 1, maxLength: 6 }),
+      fc.string({ unit: "binary" }).map((text) => encoder.encode(text.replaceAll(/["\\\p{Cc}]/gu, ""))),
+    );
+    fc.assert(
+      fc.property(bytes, cuts, (inner, places) => {
+        const quoted = Uint8Array.from([0x22, ...inner, 0x22]);
+        let isUtf8 = true;
+        try {
+          decoder.decode(quoted);
+        } catch {
+          isUtf8 = false;
+        }
+        return (carve([], quoted, places) !== "refused") === isUtf8;
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+
+  test("may be nested deeply, but not without end", ({ expect }) => {
+    const nested = (depth: number) => encoder.encode("[".repeat(depth) + "]".repeat(depth));
+    expect(carve([], nested(JSON_DEPTH_MAX))).not.toBe("refused");
+    expect(carve([], nested(JSON_DEPTH_MAX + 1))).toBe("refused");
+  });
+
+  test("that is wrong is refused with what is wrong, and where", ({ expect }) => {
+    const carver = new JsonCarver([]);
+    carver.scan(encoder.encode('{"a":'));
+    expect(() => carver.scan(encoder.encode(" }"))).toThrow("an unexpected character at byte 6");
+    const cut = new JsonCarver([]);
+    cut.scan(encoder.encode("[1,"));
+    expect(() => cut.end()).toThrow("an unexpected end at byte 3");
+  });
+});
+
+describe("a carved member", () => {
+  const others = fc.dictionary(fc.string(), value);
+
+  test("is its own text, and the rest is what was around it", () => {
+    fc.assert(
+      fc.property(others, others, value, indent, cuts, (before, after, input, space, places) => {
+        delete before["input"];
+        delete after["input"];
+        const body = { ...before, input, ...after };
+        const result = carve(["input"], encoder.encode(JSON.stringify(body, null, space)), places);
+        if (result === "refused" || result.carved.length !== 1) return false;
+        const [carved = ""] = result.carved;
+        return (
+          JSON.stringify(JSON.parse(carved)) === JSON.stringify(input) &&
+          JSON.stringify(JSON.parse(result.rest)) === JSON.stringify({ ...body, input: null })
+        );
+      }),
+    );
+  });
+
+  test("is found by what its name means, and only where the path leads", ({ expect }) => {
+    const carved = (text: string) => carve(["input"], encoder.encode(text));
+    expect(carved('{"in\\u0070ut":1}')).toEqual({ rest: '{"in\\u0070ut":null}', carved: ["1"] });
+    expect(carved('{"a":{"input":1},"b":[{"input":2}]}')).toMatchObject({ carved: [] });
+    expect(carved('[{"input":1}]')).toMatchObject({ carved: [] });
+    expect(carved('"input"')).toMatchObject({ carved: [] });
+    expect(carved(`{"${"x".repeat(300)}":1,"input":2}`)).toMatchObject({ carved: ["2"] });
+  });
+
+  test("that stands there twice is carved twice", ({ expect }) => {
+    expect(carve(["input"], encoder.encode('{"input":1,"a":2,"input":[3]}'))).toEqual({
+      rest: '{"input":null,"a":2,"input":null}',
+      carved: ["1", "[3]"],
+    });
+  });
+
+  test("is found in each element of a list", ({ expect }) => {
+    const text = '{"stops":[{"input":0}],"jobs":[{"id":"a","input":{"x":[1]}},{"input":"é"},{}]}';
+    expect(carve(["jobs", EACH, "input"], encoder.encode(text), [30, 43, 50])).toEqual({
+      rest: '{"stops":[{"input":0}],"jobs":[{"id":"a","input":null},{"input":null},{}]}',
+      carved: ['{"x":[1]}', '"é"'],
+    });
+  });
+});

@@ -1,0 +1,98 @@
+import { describe, test } from "vitest";
+import { queuedJob, type Job } from "./job-machine.ts";
+import { extendTrace, mergeStart, timelineOf, UNKNOWN_TIMES, type WorkerStart } from "./timeline.ts";
+
+const NO_START: WorkerStart = {
+  pullStartedAt: null,
+  pullEndedAt: null,
+  containerStartedAt: null,
+  readyAt: null,
+};
+
+function jobWith(values: Partial<Job>): Job {
+  const submitted = { isSync: false, ttlMs: 1_000_000, executionTimeoutMs: 600_000, retentionMs: 1 };
+  return { ...queuedJob(submitted, 100), ...values };
+}
+
+const running = jobWith({ state: "running", attempt: 1, startedAt: 200, workerId: "w", hostId: "h" });
+const namesOf = (job: Job, workerStart: WorkerStart) =>
+  timelineOf(job, { ...UNKNOWN_TIMES, workerStart }).map(({ event, at }) => [event, at]);
+
+describe("the start of a worker", () => {
+  test("that was under way at the submission is shown whole, with its own times", ({ expect }) => {
+    const start = { pullStartedAt: 50, pullEndedAt: 150, containerStartedAt: 160, readyAt: 190 };
+    expect(namesOf(running, start)).toEqual([
+      ["image_pull_started", 50],
+      ["submitted", 100],
+      ["image_pull_ended", 150],
+      ["container_started", 160],
+      ["worker_ready", 190],
+      ["taken", 200],
+    ]);
+  });
+
+  test("that was over before is no matter of the job", ({ expect }) => {
+    const start = { pullStartedAt: 10, pullEndedAt: 20, containerStartedAt: 30, readyAt: 90 };
+    expect(namesOf(running, start)).toEqual([
+      ["submitted", 100],
+      ["taken", 200],
+    ]);
+  });
+
+  test("is shown once, with the attempt that waited for it", ({ expect }) => {
+    const times = { ...UNKNOWN_TIMES, workerStart: { ...NO_START, readyAt: 190 } };
+    const lost = { kind: "rescue", attempt: 1, reason: "gone." } as const;
+    const trace = extendTrace(running, lost, times, 300);
+    const again = jobWith({ ...running, attempt: 2, startedAt: 400, trace });
+    expect(timelineOf(again, times).map(({ event }) => event)).toEqual([
+      "submitted",
+      "worker_ready",
+      "taken",
+      "requeued",
+      "taken",
+    ]);
+  });
+
+  test("is not told of after the claim, but what is far later was another start", ({ expect }) => {
+    expect(namesOf(running, { ...NO_START, containerStartedAt: 150, readyAt: 230 })).toEqual([
+      ["submitted", 100],
+      ["container_started", 150],
+      ["worker_ready", 200],
+      ["taken", 200],
+    ]);
+    expect(namesOf(running, { ...NO_START, containerStartedAt: 9_000, readyAt: 9_500 })).toEqual([
+      ["submitted", 100],
+      ["taken", 200],
+    ]);
+  });
+
+  test("moves in time only when it happened anew", ({ expect }) => {
+    const known = { ...NO_START, containerStartedAt: 1_000, readyAt: 5_000 };
+    expect(mergeStart(known, { ...known, readyAt: 6_900 })).toBe(known);
+    expect(mergeStart(known, NO_START)).toBe(known);
+    expect(mergeStart(known, null)).toBe(known);
+    expect(mergeStart(known, { ...known, containerStartedAt: 9_000 })).toEqual({
+      ...known,
+      containerStartedAt: 9_000,
+    });
+  });
+});
+
+test("what others know of a job stands at its time", ({ expect }) => {
+  const done = jobWith({ ...running, state: "completed", finishedAt: 300 });
+  const beside = [{ event: "webhook_attempted", at: 350, status: "COMPLETED" } as const];
+  expect(timelineOf(done, UNKNOWN_TIMES, beside).map(({ event }) => event)).toEqual([
+    "submitted",
+    "finished",
+    "webhook_attempted",
+  ]);
+});
+
+test("a job that is retried for ever keeps its newest events", ({ expect }) => {
+  let job = jobWith({ state: "failed", finishedAt: 1 });
+  for (let round = 0; round < 300; round += 1) {
+    job = { ...job, trace: extendTrace(job, { kind: "retry" }, UNKNOWN_TIMES, round) };
+  }
+  expect(timelineOf(job, UNKNOWN_TIMES).length).toBe(202);
+  expect(timelineOf(job, UNKNOWN_TIMES).at(-1)).toMatchObject({ event: "retried", at: 299 });
+});

@@ -1,0 +1,45 @@
+/** What `health` and `metrics` say of an endpoint: read from memory, nothing is counted. */
+import type { HealthBody, MetricsBody } from "../contract/job.ts";
+import { QUEUE_DEPTH_MAX } from "../contract/limits.ts";
+import { LIMITED_OPERATIONS, RATE_WINDOW_MS, type LimitedOperation } from "../contract/rate-limits.ts";
+import { measureWorkers } from "../domain/health.ts";
+import type { EndpointFacts } from "./endpoint-facts.ts";
+import type { QueueLedger } from "./queue-ledger.ts";
+import type { RequestLimits } from "./request-limits.ts";
+
+export type HealthParts = {
+  readonly facts: EndpointFacts;
+  readonly ledger: QueueLedger;
+  readonly limits: RequestLimits;
+};
+
+/** The endpoint's workers by state. */
+export function reportMetrics({ facts, ledger }: HealthParts): MetricsBody {
+  const busy = new Set([...ledger.running.values()].map((lease) => lease.workerId));
+  return measureWorkers(facts.report, busy);
+}
+
+/** Jobs and workers of the endpoint, its limits and what is used of them. */
+export function reportHealth(parts: HealthParts, now: number): HealthBody {
+  const { facts, ledger, limits } = parts;
+  const { completed, failed, retried } = ledger.counts;
+  return {
+    jobs: { completed, failed, inProgress: ledger.running.size, inQueue: ledger.queued, retried },
+    workers: reportMetrics(parts).workers,
+    limits: {
+      windowMs: RATE_WINDOW_MS,
+      runningWorkers: limits.runningWorkers,
+      queueDepth: facts.config?.queueDepthMax ?? QUEUE_DEPTH_MAX,
+      operations: forEachOperation((operation) => limits.limitOf(operation)),
+    },
+    usage: {
+      queueDepth: ledger.queued,
+      operations: forEachOperation((operation) => limits.usageOf(operation, now)),
+    },
+  };
+}
+
+function forEachOperation<Value>(describe: (operation: LimitedOperation) => Value) {
+  const entries = LIMITED_OPERATIONS.map((operation) => [operation, describe(operation)] as const);
+  return Object.fromEntries(entries) as Record<LimitedOperation, Value>;
+}

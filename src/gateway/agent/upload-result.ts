@@ -1,0 +1,66 @@
+import { uploadParamsSchema, type UploadReply } from "../../contract/agent.ts";
+import type { EndpointConfig } from "../../contract/endpoint.ts";
+import { RESULT_MAX_BYTES } from "../../contract/limits.ts";
+import { resultKey } from "../../domain/payload-key.ts";
+import type { UploadRef } from "../../endpoint/messages.ts";
+import { ApiError } from "../api-error.ts";
+import { announcedLength, judge, readChunks } from "../body.ts";
+import { discardBody } from "../discarded-body.ts";
+import { askEndpoint, requireEndpoint } from "../endpoint-directory.ts";
+import { takeIn } from "../payload-intake.ts";
+import type { AgentContext } from "./context.ts";
+
+const REFUSED: UploadReply = { outcome: "refused" };
+
+/**
+ * `PUT /agent/v1/endpoints/<id>/results/<jobId>/<attempt>`: keeps the result of a running attempt for the
+ * report that will name it. A repeated upload takes the place of the first.
+ */
+export async function uploadResult(context: AgentContext): Promise<Response> {
+  const { hostId, accountId } = context.get("host");
+  const { jobId, attempt } = judge(context.req.param(), uploadParamsSchema);
+  const endpoint = await requireEndpoint(context.env, accountId, context.req.param("endpointId") ?? "");
+  const upload = { jobId, attempt, hostId, key: resultKey(endpoint.endpointId, jobId, attempt) };
+  const reply = keepResult(context, endpoint, upload);
+  context.executionCtx.waitUntil(reply.catch(() => {})); // the second look must not be missed
+  const { outcome } = await reply;
+  if (outcome === "refused") await discardBody(context.req.raw);
+  return context.json(await reply);
+}
+
+/** Whoever ended the attempt meanwhile has removed what was there then, so the edge looks again afterwards. */
+async function keepResult(
+  context: AgentContext,
+  endpoint: EndpointConfig,
+  upload: UploadRef,
+): Promise<UploadReply> {
+  const bucket = context.env.PAYLOADS;
+  if (!(await isWanted(context, endpoint, upload))) return REFUSED;
+  const sizeBytes = await store(bucket, upload.key, context.req.raw);
+  if (await isWanted(context, endpoint, upload)) return { outcome: "accepted", upload: { sizeBytes } };
+  await bucket.delete(upload.key);
+  return REFUSED;
+}
+
+async function isWanted(
+  { env }: AgentContext,
+  endpoint: EndpointConfig,
+  upload: UploadRef,
+): Promise<boolean> {
+  try {
+    return (await askEndpoint(env, endpoint, (stub) => stub.wantsUpload(upload))).isWanted;
+  } catch (error) {
+    if (error instanceof ApiError) return false; // the endpoint was deleted
+    throw error;
+  }
+}
+
+async function store(bucket: R2Bucket, key: string, request: Request): Promise<number> {
+  const { payload } = await takeIn(
+    readChunks(request, RESULT_MAX_BYTES),
+    { bucket, key, path: [], bodyBytes: announcedLength(request) },
+    () => undefined,
+  );
+  if (payload.kind === "inline") await bucket.put(key, payload.json);
+  return payload.sizeBytes;
+}

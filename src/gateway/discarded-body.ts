@@ -1,0 +1,19 @@
+import { DISCARDED_BODY_MAX_BYTES } from "../contract/limits.ts";
+import { readBytes } from "./byte-stream.ts";
+
+/**
+ * Reads what is left of the body of a refused request, within reason. Many clients do not listen before they
+ * have sent all, and would see a broken connection instead of the refusal.
+ */
+export async function discardBody({ body }: Request): Promise<void> {
+  if (!body || body.locked) return;
+  try {
+    let sizeBytes = 0;
+    for await (const bytes of readBytes(body)) {
+      sizeBytes += bytes.byteLength;
+      if (sizeBytes > DISCARDED_BODY_MAX_BYTES) return;
+    }
+  } catch {
+    // The client has gone.
+  }
+}

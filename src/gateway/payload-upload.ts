@@ -1,0 +1,80 @@
+/**
+ * Bytes on their way into R2, none of them kept here. R2 wants to know how long a stream is before it comes,
+ * so each is filled up with spaces, which mean nothing behind JSON text.
+ *
+ * U1  There is no object before `finish`, and none after `abort`: the last byte of it is written by `finish`.
+ */
+
+/** R2 takes no smaller part but the last one, and all but the last one of the same size. */
+const PART_BYTES = 5 * 1024 * 1024;
+const SPACES = new Uint8Array(64 * 1024).fill(0x20);
+
+type Part = {
+  readonly writer: WritableStreamDefaultWriter<Uint8Array>;
+  /** Settles when R2 has all of it, or failed. */
+  readonly stored: Promise<unknown>;
+  leftBytes: number;
+};
+
+export class PayloadUpload {
+  readonly #bucket: R2Bucket;
+  readonly #key: string;
+  readonly #maxBytes: number | null;
+  #multipart: R2MultipartUpload | undefined;
+  readonly #storedParts: R2UploadedPart[] = [];
+  #part: Part | undefined;
+
+  /** No more than `maxBytes` will be written; null when nobody knows, which costs more calls to R2. */
+  constructor(bucket: R2Bucket, key: string, maxBytes: number | null) {
+    this.#bucket = bucket;
+    this.#key = key;
+    this.#maxBytes = maxBytes;
+  }
+
+  /** Resolves when R2 has taken the bytes. */
+  async write(bytes: Uint8Array): Promise<void> {
+    for (let rest = bytes; rest.length > 0;) {
+      const part = (this.#part ??= await this.#openPart());
+      const piece = rest.subarray(0, part.leftBytes);
+      rest = rest.subarray(piece.length);
+      part.leftBytes -= piece.length;
+      await Promise.race([part.writer.write(piece), part.stored]); // R2 may fail and read no more
+      if (part.leftBytes === 0) await this.#closePart(part);
+    }
+  }
+
+  async finish(): Promise<void> {
+    while (this.#part) await this.write(SPACES.subarray(0, this.#part.leftBytes));
+    await this.#multipart?.complete(this.#storedParts);
+  }
+
+  async abort(): Promise<void> {
+    await this.#part?.writer.abort().catch(() => {});
+    await this.#part?.stored.catch(() => {});
+    await this.#multipart?.abort();
+  }
+
+  async #openPart(): Promise<Part> {
+    if (this.#maxBytes !== null) {
+      const sizeBytes = this.#maxBytes + 1; // U1
+      return openPart(sizeBytes, (readable) => this.#bucket.put(this.#key, readable));
+    }
+    const multipart = (this.#multipart ??= await this.#bucket.createMultipartUpload(this.#key));
+    const number = this.#storedParts.length + 1;
+    return openPart(PART_BYTES, (readable) => multipart.uploadPart(number, readable));
+  }
+
+  async #closePart(part: Part): Promise<void> {
+    this.#part = undefined;
+    await part.writer.close();
+    const stored = await part.stored;
+    if (this.#multipart) this.#storedParts.push(stored as R2UploadedPart);
+  }
+}
+
+function openPart(sizeBytes: number, store: (readable: ReadableStream) => Promise<unknown>): Part {
+  const { readable, writable } = new FixedLengthStream(sizeBytes);
+  const stored = store(readable);
+  stored.catch(() => {}); // whoever writes next hears of it
+  return { writer: writable.getWriter() as Part["writer"], stored, leftBytes: sizeBytes };
+}

@@ -1,0 +1,25 @@
+import { execa } from "execa";
+import { test } from "vitest";
+import { AgentFixture } from "../support/agent-fixture.ts";
+import { AgentProcess } from "../support/agent-process.ts";
+
+/** How far the files of a process may grow: with 0 it writes nothing, as on a full disk. */
+async function limitFiles({ pid }: AgentProcess, limit: "0" | "unlimited"): Promise<void> {
+  await execa("prlimit", ["--pid", String(pid), `--fsize=${limit}:`]);
+}
+
+test("a result that the agent cannot keep is refused with 500, and taken when the worker sends it again", async ({
+  expect,
+}) => {
+  await using host = await AgentFixture.create();
+  await using agent = AgentProcess.start({ edgeUrl: host.edge.url, stateDir: host.stateDir });
+  const worker = await host.readyWorker();
+  host.edge.submit(worker.endpointId, { id: "job-1", input: { mock_delay: 1, mock_return: "kept" } });
+  await agent.logged("job_delivered", "job-1");
+  await limitFiles(agent, "0");
+  await agent.logged("worker_request_failed");
+  expect(host.edge.reportsOf("job-1")).toEqual([]);
+  await limitFiles(agent, "unlimited");
+
+  expect(await host.edge.report("job-1")).toMatchObject({ kind: "completed", attempt: 1, output: "kept" });
+});

@@ -1,0 +1,125 @@
+/** Payloads as large as the limits allow, end to end over real connections, and what stays in R2. */
+import { once } from "node:events";
+import { readdir } from "node:fs/promises";
+import { request } from "node:http";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, test } from "vitest";
+import { RUN_BODY_MAX_BYTES, RUNSYNC_BODY_MAX_BYTES } from "../../src/contract/limits.ts";
+import { startEdgerun, type Edgerun } from "../support/edgerun.ts";
+import { createEndpoint } from "../support/management-client.ts";
+import { QueueClient, type JobReply } from "../support/queue-client.ts";
+
+const WORKER = fileURLToPath(new URL("../support/worker-script.mjs", import.meta.url));
+const LOOK_MS = 100;
+/** Jobs of these tests live no longer, so that what they leave behind can be seen. */
+const policy = { ttl: 10_000 };
+
+describe("payloads at their limits", () => {
+  let edgerun: Edgerun;
+  let endpointId: string;
+  let client: QueueClient;
+
+  beforeAll(async () => {
+    edgerun = await startEdgerun({ runtime: "process" });
+    const dockerArgs = `"${process.execPath}" "${WORKER}"`;
+    endpointId = await createEndpoint(edgerun, { name: "large", dockerArgs });
+    client = new QueueClient({ ...edgerun, endpointId });
+  });
+  afterAll(() => edgerun.stop());
+
+  function post(operation: string, body: string): Promise<Response> {
+    return fetch(`${edgerun.baseUrl}/v2/${endpointId}/${operation}`, {
+      method: "POST",
+      // The length of a compressed answer is not known before its end.
+      headers: { Authorization: `Bearer ${edgerun.apiKey}`, "Accept-Encoding": "identity" },
+      body,
+    });
+  }
+
+  /** A body of so many bytes, whose input is an object with text. */
+  function bodyOf(sizeBytes: number, input: object = {}): string {
+    const body = (text: string) => JSON.stringify({ policy, input: { ...input, text } });
+    return body("x".repeat(sizeBytes - body("").length));
+  }
+
+  /** How many objects the local R2 has; blobs that an interrupted upload left on the disk are none. */
+  async function objectCount(): Promise<number> {
+    const directory = join(edgerun.stateDirectory, "edge/r2/miniflare-R2BucketObject");
+    const files = (await readdir(directory)).filter((file) => /^[0-9a-f]+\.sqlite$/.test(file));
+    return files.reduce((sum, file) => sum + countRows(join(directory, file)), 0);
+  }
+
+  async function untilEmpty(): Promise<void> {
+    while ((await objectCount()) > 0) await delay(LOOK_MS);
+  }
+
+  test("a run of 10 MB, and not a byte more", async ({ expect }) => {
+    const refused = await post("run", bodyOf(RUN_BODY_MAX_BYTES + 1));
+    expect({ status: refused.status, body: await refused.json() }).toMatchObject({
+      status: 413,
+      body: { code: "payload_too_large", error: expect.stringContaining("larger than 10 MB") },
+    });
+    const accepted = await post("run", bodyOf(RUN_BODY_MAX_BYTES, { mock_return: "seen" }));
+    const { id } = (await accepted.json()) as JobReply;
+    expect(await client.result(id)).toMatchObject({ status: "COMPLETED", output: "seen" });
+    await untilEmpty();
+  });
+
+  test("a runsync of 20 MB in and out, and not a byte more", async ({ expect }) => {
+    const refused = await post("runsync", bodyOf(RUNSYNC_BODY_MAX_BYTES + 1));
+    expect({ status: refused.status, body: await refused.json() }).toMatchObject({
+      status: 413,
+      body: { code: "payload_too_large" },
+    });
+    const body = bodyOf(RUNSYNC_BODY_MAX_BYTES);
+    const response = await post("runsync", body);
+    const text = await response.text();
+    const { status, output } = JSON.parse(text) as JobReply;
+    expect(status).toBe("COMPLETED");
+    expect(
+      JSON.stringify(output) === JSON.stringify((JSON.parse(body) as JobReply & { input: object }).input),
+    ).toBe(true);
+    expect(Number(response.headers.get("content-length"))).toBe(Buffer.byteLength(text));
+    await untilEmpty();
+  });
+
+  test("a result of 25 MB fails its job and says so", async ({ expect }) => {
+    const reply = await client.runsync({ mock_size: 25_000_000 });
+    expect(reply).toMatchObject({
+      status: "FAILED",
+      error: expect.stringMatching(/has 250000\d\d bytes; the limit is 20000000 bytes/),
+    });
+    expect(await objectCount()).toBe(0);
+  });
+
+  test.for(["announced", "chunked"] as const)(
+    "a client that hangs up in the middle of an %s body leaves nothing",
+    async (kind, { expect }) => {
+      const body = bodyOf(RUN_BODY_MAX_BYTES);
+      const sent = request(`${edgerun.baseUrl}/v2/${endpointId}/run`, {
+        method: "POST",
+        headers: {
+          Authorization: `Bearer ${edgerun.apiKey}`,
+          ...(kind === "announced" && { "Content-Length": body.length }),
+        },
+      });
+      const hungUp = once(sent, "error");
+      await new Promise((resolve) => sent.write(body.slice(0, 8_000_000), resolve));
+      sent.destroy(new Error("hung up"));
+      await hungUp;
+
+      const { id } = (await (await post("run", bodyOf(300_000, { mock_return: "next" }))).json()) as JobReply;
+      expect(await client.result(id)).toMatchObject({ output: "next" });
+      await untilEmpty();
+      expect((await client.health()).jobs.inQueue).toBe(0);
+    },
+  );
+});
+
+function countRows(path: string): number {
+  using database = new DatabaseSync(path, { readOnly: true });
+  return Number(database.prepare("SELECT count(*) AS count FROM _mf_objects").get()?.["count"]);
+}

@@ -1,0 +1,432 @@
+/**
+ * Every operation with good and bad input, over HTTP: what is sent, and what is answered. The tables are the
+ * contract; a reply that differs from them is a fault of the edge.
+ */
+import { beforeAll, describe, test } from "vitest";
+import { ScriptedAgent } from "./agent-client.ts";
+import { apiKeyOfTest, call, createEndpoint, signInAsNewAccount } from "./edge-client.ts";
+
+type Reply = Awaited<ReturnType<typeof call>>;
+
+/** HTTP status and, of an error, its code and what its message says. */
+type Answer = "200" | readonly [number, string, RegExp];
+
+const NO_KEY: Answer = [401, "unauthorized", /^Unauthorized: no API key was sent/];
+const WRONG_KEY: Answer = [401, "unauthorized", /^Unauthorized: the API key is wrong/];
+const NO_ENDPOINT: Answer = [404, "endpoint_not_found", /^There is no endpoint/];
+const WRONG_TYPE: Answer = [400, "wrong_endpoint_type", /is load-balanced and has no queue/];
+const NO_OPERATION: Answer = [404, "not_found", /^There is no operation/];
+const NO_JOB: Answer = [404, "job_not_found", /^There is no job/];
+const NOT_RETRYABLE: Answer = [409, "job_not_retryable", /is COMPLETED; only a FAILED or TIMED_OUT job/];
+const TOO_LARGE: Answer = [413, "payload_too_large", /^The body is larger than/];
+const invalid = (message: RegExp): Answer => [400, "invalid_input", message];
+
+/** Each operation, and what it answers when all is well. JOB is the id of a completed job. */
+const OPERATIONS: readonly (readonly [method: string, path: string, answer: Answer])[] = [
+  ["POST", "run", "200"],
+  ["POST", "runsync?wait=1000", "200"],
+  ["GET", "status/JOB", "200"],
+  ["POST", "status/JOB", "200"],
+  ["GET", "status-sync/JOB", "200"],
+  ["POST", "status-sync/JOB", "200"],
+  ["GET", "stream/JOB", "200"],
+  ["POST", "stream/JOB", "200"],
+  ["POST", "cancel/JOB", "200"],
+  ["POST", "retry/JOB", NOT_RETRYABLE],
+  ["POST", "purge-queue", "200"],
+  ["GET", "requests", "200"],
+  ["GET", "health", "200"],
+  ["GET", "metrics", "200"],
+];
+
+/** Who calls, and the answer; null for that of a call where all is well. KEY is the key of the account. */
+const CALLERS: readonly (readonly [who: string, headers: Record<string, string>, answer: Answer | null])[] = [
+  ["the key without Bearer", { Authorization: "KEY" }, null],
+  ["the key after bearer in small letters", { Authorization: "bearer KEY" }, null],
+  ["no key", { Authorization: "" }, NO_KEY],
+  ["an empty key", { Authorization: "Bearer " }, NO_KEY],
+  ["a wrong key", { Authorization: "Bearer nope" }, WRONG_KEY],
+  ["a host token", { Authorization: "Bearer erh_1" }, WRONG_KEY],
+  ["a join token", { Authorization: "Bearer erj_1" }, WRONG_KEY],
+  ["another content type", { "Content-Type": "text/plain" }, null],
+  ["a request id and an odd user agent", { "X-Request-ID": "a", "User-Agent": "\u007f" }, null],
+];
+
+/** Methods that an operation does not have, and paths that are none. */
+const NO_OPERATIONS: readonly (readonly [method: string, path: string])[] = [
+  ...["GET", "PUT", "PATCH", "DELETE"].flatMap((method) =>
+    ["run", "runsync", "cancel/JOB", "retry/JOB", "purge-queue"].map((path) => [method, path] as const),
+  ),
+  ...["PUT", "PATCH", "DELETE"].flatMap((method) =>
+    ["status/JOB", "status-sync/JOB", "stream/JOB", "requests", "health", "metrics"].map(
+      (path) => [method, path] as const,
+    ),
+  ),
+  ["POST", "health"],
+  ["POST", "requests"],
+  ["POST", "metrics"],
+  ["GET", ""],
+  ["GET", "status"],
+  ["GET", "status/"],
+  ["GET", "status/JOB/more"],
+  ["POST", "cancel"],
+  ["POST", "RUN"],
+  ["POST", "fly"],
+];
+
+/** Ids that name no job, though some look much like one. */
+const NO_IDS: readonly (readonly [what: string, change: (id: string) => string])[] = [
+  ["a word", () => "hello"],
+  ["an escaped slash", (id) => `..%2F${id}`],
+  ["a broken escape", () => "%E0%A4%A"],
+  ["a NUL", (id) => `${id}%00`],
+  ["a very long id", (id) => id.repeat(100)],
+  ["another sequence number", (id) => `${id.startsWith("0") ? "1" : "0"}${id.slice(1)}`],
+  ["another nonce", (id) => id.replace(/.-s0$/, (end) => (end === "0-s0" ? "1-s0" : "0-s0"))],
+  ["another shard", (id) => id.replace(/-s0$/, "-s1")],
+  ["the id of a runsync job", (id) => `sync-${id}`],
+  ["capital letters", (id) => id.toUpperCase()],
+  ["no shard", (id) => id.replace(/-s0$/, "")],
+];
+
+const DAYS_7 = 604_800_000;
+const text = (length: number) => "x".repeat(length);
+const url = (length: number) => `https://a.example/${text(length - 18)}`;
+/** A body of so many bytes. */
+const bytes = (count: number) => `{"input":"${text(count - 12)}"}`;
+const policy = (member: string, value: unknown) => ({ input: 1, policy: { [member]: value } });
+const s3 = (member: string, value: unknown) => ({ input: 1, s3Config: { [member]: value } });
+
+/** Bodies of run and runsync. Text is sent as it is. */
+const BODIES: readonly (readonly [what: string, body: unknown, answer: Answer])[] = [
+  ["nothing", undefined, invalid(/^input is required/)],
+  ["blanks", "  \n", invalid(/^input is required/)],
+  ["no JSON", "{nope", invalid(/^The body is not valid JSON/)],
+  ["JSON and more", '{"input":1}}', invalid(/^The body is not valid JSON/)],
+  ["a form", "input=1", invalid(/^The body is not valid JSON/)],
+  ["null", "null", invalid(/^input is required/)],
+  ["a list", [], invalid(/^The body must be a JSON object/)],
+  ["a text", '"input"', invalid(/^The body must be a JSON object/)],
+  ["a number", "1", invalid(/^The body must be a JSON object/)],
+  ["no input", { policy: {} }, invalid(/^input is required/)],
+  ["input of another name", { Input: 1 }, invalid(/^input is required/)],
+  ["JSON after a byte order mark", '\uFEFF{"input":1}', "200"],
+
+  ["input null", { input: null }, "200"],
+  ["input false", { input: false }, "200"],
+  ["input {}", { input: {} }, "200"],
+  ["input a list", { input: [1, [2]] }, "200"],
+  ["input with a member __proto__", '{"input":{"__proto__":{"a":1}}}', "200"],
+  ["unknown members", { input: 1, batchId: "x", policy: { more: 1 }, s3Config: { more: 1 } }, "200"],
+
+  ["webhook null", { input: 1, webhook: null }, "200"],
+  ["webhook empty", { input: 1, webhook: "" }, "200"],
+  ["webhook http", { input: 1, webhook: "http://a.example" }, "200"],
+  ["webhook ftp", { input: 1, webhook: "ftp://a.example" }, invalid(/^webhook must be an http or https URL/)],
+  ["webhook a path", { input: 1, webhook: "/hook" }, invalid(/^webhook must be an http or https URL/)],
+  ["webhook a number", { input: 1, webhook: 5 }, invalid(/^webhook must be/)],
+  ["webhook a list", { input: 1, webhook: ["https://a.example"] }, invalid(/^webhook must be/)],
+  ["webhook of 4096 characters", { input: 1, webhook: url(4_096) }, "200"],
+  ["webhook of 4097", { input: 1, webhook: url(4_097) }, invalid(/^webhook must have at most 4096/)],
+
+  ["policy null", { input: 1, policy: null }, "200"],
+  ["policy {}", { input: 1, policy: {} }, "200"],
+  ["policy a text", { input: 1, policy: "fast" }, invalid(/^policy must be an object/)],
+  ["policy a list", { input: 1, policy: [] }, invalid(/^policy must be an object/)],
+  ["executionTimeout null", policy("executionTimeout", null), "200"],
+  ["executionTimeout 5000", policy("executionTimeout", 5_000), "200"],
+  [
+    "executionTimeout 4999",
+    policy("executionTimeout", 4_999),
+    invalid(/^policy\.executionTimeout must be at least 5000 ms/),
+  ],
+  ["executionTimeout 7 days", policy("executionTimeout", DAYS_7), "200"],
+  [
+    "executionTimeout 7 days and 1 ms",
+    policy("executionTimeout", DAYS_7 + 1),
+    invalid(/^policy\.executionTimeout must be at most 604800000 ms/),
+  ],
+  [
+    "executionTimeout 0",
+    policy("executionTimeout", 0),
+    invalid(/^policy\.executionTimeout must be at least/),
+  ],
+  [
+    "executionTimeout negative",
+    policy("executionTimeout", -1),
+    invalid(/^policy\.executionTimeout must be at least/),
+  ],
+  [
+    "executionTimeout 6000.5",
+    policy("executionTimeout", 6_000.5),
+    invalid(/^policy\.executionTimeout must be a whole number/),
+  ],
+  [
+    "executionTimeout a text",
+    policy("executionTimeout", "6000"),
+    invalid(/^policy\.executionTimeout must be a number/),
+  ],
+  [
+    "executionTimeout true",
+    policy("executionTimeout", true),
+    invalid(/^policy\.executionTimeout must be a number/),
+  ],
+  [
+    "executionTimeout beyond all numbers",
+    '{"input":1,"policy":{"executionTimeout":1e999}}',
+    invalid(/^policy\.executionTimeout must be/),
+  ],
+  ["ttl null", policy("ttl", null), "200"],
+  ["ttl 10000", policy("ttl", 10_000), "200"],
+  ["ttl 9999", policy("ttl", 9_999), invalid(/^policy\.ttl must be at least 10000 ms/)],
+  ["ttl 7 days", policy("ttl", DAYS_7), "200"],
+  ["ttl 7 days and 1 ms", policy("ttl", DAYS_7 + 1), invalid(/^policy\.ttl must be at most 604800000 ms/)],
+  ["ttl a text", policy("ttl", "1h"), invalid(/^policy\.ttl must be a number/)],
+  ["ttl an object", policy("ttl", {}), invalid(/^policy\.ttl must be a number/)],
+  ["lowPriority null", policy("lowPriority", null), "200"],
+  ["lowPriority false", policy("lowPriority", false), "200"],
+  [
+    "lowPriority a text",
+    policy("lowPriority", "true"),
+    invalid(/^policy\.lowPriority must be true or false/),
+  ],
+  ["lowPriority 1", policy("lowPriority", 1), invalid(/^policy\.lowPriority must be true or false/)],
+
+  ["s3Config null", { input: 1, s3Config: null }, "200"],
+  ["s3Config {}", { input: 1, s3Config: {} }, "200"],
+  ["s3Config a text", { input: 1, s3Config: "s3://a" }, invalid(/^s3Config must be an object/)],
+  ["s3Config a list", { input: 1, s3Config: [] }, invalid(/^s3Config must be an object/)],
+  ...["accessId", "accessSecret", "bucketName", "endpointUrl", "objectPath"].flatMap(
+    (member): readonly (readonly [string, unknown, Answer])[] => [
+      [`s3Config.${member} null`, s3(member, null), "200"],
+      [`s3Config.${member} empty`, s3(member, ""), "200"],
+      [`s3Config.${member} of 4096 characters`, s3(member, text(4_096)), "200"],
+      [
+        `s3Config.${member} of 4097`,
+        s3(member, text(4_097)),
+        invalid(new RegExp(`^s3Config\\.${member} must have at most 4096`)),
+      ],
+      [
+        `s3Config.${member} a number`,
+        s3(member, 5),
+        invalid(new RegExp(`^s3Config\\.${member} must be text`)),
+      ],
+    ],
+  ),
+];
+
+/** Queries and headers: what is sent, and what is answered. */
+const QUERIES: readonly (readonly [
+  method: string,
+  path: string,
+  answer: Answer,
+  headers?: Record<string, string>,
+])[] = [
+  ...["runsync", "status/JOB", "status-sync/JOB", "stream/JOB"].flatMap(
+    (path): readonly (readonly [string, string, Answer])[] => {
+      const method = path === "runsync" ? "POST" : "GET";
+      return [
+        [method, `${path}?wait=1000`, "200"],
+        [method, `${path}?wait=999`, invalid(/^wait must be at least 1000 ms/)],
+        [method, `${path}?wait=300001`, invalid(/^wait must be at most 300000 ms/)],
+        [method, `${path}?wait=0`, invalid(/^wait must be at least 1000 ms/)],
+        [method, `${path}?wait=-1`, invalid(/^wait must be at least 1000 ms/)],
+        [method, `${path}?wait=1000.5`, invalid(/^wait must be a whole number/)],
+        [method, `${path}?wait=soon`, invalid(/^wait must be a number/)],
+        [method, `${path}?wait=1000&wait=soon`, "200"],
+        [method, `${path}?wait=1000&more=1`, "200"],
+      ];
+    },
+  ),
+  ...["status/JOB", "status-sync/JOB", "stream/JOB"].flatMap(
+    (path): readonly (readonly [string, string, Answer])[] => [
+      ["GET", `${path}?wait=300000`, "200"],
+      ["POST", `${path}?wait=`, "200"],
+    ],
+  ),
+  ["POST", "run?wait=soon", "200"],
+  ["GET", "requests?limit=1", "200"],
+  ["GET", "requests?limit=500", "200"],
+  ["GET", "requests?limit=0", invalid(/^limit must be at least 1/)],
+  ["GET", "requests?limit=501", invalid(/^limit must be at most 500/)],
+  ["GET", "requests?limit=many", invalid(/^limit must be a number/)],
+  ["GET", "requests?limit=1.5", invalid(/^limit must be a whole number/)],
+  ["GET", "requests?limit=&offset=&status=", "200"],
+  ["GET", "requests?offset=0", "200"],
+  ["GET", "requests?offset=1000000", "200"],
+  ["GET", "requests?offset=-1", invalid(/^offset must be 0 or more/)],
+  ["GET", "requests?offset=x", invalid(/^offset must be a number/)],
+  ["GET", "requests?offset=0.5", invalid(/^offset must be a whole number/)],
+  ...["IN_QUEUE", "IN_PROGRESS", "COMPLETED", "FAILED", "CANCELLED", "TIMED_OUT"].map(
+    (status): readonly [string, string, Answer] => ["GET", `requests?status=${status}`, "200"],
+  ),
+  ["GET", "requests?status=RUNNING", invalid(/^status must be one of IN_QUEUE, IN_PROGRESS/)],
+  ["GET", "requests?status=completed", invalid(/^status must be one of/)],
+  ["GET", "requests?page=2", "200"],
+  ["POST", "run", "200", { "Idempotency-Key": text(255) }],
+  [
+    "POST",
+    "run",
+    invalid(/^Idempotency-Key has 256 characters; at most 255/),
+    { "Idempotency-Key": text(256) },
+  ],
+  ["POST", "run", "200", { "Idempotency-Key": "" }],
+  ["GET", "stream/JOB", "200", { Accept: "application/json" }],
+  ["GET", "stream/JOB", "200", { Accept: "*/*" }],
+];
+
+let endpointId = "";
+let balancedId = "";
+let foreignId = "";
+let jobId = "";
+
+beforeAll(async () => {
+  await signInAsNewAccount();
+  foreignId = await createEndpoint();
+  await signInAsNewAccount();
+  balancedId = await createEndpoint('type: "LB"');
+  endpointId = await createEndpoint("idleTimeout: 3600");
+  const { body } = await call("POST", `/v2/${endpointId}/run`, { input: 1 });
+  jobId = String(body["id"]);
+  const agent = await ScriptedAgent.join();
+  const job = await agent.take(endpointId, await agent.bringUpWorker(endpointId));
+  await agent.complete(endpointId, job, 1);
+});
+
+/** Sends an operation, with a good body if it needs one. */
+function send(
+  method: string,
+  path: string,
+  headers: Record<string, string> = {},
+  to = endpointId,
+): Promise<Reply> {
+  const isSubmission = method === "POST" && path.startsWith("run");
+  return call(
+    method,
+    `/v2/${to}/${path.replace("JOB", jobId)}`,
+    isSubmission ? { input: 1 } : undefined,
+    headers,
+  );
+}
+
+/** What was answered, if its form is right: JSON, and in an error four texts and no status. */
+function answerOf({ status, body, headers }: Reply): unknown {
+  if (!headers.get("Content-Type")?.startsWith("application/json")) return "no JSON";
+  if (status === 200) return "200";
+  const isWhole = Object.keys(body).toSorted().join(" ") === "code detail error title";
+  if (!isWhole || body["error"] !== body["detail"]) return JSON.stringify(body);
+  return [status, String(body["code"]), body["error"]];
+}
+
+function wanted(answer: Answer, expect: { stringMatching(pattern: RegExp): unknown }): unknown {
+  return answer === "200" ? answer : [answer[0], answer[1], expect.stringMatching(answer[2])];
+}
+
+describe.for(OPERATIONS)("%s %s", ([method, path, good]) => {
+  /** Two of them in ten seconds are all that an endpoint admits. */
+  const ownEndpoint = async () => (path === "purge-queue" ? createEndpoint("workersMax: 0") : endpointId);
+
+  test.for(CALLERS)("from %s", async ([, given, answer], { expect }) => {
+    const headers = { ...given };
+    if (given["Authorization"])
+      headers["Authorization"] = given["Authorization"].replace("KEY", apiKeyOfTest());
+    const reply = await send(method, path, headers, await ownEndpoint());
+    expect(answerOf(reply)).toEqual(wanted(answer ?? good, expect));
+  });
+
+  test("to endpoints that are unknown, another account's, or of another type", async ({ expect }) => {
+    const answers = [];
+    for (const to of ["nosuchendpoint", foreignId, balancedId]) {
+      answers.push(answerOf(await send(method, path, {}, to)));
+    }
+    const isAboutWorkers = path === "health" || path === "metrics";
+    const balanced: Answer = isAboutWorkers ? "200" : WRONG_TYPE;
+    expect(answers).toEqual([NO_ENDPOINT, NO_ENDPOINT, balanced].map((answer) => wanted(answer, expect)));
+  });
+});
+
+test.for(NO_OPERATIONS)("%s %s is no operation", async ([method, path], { expect }) => {
+  expect(answerOf(await send(method, path))).toEqual(wanted(NO_OPERATION, expect));
+});
+
+describe.for(NO_IDS)("as an id %s", ([, change]) => {
+  test.for(OPERATIONS.filter(([, path]) => path.includes("JOB")))(
+    "of %s %s",
+    async ([method, path], { expect }) => {
+      const reply = await send(method, path.replace("JOB", change(jobId)));
+      expect(answerOf(reply)).toEqual(wanted(NO_JOB, expect));
+    },
+  );
+});
+
+describe("bodies of run", () => {
+  test.for(BODIES)("%s", async ([, body, answer], { expect }) => {
+    const reply = await call("POST", `/v2/${endpointId}/run`, body);
+    expect(answerOf(reply)).toEqual(wanted(answer, expect));
+  });
+});
+
+describe("bodies of runsync that are refused", () => {
+  test.for(BODIES.filter(([, , answer]) => answer !== "200"))("%s", async ([, body, answer], { expect }) => {
+    const reply = await call("POST", `/v2/${endpointId}/runsync?wait=1000`, body);
+    expect(answerOf(reply)).toEqual(wanted(answer, expect));
+  });
+});
+
+test.for([
+  ["run", 10_000_000],
+  ["runsync?wait=1000", 20_000_000],
+] as const)("a body of %s may have %d bytes, and none more", async ([operation, limit], { expect }) => {
+  const to = `/v2/${await createEndpoint("workersMax: 0")}/${operation}`;
+  expect(answerOf(await call("POST", to, bytes(limit)))).toBe("200");
+  expect(answerOf(await call("POST", to, bytes(limit + 1)))).toEqual(wanted(TOO_LARGE, expect));
+});
+
+describe("queries and headers", () => {
+  // In few calls at a time: requests admits ten in ten seconds, and runsync waits.
+  test.for(QUERIES)("%s %s", async ([method, path, answer, headers], { expect }) => {
+    const to = path.startsWith("requests") ? await createEndpoint("workersMax: 0") : endpointId;
+    expect(answerOf(await send(method, path, headers, to))).toEqual(wanted(answer, expect));
+  });
+
+  test.for(["{}", "null", "{nope", '{"input":1}'])(
+    "cancel, retry, purge-queue, status and stream do not mind a body: %s",
+    async (body, { expect }) => {
+      const to = await createEndpoint("workersMax: 0");
+      const submitted = await call("POST", `/v2/${to}/run`, { input: 1 });
+      const id = String(submitted.body["id"]);
+      const answers = [];
+      for (const operation of [
+        `cancel/${id}`,
+        `status/${id}`,
+        `stream/${id}`,
+        `retry/${id}`,
+        "purge-queue",
+      ]) {
+        answers.push((await call("POST", `/v2/${to}/${operation}`, body)).status);
+      }
+      expect(answers).toEqual([200, 200, 200, 409, 200]);
+    },
+  );
+});
+
+test("a worker gets the members that the contract names, and no other", async ({ expect }) => {
+  await signInAsNewAccount();
+  const to = await createEndpoint();
+  const options = {
+    webhook: "https://a.example/",
+    policy: { ttl: 60_000, lowPriority: false, executionTimeout: 6_000 },
+    s3Config: { accessId: "a", accessSecret: "b", bucketName: "c", endpointUrl: "d", objectPath: "e" },
+  };
+  await call("POST", `/v2/${to}/run`, { ...options, input: { a: 1 }, batchId: "x", id: "y", attempt: 7 });
+  const agent = await ScriptedAgent.join();
+  const workerId = await agent.bringUpWorker(to);
+  expect(await agent.take(to, workerId)).toEqual({
+    ...options,
+    id: expect.stringMatching(/-s0$/),
+    input: { a: 1 },
+    attempt: 1,
+    workerId,
+    executionTimeoutMs: 6_000,
+  });
+});
