@@ -1,6 +1,11 @@
 /** Writes one line about a failure that is our fault. Never logs inputs: they may hold secrets. */
 export function logFailure(
-  event: "graphql_operation_failed" | "endpoint_not_told" | "request_failed" | "stream_failed",
+  event:
+    | "graphql_operation_failed"
+    | "endpoint_not_told"
+    | "request_failed"
+    | "stream_failed"
+    | "batch_requests_failed",
   subject: Record<string, string>,
   cause: unknown,
 ): void {

@@ -337,8 +337,8 @@ export class WorkerJobs {
 }
 
 /** What the container sees of a job. */
-function encodeJob({ id, input, webhook, policy, s3Config }: ArrivedJob): string {
-  return `${JSON.stringify({ id, webhook, policy, s3Config }).slice(0, -1)},"input":${input}}`;
+function encodeJob({ id, input, webhook, policy, s3Config, batchId }: ArrivedJob): string {
+  return `${JSON.stringify({ id, webhook, policy, s3Config, batchId }).slice(0, -1)},"input":${input}}`;
 }
 
 function isAttempt(ref: AttemptRef, jobId: string, attempt: number): boolean {

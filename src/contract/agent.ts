@@ -218,6 +218,7 @@ export const dispatchedJobSchema = z.object({
   webhook: z.string().optional(),
   policy: z.record(z.string(), jsonValueSchema).optional(),
   s3Config: z.record(z.string(), jsonValueSchema).optional(),
+  batchId: z.string().optional(),
 });
 export type DispatchedJob = z.infer<typeof dispatchedJobSchema>;
 

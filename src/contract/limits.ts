@@ -42,6 +42,8 @@ export const STREAM_HEARTBEAT_MS = 15 * SECOND;
 
 export const RUN_BODY_MAX_BYTES = 10 * MEGABYTE;
 export const RUNSYNC_BODY_MAX_BYTES = 20 * MEGABYTE;
+/** All requests of one call. */
+export const BATCH_BODY_MAX_BYTES = 10 * 1024 * 1024;
 export const RESULT_MAX_BYTES = 20 * MEGABYTE;
 export const AGENT_BODY_MAX_BYTES = 64 * MEGABYTE;
 export const CONTROL_BODY_MAX_BYTES = MEGABYTE;
@@ -72,6 +74,24 @@ export const ANSWER_INPUTS_MAX_BYTES = 20 * MEGABYTE;
 
 /** Jobs that may wait at once in one endpoint, unless its configuration says otherwise. */
 export const QUEUE_DEPTH_MAX = 1_000_000;
+/**
+ * While normal jobs wait, one claim of so many takes a low-priority job: enough that none starves for ever,
+ * and at 5 % too few to be felt by normal ones.
+ */
+export const LOW_PRIORITY_EVERY = 20;
+
+// Batches
+
+/** Drafts, and batches of which something still waits or runs; so at most 50,000 of their requests wait. */
+export const ACTIVE_BATCHES_MAX = 10;
+export const BATCH_REQUESTS_MAX = 5_000;
+/** Batches of an endpoint that are remembered; beyond, the oldest that have ended are forgotten early. */
+export const BATCHES_KEPT_MAX = 500;
+/**
+ * How long a draft is kept that nobody touches, and the result of a batch's job after its end: whoever hands
+ * in a night's work looks at it in the morning.
+ */
+export const BATCH_RETENTION_MS = DAY;
 
 // Webhooks
 

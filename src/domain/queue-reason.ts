@@ -1,6 +1,7 @@
 /** Why a job waits, in one of the closed list of reasons and one sentence. */
 import type { WorkerState } from "../contract/agent.ts";
 import type { QueueReason } from "../contract/job.ts";
+import { LOW_PRIORITY_EVERY } from "../contract/limits.ts";
 import type { Shortage } from "./placement.ts";
 import type { WorkerStart } from "./timeline.ts";
 
@@ -70,7 +71,7 @@ function explainFailure(report: FleetReport): Explanation | undefined {
 
 const BEHIND_NORMAL_JOBS = {
   reason: "low_priority_waiting",
-  detail: "Normal jobs go first, and no worker is added for this one. It runs when a worker is free of them.",
+  detail: `Normal jobs go first, ${LOW_PRIORITY_EVERY - 1} times of ${LOW_PRIORITY_EVERY}, and no worker is added for this one.`,
 } as const;
 
 function busy(ready: number, workersMax: number): Explanation {

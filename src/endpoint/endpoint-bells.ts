@@ -12,7 +12,7 @@ export type AgentWaiter = {
   readonly free: number;
 };
 
-/** A client that waits for a job. Its open socket is the slot of its request. */
+/** A client that waits for a job, or for chunks of it. Its open socket is the slot of its request. */
 export type JobWaiter = {
   /** Undefined for a job that is not there. */
   readonly seq: number | undefined;
@@ -22,7 +22,7 @@ export type JobWaiter = {
 
 export class EndpointBells {
   readonly #jobs: Doorbells<JobWaiter>;
-  readonly #streams: Doorbells<null>;
+  readonly #streams: Doorbells<JobWaiter>;
   readonly #agents: Doorbells<AgentWaiter>;
   readonly #limits: RequestLimits;
 
@@ -38,6 +38,7 @@ export class EndpointBells {
   /** After a loss of memory: the sockets know which requests wait. */
   recover(): void {
     for (const { waiter } of this.#jobs.find(ANY_JOB)) this.#holdSlot(waiter);
+    for (const { waiter } of this.#streams.find(ANY_STREAM)) this.#holdSlot(waiter);
   }
 
   /** Waits for a job to end; one that has ended, or is none, rings at once. */
@@ -49,24 +50,25 @@ export class EndpointBells {
   }
 
   /** Waits for chunks of a job, or its end; rings at once when there is something to see. */
-  openForStream(seq: number | undefined, isQuiet: boolean): Response {
-    const { response, ring } = this.#streams.accept([ANY_STREAM, streamTag(seq ?? 0)], null);
-    if (!isQuiet) ring("look");
+  openForStream(waiter: JobWaiter, isQuiet: boolean): Response {
+    const { response, ring } = this.#streams.accept([ANY_STREAM, streamTag(waiter.seq ?? 0)], waiter);
+    if (isQuiet) this.#holdSlot(waiter);
+    else ring("look");
     return response;
   }
 
-  ringStream(seq: number): void {
-    this.#streams.ringAll(streamTag(seq));
+  ringStream(seq: number, now: number): void {
+    this.#ring(this.#streams, streamTag(seq), now);
   }
 
   ringJob(seq: number, now: number): void {
-    this.#ringJobs(jobTag(seq), now);
-    this.ringStream(seq);
+    this.#ring(this.#jobs, jobTag(seq), now);
+    this.ringStream(seq, now);
   }
 
   ringAllJobs(now: number): void {
-    this.#ringJobs(ANY_JOB, now);
-    this.#streams.ringAll(ANY_STREAM);
+    this.#ring(this.#jobs, ANY_JOB, now);
+    this.#ring(this.#streams, ANY_STREAM, now);
   }
 
   /** To be told of every socket that closed. */
@@ -75,8 +77,8 @@ export class EndpointBells {
     if (waiter && "slot" in waiter) this.#limits.slotsOf(waiter.slot.operation).hungUp(waiter.slot.id);
   }
 
-  #ringJobs(tag: string, now: number): void {
-    for (const { waiter, ring } of this.#jobs.find(tag)) {
+  #ring(bells: Doorbells<JobWaiter>, tag: string, now: number): void {
+    for (const { waiter, ring } of bells.find(tag)) {
       this.#limits.slotsOf(waiter.slot.operation).rung(waiter.slot.id, now);
       ring("look");
     }

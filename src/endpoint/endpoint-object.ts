@@ -11,6 +11,16 @@ import { FLEET_NAME, type FleetPort } from "../durable/ports.ts";
 import { ObjectDatabase } from "../durable/sql.ts";
 import { Waiters } from "../durable/waiters.ts";
 import { AgentDesk } from "./agent-desk.ts";
+import { BatchBook } from "./batch-book.ts";
+import type {
+  BatchCall,
+  BatchListReply,
+  BatchReply,
+  BatchRequestsCall,
+  BatchRequestsReply,
+} from "./batch-messages.ts";
+import { BatchStore } from "./batch-store.ts";
+import { openBatches, type Batches } from "./batches.ts";
 import { ChunkStore } from "./chunk-store.ts";
 import { Dispatch } from "./dispatch.ts";
 import { EndpointBells, readAgentQuery, readJobWaiter } from "./endpoint-bells.ts";
@@ -18,7 +28,7 @@ import { EndpointFacts } from "./endpoint-facts.ts";
 import { JobDesk } from "./job-desk.ts";
 import { reportHealth, reportMetrics } from "./health-report.ts";
 import { findJob, isUnderway, publicId } from "./job-reference.ts";
-import { JobStore } from "./job-store.ts";
+import { JobStore, type StoredJob } from "./job-store.ts";
 import type {
   CancelReply,
   DrainReply,
@@ -82,6 +92,8 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   readonly #outbox: WebhookOutbox;
   readonly #sender: WebhookSender;
   readonly #webhooks: WebhookDesk;
+  readonly #book: BatchBook;
+  readonly #batches: Batches;
   readonly #commit: GroupCommit;
   readonly #alarm: AlarmClock;
   readonly #bells: EndpointBells;
@@ -101,7 +113,15 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     this.#chunks = new ChunkStore(this.#database);
     this.#ledger = new QueueLedger(store);
     this.#outbox = new WebhookOutbox(new WebhookStore(this.#database));
-    this.#queue = new Queue(store, this.#chunks, this.#ledger, this.#times, this.#outbox);
+    this.#book = new BatchBook(new BatchStore(this.#database));
+    this.#queue = new Queue({
+      store,
+      chunks: this.#chunks,
+      ledger: this.#ledger,
+      times: this.#times,
+      outbox: this.#outbox,
+      counter: this.#book,
+    });
     this.#scaling = new Scaling(store, this.#ledger);
     this.#agents = new AgentDesk(this.#queue, this.#chunks, this.#ledger, this.#dispatch, this.#times);
     this.#jobs = this.#openJobDesk();
@@ -113,6 +133,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
       limits: this.#limits,
       commit: this.#commit,
     });
+    this.#batches = this.#openBatches();
     void context.blockConcurrencyWhile(() => this.#wake());
   }
 
@@ -154,11 +175,24 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     });
   }
 
+  #openBatches(): Batches {
+    return openBatches({
+      database: this.#database,
+      book: this.#book,
+      facts: this.#facts,
+      queue: this.#queue,
+      ledger: this.#ledger,
+      limits: this.#limits,
+      commit: this.#commit,
+    });
+  }
+
   async #wake(): Promise<void> {
     const now = Date.now();
     this.#facts.load();
     this.#limits.growWith(this.#facts.report);
     this.#bells.recover();
+    this.#book.load();
     this.#queue.recover(now);
     this.#times.learn(this.#facts.report, this.#ledger.running.values());
     this.#scaling.recover(now);
@@ -209,17 +243,17 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     return this.#facts.config ? this.#jobs.status(jobId, holdMs, kept) : UNCONFIGURED;
   }
 
-  async drain(jobId: string, holdMs: number, isFirstLook: boolean): Promise<DrainReply> {
-    return this.#facts.config ? this.#streams.drain(jobId, holdMs, isFirstLook) : UNCONFIGURED;
+  async drain(jobId: string, holdMs: number, kept: SlotRef | null): Promise<DrainReply> {
+    return this.#facts.config ? this.#streams.drain(jobId, holdMs, kept) : UNCONFIGURED;
   }
 
   async readStream(
     jobId: string,
     position: number,
     holdMs: number,
-    isFirstLook: boolean,
+    kept: SlotRef | null,
   ): Promise<ReadStreamReply> {
-    return this.#facts.config ? this.#streams.read(jobId, position, holdMs, isFirstLook) : UNCONFIGURED;
+    return this.#facts.config ? this.#streams.read(jobId, position, holdMs, kept) : UNCONFIGURED;
   }
 
   async expireIn(jobId: string, ttlMs: number): Promise<ExpireReply> {
@@ -253,6 +287,18 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
 
   async redeliver(jobId: string): Promise<RedeliverReply> {
     return this.#facts.config ? this.#webhooks.redeliver(jobId) : UNCONFIGURED;
+  }
+
+  async batch(call: BatchCall): Promise<BatchReply> {
+    return this.#facts.config ? this.#batches.desk.carryOut(call) : UNCONFIGURED;
+  }
+
+  async batches(page: { readonly offset: number; readonly limit: number }): Promise<BatchListReply> {
+    return this.#facts.config ? this.#batches.desk.list(page) : UNCONFIGURED;
+  }
+
+  async batchRequests(call: BatchRequestsCall): Promise<BatchRequestsReply> {
+    return this.#facts.config ? this.#batches.desk.requests(call) : UNCONFIGURED;
   }
 
   async health(): Promise<HealthReply> {
@@ -318,8 +364,8 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   // Doorbells
 
   /**
-   * Only upgrades come here: `/doorbell?job=…&operation=…&slot=…&wait=…`, `/doorbell?stream=…&after=…` or
-   * `/doorbell?host=…&session=…&turn=…&free=…`.
+   * Only upgrades come here: `/doorbell?job=…&operation=…&slot=…&wait=…`, the same with `stream=…&after=…`
+   * instead of `job=…`, or `/doorbell?host=…&session=…&turn=…&free=…`.
    */
   override async fetch(request: Request): Promise<Response> {
     const query = new URL(request.url).searchParams;
@@ -333,7 +379,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     if (streamId !== null) {
       const stored = findJob(this.#queue, streamId, now);
       const isQuiet = isUnderway(stored) && this.#chunks.endOf(stored.seq) <= Number(query.get("after"));
-      return this.#bells.openForStream(stored?.seq, isQuiet);
+      return this.#bells.openForStream(readJobWaiter(query, stored?.seq, now), isQuiet);
     }
     const agent = readAgentQuery(query);
     const hasNews = this.#agents.hasNewsFor(agent.hostId) || (agent.free > 0 && this.#ledger.queued > 0);
@@ -359,14 +405,16 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
       const now = Date.now();
       this.#queue.sweep(now);
       this.#outbox.sweep(now);
+      this.#batches.work.sweep(now);
     });
+    await this.#batches.desk.goOn();
   }
 
   /** Runs once per turn: everything that follows from what the turn did, in the same commit. */
   #finishTurn(): void {
     const now = Date.now();
     this.#handOut(now);
-    this.#tellOfChunks();
+    this.#tellOfChunks(now);
     this.#carryOutEffects(now);
     this.#dropOrphanedPayloads();
     const { config } = this.#facts;
@@ -375,6 +423,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     this.#ledger.persist();
     this.#outbox.save();
     this.#sender.start();
+    this.#book.persist(now);
     this.#arm(now);
     if (this.#scaling.isUntold) this.#tellFleet();
   }
@@ -385,6 +434,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
       this.#queue.nextSweepAt,
       this.#scaling.nextAt(now),
       this.#outbox.nextAt(now),
+      this.#batches.work.nextAt(now),
       isMoreToSweep ? now : null,
     ].filter((at) => at !== null);
     if (dueAt.length > 0) this.#alarm.armBy(Math.min(...dueAt));
@@ -415,15 +465,16 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   }
 
   #tellOfPurge(now: number): void {
+    this.#batches.work.purge();
     this.#jobWaiters.wakeAll("look");
     this.#streamWaiters.wakeAll("look");
     this.#bells.ringAllJobs(now);
   }
 
-  #tellOfChunks(): void {
+  #tellOfChunks(now: number): void {
     for (const seq of this.#agents.takeStreamed()) {
       this.#streamWaiters.wake(seq, "look");
-      this.#bells.ringStream(seq);
+      this.#bells.ringStream(seq, now);
     }
   }
 
@@ -443,6 +494,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
           break;
         case "requeued":
           this.#agents.forget(effect.seq);
+          this.#book.jobRequeued(effect.seq);
           break;
       }
     }
@@ -450,9 +502,8 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
 
   #dropOrphanedPayloads(): void {
     const endpointId = this.#facts.config?.endpointId ?? "";
-    const keys = this.#queue.takeOrphanedKeys((stored) =>
-      resultKey(endpointId, publicId(stored), stored.job.attempt),
-    );
+    const keyOfUpload = (stored: StoredJob) => resultKey(endpointId, publicId(stored), stored.job.attempt);
+    const keys = [...this.#queue.takeOrphanedKeys(keyOfUpload), ...this.#batches.work.takeOrphanedKeys()];
     for (let from = 0; from < keys.length; from += DELETE_MAX_KEYS) {
       this.ctx.waitUntil(this.env.PAYLOADS.delete(keys.slice(from, from + DELETE_MAX_KEYS)));
     }

@@ -1,7 +1,6 @@
 /** What clients do with jobs: each method is one operation of the queue API, limits included. */
 import { QUEUE_DEPTH_MAX } from "../contract/limits.ts";
 import type { EndpointConfig } from "../contract/endpoint.ts";
-import { NONCE_BYTES } from "../domain/job-id.ts";
 import { isFinal, newExpiry, retentionOf, type JobEvent } from "../domain/job-machine.ts";
 import { listJob, stateOf, viewJob, wireStatusOf, type JobView } from "../domain/job-view.ts";
 import { laneOf } from "../domain/lanes.ts";
@@ -12,7 +11,7 @@ import type { Waiters } from "../durable/waiters.ts";
 import type { AgentDesk } from "./agent-desk.ts";
 import type { Dispatch } from "./dispatch.ts";
 import type { EndpointFacts } from "./endpoint-facts.ts";
-import { findJob, publicId } from "./job-reference.ts";
+import { findJob, publicId, randomNonce } from "./job-reference.ts";
 import type { StoredJob } from "./job-store.ts";
 import type {
   CancelOutcome,
@@ -252,9 +251,4 @@ const RETRY: JobEvent = { kind: "retry" };
 
 function operationOf({ isSync }: SubmitRequest): "run" | "runsync" {
   return isSync ? "runsync" : "run";
-}
-
-function randomNonce(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(NONCE_BYTES));
-  return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }

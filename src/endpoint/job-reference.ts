@@ -1,5 +1,5 @@
 /** Public ids of jobs, and the jobs behind them. */
-import { decodeJobId, encodeJobId } from "../domain/job-id.ts";
+import { decodeJobId, encodeJobId, NONCE_BYTES } from "../domain/job-id.ts";
 import { isFinal } from "../domain/job-machine.ts";
 import type { StoredJob } from "./job-store.ts";
 import type { Queue } from "./queue.ts";
@@ -19,4 +19,9 @@ export function findJob(queue: Queue, jobId: string, now: number): StoredJob | u
 
 export function isUnderway(stored: StoredJob | undefined): stored is StoredJob {
   return stored !== undefined && !isFinal(stored.job.state);
+}
+
+export function randomNonce(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(NONCE_BYTES));
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }

@@ -14,8 +14,8 @@ export type Unconfigured = { readonly kind: "unconfigured" };
 export type RateLimited = {
   readonly kind: "rate_limited";
   readonly operation: LimitedOperation;
-  /** Of what there are too many: requests in the window, requests in progress, or jobs in the queue. */
-  readonly measure: "requests" | "concurrent" | "queued";
+  /** Of what there are too many: requests in the window, requests in progress, jobs in the queue, batches. */
+  readonly measure: "requests" | "concurrent" | "queued" | "batches";
   readonly limit: number;
   readonly remaining: number;
   readonly retryAfterMs: number;
@@ -84,6 +84,8 @@ export type DrainOutcome =
       readonly runs: readonly ChunkRun[];
       /** What a wait for more waits beyond. */
       readonly position: number;
+      /** The slot of a caller who goes on waiting. */
+      readonly slot: SlotRef | null;
     };
 
 export type DrainReply = Unconfigured | Limited<DrainOutcome>;
@@ -95,6 +97,8 @@ export type ReadStreamOutcome =
       readonly view: JobView;
       readonly isFinal: boolean;
       readonly runs: readonly ChunkRun[];
+      /** The slot of a caller who goes on reading; null when there will be no more. */
+      readonly slot: SlotRef | null;
     };
 
 export type ReadStreamReply = Unconfigured | Limited<ReadStreamOutcome>;

@@ -15,7 +15,7 @@ import {
   type JobState,
   type Refusal,
 } from "../domain/job-machine.ts";
-import { LANE_END, LANE_START, laneOf, LANES, type Lane } from "../domain/lanes.ts";
+import { countAhead, LANE_END, LANE_START, laneOf, LANES, lanesToClaim, type Lane } from "../domain/lanes.ts";
 import { extendTrace } from "../domain/timeline.ts";
 import type { ChunkStore } from "./chunk-store.ts";
 import type { JobStore, JobWebhook, QueuedJob, StoredJob, WorkOrder } from "./job-store.ts";
@@ -40,6 +40,15 @@ export type Submission = {
   readonly hasWebhook: boolean;
 };
 
+export type QueueParts = {
+  readonly store: JobStore;
+  readonly chunks: ChunkStore;
+  readonly ledger: QueueLedger;
+  readonly times: RunningTimes;
+  readonly outbox: WebhookOutbox;
+  readonly counter: JobCounter;
+};
+
 export type QueueEffect = Effect & { readonly seq: number };
 
 export type Applied =
@@ -52,10 +61,13 @@ export class Queue {
   readonly #ledger: QueueLedger;
   readonly #times: RunningTimes;
   readonly #outbox: WebhookOutbox;
+  readonly #counter: JobCounter;
   readonly #segments = new SegmentDeadlines();
   readonly #leaseUntil = new Map<number, number>();
   /** Earliest time at which a running attempt may be due; never too late. */
   #leasesDueAt: number | null = null;
+  /** Claims of normal jobs since the last of a low-priority one that had waited. */
+  #normalsInARow = 0;
   #effects: QueueEffect[] = [];
   /** Keys of payloads, and jobs as they were when an attempt ended that may have uploaded a result. */
   #orphans: (string | StoredJob)[] = [];
@@ -64,18 +76,13 @@ export class Queue {
   /** Where the rebuild of the segments goes on; null when they are complete. */
   #rebuildFrom: number | null = LANE_START.normal;
 
-  constructor(
-    store: JobStore,
-    chunks: ChunkStore,
-    ledger: QueueLedger,
-    times: RunningTimes,
-    outbox: WebhookOutbox,
-  ) {
-    this.#store = store;
-    this.#chunks = chunks;
-    this.#ledger = ledger;
-    this.#times = times;
-    this.#outbox = outbox;
+  constructor(parts: QueueParts) {
+    this.#store = parts.store;
+    this.#chunks = parts.chunks;
+    this.#ledger = parts.ledger;
+    this.#times = parts.times;
+    this.#outbox = parts.outbox;
+    this.#counter = parts.counter;
   }
 
   /** After a restart every lease gets its full time again: the agents may well be there. */
@@ -229,9 +236,9 @@ export class Queue {
   /** How many jobs go first, counted from 1; exact but for jobs cancelled between. */
   positionOf(seq: number): number {
     const lane = laneOf(seq);
-    const ahead = lane === "low" ? this.#ledger.counts.queued.normal : 0;
-    const inLane = Math.min(seq - this.#ledger.headOf(lane) + 1, this.#ledger.counts.queued[lane]);
-    return ahead + Math.max(1, inLane);
+    const { queued } = this.#ledger.counts;
+    const place = Math.max(1, Math.min(seq - this.#ledger.headOf(lane) + 1, queued[lane]));
+    return countAhead(lane, place, queued, this.#normalsInARow) + 1;
   }
 
   // Time
@@ -298,7 +305,9 @@ export class Queue {
     const lease = this.#ledger.running.get(seq);
     if (lease) return { ...stored, job: claimedBy(job, lease, lease.startedAt) };
     const purgedAt = this.#ledger.purgedAt(seq) ?? job.createdAt - RUN_RETENTION_MS;
-    const verdict = transition(job, { kind: "cancel" }, purgedAt);
+    // Who was purged has no result that is kept longer, and purges are not remembered longer.
+    const retentionMs = Math.min(job.retentionMs, RUN_RETENTION_MS);
+    const verdict = transition({ ...job, retentionMs }, { kind: "cancel" }, purgedAt);
     return verdict.kind === "moved" ? { ...stored, job: verdict.job } : stored;
   }
 
@@ -334,12 +343,13 @@ export class Queue {
   // Claiming
 
   #nextQueued(limit: number): { jobs: readonly QueuedJob[]; kind: ClaimKind } {
-    for (const lane of LANES) {
-      if (limit === 0 || this.#ledger.counts.queued[lane] === 0) continue;
+    if (limit === 0) return { jobs: [], kind: "head" };
+    for (const [lane, most] of lanesToClaim(this.#ledger.counts.queued, this.#normalsInARow)) {
+      const count = Math.min(limit, most);
       const requeued =
-        this.#requeued > 0 ? this.#store.requeuedInLane(LANE_START[lane], LANE_END[lane], limit) : [];
+        this.#requeued > 0 ? this.#store.requeuedInLane(LANE_START[lane], LANE_END[lane], count) : [];
       if (requeued.length > 0) return { jobs: requeued, kind: "requeued" };
-      const jobs = this.#store.queuedInLane(this.#ledger.headOf(lane), LANE_END[lane], limit);
+      const jobs = this.#store.queuedInLane(this.#ledger.headOf(lane), LANE_END[lane], count);
       if (jobs.length > 0) return { jobs, kind: "head" };
     }
     return { jobs: [], kind: "head" };
@@ -348,6 +358,8 @@ export class Queue {
   /** The claim of a job at the head is written by the ledger, for all jobs of the turn at once (L4). */
   #claimNow(queued: QueuedJob, kind: ClaimKind, taker: Taker, now: number): QueuedJob {
     const job = claimedBy(queued.job, taker, now);
+    const isTurnOver = laneOf(queued.seq) === "low" || this.#ledger.counts.queued.low === 0;
+    this.#normalsInARow = isTurnOver ? 0 : this.#normalsInARow + 1;
     if (kind === "requeued") {
       this.#save(queued, job, false, now);
       this.#requeued -= this.#store.removeRequeued(queued.seq);
@@ -420,6 +432,7 @@ export class Queue {
     this.#chunks.remove(seq);
     this.#outbox.withdraw(seq);
     this.#ledger.removed(seq, job);
+    this.#counter.jobRemoved(seq, job);
     this.#leaseUntil.delete(seq);
     this.#times.forget(seq);
     this.#effects.push({ kind: "settled", seq });
@@ -435,11 +448,15 @@ export class Queue {
   }
 }
 
+/** Who counts jobs whose rows are removed. */
+export type JobCounter = { readonly jobRemoved: (seq: number, job: Job) => void };
+
 /** Who takes a job. */
 export type Taker = { readonly workerId: string; readonly hostId: string };
 
 /** What the row of a job says whose claim is not written yet. */
 const NEVER_CLAIMED = { state: "queued", attempt: 0 } as const;
+
 /** A report says what became of the result; these events end an attempt without one. */
 function mayLeaveUpload({ kind }: JobEvent): boolean {
   return kind === "rescue" || kind === "timeOut" || kind === "cancel";

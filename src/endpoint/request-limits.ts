@@ -117,6 +117,11 @@ export function queueFull(operation: LimitedOperation, depthMax: number): RateLi
   return refusal(operation, "queued", depthMax, QUEUE_FULL_RETRY_MS);
 }
 
+/** Refuses a batch because so many are still at work. */
+export function tooManyBatches(limit: number): RateLimited {
+  return refusal("batch", "batches", limit, QUEUE_FULL_RETRY_MS);
+}
+
 async function inSlot<Outcome extends object>(
   slot: RequestSlot,
   work: (slot: RequestSlot) => Promise<Outcome>,

@@ -67,4 +67,28 @@ export const ENDPOINT_MIGRATIONS = [
      deliveries TEXT    NOT NULL,
      PRIMARY KEY (is_open, page)
    ) STRICT, WITHOUT ROWID;`,
+
+  `CREATE TABLE batch (
+     number           INTEGER PRIMARY KEY,
+     nonce            TEXT    NOT NULL,
+     state            TEXT    NOT NULL CHECK (state IN ('draft', 'starting', 'started', 'cancelling', 'cancelled')),
+     name             TEXT,
+     created_at       INTEGER NOT NULL,
+     touched_at       INTEGER NOT NULL,
+     request_count    INTEGER NOT NULL,
+     next_request     INTEGER NOT NULL,
+     ranges           TEXT    NOT NULL,
+     removed_completed INTEGER NOT NULL,
+     ended_completed  INTEGER,
+     idempotency_key  TEXT
+   ) STRICT;
+
+   -- Requests that are no jobs yet, many in a row; the text is a JSON array.
+   CREATE TABLE batch_pack (
+     batch    INTEGER NOT NULL,
+     first    INTEGER NOT NULL,
+     live     INTEGER NOT NULL,
+     requests TEXT    NOT NULL,
+     PRIMARY KEY (batch, first)
+   ) STRICT, WITHOUT ROWID;`,
 ] as const;

@@ -7,9 +7,16 @@ import type { ChunkStore } from "./chunk-store.ts";
 import type { EndpointFacts } from "./endpoint-facts.ts";
 import { findJob, isUnderway } from "./job-reference.ts";
 import type { StoredJob } from "./job-store.ts";
-import type { DrainOutcome, DrainReply, ReadStreamOutcome, ReadStreamReply } from "./messages.ts";
+import type {
+  DrainOutcome,
+  DrainReply,
+  Limited,
+  ReadStreamOutcome,
+  ReadStreamReply,
+  SlotRef,
+} from "./messages.ts";
 import type { Queue } from "./queue.ts";
-import type { RequestLimits } from "./request-limits.ts";
+import type { RequestLimits, RequestSlot } from "./request-limits.ts";
 
 export type StreamDeskParts = {
   readonly facts: EndpointFacts;
@@ -29,44 +36,60 @@ export class StreamDesk {
   }
 
   /**
-   * Hands out the chunks that no earlier call got; waits a moment for some when asked to. Only the first
-   * look of a request counts to its limit.
+   * Hands out the chunks that no earlier call got; waits a moment for some when asked to. Who has waited
+   * before brings the slot that it was given then.
    */
-  async drain(jobId: string, holdMs: number, isFirstLook: boolean): Promise<DrainReply> {
-    const look = () => this.#drainNow(jobId, holdMs);
-    if (isFirstLook) return this.#parts.limits.admit<DrainOutcome>("stream", Date.now(), look);
-    return { ...(await look()), quota: null };
+  drain(jobId: string, holdMs: number, kept: SlotRef | null): Promise<DrainReply> {
+    return this.#admit<DrainOutcome>(kept, (slot) => this.#drainNow(jobId, holdMs, slot));
   }
 
-  /** Chunks beyond a position, in batches, without touching what is drained. */
-  async read(
-    jobId: string,
-    position: number,
-    holdMs: number,
-    isFirstLook: boolean,
-  ): Promise<ReadStreamReply> {
-    const look = () => this.#readNow(jobId, position, holdMs);
-    if (isFirstLook) return this.#parts.limits.admit<ReadStreamOutcome>("stream", Date.now(), look);
-    return { ...(await look()), quota: null };
+  /** Chunks beyond a position, in batches, without touching what is drained; all reads are one request. */
+  read(jobId: string, position: number, holdMs: number, kept: SlotRef | null): Promise<ReadStreamReply> {
+    return this.#admit<ReadStreamOutcome>(kept, (slot) => this.#readNow(jobId, position, holdMs, slot));
   }
 
-  async #drainNow(jobId: string, holdMs: number): Promise<DrainOutcome> {
-    const { queue, chunks, commit } = this.#parts;
+  #admit<Outcome extends object>(
+    kept: SlotRef | null,
+    look: (slot: RequestSlot) => Promise<Outcome>,
+  ): Promise<Limited<Outcome>> {
+    const { limits } = this.#parts;
+    return kept ? limits.resume(kept, look) : limits.admit("stream", Date.now(), look);
+  }
+
+  async #drainNow(jobId: string, holdMs: number, slot: RequestSlot): Promise<DrainOutcome> {
+    const { chunks } = this.#parts;
     const stored = await this.#awaitChunks(jobId, holdMs, (seq) => chunks.cursorOf(seq));
     if (!stored) return NOT_FOUND;
     const cursor = chunks.cursorOf(stored.seq);
-    if (chunks.endOf(stored.seq) <= cursor) return drained(stored, { runs: [], position: cursor });
+    const isEmpty = chunks.endOf(stored.seq) <= cursor;
+    const outcome = isEmpty
+      ? drained(stored, { runs: [], position: cursor })
+      : await this.#drainInTurn(jobId);
+    const isWaiting = outcome.kind === "found" && outcome.runs.length === 0 && !outcome.isFinal;
+    return isWaiting && holdMs > 0 ? { ...outcome, slot: slot.keep(Date.now()) } : outcome;
+  }
+
+  #drainInTurn(jobId: string): Promise<DrainOutcome> {
+    const { queue, chunks, commit } = this.#parts;
     return commit.run(() => {
       const latest = findJob(queue, jobId, Date.now());
       return latest ? drained(latest, chunks.drain(latest.seq)) : NOT_FOUND;
     });
   }
 
-  async #readNow(jobId: string, position: number, holdMs: number): Promise<ReadStreamOutcome> {
+  async #readNow(
+    jobId: string,
+    position: number,
+    holdMs: number,
+    slot: RequestSlot,
+  ): Promise<ReadStreamOutcome> {
     const stored = await this.#awaitChunks(jobId, holdMs, () => position);
     if (!stored) return NOT_FOUND;
     const runs = this.#parts.chunks.after(stored.seq, position);
-    return { kind: "found", view: this.#parts.view(stored), isFinal: isFinal(stored.job.state), runs };
+    const isEnded = isFinal(stored.job.state);
+    const isOver = isEnded && runs.length === 0;
+    const kept = isOver ? null : slot.keep(Date.now());
+    return { kind: "found", view: this.#parts.view(stored), isFinal: isEnded, runs, slot: kept };
   }
 
   /** The job, after a moment in which chunks may have come if there are none beyond the position yet. */
@@ -91,5 +114,6 @@ type Drained = Extract<DrainOutcome, { kind: "found" }>;
 const NOT_FOUND = { kind: "not_found" } as const;
 
 function drained({ job }: StoredJob, chunks: Pick<Drained, "runs" | "position">): DrainOutcome {
-  return { kind: "found", status: wireStatusOf(job.state), isFinal: isFinal(job.state), ...chunks };
+  const slot = null;
+  return { kind: "found", status: wireStatusOf(job.state), isFinal: isFinal(job.state), ...chunks, slot };
 }

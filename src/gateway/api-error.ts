@@ -36,11 +36,17 @@ export function errorResponse(context: Context, code: ErrorCode, message: string
   return context.json(errorBody(code, message), ERROR_STATUS[code]);
 }
 
-/** A schema's first complaint, with the path of the member: `policy.ttl must be at least 10000 ms`. */
+/** A schema's first complaint, with the path of the member: `requests[3].policy.ttl must be at least 10000 ms`. */
 export function invalidInput(error: z.ZodError): ApiError {
   const [issue] = error.issues;
-  const path = issue?.path.join(".") || "The body";
+  const path =
+    (issue?.path ?? []).reduce<string>((text, member) => text + pathStep(member, text), "") || "The body";
   return new ApiError("invalid_input", `${path} ${issue?.message ?? "is invalid"}.`);
+}
+
+function pathStep(member: PropertyKey, before: string): string {
+  if (typeof member === "number") return `[${member}]`;
+  return before === "" ? String(member) : `.${String(member)}`;
 }
 
 function isOverloaded(error: Error): boolean {

@@ -30,6 +30,9 @@ export type EndpointStub = Pick<
   | "health"
   | "exchange"
   | "wantsUpload"
+  | "batch"
+  | "batches"
+  | "batchRequests"
 > &
   Pick<Fetcher, "fetch">;
 export type FleetStub = Pick<FleetObject, "sync" | "assignments"> & Pick<Fetcher, "fetch">;

@@ -72,6 +72,11 @@ export async function noBellOf(endpointId: string, tag: string): Promise<void> {
   await untilBells(endpointId, tag, (count) => count === 0);
 }
 
+/** Resolves once so many wait under the tag. */
+export async function bellsOf(endpointId: string, tag: string, count: number): Promise<void> {
+  await untilBells(endpointId, tag, (open) => open === count);
+}
+
 async function untilBells(
   endpointId: string,
   tag: string,

@@ -9,11 +9,12 @@ import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { afterEach, beforeEach, test, vi } from "vitest";
 import type { EndpointConfig } from "../../src/contract/endpoint.ts";
+import { packRequests } from "../../src/domain/batch.ts";
 import { RATE_WINDOW_MS } from "../../src/contract/rate-limits.ts";
 import type { EndpointObject } from "../../src/endpoint/endpoint-object.ts";
 import type { Chunks, ExchangeReply, Held, Report, SubmitRequest } from "../../src/endpoint/messages.ts";
 import { endpointObject, evict, fireAlarm, passTime } from "./object.ts";
-import { QueueModel, type ModelJob } from "./queue-model.ts";
+import { QueueModel, type ModelBatch, type ModelJob } from "./queue-model.ts";
 
 const WORKER = "worker1";
 const HOST = "host1";
@@ -49,6 +50,8 @@ class Real {
       | "list"
       | "health"
       | "exchange"
+      | "batch"
+      | "batchRequests"
     >;
   }
 
@@ -135,9 +138,9 @@ type Kind = {
   readonly executionTimeoutMs: number;
 };
 
-function requestOf(kind: Kind, idempotencyKey: string | null): SubmitRequest {
+function requestOf(kind: Kind, idempotencyKey: string | null): SubmitRequest & { hasWebhook: boolean } {
   const input = { kind: "inline", json: "1" } as const;
-  return { ...kind, input, optionsJson: "{}", idempotencyKey, holdMs: 0 };
+  return { ...kind, input, optionsJson: "{}", hasWebhook: false, idempotencyKey, holdMs: 0 };
 }
 
 async function submitOne(model: QueueModel, real: Real, kind: Kind, key: string, now: number) {
@@ -156,7 +159,10 @@ const submit = (kind: Kind, count: number) =>
 const submitAgain = (kind: Kind, pick: number) =>
   command(`submit again #${pick}`, async (model, real, now) => {
     model.wake(now);
-    const known = choose(model.jobs, pick);
+    const known = choose(
+      model.jobs.filter(({ batch }) => !batch), // those have no keys
+      pick,
+    );
     if (!known) return;
     const newest = model.jobs.findLast(({ key }) => key === known.key) ?? known;
     if (!model.visible(now).includes(newest)) {
@@ -273,7 +279,7 @@ const drain = (pick: number) =>
     model.wake(now);
     const job = choose(model.visible(now), pick);
     if (!job) return;
-    const reply = await real.stub.drain(job.id, 0, true);
+    const reply = await real.stub.drain(job.id, 0, null);
     must(reply.kind === "found" && reply.status === job.status, `${reply.kind} for ${job.status}`);
     const got = reply.runs.map(({ wire }) => wire).join();
     const expected = model.drain(job).map((value) => `{"output":${value}}`);
@@ -307,6 +313,42 @@ const retry = (pick: number) =>
     if (reply.kind === "done") model.retry(job);
   });
 
+const startBatch = (kinds: readonly Kind[]) =>
+  command(`batch of ${JSON.stringify(kinds)}`, async (model, real) => {
+    freeWindows();
+    const now = Date.now();
+    model.wake(now);
+    const packs = packRequests(kinds.map((value) => requestOf(value, null)));
+    const made = await real.stub.batch({ kind: "create", packs, idempotencyKey: null });
+    if (made.kind === "rate_limited" && made.measure === "batches") return;
+    must(made.kind === "batch", made.kind);
+    const batch = { id: made.batch.id, total: kinds.length, completed: 0 };
+    model.batches.push(batch);
+    const started = await real.stub.batch({ kind: "finalize", batchId: batch.id });
+    must(started.kind === "batch" && started.batch.status === "FINALIZED", JSON.stringify(started));
+    const page = await real.stub.batchRequests({ batchId: batch.id, offset: 0, limit: 50, isFirst: true });
+    must(page.kind === "batch_requests" && page.requests.length === kinds.length, JSON.stringify(page));
+    for (const [index, value] of kinds.entries()) {
+      const id = page.requests[index]?.id ?? "";
+      const expiresAt = now + value.ttlMs;
+      model.add({ ...value, isSync: false, id, key: crypto.randomUUID(), expiresAt, batch });
+    }
+  });
+
+const cancelBatch = (pick: number) =>
+  command(`cancel batch #${pick}`, async (model, real) => {
+    freeWindows();
+    const now = Date.now();
+    model.wake(now);
+    const batch = choose(model.batches, pick);
+    if (!batch) return;
+    const reply = await real.stub.batch({ kind: "cancel", batchId: batch.id });
+    if (reply.kind === "batch_not_found") return;
+    must(reply.kind === "batch", reply.kind);
+    const waiting = model.visible(now).filter((job) => job.batch === batch && job.status === "IN_QUEUE");
+    for (const job of waiting) model.end(job, "CANCELLED", now);
+  });
+
 const purge = command("purge", async (model, real) => {
   freeWindows();
   const now = Date.now();
@@ -316,7 +358,7 @@ const purge = command("purge", async (model, real) => {
   must(reply.kind === "purged", reply.kind);
   const isRight = reply.removed >= waiting.length && reply.removed <= waiting.length + model.unswept(now);
   must(isRight, `purged ${reply.removed} of ${waiting.length}`);
-  for (const job of waiting) model.end(job, "CANCELLED", now);
+  model.purge(now);
 });
 
 const forget = command("evict", async (model, real, now) => {
@@ -346,6 +388,7 @@ const compare = command("compare", async (model, real) => {
   await compareJobs(model, real, now);
   await compareCounters(model, real, now);
   await compareList(model, real, now);
+  for (const batch of model.batches) await compareBatch(model, real, batch, now);
 });
 
 async function compareJobs(model: QueueModel, real: Real, now: number): Promise<void> {
@@ -387,6 +430,20 @@ async function compareList(model: QueueModel, real: Real, now: number): Promise<
   must(listed.join() === known.join(), `listed ${listed.join()}, known ${known.join()}`);
 }
 
+async function compareBatch(model: QueueModel, real: Real, batch: ModelBatch, now: number): Promise<void> {
+  const { id, total, completed } = batch;
+  const visible = model.visible(now).filter((job) => job.batch === batch);
+  const countOf = (status: string) => visible.filter((job) => job.status === status).length;
+  const running = countOf("IN_PROGRESS");
+  const expected = [total, running, completed, total - running - completed - countOf("IN_QUEUE")];
+  const reply = await real.stub.batch({ kind: "look", batchId: id });
+  if (reply.kind === "batch_not_found") return must(visible.length === 0, "forgotten before its jobs");
+  must(reply.kind === "batch", reply.kind);
+  const { requestTotal, requestInProgress, requestCompleted, requestFailed } = reply.batch;
+  const counted = [requestTotal, requestInProgress, requestCompleted, requestFailed];
+  must(counted.join() === expected.join(), `batch ${id} says ${counted.join()}, not ${expected.join()}`);
+}
+
 /** When the time of all jobs is over and the sweep has gone by, nothing is left, of rows and of counters. */
 const wipe = command("all time passes", async (model, real) => {
   for (let round = 0; round < 3; round += 1) {
@@ -399,12 +456,13 @@ const wipe = command("all time passes", async (model, real) => {
   must(inQueue + inProgress === 0, `${inQueue} queued and ${inProgress} running are left`);
   must((await rowsOf(real.endpointId)) === 0, "rows are left");
   model.jobs.length = 0;
+  model.batches.length = 0;
 });
 
 async function rowsOf(endpointId: string): Promise<number> {
   const { runInDurableObject } = await import("cloudflare:test");
   return runInDurableObject(endpointObject(endpointId), (_, { storage }) =>
-    ["job", "requeued", "chunk", "drained", "idempotency"]
+    ["job", "requeued", "chunk", "drained", "idempotency", "batch", "batch_pack"]
       .map((table) => storage.sql.exec(`SELECT * FROM ${table}`).toArray().length)
       .reduce((sum, count) => sum + count),
   );
@@ -430,6 +488,8 @@ const commands = fc.commands(
     fc.tuple(kind, fc.integer({ min: 1, max: 5 })).map(([value, count]) => submit(value, count)),
     fc.tuple(kind, pick).map(([value, which]) => submitAgain(value, which)),
     kind.map(claimWhileWaiting),
+    fc.array(kind, { maxLength: 5 }).map(startBatch),
+    pick.map(cancelBatch),
     fc.integer({ min: 1, max: 4 }).map(claim),
     fc
       .tuple(pick, fc.constantFrom("completed", "failed", "lost", "timed_out"))

@@ -2,7 +2,15 @@
  * A small model of the queue: what its clients must be told, computed from all jobs by plain lists. It knows
  * nothing of rows, lanes of sequence numbers, checkpoints or memory that may be lost.
  */
-import { LEASE_MS, RESCUE_LIMIT, RUN_RETENTION_MS, RUNSYNC_RETENTION_MS } from "../../src/contract/limits.ts";
+import {
+  BATCH_RETENTION_MS,
+  LEASE_MS,
+  RESCUE_LIMIT,
+  RUN_RETENTION_MS,
+  RUNSYNC_RETENTION_MS,
+} from "../../src/contract/limits.ts";
+
+export type ModelBatch = { id: string; total: number; completed: number };
 
 export type ModelJob = {
   id: string;
@@ -19,6 +27,7 @@ export type ModelJob = {
   timeoutAt: number;
   leaseUntil: number;
   removeAt: number;
+  batch: ModelBatch | null;
   /** It was queued again and goes before those never taken. */
   isRequeued: boolean;
   progress: string | null;
@@ -34,10 +43,11 @@ export type ModelJob = {
 export type NewJob = Pick<
   ModelJob,
   "id" | "key" | "isSync" | "isLowPriority" | "expiresAt" | "executionTimeoutMs"
->;
+> & { readonly batch?: ModelBatch };
 
 export class QueueModel {
   readonly jobs: ModelJob[] = [];
+  readonly batches: ModelBatch[] = [];
   completed = 0;
   failed = 0;
   retried = 0;
@@ -79,6 +89,7 @@ export class QueueModel {
   add(job: NewJob): ModelJob {
     const added: ModelJob = {
       ...job,
+      batch: job.batch ?? null,
       status: "IN_QUEUE",
       attempt: 0,
       rescues: 0,
@@ -116,9 +127,18 @@ export class QueueModel {
   end(job: ModelJob, status: "COMPLETED" | "FAILED" | "CANCELLED" | "TIMED_OUT", now: number): void {
     job.status = status;
     job.progress = null;
-    job.removeAt = now + (job.isSync ? RUNSYNC_RETENTION_MS : RUN_RETENTION_MS);
+    job.removeAt = now + retentionOf(job);
+    if (job.batch && status === "COMPLETED") job.batch.completed += 1;
     if (status === "COMPLETED") this.completed += 1;
     if (status === "FAILED" || status === "TIMED_OUT") this.failed += 1;
+  }
+
+  /** What waits is cancelled all at once; what was never taken is not kept longer for its batch. */
+  purge(now: number): void {
+    for (const job of [...this.queue(false, now), ...this.queue(true, now)]) {
+      this.end(job, "CANCELLED", now);
+      if (!job.isRequeued) job.removeAt = Math.min(job.removeAt, now + RUN_RETENTION_MS);
+    }
   }
 
   /** The attempt is over without a result; `isBlamed` when its worker was lost. */
@@ -171,4 +191,9 @@ export class QueueModel {
       else if (job.leaseUntil <= now) this.requeue(job, true, now);
     }
   }
+}
+
+function retentionOf({ isSync, batch }: ModelJob): number {
+  if (batch) return BATCH_RETENTION_MS;
+  return isSync ? RUNSYNC_RETENTION_MS : RUN_RETENTION_MS;
 }

@@ -3,7 +3,7 @@
  * of the IETF draft (structured fields; a policy is named after its operation).
  */
 import { RATE_WINDOW_MS } from "../../contract/rate-limits.ts";
-import type { Quota, RateLimited, Unconfigured } from "../../endpoint/messages.ts";
+import type { Quota, RateLimited, SlotRef, Unconfigured } from "../../endpoint/messages.ts";
 import { ApiError } from "../api-error.ts";
 import { askEndpoint, type EndpointStub } from "../endpoint-directory.ts";
 import type { QueueContext } from "./context.ts";
@@ -19,6 +19,11 @@ export async function askWithinLimits<Reply extends LimitedReply>(
   if (isRateLimited(reply)) throw refuse(context, reply);
   if (reply.quota) showQuota(context, reply.quota);
   return reply as Exclude<Reply, Unconfigured | RateLimited>;
+}
+
+/** What a doorbell is told of the slot that waits on it. */
+export function slotQuery({ operation, id }: SlotRef, untilAt: number): Record<string, string> {
+  return { operation, slot: id, wait: String(Math.max(0, untilAt - Date.now())) };
 }
 
 function showQuota(context: QueueContext, { operation, limit, remaining, freesInMs }: Quota): void {
@@ -49,6 +54,13 @@ function refuse(context: QueueContext, refused: RateLimited): ApiError {
       context.header("RateLimit", `"queue";r=${remaining}`);
       return rateLimited(
         `The queue is full: ${limit} jobs wait. Try again when workers have taken some of them, or add workers.`,
+      );
+    case "batches":
+      context.header("RateLimit-Policy", `"batches";q=${limit};qu="active-batches"`);
+      context.header("RateLimit", `"batches";r=${remaining}`);
+      return rateLimited(
+        `${limit} batches of this endpoint are drafts or still have requests to run, which is its limit. ` +
+          "Wait until one of them has ended, or cancel one.",
       );
   }
 }

@@ -1,6 +1,7 @@
 /** The queue API: `/v2/<endpointId>/<operation>`. */
 import { Hono } from "hono";
 import { ApiError } from "../api-error.ts";
+import { batchRoutes } from "./batch/routes.ts";
 import { cancel } from "./cancel.ts";
 import { requireQueue, withEndpoint, type QueueApi } from "./context.ts";
 import { health, metrics } from "./health.ts";
@@ -29,13 +30,17 @@ export function queueRoutes(): Hono<QueueApi> {
   routes.get("/:endpointId/requests", requireQueue, requests);
   routes.get("/:endpointId/webhooks/:jobId", requireQueue, webhookLog);
   routes.post("/:endpointId/webhooks/:jobId/redeliver", requireQueue, redeliver);
+  routes.use("/:endpointId/batch/*", requireQueue);
+  routes.route("/:endpointId/batch", batchRoutes());
   routes.all("/:endpointId/*", (context) => {
     const operation = `${context.req.method} ${context.req.path}`;
     throw new ApiError(
       "not_found",
       `There is no operation ${operation}. There are POST run, POST runsync, GET status/<id>, GET stream/<id>, ` +
         "POST cancel/<id>, POST retry/<id>, POST purge-queue, GET requests, GET webhooks/<id>, " +
-        "POST webhooks/<id>/redeliver, GET health and GET metrics.",
+        "POST webhooks/<id>/redeliver, GET health, GET metrics, " +
+        "and for batches POST batch, GET batch, GET batch/<id>, PUT batch/<id>, POST batch/<id>/requests, " +
+        "GET batch/<id>/requests, DELETE batch/<id>/requests/<id>, POST batch/<id>/finalize and POST batch/<id>/cancel.",
     );
   });
   return routes;

@@ -4,13 +4,19 @@
  */
 import { errorBody } from "../../contract/errors.ts";
 import { HOT_HOLD_MS, STREAM_HEARTBEAT_MS } from "../../contract/limits.ts";
-import type { ChunkRun, ReadStreamReply, RateLimited, Unconfigured } from "../../endpoint/messages.ts";
+import type {
+  ChunkRun,
+  ReadStreamReply,
+  RateLimited,
+  SlotRef,
+  Unconfigured,
+} from "../../endpoint/messages.ts";
 import { logFailure } from "../../failure-log.ts";
 import { readBytes } from "../byte-stream.ts";
 import { awaitRing } from "../doorbell.ts";
 import { endpointStub } from "../endpoint-directory.ts";
 import { jobNotFound, type QueueContext } from "./context.ts";
-import { askWithinLimits } from "./limits.ts";
+import { askWithinLimits, slotQuery } from "./limits.ts";
 import { jobBody } from "./job-body.ts";
 import type { JsonPart, StoredPart } from "../spliced-json.ts";
 
@@ -81,7 +87,8 @@ class StreamReader {
   readonly jobId: string;
   readonly #context: QueueContext;
   #position: number;
-  #isFirstLook = true;
+  /** The slot of this request between its reads. */
+  #slot: SlotRef | null = null;
 
   constructor(context: QueueContext, jobId: string) {
     this.#context = context;
@@ -93,12 +100,13 @@ class StreamReader {
     return this.#context.req.raw.signal.aborted;
   }
 
-  read(holdMs: number): Promise<StreamRead> {
-    const isFirstLook = this.#isFirstLook;
-    this.#isFirstLook = false;
-    return askWithinLimits(this.#context, (stub) =>
-      stub.readStream(this.jobId, this.#position, holdMs, isFirstLook),
+  async read(holdMs: number): Promise<StreamRead> {
+    const brought = this.#slot;
+    const read = await askWithinLimits(this.#context, (stub) =>
+      stub.readStream(this.jobId, this.#position, holdMs, brought),
     );
+    this.#slot = read.kind === "found" ? read.slot : null;
+    return read;
   }
 
   /** The events of all chunks beyond the position, which moves behind them. */
@@ -119,7 +127,8 @@ class StreamReader {
   async awaitMore(untilAt: number): Promise<void> {
     const { env, req } = this.#context;
     const object = endpointStub(env, this.#context.get("endpoint").endpointId);
-    const bell = { stream: this.jobId, after: `${this.#position}` };
+    const slot = this.#slot && slotQuery(this.#slot, untilAt);
+    const bell = { stream: this.jobId, after: `${this.#position}`, ...slot };
     await awaitRing(object, bell, untilAt, req.raw.signal);
   }
 }

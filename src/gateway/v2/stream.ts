@@ -1,9 +1,10 @@
 import { HOT_HOLD_MS, STREAM_HOLD_MS } from "../../contract/limits.ts";
+import type { DrainReply, RateLimited, SlotRef, Unconfigured } from "../../endpoint/messages.ts";
 import { awaitRing } from "../doorbell.ts";
 import { endpointStub } from "../endpoint-directory.ts";
 import { spliceJson } from "../spliced-json.ts";
 import { jobNotFound, readWait, type QueueContext } from "./context.ts";
-import { askWithinLimits } from "./limits.ts";
+import { askWithinLimits, slotQuery } from "./limits.ts";
 import { streamEvents, wantsEvents } from "./stream-events.ts";
 
 /**
@@ -14,20 +15,34 @@ import { streamEvents, wantsEvents } from "./stream-events.ts";
 export async function stream(context: QueueContext): Promise<Response> {
   const jobId = context.req.param("jobId") ?? "";
   if (wantsEvents(context)) return streamEvents(context, jobId);
-  const endpoint = context.get("endpoint");
+  const { endpointId } = context.get("endpoint");
   const untilAt = Date.now() + readWait(context, STREAM_HOLD_MS);
   const { signal } = context.req.raw;
-  for (let isFirstLook = true; ; isFirstLook = false) {
-    const leftMs = Math.max(0, untilAt - Date.now());
-    const holdMs = Math.min(leftMs, HOT_HOLD_MS);
-    const reply = await askWithinLimits(context, (stub) => stub.drain(jobId, holdMs, isFirstLook));
-    if (reply.kind === "not_found") throw jobNotFound(jobId);
-    const { status, isFinal, runs, position } = reply;
-    if (runs.length > 0 || isFinal || leftMs === 0 || signal.aborted) {
+  let kept: SlotRef | null = null;
+  for (;;) {
+    const { status, runs, position, slot }: Found = await drain(context, jobId, untilAt, kept);
+    if (!slot || signal.aborted) {
       const body = spliceJson({ status }, "stream", `[${runs.map(({ wire }) => wire).join(",")}]`);
       return context.body(body, 200, { "Content-Type": "application/json" });
     }
-    const bell = { stream: jobId, after: `${position}` };
-    await awaitRing(endpointStub(context.env, endpoint.endpointId), bell, untilAt, signal);
+    const bell = { stream: jobId, after: `${position}`, ...slotQuery(slot, untilAt) };
+    await awaitRing(endpointStub(context.env, endpointId), bell, untilAt, signal);
+    // What a client that has gone would drain is lost to the next one.
+    if (signal.aborted) return context.json({ status, stream: [] });
+    kept = slot;
   }
+}
+
+type Found = Extract<Exclude<DrainReply, Unconfigured | RateLimited>, { kind: "found" }>;
+
+async function drain(
+  context: QueueContext,
+  jobId: string,
+  untilAt: number,
+  kept: SlotRef | null,
+): Promise<Found> {
+  const holdMs = Math.min(Math.max(0, untilAt - Date.now()), HOT_HOLD_MS);
+  const reply = await askWithinLimits(context, (stub) => stub.drain(jobId, holdMs, kept));
+  if (reply.kind === "not_found") throw jobNotFound(jobId);
+  return reply;
 }

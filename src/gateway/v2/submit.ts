@@ -68,7 +68,7 @@ async function submit(
 }
 
 /** The `Idempotency-Key` header; null when there is none. */
-function readIdempotencyKey(context: QueueContext): string | null {
+export function readIdempotencyKey(context: QueueContext): string | null {
   const key = context.req.header("Idempotency-Key");
   if (key === undefined || key === "") return null;
   if (key.length <= IDEMPOTENCY_KEY_MAX_LENGTH) return key;
@@ -79,7 +79,10 @@ function readIdempotencyKey(context: QueueContext): string | null {
 }
 
 /** The members beside `input` that reach the worker, and nobody else. */
-function workerOptions({ policy, s3Config }: ReceivedRequest["options"], webhook: string | null): string {
+export function workerOptions(
+  { policy, s3Config }: ReceivedRequest["options"],
+  webhook: string | null,
+): string {
   return JSON.stringify({
     ...(webhook && { webhook }),
     ...(policy && { policy }),

@@ -5,7 +5,7 @@ import type { SlotRef } from "../../endpoint/messages.ts";
 import { awaitRing } from "../doorbell.ts";
 import { endpointStub } from "../endpoint-directory.ts";
 import { jobNotFound, type QueueContext } from "./context.ts";
-import { askWithinLimits } from "./limits.ts";
+import { askWithinLimits, slotQuery } from "./limits.ts";
 
 /**
  * The job once it has ended, or as it stands when `untilAt` has come. All calls of one wait are one request
@@ -35,7 +35,6 @@ export async function waitForJob(
 
 async function ringFor(context: QueueContext, jobId: string, slot: SlotRef, untilAt: number): Promise<void> {
   const { endpointId } = context.get("endpoint");
-  const wait = String(Math.max(0, untilAt - Date.now()));
-  const query = { job: jobId, operation: slot.operation, slot: slot.id, wait };
+  const query = { job: jobId, ...slotQuery(slot, untilAt) };
   await awaitRing(endpointStub(context.env, endpointId), query, untilAt, context.req.raw.signal);
 }

@@ -4,12 +4,16 @@ import { faultOfWebhookAddress } from "../../domain/webhook-address.ts";
 import type { Env } from "../../env.ts";
 import { ApiError } from "../api-error.ts";
 
-/** The address to call at the job's end; null for none. Throws invalid_input when it may not be called. */
-export function readWebhook(env: Env, request: Pick<JobRequest, "webhook" | "webhookV2">): string | null {
+/** The address to call at the job's end; null for none. Throws invalid_input when it may not be called; `path` leads to the request. */
+export function readWebhook(
+  env: Env,
+  request: Pick<JobRequest, "webhook" | "webhookV2">,
+  path = "",
+): string | null {
   const name = request.webhook ? "webhook" : "webhookV2";
   const webhook = request[name];
   if (!webhook) return null;
   const fault = faultOfWebhookAddress(new URL(webhook), env.WEBHOOK_ALLOW_PRIVATE === "true");
-  if (fault !== null) throw new ApiError("invalid_input", `${name} ${fault}.`);
+  if (fault !== null) throw new ApiError("invalid_input", `${path}${name} ${fault}.`);
   return webhook;
 }

@@ -1,0 +1,177 @@
+/**
+ * What batches do over several turns, in steps of a bounded size. Every step leaves behind a state from which
+ * the next one goes on, so an eviction in between costs nothing: the alarm goes on.
+ */
+import { BATCH_RETENTION_MS } from "../contract/limits.ts";
+import type { EndpointConfig } from "../contract/endpoint.ts";
+import { batchIdOf, isTurnFull, optionsInBatch, type Batch, type BatchRequest } from "../domain/batch.ts";
+import { withSeqs, type SeqRange } from "../domain/seq-ranges.ts";
+import type { BatchBook } from "./batch-book.ts";
+import { boundsOf, type BatchJobs } from "./batch-jobs.ts";
+import type { BatchStore, Pack } from "./batch-store.ts";
+import type { EndpointFacts } from "./endpoint-facts.ts";
+import { randomNonce } from "./job-reference.ts";
+import type { JobRanges } from "./job-ranges.ts";
+import type { Queue } from "./queue.ts";
+
+/** Somebody who called for the work does it at once; this is when the alarm does, if nobody has. */
+const GO_ON_AFTER_MS = 1_000;
+const CANCELS_PER_STEP = 250;
+
+export type BatchWorkParts = {
+  readonly facts: EndpointFacts;
+  readonly queue: Queue;
+  readonly book: BatchBook;
+  readonly store: BatchStore;
+  readonly jobs: BatchJobs;
+  readonly ranges: JobRanges;
+};
+
+export class BatchWork {
+  readonly #parts: BatchWorkParts;
+  /** Ranges of a batch whose jobs are still to be cancelled; begun anew after a loss of memory. */
+  #toCancel: { readonly number: number; readonly ranges: SeqRange[] } | null = null;
+  #orphanedKeys: string[] = [];
+
+  constructor(parts: BatchWorkParts) {
+    this.#parts = parts;
+  }
+
+  /** Does one step, inside a turn; false when nothing is left to do. */
+  step(now: number): boolean {
+    const { facts, book } = this.#parts;
+    const { config } = facts;
+    const batch = book.atWork;
+    if (!config || !batch) return false;
+    if (batch.state === "starting") this.#start(batch, config, now);
+    else this.#cancel(batch, now);
+    return book.atWork !== undefined;
+  }
+
+  /** A purge takes what waits, and what is about to. */
+  purge(): void {
+    for (const batch of this.#parts.book.newestFirst) {
+      if (batch.state === "starting") this.#parts.book.put({ ...batch, state: "cancelling" });
+    }
+  }
+
+  /** Cancels drafts that nobody touched, and forgets batches of which nothing is left. */
+  sweep(now: number): void {
+    const { book, jobs } = this.#parts;
+    if (book.dueAt === null || now < book.dueAt) return;
+    for (const batch of book.newestFirst) {
+      if (now < batch.touchedAt + BATCH_RETENTION_MS) continue;
+      if (batch.state === "draft") book.put({ ...batch, state: "cancelling" });
+      else if (batch.state === "starting" || batch.state === "cancelling" || jobs.hasRows(batch)) {
+        book.put(batch);
+      } else book.forget(batch.number);
+    }
+  }
+
+  /** When the alarm must ring for batches; null for never. */
+  nextAt(now: number): number | null {
+    const { book } = this.#parts;
+    return book.atWork ? now + GO_ON_AFTER_MS : book.dueAt;
+  }
+
+  /** A request that was removed leaves its payload behind. */
+  dropRequest(request: BatchRequest): void {
+    if (request.input.kind === "stored") this.#orphanedKeys.push(request.input.key);
+  }
+
+  /** Keys of payloads whose requests are gone. */
+  takeOrphanedKeys(): string[] {
+    const keys = this.#orphanedKeys;
+    this.#orphanedKeys = [];
+    return keys;
+  }
+
+  // Starting
+
+  #start(batch: Batch, config: EndpointConfig, now: number): void {
+    const { facts, book } = this.#parts;
+    facts.noteWork(now);
+    const batchId = batchIdOf(batch);
+    const seqs: number[] = [];
+    const isDone = this.#takePacks(batch, ({ requests }) => {
+      for (const request of requests) {
+        if (request) seqs.push(this.#submit(request, batchId, config, now));
+      }
+      return seqs.length;
+    });
+    const ranges = withSeqs(batch.ranges, seqs);
+    book.put({ ...batch, ranges, state: isDone ? "started" : "starting" });
+  }
+
+  #submit(request: BatchRequest, batchId: string, config: EndpointConfig, now: number): number {
+    const { input, optionsJson, hasWebhook, isLowPriority, ttlMs, executionTimeoutMs } = request;
+    const submission = {
+      nonce: randomNonce(),
+      isSync: false,
+      lane: isLowPriority ? "low" : "normal",
+      ttlMs,
+      executionTimeoutMs: executionTimeoutMs ?? config.executionTimeoutMs,
+      retentionMs: BATCH_RETENTION_MS,
+      order: { input, optionsJson: optionsInBatch(optionsJson, batchId) },
+      idempotencyKey: null,
+      hasWebhook,
+    } as const;
+    return this.#parts.queue.submit(submission, undefined, now).seq;
+  }
+
+  /** Takes as many packs as one turn may; `use` says how many requests there were so far. True when all are taken. */
+  #takePacks(batch: Batch, use: (pack: Pack) => number): boolean {
+    let requests = 0;
+    let characters = 0;
+    while (!isTurnFull(requests, characters)) {
+      const pack = this.#parts.store.takePack(batch.number);
+      if (!pack) return true;
+      requests = use(pack);
+      characters += pack.characters;
+    }
+    return this.#parts.store.outlines(batch.number).length === 0;
+  }
+
+  // Cancelling
+
+  #cancel(batch: Batch, now: number): void {
+    const isUnpacked = this.#takePacks(batch, ({ requests }) => {
+      for (const request of requests) if (request) this.dropRequest(request);
+      return 0;
+    });
+    if (!isUnpacked) this.#parts.book.put(batch);
+    else if (this.#cancelJobs(batch, now)) this.#parts.book.put({ ...batch, state: "cancelled" });
+  }
+
+  /** Looks at a bounded number of rows; true when none is left. */
+  #cancelJobs(batch: Batch, now: number): boolean {
+    if (this.#toCancel?.number !== batch.number) {
+      this.#toCancel = { number: batch.number, ranges: [...batch.ranges] };
+    }
+    const { ranges } = this.#toCancel;
+    for (let left = CANCELS_PER_STEP; left > 0; left -= 1) {
+      const range = ranges.shift();
+      if (!range) {
+        this.#toCancel = null;
+        return true;
+      }
+      const { looked, rest } = this.#cancelRange(range, left, now);
+      left -= looked;
+      if (rest) ranges.unshift(rest);
+    }
+    return false;
+  }
+
+  #cancelRange(range: SeqRange, limit: number, now: number): { looked: number; rest: SeqRange | null } {
+    const { queue, ranges } = this.#parts;
+    const { from, end } = boundsOf(range);
+    const seqs = ranges.queuedSeqs({ from, end }, limit);
+    for (const seq of seqs) {
+      const stored = queue.get(seq);
+      if (stored?.job.state === "queued") queue.apply(stored, { kind: "cancel" }, now);
+    }
+    const next = (seqs.at(-1) ?? end) + 1;
+    const rest: SeqRange | null = seqs.length < limit || next >= end ? null : [next, end - next];
+    return { looked: seqs.length, rest };
+  }
+}

@@ -1,0 +1,125 @@
+/** Batches end to end: submitted over HTTP as the documentation says, run by a real worker, with the edge killed. */
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, test } from "vitest";
+import type { BatchSummary } from "../../src/contract/batch.ts";
+import { startEdgerun, type Edgerun } from "../support/edgerun.ts";
+import { createEndpoint } from "../support/management-client.ts";
+
+type Page = { requests: { id: string; status: string; output: unknown }[]; total: number; hasMore: boolean };
+
+const WORKER = fileURLToPath(new URL("../support/worker-script.mjs", import.meta.url));
+const AGAIN_MS = 200;
+
+let edgerun: Edgerun;
+let endpointId: string;
+
+beforeAll(async () => {
+  edgerun = await startEdgerun({ runtime: "process" });
+  const dockerArgs = `"${process.execPath}" "${WORKER}"`;
+  const env = { MOCK_CONCURRENCY: "20" };
+  endpointId = await createEndpoint(edgerun, { name: "batches", dockerArgs, env });
+});
+afterAll(() => edgerun.stop());
+
+async function call<Reply>(method: string, path: string, body?: unknown): Promise<Reply> {
+  const response = await fetch(`${edgerun.baseUrl}/v2/${endpointId}/${path}`, {
+    method,
+    headers: { Authorization: `Bearer ${edgerun.apiKey}`, "Content-Type": "application/json" },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  if (response.status !== 200) throw new Error(`${path}: ${response.status} ${await response.text()}`);
+  return response.json() as Promise<Reply>;
+}
+
+/** Asks until the edge is there. */
+async function insist<Reply>(method: string, path: string): Promise<Reply> {
+  for (;;) {
+    try {
+      return await call<Reply>(method, path);
+    } catch {
+      await delay(AGAIN_MS);
+    }
+  }
+}
+
+/** As the documentation says when all requests have finished. */
+async function untilEnded(id: string): Promise<BatchSummary> {
+  for (;;) {
+    const batch = await insist<BatchSummary>("GET", `batch/${id}`);
+    if (batch.requestCompleted + batch.requestFailed === batch.requestTotal) return batch;
+    await delay(AGAIN_MS);
+  }
+}
+
+async function allRequests(id: string): Promise<Page["requests"]> {
+  const all: Page["requests"] = [];
+  for (;;) {
+    const page = await call<Page>("GET", `batch/${id}/requests?limit=500&offset=${all.length}`);
+    all.push(...page.requests);
+    if (!page.hasMore) return all;
+  }
+}
+
+const returning = (from: number, count: number) =>
+  Array.from({ length: count }, (_, index) => ({ input: { mock_return: from + index } }));
+const numbers = (count: number) => Array.from({ length: count }, (_, index) => index);
+
+test("a hundred jobs, in two calls, by a real worker", async ({ expect }) => {
+  const { id, status } = await call<BatchSummary>("POST", "batch", returning(0, 60));
+  expect(status).toBe("DRAFT");
+  await call("POST", `batch/${id}/requests`, { requests: returning(60, 40) });
+  await call("PUT", `batch/${id}`, { name: "a hundred" });
+  await call("POST", `batch/${id}/finalize`);
+  expect(await untilEnded(id)).toMatchObject({
+    name: "a hundred",
+    status: "FINALIZED",
+    requestTotal: 100,
+    requestInProgress: 0,
+    requestCompleted: 100,
+  });
+  expect((await allRequests(id)).map(({ output }) => output)).toEqual(numbers(100));
+  const { batches } = await call<{ batches: BatchSummary[] }>("GET", "batch");
+  expect(batches.map((batch) => batch.id)).toEqual([id]);
+});
+
+test("kill -9 of the edge while a batch starts: every request becomes one job", async ({ expect }) => {
+  const { id } = await call<BatchSummary>("POST", "batch", returning(0, 3_000));
+  const finalizing = call("POST", `batch/${id}/finalize`).catch(() => "cut off");
+  await delay(20);
+  process.kill(edgerun.pids().edge, "SIGKILL");
+  const outcome = await finalizing;
+  console.info(`finalize when the edge was killed: ${outcome === "cut off" ? "cut off" : "answered"}`);
+  await insist("POST", `batch/${id}/finalize`);
+  expect(await untilEnded(id)).toMatchObject({ requestTotal: 3_000, requestCompleted: 3_000 });
+  expect((await allRequests(id)).map(({ output }) => output)).toEqual(numbers(3_000));
+});
+
+test("other callers are served while 5000 jobs start", async ({ expect }) => {
+  const requests = numbers(5_000).map((index) => ({ input: { mock_return: "x".repeat(200) + index } }));
+  const postedAt = performance.now();
+  const { id } = await call<BatchSummary>("POST", "batch", requests);
+  const finalizedAt = performance.now();
+  let isStarting = true;
+  const waits: number[] = [];
+  const other = (async () => {
+    while (isStarting) {
+      const askedAt = performance.now();
+      await call("POST", "run", { input: {} });
+      waits.push(performance.now() - askedAt);
+    }
+  })();
+  const started = await call<BatchSummary>("POST", `batch/${id}/finalize`);
+  const startedAt = performance.now();
+  isStarting = false;
+  await other;
+  const ms = (from: number, to: number) => `${Math.round(to - from)} ms`;
+  console.info(
+    `5000 requests: POST ${ms(postedAt, finalizedAt)}, finalize ${ms(finalizedAt, startedAt)}; ` +
+      `${waits.length} other calls meanwhile, the slowest ${Math.round(Math.max(...waits))} ms`,
+  );
+  expect(started.requestTotal).toBe(5_000);
+  expect(await call("POST", `batch/${id}/cancel`)).toMatchObject({ requestTotal: 5_000 });
+  const ended = await untilEnded(id);
+  expect(ended.status).toBe("CANCELLED");
+});
