@@ -2,6 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Client } from "undici";
 import { answerCommands } from "../process/commands.ts";
+import { submitBatches } from "./batches.ts";
 import { firstChunk } from "./first-chunk.ts";
 import type { LoadOrder, LoadResult } from "./order.ts";
 import { latencyOf } from "./percentiles.ts";
@@ -95,6 +96,7 @@ class Load {
 const commands = {
   load: (order: LoadOrder): Promise<LoadResult> => new Load(order).run(),
   firstChunk,
+  submitBatches,
 };
 export type DriverCommands = typeof commands;
 

@@ -38,7 +38,7 @@ export function startMeteredEdge(): Promise<Edge> {
       persistenceDirectory: join(stateDirectory, "edge"),
       logPath: join(stateDirectory, "edge.log"),
       port,
-      bindings: { ROOT_API_KEY: apiKey },
+      bindings: { ROOT_API_KEY: apiKey, WEBHOOK_ALLOW_PRIVATE: "true" },
     });
     const guard = new Guard(); // the runtime would outlive a killed benchmark
     guard.watch("edge", part.pid, 0);

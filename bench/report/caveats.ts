@@ -41,7 +41,8 @@ the look-up of the endpoint in D1, the start of its object, opening the file and
 agent and four real workers; prices are Cloudflare's list prices beyond all allotments. An object counts as awake
 while at least one call is inside it; what the runtime adds to that before it sleeps is not counted. What an idle
 endpoint uses anyway is taken off the figures of jobs and shown by itself. The removal of a runsync
-job, a minute later, is measured; that of a run job, half an hour later, is added as one row. A webhook is assumed to write one row and to make no Worker request. A Worker request
+job, a minute later, is measured; that of a run job, half an hour later, is added as one row. Webhooks are sent by the object to a
+receiver that takes them at once. A Worker request
 is taken to need 1 ms of processor time. Rows of Fleet's object and of D1 are not counted; neither is on the way of
 a job.
 `;

@@ -22,7 +22,10 @@ const DEPTH_OPERATIONS = [
   ["cancel", "cancel, 1 client"],
   ["health", "health, 1 client"],
 ] as const;
-const ASYNC_COSTS = ["run and status, a job every 3 s", "run and status, 16 clients at once"] as const;
+const ASYNC_COSTS = [
+  "run, status and webhook, a job every 3 s",
+  "run, status and webhook, 16 clients at once",
+] as const;
 const SYNC_SECONDS = [0.1, 2, 60] as const;
 
 const TARGETS: readonly Target[] = [
@@ -71,7 +74,7 @@ const TARGETS: readonly Target[] = [
       measured: own({ scenario: "cost", variant, figure: "rows written a job, removal included" }),
     },
     {
-      what: `$ per million jobs with a webhook: ${variant}`,
+      what: `$ per million jobs: ${variant}`,
       bound: 4.2,
       measured: own({ scenario: "cost", variant, figure: "$ per million jobs" }),
     },

@@ -9,6 +9,7 @@ import { createJoinToken } from "../../scripts/start/management-api.ts";
 import { RUNSYNC_RETENTION_MS } from "../../src/contract/limits.ts";
 import { createEndpoint, type Edge } from "../contestants/edge.ts";
 import { callsBetween, readMeters, startMeteredEdge, usageBetween } from "../metered-edge/metered-edge.ts";
+import { receiveWebhooks } from "./webhook-receiver.ts";
 import { type Bench, note, type Scenario } from "./bench.ts";
 import { priceOf, type Usage } from "./price.ts";
 
@@ -23,13 +24,11 @@ const LOOK_AGAIN_MS = 100;
 /** Results of runsync are removed while it is measured; those of run are kept for longer, and counted so. */
 const SYNC_REMOVAL_MS = RUNSYNC_RETENTION_MS + GAP_MS;
 const RUN_REMOVAL_ROWS = 1;
-/** Assumed for a webhook, which is not built yet: the note that it was delivered. */
-const WEBHOOK_ROWS = 1;
 
 const NO_WORKER = "idle, one agent, no worker";
 const IDLE_WORKERS = `idle, one agent, ${WORKERS} idle workers`;
 
-type Site = { readonly edge: Edge; readonly endpointId: string };
+type Site = { readonly edge: Edge; readonly endpointId: string; readonly webhook: string };
 
 export const cost: Scenario = {
   name: "cost",
@@ -50,7 +49,8 @@ export const cost: Scenario = {
     await countIdle(bench, edge, NO_WORKER);
     const command = `node ${join(ROOT, "test/support/worker-script.mjs")}`;
     const endpointId = await createEndpoint(api, { name: "bench", workers: WORKERS, command });
-    const site = { edge, endpointId };
+    const receiver = stack.use(await receiveWebhooks());
+    const site = { edge, endpointId, webhook: receiver.url };
     await untilReady(site);
     const idle = await countIdle(bench, edge, IDLE_WORKERS);
     await countAsyncJobs(bench, site, idle);
@@ -85,7 +85,7 @@ async function countAsyncJobs(bench: Bench, site: Site, idle: Usage): Promise<vo
     await site.edge.call(site.endpointId, "GET", `status/${id}`);
   };
   await countJobs(bench, site, idle, {
-    variant: `run and status, a job every ${GAP_MS / 1_000} s`,
+    variant: `run, status and webhook, a job every ${GAP_MS / 1_000} s`,
     jobs: bench.isQuick ? 5 : 20,
     isSync: false,
     work: async (jobs) => {
@@ -93,7 +93,7 @@ async function countAsyncJobs(bench: Bench, site: Site, idle: Usage): Promise<vo
     },
   });
   await countJobs(bench, site, idle, {
-    variant: "run and status, 16 clients at once",
+    variant: "run, status and webhook, 16 clients at once",
     jobs: bench.isQuick ? 80 : 480,
     isSync: false,
     work: async (jobs) => {
@@ -129,7 +129,7 @@ async function countSyncJobs(bench: Bench, site: Site, idle: Usage): Promise<voi
 type Count = {
   readonly variant: string;
   readonly jobs: number;
-  /** Whether they are runsync, which sends no webhook. */
+  /** Whether they are runsync. */
   readonly isSync: boolean;
   readonly work: (jobs: number) => Promise<void>;
 };
@@ -144,19 +144,18 @@ async function countJobs(bench: Bench, site: Site, idle: Usage, count: Count): P
   });
   const perJob = scaled(beyond(usage, scaled(idle, seconds)), 1 / jobs);
   const removed = { ...perJob, rowsWritten: perJob.rowsWritten + (isSync ? 0 : RUN_REMOVAL_ROWS) };
-  const priced = { ...removed, rowsWritten: removed.rowsWritten + (isSync ? 0 : WEBHOOK_ROWS) };
   const condition = { scenario: "cost", variant };
   noteUsage(bench, condition, removed, "a job");
   for (const [call, count] of Object.entries(calls)) {
     note(bench, "edgerun", condition, `… of which ${call}`, "requests", count / jobs);
   }
-  note(bench, "edgerun", condition, "$ per million jobs", "$", priceOf(priced, MILLION));
+  note(bench, "edgerun", condition, "$ per million jobs", "$", priceOf(removed, MILLION));
 }
 
 // Calls
 
-async function submit({ edge, endpointId }: Site): Promise<string> {
-  const body = JSON.stringify({ input: { mock_return: 1 } });
+async function submit({ edge, endpointId, webhook }: Site): Promise<string> {
+  const body = JSON.stringify({ input: { mock_return: 1 }, webhook });
   return ((await edge.call(endpointId, "POST", "run", body)) as { id: string }).id;
 }
 
