@@ -188,8 +188,10 @@ export class BatchDesk {
     });
   }
 
+  /** Also again: a job that ran may have come back to the queue. */
   #cancel(batch: Batch, now: number): BatchOutcome {
-    const isOver = batch.state === "cancelling" || batch.state === "cancelled";
+    const { waiting } = this.#parts.jobs.progressOf(batch, now);
+    const isOver = batch.state === "cancelling" || (batch.state === "cancelled" && waiting === 0);
     return isOver ? this.#found(batch, now) : this.#put({ ...batch, state: "cancelling" }, now);
   }
 

@@ -139,6 +139,20 @@ describe("what happens to jobs happens to those of a batch", () => {
     expect(await client.standing(id)).toBe("FINALIZED 1 0 0 0");
   });
 
+  test("one that comes back to the queue of a cancelled batch may run, or be cancelled as well", async ({
+    expect,
+  }) => {
+    const { client, agent, workerId, endpointId, take } = await warmBatchClient();
+    const id = await client.start(inputs(1));
+    const [job] = await take(1);
+    if (!job) throw new Error("a job");
+    await client.post(`${id}/cancel`);
+    await agent.report(endpointId, { kind: "lost", jobId: job.id, attempt: 1, workerId, reason: "gone." });
+    expect(await client.standing(id)).toBe("FINALIZED 1 0 0 0");
+    expect(await client.post(`${id}/cancel`)).toMatchObject({ status: "CANCELLED", requestFailed: 1 });
+    expect(await client.status(job.id)).toBe("CANCELLED");
+  });
+
   test("a deleted endpoint takes its batches and their payloads along", async ({ expect }) => {
     const client = await BatchClient.onFreshEndpoint("workersMin: 0, workersMax: 0");
     const { endpointId } = client;
