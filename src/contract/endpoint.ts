@@ -17,6 +17,6 @@ export type EndpointConfig = {
   readonly excludedGpuModels: readonly string[];
   readonly gpuCount: number;
   readonly locations: readonly string[];
-  /** Jobs that may wait at once; QUEUE_DEPTH_MAX when absent. The management API does not offer it yet. */
+  /** Jobs that may wait at once; QUEUE_DEPTH_MAX when absent, as in what objects stored before. */
   readonly queueDepthMax?: number;
 };

@@ -63,6 +63,7 @@ export function toEndpointConfig(record: EndpointRecord): EndpointConfig {
     scalerType: record.scalerType,
     scalerValue: record.scalerValue,
     executionTimeoutMs: record.executionTimeoutMs,
+    queueDepthMax: record.queueDepthMax,
     gpuTiers: isGpu ? gpus.tiers : [],
     excludedGpuModels: isGpu ? gpus.excludedModels : [],
     gpuCount: isGpu ? record.gpuCount : 0,

@@ -3,6 +3,7 @@
  * After a change: `npx drizzle-kit generate --name <what>`; an applied migration is never edited.
  */
 import { sql } from "drizzle-orm";
+import { QUEUE_DEPTH_MAX } from "../contract/limits.ts";
 import { check, index, integer, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 
 export type EnvironmentVariable = { readonly key: string; readonly value: string };
@@ -112,6 +113,7 @@ export const endpoint = sqliteTable(
     allowedCudaVersions: text("allowed_cuda_versions"),
     minCudaVersion: text("min_cuda_version"),
     executionTimeoutMs: integer("execution_timeout_ms").notNull(),
+    queueDepthMax: integer("queue_depth_max").notNull().default(QUEUE_DEPTH_MAX),
     flashBootType: text("flash_boot_type", { enum: ["OFF", "FLASHBOOT", "PRIORITY_FLASHBOOT"] }),
     compliance: strings("compliance").notNull(),
     /** Release; grows when running workers must be replaced. */

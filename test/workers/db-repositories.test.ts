@@ -72,6 +72,7 @@ const endpointValues = (templateId: string): EndpointValues => ({
   allowedCudaVersions: null,
   minCudaVersion: null,
   executionTimeoutMs: 600_000,
+  queueDepthMax: 1_000_000,
   flashBootType: null,
   compliance: [],
 });

@@ -227,6 +227,8 @@ describe("creating", () => {
       "workersMin: -1": "workersMin: must be between 0 and 1000",
       "executionTimeoutMs: 4999": "executionTimeoutMs: must be between 5000 and 604800000",
       "executionTimeoutMs: 604800001": "executionTimeoutMs: must be between",
+      "queueDepthMax: 0": "queueDepthMax: must be between 1 and 1000000",
+      "queueDepthMax: 1000001": "queueDepthMax: must be between",
       'locations: "US,XX"': "locations: 'XX' is not allowed. Allowed: CZ, FR, GB, NO, RO, US",
       'allowedCudaVersions: "12.8,9.0"': "allowedCudaVersions: '9.0' is not allowed. Allowed: 11.8, 12.0",
       'minCudaVersion: "12.99"': "minCudaVersion: must be one of 11.8, 12.0",
@@ -412,6 +414,20 @@ describe("changing", () => {
       const answer = await save(client, `id: "${id}", executionTimeoutMs: ${value}`, "executionTimeoutMs");
       expect(answer.data.saveEndpoint.executionTimeoutMs).toBe(600_000);
     }
+  });
+
+  test("the depth of the queue has a high default, and a lower one takes effect at once", async ({
+    expect,
+  }) => {
+    const client = await freshClient();
+    const { id } = await savedEndpoint(client, "");
+    const kept = await save(client, `id: "${id}", workersMax: 2`, "queueDepthMax version");
+    expect(kept.data.saveEndpoint).toEqual({ queueDepthMax: 1_000_000, version: 1 });
+    const answer = await save(client, `id: "${id}", queueDepthMax: 1`, "queueDepthMax version");
+    expect(answer.data.saveEndpoint).toEqual({ queueDepthMax: 1, version: 1 });
+    const { env } = await import("cloudflare:workers");
+    const health = await env.ENDPOINT.getByName(`${id}#0`).health();
+    expect(health).toMatchObject({ health: { limits: { queueDepth: 1 } } });
   });
 
   test("the type is fixed", async ({ expect }) => {

@@ -4,6 +4,7 @@ import {
   EXECUTION_TIMEOUT_MAX_MS,
   EXECUTION_TIMEOUT_MIN_MS,
   IDLE_TIMEOUT_MAX_SECONDS,
+  QUEUE_DEPTH_MAX,
   WORKERS_PER_ENDPOINT_MAX,
 } from "../../contract/limits.ts";
 import { GPU_TIER_NAMES } from "../../contract/gpu-tiers.ts";
@@ -101,6 +102,7 @@ export const endpointPatchSchema = z
     allowedCudaVersions: clearable(cudaVersionsSchema),
     minCudaVersion: clearable(cudaVersionSchema),
     executionTimeoutMs: executionTimeoutSchema,
+    queueDepthMax: keepable(wholeNumber(1, QUEUE_DEPTH_MAX)),
     flashBootType: keepable(oneOf(["OFF", "FLASHBOOT", "PRIORITY_FLASHBOOT"])),
     compliance: keepable(listOf(plainText)),
   })

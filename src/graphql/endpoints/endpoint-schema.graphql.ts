@@ -41,6 +41,8 @@ export const endpointSdl = /* GraphQL */ `
     scalerValue: Int
     "0 means the default."
     executionTimeoutMs: Int
+    "Jobs that may wait at once; a submit beyond them is refused with 429. 1,000,000 by default."
+    queueDepthMax: Int
     flashBootType: FlashBootType
     "Comma list of countries or data centers; empty means any."
     locations: String
@@ -105,6 +107,7 @@ export const endpointSdl = /* GraphQL */ `
     scalerType: String
     scalerValue: Int
     executionTimeoutMs: Int
+    queueDepthMax: Int
     flashBootType: FlashBootType
     locations: String
     networkVolumeId: String

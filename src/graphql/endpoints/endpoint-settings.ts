@@ -2,6 +2,7 @@
 import {
   EXECUTION_TIMEOUT_DEFAULT_MS,
   IDLE_TIMEOUT_DEFAULT_SECONDS,
+  QUEUE_DEPTH_MAX,
   SCALER_VALUE_DEFAULT,
   WORKERS_MAX_DEFAULT,
 } from "../../contract/limits.ts";
@@ -28,6 +29,7 @@ const DEFAULTS = {
   allowedCudaVersions: null,
   minCudaVersion: null,
   executionTimeoutMs: EXECUTION_TIMEOUT_DEFAULT_MS,
+  queueDepthMax: QUEUE_DEPTH_MAX,
   flashBootType: null,
   compliance: [],
 } satisfies Partial<EndpointSettings>;
@@ -93,6 +95,7 @@ function changesOf(patch: EndpointPatch): Partial<EndpointSettings> {
     allowedCudaVersions: patch.allowedCudaVersions,
     minCudaVersion: patch.minCudaVersion,
     executionTimeoutMs: patch.executionTimeoutMs,
+    queueDepthMax: patch.queueDepthMax,
     flashBootType: patch.flashBootType,
     compliance: patch.compliance,
   });

@@ -1,0 +1,1 @@
+ALTER TABLE `endpoint` ADD `queue_depth_max` integer DEFAULT 1000000 NOT NULL;
