@@ -1,0 +1,105 @@
+/** All that an Endpoint object consists of, put together in one place. */
+import { AlarmClock } from "../durable/alarm-clock.ts";
+import { GroupCommit } from "../durable/group-commit.ts";
+import { ObjectDatabase } from "../durable/sql.ts";
+import { Waiters } from "../durable/waiters.ts";
+import { AgentDesk } from "./agent-desk.ts";
+import { BatchBook } from "./batch-book.ts";
+import { BatchStore } from "./batch-store.ts";
+import { openBatches } from "./batches.ts";
+import { ChunkStore } from "./chunk-store.ts";
+import { Dispatch } from "./dispatch.ts";
+import { EndpointBells } from "./endpoint-bells.ts";
+import { EndpointFacts } from "./endpoint-facts.ts";
+import { JobDesk } from "./job-desk.ts";
+import { JobStore } from "./job-store.ts";
+import { QueueLedger } from "./queue-ledger.ts";
+import { Queue } from "./queue.ts";
+import { RequestLimits } from "./request-limits.ts";
+import { RunningTimes } from "./running-times.ts";
+import { Scaling } from "./scaling.ts";
+import { ENDPOINT_MIGRATIONS } from "./schema.ts";
+import { StreamDesk } from "./stream-desk.ts";
+import { WebhookDesk } from "./webhook-desk.ts";
+import { WebhookOutbox } from "./webhook-outbox.ts";
+import { WebhookSender } from "./webhook-sender.ts";
+import { WebhookStore } from "./webhook-store.ts";
+
+export type EndpointEnv = {
+  readonly PAYLOADS: R2Bucket;
+  /** "true": webhooks may have loopback and private addresses; for development. */
+  readonly WEBHOOK_ALLOW_PRIVATE?: string;
+};
+
+export type EndpointParts = ReturnType<typeof openParts>;
+
+/** Opens the storage and builds what stands on it; nothing is read yet. `finishTurn` runs at the end of each turn. */
+export function openParts(context: DurableObjectState, env: EndpointEnv, finishTurn: () => void) {
+  const core = openCore(context, finishTurn);
+  const { queue, facts, ledger, limits, commit, chunks, times, dispatch } = core;
+  const jobWaiters = new Waiters<number, "look">();
+  const streamWaiters = new Waiters<number, "look">();
+  const agents = new AgentDesk(queue, chunks, ledger, dispatch, times);
+  const webhooks = new WebhookDesk({ queue, outbox: core.outbox, limits, commit });
+  const jobs = new JobDesk({
+    facts,
+    queue,
+    ledger,
+    times,
+    webhookAttempts: (stored) => webhooks.logOf(stored).attempts,
+    dispatch,
+    agents,
+    limits,
+    commit,
+    waiters: jobWaiters,
+  });
+  const streams = new StreamDesk({
+    facts,
+    queue,
+    chunks,
+    limits,
+    commit,
+    waiters: streamWaiters,
+    view: (stored) => jobs.view(stored),
+  });
+  const sender = new WebhookSender({
+    outbox: core.outbox,
+    queue,
+    facts,
+    bucket: env.PAYLOADS,
+    allowsPrivate: env.WEBHOOK_ALLOW_PRIVATE === "true",
+    inTurn: (work) => commit.run(work),
+    keepAlive: (work) => context.waitUntil(work),
+  });
+  const batches = openBatches(core);
+  return { ...core, agents, webhooks, jobs, streams, sender, batches, jobWaiters, streamWaiters };
+}
+
+/** What the desks share: the stores, the queue, and what is counted. */
+function openCore(context: DurableObjectState, finishTurn: () => void) {
+  const database = new ObjectDatabase(context.storage.sql);
+  database.migrate(ENDPOINT_MIGRATIONS);
+  const store = new JobStore(database);
+  const limits = new RequestLimits();
+  const chunks = new ChunkStore(database);
+  const ledger = new QueueLedger(store);
+  const times = new RunningTimes();
+  const outbox = new WebhookOutbox(new WebhookStore(database));
+  const book = new BatchBook(new BatchStore(database));
+  return {
+    database,
+    limits,
+    chunks,
+    ledger,
+    times,
+    outbox,
+    book,
+    queue: new Queue({ store, chunks, ledger, times, outbox, counter: book }),
+    facts: new EndpointFacts(store),
+    scaling: new Scaling(store, ledger),
+    dispatch: new Dispatch(),
+    commit: new GroupCommit(context, finishTurn),
+    alarm: new AlarmClock(context.storage),
+    bells: new EndpointBells(context, limits),
+  };
+}

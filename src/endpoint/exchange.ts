@@ -1,0 +1,46 @@
+/** Exchanges with agents: one turn of the queue, then a moment in which a job may come. */
+import { HOT_HOLD_MS } from "../contract/limits.ts";
+import type { EndpointParts } from "./endpoint-parts.ts";
+import type { ExchangeAnswer, ExchangeCall, ExchangeReply } from "./messages.ts";
+
+type ExchangeParts = Pick<EndpointParts, "facts" | "dispatch" | "commit" | "agents" | "bells">;
+
+const NOTHING: ExchangeAnswer = { acks: [], chunkAcks: [], jobs: [], stops: [] };
+
+/** Takes an agent's reports, extends its leases, answers with jobs and stops. */
+export async function exchange(parts: ExchangeParts, call: ExchangeCall): Promise<ExchangeReply> {
+  const { dispatch, commit, agents, facts } = parts;
+  const isOvertaken = call.isHolding && dispatch.isSuperseded(call);
+  const turn = isOvertaken ? { ...call, slots: [] } : call;
+  const answer = await commit.run(() => {
+    const now = Date.now();
+    const answered = agents.exchange(turn, now);
+    if (!isEmptyAnswer({ ...answered, stops: [] })) facts.noteWork(now);
+    return answered;
+  });
+  const isNews = answer.jobs.length + answer.stops.length > 0;
+  if (!call.isHolding || isNews) return { kind: "answer", ...answer };
+  return withAcks(answer, isOvertaken ? { kind: "superseded" } : await hold(parts, call));
+}
+
+/** Acknowledgements wait with the call for a job, for the short time that a call waits in here. */
+async function hold(parts: ExchangeParts, call: ExchangeCall): Promise<ExchangeReply> {
+  const { dispatch, bells, facts, agents } = parts;
+  dispatch.supersede(call.hostId);
+  bells.supersede(call);
+  if (facts.holdMs(HOT_HOLD_MS, Date.now()) === 0) return { kind: "quiet" };
+  const end = await dispatch.hold({ ...call, slots: agents.openSlots(call) });
+  if (end.kind === "jobs") return { kind: "answer", ...NOTHING, jobs: end.jobs };
+  return end.kind === "look" ? exchange(parts, { ...call, reports: [], chunks: [] }) : end;
+}
+
+/** What a call was held for, and the acknowledgements that it has to bring home in any case. */
+function withAcks({ acks, chunkAcks }: ExchangeAnswer, end: ExchangeReply): ExchangeReply {
+  if (acks.length + chunkAcks.length === 0 || end.kind === "unconfigured") return end;
+  const answer = end.kind === "answer" ? end : NOTHING;
+  return { ...answer, kind: "answer", acks, chunkAcks };
+}
+
+function isEmptyAnswer({ acks, chunkAcks, jobs, stops }: ExchangeAnswer): boolean {
+  return acks.length + chunkAcks.length + jobs.length + stops.length === 0;
+}
