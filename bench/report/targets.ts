@@ -24,7 +24,8 @@ const DEPTH_OPERATIONS = [
 ] as const;
 const ASYNC_COSTS = [
   "run, status and webhook, a job every 3 s",
-  "run, status and webhook, 16 clients at once",
+  "run, status and webhook, 16 clients at 4 workers with one slot",
+  "run, status and webhook, 64 clients at one worker with 64 slots",
 ] as const;
 const SYNC_SECONDS = [0.1, 2, 60] as const;
 

@@ -15,6 +15,7 @@ import { priceOf, type Usage } from "./price.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const WORKERS = 4;
+const BUSY_CLIENTS = 64;
 const MILLION = 1_000_000;
 const MONTH_SECONDS = 30 * 86_400;
 /** Longer than an object stays hot, so that every job meets a quiet one. */
@@ -51,17 +52,18 @@ export const cost: Scenario = {
     const endpointId = await createEndpoint(api, { name: "bench", workers: WORKERS, command });
     const receiver = stack.use(await receiveWebhooks());
     const site = { edge, endpointId, webhook: receiver.url };
-    await untilReady(site);
+    await untilReady(site, WORKERS);
     const idle = await countIdle(bench, edge, IDLE_WORKERS);
     await countAsyncJobs(bench, site, idle);
+    await countBusyJobs(bench, site, api);
     await countSyncJobs(bench, site, idle);
   },
 };
 
-async function untilReady({ edge, endpointId }: Site): Promise<void> {
+async function untilReady({ edge, endpointId }: Site, count: number): Promise<void> {
   for (;;) {
     const { workers } = (await edge.call(endpointId, "GET", "health")) as { workers: { idle: number } };
-    if (workers.idle === WORKERS) return;
+    if (workers.idle === count) return;
     await delay(LOOK_AGAIN_MS);
   }
 }
@@ -93,7 +95,7 @@ async function countAsyncJobs(bench: Bench, site: Site, idle: Usage): Promise<vo
     },
   });
   await countJobs(bench, site, idle, {
-    variant: "run, status and webhook, 16 clients at once",
+    variant: `run, status and webhook, 16 clients at ${WORKERS} workers with one slot`,
     jobs: bench.isQuick ? 80 : 480,
     isSync: false,
     work: async (jobs) => {
@@ -101,6 +103,27 @@ async function countAsyncJobs(bench: Bench, site: Site, idle: Usage): Promise<vo
         for (let job = 0; job < jobs / 16; job += 1) await ended(site, await submit(site));
       };
       await Promise.all(Array.from({ length: 16 }, client));
+    },
+  });
+}
+
+/** As many jobs at once as make good use of one worker that takes many. */
+async function countBusyJobs(bench: Bench, site: Site, api: Edge["management"]): Promise<void> {
+  const command = `node ${join(ROOT, "test/support/worker-script.mjs")}`;
+  const env = { MOCK_CONCURRENCY: String(BUSY_CLIENTS) };
+  const endpointId = await createEndpoint(api, { name: "bench-busy", workers: 1, command, env });
+  const busy = { ...site, endpointId };
+  await untilReady(busy, 1);
+  const idle = await countIdle(bench, site.edge, `idle, one agent, ${WORKERS + 1} idle workers`);
+  await countJobs(bench, busy, idle, {
+    variant: `run, status and webhook, ${BUSY_CLIENTS} clients at one worker with ${BUSY_CLIENTS} slots`,
+    jobs: bench.isQuick ? BUSY_CLIENTS * 4 : BUSY_CLIENTS * 14, // within the limit of run
+    isSync: false,
+    work: async (jobs) => {
+      const client = async () => {
+        for (let job = 0; job < jobs / BUSY_CLIENTS; job += 1) await ended(busy, await submit(busy));
+      };
+      await Promise.all(Array.from({ length: BUSY_CLIENTS }, client));
     },
   });
 }

@@ -23,6 +23,6 @@ export async function runsync(context: QueueContext): Promise<Response> {
   });
   const view = submitted.isFinal
     ? submitted.view
-    : await waitForJob(context, submitted.view.id, untilAt, submitted.slot);
+    : await waitForJob(context, submitted.view.id, untilAt, submitted);
   return jobResponse(context, { ...NOTHING_YET, ...view });
 }

@@ -34,7 +34,7 @@ async function expireIn(context: QueueContext, ttlMs: number): Promise<SlotRef> 
 }
 
 function viewAfter(context: QueueContext, waitMs: number, slot: SlotRef | null): Promise<JobView> {
-  return waitForJob(context, context.req.param("jobId") ?? "", Date.now() + waitMs, slot);
+  return waitForJob(context, context.req.param("jobId") ?? "", Date.now() + waitMs, { slot });
 }
 
 async function withTimeline(context: QueueContext, view: JobView): Promise<JobView> {

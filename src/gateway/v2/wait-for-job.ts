@@ -7,29 +7,34 @@ import { endpointStub } from "../endpoint-directory.ts";
 import { jobNotFound, type QueueContext } from "./context.ts";
 import { askWithinLimits, slotQuery } from "./limits.ts";
 
+/** The slot that an earlier call gave, and the job as it stood then if that call has waited for it. */
+type Begun = { readonly slot: SlotRef | null; readonly view?: JobView };
+
 /**
  * The job once it has ended, or as it stands when `untilAt` has come. All calls of one wait are one request
- * to the limits: each brings the slot that the last one gave, `kept` for the first.
+ * to the limits: each brings the slot that the last one gave. Who has waited inside the object already goes on at the doorbell.
  */
 export async function waitForJob(
   context: QueueContext,
   jobId: string,
   untilAt: number,
-  kept: SlotRef | null = null,
+  begun: Begun,
 ): Promise<JobView> {
   const { signal } = context.req.raw;
-  let slot = kept;
+  let { slot, view } = begun;
   for (;;) {
-    const brought = slot;
+    if (view && slot) {
+      await ringFor(context, jobId, slot, untilAt);
+      // Who hung up gave its slot back with the doorbell; another look would only take it again.
+      if (signal.aborted) return view;
+    }
     const leftMs = Math.max(0, untilAt - Date.now());
     const holdMs = Math.min(leftMs, HOT_HOLD_MS);
+    const brought = slot;
     const reply = await askWithinLimits(context, (stub) => stub.status(jobId, holdMs, brought));
     if (reply.kind === "not_found") throw jobNotFound(jobId);
-    ({ slot } = reply);
-    if (reply.isFinal || !slot) return reply.view;
-    await ringFor(context, jobId, slot, untilAt);
-    // Who hung up gave its slot back with the doorbell; another look would only take it again.
-    if (signal.aborted) return reply.view;
+    ({ slot, view } = reply);
+    if (reply.isFinal || !slot) return view;
   }
 }
 
