@@ -49,6 +49,8 @@ export class Worker implements WorkerSession {
   #state: WorkerState;
   #detail: string | undefined;
   #isDraining = false;
+  /** The container's life has ended, though its process may still ask for jobs. */
+  #isOver = false;
   #isRefreshing = false;
   #unhealthyReason: string | null = null;
   #failuresInRow = 0;
@@ -189,6 +191,7 @@ export class Worker implements WorkerSession {
 
   async #launch(): Promise<Failure | null> {
     this.#isRefreshing = false;
+    this.#isOver = false;
     this.#unhealthyReason = null;
     // A failing worker is called so until it takes jobs again.
     if (this.#state !== "crash_looping" && this.#state !== "unhealthy") this.#setState("starting");
@@ -234,6 +237,7 @@ export class Worker implements WorkerSession {
   }
 
   async #clearAway(end: LifeEnd | null): Promise<void> {
+    this.#isOver = true; // before its polls return: the next ones would take what waits for its successor
     if (end === "drained") {
       const terminated = this.#container.terminate();
       this.jobs.releasePolls(); // the SDK ends when its polls have returned
@@ -279,7 +283,7 @@ export class Worker implements WorkerSession {
   }
 
   #takesJobs(): boolean {
-    return this.#container.isAlive && this.#unhealthyReason === null;
+    return this.#container.isAlive && !this.#isOver && this.#unhealthyReason === null;
   }
 
   #takesNewJobs(): boolean {
