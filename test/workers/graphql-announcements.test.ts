@@ -56,6 +56,7 @@ test("the object learns of a creation and of every change at once", async ({ exp
       scalerType: "QUEUE_DELAY",
       scalerValue: 4,
       executionTimeoutMs: 600_000,
+      queueDepthMax: 1_000_000,
       gpuTiers: ["AMPERE_16"],
       excludedGpuModels: [],
       gpuCount: 2,
