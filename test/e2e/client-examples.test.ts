@@ -63,7 +63,8 @@ async function runPython(name: string): Promise<string> {
   return (await execa(python, ["-c", RUN_PYTHON, file], { env, all: true, reject: false })).all;
 }
 
-describe.concurrent("of the npm package runpod-sdk", () => {
+/** Before the others and alone: it purges the queue of an endpoint that they use. */
+describe("of the npm package runpod-sdk", () => {
   test("test.js, which does it all", async ({ expect }) => {
     // It reads the stream of its second endpoint from the first: they are one.
     const said = await runJs("test.js", endpoints.yields);
@@ -72,7 +73,9 @@ describe.concurrent("of the npm package runpod-sdk", () => {
     expect(said).toMatch(/\ncancel\n\{[^}]*status: 'CANCELLED'/);
     expect(said.slice(said.lastIndexOf("stream\n"))).toMatch(EACH_LETTER_ONCE);
   });
+});
 
+describe.concurrent("of the npm package runpod-sdk", () => {
   test.for([
     ["stream.js", EACH_LETTER_ONCE],
     ["basic.js", /status: 'COMPLETED'.*gettysburg\.wav/s],
