@@ -95,25 +95,28 @@ describe("payloads at their limits", () => {
     expect(await objectCount()).toBe(0);
   });
 
-  test("a client that hangs up in the middle of a body leaves nothing", async ({ expect }) => {
-    const body = bodyOf(RUN_BODY_MAX_BYTES);
-    const sent = request(`${edgerun.baseUrl}/v2/${endpointId}/run`, {
-      method: "POST",
-      headers: {
-        Authorization: `Bearer ${edgerun.apiKey}`,
-        "Content-Length": body.length,
-      },
-    });
-    const hungUp = once(sent, "error");
-    await new Promise((resolve) => sent.write(body.slice(0, 8_000_000), resolve));
-    sent.destroy(new Error("hung up"));
-    await hungUp;
+  test.for(["announced", "chunked"] as const)(
+    "a client that hangs up in the middle of an %s body leaves nothing",
+    async (kind, { expect }) => {
+      const body = bodyOf(RUN_BODY_MAX_BYTES);
+      const sent = request(`${edgerun.baseUrl}/v2/${endpointId}/run`, {
+        method: "POST",
+        headers: {
+          Authorization: `Bearer ${edgerun.apiKey}`,
+          ...(kind === "announced" && { "Content-Length": body.length }),
+        },
+      });
+      const hungUp = once(sent, "error");
+      await new Promise((resolve) => sent.write(body.slice(0, 8_000_000), resolve));
+      sent.destroy(new Error("hung up"));
+      await hungUp;
 
-    const { id } = (await (await post("run", bodyOf(300_000, { mock_return: "next" }))).json()) as JobReply;
-    expect(await client.result(id)).toMatchObject({ output: "next" });
-    await untilEmpty();
-    expect((await client.health()).jobs.inQueue).toBe(0);
-  });
+      const { id } = (await (await post("run", bodyOf(300_000, { mock_return: "next" }))).json()) as JobReply;
+      expect(await client.result(id)).toMatchObject({ output: "next" });
+      await untilEmpty();
+      expect((await client.health()).jobs.inQueue).toBe(0);
+    },
+  );
 });
 
 function countRows(path: string): number {
