@@ -27,6 +27,7 @@ export default defineConfig({
               bindings: {
                 TEST_MIGRATIONS: await readD1Migrations("./drizzle"),
                 ROOT_API_KEY: "test-root-key",
+                ENCRYPTION_KEYS: `test:${Buffer.alloc(32, 7).toString("base64")}`,
                 WEBHOOK_ALLOW_PRIVATE: "true",
                 // More runs of the model test, for a longer search than `npm test` makes.
                 MODEL_RUNS: process.env["MODEL_RUNS"] ?? "100",

@@ -9,6 +9,8 @@ export type Env = {
   PAYLOADS: R2Bucket;
   /** Opens the account "default"; for a start without any other key. */
   ROOT_API_KEY?: string;
+  /** Keys for what is kept encrypted, newest first; see auth/key-ring.ts. */
+  ENCRYPTION_KEYS?: string;
   /** "true": webhooks may have loopback and private addresses; for development. */
   WEBHOOK_ALLOW_PRIVATE?: string;
 };

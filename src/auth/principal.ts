@@ -9,6 +9,7 @@
 import { CREDENTIAL_CACHE_MS, CREDENTIAL_REFUSAL_CACHE_MS } from "../contract/limits.ts";
 import { ensureRootApiKey, findApiKeyByHash, recordApiKeyUse, type FoundApiKey } from "../db/api-keys.ts";
 import { openDatabase } from "../db/database.ts";
+import type { Permissions } from "../domain/permissions.ts";
 import type { Env } from "../env.ts";
 import { AnswerCache } from "./answer-cache.ts";
 import { kindOfCredential, readCredential } from "./credential.ts";
@@ -18,6 +19,7 @@ export type Principal = {
   readonly kind: "principal";
   readonly accountId: string;
   readonly apiKeyId: string;
+  readonly permissions: Permissions;
 };
 export type Unauthorized = { readonly kind: "unauthorized"; readonly message: string };
 
@@ -62,6 +64,7 @@ async function lookUp(env: AuthEnv, key: string, now: number): Promise<Principal
     kind: "principal",
     accountId: found.accountId,
     apiKeyId: found.apiKeyId,
+    permissions: found.permissions,
   };
   cache.accept(key, principal, now);
   if ((found.lastUsedAt ?? 0) + USE_RECORD_INTERVAL_MS <= now) {

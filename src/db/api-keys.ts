@@ -1,4 +1,5 @@
 import { and, eq, isNull } from "drizzle-orm";
+import type { Permissions } from "../domain/permissions.ts";
 import type { Database } from "./database.ts";
 import { randomRowId } from "./row-id.ts";
 import { account, apiKey } from "./schema.ts";
@@ -10,6 +11,7 @@ export type FoundApiKey = {
   readonly apiKeyId: string;
   readonly accountId: string;
   readonly isRoot: boolean;
+  readonly permissions: Permissions;
   readonly lastUsedAt: number | null;
 };
 
@@ -20,6 +22,7 @@ export async function findApiKeyByHash(db: Database, hash: string): Promise<Foun
       apiKeyId: apiKey.id,
       accountId: apiKey.accountId,
       isRoot: apiKey.isRoot,
+      permissions: apiKey.permissions,
       lastUsedAt: apiKey.lastUsedAt,
     })
     .from(apiKey)

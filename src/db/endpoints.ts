@@ -1,6 +1,7 @@
 import { and, asc, eq, notExists, sql } from "drizzle-orm";
 import type { EndpointConfig } from "../contract/endpoint.ts";
 import { readGpuIds } from "../domain/gpu-selection.ts";
+import { changedFields, noteIfChanged, type Author, type AuditSubject } from "./audit-log.ts";
 import type { Database } from "./database.ts";
 import { randomRowId } from "./row-id.ts";
 import { endpoint, endpointRemoval, template } from "./schema.ts";
@@ -75,10 +76,10 @@ export function toEndpointConfig(record: EndpointRecord): EndpointConfig {
 
 export async function insertEndpoint(
   db: Database,
-  accountId: string,
+  author: Author,
   values: EndpointValues,
-  now: number,
 ): Promise<EndpointRecord> {
+  const { accountId, now } = author;
   const record = {
     ...values,
     accountId,
@@ -88,28 +89,33 @@ export async function insertEndpoint(
     createdAt: now,
     updatedAt: now,
   };
-  await db.insert(endpoint).values(record);
+  await db.batch([db.insert(endpoint).values(record), noteIfChanged(db, author, subjectOf(record))]);
   return record;
 }
 
 /** Changes an endpoint if it still is as it was read. */
 export async function updateEndpointIfUnchanged(
   db: Database,
+  author: Author,
   read: EndpointRecord,
   values: EndpointValues,
-  options: { readonly release: boolean; readonly now: number },
+  options: { readonly release: boolean },
 ): Promise<EndpointRecord | undefined> {
-  const [updated] = await db
+  const update = db
     .update(endpoint)
     .set({
       ...values,
       version: options.release ? read.version + 1 : read.version,
       revision: read.revision + 1,
-      updatedAt: options.now,
+      updatedAt: author.now,
     })
-    .where(and(isOwn(read.accountId, read.id), eq(endpoint.revision, read.revision)))
+    .where(and(isOwn(author.accountId, read.id), eq(endpoint.revision, read.revision)))
     .returning();
-  return updated;
+  const fields = changedFields(read, values);
+  if (fields.length === 0) return (await update)[0];
+
+  const note = noteIfChanged(db, author, { ...subjectOf({ ...read, ...values }), fields });
+  return (await db.batch([update, note]))[0][0];
 }
 
 // Deleting
@@ -120,15 +126,15 @@ export async function updateEndpointIfUnchanged(
  */
 export async function deleteEndpointIfUnchanged(
   db: Database,
+  author: Author,
   read: EndpointRecord,
-  now: number,
 ): Promise<boolean> {
-  const isUnchanged = and(isOwn(read.accountId, read.id), eq(endpoint.revision, read.revision));
+  const isUnchanged = and(isOwn(author.accountId, read.id), eq(endpoint.revision, read.revision));
   const removal = db
     .select({
       endpointId: endpoint.id,
       accountId: endpoint.accountId,
-      deletedAt: sql<number>`${now}`.as("deleted_at"),
+      deletedAt: sql<number>`${author.now}`.as("deleted_at"),
     })
     .from(endpoint)
     .where(isUnchanged);
@@ -146,6 +152,7 @@ export async function deleteEndpointIfUnchanged(
   const [, deleted] = await db.batch([
     db.insert(endpointRemoval).select(removal),
     db.delete(endpoint).where(isUnchanged).returning({ id: endpoint.id }),
+    noteIfChanged(db, author, subjectOf(read)),
     db.delete(template).where(isUnusedAndBound),
   ]);
   return deleted.length > 0;
@@ -177,4 +184,8 @@ export async function closeEndpointRemoval(
 
 function isOwn(accountId: string, endpointId: string) {
   return and(eq(endpoint.accountId, accountId), eq(endpoint.id, endpointId));
+}
+
+function subjectOf({ id, name }: EndpointRecord): AuditSubject {
+  return { kind: "endpoint", id, name };
 }

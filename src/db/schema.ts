@@ -3,8 +3,9 @@
  * After a change: `npx drizzle-kit generate --name <what>`; an applied migration is never edited.
  */
 import { sql } from "drizzle-orm";
-import { QUEUE_DEPTH_MAX } from "../contract/limits.ts";
 import { check, index, integer, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
+import { QUEUE_DEPTH_MAX } from "../contract/limits.ts";
+import { FULL_PERMISSIONS, type Permissions } from "../domain/permissions.ts";
 
 export type EnvironmentVariable = { readonly key: string; readonly value: string };
 export type NamedPort = { readonly port: string; readonly name: string };
@@ -18,6 +19,8 @@ export const account = sqliteTable("account", {
   id: text("id").primaryKey(),
   name: text("name").notNull(),
   email: text("email"),
+  /** Public keys for SSH, joined by blank lines, as the client sent them. */
+  pubKey: text("pub_key"),
   createdAt: integer("created_at").notNull(),
 });
 
@@ -34,9 +37,16 @@ export const apiKey = sqliteTable(
     /** SHA-256 of the key, in hex; the key itself is never stored. */
     hash: text("hash").notNull(),
     name: text("name").notNull(),
+    /** Its first characters, by which a person knows it again. */
+    hint: text("hint").notNull().default(""),
+    permissions: text("permissions", { mode: "json" })
+      .$type<Permissions>()
+      .notNull()
+      .default(FULL_PERMISSIONS),
     /** Came from the environment, and is good only while it stands there. */
     isRoot: flag("is_root").notNull(),
     createdAt: integer("created_at").notNull(),
+    expiresAt: integer("expires_at"),
     revokedAt: integer("revoked_at"),
     lastUsedAt: integer("last_used_at"),
   },
@@ -161,6 +171,74 @@ export const host = sqliteTable(
   (table) => [
     uniqueIndex("host_token_hash").on(table.tokenHash),
     index("host_account").on(table.accountId, table.createdAt),
+  ],
+);
+
+/** Sensitive values that templates refer to by name. */
+export const secret = sqliteTable(
+  "secret",
+  {
+    id: text("id").primaryKey(),
+    accountId: accountId(),
+    name: text("name").notNull(),
+    description: text("description"),
+    /** Encrypted; leaves the edge only in an assignment. */
+    sealedValue: text("sealed_value").notNull(),
+    createdAt: integer("created_at").notNull(),
+    updatedAt: integer("updated_at").notNull(),
+  },
+  (table) => [uniqueIndex("secret_account_name").on(table.accountId, table.name)],
+);
+
+/** Credentials with which hosts pull private images. */
+export const registryAuth = sqliteTable(
+  "registry_auth",
+  {
+    id: text("id").primaryKey(),
+    accountId: accountId(),
+    name: text("name").notNull(),
+    /** User name and password, encrypted; they leave the edge only in an assignment. */
+    sealedCredentials: text("sealed_credentials").notNull(),
+    createdAt: integer("created_at").notNull(),
+    updatedAt: integer("updated_at").notNull(),
+  },
+  (table) => [index("registry_auth_account").on(table.accountId, table.createdAt)],
+);
+
+export const networkVolume = sqliteTable(
+  "network_volume",
+  {
+    id: text("id").primaryKey(),
+    accountId: accountId(),
+    name: text("name").notNull(),
+    sizeGb: integer("size_gb").notNull(),
+    dataCenterId: text("data_center_id").notNull(),
+    createdAt: integer("created_at").notNull(),
+    updatedAt: integer("updated_at").notNull(),
+  },
+  (table) => [index("network_volume_account").on(table.accountId, table.createdAt)],
+);
+
+/** Who changed what, and when; written in the transaction of the change. */
+export const auditEntry = sqliteTable(
+  "audit_entry",
+  {
+    /** Grows with time. */
+    id: integer("id").primaryKey({ autoIncrement: true }),
+    accountId: accountId(),
+    at: integer("at").notNull(),
+    apiKeyId: text("api_key_id").notNull(),
+    /** The field of the mutation, or method and path of a REST call. */
+    operation: text("operation").notNull(),
+    subjectKind: text("subject_kind").notNull(),
+    subjectId: text("subject_id").notNull(),
+    subjectName: text("subject_name"),
+    /** Names of what was set or changed; never values. */
+    fields: strings("fields").notNull(),
+  },
+  (table) => [
+    index("audit_entry_account").on(table.accountId, table.id),
+    index("audit_entry_subject").on(table.accountId, table.subjectId, table.id),
   ],
 );
 

@@ -1,5 +1,6 @@
 import { and, asc, eq, exists, ne, notExists, sql } from "drizzle-orm";
 import { alias } from "drizzle-orm/sqlite-core";
+import { changedFields, noteIfChanged, type Author, type AuditSubject } from "./audit-log.ts";
 import type { Database } from "./database.ts";
 import { randomRowId } from "./row-id.ts";
 import { endpoint, template } from "./schema.ts";
@@ -48,15 +49,28 @@ export async function listUnboundTemplates(db: Database, accountId: string): Pro
 /** Inserts a template; nothing comes back when the account has that name already. */
 export async function insertTemplateIfNameFree(
   db: Database,
-  owner: { readonly accountId: string; readonly isBound: boolean },
+  author: Author,
   values: TemplateValues,
-  now: number,
+  options: { readonly isBound: boolean },
 ): Promise<TemplateRecord | undefined> {
-  const [inserted] = await db
-    .insert(template)
-    .values({ ...values, ...owner, id: randomRowId(), revision: 1, createdAt: now, updatedAt: now })
-    .onConflictDoNothing({ target: [template.accountId, template.name] })
-    .returning();
+  const { accountId, now } = author;
+  const record = {
+    ...values,
+    ...options,
+    id: randomRowId(),
+    accountId,
+    revision: 1,
+    createdAt: now,
+    updatedAt: now,
+  };
+  const [[inserted]] = await db.batch([
+    db
+      .insert(template)
+      .values(record)
+      .onConflictDoNothing({ target: [template.accountId, template.name] })
+      .returning(),
+    noteIfChanged(db, author, subjectOf(record)),
+  ]);
   return inserted;
 }
 
@@ -66,9 +80,10 @@ export async function insertTemplateIfNameFree(
  */
 export async function updateTemplateIfUnchanged(
   db: Database,
+  author: Author,
   read: TemplateRecord,
   values: TemplateValues,
-  options: { readonly release: boolean; readonly now: number },
+  options: { readonly release: boolean },
 ): Promise<TemplateRecord | undefined> {
   const isUnchangedAndNameFree = unchangedAndNameFree(db, read, values.name);
   const release = db
@@ -76,7 +91,7 @@ export async function updateTemplateIfUnchanged(
     .set({
       version: sql`${endpoint.version} + 1`,
       revision: sql`${endpoint.revision} + 1`,
-      updatedAt: options.now,
+      updatedAt: author.now,
     })
     .where(
       and(
@@ -92,13 +107,19 @@ export async function updateTemplateIfUnchanged(
     );
   const update = db
     .update(template)
-    .set({ ...values, revision: read.revision + 1, updatedAt: options.now })
+    .set({ ...values, revision: read.revision + 1, updatedAt: author.now })
     .where(isUnchangedAndNameFree)
     .returning();
 
+  const fields = changedFields(read, values);
+  if (fields.length === 0) return (await update)[0];
+
+  const note = noteIfChanged(db, author, { ...subjectOf({ ...read, ...values }), fields });
   // The release comes first: both statements must meet the same guard.
-  const updated = options.release ? (await db.batch([release, update]))[1] : await update;
-  return updated[0];
+  const [updated] = options.release
+    ? (await db.batch([release, update, note]))[1]
+    : (await db.batch([update, note]))[0];
+  return updated;
 }
 
 function unchangedAndNameFree(db: Database, read: TemplateRecord, name: string) {
@@ -120,15 +141,15 @@ function unchangedAndNameFree(db: Database, read: TemplateRecord, name: string) 
 /** Deletes a template unless an endpoint uses it; says whether it did. */
 export async function deleteTemplateIfUnused(
   db: Database,
-  accountId: string,
-  templateId: string,
+  author: Author,
+  read: TemplateRecord,
 ): Promise<boolean> {
-  const deleted = await db
+  const deletion = db
     .delete(template)
     .where(
       and(
-        eq(template.accountId, accountId),
-        eq(template.id, templateId),
+        eq(template.accountId, author.accountId),
+        eq(template.id, read.id),
         notExists(
           db
             .select({ one: sql`1` })
@@ -138,5 +159,10 @@ export async function deleteTemplateIfUnused(
       ),
     )
     .returning({ id: template.id });
+  const [deleted] = await db.batch([deletion, noteIfChanged(db, author, subjectOf(read))]);
   return deleted.length > 0;
+}
+
+function subjectOf({ id, name }: TemplateRecord): AuditSubject {
+  return { kind: "template", id, name };
 }

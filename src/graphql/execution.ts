@@ -1,10 +1,10 @@
 /** From a request to an answer: parse, bound, validate, execute, and name every failure by a code. */
 import { execute, GraphQLError, Kind, parse, validate, type DocumentNode } from "graphql";
 import { GRAPHQL_TOKENS_MAX } from "../contract/limits.ts";
-import type { RequestContext } from "./context.ts";
+import type { RequestContext } from "../management/context.ts";
 import { exceededLimit } from "./document-limits.ts";
 import { logFailure } from "../failure-log.ts";
-import { OperationError, type OperationErrorCode } from "./operation-error.ts";
+import { OperationError, type OperationErrorCode } from "../management/operation-error.ts";
 import type { GraphqlRequest } from "./request.ts";
 import { managementSchema } from "./schema.ts";
 

@@ -35,7 +35,8 @@ export function graphqlRoutes(): Hono<GraphqlEnv> {
       if (reading.kind === "unreadable")
         return send(context, errorAnswer(400, "BAD_REQUEST", reading.message));
       const { env, var: known } = context;
-      return send(context, await answerRequest(reading.request, { env, ...known, db: openDatabase(env.DB) }));
+      const request = { env, ...known, db: openDatabase(env.DB), operation: "query" };
+      return send(context, await answerRequest(reading.request, request));
     },
   );
 

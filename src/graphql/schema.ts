@@ -1,4 +1,6 @@
 import { makeExecutableSchema } from "@graphql-tools/schema";
+import type { GraphQLFieldResolver } from "graphql";
+import type { RequestContext } from "../management/context.ts";
 import { accountResolvers } from "./account/account-resolvers.ts";
 import { accountSdl } from "./account/account-schema.graphql.ts";
 import { endpointResolvers } from "./endpoints/endpoint-resolvers.ts";
@@ -23,3 +25,14 @@ export const managementSchema = makeExecutableSchema({
     webhookResolvers,
   ],
 });
+
+// What a mutation changes is noted under the name of its field.
+for (const [operation, field] of Object.entries(managementSchema.getMutationType()?.getFields() ?? {})) {
+  field.resolve = withOperation(operation, field.resolve);
+}
+
+type Resolver = GraphQLFieldResolver<unknown, RequestContext>;
+
+function withOperation(operation: string, resolve: Resolver | undefined): Resolver | undefined {
+  return resolve && ((parent, args, context, info) => resolve(parent, args, { ...context, operation }, info));
+}

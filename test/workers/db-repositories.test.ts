@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, test } from "vitest";
 import { ensureRootApiKey, findApiKeyByHash } from "../../src/db/api-keys.ts";
+import type { Author } from "../../src/db/audit-log.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import {
   deleteEndpointIfUnchanged,
@@ -77,13 +78,14 @@ const endpointValues = (templateId: string): EndpointValues => ({
   compliance: [],
 });
 
+function by(accountId: string, now = NOW): Author {
+  return { accountId, apiKeyId: "key", operation: "test", now };
+}
+
 async function freshTemplate(accountId: string, name = "t"): Promise<TemplateRecord> {
-  const inserted = await insertTemplateIfNameFree(
-    db,
-    { accountId, isBound: false },
-    templateValues(name),
-    NOW,
-  );
+  const inserted = await insertTemplateIfNameFree(db, by(accountId), templateValues(name), {
+    isBound: false,
+  });
   if (!inserted) throw new Error("the name is taken");
   return inserted;
 }
@@ -106,12 +108,13 @@ describe("templates", () => {
   test("of two changes based on the same reading only the first is made", async ({ expect }) => {
     const { accountId } = await freshAccount();
     const read = await freshTemplate(accountId);
-    const endpoint = await insertEndpoint(db, accountId, endpointValues(read.id), NOW);
-    const options = { release: true, now: NOW + 1 };
+    const endpoint = await insertEndpoint(db, by(accountId), endpointValues(read.id));
+    const author = by(accountId, NOW + 1);
+    const options = { release: true };
 
     const values = { ...templateValues("t"), imageName: "a:2" };
-    expect(await updateTemplateIfUnchanged(db, read, values, options)).toMatchObject({ revision: 2 });
-    expect(await updateTemplateIfUnchanged(db, read, values, options)).toBeUndefined();
+    expect(await updateTemplateIfUnchanged(db, author, read, values, options)).toMatchObject({ revision: 2 });
+    expect(await updateTemplateIfUnchanged(db, author, read, values, options)).toBeUndefined();
     expect(await findEndpoint(db, endpoint.id)).toMatchObject({ version: 2, revision: 2 });
   });
 
@@ -119,22 +122,24 @@ describe("templates", () => {
     const { accountId } = await freshAccount();
     await freshTemplate(accountId, "taken");
     const read = await freshTemplate(accountId);
-    const endpoint = await insertEndpoint(db, accountId, endpointValues(read.id), NOW);
+    const endpoint = await insertEndpoint(db, by(accountId), endpointValues(read.id));
 
-    const options = { release: true, now: NOW };
-    expect(await updateTemplateIfUnchanged(db, read, templateValues("taken"), options)).toBeUndefined();
+    const taken = templateValues("taken");
+    expect(
+      await updateTemplateIfUnchanged(db, by(accountId), read, taken, { release: true }),
+    ).toBeUndefined();
     expect(await findEndpoint(db, endpoint.id)).toMatchObject({ version: 1, revision: 1 });
   });
 
   test("a template in use is not deleted, nor one of another account", async ({ expect }) => {
     const [one, two] = [await freshAccount(), await freshAccount()];
-    const { id } = await freshTemplate(one.accountId);
-    expect(await deleteTemplateIfUnused(db, two.accountId, id)).toBe(false);
+    const read = await freshTemplate(one.accountId);
+    expect(await deleteTemplateIfUnused(db, by(two.accountId), read)).toBe(false);
 
-    const endpoint = await insertEndpoint(db, one.accountId, endpointValues(id), NOW);
-    expect(await deleteTemplateIfUnused(db, one.accountId, id)).toBe(false);
-    await deleteEndpointIfUnchanged(db, endpoint, NOW);
-    expect(await deleteTemplateIfUnused(db, one.accountId, id)).toBe(true);
+    const endpoint = await insertEndpoint(db, by(one.accountId), endpointValues(read.id));
+    expect(await deleteTemplateIfUnused(db, by(one.accountId), read)).toBe(false);
+    await deleteEndpointIfUnchanged(db, by(one.accountId), endpoint);
+    expect(await deleteTemplateIfUnused(db, by(one.accountId), read)).toBe(true);
   });
 });
 
@@ -142,20 +147,22 @@ describe("endpoints", () => {
   test("an endpoint is read as it was written", async ({ expect }) => {
     const { accountId } = await freshAccount();
     const { id: templateId } = await freshTemplate(accountId);
-    const inserted = await insertEndpoint(db, accountId, endpointValues(templateId), NOW);
+    const inserted = await insertEndpoint(db, by(accountId), endpointValues(templateId));
     expect(await findEndpoint(db, inserted.id)).toEqual(inserted);
   });
 
   test("a change or deletion based on an older reading is not made", async ({ expect }) => {
     const { accountId } = await freshAccount();
     const { id: templateId } = await freshTemplate(accountId);
-    const read = await insertEndpoint(db, accountId, endpointValues(templateId), NOW);
+    const read = await insertEndpoint(db, by(accountId), endpointValues(templateId));
     const values = endpointValues(templateId);
 
-    const updated = await updateEndpointIfUnchanged(db, read, values, { release: true, now: NOW });
+    const updated = await updateEndpointIfUnchanged(db, by(accountId), read, values, { release: true });
     expect(updated).toMatchObject({ version: 2, revision: 2 });
-    expect(await updateEndpointIfUnchanged(db, read, values, { release: true, now: NOW })).toBeUndefined();
-    expect(await deleteEndpointIfUnchanged(db, read, NOW)).toBe(false);
+    expect(
+      await updateEndpointIfUnchanged(db, by(accountId), read, values, { release: true }),
+    ).toBeUndefined();
+    expect(await deleteEndpointIfUnchanged(db, by(accountId), read)).toBe(false);
     expect(await findEndpoint(db, read.id)).toMatchObject({ version: 2 });
   });
 
@@ -165,8 +172,8 @@ describe("endpoints", () => {
     const { accountId } = await freshAccount();
     const { id: templateId } = await freshTemplate(accountId);
     const wrongLimits = { ...endpointValues(templateId), workersMin: 4 };
-    await expect(insertEndpoint(db, accountId, wrongLimits, NOW)).rejects.toThrow();
-    await expect(insertEndpoint(db, accountId, endpointValues("none"), NOW)).rejects.toThrow();
+    await expect(insertEndpoint(db, by(accountId), wrongLimits)).rejects.toThrow();
+    await expect(insertEndpoint(db, by(accountId), endpointValues("none"))).rejects.toThrow();
     expect(await listEndpoints(db, accountId)).toEqual([]);
   });
 
@@ -174,7 +181,7 @@ describe("endpoints", () => {
     const { accountId } = await freshAccount();
     const { id: templateId } = await freshTemplate(accountId);
     const values = { ...endpointValues(templateId), gpuIds: null, gpuCount: 0, instanceIds: ["cpu5c-4-8"] };
-    const record = await insertEndpoint(db, accountId, values, NOW);
+    const record = await insertEndpoint(db, by(accountId), values);
     expect(toEndpointConfig(record)).toMatchObject({ gpuTiers: [], excludedGpuModels: [], gpuCount: 0 });
   });
 });

@@ -1,5 +1,5 @@
 import { findAccount, type AccountRecord } from "../../db/accounts.ts";
-import type { RequestContext } from "../context.ts";
+import type { RequestContext } from "../../management/context.ts";
 
 export const accountResolvers = {
   Query: {

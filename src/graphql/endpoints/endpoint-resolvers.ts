@@ -2,11 +2,15 @@ import { z } from "zod";
 import type { AccountRecord } from "../../db/accounts.ts";
 import { findOwnEndpoint, listEndpoints, type EndpointRecord } from "../../db/endpoints.ts";
 import { findTemplate, type TemplateRecord } from "../../db/templates.ts";
-import type { RequestContext } from "../context.ts";
-import { parseInput, plainText } from "../input.ts";
-import { endpointObject } from "./endpoint-announcement.ts";
-import { endpointPatchSchema } from "./endpoint-patch.ts";
-import { changeEndpoint, createEndpoint, deleteEndpoint } from "./endpoint-storage.ts";
+import type { RequestContext } from "../../management/context.ts";
+import { parseInput, plainText } from "../../management/input.ts";
+import { endpointObject } from "../../management/endpoints/endpoint-announcement.ts";
+import { endpointPatchSchema } from "../../management/endpoints/endpoint-patch.ts";
+import {
+  changeEndpoint,
+  createEndpoint,
+  deleteEndpoint,
+} from "../../management/endpoints/endpoint-storage.ts";
 
 const deletionSchema = z.object({ id: plainText.min(1, "must not be empty") });
 

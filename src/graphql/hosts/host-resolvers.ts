@@ -3,8 +3,8 @@ import { generateCredential } from "../../auth/credential.ts";
 import { hashKey } from "../../auth/hash-key.ts";
 import { JOIN_TOKEN_LIFE_MAX_MS, JOIN_TOKEN_LIFE_MIN_MS, JOIN_TOKEN_LIFE_MS } from "../../contract/limits.ts";
 import { createJoinToken } from "../../db/join-tokens.ts";
-import type { RequestContext } from "../context.ts";
-import { keepable, keepableText, nameSchema, parseInput, wholeNumber } from "../input.ts";
+import type { RequestContext } from "../../management/context.ts";
+import { keepable, keepableText, nameSchema, parseInput, wholeNumber } from "../../management/input.ts";
 
 const SECOND_MS = 1_000;
 

@@ -1,10 +1,14 @@
 import type { AccountRecord } from "../../db/accounts.ts";
 import { findTemplate, listUnboundTemplates, type TemplateRecord } from "../../db/templates.ts";
-import type { RequestContext } from "../context.ts";
-import { nameSchema, parseInput } from "../input.ts";
+import type { RequestContext } from "../../management/context.ts";
+import { nameSchema, parseInput } from "../../management/input.ts";
 import { z } from "zod";
-import { templatePatchSchema } from "./template-patch.ts";
-import { changeTemplate, createTemplate, deleteTemplateByName } from "./template-storage.ts";
+import { templatePatchSchema } from "../../management/templates/template-patch.ts";
+import {
+  changeTemplate,
+  createTemplate,
+  deleteTemplateByName,
+} from "../../management/templates/template-storage.ts";
 
 const deletionSchema = z.object({ templateName: nameSchema });
 

@@ -1,8 +1,8 @@
 import type { WebhookSecret } from "../../contract/webhook.ts";
 import { ensureWebhookSecrets, rotateWebhookSecret } from "../../db/webhook-secrets.ts";
 import type { AccountRecord } from "../../db/accounts.ts";
-import type { RequestContext } from "../context.ts";
-import { announceWebhookSecrets } from "../endpoints/endpoint-announcement.ts";
+import type { RequestContext } from "../../management/context.ts";
+import { announceWebhookSecrets } from "../../management/endpoints/endpoint-announcement.ts";
 
 type Shown = {
   readonly secret: string;

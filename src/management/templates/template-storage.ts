@@ -8,7 +8,7 @@ import {
   updateTemplateIfUnchanged,
   type TemplateRecord,
 } from "../../db/templates.ts";
-import type { RequestContext } from "../context.ts";
+import { authorOf, type RequestContext } from "../context.ts";
 import { announceEndpoint } from "../endpoints/endpoint-announcement.ts";
 import { OperationError } from "../operation-error.ts";
 import { untilUnchanged } from "../optimistic-write.ts";
@@ -26,8 +26,7 @@ export async function requireTemplate(context: RequestContext, templateId: strin
 
 export async function createTemplate(context: RequestContext, patch: TemplatePatch): Promise<TemplateRecord> {
   const values = mergeTemplate(undefined, patch);
-  const owner = { accountId: context.principal.accountId, isBound: false };
-  const created = await insertTemplateIfNameFree(context.db, owner, values, context.now);
+  const created = await insertTemplateIfNameFree(context.db, authorOf(context), values, { isBound: false });
   if (created === undefined) throw nameTaken(values.name);
   return created;
 }
@@ -41,8 +40,8 @@ export async function changeTemplate(
   const changed = await untilUnchanged(async () => {
     const read = await requireTemplate(context, templateId);
     const values = mergeTemplate(read, patch);
-    const options = { release: changesContainers(read, values), now: context.now };
-    const updated = await updateTemplateIfUnchanged(context.db, read, values, options);
+    const release = changesContainers(read, values);
+    const updated = await updateTemplateIfUnchanged(context.db, authorOf(context), read, values, { release });
     if (updated === undefined) await refuseTakenName(context, values.name, templateId);
     return updated;
   });
@@ -58,8 +57,7 @@ export async function saveBoundTemplate(
   patch: TemplatePatch,
 ): Promise<TemplateRecord> {
   const values = mergeTemplate(undefined, patch);
-  const owner = { accountId: context.principal.accountId, isBound: true };
-  const created = await insertTemplateIfNameFree(context.db, owner, values, context.now);
+  const created = await insertTemplateIfNameFree(context.db, authorOf(context), values, { isBound: true });
   if (created !== undefined) return created;
 
   const holder = await findTemplateByName(context.db, context.principal.accountId, values.name);
@@ -73,7 +71,7 @@ export async function deleteTemplateByName(context: RequestContext, name: string
   if (template === undefined) {
     throw new OperationError("TEMPLATE_NOT_FOUND", `templateName: template '${name}' was not found`);
   }
-  if (await deleteTemplateIfUnused(context.db, accountId, template.id)) return;
+  if (await deleteTemplateIfUnused(context.db, authorOf(context), template)) return;
 
   const users = await listEndpointsOfTemplate(context.db, accountId, template.id);
   const userIds = users.map((user) => user.id).join(", ");

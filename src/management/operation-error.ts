@@ -1,6 +1,7 @@
 /** The closed list of `extensions.code` in GraphQL answers. Retrying helps for the last two alone. */
 export type OperationErrorCode =
   | "UNAUTHORIZED"
+  | "INSUFFICIENT_PERMISSION"
   | "BAD_REQUEST"
   | "PAYLOAD_TOO_LARGE"
   | "METHOD_NOT_ALLOWED"
@@ -12,6 +13,18 @@ export type OperationErrorCode =
   | "TEMPLATE_NOT_FOUND"
   | "TEMPLATE_NAME_TAKEN"
   | "TEMPLATE_IN_USE"
+  | "SECRET_NOT_FOUND"
+  | "SECRET_NAME_TAKEN"
+  | "REGISTRY_AUTH_NOT_FOUND"
+  | "REGISTRY_AUTH_IN_USE"
+  | "NETWORK_VOLUME_NOT_FOUND"
+  | "NETWORK_VOLUME_IN_USE"
+  | "API_KEY_NOT_FOUND"
+  | "POD_NOT_FOUND"
+  | "APP_NOT_FOUND"
+  | "NO_CAPACITY"
+  | "NOT_CONFIGURED"
+  | "NOT_SUPPORTED"
   | "UNAVAILABLE"
   | "INTERNAL";
 

@@ -10,7 +10,7 @@ import {
 } from "../../db/endpoints.ts";
 import { CONTAINER_DISK_DEFAULT_GB } from "../../contract/limits.ts";
 import { randomRowId } from "../../db/row-id.ts";
-import type { RequestContext } from "../context.ts";
+import { authorOf, type RequestContext } from "../context.ts";
 import { OperationError } from "../operation-error.ts";
 import { untilUnchanged } from "../optimistic-write.ts";
 import type { InlineTemplate } from "../templates/template-patch.ts";
@@ -29,7 +29,7 @@ export async function createEndpoint(context: RequestContext, patch: EndpointPat
       : await saveBoundTemplate(context, complete(patch.template, settings.name));
 
   const values = { ...settings, templateId };
-  const created = await insertEndpoint(context.db, context.principal.accountId, values, context.now);
+  const created = await insertEndpoint(context.db, authorOf(context), values);
   await announceEndpoint(context, created);
   return created;
 }
@@ -46,8 +46,8 @@ export async function changeEndpoint(
   const changed = await untilUnchanged(async () => {
     const read = await requireEndpoint(context, endpointId);
     const values = { ...mergeSettings(read, patch), templateId: templateId ?? read.templateId };
-    const options = { release: needsRelease(read, values), now: context.now };
-    return await updateEndpointIfUnchanged(context.db, read, values, options);
+    const release = needsRelease(read, values);
+    return await updateEndpointIfUnchanged(context.db, authorOf(context), read, values, { release });
   });
   await announceEndpoint(context, changed);
   return changed;
@@ -88,7 +88,7 @@ export async function deleteEndpoint(context: RequestContext, endpointId: string
     await untilUnchanged(async () => {
       const read = await requireEndpoint(context, endpointId);
       if (!isDeletable(read)) throw hasWorkers(endpointId);
-      return (await deleteEndpointIfUnchanged(context.db, read, context.now)) || undefined;
+      return (await deleteEndpointIfUnchanged(context.db, authorOf(context), read)) || undefined;
     });
   }
   await announceRemoval(context, { id: endpointId, accountId });

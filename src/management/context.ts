@@ -1,0 +1,20 @@
+import type { Principal } from "../auth/principal.ts";
+import type { Author } from "../db/audit-log.ts";
+import type { Database } from "../db/database.ts";
+import type { Env } from "../env.ts";
+
+/** What every operation of the management API gets: who asks for what, when, and where things are kept. */
+export type RequestContext = {
+  readonly env: Env;
+  readonly db: Database;
+  readonly principal: Principal;
+  readonly now: number;
+  /** The field of the mutation, or method and path of a REST call; as the audit log shows it. */
+  readonly operation: string;
+};
+
+/** Whom the audit log names. */
+export function authorOf({ principal, operation, now }: RequestContext): Author {
+  const { accountId, apiKeyId } = principal;
+  return { accountId, apiKeyId, operation, now };
+}
