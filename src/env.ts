@@ -11,6 +11,8 @@ export type Env = {
   ROOT_API_KEY?: string;
   /** Keys for what is kept encrypted, newest first; see auth/key-ring.ts. */
   ENCRYPTION_KEYS?: string;
+  /** "true": the catalog of GPUs, CPUs and places is shown to callers with a key only. */
+  CATALOG_REQUIRES_KEY?: string;
   /** "true": webhooks may have loopback and private addresses; for development. */
   WEBHOOK_ALLOW_PRIVATE?: string;
 };

@@ -32,6 +32,11 @@ export class AnswerCache<Answer> {
   refuse(hash: string, now: number): void {
     this.#refused.set(hash, true, now);
   }
+
+  /** Has every credential looked up again that stands for such an answer. */
+  forget(isMeant: (answer: Answer) => boolean): void {
+    this.#accepted.deleteIf(isMeant);
+  }
 }
 
 class ExpiringMap<Value> {
@@ -58,5 +63,11 @@ class ExpiringMap<Value> {
     if (this.#entries.size <= this.#size) return;
     const oldest = this.#entries.keys().next();
     if (!oldest.done) this.#entries.delete(oldest.value);
+  }
+
+  deleteIf(isMeant: (value: Value) => boolean): void {
+    for (const [key, { value }] of this.#entries) {
+      if (isMeant(value)) this.#entries.delete(key);
+    }
   }
 }

@@ -11,6 +11,7 @@ test("a generated credential has its kind's prefix and 256 random bits", ({ expe
 test("the prefix tells the kind, and any other string may be an API key", ({ expect }) => {
   expect(kindOfCredential(generateCredential("host-token"))).toBe("host-token");
   expect(kindOfCredential(generateCredential("join-token"))).toBe("join-token");
+  expect(kindOfCredential(generateCredential("endpoint-key"))).toBe("endpoint-key");
   expect(kindOfCredential(generateCredential("api-key"))).toBe("api-key");
   expect(kindOfCredential("my own key")).toBe("api-key");
 });

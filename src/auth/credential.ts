@@ -1,5 +1,10 @@
-/** The three kinds of credential that the edge gives out, told apart by their prefix. */
-const PREFIXES = { "api-key": "er_", "host-token": "erh_", "join-token": "erj_" } as const;
+/** The kinds of credential that the edge gives out, told apart by their prefix. */
+const PREFIXES = {
+  "api-key": "er_",
+  "endpoint-key": "era_",
+  "host-token": "erh_",
+  "join-token": "erj_",
+} as const;
 
 export type CredentialKind = keyof typeof PREFIXES;
 
@@ -7,12 +12,17 @@ const RANDOM_BYTES = 32;
 
 /** Makes a new random credential; it is shown once, and only its hash is kept. */
 export function generateCredential(kind: CredentialKind): string {
-  const random = [...crypto.getRandomValues(new Uint8Array(RANDOM_BYTES))];
-  return PREFIXES[kind] + random.map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  return credentialOf(kind, crypto.getRandomValues(new Uint8Array(RANDOM_BYTES)));
+}
+
+/** The written form of a credential of this kind. */
+export function credentialOf(kind: CredentialKind, bytes: Uint8Array): string {
+  return PREFIXES[kind] + [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 /** Says of what kind a credential is; an API key from the environment may be any string. */
 export function kindOfCredential(credential: string): CredentialKind {
+  if (credential.startsWith(PREFIXES["endpoint-key"])) return "endpoint-key";
   if (credential.startsWith(PREFIXES["host-token"])) return "host-token";
   if (credential.startsWith(PREFIXES["join-token"])) return "join-token";
   return "api-key";

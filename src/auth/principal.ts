@@ -2,32 +2,53 @@
  * Who calls the public APIs: the account behind an API key.
  *
  * P1  Only a credential of the kind "API key" is looked up; host and join tokens never are.
- * P2  A revoked key stops working within CREDENTIAL_CACHE_MS.
+ * P2  A revoked or narrowed key has lost what it lost within CREDENTIAL_CACHE_MS.
  * P3  The key of the environment works only while it stands there.
  * P4  No message says more about a key than that it is missing or wrong.
+ * P5  A key that expires does so on time, whatever is remembered of it.
  */
-import { CREDENTIAL_CACHE_MS, CREDENTIAL_REFUSAL_CACHE_MS } from "../contract/limits.ts";
+import {
+  CREDENTIAL_CACHE_MS,
+  CREDENTIAL_REFUSAL_CACHE_MS,
+  KEY_USE_NOTE_INTERVAL_MS,
+} from "../contract/limits.ts";
 import { ensureRootApiKey, findApiKeyByHash, recordApiKeyUse, type FoundApiKey } from "../db/api-keys.ts";
 import { openDatabase } from "../db/database.ts";
-import type { Permissions } from "../domain/permissions.ts";
+import { NO_PERMISSIONS, type Permissions } from "../domain/permissions.ts";
 import type { Env } from "../env.ts";
 import { AnswerCache } from "./answer-cache.ts";
 import { kindOfCredential, readCredential } from "./credential.ts";
-import { hashKey } from "./hash-key.ts";
+import { hashKey, isSameText } from "./hash-key.ts";
 
 export type Principal = {
   readonly kind: "principal";
   readonly accountId: string;
   readonly apiKeyId: string;
+  /** The name of the key, for messages. */
+  readonly name: string;
+  /** The key of the environment, which is the operator's. */
+  readonly isRoot: boolean;
   readonly permissions: Permissions;
+  readonly expiresAt: number | null;
 };
 export type Unauthorized = { readonly kind: "unauthorized"; readonly message: string };
 
-const MISSING_KEY = "Unauthorized: no API key was sent. Send it as 'Authorization: Bearer <key>'.";
-const WRONG_KEY = "Unauthorized: the API key is wrong or was revoked. Check the key that you send.";
+export const MISSING_KEY = "Unauthorized: no API key was sent. Send it as 'Authorization: Bearer <key>'.";
+const WRONG_KEY = "Unauthorized: the API key is wrong, was revoked or has expired. Check the key that you send.";
+const ENDPOINT_KEY =
+  "Unauthorized: this is the key of a single endpoint, which opens the queue API of that endpoint only. Send an API key of the account.";
 
-/** Good enough for people who ask when a key was last used, and cheap in writes. */
-const USE_RECORD_INTERVAL_MS = 3_600_000;
+/** Who sends no key where none is needed: nobody's account, and no permission. */
+export const ANONYMOUS: Principal = {
+  kind: "principal",
+  accountId: "",
+  apiKeyId: "",
+  name: "",
+  isRoot: false,
+  permissions: NO_PERMISSIONS,
+  expiresAt: null,
+};
+
 const CACHED_KEYS = 10_000;
 
 const cache = new AnswerCache<Principal>({
@@ -46,28 +67,32 @@ export async function authenticate(
 ): Promise<Principal | Unauthorized> {
   const key = readCredential(headerOrKey);
   if (key === undefined) return { kind: "unauthorized", message: MISSING_KEY };
-  if (kindOfCredential(key) !== "api-key") return { kind: "unauthorized", message: WRONG_KEY }; // P1
+  const kind = kindOfCredential(key);
+  if (kind === "endpoint-key") return { kind: "unauthorized", message: ENDPOINT_KEY };
+  if (kind !== "api-key") return { kind: "unauthorized", message: WRONG_KEY }; // P1
 
   const principal = cache.recall(key, now) ?? (await lookUp(env, key, now));
-  return principal ?? { kind: "unauthorized", message: WRONG_KEY };
+  const isUsable = principal !== undefined && !hasExpired(principal, now); // P5
+  return isUsable ? principal : { kind: "unauthorized", message: WRONG_KEY };
+}
+
+/** Has this isolate look a changed key up again at its next use; others do within CREDENTIAL_CACHE_MS. */
+export function forgetApiKey(apiKeyId: string): void {
+  cache.forget((principal) => principal.apiKeyId === apiKeyId);
 }
 
 async function lookUp(env: AuthEnv, key: string, now: number): Promise<Principal | undefined> {
   const hash = await hashKey(key);
   if (cache.isRefused(hash, now)) return undefined;
   const found = await findUsableKey(env, hash, now);
-  if (found === undefined) {
+  if (found === undefined || hasExpired(found, now)) {
     cache.refuse(hash, now);
     return undefined;
   }
-  const principal: Principal = {
-    kind: "principal",
-    accountId: found.accountId,
-    apiKeyId: found.apiKeyId,
-    permissions: found.permissions,
-  };
+  const { lastUsedAt, ...known } = found;
+  const principal: Principal = { kind: "principal", ...known };
   cache.accept(key, principal, now);
-  if ((found.lastUsedAt ?? 0) + USE_RECORD_INTERVAL_MS <= now) {
+  if ((lastUsedAt ?? 0) + KEY_USE_NOTE_INTERVAL_MS <= now) {
     await recordApiKeyUse(openDatabase(env.DB), found.apiKeyId, now);
   }
   return principal;
@@ -75,7 +100,7 @@ async function lookUp(env: AuthEnv, key: string, now: number): Promise<Principal
 
 async function findUsableKey(env: AuthEnv, hash: string, now: number): Promise<FoundApiKey | undefined> {
   const db = openDatabase(env.DB);
-  const isRootKey = env.ROOT_API_KEY ? hash === (await hashKey(env.ROOT_API_KEY)) : false;
+  const isRootKey = env.ROOT_API_KEY ? isSameText(hash, await hashKey(env.ROOT_API_KEY)) : false;
 
   const found = await findApiKeyByHash(db, hash);
   if (found !== undefined) return found.isRoot && !isRootKey ? undefined : found; // P3
@@ -83,4 +108,8 @@ async function findUsableKey(env: AuthEnv, hash: string, now: number): Promise<F
 
   await ensureRootApiKey(db, hash, now);
   return await findApiKeyByHash(db, hash);
+}
+
+function hasExpired({ expiresAt }: { readonly expiresAt: number | null }, now: number): boolean {
+  return expiresAt !== null && expiresAt <= now;
 }

@@ -154,6 +154,26 @@ export const CREDENTIAL_CACHE_MS = 30 * SECOND;
 /** How long an edge location remembers that a credential was wrong. */
 export const CREDENTIAL_REFUSAL_CACHE_MS = 5 * SECOND;
 export const JOIN_TOKEN_LIFE_MIN_MS = MINUTE;
+/** Least time between two notes of a key's last use: good enough for people, and cheap in writes. */
+export const KEY_USE_NOTE_INTERVAL_MS = HOUR;
+export const API_KEY_LIFE_MIN_MS = MINUTE;
+export const API_KEY_LIFE_MAX_MS = 3_650 * DAY;
+/** Endpoints that one key may name; whoever needs more gives access to all. */
+export const API_KEY_ENDPOINTS_MAX = 100;
+/** Public keys of an account, all together. */
+export const PUBLIC_KEYS_MAX_CHARACTERS = 65_536;
+
+// Audit log and maintenance
+
+export const AUDIT_PAGE_DEFAULT = 50;
+export const AUDIT_PAGE_MAX = 200;
+export const AUDIT_RETENTION_MS = 400 * DAY;
+/** How long a revoked or expired key is still listed. */
+export const DEAD_KEY_RETENTION_MS = 90 * DAY;
+/** Rows that one task of one maintenance run removes at most. */
+export const MAINTENANCE_ROWS_MAX = 500;
+/** Objects that one maintenance run calls at most. */
+export const MAINTENANCE_CALLS_MAX = 20;
 
 // Endpoint settings
 

@@ -1,7 +1,7 @@
 /** The audit log: every change of the management API is noted in the transaction that makes it. */
-import { sql } from "drizzle-orm";
+import { and, asc, desc, eq, inArray, lt, sql, type SQL } from "drizzle-orm";
 import type { Database } from "./database.ts";
-import { auditEntry } from "./schema.ts";
+import { apiKey, auditEntry } from "./schema.ts";
 
 /** Who changes something, by which operation, and when. */
 export type Author = {
@@ -58,4 +58,65 @@ export function changedFields<Values extends object>(before: Values, after: Part
   return Object.entries(after)
     .filter(([field, value]) => JSON.stringify(value) !== JSON.stringify(before[field as keyof Values]))
     .map(([field]) => field);
+}
+
+export type AuditRecord = typeof auditEntry.$inferSelect & {
+  /** Null when the key is no longer known. */
+  readonly apiKeyName: string | null;
+};
+
+/** What entries are asked for; a member that is absent selects nothing out. */
+export type AuditSelection = {
+  readonly limit: number;
+  /** Only entries older than this one. */
+  readonly before?: number | undefined;
+  readonly subjectId?: string | undefined;
+  readonly subjectKind?: string | undefined;
+  readonly operation?: string | undefined;
+  readonly apiKeyId?: string | undefined;
+};
+
+/** Entries of the account, the newest first. */
+export async function listAuditEntries(
+  db: Database,
+  accountId: string,
+  selection: AuditSelection,
+): Promise<AuditRecord[]> {
+  const rows = await db
+    .select({ entry: auditEntry, apiKeyName: apiKey.name })
+    .from(auditEntry)
+    .leftJoin(apiKey, and(eq(apiKey.accountId, auditEntry.accountId), eq(apiKey.id, auditEntry.apiKeyId)))
+    .where(and(eq(auditEntry.accountId, accountId), ...conditions(selection)))
+    .orderBy(desc(auditEntry.id))
+    .limit(selection.limit);
+  return rows.map(({ entry, apiKeyName }) => ({ ...entry, apiKeyName }));
+}
+
+function conditions({ before, subjectId, subjectKind, operation, apiKeyId }: AuditSelection): SQL[] {
+  return [
+    ...(before === undefined ? [] : [lt(auditEntry.id, before)]),
+    ...(subjectId === undefined ? [] : [eq(auditEntry.subjectId, subjectId)]),
+    ...(subjectKind === undefined ? [] : [eq(auditEntry.subjectKind, subjectKind)]),
+    ...(operation === undefined ? [] : [eq(auditEntry.operation, operation)]),
+    ...(apiKeyId === undefined ? [] : [eq(auditEntry.apiKeyId, apiKeyId)]),
+  ];
+}
+
+/** Removes entries of all accounts from before; says how many. Looks at the oldest ones only. */
+export async function removeOldAuditEntries(db: Database, before: number, limit: number): Promise<number> {
+  const oldest = db.$with("oldest").as(
+    db
+      .select({ id: auditEntry.id, at: auditEntry.at })
+      .from(auditEntry)
+      .orderBy(asc(auditEntry.id))
+      .limit(limit),
+  );
+  const removed = await db
+    .with(oldest)
+    .delete(auditEntry)
+    .where(
+      inArray(auditEntry.id, db.select({ id: oldest.id }).from(oldest).where(lt(oldest.at, before))),
+    )
+    .returning({ id: auditEntry.id });
+  return removed.length;
 }

@@ -171,6 +171,18 @@ export async function isEndpointRemovalOpen(
   return removal !== undefined;
 }
 
+/** Removals of all accounts whose object has not confirmed, in no order, so that none stands in the way. */
+export async function listOpenRemovals(
+  db: Database,
+  limit: number,
+): Promise<{ readonly id: string; readonly accountId: string }[]> {
+  return await db
+    .select({ id: endpointRemoval.endpointId, accountId: endpointRemoval.accountId })
+    .from(endpointRemoval)
+    .orderBy(sql`random()`)
+    .limit(limit);
+}
+
 /** Forgets a removal once the endpoint's object is empty. */
 export async function closeEndpointRemoval(
   db: Database,

@@ -1,18 +1,23 @@
-import { and, eq, gt, isNull } from "drizzle-orm";
+import { and, eq, gt, inArray, isNull, lt } from "drizzle-orm";
+import { noteIfChanged, type Author } from "./audit-log.ts";
 import type { Database } from "./database.ts";
 import { joinToken } from "./schema.ts";
 
+/** As much of a token's hash as names it in the audit log. */
+const SUBJECT_ID_LENGTH = 16;
+
 export async function createJoinToken(
   db: Database,
-  values: {
-    readonly hash: string;
-    readonly accountId: string;
-    readonly name: string | null;
-    readonly expiresAt: number;
-  },
-  now: number,
+  author: Author,
+  values: { readonly hash: string; readonly name: string | null; readonly expiresAt: number },
 ): Promise<void> {
-  await db.insert(joinToken).values({ ...values, createdAt: now });
+  const { accountId, now } = author;
+  const { hash, name } = values;
+  const subject = { kind: "join_token", id: hash.slice(0, SUBJECT_ID_LENGTH), name } as const;
+  await db.batch([
+    db.insert(joinToken).values({ ...values, accountId, createdAt: now }),
+    noteIfChanged(db, author, subject),
+  ]);
 }
 
 /** Spends a token that is neither used nor expired; of several callers only one is served. */
@@ -27,4 +32,18 @@ export async function redeemJoinToken(
     .where(and(eq(joinToken.hash, hash), isNull(joinToken.usedAt), gt(joinToken.expiresAt, now)))
     .returning({ accountId: joinToken.accountId });
   return redeemed;
+}
+
+/** Removes tokens of all accounts that expired before; says how many. */
+export async function removeExpiredJoinTokens(db: Database, before: number, limit: number): Promise<number> {
+  const expired = db
+    .select({ hash: joinToken.hash })
+    .from(joinToken)
+    .where(lt(joinToken.expiresAt, before))
+    .limit(limit);
+  const removed = await db
+    .delete(joinToken)
+    .where(inArray(joinToken.hash, expired))
+    .returning({ hash: joinToken.hash });
+  return removed.length;
 }

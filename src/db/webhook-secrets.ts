@@ -1,6 +1,7 @@
 import { and, desc, eq, gt, isNotNull, isNull, lte, or } from "drizzle-orm";
 import { WEBHOOK_SECRET_OVERLAP_MS } from "../contract/limits.ts";
 import type { WebhookSecret } from "../contract/webhook.ts";
+import { noteIfChanged, type Author } from "./audit-log.ts";
 import type { Database } from "./database.ts";
 import { randomRowId } from "./row-id.ts";
 import { webhookSecret } from "./schema.ts";
@@ -21,19 +22,18 @@ export async function ensureWebhookSecrets(
 }
 
 /** Makes a new secret; the old one signs beside it for WEBHOOK_SECRET_OVERLAP_MS. */
-export async function rotateWebhookSecret(
-  db: Database,
-  accountId: string,
-  now: number,
-): Promise<WebhookSecret[]> {
+export async function rotateWebhookSecret(db: Database, author: Author): Promise<WebhookSecret[]> {
+  const { accountId, now } = author;
   const isOwn = eq(webhookSecret.accountId, accountId);
+  const fresh = freshSecret(accountId, now);
   await db.batch([
     db.delete(webhookSecret).where(and(isOwn, lte(webhookSecret.validUntil, now))),
     db
       .update(webhookSecret)
       .set({ validUntil: now + WEBHOOK_SECRET_OVERLAP_MS })
       .where(and(isOwn, isNull(webhookSecret.validUntil))),
-    db.insert(webhookSecret).values(freshSecret(accountId, now)),
+    db.insert(webhookSecret).values(fresh),
+    noteIfChanged(db, author, { kind: "webhook_secret", id: fresh.id, name: null }),
   ]);
   return await listSecrets(db, accountId, now);
 }

@@ -1,6 +1,7 @@
 /** What an API key may do, apart from who holds it. */
 
-export type Access = "none" | "read" | "write";
+export const ACCESSES = ["none", "read", "write"] as const;
+export type Access = (typeof ACCESSES)[number];
 
 export type Permissions = {
   /** The management API: GraphQL and its REST companion. */
@@ -10,6 +11,8 @@ export type Permissions = {
 };
 
 export const FULL_PERMISSIONS: Permissions = { graphql: "write", endpoints: "write" };
+export const READ_ONLY_PERMISSIONS: Permissions = { graphql: "read", endpoints: "read" };
+export const NO_PERMISSIONS: Permissions = { graphql: "none", endpoints: "none" };
 
 const RANK: Record<Access, number> = { none: 0, read: 1, write: 2 };
 
@@ -22,4 +25,30 @@ export function suffices(held: Access, needed: Access): boolean {
 export function accessToEndpoint({ endpoints }: Permissions, endpointId: string): Access {
   if (typeof endpoints === "string") return endpoints;
   return Object.hasOwn(endpoints, endpointId) ? (endpoints[endpointId] ?? "none") : "none";
+}
+
+/** Whether whatever `asked` allows is allowed by `held` as well. */
+export function covers(held: Permissions, asked: Permissions): boolean {
+  if (!suffices(held.graphql, asked.graphql)) return false;
+  if (typeof asked.endpoints !== "string") {
+    return Object.entries(asked.endpoints).every(([endpointId, access]) =>
+      suffices(accessToEndpoint(held, endpointId), access),
+    );
+  }
+  // Access to all endpoints counts those that will be made later, which no list names.
+  const heldForAll = typeof held.endpoints === "string" ? held.endpoints : "none";
+  return suffices(heldForAll, asked.endpoints);
+}
+
+/** Whether nothing at all is allowed. */
+export function allowsNothing(permissions: Permissions): boolean {
+  return covers(NO_PERMISSIONS, permissions);
+}
+
+export type PermissionLevel = "ALL" | "READ_ONLY" | "RESTRICTED";
+
+/** The word for common permissions; RESTRICTED for all others. */
+export function levelOf({ graphql, endpoints }: Permissions): PermissionLevel {
+  if (graphql === "write" && endpoints === "write") return "ALL";
+  return graphql === "read" && endpoints === "read" ? "READ_ONLY" : "RESTRICTED";
 }

@@ -3,7 +3,7 @@ import { generateCredential } from "../../auth/credential.ts";
 import { hashKey } from "../../auth/hash-key.ts";
 import { JOIN_TOKEN_LIFE_MAX_MS, JOIN_TOKEN_LIFE_MIN_MS, JOIN_TOKEN_LIFE_MS } from "../../contract/limits.ts";
 import { createJoinToken } from "../../db/join-tokens.ts";
-import type { RequestContext } from "../../management/context.ts";
+import { authorOf, type RequestContext } from "../../management/context.ts";
 import { keepable, keepableText, nameSchema, parseInput, wholeNumber } from "../../management/input.ts";
 
 const SECOND_MS = 1_000;
@@ -28,9 +28,8 @@ export const hostResolvers = {
       const lifeMs = expiresInSeconds === undefined ? JOIN_TOKEN_LIFE_MS : expiresInSeconds * SECOND_MS;
       const token = generateCredential("join-token");
       const expiresAt = context.now + lifeMs;
-      const { accountId } = context.principal;
-      const values = { hash: await hashKey(token), accountId, name: name ?? null, expiresAt };
-      await createJoinToken(context.db, values, context.now);
+      const values = { hash: await hashKey(token), name: name ?? null, expiresAt };
+      await createJoinToken(context.db, authorOf(context), values);
       return { token, expiresAt };
     },
   },

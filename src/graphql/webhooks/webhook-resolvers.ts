@@ -1,7 +1,7 @@
 import type { WebhookSecret } from "../../contract/webhook.ts";
 import { ensureWebhookSecrets, rotateWebhookSecret } from "../../db/webhook-secrets.ts";
 import type { AccountRecord } from "../../db/accounts.ts";
-import type { RequestContext } from "../../management/context.ts";
+import { authorOf, type RequestContext } from "../../management/context.ts";
 import { announceWebhookSecrets } from "../../management/endpoints/endpoint-announcement.ts";
 
 type Shown = {
@@ -24,7 +24,7 @@ export const webhookResolvers = {
       _args: unknown,
       context: RequestContext,
     ): Promise<Shown | null> => {
-      const secrets = await rotateWebhookSecret(context.db, context.principal.accountId, context.now);
+      const secrets = await rotateWebhookSecret(context.db, authorOf(context));
       await announceWebhookSecrets(context, secrets);
       return show(secrets);
     },
