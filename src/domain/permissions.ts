@@ -29,15 +29,21 @@ export function accessToEndpoint({ endpoints }: Permissions, endpointId: string)
 
 /** Whether whatever `asked` allows is allowed by `held` as well. */
 export function covers(held: Permissions, asked: Permissions): boolean {
-  if (!suffices(held.graphql, asked.graphql)) return false;
+  return missingIn(held, asked) === undefined;
+}
+
+/** The first thing that `asked` allows and `held` does not, as a client would write it. */
+export function missingIn(held: Permissions, asked: Permissions): string | undefined {
+  if (!suffices(held.graphql, asked.graphql)) return `graphql: ${asked.graphql.toUpperCase()}`;
   if (typeof asked.endpoints !== "string") {
-    return Object.entries(asked.endpoints).every(([endpointId, access]) =>
-      suffices(accessToEndpoint(held, endpointId), access),
+    const [missing] = Object.entries(asked.endpoints).filter(
+      ([endpointId, access]) => !suffices(accessToEndpoint(held, endpointId), access),
     );
+    return missing && `endpoint ${missing[0]}: ${missing[1].toUpperCase()}`;
   }
   // Access to all endpoints counts those that will be made later, which no list names.
   const heldForAll = typeof held.endpoints === "string" ? held.endpoints : "none";
-  return suffices(heldForAll, asked.endpoints);
+  return suffices(heldForAll, asked.endpoints) ? undefined : `allEndpoints: ${asked.endpoints.toUpperCase()}`;
 }
 
 /** Whether nothing at all is allowed. */

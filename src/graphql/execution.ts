@@ -1,7 +1,9 @@
 /** From a request to an answer: parse, bound, validate, execute, and name every failure by a code. */
 import { execute, GraphQLError, Kind, parse, validate, type DocumentNode } from "graphql";
+import { ANONYMOUS } from "../auth/principal.ts";
 import { GRAPHQL_TOKENS_MAX } from "../contract/limits.ts";
 import type { RequestContext } from "../management/context.ts";
+import { missingKey, refusalOf } from "./admission.ts";
 import { exceededLimit } from "./document-limits.ts";
 import { logFailure } from "../failure-log.ts";
 import { OperationError, type OperationErrorCode } from "../management/operation-error.ts";
@@ -17,6 +19,9 @@ export type GraphqlAnswer = {
   readonly status: 200 | 400 | 401 | 405 | 413 | 500;
   readonly body: { readonly data: unknown; readonly errors?: readonly WireError[] };
 };
+
+/** Codes that clients expect with status 401, whatever else was answered. */
+const REFUSALS: ReadonlySet<OperationErrorCode> = new Set(["UNAUTHORIZED", "INSUFFICIENT_PERMISSION"]);
 
 /** An answer that holds one error and no data. */
 export function errorAnswer(
@@ -34,9 +39,12 @@ export async function answerRequest(
 ): Promise<GraphqlAnswer> {
   const document = parseDocument(request.query);
   if (document instanceof GraphQLError) {
+    if (context.principal === ANONYMOUS) return refuse(missingKey());
     return errorAnswer(400, "GRAPHQL_PARSE_FAILED", describeSyntaxError(document));
   }
   const path = operationPath(document);
+  const refusal = refusalOf(document, request.operationName, context);
+  if (refusal !== undefined) return refuse(refusal, path);
   const exceeded = exceededLimit(document);
   if (exceeded !== undefined) return errorAnswer(400, "GRAPHQL_VALIDATION_FAILED", exceeded, path);
 
@@ -52,7 +60,14 @@ export async function answerRequest(
   });
   const data = result.data ?? null;
   if (result.errors === undefined) return { status: 200, body: { data } };
-  return { status: 200, body: { data, errors: result.errors.map((error) => toWireError(error, path)) } };
+  const errors = result.errors.map((error) => toWireError(error, path));
+  const isRefused = errors.some(({ extensions }) => REFUSALS.has(extensions.code));
+  return { status: isRefused ? 401 : 200, body: { data, errors } };
+}
+
+/** The answer to a caller who may not do what they ask. */
+export function refuse({ code, message }: OperationError, path: WireError["path"] = []): GraphqlAnswer {
+  return errorAnswer(401, code, message, path);
 }
 
 function parseDocument(query: string): DocumentNode | GraphQLError {

@@ -1,11 +1,13 @@
 /** The management API over HTTP: one POST route, and JSON whatever happens. */
 import { Hono, type Context } from "hono";
 import { bodyLimit } from "hono/body-limit";
-import { authenticate, type Principal } from "../auth/principal.ts";
+import { readCredential } from "../auth/credential.ts";
+import { ANONYMOUS, authenticate, type Principal } from "../auth/principal.ts";
 import { CONTROL_BODY_MAX_BYTES } from "../contract/limits.ts";
 import { openDatabase } from "../db/database.ts";
 import type { Env } from "../env.ts";
-import { answerRequest, errorAnswer, type GraphqlAnswer } from "./execution.ts";
+import { missingKey } from "./admission.ts";
+import { answerRequest, errorAnswer, refuse, type GraphqlAnswer } from "./execution.ts";
 import { logFailure } from "../failure-log.ts";
 import { readRequest } from "./request.ts";
 
@@ -18,7 +20,10 @@ export function graphqlRoutes(): Hono<GraphqlEnv> {
   routes.use(async function requirePrincipal(context, next) {
     const now = Date.now();
     const credential = context.req.header("authorization") || context.req.query("api_key");
-    const principal = await authenticate(context.env, credential, now);
+    // What may be asked without a key is seen in the document; a wrong key opens nothing.
+    const principal = readCredential(credential) === undefined
+      ? ANONYMOUS
+      : await authenticate(context.env, credential, now);
     if (principal.kind === "unauthorized") {
       return send(context, errorAnswer(401, "UNAUTHORIZED", principal.message));
     }
@@ -32,9 +37,11 @@ export function graphqlRoutes(): Hono<GraphqlEnv> {
     bodyLimit({ maxSize: CONTROL_BODY_MAX_BYTES, onError: refuseLargeBody }),
     async (context) => {
       const reading = readRequest(await context.req.text());
-      if (reading.kind === "unreadable")
-        return send(context, errorAnswer(400, "BAD_REQUEST", reading.message));
       const { env, var: known } = context;
+      if (reading.kind === "unreadable") {
+        if (known.principal === ANONYMOUS) return send(context, refuse(missingKey()));
+        return send(context, errorAnswer(400, "BAD_REQUEST", reading.message));
+      }
       const request = { env, ...known, db: openDatabase(env.DB), operation: "query" };
       return send(context, await answerRequest(reading.request, request));
     },

@@ -3,10 +3,14 @@ import type { GraphQLFieldResolver } from "graphql";
 import type { RequestContext } from "../management/context.ts";
 import { accountResolvers } from "./account/account-resolvers.ts";
 import { accountSdl } from "./account/account-schema.graphql.ts";
+import { auditResolvers } from "./audit/audit-resolvers.ts";
+import { auditSdl } from "./audit/audit-schema.graphql.ts";
 import { endpointResolvers } from "./endpoints/endpoint-resolvers.ts";
 import { endpointSdl } from "./endpoints/endpoint-schema.graphql.ts";
 import { hostResolvers } from "./hosts/host-resolvers.ts";
 import { hostSdl } from "./hosts/host-schema.graphql.ts";
+import { keyResolvers } from "./keys/key-resolvers.ts";
+import { keySdl } from "./keys/key-schema.graphql.ts";
 import { scalarResolvers, scalarSdl } from "./scalars.ts";
 import { templateResolvers } from "./templates/template-resolvers.ts";
 import { templateSdl } from "./templates/template-schema.graphql.ts";
@@ -15,10 +19,12 @@ import { webhookSdl } from "./webhooks/webhook-schema.graphql.ts";
 
 /** The management API: one SDL and one set of resolvers per noun. */
 export const managementSchema = makeExecutableSchema({
-  typeDefs: [scalarSdl, accountSdl, templateSdl, endpointSdl, hostSdl, webhookSdl],
+  typeDefs: [scalarSdl, accountSdl, keySdl, auditSdl, templateSdl, endpointSdl, hostSdl, webhookSdl],
   resolvers: [
     scalarResolvers,
     accountResolvers,
+    keyResolvers,
+    auditResolvers,
     templateResolvers,
     endpointResolvers,
     hostResolvers,

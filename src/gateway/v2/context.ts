@@ -1,25 +1,53 @@
 /** What every operation of the queue API is given: the caller, and the endpoint of the path. */
-import type { Context, MiddlewareHandler } from "hono";
+import type { Context, Handler, MiddlewareHandler } from "hono";
 import type { z } from "zod";
-import { authenticate } from "../../auth/principal.ts";
+import { lackForEndpoint } from "../../auth/access.ts";
+import { authenticate, type Principal } from "../../auth/principal.ts";
 import type { EndpointConfig } from "../../contract/endpoint.ts";
 import { WAIT_DEFAULT_MS } from "../../contract/limits.ts";
 import { waitSchema } from "../../contract/job.ts";
 import type { Env } from "../../env.ts";
 import { ApiError } from "../api-error.ts";
 import { requireEndpoint } from "../endpoint-directory.ts";
+import { openByEndpointKey } from "./endpoint-key.ts";
 
-export type QueueApi = { Bindings: Env; Variables: { endpoint: EndpointConfig } };
+export type QueueApi = { Bindings: Env; Variables: { endpoint: EndpointConfig; caller: Principal } };
 export type QueueContext = Context<QueueApi>;
+export type QueueHandler = Handler<QueueApi>;
 
-/** Lets nobody pass without a valid key and an endpoint of the same account. */
+/** Lets nobody pass without a valid key and an endpoint of the same account that the key may read. */
 export const withEndpoint: MiddlewareHandler<QueueApi> = async (context, next) => {
-  const caller = await authenticate(context.env, context.req.header("Authorization"), Date.now());
-  if (caller.kind === "unauthorized") throw new ApiError("unauthorized", caller.message);
+  const { env } = context;
+  const header = context.req.header("Authorization");
   const endpointId = context.req.param("endpointId") ?? "";
-  context.set("endpoint", await requireEndpoint(context.env, caller.accountId, endpointId));
+  const caller = await authenticate(env, header, Date.now());
+  if (caller.kind === "principal") {
+    context.set("endpoint", await requireEndpoint(env, caller.accountId, endpointId));
+    refuseLack(lackForEndpoint(caller, endpointId, "read"));
+    context.set("caller", caller);
+  } else {
+    const opened = await openByEndpointKey(env, header, endpointId);
+    if (opened === undefined) throw new ApiError("unauthorized", caller.message);
+    context.set("endpoint", opened.endpoint);
+    context.set("caller", opened.caller);
+  }
   await next();
 };
+
+/** For operations that change something. */
+export const requireWrite: MiddlewareHandler<QueueApi> = async (context, next) => {
+  refuseReader(context);
+  await next();
+};
+
+/** Throws insufficient_permission for a caller who may only read. */
+export function refuseReader(context: QueueContext): void {
+  refuseLack(lackForEndpoint(context.get("caller"), context.get("endpoint").endpointId, "write"));
+}
+
+function refuseLack(lack: string | undefined): void {
+  if (lack !== undefined) throw new ApiError("insufficient_permission", lack);
+}
 
 /** Operations on jobs make no sense on an endpoint without a queue. */
 export const requireQueue: MiddlewareHandler<QueueApi> = async (context, next) => {

@@ -1,10 +1,11 @@
 /** The queue API: `/v2/<endpointId>/<operation>`. */
 import { Hono } from "hono";
 import { ApiError } from "../api-error.ts";
-import { batchRoutes } from "./batch/routes.ts";
+import { serveBatches } from "./batch/routes.ts";
 import { cancel } from "./cancel.ts";
-import { requireQueue, withEndpoint, type QueueApi } from "./context.ts";
+import { requireQueue, requireWrite, withEndpoint, type QueueApi, type QueueHandler } from "./context.ts";
 import { health, metrics } from "./health.ts";
+import { NEEDED_ACCESS, type Operation, type ServeJobs } from "./operations.ts";
 import { purgeQueue } from "./purge-queue.ts";
 import { requests } from "./requests.ts";
 import { retry } from "./retry.ts";
@@ -16,22 +17,33 @@ import { redeliver, webhookLog } from "./webhooks.ts";
 
 export function queueRoutes(): Hono<QueueApi> {
   const routes = new Hono<QueueApi>();
+  /** Puts an operation at its route, behind what the table says it needs. */
+  const serve = (operation: Operation, ...handlers: QueueHandler[]): void => {
+    const [method = "", path = ""] = operation.split(" ");
+    // To read is needed for every operation, so withEndpoint looks after that.
+    const guards = NEEDED_ACCESS[operation] === "write" ? [requireWrite] : [];
+    routes.on(method, [`/:endpointId/${path}`], ...guards, ...handlers);
+  };
+  const serveJobs: ServeJobs = (operation, handler) => serve(operation, requireQueue, handler);
+
   routes.use("/:endpointId/*", withEndpoint);
-  routes.get("/:endpointId/health", health);
-  routes.get("/:endpointId/metrics", metrics);
-  routes.post("/:endpointId/run", requireQueue, run);
-  routes.post("/:endpointId/runsync", requireQueue, runsync);
-  routes.on(["GET", "POST"], "/:endpointId/status/:jobId", requireQueue, status);
-  routes.on(["GET", "POST"], "/:endpointId/status-sync/:jobId", requireQueue, statusSync);
-  routes.on(["GET", "POST"], "/:endpointId/stream/:jobId", requireQueue, stream);
-  routes.post("/:endpointId/cancel/:jobId", requireQueue, cancel);
-  routes.post("/:endpointId/retry/:jobId", requireQueue, retry);
-  routes.post("/:endpointId/purge-queue", requireQueue, purgeQueue);
-  routes.get("/:endpointId/requests", requireQueue, requests);
-  routes.get("/:endpointId/webhooks/:jobId", requireQueue, webhookLog);
-  routes.post("/:endpointId/webhooks/:jobId/redeliver", requireQueue, redeliver);
-  routes.use("/:endpointId/batch/*", requireQueue);
-  routes.route("/:endpointId/batch", batchRoutes());
+  serve("GET health", health);
+  serve("GET metrics", metrics);
+  serveJobs("POST run", run);
+  serveJobs("POST runsync", runsync);
+  serveJobs("GET status/:jobId", status);
+  serveJobs("POST status/:jobId", status);
+  serveJobs("GET status-sync/:jobId", statusSync);
+  serveJobs("POST status-sync/:jobId", statusSync);
+  serveJobs("GET stream/:jobId", stream);
+  serveJobs("POST stream/:jobId", stream);
+  serveJobs("POST cancel/:jobId", cancel);
+  serveJobs("POST retry/:jobId", retry);
+  serveJobs("POST purge-queue", purgeQueue);
+  serveJobs("GET requests", requests);
+  serveJobs("GET webhooks/:jobId", webhookLog);
+  serveJobs("POST webhooks/:jobId/redeliver", redeliver);
+  serveBatches(serveJobs);
   routes.all("/:endpointId/*", (context) => {
     const operation = `${context.req.method} ${context.req.path}`;
     throw new ApiError(

@@ -2,7 +2,7 @@ import { flagSchema, remainingLifeSchema } from "../../contract/job.ts";
 import type { JobView } from "../../domain/job-view.ts";
 import type { SlotRef } from "../../endpoint/messages.ts";
 import { askEndpoint } from "../endpoint-directory.ts";
-import { jobNotFound, readParameter, readWait, type QueueContext } from "./context.ts";
+import { jobNotFound, readParameter, readWait, refuseReader, type QueueContext } from "./context.ts";
 import { jobResponse } from "./job-body.ts";
 import { askWithinLimits } from "./limits.ts";
 import { waitForJob } from "./wait-for-job.ts";
@@ -27,6 +27,7 @@ export async function statusSync(context: QueueContext): Promise<Response> {
 }
 
 async function expireIn(context: QueueContext, ttlMs: number): Promise<SlotRef> {
+  refuseReader(context);
   const jobId = context.req.param("jobId") ?? "";
   const reply = await askWithinLimits(context, (stub) => stub.expireIn(jobId, ttlMs));
   if (reply.kind === "not_found") throw jobNotFound(jobId);

@@ -1,5 +1,15 @@
 import { findAccount, type AccountRecord } from "../../db/accounts.ts";
+import {
+  accountSettingsSchema,
+  allAccounts,
+  changeAccountSettings,
+  createAccount,
+  newAccountSchema,
+} from "../../management/accounts/accounts.ts";
 import type { RequestContext } from "../../management/context.ts";
+import { parseInput } from "../../management/input.ts";
+
+const never = (): boolean => false;
 
 export const accountResolvers = {
   Query: {
@@ -8,8 +18,31 @@ export const accountResolvers = {
       _args: unknown,
       context: RequestContext,
     ): Promise<AccountRecord | null> => (await findAccount(context.db, context.principal.accountId)) ?? null,
+    accounts: async (
+      _parent: unknown,
+      _args: unknown,
+      context: RequestContext,
+    ): Promise<readonly AccountRecord[]> => await allAccounts(context),
+  },
+  Mutation: {
+    updateUserSettings: async (
+      _parent: unknown,
+      { input }: { input?: unknown },
+      context: RequestContext,
+    ): Promise<AccountRecord> =>
+      await changeAccountSettings(context, parseInput(accountSettingsSchema, input)),
+    accountCreate: async (
+      _parent: unknown,
+      { input }: { input?: unknown },
+      context: RequestContext,
+    ): Promise<{ readonly account: AccountRecord; readonly apiKey: string }> =>
+      await createAccount(context, parseInput(newAccountSchema, input)),
   },
   User: {
+    authId: ({ id }: AccountRecord): string => id,
+    notifyPodsStale: never,
+    notifyPodsGeneral: never,
+    notifyLowBalance: never,
     serverlessDiscount: (): null => null,
   },
 };

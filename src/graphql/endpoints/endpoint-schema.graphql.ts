@@ -88,7 +88,7 @@ export const endpointSdl = /* GraphQL */ `
     createdAt: DateTime
     "Rises with each rolling release."
     version: Int
-    "Always null: use an API key of the account."
+    "Opens the queue API of this endpoint alone. Null for callers who may not write the endpoint, and where no ENCRYPTION_KEYS are set."
     aiKey: String
     gpuIds: String
     gpuCount: Int

@@ -1,21 +1,18 @@
 /** Batches: `/v2/<endpointId>/batch…`. */
-import { Hono } from "hono";
-import type { QueueApi } from "../context.ts";
+import type { ServeJobs } from "../operations.ts";
 import { appendToBatch, createBatch } from "./add-requests.ts";
 import { cancelBatch, finalizeBatch, lookAtBatch, removeBatchRequest, renameBatch } from "./control.ts";
 import { listBatches } from "./list.ts";
 import { batchRequests } from "./requests.ts";
 
-export function batchRoutes(): Hono<QueueApi> {
-  const routes = new Hono<QueueApi>();
-  routes.post("/", createBatch);
-  routes.get("/", listBatches);
-  routes.get("/:batchId", lookAtBatch);
-  routes.put("/:batchId", renameBatch);
-  routes.post("/:batchId/finalize", finalizeBatch);
-  routes.post("/:batchId/cancel", cancelBatch);
-  routes.post("/:batchId/requests", appendToBatch);
-  routes.get("/:batchId/requests", batchRequests);
-  routes.delete("/:batchId/requests/:requestId", removeBatchRequest);
-  return routes;
+export function serveBatches(serve: ServeJobs): void {
+  serve("POST batch", createBatch);
+  serve("GET batch", listBatches);
+  serve("GET batch/:batchId", lookAtBatch);
+  serve("PUT batch/:batchId", renameBatch);
+  serve("POST batch/:batchId/finalize", finalizeBatch);
+  serve("POST batch/:batchId/cancel", cancelBatch);
+  serve("POST batch/:batchId/requests", appendToBatch);
+  serve("GET batch/:batchId/requests", batchRequests);
+  serve("DELETE batch/:batchId/requests/:requestId", removeBatchRequest);
 }

@@ -1,0 +1,39 @@
+/**
+ * What a caller must be allowed for each operation of the queue API: the method, and the path below the
+ * endpoint. Who may write may read.
+ */
+import type { QueueHandler } from "./context.ts";
+
+export const NEEDED_ACCESS = {
+  "GET health": "read",
+  "GET metrics": "read",
+  "POST run": "write",
+  "POST runsync": "write",
+  /** With `?ttl=`, which changes the job: "write". */
+  "GET status/:jobId": "read",
+  "POST status/:jobId": "read",
+  "GET status-sync/:jobId": "read",
+  "POST status-sync/:jobId": "read",
+  "GET stream/:jobId": "read",
+  "POST stream/:jobId": "read",
+  "POST cancel/:jobId": "write",
+  "POST retry/:jobId": "write",
+  "POST purge-queue": "write",
+  "GET requests": "read",
+  "GET webhooks/:jobId": "read",
+  "POST webhooks/:jobId/redeliver": "write",
+  "POST batch": "write",
+  "GET batch": "read",
+  "GET batch/:batchId": "read",
+  "PUT batch/:batchId": "write",
+  "POST batch/:batchId/finalize": "write",
+  "POST batch/:batchId/cancel": "write",
+  "POST batch/:batchId/requests": "write",
+  "GET batch/:batchId/requests": "read",
+  "DELETE batch/:batchId/requests/:requestId": "write",
+} as const;
+
+export type Operation = keyof typeof NEEDED_ACCESS;
+
+/** Puts an operation on jobs at its route; endpoints without a queue refuse it. */
+export type ServeJobs = (operation: Operation, handler: QueueHandler) => void;

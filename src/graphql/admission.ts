@@ -1,0 +1,36 @@
+/** Who may have a document answered. */
+import type { DocumentNode } from "graphql";
+import { lackForManagement } from "../auth/access.ts";
+import { ANONYMOUS, MISSING_KEY } from "../auth/principal.ts";
+import type { RequestContext } from "../management/context.ts";
+import { OperationError } from "../management/operation-error.ts";
+import { asksOnlyFor, neededAccess } from "./document-access.ts";
+
+/** Holds nothing of an account, and is asked for by clients that send no key. */
+const CATALOG_FIELDS = ["gpuTypes", "cpuFlavors", "dataCenters", "countryCodes", "serverlessGpuPools"];
+/** How somebody comes to a key cannot need one. */
+const LOGIN_FIELDS = ["createFlashAuthRequest", "flashAuthRequestStatus"];
+
+const OPEN_FIELDS = new Set([...CATALOG_FIELDS, ...LOGIN_FIELDS]);
+const OPEN_FIELDS_WITH_CATALOG_CLOSED = new Set(LOGIN_FIELDS);
+
+/** Why the caller may not have this document answered, if so. */
+export function refusalOf(
+  document: DocumentNode,
+  operationName: string | null | undefined,
+  { env, principal }: Pick<RequestContext, "env" | "principal">,
+): OperationError | undefined {
+  if (principal === ANONYMOUS) {
+    const isCatalogClosed = env.CATALOG_REQUIRES_KEY === "true";
+    const open = isCatalogClosed ? OPEN_FIELDS_WITH_CATALOG_CLOSED : OPEN_FIELDS;
+    return asksOnlyFor(document, open) ? undefined : missingKey();
+  }
+  const needed = asksOnlyFor(document, OPEN_FIELDS) ? "none" : neededAccess(document, operationName);
+  if (needed === "none") return undefined;
+  const lack = lackForManagement(principal, needed);
+  return lack === undefined ? undefined : new OperationError("INSUFFICIENT_PERMISSION", lack);
+}
+
+export function missingKey(): OperationError {
+  return new OperationError("UNAUTHORIZED", MISSING_KEY);
+}

@@ -1,0 +1,35 @@
+export const auditSdl = /* GraphQL */ `
+  type User {
+    "Who changed what, and when: the newest first. Kept for 400 days."
+    auditLog(input: AuditLogInput): [AuditEntry!]
+  }
+
+  "What is left out selects nothing out."
+  input AuditLogInput {
+    "1 to 200; 50 when left out."
+    limit: Int
+    "The id of an entry: only older ones. The last entry's id gives the next page."
+    before: ID
+    subjectId: String
+    "account, api_key, endpoint, join_token, network_volume, registry_auth, secret, template or webhook_secret."
+    subjectKind: String
+    "The name of a mutation, or method and path of a REST call."
+    operation: String
+    apiKeyId: ID
+  }
+
+  type AuditEntry {
+    id: ID!
+    at: DateTime!
+    "The key that made the change."
+    apiKeyId: ID!
+    "Null once the key is no longer listed."
+    apiKeyName: String
+    operation: String!
+    subjectKind: String!
+    subjectId: String!
+    subjectName: String
+    "Names of what was changed, never values."
+    fields: [String!]!
+  }
+`;

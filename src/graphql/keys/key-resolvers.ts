@@ -1,0 +1,82 @@
+import { z } from "zod";
+import { endpointKey } from "../../auth/endpoint-key.ts";
+import type { AccountRecord } from "../../db/accounts.ts";
+import { listApiKeys, type ApiKeyRecord } from "../../db/api-keys.ts";
+import type { EndpointRecord } from "../../db/endpoints.ts";
+import { accessToEndpoint, levelOf, type Access, type PermissionLevel } from "../../domain/permissions.ts";
+import type { RequestContext } from "../../management/context.ts";
+import { parseInput, plainText } from "../../management/input.ts";
+import { keyChangeSchema, newKeySchema } from "../../management/keys/api-key-input.ts";
+import { changeApiKey, createApiKey, revokeApiKey } from "../../management/keys/api-keys.ts";
+
+const revocationSchema = z.object({ id: plainText.min(1, "must not be empty") });
+
+type NamedAccess = { readonly endpointId: string; readonly access: Access };
+type ShownPermissions = {
+  readonly graphql: Access;
+  readonly allEndpoints: Access | null;
+  readonly endpoints: readonly NamedAccess[] | null;
+};
+
+export const keyResolvers = {
+  ApiKeyAccess: { NONE: "none", READ: "read", WRITE: "write" },
+
+  Query: {
+    apiKeys: async (
+      _parent: unknown,
+      _args: unknown,
+      { db, principal }: RequestContext,
+    ): Promise<readonly ApiKeyRecord[]> => await listApiKeys(db, principal.accountId),
+  },
+  User: {
+    apiKeys: async (
+      account: AccountRecord,
+      _args: unknown,
+      { db }: RequestContext,
+    ): Promise<readonly ApiKeyRecord[]> => await listApiKeys(db, account.id),
+  },
+
+  Mutation: {
+    createApiKey: async (
+      _parent: unknown,
+      { input }: { input?: unknown },
+      context: RequestContext,
+    ): Promise<{ readonly apiKey: ApiKeyRecord; readonly token: string }> =>
+      await createApiKey(context, parseInput(newKeySchema, input)),
+    updateApiKey: async (
+      _parent: unknown,
+      { input }: { input?: unknown },
+      context: RequestContext,
+    ): Promise<ApiKeyRecord> => await changeApiKey(context, parseInput(keyChangeSchema, input)),
+    revokeApiKey: async (_parent: unknown, args: unknown, context: RequestContext): Promise<null> => {
+      await revokeApiKey(context, parseInput(revocationSchema, args).id);
+      return null;
+    },
+  },
+
+  ApiKey: {
+    level: ({ permissions }: ApiKeyRecord): PermissionLevel => levelOf(permissions),
+    permissions: ({ permissions: { graphql, endpoints } }: ApiKeyRecord): ShownPermissions =>
+      typeof endpoints === "string"
+        ? { graphql, allEndpoints: endpoints, endpoints: null }
+        : { graphql, allEndpoints: null, endpoints: listOf(endpoints) },
+    isCurrent: ({ id }: ApiKeyRecord, _args: unknown, { principal }: RequestContext): boolean =>
+      id === principal.apiKeyId,
+  },
+
+  Endpoint: {
+    /** Opens the endpoint for writing, so it is shown to whoever may do that anyhow. */
+    aiKey: async (
+      { id }: EndpointRecord,
+      _args: unknown,
+      { env, principal }: RequestContext,
+    ): Promise<string | null> => {
+      const mayWrite = accessToEndpoint(principal.permissions, id) === "write";
+      return (mayWrite ? await endpointKey(env, id) : undefined) ?? null;
+    },
+  },
+};
+
+function listOf(endpoints: Readonly<Record<string, Access>>): NamedAccess[] {
+  return Object.entries(endpoints).map(([endpointId, access]) => ({ endpointId, access }));
+}

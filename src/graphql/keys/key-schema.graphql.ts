@@ -1,0 +1,109 @@
+export const keySdl = /* GraphQL */ `
+  type Query {
+    "The keys of the account, revoked and expired ones included, the newest first. The same as myself { apiKeys }."
+    apiKeys: [ApiKey]
+  }
+
+  type Mutation {
+    """
+    Makes an API key; its token is shown this once. Say what it may do by a level, or by permissions:
+    createApiKey(input: { name: "ci", level: READ_ONLY })
+    createApiKey(input: { name: "app", permissions: { endpoints: [{ endpointId: "abc", access: WRITE }] } })
+    A key gives no more, and for no longer, than it holds itself.
+    """
+    createApiKey(input: ApiKeyInput): CreatedApiKey
+    "Changes the name or what the key may do; a narrower key is in force everywhere within 30 seconds."
+    updateApiKey(input: UpdateApiKeyInput): ApiKey
+    "Ends a key for ever, everywhere within 30 seconds. The key of the environment (ROOT_API_KEY) is ended by changing the environment."
+    revokeApiKey(id: ID): Void
+  }
+
+  type User {
+    "The keys of the account, revoked and expired ones included, the newest first."
+    apiKeys: [ApiKey]
+  }
+
+  enum ApiKeyLevel {
+    "Everything in the account."
+    ALL
+    "Looks at everything, changes nothing."
+    READ_ONLY
+    "What permissions say."
+    RESTRICTED
+  }
+
+  enum ApiKeyAccess {
+    NONE
+    "Looks: queries; status, results, lists and health of endpoints."
+    READ
+    "Looks and changes: mutations; submitting, cancelling and retrying jobs."
+    WRITE
+  }
+
+  input ApiKeyInput {
+    "For people: what the key is for."
+    name: String
+    "ALL or READ_ONLY; RESTRICTED goes with permissions and may then be left out."
+    level: ApiKeyLevel
+    permissions: ApiKeyPermissionsInput
+    "ISO 8601. A key without an end is good until it is revoked."
+    expiresAt: DateTime
+    "Instead of expiresAt: seconds from now, at least 60."
+    expiresInSeconds: Int
+  }
+  input UpdateApiKeyInput {
+    id: ID
+    name: String
+    "With permissions, as in ApiKeyInput, replaces all that the key may do."
+    level: ApiKeyLevel
+    permissions: ApiKeyPermissionsInput
+  }
+  "What is left out is NONE."
+  input ApiKeyPermissionsInput {
+    "The management API: GraphQL and REST."
+    graphql: ApiKeyAccess
+    "All endpoints alike, those that are made later included; not together with endpoints."
+    allEndpoints: ApiKeyAccess
+    "These endpoints and no others; at most 100."
+    endpoints: [EndpointAccessInput!]
+  }
+  input EndpointAccessInput {
+    endpointId: String!
+    access: ApiKeyAccess!
+  }
+
+  type CreatedApiKey {
+    apiKey: ApiKey
+    "The key itself, for 'Authorization: Bearer'. Only its hash is kept: it cannot be shown again."
+    token: String
+  }
+
+  type ApiKey {
+    id: ID
+    name: String
+    "The first characters of the key; empty for the key of the environment."
+    hint: String
+    level: ApiKeyLevel
+    permissions: ApiKeyPermissions
+    createdAt: DateTime
+    "To the hour; null before the first use."
+    lastUsedAt: DateTime
+    "Null: does not expire."
+    expiresAt: DateTime
+    "Null: is not revoked. Revoked and expired keys are listed for another 90 days."
+    revokedAt: DateTime
+    "The key of this call."
+    isCurrent: Boolean
+  }
+  type ApiKeyPermissions {
+    graphql: ApiKeyAccess
+    "Null when endpoints are named one by one."
+    allEndpoints: ApiKeyAccess
+    "Null when all endpoints are alike."
+    endpoints: [EndpointAccess!]
+  }
+  type EndpointAccess {
+    endpointId: String!
+    access: ApiKeyAccess!
+  }
+`;

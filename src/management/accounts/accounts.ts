@@ -1,0 +1,65 @@
+/** Accounts: made by the operator, changed by themselves. */
+import { z } from "zod";
+import { PUBLIC_KEYS_MAX_CHARACTERS } from "../../contract/limits.ts";
+import {
+  findAccount,
+  insertAccount,
+  listAccounts,
+  updateAccountSettings,
+  type AccountRecord,
+} from "../../db/accounts.ts";
+import { FULL_PERMISSIONS } from "../../domain/permissions.ts";
+import { authorOf, type RequestContext } from "../context.ts";
+import { clearable, keepableText, nameSchema } from "../input.ts";
+import { issueToken } from "../keys/api-keys.ts";
+import { OperationError } from "../operation-error.ts";
+
+export const newAccountSchema = z.object({
+  name: nameSchema,
+  email: keepableText(z.email("must be an e-mail address")),
+});
+
+export const accountSettingsSchema = z.object({
+  pubKey: clearable(
+    z
+      .string()
+      .max(PUBLIC_KEYS_MAX_CHARACTERS, `must have at most ${PUBLIC_KEYS_MAX_CHARACTERS} characters`),
+  ),
+});
+
+/** Makes an account, with a first key that may do everything in it. */
+export async function createAccount(
+  context: RequestContext,
+  { name, email }: z.output<typeof newAccountSchema>,
+): Promise<{ readonly account: AccountRecord; readonly apiKey: string }> {
+  requireOperator(context);
+  const { token, stored } = await issueToken();
+  const key = { ...stored, name: "first", permissions: FULL_PERMISSIONS, expiresAt: null };
+  const values = { name, email: email ?? null };
+  return { account: await insertAccount(context.db, authorOf(context), values, key), apiKey: token };
+}
+
+/** Every account there is; for the operator. */
+export async function allAccounts(context: RequestContext): Promise<readonly AccountRecord[]> {
+  requireOperator(context);
+  return await listAccounts(context.db);
+}
+
+/** Changes settings of the caller's own account. */
+export async function changeAccountSettings(
+  context: RequestContext,
+  { pubKey }: z.output<typeof accountSettingsSchema>,
+): Promise<AccountRecord> {
+  const read = await findAccount(context.db, context.principal.accountId);
+  if (read === undefined) throw new Error("The account of a key is gone.");
+  const settings = { pubKey: pubKey === undefined ? read.pubKey : pubKey };
+  return await updateAccountSettings(context.db, authorOf(context), read, settings);
+}
+
+function requireOperator({ principal }: RequestContext): void {
+  if (principal.isRoot) return;
+  throw new OperationError(
+    "INSUFFICIENT_PERMISSION",
+    `Accounts are the operator's: the API key '${principal.name}' is not ROOT_API_KEY. Use that one.`,
+  );
+}

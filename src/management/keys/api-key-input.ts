@@ -1,0 +1,115 @@
+/** Reading what a key shall be and may do. */
+import { z } from "zod";
+import { API_KEY_ENDPOINTS_MAX, API_KEY_LIFE_MAX_MS, API_KEY_LIFE_MIN_MS } from "../../contract/limits.ts";
+import {
+  allowsNothing,
+  FULL_PERMISSIONS,
+  READ_ONLY_PERMISSIONS,
+  type Access,
+  type Permissions,
+} from "../../domain/permissions.ts";
+import { keepable, keepableText, nameSchema, oneOf, plainText, wholeNumber } from "../input.ts";
+
+const SECOND_MS = 1_000;
+
+const accessSchema = z
+  .preprocess((value) => (typeof value === "string" ? value.toLowerCase() : value), z.string())
+  .pipe(z.enum(["none", "read", "write"], "must be NONE, READ or WRITE"));
+
+const permissionsSchema = z
+  .object({
+    graphql: keepable(accessSchema),
+    allEndpoints: keepable(accessSchema),
+    endpoints: keepable(
+      z
+        .array(z.object({ endpointId: plainText, access: accessSchema }))
+        .max(API_KEY_ENDPOINTS_MAX, `must name at most ${API_KEY_ENDPOINTS_MAX}; allEndpoints covers them all`)
+        .refine(hasNoRepetition, "must name each endpoint once"),
+    ),
+  })
+  .refine(({ allEndpoints, endpoints }) => allEndpoints === undefined || endpoints === undefined, {
+    path: ["endpoints"],
+    message: "must not be sent together with allEndpoints",
+  })
+  .transform(
+    ({ graphql = "none", allEndpoints = "none", endpoints }): Permissions => ({
+      graphql,
+      endpoints: endpoints === undefined ? allEndpoints : byId(endpoints),
+    }),
+  )
+  .refine((permissions) => !allowsNothing(permissions), "must allow something: set graphql, allEndpoints or endpoints");
+
+const LEVELS = ["ALL", "READ_ONLY", "RESTRICTED"] as const;
+
+/** `level` and `permissions` in one: a word for everything, or RESTRICTED (which may be left out) with a list. */
+const scopeFields = { level: keepableText(oneOf(LEVELS)), permissions: keepable(permissionsSchema) };
+
+type Scope = {
+  readonly level?: (typeof LEVELS)[number] | undefined;
+  readonly permissions?: Permissions | undefined;
+};
+
+function scopeFault({ level = "RESTRICTED", permissions }: Scope): string | undefined {
+  if (level === "RESTRICTED") {
+    return permissions === undefined ? "must be ALL or READ_ONLY, or RESTRICTED with permissions" : undefined;
+  }
+  return permissions === undefined ? undefined : `${level} says everything; leave permissions out, or use RESTRICTED`;
+}
+
+function permissionsOf({ level, permissions = READ_ONLY_PERMISSIONS }: Scope): Permissions {
+  return level === "ALL" ? FULL_PERMISSIONS : permissions;
+}
+
+export const newKeySchema = z
+  .object({
+    name: nameSchema,
+    ...scopeFields,
+    expiresAt: keepableText(
+      z
+        .union([z.iso.datetime({ offset: true }), z.iso.date()], "must be ISO 8601, such as 2027-01-31T12:00:00Z")
+        .transform((text) => Date.parse(text)),
+    ),
+    expiresInSeconds: keepable(wholeNumber(API_KEY_LIFE_MIN_MS / SECOND_MS, API_KEY_LIFE_MAX_MS / SECOND_MS)),
+  })
+  .superRefine((input, check) => {
+    const fault = scopeFault(input);
+    if (fault !== undefined) check.addIssue({ code: "custom", path: ["level"], message: fault });
+    if (input.expiresAt === undefined || input.expiresInSeconds === undefined) return;
+    const message = "must not be sent together with expiresInSeconds";
+    check.addIssue({ code: "custom", path: ["expiresAt"], message });
+  })
+  .transform((input) => ({ ...input, permissions: permissionsOf(input) }));
+
+export const keyChangeSchema = z
+  .object({ id: plainText.min(1, "must not be empty"), name: keepableText(nameSchema), ...scopeFields })
+  .superRefine((input, check) => {
+    const fault = hasScope(input) ? scopeFault(input) : undefined;
+    if (fault !== undefined) check.addIssue({ code: "custom", path: ["level"], message: fault });
+  })
+  .transform(({ id, name, ...scope }) => ({
+    id,
+    name,
+    permissions: hasScope(scope) ? permissionsOf(scope) : undefined,
+  }));
+
+export type NewKey = z.output<typeof newKeySchema>;
+export type KeyChange = z.output<typeof keyChangeSchema>;
+
+/** When the key ends; null for never. */
+export function endOf({ expiresAt, expiresInSeconds }: NewKey, now: number): number | null {
+  return expiresInSeconds === undefined ? (expiresAt ?? null) : now + expiresInSeconds * SECOND_MS;
+}
+
+function hasScope({ level, permissions }: Scope): boolean {
+  return level !== undefined || permissions !== undefined;
+}
+
+type NamedAccess = { readonly endpointId: string; readonly access: Access };
+
+function hasNoRepetition(endpoints: readonly NamedAccess[]): boolean {
+  return new Set(endpoints.map(({ endpointId }) => endpointId)).size === endpoints.length;
+}
+
+function byId(endpoints: readonly NamedAccess[]): Readonly<Record<string, Access>> {
+  return Object.fromEntries(endpoints.map(({ endpointId, access }) => [endpointId, access]));
+}
