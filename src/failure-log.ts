@@ -5,7 +5,8 @@ export function logFailure(
     | "endpoint_not_told"
     | "request_failed"
     | "stream_failed"
-    | "batch_requests_failed",
+    | "batch_requests_failed"
+    | "maintenance_failed",
   subject: Record<string, string>,
   cause: unknown,
 ): void {

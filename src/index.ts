@@ -5,6 +5,7 @@ import { agentRoutes } from "./gateway/agent/routes.ts";
 import { ApiError, renderError } from "./gateway/api-error.ts";
 import { queueRoutes } from "./gateway/v2/routes.ts";
 import { graphqlRoutes } from "./graphql/routes.ts";
+import { maintain } from "./maintenance/maintain.ts";
 
 export { EndpointObject } from "./endpoint/endpoint-object.ts";
 export { FleetObject } from "./fleet/fleet-object.ts";
@@ -21,4 +22,7 @@ app.notFound((context) => {
 });
 app.onError(renderError);
 
-export default { fetch: app.fetch };
+export default {
+  fetch: app.fetch,
+  scheduled: async (_event: ScheduledController, env: Env): Promise<void> => await maintain(env, Date.now()),
+};

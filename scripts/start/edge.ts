@@ -93,12 +93,30 @@ function createMiniflare(settings: EdgeSettings): { miniflare: Miniflare; closeL
   return { miniflare, closeLog: () => log.end() };
 }
 
+/** As wrangler.toml says for Cloudflare, whose clock is not there on this machine. */
+const MAINTENANCE_INTERVAL_MS = 5 * 60_000;
+
+/** Runs the maintenance of the edge now and every few minutes; returns what ends that. */
+function keepMaintained(miniflare: Miniflare): () => void {
+  const maintain = async (): Promise<void> => {
+    const worker = await miniflare.getWorker();
+    await worker.scheduled({ cron: "local" });
+  };
+  // The edge logs what fails in it; when it is not there, the next round finds it again.
+  const run = (): void => void maintain().catch(() => {});
+  run();
+  const timer = setInterval(run, MAINTENANCE_INTERVAL_MS);
+  return () => clearInterval(timer);
+}
+
 /** Starts the runtime and brings the database up to date. The port answers before this resolves. */
 export async function startEdge(settings: EdgeSettings): Promise<Part> {
   const { miniflare, closeLog } = createMiniflare(settings);
   let disposed: Promise<void> | undefined;
+  let endMaintenance = (): void => {};
   // SIGKILL, since with SIGTERM the runtime drains its long polls for ever.
   const stop = async (): Promise<void> => {
+    endMaintenance();
     disposed ??= miniflare.dispose().catch(() => {}); // it complains when the runtime has gone before it
     await disposed;
     closeLog();
@@ -110,6 +128,7 @@ export async function startEdge(settings: EdgeSettings): Promise<Part> {
     );
     const database = (await miniflare.getD1Database("DB")) as unknown as MigratableDatabase;
     await applyMigrations(database, settings.migrationsDirectory, unstable_splitSqlQuery);
+    endMaintenance = keepMaintained(miniflare);
     return { ...runtime, stop };
   } catch (error) {
     await stop();

@@ -34,7 +34,8 @@ export type Principal = {
 export type Unauthorized = { readonly kind: "unauthorized"; readonly message: string };
 
 export const MISSING_KEY = "Unauthorized: no API key was sent. Send it as 'Authorization: Bearer <key>'.";
-const WRONG_KEY = "Unauthorized: the API key is wrong, was revoked or has expired. Check the key that you send.";
+const WRONG_KEY =
+  "Unauthorized: the API key is wrong, was revoked or has expired. Check the key that you send.";
 const ENDPOINT_KEY =
   "Unauthorized: this is the key of a single endpoint, which opens the queue API of that endpoint only. Send an API key of the account.";
 

@@ -104,19 +104,19 @@ function conditions({ before, subjectId, subjectKind, operation, apiKeyId }: Aud
 
 /** Removes entries of all accounts from before; says how many. Looks at the oldest ones only. */
 export async function removeOldAuditEntries(db: Database, before: number, limit: number): Promise<number> {
-  const oldest = db.$with("oldest").as(
-    db
-      .select({ id: auditEntry.id, at: auditEntry.at })
-      .from(auditEntry)
-      .orderBy(asc(auditEntry.id))
-      .limit(limit),
-  );
+  const oldest = db
+    .$with("oldest")
+    .as(
+      db
+        .select({ id: auditEntry.id, at: auditEntry.at })
+        .from(auditEntry)
+        .orderBy(asc(auditEntry.id))
+        .limit(limit),
+    );
   const removed = await db
     .with(oldest)
     .delete(auditEntry)
-    .where(
-      inArray(auditEntry.id, db.select({ id: oldest.id }).from(oldest).where(lt(oldest.at, before))),
-    )
+    .where(inArray(auditEntry.id, db.select({ id: oldest.id }).from(oldest).where(lt(oldest.at, before))))
     .returning({ id: auditEntry.id });
   return removed.length;
 }

@@ -50,13 +50,19 @@ describe("needed access", () => {
     expect(neededAccess(parse("{ myself { id } __typename }"), null)).toBe("read");
     expect(neededAccess(parse("mutation { deleteEndpoint(id: 1) }"), null)).toBe("write");
     expect(neededAccess(parse("mutation { __typename }"), null)).toBe("write");
-    expect(neededAccess(parse('{ __schema { types { name } } __type(name: "A") { name } }'), null)).toBe("none");
+    expect(neededAccess(parse('{ __schema { types { name } } __type(name: "A") { name } }'), null)).toBe(
+      "none",
+    );
     expect(neededAccess(parse("{ ...A } fragment A on Query { __typename }"), null)).toBe("none");
-    expect(neededAccess(parse("{ ...A } fragment A on Query { __typename me: myself { id } }"), null)).toBe("read");
+    expect(neededAccess(parse("{ ...A } fragment A on Query { __typename me: myself { id } }"), null)).toBe(
+      "read",
+    );
   });
 
   test("of several operations the one that is named counts, and without a name the highest", ({ expect }) => {
-    const document = parse("query A { myself { id } } mutation B { deleteEndpoint(id: 1) } query C { __typename }");
+    const document = parse(
+      "query A { myself { id } } mutation B { deleteEndpoint(id: 1) } query C { __typename }",
+    );
     expect(neededAccess(document, "A")).toBe("read");
     expect(neededAccess(document, "B")).toBe("write");
     expect(neededAccess(document, "C")).toBe("none");

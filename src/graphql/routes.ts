@@ -21,9 +21,8 @@ export function graphqlRoutes(): Hono<GraphqlEnv> {
     const now = Date.now();
     const credential = context.req.header("authorization") || context.req.query("api_key");
     // What may be asked without a key is seen in the document; a wrong key opens nothing.
-    const principal = readCredential(credential) === undefined
-      ? ANONYMOUS
-      : await authenticate(context.env, credential, now);
+    const principal =
+      readCredential(credential) === undefined ? ANONYMOUS : await authenticate(context.env, credential, now);
     if (principal.kind === "unauthorized") {
       return send(context, errorAnswer(401, "UNAUTHORIZED", principal.message));
     }

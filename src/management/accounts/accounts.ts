@@ -21,9 +21,7 @@ export const newAccountSchema = z.object({
 
 export const accountSettingsSchema = z.object({
   pubKey: clearable(
-    z
-      .string()
-      .max(PUBLIC_KEYS_MAX_CHARACTERS, `must have at most ${PUBLIC_KEYS_MAX_CHARACTERS} characters`),
+    z.string().max(PUBLIC_KEYS_MAX_CHARACTERS, `must have at most ${PUBLIC_KEYS_MAX_CHARACTERS} characters`),
   ),
 });
 

@@ -4,10 +4,7 @@ import { keepableText, plainText, wholeNumber } from "../input.ts";
 
 /** Which entries of the audit log are asked for. */
 export const auditSelectionSchema = z.object({
-  limit: z.preprocess(
-    (value) => value ?? AUDIT_PAGE_DEFAULT,
-    wholeNumber(1, AUDIT_PAGE_MAX),
-  ),
+  limit: z.preprocess((value) => value ?? AUDIT_PAGE_DEFAULT, wholeNumber(1, AUDIT_PAGE_MAX)),
   before: keepableText(
     z
       .string()

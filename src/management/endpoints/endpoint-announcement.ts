@@ -21,9 +21,12 @@ import { OperationError } from "../operation-error.ts";
 
 const ROUNDS = 5;
 
+/** Where an object and what D1 says of it are found. */
+type Place = Pick<RequestContext, "env" | "db">;
+
 /** A new stub for each call: one that has met a failure stays broken. */
 export function endpointObject(
-  context: RequestContext,
+  context: Pick<Place, "env">,
   endpointId: string,
 ): DurableObjectStub<EndpointObject> {
   return context.env.ENDPOINT.getByName(shardName(endpointId, 0));
@@ -55,7 +58,7 @@ export async function announceWebhookSecrets(
 
 /** Empties the object of a deleted endpoint and forgets the removal. */
 export async function announceRemoval(
-  context: RequestContext,
+  context: Place,
   removed: { readonly id: string; readonly accountId: string },
 ): Promise<void> {
   await tell(removed.id, async () => {

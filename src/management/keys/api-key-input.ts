@@ -23,7 +23,10 @@ const permissionsSchema = z
     endpoints: keepable(
       z
         .array(z.object({ endpointId: plainText, access: accessSchema }))
-        .max(API_KEY_ENDPOINTS_MAX, `must name at most ${API_KEY_ENDPOINTS_MAX}; allEndpoints covers them all`)
+        .max(
+          API_KEY_ENDPOINTS_MAX,
+          `must name at most ${API_KEY_ENDPOINTS_MAX}; allEndpoints covers them all`,
+        )
         .refine(hasNoRepetition, "must name each endpoint once"),
     ),
   })
@@ -31,13 +34,14 @@ const permissionsSchema = z
     path: ["endpoints"],
     message: "must not be sent together with allEndpoints",
   })
-  .transform(
-    ({ graphql = "none", allEndpoints = "none", endpoints }): Permissions => ({
-      graphql,
-      endpoints: endpoints === undefined ? allEndpoints : byId(endpoints),
-    }),
-  )
-  .refine((permissions) => !allowsNothing(permissions), "must allow something: set graphql, allEndpoints or endpoints");
+  .transform(({ graphql = "none", allEndpoints = "none", endpoints }): Permissions => ({
+    graphql,
+    endpoints: endpoints === undefined ? allEndpoints : byId(endpoints),
+  }))
+  .refine(
+    (permissions) => !allowsNothing(permissions),
+    "must allow something: set graphql, allEndpoints or endpoints",
+  );
 
 const LEVELS = ["ALL", "READ_ONLY", "RESTRICTED"] as const;
 
@@ -53,7 +57,9 @@ function scopeFault({ level = "RESTRICTED", permissions }: Scope): string | unde
   if (level === "RESTRICTED") {
     return permissions === undefined ? "must be ALL or READ_ONLY, or RESTRICTED with permissions" : undefined;
   }
-  return permissions === undefined ? undefined : `${level} says everything; leave permissions out, or use RESTRICTED`;
+  return permissions === undefined
+    ? undefined
+    : `${level} says everything; leave permissions out, or use RESTRICTED`;
 }
 
 function permissionsOf({ level, permissions = READ_ONLY_PERMISSIONS }: Scope): Permissions {
@@ -66,7 +72,10 @@ export const newKeySchema = z
     ...scopeFields,
     expiresAt: keepableText(
       z
-        .union([z.iso.datetime({ offset: true }), z.iso.date()], "must be ISO 8601, such as 2027-01-31T12:00:00Z")
+        .union(
+          [z.iso.datetime({ offset: true }), z.iso.date()],
+          "must be ISO 8601, such as 2027-01-31T12:00:00Z",
+        )
         .transform((text) => Date.parse(text)),
     ),
     expiresInSeconds: keepable(wholeNumber(API_KEY_LIFE_MIN_MS / SECOND_MS, API_KEY_LIFE_MAX_MS / SECOND_MS)),

@@ -1,0 +1,47 @@
+/**
+ * What is looked after without being asked. A task does a bounded piece of work and says how much it did; the
+ * rest waits for the next run. Runs may overlap and may be cut off anywhere: a task does no harm twice.
+ */
+import {
+  AUDIT_RETENTION_MS,
+  DEAD_KEY_RETENTION_MS,
+  MAINTENANCE_CALLS_MAX,
+  MAINTENANCE_ROWS_MAX,
+} from "../contract/limits.ts";
+import { removeDeadApiKeys } from "../db/api-keys.ts";
+import { removeOldAuditEntries } from "../db/audit-log.ts";
+import type { Database } from "../db/database.ts";
+import { listOpenRemovals } from "../db/endpoints.ts";
+import { removeExpiredJoinTokens } from "../db/join-tokens.ts";
+import type { Env } from "../env.ts";
+import { announceRemoval } from "../management/endpoints/endpoint-announcement.ts";
+
+export type MaintenanceContext = { readonly env: Env; readonly db: Database; readonly now: number };
+
+export type MaintenanceTask = {
+  readonly name: string;
+  readonly run: (context: MaintenanceContext) => Promise<number>;
+};
+
+export const MAINTENANCE_TASKS: readonly MaintenanceTask[] = [
+  { name: "empty deleted endpoints", run: emptyDeletedEndpoints },
+  {
+    name: "remove old audit entries",
+    run: ({ db, now }) => removeOldAuditEntries(db, now - AUDIT_RETENTION_MS, MAINTENANCE_ROWS_MAX),
+  },
+  {
+    name: "remove expired join tokens",
+    run: ({ db, now }) => removeExpiredJoinTokens(db, now, MAINTENANCE_ROWS_MAX),
+  },
+  {
+    name: "remove dead API keys",
+    run: ({ db, now }) => removeDeadApiKeys(db, now - DEAD_KEY_RETENTION_MS, MAINTENANCE_ROWS_MAX),
+  },
+];
+
+/** Tells objects whose endpoint was deleted while they could not be reached. A failure is logged where it happens. */
+async function emptyDeletedEndpoints({ env, db }: MaintenanceContext): Promise<number> {
+  const open = await listOpenRemovals(db, MAINTENANCE_CALLS_MAX);
+  const outcomes = await Promise.allSettled(open.map((removal) => announceRemoval({ env, db }, removal)));
+  return outcomes.filter(({ status }) => status === "fulfilled").length;
+}
