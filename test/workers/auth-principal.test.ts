@@ -4,12 +4,13 @@ import { describe, test } from "vitest";
 import { generateCredential } from "../../src/auth/credential.ts";
 import { hashKey } from "../../src/auth/hash-key.ts";
 import { authenticateHost } from "../../src/auth/host-principal.ts";
-import { authenticate } from "../../src/auth/principal.ts";
+import { authenticate, forgetApiKey } from "../../src/auth/principal.ts";
 import { CREDENTIAL_CACHE_MS, CREDENTIAL_REFUSAL_CACHE_MS } from "../../src/contract/limits.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { createHost } from "../../src/db/hosts.ts";
 import { createJoinToken } from "../../src/db/join-tokens.ts";
 import { account, apiKey, host } from "../../src/db/schema.ts";
+import { FULL_PERMISSIONS, NO_PERMISSIONS } from "../../src/domain/permissions.ts";
 import { freshAccount } from "./accounts.ts";
 
 const db = openDatabase(env.DB);
@@ -30,6 +31,10 @@ describe("API keys", () => {
         kind: "principal",
         accountId,
         apiKeyId: expect.any(String),
+        name: "test",
+        isRoot: false,
+        permissions: FULL_PERMISSIONS,
+        expiresAt: null,
       });
     }
   });
@@ -86,6 +91,44 @@ describe("API keys", () => {
     expect(await lastUse()).toBe(NOW);
     await authenticate(env, key, NOW + 3_600_000);
     expect(await lastUse()).toBe(NOW + 3_600_000);
+  });
+
+  test("a key ends on time, though it is remembered", async ({ expect }) => {
+    const { key, keyHash } = await freshAccount();
+    await db
+      .update(apiKey)
+      .set({ expiresAt: NOW + 5 })
+      .where(eq(apiKey.hash, keyHash));
+    expect((await authenticate(env, key, NOW)).kind).toBe("principal");
+    expect((await authenticate(env, key, NOW + 4)).kind).toBe("principal");
+    expect((await authenticate(env, key, NOW + 5)).kind).toBe("unauthorized");
+    // And one that nothing is remembered of.
+    const other = await freshAccount();
+    await db.update(apiKey).set({ expiresAt: NOW }).where(eq(apiKey.hash, other.keyHash));
+    expect((await authenticate(env, other.key, NOW)).kind).toBe("unauthorized");
+  });
+
+  test("a narrowed key has lost what it lost once its cached answer ends", async ({ expect }) => {
+    const { key, keyHash } = await freshAccount();
+    const held = async (now: number) => {
+      const outcome = await authenticate(env, key, now);
+      return outcome.kind === "principal" ? outcome.permissions : undefined;
+    };
+    expect(await held(NOW)).toEqual(FULL_PERMISSIONS);
+    await db.update(apiKey).set({ permissions: NO_PERMISSIONS }).where(eq(apiKey.hash, keyHash));
+    expect(await held(NOW + CREDENTIAL_CACHE_MS - 1)).toEqual(FULL_PERMISSIONS);
+    expect(await held(NOW + CREDENTIAL_CACHE_MS)).toEqual(NO_PERMISSIONS);
+  });
+
+  test("a key that is forgotten is looked up again at once, and no other is", async ({ expect }) => {
+    const [one, other] = [await freshAccount(), await freshAccount()];
+    const first = await authenticate(env, one.key, NOW);
+    await authenticate(env, other.key, NOW);
+    forgetApiKey(first.kind === "principal" ? first.apiKeyId : "");
+
+    const withoutDatabase = { ...env, DB: undefined as unknown as D1Database };
+    await expect(authenticate(withoutDatabase, one.key, NOW)).rejects.toThrow();
+    expect((await authenticate(withoutDatabase, other.key, NOW)).kind).toBe("principal");
   });
 });
 
@@ -151,7 +194,11 @@ test("no credential works in another kind's place", async ({ expect }) => {
   const { token } = await freshHost(accountId);
   const joinToken = generateCredential("join-token");
   const joinHash = await hashKey(joinToken);
-  await createJoinToken(db, { hash: joinHash, accountId, name: null, expiresAt: NOW + 1_000 }, NOW);
+  await createJoinToken(
+    db,
+    { accountId, apiKeyId: "", operation: "joinTokenCreate", now: NOW },
+    { hash: joinHash, name: null, expiresAt: NOW + 1_000 },
+  );
 
   // Even a key row with a host token's hash opens nothing: the prefix decides first.
   await db.insert(apiKey).values({

@@ -189,7 +189,7 @@ describe("endpoints", () => {
 describe("join tokens and hosts", () => {
   test("of many that redeem a token at once, one is served", async ({ expect }) => {
     const { accountId } = await freshAccount();
-    await createJoinToken(db, { hash: "once", accountId, name: "rack", expiresAt: NOW + 10 }, NOW);
+    await createJoinToken(db, by(accountId), { hash: "once", name: "rack", expiresAt: NOW + 10 });
 
     const outcomes = await Promise.all(
       [1, 2, 3, 4].map(async () => await redeemJoinToken(db, "once", NOW + 9)),
@@ -199,7 +199,7 @@ describe("join tokens and hosts", () => {
 
   test("an expired or unknown token is not redeemed", async ({ expect }) => {
     const { accountId } = await freshAccount();
-    await createJoinToken(db, { hash: "late", accountId, name: null, expiresAt: NOW + 10 }, NOW);
+    await createJoinToken(db, by(accountId), { hash: "late", name: null, expiresAt: NOW + 10 });
 
     expect(await redeemJoinToken(db, "late", NOW + 10)).toBeUndefined();
     expect(await redeemJoinToken(db, "unknown", NOW)).toBeUndefined();
@@ -229,8 +229,8 @@ describe("webhook secrets", () => {
   test("each rotation leaves the older ones good for their time, the newest first", async ({ expect }) => {
     const { accountId } = await freshAccount();
     const [first] = await ensureWebhookSecrets(db, accountId, NOW);
-    const [second] = await rotateWebhookSecret(db, accountId, NOW); // in the same millisecond
-    const third = await rotateWebhookSecret(db, accountId, NOW + 5);
+    const [second] = await rotateWebhookSecret(db, by(accountId)); // in the same millisecond
+    const third = await rotateWebhookSecret(db, by(accountId, NOW + 5));
     const until = NOW + WEBHOOK_SECRET_OVERLAP_MS;
     expect(third).toEqual([
       { secret: expect.any(String), createdAt: NOW + 5, validUntil: null },

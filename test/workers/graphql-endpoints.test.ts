@@ -32,7 +32,7 @@ describe("creating", () => {
       type: "QB",
       userId: client.accountId,
       version: 1,
-      aiKey: null,
+      aiKey: expect.stringMatching(/^era_[0-9a-f]{64}$/),
       gpuIds: "AMPERE_16",
       gpuCount: 1,
       instanceIds: [],
