@@ -1,0 +1,23 @@
+/** Keys of one account that may do less than everything. */
+import { env } from "cloudflare:workers";
+import { hashKey } from "../../src/auth/hash-key.ts";
+import { openDatabase } from "../../src/db/database.ts";
+import { apiKey } from "../../src/db/schema.ts";
+import type { Permissions } from "../../src/domain/permissions.ts";
+
+/** A key of the account that holds these permissions; its name is "limited". */
+export async function keyWith(accountId: string, permissions: Permissions): Promise<string> {
+  const key = `er_${crypto.randomUUID()}`;
+  await openDatabase(env.DB)
+    .insert(apiKey)
+    .values({
+      id: crypto.randomUUID(),
+      accountId,
+      hash: await hashKey(key),
+      name: "limited",
+      permissions,
+      isRoot: false,
+      createdAt: 1,
+    });
+  return key;
+}
