@@ -1,0 +1,139 @@
+import { beforeAll, describe, expect, test } from "vitest";
+import { managementSchema } from "../../src/graphql/schema.ts";
+import { codeOf, freshClient, post, savedEndpoint, savedTemplate, type Client } from "./graphql-client.ts";
+import { keyWith } from "./key-client.ts";
+
+const SHOWN = "id at apiKeyId apiKeyName operation subjectKind subjectId subjectName fields";
+
+async function entries(client: Pick<Client, "send">, input = "") {
+  const argument = input === "" ? "" : `(input: { ${input} })`;
+  const { data, errors } = await client.send(`{ myself { auditLog${argument} { ${SHOWN} } } }`);
+  if (errors) throw new Error(errors[0].message);
+  return data.myself.auditLog;
+}
+
+describe("reading", () => {
+  let client: Client;
+  let template: { id: string; name: string };
+
+  beforeAll(async () => {
+    client = await freshClient();
+    template = await savedTemplate(client);
+    await savedTemplate(client);
+    await client.send(`mutation { saveTemplate(input: { id: "${template.id}", readme: "r" }) { id } }`);
+    await client.send("mutation { joinTokenCreate { token } }");
+  });
+
+  test("the newest entries come first, with the key's name", async ({ expect }) => {
+    const all = await entries(client);
+    expect(all.map(({ operation }: { operation: string }) => operation)).toEqual([
+      "joinTokenCreate",
+      "saveTemplate",
+      "saveTemplate",
+      "saveTemplate",
+    ]);
+    expect(all[1]).toEqual({
+      id: expect.stringMatching(/^\d+$/),
+      at: expect.any(String),
+      apiKeyId: expect.any(String),
+      apiKeyName: "test",
+      operation: "saveTemplate",
+      subjectKind: "template",
+      subjectId: template.id,
+      subjectName: template.name,
+      fields: ["readme"],
+    });
+  });
+
+  test("pages follow each other without a gap", async ({ expect }) => {
+    const all = await entries(client);
+    const first = await entries(client, "limit: 3");
+    const second = await entries(client, `limit: 3, before: "${first.at(-1).id}"`);
+    expect([...first, ...second]).toEqual(all);
+    expect(await entries(client, `before: "${all.at(-1).id}"`)).toEqual([]);
+  });
+
+  test("entries are chosen by subject, operation and key", async ({ expect }) => {
+    const [{ apiKeyId }] = await entries(client);
+    expect(await entries(client, `subjectId: "${template.id}"`)).toHaveLength(2);
+    expect(await entries(client, 'subjectKind: "join_token"')).toHaveLength(1);
+    expect(await entries(client, 'operation: "saveTemplate"')).toHaveLength(3);
+    expect(await entries(client, `apiKeyId: "${apiKeyId}", subjectKind: "template"`)).toHaveLength(3);
+    expect(await entries(client, 'apiKeyId: "other"')).toEqual([]);
+  });
+
+  test("a limit or cursor that makes no sense is named", async ({ expect }) => {
+    await expect(entries(client, "limit: 201")).rejects.toThrow("limit: must be between 1 and 200");
+    await expect(entries(client, "limit: 0")).rejects.toThrow("limit: must be between 1 and 200");
+    await expect(entries(client, 'before: "x"')).rejects.toThrow("before: must be the id of an entry");
+  });
+
+  test("another account sees nothing of it", async ({ expect }) => {
+    const other = await freshClient();
+    expect(await entries(other)).toEqual([]);
+    expect(await entries(other, `subjectId: "${template.id}"`)).toEqual([]);
+  });
+
+  test("a key that may read the management API may read it, others may not", async ({ expect }) => {
+    const query = JSON.stringify({ query: "{ myself { auditLog { id } } }" });
+    const reader = await keyWith(client.accountId, { graphql: "read", endpoints: "none" });
+    expect((await post(`/?api_key=${reader}`, query)).data.myself.auditLog).toHaveLength(4);
+    const caller = await keyWith(client.accountId, { graphql: "none", endpoints: "write" });
+    expect(codeOf(await post(`/?api_key=${caller}`, query))).toBe("INSUFFICIENT_PERMISSION");
+  });
+});
+
+/** For every mutation a document that changes something, so that it can be seen to note itself. */
+const MUTATIONS: Readonly<Record<string, (client: Client) => Promise<string> | string>> = {
+  saveEndpoint: async (client) => {
+    const { id } = await savedTemplate(client);
+    return `saveEndpoint(input: { name: "e", gpuIds: "AMPERE_16", templateId: "${id}" }) { id }`;
+  },
+  deleteEndpoint: async (client) => {
+    const { id } = await savedEndpoint(client, ", workersMax: 0");
+    return `deleteEndpoint(id: "${id}")`;
+  },
+  saveTemplate: () =>
+    'saveTemplate(input: { name: "t", imageName: "i:1", containerDiskInGb: 5, volumeInGb: 0, isServerless: true }) { id }',
+  deleteTemplate: async (client) => `deleteTemplate(templateName: "${(await savedTemplate(client)).name}")`,
+  joinTokenCreate: () => "joinTokenCreate { token }",
+  webhookSecretRotate: () => "webhookSecretRotate { createdAt }",
+  createApiKey: () => 'createApiKey(input: { name: "k", level: ALL }) { token }',
+  updateApiKey: async (client) =>
+    `updateApiKey(input: { id: "${await freshKeyId(client)}", name: "new" }) { id }`,
+  revokeApiKey: async (client) => `revokeApiKey(id: "${await freshKeyId(client)}")`,
+  updateUserSettings: () => `updateUserSettings(input: { pubKey: "${crypto.randomUUID()}" }) { id }`,
+  accountCreate: () => 'accountCreate(input: { name: "a" }) { account { id } }',
+};
+/** These change nothing that is kept. */
+const CHANGELESS: readonly string[] = [];
+
+async function freshKeyId(client: Client): Promise<string> {
+  const made = await client.send(
+    'mutation { createApiKey(input: { name: "k", level: ALL }) { apiKey { id } } }',
+  );
+  return made.data.createApiKey.apiKey.id;
+}
+
+/** Accounts are made by the operator alone, so the operator makes all changes here. */
+const operator: Client = {
+  accountId: "default",
+  key: "test-root-key",
+  keyHash: "",
+  send: async (query) => await post("/?api_key=test-root-key", JSON.stringify({ query })),
+};
+
+test("every mutation is known to note itself, or to change nothing", ({ expect }) => {
+  const fields = Object.keys(managementSchema.getMutationType()?.getFields() ?? {});
+  expect(fields.toSorted()).toEqual([...Object.keys(MUTATIONS), ...CHANGELESS].toSorted());
+});
+
+test.each(Object.entries(MUTATIONS))("%s notes itself once", async (operation, write) => {
+  const document = await write(operator);
+  const before = await entries(operator, `operation: "${operation}", limit: 200`);
+  const answer = await operator.send(`mutation { ${document} }`);
+  expect(answer.errors).toBeUndefined();
+  const after = await entries(operator, `operation: "${operation}", limit: 200`);
+  expect(after.slice(1)).toEqual(before);
+  expect(after[0]).toMatchObject({ operation, apiKeyName: "root", subjectId: expect.stringMatching(/./) });
+});
