@@ -5,8 +5,8 @@
  */
 import type { Env } from "../env.ts";
 import { credentialOf } from "./credential.ts";
-import { isSameText } from "./hash-key.ts";
 import { readKeyRing, type RingKey } from "./key-ring.ts";
+import { isSameText } from "./same-text.ts";
 
 type RingEnv = Pick<Env, "ENCRYPTION_KEYS">;
 

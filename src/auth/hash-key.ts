@@ -5,9 +5,3 @@ export async function hashKey(key: string): Promise<string> {
   const digest = await crypto.subtle.digest("SHA-256", encoder.encode(key));
   return [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
-
-/** Compares two texts in a time that tells nothing but whether their lengths differ. */
-export function isSameText(one: string, other: string): boolean {
-  const [left, right] = [encoder.encode(one), encoder.encode(other)];
-  return left.byteLength === right.byteLength && crypto.subtle.timingSafeEqual(left, right);
-}

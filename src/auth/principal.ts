@@ -18,7 +18,8 @@ import { NO_PERMISSIONS, type Permissions } from "../domain/permissions.ts";
 import type { Env } from "../env.ts";
 import { AnswerCache } from "./answer-cache.ts";
 import { kindOfCredential, readCredential } from "./credential.ts";
-import { hashKey, isSameText } from "./hash-key.ts";
+import { hashKey } from "./hash-key.ts";
+import { isSameText } from "./same-text.ts";
 
 export type Principal = {
   readonly kind: "principal";

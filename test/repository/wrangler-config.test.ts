@@ -8,6 +8,11 @@ const config = unstable_readConfig({ config: join(ROOT, "wrangler.toml") }) as {
   readonly durable_objects: { readonly bindings: readonly { readonly class_name: string }[] };
   readonly migrations: readonly { readonly new_sqlite_classes?: readonly string[] }[];
   readonly main: string;
+  readonly observability: {
+    readonly redact_query_string?: boolean;
+    readonly logs?: { readonly invocation_logs?: boolean };
+  };
+  readonly triggers: { readonly crons: readonly string[] };
   readonly routes?: readonly unknown[];
 };
 
@@ -30,4 +35,13 @@ test("every bound class is exported by the Worker script", async ({ expect }) =>
 
 test("routes stand under an environment only, so that local requests keep their host", ({ expect }) => {
   expect(config.routes ?? []).toEqual([]);
+});
+
+test("no log of a deployment holds addresses, in which clients send their keys", ({ expect }) => {
+  expect(config.observability.redact_query_string).toBe(true);
+  expect(config.observability.logs?.invocation_logs).toBe(false);
+});
+
+test("maintenance is called for", ({ expect }) => {
+  expect(config.triggers.crons).toEqual([expect.any(String)]);
 });
