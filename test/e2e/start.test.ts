@@ -1,8 +1,10 @@
 import { once } from "node:events";
+import { globSync } from "node:fs";
 import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import getPort from "get-port";
 import { describe, test as base, vi } from "vitest";
 import type { RuntimeKind } from "../../scripts/start/options.ts";
@@ -49,6 +51,19 @@ async function keyOf({ stateDirectory }: Place): Promise<string> {
   return (await readFile(join(stateDirectory, "api-key"), "utf8")).trim();
 }
 
+/** Works on D1's file, which the edge may have open as well. */
+function inDatabase<Result>({ stateDirectory }: Place, work: (database: DatabaseSync) => Result): Result {
+  const [path = ""] = globSync(join(stateDirectory, "edge/d1/*/*.sqlite")).filter(
+    (file) => basename(file) !== "metadata.sqlite",
+  );
+  const database = new DatabaseSync(path);
+  try {
+    return work(database);
+  } finally {
+    database.close();
+  }
+}
+
 describe("npm start", () => {
   test("says when it is ready, runs a job, and tells how to go on", async ({ place, launch, expect }) => {
     const edgerun = launch(place);
@@ -84,6 +99,26 @@ describe("npm start", () => {
         }),
       { timeout: 30_000, interval: 200 },
     );
+  });
+
+  test("does the maintenance of the edge, for which Cloudflare has a clock", async ({
+    place,
+    launch,
+    expect,
+  }) => {
+    const settings = { ...place, via: "script", options: ["--no-agent"] } as const;
+    const first = launch(settings);
+    await first.settled();
+    await callQueue(first.record.url, await keyOf(place), "none/health"); // makes the account
+    await first.stop();
+    inDatabase(place, (database) =>
+      database.exec("INSERT INTO join_token VALUES ('expired', 'default', NULL, 1, 2, NULL)"),
+    );
+
+    await launch(settings).settled();
+    const countTokens = (database: DatabaseSync) =>
+      database.prepare("SELECT count(*) AS count FROM join_token").get();
+    await vi.waitFor(() => expect(inDatabase(place, countTokens)).toEqual({ count: 0 }), 30_000);
   });
 
   test("names a free port when its own is taken", async ({ place, launch, expect }) => {
