@@ -49,6 +49,7 @@ const FORBIDDEN_IMPORTS: readonly PlantedFile[] = [
   imports("src/management/imports-graphql.ts", "../graphql/thing.ts"),
   imports("src/management/keys/imports-gateway.ts", "../../gateway/thing.ts"),
   imports("src/management/imports-routes.ts", "hono"),
+  imports("src/maintenance/imports-gateway.ts", "../gateway/thing.ts"),
   imports("src/fleet/imports-management.ts", "../management/thing.ts"),
   imports("src/gateway/imports-graphql.ts", "../graphql/thing.ts"),
   imports("src/gateway/v2/imports-graphql.ts", "../../graphql/thing.ts"),
