@@ -5,7 +5,10 @@ export function logFailure(
     | "endpoint_not_told"
     | "request_failed"
     | "stream_failed"
-    | "batch_requests_failed",
+    | "batch_requests_failed"
+    | "sealed_text_unopenable"
+    | "key_ring_unreadable"
+    | "hosts_not_told",
   subject: Record<string, string>,
   cause: unknown,
 ): void {

@@ -28,7 +28,8 @@ export type Opening =
   | { readonly kind: "damaged" };
 
 export type Rewrapping =
-  { readonly kind: "rewrapped"; readonly sealed: string } | Exclude<Opening, { kind: "opened" }>;
+  | { readonly kind: "rewrapped"; readonly sealed: string }
+  | Exclude<Opening, { kind: "opened" }>;
 
 const VERSION = "v1";
 const NONCE_BYTES = 12;
@@ -38,11 +39,12 @@ const WRAPPING = "edgerun envelope v1: data keys";
 
 type Parts = { readonly keyId: string; readonly dataKey: Bytes; readonly value: Bytes };
 type Bytes = Uint8Array<ArrayBuffer>;
+type AesKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
 
 /** Seals a text, which must be well-formed Unicode, under the ring's newest key. */
 export async function seal([newest]: SealingRing, place: SealedPlace, text: string): Promise<string> {
   const dataKey = crypto.getRandomValues(new Uint8Array(DATA_KEY_BYTES));
-  const value = await encrypt(await importDataKey(dataKey), valueBinding(place), new TextEncoder().encode(text));
+  const value = await encrypt(await importDataKey(dataKey), valueBinding(place), bytesOf(text));
   return await wrap(newest, place, dataKey, value);
 }
 
@@ -52,7 +54,7 @@ export async function open(ring: readonly RingKey[], place: SealedPlace, sealed:
   if (unwrapped.kind !== "unwrapped") return unwrapped;
   const bytes = await decrypt(await importDataKey(unwrapped.dataKey), valueBinding(place), unwrapped.value);
   if (bytes === undefined) return { kind: "damaged" };
-  return { kind: "opened", text: new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes) };
+  return { kind: "opened", text: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes) };
 }
 
 /** Puts the data key of a sealed text under the ring's newest key. */
@@ -104,18 +106,18 @@ function valueBinding({ accountId, kind, rowId }: SealedPlace): Bytes {
   return bytesOf(JSON.stringify(["edgerun", VERSION, "value", accountId, kind, rowId]));
 }
 
-async function deriveWrappingKey({ bytes }: RingKey): Promise<CryptoKey> {
+async function deriveWrappingKey({ bytes }: RingKey): Promise<AesKey> {
   const material = await crypto.subtle.importKey("raw", bytes, "HKDF", false, ["deriveKey"]);
   const derivation = { name: "HKDF", hash: "SHA-256", salt: new Uint8Array(), info: bytesOf(WRAPPING) };
   const purpose = { name: "AES-GCM", length: 256 };
   return await crypto.subtle.deriveKey(derivation, material, purpose, false, ["encrypt", "decrypt"]);
 }
 
-async function importDataKey(bytes: Bytes): Promise<CryptoKey> {
+async function importDataKey(bytes: Bytes): Promise<AesKey> {
   return await crypto.subtle.importKey("raw", bytes, "AES-GCM", false, ["encrypt", "decrypt"]);
 }
 
-async function encrypt(key: CryptoKey, binding: Bytes, bytes: Bytes): Promise<Bytes> {
+async function encrypt(key: AesKey, binding: Bytes, bytes: Bytes): Promise<Bytes> {
   const nonce = crypto.getRandomValues(new Uint8Array(NONCE_BYTES));
   const settings = { name: "AES-GCM", iv: nonce, additionalData: binding };
   const encrypted = await crypto.subtle.encrypt(settings, key, bytes);
@@ -126,7 +128,7 @@ async function encrypt(key: CryptoKey, binding: Bytes, bytes: Bytes): Promise<By
 }
 
 /** Nothing when the bytes are not what was encrypted under this key and binding. */
-async function decrypt(key: CryptoKey, binding: Bytes, whole: Bytes): Promise<Bytes | undefined> {
+async function decrypt(key: AesKey, binding: Bytes, whole: Bytes): Promise<Bytes | undefined> {
   const settings = { name: "AES-GCM", iv: whole.subarray(0, NONCE_BYTES), additionalData: binding };
   try {
     return new Uint8Array(await crypto.subtle.decrypt(settings, key, whole.subarray(NONCE_BYTES)));
@@ -138,7 +140,7 @@ async function decrypt(key: CryptoKey, binding: Bytes, whole: Bytes): Promise<By
 // Text and bytes
 
 function bytesOf(text: string): Bytes {
-  return new TextEncoder().encode(text);
+  return new Uint8Array(new TextEncoder().encode(text));
 }
 
 function toBase64Url(bytes: Bytes): string {

@@ -155,6 +155,14 @@ export const CREDENTIAL_CACHE_MS = 30 * SECOND;
 export const CREDENTIAL_REFUSAL_CACHE_MS = 5 * SECOND;
 export const JOIN_TOKEN_LIFE_MIN_MS = MINUTE;
 
+// Secrets and registry credentials
+
+export const SECRET_VALUE_MAX_BYTES = 64 * 1024;
+export const SECRET_DESCRIPTION_MAX_CHARACTERS = 1_000;
+export const REGISTRY_USERNAME_MAX_CHARACTERS = 255;
+/** Some registries take a whole key file for a password. */
+export const REGISTRY_PASSWORD_MAX_BYTES = 16 * 1024;
+
 // Endpoint settings
 
 export const NAME_MAX_CHARACTERS = 191;

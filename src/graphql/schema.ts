@@ -5,9 +5,15 @@ import { accountResolvers } from "./account/account-resolvers.ts";
 import { accountSdl } from "./account/account-schema.graphql.ts";
 import { endpointResolvers } from "./endpoints/endpoint-resolvers.ts";
 import { endpointSdl } from "./endpoints/endpoint-schema.graphql.ts";
+import { encryptionResolvers } from "./encryption/encryption-resolvers.ts";
+import { encryptionSdl } from "./encryption/encryption-schema.graphql.ts";
 import { hostResolvers } from "./hosts/host-resolvers.ts";
 import { hostSdl } from "./hosts/host-schema.graphql.ts";
+import { registryAuthResolvers } from "./registry/registry-auth-resolvers.ts";
+import { registryAuthSdl } from "./registry/registry-auth-schema.graphql.ts";
 import { scalarResolvers, scalarSdl } from "./scalars.ts";
+import { secretResolvers } from "./secrets/secret-resolvers.ts";
+import { secretSdl } from "./secrets/secret-schema.graphql.ts";
 import { templateResolvers } from "./templates/template-resolvers.ts";
 import { templateSdl } from "./templates/template-schema.graphql.ts";
 import { webhookResolvers } from "./webhooks/webhook-resolvers.ts";
@@ -15,7 +21,17 @@ import { webhookSdl } from "./webhooks/webhook-schema.graphql.ts";
 
 /** The management API: one SDL and one set of resolvers per noun. */
 export const managementSchema = makeExecutableSchema({
-  typeDefs: [scalarSdl, accountSdl, templateSdl, endpointSdl, hostSdl, webhookSdl],
+  typeDefs: [
+    scalarSdl,
+    accountSdl,
+    templateSdl,
+    endpointSdl,
+    hostSdl,
+    webhookSdl,
+    secretSdl,
+    registryAuthSdl,
+    encryptionSdl,
+  ],
   resolvers: [
     scalarResolvers,
     accountResolvers,
@@ -23,6 +39,9 @@ export const managementSchema = makeExecutableSchema({
     endpointResolvers,
     hostResolvers,
     webhookResolvers,
+    secretResolvers,
+    registryAuthResolvers,
+    encryptionResolvers,
   ],
 });
 
