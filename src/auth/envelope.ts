@@ -33,11 +33,13 @@ export type Rewrapping =
 
 const VERSION = "v1";
 const NONCE_BYTES = 12;
+/** As many arguments as a call may have anywhere. */
+const PIECE_BYTES = 8_192;
 const DATA_KEY_BYTES = 32;
 const FORM = /^v1:([a-z0-9-]{1,32}):([A-Za-z0-9_-]+):([A-Za-z0-9_-]+)$/;
 const WRAPPING = "edgerun envelope v1: data keys";
 
-type Parts = { readonly keyId: string; readonly dataKey: Bytes; readonly value: Bytes };
+type Parts = { readonly keyId: string; readonly dataKey: Bytes; readonly value: string };
 type Bytes = Uint8Array<ArrayBuffer>;
 type AesKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
 
@@ -45,14 +47,16 @@ type AesKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
 export async function seal([newest]: SealingRing, place: SealedPlace, text: string): Promise<string> {
   const dataKey = crypto.getRandomValues(new Uint8Array(DATA_KEY_BYTES));
   const value = await encrypt(await importDataKey(dataKey), valueBinding(place), bytesOf(text));
-  return await wrap(newest, place, dataKey, value);
+  return await wrap(newest, place, dataKey, toBase64Url(value));
 }
 
 /** Opens a text in its place; says which key is missing, and nothing more of a text that does not open. */
 export async function open(ring: readonly RingKey[], place: SealedPlace, sealed: string): Promise<Opening> {
   const unwrapped = await unwrap(ring, place, sealed);
   if (unwrapped.kind !== "unwrapped") return unwrapped;
-  const bytes = await decrypt(await importDataKey(unwrapped.dataKey), valueBinding(place), unwrapped.value);
+  const value = fromBase64Url(unwrapped.value);
+  const key = await importDataKey(unwrapped.dataKey);
+  const bytes = value && (await decrypt(key, valueBinding(place), value));
   if (bytes === undefined) return { kind: "damaged" };
   return { kind: "opened", text: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes) };
 }
@@ -72,9 +76,9 @@ export function sealedPrefix(keyId: string): string {
 
 // The outer layer
 
-async function wrap(key: RingKey, place: SealedPlace, dataKey: Bytes, value: Bytes): Promise<string> {
+async function wrap(key: RingKey, place: SealedPlace, dataKey: Bytes, value: string): Promise<string> {
   const wrapped = await encrypt(await deriveWrappingKey(key), keyBinding(key.id, place), dataKey);
-  return `${sealedPrefix(key.id)}${toBase64Url(wrapped)}:${toBase64Url(value)}`;
+  return `${sealedPrefix(key.id)}${toBase64Url(wrapped)}:${value}`;
 }
 
 async function unwrap(ring: readonly RingKey[], place: SealedPlace, sealed: string) {
@@ -88,12 +92,9 @@ async function unwrap(ring: readonly RingKey[], place: SealedPlace, sealed: stri
 }
 
 function readForm(sealed: string): Parts | undefined {
-  const [, keyId, dataKey, value] = FORM.exec(sealed) ?? [];
-  if (keyId === undefined || dataKey === undefined || value === undefined) return undefined;
-  const parts = { keyId, dataKey: fromBase64Url(dataKey), value: fromBase64Url(value) };
-  // E3: the last digit of a base64 text may have spare bits.
-  const isExact = toBase64Url(parts.dataKey) === dataKey && toBase64Url(parts.value) === value;
-  return isExact ? parts : undefined;
+  const [, keyId, wrapped, value] = FORM.exec(sealed) ?? [];
+  const dataKey = wrapped && fromBase64Url(wrapped);
+  return keyId && dataKey && value ? { keyId, dataKey, value } : undefined;
 }
 
 // Cryptography
@@ -144,16 +145,19 @@ function bytesOf(text: string): Bytes {
 }
 
 function toBase64Url(bytes: Bytes): string {
-  const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
+  let binary = "";
+  for (let from = 0; from < bytes.length; from += PIECE_BYTES) {
+    binary += Reflect.apply(String.fromCharCode, undefined, bytes.subarray(from, from + PIECE_BYTES));
+  }
   return btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
 }
 
-/** Empty when the text is none. */
-function fromBase64Url(text: string): Bytes {
-  try {
-    const binary = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
-    return Uint8Array.from(binary, (character) => character.charCodeAt(0));
-  } catch {
-    return new Uint8Array();
-  }
+/** Nothing for a text that is not the one spelling of its bytes (E3): the last digit may have spare bits. */
+function fromBase64Url(text: string): Bytes | undefined {
+  if (text.length % 4 === 1) return undefined;
+  const binary = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
+  const bytes = new Uint8Array(binary.length);
+  for (let index = 0; index < binary.length; index += 1) bytes[index] = binary.charCodeAt(index);
+  const rest = binary.length % 3;
+  return text.endsWith(toBase64Url(bytes.subarray(bytes.length - rest))) ? bytes : undefined;
 }
