@@ -18,6 +18,7 @@ export type AgentEvent =
   | "worker_ready"
   | "worker_failed"
   | "worker_prepare_failed"
+  | "worker_start_withheld"
   | "worker_recreated"
   | "worker_draining"
   | "worker_removed"

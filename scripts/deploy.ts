@@ -1,14 +1,20 @@
-/** `npm run deploy`: migrates the database on Cloudflare, then uploads the Worker script. */
-import { spawnSync } from "node:child_process";
+/**
+ * `npm run deploy`: migrates the database on Cloudflare, uploads the Worker script, and makes the key for
+ * secrets if there is none.
+ */
+import { spawnSync, type SpawnSyncOptions } from "node:child_process";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Command } from "commander";
 import { unstable_readConfig } from "wrangler";
+import { z } from "zod";
+import { generateEncryptionKey } from "./encryption-key.ts";
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const CONFIG = join(ROOT, "wrangler.toml");
 const BUNDLE = join(ROOT, "dist/edge");
 const PRODUCTION = "production";
+const ENCRYPTION_KEYS = "ENCRYPTION_KEYS";
 const UNSET_DATABASE = "00000000-0000-0000-0000-000000000000";
 
 const BEFORE_THE_FIRST_DEPLOYMENT = `
@@ -35,16 +41,47 @@ function databaseIsSet(environment: readonly string[]): boolean {
   return databases.every(({ database_id: id }) => id !== undefined && id !== UNSET_DATABASE);
 }
 
-function wrangler(...args: readonly string[]): void {
+function runWrangler(args: readonly string[], options: SpawnSyncOptions) {
   const script = join(ROOT, "node_modules/wrangler/bin/wrangler.js");
-  const { status } = spawnSync(process.execPath, [script, ...args], {
-    cwd: ROOT,
-    env: { ...process.env, WRANGLER_SEND_METRICS: "false" },
-    stdio: "inherit",
-  });
-  if (status !== 0) {
-    console.error(`\nStopped: wrangler ${args.slice(0, 3).join(" ")} failed; it says why above.`);
-    process.exit(1);
+  const env = { ...process.env, WRANGLER_SEND_METRICS: "false" };
+  return spawnSync(process.execPath, [script, ...args], { cwd: ROOT, env, ...options });
+}
+
+function wrangler(...args: readonly string[]): void {
+  if (runWrangler(args, { stdio: "inherit" }).status !== 0) stopAfter(args);
+}
+
+function stopAfter(args: readonly string[]): never {
+  console.error(`\nStopped: wrangler ${args.slice(0, 3).join(" ")} failed; it says why above.`);
+  process.exit(1);
+}
+
+/**
+ * Once set, a key is never replaced from here: what it seals would be lost. It goes from this process to
+ * wrangler through a pipe, and nobody sees it.
+ */
+function ensureEncryptionKey(environment: readonly string[]): void {
+  const list = ["secret", "list", "--format", "json", ...environment];
+  const { status, stdout } = runWrangler(list, { stdio: ["ignore", "pipe", "inherit"] });
+  const names = status === 0 ? readSecretNames(String(stdout)) : undefined;
+  if (names === undefined) stopAfter(list);
+  if (names.includes(ENCRYPTION_KEYS)) return;
+  const put = ["secret", "put", ENCRYPTION_KEYS, ...environment];
+  const input = `${generateEncryptionKey()}\n`;
+  if (runWrangler(put, { input, stdio: ["pipe", "inherit", "inherit"] }).status !== 0) stopAfter(put);
+  console.log(
+    `${ENCRYPTION_KEYS} was set to a new key. Nobody has seen it; see docs/secrets.md to change it.`,
+  );
+}
+
+function readSecretNames(json: string): readonly string[] | undefined {
+  try {
+    return z
+      .array(z.object({ name: z.string() }))
+      .parse(JSON.parse(json))
+      .map(({ name }) => name);
+  } catch {
+    return undefined;
   }
 }
 
@@ -64,4 +101,5 @@ if (dryRun) {
 } else {
   wrangler("d1", "migrations", "apply", "DB", "--remote", ...environment);
   wrangler("deploy", ...environment);
+  ensureEncryptionKey(environment);
 }

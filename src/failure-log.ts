@@ -6,7 +6,10 @@ export function logFailure(
     | "request_failed"
     | "stream_failed"
     | "batch_requests_failed"
-    | "maintenance_failed",
+    | "maintenance_failed"
+    | "sealed_text_unopenable"
+    | "key_ring_unreadable"
+    | "hosts_not_told",
   subject: Record<string, string>,
   cause: unknown,
 ): void {

@@ -11,7 +11,7 @@ import { chmodSync, closeSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import { z } from "zod";
-import { type Assignment, assignmentSchema } from "../../src/contract/agent.ts";
+import { type AssignmentOutline, assignmentOutlineSchema } from "../../src/contract/agent.ts";
 import { JOURNAL_MIGRATIONS } from "./schema.ts";
 
 export type AttemptRef = {
@@ -30,7 +30,7 @@ export type ReportRecord = AttemptRef & { readonly body: string };
 export type NewReport = ReportRecord & { readonly output: string | null };
 
 export type WorkerRecord = {
-  readonly assignment: Assignment;
+  readonly assignment: AssignmentOutline;
   readonly token: string;
   readonly hasTaken: boolean;
 };
@@ -63,7 +63,7 @@ export class Journal {
 
   constructor(stateDir: string) {
     const path = join(stateDir, "journal.db");
-    closeSync(openSync(path, "a", 0o600)); // it holds worker tokens and resolved secrets
+    closeSync(openSync(path, "a", 0o600)); // it holds worker tokens and results
     chmodSync(path, 0o600);
     this.#database = openDatabase(path);
     migrate(this.#database);
@@ -91,7 +91,11 @@ export class Journal {
     const rows = this.#statement("SELECT token, has_taken, assignment FROM worker").all();
     return rows.map((row) => {
       const { token, has_taken, assignment } = workerRow.parse(row);
-      return { token, hasTaken: has_taken === 1, assignment: assignmentSchema.parse(JSON.parse(assignment)) };
+      return {
+        token,
+        hasTaken: has_taken === 1,
+        assignment: assignmentOutlineSchema.parse(JSON.parse(assignment)),
+      };
     });
   }
 
@@ -101,7 +105,7 @@ export class Journal {
       assignment.workerId,
       token,
       hasTaken ? 1 : 0,
-      JSON.stringify(assignment),
+      JSON.stringify(assignmentOutlineSchema.parse(assignment)), // more may have been handed in
     );
   }
 

@@ -42,4 +42,6 @@ export const JOURNAL_MIGRATIONS: readonly string[] = [
   `,
   // A large result beside its report, for it goes to the edge by itself.
   "ALTER TABLE report ADD COLUMN output TEXT;",
+  // Variables and registry logins may come of secrets: an agent that starts anew asks the edge for them.
+  `UPDATE worker SET assignment = json_remove(assignment, '$.env', '$.registryAuth');`,
 ];

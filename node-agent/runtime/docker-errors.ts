@@ -1,4 +1,5 @@
 /** Reads what Docker's daemon says when it refuses, and puts it into sentences that help. */
+import type { WorkerSpec } from "./runtime.ts";
 
 /** HTTP status of the daemon's refusal; null when there was no answer. */
 function statusOf(error: unknown): number | null {
@@ -37,13 +38,32 @@ export function invalidImageName(imageName: string): string {
 }
 
 /** Why an image is not on this host, what the registry said, and what to do about it. */
-export function pullFailure(imageName: string, error: unknown): string {
+export function pullFailure(
+  { imageName, registryAuth }: Pick<WorkerSpec, "imageName" | "registryAuth">,
+  error: unknown,
+): string {
   const unreachable = unreachableDaemon(error);
   if (unreachable) return `Image ${imageName} could not be pulled. ${unreachable}`;
-  const text = daemonText(error);
+  const text = withoutLogin(daemonText(error), registryAuth);
   if (/invalid reference|repository name must be|invalid tag/i.test(text)) return invalidImageName(imageName);
+  if (registryAuth && LOGIN_REFUSED.test(text) && !/toomanyrequests|rate limit/i.test(text)) {
+    const called = registryAuth.name ? ` '${registryAuth.name}'` : "";
+    return `The registry refused the credentials${called} for image ${imageName}. Check their user name, password and right to read it (updateRegistryAuth). The answer was: ${text}`;
+  }
   const known = PULL_FAILURES.find(({ pattern }) => pattern.test(text));
   return `Image ${imageName} ${known?.sentence ?? "could not be pulled."} The answer was: ${text}`;
+}
+
+/** What registries say of a login that does not open an image; some deny that there is such an image. */
+const LOGIN_REFUSED =
+  /unauthorized|authentication required|authentication failed|no basic auth|denied|incorrect username|repository does not exist/i;
+
+/** Some registries are asked by addresses that name the user, and those stand in the daemon's answer. */
+function withoutLogin(text: string, auth: WorkerSpec["registryAuth"]): string {
+  if (auth === null) return text;
+  const spellings = [auth.password, encodeURIComponent(auth.password)];
+  const hidden = spellings.reduce((cut, spelling) => cut.replaceAll(spelling, "***"), text);
+  return hidden.replaceAll(/account=[^&\s"]*/g, "account=***");
 }
 
 /** In the order in which they are tried: the first that matches speaks. */

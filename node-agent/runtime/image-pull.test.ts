@@ -52,9 +52,27 @@ describe("pullFailure", () => {
     ["no matching manifest for linux/arm64/v8 in the manifest list entries", /this host's processor/],
     ["something new", /Image a\/b could not be pulled\. The answer was: something new/],
   ] as const)("explains: %s", ([text, sentence], { expect }) => {
-    const detail = pullFailure("a/b", new Error(`(HTTP code 500) server error - ${text} `));
+    const detail = pullFailure(
+      { imageName: "a/b", registryAuth: null },
+      new Error(`(HTTP code 500) server error - ${text} `),
+    );
     expect(detail).toMatch(sentence);
     expect(detail).toContain(`The answer was: ${text}`);
     expect(detail).toMatch(/^Image a\/b /);
+  });
+
+  const registryAuth = { username: "ada", password: "s3cr3t/1", name: "team" };
+
+  test("names the credentials that were refused, and repeats nothing of them", ({ expect }) => {
+    const text =
+      'Get "https://auth.example/token?account=ada&scope=x": denied: s3cr3t/1 and s3cr3t%2F1 are wrong';
+    const detail = pullFailure({ imageName: "a/b", registryAuth }, new Error(text));
+    expect(detail).toContain("The registry refused the credentials 'team' for image a/b.");
+    expect(detail).not.toMatch(/ada|s3cr3t/);
+  });
+
+  test("blames no credentials for a rate limit", ({ expect }) => {
+    const text = "toomanyrequests: unauthorized: You have reached your pull rate limit";
+    expect(pullFailure({ imageName: "a/b", registryAuth }, new Error(text))).toContain("too many pulls");
   });
 });

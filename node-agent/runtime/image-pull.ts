@@ -56,7 +56,7 @@ export async function ensureImage(
     if (!(await hasImage(docker, request.imageName))) await pullImage(docker, request, onProgress);
     return { kind: "prepared" };
   } catch (error) {
-    return { kind: "failed", detail: pullFailure(request.imageName, error) };
+    return { kind: "failed", detail: pullFailure(request, error) };
   }
 }
 
@@ -90,7 +90,9 @@ async function pullImage(
 }
 
 function authOptions(imageName: string, auth: ImageRequest["registryAuth"]): object {
-  return auth === null ? {} : { authconfig: { ...auth, serveraddress: registryOf(imageName) } };
+  if (auth === null) return {};
+  const { username, password } = auth;
+  return { authconfig: { username, password, serveraddress: registryOf(imageName) } };
 }
 
 /** Registry that an image name points to. */

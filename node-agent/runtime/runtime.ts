@@ -17,7 +17,14 @@ export type WorkerSpec = {
   readonly env: Readonly<Record<string, string>>;
   readonly containerDiskInGb: number;
   readonly gpuIndexes: readonly number[];
-  readonly registryAuth: { readonly username: string; readonly password: string } | null;
+  readonly registryAuth: RegistryAuth | null;
+};
+
+export type RegistryAuth = {
+  readonly username: string;
+  readonly password: string;
+  /** What people call it. */
+  readonly name?: string | undefined;
 };
 
 /** A worker that the runtime finds on this host, running or not. */

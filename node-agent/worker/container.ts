@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { Assignment } from "../../src/contract/agent.ts";
+import type { Assignment, AssignmentOutline } from "../../src/contract/agent.ts";
 import type { Journal, WorkerRecord } from "../journal/journal.ts";
 import type { AgentLog } from "../log.ts";
 import type { PrepareOutcome, Runtime, WorkerExit, WorkerSpec } from "../runtime/runtime.ts";
@@ -20,9 +20,11 @@ const EXIT_NEWS_MS = 2_000;
 
 /** The container of one worker: at most one at a time, each with its own token. */
 export class Container {
-  readonly #assignment: Assignment;
+  readonly #outline: AssignmentOutline;
   readonly #options: ContainerOptions;
   readonly #wake: Wake;
+  /** What the next start is made of; not known of an adopted worker until the edge has told it. */
+  #assignment: Assignment | undefined;
   #token: string;
   #isRunning: boolean;
   #hasTaken: boolean;
@@ -32,12 +34,12 @@ export class Container {
 
   /** `record` is that of a container which runs already, from an earlier agent process. */
   constructor(
-    assignment: Assignment,
+    outline: AssignmentOutline,
     options: ContainerOptions,
     wake: Wake,
     record: WorkerRecord | undefined,
   ) {
-    this.#assignment = assignment;
+    this.#outline = outline;
     this.#options = options;
     this.#wake = wake;
     this.#token = record?.token ?? newToken();
@@ -67,6 +69,10 @@ export class Container {
     return this.#exit;
   }
 
+  get assignment(): Assignment | undefined {
+    return this.#assignment;
+  }
+
   runsForMs(): number {
     return Date.now() - this.#startedAt;
   }
@@ -76,6 +82,13 @@ export class Container {
   }
 
   // Told from outside
+
+  /** The edge says anew what the worker is made of; the next start is so. False when it says the same. */
+  renew(assignment: Assignment): boolean {
+    const isNew = JSON.stringify(assignment) !== JSON.stringify(this.#assignment);
+    this.#assignment = assignment;
+    return isNew;
+  }
 
   noteExit(exit: WorkerExit): void {
     if (this.#isRunning) this.#exit = exit;
@@ -107,7 +120,7 @@ export class Container {
     this.#isRunning = true;
     try {
       await this.#options.runtime.start(this.#spec());
-      this.#options.log.info("worker_started", { workerId: this.#assignment.workerId });
+      this.#options.log.info("worker_started", { workerId: this.#outline.workerId });
       return null;
     } catch (error) {
       this.#isRunning = false;
@@ -120,13 +133,13 @@ export class Container {
   /** SIGTERM and the drain grace. What goes wrong shows again when it is cleared away. */
   async terminate(): Promise<void> {
     const { runtime, timing } = this.#options;
-    await runtime.stop(this.#assignment.workerId, timing.drainGraceMs).catch(() => {});
+    await runtime.stop(this.#outline.workerId, timing.drainGraceMs).catch(() => {});
   }
 
   /** Kills what still runs and removes it; the next start finds a clean place. */
   async clearAway(): Promise<void> {
     const { runtime, log } = this.#options;
-    const { workerId } = this.#assignment;
+    const { workerId } = this.#outline;
     try {
       await runtime.stop(workerId, 0);
       if (this.#isRunning) await this.#untilExitIsKnown();
@@ -140,7 +153,7 @@ export class Container {
   /** Leaves no trace of the worker. False when the runtime refuses. */
   async remove(): Promise<boolean> {
     const { runtime, journal, log } = this.#options;
-    const { workerId } = this.#assignment;
+    const { workerId } = this.#outline;
     try {
       await runtime.remove(workerId);
       journal.removeWorker(workerId);
@@ -152,7 +165,7 @@ export class Container {
   }
 
   async lastLine(): Promise<string | undefined> {
-    const lines = await this.#options.runtime.lastLines(this.#assignment.workerId, 1).catch(() => []);
+    const lines = await this.#options.runtime.lastLines(this.#outline.workerId, 1).catch(() => []);
     return lines.at(-1);
   }
 
@@ -162,11 +175,12 @@ export class Container {
   }
 
   #save(): void {
-    const record = { assignment: this.#assignment, token: this.#token, hasTaken: this.#hasTaken };
+    const record = { assignment: this.#outline, token: this.#token, hasTaken: this.#hasTaken };
     this.#options.journal.saveWorker(record);
   }
 
   #spec(): WorkerSpec {
+    if (this.#assignment === undefined) throw new Error("The edge has not said yet what this worker is.");
     return { ...this.#assignment, env: this.#options.environmentOf(this.#assignment, this.#token) };
   }
 }

@@ -5,11 +5,13 @@
  *                  ▲           │ exit, start limit, unhealthy
  *                  └─ back-off ◄┘ (crash_looping, unhealthy)
  *
+ * Each start is made of what the edge said last. While that is a problem, nothing is started (unhealthy).
+ *
  * One loop owns the container. Everything else only changes facts and wakes the loop,
  * which asks `judgeLife` what they mean.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import type { Assignment, WorkerReport, WorkerState } from "../../src/contract/agent.ts";
+import type { Assignment, AssignmentOutline, WorkerReport, WorkerState } from "../../src/contract/agent.ts";
 import type { AttemptLedger } from "../journal/attempt-ledger.ts";
 import type { WorkerRecord } from "../journal/journal.ts";
 import type { WorkerExit } from "../runtime/runtime.ts";
@@ -40,7 +42,7 @@ export type WorkerOptions = ContainerOptions & {
 const DETAIL_MAX_LENGTH = 2_000;
 
 export class Worker implements WorkerSession {
-  readonly assignment: Assignment;
+  readonly assignment: AssignmentOutline;
   readonly jobs: WorkerJobs;
   readonly #options: WorkerOptions;
   readonly #wake = new Wake();
@@ -52,11 +54,15 @@ export class Worker implements WorkerSession {
   /** The container's life has ended, though its process may still ask for jobs. */
   #isOver = false;
   #isRefreshing = false;
+  /** The edge has said something new since the last try to prepare a start. */
+  #isRenewed = false;
+  /** Its start waits for a problem to be solved. */
+  #isWithheld = false;
   #unhealthyReason: string | null = null;
   #failuresInRow = 0;
 
   /** `record` is that of a container which runs already, from an earlier agent process. */
-  constructor(assignment: Assignment, options: WorkerOptions, record?: WorkerRecord) {
+  constructor(assignment: AssignmentOutline, options: WorkerOptions, record?: WorkerRecord) {
     this.assignment = assignment;
     this.#options = options;
     this.#container = new Container(assignment, options, this.#wake, record);
@@ -105,6 +111,13 @@ export class Worker implements WorkerSession {
   }
 
   // Told by the runtime and by reconciling
+
+  /** The edge says anew what the worker is made of; a container that runs goes on as it is. */
+  renew(assignment: Assignment): void {
+    if (!this.#container.renew(assignment)) return;
+    this.#isRenewed = true;
+    this.#wake.wake();
+  }
 
   exited(exit: WorkerExit): void {
     this.#container.noteExit(exit);
@@ -163,14 +176,15 @@ export class Worker implements WorkerSession {
       const failure = refusal ?? (await this.#failureOf(end));
       await this.#clearAway(end);
       if (failure) await this.#pause(this.#recordFailure(failure), signal);
-      mayGoOn = !this.#isDraining;
+      mayGoOn = await this.#untilStartable(signal);
       if (mayGoOn && refusal) mayGoOn = await this.#prepare(signal); // its image may be gone
     }
     await this.#remove(signal);
   }
 
   async #prepare(signal: AbortSignal): Promise<boolean> {
-    for (let failures = 1; !this.#isDraining && !signal.aborted; failures += 1) {
+    for (let failures = 1; await this.#untilStartable(signal); failures += 1) {
+      this.#isRenewed = false;
       const preparing = this.#container.prepare((detail) => {
         this.#startTimes.note("pullStarted");
         this.#pulling(detail);
@@ -184,9 +198,32 @@ export class Worker implements WorkerSession {
       const delayMs = restartDelayMs(failures, this.#restartPolicy());
       this.#options.log.warn("worker_prepare_failed", { workerId: this.workerId, reason: outcome.detail });
       this.#pulling(`${outcome.detail}; tries again in ${Math.ceil(delayMs / 1_000)} s`);
-      await this.#pause(delayMs, signal);
+      await this.#wake.pause(delayMs, () => this.#isDraining || this.#isRenewed || signal.aborted);
+      if (this.#isRenewed) failures = 0;
     }
     return false;
+  }
+
+  /** Waits until it is known what to start and nothing speaks against it. False when the worker shall not start. */
+  async #untilStartable(signal: AbortSignal): Promise<boolean> {
+    while (!this.#isDraining && !signal.aborted) {
+      const { assignment } = this.#container;
+      if (assignment && assignment.problem === undefined) {
+        if (this.#isWithheld) this.#setState("starting");
+        this.#isWithheld = false;
+        return true;
+      }
+      if (assignment?.problem !== undefined) this.#withhold(assignment.problem);
+      await this.#wake.wait(null);
+    }
+    return false;
+  }
+
+  #withhold(problem: string): void {
+    if (this.#isWithheld && this.#detail === problem) return;
+    this.#isWithheld = true;
+    this.#options.log.warn("worker_start_withheld", { workerId: this.workerId, reason: problem });
+    this.#setState("unhealthy", problem);
   }
 
   async #launch(): Promise<Failure | null> {

@@ -102,11 +102,20 @@ export class Workers {
     const runnable = this.#assignments.filter((assignment) => assignment.type === "QB");
     const plan = planWorkers(runnable, present);
     for (const workerId of plan.drain) this.#workers.get(workerId)?.drain();
+    for (const assignment of runnable) this.#renew(assignment);
     for (const assignment of plan.start) {
       const { workerId, endpointId } = assignment;
       this.#options.log.info("worker_assigned", { workerId, endpointId });
-      this.#add(new Worker(assignment, this.#options));
+      const worker = new Worker(assignment, this.#options);
+      worker.renew(assignment);
+      this.#add(worker);
     }
+  }
+
+  /** One of another release drains; it shall not become what its successor will be. */
+  #renew(assignment: Assignment): void {
+    const worker = this.#workers.get(assignment.workerId);
+    if (worker?.assignment.revision === assignment.revision) worker.renew(assignment);
   }
 
   #add(worker: Worker): void {

@@ -2,6 +2,7 @@
  * The state directory: everything a local Edgerun keeps.
  *
  *   api-key          the generated root key, readable by its owner only
+ *   encryption-keys  under which secrets are kept, the same; a new one may be put in front
  *   running.json     who uses the directory right now; also for programs that want to find it
  *   edge/            D1, Durable Objects and R2 on disk
  *   edge-bundle/     the built Worker script
@@ -13,6 +14,7 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { StartFailure } from "./failure.ts";
+import { generateEncryptionKey } from "../encryption-key.ts";
 import { identify, isRunning, type ProcessIdentity } from "./process-identity.ts";
 
 const CLEAN_UP_WAIT_MS = 30_000;
@@ -48,9 +50,18 @@ export class StateDirectory {
 
   /** The root key of this installation; made on the first call ever. */
   apiKey(): string {
-    const path = this.file("api-key");
+    return this.#madeOnce("api-key", () => `er_${randomBytes(20).toString("hex")}`);
+  }
+
+  /** The keys for what is kept encrypted, as ENCRYPTION_KEYS wants them; made on the first call ever. */
+  encryptionKeys(): string {
+    return this.#madeOnce("encryption-keys", generateEncryptionKey);
+  }
+
+  #madeOnce(name: string, make: () => string): string {
+    const path = this.file(name);
     try {
-      writeFileSync(path, `er_${randomBytes(20).toString("hex")}\n`, { flag: "wx", mode: 0o600 });
+      writeFileSync(path, `${make()}\n`, { flag: "wx", mode: 0o600 });
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
     }

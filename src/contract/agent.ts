@@ -100,6 +100,8 @@ export const syncRequestSchema = z.object({
 });
 export type SyncRequest = z.infer<typeof syncRequestSchema>;
 
+export const PROBLEM_MAX_LENGTH = 2_000;
+
 /** "This host shall run this worker." All that the agent needs to run it, secrets resolved. */
 export const assignmentSchema = z.object({
   workerId: id,
@@ -114,11 +116,33 @@ export const assignmentSchema = z.object({
   containerDiskInGb: count,
   /** Indexes of the GPUs of the host that are the worker's own. */
   gpuIndexes: z.array(count),
-  registryAuth: z.object({ username: z.string(), password: z.string() }).nullable(),
+  registryAuth: z
+    .object({
+      username: z.string(),
+      password: z.string(),
+      /** Name of the credential, for messages. Edges of before send none. */
+      name: z.string().optional(),
+    })
+    .nullable(),
   /** Time that a container may take from its start to its first job poll. */
   startLimitMs: count,
+  /**
+   * Why no container may be started for now, as one sentence for people; the assignment is sent again when that
+   * is over. Agents of before know no problems: image, arguments and variables are such that they start nothing.
+   */
+  problem: z.string().max(PROBLEM_MAX_LENGTH).optional(),
 });
 export type Assignment = z.infer<typeof assignmentSchema>;
+
+/** What an agent may keep of an assignment on its disk: nothing that came of a secret. */
+export const assignmentOutlineSchema = assignmentSchema.pick({
+  workerId: true,
+  endpointId: true,
+  revision: true,
+  type: true,
+  startLimitMs: true,
+});
+export type AssignmentOutline = z.infer<typeof assignmentOutlineSchema>;
 
 export const syncReplySchema = z.object({
   revision: count,

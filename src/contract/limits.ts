@@ -175,6 +175,14 @@ export const MAINTENANCE_ROWS_MAX = 500;
 /** Objects that one maintenance run calls at most. */
 export const MAINTENANCE_CALLS_MAX = 20;
 
+// Secrets and registry credentials
+
+export const SECRET_VALUE_MAX_BYTES = 64 * 1024;
+export const SECRET_DESCRIPTION_MAX_CHARACTERS = 1_000;
+export const REGISTRY_USERNAME_MAX_CHARACTERS = 255;
+/** Some registries take a whole key file for a password. */
+export const REGISTRY_PASSWORD_MAX_BYTES = 16 * 1024;
+
 // Endpoint settings
 
 export const NAME_MAX_CHARACTERS = 191;

@@ -248,7 +248,7 @@ export const webhookSecret = sqliteTable(
   {
     id: text("id").primaryKey(),
     accountId: accountId(),
-    /** `<form>:<secret>`, where the form says how to read it; `plain` is the only one so far. */
+    /** Encrypted; `plain:<secret>` where no key was configured when it was made. */
     secret: text("secret").notNull(),
     createdAt: integer("created_at").notNull(),
     validUntil: integer("valid_until"),

@@ -66,6 +66,11 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
     });
   }
 
+  /** A secret or registry credential of the account has changed. */
+  async renewAssignments(accountId: string): Promise<void> {
+    await this.#commit.run(() => this.#placer.renewAssignments(accountId));
+  }
+
   // Hosts
 
   /** An agent says what its host has and hears what it should have. */

@@ -38,6 +38,14 @@ export class Placer {
     return lost;
   }
 
+  /** The account's hosts shall fetch their assignments anew: what these hold beyond their release has changed. */
+  renewAssignments(accountId: string): void {
+    const hostIds = new Set([...this.#store.workers.values()].map(({ hostId }) => hostId));
+    for (const hostId of hostIds) {
+      if (this.#store.hosts.get(hostId)?.accountId === accountId) this.#touchHost(hostId);
+    }
+  }
+
   noteState(
     worker: WorkerRecord,
     state: WorkerState,

@@ -2,13 +2,13 @@
 import type { EndpointConfig } from "../contract/endpoint.ts";
 import { openDatabase } from "../db/database.ts";
 import { findEndpoint, toEndpointConfig } from "../db/endpoints.ts";
-import { ensureWebhookSecrets } from "../db/webhook-secrets.ts";
 import { shardName } from "../domain/shard.ts";
 import type { EndpointObject } from "../endpoint/endpoint-object.ts";
 import type { FleetObject } from "../fleet/fleet-object.ts";
 import { FLEET_NAME } from "../durable/ports.ts";
 import type { Unconfigured } from "../endpoint/messages.ts";
 import type { Env } from "../env.ts";
+import { ensureWebhookSecrets } from "../management/webhooks/webhook-secrets.ts";
 import { ApiError } from "./api-error.ts";
 
 /** The objects as their classes say; the generated stub types lose the outcome unions. */
@@ -71,7 +71,7 @@ export async function askEndpoint<Reply extends { readonly kind: string }>(
 
   cache.delete(endpointId);
   const config = await requireEndpoint(env, accountId, endpointId);
-  await stub.configure(config, await ensureWebhookSecrets(openDatabase(env.DB), accountId, Date.now()));
+  await stub.configure(config, await ensureWebhookSecrets(env, accountId, Date.now()));
   const second = await ask(stub);
   if (isConfigured(second)) return second;
   throw notFound(endpointId);

@@ -5,6 +5,7 @@ import { GRAPHQL_TOKENS_MAX } from "../contract/limits.ts";
 import type { RequestContext } from "../management/context.ts";
 import { missingKey, refusalOf } from "./admission.ts";
 import { exceededLimit } from "./document-limits.ts";
+import { withoutQuotation } from "./fault-words.ts";
 import { logFailure } from "../failure-log.ts";
 import { OperationError, type OperationErrorCode } from "../management/operation-error.ts";
 import type { GraphqlRequest } from "./request.ts";
@@ -81,12 +82,17 @@ function parseDocument(query: string): DocumentNode | GraphQLError {
 
 function describeSyntaxError(error: GraphQLError): string {
   const [at] = error.locations ?? [];
-  return at === undefined ? error.message : `${error.message} (line ${at.line}, column ${at.column})`;
+  const words = withoutQuotation(error.message);
+  return at === undefined ? words : `${words} (line ${at.line}, column ${at.column})`;
 }
 
 function refuseDocument(faults: readonly GraphQLError[], path: WireError["path"]): GraphqlAnswer {
   const code = "GRAPHQL_VALIDATION_FAILED" as const;
-  const errors = faults.map(({ message }) => ({ message, path, extensions: { code } }));
+  const errors = faults.map(({ message }) => ({
+    message: withoutQuotation(message),
+    path,
+    extensions: { code },
+  }));
   return { status: 400, body: { data: null, errors } };
 }
 
@@ -95,14 +101,21 @@ function toWireError(error: GraphQLError, operationPath: WireError["path"]): Wir
   const path = error.path ?? operationPath;
   if (cause instanceof OperationError) return { message, path, extensions: { code: cause.code } };
   // Without a path nothing was executed: the variables or the operation's name do not fit the document.
-  if (error.path === undefined) return { message, path, extensions: { code: "INVALID_INPUT" } };
+  if (error.path === undefined) {
+    return { message: withoutQuotation(message), path, extensions: { code: "INVALID_INPUT" } };
+  }
 
-  logFailure("graphql_operation_failed", { path: path.join(".") }, cause ?? error);
+  logFailure("graphql_operation_failed", { path: path.join(".") }, loggable(cause ?? error));
   return {
     message: "Internal server error. Please try again later.",
     path,
     extensions: { code: "INTERNAL" },
   };
+}
+
+/** The engine quotes what was sent; a log must not. */
+function loggable(cause: Error): Error {
+  return cause instanceof GraphQLError ? new Error(withoutQuotation(cause.message)) : cause;
 }
 
 /** The first operation's first field: the path of an error that came before any field was executed. */

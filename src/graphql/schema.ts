@@ -7,11 +7,17 @@ import { auditResolvers } from "./audit/audit-resolvers.ts";
 import { auditSdl } from "./audit/audit-schema.graphql.ts";
 import { endpointResolvers } from "./endpoints/endpoint-resolvers.ts";
 import { endpointSdl } from "./endpoints/endpoint-schema.graphql.ts";
+import { encryptionResolvers } from "./encryption/encryption-resolvers.ts";
+import { encryptionSdl } from "./encryption/encryption-schema.graphql.ts";
 import { hostResolvers } from "./hosts/host-resolvers.ts";
 import { hostSdl } from "./hosts/host-schema.graphql.ts";
 import { keyResolvers } from "./keys/key-resolvers.ts";
 import { keySdl } from "./keys/key-schema.graphql.ts";
+import { registryAuthResolvers } from "./registry/registry-auth-resolvers.ts";
+import { registryAuthSdl } from "./registry/registry-auth-schema.graphql.ts";
 import { scalarResolvers, scalarSdl } from "./scalars.ts";
+import { secretResolvers } from "./secrets/secret-resolvers.ts";
+import { secretSdl } from "./secrets/secret-schema.graphql.ts";
 import { templateResolvers } from "./templates/template-resolvers.ts";
 import { templateSdl } from "./templates/template-schema.graphql.ts";
 import { webhookResolvers } from "./webhooks/webhook-resolvers.ts";
@@ -19,7 +25,19 @@ import { webhookSdl } from "./webhooks/webhook-schema.graphql.ts";
 
 /** The management API: one SDL and one set of resolvers per noun. */
 export const managementSchema = makeExecutableSchema({
-  typeDefs: [scalarSdl, accountSdl, keySdl, auditSdl, templateSdl, endpointSdl, hostSdl, webhookSdl],
+  typeDefs: [
+    scalarSdl,
+    accountSdl,
+    keySdl,
+    auditSdl,
+    templateSdl,
+    endpointSdl,
+    hostSdl,
+    webhookSdl,
+    secretSdl,
+    registryAuthSdl,
+    encryptionSdl,
+  ],
   resolvers: [
     scalarResolvers,
     accountResolvers,
@@ -29,6 +47,9 @@ export const managementSchema = makeExecutableSchema({
     endpointResolvers,
     hostResolvers,
     webhookResolvers,
+    secretResolvers,
+    registryAuthResolvers,
+    encryptionResolvers,
   ],
 });
 

@@ -14,6 +14,7 @@ import type { Database } from "../db/database.ts";
 import { listOpenRemovals } from "../db/endpoints.ts";
 import { removeExpiredJoinTokens } from "../db/join-tokens.ts";
 import type { Env } from "../env.ts";
+import { resealOlder } from "../management/encryption/reseal.ts";
 import { announceRemoval } from "../management/endpoints/endpoint-announcement.ts";
 
 export type MaintenanceContext = { readonly env: Env; readonly db: Database; readonly now: number };
@@ -36,6 +37,10 @@ export const MAINTENANCE_TASKS: readonly MaintenanceTask[] = [
   {
     name: "remove dead API keys",
     run: ({ db, now }) => removeDeadApiKeys(db, now - DEAD_KEY_RETENTION_MS, MAINTENANCE_ROWS_MAX),
+  },
+  {
+    name: "seal again what older keys seal",
+    run: async ({ env }) => (await resealOlder(env, MAINTENANCE_CALLS_MAX)).resealed,
   },
 ];
 

@@ -188,13 +188,16 @@ describe.runIf(hasDocker)("with Docker", () => {
       test("wrong credentials, and no credentials, fail with where to set them", async ({ expect }) => {
         const registry = await ImageRegistry.open({ username: "ada", password: "secret" });
         const imageName = registry.image("team/model:1");
-        for (const registryAuth of [{ username: "ada", password: "wrong" }, null]) {
-          const outcome = await fixture.runtime.prepare(
-            spec("", { imageName, registryAuth }),
-            () => undefined,
-          );
-          const detail = expect.stringMatching(/team\/model:1 is refused.*registry credentials/);
+        const wrong = { username: "ada", password: "wr0ng", name: "team" };
+        for (const [registryAuth, reason] of [
+          [wrong, /^The registry refused the credentials 'team' for image .*team\/model:1\./],
+          [null, /team\/model:1 is refused.*registry credentials/],
+        ] as const) {
+          const request = spec("", { imageName, registryAuth });
+          const outcome = await fixture.runtime.prepare(request, () => undefined);
+          const detail = expect.stringMatching(reason);
           expect(outcome).toMatchObject({ kind: "failed", detail });
+          expect(JSON.stringify(outcome)).not.toContain("wr0ng");
         }
         await registry.close();
       });

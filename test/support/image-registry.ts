@@ -1,8 +1,19 @@
-/** An image registry with one small image of two layers, speaking the registry protocol that Docker pulls with. */
+/**
+ * An image registry with one image, speaking the registry protocol that Docker pulls with: a small one of two
+ * layers, or one that Docker has.
+ */
+import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
+import { createWriteStream } from "node:fs";
+import Docker from "dockerode";
+import { withScratchFolder } from "../../scripts/images/image-import.ts";
 
 const MANIFEST_TYPE = "application/vnd.docker.distribution.manifest.v2+json";
 const CONFIG_TYPE = "application/vnd.docker.container.image.v1+json";
@@ -10,6 +21,9 @@ const LAYER_TYPE = "application/vnd.docker.image.rootfs.diff.tar.gzip";
 const ARCHITECTURES: Readonly<Record<string, string>> = { x64: "amd64", arm64: "arm64" };
 const TAR_BLOCK_BYTES = 512;
 
+type Login = { readonly username: string; readonly password: string };
+/** Configuration and layers of an image, as bytes. */
+type ImageContent = { readonly config: Buffer; readonly layers: readonly Buffer[] };
 type Blob = { readonly digest: string; readonly bytes: Buffer };
 
 export class ImageRegistry {
@@ -18,18 +32,27 @@ export class ImageRegistry {
   readonly #blobs = new Map<string, Buffer>();
   readonly #manifest: Blob;
 
-  private constructor(server: Server, login: { username: string; password: string } | null) {
+  private constructor(server: Server, login: Login | null, content: ImageContent) {
     this.#server = server;
     this.#authorization =
       login && `Basic ${Buffer.from(`${login.username}:${login.password}`).toString("base64")}`;
-    this.#manifest = this.#makeImage();
+    this.#manifest = this.#addImage(content);
     server.on("request", (request, reply) => this.#answer(request, reply));
   }
 
-  static async open(login: { username: string; password: string } | null = null): Promise<ImageRegistry> {
+  static async open(login: Login | null = null, content = smallImage()): Promise<ImageRegistry> {
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    return new ImageRegistry(server, login);
+    return new ImageRegistry(server, login, content);
+  }
+
+  /** A registry that serves an image of this machine under the name `team/model:1`. */
+  static async openWith(image: string, login: Login | null): Promise<ImageRegistry> {
+    return ImageRegistry.open(login, await savedImage(image));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
   }
 
   /** Name of an image as Docker has to be told it; only `team/model:1` exists. */
@@ -44,21 +67,7 @@ export class ImageRegistry {
     await closed;
   }
 
-  #makeImage(): Blob {
-    // Content of its own for each registry, so that no layer is on the machine already.
-    const archives = ["one", "two"].map((name) => tarOf(`${name}.txt`, `${name} ${Math.random()}\n`));
-    const layers = archives.map((archive) => ({
-      diffId: digestOf(archive),
-      ...this.#add(gzipSync(archive)),
-    }));
-    const config = this.#add(
-      json({
-        architecture: ARCHITECTURES[process.arch] ?? process.arch,
-        os: "linux",
-        config: {},
-        rootfs: { type: "layers", diff_ids: layers.map((layer) => layer.diffId) },
-      }),
-    );
+  #addImage({ config, layers }: ImageContent): Blob {
     const describe = (mediaType: string, { digest, bytes }: Blob): object => ({
       mediaType,
       digest,
@@ -68,8 +77,8 @@ export class ImageRegistry {
       json({
         schemaVersion: 2,
         mediaType: MANIFEST_TYPE,
-        config: describe(CONFIG_TYPE, config),
-        layers: layers.map((layer) => describe(LAYER_TYPE, layer)),
+        config: describe(CONFIG_TYPE, this.#add(config)),
+        layers: layers.map((layer) => describe(LAYER_TYPE, this.#add(layer))),
       }),
     );
   }
@@ -95,6 +104,34 @@ export class ImageRegistry {
     reply.setHeader("content-length", bytes.length);
     reply.end(request.method === "HEAD" ? undefined : bytes);
   }
+}
+
+function smallImage(): ImageContent {
+  // Content of its own for each registry, so that no layer is on the machine already.
+  const archives = ["one", "two"].map((name) => tarOf(`${name}.txt`, `${name} ${Math.random()}\n`));
+  const config = json({
+    architecture: ARCHITECTURES[process.arch] ?? process.arch,
+    os: "linux",
+    config: {},
+    rootfs: { type: "layers", diff_ids: archives.map(digestOf) },
+  });
+  return { config, layers: archives.map((archive) => gzipSync(archive)) };
+}
+
+async function savedImage(image: string): Promise<ImageContent> {
+  const content: { config?: Buffer; layers: Buffer[] } = { layers: [] };
+  await withScratchFolder(async (folder) => {
+    const archive = join(folder, "image.tar");
+    await pipeline(await new Docker().getImage(image).get(), createWriteStream(archive));
+    await promisify(execFile)("tar", ["-xf", archive, "-C", folder]);
+    const [listed] = JSON.parse(await readFile(join(folder, "manifest.json"), "utf8"));
+    content.config = await readFile(join(folder, listed.Config));
+    for (const layer of listed.Layers) {
+      content.layers.push(gzipSync(await readFile(join(folder, layer)), { level: 1 }));
+    }
+  });
+  const { config = Buffer.alloc(0), layers } = content;
+  return { config, layers };
 }
 
 function refuse(reply: ServerResponse, status: number, code: string, message: string): void {

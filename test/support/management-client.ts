@@ -11,6 +11,7 @@ type EndpointSettings = {
   readonly idleTimeout?: number;
   readonly executionTimeoutMs?: number;
   readonly workersMax?: number;
+  readonly containerRegistryAuthId?: string;
 };
 
 /** Creates a template and an endpoint that uses it; returns the endpoint's id. */
@@ -24,6 +25,7 @@ export async function createEndpoint(target: Target, settings: EndpointSettings)
         imageName: settings.imageName ?? "none",
         dockerArgs: settings.dockerArgs ?? "",
         env: Object.entries(settings.env ?? {}).map(([key, value]) => ({ key, value })),
+        containerRegistryAuthId: settings.containerRegistryAuthId ?? "",
         containerDiskInGb: 5,
         volumeInGb: 0,
         isServerless: true,

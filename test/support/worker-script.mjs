@@ -13,6 +13,7 @@
  *   mock_never           waits until it is stopped          mock_block          never ends, cannot be stopped
  *   mock_deaf S          waits S seconds, and cannot be stopped meanwhile
  *   mock_member M        returns the member M of the job itself, such as batchId
+ *   mock_env_hash N      returns the SHA-256 of the environment variable N, in hex
  *   mock_size N          returns N bytes of text            mock_twice          posts its result twice
  *   mock_output_size N   with mock_error: returns N bytes of text besides
  *   mock_post_and_crash  posts its result and exits at once
@@ -24,6 +25,7 @@
  * MOCK_UNHEALTHY, MOCK_IGNORE_SIGTERM, MOCK_STDERR_LINE.
  */
 import { fork } from "node:child_process";
+import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
@@ -102,6 +104,12 @@ async function handle(job, signal) {
     if (input.mock_stream_size) await chunk(job.id, "x".repeat(input.mock_stream_size));
     return { output: [] };
   }
+  if (input.mock_env_hash)
+    return {
+      output: createHash("sha256")
+        .update(env[input.mock_env_hash] ?? "")
+        .digest("hex"),
+    };
   if (input.mock_member) return { output: job[input.mock_member] };
   if (input.mock_size) return { output: "x".repeat(input.mock_size) };
   const result = { output: "mock_return" in input ? input.mock_return : input };

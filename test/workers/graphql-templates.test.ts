@@ -143,9 +143,13 @@ test("a taken name is refused at creation and at renaming", async ({ expect }) =
 
 test("an update keeps what it omits or sends as null", async ({ expect }) => {
   const client = await freshClient();
+  const registry = await client.send(
+    'mutation { saveRegistryAuth(input: { name: "a", username: "b", password: "c" }) { id } }',
+  );
+  const credentialId: string = registry.data.saveRegistryAuth.id;
   const template = await savedTemplate(
     client,
-    ', env: [{ key: "A", value: "1" }], readme: "hello", containerRegistryAuthId: "auth"',
+    `, env: [{ key: "A", value: "1" }], readme: "hello", containerRegistryAuthId: "${credentialId}"`,
   );
   const { data } = await client.send(`mutation { saveTemplate(input: { id: "${template.id}", imageName: "b:2",
     env: null, containerRegistryAuthId: null }) { name imageName env { key value } readme isServerless
@@ -156,7 +160,7 @@ test("an update keeps what it omits or sends as null", async ({ expect }) => {
     env: [{ key: "A", value: "1" }],
     readme: "hello",
     isServerless: true,
-    containerRegistryAuthId: "auth",
+    containerRegistryAuthId: credentialId,
   });
 
   const cleared =

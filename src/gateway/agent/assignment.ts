@@ -1,18 +1,19 @@
-/** Turns "this host runs a worker of that endpoint" into all that the agent needs to run it. */
-import type { Assignment } from "../../contract/agent.ts";
-import { WORKER_START_LIMIT_MS } from "../../contract/limits.ts";
-import { openDatabase } from "../../db/database.ts";
-import { findOwnEndpoint } from "../../db/endpoints.ts";
-import { findTemplate } from "../../db/templates.ts";
+/**
+ * Turns "this host runs a worker of that endpoint" into all that the agent needs to run it.
+ *
+ * H1  Secrets are opened here and nowhere else, for the answer that hands them over; nothing of them is kept.
+ * H2  Where one cannot be had, the assignment carries the problem and nothing that could be started.
+ */
+import { PROBLEM_MAX_LENGTH, type Assignment } from "../../contract/agent.ts";
 import type { AssignedWorker } from "../../fleet/messages.ts";
 import type { Env } from "../../env.ts";
+import { findBlueprint, type Blueprint, type RawVariable } from "./blueprint.ts";
+import { HandedSecrets } from "./handed-secrets.ts";
+import { fillReferences, referredSecrets } from "../../domain/secret-reference.ts";
 
-type Blueprint = Omit<Assignment, "workerId" | "revision" | "gpuIndexes">;
-
-const CACHE_SIZE = 1_000;
-
-/** By endpoint and release: what a worker is made of changes only with the release. */
-const cache = new Map<string, Blueprint>();
+type Filled =
+  | { readonly kind: "filled"; readonly parts: Pick<Assignment, "env" | "registryAuth"> }
+  | { readonly kind: "problem"; readonly problem: string };
 
 /** Assignments of endpoints that are gone are left out, and so the agent ends those workers. */
 export async function resolveAssignments(
@@ -20,51 +21,50 @@ export async function resolveAssignments(
   accountId: string,
   workers: readonly AssignedWorker[],
 ): Promise<Assignment[]> {
-  const resolved = await Promise.all(
-    workers.map(async ({ workerId, endpointId, version, gpuIndexes }) => {
-      const blueprint = await findBlueprint(env, accountId, endpointId, version);
-      return blueprint && { ...blueprint, workerId, revision: version, gpuIndexes: [...gpuIndexes] };
-    }),
+  const found = await Promise.all(
+    workers.map(async (worker) => ({
+      worker,
+      blueprint: await findBlueprint(env, accountId, worker.endpointId, worker.version),
+    })),
   );
-  return resolved.filter((assignment) => assignment !== undefined);
+  const blueprints = found.map(({ blueprint }) => blueprint).filter((blueprint) => blueprint !== undefined);
+  const secrets = await HandedSecrets.read(env, accountId, {
+    names: blueprints.flatMap(({ variables }) => variables.flatMap(({ value }) => referredSecrets(value))),
+    registryAuthIds: blueprints.map(({ registryAuthId }) => registryAuthId).filter((id) => id !== null),
+  });
+  return found.flatMap(({ worker, blueprint }) =>
+    blueprint === undefined ? [] : [toAssignment(worker, blueprint, fill(blueprint, secrets))],
+  );
 }
 
-async function findBlueprint(env: Env, accountId: string, endpointId: string, version: number) {
-  const key = `${accountId}/${endpointId}@${version}`;
-  const known = cache.get(key);
-  if (known) return known;
-  const loaded = await loadBlueprint(env, accountId, endpointId);
-  if (!loaded || loaded.version !== version) return loaded?.blueprint;
-  if (cache.size >= CACHE_SIZE) cache.clear();
-  cache.set(key, loaded.blueprint);
-  return loaded.blueprint;
+function toAssignment(
+  { workerId, version: revision, gpuIndexes }: AssignedWorker,
+  { fixed }: Blueprint,
+  filled: Filled,
+): Assignment {
+  const whole = { ...fixed, workerId, revision, gpuIndexes: [...gpuIndexes] };
+  if (filled.kind === "filled") return { ...whole, ...filled.parts };
+  const problem = filled.problem.slice(0, PROBLEM_MAX_LENGTH);
+  // A sentence is no image name, which an agent of before says when it refuses it; without arguments there is
+  // no process to start either.
+  return { ...whole, problem, imageName: problem, dockerArgs: "", env: {}, registryAuth: null };
 }
 
-async function loadBlueprint(env: Env, accountId: string, endpointId: string) {
-  const database = openDatabase(env.DB);
-  const endpoint = await findOwnEndpoint(database, accountId, endpointId);
-  const template = endpoint && (await findTemplate(database, accountId, endpoint.templateId));
-  if (!endpoint || !template) return undefined;
-  const variables = toRecord([...template.env, ...endpoint.env]);
-  const blueprint: Blueprint = {
-    endpointId,
-    type: endpoint.type,
-    imageName: template.imageName,
-    dockerArgs: template.dockerArgs,
-    env: variables,
-    containerDiskInGb: template.containerDiskInGb,
-    registryAuth: null,
-    startLimitMs: startLimit(variables["RUNPOD_INIT_TIMEOUT"]),
-  };
-  return { version: endpoint.version, blueprint };
+function fill({ variables, registryAuthId, templateName }: Blueprint, secrets: HandedSecrets): Filled {
+  const problem =
+    variables.map((variable) => problemOf(variable, secrets)).find((sentence) => sentence !== undefined) ??
+    (registryAuthId === null ? undefined : secrets.problemOfLogin(registryAuthId, templateName));
+  if (problem !== undefined) return { kind: "problem", problem };
+  const env = Object.fromEntries(
+    variables.map(({ key, value }) => [key, fillReferences(value, (name) => secrets.value(name))]),
+  );
+  const registryAuth = registryAuthId === null ? null : secrets.login(registryAuthId);
+  return { kind: "filled", parts: { env, registryAuth } };
 }
 
-function toRecord(variables: readonly { readonly key: string; readonly value: string }[]) {
-  return Object.fromEntries(variables.map(({ key, value }) => [key, value]));
-}
-
-/** Images may ask for a longer start in seconds. */
-function startLimit(initTimeoutSeconds: string | undefined): number {
-  const seconds = Number(initTimeoutSeconds ?? Number.NaN);
-  return Number.isFinite(seconds) && seconds > 0 ? seconds * 1_000 : WORKER_START_LIMIT_MS;
+function problemOf({ key, value, owner }: RawVariable, secrets: HandedSecrets): string | undefined {
+  const place = `variable ${key} of ${owner}`;
+  return referredSecrets(value)
+    .map((name) => secrets.problemOfValue(name, place))
+    .find((sentence) => sentence !== undefined);
 }

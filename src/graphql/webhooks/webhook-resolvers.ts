@@ -1,8 +1,9 @@
 import type { WebhookSecret } from "../../contract/webhook.ts";
-import { ensureWebhookSecrets, rotateWebhookSecret } from "../../db/webhook-secrets.ts";
 import type { AccountRecord } from "../../db/accounts.ts";
 import { authorOf, type RequestContext } from "../../management/context.ts";
 import { announceWebhookSecrets } from "../../management/endpoints/endpoint-announcement.ts";
+import { OperationError } from "../../management/operation-error.ts";
+import { ensureWebhookSecrets, rotateWebhookSecret } from "../../management/webhooks/webhook-secrets.ts";
 
 type Shown = {
   readonly secret: string;
@@ -12,11 +13,8 @@ type Shown = {
 
 export const webhookResolvers = {
   User: {
-    webhookSecret: async (
-      account: AccountRecord,
-      _args: unknown,
-      context: RequestContext,
-    ): Promise<Shown | null> => show(await ensureWebhookSecrets(context.db, account.id, context.now)),
+    webhookSecret: async (account: AccountRecord, _args: unknown, context: RequestContext): Promise<Shown> =>
+      show(await ensureWebhookSecrets(context.env, account.id, context.now)),
   },
   Mutation: {
     webhookSecretRotate: async (
@@ -24,16 +22,21 @@ export const webhookResolvers = {
       _args: unknown,
       context: RequestContext,
     ): Promise<Shown | null> => {
-      const secrets = await rotateWebhookSecret(context.db, authorOf(context));
+      const secrets = await rotateWebhookSecret(context.env, authorOf(context));
       await announceWebhookSecrets(context, secrets);
       return show(secrets);
     },
   },
 };
 
-function show(secrets: readonly WebhookSecret[]): Shown | null {
+function show(secrets: readonly WebhookSecret[]): Shown {
   const [current, previous] = secrets;
-  if (current === undefined) return null;
+  if (current === undefined) {
+    throw new OperationError(
+      "NOT_CONFIGURED",
+      "webhookSecret: does not open, since ENCRYPTION_KEYS lacks its key; the operator puts the key back, or webhookSecretRotate makes a new secret",
+    );
+  }
   const { secret, createdAt } = current;
   return { secret, createdAt, previousValidUntil: previous?.validUntil ?? null };
 }

@@ -14,10 +14,10 @@ import {
   toEndpointConfig,
   type EndpointRecord,
 } from "../../db/endpoints.ts";
-import { ensureWebhookSecrets } from "../../db/webhook-secrets.ts";
 import type { RequestContext } from "../context.ts";
 import { logFailure } from "../../failure-log.ts";
 import { OperationError } from "../operation-error.ts";
+import { ensureWebhookSecrets } from "../webhooks/webhook-secrets.ts";
 
 const ROUNDS = 5;
 
@@ -36,7 +36,7 @@ export function endpointObject(
 export async function announceEndpoint(context: RequestContext, written: EndpointRecord): Promise<void> {
   let told = written;
   for (let round = 0; round < ROUNDS; round += 1) {
-    const secrets = await ensureWebhookSecrets(context.db, told.accountId, context.now);
+    const secrets = await ensureWebhookSecrets(context.env, told.accountId, context.now);
     await tell(told.id, () => endpointObject(context, told.id).configure(toEndpointConfig(told), secrets));
     const current = await findOwnEndpoint(context.db, told.accountId, told.id);
     if (current === undefined) return await announceRemoval(context, written); // A2

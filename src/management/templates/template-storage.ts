@@ -12,6 +12,7 @@ import { authorOf, type RequestContext } from "../context.ts";
 import { announceEndpoint } from "../endpoints/endpoint-announcement.ts";
 import { OperationError } from "../operation-error.ts";
 import { untilUnchanged } from "../optimistic-write.ts";
+import { requireRegistryAuth } from "../registry/registry-auth-storage.ts";
 import type { TemplatePatch } from "./template-patch.ts";
 import { changesContainers, mergeTemplate } from "./template-values.ts";
 
@@ -26,6 +27,7 @@ export async function requireTemplate(context: RequestContext, templateId: strin
 
 export async function createTemplate(context: RequestContext, patch: TemplatePatch): Promise<TemplateRecord> {
   const values = mergeTemplate(undefined, patch);
+  await requireNamedCredential(context, patch);
   const created = await insertTemplateIfNameFree(context.db, authorOf(context), values, { isBound: false });
   if (created === undefined) throw nameTaken(values.name);
   return created;
@@ -37,6 +39,7 @@ export async function changeTemplate(
   templateId: string,
   patch: TemplatePatch,
 ): Promise<TemplateRecord> {
+  await requireNamedCredential(context, patch);
   const changed = await untilUnchanged(async () => {
     const read = await requireTemplate(context, templateId);
     const values = mergeTemplate(read, patch);
@@ -57,6 +60,7 @@ export async function saveBoundTemplate(
   patch: TemplatePatch,
 ): Promise<TemplateRecord> {
   const values = mergeTemplate(undefined, patch);
+  await requireNamedCredential(context, patch);
   const created = await insertTemplateIfNameFree(context.db, authorOf(context), values, { isBound: true });
   if (created !== undefined) return created;
 
@@ -79,6 +83,11 @@ export async function deleteTemplateByName(context: RequestContext, name: string
     "TEMPLATE_IN_USE",
     `Template '${name}' is in use by endpoint ${userIds}: delete the endpoint or give it another template first.`,
   );
+}
+
+async function requireNamedCredential(context: RequestContext, patch: TemplatePatch): Promise<void> {
+  const { containerRegistryAuthId: id } = patch;
+  if (typeof id === "string") await requireRegistryAuth(context, id, "containerRegistryAuthId");
 }
 
 async function refuseTakenName(context: RequestContext, name: string, templateId: string): Promise<void> {

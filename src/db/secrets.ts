@@ -1,0 +1,102 @@
+import { and, asc, eq, sql } from "drizzle-orm";
+import { noteIfChanged, type Author, type AuditSubject } from "./audit-log.ts";
+import type { Database } from "./database.ts";
+import { secret } from "./schema.ts";
+
+/** A secret without its value. */
+export type SecretRecord = Omit<typeof secret.$inferSelect, "sealedValue">;
+export type SealedSecret = Pick<typeof secret.$inferSelect, "id" | "name" | "sealedValue">;
+
+const shown = {
+  id: secret.id,
+  accountId: secret.accountId,
+  name: secret.name,
+  description: secret.description,
+  createdAt: secret.createdAt,
+  updatedAt: secret.updatedAt,
+};
+
+export async function listSecrets(db: Database, accountId: string): Promise<SecretRecord[]> {
+  return await db
+    .select(shown)
+    .from(secret)
+    .where(eq(secret.accountId, accountId))
+    .orderBy(asc(secret.createdAt), asc(secret.id));
+}
+
+/** Those of the named secrets that there are, with their sealed values; any number of names. */
+export async function findSealedSecrets(
+  db: Database,
+  accountId: string,
+  names: readonly string[],
+): Promise<SealedSecret[]> {
+  // One parameter for all names: D1 takes at most 100.
+  const isNamed = sql`${secret.name} IN (SELECT value FROM json_each(${JSON.stringify(names)}))`;
+  return await db
+    .select({ id: secret.id, name: secret.name, sealedValue: secret.sealedValue })
+    .from(secret)
+    .where(and(eq(secret.accountId, accountId), isNamed));
+}
+
+/** Inserts a secret; nothing comes back when the account has that name already. */
+export async function insertSecretIfNameFree(
+  db: Database,
+  author: Author,
+  values: Pick<typeof secret.$inferSelect, "id" | "name" | "description" | "sealedValue">,
+): Promise<SecretRecord | undefined> {
+  const { accountId, now } = author;
+  const record = { ...values, accountId, createdAt: now, updatedAt: now };
+  const [[inserted]] = await db.batch([
+    db
+      .insert(secret)
+      .values(record)
+      .onConflictDoNothing({ target: [secret.accountId, secret.name] })
+      .returning(shown),
+    noteIfChanged(db, author, subjectOf(record)),
+  ]);
+  return inserted;
+}
+
+/** Changes the value or the description of a secret; nothing comes back when the account has none of this id. */
+export async function updateSecret(
+  db: Database,
+  author: Author,
+  read: SecretRecord,
+  change: { readonly sealedValue: string } | { readonly description: string | null },
+): Promise<SecretRecord | undefined> {
+  const fields = "sealedValue" in change ? ["value"] : ["description"];
+  const [[updated]] = await db.batch([
+    db
+      .update(secret)
+      .set({ ...change, updatedAt: author.now })
+      .where(isOwn(author, read.id))
+      .returning(shown),
+    noteIfChanged(db, author, { ...subjectOf(read), fields }),
+  ]);
+  return updated;
+}
+
+/** Says whether there was one to delete. */
+export async function deleteSecret(db: Database, author: Author, read: SecretRecord): Promise<boolean> {
+  const [deleted] = await db.batch([
+    db.delete(secret).where(isOwn(author, read.id)).returning({ id: secret.id }),
+    noteIfChanged(db, author, subjectOf(read)),
+  ]);
+  return deleted.length > 0;
+}
+
+export async function findSecret(
+  db: Database,
+  accountId: string,
+  secretId: string,
+): Promise<SecretRecord | undefined> {
+  return await db.select(shown).from(secret).where(isOwn({ accountId }, secretId)).get();
+}
+
+function isOwn({ accountId }: { readonly accountId: string }, secretId: string) {
+  return and(eq(secret.accountId, accountId), eq(secret.id, secretId));
+}
+
+function subjectOf({ id, name }: { readonly id: string; readonly name: string }): AuditSubject {
+  return { kind: "secret", id, name };
+}

@@ -1,0 +1,87 @@
+/** What a worker of an endpoint is made of, with references in the place of secrets. */
+import type { Assignment } from "../../contract/agent.ts";
+import { WORKER_START_LIMIT_MS } from "../../contract/limits.ts";
+import { openDatabase } from "../../db/database.ts";
+import { findOwnEndpoint } from "../../db/endpoints.ts";
+import type { EnvironmentVariable } from "../../db/schema.ts";
+import { findTemplate } from "../../db/templates.ts";
+import type { Env } from "../../env.ts";
+
+/** A variable before its references are filled. */
+export type RawVariable = {
+  readonly key: string;
+  readonly value: string;
+  /** For messages: "template 'x'". */
+  readonly owner: string;
+};
+
+export type Blueprint = {
+  readonly fixed: Pick<
+    Assignment,
+    "endpointId" | "type" | "imageName" | "dockerArgs" | "containerDiskInGb" | "startLimitMs"
+  >;
+  readonly variables: readonly RawVariable[];
+  readonly registryAuthId: string | null;
+  readonly templateName: string;
+};
+
+const CACHE_SIZE = 1_000;
+
+/** By endpoint and release: what a worker is made of changes only with the release. */
+const cache = new Map<string, Blueprint>();
+
+/** Nothing when the endpoint is gone. */
+export async function findBlueprint(
+  env: Env,
+  accountId: string,
+  endpointId: string,
+  version: number,
+): Promise<Blueprint | undefined> {
+  const key = `${accountId}/${endpointId}@${version}`;
+  const known = cache.get(key);
+  if (known) return known;
+  const loaded = await loadBlueprint(env, accountId, endpointId);
+  if (!loaded || loaded.version !== version) return loaded?.blueprint;
+  if (cache.size >= CACHE_SIZE) cache.clear();
+  cache.set(key, loaded.blueprint);
+  return loaded.blueprint;
+}
+
+async function loadBlueprint(env: Env, accountId: string, endpointId: string) {
+  const database = openDatabase(env.DB);
+  const endpoint = await findOwnEndpoint(database, accountId, endpointId);
+  const template = endpoint && (await findTemplate(database, accountId, endpoint.templateId));
+  if (!endpoint || !template) return undefined;
+  const variables = lastOfEachKey([
+    ...owned(template.env, `template '${template.name}'`),
+    ...owned(endpoint.env, `endpoint '${endpoint.name}'`),
+  ]);
+  const blueprint: Blueprint = {
+    fixed: {
+      endpointId,
+      type: endpoint.type,
+      imageName: template.imageName,
+      dockerArgs: template.dockerArgs,
+      containerDiskInGb: template.containerDiskInGb,
+      startLimitMs: startLimit(variables.find(({ key }) => key === "RUNPOD_INIT_TIMEOUT")?.value),
+    },
+    variables,
+    registryAuthId: template.containerRegistryAuthId,
+    templateName: template.name,
+  };
+  return { version: endpoint.version, blueprint };
+}
+
+function owned(variables: readonly EnvironmentVariable[], owner: string): readonly RawVariable[] {
+  return variables.map((variable) => ({ ...variable, owner }));
+}
+
+function lastOfEachKey(variables: readonly RawVariable[]): readonly RawVariable[] {
+  return [...new Map(variables.map((variable) => [variable.key, variable])).values()];
+}
+
+/** Images may ask for a longer start in seconds. */
+function startLimit(initTimeoutSeconds: string | undefined): number {
+  const seconds = Number(initTimeoutSeconds ?? Number.NaN);
+  return Number.isFinite(seconds) && seconds > 0 ? seconds * 1_000 : WORKER_START_LIMIT_MS;
+}

@@ -1,0 +1,13 @@
+export const encryptionSdl = /* GraphQL */ `
+  type User {
+    "For the operator who changes the key of the installation."
+    encryption: Encryption
+  }
+
+  type Encryption {
+    "Of the key under which everything new is sealed: the first of ENCRYPTION_KEYS."
+    keyId: String
+    "Texts of the whole installation that an older key seals, or none. At 0 the older keys may go."
+    sealedUnderOlderKeys: Int
+  }
+`;

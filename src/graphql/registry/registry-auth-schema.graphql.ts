@@ -1,0 +1,33 @@
+export const registryAuthSdl = /* GraphQL */ `
+  type Mutation {
+    "Keeps a login of an image registry encrypted; templates name it by containerRegistryAuthId."
+    saveRegistryAuth(input: SaveRegistryAuthInput): ContainerRegistryAuth
+    "Replaces user name and password; the next pull uses them."
+    updateRegistryAuth(input: UpdateRegistryAuthInput): ContainerRegistryAuth
+    "Refused with REGISTRY_AUTH_IN_USE while a template names it."
+    deleteRegistryAuth(registryAuthId: String): Void
+  }
+
+  type User {
+    "Oldest first; user name and password are never returned."
+    containerRegistryCreds: [ContainerRegistryAuth]
+  }
+
+  type ContainerRegistryAuth {
+    id: String
+    name: String
+  }
+
+  input SaveRegistryAuthInput {
+    "At most 191 characters; need not be unique."
+    name: String
+    username: String
+    "A password or access token of at most 16 KiB."
+    password: String
+  }
+  input UpdateRegistryAuthInput {
+    id: String
+    username: String
+    password: String
+  }
+`;

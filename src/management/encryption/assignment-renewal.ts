@@ -1,0 +1,15 @@
+import { FLEET_NAME } from "../../durable/ports.ts";
+import { logFailure } from "../../failure-log.ts";
+import type { RequestContext } from "../context.ts";
+
+/**
+ * Has the account's hosts fetch anew what their workers are made of, since a secret or credential has changed.
+ * That makes it quick and no more: hosts ask by themselves as well, so a failure is only logged.
+ */
+export async function renewAssignments({ env, principal }: RequestContext): Promise<void> {
+  try {
+    await env.FLEET.getByName(FLEET_NAME).renewAssignments(principal.accountId);
+  } catch (cause) {
+    logFailure("hosts_not_told", { accountId: principal.accountId }, cause);
+  }
+}

@@ -1,0 +1,98 @@
+/** Credentials of image registries; templates name them, and only hosts that pull an image get to see them. */
+import { z } from "zod";
+import { seal, type SealedPlace } from "../../auth/envelope.ts";
+import { REGISTRY_PASSWORD_MAX_BYTES, REGISTRY_USERNAME_MAX_CHARACTERS } from "../../contract/limits.ts";
+import {
+  deleteRegistryAuthIfUnused,
+  findRegistryAuth,
+  insertRegistryAuth,
+  listTemplatesOfRegistryAuth,
+  updateRegistryAuth,
+  type RegistryAuthRecord,
+} from "../../db/registry-auths.ts";
+import { randomRowId } from "../../db/row-id.ts";
+import type { RegistryLogin } from "../../domain/registry-login.ts";
+import { authorOf, type RequestContext } from "../context.ts";
+import { renewAssignments } from "../encryption/assignment-renewal.ts";
+import { requireSealingRing } from "../encryption/sealing-ring.ts";
+import { nameSchema, plainText } from "../input.ts";
+import { OperationError } from "../operation-error.ts";
+
+const idSchema = plainText.min(1, "must not be empty");
+
+const loginSchema = z.object({
+  username: z
+    .string("must be a string")
+    .min(1, "must not be empty")
+    .max(REGISTRY_USERNAME_MAX_CHARACTERS, `must have at most ${REGISTRY_USERNAME_MAX_CHARACTERS} characters`)
+    .refine((username) => !username.includes(":"), { error: "must not contain ':'" }),
+  password: z
+    .string("must be a string")
+    .min(1, "must not be empty")
+    .refine((password) => new TextEncoder().encode(password).length <= REGISTRY_PASSWORD_MAX_BYTES, {
+      error: `must have at most ${REGISTRY_PASSWORD_MAX_BYTES} bytes (UTF-8)`,
+    }),
+});
+
+export const registryAuthCreationSchema = loginSchema.extend({ name: nameSchema });
+/** Both members are required: they are sealed as one. */
+export const registryAuthUpdateSchema = loginSchema.extend({ id: idSchema });
+export const registryAuthDeletionSchema = z.object({ registryAuthId: idSchema });
+
+export async function createRegistryAuth(
+  context: RequestContext,
+  { name, username, password }: z.output<typeof registryAuthCreationSchema>,
+): Promise<RegistryAuthRecord> {
+  const id = randomRowId();
+  const sealedCredentials = await sealLogin(context, id, { username, password });
+  return await insertRegistryAuth(context.db, authorOf(context), { id, name, sealedCredentials });
+}
+
+/** The next pull uses the new login; one that was refused is tried again at once. */
+export async function changeRegistryAuth(
+  context: RequestContext,
+  { id, username, password }: z.output<typeof registryAuthUpdateSchema>,
+): Promise<RegistryAuthRecord> {
+  const read = await requireRegistryAuth(context, id, "id");
+  const sealedCredentials = await sealLogin(context, id, { username, password });
+  const updated = await updateRegistryAuth(context.db, authorOf(context), read, sealedCredentials);
+  if (updated === undefined) throw notFound(id, "id");
+  await renewAssignments(context);
+  return updated;
+}
+
+export async function deleteRegistryAuth(context: RequestContext, id: string): Promise<void> {
+  const read = await requireRegistryAuth(context, id, "registryAuthId");
+  if (await deleteRegistryAuthIfUnused(context.db, authorOf(context), read)) return;
+
+  const users = await listTemplatesOfRegistryAuth(context.db, context.principal.accountId, id);
+  if (users.length === 0) throw notFound(id, "registryAuthId");
+  const names = users.map((name) => `'${name}'`).join(", ");
+  throw new OperationError(
+    "REGISTRY_AUTH_IN_USE",
+    `Registry credential '${read.name}' is in use by template ${names}: delete the template or give it another credential first.`,
+  );
+}
+
+/** Finds a credential of the calling account, or refuses in the name of the field that names it. */
+export async function requireRegistryAuth(
+  context: RequestContext,
+  id: string,
+  field: string,
+): Promise<RegistryAuthRecord> {
+  const found = await findRegistryAuth(context.db, context.principal.accountId, id);
+  if (found === undefined) throw notFound(id, field);
+  return found;
+}
+
+async function sealLogin(context: RequestContext, rowId: string, login: RegistryLogin): Promise<string> {
+  const place: SealedPlace = { accountId: context.principal.accountId, kind: "registry_auth", rowId };
+  return await seal(requireSealingRing(context.env), place, JSON.stringify(login));
+}
+
+function notFound(id: string, field: string): OperationError {
+  return new OperationError(
+    "REGISTRY_AUTH_NOT_FOUND",
+    `${field}: registry credential '${id}' was not found; myself { containerRegistryCreds { id name } } lists yours`,
+  );
+}

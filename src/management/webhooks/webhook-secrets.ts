@@ -1,0 +1,82 @@
+/** Secrets with which an account's webhooks are signed; sealed in the database, open in here. */
+import { open, seal, type SealedPlace } from "../../auth/envelope.ts";
+import type { RingKey } from "../../auth/key-ring.ts";
+import type { WebhookSecret } from "../../contract/webhook.ts";
+import type { Author } from "../../db/audit-log.ts";
+import { openDatabase } from "../../db/database.ts";
+import { randomRowId } from "../../db/row-id.ts";
+import {
+  insertFirstWebhookSecret,
+  listWebhookSecrets,
+  replaceWebhookSecret,
+  type StoredWebhookSecret,
+} from "../../db/webhook-secrets.ts";
+import type { Env } from "../../env.ts";
+import { logFailure } from "../../failure-log.ts";
+import { openingRing } from "../encryption/sealing-ring.ts";
+
+/** How a stored secret begins that no key seals; maintenance seals it once there is one. */
+export const PLAIN_FORM = "plain:";
+
+const SECRET_BYTES = 32;
+
+type WebhookEnv = Pick<Env, "DB" | "ENCRYPTION_KEYS">;
+
+/**
+ * The account's secrets that sign now, the newest first; makes the first one when there is none. One whose key
+ * is missing is left out and logged.
+ */
+export async function ensureWebhookSecrets(
+  env: WebhookEnv,
+  accountId: string,
+  now: number,
+): Promise<WebhookSecret[]> {
+  const db = openDatabase(env.DB);
+  const known = await listWebhookSecrets(db, accountId, now);
+  if (known.length > 0) return await openAll(env, known);
+  await insertFirstWebhookSecret(db, await freshSecret(env, accountId, now));
+  return await openAll(env, await listWebhookSecrets(db, accountId, now));
+}
+
+/** Makes a new secret; the old one signs beside it for WEBHOOK_SECRET_OVERLAP_MS. */
+export async function rotateWebhookSecret(env: WebhookEnv, author: Author): Promise<WebhookSecret[]> {
+  const { accountId, now } = author;
+  const db = openDatabase(env.DB);
+  await replaceWebhookSecret(db, author, await freshSecret(env, accountId, now));
+  return await openAll(env, await listWebhookSecrets(db, accountId, now));
+}
+
+async function freshSecret(env: WebhookEnv, accountId: string, now: number): Promise<StoredWebhookSecret> {
+  const bytes = crypto.getRandomValues(new Uint8Array(SECRET_BYTES));
+  const text = `whsec_${btoa(String.fromCharCode(...bytes))}`;
+  const id = randomRowId();
+  const [newest, ...older] = openingRing(env);
+  const secret = newest
+    ? await seal([newest, ...older], placeOf({ id, accountId }), text)
+    : PLAIN_FORM + text;
+  return { id, accountId, secret, createdAt: now, validUntil: null };
+}
+
+async function openAll(env: WebhookEnv, stored: readonly StoredWebhookSecret[]): Promise<WebhookSecret[]> {
+  const ring = openingRing(env);
+  const opened = await Promise.all(stored.map(async (row) => await openOne(ring, row)));
+  return opened.filter((secret) => secret !== undefined);
+}
+
+async function openOne(
+  ring: readonly RingKey[],
+  row: StoredWebhookSecret,
+): Promise<WebhookSecret | undefined> {
+  const { id, secret, createdAt, validUntil } = row;
+  if (secret.startsWith(PLAIN_FORM)) {
+    return { secret: secret.slice(PLAIN_FORM.length), createdAt, validUntil };
+  }
+  const opening = await open(ring, placeOf(row), secret);
+  if (opening.kind === "opened") return { secret: opening.text, createdAt, validUntil };
+  logFailure("sealed_text_unopenable", { kind: "webhook_secret", id }, new Error(opening.kind));
+  return undefined;
+}
+
+function placeOf({ id, accountId }: Pick<StoredWebhookSecret, "id" | "accountId">): SealedPlace {
+  return { accountId, kind: "webhook_secret", rowId: id };
+}

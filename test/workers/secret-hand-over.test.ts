@@ -1,0 +1,181 @@
+/** Secrets on their way to a host: filled in for the answer, or told as the problem that keeps a worker from starting. */
+import { env } from "cloudflare:workers";
+import { eq } from "drizzle-orm";
+import { beforeEach, describe, test } from "vitest";
+import type { Assignment } from "../../src/contract/agent.ts";
+import { openDatabase } from "../../src/db/database.ts";
+import { registryAuth, secret, template } from "../../src/db/schema.ts";
+import { ScriptedAgent } from "./agent-client.ts";
+import { call, graphql, signInAsNewAccount } from "./edge-client.ts";
+
+beforeEach(signInAsNewAccount);
+
+const db = openDatabase(env.DB);
+
+type Settings = { readonly env: string; readonly endpointEnv?: string; readonly more?: string };
+
+/** An endpoint that wants one worker. */
+async function endpointWith({ env: variables, endpointEnv = "[]", more = "" }: Settings): Promise<string> {
+  const name = `t-${crypto.randomUUID().slice(0, 8)}`;
+  const { saveTemplate } = await graphql<{ saveTemplate: { id: string } }>(
+    `mutation { saveTemplate(input: { name: "${name}", imageName: "test:1", containerDiskInGb: 5, volumeInGb: 0,
+       isServerless: true, dockerArgs: "run it", env: ${variables} ${more} }) { id } }`,
+  );
+  const { saveEndpoint } = await graphql<{ saveEndpoint: { id: string } }>(
+    `mutation { saveEndpoint(input: { name: "the endpoint", gpuIds: "AMPERE_16", workersMin: 1,
+       templateId: "${saveTemplate.id}", env: ${endpointEnv} }) { id } }`,
+  );
+  return saveEndpoint.id;
+}
+
+async function createSecret(name: string, value: string): Promise<string> {
+  const data = await graphql<{ secretCreate: { id: string } }>(
+    `mutation { secretCreate(input: { name: "${name}", value: "${value}" }) { id } }`,
+  );
+  return data.secretCreate.id;
+}
+
+/** What the host is told to run; it asks until it is told of a worker. */
+async function assigned(agent: ScriptedAgent, endpointId: string): Promise<Assignment> {
+  for (;;) {
+    const { assignments } = await agent.sync();
+    const found = assignments.find((assignment) => assignment.endpointId === endpointId);
+    if (found) return found;
+    await scheduler.wait(5);
+  }
+}
+
+describe("an assignment", () => {
+  test("carries the values of secrets, from the template and the endpoint alike", async ({ expect }) => {
+    await createSecret("TOKEN", "hunter2");
+    await createSecret("user.name-1", "{{ SECRET_TOKEN }}");
+    const endpointId = await endpointWith({
+      env: `[{ key: "PLAIN", value: "{{ jinja }}" }, { key: "URL", value: "https://{{SECRET_user.name-1}}:{{ RUNPOD_SECRET_TOKEN }}@x" },
+             { key: "OVER", value: "{{ SECRET_NOWHERE }}" }]`,
+      endpointEnv: `[{ key: "OVER", value: "{{ SECRET_TOKEN }}" }]`,
+    });
+    const assignment = await assigned(await ScriptedAgent.join(), endpointId);
+    expect(assignment).toMatchObject({ imageName: "test:1", dockerArgs: "run it", registryAuth: null });
+    expect(assignment.problem).toBeUndefined();
+    expect(assignment.env).toEqual({
+      PLAIN: "{{ jinja }}",
+      URL: "https://{{ SECRET_TOKEN }}:hunter2@x",
+      OVER: "hunter2",
+    });
+    const stored = await db.select().from(template);
+    expect(JSON.stringify(stored)).not.toContain("hunter2");
+  });
+
+  test("tells of an unknown secret, and holds nothing that an agent of before could start", async ({
+    expect,
+  }) => {
+    const endpointId = await endpointWith({ env: '[{ key: "TOKEN", value: "x{{ SECRET_ABSENT }}" }]' });
+    const agent = await ScriptedAgent.join();
+    const assignment = await assigned(agent, endpointId);
+    expect(assignment.problem).toMatch(
+      /^Secret 'ABSENT', to which variable TOKEN of template 't-[0-9a-f]{8}' refers, does not exist\./,
+    );
+    expect(assignment).toMatchObject({ dockerArgs: "", env: {}, registryAuth: null });
+    // What the Docker runtime demands of an image name.
+    expect(assignment.imageName).not.toMatch(/^[A-Za-z0-9][A-Za-z0-9_.:@/-]*$/);
+
+    await createSecret("ABSENT", "here now");
+    const later = await assigned(agent, endpointId);
+    expect(later).toMatchObject({ workerId: assignment.workerId, env: { TOKEN: "xhere now" } });
+    expect(later.problem).toBeUndefined();
+  });
+
+  test("is handed over anew, without waiting, when a secret changes", async ({ expect }) => {
+    const secretId = await createSecret("TOKEN", "old");
+    const endpointId = await endpointWith({ env: '[{ key: "TOKEN", value: "{{ SECRET_TOKEN }}" }]' });
+    const agent = await ScriptedAgent.join();
+    await assigned(agent, endpointId);
+    const { revision } = await agent.sync();
+    // Held for 50 s if nobody rings.
+    const held = agent.sync({ appliedRevision: revision, holdMs: 50_000 });
+    await graphql(`mutation { secretValueUpdate(input: { id: "${secretId}", value: "new" }) { id } }`);
+    const [renewed] = (await held).assignments;
+    expect(renewed?.env).toEqual({ TOKEN: "new" });
+
+    const heldAgain = agent.sync({ appliedRevision: (await agent.sync()).revision, holdMs: 50_000 });
+    await graphql(`mutation { secretDelete(id: "${secretId}") }`);
+    expect((await heldAgain).assignments[0]?.problem).toContain("'TOKEN'");
+  });
+
+  test("tells of a secret whose row was copied from elsewhere or changed", async ({ expect }) => {
+    const secretId = await createSecret("TOKEN", "hunter2");
+    const otherId = await createSecret("OTHER", "theirs");
+    const other = await db.select().from(secret).where(eq(secret.id, otherId)).get();
+    await db
+      .update(secret)
+      .set({ sealedValue: other?.sealedValue ?? "" })
+      .where(eq(secret.id, secretId));
+    const endpointId = await endpointWith({
+      env: "[]",
+      endpointEnv: '[{ key: "TOKEN", value: "{{ SECRET_TOKEN }}" }]',
+    });
+    const { problem } = await assigned(await ScriptedAgent.join(), endpointId);
+    expect(problem).toMatch(/variable TOKEN of endpoint 'the endpoint' refers, does not open/);
+  });
+
+  test("tells of a secret whose key is missing, by the id of the key", async ({ expect }) => {
+    const secretId = await createSecret("TOKEN", "hunter2");
+    await db.update(secret).set({ sealedValue: "v1:lost:AAAA:AAAA" }).where(eq(secret.id, secretId));
+    const endpointId = await endpointWith({ env: '[{ key: "TOKEN", value: "{{ SECRET_TOKEN }}" }]' });
+    const { problem } = await assigned(await ScriptedAgent.join(), endpointId);
+    expect(problem).toMatch(/is sealed under key 'lost', which ENCRYPTION_KEYS lacks/);
+  });
+
+  test("carries the registry login that its template names, or tells that it is gone", async ({ expect }) => {
+    const { saveRegistryAuth } = await graphql<{ saveRegistryAuth: { id: string } }>(
+      'mutation { saveRegistryAuth(input: { name: "team", username: "ada", password: "hunter2" }) { id } }',
+    );
+    const endpointId = await endpointWith({
+      env: "[]",
+      more: `, containerRegistryAuthId: "${saveRegistryAuth.id}"`,
+    });
+    const agent = await ScriptedAgent.join();
+    expect((await assigned(agent, endpointId)).registryAuth).toEqual({
+      name: "team",
+      username: "ada",
+      password: "hunter2",
+    });
+    await db.delete(registryAuth).where(eq(registryAuth.id, saveRegistryAuth.id));
+    expect((await assigned(agent, endpointId)).problem).toMatch(
+      new RegExp(
+        `^Registry credential '${saveRegistryAuth.id}', which template 't-.*' names, does not exist`,
+      ),
+    );
+  });
+
+  test("may refer to more secrets than one query of the database takes parameters", async ({ expect }) => {
+    const names = Array.from({ length: 120 }, (_, index) => `S${index}`);
+    await createSecret("S7", "seven");
+    const variables = names.map((name) => `{ key: "${name}", value: "{{ SECRET_${name} }}" }`);
+    const endpointId = await endpointWith({ env: `[${variables.join(",")}]` });
+    expect((await assigned(await ScriptedAgent.join(), endpointId)).problem).toContain("'S0'");
+  });
+});
+
+test("a waiting job tells why its worker is not started, and health counts the worker", async ({
+  expect,
+}) => {
+  const endpointId = await endpointWith({ env: '[{ key: "TOKEN", value: "{{ SECRET_ABSENT }}" }]' });
+  const agent = await ScriptedAgent.join();
+  const { workerId, revision, problem } = await assigned(agent, endpointId);
+  const { body } = await call("POST", `/v2/${endpointId}/run`, { input: 1 });
+  const detail = problem ?? "";
+  await agent.sync({ workers: [{ workerId, endpointId, revision, state: "unhealthy", detail }] });
+  for (;;) {
+    const status = await call("GET", `/v2/${endpointId}/status/${String(body["id"])}`);
+    const queue = status.body["queue"] as { reason: string; detail: string };
+    if (queue.reason !== "worker_crash_looping") {
+      await scheduler.wait(5);
+      continue;
+    }
+    expect(queue.detail).toContain("Secret 'ABSENT', to which variable TOKEN of template");
+    break;
+  }
+  const health = await call("GET", `/v2/${endpointId}/health`);
+  expect(health.body["workers"]).toMatchObject({ unhealthy: 1 });
+});
