@@ -1,8 +1,11 @@
-/** From a request to an answer: parse, bound, validate, execute, and name every failure by a code. */
+/** From a request to an answer: bound, parse, validate, estimate, execute, and name every failure by a code. */
 import { execute, GraphQLError, Kind, parse, validate, type DocumentNode } from "graphql";
-import { GRAPHQL_TOKENS_MAX } from "../contract/limits.ts";
-import type { RequestContext } from "../management/context.ts";
+import { cutMessage } from "../contract/errors.ts";
+import { GRAPHQL_ERRORS_MAX } from "../contract/limits.ts";
+import type { GraphqlContext } from "./context.ts";
+import { exceededCost } from "./document-cost.ts";
 import { exceededLimit } from "./document-limits.ts";
+import { exceededTextLimit } from "./document-text.ts";
 import { logFailure } from "../failure-log.ts";
 import { OperationError, type OperationErrorCode } from "../management/operation-error.ts";
 import type { GraphqlRequest } from "./request.ts";
@@ -25,13 +28,18 @@ export function errorAnswer(
   message: string,
   path: WireError["path"] = [],
 ): GraphqlAnswer {
-  return { status, body: { data: null, errors: [{ message, path, extensions: { code } }] } };
+  return {
+    status,
+    body: { data: null, errors: [{ message: cutMessage(message), path, extensions: { code } }] },
+  };
 }
 
 export async function answerRequest(
   request: GraphqlRequest,
-  context: RequestContext,
+  context: GraphqlContext,
 ): Promise<GraphqlAnswer> {
+  const tooLarge = exceededTextLimit(request.query);
+  if (tooLarge !== undefined) return errorAnswer(400, "GRAPHQL_VALIDATION_FAILED", tooLarge);
   const document = parseDocument(request.query);
   if (document instanceof GraphQLError) {
     return errorAnswer(400, "GRAPHQL_PARSE_FAILED", describeSyntaxError(document));
@@ -40,9 +48,20 @@ export async function answerRequest(
   const exceeded = exceededLimit(document);
   if (exceeded !== undefined) return errorAnswer(400, "GRAPHQL_VALIDATION_FAILED", exceeded, path);
 
-  const faults = validate(managementSchema, document);
+  const faults = validate(managementSchema, document, undefined, { maxErrors: GRAPHQL_ERRORS_MAX - 1 });
   if (faults.length > 0) return refuseDocument(faults, path);
+  const tooDear = exceededCost(managementSchema, document);
+  if (tooDear !== undefined) return errorAnswer(400, "GRAPHQL_VALIDATION_FAILED", tooDear, path);
 
+  return await carryOut(request, document, context, path);
+}
+
+async function carryOut(
+  request: GraphqlRequest,
+  document: DocumentNode,
+  context: GraphqlContext,
+  path: WireError["path"],
+): Promise<GraphqlAnswer> {
   const result = await execute({
     schema: managementSchema,
     document,
@@ -52,12 +71,13 @@ export async function answerRequest(
   });
   const data = result.data ?? null;
   if (result.errors === undefined) return { status: 200, body: { data } };
-  return { status: 200, body: { data, errors: result.errors.map((error) => toWireError(error, path)) } };
+  const errors = result.errors.slice(0, GRAPHQL_ERRORS_MAX).map((error) => toWireError(error, path));
+  return { status: 200, body: { data, errors } };
 }
 
 function parseDocument(query: string): DocumentNode | GraphQLError {
   try {
-    return parse(query, { maxTokens: GRAPHQL_TOKENS_MAX });
+    return parse(query);
   } catch (error) {
     if (error instanceof GraphQLError) return error;
     throw error;
@@ -71,12 +91,13 @@ function describeSyntaxError(error: GraphQLError): string {
 
 function refuseDocument(faults: readonly GraphQLError[], path: WireError["path"]): GraphqlAnswer {
   const code = "GRAPHQL_VALIDATION_FAILED" as const;
-  const errors = faults.map(({ message }) => ({ message, path, extensions: { code } }));
+  const errors = faults.map(({ message }) => ({ message: cutMessage(message), path, extensions: { code } }));
   return { status: 400, body: { data: null, errors } };
 }
 
 function toWireError(error: GraphQLError, operationPath: WireError["path"]): WireError {
-  const { originalError: cause, message } = error;
+  const { originalError: cause } = error;
+  const message = cutMessage(error.message);
   const path = error.path ?? operationPath;
   if (cause instanceof OperationError) return { message, path, extensions: { code: cause.code } };
   // Without a path nothing was executed: the variables or the operation's name do not fit the document.

@@ -7,6 +7,7 @@ import { openDatabase } from "../db/database.ts";
 import type { Env } from "../env.ts";
 import { answerRequest, errorAnswer, type GraphqlAnswer } from "./execution.ts";
 import { logFailure } from "../failure-log.ts";
+import { createLoaders } from "./loaders.ts";
 import { readRequest } from "./request.ts";
 
 type GraphqlEnv = { Bindings: Env; Variables: { principal: Principal; now: number } };
@@ -36,7 +37,10 @@ export function graphqlRoutes(): Hono<GraphqlEnv> {
         return send(context, errorAnswer(400, "BAD_REQUEST", reading.message));
       const { env, var: known } = context;
       const request = { env, ...known, db: openDatabase(env.DB), operation: "query" };
-      return send(context, await answerRequest(reading.request, request));
+      return send(
+        context,
+        await answerRequest(reading.request, { ...request, loaders: createLoaders(request) }),
+      );
     },
   );
 
@@ -58,6 +62,9 @@ function refuseLargeBody(context: Context): Response {
   return send(context, errorAnswer(413, "PAYLOAD_TOO_LARGE", message));
 }
 
+/** Nobody between keeps an answer or takes it for anything but JSON; pages of other origins cannot read it. */
 function send(context: Context, answer: GraphqlAnswer): Response {
+  context.header("Cache-Control", "no-store");
+  context.header("X-Content-Type-Options", "nosniff");
   return context.json(answer.body, answer.status);
 }

@@ -1,13 +1,13 @@
-import { findAccount, type AccountRecord } from "../../db/accounts.ts";
-import type { RequestContext } from "../../management/context.ts";
+import type { AccountRecord } from "../../db/accounts.ts";
+import type { GraphqlContext } from "../context.ts";
 
 export const accountResolvers = {
   Query: {
     myself: async (
       _parent: unknown,
       _args: unknown,
-      context: RequestContext,
-    ): Promise<AccountRecord | null> => (await findAccount(context.db, context.principal.accountId)) ?? null,
+      { loaders }: GraphqlContext,
+    ): Promise<AccountRecord | null> => (await loaders.account.load()) ?? null,
   },
   User: {
     serverlessDiscount: (): null => null,

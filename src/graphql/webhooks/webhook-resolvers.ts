@@ -1,8 +1,9 @@
 import type { WebhookSecret } from "../../contract/webhook.ts";
-import { ensureWebhookSecrets, rotateWebhookSecret } from "../../db/webhook-secrets.ts";
+import { rotateWebhookSecret } from "../../db/webhook-secrets.ts";
 import type { AccountRecord } from "../../db/accounts.ts";
 import type { RequestContext } from "../../management/context.ts";
 import { announceWebhookSecrets } from "../../management/endpoints/endpoint-announcement.ts";
+import type { GraphqlContext } from "../context.ts";
 
 type Shown = {
   readonly secret: string;
@@ -13,10 +14,10 @@ type Shown = {
 export const webhookResolvers = {
   User: {
     webhookSecret: async (
-      account: AccountRecord,
+      _account: AccountRecord,
       _args: unknown,
-      context: RequestContext,
-    ): Promise<Shown | null> => show(await ensureWebhookSecrets(context.db, account.id, context.now)),
+      { loaders }: GraphqlContext,
+    ): Promise<Shown | null> => show(await loaders.webhookSecrets.load()),
   },
   Mutation: {
     webhookSecretRotate: async (
