@@ -192,7 +192,7 @@ export const GRAPHQL_ERRORS_MAX = 50;
 // Cost of GraphQL documents, an estimate made before anything is executed; a plain field costs 1.
 
 /** Five times the dearest document that a surveyed client sends. */
-export const GRAPHQL_COST_MAX = 20_000;
+export const GRAPHQL_COST_MAX = 25_000;
 /** Elements that a list is assumed to have. */
 export const GRAPHQL_LIST_SIZE_ASSUMED = 20;
 /** A mutation writes, and tells objects. */
