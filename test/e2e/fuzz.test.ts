@@ -19,8 +19,11 @@ const RUNS = Number(process.env["FUZZ_RUNS"] ?? 2_000);
 const SEED = Number(process.env["FUZZ_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
 const FROM = Number(process.env["FUZZ_FROM"] ?? 0);
 const CALLERS = 12;
+const TIDY_EVERY = 1_000;
 /** A call that waits for a worker may; there is none. */
 const PATIENCE_MS = 1_500;
+/** Beyond what any machine needs. */
+const ANSWER_LIMIT_MS = 30_000;
 
 const STATUSES = [200, 201, 202, 204, 400, 401, 404, 405, 409, 413, 429];
 const STACK = /\bat \S.*\.[cm]?[jt]s:\d+|Error: .*\n\s+at /;
@@ -39,8 +42,14 @@ async function routesOf(base: string, module: string, name: string): Promise<rea
 
 type Outcome = { readonly status: number | "held"; readonly text: string; readonly type: string };
 
-async function carryOut(baseUrl: string, { method, path, headers, body }: FuzzRequest): Promise<Outcome> {
-  const signal = AbortSignal.timeout(PATIENCE_MS);
+/** Says whether a call may be held until a worker comes. */
+function isWaiting({ path }: FuzzRequest): boolean {
+  return /runsync|status|stream/.test(path);
+}
+
+async function carryOut(baseUrl: string, request: FuzzRequest): Promise<Outcome> {
+  const { method, path, headers, body } = request;
+  const signal = AbortSignal.timeout(isWaiting(request) ? PATIENCE_MS : ANSWER_LIMIT_MS);
   try {
     const response = await fetch(baseUrl + path, { method, headers, body, signal, redirect: "manual" });
     const text = await response.text();
@@ -54,7 +63,7 @@ async function carryOut(baseUrl: string, { method, path, headers, body }: FuzzRe
 /** What is wrong with an answer, if anything is. */
 function faultOf(request: FuzzRequest, outcome: Outcome, secrets: readonly string[]): string | undefined {
   const { status, text } = outcome;
-  if (status === "held") return /runsync|status|stream/.test(request.path) ? undefined : "no answer";
+  if (status === "held") return isWaiting(request) ? undefined : "no answer";
   if (!STATUSES.includes(status)) return `status ${status}`;
   if (STACK.test(text)) return "a stack";
   if (secrets.some((secret) => text.includes(secret))) return "a secret";
@@ -94,6 +103,22 @@ async function plantSecrets(api: ManagementApi, fields: readonly string[]): Prom
   return [...secrets, joinTokenCreate.token];
 }
 
+type Listed = { myself: { endpoints: { id: string; name: string }[]; podTemplates: { name: string }[] } };
+
+/** Removes most of what the run has made, so that the edge's memory tells of the edge and not of the account. */
+async function tidy(api: ManagementApi): Promise<void> {
+  const { myself } = await api.query<Listed>("{ myself { endpoints { id name } podTemplates { name } } }");
+  const extra = myself.endpoints.filter(({ name }) => !name.startsWith("seed "));
+  const mutations = [
+    ...extra.map(({ id }) => `saveEndpoint(input: { id: "${id}", workersMin: 0, workersMax: 0 }) { id }`),
+    ...extra.map(({ id }) => `deleteEndpoint(id: "${id}")`),
+    ...myself.podTemplates
+      .filter(({ name }) => !name.startsWith("seed "))
+      .map(({ name }) => `deleteTemplate(templateName: ${JSON.stringify(name)})`),
+  ];
+  for (const mutation of mutations) await api.query(`mutation { ${mutation} }`).catch(() => {}); // another may be first
+}
+
 /** Resident memory of a process in megabytes. */
 function memoryOf(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
@@ -127,6 +152,7 @@ test("no request brings the edge out of its form", { timeout: 60_000 + RUNS * 50
       const index = next;
       next += 1;
       if ((index - FROM) % (RUNS / 4) === 0) memory.push(memoryOf(edge.pid()));
+      if (index % TIDY_EVERY === 0) await tidy(api);
       const request = writeRequest(new Chance(SEED + index), target);
       const outcome = await carryOut(edge.baseUrl, request);
       const fault = faultOf(request, outcome, secrets);

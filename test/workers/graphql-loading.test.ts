@@ -1,19 +1,10 @@
 /** How often one request asks D1 and the endpoints' objects, counted at the real bindings. */
 import { env } from "cloudflare:workers";
-import {
-  getNamedType,
-  isLeafType,
-  isObjectType,
-  parse,
-  validate,
-  type GraphQLNamedType,
-  type GraphQLObjectType,
-} from "graphql";
 import { test } from "vitest";
 import { ENDPOINTS_ASKED_AT_ONCE, ENDPOINTS_ASKED_MAX } from "../../src/contract/limits.ts";
 import type { Env } from "../../src/env.ts";
-import { managementSchema } from "../../src/graphql/schema.ts";
 import { codeOf, freshClient, post, savedEndpoint, savedTemplate, type Client } from "./graphql-client.ts";
+import { documentsOfAccount } from "./whole-account.ts";
 
 /** The real bindings behind counters of what passes. */
 function countedBindings(ask: (name: string) => Promise<unknown>) {
@@ -52,15 +43,8 @@ async function accountWith(endpoints: number, ask = askObject) {
   const template = await savedTemplate(client, ', env: [{ key: "A", value: "1" }]');
   await client.send(`mutation { saveEndpoint(input: { gpuIds: "AMPERE_16", name: "first", templateId: "${template.id}",
     workersMax: 0 }) { id } }`);
-  const copies = Array.from({ length: endpoints - 1 }, (_, index) => [
-    copyOf("template", client.accountId, { id: `'t${index}' || id`, name: `'t${index}' || name` }),
-    copyOf("endpoint", client.accountId, {
-      id: `'e${index}' || id`,
-      template_id: `'t${index}' || template_id`,
-    }),
-  ]).flat();
-  const statements = await Promise.all(copies);
-  if (statements.length > 0) await env.DB.batch(statements);
+  await copyRows("template", client.accountId, endpoints - 1, ["id", "name"]);
+  await copyRows("endpoint", client.accountId, endpoints - 1, ["id", "template_id"]);
   await client.send("{ myself { webhookSecret { secret } } }");
   const { bindings, counts } = countedBindings(ask);
   const send: Client["send"] = async (query) =>
@@ -72,47 +56,20 @@ async function askObject(name: string): Promise<unknown> {
   return await env.ENDPOINT.getByName(name).workers();
 }
 
-async function copyOf(table: string, accountId: string, changes: Record<string, string>) {
+/** Copies an account's only row so often; in the named columns a number goes ahead of the text. */
+async function copyRows(table: string, accountId: string, count: number, numbered: readonly string[]) {
   const { results } = await env.DB.prepare(`PRAGMA table_info(${table})`).all<{ name: string }>();
   const names = results.map(({ name }) => name);
-  const values = names.map((name) => changes[name] ?? name).join(", ");
-  const isFirst = table === "endpoint" ? "name = 'first' AND length(id) = 14" : "length(id) = 14";
-  return env.DB.prepare(
-    `INSERT INTO ${table} (${names.join(", ")}) SELECT ${values} FROM ${table} WHERE account_id = ? AND ${isFirst}`,
-  ).bind(accountId);
-}
-
-/** Selects everything below a type, lists within lists too, but no type within itself. */
-function everythingOf(type: GraphQLNamedType, around: readonly string[] = []): string {
-  if (!isObjectType(type)) return "";
-  const fields = Object.values(type.getFields()).filter(
-    (field) => !around.includes(getNamedType(field.type).name) && !isFilter(type, field.name),
+  const values = names.map((name) =>
+    numbered.includes(name) ? `number.value || row.${name}` : `row.${name}`,
   );
-  const selections = fields.map((field) => {
-    const inner = getNamedType(field.type);
-    return isLeafType(inner) ? field.name : `${field.name} ${everythingOf(inner, [...around, type.name])}`;
-  });
-  return `{ ${selections.filter((selection) => !selection.endsWith("{  }")).join(" ")} }`;
-}
-
-/** Fields that answer for one id and are no list. */
-function isFilter(type: GraphQLObjectType, name: string): boolean {
-  return (
-    type.name === "User" && type.getFields()[name]?.args.some((argument) => argument.name === "id") === true
-  );
-}
-
-/** One document for each field of the account, so that none is refused for its size. */
-function documentsOfAccount(): readonly string[] {
-  const user = managementSchema.getType("User") as GraphQLObjectType;
-  const documents = Object.values(user.getFields())
-    .filter((field) => !isFilter(user, field.name) && !isLeafType(getNamedType(field.type)))
-    .map((field) => `{ myself { ${field.name} ${everythingOf(getNamedType(field.type), ["User"])} } }`);
-  for (const document of documents) {
-    const faults = validate(managementSchema, parse(document));
-    if (faults.length > 0) throw new Error(`${document}: ${faults.join("; ")}`);
-  }
-  return documents;
+  const numbers = JSON.stringify(Array.from({ length: count }, (_, index) => `t${index}`));
+  await env.DB.prepare(
+    `INSERT INTO ${table} (${names.join(", ")}) SELECT ${values.join(", ")} FROM ${table} AS row,
+       json_each(?) AS number WHERE row.account_id = ?`,
+  )
+    .bind(numbers, accountId)
+    .run();
 }
 
 async function queriesOf(account: { client: Client; counts: { queries: number } }, document: string) {
