@@ -1,3 +1,5 @@
+import { MESSAGE_MAX_CHARACTERS } from "./limits.ts";
+
 /** The closed list of error codes of the HTTP APIs, with the status that each one has. */
 export const ERROR_STATUS = {
   invalid_input: 400,
@@ -39,5 +41,11 @@ export type ErrorBody = {
 
 /** Builds the error body for a code from one sentence that says what to do. */
 export function errorBody(code: ErrorCode, message: string): ErrorBody {
-  return { error: message, code, title: STATUS_TITLES[ERROR_STATUS[code]], detail: message };
+  const detail = cutMessage(message);
+  return { error: detail, code, title: STATUS_TITLES[ERROR_STATUS[code]], detail };
+}
+
+/** A message as it may be sent: one that repeats a megabyte of input is no use to anybody. */
+export function cutMessage(message: string): string {
+  return message.length <= MESSAGE_MAX_CHARACTERS ? message : `${message.slice(0, MESSAGE_MAX_CHARACTERS)} …`;
 }

@@ -116,6 +116,9 @@ export const WEBHOOK_PENDING_MAX = 100_000;
 /** Time after which pending deliveries are looked at again, should the object have lost its memory. */
 export const WEBHOOK_NET_MS = MINUTE;
 
+/** What one row of the management API may hold: D1 keeps no larger one than 2 MB. */
+export const ROW_MAX_BYTES = 1_500_000;
+
 // Lists
 
 export const REQUESTS_PAGE_DEFAULT = 50;
@@ -202,3 +205,35 @@ export const GRAPHQL_FIELDS_MAX = 200;
 export const GRAPHQL_ALIASES_PER_LEVEL_MAX = 50;
 /** Bounds the work of the parser; a document at the other limits is far smaller. */
 export const GRAPHQL_TOKENS_MAX = 20_000;
+/** Brackets within brackets, so that the parser's recursion stays shallow; the standard documents have 15. */
+export const GRAPHQL_NESTING_MAX = 50;
+export const GRAPHQL_NAME_MAX_CHARACTERS = 200;
+/** As written, in fragments that nobody spreads and in introspection too: validation compares them in pairs. */
+export const GRAPHQL_SELECTIONS_MAX = 500;
+export const GRAPHQL_OPERATIONS_MAX = 10;
+export const GRAPHQL_DIRECTIVES_MAX = 50;
+/** Lists and objects within each other in the variables. */
+export const GRAPHQL_VARIABLES_DEPTH_MAX = 50;
+/** Errors that one answer tells of; as many as a level can have aliases. */
+export const GRAPHQL_ERRORS_MAX = 50;
+
+// Cost of GraphQL documents, an estimate made before anything is executed; a plain field costs 1.
+
+/** Five times the dearest document that a surveyed client sends. */
+export const GRAPHQL_COST_MAX = 25_000;
+/** Elements that a list is assumed to have. */
+export const GRAPHQL_LIST_SIZE_ASSUMED = 20;
+/** A mutation writes, and tells objects. */
+export const GRAPHQL_MUTATION_COST = 1_000;
+/** A field for which a Durable Object is asked. */
+export const GRAPHQL_OBJECT_COST = 10;
+
+/** Endpoint objects that one request of the management API asks at the same time. */
+export const ENDPOINTS_ASKED_AT_ONCE = 20;
+/** Endpoint objects that one request asks in all: below the 1,000 calls to other parts that a free plan grants. */
+export const ENDPOINTS_ASKED_MAX = 900;
+
+// Messages
+
+/** Error messages are cut to this: they may repeat what the caller sent. */
+export const MESSAGE_MAX_CHARACTERS = 2_000;

@@ -2,7 +2,7 @@ import { and, asc, eq, notExists, sql } from "drizzle-orm";
 import type { EndpointConfig } from "../contract/endpoint.ts";
 import { readGpuIds } from "../domain/gpu-selection.ts";
 import { changedFields, noteIfChanged, type Author, type AuditSubject } from "./audit-log.ts";
-import type { Database } from "./database.ts";
+import { isOneOf, type Database } from "./database.ts";
 import { randomRowId } from "./row-id.ts";
 import { endpoint, endpointRemoval, template } from "./schema.ts";
 
@@ -27,6 +27,19 @@ export async function findOwnEndpoint(
   endpointId: string,
 ): Promise<EndpointRecord | undefined> {
   return await db.select().from(endpoint).where(isOwn(accountId, endpointId)).get();
+}
+
+/** Those of the ids that are endpoints of the account, in any order. */
+export async function findOwnEndpoints(
+  db: Database,
+  accountId: string,
+  endpointIds: readonly string[],
+): Promise<EndpointRecord[]> {
+  const isAsked = isOneOf(endpoint.id, endpointIds);
+  return await db
+    .select()
+    .from(endpoint)
+    .where(and(eq(endpoint.accountId, accountId), isAsked));
 }
 
 export async function listEndpoints(db: Database, accountId: string): Promise<EndpointRecord[]> {

@@ -1,7 +1,7 @@
 import { and, asc, eq, exists, ne, notExists, sql } from "drizzle-orm";
 import { alias } from "drizzle-orm/sqlite-core";
 import { changedFields, noteIfChanged, type Author, type AuditSubject } from "./audit-log.ts";
-import type { Database } from "./database.ts";
+import { isOneOf, type Database } from "./database.ts";
 import { randomRowId } from "./row-id.ts";
 import { endpoint, template } from "./schema.ts";
 
@@ -23,6 +23,19 @@ export async function findTemplate(
     .from(template)
     .where(and(eq(template.accountId, accountId), eq(template.id, templateId)))
     .get();
+}
+
+/** Those of the ids that are templates of the account, in any order. */
+export async function findTemplates(
+  db: Database,
+  accountId: string,
+  templateIds: readonly string[],
+): Promise<TemplateRecord[]> {
+  const isAsked = isOneOf(template.id, templateIds);
+  return await db
+    .select()
+    .from(template)
+    .where(and(eq(template.accountId, accountId), isAsked));
 }
 
 export async function findTemplateByName(

@@ -1,16 +1,52 @@
 /**
  * Bounds of a GraphQL document, checked before it is validated.
  *
- * Fragments count where they are spread, as often as they are. Introspection is exempt: its standard
- * document is deeper than any other, and validation bounds it by itself.
+ * Fragments count where they are spread, as often as they are, and what is written counts as well, spread or
+ * not. Introspection is exempt from depth: its standard document is deeper than any other. It stands without
+ * aliases, so that what it answers is bounded by the schema, and validation bounds how lists nest in it.
  */
-import { Kind, type DocumentNode, type FragmentDefinitionNode, type SelectionSetNode } from "graphql";
-import { GRAPHQL_ALIASES_PER_LEVEL_MAX, GRAPHQL_DEPTH_MAX, GRAPHQL_FIELDS_MAX } from "../contract/limits.ts";
+import { Kind, visit, type DocumentNode, type FragmentDefinitionNode, type SelectionSetNode } from "graphql";
+import {
+  GRAPHQL_ALIASES_PER_LEVEL_MAX,
+  GRAPHQL_DEPTH_MAX,
+  GRAPHQL_DIRECTIVES_MAX,
+  GRAPHQL_FIELDS_MAX,
+  GRAPHQL_OPERATIONS_MAX,
+  GRAPHQL_SELECTIONS_MAX,
+} from "../contract/limits.ts";
+
+const INTROSPECTION: readonly string[] = ["__schema", "__type"];
 
 type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
 
 /** Says which bound a document exceeds, if any. */
 export function exceededLimit(document: DocumentNode): string | undefined {
+  return exceededAsWritten(document) ?? exceededAsSpread(document);
+}
+
+function exceededAsWritten(document: DocumentNode): string | undefined {
+  const counts = { operations: 0, selections: 0, directives: 0, aliases: 0, introspections: 0 };
+  visit(document, {
+    OperationDefinition: () => void (counts.operations += 1),
+    SelectionSet: ({ selections }) => void (counts.selections += selections.length),
+    Directive: () => void (counts.directives += 1),
+    Field: ({ alias, name }) => {
+      counts.aliases += alias === undefined ? 0 : 1;
+      counts.introspections += INTROSPECTION.includes(name.value) ? 1 : 0;
+    },
+  });
+  const { operations, selections, directives, aliases, introspections } = counts;
+  if (operations > GRAPHQL_OPERATIONS_MAX) return tooMany(GRAPHQL_OPERATIONS_MAX, "operations");
+  if (selections > GRAPHQL_SELECTIONS_MAX) return tooMany(GRAPHQL_SELECTIONS_MAX, "selections");
+  if (directives > GRAPHQL_DIRECTIVES_MAX) return tooMany(GRAPHQL_DIRECTIVES_MAX, "directives");
+  return introspections > 0 && aliases > 0 ? "A document that introspects may have no aliases." : undefined;
+}
+
+function tooMany(max: number, what: string): string {
+  return `The document has more than ${max} ${what}.`;
+}
+
+function exceededAsSpread(document: DocumentNode): string | undefined {
   const fragments: Fragments = new Map(
     document.definitions
       .filter((definition) => definition.kind === Kind.FRAGMENT_DEFINITION)

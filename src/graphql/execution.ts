@@ -1,11 +1,14 @@
-/** From a request to an answer: parse, bound, validate, execute, and name every failure by a code. */
+/** From a request to an answer: bound, parse, validate, estimate, execute, and name every failure by a code. */
 import { execute, GraphQLError, Kind, parse, validate, type DocumentNode } from "graphql";
 import { ANONYMOUS } from "../auth/principal.ts";
-import { GRAPHQL_TOKENS_MAX } from "../contract/limits.ts";
-import type { RequestContext } from "../management/context.ts";
 import { missingKey, refusalOf } from "./admission.ts";
-import { exceededLimit } from "./document-limits.ts";
 import { withoutQuotation } from "./fault-words.ts";
+import { cutMessage } from "../contract/errors.ts";
+import { GRAPHQL_ERRORS_MAX } from "../contract/limits.ts";
+import type { GraphqlContext } from "./context.ts";
+import { exceededCost } from "./document-cost.ts";
+import { exceededLimit } from "./document-limits.ts";
+import { exceededTextLimit } from "./document-text.ts";
 import { logFailure } from "../failure-log.ts";
 import { OperationError, type OperationErrorCode } from "../management/operation-error.ts";
 import type { GraphqlRequest } from "./request.ts";
@@ -31,13 +34,19 @@ export function errorAnswer(
   message: string,
   path: WireError["path"] = [],
 ): GraphqlAnswer {
-  return { status, body: { data: null, errors: [{ message, path, extensions: { code } }] } };
+  return {
+    status,
+    body: { data: null, errors: [{ message: cutMessage(message), path, extensions: { code } }] },
+  };
 }
 
 export async function answerRequest(
   request: GraphqlRequest,
-  context: RequestContext,
+  context: GraphqlContext,
 ): Promise<GraphqlAnswer> {
+  const tooLarge = exceededTextLimit(request.query);
+  if (tooLarge !== undefined && context.principal === ANONYMOUS) return refuse(missingKey());
+  if (tooLarge !== undefined) return errorAnswer(400, "GRAPHQL_VALIDATION_FAILED", tooLarge);
   const document = parseDocument(request.query);
   if (document instanceof GraphQLError) {
     if (context.principal === ANONYMOUS) return refuse(missingKey());
@@ -49,9 +58,20 @@ export async function answerRequest(
   const exceeded = exceededLimit(document);
   if (exceeded !== undefined) return errorAnswer(400, "GRAPHQL_VALIDATION_FAILED", exceeded, path);
 
-  const faults = validate(managementSchema, document);
+  const faults = validate(managementSchema, document, undefined, { maxErrors: GRAPHQL_ERRORS_MAX - 1 });
   if (faults.length > 0) return refuseDocument(faults, path);
+  const tooDear = exceededCost(managementSchema, document);
+  if (tooDear !== undefined) return errorAnswer(400, "GRAPHQL_VALIDATION_FAILED", tooDear, path);
 
+  return await carryOut(request, document, context, path);
+}
+
+async function carryOut(
+  request: GraphqlRequest,
+  document: DocumentNode,
+  context: GraphqlContext,
+  path: WireError["path"],
+): Promise<GraphqlAnswer> {
   const result = await execute({
     schema: managementSchema,
     document,
@@ -61,7 +81,7 @@ export async function answerRequest(
   });
   const data = result.data ?? null;
   if (result.errors === undefined) return { status: 200, body: { data } };
-  const errors = result.errors.map((error) => toWireError(error, path));
+  const errors = result.errors.slice(0, GRAPHQL_ERRORS_MAX).map((error) => toWireError(error, path));
   const isRefused = errors.some(({ extensions }) => REFUSALS.has(extensions.code));
   return { status: isRefused ? 401 : 200, body: { data, errors } };
 }
@@ -73,7 +93,7 @@ export function refuse({ code, message }: OperationError, path: WireError["path"
 
 function parseDocument(query: string): DocumentNode | GraphQLError {
   try {
-    return parse(query, { maxTokens: GRAPHQL_TOKENS_MAX });
+    return parse(query);
   } catch (error) {
     if (error instanceof GraphQLError) return error;
     throw error;
@@ -89,7 +109,7 @@ function describeSyntaxError(error: GraphQLError): string {
 function refuseDocument(faults: readonly GraphQLError[], path: WireError["path"]): GraphqlAnswer {
   const code = "GRAPHQL_VALIDATION_FAILED" as const;
   const errors = faults.map(({ message }) => ({
-    message: withoutQuotation(message),
+    message: cutMessage(withoutQuotation(message)),
     path,
     extensions: { code },
   }));
@@ -97,12 +117,13 @@ function refuseDocument(faults: readonly GraphQLError[], path: WireError["path"]
 }
 
 function toWireError(error: GraphQLError, operationPath: WireError["path"]): WireError {
-  const { originalError: cause, message } = error;
+  const { originalError: cause } = error;
+  const message = cutMessage(error.message);
   const path = error.path ?? operationPath;
   if (cause instanceof OperationError) return { message, path, extensions: { code: cause.code } };
   // Without a path nothing was executed: the variables or the operation's name do not fit the document.
   if (error.path === undefined) {
-    return { message: withoutQuotation(message), path, extensions: { code: "INVALID_INPUT" } };
+    return { message: cutMessage(withoutQuotation(message)), path, extensions: { code: "INVALID_INPUT" } };
   }
 
   logFailure("graphql_operation_failed", { path: path.join(".") }, loggable(cause ?? error));

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { GRAPHQL_VARIABLES_DEPTH_MAX } from "../contract/limits.ts";
 
 const requestSchema = z.object({
   query: z.string("must be a string that holds a GraphQL document"),
@@ -20,10 +21,31 @@ export function readRequest(body: string): RequestReading {
   } catch {
     return { kind: "unreadable", message: "The body is not JSON. Send a JSON object with a string 'query'." };
   }
+  if (Array.isArray(json)) {
+    return { kind: "unreadable", message: "Batches are not supported: send one JSON object per request." };
+  }
+  if (isDeeperThan(json, GRAPHQL_VARIABLES_DEPTH_MAX)) {
+    const message = `The body nests more than ${GRAPHQL_VARIABLES_DEPTH_MAX} lists and objects within each other.`;
+    return { kind: "unreadable", message };
+  }
   const parsed = requestSchema.safeParse(json);
   if (parsed.success) return { kind: "request", request: parsed.data };
   const faults = parsed.error.issues.map(
     (issue) => `${z.core.toDotPath(issue.path) || "body"}: ${issue.message}`,
   );
   return { kind: "unreadable", message: faults.join("; ") };
+}
+
+/** Level by level, since a function that calls itself is what such a value is meant to exhaust. */
+function isDeeperThan(value: unknown, max: number): boolean {
+  let level: unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > max) return true;
+    level = level.flatMap(membersOf).filter((member) => typeof member === "object" && member !== null);
+  }
+  return false;
+}
+
+function membersOf(value: unknown): unknown[] {
+  return typeof value === "object" && value !== null ? Object.values(value) : [];
 }

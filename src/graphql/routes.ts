@@ -9,6 +9,7 @@ import type { Env } from "../env.ts";
 import { missingKey } from "./admission.ts";
 import { answerRequest, errorAnswer, refuse, type GraphqlAnswer } from "./execution.ts";
 import { logFailure } from "../failure-log.ts";
+import { createLoaders } from "./loaders.ts";
 import { readRequest } from "./request.ts";
 
 type GraphqlEnv = { Bindings: Env; Variables: { principal: Principal; now: number } };
@@ -42,7 +43,10 @@ export function graphqlRoutes(): Hono<GraphqlEnv> {
         return send(context, errorAnswer(400, "BAD_REQUEST", reading.message));
       }
       const request = { env, ...known, db: openDatabase(env.DB), operation: "query" };
-      return send(context, await answerRequest(reading.request, request));
+      return send(
+        context,
+        await answerRequest(reading.request, { ...request, loaders: createLoaders(request) }),
+      );
     },
   );
 
@@ -64,6 +68,9 @@ function refuseLargeBody(context: Context): Response {
   return send(context, errorAnswer(413, "PAYLOAD_TOO_LARGE", message));
 }
 
+/** Nobody between keeps an answer or takes it for anything but JSON; pages of other origins cannot read it. */
 function send(context: Context, answer: GraphqlAnswer): Response {
+  context.header("Cache-Control", "no-store");
+  context.header("X-Content-Type-Options", "nosniff");
   return context.json(answer.body, answer.status);
 }

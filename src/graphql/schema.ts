@@ -1,10 +1,10 @@
 import { makeExecutableSchema } from "@graphql-tools/schema";
 import type { GraphQLFieldResolver } from "graphql";
-import type { RequestContext } from "../management/context.ts";
 import { accountResolvers } from "./account/account-resolvers.ts";
 import { accountSdl } from "./account/account-schema.graphql.ts";
 import { auditResolvers } from "./audit/audit-resolvers.ts";
 import { auditSdl } from "./audit/audit-schema.graphql.ts";
+import type { GraphqlContext } from "./context.ts";
 import { endpointResolvers } from "./endpoints/endpoint-resolvers.ts";
 import { endpointSdl } from "./endpoints/endpoint-schema.graphql.ts";
 import { encryptionResolvers } from "./encryption/encryption-resolvers.ts";
@@ -53,13 +53,20 @@ export const managementSchema = makeExecutableSchema({
   ],
 });
 
-// What a mutation changes is noted under the name of its field.
+// What a mutation changes is noted under the name of its field, and what was loaded before it is forgotten.
 for (const [operation, field] of Object.entries(managementSchema.getMutationType()?.getFields() ?? {})) {
-  field.resolve = withOperation(operation, field.resolve);
+  field.resolve = asMutation(operation, field.resolve);
 }
 
-type Resolver = GraphQLFieldResolver<unknown, RequestContext>;
+type Resolver = GraphQLFieldResolver<unknown, GraphqlContext>;
 
-function withOperation(operation: string, resolve: Resolver | undefined): Resolver | undefined {
-  return resolve && ((parent, args, context, info) => resolve(parent, args, { ...context, operation }, info));
+function asMutation(operation: string, resolve: Resolver | undefined): Resolver | undefined {
+  if (resolve === undefined) return undefined;
+  return async (parent, args, context, info) => {
+    try {
+      return await resolve(parent, args, { ...context, operation }, info);
+    } finally {
+      context.loaders.forget();
+    }
+  };
 }

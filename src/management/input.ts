@@ -1,6 +1,6 @@
 /** How arguments are read: a schema per input, and errors that name the field at fault. */
 import { z } from "zod";
-import { NAME_MAX_CHARACTERS } from "../contract/limits.ts";
+import { NAME_MAX_CHARACTERS, ROW_MAX_BYTES } from "../contract/limits.ts";
 import { OperationError } from "./operation-error.ts";
 
 /** Reads an argument, or throws the refusal that names every field at fault. */
@@ -56,3 +56,19 @@ export const environmentSchema = z.array(
     value: z.preprocess((value) => value ?? "", z.string()),
   }),
 );
+
+/** Refuses values that would make a larger row than D1 keeps; each field by itself may be as large as a body. */
+export function requireStorable(values: object): void {
+  const sizes = Object.entries(values).map(([field, value]) => ({ field, bytes: storedBytes(value) }));
+  const bytes = sizes.reduce((sum, size) => sum + size.bytes, 0);
+  if (bytes <= ROW_MAX_BYTES) return;
+  const largest = sizes.toSorted((a, b) => b.bytes - a.bytes)[0]?.field ?? "";
+  throw new OperationError(
+    "INVALID_INPUT",
+    `${largest}: makes the whole ${bytes} bytes large; at most ${ROW_MAX_BYTES} are kept`,
+  );
+}
+
+function storedBytes(value: unknown): number {
+  return new TextEncoder().encode(JSON.stringify(value) ?? "").length;
+}

@@ -1,3 +1,5 @@
+import { cutMessage } from "../contract/errors.ts";
+
 /** The closed list of `extensions.code` in GraphQL answers. Retrying helps for the last two alone. */
 export type OperationErrorCode =
   | "UNAUTHORIZED"
@@ -34,7 +36,7 @@ export class OperationError extends Error {
   readonly code: OperationErrorCode;
 
   constructor(code: OperationErrorCode, message: string) {
-    super(message);
+    super(cutMessage(message));
     this.code = code;
   }
 }

@@ -50,6 +50,9 @@ describe("requests", () => {
     const url = `http://edge.test/graphql?api_key=${key}`;
     const response = await exports.default.fetch(url, { method: "POST", body: MYSELF });
     expect(response.headers.get("content-type")).toMatch("application/json");
+    expect(response.headers.get("cache-control")).toBe("no-store");
+    expect(response.headers.get("x-content-type-options")).toBe("nosniff");
+    expect(response.headers.has("access-control-allow-origin")).toBe(false);
     expect(await response.json()).toEqual({ data: { myself: { id: accountId } } });
   });
 

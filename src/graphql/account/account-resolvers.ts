@@ -1,4 +1,4 @@
-import { findAccount, type AccountRecord } from "../../db/accounts.ts";
+import type { AccountRecord } from "../../db/accounts.ts";
 import {
   accountSettingsSchema,
   allAccounts,
@@ -8,6 +8,7 @@ import {
 } from "../../management/accounts/accounts.ts";
 import type { RequestContext } from "../../management/context.ts";
 import { parseInput } from "../../management/input.ts";
+import type { GraphqlContext } from "../context.ts";
 
 const never = (): boolean => false;
 
@@ -16,8 +17,8 @@ export const accountResolvers = {
     myself: async (
       _parent: unknown,
       _args: unknown,
-      context: RequestContext,
-    ): Promise<AccountRecord | null> => (await findAccount(context.db, context.principal.accountId)) ?? null,
+      { loaders }: GraphqlContext,
+    ): Promise<AccountRecord | null> => (await loaders.account.load()) ?? null,
     accounts: async (
       _parent: unknown,
       _args: unknown,

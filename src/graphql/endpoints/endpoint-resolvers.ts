@@ -1,16 +1,16 @@
 import { z } from "zod";
 import type { AccountRecord } from "../../db/accounts.ts";
-import { findOwnEndpoint, listEndpoints, type EndpointRecord } from "../../db/endpoints.ts";
-import { findTemplate, type TemplateRecord } from "../../db/templates.ts";
+import type { EndpointRecord } from "../../db/endpoints.ts";
+import type { TemplateRecord } from "../../db/templates.ts";
 import type { RequestContext } from "../../management/context.ts";
 import { parseInput, plainText } from "../../management/input.ts";
-import { endpointObject } from "../../management/endpoints/endpoint-announcement.ts";
 import { endpointPatchSchema } from "../../management/endpoints/endpoint-patch.ts";
 import {
   changeEndpoint,
   createEndpoint,
   deleteEndpoint,
 } from "../../management/endpoints/endpoint-storage.ts";
+import type { GraphqlContext } from "../context.ts";
 
 const deletionSchema = z.object({ id: plainText.min(1, "must not be empty") });
 
@@ -36,15 +36,15 @@ export const endpointResolvers = {
 
   User: {
     endpoints: async (
-      account: AccountRecord,
+      _account: AccountRecord,
       _args: unknown,
-      context: RequestContext,
-    ): Promise<readonly EndpointRecord[]> => await listEndpoints(context.db, account.id),
+      { loaders }: GraphqlContext,
+    ): Promise<readonly EndpointRecord[]> => await loaders.endpoints.load(),
     endpoint: async (
-      account: AccountRecord,
+      _account: AccountRecord,
       { id }: { id?: string | null },
-      context: RequestContext,
-    ): Promise<EndpointRecord | null> => (await findOwnEndpoint(context.db, account.id, id ?? "")) ?? null,
+      { loaders }: GraphqlContext,
+    ): Promise<EndpointRecord | null> => (await loaders.endpoint.load(id ?? "")) ?? null,
   },
 
   Endpoint: {
@@ -61,15 +61,14 @@ export const endpointResolvers = {
     template: async (
       endpoint: EndpointRecord,
       _args: unknown,
-      context: RequestContext,
-    ): Promise<TemplateRecord | null> =>
-      (await findTemplate(context.db, endpoint.accountId, endpoint.templateId)) ?? null,
+      { loaders }: GraphqlContext,
+    ): Promise<TemplateRecord | null> => (await loaders.template.load(endpoint.templateId)) ?? null,
     pods: async (
       endpoint: EndpointRecord,
       _args: unknown,
-      context: RequestContext,
+      { loaders }: GraphqlContext,
     ): Promise<readonly Pod[]> => {
-      const workers = await endpointObject(context, endpoint.id).workers();
+      const workers = await loaders.workers.load(endpoint.id);
       return workers.map(({ workerId, desiredStatus }) => ({ id: workerId, desiredStatus }));
     },
   },

@@ -1,5 +1,5 @@
 import type { AccountRecord } from "../../db/accounts.ts";
-import { findTemplate, listUnboundTemplates, type TemplateRecord } from "../../db/templates.ts";
+import type { TemplateRecord } from "../../db/templates.ts";
 import type { RequestContext } from "../../management/context.ts";
 import { nameSchema, parseInput } from "../../management/input.ts";
 import { z } from "zod";
@@ -9,6 +9,7 @@ import {
   createTemplate,
   deleteTemplateByName,
 } from "../../management/templates/template-storage.ts";
+import type { GraphqlContext } from "../context.ts";
 
 const deletionSchema = z.object({ templateName: nameSchema });
 
@@ -17,9 +18,8 @@ export const templateResolvers = {
     podTemplate: async (
       _parent: unknown,
       { id }: { id?: string | null },
-      context: RequestContext,
-    ): Promise<TemplateRecord | null> =>
-      (await findTemplate(context.db, context.principal.accountId, id ?? "")) ?? null,
+      { loaders }: GraphqlContext,
+    ): Promise<TemplateRecord | null> => (await loaders.template.load(id ?? "")) ?? null,
   },
   Mutation: {
     saveTemplate: async (
@@ -40,10 +40,10 @@ export const templateResolvers = {
   },
   User: {
     podTemplates: async (
-      account: AccountRecord,
+      _account: AccountRecord,
       _args: unknown,
-      context: RequestContext,
-    ): Promise<readonly TemplateRecord[]> => await listUnboundTemplates(context.db, account.id),
+      { loaders }: GraphqlContext,
+    ): Promise<readonly TemplateRecord[]> => await loaders.unboundTemplates.load(),
   },
   PodTemplate: {
     isRunpod: (): boolean => false,

@@ -3,7 +3,8 @@ import type { AccountRecord } from "../../db/accounts.ts";
 import { authorOf, type RequestContext } from "../../management/context.ts";
 import { announceWebhookSecrets } from "../../management/endpoints/endpoint-announcement.ts";
 import { OperationError } from "../../management/operation-error.ts";
-import { ensureWebhookSecrets, rotateWebhookSecret } from "../../management/webhooks/webhook-secrets.ts";
+import { rotateWebhookSecret } from "../../management/webhooks/webhook-secrets.ts";
+import type { GraphqlContext } from "../context.ts";
 
 type Shown = {
   readonly secret: string;
@@ -13,8 +14,11 @@ type Shown = {
 
 export const webhookResolvers = {
   User: {
-    webhookSecret: async (account: AccountRecord, _args: unknown, context: RequestContext): Promise<Shown> =>
-      show(await ensureWebhookSecrets(context.env, account.id, context.now)),
+    webhookSecret: async (
+      _account: AccountRecord,
+      _args: unknown,
+      { loaders }: GraphqlContext,
+    ): Promise<Shown | null> => show(await loaders.webhookSecrets.load()),
   },
   Mutation: {
     webhookSecretRotate: async (

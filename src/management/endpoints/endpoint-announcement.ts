@@ -4,6 +4,7 @@
  * A1  D1 is written first; an object that could not be told is healed by saving or deleting again.
  * A2  Whoever tells last has told the newest state: after telling, D1 is read again until nothing changed.
  */
+import { ENDPOINTS_ASKED_AT_ONCE } from "../../contract/limits.ts";
 import type { WebhookSecret } from "../../contract/webhook.ts";
 import type { EndpointObject } from "../../endpoint/endpoint-object.ts";
 import { shardName } from "../../domain/shard.ts";
@@ -45,15 +46,23 @@ export async function announceEndpoint(context: RequestContext, written: Endpoin
   }
 }
 
+/** Brings the objects of many written endpoints up to date, a bounded number at a time. */
+export async function announceEndpoints(
+  context: RequestContext,
+  written: readonly EndpointRecord[],
+): Promise<void> {
+  await fewAtOnce(written, async (endpoint) => await announceEndpoint(context, endpoint));
+}
+
 /** Has the objects of an account sign with its present secrets. */
 export async function announceWebhookSecrets(
   context: RequestContext,
   secrets: readonly WebhookSecret[],
 ): Promise<void> {
   const endpoints = await listEndpoints(context.db, context.principal.accountId);
-  await Promise.all(
-    endpoints.map(({ id }) => tell(id, () => endpointObject(context, id).learnWebhookSecrets(secrets))),
-  );
+  await fewAtOnce(endpoints, async ({ id }) => {
+    await tell(id, () => endpointObject(context, id).learnWebhookSecrets(secrets));
+  });
 }
 
 /** Empties the object of a deleted endpoint and forgets the removal. */
@@ -68,6 +77,15 @@ export async function announceRemoval(
       .catch(() => endpointObject(context, removed.id).remove());
   });
   await closeEndpointRemoval(context.db, removed.accountId, removed.id);
+}
+
+async function fewAtOnce(
+  endpoints: readonly EndpointRecord[],
+  work: (endpoint: EndpointRecord) => Promise<void>,
+): Promise<void> {
+  for (let from = 0; from < endpoints.length; from += ENDPOINTS_ASKED_AT_ONCE) {
+    await Promise.all(endpoints.slice(from, from + ENDPOINTS_ASKED_AT_ONCE).map(work));
+  }
 }
 
 async function tell(endpointId: string, call: () => Promise<void>): Promise<void> {

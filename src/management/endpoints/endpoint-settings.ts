@@ -7,6 +7,7 @@ import {
   WORKERS_MAX_DEFAULT,
 } from "../../contract/limits.ts";
 import type { EndpointRecord, EndpointValues } from "../../db/endpoints.ts";
+import { requireStorable } from "../input.ts";
 import { OperationError } from "../operation-error.ts";
 import { inOrderOfKeys, withoutUndefined } from "../templates/template-values.ts";
 import type { EndpointPatch } from "./endpoint-patch.ts";
@@ -74,6 +75,7 @@ export function mergeSettings(stored: EndpointSettings, patch: EndpointPatch): E
       "scalerType: must be REQUEST_COUNT for a load-balanced endpoint",
     );
   }
+  requireStorable(merged);
   return merged;
 }
 

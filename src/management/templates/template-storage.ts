@@ -9,7 +9,7 @@ import {
   type TemplateRecord,
 } from "../../db/templates.ts";
 import { authorOf, type RequestContext } from "../context.ts";
-import { announceEndpoint } from "../endpoints/endpoint-announcement.ts";
+import { announceEndpoints } from "../endpoints/endpoint-announcement.ts";
 import { OperationError } from "../operation-error.ts";
 import { untilUnchanged } from "../optimistic-write.ts";
 import { requireRegistryAuth } from "../registry/registry-auth-storage.ts";
@@ -50,7 +50,7 @@ export async function changeTemplate(
   });
   // Also when nothing changed: saving again heals an endpoint that could not be told before.
   const users = await listEndpointsOfTemplate(context.db, context.principal.accountId, templateId);
-  await Promise.all(users.map((user) => announceEndpoint(context, user)));
+  await announceEndpoints(context, users);
   return changed;
 }
 

@@ -1,6 +1,7 @@
 /** Pure decisions about templates: what a patch makes of one, and whether containers must be replaced. */
 import type { EnvironmentVariable } from "../../db/schema.ts";
 import type { TemplateValues } from "../../db/templates.ts";
+import { requireStorable } from "../input.ts";
 import { OperationError } from "../operation-error.ts";
 import type { TemplatePatch } from "./template-patch.ts";
 
@@ -34,6 +35,7 @@ export function mergeTemplate(stored: TemplateValues | undefined, patch: Templat
   if (values.isServerless && values.volumeInGb !== 0) {
     throw new OperationError("INVALID_INPUT", "volumeInGb: must be 0 for a Serverless template");
   }
+  requireStorable(values);
   return values;
 }
 

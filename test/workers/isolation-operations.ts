@@ -1,0 +1,255 @@
+/**
+ * The operations with which accounts try to reach into each other; a new noun is added here.
+ *
+ * An entry whose GraphQL field or route does not exist is left out. One whose field exists must fit the schema.
+ */
+
+export type Noun = "template" | "endpoint" | "job" | "batch" | "secret" | "registry" | "volume" | "key";
+
+/** Something that is named in a call: by its id, or by its name. */
+export type Taken = { readonly noun: Noun; readonly by: "id" | "name" };
+
+export type Call =
+  | { readonly kind: "graphql"; readonly document: string }
+  | { readonly kind: "http"; readonly method: string; readonly path: string; readonly body?: unknown };
+
+export type Operation = {
+  readonly name: string;
+  readonly takes: readonly Taken[];
+  /** The answer's first id is that of a new thing of this noun, named by the mark. */
+  readonly makes?: Noun;
+  /** What it takes first is gone when it succeeds. */
+  readonly removes?: boolean;
+  /** Would wait for a worker on things of one's own. */
+  readonly waits?: boolean;
+  /** `mark` is a text that nothing else holds. */
+  readonly call: (ids: readonly string[], mark: string) => Call;
+};
+
+const id = (noun: Noun): Taken => ({ noun, by: "id" });
+const name = (noun: Noun): Taken => ({ noun, by: "name" });
+
+function graphql(
+  operation: Omit<Operation, "call" | "name">,
+  document: (ids: readonly string[], mark: string) => string,
+): Operation {
+  return {
+    ...operation,
+    name: document(
+      operation.takes.map(({ noun }) => noun),
+      "mark",
+    ).replaceAll(/\s+/g, " "),
+    call: (ids, mark) => ({ kind: "graphql", document: document(ids, mark) }),
+  };
+}
+
+function http(
+  method: string,
+  pattern: string,
+  operation: Omit<Operation, "call" | "name">,
+  body?: (mark: string) => unknown,
+): Operation {
+  return {
+    ...operation,
+    name: `${method} ${pattern}`,
+    call: (ids, mark) => {
+      const rest = [...ids];
+      const path = pattern.replaceAll("*", () => rest.shift() ?? "");
+      return { kind: "http", method, path, ...(body && { body: body(mark) }) };
+    },
+  };
+}
+
+const TEMPLATES = [
+  graphql(
+    { takes: [], makes: "template" },
+    (
+      _,
+      mark,
+    ) => `mutation { saveTemplate(input: { name: "${mark}", imageName: "${mark}", containerDiskInGb: 5,
+      volumeInGb: 0, isServerless: true, env: [{ key: "K", value: "${mark}" }] }) { id name } }`,
+  ),
+  graphql(
+    { takes: [id("template")] },
+    ([template], mark) =>
+      `mutation { saveTemplate(input: { id: "${template}", readme: "${mark}" }) { id readme } }`,
+  ),
+  graphql(
+    { takes: [id("template")] },
+    ([template]) => `{ podTemplate(id: "${template}") { id name env { value } } }`,
+  ),
+  graphql(
+    { takes: [name("template")], removes: true },
+    ([template]) => `mutation { deleteTemplate(templateName: "${template}") }`,
+  ),
+];
+
+const ENDPOINTS = [
+  graphql(
+    { takes: [id("template")], makes: "endpoint" },
+    ([template], mark) => `mutation { saveEndpoint(input: { name: "${mark}", gpuIds: "AMPERE_16",
+      templateId: "${template}", workersMax: 0, env: [{ key: "K", value: "${mark}" }] }) { id name } }`,
+  ),
+  graphql(
+    { takes: [id("endpoint")] },
+    ([endpoint], mark) => `mutation { saveEndpoint(input: { id: "${endpoint}", name: "${mark}" })
+      { id name template { name } pods { id } } }`,
+  ),
+  graphql(
+    { takes: [id("endpoint"), id("template")] },
+    ([
+      endpoint,
+      template,
+    ]) => `mutation { saveEndpoint(input: { id: "${endpoint}", templateId: "${template}" })
+      { id template { name } } }`,
+  ),
+  graphql(
+    { takes: [id("endpoint")] },
+    (
+      [endpoint],
+      mark,
+    ) => `mutation { saveEndpoint(input: { id: "${endpoint}", template: { imageName: "${mark}" } })
+      { id } }`,
+  ),
+  graphql(
+    { takes: [id("endpoint"), id("template")] },
+    ([endpoint, template]) => `mutation { updateEndpointTemplate(input: { endpointId: "${endpoint}",
+      templateId: "${template}" }) { id templateId } }`,
+  ),
+  graphql(
+    { takes: [id("endpoint")] },
+    ([endpoint]) =>
+      `{ myself { endpoint(id: "${endpoint}") { id name env { value } template { name } pods { id } } } }`,
+  ),
+  graphql(
+    { takes: [id("endpoint")], removes: true },
+    ([endpoint]) => `mutation { deleteEndpoint(id: "${endpoint}") }`,
+  ),
+];
+
+const ACCOUNT = [
+  graphql({ takes: [] }, (_, mark) => `mutation { joinTokenCreate(input: { name: "${mark}" }) { token } }`),
+  graphql({ takes: [] }, () => "mutation { webhookSecretRotate { secret } }"),
+  graphql(
+    { takes: [] },
+    (_, mark) => `mutation { updateUserSettings(input: { pubKey: "${mark}" }) { id pubKey } }`,
+  ),
+  graphql({ takes: [id("key")], removes: true }, ([key]) => `mutation { revokeApiKey(id: "${key}") }`),
+];
+
+const SECRETS = [
+  graphql(
+    { takes: [], makes: "secret" },
+    (_, mark) => `mutation { secretCreate(input: { name: "${mark}", value: "${mark}" }) { id name } }`,
+  ),
+  graphql(
+    { takes: [id("secret")] },
+    ([secret], mark) =>
+      `mutation { secretValueUpdate(input: { id: "${secret}", value: "${mark}" }) { id name } }`,
+  ),
+  graphql(
+    { takes: [id("secret")] },
+    (
+      [secret],
+      mark,
+    ) => `mutation { secretDescriptionUpdate(input: { id: "${secret}", description: "${mark}" })
+      { id description } }`,
+  ),
+  graphql(
+    { takes: [id("secret")], removes: true },
+    ([secret]) => `mutation { secretDelete(id: "${secret}") }`,
+  ),
+  graphql(
+    { takes: [], makes: "registry" },
+    (
+      _,
+      mark,
+    ) => `mutation { saveRegistryAuth(input: { name: "${mark}", username: "${mark}", password: "${mark}" })
+      { id name } }`,
+  ),
+  graphql(
+    { takes: [id("registry")] },
+    ([registry], mark) => `mutation { updateRegistryAuth(input: { id: "${registry}", username: "${mark}",
+      password: "${mark}" }) { id name } }`,
+  ),
+  graphql(
+    { takes: [id("registry")], removes: true },
+    ([registry]) => `mutation { deleteRegistryAuth(registryAuthId: "${registry}") }`,
+  ),
+];
+
+const VOLUMES = [
+  graphql(
+    { takes: [], makes: "volume" },
+    (
+      _,
+      mark,
+    ) => `mutation { createNetworkVolume(input: { name: "${mark}", size: 10, dataCenterId: "EU-RO-1" })
+      { id name } }`,
+  ),
+  graphql(
+    { takes: [id("volume")] },
+    ([volume], mark) =>
+      `mutation { updateNetworkVolume(input: { id: "${volume}", name: "${mark}" }) { id name } }`,
+  ),
+  graphql(
+    { takes: [id("volume")], removes: true },
+    ([volume]) => `mutation { deleteNetworkVolume(input: { id: "${volume}" }) }`,
+  ),
+];
+
+const ENDPOINT = { takes: [id("endpoint")] };
+const JOB = { takes: [id("endpoint"), id("job")] };
+const BATCH = { takes: [id("endpoint"), id("batch")] };
+const input = (mark: string) => ({ input: { text: mark } });
+const requests = (mark: string) => ({ requests: [input(mark)] });
+
+const QUEUE = [
+  http("POST", "/v2/*/run", { ...ENDPOINT, makes: "job" }, input),
+  http("POST", "/v2/*/runsync?wait=1000", { ...ENDPOINT, waits: true }, input),
+  http("GET", "/v2/*/health", ENDPOINT),
+  http("GET", "/v2/*/metrics", ENDPOINT),
+  http("GET", "/v2/*/requests", ENDPOINT),
+  http("POST", "/v2/*/purge-queue", ENDPOINT),
+  http("GET", "/v2/*/status/*", JOB),
+  http("GET", "/v2/*/status-sync/*?wait=1000", { ...JOB, waits: true }),
+  http("GET", "/v2/*/stream/*", { ...JOB, waits: true }),
+  http("POST", "/v2/*/cancel/*", JOB),
+  http("POST", "/v2/*/retry/*", JOB),
+  http("GET", "/v2/*/webhooks/*", JOB),
+  http("POST", "/v2/*/webhooks/*/redeliver", JOB),
+  http("POST", "/v2/*/batch", { ...ENDPOINT, makes: "batch" }, requests),
+  http("GET", "/v2/*/batch", ENDPOINT),
+  http("GET", "/v2/*/batch/*", BATCH),
+  http("PUT", "/v2/*/batch/*", BATCH, (mark) => ({ name: mark })),
+  http("POST", "/v2/*/batch/*/requests", BATCH, requests),
+  http("GET", "/v2/*/batch/*/requests", BATCH),
+  http("POST", "/v2/*/batch/*/finalize", BATCH),
+  http("POST", "/v2/*/batch/*/cancel", BATCH),
+];
+
+const REST = (
+  [
+    ["endpoints", "endpoint"],
+    ["templates", "template"],
+    ["networkvolumes", "volume"],
+    ["containerregistryauth", "registry"],
+  ] as const
+).flatMap(([path, noun]) => [
+  http("GET", `/v1/${path}`, { takes: [] }),
+  http("GET", `/v1/${path}/*`, { takes: [id(noun)] }),
+  http("DELETE", `/v1/${path}/*`, { takes: [id(noun)], removes: true }),
+  ...(noun === "registry"
+    ? []
+    : [http("PATCH", `/v1/${path}/*`, { takes: [id(noun)] }, (mark) => ({ name: mark }))]),
+]);
+
+export const OPERATIONS: readonly Operation[] = [
+  ...TEMPLATES,
+  ...ENDPOINTS,
+  ...ACCOUNT,
+  ...SECRETS,
+  ...VOLUMES,
+  ...QUEUE,
+  ...REST,
+];

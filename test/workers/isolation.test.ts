@@ -1,0 +1,244 @@
+/**
+ * Random calls of several accounts, with ids and names of all of them mixed: nobody sees, changes or even
+ * learns of what belongs to another.
+ *
+ *   MODEL_RUNS=1000 npx vitest run --project workers test/workers/isolation.test.ts
+ *   MODEL_SEED=… MODEL_PATH=…   the same history again, as a failure names it
+ */
+import { env } from "cloudflare:workers";
+import fc from "fast-check";
+import { parse, validate } from "graphql";
+import { afterEach, beforeEach, test, vi } from "vitest";
+import { managementSchema } from "../../src/graphql/schema.ts";
+import { OPERATIONS, type Operation } from "./isolation-operations.ts";
+import { neverWas, Tenant, wordFor, type Answer, type Thing } from "./isolation-world.ts";
+import { passTime } from "./object.ts";
+
+const TENANTS = 3;
+/** Beyond all windows in which calls are counted. */
+const BETWEEN_STEPS_MS = 20_000;
+/** What another account's things, and things that never were, are answered with. */
+const REFUSALS = [200, 400, 404];
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
+afterEach(() => void vi.useRealTimers());
+
+// Which operations there are
+
+type Presence = "present" | "absent" | "misfit";
+
+function presenceOf(operation: Operation): Presence {
+  const call = operation.call(
+    operation.takes.map(() => "x"),
+    "x",
+  );
+  if (call.kind === "http") return "present";
+  const faults = validate(managementSchema, parse(call.document));
+  if (faults.length === 0) return "present";
+  const [root = ""] = /\w+(?=\()/.exec(call.document) ?? [];
+  const roots = {
+    ...managementSchema.getMutationType()?.getFields(),
+    ...managementSchema.getQueryType()?.getFields(),
+  };
+  return root in roots ? "misfit" : "absent";
+}
+
+async function presentOperations(): Promise<readonly Operation[]> {
+  const tenant = await Tenant.open("probe");
+  const { status } = await tenant.ask({ kind: "http", method: "GET", path: "/v1/endpoints" });
+  return OPERATIONS.filter(
+    (operation) =>
+      presenceOf(operation) === "present" && (status !== 404 || !operation.name.includes(" /v1/")),
+  );
+}
+
+// One step of a history
+
+type Step = {
+  readonly caller: number;
+  readonly operation: number;
+  /** Whose things are named, and which of them. */
+  readonly owners: readonly number[];
+  readonly picks: readonly number[];
+};
+
+const stepArbitrary: fc.Arbitrary<Step> = fc.record({
+  caller: fc.nat(TENANTS - 1),
+  operation: fc.nat(9_999),
+  owners: fc.tuple(fc.nat(TENANTS - 1), fc.nat(TENANTS - 1)),
+  picks: fc.tuple(fc.nat(99), fc.nat(99)),
+});
+
+class Scene {
+  readonly #tenants: readonly Tenant[];
+  #marks = 0;
+
+  constructor(tenants: readonly Tenant[]) {
+    this.#tenants = tenants;
+  }
+
+  /** Every account begins with one of each of the things that others need. */
+  async furnish(operations: readonly Operation[]): Promise<void> {
+    for (const tenant of this.#tenants) {
+      for (const operation of operations.filter(({ makes }) => makes !== undefined)) {
+        const things = operation.takes.map(({ noun }) => tenant.of(noun)[0]);
+        await this.#carryOut(tenant, operation, things);
+      }
+      await tenant.look();
+    }
+  }
+
+  async take(operation: Operation, { caller, owners, picks }: Step): Promise<void> {
+    passTime(BETWEEN_STEPS_MS);
+    const tenant = this.#tenant(caller);
+    const things = operation.takes.map(({ noun }, place) => {
+      const owned = this.#tenant(owners[place] ?? 0).of(noun);
+      return owned[(picks[place] ?? 0) % Math.max(1, owned.length)];
+    });
+    const isForeign = things.some((thing) => thing === undefined || !tenant.things.includes(thing));
+    if (!isForeign && operation.waits) return;
+
+    const others = this.#tenants.filter((other) => other !== tenant);
+    const before = others.map((other) => other.seen);
+    if (isForeign) await this.#reachInto(tenant, operation, things);
+    else await this.#carryOut(tenant, operation, things);
+
+    const after = await Promise.all(others.map((other) => other.look()));
+    must(JSON.stringify(after) === JSON.stringify(before), `${operation.name} changed another account`);
+    this.#mustShowOnly(tenant, await tenant.look(), []);
+  }
+
+  /** What is the caller's own works, and the model follows. */
+  async #carryOut(
+    tenant: Tenant,
+    operation: Operation,
+    things: readonly (Thing | undefined)[],
+  ): Promise<void> {
+    const words = things.map((thing, place) => wordOf(operation, place, thing));
+    this.#marks += 1;
+    const mark = `${tenant.mark}${this.#marks}`;
+    const answer = await tenant.ask(operation.call(words, mark));
+    this.#mustShowOnly(tenant, answer.text, []);
+    if (!isDone(answer)) return;
+
+    const [first] = things;
+    const id = /"id":"([^"]+)"/.exec(answer.text)?.[1];
+    if (operation.makes && id !== undefined) {
+      tenant.gain({ noun: operation.makes, id, name: mark, endpointId: first?.id });
+    }
+    if (operation.removes && first) tenant.lose(first);
+  }
+
+  /** What is another's is answered as if it never was. */
+  async #reachInto(
+    tenant: Tenant,
+    operation: Operation,
+    things: readonly (Thing | undefined)[],
+  ): Promise<void> {
+    const words = things.map((thing, place) => wordOf(operation, place, thing));
+    const strange = things.map((thing, place) =>
+      thing && tenant.things.includes(thing)
+        ? wordOf(operation, place, thing)
+        : wordOf(operation, place, undefined),
+    );
+    const mark = `${tenant.mark}x`;
+    const answer = await tenant.ask(operation.call(words, mark));
+    const expected = await tenant.ask(operation.call(strange, mark));
+
+    this.#mustShowOnly(tenant, answer.text, words);
+    must(REFUSALS.includes(answer.status), `${operation.name} answered ${answer.status}`);
+    must(!operation.removes || !isDone(answer), `${operation.name} removed what is another's`);
+    const [told, toldOfNothing] = [plain(answer, words), plain(expected, strange)];
+    must(told === toldOfNothing, `${operation.name} tells more: ${told} instead of ${toldOfNothing}`);
+  }
+
+  #mustShowOnly(tenant: Tenant, text: string, sent: readonly string[]): void {
+    const shown = without(text, sent);
+    for (const other of this.#tenants) {
+      const trace = other === tenant ? undefined : other.traces.find((secret) => shown.includes(secret));
+      must(
+        trace === undefined,
+        `${tenant.mark} was shown '${trace}' of ${other.mark}: ${text.slice(0, 500)}`,
+      );
+    }
+  }
+
+  #tenant(index: number): Tenant {
+    const tenant = this.#tenants[index];
+    if (tenant === undefined) throw new Error(`no account ${index}`);
+    return tenant;
+  }
+}
+
+function wordOf(operation: Operation, place: number, thing: Thing | undefined): string {
+  const taken = operation.takes[place];
+  if (taken === undefined) throw new Error(`${operation.name} takes nothing at ${place}`);
+  return thing === undefined ? neverWas(taken) : wordFor(thing, taken);
+}
+
+function isDone({ status, text }: Answer): boolean {
+  return status < 300 && !text.includes('"errors"');
+}
+
+/** An answer but for what the caller sent. */
+function plain({ status, text }: Answer, sent: readonly string[]): string {
+  return `${status} ${without(text, sent)}`;
+}
+
+function without(text: string, words: readonly string[]): string {
+  return words.reduce((rest, word) => (word === "" ? rest : rest.replaceAll(word, "…")), text);
+}
+
+function must(isRight: boolean, what: string): asserts isRight {
+  if (!isRight) throw new Error(what);
+}
+
+// Tests
+
+test("every operation whose field exists fits the schema", ({ expect }) => {
+  const misfits = OPERATIONS.filter((operation) => presenceOf(operation) === "misfit");
+  expect(misfits.map(({ name }) => name)).toEqual([]);
+});
+
+test(
+  "accounts neither see nor change nor learn of each other's things",
+  { timeout: 600_000 },
+  async ({ expect }) => {
+    const operations = await presentOperations();
+    expect(operations.length).toBeGreaterThan(30);
+    const done = new Set<string>();
+    await fc.assert(
+      fc.asyncProperty(fc.array(stepArbitrary, { minLength: 10, maxLength: 20 }), async (steps) => {
+        const names = Array.from(
+          { length: TENANTS },
+          (_, index) => `own-${"abc"[index]}-${crypto.randomUUID().slice(0, 8)}-`,
+        );
+        const scene = new Scene(await Promise.all(names.map((name) => Tenant.open(name))));
+        await scene.furnish(operations);
+        for (const step of steps) {
+          const operation = operations[step.operation % operations.length];
+          if (operation === undefined) continue;
+          await scene.take(operation, step);
+          done.add(operation.name);
+        }
+      }),
+      {
+        numRuns: Math.max(1, Math.round(Number(env.MODEL_RUNS) / 50)),
+        ...(env.MODEL_SEED && { seed: Number(env.MODEL_SEED) }),
+        ...(env.MODEL_PATH && { path: env.MODEL_PATH }),
+      },
+    );
+    expect(done.size).toBeGreaterThan(5);
+  },
+);
+
+test("every operation refuses the things of another account", { timeout: 120_000 }, async () => {
+  const operations = await presentOperations();
+  const scene = new Scene([await Tenant.open("own-a-"), await Tenant.open("own-b-")]);
+  await scene.furnish(operations);
+  for (const operation of operations) {
+    await scene.take(operation, { caller: 0, operation: 0, owners: [1, 1], picks: [0, 0] });
+    if (operation.takes.length < 2) continue;
+    await scene.take(operation, { caller: 0, operation: 0, owners: [0, 1], picks: [0, 0] });
+  }
+});

@@ -1,0 +1,176 @@
+/** The objects' own tables, from each state that was ever deployed, with rows of that time in them. */
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { describe, expect, test } from "vitest";
+import { encodeJobId } from "../../src/domain/job-id.ts";
+import { ObjectDatabase } from "../../src/durable/sql.ts";
+import { ENDPOINT_MIGRATIONS } from "../../src/endpoint/schema.ts";
+import { FLEET_MIGRATIONS } from "../../src/fleet/schema.ts";
+import { endpointObject } from "./object.ts";
+
+type Row = Readonly<Record<string, string | number | null>>;
+/** Rows as they were written after the migration of this number, counted from 1. */
+type Rows = readonly (readonly [since: number, table: string, row: Row])[];
+
+const NOW = Date.now();
+const DAY_MS = 86_400_000;
+const nonceOf = (seq: number) => String(seq).padStart(20, "0");
+const jobIdOf = (seq: number) => encodeJobId({ seq, nonce: nonceOf(seq), isSync: false, shard: 0 });
+
+function jobRow(seq: number, values: Row): Row {
+  return {
+    seq,
+    nonce: nonceOf(seq),
+    state: "queued",
+    is_sync: 0,
+    attempt: 0,
+    retries: 0,
+    rescues: 0,
+    created_at: NOW - 1_000,
+    queued_at: NOW - 1_000,
+    expires_at: NOW + DAY_MS,
+    execution_timeout_ms: 600_000,
+    input: '{"a":1}',
+    options: "{}",
+    ...values,
+  };
+}
+
+const RUNNING = { state: "running", attempt: 1, started_at: NOW - 500, worker_id: "w1", host_id: "h1" };
+const ENDED = { ...RUNNING, finished_at: NOW - 100, remove_at: NOW + DAY_MS };
+const CONFIG = {
+  accountId: "acme",
+  name: "old",
+  type: "QB",
+  version: 1,
+  workersMin: 0,
+  workersMax: 0,
+  idleTimeoutSeconds: 5,
+  scalerType: "QUEUE_DELAY",
+  scalerValue: 4,
+  executionTimeoutMs: 600_000,
+  gpuTiers: [],
+  excludedGpuModels: [],
+  gpuCount: 0,
+  locations: [],
+};
+
+const endpointRows = (endpointId: string): Rows => [
+  [1, "job", jobRow(1, {})],
+  [1, "job", jobRow(2, RUNNING)],
+  [1, "job", jobRow(3, { ...ENDED, state: "completed", output: "7" })],
+  [1, "job", jobRow(4, { ...ENDED, state: "failed", error: "it broke" })],
+  [1, "job", jobRow(5, { retries: 1, attempt: 1 })],
+  [1, "requeued", { seq: 5 }],
+  [1, "fact", { name: "config", json: JSON.stringify({ ...CONFIG, endpointId }) }],
+  [2, "job", jobRow(6, { idempotency_key: "mine" })],
+  [2, "idempotency", { key: "mine", seq: 6 }],
+  [3, "drained", { seq: 3, position: 0 }],
+  [4, "job", jobRow(7, { retention_ms: 60_000 })],
+];
+
+const FLEET_ROWS: Rows = [
+  [1, "host", { host_id: "h1", account_id: "acme", agent_version: "0.1.0", inventory: "{}", revision: 1 }],
+  [
+    1,
+    "worker",
+    {
+      worker_id: "w1",
+      endpoint_id: "e1",
+      host_id: "h1",
+      version: 1,
+      gpu_indexes: "[]",
+      state: "ready",
+      created_at: 1,
+    },
+  ],
+  [1, "unsent", { endpoint_id: "e1" }],
+];
+
+/** Puts an object back to a state that was deployed once, with rows of that time, and has it wake in today's code. */
+async function reborn(
+  stub: DurableObjectStub,
+  migrations: readonly string[],
+  count: number,
+  rows: Rows,
+): Promise<void> {
+  await runInDurableObject(stub, async (_, { storage }) => {
+    await storage.deleteAll();
+    new ObjectDatabase(storage.sql).migrate(migrations.slice(0, count));
+    for (const [since, table, row] of rows) {
+      if (since > count) continue;
+      const names = Object.keys(row);
+      storage.sql.exec(
+        `INSERT INTO ${table} (${names.join(", ")}) VALUES (${names.map(() => "?").join(", ")})`,
+        ...Object.values(row),
+      );
+    }
+  });
+  await evictDurableObject(stub);
+}
+
+async function schemaOf(stub: DurableObjectStub): Promise<unknown> {
+  return await runInDurableObject(stub, (_, { storage }) =>
+    storage.sql
+      .exec(
+        "SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE '\\_cf%' ESCAPE '\\' ORDER BY name",
+      )
+      .toArray(),
+  );
+}
+
+async function countOf(stub: DurableObjectStub, table: string): Promise<unknown> {
+  return await runInDurableObject(stub, (_, { storage }) =>
+    storage.sql.exec<{ n: number }>(`SELECT count(*) AS n FROM ${table}`).one(),
+  );
+}
+
+function numbersOf(migrations: readonly string[]): readonly number[] {
+  return migrations.map((_, index) => index + 1);
+}
+
+describe("an endpoint's object", () => {
+  test.each(numbersOf(ENDPOINT_MIGRATIONS))("of migration %i wakes with all its jobs", async (count) => {
+    const endpointId = crypto.randomUUID().replaceAll("-", "").slice(0, 14);
+    const stub = endpointObject(endpointId);
+    const rows = endpointRows(endpointId);
+    await reborn(stub, ENDPOINT_MIGRATIONS, count, rows);
+
+    const statusOf = async (seq: number) => {
+      const reply = await stub.status(jobIdOf(seq), 0);
+      return reply.kind === "found" ? reply.view.status : reply.kind;
+    };
+    expect(await Promise.all([1, 2, 3, 4, 5].map(statusOf))).toEqual([
+      "IN_QUEUE",
+      "IN_PROGRESS",
+      "COMPLETED",
+      "FAILED",
+      "IN_QUEUE",
+    ]);
+    for (const table of ["job", "requeued", "idempotency", "drained"]) {
+      const written = rows.filter(([since, name]) => name === table && since <= count).length;
+      expect([table, await countOf(stub, table)]).toEqual([table, { n: written }]);
+    }
+    expect(await countOf(stub, "migration")).toEqual({ n: ENDPOINT_MIGRATIONS.length });
+
+    const fresh = endpointObject(crypto.randomUUID());
+    expect(await schemaOf(stub)).toEqual(await schemaOf(fresh));
+    await evictDurableObject(stub);
+    expect(await statusOf(1)).toBe("IN_QUEUE");
+  });
+});
+
+describe("a Fleet object", () => {
+  test.each(numbersOf(FLEET_MIGRATIONS))(
+    "of migration %i wakes with its hosts and workers",
+    async (count) => {
+      const stub = env.FLEET.getByName(`old-${count}`);
+      await reborn(stub, FLEET_MIGRATIONS, count, FLEET_ROWS);
+
+      expect(await countOf(stub, "worker")).toEqual({ n: 1 });
+      expect(await countOf(stub, "host")).toEqual({ n: 1 });
+      expect(await countOf(stub, "migration")).toEqual({ n: FLEET_MIGRATIONS.length });
+      expect(await schemaOf(stub)).toEqual(await schemaOf(env.FLEET.getByName("fresh")));
+    },
+  );
+});

@@ -1,0 +1,67 @@
+/** Documents that select all there is of an account, whatever the schema has grown by. */
+import {
+  getNamedType,
+  isLeafType,
+  isObjectType,
+  isRequiredArgument,
+  parse,
+  validate,
+  type GraphQLField,
+  type GraphQLNamedType,
+  type GraphQLObjectType,
+} from "graphql";
+import { managementSchema } from "../../src/graphql/schema.ts";
+
+type Field = GraphQLField<unknown, unknown>;
+
+/** What is the same for everybody, and what tells of time. */
+const NOT_OF_ACCOUNT = /^(gpuTypes|cpuFlavors|dataCenters|countryCodes|serverlessGpuPools|lastUsedAt)$/;
+
+/** One document for each field of the account, so that none is refused for its size. */
+export function documentsOfAccount(): readonly string[] {
+  const user = managementSchema.getType("User") as GraphQLObjectType;
+  return listsOf(user).map((field) => checked(`{ myself ${selectionOf(field, ["User"])} }`));
+}
+
+/** All that the account can ask for without naming anything: its own things, and lists beside `myself`. */
+export function documentsOfCaller(): readonly string[] {
+  const query = managementSchema.getQueryType() as GraphQLObjectType;
+  const beside = listsOf(query).filter((field) => field.name !== "myself");
+  return [...documentsOfAccount(), ...beside.map((field) => checked(selectionOf(field, [])))];
+}
+
+function listsOf(type: GraphQLObjectType): readonly Field[] {
+  return Object.values(type.getFields()).filter(
+    (field) => isSelected(field) && !isLeafType(getNamedType(field.type)) && !isOfOneId(field),
+  );
+}
+
+function isSelected(field: Field): boolean {
+  return !NOT_OF_ACCOUNT.test(field.name) && !field.args.some(isRequiredArgument);
+}
+
+function isOfOneId(field: Field): boolean {
+  return field.args.some(({ name }) => /id$/i.test(name));
+}
+
+function selectionOf(field: Field, around: readonly string[]): string {
+  return `{ ${field.name} ${everythingOf(getNamedType(field.type), around)} }`;
+}
+
+/** Everything below a type, lists within lists too, but no type within itself. */
+function everythingOf(type: GraphQLNamedType, around: readonly string[]): string {
+  if (!isObjectType(type)) return "";
+  const selections = Object.values(type.getFields())
+    .filter((field) => isSelected(field) && !around.includes(getNamedType(field.type).name))
+    .map((field) => {
+      const inner = getNamedType(field.type);
+      return isLeafType(inner) ? field.name : `${field.name} ${everythingOf(inner, [...around, type.name])}`;
+    });
+  return `{ ${["__typename", ...selections].join(" ")} }`;
+}
+
+function checked(document: string): string {
+  const faults = validate(managementSchema, parse(document));
+  if (faults.length > 0) throw new Error(`${document}: ${faults.join("; ")}`);
+  return document;
+}
