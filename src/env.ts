@@ -11,6 +11,8 @@ export type Env = {
   ROOT_API_KEY?: string;
   /** Keys for what is kept encrypted, newest first; see auth/key-ring.ts. */
   ENCRYPTION_KEYS?: string;
+  /** Prices of the catalog, as JSON: see management/catalog/prices.ts. */
+  GPU_PRICES?: string;
   /** "true": webhooks may have loopback and private addresses; for development. */
   WEBHOOK_ALLOW_PRIVATE?: string;
 };

@@ -4,12 +4,14 @@ import { shardName } from "../domain/shard.ts";
 import { AlarmClock } from "../durable/alarm-clock.ts";
 import { Doorbells } from "../durable/doorbells.ts";
 import { GroupCommit } from "../durable/group-commit.ts";
+import type { HostStock } from "../domain/stock.ts";
 import type { EndpointPort, Wish } from "../durable/ports.ts";
 import { ObjectDatabase } from "../durable/sql.ts";
 import { Placer } from "./placer.ts";
 import { FleetStore, type HostRecord } from "./fleet-store.ts";
 import { HostPresence } from "./host-presence.ts";
-import type { AssignmentsReply, FleetSyncReply, SyncCall } from "./messages.ts";
+import { showWorkers } from "./shown-workers.ts";
+import type { AssignmentsReply, FleetSyncReply, ShownWorker, SyncCall } from "./messages.ts";
 import { FLEET_MIGRATIONS } from "./schema.ts";
 
 const REPORT_AGAIN_MS = 2_000;
@@ -64,6 +66,18 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
       else this.#store.saveWish({ wanted: wish.wanted, config: wish.config });
       this.#store.addUnsent(wish.config.endpointId);
     });
+  }
+
+  // For people who look
+
+  /** What the hosts of all accounts have and how much of it is free; nothing tells whose a host is. */
+  async stock(): Promise<HostStock[]> {
+    return this.#placer.stock(Date.now());
+  }
+
+  /** Workers of endpoints, the oldest first; the caller answers for whose endpoints these are. */
+  async workersOf(endpointIds: readonly string[]): Promise<ShownWorker[]> {
+    return showWorkers(this.#store, endpointIds);
   }
 
   // Hosts

@@ -1,20 +1,22 @@
 import { z } from "zod";
 import type { AccountRecord } from "../../db/accounts.ts";
 import { findOwnEndpoint, listEndpoints, type EndpointRecord } from "../../db/endpoints.ts";
+import { findNetworkVolume, findNetworkVolumes, type NetworkVolumeRecord } from "../../db/network-volumes.ts";
 import { findTemplate, type TemplateRecord } from "../../db/templates.ts";
 import type { RequestContext } from "../../management/context.ts";
 import { parseInput, plainText } from "../../management/input.ts";
-import { endpointObject } from "../../management/endpoints/endpoint-announcement.ts";
-import { endpointPatchSchema } from "../../management/endpoints/endpoint-patch.ts";
+import { endpointPatchSchema, endpointTemplateSchema } from "../../management/endpoints/endpoint-patch.ts";
+import { listWorkers, toPod } from "../../management/endpoints/endpoint-pods.ts";
 import {
   changeEndpoint,
+  changeEndpointTemplate,
   createEndpoint,
   deleteEndpoint,
 } from "../../management/endpoints/endpoint-storage.ts";
 
 const deletionSchema = z.object({ id: plainText.min(1, "must not be empty") });
 
-type Pod = { readonly id: string; readonly desiredStatus: string };
+type NamedVolume = { readonly networkVolumeId: string; readonly dataCenterId: string | null };
 
 export const endpointResolvers = {
   Mutation: {
@@ -32,6 +34,12 @@ export const endpointResolvers = {
       await deleteEndpoint(context, parseInput(deletionSchema, args).id);
       return null;
     },
+    updateEndpointTemplate: async (
+      _parent: unknown,
+      { input }: { input?: unknown },
+      context: RequestContext,
+    ): Promise<EndpointRecord> =>
+      await changeEndpointTemplate(context, parseInput(endpointTemplateSchema, input)),
   },
 
   User: {
@@ -54,23 +62,42 @@ export const endpointResolvers = {
     workersPFBTarget: (endpoint: EndpointRecord): number => endpoint.workersPfbTarget,
     workersStandby: (): number => 0,
     modelReferences: (): readonly string[] => [],
-    networkVolumeIds: (endpoint: EndpointRecord): readonly { readonly networkVolumeId: string }[] =>
-      endpoint.networkVolumeIds.map((networkVolumeId) => ({ networkVolumeId })),
-    networkVolume: (endpoint: EndpointRecord): { readonly id: string } | null =>
-      endpoint.networkVolumeId === null ? null : { id: endpoint.networkVolumeId },
+    activeBuildid: (): null => null,
+    idePodId: (): null => null,
+    networkVolumeIds: async (
+      endpoint: EndpointRecord,
+      _args: unknown,
+      context: RequestContext,
+    ): Promise<readonly NamedVolume[]> => {
+      const { accountId, networkVolumeIds } = endpoint;
+      const volumes = await findNetworkVolumes(context.db, accountId, networkVolumeIds);
+      const places = new Map(volumes.map(({ id, dataCenterId }) => [id, dataCenterId]));
+      return networkVolumeIds.map((networkVolumeId) => ({
+        networkVolumeId,
+        dataCenterId: places.get(networkVolumeId) ?? null,
+      }));
+    },
+    networkVolume: async (
+      { accountId, networkVolumeId }: EndpointRecord,
+      _args: unknown,
+      context: RequestContext,
+    ): Promise<NetworkVolumeRecord | null> =>
+      networkVolumeId === null
+        ? null
+        : ((await findNetworkVolume(context.db, accountId, networkVolumeId)) ?? null),
     template: async (
       endpoint: EndpointRecord,
       _args: unknown,
       context: RequestContext,
     ): Promise<TemplateRecord | null> =>
       (await findTemplate(context.db, endpoint.accountId, endpoint.templateId)) ?? null,
-    pods: async (
-      endpoint: EndpointRecord,
-      _args: unknown,
-      context: RequestContext,
-    ): Promise<readonly Pod[]> => {
-      const workers = await endpointObject(context, endpoint.id).workers();
-      return workers.map(({ workerId, desiredStatus }) => ({ id: workerId, desiredStatus }));
+    pods: async (endpoint: EndpointRecord, _args: unknown, context: RequestContext): Promise<unknown[]> => {
+      const workers = await listWorkers(context, [endpoint.id]);
+      if (workers.length === 0) return [];
+      const template = await findTemplate(context.db, endpoint.accountId, endpoint.templateId);
+      return template === undefined
+        ? []
+        : workers.map((worker) => toPod(context, worker, endpoint, template));
     },
   },
 };

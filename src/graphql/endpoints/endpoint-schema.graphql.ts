@@ -4,14 +4,18 @@ export const endpointSdl = /* GraphQL */ `
     saveEndpoint(input: EndpointInput): Endpoint
     "Refused with ENDPOINT_HAS_WORKERS until both worker limits are 0."
     deleteEndpoint(id: String): Void
+    "Gives an endpoint another template; its workers are replaced."
+    updateEndpointTemplate(input: UpdateEndpointTemplateInput): Endpoint
   }
 
   type User {
+    "Endpoints of the account, oldest first."
     endpoints: [Endpoint]!
     "Null when the endpoint does not exist."
     endpoint(id: String): Endpoint
   }
 
+  "How workers start: FLASHBOOT and PRIORITY_FLASHBOOT ask for faster cold starts."
   enum FlashBootType {
     OFF
     FLASHBOOT
@@ -80,6 +84,11 @@ export const endpointSdl = /* GraphQL */ `
     networkVolumeId: String
   }
 
+  input UpdateEndpointTemplateInput {
+    endpointId: String
+    templateId: String
+  }
+
   type Endpoint {
     id: String
     name: String
@@ -118,32 +127,16 @@ export const endpointSdl = /* GraphQL */ `
     flashEnvironmentId: String
     "Spelled with a lower-case d by the clients."
     activeBuildid: String
+    "Always null: there are no development pods."
     idePodId: String
+    "Always empty."
     modelReferences: [String]
     compliance: [Compliance]
-    "The endpoint's workers."
+    "The endpoint's workers, those included that are starting or stopping; the oldest first."
     pods: [Pod]
   }
   type NetworkVolumeIds {
     networkVolumeId: String
     dataCenterId: String
-  }
-  type NetworkVolume {
-    id: String
-    dataCenterId: String
-  }
-
-  enum PodStatus {
-    CREATED
-    RUNNING
-    RESTARTING
-    EXITED
-    PAUSED
-    DEAD
-    TERMINATED
-  }
-  type Pod {
-    id: String!
-    desiredStatus: PodStatus!
   }
 `;

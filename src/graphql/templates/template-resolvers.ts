@@ -1,5 +1,10 @@
 import type { AccountRecord } from "../../db/accounts.ts";
-import { findTemplate, listUnboundTemplates, type TemplateRecord } from "../../db/templates.ts";
+import {
+  findTemplate,
+  listPublicTemplates,
+  listUnboundTemplates,
+  type TemplateRecord,
+} from "../../db/templates.ts";
 import type { RequestContext } from "../../management/context.ts";
 import { nameSchema, parseInput } from "../../management/input.ts";
 import { z } from "zod";
@@ -20,6 +25,12 @@ export const templateResolvers = {
       context: RequestContext,
     ): Promise<TemplateRecord | null> =>
       (await findTemplate(context.db, context.principal.accountId, id ?? "")) ?? null,
+    podTemplates: async (
+      _parent: unknown,
+      { input }: { input?: { isRunpod?: boolean | null } | null },
+      context: RequestContext,
+    ): Promise<readonly TemplateRecord[]> =>
+      input?.isRunpod ? [] : await listPublicTemplates(context.db, context.principal.accountId),
   },
   Mutation: {
     saveTemplate: async (

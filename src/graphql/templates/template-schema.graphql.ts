@@ -1,6 +1,9 @@
 export const templateSdl = /* GraphQL */ `
   type Query {
+    "One template of the account; null when there is none of this id."
     podTemplate(id: String): PodTemplate
+    "Templates of the account that are public."
+    podTemplates(input: PodTemplateInput): [PodTemplate]
   }
 
   type Mutation {
@@ -54,6 +57,10 @@ export const templateSdl = /* GraphQL */ `
     advancedStart: Boolean
     config: JSON
     category: TemplateCategory
+  }
+  input PodTemplateInput {
+    "true: only those that come with the service, of which there are none."
+    isRunpod: Boolean
   }
   input PortConfigInput {
     port: String
