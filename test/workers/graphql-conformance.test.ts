@@ -12,7 +12,7 @@ import { describe, test } from "vitest";
 import { managementSchema } from "../../src/graphql/schema.ts";
 import type { OperationErrorCode } from "../../src/management/operation-error.ts";
 import clientSdl from "../clients/client-schema.graphql?raw";
-import { freshClient, savedEndpoint, type Client } from "./graphql-client.ts";
+import { freshClient, savedEndpoint, savedVolume, type Client } from "./graphql-client.ts";
 
 /** Parts of the client schema that no operation of ours has yet. */
 const MISSING =
@@ -119,9 +119,7 @@ function calls({ args }: GraphQLField<unknown, unknown>): string[] {
 
 /** Gives the account one of everything, so that selections reach something. */
 async function furnish(client: Client): Promise<void> {
-  const { data } = await client.send(`mutation { createNetworkVolume(input: {
-    name: "v", size: 10, dataCenterId: "EU-RO-1" }) { id } }`);
-  const { id } = data.createNetworkVolume;
+  const id = await savedVolume(client);
   await savedEndpoint(client, `, networkVolumeId: "${id}", networkVolumeIds: [{ networkVolumeId: "${id}" }]`);
 }
 

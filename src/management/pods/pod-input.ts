@@ -39,10 +39,13 @@ export const gpuPodSchema = z
     minMemoryInGb: keepable(wholeNumber(0)),
   })
   .refine(hasImage, IMAGE_MISSING)
-  .refine((input) => input.gpuTypeId ?? input.gpuTypeIdList?.length ?? input.instanceIds?.length, {
-    path: ["gpuTypeId"],
-    error: "required, unless gpuTypeIdList or instanceIds says what to run on",
-  });
+  .refine(
+    (input) => [input.gpuTypeId, ...(input.gpuTypeIdList ?? []), ...(input.instanceIds ?? [])].some(Boolean),
+    {
+      path: ["gpuTypeId"],
+      error: "required, unless gpuTypeIdList or instanceIds says what to run on",
+    },
+  );
 
 export const cpuPodSchema = z
   .object({ ...containerFields, instanceId: keepableText(instanceSchema) })
