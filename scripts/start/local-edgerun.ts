@@ -104,6 +104,7 @@ export class LocalEdgerun {
       port: this.#options.port,
       bindings: {
         ROOT_API_KEY: this.#apiKey,
+        GPU_PRICES: process.env["GPU_PRICES"] ?? "",
         WEBHOOK_ALLOW_PRIVATE: String(this.#options.allowsPrivateWebhooks),
       },
     };

@@ -546,6 +546,32 @@ describe("another template", () => {
     expect((await swap(client, id, template.id)).data.updateEndpointTemplate).toEqual(expected);
   });
 
+  test("an inline template goes when its last endpoint gets another one", async ({ expect }) => {
+    const client = await freshClient();
+    const template = await savedTemplate(client);
+    const create = async (name: string) => {
+      const answer = await save(
+        client,
+        `name: "${name}", gpuIds: "ADA_24", template: { name: "inline", imageName: "a:1" }`,
+        "id templateId",
+      );
+      return answer.data.saveEndpoint as { id: string; templateId: string };
+    };
+    const [one, two] = [await create("one"), await create("two")];
+    expect(two.templateId).toBe(one.templateId);
+    const isThere = async () =>
+      (await client.send(`{ podTemplate(id: "${one.templateId}") { id } }`)).data.podTemplate !== null;
+
+    await swap(client, one.id, template.id);
+    expect(await isThere()).toBe(true);
+    await swap(client, two.id, template.id);
+    expect(await isThere()).toBe(false);
+    await swap(client, one.id, (await savedTemplate(client)).id);
+    expect((await client.send(`{ podTemplate(id: "${template.id}") { id } }`)).data.podTemplate).toEqual({
+      id: template.id,
+    });
+  });
+
   test("unknown ids and those of another account are refused by field", async ({ expect }) => {
     const [client, other] = [await freshClient(), await freshClient()];
     const [own, foreign] = [await savedEndpoint(client), await savedEndpoint(other)];

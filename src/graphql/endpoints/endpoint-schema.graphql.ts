@@ -23,25 +23,33 @@ export const endpointSdl = /* GraphQL */ `
   }
 
   input EndpointInput {
+    "Absent to create, present to change."
     id: String
+    "Up to 191 characters; need not be unique."
     name: String
     "QB (default) or LB; fixed at creation."
     type: String
     "Tiers in order of preference; '-<GPU type name>' excludes a card."
     gpuIds: String
+    "GPUs of one worker; 1 by default."
     gpuCount: Int
     "CPU sizes such as cpu5c-4-8; then gpuIds is not sent."
     instanceIds: [String]
+    "A template of the account."
     templateId: String
     "Inline template, bound to the endpoint; not together with templateId."
     template: EndpointTemplateInput
+    "Workers that are always there; 0 by default, which means none without jobs."
     workersMin: Int
+    "Workers at most; 3 by default. 0 lets nothing run."
     workersMax: Int
+    "Accepted and kept; has no effect."
     workersPFBTarget: Int
     "Seconds."
     idleTimeout: Int
     "QUEUE_DELAY or REQUEST_COUNT."
     scalerType: String
+    "QUEUE_DELAY: seconds that a job may wait. REQUEST_COUNT: jobs for each worker. 4 by default."
     scalerValue: Int
     "0 means the default."
     executionTimeoutMs: Int
@@ -50,11 +58,17 @@ export const endpointSdl = /* GraphQL */ `
     flashBootType: FlashBootType
     "Comma list of countries or data centers; empty means any."
     locations: String
+    "One volume of the account, or empty for none; takes the place of networkVolumeIds."
     networkVolumeId: String
+    "Several volumes, at most one per data center; they take the place of networkVolumeId."
     networkVolumeIds: [NetworkVolumeIdsInput]
+    "Comma list such as 12.8,13.0; empty means any."
     allowedCudaVersions: String
+    "Such as 12.8; empty means any."
     minCudaVersion: String
+    "Variables of this endpoint alone, at most 50; they win over the template's."
     env: [EnvironmentVariableInput]
+    "The flash environment that owns the endpoint."
     flashEnvironmentId: String
     compliance: [Compliance]
     "Accepted and ignored, as the fields below."
@@ -66,14 +80,19 @@ export const endpointSdl = /* GraphQL */ `
     cloudStorageConfig: JSON
   }
   input EndpointTemplateInput {
+    "Made up when absent; one of another inline template takes that one over."
     name: String
     imageName: String
+    "50 by default."
     containerDiskInGb: Int
+    "Arguments after the entry point of the image."
     dockerArgs: String
     env: [EnvironmentVariableInput]
+    "Comma list of <port>/<protocol>; protocols: http, tcp."
     ports: String
     readme: String
     containerRegistryAuthId: String
+    "Kept for pods, as the fields below; workers of endpoints have no use for it."
     startSsh: Boolean
     startJupyter: Boolean
     startScript: String
@@ -92,36 +111,49 @@ export const endpointSdl = /* GraphQL */ `
   type Endpoint {
     id: String
     name: String
+    "QB or LB."
     type: String
+    "The account."
     userId: String
     createdAt: DateTime
     "Rises with each rolling release."
     version: Int
     "Always null: use an API key of the account."
     aiKey: String
+    "As it was sent; null for a CPU endpoint."
     gpuIds: String
+    "GPUs of one worker; 0 for a CPU endpoint."
     gpuCount: Int
+    "CPU sizes; empty for a GPU endpoint."
     instanceIds: [String]
     "GPU or CPU."
     computeType: String
     templateId: String
     template: PodTemplate
+    "Variables of this endpoint alone; the template has more."
     env: [EnvironmentVariable]
     workersMin: Int
     workersMax: Int
+    "Always 0."
     workersStandby: Int
     workersPFBTarget: Int
     "Seconds."
     idleTimeout: Int
+    "QUEUE_DELAY or REQUEST_COUNT."
     scalerType: String
     scalerValue: Int
+    "For jobs that ask for no other."
     executionTimeoutMs: Int
+    "Jobs that may wait at once."
     queueDepthMax: Int
     flashBootType: FlashBootType
+    "Comma list of countries and data centers; null means any."
     locations: String
     networkVolumeId: String
     networkVolumeIds: [NetworkVolumeIds]
+    "The volume that networkVolumeId names."
     networkVolume: NetworkVolume
+    "Comma list; null means any."
     allowedCudaVersions: String
     minCudaVersion: String
     flashEnvironmentId: String

@@ -35,22 +35,33 @@ export const templateSdl = /* GraphQL */ `
   }
 
   input SaveTemplateInput {
+    "Absent to create, present to change."
     id: String
+    "Unique in the account, up to 191 characters."
     name: String
+    "Image reference with tag; not looked up when it is saved."
     imageName: String
     containerDiskInGb: Int
     "0 for Serverless templates."
     volumeInGb: Int
+    "Begins with /."
     volumeMountPath: String
+    "Arguments after the entry point of the image."
     dockerArgs: String
+    "At most 50 variables; they take the place of those before."
     env: [EnvironmentVariableInput]
     "Comma list of <port>/<protocol>; protocols: http, tcp."
     ports: String
+    "Names for ports."
     portsConfig: [PortConfigInput]
+    "Markdown."
     readme: String
+    "true for endpoints, false for pods."
     isServerless: Boolean
+    "Listed by podTemplates."
     isPublic: Boolean
     containerRegistryAuthId: String
+    "Kept for pods, as the fields below."
     startSsh: Boolean
     startJupyter: Boolean
     startScript: String
@@ -70,17 +81,22 @@ export const templateSdl = /* GraphQL */ `
   type PodTemplate {
     id: String
     name: String
+    "Image reference with tag."
     imageName: String
     containerDiskInGb: Int
     volumeInGb: Int
     volumeMountPath: String
+    "Arguments after the entry point of the image."
     dockerArgs: String
     env: [EnvironmentVariable]
+    "Comma list of <port>/<protocol>."
     ports: String
     portsConfig: [PortConfig]
+    "Markdown."
     readme: String
     isServerless: Boolean
     isPublic: Boolean
+    "Always false: no templates come with the service."
     isRunpod: Boolean
     containerRegistryAuthId: String
     startSsh: Boolean

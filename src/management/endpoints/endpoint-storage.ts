@@ -8,6 +8,7 @@ import {
   updateEndpointIfUnchanged,
   type EndpointRecord,
 } from "../../db/endpoints.ts";
+import { deleteTemplateIfUnused, findTemplate } from "../../db/templates.ts";
 import { CONTAINER_DISK_DEFAULT_GB } from "../../contract/limits.ts";
 import { randomRowId } from "../../db/row-id.ts";
 import { authorOf, type RequestContext } from "../context.ts";
@@ -58,8 +59,15 @@ export async function changeEndpoint(
     const release = needsRelease(read, values);
     return await updateEndpointIfUnchanged(context.db, authorOf(context), read, values, { release });
   });
+  if (changed.templateId !== found.templateId) await dropOrphan(context, found.templateId);
   await announceEndpoint(context, changed);
   return changed;
+}
+
+/** An inline template goes with the last endpoint that uses it. */
+async function dropOrphan(context: RequestContext, templateId: string): Promise<void> {
+  const template = await findTemplate(context.db, context.principal.accountId, templateId);
+  if (template?.isBound) await deleteTemplateIfUnused(context.db, authorOf(context), template);
 }
 
 /** Gives an endpoint another template of the account, and nothing else. */
