@@ -17,6 +17,6 @@ test.for([
   ["cpu7c-1-2", "'cpu7c' is no CPU family"],
   ["cpu5c-33-66", "at most 32 vCPUs"],
   ["cpu5c-4-4", "write cpu5c-4-8"],
-])("'%s' is refused, with what would be right", ([id, reason], { expect }) => {
+] as const)("'%s' is refused, with what would be right", ([id, reason], { expect }) => {
   expect(readCpuInstance(id)).toEqual({ kind: "refused", reason: expect.stringContaining(reason) });
 });

@@ -27,6 +27,7 @@ function tappedWire() {
           await env.ENDPOINT.getByName(name).remove();
           removed.push(name);
         }),
+      workers: async () => await env.ENDPOINT.getByName(name).workers(),
     }),
   };
   const bindings: Env = { ...env, ENDPOINT: namespace as unknown as Env["ENDPOINT"] };

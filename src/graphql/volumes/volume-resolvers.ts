@@ -1,11 +1,15 @@
 import { z } from "zod";
 import { findDataCenter, type DataCenter } from "../../contract/data-centers.ts";
-import type { AccountRecord } from "../../db/accounts.ts";
-import { listNetworkVolumes, type NetworkVolumeRecord } from "../../db/network-volumes.ts";
+import type { NetworkVolumeRecord } from "../../db/network-volumes.ts";
 import type { RequestContext } from "../../management/context.ts";
 import { parseInput, plainText } from "../../management/input.ts";
 import { volumeCreationSchema, volumePatchSchema } from "../../management/volumes/volume-patch.ts";
-import { changeVolume, createVolume, deleteVolume } from "../../management/volumes/volume-storage.ts";
+import {
+  changeVolume,
+  createVolume,
+  deleteVolume,
+  listVolumes,
+} from "../../management/volumes/volume-storage.ts";
 
 const idSchema = z.object({ id: plainText.min(1, "must not be empty") });
 
@@ -38,10 +42,10 @@ export const volumeResolvers = {
 
   User: {
     networkVolumes: async (
-      account: AccountRecord,
+      _account: unknown,
       _args: unknown,
       context: RequestContext,
-    ): Promise<readonly NetworkVolumeRecord[]> => await listNetworkVolumes(context.db, account.id),
+    ): Promise<readonly NetworkVolumeRecord[]> => await listVolumes(context),
   },
 
   NetworkVolume: {

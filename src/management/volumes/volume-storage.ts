@@ -5,11 +5,17 @@ import {
   growNetworkVolume,
   insertNetworkVolume,
   listEndpointsOfVolume,
+  listNetworkVolumes,
   type NetworkVolumeRecord,
 } from "../../db/network-volumes.ts";
 import { authorOf, type RequestContext } from "../context.ts";
 import { OperationError } from "../operation-error.ts";
 import type { VolumeCreation, VolumePatch } from "./volume-patch.ts";
+
+/** The network volumes of the calling account, the oldest first. */
+export async function listVolumes(context: RequestContext): Promise<readonly NetworkVolumeRecord[]> {
+  return await listNetworkVolumes(context.db, context.principal.accountId);
+}
 
 export async function createVolume(
   context: RequestContext,
