@@ -13,6 +13,8 @@ export type Env = {
   ENCRYPTION_KEYS?: string;
   /** "true": the catalog of GPUs, CPUs and places is shown to callers with a key only. */
   CATALOG_REQUIRES_KEY?: string;
+  /** Prices of the catalog, as JSON: see management/catalog/prices.ts. */
+  GPU_PRICES?: string;
   /** "true": webhooks may have loopback and private addresses; for development. */
   WEBHOOK_ALLOW_PRIVATE?: string;
 };

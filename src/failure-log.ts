@@ -3,6 +3,7 @@ export function logFailure(
   event:
     | "graphql_operation_failed"
     | "endpoint_not_told"
+    | "fleet_not_reached"
     | "request_failed"
     | "stream_failed"
     | "batch_requests_failed"

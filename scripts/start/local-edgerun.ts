@@ -105,6 +105,7 @@ export class LocalEdgerun {
       bindings: {
         ROOT_API_KEY: this.#apiKey,
         ENCRYPTION_KEYS: this.#state.encryptionKeys(),
+        GPU_PRICES: process.env["GPU_PRICES"] ?? "",
         WEBHOOK_ALLOW_PRIVATE: String(this.#options.allowsPrivateWebhooks),
       },
     };

@@ -41,6 +41,8 @@ export const inventorySchema = z.object({
   memoryMb: count,
   diskFreeMb: count,
   runtime: z.enum(["docker", "process"]),
+  /** Data center that the host is in, such as EU-RO-1. Agents of before do not say. */
+  dataCenterId: z.string().max(32).optional(),
 });
 export type Inventory = z.infer<typeof inventorySchema>;
 

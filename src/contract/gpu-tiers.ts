@@ -25,6 +25,7 @@ export const GPU_TIERS = {
     models: [
       "NVIDIA RTX PRO 6000 Blackwell Server Edition",
       "NVIDIA RTX PRO 6000 Blackwell Workstation Edition",
+      "NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition",
     ],
   },
   BLACKWELL_180: { memoryGb: 180, models: ["NVIDIA B200"] },

@@ -198,6 +198,24 @@ export const IDLE_TIMEOUT_DEFAULT_SECONDS = 5;
 export const IDLE_TIMEOUT_MAX_SECONDS = 3_600;
 export const SCALER_VALUE_DEFAULT = 4;
 
+/** Variables in one list of a template or an endpoint. */
+export const ENVIRONMENT_VARIABLES_MAX = 50;
+
+// Network volumes
+
+export const NETWORK_VOLUME_MAX_GB = 4_000;
+
+// Catalog
+
+/** How long an edge location answers about stock without asking again: some clients ask hundreds of times. */
+export const STOCK_CACHE_MS = 5 * SECOND;
+/** Hosts with room for one more of what is asked: from here on the stock is called Medium, or High. */
+export const STOCK_MEDIUM_FROM = 2;
+export const STOCK_HIGH_FROM = 8;
+/** Nominal price of an hour, unless GPU_PRICES says otherwise: clients drop what costs nothing. */
+export const GPU_PRICE_PER_GB_HOUR = 0.001;
+export const VCPU_PRICE_PER_HOUR = 0.001;
+
 // GraphQL documents
 
 export const GRAPHQL_DEPTH_MAX = 10;
@@ -228,10 +246,8 @@ export const GRAPHQL_MUTATION_COST = 1_000;
 /** A field for which a Durable Object is asked. */
 export const GRAPHQL_OBJECT_COST = 10;
 
-/** Endpoint objects that one request of the management API asks at the same time. */
+/** Endpoint objects that one request of the management API tells something at the same time. */
 export const ENDPOINTS_ASKED_AT_ONCE = 20;
-/** Endpoint objects that one request asks in all: below the 1,000 calls to other parts that a free plan grants. */
-export const ENDPOINTS_ASKED_MAX = 900;
 
 // Messages
 

@@ -59,6 +59,15 @@ export async function listUnboundTemplates(db: Database, accountId: string): Pro
     .orderBy(asc(template.createdAt), asc(template.id));
 }
 
+/** Templates of the account that its owner has made public. */
+export async function listPublicTemplates(db: Database, accountId: string): Promise<TemplateRecord[]> {
+  return await db
+    .select()
+    .from(template)
+    .where(and(eq(template.accountId, accountId), eq(template.isBound, false), eq(template.isPublic, true)))
+    .orderBy(asc(template.createdAt), asc(template.id));
+}
+
 /** Inserts a template; nothing comes back when the account has that name already. */
 export async function insertTemplateIfNameFree(
   db: Database,

@@ -185,14 +185,6 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     return { kind: "health", health: reportHealth(this.#parts, Date.now()), metrics };
   }
 
-  /** The endpoint's workers, for the management API. */
-  async workers(): Promise<readonly { readonly workerId: string; readonly desiredStatus: DesiredStatus }[]> {
-    return this.#parts.facts.report.workers.map(({ workerId, state }) => ({
-      workerId,
-      desiredStatus: state === "crash_looping" ? "RESTARTING" : state === "pulling" ? "CREATED" : "RUNNING",
-    }));
-  }
-
   // Agents
 
   /** One exchange of an agent: takes its reports, extends its leases, answers with jobs and stops. */
@@ -293,8 +285,6 @@ type Vitals = {
   /** Zero when nothing is sent, and all outcomes are written. */
   readonly openWebhooks: number;
 };
-
-type DesiredStatus = "RUNNING" | "CREATED" | "RESTARTING" | "EXITED";
 
 const UNCONFIGURED = { kind: "unconfigured" } as const;
 

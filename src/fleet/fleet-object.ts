@@ -4,12 +4,14 @@ import { shardName } from "../domain/shard.ts";
 import { AlarmClock } from "../durable/alarm-clock.ts";
 import { Doorbells } from "../durable/doorbells.ts";
 import { GroupCommit } from "../durable/group-commit.ts";
+import type { HostStock } from "../domain/stock.ts";
 import type { EndpointPort, Wish } from "../durable/ports.ts";
 import { ObjectDatabase } from "../durable/sql.ts";
 import { Placer } from "./placer.ts";
 import { FleetStore, type HostRecord } from "./fleet-store.ts";
 import { HostPresence } from "./host-presence.ts";
-import type { AssignmentsReply, FleetSyncReply, SyncCall } from "./messages.ts";
+import { showWorkers } from "./shown-workers.ts";
+import type { AssignmentsReply, FleetSyncReply, ShownWorker, SyncCall } from "./messages.ts";
 import { FLEET_MIGRATIONS } from "./schema.ts";
 
 const REPORT_AGAIN_MS = 2_000;
@@ -69,6 +71,18 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
   /** A secret or registry credential of the account has changed. */
   async renewAssignments(accountId: string): Promise<void> {
     await this.#commit.run(() => this.#placer.renewAssignments(accountId));
+  }
+
+  // For people who look
+
+  /** What the hosts of all accounts have and how much of it is free; nothing tells whose a host is. */
+  async stock(): Promise<HostStock[]> {
+    return this.#placer.stock(Date.now());
+  }
+
+  /** Workers of endpoints, the oldest first; the caller answers for whose endpoints these are. */
+  async workersOf(endpointIds: readonly string[]): Promise<ShownWorker[]> {
+    return showWorkers(this.#store, endpointIds);
   }
 
   // Hosts

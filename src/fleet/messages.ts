@@ -1,5 +1,5 @@
 /** What crosses the border of the Fleet object by RPC. */
-import type { Inventory, WorkerReport } from "../contract/agent.ts";
+import type { Inventory, WorkerReport, WorkerState } from "../contract/agent.ts";
 import type { WorkerStart } from "../domain/timeline.ts";
 
 export type SyncCall = {
@@ -29,3 +29,17 @@ export type FleetSyncReply =
   | AssignmentsReply
   /** The host has all it should have: wait on a doorbell, then call again. */
   | { readonly kind: "quiet" };
+
+/** A worker of an endpoint, for people who look at it. */
+export type ShownWorker = {
+  readonly workerId: string;
+  readonly endpointId: string;
+  readonly hostId: string;
+  readonly dataCenterId: string;
+  /** Models of the GPUs that it has. */
+  readonly gpuModels: readonly string[];
+  readonly state: WorkerState;
+  readonly detail: string | null;
+  readonly createdAt: number;
+  readonly start: WorkerStart | null;
+};

@@ -3,8 +3,9 @@ import type { WorkerState } from "../contract/agent.ts";
 import { planWorkers } from "../domain/fleet-plan.ts";
 import { place, type CandidateHost, type Shortage } from "../domain/placement.ts";
 import type { FleetReport } from "../domain/queue-reason.ts";
+import { stockOfHost, type HostStock } from "../domain/stock.ts";
 import { mergeStart, type WorkerStart } from "../domain/timeline.ts";
-import type { FleetStore, WishRecord, WorkerRecord } from "./fleet-store.ts";
+import type { FleetStore, HostRecord, WishRecord, WorkerRecord } from "./fleet-store.ts";
 import type { HostPresence } from "./host-presence.ts";
 
 export class Placer {
@@ -119,14 +120,23 @@ export class Placer {
     if (this.#shortages.delete(endpointId)) this.#changedEndpoints.add(endpointId);
   }
 
+  /** What the hosts that are there have, and how much of it is free. */
+  stock(now: number): HostStock[] {
+    return this.#presentHosts(now).map(({ hostId, inventory }) =>
+      stockOfHost(inventory, takenGpus(this.#store.workersOn(hostId))),
+    );
+  }
+
   #candidates(now: number): CandidateHost[] {
-    return [...this.#store.hosts.values()]
-      .filter(({ hostId }) => this.#presence.isPresent(hostId, now))
-      .map(({ hostId, accountId, inventory }) => {
-        const workers = this.#store.workersOn(hostId);
-        const takenGpus = new Set(workers.flatMap((worker) => worker.gpuIndexes));
-        return { hostId, accountId, gpus: inventory.gpus, takenGpus, workerCount: workers.length };
-      });
+    return this.#presentHosts(now).map(({ hostId, accountId, inventory }) => {
+      const workers = this.#store.workersOn(hostId);
+      const candidate = { hostId, accountId, gpus: inventory.gpus, workerCount: workers.length };
+      return { ...candidate, takenGpus: takenGpus(workers) };
+    });
+  }
+
+  #presentHosts(now: number): HostRecord[] {
+    return [...this.#store.hosts.values()].filter(({ hostId }) => this.#presence.isPresent(hostId, now));
   }
 
   #noteShortage(endpointId: string, shortage: Shortage, missing: number): void {
@@ -152,6 +162,10 @@ export class Placer {
     this.#changedHosts.add(hostId);
     return revision;
   }
+}
+
+function takenGpus(workers: readonly WorkerRecord[]): ReadonlySet<number> {
+  return new Set(workers.flatMap((worker) => worker.gpuIndexes));
 }
 
 /** 14 lowercase letters and digits, as clients know worker ids. */

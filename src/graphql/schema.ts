@@ -15,11 +15,19 @@ import { keyResolvers } from "./keys/key-resolvers.ts";
 import { keySdl } from "./keys/key-schema.graphql.ts";
 import { registryAuthResolvers } from "./registry/registry-auth-resolvers.ts";
 import { registryAuthSdl } from "./registry/registry-auth-schema.graphql.ts";
+import { catalogResolvers } from "./catalog/catalog-resolvers.ts";
+import { catalogSdl } from "./catalog/catalog-schema.graphql.ts";
+import { flashResolvers } from "./flash/flash-resolvers.ts";
+import { flashSdl } from "./flash/flash-schema.graphql.ts";
+import { podResolvers } from "./pods/pod-resolvers.ts";
+import { podSdl } from "./pods/pod-schema.graphql.ts";
 import { scalarResolvers, scalarSdl } from "./scalars.ts";
 import { secretResolvers } from "./secrets/secret-resolvers.ts";
 import { secretSdl } from "./secrets/secret-schema.graphql.ts";
 import { templateResolvers } from "./templates/template-resolvers.ts";
 import { templateSdl } from "./templates/template-schema.graphql.ts";
+import { volumeResolvers } from "./volumes/volume-resolvers.ts";
+import { volumeSdl } from "./volumes/volume-schema.graphql.ts";
 import { webhookResolvers } from "./webhooks/webhook-resolvers.ts";
 import { webhookSdl } from "./webhooks/webhook-schema.graphql.ts";
 
@@ -30,9 +38,13 @@ export const managementSchema = makeExecutableSchema({
     accountSdl,
     keySdl,
     auditSdl,
-    templateSdl,
+    catalogSdl,
     endpointSdl,
+    flashSdl,
     hostSdl,
+    podSdl,
+    templateSdl,
+    volumeSdl,
     webhookSdl,
     secretSdl,
     registryAuthSdl,
@@ -43,9 +55,13 @@ export const managementSchema = makeExecutableSchema({
     accountResolvers,
     keyResolvers,
     auditResolvers,
-    templateResolvers,
+    catalogResolvers,
     endpointResolvers,
+    flashResolvers,
     hostResolvers,
+    podResolvers,
+    templateResolvers,
+    volumeResolvers,
     webhookResolvers,
     secretResolvers,
     registryAuthResolvers,

@@ -1,6 +1,6 @@
 /** How arguments are read: a schema per input, and errors that name the field at fault. */
 import { z } from "zod";
-import { NAME_MAX_CHARACTERS, ROW_MAX_BYTES } from "../contract/limits.ts";
+import { ENVIRONMENT_VARIABLES_MAX, NAME_MAX_CHARACTERS, ROW_MAX_BYTES } from "../contract/limits.ts";
 import { OperationError } from "./operation-error.ts";
 
 /** Reads an argument, or throws the refusal that names every field at fault. */
@@ -47,16 +47,6 @@ export function oneOf<const Words extends readonly [string, ...string[]]>(words:
   return z.enum(words, `must be one of ${words.join(", ")}`);
 }
 
-export const environmentSchema = z.array(
-  z.object({
-    key: z
-      .string("must be a string")
-      .min(1, "must not be empty")
-      .regex(/^[^=]+$/, "must not contain ="),
-    value: z.preprocess((value) => value ?? "", z.string()),
-  }),
-);
-
 /** Refuses values that would make a larger row than D1 keeps; each field by itself may be as large as a body. */
 export function requireStorable(values: object): void {
   const sizes = Object.entries(values).map(([field, value]) => ({ field, bytes: storedBytes(value) }));
@@ -72,3 +62,15 @@ export function requireStorable(values: object): void {
 function storedBytes(value: unknown): number {
   return new TextEncoder().encode(JSON.stringify(value) ?? "").length;
 }
+
+const variableSchema = z.object({
+  key: z
+    .string("must be a string")
+    .min(1, "must not be empty")
+    .regex(/^[^=]+$/, "must not contain ="),
+  value: z.preprocess((value) => value ?? "", z.string()),
+});
+
+export const environmentSchema = z
+  .array(variableSchema)
+  .max(ENVIRONMENT_VARIABLES_MAX, `must have at most ${ENVIRONMENT_VARIABLES_MAX} variables`);

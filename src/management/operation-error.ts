@@ -24,6 +24,8 @@ export type OperationErrorCode =
   | "API_KEY_NOT_FOUND"
   | "POD_NOT_FOUND"
   | "APP_NOT_FOUND"
+  // A client compares the code of this one with these words.
+  | "Cluster not found"
   | "NO_CAPACITY"
   | "NOT_CONFIGURED"
   | "NOT_SUPPORTED"

@@ -11,3 +11,8 @@ declare namespace Cloudflare {
     mainModule: typeof import("../../src/index.ts");
   }
 }
+
+declare module "*.graphql?raw" {
+  const text: string;
+  export default text;
+}

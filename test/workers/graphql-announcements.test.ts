@@ -2,6 +2,8 @@ import { env } from "cloudflare:workers";
 import { test } from "vitest";
 import type { EndpointConfig } from "../../src/contract/endpoint.ts";
 import type { Env } from "../../src/env.ts";
+import { ScriptedAgent } from "./agent-client.ts";
+import { call, createEndpoint, graphql, signInAsNewAccount } from "./edge-client.ts";
 import { codeOf, freshClient, savedEndpoint, type Client } from "./graphql-client.ts";
 
 /** The real objects behind a wire that shows what is said to them, and that can be cut. */
@@ -25,7 +27,6 @@ function tappedWire() {
           await env.ENDPOINT.getByName(name).remove();
           removed.push(name);
         }),
-      workers: async () => await env.ENDPOINT.getByName(name).workers(),
     }),
   };
   const bindings: Env = { ...env, ENDPOINT: namespace as unknown as Env["ENDPOINT"] };
@@ -157,4 +158,30 @@ test("another account cannot complete a deletion", async ({ expect }) => {
   wire.isCut = false;
   expect(codeOf(await two.send(`mutation { deleteEndpoint(id: "${id}") }`))).toBe("ENDPOINT_NOT_FOUND");
   expect(removed).toEqual([]);
+});
+
+test("the next job runs by what the endpoint says now", async ({ expect }) => {
+  await signInAsNewAccount();
+  const endpointId = await createEndpoint("workersMin: 1, workersMax: 1");
+  const agent = await ScriptedAgent.join();
+  const workerId = await agent.bringUpWorker(endpointId);
+  const runOne = async () => {
+    await call("POST", `/v2/${endpointId}/run`, { input: 1 });
+    const job = await agent.take(endpointId, workerId);
+    await agent.complete(endpointId, job, 1);
+    return job.executionTimeoutMs;
+  };
+  const save = (fields: string) =>
+    graphql(`mutation { saveEndpoint(input: { id: "${endpointId}", ${fields} }) { id } }`);
+
+  expect(await runOne()).toBe(600_000);
+  await save("executionTimeoutMs: 30000");
+  expect(await runOne()).toBe(30_000);
+  await save("executionTimeoutMs: 0");
+  expect(await runOne()).toBe(600_000);
+
+  await save("workersMin: 0, workersMax: 0");
+  const { body } = await call("POST", `/v2/${endpointId}/run`, { input: 1 });
+  const status = await call("GET", `/v2/${endpointId}/status/${String(body["id"])}`);
+  expect(status.body["queue"]).toMatchObject({ reason: "workers_max_is_zero" });
 });

@@ -73,3 +73,10 @@ export async function savedEndpoint(client: Client, fields = "", selection = "id
   if (errors) throw new Error(JSON.stringify(errors));
   return { ...data.saveEndpoint, templateId: template.id };
 }
+
+/** Creates a network volume; gives its id. */
+export async function savedVolume(client: Client, dataCenterId = "EU-RO-1"): Promise<string> {
+  const { data } = await client.send(`mutation { createNetworkVolume(input: {
+    name: "v", size: 10, dataCenterId: "${dataCenterId}" }) { id } }`);
+  return data.createNetworkVolume.id;
+}

@@ -1,8 +1,14 @@
 import { env } from "cloudflare:workers";
 import { describe, test } from "vitest";
-import type { WorkerState } from "../../src/contract/agent.ts";
 import { shardName } from "../../src/domain/shard.ts";
-import { codeOf, freshClient, savedEndpoint, savedTemplate, type Client } from "./graphql-client.ts";
+import {
+  codeOf,
+  freshClient,
+  savedEndpoint,
+  savedTemplate,
+  savedVolume,
+  type Client,
+} from "./graphql-client.ts";
 
 const ALL = `id name type userId version aiKey gpuIds gpuCount instanceIds computeType templateId
   template { id } env { key value } workersMin workersMax workersStandby workersPFBTarget idleTimeout scalerType
@@ -11,8 +17,6 @@ const ALL = `id name type userId version aiKey gpuIds gpuCount instanceIds compu
   minCudaVersion flashEnvironmentId activeBuildid idePodId modelReferences compliance pods { id desiredStatus }`;
 
 const objectOf = (endpointId: string) => env.ENDPOINT.getByName(shardName(endpointId, 0));
-
-const worker = (workerId: string, state: WorkerState) => ({ workerId, hostId: "h", state, detail: null });
 
 async function save(client: Client, fields: string, selection = "id") {
   return await client.send(`mutation { saveEndpoint(input: { ${fields} }) { ${selection} } }`);
@@ -97,6 +101,7 @@ describe("creating", () => {
   test("every field can be sent in variables, and ignored ones do no harm", async ({ expect }) => {
     const client = await freshClient();
     const template = await savedTemplate(client);
+    const [one, two] = [await savedVolume(client), await savedVolume(client, "US-KS-2")];
     const input = {
       name: " all ",
       type: "QB",
@@ -114,7 +119,7 @@ describe("creating", () => {
       flashBootType: "PRIORITY_FLASHBOOT",
       locations: "EU-RO-1, US-KS-2,GB",
       networkVolumeId: null,
-      networkVolumeIds: [{ networkVolumeId: "v1" }, null, { networkVolumeId: "v2" }],
+      networkVolumeIds: [{ networkVolumeId: one }, null, { networkVolumeId: two }],
       allowedCudaVersions: "12.8, 13.0",
       minCudaVersion: "12.8",
       env: [{ key: "A", value: "1" }],
@@ -144,8 +149,8 @@ describe("creating", () => {
       flashBootType: "PRIORITY_FLASHBOOT",
       locations: "EU-RO-1,US-KS-2,GB",
       networkVolumeIds: [
-        { networkVolumeId: "v1", dataCenterId: null },
-        { networkVolumeId: "v2", dataCenterId: null },
+        { networkVolumeId: one, dataCenterId: "EU-RO-1" },
+        { networkVolumeId: two, dataCenterId: "US-KS-2" },
       ],
       allowedCudaVersions: "12.8,13.0",
       minCudaVersion: "12.8",
@@ -190,6 +195,17 @@ describe("creating", () => {
     expect(refused.errors[0].message).toContain("REQUEST_COUNT");
   });
 
+  test("a name is kept as it is sent, without a suffix for fast starts", async ({ expect }) => {
+    const client = await freshClient();
+    const fields = ", flashBootType: FLASHBOOT";
+    const { id } = await savedEndpoint(client, fields, "id");
+    for (const name of ["endpoint", "endpoint -fb", "x".repeat(191)]) {
+      const answer = await save(client, `id: "${id}", name: "${name}", flashBootType: FLASHBOOT`, "name");
+      expect(answer.data.saveEndpoint.name).toBe(name);
+    }
+    expect(codeOf(await save(client, `id: "${id}", name: "${"x".repeat(192)}"`))).toBe("INVALID_INPUT");
+  });
+
   test("names need not be unique", async ({ expect }) => {
     const client = await freshClient();
     const [one, two] = [await savedEndpoint(client), await savedEndpoint(client)];
@@ -218,6 +234,11 @@ describe("creating", () => {
       'gpuIds: "-NVIDIA A40"': "gpuIds: must name at least one GPU tier",
       "gpuCount: -1": "gpuCount: must be at least 0",
       'instanceIds: ["cpu5c-4"]': "instanceIds[0]: must have the form <family>-<vcpu>-<memory>",
+      'instanceIds: ["cpu3g-1-4", "cpu9x-1-2"]':
+        "instanceIds[1]: 'cpu9x' is no CPU family. Allowed: cpu3c, cpu3g",
+      'instanceIds: ["cpu5c-4-16"]': "instanceIds[0]: 4 vCPU of cpu5c come with 8 GB: write cpu5c-4-8",
+      'instanceIds: ["cpu5c-64-128"]': "instanceIds[0]: must have at most 32 vCPUs",
+      [`env: [${'{ key: "A", value: "1" }, '.repeat(51)}]`]: "env: must have at most 50 variables",
       'gpuIds: "ADA_24", instanceIds: ["cpu5c-4-8"]': "instanceIds: must not be sent together with gpuIds",
       'type: "QUEUE"': "type: must be one of QB, LB",
       'scalerType: "QUEUE"': "scalerType: must be one of QUEUE_DELAY, REQUEST_COUNT",
@@ -383,8 +404,8 @@ describe("changing", () => {
 
   test("null and the empty string clear what can be cleared", async ({ expect }) => {
     const client = await freshClient();
-    const filled =
-      ', locations: "US", networkVolumeId: "v", networkVolumeIds: [{ networkVolumeId: "v" }], minCudaVersion: "12.8", allowedCudaVersions: "12.8"';
+    const volumeId = await savedVolume(client);
+    const filled = `, locations: "US", networkVolumeId: "${volumeId}", networkVolumeIds: [{ networkVolumeId: "${volumeId}" }], minCudaVersion: "12.8", allowedCudaVersions: "12.8"`;
     const clearings = [
       'locations: "", networkVolumeId: "", networkVolumeIds: [], minCudaVersion: "", allowedCudaVersions: ""',
       "locations: null, networkVolumeId: null, networkVolumeIds: null, minCudaVersion: null, allowedCudaVersions: null",
@@ -456,6 +477,7 @@ describe("changing", () => {
     const client = await freshClient();
     const { id } = await savedEndpoint(client);
     const template = await savedTemplate(client);
+    const volumeId = await savedVolume(client);
     const quiet = [
       'name: "other"',
       "workersMin: 1, workersMax: 9",
@@ -470,8 +492,8 @@ describe("changing", () => {
       "gpuCount: 2",
       'allowedCudaVersions: "12.8"',
       'locations: "US"',
-      'networkVolumeId: "v"',
-      'networkVolumeIds: [{ networkVolumeId: "v" }]',
+      `networkVolumeId: "${volumeId}"`,
+      `networkVolumeIds: [{ networkVolumeId: "${volumeId}" }]`,
       "flashBootType: FLASHBOOT",
       'instanceIds: ["cpu5c-4-8"]',
     ];
@@ -510,6 +532,66 @@ describe("changing", () => {
   });
 });
 
+describe("another template", () => {
+  const swap = async (client: Client, endpointId: string, templateId: string) =>
+    await client.send(`mutation { updateEndpointTemplate(input: { templateId: "${templateId}",
+      endpointId: "${endpointId}" }) { id templateId version } }`);
+
+  test("it takes the place of the one before, as a release", async ({ expect }) => {
+    const client = await freshClient();
+    const { id } = await savedEndpoint(client);
+    const template = await savedTemplate(client);
+    const expected = { id, templateId: template.id, version: 2 };
+    expect((await swap(client, id, template.id)).data.updateEndpointTemplate).toEqual(expected);
+    expect((await swap(client, id, template.id)).data.updateEndpointTemplate).toEqual(expected);
+  });
+
+  test("an inline template goes when its last endpoint gets another one", async ({ expect }) => {
+    const client = await freshClient();
+    const template = await savedTemplate(client);
+    const create = async (name: string) => {
+      const answer = await save(
+        client,
+        `name: "${name}", gpuIds: "ADA_24", template: { name: "inline", imageName: "a:1" }`,
+        "id templateId",
+      );
+      return answer.data.saveEndpoint as { id: string; templateId: string };
+    };
+    const [one, two] = [await create("one"), await create("two")];
+    expect(two.templateId).toBe(one.templateId);
+    const isThere = async () =>
+      (await client.send(`{ podTemplate(id: "${one.templateId}") { id } }`)).data.podTemplate !== null;
+
+    await swap(client, one.id, template.id);
+    expect(await isThere()).toBe(true);
+    await swap(client, two.id, template.id);
+    expect(await isThere()).toBe(false);
+    await swap(client, one.id, (await savedTemplate(client)).id);
+    expect((await client.send(`{ podTemplate(id: "${template.id}") { id } }`)).data.podTemplate).toEqual({
+      id: template.id,
+    });
+  });
+
+  test("unknown ids and those of another account are refused by field", async ({ expect }) => {
+    const [client, other] = [await freshClient(), await freshClient()];
+    const [own, foreign] = [await savedEndpoint(client), await savedEndpoint(other)];
+    const refusals = [
+      [await swap(client, foreign.id, own.templateId), "ENDPOINT_NOT_FOUND", "endpointId: endpoint"],
+      [
+        await swap(client, "none", own.templateId),
+        "ENDPOINT_NOT_FOUND",
+        "endpointId: endpoint 'none' was not found",
+      ],
+      [await swap(client, own.id, foreign.templateId), "TEMPLATE_NOT_FOUND", "templateId: template"],
+      [await swap(client, own.id, ""), "INVALID_INPUT", "templateId: must not be empty"],
+    ] as const;
+    for (const [answer, code, message] of refusals) {
+      expect(codeOf(answer)).toBe(code);
+      expect(answer.errors[0].message).toContain(message);
+    }
+  });
+});
+
 describe("listing", () => {
   test("the documented listing shows all endpoints and no discount", async ({ expect }) => {
     const client = await freshClient();
@@ -541,23 +623,6 @@ describe("listing", () => {
         },
       },
     });
-  });
-
-  test("pods are the workers that the endpoint's object knows", async ({ expect }) => {
-    const client = await freshClient();
-    const { id } = await savedEndpoint(client);
-    await objectOf(id).fleetReport({
-      revision: Number.MAX_SAFE_INTEGER, // newer than what Fleet itself has to say
-      workers: [worker("w1", "pulling"), worker("w2", "ready"), worker("w3", "crash_looping")],
-      missing: 0,
-      shortage: null,
-    });
-    const { data } = await client.send(`{ myself { endpoint(id: "${id}") { pods { id desiredStatus } } } }`);
-    expect(data.myself.endpoint.pods).toEqual([
-      { id: "w1", desiredStatus: "CREATED" },
-      { id: "w2", desiredStatus: "RUNNING" },
-      { id: "w3", desiredStatus: "RESTARTING" },
-    ]);
   });
 
   test("createdAt is ISO text, and an unknown endpoint is null", async ({ expect }) => {

@@ -1,14 +1,13 @@
 /** How often one request asks D1 and the endpoints' objects, counted at the real bindings. */
 import { env } from "cloudflare:workers";
 import { test } from "vitest";
-import { ENDPOINTS_ASKED_AT_ONCE, ENDPOINTS_ASKED_MAX } from "../../src/contract/limits.ts";
 import type { Env } from "../../src/env.ts";
-import { codeOf, freshClient, post, savedEndpoint, savedTemplate, type Client } from "./graphql-client.ts";
+import { freshClient, post, savedEndpoint, savedTemplate, type Client } from "./graphql-client.ts";
 import { documentsOfAccount } from "./whole-account.ts";
 
 /** The real bindings behind counters of what passes. */
-function countedBindings(ask: (name: string) => Promise<unknown>) {
-  const counts = { queries: 0, asked: [] as string[], askedNow: 0, askedAtOnce: 0 };
+function countedBindings() {
+  const counts = { queries: 0, fleetCalls: 0 };
   const DB = new Proxy(env.DB, {
     get(database, name) {
       if (name === "prepare") {
@@ -23,22 +22,18 @@ function countedBindings(ask: (name: string) => Promise<unknown>) {
   });
   const namespace = {
     getByName: (name: string) => ({
-      workers: async () => {
-        counts.asked.push(name);
-        counts.askedNow += 1;
-        counts.askedAtOnce = Math.max(counts.askedAtOnce, counts.askedNow);
-        const workers = await ask(name);
-        counts.askedNow -= 1;
-        return workers;
+      workersOf: async (endpointIds: readonly string[]) => {
+        counts.fleetCalls += 1;
+        return await env.FLEET.getByName(name).workersOf(endpointIds);
       },
     }),
   };
-  const bindings: Env = { ...env, DB, ENDPOINT: namespace as unknown as Env["ENDPOINT"] };
+  const bindings: Env = { ...env, DB, FLEET: namespace as unknown as Env["FLEET"] };
   return { bindings, counts };
 }
 
 /** An account with so many endpoints, each with a template of its own, written past the API to save time. */
-async function accountWith(endpoints: number, ask = askObject) {
+async function accountWith(endpoints: number) {
   const client = await freshClient();
   const template = await savedTemplate(client, ', env: [{ key: "A", value: "1" }]');
   await client.send(`mutation { saveEndpoint(input: { gpuIds: "AMPERE_16", name: "first", templateId: "${template.id}",
@@ -46,14 +41,10 @@ async function accountWith(endpoints: number, ask = askObject) {
   await copyRows("template", client.accountId, endpoints - 1, ["id", "name"]);
   await copyRows("endpoint", client.accountId, endpoints - 1, ["id", "template_id"]);
   await client.send("{ myself { webhookSecret { secret } } }");
-  const { bindings, counts } = countedBindings(ask);
+  const { bindings, counts } = countedBindings();
   const send: Client["send"] = async (query) =>
     await post(`/?api_key=${client.key}`, JSON.stringify({ query }), {}, bindings);
   return { client: { ...client, send }, counts };
-}
-
-async function askObject(name: string): Promise<unknown> {
-  return await env.ENDPOINT.getByName(name).workers();
 }
 
 /** Copies an account's only row so often; in the named columns a number goes ahead of the text. */
@@ -110,17 +101,13 @@ test("the same look-up under many aliases is made once", async ({ expect }) => {
   expect((await queriesOf(account, `{ ${lookUps.join(" ")} }`)).queries).toBe(1);
 });
 
-test("an endpoint's object is asked once for its pods, and a bounded number at a time", async ({
-  expect,
-}) => {
+test("Fleet is asked once for the workers of all endpoints", async ({ expect }) => {
   const { client, counts } = await accountWith(50);
   const pods = "endpoints { pods { id } }";
   const { errors } = await client.send(`{ myself { ${pods} again: ${pods} } other: myself { ${pods} } }`);
 
   expect(errors).toBeUndefined();
-  expect(counts.asked).toHaveLength(50);
-  expect(new Set(counts.asked).size).toBe(50);
-  expect(counts.askedAtOnce).toBeLessThanOrEqual(ENDPOINTS_ASKED_AT_ONCE);
+  expect(counts.fleetCalls).toBe(1);
 });
 
 test("after a mutation of the same document the rows are read anew", async ({ expect }) => {
@@ -133,28 +120,4 @@ test("after a mutation of the same document the rows are read anew", async ({ ex
   );
   expect(answer.data.b.template.imageName).toBe("one");
   expect(answer.data.d.template.imageName).toBe("two");
-});
-
-test("an object that fails spoils its own endpoint alone", async ({ expect }) => {
-  let broken = "";
-  const { client } = await accountWith(3, async (name) => {
-    if (name.startsWith(broken)) throw new Error("the wire is cut");
-    return await askObject(name);
-  });
-  broken = (await client.send("{ myself { endpoints { id } } }")).data.myself.endpoints[1].id;
-  const answer = await client.send("{ myself { endpoints { pods { id } } } }");
-
-  expect(answer.data.myself.endpoints).toEqual([{ pods: [] }, { pods: null }, { pods: [] }]);
-  expect(answer.errors.map(({ path }: { path: unknown }) => path)).toEqual([
-    ["myself", "endpoints", 1, "pods"],
-  ]);
-});
-
-test("an account with more endpoints than one request may ask is told so", async ({ expect }) => {
-  const { client, counts } = await accountWith(ENDPOINTS_ASKED_MAX + 1, async () => []);
-  const answer = await client.send("{ myself { endpoints { pods { id } } } }");
-
-  expect(counts.asked).toHaveLength(ENDPOINTS_ASKED_MAX);
-  expect(codeOf(answer)).toBe("NOT_SUPPORTED");
-  expect(answer.errors[0].message).toContain(String(ENDPOINTS_ASKED_MAX));
 });

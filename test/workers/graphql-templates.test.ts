@@ -98,6 +98,8 @@ test("fields out of their range are refused by name, with what is allowed", asyn
     "volumeInGb: -1": "volumeInGb: must be at least 0",
     'ports: "80/udp"': "ports: '80/udp' must have the form <port>/<protocol>, with http or tcp as protocol",
     'ports: "8080/http,70000/tcp"': "ports: '70000/tcp'",
+    'volumeMountPath: "workspace"': "volumeMountPath: must begin with /, such as /workspace",
+    [`env: [${'{ key: "A", value: "1" }, '.repeat(51)}]`]: "env: must have at most 50 variables",
     'env: [{ value: "x" }]': "env[0].key: must be a string",
     'env: [{ key: "a=b", value: "x" }]': "env[0].key: must not contain =",
   };
@@ -245,6 +247,20 @@ test("own templates are listed oldest first, without inline ones", async ({ expe
   const { data } = await client.send("{ myself { podTemplates { id } } }");
   expect(data.myself.podTemplates).toHaveLength(2);
   expect(data.myself.podTemplates).toEqual(expect.arrayContaining([{ id: one.id }, { id: two.id }]));
+});
+
+test("public templates are the account's own ones that are marked so", async ({ expect }) => {
+  const [client, other] = [await freshClient(), await freshClient()];
+  await savedTemplate(client);
+  const open = await savedTemplate(client, ", isPublic: true");
+  await savedTemplate(other, ", isPublic: true");
+  const list = async (argument: string) =>
+    (await client.send(`{ podTemplates${argument} { id isPublic isRunpod } }`)).data.podTemplates;
+
+  const expected = [{ id: open.id, isPublic: true, isRunpod: false }];
+  expect(await list("")).toEqual(expected);
+  expect(await list("(input: { isRunpod: false })")).toEqual(expected);
+  expect(await list("(input: { isRunpod: true })")).toEqual([]);
 });
 
 test("two accounts have the same template name and never see each other's", async ({ expect }) => {

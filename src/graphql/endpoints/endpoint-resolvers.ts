@@ -1,12 +1,15 @@
 import { z } from "zod";
 import type { AccountRecord } from "../../db/accounts.ts";
 import type { EndpointRecord } from "../../db/endpoints.ts";
+import type { NetworkVolumeRecord } from "../../db/network-volumes.ts";
 import type { TemplateRecord } from "../../db/templates.ts";
 import type { RequestContext } from "../../management/context.ts";
 import { parseInput, plainText } from "../../management/input.ts";
-import { endpointPatchSchema } from "../../management/endpoints/endpoint-patch.ts";
+import { endpointPatchSchema, endpointTemplateSchema } from "../../management/endpoints/endpoint-patch.ts";
+import { toPod } from "../../management/endpoints/endpoint-pods.ts";
 import {
   changeEndpoint,
+  changeEndpointTemplate,
   createEndpoint,
   deleteEndpoint,
 } from "../../management/endpoints/endpoint-storage.ts";
@@ -14,7 +17,7 @@ import type { GraphqlContext } from "../context.ts";
 
 const deletionSchema = z.object({ id: plainText.min(1, "must not be empty") });
 
-type Pod = { readonly id: string; readonly desiredStatus: string };
+type NamedVolume = { readonly networkVolumeId: string; readonly dataCenterId: string | null };
 
 export const endpointResolvers = {
   Mutation: {
@@ -32,6 +35,12 @@ export const endpointResolvers = {
       await deleteEndpoint(context, parseInput(deletionSchema, args).id);
       return null;
     },
+    updateEndpointTemplate: async (
+      _parent: unknown,
+      { input }: { input?: unknown },
+      context: RequestContext,
+    ): Promise<EndpointRecord> =>
+      await changeEndpointTemplate(context, parseInput(endpointTemplateSchema, input)),
   },
 
   User: {
@@ -54,22 +63,38 @@ export const endpointResolvers = {
     workersPFBTarget: (endpoint: EndpointRecord): number => endpoint.workersPfbTarget,
     workersStandby: (): number => 0,
     modelReferences: (): readonly string[] => [],
-    networkVolumeIds: (endpoint: EndpointRecord): readonly { readonly networkVolumeId: string }[] =>
-      endpoint.networkVolumeIds.map((networkVolumeId) => ({ networkVolumeId })),
-    networkVolume: (endpoint: EndpointRecord): { readonly id: string } | null =>
-      endpoint.networkVolumeId === null ? null : { id: endpoint.networkVolumeId },
+    activeBuildid: (): null => null,
+    idePodId: (): null => null,
+    networkVolumeIds: async (
+      endpoint: EndpointRecord,
+      _args: unknown,
+      { loaders }: GraphqlContext,
+    ): Promise<readonly NamedVolume[]> =>
+      await Promise.all(
+        endpoint.networkVolumeIds.map(async (networkVolumeId) => ({
+          networkVolumeId,
+          dataCenterId: (await loaders.volume.load(networkVolumeId))?.dataCenterId ?? null,
+        })),
+      ),
+    networkVolume: async (
+      { networkVolumeId }: EndpointRecord,
+      _args: unknown,
+      { loaders }: GraphqlContext,
+    ): Promise<NetworkVolumeRecord | null> =>
+      networkVolumeId === null ? null : ((await loaders.volume.load(networkVolumeId)) ?? null),
     template: async (
       endpoint: EndpointRecord,
       _args: unknown,
       { loaders }: GraphqlContext,
     ): Promise<TemplateRecord | null> => (await loaders.template.load(endpoint.templateId)) ?? null,
-    pods: async (
-      endpoint: EndpointRecord,
-      _args: unknown,
-      { loaders }: GraphqlContext,
-    ): Promise<readonly Pod[]> => {
+    pods: async (endpoint: EndpointRecord, _args: unknown, context: GraphqlContext): Promise<unknown[]> => {
+      const { loaders } = context;
       const workers = await loaders.workers.load(endpoint.id);
-      return workers.map(({ workerId, desiredStatus }) => ({ id: workerId, desiredStatus }));
+      if (workers.length === 0) return [];
+      const template = await loaders.template.load(endpoint.templateId);
+      return template === undefined
+        ? []
+        : workers.map((worker) => toPod(context, worker, endpoint, template));
     },
   },
 };

@@ -4,14 +4,18 @@ export const endpointSdl = /* GraphQL */ `
     saveEndpoint(input: EndpointInput): Endpoint
     "Refused with ENDPOINT_HAS_WORKERS until both worker limits are 0."
     deleteEndpoint(id: String): Void
+    "Gives an endpoint another template; its workers are replaced."
+    updateEndpointTemplate(input: UpdateEndpointTemplateInput): Endpoint
   }
 
   type User {
+    "Endpoints of the account, oldest first."
     endpoints: [Endpoint]!
     "Null when the endpoint does not exist."
     endpoint(id: String): Endpoint
   }
 
+  "How workers start: FLASHBOOT and PRIORITY_FLASHBOOT ask for faster cold starts."
   enum FlashBootType {
     OFF
     FLASHBOOT
@@ -19,25 +23,33 @@ export const endpointSdl = /* GraphQL */ `
   }
 
   input EndpointInput {
+    "Absent to create, present to change."
     id: String
+    "Up to 191 characters; need not be unique."
     name: String
     "QB (default) or LB; fixed at creation."
     type: String
     "Tiers in order of preference; '-<GPU type name>' excludes a card."
     gpuIds: String
+    "GPUs of one worker; 1 by default."
     gpuCount: Int
     "CPU sizes such as cpu5c-4-8; then gpuIds is not sent."
     instanceIds: [String]
+    "A template of the account."
     templateId: String
     "Inline template, bound to the endpoint; not together with templateId."
     template: EndpointTemplateInput
+    "Workers that are always there; 0 by default, which means none without jobs."
     workersMin: Int
+    "Workers at most; 3 by default. 0 lets nothing run."
     workersMax: Int
+    "Accepted and kept; has no effect."
     workersPFBTarget: Int
     "Seconds."
     idleTimeout: Int
     "QUEUE_DELAY or REQUEST_COUNT."
     scalerType: String
+    "QUEUE_DELAY: seconds that a job may wait. REQUEST_COUNT: jobs for each worker. 4 by default."
     scalerValue: Int
     "0 means the default."
     executionTimeoutMs: Int
@@ -46,11 +58,17 @@ export const endpointSdl = /* GraphQL */ `
     flashBootType: FlashBootType
     "Comma list of countries or data centers; empty means any."
     locations: String
+    "One volume of the account, or empty for none; takes the place of networkVolumeIds."
     networkVolumeId: String
+    "Several volumes, at most one per data center; they take the place of networkVolumeId."
     networkVolumeIds: [NetworkVolumeIdsInput]
+    "Comma list such as 12.8,13.0; empty means any."
     allowedCudaVersions: String
+    "Such as 12.8; empty means any."
     minCudaVersion: String
+    "Variables of this endpoint alone, at most 50; they win over the template's."
     env: [EnvironmentVariableInput]
+    "The flash environment that owns the endpoint."
     flashEnvironmentId: String
     compliance: [Compliance]
     "Accepted and ignored, as the fields below."
@@ -62,14 +80,19 @@ export const endpointSdl = /* GraphQL */ `
     cloudStorageConfig: JSON
   }
   input EndpointTemplateInput {
+    "Made up when absent; one of another inline template takes that one over."
     name: String
     imageName: String
+    "50 by default."
     containerDiskInGb: Int
+    "Arguments after the entry point of the image."
     dockerArgs: String
     env: [EnvironmentVariableInput]
+    "Comma list of <port>/<protocol>; protocols: http, tcp."
     ports: String
     readme: String
     containerRegistryAuthId: String
+    "Kept for pods, as the fields below; workers of endpoints have no use for it."
     startSsh: Boolean
     startJupyter: Boolean
     startScript: String
@@ -80,70 +103,72 @@ export const endpointSdl = /* GraphQL */ `
     networkVolumeId: String
   }
 
+  input UpdateEndpointTemplateInput {
+    endpointId: String
+    templateId: String
+  }
+
   type Endpoint {
     id: String
     name: String
+    "QB or LB."
     type: String
+    "The account."
     userId: String
     createdAt: DateTime
     "Rises with each rolling release."
     version: Int
     "Opens the queue API of this endpoint alone. Null for callers who may not write the endpoint, and where no ENCRYPTION_KEYS are set."
     aiKey: String
+    "As it was sent; null for a CPU endpoint."
     gpuIds: String
+    "GPUs of one worker; 0 for a CPU endpoint."
     gpuCount: Int
+    "CPU sizes; empty for a GPU endpoint."
     instanceIds: [String]
     "GPU or CPU."
     computeType: String
     templateId: String
     template: PodTemplate
+    "Variables of this endpoint alone; the template has more."
     env: [EnvironmentVariable]
     workersMin: Int
     workersMax: Int
+    "Always 0."
     workersStandby: Int
     workersPFBTarget: Int
     "Seconds."
     idleTimeout: Int
+    "QUEUE_DELAY or REQUEST_COUNT."
     scalerType: String
     scalerValue: Int
+    "For jobs that ask for no other."
     executionTimeoutMs: Int
+    "Jobs that may wait at once."
     queueDepthMax: Int
     flashBootType: FlashBootType
+    "Comma list of countries and data centers; null means any."
     locations: String
     networkVolumeId: String
     networkVolumeIds: [NetworkVolumeIds]
+    "The volume that networkVolumeId names."
     networkVolume: NetworkVolume
+    "Comma list; null means any."
     allowedCudaVersions: String
     minCudaVersion: String
     flashEnvironmentId: String
     "Spelled with a lower-case d by the clients."
     activeBuildid: String
+    "Always null: there are no development pods."
     idePodId: String
+    "Always empty."
     modelReferences: [String]
     compliance: [Compliance]
-    "The endpoint's workers."
+    "The endpoint's workers, those included that are starting or stopping; the oldest first."
     pods: [Pod]
   }
   type NetworkVolumeIds {
     networkVolumeId: String
     dataCenterId: String
-  }
-  type NetworkVolume {
-    id: String
-    dataCenterId: String
-  }
-
-  enum PodStatus {
-    CREATED
-    RUNNING
-    RESTARTING
-    EXITED
-    PAUSED
-    DEAD
-    TERMINATED
-  }
-  type Pod {
-    id: String!
-    desiredStatus: PodStatus!
   }
 `;

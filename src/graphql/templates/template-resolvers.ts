@@ -1,5 +1,5 @@
 import type { AccountRecord } from "../../db/accounts.ts";
-import type { TemplateRecord } from "../../db/templates.ts";
+import { listPublicTemplates, type TemplateRecord } from "../../db/templates.ts";
 import type { RequestContext } from "../../management/context.ts";
 import { nameSchema, parseInput } from "../../management/input.ts";
 import { z } from "zod";
@@ -20,6 +20,12 @@ export const templateResolvers = {
       { id }: { id?: string | null },
       { loaders }: GraphqlContext,
     ): Promise<TemplateRecord | null> => (await loaders.template.load(id ?? "")) ?? null,
+    podTemplates: async (
+      _parent: unknown,
+      { input }: { input?: { isRunpod?: boolean | null } | null },
+      context: RequestContext,
+    ): Promise<readonly TemplateRecord[]> =>
+      input?.isRunpod ? [] : await listPublicTemplates(context.db, context.principal.accountId),
   },
   Mutation: {
     saveTemplate: async (

@@ -1,6 +1,9 @@
 export const templateSdl = /* GraphQL */ `
   type Query {
+    "One template of the account; null when there is none of this id."
     podTemplate(id: String): PodTemplate
+    "Templates of the account that are public."
+    podTemplates(input: PodTemplateInput): [PodTemplate]
   }
 
   type Mutation {
@@ -32,28 +35,43 @@ export const templateSdl = /* GraphQL */ `
   }
 
   input SaveTemplateInput {
+    "Absent to create, present to change."
     id: String
+    "Unique in the account, up to 191 characters."
     name: String
+    "Image reference with tag; not looked up when it is saved."
     imageName: String
     containerDiskInGb: Int
     "0 for Serverless templates."
     volumeInGb: Int
+    "Begins with /."
     volumeMountPath: String
+    "Arguments after the entry point of the image."
     dockerArgs: String
+    "At most 50 variables; they take the place of those before."
     env: [EnvironmentVariableInput]
     "Comma list of <port>/<protocol>; protocols: http, tcp."
     ports: String
+    "Names for ports."
     portsConfig: [PortConfigInput]
+    "Markdown."
     readme: String
+    "true for endpoints, false for pods."
     isServerless: Boolean
+    "Listed by podTemplates."
     isPublic: Boolean
     containerRegistryAuthId: String
+    "Kept for pods, as the fields below."
     startSsh: Boolean
     startJupyter: Boolean
     startScript: String
     advancedStart: Boolean
     config: JSON
     category: TemplateCategory
+  }
+  input PodTemplateInput {
+    "true: only those that come with the service, of which there are none."
+    isRunpod: Boolean
   }
   input PortConfigInput {
     port: String
@@ -63,17 +81,22 @@ export const templateSdl = /* GraphQL */ `
   type PodTemplate {
     id: String
     name: String
+    "Image reference with tag."
     imageName: String
     containerDiskInGb: Int
     volumeInGb: Int
     volumeMountPath: String
+    "Arguments after the entry point of the image."
     dockerArgs: String
     env: [EnvironmentVariable]
+    "Comma list of <port>/<protocol>."
     ports: String
     portsConfig: [PortConfig]
+    "Markdown."
     readme: String
     isServerless: Boolean
     isPublic: Boolean
+    "Always false: no templates come with the service."
     isRunpod: Boolean
     containerRegistryAuthId: String
     startSsh: Boolean

@@ -7,6 +7,7 @@ import {
   QUEUE_DEPTH_MAX,
   WORKERS_PER_ENDPOINT_MAX,
 } from "../../contract/limits.ts";
+import { readCpuInstance } from "../../contract/cpu-flavors.ts";
 import { GPU_TIER_NAMES } from "../../contract/gpu-tiers.ts";
 import { readGpuIds } from "../../domain/gpu-selection.ts";
 import {
@@ -36,9 +37,10 @@ const gpuIdsSchema = z.string().transform((gpuIds, context) => {
   return gpuIds;
 });
 
-const instanceIdSchema = z
-  .string("must be a string")
-  .regex(/^cpu\d[a-z]-[1-9]\d*-[1-9]\d*$/, "must have the form <family>-<vcpu>-<memory>, such as cpu5c-4-8");
+const instanceIdSchema = z.string("must be a string").superRefine((instanceId, context) => {
+  const reading = readCpuInstance(instanceId);
+  if (reading.kind === "refused") context.addIssue(reading.reason);
+});
 
 /** A comma list of words, kept without blanks; an empty one means "not set". */
 function commaList(isAllowed: (word: string) => boolean, allowed: string) {
@@ -115,3 +117,9 @@ export const endpointPatchSchema = z
     error: "must not be sent together with gpuIds: an endpoint runs on GPUs or on CPU instances",
   });
 export type EndpointPatch = Partial<z.output<typeof endpointPatchSchema>>;
+
+/** Another template for an endpoint, and nothing else. */
+export const endpointTemplateSchema = z.object({
+  endpointId: plainText.min(1, "must not be empty"),
+  templateId: plainText.min(1, "must not be empty"),
+});

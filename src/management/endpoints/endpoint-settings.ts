@@ -80,13 +80,11 @@ export function mergeSettings(stored: EndpointSettings, patch: EndpointPatch): E
 }
 
 function changesOf(patch: EndpointPatch): Partial<EndpointSettings> {
-  const volumeIds = patch.networkVolumeIds;
   return withoutUndefined({
     name: patch.name,
     idleTimeoutSeconds: patch.idleTimeout,
     locations: patch.locations,
-    networkVolumeId: patch.networkVolumeId,
-    networkVolumeIds: volumeIds === null ? [] : volumeIds,
+    ...volumeChanges(patch),
     flashEnvironmentId: patch.flashEnvironmentId,
     scalerType: patch.scalerType,
     scalerValue: patch.scalerValue,
@@ -101,6 +99,24 @@ function changesOf(patch: EndpointPatch): Partial<EndpointSettings> {
     flashBootType: patch.flashBootType,
     compliance: patch.compliance,
   });
+}
+
+/** One volume and a list of volumes replace each other, unless both are sent. */
+function volumeChanges({ networkVolumeId, networkVolumeIds }: EndpointPatch) {
+  const hasList = Boolean(networkVolumeIds?.length);
+  return {
+    networkVolumeId: networkVolumeId === undefined && hasList ? null : networkVolumeId,
+    networkVolumeIds:
+      networkVolumeIds === null || (networkVolumeIds === undefined && networkVolumeId)
+        ? []
+        : networkVolumeIds,
+  };
+}
+
+/** Says whether an endpoint would get other network volumes. */
+export function changesVolumes(before: EndpointSettings, after: EndpointSettings): boolean {
+  const volumesOf = (settings: EndpointSettings) => [settings.networkVolumeId, settings.networkVolumeIds];
+  return JSON.stringify(volumesOf(before)) !== JSON.stringify(volumesOf(after));
 }
 
 /** GPUs and CPU instances replace each other. */

@@ -8,6 +8,7 @@ import {
   updateEndpointIfUnchanged,
   type EndpointRecord,
 } from "../../db/endpoints.ts";
+import { deleteTemplateIfUnused, findTemplate } from "../../db/templates.ts";
 import { CONTAINER_DISK_DEFAULT_GB } from "../../contract/limits.ts";
 import { randomRowId } from "../../db/row-id.ts";
 import { authorOf, type RequestContext } from "../context.ts";
@@ -15,14 +16,22 @@ import { OperationError } from "../operation-error.ts";
 import { untilUnchanged } from "../optimistic-write.ts";
 import type { InlineTemplate } from "../templates/template-patch.ts";
 import { changeTemplate, requireTemplate, saveBoundTemplate } from "../templates/template-storage.ts";
+import { requireAttachable } from "../volumes/attached-volumes.ts";
 import { announceEndpoint, announceRemoval } from "./endpoint-announcement.ts";
 import type { EndpointPatch } from "./endpoint-patch.ts";
-import { createSettings, isDeletable, mergeSettings, needsRelease } from "./endpoint-settings.ts";
+import {
+  changesVolumes,
+  createSettings,
+  isDeletable,
+  mergeSettings,
+  needsRelease,
+} from "./endpoint-settings.ts";
 
 // Saving
 
 export async function createEndpoint(context: RequestContext, patch: EndpointPatch): Promise<EndpointRecord> {
   const settings = createSettings(patch);
+  await requireAttachable(context, settings);
   const { id: templateId } =
     patch.template === undefined
       ? await requireTemplate(context, patch.templateId ?? "")
@@ -40,7 +49,8 @@ export async function changeEndpoint(
   patch: EndpointPatch,
 ): Promise<EndpointRecord> {
   const found = await requireEndpoint(context, endpointId);
-  mergeSettings(found, patch); // A patch that will be refused must not touch the template first.
+  const merged = mergeSettings(found, patch); // A patch that will be refused must not touch the template first.
+  if (changesVolumes(found, merged)) await requireAttachable(context, merged);
   const templateId = await patchedTemplateId(context, found, patch);
 
   const changed = await untilUnchanged(async () => {
@@ -49,8 +59,25 @@ export async function changeEndpoint(
     const release = needsRelease(read, values);
     return await updateEndpointIfUnchanged(context.db, authorOf(context), read, values, { release });
   });
+  if (changed.templateId !== found.templateId) await dropOrphan(context, found.templateId);
   await announceEndpoint(context, changed);
   return changed;
+}
+
+/** An inline template goes with the last endpoint that uses it. */
+async function dropOrphan(context: RequestContext, templateId: string): Promise<void> {
+  const template = await findTemplate(context.db, context.principal.accountId, templateId);
+  if (template?.isBound) await deleteTemplateIfUnused(context.db, authorOf(context), template);
+}
+
+/** Gives an endpoint another template of the account, and nothing else. */
+export async function changeEndpointTemplate(
+  context: RequestContext,
+  change: { readonly endpointId: string; readonly templateId: string },
+): Promise<EndpointRecord> {
+  const { endpointId, templateId } = change;
+  await requireEndpoint(context, endpointId, "endpointId");
+  return await changeEndpoint(context, endpointId, { templateId });
 }
 
 /** The template that a patch puts in place of the present one, if any. */
@@ -94,10 +121,14 @@ export async function deleteEndpoint(context: RequestContext, endpointId: string
   await announceRemoval(context, { id: endpointId, accountId });
 }
 
-async function requireEndpoint(context: RequestContext, endpointId: string): Promise<EndpointRecord> {
+async function requireEndpoint(
+  context: RequestContext,
+  endpointId: string,
+  field = "id",
+): Promise<EndpointRecord> {
   const endpoint = await findOwnEndpoint(context.db, context.principal.accountId, endpointId);
   if (endpoint === undefined) {
-    throw new OperationError("ENDPOINT_NOT_FOUND", `id: endpoint '${endpointId}' was not found`);
+    throw new OperationError("ENDPOINT_NOT_FOUND", `${field}: endpoint '${endpointId}' was not found`);
   }
   return endpoint;
 }

@@ -12,7 +12,9 @@ import {
 
 const PORT_MAX = 65_535;
 
-const portsSchema = z.string().transform((ports, context) => {
+export const mountPathSchema = z.string().regex(/^(\/.*)?$/, "must begin with /, such as /workspace");
+
+export const portsSchema = z.string().transform((ports, context) => {
   const entries = ports
     .split(",")
     .map((entry) => entry.trim())
@@ -57,7 +59,7 @@ export const templatePatchSchema = z.object({
   ...containerFields,
   id: keepableText(plainText),
   volumeInGb: keepable(wholeNumber(0)),
-  volumeMountPath: keepable(plainText),
+  volumeMountPath: keepable(mountPathSchema),
   portsConfig: keepable(portsConfigSchema),
   isServerless: keepable(z.boolean()),
   isPublic: keepable(z.boolean()),

@@ -1,0 +1,36 @@
+import { appNotFound, appsNotSupported, loginNotSupported } from "../../management/flash/absent-apps.ts";
+
+function refuseApp(): never {
+  throw appsNotSupported();
+}
+
+function refuseLogin(): never {
+  throw loginNotSupported();
+}
+
+export const flashResolvers = {
+  Query: {
+    flashApp: (): null => null,
+    flashAppByName: (_parent: unknown, args: { readonly flashAppName?: string | null }): never => {
+      throw appNotFound(args.flashAppName ?? "");
+    },
+    flashEnvironment: (): null => null,
+    flashEnvironmentByName: (): null => null,
+    flashBuild: (): null => null,
+    flashAuthRequestStatus: refuseLogin,
+  },
+  Mutation: {
+    createFlashApp: refuseApp,
+    deleteFlashApp: refuseApp,
+    createFlashEnvironment: refuseApp,
+    deleteFlashEnvironment: refuseApp,
+    prepareFlashArtifactUpload: refuseApp,
+    finalizeFlashArtifactUpload: refuseApp,
+    updateFlashBuildManifest: refuseApp,
+    deployBuildToEnvironment: refuseApp,
+    createFlashAuthRequest: refuseLogin,
+  },
+  User: {
+    flashApps: (): readonly never[] => [],
+  },
+};

@@ -1,0 +1,45 @@
+export const volumeSdl = /* GraphQL */ `
+  type Mutation {
+    "All three fields are required."
+    createNetworkVolume(input: CreateNetworkVolumeInput): NetworkVolume
+    "Renames a volume or makes it larger; what is omitted stays."
+    updateNetworkVolume(input: UpdateNetworkVolumeInput): NetworkVolume
+    "Refused with NETWORK_VOLUME_IN_USE while an endpoint names it."
+    deleteNetworkVolume(input: DeleteNetworkVolumeInput): Void
+  }
+
+  type User {
+    "Oldest first."
+    networkVolumes: [NetworkVolume]
+  }
+
+  input CreateNetworkVolumeInput {
+    "Up to 191 characters; need not be unique."
+    name: String
+    "Whole GB, from 1 to 4000."
+    size: Int
+    "One of the ids of dataCenters; fixed at creation."
+    dataCenterId: String
+  }
+  input UpdateNetworkVolumeInput {
+    id: String
+    name: String
+    "Whole GB; not below the present size."
+    size: Int
+  }
+  input DeleteNetworkVolumeInput {
+    id: String
+  }
+  type NetworkVolume {
+    id: String
+    name: String
+    "Whole GB."
+    size: Int
+    dataCenterId: String
+    dataCenter: DataCenter
+    "Always null: there are no storage clusters."
+    storageClusterId: String
+    "Always null: there is one type."
+    storageType: String
+  }
+`;

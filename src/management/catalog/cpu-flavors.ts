@@ -1,0 +1,53 @@
+/** CPU instances, their prices and their stock. */
+import { z } from "zod";
+import {
+  CPU_FLAVOR_VCPUS_MIN,
+  CPU_FLAVORS,
+  readCpuInstance,
+  type CpuFlavor,
+} from "../../contract/cpu-flavors.ts";
+import { cpuStatus, type StockStatus } from "../../domain/stock.ts";
+import { keepableText, plainText } from "../input.ts";
+import type { CatalogContext } from "./context.ts";
+import { presentStock } from "./present-stock.ts";
+import { cpuPrice } from "./prices.ts";
+
+export const cpuFilterSchema = z.object({ id: keepableText(plainText) });
+export const cpuQuestionSchema = z.object({
+  dataCenterId: keepableText(plainText),
+  instanceId: keepableText(plainText),
+});
+
+/** Flavors, or the one of this id. */
+export function listCpuFlavors({ id }: z.output<typeof cpuFilterSchema>): readonly CpuFlavor[] {
+  return id === undefined ? CPU_FLAVORS : CPU_FLAVORS.filter((flavor) => flavor.id === id);
+}
+
+export type CpuOffer = {
+  readonly status: StockStatus;
+  /** Dollars per hour; null when there is no such size. */
+  readonly price: number | null;
+};
+
+/** Answers for the instance that is asked for, or for the smallest one of the flavor. */
+export async function askForCpu(
+  context: CatalogContext,
+  flavor: CpuFlavor,
+  { dataCenterId, instanceId }: z.output<typeof cpuQuestionSchema>,
+): Promise<CpuOffer> {
+  const size = instanceId === undefined ? smallest(flavor) : sizeOf(flavor, instanceId);
+  if (size === undefined) return { status: null, price: null };
+  const status = cpuStatus(await presentStock(context), size, dataCenterId);
+  return { status, price: cpuPrice(size.vcpus) };
+}
+
+function smallest({ memoryGbPerVcpu }: CpuFlavor) {
+  return { vcpus: CPU_FLAVOR_VCPUS_MIN, memoryGb: CPU_FLAVOR_VCPUS_MIN * memoryGbPerVcpu };
+}
+
+function sizeOf(flavor: CpuFlavor, instanceId: string) {
+  const reading = readCpuInstance(instanceId);
+  return reading.kind === "instance" && reading.instance.flavor.id === flavor.id
+    ? reading.instance
+    : undefined;
+}

@@ -1,0 +1,73 @@
+/**
+ * What the catalog says that a GPU costs. Whoever owns the hosts pays nobody, so the price is nominal: it
+ * orders cards by their memory. GPU_PRICES sets others, in dollars per hour, by card or by tier:
+ *
+ *   {"NVIDIA L4": 0.43, "ADA_80_PRO": 2.5}
+ */
+import { z } from "zod";
+import { findGpuCard, type GpuCard } from "../../contract/gpu-catalog.ts";
+import { GPU_TIER_NAMES } from "../../contract/gpu-tiers.ts";
+import { GPU_PRICE_PER_GB_HOUR, VCPU_PRICE_PER_HOUR } from "../../contract/limits.ts";
+import { OperationError } from "../operation-error.ts";
+
+export type GpuPrices = { readonly [cardOrTier: string]: number };
+
+const pricesSchema = z.record(
+  z.string().refine(isCardOrTier, "is no GPU type and no tier"),
+  z.number("must be a number of dollars per hour").min(0, "must not be negative"),
+);
+
+/** The settings are read once per text, since the text changes with a deployment only. */
+let latest: { readonly text: string; readonly prices: GpuPrices } = { text: "", prices: {} };
+
+/** Reads GPU_PRICES; throws NOT_CONFIGURED with what is wrong with it. */
+export function readGpuPrices(text: string | undefined): GpuPrices {
+  if (!text) return {};
+  if (latest.text !== text) latest = { text, prices: parse(text) };
+  return latest.prices;
+}
+
+/** Dollars per hour of one GPU. */
+export function gpuPrice(card: GpuCard, prices: GpuPrices): number {
+  const byTier = card.tier === null ? undefined : prices[card.tier];
+  return prices[card.id] ?? byTier ?? roundPrice(card.memoryGb * GPU_PRICE_PER_GB_HOUR);
+}
+
+/** Dollars per hour of a CPU instance. */
+export function cpuPrice(vcpus: number): number {
+  return roundPrice(vcpus * VCPU_PRICE_PER_HOUR);
+}
+
+/** Sums of prices, without the dust of binary fractions. */
+export function roundPrice(price: number): number {
+  return Number(price.toFixed(4));
+}
+
+function parse(text: string): GpuPrices {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    throw notConfigured("it is not JSON");
+  }
+  const parsed = pricesSchema.safeParse(json);
+  if (parsed.success) return parsed.data;
+  throw notConfigured(parsed.error.issues.map(describe).join("; "));
+}
+
+function describe(issue: z.core.$ZodIssue): string {
+  const reason = issue.code === "invalid_key" ? (issue.issues[0]?.message ?? issue.message) : issue.message;
+  return `${issue.path.join(".") || "it"}: ${reason}`;
+}
+
+function notConfigured(reason: string): OperationError {
+  return new OperationError(
+    "NOT_CONFIGURED",
+    `GPU_PRICES is not a JSON object of prices by GPU type or tier, such as {"NVIDIA L4": 0.43}: ${reason}. ` +
+      "Whoever runs this installation must correct it.",
+  );
+}
+
+function isCardOrTier(name: string): boolean {
+  return findGpuCard(name) !== undefined || (GPU_TIER_NAMES as readonly string[]).includes(name);
+}

@@ -1,0 +1,147 @@
+/** The schema that clients know against ours, and every operation of ours against the wire. */
+import {
+  buildSchema,
+  findBreakingChanges,
+  getNamedType,
+  isInputObjectType,
+  isObjectType,
+  type GraphQLField,
+  type GraphQLObjectType,
+} from "graphql";
+import { describe, test } from "vitest";
+import { managementSchema } from "../../src/graphql/schema.ts";
+import type { OperationErrorCode } from "../../src/management/operation-error.ts";
+import clientSdl from "../clients/client-schema.graphql?raw";
+import { freshClient, savedEndpoint, savedVolume, type Client } from "./graphql-client.ts";
+
+/** Parts of the client schema that no operation of ours has yet. */
+const MISSING =
+  /\b(secret\w*|Secret\w*|registryAuth\w*|\w*RegistryAuth\w*|containerRegistryCreds|UpdateUserSettingsInput|updateUserSettings|authId|pubKey|clientBalance|currentSpendPerHr|spendLimit|notify\w+)\b/;
+
+const KNOWN_CODES: Record<OperationErrorCode, true> = {
+  UNAUTHORIZED: true,
+  INSUFFICIENT_PERMISSION: true,
+  BAD_REQUEST: true,
+  PAYLOAD_TOO_LARGE: true,
+  METHOD_NOT_ALLOWED: true,
+  GRAPHQL_PARSE_FAILED: true,
+  GRAPHQL_VALIDATION_FAILED: true,
+  INVALID_INPUT: true,
+  ENDPOINT_NOT_FOUND: true,
+  ENDPOINT_HAS_WORKERS: true,
+  TEMPLATE_NOT_FOUND: true,
+  TEMPLATE_NAME_TAKEN: true,
+  TEMPLATE_IN_USE: true,
+  SECRET_NOT_FOUND: true,
+  SECRET_NAME_TAKEN: true,
+  REGISTRY_AUTH_NOT_FOUND: true,
+  REGISTRY_AUTH_IN_USE: true,
+  NETWORK_VOLUME_NOT_FOUND: true,
+  NETWORK_VOLUME_IN_USE: true,
+  API_KEY_NOT_FOUND: true,
+  POD_NOT_FOUND: true,
+  APP_NOT_FOUND: true,
+  "Cluster not found": true,
+  NO_CAPACITY: true,
+  NOT_CONFIGURED: true,
+  NOT_SUPPORTED: true,
+  UNAVAILABLE: true,
+  INTERNAL: true,
+};
+
+describe("the schema", () => {
+  test("every document that fits what the clients know fits ours", ({ expect }) => {
+    const changes = findBreakingChanges(buildSchema(clientSdl), managementSchema);
+    const unexpected = changes.filter(({ description }) => !MISSING.test(description));
+    expect(unexpected.map(({ type, description }) => `${type}: ${description}`)).toEqual([]);
+  });
+
+  test("arguments and input fields are nullable and have no defaults", ({ expect }) => {
+    const inputs = Object.values(managementSchema.getTypeMap()).filter(
+      (type) => isInputObjectType(type) && !type.name.startsWith("__"),
+    );
+    const fields = inputs.flatMap((type) =>
+      isInputObjectType(type) ? Object.values(type.getFields()).map((field) => ({ type, field })) : [],
+    );
+    const strict = fields.filter(
+      ({ field }) => String(field.type).endsWith("!") || field.defaultValue !== undefined,
+    );
+    expect(strict.map(({ type, field }) => `${type.name}.${field.name}`)).toEqual([]);
+    const operations = rootFields().flatMap(({ field }) => field.args);
+    expect(operations.filter((argument) => String(argument.type).endsWith("!"))).toEqual([]);
+  });
+});
+
+type Root = { readonly kind: "query" | "mutation"; readonly field: GraphQLField<unknown, unknown> };
+
+function rootFields(): Root[] {
+  const of = (kind: Root["kind"], type: GraphQLObjectType | null | undefined): Root[] =>
+    Object.values(type?.getFields() ?? {}).map((field) => ({ kind, field }));
+  return [
+    ...of("query", managementSchema.getQueryType()),
+    ...of("mutation", managementSchema.getMutationType()),
+  ];
+}
+
+const DEPTH = 4;
+
+/** For each place below a field down to DEPTH, a selection of all leaves of that place. */
+function selections(field: GraphQLField<unknown, unknown>, depth = 1): string[] {
+  const type = getNamedType(field.type);
+  if (!isObjectType(type)) return [""];
+  const fields = Object.values(type.getFields());
+  const leaves = fields.filter((inner) => !isObjectType(getNamedType(inner.type)));
+  const own = leaves.length === 0 ? "__typename" : leaves.map(({ name }) => name).join(" ");
+  const deeper =
+    depth === DEPTH
+      ? []
+      : fields
+          .filter((inner) => isObjectType(getNamedType(inner.type)))
+          .flatMap((inner) => selections(inner, depth + 1).map((selected) => `${inner.name}${selected}`));
+  return [own, ...deeper].map((selected) => ` { ${selected} }`);
+}
+
+/** Without arguments, with empty ones, and with an id that is nobody's. */
+function calls({ args }: GraphQLField<unknown, unknown>): string[] {
+  if (args.length === 0) return [""];
+  const filled = (argument: (typeof args)[number]) => {
+    const type = getNamedType(argument.type);
+    if (!isInputObjectType(type)) return `${argument.name}: "none"`;
+    const ids = Object.values(type.getFields()).filter(({ name, type: of }) => {
+      const isText = ["String", "ID"].includes(String(of));
+      return isText && /(^id|Id|^name)$/.test(name);
+    });
+    return `${argument.name}: { ${ids.map(({ name }) => `${name}: "none"`).join(", ")} }`;
+  };
+  const isInput = args.some(({ type }) => isInputObjectType(getNamedType(type)));
+  return ["", ...(isInput ? [`(${args[0]?.name}: {})`] : []), `(${args.map(filled).join(", ")})`];
+}
+
+/** Gives the account one of everything, so that selections reach something. */
+async function furnish(client: Client): Promise<void> {
+  const id = await savedVolume(client);
+  await savedEndpoint(client, `, networkVolumeId: "${id}", networkVolumeIds: [{ networkVolumeId: "${id}" }]`);
+}
+
+describe("every operation", () => {
+  test.for(rootFields().map((root) => [`${root.kind} ${root.field.name}`, root] as const))(
+    "%s answers well, whatever is selected",
+    async ([, { kind, field }], { expect }) => {
+      const client = await freshClient();
+      if (kind === "query") await furnish(client);
+      for (const selected of selections(field)) {
+        for (const call of calls(field)) {
+          const document = `${kind} { ${field.name}${call}${selected} }`;
+          const answer = await client.send(document);
+          expect([document, answer.status]).toEqual([document, 200]);
+          expect(answer.body).toHaveProperty(["data"]);
+          for (const error of answer.errors ?? []) {
+            expect([document, error.extensions.code]).not.toEqual([document, "INTERNAL"]);
+            expect(KNOWN_CODES).toHaveProperty([error.extensions.code]);
+            expect(error.path[0]).toBe(field.name);
+          }
+        }
+      }
+    },
+  );
+});

@@ -1,0 +1,255 @@
+import { afterEach, beforeEach, describe, test, vi } from "vitest";
+import type { SyncRequest, WorkerState } from "../../src/contract/agent.ts";
+import { INVENTORY, ScriptedAgent } from "./agent-client.ts";
+import { createEndpoint, graphql, signInAsNewAccount } from "./edge-client.ts";
+import { codeOf, freshClient, type Client } from "./graphql-client.ts";
+import { passTime } from "./object.ts";
+
+const POD = `id name podType desiredStatus imageName dockerArgs dockerId env gpuCount vcpuCount memoryInGb
+  containerDiskInGb volumeInGb volumeMountPath ports port costPerHr version templateId networkVolumeId
+  containerRegistryAuthId machineId machine { podHostId gpuDisplayName location } dataCenterId clusterIp clusterIdx
+  clusterRole lastStatusChange uptimeSeconds
+  runtime { uptimeInSeconds ports { ip isIpPublic privatePort publicPort type }
+    gpus { id gpuUtilPercent memoryUtilPercent } container { cpuPercent memoryPercent } }`;
+
+const GPU = { index: 0, name: "NVIDIA RTX A4000", tier: "AMPERE_16", memoryMb: 16_384, isSimulated: false };
+const HOST = { ...INVENTORY, gpus: [GPU, { ...GPU, index: 1 }], dataCenterId: "US-KS-2" };
+
+describe("workers of an endpoint", () => {
+  beforeEach(signInAsNewAccount);
+  beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
+  afterEach(() => void vi.useRealTimers());
+
+  type Pod = Record<string, unknown>;
+  const podsOf = async (endpointId: string, selection = POD): Promise<Pod[]> => {
+    const data = await graphql<{ myself: { endpoint: { pods: Pod[] } } }>(
+      `{ myself { endpoint(id: "${endpointId}") { pods { ${selection} } } } }`,
+    );
+    return data.myself.endpoint.pods;
+  };
+
+  /** A host with one worker of the endpoint, and a way to say where the worker stands. */
+  async function hostOf(endpointId: string) {
+    const agent = await ScriptedAgent.join();
+    let assigned = (await agent.sync({ inventory: HOST })).assignments[0];
+    while (assigned === undefined) {
+      await scheduler.wait(5);
+      assigned = (await agent.sync({ inventory: HOST })).assignments[0];
+    }
+    const { workerId, revision } = assigned;
+    type Report = SyncRequest["workers"][number];
+    const say = async (state: WorkerState, more: Partial<Report> = {}) => {
+      await agent.sync({ inventory: HOST, workers: [{ workerId, endpointId, revision, state, ...more }] });
+    };
+    return { agent, workerId, say };
+  }
+
+  test("a worker that is up is a running pod, with its host, its GPU and its price", async ({ expect }) => {
+    const endpointId = await createEndpoint("workersMin: 1, workersMax: 1, gpuCount: 2");
+    const { agent, workerId, say } = await hostOf(endpointId);
+    await say("ready", { ago: { containerStarted: 7_000, ready: 2_000 } });
+    const readyAt = new Date(Date.now() - 2_000).toISOString();
+    passTime(60_000);
+
+    const { name, templateId, ...pod } = (await podsOf(endpointId))[0] ?? {};
+    expect(name).toMatch(/^test-/);
+    expect(templateId).toMatch(/^[a-z0-9]{14}$/);
+    expect(pod).toEqual({
+      id: workerId,
+      podType: null,
+      desiredStatus: "RUNNING",
+      imageName: "test:1",
+      dockerArgs: "",
+      dockerId: null,
+      env: [],
+      gpuCount: 2,
+      vcpuCount: null,
+      memoryInGb: null,
+      containerDiskInGb: 5,
+      volumeInGb: 0,
+      volumeMountPath: "",
+      ports: "",
+      port: null,
+      costPerHr: 0.032,
+      version: 1,
+      networkVolumeId: null,
+      containerRegistryAuthId: null,
+      machineId: agent.hostId,
+      machine: {
+        podHostId: `${workerId}-${agent.hostId.slice(0, 8)}`,
+        gpuDisplayName: "RTX A4000",
+        location: "US",
+      },
+      dataCenterId: "US-KS-2",
+      clusterIp: null,
+      clusterIdx: null,
+      clusterRole: null,
+      lastStatusChange: `Ready since ${readyAt}`,
+      uptimeSeconds: 67,
+      runtime: {
+        uptimeInSeconds: 67,
+        ports: [],
+        gpus: [
+          { id: "0", gpuUtilPercent: null, memoryUtilPercent: null },
+          { id: "1", gpuUtilPercent: null, memoryUtilPercent: null },
+        ],
+        container: null,
+      },
+    });
+  });
+
+  test("its state follows what its agent says, and there is no runtime before it is up", async ({
+    expect,
+  }) => {
+    const endpointId = await createEndpoint("workersMin: 1, workersMax: 1");
+    const { say } = await hostOf(endpointId);
+    const states = {
+      pulling: ["CREATED", "Pulling the image since"],
+      starting: ["CREATED", "Starting since"],
+      ready: ["RUNNING", "Ready: in words"],
+      unhealthy: ["RUNNING", "Unhealthy: in words"],
+      crash_looping: ["RESTARTING", "Restarting after it exited: in words"],
+      stopping: ["EXITED", "Stopping: in words"],
+    } as const;
+    for (const [state, [desiredStatus, words]] of Object.entries(states)) {
+      await say(state as WorkerState, { detail: "in words" });
+      const [pod] = await podsOf(endpointId, "desiredStatus lastStatusChange runtime { uptimeInSeconds }");
+      expect([state, pod]).toEqual([
+        state,
+        {
+          desiredStatus,
+          lastStatusChange: expect.stringContaining(words),
+          runtime: state === "ready" ? { uptimeInSeconds: 0 } : null,
+        },
+      ]);
+    }
+  });
+
+  test("a worker without GPUs has the size of its instance", async ({ expect }) => {
+    const endpointId = await createEndpoint("workersMin: 0, workersMax: 1");
+    await graphql(`mutation { saveEndpoint(input: { id: "${endpointId}", workersMin: 1,
+      instanceIds: ["cpu5c-4-8"], gpuIds: "" }) { id } }`);
+    await hostOf(endpointId);
+    const selection = "gpuCount vcpuCount memoryInGb costPerHr machine { gpuDisplayName }";
+    expect(await podsOf(endpointId, selection)).toEqual([
+      { gpuCount: 0, vcpuCount: 4, memoryInGb: 8, costPerHr: 0.004, machine: { gpuDisplayName: null } },
+    ]);
+  });
+
+  test("variables of the container are not shown", async ({ expect }) => {
+    const endpointId = await createEndpoint('workersMin: 1, env: [{ key: "TOKEN", value: "hush" }]');
+    const { say } = await hostOf(endpointId);
+    await say("ready");
+    expect(JSON.stringify(await podsOf(endpointId))).not.toContain("hush");
+  });
+
+  test("an endpoint without workers has no pods", async ({ expect }) => {
+    const endpointId = await createEndpoint();
+    expect(await podsOf(endpointId)).toEqual([]);
+  });
+});
+
+describe("pods are not offered yet", () => {
+  const send = async (client: Client, operation: string, input: string, selection = "{ id }") =>
+    await client.send(`mutation { ${operation}(input: { ${input} }) ${selection} }`);
+
+  test("nobody has any", async ({ expect }) => {
+    const client = await freshClient();
+    const { data } = await client.send(
+      `{ pod(input: { podId: "p" }) { ${POD} } myself { pods { ${POD} } cluster(input: { id: "c" }) { id } } }`,
+    );
+    expect(data).toEqual({ pod: null, myself: { pods: [], cluster: null } });
+  });
+
+  test("terminating an unknown pod is refused in the words and under the path that clients compare", async ({
+    expect,
+  }) => {
+    const client = await freshClient();
+    const answer = await client.send('mutation { podTerminate(input: { podId: "p" }) }');
+    expect(answer.body).toEqual({
+      data: { podTerminate: null },
+      errors: [
+        {
+          message: "pod not found to terminate",
+          path: ["podTerminate"],
+          extensions: { code: "POD_NOT_FOUND" },
+        },
+      ],
+    });
+  });
+
+  test("changing an unknown pod is refused as not found", async ({ expect }) => {
+    const client = await freshClient();
+    const calls = {
+      podStop: 'podId: "p"',
+      podResume: 'podId: "p", gpuCount: 1',
+      podBidResume: 'podId: "p", bidPerGpu: 0.2, gpuCount: 1',
+      podEditJob:
+        'podId: "p", imageName: "a:1", containerDiskInGb: 10, containerRegistryAuthId: "", volumeInGb: 0',
+    };
+    for (const [operation, input] of Object.entries(calls)) {
+      const answer = await send(client, operation, input, "{ id desiredStatus }");
+      expect([operation, codeOf(answer)]).toEqual([operation, "POD_NOT_FOUND"]);
+      expect(answer.errors[0].message).toBe("podId: pod 'p' was not found");
+      expect(codeOf(await send(client, operation, ""))).toBe("INVALID_INPUT");
+    }
+  });
+
+  test("a deployment as clients send it is refused for want of room, so that they try elsewhere", async ({
+    expect,
+  }) => {
+    const client = await freshClient();
+    const gpu = `name: "pod", imageName: "a:1", cloudType: ALL, startSsh: true, gpuTypeId: "NVIDIA L4",
+      supportPublicIp: true, gpuCount: 1, volumeInGb: 0, minVcpuCount: 1, minMemoryInGb: 1, dataCenterId: null,
+      dockerArgs: "", containerDiskInGb: 10, ports: "22/tcp,8888/http,", volumeMountPath: "/runpod-volume",
+      env: [{ key: "A", value: "1" }], networkVolumeId: "", allowedCudaVersions: ["12.8"]`;
+    const deployments = {
+      podFindAndDeployOnDemand: gpu,
+      podRentInterruptable: `bidPerGpu: 0.2, ${gpu}`,
+      deployCpuPod:
+        'name: "pod", imageName: "a:1", cloudType: SECURE, instanceId: "cpu3c-2-4", templateId: "runpod-ubuntu"',
+      createCluster: `clusterName: "c", type: TRAINING, podCount: 2, gpuTypeId: "NVIDIA L4", gpuCountPerPod: 8,
+        imageName: "a:1", ports: "22/tcp", startSsh: true, deployCost: 1.5`,
+    };
+    for (const [operation, input] of Object.entries(deployments)) {
+      const answer = await send(client, operation, input);
+      expect([operation, codeOf(answer)]).toEqual([operation, "NO_CAPACITY"]);
+      expect(answer.errors[0].message).toBe(
+        "There are no longer any instances available with the requested specifications. Please refresh and try " +
+          "again. This installation offers Serverless endpoints and no pods yet.",
+      );
+    }
+  });
+
+  test("a deployment that could never run is refused by field", async ({ expect }) => {
+    const client = await freshClient();
+    const refusals = [
+      ["podFindAndDeployOnDemand", 'gpuTypeId: "NVIDIA L4"', "imageName: required"],
+      ["podFindAndDeployOnDemand", 'imageName: "a:1"', "gpuTypeId: required"],
+      ["podFindAndDeployOnDemand", 'imageName: "a:1", gpuTypeIdList: []', "gpuTypeId: required"],
+      ["podFindAndDeployOnDemand", 'imageName: "a:1", gpuTypeId: "L4"', "gpuTypeId: 'L4' is no GPU type"],
+      [
+        "podRentInterruptable",
+        'imageName: "a:1", gpuTypeId: "NVIDIA L4", ports: "80/udp"',
+        "ports: '80/udp'",
+      ],
+      [
+        "deployCpuPod",
+        'imageName: "a:1", instanceId: "cpu3c-2-8"',
+        "instanceId: 2 vCPU of cpu3c come with 4 GB",
+      ],
+      ["createCluster", 'imageName: "a:1", gpuTypeId: "NVIDIA L4", gpuCountPerPod: 1', "podCount:"],
+    ] as const;
+    for (const [operation, input, message] of refusals) {
+      const answer = await send(client, operation, input);
+      expect([operation, input, codeOf(answer)]).toEqual([operation, input, "INVALID_INPUT"]);
+      expect(answer.errors[0].message).toContain(message);
+    }
+  });
+
+  test("deleting an unknown cluster is refused under the code that clients compare", async ({ expect }) => {
+    const client = await freshClient();
+    const answer = await client.send('mutation { deleteCluster(input: { id: "c" }) }');
+    expect(codeOf(answer)).toBe("Cluster not found");
+  });
+});
