@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Command } from "commander";
 import { unstable_readConfig } from "wrangler";
+import { buildAssets } from "./assets.ts";
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const CONFIG = join(ROOT, "wrangler.toml");
@@ -57,11 +58,13 @@ const { dryRun } = new Command("npm run deploy --")
 const environment = environmentArguments();
 
 if (dryRun) {
+  await buildAssets(ROOT);
   wrangler("deploy", "--dry-run", "--outdir", BUNDLE, ...environment);
 } else if (!databaseIsSet(environment)) {
   console.error(BEFORE_THE_FIRST_DEPLOYMENT);
   process.exit(1);
 } else {
+  await buildAssets(ROOT);
   wrangler("d1", "migrations", "apply", "DB", "--remote", ...environment);
   wrangler("deploy", ...environment);
 }
