@@ -43,6 +43,7 @@ export const environmentSchema = z
 /** A parameter of the query that is on or off; off when it is absent. */
 export const includeSchema = z
   .preprocess((text) => text === "true" || text === "1", z.boolean())
+  .optional()
   .meta({ override: { type: "boolean", default: false } });
 
 /** Body of every answer of REST v1 that is an error; readers differ in which member they look at. */

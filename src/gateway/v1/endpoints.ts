@@ -55,7 +55,7 @@ export async function removeEndpoint(context: RestContext): Promise<Response> {
 /** The endpoint with what the query asks to include. */
 async function withParts(context: RestContext, endpoint: EndpointRecord): Promise<RestEndpoint> {
   const request = context.get("request");
-  const isAsked = (name: string) => includeSchema.parse(context.req.query(name));
+  const isAsked = (name: string) => includeSchema.parse(context.req.query(name)) ?? false;
   return {
     ...showEndpoint(endpoint),
     ...(isAsked("includeTemplate") && {
