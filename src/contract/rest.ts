@@ -34,7 +34,10 @@ export const nameSchema = textSchema
   .max(NAME_MAX_CHARACTERS, `must have at most ${NAME_MAX_CHARACTERS} characters`);
 
 export const environmentSchema = z
-  .record(textSchema.min(1, "must not be empty").regex(/^[^=]+$/, "must not contain ="), textSchema)
+  .record(textSchema.regex(/^[^=]+$/), textSchema, {
+    error: ({ code }) =>
+      code === "invalid_key" ? "a name must not be empty or contain =" : "must be an object of texts",
+  })
   .meta({
     description: "Environment variables of the container, by name.",
     example: { MODEL_ID: "stabilityai/sdxl-turbo" },

@@ -3,12 +3,13 @@ import { expect, test } from "vitest";
 import { ScriptedAgent, INVENTORY } from "./agent-client.ts";
 import { checkedOperations, documentedCall, DOCUMENT } from "./documented-call.ts";
 import { createEndpoint, graphql, ROOT_API_KEY } from "./edge-client.ts";
+import { webhookTarget } from "./webhook-target.ts";
 
 test("what a job's life is told by is as documented", async () => {
   const endpointId = await createEndpoint();
   const base = `/v2/${endpointId}`;
   const agent = await ScriptedAgent.join();
-  const job = { input: { a: 1 }, webhook: "http://127.0.0.1:9/hook" };
+  const job = { input: { a: 1 }, webhook: webhookTarget().webhook };
   const { body: queued } = await documentedCall("POST", `${base}/run`, job, { "Idempotency-Key": "k" });
   await documentedCall("GET", `${base}/status/${queued.id}?timeline=1`);
   await documentedCall("POST", `${base}/status/${queued.id}`);
