@@ -17,6 +17,7 @@ for (const place of document.querySelectorAll("[data-command]")) {
   place.textContent = COMMANDS[place.dataset.command];
 }
 
+const loaded = Promise.withResolvers();
 const explorer = globalThis.SwaggerUIBundle({
   url: "/openapi.json",
   dom_id: "#explorer",
@@ -29,10 +30,12 @@ const explorer = globalThis.SwaggerUIBundle({
   // The key lives as long as the page.
   persistAuthorization: false,
   validatorUrl: null,
+  onComplete: loaded.resolve,
 });
 
-document.querySelector("#authorize").addEventListener("submit", (event) => {
+document.querySelector("#authorize").addEventListener("submit", async (event) => {
   event.preventDefault();
+  await loaded.promise; // a key that comes before the document would be forgotten
   const field = document.querySelector("#key");
   explorer.preauthorizeApiKey("apiKey", field.value.trim());
   field.value = "";
