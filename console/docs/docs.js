@@ -33,11 +33,15 @@ const explorer = globalThis.SwaggerUIBundle({
   onComplete: loaded.resolve,
 });
 
-document.querySelector("#authorize").addEventListener("submit", async (event) => {
-  event.preventDefault();
+async function authorize() {
   await loaded.promise; // a key that comes before the document would be forgotten
   const field = document.querySelector("#key");
   explorer.preauthorizeApiKey("apiKey", field.value.trim());
   field.value = "";
   document.querySelector("#authorized").textContent = "Calls of this page carry the key until it is closed.";
+}
+
+document.querySelector("#authorize").addEventListener("submit", (event) => {
+  event.preventDefault();
+  void authorize();
 });

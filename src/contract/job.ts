@@ -284,7 +284,6 @@ const operationLimitSchema = z.object({
   requests: z.int().meta({ description: "Requests within the window." }),
   concurrent: z.int().nullable().meta({ description: "In progress at the same time; null for no limit." }),
 });
-export type OperationLimit = Immutable<z.infer<typeof operationLimitSchema>>;
 const operationUsageSchema = z.object({ requests: z.int(), concurrent: z.int() });
 export type OperationUsage = Immutable<z.infer<typeof operationUsageSchema>>;
 

@@ -12,7 +12,6 @@ export type WebhookSecret = {
 
 /** `none`: nothing was to be sent, since the job has no webhook, has not ended, or was purged. */
 const webhookStateSchema = z.enum(["none", "pending", "delivered", "failed"]);
-export type WebhookState = z.infer<typeof webhookStateSchema>;
 
 /** Body of `webhooks/<id>`. Times are epoch milliseconds. */
 export const webhookLogSchema = z

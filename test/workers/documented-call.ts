@@ -3,6 +3,8 @@ import { Validator, type Schema } from "@cfworker/json-schema";
 import { makeDocument } from "../../src/gateway/docs/openapi/document.ts";
 import { call } from "./edge-client.ts";
 
+type Json = any; // oxlint-disable-line typescript/no-explicit-any -- answers are asserted, not typed
+
 type Operation = {
   readonly operationId: string;
   readonly responses: Readonly<
@@ -21,8 +23,7 @@ export const checkedOperations = new Set<string>();
 /** Calls and throws when the status is not documented, or the body is not as the document says. */
 export async function documentedCall(
   ...[method, path, body, headers]: Parameters<typeof call>
-): Promise<{ readonly status: number; readonly body: any }> {
-  // oxlint-disable-line typescript/no-explicit-any -- answers are asserted, not typed
+): Promise<{ readonly status: number; readonly body: Json }> {
   const operation = operationOf(method, path);
   const answer = await call(method, path, body, headers);
   const documented = operation.responses[`${answer.status}`];

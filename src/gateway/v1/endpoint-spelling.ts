@@ -34,26 +34,34 @@ export function toEndpointPatch(input: EndpointUpdate, stored: Stored | undefine
 
 type Compute = Pick<EndpointUpdate, "computeType" | "gpuTypeIds" | "cpuFlavorIds" | "vcpuCount">;
 
+type ComputePatch = { readonly gpuIds?: string; readonly instanceIds?: readonly string[] };
+
 /** GPUs or CPU instances; nothing for a change that touches neither. */
-function computeOf(
-  { computeType, gpuTypeIds, cpuFlavorIds, vcpuCount }: Compute,
-  stored: Stored | undefined,
-): { readonly gpuIds?: string; readonly instanceIds?: readonly string[] } {
-  const wantsCpu = computeType ? computeType === "CPU" : !gpuTypeIds?.length && Boolean(cpuFlavorIds?.length);
-  const isCpu = stored ? stored.gpuIds === null : undefined;
-  const isSilent = !computeType && !gpuTypeIds?.length && !cpuFlavorIds?.length;
-  if (isSilent ? isCpu : wantsCpu) {
-    if (isCpu && !cpuFlavorIds?.length && !vcpuCount) return {};
-    const known = stored ? sizesOf(stored.instanceIds) : { flavors: [], vcpus: undefined };
-    const flavors = firstFilled(
-      cpuFlavorIds,
-      known.flavors,
-      CPU_FLAVORS.map(({ id }) => id),
-    );
-    return { instanceIds: instanceIds(flavors, vcpuCount ?? known.vcpus ?? VCPU_COUNT_DEFAULT) };
-  }
+function computeOf(asked: Compute, stored: Stored | undefined): ComputePatch {
+  const isCpu = stored?.gpuIds === null;
+  return (asksForCpu(asked) ?? isCpu)
+    ? cpusOf(asked, isCpu ? stored : undefined)
+    : gpusOf(asked, stored !== undefined && !isCpu);
+}
+
+/** Undefined when the body does not say. */
+function asksForCpu({ computeType, gpuTypeIds, cpuFlavorIds }: Compute): boolean | undefined {
+  if (computeType) return computeType === "CPU";
+  if (gpuTypeIds?.length) return false;
+  return cpuFlavorIds?.length ? true : undefined;
+}
+
+function gpusOf({ gpuTypeIds }: Compute, hasGpus: boolean): ComputePatch {
   if (gpuTypeIds?.length) return { gpuIds: gpuTypeIds.join(",") };
-  return isCpu === false ? {} : { gpuIds: GPU_TIER_NAMES.join(",") };
+  return hasGpus ? {} : { gpuIds: GPU_TIER_NAMES.join(",") };
+}
+
+function cpusOf({ cpuFlavorIds, vcpuCount }: Compute, stored: Stored | undefined): ComputePatch {
+  if (stored && !cpuFlavorIds?.length && !vcpuCount) return {};
+  const known = sizesOf(stored?.instanceIds ?? []);
+  const all = CPU_FLAVORS.map(({ id }) => id);
+  const flavors = firstFilled(cpuFlavorIds, known.flavors, all);
+  return { instanceIds: instanceIds(flavors, vcpuCount ?? known.vcpus ?? VCPU_COUNT_DEFAULT) };
 }
 
 function firstFilled(...lists: readonly (readonly string[] | null | undefined)[]): readonly string[] {

@@ -52,9 +52,20 @@ const WRITE = [400, 401, 404, 413, 500, 503] as const;
 
 /** The operations that are alike for all nouns. */
 function nounPaths(noun: Noun): ZodOpenApiPathsObject {
-  const { path, tag, one, many, name, plural, shown } = noun;
-  const address = `/v1/${path}/{${noun.parameter}}`;
+  const address = `/v1/${noun.path}/{${noun.parameter}}`;
   const parameters = z.object({ [noun.parameter]: z.string() });
+  const change = changeOperations(noun, parameters);
+  return {
+    [`/v1/${noun.path}`]: listOperations(noun),
+    [address]: {
+      ...oneOperations(noun, parameters),
+      ...(change && { patch: change.patch }),
+    },
+    ...(change && { [`${address}/update`]: { post: change.post } }),
+  };
+}
+
+function listOperations({ tag, one, many, name, plural, shown, ...noun }: Noun) {
   const list = {
     id: `list${plural}`,
     tag,
@@ -63,35 +74,33 @@ function nounPaths(noun: Noun): ZodOpenApiPathsObject {
     answer: z.array(shown),
   };
   const creation = { body: noun.created, example: noun.example, answer: shown };
+  return {
+    get: restOperation(list, READ),
+    post: restOperation({ id: `create${name}`, tag, summary: `Create ${one}`, ...creation }, WRITE),
+  };
+}
+
+function oneOperations({ tag, one, name, shown, oneQuery, deletion }: Noun, path: z.ZodObject) {
   const find = {
     id: `get${name}`,
     tag,
     summary: `Get ${one}`,
-    path: parameters,
-    ...(noun.oneQuery && { query: noun.oneQuery }),
+    path,
+    ...(oneQuery && { query: oneQuery }),
     answer: shown,
   };
-  const deletion = {
+  const removal = {
     id: `delete${name}`,
     tag,
     summary: `Delete ${one}`,
-    ...(noun.deletion !== undefined && { text: noun.deletion }),
-    path: parameters,
+    ...(deletion !== undefined && { text: deletion }),
+    path,
     answer: undefined,
     status: 204 as const,
   };
-  const change = changeOperations(noun, parameters);
   return {
-    [`/v1/${path}`]: {
-      get: restOperation(list, READ),
-      post: restOperation({ id: `create${name}`, tag, summary: `Create ${one}`, ...creation }, WRITE),
-    },
-    [address]: {
-      get: restOperation(find, FIND),
-      ...(change && { patch: change.patch }),
-      delete: restOperation(deletion, [400, 401, 404, 500, 503]),
-    },
-    ...(change && { [`${address}/update`]: { post: change.post } }),
+    get: restOperation(find, FIND),
+    delete: restOperation(removal, [400, 401, 404, 500, 503]),
   };
 }
 
