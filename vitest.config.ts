@@ -1,5 +1,6 @@
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
+import { buildAssets } from "./scripts/assets.ts";
 
 export default defineConfig({
   test: {
@@ -21,22 +22,25 @@ export default defineConfig({
       },
       {
         plugins: [
-          cloudflareTest(async () => ({
-            wrangler: { configPath: "./wrangler.toml" },
-            miniflare: {
-              bindings: {
-                TEST_MIGRATIONS: await readD1Migrations("./drizzle"),
-                ROOT_API_KEY: "test-root-key",
-                ENCRYPTION_KEYS: `test:${Buffer.alloc(32, 7).toString("base64")}`,
-                WEBHOOK_ALLOW_PRIVATE: "true",
-                // More runs of the model test, for a longer search than `npm test` makes.
-                MODEL_RUNS: process.env["MODEL_RUNS"] ?? "100",
-                // One history of it again.
-                MODEL_SEED: process.env["MODEL_SEED"] ?? "",
-                MODEL_PATH: process.env["MODEL_PATH"] ?? "",
+          cloudflareTest(async () => {
+            await buildAssets(import.meta.dirname);
+            return {
+              wrangler: { configPath: "./wrangler.toml" },
+              miniflare: {
+                bindings: {
+                  TEST_MIGRATIONS: await readD1Migrations("./drizzle"),
+                  ROOT_API_KEY: "test-root-key",
+                  ENCRYPTION_KEYS: `test:${Buffer.alloc(32, 7).toString("base64")}`,
+                  WEBHOOK_ALLOW_PRIVATE: "true",
+                  // More runs of the model test, for a longer search than `npm test` makes.
+                  MODEL_RUNS: process.env["MODEL_RUNS"] ?? "100",
+                  // One history of it again.
+                  MODEL_SEED: process.env["MODEL_SEED"] ?? "",
+                  MODEL_PATH: process.env["MODEL_PATH"] ?? "",
+                },
               },
-            },
-          })),
+            };
+          }),
         ],
         test: {
           name: "workers",

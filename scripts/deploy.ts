@@ -9,6 +9,7 @@ import { Command } from "commander";
 import { unstable_readConfig } from "wrangler";
 import { z } from "zod";
 import { generateEncryptionKey } from "./encryption-key.ts";
+import { buildAssets } from "./assets.ts";
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const CONFIG = join(ROOT, "wrangler.toml");
@@ -94,11 +95,13 @@ const { dryRun } = new Command("npm run deploy --")
 const environment = environmentArguments();
 
 if (dryRun) {
+  await buildAssets(ROOT);
   wrangler("deploy", "--dry-run", "--outdir", BUNDLE, ...environment);
 } else if (!databaseIsSet(environment)) {
   console.error(BEFORE_THE_FIRST_DEPLOYMENT);
   process.exit(1);
 } else {
+  await buildAssets(ROOT);
   wrangler("d1", "migrations", "apply", "DB", "--remote", ...environment);
   wrangler("deploy", ...environment);
   ensureEncryptionKey(environment);

@@ -7,6 +7,8 @@ export type Env = {
   FLEET: DurableObjectNamespace<FleetObject>;
   DB: D1Database;
   PAYLOADS: R2Bucket;
+  /** Files of the pages; what scripts/assets.ts has put together. */
+  ASSETS: Fetcher;
   /** Opens the account "default"; for a start without any other key. */
   ROOT_API_KEY?: string;
   /** Keys for what is kept encrypted, newest first; see auth/key-ring.ts. */

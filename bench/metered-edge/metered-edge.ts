@@ -3,6 +3,7 @@ import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
+import { buildAssets } from "../../scripts/assets.ts";
 import { Guard } from "../../scripts/start/guard.ts";
 import { startEdge } from "../../scripts/start/edge.ts";
 import type { Usage } from "../scenarios/price.ts";
@@ -58,6 +59,7 @@ export async function readMeters(edge: Edge): Promise<Meters> {
 }
 
 async function build(directory: string): Promise<void> {
+  await buildAssets(ROOT);
   const wrangler = join(ROOT, "node_modules/wrangler/bin/wrangler.js");
   const env = { ...process.env, WRANGLER_SEND_METRICS: "false", WRANGLER_HIDE_BANNER: "true", CI: "1" };
   const args = [wrangler, "deploy", SCRIPT, "--dry-run", "--outdir", directory];

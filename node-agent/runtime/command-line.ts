@@ -1,4 +1,31 @@
+/**
+ * Start arguments: words that replace the image's CMD, or a JSON object whose `entrypoint` and `cmd` replace
+ * ENTRYPOINT and CMD.
+ */
 import { split } from "shlex";
+import { z } from "zod";
+
+/** What replaces the image's own; empty for what does not. */
+export type StartCommand = { readonly entrypoint: readonly string[]; readonly command: readonly string[] };
+
+const objectSchema = z
+  .object({ entrypoint: z.array(z.string()).default([]), cmd: z.array(z.string()).default([]) })
+  .refine(({ entrypoint, cmd }) => entrypoint.length + cmd.length > 0);
+
+export function readStartCommand(dockerArgs: string): StartCommand {
+  const parsed = objectSchema.safeParse(parseObject(dockerArgs));
+  if (parsed.success) return { entrypoint: parsed.data.entrypoint, command: parsed.data.cmd };
+  return { entrypoint: [], command: splitCommandLine(dockerArgs) };
+}
+
+function parseObject(text: string): unknown {
+  if (!text.trimStart().startsWith("{")) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
 
 /** Splits start arguments into words as a POSIX shell would; nothing is expanded or run by a shell. */
 export function splitCommandLine(dockerArgs: string): string[] {

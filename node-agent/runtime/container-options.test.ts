@@ -73,6 +73,16 @@ describe("containerOptions", () => {
     ]);
   });
 
+  test("start arguments that are an object replace the entry point as well", ({ expect }) => {
+    const dockerArgs = '{"entrypoint":["tini","--"],"cmd":["a b"]}';
+    expect(containerOptions({ ...spec, dockerArgs }, settings)).toMatchObject({
+      Entrypoint: ["tini", "--"],
+      Cmd: ["a b"],
+    });
+    const other = containerOptions({ ...spec, dockerArgs: '{"other":1}' }, settings);
+    expect(other).not.toHaveProperty("Entrypoint");
+  });
+
   test("names its owner in labels, from which it is read again", ({ expect }) => {
     const { name, Labels } = containerOptions(spec, settings);
     expect(name).toBe("edgerun-w1");

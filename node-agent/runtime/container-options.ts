@@ -7,7 +7,7 @@
  * C4  Docker never restarts a container: whether a worker runs again is the edge's decision.
  */
 import type Dockerode from "dockerode";
-import { splitCommandLine } from "./command-line.ts";
+import { readStartCommand } from "./command-line.ts";
 import type { WorkerSpec } from "./runtime.ts";
 
 const MEGABYTE = 1024 * 1024;
@@ -53,11 +53,12 @@ export function containerOptions(
   spec: WorkerSpec,
   settings: ContainerSettings,
 ): Dockerode.ContainerCreateOptions {
-  const command = splitCommandLine(spec.dockerArgs);
+  const { entrypoint, command } = readStartCommand(spec.dockerArgs);
   return {
     name: containerName(spec.workerId),
     Image: spec.imageName,
-    ...(command.length > 0 && { Cmd: command }),
+    ...(entrypoint.length > 0 && { Entrypoint: [...entrypoint] }),
+    ...(command.length > 0 && { Cmd: [...command] }),
     Env: Object.entries({ ...spec.env, ...gpuEnvironment(spec, settings) }).map(
       ([name, value]) => `${name}=${value}`,
     ),

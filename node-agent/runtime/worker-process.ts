@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { open } from "node:fs/promises";
-import { splitCommandLine } from "./command-line.ts";
+import { readStartCommand } from "./command-line.ts";
 import { type Ending, exitCodeOfSignal } from "./exit-reason.ts";
 import { MARK_VARIABLE } from "./process-members.ts";
 import { readProcess } from "./process-table.ts";
@@ -21,7 +21,8 @@ export async function spawnWorker(
   directory: WorkerDirectory,
   gpuEnvironment: Readonly<Record<string, string>>,
 ): Promise<SpawnedProcess> {
-  const [command, ...words] = splitCommandLine(spec.dockerArgs);
+  const started = readStartCommand(spec.dockerArgs);
+  const [command, ...words] = [...started.entrypoint, ...started.command];
   if (command === undefined) {
     throw new Error(
       `Worker ${spec.workerId} has no start command. The process runtime ignores the image: set dockerArgs of the template to the command that starts the handler.`,

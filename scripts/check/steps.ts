@@ -2,6 +2,7 @@ import { globSync } from "node:fs";
 import { cp, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { buildAssets } from "../assets.ts";
 import { lockfileIsWhole } from "./lockfile.ts";
 import { runTool, type Step, type StepOutcome } from "./step.ts";
 
@@ -67,6 +68,7 @@ async function migrationsMatchSchema(root: string): Promise<StepOutcome> {
 
 /** Builds what a deployment would upload; wrangler refuses bound classes that are not exported. */
 async function bundleBuilds(root: string): Promise<StepOutcome> {
+  await buildAssets(root);
   return await withTemporaryDirectory((directory) =>
     runTool(
       root,

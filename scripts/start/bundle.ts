@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { buildAssets } from "../assets.ts";
 import { StartFailure } from "./failure.ts";
 
 type BuildFailure = Error & { readonly stdout: string; readonly stderr: string };
@@ -8,6 +9,7 @@ type BuildFailure = Error & { readonly stdout: string; readonly stderr: string }
 /** Builds the Worker script exactly as a deployment would, without talking to anybody. */
 export async function buildEdgeBundle(root: string, directory: string): Promise<void> {
   await mkdir(directory, { recursive: true });
+  await buildAssets(root);
   const wrangler = join(root, "node_modules/wrangler/bin/wrangler.js");
   const args = [wrangler, "deploy", "--dry-run", "--outdir", directory];
   const env = { ...process.env, WRANGLER_SEND_METRICS: "false", WRANGLER_HIDE_BANNER: "true", CI: "1" };

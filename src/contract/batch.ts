@@ -1,8 +1,9 @@
 /** What clients send and receive of batches. */
 import { z } from "zod";
-import { jobRequestSchema, requestsQuerySchema, type WireStatus } from "./job.ts";
+import type { Immutable } from "./immutable.ts";
+import { jobRequestSchema, pageMembers, requestsQuerySchema, WIRE_STATUSES } from "./job.ts";
 import { BATCH_REQUESTS_MAX, NAME_MAX_CHARACTERS } from "./limits.ts";
-import type { JsonValue } from "./json.ts";
+import { jsonValueSchema } from "./json.ts";
 
 const requestsSchema = z
   .array(jobRequestSchema, "must be an array of requests, each with an input")
@@ -27,37 +28,51 @@ export const batchChangeSchema = z.object({
 export const batchPageSchema = requestsQuerySchema.pick({ offset: true, limit: true });
 
 /** CANCELLED once nothing of it runs any more. A batch has no other end: it has ended when all requests have. */
-export type BatchStatus = "DRAFT" | "FINALIZED" | "CANCELLED";
+const batchStatusSchema = z.enum(["DRAFT", "FINALIZED", "CANCELLED"]);
+export type BatchStatus = z.infer<typeof batchStatusSchema>;
+
+/** Body of `POST batch`. */
+export const batchStartSchema = z
+  .object({ id: z.string(), status: batchStatusSchema })
+  .meta({ id: "BatchStart" });
 
 /** A batch with its progress; what is neither completed nor failed nor in progress waits. */
-export type BatchSummary = {
-  readonly id: string;
-  readonly endpointId: string;
-  readonly name?: string;
-  readonly status: BatchStatus;
-  readonly requestTotal: number;
-  readonly requestInProgress: number;
-  readonly requestCompleted: number;
-  /** All that ended in another way: failed, timed out, cancelled, purged, expired. */
-  readonly requestFailed: number;
-  /** Epoch milliseconds. */
-  readonly createdAt: number;
-};
+export const batchSummarySchema = z
+  .object({
+    id: z.string(),
+    endpointId: z.string(),
+    name: z.string().optional(),
+    status: batchStatusSchema,
+    requestTotal: z.int(),
+    requestInProgress: z.int(),
+    requestCompleted: z.int(),
+    requestFailed: z.int().meta({
+      description: "All that ended in another way: failed, timed out, cancelled, purged, expired.",
+    }),
+    createdAt: z.int().meta({ description: "Epoch milliseconds." }),
+  })
+  .meta({ id: "Batch" });
+export type BatchSummary = Immutable<z.infer<typeof batchSummarySchema>>;
 
-export type BatchPage = {
-  readonly batches: readonly BatchSummary[];
-  readonly total: number;
-  readonly offset: number;
-  readonly limit: number;
-  readonly hasMore: boolean;
-};
+export const batchListSchema = z
+  .object({ batches: z.array(batchSummarySchema), ...pageMembers })
+  .meta({ id: "BatchesPage" });
+export type BatchPage = Immutable<z.infer<typeof batchListSchema>>;
 
-/** A request of a batch. Its id is that of its job as soon as it has one. Times are ISO 8601. */
-export type BatchRequestRow = {
-  readonly id: string;
-  readonly status: WireStatus | "DRAFT";
-  readonly output?: JsonValue;
-  readonly error?: string;
-  readonly startedAt?: string;
-  readonly completedAt?: string;
-};
+const batchRequestRowSchema = z
+  .object({
+    id: z.string().meta({ description: "That of its job as soon as it has one." }),
+    status: z.enum([...WIRE_STATUSES, "DRAFT"]),
+    output: jsonValueSchema.optional(),
+    error: z.string().optional(),
+    startedAt: z.iso.datetime().optional(),
+    completedAt: z.iso.datetime().optional(),
+  })
+  .meta({ id: "BatchRequestRow" });
+/** A request of a batch, without its output. */
+export type BatchRequestRow = Immutable<Omit<z.infer<typeof batchRequestRowSchema>, "output">>;
+
+/** Body of `GET batch/<id>/requests`. */
+export const batchRequestsPageSchema = z
+  .object({ requests: z.array(batchRequestRowSchema), ...pageMembers })
+  .meta({ id: "BatchRequestsPage" });

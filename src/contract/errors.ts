@@ -1,3 +1,6 @@
+/** Errors of the HTTP APIs. */
+import { z } from "zod";
+import type { Immutable } from "./immutable.ts";
 import { MESSAGE_MAX_CHARACTERS } from "./limits.ts";
 
 /** The closed list of error codes of the HTTP APIs, with the status that each one has. */
@@ -32,12 +35,15 @@ const STATUS_TITLES: Record<ErrorStatus, string> = {
  * An error body of the queue API. Readers differ in which member they look at, so it carries all of them;
  * it never has a `status` member, because one real client would take that for a job status.
  */
-export type ErrorBody = {
-  readonly error: string;
-  readonly code: ErrorCode;
-  readonly title: string;
-  readonly detail: string;
-};
+export const errorBodySchema = z
+  .object({
+    error: z.string().meta({ description: "What happened and what to do." }),
+    code: z.enum(Object.keys(ERROR_STATUS) as ErrorCode[]),
+    title: z.string(),
+    detail: z.string(),
+  })
+  .meta({ id: "Error" });
+export type ErrorBody = Immutable<z.infer<typeof errorBodySchema>>;
 
 /** Builds the error body for a code from one sentence that says what to do. */
 export function errorBody(code: ErrorCode, message: string): ErrorBody {

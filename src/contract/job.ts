@@ -1,13 +1,15 @@
 /** What clients of the queue API send and receive. */
 import { z } from "zod";
 import { jsonValueSchema } from "./json.ts";
-import type { LimitedOperation } from "./rate-limits.ts";
+import type { Immutable } from "./immutable.ts";
+import { LIMITED_OPERATIONS } from "./rate-limits.ts";
 import {
   EXECUTION_TIMEOUT_MAX_MS,
   EXECUTION_TIMEOUT_MIN_MS,
   OPTION_MAX_LENGTH,
   REQUESTS_PAGE_DEFAULT,
   REQUESTS_PAGE_MAX,
+  TTL_DEFAULT_MS,
   TTL_MAX_MS,
   TTL_MIN_MS,
   WAIT_MAX_MS,
@@ -40,9 +42,18 @@ function dropNulls(value: Record<string, unknown>): Record<string, unknown> {
 }
 
 const policySchema = optionsSchema({
-  executionTimeout: milliseconds(EXECUTION_TIMEOUT_MIN_MS, EXECUTION_TIMEOUT_MAX_MS).optional(),
-  lowPriority: z.boolean("must be true or false").optional(),
-  ttl: milliseconds(TTL_MIN_MS, TTL_MAX_MS).optional(),
+  executionTimeout: milliseconds(EXECUTION_TIMEOUT_MIN_MS, EXECUTION_TIMEOUT_MAX_MS)
+    .optional()
+    .meta({ description: "Milliseconds that the handler may take; otherwise as the endpoint says." }),
+  lowPriority: z
+    .boolean("must be true or false")
+    .optional()
+    .meta({ description: "Others go first, and no worker is started for it." }),
+  ttl: milliseconds(TTL_MIN_MS, TTL_MAX_MS)
+    .optional()
+    .meta({
+      description: `Milliseconds until the job is deleted in any state; ${TTL_DEFAULT_MS} by default.`,
+    }),
 });
 
 const optionSchema = z
@@ -70,17 +81,21 @@ const optionalWebhookSchema = z.preprocess(
  * Body of run and runsync. Unknown members are dropped; `input` may be any JSON value but must be there.
  * Some clients send null or "" for an absent option, so both mean absent.
  */
-export const jobRequestSchema = z.object(
-  {
-    input: jsonValueSchema,
-    webhook: optionalWebhookSchema,
-    /** Some clients call it so; `webhook` goes first. */
-    webhookV2: optionalWebhookSchema,
-    policy: policySchema.nullish(),
-    s3Config: s3ConfigSchema.nullish(),
-  },
-  "must be a JSON object",
-);
+export const jobRequestSchema = z
+  .object(
+    {
+      input: jsonValueSchema.meta({ description: "What the handler gets; any JSON value." }),
+      webhook: optionalWebhookSchema.meta({
+        description: "Called when the job has ended.",
+        example: "https://example.com/hook",
+      }),
+      webhookV2: optionalWebhookSchema.meta({ description: "The same; `webhook` goes first." }),
+      policy: policySchema.nullish(),
+      s3Config: s3ConfigSchema.nullish().meta({ description: "Storage that the worker may use." }),
+    },
+    "must be a JSON object",
+  )
+  .meta({ id: "JobRequest" });
 export type JobRequest = z.infer<typeof jobRequestSchema>;
 
 /** The `wait` query parameter: milliseconds, clamped by nobody, refused when out of range. */
@@ -125,28 +140,6 @@ export const QUEUE_REASONS = [
 /** Why a job is still queued. */
 export type QueueReason = (typeof QUEUE_REASONS)[number];
 
-/** One row of `requests`. Times are epoch milliseconds. */
-export type RequestRow = {
-  readonly id: string;
-  readonly status: WireStatus;
-  readonly createdAt: number;
-  readonly startedAt?: number;
-  readonly completedAt?: number;
-  readonly delayTime?: number;
-  readonly executionTime?: number;
-  readonly workerId?: string;
-  readonly error?: string;
-};
-
-/** A page of `requests`, newest first. */
-export type RequestsPage = {
-  readonly requests: readonly RequestRow[];
-  readonly total: number;
-  readonly offset: number;
-  readonly limit: number;
-  readonly hasMore: boolean;
-};
-
 /** Query of `requests`; an empty parameter is an absent one. */
 export const requestsQuerySchema = z.object({
   status: z.preprocess(
@@ -163,50 +156,162 @@ export const requestsQuerySchema = z.object({
   ),
 });
 
-/** Workers of an endpoint by what they do; `ready` are those that can take a job now. */
-export type WorkerCounts = {
-  readonly idle: number;
-  readonly initializing: number;
-  readonly ready: number;
-  readonly running: number;
-  readonly throttled: number;
-  readonly unhealthy: number;
-};
+// Answers
+
+const time = z.int().meta({ description: "Epoch milliseconds." });
+const delayTime = z
+  .int()
+  .meta({ description: "Milliseconds until a worker took the job, its start included." });
+const executionTime = z.int().meta({ description: "Milliseconds from then to the result." });
+const wireStatusSchema = z.enum(WIRE_STATUSES).meta({ id: "JobStatus" });
+
+const queueViewSchema = z
+  .object({
+    position: z.int().meta({ description: "Jobs ahead of this one." }),
+    reason: z.enum(QUEUE_REASONS),
+    detail: z.string().meta({ description: "The same for people." }),
+  })
+  .meta({ id: "QueuePlace", description: "Why the job waits." });
+export type QueueView = Immutable<z.infer<typeof queueViewSchema>>;
+
+const TIMELINE_EVENTS = [
+  "submitted",
+  "image_pull_started",
+  "image_pull_ended",
+  "container_started",
+  "worker_ready",
+  "taken",
+  "handler_started",
+  "handler_finished",
+  "requeued",
+  "retried",
+  "finished",
+  "cancelled",
+  "webhook_attempted",
+] as const;
+
+const timelineEventSchema = z
+  .object({
+    event: z.enum(TIMELINE_EVENTS),
+    at: time,
+    attempt: z.int().optional(),
+    workerId: z.string().optional(),
+    hostId: z.string().optional(),
+    status: wireStatusSchema.optional(),
+    reason: z.string().optional(),
+    statusCode: z.int().optional().meta({ description: "What a webhook's receiver answered." }),
+  })
+  .meta({ id: "TimelineEvent" });
+export type TimelineEvent = Immutable<z.infer<typeof timelineEventSchema>>;
+
+/** Body of `status`, `status-sync` and `runsync`: a job as it stands. */
+export const jobReplySchema = z
+  .object({
+    id: z.string(),
+    status: wireStatusSchema,
+    delayTime: delayTime.optional(),
+    executionTime: executionTime.optional(),
+    workerId: z.string().optional(),
+    error: z.string().optional(),
+    retries: z.int().optional().meta({ description: "How often it was dispatched again." }),
+    queue: queueViewSchema.optional().meta({ description: "While it is IN_QUEUE." }),
+    timeline: z.array(timelineEventSchema).optional().meta({ description: "With `timeline=1`." }),
+    output: jsonValueSchema.optional().meta({
+      description: "What the handler returned; its last progress while the job runs.",
+    }),
+  })
+  .meta({ id: "Job" });
+export type JobReply = Immutable<Omit<z.infer<typeof jobReplySchema>, "output">>;
+
+/** Body of `run`, `cancel` and `retry`. */
+export const jobStateSchema = z.object({ id: z.string(), status: wireStatusSchema }).meta({ id: "JobState" });
+
+/** Body of `stream`, as far as it is JSON. */
+export const streamReplySchema = z
+  .object({ status: wireStatusSchema, stream: z.array(z.object({ output: jsonValueSchema })) })
+  .meta({ id: "StreamPart" });
+
+/** Body of `purge-queue`. */
+export const purgeReplySchema = z
+  .object({ removed: z.int(), status: z.literal("completed") })
+  .meta({ id: "PurgeResult" });
+
+const requestRowSchema = z
+  .object({
+    id: z.string(),
+    status: wireStatusSchema,
+    createdAt: time,
+    startedAt: time.optional(),
+    completedAt: time.optional(),
+    delayTime: delayTime.optional(),
+    executionTime: executionTime.optional(),
+    workerId: z.string().optional(),
+    error: z.string().optional(),
+  })
+  .meta({ id: "RequestRow" });
+/** One row of `requests`. */
+export type RequestRow = Immutable<z.infer<typeof requestRowSchema>>;
+
+/** What every page of a list says of itself. */
+export const pageMembers = { total: z.int(), offset: z.int(), limit: z.int(), hasMore: z.boolean() };
+
+/** A page of `requests`, newest first. */
+export const requestsPageSchema = z
+  .object({ requests: z.array(requestRowSchema), ...pageMembers })
+  .meta({ id: "RequestsPage" });
+export type RequestsPage = Immutable<z.infer<typeof requestsPageSchema>>;
+
+const workerCountsSchema = z
+  .object({
+    idle: z.int(),
+    initializing: z.int(),
+    ready: z.int().meta({ description: "Can take a job now." }),
+    running: z.int(),
+    throttled: z.int(),
+    unhealthy: z.int(),
+  })
+  .meta({ id: "WorkerCounts", description: "Workers of the endpoint by what they do." });
+export type WorkerCounts = Immutable<z.infer<typeof workerCountsSchema>>;
 
 /** Body of `metrics`. */
-export type MetricsBody = { readonly readyWorkers: readonly string[]; readonly workers: WorkerCounts };
+export const metricsSchema = z
+  .object({ readyWorkers: z.array(z.string()), workers: workerCountsSchema })
+  .meta({ id: "Metrics" });
+export type MetricsBody = Immutable<z.infer<typeof metricsSchema>>;
+
+const limitedOperationSchema = z.enum(LIMITED_OPERATIONS);
+const operationLimitSchema = z.object({
+  requests: z.int().meta({ description: "Requests within the window." }),
+  concurrent: z.int().nullable().meta({ description: "In progress at the same time; null for no limit." }),
+});
+const operationUsageSchema = z.object({ requests: z.int(), concurrent: z.int() });
+export type OperationUsage = Immutable<z.infer<typeof operationUsageSchema>>;
 
 /** Body of `health`: job counters since the endpoint exists, its workers by state, limits and their use. */
-export type HealthBody = {
-  readonly jobs: {
-    readonly completed: number;
-    readonly failed: number;
-    readonly inProgress: number;
-    readonly inQueue: number;
-    readonly retried: number;
-  };
-  readonly workers: WorkerCounts;
-  /** What is admitted at most, in effect now. */
-  readonly limits: {
-    /** Requests are counted over this long. */
-    readonly windowMs: number;
-    /** Workers that take jobs; they raise the limits of most operations. */
-    readonly runningWorkers: number;
-    /** Jobs that may wait. */
-    readonly queueDepth: number;
-    readonly operations: Readonly<Record<LimitedOperation, OperationLimit>>;
-  };
-  /** What is used of it. */
-  readonly usage: {
-    readonly queueDepth: number;
-    readonly operations: Readonly<Record<LimitedOperation, OperationUsage>>;
-  };
-};
-
-export type OperationLimit = {
-  /** Requests within the window. */
-  readonly requests: number;
-  /** Requests in progress at the same time; null for no limit. */
-  readonly concurrent: number | null;
-};
-export type OperationUsage = { readonly requests: number; readonly concurrent: number };
+export const healthSchema = z
+  .object({
+    jobs: z.object({
+      completed: z.int(),
+      failed: z.int(),
+      inProgress: z.int(),
+      inQueue: z.int(),
+      retried: z.int(),
+    }),
+    workers: workerCountsSchema,
+    limits: z
+      .object({
+        windowMs: z.int().meta({ description: "Requests are counted over this long." }),
+        runningWorkers: z.int().meta({ description: "They raise the limits of most operations." }),
+        queueDepth: z.int().meta({ description: "Jobs that may wait." }),
+        operations: z.record(limitedOperationSchema, operationLimitSchema),
+      })
+      .meta({ description: "What is admitted at most, in effect now." }),
+    usage: z
+      .object({
+        queueDepth: z.int(),
+        operations: z.record(limitedOperationSchema, operationUsageSchema),
+      })
+      .meta({ description: "What is used of it." }),
+  })
+  .meta({ id: "Health" });
+export type HealthBody = Immutable<z.infer<typeof healthSchema>>;

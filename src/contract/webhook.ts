@@ -1,4 +1,6 @@
 /** Webhooks as accounts and the API see them. */
+import { z } from "zod";
+import type { Immutable } from "./immutable.ts";
 
 /** A secret with which calls are signed: `whsec_` and base64, as Standard Webhooks has it. */
 export type WebhookSecret = {
@@ -9,18 +11,23 @@ export type WebhookSecret = {
 };
 
 /** `none`: nothing was to be sent, since the job has no webhook, has not ended, or was purged. */
-export type WebhookState = "none" | "pending" | "delivered" | "failed";
+const webhookStateSchema = z.enum(["none", "pending", "delivered", "failed"]);
 
-/** Body of `webhooks/<id>`. Times are epoch milliseconds; `durationMs` is until the answer's head came. */
-export type WebhookLogBody = {
-  readonly id: string;
-  readonly webhook: string | null;
-  readonly state: WebhookState;
-  readonly attempts: readonly {
-    readonly at: number;
-    readonly durationMs: number;
-    readonly statusCode?: number;
-    readonly error?: string;
-  }[];
-  readonly nextAttemptAt?: number;
-};
+/** Body of `webhooks/<id>`. Times are epoch milliseconds. */
+export const webhookLogSchema = z
+  .object({
+    id: z.string(),
+    webhook: z.string().nullable(),
+    state: webhookStateSchema,
+    attempts: z.array(
+      z.object({
+        at: z.int(),
+        durationMs: z.int().meta({ description: "Until the head of the answer came." }),
+        statusCode: z.int().optional(),
+        error: z.string().optional(),
+      }),
+    ),
+    nextAttemptAt: z.int().optional(),
+  })
+  .meta({ id: "WebhookLog" });
+export type WebhookLogBody = Immutable<z.infer<typeof webhookLogSchema>>;

@@ -68,6 +68,15 @@ export async function listPublicTemplates(db: Database, accountId: string): Prom
     .orderBy(asc(template.createdAt), asc(template.id));
 }
 
+/** All templates of the account, those that came inline with an endpoint as well. */
+export async function listTemplates(db: Database, accountId: string): Promise<TemplateRecord[]> {
+  return await db
+    .select()
+    .from(template)
+    .where(eq(template.accountId, accountId))
+    .orderBy(asc(template.createdAt), asc(template.id));
+}
+
 /** Inserts a template; nothing comes back when the account has that name already. */
 export async function insertTemplateIfNameFree(
   db: Database,

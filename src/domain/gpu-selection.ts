@@ -54,3 +54,14 @@ function tierOfToken(token: string): GpuTier | undefined {
 function isTier(name: string): name is GpuTier {
   return (GPU_TIER_NAMES as readonly string[]).includes(name);
 }
+
+/** The GPU models that `gpuIds` stands for, in order of preference. */
+export function modelsOfGpuIds(gpuIds: string): readonly string[] {
+  const reading = readGpuIds(gpuIds);
+  if (reading.kind !== "selection") return [];
+  const wanted = gpuIds.split(",").map((token) => token.trim());
+  const models = wanted.flatMap((token) => (isTier(token) ? GPU_TIERS[token].models : [token]));
+  return [...new Set(models)].filter(
+    (model) => tierOfModel(model) !== undefined && !reading.excludedModels.includes(model),
+  );
+}

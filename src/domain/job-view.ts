@@ -1,6 +1,5 @@
 /** The one place where job states become the words of the wire. */
-import type { QueueReason, RequestRow, WireStatus } from "../contract/job.ts";
-import type { TimelineEvent } from "./timeline.ts";
+import type { JobReply, QueueView, RequestRow, WireStatus } from "../contract/job.ts";
 import { JOB_STATES, type Job, type JobState, type Payload } from "./job-machine.ts";
 
 const WIRE_STATUS: Record<JobState, WireStatus> = {
@@ -12,21 +11,8 @@ const WIRE_STATUS: Record<JobState, WireStatus> = {
   timed_out: "TIMED_OUT",
 };
 
-export type QueueView = { readonly position: number; readonly reason: QueueReason; readonly detail: string };
-
 /** A job as its reader sees it; `output` is a payload whose JSON text is spliced in at the rim. */
-export type JobView = {
-  readonly id: string;
-  readonly status: WireStatus;
-  readonly delayTime?: number;
-  readonly executionTime?: number;
-  readonly workerId?: string;
-  readonly error?: string;
-  readonly retries?: number;
-  readonly queue?: QueueView;
-  readonly timeline?: readonly TimelineEvent[];
-  readonly output: Payload | null;
-};
+export type JobView = JobReply & { readonly output: Payload | null };
 
 export type ViewExtras = { readonly progress: Payload | null; readonly queue: QueueView | null };
 

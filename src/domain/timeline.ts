@@ -4,7 +4,7 @@
  * Most of it follows from the members of the job. The rest, which is the attempts that are over, stands in
  * its trace and is written along with what ends an attempt, so a timeline costs no row.
  */
-import type { WireStatus } from "../contract/job.ts";
+import type { TimelineEvent } from "../contract/job.ts";
 import { isFinal, type Job, type JobEvent } from "./job-machine.ts";
 import { wireStatusOf } from "./job-view.ts";
 
@@ -21,31 +21,6 @@ export type AttemptTimes = {
   readonly handlerStartedAt: number | null;
   readonly handlerFinishedAt: number | null;
   readonly workerStart: WorkerStart | null;
-};
-
-export type TimelineEvent = {
-  readonly event:
-    | "submitted"
-    | "image_pull_started"
-    | "image_pull_ended"
-    | "container_started"
-    | "worker_ready"
-    | "taken"
-    | "handler_started"
-    | "handler_finished"
-    | "requeued"
-    | "retried"
-    | "finished"
-    | "cancelled"
-    | "webhook_attempted";
-  readonly at: number;
-  readonly attempt?: number;
-  readonly workerId?: string;
-  readonly hostId?: string;
-  readonly status?: WireStatus;
-  readonly reason?: string;
-  /** What a webhook's receiver answered. */
-  readonly statusCode?: number;
 };
 
 export const UNKNOWN_TIMES: AttemptTimes = {

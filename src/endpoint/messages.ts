@@ -1,11 +1,10 @@
 /** What crosses the border of the Endpoint object by RPC. Expected results are outcomes, never exceptions. */
 import type { StopReason } from "../contract/agent.ts";
-import type { HealthBody, MetricsBody, RequestsPage, WireStatus } from "../contract/job.ts";
+import type { HealthBody, MetricsBody, RequestsPage, TimelineEvent, WireStatus } from "../contract/job.ts";
 import type { WebhookLogBody } from "../contract/webhook.ts";
 import type { LimitedOperation } from "../contract/rate-limits.ts";
 import type { Payload } from "../domain/job-machine.ts";
 import type { JobView } from "../domain/job-view.ts";
-import type { TimelineEvent } from "../domain/timeline.ts";
 
 /** The object was never told of its endpoint: the caller loads the configuration and calls `configure`. */
 export type Unconfigured = { readonly kind: "unconfigured" };

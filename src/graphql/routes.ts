@@ -18,6 +18,12 @@ type GraphqlEnv = { Bindings: Env; Variables: { principal: Principal; now: numbe
 export function graphqlRoutes(): Hono<GraphqlEnv> {
   const routes = new Hono<GraphqlEnv>();
 
+  // People who look at the address in a browser are shown what there is.
+  routes.get("/", async (context, next) => {
+    context.header("Vary", "Accept");
+    return asksForPage(context) ? context.redirect("/docs/graphql") : await next();
+  });
+
   routes.use(async function requirePrincipal(context, next) {
     const now = Date.now();
     const credential = context.req.header("authorization") || context.req.query("api_key");
@@ -61,6 +67,11 @@ export function graphqlRoutes(): Hono<GraphqlEnv> {
   });
 
   return routes;
+}
+
+/** Browsers name HTML first; other clients name JSON, anything, or nothing. */
+function asksForPage(context: Context): boolean {
+  return /^text\/html\b/i.test(context.req.header("Accept") ?? "");
 }
 
 function refuseLargeBody(context: Context): Response {

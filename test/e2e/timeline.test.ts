@@ -1,7 +1,7 @@
 /** The timeline of a job on a whole Edgerun: a real agent tells it, in the time of the edge. */
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, test } from "vitest";
-import type { TimelineEvent } from "../../src/domain/timeline.ts";
+import type { TimelineEvent } from "../../src/contract/job.ts";
 import { startEdgerun, type Edgerun } from "../support/edgerun.ts";
 import { createEndpoint } from "../support/management-client.ts";
 import { QueueClient } from "../support/queue-client.ts";

@@ -26,7 +26,8 @@ export async function call(
     headers: { Authorization: `Bearer ${apiKey}`, ...headers },
     ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
   });
-  return { status: response.status, body: await response.json(), headers: response.headers };
+  const text = await response.text();
+  return { status: response.status, body: text === "" ? null : JSON.parse(text), headers: response.headers };
 }
 
 export async function graphql<Data>(query: string): Promise<Data> {

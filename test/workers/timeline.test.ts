@@ -1,7 +1,7 @@
 /** The timeline of a job: what happened, in its order, in the time of the edge. */
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
 import type { DispatchedJob, WorkerReport } from "../../src/contract/agent.ts";
-import type { TimelineEvent } from "../../src/domain/timeline.ts";
+import type { TimelineEvent } from "../../src/contract/job.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { call, createEndpoint, signInAsNewAccount } from "./edge-client.ts";
 import { endpointObject, evict, fireAlarm, passTime } from "./object.ts";

@@ -21,6 +21,11 @@ const STATUS: Record<WorkerState, PodStatus> = {
   stopping: "EXITED",
 };
 
+/** The state of a worker in the word that clients know for it. */
+export function podStatus(state: WorkerState): PodStatus {
+  return STATUS[state];
+}
+
 /** Workers of an endpoint of the calling account, the oldest first. */
 export async function listWorkers(
   context: RequestContext,
@@ -43,7 +48,7 @@ export function toPod(
     ...containerOf(template),
     id: worker.workerId,
     name: endpoint.name,
-    desiredStatus: STATUS[worker.state],
+    desiredStatus: podStatus(worker.state),
     env: [],
     version: endpoint.version,
     networkVolumeId: endpoint.networkVolumeId,

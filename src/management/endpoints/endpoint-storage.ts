@@ -109,19 +109,25 @@ function complete(template: InlineTemplate, endpointName: string): InlineTemplat
 
 // Deleting
 
-export async function deleteEndpoint(context: RequestContext, endpointId: string): Promise<void> {
+/** `with-workers` deletes an endpoint that may still have workers; they are drained. */
+export async function deleteEndpoint(
+  context: RequestContext,
+  endpointId: string,
+  mode: "without-workers" | "with-workers" = "without-workers",
+): Promise<void> {
   const { accountId } = context.principal;
   if (!(await isEndpointRemovalOpen(context.db, accountId, endpointId))) {
     await untilUnchanged(async () => {
       const read = await requireEndpoint(context, endpointId);
-      if (!isDeletable(read)) throw hasWorkers(endpointId);
+      if (mode === "without-workers" && !isDeletable(read)) throw hasWorkers(endpointId);
       return (await deleteEndpointIfUnchanged(context.db, authorOf(context), read)) || undefined;
     });
   }
   await announceRemoval(context, { id: endpointId, accountId });
 }
 
-async function requireEndpoint(
+/** Finds an endpoint of the calling account, or refuses. */
+export async function requireEndpoint(
   context: RequestContext,
   endpointId: string,
   field = "id",

@@ -1,0 +1,46 @@
+/**
+ * Puts together the files that the edge serves, as they are to be found under its address:
+ *
+ *   console/           our own pages
+ *   swagger-ui-dist    the API explorer, under /docs/swagger-ui
+ */
+import { globSync } from "node:fs";
+import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+
+const EXPLORER = "node_modules/swagger-ui-dist";
+const EXPLORER_FILES = ["swagger-ui-bundle.js", "swagger-ui.css", "LICENSE", "NOTICE"];
+
+/** Brings `dist/assets` up to date. Several may do so at once: what is as it should be is not touched. */
+export async function buildAssets(root: string): Promise<void> {
+  const target = join(root, "dist/assets");
+  const sources = assetSources(root);
+  for (const [path, source] of sources) await copyIfOther(join(root, source), join(target, path));
+  const stale = filesUnder(target).filter((path) => !sources.has(path) && !path.endsWith(".part"));
+  for (const path of stale) await rm(join(target, path), { force: true });
+}
+
+/** Path of each file below the address of the edge, and where it comes from. */
+function assetSources(root: string): ReadonlyMap<string, string> {
+  return new Map([
+    ...filesUnder(join(root, "console")).map((path): [string, string] => [path, join("console", path)]),
+    ...EXPLORER_FILES.map((name): [string, string] => [`docs/swagger-ui/${name}`, join(EXPLORER, name)]),
+  ]);
+}
+
+function filesUnder(directory: string): readonly string[] {
+  const entries = globSync("**/*", { cwd: directory, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(directory.length + 1));
+}
+
+async function copyIfOther(source: string, target: string): Promise<void> {
+  const wanted = await readFile(source);
+  const present = await readFile(target).catch(() => undefined);
+  if (present?.equals(wanted)) return;
+  await mkdir(dirname(target), { recursive: true });
+  const part = `${target}.${process.pid}.part`;
+  await writeFile(part, wanted);
+  await rename(part, target); // a reader sees the old file or the new one
+}

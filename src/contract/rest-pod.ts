@@ -1,0 +1,57 @@
+/** Pods as REST v1 spells them. */
+import { z } from "zod";
+import { DATA_CENTERS } from "./data-centers.ts";
+import { cpuFlavorIdsSchema, gpuTypeIdsSchema } from "./rest-endpoint.ts";
+import { environmentSchema, oneOf, textSchema, wholeNumber, wordsSchema } from "./rest.ts";
+
+const dataCenterIdSchema = oneOf(DATA_CENTERS.map(({ id }) => id));
+
+/** Body of `POST /v1/pods`. */
+export const podCreateSchema = z
+  .object({
+    name: textSchema.nullish().meta({ description: "`my pod` by default; need not be unique." }),
+    imageName: textSchema.nullish().meta({ description: "Required without templateId." }),
+    templateId: textSchema.nullish(),
+    computeType: oneOf(["GPU", "CPU"]).nullish(),
+    cloudType: oneOf(["SECURE", "COMMUNITY"]).nullish(),
+    gpuTypeIds: gpuTypeIdsSchema.nullish(),
+    gpuCount: wholeNumber(1).nullish(),
+    cpuFlavorIds: cpuFlavorIdsSchema.nullish(),
+    vcpuCount: wholeNumber(1).nullish(),
+    dataCenterIds: z.array(dataCenterIdSchema, "must be a list of data center ids").optional(),
+    containerDiskInGb: wholeNumber(1).nullish(),
+    volumeInGb: wholeNumber(0).nullish(),
+    volumeMountPath: textSchema.nullish(),
+    networkVolumeId: textSchema.nullish(),
+    ports: wordsSchema.nullish(),
+    env: environmentSchema.nullish(),
+    dockerEntrypoint: wordsSchema.nullish(),
+    dockerStartCmd: wordsSchema.nullish(),
+    containerRegistryAuthId: textSchema.nullish(),
+    interruptible: z.boolean("must be true or false").nullish(),
+  })
+  .meta({ id: "PodCreateInput" });
+
+export const podSchema = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    desiredStatus: z.enum(["RUNNING", "EXITED", "TERMINATED"]),
+  })
+  .meta({ id: "Pod" });
+export type RestPod = z.infer<typeof podSchema>;
+
+/** Query of the billing lists. */
+export const billingQuerySchema = z.object({
+  bucketSize: z
+    .enum(["hour", "day", "week", "month", "year"])
+    .optional()
+    .meta({ description: "Length of one record." }),
+  startTime: z.string().optional().meta({ description: "ISO 8601." }),
+  endTime: z.string().optional().meta({ description: "ISO 8601." }),
+  grouping: z.string().optional(),
+});
+
+export const billingRecordSchema = z
+  .object({ time: z.string(), amount: z.number(), timeBilledMs: z.int() })
+  .meta({ id: "BillingRecord" });

@@ -1,0 +1,63 @@
+/** What all of REST v1 has in common. Unknown members of what clients send are dropped. */
+import { z } from "zod";
+import { NAME_MAX_CHARACTERS } from "./limits.ts";
+
+/** Some clients send "" for what they do not set. */
+export function blankIsAbsent<Schema extends z.ZodType>(schema: Schema) {
+  return z.preprocess((value) => (value === "" ? undefined : value), schema.nullish());
+}
+
+/** Some clients send 0 for what they do not set. */
+export function zeroIsAbsent<Schema extends z.ZodType>(schema: Schema) {
+  return z.preprocess((value) => (value === 0 ? undefined : value), schema.nullish());
+}
+
+/** A whole number within a range; the message tells the range. */
+export function wholeNumber(min: number, max?: number) {
+  const number = z.number("must be a number").int("must be a whole number");
+  if (max === undefined) return number.min(min, `must be at least ${min}`);
+  const range = `must be between ${min} and ${max}`;
+  return number.min(min, range).max(max, range);
+}
+
+/** One word of a list; the message tells the list. */
+export function oneOf<const Word extends string>(words: readonly Word[]) {
+  return z.enum(words, `must be one of ${words.join(", ")}`);
+}
+
+export const textSchema = z.string("must be text");
+export const wordsSchema = z.array(textSchema, "must be a list of texts");
+
+export const nameSchema = textSchema
+  .trim()
+  .min(1, "must not be empty")
+  .max(NAME_MAX_CHARACTERS, `must have at most ${NAME_MAX_CHARACTERS} characters`);
+
+export const environmentSchema = z
+  .record(textSchema.regex(/^[^=]+$/), textSchema, {
+    error: ({ code }) =>
+      code === "invalid_key" ? "a name must not be empty or contain =" : "must be an object of texts",
+  })
+  .meta({
+    description: "Environment variables of the container, by name.",
+    example: { MODEL_ID: "stabilityai/sdxl-turbo" },
+  });
+
+/** A parameter of the query that is on or off; off when it is absent. */
+export const includeSchema = z
+  .preprocess((text) => text === "true" || text === "1", z.boolean())
+  .optional()
+  .meta({ override: { type: "boolean", default: false } });
+
+/** Body of every answer of REST v1 that is an error; readers differ in which member they look at. */
+export const restErrorSchema = z
+  .object({
+    error: z.string(),
+    message: z.string().meta({ description: "The same sentence: what happened and what to do." }),
+    status: z.int().meta({ description: "The HTTP status.", example: 404 }),
+    code: z
+      .string()
+      .meta({ description: "What it was, in one word for programs.", example: "template_not_found" }),
+  })
+  .meta({ id: "RestError" });
+export type RestError = z.infer<typeof restErrorSchema>;

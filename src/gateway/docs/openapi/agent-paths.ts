@@ -1,0 +1,86 @@
+/** The agent API: what hosts ask of the edge. */
+import { z } from "zod";
+import type { ZodOpenApiPathsObject } from "zod-openapi";
+import {
+  exchangeReplySchema,
+  exchangeRequestSchema,
+  joinReplySchema,
+  joinRequestSchema,
+  syncReplySchema,
+  syncRequestSchema,
+  uploadParamsSchema,
+  uploadReplySchema,
+} from "../../../contract/agent.ts";
+import { jsonValueSchema } from "../../../contract/json.ts";
+import { operation } from "./operation.ts";
+import { endpointPath } from "./queue-paths.ts";
+
+const TAG = "agent";
+const HOST_TOKEN = { security: [{ hostToken: [] }] };
+
+export const agentPaths: ZodOpenApiPathsObject = {
+  "/agent/v1/join": {
+    post: {
+      ...operation(
+        {
+          id: "joinHost",
+          tag: TAG,
+          summary: "A join token, used once, becomes a host with a token of its own",
+          body: joinRequestSchema,
+          answer: joinReplySchema,
+        },
+        [400, 401, 413, 500],
+      ),
+      security: [],
+    },
+  },
+  "/agent/v1/sync": {
+    post: {
+      ...operation(
+        {
+          id: "syncHost",
+          tag: TAG,
+          summary: "What a host has against what it should have",
+          text: "Held while the two agree, for `holdMs` at most.",
+          body: syncRequestSchema,
+          answer: syncReplySchema,
+        },
+        [400, 401, 413, 500],
+      ),
+      ...HOST_TOKEN,
+    },
+  },
+  "/agent/v1/endpoints/{endpointId}/exchange": {
+    post: {
+      ...operation(
+        {
+          id: "exchange",
+          tag: TAG,
+          summary: "Chunks, results and free slots in; jobs and stops out",
+          text: "Held until there is something, for `holdMs` at most.",
+          path: endpointPath,
+          body: exchangeRequestSchema,
+          answer: exchangeReplySchema,
+        },
+        [400, 401, 404, 413, 500],
+      ),
+      ...HOST_TOKEN,
+    },
+  },
+  "/agent/v1/endpoints/{endpointId}/results/{jobId}/{attempt}": {
+    put: {
+      ...operation(
+        {
+          id: "uploadResult",
+          tag: TAG,
+          summary: "A large result of a running attempt, before the report that will name it",
+          path: endpointPath.extend(uploadParamsSchema.extend({ attempt: z.int().positive() }).shape),
+          body: jsonValueSchema,
+          answer: uploadReplySchema,
+        },
+        [400, 401, 404, 413, 500],
+      ),
+      ...HOST_TOKEN,
+    },
+  },
+};

@@ -1,0 +1,92 @@
+/** The OpenAPI document of all routes but GraphQL, made of the schemas that validate requests and type answers. */
+import { z } from "zod";
+import { createDocument, type ZodOpenApiObject } from "zod-openapi";
+import { agentPaths } from "./agent-paths.ts";
+import { batchPaths } from "./batch-paths.ts";
+import { operation } from "./operation.ts";
+import { queuePaths } from "./queue-paths.ts";
+import { restPaths } from "./rest-paths.ts";
+
+const DESCRIPTION = `
+Serverless GPU jobs on your own hosts.
+
+- **Queue API** \`/v2/{endpointId}/…\`: submit jobs, ask for them, stream what they yield.
+- **REST** \`/v1/…\`: endpoints, templates, volumes, registry credentials.
+- **GraphQL** \`/graphql\`: the whole management API; see [its schema](/docs/graphql).
+- **Agent API** \`/agent/v1/…\`: what hosts ask of the edge.
+
+Every call carries \`Authorization: Bearer <API key>\`.`;
+
+const TAGS = [
+  { name: "Jobs", description: "Run jobs on an endpoint." },
+  { name: "Batches", description: "Thousands of jobs at once." },
+  { name: "Endpoints", description: "Queues with their scaling." },
+  { name: "Templates", description: "What workers are started from." },
+  { name: "Network volumes", description: "Storage that outlives workers." },
+  { name: "Registry credentials", description: "For private images." },
+  { name: "Pods" },
+  { name: "Billing" },
+  { name: "agent", description: "For the agents of hosts alone; they carry a host token." },
+  { name: "This document" },
+];
+
+const documentOperation = (id: string) => ({
+  get: {
+    ...operation(
+      {
+        id,
+        tag: "This document",
+        summary: "This document",
+        answer: z.object({ openapi: z.string() }).loose(),
+      },
+      [],
+    ),
+    security: [],
+  },
+});
+
+const description = (): ZodOpenApiObject => ({
+  openapi: "3.1.0",
+  info: {
+    title: "Edgerun",
+    version: "1.0.0",
+    description: DESCRIPTION.trim(),
+    license: { name: "Apache 2.0", identifier: "Apache-2.0" },
+  },
+  servers: [{ url: "/", description: "Where this document came from." }],
+  tags: TAGS,
+  security: [{ apiKey: [] }],
+  components: {
+    securitySchemes: {
+      apiKey: { type: "http", scheme: "bearer", description: "An API key of your account." },
+      hostToken: { type: "http", scheme: "bearer", description: "What a host got when it joined." },
+    },
+  },
+  paths: {
+    ...queuePaths,
+    ...batchPaths,
+    ...restPaths,
+    ...agentPaths,
+    "/openapi.json": documentOperation("getDocument"),
+    "/v1/openapi.json": documentOperation("getDocumentOfRest"),
+  },
+});
+
+/**
+ * Makes the document. A published one lets answers gain members; with `isClosed` they may have no other members
+ * than those described, which is what tests hold answers against.
+ */
+export function makeDocument({ isClosed = false } = {}): ReturnType<typeof createDocument> {
+  return createDocument(description(), {
+    allowEmptySchema: { custom: true },
+    override: ({ jsonSchema, zodSchema, io }) => {
+      const isObject = zodSchema._zod.def.type === "object";
+      if (!isClosed && isObject && io === "output" && jsonSchema.additionalProperties === false) {
+        delete jsonSchema.additionalProperties;
+      }
+      // Every whole number of JavaScript is within this; saying so is noise.
+      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+      if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+    },
+  });
+}

@@ -1,0 +1,91 @@
+/** How operations are described. */
+import { z } from "zod";
+import type { ZodOpenApiOperationObject, ZodOpenApiResponsesObject } from "zod-openapi";
+import { errorBodySchema } from "../../../contract/errors.ts";
+import { restErrorSchema } from "../../../contract/rest.ts";
+
+export type Description = {
+  /** Unique in the document; clients that are generated name their methods so. */
+  readonly id: string;
+  readonly tag: string;
+  readonly summary: string;
+  readonly text?: string;
+  readonly path?: z.ZodObject;
+  readonly query?: z.ZodObject;
+  readonly headers?: z.ZodObject;
+  readonly body?: z.ZodType;
+  readonly example?: unknown;
+  /** Of what succeeds; undefined for an answer without a body. */
+  readonly answer: z.ZodType | undefined;
+  readonly status?: 200 | 201 | 204;
+  readonly answerHeaders?: z.ZodObject;
+};
+
+const ERRORS = {
+  400: "The request is not as it should be; the message names the field.",
+  401: "The key is missing or wrong, or does not allow this.",
+  404: "There is no such thing in this account.",
+  409: "The job is in no state for this.",
+  413: "The body is too large.",
+  429: "A limit is reached. Try again after Retry-After seconds.",
+  500: "An error of ours.",
+  503: "Not possible now; later it may be.",
+} as const;
+type ErrorStatus = keyof typeof ERRORS;
+
+const RETRY_AFTER = z.object({ "Retry-After": z.string().meta({ description: "Seconds.", example: "3" }) });
+
+/** Describes an operation whose errors have the shape of the queue API and the agent API. */
+export function operation(description: Description, errors: readonly ErrorStatus[]) {
+  return describe(description, errorResponses(errors, errorBodySchema));
+}
+
+/** Describes an operation of REST v1. */
+export function restOperation(description: Description, errors: readonly ErrorStatus[]) {
+  return describe(description, errorResponses(errors, restErrorSchema));
+}
+
+function describe(description: Description, errors: ZodOpenApiResponsesObject): ZodOpenApiOperationObject {
+  const { id, tag, summary, text, path, query, headers, body, example } = description;
+  const requestParams = {
+    ...(path && { path }),
+    ...(query && { query }),
+    ...(headers && { header: headers }),
+  };
+  return {
+    operationId: id,
+    tags: [tag],
+    summary,
+    ...(text !== undefined && { description: text }),
+    ...(Object.keys(requestParams).length > 0 && { requestParams }),
+    ...(body && {
+      requestBody: {
+        required: true,
+        content: { "application/json": { schema: body, ...(example !== undefined && { example }) } },
+      },
+    }),
+    responses: { ...success(description), ...errors },
+  };
+}
+
+function success({ answer, status = 200, answerHeaders }: Description): ZodOpenApiResponsesObject {
+  return {
+    [`${status}`]: {
+      description: answer ? "Success." : "Success, without a body.",
+      ...(answer && { content: { "application/json": { schema: answer } } }),
+      ...(answerHeaders && { headers: answerHeaders }),
+    },
+  };
+}
+
+function errorResponses(statuses: readonly ErrorStatus[], schema: z.ZodType): ZodOpenApiResponsesObject {
+  const entries = statuses.map((status) => [
+    `${status}`,
+    {
+      description: ERRORS[status],
+      content: { "application/json": { schema } },
+      ...(status === 429 && { headers: RETRY_AFTER }),
+    },
+  ]);
+  return Object.fromEntries(entries) as ZodOpenApiResponsesObject;
+}

@@ -1,0 +1,225 @@
+/** The queue API: `/v2/{endpointId}/…`. */
+import { z } from "zod";
+import type { ZodOpenApiPathsObject } from "zod-openapi";
+import {
+  flagSchema,
+  healthSchema,
+  jobReplySchema,
+  jobRequestSchema,
+  jobStateSchema,
+  metricsSchema,
+  purgeReplySchema,
+  remainingLifeSchema,
+  requestsPageSchema,
+  requestsQuerySchema,
+  streamReplySchema,
+  waitSchema,
+} from "../../../contract/job.ts";
+import { IDEMPOTENCY_KEY_MAX_LENGTH, STREAM_HOLD_MS, WAIT_DEFAULT_MS } from "../../../contract/limits.ts";
+import { webhookLogSchema } from "../../../contract/webhook.ts";
+import { operation, type Description } from "./operation.ts";
+
+export const endpointPath = z.object({
+  endpointId: z.string().meta({ description: "Id of an endpoint.", param: { id: "endpointId" } }),
+});
+const jobPath = endpointPath.extend({
+  jobId: z.string().meta({ description: "What `run` answered as `id`.", param: { id: "jobId" } }),
+});
+
+/** What an answer says of the limit that it counted against; see the IETF draft on RateLimit fields. */
+export const rateLimitHeaders = z.object({
+  "RateLimit-Policy": z
+    .string()
+    .optional()
+    .meta({ description: "The limit: requests in seconds.", example: '"run";q=1000;w=10' }),
+  RateLimit: z
+    .string()
+    .optional()
+    .meta({ description: "What is left of it, and seconds until more is.", example: '"run";r=998;t=10' }),
+});
+
+export const idempotencyHeaders = z.object({
+  "Idempotency-Key": z.string().max(IDEMPOTENCY_KEY_MAX_LENGTH).optional().meta({
+    description: "A repeated call with the same key answers with what the first one made.",
+  }),
+});
+
+const wait = (text: string) =>
+  z.object({ wait: waitSchema.optional().meta({ description: `Milliseconds to wait. ${text}` }) });
+
+const LIMITED = [400, 401, 404, 429, 500] as const;
+const TAG = "Jobs";
+
+/** An operation that counts against a limit. */
+function limited(description: Omit<Description, "tag">, ...more: readonly (409 | 413)[]) {
+  return operation({ tag: TAG, answerHeaders: rateLimitHeaders, ...description }, [...LIMITED, ...more]);
+}
+
+/** Some clients send POST for what is read. */
+function alsoAsPost(description: Omit<Description, "tag">) {
+  const asPost = {
+    ...description,
+    id: `${description.id}ByPost`,
+    summary: `${description.summary} (the same)`,
+  };
+  return { get: limited(description), post: limited(asPost) };
+}
+
+const statusDescription = {
+  id: "getJob",
+  summary: "A job as it stands",
+  text: "With `wait` the answer comes when the job has ended, or after that time with the job as it stands then.",
+  path: jobPath,
+  query: wait("0 by default.").extend({
+    ttl: remainingLifeSchema.optional().meta({
+      description: "Gives the job so many milliseconds to live from now on.",
+    }),
+    timeline: flagSchema.optional().meta({ description: "Adds what happened to the job, and when." }),
+  }),
+  answer: jobReplySchema,
+};
+
+const streamDescription = {
+  id: "streamJob",
+  summary: "What the handler yielded since the last call",
+  text:
+    "Held until there is something, the job has ended or `wait` is over; the first answer with a final status holds " +
+    "all that is left. With `Accept: text/event-stream` server-sent events come instead, from the start or from " +
+    "`Last-Event-ID` on.",
+  path: jobPath,
+  query: wait(`${STREAM_HOLD_MS} by default.`),
+  headers: z.object({
+    "Last-Event-ID": z.string().optional().meta({ description: "Number of the last event that was seen." }),
+  }),
+  answer: streamReplySchema,
+};
+
+const submission = {
+  path: endpointPath,
+  headers: idempotencyHeaders,
+  body: jobRequestSchema,
+  example: { input: { name: "you" } },
+};
+
+const SUBMIT = {
+  "/v2/{endpointId}/run": {
+    post: limited(
+      {
+        id: "runJob",
+        summary: "Queue a job",
+        text: "Answers at once with its id. The result is kept for 30 minutes after the job has ended.",
+        ...submission,
+        answer: jobStateSchema,
+      },
+      413,
+    ),
+  },
+  "/v2/{endpointId}/runsync": {
+    post: limited(
+      {
+        id: "runJobAndWait",
+        summary: "Run a job and wait for its result",
+        text: "After `wait` the job is shown as it stands, and goes on. A client that hangs up does not cancel it.",
+        ...submission,
+        query: wait(`${WAIT_DEFAULT_MS} by default.`),
+        answer: jobReplySchema,
+      },
+      413,
+    ),
+  },
+} satisfies ZodOpenApiPathsObject;
+
+const JOBS = {
+  "/v2/{endpointId}/status/{jobId}": alsoAsPost(statusDescription),
+  "/v2/{endpointId}/status-sync/{jobId}": alsoAsPost({
+    id: "waitForJob",
+    summary: "A job, once it has ended",
+    path: jobPath,
+    query: wait(`${WAIT_DEFAULT_MS} by default.`),
+    answer: jobReplySchema,
+  }),
+  "/v2/{endpointId}/stream/{jobId}": alsoAsPost(streamDescription),
+  "/v2/{endpointId}/cancel/{jobId}": {
+    post: limited({
+      id: "cancelJob",
+      summary: "Cancel a job",
+      text: "A queued or running job ends as CANCELLED; one that has ended stays as it is.",
+      path: jobPath,
+      answer: jobStateSchema,
+    }),
+  },
+  "/v2/{endpointId}/retry/{jobId}": {
+    post: limited(
+      {
+        id: "retryJob",
+        summary: "Queue a failed or timed-out job again",
+        text: "With the same id and input.",
+        path: jobPath,
+        answer: jobStateSchema,
+      },
+      409,
+    ),
+  },
+  "/v2/{endpointId}/webhooks/{jobId}": {
+    get: limited({
+      id: "getWebhookLog",
+      summary: "What became of a job's webhook",
+      path: jobPath,
+      answer: webhookLogSchema,
+    }),
+  },
+  "/v2/{endpointId}/webhooks/{jobId}/redeliver": {
+    post: limited({
+      id: "redeliverWebhook",
+      summary: "Send the webhook of an ended job once more",
+      path: jobPath,
+      answer: webhookLogSchema,
+    }),
+  },
+} satisfies ZodOpenApiPathsObject;
+
+const QUEUE = {
+  "/v2/{endpointId}/requests": {
+    get: limited({
+      id: "listJobs",
+      summary: "The jobs that are still there, the newest first",
+      path: endpointPath,
+      query: requestsQuerySchema,
+      answer: requestsPageSchema,
+    }),
+  },
+  "/v2/{endpointId}/purge-queue": {
+    post: limited({
+      id: "purgeQueue",
+      summary: "Cancel every job that waits",
+      path: endpointPath,
+      answer: purgeReplySchema,
+    }),
+  },
+  "/v2/{endpointId}/health": {
+    get: operation(
+      {
+        id: "getHealth",
+        tag: TAG,
+        summary: "Job counters, workers, limits and their use",
+        path: endpointPath,
+        answer: healthSchema,
+      },
+      [401, 404, 500],
+    ),
+  },
+  "/v2/{endpointId}/metrics": {
+    get: operation(
+      {
+        id: "getMetrics",
+        tag: TAG,
+        summary: "Workers by what they do",
+        path: endpointPath,
+        answer: metricsSchema,
+      },
+      [401, 404, 500],
+    ),
+  },
+} satisfies ZodOpenApiPathsObject;
+
+export const queuePaths: ZodOpenApiPathsObject = { ...SUBMIT, ...JOBS, ...QUEUE };

@@ -1,0 +1,261 @@
+/** REST v1: `/v1/…`. */
+import { z } from "zod";
+import type { ZodOpenApiOperationObject, ZodOpenApiPathsObject } from "zod-openapi";
+import {
+  billingQuerySchema,
+  billingRecordSchema,
+  podCreateSchema,
+  podSchema,
+} from "../../../contract/rest-pod.ts";
+import {
+  endpointCreateSchema,
+  endpointSchema,
+  endpointUpdateSchema,
+} from "../../../contract/rest-endpoint.ts";
+import {
+  registryAuthCreateSchema,
+  registryAuthSchema,
+  volumeCreateSchema,
+  volumeSchema,
+  volumeUpdateSchema,
+} from "../../../contract/rest-storage.ts";
+import {
+  templateCreateSchema,
+  templateSchema,
+  templateUpdateSchema,
+} from "../../../contract/rest-template.ts";
+import { includeSchema } from "../../../contract/rest.ts";
+import { restOperation } from "./operation.ts";
+
+/** One kind of thing that REST keeps; what is absent cannot be done with it. */
+type Noun = {
+  readonly path: string;
+  readonly parameter: string;
+  readonly tag: string;
+  readonly one: string;
+  readonly many: string;
+  /** As it stands in the ids of operations: createTemplate, listTemplates. */
+  readonly name: string;
+  readonly plural: string;
+  readonly shown: z.ZodType;
+  readonly created: z.ZodType;
+  readonly example: unknown;
+  readonly changed?: z.ZodType;
+  readonly listQuery?: z.ZodObject;
+  readonly oneQuery?: z.ZodObject;
+  readonly deletion?: string;
+};
+
+const READ = [401, 500] as const;
+const FIND = [401, 404, 500] as const;
+const WRITE = [400, 401, 404, 413, 500, 503] as const;
+
+/** The operations that are alike for all nouns. */
+function nounPaths(noun: Noun): ZodOpenApiPathsObject {
+  const address = `/v1/${noun.path}/{${noun.parameter}}`;
+  const parameters = z.object({ [noun.parameter]: z.string() });
+  const change = changeOperations(noun, parameters);
+  return {
+    [`/v1/${noun.path}`]: listOperations(noun),
+    [address]: {
+      ...oneOperations(noun, parameters),
+      ...(change && { patch: change.patch }),
+    },
+    ...(change && { [`${address}/update`]: { post: change.post } }),
+  };
+}
+
+function listOperations({ tag, one, many, name, plural, shown, ...noun }: Noun) {
+  const list = {
+    id: `list${plural}`,
+    tag,
+    summary: `List ${many}`,
+    ...(noun.listQuery && { query: noun.listQuery }),
+    answer: z.array(shown),
+  };
+  const creation = { body: noun.created, example: noun.example, answer: shown };
+  return {
+    get: restOperation(list, READ),
+    post: restOperation({ id: `create${name}`, tag, summary: `Create ${one}`, ...creation }, WRITE),
+  };
+}
+
+function oneOperations({ tag, one, name, shown, oneQuery, deletion }: Noun, path: z.ZodObject) {
+  const find = {
+    id: `get${name}`,
+    tag,
+    summary: `Get ${one}`,
+    path,
+    ...(oneQuery && { query: oneQuery }),
+    answer: shown,
+  };
+  const removal = {
+    id: `delete${name}`,
+    tag,
+    summary: `Delete ${one}`,
+    ...(deletion !== undefined && { text: deletion }),
+    path,
+    answer: undefined,
+    status: 204 as const,
+  };
+  return {
+    get: restOperation(find, FIND),
+    delete: restOperation(removal, [400, 401, 404, 500, 503]),
+  };
+}
+
+function changeOperations({ tag, one, name, changed, shown }: Noun, path: z.ZodObject) {
+  if (!changed) return undefined;
+  const text = "What the body omits stays as it is.";
+  const described = { tag, text, path, body: changed, example: {}, answer: shown };
+  return {
+    patch: restOperation({ id: `update${name}`, summary: `Change ${one}`, ...described }, WRITE),
+    post: restOperation(
+      { id: `update${name}ByPost`, summary: `Change ${one} (the same)`, ...described },
+      WRITE,
+    ),
+  };
+}
+
+const endpointQuery = z.object({ includeTemplate: includeSchema, includeWorkers: includeSchema });
+
+const NOUNS: readonly Noun[] = [
+  {
+    path: "endpoints",
+    parameter: "endpointId",
+    tag: "Endpoints",
+    one: "an endpoint",
+    many: "endpoints",
+    name: "Endpoint",
+    plural: "Endpoints",
+    shown: endpointSchema,
+    created: endpointCreateSchema,
+    example: { templateId: "xkhgg72fuo4q8z", name: "sdxl", gpuTypeIds: ["NVIDIA GeForce RTX 4090"] },
+    changed: endpointUpdateSchema,
+    listQuery: endpointQuery,
+    oneQuery: endpointQuery,
+    deletion: "Its workers are drained and its jobs cancelled.",
+  },
+  {
+    path: "templates",
+    parameter: "templateId",
+    tag: "Templates",
+    one: "a template",
+    many: "templates",
+    name: "Template",
+    plural: "Templates",
+    shown: templateSchema,
+    created: templateCreateSchema,
+    example: { name: "sdxl", imageName: "ghcr.io/acme/worker:1.4", isServerless: true },
+    changed: templateUpdateSchema,
+    listQuery: z.object({
+      includeEndpointBoundTemplates: includeSchema.meta({
+        description: "Also those that came inline with an endpoint.",
+        override: { type: "boolean", default: false },
+      }),
+      includePublicTemplates: includeSchema.meta({
+        description: "Accepted; there are none of others.",
+        override: { type: "boolean", default: false },
+      }),
+      includeRunpodTemplates: includeSchema.meta({
+        description: "Accepted; there are no official ones.",
+        override: { type: "boolean", default: false },
+      }),
+    }),
+    deletion: "Refused while an endpoint uses it.",
+  },
+  {
+    path: "networkvolumes",
+    parameter: "networkVolumeId",
+    tag: "Network volumes",
+    one: "a network volume",
+    many: "network volumes",
+    name: "NetworkVolume",
+    plural: "NetworkVolumes",
+    shown: volumeSchema,
+    created: volumeCreateSchema,
+    example: { name: "models", size: 50, dataCenterId: "EU-RO-1" },
+    changed: volumeUpdateSchema,
+    deletion: "Refused while an endpoint uses it.",
+  },
+  {
+    path: "containerregistryauth",
+    parameter: "containerRegistryAuthId",
+    tag: "Registry credentials",
+    one: "registry credentials",
+    many: "registry credentials",
+    name: "ContainerRegistryAuth",
+    plural: "ContainerRegistryAuths",
+    shown: registryAuthSchema,
+    created: registryAuthCreateSchema,
+    example: { name: "ghcr", username: "acme", password: "secret" },
+    deletion: "Refused while a template uses them.",
+  },
+];
+
+const podPath = z.object({ podId: z.string() });
+
+function podOperation(id: string, summary: string): ZodOpenApiOperationObject {
+  return restOperation({ id, tag: "Pods", summary, path: podPath, answer: podSchema }, FIND);
+}
+
+const POD_PATHS: ZodOpenApiPathsObject = {
+  "/v1/pods": {
+    get: restOperation(
+      { id: "listPods", tag: "Pods", summary: "List pods", answer: z.array(podSchema) },
+      READ,
+    ),
+    post: restOperation(
+      {
+        id: "createPod",
+        tag: "Pods",
+        summary: "Create a pod",
+        text: "Not possible yet: a valid body is answered with 503.",
+        body: podCreateSchema,
+        answer: podSchema,
+        status: 201,
+      },
+      WRITE,
+    ),
+  },
+  "/v1/pods/{podId}": {
+    get: podOperation("getPod", "Get a pod"),
+    patch: podOperation("updatePod", "Change a pod"),
+    delete: restOperation(
+      {
+        id: "deletePod",
+        tag: "Pods",
+        summary: "Delete a pod",
+        path: podPath,
+        answer: undefined,
+        status: 204,
+      },
+      FIND,
+    ),
+  },
+  "/v1/pods/{podId}/update": { post: podOperation("updatePodByPost", "Change a pod (the same)") },
+  "/v1/pods/{podId}/start": { post: podOperation("startPod", "Start a pod") },
+  "/v1/pods/{podId}/stop": { post: podOperation("stopPod", "Stop a pod") },
+  "/v1/pods/{podId}/reset": { post: podOperation("resetPod", "Reset a pod") },
+  "/v1/pods/{podId}/restart": { post: podOperation("restartPod", "Restart a pod") },
+};
+
+function billingPath(noun: string, name: string): ZodOpenApiPathsObject {
+  const description = {
+    id: `list${name}Billing`,
+    tag: "Billing",
+    summary: `What ${noun} cost`,
+    text: "Always empty: nothing is billed.",
+    query: billingQuerySchema,
+    answer: z.array(billingRecordSchema),
+  };
+  return { [`/v1/billing/${noun}`]: { get: restOperation(description, READ) } };
+}
+
+export const restPaths: ZodOpenApiPathsObject = {
+  ...Object.assign({}, ...NOUNS.map(nounPaths)),
+  ...POD_PATHS,
+  ...billingPath("endpoints", "Endpoint"),
+  ...billingPath("pods", "Pod"),
+  ...billingPath("networkvolumes", "NetworkVolume"),
+};

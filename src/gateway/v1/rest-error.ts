@@ -1,0 +1,58 @@
+/** Errors of REST v1: whatever was thrown becomes the one JSON shape that its clients read. */
+import type { Context } from "hono";
+import { ERROR_STATUS } from "../../contract/errors.ts";
+import type { RestError } from "../../contract/rest.ts";
+import { logFailure } from "../../failure-log.ts";
+import { OperationError, type OperationErrorCode } from "../../management/operation-error.ts";
+import { ApiError } from "../api-error.ts";
+import { discardBody } from "../discarded-body.ts";
+
+/** Clients try again after 5xx, so nothing that stays as it is may have one; 403 means a dead key to some. */
+const STATUS = {
+  UNAUTHORIZED: 401,
+  INSUFFICIENT_PERMISSION: 401,
+  BAD_REQUEST: 400,
+  PAYLOAD_TOO_LARGE: 413,
+  METHOD_NOT_ALLOWED: 404,
+  GRAPHQL_PARSE_FAILED: 400,
+  GRAPHQL_VALIDATION_FAILED: 400,
+  INVALID_INPUT: 400,
+  ENDPOINT_NOT_FOUND: 404,
+  ENDPOINT_HAS_WORKERS: 400,
+  TEMPLATE_NOT_FOUND: 404,
+  TEMPLATE_NAME_TAKEN: 400,
+  TEMPLATE_IN_USE: 400,
+  SECRET_NOT_FOUND: 404,
+  SECRET_NAME_TAKEN: 400,
+  REGISTRY_AUTH_NOT_FOUND: 404,
+  REGISTRY_AUTH_IN_USE: 400,
+  NETWORK_VOLUME_NOT_FOUND: 404,
+  NETWORK_VOLUME_IN_USE: 400,
+  API_KEY_NOT_FOUND: 404,
+  POD_NOT_FOUND: 404,
+  APP_NOT_FOUND: 404,
+  "Cluster not found": 404,
+  NO_CAPACITY: 503,
+  NOT_CONFIGURED: 503,
+  NOT_SUPPORTED: 400,
+  UNAVAILABLE: 503,
+  INTERNAL: 500,
+} as const satisfies Record<OperationErrorCode, number>;
+
+type RestStatus = (typeof STATUS)[OperationErrorCode] | (typeof ERROR_STATUS)[keyof typeof ERROR_STATUS];
+
+export async function renderRestError(error: Error, context: Context): Promise<Response> {
+  await discardBody(context.req.raw);
+  if (error instanceof OperationError) {
+    return restError(context, STATUS[error.code], error.code.toLowerCase(), error.message);
+  }
+  if (error instanceof ApiError) {
+    return restError(context, ERROR_STATUS[error.code], error.code, error.message);
+  }
+  logFailure("request_failed", { path: context.req.path }, error);
+  return restError(context, 500, "internal", "Internal server error. Please try again later.");
+}
+
+function restError(context: Context, status: RestStatus, code: string, message: string): Response {
+  return context.json({ error: message, message, status, code } satisfies RestError, status);
+}

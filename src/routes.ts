@@ -1,0 +1,37 @@
+/** All routes of the edge. */
+import { Hono } from "hono";
+import type { Env } from "./env.ts";
+import { agentRoutes } from "./gateway/agent/routes.ts";
+import { ApiError, renderError } from "./gateway/api-error.ts";
+import { openApi } from "./gateway/docs/openapi/route.ts";
+import { docsRoutes } from "./gateway/docs/routes.ts";
+import { restRoutes } from "./gateway/v1/routes.ts";
+import { queueRoutes } from "./gateway/v2/routes.ts";
+import { graphqlRoutes } from "./graphql/routes.ts";
+import { schemaPageRoutes } from "./graphql/schema-page.ts";
+
+export function edgeRoutes(): Hono<{ Bindings: Env }> {
+  const routes = new Hono<{ Bindings: Env }>();
+  routes.get("/", (context) =>
+    context.json({
+      name: "edgerun",
+      docs: "/docs",
+      queue: "/v2/<endpoint id>/run",
+      rest: "/v1",
+      graphql: "/graphql",
+    }),
+  );
+  routes.route("/v2", queueRoutes());
+  routes.get("/openapi.json", openApi);
+  routes.get("/v1/openapi.json", openApi);
+  routes.route("/v1", restRoutes());
+  routes.route("/agent", agentRoutes());
+  routes.route("/docs/graphql", schemaPageRoutes());
+  routes.route("/docs", docsRoutes());
+  routes.route("/graphql", graphqlRoutes());
+  routes.notFound((context) => {
+    throw new ApiError("not_found", `There is nothing at ${context.req.path}.`);
+  });
+  routes.onError(renderError);
+  return routes;
+}

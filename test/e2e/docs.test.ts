@@ -1,0 +1,112 @@
+/** The pages of the documentation in a real browser, on a whole Edgerun. */
+import { readFile, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import getPort from "get-port";
+import type { Browser, Locator, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, test } from "vitest";
+import { findBrowser, launchBrowser, watchPage } from "../support/browser.ts";
+import { Launch } from "../support/edgerun.ts";
+
+const executablePath = findBrowser();
+
+/** The edge alone: pages need no host. */
+async function startedEdge() {
+  const stateDirectory = await mkdtemp(join(tmpdir(), "edgerun-state-"));
+  const port = await getPort({ host: "127.0.0.1" });
+  const options = ["--no-agent", "--no-example"];
+  const launch = new Launch({ via: "script", port, stateDirectory, options });
+  await launch.settled();
+  const url = `http://127.0.0.1:${port}`;
+  const apiKey = (await readFile(join(stateDirectory, "api-key"), "utf8")).trim();
+  const post = async (path: string, body: object): Promise<string> => {
+    const headers = { Authorization: `Bearer ${apiKey}` };
+    const response = await fetch(url + path, { method: "POST", headers, body: JSON.stringify(body) });
+    return ((await response.json()) as { id: string }).id;
+  };
+  return {
+    url,
+    apiKey,
+    async createEndpoint() {
+      const template = { name: "docs", imageName: "worker:1", isServerless: true };
+      return await post("/v1/endpoints", { templateId: await post("/v1/templates", template) });
+    },
+    async stop() {
+      await launch.stop();
+      await rm(stateDirectory, { recursive: true, force: true });
+    },
+  };
+}
+
+describe.skipIf(executablePath === undefined)("the pages of the documentation", () => {
+  let edge: Awaited<ReturnType<typeof startedEdge>>;
+  let browser: Browser;
+
+  beforeAll(async () => {
+    edge = await startedEdge();
+    browser = await launchBrowser(executablePath ?? "");
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await edge?.stop();
+  });
+
+  async function openedPage(path: string) {
+    const page = await browser.newPage({ viewport: { width: 1360, height: 1400 } });
+    const notes = watchPage(page);
+    await page.goto(edge.url + path);
+    return { page, notes };
+  }
+
+  async function authorize(page: Page, key: string): Promise<void> {
+    await page.getByLabel("API key").fill(key);
+    await page.getByRole("button", { name: "Authorize", exact: true }).click();
+    await page.getByText("Calls of this page carry the key").waitFor();
+  }
+
+  /** Opens an operation, sends its request, and gives the status and the body of the answer. */
+  async function execute(operation: Locator, parameters: Record<string, string> = {}) {
+    await operation.locator(".opblock-summary-control").click();
+    for (const [name, value] of Object.entries(parameters)) {
+      await operation.locator(`tr[data-param-name="${name}"] input`).fill(value);
+    }
+    await operation.getByRole("button", { name: "Execute" }).click();
+    const answer = operation.locator(".live-responses-table .response").first();
+    await answer.waitFor();
+    const body = await answer.locator(".response-col_description pre code").first().innerText();
+    const status = await answer.locator(".response-col_status").first().innerText();
+    return { status: Number.parseInt(status, 10), body: JSON.parse(body) as unknown };
+  }
+
+  test("an operation is tried with the key, and nothing comes from elsewhere", async ({ expect }) => {
+    const { page, notes } = await openedPage("/docs");
+    await authorize(page, edge.apiKey);
+
+    const endpointId = await edge.createEndpoint();
+    const templates = await execute(page.locator("#operations-Templates-listTemplates"));
+    expect(templates).toMatchObject({ status: 200, body: [{ name: "docs" }] });
+
+    const job = await execute(page.locator("#operations-Jobs-runJob"), { endpointId });
+    expect(job).toMatchObject({ status: 200, body: { status: "IN_QUEUE", id: expect.any(String) } });
+
+    expect(notes).toEqual({ faults: [], hosts: new Set([new URL(edge.url).host]) });
+    await page.close();
+  });
+
+  test("a call without a key is refused, and the page shows it", async ({ expect }) => {
+    const { page } = await openedPage("/docs");
+    const answer = await execute(page.locator("#operations-Templates-listTemplates"));
+    expect(answer).toMatchObject({ status: 401, body: { code: "unauthorized" } });
+    await page.close();
+  });
+
+  test("a browser that opens the address of GraphQL is shown its schema", async ({ expect }) => {
+    const { page, notes } = await openedPage("/graphql");
+    expect(page.url()).toBe(`${edge.url}/docs/graphql`);
+    expect(await page.locator("pre.schema").innerText()).toContain(
+      "saveEndpoint(input: EndpointInput): Endpoint",
+    );
+    expect(notes).toEqual({ faults: [], hosts: new Set([new URL(edge.url).host]) });
+    await page.close();
+  });
+});

@@ -1,0 +1,147 @@
+/** Real answers against what the OpenAPI document says of them. */
+import { expect, test } from "vitest";
+import { ScriptedAgent, INVENTORY } from "./agent-client.ts";
+import { checkedOperations, documentedCall, DOCUMENT } from "./documented-call.ts";
+import { createEndpoint, graphql, ROOT_API_KEY } from "./edge-client.ts";
+import { webhookTarget } from "./webhook-target.ts";
+
+test("what a job's life is told by is as documented", async () => {
+  const endpointId = await createEndpoint();
+  const base = `/v2/${endpointId}`;
+  const agent = await ScriptedAgent.join();
+  const job = { input: { a: 1 }, webhook: webhookTarget().webhook };
+  const { body: queued } = await documentedCall("POST", `${base}/run`, job, { "Idempotency-Key": "k" });
+  await documentedCall("GET", `${base}/status/${queued.id}?timeline=1`);
+  await documentedCall("POST", `${base}/status/${queued.id}`);
+  await documentedCall("GET", `${base}/health`);
+  await documentedCall("GET", `${base}/metrics`);
+
+  const workerId = await agent.bringUpWorker(endpointId);
+  const taken = await agent.take(endpointId, workerId);
+  await agent.stream(endpointId, taken, 1, ["first"]);
+  await documentedCall("GET", `${base}/stream/${queued.id}`);
+  await documentedCall("GET", `${base}/webhooks/${queued.id}`);
+  await agent.report(endpointId, { kind: "failed", jobId: taken.id, attempt: 1, workerId, error: "no" });
+  await documentedCall("GET", `${base}/status-sync/${queued.id}`);
+  await documentedCall("POST", `${base}/status-sync/${queued.id}`);
+  await documentedCall("POST", `${base}/webhooks/${queued.id}/redeliver`);
+  await documentedCall("GET", `${base}/requests?limit=10`);
+  await documentedCall("POST", `${base}/retry/${queued.id}`);
+  await documentedCall("POST", `${base}/retry/${queued.id}`);
+  await documentedCall("POST", `${base}/purge-queue`);
+  await documentedCall("POST", `${base}/cancel/${queued.id}`);
+  await documentedCall("POST", `${base}/stream/${queued.id}`);
+  await documentedCall("POST", `${base}/runsync?wait=1000`, { input: {} });
+});
+
+test("batches are as documented", async () => {
+  const base = `/v2/${await createEndpoint()}/batch`;
+  const { body: batch } = await documentedCall("POST", base, [{ input: 1 }, { input: 2 }]);
+  await documentedCall("POST", `${base}/${batch.id}/requests`, { requests: [{ input: 3 }] });
+  await documentedCall("PUT", `${base}/${batch.id}`, { name: "night" });
+  const { body: page } = await documentedCall("GET", `${base}/${batch.id}/requests`);
+  await documentedCall("DELETE", `${base}/${batch.id}/requests/${page.requests[0].id}`);
+  await documentedCall("POST", `${base}/${batch.id}/finalize`);
+  await documentedCall("GET", `${base}/${batch.id}`);
+  await documentedCall("POST", `${base}/${batch.id}/cancel`);
+  await documentedCall("GET", `${base}/${batch.id}/requests`);
+  await documentedCall("GET", base);
+});
+
+test("what hosts ask is as documented", async () => {
+  const endpointId = await createEndpoint();
+  const { joinTokenCreate } = await graphql<{ joinTokenCreate: { token: string } }>(`
+    mutation {
+      joinTokenCreate {
+        token
+      }
+    }
+  `);
+  const { body: host } = await documentedCall("POST", "/agent/v1/join", {
+    joinToken: joinTokenCreate.token,
+    name: "host",
+    agentVersion: "test",
+    inventory: INVENTORY,
+  });
+  const asHost = { Authorization: `Bearer ${host.hostToken}` };
+  const sync = { agentVersion: "test", inventory: INVENTORY, workers: [], appliedRevision: 0, holdMs: 0 };
+  await documentedCall("POST", "/agent/v1/sync", sync, asHost);
+  const exchange = { session: "s", turn: 1, openTurns: [], held: [], reports: [], slots: [], holdMs: 0 };
+  await documentedCall("POST", `/agent/v1/endpoints/${endpointId}/exchange`, exchange, asHost);
+  await documentedCall("PUT", `/agent/v1/endpoints/${endpointId}/results/nobody/1`, { a: 1 }, asHost);
+  await documentedCall("POST", "/agent/v1/sync", sync, { Authorization: `Bearer ${ROOT_API_KEY}` });
+});
+
+test("REST is as documented", async () => {
+  const name = `documented-${crypto.randomUUID()}`;
+  const { body: template } = await documentedCall("POST", "/v1/templates", {
+    name,
+    imageName: "worker:1",
+    isServerless: true,
+  });
+  await documentedCall("GET", "/v1/templates?includeEndpointBoundTemplates=true");
+  await documentedCall("GET", `/v1/templates/${template.id}`);
+  await documentedCall("PATCH", `/v1/templates/${template.id}`, { env: { A: "1" } });
+  await documentedCall("POST", `/v1/templates/${template.id}/update`, {});
+  const { body: endpoint } = await documentedCall("POST", "/v1/endpoints", { templateId: template.id });
+  await documentedCall("GET", "/v1/endpoints?includeTemplate=true&includeWorkers=true");
+  await documentedCall("GET", `/v1/endpoints/${endpoint.id}?includeTemplate=true&includeWorkers=true`);
+  await documentedCall("PATCH", `/v1/endpoints/${endpoint.id}`, { workersMax: 1 });
+  await documentedCall("POST", `/v1/endpoints/${endpoint.id}/update`, { computeType: "CPU" });
+  await documentedCall("DELETE", `/v1/templates/${template.id}`);
+  await documentedCall("DELETE", `/v1/endpoints/${endpoint.id}`);
+  await documentedCall("DELETE", `/v1/templates/${template.id}`);
+
+  const volume = { name, size: 10, dataCenterId: "EU-RO-1" };
+  const { body: stored } = await documentedCall("POST", "/v1/networkvolumes", volume);
+  await documentedCall("GET", "/v1/networkvolumes");
+  await documentedCall("GET", `/v1/networkvolumes/${stored.id}`);
+  await documentedCall("PATCH", `/v1/networkvolumes/${stored.id}`, { size: 20 });
+  await documentedCall("POST", `/v1/networkvolumes/${stored.id}/update`, { size: 5 });
+  await documentedCall("DELETE", `/v1/networkvolumes/${stored.id}`);
+
+  const credentials = { name, username: "u", password: "p" };
+  const { body: registry } = await documentedCall("POST", "/v1/containerregistryauth", credentials);
+  await documentedCall("GET", "/v1/containerregistryauth");
+  await documentedCall("GET", `/v1/containerregistryauth/${registry.id}`);
+  await documentedCall("DELETE", `/v1/containerregistryauth/${registry.id}`);
+
+  await documentedCall("GET", "/v1/pods");
+  await documentedCall("POST", "/v1/pods", { imageName: "x", dataCenterIds: ["EU-RO-1"] });
+  await documentedCall("GET", "/v1/pods/p1");
+  await documentedCall("DELETE", "/v1/pods/p1");
+  await documentedCall("GET", "/v1/billing/pods?bucketSize=day");
+  await documentedCall("GET", "/v1/openapi.json");
+  await documentedCall("GET", "/openapi.json");
+});
+
+test("refusals are as documented", async () => {
+  const base = `/v2/${await createEndpoint()}`;
+  await documentedCall("POST", `${base}/run`, { no: "input" });
+  await documentedCall("POST", `${base}/run`, { input: "x".repeat(10_000_001) });
+  await documentedCall("GET", `${base}/status/nobody`);
+  await documentedCall("GET", `/v2/nobody/health`);
+  await documentedCall("GET", "/v1/templates", undefined, { Authorization: "Bearer wrong" });
+  await documentedCall("POST", "/v1/templates", { name: "without image" });
+  await documentedCall("POST", "/v1/endpoints", { templateId: "nobody" });
+  await documentedCall("PATCH", "/v1/networkvolumes/nobody", {});
+});
+
+test("nearly every documented operation was tried here", ({ expect: check }) => {
+  const all = Object.values(DOCUMENT.paths).flatMap((path) =>
+    Object.values(path).map(({ operationId }) => operationId),
+  );
+  const left = all.filter((id) => !checkedOperations.has(id));
+  // One action stands for the others that pods do not have yet, one list of costs for the others.
+  check(left.toSorted()).toEqual([
+    "listEndpointBilling",
+    "listNetworkVolumeBilling",
+    "resetPod",
+    "restartPod",
+    "startPod",
+    "stopPod",
+    "updatePod",
+    "updatePodByPost",
+  ]);
+  expect(all.length).toBeGreaterThan(60);
+});

@@ -1,0 +1,57 @@
+import { test } from "vitest";
+import { makeDocument } from "../../src/gateway/docs/openapi/document.ts";
+import { edgeRoutes } from "../../src/routes.ts";
+
+/** For people and their browsers, and GraphQL, which describes itself. */
+const OTHER_ROUTES = [
+  "GET /",
+  "GET /docs",
+  "GET /docs/*",
+  "GET /docs/graphql",
+  "GET /graphql",
+  "POST /graphql",
+];
+
+/** What the routes answer to; ALL stands for middleware and for what refuses the rest. */
+function routedOperations(): readonly string[] {
+  const routes = edgeRoutes().routes.filter(({ method }) => method !== "ALL");
+  return routes.map(({ method, path }) => `${method} ${path.replace(/:(\w+)/g, "{$1}")}`);
+}
+
+function documentedOperations(): readonly string[] {
+  return Object.entries(makeDocument().paths ?? {}).flatMap(([path, operations]) =>
+    Object.keys(operations ?? {}).map((method) => `${method.toUpperCase()} ${path}`),
+  );
+}
+
+test("every route is documented, and everything documented is a route", ({ expect }) => {
+  const routed = routedOperations().filter((operation) => !OTHER_ROUTES.includes(operation));
+  expect([...new Set(routed)].toSorted()).toEqual(documentedOperations().toSorted());
+});
+
+test("every operation has its own id, a tag that is explained, and a success", ({ expect }) => {
+  const { paths, tags = [] } = makeDocument();
+  const operations = Object.values(paths ?? {}).flatMap((path) => Object.values(path ?? {}));
+  const ids = operations.map(({ operationId }) => operationId);
+  expect(new Set(ids).size).toBe(ids.length);
+  const known = new Set(tags.map(({ name }) => name));
+  for (const { operationId, tags: own, responses } of operations) {
+    expect(
+      own?.every((tag: string) => known.has(tag)),
+      operationId,
+    ).toBe(true);
+    expect(
+      Object.keys(responses).some((status) => status.startsWith("2")),
+      operationId,
+    ).toBe(true);
+  }
+});
+
+test("the document has the list of data centers where clients look for it", ({ expect }) => {
+  const { schemas = {} } = makeDocument().components ?? {};
+  expect(schemas).toMatchObject({
+    PodCreateInput: {
+      properties: { dataCenterIds: { items: { enum: expect.arrayContaining(["EU-RO-1", "US-KS-2"]) } } },
+    },
+  });
+});

@@ -1,0 +1,43 @@
+/** REST v1 as its clients speak it. */
+import { env } from "cloudflare:workers";
+import { eq } from "drizzle-orm";
+import { openDatabase } from "../../src/db/database.ts";
+import { apiKey, auditEntry } from "../../src/db/schema.ts";
+import type { Permissions } from "../../src/domain/permissions.ts";
+import { freshAccount, type TestAccount } from "./accounts.ts";
+import { call } from "./edge-client.ts";
+
+type Json = any; // oxlint-disable-line typescript/no-explicit-any -- answers are asserted, not typed
+
+export type RestAnswer = { readonly status: number; readonly body: Json };
+
+export type RestClient = TestAccount & {
+  (method: string, path: string, body?: unknown): Promise<RestAnswer>;
+  /** Saves a Serverless template and gives its id. */
+  template(fields?: object): Promise<string>;
+};
+
+/** A client of a fresh account. */
+export async function restClient(permissions?: Permissions): Promise<RestClient> {
+  const account = await freshAccount();
+  const db = openDatabase(env.DB);
+  if (permissions) await db.update(apiKey).set({ permissions }).where(eq(apiKey.hash, account.keyHash));
+  const send = (method: string, path: string, body?: unknown): Promise<RestAnswer> =>
+    call(method, `/v1${path}`, body, { Authorization: `Bearer ${account.key}` });
+  const template = async (fields: object = {}): Promise<string> => {
+    const name = `template ${crypto.randomUUID()}`;
+    const saved = await send("POST", "/templates", { name, imageName: "w:1", isServerless: true, ...fields });
+    return saved.body.id;
+  };
+  return Object.assign(send, account, { template });
+}
+
+/** What the audit log says that an account's keys did. */
+export async function auditedOperations(accountId: string): Promise<readonly string[]> {
+  const entries = await openDatabase(env.DB)
+    .select()
+    .from(auditEntry)
+    .where(eq(auditEntry.accountId, accountId))
+    .orderBy(auditEntry.id);
+  return entries.map(({ operation, subjectKind }) => `${operation} (${subjectKind})`);
+}

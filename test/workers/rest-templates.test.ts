@@ -1,0 +1,108 @@
+import { test } from "vitest";
+import { call } from "./edge-client.ts";
+import { freshClient } from "./graphql-client.ts";
+import { auditedOperations, restClient } from "./rest-client.ts";
+
+test("a new template needs a name and an image; the rest has defaults", async ({ expect }) => {
+  const rest = await restClient();
+  const { status, body } = await rest("POST", "/templates", { name: "t", imageName: "a/b:1" });
+  expect(status).toBe(200);
+  expect(body).toEqual({
+    id: body.id,
+    name: "t",
+    imageName: "a/b:1",
+    category: null,
+    containerDiskInGb: 50,
+    containerRegistryAuthId: "",
+    dockerEntrypoint: [],
+    dockerStartCmd: [],
+    env: {},
+    isPublic: false,
+    isRunpod: false,
+    isServerless: false,
+    ports: [],
+    readme: "",
+    volumeInGb: 0,
+    volumeMountPath: "/workspace",
+    earned: 0,
+    runtimeInMin: 0,
+  });
+  expect((await rest("GET", "/templates")).body).toEqual([body]);
+  expect((await rest("GET", `/templates/${body.id}`)).body).toEqual(body);
+});
+
+test("what REST spells in its own way comes back as it was sent", async ({ expect }) => {
+  const rest = await restClient();
+  const fields = {
+    dockerEntrypoint: ["tini", "--"],
+    dockerStartCmd: ["python", "-c", "print('a b')"],
+    env: { A: "1", B: "x=y" },
+    ports: ["8000/http", "22/tcp"],
+    category: "NVIDIA",
+    containerDiskInGb: 7,
+    readme: "# Hello",
+  };
+  const { body } = await rest("POST", "/templates", { name: "t", imageName: "a/b:1", ...fields });
+  expect(body).toMatchObject(fields);
+});
+
+test.for(["PATCH", "POST"])("%s keeps what it omits", async (method, { expect }) => {
+  const rest = await restClient();
+  const id = await rest.template({ dockerEntrypoint: ["sh"], dockerStartCmd: ["a b"], env: { A: "1" } });
+  const { body: before } = await rest("GET", `/templates/${id}`);
+  const path = method === "PATCH" ? `/templates/${id}` : `/templates/${id}/update`;
+  const { status, body } = await rest(method, path, {
+    dockerStartCmd: ["c"],
+    name: "",
+    containerDiskInGb: 0,
+  });
+  expect({ status, body }).toEqual({ status: 200, body: { ...before, dockerStartCmd: ["c"] } });
+});
+
+test("the start command is the one that GraphQL knows as dockerArgs", async ({ expect }) => {
+  const client = await freshClient();
+  const { data } = await client.send(`mutation { saveTemplate(input: { name: "t", imageName: "i",
+    containerDiskInGb: 5, volumeInGb: 0, dockerArgs: "python -u 'my handler.py'" }) { id } }`);
+  const { body } = await call("GET", `/v1/templates/${data.saveTemplate.id}`, undefined, {
+    Authorization: `Bearer ${client.key}`,
+  });
+  expect(body["dockerStartCmd"]).toEqual(["python", "-u", "my handler.py"]);
+});
+
+test("a template in use stays, a taken name is refused, and both say so", async ({ expect }) => {
+  const rest = await restClient();
+  const templateId = await rest.template({ name: "mine" });
+  const { body: endpoint } = await rest("POST", "/endpoints", { templateId });
+  const inUse = await rest("DELETE", `/templates/${templateId}`);
+  expect(inUse).toMatchObject({ status: 400, body: { code: "template_in_use", status: 400 } });
+  const taken = await rest("POST", "/templates", { name: "mine", imageName: "x" });
+  expect(taken).toMatchObject({ status: 400, body: { code: "template_name_taken" } });
+
+  await rest("DELETE", `/endpoints/${endpoint.id}`);
+  expect(await rest("DELETE", `/templates/${templateId}`)).toMatchObject({ status: 204, body: null });
+  expect((await rest("GET", `/templates/${templateId}`)).status).toBe(404);
+});
+
+test("templates that came inline with an endpoint are listed for those who ask", async ({ expect }) => {
+  const client = await freshClient();
+  await client.send(`mutation { saveEndpoint(input: { name: "e", gpuIds: "ADA_24",
+    template: { name: "bound", imageName: "i" } }) { id } }`);
+  const list = async (query: string) =>
+    (await call("GET", `/v1/templates${query}`, undefined, { Authorization: `Bearer ${client.key}` })).body;
+  expect(await list("")).toEqual([]);
+  expect(await list("?includeEndpointBoundTemplates=true")).toMatchObject([{ name: "bound" }]);
+});
+
+test("every change is noted under its method and path", async ({ expect }) => {
+  const rest = await restClient();
+  const id = await rest.template();
+  await rest("PATCH", `/templates/${id}`, { readme: "new" });
+  await rest("POST", `/templates/${id}/update`, { readme: "newer" });
+  await rest("DELETE", `/templates/${id}`);
+  expect(await auditedOperations(rest.accountId)).toEqual([
+    "POST /v1/templates (template)",
+    "PATCH /v1/templates/{templateId} (template)",
+    "POST /v1/templates/{templateId}/update (template)",
+    "DELETE /v1/templates/{templateId} (template)",
+  ]);
+});
