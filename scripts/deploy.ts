@@ -3,6 +3,7 @@
  * secrets if there is none.
  */
 import { spawnSync, type SpawnSyncOptions } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Command } from "commander";
@@ -16,6 +17,7 @@ const CONFIG = join(ROOT, "wrangler.toml");
 const BUNDLE = join(ROOT, "dist/edge");
 const PRODUCTION = "production";
 const ENCRYPTION_KEYS = "ENCRYPTION_KEYS";
+const KEY_COPY = join(ROOT, ".edgerun/deployed-encryption-keys");
 const UNSET_DATABASE = "00000000-0000-0000-0000-000000000000";
 
 const BEFORE_THE_FIRST_DEPLOYMENT = `
@@ -58,8 +60,8 @@ function stopAfter(args: readonly string[]): never {
 }
 
 /**
- * Once set, a key is never replaced from here: what it seals would be lost. It goes from this process to
- * wrangler through a pipe, and nobody sees it.
+ * Once set, a key is never replaced from here: what it seals would be lost. A new one goes to wrangler through a
+ * pipe and is never shown. Cloudflare gives no secret back, so a copy comes first, into a file for its owner only.
  */
 function ensureEncryptionKey(environment: readonly string[]): void {
   const list = ["secret", "list", "--format", "json", ...environment];
@@ -67,11 +69,14 @@ function ensureEncryptionKey(environment: readonly string[]): void {
   const names = status === 0 ? readSecretNames(String(stdout)) : undefined;
   if (names === undefined) stopAfter(list);
   if (names.includes(ENCRYPTION_KEYS)) return;
-  const put = ["secret", "put", ENCRYPTION_KEYS, ...environment];
+
   const input = `${generateEncryptionKey()}\n`;
+  mkdirSync(dirname(KEY_COPY), { recursive: true });
+  writeFileSync(KEY_COPY, input, { flag: "a", mode: 0o600 }); // an earlier copy may be the only one
+  const put = ["secret", "put", ENCRYPTION_KEYS, ...environment];
   if (runWrangler(put, { input, stdio: ["pipe", "inherit", "inherit"] }).status !== 0) stopAfter(put);
   console.log(
-    `${ENCRYPTION_KEYS} was set to a new key. Nobody has seen it; see docs/secrets.md to change it.`,
+    `${ENCRYPTION_KEYS} was set. Its only copy is the last line of ${KEY_COPY}: keep it in a safe place.`,
   );
 }
 
