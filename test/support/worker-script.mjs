@@ -13,6 +13,7 @@
  *   mock_never           waits until it is stopped          mock_block          never ends, cannot be stopped
  *   mock_deaf S          waits S seconds, and cannot be stopped meanwhile
  *   mock_member M        returns the member M of the job itself, such as batchId
+ *   mock_env N           returns the environment variable N
  *   mock_size N          returns N bytes of text            mock_twice          posts its result twice
  *   mock_output_size N   with mock_error: returns N bytes of text besides
  *   mock_post_and_crash  posts its result and exits at once
@@ -102,6 +103,7 @@ async function handle(job, signal) {
     if (input.mock_stream_size) await chunk(job.id, "x".repeat(input.mock_stream_size));
     return { output: [] };
   }
+  if (input.mock_env) return { output: env[input.mock_env] ?? null };
   if (input.mock_member) return { output: job[input.mock_member] };
   if (input.mock_size) return { output: "x".repeat(input.mock_size) };
   const result = { output: "mock_return" in input ? input.mock_return : input };
