@@ -14,6 +14,7 @@
  *   mock_deaf S          waits S seconds, and cannot be stopped meanwhile
  *   mock_member M        returns the member M of the job itself, such as batchId
  *   mock_env_hash N      returns the SHA-256 of the environment variable N, in hex
+ *   mock_env N           returns the environment variable N
  *   mock_size N          returns N bytes of text            mock_twice          posts its result twice
  *   mock_output_size N   with mock_error: returns N bytes of text besides
  *   mock_post_and_crash  posts its result and exits at once
@@ -110,6 +111,7 @@ async function handle(job, signal) {
         .update(env[input.mock_env_hash] ?? "")
         .digest("hex"),
     };
+  if (input.mock_env) return { output: env[input.mock_env] ?? null };
   if (input.mock_member) return { output: job[input.mock_member] };
   if (input.mock_size) return { output: "x".repeat(input.mock_size) };
   const result = { output: "mock_return" in input ? input.mock_return : input };
