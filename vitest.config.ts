@@ -1,8 +1,15 @@
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
 
+/**
+ * Tests mostly wait for other processes, so more files run at a time than there are cores. Projects with the same
+ * number share one queue of files, in which nothing waits for the slowest file of another project.
+ */
+const maxWorkers = 3;
+
 export default defineConfig({
   test: {
+    maxWorkers,
     projects: [
       {
         test: {
@@ -59,7 +66,6 @@ export default defineConfig({
           include: ["test/e2e/**/*.test.ts"],
           testTimeout: 120_000,
           hookTimeout: 300_000,
-          fileParallelism: false,
         },
       },
     ],

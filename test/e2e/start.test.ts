@@ -3,11 +3,10 @@ import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import getPort from "get-port";
 import { describe, test as base, vi } from "vitest";
 import type { RuntimeKind } from "../../scripts/start/options.ts";
 import { isDockerAvailable } from "../support/docker.ts";
-import { Launch, type LaunchSettings, startEdgerun } from "../support/edgerun.ts";
+import { freePort, Launch, type LaunchSettings, startEdgerun } from "../support/edgerun.ts";
 import { containersOf, familyOf, isAlive, isPortFree, processesIn } from "../support/leftovers.ts";
 
 const hasDocker = await isDockerAvailable();
@@ -21,7 +20,7 @@ const test = base.extend<{ place: Place; launch: Launcher }>({
   // oxlint-disable-next-line no-empty-pattern -- vitest reads the fixture's needs from the pattern
   place: async ({}, use) => {
     const stateDirectory = await mkdtemp(join(tmpdir(), "edgerun-start-"));
-    await use({ port: await getPort({ host: "127.0.0.1" }), stateDirectory });
+    await use({ port: await freePort(), stateDirectory });
     await rm(stateDirectory, { recursive: true, force: true });
   },
   // oxlint-disable-next-line no-empty-pattern -- as above
@@ -99,7 +98,7 @@ describe("npm start", () => {
 
   test("refuses a state directory that is in use", async ({ place, launch, expect }) => {
     await launch({ ...place, options: ["--no-agent"] }).settled();
-    const second = launch({ ...place, port: await getPort({ host: "127.0.0.1" }) });
+    const second = launch({ ...place, port: await freePort() });
     expect(await second.ended).not.toBe(0);
     expect(second.output).toContain(
       `already runs on this state directory, at http://127.0.0.1:${place.port}`,

@@ -1,5 +1,6 @@
 /** A whole Edgerun for tests: what `npm start` starts, on a free port, with a state directory of its own. */
 import { type ChildProcess, spawn } from "node:child_process";
+import { randomInt } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -10,6 +11,12 @@ import type { RunningRecord } from "../../scripts/start/state-directory.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const LAST_LINE = /^Ctrl\+C stops everything/m;
+/** Below the ports that the system gives to whoever asks for any, which would take it before Edgerun has started. */
+const PORTS = { from: 10_000, end: 32_768 };
+
+export function freePort(): Promise<number> {
+  return getPort({ host: "127.0.0.1", port: randomInt(PORTS.from, PORTS.end) });
+}
 
 export type LaunchSettings = {
   /** npm: as a user types it. script: the script alone, which is quicker. */
@@ -134,7 +141,7 @@ export async function startEdgerun(settings: {
   readonly options?: readonly string[];
 }): Promise<Edgerun> {
   const stateDirectory = await mkdtemp(join(tmpdir(), "edgerun-state-"));
-  const port = await getPort({ host: "127.0.0.1" });
+  const port = await freePort();
   const options = ["--runtime", settings.runtime, ...(settings.options ?? [])];
   const launch = new Launch({ via: "script", port, stateDirectory, options });
   const stop = async (): Promise<void> => {
