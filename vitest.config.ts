@@ -64,6 +64,7 @@ export default defineConfig({
         test: {
           name: "e2e",
           include: ["test/e2e/**/*.test.ts"],
+          globalSetup: ["./test/e2e/bundle-setup.ts"],
           testTimeout: 120_000,
           hookTimeout: 300_000,
         },

@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { describe, test as base, vi } from "vitest";
 import type { RuntimeKind } from "../../scripts/start/options.ts";
 import { isDockerAvailable } from "../support/docker.ts";
-import { freePort, Launch, type LaunchSettings, startEdgerun } from "../support/edgerun.ts";
+import { freePort, layOutBundle, startEdgerun } from "../support/edgerun.ts";
+import { Launch, type LaunchSettings } from "../support/launch.ts";
 import { containersOf, familyOf, isAlive, isPortFree, processesIn } from "../support/leftovers.ts";
 
 const hasDocker = await isDockerAvailable();
@@ -73,6 +74,8 @@ describe("npm start", () => {
 
     const second = launch(place);
     await second.settled();
+    expect(first.output).toContain("Building the edge");
+    expect(second.output).not.toContain("Building the edge");
     expect(await keyOf(place)).toBe(key);
     expect(second.record.endpointId).toBe(endpointId);
     await vi.waitFor(
@@ -169,6 +172,7 @@ describe("nothing is left", () => {
   for (const runtime of RUNTIMES) {
     for (const [way, end] of Object.entries(WAYS_TO_END)) {
       test(`after ${way}, with the ${runtime} runtime`, async ({ place, launch, expect }) => {
+        await layOutBundle(place.stateDirectory);
         const edgerun = launch({ ...place, options: ["--runtime", runtime] });
         await edgerun.settled();
         const processes = [...familyOf(edgerun.pid), ...processesIn(place.stateDirectory)];

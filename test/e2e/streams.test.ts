@@ -1,4 +1,7 @@
 /** What handlers yield, end to end: by the published clients and as server-sent events, with parts killed. */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { execa } from "execa";
 import { afterAll, beforeAll, describe, test } from "vitest";
@@ -11,6 +14,7 @@ import { readEvents, type StreamEvent } from "../support/event-client.ts";
 import { createEndpoint } from "../support/management-client.ts";
 import { QueueClient } from "../support/queue-client.ts";
 
+const LOOK_AGAIN_MS = 50;
 const pathOf = (file: string): string => fileURLToPath(new URL(`../../${file}`, import.meta.url));
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index + 1);
@@ -56,6 +60,12 @@ describe("a worker as a plain process", () => {
   });
   afterAll(() => edgerun.stop());
 
+  /** Resolves once a new agent serves the workers of the one that was killed. */
+  async function untilAdopted(): Promise<void> {
+    const log = join(edgerun.stateDirectory, "agent.log");
+    while (!(await readFile(log, "utf8")).includes("worker_adopted")) await delay(LOOK_AGAIN_MS);
+  }
+
   const chunks = ["a", { token: "é" }, 3, null, ...numbers(20)];
   const input = { mock_stream: chunks, mock_stream_pause: 0.05 };
 
@@ -95,7 +105,9 @@ describe("a worker as a plain process", () => {
         if (events.length !== 10) continue;
         process.kill(edgerun.pids()[victim], "SIGKILL");
         // A chunk that finds no agent is lost, as with the SDK.
-        void edgerun.printed(new RegExp(`^${victim}: running again`, "m")).then(() => gate.open());
+        void (victim === "agent" ? untilAdopted() : edgerun.printed(/^edge: running again/m)).then(() =>
+          gate.open(),
+        );
       }
       const status = events.pop();
       expect(events.map(outputOf)).toEqual([...numbers(10), ...numbers(10)]);
