@@ -2,11 +2,11 @@
 import { fileURLToPath } from "node:url";
 import { execa } from "execa";
 import { afterAll, beforeAll, describe, test } from "vitest";
-import { ensureWorkerImage } from "../../scripts/images/worker-images.ts";
 import { ensureClientVenv } from "../support/client-venv.ts";
 import { isDockerAvailable } from "../support/docker.ts";
 import { startEdgerun, type Edgerun } from "../support/edgerun.ts";
 import { createEndpoint } from "../support/management-client.ts";
+import { ensureWorkerImage } from "../support/worker-image.ts";
 
 const SEARCH_LIMIT_MS = 300_000;
 const pathOf = (file: string): string => fileURLToPath(new URL(`../../${file}`, import.meta.url));
@@ -60,7 +60,7 @@ describe.runIf(await isDockerAvailable())("on a real model in a container", () =
     "a book is searched by meaning, one job per paragraph",
     { timeout: SEARCH_LIMIT_MS },
     async ({ expect }) => {
-      const { image } = await ensureWorkerImage("embeddings", say);
+      const image = await ensureWorkerImage("embeddings");
       await using edgerun = await startEdgerun({ runtime: "docker" });
       const endpointId = await createEndpoint(edgerun, { name: "embeddings", imageName: image });
       const said = await runClient(process.execPath, "examples/embeddings/search.ts", edgerun, endpointId);

@@ -5,7 +5,6 @@ import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { execa } from "execa";
 import { afterAll, beforeAll, describe, test } from "vitest";
-import { ensureWorkerImage } from "../../scripts/images/worker-images.ts";
 import { ensureClientVenv } from "../support/client-venv.ts";
 import { isDockerAvailable } from "../support/docker.ts";
 import { startEdgerun, type Edgerun } from "../support/edgerun.ts";
@@ -13,10 +12,10 @@ import { Gate } from "../support/gate.ts";
 import { readEvents, type StreamEvent } from "../support/event-client.ts";
 import { createEndpoint } from "../support/management-client.ts";
 import { QueueClient } from "../support/queue-client.ts";
+import { ensureWorkerImage } from "../support/worker-image.ts";
 
 const LOOK_AGAIN_MS = 50;
 const pathOf = (file: string): string => fileURLToPath(new URL(`../../${file}`, import.meta.url));
-const say = (line: string): void => void process.stderr.write(`${line}\n`);
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index + 1);
 
 /** What a client script prints about the stream of a job with this input. */
@@ -119,7 +118,7 @@ describe("a worker as a plain process", () => {
 
 describe.runIf(await isDockerAvailable())("a generator of the unmodified Python SDK in a container", () => {
   test("streams to the published clients and as events", async ({ expect }) => {
-    const { image } = await ensureWorkerImage("mock-worker", say);
+    const image = await ensureWorkerImage("mock-worker");
     await using edgerun = await startEdgerun({ runtime: "docker" });
     const dockerArgs = "--async_generator --return_aggregate_stream";
     const endpointId = await createEndpoint(edgerun, { name: "generator", imageName: image, dockerArgs });
