@@ -12,9 +12,9 @@ declare module "vitest" {
   }
 }
 
-export default async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const directory = await mkdtemp(join(tmpdir(), "edgerun-bundle-"));
   await ensureEdgeBundle(resolve(import.meta.dirname, "../.."), directory, () => {});
-  provide("edgeBundle", directory);
+  project.provide("edgeBundle", directory);
   return () => rm(directory, { recursive: true });
 }
