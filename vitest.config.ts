@@ -1,11 +1,13 @@
+import { availableParallelism } from "node:os";
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
 
 /**
- * Tests mostly wait for other processes, so more files run at a time than there are cores. Projects with the same
- * number share one queue of files, in which nothing waits for the slowest file of another project.
+ * Most test files wait for other processes most of their time, so a small machine runs more of them at a time than
+ * it has cores. All projects stand in one queue; a file must therefore touch only what it has made itself: ports
+ * that were free, directories, containers of its own endpoints.
  */
-const maxWorkers = 3;
+const maxWorkers = Math.max(3, availableParallelism() - 1);
 
 export default defineConfig({
   test: {
