@@ -14,8 +14,8 @@ import { QueueClient, type JobReply } from "../support/queue-client.ts";
 
 const WORKER = fileURLToPath(new URL("../support/worker-script.mjs", import.meta.url));
 const LOOK_MS = 100;
-/** Jobs of these tests live no longer, so that what they leave behind can be seen. */
-const policy = { ttl: 10_000 };
+/** Jobs of these tests live no longer, so that what they leave behind can be seen; long enough to end before. */
+const policy = { ttl: 30_000 };
 
 describe("payloads at their limits", () => {
   let edgerun: Edgerun;
