@@ -33,8 +33,9 @@ async function runClient(
 
 describe("on the hello worker as a plain process", () => {
   let edgerun: Edgerun;
+  let python: string;
   beforeAll(async () => {
-    edgerun = await startEdgerun({ runtime: "process" });
+    [edgerun, python] = await Promise.all([startEdgerun({ runtime: "process" }), ensureClientVenv()]);
   });
   afterAll(() => edgerun.stop());
 
@@ -49,7 +50,6 @@ describe("on the hello worker as a plain process", () => {
   });
 
   test("the PyPI package runpod finds what it expects, sync and asyncio", async ({ expect }) => {
-    const python = await ensureClientVenv();
     const said = await runClient(python, "test/clients/runpod_client.py", edgerun, edgerun.endpointId);
     expect(said).toContain("ok         asyncio: health: counts are ints");
   });

@@ -44,6 +44,11 @@ async function collect(events: AsyncIterable<StreamEvent>): Promise<StreamEvent[
   return all;
 }
 
+let python = "";
+beforeAll(async () => {
+  python = await ensureClientVenv();
+});
+
 const outputOf = ({ data }: StreamEvent): unknown => (data as { output: unknown }).output;
 
 describe("a worker as a plain process", () => {
@@ -74,7 +79,6 @@ describe("a worker as a plain process", () => {
   });
 
   test("the PyPI package runpod gets each chunk once and ends, sync and asyncio", async ({ expect }) => {
-    const python = await ensureClientVenv();
     const got = await streamWith(python, "test/clients/stream_client.py", edgerun, endpointId, input);
     expect(got).toEqual({ sync: chunks, asyncio: chunks });
   });
@@ -126,7 +130,6 @@ describe.runIf(await isDockerAvailable())("a generator of the unmodified Python 
     const input = { mock_return: chunks, mock_delay: 0.1 };
 
     const js = await streamWith(process.execPath, "test/clients/stream.mjs", edgerun, endpointId, input);
-    const python = await ensureClientVenv();
     const py = await streamWith(python, "test/clients/stream_client.py", edgerun, endpointId, input);
     expect({ js, py }).toEqual({ js: chunks, py: { sync: chunks, asyncio: chunks } });
 
