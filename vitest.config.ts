@@ -51,7 +51,7 @@ export default defineConfig({
           include: ["test/workers/**/*.test.ts"],
           globalSetup: ["./test/workers/receiver-setup.ts"],
           setupFiles: ["./test/workers/setup.ts"],
-          testTimeout: 10_000,
+          testTimeout: 30_000,
         },
       },
       {

@@ -14,6 +14,8 @@ import { QueueClient, type JobReply } from "../support/queue-client.ts";
 
 const WORKER = fileURLToPath(new URL("../support/worker-script.mjs", import.meta.url));
 const LOOK_MS = 100;
+/** The edge may be writing at that moment. */
+const LOCK_WAIT_MS = 60_000;
 /** Jobs of these tests live no longer, so that what they leave behind can be seen; long enough to end before. */
 const policy = { ttl: 30_000 };
 
@@ -124,6 +126,6 @@ describe("payloads at their limits", () => {
 });
 
 function countRows(path: string): number {
-  using database = new DatabaseSync(path, { readOnly: true });
+  using database = new DatabaseSync(path, { readOnly: true, timeout: LOCK_WAIT_MS });
   return Number(database.prepare("SELECT count(*) AS count FROM _mf_objects").get()?.["count"]);
 }
