@@ -220,7 +220,7 @@ describe("requests in progress", () => {
 
   test(
     "as many waits as may be, wherever they wait; no more, and no fewer",
-    { timeout: 30_000 },
+    { timeout: 60_000 },
     async ({ expect }) => {
       const { endpointId, agent, job, clients, look } = await crowdedEndpoint();
       while ((await look()).status !== 429) await scheduler.wait(5);
@@ -256,7 +256,7 @@ describe("requests in progress", () => {
     },
   );
 
-  test("a client that hangs up gives its slot back", { timeout: 30_000 }, async ({ expect }) => {
+  test("a client that hangs up gives its slot back", { timeout: 60_000 }, async ({ expect }) => {
     const { endpointId, agent, job, clients, look } = await crowdedEndpoint();
     await untilOnBells(endpointId, full);
     expect((await look()).status).toBe(429);
