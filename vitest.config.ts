@@ -1,9 +1,18 @@
+import { availableParallelism } from "node:os";
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
 import { buildAssets } from "./scripts/assets.ts";
 
+/**
+ * Most test files wait for other processes most of their time, so a small machine runs more of them at a time than
+ * it has cores. All projects stand in one queue; a file must therefore touch only what it has made itself: ports
+ * that were free, directories, containers of its own endpoints.
+ */
+const maxWorkers = Math.max(3, availableParallelism() - 1);
+
 export default defineConfig({
   test: {
+    maxWorkers,
     projects: [
       {
         test: {
@@ -47,7 +56,7 @@ export default defineConfig({
           include: ["test/workers/**/*.test.ts"],
           globalSetup: ["./test/workers/receiver-setup.ts"],
           setupFiles: ["./test/workers/setup.ts"],
-          testTimeout: 10_000,
+          testTimeout: 30_000,
         },
       },
       {
@@ -62,9 +71,9 @@ export default defineConfig({
         test: {
           name: "e2e",
           include: ["test/e2e/**/*.test.ts"],
+          globalSetup: ["./test/e2e/bundle-setup.ts"],
           testTimeout: 120_000,
           hookTimeout: 300_000,
-          fileParallelism: false,
         },
       },
     ],

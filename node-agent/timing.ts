@@ -9,6 +9,8 @@ export type Timing = {
   /** Wait before an error reply, because workers ask again at once. */
   readonly refusalDelayMs: number;
   readonly stopGraceMs: number;
+  /** Time from the telling of a stop to the look whether its handler has ended. */
+  readonly stopLookMs: number;
   /**
    * Time from its delivery after which a job has surely begun; the Python SDK begins one within 100 ms. A worker
    * ignores the stop of a job that has not begun, so it is told again.
@@ -36,6 +38,7 @@ export const TIMING: Timing = {
   drainPollHoldMs: 1_000,
   refusalDelayMs: 2_000,
   stopGraceMs: STOP_GRACE_MS,
+  stopLookMs: STOP_GRACE_MS / 4,
   begunAfterMs: 250,
   drainGraceMs: DRAIN_GRACE_MS,
   exitSettleMs: 100,

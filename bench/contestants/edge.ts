@@ -6,7 +6,7 @@ import { join } from "node:path";
 import getPort from "get-port";
 import { managementApi, type ManagementApi } from "../../scripts/start/management-api.ts";
 import { GPU_TIER_NAMES } from "../../src/contract/gpu-tiers.ts";
-import { Launch } from "../../test/support/edgerun.ts";
+import { Launch } from "../../test/support/launch.ts";
 
 /** One run of an edge. */
 export type RunningEdge = {

@@ -78,7 +78,7 @@ export class StopOrders {
   #followUp(jobs: readonly DeliveredJob[]): void {
     const { timing, askAnew } = this.#options;
     for (const job of jobs) {
-      job.after(timing.stopGraceMs / 4, askAnew);
+      job.after(timing.stopLookMs, askAnew);
       const earlyMs = (job.deliveredAt ?? 0) + timing.begunAfterMs - Date.now();
       if (earlyMs > 0) job.after(earlyMs, () => this.#tellAgain(job));
     }

@@ -56,13 +56,14 @@ async function importRootFileSystem(): Promise<void> {
   });
   const settings = ["ENV LANG=C.UTF-8", 'CMD ["python3"]', "LABEL edgerun.base=debian-bookworm"];
   const changes = settings.flatMap((setting) => ["--change", setting]);
-  const imported = execa("docker", ["import", ...changes, "-", `${PYTHON_IMAGE}-unfinished`], {
+  const unfinished = `${PYTHON_IMAGE}-unfinished-${process.pid}`;
+  const imported = execa("docker", ["import", ...changes, "-", unfinished], {
     input: bootstrap.stdout,
   });
   await Promise.all([bootstrapped, imported]);
   // Only a whole file system gets the name that Dockerfiles ask for.
-  await execa("docker", ["tag", `${PYTHON_IMAGE}-unfinished`, PYTHON_IMAGE]);
-  await execa("docker", ["rmi", `${PYTHON_IMAGE}-unfinished`]);
+  await execa("docker", ["tag", unfinished, PYTHON_IMAGE]);
+  await execa("docker", ["rmi", unfinished]);
 }
 
 function bootstrapArguments(): string[] {

@@ -1,15 +1,53 @@
 import { execFile } from "node:child_process";
-import { mkdir } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { globSync } from "node:fs";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { buildAssets } from "../assets.ts";
 import { StartFailure } from "./failure.ts";
 
+/** Where a state directory has the Worker script. */
+export const BUNDLE_FOLDER = "edge-bundle";
+/** All that the Worker script is made of. */
+const SOURCES = ["src/**/*", "wrangler.toml", "package-lock.json", "tsconfig.base.json"];
+/** Lies beside the script, and names the sources that it was built from. */
+const MARK = "built-from";
+
 type BuildFailure = Error & { readonly stdout: string; readonly stderr: string };
 
-/** Builds the Worker script exactly as a deployment would, without talking to anybody. */
-export async function buildEdgeBundle(root: string, directory: string): Promise<void> {
-  await mkdir(directory, { recursive: true });
+/** Makes sure that the directory holds the Worker script of the sources as they are now; says so when it builds. */
+export async function ensureEdgeBundle(
+  root: string,
+  directory: string,
+  say: (line: string) => void,
+): Promise<void> {
   await buildAssets(root);
+  const sources = await fingerprintOf(root);
+  const mark = join(directory, MARK);
+  if ((await readFile(mark, "utf8").catch(() => "")) === sources) return;
+  say("Building the edge ...");
+  await rm(mark, { force: true });
+  await buildEdgeBundle(root, directory);
+  await writeFile(mark, sources);
+}
+
+/** Differs whenever a source differs. */
+export async function fingerprintOf(root: string): Promise<string> {
+  const paths = globSync(SOURCES, { cwd: root, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .toSorted();
+  const hash = createHash("sha256");
+  for (const path of paths) {
+    const content = await readFile(path);
+    hash.update(`${path.slice(root.length)} ${content.length}\n`).update(content);
+  }
+  return hash.digest("hex");
+}
+
+/** Builds the Worker script exactly as a deployment would, without talking to anybody. */
+async function buildEdgeBundle(root: string, directory: string): Promise<void> {
+  await mkdir(directory, { recursive: true });
   const wrangler = join(root, "node_modules/wrangler/bin/wrangler.js");
   const args = [wrangler, "deploy", "--dry-run", "--outdir", directory];
   const env = { ...process.env, WRANGLER_SEND_METRICS: "false", WRANGLER_HIDE_BANNER: "true", CI: "1" };

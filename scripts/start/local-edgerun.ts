@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { ensureHelloImage } from "../images/node-image.ts";
 import { AGENT_END_LIMIT_MS, startAgent } from "./agent.ts";
 import { bannerLines, printOutcome } from "./banner.ts";
-import { buildEdgeBundle } from "./bundle.ts";
+import { BUNDLE_FOLDER, ensureEdgeBundle } from "./bundle.ts";
 import { startEdge } from "./edge.ts";
 import { ensureExample, runExampleJob, type ExampleEndpoint, type ExampleWorker } from "./example.ts";
 import { Guard } from "./guard.ts";
@@ -92,9 +92,8 @@ export class LocalEdgerun {
   }
 
   async #startEdge(): Promise<void> {
-    this.#say("Building the edge ...");
-    const bundleDirectory = this.#state.file("edge-bundle");
-    await buildEdgeBundle(this.#root, bundleDirectory);
+    const bundleDirectory = this.#state.file(BUNDLE_FOLDER);
+    await ensureEdgeBundle(this.#root, bundleDirectory, this.#say);
     const settings = {
       configPath: join(this.#root, "wrangler.toml"),
       bundleDirectory,

@@ -2,6 +2,7 @@ import { execa } from "execa";
 import { test } from "vitest";
 import { AgentFixture } from "../support/agent-fixture.ts";
 import { AgentProcess } from "../support/agent-process.ts";
+import { Gate } from "../support/gate.ts";
 
 /** How far the files of a process may grow: with 0 it writes nothing, as on a full disk. */
 async function limitFiles({ pid }: AgentProcess, limit: "0" | "unlimited"): Promise<void> {
@@ -14,9 +15,11 @@ test("a result that the agent cannot keep is refused with 500, and taken when th
   await using host = await AgentFixture.create();
   await using agent = AgentProcess.start({ edgeUrl: host.edge.url, stateDir: host.stateDir });
   const worker = await host.readyWorker();
-  host.edge.submit(worker.endpointId, { id: "job-1", input: { mock_delay: 1, mock_return: "kept" } });
+  const gate = new Gate(host.stateDir);
+  host.edge.submit(worker.endpointId, { id: "job-1", input: { mock_until: gate.file, mock_return: "kept" } });
   await agent.logged("job_delivered", "job-1");
   await limitFiles(agent, "0");
+  gate.open();
   await agent.logged("worker_request_failed");
   expect(host.edge.reportsOf("job-1")).toEqual([]);
   await limitFiles(agent, "unlimited");

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, test } from "vitest";
 import { AgentFixture, assignment } from "../support/agent-fixture.ts";
 import { AgentProcess, processesNaming } from "../support/agent-process.ts";
+import { Gate } from "../support/gate.ts";
 import { HOST_TOKEN, JOIN_TOKEN } from "../support/scripted-edge.ts";
 
 function settingsOf(host: AgentFixture, ...flags: string[]) {
@@ -49,7 +50,12 @@ describe("an agent that was killed", () => {
     await using host = await AgentFixture.create();
     await using first = AgentProcess.start(settingsOf(host));
     const worker = await host.readyWorker();
-    host.edge.submit(worker.endpointId, { id: "job-1", input: { mock_delay: 2.5, mock_return: "done" } });
+    // It ends when an agent is there: a post that finds nobody is lost, as with the SDK.
+    const gate = new Gate(host.stateDir);
+    host.edge.submit(worker.endpointId, {
+      id: "job-1",
+      input: { mock_until: gate.file, mock_return: "done" },
+    });
     await host.edge.held("job-1");
     await first.kill();
     const before = host.edge.exchanges.length;
@@ -57,6 +63,7 @@ describe("an agent that was killed", () => {
     await using second = AgentProcess.start(settingsOf(host), {});
     const held = await host.edge.until(() => host.edge.exchanges[before]?.request.held);
     expect(held).toEqual([{ jobId: "job-1", attempt: 1, workerId: "worker-1" }]);
+    gate.open();
     expect(await host.edge.report("job-1")).toMatchObject({ kind: "completed", output: "done", attempt: 1 });
     expect(second.stderr).toContain("worker_adopted");
     expect(second.stderr).not.toContain("worker_started");

@@ -1,10 +1,16 @@
-import { describe, test } from "vitest";
+import { afterEach, describe, test, vi } from "vitest";
 import { AgentFixture } from "../support/agent-fixture.ts";
+import { Gate } from "../support/gate.ts";
 import { RawWorker } from "../support/raw-worker.ts";
+
+/** For handlers that obey, on a machine however slow. */
+const NEVER_OVERSTAYS = { stopGraceMs: 3_600_000 };
+
+afterEach(() => void vi.useRealTimers());
 
 describe("a job that is not wanted any more", () => {
   test("is stopped by its own handler, and the worker goes on without a restart", async ({ expect }) => {
-    await using host = await AgentFixture.start();
+    await using host = await AgentFixture.start(NEVER_OVERSTAYS);
     const worker = await host.readyWorker();
     host.edge.submit(worker.endpointId, { id: "job-1", input: { mock_never: true } });
     await host.edge.held("job-1");
@@ -32,30 +38,36 @@ describe("a job that is not wanted any more", () => {
   });
 
   test("is told again when the worker may not have begun it", async ({ expect }) => {
-    await using host = await AgentFixture.start({
-      stopGraceMs: 60_000,
-      begunAfterMs: 1_500,
-      pollHoldMs: 2_500,
-    });
+    const begunAfterMs = 200;
+    const pollHoldMs = 1_000;
+    await using host = await AgentFixture.start({ ...NEVER_OVERSTAYS, begunAfterMs, pollHoldMs });
     const worker = await RawWorker.start(host);
-    const taken = worker.take();
+    const taken = worker.takeUntilThere();
     await host.edge.offered("endpoint-1", "worker-1");
+    const submittedAt = Date.now();
     host.edge.submit("endpoint-1", { id: "job-1", input: {} });
-    await (await taken).text();
+    await taken;
     await host.edge.held("job-1");
     host.edge.stop("job-1");
+    await host.logged("job_stopped");
 
-    const told: unknown[] = [];
-    for (let polls = 0; polls < 3; polls += 1) told.push(await (await worker.pollStops()).json());
-    expect(told).toEqual([
-      { jobsToStop: ["job-1"] },
-      { jobsToStop: ["job-1"] },
-      { jobsToStop: ["none"] }, // a second telling could disturb a handler that cleans up
-    ]);
+    const told = async (): Promise<unknown> => (await worker.pollStops()).json();
+    // However slow the machine is: the first telling follows the delivery at once.
+    vi.useFakeTimers({ toFake: ["Date"], now: submittedAt });
+    expect(await told()).toEqual({ jobsToStop: ["job-1"] });
+    await worker.ping(""); // comes after what the agent does behind its reply
+    vi.useRealTimers();
+    expect(await told()).toEqual({ jobsToStop: ["job-1"] });
+    // A third telling could disturb a handler that cleans up.
+    expect(await told()).toEqual({ jobsToStop: ["none"] });
   });
 
   test("is one of many, and none waits longer than the one before", async ({ expect }) => {
-    await using host = await AgentFixture.start({ edgeRetryBaseMs: 60_000, edgeRetryCapMs: 60_000 });
+    await using host = await AgentFixture.start({
+      ...NEVER_OVERSTAYS,
+      edgeRetryBaseMs: 60_000,
+      edgeRetryCapMs: 60_000,
+    });
     const worker = await host.readyWorker({ env: { MOCK_CONCURRENCY: "20" } });
     await host.edge.offered(worker.endpointId, worker.workerId, 20);
     const ids = Array.from({ length: 20 }, (_, index) => `job-${index}`);
@@ -75,10 +87,11 @@ describe("a job that is not wanted any more", () => {
     const worker = await host.readyWorker({ env: { MOCK_CONCURRENCY: "4" } });
     await host.edge.offered(worker.endpointId, worker.workerId, 4);
     const neighbours = ["one", "two"];
+    const gate = new Gate(host.stateDir);
     host.edge.submit(
       worker.endpointId,
       { id: "blocked", input: { mock_block: true } },
-      ...neighbours.map((id) => ({ id, input: { mock_delay: 2, mock_return: id } })),
+      ...neighbours.map((id) => ({ id, input: { mock_until: gate.file, mock_return: id } })),
     );
     await host.logged("job_delivered", 3);
     await host.edge.held("blocked");
@@ -87,6 +100,8 @@ describe("a job that is not wanted any more", () => {
     await host.logged("job_overstays");
     await host.edge.until(() => host.edge.exchanges.at(-1)?.request.slots.length === 0);
     host.edge.submit(worker.endpointId, { id: "next", input: { mock_return: "next" } });
+    expect(host.count("worker_recreated")).toBe(0);
+    gate.open();
 
     for (const id of neighbours) {
       expect(await host.edge.report(id)).toMatchObject({ kind: "completed", output: id });
@@ -101,18 +116,22 @@ describe("a job that is not wanted any more", () => {
     await using host = await AgentFixture.start();
     const worker = await host.readyWorker({ env: { MOCK_CONCURRENCY: "2" } });
     await host.edge.offered(worker.endpointId, worker.workerId, 2);
+    const [deaf, neighbour] = [new Gate(host.stateDir), new Gate(host.stateDir)];
     host.edge.submit(
       worker.endpointId,
-      { id: "deaf", input: { mock_deaf: 1.5 } },
-      { id: "neighbour", input: { mock_delay: 3, mock_return: "kept" } },
+      { id: "deaf", input: { mock_deaf: deaf.file } },
+      { id: "neighbour", input: { mock_until: neighbour.file, mock_return: "kept" } },
     );
     await host.logged("job_delivered", 2);
     await host.edge.held("deaf");
     host.edge.stop("deaf");
+    await host.logged("job_overstays");
+    deaf.open();
 
     expect((await host.logged("result_dropped")).fields).toEqual({ jobId: "deaf" });
     host.edge.submit(worker.endpointId, { id: "next", input: { mock_return: "next" } });
     expect(await host.edge.report("next")).toMatchObject({ kind: "completed" });
+    neighbour.open();
     expect(await host.edge.report("neighbour")).toMatchObject({ kind: "completed", output: "kept" });
     expect(host.count("worker_recreated")).toBe(0);
     expect(host.edge.reportsOf("deaf")).toEqual([]);
@@ -123,10 +142,17 @@ describe("a job that is not wanted any more", () => {
     const worker = await host.readyWorker({ env: { MOCK_CONCURRENCY: "2" } });
     await host.edge.offered(worker.endpointId, worker.workerId, 2);
     host.edge.submit(worker.endpointId, { id: "blocked", input: { mock_block: true } });
-    host.edge.submit(worker.endpointId, { id: "wanted", input: { mock_delay: 1.5, mock_return: "kept" } });
+    const gate = new Gate(host.stateDir);
+    host.edge.submit(worker.endpointId, {
+      id: "wanted",
+      input: { mock_until: gate.file, mock_return: "kept" },
+    });
     await host.logged("job_delivered", 2);
     await host.edge.held("blocked");
     host.edge.stop("blocked");
+    await host.logged("job_overstays");
+    expect(host.count("worker_recreated")).toBe(0);
+    gate.open();
 
     expect(await host.edge.report("wanted")).toMatchObject({ kind: "completed", output: "kept" });
     await host.logged("worker_recreated"); // nothing wanted runs any more
@@ -134,7 +160,7 @@ describe("a job that is not wanted any more", () => {
   });
 
   test("is cancelled in a worker with several slots without a restart", async ({ expect }) => {
-    await using host = await AgentFixture.start();
+    await using host = await AgentFixture.start(NEVER_OVERSTAYS);
     const worker = await host.readyWorker({ env: { MOCK_CONCURRENCY: "3" } });
     await host.edge.offered(worker.endpointId, worker.workerId, 3);
     host.edge.submit(worker.endpointId, { id: "job-1", input: { mock_never: true } });
@@ -149,7 +175,7 @@ describe("a job that is not wanted any more", () => {
 
 describe("a job that runs longer than its executionTimeout", () => {
   test("is reported as timed out at once, and its handler is stopped", async ({ expect }) => {
-    await using host = await AgentFixture.start();
+    await using host = await AgentFixture.start(NEVER_OVERSTAYS);
     const worker = await host.readyWorker();
     host.edge.submit(worker.endpointId, {
       id: "job-1",

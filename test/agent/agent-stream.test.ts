@@ -3,6 +3,7 @@ import { describe, test } from "vitest";
 import { CHUNK_MAX_BYTES } from "../../src/contract/limits.ts";
 import { AgentFixture } from "../support/agent-fixture.ts";
 import { AgentProcess } from "../support/agent-process.ts";
+import { Gate } from "../support/gate.ts";
 
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
 
@@ -100,13 +101,16 @@ describe("an agent that is killed in the middle of a stream", () => {
     await using first = AgentProcess.start(settings);
     const worker = await host.readyWorker();
     // It yields nothing while no agent runs: a post that finds nobody is lost, as with the SDK.
-    const input = { mock_stream: numbers(20), mock_delay_rest: 3, mock_stream_rest: ["then", "more"] };
+    const gate = new Gate(host.stateDir);
+    const rest = { mock_until_rest: gate.file, mock_stream_rest: ["then", "more"] };
+    const input = { mock_stream: numbers(20), ...rest };
     host.edge.submit(worker.endpointId, { id: "job-1", input });
     await host.edge.until(() => host.edge.chunksOf("job-1").length === 20);
     await first.kill();
 
     await using second = AgentProcess.start(settings, {});
     await second.printed("connected");
+    gate.open();
     expect(await host.edge.report("job-1")).toMatchObject({ kind: "completed", attempt: 1 });
     expect(host.edge.chunksOf("job-1")).toEqual([...numbers(20), "then", "more"]);
   });
@@ -116,12 +120,14 @@ describe("an agent that is killed in the middle of a stream", () => {
     const settings = { edgeUrl: host.edge.url, stateDir: host.stateDir };
     await using first = AgentProcess.start(settings);
     const worker = await host.readyWorker();
+    const gate = new Gate(host.stateDir);
     host.edge.submit(worker.endpointId, {
       id: "job-1",
-      input: { mock_delay: 0.5, mock_stream: numbers(30) },
+      input: { mock_until: gate.file, mock_stream: numbers(30) },
     });
     await host.edge.held("job-1");
     host.edge.goOffline();
+    gate.open();
     await first.logged("job_reported", "job-1");
     await first.kill();
     host.edge.goOnline();

@@ -1,60 +1,39 @@
 /** The pages of the documentation in a real browser, on a whole Edgerun. */
-import { readFile, mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import getPort from "get-port";
 import type { Browser, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { findBrowser, launchBrowser, watchPage } from "../support/browser.ts";
-import { Launch } from "../support/edgerun.ts";
+import { startLoneEdge, type LoneEdge } from "../support/lone-edge.ts";
 
 const executablePath = findBrowser();
 
-/** The edge alone: pages need no host. */
-async function startedEdge() {
-  const stateDirectory = await mkdtemp(join(tmpdir(), "edgerun-state-"));
-  const port = await getPort({ host: "127.0.0.1" });
-  const options = ["--no-agent", "--no-example"];
-  const launch = new Launch({ via: "script", port, stateDirectory, options });
-  await launch.settled();
-  const url = `http://127.0.0.1:${port}`;
-  const apiKey = (await readFile(join(stateDirectory, "api-key"), "utf8")).trim();
+/** Makes an endpoint over REST; answers its id. */
+async function createEndpoint({ baseUrl, apiKey }: LoneEdge): Promise<string> {
   const post = async (path: string, body: object): Promise<string> => {
     const headers = { Authorization: `Bearer ${apiKey}` };
-    const response = await fetch(url + path, { method: "POST", headers, body: JSON.stringify(body) });
+    const response = await fetch(baseUrl + path, { method: "POST", headers, body: JSON.stringify(body) });
     return ((await response.json()) as { id: string }).id;
   };
-  return {
-    url,
-    apiKey,
-    async createEndpoint() {
-      const template = { name: "docs", imageName: "worker:1", isServerless: true };
-      return await post("/v1/endpoints", { templateId: await post("/v1/templates", template) });
-    },
-    async stop() {
-      await launch.stop();
-      await rm(stateDirectory, { recursive: true, force: true });
-    },
-  };
+  const template = { name: "docs", imageName: "worker:1", isServerless: true };
+  return await post("/v1/endpoints", { templateId: await post("/v1/templates", template) });
 }
 
 describe.skipIf(executablePath === undefined)("the pages of the documentation", () => {
-  let edge: Awaited<ReturnType<typeof startedEdge>>;
+  let edge: LoneEdge;
   let browser: Browser;
 
   beforeAll(async () => {
-    edge = await startedEdge();
+    edge = await startLoneEdge();
     browser = await launchBrowser(executablePath ?? "");
   });
   afterAll(async () => {
     await browser?.close();
-    await edge?.stop();
+    await edge?.[Symbol.asyncDispose]();
   });
 
   async function openedPage(path: string) {
     const page = await browser.newPage({ viewport: { width: 1360, height: 1400 } });
     const notes = watchPage(page);
-    await page.goto(edge.url + path);
+    await page.goto(edge.baseUrl + path);
     return { page, notes };
   }
 
@@ -82,14 +61,14 @@ describe.skipIf(executablePath === undefined)("the pages of the documentation", 
     const { page, notes } = await openedPage("/docs");
     await authorize(page, edge.apiKey);
 
-    const endpointId = await edge.createEndpoint();
+    const endpointId = await createEndpoint(edge);
     const templates = await execute(page.locator("#operations-Templates-listTemplates"));
     expect(templates).toMatchObject({ status: 200, body: [{ name: "docs" }] });
 
     const job = await execute(page.locator("#operations-Jobs-runJob"), { endpointId });
     expect(job).toMatchObject({ status: 200, body: { status: "IN_QUEUE", id: expect.any(String) } });
 
-    expect(notes).toEqual({ faults: [], hosts: new Set([new URL(edge.url).host]) });
+    expect(notes).toEqual({ faults: [], hosts: new Set([new URL(edge.baseUrl).host]) });
     await page.close();
   });
 
@@ -102,11 +81,11 @@ describe.skipIf(executablePath === undefined)("the pages of the documentation", 
 
   test("a browser that opens the address of GraphQL is shown its schema", async ({ expect }) => {
     const { page, notes } = await openedPage("/graphql");
-    expect(page.url()).toBe(`${edge.url}/docs/graphql`);
+    expect(page.url()).toBe(`${edge.baseUrl}/docs/graphql`);
     expect(await page.locator("pre.schema").innerText()).toContain(
       "saveEndpoint(input: EndpointInput): Endpoint",
     );
-    expect(notes).toEqual({ faults: [], hosts: new Set([new URL(edge.url).host]) });
+    expect(notes).toEqual({ faults: [], hosts: new Set([new URL(edge.baseUrl).host]) });
     await page.close();
   });
 });

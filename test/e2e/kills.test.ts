@@ -26,7 +26,7 @@ describe.for(runtimes)("with workers in the %s runtime", (runtime) => {
   const victims: Record<string, () => void | Promise<void>> = {
     edge: () => void process.kill(edgerun.pids().edge, "SIGKILL"),
     agent: () => void process.kill(edgerun.pids().agent, "SIGKILL"),
-    worker: () => (runtime === "docker" ? killContainers() : killWorkerProcesses(edgerun)),
+    worker: () => (runtime === "docker" ? killContainers(edgerun) : killWorkerProcesses(edgerun)),
   };
 
   test.for(Object.keys(victims))("kill -9 of the %s", async (victim, { expect }) => {
@@ -68,9 +68,9 @@ describe.for(runtimes)("with workers in the %s runtime", (runtime) => {
   });
 });
 
-async function killContainers(): Promise<void> {
+async function killContainers({ endpointId }: Edgerun): Promise<void> {
   const docker = new Dockerode();
-  const containers = await docker.listContainers({ filters: { label: ["edgerun.worker"] } });
+  const containers = await docker.listContainers({ filters: { label: [`edgerun.endpoint=${endpointId}`] } });
   await Promise.all(containers.map(({ Id }) => docker.getContainer(Id).kill()));
 }
 

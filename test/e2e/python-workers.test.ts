@@ -1,12 +1,11 @@
 /** The Python examples in their containers, with the unmodified SDK of their images, against a scripted agent. */
 import { beforeAll, describe, test } from "vitest";
-import { ensureWorkerImage } from "../../scripts/images/worker-images.ts";
 import { isDockerAvailable } from "../support/docker.ts";
 import { ScriptedAgent } from "../support/scripted-agent.ts";
 import { startContainer, type StartedWorker } from "../support/started-worker.ts";
+import { ensureWorkerImage } from "../support/worker-image.ts";
 
 const hasDocker = await isDockerAvailable();
-const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
 /** Lends a started worker and its agent. */
 async function withWorker(
@@ -23,7 +22,7 @@ async function withWorker(
 describe.runIf(hasDocker)("the mock worker", () => {
   let image = "";
   beforeAll(async () => {
-    image = (await ensureWorkerImage("mock-worker", say)).image;
+    image = await ensureWorkerImage("mock-worker");
   });
 
   test("returns, waits, reports progress and logs as told", async ({ expect }) => {
@@ -136,7 +135,7 @@ const PUBLISHED = {
 describe.runIf(hasDocker)("the embeddings worker", () => {
   let image = "";
   beforeAll(async () => {
-    image = (await ensureWorkerImage("embeddings", say)).image;
+    image = await ensureWorkerImage("embeddings");
   });
 
   test("gives the similarities that the model is known for", async ({ expect }) => {

@@ -2,11 +2,11 @@
 import { fileURLToPath } from "node:url";
 import { execa } from "execa";
 import { afterAll, beforeAll, describe, test } from "vitest";
-import { ensureWorkerImage } from "../../scripts/images/worker-images.ts";
 import { ensureClientVenv } from "../support/client-venv.ts";
 import { isDockerAvailable } from "../support/docker.ts";
 import { startEdgerun, type Edgerun } from "../support/edgerun.ts";
 import { createEndpoint } from "../support/management-client.ts";
+import { ensureWorkerImage } from "../support/worker-image.ts";
 
 const SEARCH_LIMIT_MS = 300_000;
 const pathOf = (file: string): string => fileURLToPath(new URL(`../../${file}`, import.meta.url));
@@ -33,8 +33,9 @@ async function runClient(
 
 describe("on the hello worker as a plain process", () => {
   let edgerun: Edgerun;
+  let python: string;
   beforeAll(async () => {
-    edgerun = await startEdgerun({ runtime: "process" });
+    [edgerun, python] = await Promise.all([startEdgerun({ runtime: "process" }), ensureClientVenv()]);
   });
   afterAll(() => edgerun.stop());
 
@@ -49,7 +50,6 @@ describe("on the hello worker as a plain process", () => {
   });
 
   test("the PyPI package runpod finds what it expects, sync and asyncio", async ({ expect }) => {
-    const python = await ensureClientVenv();
     const said = await runClient(python, "test/clients/runpod_client.py", edgerun, edgerun.endpointId);
     expect(said).toContain("ok         asyncio: health: counts are ints");
   });
@@ -60,7 +60,7 @@ describe.runIf(await isDockerAvailable())("on a real model in a container", () =
     "a book is searched by meaning, one job per paragraph",
     { timeout: SEARCH_LIMIT_MS },
     async ({ expect }) => {
-      const { image } = await ensureWorkerImage("embeddings", say);
+      const image = await ensureWorkerImage("embeddings");
       await using edgerun = await startEdgerun({ runtime: "docker" });
       const endpointId = await createEndpoint(edgerun, { name: "embeddings", imageName: image });
       const said = await runClient(process.execPath, "examples/embeddings/search.ts", edgerun, endpointId);

@@ -4,16 +4,15 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { execa } from "execa";
 import { afterAll, beforeAll, describe, test } from "vitest";
-import { ensureWorkerImage } from "../../scripts/images/worker-images.ts";
 import { isDockerAvailable } from "../support/docker.ts";
 import { startEdgerun, type Edgerun } from "../support/edgerun.ts";
 import { createEndpoint } from "../support/management-client.ts";
 import { type JobReply, QueueClient } from "../support/queue-client.ts";
+import { ensureWorkerImage } from "../support/worker-image.ts";
 
 type Counted = { readonly job_number: number };
 
 const LOOK_AGAIN_MS = 100;
-const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
 let edgerun: Edgerun;
 let image = "";
@@ -62,7 +61,7 @@ const agentLog = (): Promise<string> => readFile(join(edgerun.stateDirectory, "a
 
 describe.runIf(await isDockerAvailable()).concurrent("a handler on the Python SDK", () => {
   beforeAll(async () => {
-    ({ image } = await ensureWorkerImage("mock-worker", say));
+    image = await ensureWorkerImage("mock-worker");
     edgerun = await startEdgerun({ runtime: "docker" });
     plain = await MockEndpoint.create("plain");
   });

@@ -5,11 +5,11 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import getPort from "get-port";
 import { describe, test as base, vi } from "vitest";
 import type { RuntimeKind } from "../../scripts/start/options.ts";
 import { isDockerAvailable } from "../support/docker.ts";
-import { Launch, type LaunchSettings, startEdgerun } from "../support/edgerun.ts";
+import { freePort, layOutBundle, startEdgerun } from "../support/edgerun.ts";
+import { Launch, type LaunchSettings } from "../support/launch.ts";
 import { containersOf, familyOf, isAlive, isPortFree, processesIn } from "../support/leftovers.ts";
 
 const hasDocker = await isDockerAvailable();
@@ -23,7 +23,7 @@ const test = base.extend<{ place: Place; launch: Launcher }>({
   // oxlint-disable-next-line no-empty-pattern -- vitest reads the fixture's needs from the pattern
   place: async ({}, use) => {
     const stateDirectory = await mkdtemp(join(tmpdir(), "edgerun-start-"));
-    await use({ port: await getPort({ host: "127.0.0.1" }), stateDirectory });
+    await use({ port: await freePort(), stateDirectory });
     await rm(stateDirectory, { recursive: true, force: true });
   },
   // oxlint-disable-next-line no-empty-pattern -- as above
@@ -89,6 +89,8 @@ describe("npm start", () => {
 
     const second = launch(place);
     await second.settled();
+    expect(first.output).toContain("Building the edge");
+    expect(second.output).not.toContain("Building the edge");
     expect(await keyOf(place)).toBe(key);
     expect(second.record.endpointId).toBe(endpointId);
     await vi.waitFor(
@@ -134,7 +136,7 @@ describe("npm start", () => {
 
   test("refuses a state directory that is in use", async ({ place, launch, expect }) => {
     await launch({ ...place, options: ["--no-agent"] }).settled();
-    const second = launch({ ...place, port: await getPort({ host: "127.0.0.1" }) });
+    const second = launch({ ...place, port: await freePort() });
     expect(await second.ended).not.toBe(0);
     expect(second.output).toContain(
       `already runs on this state directory, at http://127.0.0.1:${place.port}`,
@@ -205,6 +207,7 @@ describe("nothing is left", () => {
   for (const runtime of RUNTIMES) {
     for (const [way, end] of Object.entries(WAYS_TO_END)) {
       test(`after ${way}, with the ${runtime} runtime`, async ({ place, launch, expect }) => {
+        await layOutBundle(place.stateDirectory);
         const edgerun = launch({ ...place, options: ["--runtime", runtime] });
         await edgerun.settled();
         const processes = [...familyOf(edgerun.pid), ...processesIn(place.stateDirectory)];

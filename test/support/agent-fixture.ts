@@ -24,6 +24,7 @@ const INVENTORY: Inventory = {
 /** Waits that a test would otherwise sit through. */
 const FAST: Partial<Timing> = {
   stopGraceMs: 400,
+  stopLookMs: 100,
   drainGraceMs: 2_000,
   drainPollHoldMs: 50,
   refusalDelayMs: 50,

@@ -2,12 +2,17 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { execa } from "execa";
+import { inTurn } from "./turn.ts";
 
 const FOLDER = fileURLToPath(new URL("../../.venv/clients", import.meta.url));
 const REQUIREMENTS = fileURLToPath(new URL("../clients/requirements.txt", import.meta.url));
 
 /** Makes sure that the environment holds what requirements.txt says; answers the path of its python. */
-export async function ensureClientVenv(): Promise<string> {
+export function ensureClientVenv(): Promise<string> {
+  return inTurn("client-venv", ensureInstalled);
+}
+
+async function ensureInstalled(): Promise<string> {
   const python = `${FOLDER}/bin/python`;
   const marker = `${FOLDER}/installed.txt`;
   const wanted = await readFile(REQUIREMENTS, "utf8");

@@ -1,117 +1,20 @@
 /** A whole Edgerun for tests: what `npm start` starts, on a free port, with a state directory of its own. */
-import { type ChildProcess, spawn } from "node:child_process";
+import { randomInt } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { cp, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import getPort from "get-port";
+import { inject } from "vitest";
+import { BUNDLE_FOLDER } from "../../scripts/start/bundle.ts";
 import type { RuntimeKind } from "../../scripts/start/options.ts";
-import type { RunningRecord } from "../../scripts/start/state-directory.ts";
+import { Launch } from "./launch.ts";
 
-const ROOT = resolve(import.meta.dirname, "../..");
-const LAST_LINE = /^Ctrl\+C stops everything/m;
+/** Below the ports that the system gives to whoever asks for any, which would take it before Edgerun has started. */
+const PORTS = { from: 10_000, end: 32_768 };
 
-export type LaunchSettings = {
-  /** npm: as a user types it. script: the script alone, which is quicker. */
-  readonly via: "npm" | "script";
-  readonly port: number;
-  readonly stateDirectory: string;
-  readonly options?: readonly string[];
-  readonly env?: Readonly<Record<string, string>>;
-};
-
-/** One run of `npm start`, or of the script behind it. */
-export class Launch {
-  readonly #child: ChildProcess;
-  readonly #stateDirectory: string;
-  readonly #waiters = new Set<() => void>();
-  #output = "";
-  /** Resolves with the exit code, or the name of the signal that ended the process. */
-  readonly ended: Promise<number | string>;
-
-  constructor({ via, port, stateDirectory, options = [], env = {} }: LaunchSettings) {
-    this.#stateDirectory = stateDirectory;
-    const own = ["--port", String(port), "--state", stateDirectory, ...options];
-    const [command, args]: [string, string[]] =
-      via === "npm"
-        ? ["npm", ["start", "--", ...own]]
-        : [process.execPath, [join(ROOT, "scripts/start.ts"), ...own]];
-    this.#child = spawn(command, args, {
-      cwd: ROOT,
-      env: { ...withoutNpm(process.env), EDGERUN_LIFELINE: via === "script" ? "3" : "", ...env },
-      // A group of its own, as a shell gives to a command, so that tests can press Ctrl+C.
-      detached: true,
-      // If the tests are killed, the pipe closes and Edgerun stops.
-      stdio: ["ignore", "pipe", "pipe", "pipe"],
-    });
-    for (const stream of [this.#child.stdout, this.#child.stderr]) {
-      stream?.setEncoding("utf8").on("data", (text: string) => this.#read(text));
-    }
-    this.ended = new Promise((settle) => {
-      this.#child.once("close", (code, signal) => {
-        settle(code ?? signal ?? "unknown");
-        this.#wake();
-      });
-    });
-  }
-
-  get pid(): number {
-    if (this.#child.pid === undefined) throw new Error("the process did not start");
-    return this.#child.pid;
-  }
-
-  get output(): string {
-    return this.#output;
-  }
-
-  /** What the running script says about itself. */
-  get record(): RunningRecord {
-    return JSON.parse(readFileSync(join(this.#stateDirectory, "running.json"), "utf8")) as RunningRecord;
-  }
-
-  /** Resolves when the output matches; rejects, with all output, when the process ends before. */
-  async printed(pattern: RegExp): Promise<void> {
-    while (!pattern.test(this.#output)) {
-      if (this.#child.exitCode !== null || this.#child.signalCode !== null) {
-        throw new Error(`It ended without printing ${pattern}:\n${this.#output}`);
-      }
-      await new Promise<void>((wake) => this.#waiters.add(wake));
-    }
-  }
-
-  /** Resolves when everything has started and the example job has ended. */
-  async settled(): Promise<void> {
-    await this.printed(LAST_LINE);
-  }
-
-  signal(name: NodeJS.Signals): void {
-    process.kill(this.pid, name);
-  }
-
-  /** What a terminal does on Ctrl+C: the signal goes to every process of the group. */
-  pressControlC(): void {
-    process.kill(-this.pid, "SIGINT");
-  }
-
-  async stop(): Promise<void> {
-    if (this.#child.exitCode === null && this.#child.signalCode === null) this.signal("SIGTERM");
-    await this.ended;
-  }
-
-  #read(text: string): void {
-    this.#output += text;
-    this.#wake();
-  }
-
-  #wake(): void {
-    for (const wake of this.#waiters) wake();
-    this.#waiters.clear();
-  }
-}
-
-/** Tests run under npm; what it sets must not make the started script think that npm started it. */
-function withoutNpm(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith("npm_")));
+export function freePort(): Promise<number> {
+  return getPort({ host: "127.0.0.1", port: randomInt(PORTS.from, PORTS.end) });
 }
 
 export type Edgerun = AsyncDisposable & {
@@ -128,13 +31,19 @@ export type Edgerun = AsyncDisposable & {
   stop(): Promise<void>;
 };
 
+/** Puts the bundle that is built for all tests where a start finds that nothing has changed since. */
+export async function layOutBundle(stateDirectory: string): Promise<void> {
+  await cp(inject("edgeBundle"), join(stateDirectory, BUNDLE_FOLDER), { recursive: true });
+}
+
 /** Starts everything and waits until the example job has completed. */
 export async function startEdgerun(settings: {
   readonly runtime: RuntimeKind;
   readonly options?: readonly string[];
 }): Promise<Edgerun> {
   const stateDirectory = await mkdtemp(join(tmpdir(), "edgerun-state-"));
-  const port = await getPort({ host: "127.0.0.1" });
+  await layOutBundle(stateDirectory);
+  const port = await freePort();
   const options = ["--runtime", settings.runtime, ...(settings.options ?? [])];
   const launch = new Launch({ via: "script", port, stateDirectory, options });
   const stop = async (): Promise<void> => {

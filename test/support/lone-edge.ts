@@ -3,8 +3,8 @@ import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import getPort from "get-port";
-import { Launch } from "./edgerun.ts";
+import { freePort, layOutBundle } from "./edgerun.ts";
+import { Launch } from "./launch.ts";
 
 export type LoneEdge = AsyncDisposable & {
   readonly baseUrl: string;
@@ -15,7 +15,8 @@ export type LoneEdge = AsyncDisposable & {
 
 export async function startLoneEdge(): Promise<LoneEdge> {
   const stateDirectory = await mkdtemp(join(tmpdir(), "edgerun-edge-"));
-  const port = await getPort({ host: "127.0.0.1" });
+  await layOutBundle(stateDirectory);
+  const port = await freePort();
   const launch = new Launch({ via: "script", port, stateDirectory, options: ["--no-agent", "--no-example"] });
   const stop = async (): Promise<void> => {
     await launch.stop();

@@ -29,6 +29,14 @@ export class RawWorker {
     return fetch(`${this.#takeUrl}${query}`, signal ? { signal } : {});
   }
 
+  /** Takes again whenever the agent has held the poll for long enough. */
+  async takeUntilThere(): Promise<unknown> {
+    for (;;) {
+      const reply = await this.take();
+      if (reply.status === 200) return reply.json();
+    }
+  }
+
   takeBatch(size: number, query = "&job_in_progress=0"): Promise<Response> {
     const url = this.#takeUrl.replace("/job-take/", "/job-take-batch/");
     return fetch(`${url}&batch_size=${size}${query}`);

@@ -3,15 +3,16 @@
  * is chosen by the input of each job:
  *
  *   mock_return V        returns V                          mock_delay S        waits S seconds first
+ *   mock_until F         waits until the file F is there
  *   mock_error T         fails with the text T              mock_error_value V  posts V, whatever it is, as error
  *   mock_progress [..]   posts each as progress             mock_late_progress  posts one after the result
  *   mock_stream [..]     yields each as a chunk             mock_refresh        asks for a fresh container
  *   mock_stream_pause S  waits S seconds after each chunk   mock_stream_size N  yields N bytes of text at once
- *   mock_stream_rest [..] yields more, mock_delay_rest S seconds later
+ *   mock_stream_rest [..] yields more, once the file mock_until_rest is there
  *   mock_stream_times N   yields the time of each yield, N times
  *   mock_crash C         the process exits with code C      mock_unserialisable nothing is ever posted
  *   mock_never           waits until it is stopped          mock_block          never ends, cannot be stopped
- *   mock_deaf S          waits S seconds, and cannot be stopped meanwhile
+ *   mock_deaf F          waits until the file F is there, and cannot be stopped meanwhile
  *   mock_member M        returns the member M of the job itself, such as batchId
  *   mock_env_hash N      returns the SHA-256 of the environment variable N, in hex
  *   mock_env N           returns the environment variable N
@@ -27,6 +28,7 @@
  */
 import { fork } from "node:child_process";
 import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
@@ -72,18 +74,23 @@ const progress = (jobId, output) => done(jobId, { status: "IN_PROGRESS", output 
 
 // The handler
 
+async function isThere(file, signal) {
+  while (!existsSync(file)) await delay(20, undefined, { signal });
+}
+
 async function handle(job, signal) {
   const input = job.input ?? {};
   if (env.MOCK_GENERATOR) return generate(job.id, input, signal);
   const delayMs = Number(input.mock_delay ?? env.MOCK_DELAY ?? 0) * 1_000;
   if (delayMs) await delay(delayMs, undefined, { signal });
+  if (input.mock_until) await isThere(input.mock_until, signal);
   for (const value of input.mock_progress ?? []) await progress(job.id, value);
   if ("mock_crash" in input) {
     process.stderr.write("the handler crashes now\n");
     process.exit(Number(input.mock_crash) || 1);
   }
   if (input.mock_never) await delay(2 ** 31 - 1, undefined, { signal });
-  if (input.mock_deaf) await delay(input.mock_deaf * 1_000);
+  if (input.mock_deaf) await isThere(input.mock_deaf);
   if (input.mock_block) await new Promise(() => setInterval(() => {}, 60_000));
   if (input.mock_unserialisable) return undefined;
   if ("mock_error" in input) {
@@ -100,7 +107,7 @@ async function handle(job, signal) {
       await chunk(job.id, now());
       await delay((input.mock_stream_pause ?? 0) * 1_000, undefined, { signal });
     }
-    if (input.mock_delay_rest) await delay(input.mock_delay_rest * 1_000, undefined, { signal });
+    if (input.mock_until_rest) await isThere(input.mock_until_rest, signal);
     for (const value of input.mock_stream_rest ?? []) await chunk(job.id, value);
     if (input.mock_stream_size) await chunk(job.id, "x".repeat(input.mock_stream_size));
     return { output: [] };
