@@ -239,8 +239,10 @@ export const GRAPHQL_ERRORS_MAX = 50;
 
 /** Five times the dearest document that a surveyed client sends. */
 export const GRAPHQL_COST_MAX = 25_000;
-/** Elements that a list is assumed to have. */
+/** Elements that a list of what an account owns is assumed to have. */
 export const GRAPHQL_LIST_SIZE_ASSUMED = 20;
+/** Elements that a list of parts of one thing is assumed to have: workers of an endpoint, variables of a template. */
+export const GRAPHQL_PARTS_ASSUMED = 4;
 /** A mutation writes, and tells objects. */
 export const GRAPHQL_MUTATION_COST = 1_000;
 /** A field for which a Durable Object is asked. */

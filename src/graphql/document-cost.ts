@@ -1,7 +1,8 @@
 /**
  * What a document may cost, estimated before it is executed and after it was validated.
  *
- * Every field costs 1, and what stands below a list counts as often as the list is assumed to have elements.
+ * Every field costs 1, and what stands below a list counts as often as the list is assumed to have elements:
+ * many where an account owns them, few where they are parts of one thing.
  * Fields that write or that ask a Durable Object weigh more. Introspection asks nothing and costs nothing.
  */
 import {
@@ -22,10 +23,14 @@ import {
   GRAPHQL_LIST_SIZE_ASSUMED,
   GRAPHQL_MUTATION_COST,
   GRAPHQL_OBJECT_COST,
+  GRAPHQL_PARTS_ASSUMED,
 } from "../contract/limits.ts";
 
 /** Fields that ask an object. */
 const WEIGHTS: ReadonlyMap<string, number> = new Map([["Endpoint.pods", GRAPHQL_OBJECT_COST]]);
+
+/** What stands in their lists grows with the account; any other list holds parts of one thing. */
+const OWNERS: ReadonlySet<string> = new Set(["Query", "User"]);
 
 export type DocumentCost = {
   readonly total: number;
@@ -99,7 +104,9 @@ class Estimate {
     const path = place.path === "" ? name : `${place.path}.${name}`;
     this.#note(path, cost);
     if (selectionSet === undefined) return;
-    const times = place.times * sizeOf(field.type);
+    const size =
+      isObjectType(parent) && OWNERS.has(parent.name) ? GRAPHQL_LIST_SIZE_ASSUMED : GRAPHQL_PARTS_ASSUMED;
+    const times = place.times * (isList(field.type) ? size : 1);
     this.add(selectionSet, { typeName: getNamedType(field.type).name, path, times });
   }
 
@@ -113,7 +120,6 @@ class Estimate {
   }
 }
 
-function sizeOf(type: GraphQLOutputType): number {
-  if (isNonNullType(type)) return sizeOf(type.ofType);
-  return isListType(type) ? GRAPHQL_LIST_SIZE_ASSUMED * sizeOf(type.ofType) : 1;
+function isList(type: GraphQLOutputType): boolean {
+  return isListType(isNonNullType(type) ? type.ofType : type);
 }

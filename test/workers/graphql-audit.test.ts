@@ -1,6 +1,14 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { managementSchema } from "../../src/graphql/schema.ts";
-import { codeOf, freshClient, post, savedEndpoint, savedTemplate, type Client } from "./graphql-client.ts";
+import {
+  codeOf,
+  freshClient,
+  post,
+  savedEndpoint,
+  savedTemplate,
+  savedVolume,
+  type Client,
+} from "./graphql-client.ts";
 import { keyWith } from "./key-client.ts";
 
 const SHOWN = "id at apiKeyId apiKeyName operation subjectKind subjectId subjectName fields";
@@ -104,9 +112,45 @@ const MUTATIONS: Readonly<Record<string, (client: Client) => Promise<string> | s
   revokeApiKey: async (client) => `revokeApiKey(id: "${await freshKeyId(client)}")`,
   updateUserSettings: () => `updateUserSettings(input: { pubKey: "${crypto.randomUUID()}" }) { id }`,
   accountCreate: () => 'accountCreate(input: { name: "a" }) { account { id } }',
+  updateEndpointTemplate: async (client) => {
+    const [endpoint, template] = [await savedEndpoint(client), await savedTemplate(client)];
+    return `updateEndpointTemplate(input: { endpointId: "${endpoint.id}", templateId: "${template.id}" }) { id }`;
+  },
+  secretCreate: () => `secretCreate(input: { name: "${freshName()}", value: "v" }) { id }`,
+  secretValueUpdate: async (client) =>
+    `secretValueUpdate(input: { id: "${await freshSecretId(client)}", value: "w" }) { id }`,
+  secretDescriptionUpdate: async (client) =>
+    `secretDescriptionUpdate(input: { id: "${await freshSecretId(client)}", description: "d" }) { id }`,
+  secretDelete: async (client) => `secretDelete(id: "${await freshSecretId(client)}")`,
+  saveRegistryAuth: () => 'saveRegistryAuth(input: { name: "r", username: "u", password: "p" }) { id }',
+  updateRegistryAuth: async (client) =>
+    `updateRegistryAuth(input: { id: "${await freshRegistryAuthId(client)}", username: "u", password: "q" }) { id }`,
+  deleteRegistryAuth: async (client) =>
+    `deleteRegistryAuth(registryAuthId: "${await freshRegistryAuthId(client)}")`,
+  createNetworkVolume: () =>
+    'createNetworkVolume(input: { name: "v", size: 10, dataCenterId: "EU-RO-1" }) { id }',
+  updateNetworkVolume: async (client) =>
+    `updateNetworkVolume(input: { id: "${await savedVolume(client)}", size: 4000 }) { id }`,
+  deleteNetworkVolume: async (client) => `deleteNetworkVolume(input: { id: "${await savedVolume(client)}" })`,
 };
-/** These change nothing that is kept. */
-const CHANGELESS: readonly string[] = [];
+/** These change nothing that is kept: pods, clusters and flash apps are not offered. */
+const CHANGELESS = /^(pod[A-Z]|deployCpuPod$|(create|delete)Cluster$|\w*Flash|deployBuildToEnvironment$)/;
+
+const freshName = () => `n-${crypto.randomUUID()}`;
+
+async function freshSecretId(client: Client): Promise<string> {
+  const made = await client.send(
+    `mutation { secretCreate(input: { name: "${freshName()}", value: "v" }) { id } }`,
+  );
+  return made.data.secretCreate.id;
+}
+
+async function freshRegistryAuthId(client: Client): Promise<string> {
+  const made = await client.send(
+    'mutation { saveRegistryAuth(input: { name: "r", username: "u", password: "p" }) { id } }',
+  );
+  return made.data.saveRegistryAuth.id;
+}
 
 async function freshKeyId(client: Client): Promise<string> {
   const made = await client.send(
@@ -125,7 +169,8 @@ const operator: Client = {
 
 test("every mutation is known to note itself, or to change nothing", ({ expect }) => {
   const fields = Object.keys(managementSchema.getMutationType()?.getFields() ?? {});
-  expect(fields.toSorted()).toEqual([...Object.keys(MUTATIONS), ...CHANGELESS].toSorted());
+  const changing = fields.filter((field) => !CHANGELESS.test(field));
+  expect(changing.toSorted()).toEqual(Object.keys(MUTATIONS).toSorted());
 });
 
 test.each(Object.entries(MUTATIONS))("%s notes itself once", async (operation, write) => {

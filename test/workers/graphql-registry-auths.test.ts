@@ -43,7 +43,11 @@ test("registry credentials are saved, listed oldest first, changed and deleted",
   const left = await client.send("{ myself { containerRegistryCreds { id name } } }");
   expect(left.data.myself.containerRegistryCreds).toEqual([{ id: second, name: "alpha" }]);
 
-  const notes = await db.select().from(auditEntry).where(eq(auditEntry.accountId, client.accountId));
+  const notes = await db
+    .select()
+    .from(auditEntry)
+    .where(eq(auditEntry.accountId, client.accountId))
+    .orderBy(auditEntry.id);
   expect(notes.map(({ operation, fields }) => [operation, fields])).toEqual([
     ["saveRegistryAuth", []],
     ["saveRegistryAuth", []],

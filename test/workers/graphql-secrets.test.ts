@@ -70,7 +70,11 @@ describe("secrets", () => {
     const { id } = await created(client);
     await client.send(`mutation { secretValueUpdate(input: { id: "${id}", value: "other" }) { id } }`);
     await client.send(`mutation { secretDelete(id: "${id}") }`);
-    const notes = await db.select().from(auditEntry).where(eq(auditEntry.accountId, client.accountId));
+    const notes = await db
+      .select()
+      .from(auditEntry)
+      .where(eq(auditEntry.accountId, client.accountId))
+      .orderBy(auditEntry.id);
     expect(notes.map(({ operation, subjectName, fields }) => [operation, subjectName, fields])).toEqual([
       ["secretCreate", "HF_TOKEN", []],
       ["secretValueUpdate", "HF_TOKEN", ["value"]],

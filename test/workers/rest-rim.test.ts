@@ -27,7 +27,7 @@ test("a key that only reads changes nothing, and is told what it lacks", async (
     const { status, body } = await rest(method, path, method === "DELETE" ? undefined : {});
     expect({ status, body }).toMatchObject({
       status: 401,
-      body: { code: "insufficient_permission", message: expect.stringContaining("graphql: write") },
+      body: { code: "insufficient_permission", message: expect.stringContaining("graphql: WRITE") },
     });
   }
 });
@@ -36,7 +36,7 @@ test("a key without the management API reads nothing", async ({ expect }) => {
   const rest = await restClient({ graphql: "none", endpoints: "write" });
   const { status, body } = await rest("GET", "/endpoints");
   expect(status).toBe(401);
-  expect(body.message).toContain("graphql: read");
+  expect(body.message).toContain("graphql: READ");
 });
 
 const NOUNS: Readonly<Record<string, (rest: RestClient) => Promise<{ readonly body: { id: string } }>>> = {

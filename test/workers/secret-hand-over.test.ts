@@ -151,8 +151,8 @@ describe("an assignment", () => {
   test("may refer to more secrets than one query of the database takes parameters", async ({ expect }) => {
     const names = Array.from({ length: 120 }, (_, index) => `S${index}`);
     await createSecret("S7", "seven");
-    const variables = names.map((name) => `{ key: "${name}", value: "{{ SECRET_${name} }}" }`);
-    const endpointId = await endpointWith({ env: `[${variables.join(",")}]` });
+    const references = names.map((name) => `{{ SECRET_${name} }}`).join(" ");
+    const endpointId = await endpointWith({ env: `[{ key: "ALL", value: "${references}" }]` });
     expect((await assigned(await ScriptedAgent.join(), endpointId)).problem).toContain("'S0'");
   });
 });

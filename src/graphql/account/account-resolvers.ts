@@ -4,7 +4,6 @@ import {
   allAccounts,
   changeAccountSettings,
   createAccount,
-  newAccountSchema,
 } from "../../management/accounts/accounts.ts";
 import type { RequestContext } from "../../management/context.ts";
 import { parseInput } from "../../management/input.ts";
@@ -37,7 +36,7 @@ export const accountResolvers = {
       { input }: { input?: unknown },
       context: RequestContext,
     ): Promise<{ readonly account: AccountRecord; readonly apiKey: string }> =>
-      await createAccount(context, parseInput(newAccountSchema, input)),
+      await createAccount(context, input),
   },
   User: {
     authId: ({ id }: AccountRecord): string => id,

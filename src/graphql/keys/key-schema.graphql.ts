@@ -65,11 +65,11 @@ export const keySdl = /* GraphQL */ `
     "All endpoints alike, those that are made later included; not together with endpoints."
     allEndpoints: ApiKeyAccess
     "These endpoints and no others; at most 100."
-    endpoints: [EndpointAccessInput!]
+    endpoints: [EndpointAccessInput]
   }
   input EndpointAccessInput {
-    endpointId: String!
-    access: ApiKeyAccess!
+    endpointId: String
+    access: ApiKeyAccess
   }
 
   type CreatedApiKey {

@@ -10,11 +10,11 @@ import {
 } from "../../db/accounts.ts";
 import { FULL_PERMISSIONS } from "../../domain/permissions.ts";
 import { authorOf, type RequestContext } from "../context.ts";
-import { clearable, keepableText, nameSchema } from "../input.ts";
+import { clearable, keepableText, nameSchema, parseInput } from "../input.ts";
 import { issueToken } from "../keys/api-keys.ts";
 import { OperationError } from "../operation-error.ts";
 
-export const newAccountSchema = z.object({
+const newAccountSchema = z.object({
   name: nameSchema,
   email: keepableText(z.email("must be an e-mail address")),
 });
@@ -28,9 +28,10 @@ export const accountSettingsSchema = z.object({
 /** Makes an account, with a first key that may do everything in it. */
 export async function createAccount(
   context: RequestContext,
-  { name, email }: z.output<typeof newAccountSchema>,
+  input: unknown,
 ): Promise<{ readonly account: AccountRecord; readonly apiKey: string }> {
   requireOperator(context);
+  const { name, email } = parseInput(newAccountSchema, input);
   const { token, stored } = await issueToken();
   const key = { ...stored, name: "first", permissions: FULL_PERMISSIONS, expiresAt: null };
   const values = { name, email: email ?? null };
