@@ -10,6 +10,8 @@ export type WorkerSnapshot = {
   readonly hostId: string;
   readonly state: WorkerState;
   readonly detail: string | null;
+  /** Release of the endpoint that it runs. Absent in reports of before. */
+  readonly version?: number;
   /** Absent in reports of before. */
   readonly start?: WorkerStart | null;
 };

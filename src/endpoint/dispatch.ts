@@ -108,6 +108,11 @@ export class Dispatch {
     this.#held.get(hostId)?.end({ kind: "superseded" });
   }
 
+  /** Other workers than before may take jobs, so all that wait have to be looked at again. */
+  wakeAll(): void {
+    for (const held of [...this.#held.values()]) held.end({ kind: "look" });
+  }
+
   /** The agent has something to learn that is no job. */
   wake(hostId: string): void {
     this.#held.get(hostId)?.end({ kind: "look" });

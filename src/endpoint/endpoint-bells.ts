@@ -109,6 +109,10 @@ export class EndpointBells {
     this.#agents.ringAll(agentTag(hostId));
   }
 
+  ringAllAgents(): void {
+    this.#agents.ringAll(ANY_AGENT);
+  }
+
   /** Rings for as many agents as so many jobs need. */
   ringForJobs(count: number): void {
     if (count === 0) return;

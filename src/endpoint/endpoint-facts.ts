@@ -4,6 +4,7 @@ import type { EndpointConfig } from "../contract/endpoint.ts";
 import type { WebhookSecret } from "../contract/webhook.ts";
 import { NO_REPORT, type FleetReport } from "../domain/queue-reason.ts";
 import type { JobStore } from "./job-store.ts";
+import type { Slots } from "./messages.ts";
 
 /** The object is hot, and lets calls wait inside it, for this long after the last work. */
 const HOT_FOR_MS = 2_000;
@@ -42,6 +43,24 @@ export class EndpointFacts {
   configure(config: EndpointConfig): void {
     this.#config = config;
     this.#store.writeFact("config", config);
+  }
+
+  /** Differs when other workers than before may take jobs. */
+  get terms(): string {
+    return `${this.#config?.version}.${this.#config?.workersMax}`;
+  }
+
+  /**
+   * The slots of workers that may take jobs: not of those of an older release, which are about to be replaced,
+   * and of none while none are allowed. So a change is seen by the very next job.
+   */
+  openTo(slots: Slots): Slots {
+    const { version, workersMax } = this.#config ?? { version: 0, workersMax: 0 };
+    if (workersMax === 0) return [];
+    const outdated = this.#report.workers.filter((worker) => (worker.version ?? version) < version);
+    if (outdated.length === 0) return slots;
+    const ids = new Set(outdated.map(({ workerId }) => workerId));
+    return slots.filter(({ workerId }) => !ids.has(workerId));
   }
 
   /** Takes over the account's secrets, unless newer ones are known already. */

@@ -83,7 +83,12 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   async configure(config: EndpointConfig, webhookSecrets: readonly WebhookSecret[] = []): Promise<void> {
     if (this.#parts.facts.isRemoved) return;
     await this.#parts.commit.run(() => {
+      const { terms } = this.#parts.facts;
       this.#parts.facts.configure(config);
+      if (this.#parts.facts.terms !== terms) {
+        this.#parts.dispatch.wakeAll();
+        this.#parts.bells.ringAllAgents();
+      }
       this.#parts.facts.learnWebhookSecrets(webhookSecrets);
       this.#parts.scaling.repeat();
     });
@@ -214,7 +219,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
 
   /**
    * Only upgrades come here: `/doorbell?job=…&operation=…&slot=…&wait=…`, the same with `stream=…&after=…`
-   * instead of `job=…`, or `/doorbell?host=…&session=…&turn=…&free=…`.
+   * instead of `job=…`, or `/doorbell?host=…&session=…&turn=…&free=…&terms=…`.
    */
   override async fetch(request: Request): Promise<Response> {
     const query = new URL(request.url).searchParams;
@@ -233,7 +238,9 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     }
     const agent = readAgentQuery(query);
     const hasNews =
-      this.#parts.agents.hasNewsFor(agent.hostId) || (agent.free > 0 && this.#parts.ledger.queued > 0);
+      this.#parts.agents.hasNewsFor(agent.hostId) ||
+      (agent.free > 0 && this.#parts.ledger.queued > 0) ||
+      query.get("terms") !== this.#parts.facts.terms;
     return this.#parts.bells.openForAgent(agent, hasNews);
   }
 

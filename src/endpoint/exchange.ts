@@ -11,7 +11,8 @@ const NOTHING: ExchangeAnswer = { acks: [], chunkAcks: [], jobs: [], stops: [] }
 export async function exchange(parts: ExchangeParts, call: ExchangeCall): Promise<ExchangeReply> {
   const { dispatch, commit, agents, facts } = parts;
   const isOvertaken = call.isHolding && dispatch.isSuperseded(call);
-  const turn = isOvertaken ? { ...call, slots: [] } : call;
+  const slots = isOvertaken ? [] : facts.openTo(call.slots);
+  const turn = slots === call.slots ? call : { ...call, slots };
   const answer = await commit.run(() => {
     const now = Date.now();
     const answered = agents.exchange(turn, now);
@@ -28,10 +29,21 @@ async function hold(parts: ExchangeParts, call: ExchangeCall): Promise<ExchangeR
   const { dispatch, bells, facts, agents } = parts;
   dispatch.supersede(call.hostId);
   bells.supersede(call);
-  if (facts.holdMs(HOT_HOLD_MS, Date.now()) === 0) return { kind: "quiet" };
-  const end = await dispatch.hold({ ...call, slots: agents.openSlots(call) });
-  if (end.kind === "jobs") return { kind: "answer", ...NOTHING, jobs: end.jobs };
-  return end.kind === "look" ? exchange(parts, { ...call, reports: [], chunks: [] }) : end;
+  const slots = facts.openTo(call.slots);
+  const free = slots.reduce((sum, slot) => sum + slot.free, 0);
+  const quiet = { kind: "quiet", free, terms: facts.terms } as const;
+  if (facts.holdMs(HOT_HOLD_MS, Date.now()) === 0) return quiet;
+  const end = await dispatch.hold({ ...call, slots: agents.openSlots({ ...call, slots }) });
+  switch (end.kind) {
+    case "jobs":
+      return { kind: "answer", ...NOTHING, jobs: end.jobs };
+    case "look":
+      return await exchange(parts, { ...call, reports: [], chunks: [] });
+    case "quiet":
+      return quiet;
+    case "superseded":
+      return end;
+  }
 }
 
 /** What a call was held for, and the acknowledgements that it has to bring home in any case. */

@@ -214,7 +214,10 @@ export type ExchangeAnswer = {
 export type ExchangeReply =
   | Unconfigured
   | ({ readonly kind: "answer" } & ExchangeAnswer)
-  /** Nothing yet: wait on a doorbell, then call again without reports and chunks. */
-  | { readonly kind: "quiet" }
+  /**
+   * Nothing yet: wait on a doorbell, then call again without reports and chunks. `free`: slots of workers that
+   * may take jobs under the `terms`, as the configuration of the endpoint sets them.
+   */
+  | { readonly kind: "quiet"; readonly free: number; readonly terms: string }
   /** A newer hold of this agent took the place of this one. */
   | { readonly kind: "superseded" };

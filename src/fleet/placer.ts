@@ -68,7 +68,14 @@ export class Placer {
   describe(endpointId: string): Omit<FleetReport, "revision"> {
     const workers = this.#store
       .workersOf(endpointId)
-      .map(({ workerId, hostId, state, detail, start }) => ({ workerId, hostId, state, detail, start }));
+      .map(({ workerId, hostId, version, state, detail, start }) => ({
+        workerId,
+        hostId,
+        version,
+        state,
+        detail,
+        start,
+      }));
     const short = this.#shortages.get(endpointId);
     return { workers, missing: short?.missing ?? 0, shortage: short?.shortage ?? null };
   }

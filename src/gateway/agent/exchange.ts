@@ -48,13 +48,14 @@ async function holdExchange(
 ): Promise<ExchangeAnswer> {
   const { signal } = context.req.raw;
   const untilAt = Date.now() + holdMs;
-  const free = first.slots.reduce((sum, slot) => sum + slot.free, 0);
-  const bell = { host: first.hostId, session: first.session, turn: `${first.turn}`, free: `${free}` };
+  const { hostId: host, session } = first;
   let call: ExchangeCall = first;
   for (;;) {
     const reply = await askEndpoint(context.env, endpoint, (stub) => stub.exchange(call));
     if (reply.kind === "answer") return reply;
     if (reply.kind === "superseded") return NOTHING;
+    const { free, terms } = reply;
+    const bell = { host, session, turn: `${first.turn}`, free: `${free}`, terms };
     const ring = await awaitRing(endpointStub(context.env, endpoint.endpointId), bell, untilAt, signal);
     if (ring !== "look" || Date.now() >= untilAt) return NOTHING;
     call = { ...call, reports: [], chunks: [] };
