@@ -9,6 +9,7 @@ import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { afterEach, beforeEach, test, vi } from "vitest";
 import type { EndpointConfig } from "../../src/contract/endpoint.ts";
+import type { FleetReport } from "../../src/domain/queue-reason.ts";
 import { packRequests } from "../../src/domain/batch.ts";
 import { RATE_WINDOW_MS } from "../../src/contract/rate-limits.ts";
 import type { EndpointObject } from "../../src/endpoint/endpoint-object.ts";
@@ -41,6 +42,7 @@ class Real {
     return endpointObject(this.endpointId) as unknown as Pick<
       EndpointObject,
       | "configure"
+      | "fleetReport"
       | "submit"
       | "status"
       | "drain"
@@ -57,6 +59,7 @@ class Real {
 
   async start(): Promise<this> {
     await this.stub.configure(configOf(this.endpointId));
+    await this.stub.fleetReport(LAST_REPORT);
     return this;
   }
 
@@ -88,6 +91,14 @@ class Real {
   }
 }
 
+/** Newer than any that Fleet will send: in the model the worker is always there. */
+const LAST_REPORT: FleetReport = {
+  revision: Number.MAX_SAFE_INTEGER,
+  workers: [{ workerId: WORKER, hostId: HOST, state: "ready", detail: null, version: 1 }],
+  missing: 0,
+  shortage: null,
+};
+
 function configOf(endpointId: string): EndpointConfig {
   return {
     endpointId,
@@ -95,8 +106,9 @@ function configOf(endpointId: string): EndpointConfig {
     name: "model",
     type: "QB",
     version: 1,
-    workersMin: 0,
-    workersMax: 0,
+    // Always one, so that Fleet is told once and the object goes on by itself.
+    workersMin: 1,
+    workersMax: 1,
     idleTimeoutSeconds: 5,
     scalerType: "QUEUE_DELAY",
     scalerValue: 4,
