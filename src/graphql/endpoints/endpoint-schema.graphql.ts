@@ -118,7 +118,7 @@ export const endpointSdl = /* GraphQL */ `
     createdAt: DateTime
     "Rises with each rolling release."
     version: Int
-    "Opens the queue API of this endpoint alone. Null for callers who may not write the endpoint, and where no ENCRYPTION_KEYS are set."
+    "Opens the queue API of this endpoint alone. Null for keys that may not write the endpoint or that expire, and where no ENCRYPTION_KEYS are set."
     aiKey: String
     "As it was sent; null for a CPU endpoint."
     gpuIds: String
