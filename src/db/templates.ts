@@ -1,9 +1,11 @@
-import { and, asc, eq, exists, ne, notExists, sql } from "drizzle-orm";
+import { and, asc, eq, exists, ne, notExists, sql, type SQL } from "drizzle-orm";
 import { alias } from "drizzle-orm/sqlite-core";
+import { hasRoom } from "./account-room.ts";
 import { changedFields, noteIfChanged, type Author, type AuditSubject } from "./audit-log.ts";
+import { rowIf } from "./conditional-insert.ts";
 import { isOneOf, type Database } from "./database.ts";
 import { randomRowId } from "./row-id.ts";
-import { endpoint, template } from "./schema.ts";
+import { endpoint, registryAuth, template } from "./schema.ts";
 
 export type TemplateRecord = typeof template.$inferSelect;
 
@@ -77,8 +79,8 @@ export async function listTemplates(db: Database, accountId: string): Promise<Te
     .orderBy(asc(template.createdAt), asc(template.id));
 }
 
-/** Inserts a template; nothing comes back when the account has that name already. */
-export async function insertTemplateIfNameFree(
+/** Inserts a template; nothing comes back when its name is taken, its credential is gone, or there is no room. */
+export async function insertTemplateIfWhole(
   db: Database,
   author: Author,
   values: TemplateValues,
@@ -97,7 +99,7 @@ export async function insertTemplateIfNameFree(
   const [[inserted]] = await db.batch([
     db
       .insert(template)
-      .values(record)
+      .select(rowIf(template, record, and(hasRoom("template", accountId), hasCredential(accountId, values))))
       .onConflictDoNothing({ target: [template.accountId, template.name] })
       .returning(),
     noteIfChanged(db, author, subjectOf(record)),
@@ -106,7 +108,7 @@ export async function insertTemplateIfNameFree(
 }
 
 /**
- * Changes a template if it still is as it was read and its name is free. With `release`, the endpoints that
+ * Changes a template if it still is as it was read, its name is free and its new credential is there. With `release`, the endpoints that
  * use it get a new version in the same transaction.
  */
 export async function updateTemplateIfUnchanged(
@@ -116,7 +118,11 @@ export async function updateTemplateIfUnchanged(
   values: TemplateValues,
   options: { readonly release: boolean },
 ): Promise<TemplateRecord | undefined> {
-  const isUnchangedAndNameFree = unchangedAndNameFree(db, read, values.name);
+  const isNewCredential = values.containerRegistryAuthId !== read.containerRegistryAuthId;
+  const mayChange = and(
+    unchangedAndNameFree(db, read, values.name),
+    isNewCredential ? hasCredential(read.accountId, values) : undefined,
+  );
   const release = db
     .update(endpoint)
     .set({
@@ -132,14 +138,14 @@ export async function updateTemplateIfUnchanged(
           db
             .select({ one: sql`1` })
             .from(template)
-            .where(isUnchangedAndNameFree),
+            .where(mayChange),
         ),
       ),
     );
   const update = db
     .update(template)
     .set({ ...values, revision: read.revision + 1, updatedAt: author.now })
-    .where(isUnchangedAndNameFree)
+    .where(mayChange)
     .returning();
 
   const fields = changedFields(read, values);
@@ -151,6 +157,12 @@ export async function updateTemplateIfUnchanged(
     ? (await db.batch([release, update, note]))[1]
     : (await db.batch([update, note]))[0];
   return updated;
+}
+
+/** Whether the account has the credential that a template names, if it names one. */
+function hasCredential(accountId: string, { containerRegistryAuthId: id }: TemplateValues): SQL | undefined {
+  if (id === null) return undefined;
+  return sql`EXISTS (SELECT 1 FROM ${registryAuth} WHERE ${registryAuth.accountId} = ${accountId} AND ${registryAuth.id} = ${id})`;
 }
 
 function unchangedAndNameFree(db: Database, read: TemplateRecord, name: string) {
