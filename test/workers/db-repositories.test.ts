@@ -14,7 +14,7 @@ import {
   type EndpointValues,
 } from "../../src/db/endpoints.ts";
 import { createHost, findHostByTokenHash } from "../../src/db/hosts.ts";
-import { createJoinToken, redeemJoinToken } from "../../src/db/join-tokens.ts";
+import { insertJoinTokenIfRoom, redeemJoinToken } from "../../src/db/join-tokens.ts";
 import {
   deleteTemplateIfUnused,
   findTemplate,
@@ -196,7 +196,7 @@ describe("endpoints", () => {
 describe("join tokens and hosts", () => {
   test("of many that redeem a token at once, one is served", async ({ expect }) => {
     const { accountId } = await freshAccount();
-    await createJoinToken(db, by(accountId), { hash: "once", name: "rack", expiresAt: NOW + 10 });
+    await insertJoinTokenIfRoom(db, by(accountId), { hash: "once", name: "rack", expiresAt: NOW + 10 });
 
     const outcomes = await Promise.all(
       [1, 2, 3, 4].map(async () => await redeemJoinToken(db, "once", NOW + 9)),
@@ -206,7 +206,7 @@ describe("join tokens and hosts", () => {
 
   test("an expired or unknown token is not redeemed", async ({ expect }) => {
     const { accountId } = await freshAccount();
-    await createJoinToken(db, by(accountId), { hash: "late", name: null, expiresAt: NOW + 10 });
+    await insertJoinTokenIfRoom(db, by(accountId), { hash: "late", name: null, expiresAt: NOW + 10 });
 
     expect(await redeemJoinToken(db, "late", NOW + 10)).toBeUndefined();
     expect(await redeemJoinToken(db, "unknown", NOW)).toBeUndefined();

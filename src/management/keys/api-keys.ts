@@ -84,7 +84,8 @@ export async function revokeApiKey(context: RequestContext, apiKeyId: string): P
   forgetApiKey(apiKeyId);
 }
 
-async function requireOwnKey({ db, principal, now }: RequestContext): Promise<ApiKeyRecord> {
+/** The caller's key as it is in D1 now; refuses when it may not change anything any more. */
+export async function requireOwnKey({ db, principal, now }: RequestContext): Promise<ApiKeyRecord> {
   const own = await findApiKey(db, principal.accountId, principal.apiKeyId); // K3
   const isInForce = own?.revokedAt === null && (own.expiresAt === null || own.expiresAt > now);
   if (own === undefined || !isInForce) {
