@@ -10,7 +10,8 @@ export function logFailure(
     | "maintenance_failed"
     | "sealed_text_unopenable"
     | "key_ring_unreadable"
-    | "hosts_not_told",
+    | "hosts_not_told"
+    | "key_use_not_noted",
   subject: Record<string, string>,
   cause: unknown,
 ): void {

@@ -16,6 +16,7 @@ import { ensureRootApiKey, findApiKeyByHash, recordApiKeyUse, type FoundApiKey }
 import { openDatabase } from "../db/database.ts";
 import { NO_PERMISSIONS, type Permissions } from "../domain/permissions.ts";
 import type { Env } from "../env.ts";
+import { logFailure } from "../failure-log.ts";
 import { AnswerCache } from "./answer-cache.ts";
 import { kindOfCredential, readCredential } from "./credential.ts";
 import { hashKey } from "./hash-key.ts";
@@ -94,10 +95,15 @@ async function lookUp(env: AuthEnv, key: string, now: number): Promise<Principal
   const { lastUsedAt, ...known } = found;
   const principal: Principal = { kind: "principal", ...known };
   cache.accept(key, principal, now);
-  if ((lastUsedAt ?? 0) + KEY_USE_NOTE_INTERVAL_MS <= now) {
-    await recordApiKeyUse(openDatabase(env.DB), found.apiKeyId, now);
-  }
+  if ((lastUsedAt ?? 0) + KEY_USE_NOTE_INTERVAL_MS <= now) await noteUse(env, found.apiKeyId, now);
   return principal;
+}
+
+/** A note for people: nobody is turned away because it could not be made. */
+async function noteUse(env: AuthEnv, apiKeyId: string, now: number): Promise<void> {
+  await recordApiKeyUse(openDatabase(env.DB), apiKeyId, now).catch((cause: unknown) =>
+    logFailure("key_use_not_noted", { apiKeyId }, cause),
+  );
 }
 
 async function findUsableKey(env: AuthEnv, hash: string, now: number): Promise<FoundApiKey | undefined> {

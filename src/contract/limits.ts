@@ -187,6 +187,8 @@ export const AUDIT_PAGE_MAX = 200;
 export const AUDIT_RETENTION_MS = 400 * DAY;
 /** How long a revoked or expired key is still listed. */
 export const DEAD_KEY_RETENTION_MS = 90 * DAY;
+/** How long an inline template is kept whose endpoint could not be saved: a client that tries again takes it over. */
+export const ORPHAN_RETENTION_MS = HOUR;
 /** Rows that one task of one maintenance run removes at most. */
 export const MAINTENANCE_ROWS_MAX = 500;
 /** Objects that one maintenance run calls at most. */

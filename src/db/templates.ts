@@ -1,4 +1,4 @@
-import { and, asc, eq, exists, ne, notExists, sql, type SQL } from "drizzle-orm";
+import { and, asc, eq, exists, inArray, lt, ne, notExists, sql, type SQL } from "drizzle-orm";
 import { alias } from "drizzle-orm/sqlite-core";
 import { hasRoom } from "./account-room.ts";
 import { changedFields, noteIfChanged, type Author, type AuditSubject } from "./audit-log.ts";
@@ -204,6 +204,27 @@ export async function deleteTemplateIfUnused(
     .returning({ id: template.id });
   const [deleted] = await db.batch([deletion, noteIfChanged(db, author, subjectOf(read))]);
   return deleted.length > 0;
+}
+
+/**
+ * Removes inline templates of all accounts that no endpoint uses and that were last changed before: what is
+ * left when an endpoint could not be saved after its template. Says how many.
+ */
+export async function removeOrphanedTemplates(db: Database, before: number, limit: number): Promise<number> {
+  const users = db
+    .select({ one: sql`1` })
+    .from(endpoint)
+    .where(eq(endpoint.templateId, template.id));
+  const orphans = db
+    .select({ id: template.id })
+    .from(template)
+    .where(and(eq(template.isBound, true), lt(template.updatedAt, before), notExists(users)))
+    .limit(limit);
+  const removed = await db
+    .delete(template)
+    .where(inArray(template.id, orphans))
+    .returning({ id: template.id });
+  return removed.length;
 }
 
 function subjectOf({ id, name }: TemplateRecord): AuditSubject {

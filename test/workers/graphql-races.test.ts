@@ -19,8 +19,8 @@ const db = openDatabase(env.DB);
 
 /** A client, and what shall happen right before its next write. */
 async function interruptedClient() {
-  const { bindings, arm, hasHappened } = withMeantime();
-  return { client: await freshClient(bindings), before: arm, hasHappened };
+  const { bindings, arm } = withMeantime();
+  return { client: await freshClient(bindings), before: arm };
 }
 
 const saveEndpoint = async (client: Client, fields: string): Promise<Answer> =>
