@@ -10,8 +10,7 @@ export function logFailure(
     | "maintenance_failed"
     | "sealed_text_unopenable"
     | "key_ring_unreadable"
-    | "hosts_not_told"
-    | "key_use_not_noted",
+    | "hosts_not_told",
   subject: Record<string, string>,
   cause: unknown,
 ): void {

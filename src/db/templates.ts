@@ -108,8 +108,8 @@ export async function insertTemplateIfWhole(
 }
 
 /**
- * Changes a template if it still is as it was read, its name is free and its new credential is there. With `release`, the endpoints that
- * use it get a new version in the same transaction.
+ * Changes a template if it still is as it was read, its name is free and its new credential is there. With
+ * `release`, the endpoints that use it get a new version in the same transaction.
  */
 export async function updateTemplateIfUnchanged(
   db: Database,
@@ -123,25 +123,6 @@ export async function updateTemplateIfUnchanged(
     unchangedAndNameFree(db, read, values.name),
     isNewCredential ? hasCredential(read.accountId, values) : undefined,
   );
-  const release = db
-    .update(endpoint)
-    .set({
-      version: sql`${endpoint.version} + 1`,
-      revision: sql`${endpoint.revision} + 1`,
-      updatedAt: author.now,
-    })
-    .where(
-      and(
-        eq(endpoint.accountId, read.accountId),
-        eq(endpoint.templateId, read.id),
-        exists(
-          db
-            .select({ one: sql`1` })
-            .from(template)
-            .where(mayChange),
-        ),
-      ),
-    );
   const update = db
     .update(template)
     .set({ ...values, revision: read.revision + 1, updatedAt: author.now })
@@ -154,9 +135,25 @@ export async function updateTemplateIfUnchanged(
   const note = noteIfChanged(db, author, { ...subjectOf({ ...read, ...values }), fields });
   // The release comes first: both statements must meet the same guard.
   const [updated] = options.release
-    ? (await db.batch([release, update, note]))[1]
+    ? (await db.batch([releaseUsers(db, author, read, mayChange), update, note]))[1]
     : (await db.batch([update, note]))[0];
   return updated;
+}
+
+/** Gives the endpoints of a template a new version if the template may be changed. */
+function releaseUsers(db: Database, author: Author, read: TemplateRecord, mayChange: SQL | undefined) {
+  const change = db
+    .select({ one: sql`1` })
+    .from(template)
+    .where(mayChange);
+  return db
+    .update(endpoint)
+    .set({
+      version: sql`${endpoint.version} + 1`,
+      revision: sql`${endpoint.revision} + 1`,
+      updatedAt: author.now,
+    })
+    .where(and(eq(endpoint.accountId, read.accountId), eq(endpoint.templateId, read.id), exists(change)));
 }
 
 /** Whether the account has the credential that a template names, if it names one. */

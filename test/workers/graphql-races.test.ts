@@ -4,6 +4,7 @@ import { eq } from "drizzle-orm";
 import { describe, test } from "vitest";
 import { openDatabase } from "../../src/db/database.ts";
 import { apiKey, endpoint, networkVolume, registryAuth, template } from "../../src/db/schema.ts";
+import { edgeRoutes } from "../../src/routes.ts";
 import {
   codeOf,
   freshClient,
@@ -13,7 +14,8 @@ import {
   type Answer,
   type Client,
 } from "./graphql-client.ts";
-import { withMeantime } from "./tapped-database.ts";
+import { endpointObject } from "./object.ts";
+import { withMeantime, withMeantimeBefore } from "./tapped-database.ts";
 
 const db = openDatabase(env.DB);
 
@@ -149,4 +151,26 @@ describe("what is deleted while it is deleted", () => {
       expect(codeOf(await client.send(`mutation { ${mutation} }`))).toBe(code);
     }
   });
+});
+
+test("an endpoint that is deleted while its first call makes its object ready leaves no object behind", async ({
+  expect,
+}) => {
+  for (let question = 1; question <= 4; question += 1) {
+    const client = await freshClient();
+    const told = await savedEndpoint(client);
+    const id = crypto.randomUUID(); // of one whose object was never told
+    const [stored] = await db.select().from(endpoint).where(eq(endpoint.id, told.id));
+    if (stored === undefined) throw new Error("no endpoint");
+    await db.insert(endpoint).values({ ...stored, id });
+    const remove = async () => {
+      await db.delete(endpoint).where(eq(endpoint.id, id));
+      await endpointObject(id).remove();
+    };
+    const headers = { Authorization: `Bearer ${client.key}` };
+    const bindings = withMeantimeBefore(question, remove);
+    const response = await edgeRoutes().request(`/v2/${id}/health`, { headers }, bindings);
+    expect([question, response.status]).toEqual([question, 404]);
+    expect((await endpointObject(id).health()).kind).toBe("unconfigured");
+  }
 });

@@ -177,5 +177,5 @@ test("an inline template whose endpoint could not be saved goes after an hour, a
 
   await maintain();
   const left = await db.select().from(template).where(eq(template.accountId, client.accountId));
-  expect(left.map(({ id }) => id).toSorted()).toEqual([ownId, usedId, youngId].toSorted());
+  expect(new Set(left.map(({ id }) => id))).toEqual(new Set([ownId, usedId, youngId]));
 });

@@ -35,6 +35,15 @@ function withTap(before: (question: Question) => Promise<void>): Env {
   return { ...env, DB: tapped };
 }
 
+/** Bindings whose database lets something happen right before the question of this number; the first one is 1. */
+export function withMeantimeBefore(number: number, happen: () => Promise<unknown>) {
+  let asked = 0;
+  return withTap(async () => {
+    asked += 1;
+    if (asked === number) await happen();
+  });
+}
+
 /** Bindings whose database lets something happen once, right before the first batch after it was armed. */
 export function withMeantime() {
   let meantime: (() => Promise<unknown>) | undefined;
