@@ -94,10 +94,13 @@ async function lookUp(env: AuthEnv, key: string, now: number): Promise<Principal
   const { lastUsedAt, ...known } = found;
   const principal: Principal = { kind: "principal", ...known };
   cache.accept(key, principal, now);
-  if ((lastUsedAt ?? 0) + KEY_USE_NOTE_INTERVAL_MS <= now) {
-    await recordApiKeyUse(openDatabase(env.DB), found.apiKeyId, now);
-  }
+  if ((lastUsedAt ?? 0) + KEY_USE_NOTE_INTERVAL_MS <= now) await noteUse(env, found.apiKeyId, now);
   return principal;
+}
+
+/** A note for people: nobody is turned away because it could not be made, and it is made at a later use. */
+async function noteUse(env: AuthEnv, apiKeyId: string, now: number): Promise<void> {
+  await recordApiKeyUse(openDatabase(env.DB), apiKeyId, now).catch(() => undefined);
 }
 
 async function findUsableKey(env: AuthEnv, hash: string, now: number): Promise<FoundApiKey | undefined> {

@@ -119,6 +119,20 @@ export const WEBHOOK_NET_MS = MINUTE;
 /** What one row of the management API may hold: D1 keeps no larger one than 2 MB. */
 export const ROW_MAX_BYTES = 1_500_000;
 
+// What one account may have: its lists are shown whole, and a change may concern all endpoints at once
+
+/** Revoked and expired keys count for as long as they are listed. */
+export const API_KEYS_MAX = 5_000;
+export const ENDPOINTS_MAX = 1_000;
+export const TEMPLATES_MAX = 2_000;
+export const SECRETS_MAX = 2_000;
+export const REGISTRY_AUTHS_MAX = 500;
+export const NETWORK_VOLUMES_MAX = 1_000;
+/** Used ones count until they expire. */
+export const JOIN_TOKENS_MAX = 1_000;
+/** Secrets that sign webhooks at once; each call carries a signature of every one. */
+export const WEBHOOK_SECRETS_MAX = 5;
+
 // Lists
 
 export const REQUESTS_PAGE_DEFAULT = 50;
@@ -173,6 +187,8 @@ export const AUDIT_PAGE_MAX = 200;
 export const AUDIT_RETENTION_MS = 400 * DAY;
 /** How long a revoked or expired key is still listed. */
 export const DEAD_KEY_RETENTION_MS = 90 * DAY;
+/** How long an inline template is kept whose endpoint could not be saved: a client that tries again takes it over. */
+export const ORPHAN_RETENTION_MS = HOUR;
 /** Rows that one task of one maintenance run removes at most. */
 export const MAINTENANCE_ROWS_MAX = 500;
 /** Objects that one maintenance run calls at most. */

@@ -15,6 +15,7 @@ import { ApiError } from "./api-error.ts";
 export type EndpointStub = Pick<
   EndpointObject,
   | "configure"
+  | "remove"
   | "submit"
   | "status"
   | "expireIn"
@@ -72,8 +73,17 @@ export async function askEndpoint<Reply extends { readonly kind: string }>(
   cache.delete(endpointId);
   const config = await requireEndpoint(env, accountId, endpointId);
   await stub.configure(config, await ensureWebhookSecrets(env, accountId, Date.now()));
+  await refuseDeleted(env, stub, endpointId);
   const second = await ask(stub);
   if (isConfigured(second)) return second;
+  throw notFound(endpointId);
+}
+
+/** Whoever deleted the endpoint meanwhile had found its object empty, and will not look again. */
+async function refuseDeleted(env: Env, stub: EndpointStub, endpointId: string): Promise<void> {
+  if (await load(env, endpointId)) return;
+  cache.delete(endpointId);
+  await stub.remove();
   throw notFound(endpointId);
 }
 
