@@ -38,7 +38,8 @@ const HOSTILE_NUMBERS = [
   "NaN",
 ];
 /** Without these most creations would fail at the first field. */
-const WANTED = /^(name|imageName|containerDiskInGb|volumeInGb|gpuIds|templateId|id|value|input)$/;
+const WANTED =
+  /^(name|imageName|containerDiskInGb|volumeInGb|gpuIds|templateId|id|registryAuthId|value|username|password|size|dataCenterId|level|input)$/;
 
 /** Writes one request body, as text, since not all of it need be JSON. */
 export class DocumentWriter {
@@ -50,6 +51,8 @@ export class DocumentWriter {
   readonly #fragments: string[] = [];
   readonly #wrongness: number;
   readonly #depthMax: number;
+  /** The field whose arguments are being written. */
+  #place = "";
 
   constructor(schema: GraphQLSchema, chance: Chance, world: World) {
     this.#schema = schema;
@@ -110,8 +113,12 @@ export class DocumentWriter {
     const directive = chance.is(0.03)
       ? ` ${chance.pick(this.#wrongness === 0 ? DIRECTIVES.slice(0, 3) : DIRECTIVES)}`
       : "";
+    const place = this.#place;
+    this.#place = field.name;
+    const written = this.#arguments(field.args);
+    this.#place = place;
     const below = isLeaf ? "" : ` ${isObjectType(type) ? this.#selection(type, depth + 1) : "{ id }"}`;
-    return `${alias}${field.name}${this.#arguments(field.args)}${directive}${below}`;
+    return `${alias}${field.name}${written}${directive}${below}`;
   }
 
   #arguments(args: readonly GraphQLArgument[]): string {
@@ -157,7 +164,7 @@ export class DocumentWriter {
     const chance = this.#chance;
     if (type === "Int" || type === "Float") return chance.pick(this.#isWrong ? HOSTILE_NUMBERS : NUMBERS);
     if (type === "Boolean") return chance.pick(["true", "false"]);
-    const text = this.#world.text(chance, name, this.#wrongness);
+    const text = this.#world.text(chance, name, this.#wrongness, this.#place);
     if (this.#isWrong) return `"${text}"`; // as clients do that escape nothing
     return chance.is(0.05) ? `"""${text.replaceAll('"""', "")}"""` : JSON.stringify(text);
   }
@@ -174,6 +181,8 @@ export class DocumentWriter {
     if (isEnumType(type)) return JSON.stringify(chance.pick(type.getValues()).name);
     if (type.name === "JSON") return chance.pick(HOSTILE_JSON.slice(0, 18));
     if (type.name === "Int" || type.name === "Float") return chance.pick(NUMBERS);
-    return type.name === "Boolean" ? "true" : JSON.stringify(this.#world.text(chance, name, this.#wrongness));
+    return type.name === "Boolean"
+      ? "true"
+      : JSON.stringify(this.#world.text(chance, name, this.#wrongness, this.#place));
   }
 }

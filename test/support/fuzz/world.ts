@@ -76,31 +76,63 @@ const PLAUSIBLE: readonly string[] = [
   "8080/http,22/tcp",
   "example/worker:1",
   "python -u handler.py",
+  "a {{ SECRET_marker }}",
 ];
 
+/** Values that were planted; whatever is sent under such a name must never come back. */
+export const PLANTED = "planted-secret";
+const SECRET_MEMBER = /^(value|password|username)$/;
+const SECRET_KEEPER = /secret|registry/i;
+
+/** What an id may be of; the first that a name speaks of counts. */
+const NOUNS = ["template", "volume", "registry", "secret", "apikey", "job", "endpoint"];
+
 export class World {
-  readonly #ids: string[] = ["none"];
+  readonly #ids = new Map<string, string[]>();
   readonly #names: string[] = ["fuzz"];
-  readonly jobIds: string[] = [];
   readonly endpointIds: string[] = [];
 
-  /** Remembers the ids and names in an answer; those of API keys are left out, so that none is revoked. */
+  /** Remembers the ids and names in an answer. */
   learn(path: string, text: string): void {
-    if (/apiKey/i.test(text)) return;
-    const isQueue = path.startsWith("/v2/");
-    for (const [, member, value] of text.matchAll(/"(id|name|templateId)":"([^"\\]{1,80})"/g)) {
-      if (value === undefined) continue;
-      if (isQueue) keep(this.jobIds, value);
-      else keep(member === "name" ? this.#names : this.#ids, value);
+    this.#learnFrom(JSON.parse(text), path.startsWith("/v2/") ? "job" : path);
+  }
+
+  #learnFrom(value: unknown, place: string): void {
+    if (typeof value !== "object" || value === null) return;
+    for (const [member, content] of Object.entries(value)) {
+      if (typeof content !== "string") this.#learnFrom(content, nounIn(member) ? member : place);
+      else if (content.length > 80) continue;
+      else if (member === "name") keep(this.#names, content);
+      else if (/id$/i.test(member)) keep(this.#idsOf(nounIn(member) ?? nounIn(place)), content);
     }
   }
 
-  text(chance: Chance, name: string, wrongness: number): string {
+  #idsOf(noun = "any"): string[] {
+    const ids = this.#ids.get(noun) ?? ["none"];
+    this.#ids.set(noun, ids);
+    return ids;
+  }
+
+  /** An id of what the place speaks of, such as a member `templateId` or an operation `secretDelete`. */
+  id(chance: Chance, place: string): string {
+    const noun = nounIn(place);
+    if (noun === "endpoint") return chance.pick(chance.is(0.7) ? this.endpointIds : this.#idsOf(noun));
+    return chance.pick(this.#idsOf(chance.is(0.9) ? noun : "any"));
+  }
+
+  /** A value of a member; `place` says where it stands, such as the operation that it is an input of. */
+  text(chance: Chance, name: string, wrongness: number, place: string): string {
+    if (SECRET_MEMBER.test(name) && SECRET_KEEPER.test(place)) return `${PLANTED}-${chance.below(1e6)}`;
     if (chance.is(wrongness)) return chance.pick(HOSTILE_STRINGS);
-    if (/id$/i.test(name)) return chance.pick(chance.is(0.5) ? this.endpointIds : this.#ids);
+    if (/ids?$/i.test(name)) return this.id(chance, nounIn(name) ? name : place);
     if (/name$/i.test(name)) return chance.is(0.3) ? chance.pick(this.#names) : `n${chance.below(1e6)}`;
     return chance.pick(PLAUSIBLE);
   }
+}
+
+function nounIn(text: string): string | undefined {
+  const lower = text.toLowerCase();
+  return NOUNS.find((noun) => lower.includes(noun));
 }
 
 function keep(list: string[], value: string): void {
