@@ -1,6 +1,6 @@
 /** Random JSON for a JSON schema, as text: mostly what fits, now and then what does not. */
 import type { Chance } from "./chance.ts";
-import { HOSTILE_JSON, type World } from "./world.ts";
+import { HOSTILE_JSON, numberFor, type World } from "./world.ts";
 
 export type JsonSchema = {
   readonly type?: string | readonly string[];
@@ -22,7 +22,7 @@ type Place = {
   readonly wrongness: number;
 };
 
-const NUMBERS = ["0", "1", "5", "60", "-1", "1.5", "2147483648"];
+const ODD_NUMBERS = ["-1", "1.5", "2147483648"];
 
 export function writeJson(chance: Chance, schema: JsonSchema, place: Place): string {
   if (chance.is(place.wrongness)) return chance.pick(HOSTILE_JSON);
@@ -36,7 +36,7 @@ export function writeJson(chance: Chance, schema: JsonSchema, place: Place): str
       return JSON.stringify(place.world.text(chance, place.name, place.wrongness, place.place));
     case "integer":
     case "number":
-      return chance.is(0.8) ? chance.pick(NUMBERS.slice(0, 4)) : chance.pick(NUMBERS);
+      return chance.is(0.05) ? chance.pick(ODD_NUMBERS) : numberFor(chance, place.name);
     case "boolean":
       return chance.pick(["true", "false"]);
     case "array":

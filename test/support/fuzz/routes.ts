@@ -20,7 +20,9 @@ const OPEN_ROUTES: readonly Route[] = [
 
 export async function listRoutes(baseUrl: string): Promise<readonly Route[]> {
   const document = (await (await fetch(`${baseUrl}/openapi.json`)).json()) as Document;
-  const parts = await Promise.all(PARTS.map(async ([base, module, name]) => await routesOf(base, module, name)));
+  const parts = await Promise.all(
+    PARTS.map(async ([base, module, name]) => await routesOf(base, module, name)),
+  );
   const routes = parts.flat().map((route) => ({ ...route, ...bodyOf(document, route) }));
   return [...routes, ...OPEN_ROUTES];
 }
