@@ -19,7 +19,7 @@ export type EdgeSettings = {
   readonly logPath: string;
   readonly port: number;
   /** Where DevTools may look into it; undefined: nowhere. */
-  readonly inspectorPort: number | undefined;
+  readonly inspectorPort?: number | undefined;
   /** Secrets and variables that `wrangler secret put` would set in production. */
   readonly bindings: Readonly<Record<string, string>>;
 };
