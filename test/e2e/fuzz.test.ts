@@ -29,7 +29,7 @@ const PATIENCE_MS = 1_500;
 const ANSWER_LIMIT_MS = 30_000;
 
 /** Bytes by which the edge's heap may grow after the first quarter: caches fill, whatever the number of requests. */
-const HEAP_GROWTH_MAX = 4_000_000;
+const HEAP_GROWTH_MAX = 2_000_000;
 
 const STATUSES = [200, 201, 202, 204, 400, 401, 404, 405, 409, 413, 429];
 const PAGE_STATUSES = [206, 302, 304, 307, 416];

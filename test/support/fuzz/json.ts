@@ -30,8 +30,11 @@ export function writeJson(chance: Chance, schema: JsonSchema, place: Place): str
   if (choices) return writeJson(chance, chance.pick(choices), place);
   if (schema.const !== undefined) return JSON.stringify(schema.const);
   if (schema.enum) return JSON.stringify(chance.pick(schema.enum));
-  const types = [schema.type ?? "object"].flat();
-  switch (chance.pick(types)) {
+  return writeValue(chance, chance.pick([schema.type ?? "object"].flat()), schema, place);
+}
+
+function writeValue(chance: Chance, type: string, schema: JsonSchema, place: Place): string {
+  switch (type) {
     case "string":
       return JSON.stringify(place.world.text(chance, place.name, place.wrongness, place.place));
     case "integer":
@@ -39,8 +42,12 @@ export function writeJson(chance: Chance, schema: JsonSchema, place: Place): str
       return chance.is(0.05) ? chance.pick(ODD_NUMBERS) : numberFor(chance, place.name);
     case "boolean":
       return chance.pick(["true", "false"]);
-    case "array":
-      return `[${Array.from({ length: chance.below(4) }, () => writeJson(chance, schema.items ?? {}, place)).join(",")}]`;
+    case "array": {
+      const elements = Array.from({ length: chance.below(4) }, () =>
+        writeJson(chance, schema.items ?? {}, place),
+      );
+      return `[${elements.join(",")}]`;
+    }
     case "null":
       return "null";
     default:
