@@ -52,11 +52,15 @@ export const ANONYMOUS: Principal = {
 };
 
 const CACHED_KEYS = 10_000;
+/** As many endpoints that a key names take about as much memory as a key that names none. */
+const NAMED_ENDPOINTS_OF_ORDINARY_SIZE = 4;
 
 const cache = new AnswerCache<Principal>({
   acceptedLifeMs: CREDENTIAL_CACHE_MS,
   refusedLifeMs: CREDENTIAL_REFUSAL_CACHE_MS,
   size: CACHED_KEYS,
+  weigh: ({ permissions: { endpoints } }) =>
+    typeof endpoints === "string" ? 1 : 1 + Object.keys(endpoints).length / NAMED_ENDPOINTS_OF_ORDINARY_SIZE,
 });
 
 type AuthEnv = Pick<Env, "DB" | "ROOT_API_KEY">;

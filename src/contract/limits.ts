@@ -213,6 +213,8 @@ export const CONTAINER_DISK_DEFAULT_GB = 50;
 export const IDLE_TIMEOUT_DEFAULT_SECONDS = 5;
 export const IDLE_TIMEOUT_MAX_SECONDS = 3_600;
 export const SCALER_VALUE_DEFAULT = 4;
+/** A list of GPUs or places written as one text; naming all that there are takes a third of it. */
+export const LIST_MAX_CHARACTERS = 4_096;
 
 /** Variables in one list of a template or an endpoint. */
 export const ENVIRONMENT_VARIABLES_MAX = 50;

@@ -62,7 +62,7 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
   /** An endpoint says how many workers it wants, and of which kind. */
   async wish(wish: Wish): Promise<void> {
     await this.#commit.run(() => {
-      if (wish.isRemoved) this.#store.removeWish(wish.config.endpointId);
+      if (wish.isRemoved) this.#placer.removeWish(wish.config.endpointId);
       else this.#store.saveWish({ wanted: wish.wanted, config: wish.config });
       this.#store.addUnsent(wish.config.endpointId);
     });
@@ -210,6 +210,7 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
       await stub.fleetReport({ ...content, revision: this.#lastReportRevision });
       this.#heardReports.set(endpointId, text);
     }
+    if (!this.#placer.isKnown(endpointId)) this.#heardReports.delete(endpointId); // endpoints come and go, Fleet stays
     // Changed while it was on its way? Then it stays noted and is sent again.
     if (JSON.stringify(this.#placer.describe(endpointId)) === text) this.#store.removeUnsent(endpointId);
   }

@@ -47,6 +47,16 @@ export class Placer {
     }
   }
 
+  removeWish(endpointId: string): void {
+    this.#store.removeWish(endpointId);
+    this.#shortages.delete(endpointId);
+  }
+
+  /** Says whether an endpoint still wants workers or has some. */
+  isKnown(endpointId: string): boolean {
+    return this.#store.wishes.has(endpointId) || this.#store.workersOf(endpointId).length > 0;
+  }
+
   noteState(
     worker: WorkerRecord,
     state: WorkerState,

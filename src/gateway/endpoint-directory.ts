@@ -2,6 +2,7 @@
 import type { EndpointConfig } from "../contract/endpoint.ts";
 import { openDatabase } from "../db/database.ts";
 import { findEndpoint, toEndpointConfig } from "../db/endpoints.ts";
+import { BoundedMap } from "../domain/bounded-map.ts";
 import { shardName } from "../domain/shard.ts";
 import type { EndpointObject } from "../endpoint/endpoint-object.ts";
 import type { FleetObject } from "../fleet/fleet-object.ts";
@@ -41,7 +42,7 @@ export type FleetStub = Pick<FleetObject, "sync" | "assignments"> & Pick<Fetcher
 const CACHE_MS = 30_000;
 const CACHE_SIZE = 10_000;
 
-const cache = new Map<string, { readonly config: EndpointConfig; readonly until: number }>();
+const cache = new BoundedMap<{ readonly config: EndpointConfig; readonly until: number }>(CACHE_SIZE);
 
 /** The endpoint's configuration; throws endpoint_not_found when the account has none of this id. */
 export async function requireEndpoint(
@@ -99,7 +100,6 @@ async function load(env: Env, endpointId: string): Promise<EndpointConfig | unde
   const record = await findEndpoint(openDatabase(env.DB), endpointId);
   if (!record) return undefined;
   const config = toEndpointConfig(record);
-  if (cache.size >= CACHE_SIZE) cache.clear();
   cache.set(endpointId, { config, until: Date.now() + CACHE_MS });
   return config;
 }
