@@ -163,6 +163,12 @@ export const WORKER_START_LIMIT_MS = 7 * MINUTE;
 export const STOP_GRACE_MS = 5 * SECOND;
 /** Time a drained container gets between SIGTERM and SIGKILL. */
 export const DRAIN_GRACE_MS = 10 * SECOND;
+/** Idle workers of an endpoint leave at least this far apart. */
+export const LEAVE_GAP_MS = SECOND;
+/** Of many workers that may leave at once, one of so many does. */
+export const LEAVE_SHARE = 8;
+/** An idle endpoint notes since when its workers are free before it may hibernate, which it does after 10 s. */
+export const IDLE_NOTE_AFTER_MS = 8 * SECOND;
 
 // Credentials
 

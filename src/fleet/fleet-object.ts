@@ -59,11 +59,12 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
 
   // Endpoints
 
-  /** An endpoint says how many workers it wants, and of which kind. */
+  /** An endpoint says how many workers it wants, of which kind, and which of those it has may go. */
   async wish(wish: Wish): Promise<void> {
     await this.#commit.run(() => {
       if (wish.isRemoved) this.#placer.removeWish(wish.config.endpointId);
       else this.#store.saveWish({ wanted: wish.wanted, config: wish.config });
+      this.#placer.letGo(wish.config.endpointId, wish.leaving ?? []);
       this.#store.addUnsent(wish.config.endpointId);
     });
   }

@@ -57,6 +57,14 @@ export class Placer {
     return this.#store.wishes.has(endpointId) || this.#store.workersOf(endpointId).length > 0;
   }
 
+  /** The endpoint gives these workers no more jobs. */
+  letGo(endpointId: string, workerIds: readonly string[]): void {
+    for (const workerId of workerIds) {
+      const worker = this.#store.workers.get(workerId);
+      if (worker?.endpointId === endpointId) this.#retire(worker);
+    }
+  }
+
   noteState(
     worker: WorkerRecord,
     state: WorkerState,
@@ -105,11 +113,7 @@ export class Placer {
   #planEndpoint(wish: WishRecord, now: number): void {
     const { endpointId, version } = wish.config;
     const active = this.#store.workersOf(endpointId).filter((worker) => worker.retiredIn === null);
-    const plan = planWorkers(
-      active.map(({ state, ...worker }) => ({ ...worker, isReady: state === "ready" })),
-      wish.wanted,
-      version,
-    );
+    const plan = planWorkers(active, wish.wanted, version);
     for (const worker of active) if (plan.retire.includes(worker.workerId)) this.#retire(worker);
     this.#add(wish, plan.add, now);
   }

@@ -6,7 +6,7 @@ import { endpointObject, fireAlarm, passTime, untilHeld, untilWebhooksRest } fro
 import { webhookTarget } from "./webhook-target.ts";
 
 const JOBS = 400;
-const LONE_JOBS = 100;
+const LONE_JOBS = 120;
 /** As many at once as the limit of run admits. */
 const CROWD = 200;
 const SLOTS = 10;
