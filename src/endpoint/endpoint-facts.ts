@@ -2,6 +2,7 @@
 import { HOT_HOLD_MS } from "../contract/limits.ts";
 import type { EndpointConfig } from "../contract/endpoint.ts";
 import type { WebhookSecret } from "../contract/webhook.ts";
+import { openSlots } from "../domain/open-slots.ts";
 import { NO_REPORT, type FleetReport } from "../domain/queue-reason.ts";
 import type { JobStore } from "./job-store.ts";
 import type { Slots } from "./messages.ts";
@@ -50,17 +51,9 @@ export class EndpointFacts {
     return `${this.#config?.version}.${this.#config?.workersMax}`;
   }
 
-  /**
-   * The slots of workers that may take jobs: not of those of an older release, which are about to be replaced,
-   * and of none while none are allowed. So a change is seen by the very next job.
-   */
+  /** The slots of workers that may take jobs. */
   openTo(slots: Slots): Slots {
-    const { version, workersMax } = this.#config ?? { version: 0, workersMax: 0 };
-    if (workersMax === 0) return [];
-    const outdated = this.#report.workers.filter((worker) => (worker.version ?? version) < version);
-    if (outdated.length === 0) return slots;
-    const ids = new Set(outdated.map(({ workerId }) => workerId));
-    return slots.filter(({ workerId }) => !ids.has(workerId));
+    return this.#config ? openSlots(slots, this.#report.workers, this.#config) : [];
   }
 
   /** Takes over the account's secrets, unless newer ones are known already. */
