@@ -154,6 +154,8 @@ export const DRAIN_GRACE_MS = 10 * SECOND;
 
 /** Longest time a revoked key may still be accepted by an edge location. */
 export const CREDENTIAL_CACHE_MS = 30 * SECOND;
+/** How long a removed host is remembered, so that a token that is still taken for good does not bring it back. */
+export const HOST_TOMBSTONE_MS = 2 * CREDENTIAL_CACHE_MS;
 /** How long an edge location remembers that a credential was wrong. */
 export const CREDENTIAL_REFUSAL_CACHE_MS = 5 * SECOND;
 export const JOIN_TOKEN_LIFE_MIN_MS = MINUTE;

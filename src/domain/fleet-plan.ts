@@ -8,29 +8,32 @@ export type PlannedWorker = {
   readonly version: number;
   readonly isReady: boolean;
   readonly createdAt: number;
+  /** Its host is to be emptied. */
+  readonly isDrained: boolean;
 };
 
 export type EndpointPlan = {
-  /** Workers to retire: outdated or too many. */
+  /** Workers to retire: outdated, on a drained host, or too many. */
   readonly retire: readonly string[];
   /** How many workers of the current version to add. */
   readonly add: number;
 };
 
-/** Outdated workers go; of too many, those that are not ready go first, then the newest. */
+/** Outdated workers and those on drained hosts go; of too many, those that are not ready go first, then the newest. */
 export function planWorkers(
   workers: readonly PlannedWorker[],
   wanted: number,
   version: number,
 ): EndpointPlan {
-  const current = workers.filter((worker) => worker.version === version);
-  const outdated = workers.filter((worker) => worker.version !== version);
+  const isLasting = (worker: PlannedWorker) => worker.version === version && !worker.isDrained;
+  const current = workers.filter(isLasting);
+  const leaving = workers.filter((worker) => !isLasting(worker));
   const byWorth = current.toSorted(
     (a, b) => Number(b.isReady) - Number(a.isReady) || a.createdAt - b.createdAt,
   );
   const surplus = byWorth.slice(wanted);
   return {
-    retire: [...outdated, ...surplus].map((worker) => worker.workerId),
+    retire: [...leaving, ...surplus].map((worker) => worker.workerId),
     add: Math.max(0, wanted - current.length),
   };
 }

@@ -1,178 +1,158 @@
-/** Carries out what the domain decides about workers, and remembers whom a change concerns. */
-import type { WorkerState } from "../contract/agent.ts";
+/**
+ * Carries out what the domain decides about workers, and remembers whom a change concerns.
+ *
+ * An endpoint is planned when its wish or its workers have changed; one that is short of workers also when hosts
+ * of its account have. A plan writes one row for each worker and one for each host that it changes.
+ */
+import { serveFairly, type Need } from "../domain/fair-turns.ts";
 import { planWorkers } from "../domain/fleet-plan.ts";
-import { place, type CandidateHost, type Shortage } from "../domain/placement.ts";
-import type { FleetReport } from "../domain/queue-reason.ts";
-import { stockOfHost, type HostStock } from "../domain/stock.ts";
-import { mergeStart, type WorkerStart } from "../domain/timeline.ts";
-import type { FleetStore, HostRecord, WishRecord, WorkerRecord } from "./fleet-store.ts";
-import type { HostPresence } from "./host-presence.ts";
+import type { Place, Shortage } from "../domain/placement.ts";
+import { explainShortage } from "../domain/shortage.ts";
+import type { FleetStore, WishRecord, WorkerRecord } from "./fleet-store.ts";
+import type { HostPools } from "./host-pools.ts";
+import type { HostRevisions } from "./host-revisions.ts";
+
+type Short = {
+  readonly accountId: string;
+  readonly shortage: Shortage;
+  readonly missing: number;
+  readonly since: number;
+};
 
 export class Placer {
   readonly #store: FleetStore;
-  readonly #presence: HostPresence;
-  readonly #shortages = new Map<string, { shortage: Shortage; missing: number }>();
-  #changedEndpoints = new Set<string>();
-  #changedHosts = new Set<string>();
+  readonly #pools: HostPools;
+  readonly #revisions: HostRevisions;
+  readonly #short = new Map<string, Short>();
+  #stale = new Set<string>();
+  #changed = new Set<string>();
 
-  constructor(store: FleetStore, presence: HostPresence) {
+  constructor(store: FleetStore, pools: HostPools, revisions: HostRevisions) {
     this.#store = store;
-    this.#presence = presence;
+    this.#pools = pools;
+    this.#revisions = revisions;
   }
 
-  /** Brings the set of workers in step with all wishes. */
-  plan(now: number): void {
-    for (const wish of this.#store.wishes.values()) this.#planEndpoint(wish, now);
-    for (const worker of this.#store.workers.values()) {
-      if (!this.#store.wishes.has(worker.endpointId)) this.#retire(worker);
+  /** The endpoint's wish or one of its workers has changed. */
+  review(endpointId: string): void {
+    this.#stale.add(endpointId);
+  }
+
+  /** To be called once, when the store is loaded. */
+  reviewAll(): void {
+    for (const endpointId of this.#store.wishes.keys()) this.#stale.add(endpointId);
+    for (const { endpointId } of this.#store.workers.values()) this.#stale.add(endpointId);
+  }
+
+  /** Brings the workers in step with the wishes. Without a change it does nothing. */
+  plan(now: number, isPresent: (hostId: string) => boolean): void {
+    const changedAccounts = this.#pools.refresh(isPresent);
+    const endpointIds = this.#stale;
+    this.#stale = new Set();
+    for (const [endpointId, { accountId }] of this.#short) {
+      if (changedAccounts.has(accountId)) endpointIds.add(endpointId);
     }
+    if (endpointIds.size === 0) return;
+
+    const needs = Map.groupBy(
+      [...endpointIds].flatMap((endpointId) => this.#settle(endpointId, now) ?? []),
+      ({ wish }) => wish.config.accountId,
+    );
+    for (const [accountId, ofAccount] of needs) this.#placeAll(accountId, ofAccount, now);
+    this.#revisions.endStep();
   }
 
-  /** Drops the workers of hosts that have been silent for too long; returns those hosts. */
-  giveUpLostHosts(now: number): string[] {
-    const hostIds = new Set([...this.#store.workers.values()].map(({ hostId }) => hostId));
-    const lost = [...hostIds].filter((hostId) => !this.#presence.isPresent(hostId, now));
-    for (const hostId of lost) {
-      for (const worker of this.#store.workersOn(hostId)) this.remove(worker);
-      this.#touchHost(hostId);
-    }
-    return lost;
+  /** Why the endpoint has fewer workers than it wants, and how many fewer. */
+  shortageOf(endpointId: string): { readonly shortage: Shortage | null; readonly missing: number } {
+    const short = this.#short.get(endpointId);
+    return { missing: short?.missing ?? 0, shortage: short?.shortage ?? null };
   }
 
-  /** The account's hosts shall fetch their assignments anew: what these hold beyond their release has changed. */
-  renewAssignments(accountId: string): void {
-    const hostIds = new Set([...this.#store.workers.values()].map(({ hostId }) => hostId));
-    for (const hostId of hostIds) {
-      if (this.#store.hosts.get(hostId)?.accountId === accountId) this.#touchHost(hostId);
-    }
-  }
-
-  noteState(
-    worker: WorkerRecord,
-    state: WorkerState,
-    detail: string | null,
-    reported: WorkerStart | null,
-  ): void {
-    const start = mergeStart(worker.start, reported);
-    if (worker.state === state && worker.detail === detail && worker.start === start) return;
-    this.#store.saveWorker({ ...worker, state, detail, start });
-    this.#changedEndpoints.add(worker.endpointId);
-  }
-
-  remove(worker: WorkerRecord): void {
-    this.#store.removeWorker(worker.workerId);
-    this.#changedEndpoints.add(worker.endpointId);
-  }
-
-  /** What an endpoint is told of its workers. */
-  describe(endpointId: string): Omit<FleetReport, "revision"> {
-    const workers = this.#store
-      .workersOf(endpointId)
-      .map(({ workerId, hostId, version, state, detail, start }) => ({
-        workerId,
-        hostId,
-        version,
-        state,
-        detail,
-        start,
-      }));
-    const short = this.#shortages.get(endpointId);
-    return { workers, missing: short?.missing ?? 0, shortage: short?.shortage ?? null };
-  }
-
+  /** Endpoints whose workers or shortage a plan has changed since this was last asked. */
   takeChangedEndpoints(): ReadonlySet<string> {
-    const changed = this.#changedEndpoints;
-    this.#changedEndpoints = new Set();
+    const changed = this.#changed;
+    this.#changed = new Set();
     return changed;
   }
 
-  takeChangedHosts(): ReadonlySet<string> {
-    const changed = this.#changedHosts;
-    this.#changedHosts = new Set();
-    return changed;
-  }
-
-  #planEndpoint(wish: WishRecord, now: number): void {
-    const { endpointId, version } = wish.config;
+  /** Retires what the endpoint should not have; returns what it lacks, if anything. */
+  #settle(endpointId: string, now: number): (Need & { readonly wish: WishRecord }) | undefined {
+    const wish = this.#store.wishes.get(endpointId);
     const active = this.#store.workersOf(endpointId).filter((worker) => worker.retiredIn === null);
     const plan = planWorkers(
-      active.map(({ state, ...worker }) => ({ ...worker, isReady: state === "ready" })),
-      wish.wanted,
-      version,
+      active.map((worker) => ({
+        ...worker,
+        isReady: worker.state === "ready",
+        isDrained: this.#store.hosts.get(worker.hostId)?.isDrained ?? false,
+      })),
+      wish?.wanted ?? 0,
+      wish?.config.version ?? -1,
     );
-    for (const worker of active) if (plan.retire.includes(worker.workerId)) this.#retire(worker);
-    this.#add(wish, plan.add, now);
-  }
-
-  #add(wish: WishRecord, count: number, now: number): void {
-    const { endpointId } = wish.config;
-    for (let missing = count; missing > 0; missing -= 1) {
-      const placement = place(wish.config, this.#candidates(now));
-      if (placement.kind === "nowhere") return this.#noteShortage(endpointId, placement.shortage, missing);
-      this.#store.saveWorker({
-        workerId: newWorkerId(),
-        endpointId,
-        hostId: placement.hostId,
-        version: wish.config.version,
-        gpuIndexes: placement.gpuIndexes,
-        state: "starting",
-        detail: null,
-        createdAt: now,
-        retiredIn: null,
-        start: null,
-      });
-      this.#changedEndpoints.add(endpointId);
-      this.#touchHost(placement.hostId);
+    const retired = new Set(plan.retire);
+    for (const worker of active) if (retired.has(worker.workerId)) this.#retire(worker);
+    if (!wish || plan.add === 0) {
+      if (this.#short.delete(endpointId)) this.#changed.add(endpointId);
+      return undefined;
     }
-    if (this.#shortages.delete(endpointId)) this.#changedEndpoints.add(endpointId);
+    const { wanted } = wish;
+    const since = this.#short.get(endpointId)?.since ?? now;
+    return { endpointId, has: wanted - plan.add, least: wish.config.workersMin, wanted, since, wish };
   }
 
-  /** What the hosts that are there have, and how much of it is free. */
-  stock(now: number): HostStock[] {
-    return this.#presentHosts(now).map(({ hostId, inventory }) =>
-      stockOfHost(inventory, takenGpus(this.#store.workersOn(hostId))),
-    );
-  }
-
-  #candidates(now: number): CandidateHost[] {
-    return this.#presentHosts(now).map(({ hostId, accountId, inventory }) => {
-      const workers = this.#store.workersOn(hostId);
-      const candidate = { hostId, accountId, gpus: inventory.gpus, workerCount: workers.length };
-      return { ...candidate, takenGpus: takenGpus(workers) };
+  #placeAll(accountId: string, needs: readonly (Need & { readonly wish: WishRecord })[], now: number): void {
+    const pool = this.#pools.of(accountId);
+    const wishes = new Map(needs.map(({ endpointId, wish }) => [endpointId, wish]));
+    const missing = new Map(needs.map(({ endpointId, wanted, has }) => [endpointId, wanted - has]));
+    serveFairly(needs, ({ endpointId }) => {
+      const wish = wishes.get(endpointId);
+      const place = wish && pool.take(wish.config);
+      if (!place) return false;
+      this.#add(wish, place, now);
+      missing.set(endpointId, (missing.get(endpointId) ?? 0) - 1);
+      return true;
     });
+    const rooms = pool.rooms;
+    for (const { endpointId, wish, since } of needs) {
+      const count = missing.get(endpointId) ?? 0;
+      if (count > 0) {
+        const shortage = explainShortage(wish.config, rooms);
+        this.#noteShort(endpointId, { accountId, shortage, missing: count, since });
+      } else if (this.#short.delete(endpointId)) this.#changed.add(endpointId);
+    }
   }
 
-  #presentHosts(now: number): HostRecord[] {
-    return [...this.#store.hosts.values()].filter(({ hostId }) => this.#presence.isPresent(hostId, now));
+  #add({ config }: WishRecord, { hostId, gpuIndexes, size }: Place, now: number): void {
+    const { endpointId, version } = config;
+    this.#store.saveWorker({
+      workerId: newWorkerId(),
+      endpointId,
+      hostId,
+      version,
+      gpuIndexes,
+      state: "starting",
+      detail: null,
+      createdAt: now,
+      retiredIn: null,
+      start: null,
+      size,
+    });
+    this.#changed.add(endpointId);
+    this.#revisions.touch(hostId);
   }
 
-  #noteShortage(endpointId: string, shortage: Shortage, missing: number): void {
-    const known = this.#shortages.get(endpointId);
-    if (known?.missing === missing && known.shortage.detail === shortage.detail) return;
-    this.#shortages.set(endpointId, { shortage, missing });
-    this.#changedEndpoints.add(endpointId);
+  #noteShort(endpointId: string, short: Short): void {
+    const known = this.#short.get(endpointId);
+    this.#short.set(endpointId, short);
+    const isSame = known?.missing === short.missing && known.shortage.detail === short.shortage.detail;
+    if (!isSame) this.#changed.add(endpointId);
   }
 
+  /** Its room is free when its agent lists it no more. */
   #retire(worker: WorkerRecord): void {
-    if (worker.retiredIn !== null) return;
-    const revision = this.#touchHost(worker.hostId);
-    this.#store.saveWorker({ ...worker, state: "stopping", detail: null, retiredIn: revision });
-    this.#changedEndpoints.add(worker.endpointId);
+    const retiredIn = this.#revisions.touch(worker.hostId);
+    this.#store.saveWorker({ ...worker, state: "stopping", detail: null, retiredIn });
+    this.#changed.add(worker.endpointId);
   }
-
-  /** The host has something new to do; returns the revision that says so. */
-  #touchHost(hostId: string): number {
-    const host = this.#store.hosts.get(hostId);
-    if (!host) return 0;
-    const revision = host.revision + 1;
-    this.#store.saveHost({ ...host, revision });
-    this.#changedHosts.add(hostId);
-    return revision;
-  }
-}
-
-function takenGpus(workers: readonly WorkerRecord[]): ReadonlySet<number> {
-  return new Set(workers.flatMap((worker) => worker.gpuIndexes));
 }
 
 /** 14 lowercase letters and digits, as clients know worker ids. */

@@ -15,6 +15,7 @@ import {
   toEndpointConfig,
   type EndpointRecord,
 } from "../../db/endpoints.ts";
+import { findTemplate } from "../../db/templates.ts";
 import type { RequestContext } from "../context.ts";
 import { logFailure } from "../../failure-log.ts";
 import { OperationError } from "../operation-error.ts";
@@ -38,7 +39,9 @@ export async function announceEndpoint(context: RequestContext, written: Endpoin
   let told = written;
   for (let round = 0; round < ROUNDS; round += 1) {
     const secrets = await ensureWebhookSecrets(context.env, told.accountId, context.now);
-    await tell(told.id, () => endpointObject(context, told.id).configure(toEndpointConfig(told), secrets));
+    const template = await findTemplate(context.db, told.accountId, told.templateId);
+    const config = toEndpointConfig(told, template);
+    await tell(told.id, () => endpointObject(context, told.id).configure(config, secrets));
     const current = await findOwnEndpoint(context.db, told.accountId, told.id);
     if (current === undefined) return await announceRemoval(context, written); // A2
     if (current.revision === told.revision) return;
