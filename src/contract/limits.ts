@@ -154,6 +154,8 @@ export const DRAIN_GRACE_MS = 10 * SECOND;
 
 /** Longest time a revoked key may still be accepted by an edge location. */
 export const CREDENTIAL_CACHE_MS = 30 * SECOND;
+/** How old the sentence may be that says why a worker has no place: with many hosts it is dear to find. */
+export const SHORTAGE_WORDS_MS = 5 * SECOND;
 /** How long a removed host is remembered, so that a token that is still taken for good does not bring it back. */
 export const HOST_TOMBSTONE_MS = 2 * CREDENTIAL_CACHE_MS;
 /** How long an edge location remembers that a credential was wrong. */

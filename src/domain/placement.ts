@@ -25,6 +25,12 @@ export class HostPool {
   readonly #shelves = new Map<string, RoomShelf>();
   /** Where each host stands on the shelves. */
   readonly #positions = new Map<HostRoom, readonly (readonly [key: string, count: number])[]>();
+  #epoch = 0;
+
+  /** Grows when a host comes, goes or is another than before; not when workers come and go. */
+  get epoch(): number {
+    return this.#epoch;
+  }
 
   get rooms(): readonly HostRoom[] {
     return [...this.#rooms.values()];
@@ -32,7 +38,9 @@ export class HostPool {
 
   /** Adds a host, or replaces what was known of it. */
   put(host: CandidateHost, workers: readonly TakenRoom[]): void {
-    this.drop(host.hostId);
+    const known = this.#rooms.get(host.hostId);
+    if (!known || !isSameHost(known.host, host)) this.#epoch += 1;
+    if (known) this.#unshelve(known);
     const room = new HostRoom(host, workers);
     this.#rooms.set(host.hostId, room);
     this.#shelve(room);
@@ -41,6 +49,7 @@ export class HostPool {
   drop(hostId: string): void {
     const room = this.#rooms.get(hostId);
     if (!room) return;
+    this.#epoch += 1;
     this.#unshelve(room);
     this.#rooms.delete(hostId);
   }
@@ -93,6 +102,11 @@ export class HostPool {
 
 const WITHOUT_GPUS = "without GPUs";
 const WITH_GPUS = "with GPUs";
+
+/** The list of GPUs is another one when anything of an inventory but free disk has changed. */
+function isSameHost(a: CandidateHost, b: CandidateHost): boolean {
+  return a.gpus === b.gpus && a.isCordoned === b.isCordoned && a.isDrained === b.isDrained;
+}
 
 /** A host that takes no new workers stands on no shelf. */
 function positionsOf(room: HostRoom): readonly (readonly [string, number])[] {

@@ -1,5 +1,6 @@
 /** The Fleet object: which hosts there are, and which worker runs where. */
 import { DurableObject } from "cloudflare:workers";
+import { SHORTAGE_WORDS_MS } from "../contract/limits.ts";
 import { shardName } from "../domain/shard.ts";
 import { AlarmClock } from "../durable/alarm-clock.ts";
 import { Doorbells } from "../durable/doorbells.ts";
@@ -8,12 +9,9 @@ import type { HostStock } from "../domain/stock.ts";
 import type { EndpointPort, Wish } from "../durable/ports.ts";
 import { ObjectDatabase } from "../durable/sql.ts";
 import type { FleetReport } from "../domain/queue-reason.ts";
-import { FleetStore } from "./fleet-store.ts";
-import { HostPools } from "./host-pools.ts";
-import { HostPresence } from "./host-presence.ts";
-import { HostRegister, type FleetParts } from "./host-register.ts";
-import { HostRevisions } from "./host-revisions.ts";
-import { Placer } from "./placer.ts";
+import { fleetParts, type FleetParts } from "./fleet-parts.ts";
+import type { FleetStore } from "./fleet-store.ts";
+import { HostRegister } from "./host-register.ts";
 import { reportedWorkers, showWorkers } from "./shown-workers.ts";
 import type {
   AssignmentsReply,
@@ -159,16 +157,16 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
     // A host with workers that is not there is lost already.
     if (this.#store.workers.size > 0) this.#alarm.armBy(presence.earliestDueAt ?? now);
     if (hasUnsent) this.#alarm.armBy(now + REPORT_AGAIN_MS);
+    if (this.#parts.placer.hasOldWords) this.#alarm.armBy(now + SHORTAGE_WORDS_MS);
   }
 
   // Inside a turn
 
   #plan(): void {
     const now = Date.now();
-    const { placer, presence } = this.#parts;
     this.#register.noteSilence(now);
-    placer.plan(now, (hostId) => presence.isPresent(hostId, now));
-    for (const endpointId of placer.takeChangedEndpoints()) this.#store.addUnsent(endpointId);
+    this.#parts.placer.plan(now, (hostId) => this.#parts.presence.isPresent(hostId, now));
+    for (const endpointId of this.#parts.placer.takeChangedEndpoints()) this.#store.addUnsent(endpointId);
   }
 
   #assignmentsOf(hostId: string): AssignmentsReply {
@@ -216,14 +214,6 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
     const workers = reportedWorkers(this.#store, endpointId);
     return { workers, ...this.#parts.placer.shortageOf(endpointId) };
   }
-}
-
-function fleetParts(database: ObjectDatabase): FleetParts {
-  const store = new FleetStore(database);
-  const pools = new HostPools(store);
-  const revisions = new HostRevisions(store);
-  const placer = new Placer(store, pools, revisions);
-  return { store, presence: new HostPresence(), pools, revisions, placer };
 }
 
 function hostTag(hostId: string): string {

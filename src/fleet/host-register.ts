@@ -3,20 +3,9 @@ import type { Inventory, WorkerState } from "../contract/agent.ts";
 import { HOST_TOMBSTONE_MS } from "../contract/limits.ts";
 import { stockOfHost, type HostStock } from "../domain/stock.ts";
 import { mergeStart, type WorkerStart } from "../domain/timeline.ts";
-import type { FleetStore, HostRecord, WorkerRecord } from "./fleet-store.ts";
-import type { HostPools } from "./host-pools.ts";
-import type { HostPresence } from "./host-presence.ts";
-import type { HostRevisions } from "./host-revisions.ts";
+import type { FleetParts } from "./fleet-parts.ts";
+import type { HostRecord, WorkerRecord } from "./fleet-store.ts";
 import type { HostChange, ShownHost, SyncCall } from "./messages.ts";
-import type { Placer } from "./placer.ts";
-
-export type FleetParts = {
-  readonly store: FleetStore;
-  readonly presence: HostPresence;
-  readonly pools: HostPools;
-  readonly revisions: HostRevisions;
-  readonly placer: Placer;
-};
 
 const NOTHING: Inventory = { gpus: [], cpuCount: 0, memoryMb: 0, diskFreeMb: 0, runtime: "docker" };
 
@@ -148,12 +137,14 @@ export class HostRegister {
     const { hostId, accountId, name, agentVersion } = call;
     const hasWorkers = this.#parts.store.countWorkersOn(hostId) > 0;
     const diskFreeMb = (hasWorkers ? known : call)?.inventory.diskFreeMb ?? call.inventory.diskFreeMb;
+    // What is equal stays the very same, by which others see that nothing has changed.
+    const isEqual = known && sameInventory(known.inventory, call.inventory);
     return {
       hostId,
       accountId,
       name,
       agentVersion,
-      inventory: { ...call.inventory, diskFreeMb },
+      inventory: { ...(isEqual ? known.inventory : call.inventory), diskFreeMb },
       revision: known?.revision ?? 1,
       isCordoned: known?.isCordoned ?? false,
       isDrained: known?.isDrained ?? false,
@@ -200,8 +191,17 @@ export class HostRegister {
   }
 }
 
-/** Free disk changes all the time and is no reason to write a row. */
 function isSame(a: HostRecord, b: HostRecord): boolean {
-  const fixed = (host: HostRecord) => ({ ...host, inventory: { ...host.inventory, diskFreeMb: 0 } });
-  return JSON.stringify(fixed(a)) === JSON.stringify(fixed(b));
+  return (
+    a.agentVersion === b.agentVersion &&
+    a.name === b.name &&
+    a.isCordoned === b.isCordoned &&
+    a.isDrained === b.isDrained &&
+    sameInventory(a.inventory, b.inventory)
+  );
+}
+
+/** Free disk changes all the time and is no reason to write a row. */
+function sameInventory(a: Inventory, b: Inventory): boolean {
+  return JSON.stringify({ ...a, diskFreeMb: 0 }) === JSON.stringify({ ...b, diskFreeMb: 0 });
 }

@@ -6,17 +6,24 @@
  */
 import { serveFairly, type Need } from "../domain/fair-turns.ts";
 import { planWorkers } from "../domain/fleet-plan.ts";
-import type { Place, Shortage } from "../domain/placement.ts";
+import type { HostPool, Place, Shortage } from "../domain/placement.ts";
+import { SHORTAGE_WORDS_MS } from "../contract/limits.ts";
 import { explainShortage } from "../domain/shortage.ts";
 import type { FleetStore, WishRecord, WorkerRecord } from "./fleet-store.ts";
 import type { HostPools } from "./host-pools.ts";
 import type { HostRevisions } from "./host-revisions.ts";
 
+type PlacedNeed = Need & { readonly wish: WishRecord };
+
 type Short = {
   readonly accountId: string;
+  readonly wish: WishRecord;
   readonly shortage: Shortage;
   readonly missing: number;
   readonly since: number;
+  /** When the words were found, and of which hosts they tell. */
+  readonly foundAt: number;
+  readonly epoch: number;
 };
 
 export class Placer {
@@ -24,6 +31,8 @@ export class Placer {
   readonly #pools: HostPools;
   readonly #revisions: HostRevisions;
   readonly #short = new Map<string, Short>();
+  /** Endpoints whose shortage may have other reasons by now. */
+  readonly #oldWords = new Set<string>();
   #stale = new Set<string>();
   #changed = new Set<string>();
 
@@ -49,17 +58,23 @@ export class Placer {
     const changedAccounts = this.#pools.refresh(isPresent);
     const endpointIds = this.#stale;
     this.#stale = new Set();
-    for (const [endpointId, { accountId }] of this.#short) {
-      if (changedAccounts.has(accountId)) endpointIds.add(endpointId);
-    }
-    if (endpointIds.size === 0) return;
+    if (endpointIds.size === 0 && changedAccounts.size === 0 && this.#oldWords.size === 0) return;
 
-    const needs = Map.groupBy(
-      [...endpointIds].flatMap((endpointId) => this.#settle(endpointId, now) ?? []),
-      ({ wish }) => wish.config.accountId,
-    );
-    for (const [accountId, ofAccount] of needs) this.#placeAll(accountId, ofAccount, now);
+    const needs = [...endpointIds].flatMap((endpointId) => this.#settle(endpointId, now) ?? []);
+    for (const [endpointId, short] of this.#short) {
+      const hasOldWords = this.#oldWords.has(endpointId) && now - short.foundAt >= SHORTAGE_WORDS_MS;
+      const isDue = changedAccounts.has(short.accountId) || hasOldWords;
+      const wish = isDue && !endpointIds.has(endpointId) ? this.#store.wishes.get(endpointId) : undefined;
+      if (wish) needs.push(needOf(wish, short.missing, short.since));
+    }
+    const byAccount = Map.groupBy(needs, ({ wish }) => wish.config.accountId);
+    for (const [accountId, ofAccount] of byAccount) this.#placeAll(accountId, ofAccount, now);
     this.#revisions.endStep();
+  }
+
+  /** Some endpoint is told words of before: they are found anew by a plan a while later. */
+  get hasOldWords(): boolean {
+    return this.#oldWords.size > 0;
   }
 
   /** Why the endpoint has fewer workers than it wants, and how many fewer. */
@@ -76,7 +91,7 @@ export class Placer {
   }
 
   /** Retires what the endpoint should not have; returns what it lacks, if anything. */
-  #settle(endpointId: string, now: number): (Need & { readonly wish: WishRecord }) | undefined {
+  #settle(endpointId: string, now: number): PlacedNeed | undefined {
     const wish = this.#store.wishes.get(endpointId);
     const active = this.#store.workersOf(endpointId).filter((worker) => worker.retiredIn === null);
     const plan = planWorkers(
@@ -91,15 +106,13 @@ export class Placer {
     const retired = new Set(plan.retire);
     for (const worker of active) if (retired.has(worker.workerId)) this.#retire(worker);
     if (!wish || plan.add === 0) {
-      if (this.#short.delete(endpointId)) this.#changed.add(endpointId);
+      this.#endShortage(endpointId);
       return undefined;
     }
-    const { wanted } = wish;
-    const since = this.#short.get(endpointId)?.since ?? now;
-    return { endpointId, has: wanted - plan.add, least: wish.config.workersMin, wanted, since, wish };
+    return needOf(wish, plan.add, this.#short.get(endpointId)?.since ?? now);
   }
 
-  #placeAll(accountId: string, needs: readonly (Need & { readonly wish: WishRecord })[], now: number): void {
+  #placeAll(accountId: string, needs: readonly PlacedNeed[], now: number): void {
     const pool = this.#pools.of(accountId);
     const wishes = new Map(needs.map(({ endpointId, wish }) => [endpointId, wish]));
     const missing = new Map(needs.map(({ endpointId, wanted, has }) => [endpointId, wanted - has]));
@@ -111,13 +124,10 @@ export class Placer {
       missing.set(endpointId, (missing.get(endpointId) ?? 0) - 1);
       return true;
     });
-    const rooms = pool.rooms;
-    for (const { endpointId, wish, since } of needs) {
-      const count = missing.get(endpointId) ?? 0;
-      if (count > 0) {
-        const shortage = explainShortage(wish.config, rooms);
-        this.#noteShort(endpointId, { accountId, shortage, missing: count, since });
-      } else if (this.#short.delete(endpointId)) this.#changed.add(endpointId);
+    for (const need of needs) {
+      const count = missing.get(need.endpointId) ?? 0;
+      if (count > 0) this.#noteShort(need, count, pool, now);
+      else this.#endShortage(need.endpointId);
     }
   }
 
@@ -140,11 +150,28 @@ export class Placer {
     this.#revisions.touch(hostId);
   }
 
-  #noteShort(endpointId: string, short: Short): void {
+  #noteShort({ endpointId, wish, since }: PlacedNeed, missing: number, pool: HostPool, now: number): void {
+    const { accountId } = wish.config;
     const known = this.#short.get(endpointId);
-    this.#short.set(endpointId, short);
-    const isSame = known?.missing === short.missing && known.shortage.detail === short.shortage.detail;
+    const isFresh =
+      known && known.wish === wish && known.epoch === pool.epoch && now - known.foundAt < SHORTAGE_WORDS_MS;
+    if (isFresh) {
+      this.#oldWords.add(endpointId);
+      if (known.missing !== missing) this.#changed.add(endpointId);
+      this.#short.set(endpointId, { ...known, missing });
+      return;
+    }
+    const shortage = explainShortage(wish.config, pool.rooms);
+    const isSame = known?.missing === missing && known.shortage.detail === shortage.detail;
     if (!isSame) this.#changed.add(endpointId);
+    this.#oldWords.delete(endpointId);
+    const found = { foundAt: now, epoch: pool.epoch };
+    this.#short.set(endpointId, { accountId, wish, shortage, missing, since, ...found });
+  }
+
+  #endShortage(endpointId: string): void {
+    this.#oldWords.delete(endpointId);
+    if (this.#short.delete(endpointId)) this.#changed.add(endpointId);
   }
 
   /** Its room is free when its agent lists it no more. */
@@ -153,6 +180,11 @@ export class Placer {
     this.#store.saveWorker({ ...worker, state: "stopping", detail: null, retiredIn });
     this.#changed.add(worker.endpointId);
   }
+}
+
+function needOf(wish: WishRecord, missing: number, since: number): PlacedNeed {
+  const { endpointId, workersMin } = wish.config;
+  return { endpointId, has: wish.wanted - missing, least: workersMin, wanted: wish.wanted, since, wish };
 }
 
 /** 14 lowercase letters and digits, as clients know worker ids. */
