@@ -54,10 +54,13 @@ export class HostPool {
     this.#rooms.delete(hostId);
   }
 
-  /** Takes room for a worker on one of the hosts, if there is any. */
-  take(wanted: Requirement): Place | undefined {
+  /**
+   * Takes room for a worker on one of the hosts, if there is any. An endpoint for which none had room needs to
+   * look only at those that have changed since.
+   */
+  take(wanted: Requirement, among?: ReadonlySet<string>): Place | undefined {
     for (const ask of asksOf(wanted)) {
-      for (const room of this.#candidates(wanted, ask)) {
+      for (const room of among ? this.#named(among) : this.#candidates(wanted, ask)) {
         const fit = fitOf(room, wanted, ask);
         if (fit.kind === "misfit") continue;
         const { gpuIndexes, size } = fit;
@@ -68,6 +71,13 @@ export class HostPool {
       }
     }
     return undefined;
+  }
+
+  *#named(hostIds: ReadonlySet<string>): Generator<HostRoom> {
+    for (const hostId of hostIds) {
+      const room = this.#rooms.get(hostId);
+      if (room && !room.host.isCordoned && !room.host.isDrained) yield room;
+    }
   }
 
   *#candidates(wanted: Requirement, ask: Ask): Generator<HostRoom> {

@@ -51,13 +51,13 @@ export class HostPools {
     return pool;
   }
 
-  /** Brings the pools in step; returns the accounts of hosts that had changed. */
-  refresh(isPresent: (hostId: string) => boolean): ReadonlySet<string> {
-    const accounts = new Set<string>();
+  /** Brings the pools in step; returns the hosts that had changed, by account. */
+  refresh(isPresent: (hostId: string) => boolean): ReadonlyMap<string, ReadonlySet<string>> {
+    const changed = new Map<string, Set<string>>();
     for (const hostId of this.#stale) {
       const accountId = this.#accounts.get(hostId);
       if (accountId === undefined) continue;
-      accounts.add(accountId);
+      changed.set(accountId, (changed.get(accountId) ?? new Set<string>()).add(hostId));
       const host = this.#store.hosts.get(hostId);
       if (host && host.removedAt === null && isPresent(hostId)) {
         this.of(accountId).put(this.#candidate(host), this.#store.workersOn(hostId));
@@ -67,7 +67,7 @@ export class HostPools {
       }
     }
     this.#stale = new Set();
-    return accounts;
+    return changed;
   }
 
   #candidate(host: HostRecord): CandidateHost {

@@ -13,7 +13,13 @@ import type { FleetStore, WishRecord, WorkerRecord } from "./fleet-store.ts";
 import type { HostPools } from "./host-pools.ts";
 import type { HostRevisions } from "./host-revisions.ts";
 
-type PlacedNeed = Need & { readonly wish: WishRecord };
+type PlacedNeed = Need & {
+  readonly wish: WishRecord;
+  /** The hosts that may have room; absent for all. */
+  readonly among?: ReadonlySet<string>;
+};
+
+const NO_HOSTS: ReadonlySet<string> = new Set();
 
 type Short = {
   readonly accountId: string;
@@ -55,17 +61,18 @@ export class Placer {
 
   /** Brings the workers in step with the wishes. Without a change it does nothing. */
   plan(now: number, isPresent: (hostId: string) => boolean): void {
-    const changedAccounts = this.#pools.refresh(isPresent);
+    const changedHosts = this.#pools.refresh(isPresent);
     const endpointIds = this.#stale;
     this.#stale = new Set();
-    if (endpointIds.size === 0 && changedAccounts.size === 0 && this.#oldWords.size === 0) return;
+    if (endpointIds.size === 0 && changedHosts.size === 0 && this.#oldWords.size === 0) return;
 
     const needs = [...endpointIds].flatMap((endpointId) => this.#settle(endpointId, now) ?? []);
     for (const [endpointId, short] of this.#short) {
       const hasOldWords = this.#oldWords.has(endpointId) && now - short.foundAt >= SHORTAGE_WORDS_MS;
-      const isDue = changedAccounts.has(short.accountId) || hasOldWords;
+      const isDue = changedHosts.has(short.accountId) || hasOldWords;
       const wish = isDue && !endpointIds.has(endpointId) ? this.#store.wishes.get(endpointId) : undefined;
-      if (wish) needs.push(needOf(wish, short.missing, short.since));
+      const among = changedHosts.get(short.accountId) ?? NO_HOSTS;
+      if (wish) needs.push({ ...needOf(wish, short.missing, short.since), among });
     }
     const byAccount = Map.groupBy(needs, ({ wish }) => wish.config.accountId);
     for (const [accountId, ofAccount] of byAccount) this.#placeAll(accountId, ofAccount, now);
@@ -114,13 +121,13 @@ export class Placer {
 
   #placeAll(accountId: string, needs: readonly PlacedNeed[], now: number): void {
     const pool = this.#pools.of(accountId);
-    const wishes = new Map(needs.map(({ endpointId, wish }) => [endpointId, wish]));
+    const byEndpoint = new Map(needs.map((need) => [need.endpointId, need]));
     const missing = new Map(needs.map(({ endpointId, wanted, has }) => [endpointId, wanted - has]));
     serveFairly(needs, ({ endpointId }) => {
-      const wish = wishes.get(endpointId);
-      const place = wish && pool.take(wish.config);
+      const need = byEndpoint.get(endpointId);
+      const place = need && pool.take(need.wish.config, need.among);
       if (!place) return false;
-      this.#add(wish, place, now);
+      this.#add(need.wish, place, now);
       missing.set(endpointId, (missing.get(endpointId) ?? 0) - 1);
       return true;
     });
