@@ -22,6 +22,5 @@ export function openSql(): SqlStorage {
     const { changes } = statement.run(...values);
     return { toArray: () => [], rowsRead: 0, rowsWritten: Number(changes) };
   };
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the part of it that ObjectDatabase uses
   return { exec } as unknown as SqlStorage;
 }
