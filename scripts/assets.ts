@@ -4,6 +4,7 @@
  *   console/           our own pages
  *   swagger-ui-dist    the API explorer, under /docs/swagger-ui
  */
+import { randomUUID } from "node:crypto";
 import { globSync } from "node:fs";
 import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -40,7 +41,7 @@ async function copyIfOther(source: string, target: string): Promise<void> {
   const present = await readFile(target).catch(() => undefined);
   if (present?.equals(wanted)) return;
   await mkdir(dirname(target), { recursive: true });
-  const part = `${target}.${process.pid}.part`;
+  const part = `${target}.${randomUUID()}.part`;
   await writeFile(part, wanted);
   await rename(part, target); // a reader sees the old file or the new one
 }

@@ -18,6 +18,8 @@ export type EdgeSettings = {
   readonly persistenceDirectory: string;
   readonly logPath: string;
   readonly port: number;
+  /** Where DevTools may look into it; undefined: nowhere. */
+  readonly inspectorPort?: number | undefined;
   /** Secrets and variables that `wrangler secret put` would set in production. */
   readonly bindings: Readonly<Record<string, string>>;
 };
@@ -81,6 +83,7 @@ function createMiniflare(settings: EdgeSettings): { miniflare: Miniflare; closeL
   const options = convertV4MiniflareOptions({
     host: "127.0.0.1",
     cf: false,
+    ...(settings.inspectorPort && { inspectorPort: settings.inspectorPort }),
     logRequests: false,
     log: new Log(LogLevel.NONE),
     handleStructuredLogs: ({ timestamp, level, message }) => {

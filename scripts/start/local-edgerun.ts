@@ -101,6 +101,7 @@ export class LocalEdgerun {
       persistenceDirectory: this.#state.file("edge"),
       logPath: this.#state.file("edge.log"),
       port: this.#options.port,
+      inspectorPort: this.#options.inspectorPort,
       bindings: {
         ROOT_API_KEY: this.#apiKey,
         ENCRYPTION_KEYS: this.#state.encryptionKeys(),

@@ -12,6 +12,8 @@ export type StartOptions = {
   readonly isOnce: boolean;
   /** Webhooks may have addresses of this machine and of private networks. */
   readonly allowsPrivateWebhooks: boolean;
+  /** Where DevTools may look into the edge; undefined: nowhere. */
+  readonly inspectorPort: number | undefined;
   /** Undefined: docker when a daemon answers, else process. */
   readonly runtime: RuntimeKind | undefined;
 };
@@ -24,6 +26,7 @@ type Flags = {
   readonly example: boolean;
   readonly once: boolean;
   readonly allowPrivateWebhooks: boolean;
+  readonly inspect?: number;
   readonly runtime?: RuntimeKind;
 };
 
@@ -46,6 +49,7 @@ export function parseOptions(argv: readonly string[]): StartOptions {
     .option("--no-example", "create no example endpoint")
     .option("--once", "stop after the example job; exit code 0 only if it completed", false)
     .option("--allow-private-webhooks", "webhooks may have addresses of this machine and its networks", false)
+    .option("--inspect <port>", "let DevTools look into the edge, at this port of 127.0.0.1", parsePort)
     .addOption(
       new Option("--runtime <kind>", "how workers run (default: docker if a daemon answers)").choices([
         "docker",
@@ -68,6 +72,7 @@ export function parseOptions(argv: readonly string[]): StartOptions {
     hasExample,
     isOnce: flags.once,
     allowsPrivateWebhooks: flags.allowPrivateWebhooks,
+    inspectorPort: flags.inspect,
     runtime: flags.runtime,
   };
 }

@@ -32,6 +32,16 @@ test("the oldest answer makes room for the newest", ({ expect }) => {
   expect(cache.recall("c", 4)).toBe("C");
 });
 
+test("an answer that is worth several ordinary ones takes their room", ({ expect }) => {
+  const limits = { acceptedLifeMs: 1_000, refusedLifeMs: 100, size: 5 };
+  const cache = new AnswerCache<string>({ ...limits, weigh: (answer) => answer.length });
+  cache.accept("a", "AAA", 0);
+  cache.accept("b", "BBB", 1);
+
+  expect(cache.recall("a", 2)).toBeUndefined();
+  expect(cache.recall("b", 2)).toBe("BBB");
+});
+
 test("a flood of refusals pushes out no accepted credential", ({ expect }) => {
   const cache = freshCache(2);
   cache.accept("right", "account", 0);

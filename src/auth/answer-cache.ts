@@ -3,6 +3,8 @@
  * neither hashes nor asks D1 on the hot path. Bounded: the oldest answer makes room. Refusals are kept apart,
  * so that a flood of wrong keys cannot push out the right ones, and by hash, since a wrong key may be long.
  */
+import { BoundedMap } from "../domain/bounded-map.ts";
+
 export class AnswerCache<Answer> {
   readonly #accepted: ExpiringMap<Answer>;
   readonly #refused: ExpiringMap<true>;
@@ -11,8 +13,10 @@ export class AnswerCache<Answer> {
     readonly acceptedLifeMs: number;
     readonly refusedLifeMs: number;
     readonly size: number;
+    /** How many ordinary answers one is worth; 1 without it. */
+    readonly weigh?: (answer: Answer) => number;
   }) {
-    this.#accepted = new ExpiringMap(limits.acceptedLifeMs, limits.size);
+    this.#accepted = new ExpiringMap(limits.acceptedLifeMs, limits.size, limits.weigh);
     this.#refused = new ExpiringMap(limits.refusedLifeMs, limits.size);
   }
 
@@ -39,14 +43,15 @@ export class AnswerCache<Answer> {
   }
 }
 
+type Expiring<Value> = { readonly value: Value; readonly expiresAt: number };
+
 class ExpiringMap<Value> {
   readonly #lifeMs: number;
-  readonly #size: number;
-  readonly #entries = new Map<string, { readonly value: Value; readonly expiresAt: number }>();
+  readonly #entries: BoundedMap<Expiring<Value>>;
 
-  constructor(lifeMs: number, size: number) {
+  constructor(lifeMs: number, size: number, weigh: (value: Value) => number = () => 1) {
     this.#lifeMs = lifeMs;
-    this.#size = size;
+    this.#entries = new BoundedMap(size, ({ value }) => weigh(value));
   }
 
   get(key: string, now: number): Value | undefined {
@@ -58,16 +63,10 @@ class ExpiringMap<Value> {
   }
 
   set(key: string, value: Value, now: number): void {
-    this.#entries.delete(key);
     this.#entries.set(key, { value, expiresAt: now + this.#lifeMs });
-    if (this.#entries.size <= this.#size) return;
-    const oldest = this.#entries.keys().next();
-    if (!oldest.done) this.#entries.delete(oldest.value);
   }
 
   deleteIf(isMeant: (value: Value) => boolean): void {
-    for (const [key, { value }] of this.#entries) {
-      if (isMeant(value)) this.#entries.delete(key);
-    }
+    this.#entries.deleteIf(({ value }) => isMeant(value));
   }
 }

@@ -52,11 +52,15 @@ export const ANONYMOUS: Principal = {
 };
 
 const CACHED_KEYS = 10_000;
+/** As many endpoints that a key names take about as much memory as a key that names none. */
+const NAMED_ENDPOINTS_OF_ORDINARY_SIZE = 4;
 
 const cache = new AnswerCache<Principal>({
   acceptedLifeMs: CREDENTIAL_CACHE_MS,
   refusedLifeMs: CREDENTIAL_REFUSAL_CACHE_MS,
   size: CACHED_KEYS,
+  weigh: ({ permissions: { endpoints } }) =>
+    typeof endpoints === "string" ? 1 : 1 + Object.keys(endpoints).length / NAMED_ENDPOINTS_OF_ORDINARY_SIZE,
 });
 
 type AuthEnv = Pick<Env, "DB" | "ROOT_API_KEY">;
@@ -94,10 +98,13 @@ async function lookUp(env: AuthEnv, key: string, now: number): Promise<Principal
   const { lastUsedAt, ...known } = found;
   const principal: Principal = { kind: "principal", ...known };
   cache.accept(key, principal, now);
-  if ((lastUsedAt ?? 0) + KEY_USE_NOTE_INTERVAL_MS <= now) {
-    await recordApiKeyUse(openDatabase(env.DB), found.apiKeyId, now);
-  }
+  if ((lastUsedAt ?? 0) + KEY_USE_NOTE_INTERVAL_MS <= now) await noteUse(env, found.apiKeyId, now);
   return principal;
+}
+
+/** A note for people: nobody is turned away because it could not be made, and it is made at a later use. */
+async function noteUse(env: AuthEnv, apiKeyId: string, now: number): Promise<void> {
+  await recordApiKeyUse(openDatabase(env.DB), apiKeyId, now).catch(() => undefined);
 }
 
 async function findUsableKey(env: AuthEnv, hash: string, now: number): Promise<FoundApiKey | undefined> {

@@ -119,6 +119,20 @@ export const WEBHOOK_NET_MS = MINUTE;
 /** What one row of the management API may hold: D1 keeps no larger one than 2 MB. */
 export const ROW_MAX_BYTES = 1_500_000;
 
+// What one account may have: its lists are shown whole, and a change may concern all endpoints at once
+
+/** Revoked and expired keys count for as long as they are listed. */
+export const API_KEYS_MAX = 5_000;
+export const ENDPOINTS_MAX = 1_000;
+export const TEMPLATES_MAX = 2_000;
+export const SECRETS_MAX = 2_000;
+export const REGISTRY_AUTHS_MAX = 500;
+export const NETWORK_VOLUMES_MAX = 1_000;
+/** Used ones count until they expire. */
+export const JOIN_TOKENS_MAX = 1_000;
+/** Secrets that sign webhooks at once; each call carries a signature of every one. */
+export const WEBHOOK_SECRETS_MAX = 5;
+
 // Lists
 
 export const REQUESTS_PAGE_DEFAULT = 50;
@@ -149,6 +163,12 @@ export const WORKER_START_LIMIT_MS = 7 * MINUTE;
 export const STOP_GRACE_MS = 5 * SECOND;
 /** Time a drained container gets between SIGTERM and SIGKILL. */
 export const DRAIN_GRACE_MS = 10 * SECOND;
+/** Idle workers of an endpoint leave at least this far apart. */
+export const LEAVE_GAP_MS = SECOND;
+/** Of many workers that may leave at once, one of so many does. */
+export const LEAVE_SHARE = 8;
+/** An idle endpoint notes since when its workers are free before it may hibernate, which it does after 10 s. */
+export const IDLE_NOTE_AFTER_MS = 8 * SECOND;
 
 // Credentials
 
@@ -177,6 +197,8 @@ export const AUDIT_PAGE_MAX = 200;
 export const AUDIT_RETENTION_MS = 400 * DAY;
 /** How long a revoked or expired key is still listed. */
 export const DEAD_KEY_RETENTION_MS = 90 * DAY;
+/** How long an inline template is kept whose endpoint could not be saved: a client that tries again takes it over. */
+export const ORPHAN_RETENTION_MS = HOUR;
 /** Rows that one task of one maintenance run removes at most. */
 export const MAINTENANCE_ROWS_MAX = 500;
 /** Objects that one maintenance run calls at most. */
@@ -201,6 +223,8 @@ export const CONTAINER_DISK_DEFAULT_GB = 50;
 export const IDLE_TIMEOUT_DEFAULT_SECONDS = 5;
 export const IDLE_TIMEOUT_MAX_SECONDS = 3_600;
 export const SCALER_VALUE_DEFAULT = 4;
+/** A list of GPUs or places written as one text; naming all that there are takes a third of it. */
+export const LIST_MAX_CHARACTERS = 4_096;
 
 /** Variables in one list of a template or an endpoint. */
 export const ENVIRONMENT_VARIABLES_MAX = 50;

@@ -1,6 +1,9 @@
-import { and, desc, eq, inArray, isNull, lt, or } from "drizzle-orm";
+import { and, desc, eq, exists, inArray, isNull, lt, or, sql } from "drizzle-orm";
+import { alias } from "drizzle-orm/sqlite-core";
 import type { Permissions } from "../domain/permissions.ts";
+import { hasRoom } from "./account-room.ts";
 import { changedFields, noteIfChanged, type AuditSubject, type Author } from "./audit-log.ts";
+import { rowIf } from "./conditional-insert.ts";
 import type { Database } from "./database.ts";
 import { randomRowId } from "./row-id.ts";
 import { account, apiKey } from "./schema.ts";
@@ -64,10 +67,20 @@ export async function listApiKeys(db: Database, accountId: string): Promise<ApiK
 
 export type NewApiKey = Pick<ApiKeyRecord, "hash" | "name" | "hint" | "permissions" | "expiresAt">;
 
-export async function insertApiKey(db: Database, author: Author, values: NewApiKey): Promise<ApiKeyRecord> {
+/** Inserts a key; nothing comes back when the author's own key has changed, or there is no room for one more. */
+export async function insertApiKeyIfAllowed(
+  db: Database,
+  author: Author,
+  own: ApiKeyRecord,
+  values: NewApiKey,
+): Promise<ApiKeyRecord | undefined> {
   const record = freshApiKey(author.accountId, values, author.now);
-  await db.batch([db.insert(apiKey).values(record), noteIfChanged(db, author, subjectOf(record))]);
-  return record;
+  const row = rowIf(apiKey, record, and(hasRoom("apiKey", author.accountId), stillAllows(db, own)));
+  const [[inserted]] = await db.batch([
+    db.insert(apiKey).select(row).returning(),
+    noteIfChanged(db, author, subjectOf(record)),
+  ]);
+  return inserted;
 }
 
 /** The row of a new key, not yet written. */
@@ -83,30 +96,40 @@ export function freshApiKey(accountId: string, values: NewApiKey, now: number): 
   };
 }
 
-/** Changes a key if it still is in force and allows what it was read to allow. */
+/** Changes a key if it and the author's own still are in force and allow what they were read to allow. */
 export async function updateApiKeyIfUnchanged(
   db: Database,
   author: Author,
+  own: ApiKeyRecord,
   read: ApiKeyRecord,
   values: Pick<ApiKeyRecord, "name" | "permissions">,
 ): Promise<ApiKeyRecord | undefined> {
   const fields = changedFields(read, values);
   if (fields.length === 0) return read;
   const [[updated]] = await db.batch([
-    db.update(apiKey).set(values).where(isUnchanged(author, read)).returning(),
+    db
+      .update(apiKey)
+      .set(values)
+      .where(and(isUnchanged(author, read), stillAllows(db, own)))
+      .returning(),
     noteIfChanged(db, author, { ...subjectOf({ ...read, ...values }), fields }),
   ]);
   return updated;
 }
 
-/** Revokes a key if it still is in force and allows what it was read to allow. */
+/** Revokes a key if it and the author's own still are in force and allow what they were read to allow. */
 export async function revokeApiKeyIfUnchanged(
   db: Database,
   author: Author,
+  own: ApiKeyRecord,
   read: ApiKeyRecord,
 ): Promise<ApiKeyRecord | undefined> {
   const [[revoked]] = await db.batch([
-    db.update(apiKey).set({ revokedAt: author.now }).where(isUnchanged(author, read)).returning(),
+    db
+      .update(apiKey)
+      .set({ revokedAt: author.now })
+      .where(and(isUnchanged(author, read), stillAllows(db, own)))
+      .returning(),
     noteIfChanged(db, author, subjectOf(read)),
   ]);
   return revoked;
@@ -118,6 +141,23 @@ function isUnchanged({ accountId }: Author, read: ApiKeyRecord) {
     eq(apiKey.id, read.id),
     eq(apiKey.permissions, read.permissions),
     isNull(apiKey.revokedAt),
+  );
+}
+
+/** Whether a key is in force and allows what it was read to allow, at the moment of a write to any key. */
+function stillAllows(db: Database, read: ApiKeyRecord) {
+  const own = alias(apiKey, "own");
+  const isAsRead = and(
+    eq(own.accountId, read.accountId),
+    eq(own.id, read.id),
+    eq(own.permissions, read.permissions),
+    isNull(own.revokedAt),
+  );
+  return exists(
+    db
+      .select({ one: sql`1` })
+      .from(own)
+      .where(isAsRead),
   );
 }
 

@@ -1,10 +1,12 @@
-import { and, asc, eq, notExists, sql } from "drizzle-orm";
+import { and, asc, eq, notExists, sql, type SQL } from "drizzle-orm";
 import type { EndpointConfig } from "../contract/endpoint.ts";
 import { readGpuIds } from "../domain/gpu-selection.ts";
+import { hasRoom } from "./account-room.ts";
 import { changedFields, noteIfChanged, type Author, type AuditSubject } from "./audit-log.ts";
+import { rowIf } from "./conditional-insert.ts";
 import { isOneOf, type Database } from "./database.ts";
 import { randomRowId } from "./row-id.ts";
-import { endpoint, endpointRemoval, template } from "./schema.ts";
+import { endpoint, endpointRemoval, networkVolume, template } from "./schema.ts";
 
 export type EndpointRecord = typeof endpoint.$inferSelect;
 type TemplateRecord = typeof template.$inferSelect;
@@ -104,11 +106,19 @@ function volumesOf({ networkVolumeId, networkVolumeIds }: EndpointRecord): reado
 
 // Writing
 
-export async function insertEndpoint(
+/** What an endpoint needs beside itself. */
+export type EndpointNeeds = {
+  /** Network volumes that must be there when the endpoint is written. */
+  readonly volumeIds: readonly string[];
+};
+
+/** Inserts an endpoint; nothing comes back when its template or a volume is gone, or the account has no room. */
+export async function insertEndpointIfWhole(
   db: Database,
   author: Author,
   values: EndpointValues,
-): Promise<EndpointRecord> {
+  { volumeIds }: EndpointNeeds,
+): Promise<EndpointRecord | undefined> {
   const { accountId, now } = author;
   const record = {
     ...values,
@@ -119,17 +129,24 @@ export async function insertEndpoint(
     createdAt: now,
     updatedAt: now,
   };
-  await db.batch([db.insert(endpoint).values(record), noteIfChanged(db, author, subjectOf(record))]);
-  return record;
+  const condition = and(hasRoom("endpoint", accountId), isWhole(accountId, values.templateId, volumeIds));
+  const [[inserted]] = await db.batch([
+    db
+      .insert(endpoint)
+      .select(rowIf(endpoint, record, condition))
+      .returning(),
+    noteIfChanged(db, author, subjectOf(record)),
+  ]);
+  return inserted;
 }
 
-/** Changes an endpoint if it still is as it was read. */
+/** Changes an endpoint if it still is as it was read, and if its template and the volumes are there. */
 export async function updateEndpointIfUnchanged(
   db: Database,
   author: Author,
   read: EndpointRecord,
   values: EndpointValues,
-  options: { readonly release: boolean },
+  options: EndpointNeeds & { readonly release: boolean },
 ): Promise<EndpointRecord | undefined> {
   const update = db
     .update(endpoint)
@@ -139,7 +156,13 @@ export async function updateEndpointIfUnchanged(
       revision: read.revision + 1,
       updatedAt: author.now,
     })
-    .where(and(isOwn(author.accountId, read.id), eq(endpoint.revision, read.revision)))
+    .where(
+      and(
+        isOwn(author.accountId, read.id),
+        eq(endpoint.revision, read.revision),
+        isWhole(author.accountId, values.templateId, options.volumeIds),
+      ),
+    )
     .returning();
   const fields = changedFields(read, values);
   if (fields.length === 0) return (await update)[0];
@@ -222,6 +245,15 @@ export async function closeEndpointRemoval(
   await db
     .delete(endpointRemoval)
     .where(and(eq(endpointRemoval.accountId, accountId), eq(endpointRemoval.endpointId, endpointId)));
+}
+
+/** Whether the account has the template and all the volumes at the moment of the write. */
+function isWhole(accountId: string, templateId: string, volumeIds: readonly string[]): SQL | undefined {
+  const ofTemplate = sql`EXISTS (SELECT 1 FROM ${template} WHERE ${template.accountId} = ${accountId} AND ${template.id} = ${templateId})`;
+  if (volumeIds.length === 0) return ofTemplate;
+  const isNamed = isOneOf(networkVolume.id, volumeIds);
+  const found = sql`(SELECT count(*) FROM ${networkVolume} WHERE ${networkVolume.accountId} = ${accountId} AND ${isNamed})`;
+  return and(ofTemplate, sql`${found} = ${volumeIds.length}`);
 }
 
 function isOwn(accountId: string, endpointId: string) {

@@ -1,23 +1,31 @@
 import { and, eq, gt, inArray, isNull, lt } from "drizzle-orm";
+import { hasRoom } from "./account-room.ts";
 import { noteIfChanged, type Author } from "./audit-log.ts";
+import { rowIf } from "./conditional-insert.ts";
 import type { Database } from "./database.ts";
 import { joinToken } from "./schema.ts";
 
 /** As much of a token's hash as names it in the audit log. */
 const SUBJECT_ID_LENGTH = 16;
 
-export async function createJoinToken(
+/** Inserts a join token if the account has room for one more; says whether. */
+export async function insertJoinTokenIfRoom(
   db: Database,
   author: Author,
   values: { readonly hash: string; readonly name: string | null; readonly expiresAt: number },
-): Promise<void> {
+): Promise<boolean> {
   const { accountId, now } = author;
   const { hash, name } = values;
+  const record = { ...values, accountId, createdAt: now, usedAt: null };
   const subject = { kind: "join_token", id: hash.slice(0, SUBJECT_ID_LENGTH), name } as const;
-  await db.batch([
-    db.insert(joinToken).values({ ...values, accountId, createdAt: now }),
+  const [inserted] = await db.batch([
+    db
+      .insert(joinToken)
+      .select(rowIf(joinToken, record, hasRoom("joinToken", accountId)))
+      .returning({ hash: joinToken.hash }),
     noteIfChanged(db, author, subject),
   ]);
+  return inserted.length > 0;
 }
 
 /** Spends a token that is neither used nor expired; of several callers only one is served. */

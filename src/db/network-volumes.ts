@@ -1,5 +1,7 @@
 import { and, asc, eq, lte, notExists, or, sql } from "drizzle-orm";
+import { hasRoom } from "./account-room.ts";
 import { changedFields, noteIfChanged, type AuditSubject, type Author } from "./audit-log.ts";
+import { rowIf } from "./conditional-insert.ts";
 import { isOneOf, type Database } from "./database.ts";
 import type { EndpointRecord } from "./endpoints.ts";
 import { randomRowId } from "./row-id.ts";
@@ -47,15 +49,20 @@ export async function listEndpointsOfVolume(
   return await db.select().from(endpoint).where(namesVolume(accountId, volumeId));
 }
 
-export async function insertNetworkVolume(
+/** Inserts a volume; nothing comes back when the account has no room for one more. */
+export async function insertNetworkVolumeIfRoom(
   db: Database,
   author: Author,
   values: NetworkVolumeValues,
-): Promise<NetworkVolumeRecord> {
+): Promise<NetworkVolumeRecord | undefined> {
   const { accountId, now } = author;
   const record = { ...values, accountId, id: randomRowId(), createdAt: now, updatedAt: now };
-  await db.batch([db.insert(networkVolume).values(record), noteIfChanged(db, author, subjectOf(record))]);
-  return record;
+  const row = rowIf(networkVolume, record, hasRoom("networkVolume", accountId));
+  const [[inserted]] = await db.batch([
+    db.insert(networkVolume).select(row).returning(),
+    noteIfChanged(db, author, subjectOf(record)),
+  ]);
+  return inserted;
 }
 
 /** Renames or grows a volume; nothing comes back when it is gone, or larger than that by now. */

@@ -1,5 +1,7 @@
 import { and, asc, eq, inArray, notExists, sql } from "drizzle-orm";
+import { hasRoom } from "./account-room.ts";
 import { noteIfChanged, type Author, type AuditSubject } from "./audit-log.ts";
+import { rowIf } from "./conditional-insert.ts";
 import type { Database } from "./database.ts";
 import { registryAuth, template } from "./schema.ts";
 
@@ -52,15 +54,20 @@ export async function findSealedRegistryAuths(
     .where(and(eq(registryAuth.accountId, accountId), isNamed));
 }
 
-export async function insertRegistryAuth(
+/** Inserts a credential; nothing comes back when the account has no room for one more. */
+export async function insertRegistryAuthIfRoom(
   db: Database,
   author: Author,
   values: SealedRegistryAuth,
-): Promise<RegistryAuthRecord> {
+): Promise<RegistryAuthRecord | undefined> {
   const { accountId, now } = author;
   const record = { ...values, accountId, createdAt: now, updatedAt: now };
-  await db.batch([db.insert(registryAuth).values(record), noteIfChanged(db, author, subjectOf(record))]);
-  return record;
+  const row = rowIf(registryAuth, record, hasRoom("registryAuth", accountId));
+  const [[inserted]] = await db.batch([
+    db.insert(registryAuth).select(row).returning(shown),
+    noteIfChanged(db, author, subjectOf(record)),
+  ]);
+  return inserted;
 }
 
 /** Replaces user name and password; nothing comes back when the account has no credential of this id. */

@@ -1,5 +1,7 @@
 import { and, asc, eq, sql } from "drizzle-orm";
+import { hasRoom } from "./account-room.ts";
 import { noteIfChanged, type Author, type AuditSubject } from "./audit-log.ts";
+import { rowIf } from "./conditional-insert.ts";
 import type { Database } from "./database.ts";
 import { secret } from "./schema.ts";
 
@@ -38,7 +40,7 @@ export async function findSealedSecrets(
     .where(and(eq(secret.accountId, accountId), isNamed));
 }
 
-/** Inserts a secret; nothing comes back when the account has that name already. */
+/** Inserts a secret; nothing comes back when the account has that name already, or no room. */
 export async function insertSecretIfNameFree(
   db: Database,
   author: Author,
@@ -49,7 +51,7 @@ export async function insertSecretIfNameFree(
   const [[inserted]] = await db.batch([
     db
       .insert(secret)
-      .values(record)
+      .select(rowIf(secret, record, hasRoom("secret", accountId)))
       .onConflictDoNothing({ target: [secret.accountId, secret.name] })
       .returning(shown),
     noteIfChanged(db, author, subjectOf(record)),
@@ -83,6 +85,11 @@ export async function deleteSecret(db: Database, author: Author, read: SecretRec
     noteIfChanged(db, author, subjectOf(read)),
   ]);
   return deleted.length > 0;
+}
+
+export async function hasSecretNamed(db: Database, accountId: string, name: string): Promise<boolean> {
+  const isNamed = and(eq(secret.accountId, accountId), eq(secret.name, name));
+  return (await db.select({ id: secret.id }).from(secret).where(isNamed).get()) !== undefined;
 }
 
 export async function findSecret(

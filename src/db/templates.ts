@@ -1,9 +1,11 @@
-import { and, asc, eq, exists, ne, notExists, sql } from "drizzle-orm";
+import { and, asc, eq, exists, inArray, lt, ne, notExists, sql, type SQL } from "drizzle-orm";
 import { alias } from "drizzle-orm/sqlite-core";
+import { hasRoom } from "./account-room.ts";
 import { changedFields, noteIfChanged, type Author, type AuditSubject } from "./audit-log.ts";
+import { rowIf } from "./conditional-insert.ts";
 import { isOneOf, type Database } from "./database.ts";
 import { randomRowId } from "./row-id.ts";
-import { endpoint, template } from "./schema.ts";
+import { endpoint, registryAuth, template } from "./schema.ts";
 
 export type TemplateRecord = typeof template.$inferSelect;
 
@@ -77,8 +79,8 @@ export async function listTemplates(db: Database, accountId: string): Promise<Te
     .orderBy(asc(template.createdAt), asc(template.id));
 }
 
-/** Inserts a template; nothing comes back when the account has that name already. */
-export async function insertTemplateIfNameFree(
+/** Inserts a template; nothing comes back when its name is taken, its credential is gone, or there is no room. */
+export async function insertTemplateIfWhole(
   db: Database,
   author: Author,
   values: TemplateValues,
@@ -97,7 +99,7 @@ export async function insertTemplateIfNameFree(
   const [[inserted]] = await db.batch([
     db
       .insert(template)
-      .values(record)
+      .select(rowIf(template, record, and(hasRoom("template", accountId), hasCredential(accountId, values))))
       .onConflictDoNothing({ target: [template.accountId, template.name] })
       .returning(),
     noteIfChanged(db, author, subjectOf(record)),
@@ -106,8 +108,8 @@ export async function insertTemplateIfNameFree(
 }
 
 /**
- * Changes a template if it still is as it was read and its name is free. With `release`, the endpoints that
- * use it get a new version in the same transaction.
+ * Changes a template if it still is as it was read, its name is free and its new credential is there. With
+ * `release`, the endpoints that use it get a new version in the same transaction.
  */
 export async function updateTemplateIfUnchanged(
   db: Database,
@@ -116,30 +118,15 @@ export async function updateTemplateIfUnchanged(
   values: TemplateValues,
   options: { readonly release: boolean },
 ): Promise<TemplateRecord | undefined> {
-  const isUnchangedAndNameFree = unchangedAndNameFree(db, read, values.name);
-  const release = db
-    .update(endpoint)
-    .set({
-      version: sql`${endpoint.version} + 1`,
-      revision: sql`${endpoint.revision} + 1`,
-      updatedAt: author.now,
-    })
-    .where(
-      and(
-        eq(endpoint.accountId, read.accountId),
-        eq(endpoint.templateId, read.id),
-        exists(
-          db
-            .select({ one: sql`1` })
-            .from(template)
-            .where(isUnchangedAndNameFree),
-        ),
-      ),
-    );
+  const isNewCredential = values.containerRegistryAuthId !== read.containerRegistryAuthId;
+  const mayChange = and(
+    unchangedAndNameFree(db, read, values.name),
+    isNewCredential ? hasCredential(read.accountId, values) : undefined,
+  );
   const update = db
     .update(template)
     .set({ ...values, revision: read.revision + 1, updatedAt: author.now })
-    .where(isUnchangedAndNameFree)
+    .where(mayChange)
     .returning();
 
   const fields = changedFields(read, values);
@@ -148,9 +135,31 @@ export async function updateTemplateIfUnchanged(
   const note = noteIfChanged(db, author, { ...subjectOf({ ...read, ...values }), fields });
   // The release comes first: both statements must meet the same guard.
   const [updated] = options.release
-    ? (await db.batch([release, update, note]))[1]
+    ? (await db.batch([releaseUsers(db, author, read, mayChange), update, note]))[1]
     : (await db.batch([update, note]))[0];
   return updated;
+}
+
+/** Gives the endpoints of a template a new version if the template may be changed. */
+function releaseUsers(db: Database, author: Author, read: TemplateRecord, mayChange: SQL | undefined) {
+  const change = db
+    .select({ one: sql`1` })
+    .from(template)
+    .where(mayChange);
+  return db
+    .update(endpoint)
+    .set({
+      version: sql`${endpoint.version} + 1`,
+      revision: sql`${endpoint.revision} + 1`,
+      updatedAt: author.now,
+    })
+    .where(and(eq(endpoint.accountId, read.accountId), eq(endpoint.templateId, read.id), exists(change)));
+}
+
+/** Whether the account has the credential that a template names, if it names one. */
+function hasCredential(accountId: string, { containerRegistryAuthId: id }: TemplateValues): SQL | undefined {
+  if (id === null) return undefined;
+  return sql`EXISTS (SELECT 1 FROM ${registryAuth} WHERE ${registryAuth.accountId} = ${accountId} AND ${registryAuth.id} = ${id})`;
 }
 
 function unchangedAndNameFree(db: Database, read: TemplateRecord, name: string) {
@@ -192,6 +201,27 @@ export async function deleteTemplateIfUnused(
     .returning({ id: template.id });
   const [deleted] = await db.batch([deletion, noteIfChanged(db, author, subjectOf(read))]);
   return deleted.length > 0;
+}
+
+/**
+ * Removes inline templates of all accounts that no endpoint uses and that were last changed before: what is
+ * left when an endpoint could not be saved after its template. Says how many.
+ */
+export async function removeOrphanedTemplates(db: Database, before: number, limit: number): Promise<number> {
+  const users = db
+    .select({ one: sql`1` })
+    .from(endpoint)
+    .where(eq(endpoint.templateId, template.id));
+  const orphans = db
+    .select({ id: template.id })
+    .from(template)
+    .where(and(eq(template.isBound, true), lt(template.updatedAt, before), notExists(users)))
+    .limit(limit);
+  const removed = await db
+    .delete(template)
+    .where(inArray(template.id, orphans))
+    .returning({ id: template.id });
+  return removed.length;
 }
 
 function subjectOf({ id, name }: TemplateRecord): AuditSubject {

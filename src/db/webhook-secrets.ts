@@ -1,6 +1,7 @@
-import { and, desc, eq, gt, isNotNull, isNull, lte, or } from "drizzle-orm";
-import { WEBHOOK_SECRET_OVERLAP_MS } from "../contract/limits.ts";
+import { and, desc, eq, gt, isNotNull, isNull, lte, or, sql } from "drizzle-orm";
+import { WEBHOOK_SECRET_OVERLAP_MS, WEBHOOK_SECRETS_MAX } from "../contract/limits.ts";
 import { noteIfChanged, type Author } from "./audit-log.ts";
+import { rowIf } from "./conditional-insert.ts";
 import type { Database } from "./database.ts";
 import { webhookSecret } from "./schema.ts";
 
@@ -30,21 +31,30 @@ export async function insertFirstWebhookSecret(db: Database, fresh: StoredWebhoo
   await db.insert(webhookSecret).values(fresh).onConflictDoNothing();
 }
 
-/** Puts a new secret in force; the old one signs beside it for WEBHOOK_SECRET_OVERLAP_MS. */
+/**
+ * Puts a new secret in force; the old one signs beside it for WEBHOOK_SECRET_OVERLAP_MS. Says whether it did:
+ * not while WEBHOOK_SECRETS_MAX sign already.
+ */
 export async function replaceWebhookSecret(
   db: Database,
   author: Author,
   fresh: StoredWebhookSecret,
-): Promise<void> {
+): Promise<boolean> {
   const { accountId, createdAt: now } = fresh;
   const isOwn = eq(webhookSecret.accountId, accountId);
-  await db.batch([
+  const hasRoom = sql`(SELECT count(*) FROM ${webhookSecret} AS other WHERE other.account_id = ${accountId}) < ${WEBHOOK_SECRETS_MAX}`;
+  const hasNoneInForce = sql`NOT EXISTS (SELECT 1 FROM ${webhookSecret} AS other WHERE other.account_id = ${accountId} AND other.valid_until IS NULL)`;
+  const [, , inserted] = await db.batch([
     db.delete(webhookSecret).where(and(isOwn, lte(webhookSecret.validUntil, now))),
     db
       .update(webhookSecret)
       .set({ validUntil: now + WEBHOOK_SECRET_OVERLAP_MS })
-      .where(and(isOwn, isNull(webhookSecret.validUntil))),
-    db.insert(webhookSecret).values(fresh),
+      .where(and(isOwn, isNull(webhookSecret.validUntil), hasRoom)),
+    db
+      .insert(webhookSecret)
+      .select(rowIf(webhookSecret, fresh, hasNoneInForce))
+      .returning({ id: webhookSecret.id }),
     noteIfChanged(db, author, { kind: "webhook_secret", id: fresh.id, name: null }),
   ]);
+  return inserted.length > 0;
 }

@@ -6,34 +6,29 @@
 export type PlannedWorker = {
   readonly workerId: string;
   readonly version: number;
-  readonly isReady: boolean;
-  readonly createdAt: number;
   /** Its host is to be emptied. */
   readonly isDrained: boolean;
 };
 
 export type EndpointPlan = {
-  /** Workers to retire: outdated, on a drained host, or too many. */
+  /** Workers to retire: those of other releases, and those on a drained host. */
   readonly retire: readonly string[];
   /** How many workers of the current version to add. */
   readonly add: number;
 };
 
-/** Outdated workers and those on drained hosts go; of too many, those that are not ready go first, then the newest. */
+/**
+ * Outdated workers and those on drained hosts go, missing ones come. Of too many none is chosen here: only the
+ * endpoint knows which are free, and names them.
+ */
 export function planWorkers(
   workers: readonly PlannedWorker[],
   wanted: number,
   version: number,
 ): EndpointPlan {
-  const isLasting = (worker: PlannedWorker) => worker.version === version && !worker.isDrained;
-  const current = workers.filter(isLasting);
-  const leaving = workers.filter((worker) => !isLasting(worker));
-  const byWorth = current.toSorted(
-    (a, b) => Number(b.isReady) - Number(a.isReady) || a.createdAt - b.createdAt,
-  );
-  const surplus = byWorth.slice(wanted);
+  const leaving = workers.filter((worker) => worker.version !== version || worker.isDrained);
   return {
-    retire: [...leaving, ...surplus].map((worker) => worker.workerId),
-    add: Math.max(0, wanted - current.length),
+    retire: leaving.map((worker) => worker.workerId),
+    add: Math.max(0, wanted - (workers.length - leaving.length)),
   };
 }

@@ -2,8 +2,10 @@
 import type { MetricsBody, WorkerCounts } from "../contract/job.ts";
 import type { FleetReport } from "./queue-reason.ts";
 
+type Busy = { readonly has: (workerId: string) => boolean };
+
 /** The counts, and which workers can take a job now. */
-export function measureWorkers(report: FleetReport, busyWorkers: ReadonlySet<string>): MetricsBody {
+export function measureWorkers(report: FleetReport, busyWorkers: Busy): MetricsBody {
   const ready = report.workers.filter(
     ({ state, workerId }) => state === "ready" && !busyWorkers.has(workerId),
   );
@@ -14,7 +16,7 @@ export function measureWorkers(report: FleetReport, busyWorkers: ReadonlySet<str
 }
 
 /** A worker with a job is running; `ready` counts those that can take a job now, so it equals idle. */
-function countWorkers(report: FleetReport, busyWorkers: ReadonlySet<string>): WorkerCounts {
+function countWorkers(report: FleetReport, busyWorkers: Busy): WorkerCounts {
   const count = { idle: 0, initializing: 0, ready: 0, running: 0, throttled: report.missing, unhealthy: 0 };
   for (const worker of report.workers) {
     if (busyWorkers.has(worker.workerId)) count.running += 1;

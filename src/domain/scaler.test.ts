@@ -1,55 +1,260 @@
 import fc from "fast-check";
-import { test } from "vitest";
-import { decideWorkers } from "./scaler.ts";
+import { describe, test } from "vitest";
+import {
+  growWish,
+  releaseWorkers,
+  type Crew,
+  type CrewMember,
+  type GrowthConfig,
+  type Load,
+  type Wish,
+} from "./scaler.ts";
 
-const config = fc
+const SECOND = 1_000;
+
+const config: fc.Arbitrary<GrowthConfig> = fc
   .record({
     workersMin: fc.nat(5),
-    spread: fc.nat(5),
-    idleTimeoutSeconds: fc.integer({ min: 1, max: 3_600 }),
+    spread: fc.nat(20),
+    scalerType: fc.constantFrom("QUEUE_DELAY" as const, "REQUEST_COUNT" as const),
+    scalerValue: fc.integer({ min: 1, max: 10 }),
   })
-  .map(({ workersMin, spread, idleTimeoutSeconds }) => ({
-    workersMin,
-    workersMax: workersMin + spread,
-    idleTimeoutSeconds,
+  .map(({ spread, ...rest }) => ({ ...rest, workersMax: rest.workersMin + spread }));
+
+const load: fc.Arbitrary<Load> = fc
+  .record({
+    normalQueued: fc.nat(100),
+    normalRunning: fc.nat(20),
+    lowRunning: fc.nat(20),
+    age: fc.nat(30 * SECOND),
+    jobsPerWorker: fc.integer({ min: 1, max: 8 }),
+  })
+  .map(({ lowRunning, age, ...rest }) => ({
+    ...rest,
+    running: rest.normalRunning + lowRunning,
+    oldestQueuedAt: rest.normalQueued > 0 ? NOW - age : null,
   }));
-const sample = fc.record({
-  normalQueued: fc.nat(100),
-  lowQueued: fc.nat(100),
-  running: fc.nat(10),
-  wanted: fc.nat(10),
-  idleSinceAt: fc.option(fc.nat(10_000)),
-  now: fc.integer({ min: 10_000, max: 10_000_000 }),
+
+const NOW = 1_000_000;
+const wish: fc.Arbitrary<Wish> = fc
+  .record({ wanted: fc.nat(25), age: fc.nat(20 * SECOND) })
+  .map(({ wanted, age }) => ({ wanted, grownAt: NOW - age }));
+
+describe("the wish", () => {
+  test("stays between workersMin and workersMax, and its floor below it", () => {
+    fc.assert(
+      fc.property(load, wish, config, (given, before, limits) => {
+        const { wanted, floor } = growWish(given, before, limits, NOW);
+        return wanted >= limits.workersMin && wanted <= limits.workersMax && floor <= wanted;
+      }),
+    );
+  });
+
+  test("is never less for more jobs, nor for jobs that wait longer", () => {
+    fc.assert(
+      fc.property(
+        load,
+        wish,
+        config,
+        fc.nat(50),
+        fc.nat(50),
+        fc.nat(60 * SECOND),
+        (given, before, limits, queued, running, age) => {
+          const more: Load = {
+            ...given,
+            normalQueued: given.normalQueued + queued,
+            normalRunning: given.normalRunning + running,
+            running: given.running + running,
+            oldestQueuedAt:
+              queued > 0 || given.oldestQueuedAt !== null ? (given.oldestQueuedAt ?? NOW) - age : null,
+          };
+          return growWish(more, before, limits, NOW).wanted >= growWish(given, before, limits, NOW).wanted;
+        },
+      ),
+    );
+  });
+
+  test("is the same when the same is decided again", () => {
+    fc.assert(
+      fc.property(load, wish, config, (given, before, limits) => {
+        const first = growWish(given, before, limits, NOW);
+        const grownAt = first.wanted > before.wanted ? NOW : before.grownAt;
+        const again = growWish(given, { wanted: first.wanted, grownAt }, limits, NOW);
+        return again.wanted === first.wanted && again.floor <= again.wanted;
+      }),
+    );
+  });
+
+  test("does not grow while only low-priority jobs wait and run", () => {
+    fc.assert(
+      fc.property(
+        wish,
+        config,
+        fc.nat(50),
+        fc.integer({ min: 1, max: 8 }),
+        (before, limits, running, jobsPerWorker) => {
+          const low = { normalQueued: 0, normalRunning: 0, running, oldestQueuedAt: null, jobsPerWorker };
+          const { wanted } = growWish(low, before, limits, NOW);
+          return wanted === Math.min(Math.max(before.wanted, limits.workersMin), limits.workersMax);
+        },
+      ),
+    );
+  });
+
+  test("asks for the first worker at once, whatever scalerValue is", ({ expect }) => {
+    const first = { normalQueued: 1, normalRunning: 0, running: 0, oldestQueuedAt: NOW, jobsPerWorker: 1 };
+    const limits = { workersMin: 0, workersMax: 3, scalerValue: 60 };
+    for (const scalerType of ["QUEUE_DELAY", "REQUEST_COUNT"] as const) {
+      const { wanted } = growWish(first, { wanted: 0, grownAt: 0 }, { ...limits, scalerType }, NOW);
+      expect(wanted).toBe(1);
+    }
+  });
 });
 
-test("the wish stays between workersMin and workersMax", () => {
-  fc.assert(
-    fc.property(sample, config, (given, limits) => {
-      const { wanted } = decideWorkers(given, limits);
-      return wanted >= limits.workersMin && wanted <= limits.workersMax;
-    }),
-  );
+describe("QUEUE_DELAY", () => {
+  const limits = { workersMin: 0, workersMax: 10, scalerType: "QUEUE_DELAY", scalerValue: 4 } as const;
+  const burst = { normalQueued: 100, normalRunning: 0, running: 0, oldestQueuedAt: NOW, jobsPerWorker: 1 };
+
+  test("doubles the wish every scalerValue seconds while the oldest job has waited that long", ({
+    expect,
+  }) => {
+    let before: Wish = { wanted: 0, grownAt: 0 };
+    const seen: [seconds: number, wanted: number][] = [];
+    for (let now: number | null = NOW; now !== null;) {
+      const { wanted, reviewAt } = growWish(burst, before, limits, now);
+      if (wanted > before.wanted) before = { wanted, grownAt: now };
+      seen.push([(now - NOW) / SECOND, wanted]);
+      now = reviewAt;
+    }
+    expect(seen).toEqual([
+      [0, 1],
+      [4, 2],
+      [8, 4],
+      [12, 8],
+      [16, 10],
+    ]);
+  });
+
+  test("asks for no more workers than leave no job waiting, a worker counting for all it takes at once", ({
+    expect,
+  }) => {
+    const late = { ...burst, oldestQueuedAt: NOW - 60 * SECOND };
+    const wantedFor = (queued: number, jobsPerWorker: number) =>
+      growWish({ ...late, normalQueued: queued, jobsPerWorker }, { wanted: 1, grownAt: 0 }, limits, NOW)
+        .wanted;
+    expect(wantedFor(8, 8)).toBe(1);
+    expect(wantedFor(9, 8)).toBe(2);
+    expect(wantedFor(1, 1)).toBe(1);
+    expect(wantedFor(2, 1)).toBe(2);
+  });
 });
 
-test("more work never means fewer workers", () => {
-  fc.assert(
-    fc.property(sample, config, fc.nat(50), (given, limits, more) => {
-      const before = decideWorkers(given, limits).wanted;
-      return decideWorkers({ ...given, normalQueued: given.normalQueued + more }, limits).wanted >= before;
-    }),
-  );
+test("REQUEST_COUNT wants a worker for every scalerValue jobs that wait or run", ({ expect }) => {
+  const limits = { workersMin: 1, workersMax: 5, scalerType: "REQUEST_COUNT", scalerValue: 4 } as const;
+  const wantedFor = (normalQueued: number, running: number) => {
+    const oldestQueuedAt = normalQueued > 0 ? NOW : null;
+    const given = { normalQueued, normalRunning: running, running, oldestQueuedAt, jobsPerWorker: 1 };
+    return growWish(given, { wanted: 0, grownAt: 0 }, limits, NOW).wanted;
+  };
+  expect([wantedFor(0, 0), wantedFor(4, 0), wantedFor(3, 2), wantedFor(8, 4), wantedFor(99, 0)]).toEqual([
+    1, 1, 2, 3, 5,
+  ]);
 });
 
-test("an idle endpoint keeps its worker for idleTimeout and is looked at again then", ({ expect }) => {
-  const limits = { workersMin: 0, workersMax: 3, idleTimeoutSeconds: 5 };
-  const idle = { normalQueued: 0, lowQueued: 0, running: 0, wanted: 1, idleSinceAt: 1_000 };
-  expect(decideWorkers({ ...idle, now: 5_999 }, limits)).toEqual({ wanted: 1, reviewAt: 6_000 });
-  expect(decideWorkers({ ...idle, now: 6_000 }, limits)).toEqual({ wanted: 0, reviewAt: null });
+const member: fc.Arbitrary<CrewMember> = fc.record({
+  workerId: fc.uuid(),
+  isReady: fc.boolean(),
+  jobs: fc.nat(2),
+  isDraining: fc.boolean(),
+  freeSinceAt: fc.nat(20 * SECOND).map((age) => NOW - age),
+});
+const crew: fc.Arbitrary<Crew> = fc.record({
+  workers: fc.uniqueArray(member, { maxLength: 20, selector: ({ workerId }) => workerId }),
+  wanted: fc.nat(25),
+  floor: fc.nat(5),
+  isWaitedFor: fc.boolean(),
+  idleSinceAt: fc.option(fc.nat(20 * SECOND).map((age) => NOW - age)),
+  leftAt: fc.nat(5 * SECOND).map((age) => NOW - age),
+});
+const releaseConfig = fc.record({
+  workersMax: fc.integer({ min: 5, max: 25 }),
+  idleTimeoutSeconds: fc.integer({ min: 1, max: 15 }),
 });
 
-test("low-priority jobs ask for no worker and send none away", ({ expect }) => {
-  const limits = { workersMin: 0, workersMax: 3, idleTimeoutSeconds: 5 };
-  const low = { normalQueued: 0, lowQueued: 4, running: 0, idleSinceAt: null, now: 1 };
-  expect(decideWorkers({ ...low, wanted: 0 }, limits).wanted).toBe(0);
-  expect(decideWorkers({ ...low, wanted: 1 }, limits).wanted).toBe(1);
+describe("who leaves", () => {
+  test("is never busy, and never one of those that the load or workersMin asks for", () => {
+    fc.assert(
+      fc.property(crew, releaseConfig, (given, limits) => {
+        const { leaving, wanted, draining } = releaseWorkers(given, limits, NOW);
+        const jobsOf = (id: string) => given.workers.find(({ workerId }) => workerId === id)?.jobs ?? -1;
+        const stay = given.workers.length - leaving.length;
+        return (
+          leaving.every((id) => jobsOf(id) === 0) &&
+          draining.every((id) => jobsOf(id) > 0) &&
+          (leaving.length === 0 || stay >= Math.min(given.floor, limits.workersMax)) &&
+          wanted >= Math.min(given.floor, wanted) &&
+          wanted <= Math.max(limits.workersMax, given.wanted, given.workers.length)
+        );
+      }),
+    );
+  });
+
+  test("was free for idleTimeout, or is above workersMax, or is not ready", () => {
+    fc.assert(
+      fc.property(crew, releaseConfig, (given, limits) => {
+        const { leaving } = releaseWorkers(given, limits, NOW);
+        const isAllowed = (id: string) => {
+          const worker = given.workers.find(({ workerId }) => workerId === id);
+          if (!worker) return false;
+          return !worker.isReady || NOW - worker.freeSinceAt >= limits.idleTimeoutSeconds * SECOND;
+        };
+        if (given.workers.length > limits.workersMax) return true;
+        return leaving.every(isAllowed) && !(given.isWaitedFor && leaving.length > 0);
+      }),
+    );
+  });
+
+  test("is nobody when the decision is made again at once", () => {
+    fc.assert(
+      fc.property(crew, releaseConfig, (given, limits) => {
+        const { leaving, wanted } = releaseWorkers(given, limits, NOW);
+        const workers = given.workers.filter(({ workerId }) => !leaving.includes(workerId));
+        const leftAt = leaving.length > 0 ? NOW : given.leftAt;
+        const again = releaseWorkers({ ...given, workers, wanted, leftAt }, limits, NOW);
+        return again.leaving.length === 0 && again.wanted === wanted;
+      }),
+    );
+  });
+
+  test("is reviewed when it may change: never without anyone to go, never in the past", () => {
+    fc.assert(
+      fc.property(crew, releaseConfig, (given, limits) => {
+        const { reviewAt, leaving, wanted } = releaseWorkers(given, limits, NOW);
+        if (reviewAt === null) return true;
+        const workers = given.workers.filter(({ workerId }) => !leaving.includes(workerId));
+        const later = { ...given, workers, wanted, leftAt: leaving.length > 0 ? NOW : given.leftAt };
+        const then = releaseWorkers(later, limits, reviewAt);
+        return reviewAt > NOW && then.wanted < wanted;
+      }),
+    );
+  });
+
+  test("goes one at a time, of many an eighth, the longest free first", ({ expect }) => {
+    const free = (count: number) =>
+      Array.from({ length: count }, (_, index) => ({
+        workerId: `w${index}`,
+        isReady: true,
+        jobs: 0,
+        isDraining: false,
+        freeSinceAt: NOW - 60 * SECOND + index,
+      }));
+    const release = (count: number) =>
+      releaseWorkers(
+        { workers: free(count), wanted: count, floor: 0, isWaitedFor: false, idleSinceAt: null, leftAt: 0 },
+        { workersMax: 100, idleTimeoutSeconds: 5 },
+        NOW,
+      );
+    expect(release(3)).toEqual({ wanted: 2, leaving: ["w0"], draining: [], reviewAt: NOW + SECOND });
+    expect(release(80).leaving).toHaveLength(10);
+  });
 });

@@ -2,10 +2,12 @@
 import type { EndpointConfig } from "../contract/endpoint.ts";
 import type { FleetReport } from "../domain/queue-reason.ts";
 
-/** "This endpoint wants so many workers." Level-triggered: the last wish counts. */
+/** "This endpoint wants so many workers, and these may go." Level-triggered: the last wish counts. */
 export type Wish = {
   readonly config: EndpointConfig;
   readonly wanted: number;
+  /** Free workers that get no more jobs: no others are too many. Absent in wishes of before. */
+  readonly leaving?: readonly string[];
   /** The endpoint is deleted; drop all that is known of it. */
   readonly isRemoved: boolean;
 };

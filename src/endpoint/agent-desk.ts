@@ -23,6 +23,16 @@ import type {
 import type { QueueLedger } from "./queue-ledger.ts";
 import type { Queue } from "./queue.ts";
 import type { RunningTimes } from "./running-times.ts";
+import type { WorkerRooms } from "./worker-rooms.ts";
+
+export type AgentDeskParts = {
+  readonly queue: Queue;
+  readonly chunks: ChunkStore;
+  readonly ledger: QueueLedger;
+  readonly dispatch: Dispatch;
+  readonly times: RunningTimes;
+  readonly rooms: WorkerRooms;
+};
 
 export class AgentDesk {
   readonly #queue: Queue;
@@ -30,24 +40,20 @@ export class AgentDesk {
   readonly #ledger: QueueLedger;
   readonly #dispatch: Dispatch;
   readonly #times: RunningTimes;
+  readonly #rooms: WorkerRooms;
   /** Last progress values; lost with memory, the next exchange brings them again. */
   readonly #progress = new Map<number, string>();
   /** Agents that have a stop to learn of. */
   readonly #news = new Set<string>();
   #streamed: number[] = [];
 
-  constructor(
-    queue: Queue,
-    chunks: ChunkStore,
-    ledger: QueueLedger,
-    dispatch: Dispatch,
-    times: RunningTimes,
-  ) {
-    this.#queue = queue;
-    this.#chunks = chunks;
-    this.#ledger = ledger;
-    this.#dispatch = dispatch;
-    this.#times = times;
+  constructor(parts: AgentDeskParts) {
+    this.#queue = parts.queue;
+    this.#chunks = parts.chunks;
+    this.#ledger = parts.ledger;
+    this.#dispatch = parts.dispatch;
+    this.#times = parts.times;
+    this.#rooms = parts.rooms;
   }
 
   exchange(call: ExchangeCall, now: number): ExchangeAnswer {
@@ -76,9 +82,13 @@ export class AgentDesk {
       if (hostId !== call.hostId || !this.#dispatch.isUnderway(seq, call)) continue;
       underway.set(workerId, (underway.get(workerId) ?? 0) + 1);
     }
-    return call.slots
+    const open = call.slots
       .map(({ workerId, free }) => ({ workerId, free: free - (underway.get(workerId) ?? 0) }))
       .filter(({ free }) => free > 0);
+    for (const { workerId, free } of open) {
+      this.#rooms.note(workerId, free + (this.#ledger.busy.get(workerId) ?? 0));
+    }
+    return open;
   }
 
   /** Jobs of workers that Fleet no longer lists are lost with them. */

@@ -64,6 +64,10 @@ class HeldExchange {
     this.#free.set(workerId, (this.#free.get(workerId) ?? 0) + 1);
   }
 
+  withdraw(workerIds: readonly string[]): void {
+    for (const workerId of workerIds) this.#free.delete(workerId);
+  }
+
   end(end: HoldEnd): void {
     this.#end(end);
   }
@@ -111,6 +115,11 @@ export class Dispatch {
   /** Other workers than before may take jobs, so all that wait have to be looked at again. */
   wakeAll(): void {
     for (const held of [...this.#held.values()]) held.end({ kind: "look" });
+  }
+
+  /** These workers get no more jobs. */
+  withdraw(workerIds: readonly string[]): void {
+    for (const held of this.#held.values()) held.withdraw(workerIds);
   }
 
   /** The agent has something to learn that is no job. */

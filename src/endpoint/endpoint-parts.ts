@@ -24,6 +24,7 @@ import { WebhookDesk } from "./webhook-desk.ts";
 import { WebhookOutbox } from "./webhook-outbox.ts";
 import { WebhookSender } from "./webhook-sender.ts";
 import { WebhookStore } from "./webhook-store.ts";
+import { WorkerRooms } from "./worker-rooms.ts";
 
 export type EndpointEnv = {
   readonly PAYLOADS: R2Bucket;
@@ -36,10 +37,10 @@ export type EndpointParts = ReturnType<typeof openParts>;
 /** Opens the storage and builds what stands on it; nothing is read yet. `finishTurn` runs at the end of each turn. */
 export function openParts(context: DurableObjectState, env: EndpointEnv, finishTurn: () => void) {
   const core = openCore(context, finishTurn);
-  const { queue, facts, ledger, limits, commit, chunks, times, dispatch } = core;
+  const { queue, facts, ledger, limits, commit, chunks, times, dispatch, rooms } = core;
   const jobWaiters = new Waiters<number, "look">();
   const streamWaiters = new Waiters<number, "look">();
-  const agents = new AgentDesk(queue, chunks, ledger, dispatch, times);
+  const agents = new AgentDesk({ queue, chunks, ledger, dispatch, times, rooms });
   const webhooks = new WebhookDesk({ queue, outbox: core.outbox, limits, commit });
   const jobs = new JobDesk({
     facts,
@@ -86,6 +87,9 @@ function openCore(context: DurableObjectState, finishTurn: () => void) {
   const times = new RunningTimes();
   const outbox = new WebhookOutbox(new WebhookStore(database));
   const book = new BatchBook(new BatchStore(database));
+  const queue = new Queue({ store, chunks, ledger, times, outbox, counter: book });
+  const facts = new EndpointFacts(store);
+  const rooms = new WorkerRooms();
   return {
     database,
     limits,
@@ -94,9 +98,10 @@ function openCore(context: DurableObjectState, finishTurn: () => void) {
     times,
     outbox,
     book,
-    queue: new Queue({ store, chunks, ledger, times, outbox, counter: book }),
-    facts: new EndpointFacts(store),
-    scaling: new Scaling(store, ledger),
+    queue,
+    facts,
+    rooms,
+    scaling: new Scaling({ store, ledger, queue, facts, rooms }),
     dispatch: new Dispatch(),
     commit: new GroupCommit(context, finishTurn),
     alarm: new AlarmClock(context.storage),

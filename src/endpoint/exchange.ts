@@ -1,9 +1,9 @@
 /** Exchanges with agents: one turn of the queue, then a moment in which a job may come. */
 import { HOT_HOLD_MS } from "../contract/limits.ts";
 import type { EndpointParts } from "./endpoint-parts.ts";
-import type { ExchangeAnswer, ExchangeCall, ExchangeReply } from "./messages.ts";
+import type { ExchangeAnswer, ExchangeCall, ExchangeReply, Slots } from "./messages.ts";
 
-type ExchangeParts = Pick<EndpointParts, "facts" | "dispatch" | "commit" | "agents" | "bells">;
+type ExchangeParts = Pick<EndpointParts, "facts" | "dispatch" | "commit" | "agents" | "bells" | "scaling">;
 
 const NOTHING: ExchangeAnswer = { acks: [], chunkAcks: [], jobs: [], stops: [] };
 
@@ -11,10 +11,11 @@ const NOTHING: ExchangeAnswer = { acks: [], chunkAcks: [], jobs: [], stops: [] }
 export async function exchange(parts: ExchangeParts, call: ExchangeCall): Promise<ExchangeReply> {
   const { dispatch, commit, agents, facts } = parts;
   const isOvertaken = call.isHolding && dispatch.isSuperseded(call);
-  const slots = isOvertaken ? [] : facts.openTo(call.slots);
-  const turn = slots === call.slots ? call : { ...call, slots };
   const answer = await commit.run(() => {
     const now = Date.now();
+    // Asked inside the turn: a turn before this one may have closed a worker.
+    const slots = isOvertaken ? [] : openSlots(parts, call.slots);
+    const turn = slots === call.slots ? call : { ...call, slots };
     const answered = agents.exchange(turn, now);
     if (!isEmptyAnswer({ ...answered, stops: [] })) facts.noteWork(now);
     return answered;
@@ -29,7 +30,7 @@ async function hold(parts: ExchangeParts, call: ExchangeCall): Promise<ExchangeR
   const { dispatch, bells, facts, agents } = parts;
   dispatch.supersede(call.hostId);
   bells.supersede(call);
-  const slots = facts.openTo(call.slots);
+  const slots = openSlots(parts, call.slots);
   const free = slots.reduce((sum, slot) => sum + slot.free, 0);
   const quiet = { kind: "quiet", free, terms: facts.terms } as const;
   if (facts.holdMs(HOT_HOLD_MS, Date.now()) === 0) return quiet;
@@ -44,6 +45,10 @@ async function hold(parts: ExchangeParts, call: ExchangeCall): Promise<ExchangeR
     case "superseded":
       return end;
   }
+}
+
+function openSlots({ facts, scaling }: ExchangeParts, slots: Slots): Slots {
+  return scaling.openTo(facts.openTo(slots));
 }
 
 /** What a call was held for, and the acknowledgements that it has to bring home in any case. */

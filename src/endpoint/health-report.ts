@@ -15,8 +15,7 @@ export type HealthParts = {
 
 /** The endpoint's workers by state. */
 export function reportMetrics({ facts, ledger }: HealthParts): MetricsBody {
-  const busy = new Set([...ledger.running.values()].map((lease) => lease.workerId));
-  return measureWorkers(facts.report, busy);
+  return measureWorkers(facts.report, ledger.busy);
 }
 
 /** Jobs and workers of the endpoint, its limits and what is used of them. */

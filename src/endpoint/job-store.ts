@@ -153,6 +153,16 @@ export class JobStore {
     return this.#statements.requeuedInLane.all({ from, end, limit }).map(toQueuedJob);
   }
 
+  /** Since when the first never-claimed job of a range waits. */
+  queuedSince(from: number, end: number): number | null {
+    return this.#statements.queuedSince.first({ from, end })?.queued_at ?? null;
+  }
+
+  /** Since when the first requeued job of a range waits. */
+  requeuedSince(from: number, end: number): number | null {
+    return this.#statements.requeuedSince.first({ from, end })?.queued_at ?? null;
+  }
+
   /** Returns how many rows were added. */
   addRequeued(seq: number): number {
     return this.#statements.addRequeued.all({ seq }).length;
@@ -287,6 +297,14 @@ function jobStatements(database: ObjectDatabase) {
     requeuedInLane: database.statement<Range, QueuedRow>(
       `SELECT ${JOB_COLUMNS}, input, options FROM requeued JOIN job USING (seq)
         WHERE seq >= :from AND seq < :end ORDER BY seq LIMIT :limit`,
+    ),
+    queuedSince: database.statement<{ from: number; end: number }, { queued_at: number }>(
+      `SELECT queued_at FROM job WHERE seq >= :from AND seq < :end AND state = 'queued' AND attempt = 0
+        ORDER BY seq LIMIT 1`,
+    ),
+    requeuedSince: database.statement<{ from: number; end: number }, { queued_at: number }>(
+      `SELECT queued_at FROM requeued JOIN job USING (seq) WHERE seq >= :from AND seq < :end
+        ORDER BY seq LIMIT 1`,
     ),
     addRequeued: database.statement<{ seq: number }, { seq: number }>(
       "INSERT OR IGNORE INTO requeued (seq) VALUES (:seq) RETURNING seq",

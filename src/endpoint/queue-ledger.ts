@@ -15,7 +15,7 @@
  * L4  A claim from the head does not touch the job's row either. The turn writes one hand per host: the
  *     attempts that run there and whose rows still say queued.
  */
-import { LANE_END, LANE_START, laneOf, LANES, type Lane } from "../domain/lanes.ts";
+import { LANE_END, LANE_START, laneOf, LANES, type Lane, type LaneCounts } from "../domain/lanes.ts";
 import { isFinal, type FinalState, type Job, type JobState } from "../domain/job-machine.ts";
 import type { JobStore, StoredJob } from "./job-store.ts";
 
@@ -72,6 +72,9 @@ type HandedOut = { readonly hostId: string; readonly workerId: string; readonly 
 export class QueueLedger {
   readonly #store: JobStore;
   readonly #running = new Map<number, Lease>();
+  readonly #runningIn: Record<Lane, number> = { normal: 0, low: 0 };
+  readonly #jobsOf = new Map<string, number>();
+  #freed: string[] = [];
   #lanes: Record<Lane, LaneBounds> = {
     normal: { head: LANE_START.normal, tail: LANE_START.normal },
     low: { head: LANE_START.low, tail: LANE_START.low },
@@ -116,6 +119,31 @@ export class QueueLedger {
     return this.#running;
   }
 
+  /** Attempts that run, by lane. */
+  get runningIn(): LaneCounts {
+    return this.#runningIn;
+  }
+
+  /** Workers that have jobs, and how many. */
+  get busy(): ReadonlyMap<string, number> {
+    return this.#jobsOf;
+  }
+
+  /** Workers whose last job has ended since this was asked before; some may have a new one. */
+  takeFreed(): readonly string[] {
+    if (this.#freed.length === 0) return NOBODY;
+    const freed = this.#freed;
+    this.#freed = [];
+    return freed;
+  }
+
+  /** Differs after any claim from a head and any end, also after a loss of memory. */
+  get mark(): string {
+    const { completed, failed, retried, kept } = this.#counts;
+    const heads = LANES.map((lane) => this.#lanes[lane].head);
+    return [...heads, completed, failed, retried, kept.cancelled].join(".");
+  }
+
   /** Whether there ever was a job; a fresh object has nothing to sweep. */
   get hasJobs(): boolean {
     return LANES.some((lane) => this.#lanes[lane].tail > LANE_START[lane]);
@@ -147,7 +175,7 @@ export class QueueLedger {
   claimed(seq: number, after: Job, kind: ClaimKind): Lease {
     const lease = leaseOf(seq, after, kind !== "head");
     this.#counts.queued[laneOf(seq)] -= 1;
-    this.#running.set(seq, lease);
+    this.#hold(lease);
     if (kind === "requeued") this.#isCheckpointDue = true;
     else this.#lanes[laneOf(seq)].head = seq + 1;
     if (kind === "head") this.#grownHands.add(lease.hostId);
@@ -160,7 +188,7 @@ export class QueueLedger {
     if (before.state === "queued") this.#counts.queued[laneOf(seq)] -= 1;
     if (after.state === "queued") this.#counts.queued[laneOf(seq)] += 1;
     if (isFinal(before.state)) this.#counts.kept[before.state] -= 1;
-    this.#running.delete(seq);
+    this.#letGo(seq);
     this.#countEnd(after.state);
     this.#counts.retried += after.retries - before.retries;
     if (before.state !== "running" || after.state === "queued") this.#isCheckpointDue = true;
@@ -188,7 +216,7 @@ export class QueueLedger {
   removed(seq: number, before: Job): void {
     if (before.state === "queued") this.#counts.queued[laneOf(seq)] -= 1;
     else if (before.state !== "running") this.#counts.kept[before.state] -= 1;
-    this.#running.delete(seq);
+    this.#letGo(seq);
     this.#isCheckpointDue = true;
   }
 
@@ -201,7 +229,24 @@ export class QueueLedger {
 
   /** Drops a lease that has no row. */
   forget(seq: number): void {
+    this.#letGo(seq);
+  }
+
+  #hold(lease: Lease): void {
+    this.#running.set(lease.seq, lease);
+    this.#runningIn[laneOf(lease.seq)] += 1;
+    this.#jobsOf.set(lease.workerId, (this.#jobsOf.get(lease.workerId) ?? 0) + 1);
+  }
+
+  #letGo(seq: number): void {
+    const lease = this.#running.get(seq);
+    if (!lease) return;
     this.#running.delete(seq);
+    this.#runningIn[laneOf(seq)] -= 1;
+    const left = (this.#jobsOf.get(lease.workerId) ?? 0) - 1;
+    if (left > 0) return void this.#jobsOf.set(lease.workerId, left);
+    this.#jobsOf.delete(lease.workerId);
+    this.#freed.push(lease.workerId);
   }
 
   // Lasting
@@ -289,9 +334,9 @@ export class QueueLedger {
   }
 
   #recoverClaimed({ seq, job }: StoredJob, held: HandedOut | undefined): void {
-    if (job.state === "running") this.#running.set(seq, leaseOf(seq, job, true));
+    if (job.state === "running") this.#hold(leaseOf(seq, job, true));
     else if (job.state === "queued" && held) {
-      this.#running.set(seq, leaseOf(seq, { ...job, ...held, attempt: 1 }, false));
+      this.#hold(leaseOf(seq, { ...job, ...held, attempt: 1 }, false));
     } else this.#countEnd(job.state);
   }
 
@@ -301,6 +346,8 @@ export class QueueLedger {
     if (state === "failed" || state === "timed_out") this.#counts.failed += 1;
   }
 }
+
+const NOBODY: readonly string[] = [];
 
 function handedOutIn(hands: readonly { name: string; value: Hand }[]): Map<number, HandedOut> {
   const claims = hands.flatMap(({ name, value }) =>

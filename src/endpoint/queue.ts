@@ -233,6 +233,14 @@ export class Queue {
     this.#leaseUntil.set(seq, now + LEASE_MS);
   }
 
+  /** Since when the next job of a lane waits; null when none does. One or two rows are read. */
+  waitingSince(lane: Lane): number | null {
+    const requeuedAt =
+      this.#requeued > 0 ? this.#store.requeuedSince(LANE_START[lane], LANE_END[lane]) : null;
+    const queuedAt = this.#store.queuedSince(this.#ledger.headOf(lane), LANE_END[lane]);
+    return earliest(requeuedAt, queuedAt);
+  }
+
   /** How many jobs go first, counted from 1; exact but for jobs cancelled between. */
   positionOf(seq: number): number {
     const lane = laneOf(seq);

@@ -1,7 +1,8 @@
 /** What follows from a turn of the Endpoint object: jobs handed out, waiters told, all of it in the same commit. */
+import type { EndpointConfig } from "../contract/endpoint.ts";
 import { ANSWER_INPUTS_MAX_BYTES } from "../contract/limits.ts";
 import { resultKey } from "../domain/payload-key.ts";
-import type { FleetPort } from "../durable/ports.ts";
+import type { FleetPort, Wish } from "../durable/ports.ts";
 import type { EndpointParts } from "./endpoint-parts.ts";
 import { publicId } from "./job-reference.ts";
 import type { StoredJob } from "./job-store.ts";
@@ -33,13 +34,23 @@ export class TurnEnd {
     this.#carryOutEffects(now);
     this.#dropOrphanedPayloads();
     if (!facts.config) return;
-    scaling.decide(facts.config, now);
+    this.#scale(facts.config, now);
     ledger.persist();
     outbox.save();
     sender.start();
     book.persist(now);
     this.#arm(now);
     if (scaling.isUntold) this.#tellFleet();
+  }
+
+  /** Who gets no more jobs must get none of those that come before it is gone. */
+  #scale(config: EndpointConfig, now: number): void {
+    const { scaling, dispatch, bells } = this.#parts;
+    const { closed, hasReopened } = scaling.decide(config, now);
+    if (closed.length > 0) dispatch.withdraw(closed);
+    if (!hasReopened) return;
+    dispatch.wakeAll();
+    bells.ringAllAgents();
   }
 
   #arm(now: number): void {
@@ -56,10 +67,10 @@ export class TurnEnd {
   }
 
   #tellFleet(): void {
-    const send = async (wanted: number) => {
+    const send = async ({ wanted, leaving }: Required<Pick<Wish, "wanted" | "leaving">>) => {
       // Read at the moment of sending: it may change while an earlier wish is on its way.
       const { config } = this.#parts.facts;
-      if (config) await this.#outside.wish({ config, wanted, isRemoved: false });
+      if (config) await this.#outside.wish({ config, wanted, leaving, isRemoved: false });
     };
     this.#outside.keepAlive(this.#parts.scaling.tell(send));
   }

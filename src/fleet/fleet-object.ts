@@ -64,11 +64,12 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
 
   // Endpoints
 
-  /** An endpoint says how many workers it wants, and of which kind. */
+  /** An endpoint says how many workers it wants, of which kind, and which of those it has may go. */
   async wish(wish: Wish): Promise<void> {
     await this.#commit.run(() => {
-      if (wish.isRemoved) this.#store.removeWish(wish.config.endpointId);
+      if (wish.isRemoved) this.#parts.placer.removeWish(wish.config.endpointId);
       else this.#store.saveWish({ wanted: wish.wanted, config: wish.config });
+      this.#parts.placer.letGo(wish.config.endpointId, wish.leaving ?? []);
       this.#store.addUnsent(wish.config.endpointId);
       this.#parts.placer.review(wish.config.endpointId);
     });
@@ -205,6 +206,7 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
       await stub.fleetReport({ ...content, revision: this.#lastReportRevision });
       this.#heardReports.set(endpointId, text);
     }
+    if (!this.#parts.placer.isKnown(endpointId)) this.#heardReports.delete(endpointId); // endpoints come and go, Fleet stays
     // Changed while it was on its way? Then it stays noted and is sent again.
     if (JSON.stringify(this.#describe(endpointId)) === text) this.#store.removeUnsent(endpointId);
   }

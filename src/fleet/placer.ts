@@ -84,6 +84,25 @@ export class Placer {
     return this.#oldWords.size > 0;
   }
 
+  removeWish(endpointId: string): void {
+    this.#store.removeWish(endpointId);
+    this.#endShortage(endpointId);
+  }
+
+  /** Says whether an endpoint still wants workers or has some. */
+  isKnown(endpointId: string): boolean {
+    return this.#store.wishes.has(endpointId) || this.#store.workersOf(endpointId).length > 0;
+  }
+
+  /** The endpoint gives these workers no more jobs. */
+  letGo(endpointId: string, workerIds: readonly string[]): void {
+    for (const workerId of workerIds) {
+      const worker = this.#store.workers.get(workerId);
+      if (worker?.endpointId === endpointId && worker.retiredIn === null) this.#retire(worker);
+    }
+    this.#revisions.endStep();
+  }
+
   /** Why the endpoint has fewer workers than it wants, and how many fewer. */
   shortageOf(endpointId: string): { readonly shortage: Shortage | null; readonly missing: number } {
     const short = this.#short.get(endpointId);
@@ -104,7 +123,6 @@ export class Placer {
     const plan = planWorkers(
       active.map((worker) => ({
         ...worker,
-        isReady: worker.state === "ready",
         isDrained: this.#store.hosts.get(worker.hostId)?.isDrained ?? false,
       })),
       wish?.wanted ?? 0,

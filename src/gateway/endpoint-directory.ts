@@ -3,6 +3,7 @@ import type { EndpointConfig } from "../contract/endpoint.ts";
 import { openDatabase } from "../db/database.ts";
 import { findEndpoint, toEndpointConfig } from "../db/endpoints.ts";
 import { findTemplate } from "../db/templates.ts";
+import { BoundedMap } from "../domain/bounded-map.ts";
 import { shardName } from "../domain/shard.ts";
 import type { EndpointObject } from "../endpoint/endpoint-object.ts";
 import type { FleetObject } from "../fleet/fleet-object.ts";
@@ -16,6 +17,7 @@ import { ApiError } from "./api-error.ts";
 export type EndpointStub = Pick<
   EndpointObject,
   | "configure"
+  | "remove"
   | "submit"
   | "status"
   | "expireIn"
@@ -41,7 +43,7 @@ export type FleetStub = Pick<FleetObject, "sync" | "assignments"> & Pick<Fetcher
 const CACHE_MS = 30_000;
 const CACHE_SIZE = 10_000;
 
-const cache = new Map<string, { readonly config: EndpointConfig; readonly until: number }>();
+const cache = new BoundedMap<{ readonly config: EndpointConfig; readonly until: number }>(CACHE_SIZE);
 
 /** The endpoint's configuration; throws endpoint_not_found when the account has none of this id. */
 export async function requireEndpoint(
@@ -73,8 +75,17 @@ export async function askEndpoint<Reply extends { readonly kind: string }>(
   cache.delete(endpointId);
   const config = await wholeConfig(env, await requireEndpoint(env, accountId, endpointId));
   await stub.configure(config, await ensureWebhookSecrets(env, accountId, Date.now()));
+  await refuseDeleted(env, stub, endpointId);
   const second = await ask(stub);
   if (isConfigured(second)) return second;
+  throw notFound(endpointId);
+}
+
+/** Whoever deleted the endpoint meanwhile had found its object empty, and will not look again. */
+async function refuseDeleted(env: Env, stub: EndpointStub, endpointId: string): Promise<void> {
+  if (await load(env, endpointId)) return;
+  cache.delete(endpointId);
+  await stub.remove();
   throw notFound(endpointId);
 }
 
@@ -90,7 +101,6 @@ async function load(env: Env, endpointId: string): Promise<EndpointConfig | unde
   const record = await findEndpoint(openDatabase(env.DB), endpointId);
   if (!record) return undefined;
   const config = toEndpointConfig(record);
-  if (cache.size >= CACHE_SIZE) cache.clear();
   cache.set(endpointId, { config, until: Date.now() + CACHE_MS });
   return config;
 }

@@ -26,10 +26,10 @@ export function graphqlRoutes(): Hono<GraphqlEnv> {
 
   routes.use(async function requirePrincipal(context, next) {
     const now = Date.now();
-    const credential = context.req.header("authorization") || context.req.query("api_key");
+    const credential =
+      readCredential(context.req.header("authorization")) ?? readCredential(context.req.query("api_key"));
     // What may be asked without a key is seen in the document; a wrong key opens nothing.
-    const principal =
-      readCredential(credential) === undefined ? ANONYMOUS : await authenticate(context.env, credential, now);
+    const principal = credential === undefined ? ANONYMOUS : await authenticate(context.env, credential, now);
     if (principal.kind === "unauthorized") {
       return send(context, errorAnswer(401, "UNAUTHORIZED", principal.message));
     }

@@ -1,28 +1,30 @@
 import { GraphQLScalarType, Kind, valueFromASTUntyped } from "graphql";
 
 export const scalarSdl = /* GraphQL */ `
-  "ISO 8601 text."
   scalar DateTime
-  "Any JSON value."
   scalar JSON
-  "Result of operations that answer null. A leaf, so clients select nothing."
   scalar Void
-  "Compliance label; accepted as text or as an enum word."
   scalar Compliance
 `;
 
 export const scalarResolvers = {
   DateTime: new GraphQLScalarType({
     name: "DateTime",
+    description: "ISO 8601 text.",
     coerceOutputValue: (at) => new Date(Number(at)).toISOString(),
   }),
 
-  JSON: new GraphQLScalarType({ name: "JSON" }),
+  JSON: new GraphQLScalarType({ name: "JSON", description: "Any JSON value." }),
 
-  Void: new GraphQLScalarType({ name: "Void", coerceOutputValue: () => null }),
+  Void: new GraphQLScalarType({
+    name: "Void",
+    description: "Result of operations that answer null. A leaf, so clients select nothing.",
+    coerceOutputValue: () => null,
+  }),
 
   Compliance: new GraphQLScalarType({
     name: "Compliance",
+    description: "Compliance label; accepted as text or as an enum word.",
     coerceInputValue: requireWord,
     coerceInputLiteral: (node) =>
       requireWord(node.kind === Kind.ENUM ? node.value : valueFromASTUntyped(node)),

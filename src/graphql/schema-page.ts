@@ -27,7 +27,11 @@ export function schemaPageRoutes(): Hono {
   return routes;
 }
 
+/** The same for everybody, and takes a while to write. */
+let schemaText: string | undefined;
+
 function page(origin: string): string {
+  schemaText ??= escape(printSchema(managementSchema));
   return `<!doctype html>
 <html lang="en">
   <head>
@@ -57,7 +61,7 @@ function page(origin: string): string {
       </p>
       <pre>${escape(CHANGE(origin))}</pre>
       <h2>Schema</h2>
-      <pre class="schema">${escape(printSchema(managementSchema))}</pre>
+      <pre class="schema">${schemaText}</pre>
     </main>
   </body>
 </html>

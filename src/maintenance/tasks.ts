@@ -7,12 +7,14 @@ import {
   DEAD_KEY_RETENTION_MS,
   MAINTENANCE_CALLS_MAX,
   MAINTENANCE_ROWS_MAX,
+  ORPHAN_RETENTION_MS,
 } from "../contract/limits.ts";
 import { removeDeadApiKeys } from "../db/api-keys.ts";
 import { removeOldAuditEntries } from "../db/audit-log.ts";
 import type { Database } from "../db/database.ts";
 import { listOpenRemovals } from "../db/endpoints.ts";
 import { removeExpiredJoinTokens } from "../db/join-tokens.ts";
+import { removeOrphanedTemplates } from "../db/templates.ts";
 import type { Env } from "../env.ts";
 import { resealOlder } from "../management/encryption/reseal.ts";
 import { announceRemoval } from "../management/endpoints/endpoint-announcement.ts";
@@ -37,6 +39,10 @@ export const MAINTENANCE_TASKS: readonly MaintenanceTask[] = [
   {
     name: "remove dead API keys",
     run: ({ db, now }) => removeDeadApiKeys(db, now - DEAD_KEY_RETENTION_MS, MAINTENANCE_ROWS_MAX),
+  },
+  {
+    name: "remove orphaned inline templates",
+    run: ({ db, now }) => removeOrphanedTemplates(db, now - ORPHAN_RETENTION_MS, MAINTENANCE_ROWS_MAX),
   },
   {
     name: "seal again what older keys seal",

@@ -34,6 +34,9 @@ export const nameSchema = z
 
 export const plainText = z.string();
 
+/** Text for a process: in its arguments and variables NUL would be the end. */
+export const processText = plainText.refine((text) => !text.includes("\0"), "must not contain NUL");
+
 /** A whole number within a range; the message tells the range. */
 export function wholeNumber(min: number, max?: number) {
   const range = max === undefined ? `must be at least ${min}` : `must be between ${min} and ${max}`;
@@ -67,8 +70,8 @@ const variableSchema = z.object({
   key: z
     .string("must be a string")
     .min(1, "must not be empty")
-    .regex(/^[^=]+$/, "must not contain ="),
-  value: z.preprocess((value) => value ?? "", z.string()),
+    .regex(/^[^=\0]+$/, "must not contain = or NUL"),
+  value: z.preprocess((value) => value ?? "", processText),
 });
 
 export const environmentSchema = z

@@ -27,6 +27,7 @@ export type OperationErrorCode =
   | "APP_NOT_FOUND"
   // A client compares the code of this one with these words.
   | "Cluster not found"
+  | "LIMIT_REACHED"
   | "NO_CAPACITY"
   | "NOT_CONFIGURED"
   | "NOT_SUPPORTED"

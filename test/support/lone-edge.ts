@@ -9,6 +9,8 @@ import { Launch } from "./launch.ts";
 export type LoneEdge = AsyncDisposable & {
   readonly baseUrl: string;
   readonly apiKey: string;
+  /** Where the inspector of the Workers runtime listens, on 127.0.0.1. */
+  readonly inspectorPort: number;
   /** Process of the Workers runtime. */
   pid(): number;
 };
@@ -17,7 +19,9 @@ export async function startLoneEdge(): Promise<LoneEdge> {
   const stateDirectory = await mkdtemp(join(tmpdir(), "edgerun-edge-"));
   await layOutBundle(stateDirectory);
   const port = await freePort();
-  const launch = new Launch({ via: "script", port, stateDirectory, options: ["--no-agent", "--no-example"] });
+  const inspectorPort = await freePort();
+  const options = ["--no-agent", "--no-example", "--inspect", String(inspectorPort)];
+  const launch = new Launch({ via: "script", port, stateDirectory, options });
   const stop = async (): Promise<void> => {
     await launch.stop();
     await rm(stateDirectory, { recursive: true, force: true });
@@ -31,6 +35,7 @@ export async function startLoneEdge(): Promise<LoneEdge> {
   return {
     baseUrl: launch.record.url,
     apiKey: readFileSync(join(stateDirectory, "api-key"), "utf8").trim(),
+    inspectorPort,
     pid() {
       const { edgePid } = launch.record;
       if (edgePid === null) throw new Error("the edge is not running");

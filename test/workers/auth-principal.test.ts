@@ -8,7 +8,7 @@ import { authenticate, forgetApiKey } from "../../src/auth/principal.ts";
 import { CREDENTIAL_CACHE_MS, CREDENTIAL_REFUSAL_CACHE_MS } from "../../src/contract/limits.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { createHost } from "../../src/db/hosts.ts";
-import { createJoinToken } from "../../src/db/join-tokens.ts";
+import { insertJoinTokenIfRoom } from "../../src/db/join-tokens.ts";
 import { account, apiKey, host } from "../../src/db/schema.ts";
 import { FULL_PERMISSIONS, NO_PERMISSIONS } from "../../src/domain/permissions.ts";
 import { freshAccount } from "./accounts.ts";
@@ -199,7 +199,7 @@ test("no credential works in another kind's place", async ({ expect }) => {
   const { token } = await freshHost(accountId);
   const joinToken = generateCredential("join-token");
   const joinHash = await hashKey(joinToken);
-  await createJoinToken(
+  await insertJoinTokenIfRoom(
     db,
     { accountId, apiKeyId: "", operation: "joinTokenCreate", now: NOW },
     { hash: joinHash, name: null, expiresAt: NOW + 1_000 },

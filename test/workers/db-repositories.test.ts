@@ -6,18 +6,19 @@ import { openDatabase } from "../../src/db/database.ts";
 import {
   deleteEndpointIfUnchanged,
   findEndpoint,
-  insertEndpoint,
+  insertEndpointIfWhole,
   listEndpoints,
   toEndpointConfig,
   updateEndpointIfUnchanged,
+  type EndpointRecord,
   type EndpointValues,
 } from "../../src/db/endpoints.ts";
 import { createHost, findHostByTokenHash } from "../../src/db/hosts.ts";
-import { createJoinToken, redeemJoinToken } from "../../src/db/join-tokens.ts";
+import { insertJoinTokenIfRoom, redeemJoinToken } from "../../src/db/join-tokens.ts";
 import {
   deleteTemplateIfUnused,
   findTemplate,
-  insertTemplateIfNameFree,
+  insertTemplateIfWhole,
   updateTemplateIfUnchanged,
   type TemplateRecord,
   type TemplateValues,
@@ -29,6 +30,7 @@ import { freshAccount } from "./accounts.ts";
 
 const db = openDatabase(env.DB);
 const NOW = 1_000;
+const OF_RELEASE = { release: true, volumeIds: [] };
 
 const templateValues = (name: string): TemplateValues => ({
   name,
@@ -83,10 +85,16 @@ function by(accountId: string, now = NOW): Author {
 }
 
 async function freshTemplate(accountId: string, name = "t"): Promise<TemplateRecord> {
-  const inserted = await insertTemplateIfNameFree(db, by(accountId), templateValues(name), {
+  const inserted = await insertTemplateIfWhole(db, by(accountId), templateValues(name), {
     isBound: false,
   });
   if (!inserted) throw new Error("the name is taken");
+  return inserted;
+}
+
+async function freshEndpoint(author: Author, values: EndpointValues): Promise<EndpointRecord> {
+  const inserted = await insertEndpointIfWhole(db, author, values, { volumeIds: [] });
+  if (!inserted) throw new Error("the endpoint is not whole");
   return inserted;
 }
 
@@ -108,7 +116,7 @@ describe("templates", () => {
   test("of two changes based on the same reading only the first is made", async ({ expect }) => {
     const { accountId } = await freshAccount();
     const read = await freshTemplate(accountId);
-    const endpoint = await insertEndpoint(db, by(accountId), endpointValues(read.id));
+    const endpoint = await freshEndpoint(by(accountId), endpointValues(read.id));
     const author = by(accountId, NOW + 1);
     const options = { release: true };
 
@@ -122,7 +130,7 @@ describe("templates", () => {
     const { accountId } = await freshAccount();
     await freshTemplate(accountId, "taken");
     const read = await freshTemplate(accountId);
-    const endpoint = await insertEndpoint(db, by(accountId), endpointValues(read.id));
+    const endpoint = await freshEndpoint(by(accountId), endpointValues(read.id));
 
     const taken = templateValues("taken");
     expect(
@@ -136,7 +144,7 @@ describe("templates", () => {
     const read = await freshTemplate(one.accountId);
     expect(await deleteTemplateIfUnused(db, by(two.accountId), read)).toBe(false);
 
-    const endpoint = await insertEndpoint(db, by(one.accountId), endpointValues(read.id));
+    const endpoint = await freshEndpoint(by(one.accountId), endpointValues(read.id));
     expect(await deleteTemplateIfUnused(db, by(one.accountId), read)).toBe(false);
     await deleteEndpointIfUnchanged(db, by(one.accountId), endpoint);
     expect(await deleteTemplateIfUnused(db, by(one.accountId), read)).toBe(true);
@@ -147,33 +155,32 @@ describe("endpoints", () => {
   test("an endpoint is read as it was written", async ({ expect }) => {
     const { accountId } = await freshAccount();
     const { id: templateId } = await freshTemplate(accountId);
-    const inserted = await insertEndpoint(db, by(accountId), endpointValues(templateId));
+    const inserted = await freshEndpoint(by(accountId), endpointValues(templateId));
     expect(await findEndpoint(db, inserted.id)).toEqual(inserted);
   });
 
   test("a change or deletion based on an older reading is not made", async ({ expect }) => {
     const { accountId } = await freshAccount();
     const { id: templateId } = await freshTemplate(accountId);
-    const read = await insertEndpoint(db, by(accountId), endpointValues(templateId));
+    const read = await freshEndpoint(by(accountId), endpointValues(templateId));
     const values = endpointValues(templateId);
 
-    const updated = await updateEndpointIfUnchanged(db, by(accountId), read, values, { release: true });
+    const updated = await updateEndpointIfUnchanged(db, by(accountId), read, values, OF_RELEASE);
     expect(updated).toMatchObject({ version: 2, revision: 2 });
-    expect(
-      await updateEndpointIfUnchanged(db, by(accountId), read, values, { release: true }),
-    ).toBeUndefined();
+    expect(await updateEndpointIfUnchanged(db, by(accountId), read, values, OF_RELEASE)).toBeUndefined();
     expect(await deleteEndpointIfUnchanged(db, by(accountId), read)).toBe(false);
     expect(await findEndpoint(db, read.id)).toMatchObject({ version: 2 });
   });
 
-  test("the database itself refuses workersMin above workersMax and an unknown template", async ({
+  test("the database itself refuses workersMin above workersMax; nothing is inserted without its template", async ({
     expect,
   }) => {
     const { accountId } = await freshAccount();
     const { id: templateId } = await freshTemplate(accountId);
     const wrongLimits = { ...endpointValues(templateId), workersMin: 4 };
-    await expect(insertEndpoint(db, by(accountId), wrongLimits)).rejects.toThrow();
-    await expect(insertEndpoint(db, by(accountId), endpointValues("none"))).rejects.toThrow();
+    await expect(freshEndpoint(by(accountId), wrongLimits)).rejects.toThrow();
+    const needs = { volumeIds: [] };
+    expect(await insertEndpointIfWhole(db, by(accountId), endpointValues("none"), needs)).toBeUndefined();
     expect(await listEndpoints(db, accountId)).toEqual([]);
   });
 
@@ -181,7 +188,7 @@ describe("endpoints", () => {
     const { accountId } = await freshAccount();
     const { id: templateId } = await freshTemplate(accountId);
     const values = { ...endpointValues(templateId), gpuIds: null, gpuCount: 0, instanceIds: ["cpu5c-4-8"] };
-    const record = await insertEndpoint(db, by(accountId), values);
+    const record = await freshEndpoint(by(accountId), values);
     expect(toEndpointConfig(record)).toMatchObject({ gpuTiers: [], excludedGpuModels: [], gpuCount: 0 });
   });
 });
@@ -189,7 +196,7 @@ describe("endpoints", () => {
 describe("join tokens and hosts", () => {
   test("of many that redeem a token at once, one is served", async ({ expect }) => {
     const { accountId } = await freshAccount();
-    await createJoinToken(db, by(accountId), { hash: "once", name: "rack", expiresAt: NOW + 10 });
+    await insertJoinTokenIfRoom(db, by(accountId), { hash: "once", name: "rack", expiresAt: NOW + 10 });
 
     const outcomes = await Promise.all(
       [1, 2, 3, 4].map(async () => await redeemJoinToken(db, "once", NOW + 9)),
@@ -199,7 +206,7 @@ describe("join tokens and hosts", () => {
 
   test("an expired or unknown token is not redeemed", async ({ expect }) => {
     const { accountId } = await freshAccount();
-    await createJoinToken(db, by(accountId), { hash: "late", name: null, expiresAt: NOW + 10 });
+    await insertJoinTokenIfRoom(db, by(accountId), { hash: "late", name: null, expiresAt: NOW + 10 });
 
     expect(await redeemJoinToken(db, "late", NOW + 10)).toBeUndefined();
     expect(await redeemJoinToken(db, "unknown", NOW)).toBeUndefined();

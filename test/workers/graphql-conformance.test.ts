@@ -42,6 +42,7 @@ const KNOWN_CODES: Record<OperationErrorCode, true> = {
   POD_NOT_FOUND: true,
   APP_NOT_FOUND: true,
   "Cluster not found": true,
+  LIMIT_REACHED: true,
   NO_CAPACITY: true,
   NOT_CONFIGURED: true,
   NOT_SUPPORTED: true,

@@ -232,6 +232,9 @@ describe("creating", () => {
     const refusals = {
       'gpuIds: "ADA_25"': "gpuIds: 'ADA_25' is no GPU tier or type. Allowed: AMPERE_16, AMPERE_24, ADA_24",
       'gpuIds: "-NVIDIA A40"': "gpuIds: must name at least one GPU tier",
+      [`gpuIds: "ADA_24,-${"x".repeat(4_090)}"`]: "gpuIds: must have at most 4096 characters",
+      [`locations: "${"EU-RO-1,".repeat(513)}"`]: "locations: must have at most 4096 characters",
+      'locations: "EU-RO-1234"': "locations: 'EU-RO-1234' is not allowed",
       "gpuCount: -1": "gpuCount: must be at least 0",
       'instanceIds: ["cpu5c-4"]': "instanceIds[0]: must have the form <family>-<vcpu>-<memory>",
       'instanceIds: ["cpu3g-1-4", "cpu9x-1-2"]':

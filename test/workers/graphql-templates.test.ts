@@ -101,7 +101,11 @@ test("fields out of their range are refused by name, with what is allowed", asyn
     'volumeMountPath: "workspace"': "volumeMountPath: must begin with /, such as /workspace",
     [`env: [${'{ key: "A", value: "1" }, '.repeat(51)}]`]: "env: must have at most 50 variables",
     'env: [{ value: "x" }]': "env[0].key: must be a string",
-    'env: [{ key: "a=b", value: "x" }]': "env[0].key: must not contain =",
+    'env: [{ key: "a=b", value: "x" }]': "env[0].key: must not contain = or NUL",
+    'env: [{ key: "a\\u0000", value: "x" }]': "env[0].key: must not contain = or NUL",
+    'env: [{ key: "a", value: "x\\u0000" }]': "env[0].value: must not contain NUL",
+    'imageName: "a\\u0000b"': "imageName: must not contain NUL",
+    'dockerArgs: "a\\u0000b"': "dockerArgs: must not contain NUL",
   };
   for (const [field, message] of Object.entries(refusals)) {
     const answer = await client.send(`mutation { saveTemplate(input: { ${field} }) { id } }`);

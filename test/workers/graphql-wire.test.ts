@@ -24,6 +24,10 @@ describe("credentials", () => {
     const answer = await post(`/?api_key=${one.key}`, MYSELF, { authorization: `Bearer ${two.key}` });
     expect(answer.data.myself.id).toBe(two.accountId);
 
+    for (const authorization of ["Bearer", "Bearer ", " "]) {
+      const empty = await post(`/?api_key=${one.key}`, MYSELF, { authorization });
+      expect(empty.data.myself.id).toBe(one.accountId);
+    }
     const wrong = await post(`/?api_key=${one.key}`, MYSELF, { authorization: "Bearer wrong" });
     expect(wrong.status).toBe(401);
   });

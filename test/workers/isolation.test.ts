@@ -232,7 +232,7 @@ test(
   },
 );
 
-test("every operation refuses the things of another account", { timeout: 120_000 }, async () => {
+test("every operation refuses the things of another account", { timeout: 300_000 }, async () => {
   const operations = await presentOperations();
   const scene = new Scene([await Tenant.open("own-a-"), await Tenant.open("own-b-")]);
   await scene.furnish(operations);

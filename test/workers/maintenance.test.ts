@@ -1,6 +1,6 @@
 import { createExecutionContext, createScheduledController, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { eq } from "drizzle-orm";
+import { eq, inArray } from "drizzle-orm";
 import { beforeEach, test, vi } from "vitest";
 import {
   AUDIT_RETENTION_MS,
@@ -9,7 +9,7 @@ import {
   MAINTENANCE_ROWS_MAX,
 } from "../../src/contract/limits.ts";
 import { openDatabase } from "../../src/db/database.ts";
-import { apiKey, auditEntry, endpointRemoval, joinToken } from "../../src/db/schema.ts";
+import { apiKey, auditEntry, endpointRemoval, joinToken, template } from "../../src/db/schema.ts";
 import type { Env } from "../../src/env.ts";
 import worker from "../../src/index.ts";
 import { freshAccount } from "./accounts.ts";
@@ -153,4 +153,29 @@ test("one run does a bounded piece of work, and the next one goes on", async ({ 
   await maintain();
   expect(await db.select().from(joinToken)).toEqual([]);
   expect(await db.select().from(endpointRemoval)).toEqual([]);
+});
+
+test("an inline template whose endpoint could not be saved goes after an hour, and no other", async ({
+  expect,
+}) => {
+  const client = await freshClient();
+  const { templateId: ownId } = await savedEndpoint(client);
+  const inline = 'template: { imageName: "i" }';
+  const { data } = await client.send(
+    `mutation { saveEndpoint(input: { name: "e", gpuIds: "ADA_24", ${inline} }) { templateId } }`,
+  );
+  const usedId = data.saveEndpoint.templateId;
+  const [used] = await db.select().from(template).where(eq(template.id, usedId));
+  if (used === undefined) throw new Error("no template");
+  const orphan = (id: string, updatedAt: number) => ({ ...used, id, name: id, updatedAt });
+  const [oldId, youngId] = [crypto.randomUUID(), crypto.randomUUID()];
+  await db.insert(template).values([orphan(oldId, 1), orphan(youngId, Date.now())]);
+  await db
+    .update(template)
+    .set({ updatedAt: 1 })
+    .where(inArray(template.id, [ownId, usedId]));
+
+  await maintain();
+  const left = await db.select().from(template).where(eq(template.accountId, client.accountId));
+  expect(new Set(left.map(({ id }) => id))).toEqual(new Set([ownId, usedId, youngId]));
 });

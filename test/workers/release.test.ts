@@ -53,8 +53,12 @@ test("an endpoint that allows no workers hands out nothing, also to one that sti
   expect((await call("GET", `/v2/${endpointId}/health`)).body).toMatchObject({ jobs: { inQueue: 1 } });
 });
 
-test("an agent that waits hears that workers are allowed again", async ({ expect }) => {
+test("an agent that waits for a worker that finishes its job hears that workers are allowed again", async ({
+  expect,
+}) => {
   const { endpointId, agent, workerId, slots } = await standing();
+  await run(endpointId);
+  await agent.take(endpointId, workerId);
   await change(endpointId, "workersMin: 0, workersMax: 0");
   const { body } = await run(endpointId);
   const waiting = agent.exchange(endpointId, { slots, holdMs: 10_000 });

@@ -1,6 +1,7 @@
 /** What holds for all of REST v1. */
 import { test } from "vitest";
 import { call } from "./edge-client.ts";
+import { freshClient, savedEndpoint } from "./graphql-client.ts";
 import { restClient, type RestClient } from "./rest-client.ts";
 
 test("nobody gets in without a right key", async ({ expect }) => {
@@ -29,6 +30,27 @@ test("a key that only reads changes nothing, and is told what it lacks", async (
       status: 401,
       body: { code: "insufficient_permission", message: expect.stringContaining("graphql: WRITE") },
     });
+  }
+});
+
+test("a key that reads may ask for the head of what it may read", async ({ expect }) => {
+  const rest = await restClient({ graphql: "read", endpoints: "none" });
+  expect((await rest("HEAD", "/endpoints")).status).toBe(200);
+});
+
+test("the key stands in the header: not in the address, and not that of one endpoint", async ({ expect }) => {
+  const { key, ...owner } = await freshClient();
+  const { aiKey } = await savedEndpoint({ key, ...owner }, "", "aiKey");
+  expect((await call("GET", "/v1/endpoints", undefined, { Authorization: `Bearer ${key}` })).status).toBe(
+    200,
+  );
+  for (const [path, header] of [
+    [`/v1/endpoints?api_key=${key}`, ""],
+    ["/v1/endpoints", `Bearer ${aiKey}`],
+    ["/v1/endpoints", aiKey],
+  ]) {
+    const { status, body } = await call("GET", path ?? "", undefined, { Authorization: header ?? "" });
+    expect([status, body["code"]]).toEqual([401, "unauthorized"]);
   }
 });
 

@@ -6,7 +6,7 @@ import { endpointObject, fireAlarm, passTime, untilHeld, untilWebhooksRest } fro
 import { webhookTarget } from "./webhook-target.ts";
 
 const JOBS = 400;
-const LONE_JOBS = 100;
+const LONE_JOBS = 120;
 /** As many at once as the limit of run admits. */
 const CROWD = 200;
 const SLOTS = 10;
@@ -64,7 +64,8 @@ test("a job that finds a worker waiting costs three", async ({ expect }) => {
     }
   });
   console.info(`rows written per job when a worker waits: ${rows}`);
-  expect(rows).toBeLessThan(3.05);
+  // On a busy machine a job may come by doorbell, which costs a row of the hands: a fifth of them at most.
+  expect(rows).toBeLessThan(3.2);
 });
 
 /** Rows that a webhook adds to a job, when so many jobs end in one turn. */

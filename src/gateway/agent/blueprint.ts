@@ -5,6 +5,7 @@ import { openDatabase } from "../../db/database.ts";
 import { findOwnEndpoint } from "../../db/endpoints.ts";
 import type { EnvironmentVariable } from "../../db/schema.ts";
 import { findTemplate } from "../../db/templates.ts";
+import { BoundedMap } from "../../domain/bounded-map.ts";
 import type { Env } from "../../env.ts";
 
 /** A variable before its references are filled. */
@@ -25,10 +26,14 @@ export type Blueprint = {
   readonly templateName: string;
 };
 
-const CACHE_SIZE = 1_000;
+/** A template may be 1.5 MB of text and the isolate has 128 MB for everything, so the cache is bounded by text. */
+const CACHE_MAX_CHARACTERS = 8_000_000;
 
 /** By endpoint and release: what a worker is made of changes only with the release. */
-const cache = new Map<string, Blueprint>();
+const cache = new BoundedMap<Blueprint>(
+  CACHE_MAX_CHARACTERS,
+  (blueprint) => JSON.stringify(blueprint).length,
+);
 
 /** Nothing when the endpoint is gone. */
 export async function findBlueprint(
@@ -42,7 +47,6 @@ export async function findBlueprint(
   if (known) return known;
   const loaded = await loadBlueprint(env, accountId, endpointId);
   if (!loaded || loaded.version !== version) return loaded?.blueprint;
-  if (cache.size >= CACHE_SIZE) cache.clear();
   cache.set(key, loaded.blueprint);
   return loaded.blueprint;
 }

@@ -16,6 +16,8 @@ import { readJson } from "../body.ts";
 export type RestApi = { Bindings: Env; Variables: { request: RequestContext } };
 export type RestContext = Context<RestApi>;
 
+const READING: ReadonlySet<string> = new Set(["GET", "HEAD"]);
+
 /** Lets nobody pass without a key that allows what is asked. */
 export const withAccess: MiddlewareHandler<RestApi> = async (context, next) => {
   const { env } = context;
@@ -24,7 +26,7 @@ export const withAccess: MiddlewareHandler<RestApi> = async (context, next) => {
   if (principal.kind === "unauthorized") throw new ApiError("unauthorized", principal.message);
 
   const request = { env, db: openDatabase(env.DB), principal, now, operation: operationOf(context) };
-  requireManagementAccess(request, context.req.method === "GET" ? "read" : "write");
+  requireManagementAccess(request, READING.has(context.req.method) ? "read" : "write");
   context.set("request", request);
   await next();
 };

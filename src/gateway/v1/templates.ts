@@ -13,7 +13,7 @@ import { templatePatchSchema } from "../../management/templates/template-patch.t
 import {
   changeTemplate,
   createTemplate,
-  deleteTemplateByName,
+  deleteTemplateById,
   requireTemplate,
 } from "../../management/templates/template-storage.ts";
 import { idOf, readInput, type RestContext } from "./context.ts";
@@ -56,9 +56,7 @@ export async function patchTemplate(context: RestContext): Promise<Response> {
 }
 
 export async function removeTemplate(context: RestContext): Promise<Response> {
-  const request = context.get("request");
-  const { name } = await requireTemplate(request, templateIdOf(context));
-  await deleteTemplateByName(request, name);
+  await deleteTemplateById(context.get("request"), templateIdOf(context));
   return context.body(null, 204);
 }
 

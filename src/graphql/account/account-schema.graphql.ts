@@ -18,7 +18,9 @@ export const accountSdl = /* GraphQL */ `
     pubKey: String
   }
   input AccountCreateInput {
+    "For people; up to 191 characters."
     name: String
+    "Of whoever is to be asked about the account; may be left out."
     email: String
   }
 

@@ -74,6 +74,7 @@ export const catalogSdl = /* GraphQL */ `
     minVcpuCount: Int
     "GB of memory that must come with the GPUs."
     minMemoryInGb: Int
+    "Accepted and ignored, as the fields below: it is not known of the hosts."
     minDisk: Int
     minDownload: Int
     minUpload: Int
@@ -87,6 +88,7 @@ export const catalogSdl = /* GraphQL */ `
     compliance: [Compliance]
     "true asks for clusters, of which there are none."
     isCluster: Boolean
+    "Accepted and ignored, as the fields below."
     podCount: Int
     throughput: Int
     machineProducts: [String]
@@ -146,8 +148,9 @@ export const catalogSdl = /* GraphQL */ `
   input CpuFlavorInput {
     "One flavor, such as cpu5c."
     id: String
-    "Accepted and ignored, as isSls: all flavors run Serverless workers."
+    "Accepted and ignored: all flavors run Serverless workers."
     slsOnly: Boolean
+    "Accepted and ignored."
     isSls: Boolean
   }
   input SpecificsInput {
@@ -203,11 +206,13 @@ export const catalogSdl = /* GraphQL */ `
     gpuCount: Int
     "false asks for community hosts, of which there are none."
     secureCloud: Boolean
+    "Accepted and ignored: it is not known of the hosts."
     minDisk: Int
     "GB of memory that must come with the GPUs."
     minMemoryInGb: Int
     "vCPUs that must come with the GPUs."
     minVcpuCount: Int
+    "Accepted and ignored, as the fields below."
     allowedCudaVersions: [String]
     minCudaVersion: String
     includeAiApi: Boolean

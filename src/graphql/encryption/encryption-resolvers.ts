@@ -3,7 +3,8 @@ import { describeEncryption } from "../../management/encryption/reseal.ts";
 
 export const encryptionResolvers = {
   User: {
-    encryption: async (_account: unknown, _args: unknown, context: RequestContext) =>
-      await describeEncryption(context.env),
+    /** Tells of all accounts, so of nothing that any one of them may know. */
+    encryption: async (_account: unknown, _args: unknown, { env, principal }: RequestContext) =>
+      principal.isRoot ? await describeEncryption(env) : null,
   },
 };

@@ -1,6 +1,6 @@
 export const encryptionSdl = /* GraphQL */ `
   type User {
-    "For the operator who changes the key of the installation."
+    "For the operator who changes the key of the installation: null for every key but ROOT_API_KEY, since it counts over all accounts."
     encryption: Encryption
   }
 

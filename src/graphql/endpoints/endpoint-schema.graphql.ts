@@ -45,16 +45,17 @@ export const endpointSdl = /* GraphQL */ `
     workersMax: Int
     "Accepted and kept; has no effect."
     workersPFBTarget: Int
-    "Seconds."
+    "Seconds that a worker stays without a job: 1 to 3600, 5 by default."
     idleTimeout: Int
-    "QUEUE_DELAY or REQUEST_COUNT."
+    "QUEUE_DELAY, the default of QB, or REQUEST_COUNT, which LB needs."
     scalerType: String
     "QUEUE_DELAY: seconds that a job may wait. REQUEST_COUNT: jobs for each worker. 4 by default."
     scalerValue: Int
-    "0 means the default."
+    "Milliseconds that a job may run, unless it says otherwise: 5000 to 604800000; 0 means the default, 600000."
     executionTimeoutMs: Int
     "Jobs that may wait at once; a submit beyond them is refused with 429. 1,000,000 by default."
     queueDepthMax: Int
+    "Kept and shown; another one replaces the workers."
     flashBootType: FlashBootType
     "Comma list of countries or data centers; empty means any."
     locations: String
@@ -70,6 +71,7 @@ export const endpointSdl = /* GraphQL */ `
     env: [EnvironmentVariableInput]
     "The flash environment that owns the endpoint."
     flashEnvironmentId: String
+    "Kept and shown; has no effect."
     compliance: [Compliance]
     "Accepted and ignored, as the fields below."
     bindEndpoint: Boolean
@@ -82,15 +84,19 @@ export const endpointSdl = /* GraphQL */ `
   input EndpointTemplateInput {
     "Made up when absent; one of another inline template takes that one over."
     name: String
+    "Image reference with tag; not looked up when it is saved."
     imageName: String
-    "50 by default."
+    "GB of the container's disk; 50 by default."
     containerDiskInGb: Int
     "Arguments after the entry point of the image."
     dockerArgs: String
+    "At most 50 variables; they take the place of those before."
     env: [EnvironmentVariableInput]
     "Comma list of <port>/<protocol>; protocols: http, tcp."
     ports: String
+    "Markdown."
     readme: String
+    "A registry credential, for a private image; empty for none."
     containerRegistryAuthId: String
     "Kept for pods, as the fields below; workers of endpoints have no use for it."
     startSsh: Boolean
@@ -118,7 +124,7 @@ export const endpointSdl = /* GraphQL */ `
     createdAt: DateTime
     "Rises with each rolling release."
     version: Int
-    "Opens the queue API of this endpoint alone. Null for callers who may not write the endpoint, and where no ENCRYPTION_KEYS are set."
+    "Opens the queue API of this endpoint alone. Null for keys that may not write the endpoint or that expire, and where no ENCRYPTION_KEYS are set."
     aiKey: String
     "As it was sent; null for a CPU endpoint."
     gpuIds: String

@@ -1,9 +1,10 @@
 export const flashSdl = /* GraphQL */ `
   type Query {
+    "Null, as there are no flash apps yet."
     flashApp(flashAppId: String): FlashApp
     "Refused with APP_NOT_FOUND when there is none of this name."
     flashAppByName(flashAppName: String): FlashApp
-    "Null, as there are no flash apps yet."
+    "Null, as the fields below: there are no flash apps yet."
     flashEnvironment(flashEnvironmentId: String): FlashEnvironment
     flashEnvironmentByName(input: FlashEnvironmentByNameInput): FlashEnvironment
     flashBuild(flashBuildId: String): FlashBuild
@@ -21,6 +22,7 @@ export const flashSdl = /* GraphQL */ `
     prepareFlashArtifactUpload(input: PrepareFlashArtifactUploadInput): FlashUpload
     "Makes a build of an artifact that was uploaded."
     finalizeFlashArtifactUpload(input: FinalizeFlashArtifactUploadInput): FlashBuild
+    "Changes the manifest of a build."
     updateFlashBuildManifest(input: UpdateFlashBuildManifestInput): FlashBuild
     "Makes a build the active one of an environment."
     deployBuildToEnvironment(input: DeployBuildToEnvironmentInput): FlashEnvironment

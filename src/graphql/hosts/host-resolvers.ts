@@ -1,34 +1,14 @@
 import { z } from "zod";
-import { generateCredential } from "../../auth/credential.ts";
-import { hashKey } from "../../auth/hash-key.ts";
-import { JOIN_TOKEN_LIFE_MAX_MS, JOIN_TOKEN_LIFE_MIN_MS, JOIN_TOKEN_LIFE_MS } from "../../contract/limits.ts";
-import { createJoinToken } from "../../db/join-tokens.ts";
-import { authorOf, type RequestContext } from "../../management/context.ts";
-import {
-  keepable,
-  keepableText,
-  nameSchema,
-  parseInput,
-  plainText,
-  wholeNumber,
-} from "../../management/input.ts";
+import type { RequestContext } from "../../management/context.ts";
 import { hostPatchSchema } from "../../management/hosts/host-patch.ts";
 import { changeHost, removeHost, type Host } from "../../management/hosts/hosts.ts";
+import { createJoinToken, joinTokenSchema, type JoinToken } from "../../management/hosts/join-tokens.ts";
+import { parseInput, plainText } from "../../management/input.ts";
 import type { GraphqlContext } from "../context.ts";
-
-const SECOND_MS = 1_000;
-
-const joinTokenSchema = z.object({
-  name: keepableText(nameSchema),
-  expiresInSeconds: keepable(
-    wholeNumber(JOIN_TOKEN_LIFE_MIN_MS / SECOND_MS, JOIN_TOKEN_LIFE_MAX_MS / SECOND_MS),
-  ),
-});
 
 const removalSchema = z.object({ id: plainText.min(1, "must not be empty") });
 
 type Arguments = { readonly input?: unknown };
-type JoinToken = { readonly token: string; readonly expiresAt: number };
 
 export const hostResolvers = {
   Mutation: {
@@ -36,15 +16,7 @@ export const hostResolvers = {
       _parent: unknown,
       { input }: { input?: unknown },
       context: RequestContext,
-    ): Promise<JoinToken> => {
-      const { name, expiresInSeconds } = parseInput(joinTokenSchema, input);
-      const lifeMs = expiresInSeconds === undefined ? JOIN_TOKEN_LIFE_MS : expiresInSeconds * SECOND_MS;
-      const token = generateCredential("join-token");
-      const expiresAt = context.now + lifeMs;
-      const values = { hash: await hashKey(token), name: name ?? null, expiresAt };
-      await createJoinToken(context.db, authorOf(context), values);
-      return { token, expiresAt };
-    },
+    ): Promise<JoinToken> => await createJoinToken(context, parseInput(joinTokenSchema, input)),
     hostUpdate: async (_parent: unknown, { input }: Arguments, context: RequestContext): Promise<Host> =>
       await changeHost(context, parseInput(hostPatchSchema, input)),
     hostRemove: async (_parent: unknown, { input }: Arguments, context: RequestContext): Promise<null> => {

@@ -16,6 +16,7 @@ export const hostSdl = /* GraphQL */ `
   input JoinTokenCreateInput {
     "What the token is for."
     name: String
+    "60 to 604800; 3600 by default."
     expiresInSeconds: Int
   }
   type JoinToken {

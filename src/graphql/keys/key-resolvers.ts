@@ -65,14 +65,14 @@ export const keyResolvers = {
   },
 
   Endpoint: {
-    /** Opens the endpoint for writing, so it is shown to whoever may do that anyhow. */
+    /** Opens the endpoint for writing and has no end, so it is shown to whoever may do that anyhow, without an end. */
     aiKey: async (
       { id }: EndpointRecord,
       _args: unknown,
       { env, principal }: RequestContext,
     ): Promise<string | null> => {
       const mayWrite = accessToEndpoint(principal.permissions, id) === "write";
-      return (mayWrite ? await endpointKey(env, id) : undefined) ?? null;
+      return (mayWrite && principal.expiresAt === null ? await endpointKey(env, id) : undefined) ?? null;
     },
   },
 };

@@ -45,6 +45,7 @@ export const keySdl = /* GraphQL */ `
     name: String
     "ALL or READ_ONLY; RESTRICTED goes with permissions and may then be left out."
     level: ApiKeyLevel
+    "What a RESTRICTED key may do."
     permissions: ApiKeyPermissionsInput
     "ISO 8601. A key without an end is good until it is revoked."
     expiresAt: DateTime
@@ -53,9 +54,11 @@ export const keySdl = /* GraphQL */ `
   }
   input UpdateApiKeyInput {
     id: ID
+    "Up to 191 characters; left out it stays."
     name: String
     "With permissions, as in ApiKeyInput, replaces all that the key may do."
     level: ApiKeyLevel
+    "What the key may do from now on, if it is RESTRICTED."
     permissions: ApiKeyPermissionsInput
   }
   "What is left out is NONE."
@@ -69,6 +72,7 @@ export const keySdl = /* GraphQL */ `
   }
   input EndpointAccessInput {
     endpointId: String
+    "To its jobs and requests."
     access: ApiKeyAccess
   }
 

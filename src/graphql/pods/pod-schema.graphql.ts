@@ -63,12 +63,14 @@ export const podSdl = /* GraphQL */ `
     deployCpuPod(input: deployCpuPodInput): Pod
     "Changes what is sent; what is omitted stays."
     podEditJob(input: PodEditJobInput): Pod
+    "Refused with POD_NOT_FOUND, as the operations below: there are no pods yet."
     podStop(input: PodStopInput): Pod
     podResume(input: PodResumeInput): Pod
     podBidResume(input: PodBidResumeInput): Pod
     podTerminate(input: PodTerminateInput): Void
     "Refused with NO_CAPACITY: this installation offers no pods yet."
     createCluster(input: CreateClusterInput): Cluster
+    "Refused, since there are no clusters yet."
     deleteCluster(input: DeleteClusterInput): Boolean
   }
 

@@ -21,13 +21,16 @@ export const registryAuthSdl = /* GraphQL */ `
   input SaveRegistryAuthInput {
     "At most 191 characters; need not be unique."
     name: String
+    "At most 255 characters, without ':'."
     username: String
     "A password or access token of at most 16 KiB."
     password: String
   }
   input UpdateRegistryAuthInput {
     id: String
+    "Takes the place of the one before, together with password."
     username: String
+    "Takes the place of the one before, together with username."
     password: String
   }
 `;

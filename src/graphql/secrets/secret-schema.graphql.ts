@@ -9,6 +9,7 @@ export const secretSdl = /* GraphQL */ `
     secretDelete(id: ID): Void
     "Takes effect at the next start of a container."
     secretValueUpdate(input: SecretValueUpdateInput): Secret
+    "Changes what is said of a secret; its value stays."
     secretDescriptionUpdate(input: SecretDescriptionUpdateInput): Secret
   }
 
@@ -31,6 +32,7 @@ export const secretSdl = /* GraphQL */ `
     name: String
     "1 byte to 64 KiB of text."
     value: String
+    "For people; up to 1000 characters."
     description: String
   }
   input SecretValueUpdateInput {

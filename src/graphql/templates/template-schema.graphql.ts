@@ -19,7 +19,9 @@ export const templateSdl = /* GraphQL */ `
   }
 
   input EnvironmentVariableInput {
+    "Without =; of equal ones the last counts."
     key: String
+    "May hold {{ SECRET_name }}, in whose place the worker gets the value of that secret."
     value: String
   }
   type EnvironmentVariable {
@@ -41,8 +43,9 @@ export const templateSdl = /* GraphQL */ `
     name: String
     "Image reference with tag; not looked up when it is saved."
     imageName: String
+    "GB of the container's disk."
     containerDiskInGb: Int
-    "0 for Serverless templates."
+    "GB of the volume of a pod; 0 for Serverless templates."
     volumeInGb: Int
     "Begins with /."
     volumeMountPath: String
@@ -60,6 +63,7 @@ export const templateSdl = /* GraphQL */ `
     isServerless: Boolean
     "Listed by podTemplates."
     isPublic: Boolean
+    "A registry credential, for a private image; empty for none."
     containerRegistryAuthId: String
     "Kept for pods, as the fields below."
     startSsh: Boolean
@@ -67,6 +71,7 @@ export const templateSdl = /* GraphQL */ `
     startScript: String
     advancedStart: Boolean
     config: JSON
+    "For lists; has no effect."
     category: TemplateCategory
   }
   input PodTemplateInput {
@@ -74,7 +79,9 @@ export const templateSdl = /* GraphQL */ `
     isRunpod: Boolean
   }
   input PortConfigInput {
+    "<port>/<protocol>, as in ports."
     port: String
+    "For people: what answers there."
     name: String
   }
 

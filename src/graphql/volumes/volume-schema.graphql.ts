@@ -23,6 +23,7 @@ export const volumeSdl = /* GraphQL */ `
   }
   input UpdateNetworkVolumeInput {
     id: String
+    "Up to 191 characters; left out it stays."
     name: String
     "Whole GB; not below the present size."
     size: Int

@@ -1,5 +1,6 @@
 import type { WebhookSecret } from "../../contract/webhook.ts";
 import type { AccountRecord } from "../../db/accounts.ts";
+import { suffices } from "../../domain/permissions.ts";
 import { authorOf, type RequestContext } from "../../management/context.ts";
 import { announceWebhookSecrets } from "../../management/endpoints/endpoint-announcement.ts";
 import { OperationError } from "../../management/operation-error.ts";
@@ -14,11 +15,13 @@ type Shown = {
 
 export const webhookResolvers = {
   User: {
+    /** Whoever has it can sign in our name, so it is shown to whoever may make a new one anyhow. */
     webhookSecret: async (
       _account: AccountRecord,
       _args: unknown,
-      { loaders }: GraphqlContext,
-    ): Promise<Shown | null> => show(await loaders.webhookSecrets.load()),
+      { loaders, principal }: GraphqlContext,
+    ): Promise<Shown | null> =>
+      suffices(principal.permissions.graphql, "write") ? show(await loaders.webhookSecrets.load()) : null,
   },
   Mutation: {
     webhookSecretRotate: async (

@@ -5,7 +5,7 @@ export const webhookSdl = /* GraphQL */ `
   }
 
   type User {
-    "With what receivers verify the calls of the account's webhooks, as in Standard Webhooks."
+    "With what receivers verify the calls of the account's webhooks, as in Standard Webhooks. Null unless the key may write (graphql: WRITE), since whoever has the secret can sign."
     webhookSecret: WebhookSecret
   }
 

@@ -10,12 +10,12 @@ import type { EndpointObject } from "../../endpoint/endpoint-object.ts";
 import { shardName } from "../../domain/shard.ts";
 import {
   closeEndpointRemoval,
-  findOwnEndpoint,
+  findOwnEndpoints,
   listEndpoints,
   toEndpointConfig,
   type EndpointRecord,
 } from "../../db/endpoints.ts";
-import { findTemplate } from "../../db/templates.ts";
+import { findTemplates, type TemplateRecord } from "../../db/templates.ts";
 import type { RequestContext } from "../context.ts";
 import { logFailure } from "../../failure-log.ts";
 import { OperationError } from "../operation-error.ts";
@@ -36,25 +36,57 @@ export function endpointObject(
 
 /** Brings the object of a written endpoint up to date with D1. */
 export async function announceEndpoint(context: RequestContext, written: EndpointRecord): Promise<void> {
-  let told = written;
-  for (let round = 0; round < ROUNDS; round += 1) {
-    const secrets = await ensureWebhookSecrets(context.env, told.accountId, context.now);
-    const template = await findTemplate(context.db, told.accountId, told.templateId);
-    const config = toEndpointConfig(told, template);
-    await tell(told.id, () => endpointObject(context, told.id).configure(config, secrets));
-    const current = await findOwnEndpoint(context.db, told.accountId, told.id);
-    if (current === undefined) return await announceRemoval(context, written); // A2
-    if (current.revision === told.revision) return;
-    told = current;
-  }
+  await announceEndpoints(context, [written]);
 }
 
-/** Brings the objects of many written endpoints up to date, a bounded number at a time. */
+/** Brings the objects of many written endpoints of the account up to date, with few questions to D1 for all. */
 export async function announceEndpoints(
   context: RequestContext,
   written: readonly EndpointRecord[],
 ): Promise<void> {
-  await fewAtOnce(written, async (endpoint) => await announceEndpoint(context, endpoint));
+  let told = written;
+  for (let round = 0; round < ROUNDS && told.length > 0; round += 1) {
+    const secrets = await asked(told, () => webhookSecretsOf(context));
+    const templates = await asked(told, () => templatesOf(context, told));
+    await fewAtOnce(told, async (endpoint) => {
+      await tell(endpoint.id, () =>
+        endpointObject(context, endpoint.id).configure(
+          toEndpointConfig(endpoint, templates.get(endpoint.templateId)),
+          secrets,
+        ),
+      );
+    });
+    told = await changedMeanwhile(context, told); // A2
+  }
+}
+
+/** What D1 says of endpoints about which something else was told; the objects of deleted ones are emptied. */
+async function changedMeanwhile(
+  context: RequestContext,
+  told: readonly EndpointRecord[],
+): Promise<readonly EndpointRecord[]> {
+  const ids = told.map(({ id }) => id);
+  const found = await asked(told, () => findOwnEndpoints(context.db, context.principal.accountId, ids));
+  const current = new Map(found.map((endpoint) => [endpoint.id, endpoint]));
+  await fewAtOnce(
+    told.filter(({ id }) => !current.has(id)),
+    async (gone) => await announceRemoval(context, gone),
+  );
+  const revisions = new Map(told.map(({ id, revision }) => [id, revision]));
+  return found.filter(({ id, revision }) => revisions.get(id) !== revision);
+}
+
+async function templatesOf(
+  { db, principal }: RequestContext,
+  endpoints: readonly EndpointRecord[],
+): Promise<ReadonlyMap<string, TemplateRecord>> {
+  const ids = [...new Set(endpoints.map(({ templateId }) => templateId))];
+  const found = await findTemplates(db, principal.accountId, ids);
+  return new Map(found.map((template) => [template.id, template]));
+}
+
+async function webhookSecretsOf({ env, principal, now }: RequestContext): Promise<WebhookSecret[]> {
+  return await ensureWebhookSecrets(env, principal.accountId, now);
 }
 
 /** Has the objects of an account sign with its present secrets. */
@@ -92,13 +124,27 @@ async function fewAtOnce(
 }
 
 async function tell(endpointId: string, call: () => Promise<void>): Promise<void> {
-  try {
-    await call();
-  } catch (cause) {
-    logFailure("endpoint_not_told", { endpointId }, cause);
-    throw new OperationError(
-      "UNAVAILABLE",
-      `The change of endpoint ${endpointId} is stored, but its queue could not be told. Please try again later: repeating the same operation is safe.`,
-    );
-  }
+  await call().catch((cause: unknown) => refuse([endpointId], cause));
+}
+
+/** What telling these endpoints needs of D1. */
+async function asked<Answer>(
+  endpoints: readonly EndpointRecord[],
+  ask: () => Promise<Answer>,
+): Promise<Answer> {
+  return await ask().catch((cause: unknown) =>
+    refuse(
+      endpoints.map(({ id }) => id),
+      cause,
+    ),
+  );
+}
+
+function refuse(endpointIds: readonly string[], cause: unknown): never {
+  const named = endpointIds.join(", ");
+  logFailure("endpoint_not_told", { endpointId: named }, cause);
+  throw new OperationError(
+    "UNAVAILABLE",
+    `The change of endpoint ${named} is stored, but its queue could not be told. Please try again later: saving or deleting it again by its id is safe.`,
+  );
 }

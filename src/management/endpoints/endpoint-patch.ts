@@ -4,6 +4,7 @@ import {
   EXECUTION_TIMEOUT_MAX_MS,
   EXECUTION_TIMEOUT_MIN_MS,
   IDLE_TIMEOUT_MAX_SECONDS,
+  LIST_MAX_CHARACTERS,
   QUEUE_DEPTH_MAX,
   WORKERS_PER_ENDPOINT_MAX,
 } from "../../contract/limits.ts";
@@ -23,11 +24,16 @@ import {
 import { inlineTemplateSchema } from "../templates/template-patch.ts";
 
 const COUNTRIES = ["CZ", "FR", "GB", "NO", "RO", "US"];
-const DATA_CENTER = /^[A-Z]{2,3}-[A-Z]{2,3}-\d+$/;
+const DATA_CENTER = /^[A-Z]{2,3}-[A-Z]{2,3}-\d{1,3}$/;
 /** Clients refuse answers with any other version. */
 const CUDA_VERSIONS = ["11.8", ...Array.from({ length: 10 }, (_, minor) => `12.${minor}`), "13.0"];
 
-const gpuIdsSchema = z.string().transform((gpuIds, context) => {
+/** What is told to objects and kept in their memory must not be as large as a body. */
+const listTextSchema = z
+  .string()
+  .max(LIST_MAX_CHARACTERS, `must have at most ${LIST_MAX_CHARACTERS} characters`);
+
+const gpuIdsSchema = listTextSchema.transform((gpuIds, context) => {
   const reading = readGpuIds(gpuIds);
   const allowed = `Allowed: ${GPU_TIER_NAMES.join(", ")}, GPU type names, and -<GPU type name> to leave one out`;
   if (reading.kind === "unknown-gpu") {
@@ -44,7 +50,7 @@ const instanceIdSchema = z.string("must be a string").superRefine((instanceId, c
 
 /** A comma list of words, kept without blanks; an empty one means "not set". */
 function commaList(isAllowed: (word: string) => boolean, allowed: string) {
-  return z.string().transform((list, context) => {
+  return listTextSchema.transform((list, context) => {
     const words = list
       .split(",")
       .map((word) => word.trim())

@@ -2,7 +2,7 @@
 import {
   deleteEndpointIfUnchanged,
   findOwnEndpoint,
-  insertEndpoint,
+  insertEndpointIfWhole,
   isEndpointRemovalOpen,
   listEndpointsOfTemplate,
   updateEndpointIfUnchanged,
@@ -11,12 +11,13 @@ import {
 import { deleteTemplateIfUnused, findTemplate } from "../../db/templates.ts";
 import { CONTAINER_DISK_DEFAULT_GB } from "../../contract/limits.ts";
 import { randomRowId } from "../../db/row-id.ts";
+import { requireRoom } from "../account-room.ts";
 import { authorOf, type RequestContext } from "../context.ts";
 import { OperationError } from "../operation-error.ts";
 import { untilUnchanged } from "../optimistic-write.ts";
 import type { InlineTemplate } from "../templates/template-patch.ts";
 import { changeTemplate, requireTemplate, saveBoundTemplate } from "../templates/template-storage.ts";
-import { requireAttachable } from "../volumes/attached-volumes.ts";
+import { attachedIds, requireAttachable } from "../volumes/attached-volumes.ts";
 import { announceEndpoint, announceRemoval } from "./endpoint-announcement.ts";
 import type { EndpointPatch } from "./endpoint-patch.ts";
 import {
@@ -25,20 +26,23 @@ import {
   isDeletable,
   mergeSettings,
   needsRelease,
+  type EndpointSettings,
 } from "./endpoint-settings.ts";
 
 // Saving
 
 export async function createEndpoint(context: RequestContext, patch: EndpointPatch): Promise<EndpointRecord> {
   const settings = createSettings(patch);
-  await requireAttachable(context, settings);
-  const { id: templateId } =
-    patch.template === undefined
-      ? await requireTemplate(context, patch.templateId ?? "")
-      : await saveBoundTemplate(context, complete(patch.template, settings.name));
-
-  const values = { ...settings, templateId };
-  const created = await insertEndpoint(context.db, authorOf(context), values);
+  const inline = patch.template && complete(patch.template, settings.name);
+  const needs = { volumeIds: attachedIds(settings) };
+  const created = await untilUnchanged(async () => {
+    await requireAttachable(context, settings);
+    await requireRoom(context, "endpoint");
+    const { id: templateId } = inline
+      ? await saveBoundTemplate(context, inline)
+      : await requireTemplate(context, patch.templateId ?? "");
+    return await insertEndpointIfWhole(context.db, authorOf(context), { ...settings, templateId }, needs);
+  });
   await announceEndpoint(context, created);
   return created;
 }
@@ -50,18 +54,31 @@ export async function changeEndpoint(
 ): Promise<EndpointRecord> {
   const found = await requireEndpoint(context, endpointId);
   const merged = mergeSettings(found, patch); // A patch that will be refused must not touch the template first.
-  if (changesVolumes(found, merged)) await requireAttachable(context, merged);
+  await requireNewVolumes(context, found, merged);
   const templateId = await patchedTemplateId(context, found, patch);
 
   const changed = await untilUnchanged(async () => {
     const read = await requireEndpoint(context, endpointId);
     const values = { ...mergeSettings(read, patch), templateId: templateId ?? read.templateId };
-    const release = needsRelease(read, values);
-    return await updateEndpointIfUnchanged(context.db, authorOf(context), read, values, { release });
+    const volumeIds = await requireNewVolumes(context, read, values);
+    if (templateId !== undefined) await requireTemplate(context, templateId);
+    const options = { release: needsRelease(read, values), volumeIds };
+    return await updateEndpointIfUnchanged(context.db, authorOf(context), read, values, options);
   });
   if (changed.templateId !== found.templateId) await dropOrphan(context, found.templateId);
   await announceEndpoint(context, changed);
   return changed;
+}
+
+/** Refuses volumes that cannot be attached; gives those that are about to be. */
+async function requireNewVolumes(
+  context: RequestContext,
+  before: EndpointSettings,
+  after: EndpointSettings,
+): Promise<string[]> {
+  if (!changesVolumes(before, after)) return [];
+  await requireAttachable(context, after);
+  return attachedIds(after);
 }
 
 /** An inline template goes with the last endpoint that uses it. */

@@ -3,8 +3,8 @@
  *
  * K1  Nobody gives what they do not hold, neither in permissions nor in time.
  * K2  Nobody touches a key that allows more than their own.
- * K3  What the caller holds is read from D1 here, not remembered: a key that has just been revoked must not
- *     leave another one behind.
+ * K3  What the caller holds is read from D1 here, not remembered, and must still hold when D1 is written: a key
+ *     that has just been revoked or narrowed must not leave another one behind.
  */
 import { forgetApiKey } from "../../auth/principal.ts";
 import { generateCredential } from "../../auth/credential.ts";
@@ -12,7 +12,7 @@ import { hashKey } from "../../auth/hash-key.ts";
 import { API_KEY_LIFE_MIN_MS } from "../../contract/limits.ts";
 import {
   findApiKey,
-  insertApiKey,
+  insertApiKeyIfAllowed,
   revokeApiKeyIfUnchanged,
   updateApiKeyIfUnchanged,
   type ApiKeyRecord,
@@ -20,6 +20,7 @@ import {
 } from "../../db/api-keys.ts";
 import { listEndpoints } from "../../db/endpoints.ts";
 import { covers, missingIn, type Permissions } from "../../domain/permissions.ts";
+import { requireRoom } from "../account-room.ts";
 import { authorOf, type RequestContext } from "../context.ts";
 import { OperationError } from "../operation-error.ts";
 import { untilUnchanged } from "../optimistic-write.ts";
@@ -45,25 +46,28 @@ export async function createApiKey(
   if (expiresAt !== null && expiresAt < context.now + API_KEY_LIFE_MIN_MS) {
     throw new OperationError("INVALID_INPUT", "expiresAt: must be at least a minute ahead");
   }
-  const own = await requireOwnKey(context);
-  requireGivable(own, { permissions, expiresAt }); // K1
-  await requireKnownEndpoints(context, permissions);
-
   const { token, stored } = await issueToken();
   const values = { ...stored, name, permissions, expiresAt };
-  return { apiKey: await insertApiKey(context.db, authorOf(context), values), token };
+  const created = await untilUnchanged(async () => {
+    const own = await requireOwnKey(context);
+    requireGivable(own, { permissions, expiresAt }); // K1
+    await requireKnownEndpoints(context, permissions);
+    await requireRoom(context, "apiKey");
+    return await insertApiKeyIfAllowed(context.db, authorOf(context), own, values);
+  });
+  return { apiKey: created, token };
 }
 
 export async function changeApiKey(context: RequestContext, change: KeyChange): Promise<ApiKeyRecord> {
-  const own = await requireOwnKey(context);
-  if (change.permissions) await requireKnownEndpoints(context, change.permissions);
   const changed = await untilUnchanged(async () => {
+    const own = await requireOwnKey(context);
+    if (change.permissions) await requireKnownEndpoints(context, change.permissions);
     const read = await requireTouchableKey(context, own, change.id); // K2
     if (read.revokedAt !== null) throw new OperationError("INVALID_INPUT", "id: this key is revoked");
     const { name = read.name, permissions = read.permissions } = change;
     // What the key has anyhow is not given to it.
     if (!covers(read.permissions, permissions)) requireGivable(own, { ...read, permissions }); // K1
-    return await updateApiKeyIfUnchanged(context.db, authorOf(context), read, { name, permissions });
+    return await updateApiKeyIfUnchanged(context.db, authorOf(context), own, read, { name, permissions });
   });
   forgetApiKey(changed.id);
   return changed;
@@ -71,16 +75,17 @@ export async function changeApiKey(context: RequestContext, change: KeyChange): 
 
 /** Revoking again changes nothing. */
 export async function revokeApiKey(context: RequestContext, apiKeyId: string): Promise<void> {
-  const own = await requireOwnKey(context);
   await untilUnchanged(async () => {
+    const own = await requireOwnKey(context);
     const read = await requireTouchableKey(context, own, apiKeyId); // K2
     if (read.revokedAt !== null) return read;
-    return await revokeApiKeyIfUnchanged(context.db, authorOf(context), read);
+    return await revokeApiKeyIfUnchanged(context.db, authorOf(context), own, read);
   });
   forgetApiKey(apiKeyId);
 }
 
-async function requireOwnKey({ db, principal, now }: RequestContext): Promise<ApiKeyRecord> {
+/** The caller's key as it is in D1 now; refuses when it may not change anything any more. */
+export async function requireOwnKey({ db, principal, now }: RequestContext): Promise<ApiKeyRecord> {
   const own = await findApiKey(db, principal.accountId, principal.apiKeyId); // K3
   const isInForce = own?.revokedAt === null && (own.expiresAt === null || own.expiresAt > now);
   if (own === undefined || !isInForce) {

@@ -5,18 +5,20 @@ import { REGISTRY_PASSWORD_MAX_BYTES, REGISTRY_USERNAME_MAX_CHARACTERS } from ".
 import {
   deleteRegistryAuthIfUnused,
   findRegistryAuth,
-  insertRegistryAuth,
+  insertRegistryAuthIfRoom,
   listTemplatesOfRegistryAuth,
   updateRegistryAuth,
   type RegistryAuthRecord,
 } from "../../db/registry-auths.ts";
 import { randomRowId } from "../../db/row-id.ts";
 import type { RegistryLogin } from "../../domain/registry-login.ts";
+import { requireRoom } from "../account-room.ts";
 import { authorOf, type RequestContext } from "../context.ts";
 import { renewAssignments } from "../encryption/assignment-renewal.ts";
 import { requireSealingRing } from "../encryption/sealing-ring.ts";
 import { nameSchema, plainText } from "../input.ts";
 import { OperationError } from "../operation-error.ts";
+import { untilUnchanged } from "../optimistic-write.ts";
 
 const idSchema = plainText.min(1, "must not be empty");
 
@@ -45,7 +47,10 @@ export async function createRegistryAuth(
 ): Promise<RegistryAuthRecord> {
   const id = randomRowId();
   const sealedCredentials = await sealLogin(context, id, { username, password });
-  return await insertRegistryAuth(context.db, authorOf(context), { id, name, sealedCredentials });
+  return await untilUnchanged(async () => {
+    await requireRoom(context, "registryAuth");
+    return await insertRegistryAuthIfRoom(context.db, authorOf(context), { id, name, sealedCredentials });
+  });
 }
 
 /** The next pull uses the new login; one that was refused is tried again at once. */
@@ -62,15 +67,24 @@ export async function changeRegistryAuth(
 }
 
 export async function deleteRegistryAuth(context: RequestContext, id: string): Promise<void> {
-  const read = await requireRegistryAuth(context, id, "registryAuthId");
-  if (await deleteRegistryAuthIfUnused(context.db, authorOf(context), read)) return;
+  await untilUnchanged(async () => {
+    const read = await requireRegistryAuth(context, id, "registryAuthId");
+    if (await deleteRegistryAuthIfUnused(context.db, authorOf(context), read)) return read;
+    await refuseUsed(context, read);
+    return undefined;
+  });
+}
 
-  const users = await listTemplatesOfRegistryAuth(context.db, context.principal.accountId, id);
-  if (users.length === 0) throw notFound(id, "registryAuthId");
-  const names = users.map((name) => `'${name}'`).join(", ");
+async function refuseUsed(
+  { db, principal }: RequestContext,
+  { id, name }: RegistryAuthRecord,
+): Promise<void> {
+  const users = await listTemplatesOfRegistryAuth(db, principal.accountId, id);
+  if (users.length === 0) return;
+  const names = users.map((user) => `'${user}'`).join(", ");
   throw new OperationError(
     "REGISTRY_AUTH_IN_USE",
-    `Registry credential '${read.name}' is in use by template ${names}: delete the template or give it another credential first.`,
+    `registryAuthId: registry credential '${name}' is in use by template ${names}: delete the template or give it another credential first.`,
   );
 }
 

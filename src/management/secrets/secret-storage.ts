@@ -10,16 +10,19 @@ import { randomRowId } from "../../db/row-id.ts";
 import {
   deleteSecret,
   findSecret,
+  hasSecretNamed,
   insertSecretIfNameFree,
   updateSecret,
   type SecretRecord,
 } from "../../db/secrets.ts";
 import { SECRET_NAME } from "../../domain/secret-reference.ts";
+import { requireRoom } from "../account-room.ts";
 import { authorOf, type RequestContext } from "../context.ts";
 import { renewAssignments } from "../encryption/assignment-renewal.ts";
 import { requireSealingRing } from "../encryption/sealing-ring.ts";
 import { clearable, plainText } from "../input.ts";
 import { OperationError } from "../operation-error.ts";
+import { untilUnchanged } from "../optimistic-write.ts";
 
 const valueSchema = z
   .string("must be a string")
@@ -65,13 +68,12 @@ export async function createSecret(
   const id = randomRowId();
   const sealedValue = await sealValue(context, id, value);
   const values = { id, name, description: description ?? null, sealedValue };
-  const created = await insertSecretIfNameFree(context.db, authorOf(context), values);
-  if (created === undefined) {
-    throw new OperationError(
-      "SECRET_NAME_TAKEN",
-      `name: a secret named '${name}' already exists; choose another name, or change its value by secretValueUpdate`,
-    );
-  }
+  const created = await untilUnchanged(async () => {
+    await requireRoom(context, "secret");
+    const inserted = await insertSecretIfNameFree(context.db, authorOf(context), values);
+    if (inserted === undefined) await refuseTakenName(context, name);
+    return inserted;
+  });
   await renewAssignments(context);
   return created;
 }
@@ -105,6 +107,14 @@ export async function removeSecret(context: RequestContext, id: string): Promise
   const read = await requireSecret(context, id);
   if (!(await deleteSecret(context.db, authorOf(context), read))) throw notFound(id);
   await renewAssignments(context);
+}
+
+async function refuseTakenName({ db, principal }: RequestContext, name: string): Promise<void> {
+  if (!(await hasSecretNamed(db, principal.accountId, name))) return;
+  throw new OperationError(
+    "SECRET_NAME_TAKEN",
+    `name: a secret named '${name}' already exists; choose another name, or change its value by secretValueUpdate`,
+  );
 }
 
 async function requireSecret(context: RequestContext, id: string): Promise<SecretRecord> {

@@ -7,6 +7,7 @@ import {
   nameSchema,
   oneOf,
   plainText,
+  processText,
   wholeNumber,
 } from "../input.ts";
 
@@ -35,9 +36,9 @@ const portsConfigSchema = z.array(z.object({ port: plainText, name: plainText })
 
 const containerFields = {
   name: keepable(nameSchema),
-  imageName: keepable(z.string().trim().min(1, "must not be empty")),
+  imageName: keepable(processText.trim().min(1, "must not be empty")),
   containerDiskInGb: keepable(wholeNumber(1)),
-  dockerArgs: keepable(plainText),
+  dockerArgs: keepable(processText),
   env: keepable(environmentSchema),
   ports: keepable(portsSchema),
   readme: keepable(plainText),

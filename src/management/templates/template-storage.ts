@@ -4,10 +4,11 @@ import {
   deleteTemplateIfUnused,
   findTemplate,
   findTemplateByName,
-  insertTemplateIfNameFree,
+  insertTemplateIfWhole,
   updateTemplateIfUnchanged,
   type TemplateRecord,
 } from "../../db/templates.ts";
+import { requireRoom } from "../account-room.ts";
 import { authorOf, type RequestContext } from "../context.ts";
 import { announceEndpoints } from "../endpoints/endpoint-announcement.ts";
 import { OperationError } from "../operation-error.ts";
@@ -17,20 +18,27 @@ import type { TemplatePatch } from "./template-patch.ts";
 import { changesContainers, mergeTemplate } from "./template-values.ts";
 
 /** Finds a template of the calling account, or refuses. */
-export async function requireTemplate(context: RequestContext, templateId: string): Promise<TemplateRecord> {
+export async function requireTemplate(
+  context: RequestContext,
+  templateId: string,
+  field = "templateId",
+): Promise<TemplateRecord> {
   const template = await findTemplate(context.db, context.principal.accountId, templateId);
   if (template === undefined) {
-    throw new OperationError("TEMPLATE_NOT_FOUND", `templateId: template '${templateId}' was not found`);
+    throw new OperationError("TEMPLATE_NOT_FOUND", `${field}: template '${templateId}' was not found`);
   }
   return template;
 }
 
 export async function createTemplate(context: RequestContext, patch: TemplatePatch): Promise<TemplateRecord> {
   const values = mergeTemplate(undefined, patch);
-  await requireNamedCredential(context, patch);
-  const created = await insertTemplateIfNameFree(context.db, authorOf(context), values, { isBound: false });
-  if (created === undefined) throw nameTaken(values.name);
-  return created;
+  return await untilUnchanged(async () => {
+    await requireNamedCredential(context, patch);
+    await requireRoom(context, "template");
+    const created = await insertTemplateIfWhole(context.db, authorOf(context), values, { isBound: false });
+    if (created === undefined) await refuseTakenName(context, values.name);
+    return created;
+  });
 }
 
 /** Merges a patch into a stored template and tells every endpoint that uses it. */
@@ -39,9 +47,9 @@ export async function changeTemplate(
   templateId: string,
   patch: TemplatePatch,
 ): Promise<TemplateRecord> {
-  await requireNamedCredential(context, patch);
   const changed = await untilUnchanged(async () => {
-    const read = await requireTemplate(context, templateId);
+    const read = await requireTemplate(context, templateId, "id");
+    await requireNamedCredential(context, patch);
     const values = mergeTemplate(read, patch);
     const release = changesContainers(read, values);
     const updated = await updateTemplateIfUnchanged(context.db, authorOf(context), read, values, { release });
@@ -60,24 +68,40 @@ export async function saveBoundTemplate(
   patch: TemplatePatch,
 ): Promise<TemplateRecord> {
   const values = mergeTemplate(undefined, patch);
-  await requireNamedCredential(context, patch);
-  const created = await insertTemplateIfNameFree(context.db, authorOf(context), values, { isBound: true });
-  if (created !== undefined) return created;
-
-  const holder = await findTemplateByName(context.db, context.principal.accountId, values.name);
-  if (!holder?.isBound) throw nameTaken(values.name);
-  return await changeTemplate(context, holder.id, patch);
+  return await untilUnchanged(async () => {
+    await requireNamedCredential(context, patch);
+    const holder = await findTemplateByName(context.db, context.principal.accountId, values.name);
+    if (holder?.isBound) return await changeTemplate(context, holder.id, patch);
+    if (holder !== undefined) throw nameTaken(values.name);
+    await requireRoom(context, "template");
+    return await insertTemplateIfWhole(context.db, authorOf(context), values, { isBound: true });
+  });
 }
 
 export async function deleteTemplateByName(context: RequestContext, name: string): Promise<void> {
-  const { accountId } = context.principal;
-  const template = await findTemplateByName(context.db, accountId, name);
-  if (template === undefined) {
+  await deleteFound(context, async () => {
+    const template = await findTemplateByName(context.db, context.principal.accountId, name);
+    if (template !== undefined) return template;
     throw new OperationError("TEMPLATE_NOT_FOUND", `templateName: template '${name}' was not found`);
-  }
-  if (await deleteTemplateIfUnused(context.db, authorOf(context), template)) return;
+  });
+}
 
-  const users = await listEndpointsOfTemplate(context.db, accountId, template.id);
+export async function deleteTemplateById(context: RequestContext, templateId: string): Promise<void> {
+  await deleteFound(context, async () => await requireTemplate(context, templateId));
+}
+
+async function deleteFound(context: RequestContext, find: () => Promise<TemplateRecord>): Promise<void> {
+  await untilUnchanged(async () => {
+    const template = await find();
+    if (await deleteTemplateIfUnused(context.db, authorOf(context), template)) return template;
+    await refuseUsed(context, template);
+    return undefined;
+  });
+}
+
+async function refuseUsed({ db, principal }: RequestContext, { id, name }: TemplateRecord): Promise<void> {
+  const users = await listEndpointsOfTemplate(db, principal.accountId, id);
+  if (users.length === 0) return;
   const userIds = users.map((user) => user.id).join(", ");
   throw new OperationError(
     "TEMPLATE_IN_USE",
@@ -90,7 +114,8 @@ async function requireNamedCredential(context: RequestContext, patch: TemplatePa
   if (typeof id === "string") await requireRegistryAuth(context, id, "containerRegistryAuthId");
 }
 
-async function refuseTakenName(context: RequestContext, name: string, templateId: string): Promise<void> {
+/** `templateId`: of the template that may have the name. */
+async function refuseTakenName(context: RequestContext, name: string, templateId?: string): Promise<void> {
   const holder = await findTemplateByName(context.db, context.principal.accountId, name);
   if (holder !== undefined && holder.id !== templateId) throw nameTaken(name);
 }

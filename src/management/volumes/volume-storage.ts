@@ -3,13 +3,15 @@ import {
   deleteNetworkVolumeIfUnused,
   findNetworkVolume,
   growNetworkVolume,
-  insertNetworkVolume,
+  insertNetworkVolumeIfRoom,
   listEndpointsOfVolume,
   listNetworkVolumes,
   type NetworkVolumeRecord,
 } from "../../db/network-volumes.ts";
+import { requireRoom } from "../account-room.ts";
 import { authorOf, type RequestContext } from "../context.ts";
 import { OperationError } from "../operation-error.ts";
+import { untilUnchanged } from "../optimistic-write.ts";
 import type { VolumeCreation, VolumePatch } from "./volume-patch.ts";
 
 /** The network volumes of the calling account, the oldest first. */
@@ -26,7 +28,11 @@ export async function createVolume(
     const fields = missing.map(([field]) => field).join(", ");
     throw new OperationError("INVALID_INPUT", `${fields}: required to create a network volume`);
   }
-  return await insertNetworkVolume(context.db, authorOf(context), { name, sizeGb: size, dataCenterId });
+  const values = { name, sizeGb: size, dataCenterId };
+  return await untilUnchanged(async () => {
+    await requireRoom(context, "networkVolume");
+    return await insertNetworkVolumeIfRoom(context.db, authorOf(context), values);
+  });
 }
 
 /** Renames a volume or makes it larger; data would not fit into a smaller one. */
@@ -46,17 +52,23 @@ export async function changeVolume(
 }
 
 export async function deleteVolume(context: RequestContext, volumeId: string): Promise<void> {
-  const { accountId } = context.principal;
-  const volume = await findNetworkVolume(context.db, accountId, volumeId);
-  if (volume === undefined) {
-    throw new OperationError(
-      "NETWORK_VOLUME_NOT_FOUND",
-      `id: Tried to delete nonexistent network volume '${volumeId}': it was not found`,
-    );
-  }
-  if (await deleteNetworkVolumeIfUnused(context.db, authorOf(context), volume)) return;
+  await untilUnchanged(async () => {
+    const volume = await findNetworkVolume(context.db, context.principal.accountId, volumeId);
+    if (volume === undefined) {
+      throw new OperationError(
+        "NETWORK_VOLUME_NOT_FOUND",
+        `id: Tried to delete nonexistent network volume '${volumeId}': it was not found`,
+      );
+    }
+    if (await deleteNetworkVolumeIfUnused(context.db, authorOf(context), volume)) return volume;
+    await refuseUsed(context, volumeId);
+    return undefined;
+  });
+}
 
-  const users = await listEndpointsOfVolume(context.db, accountId, volumeId);
+async function refuseUsed({ db, principal }: RequestContext, volumeId: string): Promise<void> {
+  const users = await listEndpointsOfVolume(db, principal.accountId, volumeId);
+  if (users.length === 0) return;
   throw new OperationError(
     "NETWORK_VOLUME_IN_USE",
     `id: network volume ${volumeId} is in use by endpoint ${users.map(({ id }) => id).join(", ")}: ` +

@@ -1,6 +1,7 @@
 /** Secrets with which an account's webhooks are signed; sealed in the database, open in here. */
 import { open, seal, type SealedPlace } from "../../auth/envelope.ts";
 import type { RingKey } from "../../auth/key-ring.ts";
+import { WEBHOOK_SECRETS_MAX } from "../../contract/limits.ts";
 import type { WebhookSecret } from "../../contract/webhook.ts";
 import type { Author } from "../../db/audit-log.ts";
 import { openDatabase } from "../../db/database.ts";
@@ -14,6 +15,7 @@ import {
 import type { Env } from "../../env.ts";
 import { logFailure } from "../../failure-log.ts";
 import { openingRing } from "../encryption/sealing-ring.ts";
+import { OperationError } from "../operation-error.ts";
 
 /** How a stored secret begins that no key seals; maintenance seals it once there is one. */
 export const PLAIN_FORM = "plain:";
@@ -42,7 +44,12 @@ export async function ensureWebhookSecrets(
 export async function rotateWebhookSecret(env: WebhookEnv, author: Author): Promise<WebhookSecret[]> {
   const { accountId, now } = author;
   const db = openDatabase(env.DB);
-  await replaceWebhookSecret(db, author, await freshSecret(env, accountId, now));
+  if (!(await replaceWebhookSecret(db, author, await freshSecret(env, accountId, now)))) {
+    throw new OperationError(
+      "LIMIT_REACHED",
+      `Calls carry signatures of ${WEBHOOK_SECRETS_MAX} secrets already, which is as many as they may. A replaced secret signs for another 24 hours: wait until one has run out.`,
+    );
+  }
   return await openAll(env, await listWebhookSecrets(db, accountId, now));
 }
 

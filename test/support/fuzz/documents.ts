@@ -15,7 +15,7 @@ import {
   type GraphQLSchema,
 } from "graphql";
 import type { Chance } from "./chance.ts";
-import { HOSTILE_JSON, type World } from "./world.ts";
+import { HOSTILE_JSON, numberFor, type World } from "./world.ts";
 
 const DIRECTIVES = [
   "@include(if: true)",
@@ -25,7 +25,6 @@ const DIRECTIVES = [
   "@include(if: 5)",
   "@skip",
 ];
-const NUMBERS = ["0", "1", "2", "5", "60", "3600"];
 const HOSTILE_NUMBERS = [
   "-1",
   "-0",
@@ -38,7 +37,8 @@ const HOSTILE_NUMBERS = [
   "NaN",
 ];
 /** Without these most creations would fail at the first field. */
-const WANTED = /^(name|imageName|containerDiskInGb|volumeInGb|gpuIds|templateId|id|value|input)$/;
+const WANTED =
+  /^(key|name|imageName|containerDiskInGb|volumeInGb|gpuIds|templateId|id|registryAuthId|value|username|password|size|dataCenterId|level|input)$/;
 
 /** Writes one request body, as text, since not all of it need be JSON. */
 export class DocumentWriter {
@@ -50,6 +50,8 @@ export class DocumentWriter {
   readonly #fragments: string[] = [];
   readonly #wrongness: number;
   readonly #depthMax: number;
+  /** The field whose arguments are being written. */
+  #place = "";
 
   constructor(schema: GraphQLSchema, chance: Chance, world: World) {
     this.#schema = schema;
@@ -110,8 +112,12 @@ export class DocumentWriter {
     const directive = chance.is(0.03)
       ? ` ${chance.pick(this.#wrongness === 0 ? DIRECTIVES.slice(0, 3) : DIRECTIVES)}`
       : "";
+    const place = this.#place;
+    this.#place = field.name;
+    const written = this.#arguments(field.args);
+    this.#place = place;
     const below = isLeaf ? "" : ` ${isObjectType(type) ? this.#selection(type, depth + 1) : "{ id }"}`;
-    return `${alias}${field.name}${this.#arguments(field.args)}${directive}${below}`;
+    return `${alias}${field.name}${written}${directive}${below}`;
   }
 
   #arguments(args: readonly GraphQLArgument[]): string {
@@ -122,8 +128,10 @@ export class DocumentWriter {
     return written.length === 0 ? "" : `(${written.join(", ")})`;
   }
 
-  #isGiven(argument: GraphQLArgument | GraphQLInputField): boolean {
-    return this.#chance.is(WANTED.test(argument.name) ? 0.85 : 0.15);
+  #isGiven({ name }: GraphQLArgument | GraphQLInputField): boolean {
+    // With an id it is a change, without one something new.
+    if (name === "id" && this.#place.startsWith("save")) return this.#chance.is(0.4);
+    return this.#chance.is(WANTED.test(name) ? 0.93 : 0.12);
   }
 
   #member(argument: GraphQLArgument | GraphQLInputField): string {
@@ -155,9 +163,10 @@ export class DocumentWriter {
 
   #scalar(type: string, name: string): string {
     const chance = this.#chance;
-    if (type === "Int" || type === "Float") return chance.pick(this.#isWrong ? HOSTILE_NUMBERS : NUMBERS);
+    if (type === "Int" || type === "Float")
+      return this.#isWrong ? chance.pick(HOSTILE_NUMBERS) : numberFor(chance, name);
     if (type === "Boolean") return chance.pick(["true", "false"]);
-    const text = this.#world.text(chance, name, this.#wrongness);
+    const text = this.#world.text(chance, name, this.#wrongness, this.#place);
     if (this.#isWrong) return `"${text}"`; // as clients do that escape nothing
     return chance.is(0.05) ? `"""${text.replaceAll('"""', "")}"""` : JSON.stringify(text);
   }
@@ -173,7 +182,9 @@ export class DocumentWriter {
     }
     if (isEnumType(type)) return JSON.stringify(chance.pick(type.getValues()).name);
     if (type.name === "JSON") return chance.pick(HOSTILE_JSON.slice(0, 18));
-    if (type.name === "Int" || type.name === "Float") return chance.pick(NUMBERS);
-    return type.name === "Boolean" ? "true" : JSON.stringify(this.#world.text(chance, name, this.#wrongness));
+    if (type.name === "Int" || type.name === "Float") return numberFor(chance, name);
+    return type.name === "Boolean"
+      ? "true"
+      : JSON.stringify(this.#world.text(chance, name, this.#wrongness, this.#place));
   }
 }

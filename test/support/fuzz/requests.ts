@@ -2,6 +2,7 @@
 import type { GraphQLSchema } from "graphql";
 import type { Chance } from "./chance.ts";
 import { DocumentWriter } from "./documents.ts";
+import { writeJson, type JsonSchema } from "./json.ts";
 import { HOSTILE_JSON, HOSTILE_STRINGS, type World } from "./world.ts";
 
 export type FuzzRequest = {
@@ -11,12 +12,18 @@ export type FuzzRequest = {
   readonly body: string | Uint8Array<ArrayBuffer> | null;
 };
 
-export type Route = { readonly method: string; readonly path: string };
+export type Route = {
+  readonly method: string;
+  readonly path: string;
+  /** What its body is documented to be. */
+  readonly bodySchema?: JsonSchema;
+};
 
 export type Target = {
   readonly schema: GraphQLSchema;
   readonly routes: readonly Route[];
-  readonly apiKey: string;
+  /** The first may do everything, the others less. */
+  readonly apiKeys: readonly [string, ...string[]];
   readonly world: World;
 };
 
@@ -55,16 +62,12 @@ export function writeRequest(chance: Chance, target: Target): FuzzRequest {
     : route.method === "ALL"
       ? chance.pick(METHODS)
       : route.method;
-  const path = chance.is(0.01)
-    ? `/${randomSegment(chance, target.world)}`
-    : fillPath(chance, target.world, route.path);
+  const path = chance.is(0.01) ? `/${randomSegment(chance)}` : fillPath(chance, target.world, route.path);
   const text = isGraphql
     ? new DocumentWriter(target.schema, chance, target.world).body()
-    : chance.is(0.8)
-      ? jobBody(chance)
-      : chance.pick(HOSTILE_JSON);
+    : restBody(chance, route, target.world);
   const hasBody = !["GET", "HEAD"].includes(method) && !chance.is(0.02);
-  const credential = credentialOf(chance, target.apiKey);
+  const credential = credentialOf(chance, chance.is(0.9) ? target.apiKeys[0] : chance.pick(target.apiKeys));
   return {
     method,
     path: path + queryOf(chance, route.path, credential.query),
@@ -76,14 +79,26 @@ export function writeRequest(chance: Chance, target: Target): FuzzRequest {
 function fillPath(chance: Chance, world: World, pattern: string): string {
   return pattern
     .replaceAll(":endpointId", () =>
-      chance.is(0.9) ? chance.pick(world.endpointIds) : randomSegment(chance, world),
+      chance.is(0.9) ? chance.pick(world.endpointIds) : randomSegment(chance),
     )
-    .replaceAll(/:\w+/g, () => randomSegment(chance, world))
-    .replaceAll("*", () => randomSegment(chance, world));
+    .replaceAll(/:(\w+)/g, (_all, name: string) =>
+      chance.is(0.8) ? encodeURIComponent(world.id(chance, name)) : randomSegment(chance),
+    )
+    .replaceAll("*", () => randomSegment(chance));
 }
 
-function randomSegment(chance: Chance, world: World): string {
-  if (world.jobIds.length > 0 && chance.is(0.6)) return chance.pick(world.jobIds);
+function restBody(chance: Chance, { path, bodySchema }: Route, world: World): string {
+  if (chance.is(0.2)) return chance.pick(HOSTILE_JSON);
+  if (bodySchema === undefined || path.startsWith("/v2/")) return jobBody(chance);
+  return writeJson(chance, bodySchema, {
+    world,
+    place: path,
+    name: "",
+    wrongness: chance.pick([0, 0, 0.05]),
+  });
+}
+
+function randomSegment(chance: Chance): string {
   const text = chance.is(0.3) ? crypto.randomUUID() : chance.pick(HOSTILE_STRINGS).slice(0, 300);
   return encodeURIComponent(text.toWellFormed()) || "x";
 }
@@ -93,7 +108,17 @@ function queryOf(chance: Chance, path: string, credential: string): string {
   // Long waits would only make the run long.
   if (/runsync|status|stream/.test(path)) parameters.push("wait=1000");
   if (chance.is(0.05)) {
-    const name = chance.pick(["wait", "offset", "limit", "status", "api_key[]", "__proto__", "input"]);
+    const name = chance.pick([
+      "wait",
+      "offset",
+      "limit",
+      "status",
+      "api_key[]",
+      "__proto__",
+      "input",
+      "includeTemplate",
+      "includeWorkers",
+    ]);
     const value = chance.pick(["1000", "-1", "0", "1e9", "NaN", ...HOSTILE_STRINGS.slice(0, 12)]);
     parameters.push(`${name}=${encodeURIComponent(value.toWellFormed())}`);
   }

@@ -1,0 +1,44 @@
+/** How much of each kind an account may have, so that its lists and what is done for all of them stay bounded. */
+import { sql, type SQL } from "drizzle-orm";
+import {
+  API_KEYS_MAX,
+  ENDPOINTS_MAX,
+  JOIN_TOKENS_MAX,
+  NETWORK_VOLUMES_MAX,
+  REGISTRY_AUTHS_MAX,
+  SECRETS_MAX,
+  TEMPLATES_MAX,
+} from "../contract/limits.ts";
+import type { Database } from "./database.ts";
+import { apiKey, endpoint, joinToken, networkVolume, registryAuth, secret, template } from "./schema.ts";
+
+const ROOMS = {
+  apiKey: { table: apiKey, max: API_KEYS_MAX },
+  endpoint: { table: endpoint, max: ENDPOINTS_MAX },
+  joinToken: { table: joinToken, max: JOIN_TOKENS_MAX },
+  networkVolume: { table: networkVolume, max: NETWORK_VOLUMES_MAX },
+  registryAuth: { table: registryAuth, max: REGISTRY_AUTHS_MAX },
+  secret: { table: secret, max: SECRETS_MAX },
+  template: { table: template, max: TEMPLATES_MAX },
+} as const;
+
+export type BoundedKind = keyof typeof ROOMS;
+
+/** How many of a kind an account may have. */
+export function roomFor(kind: BoundedKind): number {
+  return ROOMS[kind].max;
+}
+
+/** For a write: whether the account may have one more at that moment. */
+export function hasRoom(kind: BoundedKind, accountId: string): SQL {
+  const { table, max } = ROOMS[kind];
+  return sql`(SELECT count(*) FROM ${table} WHERE ${table.accountId} = ${accountId}) < ${max}`;
+}
+
+/** Whether the account may have one more now. */
+export async function mayHaveMore(db: Database, kind: BoundedKind, accountId: string): Promise<boolean> {
+  const row = await db.get<{ readonly hasRoom: number }>(
+    sql`SELECT ${hasRoom(kind, accountId)} AS "hasRoom"`,
+  );
+  return row.hasRoom === 1;
+}

@@ -1,0 +1,60 @@
+/** The workers of the current release that nobody sent away, and since when each of them is free. */
+import type { CrewMember } from "../domain/scaler.ts";
+import type { FleetReport, WorkerSnapshot } from "../domain/queue-reason.ts";
+
+export type Terms = {
+  readonly version: number;
+  /** Workers that were sent away. */
+  readonly leaving: ReadonlySet<string>;
+};
+
+export class Roster {
+  #members: readonly WorkerSnapshot[] = [];
+  readonly #freeSince = new Map<string, number>();
+
+  /** Takes over what Fleet says; the clock of a worker starts when it is ready. */
+  learn({ workers }: FleetReport, { version, leaving }: Terms, now: number): void {
+    this.#members = workers.filter(
+      (worker) =>
+        (worker.version ?? version) >= version &&
+        worker.state !== "stopping" &&
+        !leaving.has(worker.workerId),
+    );
+    const ready = new Set(this.#members.filter(isReady).map(({ workerId }) => workerId));
+    for (const workerId of this.#freeSince.keys()) if (!ready.has(workerId)) this.#freeSince.delete(workerId);
+    for (const workerId of ready) if (!this.#freeSince.has(workerId)) this.#freeSince.set(workerId, now);
+  }
+
+  /** Their last jobs have ended. */
+  freed(workerIds: readonly string[], now: number): void {
+    for (const workerId of workerIds) if (this.#freeSince.has(workerId)) this.#freeSince.set(workerId, now);
+  }
+
+  get size(): number {
+    return this.#members.length;
+  }
+
+  sample(busy: ReadonlyMap<string, number>, draining: ReadonlySet<string>): CrewMember[] {
+    return this.#members.map((worker) => ({
+      workerId: worker.workerId,
+      isReady: isReady(worker),
+      jobs: busy.get(worker.workerId) ?? 0,
+      isDraining: draining.has(worker.workerId),
+      freeSinceAt: this.#freeSince.get(worker.workerId) ?? 0,
+    }));
+  }
+
+  /** The clocks, for a note. */
+  get clocks(): ReadonlyMap<string, number> {
+    return this.#freeSince;
+  }
+
+  /** Sets clocks as they were noted. */
+  restore(clocks: Iterable<readonly [workerId: string, freeSinceAt: number]>): void {
+    for (const [workerId, at] of clocks) if (this.#freeSince.has(workerId)) this.#freeSince.set(workerId, at);
+  }
+}
+
+function isReady({ state }: WorkerSnapshot): boolean {
+  return state === "ready";
+}

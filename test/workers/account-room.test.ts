@@ -1,0 +1,133 @@
+/** How much an account may have of each kind. */
+import { env } from "cloudflare:workers";
+import { sql } from "drizzle-orm";
+import { describe, test } from "vitest";
+import { roomFor, type BoundedKind } from "../../src/db/account-room.ts";
+import { openDatabase } from "../../src/db/database.ts";
+import { codeOf, freshClient, savedVolume } from "./graphql-client.ts";
+import { keyWith } from "./key-client.ts";
+import { call } from "./edge-client.ts";
+
+const db = openDatabase(env.DB);
+
+/** By kind: its table, a row of it, and how one more is made. */
+const KINDS: Record<
+  BoundedKind,
+  { table: string; key: string; unique: string; create: (unique: string) => string }
+> = {
+  apiKey: {
+    table: "api_key",
+    key: "id",
+    unique: "hash",
+    create: (name) => `createApiKey(input: { name: "${name}", level: ALL }) { token }`,
+  },
+  endpoint: {
+    table: "endpoint",
+    key: "id",
+    unique: "name",
+    create: (name) =>
+      `saveEndpoint(input: { name: "${name}", gpuIds: "ADA_24", template: { imageName: "i" } }) { id }`,
+  },
+  joinToken: {
+    table: "join_token",
+    key: "hash",
+    unique: "name",
+    create: (name) => `joinTokenCreate(input: { name: "${name}" }) { token }`,
+  },
+  networkVolume: {
+    table: "network_volume",
+    key: "id",
+    unique: "name",
+    create: (name) =>
+      `createNetworkVolume(input: { name: "${name}", size: 1, dataCenterId: "EU-RO-1" }) { id }`,
+  },
+  registryAuth: {
+    table: "registry_auth",
+    key: "id",
+    unique: "name",
+    create: (name) => `saveRegistryAuth(input: { name: "${name}", username: "u", password: "p" }) { id }`,
+  },
+  secret: {
+    table: "secret",
+    key: "id",
+    unique: "name",
+    create: (name) => `secretCreate(input: { name: "${name}", value: "v" }) { id }`,
+  },
+  template: {
+    table: "template",
+    key: "id",
+    unique: "name",
+    create: (name) =>
+      `saveTemplate(input: { name: "${name}", imageName: "i", containerDiskInGb: 1, volumeInGb: 0 }) { id }`,
+  },
+};
+
+async function countOf(table: string, accountId: string): Promise<number> {
+  const found = await db.get<{ n: number }>(
+    sql`SELECT count(*) AS n FROM ${sql.identifier(table)} WHERE account_id = ${accountId}`,
+  );
+  return found.n;
+}
+
+/** Copies a row of the account until it has `count`. */
+async function fill(accountId: string, { table, key, unique }: (typeof KINDS)[BoundedKind], count: number) {
+  const columns = await db.all<{ name: string }>(sql`SELECT name FROM pragma_table_info(${table})`);
+  const values = columns.map(({ name }) =>
+    name === key || name === unique
+      ? sql`${sql.identifier(name)} || '-' || numbers.value`
+      : sql.identifier(name),
+  );
+  const missing = count - (await countOf(table, accountId));
+  const numbers = JSON.stringify(Array.from({ length: missing }, (_, index) => index));
+  await db.run(sql`INSERT INTO ${sql.identifier(table)}
+    SELECT ${sql.join(values, sql`, `)}
+    FROM (SELECT * FROM ${sql.identifier(table)} WHERE account_id = ${accountId} LIMIT 1),
+         (SELECT value FROM json_each(${numbers})) AS numbers`);
+}
+
+describe.for(Object.entries(KINDS) as [BoundedKind, (typeof KINDS)[BoundedKind]][])("%s", ([kind, row]) => {
+  test("of two that fill the last place at once one is made, and then none", async ({ expect }) => {
+    const client = await freshClient();
+    const create = async (name: string) => await client.send(`mutation { ${row.create(name)} }`);
+    expect((await create("first")).errors).toBeUndefined();
+    await fill(client.accountId, row, roomFor(kind) - 1);
+
+    const answers = await Promise.all([create("one"), create("two")]);
+    const codes = answers.map((answer) => (answer.errors === undefined ? "made" : codeOf(answer)));
+    expect(codes.toSorted()).toEqual(["LIMIT_REACHED", "made"]);
+    const refused = await create("three");
+    expect(codeOf(refused)).toBe("LIMIT_REACHED");
+    expect(refused.errors[0].message).toMatch(
+      new RegExp(`^The account has ${roomFor(kind)} .*as many as it may have. Delete what is not used`),
+    );
+    expect(await countOf(row.table, client.accountId)).toBe(roomFor(kind));
+
+    const other = await freshClient();
+    expect((await other.send(`mutation { ${row.create("one")} }`)).errors).toBeUndefined();
+  });
+});
+
+test("REST says so as well, and not as something to try again", async ({ expect }) => {
+  const client = await freshClient();
+  await savedVolume(client);
+  await fill(client.accountId, KINDS.networkVolume, roomFor("networkVolume"));
+  const key = await keyWith(client.accountId, { graphql: "write", endpoints: "none" });
+  const volume = { name: "v", size: 1, dataCenterId: "EU-RO-1" };
+  const { status, body } = await call("POST", "/v1/networkvolumes", volume, {
+    Authorization: `Bearer ${key}`,
+  });
+  expect([status, body["code"]]).toEqual([400, "limit_reached"]);
+});
+
+test("no more than five secrets sign at once, however often they are changed", async ({ expect }) => {
+  const client = await freshClient();
+  const rotate = async () => await client.send("mutation { webhookSecretRotate { secret } }");
+  const answers = [];
+  for (let times = 0; times < 5; times += 1) answers.push(await rotate());
+  expect(answers.filter(({ errors }) => errors !== undefined)).toEqual([]);
+  const refused = await rotate();
+  expect(codeOf(refused)).toBe("LIMIT_REACHED");
+  expect(await countOf("webhook_secret", client.accountId)).toBe(5);
+  const { data } = await client.send("{ myself { webhookSecret { secret } } }");
+  expect(data.myself.webhookSecret).toEqual(answers[4]?.data.webhookSecretRotate);
+});
