@@ -1,6 +1,7 @@
 import { hostname } from "node:os";
 import { resolve } from "node:path";
 import { Command, Option } from "commander";
+import { DATA_CENTERS } from "../src/contract/data-centers.ts";
 import { type RunSettings, runAgent } from "./run.ts";
 import { AGENT_VERSION } from "./version.ts";
 
@@ -11,6 +12,7 @@ type RunFlags = {
   runtime?: RunSettings["runtimeKind"];
   simulateGpus: boolean;
   name: string;
+  dataCenter?: string;
   ephemeral: boolean;
 };
 
@@ -36,6 +38,11 @@ program
   )
   .option("--simulate-gpus", "offer GPUs of every tier that are not there", false)
   .option("--name <name>", "name of this host", hostname())
+  .addOption(
+    new Option("--data-center <id>", "where this host is, such as EU-RO-1").choices(
+      DATA_CENTERS.map(({ id }) => id),
+    ),
+  )
   .option("--ephemeral", "remove all workers when the agent or its parent ends", false)
   .action(async (flags: RunFlags) => {
     process.exitCode = await runAgent({
@@ -45,6 +52,7 @@ program
       runtimeKind: flags.runtime,
       simulateGpus: flags.simulateGpus,
       name: flags.name,
+      dataCenterId: flags.dataCenter,
       isEphemeral: flags.ephemeral,
     });
   });

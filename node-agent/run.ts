@@ -21,6 +21,7 @@ export type RunSettings = {
   readonly runtimeKind: RuntimeKind | undefined;
   readonly simulateGpus: boolean;
   readonly name: string;
+  readonly dataCenterId: string | undefined;
   readonly isEphemeral: boolean;
 };
 
@@ -32,8 +33,8 @@ export async function runAgent(settings: RunSettings): Promise<number> {
   const { kind: runtimeKind, why } = await chooseRuntime(settings.runtimeKind);
   log.info("runtime_chosen", { runtime: runtimeKind, why });
   const read = (): Promise<Inventory> => {
-    const { simulateGpus, stateDir } = settings;
-    return readInventory({ runtimeKind, simulateGpus, stateDirectory: stateDir });
+    const { simulateGpus, stateDir, dataCenterId } = settings;
+    return readInventory({ runtimeKind, simulateGpus, stateDirectory: stateDir, dataCenterId });
   };
   const inventory = await read();
   const credential = await credentialOf(settings, inventory, log, stopRequest.signal);

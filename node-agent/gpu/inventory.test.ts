@@ -17,6 +17,13 @@ test("a simulated inventory has four GPUs of every tier, each with its own index
   }
 });
 
+test("a host says where it is, if it was told", async ({ expect }) => {
+  const request = { runtimeKind: "process", simulateGpus: true, stateDirectory } as const;
+  expect(await readInventory(request)).not.toHaveProperty("dataCenterId");
+  const inventory = await readInventory({ ...request, dataCenterId: "US-KS-2" });
+  expect(inventorySchema.parse(inventory).dataCenterId).toBe("US-KS-2");
+});
+
 test("an inventory tells what the machine has, also before the state directory exists", async ({
   expect,
 }) => {

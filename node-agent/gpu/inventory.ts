@@ -12,6 +12,7 @@ export type InventoryRequest = {
   readonly simulateGpus: boolean;
   /** Its file system is the one whose free space is told. */
   readonly stateDirectory: string;
+  readonly dataCenterId?: string | undefined;
   /** Hears why GPUs could not be read; the inventory then has none. */
   readonly onFault?: (detail: string) => void;
 };
@@ -24,6 +25,7 @@ export async function readInventory(request: InventoryRequest): Promise<Inventor
     memoryMb: Math.floor(totalmem() / MEGABYTE),
     diskFreeMb: await diskFreeMb(request.stateDirectory),
     runtime: request.runtimeKind,
+    ...(request.dataCenterId !== undefined && { dataCenterId: request.dataCenterId }),
   };
 }
 

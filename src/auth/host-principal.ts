@@ -8,7 +8,13 @@ import { kindOfCredential, readCredential } from "./credential.ts";
 import { hashKey } from "./hash-key.ts";
 import type { Unauthorized } from "./principal.ts";
 
-export type HostPrincipal = { readonly kind: "host"; readonly hostId: string; readonly accountId: string };
+export type HostPrincipal = {
+  readonly kind: "host";
+  readonly hostId: string;
+  readonly accountId: string;
+  /** As the host called itself when it joined. */
+  readonly name: string;
+};
 
 const MISSING_TOKEN = "Unauthorized: no host token was sent. Send it as 'Authorization: Bearer <token>'.";
 const WRONG_TOKEN =

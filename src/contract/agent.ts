@@ -43,6 +43,10 @@ export const inventorySchema = z.object({
   runtime: z.enum(["docker", "process"]),
   /** Data center that the host is in, such as EU-RO-1. Agents of before do not say. */
   dataCenterId: z.string().max(32).optional(),
+  /** Newest CUDA that the driver of the GPUs knows, such as 12.4. Agents of before do not say. */
+  cudaVersion: z.string().max(32).optional(),
+  /** Network volumes that its workers can have. A host that does not say may have any. */
+  networkVolumeIds: z.array(id).max(1_000).optional(),
 });
 export type Inventory = z.infer<typeof inventorySchema>;
 

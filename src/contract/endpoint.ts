@@ -19,4 +19,15 @@ export type EndpointConfig = {
   readonly locations: readonly string[];
   /** Jobs that may wait at once; QUEUE_DEPTH_MAX when absent, as in what objects stored before. */
   readonly queueDepthMax?: number;
+
+  // Absent in what objects stored before:
+
+  /** Sizes of a CPU endpoint in order of preference, such as cpu5c-4-8. */
+  readonly instanceIds?: readonly string[];
+  readonly containerDiskInGb?: number;
+  /** One of these must be on the worker's host; empty for none. */
+  readonly networkVolumeIds?: readonly string[];
+  /** Versions of CUDA that the host's driver may have; empty for any. */
+  readonly allowedCudaVersions?: readonly string[];
+  readonly minCudaVersion?: string | null;
 };

@@ -174,6 +174,10 @@ export const IDLE_NOTE_AFTER_MS = 8 * SECOND;
 
 /** Longest time a revoked key may still be accepted by an edge location. */
 export const CREDENTIAL_CACHE_MS = 30 * SECOND;
+/** How old the sentence may be that says why a worker has no place: with many hosts it is dear to find. */
+export const SHORTAGE_WORDS_MS = 5 * SECOND;
+/** How long a removed host is remembered, so that a token that is still taken for good does not bring it back. */
+export const HOST_TOMBSTONE_MS = 2 * CREDENTIAL_CACHE_MS;
 /** How long an edge location remembers that a credential was wrong. */
 export const CREDENTIAL_REFUSAL_CACHE_MS = 5 * SECOND;
 export const JOIN_TOKEN_LIFE_MIN_MS = MINUTE;

@@ -17,6 +17,7 @@ export type AuditSubject = {
     | "account"
     | "api_key"
     | "endpoint"
+    | "host"
     | "join_token"
     | "network_volume"
     | "registry_auth"

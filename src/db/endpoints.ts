@@ -9,6 +9,7 @@ import { randomRowId } from "./row-id.ts";
 import { endpoint, endpointRemoval, networkVolume, template } from "./schema.ts";
 
 export type EndpointRecord = typeof endpoint.$inferSelect;
+type TemplateRecord = typeof template.$inferSelect;
 
 /** What a client decides about an endpoint. */
 export type EndpointValues = Omit<
@@ -63,8 +64,11 @@ export async function listEndpointsOfTemplate(
     .where(and(eq(endpoint.accountId, accountId), eq(endpoint.templateId, templateId)));
 }
 
-/** What the objects need to know of an endpoint. */
-export function toEndpointConfig(record: EndpointRecord): EndpointConfig {
+/** What the objects need to know of an endpoint; without its template they do not know what disk it needs. */
+export function toEndpointConfig(
+  record: EndpointRecord,
+  template?: Pick<TemplateRecord, "containerDiskInGb">,
+): EndpointConfig {
   const gpus = readGpuIds(record.gpuIds ?? "");
   const isGpu = gpus.kind === "selection";
   return {
@@ -83,8 +87,21 @@ export function toEndpointConfig(record: EndpointRecord): EndpointConfig {
     gpuTiers: isGpu ? gpus.tiers : [],
     excludedGpuModels: isGpu ? gpus.excludedModels : [],
     gpuCount: isGpu ? record.gpuCount : 0,
-    locations: (record.locations ?? "").split(",").filter((location) => location !== ""),
+    locations: wordsOf(record.locations),
+    instanceIds: record.instanceIds,
+    networkVolumeIds: volumesOf(record),
+    allowedCudaVersions: wordsOf(record.allowedCudaVersions),
+    minCudaVersion: record.minCudaVersion,
+    ...(template && { containerDiskInGb: template.containerDiskInGb }),
   };
+}
+
+function wordsOf(commaList: string | null): readonly string[] {
+  return (commaList ?? "").split(",").filter((word) => word !== "");
+}
+
+function volumesOf({ networkVolumeId, networkVolumeIds }: EndpointRecord): readonly string[] {
+  return networkVolumeId ? [...new Set([networkVolumeId, ...networkVolumeIds])] : networkVolumeIds;
 }
 
 // Writing

@@ -3,27 +3,32 @@
  * comes after.
  */
 
-export type PlannedWorker = { readonly workerId: string; readonly version: number };
+export type PlannedWorker = {
+  readonly workerId: string;
+  readonly version: number;
+  /** Its host is to be emptied. */
+  readonly isDrained: boolean;
+};
 
 export type EndpointPlan = {
-  /** Workers to retire: those of other releases. */
+  /** Workers to retire: those of other releases, and those on a drained host. */
   readonly retire: readonly string[];
   /** How many workers of the current version to add. */
   readonly add: number;
 };
 
 /**
- * Outdated workers go, missing ones come. Of too many none is chosen here: only the endpoint knows which are
- * free, and names them.
+ * Outdated workers and those on drained hosts go, missing ones come. Of too many none is chosen here: only the
+ * endpoint knows which are free, and names them.
  */
 export function planWorkers(
   workers: readonly PlannedWorker[],
   wanted: number,
   version: number,
 ): EndpointPlan {
-  const outdated = workers.filter((worker) => worker.version !== version);
+  const leaving = workers.filter((worker) => worker.version !== version || worker.isDrained);
   return {
-    retire: outdated.map((worker) => worker.workerId),
-    add: Math.max(0, wanted - (workers.length - outdated.length)),
+    retire: leaving.map((worker) => worker.workerId),
+    add: Math.max(0, wanted - (workers.length - leaving.length)),
   };
 }

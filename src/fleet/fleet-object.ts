@@ -1,5 +1,6 @@
 /** The Fleet object: which hosts there are, and which worker runs where. */
 import { DurableObject } from "cloudflare:workers";
+import { SHORTAGE_WORDS_MS } from "../contract/limits.ts";
 import { shardName } from "../domain/shard.ts";
 import { AlarmClock } from "../durable/alarm-clock.ts";
 import { Doorbells } from "../durable/doorbells.ts";
@@ -7,11 +8,19 @@ import { GroupCommit } from "../durable/group-commit.ts";
 import type { HostStock } from "../domain/stock.ts";
 import type { EndpointPort, Wish } from "../durable/ports.ts";
 import { ObjectDatabase } from "../durable/sql.ts";
-import { Placer } from "./placer.ts";
-import { FleetStore, type HostRecord } from "./fleet-store.ts";
-import { HostPresence } from "./host-presence.ts";
-import { showWorkers } from "./shown-workers.ts";
-import type { AssignmentsReply, FleetSyncReply, ShownWorker, SyncCall } from "./messages.ts";
+import type { FleetReport } from "../domain/queue-reason.ts";
+import { fleetParts, type FleetParts } from "./fleet-parts.ts";
+import type { FleetStore } from "./fleet-store.ts";
+import { HostRegister } from "./host-register.ts";
+import { reportedWorkers, showWorkers } from "./shown-workers.ts";
+import type {
+  AssignmentsReply,
+  FleetSyncReply,
+  HostChange,
+  ShownHost,
+  ShownWorker,
+  SyncCall,
+} from "./messages.ts";
 import { FLEET_MIGRATIONS } from "./schema.ts";
 
 const REPORT_AGAIN_MS = 2_000;
@@ -22,9 +31,9 @@ export type FleetObjectEnv = { readonly ENDPOINT: DurableObjectNamespace<Endpoin
 type HostBell = { readonly heardAt: number; readonly holdMs: number };
 
 export class FleetObject extends DurableObject<FleetObjectEnv> {
+  readonly #parts: FleetParts;
   readonly #store: FleetStore;
-  readonly #presence = new HostPresence();
-  readonly #placer: Placer;
+  readonly #register: HostRegister;
   readonly #commit: GroupCommit;
   readonly #alarm: AlarmClock;
   readonly #bells: Doorbells<HostBell>;
@@ -37,23 +46,19 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
     super(context, env);
     const database = new ObjectDatabase(context.storage.sql);
     database.migrate(FLEET_MIGRATIONS);
-    this.#store = new FleetStore(database);
+    this.#parts = fleetParts(database);
+    this.#store = this.#parts.store;
+    this.#register = new HostRegister(this.#parts);
     this.#alarm = new AlarmClock(context.storage);
     this.#bells = new Doorbells(context);
     this.#commit = new GroupCommit(context, () => this.#finishTurn());
-    this.#placer = new Placer(this.#store, this.#presence);
     void context.blockConcurrencyWhile(() => this.#wake());
   }
 
   async #wake(): Promise<void> {
-    const now = Date.now();
     this.#store.load();
-    for (const hostId of this.#store.hosts.keys()) {
-      const bell = this.#bells.find(hostTag(hostId))[0]?.waiter;
-      if (bell) this.#presence.heard(hostId, bell.heardAt, bell.holdMs);
-      // A host with workers gets the time to come back before they are given up.
-      else if (this.#store.workersOn(hostId).length > 0) this.#presence.heard(hostId, now, 0);
-    }
+    this.#register.recover(Date.now(), (hostId) => this.#bells.find(hostTag(hostId))[0]?.waiter);
+    this.#parts.placer.reviewAll();
     await this.#alarm.load();
   }
 
@@ -62,23 +67,29 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
   /** An endpoint says how many workers it wants, of which kind, and which of those it has may go. */
   async wish(wish: Wish): Promise<void> {
     await this.#commit.run(() => {
-      if (wish.isRemoved) this.#placer.removeWish(wish.config.endpointId);
+      if (wish.isRemoved) this.#parts.placer.removeWish(wish.config.endpointId);
       else this.#store.saveWish({ wanted: wish.wanted, config: wish.config });
-      this.#placer.letGo(wish.config.endpointId, wish.leaving ?? []);
+      this.#parts.placer.letGo(wish.config.endpointId, wish.leaving ?? []);
       this.#store.addUnsent(wish.config.endpointId);
+      this.#parts.placer.review(wish.config.endpointId);
     });
   }
 
   /** A secret or registry credential of the account has changed. */
   async renewAssignments(accountId: string): Promise<void> {
-    await this.#commit.run(() => this.#placer.renewAssignments(accountId));
+    await this.#commit.run(() => this.#register.renewAssignments(accountId));
   }
 
   // For people who look
 
   /** What the hosts of all accounts have and how much of it is free; nothing tells whose a host is. */
   async stock(): Promise<HostStock[]> {
-    return this.#placer.stock(Date.now());
+    return this.#register.stock(Date.now());
+  }
+
+  /** The hosts of an account, as far as Fleet knows them. */
+  async hostsOf(accountId: string): Promise<ShownHost[]> {
+    return this.#register.show(accountId, Date.now());
   }
 
   /** Workers of endpoints, the oldest first; the caller answers for whose endpoints these are. */
@@ -91,21 +102,28 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
   /** An agent says what its host has and hears what it should have. */
   async sync(call: SyncCall): Promise<FleetSyncReply> {
     return this.#commit.run(() => {
-      const now = Date.now();
-      const host = this.#welcome(call, now);
-      this.#takeWorkerReports(call);
+      this.#register.welcome(call, Date.now());
       this.#bells.ringAll(hostTag(call.hostId)); // sends an older hold home
-      this.#placer.plan(now);
-      const latest = this.#store.hosts.get(call.hostId) ?? host;
-      if (call.holdMs > 0 && latest.revision === call.appliedRevision) return { kind: "quiet" };
-      return this.#assignmentsOf(latest);
+      this.#plan();
+      const revision = this.#store.hosts.get(call.hostId)?.revision ?? 0;
+      if (call.holdMs > 0 && revision === call.appliedRevision) return { kind: "quiet" };
+      return this.#assignmentsOf(call.hostId);
     });
+  }
+
+  /** The owner of a host wants something else of it. */
+  async changeHost(change: HostChange): Promise<void> {
+    await this.#commit.run(() => this.#register.change(change));
+  }
+
+  /** The token of a host is revoked: its workers are placed elsewhere. */
+  async removeHost(hostId: string): Promise<void> {
+    await this.#commit.run(() => this.#register.remove(hostId, Date.now()));
   }
 
   /** What a host should have, without its agent having anything to say. */
   async assignments(hostId: string): Promise<AssignmentsReply> {
-    const host = this.#store.hosts.get(hostId);
-    return host ? this.#assignmentsOf(host) : { kind: "assignments", revision: 0, workers: [] };
+    return this.#assignmentsOf(hostId);
   }
 
   /** Only upgrades come here: `/doorbell?host=…&revision=…&holdMs=…`. */
@@ -126,58 +144,35 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
 
   override async alarm(): Promise<void> {
     this.#alarm.rang();
-    await this.#commit.run(() => {
-      for (const hostId of this.#placer.giveUpLostHosts(Date.now())) this.#presence.forget(hostId);
-    });
+    await this.#commit.run(() => this.#register.giveUpLost(Date.now()));
   }
 
   /** Runs once per turn: place what is wanted, tell hosts and endpoints what changed. */
   #finishTurn(): void {
     const now = Date.now();
-    this.#placer.plan(now);
-    for (const endpointId of this.#placer.takeChangedEndpoints()) this.#store.addUnsent(endpointId);
-    for (const hostId of this.#placer.takeChangedHosts()) this.#bells.ringAll(hostTag(hostId));
-    if (this.#store.unsent.size > 0) this.ctx.waitUntil(this.#sendReports());
-
-    const dueAt = [...this.#store.workers.values()].map(({ hostId }) => this.#presence.dueAt(hostId) ?? now);
-    if (this.#store.unsent.size > 0) dueAt.push(now + REPORT_AGAIN_MS);
-    if (dueAt.length > 0) this.#alarm.armBy(Math.min(...dueAt));
+    const { revisions, presence } = this.#parts;
+    this.#plan();
+    for (const hostId of revisions.takeChanged()) this.#bells.ringAll(hostTag(hostId));
+    const hasUnsent = this.#store.unsent.size > 0;
+    if (hasUnsent) this.ctx.waitUntil(this.#sendReports());
+    // A host with workers that is not there is lost already.
+    if (this.#store.workers.size > 0) this.#alarm.armBy(presence.earliestDueAt ?? now);
+    if (hasUnsent) this.#alarm.armBy(now + REPORT_AGAIN_MS);
+    if (this.#parts.placer.hasOldWords) this.#alarm.armBy(now + SHORTAGE_WORDS_MS);
   }
 
   // Inside a turn
 
-  #welcome(call: SyncCall, now: number): HostRecord {
-    const known = this.#store.hosts.get(call.hostId);
-    this.#presence.heard(call.hostId, now, call.holdMs);
-    const isKnown =
-      known?.agentVersion === call.agentVersion &&
-      JSON.stringify(fixedPart(known.inventory)) === JSON.stringify(fixedPart(call.inventory));
-    if (known && isKnown) return known;
-    const host: HostRecord = {
-      hostId: call.hostId,
-      accountId: call.accountId,
-      agentVersion: call.agentVersion,
-      inventory: call.inventory,
-      revision: known?.revision ?? 1,
-    };
-    this.#store.saveHost(host);
-    return host;
+  #plan(): void {
+    const now = Date.now();
+    this.#register.noteSilence(now);
+    this.#parts.placer.plan(now, (hostId) => this.#parts.presence.isPresent(hostId, now));
+    for (const endpointId of this.#parts.placer.takeChangedEndpoints()) this.#store.addUnsent(endpointId);
   }
 
-  #takeWorkerReports(call: SyncCall): void {
-    const reported = new Map(call.workers.map((report) => [report.workerId, report]));
-    for (const worker of this.#store.workersOn(call.hostId)) {
-      const report = reported.get(worker.workerId);
-      if (report) this.#placer.noteState(worker, report.state, report.detail ?? null, report.start);
-      else if (worker.retiredIn !== null && call.appliedRevision >= worker.retiredIn) {
-        this.#placer.remove(worker);
-      }
-    }
-  }
-
-  #assignmentsOf(host: HostRecord): AssignmentsReply {
+  #assignmentsOf(hostId: string): AssignmentsReply {
     const workers = this.#store
-      .workersOn(host.hostId)
+      .workersOn(hostId)
       .filter((worker) => worker.retiredIn === null)
       .map(({ workerId, endpointId, version, gpuIndexes }) => ({
         workerId,
@@ -185,7 +180,7 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
         version,
         gpuIndexes,
       }));
-    return { kind: "assignments", revision: host.revision, workers };
+    return { kind: "assignments", revision: this.#store.hosts.get(hostId)?.revision ?? 0, workers };
   }
 
   /** Tells endpoints of their workers; who cannot be reached is told again by the alarm. */
@@ -203,7 +198,7 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
   }
 
   async #send(endpointId: string): Promise<void> {
-    const content = this.#placer.describe(endpointId);
+    const content = this.#describe(endpointId);
     const text = JSON.stringify(content);
     if (this.#heardReports.get(endpointId) !== text) {
       this.#lastReportRevision = Math.max(this.#lastReportRevision + 1, Date.now());
@@ -211,17 +206,18 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
       await stub.fleetReport({ ...content, revision: this.#lastReportRevision });
       this.#heardReports.set(endpointId, text);
     }
-    if (!this.#placer.isKnown(endpointId)) this.#heardReports.delete(endpointId); // endpoints come and go, Fleet stays
+    if (!this.#parts.placer.isKnown(endpointId)) this.#heardReports.delete(endpointId); // endpoints come and go, Fleet stays
     // Changed while it was on its way? Then it stays noted and is sent again.
-    if (JSON.stringify(this.#placer.describe(endpointId)) === text) this.#store.removeUnsent(endpointId);
+    if (JSON.stringify(this.#describe(endpointId)) === text) this.#store.removeUnsent(endpointId);
+  }
+
+  /** What an endpoint is told of its workers. */
+  #describe(endpointId: string): Omit<FleetReport, "revision"> {
+    const workers = reportedWorkers(this.#store, endpointId);
+    return { workers, ...this.#parts.placer.shortageOf(endpointId) };
   }
 }
 
 function hostTag(hostId: string): string {
   return `host:${hostId}`;
-}
-
-/** Free disk changes all the time and is no reason to write a row. */
-function fixedPart(inventory: HostRecord["inventory"]): unknown {
-  return { ...inventory, diskFreeMb: 0 };
 }

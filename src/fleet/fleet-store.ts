@@ -1,15 +1,23 @@
 /** All SQL of the Fleet object, in front of copies of its small tables in memory. */
 import type { Inventory, WorkerState } from "../contract/agent.ts";
 import type { EndpointConfig } from "../contract/endpoint.ts";
+import type { Size } from "../domain/host-room.ts";
 import type { WorkerStart } from "../domain/timeline.ts";
 import type { ObjectDatabase } from "../durable/sql.ts";
 
 export type HostRecord = {
   readonly hostId: string;
   readonly accountId: string;
+  readonly name: string;
   readonly agentVersion: string;
+  /** Its free disk is that of the time when the host had no workers. */
   readonly inventory: Inventory;
   readonly revision: number;
+  /** Gets no new workers. */
+  readonly isCordoned: boolean;
+  /** Loses the workers that it has, too. */
+  readonly isDrained: boolean;
+  readonly removedAt: number | null;
 };
 
 export type WorkerRecord = {
@@ -24,6 +32,8 @@ export type WorkerRecord = {
   readonly retiredIn: number | null;
   /** When it came up, as far as its agent has said. */
   readonly start: WorkerStart | null;
+  /** What it takes of its host beside GPUs; null for workers of before. */
+  readonly size: Size | null;
 };
 
 export type WishRecord = { readonly wanted: number; readonly config: EndpointConfig };
@@ -34,6 +44,8 @@ export class FleetStore {
   readonly wishes = new Map<string, WishRecord>();
   /** Endpoints that have not heard the latest of their workers. */
   readonly unsent = new Set<string>();
+  readonly #byEndpoint = new Map<string, Map<string, WorkerRecord>>();
+  readonly #byHost = new Map<string, Map<string, WorkerRecord>>();
   readonly #statements: ReturnType<typeof fleetStatements>;
 
   constructor(database: ObjectDatabase) {
@@ -45,13 +57,17 @@ export class FleetStore {
       this.hosts.set(row.host_id, {
         hostId: row.host_id,
         accountId: row.account_id,
+        name: row.name,
         agentVersion: row.agent_version,
         inventory: JSON.parse(row.inventory) as Inventory,
         revision: row.revision,
+        isCordoned: row.cordoned !== 0,
+        isDrained: row.drained !== 0,
+        removedAt: row.removed_at,
       });
     }
     for (const row of this.#statements.workers.all({})) {
-      this.workers.set(row.worker_id, {
+      this.#remember({
         workerId: row.worker_id,
         endpointId: row.endpoint_id,
         hostId: row.host_id,
@@ -62,6 +78,7 @@ export class FleetStore {
         createdAt: row.created_at,
         retiredIn: row.retired_in,
         start: row.start === null ? null : (JSON.parse(row.start) as WorkerStart),
+        size: row.size === null ? null : (JSON.parse(row.size) as Size),
       });
     }
     for (const row of this.#statements.wishes.all({})) {
@@ -73,20 +90,36 @@ export class FleetStore {
 
   saveHost(host: HostRecord): void {
     this.hosts.set(host.hostId, host);
-    this.#statements.saveHost.run({ ...host, inventory: JSON.stringify(host.inventory) });
+    this.#statements.saveHost.run({
+      ...host,
+      inventory: JSON.stringify(host.inventory),
+      isCordoned: Number(host.isCordoned),
+      isDrained: Number(host.isDrained),
+    });
+  }
+
+  removeHost(hostId: string): void {
+    this.hosts.delete(hostId);
+    this.#statements.removeHost.run({ hostId });
   }
 
   saveWorker(worker: WorkerRecord): void {
-    this.workers.set(worker.workerId, worker);
+    this.#remember(worker);
     this.#statements.saveWorker.run({
       ...worker,
       gpuIndexes: JSON.stringify(worker.gpuIndexes),
       start: worker.start && JSON.stringify(worker.start),
+      size: worker.size && JSON.stringify(worker.size),
     });
   }
 
   removeWorker(workerId: string): void {
+    const worker = this.workers.get(workerId);
     this.workers.delete(workerId);
+    if (worker) {
+      forget(this.#byEndpoint, worker.endpointId, workerId);
+      forget(this.#byHost, worker.hostId, workerId);
+    }
     this.#statements.removeWorker.run({ workerId });
   }
 
@@ -113,12 +146,42 @@ export class FleetStore {
   }
 
   workersOf(endpointId: string): WorkerRecord[] {
-    return [...this.workers.values()].filter((worker) => worker.endpointId === endpointId);
+    return [...(this.#byEndpoint.get(endpointId)?.values() ?? [])];
   }
 
   workersOn(hostId: string): WorkerRecord[] {
-    return [...this.workers.values()].filter((worker) => worker.hostId === hostId);
+    return [...(this.#byHost.get(hostId)?.values() ?? [])];
   }
+
+  countWorkersOn(hostId: string): number {
+    return this.#byHost.get(hostId)?.size ?? 0;
+  }
+
+  /** Ids of hosts that have workers. */
+  busyHosts(): string[] {
+    return [...this.#byHost.keys()];
+  }
+
+  /** Neither the endpoint nor the host of a worker ever changes. */
+  #remember(worker: WorkerRecord): void {
+    this.workers.set(worker.workerId, worker);
+    note(this.#byEndpoint, worker.endpointId, worker);
+    note(this.#byHost, worker.hostId, worker);
+  }
+}
+
+type Groups = Map<string, Map<string, WorkerRecord>>;
+
+function note(groups: Groups, key: string, worker: WorkerRecord): void {
+  const group = groups.get(key);
+  if (group) group.set(worker.workerId, worker);
+  else groups.set(key, new Map([[worker.workerId, worker]]));
+}
+
+function forget(groups: Groups, key: string, workerId: string): void {
+  const group = groups.get(key);
+  group?.delete(workerId);
+  if (group?.size === 0) groups.delete(key);
 }
 
 type None = Record<never, never>;
@@ -129,6 +192,10 @@ type HostRow = {
   agent_version: string;
   inventory: string;
   revision: number;
+  name: string;
+  cordoned: number;
+  drained: number;
+  removed_at: number | null;
 };
 
 type WorkerRow = {
@@ -142,6 +209,7 @@ type WorkerRow = {
   created_at: number;
   retired_in: number | null;
   start: string | null;
+  size: string | null;
 };
 
 function fleetStatements(database: ObjectDatabase) {
@@ -151,22 +219,19 @@ function fleetStatements(database: ObjectDatabase) {
     wishes: database.statement<None, { endpoint_id: string; wanted: number; config: string }>(
       "SELECT * FROM wish",
     ),
-    saveHost: database.statement<{
-      hostId: string;
-      accountId: string;
-      agentVersion: string;
-      inventory: string;
-      revision: number;
-    }>(
-      `INSERT OR REPLACE INTO host (host_id, account_id, agent_version, inventory, revision)
-       VALUES (:hostId, :accountId, :agentVersion, :inventory, :revision)`,
+    saveHost: database.statement<Record<string, string | number | null>>(
+      `INSERT OR REPLACE INTO host
+         (host_id, account_id, agent_version, inventory, revision, name, cordoned, drained, removed_at)
+       VALUES (:hostId, :accountId, :agentVersion, :inventory, :revision, :name, :isCordoned, :isDrained,
+               :removedAt)`,
     ),
+    removeHost: database.statement<{ hostId: string }>("DELETE FROM host WHERE host_id = :hostId"),
     saveWorker: database.statement<Record<string, string | number | null>>(
       `INSERT OR REPLACE INTO worker
          (worker_id, endpoint_id, host_id, version, gpu_indexes, state, detail, created_at, retired_in,
-          start)
+          start, size)
        VALUES (:workerId, :endpointId, :hostId, :version, :gpuIndexes, :state, :detail, :createdAt, :retiredIn,
-               :start)`,
+               :start, :size)`,
     ),
     removeWorker: database.statement<{ workerId: string }>("DELETE FROM worker WHERE worker_id = :workerId"),
     saveWish: database.statement<{ endpointId: string; wanted: number; config: string }>(

@@ -1,10 +1,12 @@
 /** What crosses the border of the Fleet object by RPC. */
 import type { Inventory, WorkerReport, WorkerState } from "../contract/agent.ts";
+import type { GpuStock } from "../domain/stock.ts";
 import type { WorkerStart } from "../domain/timeline.ts";
 
 export type SyncCall = {
   readonly hostId: string;
   readonly accountId: string;
+  readonly name: string;
   readonly agentVersion: string;
   readonly inventory: Inventory;
   readonly workers: readonly (WorkerReport & { readonly start: WorkerStart | null })[];
@@ -29,6 +31,29 @@ export type FleetSyncReply =
   | AssignmentsReply
   /** The host has all it should have: wait on a doorbell, then call again. */
   | { readonly kind: "quiet" };
+
+/** What the owner of a host wants of it; what is absent stays. */
+export type HostChange = {
+  readonly hostId: string;
+  readonly accountId: string;
+  readonly name: string;
+  readonly cordoned?: boolean | undefined;
+  readonly drained?: boolean | undefined;
+};
+
+/** A host as Fleet knows it, for its owner. */
+export type ShownHost = {
+  readonly hostId: string;
+  readonly agentVersion: string;
+  readonly dataCenterId: string;
+  readonly gpus: readonly GpuStock[];
+  readonly isPresent: boolean;
+  readonly workers: number;
+  readonly isCordoned: boolean;
+  readonly isDrained: boolean;
+  /** Null when Fleet has not heard the host since it woke. */
+  readonly lastSeenAt: number | null;
+};
 
 /** A worker of an endpoint, for people who look at it. */
 export type ShownWorker = {

@@ -1,55 +1,92 @@
-/** Carries out what the domain decides about workers, and remembers whom a change concerns. */
-import type { WorkerState } from "../contract/agent.ts";
+/**
+ * Carries out what the domain decides about workers, and remembers whom a change concerns.
+ *
+ * An endpoint is planned when its wish or its workers have changed; one that is short of workers also when hosts
+ * of its account have. A plan writes one row for each worker and one for each host that it changes.
+ */
+import { serveFairly, type Need } from "../domain/fair-turns.ts";
 import { planWorkers } from "../domain/fleet-plan.ts";
-import { place, type CandidateHost, type Shortage } from "../domain/placement.ts";
-import type { FleetReport } from "../domain/queue-reason.ts";
-import { stockOfHost, type HostStock } from "../domain/stock.ts";
-import { mergeStart, type WorkerStart } from "../domain/timeline.ts";
-import type { FleetStore, HostRecord, WishRecord, WorkerRecord } from "./fleet-store.ts";
-import type { HostPresence } from "./host-presence.ts";
+import type { HostPool, Place, Shortage } from "../domain/placement.ts";
+import { SHORTAGE_WORDS_MS } from "../contract/limits.ts";
+import { explainShortage } from "../domain/shortage.ts";
+import type { FleetStore, WishRecord, WorkerRecord } from "./fleet-store.ts";
+import type { HostPools } from "./host-pools.ts";
+import type { HostRevisions } from "./host-revisions.ts";
+
+type PlacedNeed = Need & {
+  readonly wish: WishRecord;
+  /** The hosts that may have room; absent for all. */
+  readonly among?: ReadonlySet<string>;
+};
+
+const NO_HOSTS: ReadonlySet<string> = new Set();
+
+type Short = {
+  readonly accountId: string;
+  readonly wish: WishRecord;
+  readonly shortage: Shortage;
+  readonly missing: number;
+  readonly since: number;
+  /** When the words were found, and of which hosts they tell. */
+  readonly foundAt: number;
+  readonly epoch: number;
+};
 
 export class Placer {
   readonly #store: FleetStore;
-  readonly #presence: HostPresence;
-  readonly #shortages = new Map<string, { shortage: Shortage; missing: number }>();
-  #changedEndpoints = new Set<string>();
-  #changedHosts = new Set<string>();
+  readonly #pools: HostPools;
+  readonly #revisions: HostRevisions;
+  readonly #short = new Map<string, Short>();
+  /** Endpoints whose shortage may have other reasons by now. */
+  readonly #oldWords = new Set<string>();
+  #stale = new Set<string>();
+  #changed = new Set<string>();
 
-  constructor(store: FleetStore, presence: HostPresence) {
+  constructor(store: FleetStore, pools: HostPools, revisions: HostRevisions) {
     this.#store = store;
-    this.#presence = presence;
+    this.#pools = pools;
+    this.#revisions = revisions;
   }
 
-  /** Brings the set of workers in step with all wishes. */
-  plan(now: number): void {
-    for (const wish of this.#store.wishes.values()) this.#planEndpoint(wish, now);
-    for (const worker of this.#store.workers.values()) {
-      if (!this.#store.wishes.has(worker.endpointId)) this.#retire(worker);
-    }
+  /** The endpoint's wish or one of its workers has changed. */
+  review(endpointId: string): void {
+    this.#stale.add(endpointId);
   }
 
-  /** Drops the workers of hosts that have been silent for too long; returns those hosts. */
-  giveUpLostHosts(now: number): string[] {
-    const hostIds = new Set([...this.#store.workers.values()].map(({ hostId }) => hostId));
-    const lost = [...hostIds].filter((hostId) => !this.#presence.isPresent(hostId, now));
-    for (const hostId of lost) {
-      for (const worker of this.#store.workersOn(hostId)) this.remove(worker);
-      this.#touchHost(hostId);
-    }
-    return lost;
+  /** To be called once, when the store is loaded. */
+  reviewAll(): void {
+    for (const endpointId of this.#store.wishes.keys()) this.#stale.add(endpointId);
+    for (const { endpointId } of this.#store.workers.values()) this.#stale.add(endpointId);
   }
 
-  /** The account's hosts shall fetch their assignments anew: what these hold beyond their release has changed. */
-  renewAssignments(accountId: string): void {
-    const hostIds = new Set([...this.#store.workers.values()].map(({ hostId }) => hostId));
-    for (const hostId of hostIds) {
-      if (this.#store.hosts.get(hostId)?.accountId === accountId) this.#touchHost(hostId);
+  /** Brings the workers in step with the wishes. Without a change it does nothing. */
+  plan(now: number, isPresent: (hostId: string) => boolean): void {
+    const changedHosts = this.#pools.refresh(isPresent);
+    const endpointIds = this.#stale;
+    this.#stale = new Set();
+    if (endpointIds.size === 0 && changedHosts.size === 0 && this.#oldWords.size === 0) return;
+
+    const needs = [...endpointIds].flatMap((endpointId) => this.#settle(endpointId, now) ?? []);
+    for (const [endpointId, short] of this.#short) {
+      const hasOldWords = this.#oldWords.has(endpointId) && now - short.foundAt >= SHORTAGE_WORDS_MS;
+      const isDue = changedHosts.has(short.accountId) || hasOldWords;
+      const wish = isDue && !endpointIds.has(endpointId) ? this.#store.wishes.get(endpointId) : undefined;
+      const among = changedHosts.get(short.accountId) ?? NO_HOSTS;
+      if (wish) needs.push({ ...needOf(wish, short.missing, short.since), among });
     }
+    const byAccount = Map.groupBy(needs, ({ wish }) => wish.config.accountId);
+    for (const [accountId, ofAccount] of byAccount) this.#placeAll(accountId, ofAccount, now);
+    this.#revisions.endStep();
+  }
+
+  /** Some endpoint is told words of before: they are found anew by a plan a while later. */
+  get hasOldWords(): boolean {
+    return this.#oldWords.size > 0;
   }
 
   removeWish(endpointId: string): void {
     this.#store.removeWish(endpointId);
-    this.#shortages.delete(endpointId);
+    this.#endShortage(endpointId);
   }
 
   /** Says whether an endpoint still wants workers or has some. */
@@ -61,132 +98,118 @@ export class Placer {
   letGo(endpointId: string, workerIds: readonly string[]): void {
     for (const workerId of workerIds) {
       const worker = this.#store.workers.get(workerId);
-      if (worker?.endpointId === endpointId) this.#retire(worker);
+      if (worker?.endpointId === endpointId && worker.retiredIn === null) this.#retire(worker);
     }
+    this.#revisions.endStep();
   }
 
-  noteState(
-    worker: WorkerRecord,
-    state: WorkerState,
-    detail: string | null,
-    reported: WorkerStart | null,
-  ): void {
-    const start = mergeStart(worker.start, reported);
-    if (worker.state === state && worker.detail === detail && worker.start === start) return;
-    this.#store.saveWorker({ ...worker, state, detail, start });
-    this.#changedEndpoints.add(worker.endpointId);
+  /** Why the endpoint has fewer workers than it wants, and how many fewer. */
+  shortageOf(endpointId: string): { readonly shortage: Shortage | null; readonly missing: number } {
+    const short = this.#short.get(endpointId);
+    return { missing: short?.missing ?? 0, shortage: short?.shortage ?? null };
   }
 
-  remove(worker: WorkerRecord): void {
-    this.#store.removeWorker(worker.workerId);
-    this.#changedEndpoints.add(worker.endpointId);
-  }
-
-  /** What an endpoint is told of its workers. */
-  describe(endpointId: string): Omit<FleetReport, "revision"> {
-    const workers = this.#store
-      .workersOf(endpointId)
-      .map(({ workerId, hostId, version, state, detail, start }) => ({
-        workerId,
-        hostId,
-        version,
-        state,
-        detail,
-        start,
-      }));
-    const short = this.#shortages.get(endpointId);
-    return { workers, missing: short?.missing ?? 0, shortage: short?.shortage ?? null };
-  }
-
+  /** Endpoints whose workers or shortage a plan has changed since this was last asked. */
   takeChangedEndpoints(): ReadonlySet<string> {
-    const changed = this.#changedEndpoints;
-    this.#changedEndpoints = new Set();
+    const changed = this.#changed;
+    this.#changed = new Set();
     return changed;
   }
 
-  takeChangedHosts(): ReadonlySet<string> {
-    const changed = this.#changedHosts;
-    this.#changedHosts = new Set();
-    return changed;
-  }
-
-  #planEndpoint(wish: WishRecord, now: number): void {
-    const { endpointId, version } = wish.config;
+  /** Retires what the endpoint should not have; returns what it lacks, if anything. */
+  #settle(endpointId: string, now: number): PlacedNeed | undefined {
+    const wish = this.#store.wishes.get(endpointId);
     const active = this.#store.workersOf(endpointId).filter((worker) => worker.retiredIn === null);
-    const plan = planWorkers(active, wish.wanted, version);
-    for (const worker of active) if (plan.retire.includes(worker.workerId)) this.#retire(worker);
-    this.#add(wish, plan.add, now);
-  }
-
-  #add(wish: WishRecord, count: number, now: number): void {
-    const { endpointId } = wish.config;
-    for (let missing = count; missing > 0; missing -= 1) {
-      const placement = place(wish.config, this.#candidates(now));
-      if (placement.kind === "nowhere") return this.#noteShortage(endpointId, placement.shortage, missing);
-      this.#store.saveWorker({
-        workerId: newWorkerId(),
-        endpointId,
-        hostId: placement.hostId,
-        version: wish.config.version,
-        gpuIndexes: placement.gpuIndexes,
-        state: "starting",
-        detail: null,
-        createdAt: now,
-        retiredIn: null,
-        start: null,
-      });
-      this.#changedEndpoints.add(endpointId);
-      this.#touchHost(placement.hostId);
-    }
-    if (this.#shortages.delete(endpointId)) this.#changedEndpoints.add(endpointId);
-  }
-
-  /** What the hosts that are there have, and how much of it is free. */
-  stock(now: number): HostStock[] {
-    return this.#presentHosts(now).map(({ hostId, inventory }) =>
-      stockOfHost(inventory, takenGpus(this.#store.workersOn(hostId))),
+    const plan = planWorkers(
+      active.map((worker) => ({
+        ...worker,
+        isDrained: this.#store.hosts.get(worker.hostId)?.isDrained ?? false,
+      })),
+      wish?.wanted ?? 0,
+      wish?.config.version ?? -1,
     );
+    const retired = new Set(plan.retire);
+    for (const worker of active) if (retired.has(worker.workerId)) this.#retire(worker);
+    if (!wish || plan.add === 0) {
+      this.#endShortage(endpointId);
+      return undefined;
+    }
+    return needOf(wish, plan.add, this.#short.get(endpointId)?.since ?? now);
   }
 
-  #candidates(now: number): CandidateHost[] {
-    return this.#presentHosts(now).map(({ hostId, accountId, inventory }) => {
-      const workers = this.#store.workersOn(hostId);
-      const candidate = { hostId, accountId, gpus: inventory.gpus, workerCount: workers.length };
-      return { ...candidate, takenGpus: takenGpus(workers) };
+  #placeAll(accountId: string, needs: readonly PlacedNeed[], now: number): void {
+    const pool = this.#pools.of(accountId);
+    const byEndpoint = new Map(needs.map((need) => [need.endpointId, need]));
+    const missing = new Map(needs.map(({ endpointId, wanted, has }) => [endpointId, wanted - has]));
+    serveFairly(needs, ({ endpointId }) => {
+      const need = byEndpoint.get(endpointId);
+      const place = need && pool.take(need.wish.config, need.among);
+      if (!place) return false;
+      this.#add(need.wish, place, now);
+      missing.set(endpointId, (missing.get(endpointId) ?? 0) - 1);
+      return true;
     });
+    for (const need of needs) {
+      const count = missing.get(need.endpointId) ?? 0;
+      if (count > 0) this.#noteShort(need, count, pool, now);
+      else this.#endShortage(need.endpointId);
+    }
   }
 
-  #presentHosts(now: number): HostRecord[] {
-    return [...this.#store.hosts.values()].filter(({ hostId }) => this.#presence.isPresent(hostId, now));
+  #add({ config }: WishRecord, { hostId, gpuIndexes, size }: Place, now: number): void {
+    const { endpointId, version } = config;
+    this.#store.saveWorker({
+      workerId: newWorkerId(),
+      endpointId,
+      hostId,
+      version,
+      gpuIndexes,
+      state: "starting",
+      detail: null,
+      createdAt: now,
+      retiredIn: null,
+      start: null,
+      size,
+    });
+    this.#changed.add(endpointId);
+    this.#revisions.touch(hostId);
   }
 
-  #noteShortage(endpointId: string, shortage: Shortage, missing: number): void {
-    const known = this.#shortages.get(endpointId);
-    if (known?.missing === missing && known.shortage.detail === shortage.detail) return;
-    this.#shortages.set(endpointId, { shortage, missing });
-    this.#changedEndpoints.add(endpointId);
+  #noteShort({ endpointId, wish, since }: PlacedNeed, missing: number, pool: HostPool, now: number): void {
+    const { accountId } = wish.config;
+    const known = this.#short.get(endpointId);
+    const isFresh =
+      known && known.wish === wish && known.epoch === pool.epoch && now - known.foundAt < SHORTAGE_WORDS_MS;
+    if (isFresh) {
+      this.#oldWords.add(endpointId);
+      if (known.missing !== missing) this.#changed.add(endpointId);
+      this.#short.set(endpointId, { ...known, missing });
+      return;
+    }
+    const shortage = explainShortage(wish.config, pool.rooms);
+    const isSame = known?.missing === missing && known.shortage.detail === shortage.detail;
+    if (!isSame) this.#changed.add(endpointId);
+    this.#oldWords.delete(endpointId);
+    const found = { foundAt: now, epoch: pool.epoch };
+    this.#short.set(endpointId, { accountId, wish, shortage, missing, since, ...found });
   }
 
+  #endShortage(endpointId: string): void {
+    this.#oldWords.delete(endpointId);
+    if (this.#short.delete(endpointId)) this.#changed.add(endpointId);
+  }
+
+  /** Its room is free when its agent lists it no more. */
   #retire(worker: WorkerRecord): void {
-    if (worker.retiredIn !== null) return;
-    const revision = this.#touchHost(worker.hostId);
-    this.#store.saveWorker({ ...worker, state: "stopping", detail: null, retiredIn: revision });
-    this.#changedEndpoints.add(worker.endpointId);
-  }
-
-  /** The host has something new to do; returns the revision that says so. */
-  #touchHost(hostId: string): number {
-    const host = this.#store.hosts.get(hostId);
-    if (!host) return 0;
-    const revision = host.revision + 1;
-    this.#store.saveHost({ ...host, revision });
-    this.#changedHosts.add(hostId);
-    return revision;
+    const retiredIn = this.#revisions.touch(worker.hostId);
+    this.#store.saveWorker({ ...worker, state: "stopping", detail: null, retiredIn });
+    this.#changed.add(worker.endpointId);
   }
 }
 
-function takenGpus(workers: readonly WorkerRecord[]): ReadonlySet<number> {
-  return new Set(workers.flatMap((worker) => worker.gpuIndexes));
+function needOf(wish: WishRecord, missing: number, since: number): PlacedNeed {
+  const { endpointId, workersMin } = wish.config;
+  return { endpointId, has: wish.wanted - missing, least: workersMin, wanted: wish.wanted, since, wish };
 }
 
 /** 14 lowercase letters and digits, as clients know worker ids. */

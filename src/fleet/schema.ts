@@ -33,4 +33,12 @@ export const FLEET_MIGRATIONS = [
 
   `-- When the worker came up, as JSON.
    ALTER TABLE worker ADD COLUMN start TEXT;`,
+
+  `-- What the worker takes of its host beside GPUs, as JSON.
+   ALTER TABLE worker ADD COLUMN size TEXT;
+   ALTER TABLE host ADD COLUMN name TEXT NOT NULL DEFAULT '';
+   ALTER TABLE host ADD COLUMN cordoned INTEGER NOT NULL DEFAULT 0;
+   ALTER TABLE host ADD COLUMN drained INTEGER NOT NULL DEFAULT 0;
+   -- The row stays until the host's token is known to be revoked everywhere.
+   ALTER TABLE host ADD COLUMN removed_at INTEGER;`,
 ] as const;

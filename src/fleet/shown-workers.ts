@@ -1,15 +1,27 @@
 /** Workers as people see them, with the host behind each. */
+import type { WorkerSnapshot } from "../domain/queue-reason.ts";
 import { knownDataCenter } from "../domain/stock.ts";
 import type { FleetStore, WorkerRecord } from "./fleet-store.ts";
 import type { ShownWorker } from "./messages.ts";
 
 /** The workers of these endpoints, the oldest first. */
 export function showWorkers(store: FleetStore, endpointIds: readonly string[]): ShownWorker[] {
-  const wanted = new Set(endpointIds);
-  return [...store.workers.values()]
-    .filter(({ endpointId }) => wanted.has(endpointId))
+  return [...new Set(endpointIds)]
+    .flatMap((endpointId) => store.workersOf(endpointId))
     .toSorted((a, b) => a.createdAt - b.createdAt || a.workerId.localeCompare(b.workerId))
     .map((worker) => show(store, worker));
+}
+
+/** The workers of an endpoint, as its object is told of them. */
+export function reportedWorkers(store: FleetStore, endpointId: string): readonly WorkerSnapshot[] {
+  return store.workersOf(endpointId).map(({ workerId, hostId, version, state, detail, start }) => ({
+    workerId,
+    hostId,
+    version,
+    state,
+    detail,
+    start,
+  }));
 }
 
 function show(store: FleetStore, worker: WorkerRecord): ShownWorker {

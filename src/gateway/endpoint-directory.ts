@@ -2,6 +2,7 @@
 import type { EndpointConfig } from "../contract/endpoint.ts";
 import { openDatabase } from "../db/database.ts";
 import { findEndpoint, toEndpointConfig } from "../db/endpoints.ts";
+import { findTemplate } from "../db/templates.ts";
 import { BoundedMap } from "../domain/bounded-map.ts";
 import { shardName } from "../domain/shard.ts";
 import type { EndpointObject } from "../endpoint/endpoint-object.ts";
@@ -72,7 +73,7 @@ export async function askEndpoint<Reply extends { readonly kind: string }>(
   if (isConfigured(reply)) return reply;
 
   cache.delete(endpointId);
-  const config = await requireEndpoint(env, accountId, endpointId);
+  const config = await wholeConfig(env, await requireEndpoint(env, accountId, endpointId));
   await stub.configure(config, await ensureWebhookSecrets(env, accountId, Date.now()));
   await refuseDeleted(env, stub, endpointId);
   const second = await ask(stub);
@@ -102,6 +103,14 @@ async function load(env: Env, endpointId: string): Promise<EndpointConfig | unde
   const config = toEndpointConfig(record);
   cache.set(endpointId, { config, until: Date.now() + CACHE_MS });
   return config;
+}
+
+/** With what the object needs and nobody else. */
+async function wholeConfig(env: Env, config: EndpointConfig): Promise<EndpointConfig> {
+  const database = openDatabase(env.DB);
+  const record = await findEndpoint(database, config.endpointId);
+  if (!record) return config;
+  return toEndpointConfig(record, await findTemplate(database, record.accountId, record.templateId));
 }
 
 function isConfigured<Reply extends { readonly kind: string }>(

@@ -27,7 +27,10 @@ import {
 } from "../contract/limits.ts";
 
 /** Fields that ask an object. */
-const WEIGHTS: ReadonlyMap<string, number> = new Map([["Endpoint.pods", GRAPHQL_OBJECT_COST]]);
+const WEIGHTS: ReadonlyMap<string, number> = new Map([
+  ["Endpoint.pods", GRAPHQL_OBJECT_COST],
+  ["User.hosts", GRAPHQL_OBJECT_COST],
+]);
 
 /** What stands in their lists grows with the account; any other list holds parts of one thing. */
 const OWNERS: ReadonlySet<string> = new Set(["Query", "User"]);

@@ -12,6 +12,7 @@ import { findNetworkVolumes } from "../db/network-volumes.ts";
 import { findTemplates, listUnboundTemplates } from "../db/templates.ts";
 import type { RequestContext } from "../management/context.ts";
 import { listWorkers } from "../management/endpoints/endpoint-pods.ts";
+import { listOwnHosts } from "../management/hosts/hosts.ts";
 import { ensureWebhookSecrets } from "../management/webhooks/webhook-secrets.ts";
 
 export type Loaders = ReturnType<typeof createLoaders>;
@@ -23,6 +24,7 @@ export function createLoaders(context: RequestContext) {
   const loaders = {
     account: once(() => findAccount(db, accountId)),
     endpoints: once(() => listEndpoints(db, accountId)),
+    hosts: once(() => listOwnHosts(context)),
     unboundTemplates: once(() => listUnboundTemplates(db, accountId)),
     webhookSecrets: once(() => ensureWebhookSecrets(context.env, accountId, now)),
     endpoint: byId((ids) => findOwnEndpoints(db, accountId, ids)),

@@ -29,7 +29,7 @@ export const INVENTORY = {
   })),
   cpuCount: 2,
   memoryMb: 1_000,
-  diskFreeMb: 1_000,
+  diskFreeMb: 500_000,
   runtime: "process" as const,
 };
 

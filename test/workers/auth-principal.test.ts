@@ -174,7 +174,12 @@ describe("host tokens", () => {
   test("a host token opens its host", async ({ expect }) => {
     const { accountId } = await freshAccount();
     const { token, hostId } = await freshHost(accountId);
-    expect(await authenticateHost(env, `Bearer ${token}`, NOW)).toEqual({ kind: "host", hostId, accountId });
+    expect(await authenticateHost(env, `Bearer ${token}`, NOW)).toEqual({
+      kind: "host",
+      hostId,
+      accountId,
+      name: "host",
+    });
   });
 
   test("a missing, wrong or revoked token is refused", async ({ expect }) => {

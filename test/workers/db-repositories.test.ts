@@ -216,7 +216,7 @@ describe("join tokens and hosts", () => {
     const { accountId } = await freshAccount();
     const host = await createHost(db, { accountId, name: "gpu-1", tokenHash: "host-hash" }, NOW);
     expect(host.id).toMatch(/^[a-z0-9]{14}$/);
-    expect(await findHostByTokenHash(db, "host-hash")).toEqual({ hostId: host.id, accountId });
+    expect(await findHostByTokenHash(db, "host-hash")).toEqual({ hostId: host.id, accountId, name: "gpu-1" });
     expect(await findHostByTokenHash(db, "other")).toBeUndefined();
   });
 });

@@ -62,6 +62,11 @@ test("the object learns of a creation and of every change at once", async ({ exp
       excludedGpuModels: [],
       gpuCount: 2,
       locations: ["US", "EU-RO-1"],
+      instanceIds: [],
+      networkVolumeIds: [],
+      allowedCudaVersions: [],
+      minCudaVersion: null,
+      containerDiskInGb: 5,
     },
   ]);
 

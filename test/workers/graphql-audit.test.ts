@@ -10,6 +10,14 @@ import {
   type Client,
 } from "./graphql-client.ts";
 import { keyWith } from "./key-client.ts";
+import { createHost } from "../../src/db/hosts.ts";
+import { openDatabase } from "../../src/db/database.ts";
+import { env } from "cloudflare:workers";
+
+async function savedHost({ accountId }: Client): Promise<string> {
+  const values = { accountId, name: "rack-1", tokenHash: crypto.randomUUID() };
+  return (await createHost(openDatabase(env.DB), values, Date.now())).id;
+}
 
 const SHOWN = "id at apiKeyId apiKeyName operation subjectKind subjectId subjectName fields";
 
@@ -105,6 +113,9 @@ const MUTATIONS: Readonly<Record<string, (client: Client) => Promise<string> | s
     'saveTemplate(input: { name: "t", imageName: "i:1", containerDiskInGb: 5, volumeInGb: 0, isServerless: true }) { id }',
   deleteTemplate: async (client) => `deleteTemplate(templateName: "${(await savedTemplate(client)).name}")`,
   joinTokenCreate: () => "joinTokenCreate { token }",
+  hostUpdate: async (client) =>
+    `hostUpdate(input: { id: "${await savedHost(client)}", cordoned: true }) { id }`,
+  hostRemove: async (client) => `hostRemove(input: { id: "${await savedHost(client)}" })`,
   webhookSecretRotate: () => "webhookSecretRotate { createdAt }",
   createApiKey: () => 'createApiKey(input: { name: "k", level: ALL }) { token }',
   updateApiKey: async (client) =>

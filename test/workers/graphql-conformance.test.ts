@@ -38,6 +38,7 @@ const KNOWN_CODES: Record<OperationErrorCode, true> = {
   NETWORK_VOLUME_NOT_FOUND: true,
   NETWORK_VOLUME_IN_USE: true,
   API_KEY_NOT_FOUND: true,
+  HOST_NOT_FOUND: true,
   POD_NOT_FOUND: true,
   APP_NOT_FOUND: true,
   "Cluster not found": true,

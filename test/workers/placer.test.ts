@@ -4,9 +4,7 @@ import { env } from "cloudflare:workers";
 import { test } from "vitest";
 import type { EndpointConfig } from "../../src/contract/endpoint.ts";
 import { ObjectDatabase } from "../../src/durable/sql.ts";
-import { FleetStore } from "../../src/fleet/fleet-store.ts";
-import { HostPresence } from "../../src/fleet/host-presence.ts";
-import { Placer } from "../../src/fleet/placer.ts";
+import { fleetParts } from "../../src/fleet/fleet-parts.ts";
 
 const config: EndpointConfig = {
   endpointId: "e",
@@ -28,16 +26,17 @@ const config: EndpointConfig = {
 
 test("the shortage of a deleted endpoint is forgotten, and so is the endpoint", async ({ expect }) => {
   await runInDurableObject(env.FLEET.getByName(crypto.randomUUID()), (_, { storage }) => {
-    const store = new FleetStore(new ObjectDatabase(storage.sql));
-    const placer = new Placer(store, new HostPresence());
+    const { store, placer } = fleetParts(new ObjectDatabase(storage.sql));
     store.saveWish({ wanted: 1, config });
-    placer.plan(0);
-    expect(placer.describe("e")).toMatchObject({ missing: 1, shortage: { reason: "no_host" } });
+    placer.review("e");
+    placer.plan(0, () => false);
+    expect(placer.shortageOf("e")).toMatchObject({ missing: 1, shortage: { reason: "no_host" } });
     expect(placer.isKnown("e")).toBe(true);
 
     placer.removeWish("e");
-    placer.plan(1);
-    expect(placer.describe("e")).toEqual({ workers: [], missing: 0, shortage: null });
+    placer.review("e");
+    placer.plan(1, () => false);
+    expect(placer.shortageOf("e")).toEqual({ missing: 0, shortage: null });
     expect(placer.isKnown("e")).toBe(false);
   });
 });

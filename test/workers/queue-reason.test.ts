@@ -103,7 +103,7 @@ const tests: Record<string, [situation: string, run: () => Promise<{ queue: Queu
         await hostWith(first, [["ready"]], gpusOf("AMPERE_16"));
         const endpointId = await createEndpoint();
         const queue = await waitsFor(endpointId, await submit(endpointId), "no_matching_gpu");
-        return { queue, detail: /of the 1 on the connected host, too few are free\. Wait for/ };
+        return { queue, detail: /has AMPERE_16, but the only GPU is taken\. Wait for/ };
       },
     ],
     [
@@ -114,7 +114,7 @@ const tests: Record<string, [situation: string, run: () => Promise<{ queue: Queu
         await submit(endpointId);
         await agent.take(endpointId, ids[0] ?? "");
         const queue = await waitsFor(endpointId, await submit(endpointId), "no_matching_gpu");
-        return { queue, detail: /too few are free/ };
+        return { queue, detail: /but the only GPU is taken/ };
       },
     ],
   ],

@@ -15,7 +15,8 @@ import { managementSchema } from "../../src/graphql/schema.ts";
 type Field = GraphQLField<unknown, unknown>;
 
 /** What is the same for everybody, and what tells of time. */
-const NOT_OF_ACCOUNT = /^(gpuTypes|cpuFlavors|dataCenters|countryCodes|serverlessGpuPools|lastUsedAt)$/;
+const NOT_OF_ACCOUNT =
+  /^(gpuTypes|cpuFlavors|dataCenters|countryCodes|serverlessGpuPools|lastUsedAt|lastSeenAt)$/;
 
 /** All that stands below these in one document is refused for its cost, and there are none yet. */
 const TOO_DEAR: readonly string[] = ["flashApps"];

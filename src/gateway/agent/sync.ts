@@ -11,12 +11,12 @@ import type { AgentContext } from "./context.ts";
 export async function sync(context: AgentContext): Promise<Response> {
   const receivedAt = Date.now();
   const request = await readBody(context.req.raw, syncRequestSchema, CONTROL_BODY_MAX_BYTES);
-  const { hostId, accountId } = context.get("host");
+  const { hostId, accountId, name } = context.get("host");
   const untilAt = Date.now() + request.holdMs;
   const fleet = fleetStub(context.env);
 
   const workers = request.workers.map((report) => ({ ...report, start: startOf(report, receivedAt) }));
-  const first = await fleet.sync({ hostId, accountId, ...request, workers });
+  const first = await fleet.sync({ hostId, accountId, name, ...request, workers });
   if (first.kind === "quiet") {
     const query = { host: hostId, revision: `${request.appliedRevision}`, holdMs: `${request.holdMs}` };
     await awaitRing(fleet, query, untilAt, context.req.raw.signal);

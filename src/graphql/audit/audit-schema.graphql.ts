@@ -11,7 +11,7 @@ export const auditSdl = /* GraphQL */ `
     "The id of an entry: only older ones. The last entry's id gives the next page."
     before: ID
     subjectId: String
-    "account, api_key, endpoint, join_token, network_volume, registry_auth, secret, template or webhook_secret."
+    "account, api_key, endpoint, host, join_token, network_volume, registry_auth, secret, template or webhook_secret."
     subjectKind: String
     "The name of a mutation, or method and path of a REST call."
     operation: String

@@ -1,6 +1,14 @@
+import { z } from "zod";
 import type { RequestContext } from "../../management/context.ts";
+import { hostPatchSchema } from "../../management/hosts/host-patch.ts";
+import { changeHost, removeHost, type Host } from "../../management/hosts/hosts.ts";
 import { createJoinToken, joinTokenSchema, type JoinToken } from "../../management/hosts/join-tokens.ts";
-import { parseInput } from "../../management/input.ts";
+import { parseInput, plainText } from "../../management/input.ts";
+import type { GraphqlContext } from "../context.ts";
+
+const removalSchema = z.object({ id: plainText.min(1, "must not be empty") });
+
+type Arguments = { readonly input?: unknown };
 
 export const hostResolvers = {
   Mutation: {
@@ -9,5 +17,30 @@ export const hostResolvers = {
       { input }: { input?: unknown },
       context: RequestContext,
     ): Promise<JoinToken> => await createJoinToken(context, parseInput(joinTokenSchema, input)),
+    hostUpdate: async (_parent: unknown, { input }: Arguments, context: RequestContext): Promise<Host> =>
+      await changeHost(context, parseInput(hostPatchSchema, input)),
+    hostRemove: async (_parent: unknown, { input }: Arguments, context: RequestContext): Promise<null> => {
+      await removeHost(context, parseInput(removalSchema, input).id);
+      return null;
+    },
+  },
+
+  User: {
+    hosts: async (_account: unknown, _args: unknown, { loaders }: GraphqlContext): Promise<readonly Host[]> =>
+      await loaders.hosts.load(),
+  },
+
+  Host: {
+    id: ({ record }: Host): string => record.id,
+    name: ({ record }: Host): string => record.name,
+    createdAt: ({ record }: Host): number => record.createdAt,
+    dataCenterId: ({ seen }: Host): string | null => (seen?.agentVersion ? seen.dataCenterId : null),
+    isPresent: ({ seen }: Host): boolean => seen?.isPresent ?? false,
+    agentVersion: ({ seen }: Host): string | null => seen?.agentVersion || null,
+    gpus: ({ seen }: Host) => (seen?.gpus ?? []).map(({ model, ...gpus }) => ({ ...gpus, name: model })),
+    workers: ({ seen }: Host): number => seen?.workers ?? 0,
+    cordoned: ({ seen }: Host): boolean => seen?.isCordoned ?? false,
+    drained: ({ seen }: Host): boolean => seen?.isDrained ?? false,
+    lastSeenAt: ({ seen }: Host): number | null => seen?.lastSeenAt ?? null,
   },
 };

@@ -2,6 +2,15 @@ export const hostSdl = /* GraphQL */ `
   type Mutation {
     "Makes a token with which one host can join; it is shown this once."
     joinTokenCreate(input: JoinTokenCreateInput): JoinToken
+    "Cordons or drains a host, or lifts that; what is omitted stays."
+    hostUpdate(input: HostUpdateInput): Host
+    "Revokes the token of a host for good: its workers are placed elsewhere, and their jobs run again."
+    hostRemove(input: HostRemoveInput): Void
+  }
+
+  type User {
+    "Oldest first; without removed ones."
+    hosts: [Host]
   }
 
   input JoinTokenCreateInput {
@@ -13,5 +22,44 @@ export const hostSdl = /* GraphQL */ `
   type JoinToken {
     token: String
     expiresAt: DateTime
+  }
+
+  input HostUpdateInput {
+    id: String
+    "true: the host gets no new workers, and keeps those it has."
+    cordoned: Boolean
+    "true: the host gets no new workers, and those it has are replaced elsewhere, busy ones after their job."
+    drained: Boolean
+  }
+  input HostRemoveInput {
+    id: String
+  }
+  type Host {
+    id: String
+    "As the host called itself when it joined."
+    name: String
+    "Null until the host has spoken to the fleet. A host that does not say where it is counts as in EU-RO-1."
+    dataCenterId: String
+    "Whether it has spoken in time."
+    isPresent: Boolean
+    agentVersion: String
+    gpus: [HostGpus]
+    "Workers that it has, those that are leaving included."
+    workers: Int
+    cordoned: Boolean
+    drained: Boolean
+    createdAt: DateTime
+    "Null when it is not remembered: it is kept in memory only."
+    lastSeenAt: DateTime
+  }
+  "GPUs of one model on one host."
+  type HostGpus {
+    "As the driver calls the model."
+    name: String
+    "Null when GPUs of this kind are not given to workers."
+    tier: String
+    total: Int
+    "Those that no worker has."
+    free: Int
   }
 `;

@@ -15,6 +15,7 @@ import {
   toEndpointConfig,
   type EndpointRecord,
 } from "../../db/endpoints.ts";
+import { findTemplates, type TemplateRecord } from "../../db/templates.ts";
 import type { RequestContext } from "../context.ts";
 import { logFailure } from "../../failure-log.ts";
 import { OperationError } from "../operation-error.ts";
@@ -46,9 +47,13 @@ export async function announceEndpoints(
   let told = written;
   for (let round = 0; round < ROUNDS && told.length > 0; round += 1) {
     const secrets = await asked(told, () => webhookSecretsOf(context));
+    const templates = await asked(told, () => templatesOf(context, told));
     await fewAtOnce(told, async (endpoint) => {
       await tell(endpoint.id, () =>
-        endpointObject(context, endpoint.id).configure(toEndpointConfig(endpoint), secrets),
+        endpointObject(context, endpoint.id).configure(
+          toEndpointConfig(endpoint, templates.get(endpoint.templateId)),
+          secrets,
+        ),
       );
     });
     told = await changedMeanwhile(context, told); // A2
@@ -69,6 +74,15 @@ async function changedMeanwhile(
   );
   const revisions = new Map(told.map(({ id, revision }) => [id, revision]));
   return found.filter(({ id, revision }) => revisions.get(id) !== revision);
+}
+
+async function templatesOf(
+  { db, principal }: RequestContext,
+  endpoints: readonly EndpointRecord[],
+): Promise<ReadonlyMap<string, TemplateRecord>> {
+  const ids = [...new Set(endpoints.map(({ templateId }) => templateId))];
+  const found = await findTemplates(db, principal.accountId, ids);
+  return new Map(found.map((template) => [template.id, template]));
 }
 
 async function webhookSecretsOf({ env, principal, now }: RequestContext): Promise<WebhookSecret[]> {

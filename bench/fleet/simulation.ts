@@ -1,0 +1,171 @@
+/**
+ * What planning a large fleet costs: `node bench/fleet/simulation.ts [accounts]`.
+ *
+ * The parts of the Fleet object run in this process, on Node's SQLite, without network, doorbells and alarms:
+ * 1,000 hosts with 8 GPUs each, 200 endpoints, 10,000 workers wanted on average, and wishes that change.
+ */
+import type { Inventory } from "../../src/contract/agent.ts";
+import type { EndpointConfig } from "../../src/contract/endpoint.ts";
+import { ObjectDatabase } from "../../src/durable/sql.ts";
+import { fleetParts } from "../../src/fleet/fleet-parts.ts";
+import { HostRegister } from "../../src/fleet/host-register.ts";
+import { FLEET_MIGRATIONS } from "../../src/fleet/schema.ts";
+import { reportedWorkers } from "../../src/fleet/shown-workers.ts";
+import { openSql } from "./counted-sql.ts";
+
+const HOSTS = 1_000;
+const ENDPOINTS = 200;
+const WANTED_ON_AVERAGE = 50;
+const ROUNDS = 5;
+const TIERS = ["ADA_24", "AMPERE_48", "AMPERE_80", "ADA_80_PRO"] as const;
+const PLACES = ["EU-RO-1", "US-KS-2", "EU-FR-1", "EUR-NO-1"] as const;
+const ACCOUNTS = Number(process.argv[2] ?? 1);
+
+const database = new ObjectDatabase(openSql());
+database.migrate(FLEET_MIGRATIONS);
+const parts = fleetParts(database);
+const register = new HostRegister(parts);
+let now = 1;
+let seed = 7;
+
+function random(below: number): number {
+  seed = (Math.imul(seed, 1_103_515_245) + 12_345) & 0x7fff_ffff;
+  return Math.floor((seed / 0x8000_0000) * below);
+}
+
+function pick<Value>(values: readonly Value[]): Value {
+  return values[random(values.length)] as Value;
+}
+
+function inventoryOf(host: number): Inventory {
+  const tier = TIERS[host % TIERS.length] ?? "";
+  const gpu = { name: `GPU ${tier}`, tier, memoryMb: 24_000, isSimulated: false };
+  const gpus = Array.from({ length: 8 }, (_, index) => ({ ...gpu, index }));
+  const size = { cpuCount: 96, memoryMb: 512_000, diskFreeMb: 4_000_000 };
+  return { gpus, ...size, runtime: "docker", dataCenterId: PLACES[(host % 7) % PLACES.length] ?? "" };
+}
+
+function configOf(endpoint: number): EndpointConfig {
+  const isCpu = endpoint % 3 === 0;
+  return {
+    endpointId: `e${endpoint}`,
+    accountId: `a${endpoint % ACCOUNTS}`,
+    name: `e${endpoint}`,
+    type: "QB",
+    version: 1,
+    workersMin: 0,
+    workersMax: 1_000,
+    idleTimeoutSeconds: 5,
+    scalerType: "QUEUE_DELAY",
+    scalerValue: 4,
+    executionTimeoutMs: 600_000,
+    gpuTiers: isCpu ? [] : [pick(TIERS), pick(TIERS)],
+    excludedGpuModels: [],
+    gpuCount: isCpu ? 0 : pick([1, 1, 1, 1, 2, 4]),
+    locations: random(4) === 0 ? ["US", "RO"] : [],
+    instanceIds: isCpu ? ["cpu5c-4-8", "cpu5c-2-4"] : [],
+    containerDiskInGb: 50,
+  };
+}
+
+// What the Fleet object does around its parts
+
+const applied = new Map<string, number>();
+
+function turn<Value>(work: () => Value): Value {
+  now += 1;
+  const value = work();
+  register.noteSilence(now);
+  parts.placer.plan(now, (hostId) => parts.presence.isPresent(hostId, now));
+  for (const endpointId of parts.placer.takeChangedEndpoints()) parts.store.addUnsent(endpointId);
+  parts.revisions.takeChanged();
+  for (const endpointId of parts.store.unsent) {
+    JSON.stringify([reportedWorkers(parts.store, endpointId), parts.placer.shortageOf(endpointId)]);
+    parts.store.removeUnsent(endpointId);
+  }
+  return value;
+}
+
+function sync(host: number): void {
+  const hostId = `h${host}`;
+  const workers = parts.store
+    .workersOn(hostId)
+    .filter(({ retiredIn }) => retiredIn === null)
+    .map(({ workerId, endpointId }) => {
+      return { workerId, endpointId, revision: 1, state: "ready" as const, start: null };
+    });
+  const appliedRevision = applied.get(hostId) ?? 0;
+  const said = { hostId, accountId: `a${host % ACCOUNTS}`, name: hostId, agentVersion: "1" };
+  turn(() =>
+    register.welcome(
+      { ...said, inventory: inventoryOf(host), workers, appliedRevision, holdMs: 50_000 },
+      now,
+    ),
+  );
+  applied.set(hostId, parts.store.hosts.get(hostId)?.revision ?? 0);
+}
+
+function wish(endpoint: number, wanted: number): void {
+  const known = parts.store.wishes.get(`e${endpoint}`);
+  turn(() => {
+    parts.store.saveWish({ wanted, config: known?.config ?? configOf(endpoint) });
+    parts.store.addUnsent(`e${endpoint}`);
+    parts.placer.review(`e${endpoint}`);
+  });
+}
+
+// Measuring
+
+function measure(name: string, works: readonly (() => void)[]): void {
+  const rows = database.rows.written;
+  const times: number[] = [];
+  for (const work of works) {
+    const { user, system } = process.cpuUsage();
+    const at = performance.now();
+    work();
+    times.push(performance.now() - at);
+    const used = process.cpuUsage({ user, system });
+    cpuUs += used.user + used.system;
+  }
+  times.sort((a, b) => a - b);
+  const at = (share: number) => ((times[Math.floor((times.length - 1) * share)] ?? 0) * 1_000).toFixed(0);
+  const perCall = (value: number) => (value / works.length).toFixed(2);
+  console.log(
+    `${name}: ${works.length} calls, CPU ${perCall(cpuUs)} µs, p50 ${at(0.5)} µs, p99 ${at(0.99)} µs, ` +
+      `max ${at(1)} µs, rows ${perCall(database.rows.written - rows)}`,
+  );
+  cpuUs = 0;
+}
+
+let cpuUs = 0;
+const numbers = (count: number) => Array.from({ length: count }, (_, index) => index);
+const all = numbers(HOSTS).map((host) => () => sync(host));
+const state = () => {
+  const active = [...parts.store.workers.values()].filter(({ retiredIn }) => retiredIn === null).length;
+  const short = [...parts.store.wishes.keys()].filter((id) => parts.placer.shortageOf(id).missing > 0);
+  console.log(`  ${active} workers, ${short.length} endpoints short`);
+};
+
+console.log(`${HOSTS} hosts, ${ENDPOINTS} endpoints, ${ACCOUNTS} account(s)`);
+measure("hosts come, nothing is wanted", all);
+measure(
+  "first wishes",
+  numbers(ENDPOINTS).map((endpoint) => () => wish(endpoint, random(2 * WANTED_ON_AVERAGE + 1))),
+);
+state();
+measure("syncs that report the workers ready", all);
+measure(
+  "quiet syncs",
+  numbers(ROUNDS).flatMap(() => all),
+);
+for (const [words, average] of [
+  ["room for all", WANTED_ON_AVERAGE],
+  ["too few GPUs", 2 * WANTED_ON_AVERAGE],
+] as const) {
+  const changes = () => wish(random(ENDPOINTS), random(2 * average + 1));
+  const mixed = numbers(ROUNDS).flatMap(() =>
+    all.flatMap((call, at) => (at % 5 === 0 ? [changes, call] : [call])),
+  );
+  measure(`syncs with a wish changed for every fifth, ${words}`, mixed);
+  state();
+}

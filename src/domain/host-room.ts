@@ -1,0 +1,113 @@
+/** What a host has, and how much of it its workers leave free. */
+import type { Gpu } from "../contract/agent.ts";
+import { findDataCenter } from "../contract/data-centers.ts";
+import { knownDataCenter } from "./stock.ts";
+
+/** What a worker takes of its host beside GPUs. */
+export type Size = {
+  /** Thousandths of a vCPU. */
+  readonly cpuMilli: number;
+  readonly memoryMb: number;
+  readonly diskMb: number;
+};
+
+export type TakenRoom = {
+  readonly gpuIndexes: readonly number[];
+  /** Null for workers of before, whose size nobody noted. */
+  readonly size: Size | null;
+};
+
+export type CandidateHost = {
+  readonly hostId: string;
+  /** For people. */
+  readonly name: string;
+  readonly gpus: readonly Gpu[];
+  readonly cpuCount: number;
+  readonly memoryMb: number;
+  /** Free disk when the host had no workers. */
+  readonly diskMb: number;
+  /** Free disk as it was last measured. */
+  readonly diskFreeMb: number;
+  readonly dataCenterId?: string | undefined;
+  readonly cudaVersion?: string | undefined;
+  readonly networkVolumeIds?: readonly string[] | undefined;
+  readonly isCordoned: boolean;
+  readonly isDrained: boolean;
+};
+
+/** A host that simulates GPUs stands for machines that are not there, so it is as large as anybody asks for. */
+const SIMULATED: Size = { cpuMilli: 4_096_000, memoryMb: 100_000_000, diskMb: 1_000_000_000 };
+
+export class HostRoom {
+  readonly host: CandidateHost;
+  readonly isSimulated: boolean;
+  /** All that workers may have. */
+  readonly whole: Size;
+  readonly #takenGpus = new Set<number>();
+  readonly #taken = { cpuMilli: 0, memoryMb: 0, diskMb: 0 };
+
+  constructor(host: CandidateHost, workers: readonly TakenRoom[]) {
+    this.host = host;
+    this.isSimulated = host.gpus.some((gpu) => gpu.isSimulated);
+    this.whole = this.isSimulated
+      ? SIMULATED
+      : { cpuMilli: host.cpuCount * 1_000, memoryMb: host.memoryMb, diskMb: host.diskMb };
+    for (const { gpuIndexes, size } of workers) {
+      this.take(gpuIndexes, size ?? { ...this.shareOf(gpuIndexes.length), diskMb: 0 });
+    }
+  }
+
+  take(gpuIndexes: readonly number[], size: Size): void {
+    for (const index of gpuIndexes) this.#takenGpus.add(index);
+    this.#taken.cpuMilli += size.cpuMilli;
+    this.#taken.memoryMb += size.memoryMb;
+    this.#taken.diskMb += size.diskMb;
+  }
+
+  get free(): Size {
+    const { cpuMilli, memoryMb, diskMb } = this.whole;
+    const promised = diskMb - this.#taken.diskMb;
+    return {
+      cpuMilli: cpuMilli - this.#taken.cpuMilli,
+      memoryMb: memoryMb - this.#taken.memoryMb,
+      // Workers need not have written yet what is promised to them, and others may have written.
+      diskMb: this.isSimulated ? promised : Math.min(promised, this.host.diskFreeMb),
+    };
+  }
+
+  gpusOf(tier: string, excludedModels: readonly string[]): readonly Gpu[] {
+    return this.host.gpus.filter((gpu) => gpu.tier === tier && !excludedModels.includes(gpu.name));
+  }
+
+  isFree(gpu: Gpu): boolean {
+    return !this.#takenGpus.has(gpu.index);
+  }
+
+  /** What goes with so many of the host's GPUs: as much of all else. */
+  shareOf(gpuCount: number): Omit<Size, "diskMb"> {
+    const share = this.host.gpus.length === 0 ? 0 : gpuCount / this.host.gpus.length;
+    const { cpuCount, memoryMb } = this.host;
+    // Rounded down, so that all GPUs together never ask for more than there is.
+    return { cpuMilli: Math.floor(cpuCount * 1_000 * share), memoryMb: Math.floor(memoryMb * share) };
+  }
+
+  /** Whether the host is in one of these countries or data centers; an empty list means anywhere. */
+  isIn(locations: readonly string[]): boolean {
+    if (locations.length === 0 || this.isAnywhere) return true;
+    const id = this.dataCenterId;
+    return locations.includes(id) || locations.includes(this.countryCode);
+  }
+
+  get dataCenterId(): string {
+    return knownDataCenter(this.host.dataCenterId);
+  }
+
+  get countryCode(): string {
+    return findDataCenter(this.dataCenterId)?.countryCode ?? "";
+  }
+
+  /** Simulated GPUs are where somebody wants them, unless their host says where it is. */
+  get isAnywhere(): boolean {
+    return this.isSimulated && this.host.dataCenterId === undefined;
+  }
+}

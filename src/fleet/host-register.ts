@@ -1,0 +1,207 @@
+/** The hosts of the fleet: who is there, what they have, and what their owners want of them. */
+import type { Inventory, WorkerState } from "../contract/agent.ts";
+import { HOST_TOMBSTONE_MS } from "../contract/limits.ts";
+import { stockOfHost, type HostStock } from "../domain/stock.ts";
+import { mergeStart, type WorkerStart } from "../domain/timeline.ts";
+import type { FleetParts } from "./fleet-parts.ts";
+import type { HostRecord, WorkerRecord } from "./fleet-store.ts";
+import type { HostChange, ShownHost, SyncCall } from "./messages.ts";
+
+const NOTHING: Inventory = { gpus: [], cpuCount: 0, memoryMb: 0, diskFreeMb: 0, runtime: "docker" };
+
+export class HostRegister {
+  readonly #parts: FleetParts;
+
+  constructor(parts: FleetParts) {
+    this.#parts = parts;
+  }
+
+  /** To be called once, when the store is loaded; a host with workers gets the time to come back. */
+  recover(now: number, bellOf: (hostId: string) => { heardAt: number; holdMs: number } | undefined): void {
+    const { store } = this.#parts;
+    for (const { hostId, removedAt } of store.hosts.values()) {
+      if (removedAt !== null && now - removedAt > HOST_TOMBSTONE_MS) store.removeHost(hostId);
+      if (removedAt !== null) continue;
+      const bell = bellOf(hostId);
+      if (bell) this.#heard(hostId, bell.heardAt, bell.holdMs);
+      else if (store.countWorkersOn(hostId) > 0) this.#heard(hostId, now, 0);
+    }
+  }
+
+  /** Takes over what the host says of itself and its workers, unless it was removed. */
+  welcome(call: SyncCall, now: number): void {
+    const { store, pools } = this.#parts;
+    const known = store.hosts.get(call.hostId);
+    if (known && known.removedAt !== null) return;
+    const host = this.#record(call, known);
+    if (!known || !isSame(known, host)) {
+      store.saveHost(host);
+      pools.changed(call.hostId);
+    } else store.hosts.set(call.hostId, host);
+    pools.measureDisk(call.hostId, call.inventory.diskFreeMb);
+    this.#heard(call.hostId, now, call.holdMs);
+    this.#takeWorkerReports(call);
+  }
+
+  /** Hosts that have fallen silent take no more workers. */
+  noteSilence(now: number): void {
+    for (const hostId of this.#parts.presence.takeLost(now)) this.#parts.pools.expel(hostId);
+  }
+
+  /** Drops the workers of hosts that have been silent for too long. */
+  giveUpLost(now: number): void {
+    const { store, presence, revisions } = this.#parts;
+    this.noteSilence(now);
+    for (const hostId of store.busyHosts()) {
+      if (presence.isPresent(hostId, now)) continue;
+      for (const worker of store.workersOn(hostId)) this.#remove(worker);
+      revisions.touch(hostId);
+      presence.forget(hostId);
+    }
+    revisions.endStep();
+  }
+
+  /** The account's hosts shall fetch their assignments anew: what these hold beyond their release has changed. */
+  renewAssignments(accountId: string): void {
+    const { store, revisions } = this.#parts;
+    for (const hostId of store.busyHosts()) {
+      if (store.hosts.get(hostId)?.accountId === accountId) revisions.touch(hostId);
+    }
+    revisions.endStep();
+  }
+
+  /** What the owner of a host wants of it; it need not have spoken yet. */
+  change({ hostId, accountId, name, cordoned, drained }: HostChange): void {
+    const { store, pools, placer } = this.#parts;
+    const unheard = { agentVersion: "", inventory: NOTHING, revision: 1, removedAt: null };
+    const known = store.hosts.get(hostId) ?? {
+      ...unheard,
+      hostId,
+      accountId,
+      name,
+      isCordoned: false,
+      isDrained: false,
+    };
+    if (known.removedAt !== null) return;
+    const host = {
+      ...known,
+      isCordoned: cordoned ?? known.isCordoned,
+      isDrained: drained ?? known.isDrained,
+    };
+    if (isSame(known, host)) return;
+    store.saveHost(host);
+    pools.changed(hostId);
+    for (const { endpointId } of store.workersOn(hostId)) placer.review(endpointId);
+  }
+
+  /** The host is none of the fleet any more; its token may still be taken for good for a moment. */
+  remove(hostId: string, now: number): void {
+    const { store, pools, presence, revisions } = this.#parts;
+    const host = store.hosts.get(hostId);
+    if (!host) return;
+    for (const worker of store.workersOn(hostId)) this.#remove(worker);
+    store.saveHost({ ...host, removedAt: now });
+    pools.expel(hostId);
+    presence.forget(hostId);
+    revisions.touch(hostId);
+    revisions.endStep();
+  }
+
+  /** What the hosts that are there have, and how much of it is free. */
+  stock(now: number): HostStock[] {
+    const { store, presence } = this.#parts;
+    return [...store.hosts.values()]
+      .filter(({ hostId, removedAt }) => removedAt === null && presence.isPresent(hostId, now))
+      .map(({ hostId, inventory }) => stockOfHost(inventory, this.#takenGpus(hostId)));
+  }
+
+  /** The account's hosts that have spoken or that their owner has changed. */
+  show(accountId: string, now: number): ShownHost[] {
+    const { store, presence } = this.#parts;
+    return [...store.hosts.values()]
+      .filter((host) => host.accountId === accountId && host.removedAt === null)
+      .map(({ hostId, agentVersion, inventory, isCordoned, isDrained }) => ({
+        hostId,
+        agentVersion,
+        dataCenterId: stockOfHost(inventory, new Set()).dataCenterId,
+        gpus: stockOfHost(inventory, this.#takenGpus(hostId)).gpus,
+        isPresent: presence.isPresent(hostId, now),
+        workers: store.countWorkersOn(hostId),
+        isCordoned,
+        isDrained,
+        lastSeenAt: presence.heardAt(hostId),
+      }));
+  }
+
+  #record(call: SyncCall, known: HostRecord | undefined): HostRecord {
+    const { hostId, accountId, name, agentVersion } = call;
+    const hasWorkers = this.#parts.store.countWorkersOn(hostId) > 0;
+    const diskFreeMb = (hasWorkers ? known : call)?.inventory.diskFreeMb ?? call.inventory.diskFreeMb;
+    // What is equal stays the very same, by which others see that nothing has changed.
+    const isEqual = known && sameInventory(known.inventory, call.inventory);
+    return {
+      hostId,
+      accountId,
+      name,
+      agentVersion,
+      inventory: { ...(isEqual ? known.inventory : call.inventory), diskFreeMb },
+      revision: known?.revision ?? 1,
+      isCordoned: known?.isCordoned ?? false,
+      isDrained: known?.isDrained ?? false,
+      removedAt: null,
+    };
+  }
+
+  #heard(hostId: string, at: number, holdMs: number): void {
+    const { presence, pools } = this.#parts;
+    if (presence.heard(hostId, at, holdMs) === "came") pools.admit(hostId);
+  }
+
+  #takeWorkerReports(call: SyncCall): void {
+    const reported = new Map(call.workers.map((report) => [report.workerId, report]));
+    for (const worker of this.#parts.store.workersOn(call.hostId)) {
+      const report = reported.get(worker.workerId);
+      if (report) this.#noteState(worker, report.state, report.detail ?? null, report.start);
+      else if (worker.retiredIn !== null && call.appliedRevision >= worker.retiredIn) this.#remove(worker);
+    }
+  }
+
+  #noteState(
+    worker: WorkerRecord,
+    state: WorkerState,
+    detail: string | null,
+    reported: WorkerStart | null,
+  ): void {
+    const start = mergeStart(worker.start, reported);
+    if (worker.state === state && worker.detail === detail && worker.start === start) return;
+    this.#parts.store.saveWorker({ ...worker, state, detail, start });
+    this.#parts.store.addUnsent(worker.endpointId);
+  }
+
+  #remove(worker: WorkerRecord): void {
+    const { store, pools, placer } = this.#parts;
+    store.removeWorker(worker.workerId);
+    store.addUnsent(worker.endpointId);
+    pools.changed(worker.hostId);
+    placer.review(worker.endpointId);
+  }
+
+  #takenGpus(hostId: string): ReadonlySet<number> {
+    return new Set(this.#parts.store.workersOn(hostId).flatMap(({ gpuIndexes }) => gpuIndexes));
+  }
+}
+
+function isSame(a: HostRecord, b: HostRecord): boolean {
+  return (
+    a.agentVersion === b.agentVersion &&
+    a.name === b.name &&
+    a.isCordoned === b.isCordoned &&
+    a.isDrained === b.isDrained &&
+    sameInventory(a.inventory, b.inventory)
+  );
+}
+
+/** Free disk changes all the time and is no reason to write a row. */
+function sameInventory(a: Inventory, b: Inventory): boolean {
+  return JSON.stringify({ ...a, diskFreeMb: 0 }) === JSON.stringify({ ...b, diskFreeMb: 0 });
+}

@@ -1,0 +1,70 @@
+/**
+ * The hosts of an account: D1 says which there are, Fleet what they have and do.
+ *
+ * A change is noted in D1 first; one of which Fleet could not be told is healed by repeating it.
+ */
+import { findOwnHost, listHosts, noteHostChange, revokeHost, type HostRecord } from "../../db/hosts.ts";
+import { logFailure } from "../../failure-log.ts";
+import type { ShownHost } from "../../fleet/messages.ts";
+import { authorOf, type RequestContext } from "../context.ts";
+import { fleetObject } from "../fleet.ts";
+import { OperationError } from "../operation-error.ts";
+import type { HostPatch } from "./host-patch.ts";
+
+/** A host, and what Fleet knows of it once it has spoken. */
+export type Host = { readonly record: HostRecord; readonly seen: ShownHost | undefined };
+
+/** The hosts of the calling account, the oldest first. */
+export async function listOwnHosts(context: RequestContext): Promise<readonly Host[]> {
+  const { accountId } = context.principal;
+  const records = await listHosts(context.db, accountId);
+  if (records.length === 0) return [];
+  const seen = new Map(
+    (await fleetObject(context.env).hostsOf(accountId)).map((host) => [host.hostId, host]),
+  );
+  return records.map((record) => ({ record, seen: seen.get(record.id) }));
+}
+
+/** Cordons or drains a host, or lifts that. */
+export async function changeHost(context: RequestContext, patch: HostPatch): Promise<Host> {
+  const { id, cordoned, drained } = patch;
+  const record = await findOwnHost(context.db, context.principal.accountId, id);
+  if (!record || record.revokedAt !== null) throw notFound(id);
+  const wanted = Object.entries({ cordoned, drained }).filter(([, value]) => value !== undefined);
+  const fields = wanted.map(([field]) => field);
+  if (fields.length > 0) {
+    if (!(await noteHostChange(context.db, authorOf(context), record, fields))) throw notFound(id);
+    const { accountId, name } = record;
+    await tell(context, id, (fleet) => fleet.changeHost({ hostId: id, accountId, name, cordoned, drained }));
+  }
+  const hosts = await listOwnHosts(context);
+  return hosts.find((host) => host.record.id === id) ?? { record, seen: undefined };
+}
+
+/** Revokes a host's token: it can join again as a new host only, and its workers are placed elsewhere. */
+export async function removeHost(context: RequestContext, hostId: string): Promise<void> {
+  const record = await findOwnHost(context.db, context.principal.accountId, hostId);
+  if (!record) throw notFound(hostId);
+  await revokeHost(context.db, authorOf(context), record);
+  await tell(context, hostId, (fleet) => fleet.removeHost(hostId));
+}
+
+async function tell(
+  context: RequestContext,
+  hostId: string,
+  call: (fleet: ReturnType<typeof fleetObject>) => Promise<void>,
+): Promise<void> {
+  try {
+    await call(fleetObject(context.env));
+  } catch (cause) {
+    logFailure("fleet_not_reached", { hostId }, cause);
+    throw new OperationError(
+      "UNAVAILABLE",
+      `The change of host ${hostId} is noted, but the fleet could not be told. Please try again later: repeating the same operation is safe.`,
+    );
+  }
+}
+
+function notFound(hostId: string): OperationError {
+  return new OperationError("HOST_NOT_FOUND", `id: host '${hostId}' was not found`);
+}
