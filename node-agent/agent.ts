@@ -3,6 +3,7 @@ import type { Assignment, ExchangeReply, Gpu, Inventory } from "../src/contract/
 import { EdgeClient } from "./edge/edge-client.ts";
 import type { EdgeLink } from "./edge/edge-link.ts";
 import { ExchangeLoop } from "./edge/exchange-loop.ts";
+import { Presence } from "./edge/presence.ts";
 import { ResultUploads } from "./edge/result-uploads.ts";
 import { Reachability } from "./edge/reachability.ts";
 import { SyncLoop } from "./edge/sync-loop.ts";
@@ -44,6 +45,7 @@ export class Agent {
   readonly #workers: Workers;
   readonly #exchanges = new Map<string, ExchangeLoop>();
   readonly #link: EdgeLink;
+  readonly #presence: Presence;
   readonly #sync: SyncLoop;
   readonly #uploads: ResultUploads;
   #access: { readonly address: string; readonly port: number } = { address: "127.0.0.1", port: 0 };
@@ -61,6 +63,7 @@ export class Agent {
       timing: this.#timing,
     });
     this.#link = this.#createLink();
+    this.#presence = this.#createPresence();
     this.#sync = this.#createSync();
     this.#uploads = new ResultUploads({ ...this.#link, ledger: this.#ledger });
     this.#ledger.onChange((endpointId, change) => this.#ledgerChanged(endpointId, change));
@@ -75,6 +78,7 @@ export class Agent {
     await agent.#workers.adopt({ isReachable: isSame });
     for (const endpointId of agent.#ledger.endpointIds()) agent.#exchangeOf(endpointId);
     agent.#uploads.reportsChanged();
+    agent.#presence.start();
     agent.#sync.start();
     options.log.info("agent_started", { runtime: options.runtime.kind, port });
     return agent;
@@ -123,12 +127,20 @@ export class Agent {
     };
   }
 
+  #createPresence(): Presence {
+    const { edgeUrl, hostToken } = this.#options;
+    const { timing, random, signal } = this.#link;
+    const onChange = () => this.#sync.presenceChanged();
+    return new Presence({ edgeUrl, hostToken, timing, random, signal, onChange });
+  }
+
   #createSync(): SyncLoop {
     return new SyncLoop({
       ...this.#link,
       inventory: () => this.#inventory.current(),
       reports: () => this.#workers.reports(),
       isBusy: () => this.#ledger.hasAny(),
+      presence: () => this.#presence.id,
       apply: (assignments) => this.#workers.apply(assignments),
       onConnected: () => this.#options.onConnected?.(),
     });

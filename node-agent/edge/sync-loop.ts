@@ -20,6 +20,8 @@ export type SyncLoopOptions = EdgeLink & {
   readonly inventory: () => Inventory;
   readonly reports: () => WorkerReport[];
   readonly isBusy: () => boolean;
+  /** What vouches for this host between two syncs; null while nothing does. */
+  readonly presence: () => string | null;
   readonly apply: (assignments: readonly Assignment[]) => void;
   readonly onConnected: () => void;
 };
@@ -71,14 +73,20 @@ export class SyncLoop {
   }
 
   heldChanged(): void {
-    if (this.#options.isBusy() && !this.#hasShortHold()) this.#schedule.within(BUSY_MS);
+    if (this.#mustPromiseSoon() && !this.#hasShortHold()) this.#schedule.within(BUSY_MS);
+  }
+
+  /** A new presence vouches for the promise of the next sync; without one the promise must be short. */
+  presenceChanged(): void {
+    this.#hasNews ||= this.#options.presence() !== null;
+    this.#schedule.within(0);
   }
 
   #pump(): void {
     if (this.#options.signal.aborted) return;
     const restMs = this.#pace.restMs();
     if (restMs > 0) return this.#schedule.within(restMs);
-    const mustShorten = this.#options.isBusy() && !this.#hasShortHold();
+    const mustShorten = this.#mustPromiseSoon() && !this.#hasShortHold();
     if (this.#parked() && !this.#hasNews && !mustShorten) return;
     if (this.#open.size < OPEN_MAX) this.#send();
   }
@@ -98,17 +106,23 @@ export class SyncLoop {
 
   #holdMs(): number {
     if (this.#hasFailed) return 0; // the reply tells at once that the edge is back
-    return this.#options.isBusy() ? BUSY_SYNC_HOLD_MS : this.#options.timing.edgeHoldMs;
+    return this.#mustPromiseSoon() ? BUSY_SYNC_HOLD_MS : this.#options.timing.edgeHoldMs;
+  }
+
+  #mustPromiseSoon(): boolean {
+    return this.#options.isBusy() && this.#options.presence() === null;
   }
 
   #request(holdMs: number): SyncRequest {
     const { inventory, reports } = this.#options;
+    const presence = this.#options.presence();
     return {
       agentVersion: AGENT_VERSION,
       inventory: inventory(),
       workers: reports(),
       appliedRevision: this.#appliedRevision,
       holdMs,
+      ...(presence !== null && { presence }),
     };
   }
 

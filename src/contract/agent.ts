@@ -3,6 +3,7 @@
  *
  *   POST /agent/v1/join                              join token  -> host token
  *   POST /agent/v1/sync                              what the host has -> what it should have
+ *   GET  /agent/v1/presence?id=<id>                  a WebSocket that beats; its silence means that the host is gone
  *   POST /agent/v1/endpoints/<endpointId>/exchange   chunks, results, held jobs, free slots -> jobs, stops
  *   PUT  /agent/v1/endpoints/<endpointId>/results/<jobId>/<attempt>
  *                                                    a large result, as JSON text -> what its report says of it
@@ -103,8 +104,16 @@ export const syncRequestSchema = z.object({
   appliedRevision: count,
   /** The agent promises its next sync within this time; the edge answers within it. */
   holdMs,
+  /** The presence that is open now. Without one only the next sync shows that the host is still there. */
+  presence: id.optional(),
 });
 export type SyncRequest = z.infer<typeof syncRequestSchema>;
+
+/** Both ends of a presence send this; the edge answers each beat with one of its own. */
+export const PRESENCE_BEAT = ".";
+export const presenceQuerySchema = z.object({ id });
+/** An agent that closes its presence so is about to open the next one. */
+export const PRESENCE_REPLACED = "replaced";
 
 export const PROBLEM_MAX_LENGTH = 2_000;
 

@@ -147,8 +147,14 @@ export const RESCUE_LIMIT = 1;
 
 /** Longest time the edge holds an agent's exchange or sync. */
 export const AGENT_HOLD_MAX_MS = 50 * SECOND;
-/** Hold an agent asks of its sync while it holds jobs, so that its silence is noticed soon. */
+/** Hold an agent asks of its sync while it holds jobs and has no presence, so that its silence is noticed soon. */
 export const BUSY_SYNC_HOLD_MS = 4 * SECOND;
+/** An agent's presence beats this often. */
+export const PRESENCE_BEAT_MS = 3 * SECOND;
+/** Silence of a presence after which its other end is taken for gone: two beats, and time for one that was lost on its way. */
+export const PRESENCE_SILENCE_MS = 10 * SECOND;
+/** A presence is replaced before the script that holds it has used up its CPU time. */
+export const PRESENCE_LIFE_MS = HOUR;
 /** Silence beyond the promised next sync after which a host is lost. */
 export const HOST_GRACE_MS = 8 * SECOND;
 

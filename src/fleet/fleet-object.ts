@@ -11,6 +11,7 @@ import { ObjectDatabase } from "../durable/sql.ts";
 import type { FleetReport } from "../domain/queue-reason.ts";
 import { fleetParts, type FleetParts } from "./fleet-parts.ts";
 import type { FleetStore } from "./fleet-store.ts";
+import type { Heard } from "./host-presence.ts";
 import { HostRegister } from "./host-register.ts";
 import { reportedWorkers, showWorkers } from "./shown-workers.ts";
 import type {
@@ -27,16 +28,14 @@ const REPORT_AGAIN_MS = 2_000;
 
 export type FleetObjectEnv = { readonly ENDPOINT: DurableObjectNamespace<EndpointPort> };
 
-/** A host that waits on a doorbell; its socket tells after a hibernation that the host is there. */
-type HostBell = { readonly heardAt: number; readonly holdMs: number };
-
 export class FleetObject extends DurableObject<FleetObjectEnv> {
   readonly #parts: FleetParts;
   readonly #store: FleetStore;
   readonly #register: HostRegister;
   readonly #commit: GroupCommit;
   readonly #alarm: AlarmClock;
-  readonly #bells: Doorbells<HostBell>;
+  /** Hosts that wait; after a hibernation their sockets tell that they are there. */
+  readonly #bells: Doorbells<Heard>;
   /** Last report that each endpoint has heard, as text. */
   readonly #heardReports = new Map<string, string>();
   #lastReportRevision = 0;
@@ -111,6 +110,11 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
     });
   }
 
+  /** A host's presence was last heard at `at`; unless the host speaks, it is lost soon after. */
+  async hostSilent(hostId: string, presence: string, at: number): Promise<void> {
+    await this.#commit.run(() => this.#parts.presence.silent(hostId, presence, at));
+  }
+
   /** The owner of a host wants something else of it. */
   async changeHost(change: HostChange): Promise<void> {
     await this.#commit.run(() => this.#register.change(change));
@@ -130,7 +134,8 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
   override async fetch(request: Request): Promise<Response> {
     const query = new URL(request.url).searchParams;
     const hostId = query.get("host") ?? "";
-    const waiter = { heardAt: Date.now(), holdMs: Number(query.get("holdMs")) };
+    const presence = query.get("presence") ?? undefined;
+    const waiter = { at: Date.now(), holdMs: Number(query.get("holdMs")), presence };
     const { response, ring } = this.#bells.accept([hostTag(hostId)], waiter);
     if (this.#store.hosts.get(hostId)?.revision !== Number(query.get("revision"))) ring("look");
     return response;

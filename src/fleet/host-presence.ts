@@ -1,7 +1,12 @@
 /** When each host was last heard, and until when its silence is fine. Lost with memory, by design. */
 import { HOST_GRACE_MS } from "../contract/limits.ts";
 
-type Heard = { readonly at: number; readonly holdMs: number };
+export type Heard = {
+  readonly at: number;
+  readonly holdMs: number;
+  /** The presence that was open when the host spoke. */
+  readonly presence?: string | undefined;
+};
 
 export class HostPresence {
   readonly #heard = new Map<string, Heard>();
@@ -11,17 +16,29 @@ export class HostPresence {
   #earliestDueAt = Number.POSITIVE_INFINITY;
 
   /** The host spoke; it promised to speak again within `holdMs`. Says whether it was away. */
-  heard(hostId: string, at: number, holdMs: number): "came" | "stayed" {
+  heard(hostId: string, heard: Heard): "came" | "stayed" {
     const isNew = !this.#present.has(hostId);
-    this.#heard.set(hostId, { at, holdMs });
+    this.#heard.set(hostId, heard);
     this.#present.add(hostId);
-    this.#earliestDueAt = Math.min(this.#earliestDueAt, at + holdMs + HOST_GRACE_MS);
+    this.#earliestDueAt = Math.min(this.#earliestDueAt, dueAt(heard));
     return isNew ? "came" : "stayed";
   }
 
+  /**
+   * The host's presence is silent since `at`: what it promised holds no more. The end of a presence that the host
+   * has replaced says nothing.
+   */
+  silent(hostId: string, presence: string, at: number): void {
+    const heard = this.#heard.get(hostId);
+    if (heard?.presence !== presence) return;
+    const ended = { at: Math.max(heard.at, at), holdMs: 0 };
+    this.#heard.set(hostId, ended);
+    this.#earliestDueAt = Math.min(this.#earliestDueAt, dueAt(ended));
+  }
+
   isPresent(hostId: string, now: number): boolean {
-    const dueAt = this.#dueAt(hostId);
-    return dueAt !== undefined && now < dueAt;
+    const lostAt = this.#lostAt(hostId);
+    return lostAt !== undefined && now < lostAt;
   }
 
   /** When the host was last heard; null when that is not remembered. */
@@ -40,7 +57,7 @@ export class HostPresence {
     const lost = [...this.#present].filter((hostId) => !this.isPresent(hostId, now));
     for (const hostId of lost) this.#present.delete(hostId);
     this.#earliestDueAt = [...this.#present].reduce(
-      (earliest, hostId) => Math.min(earliest, this.#dueAt(hostId) ?? earliest),
+      (earliest, hostId) => Math.min(earliest, this.#lostAt(hostId) ?? earliest),
       Number.POSITIVE_INFINITY,
     );
     return lost;
@@ -52,8 +69,12 @@ export class HostPresence {
   }
 
   /** From this moment on the host is lost, unless it speaks. */
-  #dueAt(hostId: string): number | undefined {
+  #lostAt(hostId: string): number | undefined {
     const heard = this.#heard.get(hostId);
-    return heard && heard.at + heard.holdMs + HOST_GRACE_MS;
+    return heard && dueAt(heard);
   }
+}
+
+function dueAt({ at, holdMs }: Heard): number {
+  return at + holdMs + HOST_GRACE_MS;
 }

@@ -5,6 +5,7 @@ import { stockOfHost, type HostStock } from "../domain/stock.ts";
 import { mergeStart, type WorkerStart } from "../domain/timeline.ts";
 import type { FleetParts } from "./fleet-parts.ts";
 import type { HostRecord, WorkerRecord } from "./fleet-store.ts";
+import type { Heard } from "./host-presence.ts";
 import type { HostChange, ShownHost, SyncCall } from "./messages.ts";
 
 const NOTHING: Inventory = { gpus: [], cpuCount: 0, memoryMb: 0, diskFreeMb: 0, runtime: "docker" };
@@ -17,14 +18,14 @@ export class HostRegister {
   }
 
   /** To be called once, when the store is loaded; a host with workers gets the time to come back. */
-  recover(now: number, bellOf: (hostId: string) => { heardAt: number; holdMs: number } | undefined): void {
+  recover(now: number, bellOf: (hostId: string) => Heard | undefined): void {
     const { store } = this.#parts;
     for (const { hostId, removedAt } of store.hosts.values()) {
       if (removedAt !== null && now - removedAt > HOST_TOMBSTONE_MS) store.removeHost(hostId);
       if (removedAt !== null) continue;
       const bell = bellOf(hostId);
-      if (bell) this.#heard(hostId, bell.heardAt, bell.holdMs);
-      else if (store.countWorkersOn(hostId) > 0) this.#heard(hostId, now, 0);
+      if (bell) this.#heard(hostId, bell);
+      else if (store.countWorkersOn(hostId) > 0) this.#heard(hostId, { at: now, holdMs: 0 });
     }
   }
 
@@ -39,7 +40,7 @@ export class HostRegister {
       pools.changed(call.hostId);
     } else store.hosts.set(call.hostId, host);
     pools.measureDisk(call.hostId, call.inventory.diskFreeMb);
-    this.#heard(call.hostId, now, call.holdMs);
+    this.#heard(call.hostId, { at: now, holdMs: call.holdMs, presence: call.presence });
     this.#takeWorkerReports(call);
   }
 
@@ -152,9 +153,9 @@ export class HostRegister {
     };
   }
 
-  #heard(hostId: string, at: number, holdMs: number): void {
+  #heard(hostId: string, heard: Heard): void {
     const { presence, pools } = this.#parts;
-    if (presence.heard(hostId, at, holdMs) === "came") pools.admit(hostId);
+    if (presence.heard(hostId, heard) === "came") pools.admit(hostId);
   }
 
   #takeWorkerReports(call: SyncCall): void {

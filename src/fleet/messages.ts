@@ -12,6 +12,8 @@ export type SyncCall = {
   readonly workers: readonly (WorkerReport & { readonly start: WorkerStart | null })[];
   readonly appliedRevision: number;
   readonly holdMs: number;
+  /** The presence that vouches for the host beside its syncs. */
+  readonly presence?: string | undefined;
 };
 
 export type AssignedWorker = {

@@ -38,7 +38,7 @@ export type EndpointStub = Pick<
   | "batchRequests"
 > &
   Pick<Fetcher, "fetch">;
-export type FleetStub = Pick<FleetObject, "sync" | "assignments"> & Pick<Fetcher, "fetch">;
+export type FleetStub = Pick<FleetObject, "sync" | "assignments" | "hostSilent"> & Pick<Fetcher, "fetch">;
 
 const CACHE_MS = 30_000;
 const CACHE_SIZE = 10_000;

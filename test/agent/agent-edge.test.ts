@@ -61,17 +61,15 @@ describe("the conversation with the edge", () => {
     expect(await host.unauthorized).toBe("unauthorized");
   });
 
-  test("tells in its sync what runs, and shortens its promise while a job is held", async ({ expect }) => {
+  test("tells in its sync what runs", async ({ expect }) => {
     await using host = await AgentFixture.start();
-    const worker = await host.readyWorker();
+    await host.readyWorker();
     expect(host.edge.syncs.at(-1)).toMatchObject({
       holdMs: 50_000,
       appliedRevision: 2,
       inventory: { cpuCount: 2, runtime: "process" },
       workers: [{ workerId: "worker-1", endpointId: "endpoint-1", revision: 1, state: "ready" }],
     });
-    host.edge.submit(worker.endpointId, { id: "job-1", input: { mock_never: true } });
-    await host.edge.until(() => host.edge.syncs.at(-1)?.holdMs === 4_000);
   });
 
   test("declines a job that its worker cannot get any more, and no attempt is lost", async ({ expect }) => {

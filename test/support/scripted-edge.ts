@@ -5,6 +5,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
+import { type WebSocket, WebSocketServer } from "ws";
 import {
   type Assignment,
   type AttemptReport,
@@ -14,6 +15,7 @@ import {
   type ExchangeRequest,
   exchangeRequestSchema,
   joinRequestSchema,
+  PRESENCE_BEAT,
   type SyncRequest,
   type UploadReply,
   syncRequestSchema,
@@ -57,6 +59,11 @@ export class ScriptedEdge {
     outcome: "accepted",
     upload: { sizeBytes: Buffer.byteLength(result) },
   });
+  /** Presences that are open, by their names. */
+  readonly presences = new Map<string, WebSocket>();
+  /** The edge is of a time before presences. */
+  knowsNoPresence = false;
+  readonly #presenceServer = new WebSocketServer({ noServer: true });
   readonly #server: Server;
   #assignments: Assignment[] = [];
   #revision = 1;
@@ -88,6 +95,14 @@ export class ScriptedEdge {
 
   private constructor(server: Server) {
     this.#server = server;
+    server.on("upgrade", (request, socket, head) => {
+      if (this.#isOffline) return void socket.destroy();
+      if (this.knowsNoPresence) return void socket.end("HTTP/1.1 404 Not Found\r\n\r\n");
+      if (request.headers.authorization !== `Bearer ${HOST_TOKEN}`)
+        this.faults.push("presence without token");
+      const name = new URL(request.url ?? "/", "http://edge").searchParams.get("id") ?? "";
+      this.#presenceServer.handleUpgrade(request, socket, head, (opened) => this.#greet(name, opened));
+    });
     server.on("request", (request, response) => {
       this.#serve(request, response).catch((error: unknown) => {
         this.faults.push(String(error));
@@ -110,6 +125,7 @@ export class ScriptedEdge {
   async [Symbol.asyncDispose](): Promise<void> {
     const closed = new Promise((resolve) => this.#server.close(resolve));
     this.#server.closeAllConnections();
+    for (const presence of this.presences.values()) presence.terminate();
     await closed;
   }
 
@@ -162,6 +178,7 @@ export class ScriptedEdge {
   goOffline(): void {
     this.#isOffline = true;
     this.#server.closeAllConnections();
+    for (const presence of this.presences.values()) presence.terminate();
   }
 
   goOnline(): void {
@@ -264,6 +281,16 @@ export class ScriptedEdge {
       this.#leases.delete(`${jobId}/${attempt}`);
     if (typeof answer === "number") return void response.writeHead(answer).end("refused by the test");
     reply(response, answer);
+  }
+
+  #greet(name: string, presence: WebSocket): void {
+    this.presences.set(name, presence);
+    presence.on("message", () => presence.send(PRESENCE_BEAT));
+    presence.on("close", () => {
+      this.presences.delete(name);
+      this.#changed();
+    });
+    this.#changed();
   }
 
   #hangUp(request: IncomingMessage): void {

@@ -75,6 +75,17 @@ export class ScriptedAgent {
     return syncReplySchema.parse(await this.#post("/agent/v1/sync", body));
   }
 
+  /** Opens a presence; the test beats, or not. */
+  async openPresence(id: string): Promise<WebSocket> {
+    const response = await exports.default.fetch(`http://edge/agent/v1/presence?id=${id}`, {
+      headers: { Authorization: `Bearer ${this.#token}`, Upgrade: "websocket" },
+    });
+    const { webSocket } = response;
+    if (!webSocket) throw new Error(`No presence: ${await response.text()}`);
+    webSocket.accept();
+    return webSocket;
+  }
+
   /** Says that a worker of the endpoint is ready, until the fleet has assigned one; returns its id. */
   async bringUpWorker(endpointId: string): Promise<string> {
     let revision = 0;

@@ -4,6 +4,7 @@ import type { AgentApi } from "./context.ts";
 import { withHost } from "./context.ts";
 import { exchange } from "./exchange.ts";
 import { join } from "./join.ts";
+import { presence } from "./presence.ts";
 import { sync } from "./sync.ts";
 import { uploadResult } from "./upload-result.ts";
 
@@ -11,6 +12,7 @@ export function agentRoutes(): Hono<AgentApi> {
   const routes = new Hono<AgentApi>();
   routes.post("/v1/join", join);
   routes.post("/v1/sync", withHost, sync);
+  routes.get("/v1/presence", withHost, presence);
   routes.post("/v1/endpoints/:endpointId/exchange", withHost, exchange);
   routes.put("/v1/endpoints/:endpointId/results/:jobId/:attempt", withHost, uploadResult);
   return routes;

@@ -18,8 +18,9 @@ export async function sync(context: AgentContext): Promise<Response> {
   const workers = request.workers.map((report) => ({ ...report, start: startOf(report, receivedAt) }));
   const first = await fleet.sync({ hostId, accountId, name, ...request, workers });
   if (first.kind === "quiet") {
-    const query = { host: hostId, revision: `${request.appliedRevision}`, holdMs: `${request.holdMs}` };
-    await awaitRing(fleet, query, untilAt, context.req.raw.signal);
+    const { appliedRevision, holdMs, presence } = request;
+    const query = { host: hostId, revision: `${appliedRevision}`, holdMs: `${holdMs}` };
+    await awaitRing(fleet, presence ? { ...query, presence } : query, untilAt, context.req.raw.signal);
   }
   const assigned = first.kind === "assignments" ? first : await fleet.assignments(hostId);
   const assignments = await resolveAssignments(context.env, accountId, assigned.workers);

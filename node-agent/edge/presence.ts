@@ -1,0 +1,119 @@
+/**
+ * Says to the edge all the time that this host is there, so that its silence is noticed within seconds although
+ * syncs are held for long. It carries nothing else; an edge that knows no presence only hears of the host less often.
+ */
+import { randomUUID } from "node:crypto";
+import { PRESENCE_BEAT, PRESENCE_REPLACED } from "../../src/contract/agent.ts";
+import { PRESENCE_BEAT_MS, PRESENCE_LIFE_MS, PRESENCE_SILENCE_MS } from "../../src/contract/limits.ts";
+import type { Timing } from "../timing.ts";
+import { Pace } from "./pace.ts";
+import { Schedule } from "./schedule.ts";
+
+export type PresenceOptions = {
+  readonly edgeUrl: string;
+  readonly hostToken: string;
+  readonly timing: Timing;
+  readonly random: () => number;
+  readonly signal: AbortSignal;
+  /** It was opened anew, or lost. */
+  readonly onChange: () => void;
+};
+
+export class Presence {
+  readonly #options: PresenceOptions;
+  readonly #pace: Pace;
+  readonly #schedule = new Schedule(() => this.#step());
+  #socket: WebSocket | null = null;
+  #id: string | null = null;
+  #openedAt = 0;
+  #heardAt = 0;
+
+  constructor(options: PresenceOptions) {
+    this.#options = options;
+    this.#pace = new Pace(options.timing, options.random);
+    options.signal.addEventListener("abort", () => this.#leave(), { once: true });
+  }
+
+  /** Name of the presence that is open; null while there is none. */
+  get id(): string | null {
+    return this.#id;
+  }
+
+  start(): void {
+    this.#schedule.within(0);
+  }
+
+  #step(): void {
+    if (this.#options.signal.aborted) return;
+    const now = performance.now();
+    if (this.#socket === null) return this.#open();
+    if (now - this.#heardAt > PRESENCE_SILENCE_MS) return this.#lost(this.#socket);
+    if (this.#id !== null && now - this.#openedAt > PRESENCE_LIFE_MS) return this.#replace(this.#socket);
+    if (this.#id !== null) this.#socket.send(PRESENCE_BEAT);
+    this.#schedule.within(PRESENCE_BEAT_MS);
+  }
+
+  #open(): void {
+    const { edgeUrl, hostToken } = this.#options;
+    const id = randomUUID();
+    const address = new URL(`${edgeUrl.replace(/\/+$/, "")}/agent/v1/presence?id=${id}`);
+    address.protocol = address.protocol === "https:" ? "wss:" : "ws:";
+    const socket = new WebSocket(address, { headers: { authorization: `Bearer ${hostToken}` } });
+    this.#socket = socket;
+    this.#heardAt = performance.now();
+    socket.addEventListener("open", () => this.#opened(socket, id));
+    socket.addEventListener("message", () => {
+      if (socket === this.#socket) this.#heardAt = performance.now();
+    });
+    socket.addEventListener("close", () => this.#lost(socket));
+    socket.addEventListener("error", () => this.#lost(socket));
+    this.#schedule.within(PRESENCE_BEAT_MS);
+  }
+
+  #opened(socket: WebSocket, id: string): void {
+    if (socket !== this.#socket) return;
+    this.#openedAt = this.#heardAt = performance.now();
+    this.#id = id;
+    this.#pace.recover();
+    socket.send(PRESENCE_BEAT);
+    this.#options.onChange();
+  }
+
+  #replace(socket: WebSocket): void {
+    this.#forget();
+    socket.close(1000, PRESENCE_REPLACED);
+    this.#open();
+  }
+
+  #lost(socket: WebSocket): void {
+    if (socket !== this.#socket) return;
+    const wasOpen = this.#id !== null;
+    this.#forget();
+    hangUp(socket);
+    if (this.#options.signal.aborted) return;
+    this.#pace.slowDown();
+    this.#schedule.within(this.#pace.restMs());
+    if (wasOpen) this.#options.onChange();
+  }
+
+  #leave(): void {
+    this.#schedule.cancel();
+    const socket = this.#socket;
+    this.#forget();
+    if (socket) hangUp(socket);
+  }
+
+  #forget(): void {
+    this.#socket = null;
+    this.#id = null;
+  }
+}
+
+/** Closing waits for the other end, which may be gone; nobody waits for that. */
+function hangUp(socket: WebSocket): void {
+  try {
+    socket.close();
+  } catch {
+    // It was never open.
+  }
+}

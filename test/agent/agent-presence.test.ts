@@ -1,0 +1,56 @@
+import { describe, test } from "vitest";
+import { AGENT_HOLD_MAX_MS, BUSY_SYNC_HOLD_MS } from "../../src/contract/limits.ts";
+import { AgentFixture } from "../support/agent-fixture.ts";
+
+/** The last sync says that its host has this presence, and promises so much. */
+const vouched = (host: AgentFixture, presence: string | undefined, holdMs: number) =>
+  host.edge.until(() => {
+    const sync = host.edge.syncs.at(-1);
+    return sync?.presence === presence && sync?.holdMs === holdMs;
+  });
+
+describe("the presence of a host", () => {
+  test("is named by its syncs, which then promise as much with jobs as without", async ({ expect }) => {
+    await using host = await AgentFixture.start();
+    const worker = await host.readyWorker();
+    const [name = ""] = await host.edge.until(
+      () => host.edge.presences.size === 1 && [...host.edge.presences.keys()],
+    );
+    await vouched(host, name, AGENT_HOLD_MAX_MS);
+
+    host.edge.submit(worker.endpointId, { id: "job-1", input: { mock_delay: 2, mock_return: 1 } });
+    await host.edge.report("job-1");
+    expect(host.edge.syncs.some(({ holdMs }) => holdMs === BUSY_SYNC_HOLD_MS)).toBe(false);
+  });
+
+  test("is opened anew when it breaks, under another name", async ({ expect }) => {
+    await using host = await AgentFixture.start();
+    await host.readyWorker();
+    const [first = ""] = await host.edge.until(
+      () => host.edge.presences.size === 1 && [...host.edge.presences.keys()],
+    );
+    host.edge.presences.get(first)?.terminate();
+    const second = await host.edge.until(() =>
+      [...host.edge.presences.keys()].find((name) => name !== first),
+    );
+    await vouched(host, second, AGENT_HOLD_MAX_MS);
+    expect(host.edge.presences.has(first)).toBe(false);
+  });
+
+  test("may be unknown to an edge: a busy host then promises to speak again soon", async () => {
+    await using host = await AgentFixture.create();
+    host.edge.knowsNoPresence = true;
+    await host.startAgent();
+    const worker = await host.readyWorker();
+    host.edge.submit(worker.endpointId, { id: "job-1", input: { mock_delay: 3, mock_return: 1 } });
+    await vouched(host, undefined, BUSY_SYNC_HOLD_MS);
+    await host.edge.report("job-1");
+  });
+
+  test("ends with its agent", async () => {
+    await using host = await AgentFixture.start();
+    await host.edge.until(() => host.edge.presences.size === 1);
+    await host.stopAgent();
+    await host.edge.until(() => host.edge.presences.size === 0);
+  });
+});
