@@ -23,7 +23,12 @@ export type FleetReport = {
   readonly workers: readonly WorkerSnapshot[];
   readonly missing: number;
   readonly shortage: Shortage | null;
+  /** Present while the next worker of a newer release has no place. */
+  readonly rollShortage?: RollShortage;
 };
+
+/** Why a worker of a newer release has no place, and which older ones would each make room for it by leaving. */
+export type RollShortage = { readonly shortage: Shortage; readonly roomBy: readonly (readonly string[])[] };
 
 export const NO_REPORT: FleetReport = { revision: 0, workers: [], missing: 0, shortage: null };
 
