@@ -11,7 +11,9 @@ type RollFact = {
   readonly since: number;
   /** Older workers that are idle get no jobs until then (R4). */
   readonly heldUntil: number;
+  /** When more new workers than before were ready, and how many. */
   readonly progressAt: number;
+  readonly ready: number;
   readonly stalledSince: number | null;
   /** When room was last made, and how many new workers there were. */
   readonly room: { readonly at: number; readonly placed: number } | null;
@@ -25,12 +27,11 @@ export type RollSample = {
   readonly isRoomComing: boolean;
 };
 
-const UNKNOWN: RollFact = { since: 0, heldUntil: 0, progressAt: 0, stalledSince: null, room: null };
+const UNKNOWN: RollFact = { since: 0, heldUntil: 0, progressAt: 0, ready: 0, stalledSince: null, room: null };
 
 export class Rollout {
   readonly #store: JobStore;
   #fact: RollFact = UNKNOWN;
-  #readyCount = 0;
 
   constructor(store: JobStore) {
     this.#store = store;
@@ -43,8 +44,7 @@ export class Rollout {
   /** The endpoint has a new release; `isQuiet`: it has no job. */
   begin(isQuiet: boolean, now: number): void {
     const heldUntil = isQuiet ? now + RELEASE_HOLD_MS : 0;
-    this.#save({ since: now, progressAt: now, heldUntil, stalledSince: null, room: null });
-    this.#readyCount = 0;
+    this.#save({ ...UNKNOWN, since: now, progressAt: now, heldUntil });
   }
 
   /** Decides anew, to be asked while there are older workers; also when to ask again though nothing happens. */
@@ -78,13 +78,12 @@ export class Rollout {
   }
 
   #noteProgress(newer: readonly RollMember[], obstacle: string | undefined, now: number): void {
-    const readyCount = newer.filter(({ isReady }) => isReady).length;
-    const isFurther = readyCount > this.#readyCount;
-    this.#readyCount = readyCount;
-    const { stalledSince, progressAt } = this.#fact;
+    const ready = newer.filter(({ isReady }) => isReady).length;
+    const { stalledSince } = this.#fact;
     const stalled = obstacle === undefined ? null : (stalledSince ?? now);
-    if (stalled === stalledSince && !isFurther) return;
-    this.#save({ ...this.#fact, stalledSince: stalled, progressAt: isFurther ? now : progressAt });
+    if (stalled === stalledSince && ready <= this.#fact.ready) return;
+    const progress = ready > this.#fact.ready ? { ready, progressAt: now } : {};
+    this.#save({ ...this.#fact, ...progress, stalledSince: stalled });
   }
 
   #save(fact: RollFact): void {

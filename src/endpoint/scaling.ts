@@ -79,6 +79,7 @@ export class Scaling {
     this.#closed = new Set(this.#wish.leaving);
     this.#parts.rollout.recover();
     if (facts.config) this.#follow(facts.config, now);
+    if (facts.config) this.#shutAgain(facts.config, now);
     this.#idleSinceAt = now;
     const note = store.readFact<IdleNote>("idle");
     if (note?.mark !== ledger.mark) return;
@@ -95,7 +96,7 @@ export class Scaling {
     this.#idleSinceAt = ledger.running.size + ledger.queued === 0 ? (this.#idleSinceAt ?? now) : null;
 
     const growth = growWish(this.#load(config, now), this.#wish, config, now);
-    const roll = this.#roll(growth, config, now);
+    const roll = this.#roll(growth.wanted, this.#isRoomComing(), config, now);
     const release = this.#release(growth, roll?.rest, config, now);
     const reviewAt = earliest(growth.reviewAt, release.reviewAt);
     this.#reviewAt = earliest(this.#noteIdle(reviewAt, config, now), roll?.reviewAt ?? null);
@@ -191,14 +192,24 @@ export class Scaling {
   }
 
   /** What a rolling release asks for; undefined while there is none. */
-  #roll({ wanted }: Growth, config: EndpointConfig, now: number) {
+  #roll(wanted: number, isRoomComing: boolean, config: EndpointConfig, now: number) {
     if (!this.#roster.hasOutdated) return undefined;
     const { ledger, facts, rollout } = this.#parts;
     const { report } = facts;
-    const sent = new Set(this.#wish.leaving);
-    const isRoomComing = report.workers.some(({ workerId }) => sent.has(workerId));
     const workers = this.#roster.sample(ledger.busy, this.#draining);
     return rollout.step({ workers, report, wanted, isRoomComing }, config, now);
+  }
+
+  /** A worker that was sent away is still there. */
+  #isRoomComing(): boolean {
+    const sent = new Set(this.#wish.leaving);
+    return this.#parts.facts.report.workers.some(({ workerId }) => sent.has(workerId));
+  }
+
+  /** The first turn after a loss of memory shall give no job to whom the last one gave none. */
+  #shutAgain(config: EndpointConfig, now: number): void {
+    const { wanted } = this.#wish;
+    this.#close(NO_RELEASE, this.#roll(wanted, true, config, now));
   }
 
   #release(
@@ -241,7 +252,7 @@ export class Scaling {
     if (leaving.length > 0) this.#hasLeft = true;
   }
 
-  #close({ leaving, draining }: Release, roll: RollPlan | undefined): Doors {
+  #close({ leaving, draining }: Pick<Release, "leaving" | "draining">, roll: RollPlan | undefined): Doors {
     this.#either = roll?.either ?? NO_CHOICE;
     if (!roll && leaving.length + draining.length + this.#shut.size === 0) return UNCHANGED;
     const before = this.#closed;
@@ -279,6 +290,7 @@ export class Scaling {
 
 const NOBODY: readonly string[] = [];
 const NO_CHOICE: RollPlan["either"] = { count: 0, among: new Set() };
+const NO_RELEASE = { leaving: NOBODY, draining: NOBODY };
 const UNCHANGED: Doors = { closed: NOBODY, hasReopened: false };
 
 function earliest(a: number | null, b: number | null): number | null {
