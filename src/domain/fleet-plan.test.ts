@@ -42,8 +42,7 @@ describe("a release of three workers that may be five", () => {
   const of = (version: number, isReady = true): PlannedWorker => {
     return { workerId: crypto.randomUUID(), version, isReady, isDrained: false };
   };
-  const add = (...given: PlannedWorker[]) =>
-    planWorkers(given, { wanted: 3, workersMax: 5, version: 2 }).add;
+  const add = (...given: PlannedWorker[]) => planWorkers(given, { wanted: 3, workersMax: 5, version: 2 }).add;
   const old = [of(1), of(1), of(1)];
 
   test("begins with one", ({ expect }) => {

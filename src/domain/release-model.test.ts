@@ -190,14 +190,38 @@ type Event = (world: World) => void;
 const steps: fc.Arbitrary<Event> = fc.oneof(
   fc.constant<Event>((world) => world.hear()),
   fc.constant<Event>((world) => world.report()),
-  index.map((at): Event => (world) => world.act(at)),
-  index.map((at): Event => (world) => world.take(at)),
-  index.map((at): Event => (world) => world.end(at)),
+  index.map(
+    (at): Event =>
+      (world) =>
+        world.act(at),
+  ),
+  index.map(
+    (at): Event =>
+      (world) =>
+        world.take(at),
+  ),
+  index.map(
+    (at): Event =>
+      (world) =>
+        world.end(at),
+  ),
 );
 const changes: fc.Arbitrary<Event> = fc.oneof(
-  fc.boolean().map((isBad): Event => (world) => world.release(isBad)),
-  fc.nat(6).map((wanted): Event => (world) => world.rescale(wanted)),
-  index.map((at): Event => (world) => world.lose(at)),
+  fc.boolean().map(
+    (isBad): Event =>
+      (world) =>
+        world.release(isBad),
+  ),
+  fc.nat(6).map(
+    (wanted): Event =>
+      (world) =>
+        world.rescale(wanted),
+  ),
+  index.map(
+    (at): Event =>
+      (world) =>
+        world.lose(at),
+  ),
 );
 const size = fc.tuple(fc.integer({ min: 1, max: 5 }), fc.integer({ min: 0, max: 3 }));
 const RUNS = { numRuns: 500 };

@@ -56,12 +56,12 @@ export function planRoll(roll: Roll): RollPlan {
   const ready = newer.filter(({ isReady }) => isReady);
   const serving = older.filter(({ isReady }) => isReady);
   const surplus = Math.max(0, serving.length - Math.max(0, wanted - ready.length));
-  const { chosen, among } =
-    surplus > 0 ? chooseSurplus(serving, surplus) : chooseRoom(roll, serving, newer);
+  const { chosen, among } = surplus > 0 ? chooseSurplus(serving, surplus) : chooseRoom(roll, serving, newer);
   const kept = serving.filter((worker) => !chosen.includes(worker));
   const going = older.filter((worker) => !kept.includes(worker));
   // Room is made by all of a set or by none.
-  const isWaitedFor = (worker: RollMember) => surplus === 0 && chosen.includes(worker) && !chosen.every(isFree);
+  const isWaitedFor = (worker: RollMember) =>
+    surplus === 0 && chosen.includes(worker) && !chosen.every(isFree);
   const draining = going.filter((worker) => !isFree(worker) || isWaitedFor(worker));
   const excess = excessOf(roll, newer, kept.length + draining.length);
   const staying = newer.filter((worker) => !excess.includes(worker));

@@ -17,9 +17,7 @@ export class Roster {
 
   /** Takes over what Fleet says; the clock of a worker starts when it is ready. */
   learn({ workers }: FleetReport, { version, leaving }: Terms, now: number): void {
-    this.#members = workers.filter(
-      (worker) => worker.state !== "stopping" && !leaving.has(worker.workerId),
-    );
+    this.#members = workers.filter((worker) => worker.state !== "stopping" && !leaving.has(worker.workerId));
     this.#version = version;
     this.#hasOutdated = this.#members.some((worker) => (worker.version ?? version) < version);
     const ready = new Set(this.#members.filter(isReady).map(({ workerId }) => workerId));

@@ -247,7 +247,10 @@ describe("an endpoint with jobs", () => {
       async () => (await rollOf(endpointId)) as { stalledSince: string | null } | null,
       (roll) => roll?.stalledSince !== null && roll?.stalledSince !== undefined,
     );
-    expect(await rollOf(endpointId)).toMatchObject({ outdated: 2, reason: expect.stringContaining("ADA_80_PRO") });
+    expect(await rollOf(endpointId)).toMatchObject({
+      outdated: 2,
+      reason: expect.stringContaining("ADA_80_PRO"),
+    });
     for (const job of jobs) expect(await host.completeAndOffer(job)).toHaveLength(1);
     await host.until(1, 1);
   });
@@ -303,7 +306,10 @@ describe("a change that leaves workers as they are", () => {
     const { endpointId, host, workerId } = await standing();
     await change(endpointId, "idleTimeout: 9, executionTimeoutMs: 7000");
     await run(endpointId);
-    expect(await host.agent.take(endpointId, workerId)).toMatchObject({ workerId, executionTimeoutMs: 7_000 });
+    expect(await host.agent.take(endpointId, workerId)).toMatchObject({
+      workerId,
+      executionTimeoutMs: 7_000,
+    });
     expect(await fleetObject().workersOf([endpointId])).toMatchObject([{ workerId }]);
   });
 

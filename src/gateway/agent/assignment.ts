@@ -42,7 +42,13 @@ function toAssignment(
   { fixed, isSuperseded }: Blueprint,
   filled: Filled,
 ): Assignment {
-  const whole = { ...fixed, workerId, revision, gpuIndexes: [...gpuIndexes], ...(isSuperseded && { isSuperseded }) };
+  const whole = {
+    ...fixed,
+    workerId,
+    revision,
+    gpuIndexes: [...gpuIndexes],
+    ...(isSuperseded && { isSuperseded }),
+  };
   if (filled.kind === "filled") return { ...whole, ...filled.parts };
   const problem = filled.problem.slice(0, PROBLEM_MAX_LENGTH);
   // A sentence is no image name, which an agent of before says when it refuses it; without arguments there is
