@@ -315,11 +315,9 @@ export const healthSchema = z
       retried: z.int(),
     }),
     workers: workerCountsSchema,
-    release: releaseSchema
-      .nullable()
-      .meta({
-        description: "The rolling release under way; null while all workers are of the endpoint's version.",
-      }),
+    release: releaseSchema.nullable().meta({
+      description: "The rolling release under way; null while all workers are of the endpoint's version.",
+    }),
     limits: z
       .object({
         windowMs: z.int().meta({ description: "Requests are counted over this long." }),

@@ -164,6 +164,18 @@ describe("an endpoint without jobs", () => {
     host.set(broken, "crash_looping", "It exits with code 3.");
     await host.sync();
     expect(await waiting).toMatchObject({ id: body["id"], workerId });
+    const { myself } = await graphql<{ myself: { endpoint: { rollout: unknown } } }>(
+      `{ myself { endpoint(id: "${endpointId}") { rollout {
+        inProgress oldestVersion workersOnLatest workersTotal percentOnLatest reason } } } }`,
+    );
+    expect(myself.endpoint.rollout).toEqual({
+      inProgress: true,
+      oldestVersion: 1,
+      workersOnLatest: 1,
+      workersTotal: 2,
+      percentOnLatest: 50,
+      reason: "It exits with code 3.",
+    });
     expect(await rollOf(endpointId)).toMatchObject({
       from: 1,
       to: 2,
