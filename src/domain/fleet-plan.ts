@@ -2,6 +2,7 @@
  * What must change so that an endpoint has the workers that it wants. Pure: placement of the missing ones
  * comes after.
  */
+import type { EndpointConfig } from "../contract/endpoint.ts";
 
 export type PlannedWorker = {
   readonly workerId: string;
@@ -12,15 +13,24 @@ export type PlannedWorker = {
 };
 
 /** What an endpoint wants. */
-export type Goal = { readonly wanted: number; readonly workersMax: number; readonly version: number };
+export type Goal = Pick<EndpointConfig, "workersMin" | "workersMax" | "version"> & {
+  readonly wanted: number;
+};
+
+/** Which endpoints come before others where there is not room for all. */
+export type Rank = {
+  /** Workers up to this number come first. */
+  readonly least: number;
+  /** Workers of an older release stand in for all that it lacks: others come first. */
+  readonly canWait: boolean;
+};
 
 export type EndpointPlan = {
   /** Workers to retire: those on a drained host, and all when nobody wants any. */
   readonly retire: readonly string[];
   /** How many workers of the current version to add. */
   readonly add: number;
-  /** Of these, how many no other worker stands in for. */
-  readonly lacking: number;
+  readonly rank: Rank;
 };
 
 /**
@@ -34,18 +44,17 @@ export type EndpointPlan = {
 export function planWorkers(workers: readonly PlannedWorker[], goal: Goal | undefined): EndpointPlan {
   const leaving = goal ? workers.filter(({ isDrained }) => isDrained) : workers;
   const retire = leaving.map(({ workerId }) => workerId);
-  if (!goal) return { retire, add: 0, lacking: 0 };
+  if (!goal) return { retire, add: 0, rank: { least: 0, canWait: false } };
 
-  const { wanted, workersMax, version } = goal;
+  const { wanted, workersMin, workersMax, version } = goal;
   const staying = workers.filter((worker) => !leaving.includes(worker));
   const current = staying.filter((worker) => worker.version >= version);
   const hasOlder = current.length < staying.length;
   const isProven = current.some(({ isReady }) => isReady);
   const most = (isProven ? Math.max(wanted, workersMax) : wanted) + 1;
   const room = hasOlder ? most - staying.length : Infinity;
-  return {
-    retire,
-    add: Math.max(0, Math.min(wanted - current.length, room)),
-    lacking: Math.max(0, wanted - staying.length),
-  };
+  const add = Math.max(0, Math.min(wanted - current.length, room));
+  // Who has given up a worker for its release is first: the room was its own.
+  const least = hasOlder ? wanted - add + 1 : workersMin;
+  return { retire, add, rank: { least, canWait: hasOlder && staying.length >= wanted } };
 }

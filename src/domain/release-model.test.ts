@@ -136,7 +136,7 @@ class World {
 
   #missing(): number {
     const staying = this.#list().filter(({ isRetired }) => !isRetired);
-    const goal = { ...this.#told, workersMax: this.workersMax };
+    const goal = { ...this.#told, workersMin: 0, workersMax: this.workersMax };
     return planWorkers(
       staying.map((worker) => ({ ...worker, isDrained: false })),
       goal,

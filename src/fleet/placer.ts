@@ -5,30 +5,30 @@
  * of its account have. A plan writes one row for each worker and one for each host that it changes.
  */
 import { serveFairly, type Need } from "../domain/fair-turns.ts";
-import { planWorkers, type EndpointPlan } from "../domain/fleet-plan.ts";
+import { planWorkers, type Rank } from "../domain/fleet-plan.ts";
 import type { HostPool, Place, Shortage } from "../domain/placement.ts";
 import type { RollShortage } from "../domain/queue-reason.ts";
-import { findRoomMakers } from "../domain/room-makers.ts";
 import { SHORTAGE_WORDS_MS } from "../contract/limits.ts";
 import { explainShortage } from "../domain/shortage.ts";
 import type { FleetStore, WishRecord, WorkerRecord } from "./fleet-store.ts";
 import type { HostPools } from "./host-pools.ts";
 import type { HostRevisions } from "./host-revisions.ts";
+import { roomMakersOf } from "./release-room.ts";
 
-type PlacedNeed = Need & {
-  readonly wish: WishRecord;
-  /** The hosts that may have room; absent for all. */
-  readonly among?: ReadonlySet<string>;
-};
+type PlacedNeed = Need &
+  Rank & {
+    readonly wish: WishRecord;
+    /** The hosts that may have room; absent for all. */
+    readonly among?: ReadonlySet<string>;
+  };
 
 const NO_HOSTS: ReadonlySet<string> = new Set();
 
-type Short = {
+type Short = Rank & {
   readonly accountId: string;
   readonly wish: WishRecord;
   readonly shortage: Shortage;
   readonly missing: number;
-  readonly least: number;
   readonly since: number;
   /** Sets of older workers, each of which would make room. */
   readonly roomBy: readonly (readonly string[])[];
@@ -156,7 +156,7 @@ export class Placer {
         isReady: worker.state === "ready",
         isDrained: this.#store.hosts.get(worker.hostId)?.isDrained ?? false,
       })),
-      wish && { wanted: wish.wanted, workersMax: wish.config.workersMax, version: wish.config.version },
+      wish && { wanted: wish.wanted, ...wish.config },
     );
     const retired = new Set(plan.retire);
     for (const worker of active) if (retired.has(worker.workerId)) this.#retire(worker);
@@ -165,7 +165,7 @@ export class Placer {
       return undefined;
     }
     const since = this.#short.get(endpointId)?.since ?? now;
-    return needOf(wish, { missing: plan.add, least: leastOf(wish, plan), since });
+    return needOf(wish, { missing: plan.add, ...plan.rank, since });
   }
 
   #stayingOf(endpointId: string): readonly WorkerRecord[] {
@@ -176,14 +176,20 @@ export class Placer {
     const pool = this.#pools.of(accountId);
     const byEndpoint = new Map(needs.map((need) => [need.endpointId, need]));
     const missing = new Map(needs.map(({ endpointId, wanted, has }) => [endpointId, wanted - has]));
-    serveFairly(needs, ({ endpointId }) => {
+    const place = ({ endpointId }: Need) => {
       const need = byEndpoint.get(endpointId);
-      const place = need && pool.take(need.wish.config, need.among);
-      if (!place) return false;
-      this.#add(need.wish, place, now);
+      const found = need && pool.take(need.wish.config, need.among);
+      if (!found) return false;
+      this.#add(need.wish, found, now);
       missing.set(endpointId, (missing.get(endpointId) ?? 0) - 1);
       return true;
-    });
+    };
+    for (const canWait of [false, true]) {
+      serveFairly(
+        needs.filter((need) => need.canWait === canWait),
+        place,
+      );
+    }
     for (const need of needs) {
       const count = missing.get(need.endpointId) ?? 0;
       if (count > 0) this.#noteShort(need, count, pool, now);
@@ -211,17 +217,17 @@ export class Placer {
   }
 
   #noteShort(need: PlacedNeed, missing: number, pool: HostPool, now: number): void {
-    const { endpointId, wish, since, least } = need;
+    const { endpointId, wish, since, least, canWait } = need;
     const { accountId } = wish.config;
     const known = this.#short.get(endpointId);
-    const roomBy = this.#roomMakers(wish, pool);
+    const roomBy = roomMakersOf(this.#store, wish.config, pool);
     if (JSON.stringify(known?.roomBy) !== JSON.stringify(roomBy)) this.#changed.add(endpointId);
     const isFresh =
       known && known.wish === wish && known.epoch === pool.epoch && now - known.foundAt < SHORTAGE_WORDS_MS;
     if (isFresh) {
       this.#oldWords.add(endpointId);
       if (known.missing !== missing) this.#changed.add(endpointId);
-      this.#short.set(endpointId, { ...known, missing, least, roomBy });
+      this.#short.set(endpointId, { ...known, missing, least, canWait, roomBy });
       return;
     }
     const shortage = explainShortage(wish.config, pool.rooms);
@@ -229,24 +235,8 @@ export class Placer {
     if (!isSame) this.#changed.add(endpointId);
     this.#oldWords.delete(endpointId);
     const found = { foundAt: now, epoch: pool.epoch };
-    this.#short.set(endpointId, { accountId, wish, shortage, missing, least, since, roomBy, ...found });
-  }
-
-  /** The workers of an older release of the endpoint that are in the way of one of the new. */
-  #roomMakers({ config }: WishRecord, pool: HostPool): readonly (readonly string[])[] {
-    const outdated = this.#stayingOf(config.endpointId).filter(({ version }) => version < config.version);
-    if (outdated.length === 0) return [];
-    const hostIds = new Set(outdated.map(({ hostId }) => hostId));
-    const hosts = pool.rooms.filter(({ host }) => hostIds.has(host.hostId));
-    return findRoomMakers(
-      config,
-      hosts.map(({ host }) => ({
-        host,
-        tenants: this.#store
-          .workersOn(host.hostId)
-          .map((worker) => ({ ...worker, isOutdated: outdated.includes(worker) })),
-      })),
-    );
+    const rank = { least, canWait };
+    this.#short.set(endpointId, { accountId, wish, shortage, missing, since, roomBy, ...rank, ...found });
   }
 
   #endShortage(endpointId: string): void {
@@ -264,19 +254,10 @@ export class Placer {
 
 function needOf(
   wish: WishRecord,
-  { missing, least, since }: Pick<Short, "missing" | "least" | "since">,
+  { missing, least, canWait, since }: Rank & Pick<Short, "missing" | "since">,
 ): PlacedNeed {
   const { endpointId } = wish.config;
-  return { endpointId, has: wish.wanted - missing, least, wanted: wish.wanted, since, wish };
-}
-
-/**
- * Who merely replaces a worker that still serves comes after all others. Who has given one up for its release
- * comes before them: the room was its own.
- */
-function leastOf({ config, wanted }: WishRecord, { add, lacking }: EndpointPlan): number {
-  if (lacking === 0) return 0;
-  return add > lacking ? wanted - add + 1 : config.workersMin;
+  return { endpointId, has: wish.wanted - missing, least, canWait, wanted: wish.wanted, since, wish };
 }
 
 /** 14 lowercase letters and digits, as clients know worker ids. */
