@@ -6,6 +6,7 @@ const worker = fc.record({
   workerId: fc.uuid(),
   version: fc.constantFrom(1, 2),
   isReady: fc.boolean(),
+  isRetired: fc.boolean(),
   isDrained: fc.boolean(),
 });
 const workers = fc.uniqueArray(worker, { maxLength: 10, selector: ({ workerId }) => workerId });
@@ -18,9 +19,10 @@ test("only those on drained hosts go, and without an older one all that are miss
     fc.property(workers, goal, (given, { wanted, ...rest }) => {
       const current = given.map((one) => ({ ...one, version: 2 }));
       const { retire, add } = planWorkers(current, { wanted, ...rest });
-      const staying = current.filter(({ isDrained }) => !isDrained).length;
+      const active = current.filter(({ isRetired }) => !isRetired);
+      const staying = active.filter(({ isDrained }) => !isDrained).length;
       const missing = Math.max(0, wanted - staying);
-      return retire.length === current.length - staying && add === missing;
+      return retire.length === active.length - staying && add === missing;
     }),
   );
 });
@@ -29,7 +31,7 @@ test("beside older workers no more come than workersMax and one allow, nor more 
   fc.assert(
     fc.property(workers, goal, (given, wish) => {
       const { retire, add } = planWorkers(given, wish);
-      const staying = given.filter(({ workerId }) => !retire.includes(workerId));
+      const staying = given.filter(({ workerId, isRetired }) => !isRetired && !retire.includes(workerId));
       const current = staying.filter(({ version }) => version === 2).length;
       const hasOlder = staying.length > current;
       const isWithin = !hasOlder || add === 0 || staying.length + add <= wish.workersMax + 1;
@@ -40,7 +42,7 @@ test("beside older workers no more come than workersMax and one allow, nor more 
 
 describe("a release of three workers that may be five", () => {
   const of = (version: number, isReady = true): PlannedWorker => {
-    return { workerId: crypto.randomUUID(), version, isReady, isDrained: false };
+    return { workerId: crypto.randomUUID(), version, isReady, isRetired: false, isDrained: false };
   };
   const add = (...given: PlannedWorker[]) =>
     planWorkers(given, { wanted: 3, workersMin: 1, workersMax: 5, version: 2 }).add;
@@ -62,6 +64,7 @@ describe("a release of three workers that may be five", () => {
 });
 
 test("of an endpoint that nobody wants all workers go", ({ expect }) => {
-  const all = [1, 2].map((version) => ({ workerId: `${version}`, version, isReady: true, isDrained: false }));
+  const worker = { version: 1, isReady: true, isRetired: false, isDrained: false };
+  const all = ["1", "2"].map((workerId) => ({ ...worker, workerId }));
   expect(planWorkers(all, undefined)).toMatchObject({ retire: ["1", "2"], add: 0 });
 });

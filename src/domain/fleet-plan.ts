@@ -8,6 +8,8 @@ export type PlannedWorker = {
   readonly workerId: string;
   readonly version: number;
   readonly isReady: boolean;
+  /** It is on its way out. */
+  readonly isRetired: boolean;
   /** Its host is to be emptied. */
   readonly isDrained: boolean;
 };
@@ -42,12 +44,13 @@ export type EndpointPlan = {
  * through soon.
  */
 export function planWorkers(workers: readonly PlannedWorker[], goal: Goal | undefined): EndpointPlan {
-  const leaving = goal ? workers.filter(({ isDrained }) => isDrained) : workers;
+  const active = workers.filter(({ isRetired }) => !isRetired);
+  const leaving = goal ? active.filter(({ isDrained }) => isDrained) : active;
   const retire = leaving.map(({ workerId }) => workerId);
   if (!goal) return { retire, add: 0, rank: { least: 0, canWait: false } };
 
   const { wanted, workersMin, workersMax, version } = goal;
-  const staying = workers.filter((worker) => !leaving.includes(worker));
+  const staying = active.filter((worker) => !leaving.includes(worker));
   const current = staying.filter((worker) => worker.version >= version);
   const hasOlder = current.length < staying.length;
   const isProven = current.some(({ isReady }) => isReady);
@@ -55,6 +58,7 @@ export function planWorkers(workers: readonly PlannedWorker[], goal: Goal | unde
   const room = hasOlder ? most - staying.length : Infinity;
   const add = Math.max(0, Math.min(wanted - current.length, room));
   // Who has given up a worker for its release is first: the room was its own.
-  const least = hasOlder ? wanted - add + 1 : workersMin;
+  const isRolling = hasOlder || workers.some((worker) => worker.isRetired && worker.version < version);
+  const least = isRolling ? Math.max(workersMin, wanted - add + 1) : workersMin;
   return { retire, add, rank: { least, canWait: hasOlder && staying.length >= wanted } };
 }

@@ -149,23 +149,26 @@ export class Placer {
   /** Retires what the endpoint should not have; returns what it lacks, if anything. */
   #settle(endpointId: string, now: number): PlacedNeed | undefined {
     const wish = this.#store.wishes.get(endpointId);
-    const active = this.#stayingOf(endpointId);
+    const workers = this.#store.workersOf(endpointId);
     const plan = planWorkers(
-      active.map((worker) => ({
+      workers.map((worker) => ({
         ...worker,
+        isRetired: worker.retiredIn !== null,
         isReady: worker.state === "ready",
         isDrained: this.#store.hosts.get(worker.hostId)?.isDrained ?? false,
       })),
       wish && { wanted: wish.wanted, ...wish.config },
     );
     const retired = new Set(plan.retire);
-    for (const worker of active) if (retired.has(worker.workerId)) this.#retire(worker);
+    for (const worker of workers) if (retired.has(worker.workerId)) this.#retire(worker);
     if (!wish || plan.add === 0) {
       this.#endShortage(endpointId);
       return undefined;
     }
-    const since = this.#short.get(endpointId)?.since ?? now;
-    return needOf(wish, { missing: plan.add, ...plan.rank, since });
+    const known = this.#short.get(endpointId);
+    // What it gave way for is remembered until the wish is another.
+    const least = Math.max(plan.rank.least, known?.wish === wish ? known.least : 0);
+    return needOf(wish, { missing: plan.add, ...plan.rank, least, since: known?.since ?? now });
   }
 
   #stayingOf(endpointId: string): readonly WorkerRecord[] {
