@@ -85,6 +85,7 @@ export class Container {
 
   /** The edge says anew what the worker is made of; the next start is so. False when it says the same. */
   renew(assignment: Assignment): boolean {
+    if (assignment.isSuperseded && this.#assignment) return false; // it goes on as what it is
     const isNew = JSON.stringify(assignment) !== JSON.stringify(this.#assignment);
     this.#assignment = assignment;
     return isNew;

@@ -146,6 +146,11 @@ export const assignmentSchema = z.object({
    * is over. Agents of before know no problems: image, arguments and variables are such that they start nothing.
    */
   problem: z.string().max(PROBLEM_MAX_LENGTH).optional(),
+  /**
+   * The worker is of an older release, and this is what the newest one is made of: only who does not know its
+   * own may start it so. Edges of before never say.
+   */
+  isSuperseded: z.boolean().optional(),
 });
 export type Assignment = z.infer<typeof assignmentSchema>;
 

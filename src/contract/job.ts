@@ -287,6 +287,23 @@ const operationLimitSchema = z.object({
 const operationUsageSchema = z.object({ requests: z.int(), concurrent: z.int() });
 export type OperationUsage = Immutable<z.infer<typeof operationUsageSchema>>;
 
+const releaseSchema = z
+  .object({
+    from: z.int().meta({ description: "Oldest version that a worker still runs." }),
+    to: z.int().meta({ description: "Version of the endpoint, which all workers shall run." }),
+    outdated: z.int().meta({ description: "Workers of older versions." }),
+    current: z.int().meta({ description: "Workers of the new version, ready or not." }),
+    ready: z.int().meta({ description: "Those of them that take jobs." }),
+    since: z.iso.datetime().meta({ description: "When the release began." }),
+    stalledSince: z.iso
+      .datetime()
+      .nullable()
+      .meta({ description: "Since when the new version does not come up; null while it may." }),
+    reason: z.string().nullable().meta({ description: "What it waits for, as far as that is known." }),
+  })
+  .meta({ id: "RollingRelease", description: "How far the workers have been replaced after a change." });
+export type ReleaseBody = Immutable<z.infer<typeof releaseSchema>>;
+
 /** Body of `health`: job counters since the endpoint exists, its workers by state, limits and their use. */
 export const healthSchema = z
   .object({
@@ -298,6 +315,9 @@ export const healthSchema = z
       retried: z.int(),
     }),
     workers: workerCountsSchema,
+    release: releaseSchema.nullable().meta({
+      description: "The rolling release under way; null while all workers are of the endpoint's version.",
+    }),
     limits: z
       .object({
         windowMs: z.int().meta({ description: "Requests are counted over this long." }),

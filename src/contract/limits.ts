@@ -173,6 +173,13 @@ export const DRAIN_GRACE_MS = 10 * SECOND;
 export const LEAVE_GAP_MS = SECOND;
 /** Of many workers that may leave at once, one of so many does. */
 export const LEAVE_SHARE = 8;
+/**
+ * How long idle workers of an older release are given no job, so that the next one sees the change; longer than
+ * most containers take to start, and short enough to wait for when they do not.
+ */
+export const RELEASE_HOLD_MS = 30 * SECOND;
+/** Time after which another worker may make room for a new release, though none has come for the one before. */
+export const RELEASE_ROOM_AGAIN_MS = MINUTE;
 /** An idle endpoint notes since when its workers are free before it may hibernate, which it does after 10 s. */
 export const IDLE_NOTE_AFTER_MS = 8 * SECOND;
 

@@ -10,10 +10,10 @@ const workers = [
 const open = (version: number, workersMax: number) =>
   openSlots(slots, workers, { version, workersMax }).map(({ workerId }) => workerId);
 
-test("workers of an older release are closed, and those of whom no release is known are open", ({
+test("workers of an older release come last; those of whom no release is known count as new", ({
   expect,
 }) => {
-  expect(open(2, 1)).toEqual(["new", "untold", "unversioned"]);
+  expect(open(2, 1)).toEqual(["new", "untold", "unversioned", "old"]);
   expect(open(1, 1)).toEqual(["old", "new", "untold", "unversioned"]);
 });
 

@@ -1,10 +1,10 @@
-/** Which slots jobs may be given to, as the configuration of the endpoint and the release of each worker say. */
+/** Which slots jobs may be given to, and in which order, as configuration and releases say. */
 import type { EndpointConfig } from "../contract/endpoint.ts";
 import type { WorkerSnapshot } from "./queue-reason.ts";
 
 /**
- * Not those of workers of an older release, which are about to be replaced, and none while no workers are
- * allowed: so a change is seen by the very next job. A worker that Fleet has not told of yet is a new one.
+ * None while no workers are allowed; those of workers of an older release come last. A worker that Fleet has not
+ * told of yet is a new one.
  */
 export function openSlots<Slot extends { readonly workerId: string }>(
   slots: readonly Slot[],
@@ -15,5 +15,5 @@ export function openSlots<Slot extends { readonly workerId: string }>(
   const outdated = workers.filter((worker) => (worker.version ?? version) < version);
   if (outdated.length === 0) return slots;
   const ids = new Set(outdated.map(({ workerId }) => workerId));
-  return slots.filter(({ workerId }) => !ids.has(workerId));
+  return slots.toSorted((a, b) => Number(ids.has(a.workerId)) - Number(ids.has(b.workerId)));
 }

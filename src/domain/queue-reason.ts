@@ -23,7 +23,12 @@ export type FleetReport = {
   readonly workers: readonly WorkerSnapshot[];
   readonly missing: number;
   readonly shortage: Shortage | null;
+  /** Present while the next worker of a newer release has no place. */
+  readonly rollShortage?: RollShortage;
 };
+
+/** Why a worker of a newer release has no place, and which older ones would each make room for it by leaving. */
+export type RollShortage = { readonly shortage: Shortage; readonly roomBy: readonly (readonly string[])[] };
 
 export const NO_REPORT: FleetReport = { revision: 0, workers: [], missing: 0, shortage: null };
 
@@ -50,7 +55,7 @@ export function explainWait(sample: WaitingSample): Explanation {
     return explainStart(report) ?? explainFailure(report) ?? report.shortage ?? absent(sample.isLowPriority);
   }
   if (sample.isLowPriority) return BEHIND_NORMAL_JOBS;
-  return explainStart(report) ?? report.shortage ?? busy(ready, workersMax);
+  return explainStart(report) ?? report.shortage ?? busy(ready, workersMax, explainFailure(report));
 }
 
 type Explanation = { readonly reason: QueueReason; readonly detail: string };
@@ -76,13 +81,17 @@ const BEHIND_NORMAL_JOBS = {
   detail: `Normal jobs go first, ${LOW_PRIORITY_EVERY - 1} times of ${LOW_PRIORITY_EVERY}, and no worker is added for this one.`,
 } as const;
 
-function busy(ready: number, workersMax: number): Explanation {
+function busy(ready: number, workersMax: number, failure: Explanation | undefined): Explanation {
   const workers = ready === 1 ? "The worker that is up is" : `All ${ready} workers that are up are`;
   const advice =
     ready >= workersMax
       ? `That is workersMax (${workersMax}); raise it to run more at once.`
       : `The scaler asks for more, up to workersMax (${workersMax}), as its settings say.`;
-  return { reason: "at_max_workers", detail: `${workers} busy with jobs ahead of this one. ${advice}` };
+  const beside = failure ? ` Another worker does not come up: ${failure.detail}` : "";
+  return {
+    reason: "at_max_workers",
+    detail: `${workers} busy with jobs ahead of this one. ${advice}${beside}`,
+  };
 }
 
 function absent(isLowPriority: boolean): Explanation {

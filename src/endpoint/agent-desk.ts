@@ -56,7 +56,8 @@ export class AgentDesk {
     this.#rooms = parts.rooms;
   }
 
-  exchange(call: ExchangeCall, now: number): ExchangeAnswer {
+  /** `openTo` says which of the slots may have jobs. */
+  exchange(call: ExchangeCall, now: number, openTo: (slots: Slots) => Slots): ExchangeAnswer {
     this.#news.delete(call.hostId);
     for (const held of call.held) this.#noteTimes(held, call.hostId, now); // before a report ends the attempt
     const taken = call.chunks.map((chunks) => this.#take(chunks, call.hostId, now));
@@ -71,7 +72,7 @@ export class AgentDesk {
       acks,
       chunkAcks: taken.map(({ ack }) => ack),
       stops: [...stops, ...unwanted],
-      jobs: this.#claim(call, now),
+      jobs: this.#claim({ ...call, slots: openTo(call.slots) }, now),
     };
   }
 

@@ -14,7 +14,7 @@ import type {
 } from "./batch-messages.ts";
 import { readAgentQuery, readJobWaiter } from "./endpoint-bells.ts";
 import { openParts, type EndpointEnv, type EndpointParts } from "./endpoint-parts.ts";
-import { exchange } from "./exchange.ts";
+import { exchange, termsOf } from "./exchange.ts";
 import { reportHealth, reportMetrics } from "./health-report.ts";
 import { findJob, isUnderway } from "./job-reference.ts";
 import type {
@@ -240,7 +240,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     const hasNews =
       this.#parts.agents.hasNewsFor(agent.hostId) ||
       (agent.free > 0 && this.#parts.ledger.queued > 0) ||
-      query.get("terms") !== this.#parts.facts.terms;
+      query.get("terms") !== termsOf(this.#parts.facts, this.#parts.scaling);
     return this.#parts.bells.openForAgent(agent, hasNews);
   }
 

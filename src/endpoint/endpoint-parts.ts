@@ -16,6 +16,7 @@ import { JobStore } from "./job-store.ts";
 import { QueueLedger } from "./queue-ledger.ts";
 import { Queue } from "./queue.ts";
 import { RequestLimits } from "./request-limits.ts";
+import { Rollout } from "./rollout.ts";
 import { RunningTimes } from "./running-times.ts";
 import { Scaling } from "./scaling.ts";
 import { ENDPOINT_MIGRATIONS } from "./schema.ts";
@@ -90,6 +91,7 @@ function openCore(context: DurableObjectState, finishTurn: () => void) {
   const queue = new Queue({ store, chunks, ledger, times, outbox, counter: book });
   const facts = new EndpointFacts(store);
   const rooms = new WorkerRooms();
+  const rollout = new Rollout(store);
   return {
     database,
     limits,
@@ -101,7 +103,8 @@ function openCore(context: DurableObjectState, finishTurn: () => void) {
     queue,
     facts,
     rooms,
-    scaling: new Scaling({ store, ledger, queue, facts, rooms }),
+    rollout,
+    scaling: new Scaling({ store, ledger, queue, facts, rooms, rollout }),
     dispatch: new Dispatch(),
     commit: new GroupCommit(context, finishTurn),
     alarm: new AlarmClock(context.storage),

@@ -13,10 +13,9 @@ export async function exchange(parts: ExchangeParts, call: ExchangeCall): Promis
   const isOvertaken = call.isHolding && dispatch.isSuperseded(call);
   const answer = await commit.run(() => {
     const now = Date.now();
-    // Asked inside the turn: a turn before this one may have closed a worker.
-    const slots = isOvertaken ? [] : openSlots(parts, call.slots);
-    const turn = slots === call.slots ? call : { ...call, slots };
-    const answered = agents.exchange(turn, now);
+    // Asked when the reports are in: they or a turn before this one may have closed a worker.
+    const openTo = (slots: Slots) => (isOvertaken ? [] : openSlots(parts, slots));
+    const answered = agents.exchange(call, now, openTo);
     if (!isEmptyAnswer({ ...answered, stops: [] })) facts.noteWork(now);
     return answered;
   });
@@ -27,12 +26,12 @@ export async function exchange(parts: ExchangeParts, call: ExchangeCall): Promis
 
 /** Acknowledgements wait with the call for a job, for the short time that a call waits in here. */
 async function hold(parts: ExchangeParts, call: ExchangeCall): Promise<ExchangeReply> {
-  const { dispatch, bells, facts, agents } = parts;
+  const { dispatch, bells, facts, agents, scaling } = parts;
   dispatch.supersede(call.hostId);
   bells.supersede(call);
   const slots = openSlots(parts, call.slots);
   const free = slots.reduce((sum, slot) => sum + slot.free, 0);
-  const quiet = { kind: "quiet", free, terms: facts.terms } as const;
+  const quiet = { kind: "quiet", free, terms: termsOf(facts, scaling) } as const;
   if (facts.holdMs(HOT_HOLD_MS, Date.now()) === 0) return quiet;
   const end = await dispatch.hold({ ...call, slots: agents.openSlots({ ...call, slots }) });
   switch (end.kind) {
@@ -45,6 +44,11 @@ async function hold(parts: ExchangeParts, call: ExchangeCall): Promise<ExchangeR
     case "superseded":
       return end;
   }
+}
+
+/** Differs when other workers than before may take jobs. */
+export function termsOf(facts: ExchangeParts["facts"], scaling: ExchangeParts["scaling"]): string {
+  return `${facts.terms}.${scaling.doors}`;
 }
 
 function openSlots({ facts, scaling }: ExchangeParts, slots: Slots): Slots {

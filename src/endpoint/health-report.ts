@@ -6,25 +6,28 @@ import { measureWorkers } from "../domain/health.ts";
 import type { EndpointFacts } from "./endpoint-facts.ts";
 import type { QueueLedger } from "./queue-ledger.ts";
 import type { RequestLimits } from "./request-limits.ts";
+import type { Rollout } from "./rollout.ts";
 
 export type HealthParts = {
   readonly facts: EndpointFacts;
   readonly ledger: QueueLedger;
   readonly limits: RequestLimits;
+  readonly rollout: Pick<Rollout, "describe">;
 };
 
 /** The endpoint's workers by state. */
-export function reportMetrics({ facts, ledger }: HealthParts): MetricsBody {
+export function reportMetrics({ facts, ledger }: Pick<HealthParts, "facts" | "ledger">): MetricsBody {
   return measureWorkers(facts.report, ledger.busy);
 }
 
 /** Jobs and workers of the endpoint, its limits and what is used of them. */
 export function reportHealth(parts: HealthParts, now: number): HealthBody {
-  const { facts, ledger, limits } = parts;
+  const { facts, ledger, limits, rollout } = parts;
   const { completed, failed, retried } = ledger.counts;
   return {
     jobs: { completed, failed, inProgress: ledger.running.size, inQueue: ledger.queued, retried },
     workers: reportMetrics(parts).workers,
+    release: facts.config ? rollout.describe(facts.report, facts.config.version, now) : null,
     limits: {
       windowMs: RATE_WINDOW_MS,
       runningWorkers: limits.runningWorkers,

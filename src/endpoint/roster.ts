@@ -1,5 +1,6 @@
-/** The workers of the current release that nobody sent away, and since when each of them is free. */
-import type { CrewMember } from "../domain/scaler.ts";
+/** The workers that nobody sent away, and since when each of them is free. */
+import type { RollMember } from "../domain/release.ts";
+import { isBroken } from "../domain/roll-progress.ts";
 import type { FleetReport, WorkerSnapshot } from "../domain/queue-reason.ts";
 
 export type Terms = {
@@ -11,15 +12,14 @@ export type Terms = {
 export class Roster {
   #members: readonly WorkerSnapshot[] = [];
   readonly #freeSince = new Map<string, number>();
+  #version = 0;
+  #hasOutdated = false;
 
   /** Takes over what Fleet says; the clock of a worker starts when it is ready. */
   learn({ workers }: FleetReport, { version, leaving }: Terms, now: number): void {
-    this.#members = workers.filter(
-      (worker) =>
-        (worker.version ?? version) >= version &&
-        worker.state !== "stopping" &&
-        !leaving.has(worker.workerId),
-    );
+    this.#members = workers.filter((worker) => worker.state !== "stopping" && !leaving.has(worker.workerId));
+    this.#version = version;
+    this.#hasOutdated = this.#members.some((worker) => (worker.version ?? version) < version);
     const ready = new Set(this.#members.filter(isReady).map(({ workerId }) => workerId));
     for (const workerId of this.#freeSince.keys()) if (!ready.has(workerId)) this.#freeSince.delete(workerId);
     for (const workerId of ready) if (!this.#freeSince.has(workerId)) this.#freeSince.set(workerId, now);
@@ -34,13 +34,20 @@ export class Roster {
     return this.#members.length;
   }
 
-  sample(busy: ReadonlyMap<string, number>, draining: ReadonlySet<string>): CrewMember[] {
+  /** Some are of an older release. */
+  get hasOutdated(): boolean {
+    return this.#hasOutdated;
+  }
+
+  sample(busy: ReadonlyMap<string, number>, draining: ReadonlySet<string>): RollMember[] {
     return this.#members.map((worker) => ({
       workerId: worker.workerId,
       isReady: isReady(worker),
       jobs: busy.get(worker.workerId) ?? 0,
       isDraining: draining.has(worker.workerId),
       freeSinceAt: this.#freeSince.get(worker.workerId) ?? 0,
+      version: worker.version ?? this.#version,
+      isBroken: isBroken(worker),
     }));
   }
 

@@ -2,12 +2,14 @@
 import { IDLE_NOTE_AFTER_MS } from "../contract/limits.ts";
 import type { EndpointConfig } from "../contract/endpoint.ts";
 import type { FleetReport } from "../domain/queue-reason.ts";
+import type { RollMember, RollPlan } from "../domain/release.ts";
 import { delayOf, growWish, releaseWorkers, type Growth, type Load, type Release } from "../domain/scaler.ts";
 import type { EndpointFacts } from "./endpoint-facts.ts";
 import type { JobStore } from "./job-store.ts";
 import type { Slots } from "./messages.ts";
 import type { QueueLedger } from "./queue-ledger.ts";
 import type { Queue } from "./queue.ts";
+import type { Rollout } from "./rollout.ts";
 import { Roster } from "./roster.ts";
 import type { WorkerRooms } from "./worker-rooms.ts";
 
@@ -35,6 +37,7 @@ export type ScalingParts = {
   readonly queue: Pick<Queue, "waitingSince">;
   readonly facts: EndpointFacts;
   readonly rooms: WorkerRooms;
+  readonly rollout: Rollout;
 };
 
 /** Workers that get no more jobs from now on, and whether some get jobs again that did not. */
@@ -44,9 +47,15 @@ export class Scaling {
   readonly #parts: ScalingParts;
   readonly #roster = new Roster();
   #wish: WishFact = { wanted: 0, leaving: [], grownAt: 0, jobsPerWorker: 1, isTold: true };
+  /** Workers that get no more jobs and go after those they have. */
   #draining: ReadonlySet<string> = new Set();
-  /** Workers that get no more jobs: those that leave, and those that will. */
+  /** Workers that get no jobs for now, and may get some again. */
+  #shut: ReadonlySet<string> = new Set();
+  /** Workers that get no jobs: those that leave, those that will, and those that are held. */
   #closed: ReadonlySet<string> = new Set();
+  /** So many of these leave as soon as they have no job. */
+  #either: RollPlan["either"] = NO_CHOICE;
+  #doors = 0;
   /** Since when the oldest normal job waits, or an earlier time; null when none waits. */
   #waitingSince: number | null = 0;
   #idleSinceAt: number | null = null;
@@ -55,6 +64,8 @@ export class Scaling {
   #notedUntil = 0;
   #seen: { readonly report: FleetReport; readonly version: number } | null = null;
   #reviewAt: number | null = null;
+  /** Workers were sent away since the roster was last brought up to date. */
+  #hasLeft = false;
   #isTelling = false;
 
   constructor(parts: ScalingParts) {
@@ -66,7 +77,9 @@ export class Scaling {
     this.#wish = { ...this.#wish, ...store.readFact<WishFact>("wish") };
     rooms.recover(this.#wish.jobsPerWorker);
     this.#closed = new Set(this.#wish.leaving);
+    this.#parts.rollout.recover();
     if (facts.config) this.#follow(facts.config, now);
+    if (facts.config) this.#shutAgain(facts.config, now);
     this.#idleSinceAt = now;
     const note = store.readFact<IdleNote>("idle");
     if (note?.mark !== ledger.mark) return;
@@ -83,15 +96,28 @@ export class Scaling {
     this.#idleSinceAt = ledger.running.size + ledger.queued === 0 ? (this.#idleSinceAt ?? now) : null;
 
     const growth = growWish(this.#load(config, now), this.#wish, config, now);
-    const release = this.#release(growth, config, now);
-    this.#reviewAt = this.#noteIdle(earliest(growth.reviewAt, release.reviewAt), config, now);
-    this.#adopt(release, now);
-    return this.#close(release);
+    const roll = this.#roll(growth.wanted, this.#isRoomComing(), config, now);
+    const release = this.#release(growth, roll?.rest, config, now);
+    const reviewAt = earliest(growth.reviewAt, release.reviewAt);
+    this.#reviewAt = earliest(this.#noteIdle(reviewAt, config, now), roll?.reviewAt ?? null);
+    this.#adopt(release, roll?.leaving ?? NOBODY, now);
+    return this.#close(release, roll);
   }
 
   /** The slots of workers that still get jobs. */
   openTo(slots: Slots): Slots {
-    return this.#closed.size === 0 ? slots : slots.filter(({ workerId }) => !this.#closed.has(workerId));
+    if (this.#closed.size === 0) return slots;
+    const { busy } = this.#parts.ledger;
+    let leaving = this.#either.count;
+    return slots.filter(({ workerId }) => {
+      if (this.#closed.has(workerId)) return false;
+      return busy.has(workerId) || !this.#either.among.has(workerId) || (leaving -= 1) < 0;
+    });
+  }
+
+  /** Differs when workers get jobs again that did not. */
+  get doors(): string {
+    return `${this.#doors}`;
   }
 
   /** Fleet must hear the wish again, because the configuration that travels with it changed. */
@@ -130,9 +156,14 @@ export class Scaling {
 
   /** Looks at the workers anew when Fleet or the configuration says something else of them. */
   #follow({ version }: EndpointConfig, now: number): void {
-    const { report } = this.#parts.facts;
-    if (this.#seen?.report === report && this.#seen.version === version) return;
+    const { facts, ledger, rollout } = this.#parts;
+    const { report } = facts;
+    if (this.#seen?.report === report && this.#seen.version === version && !this.#hasLeft) return;
+    if (this.#seen && this.#seen.version !== version) {
+      rollout.begin(ledger.running.size + ledger.queued === 0, now);
+    }
     this.#seen = { report, version };
+    this.#hasLeft = false;
     this.#roster.learn(report, { version, leaving: new Set(this.#wish.leaving) }, now);
     this.#parts.rooms.keepOnly(new Set(report.workers.map(({ workerId }) => workerId)));
   }
@@ -160,29 +191,49 @@ export class Scaling {
     return this.#waitingSince;
   }
 
-  #release({ wanted, floor }: Growth, config: EndpointConfig, now: number): Release {
+  /** What a rolling release asks for; undefined while there is none. */
+  #roll(wanted: number, isRoomComing: boolean, config: EndpointConfig, now: number) {
+    if (!this.#roster.hasOutdated) return undefined;
+    const { ledger, facts, rollout } = this.#parts;
+    const { report } = facts;
+    const workers = this.#roster.sample(ledger.busy, this.#draining);
+    return rollout.step({ workers, report, wanted, isRoomComing }, config, now);
+  }
+
+  /** A worker that was sent away is still there. */
+  #isRoomComing(): boolean {
+    const sent = new Set(this.#wish.leaving);
+    return this.#parts.facts.report.workers.some(({ workerId }) => sent.has(workerId));
+  }
+
+  /** The first turn after a loss of memory shall give no job to whom the last one gave none. */
+  #shutAgain(config: EndpointConfig, now: number): void {
+    const { wanted } = this.#wish;
+    this.#close(NO_RELEASE, this.#roll(wanted, true, config, now));
+  }
+
+  #release(
+    { wanted, floor }: Growth,
+    crew: readonly RollMember[] | undefined,
+    config: EndpointConfig,
+    now: number,
+  ): Release {
     const { ledger } = this.#parts;
     const isWaitedFor = ledger.queued > 0;
-    const isSurplus = this.#roster.size > config.workersMax;
-    if (!isSurplus && (isWaitedFor || Math.max(wanted, this.#roster.size) <= floor)) {
+    const size = crew?.length ?? this.#roster.size;
+    if (size <= config.workersMax && (isWaitedFor || Math.max(wanted, size) <= floor)) {
       return { wanted, leaving: NOBODY, draining: NOBODY, reviewAt: null };
     }
-    const workers = this.#roster.sample(ledger.busy, this.#draining);
-    const crew = {
-      workers,
-      wanted,
-      floor,
-      isWaitedFor,
-      idleSinceAt: this.#idleSinceAt,
-      leftAt: this.#leftAt,
-    };
-    return releaseWorkers(crew, config, now);
+    const workers = crew ?? this.#roster.sample(ledger.busy, this.#draining);
+    const clocks = { idleSinceAt: this.#idleSinceAt, leftAt: this.#leftAt };
+    return releaseWorkers({ workers, wanted, floor, isWaitedFor, ...clocks }, config, now);
   }
 
   // Applying
 
-  #adopt({ wanted, leaving }: Release, now: number): void {
+  #adopt({ wanted, leaving: spare }: Release, outdated: readonly string[], now: number): void {
     const { jobsPerWorker } = this.#parts.rooms;
+    const leaving = [...outdated, ...spare];
     if (wanted === this.#wish.wanted && leaving.length === 0) {
       // Less than was known is no news: a new worker often begins with one job at a time.
       if (jobsPerWorker > this.#wish.jobsPerWorker) this.#save({ ...this.#wish, jobsPerWorker });
@@ -197,21 +248,21 @@ export class Scaling {
       jobsPerWorker,
       isTold: false,
     });
-    if (leaving.length === 0) return;
-    this.#leftAt = now;
-    this.#seen = null;
+    if (spare.length > 0) this.#leftAt = now;
+    if (leaving.length > 0) this.#hasLeft = true;
   }
 
-  #close({ leaving, draining }: Release): Doors {
-    if (leaving.length + draining.length + this.#draining.size === 0) return UNCHANGED;
+  #close({ leaving, draining }: Pick<Release, "leaving" | "draining">, roll: RollPlan | undefined): Doors {
+    this.#either = roll?.either ?? NO_CHOICE;
+    if (!roll && leaving.length + draining.length + this.#shut.size === 0) return UNCHANGED;
     const before = this.#closed;
-    const wasDraining = this.#draining;
-    this.#draining = new Set(draining);
-    this.#closed = new Set([...this.#wish.leaving, ...draining]);
-    return {
-      closed: [...this.#closed].filter((workerId) => !before.has(workerId)),
-      hasReopened: [...wasDraining].some((workerId) => !this.#closed.has(workerId)),
-    };
+    const wasShut = this.#shut;
+    this.#draining = new Set([...draining, ...(roll?.draining ?? NOBODY)]);
+    this.#shut = new Set([...this.#draining, ...(roll?.held ?? NOBODY)]);
+    this.#closed = new Set([...this.#wish.leaving, ...this.#shut]);
+    const hasReopened = [...wasShut].some((workerId) => !this.#closed.has(workerId));
+    if (hasReopened) this.#doors += 1;
+    return { closed: [...this.#closed].filter((workerId) => !before.has(workerId)), hasReopened };
   }
 
   /**
@@ -238,6 +289,8 @@ export class Scaling {
 }
 
 const NOBODY: readonly string[] = [];
+const NO_CHOICE: RollPlan["either"] = { count: 0, among: new Set() };
+const NO_RELEASE = { leaving: NOBODY, draining: NOBODY };
 const UNCHANGED: Doors = { closed: NOBODY, hasReopened: false };
 
 function earliest(a: number | null, b: number | null): number | null {

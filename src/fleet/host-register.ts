@@ -177,6 +177,7 @@ export class HostRegister {
     if (worker.state === state && worker.detail === detail && worker.start === start) return;
     this.#parts.store.saveWorker({ ...worker, state, detail, start });
     this.#parts.store.addUnsent(worker.endpointId);
+    if (worker.state !== state) this.#parts.placer.reviewRoll(worker.endpointId);
   }
 
   #remove(worker: WorkerRecord): void {

@@ -62,6 +62,8 @@ export type ShownWorker = {
   readonly workerId: string;
   readonly endpointId: string;
   readonly hostId: string;
+  /** Release of the endpoint that it runs. */
+  readonly version: number;
   readonly dataCenterId: string;
   /** Models of the GPUs that it has. */
   readonly gpuModels: readonly string[];

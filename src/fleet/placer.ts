@@ -5,31 +5,42 @@
  * of its account have. A plan writes one row for each worker and one for each host that it changes.
  */
 import { serveFairly, type Need } from "../domain/fair-turns.ts";
-import { planWorkers } from "../domain/fleet-plan.ts";
+import { planWorkers, type Rank } from "../domain/fleet-plan.ts";
 import type { HostPool, Place, Shortage } from "../domain/placement.ts";
+import type { RollShortage } from "../domain/queue-reason.ts";
 import { SHORTAGE_WORDS_MS } from "../contract/limits.ts";
 import { explainShortage } from "../domain/shortage.ts";
 import type { FleetStore, WishRecord, WorkerRecord } from "./fleet-store.ts";
 import type { HostPools } from "./host-pools.ts";
 import type { HostRevisions } from "./host-revisions.ts";
+import { roomMakersOf } from "./release-room.ts";
 
-type PlacedNeed = Need & {
-  readonly wish: WishRecord;
-  /** The hosts that may have room; absent for all. */
-  readonly among?: ReadonlySet<string>;
-};
+type PlacedNeed = Need &
+  Rank & {
+    readonly wish: WishRecord;
+    /** The hosts that may have room; absent for all. */
+    readonly among?: ReadonlySet<string>;
+  };
 
 const NO_HOSTS: ReadonlySet<string> = new Set();
 
-type Short = {
+type Short = Rank & {
   readonly accountId: string;
   readonly wish: WishRecord;
   readonly shortage: Shortage;
   readonly missing: number;
   readonly since: number;
+  /** Sets of older workers, each of which would make room. */
+  readonly roomBy: readonly (readonly string[])[];
   /** When the words were found, and of which hosts they tell. */
   readonly foundAt: number;
   readonly epoch: number;
+};
+
+type ShownShortage = {
+  readonly shortage: Shortage | null;
+  readonly missing: number;
+  readonly rollShortage?: RollShortage;
 };
 
 export class Placer {
@@ -53,6 +64,12 @@ export class Placer {
     this.#stale.add(endpointId);
   }
 
+  /** A worker has become ready, or is so no more: a release may go on. */
+  reviewRoll(endpointId: string): void {
+    const version = this.#store.wishes.get(endpointId)?.config.version ?? 0;
+    if (this.#stayingOf(endpointId).some((worker) => worker.version < version)) this.review(endpointId);
+  }
+
   /** To be called once, when the store is loaded. */
   reviewAll(): void {
     for (const endpointId of this.#store.wishes.keys()) this.#stale.add(endpointId);
@@ -72,7 +89,7 @@ export class Placer {
       const isDue = changedHosts.has(short.accountId) || hasOldWords;
       const wish = isDue && !endpointIds.has(endpointId) ? this.#store.wishes.get(endpointId) : undefined;
       const among = changedHosts.get(short.accountId) ?? NO_HOSTS;
-      if (wish) needs.push({ ...needOf(wish, short.missing, short.since), among });
+      if (wish) needs.push({ ...needOf(wish, short), among });
     }
     const byAccount = Map.groupBy(needs, ({ wish }) => wish.config.accountId);
     for (const [accountId, ofAccount] of byAccount) this.#placeAll(accountId, ofAccount, now);
@@ -103,10 +120,23 @@ export class Placer {
     this.#revisions.endStep();
   }
 
-  /** Why the endpoint has fewer workers than it wants, and how many fewer. */
-  shortageOf(endpointId: string): { readonly shortage: Shortage | null; readonly missing: number } {
+  /**
+   * Why the endpoint has fewer workers than it wants, and how many fewer; those of an older release count until
+   * they are replaced.
+   */
+  shortageOf(endpointId: string): ShownShortage {
     const short = this.#short.get(endpointId);
-    return { missing: short?.missing ?? 0, shortage: short?.shortage ?? null };
+    const wanted = this.#store.wishes.get(endpointId)?.wanted ?? 0;
+    if (!short) return { missing: 0, shortage: null };
+    const staying = this.#stayingOf(endpointId);
+    const { shortage, roomBy } = short;
+    const lacking = Math.min(short.missing, Math.max(0, wanted - staying.length));
+    const isRolling = staying.some(({ version }) => version < short.wish.config.version);
+    return {
+      missing: lacking,
+      shortage: lacking > 0 ? shortage : null,
+      ...(isRolling && { rollShortage: { shortage, roomBy } }),
+    };
   }
 
   /** Endpoints whose workers or shortage a plan has changed since this was last asked. */
@@ -119,36 +149,50 @@ export class Placer {
   /** Retires what the endpoint should not have; returns what it lacks, if anything. */
   #settle(endpointId: string, now: number): PlacedNeed | undefined {
     const wish = this.#store.wishes.get(endpointId);
-    const active = this.#store.workersOf(endpointId).filter((worker) => worker.retiredIn === null);
+    const workers = this.#store.workersOf(endpointId);
     const plan = planWorkers(
-      active.map((worker) => ({
+      workers.map((worker) => ({
         ...worker,
+        isRetired: worker.retiredIn !== null,
+        isReady: worker.state === "ready",
         isDrained: this.#store.hosts.get(worker.hostId)?.isDrained ?? false,
       })),
-      wish?.wanted ?? 0,
-      wish?.config.version ?? -1,
+      wish && { wanted: wish.wanted, ...wish.config },
     );
     const retired = new Set(plan.retire);
-    for (const worker of active) if (retired.has(worker.workerId)) this.#retire(worker);
+    for (const worker of workers) if (retired.has(worker.workerId)) this.#retire(worker);
     if (!wish || plan.add === 0) {
       this.#endShortage(endpointId);
       return undefined;
     }
-    return needOf(wish, plan.add, this.#short.get(endpointId)?.since ?? now);
+    const known = this.#short.get(endpointId);
+    // What it gave way for is remembered until the wish is another.
+    const least = Math.max(plan.rank.least, known?.wish === wish ? known.least : 0);
+    return needOf(wish, { missing: plan.add, ...plan.rank, least, since: known?.since ?? now });
+  }
+
+  #stayingOf(endpointId: string): readonly WorkerRecord[] {
+    return this.#store.workersOf(endpointId).filter((worker) => worker.retiredIn === null);
   }
 
   #placeAll(accountId: string, needs: readonly PlacedNeed[], now: number): void {
     const pool = this.#pools.of(accountId);
     const byEndpoint = new Map(needs.map((need) => [need.endpointId, need]));
     const missing = new Map(needs.map(({ endpointId, wanted, has }) => [endpointId, wanted - has]));
-    serveFairly(needs, ({ endpointId }) => {
+    const place = ({ endpointId }: Need) => {
       const need = byEndpoint.get(endpointId);
-      const place = need && pool.take(need.wish.config, need.among);
-      if (!place) return false;
-      this.#add(need.wish, place, now);
+      const found = need && pool.take(need.wish.config, need.among);
+      if (!found) return false;
+      this.#add(need.wish, found, now);
       missing.set(endpointId, (missing.get(endpointId) ?? 0) - 1);
       return true;
-    });
+    };
+    for (const canWait of [false, true]) {
+      serveFairly(
+        needs.filter((need) => need.canWait === canWait),
+        place,
+      );
+    }
     for (const need of needs) {
       const count = missing.get(need.endpointId) ?? 0;
       if (count > 0) this.#noteShort(need, count, pool, now);
@@ -175,15 +219,18 @@ export class Placer {
     this.#revisions.touch(hostId);
   }
 
-  #noteShort({ endpointId, wish, since }: PlacedNeed, missing: number, pool: HostPool, now: number): void {
+  #noteShort(need: PlacedNeed, missing: number, pool: HostPool, now: number): void {
+    const { endpointId, wish, since, least, canWait } = need;
     const { accountId } = wish.config;
     const known = this.#short.get(endpointId);
+    const roomBy = roomMakersOf(this.#store, wish.config, pool);
+    if (JSON.stringify(known?.roomBy) !== JSON.stringify(roomBy)) this.#changed.add(endpointId);
     const isFresh =
       known && known.wish === wish && known.epoch === pool.epoch && now - known.foundAt < SHORTAGE_WORDS_MS;
     if (isFresh) {
       this.#oldWords.add(endpointId);
       if (known.missing !== missing) this.#changed.add(endpointId);
-      this.#short.set(endpointId, { ...known, missing });
+      this.#short.set(endpointId, { ...known, missing, least, canWait, roomBy });
       return;
     }
     const shortage = explainShortage(wish.config, pool.rooms);
@@ -191,7 +238,8 @@ export class Placer {
     if (!isSame) this.#changed.add(endpointId);
     this.#oldWords.delete(endpointId);
     const found = { foundAt: now, epoch: pool.epoch };
-    this.#short.set(endpointId, { accountId, wish, shortage, missing, since, ...found });
+    const rank = { least, canWait };
+    this.#short.set(endpointId, { accountId, wish, shortage, missing, since, roomBy, ...rank, ...found });
   }
 
   #endShortage(endpointId: string): void {
@@ -207,9 +255,12 @@ export class Placer {
   }
 }
 
-function needOf(wish: WishRecord, missing: number, since: number): PlacedNeed {
-  const { endpointId, workersMin } = wish.config;
-  return { endpointId, has: wish.wanted - missing, least: workersMin, wanted: wish.wanted, since, wish };
+function needOf(
+  wish: WishRecord,
+  { missing, least, canWait, since }: Rank & Pick<Short, "missing" | "since">,
+): PlacedNeed {
+  const { endpointId } = wish.config;
+  return { endpointId, has: wish.wanted - missing, least, canWait, wanted: wish.wanted, since, wish };
 }
 
 /** 14 lowercase letters and digits, as clients know worker ids. */

@@ -25,10 +25,10 @@ export function reportedWorkers(store: FleetStore, endpointId: string): readonly
 }
 
 function show(store: FleetStore, worker: WorkerRecord): ShownWorker {
-  const { workerId, endpointId, hostId, state, detail, createdAt, start, gpuIndexes } = worker;
+  const { workerId, endpointId, hostId, version, state, detail, createdAt, start, gpuIndexes } = worker;
   const inventory = store.hosts.get(hostId)?.inventory;
   const models = new Map(inventory?.gpus.map(({ index, name }) => [index, name]));
   const gpuModels = gpuIndexes.map((index) => models.get(index) ?? "");
   const dataCenterId = knownDataCenter(inventory?.dataCenterId);
-  return { workerId, endpointId, hostId, dataCenterId, gpuModels, state, detail, createdAt, start };
+  return { workerId, endpointId, hostId, version, dataCenterId, gpuModels, state, detail, createdAt, start };
 }

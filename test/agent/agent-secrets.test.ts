@@ -110,3 +110,16 @@ test("nothing of secrets is on the disk or in the log, and an agent that starts 
   expect(await filesWith(host.stateDir, VALUE)).toEqual([]);
   expect(JSON.stringify(host.events)).not.toMatch(/hunter2|ada-of/);
 });
+
+test("a worker of an older release starts again as what it was, not as what the newest release is", async ({
+  expect,
+}) => {
+  await using host = await AgentFixture.start();
+  const { endpointId } = await host.readyWorker({ env: { TOKEN: "old" } });
+  const syncs = host.edge.syncs.length;
+  host.edge.assign(assignment({ env: { TOKEN: VALUE }, isSuperseded: true }));
+  await host.edge.until(() => host.edge.syncs.length > syncs);
+  host.edge.submit(endpointId, { id: "job-1", input: { mock_crash: 1 } });
+  await host.logged("worker_ready", 2);
+  expect(host.env("worker-1", "TOKEN")).toBe("old");
+});

@@ -10,6 +10,7 @@ type EndpointSettings = {
   readonly env?: Readonly<Record<string, string>>;
   readonly idleTimeout?: number;
   readonly executionTimeoutMs?: number;
+  readonly workersMin?: number;
   readonly workersMax?: number;
   readonly containerRegistryAuthId?: string;
 };
@@ -40,6 +41,7 @@ export async function createEndpoint(target: Target, settings: EndpointSettings)
         templateId: saveTemplate.id,
         gpuIds: "ADA_24",
         idleTimeout: settings.idleTimeout ?? 60,
+        ...(settings.workersMin && { workersMin: settings.workersMin }),
         ...(settings.workersMax && { workersMax: settings.workersMax }),
         ...(settings.executionTimeoutMs && { executionTimeoutMs: settings.executionTimeoutMs }),
       },

@@ -32,6 +32,7 @@ test("a fresh endpoint has all counters at zero, and the base limits", async ({ 
       queueDepth: 1_000_000,
       operations: Object.fromEntries(base),
     },
+    release: null,
     usage: { queueDepth: 0, operations: Object.fromEntries(unused) },
   });
   expect(await get(endpointId, "metrics")).toEqual({ readyWorkers: [], workers: NO_WORKERS });

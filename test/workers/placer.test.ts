@@ -1,10 +1,12 @@
 /** What Fleet keeps in memory: it outlives the endpoints, so nothing of a deleted one may stay. */
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { test } from "vitest";
+import { describe, test } from "vitest";
 import type { EndpointConfig } from "../../src/contract/endpoint.ts";
 import { ObjectDatabase } from "../../src/durable/sql.ts";
 import { fleetParts } from "../../src/fleet/fleet-parts.ts";
+import type { WorkerRecord } from "../../src/fleet/fleet-store.ts";
+import { HostRegister } from "../../src/fleet/host-register.ts";
 
 const config: EndpointConfig = {
   endpointId: "e",
@@ -38,5 +40,75 @@ test("the shortage of a deleted endpoint is forgotten, and so is the endpoint", 
     placer.plan(1, () => false);
     expect(placer.shortageOf("e")).toEqual({ missing: 0, shortage: null });
     expect(placer.isKnown("e")).toBe(false);
+  });
+});
+
+describe("an endpoint whose release needs a place, on a host with two GPUs", () => {
+  const HOST = {
+    hostId: "h",
+    accountId: "a",
+    name: "h",
+    agentVersion: "test",
+    workers: [],
+    holdMs: 0,
+  };
+  const gpu = { name: "card", tier: "ADA_24", memoryMb: 1, isSimulated: false };
+  const inventory = {
+    gpus: [0, 1].map((index) => ({ ...gpu, index })),
+    cpuCount: 8,
+    memoryMb: 8_000,
+    diskFreeMb: 8_000,
+    runtime: "docker" as const,
+  };
+
+  /** A fleet in which endpoints want one worker each, and what plans make of it. */
+  function openFleet(storage: DurableObjectStorage) {
+    const parts = fleetParts(new ObjectDatabase(storage.sql));
+    const { store, placer } = parts;
+    const register = new HostRegister(parts);
+    const sync = (workers: readonly WorkerRecord[], appliedRevision = 0) => {
+      const reports = workers.map(({ workerId, endpointId, version: revision }) => {
+        return { workerId, endpointId, revision, state: "ready" as const, start: null };
+      });
+      register.welcome({ ...HOST, inventory, workers: reports, appliedRevision }, 0);
+      placer.plan(0, () => true);
+    };
+    const want = (endpointId: string, version: number) => {
+      store.saveWish({ wanted: 1, config: { ...config, endpointId, version } });
+      placer.review(endpointId);
+      placer.plan(0, () => true);
+    };
+    const versions = (endpointId: string) => store.workersOf(endpointId).map((worker) => worker.version);
+    return { store, placer, sync, want, versions };
+  }
+
+  test("comes after one that has none, and gets the place that its own worker gives up", async ({
+    expect,
+  }) => {
+    await runInDurableObject(env.FLEET.getByName(crypto.randomUUID()), (_, { storage }) => {
+      const { store, placer, sync, want, versions } = openFleet(storage);
+      sync([]);
+      want("e", 1);
+      const [old] = store.workersOf("e");
+      if (!old) throw new Error("There is no worker.");
+      sync([old]);
+
+      store.saveWish({ wanted: 1, config: { ...config, endpointId: "e", version: 2 } });
+      placer.review("e");
+      want("f", 1);
+      expect([versions("e"), versions("f")]).toEqual([[1], [1]]);
+      expect(placer.shortageOf("e")).toMatchObject({
+        missing: 0,
+        shortage: null,
+        rollShortage: { roomBy: [[old.workerId]] },
+      });
+
+      want("d", 1);
+      placer.letGo("e", [old.workerId]);
+      placer.review("e");
+      placer.plan(0, () => true);
+      sync(store.workersOf("f"), store.hosts.get("h")?.revision ?? 0);
+      expect([versions("e"), versions("f"), versions("d")]).toEqual([[2], [1], []]);
+    });
   });
 });

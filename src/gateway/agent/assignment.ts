@@ -39,10 +39,16 @@ export async function resolveAssignments(
 
 function toAssignment(
   { workerId, version: revision, gpuIndexes }: AssignedWorker,
-  { fixed }: Blueprint,
+  { fixed, isSuperseded }: Blueprint,
   filled: Filled,
 ): Assignment {
-  const whole = { ...fixed, workerId, revision, gpuIndexes: [...gpuIndexes] };
+  const whole = {
+    ...fixed,
+    workerId,
+    revision,
+    gpuIndexes: [...gpuIndexes],
+    ...(isSuperseded && { isSuperseded }),
+  };
   if (filled.kind === "filled") return { ...whole, ...filled.parts };
   const problem = filled.problem.slice(0, PROBLEM_MAX_LENGTH);
   // A sentence is no image name, which an agent of before says when it refuses it; without arguments there is

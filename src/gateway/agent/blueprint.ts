@@ -24,6 +24,8 @@ export type Blueprint = {
   readonly variables: readonly RawVariable[];
   readonly registryAuthId: string | null;
   readonly templateName: string;
+  /** It is that of a newer release than was asked for, whose own is not kept. */
+  readonly isSuperseded?: true;
 };
 
 /** A template may be 1.5 MB of text and the isolate has 128 MB for everything, so the cache is bounded by text. */
@@ -46,7 +48,8 @@ export async function findBlueprint(
   const known = cache.get(key);
   if (known) return known;
   const loaded = await loadBlueprint(env, accountId, endpointId);
-  if (!loaded || loaded.version !== version) return loaded?.blueprint;
+  if (!loaded) return undefined;
+  if (loaded.version !== version) return { ...loaded.blueprint, isSuperseded: true };
   cache.set(key, loaded.blueprint);
   return loaded.blueprint;
 }

@@ -13,6 +13,7 @@ import {
   createEndpoint,
   deleteEndpoint,
 } from "../../management/endpoints/endpoint-storage.ts";
+import { toRollout, type Rollout } from "../../management/endpoints/endpoint-rollout.ts";
 import type { GraphqlContext } from "../context.ts";
 
 const deletionSchema = z.object({ id: plainText.min(1, "must not be empty") });
@@ -96,5 +97,10 @@ export const endpointResolvers = {
         ? []
         : workers.map((worker) => toPod(context, worker, endpoint, template));
     },
+    rollout: async (
+      { id, version }: EndpointRecord,
+      _args: unknown,
+      { loaders }: GraphqlContext,
+    ): Promise<Rollout | null> => toRollout(await loaders.workers.load(id), version),
   },
 };

@@ -172,6 +172,20 @@ export const endpointSdl = /* GraphQL */ `
     compliance: [Compliance]
     "The endpoint's workers, those included that are starting or stopping; the oldest first."
     pods: [Pod]
+    "How far a rolling release is; null while all workers are of the endpoint's version."
+    rollout: Rollout
+  }
+  "Workers that are stopping do not count."
+  type Rollout {
+    inProgress: Boolean!
+    "Oldest version that a worker still runs."
+    oldestVersion: Int!
+    "Ready or not."
+    workersOnLatest: Int!
+    workersTotal: Int!
+    percentOnLatest: Int!
+    "What the next new worker waits for, or why it does not come up, as far as it is known."
+    reason: String
   }
   type NetworkVolumeIds {
     networkVolumeId: String

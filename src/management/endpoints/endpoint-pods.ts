@@ -50,7 +50,7 @@ export function toPod(
     name: endpoint.name,
     desiredStatus: podStatus(worker.state),
     env: [],
-    version: endpoint.version,
+    version: worker.version,
     networkVolumeId: endpoint.networkVolumeId,
     machineId: worker.hostId,
     machine: machineOf(worker),

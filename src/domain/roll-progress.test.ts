@@ -1,0 +1,47 @@
+import { test } from "vitest";
+import type { WorkerState } from "../contract/agent.ts";
+import { WORKER_START_LIMIT_MS } from "../contract/limits.ts";
+import { NO_REPORT, type FleetReport } from "./queue-reason.ts";
+import { describeRoll } from "./roll-progress.ts";
+
+const SINCE = Date.UTC(2030, 0, 1);
+const clock = { since: SINCE, progressAt: SINCE, stalledSince: null };
+const worker = (version: number, state: WorkerState, detail: string | null = null) => {
+  return { workerId: crypto.randomUUID(), hostId: "h", version, state, detail };
+};
+const reportOf = (...workers: FleetReport["workers"]): FleetReport => ({ ...NO_REPORT, workers });
+
+test("while all workers are of one release there is nothing to tell; who is stopping does not count", ({
+  expect,
+}) => {
+  const report = reportOf(worker(3, "ready"), worker(2, "stopping"));
+  expect(describeRoll(report, 3, clock, SINCE)).toBeNull();
+  expect(describeRoll(NO_REPORT, 3, clock, SINCE)).toBeNull();
+});
+
+test("workers are counted by release, and what is waited for is told", ({ expect }) => {
+  const report = reportOf(
+    worker(1, "ready"),
+    worker(2, "ready"),
+    worker(3, "ready"),
+    worker(3, "pulling", "Pulling the image: 40 %."),
+  );
+  expect(describeRoll(report, 3, clock, SINCE)).toEqual({
+    from: 1,
+    to: 3,
+    outdated: 2,
+    current: 2,
+    ready: 1,
+    since: "2030-01-01T00:00:00.000Z",
+    stalledSince: null,
+    reason: "Pulling the image: 40 %.",
+  });
+});
+
+test("a release that nobody comes up for is stalled when a start would have taken too long", ({ expect }) => {
+  const report = reportOf(worker(1, "ready"), worker(2, "pulling", "No such image."));
+  const at = SINCE + WORKER_START_LIMIT_MS;
+  expect(describeRoll(report, 2, clock, at - 1)?.stalledSince).toBeNull();
+  const late = { stalledSince: new Date(at).toISOString(), reason: "No such image." };
+  expect(describeRoll(report, 2, clock, at)).toMatchObject(late);
+});

@@ -1,0 +1,28 @@
+/** Room for the newer release of an endpoint, on hosts that are full. */
+import type { EndpointConfig } from "../contract/endpoint.ts";
+import type { HostPool } from "../domain/placement.ts";
+import { findRoomMakers } from "../domain/room-makers.ts";
+import type { FleetStore } from "./fleet-store.ts";
+
+/** Sets of the endpoint's workers of an older release, each of which would make room by leaving. */
+export function roomMakersOf(
+  store: FleetStore,
+  config: EndpointConfig,
+  pool: HostPool,
+): readonly (readonly string[])[] {
+  const outdated = store
+    .workersOf(config.endpointId)
+    .filter(({ version, retiredIn }) => version < config.version && retiredIn === null);
+  if (outdated.length === 0) return [];
+  const hostIds = new Set(outdated.map(({ hostId }) => hostId));
+  const hosts = pool.rooms.filter(({ host }) => hostIds.has(host.hostId));
+  return findRoomMakers(
+    config,
+    hosts.map(({ host }) => ({
+      host,
+      tenants: store
+        .workersOn(host.hostId)
+        .map((worker) => ({ ...worker, isOutdated: outdated.includes(worker) })),
+    })),
+  );
+}
