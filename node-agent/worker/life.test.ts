@@ -6,6 +6,8 @@ const ready: LifeFacts = {
   isDraining: false,
   isRefreshing: false,
   needsHardStop: false,
+  isStandby: false,
+  isFrozen: false,
   isQuiet: true,
   hasTaken: true,
   runsForMs: 1_000_000,

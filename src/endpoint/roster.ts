@@ -1,10 +1,11 @@
 /** The workers of the current release that nobody sent away, and since when each of them is free. */
 import type { CrewMember } from "../domain/scaler.ts";
 import type { FleetReport, WorkerSnapshot } from "../domain/queue-reason.ts";
+import { stintOf } from "../domain/standby.ts";
 
 export type Terms = {
   readonly version: number;
-  /** Workers that were sent away. */
+  /** Stints of workers that were sent away. */
   readonly leaving: ReadonlySet<string>;
 };
 
@@ -18,7 +19,8 @@ export class Roster {
       (worker) =>
         (worker.version ?? version) >= version &&
         worker.state !== "stopping" &&
-        !leaving.has(worker.workerId),
+        worker.state !== "standby" &&
+        !leaving.has(stintOf(worker)),
     );
     const ready = new Set(this.#members.filter(isReady).map(({ workerId }) => workerId));
     for (const workerId of this.#freeSince.keys()) if (!ready.has(workerId)) this.#freeSince.delete(workerId);
@@ -28,6 +30,10 @@ export class Roster {
   /** Their last jobs have ended. */
   freed(workerIds: readonly string[], now: number): void {
     for (const workerId of workerIds) if (this.#freeSince.has(workerId)) this.#freeSince.set(workerId, now);
+  }
+
+  has(workerId: string): boolean {
+    return this.#members.some((worker) => worker.workerId === workerId);
   }
 
   get size(): number {

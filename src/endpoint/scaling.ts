@@ -2,6 +2,7 @@
 import { IDLE_NOTE_AFTER_MS } from "../contract/limits.ts";
 import type { EndpointConfig } from "../contract/endpoint.ts";
 import type { FleetReport } from "../domain/queue-reason.ts";
+import { stintOf, workersIn } from "../domain/standby.ts";
 import { delayOf, growWish, releaseWorkers, type Growth, type Load, type Release } from "../domain/scaler.ts";
 import type { EndpointFacts } from "./endpoint-facts.ts";
 import type { JobStore } from "./job-store.ts";
@@ -13,7 +14,7 @@ import type { WorkerRooms } from "./worker-rooms.ts";
 
 const TELL_AGAIN_MS = 2_000;
 
-/** The part that Fleet hears is `wanted` and `leaving`. */
+/** The part that Fleet hears is `wanted` and `leaving`, which are stints of workers. */
 type WishFact = {
   readonly wanted: number;
   readonly leaving: readonly string[];
@@ -56,6 +57,8 @@ export class Scaling {
   #seen: { readonly report: FleetReport; readonly version: number } | null = null;
   #reviewAt: number | null = null;
   #isTelling = false;
+  /** Fleet has said something new of the workers, some of which may have been revived. */
+  #hasNews = false;
 
   constructor(parts: ScalingParts) {
     this.#parts = parts;
@@ -65,7 +68,7 @@ export class Scaling {
     const { store, ledger, facts, rooms } = this.#parts;
     this.#wish = { ...this.#wish, ...store.readFact<WishFact>("wish") };
     rooms.recover(this.#wish.jobsPerWorker);
-    this.#closed = new Set(this.#wish.leaving);
+    this.#closed = new Set(workersIn(this.#wish.leaving, facts.report.workers));
     if (facts.config) this.#follow(facts.config, now);
     this.#idleSinceAt = now;
     const note = store.readFact<IdleNote>("idle");
@@ -133,6 +136,7 @@ export class Scaling {
     const { report } = this.#parts.facts;
     if (this.#seen?.report === report && this.#seen.version === version) return;
     this.#seen = { report, version };
+    this.#hasNews = this.#wish.leaving.length > 0;
     this.#roster.learn(report, { version, leaving: new Set(this.#wish.leaving) }, now);
     this.#parts.rooms.keepOnly(new Set(report.workers.map(({ workerId }) => workerId)));
   }
@@ -188,11 +192,16 @@ export class Scaling {
       if (jobsPerWorker > this.#wish.jobsPerWorker) this.#save({ ...this.#wish, jobsPerWorker });
       return;
     }
-    const known = new Set(this.#parts.facts.report.workers.map(({ workerId }) => workerId));
+    const { workers } = this.#parts.facts.report;
+    const stints = new Map(workers.map((worker) => [worker.workerId, stintOf(worker)]));
+    const known = new Set(stints.values());
     this.#save({
       wanted,
       // Whom Fleet still lists may be shown as ready again by an agent that has not heard of it.
-      leaving: [...this.#wish.leaving.filter((workerId) => known.has(workerId)), ...leaving],
+      leaving: [
+        ...this.#wish.leaving.filter((stint) => known.has(stint)),
+        ...leaving.map((workerId) => stints.get(workerId) ?? workerId),
+      ],
       grownAt: wanted > this.#wish.wanted ? now : this.#wish.grownAt,
       jobsPerWorker,
       isTold: false,
@@ -203,14 +212,15 @@ export class Scaling {
   }
 
   #close({ leaving, draining }: Release): Doors {
-    if (leaving.length + draining.length + this.#draining.size === 0) return UNCHANGED;
+    if (leaving.length + draining.length + this.#draining.size === 0 && !this.#hasNews) return UNCHANGED;
+    this.#hasNews = false;
     const before = this.#closed;
-    const wasDraining = this.#draining;
     this.#draining = new Set(draining);
-    this.#closed = new Set([...this.#wish.leaving, ...draining]);
+    const left = workersIn(this.#wish.leaving, this.#parts.facts.report.workers);
+    this.#closed = new Set([...left, ...draining]);
     return {
       closed: [...this.#closed].filter((workerId) => !before.has(workerId)),
-      hasReopened: [...wasDraining].some((workerId) => !this.#closed.has(workerId)),
+      hasReopened: [...before].some((workerId) => !this.#closed.has(workerId) && this.#roster.has(workerId)),
     };
   }
 

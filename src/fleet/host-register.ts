@@ -126,7 +126,7 @@ export class HostRegister {
         dataCenterId: stockOfHost(inventory, new Set()).dataCenterId,
         gpus: stockOfHost(inventory, this.#takenGpus(hostId)).gpus,
         isPresent: presence.isPresent(hostId, now),
-        workers: store.countWorkersOn(hostId),
+        workers: store.workersOn(hostId).filter(({ standbyAt }) => standbyAt === null).length,
         isCordoned,
         isDrained,
         lastSeenAt: presence.heardAt(hostId),
@@ -161,7 +161,7 @@ export class HostRegister {
     const reported = new Map(call.workers.map((report) => [report.workerId, report]));
     for (const worker of this.#parts.store.workersOn(call.hostId)) {
       const report = reported.get(worker.workerId);
-      if (report) this.#noteState(worker, report.state, report.detail ?? null, report.start);
+      if (report) this.#noteState(worker, stateIn(report, worker), report.detail ?? null, report.start);
       else if (worker.retiredIn !== null && call.appliedRevision >= worker.retiredIn) this.#remove(worker);
     }
   }
@@ -187,8 +187,15 @@ export class HostRegister {
   }
 
   #takenGpus(hostId: string): ReadonlySet<number> {
-    return new Set(this.#parts.store.workersOn(hostId).flatMap(({ gpuIndexes }) => gpuIndexes));
+    const workers = this.#parts.store.workersOn(hostId).filter(({ standbyAt }) => standbyAt === null);
+    return new Set(workers.flatMap(({ gpuIndexes }) => gpuIndexes));
   }
+}
+
+/** An agent that has not heard yet that the worker is wanted again says that it is frozen. */
+function stateIn({ state, isStandby }: SyncCall["workers"][number], worker: WorkerRecord): WorkerState {
+  if (!isStandby) return state;
+  return worker.standbyAt === null ? "starting" : "standby";
 }
 
 function isSame(a: HostRecord, b: HostRecord): boolean {

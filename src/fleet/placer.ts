@@ -9,9 +9,11 @@ import { planWorkers } from "../domain/fleet-plan.ts";
 import type { HostPool, Place, Shortage } from "../domain/placement.ts";
 import { SHORTAGE_WORDS_MS } from "../contract/limits.ts";
 import { explainShortage } from "../domain/shortage.ts";
+import { stintOf, workerOfStint } from "../domain/standby.ts";
 import type { FleetStore, WishRecord, WorkerRecord } from "./fleet-store.ts";
 import type { HostPools } from "./host-pools.ts";
 import type { HostRevisions } from "./host-revisions.ts";
+import type { Standbys } from "./standbys.ts";
 
 type PlacedNeed = Need & {
   readonly wish: WishRecord;
@@ -36,16 +38,18 @@ export class Placer {
   readonly #store: FleetStore;
   readonly #pools: HostPools;
   readonly #revisions: HostRevisions;
+  readonly #standbys: Standbys;
   readonly #short = new Map<string, Short>();
   /** Endpoints whose shortage may have other reasons by now. */
   readonly #oldWords = new Set<string>();
   #stale = new Set<string>();
   #changed = new Set<string>();
 
-  constructor(store: FleetStore, pools: HostPools, revisions: HostRevisions) {
+  constructor(store: FleetStore, pools: HostPools, revisions: HostRevisions, standbys: Standbys) {
     this.#store = store;
     this.#pools = pools;
     this.#revisions = revisions;
+    this.#standbys = standbys;
   }
 
   /** The endpoint's wish or one of its workers has changed. */
@@ -61,6 +65,7 @@ export class Placer {
 
   /** Brings the workers in step with the wishes. Without a change it does nothing. */
   plan(now: number, isPresent: (hostId: string) => boolean): void {
+    for (const endpointId of this.#standbys.expired(now)) this.#stale.add(endpointId);
     const changedHosts = this.#pools.refresh(isPresent);
     const endpointIds = this.#stale;
     this.#stale = new Set();
@@ -76,6 +81,7 @@ export class Placer {
     }
     const byAccount = Map.groupBy(needs, ({ wish }) => wish.config.accountId);
     for (const [accountId, ofAccount] of byAccount) this.#placeAll(accountId, ofAccount, now);
+    for (const worker of this.#standbys.crowdedOut(changedHosts)) this.#retire(worker);
     this.#revisions.endStep();
   }
 
@@ -94,11 +100,13 @@ export class Placer {
     return this.#store.wishes.has(endpointId) || this.#store.workersOf(endpointId).length > 0;
   }
 
-  /** The endpoint gives these workers no more jobs. */
-  letGo(endpointId: string, workerIds: readonly string[]): void {
-    for (const workerId of workerIds) {
-      const worker = this.#store.workers.get(workerId);
-      if (worker?.endpointId === endpointId && worker.retiredIn === null) this.#retire(worker);
+  /** The endpoint gives workers no more jobs in these stints. */
+  letGo(endpointId: string, stints: readonly string[], now: number): void {
+    for (const stint of stints) {
+      const worker = this.#store.workers.get(workerOfStint(stint));
+      if (worker?.endpointId !== endpointId || !isActive(worker) || stintOf(worker) !== stint) continue;
+      if (this.#standbys.keep(worker, now)) this.#changed.add(endpointId);
+      else this.#retire(worker);
     }
     this.#revisions.endStep();
   }
@@ -119,7 +127,8 @@ export class Placer {
   /** Retires what the endpoint should not have; returns what it lacks, if anything. */
   #settle(endpointId: string, now: number): PlacedNeed | undefined {
     const wish = this.#store.wishes.get(endpointId);
-    const active = this.#store.workersOf(endpointId).filter((worker) => worker.retiredIn === null);
+    const active = this.#store.workersOf(endpointId).filter(isActive);
+    for (const worker of this.#standbys.unwanted(endpointId, now)) this.#retire(worker);
     const plan = planWorkers(
       active.map((worker) => ({
         ...worker,
@@ -143,9 +152,12 @@ export class Placer {
     const missing = new Map(needs.map(({ endpointId, wanted, has }) => [endpointId, wanted - has]));
     serveFairly(needs, ({ endpointId }) => {
       const need = byEndpoint.get(endpointId);
-      const place = need && pool.take(need.wish.config, need.among);
-      if (!place) return false;
-      this.#add(need.wish, place, now);
+      if (!need) return false;
+      const isRevived = this.#standbys.revive(endpointId, pool);
+      const place = isRevived ? undefined : pool.take(need.wish.config, need.among);
+      if (place) this.#add(need.wish, place, now);
+      else if (!isRevived) return false;
+      this.#changed.add(endpointId);
       missing.set(endpointId, (missing.get(endpointId) ?? 0) - 1);
       return true;
     });
@@ -170,8 +182,10 @@ export class Placer {
       retiredIn: null,
       start: null,
       size,
+      standbyAt: null,
+      revivals: 0,
     });
-    this.#changed.add(endpointId);
+    this.#standbys.crowd(hostId);
     this.#revisions.touch(hostId);
   }
 
@@ -205,6 +219,10 @@ export class Placer {
     this.#store.saveWorker({ ...worker, state: "stopping", detail: null, retiredIn });
     this.#changed.add(worker.endpointId);
   }
+}
+
+function isActive({ retiredIn, standbyAt }: WorkerRecord): boolean {
+  return retiredIn === null && standbyAt === null;
 }
 
 function needOf(wish: WishRecord, missing: number, since: number): PlacedNeed {

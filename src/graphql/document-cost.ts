@@ -29,6 +29,7 @@ import {
 /** Fields that ask an object. */
 const WEIGHTS: ReadonlyMap<string, number> = new Map([
   ["Endpoint.pods", GRAPHQL_OBJECT_COST],
+  ["Endpoint.workersStandby", GRAPHQL_OBJECT_COST],
   ["User.hosts", GRAPHQL_OBJECT_COST],
 ]);
 

@@ -119,7 +119,7 @@ export function describeRuntime(name: string, open: () => Promise<RuntimeFixture
         expect(await runtime.lastLines(workerId, 2)).toEqual(["two", "three"]);
         expect(await runtime.lastLines(workerId, 10)).toEqual(["one", "two", "three"]);
         expect(await runtime.list()).toEqual([
-          { workerId, endpointId: "endpoint-1", revision: 7, isRunning: false, exitCode: 3 },
+          { workerId, endpointId: "endpoint-1", revision: 7, isRunning: false, isFrozen: false, exitCode: 3 },
         ]);
       });
 
@@ -322,7 +322,7 @@ export function describeRuntime(name: string, open: () => Promise<RuntimeFixture
         const next = fixture.reopen();
         const nextExits = new ExitLog(next);
         expect(await next.list()).toEqual([
-          { workerId, endpointId: "endpoint-1", revision: 7, isRunning: true, exitCode: null },
+          { workerId, endpointId: "endpoint-1", revision: 7, isRunning: true, isFrozen: false, exitCode: null },
         ]);
         expect(await next.lastLines(workerId, 1)).toEqual(["ready"]);
         await next.stop(workerId, 20_000);
