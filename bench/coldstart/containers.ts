@@ -112,7 +112,9 @@ async function measure(image: string): Promise<void> {
   for (let round = -1; round < ROUNDS; round += 1) {
     for (const [kind, start] of Object.entries(KINDS) as [Kind, (typeof KINDS)[Kind]][]) {
       const worker = `coldstart-${process.pid}-${(count += 1)}`;
-      const ms = await start(image, worker).finally(() => docker.getContainer(worker).remove({ force: true, v: true }));
+      const ms = await start(image, worker).finally(() =>
+        docker.getContainer(worker).remove({ force: true, v: true }),
+      );
       if (round >= 0) figures.set(kind, [...(figures.get(kind) ?? []), ms]); // the first round warms up
     }
   }

@@ -44,7 +44,9 @@ describe("the container of a worker", () => {
     expect(judgeLife(facts)).toMatchObject({ because: "hard_stop" });
   });
 
-  test("is frozen only when it was ready and has no job, and goes on when it is wanted again", ({ expect }) => {
+  test("is frozen only when it was ready and has no job, and goes on when it is wanted again", ({
+    expect,
+  }) => {
     const standby = { ...ready, isStandby: true };
     expect(judgeLife(standby)).toEqual({ kind: "freeze" });
     expect(judgeLife({ ...standby, isQuiet: false }).kind).toBe("live");

@@ -348,7 +348,13 @@ export class Worker implements WorkerSession {
   }
 
   #takesNewJobs(): boolean {
-    return this.#takesJobs() && !this.#standby.isOn && !this.#isDraining && !this.#isRefreshing && !this.jobs.hasOverstayed();
+    return (
+      this.#takesJobs() &&
+      !this.#standby.isOn &&
+      !this.#isDraining &&
+      !this.#isRefreshing &&
+      !this.jobs.hasOverstayed()
+    );
   }
 
   #pollHoldMs(): number {

@@ -28,7 +28,8 @@ export class Standbys {
   keep(worker: WorkerRecord, now: number): boolean {
     const config = this.#store.wishes.get(worker.endpointId)?.config;
     const host = this.#store.hosts.get(worker.hostId);
-    if (worker.state !== "ready" || !config || !hasFlashBoot(config) || !host?.inventory.canFreeze) return false;
+    if (worker.state !== "ready" || !config || !hasFlashBoot(config) || !host?.inventory.canFreeze)
+      return false;
     const [kept] = keptByEndpoint([this.#describe({ ...worker, standbyAt: now })], config, now);
     if (!kept) return false;
     this.#store.saveWorker({ ...worker, detail: null, standbyAt: now });
@@ -93,7 +94,8 @@ export class Standbys {
   #crowdedOutOf(hostId: string): readonly WorkerRecord[] {
     const all = this.#store.workersOn(hostId).filter(({ workerId }) => this.#store.standbys.has(workerId));
     const account = this.#store.hosts.get(hostId)?.accountId;
-    const room = all.length === 0 || account === undefined ? undefined : this.#pools.of(account).roomOf(hostId);
+    const room =
+      all.length === 0 || account === undefined ? undefined : this.#pools.of(account).roomOf(hostId);
     if (!room) return []; // a host that is silent may come back
     const described = all.map((worker) => this.#describe(worker));
     const kept = new Set(keptByHost(room, described));

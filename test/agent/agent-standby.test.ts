@@ -13,7 +13,10 @@ function untilFrozen(host: AgentFixture, workerId = "worker-1") {
 }
 
 /** A worker that was ready and is frozen now; answers its processes. */
-async function frozenWorker(host: AgentFixture, env: Record<string, string> = {}): Promise<readonly number[]> {
+async function frozenWorker(
+  host: AgentFixture,
+  env: Record<string, string> = {},
+): Promise<readonly number[]> {
   await host.readyWorker({ env });
   const pids = processesNaming(host.stateDir);
   host.edge.assign(assignment({ env, ...STANDBY }));
@@ -81,7 +84,9 @@ describe("a worker on standby", () => {
     expect(host.count("worker_started")).toBe(1);
   });
 
-  test("stays frozen while its agent is started anew, and goes on in the same process", async ({ expect }) => {
+  test("stays frozen while its agent is started anew, and goes on in the same process", async ({
+    expect,
+  }) => {
     await using host = await AgentFixture.start();
     const pids = await frozenWorker(host);
     await host.stopAgent();
@@ -89,7 +94,8 @@ describe("a worker on standby", () => {
     await host.startAgent();
     await host.logged("worker_adopted");
     await host.edge.until(() => host.edge.syncs.length > syncs + 1);
-    for (const { workers } of host.edge.syncs.slice(syncs)) expect(workers).toMatchObject([{ isStandby: true }]);
+    for (const { workers } of host.edge.syncs.slice(syncs))
+      expect(workers).toMatchObject([{ isStandby: true }]);
     expect(await host.runtime().list()).toMatchObject([{ isFrozen: true }]);
 
     await revive(expect, host, "job-1");

@@ -241,10 +241,12 @@ export function describeRuntime(name: string, open: () => Promise<RuntimeFixture
     });
 
     describe("freezing", () => {
-      const COUNTER = shell('i=0; while :; do i=$((i+1)); echo $i; sleep 0.02; done');
+      const COUNTER = shell("i=0; while :; do i=$((i+1)); echo $i; sleep 0.02; done");
       const newest = async (workerId: string) => Number((await runtime.lastLines(workerId, 1))[0] ?? 0);
 
-      test("a frozen worker does nothing until it is thawed, and goes on where it was", async ({ expect }) => {
+      test("a frozen worker does nothing until it is thawed, and goes on where it was", async ({
+        expect,
+      }) => {
         const workerId = await started(COUNTER);
         await expect.poll(() => newest(workerId)).toBeGreaterThan(3);
         await runtime.freeze(workerId);
@@ -384,7 +386,14 @@ export function describeRuntime(name: string, open: () => Promise<RuntimeFixture
         const next = fixture.reopen();
         const nextExits = new ExitLog(next);
         expect(await next.list()).toEqual([
-          { workerId, endpointId: "endpoint-1", revision: 7, isRunning: true, isFrozen: false, exitCode: null },
+          {
+            workerId,
+            endpointId: "endpoint-1",
+            revision: 7,
+            isRunning: true,
+            isFrozen: false,
+            exitCode: null,
+          },
         ]);
         expect(await next.lastLines(workerId, 1)).toEqual(["ready"]);
         await next.stop(workerId, 20_000);
