@@ -93,6 +93,15 @@ async function openStandby(settings = FLASHBOOT, host?: ObedientHost) {
   return { endpointId, host: own, workerId };
 }
 
+/** Nothing is on its way from Fleet to an endpoint. */
+async function untilSilent(): Promise<void> {
+  const countUnsent = () =>
+    runInDurableObject(fleetObject(), (_, { storage }) =>
+      storage.sql.exec<{ n: number }>("SELECT count(*) AS n FROM unsent").one(),
+    );
+  while ((await countUnsent()).n > 0) await scheduler.wait(5);
+}
+
 const health = async (endpointId: string) => (await call("GET", `/v2/${endpointId}/health`)).body["workers"];
 
 const save = (endpointId: string, settings: string) =>
@@ -260,6 +269,7 @@ test("an endpoint has no more standby workers than workersMax, and those run aga
 test("a Fleet object that forgets everything finds its standby workers again", async ({ expect }) => {
   const { endpointId, host, workerId } = await openStandby();
   await host.until("standby");
+  await untilSilent();
   await evictDurableObject(fleetObject());
   passTime(SECOND); // its reports are numbered by the clock, which stands still in a test
   expect(await host.until("standby")).toMatchObject([{ workerId }]);
