@@ -268,6 +268,7 @@ export class Worker implements WorkerSession {
 
   async #move(move: "freeze" | "thaw"): Promise<boolean> {
     if (move === "thaw") {
+      this.#startTimes.forget();
       this.#startTimes.note("containerStarted");
       this.#setState("starting");
     }

@@ -161,7 +161,9 @@ export class HostRegister {
     const reported = new Map(call.workers.map((report) => [report.workerId, report]));
     for (const worker of this.#parts.store.workersOn(call.hostId)) {
       const report = reported.get(worker.workerId);
-      if (report) this.#noteState(worker, stateIn(report, worker), report.detail ?? null, report.start);
+      // Fleet knows best who is on standby: the agent may not have heard yet that the worker is wanted again.
+      if (report?.isStandby) continue;
+      if (report) this.#noteState(worker, report.state, report.detail ?? null, report.start);
       else if (worker.retiredIn !== null && call.appliedRevision >= worker.retiredIn) this.#remove(worker);
     }
   }
@@ -190,12 +192,6 @@ export class HostRegister {
     const workers = this.#parts.store.workersOn(hostId).filter(({ standbyAt }) => standbyAt === null);
     return new Set(workers.flatMap(({ gpuIndexes }) => gpuIndexes));
   }
-}
-
-/** An agent that has not heard yet that the worker is wanted again says that it is frozen. */
-function stateIn({ state, isStandby }: SyncCall["workers"][number], worker: WorkerRecord): WorkerState {
-  if (!isStandby) return state;
-  return worker.standbyAt === null ? "starting" : "standby";
 }
 
 function isSame(a: HostRecord, b: HostRecord): boolean {

@@ -43,8 +43,8 @@ export class Standbys {
     for (const { isClosed: _, ...worker } of latest) {
       const { hostId, gpuIndexes, size } = worker;
       if (!pool.retake({ hostId, gpuIndexes, size: size ?? NO_SIZE })) continue;
-      const revivals = worker.revivals + 1;
-      this.#store.saveWorker({ ...worker, state: "starting", detail: null, standbyAt: null, revivals });
+      const revived = { standbyAt: null, revivals: worker.revivals + 1, start: null };
+      this.#store.saveWorker({ ...worker, ...revived, state: "starting", detail: null });
       this.crowd(hostId);
       this.#freed(hostId);
       return true;

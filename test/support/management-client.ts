@@ -12,6 +12,7 @@ type EndpointSettings = {
   readonly executionTimeoutMs?: number;
   readonly workersMax?: number;
   readonly containerRegistryAuthId?: string;
+  readonly flashBootType?: "FLASHBOOT" | "PRIORITY_FLASHBOOT";
 };
 
 /** Creates a template and an endpoint that uses it; returns the endpoint's id. */
@@ -40,6 +41,7 @@ export async function createEndpoint(target: Target, settings: EndpointSettings)
         templateId: saveTemplate.id,
         gpuIds: "ADA_24",
         idleTimeout: settings.idleTimeout ?? 60,
+        ...(settings.flashBootType && { flashBootType: settings.flashBootType }),
         ...(settings.workersMax && { workersMax: settings.workersMax }),
         ...(settings.executionTimeoutMs && { executionTimeoutMs: settings.executionTimeoutMs }),
       },
