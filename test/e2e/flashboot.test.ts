@@ -34,7 +34,9 @@ describe.runIf(await isDockerAvailable())("an endpoint with FLASHBOOT", () => {
     return (await containers())[0]?.Id ?? "";
   }
 
-  async function greet(name: string): Promise<{ readonly workerId: string; readonly events: readonly string[] }> {
+  async function greet(
+    name: string,
+  ): Promise<{ readonly workerId: string; readonly events: readonly string[] }> {
     const { id } = await client.run({ name });
     const { status, workerId = "", output } = await client.result(id);
     const timeline = (await client.timeline(id)) as readonly TimelineEvent[];

@@ -4,6 +4,7 @@ import { env } from "cloudflare:workers";
 import { test } from "vitest";
 import type { EndpointConfig } from "../../src/contract/endpoint.ts";
 import { ObjectDatabase } from "../../src/durable/sql.ts";
+import type { HostRecord } from "../../src/fleet/fleet-store.ts";
 import { fleetParts } from "../../src/fleet/fleet-parts.ts";
 
 const config: EndpointConfig = {
@@ -24,6 +25,25 @@ const config: EndpointConfig = {
   locations: [],
 };
 
+const HOST: HostRecord = {
+  hostId: "h",
+  accountId: "a",
+  name: "h",
+  agentVersion: "test",
+  inventory: {
+    gpus: [{ index: 0, name: "L4", tier: "ADA_24", memoryMb: 1, isSimulated: false }],
+    cpuCount: 2,
+    memoryMb: 1_000,
+    diskFreeMb: 1_000,
+    runtime: "docker",
+    canFreeze: true,
+  },
+  revision: 1,
+  isCordoned: false,
+  isDrained: false,
+  removedAt: null,
+};
+
 test("the shortage of a deleted endpoint is forgotten, and so is the endpoint", async ({ expect }) => {
   await runInDurableObject(env.FLEET.getByName(crypto.randomUUID()), (_, { storage }) => {
     const { store, placer } = fleetParts(new ObjectDatabase(storage.sql));
@@ -38,5 +58,38 @@ test("the shortage of a deleted endpoint is forgotten, and so is the endpoint", 
     placer.plan(1, () => false);
     expect(placer.shortageOf("e")).toEqual({ missing: 0, shortage: null });
     expect(placer.isKnown("e")).toBe(false);
+  });
+});
+
+test("standby workers outlive the memory of Fleet, and run again in their next stint", async ({ expect }) => {
+  await runInDurableObject(env.FLEET.getByName(crypto.randomUUID()), (_, { storage }) => {
+    const wish = { config: { ...config, flashBootType: "FLASHBOOT" } } as const;
+    const before = fleetParts(new ObjectDatabase(storage.sql));
+    before.store.saveHost(HOST);
+    before.pools.admit("h");
+    before.store.saveWish({ ...wish, wanted: 1 });
+    before.placer.review("e");
+    before.placer.plan(0, () => true);
+    const [placed] = before.store.workersOf("e");
+    if (!placed) throw new Error("Nothing was placed.");
+    before.store.saveWorker({ ...placed, state: "ready" });
+    before.store.saveWish({ ...wish, wanted: 0 });
+    before.placer.letGo("e", [placed.workerId], 1);
+    expect(before.store.workersOf("e")).toMatchObject([{ standbyAt: 1, retiredIn: null, revivals: 0 }]);
+
+    const after = fleetParts(new ObjectDatabase(storage.sql));
+    after.store.load();
+    after.pools.admit("h");
+    after.store.saveWish({ ...wish, wanted: 1 });
+    after.placer.reviewAll();
+    after.placer.plan(2, () => true);
+    expect(after.store.workersOf("e")).toMatchObject([
+      { workerId: placed.workerId, standbyAt: null, state: "starting", revivals: 1 },
+    ]);
+    after.placer.letGo("e", [placed.workerId], 3); // said of the stint before
+    expect(after.store.workersOf("e")).toMatchObject([{ standbyAt: null, retiredIn: null }]);
+    after.store.saveWorker({ ...placed, standbyAt: null, revivals: 1, state: "ready" });
+    after.placer.letGo("e", [`${placed.workerId}/1`], 3);
+    expect(after.store.workersOf("e")).toMatchObject([{ standbyAt: 3, retiredIn: null }]);
   });
 });
