@@ -94,6 +94,11 @@ export class Worker implements WorkerSession {
     return this.#container.token;
   }
 
+  /** It is frozen, or about to be: nothing can come of it until the edge wants it again. */
+  get isFrozen(): boolean {
+    return this.#container.isFrozen;
+  }
+
   get isDraining(): boolean {
     return this.#isDraining;
   }

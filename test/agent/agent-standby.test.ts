@@ -65,6 +65,20 @@ describe("a worker on standby", () => {
     expect(host.count("worker_started")).toBe(1);
   });
 
+  test("keeps no conversation with its endpoint going, which may sleep", async ({ expect }) => {
+    await using host = await AgentFixture.start({ edgeHoldMs: 50 });
+    await frozenWorker(host);
+    const untilSynced = async (times: number) => {
+      const until = host.edge.syncs.length + times;
+      await host.edge.until(() => host.edge.syncs.length >= until);
+    };
+    await untilSynced(3); // the exchange that was held has ended
+    const before = host.edge.exchanges.length;
+    await untilSynced(5);
+    expect(host.edge.exchanges).toHaveLength(before);
+    await revive(expect, host, "job-1");
+  });
+
   test("ends the job that it has before it is frozen", async ({ expect }) => {
     await using host = await AgentFixture.start();
     const { endpointId } = await host.readyWorker();
