@@ -48,17 +48,19 @@ export function keptByHost<Worker extends StandbyWorker>(
   let { memoryMb, diskMb } = room.free;
   const kept: Worker[] = [];
   for (const worker of workers.toSorted(latestFirst)) {
-    const { gpuIndexes, size } = worker;
+    const { gpuIndexes } = worker;
+    const size = worker.size ?? UNKNOWN_SIZE;
     const hasGpus = gpuIndexes.every((index) => room.isFree({ index }) && !taken.has(index));
-    const fits = hasGpus && (size?.memoryMb ?? 0) <= memoryMb && (size?.diskMb ?? 0) <= diskMb;
-    if (!fits || kept.length === FLASHBOOT_PER_HOST_MAX) continue;
+    if (!hasGpus || size.memoryMb > memoryMb || size.diskMb > diskMb) continue;
     for (const index of gpuIndexes) taken.add(index);
-    memoryMb -= size?.memoryMb ?? 0;
-    diskMb -= size?.diskMb ?? 0;
+    memoryMb -= size.memoryMb;
+    diskMb -= size.diskMb;
     kept.push(worker);
   }
-  return kept;
+  return kept.slice(0, FLASHBOOT_PER_HOST_MAX);
 }
+
+const UNKNOWN_SIZE = { memoryMb: 0, diskMb: 0 };
 
 function latestFirst(a: StandbyWorker, b: StandbyWorker): number {
   return b.standbyAt - a.standbyAt || (a.workerId < b.workerId ? -1 : 1);

@@ -65,9 +65,8 @@ export class Placer {
 
   /** Brings the workers in step with the wishes. Without a change it does nothing. */
   plan(now: number, isPresent: (hostId: string) => boolean): void {
-    for (const endpointId of this.#standbys.expired(now)) this.#stale.add(endpointId);
     const changedHosts = this.#pools.refresh(isPresent);
-    const endpointIds = this.#stale;
+    const endpointIds = new Set([...this.#stale, ...this.#standbys.expired(now)]);
     this.#stale = new Set();
     if (endpointIds.size === 0 && changedHosts.size === 0 && this.#oldWords.size === 0) return;
 

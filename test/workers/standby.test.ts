@@ -94,7 +94,8 @@ async function openStandby(settings = FLASHBOOT, host?: ObedientHost) {
   return { endpointId, host: own, workerId };
 }
 
-const health = async (endpointId: string) => (await call("GET", `/v2/${endpointId}/health`)).body["workers"];
+const health = async (endpointId: string) =>
+  (await call("GET", `/v2/${endpointId}/health`)).body["workers"] as { readonly idle: number };
 
 const save = (endpointId: string, settings: string) =>
   graphql(
