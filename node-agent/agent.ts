@@ -159,7 +159,7 @@ export class Agent {
           .ofEndpoint(endpointId)
           .map((worker) => ({ workerId: worker.workerId, free: worker.freeSlots() }))
           .filter((slot) => slot.free > 0),
-      hasWorkers: () => this.#workers.ofEndpoint(endpointId).length > 0,
+      hasWorkers: () => this.#workers.ofEndpoint(endpointId).some((worker) => !worker.isFrozen),
       roomOf: (workerId) => this.#workers.find(workerId)?.room() ?? 0,
       onJobs: (workerId, jobs) => this.#workers.find(workerId)?.jobs.accept(jobs),
       onStop: (stop) => this.#stopJob(endpointId, stop),

@@ -171,9 +171,10 @@ export class ExchangeLoop {
 
   #park(): void {
     const { hasWorkers, ledger, endpointId } = this.#options;
-    if (!hasWorkers() && !ledger.hasAnyOf(endpointId)) return;
     const slots = this.#slotsToHold();
     const parked = this.#parked();
+    const isOffering = parked !== undefined && parked.slots.length > 0; // which is taken back in any case
+    if (!hasWorkers() && !ledger.hasAnyOf(endpointId) && !isOffering) return;
     if (parked && areSameSlots(parked.slots, slots)) return;
     if (this.#open.size >= OPEN_MAX) return; // the next reply pumps again
     const earlyMs = this.#lastJobAt + STOPS_ONLY_AFTER_MS - Date.now();

@@ -25,6 +25,7 @@ export async function readInventory(request: InventoryRequest): Promise<Inventor
     memoryMb: Math.floor(totalmem() / MEGABYTE),
     diskFreeMb: await diskFreeMb(request.stateDirectory),
     runtime: request.runtimeKind,
+    canFreeze: true,
     ...(request.dataCenterId !== undefined && { dataCenterId: request.dataCenterId }),
   };
 }

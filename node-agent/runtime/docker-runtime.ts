@@ -85,6 +85,26 @@ export class DockerRuntime implements Runtime {
     if (found && !found.State.Running) await this.#removeContainer(workerId);
   }
 
+  // Freezing
+
+  freeze(workerId: string): Promise<void> {
+    return this.#turns.take(workerId, async () => {
+      if (!(await this.#isFrozen(workerId))) await this.#container(workerId).pause();
+    });
+  }
+
+  thaw(workerId: string): Promise<void> {
+    return this.#turns.take(workerId, async () => {
+      if (await this.#isFrozen(workerId)) await this.#container(workerId).unpause();
+    });
+  }
+
+  async #isFrozen(workerId: string): Promise<boolean> {
+    const found = await this.#inspectOwn(workerId);
+    if (!found?.State.Running) throw new Error(`The container of worker ${workerId} does not run.`);
+    return found.State.Paused;
+  }
+
   // Stopping
 
   async stop(workerId: string, graceMs: number): Promise<void> {
@@ -148,9 +168,10 @@ export class DockerRuntime implements Runtime {
     if (owner === null) return null;
     const state = await inspect(this.#docker.getContainer(container.Id));
     if (state === null) return null;
-    const { Running, Status, ExitCode } = state.State;
+    const { Running, Paused, Status, ExitCode } = state.State;
     const hasRun = Status !== "created";
-    return { ...owner, isRunning: Running, exitCode: !Running && hasRun ? ExitCode : null };
+    const exitCode = !Running && hasRun ? ExitCode : null;
+    return { ...owner, isRunning: Running, isFrozen: Paused, exitCode };
   }
 
   async lastLines(workerId: string, count: number): Promise<readonly string[]> {

@@ -14,6 +14,7 @@ const processRecordSchema = z.object({
   pid: z.number(),
   /** Start of the process as process-table.ts gives it. */
   start: z.string(),
+  isFrozen: z.boolean().default(false),
   exit: z.object({ exitCode: z.number().nullable(), reason: z.string() }).nullable(),
 });
 export type ProcessRecord = z.infer<typeof processRecordSchema>;

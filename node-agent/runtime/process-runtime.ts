@@ -77,7 +77,8 @@ export class ProcessRuntime implements Runtime {
     try {
       const spawned = await spawnWorker(spec, directory, this.#gpuEnvironment(spec));
       const { workerId, endpointId, revision } = spec;
-      const record = { workerId, endpointId, revision, pid: spawned.pid, start: spawned.start, exit: null };
+      const { pid, start } = spawned;
+      const record = { workerId, endpointId, revision, pid, start, isFrozen: false, exit: null };
       const worker = this.#know(record, directory, false);
       // Settling writes the record, too: it must not be overtaken by this first write.
       await writeRecord(directory.path, record).finally(() => {
@@ -94,6 +95,25 @@ export class ProcessRuntime implements Runtime {
     return { CUDA_DEVICE_ORDER: "PCI_BUS_ID", CUDA_VISIBLE_DEVICES: spec.gpuIndexes.join(",") };
   }
 
+  // Freezing
+
+  freeze(workerId: string): Promise<void> {
+    return this.#turns.take(workerId, () => this.#setFrozen(workerId, true));
+  }
+
+  thaw(workerId: string): Promise<void> {
+    return this.#turns.take(workerId, () => this.#setFrozen(workerId, false));
+  }
+
+  async #setFrozen(workerId: string, isFrozen: boolean): Promise<void> {
+    const worker = await this.#find(workerId);
+    if (!worker || worker.record.exit !== null) throw new Error(`Worker ${workerId} does not run.`);
+    if (worker.record.isFrozen === isFrozen) return;
+    worker.record = { ...worker.record, isFrozen };
+    await writeRecord(worker.directory.path, worker.record);
+    await signalAll(processesOf(worker), isFrozen ? "SIGSTOP" : "SIGCONT");
+  }
+
   // Stopping
 
   async stop(workerId: string, graceMs: number): Promise<void> {
@@ -102,6 +122,7 @@ export class ProcessRuntime implements Runtime {
     if (!worker) return;
     if (graceMs > 0) {
       await signalAll(processesOf(worker), "SIGTERM");
+      if (worker.record.isFrozen) await signalAll(processesOf(worker), "SIGCONT");
       if (await endsWithin(worker.ended, graceMs)) return;
     }
     await killAll(processesOf(worker));
@@ -125,13 +146,18 @@ export class ProcessRuntime implements Runtime {
 
   async list(): Promise<readonly FoundWorker[]> {
     await this.#adoptAll();
-    return [...this.#workers.values()].map(({ record: { workerId, endpointId, revision, exit } }) => ({
-      workerId,
-      endpointId,
-      revision,
-      isRunning: exit === null,
-      exitCode: exit?.exitCode ?? null,
-    }));
+    return [...this.#workers.values()].map(({ record }) => {
+      const { workerId, endpointId, revision, isFrozen, exit } = record;
+      const isRunning = exit === null;
+      return {
+        workerId,
+        endpointId,
+        revision,
+        isRunning,
+        isFrozen: isRunning && isFrozen,
+        exitCode: exit?.exitCode ?? null,
+      };
+    });
   }
 
   async lastLines(workerId: string, count: number): Promise<readonly string[]> {

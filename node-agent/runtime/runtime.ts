@@ -5,6 +5,7 @@
  * R2  What a runtime started it can list again after the agent was killed and started anew (adoption).
  * R3  After `remove` nothing of the worker is left: no process, no container, no working directory.
  * R4  Two workers never share a working directory.
+ * R5  A frozen worker runs no instruction and keeps all its memory; stopping and removing it work as ever.
  */
 
 /** All that is needed to run one worker, address and token of the agent already in `env`. */
@@ -32,7 +33,9 @@ export type FoundWorker = {
   readonly workerId: string;
   readonly endpointId: string;
   readonly revision: number;
+  /** Frozen ones run, too. */
   readonly isRunning: boolean;
+  readonly isFrozen: boolean;
   /** Exit code of one that does not run; null when unknown. */
   readonly exitCode: number | null;
 };
@@ -56,6 +59,10 @@ export interface Runtime {
   prepare(spec: WorkerSpec, onProgress: (detail: string) => void): Promise<PrepareOutcome>;
   /** Creates and starts the worker. Throws with a clear message when the runtime refuses. */
   start(spec: WorkerSpec): Promise<void>;
+  /** Holds everything that runs for the worker. Throws when the worker does not run; no-op for a frozen one. */
+  freeze(workerId: string): Promise<void>;
+  /** Lets a frozen worker go on where it was. Throws when the worker does not run; no-op for one that does. */
+  thaw(workerId: string): Promise<void>;
   /** SIGTERM, then SIGKILL after the grace (0: at once). Resolves when the worker has ended. */
   stop(workerId: string, graceMs: number): Promise<void>;
   /** Kills what still runs and removes every trace. No-op for an unknown worker. */

@@ -15,6 +15,9 @@ export type ContainerOptions = {
   readonly environmentOf: (assignment: Assignment, token: string) => Record<string, string>;
 };
 
+/** The record of a container that runs already, from an earlier agent process. */
+export type AdoptedWorker = WorkerRecord & { readonly isFrozen: boolean };
+
 /** Time for the runtime to tell of an exit that was asked for, before the next start. */
 const EXIT_NEWS_MS = 2_000;
 
@@ -28,16 +31,16 @@ export class Container {
   #token: string;
   #isRunning: boolean;
   #hasTaken: boolean;
+  #isFrozen: boolean;
   #exit: WorkerExit | null = null;
   #startedAt = Date.now();
   #readyAt: number | null;
 
-  /** `record` is that of a container which runs already, from an earlier agent process. */
   constructor(
     outline: AssignmentOutline,
     options: ContainerOptions,
     wake: Wake,
-    record: WorkerRecord | undefined,
+    record: AdoptedWorker | undefined,
   ) {
     this.#outline = outline;
     this.#options = options;
@@ -45,6 +48,7 @@ export class Container {
     this.#token = record?.token ?? newToken();
     this.#isRunning = record !== undefined;
     this.#hasTaken = record?.hasTaken ?? false;
+    this.#isFrozen = record?.isFrozen ?? false;
     this.#readyAt = this.#hasTaken ? this.#startedAt : null;
   }
 
@@ -63,6 +67,11 @@ export class Container {
 
   get hasTaken(): boolean {
     return this.#hasTaken;
+  }
+
+  /** It is frozen, or about to be. */
+  get isFrozen(): boolean {
+    return this.#isFrozen;
   }
 
   get exit(): WorkerExit | null {
@@ -129,6 +138,24 @@ export class Container {
     }
   }
 
+  // Freezing
+
+  /** Holds the container where it is. */
+  async freeze(): Promise<void> {
+    this.#isFrozen = true;
+    await this.#options.runtime.freeze(this.#outline.workerId);
+  }
+
+  /** Lets it go on; like one that was just started, it is ready again with its next job poll. */
+  async thaw(): Promise<void> {
+    this.#isFrozen = false;
+    this.#hasTaken = false;
+    this.#readyAt = null;
+    this.#startedAt = Date.now();
+    this.#save();
+    await this.#options.runtime.thaw(this.#outline.workerId);
+  }
+
   // Ending
 
   /** SIGTERM and the drain grace. What goes wrong shows again when it is cleared away. */
@@ -149,6 +176,7 @@ export class Container {
       log.error("worker_remove_failed", { workerId, reason: messageOf(error) });
     }
     this.#isRunning = false;
+    this.#isFrozen = false;
   }
 
   /** Leaves no trace of the worker. False when the runtime refuses. */

@@ -6,6 +6,8 @@ const ready: LifeFacts = {
   isDraining: false,
   isRefreshing: false,
   needsHardStop: false,
+  isStandby: false,
+  isFrozen: false,
   isQuiet: true,
   hasTaken: true,
   runsForMs: 1_000_000,
@@ -40,5 +42,22 @@ describe("the container of a worker", () => {
   test("is stopped hard also while it drains", ({ expect }) => {
     const facts = { ...ready, isQuiet: false, isDraining: true, needsHardStop: true };
     expect(judgeLife(facts)).toMatchObject({ because: "hard_stop" });
+  });
+
+  test("is frozen only when it was ready and has no job, and goes on when it is wanted again", ({
+    expect,
+  }) => {
+    const standby = { ...ready, isStandby: true };
+    expect(judgeLife(standby)).toEqual({ kind: "freeze" });
+    expect(judgeLife({ ...standby, isQuiet: false }).kind).toBe("live");
+    expect(judgeLife({ ...standby, hasTaken: false }).kind).toBe("end");
+    expect(judgeLife({ ...standby, isFrozen: true })).toEqual({ kind: "live", forMs: null });
+    expect(judgeLife({ ...ready, isFrozen: true })).toEqual({ kind: "thaw" });
+  });
+
+  test("that is frozen is ended like any other", ({ expect }) => {
+    const frozen = { ...ready, isStandby: true, isFrozen: true };
+    expect(judgeLife({ ...frozen, hasExited: true })).toMatchObject({ because: "exited" });
+    expect(judgeLife({ ...frozen, isDraining: true })).toMatchObject({ because: "drained" });
   });
 });

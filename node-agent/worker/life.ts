@@ -6,6 +6,9 @@ export type LifeFacts = {
   readonly isRefreshing: boolean;
   /** All that it still runs is unwanted and did not stop when told. */
   readonly needsHardStop: boolean;
+  /** It shall be frozen as soon as that can be. */
+  readonly isStandby: boolean;
+  readonly isFrozen: boolean;
   /** It has no job. */
   readonly isQuiet: boolean;
   readonly hasTaken: boolean;
@@ -15,16 +18,22 @@ export type LifeFacts = {
 
 export type LifeVerdict =
   | { readonly kind: "live"; readonly forMs: number | null }
+  | { readonly kind: "freeze" | "thaw" }
   | { readonly kind: "end"; readonly because: LifeEnd };
 
-export type LifeEnd = "exited" | "hard_stop" | "drained" | "refresh" | "start_limit";
+export type LifeEnd = "exited" | "hard_stop" | "drained" | "refresh" | "start_limit" | "standby_failed";
 
-/** Says whether a container lives on, and for how long at most until the question must be asked again. */
+/**
+ * Says whether a container lives on, and for how long at most until the question must be asked again. One that was
+ * never ready has nothing that would be worth freezing.
+ */
 export function judgeLife(facts: LifeFacts): LifeVerdict {
   if (facts.hasExited) return end("exited");
   if (facts.isDraining && facts.isQuiet) return end("drained");
   if (facts.needsHardStop) return end("hard_stop");
   if (facts.isRefreshing && facts.isQuiet) return end("refresh");
+  if (facts.isFrozen) return facts.isStandby ? { kind: "live", forMs: null } : { kind: "thaw" };
+  if (facts.isStandby && facts.isQuiet && facts.hasTaken) return { kind: "freeze" };
   if (facts.hasTaken) return { kind: "live", forMs: null };
   if (facts.runsForMs >= facts.startLimitMs) return end("start_limit");
   return { kind: "live", forMs: facts.startLimitMs - facts.runsForMs };

@@ -13,6 +13,11 @@ export class StartTimes {
     this.#at.set(step, performance.now());
   }
 
+  /** What went before belongs to another start. */
+  forget(): void {
+    this.#at.clear();
+  }
+
   has(step: Step): boolean {
     return this.#at.has(step);
   }

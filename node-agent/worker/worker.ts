@@ -5,6 +5,8 @@
  *                  ▲           │ exit, start limit, unhealthy
  *                  └─ back-off ◄┘ (crash_looping, unhealthy)
  *
+ * A ready worker may be put on standby, which is frozen; it is starting again until its next poll.
+ *
  * Each start is made of what the edge said last. While that is a problem, nothing is started (unhealthy).
  *
  * One loop owns the container. Everything else only changes facts and wakes the loop,
@@ -13,12 +15,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Assignment, AssignmentOutline, WorkerReport, WorkerState } from "../../src/contract/agent.ts";
 import type { AttemptLedger } from "../journal/attempt-ledger.ts";
-import type { WorkerRecord } from "../journal/journal.ts";
 import type { WorkerExit } from "../runtime/runtime.ts";
 import type { ReceivedBody } from "../worker-server/body.ts";
 import type { Poll } from "../worker-server/poll.ts";
 import type { WorkerSession } from "../worker-server/worker-server.ts";
-import { Container, type ContainerOptions } from "./container.ts";
+import { type AdoptedWorker, Container, type ContainerOptions } from "./container.ts";
 import { judgeLife, type LifeEnd } from "./life.ts";
 import {
   describeFailure,
@@ -27,6 +28,7 @@ import {
   restartDelayMs,
   type RestartPolicy,
 } from "./restart.ts";
+import { Standby } from "./standby.ts";
 import { StartTimes } from "./start-times.ts";
 import { Wake } from "./wake.ts";
 import { WorkerJobs } from "./worker-jobs.ts";
@@ -47,6 +49,7 @@ export class Worker implements WorkerSession {
   readonly #options: WorkerOptions;
   readonly #wake = new Wake();
   readonly #container: Container;
+  readonly #standby: Standby;
   readonly #startTimes = new StartTimes();
   #state: WorkerState;
   #detail: string | undefined;
@@ -62,11 +65,11 @@ export class Worker implements WorkerSession {
   #failuresInRow = 0;
 
   /** `record` is that of a container which runs already, from an earlier agent process. */
-  constructor(assignment: AssignmentOutline, options: WorkerOptions, record?: WorkerRecord) {
+  constructor(assignment: AssignmentOutline, options: WorkerOptions, record?: AdoptedWorker) {
     this.assignment = assignment;
     this.#options = options;
     this.#container = new Container(assignment, options, this.#wake, record);
-    this.#state = record ? (record.hasTaken ? "ready" : "starting") : "pulling";
+    this.#state = record ? stateOf(record) : "pulling";
     this.jobs = new WorkerJobs({
       ledger: options.ledger,
       log: options.log,
@@ -77,6 +80,8 @@ export class Worker implements WorkerSession {
         this.#changed(true);
       },
     });
+    const { workerId, jobs } = this;
+    this.#standby = new Standby({ workerId, jobs, log: options.log, container: this.#container });
   }
 
   // What there is
@@ -89,13 +94,20 @@ export class Worker implements WorkerSession {
     return this.#container.token;
   }
 
+  /** It is frozen, or about to be: nothing can come of it until the edge wants it again. */
+  get isFrozen(): boolean {
+    return this.#container.isFrozen;
+  }
+
   get isDraining(): boolean {
     return this.#isDraining;
   }
 
   report(): WorkerReport {
     const { workerId, endpointId, revision } = this.assignment;
-    const report = { workerId, endpointId, revision, state: this.#state, ago: this.#startTimes.ago() };
+    const isStandby = this.#state === "standby";
+    const word = isStandby ? ({ state: "stopping", isStandby } as const) : { state: this.#state };
+    const report = { workerId, endpointId, revision, ...word, ago: this.#startTimes.ago() };
     return this.#detail === undefined ? report : { ...report, detail: this.#detail };
   }
 
@@ -114,6 +126,7 @@ export class Worker implements WorkerSession {
 
   /** The edge says anew what the worker is made of; a container that runs goes on as it is. */
   renew(assignment: Assignment): void {
+    if (this.#standby.want(assignment.mode === "standby")) this.#changed(this.#standby.isWanted);
     if (!this.#container.renew(assignment)) return;
     this.#isRenewed = true;
     this.#wake.wake();
@@ -244,15 +257,29 @@ export class Worker implements WorkerSession {
         isDraining: this.#isDraining,
         isRefreshing: this.#isRefreshing,
         needsHardStop: this.jobs.needsHardStop(),
+        isStandby: this.#standby.isWanted && this.#unhealthyReason === null,
+        isFrozen: this.#container.isFrozen,
         isQuiet: this.jobs.isEmpty(),
         hasTaken: this.#container.hasTaken || this.#unhealthyReason !== null,
         runsForMs: this.#container.runsForMs(),
         startLimitMs: this.assignment.startLimitMs,
       });
       if (verdict.kind === "end") return verdict.because;
-      await this.#wake.wait(verdict.forMs);
+      if (verdict.kind === "live") await this.#wake.wait(verdict.forMs);
+      else if (!(await this.#move(verdict.kind))) return "standby_failed";
     }
     return null;
+  }
+
+  async #move(move: "freeze" | "thaw"): Promise<boolean> {
+    if (move === "thaw") {
+      this.#startTimes.forget();
+      this.#startTimes.note("containerStarted");
+      this.#setState("starting");
+    }
+    const isDone = await this.#standby.move(move);
+    if (isDone && move === "freeze") this.#setState("standby");
+    return isDone;
   }
 
   async #failureOf(end: LifeEnd | null): Promise<Failure | null> {
@@ -260,6 +287,9 @@ export class Worker implements WorkerSession {
       const seconds = Math.round(this.assignment.startLimitMs / 1_000);
       const reason = `did not ask for a job within ${seconds} s of its start`;
       return { kind: "start_limit_exceeded", reason, lastLine: await this.#container.lastLine() };
+    }
+    if (end === "standby_failed") {
+      return { kind: "start_refused", reason: this.#standby.fault, lastLine: undefined };
     }
     if (end !== "exited") return null;
     // What it posted last may still be on its way through the sockets.
@@ -275,7 +305,7 @@ export class Worker implements WorkerSession {
 
   async #clearAway(end: LifeEnd | null): Promise<void> {
     this.#isOver = true; // before its polls return: the next ones would take what waits for its successor
-    if (end === "drained") {
+    if (end === "drained" && !this.#container.isFrozen) {
       const terminated = this.#container.terminate();
       this.jobs.releasePolls(); // the SDK ends when its polls have returned
       await terminated;
@@ -324,7 +354,13 @@ export class Worker implements WorkerSession {
   }
 
   #takesNewJobs(): boolean {
-    return this.#takesJobs() && !this.#isDraining && !this.#isRefreshing && !this.jobs.hasOverstayed();
+    return (
+      this.#takesJobs() &&
+      !this.#standby.isOn &&
+      !this.#isDraining &&
+      !this.#isRefreshing &&
+      !this.jobs.hasOverstayed()
+    );
   }
 
   #pollHoldMs(): number {
@@ -371,4 +407,9 @@ export class Worker implements WorkerSession {
     }
     return work;
   }
+}
+
+function stateOf({ hasTaken, isFrozen }: AdoptedWorker): WorkerState {
+  if (isFrozen) return "standby";
+  return hasTaken ? "ready" : "starting";
 }

@@ -1,6 +1,7 @@
 import type { Assignment, WorkerReport } from "../../src/contract/agent.ts";
-import type { AttemptRecord, WorkerRecord } from "../journal/journal.ts";
+import type { AttemptRecord } from "../journal/journal.ts";
 import type { FoundWorker } from "../runtime/runtime.ts";
+import type { AdoptedWorker } from "./container.ts";
 import { planWorkers } from "./reconcile.ts";
 import { Worker, type WorkerOptions } from "./worker.ts";
 
@@ -51,16 +52,20 @@ export class Workers {
     const records = new Map(journal.workers().map((record) => [record.assignment.workerId, record]));
     const attempts = Map.groupBy(journal.attempts(), (attempt) => attempt.workerId);
     const found = await runtime.list();
-    const running = new Set(found.filter((worker) => worker.isRunning).map((worker) => worker.workerId));
+    const running = new Map(
+      found.filter((worker) => worker.isRunning).map((worker) => [worker.workerId, worker]),
+    );
     for (const [workerId, record] of records) {
-      if (isReachable && running.has(workerId)) this.#adoptOne(record, attempts.get(workerId) ?? []);
+      const { isFrozen } = running.get(workerId) ?? {};
+      if (isReachable && isFrozen !== undefined)
+        this.#adoptOne({ ...record, isFrozen }, attempts.get(workerId) ?? []);
       else journal.removeWorker(workerId);
     }
     await this.#loseAttemptsOfGone([...attempts.values()].flat());
     await this.#discard(found);
   }
 
-  #adoptOne(record: WorkerRecord, attempts: readonly AttemptRecord[]): void {
+  #adoptOne(record: AdoptedWorker, attempts: readonly AttemptRecord[]): void {
     const worker = new Worker(record.assignment, this.#options, record);
     for (const attempt of attempts) worker.jobs.adopt(attempt);
     this.#options.log.info("worker_adopted", { workerId: worker.workerId, attempts: attempts.length });

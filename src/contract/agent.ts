@@ -48,6 +48,8 @@ export const inventorySchema = z.object({
   cudaVersion: z.string().max(32).optional(),
   /** Network volumes that its workers can have. A host that does not say may have any. */
   networkVolumeIds: z.array(id).max(1_000).optional(),
+  /** Its workers can be frozen and go on later. Agents of before cannot. */
+  canFreeze: z.boolean().optional(),
 });
 export type Inventory = z.infer<typeof inventorySchema>;
 
@@ -70,6 +72,8 @@ export type JoinReply = z.infer<typeof joinReplySchema>;
  * Where a worker stands, as its agent sees it.
  * pulling, starting: not there yet. ready: takes jobs. unhealthy: reported itself so.
  * crash_looping: its container keeps exiting and is restarted with back-off. stopping: drains.
+ * standby: frozen, for when a worker is wanted again. Edges of before know no such state: an agent says that it
+ * is stopping, and `isStandby`.
  */
 export const WORKER_STATES = [
   "pulling",
@@ -78,6 +82,7 @@ export const WORKER_STATES = [
   "unhealthy",
   "crash_looping",
   "stopping",
+  "standby",
 ] as const;
 export type WorkerState = (typeof WORKER_STATES)[number];
 
@@ -88,6 +93,7 @@ export const workerReportSchema = z.object({
   state: z.enum(WORKER_STATES),
   /** One sentence for people: pull progress, last log line of a crash. */
   detail: z.string().max(2_000).optional(),
+  isStandby: z.boolean().optional(),
   /** How the worker came up, as far as the agent saw it. Agents of before send none. */
   ago: z
     .object({ pullStarted: agoMs, pullEnded: agoMs, containerStarted: agoMs, ready: agoMs })
@@ -141,6 +147,11 @@ export const assignmentSchema = z.object({
     .nullable(),
   /** Time that a container may take from its start to its first job poll. */
   startLimitMs: count,
+  /**
+   * standby: the worker takes no jobs, and its container is frozen once it has ended those it has. Sent only to
+   * agents that can; absent for a worker that runs.
+   */
+  mode: z.enum(["run", "standby"]).optional(),
   /**
    * Why no container may be started for now, as one sentence for people; the assignment is sent again when that
    * is over. Agents of before know no problems: image, arguments and variables are such that they start nothing.

@@ -30,4 +30,6 @@ export type EndpointConfig = {
   /** Versions of CUDA that the host's driver may have; empty for any. */
   readonly allowedCudaVersions?: readonly string[];
   readonly minCudaVersion?: string | null;
+  /** Whether the containers of workers that leave are kept for the next ones; null as OFF. */
+  readonly flashBootType?: "OFF" | "FLASHBOOT" | "PRIORITY_FLASHBOOT" | null;
 };

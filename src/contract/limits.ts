@@ -183,6 +183,13 @@ export const RELEASE_ROOM_AGAIN_MS = MINUTE;
 /** An idle endpoint notes since when its workers are free before it may hibernate, which it does after 10 s. */
 export const IDLE_NOTE_AFTER_MS = 8 * SECOND;
 
+// FLASHBOOT
+
+/** How long the container of a worker that was let go is kept frozen: a day's pauses, not its nights. */
+export const FLASHBOOT_KEEP_MS = 30 * MINUTE;
+/** Frozen containers of one host, which hold its memory. */
+export const FLASHBOOT_PER_HOST_MAX = 8;
+
 // Credentials
 
 /** Longest time a revoked key may still be accepted by an edge location. */

@@ -92,6 +92,7 @@ export function toEndpointConfig(
     networkVolumeIds: volumesOf(record),
     allowedCudaVersions: wordsOf(record.allowedCudaVersions),
     minCudaVersion: record.minCudaVersion,
+    flashBootType: record.flashBootType,
     ...(template && { containerDiskInGb: template.containerDiskInGb }),
   };
 }

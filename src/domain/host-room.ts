@@ -15,6 +15,8 @@ export type TakenRoom = {
   readonly gpuIndexes: readonly number[];
   /** Null for workers of before, whose size nobody noted. */
   readonly size: Size | null;
+  /** Since when it is on standby, and takes nothing; null or absent for one that runs. */
+  readonly standbyAt?: number | null | undefined;
 };
 
 export type CandidateHost = {
@@ -44,6 +46,8 @@ export class HostRoom {
   /** All that workers may have. */
   readonly whole: Size;
   readonly #takenGpus = new Set<number>();
+  /** GPUs on which a standby worker was. */
+  readonly #keptGpus = new Set<number>();
   readonly #taken = { cpuMilli: 0, memoryMb: 0, diskMb: 0 };
 
   constructor(host: CandidateHost, workers: readonly TakenRoom[]) {
@@ -52,8 +56,9 @@ export class HostRoom {
     this.whole = this.isSimulated
       ? SIMULATED
       : { cpuMilli: host.cpuCount * 1_000, memoryMb: host.memoryMb, diskMb: host.diskMb };
-    for (const { gpuIndexes, size } of workers) {
-      this.take(gpuIndexes, size ?? { ...this.shareOf(gpuIndexes.length), diskMb: 0 });
+    for (const { gpuIndexes, size, standbyAt = null } of workers) {
+      if (standbyAt !== null) for (const index of gpuIndexes) this.#keptGpus.add(index);
+      else this.take(gpuIndexes, size ?? { ...this.shareOf(gpuIndexes.length), diskMb: 0 });
     }
   }
 
@@ -75,12 +80,30 @@ export class HostRoom {
     };
   }
 
+  /** Those on which no standby worker was come first. */
   gpusOf(tier: string, excludedModels: readonly string[]): readonly Gpu[] {
-    return this.host.gpus.filter((gpu) => gpu.tier === tier && !excludedModels.includes(gpu.name));
+    const gpus = this.host.gpus.filter((gpu) => gpu.tier === tier && !excludedModels.includes(gpu.name));
+    if (this.#keptGpus.size === 0) return gpus;
+    return gpus.toSorted((a, b) => Number(this.#keptGpus.has(a.index)) - Number(this.#keptGpus.has(b.index)));
   }
 
-  isFree(gpu: Gpu): boolean {
+  isFree(gpu: Pick<Gpu, "index">): boolean {
     return !this.#takenGpus.has(gpu.index);
+  }
+
+  /** A standby worker would have to go for whoever gets these. */
+  wouldUnsettle(gpuIndexes: readonly number[]): boolean {
+    return this.#keptGpus.size > 0 && gpuIndexes.some((index) => this.#keptGpus.has(index));
+  }
+
+  /** Whether a worker that was here before has room on its own GPUs. */
+  hasRoomAgain(gpuIndexes: readonly number[], size: Size): boolean {
+    const { isCordoned, isDrained, gpus } = this.host;
+    const present = new Set(gpus.map(({ index }) => index));
+    const hasGpus = gpuIndexes.every((index) => present.has(index) && !this.#takenGpus.has(index));
+    const { cpuMilli, memoryMb, diskMb } = this.free;
+    const fits = size.cpuMilli <= cpuMilli && size.memoryMb <= memoryMb && size.diskMb <= diskMb;
+    return !isCordoned && !isDrained && hasGpus && fits;
   }
 
   /** What goes with so many of the host's GPUs: as much of all else. */

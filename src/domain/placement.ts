@@ -5,6 +5,7 @@
  * P2  Of hosts with room, a worker of one GPU or none goes where most is free: losing a host then costs little.
  *     A worker of several GPUs goes where fewest are left over, so that the next large one finds room.
  * P3  A worker without GPUs goes to a host with GPUs only if none without has room.
+ * P4  Standby workers take no room; a worker goes where none of them is in its way, if there is such a place.
  */
 import type { QueueReason } from "../contract/job.ts";
 import { HostRoom, type CandidateHost, type Size, type TakenRoom } from "./host-room.ts";
@@ -18,6 +19,8 @@ export type Place = {
   readonly gpuIndexes: readonly number[];
   readonly size: Size;
 };
+
+type Found = Omit<Place, "hostId"> & { readonly room: HostRoom };
 
 export class HostPool {
   readonly #rooms = new Map<string, HostRoom>();
@@ -60,17 +63,35 @@ export class HostPool {
    */
   take(wanted: Requirement, among?: ReadonlySet<string>): Place | undefined {
     for (const ask of asksOf(wanted)) {
+      let second: Found | undefined;
       for (const room of among ? this.#named(among) : this.#candidates(wanted, ask)) {
         const fit = fitOf(room, wanted, ask);
         if (fit.kind === "misfit") continue;
-        const { gpuIndexes, size } = fit;
-        this.#unshelve(room);
-        room.take(gpuIndexes, size);
-        this.#shelve(room);
-        return { hostId: room.host.hostId, gpuIndexes, size };
+        if (!room.wouldUnsettle(fit.gpuIndexes)) return this.#take({ room, ...fit });
+        second ??= { room, ...fit };
       }
+      if (second) return this.#take(second);
     }
     return undefined;
+  }
+
+  /** Takes the room that a worker had before, if it is still there. */
+  retake({ hostId, gpuIndexes, size }: Place): boolean {
+    const room = this.#rooms.get(hostId);
+    if (!room?.hasRoomAgain(gpuIndexes, size)) return false;
+    this.#take({ room, gpuIndexes, size });
+    return true;
+  }
+
+  roomOf(hostId: string): HostRoom | undefined {
+    return this.#rooms.get(hostId);
+  }
+
+  #take({ room, gpuIndexes, size }: Found): Place {
+    this.#unshelve(room);
+    room.take(gpuIndexes, size);
+    this.#shelve(room);
+    return { hostId: room.host.hostId, gpuIndexes, size };
   }
 
   *#named(hostIds: ReadonlySet<string>): Generator<HostRoom> {

@@ -12,6 +12,8 @@ export type WorkerSnapshot = {
   readonly detail: string | null;
   /** Release of the endpoint that it runs. Absent in reports of before. */
   readonly version?: number;
+  /** How often it was revived from standby. Absent in reports of before. */
+  readonly revivals?: number;
   /** Absent in reports of before. */
   readonly start?: WorkerStart | null;
 };

@@ -2,10 +2,11 @@
 import type { RollMember } from "../domain/release.ts";
 import { isBroken } from "../domain/roll-progress.ts";
 import type { FleetReport, WorkerSnapshot } from "../domain/queue-reason.ts";
+import { stintOf } from "../domain/standby.ts";
 
 export type Terms = {
   readonly version: number;
-  /** Workers that were sent away. */
+  /** Stints of workers that were sent away. */
   readonly leaving: ReadonlySet<string>;
 };
 
@@ -17,7 +18,9 @@ export class Roster {
 
   /** Takes over what Fleet says; the clock of a worker starts when it is ready. */
   learn({ workers }: FleetReport, { version, leaving }: Terms, now: number): void {
-    this.#members = workers.filter((worker) => worker.state !== "stopping" && !leaving.has(worker.workerId));
+    this.#members = workers.filter(
+      (worker) => worker.state !== "stopping" && worker.state !== "standby" && !leaving.has(stintOf(worker)),
+    );
     this.#version = version;
     this.#hasOutdated = this.#members.some((worker) => (worker.version ?? version) < version);
     const ready = new Set(this.#members.filter(isReady).map(({ workerId }) => workerId));
@@ -28,6 +31,10 @@ export class Roster {
   /** Their last jobs have ended. */
   freed(workerIds: readonly string[], now: number): void {
     for (const workerId of workerIds) if (this.#freeSince.has(workerId)) this.#freeSince.set(workerId, now);
+  }
+
+  has(workerId: string): boolean {
+    return this.#members.some((worker) => worker.workerId === workerId);
   }
 
   get size(): number {

@@ -3,6 +3,7 @@ import { IDLE_NOTE_AFTER_MS } from "../contract/limits.ts";
 import type { EndpointConfig } from "../contract/endpoint.ts";
 import type { FleetReport } from "../domain/queue-reason.ts";
 import type { RollMember, RollPlan } from "../domain/release.ts";
+import { stintOf, workersIn } from "../domain/standby.ts";
 import { delayOf, growWish, releaseWorkers, type Growth, type Load, type Release } from "../domain/scaler.ts";
 import type { EndpointFacts } from "./endpoint-facts.ts";
 import type { JobStore } from "./job-store.ts";
@@ -15,7 +16,7 @@ import type { WorkerRooms } from "./worker-rooms.ts";
 
 const TELL_AGAIN_MS = 2_000;
 
-/** The part that Fleet hears is `wanted` and `leaving`. */
+/** The part that Fleet hears is `wanted` and `leaving`, which are stints of workers. */
 type WishFact = {
   readonly wanted: number;
   readonly leaving: readonly string[];
@@ -67,6 +68,8 @@ export class Scaling {
   /** Workers were sent away since the roster was last brought up to date. */
   #hasLeft = false;
   #isTelling = false;
+  /** Fleet has said something new of the workers, some of which may have been revived. */
+  #hasNews = false;
 
   constructor(parts: ScalingParts) {
     this.#parts = parts;
@@ -76,7 +79,7 @@ export class Scaling {
     const { store, ledger, facts, rooms } = this.#parts;
     this.#wish = { ...this.#wish, ...store.readFact<WishFact>("wish") };
     rooms.recover(this.#wish.jobsPerWorker);
-    this.#closed = new Set(this.#wish.leaving);
+    this.#closed = new Set(workersIn(this.#wish.leaving, facts.report.workers));
     this.#parts.rollout.recover();
     if (facts.config) this.#follow(facts.config, now);
     if (facts.config) this.#shutAgain(facts.config, now);
@@ -164,6 +167,7 @@ export class Scaling {
     }
     this.#seen = { report, version };
     this.#hasLeft = false;
+    this.#hasNews = this.#wish.leaving.length > 0;
     this.#roster.learn(report, { version, leaving: new Set(this.#wish.leaving) }, now);
     this.#parts.rooms.keepOnly(new Set(report.workers.map(({ workerId }) => workerId)));
   }
@@ -200,10 +204,11 @@ export class Scaling {
     return rollout.step({ workers, report, wanted, isRoomComing }, config, now);
   }
 
-  /** A worker that was sent away is still there. */
+  /** A worker that was sent away is still there; one on standby takes no room. */
   #isRoomComing(): boolean {
     const sent = new Set(this.#wish.leaving);
-    return this.#parts.facts.report.workers.some(({ workerId }) => sent.has(workerId));
+    const { workers } = this.#parts.facts.report;
+    return workers.some((worker) => worker.state !== "standby" && sent.has(stintOf(worker)));
   }
 
   /** The first turn after a loss of memory shall give no job to whom the last one gave none. */
@@ -239,11 +244,16 @@ export class Scaling {
       if (jobsPerWorker > this.#wish.jobsPerWorker) this.#save({ ...this.#wish, jobsPerWorker });
       return;
     }
-    const known = new Set(this.#parts.facts.report.workers.map(({ workerId }) => workerId));
+    const { workers } = this.#parts.facts.report;
+    const stints = new Map(workers.map((worker) => [worker.workerId, stintOf(worker)]));
+    const known = new Set(stints.values());
     this.#save({
       wanted,
       // Whom Fleet still lists may be shown as ready again by an agent that has not heard of it.
-      leaving: [...this.#wish.leaving.filter((workerId) => known.has(workerId)), ...leaving],
+      leaving: [
+        ...this.#wish.leaving.filter((stint) => known.has(stint)),
+        ...leaving.map((workerId) => stints.get(workerId) ?? workerId),
+      ],
       grownAt: wanted > this.#wish.wanted ? now : this.#wish.grownAt,
       jobsPerWorker,
       isTold: false,
@@ -254,13 +264,17 @@ export class Scaling {
 
   #close({ leaving, draining }: Pick<Release, "leaving" | "draining">, roll: RollPlan | undefined): Doors {
     this.#either = roll?.either ?? NO_CHOICE;
-    if (!roll && leaving.length + draining.length + this.#shut.size === 0) return UNCHANGED;
+    const isAsBefore = !roll && leaving.length + draining.length + this.#shut.size === 0;
+    if (isAsBefore && !this.#hasNews) return UNCHANGED;
+    this.#hasNews = false;
     const before = this.#closed;
-    const wasShut = this.#shut;
     this.#draining = new Set([...draining, ...(roll?.draining ?? NOBODY)]);
     this.#shut = new Set([...this.#draining, ...(roll?.held ?? NOBODY)]);
-    this.#closed = new Set([...this.#wish.leaving, ...this.#shut]);
-    const hasReopened = [...wasShut].some((workerId) => !this.#closed.has(workerId));
+    const left = workersIn(this.#wish.leaving, this.#parts.facts.report.workers);
+    this.#closed = new Set([...left, ...this.#shut]);
+    const hasReopened = [...before].some(
+      (workerId) => !this.#closed.has(workerId) && this.#roster.has(workerId),
+    );
     if (hasReopened) this.#doors += 1;
     return { closed: [...this.#closed].filter((workerId) => !before.has(workerId)), hasReopened };
   }

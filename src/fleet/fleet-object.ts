@@ -68,7 +68,7 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
     await this.#commit.run(() => {
       if (wish.isRemoved) this.#parts.placer.removeWish(wish.config.endpointId);
       else this.#store.saveWish({ wanted: wish.wanted, config: wish.config });
-      this.#parts.placer.letGo(wish.config.endpointId, wish.leaving ?? []);
+      this.#parts.placer.letGo(wish.config.endpointId, wish.leaving ?? [], Date.now());
       this.#store.addUnsent(wish.config.endpointId);
       this.#parts.placer.review(wish.config.endpointId);
     });
@@ -163,6 +163,8 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
     // A host with workers that is not there is lost already.
     if (this.#store.workers.size > 0) this.#alarm.armBy(presence.earliestDueAt ?? now);
     if (hasUnsent) this.#alarm.armBy(now + REPORT_AGAIN_MS);
+    const { nextExpiryAt } = this.#parts.standbys;
+    if (nextExpiryAt !== null) this.#alarm.armBy(nextExpiryAt);
     if (this.#parts.placer.hasOldWords) this.#alarm.armBy(now + SHORTAGE_WORDS_MS);
   }
 
@@ -179,11 +181,12 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
     const workers = this.#store
       .workersOn(hostId)
       .filter((worker) => worker.retiredIn === null)
-      .map(({ workerId, endpointId, version, gpuIndexes }) => ({
+      .map(({ workerId, endpointId, version, gpuIndexes, standbyAt }) => ({
         workerId,
         endpointId,
         version,
         gpuIndexes,
+        ...(standbyAt !== null && { mode: "standby" as const }),
       }));
     return { kind: "assignments", revision: this.#store.hosts.get(hostId)?.revision ?? 0, workers };
   }

@@ -34,6 +34,9 @@ export type WorkerRecord = {
   readonly start: WorkerStart | null;
   /** What it takes of its host beside GPUs; null for workers of before. */
   readonly size: Size | null;
+  /** Since when it is on standby; null for one that runs. */
+  readonly standbyAt: number | null;
+  readonly revivals: number;
 };
 
 export type WishRecord = { readonly wanted: number; readonly config: EndpointConfig };
@@ -44,6 +47,8 @@ export class FleetStore {
   readonly wishes = new Map<string, WishRecord>();
   /** Endpoints that have not heard the latest of their workers. */
   readonly unsent = new Set<string>();
+  /** Workers on standby that were not sent away. */
+  readonly standbys = new Map<string, WorkerRecord>();
   readonly #byEndpoint = new Map<string, Map<string, WorkerRecord>>();
   readonly #byHost = new Map<string, Map<string, WorkerRecord>>();
   readonly #statements: ReturnType<typeof fleetStatements>;
@@ -79,6 +84,8 @@ export class FleetStore {
         retiredIn: row.retired_in,
         start: row.start === null ? null : (JSON.parse(row.start) as WorkerStart),
         size: row.size === null ? null : (JSON.parse(row.size) as Size),
+        standbyAt: row.standby_at,
+        revivals: row.revivals,
       });
     }
     for (const row of this.#statements.wishes.all({})) {
@@ -116,6 +123,7 @@ export class FleetStore {
   removeWorker(workerId: string): void {
     const worker = this.workers.get(workerId);
     this.workers.delete(workerId);
+    this.standbys.delete(workerId);
     if (worker) {
       forget(this.#byEndpoint, worker.endpointId, workerId);
       forget(this.#byHost, worker.hostId, workerId);
@@ -165,6 +173,8 @@ export class FleetStore {
   /** Neither the endpoint nor the host of a worker ever changes. */
   #remember(worker: WorkerRecord): void {
     this.workers.set(worker.workerId, worker);
+    if (worker.standbyAt !== null && worker.retiredIn === null) this.standbys.set(worker.workerId, worker);
+    else this.standbys.delete(worker.workerId);
     note(this.#byEndpoint, worker.endpointId, worker);
     note(this.#byHost, worker.hostId, worker);
   }
@@ -210,6 +220,8 @@ type WorkerRow = {
   retired_in: number | null;
   start: string | null;
   size: string | null;
+  standby_at: number | null;
+  revivals: number;
 };
 
 function fleetStatements(database: ObjectDatabase) {
@@ -229,9 +241,9 @@ function fleetStatements(database: ObjectDatabase) {
     saveWorker: database.statement<Record<string, string | number | null>>(
       `INSERT OR REPLACE INTO worker
          (worker_id, endpoint_id, host_id, version, gpu_indexes, state, detail, created_at, retired_in,
-          start, size)
+          start, size, standby_at, revivals)
        VALUES (:workerId, :endpointId, :hostId, :version, :gpuIndexes, :state, :detail, :createdAt, :retiredIn,
-               :start, :size)`,
+               :start, :size, :standbyAt, :revivals)`,
     ),
     removeWorker: database.statement<{ workerId: string }>("DELETE FROM worker WHERE worker_id = :workerId"),
     saveWish: database.statement<{ endpointId: string; wanted: number; config: string }>(

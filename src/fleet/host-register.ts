@@ -127,7 +127,7 @@ export class HostRegister {
         dataCenterId: stockOfHost(inventory, new Set()).dataCenterId,
         gpus: stockOfHost(inventory, this.#takenGpus(hostId)).gpus,
         isPresent: presence.isPresent(hostId, now),
-        workers: store.countWorkersOn(hostId),
+        workers: store.workersOn(hostId).filter(({ standbyAt }) => standbyAt === null).length,
         isCordoned,
         isDrained,
         lastSeenAt: presence.heardAt(hostId),
@@ -162,6 +162,8 @@ export class HostRegister {
     const reported = new Map(call.workers.map((report) => [report.workerId, report]));
     for (const worker of this.#parts.store.workersOn(call.hostId)) {
       const report = reported.get(worker.workerId);
+      // Fleet knows best who is on standby: the agent may not have heard yet that the worker is wanted again.
+      if (report?.isStandby) continue;
       if (report) this.#noteState(worker, report.state, report.detail ?? null, report.start);
       else if (worker.retiredIn !== null && call.appliedRevision >= worker.retiredIn) this.#remove(worker);
     }
@@ -189,7 +191,8 @@ export class HostRegister {
   }
 
   #takenGpus(hostId: string): ReadonlySet<number> {
-    return new Set(this.#parts.store.workersOn(hostId).flatMap(({ gpuIndexes }) => gpuIndexes));
+    const workers = this.#parts.store.workersOn(hostId).filter(({ standbyAt }) => standbyAt === null);
+    return new Set(workers.flatMap(({ gpuIndexes }) => gpuIndexes));
   }
 }
 

@@ -21,6 +21,8 @@ export type AssignedWorker = {
   readonly endpointId: string;
   readonly version: number;
   readonly gpuIndexes: readonly number[];
+  /** Absent for one that runs. */
+  readonly mode?: "standby";
 };
 
 export type AssignmentsReply = {

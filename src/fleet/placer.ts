@@ -10,10 +10,12 @@ import type { HostPool, Place, Shortage } from "../domain/placement.ts";
 import type { RollShortage } from "../domain/queue-reason.ts";
 import { SHORTAGE_WORDS_MS } from "../contract/limits.ts";
 import { explainShortage } from "../domain/shortage.ts";
+import { stintOf, workerOfStint } from "../domain/standby.ts";
 import type { FleetStore, WishRecord, WorkerRecord } from "./fleet-store.ts";
 import type { HostPools } from "./host-pools.ts";
 import type { HostRevisions } from "./host-revisions.ts";
 import { roomMakersOf } from "./release-room.ts";
+import type { Standbys } from "./standbys.ts";
 
 type PlacedNeed = Need &
   Rank & {
@@ -47,16 +49,18 @@ export class Placer {
   readonly #store: FleetStore;
   readonly #pools: HostPools;
   readonly #revisions: HostRevisions;
+  readonly #standbys: Standbys;
   readonly #short = new Map<string, Short>();
   /** Endpoints whose shortage may have other reasons by now. */
   readonly #oldWords = new Set<string>();
   #stale = new Set<string>();
   #changed = new Set<string>();
 
-  constructor(store: FleetStore, pools: HostPools, revisions: HostRevisions) {
+  constructor(store: FleetStore, pools: HostPools, revisions: HostRevisions, standbys: Standbys) {
     this.#store = store;
     this.#pools = pools;
     this.#revisions = revisions;
+    this.#standbys = standbys;
   }
 
   /** The endpoint's wish or one of its workers has changed. */
@@ -79,7 +83,7 @@ export class Placer {
   /** Brings the workers in step with the wishes. Without a change it does nothing. */
   plan(now: number, isPresent: (hostId: string) => boolean): void {
     const changedHosts = this.#pools.refresh(isPresent);
-    const endpointIds = this.#stale;
+    const endpointIds = new Set([...this.#stale, ...this.#standbys.expired(now)]);
     this.#stale = new Set();
     if (endpointIds.size === 0 && changedHosts.size === 0 && this.#oldWords.size === 0) return;
 
@@ -93,6 +97,7 @@ export class Placer {
     }
     const byAccount = Map.groupBy(needs, ({ wish }) => wish.config.accountId);
     for (const [accountId, ofAccount] of byAccount) this.#placeAll(accountId, ofAccount, now);
+    for (const worker of this.#standbys.crowdedOut(changedHosts)) this.#retire(worker);
     this.#revisions.endStep();
   }
 
@@ -111,11 +116,13 @@ export class Placer {
     return this.#store.wishes.has(endpointId) || this.#store.workersOf(endpointId).length > 0;
   }
 
-  /** The endpoint gives these workers no more jobs. */
-  letGo(endpointId: string, workerIds: readonly string[]): void {
-    for (const workerId of workerIds) {
-      const worker = this.#store.workers.get(workerId);
-      if (worker?.endpointId === endpointId && worker.retiredIn === null) this.#retire(worker);
+  /** The endpoint gives workers no more jobs in these stints. */
+  letGo(endpointId: string, stints: readonly string[], now: number): void {
+    for (const stint of stints) {
+      const worker = this.#store.workers.get(workerOfStint(stint));
+      if (worker?.endpointId !== endpointId || !isActive(worker) || stintOf(worker) !== stint) continue;
+      if (this.#standbys.keep(worker, now)) this.#changed.add(endpointId);
+      else this.#retire(worker);
     }
     this.#revisions.endStep();
   }
@@ -149,7 +156,8 @@ export class Placer {
   /** Retires what the endpoint should not have; returns what it lacks, if anything. */
   #settle(endpointId: string, now: number): PlacedNeed | undefined {
     const wish = this.#store.wishes.get(endpointId);
-    const workers = this.#store.workersOf(endpointId);
+    for (const worker of this.#standbys.unwanted(endpointId, now)) this.#retire(worker);
+    const workers = this.#store.workersOf(endpointId).filter(({ standbyAt }) => standbyAt === null);
     const plan = planWorkers(
       workers.map((worker) => ({
         ...worker,
@@ -172,7 +180,7 @@ export class Placer {
   }
 
   #stayingOf(endpointId: string): readonly WorkerRecord[] {
-    return this.#store.workersOf(endpointId).filter((worker) => worker.retiredIn === null);
+    return this.#store.workersOf(endpointId).filter(isActive);
   }
 
   #placeAll(accountId: string, needs: readonly PlacedNeed[], now: number): void {
@@ -181,9 +189,12 @@ export class Placer {
     const missing = new Map(needs.map(({ endpointId, wanted, has }) => [endpointId, wanted - has]));
     const place = ({ endpointId }: Need) => {
       const need = byEndpoint.get(endpointId);
-      const found = need && pool.take(need.wish.config, need.among);
-      if (!found) return false;
-      this.#add(need.wish, found, now);
+      if (!need) return false;
+      const isRevived = this.#standbys.revive(endpointId, pool);
+      const found = isRevived ? undefined : pool.take(need.wish.config, need.among);
+      if (found) this.#add(need.wish, found, now);
+      else if (!isRevived) return false;
+      this.#changed.add(endpointId);
       missing.set(endpointId, (missing.get(endpointId) ?? 0) - 1);
       return true;
     };
@@ -214,8 +225,10 @@ export class Placer {
       retiredIn: null,
       start: null,
       size,
+      standbyAt: null,
+      revivals: 0,
     });
-    this.#changed.add(endpointId);
+    this.#standbys.crowd(hostId);
     this.#revisions.touch(hostId);
   }
 
@@ -253,6 +266,10 @@ export class Placer {
     this.#store.saveWorker({ ...worker, state: "stopping", detail: null, retiredIn });
     this.#changed.add(worker.endpointId);
   }
+}
+
+function isActive({ retiredIn, standbyAt }: WorkerRecord): boolean {
+  return retiredIn === null && standbyAt === null;
 }
 
 function needOf(

@@ -12,7 +12,8 @@ export function roomMakersOf(
 ): readonly (readonly string[])[] {
   const outdated = store
     .workersOf(config.endpointId)
-    .filter(({ version, retiredIn }) => version < config.version && retiredIn === null);
+    .filter((worker) => worker.version < config.version)
+    .filter(({ retiredIn, standbyAt }) => retiredIn === null && standbyAt === null);
   if (outdated.length === 0) return [];
   const hostIds = new Set(outdated.map(({ hostId }) => hostId));
   const hosts = pool.rooms.filter(({ host }) => hostIds.has(host.hostId));

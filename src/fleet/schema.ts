@@ -41,4 +41,8 @@ export const FLEET_MIGRATIONS = [
    ALTER TABLE host ADD COLUMN drained INTEGER NOT NULL DEFAULT 0;
    -- The row stays until the host's token is known to be revoked everywhere.
    ALTER TABLE host ADD COLUMN removed_at INTEGER;`,
+
+  `-- Since when the worker is on standby, and how often it was revived.
+   ALTER TABLE worker ADD COLUMN standby_at INTEGER;
+   ALTER TABLE worker ADD COLUMN revivals INTEGER NOT NULL DEFAULT 0;`,
 ] as const;

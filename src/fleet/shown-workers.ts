@@ -14,18 +14,21 @@ export function showWorkers(store: FleetStore, endpointIds: readonly string[]): 
 
 /** The workers of an endpoint, as its object is told of them. */
 export function reportedWorkers(store: FleetStore, endpointId: string): readonly WorkerSnapshot[] {
-  return store.workersOf(endpointId).map(({ workerId, hostId, version, state, detail, start }) => ({
-    workerId,
-    hostId,
-    version,
-    state,
-    detail,
-    start,
-  }));
+  return store.workersOf(endpointId).map((worker) => {
+    const { workerId, hostId, version, detail, start, revivals } = worker;
+    const state = stateOf(worker);
+    return { workerId, hostId, version, state, detail, start, ...(revivals > 0 && { revivals }) };
+  });
+}
+
+/** One on standby is called so from the moment on that nobody gives it jobs any more. */
+function stateOf({ state, standbyAt, retiredIn }: WorkerRecord): WorkerRecord["state"] {
+  return standbyAt !== null && retiredIn === null ? "standby" : state;
 }
 
 function show(store: FleetStore, worker: WorkerRecord): ShownWorker {
-  const { workerId, endpointId, hostId, version, state, detail, createdAt, start, gpuIndexes } = worker;
+  const { workerId, endpointId, hostId, version, detail, createdAt, start, gpuIndexes } = worker;
+  const state = stateOf(worker);
   const inventory = store.hosts.get(hostId)?.inventory;
   const models = new Map(inventory?.gpus.map(({ index, name }) => [index, name]));
   const gpuModels = gpuIndexes.map((index) => models.get(index) ?? "");

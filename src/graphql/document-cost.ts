@@ -30,6 +30,7 @@ import {
 const WEIGHTS: ReadonlyMap<string, number> = new Map([
   ["Endpoint.pods", GRAPHQL_OBJECT_COST],
   ["Endpoint.rollout", GRAPHQL_OBJECT_COST],
+  ["Endpoint.workersStandby", GRAPHQL_OBJECT_COST],
   ["User.hosts", GRAPHQL_OBJECT_COST],
 ]);
 

@@ -119,7 +119,7 @@ export function describeRuntime(name: string, open: () => Promise<RuntimeFixture
         expect(await runtime.lastLines(workerId, 2)).toEqual(["two", "three"]);
         expect(await runtime.lastLines(workerId, 10)).toEqual(["one", "two", "three"]);
         expect(await runtime.list()).toEqual([
-          { workerId, endpointId: "endpoint-1", revision: 7, isRunning: false, exitCode: 3 },
+          { workerId, endpointId: "endpoint-1", revision: 7, isRunning: false, isFrozen: false, exitCode: 3 },
         ]);
       });
 
@@ -240,6 +240,70 @@ export function describeRuntime(name: string, open: () => Promise<RuntimeFixture
       });
     });
 
+    describe("freezing", () => {
+      const COUNTER = shell("i=0; while :; do i=$((i+1)); echo $i; sleep 0.02; done");
+      const newest = async (workerId: string) => Number((await runtime.lastLines(workerId, 1))[0] ?? 0);
+
+      test("a frozen worker does nothing until it is thawed, and goes on where it was", async ({
+        expect,
+      }) => {
+        const workerId = await started(COUNTER);
+        await expect.poll(() => newest(workerId)).toBeGreaterThan(3);
+        await runtime.freeze(workerId);
+        await runtime.freeze(workerId);
+        expect(await runtime.list()).toMatchObject([{ workerId, isRunning: true, isFrozen: true }]);
+        const held = await newest(workerId);
+
+        const other = await started(COUNTER);
+        await expect.poll(() => newest(other)).toBeGreaterThan(10); // meanwhile the frozen one would have counted on
+        expect(await newest(workerId)).toBe(held);
+        await runtime.thaw(workerId);
+        await runtime.thaw(workerId);
+        await expect.poll(() => newest(workerId)).toBeGreaterThan(held);
+        expect(await runtime.lastLines(workerId, 1_000)).toContain(`${held + 1}`);
+        expect(await runtime.list()).toContainEqual(expect.objectContaining({ workerId, isFrozen: false }));
+      });
+
+      test("a frozen worker is found as such by the next agent, which thaws it", async ({ expect }) => {
+        const workerId = await started(COUNTER);
+        await expect.poll(() => newest(workerId)).toBeGreaterThan(3);
+        await runtime.freeze(workerId);
+        await runtime.close();
+        runtime = fixture.reopen();
+        expect(await runtime.list()).toMatchObject([{ workerId, isRunning: true, isFrozen: true }]);
+        const held = await newest(workerId);
+        await runtime.thaw(workerId);
+        await expect.poll(() => newest(workerId)).toBeGreaterThan(held);
+      });
+
+      test("a frozen worker can be stopped, with and without grace, and removed", async ({ expect }) => {
+        const obedient = await started(OBEDIENT);
+        await printed(expect, runtime, obedient, "ready");
+        await runtime.freeze(obedient);
+        await runtime.stop(obedient, 20_000);
+        expect(await exits.of(obedient)).toMatchObject({ exitCode: 0 });
+
+        const killed = await started(STUBBORN);
+        await runtime.freeze(killed);
+        await runtime.stop(killed, 0);
+        expect(await exits.of(killed)).toMatchObject({ exitCode: 137 });
+
+        const removed = await started(STUBBORN);
+        await runtime.freeze(removed);
+        await runtime.remove(removed);
+        expect(await fixture.traces(removed)).toEqual([]);
+      });
+
+      test("a worker that does not run can be neither frozen nor thawed", async ({ expect }) => {
+        const ended = await started(shell("exit 0"));
+        await exits.of(ended);
+        for (const workerId of [ended, "unknown"]) {
+          await expect(runtime.freeze(workerId)).rejects.toThrow(/does not run/);
+          await expect(runtime.thaw(workerId)).rejects.toThrow(/does not run/);
+        }
+      });
+    });
+
     describe("removing", () => {
       test("a running worker is removed with everything that it has started", async ({ expect }) => {
         const workerId = await started(
@@ -322,7 +386,14 @@ export function describeRuntime(name: string, open: () => Promise<RuntimeFixture
         const next = fixture.reopen();
         const nextExits = new ExitLog(next);
         expect(await next.list()).toEqual([
-          { workerId, endpointId: "endpoint-1", revision: 7, isRunning: true, exitCode: null },
+          {
+            workerId,
+            endpointId: "endpoint-1",
+            revision: 7,
+            isRunning: true,
+            isFrozen: false,
+            exitCode: null,
+          },
         ]);
         expect(await next.lastLines(workerId, 1)).toEqual(["ready"]);
         await next.stop(workerId, 20_000);

@@ -13,6 +13,7 @@ type EndpointSettings = {
   readonly workersMin?: number;
   readonly workersMax?: number;
   readonly containerRegistryAuthId?: string;
+  readonly flashBootType?: "FLASHBOOT" | "PRIORITY_FLASHBOOT";
 };
 
 /** Creates a template and an endpoint that uses it; returns the endpoint's id. */
@@ -42,6 +43,7 @@ export async function createEndpoint(target: Target, settings: EndpointSettings)
         gpuIds: "ADA_24",
         idleTimeout: settings.idleTimeout ?? 60,
         ...(settings.workersMin && { workersMin: settings.workersMin }),
+        ...(settings.flashBootType && { flashBootType: settings.flashBootType }),
         ...(settings.workersMax && { workersMax: settings.workersMax }),
         ...(settings.executionTimeoutMs && { executionTimeoutMs: settings.executionTimeoutMs }),
       },

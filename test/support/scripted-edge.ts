@@ -131,6 +131,11 @@ export class ScriptedEdge {
 
   // What a test does
 
+  /** Of what the host should have now. */
+  get revision(): number {
+    return this.#revision;
+  }
+
   assign(...assignments: Assignment[]): void {
     this.#assignments = assignments;
     this.#revision += 1;

@@ -5,7 +5,7 @@ import { describe, test } from "vitest";
 import type { EndpointConfig } from "../../src/contract/endpoint.ts";
 import { ObjectDatabase } from "../../src/durable/sql.ts";
 import { fleetParts } from "../../src/fleet/fleet-parts.ts";
-import type { WorkerRecord } from "../../src/fleet/fleet-store.ts";
+import type { HostRecord, WorkerRecord } from "../../src/fleet/fleet-store.ts";
 import { HostRegister } from "../../src/fleet/host-register.ts";
 
 const config: EndpointConfig = {
@@ -24,6 +24,25 @@ const config: EndpointConfig = {
   excludedGpuModels: [],
   gpuCount: 1,
   locations: [],
+};
+
+const HOST: HostRecord = {
+  hostId: "h",
+  accountId: "a",
+  name: "h",
+  agentVersion: "test",
+  inventory: {
+    gpus: [{ index: 0, name: "L4", tier: "ADA_24", memoryMb: 1, isSimulated: false }],
+    cpuCount: 2,
+    memoryMb: 1_000,
+    diskFreeMb: 1_000,
+    runtime: "docker",
+    canFreeze: true,
+  },
+  revision: 1,
+  isCordoned: false,
+  isDrained: false,
+  removedAt: null,
 };
 
 test("the shortage of a deleted endpoint is forgotten, and so is the endpoint", async ({ expect }) => {
@@ -104,11 +123,44 @@ describe("an endpoint whose release needs a place, on a host with two GPUs", () 
       });
 
       want("d", 1);
-      placer.letGo("e", [old.workerId]);
+      placer.letGo("e", [old.workerId], 0);
       placer.review("e");
       placer.plan(0, () => true);
       sync(store.workersOf("f"), store.hosts.get("h")?.revision ?? 0);
       expect([versions("e"), versions("f"), versions("d")]).toEqual([[2], [1], []]);
     });
+  });
+});
+
+test("standby workers outlive the memory of Fleet, and run again in their next stint", async ({ expect }) => {
+  await runInDurableObject(env.FLEET.getByName(crypto.randomUUID()), (_, { storage }) => {
+    const wish = { config: { ...config, flashBootType: "FLASHBOOT" } } as const;
+    const before = fleetParts(new ObjectDatabase(storage.sql));
+    before.store.saveHost(HOST);
+    before.pools.admit("h");
+    before.store.saveWish({ ...wish, wanted: 1 });
+    before.placer.review("e");
+    before.placer.plan(0, () => true);
+    const [placed] = before.store.workersOf("e");
+    if (!placed) throw new Error("Nothing was placed.");
+    before.store.saveWorker({ ...placed, state: "ready" });
+    before.store.saveWish({ ...wish, wanted: 0 });
+    before.placer.letGo("e", [placed.workerId], 1);
+    expect(before.store.workersOf("e")).toMatchObject([{ standbyAt: 1, retiredIn: null, revivals: 0 }]);
+
+    const after = fleetParts(new ObjectDatabase(storage.sql));
+    after.store.load();
+    after.pools.admit("h");
+    after.store.saveWish({ ...wish, wanted: 1 });
+    after.placer.reviewAll();
+    after.placer.plan(2, () => true);
+    expect(after.store.workersOf("e")).toMatchObject([
+      { workerId: placed.workerId, standbyAt: null, state: "starting", revivals: 1 },
+    ]);
+    after.placer.letGo("e", [placed.workerId], 3); // said of the stint before
+    expect(after.store.workersOf("e")).toMatchObject([{ standbyAt: null, retiredIn: null }]);
+    after.store.saveWorker({ ...placed, standbyAt: null, revivals: 1, state: "ready" });
+    after.placer.letGo("e", [`${placed.workerId}/1`], 3);
+    expect(after.store.workersOf("e")).toMatchObject([{ standbyAt: 3, retiredIn: null }]);
   });
 });

@@ -38,7 +38,7 @@ export async function resolveAssignments(
 }
 
 function toAssignment(
-  { workerId, version: revision, gpuIndexes }: AssignedWorker,
+  { workerId, version: revision, gpuIndexes, mode }: AssignedWorker,
   { fixed, isSuperseded }: Blueprint,
   filled: Filled,
 ): Assignment {
@@ -47,6 +47,7 @@ function toAssignment(
     workerId,
     revision,
     gpuIndexes: [...gpuIndexes],
+    ...(mode && { mode }),
     ...(isSuperseded && { isSuperseded }),
   };
   if (filled.kind === "filled") return { ...whole, ...filled.parts };

@@ -4,6 +4,7 @@ import type { EndpointRecord } from "../../db/endpoints.ts";
 import type { NetworkVolumeRecord } from "../../db/network-volumes.ts";
 import type { TemplateRecord } from "../../db/templates.ts";
 import type { RequestContext } from "../../management/context.ts";
+import { hasFlashBoot } from "../../domain/standby.ts";
 import { parseInput, plainText } from "../../management/input.ts";
 import { endpointPatchSchema, endpointTemplateSchema } from "../../management/endpoints/endpoint-patch.ts";
 import { toPod } from "../../management/endpoints/endpoint-pods.ts";
@@ -62,7 +63,12 @@ export const endpointResolvers = {
     computeType: (endpoint: EndpointRecord): string => (endpoint.gpuIds === null ? "CPU" : "GPU"),
     idleTimeout: (endpoint: EndpointRecord): number => endpoint.idleTimeoutSeconds,
     workersPFBTarget: (endpoint: EndpointRecord): number => endpoint.workersPfbTarget,
-    workersStandby: (): number => 0,
+    /** Without FLASHBOOT there are none, which need not be asked for. */
+    workersStandby: async (endpoint: EndpointRecord, _: unknown, { loaders }: GraphqlContext) => {
+      if (!hasFlashBoot(endpoint)) return 0;
+      const workers = await loaders.workers.load(endpoint.id);
+      return workers.filter(({ state }) => state === "standby").length;
+    },
     modelReferences: (): readonly string[] => [],
     activeBuildid: (): null => null,
     idePodId: (): null => null,

@@ -19,6 +19,7 @@ const STATUS: Record<WorkerState, PodStatus> = {
   unhealthy: "RUNNING",
   crash_looping: "RESTARTING",
   stopping: "EXITED",
+  standby: "EXITED",
 };
 
 /** The state of a worker in the word that clients know for it. */
@@ -101,7 +102,7 @@ function runtimeOf({ gpuModels }: ShownWorker, uptimeInSeconds: number) {
 
 /** A container that is not up has not started, whatever it did before. */
 function startOf({ state, start }: ShownWorker): number | null {
-  if (state === "pulling" || state === "crash_looping") return null;
+  if (state === "pulling" || state === "crash_looping" || state === "standby") return null;
   return start?.containerStartedAt ?? start?.readyAt ?? null;
 }
 
@@ -112,6 +113,7 @@ const WORDS: Record<WorkerState, string> = {
   unhealthy: "Unhealthy",
   crash_looping: "Restarting after it exited",
   stopping: "Stopping",
+  standby: "On standby",
 };
 
 function describeChange({ state, start, createdAt, detail }: ShownWorker): string {

@@ -1,0 +1,76 @@
+/** FLASHBOOT on a whole Edgerun: an endpoint goes to zero, and its next job runs in the very same container. */
+import Dockerode from "dockerode";
+import { afterAll, beforeAll, describe, type ExpectStatic, test } from "vitest";
+import { ensureHelloImage } from "../../scripts/images/node-image.ts";
+import type { TimelineEvent } from "../../src/contract/job.ts";
+import { isDockerAvailable } from "../support/docker.ts";
+import { startEdgerun, type Edgerun } from "../support/edgerun.ts";
+import { createEndpoint } from "../support/management-client.ts";
+import { QueueClient } from "../support/queue-client.ts";
+
+const docker = new Dockerode();
+
+describe.runIf(await isDockerAvailable())("an endpoint with FLASHBOOT", () => {
+  let edgerun: Edgerun;
+  let endpointId: string;
+  let client: QueueClient;
+
+  beforeAll(async () => {
+    edgerun = await startEdgerun({ runtime: "docker" });
+    const { image: imageName } = await ensureHelloImage();
+    const settings = { name: "flashboot", imageName, idleTimeout: 1, flashBootType: "FLASHBOOT" } as const;
+    endpointId = await createEndpoint(edgerun, settings);
+    client = new QueueClient({ ...edgerun, endpointId });
+  });
+  afterAll(() => edgerun.stop());
+
+  const containers = () =>
+    docker.listContainers({ all: true, filters: { label: [`edgerun.endpoint=${endpointId}`] } });
+
+  /** The container of the endpoint, once it is frozen. */
+  async function frozen(expect: ExpectStatic): Promise<string> {
+    const states = async () => (await containers()).map(({ State }) => State);
+    await expect.poll(states, { timeout: 20_000, interval: 50 }).toEqual(["paused"]);
+    return (await containers())[0]?.Id ?? "";
+  }
+
+  async function greet(
+    name: string,
+  ): Promise<{ readonly workerId: string; readonly events: readonly string[] }> {
+    const { id } = await client.run({ name });
+    const { status, workerId = "", output } = await client.result(id);
+    const timeline = (await client.timeline(id)) as readonly TimelineEvent[];
+    if (status !== "COMPLETED" || JSON.stringify(output) !== `{"greeting":"Hello, ${name}!"}`)
+      throw new Error(`${name}: ${status} ${JSON.stringify(output)}`);
+    return { workerId, events: timeline.map(({ event }) => event) };
+  }
+
+  test("scales to zero, and revives the container for the next job", async ({ expect }) => {
+    const first = await greet("Ada");
+    const container = await frozen(expect);
+    expect((await client.health()).workers).toMatchObject({ idle: 0, running: 0, initializing: 0 });
+
+    const second = await greet("Grace");
+    expect(second.workerId).toBe(first.workerId);
+    expect(second.events).toEqual(expect.arrayContaining(["container_started", "worker_ready", "taken"]));
+    expect(await frozen(expect)).toBe(container);
+  });
+
+  test("revives it also when its agent was killed and started anew in between", async ({ expect }) => {
+    const { workerId } = await greet("Ada");
+    const container = await frozen(expect);
+    const killed = edgerun.pids().agent;
+    process.kill(killed, "SIGKILL");
+    await expect.poll(() => edgerun.pids().agent, { timeout: 20_000, interval: 20 }).not.toBe(killed);
+    expect((await greet("Grace")).workerId).toBe(workerId);
+    expect(await frozen(expect)).toBe(container);
+  });
+
+  test("starts another container when that one is gone", async ({ expect }) => {
+    await greet("Ada");
+    const container = await frozen(expect);
+    await docker.getContainer(container).remove({ force: true });
+    await greet("Grace");
+    expect(await frozen(expect)).not.toBe(container);
+  });
+});

@@ -1,0 +1,260 @@
+/** FLASHBOOT: workers that are let go are kept on standby, and run again before others are placed. */
+import { runInDurableObject } from "cloudflare:test";
+import { afterEach, beforeEach, describe, test, vi } from "vitest";
+import type { Assignment, WorkerReport } from "../../src/contract/agent.ts";
+import { FLASHBOOT_KEEP_MS, LEAVE_GAP_MS } from "../../src/contract/limits.ts";
+import { INVENTORY, ScriptedAgent } from "./agent-client.ts";
+import { call, createEndpoint, graphql, signInAsNewAccount } from "./edge-client.ts";
+import { evict, fireAlarm, fleetObject, passTime } from "./object.ts";
+
+const FLASHBOOT = "workersMax: 2, idleTimeout: 5, flashBootType: FLASHBOOT";
+const SECOND = 1_000;
+
+beforeEach(signInAsNewAccount);
+beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
+afterEach(() => void vi.useRealTimers());
+
+/** A host that does at once what it is told: runs workers, freezes them, removes them. */
+class ObedientHost {
+  readonly agent: ScriptedAgent;
+  readonly #inventory: object;
+  assignments: readonly Assignment[] = [];
+
+  private constructor(agent: ScriptedAgent, inventory: object) {
+    this.agent = agent;
+    this.#inventory = inventory;
+  }
+
+  static async join(inventory: object = {}): Promise<ObedientHost> {
+    const host = new ObedientHost(await ScriptedAgent.join(), {
+      ...INVENTORY,
+      canFreeze: true,
+      ...inventory,
+    });
+    await host.sync();
+    return host;
+  }
+
+  /** Hears what it should have, does it and says so. */
+  async sync(): Promise<readonly Assignment[]> {
+    const inventory = this.#inventory as typeof INVENTORY;
+    const reply = await this.agent.sync({ inventory });
+    this.assignments = reply.assignments;
+    const workers = reply.assignments.map(({ workerId, endpointId, revision, mode }): WorkerReport => ({
+      workerId,
+      endpointId,
+      revision,
+      ...(mode === "standby" ? { state: "stopping", isStandby: true } : { state: "ready" }),
+    }));
+    await this.agent.sync({ inventory, appliedRevision: reply.revision, workers });
+    return reply.assignments;
+  }
+
+  /** Resolves when the host shall have exactly these modes. */
+  async until(...modes: readonly ("run" | "standby")[]): Promise<readonly Assignment[]> {
+    for (;;) {
+      const assignments = await this.sync();
+      const found = assignments.map(({ mode = "run" }) => mode).toSorted();
+      if (JSON.stringify(found) === JSON.stringify(modes.toSorted())) return assignments;
+      await scheduler.wait(5);
+    }
+  }
+
+  /** A job of the endpoint runs through one of its workers. */
+  async work(endpointId: string): Promise<string> {
+    const { body } = await call("POST", `/v2/${endpointId}/run`, { input: 1 });
+    for (;;) {
+      const running = (await this.sync()).filter((each) => each.endpointId === endpointId && !each.mode);
+      const slots = running.map(({ workerId }) => ({ workerId, free: 1 }));
+      const { jobs } = await this.agent.exchange(endpointId, { slots });
+      const [job] = jobs;
+      if (job) {
+        await this.agent.complete(endpointId, job, 1);
+        const status = await call("GET", `/v2/${endpointId}/status/${String(body["id"])}`);
+        if (status.body["status"] === "COMPLETED") return job.workerId;
+      }
+      await scheduler.wait(5);
+    }
+  }
+}
+
+/** The endpoint has been idle for idleTimeout, which begins when it knows that its worker is ready. */
+async function idle(endpointId: string): Promise<void> {
+  while ((await health(endpointId)).idle === 0) await scheduler.wait(5);
+  passTime(5 * SECOND);
+  await fireAlarm(endpointId);
+}
+
+/** An endpoint whose one worker is on standby. */
+async function openStandby(settings = FLASHBOOT, host?: ObedientHost) {
+  const endpointId = await createEndpoint(settings);
+  const own = host ?? (await ObedientHost.join());
+  const workerId = await own.work(endpointId);
+  await idle(endpointId);
+  return { endpointId, host: own, workerId };
+}
+
+const health = async (endpointId: string) =>
+  (await call("GET", `/v2/${endpointId}/health`)).body["workers"] as { readonly idle: number };
+
+const save = (endpointId: string, settings: string) =>
+  graphql(
+    `mutation { saveEndpoint(input: { id: "${endpointId}", name: "x", gpuIds: "AMPERE_16", ${settings} }) { id } }`,
+  );
+
+describe("a worker that an endpoint with FLASHBOOT lets go", () => {
+  test("is kept on standby, counts as no worker, and runs the next job", async ({ expect }) => {
+    const { endpointId, host, workerId } = await openStandby();
+    expect(await host.until("standby")).toMatchObject([{ workerId, mode: "standby" }]);
+    expect(await health(endpointId)).toEqual({
+      idle: 0,
+      initializing: 0,
+      ready: 0,
+      running: 0,
+      throttled: 0,
+      unhealthy: 0,
+    });
+    const { myself } = await graphql<{ myself: { endpoints: { workersStandby: number; pods: unknown }[] } }>(
+      "query { myself { endpoints { workersStandby pods { id desiredStatus runtime { uptimeInSeconds } } } } }",
+    );
+    expect(myself.endpoints).toEqual([
+      { workersStandby: 1, pods: [{ id: workerId, desiredStatus: "EXITED", runtime: null }] },
+    ]);
+
+    for (let round = 0; round < 3; round += 1) {
+      expect(await host.work(endpointId)).toBe(workerId);
+      await idle(endpointId);
+      await host.until("standby");
+      await evict(endpointId);
+    }
+  });
+
+  test("says worker_starting until it is there again, and its second start is in the timeline", async ({
+    expect,
+  }) => {
+    const { endpointId, host, workerId } = await openStandby();
+    await host.until("standby");
+    const { body } = await call("POST", `/v2/${endpointId}/run`, { input: 1 });
+    const id = String(body["id"]);
+    for (;;) {
+      const { assignments } = await host.agent.sync({ inventory: { ...INVENTORY, canFreeze: true } });
+      if (assignments[0]?.mode === undefined) break;
+      await scheduler.wait(5);
+    }
+    const waiting = await call("GET", `/v2/${endpointId}/status/${id}`);
+    expect(waiting.body["queue"]).toMatchObject({ reason: "worker_starting" });
+    // An agent that has not heard of it yet still says that the worker is frozen.
+    const report = { workerId, endpointId, revision: 1, state: "stopping", isStandby: true } as const;
+    await host.agent.sync({ inventory: { ...INVENTORY, canFreeze: true }, workers: [report] });
+    expect(await health(endpointId)).toMatchObject({ initializing: 1 });
+
+    passTime(100);
+    await host.agent.sync({
+      inventory: { ...INVENTORY, canFreeze: true },
+      workers: [
+        { workerId, endpointId, revision: 1, state: "ready", ago: { containerStarted: 40, ready: 10 } },
+      ],
+    });
+    const job = await host.agent.take(endpointId, workerId);
+    await host.agent.complete(endpointId, job, 1);
+    const { body: timeline } = await call("GET", `/v2/${endpointId}/requests/${id}`);
+    const { body: done } = await call("GET", `/v2/${endpointId}/status/${id}?timeline=true`);
+    const events = JSON.stringify([timeline, done]);
+    expect(events).toContain("worker_ready");
+  });
+
+  test("takes nothing from others: who needs its GPU gets it, and it goes", async ({ expect }) => {
+    const one = INVENTORY.gpus.filter(({ tier }) => tier === "AMPERE_16").slice(0, 1);
+    const host = await ObedientHost.join({ gpus: one });
+    const { endpointId, workerId } = await openStandby(FLASHBOOT, host);
+    await host.until("standby");
+    const other = await createEndpoint("workersMax: 1, idleTimeout: 5");
+    await host.work(other);
+    const [assigned] = await host.until("run");
+    expect(assigned).toMatchObject({ endpointId: other, gpuIndexes: [one[0]?.index] });
+    await idle(other);
+    expect(await host.work(endpointId)).not.toBe(workerId);
+  });
+
+  test("goes after a time, though nothing happens", async ({ expect }) => {
+    const { endpointId, host } = await openStandby();
+    await host.until("standby");
+    passTime(FLASHBOOT_KEEP_MS - 1);
+    await host.sync();
+    expect(await host.until("standby")).toHaveLength(1);
+    passTime(1);
+    await runInDurableObject(fleetObject(), (fleet) => fleet.alarm());
+    await host.until();
+    expect(await host.work(endpointId)).toBeTypeOf("string");
+  });
+
+  test.each([
+    ["a new release", (endpointId: string) => save(endpointId, 'env: [{ key: "A", value: "1" }]')],
+    ["workersMax of 0", (endpointId: string) => save(endpointId, "workersMax: 0")],
+    ["FLASHBOOT switched off", (endpointId: string) => save(endpointId, "flashBootType: OFF")],
+    [
+      "the end of the endpoint",
+      async (endpointId: string) => {
+        await save(endpointId, "workersMin: 0, workersMax: 0");
+        await graphql(`mutation { deleteEndpoint(id: "${endpointId}") }`);
+      },
+    ],
+  ])("goes with %s", async (_, act) => {
+    const { endpointId, host } = await openStandby();
+    await host.until("standby");
+    await act(endpointId);
+    await host.until();
+  });
+
+  test.each(["cordoned", "drained"])("goes when its host is %s", async (word) => {
+    const { host } = await openStandby();
+    await host.until("standby");
+    await graphql(`mutation { hostUpdate(input: { id: "${host.agent.hostId}", ${word}: true }) { id } }`);
+    await host.until();
+  });
+
+  test("is not kept without FLASHBOOT", async () => {
+    const { host } = await openStandby("workersMax: 2, idleTimeout: 5");
+    await host.until();
+  });
+
+  test("is not kept on a host that cannot freeze", async () => {
+    const { host } = await openStandby(FLASHBOOT, await ObedientHost.join({ canFreeze: false }));
+    await host.until();
+  });
+});
+
+test("an endpoint has no more standby workers than workersMax, and those run again before new ones", async ({
+  expect,
+}) => {
+  const endpointId = await createEndpoint(
+    "workersMax: 2, idleTimeout: 5, flashBootType: FLASHBOOT, workersMin: 2",
+  );
+  const host = await ObedientHost.join();
+  const before = (await host.until("run", "run")).map(({ workerId }) => workerId);
+  await host.sync();
+  await save(endpointId, "workersMin: 0");
+  for (const modes of [
+    ["run", "standby"],
+    ["standby", "standby"],
+  ] as const) {
+    passTime(60 * SECOND + LEAVE_GAP_MS);
+    await fireAlarm(endpointId);
+    await host.until(...modes);
+  }
+  await save(endpointId, "workersMin: 2");
+  const after = (await host.until("run", "run")).map(({ workerId }) => workerId);
+  expect(new Set(after)).toEqual(new Set(before));
+
+  await save(endpointId, "workersMin: 0");
+  for (const modes of [
+    ["run", "standby"],
+    ["standby", "standby"],
+  ] as const) {
+    passTime(60 * SECOND + LEAVE_GAP_MS);
+    await fireAlarm(endpointId);
+    await host.until(...modes);
+  }
+  await save(endpointId, "workersMax: 1");
+  await host.until("standby");
+});
