@@ -2,6 +2,8 @@
  * What follows when a worker failed: it starts again, later and later while it keeps failing.
  * The first failure may be chance; from the second in a row on the worker is called crash-looping.
  */
+import type { Timing } from "../timing.ts";
+
 export type Failure = {
   readonly kind: "exited" | "start_refused" | "start_limit_exceeded" | "reported_unhealthy";
   readonly reason: string;
@@ -23,6 +25,10 @@ export type FailureVerdict = {
 };
 
 const LINE_MAX_LENGTH = 500;
+
+export function restartPolicy({ restartBaseMs, restartCapMs, healthyMs }: Timing): RestartPolicy {
+  return { baseMs: restartBaseMs, capMs: restartCapMs, healthyMs };
+}
 
 /** Decides what a worker that failed now is to do, from its record of failures. */
 export function judgeFailure(
