@@ -10,6 +10,7 @@ import {
 } from "./edge/host-credential.ts";
 import { readInventory } from "./gpu/inventory.ts";
 import { type AgentLog, createLog } from "./log.ts";
+import { dockerRoot } from "./runtime/docker-root.ts";
 import { chooseRuntime, createRuntime, type RuntimeKind } from "./runtime/runtime-choice.ts";
 import { StopRequest } from "./stop-request.ts";
 import { AGENT_VERSION } from "./version.ts";
@@ -23,7 +24,10 @@ export type RunSettings = {
   readonly name: string;
   readonly dataCenterId: string | undefined;
   readonly isEphemeral: boolean;
+  readonly diskReserveGb: number;
 };
+
+const GIGABYTE = 1_000_000_000;
 
 /** Runs the agent until it is told to stop. Returns the exit code; throws with words for people. */
 export async function runAgent(settings: RunSettings): Promise<number> {
@@ -32,9 +36,10 @@ export async function runAgent(settings: RunSettings): Promise<number> {
   await mkdir(settings.stateDir, { recursive: true, mode: 0o700 });
   const { kind: runtimeKind, why } = await chooseRuntime(settings.runtimeKind);
   log.info("runtime_chosen", { runtime: runtimeKind, why });
+  const diskDirectory = (runtimeKind === "docker" ? await dockerRoot() : null) ?? settings.stateDir;
   const read = (): Promise<Inventory> => {
-    const { simulateGpus, stateDir, dataCenterId } = settings;
-    return readInventory({ runtimeKind, simulateGpus, stateDirectory: stateDir, dataCenterId });
+    const { simulateGpus, dataCenterId } = settings;
+    return readInventory({ runtimeKind, simulateGpus, diskDirectory, dataCenterId });
   };
   const inventory = await read();
   const credential = await credentialOf(settings, inventory, log, stopRequest.signal);
@@ -48,6 +53,8 @@ export async function runAgent(settings: RunSettings): Promise<number> {
       hostId: credential.hostId,
       stateDir: settings.stateDir,
       hasRealGpus,
+      log,
+      diskReserveBytes: settings.diskReserveGb * GIGABYTE,
     }),
     inventory,
     readInventory: read,

@@ -62,6 +62,13 @@ export class ProcessRuntime implements Runtime {
     return { kind: "prepared" };
   }
 
+  /** No image is used, and none is kept. */
+  keepOn(): void {}
+
+  async imageDigest(): Promise<null> {
+    return null;
+  }
+
   // Starting
 
   start(spec: WorkerSpec): Promise<void> {

@@ -7,6 +7,8 @@
  * R4  Two workers never share a working directory.
  */
 
+import type { CacheTerms } from "./cache-shelf.ts";
+
 /** All that is needed to run one worker, address and token of the agent already in `env`. */
 export type WorkerSpec = {
   readonly workerId: string;
@@ -45,7 +47,8 @@ export type WorkerExit = {
 };
 
 export type PrepareOutcome =
-  | { readonly kind: "prepared" }
+  /** `note`: what people should know although the start goes on. */
+  | { readonly kind: "prepared"; readonly note?: string }
   | { readonly kind: "failed"; readonly detail: string };
 
 export interface Runtime {
@@ -53,7 +56,16 @@ export interface Runtime {
   /** Host name or address under which a worker reaches a server of the agent. */
   agentAddress(): Promise<string>;
   /** Gets the image onto this host. Says in words how far it is; never throws for a missing image. */
-  prepare(spec: WorkerSpec, onProgress: (detail: string) => void): Promise<PrepareOutcome>;
+  prepare(
+    spec: WorkerSpec,
+    onProgress: (detail: string) => void,
+    /** Nobody wants the worker any more. */
+    signal?: AbortSignal,
+  ): Promise<PrepareOutcome>;
+  /** From here on what was brought to this host is remembered, and removed when the disk gets full. */
+  keepOn(terms: CacheTerms): void;
+  /** What the worker's image is by its content: the registry's digest, or an id where it came from none. */
+  imageDigest(workerId: string): Promise<string | null>;
   /** Creates and starts the worker. Throws with a clear message when the runtime refuses. */
   start(spec: WorkerSpec): Promise<void>;
   /** SIGTERM, then SIGKILL after the grace (0: at once). Resolves when the worker has ended. */

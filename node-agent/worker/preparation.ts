@@ -44,14 +44,17 @@ export class Preparation {
     const { startTimes } = standing;
     for (let failures = 1; await this.untilStartable(signal); failures += 1) {
       this.#isRenewed = false;
+      const calledOff = new AbortController();
       const preparing = container.prepare((detail) => {
         startTimes.note("pullStarted");
         this.#pulling(detail);
-      });
+      }, calledOff.signal);
       const outcome = await this.#unlessDrained(preparing, signal);
+      calledOff.abort();
       if (outcome === "called_off") return false;
       if (outcome.kind === "prepared") {
         if (startTimes.has("pullStarted")) startTimes.note("pullEnded");
+        if (outcome.note !== undefined) this.#tell(outcome.note);
         return !isDraining();
       }
       const delayMs = restartDelayMs(failures, policy);
@@ -87,12 +90,18 @@ export class Preparation {
     standing.become("unhealthy", problem);
   }
 
+  #tell(note: string): void {
+    const { workerId, standing, log, isDraining } = this.#options;
+    log.warn("image_noted", { workerId, note });
+    if (!isDraining()) standing.become("starting", note);
+  }
+
   #pulling(detail: string): void {
     const { container, standing, isDraining } = this.#options;
     if (!container.isStarted && !isDraining()) standing.become("pulling", detail);
   }
 
-  /** A pull cannot be called off, but nobody has to wait for it. */
+  /** Nobody has to wait until what was called off has ended. */
   async #unlessDrained<T>(work: Promise<T>, signal: AbortSignal): Promise<T | "called_off"> {
     const { wake, isDraining } = this.#options;
     let isOver = false;

@@ -9,6 +9,7 @@ export class Standing {
   readonly #onChange: (isNewState: boolean) => void;
   #state: WorkerState;
   #detail: string | undefined;
+  #imageDigest: string | undefined;
 
   /** `onChange`: told whether more than the detail has changed. */
   constructor(state: WorkerState, onChange: (isNewState: boolean) => void) {
@@ -32,8 +33,23 @@ export class Standing {
     this.#onChange(isNewState);
   }
 
+  /** What the container runs, by its content. False when that was known. */
+  runsImage(digest: string): boolean {
+    if (digest === this.#imageDigest) return false;
+    this.#imageDigest = digest;
+    this.#onChange(false);
+    return true;
+  }
+
   reportFor({ workerId, endpointId, revision }: AssignmentOutline): WorkerReport {
-    const report = { workerId, endpointId, revision, state: this.#state, ago: this.startTimes.ago() };
-    return this.#detail === undefined ? report : { ...report, detail: this.#detail };
+    return {
+      workerId,
+      endpointId,
+      revision,
+      state: this.#state,
+      ago: this.startTimes.ago(),
+      ...(this.#detail !== undefined && { detail: this.#detail }),
+      ...(this.#imageDigest !== undefined && { imageDigest: this.#imageDigest }),
+    };
   }
 }

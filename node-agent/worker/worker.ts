@@ -162,6 +162,7 @@ export class Worker implements WorkerSession {
   /** Keeps the worker running until it is drained; then nothing of it is left. Ends early when aborted. */
   async run(signal: AbortSignal): Promise<void> {
     this.#wake.wakeOnAbort(signal);
+    if (this.#container.isStarted) void this.#noteImage();
     let mayGoOn = this.#container.isStarted || (await this.#preparation.prepare(signal));
     while (mayGoOn && !signal.aborted) {
       const refusal = this.#container.isStarted ? null : await this.#launch();
@@ -184,8 +185,17 @@ export class Worker implements WorkerSession {
     const { state } = this.#standing;
     if (state !== "crash_looping" && state !== "unhealthy") this.#standing.become("starting");
     const refusal = await this.#container.launch();
-    if (!refusal) this.#standing.startTimes.note("containerStarted");
-    return refusal;
+    if (refusal) return refusal;
+    this.#standing.startTimes.note("containerStarted");
+    void this.#noteImage();
+    return null;
+  }
+
+  async #noteImage(): Promise<void> {
+    const { workerId } = this;
+    const digest = await this.#container.imageDigest();
+    if (digest === null || !this.#standing.runsImage(digest)) return;
+    this.#options.log.info("worker_image", { workerId, digest });
   }
 
   async #liveUntilEnd(signal: AbortSignal): Promise<LifeEnd | null> {

@@ -87,6 +87,8 @@ export const workerReportSchema = z.object({
   state: z.enum(WORKER_STATES),
   /** One sentence for people: pull progress, last log line of a crash. */
   detail: z.string().max(2_000).optional(),
+  /** What its container runs, by content: a digest of the registry, or an id where the image came from none. */
+  imageDigest: z.string().max(256).optional(),
   /** How the worker came up, as far as the agent saw it. Agents of before send none. */
   ago: z
     .object({ pullStarted: agoMs, pullEnded: agoMs, containerStarted: agoMs, ready: agoMs })

@@ -163,6 +163,19 @@ export const WORKER_START_LIMIT_MS = 7 * MINUTE;
 export const STOP_GRACE_MS = 5 * SECOND;
 /** Time a drained container gets between SIGTERM and SIGKILL. */
 export const DRAIN_GRACE_MS = 10 * SECOND;
+// Images on a host
+
+/** Time without any progress after which the pull of an image is given up and begun again. */
+export const PULL_STALL_MS = 2 * MINUTE;
+/** The same for the question whether a tag has moved, while there is an image that can be used. */
+export const IMAGE_CHECK_LIMIT_MS = 20 * SECOND;
+/** Least time between two tellings of how far a pull is: each costs a row for each worker that waits. */
+export const PULL_PROGRESS_MS = 5 * SECOND;
+/** Time for Docker's daemon to answer a call that is no stream. */
+export const DOCKER_CALL_LIMIT_MS = MINUTE;
+/** Free disk of a host below which images that nobody uses are removed, in GB, unless its owner says otherwise. */
+export const DISK_RESERVE_DEFAULT_GB = 10;
+
 /** Idle workers of an endpoint leave at least this far apart. */
 export const LEAVE_GAP_MS = SECOND;
 /** Of many workers that may leave at once, one of so many does. */

@@ -21,6 +21,7 @@ const LAYER_TYPE = "application/vnd.docker.image.rootfs.diff.tar.gzip";
 const ARCHITECTURES: Readonly<Record<string, string>> = { x64: "amd64", arm64: "arm64" };
 const TAR_BLOCK_BYTES = 512;
 
+type Asked = "manifests" | "blobs";
 type Login = { readonly username: string; readonly password: string };
 /** Configuration and layers of an image, as bytes. */
 type ImageContent = { readonly config: Buffer; readonly layers: readonly Buffer[] };
@@ -28,12 +29,20 @@ type Blob = { readonly digest: string; readonly bytes: Buffer };
 
 export class ImageRegistry {
   readonly #server: Server;
+  readonly #port: number;
   readonly #authorization: string | null;
   readonly #blobs = new Map<string, Buffer>();
-  readonly #manifest: Blob;
+  #manifest: Blob;
+  #gate: { readonly of: Asked; readonly opens: Promise<void> } | null = null;
+  readonly #watchers = new Set<() => void>();
+  /** Answers begun so far, by what was asked for. */
+  readonly asked: Record<Asked, number> = { manifests: 0, blobs: 0 };
+  /** Answers that have begun and got no further. */
+  openAnswers = 0;
 
   private constructor(server: Server, login: Login | null, content: ImageContent) {
     this.#server = server;
+    this.#port = (server.address() as AddressInfo).port;
     this.#authorization =
       login && `Basic ${Buffer.from(`${login.username}:${login.password}`).toString("base64")}`;
     this.#manifest = this.#addImage(content);
@@ -57,8 +66,54 @@ export class ImageRegistry {
 
   /** Name of an image as Docker has to be told it; only `team/model:1` exists. */
   image(name: string): string {
-    const { port } = this.#server.address() as AddressInfo;
-    return `127.0.0.1:${port}/${name}`;
+    return `127.0.0.1:${this.#port}/${name}`;
+  }
+
+  /** Name of the image by its content. */
+  pinned(): string {
+    return this.image(`team/model@${this.#manifest.digest}`);
+  }
+
+  /** What the tag means at this moment. */
+  get digest(): string {
+    return this.#manifest.digest;
+  }
+
+  /** From here on the tag means another image. */
+  moveTag(content = smallImage()): void {
+    this.#manifest = this.#addImage(content);
+  }
+
+  /** From here on answers of one kind begin and get no further, until the returned function is called. */
+  stall(of: Asked): () => void {
+    const gate = Promise.withResolvers<void>();
+    this.#gate = { of, opens: gate.promise };
+    return () => {
+      this.#gate = null;
+      gate.resolve();
+    };
+  }
+
+  /** New answers are whole again; those that have begun get no further. */
+  mend(): void {
+    this.#gate = null;
+  }
+
+  blobsAsked(count: number): Promise<void> {
+    return this.#until(() => this.asked.blobs >= count);
+  }
+
+  answersClosed(): Promise<void> {
+    return this.#until(() => this.openAnswers === 0);
+  }
+
+  async #until(isSo: () => boolean): Promise<void> {
+    while (!isSo()) await new Promise<void>((resolve) => this.#watchers.add(resolve));
+  }
+
+  #changed(): void {
+    for (const resume of this.#watchers) resume();
+    this.#watchers.clear();
   }
 
   async close(): Promise<void> {
@@ -102,11 +157,24 @@ export class ImageRegistry {
     reply.setHeader("content-type", kind === "manifests" ? MANIFEST_TYPE : "application/octet-stream");
     reply.setHeader("docker-content-digest", digestOf(bytes));
     reply.setHeader("content-length", bytes.length);
-    reply.end(request.method === "HEAD" ? undefined : bytes);
+    const asked = kind === "manifests" ? "manifests" : "blobs";
+    this.asked[asked] += 1;
+    this.#changed();
+    const content = request.method === "HEAD" ? Buffer.alloc(0) : bytes;
+    if (this.#gate?.of !== asked) return void reply.end(content);
+    const half = Math.floor(content.length / 2);
+    if (half > 0) reply.write(content.subarray(0, half));
+    this.openAnswers += 1;
+    reply.once("close", () => {
+      this.openAnswers -= 1;
+      this.#changed();
+    });
+    void this.#gate.opens.then(() => reply.end(content.subarray(half)));
   }
 }
 
-function smallImage(): ImageContent {
+/** An image of two layers that no other registry has. */
+export function smallImage(): ImageContent {
   // Content of its own for each registry, so that no layer is on the machine already.
   const archives = ["one", "two"].map((name) => tarOf(`${name}.txt`, `${name} ${Math.random()}\n`));
   const config = json({

@@ -1,6 +1,7 @@
 import { describe, test } from "vitest";
 import { pullFailure } from "./docker-errors.ts";
-import { PullProgress, registryOf } from "./image-pull.ts";
+import { registryOf } from "./image-name.ts";
+import { PullProgress } from "./pull-progress.ts";
 
 test("pull progress counts layers, those that are there already included", ({ expect }) => {
   const progress = new PullProgress("team/model:1");
