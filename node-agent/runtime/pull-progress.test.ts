@@ -1,41 +1,87 @@
 import { describe, test } from "vitest";
 import { pullFailure } from "./docker-errors.ts";
-import { registryOf } from "./image-name.ts";
-import { PullProgress } from "./pull-progress.ts";
+import { RECORDED_PULL } from "../../test/support/recorded-pull.ts";
+import { type PullMessage, pullMessageSchema, PullProgress } from "./pull-progress.ts";
 
-test("pull progress counts layers, those that are there already included", ({ expect }) => {
-  const progress = new PullProgress("team/model:1");
-  const details = [
-    { id: "1", status: "Pulling from team/model" },
-    { id: "aaa", status: "Pulling fs layer" },
-    { id: "bbb", status: "Already exists" },
-    { id: "ccc", status: "Pulling fs layer" },
-    { id: "aaa", status: "Downloading" },
-    { id: "aaa", status: "Pull complete" },
-    { status: "Digest: sha256:0" },
-    { id: "ccc", status: "Pull complete" },
-  ].map((message) => {
-    progress.take(message);
-    return progress.detail.replace("pulling image team/model:1", "").replace(/^: /, "");
+const recorded = RECORDED_PULL.trim()
+  .split("\n")
+  .map((line) => pullMessageSchema.parse(JSON.parse(line)));
+
+function message(status: string, id?: string, current?: number, total?: number): PullMessage {
+  return pullMessageSchema.parse({ status, id, progressDetail: { current, total } });
+}
+
+describe("the progress of a pull", () => {
+  test("is told in layers and bytes, as the daemon comes to know them", ({ expect }) => {
+    const progress = new PullProgress("team/model:1");
+    const details = recorded.map((line) => {
+      progress.take(line);
+      return progress.detail.replace(/^pulling image team\/model:1(: )?/, "");
+    });
+    expect([...new Set(details)]).toEqual([
+      "",
+      "0 of 1 layers",
+      "0 of 2 layers",
+      "0 of 3 layers",
+      "0 of 4 layers",
+      "0 of 5 layers",
+      "0 of 5 layers, 0 of more than 30 MB",
+      "0 of 5 layers, 0 of more than 34 MB",
+      "0 of 5 layers, 3 of more than 34 MB",
+      "0 of 5 layers, 7 of more than 34 MB",
+      "0 of 5 layers, 7 of more than 46 MB",
+      "0 of 5 layers, 8 of more than 46 MB",
+      "0 of 5 layers, 8 of more than 47 MB",
+      "0 of 5 layers, 9 of more than 47 MB",
+      "0 of 5 layers, 9 of 53 MB",
+      "0 of 5 layers, 12 of 53 MB",
+      "0 of 5 layers, 15 of 53 MB",
+      "0 of 5 layers, 21 of 53 MB",
+      "0 of 5 layers, 30 of 53 MB",
+      "0 of 5 layers, 47 of 53 MB",
+      "0 of 5 layers, 53 of 53 MB",
+      "1 of 5 layers, 53 of 53 MB",
+      "2 of 5 layers, 53 of 53 MB",
+      "3 of 5 layers, 53 of 53 MB",
+      "4 of 5 layers, 53 of 53 MB",
+      "5 of 5 layers, 53 of 53 MB",
+    ]);
   });
-  expect(details).toEqual([
-    "",
-    "0 of 1 layers",
-    "1 of 2 layers",
-    "1 of 3 layers",
-    "1 of 3 layers",
-    "2 of 3 layers",
-    "2 of 3 layers",
-    "3 of 3 layers",
-  ]);
-});
 
-test("the registry is the first part of an image name if it looks like a host", ({ expect }) => {
-  expect(registryOf("ghcr.io/team/model:1")).toBe("ghcr.io");
-  expect(registryOf("localhost/model")).toBe("localhost");
-  expect(registryOf("10.0.0.1:5000/model")).toBe("10.0.0.1:5000");
-  expect(registryOf("team/model")).toBe("https://index.docker.io/v1/");
-  expect(registryOf("model:1.0")).toBe("https://index.docker.io/v1/");
+  test("counts layers that are there already, and speaks of gigabytes", ({ expect }) => {
+    const progress = new PullProgress("model");
+    progress.take(message("Already exists", "a"));
+    progress.take(message("Pulling fs layer", "b"));
+    progress.take(message("Downloading", "b", 1_230_000_000, 4_600_000_000));
+    expect(progress.detail).toBe("pulling image model: 1 of 2 layers, 1.2 of 4.6 GB");
+  });
+
+  test("is no progress when layers wait, or are tried again, or the same is said twice", ({ expect }) => {
+    const progress = new PullProgress("model");
+    const steps = [
+      message("Pulling fs layer", "a"),
+      message("Waiting", "a"),
+      message("Downloading", "a", 10, 100),
+      message("Downloading", "a", 10, 100),
+      message("Retrying in 5 seconds", "a"),
+      message("Retrying in 4 seconds", "a"),
+      message("Downloading", "a", 20, 100),
+    ];
+    expect(steps.map((step) => progress.take(step))).toEqual([true, false, true, false, false, false, true]);
+  });
+
+  test("names no layer of an image that is there as the registry has it", ({ expect }) => {
+    const progress = new PullProgress("team/model:1");
+    for (const [status, id] of [
+      ["Pulling from team/model", "1"],
+      ["Digest: sha256:0"],
+      ["Status: Image is up to date for team/model:1"],
+    ] as const) {
+      progress.take(message(status, id));
+    }
+    expect(progress.hasLayers).toBe(false);
+    expect(progress.detail).toBe("pulling image team/model:1");
+  });
 });
 
 describe("pullFailure", () => {

@@ -47,6 +47,13 @@ class ImageHost {
 
   readonly details: string[] = [];
 
+  /** These were last used long ago, one after the other. */
+  age(...names: (string | undefined)[]): void {
+    for (const item of this.shelf.items()) {
+      this.shelf.save({ ...item, lastUsedAt: names.indexOf(item.name) });
+    }
+  }
+
   get kept(): string[] {
     return this.shelf.items().map(({ name }) => name);
   }
@@ -60,6 +67,17 @@ async function idOf(imageName: string): Promise<string | null> {
       ({ Id }) => Id,
       () => null,
     );
+}
+
+async function namesOf(registry: ImageRegistry): Promise<string[]> {
+  const prefix = registry.image("");
+  const images = await docker.listImages();
+  return images.flatMap(({ RepoTags }) => RepoTags ?? []).filter((name) => name.startsWith(prefix));
+}
+
+async function pullByHand(imageName: string): Promise<void> {
+  const stream = await docker.pull(imageName);
+  await new Promise((resolve) => docker.modem.followProgress(stream, resolve));
 }
 
 async function removeImages(registry: ImageRegistry): Promise<void> {
@@ -211,12 +229,82 @@ describe.runIf(hasDocker)("images", () => {
     }) => {
       open();
       const imageName = registry.image("team/model:1");
-      const stream = await docker.pull(imageName);
-      await new Promise((resolve) => docker.modem.followProgress(stream, resolve));
+      await pullByHand(imageName);
       const asked = { ...registry.asked };
       await host.prepare(imageName, { revision: 2 });
       expect(registry.asked).toEqual(asked);
       expect(host.kept).toEqual([]);
+    });
+  });
+
+  describe("the disk", () => {
+    /** A disk on which just so many images of the test's registry have room. */
+    const room = (count: number): Partial<ImageTerms> => ({
+      reserveBytes: 1,
+      freeBytes: async () => count - (await namesOf(registry)).length,
+    });
+
+    test("makes room for a new image by removing the one that was not used for the longest time", async ({
+      expect,
+    }) => {
+      open(room(3));
+      const names = registry.tags("a", "b", "c", "d");
+      for (const name of names.slice(0, 3)) await host.prepare(name);
+      host.age(names[1], names[0], names[2]);
+      await host.prepare(names[3] ?? "");
+      expect((await namesOf(registry)).toSorted()).toEqual([names[0], names[2], names[3]]);
+      expect(host.kept.toSorted()).toEqual([names[0], names[2], names[3]]);
+      expect(
+        host.events.filter(({ event }) => event === "image_removed").map(({ fields }) => fields),
+      ).toEqual([{ image: names[1], sizeBytes: expect.any(Number) }]);
+    });
+
+    test("spares what a container has, what is assigned, and what its owner has pulled", async ({
+      expect,
+    }) => {
+      open(room(4));
+      const [used = "", assigned = "", owned = "", unused = "", next = ""] = registry.tags(
+        "a",
+        "b",
+        "c",
+        "d",
+        "e",
+      );
+      await pullByHand(owned);
+      for (const name of [used, assigned, unused]) await host.prepare(name);
+      host.age(used, assigned, unused);
+      host.assigned.add(assigned);
+      const container = await docker.createContainer({ Image: used, Cmd: ["never-started"] });
+      await host.prepare(next);
+      await host.prepare(next); // there is still too little room, and nothing more may go
+      expect((await namesOf(registry)).toSorted()).toEqual([used, assigned, owned, next]);
+      await container.remove();
+    });
+
+    test("lets an image that its owner has given a new content keep its name", async ({ expect }) => {
+      open(room(2));
+      const [first = "", second = "", third = ""] = registry.tags("a", "b", "c");
+      await host.prepare(first);
+      await host.prepare(second);
+      host.age(first, second);
+      await docker.getImage(second).tag({ repo: registry.image("team/model"), tag: "a" });
+      await host.prepare(third);
+      expect(await namesOf(registry)).toContain(first);
+      expect(host.kept).not.toContain(first);
+    });
+
+    test("lets the old content of a tag go that has moved", async ({ expect }) => {
+      open({ reserveBytes: 1, freeBytes: async () => 0 });
+      const imageName = registry.image("team/model:1");
+      await host.prepare(imageName, { revision: 1 });
+      const old = (await idOf(imageName)) ?? "";
+      registry.moveTag();
+      host.assigned.add(imageName);
+      await host.prepare(imageName, { revision: 2 });
+      expect(await idOf(old)).not.toBeNull();
+      await host.prepare(registry.tags("b")[0] ?? "");
+      expect(await idOf(old)).toBeNull();
+      expect(await idOf(imageName)).not.toBeNull();
     });
   });
 });

@@ -33,6 +33,7 @@ export class ImageRegistry {
   readonly #authorization: string | null;
   readonly #blobs = new Map<string, Buffer>();
   #manifest: Blob;
+  readonly #digestByTag = new Map<string, string>();
   #gate: { readonly of: Asked; readonly opens: Promise<void> } | null = null;
   readonly #watchers = new Set<() => void>();
   /** Answers begun so far, by what was asked for. */
@@ -64,7 +65,7 @@ export class ImageRegistry {
     await this.close();
   }
 
-  /** Name of an image as Docker has to be told it; only `team/model:1` exists. */
+  /** Name of an image as Docker has to be told it; only `team/model:1` exists, and what `tags` has added. */
   image(name: string): string {
     return `127.0.0.1:${this.#port}/${name}`;
   }
@@ -77,6 +78,14 @@ export class ImageRegistry {
   /** What the tag means at this moment. */
   get digest(): string {
     return this.#manifest.digest;
+  }
+
+  /** Adds images under these tags, each with content of its own; their names. */
+  tags(...tags: string[]): string[] {
+    return tags.map((tag) => {
+      this.#digestByTag.set(tag, this.#addImage(smallImage()).digest);
+      return this.image(`team/model:${tag}`);
+    });
   }
 
   /** From here on the tag means another image. */
@@ -152,7 +161,8 @@ export class ImageRegistry {
     }
     if (pathname === "/v2/") return void reply.end("{}");
     const [, kind, reference = ""] = /^\/v2\/team\/model\/(manifests|blobs)\/(.+)$/.exec(pathname) ?? [];
-    const bytes = this.#blobs.get(reference === "1" ? this.#manifest.digest : reference);
+    const digest = reference === "1" ? this.#manifest.digest : this.#digestByTag.get(reference);
+    const bytes = this.#blobs.get(digest ?? reference);
     if (bytes === undefined) return refuse(reply, 404, "MANIFEST_UNKNOWN", "manifest unknown");
     reply.setHeader("content-type", kind === "manifests" ? MANIFEST_TYPE : "application/octet-stream");
     reply.setHeader("docker-content-digest", digestOf(bytes));
