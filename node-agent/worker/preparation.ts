@@ -58,6 +58,7 @@ export class Preparation {
         return !isDraining();
       }
       const delayMs = restartDelayMs(failures, policy);
+      standing.failed(failures);
       log.warn("worker_prepare_failed", { workerId, reason: outcome.detail });
       this.#pulling(`${outcome.detail}; tries again in ${Math.ceil(delayMs / 1_000)} s`);
       await wake.pause(delayMs, () => isDraining() || this.#isRenewed || signal.aborted);

@@ -1,4 +1,5 @@
 import type { AssignmentOutline, WorkerReport, WorkerState } from "../../src/contract/agent.ts";
+import { ageMs } from "../age.ts";
 import { StartTimes } from "./start-times.ts";
 
 const DETAIL_MAX_LENGTH = 2_000;
@@ -10,6 +11,7 @@ export class Standing {
   #state: WorkerState;
   #detail: string | undefined;
   #imageDigest: string | undefined;
+  #failing: { readonly times: number; readonly firstAt: number } | null = null;
 
   /** `onChange`: told whether more than the detail has changed. */
   constructor(state: WorkerState, onChange: (isNewState: boolean) => void) {
@@ -41,6 +43,17 @@ export class Standing {
     return true;
   }
 
+  /** So many starts have failed one after the other. */
+  failed(times: number): void {
+    const firstAt = times > 1 ? this.#failing?.firstAt : undefined;
+    this.#failing = { times, firstAt: firstAt ?? performance.now() };
+  }
+
+  /** What failed before is no reason for what comes. */
+  forgive(): void {
+    this.#failing = null;
+  }
+
   reportFor({ workerId, endpointId, revision }: AssignmentOutline): WorkerReport {
     return {
       workerId,
@@ -49,7 +62,13 @@ export class Standing {
       state: this.#state,
       ago: this.startTimes.ago(),
       ...(this.#detail !== undefined && { detail: this.#detail }),
+      ...this.#failure(),
       ...(this.#imageDigest !== undefined && { imageDigest: this.#imageDigest }),
     };
+  }
+
+  #failure(): Pick<WorkerReport, "failing"> {
+    if (this.#failing === null || this.#state === "ready") return {};
+    return { failing: { times: this.#failing.times, ago: ageMs(this.#failing.firstAt) } };
   }
 }

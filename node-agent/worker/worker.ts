@@ -145,6 +145,7 @@ export class Worker implements WorkerSession {
   ping(jobIds: ReadonlySet<string>, unhealthyReason: string | null): void {
     if (unhealthyReason === null) return this.jobs.ping(jobIds);
     this.#unhealthyReason = `reported itself unhealthy: ${unhealthyReason}`;
+    if (this.#container.readyForMs() >= this.#options.timing.healthyMs) this.#standing.forgive();
     if (!this.#isDraining) this.#standing.become("unhealthy", this.#unhealthyReason);
     this.#changed(true);
   }
@@ -253,6 +254,7 @@ export class Worker implements WorkerSession {
     const record = { failuresInRow: this.#failuresInRow, readyForMs: this.#container.readyForMs() };
     const verdict = judgeFailure(failure, record, restartPolicy(this.#options.timing));
     this.#failuresInRow = verdict.failuresInRow;
+    this.#standing.failed(verdict.failuresInRow);
     const { state, detail } = verdict;
     this.#options.log.warn("worker_failed", { workerId: this.workerId, state, reason: detail });
     if (!this.#isDraining) this.#standing.become(state, detail);

@@ -176,6 +176,16 @@ export const DOCKER_CALL_LIMIT_MS = MINUTE;
 /** Free disk of a host below which images that nobody uses are removed, in GB, unless its owner says otherwise. */
 export const DISK_RESERVE_DEFAULT_GB = 10;
 
+// Workers that keep failing on their host
+
+/** Failures in a row after which another host is tried, and a time after which two are enough. */
+export const MOVE_AFTER_FAILURES = 5;
+export const MOVE_AFTER_LONG_MS = 10 * MINUTE;
+/** How long a worker must have failed before its first move, its second, and so on; there are no more than these. */
+export const MOVE_PAUSES_MS: readonly number[] = [MINUTE, 10 * MINUTE];
+/** How long moves are remembered. */
+export const MOVE_FORGIVEN_MS = 6 * HOUR;
+
 /** Idle workers of an endpoint leave at least this far apart. */
 export const LEAVE_GAP_MS = SECOND;
 /** Of many workers that may leave at once, one of so many does. */

@@ -2,6 +2,7 @@
 import type { Inventory, WorkerState } from "../contract/agent.ts";
 import type { EndpointConfig } from "../contract/endpoint.ts";
 import type { Size } from "../domain/host-room.ts";
+import type { Failing, Moves } from "../domain/other-host.ts";
 import type { WorkerStart } from "../domain/timeline.ts";
 import type { ObjectDatabase } from "../durable/sql.ts";
 
@@ -34,6 +35,10 @@ export type WorkerRecord = {
   readonly start: WorkerStart | null;
   /** What it takes of its host beside GPUs; null for workers of before. */
   readonly size: Size | null;
+  readonly imageDigest: string | null;
+  /** As its agent said last; not stored. */
+  readonly failing: Failing | null;
+  readonly moves: Moves | null;
 };
 
 export type WishRecord = { readonly wanted: number; readonly config: EndpointConfig };
@@ -79,6 +84,9 @@ export class FleetStore {
         retiredIn: row.retired_in,
         start: row.start === null ? null : (JSON.parse(row.start) as WorkerStart),
         size: row.size === null ? null : (JSON.parse(row.size) as Size),
+        imageDigest: row.image_digest,
+        failing: null,
+        moves: row.moves === null ? null : (JSON.parse(row.moves) as Moves),
       });
     }
     for (const row of this.#statements.wishes.all({})) {
@@ -105,12 +113,19 @@ export class FleetStore {
 
   saveWorker(worker: WorkerRecord): void {
     this.#remember(worker);
+    const { failing: _, ...stored } = worker;
     this.#statements.saveWorker.run({
-      ...worker,
+      ...stored,
       gpuIndexes: JSON.stringify(worker.gpuIndexes),
       start: worker.start && JSON.stringify(worker.start),
       size: worker.size && JSON.stringify(worker.size),
+      moves: worker.moves && JSON.stringify(worker.moves),
     });
+  }
+
+  /** Takes over what is not stored. */
+  rememberWorker(worker: WorkerRecord): void {
+    this.#remember(worker);
   }
 
   removeWorker(workerId: string): void {
@@ -210,6 +225,8 @@ type WorkerRow = {
   retired_in: number | null;
   start: string | null;
   size: string | null;
+  image_digest: string | null;
+  moves: string | null;
 };
 
 function fleetStatements(database: ObjectDatabase) {
@@ -229,9 +246,9 @@ function fleetStatements(database: ObjectDatabase) {
     saveWorker: database.statement<Record<string, string | number | null>>(
       `INSERT OR REPLACE INTO worker
          (worker_id, endpoint_id, host_id, version, gpu_indexes, state, detail, created_at, retired_in,
-          start, size)
+          start, size, image_digest, moves)
        VALUES (:workerId, :endpointId, :hostId, :version, :gpuIndexes, :state, :detail, :createdAt, :retiredIn,
-               :start, :size)`,
+               :start, :size, :imageDigest, :moves)`,
     ),
     removeWorker: database.statement<{ workerId: string }>("DELETE FROM worker WHERE worker_id = :workerId"),
     saveWish: database.statement<{ endpointId: string; wanted: number; config: string }>(

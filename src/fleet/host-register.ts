@@ -1,8 +1,8 @@
 /** The hosts of the fleet: who is there, what they have, and what their owners want of them. */
-import type { Inventory, WorkerState } from "../contract/agent.ts";
+import type { Inventory } from "../contract/agent.ts";
 import { HOST_TOMBSTONE_MS } from "../contract/limits.ts";
 import { stockOfHost, type HostStock } from "../domain/stock.ts";
-import { mergeStart, type WorkerStart } from "../domain/timeline.ts";
+import { mergeStart } from "../domain/timeline.ts";
 import type { FleetParts } from "./fleet-parts.ts";
 import type { HostRecord, WorkerRecord } from "./fleet-store.ts";
 import type { HostChange, ShownHost, SyncCall } from "./messages.ts";
@@ -40,7 +40,7 @@ export class HostRegister {
     } else store.hosts.set(call.hostId, host);
     pools.measureDisk(call.hostId, call.inventory.diskFreeMb);
     this.#heard(call.hostId, now, call.holdMs);
-    this.#takeWorkerReports(call);
+    this.#takeWorkerReports(call, now);
   }
 
   /** Hosts that have fallen silent take no more workers. */
@@ -157,25 +157,26 @@ export class HostRegister {
     if (presence.heard(hostId, at, holdMs) === "came") pools.admit(hostId);
   }
 
-  #takeWorkerReports(call: SyncCall): void {
+  #takeWorkerReports(call: SyncCall, now: number): void {
     const reported = new Map(call.workers.map((report) => [report.workerId, report]));
     for (const worker of this.#parts.store.workersOn(call.hostId)) {
       const report = reported.get(worker.workerId);
-      if (report) this.#noteState(worker, report.state, report.detail ?? null, report.start);
+      if (report) this.#noteReport(worker, report, now);
       else if (worker.retiredIn !== null && call.appliedRevision >= worker.retiredIn) this.#remove(worker);
     }
   }
 
-  #noteState(
-    worker: WorkerRecord,
-    state: WorkerState,
-    detail: string | null,
-    reported: WorkerStart | null,
-  ): void {
-    const start = mergeStart(worker.start, reported);
-    if (worker.state === state && worker.detail === detail && worker.start === start) return;
-    this.#parts.store.saveWorker({ ...worker, state, detail, start });
-    this.#parts.store.addUnsent(worker.endpointId);
+  #noteReport(worker: WorkerRecord, report: SyncCall["workers"][number], now: number): void {
+    const { store, placer } = this.#parts;
+    const { state, detail = null, imageDigest = worker.imageDigest } = report;
+    const start = mergeStart(worker.start, report.start);
+    const failing = report.failing ? { times: report.failing.times, since: now - report.failing.ago } : null;
+    if (failing?.times !== worker.failing?.times) placer.review(worker.endpointId);
+    const reported = { ...worker, state, detail, start, imageDigest, failing };
+    const isKnown = worker.state === state && worker.detail === detail && worker.start === start;
+    if (isKnown && worker.imageDigest === imageDigest) return store.rememberWorker(reported);
+    store.saveWorker(reported);
+    if (!isKnown) store.addUnsent(worker.endpointId);
   }
 
   #remove(worker: WorkerRecord): void {

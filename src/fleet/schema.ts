@@ -41,4 +41,9 @@ export const FLEET_MIGRATIONS = [
    ALTER TABLE host ADD COLUMN drained INTEGER NOT NULL DEFAULT 0;
    -- The row stays until the host's token is known to be revoked everywhere.
    ALTER TABLE host ADD COLUMN removed_at INTEGER;`,
+
+  `-- What the container of the worker runs, by its content.
+   ALTER TABLE worker ADD COLUMN image_digest TEXT;
+   -- Where the workers in whose place it came had failed, as JSON.
+   ALTER TABLE worker ADD COLUMN moves TEXT;`,
 ] as const;

@@ -1,4 +1,5 @@
 /** Workers as people see them, with the host behind each. */
+import { detailWithMoves } from "../domain/other-host.ts";
 import type { WorkerSnapshot } from "../domain/queue-reason.ts";
 import { knownDataCenter } from "../domain/stock.ts";
 import type { FleetStore, WorkerRecord } from "./fleet-store.ts";
@@ -14,21 +15,19 @@ export function showWorkers(store: FleetStore, endpointIds: readonly string[]): 
 
 /** The workers of an endpoint, as its object is told of them. */
 export function reportedWorkers(store: FleetStore, endpointId: string): readonly WorkerSnapshot[] {
-  return store.workersOf(endpointId).map(({ workerId, hostId, version, state, detail, start }) => ({
-    workerId,
-    hostId,
-    version,
-    state,
-    detail,
-    start,
-  }));
+  return store.workersOf(endpointId).map((worker) => {
+    const { workerId, hostId, version, state, start } = worker;
+    return { workerId, hostId, version, state, detail: detailWithMoves(worker), start };
+  });
 }
 
 function show(store: FleetStore, worker: WorkerRecord): ShownWorker {
-  const { workerId, endpointId, hostId, state, detail, createdAt, start, gpuIndexes } = worker;
+  const { workerId, endpointId, hostId, state, imageDigest, createdAt, start, gpuIndexes } = worker;
+  const detail = detailWithMoves(worker);
   const inventory = store.hosts.get(hostId)?.inventory;
   const models = new Map(inventory?.gpus.map(({ index, name }) => [index, name]));
   const gpuModels = gpuIndexes.map((index) => models.get(index) ?? "");
   const dataCenterId = knownDataCenter(inventory?.dataCenterId);
-  return { workerId, endpointId, hostId, dataCenterId, gpuModels, state, detail, createdAt, start };
+  const stand = { state, detail, imageDigest, createdAt, start };
+  return { workerId, endpointId, hostId, dataCenterId, gpuModels, ...stand };
 }

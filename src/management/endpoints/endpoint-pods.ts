@@ -50,6 +50,7 @@ export function toPod(
     name: endpoint.name,
     desiredStatus: podStatus(worker.state),
     env: [],
+    imageDigest: worker.imageDigest,
     version: endpoint.version,
     networkVolumeId: endpoint.networkVolumeId,
     machineId: worker.hostId,
