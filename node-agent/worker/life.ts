@@ -11,13 +11,18 @@ export type LifeFacts = {
   readonly hasTaken: boolean;
   readonly runsForMs: number;
   readonly startLimitMs: number;
+  /** For how long it could have asked for a job and did not. */
+  readonly silentForMs: number;
+  readonly silenceLimitMs: number;
+  /** Several jobs in a row got no result. */
+  readonly isMute: boolean;
 };
 
 export type LifeVerdict =
   | { readonly kind: "live"; readonly forMs: number | null }
   | { readonly kind: "end"; readonly because: LifeEnd };
 
-export type LifeEnd = "exited" | "hard_stop" | "drained" | "refresh" | "start_limit";
+export type LifeEnd = "exited" | "hard_stop" | "drained" | "refresh" | "start_limit" | "silent" | "mute";
 
 /** Says whether a container lives on, and for how long at most until the question must be asked again. */
 export function judgeLife(facts: LifeFacts): LifeVerdict {
@@ -25,9 +30,16 @@ export function judgeLife(facts: LifeFacts): LifeVerdict {
   if (facts.isDraining && facts.isQuiet) return end("drained");
   if (facts.needsHardStop) return end("hard_stop");
   if (facts.isRefreshing && facts.isQuiet) return end("refresh");
-  if (facts.hasTaken) return { kind: "live", forMs: null };
+  if (facts.isMute) return end("mute");
+  if (facts.hasTaken) return judgeSilence(facts);
   if (facts.runsForMs >= facts.startLimitMs) return end("start_limit");
   return { kind: "live", forMs: facts.startLimitMs - facts.runsForMs };
+}
+
+/** A worker without jobs always has a poll open: the moments between two are short. */
+function judgeSilence({ silentForMs, silenceLimitMs }: LifeFacts): LifeVerdict {
+  if (silentForMs >= silenceLimitMs) return end("silent");
+  return { kind: "live", forMs: silentForMs === 0 ? null : silenceLimitMs - silentForMs };
 }
 
 function end(because: LifeEnd): LifeVerdict {

@@ -5,7 +5,7 @@
 import type { Timing } from "../timing.ts";
 
 export type Failure = {
-  readonly kind: "exited" | "start_refused" | "start_limit_exceeded" | "reported_unhealthy";
+  readonly kind: "exited" | "start_refused" | "start_limit_exceeded" | "reported_unhealthy" | "fell_silent";
   readonly reason: string;
   readonly lastLine: string | undefined;
 };
@@ -60,5 +60,6 @@ export function describeFailure(failure: { reason: string; lastLine: string | un
 function stateAfter(failure: Failure, failuresInRow: number): FailureVerdict["state"] {
   if (failure.kind === "start_limit_exceeded") return "unhealthy";
   if (failuresInRow > 1) return "crash_looping";
-  return failure.kind === "reported_unhealthy" ? "unhealthy" : "starting";
+  const isUnhealthy = failure.kind === "reported_unhealthy" || failure.kind === "fell_silent";
+  return isUnhealthy ? "unhealthy" : "starting";
 }

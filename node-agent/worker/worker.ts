@@ -12,6 +12,7 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Assignment, AssignmentOutline, WorkerReport } from "../../src/contract/agent.ts";
+import { ageMs } from "../age.ts";
 import type { AttemptLedger } from "../journal/attempt-ledger.ts";
 import type { WorkerRecord } from "../journal/journal.ts";
 import type { WorkerExit } from "../runtime/runtime.ts";
@@ -19,7 +20,8 @@ import type { ReceivedBody } from "../worker-server/body.ts";
 import type { Poll } from "../worker-server/poll.ts";
 import type { WorkerSession } from "../worker-server/worker-server.ts";
 import { Container, type ContainerOptions } from "./container.ts";
-import { judgeLife, type LifeEnd } from "./life.ts";
+import { failureOf } from "./failure.ts";
+import { judgeLife, type LifeEnd, type LifeFacts } from "./life.ts";
 import { Preparation } from "./preparation.ts";
 import { describeFailure, type Failure, judgeFailure, restartDelayMs, restartPolicy } from "./restart.ts";
 import { Standing } from "./standing.ts";
@@ -48,6 +50,8 @@ export class Worker implements WorkerSession {
   #isRefreshing = false;
   #unhealthyReason: string | null = null;
   #failuresInRow = 0;
+  /** Since when the container could ask for a job and does not. */
+  #silentSince: number | null = null;
 
   /** `record` is that of a container which runs already, from an earlier agent process. */
   constructor(assignment: AssignmentOutline, options: WorkerOptions, record?: WorkerRecord) {
@@ -182,6 +186,7 @@ export class Worker implements WorkerSession {
     this.#isRefreshing = false;
     this.#isOver = false;
     this.#unhealthyReason = null;
+    this.#silentSince = null;
     // A failing worker is called so until it takes jobs again.
     const { state } = this.#standing;
     if (state !== "crash_looping" && state !== "unhealthy") this.#standing.become("starting");
@@ -201,29 +206,40 @@ export class Worker implements WorkerSession {
 
   async #liveUntilEnd(signal: AbortSignal): Promise<LifeEnd | null> {
     while (!signal.aborted) {
-      const verdict = judgeLife({
-        hasExited: this.#container.exit !== null,
-        isDraining: this.#isDraining,
-        isRefreshing: this.#isRefreshing,
-        needsHardStop: this.jobs.needsHardStop(),
-        isQuiet: this.jobs.isEmpty(),
-        hasTaken: this.#container.hasTaken || this.#unhealthyReason !== null,
-        runsForMs: this.#container.runsForMs(),
-        startLimitMs: this.assignment.startLimitMs,
-      });
+      const verdict = judgeLife(this.#lifeFacts());
       if (verdict.kind === "end") return verdict.because;
       await this.#wake.wait(verdict.forMs);
     }
     return null;
   }
 
+  #lifeFacts(): LifeFacts {
+    const { hasTaken, exit } = this.#container;
+    const couldAsk = hasTaken && this.jobs.isEmpty() && !this.jobs.isAsking();
+    this.#silentSince = couldAsk ? (this.#silentSince ?? performance.now()) : null;
+    return {
+      hasExited: exit !== null,
+      isDraining: this.#isDraining,
+      isRefreshing: this.#isRefreshing,
+      needsHardStop: this.jobs.needsHardStop(),
+      isQuiet: this.jobs.isEmpty(),
+      hasTaken: hasTaken || this.#unhealthyReason !== null,
+      runsForMs: this.#container.runsForMs(),
+      startLimitMs: this.assignment.startLimitMs,
+      silentForMs: this.#silentSince === null ? 0 : Math.max(1, ageMs(this.#silentSince)),
+      silenceLimitMs: this.#options.timing.silenceLimitMs,
+      isMute: this.jobs.isMute(),
+    };
+  }
+
   async #failureOf(end: LifeEnd | null): Promise<Failure | null> {
-    if (end === "start_limit") {
-      const seconds = Math.round(this.assignment.startLimitMs / 1_000);
-      const reason = `did not ask for a job within ${seconds} s of its start`;
-      return { kind: "start_limit_exceeded", reason, lastLine: await this.#container.lastLine() };
+    if (end !== "exited") {
+      const limits = { startLimitMs: this.assignment.startLimitMs, ...this.#options.timing };
+      const failure = failureOf(end, limits);
+      if (!failure) return null;
+      this.jobs.loseAll(`The worker was ended: it ${failure.reason}`);
+      return { ...failure, lastLine: await this.#container.lastLine() };
     }
-    if (end !== "exited") return null;
     // What it posted last may still be on its way through the sockets.
     await delay(this.#options.timing.exitSettleMs);
     const lastLine = await this.#container.lastLine();

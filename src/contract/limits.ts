@@ -159,6 +159,8 @@ export const JOIN_TOKEN_LIFE_MAX_MS = 7 * DAY;
 
 /** A container that did not take its first job poll within this time has failed to start. */
 export const WORKER_START_LIMIT_MS = 7 * MINUTE;
+/** A container that took jobs, has none and asks for none for so long has ended its loop, if not its process. */
+export const WORKER_SILENCE_LIMIT_MS = 3 * MINUTE;
 /** Time a cancelled or timed-out handler gets before its container is killed. */
 export const STOP_GRACE_MS = 5 * SECOND;
 /** Time a drained container gets between SIGTERM and SIGKILL. */
