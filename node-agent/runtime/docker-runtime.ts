@@ -34,6 +34,8 @@ export type DockerRuntimeOptions = {
   readonly docker?: Dockerode;
   readonly log?: AgentLog;
   readonly images?: Partial<ImageTerms>;
+  /** Time for the daemon to answer a call that is no stream. */
+  readonly callLimitMs?: number;
 };
 
 /** Runs each worker as a Docker container. */
@@ -51,7 +53,7 @@ export class DockerRuntime implements Runtime {
 
   constructor(options: DockerRuntimeOptions) {
     this.#streams = options.docker ?? new Dockerode();
-    this.#docker = withTimeLimit(this.#streams, DOCKER_CALL_LIMIT_MS);
+    this.#docker = withTimeLimit(this.#streams, options.callLimitMs ?? DOCKER_CALL_LIMIT_MS);
     this.#settings = {
       hostId: options.hostId,
       hasRealGpus: options.hasRealGpus,

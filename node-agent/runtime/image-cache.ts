@@ -26,6 +26,8 @@ export type FoundImage = {
   readonly id: string;
   readonly sizeBytes: number;
   readonly names: readonly string[];
+  /** The processor that it is built for, in Docker's word; empty when it does not say. */
+  readonly architecture: string;
 };
 
 /** Uses closer together than this are not worth a write. */
@@ -162,8 +164,8 @@ function isStillOwn(item: CachedItem, found: FoundImage): boolean {
 /** What a name, or an id, means on this host; null when it means nothing. */
 export async function findImage(docker: Dockerode, name: string): Promise<FoundImage | null> {
   try {
-    const { Id: id, Size: sizeBytes, RepoTags } = await docker.getImage(name).inspect();
-    return { id, sizeBytes, names: RepoTags ?? [] };
+    const { Id: id, Size: sizeBytes, RepoTags, Architecture } = await docker.getImage(name).inspect();
+    return { id, sizeBytes, names: RepoTags ?? [], architecture: Architecture };
   } catch (error) {
     if (isNotFound(error)) return null;
     throw error;

@@ -39,6 +39,7 @@ export class ImageStore {
   /** The release of each endpoint for which the registry was asked last. */
   readonly #askedFor = new Map<string, string>();
   #cache: ImageCache | null = null;
+  #hostArchitecture: string | null = null;
 
   constructor(options: ImageStoreOptions) {
     this.#options = options;
@@ -83,11 +84,19 @@ export class ImageStore {
     const { imageName } = request;
     const before = await findImage(this.#options.docker, imageName);
     this.#cache?.noteUse(imageName);
-    if (before && !this.#mustAsk(request, before)) return { kind: "prepared" };
+    if (before && !this.#mustAsk(request, before)) return this.#prepared(before);
     if (before) return this.#askAnew(request, before, onProgress, signal);
     await this.#cache?.makeRoom(request.neededBytes);
-    await this.#pull(request, null, onProgress, signal);
-    return { kind: "prepared" };
+    return this.#prepared(await this.#pull(request, null, onProgress, signal));
+  }
+
+  /** Some hosts can run what is built for others, so it is tried. */
+  async #prepared({ architecture }: FoundImage): Promise<PrepareOutcome> {
+    this.#hostArchitecture ??= (await this.#options.docker.version()).Arch;
+    const isStrange = architecture !== "" && architecture !== this.#hostArchitecture;
+    if (!isStrange) return { kind: "prepared" };
+    const note = `The image is built for ${architecture} processors, and this host's is ${this.#hostArchitecture}.`;
+    return { kind: "prepared", note };
   }
 
   #mustAsk({ imageName, endpointId, revision }: StoreRequest, image: FoundImage): boolean {
@@ -102,8 +111,7 @@ export class ImageStore {
     signal: AbortSignal,
   ): Promise<PrepareOutcome> {
     try {
-      await this.#pull(request, before, onProgress, signal);
-      return { kind: "prepared" };
+      return await this.#prepared(await this.#pull(request, before, onProgress, signal));
     } catch (error) {
       if (signal.aborted || (error instanceof PullError && error.isOfOther)) throw error; // S2
       this.#noteAsked(request);
@@ -117,7 +125,7 @@ export class ImageStore {
     before: FoundImage | null,
     onProgress: (detail: string) => void,
     signal: AbortSignal,
-  ): Promise<void> {
+  ): Promise<FoundImage> {
     const { docker, log } = this.#options;
     const { imageName } = request;
     const beganAt = performance.now();
@@ -135,9 +143,12 @@ export class ImageStore {
     const image = await findImage(docker, imageName);
     if (!image) throw new Error("the pull ended without the image");
     this.#cache?.notePulled(imageName, image, before);
-    if (image.id === before?.id) return;
-    const durationMs = Math.round(performance.now() - beganAt);
-    log.info("image_pulled", { image: imageName, id: image.id, sizeBytes: image.sizeBytes, durationMs });
+    if (image.id !== before?.id) {
+      const { id, sizeBytes } = image;
+      const durationMs = Math.round(performance.now() - beganAt);
+      log.info("image_pulled", { image: imageName, id, sizeBytes, durationMs });
+    }
+    return image;
   }
 
   #noteAsked({ endpointId, revision, imageName }: StoreRequest): void {

@@ -5,7 +5,7 @@
 import type { Assignment } from "../../src/contract/agent.ts";
 import type { AgentLog } from "../log.ts";
 import type { Container } from "./container.ts";
-import { restartDelayMs, type RestartPolicy } from "./restart.ts";
+import { restartDelayMs, type RestartPolicy, withNextTry } from "./restart.ts";
 import type { Standing } from "./standing.ts";
 import type { Wake } from "./wake.ts";
 
@@ -25,6 +25,7 @@ export class Preparation {
   #isRenewed = false;
   /** The start waits for a problem to be solved. */
   #isWithheld = false;
+  #note: string | undefined;
 
   constructor(options: PreparationOptions) {
     this.#options = options;
@@ -36,6 +37,11 @@ export class Preparation {
     if (!container.renew(assignment)) return;
     this.#isRenewed = true;
     wake.wake();
+  }
+
+  /** What there was to say of the image although it was there. */
+  get note(): string | undefined {
+    return this.#note;
   }
 
   /** Gets the image onto this host, however often that fails. False when the worker shall not start. */
@@ -54,13 +60,14 @@ export class Preparation {
       if (outcome === "called_off") return false;
       if (outcome.kind === "prepared") {
         if (startTimes.has("pullStarted")) startTimes.note("pullEnded");
+        this.#note = outcome.note;
         if (outcome.note !== undefined) this.#tell(outcome.note);
         return !isDraining();
       }
       const delayMs = restartDelayMs(failures, policy);
       standing.failed(failures);
       log.warn("worker_prepare_failed", { workerId, reason: outcome.detail });
-      this.#pulling(`${outcome.detail}; tries again in ${Math.ceil(delayMs / 1_000)} s`);
+      this.#pulling(withNextTry(outcome.detail, "tries", delayMs));
       await wake.pause(delayMs, () => isDraining() || this.#isRenewed || signal.aborted);
       if (this.#isRenewed) failures = 0;
     }

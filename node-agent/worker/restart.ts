@@ -39,7 +39,7 @@ export function judgeFailure(
   const earlier = record.readyForMs >= policy.healthyMs ? 0 : record.failuresInRow;
   const failuresInRow = earlier + 1;
   const delayMs = restartDelayMs(failuresInRow, policy);
-  const detail = `${describeFailure(failure)}; starts again in ${Math.ceil(delayMs / 1_000)} s`;
+  const detail = withNextTry(describeFailure(failure), "starts", delayMs);
   return { failuresInRow, delayMs, state: stateAfter(failure, failuresInRow), detail };
 }
 
@@ -55,6 +55,11 @@ export function restartDelayMs(
 export function describeFailure(failure: { reason: string; lastLine: string | undefined }): string {
   if (!failure.lastLine) return failure.reason;
   return `${failure.reason}; last log line: ${failure.lastLine.slice(0, LINE_MAX_LENGTH)}`;
+}
+
+/** The words with when it is tried again. */
+export function withNextTry(words: string, verb: "starts" | "tries", delayMs: number): string {
+  return `${words.replace(/\.$/, "")}; ${verb} again in ${Math.ceil(delayMs / 1_000)} s`;
 }
 
 function stateAfter(failure: Failure, failuresInRow: number): FailureVerdict["state"] {

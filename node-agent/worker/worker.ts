@@ -273,7 +273,8 @@ export class Worker implements WorkerSession {
     this.#standing.failed(verdict.failuresInRow);
     const { state, detail } = verdict;
     this.#options.log.warn("worker_failed", { workerId: this.workerId, state, reason: detail });
-    if (!this.#isDraining) this.#standing.become(state, detail);
+    const { note } = this.#preparation;
+    if (!this.#isDraining) this.#standing.become(state, note === undefined ? detail : `${detail}. ${note}`);
     return verdict.delayMs;
   }
 

@@ -61,6 +61,11 @@ export class ImageRegistry {
     return ImageRegistry.open(login, await savedImage(image));
   }
 
+  /** A registry whose image is for another processor. */
+  static async openFor(architecture: string): Promise<ImageRegistry> {
+    return ImageRegistry.open(null, smallImage(architecture));
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
@@ -184,11 +189,11 @@ export class ImageRegistry {
 }
 
 /** An image of two layers that no other registry has. */
-export function smallImage(): ImageContent {
+export function smallImage(architecture = ARCHITECTURES[process.arch] ?? process.arch): ImageContent {
   // Content of its own for each registry, so that no layer is on the machine already.
   const archives = ["one", "two"].map((name) => tarOf(`${name}.txt`, `${name} ${Math.random()}\n`));
   const config = json({
-    architecture: ARCHITECTURES[process.arch] ?? process.arch,
+    architecture,
     os: "linux",
     config: {},
     rootfs: { type: "layers", diff_ids: archives.map(digestOf) },
