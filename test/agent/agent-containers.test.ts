@@ -140,18 +140,20 @@ describe.runIf(hasDocker)("a worker in a container", () => {
     expect(host.fixture.count("worker_image")).toBe(1);
   });
 
-  test("is not started while Docker gives no answer, says so, and starts when it does", async ({
-    expect,
-  }) => {
-    await using link = await DockerLink.open();
-    const throughLink = new Dockerode({ socketPath: link.path });
-    await using host = await ContainerHost.start({ docker: throughLink, callLimitMs: 2_000 });
-    link.block();
-    const one = assignment({ workerId: workerId(), imageName: scriptImage, dockerArgs: "" });
-    host.fixture.edge.assign(one);
-    expect(await host.says("pulling", /tries again/)).toMatch(/Docker gave no answer/);
-    await link.cut();
-    await link.mend();
-    await host.fixture.edge.worker(one.workerId, "ready");
-  });
+  test(
+    "is not started while Docker gives no answer, says so, and starts when it does",
+    { timeout: 60_000 },
+    async ({ expect }) => {
+      await using link = await DockerLink.open();
+      const throughLink = new Dockerode({ socketPath: link.path });
+      await using host = await ContainerHost.start({ docker: throughLink, callLimitMs: 5_000 });
+      link.block();
+      const one = assignment({ workerId: workerId(), imageName: scriptImage, dockerArgs: "" });
+      host.fixture.edge.assign(one);
+      expect(await host.says("pulling", /tries again/)).toMatch(/Docker gave no answer/);
+      await link.cut();
+      await link.mend();
+      await host.fixture.edge.worker(one.workerId, "ready");
+    },
+  );
 });

@@ -16,13 +16,14 @@ const docker = new Dockerode();
 
 /** A runtime that keeps images, on terms of the test. */
 class ImageHost {
-  readonly shelf = new MemoryShelf();
+  readonly shelf: MemoryShelf;
   readonly assigned = new Set<string>();
   readonly events: { readonly event: AgentEvent; readonly fields: LogFields }[] = [];
   readonly runtime: DockerRuntime;
   readonly name = `edgerun-test-${randomUUID().slice(0, 8)}`;
 
-  constructor(images: Partial<ImageTerms> = {}) {
+  constructor(images: Partial<ImageTerms>, shelf: MemoryShelf) {
+    this.shelf = shelf;
     const note = (event: AgentEvent, fields: LogFields = {}): void =>
       void this.events.push({ event, fields });
     const log: AgentLog = { info: note, warn: note, error: note };
@@ -91,8 +92,9 @@ async function removeImages(registry: ImageRegistry): Promise<void> {
 describe.runIf(hasDocker)("images", () => {
   let registry: ImageRegistry;
   let host: ImageHost;
-  const open = (images: Partial<ImageTerms> = {}): ImageHost => {
-    host = new ImageHost(images);
+  /** An agent on the terms; one after another may have the same shelf. */
+  const open = (images: Partial<ImageTerms> = {}, shelf = new MemoryShelf()): ImageHost => {
+    host = new ImageHost(images, shelf);
     return host;
   };
 
@@ -132,6 +134,7 @@ describe.runIf(hasDocker)("images", () => {
         });
       }
       registry.mend();
+      open();
       expect(await host.prepare(imageName)).toEqual({ kind: "prepared" });
     });
 
@@ -195,9 +198,10 @@ describe.runIf(hasDocker)("images", () => {
     });
 
     test("a registry that cannot be asked stops no start while the image is here", async ({ expect }) => {
-      open({ checkLimitMs: 300 });
+      const { shelf } = open();
       const imageName = registry.image("team/model:1");
       await host.prepare(imageName, { revision: 1 });
+      open({ checkLimitMs: 300 }, shelf);
       const resume = registry.stall("manifests");
       expect(await host.prepare(imageName, { revision: 2 })).toMatchObject({
         kind: "prepared",
@@ -214,9 +218,10 @@ describe.runIf(hasDocker)("images", () => {
     test("once the registry has named another image, the old one is not started in its place", async ({
       expect,
     }) => {
-      open({ stallMs: 300 });
+      const { shelf } = open();
       const imageName = registry.image("team/model:1");
       await host.prepare(imageName, { revision: 1 });
+      open({ stallMs: 300 }, shelf);
       registry.moveTag();
       const resume = registry.stall("blobs");
       const outcome = await host.prepare(imageName, { revision: 2 });

@@ -163,7 +163,7 @@ describe.runIf(hasDocker)("with Docker", () => {
         });
       });
 
-      test("a private image is pulled with its credentials, and progress is told in layers", async ({
+      test("a private image is pulled with its credentials, and progress is told in layers and bytes", async ({
         expect,
       }) => {
         const login = { username: "ada", password: "secret" };
@@ -175,7 +175,7 @@ describe.runIf(hasDocker)("with Docker", () => {
           const outcome = await fixture.runtime.prepare(request, (detail) => details.push(detail));
           expect(outcome).toEqual({ kind: "prepared" });
           expect(details.at(0)).toBe(`pulling image ${imageName}`);
-          expect(details.at(-1)).toBe(`pulling image ${imageName}: 2 of 2 layers`);
+          expect(details.at(-1)).toMatch(/^pulling image .*: 2 of 2 layers, \d+ of \d+ bytes$/);
         } finally {
           await docker.getImage(imageName).remove();
           await registry.close();
