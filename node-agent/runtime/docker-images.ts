@@ -46,6 +46,7 @@ export class DockerImages {
   readonly #log: AgentLog;
   readonly #terms: ImageTerms;
   readonly #store: ImageStore;
+  #cache: ImageCache | null = null;
   #tending: NodeJS.Timeout | undefined;
 
   constructor(clients: DockerClients, log: AgentLog = NO_LOG, terms: Partial<ImageTerms> = {}) {
@@ -66,10 +67,16 @@ export class DockerImages {
   keepOn(cacheTerms: CacheTerms): void {
     const { reserveBytes, freeBytes, tendMs } = this.#terms;
     const { docker } = this.#clients;
-    const cache = new ImageCache({ docker, log: this.#log, reserveBytes, freeBytes }, cacheTerms);
+    this.#cache = new ImageCache({ docker, log: this.#log, reserveBytes, freeBytes }, cacheTerms);
+    const cache = this.#cache;
     this.#store.keepIn(cache);
     this.#tending = setInterval(() => void cache.makeRoom(0).catch(() => {}), tendMs); // the next look tries again
     this.#tending.unref();
+  }
+
+  /** Disk that kept images would give back if there were need of it, in bytes. */
+  async freeableBytes(): Promise<number> {
+    return (await this.#cache?.freeableBytes().catch(() => 0)) ?? 0;
   }
 
   /** By what content a container runs its image. */

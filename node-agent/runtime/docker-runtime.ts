@@ -84,6 +84,10 @@ export class DockerRuntime implements Runtime {
     this.#images.keepOn(terms);
   }
 
+  freeableBytes(): Promise<number> {
+    return this.#images.freeableBytes();
+  }
+
   async imageDigest(workerId: string): Promise<string | null> {
     const container = await this.#inspectOwn(workerId);
     return container && this.#images.digestOf(container);

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, test } from "vitest";
 import type { CachedItem } from "./cache-shelf.ts";
 import { evictable, freeGoal } from "./eviction.ts";
+import { ownBytes } from "./image-cache.ts";
 
 const content = fc.constantFrom<string>("sha256:a", "sha256:b", "sha256:c", "sha256:d");
 const name = fc.constantFrom<string>("one:1", "two:1", "three:1", "four:1");
@@ -55,4 +56,13 @@ describe("the free space to make", () => {
   test("is the reserve alone where what is to come has no room in any case", ({ expect }) => {
     expect(freeGoal({ ...room, neededBytes: 16 })).toBe(10);
   });
+});
+
+test("what images share with others does not count as freeable, nor what is not known", ({ expect }) => {
+  const images = [
+    { Size: 100, SharedSize: 60 },
+    { Size: 30, SharedSize: 0 },
+    { Size: 500, SharedSize: -1 },
+  ];
+  expect(ownBytes(images)).toBe(70);
 });

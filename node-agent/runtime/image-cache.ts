@@ -87,6 +87,14 @@ export class ImageCache {
     return round;
   }
 
+  /** What would be free besides if all went that may go. What images share, and what cannot be told, is left out. */
+  async freeableBytes(): Promise<number> {
+    const { docker } = this.#options;
+    const query: object = { "shared-size": true };
+    const images = new Map((await docker.listImages(query)).map((image) => [image.Id, image]));
+    return ownBytes((await this.#evictable()).flatMap(({ contentId }) => images.get(contentId) ?? []));
+  }
+
   /** Removes the image that was not used for the longest time. False when none may go. */
   evictOne(): Promise<boolean> {
     const round = this.#lastRound.then(async () => {
@@ -153,6 +161,12 @@ export class ImageCache {
     const name = listedName(imageName);
     return this.#terms.shelf.items().find((item) => item.kind === "image" && item.name === name);
   }
+}
+
+/** Bytes that images share with no others; Docker before version 23 does not tell what they share. */
+export function ownBytes(images: readonly { readonly Size: number; readonly SharedSize: number }[]): number {
+  const own = images.map(({ Size, SharedSize }) => (SharedSize < 0 ? 0 : Size - SharedSize));
+  return own.reduce((total, bytes) => total + bytes, 0);
 }
 
 function isStillOwn(item: CachedItem, found: FoundImage): boolean {

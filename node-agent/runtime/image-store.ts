@@ -84,9 +84,9 @@ export class ImageStore {
     const { imageName } = request;
     const before = await findImage(this.#options.docker, imageName);
     this.#cache?.noteUse(imageName);
+    await this.#cache?.makeRoom(request.neededBytes); // placement counts what may be removed as free
     if (before && !this.#mustAsk(request, before)) return this.#prepared(before);
     if (before) return this.#askAnew(request, before, onProgress, signal);
-    await this.#cache?.makeRoom(request.neededBytes);
     return this.#prepared(await this.#pull(request, null, onProgress, signal));
   }
 

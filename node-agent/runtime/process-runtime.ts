@@ -65,6 +65,10 @@ export class ProcessRuntime implements Runtime {
   /** No image is used, and none is kept. */
   keepOn(): void {}
 
+  async freeableBytes(): Promise<number> {
+    return 0;
+  }
+
   async imageDigest(): Promise<null> {
     return null;
   }

@@ -64,16 +64,20 @@ export class PullProgress {
     if (!known && status !== ANNOUNCED && !FINISHED.has(status)) return;
     const layer = known ?? { isFinished: false, totalBytes: null, loadedBytes: 0 };
     this.#layers.set(id, layer);
-    if (status === "Downloading") {
-      layer.loadedBytes = detail.current ?? 0;
-      layer.totalBytes = detail.total ?? layer.totalBytes;
-    }
-    if (FINISHED.has(status) || LOADED.has(status)) {
-      layer.totalBytes ??= 0; // so small that its download was never spoken of, or here before
-      layer.loadedBytes = layer.totalBytes;
-    }
-    layer.isFinished ||= FINISHED.has(status);
+    advance(layer, status, detail);
   }
+}
+
+function advance(layer: Layer, status: string, detail: PullMessage["progressDetail"]): void {
+  if (status === "Downloading") {
+    layer.loadedBytes = detail.current ?? 0;
+    layer.totalBytes = detail.total ?? layer.totalBytes;
+  }
+  if (FINISHED.has(status) || LOADED.has(status)) {
+    layer.totalBytes ??= detail.total ?? 0; // so small that its download was never spoken of, or here before
+    layer.loadedBytes = layer.totalBytes;
+  }
+  layer.isFinished ||= FINISHED.has(status);
 }
 
 function bytesOf(layers: readonly Layer[]): string {

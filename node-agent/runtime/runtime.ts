@@ -64,6 +64,8 @@ export interface Runtime {
   ): Promise<PrepareOutcome>;
   /** From here on what was brought to this host is remembered, and removed when the disk gets full. */
   keepOn(terms: CacheTerms): void;
+  /** Disk that what is kept would give back if there were need of it, in bytes. */
+  freeableBytes(): Promise<number>;
   /** What the worker's image is by its content: the registry's digest, or an id where it came from none. */
   imageDigest(workerId: string): Promise<string | null>;
   /** Creates and starts the worker. Throws with a clear message when the runtime refuses. */

@@ -172,10 +172,13 @@ export class ImageRegistry {
     reply.setHeader("content-type", kind === "manifests" ? MANIFEST_TYPE : "application/octet-stream");
     reply.setHeader("docker-content-digest", digestOf(bytes));
     reply.setHeader("content-length", bytes.length);
-    const asked = kind === "manifests" ? "manifests" : "blobs";
+    const content = request.method === "HEAD" ? Buffer.alloc(0) : bytes;
+    this.#send(reply, kind === "manifests" ? "manifests" : "blobs", content);
+  }
+
+  #send(reply: ServerResponse, asked: Asked, content: Buffer): void {
     this.asked[asked] += 1;
     this.#changed();
-    const content = request.method === "HEAD" ? Buffer.alloc(0) : bytes;
     if (this.#gate?.of !== asked) return void reply.end(content);
     const half = Math.floor(content.length / 2);
     if (half > 0) reply.write(content.subarray(0, half));
