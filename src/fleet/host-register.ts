@@ -1,6 +1,7 @@
 /** The hosts of the fleet: who is there, what they have, and what their owners want of them. */
-import type { Inventory } from "../contract/agent.ts";
+import type { Inventory, WorkerReport } from "../contract/agent.ts";
 import { HOST_TOMBSTONE_MS } from "../contract/limits.ts";
+import type { Failing } from "../domain/other-host.ts";
 import { stockOfHost, type HostStock } from "../domain/stock.ts";
 import { mergeStart } from "../domain/timeline.ts";
 import type { FleetParts } from "./fleet-parts.ts";
@@ -170,13 +171,15 @@ export class HostRegister {
     const { store, placer } = this.#parts;
     const { state, detail = null, imageDigest = worker.imageDigest } = report;
     const start = mergeStart(worker.start, report.start);
-    const failing = report.failing ? { times: report.failing.times, since: now - report.failing.ago } : null;
-    if (failing?.times !== worker.failing?.times) placer.review(worker.endpointId);
+    const failing = failingNow(worker.failing, report.failing, now);
+    const isSame = worker.state === state && worker.detail === detail && worker.start === start;
+    const isStored = isSame && worker.imageDigest === imageDigest;
+    if (isStored && worker.failing === failing) return;
     const reported = { ...worker, state, detail, start, imageDigest, failing };
-    const isKnown = worker.state === state && worker.detail === detail && worker.start === start;
-    if (isKnown && worker.imageDigest === imageDigest) return store.rememberWorker(reported);
-    store.saveWorker(reported);
-    if (!isKnown) store.addUnsent(worker.endpointId);
+    if (isStored) store.rememberWorker(reported);
+    else store.saveWorker(reported);
+    if (worker.failing !== failing) placer.review(worker.endpointId);
+    if (!isSame) store.addUnsent(worker.endpointId);
   }
 
   #remove(worker: WorkerRecord): void {
@@ -190,6 +193,12 @@ export class HostRegister {
   #takenGpus(hostId: string): ReadonlySet<number> {
     return new Set(this.#parts.store.workersOn(hostId).flatMap(({ gpuIndexes }) => gpuIndexes));
   }
+}
+
+/** The record of before unless the worker has failed once more, or does not fail any more. */
+function failingNow(known: Failing | null, told: WorkerReport["failing"], now: number): Failing | null {
+  if (told === undefined) return null;
+  return told.times === known?.times ? known : { times: told.times, since: now - told.ago };
 }
 
 function isSame(a: HostRecord, b: HostRecord): boolean {

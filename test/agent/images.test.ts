@@ -1,5 +1,6 @@
 /** How images come to a host with Docker, how long they stay, and what is said of it: with a registry of the test's own. */
 import { randomUUID } from "node:crypto";
+import { Readable } from "node:stream";
 import Dockerode from "dockerode";
 import { afterEach, beforeEach, describe, test } from "vitest";
 import type { AgentEvent, AgentLog, LogFields } from "../../node-agent/log.ts";
@@ -22,7 +23,7 @@ class ImageHost {
   readonly runtime: DockerRuntime;
   readonly name = `edgerun-test-${randomUUID().slice(0, 8)}`;
 
-  constructor(images: Partial<ImageTerms>, shelf: MemoryShelf) {
+  constructor(images: Partial<ImageTerms>, shelf: MemoryShelf, client = docker) {
     this.shelf = shelf;
     const note = (event: AgentEvent, fields: LogFields = {}): void =>
       void this.events.push({ event, fields });
@@ -30,6 +31,7 @@ class ImageHost {
     const names = { hostId: this.name, networkName: this.name };
     this.runtime = new DockerRuntime({
       ...names,
+      docker: client,
       hasRealGpus: false,
       log,
       images: { progressMs: 0, ...images },
@@ -58,6 +60,18 @@ class ImageHost {
   get kept(): string[] {
     return this.shelf.items().map(({ name }) => name);
   }
+}
+
+/** Docker, with so many pulls that end as on a full disk. */
+function dockerOnFullDisk(times: number): Dockerode {
+  const real = new Dockerode();
+  let left = times;
+  const pull = async (name: string, options: object): Promise<NodeJS.ReadableStream> => {
+    left -= 1;
+    if (left < 0) return real.pull(name, options);
+    return Readable.from([JSON.stringify({ error: "write /var/lib/docker/tmp/x: no space left on device" })]);
+  };
+  return Object.assign(new Dockerode(), { pull });
 }
 
 async function idOf(imageName: string): Promise<string | null> {
@@ -262,6 +276,22 @@ describe.runIf(hasDocker)("images", () => {
       expect(
         host.events.filter(({ event }) => event === "image_removed").map(({ fields }) => fields),
       ).toEqual([{ image: names[1], sizeBytes: expect.any(Number) }]);
+    });
+
+    test("is made room on when it is full in the middle of a pull", async ({ expect }) => {
+      const { shelf } = open();
+      const [old = "", newer = "", next = ""] = registry.tags("a", "b", "c");
+      await host.prepare(old);
+      await host.prepare(newer);
+      host.age(old, newer);
+      host = new ImageHost({ freeBytes: async () => null }, shelf, dockerOnFullDisk(1));
+      expect(await host.prepare(next)).toEqual({ kind: "prepared" });
+      expect((await namesOf(registry)).toSorted()).toEqual([newer, next]);
+
+      host = new ImageHost({ freeBytes: async () => null }, shelf, dockerOnFullDisk(99));
+      const outcome = await host.prepare(registry.tags("d")[0] ?? "");
+      expect(outcome).toMatchObject({ detail: expect.stringContaining("does not fit on this host's disk") });
+      expect(await namesOf(registry)).toEqual([]);
     });
 
     test("spares what a container has, what is assigned, and what its owner has pulled", async ({
