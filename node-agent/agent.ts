@@ -66,6 +66,10 @@ export class Agent {
     this.#presence = this.#createPresence();
     this.#sync = this.#createSync();
     this.#uploads = new ResultUploads({ ...this.#link, ledger: this.#ledger });
+    options.runtime.keepOn({
+      shelf: this.#journal.shelf,
+      assignedImages: () => this.#workers.imageNames(),
+    });
     this.#ledger.onChange((endpointId, change) => this.#ledgerChanged(endpointId, change));
   }
 

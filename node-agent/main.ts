@@ -1,7 +1,8 @@
 import { hostname } from "node:os";
 import { resolve } from "node:path";
-import { Command, Option } from "commander";
+import { Command, InvalidArgumentError, Option } from "commander";
 import { DATA_CENTERS } from "../src/contract/data-centers.ts";
+import { DISK_RESERVE_DEFAULT_GB } from "../src/contract/limits.ts";
 import { type RunSettings, runAgent } from "./run.ts";
 import { AGENT_VERSION } from "./version.ts";
 
@@ -14,6 +15,7 @@ type RunFlags = {
   name: string;
   dataCenter?: string;
   ephemeral: boolean;
+  diskReserveGb: number;
 };
 
 const program = new Command("edgerun-agent")
@@ -43,6 +45,14 @@ program
       DATA_CENTERS.map(({ id }) => id),
     ),
   )
+  .addOption(
+    new Option(
+      "--disk-reserve-gb <gigabytes>",
+      "free disk below which pulled images that no container uses are removed",
+    )
+      .default(DISK_RESERVE_DEFAULT_GB)
+      .argParser(readGigabytes),
+  )
   .option("--ephemeral", "remove all workers when the agent or its parent ends", false)
   .action(async (flags: RunFlags) => {
     process.exitCode = await runAgent({
@@ -54,6 +64,7 @@ program
       name: flags.name,
       dataCenterId: flags.dataCenter,
       isEphemeral: flags.ephemeral,
+      diskReserveGb: flags.diskReserveGb,
     });
   });
 
@@ -62,4 +73,10 @@ try {
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
   process.exit(1); // what was opened so far must not keep a failed agent alive
+}
+
+function readGigabytes(text: string): number {
+  const gigabytes = Number(text);
+  if (text.trim() !== "" && Number.isFinite(gigabytes) && gigabytes >= 0) return gigabytes;
+  throw new InvalidArgumentError("Give a number of GB, such as 20.");
 }

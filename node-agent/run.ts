@@ -10,6 +10,7 @@ import {
 } from "./edge/host-credential.ts";
 import { readInventory } from "./gpu/inventory.ts";
 import { type AgentLog, createLog } from "./log.ts";
+import { dockerRoot } from "./runtime/docker-root.ts";
 import { chooseRuntime, createRuntime, type RuntimeKind } from "./runtime/runtime-choice.ts";
 import { StopRequest } from "./stop-request.ts";
 import { AGENT_VERSION } from "./version.ts";
@@ -23,7 +24,12 @@ export type RunSettings = {
   readonly name: string;
   readonly dataCenterId: string | undefined;
   readonly isEphemeral: boolean;
+  readonly diskReserveGb: number;
 };
+
+const GIGABYTE = 1_000_000_000;
+/** As the inventory counts. */
+const MEGABYTE = 1024 * 1024;
 
 /** Runs the agent until it is told to stop. Returns the exit code; throws with words for people. */
 export async function runAgent(settings: RunSettings): Promise<number> {
@@ -32,25 +38,26 @@ export async function runAgent(settings: RunSettings): Promise<number> {
   await mkdir(settings.stateDir, { recursive: true, mode: 0o700 });
   const { kind: runtimeKind, why } = await chooseRuntime(settings.runtimeKind);
   log.info("runtime_chosen", { runtime: runtimeKind, why });
+  const diskDirectory = (runtimeKind === "docker" ? await dockerRoot() : null) ?? settings.stateDir;
   const read = (): Promise<Inventory> => {
-    const { simulateGpus, stateDir, dataCenterId } = settings;
-    return readInventory({ runtimeKind, simulateGpus, stateDirectory: stateDir, dataCenterId });
+    const { simulateGpus, dataCenterId } = settings;
+    return readInventory({ runtimeKind, simulateGpus, diskDirectory, dataCenterId });
   };
   const inventory = await read();
   const credential = await credentialOf(settings, inventory, log, stopRequest.signal);
   if (!credential) return 0;
   const hasRealGpus = inventory.gpus.some((gpu) => !gpu.isSimulated);
+  const diskReserveBytes = settings.diskReserveGb * GIGABYTE;
+  const { hostId } = credential;
+  const runtimeSettings = { hostId, stateDir: settings.stateDir, hasRealGpus, log, diskReserveBytes };
+  const runtime = createRuntime(runtimeKind, runtimeSettings);
   const agent = await Agent.start({
     edgeUrl: settings.edgeUrl,
     hostToken: credential.hostToken,
     stateDir: settings.stateDir,
-    runtime: createRuntime(runtimeKind, {
-      hostId: credential.hostId,
-      stateDir: settings.stateDir,
-      hasRealGpus,
-    }),
+    runtime,
     inventory,
-    readInventory: read,
+    readInventory: async () => withFreeable(await read(), await runtime.freeableBytes()),
     log,
     onConnected: () => process.stdout.write(`connected ${settings.edgeUrl} as ${settings.name}\n`),
     onUnauthorized: () => stopRequest.request("unauthorized"),
@@ -92,4 +99,9 @@ function unauthorizedWords({ edgeUrl, stateDir }: RunSettings): string {
     `The edge ${edgeUrl} does not accept this host's token any more: the host was removed there, or the edge's data is new.`,
     `Remove ${credentialPath(stateDir)} and start the agent with a new join token. Workers that still run are left as they are.`,
   ].join("\n");
+}
+
+/** Disk that kept images take is there for whoever needs it. */
+function withFreeable(inventory: Inventory, freeableBytes: number): Inventory {
+  return { ...inventory, diskFreeMb: inventory.diskFreeMb + Math.floor(freeableBytes / MEGABYTE) };
 }

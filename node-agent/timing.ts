@@ -1,4 +1,9 @@
-import { AGENT_HOLD_MAX_MS, DRAIN_GRACE_MS, STOP_GRACE_MS } from "../src/contract/limits.ts";
+import {
+  AGENT_HOLD_MAX_MS,
+  DRAIN_GRACE_MS,
+  STOP_GRACE_MS,
+  WORKER_SILENCE_LIMIT_MS,
+} from "../src/contract/limits.ts";
 
 /** The waits of the agent; tests shorten some of them. */
 export type Timing = {
@@ -21,6 +26,8 @@ export type Timing = {
   readonly exitSettleMs: number;
   readonly restartBaseMs: number;
   readonly restartCapMs: number;
+  /** Time in which a worker without jobs may have no poll open. */
+  readonly silenceLimitMs: number;
   /** A worker that stayed ready for so long starts its failures from zero. */
   readonly healthyMs: number;
   /** Hold that is asked of the edge when nothing else is going on. */
@@ -44,6 +51,7 @@ export const TIMING: Timing = {
   exitSettleMs: 100,
   restartBaseMs: 1_000,
   restartCapMs: 60_000,
+  silenceLimitMs: WORKER_SILENCE_LIMIT_MS,
   healthyMs: 60_000,
   edgeHoldMs: AGENT_HOLD_MAX_MS,
   edgeSlackMs: 20_000,

@@ -5,10 +5,10 @@ import { inventorySchema } from "../../src/contract/agent.ts";
 import { GPU_TIER_NAMES } from "../../src/contract/gpu-tiers.ts";
 import { readInventory } from "./inventory.ts";
 
-const stateDirectory = join(tmpdir(), "edgerun-not", "there-yet");
+const diskDirectory = join(tmpdir(), "edgerun-not", "there-yet");
 
 test("a simulated inventory has four GPUs of every tier, each with its own index", async ({ expect }) => {
-  const inventory = await readInventory({ runtimeKind: "process", simulateGpus: true, stateDirectory });
+  const inventory = await readInventory({ runtimeKind: "process", simulateGpus: true, diskDirectory });
   expect(inventorySchema.parse(inventory)).toEqual(inventory);
   expect(inventory.gpus.map((gpu) => gpu.index)).toEqual(inventory.gpus.map((_, position) => position));
   expect(inventory.gpus.every((gpu) => gpu.isSimulated)).toBe(true);
@@ -18,7 +18,7 @@ test("a simulated inventory has four GPUs of every tier, each with its own index
 });
 
 test("a host says where it is, if it was told", async ({ expect }) => {
-  const request = { runtimeKind: "process", simulateGpus: true, stateDirectory } as const;
+  const request = { runtimeKind: "process", simulateGpus: true, diskDirectory } as const;
   expect(await readInventory(request)).not.toHaveProperty("dataCenterId");
   const inventory = await readInventory({ ...request, dataCenterId: "US-KS-2" });
   expect(inventorySchema.parse(inventory).dataCenterId).toBe("US-KS-2");
@@ -27,7 +27,7 @@ test("a host says where it is, if it was told", async ({ expect }) => {
 test("an inventory tells what the machine has, also before the state directory exists", async ({
   expect,
 }) => {
-  const inventory = await readInventory({ runtimeKind: "docker", simulateGpus: false, stateDirectory });
+  const inventory = await readInventory({ runtimeKind: "docker", simulateGpus: false, diskDirectory });
   expect(inventorySchema.parse(inventory)).toEqual(inventory);
   expect(inventory.runtime).toBe("docker");
   expect(inventory.gpus.every((gpu) => !gpu.isSimulated)).toBe(true);

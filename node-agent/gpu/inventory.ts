@@ -11,7 +11,7 @@ export type InventoryRequest = {
   readonly runtimeKind: Inventory["runtime"];
   readonly simulateGpus: boolean;
   /** Its file system is the one whose free space is told. */
-  readonly stateDirectory: string;
+  readonly diskDirectory: string;
   readonly dataCenterId?: string | undefined;
   /** Hears why GPUs could not be read; the inventory then has none. */
   readonly onFault?: (detail: string) => void;
@@ -23,7 +23,7 @@ export async function readInventory(request: InventoryRequest): Promise<Inventor
     gpus: [...(request.simulateGpus ? simulatedGpus() : realGpus(await readGpus(), request.onFault))],
     cpuCount: availableParallelism(),
     memoryMb: Math.floor(totalmem() / MEGABYTE),
-    diskFreeMb: await diskFreeMb(request.stateDirectory),
+    diskFreeMb: await diskFreeMb(request.diskDirectory),
     runtime: request.runtimeKind,
     canFreeze: true,
     ...(request.dataCenterId !== undefined && { dataCenterId: request.dataCenterId }),

@@ -12,6 +12,7 @@ import { join } from "node:path";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import { z } from "zod";
 import { type AssignmentOutline, assignmentOutlineSchema } from "../../src/contract/agent.ts";
+import { JournalShelf } from "./journal-shelf.ts";
 import { JOURNAL_MIGRATIONS } from "./schema.ts";
 
 export type AttemptRef = {
@@ -57,6 +58,7 @@ const settingRow = z.object({ value: z.string() });
 const CHUNKS_MAX = 1_000;
 
 export class Journal {
+  readonly shelf: JournalShelf;
   readonly #database: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
   #pending: PendingReport[] = [];
@@ -67,6 +69,7 @@ export class Journal {
     chmodSync(path, 0o600);
     this.#database = openDatabase(path);
     migrate(this.#database);
+    this.shelf = new JournalShelf(this.#database);
   }
 
   close(): void {

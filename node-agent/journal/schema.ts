@@ -44,4 +44,15 @@ export const JOURNAL_MIGRATIONS: readonly string[] = [
   "ALTER TABLE report ADD COLUMN output TEXT;",
   // Variables and registry logins may come of secrets: an agent that starts anew asks the edge for them.
   `UPDATE worker SET assignment = json_remove(assignment, '$.env', '$.registryAuth');`,
+  `
+  -- What the agent has brought to this host and may remove again.
+  CREATE TABLE cached (
+    kind TEXT NOT NULL,
+    name TEXT NOT NULL,
+    content_id TEXT NOT NULL,
+    size_bytes INTEGER NOT NULL,
+    last_used_at INTEGER NOT NULL,
+    PRIMARY KEY (kind, name)
+  ) STRICT, WITHOUT ROWID;
+  `,
 ];

@@ -10,7 +10,7 @@ import type Dockerode from "dockerode";
 import { z } from "zod";
 import { HOST_LABEL, ownerOfLabels } from "./container-options.ts";
 import { isNotFound } from "./docker-errors.ts";
-import { exitReason } from "./exit-reason.ts";
+import { type Ending, exitReason } from "./exit-reason.ts";
 import { jsonLines } from "./json-lines.ts";
 import type { WorkerExit } from "./runtime.ts";
 
@@ -110,17 +110,14 @@ export class ContainerExits {
     queueMicrotask(() => this.#onExit(exit)); // outside of the stream's error handling, so that a bug there is seen
   }
 
-  async #endingOf(
-    containerId: string,
-    knownExitCode: number | null,
-  ): Promise<{ readonly exitCode: number | null; readonly isOutOfMemory: boolean }> {
+  async #endingOf(containerId: string, knownExitCode: number | null): Promise<Required<Ending>> {
     try {
       const { State } = await this.#docker.getContainer(containerId).inspect();
-      return { exitCode: State.ExitCode, isOutOfMemory: State.OOMKilled };
+      return { exitCode: State.ExitCode, isOutOfMemory: State.OOMKilled, isRemoved: false };
     } catch (error) {
       if (!isNotFound(error)) throw error;
       const isKnown = knownExitCode !== null && Number.isFinite(knownExitCode);
-      return { exitCode: isKnown ? knownExitCode : null, isOutOfMemory: false };
+      return { exitCode: isKnown ? knownExitCode : null, isOutOfMemory: false, isRemoved: true };
     }
   }
 

@@ -15,6 +15,11 @@ export function isConflict(error: unknown): boolean {
   return statusOf(error) === 409 || statusOf(error) === 304;
 }
 
+/** The disk of this host is full. */
+export function isNoSpace(error: unknown): boolean {
+  return /no space left/i.test(daemonText(error));
+}
+
 /** Text of the daemon's refusal without the client's preface. */
 function daemonText(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
@@ -30,11 +35,19 @@ function unreachableDaemon(error: unknown): string | null {
   if (error.code === "ENOENT" || error.code === "ECONNREFUSED") {
     return "Docker does not answer on this host. Check that its daemon runs (systemctl status docker).";
   }
+  if (error.code === "ECONNRESET") {
+    return "Docker gave no answer, or went away in the middle of it. Check that its daemon is well (systemctl status docker).";
+  }
   return null;
 }
 
 export function invalidImageName(imageName: string): string {
   return `"${imageName}" is not a valid image name. Write it as [registry/]name[:tag], in small letters.`;
+}
+
+/** Nothing came from the registry any more, and it did not hang up either. */
+export function stalledPull(imageName: string, stallMs: number): string {
+  return `The pull of image ${imageName} was given up: nothing came from its registry for ${stallMs / 1_000} s.`;
 }
 
 /** Why an image is not on this host, what the registry said, and what to do about it. */

@@ -1,4 +1,6 @@
 import Dockerode from "dockerode";
+import { DOCKER_CALL_LIMIT_MS } from "../../src/contract/limits.ts";
+import type { AgentLog } from "../log.ts";
 import { ContainerExits } from "./container-exits.ts";
 import { textOfLog } from "./container-log.ts";
 import {
@@ -10,7 +12,9 @@ import {
 } from "./container-options.ts";
 import { isConflict, isNotFound, startFailure } from "./docker-errors.ts";
 import { DockerNetwork } from "./docker-network.ts";
-import { ensureImage } from "./image-pull.ts";
+import type { CacheTerms } from "./cache-shelf.ts";
+import { withTimeLimit } from "./docker-calls.ts";
+import { DockerImages, type ImageTerms } from "./docker-images.ts";
 import { lastLinesOf } from "./last-lines.ts";
 import type { FoundWorker, PrepareOutcome, Runtime, WorkerExit, WorkerSpec } from "./runtime.ts";
 import { Turns } from "./turns.ts";
@@ -28,19 +32,28 @@ export type DockerRuntimeOptions = {
   readonly pidsLimit?: number;
   readonly networkName?: string;
   readonly docker?: Dockerode;
+  readonly log?: AgentLog;
+  readonly images?: Partial<ImageTerms>;
+  /** Time for the daemon to answer a call that is no stream. */
+  readonly callLimitMs?: number;
 };
 
 /** Runs each worker as a Docker container. */
 export class DockerRuntime implements Runtime {
   readonly kind = "docker";
+  /** For calls that are answered soon, each with a limit: a daemon that hangs shall not hold a worker. */
   readonly #docker: Dockerode;
+  /** For those that take as long as they take: events, pulls, waits. */
+  readonly #streams: Dockerode;
   readonly #settings: ContainerSettings;
   readonly #network: DockerNetwork;
   readonly #turns = new Turns();
   readonly #watches = new Set<ContainerExits>();
+  readonly #images: DockerImages;
 
   constructor(options: DockerRuntimeOptions) {
-    this.#docker = options.docker ?? new Dockerode();
+    this.#streams = options.docker ?? new Dockerode();
+    this.#docker = withTimeLimit(this.#streams, options.callLimitMs ?? DOCKER_CALL_LIMIT_MS);
     this.#settings = {
       hostId: options.hostId,
       hasRealGpus: options.hasRealGpus,
@@ -49,14 +62,35 @@ export class DockerRuntime implements Runtime {
       pidsLimit: options.pidsLimit ?? PIDS_LIMIT,
     };
     this.#network = new DockerNetwork(this.#docker, this.#settings.networkName);
+    const { log, images } = options;
+    this.#images = new DockerImages({ docker: this.#docker, streams: this.#streams }, log, images);
   }
 
   agentAddress(): Promise<string> {
     return this.#network.gatewayAddress();
   }
 
-  prepare(spec: WorkerSpec, onProgress: (detail: string) => void): Promise<PrepareOutcome> {
-    return ensureImage(this.#docker, spec, onProgress);
+  // Images
+
+  prepare(
+    spec: WorkerSpec,
+    onProgress: (detail: string) => void,
+    signal?: AbortSignal,
+  ): Promise<PrepareOutcome> {
+    return this.#images.prepare(spec, onProgress, signal);
+  }
+
+  keepOn(terms: CacheTerms): void {
+    this.#images.keepOn(terms);
+  }
+
+  freeableBytes(): Promise<number> {
+    return this.#images.freeableBytes();
+  }
+
+  async imageDigest(workerId: string): Promise<string | null> {
+    const container = await this.#inspectOwn(workerId);
+    return container && this.#images.digestOf(container);
   }
 
   // Starting
@@ -125,7 +159,8 @@ export class DockerRuntime implements Runtime {
   async #endsWithin(workerId: string, graceMs: number): Promise<boolean> {
     const abortSignal = AbortSignal.timeout(graceMs);
     try {
-      await this.#container(workerId).wait({ condition: "not-running", abortSignal });
+      const container = this.#streams.getContainer(containerName(workerId));
+      await container.wait({ condition: "not-running", abortSignal });
       return true;
     } catch (error) {
       if (abortSignal.aborted) return false;
@@ -183,7 +218,7 @@ export class DockerRuntime implements Runtime {
 
   /** Also reports workers that ended before and whose containers are still there, once per watch. */
   watch(onExit: (exit: WorkerExit) => void): () => void {
-    const watch = new ContainerExits(this.#docker, this.#settings.hostId, onExit);
+    const watch = new ContainerExits(this.#streams, this.#settings.hostId, onExit);
     this.#watches.add(watch);
     void watch.run();
     return () => {
@@ -193,6 +228,7 @@ export class DockerRuntime implements Runtime {
   }
 
   async close(): Promise<void> {
+    this.#images.close();
     for (const watch of this.#watches) watch.stop();
     this.#watches.clear();
   }

@@ -5,10 +5,20 @@ const SIGNAL_EXIT_BASE = 128;
 
 const SIGNAL_NAMES = new Map(Object.entries(constants.signals).map(([name, number]) => [number, name]));
 
-export type Ending = { readonly exitCode: number | null; readonly isOutOfMemory?: boolean };
+export type Ending = {
+  readonly exitCode: number | null;
+  readonly isOutOfMemory?: boolean;
+  /** There was nothing left of it to look at. */
+  readonly isRemoved?: boolean;
+};
 
 /** Says in one sentence how a worker ended. */
-export function exitReason({ exitCode, isOutOfMemory }: Ending): string {
+export function exitReason({ isRemoved, ...ending }: Ending): string {
+  const words = reasonOf(ending);
+  return isRemoved ? `${words}; its container was removed from outside` : words;
+}
+
+function reasonOf({ exitCode, isOutOfMemory }: Omit<Ending, "isRemoved">): string {
   const codeText = exitCode === null ? "exit code unknown" : `exit code ${exitCode}`;
   if (isOutOfMemory) return `ran out of memory and was killed (${codeText})`;
   if (exitCode === null) return "ended, exit code unknown";
@@ -16,6 +26,7 @@ export function exitReason({ exitCode, isOutOfMemory }: Ending): string {
   if (signalName) return `killed by signal ${signalName} (${codeText})`;
   if (exitCode === 126) return "exited with code 126: the command can not be executed";
   if (exitCode === 127) return "exited with code 127: the command was not found";
+  if (exitCode === 0) return "exited with code 0: its start command came to its end";
   return `exited with code ${exitCode}`;
 }
 

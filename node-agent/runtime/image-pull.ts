@@ -1,91 +1,93 @@
 import type Dockerode from "dockerode";
-import { z } from "zod";
-import { invalidImageName, isNotFound, pullFailure } from "./docker-errors.ts";
+import { registryOf } from "./image-name.ts";
 import { jsonLines } from "./json-lines.ts";
-import type { PrepareOutcome, WorkerSpec } from "./runtime.ts";
+import { pullMessageSchema, PullProgress } from "./pull-progress.ts";
+import type { WorkerSpec } from "./runtime.ts";
 
-const pullMessageSchema = z.object({
-  id: z.string().optional(),
-  status: z.string().optional(),
-  error: z.string().optional(),
-});
-type PullMessage = z.infer<typeof pullMessageSchema>;
+export type ImageRequest = Pick<WorkerSpec, "imageName" | "registryAuth">;
 
-const WAITING_STATUS = "Pulling fs layer";
-const FINISHED_STATUSES = new Set(["Pull complete", "Already exists"]);
+export type PullOptions = {
+  /** Calls the pull off. */
+  readonly signal: AbortSignal;
+  /** Time without any progress after which the pull is given up. */
+  readonly stallMs: number;
+  /** The same until the registry has said what the image is made of. */
+  readonly answerLimitMs: number;
+  readonly onProgress: (detail: string) => void;
+};
 
-/** Counts the layers of an image as they arrive. */
-export class PullProgress {
-  readonly #imageName: string;
-  readonly #isFinishedByLayer = new Map<string, boolean>();
+/** A pull that did not come to its end. */
+export class PullError extends Error {
+  override readonly name = "PullError";
+  /** The registry has named an image that is not the one of this host. */
+  readonly isOfOther: boolean;
+  /** Time for which nothing came, when that is why it was given up. */
+  readonly stalledForMs: number | null;
 
-  constructor(imageName: string) {
-    this.#imageName = imageName;
-  }
-
-  take({ id, status }: PullMessage): void {
-    if (id === undefined || status === undefined) return;
-    if (FINISHED_STATUSES.has(status)) this.#isFinishedByLayer.set(id, true);
-    // The tag comes with an id, too; only a layer is announced as such.
-    else if (status === WAITING_STATUS) this.#isFinishedByLayer.set(id, false);
-  }
-
-  get detail(): string {
-    const layers = [...this.#isFinishedByLayer.values()];
-    if (layers.length === 0) return `pulling image ${this.#imageName}`;
-    const finishedCount = layers.filter((isFinished) => isFinished).length;
-    return `pulling image ${this.#imageName}: ${finishedCount} of ${layers.length} layers`;
+  constructor(isOfOther: boolean, stalledForMs: number | null, cause: unknown) {
+    super("The pull failed.", { cause });
+    this.isOfOther = isOfOther;
+    this.stalledForMs = stalledForMs;
   }
 }
 
-/** Characters of an image name; the rest of its grammar is the daemon's to judge. */
-const IMAGE_NAME = /^[A-Za-z0-9][A-Za-z0-9_.:@-]*(\/[A-Za-z0-9][A-Za-z0-9_.:@-]*)*$/;
+/** Gives up after a time in which nothing was heard. */
+class Patience {
+  readonly #lost = new AbortController();
+  #limitMs: number;
+  #timer: NodeJS.Timeout;
 
-type ImageRequest = Pick<WorkerSpec, "imageName" | "registryAuth">;
-
-/** Gets an image onto this host unless it is there already. */
-export async function ensureImage(
-  docker: Dockerode,
-  request: ImageRequest,
-  onProgress: (detail: string) => void,
-): Promise<PrepareOutcome> {
-  if (!IMAGE_NAME.test(request.imageName)) {
-    return { kind: "failed", detail: invalidImageName(request.imageName) };
+  constructor(limitMs: number) {
+    this.#limitMs = limitMs;
+    this.#timer = this.#start();
   }
-  try {
-    if (!(await hasImage(docker, request.imageName))) await pullImage(docker, request, onProgress);
-    return { kind: "prepared" };
-  } catch (error) {
-    return { kind: "failed", detail: pullFailure(request, error) };
+
+  get lost(): AbortSignal {
+    return this.#lost.signal;
+  }
+
+  get limitMs(): number {
+    return this.#limitMs;
+  }
+
+  renew(limitMs: number): void {
+    clearTimeout(this.#timer);
+    this.#limitMs = limitMs;
+    this.#timer = this.#start();
+  }
+
+  end(): void {
+    clearTimeout(this.#timer);
+  }
+
+  #start(): NodeJS.Timeout {
+    return setTimeout(() => this.#lost.abort(), this.#limitMs);
   }
 }
 
-async function hasImage(docker: Dockerode, imageName: string): Promise<boolean> {
-  try {
-    await docker.getImage(imageName).inspect();
-    return true;
-  } catch (error) {
-    if (isNotFound(error)) return false;
-    throw error;
-  }
-}
-
-async function pullImage(
+/** Asks the registry for an image, and loads what this host does not have of it. Throws a PullError. */
+export async function pullImage(
   docker: Dockerode,
   { imageName, registryAuth }: ImageRequest,
-  onProgress: (detail: string) => void,
+  { signal, stallMs, answerLimitMs, onProgress }: PullOptions,
 ): Promise<void> {
   const progress = new PullProgress(imageName);
-  let lastDetail = progress.detail;
-  onProgress(lastDetail);
-  const stream = await docker.pull(imageName, authOptions(imageName, registryAuth));
-  for await (const line of jsonLines(stream)) {
-    const message = pullMessageSchema.parse(line);
-    if (message.error !== undefined) throw new Error(message.error);
-    progress.take(message);
-    if (progress.detail === lastDetail) continue;
-    lastDetail = progress.detail;
-    onProgress(lastDetail);
+  onProgress(progress.detail);
+  const patience = new Patience(answerLimitMs);
+  try {
+    const abortSignal = AbortSignal.any([signal, patience.lost]);
+    const stream = await docker.pull(imageName, { ...authOptions(imageName, registryAuth), abortSignal });
+    for await (const line of jsonLines(stream)) {
+      const message = pullMessageSchema.parse(line);
+      if (message.error !== undefined) throw new Error(message.error);
+      if (progress.take(message)) patience.renew(progress.hasLayers ? stallMs : answerLimitMs);
+      onProgress(progress.detail);
+    }
+  } catch (error) {
+    const stalledForMs = patience.lost.aborted ? patience.limitMs : null;
+    throw new PullError(progress.hasLayers, stalledForMs, error);
+  } finally {
+    patience.end();
   }
 }
 
@@ -93,11 +95,4 @@ function authOptions(imageName: string, auth: ImageRequest["registryAuth"]): obj
   if (auth === null) return {};
   const { username, password } = auth;
   return { authconfig: { username, password, serveraddress: registryOf(imageName) } };
-}
-
-/** Registry that an image name points to. */
-export function registryOf(imageName: string): string {
-  const [first = "", ...rest] = imageName.split("/");
-  const isRegistry = rest.length > 0 && (/[.:]/.test(first) || first === "localhost");
-  return isRegistry ? first : "https://index.docker.io/v1/";
 }

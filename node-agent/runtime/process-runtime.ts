@@ -62,6 +62,17 @@ export class ProcessRuntime implements Runtime {
     return { kind: "prepared" };
   }
 
+  /** No image is used, and none is kept. */
+  keepOn(): void {}
+
+  async freeableBytes(): Promise<number> {
+    return 0;
+  }
+
+  async imageDigest(): Promise<null> {
+    return null;
+  }
+
   // Starting
 
   start(spec: WorkerSpec): Promise<void> {

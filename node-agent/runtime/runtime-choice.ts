@@ -1,4 +1,5 @@
 import Dockerode from "dockerode";
+import type { AgentLog } from "../log.ts";
 import { DockerRuntime } from "./docker-runtime.ts";
 import { ProcessRuntime } from "./process-runtime.ts";
 import type { Runtime } from "./runtime.ts";
@@ -25,10 +26,19 @@ export async function chooseRuntime(
 
 export function createRuntime(
   kind: RuntimeKind,
-  settings: { readonly hostId: string; readonly stateDir: string; readonly hasRealGpus: boolean },
+  settings: {
+    readonly hostId: string;
+    readonly stateDir: string;
+    readonly hasRealGpus: boolean;
+    readonly log: AgentLog;
+    /** Free disk below which images that nobody uses are removed. */
+    readonly diskReserveBytes: number;
+  },
 ): Runtime {
-  const { hostId, stateDir, hasRealGpus } = settings;
-  if (kind === "docker") return new DockerRuntime({ hostId, hasRealGpus });
+  const { hostId, stateDir, hasRealGpus, log, diskReserveBytes } = settings;
+  if (kind === "docker") {
+    return new DockerRuntime({ hostId, hasRealGpus, log, images: { reserveBytes: diskReserveBytes } });
+  }
   return new ProcessRuntime({ stateDirectory: stateDir, hasRealGpus });
 }
 

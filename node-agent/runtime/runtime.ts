@@ -8,6 +8,8 @@
  * R5  A frozen worker runs no instruction and keeps all its memory; stopping and removing it work as ever.
  */
 
+import type { CacheTerms } from "./cache-shelf.ts";
+
 /** All that is needed to run one worker, address and token of the agent already in `env`. */
 export type WorkerSpec = {
   readonly workerId: string;
@@ -48,7 +50,8 @@ export type WorkerExit = {
 };
 
 export type PrepareOutcome =
-  | { readonly kind: "prepared" }
+  /** `note`: what people should know although the start goes on. */
+  | { readonly kind: "prepared"; readonly note?: string }
   | { readonly kind: "failed"; readonly detail: string };
 
 export interface Runtime {
@@ -56,7 +59,18 @@ export interface Runtime {
   /** Host name or address under which a worker reaches a server of the agent. */
   agentAddress(): Promise<string>;
   /** Gets the image onto this host. Says in words how far it is; never throws for a missing image. */
-  prepare(spec: WorkerSpec, onProgress: (detail: string) => void): Promise<PrepareOutcome>;
+  prepare(
+    spec: WorkerSpec,
+    onProgress: (detail: string) => void,
+    /** Nobody wants the worker any more. */
+    signal?: AbortSignal,
+  ): Promise<PrepareOutcome>;
+  /** From here on what was brought to this host is remembered, and removed when the disk gets full. */
+  keepOn(terms: CacheTerms): void;
+  /** Disk that what is kept would give back if there were need of it, in bytes. */
+  freeableBytes(): Promise<number>;
+  /** What the worker's image is by its content: the registry's digest, or an id where it came from none. */
+  imageDigest(workerId: string): Promise<string | null>;
   /** Creates and starts the worker. Throws with a clear message when the runtime refuses. */
   start(spec: WorkerSpec): Promise<void>;
   /** Holds everything that runs for the worker. Throws when the worker does not run; no-op for a frozen one. */

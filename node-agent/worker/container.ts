@@ -21,6 +21,9 @@ export type AdoptedWorker = WorkerRecord & { readonly isFrozen: boolean };
 /** Time for the runtime to tell of an exit that was asked for, before the next start. */
 const EXIT_NEWS_MS = 2_000;
 
+const UNCLEAR =
+  "its last container could not be removed: the runtime does not answer, or refuses; see the agent's log";
+
 /** The container of one worker: at most one at a time, each with its own token. */
 export class Container {
   readonly #outline: AssignmentOutline;
@@ -30,6 +33,8 @@ export class Container {
   #assignment: Assignment | undefined;
   #token: string;
   #isRunning: boolean;
+  /** What came before could not be cleared away. */
+  #isUnclear = false;
   #hasTaken: boolean;
   #isFrozen: boolean;
   #exit: WorkerExit | null = null;
@@ -112,15 +117,17 @@ export class Container {
 
   // Starting
 
-  async prepare(onDetail: (detail: string) => void): Promise<PrepareOutcome> {
+  async prepare(onDetail: (detail: string) => void, signal: AbortSignal): Promise<PrepareOutcome> {
     try {
-      return await this.#options.runtime.prepare(this.#spec(), onDetail);
+      return await this.#options.runtime.prepare(this.#spec(), onDetail, signal);
     } catch (error) {
       return { kind: "failed", detail: messageOf(error) };
     }
   }
 
   async launch(): Promise<Failure | null> {
+    if (this.#isUnclear) await this.clearAway();
+    if (this.#isUnclear) return { kind: "start_refused", reason: UNCLEAR, lastLine: undefined };
     this.#token = newToken(); // what is left of an earlier container cannot speak for this one
     this.#hasTaken = false;
     this.#readyAt = null;
@@ -172,7 +179,9 @@ export class Container {
       await runtime.stop(workerId, 0);
       if (this.#isRunning) await this.#untilExitIsKnown();
       await runtime.remove(workerId);
+      this.#isUnclear = false;
     } catch (error) {
+      this.#isUnclear = true;
       log.error("worker_remove_failed", { workerId, reason: messageOf(error) });
     }
     this.#isRunning = false;
@@ -191,6 +200,11 @@ export class Container {
       log.error("worker_remove_failed", { workerId, reason: messageOf(error) });
       return false;
     }
+  }
+
+  /** What it runs, by its content; null when that cannot be told. */
+  imageDigest(): Promise<string | null> {
+    return this.#options.runtime.imageDigest(this.#outline.workerId).catch(() => null);
   }
 
   async lastLine(): Promise<string | undefined> {

@@ -12,6 +12,9 @@ const ready: LifeFacts = {
   hasTaken: true,
   runsForMs: 1_000_000,
   startLimitMs: 60_000,
+  silentForMs: 0,
+  silenceLimitMs: 180_000,
+  isMute: false,
 };
 
 describe("the container of a worker", () => {
@@ -37,6 +40,16 @@ describe("the container of a worker", () => {
       because: "drained",
     });
     expect(judgeLife({ ...ready, isRefreshing: true })).toMatchObject({ because: "refresh" });
+  });
+
+  test("ends when it could ask for jobs for a long time and does not", ({ expect }) => {
+    expect(judgeLife({ ...ready, silentForMs: 1_000 })).toEqual({ kind: "live", forMs: 179_000 });
+    expect(judgeLife({ ...ready, silentForMs: 180_000 })).toEqual({ kind: "end", because: "silent" });
+  });
+
+  test("ends when its results do not come, unless it is to end anyway", ({ expect }) => {
+    expect(judgeLife({ ...ready, isMute: true })).toMatchObject({ because: "mute" });
+    expect(judgeLife({ ...ready, isMute: true, isDraining: true })).toMatchObject({ because: "drained" });
   });
 
   test("is stopped hard also while it drains", ({ expect }) => {

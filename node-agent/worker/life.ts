@@ -14,6 +14,11 @@ export type LifeFacts = {
   readonly hasTaken: boolean;
   readonly runsForMs: number;
   readonly startLimitMs: number;
+  /** For how long it could have asked for a job and did not. */
+  readonly silentForMs: number;
+  readonly silenceLimitMs: number;
+  /** Several jobs in a row got no result. */
+  readonly isMute: boolean;
 };
 
 export type LifeVerdict =
@@ -21,7 +26,15 @@ export type LifeVerdict =
   | { readonly kind: "freeze" | "thaw" }
   | { readonly kind: "end"; readonly because: LifeEnd };
 
-export type LifeEnd = "exited" | "hard_stop" | "drained" | "refresh" | "start_limit" | "standby_failed";
+export type LifeEnd =
+  | "exited"
+  | "hard_stop"
+  | "drained"
+  | "refresh"
+  | "start_limit"
+  | "silent"
+  | "mute"
+  | "standby_failed";
 
 /**
  * Says whether a container lives on, and for how long at most until the question must be asked again. One that was
@@ -32,11 +45,18 @@ export function judgeLife(facts: LifeFacts): LifeVerdict {
   if (facts.isDraining && facts.isQuiet) return end("drained");
   if (facts.needsHardStop) return end("hard_stop");
   if (facts.isRefreshing && facts.isQuiet) return end("refresh");
+  if (facts.isMute) return end("mute");
   if (facts.isFrozen) return facts.isStandby ? { kind: "live", forMs: null } : { kind: "thaw" };
   if (facts.isStandby && facts.isQuiet && facts.hasTaken) return { kind: "freeze" };
-  if (facts.hasTaken) return { kind: "live", forMs: null };
+  if (facts.hasTaken) return judgeSilence(facts);
   if (facts.runsForMs >= facts.startLimitMs) return end("start_limit");
   return { kind: "live", forMs: facts.startLimitMs - facts.runsForMs };
+}
+
+/** A worker without jobs always has a poll open: the moments between two are short. */
+function judgeSilence({ silentForMs, silenceLimitMs }: LifeFacts): LifeVerdict {
+  if (silentForMs >= silenceLimitMs) return end("silent");
+  return { kind: "live", forMs: silentForMs === 0 ? null : silenceLimitMs - silentForMs };
 }
 
 function end(because: LifeEnd): LifeVerdict {

@@ -2,8 +2,10 @@
  * What follows when a worker failed: it starts again, later and later while it keeps failing.
  * The first failure may be chance; from the second in a row on the worker is called crash-looping.
  */
+import type { Timing } from "../timing.ts";
+
 export type Failure = {
-  readonly kind: "exited" | "start_refused" | "start_limit_exceeded" | "reported_unhealthy";
+  readonly kind: "exited" | "start_refused" | "start_limit_exceeded" | "reported_unhealthy" | "fell_silent";
   readonly reason: string;
   readonly lastLine: string | undefined;
 };
@@ -24,6 +26,10 @@ export type FailureVerdict = {
 
 const LINE_MAX_LENGTH = 500;
 
+export function restartPolicy({ restartBaseMs, restartCapMs, healthyMs }: Timing): RestartPolicy {
+  return { baseMs: restartBaseMs, capMs: restartCapMs, healthyMs };
+}
+
 /** Decides what a worker that failed now is to do, from its record of failures. */
 export function judgeFailure(
   failure: Failure,
@@ -33,7 +39,7 @@ export function judgeFailure(
   const earlier = record.readyForMs >= policy.healthyMs ? 0 : record.failuresInRow;
   const failuresInRow = earlier + 1;
   const delayMs = restartDelayMs(failuresInRow, policy);
-  const detail = `${describeFailure(failure)}; starts again in ${Math.ceil(delayMs / 1_000)} s`;
+  const detail = withNextTry(describeFailure(failure), "starts", delayMs);
   return { failuresInRow, delayMs, state: stateAfter(failure, failuresInRow), detail };
 }
 
@@ -51,8 +57,14 @@ export function describeFailure(failure: { reason: string; lastLine: string | un
   return `${failure.reason}; last log line: ${failure.lastLine.slice(0, LINE_MAX_LENGTH)}`;
 }
 
+/** The words with when it is tried again. */
+export function withNextTry(words: string, verb: "starts" | "tries", delayMs: number): string {
+  return `${words.replace(/\.$/, "")}; ${verb} again in ${Math.ceil(delayMs / 1_000)} s`;
+}
+
 function stateAfter(failure: Failure, failuresInRow: number): FailureVerdict["state"] {
   if (failure.kind === "start_limit_exceeded") return "unhealthy";
   if (failuresInRow > 1) return "crash_looping";
-  return failure.kind === "reported_unhealthy" ? "unhealthy" : "starting";
+  const isUnhealthy = failure.kind === "reported_unhealthy" || failure.kind === "fell_silent";
+  return isUnhealthy ? "unhealthy" : "starting";
 }

@@ -19,6 +19,7 @@ import type { ReceivedBody } from "../worker-server/body.ts";
 import { ParkedPolls, type Poll } from "../worker-server/poll.ts";
 import { readChunk, readResult } from "../worker-server/result.ts";
 import { DeliveredJob } from "./delivered-job.ts";
+import { LOST_RESULTS_MAX } from "./failure.ts";
 import { StopOrders } from "./stop-orders.ts";
 import { countEndedByTake, endedByTake, judgePing, type TakeEvidence } from "./evidence.ts";
 
@@ -50,6 +51,8 @@ export class WorkerJobs {
   readonly #inside = new Map<string, DeliveredJob>();
   /** Jobs that the worker could hold when the last one was delivered; null after a restart of the agent. */
   #capacity: number | null = null;
+  /** Jobs in a row that the worker has taken without posting a result. */
+  #lostResults = 0;
 
   constructor(options: WorkerJobsOptions) {
     this.#options = options;
@@ -72,6 +75,15 @@ export class WorkerJobs {
 
   isEmpty(): boolean {
     return this.#waiting.length === 0 && this.#inside.size === 0;
+  }
+
+  /** The worker asks for jobs at this moment, whether it may have some or not. */
+  isAsking(): boolean {
+    return this.#takes.wishes().length > 0 || this.#heldOff.wishes().length > 0;
+  }
+
+  isMute(): boolean {
+    return this.#lostResults >= LOST_RESULTS_MAX;
   }
 
   /** A handler runs on though nobody wants its result and its grace is over. */
@@ -119,6 +131,7 @@ export class WorkerJobs {
     for (const job of this.#jobsInside()) job.clearTimers();
     this.#inside.clear();
     this.#capacity = null;
+    this.#lostResults = 0;
     for (const ref of refs) this.#lose(ref, reason);
     this.#options.onChange();
   }
@@ -193,6 +206,7 @@ export class WorkerJobs {
       return;
     }
     const { wantsRefresh, ...outcome } = result;
+    this.#lostResults = 0;
     const isKept = ref !== undefined && (await ledger.report(ref, outcome));
     if (!isKept) log.info("result_dropped", { jobId });
     if (ref) this.#end(ref);
@@ -302,6 +316,7 @@ export class WorkerJobs {
   }
 
   #endWithoutResult(job: DeliveredJob): void {
+    if (job.stop === null) this.#lostResults += 1; // of a stopped one none is expected
     this.#end(job.ref);
     this.#lose(job.ref, LOST_RESULT);
   }

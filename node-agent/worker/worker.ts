@@ -14,22 +14,19 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Assignment, AssignmentOutline, WorkerReport, WorkerState } from "../../src/contract/agent.ts";
+import { ageMs } from "../age.ts";
 import type { AttemptLedger } from "../journal/attempt-ledger.ts";
 import type { WorkerExit } from "../runtime/runtime.ts";
 import type { ReceivedBody } from "../worker-server/body.ts";
 import type { Poll } from "../worker-server/poll.ts";
 import type { WorkerSession } from "../worker-server/worker-server.ts";
 import { type AdoptedWorker, Container, type ContainerOptions } from "./container.ts";
-import { judgeLife, type LifeEnd } from "./life.ts";
-import {
-  describeFailure,
-  type Failure,
-  judgeFailure,
-  restartDelayMs,
-  type RestartPolicy,
-} from "./restart.ts";
+import { failureOf } from "./failure.ts";
+import { judgeLife, type LifeEnd, type LifeFacts } from "./life.ts";
+import { Preparation } from "./preparation.ts";
+import { describeFailure, type Failure, judgeFailure, restartDelayMs, restartPolicy } from "./restart.ts";
 import { Standby } from "./standby.ts";
-import { StartTimes } from "./start-times.ts";
+import { Standing } from "./standing.ts";
 import { Wake } from "./wake.ts";
 import { WorkerJobs } from "./worker-jobs.ts";
 
@@ -41,8 +38,6 @@ export type WorkerOptions = ContainerOptions & {
   readonly onStateChange: (isNewState: boolean) => void;
 };
 
-const DETAIL_MAX_LENGTH = 2_000;
-
 export class Worker implements WorkerSession {
   readonly assignment: AssignmentOutline;
   readonly jobs: WorkerJobs;
@@ -50,26 +45,32 @@ export class Worker implements WorkerSession {
   readonly #wake = new Wake();
   readonly #container: Container;
   readonly #standby: Standby;
-  readonly #startTimes = new StartTimes();
-  #state: WorkerState;
-  #detail: string | undefined;
+  readonly #standing: Standing;
+  readonly #preparation: Preparation;
   #isDraining = false;
   /** The container's life has ended, though its process may still ask for jobs. */
   #isOver = false;
   #isRefreshing = false;
-  /** The edge has said something new since the last try to prepare a start. */
-  #isRenewed = false;
-  /** Its start waits for a problem to be solved. */
-  #isWithheld = false;
   #unhealthyReason: string | null = null;
   #failuresInRow = 0;
+  /** Since when the container could ask for a job and does not. */
+  #silentSince: number | null = null;
 
   /** `record` is that of a container which runs already, from an earlier agent process. */
   constructor(assignment: AssignmentOutline, options: WorkerOptions, record?: AdoptedWorker) {
     this.assignment = assignment;
     this.#options = options;
     this.#container = new Container(assignment, options, this.#wake, record);
-    this.#state = record ? stateOf(record) : "pulling";
+    this.#standing = new Standing(record ? stateOf(record) : "pulling", options.onStateChange);
+    this.#preparation = new Preparation({
+      workerId: assignment.workerId,
+      container: this.#container,
+      standing: this.#standing,
+      wake: this.#wake,
+      log: options.log,
+      policy: restartPolicy(options.timing),
+      isDraining: () => this.#isDraining,
+    });
     this.jobs = new WorkerJobs({
       ledger: options.ledger,
       log: options.log,
@@ -104,11 +105,7 @@ export class Worker implements WorkerSession {
   }
 
   report(): WorkerReport {
-    const { workerId, endpointId, revision } = this.assignment;
-    const isStandby = this.#state === "standby";
-    const word = isStandby ? ({ state: "stopping", isStandby } as const) : { state: this.#state };
-    const report = { workerId, endpointId, revision, ...word, ago: this.#startTimes.ago() };
-    return this.#detail === undefined ? report : { ...report, detail: this.#detail };
+    return this.#standing.reportFor(this.assignment);
   }
 
   /** Free slots that may be offered to the edge. */
@@ -127,9 +124,7 @@ export class Worker implements WorkerSession {
   /** The edge says anew what the worker is made of; a container that runs goes on as it is. */
   renew(assignment: Assignment): void {
     if (this.#standby.want(assignment.mode === "standby")) this.#changed(this.#standby.isWanted);
-    if (!this.#container.renew(assignment)) return;
-    this.#isRenewed = true;
-    this.#wake.wake();
+    this.#preparation.renew(assignment);
   }
 
   exited(exit: WorkerExit): void {
@@ -141,7 +136,7 @@ export class Worker implements WorkerSession {
     if (this.#isDraining) return;
     this.#isDraining = true;
     this.#options.log.info("worker_draining", { workerId: this.workerId });
-    this.#setState("stopping");
+    this.#standing.become("stopping");
     this.#changed(true);
   }
 
@@ -164,7 +159,8 @@ export class Worker implements WorkerSession {
   ping(jobIds: ReadonlySet<string>, unhealthyReason: string | null): void {
     if (unhealthyReason === null) return this.jobs.ping(jobIds);
     this.#unhealthyReason = `reported itself unhealthy: ${unhealthyReason}`;
-    if (!this.#isDraining) this.#setState("unhealthy", this.#unhealthyReason);
+    if (this.#container.readyForMs() >= this.#options.timing.healthyMs) this.#standing.forgive();
+    if (!this.#isDraining) this.#standing.become("unhealthy", this.#unhealthyReason);
     this.#changed(true);
   }
 
@@ -181,7 +177,8 @@ export class Worker implements WorkerSession {
   /** Keeps the worker running until it is drained; then nothing of it is left. Ends early when aborted. */
   async run(signal: AbortSignal): Promise<void> {
     this.#wake.wakeOnAbort(signal);
-    let mayGoOn = this.#container.isStarted || (await this.#prepare(signal));
+    if (this.#container.isStarted) void this.#noteImage();
+    let mayGoOn = this.#container.isStarted || (await this.#preparation.prepare(signal));
     while (mayGoOn && !signal.aborted) {
       const refusal = this.#container.isStarted ? null : await this.#launch();
       const end = refusal ? null : await this.#liveUntilEnd(signal);
@@ -189,81 +186,37 @@ export class Worker implements WorkerSession {
       const failure = refusal ?? (await this.#failureOf(end));
       await this.#clearAway(end);
       if (failure) await this.#pause(this.#recordFailure(failure), signal);
-      mayGoOn = await this.#untilStartable(signal);
-      if (mayGoOn && refusal) mayGoOn = await this.#prepare(signal); // its image may be gone
+      mayGoOn = await this.#preparation.untilStartable(signal);
+      if (mayGoOn && refusal) mayGoOn = await this.#preparation.prepare(signal); // its image may be gone
     }
     await this.#remove(signal);
-  }
-
-  async #prepare(signal: AbortSignal): Promise<boolean> {
-    for (let failures = 1; await this.#untilStartable(signal); failures += 1) {
-      this.#isRenewed = false;
-      const preparing = this.#container.prepare((detail) => {
-        this.#startTimes.note("pullStarted");
-        this.#pulling(detail);
-      });
-      const outcome = await this.#unlessDrained(preparing, signal);
-      if (outcome === "called_off") return false;
-      if (outcome.kind === "prepared") {
-        if (this.#startTimes.has("pullStarted")) this.#startTimes.note("pullEnded");
-        return !this.#isDraining;
-      }
-      const delayMs = restartDelayMs(failures, this.#restartPolicy());
-      this.#options.log.warn("worker_prepare_failed", { workerId: this.workerId, reason: outcome.detail });
-      this.#pulling(`${outcome.detail}; tries again in ${Math.ceil(delayMs / 1_000)} s`);
-      await this.#wake.pause(delayMs, () => this.#isDraining || this.#isRenewed || signal.aborted);
-      if (this.#isRenewed) failures = 0;
-    }
-    return false;
-  }
-
-  /** Waits until it is known what to start and nothing speaks against it. False when the worker shall not start. */
-  async #untilStartable(signal: AbortSignal): Promise<boolean> {
-    while (!this.#isDraining && !signal.aborted) {
-      const { assignment } = this.#container;
-      if (assignment && assignment.problem === undefined) {
-        if (this.#isWithheld) this.#setState("starting");
-        this.#isWithheld = false;
-        return true;
-      }
-      if (assignment?.problem !== undefined) this.#withhold(assignment.problem);
-      await this.#wake.wait(null);
-    }
-    return false;
-  }
-
-  #withhold(problem: string): void {
-    if (this.#isWithheld && this.#detail === problem) return;
-    this.#isWithheld = true;
-    this.#options.log.warn("worker_start_withheld", { workerId: this.workerId, reason: problem });
-    this.#setState("unhealthy", problem);
   }
 
   async #launch(): Promise<Failure | null> {
     this.#isRefreshing = false;
     this.#isOver = false;
     this.#unhealthyReason = null;
+    this.#silentSince = null;
     // A failing worker is called so until it takes jobs again.
-    if (this.#state !== "crash_looping" && this.#state !== "unhealthy") this.#setState("starting");
+    const { state } = this.#standing;
+    if (state !== "crash_looping" && state !== "unhealthy") this.#standing.become("starting");
     const refusal = await this.#container.launch();
-    if (!refusal) this.#startTimes.note("containerStarted");
-    return refusal;
+    if (refusal) return refusal;
+    this.#standing.startTimes.note("containerStarted");
+    void this.#noteImage();
+    return null;
+  }
+
+  async #noteImage(): Promise<void> {
+    const { workerId } = this;
+    const digest = await this.#container.imageDigest();
+    if (digest === null || !this.#standing.runsImage(digest)) return;
+    this.#options.log.info("worker_image", { workerId, digest });
   }
 
   async #liveUntilEnd(signal: AbortSignal): Promise<LifeEnd | null> {
     while (!signal.aborted) {
-      const verdict = judgeLife({
-        hasExited: this.#container.exit !== null,
-        isDraining: this.#isDraining,
-        isRefreshing: this.#isRefreshing,
-        needsHardStop: this.jobs.needsHardStop(),
-        isStandby: this.#standby.isWanted && this.#unhealthyReason === null,
-        isFrozen: this.#container.isFrozen,
-        isQuiet: this.jobs.isEmpty(),
-        hasTaken: this.#container.hasTaken || this.#unhealthyReason !== null,
-        runsForMs: this.#container.runsForMs(),
-        startLimitMs: this.assignment.startLimitMs,
-      });
+      const verdict = judgeLife(this.#lifeFacts());
       if (verdict.kind === "end") return verdict.because;
       if (verdict.kind === "live") await this.#wake.wait(verdict.forMs);
       else if (!(await this.#move(verdict.kind))) return "standby_failed";
@@ -273,25 +226,47 @@ export class Worker implements WorkerSession {
 
   async #move(move: "freeze" | "thaw"): Promise<boolean> {
     if (move === "thaw") {
-      this.#startTimes.forget();
-      this.#startTimes.note("containerStarted");
-      this.#setState("starting");
+      this.#standing.startTimes.forget();
+      this.#standing.startTimes.note("containerStarted");
+      this.#standing.become("starting");
     }
     const isDone = await this.#standby.move(move);
-    if (isDone && move === "freeze") this.#setState("standby");
+    if (isDone && move === "freeze") this.#standing.become("standby");
     return isDone;
   }
 
+  #lifeFacts(): LifeFacts {
+    const { hasTaken, exit, isFrozen } = this.#container;
+    const couldAsk = hasTaken && !isFrozen && this.jobs.isEmpty() && !this.jobs.isAsking();
+    this.#silentSince = couldAsk ? (this.#silentSince ?? performance.now()) : null;
+    return {
+      hasExited: exit !== null,
+      isDraining: this.#isDraining,
+      isRefreshing: this.#isRefreshing,
+      needsHardStop: this.jobs.needsHardStop(),
+      isStandby: this.#standby.isWanted && this.#unhealthyReason === null,
+      isFrozen,
+      isQuiet: this.jobs.isEmpty(),
+      hasTaken: hasTaken || this.#unhealthyReason !== null,
+      runsForMs: this.#container.runsForMs(),
+      startLimitMs: this.assignment.startLimitMs,
+      silentForMs: this.#silentSince === null ? 0 : Math.max(1, ageMs(this.#silentSince)),
+      silenceLimitMs: this.#options.timing.silenceLimitMs,
+      isMute: this.jobs.isMute(),
+    };
+  }
+
   async #failureOf(end: LifeEnd | null): Promise<Failure | null> {
-    if (end === "start_limit") {
-      const seconds = Math.round(this.assignment.startLimitMs / 1_000);
-      const reason = `did not ask for a job within ${seconds} s of its start`;
-      return { kind: "start_limit_exceeded", reason, lastLine: await this.#container.lastLine() };
-    }
     if (end === "standby_failed") {
       return { kind: "start_refused", reason: this.#standby.fault, lastLine: undefined };
     }
-    if (end !== "exited") return null;
+    if (end !== "exited") {
+      const limits = { startLimitMs: this.assignment.startLimitMs, ...this.#options.timing };
+      const failure = failureOf(end, limits);
+      if (!failure) return null;
+      this.jobs.loseAll(`The worker was ended: it ${failure.reason}`);
+      return { ...failure, lastLine: await this.#container.lastLine() };
+    }
     // What it posted last may still be on its way through the sockets.
     await delay(this.#options.timing.exitSettleMs);
     const lastLine = await this.#container.lastLine();
@@ -320,11 +295,13 @@ export class Worker implements WorkerSession {
 
   #recordFailure(failure: Failure): number {
     const record = { failuresInRow: this.#failuresInRow, readyForMs: this.#container.readyForMs() };
-    const verdict = judgeFailure(failure, record, this.#restartPolicy());
+    const verdict = judgeFailure(failure, record, restartPolicy(this.#options.timing));
     this.#failuresInRow = verdict.failuresInRow;
+    this.#standing.failed(verdict.failuresInRow);
     const { state, detail } = verdict;
     this.#options.log.warn("worker_failed", { workerId: this.workerId, state, reason: detail });
-    if (!this.#isDraining) this.#setState(state, detail);
+    const { note } = this.#preparation;
+    if (!this.#isDraining) this.#standing.become(state, note === undefined ? detail : `${detail}. ${note}`);
     return verdict.delayMs;
   }
 
@@ -335,7 +312,10 @@ export class Worker implements WorkerSession {
         this.#options.log.info("worker_removed", { workerId: this.workerId });
         return;
       }
-      await this.#wake.pause(restartDelayMs(failures, this.#restartPolicy()), () => signal.aborted);
+      await this.#wake.pause(
+        restartDelayMs(failures, restartPolicy(this.#options.timing)),
+        () => signal.aborted,
+      );
     }
   }
 
@@ -343,9 +323,9 @@ export class Worker implements WorkerSession {
 
   #becomeReady(): void {
     this.#container.noteFirstTake();
-    this.#startTimes.note("ready");
+    this.#standing.startTimes.note("ready");
     this.#options.log.info("worker_ready", { workerId: this.workerId });
-    if (!this.#isDraining) this.#setState("ready");
+    if (!this.#isDraining) this.#standing.become("ready");
     this.#changed();
   }
 
@@ -368,23 +348,6 @@ export class Worker implements WorkerSession {
     return this.#isDraining ? drainPollHoldMs : pollHoldMs;
   }
 
-  #restartPolicy(): RestartPolicy {
-    const { restartBaseMs: baseMs, restartCapMs: capMs, healthyMs } = this.#options.timing;
-    return { baseMs, capMs, healthyMs };
-  }
-
-  #pulling(detail: string): void {
-    if (!this.#container.isStarted && !this.#isDraining) this.#setState("pulling", detail);
-  }
-
-  #setState(state: WorkerState, detail?: string): void {
-    const isNewState = state !== this.#state;
-    if (!isNewState && detail === this.#detail) return;
-    this.#state = state;
-    this.#detail = detail?.slice(0, DETAIL_MAX_LENGTH);
-    this.#options.onStateChange(isNewState);
-  }
-
   #changed(isWithdrawn = false): void {
     this.#wake.wake();
     this.#options.onSlotsChange(this.assignment.endpointId, isWithdrawn);
@@ -392,20 +355,6 @@ export class Worker implements WorkerSession {
 
   #pause(delayMs: number, signal: AbortSignal): Promise<void> {
     return this.#wake.pause(delayMs, () => this.#isDraining || signal.aborted);
-  }
-
-  /** A pull cannot be called off, but nobody has to wait for it. */
-  async #unlessDrained<T>(work: Promise<T>, signal: AbortSignal): Promise<T | "called_off"> {
-    let isOver = false;
-    void work.finally(() => {
-      isOver = true;
-      this.#wake.wake();
-    });
-    while (!isOver) {
-      if (this.#isDraining || signal.aborted) return "called_off";
-      await this.#wake.wait(null);
-    }
-    return work;
   }
 }
 

@@ -34,6 +34,11 @@ export class Workers {
     return new Set([...this.#workers.values()].map((worker) => worker.assignment.endpointId));
   }
 
+  /** Names of the images that a start may ask for. */
+  imageNames(): Set<string> {
+    return new Set(this.#assignments.map(({ imageName }) => imageName));
+  }
+
   reports(): WorkerReport[] {
     const unsupported = this.#assignments
       .filter((assignment) => assignment.type === "LB")

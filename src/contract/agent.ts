@@ -94,6 +94,10 @@ export const workerReportSchema = z.object({
   /** One sentence for people: pull progress, last log line of a crash. */
   detail: z.string().max(2_000).optional(),
   isStandby: z.boolean().optional(),
+  /** What its container runs, by content: a digest of the registry, or an id where the image came from none. */
+  imageDigest: z.string().max(256).optional(),
+  /** Its last starts, or the pulls before them, failed: how many in a row, and how long ago the first. */
+  failing: z.object({ times: count, ago: agoMs }).optional(),
   /** How the worker came up, as far as the agent saw it. Agents of before send none. */
   ago: z
     .object({ pullStarted: agoMs, pullEnded: agoMs, containerStarted: agoMs, ready: agoMs })

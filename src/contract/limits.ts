@@ -165,10 +165,35 @@ export const JOIN_TOKEN_LIFE_MAX_MS = 7 * DAY;
 
 /** A container that did not take its first job poll within this time has failed to start. */
 export const WORKER_START_LIMIT_MS = 7 * MINUTE;
+/** A container that took jobs, has none and asks for none for so long has ended its loop, if not its process. */
+export const WORKER_SILENCE_LIMIT_MS = 3 * MINUTE;
 /** Time a cancelled or timed-out handler gets before its container is killed. */
 export const STOP_GRACE_MS = 5 * SECOND;
 /** Time a drained container gets between SIGTERM and SIGKILL. */
 export const DRAIN_GRACE_MS = 10 * SECOND;
+// Images on a host
+
+/** Time without any progress after which the pull of an image is given up and begun again. */
+export const PULL_STALL_MS = 2 * MINUTE;
+/** The same for the question whether a tag has moved, while there is an image that can be used. */
+export const IMAGE_CHECK_LIMIT_MS = 20 * SECOND;
+/** Least time between two tellings of how far a pull is: each costs a row for each worker that waits. */
+export const PULL_PROGRESS_MS = 5 * SECOND;
+/** Time for Docker's daemon to answer a call that is no stream. */
+export const DOCKER_CALL_LIMIT_MS = MINUTE;
+/** Free disk of a host below which images that nobody uses are removed, in GB, unless its owner says otherwise. */
+export const DISK_RESERVE_DEFAULT_GB = 10;
+
+// Workers that keep failing on their host
+
+/** Failures in a row after which another host is tried, and a time after which two are enough. */
+export const MOVE_AFTER_FAILURES = 5;
+export const MOVE_AFTER_LONG_MS = 10 * MINUTE;
+/** How long a worker must have failed before its first move, its second, and so on; there are no more than these. */
+export const MOVE_PAUSES_MS: readonly number[] = [MINUTE, 10 * MINUTE];
+/** How long moves are remembered. */
+export const MOVE_FORGIVEN_MS = 6 * HOUR;
+
 /** Idle workers of an endpoint leave at least this far apart. */
 export const LEAVE_GAP_MS = SECOND;
 /** Of many workers that may leave at once, one of so many does. */

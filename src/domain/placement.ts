@@ -59,12 +59,13 @@ export class HostPool {
 
   /**
    * Takes room for a worker on one of the hosts, if there is any. An endpoint for which none had room needs to
-   * look only at those that have changed since.
+   * look only at those that have changed since. `except`: hosts that are not asked.
    */
-  take(wanted: Requirement, among?: ReadonlySet<string>): Place | undefined {
+  take(wanted: Requirement, among?: ReadonlySet<string>, except?: ReadonlySet<string>): Place | undefined {
     for (const ask of asksOf(wanted)) {
       let second: Found | undefined;
       for (const room of among ? this.#named(among) : this.#candidates(wanted, ask)) {
+        if (except?.has(room.host.hostId)) continue;
         const fit = fitOf(room, wanted, ask);
         if (fit.kind === "misfit") continue;
         if (!room.wouldUnsettle(fit.gpuIndexes)) return this.#take({ room, ...fit });

@@ -2,6 +2,7 @@
 import type { Inventory, WorkerState } from "../contract/agent.ts";
 import type { EndpointConfig } from "../contract/endpoint.ts";
 import type { Size } from "../domain/host-room.ts";
+import type { Failing, Moves } from "../domain/other-host.ts";
 import type { WorkerStart } from "../domain/timeline.ts";
 import type { ObjectDatabase } from "../durable/sql.ts";
 
@@ -37,6 +38,10 @@ export type WorkerRecord = {
   /** Since when it is on standby; null for one that runs. */
   readonly standbyAt: number | null;
   readonly revivals: number;
+  readonly imageDigest: string | null;
+  /** As its agent said last; not stored. */
+  readonly failing: Failing | null;
+  readonly moves: Moves | null;
 };
 
 export type WishRecord = { readonly wanted: number; readonly config: EndpointConfig };
@@ -86,6 +91,9 @@ export class FleetStore {
         size: row.size === null ? null : (JSON.parse(row.size) as Size),
         standbyAt: row.standby_at,
         revivals: row.revivals,
+        imageDigest: row.image_digest,
+        failing: null,
+        moves: row.moves === null ? null : (JSON.parse(row.moves) as Moves),
       });
     }
     for (const row of this.#statements.wishes.all({})) {
@@ -112,12 +120,19 @@ export class FleetStore {
 
   saveWorker(worker: WorkerRecord): void {
     this.#remember(worker);
+    const { failing: _, ...stored } = worker;
     this.#statements.saveWorker.run({
-      ...worker,
+      ...stored,
       gpuIndexes: JSON.stringify(worker.gpuIndexes),
       start: worker.start && JSON.stringify(worker.start),
       size: worker.size && JSON.stringify(worker.size),
+      moves: worker.moves && JSON.stringify(worker.moves),
     });
+  }
+
+  /** Takes over what is not stored. */
+  rememberWorker(worker: WorkerRecord): void {
+    this.#remember(worker);
   }
 
   removeWorker(workerId: string): void {
@@ -222,6 +237,8 @@ type WorkerRow = {
   size: string | null;
   standby_at: number | null;
   revivals: number;
+  image_digest: string | null;
+  moves: string | null;
 };
 
 function fleetStatements(database: ObjectDatabase) {
@@ -241,9 +258,9 @@ function fleetStatements(database: ObjectDatabase) {
     saveWorker: database.statement<Record<string, string | number | null>>(
       `INSERT OR REPLACE INTO worker
          (worker_id, endpoint_id, host_id, version, gpu_indexes, state, detail, created_at, retired_in,
-          start, size, standby_at, revivals)
+          start, size, standby_at, revivals, image_digest, moves)
        VALUES (:workerId, :endpointId, :hostId, :version, :gpuIndexes, :state, :detail, :createdAt, :retiredIn,
-               :start, :size, :standbyAt, :revivals)`,
+               :start, :size, :standbyAt, :revivals, :imageDigest, :moves)`,
     ),
     removeWorker: database.statement<{ workerId: string }>("DELETE FROM worker WHERE worker_id = :workerId"),
     saveWish: database.statement<{ endpointId: string; wanted: number; config: string }>(

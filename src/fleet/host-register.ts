@@ -1,8 +1,9 @@
 /** The hosts of the fleet: who is there, what they have, and what their owners want of them. */
-import type { Inventory, WorkerState } from "../contract/agent.ts";
+import type { Inventory, WorkerReport } from "../contract/agent.ts";
 import { HOST_TOMBSTONE_MS } from "../contract/limits.ts";
+import type { Failing } from "../domain/other-host.ts";
 import { stockOfHost, type HostStock } from "../domain/stock.ts";
-import { mergeStart, type WorkerStart } from "../domain/timeline.ts";
+import { mergeStart } from "../domain/timeline.ts";
 import type { FleetParts } from "./fleet-parts.ts";
 import type { HostRecord, WorkerRecord } from "./fleet-store.ts";
 import type { Heard } from "./host-presence.ts";
@@ -41,7 +42,7 @@ export class HostRegister {
     } else store.hosts.set(call.hostId, host);
     pools.measureDisk(call.hostId, call.inventory.diskFreeMb);
     this.#heard(call.hostId, { at: now, holdMs: call.holdMs, presence: call.presence });
-    this.#takeWorkerReports(call);
+    this.#takeWorkerReports(call, now);
   }
 
   /** Hosts that have fallen silent take no more workers. */
@@ -158,28 +159,31 @@ export class HostRegister {
     if (presence.heard(hostId, heard) === "came") pools.admit(hostId);
   }
 
-  #takeWorkerReports(call: SyncCall): void {
+  #takeWorkerReports(call: SyncCall, now: number): void {
     const reported = new Map(call.workers.map((report) => [report.workerId, report]));
     for (const worker of this.#parts.store.workersOn(call.hostId)) {
       const report = reported.get(worker.workerId);
-      // Fleet knows best who is on standby: the agent may not have heard yet that the worker is wanted again.
-      if (report?.isStandby) continue;
-      if (report) this.#noteState(worker, report.state, report.detail ?? null, report.start);
+      if (report) this.#noteReport(worker, report, now);
       else if (worker.retiredIn !== null && call.appliedRevision >= worker.retiredIn) this.#remove(worker);
     }
   }
 
-  #noteState(
-    worker: WorkerRecord,
-    state: WorkerState,
-    detail: string | null,
-    reported: WorkerStart | null,
-  ): void {
-    const start = mergeStart(worker.start, reported);
-    if (worker.state === state && worker.detail === detail && worker.start === start) return;
-    this.#parts.store.saveWorker({ ...worker, state, detail, start });
-    this.#parts.store.addUnsent(worker.endpointId);
-    if (worker.state !== state) this.#parts.placer.reviewRoll(worker.endpointId);
+  #noteReport(worker: WorkerRecord, report: SyncCall["workers"][number], now: number): void {
+    // Fleet knows best who is on standby: the agent may not have heard yet that the worker is wanted again.
+    if (report.isStandby) return;
+    const { store, placer } = this.#parts;
+    const { state, detail = null, imageDigest = worker.imageDigest } = report;
+    const start = mergeStart(worker.start, report.start);
+    const failing = failingNow(worker.failing, report.failing, now);
+    const isSame = worker.state === state && worker.detail === detail && worker.start === start;
+    const isStored = isSame && worker.imageDigest === imageDigest;
+    if (isStored && worker.failing === failing) return;
+    const reported = { ...worker, state, detail, start, imageDigest, failing };
+    if (isStored) store.rememberWorker(reported);
+    else store.saveWorker(reported);
+    if (worker.failing !== failing) placer.review(worker.endpointId);
+    if (!isSame) store.addUnsent(worker.endpointId);
+    if (worker.state !== state) placer.reviewRoll(worker.endpointId);
   }
 
   #remove(worker: WorkerRecord): void {
@@ -194,6 +198,12 @@ export class HostRegister {
     const workers = this.#parts.store.workersOn(hostId).filter(({ standbyAt }) => standbyAt === null);
     return new Set(workers.flatMap(({ gpuIndexes }) => gpuIndexes));
   }
+}
+
+/** The record of before unless the worker has failed once more, or does not fail any more. */
+function failingNow(known: Failing | null, told: WorkerReport["failing"], now: number): Failing | null {
+  if (told === undefined) return null;
+  return told.times === known?.times ? known : { times: told.times, since: now - told.ago };
 }
 
 function isSame(a: HostRecord, b: HostRecord): boolean {

@@ -71,6 +71,7 @@ export type ShownWorker = {
   readonly gpuModels: readonly string[];
   readonly state: WorkerState;
   readonly detail: string | null;
+  readonly imageDigest: string | null;
   readonly createdAt: number;
   readonly start: WorkerStart | null;
 };

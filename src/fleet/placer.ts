@@ -6,6 +6,7 @@
  */
 import { serveFairly, type Need } from "../domain/fair-turns.ts";
 import { planWorkers, type Rank } from "../domain/fleet-plan.ts";
+import { type Moves, movesAfter, shallMove } from "../domain/other-host.ts";
 import type { HostPool, Place, Shortage } from "../domain/placement.ts";
 import type { RollShortage } from "../domain/queue-reason.ts";
 import { SHORTAGE_WORDS_MS } from "../contract/limits.ts";
@@ -87,6 +88,7 @@ export class Placer {
     this.#stale = new Set();
     if (endpointIds.size === 0 && changedHosts.size === 0 && this.#oldWords.size === 0) return;
 
+    for (const endpointId of endpointIds) this.#moveFailing(endpointId, now);
     const needs = [...endpointIds].flatMap((endpointId) => this.#settle(endpointId, now) ?? []);
     for (const [endpointId, short] of this.#short) {
       const hasOldWords = this.#oldWords.has(endpointId) && now - short.foundAt >= SHORTAGE_WORDS_MS;
@@ -211,7 +213,29 @@ export class Placer {
     }
   }
 
-  #add({ config }: WishRecord, { hostId, gpuIndexes, size }: Place, now: number): void {
+  /** A worker that keeps failing is tried elsewhere, if there is room. */
+  #moveFailing(endpointId: string, now: number): void {
+    const wish = this.#store.wishes.get(endpointId);
+    if (!wish || wish.wanted === 0) return;
+    for (const worker of this.#store.workersOf(endpointId)) {
+      const isCurrent = isActive(worker) && worker.version === wish.config.version;
+      if (!isCurrent || !shallMove(worker, now)) continue;
+      const moves = movesAfter(worker, now);
+      const place = this.#pools
+        .of(wish.config.accountId)
+        .take(wish.config, undefined, new Set(moves.hostIds));
+      if (!place) continue;
+      this.#retire(worker);
+      this.#add(wish, place, now, moves);
+    }
+  }
+
+  #add(
+    { config }: WishRecord,
+    { hostId, gpuIndexes, size }: Place,
+    now: number,
+    moves: Moves | null = null,
+  ): void {
     const { endpointId, version } = config;
     this.#store.saveWorker({
       workerId: newWorkerId(),
@@ -227,6 +251,9 @@ export class Placer {
       size,
       standbyAt: null,
       revivals: 0,
+      imageDigest: null,
+      failing: null,
+      moves,
     });
     this.#standbys.crowd(hostId);
     this.#revisions.touch(hostId);

@@ -45,4 +45,8 @@ export const FLEET_MIGRATIONS = [
   `-- Since when the worker is on standby, and how often it was revived.
    ALTER TABLE worker ADD COLUMN standby_at INTEGER;
    ALTER TABLE worker ADD COLUMN revivals INTEGER NOT NULL DEFAULT 0;`,
+  `-- What the container of the worker runs, by its content.
+   ALTER TABLE worker ADD COLUMN image_digest TEXT;
+   -- Where the workers in whose place it came had failed, as JSON.
+   ALTER TABLE worker ADD COLUMN moves TEXT;`,
 ] as const;

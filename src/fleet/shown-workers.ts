@@ -1,4 +1,5 @@
 /** Workers as people see them, with the host behind each. */
+import { detailWithMoves } from "../domain/other-host.ts";
 import type { WorkerSnapshot } from "../domain/queue-reason.ts";
 import { knownDataCenter } from "../domain/stock.ts";
 import type { FleetStore, WorkerRecord } from "./fleet-store.ts";
@@ -15,9 +16,9 @@ export function showWorkers(store: FleetStore, endpointIds: readonly string[]): 
 /** The workers of an endpoint, as its object is told of them. */
 export function reportedWorkers(store: FleetStore, endpointId: string): readonly WorkerSnapshot[] {
   return store.workersOf(endpointId).map((worker) => {
-    const { workerId, hostId, version, detail, start, revivals } = worker;
-    const state = stateOf(worker);
-    return { workerId, hostId, version, state, detail, start, ...(revivals > 0 && { revivals }) };
+    const { workerId, hostId, version, start, revivals } = worker;
+    const stand = { state: stateOf(worker), detail: detailWithMoves(worker), start };
+    return { workerId, hostId, version, ...stand, ...(revivals > 0 && { revivals }) };
   });
 }
 
@@ -27,11 +28,13 @@ function stateOf({ state, standbyAt, retiredIn }: WorkerRecord): WorkerRecord["s
 }
 
 function show(store: FleetStore, worker: WorkerRecord): ShownWorker {
-  const { workerId, endpointId, hostId, version, detail, createdAt, start, gpuIndexes } = worker;
+  const { workerId, endpointId, hostId, version, imageDigest, createdAt, start, gpuIndexes } = worker;
   const state = stateOf(worker);
+  const detail = detailWithMoves(worker);
   const inventory = store.hosts.get(hostId)?.inventory;
   const models = new Map(inventory?.gpus.map(({ index, name }) => [index, name]));
   const gpuModels = gpuIndexes.map((index) => models.get(index) ?? "");
   const dataCenterId = knownDataCenter(inventory?.dataCenterId);
-  return { workerId, endpointId, hostId, version, dataCenterId, gpuModels, state, detail, createdAt, start };
+  const stand = { state, detail, imageDigest, createdAt, start };
+  return { workerId, endpointId, hostId, version, dataCenterId, gpuModels, ...stand };
 }

@@ -23,6 +23,7 @@ describe("a worker", () => {
     expect(pulling).toMatchObject({
       state: "pulling",
       detail: expect.stringContaining("tries again in 1 s"),
+      failing: { times: 1, ago: expect.any(Number) },
     });
     await host.edge.worker("worker-1", "ready");
   });

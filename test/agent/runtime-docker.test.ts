@@ -1,12 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { rm } from "node:fs/promises";
-import { createConnection, createServer, type Server, type Socket } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import Dockerode from "dockerode";
 import { afterEach, beforeAll, beforeEach, describe, test } from "vitest";
 import { DockerRuntime, type DockerRuntimeOptions } from "../../node-agent/runtime/docker-runtime.ts";
 import type { WorkerSpec } from "../../node-agent/runtime/runtime.ts";
+import { DockerLink } from "../support/docker-link.ts";
 import { ensureTestImage, isDockerAvailable, TEST_IMAGE } from "../support/docker.ts";
 import { ImageRegistry } from "../support/image-registry.ts";
 import {
@@ -166,7 +163,7 @@ describe.runIf(hasDocker)("with Docker", () => {
         });
       });
 
-      test("a private image is pulled with its credentials, and progress is told in layers", async ({
+      test("a private image is pulled with its credentials, and progress is told in layers and bytes", async ({
         expect,
       }) => {
         const login = { username: "ada", password: "secret" };
@@ -178,7 +175,7 @@ describe.runIf(hasDocker)("with Docker", () => {
           const outcome = await fixture.runtime.prepare(request, (detail) => details.push(detail));
           expect(outcome).toEqual({ kind: "prepared" });
           expect(details.at(0)).toBe(`pulling image ${imageName}`);
-          expect(details.at(-1)).toBe(`pulling image ${imageName}: 2 of 2 layers`);
+          expect(details.at(-1)).toMatch(/^pulling image .*: 2 of 2 layers, \d+ of \d+ bytes$/);
         } finally {
           await docker.getImage(imageName).remove();
           await registry.close();
@@ -284,42 +281,3 @@ describe.runIf(hasDocker)("with Docker", () => {
     }
   });
 });
-
-/** A way to the Docker daemon that a test can cut and mend. */
-class DockerLink {
-  readonly path = join(tmpdir(), `edgerun-docker-${randomUUID().slice(0, 8)}.sock`);
-  readonly #sockets = new Set<Socket>();
-  #server: Server | undefined;
-
-  static async open(): Promise<DockerLink> {
-    const link = new DockerLink();
-    await link.mend();
-    return link;
-  }
-
-  async mend(): Promise<void> {
-    const server = createServer((socket) => {
-      const onward = createConnection(
-        process.env["DOCKER_HOST"]?.replace("unix://", "") ?? "/var/run/docker.sock",
-      );
-      for (const end of [socket, onward]) {
-        this.#sockets.add(end);
-        end.on("error", () => undefined).on("close", () => this.#sockets.delete(end));
-      }
-      socket.pipe(onward).pipe(socket);
-    });
-    await new Promise<void>((resolve) => server.listen(this.path, resolve));
-    this.#server = server;
-  }
-
-  async cut(): Promise<void> {
-    const closed = new Promise((resolve) => this.#server?.close(resolve));
-    for (const socket of this.#sockets) socket.destroy();
-    await closed;
-  }
-
-  async close(): Promise<void> {
-    await this.cut();
-    await rm(this.path, { force: true });
-  }
-}

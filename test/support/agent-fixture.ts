@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { Agent } from "../../node-agent/agent.ts";
 import type { AgentEvent, AgentLog, LogFields } from "../../node-agent/log.ts";
 import { ProcessRuntime } from "../../node-agent/runtime/process-runtime.ts";
-import type { PrepareOutcome, WorkerSpec } from "../../node-agent/runtime/runtime.ts";
+import type { PrepareOutcome, Runtime, WorkerSpec } from "../../node-agent/runtime/runtime.ts";
 import type { Timing } from "../../node-agent/timing.ts";
 import type { Assignment, Inventory } from "../../src/contract/agent.ts";
 import { HOST_TOKEN, ScriptedEdge } from "./scripted-edge.ts";
@@ -81,6 +81,8 @@ export class AgentFixture {
   readonly pullDetails: string[] = [];
   #agent: Agent | null = null;
   #runtime: NotingRuntime | null = null;
+  /** What runs the workers in place of plain processes. */
+  otherRuntime: Runtime | null = null;
   readonly #unauthorized = Promise.withResolvers<"unauthorized">();
 
   private constructor(edge: ScriptedEdge, stateDir: string) {
@@ -109,7 +111,7 @@ export class AgentFixture {
       edgeUrl: this.edge.url,
       hostToken: HOST_TOKEN,
       stateDir: this.stateDir,
-      runtime: this.#runtime,
+      runtime: this.otherRuntime ?? this.#runtime,
       inventory: INVENTORY,
       readInventory: async () => INVENTORY,
       log: this.#log(),

@@ -21,6 +21,7 @@ const LAYER_TYPE = "application/vnd.docker.image.rootfs.diff.tar.gzip";
 const ARCHITECTURES: Readonly<Record<string, string>> = { x64: "amd64", arm64: "arm64" };
 const TAR_BLOCK_BYTES = 512;
 
+type Asked = "manifests" | "blobs";
 type Login = { readonly username: string; readonly password: string };
 /** Configuration and layers of an image, as bytes. */
 type ImageContent = { readonly config: Buffer; readonly layers: readonly Buffer[] };
@@ -28,12 +29,21 @@ type Blob = { readonly digest: string; readonly bytes: Buffer };
 
 export class ImageRegistry {
   readonly #server: Server;
+  readonly #port: number;
   readonly #authorization: string | null;
   readonly #blobs = new Map<string, Buffer>();
-  readonly #manifest: Blob;
+  #manifest: Blob;
+  readonly #digestByTag = new Map<string, string>();
+  #gate: { readonly of: Asked; readonly opens: Promise<void> } | null = null;
+  readonly #watchers = new Set<() => void>();
+  /** Answers begun so far, by what was asked for. */
+  readonly asked: Record<Asked, number> = { manifests: 0, blobs: 0 };
+  /** Answers that have begun and got no further. */
+  openAnswers = 0;
 
   private constructor(server: Server, login: Login | null, content: ImageContent) {
     this.#server = server;
+    this.#port = (server.address() as AddressInfo).port;
     this.#authorization =
       login && `Basic ${Buffer.from(`${login.username}:${login.password}`).toString("base64")}`;
     this.#manifest = this.#addImage(content);
@@ -51,14 +61,73 @@ export class ImageRegistry {
     return ImageRegistry.open(login, await savedImage(image));
   }
 
+  /** A registry whose image is for another processor. */
+  static async openFor(architecture: string): Promise<ImageRegistry> {
+    return ImageRegistry.open(null, smallImage(architecture));
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
 
-  /** Name of an image as Docker has to be told it; only `team/model:1` exists. */
+  /** Name of an image as Docker has to be told it; only `team/model:1` exists, and what `tags` has added. */
   image(name: string): string {
-    const { port } = this.#server.address() as AddressInfo;
-    return `127.0.0.1:${port}/${name}`;
+    return `127.0.0.1:${this.#port}/${name}`;
+  }
+
+  /** Name of the image by its content. */
+  pinned(): string {
+    return this.image(`team/model@${this.#manifest.digest}`);
+  }
+
+  /** What the tag means at this moment. */
+  get digest(): string {
+    return this.#manifest.digest;
+  }
+
+  /** Adds images under these tags, each with content of its own; their names. */
+  tags(...tags: string[]): string[] {
+    return tags.map((tag) => {
+      this.#digestByTag.set(tag, this.#addImage(smallImage()).digest);
+      return this.image(`team/model:${tag}`);
+    });
+  }
+
+  /** From here on the tag means another image. */
+  moveTag(content = smallImage()): void {
+    this.#manifest = this.#addImage(content);
+  }
+
+  /** From here on answers of one kind begin and get no further, until the returned function is called. */
+  stall(of: Asked): () => void {
+    const gate = Promise.withResolvers<void>();
+    this.#gate = { of, opens: gate.promise };
+    return () => {
+      this.#gate = null;
+      gate.resolve();
+    };
+  }
+
+  /** New answers are whole again; those that have begun get no further. */
+  mend(): void {
+    this.#gate = null;
+  }
+
+  blobsAsked(count: number): Promise<void> {
+    return this.#until(() => this.asked.blobs >= count);
+  }
+
+  answersClosed(): Promise<void> {
+    return this.#until(() => this.openAnswers === 0);
+  }
+
+  async #until(isSo: () => boolean): Promise<void> {
+    while (!isSo()) await new Promise<void>((resolve) => this.#watchers.add(resolve));
+  }
+
+  #changed(): void {
+    for (const resume of this.#watchers) resume();
+    this.#watchers.clear();
   }
 
   async close(): Promise<void> {
@@ -97,20 +166,37 @@ export class ImageRegistry {
     }
     if (pathname === "/v2/") return void reply.end("{}");
     const [, kind, reference = ""] = /^\/v2\/team\/model\/(manifests|blobs)\/(.+)$/.exec(pathname) ?? [];
-    const bytes = this.#blobs.get(reference === "1" ? this.#manifest.digest : reference);
+    const digest = reference === "1" ? this.#manifest.digest : this.#digestByTag.get(reference);
+    const bytes = this.#blobs.get(digest ?? reference);
     if (bytes === undefined) return refuse(reply, 404, "MANIFEST_UNKNOWN", "manifest unknown");
     reply.setHeader("content-type", kind === "manifests" ? MANIFEST_TYPE : "application/octet-stream");
     reply.setHeader("docker-content-digest", digestOf(bytes));
     reply.setHeader("content-length", bytes.length);
-    reply.end(request.method === "HEAD" ? undefined : bytes);
+    const content = request.method === "HEAD" ? Buffer.alloc(0) : bytes;
+    this.#send(reply, kind === "manifests" ? "manifests" : "blobs", content);
+  }
+
+  #send(reply: ServerResponse, asked: Asked, content: Buffer): void {
+    this.asked[asked] += 1;
+    this.#changed();
+    if (this.#gate?.of !== asked) return void reply.end(content);
+    const half = Math.floor(content.length / 2);
+    if (half > 0) reply.write(content.subarray(0, half));
+    this.openAnswers += 1;
+    reply.once("close", () => {
+      this.openAnswers -= 1;
+      this.#changed();
+    });
+    void this.#gate.opens.then(() => reply.end(content.subarray(half)));
   }
 }
 
-function smallImage(): ImageContent {
+/** An image of two layers that no other registry has. */
+export function smallImage(architecture = ARCHITECTURES[process.arch] ?? process.arch): ImageContent {
   // Content of its own for each registry, so that no layer is on the machine already.
   const archives = ["one", "two"].map((name) => tarOf(`${name}.txt`, `${name} ${Math.random()}\n`));
   const config = json({
-    architecture: ARCHITECTURES[process.arch] ?? process.arch,
+    architecture,
     os: "linux",
     config: {},
     rootfs: { type: "layers", diff_ids: archives.map(digestOf) },

@@ -122,6 +122,8 @@ export const podSdl = /* GraphQL */ `
     imageName: String
     dockerArgs: String
     dockerId: String
+    "What the container runs, by its content. Workers of one release differ while their hosts found a tag to mean different images."
+    imageDigest: String
     "Strings of the form KEY=value. Empty for workers of endpoints: values may be secret."
     env: [String]
     gpuCount: Int

@@ -51,6 +51,7 @@ export function toPod(
     name: endpoint.name,
     desiredStatus: podStatus(worker.state),
     env: [],
+    imageDigest: worker.imageDigest,
     version: worker.version,
     networkVolumeId: endpoint.networkVolumeId,
     machineId: worker.hostId,

@@ -1,0 +1,187 @@
+/**
+ * The images that the agent has pulled to this host. They stay for later starts, and go when the disk gets full.
+ *
+ * I1  What the agent has not pulled is its owner's, and is never removed. A name that has come to mean another
+ *     image than the one the agent pulled is the owner's, too.
+ * I2  An image that a container has, running or not, or that an assigned worker may ask for, is never removed.
+ * I3  Of the others the longest unused goes first.
+ */
+import type Dockerode from "dockerode";
+import type { AgentLog } from "../log.ts";
+import type { CachedItem, CacheTerms } from "./cache-shelf.ts";
+import { isConflict, isNotFound } from "./docker-errors.ts";
+import { evictable, freeGoal, type InUse, isInUse } from "./eviction.ts";
+import { listedName } from "./image-name.ts";
+
+export type ImageCacheOptions = {
+  readonly docker: Dockerode;
+  readonly log: Pick<AgentLog, "info">;
+  /** Free space where Docker keeps images, in bytes; null when it cannot be told. */
+  readonly freeBytes: () => Promise<number | null>;
+  readonly reserveBytes: number;
+};
+
+/** An image of this host. */
+export type FoundImage = {
+  readonly id: string;
+  readonly sizeBytes: number;
+  readonly names: readonly string[];
+  /** The processor that it is built for, in Docker's word; empty when it does not say. */
+  readonly architecture: string;
+};
+
+/** Uses closer together than this are not worth a write. */
+const USE_STEP_MS = 60_000;
+
+export class ImageCache {
+  readonly #options: ImageCacheOptions;
+  readonly #terms: CacheTerms;
+  /** Names that are being prepared, which may come before their assignment is known as such. */
+  readonly #preparing = new Map<string, number>();
+  #lastRound: Promise<unknown> = Promise.resolve();
+
+  constructor(options: ImageCacheOptions, terms: CacheTerms) {
+    this.#options = options;
+    this.#terms = terms;
+  }
+
+  /** Keeps an image from being removed while the work goes on. */
+  async holding<T>(imageName: string, work: () => Promise<T>): Promise<T> {
+    const name = listedName(imageName);
+    this.#preparing.set(name, (this.#preparing.get(name) ?? 0) + 1);
+    try {
+      return await work();
+    } finally {
+      const left = (this.#preparing.get(name) ?? 1) - 1;
+      if (left > 0) this.#preparing.set(name, left);
+      else this.#preparing.delete(name);
+    }
+  }
+
+  /** Whether the agent has brought the image that the name means now. */
+  isOwn(imageName: string, image: FoundImage): boolean {
+    return this.#itemOf(imageName)?.contentId === image.id;
+  }
+
+  noteUse(imageName: string, now = Date.now()): void {
+    const item = this.#itemOf(imageName);
+    if (item && now - item.lastUsedAt >= USE_STEP_MS) this.#terms.shelf.save({ ...item, lastUsedAt: now });
+  }
+
+  /** The agent has pulled this image; `before` is what the name meant until then, if anything. */
+  notePulled(imageName: string, image: FoundImage, before: FoundImage | null, now = Date.now()): void {
+    const { shelf } = this.#terms;
+    if (before && !this.isOwn(imageName, before)) return; // I1
+    if (before && before.id !== image.id) {
+      const { id, sizeBytes } = before; // it has no name any more
+      shelf.save({ kind: "image", name: id, contentId: id, sizeBytes, lastUsedAt: now });
+    }
+    const { id: contentId, sizeBytes } = image;
+    shelf.save({ kind: "image", name: listedName(imageName), contentId, sizeBytes, lastUsedAt: now });
+  }
+
+  /** Removes images until there is the reserve and room for what is to come; true when any was removed. */
+  makeRoom(neededBytes: number): Promise<boolean> {
+    const round = this.#lastRound.then(() => this.#makeRoom(neededBytes));
+    this.#lastRound = round.catch(() => false); // one at a time: each looks at what the one before has left
+    return round;
+  }
+
+  /** What would be free besides if all went that may go. What images share, and what cannot be told, is left out. */
+  async freeableBytes(): Promise<number> {
+    const { docker } = this.#options;
+    const query: object = { "shared-size": true };
+    const images = new Map((await docker.listImages(query)).map((image) => [image.Id, image]));
+    return ownBytes((await this.#evictable()).flatMap(({ contentId }) => images.get(contentId) ?? []));
+  }
+
+  /** Removes the image that was not used for the longest time. False when none may go. */
+  evictOne(): Promise<boolean> {
+    const round = this.#lastRound.then(async () => {
+      for (const item of await this.#evictable()) if (await this.#remove(item)) return true;
+      return false;
+    });
+    this.#lastRound = round.catch(() => false);
+    return round;
+  }
+
+  async #makeRoom(neededBytes: number): Promise<boolean> {
+    const { freeBytes: read, reserveBytes } = this.#options;
+    let freeBytes = await read();
+    if (freeBytes === null || freeBytes >= reserveBytes + neededBytes) return false;
+    const candidates = await this.#evictable();
+    const evictableBytes = candidates.reduce((total, { sizeBytes }) => total + sizeBytes, 0);
+    const goal = freeGoal({ freeBytes, evictableBytes, reserveBytes, neededBytes });
+    let hasRemoved = false;
+    for (const item of candidates) {
+      if (freeBytes === null || freeBytes >= goal) break;
+      hasRemoved = (await this.#remove(item)) || hasRemoved;
+      freeBytes = await read();
+    }
+    return hasRemoved;
+  }
+
+  async #evictable(): Promise<CachedItem[]> {
+    const inUse = await this.#inUse();
+    for (const item of this.#terms.shelf.items()) if (isInUse(item, inUse)) this.noteUse(item.name);
+    return evictable(this.#terms.shelf.items(), inUse);
+  }
+
+  async #inUse(): Promise<InUse> {
+    const containers = await this.#options.docker.listContainers({ all: true });
+    const assigned = [...this.#terms.assignedImages()].map(listedName);
+    return {
+      contentIds: new Set(containers.map(({ ImageID }) => ImageID)),
+      names: new Set([...assigned, ...this.#preparing.keys()]),
+    };
+  }
+
+  /** False when the image is not, or no longer, the agent's to remove. */
+  async #remove(item: CachedItem): Promise<boolean> {
+    const { docker, log } = this.#options;
+    const { shelf } = this.#terms;
+    const found = await findImage(docker, item.name);
+    if (!found || !isStillOwn(item, found)) {
+      shelf.remove(item); // I1
+      return false;
+    }
+    if (isInUse(item, await this.#inUse())) return false; // I2: since it was chosen
+    try {
+      await docker.getImage(item.name).remove();
+    } catch (error) {
+      if (isConflict(error)) return false; // somebody uses it from this moment on
+      if (!isNotFound(error)) throw error;
+    }
+    shelf.remove(item);
+    log.info("image_removed", { image: item.name, sizeBytes: item.sizeBytes });
+    return true;
+  }
+
+  #itemOf(imageName: string): CachedItem | undefined {
+    const name = listedName(imageName);
+    return this.#terms.shelf.items().find((item) => item.kind === "image" && item.name === name);
+  }
+}
+
+/** Bytes that images share with no others; Docker before version 23 does not tell what they share. */
+export function ownBytes(images: readonly { readonly Size: number; readonly SharedSize: number }[]): number {
+  const own = images.map(({ Size, SharedSize }) => (SharedSize < 0 ? 0 : Size - SharedSize));
+  return own.reduce((total, bytes) => total + bytes, 0);
+}
+
+function isStillOwn(item: CachedItem, found: FoundImage): boolean {
+  if (found.id !== item.contentId) return false;
+  // One that had lost its name may have been given another by somebody.
+  return item.name !== item.contentId || found.names.length === 0;
+}
+
+/** What a name, or an id, means on this host; null when it means nothing. */
+export async function findImage(docker: Dockerode, name: string): Promise<FoundImage | null> {
+  try {
+    const { Id: id, Size: sizeBytes, RepoTags, Architecture } = await docker.getImage(name).inspect();
+    return { id, sizeBytes, names: RepoTags ?? [], architecture: Architecture };
+  } catch (error) {
+    if (isNotFound(error)) return null;
+    throw error;
+  }
+}

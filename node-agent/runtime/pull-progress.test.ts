@@ -1,0 +1,125 @@
+import { describe, test } from "vitest";
+import { pullFailure } from "./docker-errors.ts";
+import { RECORDED_PULL } from "../../test/support/recorded-pull.ts";
+import { type PullMessage, pullMessageSchema, PullProgress } from "./pull-progress.ts";
+
+const recorded = RECORDED_PULL.trim()
+  .split("\n")
+  .map((line) => pullMessageSchema.parse(JSON.parse(line)));
+
+function message(status: string, id?: string, current?: number, total?: number): PullMessage {
+  return pullMessageSchema.parse({ status, id, progressDetail: { current, total } });
+}
+
+describe("the progress of a pull", () => {
+  test("is told in layers and bytes, as the daemon comes to know them", ({ expect }) => {
+    const progress = new PullProgress("team/model:1");
+    const details = recorded.map((line) => {
+      progress.take(line);
+      return progress.detail.replace(/^pulling image team\/model:1(: )?/, "");
+    });
+    expect([...new Set(details)]).toEqual([
+      "",
+      "0 of 1 layers",
+      "0 of 2 layers",
+      "0 of 3 layers",
+      "0 of 4 layers",
+      "0 of 5 layers",
+      "0 of 5 layers, 0 of more than 30 MB",
+      "0 of 5 layers, 0 of more than 34 MB",
+      "0 of 5 layers, 3 of more than 34 MB",
+      "0 of 5 layers, 7 of more than 34 MB",
+      "0 of 5 layers, 7 of more than 46 MB",
+      "0 of 5 layers, 8 of more than 46 MB",
+      "0 of 5 layers, 8 of more than 47 MB",
+      "0 of 5 layers, 9 of more than 47 MB",
+      "0 of 5 layers, 9 of 53 MB",
+      "0 of 5 layers, 12 of 53 MB",
+      "0 of 5 layers, 15 of 53 MB",
+      "0 of 5 layers, 21 of 53 MB",
+      "0 of 5 layers, 30 of 53 MB",
+      "0 of 5 layers, 47 of 53 MB",
+      "0 of 5 layers, 53 of 53 MB",
+      "1 of 5 layers, 53 of 53 MB",
+      "2 of 5 layers, 53 of 53 MB",
+      "3 of 5 layers, 53 of 53 MB",
+      "4 of 5 layers, 53 of 53 MB",
+      "5 of 5 layers, 53 of 53 MB",
+    ]);
+  });
+
+  test("counts layers that are there already, and speaks of gigabytes", ({ expect }) => {
+    const progress = new PullProgress("model");
+    progress.take(message("Already exists", "a"));
+    progress.take(message("Pulling fs layer", "b"));
+    progress.take(message("Downloading", "b", 1_230_000_000, 4_600_000_000));
+    expect(progress.detail).toBe("pulling image model: 1 of 2 layers, 1.2 of 4.6 GB");
+  });
+
+  test("is no progress when layers wait, or are tried again, or the same is said twice", ({ expect }) => {
+    const progress = new PullProgress("model");
+    const steps = [
+      message("Pulling fs layer", "a"),
+      message("Waiting", "a"),
+      message("Downloading", "a", 10, 100),
+      message("Downloading", "a", 10, 100),
+      message("Retrying in 5 seconds", "a"),
+      message("Retrying in 4 seconds", "a"),
+      message("Downloading", "a", 20, 100),
+    ];
+    expect(steps.map((step) => progress.take(step))).toEqual([true, false, true, false, false, false, true]);
+  });
+
+  test("names no layer of an image that is there as the registry has it", ({ expect }) => {
+    const progress = new PullProgress("team/model:1");
+    for (const [status, id] of [
+      ["Pulling from team/model", "1"],
+      ["Digest: sha256:0"],
+      ["Status: Image is up to date for team/model:1"],
+    ] as const) {
+      progress.take(message(status, id));
+    }
+    expect(progress.hasLayers).toBe(false);
+    expect(progress.detail).toBe("pulling image team/model:1");
+  });
+});
+
+describe("pullFailure", () => {
+  test.for([
+    [
+      "pull access denied for a/b, repository does not exist or may require 'docker login': denied: requested access to the resource is denied",
+      /not found in its registry, or is private/,
+    ],
+    ["manifest for a/b:9 not found: manifest unknown: manifest unknown", /was not found in its registry/],
+    ['Get "https://r.example/v2/": dial tcp: lookup r.example: no such host', /not reachable from this host/],
+    ['Get "https://r.example/v2/": net/http: request canceled (Client.Timeout exceeded)', /not reachable/],
+    ['Head "https://ghcr.io/v2/a/b/manifests/1": unauthorized', /registry credentials/],
+    ["toomanyrequests: You have reached your pull rate limit", /too many pulls/],
+    ["write /var/lib/docker/tmp/x: no space left on device", /does not fit on this host's disk/],
+    ["no matching manifest for linux/arm64/v8 in the manifest list entries", /this host's processor/],
+    ["something new", /Image a\/b could not be pulled\. The answer was: something new/],
+  ] as const)("explains: %s", ([text, sentence], { expect }) => {
+    const detail = pullFailure(
+      { imageName: "a/b", registryAuth: null },
+      new Error(`(HTTP code 500) server error - ${text} `),
+    );
+    expect(detail).toMatch(sentence);
+    expect(detail).toContain(`The answer was: ${text}`);
+    expect(detail).toMatch(/^Image a\/b /);
+  });
+
+  const registryAuth = { username: "ada", password: "s3cr3t/1", name: "team" };
+
+  test("names the credentials that were refused, and repeats nothing of them", ({ expect }) => {
+    const text =
+      'Get "https://auth.example/token?account=ada&scope=x": denied: s3cr3t/1 and s3cr3t%2F1 are wrong';
+    const detail = pullFailure({ imageName: "a/b", registryAuth }, new Error(text));
+    expect(detail).toContain("The registry refused the credentials 'team' for image a/b.");
+    expect(detail).not.toMatch(/ada|s3cr3t/);
+  });
+
+  test("blames no credentials for a rate limit", ({ expect }) => {
+    const text = "toomanyrequests: unauthorized: You have reached your pull rate limit";
+    expect(pullFailure({ imageName: "a/b", registryAuth }, new Error(text))).toContain("too many pulls");
+  });
+});

@@ -1,0 +1,159 @@
+/** The life of workers in real containers: how each end is seen, and what is said of it. */
+import { randomUUID } from "node:crypto";
+import Dockerode from "dockerode";
+import { beforeAll, describe, test } from "vitest";
+import { DockerRuntime, type DockerRuntimeOptions } from "../../node-agent/runtime/docker-runtime.ts";
+import type { Timing } from "../../node-agent/timing.ts";
+import type { WorkerState } from "../../src/contract/agent.ts";
+import { AgentFixture, assignment } from "../support/agent-fixture.ts";
+import { DockerLink } from "../support/docker-link.ts";
+import { ensureTestImage, isDockerAvailable, TEST_IMAGE } from "../support/docker.ts";
+import { ImageRegistry } from "../support/image-registry.ts";
+import { ensureScriptImage } from "../support/script-image.ts";
+import { inTurn } from "../support/turn.ts";
+
+const hasDocker = await isDockerAvailable();
+const docker = new Dockerode();
+
+/** An agent whose workers are containers. */
+class ContainerHost {
+  readonly fixture: AgentFixture;
+  readonly #networkName: string;
+
+  private constructor(fixture: AgentFixture, networkName: string) {
+    this.fixture = fixture;
+    this.#networkName = networkName;
+  }
+
+  static async start(
+    options: Partial<DockerRuntimeOptions> = {},
+    timing: Partial<Timing> = {},
+  ): Promise<ContainerHost> {
+    const name = `edgerun-test-${randomUUID().slice(0, 8)}`;
+    const fixture = await AgentFixture.create();
+    const own = { hostId: name, networkName: name, hasRealGpus: false };
+    fixture.otherRuntime = new DockerRuntime({ ...own, ...options });
+    await fixture.startAgent(timing);
+    return new ContainerHost(fixture, name);
+  }
+
+  /** What the agent says of its worker once it is in a state. */
+  async says(state: WorkerState, words: RegExp): Promise<string> {
+    const { edge } = this.fixture;
+    const report = await edge.until(() =>
+      edge.syncs.at(-1)?.workers.find((worker) => worker.state === state && words.test(worker.detail ?? "")),
+    );
+    return report.detail ?? "";
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.fixture[Symbol.asyncDispose]();
+    const networks = await docker.listNetworks({ filters: { name: [this.#networkName] } });
+    for (const { Id } of networks) await docker.getNetwork(Id).remove();
+  }
+}
+
+describe.runIf(hasDocker)("a worker in a container", () => {
+  let scriptImage = "";
+
+  beforeAll(async () => {
+    await ensureTestImage();
+    scriptImage = await inTurn("images", () => ensureScriptImage());
+  });
+
+  const workerId = (): string => `w-${randomUUID().slice(0, 8)}`;
+
+  test.for([
+    [
+      "ends well again and again",
+      "sh -c 'exit 0'",
+      /^exited with code 0: its start command came to its end;/,
+    ],
+    ["has no such start command", "no-such-command", /^exited with code 127: .*exec no-such-command failed/],
+    ["has a start command that is no program", "/etc/passwd", /^exited with code 126: .*Permission denied/],
+  ] as const)("that %s is crash-looping, and says why", async ([, dockerArgs, words], { expect }) => {
+    await using host = await ContainerHost.start();
+    host.fixture.edge.assign(assignment({ workerId: workerId(), imageName: TEST_IMAGE, dockerArgs }));
+    expect(await host.says("crash_looping", words)).toMatch(/; starts again in \d+ s$/);
+  });
+
+  test("that needs too much memory at once says so", async ({ expect }) => {
+    await using host = await ContainerHost.start({ memoryLimitBytes: 16 * 1024 * 1024 });
+    const dockerArgs = `sh -c 'text=a; while :; do text=$text$text; done'`;
+    host.fixture.edge.assign(assignment({ workerId: workerId(), imageName: TEST_IMAGE, dockerArgs }));
+    expect(await host.says("crash_looping", /ran out of memory/)).toMatch(
+      /^ran out of memory and was killed/,
+    );
+  });
+
+  test("whose image is built for another processor says so when it fails", async ({ expect }) => {
+    await using host = await ContainerHost.start();
+    await using registry = await ImageRegistry.openFor("s390x");
+    const imageName = registry.image("team/model:1");
+    host.fixture.edge.assign(assignment({ workerId: workerId(), imageName, dockerArgs: "/one.txt" }));
+    expect(await host.says("crash_looping", /built for/)).toMatch(
+      /The image is built for s390x processors, and this host's is \w+\.$/,
+    );
+    host.fixture.edge.assign();
+    await host.fixture.logged("worker_removed");
+    await docker.getImage(imageName).remove();
+  });
+
+  test("whose image has no start command says so", async ({ expect }) => {
+    await using host = await ContainerHost.start();
+    await using registry = await ImageRegistry.open();
+    const imageName = registry.image("team/model:1");
+    host.fixture.edge.assign(assignment({ workerId: workerId(), imageName, dockerArgs: "" }));
+    expect(await host.says("crash_looping", /./)).toMatch(/[Nn]o command specified.*Check the start command/);
+    host.fixture.edge.assign();
+    await host.fixture.logged("worker_removed");
+    await docker.getImage(imageName).remove();
+  });
+
+  test.for([
+    ["removes", (id: string) => docker.getContainer(id).remove({ force: true }), /killed by signal SIGKILL/],
+    ["stops", (id: string) => docker.getContainer(id).stop({ t: 0 }), /killed by signal SIGKILL/],
+  ] as const)(
+    "that its owner %s loses its job, says so, and is started again",
+    async ([, end, words], { expect }) => {
+      await using host = await ContainerHost.start();
+      const { fixture } = host;
+      const one = assignment({ workerId: workerId(), imageName: scriptImage, dockerArgs: "" });
+      fixture.edge.assign(one);
+      await fixture.edge.worker(one.workerId, "ready");
+      fixture.edge.submit(one.endpointId, { id: "job-1", input: { mock_never: 1 } });
+      await fixture.logged("job_delivered");
+      await end(`edgerun-${one.workerId}`);
+      const reason = expect.stringMatching(words);
+      expect(await fixture.edge.report("job-1")).toMatchObject({ kind: "lost", reason });
+      await fixture.logged("worker_ready", 2);
+    },
+  );
+
+  test("tells by its content what it runs", async ({ expect }) => {
+    await using host = await ContainerHost.start();
+    const one = assignment({ workerId: workerId(), imageName: scriptImage, dockerArgs: "" });
+    host.fixture.edge.assign(one);
+    const { Id } = await docker.getImage(scriptImage).inspect();
+    const { edge } = host.fixture;
+    await edge.until(() => edge.syncs.at(-1)?.workers.some(({ imageDigest }) => imageDigest === Id));
+    expect(host.fixture.count("worker_image")).toBe(1);
+  });
+
+  test(
+    "is not started while Docker gives no answer, says so, and starts when it does",
+    { timeout: 60_000 },
+    async ({ expect }) => {
+      await using link = await DockerLink.open();
+      const throughLink = new Dockerode({ socketPath: link.path });
+      await using host = await ContainerHost.start({ docker: throughLink, callLimitMs: 5_000 });
+      link.block();
+      const one = assignment({ workerId: workerId(), imageName: scriptImage, dockerArgs: "" });
+      host.fixture.edge.assign(one);
+      expect(await host.says("pulling", /tries again/)).toMatch(/Docker gave no answer/);
+      await link.cut();
+      await link.mend();
+      await host.fixture.edge.worker(one.workerId, "ready");
+    },
+  );
+});
