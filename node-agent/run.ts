@@ -10,9 +10,15 @@ import {
 } from "./edge/host-credential.ts";
 import { readInventory } from "./gpu/inventory.ts";
 import { type AgentLog, createLog } from "./log.ts";
-import { chooseRuntime, createRuntime, type RuntimeKind } from "./runtime/runtime-choice.ts";
+import {
+  chooseRuntime,
+  createRuntime,
+  type RuntimeKind,
+  type RuntimeSettings,
+} from "./runtime/runtime-choice.ts";
 import { StopRequest } from "./stop-request.ts";
 import { AGENT_VERSION } from "./version.ts";
+import { Volumes, type VolumesSettings } from "./volumes/volumes.ts";
 
 export type RunSettings = {
   readonly edgeUrl: string;
@@ -23,6 +29,8 @@ export type RunSettings = {
   readonly name: string;
   readonly dataCenterId: string | undefined;
   readonly isEphemeral: boolean;
+  readonly network: Pick<RuntimeSettings, "networkName" | "allowedNetworks" | "isOpenNetworkAllowed">;
+  readonly volumes: VolumesSettings;
 };
 
 /** Runs the agent until it is told to stop. Returns the exit code; throws with words for people. */
@@ -32,9 +40,10 @@ export async function runAgent(settings: RunSettings): Promise<number> {
   await mkdir(settings.stateDir, { recursive: true, mode: 0o700 });
   const { kind: runtimeKind, why } = await chooseRuntime(settings.runtimeKind);
   log.info("runtime_chosen", { runtime: runtimeKind, why });
+  const volumes = new Volumes(settings.volumes);
   const read = (): Promise<Inventory> => {
     const { simulateGpus, stateDir, dataCenterId } = settings;
-    return readInventory({ runtimeKind, simulateGpus, stateDirectory: stateDir, dataCenterId });
+    return readInventory({ runtimeKind, simulateGpus, stateDirectory: stateDir, dataCenterId, volumes });
   };
   const inventory = await read();
   const credential = await credentialOf(settings, inventory, log, stopRequest.signal);
@@ -48,6 +57,9 @@ export async function runAgent(settings: RunSettings): Promise<number> {
       hostId: credential.hostId,
       stateDir: settings.stateDir,
       hasRealGpus,
+      volumes,
+      log,
+      ...settings.network,
     }),
     inventory,
     readInventory: read,

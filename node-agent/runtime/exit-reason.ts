@@ -5,12 +5,20 @@ const SIGNAL_EXIT_BASE = 128;
 
 const SIGNAL_NAMES = new Map(Object.entries(constants.signals).map(([name, number]) => [number, name]));
 
-export type Ending = { readonly exitCode: number | null; readonly isOutOfMemory?: boolean };
+export type Ending = {
+  readonly exitCode: number | null;
+  readonly isOutOfMemory?: boolean;
+  /** 0 for none of its own. */
+  readonly memoryLimitBytes?: number;
+};
+
+const MEGABYTE = 1024 * 1024;
 
 /** Says in one sentence how a worker ended. */
-export function exitReason({ exitCode, isOutOfMemory }: Ending): string {
+export function exitReason({ exitCode, isOutOfMemory, memoryLimitBytes = 0 }: Ending): string {
   const codeText = exitCode === null ? "exit code unknown" : `exit code ${exitCode}`;
-  if (isOutOfMemory) return `ran out of memory and was killed (${codeText})`;
+  const limit = memoryLimitBytes > 0 ? ` (it may have ${Math.round(memoryLimitBytes / MEGABYTE)} MB)` : "";
+  if (isOutOfMemory) return `ran out of memory${limit} and was killed (${codeText})`;
   if (exitCode === null) return "ended, exit code unknown";
   const signalName = SIGNAL_NAMES.get(exitCode - SIGNAL_EXIT_BASE);
   if (signalName) return `killed by signal ${signalName} (${codeText})`;

@@ -1,5 +1,7 @@
 import Dockerode from "dockerode";
-import { DockerRuntime } from "./docker-runtime.ts";
+import type { AgentLog } from "../log.ts";
+import type { Volumes } from "../volumes/volumes.ts";
+import { DockerRuntime, type DockerRuntimeOptions } from "./docker-runtime.ts";
 import { ProcessRuntime } from "./process-runtime.ts";
 import type { Runtime } from "./runtime.ts";
 
@@ -23,13 +25,22 @@ export async function chooseRuntime(
   );
 }
 
-export function createRuntime(
-  kind: RuntimeKind,
-  settings: { readonly hostId: string; readonly stateDir: string; readonly hasRealGpus: boolean },
-): Runtime {
-  const { hostId, stateDir, hasRealGpus } = settings;
-  if (kind === "docker") return new DockerRuntime({ hostId, hasRealGpus });
-  return new ProcessRuntime({ stateDirectory: stateDir, hasRealGpus });
+export type RuntimeSettings = Pick<
+  DockerRuntimeOptions,
+  "networkName" | "allowedNetworks" | "isOpenNetworkAllowed"
+> & {
+  readonly hostId: string;
+  readonly stateDir: string;
+  readonly hasRealGpus: boolean;
+  readonly volumes: Volumes;
+  readonly log: AgentLog;
+};
+
+export function createRuntime(kind: RuntimeKind, settings: RuntimeSettings): Runtime {
+  const { stateDir, ...docker } = settings;
+  if (kind === "docker") return new DockerRuntime(docker);
+  const { hasRealGpus, volumes } = settings;
+  return new ProcessRuntime({ stateDirectory: stateDir, hasRealGpus, volumes });
 }
 
 /** Why no daemon answers; null when one does. */
