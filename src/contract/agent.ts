@@ -137,6 +137,10 @@ export const assignmentSchema = z.object({
    * is over. Agents of before know no problems: image, arguments and variables are such that they start nothing.
    */
   problem: z.string().max(PROBLEM_MAX_LENGTH).optional(),
+  /** What the worker may use of the host; absent for as much as there is. Edges of before send none. */
+  limits: z.object({ cpuMilli: count, memoryMb: count }).optional(),
+  /** Network volumes of the endpoint: the worker gets the first that its host has. Edges of before send none. */
+  networkVolumeIds: z.array(id).max(1_000).optional(),
 });
 export type Assignment = z.infer<typeof assignmentSchema>;
 

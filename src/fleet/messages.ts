@@ -1,6 +1,7 @@
 /** What crosses the border of the Fleet object by RPC. */
 import type { Inventory, WorkerReport, WorkerState } from "../contract/agent.ts";
 import type { GpuStock } from "../domain/stock.ts";
+import type { WorkerLimits } from "../domain/worker-limits.ts";
 import type { WorkerStart } from "../domain/timeline.ts";
 
 export type SyncCall = {
@@ -19,6 +20,8 @@ export type AssignedWorker = {
   readonly endpointId: string;
   readonly version: number;
   readonly gpuIndexes: readonly number[];
+  /** Absent for a worker that may use whatever its host has. */
+  readonly limits?: WorkerLimits | undefined;
 };
 
 export type AssignmentsReply = {

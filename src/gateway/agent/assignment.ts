@@ -38,11 +38,11 @@ export async function resolveAssignments(
 }
 
 function toAssignment(
-  { workerId, version: revision, gpuIndexes }: AssignedWorker,
+  { workerId, version: revision, gpuIndexes, limits }: AssignedWorker,
   { fixed }: Blueprint,
   filled: Filled,
 ): Assignment {
-  const whole = { ...fixed, workerId, revision, gpuIndexes: [...gpuIndexes] };
+  const whole = { ...fixed, workerId, revision, gpuIndexes: [...gpuIndexes], ...(limits && { limits }) };
   if (filled.kind === "filled") return { ...whole, ...filled.parts };
   const problem = filled.problem.slice(0, PROBLEM_MAX_LENGTH);
   // A sentence is no image name, which an agent of before says when it refuses it; without arguments there is
