@@ -2,7 +2,7 @@ import { hostname } from "node:os";
 import { resolve } from "node:path";
 import { Command, Option } from "commander";
 import { DATA_CENTERS } from "../src/contract/data-centers.ts";
-import { readAllowedNetwork } from "./firewall/allowed-network.ts";
+import { readAllowedNetwork } from "./runtime/firewall/allowed-network.ts";
 import { type RunSettings, runAgent } from "./run.ts";
 import { addNetworkCommands } from "./runtime/network-commands.ts";
 import { AGENT_VERSION } from "./version.ts";

@@ -1,6 +1,6 @@
 import { isIPv4 } from "node:net";
 import type Dockerode from "dockerode";
-import { bridgeName } from "../firewall/rules.ts";
+import { bridgeName } from "./firewall/rules.ts";
 import { isConflict, isForbidden, isNotFound } from "./docker-errors.ts";
 import { Turns } from "./turns.ts";
 

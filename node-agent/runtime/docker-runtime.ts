@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import Dockerode from "dockerode";
 import type { AgentLog } from "../log.ts";
-import { Volumes } from "../volumes/volumes.ts";
+import type { Volumes } from "../volumes/volumes.ts";
 import { ContainerExits } from "./container-exits.ts";
 import { textOfLog } from "./container-log.ts";
 import {

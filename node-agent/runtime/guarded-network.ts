@@ -1,5 +1,5 @@
 import type Dockerode from "dockerode";
-import { type AgentDoor, Firewall } from "../firewall/firewall.ts";
+import { type AgentDoor, Firewall } from "./firewall/firewall.ts";
 import type { AgentLog } from "../log.ts";
 import { DockerNetwork } from "./docker-network.ts";
 import { Turns } from "./turns.ts";

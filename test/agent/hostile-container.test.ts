@@ -9,7 +9,7 @@ import { execa } from "execa";
 import getPort from "get-port";
 import { beforeAll, describe, test } from "vitest";
 import { ensureNodeImage } from "../../scripts/images/node-image.ts";
-import { bridgeName, forwardChain, inputChain } from "../../node-agent/firewall/rules.ts";
+import { bridgeName, forwardChain, inputChain } from "../../node-agent/runtime/firewall/rules.ts";
 import { DockerRuntime, type DockerRuntimeOptions } from "../../node-agent/runtime/docker-runtime.ts";
 import type { WorkerSpec } from "../../node-agent/runtime/runtime.ts";
 import { ensureTestImage, isDockerAvailable, TEST_IMAGE } from "../support/docker.ts";

@@ -12,6 +12,8 @@ type EndpointSettings = {
   readonly executionTimeoutMs?: number;
   readonly workersMax?: number;
   readonly containerRegistryAuthId?: string;
+  readonly containerDiskInGb?: number;
+  readonly networkVolumeId?: string;
 };
 
 /** Creates a template and an endpoint that uses it; returns the endpoint's id. */
@@ -26,7 +28,7 @@ export async function createEndpoint(target: Target, settings: EndpointSettings)
         dockerArgs: settings.dockerArgs ?? "",
         env: Object.entries(settings.env ?? {}).map(([key, value]) => ({ key, value })),
         containerRegistryAuthId: settings.containerRegistryAuthId ?? "",
-        containerDiskInGb: 5,
+        containerDiskInGb: settings.containerDiskInGb ?? 5,
         volumeInGb: 0,
         isServerless: true,
       },
@@ -40,6 +42,7 @@ export async function createEndpoint(target: Target, settings: EndpointSettings)
         templateId: saveTemplate.id,
         gpuIds: "ADA_24",
         idleTimeout: settings.idleTimeout ?? 60,
+        ...(settings.networkVolumeId && { networkVolumeId: settings.networkVolumeId }),
         ...(settings.workersMax && { workersMax: settings.workersMax }),
         ...(settings.executionTimeoutMs && { executionTimeoutMs: settings.executionTimeoutMs }),
       },
