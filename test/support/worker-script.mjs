@@ -131,7 +131,7 @@ async function handle(job, signal) {
 }
 
 function fill(file, bytes) {
-  const part = Buffer.alloc(1_000_000);
+  const part = Buffer.alloc(50_000_000);
   for (let written = 0; written < bytes; written += part.length) appendFileSync(file, part);
 }
 

@@ -1,3 +1,4 @@
+import ipaddr from "ipaddr.js";
 import { describe, test } from "vitest";
 import { agentRule, bridgeName, chainsOf, jumpsOf, mendingOf, removalOf, type Reach } from "./rules.ts";
 
@@ -65,6 +66,35 @@ describe("the rules", () => {
       "-d 10.0.0.3/32 -p udp -m udp --dport 53",
     );
     expect(mend(whole, { ...reach, allowedNetworks: [] })).not.toContain("10.1.0.0/16");
+  });
+
+  test.for([
+    ["8.8.8.8", "open"],
+    ["172.15.255.255", "open"],
+    ["172.32.0.1", "open"],
+    ["100.63.0.1", "open"],
+    ["198.17.0.1", "open"],
+    ["10.1.2.3", "open"], // by the owner
+    ["10.2.0.1", "closed"],
+    ["172.16.0.1", "closed"],
+    ["172.31.255.255", "closed"],
+    ["192.168.0.1", "closed"],
+    ["100.64.0.1", "closed"],
+    ["100.127.255.255", "closed"],
+    ["169.254.169.254", "closed"],
+    ["0.0.0.0", "closed"],
+    ["127.0.0.1", "closed"],
+    ["192.0.0.8", "closed"],
+    ["198.19.255.255", "closed"],
+    ["224.0.0.251", "closed"],
+    ["255.255.255.255", "closed"],
+  ] as const)("beyond the host %s is %s", ([address, verdict], { expect }) => {
+    const [, forward] = chainsOf("ipv4", reach);
+    const first = forward?.rules.find((rule) => {
+      const [, network] = /^-d (\S+) -j/.exec(rule) ?? [];
+      return network !== undefined && ipaddr.IPv4.parse(address).match(ipaddr.IPv4.parseCIDR(network));
+    });
+    expect(first?.includes("REJECT") ? "closed" : "open").toBe(verdict);
   });
 
   test("let names be asked for, but never open link-local addresses", ({ expect }) => {
