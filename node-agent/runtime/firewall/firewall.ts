@@ -30,8 +30,8 @@ export class Firewall {
   /** Sets what is missing; with nothing missing it only reads. Throws with words for people. */
   async ensure(gateway: string, doors: readonly AgentDoor[]): Promise<void> {
     try {
-      await this.#ensureFamily("ipv4", gateway, doors);
-      if (await hasIpv6()) await this.#ensureFamily("ipv6", gateway, []);
+      const families = await familiesOfHost();
+      await Promise.all(families.map((family) => this.#ensureFamily(family, gateway, doors)));
     } catch (error) {
       throw new Error(closedOnly(error), { cause: error });
     }
@@ -76,8 +76,7 @@ export class Firewall {
 
   /** Takes away all that was ever set for the bridge. */
   async remove(): Promise<void> {
-    const families: Family[] = (await hasIpv6()) ? ["ipv4", "ipv6"] : ["ipv4"];
-    for (const family of families) {
+    for (const family of await familiesOfHost()) {
       for (const command of removalOf(this.#settings.bridge, await list(family)))
         await iptables(family, command);
     }
@@ -108,10 +107,10 @@ function toolEnvironment(): NodeJS.ProcessEnv {
 }
 
 /** A kernel without IPv6 has no tables for it either. */
-async function hasIpv6(): Promise<boolean> {
+async function familiesOfHost(): Promise<readonly Family[]> {
   return access("/proc/net/if_inet6").then(
-    () => true,
-    () => false,
+    () => ["ipv4", "ipv6"],
+    () => ["ipv4"],
   );
 }
 
