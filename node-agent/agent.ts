@@ -79,6 +79,7 @@ export class Agent {
     const address = await options.runtime.agentAddress();
     const { port, isSame } = await listenOnFixedPort(agent.#server, address, agent.#journal, options.log);
     agent.#access = { address, port };
+    await options.runtime.admit(port);
     await agent.#workers.adopt({ isReachable: isSame });
     for (const endpointId of agent.#ledger.endpointIds()) agent.#exchangeOf(endpointId);
     agent.#uploads.reportsChanged();

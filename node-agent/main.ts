@@ -3,8 +3,11 @@ import { resolve } from "node:path";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { DATA_CENTERS } from "../src/contract/data-centers.ts";
 import { DISK_RESERVE_DEFAULT_GB } from "../src/contract/limits.ts";
+import { readAllowedNetwork } from "./runtime/firewall/allowed-network.ts";
 import { type RunSettings, runAgent } from "./run.ts";
+import { addNetworkCommands } from "./runtime/network-commands.ts";
 import { AGENT_VERSION } from "./version.ts";
+import { addVolumeCommands, VOLUMES_DIRECTORY } from "./volumes/volume-commands.ts";
 
 type RunFlags = {
   edge: string;
@@ -16,6 +19,11 @@ type RunFlags = {
   dataCenter?: string;
   ephemeral: boolean;
   diskReserveGb: number;
+  network?: string;
+  allowNetwork: string[];
+  allowOpenNetwork: boolean;
+  volumes: string;
+  createVolumes: boolean;
 };
 
 const program = new Command("edgerun-agent")
@@ -54,6 +62,16 @@ program
       .argParser(readGigabytes),
   )
   .option("--ephemeral", "remove all workers when the agent or its parent ends", false)
+  .option("--network <name>", "Docker network of the workers (default: edgerun-workers)")
+  .option(
+    "--allow-network <cidr>",
+    "private IPv4 network that workers may reach; may be repeated",
+    (text: string, earlier: string[]) => [...earlier, readAllowedNetwork(text)],
+    [],
+  )
+  .option("--allow-open-network", "run containers also where nothing keeps them from local services", false)
+  .option("--volumes <directory>", "where network volumes are, each under its id", VOLUMES_DIRECTORY)
+  .option("--create-volumes", "make a network volume here when a worker wants one that is not there", false)
   .action(async (flags: RunFlags) => {
     process.exitCode = await runAgent({
       edgeUrl: flags.edge,
@@ -65,8 +83,17 @@ program
       dataCenterId: flags.dataCenter,
       isEphemeral: flags.ephemeral,
       diskReserveGb: flags.diskReserveGb,
+      network: {
+        ...(flags.network !== undefined && { networkName: flags.network }),
+        allowedNetworks: flags.allowNetwork,
+        isOpenNetworkAllowed: flags.allowOpenNetwork,
+      },
+      volumes: { directory: resolve(flags.volumes), createsMissing: flags.createVolumes },
     });
   });
+
+addVolumeCommands(program);
+addNetworkCommands(program);
 
 try {
   await program.parseAsync();

@@ -11,9 +11,15 @@ import {
 import { readInventory } from "./gpu/inventory.ts";
 import { type AgentLog, createLog } from "./log.ts";
 import { dockerRoot } from "./runtime/docker-root.ts";
-import { chooseRuntime, createRuntime, type RuntimeKind } from "./runtime/runtime-choice.ts";
+import {
+  chooseRuntime,
+  createRuntime,
+  type RuntimeKind,
+  type RuntimeSettings,
+} from "./runtime/runtime-choice.ts";
 import { StopRequest } from "./stop-request.ts";
 import { AGENT_VERSION } from "./version.ts";
+import { Volumes, type VolumesSettings } from "./volumes/volumes.ts";
 
 export type RunSettings = {
   readonly edgeUrl: string;
@@ -25,6 +31,8 @@ export type RunSettings = {
   readonly dataCenterId: string | undefined;
   readonly isEphemeral: boolean;
   readonly diskReserveGb: number;
+  readonly network: Pick<RuntimeSettings, "networkName" | "allowedNetworks" | "isOpenNetworkAllowed">;
+  readonly volumes: VolumesSettings;
 };
 
 const GIGABYTE = 1_000_000_000;
@@ -39,18 +47,24 @@ export async function runAgent(settings: RunSettings): Promise<number> {
   const { kind: runtimeKind, why } = await chooseRuntime(settings.runtimeKind);
   log.info("runtime_chosen", { runtime: runtimeKind, why });
   const diskDirectory = (runtimeKind === "docker" ? await dockerRoot() : null) ?? settings.stateDir;
+  const volumes = new Volumes(settings.volumes);
   const read = (): Promise<Inventory> => {
     const { simulateGpus, dataCenterId } = settings;
-    return readInventory({ runtimeKind, simulateGpus, diskDirectory, dataCenterId });
+    return readInventory({ runtimeKind, simulateGpus, diskDirectory, dataCenterId, volumes });
   };
   const inventory = await read();
   const credential = await credentialOf(settings, inventory, log, stopRequest.signal);
   if (!credential) return 0;
   const hasRealGpus = inventory.gpus.some((gpu) => !gpu.isSimulated);
-  const diskReserveBytes = settings.diskReserveGb * GIGABYTE;
-  const { hostId } = credential;
-  const runtimeSettings = { hostId, stateDir: settings.stateDir, hasRealGpus, log, diskReserveBytes };
-  const runtime = createRuntime(runtimeKind, runtimeSettings);
+  const runtime = createRuntime(runtimeKind, {
+    hostId: credential.hostId,
+    stateDir: settings.stateDir,
+    hasRealGpus,
+    volumes,
+    log,
+    diskReserveBytes: settings.diskReserveGb * GIGABYTE,
+    ...settings.network,
+  });
   const agent = await Agent.start({
     edgeUrl: settings.edgeUrl,
     hostToken: credential.hostToken,

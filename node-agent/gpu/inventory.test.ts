@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { test } from "vitest";
 import { inventorySchema } from "../../src/contract/agent.ts";
 import { GPU_TIER_NAMES } from "../../src/contract/gpu-tiers.ts";
-import { readInventory } from "./inventory.ts";
+import { Volumes } from "../volumes/volumes.ts";
+import { memoryForWorkersMb, readInventory } from "./inventory.ts";
 
 const diskDirectory = join(tmpdir(), "edgerun-not", "there-yet");
 
@@ -34,4 +35,20 @@ test("an inventory tells what the machine has, also before the state directory e
   expect(inventory.cpuCount).toBeGreaterThan(0);
   expect(inventory.memoryMb).toBeGreaterThan(0);
   expect(inventory.diskFreeMb).toBeGreaterThan(0);
+});
+
+test("a host tells which volumes it has, unless it makes any", async ({ expect }) => {
+  const request = { runtimeKind: "docker", simulateGpus: true, diskDirectory } as const;
+  const volumes = (createsMissing: boolean) => new Volumes({ directory: diskDirectory, createsMissing });
+  expect(await readInventory({ ...request, volumes: volumes(false) })).toMatchObject({
+    networkVolumeIds: [],
+  });
+  expect(await readInventory({ ...request, volumes: volumes(true) })).not.toHaveProperty("networkVolumeIds");
+});
+
+test("a share of the memory, never little and never much, stays with the host", ({ expect }) => {
+  expect(memoryForWorkersMb(4_000)).toBe(3_488);
+  expect(memoryForWorkersMb(64_000)).toBe(60_800);
+  expect(memoryForWorkersMb(1_000_000)).toBe(991_808);
+  expect(memoryForWorkersMb(100)).toBe(0);
 });

@@ -2,10 +2,17 @@ import { statfs } from "node:fs/promises";
 import { availableParallelism, totalmem } from "node:os";
 import { dirname, resolve } from "node:path";
 import type { Gpu, Inventory } from "../../src/contract/agent.ts";
+import { readCudaVersion } from "./cuda-version.ts";
 import { type GpuReading, readGpus } from "./nvidia-smi.ts";
+import type { Volumes } from "../volumes/volumes.ts";
 import { simulatedGpus } from "./simulated-gpus.ts";
 
 const MEGABYTE = 1024 * 1024;
+
+/** Memory of the host that no worker is given. */
+const RESERVED_SHARE = 0.05;
+const RESERVED_MIN_MB = 512;
+const RESERVED_MAX_MB = 8_192;
 
 export type InventoryRequest = {
   readonly runtimeKind: Inventory["runtime"];
@@ -13,21 +20,32 @@ export type InventoryRequest = {
   /** Its file system is the one whose free space is told. */
   readonly diskDirectory: string;
   readonly dataCenterId?: string | undefined;
+  readonly volumes?: Volumes;
   /** Hears why GPUs could not be read; the inventory then has none. */
   readonly onFault?: (detail: string) => void;
 };
 
 /** What this host has to offer at this moment. */
 export async function readInventory(request: InventoryRequest): Promise<Inventory> {
+  const cudaVersion = request.simulateGpus ? undefined : await readCudaVersion();
+  const networkVolumeIds = await request.volumes?.offered();
   return {
     gpus: [...(request.simulateGpus ? simulatedGpus() : realGpus(await readGpus(), request.onFault))],
     cpuCount: availableParallelism(),
-    memoryMb: Math.floor(totalmem() / MEGABYTE),
+    memoryMb: memoryForWorkersMb(Math.floor(totalmem() / MEGABYTE)),
     diskFreeMb: await diskFreeMb(request.diskDirectory),
     runtime: request.runtimeKind,
     canFreeze: true,
     ...(request.dataCenterId !== undefined && { dataCenterId: request.dataCenterId }),
+    ...(cudaVersion !== undefined && { cudaVersion }),
+    ...(networkVolumeIds !== undefined && { networkVolumeIds }),
   };
+}
+
+/** The system, Docker and the agent go on when all workers have used up what is theirs. */
+export function memoryForWorkersMb(totalMb: number): number {
+  const reserved = Math.min(Math.max(totalMb * RESERVED_SHARE, RESERVED_MIN_MB), RESERVED_MAX_MB);
+  return Math.max(0, Math.floor(totalMb - reserved));
 }
 
 function realGpus(reading: GpuReading, onFault: InventoryRequest["onFault"]): readonly Gpu[] {

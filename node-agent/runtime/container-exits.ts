@@ -30,15 +30,23 @@ export class ContainerExits {
   readonly #docker: Dockerode;
   readonly #hostId: string;
   readonly #onExit: (exit: WorkerExit) => void;
+  /** Why the agent itself ended a container. */
+  readonly #reasonOf: (containerId: string) => string | undefined;
   readonly #abort = new AbortController();
   readonly #liveByContainer = new Map<string, string>();
   readonly #reportedContainers = new Set<string>();
   #reconnectMs = RECONNECT_FIRST_MS;
 
-  constructor(docker: Dockerode, hostId: string, onExit: (exit: WorkerExit) => void) {
+  constructor(
+    docker: Dockerode,
+    hostId: string,
+    onExit: (exit: WorkerExit) => void,
+    reasonOf: (containerId: string) => string | undefined,
+  ) {
     this.#docker = docker;
     this.#hostId = hostId;
     this.#onExit = onExit;
+    this.#reasonOf = reasonOf;
   }
 
   /** Watches until `stop`; a daemon that does not answer is tried again with back-off. */
@@ -106,14 +114,16 @@ export class ContainerExits {
     if (this.#abort.signal.aborted) return;
     this.#liveByContainer.delete(containerId);
     this.#remember(containerId);
-    const exit = { workerId, exitCode: ending.exitCode, reason: exitReason(ending) };
+    const reason = this.#reasonOf(containerId) ?? exitReason(ending);
+    const exit = { workerId, exitCode: ending.exitCode, reason };
     queueMicrotask(() => this.#onExit(exit)); // outside of the stream's error handling, so that a bug there is seen
   }
 
-  async #endingOf(containerId: string, knownExitCode: number | null): Promise<Required<Ending>> {
+  async #endingOf(containerId: string, knownExitCode: number | null): Promise<Ending> {
     try {
-      const { State } = await this.#docker.getContainer(containerId).inspect();
-      return { exitCode: State.ExitCode, isOutOfMemory: State.OOMKilled, isRemoved: false };
+      const { State, HostConfig } = await this.#docker.getContainer(containerId).inspect();
+      const memoryLimitBytes = HostConfig.Memory ?? 0;
+      return { exitCode: State.ExitCode, isOutOfMemory: State.OOMKilled, memoryLimitBytes };
     } catch (error) {
       if (!isNotFound(error)) throw error;
       const isKnown = knownExitCode !== null && Number.isFinite(knownExitCode);

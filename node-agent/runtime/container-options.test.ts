@@ -1,5 +1,5 @@
 import { describe, test } from "vitest";
-import { type ContainerSettings, containerOptions, ownerOfLabels } from "./container-options.ts";
+import { containerOptions as optionsOf, type ContainerSettings, ownerOfLabels } from "./container-options.ts";
 import type { WorkerSpec } from "./runtime.ts";
 
 const spec: WorkerSpec = {
@@ -17,9 +17,12 @@ const settings: ContainerSettings = {
   hostId: "h1",
   networkName: "edgerun",
   hasRealGpus: true,
-  memoryLimitBytes: null,
   pidsLimit: 100,
+  cpuCount: 8,
 };
+const nothing = { volumePath: null, hasDiskQuota: false };
+const containerOptions = (worker: WorkerSpec, how: ContainerSettings, share = nothing) =>
+  optionsOf(worker, how, share);
 
 describe("containerOptions", () => {
   test("asks for exactly the worker's own GPUs", ({ expect }) => {
@@ -45,23 +48,91 @@ describe("containerOptions", () => {
       Init: true,
       Privileged: false,
       CapDrop: ["ALL"],
+      CapAdd: ["CHOWN", "DAC_OVERRIDE", "FOWNER", "KILL", "SETGID", "SETUID"],
+      Ulimits: [{ Name: "core", Soft: 0, Hard: 0 }],
+      CgroupnsMode: "private",
       SecurityOpt: ["no-new-privileges"],
       PidsLimit: 100,
       NetworkMode: "edgerun",
       RestartPolicy: { Name: "no" },
       LogConfig: { Type: "json-file", Config: { "max-size": "10m", "max-file": "3" } },
     });
-    for (const name of ["Binds", "Mounts", "CapAdd", "Devices", "PortBindings"]) {
+    for (const name of ["Binds", "Mounts", "Devices", "PortBindings"]) {
       expect(HostConfig).not.toHaveProperty(name);
     }
   });
 
-  test("limits memory, swap included, only when told to", ({ expect }) => {
-    expect(containerOptions(spec, settings).HostConfig).not.toHaveProperty("Memory");
-    expect(containerOptions(spec, { ...settings, memoryLimitBytes: 5_000 }).HostConfig).toMatchObject({
-      Memory: 5_000,
-      MemorySwap: 5_000,
+  test.for([
+    "Binds",
+    "Mounts",
+    "Devices",
+    "DeviceCgroupRules",
+    "PortBindings",
+    "PidMode",
+    "UTSMode",
+    "UsernsMode",
+    "VolumesFrom",
+    "Sysctls",
+    "GroupAdd",
+    "ExtraHosts",
+  ])("no template or image leads to %s", (name, { expect }) => {
+    const hostile: WorkerSpec = {
+      ...spec,
+      imageName: "a --privileged -v /:/host",
+      dockerArgs: '{"entrypoint":["sh"],"cmd":["x"],"HostConfig":{"Privileged":true,"Binds":["/:/host"]}}',
+      env: { DOCKER_HOST: "unix:///var/run/docker.sock", NVIDIA_VISIBLE_DEVICES: "all" },
+    };
+    const { HostConfig, ...rest } = containerOptions(hostile, settings);
+    expect(HostConfig).not.toHaveProperty(name);
+    expect(HostConfig).toMatchObject({ Privileged: false, NetworkMode: "edgerun", IpcMode: "private" });
+    expect(rest).not.toHaveProperty("User");
+    expect(rest).not.toHaveProperty("Volumes");
+  });
+
+  test("memory and CPU have no limit unless one is told", ({ expect }) => {
+    const { HostConfig } = containerOptions(spec, settings);
+    for (const name of ["Memory", "NanoCpus", "CpuShares", "StorageOpt"]) {
+      expect(HostConfig).not.toHaveProperty(name);
+    }
+  });
+
+  test("a worker with GPUs has its memory, swap included, and its share of the CPUs", ({ expect }) => {
+    const limits = { cpuMilli: 2_500, memoryMb: 100 };
+    const { HostConfig } = containerOptions({ ...spec, limits }, settings);
+    const memory = 100 * 1024 * 1024;
+    expect(HostConfig).toMatchObject({ Memory: memory, MemorySwap: memory, CpuShares: 2_560 });
+    expect(HostConfig).not.toHaveProperty("NanoCpus");
+  });
+
+  test("a CPU worker has the CPUs that were asked for, but never more than there are", ({ expect }) => {
+    const worker = { ...spec, gpuIndexes: [] };
+    const limits = (cpuMilli: number) => ({ cpuMilli, memoryMb: 0 });
+    const { HostConfig } = containerOptions({ ...worker, limits: limits(1_500) }, settings);
+    expect(HostConfig).toMatchObject({ NanoCpus: 1_500_000_000 });
+    expect(HostConfig).not.toHaveProperty("CpuShares");
+    expect(HostConfig).not.toHaveProperty("Memory");
+    expect(containerOptions({ ...worker, limits: limits(32_000) }, settings).HostConfig).toMatchObject({
+      NanoCpus: 8_000_000_000,
     });
+  });
+
+  test("Docker bounds the disk where it can", ({ expect }) => {
+    const { HostConfig } = optionsOf(spec, settings, { volumePath: null, hasDiskQuota: true });
+    expect(HostConfig?.StorageOpt).toEqual({ size: "10000000000" });
+  });
+
+  test("a network volume is all that is mounted, and the worker is told where", ({ expect }) => {
+    const options = optionsOf(spec, settings, { volumePath: "/srv/volumes/v1", hasDiskQuota: false });
+    expect(options.HostConfig?.Mounts).toEqual([
+      {
+        Type: "bind",
+        Source: "/srv/volumes/v1",
+        Target: "/runpod-volume",
+        BindOptions: { Propagation: "rprivate" },
+      },
+    ]);
+    expect(options.HostConfig).not.toHaveProperty("Binds");
+    expect(options.Env).toContain("EDGERUN_VOLUME=/runpod-volume");
   });
 
   test("empty start arguments leave the image's own command, others replace it", ({ expect }) => {

@@ -1,8 +1,9 @@
 /**
  * How a worker's container is made.
  *
- * C1  No capabilities, no new privileges, bounded processes and memory; never privileged.
- * C2  Nothing of the host is mounted, least of all the Docker socket.
+ * C1  The few capabilities that root needs inside its own files and processes, no new privileges, bounded
+ *     processes and memory; never privileged. Nothing of a template or image can change that.
+ * C2  Nothing of the host is mounted but the worker's own network volume, least of all the Docker socket.
  * C3  A container sees the GPUs that are its own and no others, whatever its image or template asks for.
  * C4  Docker never restarts a container: whether a worker runs again is the edge's decision.
  */
@@ -16,9 +17,26 @@ export const HOST_LABEL = "edgerun.host";
 const WORKER_LABEL = "edgerun.worker";
 const ENDPOINT_LABEL = "edgerun.endpoint";
 const REVISION_LABEL = "edgerun.revision";
+const DISK_LABEL = "edgerun.disk-bytes";
 
 /** Upper limit of the shared memory between a worker's processes; only what is used counts as memory. */
 const SHARED_MEMORY_BYTES = 8 * 1024 * MEGABYTE;
+
+/**
+ * Images are made for root: package managers and entry points give files away, become another user and end its
+ * processes. What Docker gives besides reaches beyond the container, or is needed by next to nobody.
+ */
+const CAPABILITIES = ["CHOWN", "DAC_OVERRIDE", "FOWNER", "KILL", "SETGID", "SETUID"];
+
+/** The host ends a worker before anything of its own when memory runs out (-1000 to 1000). */
+const OUT_OF_MEMORY_SCORE = 500;
+
+/** Where workers expect their network volume. */
+export const VOLUME_MOUNT = "/runpod-volume";
+
+/** Docker's measure of a whole CPU, and the largest that it takes. */
+const SHARES_PER_CPU = 1_024;
+const SHARES_MAX = 262_144;
 
 const LOG_CONFIG = { Type: "json-file", Config: { "max-size": "10m", "max-file": "3" } };
 
@@ -26,9 +44,16 @@ export type ContainerSettings = {
   readonly hostId: string;
   readonly networkName: string;
   readonly hasRealGpus: boolean;
-  /** Memory of one container; null for no limit. */
-  readonly memoryLimitBytes: number | null;
   readonly pidsLimit: number;
+  readonly cpuCount: number;
+};
+
+/** What of the host a container is given. */
+export type HostShare = {
+  /** Directory of its network volume; null for none. */
+  readonly volumePath: string | null;
+  /** Docker bounds its disk by itself. */
+  readonly hasDiskQuota: boolean;
 };
 
 export function containerName(workerId: string): string {
@@ -52,6 +77,7 @@ export function ownerOfLabels(
 export function containerOptions(
   spec: WorkerSpec,
   settings: ContainerSettings,
+  share: HostShare,
 ): Dockerode.ContainerCreateOptions {
   const { entrypoint, command } = readStartCommand(spec.dockerArgs);
   return {
@@ -59,7 +85,7 @@ export function containerOptions(
     Image: spec.imageName,
     ...(entrypoint.length > 0 && { Entrypoint: [...entrypoint] }),
     ...(command.length > 0 && { Cmd: [...command] }),
-    Env: Object.entries({ ...spec.env, ...gpuEnvironment(spec, settings) }).map(
+    Env: Object.entries({ ...spec.env, ...gpuEnvironment(spec, settings), ...volumeEnvironment(share) }).map(
       ([name, value]) => `${name}=${value}`,
     ),
     Labels: {
@@ -67,28 +93,70 @@ export function containerOptions(
       [WORKER_LABEL]: spec.workerId,
       [ENDPOINT_LABEL]: spec.endpointId,
       [REVISION_LABEL]: String(spec.revision),
+      [DISK_LABEL]: String(diskBytes(spec)),
     },
-    HostConfig: hostConfig(spec, settings),
+    HostConfig: hostConfig(spec, settings, share),
   };
 }
 
-function hostConfig(spec: WorkerSpec, settings: ContainerSettings): Dockerode.HostConfig {
-  const { memoryLimitBytes } = settings;
+/** The types of the client are behind the API. */
+type HostConfig = Dockerode.HostConfig & { readonly CgroupnsMode: "private" };
+
+function hostConfig(spec: WorkerSpec, settings: ContainerSettings, share: HostShare): HostConfig {
   return {
     Init: true,
     Privileged: false,
     CapDrop: ["ALL"],
+    CapAdd: CAPABILITIES,
     SecurityOpt: ["no-new-privileges"],
     PidsLimit: settings.pidsLimit,
-    // Swap is part of the limit, or a worker would crawl instead of failing.
-    ...(memoryLimitBytes !== null && { Memory: memoryLimitBytes, MemorySwap: memoryLimitBytes }),
+    OomScoreAdj: OUT_OF_MEMORY_SCORE,
+    // The host may hand what a program leaves at its crash to a program of its own.
+    Ulimits: [{ Name: "core", Soft: 0, Hard: 0 }],
+    ...cpuAndMemory(spec, settings),
+    ...(share.hasDiskQuota && { StorageOpt: { size: String(diskBytes(spec)) } }),
     ShmSize: SHARED_MEMORY_BYTES,
     IpcMode: "private",
+    CgroupnsMode: "private",
     NetworkMode: settings.networkName,
     RestartPolicy: { Name: "no" }, // C4
     LogConfig: LOG_CONFIG,
+    ...(share.volumePath !== null && { Mounts: [volumeMount(share.volumePath)] }),
     ...(hasOwnGpus(spec, settings) && { DeviceRequests: [gpuRequest(spec)] }),
   };
+}
+
+/** A CPU worker has what was asked for it; one with GPUs has its share while others want theirs, else more. */
+function cpuAndMemory(
+  { limits, gpuIndexes }: WorkerSpec,
+  { cpuCount }: ContainerSettings,
+): Dockerode.HostConfig {
+  if (limits === undefined) return {};
+  const memory = limits.memoryMb * MEGABYTE;
+  const cpus = Math.min(limits.cpuMilli / 1_000, cpuCount);
+  const shares = Math.min(Math.max(2, Math.floor(cpus * SHARES_PER_CPU)), SHARES_MAX);
+  return {
+    // Swap is part of the limit, or a worker would crawl instead of failing.
+    ...(memory > 0 && { Memory: memory, MemorySwap: memory }),
+    ...(cpus > 0 && (gpuIndexes.length > 0 ? { CpuShares: shares } : { NanoCpus: Math.round(cpus * 1e9) })),
+  };
+}
+
+/** Bytes that a container may write to its own file system, from its labels; 0 for no limit. */
+export function diskBytesOfLabels(labels: Readonly<Record<string, string>>): number {
+  return Number(labels[DISK_LABEL] ?? 0);
+}
+
+function diskBytes({ containerDiskInGb }: Pick<WorkerSpec, "containerDiskInGb">): number {
+  return containerDiskInGb * 1e9;
+}
+
+function volumeMount(path: string): Dockerode.MountSettings {
+  return { Type: "bind", Source: path, Target: VOLUME_MOUNT, BindOptions: { Propagation: "rprivate" } };
+}
+
+function volumeEnvironment({ volumePath }: HostShare): Readonly<Record<string, string>> {
+  return volumePath === null ? {} : { EDGERUN_VOLUME: VOLUME_MOUNT };
 }
 
 function hasOwnGpus(spec: WorkerSpec, settings: ContainerSettings): boolean {

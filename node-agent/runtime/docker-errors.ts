@@ -20,6 +20,16 @@ export function isNoSpace(error: unknown): boolean {
   return /no space left/i.test(daemonText(error));
 }
 
+/** What is asked can not be done as things are, such as removing a network that is in use. */
+export function isForbidden(error: unknown): boolean {
+  return statusOf(error) === 403;
+}
+
+/** The file system under Docker can not bound what a container writes. */
+export function isQuotaRefusal(error: unknown): boolean {
+  return /storage-opt|quota/i.test(daemonText(error));
+}
+
 /** Text of the daemon's refusal without the client's preface. */
 function daemonText(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
@@ -120,6 +130,7 @@ const PULL_FAILURES: readonly { readonly pattern: RegExp; readonly sentence: str
 export function startFailure(workerId: string, imageName: string, error: unknown): string {
   const unreachable = unreachableDaemon(error);
   if (unreachable) return `Worker ${workerId} could not be started. ${unreachable}`;
+  if (statusOf(error) === null) return `Worker ${workerId} could not be started. ${daemonText(error)}`;
   const text = daemonText(error);
   const known = START_FAILURES.find(({ pattern }) => pattern.test(text));
   const advice = known ? ` ${known.advice}` : "";

@@ -1,7 +1,11 @@
 import { isIPv4 } from "node:net";
 import type Dockerode from "dockerode";
-import { isConflict } from "./docker-errors.ts";
+import { bridgeName } from "./firewall/rules.ts";
+import { isConflict, isForbidden, isNotFound } from "./docker-errors.ts";
 import { Turns } from "./turns.ts";
+
+const BRIDGE_OPTION = "com.docker.network.bridge.name";
+const NEIGHBOURS_OPTION = "com.docker.network.bridge.enable_icc";
 
 /** The bridge network of the workers: they reach the agent on its gateway, and not each other. */
 export class DockerNetwork {
@@ -14,9 +18,17 @@ export class DockerNetwork {
     this.#name = name;
   }
 
+  /** Interface of the host that leads to the workers. */
+  get bridge(): string {
+    return bridgeName(this.#name);
+  }
+
   ensure(): Promise<void> {
     return this.#turns.take(this.#name, async () => {
-      if ((await this.#find()) === undefined) await this.#create();
+      const found = await this.#find();
+      if (found !== undefined && !this.#isAsAsked(found)) await this.#discard(found);
+      else if (found !== undefined) return;
+      await this.#create();
     });
   }
 
@@ -34,6 +46,10 @@ export class DockerNetwork {
     return address;
   }
 
+  async remove(): Promise<void> {
+    for (const { Id } of await this.#all()) await this.#docker.getNetwork(Id).remove();
+  }
+
   async #find(): Promise<Dockerode.NetworkInspectInfo | undefined> {
     return (await this.#all())[0];
   }
@@ -44,11 +60,32 @@ export class DockerNetwork {
         Name: this.#name,
         CheckDuplicate: true,
         Driver: "bridge",
-        Options: { "com.docker.network.bridge.enable_icc": "false" },
+        EnableIPv6: false,
+        Options: { [BRIDGE_OPTION]: this.bridge, [NEIGHBOURS_OPTION]: "false" },
       });
       await this.#yield(network);
     } catch (error) {
-      if (!isConflict(error)) throw error;
+      // Two networks can not have one interface: another agent was faster.
+      if (!isConflict(error) && (await this.#find()) === undefined) throw error;
+    }
+  }
+
+  #isAsAsked({ Options, EnableIPv6 }: Dockerode.NetworkInspectInfo): boolean {
+    const { [BRIDGE_OPTION]: bridge, [NEIGHBOURS_OPTION]: neighbours } = Options ?? {};
+    return bridge === this.bridge && neighbours === "false" && !EnableIPv6;
+  }
+
+  /** Options of a network can not be changed. */
+  async #discard({ Id }: Dockerode.NetworkInspectInfo): Promise<void> {
+    try {
+      await this.#docker.getNetwork(Id).remove();
+    } catch (error) {
+      if (isNotFound(error)) return;
+      if (!isForbidden(error) && !isConflict(error)) throw error;
+      throw new Error(
+        `The Docker network ${this.#name} does not keep workers apart, and containers still use it. Remove those (docker network inspect ${this.#name}); the agent then creates it anew.`,
+        { cause: error },
+      );
     }
   }
 

@@ -1,6 +1,9 @@
+import { availableParallelism } from "node:os";
 import Dockerode from "dockerode";
 import { DOCKER_CALL_LIMIT_MS } from "../../src/contract/limits.ts";
 import type { AgentLog } from "../log.ts";
+import type { Volumes } from "../volumes/volumes.ts";
+import type { CacheTerms } from "./cache-shelf.ts";
 import { ContainerExits } from "./container-exits.ts";
 import { textOfLog } from "./container-log.ts";
 import {
@@ -10,16 +13,16 @@ import {
   HOST_LABEL,
   ownerOfLabels,
 } from "./container-options.ts";
-import { isConflict, isNotFound, startFailure } from "./docker-errors.ts";
-import { DockerNetwork } from "./docker-network.ts";
-import type { CacheTerms } from "./cache-shelf.ts";
+import { DiskWatch } from "./disk-watch.ts";
 import { withTimeLimit } from "./docker-calls.ts";
+import { isConflict, isNotFound, isQuotaRefusal, startFailure } from "./docker-errors.ts";
 import { DockerImages, type ImageTerms } from "./docker-images.ts";
+import { GuardedNetwork } from "./guarded-network.ts";
 import { lastLinesOf } from "./last-lines.ts";
 import type { FoundWorker, PrepareOutcome, Runtime, WorkerExit, WorkerSpec } from "./runtime.ts";
 import { Turns } from "./turns.ts";
 
-const NETWORK_NAME = "edgerun";
+const NETWORK_NAME = "edgerun-workers";
 /** Enough for many model processes with a thread per core each, far below what a fork bomb needs. */
 const PIDS_LIMIT = 16_384;
 
@@ -28,11 +31,18 @@ export type DockerRuntimeOptions = {
   readonly hostId: string;
   /** False where GPUs are simulated: no device is asked of Docker then. */
   readonly hasRealGpus: boolean;
-  readonly memoryLimitBytes?: number;
   readonly pidsLimit?: number;
   readonly networkName?: string;
-  readonly docker?: Dockerode;
+  /** IPv4 networks beyond the Internet that workers may reach. */
+  readonly allowedNetworks?: readonly string[];
+  /** Workers run also where nothing keeps them from the services of the host and its network. */
+  readonly isOpenNetworkAllowed?: boolean;
+  /** Absent where the host has no network volumes. */
+  readonly volumes?: Volumes;
+  /** Least time between two looks at how much a worker has written. */
+  readonly diskLookMs?: number;
   readonly log?: AgentLog;
+  readonly docker?: Dockerode;
   readonly images?: Partial<ImageTerms>;
   /** Time for the daemon to answer a call that is no stream. */
   readonly callLimitMs?: number;
@@ -46,7 +56,11 @@ export class DockerRuntime implements Runtime {
   /** For those that take as long as they take: events, pulls, waits. */
   readonly #streams: Dockerode;
   readonly #settings: ContainerSettings;
-  readonly #network: DockerNetwork;
+  readonly #network: GuardedNetwork;
+  readonly #disk: DiskWatch;
+  readonly #volumes: Volumes | undefined;
+  /** Whether Docker can bound a container's disk is known after the first try. */
+  #hasDiskQuota = true;
   readonly #turns = new Turns();
   readonly #watches = new Set<ContainerExits>();
   readonly #images: DockerImages;
@@ -58,16 +72,28 @@ export class DockerRuntime implements Runtime {
       hostId: options.hostId,
       hasRealGpus: options.hasRealGpus,
       networkName: options.networkName ?? NETWORK_NAME,
-      memoryLimitBytes: options.memoryLimitBytes ?? null,
       pidsLimit: options.pidsLimit ?? PIDS_LIMIT,
+      cpuCount: availableParallelism(),
     };
-    this.#network = new DockerNetwork(this.#docker, this.#settings.networkName);
-    const { log, images } = options;
+    const network = {
+      name: this.#settings.networkName,
+      allowedNetworks: options.allowedNetworks ?? [],
+      isOpenAllowed: options.isOpenNetworkAllowed ?? false,
+    };
+    const { diskLookMs: lookMs, log, images } = options;
+    this.#network = new GuardedNetwork(this.#docker, network, log);
+    this.#disk = new DiskWatch(this.#docker, options.hostId, { lookMs, log });
+    this.#volumes = options.volumes;
     this.#images = new DockerImages({ docker: this.#docker, streams: this.#streams }, log, images);
   }
 
   agentAddress(): Promise<string> {
     return this.#network.gatewayAddress();
+  }
+
+  admit(port: number): Promise<void> {
+    this.#disk.start(); // workers of an earlier agent may be there
+    return this.#network.admit(port);
   }
 
   // Images
@@ -100,17 +126,29 @@ export class DockerRuntime implements Runtime {
   }
 
   async #startIfAbsent(spec: WorkerSpec): Promise<void> {
-    const options = containerOptions(spec, this.#settings);
     try {
       const found = await this.#inspectOwn(spec.workerId);
       if (found?.State.Running) return;
       if (found) await this.#removeContainer(spec.workerId);
       await this.#network.ensure();
-      await this.#docker.createContainer(options);
+      this.#disk.start();
+      await this.#create(spec);
       await this.#container(spec.workerId).start();
     } catch (error) {
       await this.#removeOwnIfNotRunning(spec.workerId);
       throw new Error(startFailure(spec.workerId, spec.imageName, error), { cause: error });
+    }
+  }
+
+  async #create(spec: WorkerSpec): Promise<void> {
+    const volumePath = (await this.#volumes?.pathOfFirst(spec.networkVolumeIds ?? [])) ?? null;
+    const share = { volumePath, hasDiskQuota: this.#hasDiskQuota && spec.containerDiskInGb > 0 };
+    try {
+      await this.#docker.createContainer(containerOptions(spec, this.#settings, share));
+    } catch (error) {
+      if (!share.hasDiskQuota || !isQuotaRefusal(error)) throw error;
+      this.#hasDiskQuota = false;
+      await this.#create(spec);
     }
   }
 
@@ -218,7 +256,9 @@ export class DockerRuntime implements Runtime {
 
   /** Also reports workers that ended before and whose containers are still there, once per watch. */
   watch(onExit: (exit: WorkerExit) => void): () => void {
-    const watch = new ContainerExits(this.#streams, this.#settings.hostId, onExit);
+    const watch = new ContainerExits(this.#streams, this.#settings.hostId, onExit, (containerId) =>
+      this.#disk.reasonOf(containerId),
+    );
     this.#watches.add(watch);
     void watch.run();
     return () => {
@@ -231,6 +271,13 @@ export class DockerRuntime implements Runtime {
     this.#images.close();
     for (const watch of this.#watches) watch.stop();
     this.#watches.clear();
+    this.#disk.stop();
+    this.#network.close();
+  }
+
+  /** Takes the workers' network and its rules from the host. Fails while containers use it. */
+  removeNetwork(): Promise<void> {
+    return this.#network.remove();
   }
 
   #container(workerId: string): Dockerode.Container {

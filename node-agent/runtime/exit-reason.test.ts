@@ -14,6 +14,9 @@ test("an exit reason names the exit code, the signal or the lack of memory", ({ 
   expect(exitReason({ exitCode: 137, isOutOfMemory: true })).toBe(
     "ran out of memory and was killed (exit code 137)",
   );
+  expect(exitReason({ exitCode: 137, isOutOfMemory: true, memoryLimitBytes: 16 * 1024 * 1024 })).toBe(
+    "ran out of memory (it may have 16 MB) and was killed (exit code 137)",
+  );
   expect(exitReason({ exitCode: null })).toBe("ended, exit code unknown");
 });
 

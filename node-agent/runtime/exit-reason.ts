@@ -10,7 +10,11 @@ export type Ending = {
   readonly isOutOfMemory?: boolean;
   /** There was nothing left of it to look at. */
   readonly isRemoved?: boolean;
+  /** 0 for none of its own. */
+  readonly memoryLimitBytes?: number;
 };
+
+const MEGABYTE = 1024 * 1024;
 
 /** Says in one sentence how a worker ended. */
 export function exitReason({ isRemoved, ...ending }: Ending): string {
@@ -18,9 +22,10 @@ export function exitReason({ isRemoved, ...ending }: Ending): string {
   return isRemoved ? `${words}; its container was removed from outside` : words;
 }
 
-function reasonOf({ exitCode, isOutOfMemory }: Omit<Ending, "isRemoved">): string {
+function reasonOf({ exitCode, isOutOfMemory, memoryLimitBytes = 0 }: Omit<Ending, "isRemoved">): string {
   const codeText = exitCode === null ? "exit code unknown" : `exit code ${exitCode}`;
-  if (isOutOfMemory) return `ran out of memory and was killed (${codeText})`;
+  const limit = memoryLimitBytes > 0 ? ` (it may have ${Math.round(memoryLimitBytes / MEGABYTE)} MB)` : "";
+  if (isOutOfMemory) return `ran out of memory${limit} and was killed (${codeText})`;
   if (exitCode === null) return "ended, exit code unknown";
   const signalName = SIGNAL_NAMES.get(exitCode - SIGNAL_EXIT_BASE);
   if (signalName) return `killed by signal ${signalName} (${codeText})`;

@@ -6,6 +6,7 @@
  * P3  Workers survive their agent; the next agent finds them by their records on disk.
  */
 import { setInterval as every } from "node:timers/promises";
+import type { Volumes } from "../volumes/volumes.ts";
 import { type Ending, exitReason } from "./exit-reason.ts";
 import { killAll, signalAll, type WorkerProcesses } from "./process-members.ts";
 import { type ProcessRecord, readRecord, writeRecord } from "./process-record.ts";
@@ -29,6 +30,8 @@ export type ProcessRuntimeOptions = {
   readonly stateDirectory: string;
   /** True where gpuIndexes are GPUs of this machine: a worker is then told which are its own. */
   readonly hasRealGpus: boolean;
+  /** Absent where the host has no network volumes. */
+  readonly volumes?: Volumes;
 };
 
 /** A worker that this runtime has started or adopted. */
@@ -58,6 +61,9 @@ export class ProcessRuntime implements Runtime {
     return "127.0.0.1";
   }
 
+  /** Processes reach whatever this machine reaches. */
+  async admit(): Promise<void> {}
+
   async prepare(): Promise<PrepareOutcome> {
     return { kind: "prepared" };
   }
@@ -86,7 +92,10 @@ export class ProcessRuntime implements Runtime {
     const directory = this.#directory(spec.workerId);
     await createWorkerDirectory(directory);
     try {
-      const spawned = await spawnWorker(spec, directory, this.#gpuEnvironment(spec));
+      const spawned = await spawnWorker(spec, directory, {
+        ...this.#gpuEnvironment(spec),
+        ...(await this.#volumeEnvironment(spec)),
+      });
       const { workerId, endpointId, revision } = spec;
       const { pid, start } = spawned;
       const record = { workerId, endpointId, revision, pid, start, isFrozen: false, exit: null };
@@ -104,6 +113,12 @@ export class ProcessRuntime implements Runtime {
   #gpuEnvironment(spec: WorkerSpec): Readonly<Record<string, string>> {
     if (!this.#options.hasRealGpus) return {};
     return { CUDA_DEVICE_ORDER: "PCI_BUS_ID", CUDA_VISIBLE_DEVICES: spec.gpuIndexes.join(",") };
+  }
+
+  /** Nothing can be mounted for a process, so it is told where its network volume is. */
+  async #volumeEnvironment({ networkVolumeIds = [] }: WorkerSpec): Promise<Readonly<Record<string, string>>> {
+    const path = (await this.#options.volumes?.pathOfFirst(networkVolumeIds)) ?? null;
+    return path === null ? {} : { EDGERUN_VOLUME: path };
   }
 
   // Freezing

@@ -1,6 +1,7 @@
 import Dockerode from "dockerode";
 import type { AgentLog } from "../log.ts";
-import { DockerRuntime } from "./docker-runtime.ts";
+import type { Volumes } from "../volumes/volumes.ts";
+import { DockerRuntime, type DockerRuntimeOptions } from "./docker-runtime.ts";
 import { ProcessRuntime } from "./process-runtime.ts";
 import type { Runtime } from "./runtime.ts";
 
@@ -24,22 +25,24 @@ export async function chooseRuntime(
   );
 }
 
-export function createRuntime(
-  kind: RuntimeKind,
-  settings: {
-    readonly hostId: string;
-    readonly stateDir: string;
-    readonly hasRealGpus: boolean;
-    readonly log: AgentLog;
-    /** Free disk below which images that nobody uses are removed. */
-    readonly diskReserveBytes: number;
-  },
-): Runtime {
-  const { hostId, stateDir, hasRealGpus, log, diskReserveBytes } = settings;
-  if (kind === "docker") {
-    return new DockerRuntime({ hostId, hasRealGpus, log, images: { reserveBytes: diskReserveBytes } });
-  }
-  return new ProcessRuntime({ stateDirectory: stateDir, hasRealGpus });
+export type RuntimeSettings = Pick<
+  DockerRuntimeOptions,
+  "networkName" | "allowedNetworks" | "isOpenNetworkAllowed"
+> & {
+  readonly hostId: string;
+  readonly stateDir: string;
+  readonly hasRealGpus: boolean;
+  readonly volumes: Volumes;
+  readonly log: AgentLog;
+  /** Free disk below which images that nobody uses are removed. */
+  readonly diskReserveBytes: number;
+};
+
+export function createRuntime(kind: RuntimeKind, settings: RuntimeSettings): Runtime {
+  const { stateDir, diskReserveBytes, ...docker } = settings;
+  if (kind === "docker") return new DockerRuntime({ ...docker, images: { reserveBytes: diskReserveBytes } });
+  const { hasRealGpus, volumes } = settings;
+  return new ProcessRuntime({ stateDirectory: stateDir, hasRealGpus, volumes });
 }
 
 /** Why no daemon answers; null when one does. */

@@ -21,6 +21,16 @@ export type WorkerSpec = {
   readonly containerDiskInGb: number;
   readonly gpuIndexes: readonly number[];
   readonly registryAuth: RegistryAuth | null;
+  /** What it may use of the host's CPU and memory; absent for as much as there is. */
+  readonly limits?: WorkerLimits | undefined;
+  /** It is given one of these, the first that this host has. */
+  readonly networkVolumeIds?: readonly string[] | undefined;
+};
+
+export type WorkerLimits = {
+  /** Thousandths of a vCPU. */
+  readonly cpuMilli: number;
+  readonly memoryMb: number;
 };
 
 export type RegistryAuth = {
@@ -58,6 +68,8 @@ export interface Runtime {
   readonly kind: "docker" | "process";
   /** Host name or address under which a worker reaches a server of the agent. */
   agentAddress(): Promise<string>;
+  /** Lets workers reach the server of the agent that listens at this port of its address. */
+  admit(port: number): Promise<void>;
   /** Gets the image onto this host. Says in words how far it is; never throws for a missing image. */
   prepare(
     spec: WorkerSpec,

@@ -3,6 +3,9 @@ import type { AgentLog } from "../log.ts";
 import type { WorkerServer } from "./worker-server.ts";
 
 const SETTING = "worker_port";
+const ADDRESS_SETTING = "worker_address";
+/** Agents of before kept no address. */
+const LOOPBACK = "127.0.0.1";
 const ATTEMPTS = 5;
 
 /** Listens where running containers expect the agent. `isSame` is false when they cannot reach it any more. */
@@ -14,8 +17,10 @@ export async function listenOnFixedPort(
 ): Promise<{ readonly port: number; readonly isSame: boolean }> {
   const address = `${workerAddress}:${journal.setting(SETTING) ?? "0"}`;
   const wantedPort = Number(journal.setting(SETTING) ?? 0);
+  const isSameAddress = (journal.setting(ADDRESS_SETTING) ?? LOOPBACK) === workerAddress;
+  journal.saveSetting(ADDRESS_SETTING, workerAddress);
   const kept = wantedPort === 0 ? undefined : await tryListen(server, workerAddress, wantedPort);
-  if (kept !== undefined) return { port: kept, isSame: true };
+  if (kept !== undefined) return { port: kept, isSame: isSameAddress };
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
     const port = await tryListen(server, workerAddress, 0);
     if (port === undefined) continue;

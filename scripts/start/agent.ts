@@ -32,6 +32,10 @@ function agentArguments(settings: AgentSettings): readonly string[] {
     "local",
     "--ephemeral",
     "--simulate-gpus",
+    "--allow-open-network",
+    "--create-volumes",
+    "--volumes",
+    join(settings.stateDirectory, "volumes"),
   ];
 }
 

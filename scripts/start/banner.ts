@@ -15,6 +15,13 @@ const RUNTIME_WORDS: Record<RuntimeKind, string> = {
   process: "process, workers are plain processes with no isolation: run only code you trust",
 };
 
+const OPEN_NETWORK_WARNING =
+  "  WARNING          containers can reach the services of this machine and its network: only root on Linux can keep them away";
+
+function canGuardNetwork(): boolean {
+  return process.platform === "linux" && process.getuid?.() === 0;
+}
+
 function outcomeLine(outcome: ExampleOutcome): string {
   if (outcome.kind === "not-completed") return `Example job failed. ${outcome.detail}`;
   return `Example job completed in ${outcome.tookMs} ms: ${JSON.stringify(outcome.output)}`;
@@ -34,6 +41,7 @@ export function bannerLines(facts: BannerFacts): readonly string[] {
     `  API key          ${facts.apiKey}`,
     ...(facts.example ? [`  Endpoint         ${facts.example.id} (${facts.example.name})`] : []),
     ...(facts.runtime ? [`  Workers          ${RUNTIME_WORDS[facts.runtime]}; GPUs are simulated`] : []),
+    ...(facts.runtime === "docker" && !canGuardNetwork() ? [OPEN_NETWORK_WARNING] : []),
     `  Data and logs    ${directory.startsWith("..") ? facts.stateDirectory : directory}`,
     "",
     ...(facts.example ? commandLines(facts.url, facts.apiKey, facts.example.id) : []),

@@ -166,6 +166,10 @@ export const assignmentSchema = z.object({
    * own may start it so. Edges of before never say.
    */
   isSuperseded: z.boolean().optional(),
+  /** What the worker may use of the host; absent for as much as there is. Edges of before send none. */
+  limits: z.object({ cpuMilli: count, memoryMb: count }).optional(),
+  /** Network volumes of the endpoint: the worker gets the first that its host has. Edges of before send none. */
+  networkVolumeIds: z.array(id).max(1_000).optional(),
 });
 export type Assignment = z.infer<typeof assignmentSchema>;
 

@@ -101,7 +101,8 @@ function wordsOf(commaList: string | null): readonly string[] {
   return (commaList ?? "").split(",").filter((word) => word !== "");
 }
 
-function volumesOf({ networkVolumeId, networkVolumeIds }: EndpointRecord): readonly string[] {
+/** Volumes of an endpoint, whichever of the two ways they were given. */
+export function volumesOf({ networkVolumeId, networkVolumeIds }: EndpointRecord): readonly string[] {
   return networkVolumeId ? [...new Set([networkVolumeId, ...networkVolumeIds])] : networkVolumeIds;
 }
 

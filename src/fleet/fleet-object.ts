@@ -2,6 +2,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { SHORTAGE_WORDS_MS } from "../contract/limits.ts";
 import { shardName } from "../domain/shard.ts";
+import { limitsOf } from "../domain/worker-limits.ts";
 import { AlarmClock } from "../durable/alarm-clock.ts";
 import { Doorbells } from "../durable/doorbells.ts";
 import { GroupCommit } from "../durable/group-commit.ts";
@@ -178,15 +179,17 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
   }
 
   #assignmentsOf(hostId: string): AssignmentsReply {
+    const gpus = this.#store.hosts.get(hostId)?.inventory.gpus ?? [];
     const workers = this.#store
       .workersOn(hostId)
       .filter((worker) => worker.retiredIn === null)
-      .map(({ workerId, endpointId, version, gpuIndexes, standbyAt }) => ({
+      .map(({ workerId, endpointId, version, gpuIndexes, size, standbyAt }) => ({
         workerId,
         endpointId,
         version,
         gpuIndexes,
         ...(standbyAt !== null && { mode: "standby" as const }),
+        limits: limitsOf({ gpuIndexes, size }, gpus),
       }));
     return { kind: "assignments", revision: this.#store.hosts.get(hostId)?.revision ?? 0, workers };
   }

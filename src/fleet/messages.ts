@@ -1,6 +1,7 @@
 /** What crosses the border of the Fleet object by RPC. */
 import type { Inventory, WorkerReport, WorkerState } from "../contract/agent.ts";
 import type { GpuStock } from "../domain/stock.ts";
+import type { WorkerLimits } from "../domain/worker-limits.ts";
 import type { WorkerStart } from "../domain/timeline.ts";
 
 export type SyncCall = {
@@ -23,6 +24,8 @@ export type AssignedWorker = {
   readonly gpuIndexes: readonly number[];
   /** Absent for one that runs. */
   readonly mode?: "standby";
+  /** Absent for a worker that may use whatever its host has. */
+  readonly limits?: WorkerLimits | undefined;
 };
 
 export type AssignmentsReply = {

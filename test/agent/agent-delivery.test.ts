@@ -1,5 +1,5 @@
 import { describe, test } from "vitest";
-import { AgentFixture } from "../support/agent-fixture.ts";
+import { AgentFixture, assignment } from "../support/agent-fixture.ts";
 import { RawWorker } from "../support/raw-worker.ts";
 
 describe("delivery to a worker", () => {
@@ -103,6 +103,26 @@ describe("the server for workers", () => {
     expect(statuses).toEqual([404, 404, 404, 404]);
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(195);
     expect(JSON.stringify(host.events)).not.toContain(token);
+  });
+
+  test("lets no worker speak for another one of the same host", async ({ expect }) => {
+    await using host = await AgentFixture.start();
+    const victim = await RawWorker.start(host);
+    const idle = { env: { MOCK_NEVER_TAKE: "1" } };
+    host.edge.assign(assignment(idle), assignment({ ...idle, workerId: "worker-2" }));
+    await host.logged("worker_started", 2);
+    const [, token] = new URL(host.env("worker-2", "RUNPOD_WEBHOOK_GET_JOB")).pathname.split("/");
+    host.edge.submit("endpoint-1", { id: "job-1", input: {} });
+    expect(await victim.takeUntilThere()).toMatchObject({ id: "job-1" });
+    const attempts = ["job-take/worker-1", "job-stop/worker-1", "ping/worker-1", "job-done/worker-1/job-1"];
+    for (const route of attempts) {
+      const isResult = route.startsWith("job-done");
+      const how = isResult ? { method: "POST", body: '{"output":"stolen"}' } : {};
+      const url = (whose: string | undefined) => new URL(`/${whose}/${route}?x=1`, victim.takeUrl);
+      expect((await fetch(url(token), how)).status, route).toBe(404);
+    }
+    await victim.done("job-1", '{"output":"its own"}');
+    expect(await host.edge.report("job-1")).toMatchObject({ kind: "completed", output: "its own" });
   });
 
   test("holds a poll and then answers that there is no job", async ({ expect }) => {

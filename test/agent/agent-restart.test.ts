@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "vitest";
+import { Journal } from "../../node-agent/journal/journal.ts";
 import { AgentFixture, assignment } from "../support/agent-fixture.ts";
 import { AgentProcess, processesNaming } from "../support/agent-process.ts";
 import { Gate } from "../support/gate.ts";
@@ -90,6 +91,23 @@ describe("an agent that was killed", () => {
     });
     await host.edge.worker(worker.workerId, "ready");
   });
+});
+
+test("workers that know another address of the agent are started anew", async ({ expect }) => {
+  await using host = await AgentFixture.start();
+  const worker = await host.readyWorker();
+  await host.stopAgent();
+  const journal = new Journal(host.stateDir);
+  journal.saveSetting("worker_address", "172.31.0.1"); // the network of the workers was made anew
+  journal.close();
+  await host.startAgent();
+  await host.logged("worker_discarded");
+  await host.logged("worker_started", 2);
+  await host.edge.worker(worker.workerId, "ready");
+  await host.stopAgent();
+  await host.startAgent();
+  await host.logged("worker_adopted");
+  expect(host.count("worker_discarded")).toBe(1);
 });
 
 describe("an agent that is told to stop", () => {

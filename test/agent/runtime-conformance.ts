@@ -197,6 +197,7 @@ export function describeRuntime(name: string, open: () => Promise<RuntimeFixture
         const server = createServer((_request, response) => response.end("hello worker\n"));
         await new Promise<void>((resolve) => server.listen(0, address, resolve));
         const { port } = server.address() as AddressInfo;
+        await runtime.admit(port);
         const workerId = await started(fixture.fetchCommand(`http://${address}:${port}/`));
         expect(await exits.of(workerId)).toMatchObject({ exitCode: 0 });
         expect(await runtime.lastLines(workerId, 5)).toEqual(["hello worker"]);

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, test } from "vitest";
 import { ProcessRuntime } from "../../node-agent/runtime/process-runtime.ts";
+import { Volumes } from "../../node-agent/volumes/volumes.ts";
 import {
   describeRuntime,
   ExitLog,
@@ -63,6 +64,18 @@ describe("process runtime, on its own", () => {
 
   test("a worker without a start command is refused with what to do", async ({ expect }) => {
     await expect(fixture.runtime.start(workerSpec("", ""))).rejects.toThrow(/set dockerArgs/);
+  });
+
+  test("a worker is told where its network volume is, for nothing can be mounted", async ({ expect }) => {
+    const volumes = new Volumes({ directory: join(fixture.stateDirectory, "volumes"), createsMissing: true });
+    const runtime = new ProcessRuntime({ ...fixture, hasRealGpus: false, volumes });
+    const exits = new ExitLog(runtime);
+    const spec = workerSpec("", shell("touch $EDGERUN_VOLUME/file"), { networkVolumeIds: ["models"] });
+    await runtime.start(spec);
+    await exits.of(spec.workerId);
+    expect(existsSync(join(fixture.stateDirectory, "volumes", "models", "file"))).toBe(true);
+    exits.stop();
+    await runtime.close();
   });
 
   test("a command that does not exist is refused by name, and leaves nothing", async ({ expect }) => {

@@ -14,6 +14,8 @@ type EndpointSettings = {
   readonly workersMax?: number;
   readonly containerRegistryAuthId?: string;
   readonly flashBootType?: "FLASHBOOT" | "PRIORITY_FLASHBOOT";
+  readonly containerDiskInGb?: number;
+  readonly networkVolumeId?: string;
 };
 
 /** Creates a template and an endpoint that uses it; returns the endpoint's id. */
@@ -28,7 +30,7 @@ export async function createEndpoint(target: Target, settings: EndpointSettings)
         dockerArgs: settings.dockerArgs ?? "",
         env: Object.entries(settings.env ?? {}).map(([key, value]) => ({ key, value })),
         containerRegistryAuthId: settings.containerRegistryAuthId ?? "",
-        containerDiskInGb: 5,
+        containerDiskInGb: settings.containerDiskInGb ?? 5,
         volumeInGb: 0,
         isServerless: true,
       },
@@ -44,6 +46,7 @@ export async function createEndpoint(target: Target, settings: EndpointSettings)
         idleTimeout: settings.idleTimeout ?? 60,
         ...(settings.workersMin && { workersMin: settings.workersMin }),
         ...(settings.flashBootType && { flashBootType: settings.flashBootType }),
+        ...(settings.networkVolumeId && { networkVolumeId: settings.networkVolumeId }),
         ...(settings.workersMax && { workersMax: settings.workersMax }),
         ...(settings.executionTimeoutMs && { executionTimeoutMs: settings.executionTimeoutMs }),
       },

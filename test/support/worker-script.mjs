@@ -16,6 +16,8 @@
  *   mock_member M        returns the member M of the job itself, such as batchId
  *   mock_env_hash N      returns the SHA-256 of the environment variable N, in hex
  *   mock_env N           returns the environment variable N
+ *   mock_write {file, text}  writes a file                  mock_read F         returns the text of the file F
+ *   mock_fill N          writes a file of N bytes first
  *   mock_size N          returns N bytes of text            mock_twice          posts its result twice
  *   mock_output_size N   with mock_error: returns N bytes of text besides
  *   mock_post_and_crash  posts its result and exits at once
@@ -28,7 +30,7 @@
  */
 import { fork } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync } from "node:fs";
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
@@ -81,6 +83,9 @@ async function isThere(file, signal) {
 async function handle(job, signal) {
   const input = job.input ?? {};
   if (env.MOCK_GENERATOR) return generate(job.id, input, signal);
+  if (input.mock_fill) fill("/tmp/full", input.mock_fill);
+  if (input.mock_write) writeFileSync(input.mock_write.file, input.mock_write.text);
+  if (input.mock_read) return { output: readFileSync(input.mock_read, "utf8") };
   const delayMs = Number(input.mock_delay ?? env.MOCK_DELAY ?? 0) * 1_000;
   if (delayMs) await delay(delayMs, undefined, { signal });
   if (input.mock_until) await isThere(input.mock_until, signal);
@@ -123,6 +128,11 @@ async function handle(job, signal) {
   if (input.mock_size) return { output: "x".repeat(input.mock_size) };
   const result = { output: "mock_return" in input ? input.mock_return : input };
   return input.mock_refresh ? { ...result, stopPod: true } : result;
+}
+
+function fill(file, bytes) {
+  const part = Buffer.alloc(50_000_000);
+  for (let written = 0; written < bytes; written += part.length) appendFileSync(file, part);
 }
 
 async function generate(jobId, input, signal) {

@@ -38,7 +38,7 @@ export async function resolveAssignments(
 }
 
 function toAssignment(
-  { workerId, version: revision, gpuIndexes, mode }: AssignedWorker,
+  { workerId, version: revision, gpuIndexes, mode, limits }: AssignedWorker,
   { fixed, isSuperseded }: Blueprint,
   filled: Filled,
 ): Assignment {
@@ -48,6 +48,7 @@ function toAssignment(
     revision,
     gpuIndexes: [...gpuIndexes],
     ...(mode && { mode }),
+    ...(limits && { limits }),
     ...(isSuperseded && { isSuperseded }),
   };
   if (filled.kind === "filled") return { ...whole, ...filled.parts };

@@ -2,7 +2,7 @@
 import type { Assignment } from "../../contract/agent.ts";
 import { WORKER_START_LIMIT_MS } from "../../contract/limits.ts";
 import { openDatabase } from "../../db/database.ts";
-import { findOwnEndpoint } from "../../db/endpoints.ts";
+import { findOwnEndpoint, volumesOf } from "../../db/endpoints.ts";
 import type { EnvironmentVariable } from "../../db/schema.ts";
 import { findTemplate } from "../../db/templates.ts";
 import { BoundedMap } from "../../domain/bounded-map.ts";
@@ -19,7 +19,13 @@ export type RawVariable = {
 export type Blueprint = {
   readonly fixed: Pick<
     Assignment,
-    "endpointId" | "type" | "imageName" | "dockerArgs" | "containerDiskInGb" | "startLimitMs"
+    | "endpointId"
+    | "type"
+    | "imageName"
+    | "dockerArgs"
+    | "containerDiskInGb"
+    | "startLimitMs"
+    | "networkVolumeIds"
   >;
   readonly variables: readonly RawVariable[];
   readonly registryAuthId: string | null;
@@ -63,6 +69,7 @@ async function loadBlueprint(env: Env, accountId: string, endpointId: string) {
     ...owned(template.env, `template '${template.name}'`),
     ...owned(endpoint.env, `endpoint '${endpoint.name}'`),
   ]);
+  const volumeIds = volumesOf(endpoint);
   const blueprint: Blueprint = {
     fixed: {
       endpointId,
@@ -70,6 +77,7 @@ async function loadBlueprint(env: Env, accountId: string, endpointId: string) {
       imageName: template.imageName,
       dockerArgs: template.dockerArgs,
       containerDiskInGb: template.containerDiskInGb,
+      ...(volumeIds.length > 0 && { networkVolumeIds: [...volumeIds] }),
       startLimitMs: startLimit(variables.find(({ key }) => key === "RUNPOD_INIT_TIMEOUT")?.value),
     },
     variables,

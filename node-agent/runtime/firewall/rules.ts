@@ -1,0 +1,156 @@
+/**
+ * What the containers on a bridge may reach, as iptables rules.
+ *
+ * F1  Of the host: the agents' worker ports on the bridge's gateway, the name servers that Docker gives them, and
+ *     answers to connections that the host has begun. Nothing else, on none of its addresses.
+ * F2  Beyond the host: the Internet. Not link-local addresses (cloud metadata), and of private networks only what
+ *     the owner of the host has opened.
+ * F3  No IPv6: the network has none, and what a container might set up by itself leads nowhere.
+ *
+ * Rules are written as `iptables -S` prints them, so that the two can be compared.
+ */
+import { createHash } from "node:crypto";
+
+/** An interface name has at most 15 characters. */
+const INTERFACE_NAME = /^[a-z0-9][a-z0-9-]{0,14}$/;
+
+/** Addresses of nobody on the Internet: private, shared and reserved networks, loopback, multicast. */
+const CLOSED_NETWORKS = [
+  "0.0.0.0/8",
+  "10.0.0.0/8",
+  "100.64.0.0/10",
+  "127.0.0.0/8",
+  "172.16.0.0/12",
+  "192.0.0.0/24",
+  "192.168.0.0/16",
+  "198.18.0.0/15",
+  "224.0.0.0/4",
+  "240.0.0.0/4",
+] as const;
+
+/** Metadata services of clouds are here, so no owner can open it. */
+export const LINK_LOCAL_NETWORK = "169.254.0.0/16";
+
+const REJECT = "-j REJECT --reject-with icmp-port-unreachable";
+const REJECT_6 = "-j REJECT --reject-with icmp6-port-unreachable";
+const ANSWERS = "-m conntrack --ctstate ESTABLISHED --ctdir REPLY";
+
+export type Reach = {
+  readonly bridge: string;
+  /** IPv4 addresses that Docker lets containers ask for names. */
+  readonly nameservers: readonly string[];
+  /** IPv4 networks, as `10.1.0.0/16`, that the owner of the host has opened. */
+  readonly allowedNetworks: readonly string[];
+};
+
+export type Family = "ipv4" | "ipv6";
+
+export type Chain = { readonly name: string; readonly rules: readonly string[] };
+
+/** Interface of a Docker network: its own name where that is one. */
+export function bridgeName(networkName: string): string {
+  if (INTERFACE_NAME.test(networkName)) return networkName;
+  return `er-${createHash("sha256").update(networkName).digest("hex").slice(0, 12)}`;
+}
+
+export function inputChain(bridge: string): string {
+  return `EDGERUN-IN-${bridge}`;
+}
+
+export function forwardChain(bridge: string): string {
+  return `EDGERUN-FW-${bridge}`;
+}
+
+/** Holds a rule for each agent that has workers on the bridge; they come and go one by one. */
+export function agentsChain(bridge: string): string {
+  return `EDGERUN-AG-${bridge}`;
+}
+
+export function agentRule(gateway: string, port: number): string {
+  return `-d ${gateway}/32 -p tcp -m tcp --dport ${port} -j ACCEPT`;
+}
+
+/** The chains that are the same for all agents of a bridge. */
+export function chainsOf(family: Family, reach: Reach): readonly Chain[] {
+  const { bridge } = reach;
+  const [input, forward] =
+    family === "ipv4"
+      ? [inputRules(reach), forwardRules(reach)]
+      : [[`${ANSWERS} -j ACCEPT`, REJECT_6], [REJECT_6]];
+  return [
+    { name: inputChain(bridge), rules: input },
+    { name: forwardChain(bridge), rules: forward },
+  ];
+}
+
+function inputRules({ bridge, nameservers }: Reach): readonly string[] {
+  return [
+    `${ANSWERS} -j ACCEPT`,
+    `-j ${agentsChain(bridge)}`,
+    ...nameservers.flatMap((address) => nameRules(address, "ACCEPT")),
+    REJECT,
+  ];
+}
+
+function forwardRules({ bridge, nameservers, allowedNetworks }: Reach): readonly string[] {
+  return [
+    `-o ${bridge} ${REJECT}`,
+    ...nameservers.flatMap((address) => nameRules(address, "RETURN")),
+    `-d ${LINK_LOCAL_NETWORK} ${REJECT}`,
+    ...allowedNetworks.map((network) => `-d ${network} -j RETURN`),
+    ...CLOSED_NETWORKS.map((network) => `-d ${network} ${REJECT}`),
+  ];
+}
+
+function nameRules(address: string, verdict: "ACCEPT" | "RETURN"): readonly string[] {
+  return ["udp", "tcp"].map(
+    (protocol) => `-d ${address}/32 -p ${protocol} -m ${protocol} --dport 53 -j ${verdict}`,
+  );
+}
+
+/** Where the chains are entered. Docker asks its chain for users before its own rules, where it has one. */
+export function jumpsOf(bridge: string, present: readonly string[]): readonly Chain[] {
+  const forwardParent = present.includes("-N DOCKER-USER") ? "DOCKER-USER" : "FORWARD";
+  return [
+    { name: "INPUT", rules: [`-i ${bridge} -j ${inputChain(bridge)}`] },
+    { name: forwardParent, rules: [`-i ${bridge} -j ${forwardChain(bridge)}`] },
+  ];
+}
+
+/**
+ * What `iptables-restore --noflush` must be told so that the chains and the jumps are there, as one change; null
+ * when they are. `present` is what `iptables -S` prints.
+ */
+export function mendingOf(
+  chains: readonly Chain[],
+  jumps: readonly Chain[],
+  present: readonly string[],
+): string | null {
+  const broken = chains.filter((chain) => !isWhole(chain, present));
+  const missing = jumps.flatMap(({ name, rules }) =>
+    rules.filter((rule) => !present.includes(`-A ${name} ${rule}`)).map((rule) => `-I ${name} 1 ${rule}`),
+  );
+  if (broken.length === 0 && missing.length === 0) return null;
+  const declared = broken.map(({ name }) => `:${name} - [0:0]`); // made, or emptied
+  const filled = broken.flatMap(({ name, rules }) => rules.map((rule) => `-A ${name} ${rule}`));
+  return ["*filter", ...declared, ...filled, ...missing, "COMMIT", ""].join("\n");
+}
+
+function isWhole({ name, rules }: Chain, present: readonly string[]): boolean {
+  const found = present.filter((line) => line.startsWith(`-A ${name} `));
+  const isSame =
+    found.length === rules.length && found.every((line, at) => line === `-A ${name} ${rules[at]}`);
+  return present.includes(`-N ${name}`) && isSame;
+}
+
+/** The commands that take away all that was made for a bridge. */
+export function removalOf(bridge: string, present: readonly string[]): readonly (readonly string[])[] {
+  const names = [inputChain(bridge), forwardChain(bridge), agentsChain(bridge)];
+  const jumps = present.filter((line) => names.some((name) => line.endsWith(` -j ${name}`)));
+  const own = names.filter((name) => present.includes(`-N ${name}`));
+  return [
+    ...jumps.map((line) => ["-D", ...line.split(" ").slice(1)]),
+    ...own.map((name) => ["-F", name]),
+    ...own.map((name) => ["-X", name]),
+  ];
+}

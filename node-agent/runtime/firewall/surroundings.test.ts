@@ -1,0 +1,42 @@
+import { test } from "vitest";
+import { readAllowedNetwork } from "./allowed-network.ts";
+import { kernelSpelling, portsIn } from "./listening-ports.ts";
+import { nameserversIn } from "./nameservers.ts";
+
+test("an allowed network is written as its first address, one address as itself", ({ expect }) => {
+  expect(readAllowedNetwork("10.1.2.3/16")).toBe("10.1.0.0/16");
+  expect(readAllowedNetwork("192.168.1.5")).toBe("192.168.1.5/32");
+  expect(readAllowedNetwork("0.0.0.0/0")).toBe("0.0.0.0/0");
+});
+
+test.for(["", "lan", "10.1.0.0/33", "10.1/16", "fd00::/8", "10.1.0.0/16; rm"])(
+  "'%s' is no network, and it is said how to write one",
+  (text, { expect }) => {
+    expect(() => readAllowedNetwork(text)).toThrow("Write it as 10.1.0.0/16 or 10.1.2.3.");
+  },
+);
+
+test("link-local addresses can not be opened", ({ expect }) => {
+  for (const text of ["169.254.169.254", "169.254.0.0/16"]) {
+    expect(() => readAllowedNetwork(text)).toThrow("metadata services");
+  }
+});
+
+test("only who listens, and at this very address, is found in the table of sockets", ({ expect }) => {
+  const table = [
+    "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid",
+    "   0: 010011AC:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0",
+    "   1: 00000000:1F91 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0",
+    "   2: 010011AC:1F92 020011AC:C001 01 00000000:00000000 00:00000000 00000000     0",
+    "",
+  ].join("\n");
+  expect(kernelSpelling("172.17.0.1", "LE")).toBe("010011AC");
+  expect(kernelSpelling("172.17.0.1", "BE")).toBe("AC110001");
+  expect([...portsIn(table, "010011AC")]).toEqual([8_080]);
+});
+
+test("name servers are read from a resolver's file", ({ expect }) => {
+  const text =
+    "# nameserver 1.1.1.1\nsearch lan\nnameserver 192.168.1.1\n  nameserver\tfe80::1%eth0\nnameserver 127.0.0.53\n";
+  expect(nameserversIn(text)).toEqual(["192.168.1.1", "fe80::1%eth0", "127.0.0.53"]);
+});

@@ -1,0 +1,351 @@
+/**
+ * What a container with bad intentions can do. Each denial is tried twice: as a worker runs, and with the rule or
+ * setting that protects taken away, where the same attempt must succeed.
+ */
+import { randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { execa } from "execa";
+import getPort from "get-port";
+import { beforeAll, describe, test } from "vitest";
+import { ensureNodeImage } from "../../scripts/images/node-image.ts";
+import { bridgeName, forwardChain, inputChain } from "../../node-agent/runtime/firewall/rules.ts";
+import { DockerRuntime, type DockerRuntimeOptions } from "../../node-agent/runtime/docker-runtime.ts";
+import type { WorkerSpec } from "../../node-agent/runtime/runtime.ts";
+import { ensureTestImage, isDockerAvailable, TEST_IMAGE } from "../support/docker.ts";
+import {
+  bothProtocols,
+  hostAddresses,
+  INTERNET,
+  LINK_LOCAL,
+  listen,
+  METADATA,
+  openBeyond,
+  PRIVATE_NETWORKS,
+  type Target,
+} from "../support/surroundings.ts";
+import { inTurn } from "../support/turn.ts";
+import { ExitLog, printed, shell, workerSpec } from "./runtime-conformance.ts";
+
+const PROBE = fileURLToPath(new URL("../support/reach-probe.mjs", import.meta.url));
+const LISTENER = fileURLToPath(new URL("../support/reach-listener.mjs", import.meta.url));
+
+const IPV6_SETTINGS = "/proc/sys/net/ipv6/conf";
+
+const hasDocker = await isDockerAvailable();
+const isRoot = process.getuid?.() === 0;
+if (hasDocker && !isRoot)
+  process.stderr.write("\n!!!!!! HOSTILE CONTAINER TESTS SKIPPED: they need root !!!!!!\n\n");
+
+const NODE_SCRIPT = ["node", "--input-type=module", "-e"];
+
+type World = AsyncDisposable & {
+  readonly options: DockerRuntimeOptions;
+  readonly runtime: DockerRuntime;
+  readonly bridge: string;
+  readonly gateway: string;
+  /** A worker that idles; attempts are made inside of it. */
+  start(changes?: Partial<WorkerSpec>): Promise<string>;
+};
+
+async function openWorld(options: Partial<DockerRuntimeOptions> = {}): Promise<World> {
+  const networkName = `edgerun-test-${randomUUID().slice(0, 8)}`;
+  const whole = { hostId: networkName, networkName, hasRealGpus: false, ...options };
+  const runtime = new DockerRuntime(whole);
+  const gateway = await runtime.agentAddress();
+  const { image } = await ensureNodeImage();
+  return {
+    options: whole,
+    runtime,
+    gateway,
+    bridge: bridgeName(networkName),
+    async start(changes = {}) {
+      const worker = workerSpec(image, "node -e 'setInterval(() => {}, 1e6)'", changes);
+      await runtime.start(worker);
+      return worker.workerId;
+    },
+    async [Symbol.asyncDispose]() {
+      for (const { workerId } of await runtime.list()) await runtime.remove(workerId);
+      await runtime.removeNetwork();
+      await runtime.close();
+    },
+  };
+}
+
+/** Tries the targets inside a worker: by their names, "reached" or why not. */
+async function probe(workerId: string, targets: readonly Target[]): Promise<Record<string, string>> {
+  const script = await readFile(PROBE, "utf8");
+  const command = [...NODE_SCRIPT, script];
+  const targetsText = `TARGETS=${JSON.stringify(targets)}`;
+  const { stdout } = await execa("docker", ["exec", "--env", targetsText, `edgerun-${workerId}`, ...command]);
+  return JSON.parse(stdout) as Record<string, string>;
+}
+
+function answersOf(targets: readonly Target[], answer: unknown): Record<string, unknown> {
+  return Object.fromEntries(targets.map(({ name }) => [name, answer]));
+}
+
+function named(host: string, port: number): readonly Target[] {
+  return bothProtocols(host, port).map((one) => ({ ...one, name: `${one.protocol} ${host}` }));
+}
+
+/** Takes the protection away until the next look of the agent. */
+async function openRules(bridge: string): Promise<void> {
+  for (const chain of [inputChain(bridge), forwardChain(bridge)]) {
+    await execa("iptables", ["-w", "-I", chain, "1", "-j", "ACCEPT"]);
+    await execa("ip6tables", ["-w", "-I", chain, "1", "-j", "ACCEPT"]);
+  }
+}
+
+describe.runIf(hasDocker && isRoot)("a hostile container", () => {
+  beforeAll(async () => {
+    await ensureTestImage();
+    await ensureNodeImage();
+  });
+
+  describe("reaches", { timeout: 120_000 }, () => {
+    const denied = expectNot();
+
+    test("no service of its host, on none of the host's addresses", async ({ expect }) => {
+      await using world = await openWorld();
+      const addresses = [world.gateway, ...hostAddresses()];
+      const port = await getPort();
+      const datagrams = addresses.map((host) => ({ protocol: "udp" as const, host, port }));
+      await using _open = await listen([{ protocol: "tcp", host: "0.0.0.0", port }, ...datagrams]);
+      await world.runtime.admit(await getPort());
+      const worker = await world.start();
+      const targets = addresses.flatMap((address) => named(address, port));
+      expect(targets.length).toBeGreaterThanOrEqual(4);
+      expect(await probe(worker, targets)).toEqual(answersOf(targets, denied));
+
+      await openRules(world.bridge);
+      expect(await probe(worker, targets)).toEqual(answersOf(targets, "reached"));
+    });
+
+    test("no service of its host's loopback", async ({ expect }) => {
+      await using world = await openWorld();
+      const port = await getPort();
+      await using _open = await listen(bothProtocols("127.0.0.1", port));
+      const targets = named("127.0.0.1", port);
+      expect(await probe(await world.start(), targets)).toEqual(answersOf(targets, denied));
+      const { stdout } = await execa(process.execPath, [PROBE], {
+        env: { TARGETS: JSON.stringify(targets) },
+      });
+      expect(JSON.parse(stdout)).toEqual(answersOf(targets, "reached"));
+    });
+
+    test.runIf(existsSync(IPV6_SETTINGS))(
+      "no service of its host by IPv6, even if both had an address",
+      async ({ expect }) => {
+        await using world = await openWorld();
+        const port = await getPort();
+        await using _open = await listen(bothProtocols("::", port));
+        const worker = await world.start();
+        await execa("sh", ["-c", ipv6Commands(world.bridge, "fe80::42")]);
+        const targets = named("fe80::42%eth0", port);
+        expect(await probe(worker, targets)).toEqual(answersOf(targets, denied));
+        const { stdout: pid } = await execa("docker", [
+          "inspect",
+          "-f",
+          "{{.State.Pid}}",
+          `edgerun-${worker}`,
+        ]);
+        await execa("nsenter", ["-t", pid, "-n", "sh", "-c", ipv6Commands("eth0", "fe80::77")]);
+        expect(await probe(worker, targets)).toEqual(answersOf(targets, denied));
+
+        await openRules(world.bridge);
+        expect(await probe(worker, targets)).toEqual(answersOf(targets, "reached"));
+      },
+    );
+
+    test("the ports of agents, until those are gone, and no other port beside them", async ({ expect }) => {
+      await using world = await openWorld();
+      const host = world.gateway;
+      const port = {
+        own: await getPort({ host }),
+        neighbour: await getPort({ host }),
+        other: await getPort({ host }),
+      };
+      const targets = Object.entries(port).map(([name, at]) => ({
+        name,
+        protocol: "tcp" as const,
+        host,
+        port: at,
+      }));
+      await using _open = await listen(
+        [port.own, port.other].map((at) => ({ protocol: "tcp", host, port: at })),
+      );
+      const neighbour = new DockerRuntime({ ...world.options, hostId: "neighbour" });
+      {
+        await using _neighbour = await listen([{ protocol: "tcp", host, port: port.neighbour }]);
+        await world.runtime.admit(port.own);
+        await neighbour.admit(port.neighbour);
+        await neighbour.close();
+        const worker = await world.start();
+        expect(await probe(worker, targets)).toEqual({ own: "reached", neighbour: "reached", other: denied });
+      }
+      const worker = await world.start(); // the agent looks at its rules before each start
+      await using _later = await listen([{ protocol: "tcp", host: "0.0.0.0", port: port.neighbour }]);
+      expect(await probe(worker, targets)).toEqual({ own: "reached", neighbour: denied, other: denied });
+    });
+
+    test("no other worker", async ({ expect }) => {
+      await using world = await openWorld();
+      const listener = await world.start({
+        dockerArgs: JSON.stringify({ cmd: [...NODE_SCRIPT, await readFile(LISTENER, "utf8")] }),
+        env: { LISTENERS: JSON.stringify(bothProtocols("0.0.0.0", 8_000)) },
+      });
+      await printed(expect, world.runtime, listener, "listening");
+      const worker = await world.start();
+      const format = "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}";
+      const { stdout: address } = await execa("docker", ["inspect", "-f", format, `edgerun-${listener}`]);
+      const targets = named(address, 8_000);
+      expect(await probe(worker, targets)).toEqual(answersOf(targets, denied));
+
+      await openRules(world.bridge);
+      expect(await probe(worker, targets)).toEqual(answersOf(targets, "reached"));
+    });
+
+    test("the Internet, but no metadata service and no private network", async ({ expect }) => {
+      await inTurn("beyond", async () => {
+        await using world = await openWorld();
+        const port = await getPort();
+        await using _beyond = await openBeyond(port);
+        const worker = await world.start();
+        const open = named(INTERNET, port);
+        const closed = [METADATA, LINK_LOCAL, ...PRIVATE_NETWORKS].flatMap((address) => named(address, port));
+        expect(await probe(worker, open)).toEqual(answersOf(open, "reached"));
+        expect(await probe(worker, closed)).toEqual(answersOf(closed, denied));
+
+        await openRules(world.bridge);
+        expect(await probe(worker, closed)).toEqual(answersOf(closed, "reached"));
+        await world.start(); // the agent looks at its rules before each start
+        expect(await probe(worker, closed)).toEqual(answersOf(closed, denied));
+      });
+    });
+
+    test("of private networks only what the owner has opened", async ({ expect }) => {
+      await inTurn("beyond", async () => {
+        const [opened = "", ...others] = PRIVATE_NETWORKS;
+        await using world = await openWorld({ allowedNetworks: [`${opened}/32`] });
+        const port = await getPort();
+        await using _beyond = await openBeyond(port);
+        const worker = await world.start();
+        const open = named(opened, port);
+        const closed = [METADATA, ...others].flatMap((address) => named(address, port));
+        expect(await probe(worker, open)).toEqual(answersOf(open, "reached"));
+        expect(await probe(worker, closed)).toEqual(answersOf(closed, denied));
+      });
+    });
+
+    function expectNot(): unknown {
+      return {
+        asymmetricMatch: (value: unknown) => typeof value === "string" && value.startsWith("not reached"),
+      };
+    }
+  });
+
+  describe("can not", { timeout: 60_000 }, () => {
+    /** Where hosts have AppArmor, its profile stands in the way as well. */
+    const NO_PROFILE = ["--security-opt", "apparmor=unconfined"];
+
+    /** What it tries, and how a container must be made for that to work. */
+    const attempts = [
+      {
+        what: "mount a file system",
+        script: "busybox mount -t tmpfs none /tmp",
+        needs: ["--cap-add", "SYS_ADMIN"],
+      },
+      { what: "make a device", script: "busybox mknod /tmp/disk b 8 0", needs: ["--cap-add", "MKNOD"] },
+      {
+        what: "open a raw socket",
+        script: "busybox arping -c 1 -w 1 -U 127.0.0.1 2>&1 | busybox grep -qv permitted",
+        needs: ["--cap-add", "NET_RAW"],
+      },
+      {
+        what: "forward packets",
+        script: "echo 1 > /proc/sys/net/ipv4/ip_forward",
+        needs: ["--cap-add", "NET_ADMIN", "--security-opt", "systempaths=unconfined"],
+      },
+      {
+        what: "say what the kernel does with a crash",
+        script: "p=/proc/sys/kernel/core_pattern; read -r now < $p; echo $now > $p",
+        needs: ["--security-opt", "systempaths=unconfined"],
+      },
+      {
+        what: "make a control group",
+        script:
+          "d=/sys/fs/cgroup; [ -d $d/pids ] && d=$d/pids; busybox mkdir $d/mine && busybox rmdir $d/mine",
+        needs: ["-v", "/sys/fs/cgroup:/sys/fs/cgroup"],
+      },
+      {
+        what: "be root of a name space of its own",
+        script: "busybox unshare -Ur true",
+        needs: ["--security-opt", "seccomp=unconfined"],
+      },
+      {
+        what: "see processes of the host",
+        script: "set -- /proc/[0-9]*; [ $# -gt 15 ]",
+        needs: ["--pid", "host"],
+      },
+      {
+        what: "reach Docker",
+        script: "[ -S /var/run/docker.sock ] || [ -S /run/docker.sock ]",
+        needs: ["-v", "/var/run/docker.sock:/var/run/docker.sock"],
+      },
+      {
+        what: "read logs of the kernel",
+        script: "busybox dmesg > /dev/null",
+        needs: ["--cap-add", "SYSLOG", "--security-opt", "seccomp=unconfined"],
+      },
+      {
+        what: "leave its directory tree",
+        script: "busybox chroot / true",
+        needs: ["--cap-add", "SYS_CHROOT"],
+      },
+    ];
+
+    test.for(attempts)("$what", async ({ script, needs }, { expect }) => {
+      await using world = await openWorld();
+      const exits = new ExitLog(world.runtime);
+      const worker = workerSpec(TEST_IMAGE, shell(`if { ${script}; }; then exit 7; else exit 8; fi`));
+      await world.runtime.start(worker);
+      expect(await exits.of(worker.workerId)).toMatchObject({ exitCode: 8 });
+      exits.stop();
+
+      const wrapped = `if { ${script}; }; then exit 7; else exit 8; fi`;
+      const { exitCode } = await execa(
+        "docker",
+        ["run", "--rm", "--network", "none", ...NO_PROFILE, ...needs, TEST_IMAGE, "sh", "-c", wrapped],
+        { reject: false },
+      );
+      expect(exitCode).toBe(7);
+    });
+
+    test("become root by a program that is marked so", async ({ expect }) => {
+      const script = [
+        'import { chmodSync, copyFileSync } from "node:fs";',
+        'import { execFileSync } from "node:child_process";',
+        'copyFileSync(process.execPath, "/tmp/root"); chmodSync("/tmp/root", 0o4755);',
+        'const how = { uid: 1000, gid: 1000, encoding: "utf8" };',
+        'const uid = execFileSync("/tmp/root", ["-p", "process.geteuid()"], how);',
+        'process.exit(uid.trim() === "0" ? 7 : 8);',
+      ].join(" ");
+      await using world = await openWorld();
+      const exits = new ExitLog(world.runtime);
+      const worker = await world.start({ dockerArgs: JSON.stringify({ cmd: [...NODE_SCRIPT, script] }) });
+      expect(await exits.of(worker)).toMatchObject({ exitCode: 8 });
+      exits.stop();
+
+      const { image } = await ensureNodeImage();
+      const command = ["run", "--rm", "--network", "none", image, ...NODE_SCRIPT, script];
+      expect((await execa("docker", command, { reject: false })).exitCode).toBe(7);
+    });
+  });
+});
+
+/** Gives an interface the IPv6 that Docker keeps from it. */
+function ipv6Commands(name: string, address: string): string {
+  return `echo 0 > ${IPV6_SETTINGS}/${name}/disable_ipv6; ip -6 addr add ${address}/64 dev ${name} nodad`;
+}

@@ -1,0 +1,62 @@
+/** Network volumes from the API to real containers. */
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, test } from "vitest";
+import { managementApi } from "../../scripts/start/management-api.ts";
+import { isDockerAvailable } from "../support/docker.ts";
+import { type Edgerun, startEdgerun } from "../support/edgerun.ts";
+import { createEndpoint } from "../support/management-client.ts";
+import { QueueClient } from "../support/queue-client.ts";
+import { ensureScriptImage } from "../support/script-image.ts";
+
+describe.runIf(await isDockerAvailable())("a network volume", () => {
+  let edgerun: Edgerun;
+  let imageName: string;
+  beforeAll(async () => {
+    imageName = await ensureScriptImage();
+    edgerun = await startEdgerun({ runtime: "docker" });
+  });
+  afterAll(() => edgerun.stop());
+
+  test("is shared by workers of two endpoints, and outlives them", async ({ expect }) => {
+    const { createNetworkVolume: volume } = await managementApi(edgerun.baseUrl, edgerun.apiKey).query<{
+      createNetworkVolume: { id: string };
+    }>(
+      'mutation { createNetworkVolume(input: { name: "models", size: 1, dataCenterId: "EU-RO-1" }) { id } }',
+      {},
+    );
+    const clientOf = async (name: string): Promise<QueueClient> => {
+      const endpointId = await createEndpoint(edgerun, { name, imageName, networkVolumeId: volume.id });
+      return new QueueClient({ ...edgerun, endpointId });
+    };
+    const [writer, reader] = [await clientOf("writer"), await clientOf("reader")];
+    const file = "/runpod-volume/greeting";
+
+    const first = await writer.runsync({ mock_write: { file, text: "from the first" } });
+    expect(first).toMatchObject({ status: "COMPLETED" });
+    expect(await reader.runsync({ mock_read: file })).toMatchObject({ output: "from the first" });
+
+    await writer.runsync({ mock_refresh: 1 }); // the next job runs in a new container
+    expect(await writer.runsync({ mock_read: file })).toMatchObject({ output: "from the first" });
+    const kept = join(edgerun.stateDirectory, "agent", "volumes", volume.id, "greeting");
+    expect(await readFile(kept, "utf8")).toBe("from the first");
+    await writer.runsync({ mock_write: { file: "/tmp/greeting", text: "its own" } });
+    expect(existsSync(join(edgerun.stateDirectory, "agent", "volumes", volume.id, "..", "greeting"))).toBe(
+      false,
+    );
+  });
+});
+
+describe.runIf(await isDockerAvailable())("a worker that fills its disk", () => {
+  test("ends, and its job says why", async ({ expect }) => {
+    await using edgerun = await startEdgerun({ runtime: "docker" });
+    const imageName = await ensureScriptImage();
+    const endpointId = await createEndpoint(edgerun, { name: "full", imageName, containerDiskInGb: 1 });
+    const client = new QueueClient({ ...edgerun, endpointId });
+    const job = await client.run({ mock_fill: 1_050_000_000, mock_never: 1 });
+    const result = await client.result(job.id);
+    expect(result).toMatchObject({ status: "FAILED" });
+    expect(JSON.stringify(result)).toMatch(/was ended: it wrote 1(\.1)? GB, containerDiskInGb is 1/);
+  });
+});
