@@ -3,6 +3,7 @@ import type { Inventory, WorkerState } from "../contract/agent.ts";
 import { HOST_TOMBSTONE_MS } from "../contract/limits.ts";
 import { stockOfHost, type HostStock } from "../domain/stock.ts";
 import { mergeStart, type WorkerStart } from "../domain/timeline.ts";
+import { isDraining } from "./draining.ts";
 import type { FleetParts } from "./fleet-parts.ts";
 import type { HostRecord, WorkerRecord } from "./fleet-store.ts";
 import type { HostChange, ShownHost, SyncCall } from "./messages.ts";
@@ -37,6 +38,7 @@ export class HostRegister {
     if (!known || !isSame(known, host)) {
       store.saveHost(host);
       pools.changed(call.hostId);
+      if (known && isDraining(known) !== isDraining(host)) this.#reviewWorkersOn(call.hostId);
     } else store.hosts.set(call.hostId, host);
     pools.measureDisk(call.hostId, call.inventory.diskFreeMb);
     this.#heard(call.hostId, now, call.holdMs);
@@ -72,7 +74,7 @@ export class HostRegister {
 
   /** What the owner of a host wants of it; it need not have spoken yet. */
   change({ hostId, accountId, name, cordoned, drained }: HostChange): void {
-    const { store, pools, placer } = this.#parts;
+    const { store, pools } = this.#parts;
     const unheard = { agentVersion: "", inventory: NOTHING, revision: 1, removedAt: null };
     const known = store.hosts.get(hostId) ?? {
       ...unheard,
@@ -91,7 +93,7 @@ export class HostRegister {
     if (isSame(known, host)) return;
     store.saveHost(host);
     pools.changed(hostId);
-    for (const { endpointId } of store.workersOn(hostId)) placer.review(endpointId);
+    this.#reviewWorkersOn(hostId);
   }
 
   /** The host is none of the fleet any more; its token may still be taken for good for a moment. */
@@ -155,6 +157,11 @@ export class HostRegister {
   #heard(hostId: string, at: number, holdMs: number): void {
     const { presence, pools } = this.#parts;
     if (presence.heard(hostId, at, holdMs) === "came") pools.admit(hostId);
+  }
+
+  #reviewWorkersOn(hostId: string): void {
+    const { store, placer } = this.#parts;
+    for (const { endpointId } of store.workersOn(hostId)) placer.review(endpointId);
   }
 
   #takeWorkerReports(call: SyncCall): void {

@@ -9,6 +9,7 @@ import { planWorkers } from "../domain/fleet-plan.ts";
 import type { HostPool, Place, Shortage } from "../domain/placement.ts";
 import { SHORTAGE_WORDS_MS } from "../contract/limits.ts";
 import { explainShortage } from "../domain/shortage.ts";
+import { isDraining } from "./draining.ts";
 import type { FleetStore, WishRecord, WorkerRecord } from "./fleet-store.ts";
 import type { HostPools } from "./host-pools.ts";
 import type { HostRevisions } from "./host-revisions.ts";
@@ -121,10 +122,10 @@ export class Placer {
     const wish = this.#store.wishes.get(endpointId);
     const active = this.#store.workersOf(endpointId).filter((worker) => worker.retiredIn === null);
     const plan = planWorkers(
-      active.map((worker) => ({
-        ...worker,
-        isDrained: this.#store.hosts.get(worker.hostId)?.isDrained ?? false,
-      })),
+      active.map((worker) => {
+        const host = this.#store.hosts.get(worker.hostId);
+        return { ...worker, isDrained: host !== undefined && isDraining(host) };
+      }),
       wish?.wanted ?? 0,
       wish?.config.version ?? -1,
     );

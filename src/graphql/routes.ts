@@ -48,7 +48,8 @@ export function graphqlRoutes(): Hono<GraphqlEnv> {
         if (known.principal === ANONYMOUS) return send(context, refuse(missingKey()));
         return send(context, errorAnswer(400, "BAD_REQUEST", reading.message));
       }
-      const request = { env, ...known, db: openDatabase(env.DB), operation: "query" };
+      const { origin } = new URL(context.req.url);
+      const request = { env, ...known, db: openDatabase(env.DB), operation: "query", origin };
       return send(
         context,
         await answerRequest(reading.request, { ...request, loaders: createLoaders(request) }),

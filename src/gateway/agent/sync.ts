@@ -1,5 +1,6 @@
 import { syncRequestSchema, type SyncReply, type WorkerReport } from "../../contract/agent.ts";
 import { CONTROL_BODY_MAX_BYTES } from "../../contract/limits.ts";
+import { noticeFor } from "../../domain/agent-age.ts";
 import type { WorkerStart } from "../../domain/timeline.ts";
 import { readBody } from "../body.ts";
 import { awaitRing } from "../doorbell.ts";
@@ -23,7 +24,9 @@ export async function sync(context: AgentContext): Promise<Response> {
   }
   const assigned = first.kind === "assignments" ? first : await fleet.assignments(hostId);
   const assignments = await resolveAssignments(context.env, accountId, assigned.workers);
-  return context.json({ revision: assigned.revision, assignments } satisfies SyncReply);
+  const notice = noticeFor(request.agentVersion);
+  const reply = { revision: assigned.revision, assignments, ...(notice && { notice }) };
+  return context.json(reply satisfies SyncReply);
 }
 
 /** How a worker came up, in the time of the edge; null when its agent knows nothing of it. */

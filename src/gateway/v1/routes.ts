@@ -3,6 +3,7 @@ import { Hono } from "hono";
 import { ApiError } from "../api-error.ts";
 import { withAccess, type RestApi } from "./context.ts";
 import { getEndpoint, getEndpoints, patchEndpoint, postEndpoint, removeEndpoint } from "./endpoints.ts";
+import { deleteHost, getHost, getHosts, patchHost } from "./hosts.ts";
 import { getPods, postPod, refusePod } from "./pods.ts";
 import { getRegistryAuth, getRegistryAuths, postRegistryAuth, removeRegistryAuth } from "./registry-auths.ts";
 import { renderRestError } from "./rest-error.ts";
@@ -42,6 +43,11 @@ export function restRoutes(): Hono<RestApi> {
   routes.post("/containerregistryauth", postRegistryAuth);
   routes.get("/containerregistryauth/:containerRegistryAuthId", getRegistryAuth);
   routes.delete("/containerregistryauth/:containerRegistryAuthId", removeRegistryAuth);
+
+  routes.get("/hosts", getHosts);
+  routes.get("/hosts/:hostId", getHost);
+  routes.patch("/hosts/:hostId", patchHost);
+  routes.delete("/hosts/:hostId", deleteHost);
 
   routes.get("/pods", getPods);
   routes.post("/pods", postPod);
