@@ -15,7 +15,7 @@ import { lastLinesOf } from "./last-lines.ts";
 import type { FoundWorker, PrepareOutcome, Runtime, WorkerExit, WorkerSpec } from "./runtime.ts";
 import { Turns } from "./turns.ts";
 
-const NETWORK_NAME = "edgerun";
+export const NETWORK_NAME = "edgerun";
 /** Enough for many model processes with a thread per core each, far below what a fork bomb needs. */
 const PIDS_LIMIT = 16_384;
 

@@ -21,9 +21,7 @@ export const hostSchema = z
     isPresent: z.boolean(),
     agentVersion: z.string().nullable(),
     isAgentOutdated: z.boolean(),
-    gpus: z.array(
-      z.object({ name: z.string(), tier: z.string().nullable(), total: z.int(), free: z.int() }),
-    ),
+    gpus: z.array(z.object({ name: z.string(), tier: z.string().nullable(), total: z.int(), free: z.int() })),
     workers: z.int(),
     cordoned: z.boolean(),
     drained: z.boolean(),

@@ -4,7 +4,7 @@ import type { HostReply } from "../../contract/agent.ts";
 import { openDatabase } from "../../db/database.ts";
 import { findOwnHost, noteHostChange, revokeHost } from "../../db/hosts.ts";
 import type { Author } from "../../db/audit-log.ts";
-import { fleetStub } from "../endpoint-directory.ts";
+import { fleetObject } from "../../management/fleet.ts";
 import type { AgentContext } from "./context.ts";
 
 /** `GET /agent/v1/host`: changes nothing, so that a host can look whether its token is accepted. */
@@ -20,7 +20,7 @@ export async function drainHost(context: AgentContext): Promise<Response> {
   const database = openDatabase(context.env.DB);
   const host = await findOwnHost(database, accountId, hostId);
   if (host) await noteHostChange(database, authorOf(context), host, ["drained"]);
-  await fleetStub(context.env).changeHost({ hostId, accountId, name, drained: true });
+  await fleetObject(context.env).changeHost({ hostId, accountId, name, drained: true });
   return context.json({});
 }
 
@@ -30,7 +30,7 @@ export async function leaveFleet(context: AgentContext): Promise<Response> {
   const database = openDatabase(context.env.DB);
   const host = await findOwnHost(database, accountId, hostId);
   if (host) await revokeHost(database, authorOf(context), host);
-  await fleetStub(context.env).removeHost(hostId);
+  await fleetObject(context.env).removeHost(hostId);
   return context.json({});
 }
 

@@ -2,7 +2,13 @@
 import { hostUpdateSchema, type RestHost } from "../../contract/rest-host.ts";
 import { ageOfAgent } from "../../domain/agent-age.ts";
 import { hostPatchSchema } from "../../management/hosts/host-patch.ts";
-import { changeHost, listOwnHosts, removeHost, requireHost, type Host } from "../../management/hosts/hosts.ts";
+import {
+  changeHost,
+  listOwnHosts,
+  removeHost,
+  requireHost,
+  type Host,
+} from "../../management/hosts/hosts.ts";
 import { parseInput } from "../../management/input.ts";
 import { idOf, readInput, type RestContext } from "./context.ts";
 

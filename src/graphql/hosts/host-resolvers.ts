@@ -24,7 +24,11 @@ export const hostResolvers = {
       { input }: { input?: unknown },
       context: RequestContext,
     ): Promise<JoinToken> => await createJoinToken(context, parseInput(joinTokenSchema, input)),
-    joinTokenRevoke: async (_parent: unknown, { input }: Arguments, context: RequestContext): Promise<null> => {
+    joinTokenRevoke: async (
+      _parent: unknown,
+      { input }: Arguments,
+      context: RequestContext,
+    ): Promise<null> => {
       await revokeJoinToken(context, parseInput(removalSchema, input).id);
       return null;
     },

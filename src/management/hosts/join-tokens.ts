@@ -51,7 +51,14 @@ export async function createJoinToken(
     const isInserted = await insertJoinTokenIfRoom(context.db, authorOf(context), values);
     if (!isInserted) return undefined;
     const installCommand = installCommandOf(context.origin, token);
-    return { token, id: idOfJoinToken(values), name: values.name, createdAt: context.now, expiresAt, installCommand };
+    return {
+      token,
+      id: idOfJoinToken(values),
+      name: values.name,
+      createdAt: context.now,
+      expiresAt,
+      installCommand,
+    };
   });
 }
 

@@ -1,0 +1,37 @@
+/** Takes everything off a host that workers of an agent have made there. */
+import Dockerode from "dockerode";
+import { isConflict, isNotFound } from "./docker-errors.ts";
+import { NETWORK_NAME } from "./docker-runtime.ts";
+import { createRuntime, type RuntimeKind } from "./runtime-choice.ts";
+
+/** Removes all workers of a host, running or not; says how many there were. The agent must not run. */
+export async function removeAllWorkers(
+  kind: RuntimeKind,
+  settings: { readonly hostId: string; readonly stateDir: string },
+): Promise<number> {
+  const runtime = createRuntime(kind, { ...settings, hasRealGpus: false });
+  try {
+    const workers = await runtime.list();
+    for (const { workerId } of workers) await runtime.remove(workerId);
+    return workers.length;
+  } finally {
+    await runtime.close();
+  }
+}
+
+/** Removes the network of the workers, unless containers of another agent are on it; says whether it is gone. */
+export async function removeWorkerNetwork(): Promise<boolean> {
+  try {
+    await new Dockerode().getNetwork(NETWORK_NAME).remove();
+    return true;
+  } catch (error) {
+    if (isNotFound(error)) return true;
+    if (isConflict(error) || isForbidden(error)) return false;
+    throw error;
+  }
+}
+
+/** What daemons answer for a network with containers. */
+function isForbidden(error: unknown): boolean {
+  return error instanceof Error && "statusCode" in error && error.statusCode === 403;
+}
