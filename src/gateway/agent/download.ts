@@ -10,7 +10,9 @@ const EDGE_LINE = /^EDGE=$/m;
 export async function installScript(context: AgentContext): Promise<Response> {
   const found = await asset(context, "/agent/install.sh");
   const { origin } = new URL(context.req.url);
-  const script = (await found.text()).replace(EDGE_LINE, () => `EDGE=${shellWord(origin)}`);
+  // Its media type is not one that `text()` takes for text.
+  const text = new TextDecoder().decode(await found.arrayBuffer());
+  const script = text.replace(EDGE_LINE, () => `EDGE=${shellWord(origin)}`);
   return context.body(script, 200, {
     "Content-Type": "text/x-shellscript; charset=utf-8",
     "Cache-Control": "no-cache",
