@@ -112,7 +112,7 @@ settle_arguments() {
   case $state in / | /etc* | /usr* | /bin* | /opt | /var | /var/lib | /home | /root)
     die "--state must be a directory of the agent's own." ;;
   esac
-  for value in "$edge" "$name" "$data_center" "$state" "$volumes" "$proxy"; do
+  for value in "$edge" "$name" "$data_center" "$state" "$volumes" "$proxy" "$node"; do
     case $value in
       *[\"\\\$\`\']* | *'
 '*) die "$value may not hold quotes, backslashes, \$ or line ends." ;;
@@ -185,7 +185,7 @@ find_node() {
     node_fits "$node" || die "$node is no Node of version $NODE_MIN_MAJOR.$NODE_MIN_MINOR or later."
     return 0
   fi
-  for node in "$PREFIX/node/bin/node" "$(command -v node || true)"; do
+  for node in "$(kept EDGERUN_NODE)" "$PREFIX/node/bin/node" "$(command -v node || true)"; do
     if node_fits "$node"; then return 0; fi
   done
   fetch_node
@@ -235,8 +235,8 @@ write_settings() {
   mkdir -p /etc/edgerun "$state"
   chmod 700 "$state"
   {
-    printf 'EDGERUN_EDGE="%s"\nEDGERUN_NAME="%s"\nEDGERUN_RUNTIME="%s"\nEDGERUN_STATE="%s"\n' \
-      "$edge" "$name" "$runtime" "$state"
+    printf 'EDGERUN_EDGE="%s"\nEDGERUN_NAME="%s"\nEDGERUN_RUNTIME="%s"\nEDGERUN_STATE="%s"\nEDGERUN_NODE="%s"\n' \
+      "$edge" "$name" "$runtime" "$state" "$node"
     [ -z "$data_center" ] || printf 'EDGERUN_DATA_CENTER="%s"\n' "$data_center"
     [ -z "$volumes" ] || printf 'EDGERUN_VOLUMES="%s"\n' "$volumes"
     [ -z "$proxy" ] || printf 'HTTPS_PROXY="%s"\nHTTP_PROXY="%s"\nNO_PROXY="localhost,127.0.0.1"\n' "$proxy" "$proxy"
@@ -296,6 +296,8 @@ start_service() {
 
 uninstall() {
   if [ -x "$COMMAND" ] && [ -e "$AGENT" ]; then exec "$COMMAND" uninstall $now; fi
+  [ ! -e "$PREFIX" ] || die "Parts of the agent are missing." \
+    "Run this without --uninstall first, which mends it, and then again."
   say "There is no agent on this machine."
 }
 

@@ -10,11 +10,13 @@ export async function removeAllWorkers(
   settings: { readonly hostId: string; readonly stateDir: string },
 ): Promise<number> {
   const runtime = createRuntime(kind, { ...settings, hasRealGpus: false });
+  const alive = setInterval(() => {}, 1_000); // what a runtime waits for does not keep a process from ending
   try {
     const workers = await runtime.list();
     for (const { workerId } of workers) await runtime.remove(workerId);
     return workers.length;
   } finally {
+    clearInterval(alive);
     await runtime.close();
   }
 }
