@@ -105,7 +105,7 @@ async function credentialOf(
 ): Promise<HostCredential | undefined> {
   const known = await loadCredential(settings.stateDir);
   if (known) return known;
-  const joinToken = settings.joinToken ?? (await readJoinTokenFile(settings.stateDir));
+  const joinToken = settings.joinToken || (await readJoinTokenFile(settings.stateDir));
   if (!joinToken) {
     throw new Refusal(
       "This host has not joined an edge yet. Create a join token there and pass it with --join-token or EDGERUN_JOIN_TOKEN.",
@@ -127,7 +127,7 @@ async function credentialOf(
 /** With a join token at hand, whoever keeps the agent running starts it again, and it joins anew. */
 async function unauthorizedError({ edgeUrl, stateDir, joinToken }: RunSettings): Promise<Error> {
   const words = `The edge ${edgeUrl} does not accept this host's token any more: the host was removed there, or the edge's data is new. Its workers are removed.`;
-  if (joinToken ?? (await readJoinTokenFile(stateDir)))
+  if (joinToken || (await readJoinTokenFile(stateDir)))
     return new Error(`${words} Started again, it joins anew.`);
   return new Refusal(
     `${words}\nTo join again, create a join token and pass it to the installation, or to edgerun-agent run --join-token.`,

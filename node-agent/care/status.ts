@@ -13,7 +13,7 @@ export async function waitForAgent(
 ): Promise<AgentStatus | undefined> {
   const until = performance.now() + limitMs;
   for (;;) {
-    const status = await askAgent(stateDir);
+    const status = await askAgent(stateDir).catch(() => undefined); // between two agents it may hang up
     if (status && fits(status)) return status;
     if (performance.now() >= until) return undefined;
     await delay(LOOK_EVERY_MS);

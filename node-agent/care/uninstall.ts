@@ -43,7 +43,7 @@ export async function uninstall(settings: UninstallSettings): Promise<number> {
   };
   if (credential && settings.drainLimitMs > 0) await step("drain", () => drain(settings, credential));
   if (hasService()) await step("service", endService);
-  if (await askAgent(stateDir)) {
+  if (await askAgent(stateDir).catch(() => true)) {
     throw new Error(
       "The agent still runs, and nothing on this host keeps it running: end it, then run this again.",
     );
@@ -61,7 +61,7 @@ export async function uninstall(settings: UninstallSettings): Promise<number> {
 
 async function drain(settings: UninstallSettings, credential: HostCredential): Promise<void> {
   const { stateDir, drainLimitMs, say } = settings;
-  if (!(await askAgent(stateDir))) return; // nobody would finish the jobs
+  if (!(await askAgent(stateDir))) return say("No agent runs, so no job of this host can be finished.");
   const outcome = await clientOf(settings, credential).drain(limits());
   if (outcome.kind === "unauthorized") return; // removed already
   if (outcome.kind !== "answered") throw new Error(outcome.detail);

@@ -72,7 +72,7 @@ async function versionOf(path: string): Promise<string> {
 
 /** Whether another process than before is the agent now, and heard the edge. */
 async function restartAs({ stateDir, connectLimitMs, say }: UpgradeSettings): Promise<boolean> {
-  const before = await askAgent(stateDir);
+  const before = await askAgent(stateDir).catch(() => undefined);
   await restartService();
   const status = await waitForAgent(
     stateDir,

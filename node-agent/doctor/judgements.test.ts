@@ -1,5 +1,5 @@
 import { describe, test } from "vitest";
-import { hasProjectQuota } from "../runtime/docker-facts.ts";
+import { type DockerFacts, hasProjectQuota } from "../runtime/docker-facts.ts";
 import { parseGpuQuery } from "../gpu/nvidia-smi.ts";
 import type { EdgeFacts, HostFacts } from "./facts.ts";
 import { type Finding, judgeHost } from "./judgements.ts";
@@ -19,7 +19,7 @@ const EDGE: EdgeFacts = {
   fault: null,
 };
 
-const DOCKER = {
+const DOCKER: DockerFacts = {
   version: "27.3.1",
   storageDriver: "overlay2",
   backingFileSystem: "xfs",
@@ -50,7 +50,7 @@ const WELL: HostFacts = {
 function faults(change: Partial<HostFacts>): readonly Finding[] {
   return judgeHost({ ...WELL, ...change }).filter(({ level }) => level !== "ok");
 }
-const withDocker = (change: Partial<typeof DOCKER>): Partial<HostFacts> => ({
+const withDocker = (change: Partial<DockerFacts>): Partial<HostFacts> => ({
   docker: { kind: "found", docker: { ...DOCKER, ...change } },
 });
 const withEdge = (change: Partial<EdgeFacts>): Partial<HostFacts> => ({ edge: { ...EDGE, ...change } });

@@ -30,7 +30,7 @@ export async function readFacts({ edgeUrl, stateDir, wantedRuntime }: DoctorSett
     hasNvidiaToolkit(),
     readInventory({ runtimeKind: wantedRuntime ?? "docker", simulateGpus: true, stateDirectory }),
     readEdge(edgeUrl ?? credential?.edgeUrl, credential),
-    askAgent(stateDir),
+    askAgent(stateDir).catch(() => undefined),
   ]);
   return {
     nodeVersion: process.version,

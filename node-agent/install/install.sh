@@ -64,7 +64,7 @@ read_arguments() {
       --now) now=--now ;;
       --help | -h) usage && exit 0 ;;
       --token | --edge | --name | --data-center | --runtime | --state | --volumes | --proxy | --node)
-        [ $# -ge 2 ] && [ -n "$2" ] || die "$1 needs a value." "See --help."
+        [ -n "${2:-}" ] || die "$1 needs a value." "See --help."
         case $1 in
           --token) token=$2 ;;
           --edge) edge=${2%/} ;;
@@ -197,7 +197,9 @@ fetch_node() {
     aarch64) arch=arm64 hash=$NODE_SHA256_ARM64 ;;
     *) die "There is no Node for $(uname -m) to fetch. Install Node $NODE_MIN_MAJOR.$NODE_MIN_MINOR or later and pass --node <path>." ;;
   esac
-  has tar && has gzip || die "Node has to be unpacked, and tar or gzip is missing."
+  for command in tar gzip; do
+    has "$command" || die "Node has to be unpacked, and $command is missing."
+  done
   say "Fetching Node $NODE_VERSION ..."
   archive=node-v$NODE_VERSION-linux-$arch
   fetch "https://nodejs.org/dist/v$NODE_VERSION/$archive.tar.gz" "$scratch/node.tar.gz"

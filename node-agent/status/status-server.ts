@@ -37,17 +37,24 @@ export class StatusServer {
   }
 }
 
-/** What the agent of a state directory says; undefined when none runs there. */
+/** What the agent of a state directory says; undefined when none runs there. Throws when one runs and is silent. */
 export async function askAgent(stateDir: string): Promise<AgentStatus | undefined> {
   try {
     const asked = request({ socketPath: socketPath(stateDir), path: "/", timeout: ANSWER_LIMIT_MS });
-    asked.on("timeout", () => asked.destroy(new Error("The agent does not answer.")));
+    asked.on("timeout", () => asked.destroy(new Error("no answer in time")));
     asked.end();
     const [response] = (await once(asked, "response")) as [NodeJS.ReadableStream];
     return agentStatusSchema.parse(JSON.parse(await text(response)));
-  } catch {
-    return undefined;
+  } catch (error) {
+    if (isNobodyThere(error)) return undefined;
+    const detail = error instanceof Error ? error.message : String(error);
+    throw new Error(`The agent of ${stateDir} does not answer: ${detail}`, { cause: error });
   }
+}
+
+/** No socket, or one that an agent left that was killed. */
+function isNobodyThere(error: unknown): boolean {
+  return error instanceof Error && "code" in error && ["ENOENT", "ECONNREFUSED"].includes(String(error.code));
 }
 
 function socketPath(stateDir: string): string {

@@ -197,7 +197,8 @@ describe.runIf(await isDockerAvailable())("a machine with systemd", () => {
     expect(again).toMatchObject({ code: 0, output: "There is no agent on this machine." });
   });
 
-  test.for(["dash", "bash"])("can be installed without a service, under %s", async (shell, { expect }) => {
+  test("can be installed without a service, under bash", async ({ expect }) => {
+    const shell = "bash";
     const { token } = await joinToken();
     const line = `${script()} | ${shell} -s -- --token ${token} --no-systemd ${flags}`;
     const { code, output } = await machine.run(line, { shell });
