@@ -103,12 +103,9 @@ export class EdgeClient {
     { timeoutMs, signal }: CallLimits,
   ): Promise<EdgeOutcome<Reply>> {
     try {
-      const response = await fetch(`${this.#edgeUrl}${path}`, {
-        method,
-        headers: this.#headers(),
-        body,
-        signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
-      });
+      const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+      const request: RequestInit = { method, headers: this.#headers(), body, signal: limit };
+      const response = await fetch(`${this.#edgeUrl}${path}`, request);
       const bytes = Buffer.from(await response.arrayBuffer());
       if (!response.ok) return readRefusal(bytes.toString(), response.status);
       const reply = read(bytes);

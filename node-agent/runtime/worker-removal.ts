@@ -22,9 +22,9 @@ export async function removeAllWorkers(
 }
 
 /** Removes the network of the workers, unless containers of another agent are on it; says whether it is gone. */
-export async function removeWorkerNetwork(): Promise<boolean> {
+export async function removeWorkerNetwork(name = NETWORK_NAME): Promise<boolean> {
   try {
-    await new Dockerode().getNetwork(NETWORK_NAME).remove();
+    await new Dockerode().getNetwork(name).remove();
     return true;
   } catch (error) {
     if (isNotFound(error)) return true;

@@ -33,19 +33,38 @@ export async function deleteHost(context: RestContext): Promise<Response> {
 }
 
 function showHost({ record, seen }: Host): RestHost {
+  const { id, name, createdAt } = record;
+  return { id, name, createdAt: new Date(createdAt).toISOString(), ...(seen ? showSeen(seen) : UNHEARD) };
+}
+
+type Seen = Omit<RestHost, "id" | "name" | "createdAt">;
+
+/** Of a host that has not spoken yet. */
+const UNHEARD: Seen = {
+  dataCenterId: null,
+  isPresent: false,
+  agentVersion: null,
+  isAgentOutdated: false,
+  gpus: [],
+  workers: 0,
+  cordoned: false,
+  drained: false,
+  lastSeenAt: null,
+};
+
+function showSeen(seen: NonNullable<Host["seen"]>): Seen {
+  const { agentVersion, dataCenterId, isPresent, gpus, workers, lastSeenAt } = seen;
+  const hasSpoken = agentVersion !== "";
   return {
-    id: record.id,
-    name: record.name,
-    dataCenterId: seen?.agentVersion ? seen.dataCenterId : null,
-    isPresent: seen?.isPresent ?? false,
-    agentVersion: seen?.agentVersion || null,
-    isAgentOutdated: Boolean(seen?.agentVersion) && ageOfAgent(seen?.agentVersion ?? "") !== "current",
-    gpus: (seen?.gpus ?? []).map(({ model, tier, total, free }) => ({ name: model, tier, total, free })),
-    workers: seen?.workers ?? 0,
-    cordoned: seen?.isCordoned ?? false,
-    drained: seen?.isDrained ?? false,
-    createdAt: new Date(record.createdAt).toISOString(),
-    lastSeenAt: seen?.lastSeenAt ? new Date(seen.lastSeenAt).toISOString() : null,
+    dataCenterId: hasSpoken ? dataCenterId : null,
+    isPresent,
+    agentVersion: hasSpoken ? agentVersion : null,
+    isAgentOutdated: hasSpoken && ageOfAgent(agentVersion) !== "current",
+    gpus: gpus.map(({ model, tier, total, free }) => ({ name: model, tier, total, free })),
+    workers,
+    cordoned: seen.isCordoned,
+    drained: seen.isDrained,
+    lastSeenAt: lastSeenAt === null ? null : new Date(lastSeenAt).toISOString(),
   };
 }
 

@@ -44,10 +44,7 @@ export function restRoutes(): Hono<RestApi> {
   routes.get("/containerregistryauth/:containerRegistryAuthId", getRegistryAuth);
   routes.delete("/containerregistryauth/:containerRegistryAuthId", removeRegistryAuth);
 
-  routes.get("/hosts", getHosts);
-  routes.get("/hosts/:hostId", getHost);
-  routes.patch("/hosts/:hostId", patchHost);
-  routes.delete("/hosts/:hostId", deleteHost);
+  addHosts(routes);
 
   routes.get("/pods", getPods);
   routes.post("/pods", postPod);
@@ -64,4 +61,11 @@ export function restRoutes(): Hono<RestApi> {
     );
   });
   return routes;
+}
+
+function addHosts(routes: Hono<RestApi>): void {
+  routes.get("/hosts", getHosts);
+  routes.get("/hosts/:hostId", getHost);
+  routes.patch("/hosts/:hostId", patchHost);
+  routes.delete("/hosts/:hostId", deleteHost);
 }
