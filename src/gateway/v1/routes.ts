@@ -45,13 +45,8 @@ export function restRoutes(): Hono<RestApi> {
   routes.delete("/containerregistryauth/:containerRegistryAuthId", removeRegistryAuth);
 
   addHosts(routes);
-
-  routes.get("/pods", getPods);
-  routes.post("/pods", postPod);
-  routes.on(["GET", "PATCH", "DELETE"], "/pods/:podId", refusePod);
-  for (const action of POD_ACTIONS) routes.post(`/pods/:podId/${action}`, refusePod);
-
-  for (const noun of BILLED) routes.get(`/billing/${noun}`, (context) => context.json([]));
+  addPods(routes);
+  addBilling(routes);
 
   routes.all("*", (context) => {
     const operation = `${context.req.method} ${context.req.path}`;
@@ -68,4 +63,15 @@ function addHosts(routes: Hono<RestApi>): void {
   routes.get("/hosts/:hostId", getHost);
   routes.patch("/hosts/:hostId", patchHost);
   routes.delete("/hosts/:hostId", deleteHost);
+}
+
+function addPods(routes: Hono<RestApi>): void {
+  routes.get("/pods", getPods);
+  routes.post("/pods", postPod);
+  routes.on(["GET", "PATCH", "DELETE"], "/pods/:podId", refusePod);
+  for (const action of POD_ACTIONS) routes.post(`/pods/:podId/${action}`, refusePod);
+}
+
+function addBilling(routes: Hono<RestApi>): void {
+  for (const noun of BILLED) routes.get(`/billing/${noun}`, (context) => context.json([]));
 }
