@@ -1,5 +1,12 @@
 import { randomUUID } from "node:crypto";
-import type { Assignment, ExchangeReply, Gpu, Inventory } from "../src/contract/agent.ts";
+import type {
+  AgentNotice,
+  Assignment,
+  ExchangeReply,
+  Gpu,
+  Inventory,
+  SyncReply,
+} from "../src/contract/agent.ts";
 import { EdgeClient } from "./edge/edge-client.ts";
 import type { EdgeLink } from "./edge/edge-link.ts";
 import { ExchangeLoop } from "./edge/exchange-loop.ts";
@@ -12,6 +19,7 @@ import { AttemptLedger, type LedgerChange } from "./journal/attempt-ledger.ts";
 import { Journal } from "./journal/journal.ts";
 import type { AgentLog } from "./log.ts";
 import type { Runtime } from "./runtime/runtime.ts";
+import type { AgentStatus } from "./status/agent-status.ts";
 import { TIMING, type Timing } from "./timing.ts";
 import { workerEnvironment } from "./worker/environment.ts";
 import { Workers } from "./worker/workers.ts";
@@ -49,6 +57,9 @@ export class Agent {
   readonly #sync: SyncLoop;
   readonly #uploads: ResultUploads;
   #access: { readonly address: string; readonly port: number } = { address: "127.0.0.1", port: 0 };
+
+  #lastContactAt: number | null = null;
+  #notice: AgentNotice | null = null;
 
   private constructor(options: AgentOptions) {
     this.#options = options;
@@ -148,6 +159,7 @@ export class Agent {
       presence: () => this.#presence.id,
       apply: (assignments) => this.#workers.apply(assignments),
       onConnected: () => this.#options.onConnected?.(),
+      onReply: (reply) => this.#replied(reply),
     });
   }
 
@@ -174,7 +186,27 @@ export class Agent {
     return exchange;
   }
 
+  /** What runs here, for people who look. */
+  overview(): Pick<AgentStatus, "lastContactAt" | "notice" | "workerPort" | "workers" | "jobs"> {
+    return {
+      lastContactAt: this.#lastContactAt,
+      notice: this.#notice,
+      workerPort: this.#access.port,
+      workers: this.#workers.reports(),
+      jobs: this.#ledger.size,
+    };
+  }
+
   // What happens
+
+  #replied(reply: SyncReply): void {
+    const notice = reply.notice ?? null;
+    this.#lastContactAt = Date.now();
+    if (notice !== null && notice.message !== this.#notice?.message) {
+      this.#options.log.warn("agent_too_old", { kind: notice.kind, detail: notice.message });
+    }
+    this.#notice = notice;
+  }
 
   #slotsChanged(endpointId: string, isWithdrawn: boolean): void {
     if (this.#stopping.signal.aborted) return;

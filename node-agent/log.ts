@@ -4,6 +4,8 @@ import pino from "pino";
 export type AgentEvent =
   | "agent_started"
   | "agent_stopping"
+  | "agent_too_old"
+  | "agent_status_silent"
   | "runtime_chosen"
   | "network_unguarded"
   | "disk_watch_failed"

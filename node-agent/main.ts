@@ -2,7 +2,10 @@ import { hostname } from "node:os";
 import { resolve } from "node:path";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { DATA_CENTERS } from "../src/contract/data-centers.ts";
+import { careCommands } from "./care/commands.ts";
 import { DISK_RESERVE_DEFAULT_GB } from "../src/contract/limits.ts";
+import { edgeOption, stateOption } from "./options.ts";
+import { REFUSED_EXIT_CODE, Refusal } from "./refusal.ts";
 import { readAllowedNetwork } from "./runtime/firewall/allowed-network.ts";
 import { type RunSettings, runAgent } from "./run.ts";
 import { addNetworkCommands } from "./runtime/network-commands.ts";
@@ -33,25 +36,24 @@ const program = new Command("edgerun-agent")
 program
   .command("run")
   .description("Connect this machine to an edge and run what it is assigned, until stopped.")
-  .requiredOption("--edge <url>", "address of the edge")
+  .addOption(edgeOption().makeOptionMandatory())
   .addOption(
     new Option("--join-token <token>", "token of the first start; later starts need none").env(
       "EDGERUN_JOIN_TOKEN",
     ),
   )
-  .option("--state <directory>", "where the agent keeps what it must remember", "/var/lib/edgerun-agent")
+  .addOption(stateOption())
   .addOption(
-    new Option("--runtime <kind>", "what runs the workers (default: docker when a daemon answers)").choices([
-      "docker",
-      "process",
-    ]),
+    new Option("--runtime <kind>", "what runs the workers (default: docker when a daemon answers)")
+      .choices(["docker", "process"])
+      .env("EDGERUN_RUNTIME"),
   )
   .option("--simulate-gpus", "offer GPUs of every tier that are not there", false)
-  .option("--name <name>", "name of this host", hostname())
+  .addOption(new Option("--name <name>", "name of this host").env("EDGERUN_NAME").default(hostname()))
   .addOption(
-    new Option("--data-center <id>", "where this host is, such as EU-RO-1").choices(
-      DATA_CENTERS.map(({ id }) => id),
-    ),
+    new Option("--data-center <id>", "where this host is, such as EU-RO-1")
+      .choices(DATA_CENTERS.map(({ id }) => id))
+      .env("EDGERUN_DATA_CENTER"),
   )
   .addOption(
     new Option(
@@ -94,12 +96,13 @@ program
 
 addVolumeCommands(program);
 addNetworkCommands(program);
+for (const command of careCommands()) program.addCommand(command);
 
 try {
   await program.parseAsync();
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-  process.exit(1); // what was opened so far must not keep a failed agent alive
+  process.exit(error instanceof Refusal ? REFUSED_EXIT_CODE : 1); // what was opened so far must not keep a failed agent alive
 }
 
 function readGigabytes(text: string): number {

@@ -2,14 +2,16 @@ import { mkdir } from "node:fs/promises";
 import type { Inventory } from "../src/contract/agent.ts";
 import { Agent } from "./agent.ts";
 import {
-  credentialPath,
   type HostCredential,
   joinHost,
   loadCredential,
   saveCredential,
+  setCredentialAside,
 } from "./edge/host-credential.ts";
+import { readJoinTokenFile, removeJoinTokenFile } from "./edge/join-token-file.ts";
 import { readInventory } from "./gpu/inventory.ts";
 import { type AgentLog, createLog } from "./log.ts";
+import { Refusal } from "./refusal.ts";
 import { dockerRoot } from "./runtime/docker-root.ts";
 import {
   chooseRuntime,
@@ -17,6 +19,7 @@ import {
   type RuntimeKind,
   type RuntimeSettings,
 } from "./runtime/runtime-choice.ts";
+import { StatusServer } from "./status/status-server.ts";
 import { StopRequest } from "./stop-request.ts";
 import { AGENT_VERSION } from "./version.ts";
 import { Volumes, type VolumesSettings } from "./volumes/volumes.ts";
@@ -73,13 +76,46 @@ export async function runAgent(settings: RunSettings): Promise<number> {
     inventory,
     readInventory: async () => withFreeable(await read(), await runtime.freeableBytes()),
     log,
-    onConnected: () => process.stdout.write(`connected ${settings.edgeUrl} as ${settings.name}\n`),
+    onConnected: () => {
+      process.stdout.write(`connected ${settings.edgeUrl} as ${settings.name}\n`);
+      void removeJoinTokenFile(settings.stateDir);
+    },
     onUnauthorized: () => stopRequest.request("unauthorized"),
   });
+  const status = await serveStatus(settings, credential, runtimeKind, agent, log);
   const reason = await stopRequest.wait();
-  await agent.stop({ removeWorkers: settings.isEphemeral });
-  if (reason === "unauthorized") throw new Error(unauthorizedWords(settings));
-  return 0;
+  await status?.close();
+  // Nobody waits for the work of a host that the edge does not know any more.
+  await agent.stop({ removeWorkers: settings.isEphemeral || reason === "unauthorized" });
+  if (reason !== "unauthorized") return 0;
+  await setCredentialAside(settings.stateDir);
+  throw await unauthorizedError(settings);
+}
+
+/** Without it the agent works as well; only `edgerun-agent status` sees nothing. */
+async function serveStatus(
+  settings: RunSettings,
+  { hostId }: HostCredential,
+  runtime: RuntimeKind,
+  agent: Agent,
+  log: AgentLog,
+): Promise<StatusServer | undefined> {
+  const { edgeUrl, name, stateDir } = settings;
+  const facts = {
+    version: AGENT_VERSION,
+    pid: process.pid,
+    edgeUrl,
+    hostId,
+    name,
+    runtime,
+    startedAt: Date.now(),
+  };
+  try {
+    return await StatusServer.start(stateDir, () => ({ ...facts, ...agent.overview() }));
+  } catch (error) {
+    log.warn("agent_status_silent", { detail: error instanceof Error ? error.message : String(error) });
+    return undefined;
+  }
 }
 
 async function credentialOf(
@@ -90,12 +126,13 @@ async function credentialOf(
 ): Promise<HostCredential | undefined> {
   const known = await loadCredential(settings.stateDir);
   if (known) return known;
-  if (!settings.joinToken) {
-    throw new Error(
+  const joinToken = settings.joinToken || (await readJoinTokenFile(settings.stateDir));
+  if (!joinToken) {
+    throw new Refusal(
       "This host has not joined an edge yet. Create a join token there and pass it with --join-token or EDGERUN_JOIN_TOKEN.",
     );
   }
-  const { joinToken, name } = settings;
+  const { name } = settings;
   const request = { joinToken, name, agentVersion: AGENT_VERSION, inventory };
   try {
     const credential = await joinHost(settings.edgeUrl, request, { log, signal });
@@ -108,11 +145,14 @@ async function credentialOf(
   }
 }
 
-function unauthorizedWords({ edgeUrl, stateDir }: RunSettings): string {
-  return [
-    `The edge ${edgeUrl} does not accept this host's token any more: the host was removed there, or the edge's data is new.`,
-    `Remove ${credentialPath(stateDir)} and start the agent with a new join token. Workers that still run are left as they are.`,
-  ].join("\n");
+/** With a join token at hand, whoever keeps the agent running starts it again, and it joins anew. */
+async function unauthorizedError({ edgeUrl, stateDir, joinToken }: RunSettings): Promise<Error> {
+  const words = `The edge ${edgeUrl} does not accept this host's token any more: the host was removed there, or the edge's data is new. Its workers are removed.`;
+  if (joinToken || (await readJoinTokenFile(stateDir)))
+    return new Error(`${words} Started again, it joins anew.`);
+  return new Refusal(
+    `${words}\nTo join again, create a join token and pass it to the installation, or to edgerun-agent run --join-token.`,
+  );
 }
 
 /** Disk that kept images take is there for whoever needs it. */

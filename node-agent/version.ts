@@ -1,2 +1,2 @@
 /** Told to the edge with every join and sync. */
-export const AGENT_VERSION = "0.1.0";
+export { AGENT_VERSION } from "../src/contract/agent-version.ts";

@@ -3,21 +3,32 @@
  *
  *   console/           our own pages
  *   swagger-ui-dist    the API explorer, under /docs/swagger-ui
+ *   node-agent         the agent as one file, its hash, and the script that installs it, under /agent
  */
-import { randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { globSync } from "node:fs";
 import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { bundleAgent } from "./agent-bundle.ts";
 
 const EXPLORER = "node_modules/swagger-ui-dist";
+const AGENT = "agent/edgerun-agent.mjs";
+const AGENT_HASH = `${AGENT}.sha256`;
 const EXPLORER_FILES = ["swagger-ui-bundle.js", "swagger-ui.css", "LICENSE", "NOTICE"];
 
 /** Brings `dist/assets` up to date. Several may do so at once: what is as it should be is not touched. */
 export async function buildAssets(root: string): Promise<void> {
   const target = join(root, "dist/assets");
   const sources = assetSources(root);
-  for (const [path, source] of sources) await copyIfOther(join(root, source), join(target, path));
-  const stale = filesUnder(target).filter((path) => !sources.has(path) && !path.endsWith(".part"));
+  for (const [path, source] of sources) {
+    await writeIfOther(await readFile(join(root, source)), join(target, path));
+  }
+  const agent = await bundleAgent(root);
+  const hash = createHash("sha256").update(agent).digest("hex");
+  await writeIfOther(agent, join(target, AGENT));
+  await writeIfOther(Buffer.from(`${hash}\n`), join(target, AGENT_HASH));
+  const wanted = new Set([...sources.keys(), AGENT, AGENT_HASH]);
+  const stale = filesUnder(target).filter((path) => !wanted.has(path) && !path.endsWith(".part"));
   for (const path of stale) await rm(join(target, path), { force: true });
 }
 
@@ -25,6 +36,7 @@ export async function buildAssets(root: string): Promise<void> {
 function assetSources(root: string): ReadonlyMap<string, string> {
   return new Map([
     ...filesUnder(join(root, "console")).map((path): [string, string] => [path, join("console", path)]),
+    ["agent/install.sh", "node-agent/install/install.sh"],
     ...EXPLORER_FILES.map((name): [string, string] => [`docs/swagger-ui/${name}`, join(EXPLORER, name)]),
   ]);
 }
@@ -36,8 +48,7 @@ function filesUnder(directory: string): readonly string[] {
     .map((entry) => join(entry.parentPath, entry.name).slice(directory.length + 1));
 }
 
-async function copyIfOther(source: string, target: string): Promise<void> {
-  const wanted = await readFile(source);
+async function writeIfOther(wanted: Buffer, target: string): Promise<void> {
   const present = await readFile(target).catch(() => undefined);
   if (present?.equals(wanted)) return;
   await mkdir(dirname(target), { recursive: true });

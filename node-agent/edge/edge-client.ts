@@ -1,8 +1,10 @@
-import type { z } from "zod";
+import { z } from "zod";
 import {
   type DispatchedJob,
   type ExchangeReply,
   exchangeReplySchema,
+  type HostReply,
+  hostReplySchema,
   type JoinReply,
   type JoinRequest,
   joinReplySchema,
@@ -30,6 +32,8 @@ export type ArrivedReply = Omit<ExchangeReply, "jobs"> & { readonly jobs: readon
 export type CallLimits = { readonly timeoutMs: number; readonly signal: AbortSignal };
 
 const DETAIL_MAX_LENGTH = 300;
+const errorAnswer = z.object({ error: z.string() });
+const nothing = z.object({});
 
 /** Makes the agent's calls to the edge and checks every reply. Never throws. */
 export class EdgeClient {
@@ -47,6 +51,27 @@ export class EdgeClient {
 
   sync(request: SyncRequest, limits: CallLimits): Promise<EdgeOutcome<SyncReply>> {
     return this.#post("/agent/v1/sync", JSON.stringify(request), syncReplySchema, limits);
+  }
+
+  /** Looks whether the edge accepts this host. */
+  host(limits: CallLimits): Promise<EdgeOutcome<HostReply>> {
+    return this.#call(
+      "GET",
+      "/agent/v1/host",
+      null,
+      (bytes) => readReply(parseJson(bytes), hostReplySchema),
+      limits,
+    );
+  }
+
+  /** Asks for no more work; what is there goes, busy workers after their job. */
+  drain(limits: CallLimits): Promise<EdgeOutcome<object>> {
+    return this.#post("/agent/v1/host/drain", "{}", nothing, limits);
+  }
+
+  /** Gives the host token back. */
+  leave(limits: CallLimits): Promise<EdgeOutcome<object>> {
+    return this.#post("/agent/v1/host/leave", "{}", nothing, limits);
   }
 
   /** Takes the request as JSON text: results were encoded when they were journalled. */
@@ -71,19 +96,16 @@ export class EdgeClient {
   }
 
   async #call<Reply>(
-    method: "POST" | "PUT",
+    method: "GET" | "POST" | "PUT",
     path: string,
-    body: string,
+    body: string | null,
     read: (bytes: Buffer) => ReadReply<Reply>,
     { timeoutMs, signal }: CallLimits,
   ): Promise<EdgeOutcome<Reply>> {
     try {
-      const response = await fetch(`${this.#edgeUrl}${path}`, {
-        method,
-        headers: this.#headers(),
-        body,
-        signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
-      });
+      const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+      const request: RequestInit = { method, headers: this.#headers(), body, signal: limit };
+      const response = await fetch(`${this.#edgeUrl}${path}`, request);
       const bytes = Buffer.from(await response.arrayBuffer());
       if (!response.ok) return readRefusal(bytes.toString(), response.status);
       const reply = read(bytes);
@@ -145,10 +167,16 @@ function carveInputs(bytes: Buffer): { readonly rest: Buffer; readonly inputs: r
 }
 
 function readRefusal(text: string, status: number): EdgeOutcome<never> {
-  const detail = text.slice(0, DETAIL_MAX_LENGTH);
+  const detail = (errorOf(text) ?? text).slice(0, DETAIL_MAX_LENGTH);
   if (status === 401) return { kind: "unauthorized", detail };
   if (status >= 500) return { kind: "unreachable", detail: `status ${status}: ${detail}` };
   return { kind: "refused", status, detail };
+}
+
+/** The edge says what is wrong in one sentence; who stands between may say anything. */
+function errorOf(text: string): string | undefined {
+  const answer = errorAnswer.safeParse(parseJson(Buffer.from(text)));
+  return answer.success ? answer.data.error : undefined;
 }
 
 function parseJson(bytes: Buffer): unknown {

@@ -4,6 +4,7 @@ import pRetry, { AbortError } from "p-retry";
 import { z } from "zod";
 import type { JoinRequest } from "../../src/contract/agent.ts";
 import type { AgentLog } from "../log.ts";
+import { Refusal } from "../refusal.ts";
 import { EdgeClient } from "./edge-client.ts";
 import { Reachability } from "./reachability.ts";
 
@@ -42,6 +43,11 @@ export async function saveCredential(stateDir: string, credential: HostCredentia
   await rename(draft, path);
 }
 
+/** Puts a credential out of the way that the edge does not accept, so that the host can join anew. */
+export async function setCredentialAside(stateDir: string): Promise<void> {
+  await rename(credentialPath(stateDir), `${credentialPath(stateDir)}.refused`);
+}
+
 export function credentialPath(stateDir: string): string {
   return join(stateDir, FILE_NAME);
 }
@@ -64,11 +70,11 @@ export async function joinHost(
         reachability.failed("join", outcome.detail);
         throw new Error(outcome.detail);
       case "unauthorized":
-        throw new AbortError(
-          "The edge does not accept the join token: it has expired, was revoked, or belongs to another edge. Create a new one and start again.",
-        );
+        throw new AbortError(new Refusal(`The edge does not accept this host: ${outcome.detail}`));
       case "refused":
-        throw new AbortError(`The edge refused this host (status ${outcome.status}): ${outcome.detail}`);
+        throw new AbortError(
+          new Refusal(`The edge refused this host (status ${outcome.status}): ${outcome.detail}`),
+        );
     }
   };
   const backOff = { minTimeout: RETRY_MIN_MS, maxTimeout: RETRY_MAX_MS, randomize: true };

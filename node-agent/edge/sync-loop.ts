@@ -24,6 +24,8 @@ export type SyncLoopOptions = EdgeLink & {
   readonly presence: () => string | null;
   readonly apply: (assignments: readonly Assignment[]) => void;
   readonly onConnected: () => void;
+  /** Hears every reply. */
+  readonly onReply?: (reply: SyncReply) => void;
 };
 
 type OpenSync = {
@@ -146,6 +148,7 @@ export class SyncLoop {
   }
 
   #apply(sync: OpenSync, reply: SyncReply): void {
+    this.#options.onReply?.(reply);
     const isQuick = !sync.isReplaced && Date.now() - sync.sentAt < NOT_HELD_MS;
     this.#quickReplies = isQuick ? this.#quickReplies + 1 : 0;
     if (this.#quickReplies > QUICK_REPLIES_MAX) this.#pace.slowDown();

@@ -54,6 +54,11 @@ export class AttemptLedger {
     }
   }
 
+  /** How many attempts this host answers for. */
+  get size(): number {
+    return this.#entries.size;
+  }
+
   /** The one listener that hears of every change. */
   onChange(listener: (endpointId: string, change: LedgerChange) => void): void {
     this.#onChange = listener;

@@ -7,6 +7,9 @@
  *   POST /agent/v1/endpoints/<endpointId>/exchange   chunks, results, held jobs, free slots -> jobs, stops
  *   PUT  /agent/v1/endpoints/<endpointId>/results/<jobId>/<attempt>
  *                                                    a large result, as JSON text -> what its report says of it
+ *   GET  /agent/v1/host                              who the host is, and which agents the edge knows
+ *   POST /agent/v1/host/drain                        the host wants no more work, and gives away its workers
+ *   POST /agent/v1/host/leave                        the host is none any more; its token opens nothing
  *
  * Everything is level-triggered: a call says all there is, so a lost or doubled call does no harm.
  */
@@ -65,6 +68,16 @@ export type JoinRequest = z.infer<typeof joinRequestSchema>;
 
 export const joinReplySchema = z.object({ hostId: id, hostToken: z.string() });
 export type JoinReply = z.infer<typeof joinReplySchema>;
+
+// The host itself
+
+/** Answer to `GET /agent/v1/host`, by which a host finds out whether it is still known. */
+export const hostReplySchema = z.object({
+  hostId: id,
+  name: z.string(),
+  agent: z.object({ current: z.string(), minimum: z.string() }),
+});
+export type HostReply = z.infer<typeof hostReplySchema>;
 
 // Sync
 
@@ -183,9 +196,15 @@ export const assignmentOutlineSchema = assignmentSchema.pick({
 });
 export type AssignmentOutline = z.infer<typeof assignmentOutlineSchema>;
 
+/** What an agent shall tell its owner. `refused`: it gets no work any more, and finishes what it has. */
+export const agentNoticeSchema = z.object({ kind: z.enum(["outdated", "refused"]), message: z.string() });
+export type AgentNotice = z.infer<typeof agentNoticeSchema>;
+
 export const syncReplySchema = z.object({
   revision: count,
   assignments: z.array(assignmentSchema),
+  /** Absent when there is nothing to tell, and from edges of before. */
+  notice: agentNoticeSchema.optional(),
 });
 export type SyncReply = z.infer<typeof syncReplySchema>;
 

@@ -1,12 +1,53 @@
-import { and, eq, gt, inArray, isNull, lt } from "drizzle-orm";
+import { and, asc, eq, gt, inArray, isNull, lt } from "drizzle-orm";
 import { hasRoom } from "./account-room.ts";
 import { noteIfChanged, type Author } from "./audit-log.ts";
 import { rowIf } from "./conditional-insert.ts";
 import type { Database } from "./database.ts";
 import { joinToken } from "./schema.ts";
 
-/** As much of a token's hash as names it in the audit log. */
+export type JoinTokenRecord = typeof joinToken.$inferSelect;
+
+/** As much of a token's hash as names it: in lists and in the audit log. */
 const SUBJECT_ID_LENGTH = 16;
+
+/** By what a token is named that was shown once and is known by its hash. */
+export function idOfJoinToken({ hash }: Pick<JoinTokenRecord, "hash">): string {
+  return hash.slice(0, SUBJECT_ID_LENGTH);
+}
+
+/** Finds a token, whatever became of it. */
+export async function findJoinToken(db: Database, hash: string): Promise<JoinTokenRecord | undefined> {
+  return await db.select().from(joinToken).where(eq(joinToken.hash, hash)).get();
+}
+
+/** The account's tokens that a host can still join with, the oldest first. */
+export async function listJoinTokens(
+  db: Database,
+  accountId: string,
+  now: number,
+): Promise<JoinTokenRecord[]> {
+  return await db
+    .select()
+    .from(joinToken)
+    .where(and(eq(joinToken.accountId, accountId), isNull(joinToken.usedAt), gt(joinToken.expiresAt, now)))
+    .orderBy(asc(joinToken.createdAt), asc(joinToken.hash));
+}
+
+/** Removes a token of the account that no host has used; says whether there was one. */
+export async function removeJoinToken(
+  db: Database,
+  author: Author,
+  read: Pick<JoinTokenRecord, "hash" | "name">,
+): Promise<boolean> {
+  const { hash, name } = read;
+  const removal = db
+    .delete(joinToken)
+    .where(and(eq(joinToken.hash, hash), eq(joinToken.accountId, author.accountId), isNull(joinToken.usedAt)))
+    .returning({ hash: joinToken.hash });
+  const subject = { kind: "join_token", id: idOfJoinToken(read), name } as const;
+  const [removed] = await db.batch([removal, noteIfChanged(db, author, subject)]);
+  return removed.length > 0;
+}
 
 /** Inserts a join token if the account has room for one more; says whether. */
 export async function insertJoinTokenIfRoom(
@@ -17,7 +58,7 @@ export async function insertJoinTokenIfRoom(
   const { accountId, now } = author;
   const { hash, name } = values;
   const record = { ...values, accountId, createdAt: now, usedAt: null };
-  const subject = { kind: "join_token", id: hash.slice(0, SUBJECT_ID_LENGTH), name } as const;
+  const subject = { kind: "join_token", id: idOfJoinToken({ hash }), name } as const;
   const [inserted] = await db.batch([
     db
       .insert(joinToken)

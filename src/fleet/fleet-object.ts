@@ -105,7 +105,8 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
       this.#register.welcome(call, Date.now());
       this.#bells.ringAll(hostTag(call.hostId)); // sends an older hold home
       this.#plan();
-      const revision = this.#store.hosts.get(call.hostId)?.revision ?? 0;
+      const { revision = 0, removedAt = null } = this.#store.hosts.get(call.hostId) ?? {};
+      if (removedAt !== null) return { kind: "removed" };
       if (call.holdMs > 0 && revision === call.appliedRevision) return { kind: "quiet" };
       return this.#assignmentsOf(call.hostId);
     });
@@ -127,8 +128,9 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
   }
 
   /** What a host should have, without its agent having anything to say. */
-  async assignments(hostId: string): Promise<AssignmentsReply> {
-    return this.#assignmentsOf(hostId);
+  async assignments(hostId: string): Promise<Exclude<FleetSyncReply, { readonly kind: "quiet" }>> {
+    const isRemoved = (this.#store.hosts.get(hostId)?.removedAt ?? null) !== null;
+    return isRemoved ? { kind: "removed" } : this.#assignmentsOf(hostId);
   }
 
   /** Only upgrades come here: `/doorbell?host=…&revision=…&holdMs=…`. */

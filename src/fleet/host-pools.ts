@@ -1,6 +1,7 @@
 /** The rooms of the hosts that are there, account by account, kept in step with the store. */
 import type { CandidateHost } from "../domain/host-room.ts";
 import { HostPool } from "../domain/placement.ts";
+import { isDraining } from "./draining.ts";
 import type { FleetStore, HostRecord } from "./fleet-store.ts";
 
 export class HostPools {
@@ -71,13 +72,13 @@ export class HostPools {
   }
 
   #candidate(host: HostRecord): CandidateHost {
-    const { hostId, name, inventory, isCordoned, isDrained } = host;
+    const { hostId, name, inventory, isCordoned } = host;
     const { gpus, cpuCount, memoryMb, dataCenterId, cudaVersion, networkVolumeIds } = inventory;
     const diskMb = inventory.diskFreeMb;
     const diskFreeMb = this.#diskFreeMb.get(hostId) ?? diskMb;
     const size = { cpuCount, memoryMb, diskMb, diskFreeMb };
     const place = { dataCenterId, cudaVersion, networkVolumeIds };
-    return { hostId, name, gpus, ...size, ...place, isCordoned, isDrained };
+    return { hostId, name, gpus, ...size, ...place, isCordoned, isDrained: isDraining(host) };
   }
 }
 

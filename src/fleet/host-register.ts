@@ -4,6 +4,7 @@ import { HOST_TOMBSTONE_MS } from "../contract/limits.ts";
 import type { Failing } from "../domain/other-host.ts";
 import { stockOfHost, type HostStock } from "../domain/stock.ts";
 import { mergeStart } from "../domain/timeline.ts";
+import { isDraining } from "./draining.ts";
 import type { FleetParts } from "./fleet-parts.ts";
 import type { HostRecord, WorkerRecord } from "./fleet-store.ts";
 import type { Heard } from "./host-presence.ts";
@@ -39,6 +40,7 @@ export class HostRegister {
     if (!known || !isSame(known, host)) {
       store.saveHost(host);
       pools.changed(call.hostId);
+      if (known && isDraining(known) !== isDraining(host)) this.#reviewWorkersOn(call.hostId);
     } else store.hosts.set(call.hostId, host);
     pools.measureDisk(call.hostId, call.inventory.diskFreeMb);
     this.#heard(call.hostId, { at: now, holdMs: call.holdMs, presence: call.presence });
@@ -74,7 +76,7 @@ export class HostRegister {
 
   /** What the owner of a host wants of it; it need not have spoken yet. */
   change({ hostId, accountId, name, cordoned, drained }: HostChange): void {
-    const { store, pools, placer } = this.#parts;
+    const { store, pools } = this.#parts;
     const unheard = { agentVersion: "", inventory: NOTHING, revision: 1, removedAt: null };
     const known = store.hosts.get(hostId) ?? {
       ...unheard,
@@ -93,7 +95,7 @@ export class HostRegister {
     if (isSame(known, host)) return;
     store.saveHost(host);
     pools.changed(hostId);
-    for (const { endpointId } of store.workersOn(hostId)) placer.review(endpointId);
+    this.#reviewWorkersOn(hostId);
   }
 
   /** The host is none of the fleet any more; its token may still be taken for good for a moment. */
@@ -157,6 +159,11 @@ export class HostRegister {
   #heard(hostId: string, heard: Heard): void {
     const { presence, pools } = this.#parts;
     if (presence.heard(hostId, heard) === "came") pools.admit(hostId);
+  }
+
+  #reviewWorkersOn(hostId: string): void {
+    const { store, placer } = this.#parts;
+    for (const { endpointId } of store.workersOn(hostId)) placer.review(endpointId);
   }
 
   #takeWorkerReports(call: SyncCall, now: number): void {

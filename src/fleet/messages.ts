@@ -37,7 +37,9 @@ export type AssignmentsReply = {
 export type FleetSyncReply =
   | AssignmentsReply
   /** The host has all it should have: wait on a doorbell, then call again. */
-  | { readonly kind: "quiet" };
+  | { readonly kind: "quiet" }
+  /** The host is none of the fleet any more. */
+  | { readonly kind: "removed" };
 
 /** What the owner of a host wants of it; what is absent stays. */
 export type HostChange = {

@@ -12,6 +12,7 @@ import type { RollShortage } from "../domain/queue-reason.ts";
 import { SHORTAGE_WORDS_MS } from "../contract/limits.ts";
 import { explainShortage } from "../domain/shortage.ts";
 import { stintOf, workerOfStint } from "../domain/standby.ts";
+import { isDraining } from "./draining.ts";
 import type { FleetStore, WishRecord, WorkerRecord } from "./fleet-store.ts";
 import type { HostPools } from "./host-pools.ts";
 import type { HostRevisions } from "./host-revisions.ts";
@@ -161,12 +162,15 @@ export class Placer {
     for (const worker of this.#standbys.unwanted(endpointId, now)) this.#retire(worker);
     const workers = this.#store.workersOf(endpointId).filter(({ standbyAt }) => standbyAt === null);
     const plan = planWorkers(
-      workers.map((worker) => ({
-        ...worker,
-        isRetired: worker.retiredIn !== null,
-        isReady: worker.state === "ready",
-        isDrained: this.#store.hosts.get(worker.hostId)?.isDrained ?? false,
-      })),
+      workers.map((worker) => {
+        const host = this.#store.hosts.get(worker.hostId);
+        return {
+          ...worker,
+          isRetired: worker.retiredIn !== null,
+          isReady: worker.state === "ready",
+          isDrained: host !== undefined && isDraining(host),
+        };
+      }),
       wish && { wanted: wish.wanted, ...wish.config },
     );
     const retired = new Set(plan.retire);

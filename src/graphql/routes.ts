@@ -48,7 +48,13 @@ export function graphqlRoutes(): Hono<GraphqlEnv> {
         if (known.principal === ANONYMOUS) return send(context, refuse(missingKey()));
         return send(context, errorAnswer(400, "BAD_REQUEST", reading.message));
       }
-      const request = { env, ...known, db: openDatabase(env.DB), operation: "query" };
+      const request = {
+        env,
+        ...known,
+        db: openDatabase(env.DB),
+        operation: "query",
+        origin: originOf(context),
+      };
       return send(
         context,
         await answerRequest(reading.request, { ...request, loaders: createLoaders(request) }),
@@ -67,6 +73,10 @@ export function graphqlRoutes(): Hono<GraphqlEnv> {
   });
 
   return routes;
+}
+
+function originOf(context: Context): string {
+  return new URL(context.req.url).origin;
 }
 
 /** Browsers name HTML first; other clients name JSON, anything, or nothing. */

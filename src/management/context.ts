@@ -11,6 +11,8 @@ export type RequestContext = {
   readonly now: number;
   /** The field of the mutation, or method and path of a REST call; as the audit log shows it. */
   readonly operation: string;
+  /** Under which the caller reached this edge, such as https://edge.example. */
+  readonly origin: string;
 };
 
 /** Whom the audit log names. */

@@ -23,6 +23,7 @@ export type OperationErrorCode =
   | "NETWORK_VOLUME_IN_USE"
   | "API_KEY_NOT_FOUND"
   | "HOST_NOT_FOUND"
+  | "JOIN_TOKEN_NOT_FOUND"
   | "POD_NOT_FOUND"
   | "APP_NOT_FOUND"
   // A client compares the code of this one with these words.

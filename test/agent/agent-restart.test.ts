@@ -165,27 +165,6 @@ describe("the first start of an agent", () => {
     expect(output).not.toContain(JOIN_TOKEN);
   });
 
-  test("says what to do without a join token, with a bad one, and when the host was removed", async ({
-    expect,
-  }) => {
-    await using host = await AgentFixture.create();
-    await using without = AgentProcess.start(settingsOf(host), { EDGERUN_JOIN_TOKEN: "" });
-    expect(await without.exited).toBe(1);
-    expect(without.stderr).toContain("Create a join token");
-
-    await using bad = AgentProcess.start(settingsOf(host, "--join-token", "expired"), {});
-    expect(await bad.exited).toBe(1);
-    expect(bad.stderr).toContain("does not accept the join token");
-
-    await using good = AgentProcess.start(settingsOf(host));
-    await good.printed("connected");
-    host.edge.refusal = 401;
-    host.edge.assign(assignment()); // answers the parked sync; the next one is refused
-    expect(await good.exited).toBe(1);
-    expect(good.stderr).toContain("does not accept this host's token any more");
-    expect(good.stderr).toContain(`Remove ${join(host.stateDir, "host.json")}`);
-  });
-
   test("waits for an edge that is not there yet", async () => {
     await using host = await AgentFixture.create();
     host.edge.goOffline();

@@ -86,6 +86,7 @@ const ALLOWED_IMPORTS: readonly PlantedFile[] = [
   mayImport("node-agent/edge/allowed-contract.ts", "../../src/contract/thing.ts"),
   mayImport("node-agent/runtime/allowed-docker.ts", "dockerode"),
   mayImport("node-agent/gpu/allowed-processes.ts", "node:child_process"),
+  mayImport("node-agent/host/allowed-processes.ts", "node:child_process"),
   mayImport("cli/allowed-contract.ts", "../src/contract/thing.ts"),
   mayImport("src/domain/allowed.test.ts", "fast-check"),
 ];

@@ -306,7 +306,8 @@ export class ScriptedEdge {
 
   #join(body: unknown, response: ServerResponse): void {
     const { joinToken } = joinRequestSchema.parse(body);
-    if (joinToken !== JOIN_TOKEN) return void response.writeHead(401).end();
+    if (joinToken !== JOIN_TOKEN)
+      return void response.writeHead(401).end(JSON.stringify({ error: "the words of the edge" }));
     this.joins += 1;
     reply(response, { hostId: "host-1", hostToken: HOST_TOKEN });
   }

@@ -179,11 +179,16 @@ export class ScriptedAgent {
     return { status: response.status, reply: await response.json() };
   }
 
-  async #post(path: string, body: unknown): Promise<unknown> {
+  #post(path: string, body: unknown): Promise<unknown> {
+    return this.ask("POST", path, body);
+  }
+
+  /** Calls the agent API with the token of this host. */
+  async ask(method: "GET" | "POST", path: string, body?: unknown): Promise<unknown> {
     const response = await exports.default.fetch(`http://edge${path}`, {
-      method: "POST",
+      method,
       headers: { Authorization: `Bearer ${this.#token}`, "Content-Type": "application/json" },
-      body: JSON.stringify(body),
+      ...(body !== undefined && { body: JSON.stringify(body) }),
     });
     const reply = await response.json();
     if (response.status !== 200)

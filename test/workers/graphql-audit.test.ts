@@ -113,6 +113,10 @@ const MUTATIONS: Readonly<Record<string, (client: Client) => Promise<string> | s
     'saveTemplate(input: { name: "t", imageName: "i:1", containerDiskInGb: 5, volumeInGb: 0, isServerless: true }) { id }',
   deleteTemplate: async (client) => `deleteTemplate(templateName: "${(await savedTemplate(client)).name}")`,
   joinTokenCreate: () => "joinTokenCreate { token }",
+  joinTokenRevoke: async (client) => {
+    const { data } = await client.send("mutation { joinTokenCreate { id } }");
+    return `joinTokenRevoke(input: { id: "${data.joinTokenCreate.id}" })`;
+  },
   hostUpdate: async (client) =>
     `hostUpdate(input: { id: "${await savedHost(client)}", cordoned: true }) { id }`,
   hostRemove: async (client) => `hostRemove(input: { id: "${await savedHost(client)}" })`,

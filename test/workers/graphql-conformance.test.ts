@@ -39,6 +39,7 @@ const KNOWN_CODES: Record<OperationErrorCode, true> = {
   NETWORK_VOLUME_IN_USE: true,
   API_KEY_NOT_FOUND: true,
   HOST_NOT_FOUND: true,
+  JOIN_TOKEN_NOT_FOUND: true,
   POD_NOT_FOUND: true,
   APP_NOT_FOUND: true,
   "Cluster not found": true,

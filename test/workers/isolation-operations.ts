@@ -129,6 +129,8 @@ const ENDPOINTS = [
 
 const ACCOUNT = [
   graphql({ takes: [] }, (_, mark) => `mutation { joinTokenCreate(input: { name: "${mark}" }) { token } }`),
+  graphql({ takes: [] }, () => "{ myself { joinTokens { id name } } }"),
+  http("GET", "/v1/hosts", { takes: [] }),
   graphql({ takes: [] }, () => "mutation { webhookSecretRotate { secret } }"),
   graphql(
     { takes: [] },

@@ -69,6 +69,14 @@ test("what hosts ask is as documented", async () => {
   const exchange = { session: "s", turn: 1, openTurns: [], held: [], reports: [], slots: [], holdMs: 0 };
   await documentedCall("POST", `/agent/v1/endpoints/${endpointId}/exchange`, exchange, asHost);
   await documentedCall("PUT", `/agent/v1/endpoints/${endpointId}/results/nobody/1`, { a: 1 }, asHost);
+  await documentedCall("GET", "/agent/v1/host", undefined, asHost);
+  await documentedCall("GET", "/v1/hosts");
+  await documentedCall("GET", `/v1/hosts/${host.hostId}`);
+  await documentedCall("GET", "/v1/hosts/never");
+  await documentedCall("PATCH", `/v1/hosts/${host.hostId}`, { cordoned: true });
+  await documentedCall("POST", "/agent/v1/host/drain", {}, asHost);
+  await documentedCall("POST", "/agent/v1/host/leave", {}, asHost);
+  await documentedCall("DELETE", `/v1/hosts/${host.hostId}`);
   await documentedCall("POST", "/agent/v1/sync", sync, { Authorization: `Bearer ${ROOT_API_KEY}` });
 });
 

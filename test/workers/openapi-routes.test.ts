@@ -5,6 +5,9 @@ import { edgeRoutes } from "../../src/routes.ts";
 /** For people and their browsers, and GraphQL, which describes itself. */
 const OTHER_ROUTES = [
   "GET /",
+  "GET /agent/install.sh",
+  "GET /agent/edgerun-agent.mjs",
+  "GET /agent/edgerun-agent.mjs.sha256",
   "GET /docs",
   "GET /docs/*",
   "GET /docs/graphql",

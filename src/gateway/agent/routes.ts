@@ -1,8 +1,10 @@
-/** The agent API: `/agent/v1/...`. */
+/** The agent API, `/agent/v1/...`, and what brings an agent onto a machine. */
 import { Hono } from "hono";
 import type { AgentApi } from "./context.ts";
 import { withHost } from "./context.ts";
+import { agentFile, installScript } from "./download.ts";
 import { exchange } from "./exchange.ts";
+import { describeHost, drainHost, leaveFleet } from "./host.ts";
 import { join } from "./join.ts";
 import { presence } from "./presence.ts";
 import { sync } from "./sync.ts";
@@ -15,5 +17,11 @@ export function agentRoutes(): Hono<AgentApi> {
   routes.get("/v1/presence", withHost, presence);
   routes.post("/v1/endpoints/:endpointId/exchange", withHost, exchange);
   routes.put("/v1/endpoints/:endpointId/results/:jobId/:attempt", withHost, uploadResult);
+  routes.get("/v1/host", withHost, describeHost);
+  routes.post("/v1/host/drain", withHost, drainHost);
+  routes.post("/v1/host/leave", withHost, leaveFleet);
+  routes.get("/install.sh", installScript);
+  routes.get("/edgerun-agent.mjs", agentFile);
+  routes.get("/edgerun-agent.mjs.sha256", agentFile);
   return routes;
 }

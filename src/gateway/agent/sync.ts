@@ -1,11 +1,15 @@
 import { syncRequestSchema, type SyncReply, type WorkerReport } from "../../contract/agent.ts";
 import { CONTROL_BODY_MAX_BYTES } from "../../contract/limits.ts";
+import { noticeFor } from "../../domain/agent-age.ts";
 import type { WorkerStart } from "../../domain/timeline.ts";
+import { ApiError } from "../api-error.ts";
 import { readBody } from "../body.ts";
 import { awaitRing } from "../doorbell.ts";
 import { fleetStub } from "../endpoint-directory.ts";
 import { resolveAssignments } from "./assignment.ts";
 import type { AgentContext } from "./context.ts";
+
+const REMOVED = "Unauthorized: this host was removed. Join again with a new join token.";
 
 /** `POST /agent/v1/sync`: what a host has against what it should have; held while the two agree. */
 export async function sync(context: AgentContext): Promise<Response> {
@@ -22,9 +26,13 @@ export async function sync(context: AgentContext): Promise<Response> {
     const query = { host: hostId, revision: `${appliedRevision}`, holdMs: `${holdMs}` };
     await awaitRing(fleet, presence ? { ...query, presence } : query, untilAt, context.req.raw.signal);
   }
-  const assigned = first.kind === "assignments" ? first : await fleet.assignments(hostId);
+  const assigned = first.kind === "quiet" ? await fleet.assignments(hostId) : first;
+  // Fleet knows it at once; here the token may be remembered for good a while longer.
+  if (assigned.kind === "removed") throw new ApiError("unauthorized", REMOVED);
   const assignments = await resolveAssignments(context.env, accountId, assigned.workers);
-  return context.json({ revision: assigned.revision, assignments } satisfies SyncReply);
+  const notice = noticeFor(request.agentVersion);
+  const reply = { revision: assigned.revision, assignments, ...(notice && { notice }) };
+  return context.json(reply satisfies SyncReply);
 }
 
 /** How a worker came up, in the time of the edge; null when its agent knows nothing of it. */

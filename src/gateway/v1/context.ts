@@ -25,7 +25,9 @@ export const withAccess: MiddlewareHandler<RestApi> = async (context, next) => {
   const principal = await authenticate(env, context.req.header("Authorization"), now);
   if (principal.kind === "unauthorized") throw new ApiError("unauthorized", principal.message);
 
-  const request = { env, db: openDatabase(env.DB), principal, now, operation: operationOf(context) };
+  const { origin } = new URL(context.req.url);
+  const operation = operationOf(context);
+  const request = { env, db: openDatabase(env.DB), principal, now, operation, origin };
   requireManagementAccess(request, READING.has(context.req.method) ? "read" : "write");
   context.set("request", request);
   await next();

@@ -3,6 +3,7 @@ import { Hono } from "hono";
 import { ApiError } from "../api-error.ts";
 import { withAccess, type RestApi } from "./context.ts";
 import { getEndpoint, getEndpoints, patchEndpoint, postEndpoint, removeEndpoint } from "./endpoints.ts";
+import { deleteHost, getHost, getHosts, patchHost } from "./hosts.ts";
 import { getPods, postPod, refusePod } from "./pods.ts";
 import { getRegistryAuth, getRegistryAuths, postRegistryAuth, removeRegistryAuth } from "./registry-auths.ts";
 import { renderRestError } from "./rest-error.ts";
@@ -43,12 +44,9 @@ export function restRoutes(): Hono<RestApi> {
   routes.get("/containerregistryauth/:containerRegistryAuthId", getRegistryAuth);
   routes.delete("/containerregistryauth/:containerRegistryAuthId", removeRegistryAuth);
 
-  routes.get("/pods", getPods);
-  routes.post("/pods", postPod);
-  routes.on(["GET", "PATCH", "DELETE"], "/pods/:podId", refusePod);
-  for (const action of POD_ACTIONS) routes.post(`/pods/:podId/${action}`, refusePod);
-
-  for (const noun of BILLED) routes.get(`/billing/${noun}`, (context) => context.json([]));
+  addHosts(routes);
+  addPods(routes);
+  addBilling(routes);
 
   routes.all("*", (context) => {
     const operation = `${context.req.method} ${context.req.path}`;
@@ -58,4 +56,22 @@ export function restRoutes(): Hono<RestApi> {
     );
   });
   return routes;
+}
+
+function addHosts(routes: Hono<RestApi>): void {
+  routes.get("/hosts", getHosts);
+  routes.get("/hosts/:hostId", getHost);
+  routes.patch("/hosts/:hostId", patchHost);
+  routes.delete("/hosts/:hostId", deleteHost);
+}
+
+function addPods(routes: Hono<RestApi>): void {
+  routes.get("/pods", getPods);
+  routes.post("/pods", postPod);
+  routes.on(["GET", "PATCH", "DELETE"], "/pods/:podId", refusePod);
+  for (const action of POD_ACTIONS) routes.post(`/pods/:podId/${action}`, refusePod);
+}
+
+function addBilling(routes: Hono<RestApi>): void {
+  for (const noun of BILLED) routes.get(`/billing/${noun}`, (context) => context.json([]));
 }

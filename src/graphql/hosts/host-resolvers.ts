@@ -1,8 +1,15 @@
 import { z } from "zod";
+import { idOfJoinToken, listJoinTokens, type JoinTokenRecord } from "../../db/join-tokens.ts";
+import { ageOfAgent, type AgentAge } from "../../domain/agent-age.ts";
 import type { RequestContext } from "../../management/context.ts";
 import { hostPatchSchema } from "../../management/hosts/host-patch.ts";
 import { changeHost, removeHost, type Host } from "../../management/hosts/hosts.ts";
-import { createJoinToken, joinTokenSchema, type JoinToken } from "../../management/hosts/join-tokens.ts";
+import {
+  createJoinToken,
+  joinTokenSchema,
+  revokeJoinToken,
+  type JoinToken,
+} from "../../management/hosts/join-tokens.ts";
 import { parseInput, plainText } from "../../management/input.ts";
 import type { GraphqlContext } from "../context.ts";
 
@@ -17,6 +24,14 @@ export const hostResolvers = {
       { input }: { input?: unknown },
       context: RequestContext,
     ): Promise<JoinToken> => await createJoinToken(context, parseInput(joinTokenSchema, input)),
+    joinTokenRevoke: async (
+      _parent: unknown,
+      { input }: Arguments,
+      context: RequestContext,
+    ): Promise<null> => {
+      await revokeJoinToken(context, parseInput(removalSchema, input).id);
+      return null;
+    },
     hostUpdate: async (_parent: unknown, { input }: Arguments, context: RequestContext): Promise<Host> =>
       await changeHost(context, parseInput(hostPatchSchema, input)),
     hostRemove: async (_parent: unknown, { input }: Arguments, context: RequestContext): Promise<null> => {
@@ -28,7 +43,14 @@ export const hostResolvers = {
   User: {
     hosts: async (_account: unknown, _args: unknown, { loaders }: GraphqlContext): Promise<readonly Host[]> =>
       await loaders.hosts.load(),
+    joinTokens: async (
+      _account: unknown,
+      _args: unknown,
+      { db, principal, now }: RequestContext,
+    ): Promise<readonly JoinTokenRecord[]> => await listJoinTokens(db, principal.accountId, now),
   },
+
+  OpenJoinToken: { id: (token: JoinTokenRecord): string => idOfJoinToken(token) },
 
   Host: {
     id: ({ record }: Host): string => record.id,
@@ -37,6 +59,8 @@ export const hostResolvers = {
     dataCenterId: ({ seen }: Host): string | null => (seen?.agentVersion ? seen.dataCenterId : null),
     isPresent: ({ seen }: Host): boolean => seen?.isPresent ?? false,
     agentVersion: ({ seen }: Host): string | null => seen?.agentVersion || null,
+    isAgentOutdated: ({ seen }: Host): boolean => agentAge(seen) !== "current",
+    isAgentRefused: ({ seen }: Host): boolean => agentAge(seen) === "refused",
     gpus: ({ seen }: Host) => (seen?.gpus ?? []).map(({ model, ...gpus }) => ({ ...gpus, name: model })),
     workers: ({ seen }: Host): number => seen?.workers ?? 0,
     cordoned: ({ seen }: Host): boolean => seen?.isCordoned ?? false,
@@ -44,3 +68,8 @@ export const hostResolvers = {
     lastSeenAt: ({ seen }: Host): number | null => seen?.lastSeenAt ?? null,
   },
 };
+
+/** A host that has not spoken yet has nothing to upgrade. */
+function agentAge(seen: Host["seen"]): AgentAge {
+  return seen?.agentVersion ? ageOfAgent(seen.agentVersion) : "current";
+}

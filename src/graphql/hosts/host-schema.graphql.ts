@@ -2,6 +2,8 @@ export const hostSdl = /* GraphQL */ `
   type Mutation {
     "Makes a token with which one host can join; it is shown this once."
     joinTokenCreate(input: JoinTokenCreateInput): JoinToken
+    "Takes back a join token that no host has used."
+    joinTokenRevoke(input: JoinTokenRevokeInput): Void
     "Cordons or drains a host, or lifts that; what is omitted stays."
     hostUpdate(input: HostUpdateInput): Host
     "Revokes the token of a host for good: its workers are placed elsewhere, and their jobs run again."
@@ -11,6 +13,8 @@ export const hostSdl = /* GraphQL */ `
   type User {
     "Oldest first; without removed ones."
     hosts: [Host]
+    "Join tokens that are neither used nor expired, the oldest first."
+    joinTokens: [OpenJoinToken]
   }
 
   input JoinTokenCreateInput {
@@ -21,6 +25,20 @@ export const hostSdl = /* GraphQL */ `
   }
   type JoinToken {
     token: String
+    "By which it can be taken back."
+    id: String
+    expiresAt: DateTime
+    "One line for the machine that shall join; it holds the token."
+    installCommand: String
+  }
+  input JoinTokenRevokeInput {
+    id: String
+  }
+  "A join token without its secret."
+  type OpenJoinToken {
+    id: String
+    name: String
+    createdAt: DateTime
     expiresAt: DateTime
   }
 
@@ -43,6 +61,10 @@ export const hostSdl = /* GraphQL */ `
     "Whether it has spoken in time."
     isPresent: Boolean
     agentVersion: String
+    "Whether the edge has a later agent: on the host, run edgerun-agent upgrade."
+    isAgentOutdated: Boolean
+    "Whether the agent is too old for this edge: the host gets no work until it is upgraded."
+    isAgentRefused: Boolean
     gpus: [HostGpus]
     "Workers that it has, those that are leaving included."
     workers: Int

@@ -25,6 +25,12 @@ export async function listOwnHosts(context: RequestContext): Promise<readonly Ho
   return records.map((record) => ({ record, seen: seen.get(record.id) }));
 }
 
+export async function requireHost(context: RequestContext, hostId: string): Promise<Host> {
+  const found = (await listOwnHosts(context)).find(({ record }) => record.id === hostId);
+  if (!found) throw notFound(hostId);
+  return found;
+}
+
 /** Cordons or drains a host, or lifts that. */
 export async function changeHost(context: RequestContext, patch: HostPatch): Promise<Host> {
   const { id, cordoned, drained } = patch;

@@ -4,6 +4,7 @@ import type { ZodOpenApiPathsObject } from "zod-openapi";
 import {
   exchangeReplySchema,
   exchangeRequestSchema,
+  hostReplySchema,
   joinReplySchema,
   joinRequestSchema,
   syncReplySchema,
@@ -46,6 +47,48 @@ export const agentPaths: ZodOpenApiPathsObject = {
           answer: syncReplySchema,
         },
         [400, 401, 413, 500],
+      ),
+      ...HOST_TOKEN,
+    },
+  },
+  "/agent/v1/host": {
+    get: {
+      ...operation(
+        {
+          id: "describeHost",
+          tag: TAG,
+          summary: "Who the host is, and which agents the edge knows",
+          answer: hostReplySchema,
+        },
+        [401, 500],
+      ),
+      ...HOST_TOKEN,
+    },
+  },
+  "/agent/v1/host/drain": {
+    post: {
+      ...operation(
+        {
+          id: "drainHost",
+          tag: TAG,
+          summary: "The host gets no new workers; those it has go, busy ones after their job",
+          answer: z.object({}),
+        },
+        [401, 500],
+      ),
+      ...HOST_TOKEN,
+    },
+  },
+  "/agent/v1/host/leave": {
+    post: {
+      ...operation(
+        {
+          id: "leaveFleet",
+          tag: TAG,
+          summary: "The host is none any more; its token opens nothing",
+          answer: z.object({}),
+        },
+        [401, 500],
       ),
       ...HOST_TOKEN,
     },

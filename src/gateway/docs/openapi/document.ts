@@ -26,6 +26,7 @@ const TAGS = [
   { name: "Registry credentials", description: "For private images." },
   { name: "Pods" },
   { name: "Billing" },
+  { name: "Hosts", description: "The machines that run your workers. They join with a join token." },
   { name: "agent", description: "For the agents of hosts alone; they carry a host token." },
   { name: "This document" },
 ];

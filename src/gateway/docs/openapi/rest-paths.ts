@@ -24,6 +24,7 @@ import {
   templateSchema,
   templateUpdateSchema,
 } from "../../../contract/rest-template.ts";
+import { hostSchema, hostUpdateSchema } from "../../../contract/rest-host.ts";
 import { includeSchema } from "../../../contract/rest.ts";
 import { restOperation } from "./operation.ts";
 
@@ -193,6 +194,49 @@ const NOUNS: readonly Noun[] = [
   },
 ];
 
+const hostPath = z.object({ hostId: z.string() });
+const HOSTS = { tag: "Hosts" };
+
+const HOST_PATHS: ZodOpenApiPathsObject = {
+  "/v1/hosts": {
+    get: restOperation(
+      { ...HOSTS, id: "listHosts", summary: "List hosts", answer: z.array(hostSchema) },
+      READ,
+    ),
+  },
+  "/v1/hosts/{hostId}": {
+    get: restOperation(
+      { ...HOSTS, id: "getHost", summary: "Get a host", path: hostPath, answer: hostSchema },
+      FIND,
+    ),
+    patch: restOperation(
+      {
+        ...HOSTS,
+        id: "updateHost",
+        summary: "Cordon or drain a host, or lift that",
+        text: "What the body omits stays as it is.",
+        path: hostPath,
+        body: hostUpdateSchema,
+        example: { drained: true },
+        answer: hostSchema,
+      },
+      WRITE,
+    ),
+    delete: restOperation(
+      {
+        ...HOSTS,
+        id: "deleteHost",
+        summary: "Remove a host",
+        text: "Revokes its token for good: its workers are placed elsewhere, and their jobs run again.",
+        path: hostPath,
+        answer: undefined,
+        status: 204,
+      },
+      FIND,
+    ),
+  },
+};
+
 const podPath = z.object({ podId: z.string() });
 
 function podOperation(id: string, summary: string): ZodOpenApiOperationObject {
@@ -254,6 +298,7 @@ function billingPath(noun: string, name: string): ZodOpenApiPathsObject {
 
 export const restPaths: ZodOpenApiPathsObject = {
   ...Object.assign({}, ...NOUNS.map(nounPaths)),
+  ...HOST_PATHS,
   ...POD_PATHS,
   ...billingPath("endpoints", "Endpoint"),
   ...billingPath("pods", "Pod"),

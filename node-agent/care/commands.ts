@@ -1,0 +1,104 @@
+/** The commands with which people care for a host. */
+import { resolve } from "node:path";
+import { Command, InvalidArgumentError, Option } from "commander";
+import { judgeHost } from "../doctor/judgements.ts";
+import { readFacts } from "../doctor/read-facts.ts";
+import { exitCodeOf, reportLines } from "../doctor/report.ts";
+import { edgeOption, stateOption } from "../options.ts";
+import type { RuntimeKind } from "../runtime/runtime-choice.ts";
+import { isConnected, statusLines, waitForAgent } from "./status.ts";
+import { uninstall } from "./uninstall.ts";
+import { upgrade } from "./upgrade.ts";
+
+const SECOND_MS = 1_000;
+const CONNECT_SECONDS = 60;
+const DRAIN_SECONDS = 600;
+
+type Flags = { readonly edge?: string; readonly state: string };
+
+export function careCommands(): readonly Command[] {
+  return [doctorCommand(), statusCommand(), upgradeCommand(), uninstallCommand()];
+}
+
+function doctorCommand(): Command {
+  return new Command("doctor")
+    .description("Look at everything that a host needs, and say how to mend what is wrong.")
+    .addOption(edgeOption())
+    .addOption(stateOption())
+    .addOption(new Option("--runtime <kind>", "what shall run the workers").env("EDGERUN_RUNTIME"))
+    .option("--json", "findings as JSON", false)
+    .action(async (flags: Flags & { readonly runtime?: RuntimeKind; readonly json: boolean }) => {
+      const { edge: edgeUrl, state, runtime: wantedRuntime } = flags;
+      const findings = judgeHost(await readFacts({ edgeUrl, stateDir: resolve(state), wantedRuntime }));
+      if (flags.json) say(JSON.stringify({ findings }, null, 2));
+      else reportLines(findings).forEach(say);
+      process.exit(exitCodeOf(findings)); // a connection kept alive must not hold it
+    });
+}
+
+function statusCommand(): Command {
+  return new Command("status")
+    .description("Say what runs on this host. Fails when no agent runs, or it has not heard the edge.")
+    .addOption(stateOption())
+    .option("--wait <seconds>", "wait so long for an agent that has heard the edge", seconds, 0)
+    .option("--json", "as JSON", false)
+    .action(async (flags: Flags & { readonly wait: number; readonly json: boolean }) => {
+      const stateDir = resolve(flags.state);
+      const status =
+        (await waitForAgent(stateDir, flags.wait * SECOND_MS, isConnected)) ??
+        (await waitForAgent(stateDir, 0, () => true));
+      if (!status) throw new Error("No agent runs on this host. See: journalctl -u edgerun-agent");
+      if (flags.json) say(JSON.stringify(status, null, 2));
+      else statusLines(status, Date.now()).forEach(say);
+      process.exitCode = isConnected(status) ? 0 : 1;
+    });
+}
+
+function upgradeCommand(): Command {
+  return new Command("upgrade")
+    .description("Replace the agent by that of the edge. Workers and their jobs go on meanwhile.")
+    .addOption(edgeOption().makeOptionMandatory())
+    .addOption(stateOption())
+    .option("--wait <seconds>", "time in which the new agent must connect", seconds, CONNECT_SECONDS)
+    .action(async (flags: Required<Flags> & { readonly wait: number }) => {
+      const agentPath = process.argv[1] ?? "";
+      if (!agentPath.endsWith(".mjs")) throw new Error("This agent was not installed as one file.");
+      process.exitCode = await upgrade({
+        edgeUrl: flags.edge.replace(/\/+$/, ""),
+        stateDir: resolve(flags.state),
+        agentPath,
+        connectLimitMs: flags.wait * SECOND_MS,
+        say,
+      });
+    });
+}
+
+function uninstallCommand(): Command {
+  return new Command("uninstall")
+    .description("Finish what runs, then remove the agent and all that it has made on this host.")
+    .addOption(edgeOption())
+    .addOption(stateOption())
+    .option("--wait <seconds>", "how long running jobs may take", seconds, DRAIN_SECONDS)
+    .option("--now", "do not wait for running jobs", false)
+    .action(async (flags: Flags & { readonly wait: number; readonly now: boolean }) => {
+      const drainLimitMs = flags.now ? 0 : flags.wait * SECOND_MS;
+      process.exitCode = await uninstall({
+        edgeUrl: flags.edge,
+        stateDir: resolve(flags.state),
+        drainLimitMs,
+        say,
+      });
+    });
+}
+
+function seconds(text: string): number {
+  const value = Number(text);
+  if (text.trim() === "" || !Number.isFinite(value) || value < 0) {
+    throw new InvalidArgumentError("It must be a number of seconds.");
+  }
+  return value;
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}

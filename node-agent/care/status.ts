@@ -1,0 +1,41 @@
+/** `edgerun-agent status`: what runs on this host. */
+import { setTimeout as delay } from "node:timers/promises";
+import type { AgentStatus } from "../status/agent-status.ts";
+import { askAgent } from "../status/status-server.ts";
+
+const LOOK_EVERY_MS = 200;
+
+/** Waits until an agent that fits answers; undefined when none did in time. */
+export async function waitForAgent(
+  stateDir: string,
+  limitMs: number,
+  fits: (status: AgentStatus) => boolean,
+): Promise<AgentStatus | undefined> {
+  const until = performance.now() + limitMs;
+  for (;;) {
+    const status = await askAgent(stateDir).catch(() => undefined); // between two agents it may hang up
+    if (status && fits(status)) return status;
+    if (performance.now() >= until) return undefined;
+    await delay(LOOK_EVERY_MS);
+  }
+}
+
+export function isConnected({ lastContactAt }: AgentStatus): boolean {
+  return lastContactAt !== null;
+}
+
+/** The status for people. */
+export function statusLines(status: AgentStatus, now: number): readonly string[] {
+  const { version, pid, edgeUrl, name, hostId, runtime, workers, jobs, notice, lastContactAt } = status;
+  const contact = lastContactAt === null ? "never" : `${Math.round((now - lastContactAt) / 1_000)} s ago`;
+  return [
+    `edgerun-agent ${version} runs as process ${pid}, with ${runtime}`,
+    `host     ${name} (${hostId})`,
+    `edge     ${edgeUrl}, last heard ${contact}`,
+    `workers  ${workers.length}, with ${jobs} job${jobs === 1 ? "" : "s"}`,
+    ...workers.map(({ workerId, endpointId, state, detail }) =>
+      `  ${workerId}  ${endpointId}  ${state}  ${detail ?? ""}`.trimEnd(),
+    ),
+    ...(notice ? [notice.message] : []),
+  ];
+}

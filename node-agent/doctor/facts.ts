@@ -1,0 +1,39 @@
+/** What the doctor looks at. */
+import type { HostReply } from "../../src/contract/agent.ts";
+import type { EdgeOutcome } from "../edge/edge-client.ts";
+import type { GpuReading } from "../gpu/nvidia-smi.ts";
+import type { DockerReading } from "../runtime/docker-facts.ts";
+import type { RuntimeKind } from "../runtime/runtime-choice.ts";
+
+export type EdgeFacts = {
+  readonly url: string;
+  /** Addresses behind its name, or why it has none. */
+  readonly names: { readonly addresses: readonly string[] } | { readonly fault: string };
+  /** How far this host's clock is ahead of the edge's; null when the edge was not reached. */
+  readonly clockAheadMs: number | null;
+  readonly proxy: string | null;
+  /** What it says of this host; null when the host has not joined. */
+  readonly host: EdgeOutcome<HostReply> | null;
+  /** Whether it answers at all. */
+  readonly fault: string | null;
+};
+
+export type HostFacts = {
+  readonly nodeVersion: string;
+  readonly agentVersion: string;
+  /** undefined: the agent takes Docker when it is there. */
+  readonly wantedRuntime: RuntimeKind | undefined;
+  readonly docker: DockerReading;
+  readonly iptables: "works" | "absent" | { readonly fault: string };
+  readonly gpus: GpuReading;
+  readonly driverVersion: string | null;
+  /** Whether the NVIDIA Container Toolkit is installed. */
+  readonly hasToolkit: boolean;
+  /** Free space where images and containers are, and where the agent keeps its state. */
+  readonly diskFreeMb: number;
+  readonly memoryMb: number;
+  readonly hostId: string | null;
+  readonly edge: EdgeFacts | null;
+  /** What the running agent says; null when none runs. */
+  readonly agent: { readonly workers: number; readonly silentMs: number | null } | null;
+};

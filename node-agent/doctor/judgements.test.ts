@@ -1,0 +1,257 @@
+import { describe, test } from "vitest";
+import { type DockerFacts, hasProjectQuota } from "../runtime/docker-facts.ts";
+import { parseGpuQuery } from "../gpu/nvidia-smi.ts";
+import type { EdgeFacts, HostFacts } from "./facts.ts";
+import { type Finding, judgeHost } from "./judgements.ts";
+import { exitCodeOf, reportLines } from "./report.ts";
+
+const KNOWN = {
+  kind: "answered",
+  reply: { hostId: "h1", name: "rack-1", agent: { current: "0.2.0", minimum: "0.1.0" } },
+} as const;
+
+const EDGE: EdgeFacts = {
+  url: "https://edge.example",
+  names: { addresses: ["192.0.2.1"] },
+  clockAheadMs: 200,
+  proxy: null,
+  host: KNOWN,
+  fault: null,
+};
+
+const DOCKER: DockerFacts = {
+  version: "27.3.1",
+  storageDriver: "overlay2",
+  backingFileSystem: "xfs",
+  hasProjectQuota: true,
+  cgroupVersion: "2",
+  missingLimits: [],
+  runtimes: ["runc", "nvidia"],
+  rootDirectory: "/var/lib/docker",
+  containersByHost: { h1: 2 },
+};
+
+const WELL: HostFacts = {
+  nodeVersion: "v24.11.1",
+  agentVersion: "0.2.0",
+  wantedRuntime: "docker",
+  docker: { kind: "found", docker: DOCKER },
+  iptables: "works",
+  gpus: parseGpuQuery("0, NVIDIA GeForce RTX 4090, 24564 MiB, [N/A]\n"),
+  driverVersion: "550.54.15",
+  hasToolkit: true,
+  diskFreeMb: 500_000,
+  memoryMb: 64_000,
+  hostId: "h1",
+  edge: EDGE,
+  agent: { workers: 2, silentMs: 3_000 },
+};
+
+function faults(change: Partial<HostFacts>): readonly Finding[] {
+  return judgeHost({ ...WELL, ...change }).filter(({ level }) => level !== "ok");
+}
+const withDocker = (change: Partial<DockerFacts>): Partial<HostFacts> => ({
+  docker: { kind: "found", docker: { ...DOCKER, ...change } },
+});
+const withEdge = (change: Partial<EdgeFacts>): Partial<HostFacts> => ({ edge: { ...EDGE, ...change } });
+
+test("a host as it should be has nothing to mend", ({ expect }) => {
+  const findings = judgeHost(WELL);
+  expect(findings.filter(({ level }) => level !== "ok")).toEqual([]);
+  expect(findings.some((finding) => "mend" in finding)).toBe(false);
+  expect(exitCodeOf(findings)).toBe(0);
+  expect(findings.map(({ check }) => check)).toEqual([
+    "node",
+    "docker",
+    "storage",
+    "limits",
+    "iptables",
+    "driver",
+    "gpu 0",
+    "toolkit",
+    "disk",
+    "memory",
+    "edge",
+    "clock",
+    "host",
+    "agent",
+    "leftovers",
+  ]);
+});
+
+type Case = readonly [string, Partial<HostFacts>, Finding["level"], string, RegExp, RegExp];
+
+const CASES: readonly Case[] = [
+  ["an old Node", { nodeVersion: "v22.15.1" }, "fail", "node", /too old/, /22\.16/],
+  [
+    "a silent daemon",
+    { docker: { kind: "silent", detail: "connect ENOENT /var/run/docker.sock" } },
+    "fail",
+    "docker",
+    /ENOENT/,
+    /systemctl enable --now docker/,
+  ],
+  ["an old Docker", withDocker({ version: "19.03.15" }), "fail", "docker", /19\.03/, /20\.10/],
+  [
+    "disks without quota",
+    withDocker({ hasProjectQuota: false, backingFileSystem: "extfs" }),
+    "warn",
+    "storage",
+    /overlay2 on extfs/,
+    /XFS.*pquota/,
+  ],
+  ["vfs", withDocker({ storageDriver: "vfs", hasProjectQuota: false }), "warn", "storage", /vfs/, /overlay2/],
+  [
+    "limits that are missing",
+    withDocker({ missingLimits: ["memory"] }),
+    "warn",
+    "limits",
+    /memory/,
+    /cgroup/,
+  ],
+  ["no iptables", { iptables: "absent" }, "fail", "iptables", /missing/, /apt-get/],
+  [
+    "iptables without rights",
+    { iptables: { fault: "Permission denied" } },
+    "fail",
+    "iptables",
+    /denied/,
+    /root/,
+  ],
+  ["no driver", { gpus: { kind: "absent" } }, "warn", "gpu", /no GPU/, /driver/],
+  ["no GPU", { gpus: parseGpuQuery("No devices were found") }, "warn", "gpu", /finds no GPU/, /lspci/],
+  [
+    "a driver in trouble",
+    { gpus: parseGpuQuery("Failed to initialize NVML: Driver/library version mismatch") },
+    "fail",
+    "gpu",
+    /version mismatch/,
+    /dmesg/,
+  ],
+  [
+    "a GPU of no tier",
+    { gpus: parseGpuQuery("0, Tesla T4, 15360, [N/A]") },
+    "warn",
+    "gpu 0",
+    /Tesla T4/,
+    /MIG/,
+  ],
+  [
+    "a partitioned GPU",
+    { gpus: parseGpuQuery("0, NVIDIA A100-SXM4-80GB, 81920, Enabled") },
+    "warn",
+    "gpu 0",
+    /A100/,
+    /nvidia-smi -mig 0/,
+  ],
+  ["no toolkit", { hasToolkit: false }, "fail", "toolkit", /missing/, /nvidia-ctk runtime configure/],
+  ["Docker without nvidia", withDocker({ runtimes: ["runc"] }), "warn", "toolkit", /nvidia/, /nvidia-ctk/],
+  ["a full disk", { diskFreeMb: 900 }, "fail", "disk", /no worker fits/, /prune/],
+  ["little disk", { diskFreeMb: 9_000 }, "warn", "disk", /9 GB/, /prune/],
+  ["little memory", { memoryMb: 2_000 }, "warn", "memory", /2 GB/, /memory/],
+  ["no edge", { edge: null }, "fail", "edge", /No edge/, /--edge/],
+  [
+    "a name that is not found",
+    withEdge({ names: { fault: "getaddrinfo ENOTFOUND edge.example" }, fault: "ENOTFOUND" }),
+    "fail",
+    "edge",
+    /ENOTFOUND/,
+    /resolv\.conf/,
+  ],
+  [
+    "an edge that is not reached",
+    withEdge({ fault: "certificate has expired" }),
+    "fail",
+    "edge",
+    /certificate has expired/,
+    /curl -v/,
+  ],
+  [
+    "a proxy in the way",
+    withEdge({ proxy: "http://proxy:3128", names: { fault: "ENOTFOUND" }, fault: "connect ECONNREFUSED" }),
+    "fail",
+    "edge",
+    /through the proxy http:\/\/proxy:3128/,
+    /HTTPS_PROXY/,
+  ],
+  ["a wrong clock", withEdge({ clockAheadMs: -90_000 }), "fail", "clock", /90 s behind/, /timedatectl/],
+  ["a clock that is off", withEdge({ clockAheadMs: 8_000 }), "warn", "clock", /8 s ahead/, /timedatectl/],
+  ["a host that has not joined", withEdge({ host: null }), "fail", "host", /not joined/, /join token/],
+  [
+    "a host that was removed",
+    withEdge({ host: { kind: "unauthorized", detail: "" } }),
+    "fail",
+    "host",
+    /does not know/,
+    /new join token/,
+  ],
+  [
+    "an edge of before",
+    withEdge({ host: { kind: "refused", status: 404, detail: "There is nothing" } }),
+    "warn",
+    "host",
+    /no word/,
+    /Upgrade the edge/,
+  ],
+  ["no agent", { agent: null }, "warn", "agent", /No agent runs/, /systemctl start/],
+  [
+    "an agent in silence",
+    { agent: { workers: 0, silentMs: 300_000 } },
+    "fail",
+    "agent",
+    /not heard/,
+    /journalctl/,
+  ],
+  ["an outdated agent", { agentVersion: "0.1.0" }, "warn", "agent", /edge has 0\.2\.0/, /upgrade/],
+  ["a refused agent", { agentVersion: "0.0.9" }, "fail", "agent", /too old/, /upgrade/],
+  [
+    "containers of another host",
+    withDocker({ containersByHost: { h1: 1, h0: 3 } }),
+    "warn",
+    "leftovers",
+    /3 containers of host h0/,
+    /docker ps/,
+  ],
+];
+
+describe("a host with something to mend", () => {
+  test.for(CASES)("%s", ([, change, level, check, text, mend], { expect }) => {
+    const found = faults(change).filter((finding) => finding.check === check);
+    expect(found).toEqual([
+      { check, level, text: expect.stringMatching(text), mend: expect.stringMatching(mend) },
+    ]);
+    expect(exitCodeOf(judgeHost({ ...WELL, ...change }))).toBe(level === "fail" ? 1 : 0);
+  });
+});
+
+test("plain processes need no Docker, and say that nothing isolates them", ({ expect }) => {
+  const silent = { kind: "silent", detail: "none" } as const;
+  const found = faults({ wantedRuntime: "process", docker: silent, iptables: "absent", hasToolkit: false });
+  expect(found).toMatchObject([
+    { check: "docker", level: "warn", text: expect.stringMatching(/nothing isolates/) },
+  ]);
+});
+
+test("the report has a line for each finding, and below it how to mend it", ({ expect }) => {
+  const lines = reportLines([
+    { check: "disk", level: "ok", text: "9 GB free" },
+    { check: "toolkit", level: "fail", text: "It is missing", mend: "Install it" },
+  ]);
+  expect(lines).toEqual([
+    "ok    disk     9 GB free",
+    "FAIL  toolkit  It is missing",
+    "               → Install it",
+  ]);
+});
+
+test("a quota is that of the mount nearest above", ({ expect }) => {
+  const mounts = [
+    "/dev/sda1 / ext4 rw,relatime 0 0",
+    "/dev/sdb1 /var/lib/docker xfs rw,noatime,prjquota 0 0",
+    "/dev/sdc1 /var/lib/docker-old ext4 rw 0 0",
+  ].join("\n");
+  expect(hasProjectQuota(mounts, "/var/lib/docker")).toBe(true);
+  expect(hasProjectQuota(mounts, "/var/lib/docker/data")).toBe(true);
+  expect(hasProjectQuota(mounts, "/var/lib/docker-old")).toBe(false);
+  expect(hasProjectQuota(mounts, "/srv")).toBe(false);
+});

@@ -1,0 +1,29 @@
+/** The systemd unit that keeps the agent running. */
+import { existsSync } from "node:fs";
+import { runCommand } from "./command.ts";
+import { UNIT, UNIT_PATH } from "./layout.ts";
+
+/** Whether systemd keeps the agent of this host. */
+export function hasService(): boolean {
+  return existsSync("/run/systemd/system") && existsSync(UNIT_PATH);
+}
+
+/** Throws with what systemd says when it will not. */
+export async function restartService(): Promise<void> {
+  await systemctl("restart", UNIT);
+}
+
+export async function endService(): Promise<void> {
+  await systemctl("disable", "--now", UNIT);
+}
+
+export async function forgetService(): Promise<void> {
+  await systemctl("daemon-reload");
+  await runCommand("systemctl", ["reset-failed", UNIT]); // it complains when there is nothing to reset
+}
+
+async function systemctl(...args: readonly string[]): Promise<void> {
+  const end = await runCommand("systemctl", ["--quiet", ...args]);
+  if (end.kind === "absent") throw new Error("systemctl is not there.");
+  if (end.code !== 0) throw new Error(`systemctl ${args.join(" ")}: ${end.output}`);
+}

@@ -1,0 +1,37 @@
+/** What a machine needs to become a host: the script that installs the agent, and the agent itself. */
+import { shellWord } from "../../domain/shell-word.ts";
+import { ApiError } from "../api-error.ts";
+import type { AgentContext } from "./context.ts";
+
+/** The line of the script that this edge puts its own address into. */
+const EDGE_LINE = /^EDGE=$/m;
+
+/** `GET /agent/install.sh`: the script, which knows the edge that it came from. */
+export async function installScript(context: AgentContext): Promise<Response> {
+  const found = await asset(context, "/agent/install.sh");
+  const { origin } = new URL(context.req.url);
+  // Its media type is not one that `text()` takes for text.
+  const text = new TextDecoder().decode(await found.arrayBuffer());
+  const script = text.replace(EDGE_LINE, () => `EDGE=${shellWord(origin)}`);
+  return context.body(script, 200, {
+    "Content-Type": "text/x-shellscript; charset=utf-8",
+    "Cache-Control": "no-cache",
+    "X-Content-Type-Options": "nosniff",
+  });
+}
+
+/** `GET /agent/edgerun-agent.mjs`: the agent as one file; with `.sha256` its hash. */
+export async function agentFile(context: AgentContext): Promise<Response> {
+  const found = await asset(context, context.req.path);
+  const headers = new Headers(found.headers);
+  headers.set("Cache-Control", "no-cache");
+  headers.set("X-Content-Type-Options", "nosniff");
+  return new Response(found.body, { status: found.status, headers });
+}
+
+async function asset(context: AgentContext, path: string): Promise<Response> {
+  const headers = { "If-None-Match": context.req.header("If-None-Match") ?? "" };
+  const found = await context.env.ASSETS.fetch(new Request(new URL(path, context.req.url), { headers }));
+  if (found.status === 404) throw new ApiError("not_found", `There is nothing at ${path}.`);
+  return found;
+}

@@ -1,0 +1,73 @@
+/** Hosts: `/v1/hosts`. */
+import { hostUpdateSchema, type RestHost } from "../../contract/rest-host.ts";
+import { ageOfAgent } from "../../domain/agent-age.ts";
+import { hostPatchSchema } from "../../management/hosts/host-patch.ts";
+import {
+  changeHost,
+  listOwnHosts,
+  removeHost,
+  requireHost,
+  type Host,
+} from "../../management/hosts/hosts.ts";
+import { parseInput } from "../../management/input.ts";
+import { idOf, readInput, type RestContext } from "./context.ts";
+
+export async function getHosts(context: RestContext): Promise<Response> {
+  return context.json((await listOwnHosts(context.get("request"))).map(showHost));
+}
+
+export async function getHost(context: RestContext): Promise<Response> {
+  return context.json(showHost(await requireHost(context.get("request"), hostIdOf(context))));
+}
+
+/** `PATCH /v1/hosts/{id}`: cordons or drains, or lifts that. */
+export async function patchHost(context: RestContext): Promise<Response> {
+  const { cordoned, drained } = await readInput(context, hostUpdateSchema);
+  const patch = parseInput(hostPatchSchema, { id: hostIdOf(context), cordoned, drained });
+  return context.json(showHost(await changeHost(context.get("request"), patch)));
+}
+
+export async function deleteHost(context: RestContext): Promise<Response> {
+  await removeHost(context.get("request"), hostIdOf(context));
+  return context.body(null, 204);
+}
+
+function showHost({ record, seen }: Host): RestHost {
+  const { id, name, createdAt } = record;
+  return { id, name, createdAt: new Date(createdAt).toISOString(), ...(seen ? showSeen(seen) : UNHEARD) };
+}
+
+type Seen = Omit<RestHost, "id" | "name" | "createdAt">;
+
+/** Of a host that has not spoken yet. */
+const UNHEARD: Seen = {
+  dataCenterId: null,
+  isPresent: false,
+  agentVersion: null,
+  isAgentOutdated: false,
+  gpus: [],
+  workers: 0,
+  cordoned: false,
+  drained: false,
+  lastSeenAt: null,
+};
+
+function showSeen(seen: NonNullable<Host["seen"]>): Seen {
+  const { agentVersion, dataCenterId, isPresent, gpus, workers, lastSeenAt } = seen;
+  const hasSpoken = agentVersion !== "";
+  return {
+    dataCenterId: hasSpoken ? dataCenterId : null,
+    isPresent,
+    agentVersion: hasSpoken ? agentVersion : null,
+    isAgentOutdated: hasSpoken && ageOfAgent(agentVersion) !== "current",
+    gpus: gpus.map(({ model, tier, total, free }) => ({ name: model, tier, total, free })),
+    workers,
+    cordoned: seen.isCordoned,
+    drained: seen.isDrained,
+    lastSeenAt: lastSeenAt === null ? null : new Date(lastSeenAt).toISOString(),
+  };
+}
+
+function hostIdOf(context: RestContext): string {
+  return idOf(context, "hostId");
+}

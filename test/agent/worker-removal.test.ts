@@ -1,0 +1,46 @@
+/** What `edgerun-agent uninstall` takes off a host: workers of this host, and the network of the workers. */
+import { randomUUID } from "node:crypto";
+import Dockerode from "dockerode";
+import { describe, test } from "vitest";
+import { DockerRuntime } from "../../node-agent/runtime/docker-runtime.ts";
+import { removeAllWorkers, removeWorkerNetwork } from "../../node-agent/runtime/worker-removal.ts";
+import { ensureTestImage, isDockerAvailable } from "../support/docker.ts";
+
+const docker = new Dockerode();
+
+describe.runIf(await isDockerAvailable())("on a host with Docker", () => {
+  test("a host's workers are removed, then their network; those of another host keep both", async ({
+    expect,
+  }) => {
+    const imageName = await ensureTestImage();
+    const mark = randomUUID().slice(0, 8);
+    const networkName = `edgerun-test-${mark}`;
+    const start = async (hostId: string, workerId: string) => {
+      const runtime = new DockerRuntime({ hostId, hasRealGpus: false, networkName });
+      const dockerArgs = "sleep 1000";
+      const worker = { workerId, endpointId: "e", revision: 1, imageName, dockerArgs, env: {} };
+      await runtime.start({ ...worker, containerDiskInGb: 1, gpuIndexes: [], registryAuth: null });
+      await runtime.close();
+    };
+    const namesOf = async () =>
+      (await docker.listContainers({ all: true, filters: { name: [mark] } })).map(({ Names }) => Names[0]);
+    const [mine, other] = [`mine-${mark}`, `other-${mark}`];
+    try {
+      await start(mine, `w1-${mark}`);
+      await start(mine, `w2-${mark}`);
+      await start(other, `w3-${mark}`);
+
+      expect(await removeAllWorkers("docker", { hostId: mine, stateDir: "/nowhere" })).toBe(2);
+      expect(await namesOf()).toEqual([`/edgerun-w3-${mark}`]);
+      expect(await removeWorkerNetwork(networkName)).toBe(false);
+
+      expect(await removeAllWorkers("docker", { hostId: other, stateDir: "/nowhere" })).toBe(1);
+      expect(await removeWorkerNetwork(networkName)).toBe(true);
+      expect(await docker.listNetworks({ filters: { name: [networkName] } })).toEqual([]);
+      expect(await removeWorkerNetwork(networkName)).toBe(true);
+    } finally {
+      for (const hostId of [mine, other]) await removeAllWorkers("docker", { hostId, stateDir: "/nowhere" });
+      await removeWorkerNetwork(networkName);
+    }
+  });
+});

@@ -1,0 +1,177 @@
+/** Hosts that join, look after themselves and leave, and the agents that the edge serves. */
+import { exports } from "cloudflare:workers";
+import { afterEach, beforeEach, describe, test, vi } from "vitest";
+import { AGENT_VERSION } from "../../src/contract/agent-version.ts";
+import { hostReplySchema } from "../../src/contract/agent.ts";
+import { CREDENTIAL_CACHE_MS } from "../../src/contract/limits.ts";
+import { INVENTORY, ScriptedAgent } from "./agent-client.ts";
+import { call, createEndpoint, graphql, signInAsNewAccount } from "./edge-client.ts";
+import { codeOf, freshClient } from "./graphql-client.ts";
+import { passTime } from "./object.ts";
+
+beforeEach(signInAsNewAccount);
+beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
+afterEach(() => void vi.useRealTimers());
+
+type Made = { readonly token: string; readonly id: string; readonly installCommand: string };
+
+function get(path: string, headers: Record<string, string> = {}, origin = "http://edge"): Promise<Response> {
+  return exports.default.fetch(`${origin}${path}`, { headers });
+}
+
+async function makeToken(input = ""): Promise<Made> {
+  const { joinTokenCreate } = await graphql<{ joinTokenCreate: Made }>(
+    `mutation { joinTokenCreate${input} { token id installCommand } }`,
+  );
+  return joinTokenCreate;
+}
+
+async function join(token: string, agentVersion = "test") {
+  return await call("POST", "/agent/v1/join", {
+    joinToken: token,
+    name: "rack",
+    agentVersion,
+    inventory: INVENTORY,
+  });
+}
+
+async function onlyHost(): Promise<Record<string, unknown>> {
+  const { myself } = await graphql<{ myself: { hosts: Record<string, unknown>[] } }>(
+    "{ myself { hosts { id drained workers agentVersion isAgentOutdated isAgentRefused } } }",
+  );
+  return myself.hosts.at(-1) ?? {};
+}
+
+describe("what a machine needs to become a host", () => {
+  test("is a script that knows the edge it came from, and nothing of it stands open", async ({ expect }) => {
+    const response = await get("/agent/install.sh", {}, "https://gpu.example:8443");
+    expect(response.status).toBe(200);
+    const script = await response.text();
+    expect(script).toContain("\nEDGE=https://gpu.example:8443\n");
+    expect(script.trimEnd().split("\n").at(-1)).toBe('install_edgerun "$@"');
+  });
+
+  test("is an agent whose hash is served beside it, and that need not come twice", async ({ expect }) => {
+    const response = await get("/agent/edgerun-agent.mjs");
+    const bytes = await response.arrayBuffer();
+    const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+    const hash = [...digest].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+    expect((await (await get("/agent/edgerun-agent.mjs.sha256")).text()).trim()).toBe(hash);
+    const again = await get("/agent/edgerun-agent.mjs", {
+      "If-None-Match": response.headers.get("ETag") ?? "",
+    });
+    expect(again.status).toBe(304);
+    expect(await call("GET", "/agent/else.mjs")).toMatchObject({ status: 404 });
+  });
+});
+
+describe("a join token", () => {
+  test("comes with the line to paste, and serves one host", async ({ expect }) => {
+    const { token, installCommand } = await makeToken();
+    expect(installCommand).toMatch(
+      /^curl -fsSL https?:\/\/[^ ]+\/agent\/install\.sh \| sudo sh -s -- --token /,
+    );
+    expect(installCommand.endsWith(` ${token}`)).toBe(true);
+    expect((await join(token)).status).toBe(200);
+    const second = await join(token);
+    expect(second).toMatchObject({ status: 401, body: { error: expect.stringMatching(/was used at 2/) } });
+  });
+
+  test("that has expired says since when", async ({ expect }) => {
+    const { token } = await makeToken("(input: { expiresInSeconds: 60 })");
+    passTime(61_000);
+    expect(await join(token)).toMatchObject({
+      status: 401,
+      body: { error: expect.stringMatching(/expired at 2.*joinTokenCreate/) },
+    });
+    expect(await join("erj_never")).toMatchObject({
+      status: 401,
+      body: { error: expect.stringContaining("unknown to this edge") },
+    });
+  });
+
+  test("is listed until it is used, and can be taken back by its account alone", async ({ expect }) => {
+    const client = await freshClient();
+    const made = (await client.send('mutation { joinTokenCreate(input: { name: "rack" }) { token id } }'))
+      .data.joinTokenCreate;
+    const list = async () =>
+      (await client.send("{ myself { joinTokens { id name createdAt expiresAt } } }")).data.myself.joinTokens;
+    expect(await list()).toEqual([
+      { id: made.id, name: "rack", createdAt: expect.any(String), expiresAt: expect.any(String) },
+    ]);
+    const revoke = `mutation { joinTokenRevoke(input: { id: "${made.id}" }) }`;
+    expect(codeOf(await (await freshClient()).send(revoke))).toBe("JOIN_TOKEN_NOT_FOUND");
+    expect((await client.send(revoke)).errors).toBeUndefined();
+    expect(await list()).toEqual([]);
+    expect((await join(made.token)).status).toBe(401);
+    expect(codeOf(await client.send(revoke))).toBe("JOIN_TOKEN_NOT_FOUND");
+
+    const used = (await client.send("mutation { joinTokenCreate { token id } }")).data.joinTokenCreate;
+    await join(used.token);
+    expect(await list()).toEqual([]);
+    const late = await client.send(`mutation { joinTokenRevoke(input: { id: "${used.id}" }) }`);
+    expect(codeOf(late)).toBe("JOIN_TOKEN_NOT_FOUND");
+  });
+});
+
+describe("a host", () => {
+  test("sees that it is known, gives its workers away, and leaves", async ({ expect }) => {
+    const endpointId = await createEndpoint("workersMin: 1");
+    const agent = await ScriptedAgent.join("leaving");
+    expect(hostReplySchema.parse(await agent.ask("GET", "/agent/v1/host"))).toMatchObject({
+      hostId: agent.hostId,
+      name: "leaving",
+      agent: { current: AGENT_VERSION },
+    });
+    await agent.sync();
+    await agent.bringUpWorker(endpointId);
+
+    await agent.ask("POST", "/agent/v1/host/drain");
+    expect((await agent.sync()).assignments).toEqual([]);
+    expect(await onlyHost()).toMatchObject({ id: agent.hostId, drained: true });
+
+    await agent.ask("POST", "/agent/v1/host/leave");
+    expect(await onlyHost()).not.toMatchObject({ id: agent.hostId });
+    passTime(CREDENTIAL_CACHE_MS + 1);
+    await expect(agent.ask("GET", "/agent/v1/host")).rejects.toThrow(/401/);
+  });
+
+  test("with an older agent works and is told; its owner sees it", async ({ expect }) => {
+    const agent = await ScriptedAgent.join();
+    const { notice } = await agent.sync({ agentVersion: "0.1.0" });
+    expect(notice).toMatchObject({
+      kind: "outdated",
+      message: expect.stringContaining("edgerun-agent upgrade"),
+    });
+    expect(await onlyHost()).toMatchObject({ isAgentOutdated: true, isAgentRefused: false });
+    expect(await agent.sync({ agentVersion: AGENT_VERSION })).not.toHaveProperty("notice");
+    expect(await onlyHost()).toMatchObject({ isAgentOutdated: false });
+    await agent.ask("POST", "/agent/v1/host/leave");
+  });
+
+  test("with an agent that is too old loses its workers, and has them again when it is upgraded", async ({
+    expect,
+  }) => {
+    const endpointId = await createEndpoint("workersMin: 1");
+    const agent = await ScriptedAgent.join();
+    await agent.sync();
+    const workerId = await agent.bringUpWorker(endpointId);
+    const workers = [{ workerId, endpointId, revision: 1, state: "ready" as const }];
+    const old = await agent.sync({ agentVersion: "0.0.9", workers });
+    expect(old).toMatchObject({ assignments: [], notice: { kind: "refused" } });
+    expect(await onlyHost()).toMatchObject({ isAgentOutdated: true, isAgentRefused: true, drained: false });
+
+    const upgraded = await agent.sync({ agentVersion: AGENT_VERSION, appliedRevision: old.revision });
+    expect(upgraded.assignments).toMatchObject([{ endpointId }]);
+    await agent.ask("POST", "/agent/v1/host/leave");
+  });
+
+  test("with an agent that is too old does not join", async ({ expect }) => {
+    const { token } = await makeToken();
+    expect(await join(token, "0.0.9")).toMatchObject({
+      status: 400,
+      body: { error: expect.stringContaining("too old") },
+    });
+    expect((await join(token)).status).toBe(200);
+  });
+});
