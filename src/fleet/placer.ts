@@ -89,7 +89,7 @@ export class Placer {
     this.#stale = new Set();
     if (endpointIds.size === 0 && changedHosts.size === 0 && this.#oldWords.size === 0) return;
 
-    for (const endpointId of endpointIds) this.#moveFailing(endpointId, now);
+    this.#moveFailing(endpointIds, now);
     const needs = [...endpointIds].flatMap((endpointId) => this.#settle(endpointId, now) ?? []);
     for (const [endpointId, short] of this.#short) {
       const hasOldWords = this.#oldWords.has(endpointId) && now - short.foundAt >= SHORTAGE_WORDS_MS;
@@ -218,7 +218,11 @@ export class Placer {
   }
 
   /** A worker that keeps failing is tried elsewhere, if there is room. */
-  #moveFailing(endpointId: string, now: number): void {
+  #moveFailing(endpointIds: ReadonlySet<string>, now: number): void {
+    for (const endpointId of endpointIds) this.#moveFailingOf(endpointId, now);
+  }
+
+  #moveFailingOf(endpointId: string, now: number): void {
     const wish = this.#store.wishes.get(endpointId);
     if (!wish || wish.wanted === 0) return;
     for (const worker of this.#store.workersOf(endpointId)) {
