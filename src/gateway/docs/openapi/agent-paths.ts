@@ -11,6 +11,7 @@ import {
   uploadParamsSchema,
   uploadReplySchema,
 } from "../../../contract/agent.ts";
+import { logReplySchema, logRequestSchema } from "../../../contract/log.ts";
 import { jsonValueSchema } from "../../../contract/json.ts";
 import { operation } from "./operation.ts";
 import { endpointPath } from "./queue-paths.ts";
@@ -44,6 +45,22 @@ export const agentPaths: ZodOpenApiPathsObject = {
           text: "Held while the two agree, for `holdMs` at most.",
           body: syncRequestSchema,
           answer: syncReplySchema,
+        },
+        [400, 401, 413, 500],
+      ),
+      ...HOST_TOKEN,
+    },
+  },
+  "/agent/v1/logs": {
+    post: {
+      ...operation(
+        {
+          id: "sendLogs",
+          tag: TAG,
+          summary: "Lines of the logs of a host's workers, to be kept or for those who follow",
+          text: "The body is compressed with gzip.",
+          body: logRequestSchema,
+          answer: logReplySchema,
         },
         [400, 401, 413, 500],
       ),
