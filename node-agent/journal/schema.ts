@@ -44,4 +44,10 @@ export const JOURNAL_MIGRATIONS: readonly string[] = [
   "ALTER TABLE report ADD COLUMN output TEXT;",
   // Variables and registry logins may come of secrets: an agent that starts anew asks the edge for them.
   `UPDATE worker SET assignment = json_remove(assignment, '$.env', '$.registryAuth');`,
+  // Up to where the edge has a worker's output, and the number of the last line.
+  `CREATE TABLE output_place (
+    worker_id TEXT PRIMARY KEY,
+    position TEXT NOT NULL,
+    seq INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;`,
 ];

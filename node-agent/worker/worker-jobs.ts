@@ -74,6 +74,11 @@ export class WorkerJobs {
     return this.#waiting.length === 0 && this.#inside.size === 0;
   }
 
+  /** Jobs that its handlers have. */
+  idsInside(): readonly string[] {
+    return [...this.#inside.keys()];
+  }
+
   /** A handler runs on though nobody wants its result and its grace is over. */
   hasOverstayed(): boolean {
     return this.#jobsInside().some((job) => job.stop?.isGraceOver === true);

@@ -186,13 +186,17 @@ export class Worker implements WorkerSession {
     for (let failures = 1; await this.#untilStartable(signal); failures += 1) {
       this.#isRenewed = false;
       const preparing = this.#container.prepare((detail) => {
+        if (!this.#startTimes.has("pullStarted")) this.#tellOfPull("image_pull_started");
         this.#startTimes.note("pullStarted");
         this.#pulling(detail);
       });
       const outcome = await this.#unlessDrained(preparing, signal);
       if (outcome === "called_off") return false;
       if (outcome.kind === "prepared") {
-        if (this.#startTimes.has("pullStarted")) this.#startTimes.note("pullEnded");
+        if (this.#startTimes.has("pullStarted")) {
+          this.#startTimes.note("pullEnded");
+          this.#tellOfPull("image_pull_ended");
+        }
         return !this.#isDraining;
       }
       const delayMs = restartDelayMs(failures, this.#restartPolicy());
@@ -337,6 +341,11 @@ export class Worker implements WorkerSession {
     return { baseMs, capMs, healthyMs };
   }
 
+  #tellOfPull(event: "image_pull_started" | "image_pull_ended"): void {
+    const image = this.#container.assignment?.imageName ?? "";
+    this.#options.log.info(event, { workerId: this.workerId, image });
+  }
+
   #pulling(detail: string): void {
     if (!this.#container.isStarted && !this.#isDraining) this.#setState("pulling", detail);
   }
@@ -350,6 +359,7 @@ export class Worker implements WorkerSession {
   }
 
   #changed(isWithdrawn = false): void {
+    this.#options.logs.noteJobs(this.workerId, this.jobs.idsInside());
     this.#wake.wake();
     this.#options.onSlotsChange(this.assignment.endpointId, isWithdrawn);
   }
