@@ -118,3 +118,7 @@ export const logPageSchema = z
   })
   .meta({ id: "LogPage" });
 export type LogPage = z.infer<typeof logPageSchema>;
+
+/** The logs of a worker as a pod's. */
+export const podLogsSchema = z.object({ container: z.array(z.string()), system: z.array(z.string()) });
+export type PodLogs = z.infer<typeof podLogsSchema>;

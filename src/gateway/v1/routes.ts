@@ -4,6 +4,7 @@ import { ApiError } from "../api-error.ts";
 import { withAccess, type RestApi } from "./context.ts";
 import { getEndpoint, getEndpoints, patchEndpoint, postEndpoint, removeEndpoint } from "./endpoints.ts";
 import { getPods, postPod, refusePod } from "./pods.ts";
+import { getPodLogs } from "./pod-logs.ts";
 import { getRegistryAuth, getRegistryAuths, postRegistryAuth, removeRegistryAuth } from "./registry-auths.ts";
 import { renderRestError } from "./rest-error.ts";
 import { getTemplate, getTemplates, patchTemplate, postTemplate, removeTemplate } from "./templates.ts";
@@ -47,6 +48,8 @@ export function restRoutes(): Hono<RestApi> {
   routes.post("/pods", postPod);
   routes.on(["GET", "PATCH", "DELETE"], "/pods/:podId", refusePod);
   for (const action of POD_ACTIONS) routes.post(`/pods/:podId/${action}`, refusePod);
+
+  routes.get("/pod/:podId/logs", getPodLogs);
 
   for (const noun of BILLED) routes.get(`/billing/${noun}`, (context) => context.json([]));
 
