@@ -111,7 +111,7 @@ export class LogDesk {
   /** The agent ends: the edge gets what is there, if it takes it within the time. */
   async close(timeoutMs: number): Promise<void> {
     this.#eachLog((log) => log.reading?.stop.abort());
-    await Promise.all([...this.#logs.values()].map((log) => log.reading?.ended));
+    await Promise.all([...this.#logs.values()].map(async (log) => await log.reading?.ended));
     await this.#shipper.close(timeoutMs);
   }
 

@@ -121,5 +121,5 @@ async function lastCut({ previousLogPath }: WorkerDirectory): Promise<number> {
 }
 
 function micros(): number {
-  return Math.floor((performance.timeOrigin + performance.now()) * 1_000);
+  return Date.now() * 1_000;
 }

@@ -6,7 +6,14 @@ import type { LogLine, LogPage, ShownLogLine } from "../../src/contract/log.ts";
 import { maintain } from "../../src/maintenance/maintain.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { freshAccount } from "./accounts.ts";
-import { call, createEndpoint, graphql, openEvents, signInAsNewAccount } from "./edge-client.ts";
+import {
+  call,
+  createEndpoint,
+  graphql,
+  openEvents,
+  signInAsNewAccount,
+  type ServerEvent,
+} from "./edge-client.ts";
 import { evict, noBellOf } from "./object.ts";
 
 beforeEach(signInAsNewAccount);
@@ -213,6 +220,8 @@ describe("who follows", () => {
   const follow = (endpointId: string, words = "", lastEventId?: string) =>
     openEvents(`/v2/${endpointId}/logs?${words}`, lastEventId);
 
+  const lineOf = (event: ServerEvent | undefined) => (event?.data as ShownLogLine | undefined)?.line;
+
   /** What an agent that has learned of the followers sends them. */
   const live = { isLive: true };
 
@@ -221,7 +230,7 @@ describe("who follows", () => {
     const lines = printed(5_000, numbers(1, 8));
     await send(lines.slice(0, 5));
     await using events = await follow(endpointId, "limit=3");
-    const next = async () => ((await events.next())?.data as ShownLogLine).line;
+    const next = async () => lineOf(await events.next());
     expect([await next(), await next(), await next()]).toEqual(numbers(3, 5));
     await send(lines.slice(2, 7), live);
     await send(lines.slice(5, 8), live);
@@ -264,8 +273,8 @@ describe("who follows", () => {
     await send(mine.slice(3));
     await agent.sendLogs([{ endpointId, workerId: "worker-2", lines: others }]);
     await using again = await follow(endpointId, "", id);
-    const got = [];
-    for (let count = 0; count < 5; count += 1) got.push(((await again.next())?.data as ShownLogLine).line);
+    const got: (string | undefined)[] = [];
+    for (let count = 0; count < 5; count += 1) got.push(lineOf(await again.next()));
     expect(got.toSorted()).toEqual([...numbers(4, 6), "other 1", "other 2"]);
   });
 
