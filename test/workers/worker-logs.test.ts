@@ -273,8 +273,8 @@ describe("who follows", () => {
     await send(mine.slice(3));
     await agent.sendLogs([{ endpointId, workerId: "worker-2", lines: others }]);
     await using again = await follow(endpointId, "", id);
-    const got: (string | undefined)[] = [];
-    for (let count = 0; count < 5; count += 1) got.push(lineOf(await again.next()));
+    const got: string[] = [];
+    for (let count = 0; count < 5; count += 1) got.push(String(lineOf(await again.next())));
     expect(got.toSorted()).toEqual([...numbers(4, 6), "other 1", "other 2"]);
   });
 
