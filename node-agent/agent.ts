@@ -18,6 +18,8 @@ import { InventoryWatch } from "./inventory-watch.ts";
 import { AttemptLedger, type LedgerChange } from "./journal/attempt-ledger.ts";
 import { Journal } from "./journal/journal.ts";
 import type { AgentLog } from "./log.ts";
+import { LogDesk } from "./logs/log-desk.ts";
+import { withSystemEvents } from "./logs/system-events.ts";
 import type { Runtime } from "./runtime/runtime.ts";
 import type { AgentStatus } from "./status/agent-status.ts";
 import { TIMING, type Timing } from "./timing.ts";
@@ -49,6 +51,7 @@ export class Agent {
   readonly #journal: Journal;
   readonly #ledger: AttemptLedger;
   readonly #inventory: InventoryWatch;
+  readonly #logs: LogDesk;
   readonly #server: WorkerServer;
   readonly #workers: Workers;
   readonly #exchanges = new Map<string, ExchangeLoop>();
@@ -67,13 +70,14 @@ export class Agent {
     this.#journal = new Journal(options.stateDir);
     this.#ledger = new AttemptLedger(this.#journal, options.log);
     this.#inventory = new InventoryWatch(options.inventory, options.readInventory);
+    this.#link = this.#createLink();
+    this.#logs = new LogDesk({ ...this.#link, runtime: options.runtime, journal: this.#journal });
     this.#workers = this.#createWorkers();
     this.#server = new WorkerServer({
       findSession: (workerId) => this.#workers.find(workerId),
       log: options.log,
       timing: this.#timing,
     });
-    this.#link = this.#createLink();
     this.#presence = this.#createPresence();
     this.#sync = this.#createSync();
     this.#uploads = new ResultUploads({ ...this.#link, ledger: this.#ledger });
@@ -108,6 +112,7 @@ export class Agent {
     if (removeWorkers) await this.#workers.removeAll();
     else await this.#workers.release();
     await this.#server.close();
+    await this.#logs.close(this.#timing.logFlushMs);
     await this.#options.runtime.close();
     this.#journal.close();
   }
@@ -120,11 +125,12 @@ export class Agent {
       runtime,
       journal: this.#journal,
       ledger: this.#ledger,
-      log,
+      log: withSystemEvents(log, this.#logs),
+      logs: this.#logs,
       timing: this.#timing,
       environmentOf: (assignment, token) => this.#environmentOf(assignment, token),
       onSlotsChange: (endpointId, isWithdrawn) => this.#slotsChanged(endpointId, isWithdrawn),
-      onStateChange: (isNewState) => this.#sync.changed(isNewState),
+      onStateChange: (isNewState) => this.#stateChanged(isNewState),
     });
   }
 
@@ -180,6 +186,8 @@ export class Agent {
       roomOf: (workerId) => this.#workers.find(workerId)?.room() ?? 0,
       onJobs: (workerId, jobs) => this.#workers.find(workerId)?.jobs.accept(jobs),
       onStop: (stop) => this.#stopJob(endpointId, stop),
+      follow: () => this.#logs.follow(endpointId),
+      onFollow: (follow) => this.#logs.learnFollow(endpointId, follow),
       onOver: () => this.#exchanges.delete(endpointId),
     });
     this.#exchanges.set(endpointId, exchange);
@@ -206,6 +214,13 @@ export class Agent {
       this.#options.log.warn("agent_too_old", { kind: notice.kind, detail: notice.message });
     }
     this.#notice = notice;
+  }
+
+  #stateChanged(isNewState: boolean): void {
+    if (this.#stopping.signal.aborted) return;
+    this.#sync.changed(isNewState);
+    // By its exchange an endpoint says who follows its logs, of workers that take no jobs yet as well.
+    for (const endpointId of this.#workers.endpointIds()) this.#exchangeOf(endpointId);
   }
 
   #slotsChanged(endpointId: string, isWithdrawn: boolean): void {

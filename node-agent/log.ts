@@ -19,6 +19,8 @@ export type AgentEvent =
   | "worker_discarded"
   | "worker_assigned"
   | "worker_unsupported"
+  | "image_pull_started"
+  | "image_pull_ended"
   | "worker_started"
   | "worker_ready"
   | "worker_failed"

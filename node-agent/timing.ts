@@ -36,6 +36,8 @@ export type Timing = {
   readonly edgeSlackMs: number;
   /** Time after which the upload of a large result is given up and begun again. */
   readonly edgeUploadMs: number;
+  /** Time for the last lines of logs to reach the edge when the agent ends. */
+  readonly logFlushMs: number;
   readonly edgeRetryBaseMs: number;
   readonly edgeRetryCapMs: number;
 };
@@ -56,6 +58,7 @@ export const TIMING: Timing = {
   edgeHoldMs: AGENT_HOLD_MAX_MS,
   edgeSlackMs: 20_000,
   edgeUploadMs: 5 * 60_000,
+  logFlushMs: 2_000,
   edgeRetryBaseMs: 250,
   edgeRetryCapMs: 15_000,
 };

@@ -26,6 +26,7 @@ wrangler.toml names no database of yours yet. Once, before the first deployment:
   npx wrangler login
   npx wrangler d1 create edgerun                   then put its id into wrangler.toml as database_id
   npx wrangler r2 bucket create edgerun-payloads
+  npx wrangler r2 bucket create edgerun-logs
   npx wrangler secret put ROOT_API_KEY             the key with which you will call your Edgerun
 `;
 

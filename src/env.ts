@@ -7,6 +7,7 @@ export type Env = {
   FLEET: DurableObjectNamespace<FleetObject>;
   DB: D1Database;
   PAYLOADS: R2Bucket;
+  LOGS: R2Bucket;
   /** Files of the pages; what scripts/assets.ts has put together. */
   ASSETS: Fetcher;
   /** Opens the account "default"; for a start without any other key. */
@@ -19,4 +20,6 @@ export type Env = {
   GPU_PRICES?: string;
   /** "true": webhooks may have loopback and private addresses; for development. */
   WEBHOOK_ALLOW_PRIVATE?: string;
+  /** Days for which logs are kept; see management/logs/log-retention.ts. */
+  LOG_RETENTION_DAYS?: string;
 };

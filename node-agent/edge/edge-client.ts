@@ -14,6 +14,7 @@ import {
   type UploadReply,
   uploadReplySchema,
 } from "../../src/contract/agent.ts";
+import { type LogReply, logReplySchema } from "../../src/contract/log.ts";
 import { EACH, JsonCarver } from "../../src/contract/json-carver.ts";
 import type { AttemptRef } from "../journal/journal.ts";
 
@@ -86,6 +87,12 @@ export class EdgeClient {
     return this.#call("PUT", path, result, (bytes) => readReply(parseJson(bytes), uploadReplySchema), limits);
   }
 
+  /** Takes the request as gzipped JSON text. */
+  logs(request: Uint8Array<ArrayBuffer>, limits: CallLimits): Promise<EdgeOutcome<LogReply>> {
+    const read = (bytes: Buffer) => readReply(parseJson(bytes), logReplySchema);
+    return this.#call("POST", "/agent/v1/logs", request, read, limits);
+  }
+
   #post<Reply>(
     path: string,
     body: string,
@@ -98,7 +105,7 @@ export class EdgeClient {
   async #call<Reply>(
     method: "GET" | "POST" | "PUT",
     path: string,
-    body: string | null,
+    body: string | Uint8Array<ArrayBuffer> | null,
     read: (bytes: Buffer) => ReadReply<Reply>,
     { timeoutMs, signal }: CallLimits,
   ): Promise<EdgeOutcome<Reply>> {

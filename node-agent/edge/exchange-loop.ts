@@ -39,6 +39,9 @@ export type ExchangeLoopOptions = EdgeLink & {
   readonly roomOf: (workerId: string) => number;
   readonly onJobs: (workerId: string, jobs: readonly ReceivedJob[]) => void;
   readonly onStop: (stop: ExchangeReply["stops"][number]) => void;
+  /** Who follows the logs, as far as it is known. */
+  readonly follow: () => number;
+  readonly onFollow: (follow: number) => void;
   /** Nothing is left to talk about. */
   readonly onOver: () => void;
 };
@@ -198,7 +201,7 @@ export class ExchangeLoop {
   }
 
   #encode({ turn, isHolding, slots, cargo }: Turn): string {
-    const { session, ledger, endpointId, timing } = this.#options;
+    const { session, ledger, endpointId, timing, follow } = this.#options;
     const request: Omit<ExchangeRequest, "reports" | "chunks"> = {
       session,
       turn,
@@ -206,6 +209,7 @@ export class ExchangeLoop {
       held: ledger.held(endpointId),
       slots: [...slots],
       holdMs: isHolding ? timing.edgeHoldMs : 0,
+      follow: follow(),
     };
     // Reports and chunks are JSON text already; a result of many megabytes is not parsed and encoded again.
     return `${JSON.stringify(request).slice(0, -1)},${encodeCargo(cargo)}}`;
@@ -231,7 +235,7 @@ export class ExchangeLoop {
   }
 
   #apply(turn: Turn, reply: ArrivedReply): void {
-    const { endpointId, ledger, onStop, reachability } = this.#options;
+    const { endpointId, ledger, onStop, onFollow, reachability } = this.#options;
     this.#open.delete(turn.turn);
     const bringsNews = this.#bringsNews(reply);
     for (const [workerId, jobs] of Map.groupBy(reply.jobs, (job) => job.workerId)) {
@@ -242,12 +246,14 @@ export class ExchangeLoop {
     for (const ack of reply.acks) ledger.acknowledge(ack.jobId, ack.attempt, ack.outcome);
     settleChunks(turn.cargo, reply.chunkAcks, ledger);
     for (const stop of reply.stops) onStop(stop);
+    if (reply.follow !== undefined) onFollow(reply.follow);
     if (this.#isSuspicious(turn, reply, bringsNews)) this.#pace.slowDown();
     else this.#pace.recover();
   }
 
   /** A stop of what is not held says nothing new. */
-  #bringsNews({ jobs, stops }: ArrivedReply): boolean {
+  #bringsNews({ jobs, stops, follow }: ArrivedReply): boolean {
+    if (follow !== undefined && follow !== this.#options.follow()) return true;
     return jobs.length > 0 || stops.some((stop) => this.#options.ledger.isOpen(stop));
   }
 

@@ -36,6 +36,9 @@ export type WorkerRecord = {
   readonly hasTaken: boolean;
 };
 
+/** Up to where the edge has the output of a worker: a place in it, and the number of the last line. */
+export type OutputPlace = { readonly position: string; readonly seq: number };
+
 /** Which chunks of an attempt the journal holds, by their numbers. */
 export type ChunkSpan = { readonly first: number; readonly last: number };
 
@@ -52,6 +55,7 @@ const outputRow = z.object({ output: z.string() });
 const workerRow = z.object({ token: z.string(), has_taken: z.number(), assignment: z.string() });
 const spanRow = z.object({ first: z.number().nullable(), last: z.number().nullable() });
 const chunkRow = z.object({ output: z.string() });
+const placeRow = z.object({ position: z.string(), seq: z.number() });
 const settingRow = z.object({ value: z.string() });
 
 /** Most chunks of one batch. */
@@ -114,6 +118,21 @@ export class Journal {
 
   removeWorker(workerId: string): void {
     this.#run("DELETE FROM worker WHERE worker_id = ?", workerId);
+  }
+
+  // Output
+
+  outputPlace(workerId: string): OutputPlace | undefined {
+    const row = this.#statement("SELECT position, seq FROM output_place WHERE worker_id = ?").get(workerId);
+    return row === undefined ? undefined : placeRow.parse(row);
+  }
+
+  saveOutputPlace(workerId: string, { position, seq }: OutputPlace): void {
+    this.#run("INSERT OR REPLACE INTO output_place VALUES (?, ?, ?)", workerId, position, seq);
+  }
+
+  removeOutputPlace(workerId: string): void {
+    this.#run("DELETE FROM output_place WHERE worker_id = ?", workerId);
   }
 
   // Attempts

@@ -55,4 +55,10 @@ export const JOURNAL_MIGRATIONS: readonly string[] = [
     PRIMARY KEY (kind, name)
   ) STRICT, WITHOUT ROWID;
   `,
+  // Up to where the edge has a worker's output, and the number of the last line.
+  `CREATE TABLE output_place (
+    worker_id TEXT PRIMARY KEY,
+    position TEXT NOT NULL,
+    seq INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;`,
 ];

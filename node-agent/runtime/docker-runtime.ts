@@ -1,4 +1,5 @@
 import { availableParallelism } from "node:os";
+import { setTimeout as delay } from "node:timers/promises";
 import Dockerode from "dockerode";
 import { DOCKER_CALL_LIMIT_MS } from "../../src/contract/limits.ts";
 import type { AgentLog } from "../log.ts";
@@ -6,6 +7,7 @@ import type { Volumes } from "../volumes/volumes.ts";
 import type { CacheTerms } from "./cache-shelf.ts";
 import { ContainerExits } from "./container-exits.ts";
 import { textOfLog } from "./container-log.ts";
+import { ContainerOutput, sinceOf } from "./container-output.ts";
 import {
   containerName,
   containerOptions,
@@ -19,9 +21,12 @@ import { isConflict, isNotFound, isQuotaRefusal, startFailure } from "./docker-e
 import { DockerImages, type ImageTerms } from "./docker-images.ts";
 import { GuardedNetwork } from "./guarded-network.ts";
 import { lastLinesOf } from "./last-lines.ts";
+import type { OutputReader } from "./output.ts";
 import type { FoundWorker, PrepareOutcome, Runtime, WorkerExit, WorkerSpec } from "./runtime.ts";
 import { Turns } from "./turns.ts";
 
+/** Pause before a log stream that broke off is opened again. */
+const OUTPUT_AGAIN_MS = 200;
 const NETWORK_NAME = "edgerun-workers";
 /** Enough for many model processes with a thread per core each, far below what a fork bomb needs. */
 const PIDS_LIMIT = 16_384;
@@ -252,6 +257,42 @@ export class DockerRuntime implements Runtime {
     const log = this.#container(workerId).logs({ stdout: true, stderr: true, tail: count, follow: false });
     const bytes = await ignoring(isGoneOrConflict, log);
     return bytes ? lastLinesOf(textOfLog(bytes), count) : [];
+  }
+
+  async output(workerId: string, reader: OutputReader): Promise<void> {
+    const output = new ContainerOutput(reader);
+    for (;;) {
+      const wasRunning = (await this.#inspectOwn(workerId).catch(() => undefined))?.State.Running !== false;
+      const isWhole = await this.#readOutput(workerId, output, reader.signal);
+      // The stream of a container may end before its last lines: only one that began after the end has all.
+      if (reader.signal.aborted || isWhole === "gone" || (isWhole && !wasRunning)) return;
+      output.reopened();
+      if (!isWhole)
+        await delay(OUTPUT_AGAIN_MS, undefined, { signal: reader.signal, ref: false }).catch(() => {});
+    }
+  }
+
+  /** Whether the stream came to its end. */
+  async #readOutput(
+    workerId: string,
+    output: ContainerOutput,
+    abortSignal: AbortSignal,
+  ): Promise<boolean | "gone"> {
+    const since = sinceOf(output.position);
+    try {
+      const stream = await this.#streams.getContainer(containerName(workerId)).logs({
+        stdout: true,
+        stderr: true,
+        timestamps: true,
+        follow: true,
+        abortSignal,
+        ...(since !== undefined && { since }),
+      });
+      for await (const chunk of stream) output.take(chunk as Buffer);
+      return true;
+    } catch (error) {
+      return isNotFound(error) ? "gone" : false;
+    }
   }
 
   /** Also reports workers that ended before and whose containers are still there, once per watch. */

@@ -5,9 +5,12 @@
  * P2  A worker belongs to a pid and its start, so a pid that was given out again is never taken for a worker.
  * P3  Workers survive their agent; the next agent finds them by their records on disk.
  */
+import { once } from "node:events";
 import { setInterval as every } from "node:timers/promises";
 import type { Volumes } from "../volumes/volumes.ts";
 import { type Ending, exitReason } from "./exit-reason.ts";
+import { OutputFile } from "./output-file.ts";
+import type { OutputReader } from "./output.ts";
 import { killAll, signalAll, type WorkerProcesses } from "./process-members.ts";
 import { type ProcessRecord, readRecord, writeRecord } from "./process-record.ts";
 import { readProcess } from "./process-table.ts";
@@ -42,6 +45,8 @@ type KnownWorker = {
   readonly isAdopted: boolean;
   readonly ended: Promise<WorkerExit>;
   readonly settle: (exit: WorkerExit) => void;
+  /** Who reads its log. */
+  output?: OutputFile;
 };
 
 export class ProcessRuntime implements Runtime {
@@ -190,6 +195,17 @@ export class ProcessRuntime implements Runtime {
     return lastLinesOfLog(this.#directory(workerId), count);
   }
 
+  async output(workerId: string, reader: OutputReader): Promise<void> {
+    const worker = await this.#find(workerId);
+    if (!worker || reader.signal.aborted) return;
+    const file = new OutputFile(worker.directory, reader);
+    file.watch();
+    worker.output = file;
+    await Promise.race([worker.ended, once(reader.signal, "abort")]);
+    if (!reader.signal.aborted) await file.finish();
+    if (worker.output === file) delete worker.output;
+  }
+
   /** Also reports workers that ended before and were not removed yet, once per watch. */
   watch(onExit: (exit: WorkerExit) => void): () => void {
     const follow = (worker: KnownWorker): void => {
@@ -258,7 +274,9 @@ export class ProcessRuntime implements Runtime {
 
   async #look(worker: KnownWorker): Promise<void> {
     if (worker.record.exit !== null) return;
-    await boundLog(worker.directory).catch(() => undefined); // the next look tries again
+    await worker.output?.readOn();
+    const isCut = await boundLog(worker.directory).catch(() => false); // the next look tries again
+    if (isCut) await worker.output?.wasCut();
     if (!worker.isAdopted) return;
     const found = await readProcess(worker.record.pid);
     const isAlive = found !== null && !found.isZombie && found.start === worker.record.start; // P2

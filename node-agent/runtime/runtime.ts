@@ -9,6 +9,7 @@
  */
 
 import type { CacheTerms } from "./cache-shelf.ts";
+import type { OutputReader } from "./output.ts";
 
 /** All that is needed to run one worker, address and token of the agent already in `env`. */
 export type WorkerSpec = {
@@ -97,6 +98,8 @@ export interface Runtime {
   list(): Promise<readonly FoundWorker[]>;
   /** Last lines of output, oldest first. */
   lastLines(workerId: string, count: number): Promise<readonly string[]>;
+  /** Hands on what the worker prints; resolves when it has ended and all was handed on, or at the signal. */
+  output(workerId: string, reader: OutputReader): Promise<void>;
   /** Calls back once for each worker that ends, whoever ended it. Returns a function that stops watching. */
   watch(onExit: (exit: WorkerExit) => void): () => void;
   /** Releases watches and sockets of the agent's own; leaves the workers alone. */

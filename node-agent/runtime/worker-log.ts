@@ -12,12 +12,13 @@ const LOG_MAX_BYTES = 10_000_000;
 const LOG_KEPT_BYTES = 1_000_000;
 const TAIL_BYTES = 256_000;
 
-/** Cuts the log if it has outgrown its limit. */
-export async function boundLog(directory: WorkerDirectory, maxBytes = LOG_MAX_BYTES): Promise<void> {
+/** Cuts the log if it has outgrown its limit; says whether it did. */
+export async function boundLog(directory: WorkerDirectory, maxBytes = LOG_MAX_BYTES): Promise<boolean> {
   const sizeBytes = (await stat(directory.logPath).catch(() => null))?.size ?? 0;
-  if (sizeBytes <= maxBytes) return;
+  if (sizeBytes <= maxBytes) return false;
   await writeFile(directory.previousLogPath, await readTail(directory.logPath, LOG_KEPT_BYTES));
   await truncate(directory.logPath, 0);
+  return true;
 }
 
 /** Last lines of all that the worker has written, oldest first. */

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Assignment, AssignmentOutline } from "../../src/contract/agent.ts";
 import type { Journal, WorkerRecord } from "../journal/journal.ts";
 import type { AgentLog } from "../log.ts";
+import type { LogDesk } from "../logs/log-desk.ts";
 import type { PrepareOutcome, Runtime, WorkerExit, WorkerSpec } from "../runtime/runtime.ts";
 import type { Timing } from "../timing.ts";
 import type { Failure } from "./restart.ts";
@@ -12,6 +13,7 @@ export type ContainerOptions = {
   readonly journal: Journal;
   readonly log: AgentLog;
   readonly timing: Timing;
+  readonly logs: LogDesk;
   readonly environmentOf: (assignment: Assignment, token: string) => Record<string, string>;
 };
 
@@ -102,6 +104,9 @@ export class Container {
     if (assignment.isSuperseded && this.#assignment) return false; // it goes on as what it is
     const isNew = JSON.stringify(assignment) !== JSON.stringify(this.#assignment);
     this.#assignment = assignment;
+    this.#options.logs.mask(this.#outline, assignment.masked ?? []);
+    // Not before it is known what must not show in its output.
+    if (this.#isRunning) this.#options.logs.goOn(this.#outline);
     return isNew;
   }
 
@@ -137,6 +142,7 @@ export class Container {
     this.#isRunning = true;
     try {
       await this.#options.runtime.start(this.#spec());
+      this.#options.logs.begin(this.#outline);
       this.#options.log.info("worker_started", { workerId: this.#outline.workerId });
       return null;
     } catch (error) {
@@ -173,11 +179,12 @@ export class Container {
 
   /** Kills what still runs and removes it; the next start finds a clean place. */
   async clearAway(): Promise<void> {
-    const { runtime, log } = this.#options;
+    const { runtime, log, logs } = this.#options;
     const { workerId } = this.#outline;
     try {
       await runtime.stop(workerId, 0);
       if (this.#isRunning) await this.#untilExitIsKnown();
+      await logs.finish(workerId);
       await runtime.remove(workerId);
       this.#isUnclear = false;
     } catch (error) {
@@ -208,8 +215,10 @@ export class Container {
   }
 
   async lastLine(): Promise<string | undefined> {
-    const lines = await this.#options.runtime.lastLines(this.#outline.workerId, 1).catch(() => []);
-    return lines.at(-1);
+    const { runtime, logs } = this.#options;
+    const { workerId } = this.#outline;
+    const last = (await runtime.lastLines(workerId, 1).catch(() => [])).at(-1);
+    return last === undefined ? undefined : logs.masked(workerId, last);
   }
 
   /** So that the news of this container's end is not taken for the end of its successor. */

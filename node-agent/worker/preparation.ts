@@ -52,6 +52,7 @@ export class Preparation {
       this.#isRenewed = false;
       const calledOff = new AbortController();
       const preparing = container.prepare((detail) => {
+        if (!startTimes.has("pullStarted")) this.#tellOfPull("image_pull_started");
         startTimes.note("pullStarted");
         this.#pulling(detail);
       }, calledOff.signal);
@@ -59,7 +60,10 @@ export class Preparation {
       calledOff.abort();
       if (outcome === "called_off") return false;
       if (outcome.kind === "prepared") {
-        if (startTimes.has("pullStarted")) startTimes.note("pullEnded");
+        if (startTimes.has("pullStarted")) {
+          startTimes.note("pullEnded");
+          this.#tellOfPull("image_pull_ended");
+        }
         this.#note = outcome.note;
         if (outcome.note !== undefined) this.#tell(outcome.note);
         return !isDraining();
@@ -96,6 +100,11 @@ export class Preparation {
     this.#isWithheld = true;
     log.warn("worker_start_withheld", { workerId, reason: problem });
     standing.become("unhealthy", problem);
+  }
+
+  #tellOfPull(event: "image_pull_started" | "image_pull_ended"): void {
+    const { workerId, container, log } = this.#options;
+    log.info(event, { workerId, image: container.assignment?.imageName ?? "" });
   }
 
   #tell(note: string): void {

@@ -86,6 +86,11 @@ export class WorkerJobs {
     return this.#lostResults >= LOST_RESULTS_MAX;
   }
 
+  /** Jobs that its handlers have. */
+  idsInside(): readonly string[] {
+    return [...this.#inside.keys()];
+  }
+
   /** A handler runs on though nobody wants its result and its grace is over. */
   hasOverstayed(): boolean {
     return this.#jobsInside().some((job) => job.stop?.isGraceOver === true);

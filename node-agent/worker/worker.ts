@@ -349,6 +349,7 @@ export class Worker implements WorkerSession {
   }
 
   #changed(isWithdrawn = false): void {
+    this.#options.logs.noteJobs(this.workerId, this.jobs.idsInside());
     this.#wake.wake();
     this.#options.onSlotsChange(this.assignment.endpointId, isWithdrawn);
   }

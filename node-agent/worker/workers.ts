@@ -73,7 +73,8 @@ export class Workers {
   #adoptOne(record: AdoptedWorker, attempts: readonly AttemptRecord[]): void {
     const worker = new Worker(record.assignment, this.#options, record);
     for (const attempt of attempts) worker.jobs.adopt(attempt);
-    this.#options.log.info("worker_adopted", { workerId: worker.workerId, attempts: attempts.length });
+    const { workerId, endpointId } = record.assignment;
+    this.#options.log.info("worker_adopted", { workerId, endpointId, attempts: attempts.length });
     this.#add(worker);
   }
 
@@ -146,6 +147,7 @@ export class Workers {
     }
     if (this.#stopping.signal.aborted) return;
     this.#workers.delete(worker.workerId);
+    this.#options.logs.removed(worker.workerId);
     this.#options.onStateChange(true);
     this.#options.onSlotsChange(worker.assignment.endpointId, true);
     this.#reconcile();

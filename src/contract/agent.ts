@@ -17,12 +17,15 @@ import { z } from "zod";
 import { jsonValueSchema } from "./json.ts";
 import { AGENT_HOLD_MAX_MS, ERROR_MAX_LENGTH, RESULT_MAX_BYTES } from "./limits.ts";
 
-const id = z
+export const idSchema = z
   .string()
   .min(1)
   .max(128)
   .regex(/^[A-Za-z0-9_-]+$/, "may hold letters, digits, _ and - only");
+const id = idSchema;
 const count = z.number().int().nonnegative();
+/** Names who follows the logs of an endpoint at a time: grows with each new follower, 0 for none. */
+const follow = count;
 /** How long ago something was, in ms: the edge makes a time of its own of it, so a host's clock may be wrong. */
 const agoMs = count;
 const holdMs = z.number().int().min(0).max(AGENT_HOLD_MAX_MS);
@@ -183,6 +186,8 @@ export const assignmentSchema = z.object({
   limits: z.object({ cpuMilli: count, memoryMb: count }).optional(),
   /** Network volumes of the endpoint: the worker gets the first that its host has. Edges of before send none. */
   networkVolumeIds: z.array(id).max(1_000).optional(),
+  /** Values of secrets, which may not show in logs. Edges of before send none. */
+  masked: z.array(z.string()).optional(),
 });
 export type Assignment = z.infer<typeof assignmentSchema>;
 
@@ -287,6 +292,8 @@ export const exchangeRequestSchema = z.object({
   slots: z.array(z.object({ workerId: id, free: z.number().int().positive() })).max(1_000),
   /** 0: answer at once. Above 0: hold until there is a job or a stop; replaces an older hold of this agent. */
   holdMs,
+  /** The followers that the agent knows of; answered as soon as there are others. Agents of before do not say. */
+  follow: follow.optional(),
 });
 export type ExchangeRequest = z.infer<typeof exchangeRequestSchema>;
 
@@ -328,5 +335,7 @@ export const exchangeReplySchema = z.object({
     .optional(),
   jobs: z.array(dispatchedJobSchema),
   stops: z.array(z.object({ jobId: id, attempt: z.number().int().positive(), reason: z.enum(STOP_REASONS) })),
+  /** Who follows the logs of this endpoint: their lines are wanted at once. Absent: as before. */
+  follow: follow.optional(),
 });
 export type ExchangeReply = z.infer<typeof exchangeReplySchema>;

@@ -249,6 +249,52 @@ export const MAINTENANCE_ROWS_MAX = 500;
 /** Objects that one maintenance run calls at most. */
 export const MAINTENANCE_CALLS_MAX = 20;
 
+// Logs
+
+/** How long logs are kept, unless LOG_RETENTION_DAYS says otherwise. */
+export const LOG_RETENTION_DAYS_DEFAULT = 14;
+export const LOG_RETENTION_DAYS_MAX = 365;
+/** A longer line is cut, with a mark at its end. */
+export const LOG_LINE_MAX_BYTES = 16 * 1024;
+/** Ids and words in lines and queries. */
+export const LOG_FIELD_MAX_CHARACTERS = 256;
+/** What a worker may print for long, and at once; beyond it lines are dropped, and their number is told. */
+export const LOG_BYTES_PER_SECOND = 100_000;
+export const LOG_BURST_BYTES = 2 * MEGABYTE;
+/** Lines of one worker that an agent holds until the edge has them; beyond it the oldest are dropped. */
+export const LOG_HELD_MAX_BYTES = 4 * MEGABYTE;
+/** Lines of one worker that are sent, and kept, together. */
+export const LOG_BATCH_MAX_BYTES = MEGABYTE;
+export const LOG_BATCH_LINES_MAX = 20_000;
+/** Silence is broken soon; after so many batches in a row a worker gets one a minute. Each batch is an object in R2. */
+export const LOG_BATCH_AFTER_MS = 2 * SECOND;
+export const LOG_BATCH_EVERY_MS = MINUTE;
+export const LOG_BATCH_BURST = 10;
+/** Lines of one object lie no further apart than this, so that a reader knows where to begin. */
+export const LOG_SPAN_MAX_MS = 10 * MINUTE;
+/** One call of an agent with lines, as sent and unpacked. */
+export const LOG_BODY_MAX_BYTES = 4 * MEGABYTE;
+export const LOG_TEXT_MAX_BYTES = 16 * MEGABYTE;
+/** A host's clock that is wrong by less is believed. */
+export const LOG_CLOCK_TOLERANCE_MS = 5 * SECOND;
+/** Lines of a later time are not kept. */
+export const LOG_AHEAD_MAX_MS = MINUTE;
+/** While somebody follows, lines that come this close together are sent together. */
+export const LOG_LIVE_GATHER_MS = 200;
+/** Lines that were kept this shortly before somebody began to follow are sent once more. */
+export const LOG_SEAM_MS = 10 * SECOND;
+export const LOG_FOLLOWERS_MAX = 32;
+/** What waits for one slow follower; beyond it his stream ends, and he may go on from where he was. */
+export const LOG_FOLLOWER_BUFFER_BYTES = 2 * MEGABYTE;
+export const LOG_PAGE_DEFAULT = 200;
+export const LOG_PAGE_MAX = 2_000;
+export const LOG_TAIL_DEFAULT = 100;
+/** What one query may read of R2; the rest comes with its cursor. */
+export const LOG_QUERY_READS_MAX = 200;
+export const LOG_QUERY_LISTS_MAX = 40;
+/** Objects with old lines that one maintenance run removes at most. */
+export const LOG_REMOVALS_MAX = 5_000;
+
 // Secrets and registry credentials
 
 export const SECRET_VALUE_MAX_BYTES = 64 * 1024;

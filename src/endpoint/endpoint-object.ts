@@ -23,6 +23,7 @@ import type {
   ExchangeCall,
   ExchangeReply,
   ExpireReply,
+  FollowReply,
   HealthReply,
   ListCall,
   ListReply,
@@ -68,6 +69,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     facts.load();
     limits.growWith(facts.report);
     bells.recover();
+    this.#parts.followers.recount();
     book.load();
     queue.recover(now);
     times.learn(facts.report, ledger.running.values());
@@ -215,15 +217,44 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     });
   }
 
+  // Logs
+
+  /** Passes lines on to all who follow the logs, as they are; says who does. */
+  async tellFollowers(lines: string): Promise<FollowReply> {
+    this.#parts.followers.tell(lines);
+    return { kind: "follow", follow: this.#parts.followers.follow };
+  }
+
+  #follow(): Response {
+    const response = this.#parts.followers.accept(Date.now());
+    if (response.webSocket) this.#tellAgentsOfFollowers();
+    return response;
+  }
+
+  #closed(socket: WebSocket): void {
+    const { followers, bells } = this.#parts;
+    bells.closed(socket);
+    const { follow } = followers;
+    followers.recount();
+    if (followers.follow !== follow) this.#tellAgentsOfFollowers();
+  }
+
+  #tellAgentsOfFollowers(): void {
+    this.#parts.dispatch.wakeAll();
+    this.#parts.bells.ringAllAgents();
+  }
+
   // Doorbells
 
   /**
    * Only upgrades come here: `/doorbell?job=…&operation=…&slot=…&wait=…`, the same with `stream=…&after=…`
-   * instead of `job=…`, or `/doorbell?host=…&session=…&turn=…&free=…&terms=…`.
+   * instead of `job=…`, or `/doorbell?host=…&session=…&turn=…&free=…&terms=…&follow=…`. Not to wait, but to get
+   * lines as they come: `/doorbell?logs`.
    */
   override async fetch(request: Request): Promise<Response> {
     const query = new URL(request.url).searchParams;
     const now = Date.now();
+    if (query.has("logs")) return this.#follow();
     const jobId = query.get("job");
     if (jobId !== null) {
       const stored = findJob(this.#parts.queue, jobId, now);
@@ -240,18 +271,19 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     const hasNews =
       this.#parts.agents.hasNewsFor(agent.hostId) ||
       (agent.free > 0 && this.#parts.ledger.queued > 0) ||
-      query.get("terms") !== termsOf(this.#parts.facts, this.#parts.scaling);
+      query.get("terms") !== termsOf(this.#parts.facts, this.#parts.scaling) ||
+      Number(query.get("follow") ?? this.#parts.followers.follow) !== this.#parts.followers.follow;
     return this.#parts.bells.openForAgent(agent, hasNews);
   }
 
   override async webSocketClose(socket: WebSocket, code: number): Promise<void> {
-    this.#parts.bells.closed(socket);
+    this.#closed(socket);
     // 1005 and 1006 are what a side sees that was told nothing; they may not be sent.
     socket.close(code === 1005 || code === 1006 ? 1000 : code);
   }
 
   override async webSocketError(socket: WebSocket): Promise<void> {
-    this.#parts.bells.closed(socket);
+    this.#closed(socket);
   }
 
   // Time

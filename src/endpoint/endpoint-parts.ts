@@ -11,6 +11,7 @@ import { ChunkStore } from "./chunk-store.ts";
 import { Dispatch } from "./dispatch.ts";
 import { EndpointBells } from "./endpoint-bells.ts";
 import { EndpointFacts } from "./endpoint-facts.ts";
+import { Followers } from "./followers.ts";
 import { JobDesk } from "./job-desk.ts";
 import { JobStore } from "./job-store.ts";
 import { QueueLedger } from "./queue-ledger.ts";
@@ -109,5 +110,6 @@ function openCore(context: DurableObjectState, finishTurn: () => void) {
     commit: new GroupCommit(context, finishTurn),
     alarm: new AlarmClock(context.storage),
     bells: new EndpointBells(context, limits),
+    followers: new Followers(context),
   };
 }

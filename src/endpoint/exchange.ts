@@ -3,7 +3,10 @@ import { HOT_HOLD_MS } from "../contract/limits.ts";
 import type { EndpointParts } from "./endpoint-parts.ts";
 import type { ExchangeAnswer, ExchangeCall, ExchangeReply, Slots } from "./messages.ts";
 
-type ExchangeParts = Pick<EndpointParts, "facts" | "dispatch" | "commit" | "agents" | "bells" | "scaling">;
+type ExchangeParts = Pick<
+  EndpointParts,
+  "facts" | "dispatch" | "commit" | "agents" | "bells" | "scaling" | "followers"
+>;
 
 const NOTHING: ExchangeAnswer = { acks: [], chunkAcks: [], jobs: [], stops: [] };
 
@@ -19,8 +22,10 @@ export async function exchange(parts: ExchangeParts, call: ExchangeCall): Promis
     if (!isEmptyAnswer({ ...answered, stops: [] })) facts.noteWork(now);
     return answered;
   });
-  const isNews = answer.jobs.length + answer.stops.length > 0;
-  if (!call.isHolding || isNews) return { kind: "answer", ...answer };
+  const follow = followNews(parts, call);
+  const isNews = answer.jobs.length + answer.stops.length > 0 || follow !== undefined;
+  if (!call.isHolding || isNews)
+    return { kind: "answer", ...answer, ...(follow !== undefined && { follow }) };
   return withAcks(answer, isOvertaken ? { kind: "superseded" } : await hold(parts, call));
 }
 
@@ -49,6 +54,11 @@ async function hold(parts: ExchangeParts, call: ExchangeCall): Promise<ExchangeR
 /** Differs when other workers than before may take jobs. */
 export function termsOf(facts: ExchangeParts["facts"], scaling: ExchangeParts["scaling"]): string {
   return `${facts.terms}.${scaling.doors}`;
+}
+
+/** Who follows the logs, unless the agent knows that or does not care. */
+function followNews({ followers }: ExchangeParts, call: ExchangeCall): number | undefined {
+  return call.follow === undefined || call.follow === followers.follow ? undefined : followers.follow;
 }
 
 function openSlots({ facts, scaling }: ExchangeParts, slots: Slots): Slots {

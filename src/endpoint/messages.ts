@@ -192,6 +192,8 @@ export type ExchangeCall = {
   readonly slots: Slots;
   /** The agent would wait for a job or a stop. */
   readonly isHolding: boolean;
+  /** Who follows the logs, as far as the agent knows; absent when it does not care. */
+  readonly follow?: number | undefined;
 };
 
 export type Dispatched = AttemptRef & {
@@ -209,7 +211,12 @@ export type ExchangeAnswer = {
   readonly chunkAcks: readonly ChunkAck[];
   readonly jobs: readonly Dispatched[];
   readonly stops: readonly Stop[];
+  /** Who follows the logs; absent when that is not news. */
+  readonly follow?: number;
 };
+
+/** Who follows the logs of the endpoint; see followers.ts. */
+export type FollowReply = { readonly kind: "follow"; readonly follow: number };
 
 export type ExchangeReply =
   | Unconfigured

@@ -36,6 +36,7 @@ export type EndpointStub = Pick<
   | "batch"
   | "batches"
   | "batchRequests"
+  | "tellFollowers"
 > &
   Pick<Fetcher, "fetch">;
 export type FleetStub = Pick<FleetObject, "sync" | "assignments" | "hostSilent"> & Pick<Fetcher, "fetch">;

@@ -17,6 +17,8 @@ import { removeExpiredJoinTokens } from "../db/join-tokens.ts";
 import { removeOrphanedTemplates } from "../db/templates.ts";
 import type { Env } from "../env.ts";
 import { resealOlder } from "../management/encryption/reseal.ts";
+import { removeOldLogs } from "../management/logs/log-removal.ts";
+import { logRetentionDays } from "../management/logs/log-retention.ts";
 import { announceRemoval } from "../management/endpoints/endpoint-announcement.ts";
 
 export type MaintenanceContext = { readonly env: Env; readonly db: Database; readonly now: number };
@@ -47,6 +49,10 @@ export const MAINTENANCE_TASKS: readonly MaintenanceTask[] = [
   {
     name: "seal again what older keys seal",
     run: async ({ env }) => (await resealOlder(env, MAINTENANCE_CALLS_MAX)).resealed,
+  },
+  {
+    name: "remove old logs",
+    run: ({ env, now }) => removeOldLogs(env.LOGS, now, logRetentionDays(env)),
   },
 ];
 

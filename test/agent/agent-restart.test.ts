@@ -2,7 +2,7 @@ import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "vitest";
 import { Journal } from "../../node-agent/journal/journal.ts";
-import { AgentFixture, assignment } from "../support/agent-fixture.ts";
+import { AgentFixture } from "../support/agent-fixture.ts";
 import { AgentProcess, processesNaming } from "../support/agent-process.ts";
 import { Gate } from "../support/gate.ts";
 import { HOST_TOKEN, JOIN_TOKEN } from "../support/scripted-edge.ts";

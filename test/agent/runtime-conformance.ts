@@ -2,6 +2,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, type ExpectStatic, test } from "vitest";
+import type { OutputLine, OutputPart, OutputReader } from "../../node-agent/runtime/output.ts";
 import type { Runtime, WorkerExit, WorkerSpec } from "../../node-agent/runtime/runtime.ts";
 
 export type RuntimeFixture = {
@@ -68,6 +69,35 @@ export class ExitLog {
   }
 }
 
+/** Reads what a worker prints. */
+class OutputLog {
+  readonly lines: OutputLine[] = [];
+  /** Places to go on from, with the number of lines before each. */
+  readonly places: { readonly position: string; readonly count: number }[] = [];
+  dropped = 0;
+  readonly #admits: () => boolean;
+
+  constructor(admits: () => boolean = () => true) {
+    this.#admits = admits;
+  }
+
+  get texts(): string[] {
+    return this.lines.map(({ text }) => text);
+  }
+
+  reader(position: string | null, isEnough: (count: number) => boolean = () => false): OutputReader {
+    const stop = new AbortController();
+    const onPart = (part: OutputPart) => {
+      if (stop.signal.aborted) return;
+      this.lines.push(...part.lines);
+      this.dropped += part.dropped;
+      this.places.push({ position: part.position, count: this.lines.length });
+      if (isEnough(this.lines.length)) stop.abort();
+    };
+    return { position, admits: this.#admits, onPart, signal: stop.signal };
+  }
+}
+
 /** Resolves when a worker has printed a line. */
 export async function printed(
   expect: ExpectStatic,
@@ -102,6 +132,59 @@ export function describeRuntime(name: string, open: () => Promise<RuntimeFixture
       await runtime.start(worker);
       return worker.workerId;
     }
+
+    describe("output", () => {
+      test("is handed on line by line until the worker has ended", async ({ expect }) => {
+        const workerId = await started(
+          shell('echo one; sleep 0.1; echo two >&2; sleep 0.1; echo "three  "; printf four'),
+        );
+        const output = new OutputLog();
+        await runtime.output(workerId, output.reader(null));
+        expect(output.texts).toEqual(["one", "two", "three  ", "four"]);
+        const times = output.lines.map(({ at }) => at / 1_000);
+        expect(times).toEqual(times.toSorted((one, other) => one - other));
+        for (const time of times) expect(Math.abs(time - Date.now())).toBeLessThan(60_000);
+      });
+
+      test("is read on from any place, each line once", async ({ expect }) => {
+        const lines = Array.from({ length: 40 }, (_, index) => `line ${index}`);
+        const workerId = await started(shell(`for i in $(seq 0 39); do echo "line $i"; done`));
+        await exits.of(workerId);
+        const whole = new OutputLog();
+        await runtime.output(workerId, whole.reader(null));
+        expect(whole.texts).toEqual(lines);
+        for (const { position, count } of whole.places) {
+          const rest = new OutputLog();
+          await fixture.reopen().output(workerId, rest.reader(position));
+          expect(rest.texts).toEqual(lines.slice(count));
+        }
+      });
+
+      test("goes on when its reader has gone, for the next one", async ({ expect }) => {
+        const workerId = await started(shell("for i in $(seq 1 60); do echo $i; sleep 0.05; done"));
+        const first = new OutputLog();
+        await runtime.output(
+          workerId,
+          first.reader(null, (count) => count >= 10),
+        );
+        const second = new OutputLog();
+        await fixture.reopen().output(workerId, second.reader(first.places.at(-1)?.position ?? null));
+        const all = [...first.texts, ...second.texts];
+        expect(all).toEqual(Array.from({ length: 60 }, (_, index) => `${index + 1}`));
+      });
+
+      test("that is not admitted is counted", async ({ expect }) => {
+        const workerId = await started(shell(`for i in $(seq 1 30); do echo "line $i"; done`));
+        const output = new OutputLog(
+          (() => {
+            let lines = 0;
+            return () => (lines += 1) <= 10;
+          })(),
+        );
+        await runtime.output(workerId, output.reader(null));
+        expect([output.texts.length, output.dropped]).toEqual([10, 20]);
+      });
+    });
 
     describe("starting", () => {
       test("an image that is there is prepared at once", async ({ expect }) => {

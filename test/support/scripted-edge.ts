@@ -5,6 +5,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
+import { createGunzip } from "node:zlib";
 import { type WebSocket, WebSocketServer } from "ws";
 import {
   type Assignment,
@@ -21,6 +22,7 @@ import {
   syncRequestSchema,
   type WorkerReport,
 } from "../../src/contract/agent.ts";
+import { type LogLine, type LogRequest, logRequestSchema, type LogSource } from "../../src/contract/log.ts";
 
 export const JOIN_TOKEN = "join-token";
 export const HOST_TOKEN = "host-token";
@@ -64,6 +66,9 @@ export class ScriptedEdge {
   /** The edge is of a time before presences. */
   knowsNoPresence = false;
   readonly #presenceServer = new WebSocketServer({ noServer: true });
+  readonly logRequests: LogRequest[] = [];
+  follow = 0;
+  #logGate: Promise<void> | null = null;
   readonly #server: Server;
   #assignments: Assignment[] = [];
   #revision = 1;
@@ -170,6 +175,30 @@ export class ScriptedEdge {
     };
   }
 
+  /** From here on lines arrive, but their calls are answered only when the returned function is called. */
+  gateLogs(): () => void {
+    const gate = Promise.withResolvers<void>();
+    this.#logGate = gate.promise;
+    return () => {
+      this.#logGate = null;
+      gate.resolve();
+    };
+  }
+
+  /** What was sent to be kept, or for those who follow. */
+  logLines({ isLive = false, source }: { isLive?: boolean; source?: LogSource } = {}): LogLine[] {
+    return this.logRequests
+      .filter((request) => request.isLive === isLive)
+      .flatMap(({ workers }) => workers.flatMap(({ lines }) => lines))
+      .filter((line) => source === undefined || line.source === source);
+  }
+
+  /** Somebody follows the logs, or nobody does: 0. */
+  setFollow(follow: number): void {
+    this.follow = follow;
+    for (const hold of this.#holds.values()) hold.answer({ ...NOTHING, follow });
+  }
+
   /** From here on uploads arrive, but are answered only when the returned function is called. */
   gateUploads(): () => void {
     const gate = Promise.withResolvers<void>();
@@ -262,6 +291,7 @@ export class ScriptedEdge {
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (this.#isOffline) return this.#hangUp(request);
+    if (request.url === "/agent/v1/logs") return this.#takeLogs(request, response);
     const received = await text(request);
     const body: unknown = JSON.parse(received);
     if (this.refusal !== null) return void response.writeHead(this.refusal).end("refused by the test");
@@ -274,6 +304,16 @@ export class ScriptedEdge {
     const endpointId = /^\/agent\/v1\/endpoints\/([^/]+)\/exchange$/.exec(path)?.[1];
     if (!endpointId) return void response.writeHead(404).end();
     return this.#exchange(endpointId, exchangeRequestSchema.parse(body), response);
+  }
+
+  async #takeLogs(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const received = logRequestSchema.parse(JSON.parse(await text(request.pipe(createGunzip()))));
+    this.logRequests.push(received);
+    this.#changed();
+    if (this.#logGate) await this.#logGate;
+    const endpointIds = received.isLive ? received.workers.map(({ endpointId }) => endpointId) : [];
+    const follows = endpointIds.map((endpointId) => ({ endpointId, follow: this.follow }));
+    if (!response.destroyed) reply(response, { follows });
   }
 
   async #upload(jobId: string, attempt: number, result: string, response: ServerResponse): Promise<void> {
@@ -350,9 +390,11 @@ export class ScriptedEdge {
     if (request.holdMs > 0) this.#holds.get(endpointId)?.answer(NOTHING);
     const jobs = this.#claim(endpointId, request);
     const stops = this.#takeStops(endpointId);
-    const hasNews = acks.length + chunkAcks.length + jobs.length + stops.length > 0;
+    const follow = request.follow === this.follow ? {} : { follow: this.follow };
+    const hasNews =
+      acks.length + chunkAcks.length + jobs.length + stops.length > 0 || follow.follow !== undefined;
     if (request.holdMs === 0 || hasNews || this.holdsNothing) {
-      return reply(response, { acks, jobs, stops, ...(!this.knowsNoStreams && { chunkAcks }) });
+      return reply(response, { acks, jobs, stops, ...follow, ...(!this.knowsNoStreams && { chunkAcks }) });
     }
     reply(response, await this.#holdExchange(endpointId, request, response));
   }

@@ -15,6 +15,9 @@
  *   mock_deaf F          waits until the file F is there, and cannot be stopped meanwhile
  *   mock_member M        returns the member M of the job itself, such as batchId
  *   mock_env_hash N      returns the SHA-256 of the environment variable N, in hex
+ *   mock_print [..]      prints each as a line, before anything else
+ *   mock_print_count N   prints N lines more, `line 1` and so on
+ *   mock_print_then [..] prints each after mock_until, then waits for mock_until_rest
  *   mock_env N           returns the environment variable N
  *   mock_write {file, text}  writes a file                  mock_read F         returns the text of the file F
  *   mock_fill N          writes a file of N bytes first
@@ -30,6 +33,7 @@
  */
 import { fork } from "node:child_process";
 import { createHash } from "node:crypto";
+import { once } from "node:events";
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -82,6 +86,8 @@ async function isThere(file, signal) {
 
 async function handle(job, signal) {
   const input = job.input ?? {};
+  for (const line of input.mock_print ?? []) console.log(line);
+  if (input.mock_print_count) await printLines(input.mock_print_count);
   if (env.MOCK_GENERATOR) return generate(job.id, input, signal);
   if (input.mock_fill) fill("/tmp/full", input.mock_fill);
   if (input.mock_write) writeFileSync(input.mock_write.file, input.mock_write.text);
@@ -89,6 +95,10 @@ async function handle(job, signal) {
   const delayMs = Number(input.mock_delay ?? env.MOCK_DELAY ?? 0) * 1_000;
   if (delayMs) await delay(delayMs, undefined, { signal });
   if (input.mock_until) await isThere(input.mock_until, signal);
+  if (input.mock_print_then) {
+    for (const line of input.mock_print_then) console.log(line);
+    if (input.mock_until_rest) await isThere(input.mock_until_rest, signal);
+  }
   for (const value of input.mock_progress ?? []) await progress(job.id, value);
   if ("mock_crash" in input) {
     process.stderr.write("the handler crashes now\n");
@@ -133,6 +143,17 @@ async function handle(job, signal) {
 function fill(file, bytes) {
   const part = Buffer.alloc(50_000_000);
   for (let written = 0; written < bytes; written += part.length) appendFileSync(file, part);
+}
+
+/** Waits for whoever reads them, as a program does that writes to a pipe. */
+async function printLines(count) {
+  for (let from = 1; from <= count; from += 1_000) {
+    const lines = Array.from(
+      { length: Math.min(1_000, count - from + 1) },
+      (_, index) => `line ${from + index}`,
+    );
+    if (!process.stdout.write(`${lines.join("\n")}\n`)) await once(process.stdout, "drain");
+  }
 }
 
 async function generate(jobId, input, signal) {

@@ -16,6 +16,7 @@ import {
   type SyncReply,
   type SyncRequest,
 } from "../../src/contract/agent.ts";
+import { logReplySchema, type LogReply, type LogRequest } from "../../src/contract/log.ts";
 import { GPU_TIER_NAMES } from "../../src/contract/gpu-tiers.ts";
 import { graphql } from "./edge-client.ts";
 
@@ -177,6 +178,23 @@ export class ScriptedAgent {
       { method: "PUT", headers: { Authorization: `Bearer ${this.#token}` }, body: result },
     );
     return { status: response.status, reply: await response.json() };
+  }
+
+  /** Sends lines of workers' logs, as an agent does whose clock goes so much ahead. */
+  async sendLogs(workers: LogRequest["workers"], { isLive = false, aheadMs = 0 } = {}): Promise<LogReply> {
+    const text = JSON.stringify({ now: Date.now() + aheadMs, isLive, workers } satisfies LogRequest);
+    const zipped = new Response(text).body?.pipeThrough(new CompressionStream("gzip"));
+    const response = await this.postLogs(await new Response(zipped).arrayBuffer());
+    if (response.status !== 200) throw new Error(`logs answered ${response.status}`);
+    return logReplySchema.parse(await response.json());
+  }
+
+  async postLogs(body: BodyInit): Promise<Response> {
+    return await exports.default.fetch("http://edge/agent/v1/logs", {
+      method: "POST",
+      headers: { Authorization: `Bearer ${this.#token}` },
+      body,
+    });
   }
 
   #post(path: string, body: unknown): Promise<unknown> {

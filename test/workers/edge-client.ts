@@ -55,7 +55,7 @@ export async function createEndpoint(
 export type ServerEvent = { readonly event: string; readonly id?: string; readonly data: unknown };
 
 /** Opens an event stream; `next` answers undefined at its end, `comment` resolves when the next comment came. */
-export async function openEvents(path: string, lastEventId?: number) {
+export async function openEvents(path: string, lastEventId?: number | string) {
   const response = await exports.default.fetch(`http://edge${path}`, {
     headers: {
       Authorization: `Bearer ${apiKey}`,

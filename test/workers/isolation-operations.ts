@@ -212,6 +212,7 @@ const QUEUE = [
   http("GET", "/v2/*/health", ENDPOINT),
   http("GET", "/v2/*/metrics", ENDPOINT),
   http("GET", "/v2/*/requests", ENDPOINT),
+  http("GET", "/v2/*/logs", ENDPOINT),
   http("POST", "/v2/*/purge-queue", ENDPOINT),
   http("GET", "/v2/*/status/*", JOB),
   http("GET", "/v2/*/status-sync/*?wait=1000", { ...JOB, waits: true }),

@@ -15,6 +15,15 @@ test("what a job's life is told by is as documented", async () => {
   await documentedCall("POST", `${base}/status/${queued.id}`);
   await documentedCall("GET", `${base}/health`);
   await documentedCall("GET", `${base}/metrics`);
+  await agent.sendLogs([
+    {
+      endpointId,
+      workerId: "w",
+      lines: [{ seq: Date.now() * 1_000, source: "system", line: "x", jobId: "j" }],
+    },
+  ]);
+  await documentedCall("GET", `${base}/logs`);
+  await documentedCall("GET", "/v2/serverless/nobody/workers/w/logs");
 
   const workerId = await agent.bringUpWorker(endpointId);
   const taken = await agent.take(endpointId, workerId);
@@ -69,6 +78,7 @@ test("what hosts ask is as documented", async () => {
   const exchange = { session: "s", turn: 1, openTurns: [], held: [], reports: [], slots: [], holdMs: 0 };
   await documentedCall("POST", `/agent/v1/endpoints/${endpointId}/exchange`, exchange, asHost);
   await documentedCall("PUT", `/agent/v1/endpoints/${endpointId}/results/nobody/1`, { a: 1 }, asHost);
+  await documentedCall("POST", "/agent/v1/logs", "not zipped", asHost);
   await documentedCall("GET", "/agent/v1/host", undefined, asHost);
   await documentedCall("GET", "/v1/hosts");
   await documentedCall("GET", `/v1/hosts/${host.hostId}`);
@@ -117,6 +127,7 @@ test("REST is as documented", async () => {
   await documentedCall("GET", "/v1/pods");
   await documentedCall("POST", "/v1/pods", { imageName: "x", dataCenterIds: ["EU-RO-1"] });
   await documentedCall("GET", "/v1/pods/p1");
+  await documentedCall("GET", "/v1/pod/w1/logs");
   await documentedCall("DELETE", "/v1/pods/p1");
   await documentedCall("GET", "/v1/billing/pods?bucketSize=day");
   await documentedCall("GET", "/v1/openapi.json");

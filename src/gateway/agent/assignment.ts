@@ -12,7 +12,7 @@ import { HandedSecrets } from "./handed-secrets.ts";
 import { fillReferences, referredSecrets } from "../../domain/secret-reference.ts";
 
 type Filled =
-  | { readonly kind: "filled"; readonly parts: Pick<Assignment, "env" | "registryAuth"> }
+  | { readonly kind: "filled"; readonly parts: Pick<Assignment, "env" | "registryAuth" | "masked"> }
   | { readonly kind: "problem"; readonly problem: string };
 
 /** Assignments of endpoints that are gone are left out, and so the agent ends those workers. */
@@ -67,7 +67,9 @@ function fill({ variables, registryAuthId, templateName }: Blueprint, secrets: H
     variables.map(({ key, value }) => [key, fillReferences(value, (name) => secrets.value(name))]),
   );
   const registryAuth = registryAuthId === null ? null : secrets.login(registryAuthId);
-  return { kind: "filled", parts: { env, registryAuth } };
+  const names = new Set(variables.flatMap(({ value }) => referredSecrets(value)));
+  const masked = names.size === 0 ? {} : { masked: [...names].map((name) => secrets.value(name)) };
+  return { kind: "filled", parts: { env, registryAuth, ...masked } };
 }
 
 function problemOf({ key, value, owner }: RawVariable, secrets: HandedSecrets): string | undefined {

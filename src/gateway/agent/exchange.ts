@@ -55,7 +55,8 @@ async function holdExchange(
     if (reply.kind === "answer") return reply;
     if (reply.kind === "superseded") return NOTHING;
     const { free, terms } = reply;
-    const bell = { host, session, turn: `${first.turn}`, free: `${free}`, terms };
+    const follow = first.follow === undefined ? undefined : { follow: `${first.follow}` };
+    const bell = { host, session, turn: `${first.turn}`, free: `${free}`, terms, ...follow };
     const ring = await awaitRing(endpointStub(context.env, endpoint.endpointId), bell, untilAt, signal);
     if (ring !== "look" || Date.now() >= untilAt) return NOTHING;
     call = { ...call, reports: [], chunks: [] };
@@ -144,9 +145,9 @@ function tooLarge(sizeBytes: number): string {
 // Answers
 
 function answerParts(bucket: R2Bucket, { jobs, ...answer }: ExchangeAnswer): JsonPart[] {
-  const { acks, chunkAcks, stops } = answer;
+  const { acks, chunkAcks, stops, follow } = answer;
   const encoded = jobs.flatMap((job, index) => [index === 0 ? "" : ",", ...jobParts(bucket, job)]);
-  return spliceParts({ acks, chunkAcks, stops }, "jobs", ["[", ...encoded, "]"]);
+  return spliceParts({ acks, chunkAcks, stops, follow }, "jobs", ["[", ...encoded, "]"]);
 }
 
 function jobParts(bucket: R2Bucket, job: Dispatched): JsonPart[] {

@@ -6,6 +6,7 @@ import { agentFile, installScript } from "./download.ts";
 import { exchange } from "./exchange.ts";
 import { describeHost, drainHost, leaveFleet } from "./host.ts";
 import { join } from "./join.ts";
+import { takeLogs } from "./logs.ts";
 import { presence } from "./presence.ts";
 import { sync } from "./sync.ts";
 import { uploadResult } from "./upload-result.ts";
@@ -23,5 +24,6 @@ export function agentRoutes(): Hono<AgentApi> {
   routes.get("/install.sh", installScript);
   routes.get("/edgerun-agent.mjs", agentFile);
   routes.get("/edgerun-agent.mjs.sha256", agentFile);
+  routes.post("/v1/logs", withHost, takeLogs);
   return routes;
 }

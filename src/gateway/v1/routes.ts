@@ -5,6 +5,7 @@ import { withAccess, type RestApi } from "./context.ts";
 import { getEndpoint, getEndpoints, patchEndpoint, postEndpoint, removeEndpoint } from "./endpoints.ts";
 import { deleteHost, getHost, getHosts, patchHost } from "./hosts.ts";
 import { getPods, postPod, refusePod } from "./pods.ts";
+import { getPodLogs } from "./pod-logs.ts";
 import { getRegistryAuth, getRegistryAuths, postRegistryAuth, removeRegistryAuth } from "./registry-auths.ts";
 import { renderRestError } from "./rest-error.ts";
 import { getTemplate, getTemplates, patchTemplate, postTemplate, removeTemplate } from "./templates.ts";
@@ -70,6 +71,7 @@ function addPods(routes: Hono<RestApi>): void {
   routes.post("/pods", postPod);
   routes.on(["GET", "PATCH", "DELETE"], "/pods/:podId", refusePod);
   for (const action of POD_ACTIONS) routes.post(`/pods/:podId/${action}`, refusePod);
+  routes.get("/pod/:podId/logs", getPodLogs);
 }
 
 function addBilling(routes: Hono<RestApi>): void {

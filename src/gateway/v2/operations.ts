@@ -20,6 +20,7 @@ export const NEEDED_ACCESS = {
   "POST retry/:jobId": "write",
   "POST purge-queue": "write",
   "GET requests": "read",
+  "GET logs": "read",
   "GET webhooks/:jobId": "read",
   "POST webhooks/:jobId/redeliver": "write",
   "POST batch": "write",

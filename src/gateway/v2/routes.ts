@@ -5,6 +5,7 @@ import { serveBatches } from "./batch/routes.ts";
 import { cancel } from "./cancel.ts";
 import { requireQueue, requireWrite, withEndpoint, type QueueApi, type QueueHandler } from "./context.ts";
 import { health, metrics } from "./health.ts";
+import { logs, workerLogs } from "./logs.ts";
 import { NEEDED_ACCESS, type Operation, type ServeJobs } from "./operations.ts";
 import { purgeQueue } from "./purge-queue.ts";
 import { requests } from "./requests.ts";
@@ -26,7 +27,10 @@ export function queueRoutes(): Hono<QueueApi> {
   };
   const serveJobs: ServeJobs = (operation, handler) => serve(operation, requireQueue, handler);
 
+  // Before the others: no endpoint is called serverless.
+  routes.get("/serverless/:endpointId/workers/:workerId/logs", withEndpoint, workerLogs);
   routes.use("/:endpointId/*", withEndpoint);
+  serve("GET logs", logs);
   serve("GET health", health);
   serve("GET metrics", metrics);
   serveJobs("POST run", run);
@@ -50,7 +54,7 @@ export function queueRoutes(): Hono<QueueApi> {
       "not_found",
       `There is no operation ${operation}. There are POST run, POST runsync, GET status/<id>, GET stream/<id>, ` +
         "POST cancel/<id>, POST retry/<id>, POST purge-queue, GET requests, GET webhooks/<id>, " +
-        "POST webhooks/<id>/redeliver, GET health, GET metrics, " +
+        "POST webhooks/<id>/redeliver, GET logs, GET health, GET metrics, " +
         "and for batches POST batch, GET batch, GET batch/<id>, PUT batch/<id>, POST batch/<id>/requests, " +
         "GET batch/<id>/requests, DELETE batch/<id>/requests/<id>, POST batch/<id>/finalize and POST batch/<id>/cancel.",
     );

@@ -20,8 +20,11 @@ import { askWithinLimits, slotQuery } from "./limits.ts";
 import { jobBody } from "./job-body.ts";
 import type { JsonPart, StoredPart } from "../spliced-json.ts";
 
-const HEADERS = { "Content-Type": "text/event-stream; charset=utf-8", "Cache-Control": "no-cache" };
-const HEARTBEAT = ":\n\n";
+export const EVENT_HEADERS = {
+  "Content-Type": "text/event-stream; charset=utf-8",
+  "Cache-Control": "no-cache",
+};
+export const HEARTBEAT = ":\n\n";
 
 type StreamRead = Exclude<ReadStreamReply, Unconfigured | RateLimited>;
 
@@ -41,7 +44,7 @@ export async function streamEvents(context: QueueContext, jobId: string): Promis
   if (first.kind === "not_found") throw jobNotFound(jobId);
   const { readable, writable } = new IdentityTransformStream();
   context.executionCtx.waitUntil(writeEvents(context, reader, first, new EventWriter(writable)));
-  return new Response(readable, { headers: HEADERS });
+  return new Response(readable, { headers: EVENT_HEADERS });
 }
 
 async function writeEvents(
@@ -133,7 +136,7 @@ class StreamReader {
   }
 }
 
-class EventWriter {
+export class EventWriter {
   readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
   readonly #encoder = new TextEncoder();
 

@@ -18,6 +18,8 @@ import {
 import { findTemplates, type TemplateRecord } from "../../db/templates.ts";
 import type { RequestContext } from "../context.ts";
 import { logFailure } from "../../failure-log.ts";
+import { removeLogsOf } from "../logs/log-removal.ts";
+import { logRetentionDays } from "../logs/log-retention.ts";
 import { OperationError } from "../operation-error.ts";
 import { ensureWebhookSecrets } from "../webhooks/webhook-secrets.ts";
 
@@ -111,7 +113,20 @@ export async function announceRemoval(
       .remove()
       .catch(() => endpointObject(context, removed.id).remove());
   });
+  // What is left is removed when maintenance announces the open removal again.
+  if (!(await hasNoLogs(context, removed))) return;
   await closeEndpointRemoval(context.db, removed.accountId, removed.id);
+}
+
+async function hasNoLogs(
+  { env }: Place,
+  { id: endpointId, accountId }: { readonly id: string; readonly accountId: string },
+): Promise<boolean> {
+  const owner = { accountId, endpointId };
+  return await removeLogsOf(env.LOGS, owner, Date.now(), logRetentionDays(env)).catch((cause: unknown) => {
+    logFailure("endpoint_not_told", { endpointId }, cause);
+    return false;
+  });
 }
 
 async function fewAtOnce(

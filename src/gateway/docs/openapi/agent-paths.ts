@@ -12,6 +12,7 @@ import {
   uploadParamsSchema,
   uploadReplySchema,
 } from "../../../contract/agent.ts";
+import { logReplySchema, logRequestSchema } from "../../../contract/log.ts";
 import { jsonValueSchema } from "../../../contract/json.ts";
 import { operation } from "./operation.ts";
 import { endpointPath } from "./queue-paths.ts";
@@ -89,6 +90,22 @@ export const agentPaths: ZodOpenApiPathsObject = {
           answer: z.object({}),
         },
         [401, 500],
+      ),
+      ...HOST_TOKEN,
+    },
+  },
+  "/agent/v1/logs": {
+    post: {
+      ...operation(
+        {
+          id: "sendLogs",
+          tag: TAG,
+          summary: "Lines of the logs of a host's workers, to be kept or for those who follow",
+          text: "The body is compressed with gzip.",
+          body: logRequestSchema,
+          answer: logReplySchema,
+        },
+        [400, 401, 413, 500],
       ),
       ...HOST_TOKEN,
     },

@@ -16,6 +16,7 @@ import {
   waitSchema,
 } from "../../../contract/job.ts";
 import { IDEMPOTENCY_KEY_MAX_LENGTH, STREAM_HOLD_MS, WAIT_DEFAULT_MS } from "../../../contract/limits.ts";
+import { logPageSchema, logQuerySchema, workerLogQuerySchema } from "../../../contract/log.ts";
 import { webhookLogSchema } from "../../../contract/webhook.ts";
 import { operation, type Description } from "./operation.ts";
 
@@ -187,6 +188,36 @@ const QUEUE = {
       query: requestsQuerySchema,
       answer: requestsPageSchema,
     }),
+  },
+  "/v2/{endpointId}/logs": {
+    get: operation(
+      {
+        id: "getLogs",
+        tag: TAG,
+        summary: "What workers print, and what happens to them",
+        text:
+          "The newest lines that are meant, in the order of time. With `Accept: text/event-stream` they come as " +
+          "server-sent events, and go on as they are printed, or from `Last-Event-ID` on.",
+        path: endpointPath,
+        query: logQuerySchema,
+        answer: logPageSchema,
+      },
+      [400, 401, 404, 429, 500],
+    ),
+  },
+  "/v2/serverless/{endpointId}/workers/{workerId}/logs": {
+    get: operation(
+      {
+        id: "followWorkerLogs",
+        tag: TAG,
+        summary: "The last lines of one worker, and all that follow",
+        text: "Server-sent events, each `{source, line, ts}`.",
+        path: endpointPath.extend({ workerId: z.string() }),
+        query: workerLogQuerySchema,
+        answer: undefined,
+      },
+      [400, 401, 404, 429, 500],
+    ),
   },
   "/v2/{endpointId}/purge-queue": {
     post: limited({

@@ -7,6 +7,7 @@ import {
   podCreateSchema,
   podSchema,
 } from "../../../contract/rest-pod.ts";
+import { podLogsSchema } from "../../../contract/log.ts";
 import {
   endpointCreateSchema,
   endpointSchema,
@@ -273,6 +274,18 @@ const POD_PATHS: ZodOpenApiPathsObject = {
         path: podPath,
         answer: undefined,
         status: 204,
+      },
+      FIND,
+    ),
+  },
+  "/v1/pod/{podId}/logs": {
+    get: restOperation(
+      {
+        id: "getPodLogs",
+        tag: "Pods",
+        summary: "The last lines of a worker's logs",
+        path: podPath,
+        answer: podLogsSchema,
       },
       FIND,
     ),

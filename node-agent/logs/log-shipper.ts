@@ -1,0 +1,164 @@
+/**
+ * Brings lines to the edge: in batches, to be kept, and at once where somebody follows. Both go their own way,
+ * each one call at a time, so that a slow one does not hold up the other. A line that was followed is kept later.
+ */
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
+import type { LogReply, LogRequest } from "../../src/contract/log.ts";
+import { LOG_LIVE_GATHER_MS } from "../../src/contract/limits.ts";
+import type { EdgeOutcome } from "../edge/edge-client.ts";
+import type { EdgeLink } from "../edge/edge-link.ts";
+import { Pace } from "../edge/pace.ts";
+import { Schedule } from "../edge/schedule.ts";
+import type { Batch, WorkerLines } from "./worker-lines.ts";
+
+export type LogShipperOptions = EdgeLink & {
+  readonly workers: () => readonly WorkerLines[];
+  /** Called before lines are sent to be kept. */
+  readonly onBatch: () => void;
+  /** Called when the edge has kept a batch, or refused it for good. */
+  readonly onKept: (worker: WorkerLines, batch: Batch) => void;
+};
+
+type Sent = { readonly worker: WorkerLines; readonly batch: Batch };
+
+const CONVERSATION = "logs";
+/** So many workers share a call; each brings at most one batch. */
+const WORKERS_PER_CALL = 8;
+const zip = promisify(gzip);
+
+export class LogShipper {
+  readonly #options: LogShipperOptions;
+  readonly #pace: Pace;
+  readonly #batches = new Schedule(() => void this.#sendBatches());
+  readonly #live = new Schedule(() => void this.#sendLive());
+  /** Who follows, by endpoint; as the edge says it. */
+  readonly #follows = new Map<string, number>();
+  /** Calls outlast the agent's other ones: what the edge has taken shall not be sent again. */
+  readonly #closing = new AbortController();
+  #sending: Promise<void> | null = null;
+  #isLiveUnderway = false;
+
+  constructor(options: LogShipperOptions) {
+    this.#options = options;
+    this.#pace = new Pace(options.timing, options.random);
+    options.signal.addEventListener("abort", () => {
+      this.#batches.cancel();
+      this.#live.cancel();
+    });
+  }
+
+  follow(endpointId: string): number {
+    return this.#follows.get(endpointId) ?? 0;
+  }
+
+  /** The edge says who follows the logs of an endpoint. */
+  learnFollow(endpointId: string, follow: number): void {
+    const known = this.follow(endpointId);
+    if (follow === 0) this.#follows.delete(endpointId);
+    else this.#follows.set(endpointId, follow);
+    if (follow === 0 || follow === known) return;
+    for (const worker of this.#options.workers()) {
+      if (worker.endpointId === endpointId) worker.beginLive(Date.now());
+    }
+    this.#live.within(0);
+  }
+
+  /** A worker has more lines. */
+  changed(worker: WorkerLines): void {
+    if (this.#options.signal.aborted) return;
+    const now = Date.now();
+    const dueAt = worker.dueAt(now);
+    if (dueAt !== undefined && !this.#sending) this.#batches.within(Math.max(0, dueAt - now));
+    if (this.follow(worker.endpointId) > 0 && !this.#isLiveUnderway) this.#live.within(LOG_LIVE_GATHER_MS);
+  }
+
+  /** Sends all that is there, as far as the edge takes it within the time, and ends. */
+  async close(timeoutMs: number): Promise<void> {
+    const timer = setTimeout(() => this.#closing.abort(), timeoutMs);
+    await this.#sending;
+    while (!this.#closing.signal.aborted && this.#options.workers().some((worker) => !worker.isEmpty)) {
+      if (!(await this.#ship(this.#options.workers()))) break;
+    }
+    clearTimeout(timer);
+    this.#closing.abort();
+  }
+
+  // To be kept
+
+  async #sendBatches(): Promise<void> {
+    if (this.#sending || this.#options.signal.aborted) return;
+    const restMs = this.#pace.restMs();
+    if (restMs > 0) return this.#batches.within(restMs);
+    this.#options.onBatch();
+    const now = Date.now();
+    const due = this.#options.workers().filter((worker) => (worker.dueAt(now) ?? Infinity) <= now);
+    this.#sending = this.#ship(due).then(() => {});
+    await this.#sending;
+    this.#sending = null;
+    for (const worker of this.#options.workers()) this.changed(worker);
+  }
+
+  /** False when the edge did not take the lines. */
+  async #ship(workers: readonly WorkerLines[]): Promise<boolean> {
+    const now = Date.now();
+    const filled = workers.filter((worker) => !worker.isEmpty).slice(0, WORKERS_PER_CALL);
+    const sent = filled.map((worker) => ({ worker, batch: worker.nextBatch(now) }));
+    if (sent.length === 0) return true;
+    const outcome = await this.#call(sent, false);
+    // What the edge refuses it will not take later.
+    const isOver = outcome.kind === "answered" || outcome.kind === "refused";
+    for (const { worker, batch } of sent) {
+      if (isOver) this.#options.onKept(worker, batch);
+      else worker.failed(now);
+    }
+    return isOver;
+  }
+
+  // At once
+
+  async #sendLive(): Promise<void> {
+    if (this.#isLiveUnderway || this.#options.signal.aborted) return;
+    const followed = this.#options.workers().filter(({ endpointId }) => this.follow(endpointId) > 0);
+    const sent = followed
+      .map((worker) => ({ worker, batch: worker.nextLive() }))
+      .filter(({ batch }) => batch.lines.length > 0)
+      .slice(0, WORKERS_PER_CALL);
+    if (sent.length === 0) return;
+    this.#isLiveUnderway = true;
+    const outcome = await this.#call(sent, true);
+    this.#isLiveUnderway = false;
+    // Lost on the way: he who follows finds it when it is kept.
+    for (const { worker, batch } of sent) worker.sentLive(batch);
+    if (outcome.kind === "answered") {
+      for (const { endpointId, follow } of outcome.reply.follows) this.learnFollow(endpointId, follow);
+    }
+    if (!this.#options.signal.aborted) this.#live.within(LOG_LIVE_GATHER_MS);
+  }
+
+  // The call
+
+  async #call(sent: readonly Sent[], isLive: boolean): Promise<EdgeOutcome<LogReply>> {
+    const { client, timing } = this.#options;
+    const workers = sent.map(({ worker: { endpointId, workerId }, batch: { lines } }) => {
+      return { endpointId, workerId, lines: [...lines] };
+    });
+    const request: LogRequest = { now: Date.now(), isLive, workers };
+    const body = new Uint8Array(await zip(JSON.stringify(request)));
+    const outcome = await client.logs(body, { timeoutMs: timing.edgeSlackMs, signal: this.#closing.signal });
+    if (!this.#options.signal.aborted) this.#judge(outcome);
+    return outcome;
+  }
+
+  #judge(outcome: EdgeOutcome<LogReply>): void {
+    const { reachability, log, onUnauthorized } = this.#options;
+    if (outcome.kind === "answered") {
+      this.#pace.recover();
+      return reachability.answered(CONVERSATION);
+    }
+    this.#pace.slowDown();
+    if (outcome.kind === "unauthorized") return onUnauthorized();
+    if (outcome.kind === "unreachable") return reachability.failed(CONVERSATION, outcome.detail);
+    log.warn("edge_refused", { conversation: CONVERSATION, status: outcome.status, detail: outcome.detail });
+  }
+}

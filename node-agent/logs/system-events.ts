@@ -1,0 +1,55 @@
+/** What the agent notes of a worker is told to the worker's owner, in a sentence. */
+import type { AgentEvent, AgentLog, LogFields } from "../log.ts";
+import type { LogDesk } from "./log-desk.ts";
+
+/** An event that is not here is no news to the owner of a worker. */
+const SENTENCES: { readonly [Event in AgentEvent]?: (fields: LogFields) => string } = {
+  worker_assigned: () => "Assigned to this host.",
+  worker_adopted: () => "The agent was started anew; the worker goes on.",
+  worker_prepare_failed: ({ reason }) => `Cannot be prepared: ${reason}`,
+  worker_start_withheld: ({ reason }) => `Waits with its start: ${reason}`,
+  image_pull_started: ({ image }) => `Pulling image ${image}.`,
+  image_pull_ended: ({ image }) => `Image ${image} is here.`,
+  worker_started: () => "The container was started.",
+  worker_ready: () => "Ready: it asks for jobs.",
+  worker_frozen: () => "On standby: the container is frozen until a worker is wanted again.",
+  worker_thawed: () => "Wanted again: the container goes on.",
+  worker_failed: ({ state, reason }) =>
+    `${state === "crash_looping" ? "Keeps failing" : "Failed"}: ${reason}`,
+  worker_recreated: ({ reason }) =>
+    reason === "refresh"
+      ? "Gets a new container, as its handler asked."
+      : "Gets a new container: a job that is not wanted any more did not stop.",
+  worker_draining: () => "Draining: it gets no more jobs.",
+  worker_removed: () => "Removed from this host.",
+  worker_remove_failed: ({ reason }) => `Could not be removed yet: ${reason}`,
+  job_lost: ({ jobId, reason }) => `Job ${jobId} was lost: ${reason}`,
+  job_overstays: ({ jobId }) => `Job ${jobId} was told to stop and goes on.`,
+};
+
+/** A log that tells the owners of workers what concerns them, too. */
+export function withSystemEvents(log: AgentLog, desk: LogDesk): AgentLog {
+  const tell = (event: AgentEvent, fields: LogFields = {}): void => {
+    const sentence = SENTENCES[event]?.(fields);
+    const { workerId, endpointId, jobId } = fields;
+    if (sentence === undefined || typeof workerId !== "string") return;
+    desk.note(workerId, sentence, {
+      ...(typeof endpointId === "string" && { endpointId }),
+      ...(typeof jobId === "string" && { jobId }),
+    });
+  };
+  return {
+    info: (event, fields) => {
+      log.info(event, fields);
+      tell(event, fields);
+    },
+    warn: (event, fields) => {
+      log.warn(event, fields);
+      tell(event, fields);
+    },
+    error: (event, fields) => {
+      log.error(event, fields);
+      tell(event, fields);
+    },
+  };
+}

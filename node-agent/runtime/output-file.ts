@@ -1,0 +1,125 @@
+/**
+ * Output of a process worker, from the file that it writes. Its place is an offset in the file, with the time of
+ * the file's last cut: what was cut is never read again.
+ */
+import { watch } from "node:fs";
+import { open, stat } from "node:fs/promises";
+import { LOG_LINE_MAX_BYTES } from "../../src/contract/limits.ts";
+import { type OutputLine, type OutputReader, textOfLine } from "./output.ts";
+import type { WorkerDirectory } from "./worker-directory.ts";
+
+const READ_BYTES = 256 * 1024;
+const NEWLINE = 0x0a;
+
+export class OutputFile {
+  readonly #directory: WorkerDirectory;
+  readonly #reader: OutputReader;
+  #cutAt = 0;
+  #offset = 0;
+  /** Begin of a line whose end was not read yet. */
+  #rest: Buffer = Buffer.alloc(0);
+  #isInLongLine = false;
+  #lookedAt: number;
+  #reading: Promise<void>;
+
+  constructor(directory: WorkerDirectory, reader: OutputReader) {
+    this.#directory = directory;
+    this.#reader = reader;
+    this.#lookedAt = micros();
+    this.#reading = this.#begin();
+  }
+
+  /** Reads whenever the file has changed, until the signal. */
+  watch(): void {
+    const { signal } = this.#reader;
+    try {
+      const watcher = watch(this.#directory.logPath, { persistent: false, signal }, () => void this.readOn());
+      watcher.on("error", () => {}); // whoever looks after the file reads on, too
+    } catch {
+      // The file is gone.
+    }
+  }
+
+  /** Hands on all that is in the file by now. */
+  readOn(): Promise<void> {
+    this.#reading = this.#reading.then(() => this.#read()).catch(() => undefined); // gone with its worker
+    return this.#reading;
+  }
+
+  /** The file was emptied, after `readOn`. */
+  wasCut(): Promise<void> {
+    this.#reading = this.#reading.then(async () => {
+      this.#offset = 0;
+      this.#cutAt = await lastCut(this.#directory);
+    });
+    return this.#reading;
+  }
+
+  /** The worker has ended: the last line needs no break. */
+  async finish(): Promise<void> {
+    await this.readOn();
+    if (this.#rest.length > 0) this.#handOn([this.#rest], micros());
+    this.#rest = Buffer.alloc(0);
+  }
+
+  async #begin(): Promise<void> {
+    this.#cutAt = await lastCut(this.#directory);
+    const [cutAt, offset] = (this.#reader.position ?? "").split(" ").map(Number);
+    if (cutAt === this.#cutAt) this.#offset = offset ?? 0;
+  }
+
+  async #read(): Promise<void> {
+    const file = await open(this.#directory.logPath, "r");
+    try {
+      for (;;) {
+        const { buffer, bytesRead } = await file.read(Buffer.alloc(READ_BYTES), 0, READ_BYTES, this.#offset);
+        if (this.#reader.signal.aborted) return;
+        const lookedAt = micros();
+        this.#take(buffer.subarray(0, bytesRead), lookedAt);
+        if (bytesRead < READ_BYTES) {
+          this.#lookedAt = lookedAt;
+          return;
+        }
+      }
+    } finally {
+      await file.close();
+    }
+  }
+
+  #take(bytes: Buffer, now: number): void {
+    this.#offset += bytes.length;
+    const text = Buffer.concat([this.#rest, bytes]);
+    const lines: Buffer[] = [];
+    let start = 0;
+    for (let end = text.indexOf(NEWLINE); end >= 0; end = text.indexOf(NEWLINE, start)) {
+      if (!this.#isInLongLine) lines.push(text.subarray(start, end + 1));
+      this.#isInLongLine = false;
+      start = end + 1;
+    }
+    this.#rest = Buffer.from(text.subarray(start));
+    if (this.#rest.length > LOG_LINE_MAX_BYTES) {
+      if (!this.#isInLongLine) lines.push(this.#rest);
+      this.#isInLongLine = true;
+      this.#rest = Buffer.alloc(0);
+    }
+    this.#handOn(lines, now);
+  }
+
+  #handOn(texts: readonly Buffer[], at: number): void {
+    if (texts.length === 0) return;
+    const lines: OutputLine[] = texts
+      .filter((bytes) => this.#reader.admits(bytes.length))
+      .map((bytes) => ({ at, notBefore: this.#lookedAt, text: textOfLine(bytes, false) }));
+    const position = `${this.#cutAt} ${Math.max(0, this.#offset - this.#rest.length)}`;
+    this.#reader.onPart({ lines, dropped: texts.length - lines.length, position });
+  }
+}
+
+/** 0 for a file that was never cut. */
+async function lastCut({ previousLogPath }: WorkerDirectory): Promise<number> {
+  return (await stat(previousLogPath).catch(() => null))?.mtimeMs ?? 0;
+}
+
+function micros(): number {
+  return Date.now() * 1_000;
+}

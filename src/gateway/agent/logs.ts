@@ -1,0 +1,107 @@
+import { logRequestSchema, type LogLine, type LogReply, type WorkerLines } from "../../contract/log.ts";
+import {
+  LOG_AHEAD_MAX_MS,
+  LOG_BODY_MAX_BYTES,
+  LOG_CLOCK_TOLERANCE_MS,
+  LOG_TEXT_MAX_BYTES,
+} from "../../contract/limits.ts";
+import type { EndpointConfig } from "../../contract/endpoint.ts";
+import { DAY_MS, SEQ_PER_MS } from "../../domain/log-key.ts";
+import { logRetentionDays } from "../../management/logs/log-retention.ts";
+import { keepLines } from "../../management/logs/log-writer.ts";
+import { ApiError } from "../api-error.ts";
+import { announcedLength, judge, notJson, parseJson } from "../body.ts";
+import { readBytes } from "../byte-stream.ts";
+import { endpointStub, requireEndpoint } from "../endpoint-directory.ts";
+import type { AgentContext } from "./context.ts";
+
+type OwnLines = { readonly endpoint: EndpointConfig; readonly workers: readonly WorkerLines[] };
+
+/**
+ * `POST /agent/v1/logs`: keeps lines of the host's workers, or passes live ones on to those who follow. Lines of
+ * endpoints that the host's account does not have are dropped: nobody may read them.
+ */
+export async function takeLogs(context: AgentContext): Promise<Response> {
+  const receivedAt = Date.now();
+  const request = judge(await readZipped(context.req.raw), logRequestSchema);
+  const shift = clockShift(request.now, receivedAt);
+  const workers = request.workers.map((one) => ({ ...one, lines: inTime(context, one.lines, shift) }));
+  const own = await ownLines(context, workers);
+  const follows = request.isLive ? await Promise.all(own.map((lines) => passOn(context, lines))) : [];
+  if (!request.isLive) await Promise.all(own.map((lines) => keep(context, lines)));
+  return context.json({ follows } satisfies LogReply);
+}
+
+async function ownLines(context: AgentContext, workers: readonly WorkerLines[]): Promise<OwnLines[]> {
+  const { accountId } = context.get("host");
+  const byEndpoint = [...Map.groupBy(workers, ({ endpointId }) => endpointId)];
+  const found = await Promise.all(
+    byEndpoint.map(async ([endpointId, lines]) => {
+      const endpoint = await requireEndpoint(context.env, accountId, endpointId).catch((error: unknown) => {
+        if (error instanceof ApiError) return undefined;
+        throw error;
+      });
+      return endpoint && { endpoint, workers: lines };
+    }),
+  );
+  return found.filter((lines) => lines !== undefined);
+}
+
+async function keep({ env }: AgentContext, { endpoint, workers }: OwnLines): Promise<void> {
+  await Promise.all(workers.map((lines) => keepLines(env.LOGS, endpoint, lines)));
+}
+
+async function passOn(
+  { env }: AgentContext,
+  { endpoint: { endpointId }, workers }: OwnLines,
+): Promise<LogReply["follows"][number]> {
+  const lines = workers.flatMap(({ workerId, lines }) => lines.map((line) => ({ ...line, workerId })));
+  const { follow } = await endpointStub(env, endpointId).tellFollowers(JSON.stringify(lines));
+  return { endpointId, follow };
+}
+
+/**
+ * How far to move the times of a host whose clock is wrong, in microseconds: whole seconds, so that lines which
+ * are sent again get the same times again.
+ */
+function clockShift(hostNow: number, receivedAt: number): number {
+  const wrongMs = receivedAt - hostNow;
+  return Math.abs(wrongMs) < LOG_CLOCK_TOLERANCE_MS ? 0 : Math.round(wrongMs / 1_000) * 1_000 * SEQ_PER_MS;
+}
+
+/** Lines that will be found where they are kept: none from long ago, and none from days to come. */
+function inTime({ env }: AgentContext, lines: readonly LogLine[], shift: number): LogLine[] {
+  const now = Date.now();
+  const [from, until] = [now - logRetentionDays(env) * DAY_MS, now + LOG_AHEAD_MAX_MS].map(
+    (ms) => ms * SEQ_PER_MS,
+  );
+  return lines
+    .map((line) => ({ ...line, seq: line.seq + shift }))
+    .filter(({ seq }) => seq >= (from ?? 0) && seq < (until ?? 0));
+}
+
+/** A gzipped JSON body. */
+async function readZipped(request: Request): Promise<unknown> {
+  if ((announcedLength(request) ?? 0) > LOG_BODY_MAX_BYTES) throw tooLarge();
+  if (!request.body) return undefined;
+  const decoder = new TextDecoder();
+  let text = "";
+  let sizeBytes = 0;
+  try {
+    for await (const bytes of readBytes(request.body.pipeThrough(new DecompressionStream("gzip")))) {
+      sizeBytes += bytes.byteLength;
+      if (sizeBytes > LOG_TEXT_MAX_BYTES) throw tooLarge();
+      text += decoder.decode(bytes, { stream: true });
+    }
+  } catch (error) {
+    throw error instanceof ApiError ? error : notJson("it must be JSON text, compressed with gzip");
+  }
+  return parseJson(text + decoder.decode());
+}
+
+function tooLarge(): ApiError {
+  return new ApiError(
+    "payload_too_large",
+    `The lines have more than ${LOG_TEXT_MAX_BYTES / 1_000_000} MB. Send fewer at a time.`,
+  );
+}

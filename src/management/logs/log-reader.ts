@@ -1,0 +1,129 @@
+/** Finds lines of logs in R2, the newest first, within what one query may read. */
+import { logLineSchema } from "../../contract/log.ts";
+import { LOG_QUERY_LISTS_MAX, LOG_QUERY_READS_MAX } from "../../contract/limits.ts";
+import { LogCollector, type LogCut } from "../../domain/log-collector.ts";
+import {
+  DAY_MS,
+  daysBack,
+  keyBefore,
+  logPrefix,
+  readLogKey,
+  SEQ_PER_MS,
+  SPAN_MAX,
+  type LogObject,
+  type LogOwner,
+} from "../../domain/log-key.ts";
+import {
+  comparePositions,
+  isMeant,
+  type LogFilter,
+  type LogPosition,
+  type PlacedLine,
+} from "../../domain/log-lines.ts";
+
+export type LogSearch = {
+  readonly owner: LogOwner;
+  readonly filter: LogFilter;
+  /** `seq` of the first line that may be shown. */
+  readonly from: number;
+  /** Only lines before this position are shown. */
+  readonly before: LogPosition;
+  readonly limit: number;
+};
+
+type FoundObject = LogObject & { readonly key: string };
+
+/** R2 answers so many reads of one call at the same time. */
+const READS_AT_ONCE = 6;
+
+/** The newest lines that are meant. `before` of the answer leads on, also where nothing was found yet. */
+export async function findLines(bucket: R2Bucket, search: LogSearch): Promise<LogCut> {
+  const collector = new LogCollector(search.limit);
+  const objects = new ObjectList(bucket, search);
+  let reads = 0;
+  for (;;) {
+    const next = await objects.take(READS_AT_ONCE);
+    const [newest] = next;
+    if (!newest) return collector.cut(objects.unseenLast);
+    if (collector.isFull(newest.last) || reads >= LOG_QUERY_READS_MAX) return collector.cut(newest.last);
+    // What begins before the cursor and ends after it was counted by the page before.
+    reads += next.filter(({ last }) => last < search.before.seq).length;
+    for (const lines of await Promise.all(next.map((object) => readObject(bucket, search, object)))) {
+      collector.add(lines);
+    }
+  }
+}
+
+async function readObject(
+  bucket: R2Bucket,
+  { filter, from, before }: LogSearch,
+  { key, workerId }: FoundObject,
+): Promise<PlacedLine[]> {
+  const object = await bucket.get(key);
+  if (!object) return []; // it was too old a moment ago
+  const text = await new Response(object.body.pipeThrough(new DecompressionStream("gzip"))).text();
+  return text
+    .split("\n")
+    .map((json) => ({ ...logLineSchema.parse(JSON.parse(json)), workerId }))
+    .filter((line) => line.seq >= from && comparePositions(line, before) < 0 && isMeant(line, filter));
+}
+
+/** The objects that may hold what is searched, those with the newest last line first. */
+class ObjectList {
+  readonly #bucket: R2Bucket;
+  readonly #search: LogSearch;
+  readonly #days: string[];
+  #found: FoundObject[] = [];
+  #startAfter: string | undefined;
+  #lists = 0;
+  #unseenLast: number | undefined;
+
+  constructor(bucket: R2Bucket, search: LogSearch) {
+    this.#bucket = bucket;
+    this.#search = search;
+    this.#days = daysBack(search.before.seq + SPAN_MAX, search.from);
+  }
+
+  /** Where the list was broken off, since it had become too long; undefined at its end. */
+  get unseenLast(): number | undefined {
+    return this.#unseenLast;
+  }
+
+  async take(count: number): Promise<FoundObject[]> {
+    while (this.#found.length < count && (await this.#list()));
+    return this.#found.splice(0, count);
+  }
+
+  /** False when there is no more to list. */
+  async #list(): Promise<boolean> {
+    const [day] = this.#days;
+    if (day === undefined || this.#unseenLast !== undefined) return false;
+    const { owner, before } = this.#search;
+    const upTo = keyBefore(owner, day, before.seq + SPAN_MAX);
+    const startAfter = this.#startAfter ?? upTo;
+    if (this.#lists >= LOG_QUERY_LISTS_MAX) {
+      this.#unseenLast = this.#endOf(day);
+      return false;
+    }
+    this.#lists += 1;
+    const page = await this.#bucket.list({ prefix: logPrefix(owner, day), startAfter });
+    this.#found.push(...page.objects.flatMap(({ key }) => this.#meant(key)));
+    this.#startAfter = page.truncated ? page.objects.at(-1)?.key : undefined;
+    if (!page.truncated) this.#days.shift();
+    return true;
+  }
+
+  /** Nothing unseen is above this. */
+  #endOf(day: string): number {
+    const seen = this.#startAfter === undefined ? undefined : readLogKey(this.#startAfter)?.last;
+    return seen ?? (Date.parse(day) + DAY_MS) * SEQ_PER_MS - 1;
+  }
+
+  #meant(key: string): FoundObject[] {
+    const { filter, from, before } = this.#search;
+    const object = readLogKey(key);
+    if (!object || object.last < from || object.first > before.seq) return [];
+    if (filter.workerId !== undefined && object.workerId !== filter.workerId) return [];
+    return [{ ...object, key }];
+  }
+}

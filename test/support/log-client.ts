@@ -1,0 +1,77 @@
+/** A client of logs: asks for pages, and follows as a browser does, going on after a broken connection. */
+import { setTimeout as delay } from "node:timers/promises";
+import type { LogPage, ShownLogLine } from "../../src/contract/log.ts";
+
+type Target = { readonly baseUrl: string; readonly apiKey: string; readonly endpointId: string };
+
+const AGAIN_MS = 50;
+
+export class LogClient {
+  readonly #address: string;
+  readonly #headers: Record<string, string>;
+
+  constructor({ baseUrl, apiKey, endpointId }: Target) {
+    this.#address = `${baseUrl}/v2/${endpointId}/logs`;
+    this.#headers = { Authorization: `Bearer ${apiKey}` };
+  }
+
+  async lines(parameters: Record<string, string>): Promise<readonly ShownLogLine[]> {
+    const query = new URLSearchParams(parameters).toString();
+    const response = await fetch(`${this.#address}?${query}`, { headers: this.#headers });
+    if (response.status !== 200)
+      throw new Error(`logs answered ${response.status}: ${await response.text()}`);
+    return ((await response.json()) as LogPage).lines;
+  }
+
+  /** Asks until the lines are as wanted. */
+  async until(
+    parameters: Record<string, string>,
+    isWanted: (lines: readonly ShownLogLine[]) => boolean,
+  ): Promise<readonly ShownLogLine[]> {
+    for (;;) {
+      const lines = await this.lines(parameters);
+      if (isWanted(lines)) return lines;
+      await delay(AGAIN_MS);
+    }
+  }
+
+  /** What is kept, then all that follow; ends with the signal. */
+  async *follow(parameters: Record<string, string>, signal: AbortSignal): AsyncGenerator<ShownLogLine> {
+    let lastId: string | undefined;
+    while (!signal.aborted) {
+      try {
+        for await (const { id, data } of this.#connect(parameters, lastId, signal)) {
+          lastId = id ?? lastId;
+          yield data;
+        }
+      } catch (error) {
+        if (signal.aborted) return;
+        if (!(error instanceof TypeError)) throw error; // what fetch throws when there is no connection
+      }
+      await delay(AGAIN_MS);
+    }
+  }
+
+  async *#connect(parameters: Record<string, string>, lastId: string | undefined, signal: AbortSignal) {
+    const headers = {
+      ...this.#headers,
+      Accept: "text/event-stream",
+      ...(lastId && { "Last-Event-ID": lastId }),
+    };
+    const query = new URLSearchParams(parameters).toString();
+    const response = await fetch(`${this.#address}?${query}`, { headers, signal });
+    if (response.status !== 200)
+      throw new Error(`logs answered ${response.status}: ${await response.text()}`);
+    if (!response.body) return;
+    let text = "";
+    for await (const part of response.body.pipeThrough(new TextDecoderStream())) {
+      const blocks = (text + part).split("\n\n");
+      text = blocks.pop() ?? "";
+      for (const block of blocks) {
+        const data = /^data: (.*)$/m.exec(block)?.[1];
+        const id = /^id: (.*)$/m.exec(block)?.[1];
+        if (data !== undefined) yield { id, data: JSON.parse(data) as ShownLogLine };
+      }
+    }
+  }
+}

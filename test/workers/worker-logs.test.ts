@@ -1,0 +1,329 @@
+/** Logs: taken from agents, kept, found again, followed, and removed when their time is over. */
+import { env } from "cloudflare:workers";
+import { beforeEach, describe, test } from "vitest";
+import { LOG_FOLLOWERS_MAX, LOG_PAGE_MAX, LOG_RETENTION_DAYS_DEFAULT } from "../../src/contract/limits.ts";
+import type { LogLine, LogPage, ShownLogLine } from "../../src/contract/log.ts";
+import { maintain } from "../../src/maintenance/maintain.ts";
+import { ScriptedAgent } from "./agent-client.ts";
+import { freshAccount } from "./accounts.ts";
+import {
+  call,
+  createEndpoint,
+  graphql,
+  openEvents,
+  signInAsNewAccount,
+  type ServerEvent,
+} from "./edge-client.ts";
+import { evict, noBellOf } from "./object.ts";
+
+beforeEach(signInAsNewAccount);
+
+const DAY_MS = 86_400_000;
+const MICROS = 1_000;
+
+/** Lines a millisecond apart, the first of them `agoMs` ago. */
+function printed(agoMs: number, texts: readonly string[], more: Partial<LogLine> = {}): LogLine[] {
+  const from = (Date.now() - agoMs) * MICROS;
+  return texts.map((line, index) => ({ seq: from + index * MICROS, source: "container", line, ...more }));
+}
+
+async function newWorker(workerId = "worker-1") {
+  const endpointId = await createEndpoint();
+  const agent = await ScriptedAgent.join();
+  const send = (lines: LogLine[], options?: Parameters<ScriptedAgent["sendLogs"]>[1]) =>
+    agent.sendLogs([{ endpointId, workerId, lines }], options);
+  return { endpointId, agent, workerId, send };
+}
+
+async function query(endpointId: string, parameters: Record<string, string> = {}): Promise<LogPage> {
+  const words = new URLSearchParams(parameters).toString();
+  const { status, body } = await call("GET", `/v2/${endpointId}/logs?${words}`);
+  if (status !== 200) throw new Error(JSON.stringify(body));
+  return body as LogPage;
+}
+
+const texts = (page: LogPage): string[] => page.lines.map(({ line }) => line);
+const numbers = (from: number, to: number): string[] =>
+  Array.from({ length: to - from + 1 }, (_, index) => `line ${from + index}`);
+
+async function keysOf(endpointId: string): Promise<string[]> {
+  const { objects } = await env.LOGS.list();
+  return objects.map(({ key }) => key).filter((key) => key.includes(endpointId));
+}
+
+describe("lines of a worker", () => {
+  test("are found again with all that is known of them, in the order of time", async ({ expect }) => {
+    const { endpointId, send, workerId } = await newWorker();
+    const [event] = printed(3_000, ["The container was started."], { source: "system" });
+    const [line] = printed(2_000, ["hello"], { stream: "stderr", jobId: "job-1", level: "ERROR" });
+    if (!event || !line) throw new Error("no lines");
+    await send([line, event]);
+    const page = await query(endpointId);
+    expect(page.cursor).toBeNull();
+    expect(page.lines).toEqual([
+      {
+        id: `${event.seq}.system.${workerId}`,
+        at: event.seq / MICROS,
+        workerId,
+        source: "system",
+        line: "The container was started.",
+      },
+      {
+        id: `${line.seq}.container.${workerId}`,
+        at: line.seq / MICROS,
+        workerId,
+        source: "container",
+        stream: "stderr",
+        jobId: "job-1",
+        level: "ERROR",
+        line: "hello",
+      },
+    ]);
+  });
+
+  test("are found by worker, job, source, level, text and time", async ({ expect }) => {
+    const { endpointId, agent } = await newWorker();
+    const of = (workerId: string, lines: LogLine[]) => ({ endpointId, workerId, lines });
+    await agent.sendLogs([
+      of("one", printed(60_000, ["Loading"], { jobId: "a", level: "INFO" })),
+      of("one", printed(50_000, ["started"], { source: "system" })),
+      of("two", printed(40_000, ["loading too"], { jobId: "b", level: "ERROR" })),
+    ]);
+    const found = async (parameters: Record<string, string>) => texts(await query(endpointId, parameters));
+    expect(await found({})).toEqual(["Loading", "started", "loading too"]);
+    expect(await found({ workerId: "one" })).toEqual(["Loading", "started"]);
+    expect(await found({ jobId: "b" })).toEqual(["loading too"]);
+    expect(await found({ source: "system" })).toEqual(["started"]);
+    expect(await found({ level: "error" })).toEqual(["loading too"]);
+    expect(await found({ search: "LOADING" })).toEqual(["Loading", "loading too"]);
+    expect(await found({ since: `${Date.now() - 55_000}` })).toEqual(["started", "loading too"]);
+    const until = new Date(Date.now() - 45_000).toISOString();
+    expect(await found({ until })).toEqual(["Loading", "started"]);
+  });
+
+  test("come page after page, each once, though objects of workers overlap", async ({ expect }) => {
+    const { endpointId, agent } = await newWorker();
+    const base = Date.now() - 600_000;
+    const all: { at: number; line: string }[] = [];
+    for (const [number, workerId] of ["one", "two", "three"].entries()) {
+      for (let batch = 0; batch < 4; batch += 1) {
+        const lines = Array.from({ length: 25 }, (_, index): LogLine => {
+          const seq = (base + batch * 60_000 + index * 2_000 + number * 7) * MICROS;
+          return { seq, source: "container", line: `${workerId} ${batch} ${index}` };
+        });
+        all.push(...lines.map(({ seq, line }) => ({ at: seq, line })));
+        await agent.sendLogs([{ endpointId, workerId, lines }]);
+      }
+    }
+    const expected = all.toSorted((a, b) => a.at - b.at).map(({ line }) => line);
+    const pages: string[][] = [];
+    for (let cursor: string | null = ""; cursor !== null;) {
+      const page = await query(endpointId, { limit: "70", cursor });
+      pages.unshift(texts(page));
+      ({ cursor } = page);
+    }
+    expect(pages.flat()).toEqual(expected);
+    expect(pages.length).toBeGreaterThan(4);
+  });
+
+  test("that are sent twice are shown once", async ({ expect }) => {
+    const { endpointId, send } = await newWorker();
+    const lines = printed(10_000, numbers(1, 30));
+    await send(lines.slice(0, 20));
+    await send(lines.slice(0, 20));
+    await send(lines.slice(10));
+    expect(texts(await query(endpointId))).toEqual(numbers(1, 30));
+    expect(await keysOf(endpointId)).toHaveLength(2);
+  });
+
+  test("keep their order when the host's clock is wrong, and get the time of the edge", async ({
+    expect,
+  }) => {
+    const { endpointId, send } = await newWorker();
+    const aheadMs = 3_600_000;
+    await send(printed(2_000 - aheadMs, ["ahead"]), { aheadMs });
+    const [line] = (await query(endpointId)).lines;
+    expect(Math.abs((line?.at ?? 0) - (Date.now() - 2_000))).toBeLessThan(1_500);
+  });
+
+  test("of hours without the edge are kept in pieces that a reader finds", async ({ expect }) => {
+    const { endpointId, send } = await newWorker();
+    const lines = [300, 200, 100, 0].flatMap((minutes) => printed(minutes * 60_000 + 100, [`${minutes}`]));
+    await send(lines);
+    expect(await keysOf(endpointId)).toHaveLength(4);
+    const first = await query(endpointId, { limit: "1" });
+    expect(texts(first)).toEqual(["0"]);
+    expect(texts(await query(endpointId, { limit: "3", cursor: first.cursor ?? "" }))).toEqual([
+      "300",
+      "200",
+      "100",
+    ]);
+  });
+});
+
+describe("nobody", () => {
+  test("writes logs without a host token, or what is no lines", async ({ expect }) => {
+    const { agent } = await newWorker();
+    expect((await call("POST", "/agent/v1/logs", "x")).status).toBe(401);
+    expect((await agent.postLogs("not zipped")).status).toBe(400);
+  });
+
+  test("writes into the logs of another account, or reads them", async ({ expect }) => {
+    const { endpointId, send } = await newWorker();
+    await send(printed(1_000, ["mine"]));
+    await signInAsNewAccount();
+    const other = await newWorker();
+    await other.agent.sendLogs([{ endpointId, workerId: "worker-1", lines: printed(900, ["foreign"]) }]);
+    for (const path of [`/v2/${endpointId}/logs`, `/v2/serverless/${endpointId}/workers/worker-1/logs`]) {
+      expect((await call("GET", path)).body["code"]).toBe("endpoint_not_found");
+    }
+    expect(await keysOf(endpointId)).toHaveLength(1);
+  });
+
+  test("asks for what makes no sense without being told so", async ({ expect }) => {
+    const { endpointId } = await newWorker();
+    const refused = async (words: string) => (await call("GET", `/v2/${endpointId}/logs?${words}`)).body;
+    expect(await refused("limit=0")).toMatchObject({ code: "invalid_input", error: /^limit / });
+    expect(await refused(`limit=${LOG_PAGE_MAX + 1}`)).toMatchObject({ error: /^limit must be at most/ });
+    expect(await refused("since=yesterday")).toMatchObject({ error: /^since must be a time/ });
+    expect(await refused("cursor=7")).toMatchObject({ error: "cursor is not one that a page gave." });
+    expect(await refused("source=kernel")).toMatchObject({ code: "invalid_input", error: /^source / });
+  });
+});
+
+describe("logs end", () => {
+  test("when they are older than they may become, and no others do", async ({ expect }) => {
+    const { endpointId, send } = await newWorker();
+    await send(printed((LOG_RETENTION_DAYS_DEFAULT - 1) * DAY_MS, ["old"]));
+    await send(printed(1_000, ["new"]));
+    const later = Date.now() + 3 * DAY_MS;
+    await maintain(env, Date.now());
+    expect(texts(await query(endpointId))).toEqual(["old", "new"]);
+    await maintain(env, later);
+    expect(texts(await query(endpointId))).toEqual(["new"]);
+    await maintain({ ...env, LOG_RETENTION_DAYS: "1" }, later);
+    expect(await keysOf(endpointId)).toEqual([]);
+  });
+
+  test("with their endpoint", async ({ expect }) => {
+    const { endpointId, send } = await newWorker();
+    await send(printed(3 * DAY_MS, ["old"]));
+    await send(printed(1_000, ["new"]));
+    expect(await keysOf(endpointId)).toHaveLength(2);
+    await graphql(`mutation { saveEndpoint(input: { id: "${endpointId}", workersMax: 0 }) { id } }`);
+    await graphql(`mutation { deleteEndpoint(id: "${endpointId}") }`);
+    expect(await keysOf(endpointId)).toEqual([]);
+  });
+});
+
+describe("who follows", () => {
+  const follow = (endpointId: string, words = "", lastEventId?: string) =>
+    openEvents(`/v2/${endpointId}/logs?${words}`, lastEventId);
+
+  const lineOf = (event: ServerEvent | undefined) => (event?.data as ShownLogLine | undefined)?.line;
+
+  /** What an agent that has learned of the followers sends them. */
+  const live = { isLive: true };
+
+  test("gets the kept lines, then what is printed, each once", async ({ expect }) => {
+    const { endpointId, send } = await newWorker();
+    const lines = printed(5_000, numbers(1, 8));
+    await send(lines.slice(0, 5));
+    await using events = await follow(endpointId, "limit=3");
+    const next = async () => lineOf(await events.next());
+    expect([await next(), await next(), await next()]).toEqual(numbers(3, 5));
+    await send(lines.slice(2, 7), live);
+    await send(lines.slice(5, 8), live);
+    expect([await next(), await next(), await next()]).toEqual(numbers(6, 8));
+  });
+
+  test("gets only what he asked for, in the shape of the worker's address", async ({ expect }) => {
+    const { endpointId, agent } = await newWorker();
+    await using events = await openEvents(
+      `/v2/serverless/${endpointId}/workers/two/logs?source=container&tail=0`,
+    );
+    await events.comment();
+    const lines = printed(-1_000, ["shown"]);
+    await agent.sendLogs(
+      [
+        { endpointId, workerId: "one", lines: printed(-1_000, ["of another"]) },
+        {
+          endpointId,
+          workerId: "two",
+          lines: [...printed(-1_000, ["event"], { source: "system" }), ...lines],
+        },
+      ],
+      live,
+    );
+    const ts = new Date(Math.floor((lines[0]?.seq ?? 0) / MICROS)).toISOString();
+    expect((await events.next())?.data).toEqual({ source: "container", line: "shown", ts });
+  });
+
+  test("goes on after the last event that he got, with what was kept meanwhile", async ({ expect }) => {
+    const { endpointId, agent, send } = await newWorker();
+    const mine = printed(9_000, numbers(1, 6));
+    const others = printed(9_000, ["other 1", "other 2"]);
+    await send(mine.slice(0, 3));
+    let id: string | undefined;
+    {
+      await using events = await follow(endpointId);
+      for (let count = 0; count < 3; count += 1) id = (await events.next())?.id;
+    }
+    await noBellOf(endpointId, "follow");
+    await send(mine.slice(3));
+    await agent.sendLogs([{ endpointId, workerId: "worker-2", lines: others }]);
+    await using again = await follow(endpointId, "", id);
+    const got: string[] = [];
+    for (let count = 0; count < 5; count += 1) got.push(String(lineOf(await again.next())));
+    expect(got.toSorted()).toEqual([...numbers(4, 6), "other 1", "other 2"]);
+  });
+
+  test("is made known to agents that wait, and so is that nobody does any more", async ({ expect }) => {
+    const { endpointId, agent, send } = await newWorker();
+    const held = agent.exchange(endpointId, { holdMs: 10_000, follow: 0 });
+    const events = await follow(endpointId);
+    const reply = await held;
+    expect(reply.follow).toBeGreaterThan(0);
+    expect(await send(printed(0, ["x"]), live)).toEqual({ follows: [{ endpointId, follow: reply.follow }] });
+
+    const heldAgain = agent.exchange(endpointId, { holdMs: 10_000, follow: reply.follow ?? -1 });
+    await events[Symbol.asyncDispose]();
+    expect((await heldAgain).follow).toBe(0);
+    expect(await send(printed(0, ["y"]), live)).toEqual({ follows: [{ endpointId, follow: 0 }] });
+  });
+
+  test("is not forgotten when the object loses its memory; a new one has a higher number", async ({
+    expect,
+  }) => {
+    const { endpointId, agent, send } = await newWorker();
+    await using events = await follow(endpointId);
+    const { follow: first } = await agent.exchange(endpointId, { follow: 0 });
+    await evict(endpointId);
+    const { follow: known } = await agent.exchange(endpointId, { follow: 0 });
+    expect(known ?? first).toBe(first);
+    await using more = await follow(endpointId);
+    const { follows } = await send(printed(0, ["to both"]), live);
+    expect(follows[0]?.follow).toBeGreaterThan(first ?? Number.POSITIVE_INFINITY);
+    for (const one of [events, more]) expect((await one.next())?.data).toMatchObject({ line: "to both" });
+  });
+
+  test("is told when too many do", async ({ expect }) => {
+    const { endpointId } = await newWorker();
+    await using all = new AsyncDisposableStack();
+    for (let count = 0; count < LOG_FOLLOWERS_MAX; count += 1) all.use(await follow(endpointId));
+    expect((await follow(endpointId)).status).toBe(429);
+  });
+
+  test("is no matter to agents of before", async ({ expect }) => {
+    const { endpointId, agent } = await newWorker();
+    await using _events = await follow(endpointId);
+    expect(await agent.exchange(endpointId)).not.toHaveProperty("follow");
+  });
+});
+
+test("a key of another account opens no stream of lines", async ({ expect }) => {
+  const { endpointId } = await newWorker();
+  const { key } = await freshAccount();
+  const headers = { Authorization: `Bearer ${key}`, Accept: "text/event-stream" };
+  expect((await call("GET", `/v2/${endpointId}/logs`, undefined, headers)).status).toBe(404);
+});
