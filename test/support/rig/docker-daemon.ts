@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, openSync, readFileSync } from "node:fs";
-import { mkdir } from "node:fs/promises";
+import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import Dockerode from "dockerode";
@@ -37,6 +37,8 @@ export class DockerDaemon {
   /** Resolves when it answers. */
   async start(): Promise<void> {
     await mkdir(this.#settings.directory, { recursive: true });
+    // Of a daemon that was killed: it takes any process of that number, also one that is over, for its own.
+    for (const file of ["pid", "exec/containerd/containerd.pid"]) await rm(this.#path(file), { force: true });
     const log = openSync(this.#path("dockerd.log"), "a");
     const [command = "", ...args] = this.#settings.link.inside(this.#command());
     const daemon = spawn(command, args, { stdio: ["ignore", log, log] });
@@ -75,7 +77,8 @@ export class DockerDaemon {
       "--pidfile",
       this.#path("pid"),
     ];
-    return ["dockerd", "--host", this.address, ...paths, "--cgroup-parent", `/${rigName}`];
+    const registries = ["--insecure-registry", "10.0.0.0/8"]; // those that are reached over the cable
+    return ["dockerd", "--host", this.address, ...paths, ...registries, "--cgroup-parent", `/${rigName}`];
   }
 
   async #answers(): Promise<boolean> {

@@ -32,15 +32,15 @@ export async function areLinksPossible(): Promise<boolean> {
 export class HostLink implements AsyncDisposable {
   readonly namespace: string;
   /** Address of the edge as the host sees it. */
-  readonly edgeUrl: string;
+  edgeUrl = "";
   readonly #outerEnd: string;
-  readonly #relay: Relay;
+  readonly #outerAddress: string;
+  readonly #relays: Relay[] = [];
 
-  private constructor(namespace: string, outerEnd: string, edgeUrl: string, relay: Relay) {
+  private constructor(namespace: string, outerEnd: string, outerAddress: string) {
     this.namespace = namespace;
-    this.edgeUrl = edgeUrl;
     this.#outerEnd = outerEnd;
-    this.#relay = relay;
+    this.#outerAddress = outerAddress;
   }
 
   static async create(rigName: string, hostName: string, edgeUrl: string): Promise<HostLink> {
@@ -58,8 +58,16 @@ export class HostLink implements AsyncDisposable {
     await inside("link", "set", inner, "up");
     await inside("link", "set", "lo", "up");
     await inside("route", "add", "default", "via", outerAddress);
-    const relay = await Relay.open(outerAddress, new URL(edgeUrl));
-    return new HostLink(namespace, outer, `http://${outerAddress}:${relay.port}`, relay);
+    const link = new HostLink(namespace, outer, outerAddress);
+    link.edgeUrl = `http://${await link.reach(new URL(edgeUrl))}`;
+    return link;
+  }
+
+  /** Lets the host reach a server of this machine; returns the address and port for that. */
+  async reach(server: URL): Promise<string> {
+    const relay = await Relay.open(this.#outerAddress, server);
+    this.#relays.push(relay);
+    return `${this.#outerAddress}:${relay.port}`;
   }
 
   /** The command that runs a command in the host's namespace, as the same process. */
@@ -76,7 +84,7 @@ export class HostLink implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#relay.close();
+    await Promise.all(this.#relays.map((relay) => relay.close()));
   }
 }
 

@@ -1,0 +1,115 @@
+/** Faults of a host whose workers are containers of a Docker daemon that it has for itself. */
+import { randomUUID } from "node:crypto";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { createEndpoint } from "../../test/support/management-client.ts";
+import type { FleetRig } from "../../test/support/rig/fleet-rig.ts";
+import type { RigHost } from "../../test/support/rig/rig-host.ts";
+import { ensureScriptImage } from "../../test/support/script-image.ts";
+import { type FaultRecord, type FaultSettings, observe } from "./observation.ts";
+
+const LOOK_AGAIN_MS = 100;
+/** Longer than the 10 s that Docker gives to a container which it stops. */
+const LONG_JOB = { mock_delay: 12, mock_return: "done" };
+const JOB = { mock_delay: 2, mock_return: "done" };
+/** Twice as much as the workers of the host may use together. */
+const HUNGRY_JOB = { mock_size: 400_000_000 };
+const MEMORY_BYTES = 200_000_000;
+
+export type DockerScene = { readonly rig: FleetRig; readonly host: RigHost; readonly image: string };
+
+/** A fleet of one host, which has the image of the test worker. */
+export async function openDockerScene(rig: FleetRig): Promise<DockerScene> {
+  const image = await ensureScriptImage();
+  return { rig, image, host: await rig.addHost({ name: "box", hasDocker: true, images: [image] }) };
+}
+
+export const dockerFaults = {
+  "dockerd restarted": (scene: DockerScene) =>
+    observeOne(scene, {
+      inputs: [LONG_JOB],
+      underWay: 1,
+      fault: async () => {
+        await scene.host.docker.stop("SIGTERM");
+        await scene.host.docker.start();
+      },
+    }),
+  "dockerd killed and started again": (scene: DockerScene) =>
+    observeOne(scene, {
+      inputs: [LONG_JOB],
+      underWay: 1,
+      fault: async () => {
+        await scene.host.docker.stop("SIGKILL");
+        await scene.host.docker.start();
+      },
+    }),
+  "agent killed and started again, with containers": (scene: DockerScene) =>
+    observeOne(scene, {
+      ...underJob,
+      fault: async () => {
+        await scene.host.killAgent();
+        await scene.host.startAgent();
+      },
+    }),
+  "container killed": (scene: DockerScene) =>
+    observeOne(scene, { ...underJob, fault: () => killContainers(scene) }),
+  "worker out of memory": async (scene: DockerScene) => {
+    limitMemory(scene, String(MEMORY_BYTES));
+    try {
+      return await observeOne(scene, { inputs: [HUNGRY_JOB, JOB], underWay: 1, fault: async () => {} });
+    } finally {
+      limitMemory(scene, "-1");
+    }
+  },
+  "image missing, then there": (scene: DockerScene) => {
+    const image = `127.0.0.1:9/edgerun-test/late-${randomUUID()}`;
+    return observeOne(
+      { ...scene, image },
+      {
+        inputs: [JOB],
+        underWay: 0,
+        fault: async () => {
+          await scene.host.logged("worker_prepare_failed", scene.host.log.length);
+          await scene.host.docker.client.getImage(scene.image).tag({ repo: image });
+        },
+      },
+    );
+  },
+} satisfies Record<string, (scene: DockerScene) => Promise<FaultRecord>>;
+
+const underJob = { inputs: [JOB, JOB], underWay: 1 };
+
+async function observeOne({ rig, image }: DockerScene, settings: FaultSettings): Promise<FaultRecord> {
+  const endpointId = await createEndpoint(rig, {
+    name: `fault-${randomUUID()}`,
+    imageName: image,
+    workersMax: 1,
+    idleTimeout: 1,
+  });
+  return observe(rig.clientOf(endpointId), settings);
+}
+
+async function killContainers({ host }: DockerScene): Promise<void> {
+  const { client } = host.docker;
+  for (const { Id } of await client.listContainers()) await client.getContainer(Id).kill();
+}
+
+/** Of all containers of the rig together. */
+function limitMemory({ rig }: DockerScene, bytes: string): void {
+  const group = join("/sys/fs/cgroup/memory", rig.name);
+  mkdirSync(group, { recursive: true });
+  writeFileSync(join(group, "memory.limit_in_bytes"), bytes);
+}
+
+/** Waits until the host is there and has no container; tells how long that took. */
+export async function untilDockerIsQuiet({ rig, host }: DockerScene): Promise<number> {
+  const startedAt = performance.now();
+  for (;;) {
+    const shown = (await rig.hosts()).get(host.name);
+    const containers = await host.docker.client.listContainers({ all: true });
+    if (shown?.isPresent && shown.workers === 0 && containers.length === 0) break;
+    await delay(LOOK_AGAIN_MS);
+  }
+  return Math.round(performance.now() - startedAt);
+}
