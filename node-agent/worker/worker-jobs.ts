@@ -302,8 +302,12 @@ export class WorkerJobs {
   }
 
   #endWithoutResult(job: DeliveredJob): void {
+    const fault = this.#options.ledger.faultOf(job.ref);
     this.#end(job.ref);
-    this.#lose(job.ref, LOST_RESULT);
+    this.#lose(
+      job.ref,
+      fault === undefined ? LOST_RESULT : `The host could not keep this job's result: ${fault}`,
+    );
   }
 
   /** The handler of an attempt is over. */
