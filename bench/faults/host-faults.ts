@@ -81,8 +81,12 @@ async function observeTwo(
   return observe(client, { inputs, underWay: 2, fault: (moments) => fault(hosts, moments) });
 }
 
-/** Waits until both hosts are there and have nothing left of their workers; tells how long that took. */
 export async function untilQuiet({ rig, hosts }: Scene): Promise<number> {
+  return untilNothingIsLeft(rig, hosts);
+}
+
+/** Waits until the hosts are there and have nothing left of their workers; tells how many ms that took. */
+export async function untilNothingIsLeft(rig: FleetRig, hosts: readonly RigHost[]): Promise<number> {
   const startedAt = performance.now();
   for (;;) {
     const shown = [...(await rig.hosts()).values()];
@@ -94,7 +98,7 @@ export async function untilQuiet({ rig, hosts }: Scene): Promise<number> {
 }
 
 /** Directories and processes of workers. */
-export function leftoversOf({ stateDirectory }: RigHost): readonly string[] {
+function leftoversOf({ stateDirectory }: RigHost): readonly string[] {
   const workers = join(stateDirectory, "workers");
   const directories = existsSync(workers) ? readdirSync(workers) : [];
   return [...directories, ...processesIn(workers).map((pid) => `process ${pid}`)];

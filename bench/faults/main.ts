@@ -1,5 +1,6 @@
 /** `node bench/faults/main.ts [rounds] [part of a name]`: breaks things, and says what clients see of it. */
 import { FleetRig } from "../../test/support/rig/fleet-rig.ts";
+import { diskFaults, openDiskScene, untilDiskIsQuiet } from "./disk-faults.ts";
 import { dockerFaults, openDockerScene, untilDockerIsQuiet } from "./docker-faults.ts";
 import { hostFaults, openScene, untilQuiet } from "./host-faults.ts";
 import type { FaultRecord } from "./observation.ts";
@@ -26,4 +27,5 @@ async function measure<Scene>(
 }
 
 await measure(hostFaults, openScene, untilQuiet);
+await measure(diskFaults, openDiskScene, untilDiskIsQuiet);
 await measure(dockerFaults, openDockerScene, untilDockerIsQuiet);

@@ -27,7 +27,7 @@ export type FaultSettings = {
 
 /** What a fault may wait for. */
 export type Moments = {
-  /** One of the jobs under way waits in the queue again. */
+  /** One of the jobs under way waits in the queue again, or was there. */
   readonly requeued: Promise<void>;
   /** All jobs under way have ended. */
   readonly ended: Promise<void>;
@@ -71,11 +71,11 @@ class View {
   /** Looks at a job until it has ended. */
   async follow(client: QueueClient, jobId: string): Promise<void> {
     for (;;) {
-      const { status, queue } = await client.status(jobId);
+      const { status, queue, retries = 0 } = await client.status(jobId);
       this.seen.add(queue ? `${status}: ${queue.reason}` : status);
       if (queue) this.details.add(queue.detail);
-      if (status === "IN_QUEUE") this.#noteRequeued();
-      else if (status !== "IN_PROGRESS") return;
+      if (status === "IN_QUEUE" || retries > 0) this.#noteRequeued();
+      if (status !== "IN_QUEUE" && status !== "IN_PROGRESS") return;
       await delay(LOOK_AGAIN_MS);
     }
   }

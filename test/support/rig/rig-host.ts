@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 import type { DockerDaemon } from "./docker-daemon.ts";
 import type { HostLink } from "./host-link.ts";
 import { layOutNvidiaSmi, type RecordedGpus } from "./recorded-gpus.ts";
+import { OwnDisk } from "./own-disk.ts";
 
 const MAIN = fileURLToPath(new URL("../../../node-agent/main.ts", import.meta.url));
 const LOOK_AGAIN_MS = 20;
@@ -19,6 +20,8 @@ export type RigHostSettings = {
   /** Without: GPUs of every tier, simulated. */
   readonly gpus?: RecordedGpus;
   readonly dataCenterId?: string;
+  /** Gigabytes of a disk of its own for what the agent keeps; needs root. */
+  readonly stateDiskGb?: number;
 };
 
 type RigHostParts = RigHostSettings & {
@@ -32,6 +35,7 @@ type RigHostParts = RigHostSettings & {
 export class RigHost {
   readonly #parts: RigHostParts;
   #agent: ChildProcess | null = null;
+  #stateDisk: OwnDisk | null = null;
 
   private constructor(parts: RigHostParts) {
     this.#parts = parts;
@@ -41,6 +45,7 @@ export class RigHost {
   static async start(parts: RigHostParts): Promise<RigHost> {
     const host = new RigHost(parts);
     await mkdir(host.stateDirectory, { recursive: true });
+    if (parts.stateDiskGb) host.#stateDisk = await OwnDisk.mount(host.stateDirectory, parts.stateDiskGb);
     if (parts.gpus) await layOutNvidiaSmi(host.#binDirectory, parts.gpus);
     await host.startAgent();
     await host.logged("connected ");
@@ -70,6 +75,11 @@ export class RigHost {
   get link(): HostLink {
     if (this.#parts.link === null) throw new Error(`${this.name} has no cable of its own`);
     return this.#parts.link;
+  }
+
+  get stateDisk(): OwnDisk {
+    if (this.#stateDisk === null) throw new Error(`${this.name} has no disk of its own`);
+    return this.#stateDisk;
   }
 
   /** Starts an agent on what the last one left. */
