@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { ImageRegistry } from "../../test/support/image-registry.ts";
 import { createEndpoint } from "../../test/support/management-client.ts";
 import type { FleetRig } from "../../test/support/rig/fleet-rig.ts";
 import type { RigHost } from "../../test/support/rig/rig-host.ts";
@@ -15,6 +16,10 @@ const LONG_JOB = { mock_delay: 12, mock_return: "done" };
 const JOB = { mock_delay: 2, mock_return: "done" };
 /** Twice as much as the workers of the host may use together. */
 const HUNGRY_JOB = { mock_size: 400_000_000 };
+/** Longer than a registry that works needs for anything. */
+const STALL_MS = 15_000;
+/** Enough for the disk that each worker is promised. */
+const DISK_GB = 8;
 const MEMORY_BYTES = 200_000_000;
 
 export type DockerScene = { readonly rig: FleetRig; readonly host: RigHost; readonly image: string };
@@ -22,7 +27,7 @@ export type DockerScene = { readonly rig: FleetRig; readonly host: RigHost; read
 /** A fleet of one host, which has the image of the test worker. */
 export async function openDockerScene(rig: FleetRig): Promise<DockerScene> {
   const image = await ensureScriptImage();
-  return { rig, image, host: await rig.addHost({ name: "box", hasDocker: true, images: [image] }) };
+  return { rig, image, host: await rig.addHost({ name: "box", dockerDiskGb: DISK_GB, images: [image] }) };
 }
 
 export const dockerFaults = {
@@ -76,6 +81,19 @@ export const dockerFaults = {
       },
     );
   },
+  "pull stalled, then going on": (scene: DockerScene) =>
+    observePull(scene, async (registry) => {
+      await delay(STALL_MS);
+      registry.resume();
+    }),
+  "disk of the images full": (scene: DockerScene) =>
+    observePull(scene, async (registry) => {
+      const { docker, log } = scene.host;
+      await docker.disk.fill();
+      registry.resume();
+      await scene.host.logged("worker_prepare_failed", log.length);
+      await docker.disk.free();
+    }),
 } satisfies Record<string, (scene: DockerScene) => Promise<FaultRecord>>;
 
 const underJob = { inputs: [JOB, JOB], underWay: 1 };
@@ -88,6 +106,24 @@ async function observeOne({ rig, image }: DockerScene, settings: FaultSettings):
     idleTimeout: 1,
   });
   return observe(rig.clientOf(endpointId), settings);
+}
+
+/** The image comes from a registry, which sends half of each layer until it is told to go on. */
+async function observePull(
+  scene: DockerScene,
+  fault: (registry: ImageRegistry) => Promise<void>,
+): Promise<FaultRecord> {
+  await using registry = await ImageRegistry.openWith(scene.image, null);
+  registry.stall();
+  const { link, docker } = scene.host;
+  const image = `${await link.reach(new URL(`http://${registry.image("")}`))}/team/model`;
+  // With all its layers, or there is nothing to pull.
+  await docker.client.getImage(scene.image).remove({ force: true });
+  const settings = { inputs: [JOB], underWay: 0, fault: () => fault(registry) };
+  const record = await observeOne({ ...scene, image: `${image}:1` }, settings);
+  const [repo = "", tag = ""] = scene.image.split(":");
+  await docker.client.getImage(`${image}:1`).tag({ repo, tag });
+  return record;
 }
 
 async function killContainers({ host }: DockerScene): Promise<void> {

@@ -31,6 +31,8 @@ export class ImageRegistry {
   readonly #authorization: string | null;
   readonly #blobs = new Map<string, Buffer>();
   readonly #manifest: Blob;
+  /** Answers that stopped in the middle of a layer. */
+  #stalled: (() => void)[] | null = null;
 
   private constructor(server: Server, login: Login | null, content: ImageContent) {
     this.#server = server;
@@ -59,6 +61,16 @@ export class ImageRegistry {
   image(name: string): string {
     const { port } = this.#server.address() as AddressInfo;
     return `127.0.0.1:${port}/${name}`;
+  }
+
+  /** From now on each blob comes half and then no further, until `resume`. */
+  stall(): void {
+    this.#stalled ??= [];
+  }
+
+  resume(): void {
+    for (const goOn of this.#stalled ?? []) goOn();
+    this.#stalled = null;
   }
 
   async close(): Promise<void> {
@@ -102,7 +114,11 @@ export class ImageRegistry {
     reply.setHeader("content-type", kind === "manifests" ? MANIFEST_TYPE : "application/octet-stream");
     reply.setHeader("docker-content-digest", digestOf(bytes));
     reply.setHeader("content-length", bytes.length);
-    reply.end(request.method === "HEAD" ? undefined : bytes);
+    if (request.method === "HEAD") return void reply.end();
+    if (this.#stalled === null || kind !== "blobs") return void reply.end(bytes);
+    const half = Math.floor(bytes.length / 2);
+    reply.write(bytes.subarray(0, half));
+    this.#stalled.push(() => reply.end(bytes.subarray(half)));
   }
 }
 

@@ -2,31 +2,44 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, openSync, readFileSync } from "node:fs";
-import { mkdir, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import Dockerode from "dockerode";
 import type { HostLink } from "./host-link.ts";
+import { OwnDisk } from "./own-disk.ts";
 
 const LOOK_AGAIN_MS = 100;
+const DATA = "data";
 
 type DaemonSettings = {
   readonly rigName: string;
   readonly directory: string;
   /** The daemon lives in the host's namespace, so its bridges are nobody else's. */
   readonly link: HostLink;
-  /** Where images and containers are kept; below the directory if not said. */
-  readonly dataRoot?: string;
+  /** Size of the disk for images and containers, in gigabytes. */
+  readonly diskGb: number;
 };
 
 export class DockerDaemon {
   readonly #settings: DaemonSettings;
   readonly client: Dockerode;
+  /** Of images and containers. */
+  readonly disk: OwnDisk;
   #process: ChildProcess | null = null;
 
-  constructor(settings: DaemonSettings) {
+  private constructor(settings: DaemonSettings, disk: OwnDisk) {
     this.#settings = settings;
+    this.disk = disk;
     this.client = new Dockerode({ socketPath: this.#path("docker.sock") });
+  }
+
+  /** Resolves when the daemon answers. */
+  static async open(settings: DaemonSettings): Promise<DockerDaemon> {
+    const disk = await OwnDisk.mount(join(settings.directory, DATA), settings.diskGb);
+    const daemon = new DockerDaemon(settings, disk);
+    await daemon.start();
+    return daemon;
   }
 
   /** As DOCKER_HOST has it. */
@@ -36,7 +49,6 @@ export class DockerDaemon {
 
   /** Resolves when it answers. */
   async start(): Promise<void> {
-    await mkdir(this.#settings.directory, { recursive: true });
     // Of a daemon that was killed: it takes any process of that number, also one that is over, for its own.
     for (const file of ["pid", "exec/containerd/containerd.pid"]) await rm(this.#path(file), { force: true });
     const log = openSync(this.#path("dockerd.log"), "a");
@@ -68,10 +80,10 @@ export class DockerDaemon {
   }
 
   #command(): readonly string[] {
-    const { rigName, dataRoot = this.#path("data") } = this.#settings;
+    const { rigName } = this.#settings;
     const paths = [
       "--data-root",
-      dataRoot,
+      this.#path(DATA),
       "--exec-root",
       this.#path("exec"),
       "--pidfile",

@@ -16,12 +16,10 @@ import { Sweeper } from "./sweeper.ts";
 type HostSettings = RigHostSettings & {
   /** Whether it can be unplugged; needs root. */
   readonly hasLink?: boolean;
-  /** Whether it has a Docker daemon of its own, behind a cable of its own; else workers are plain processes. */
-  readonly hasDocker?: boolean;
+  /** Gigabytes of the disk of a Docker daemon of its own, behind a cable of its own; else workers are processes. */
+  readonly dockerDiskGb?: number;
   /** Images that its Docker daemon has, from that of this machine. */
   readonly images?: readonly string[];
-  /** Where its Docker daemon keeps its data. */
-  readonly dockerRoot?: string;
 };
 
 /** A host as the management API shows it. */
@@ -84,12 +82,13 @@ export class FleetRig implements AsyncDisposable {
 
   /** Resolves when the host is connected. */
   async addHost(settings: HostSettings): Promise<RigHost> {
-    const { name, hasLink = false, hasDocker = false, images = [], dockerRoot } = settings;
+    const { name, hasLink = false, dockerDiskGb, images = [] } = settings;
     const directory = join(this.directory, name);
-    const link = hasLink || hasDocker ? await HostLink.create(this.name, name, this.baseUrl) : null;
+    const link = hasLink || dockerDiskGb ? await HostLink.create(this.name, name, this.baseUrl) : null;
     if (link) this.#stack.use(link);
-    const docker = link && hasDocker ? this.#daemonOf(directory, link, dockerRoot) : null;
-    await docker?.start();
+    const place = { rigName: this.name, directory: join(directory, "docker") };
+    const docker =
+      link && dockerDiskGb ? await DockerDaemon.open({ ...place, link, diskGb: dockerDiskGb }) : null;
     for (const image of images) await docker?.load(image);
     const joinToken = await createJoinToken(this.api, name);
     const host = await RigHost.start({
@@ -115,11 +114,6 @@ export class FleetRig implements AsyncDisposable {
   /** Ends everything and removes all files. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#stack.disposeAsync();
-  }
-
-  #daemonOf(directory: string, link: HostLink, dataRoot: string | undefined): DockerDaemon {
-    const place = { rigName: this.name, directory: join(directory, "docker"), link };
-    return new DockerDaemon({ ...place, ...(dataRoot !== undefined && { dataRoot }) });
   }
 }
 
