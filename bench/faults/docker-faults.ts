@@ -1,6 +1,6 @@
 /** Faults of a host whose workers are containers of a Docker daemon that it has for itself. */
 import { randomUUID } from "node:crypto";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { ImageRegistry } from "../../test/support/image-registry.ts";
@@ -20,6 +20,7 @@ const HUNGRY_JOB = { mock_size: 400_000_000 };
 const STALL_MS = 15_000;
 /** Enough for the disk that each worker is promised. */
 const DISK_GB = 8;
+const CGROUPS = "/sys/fs/cgroup";
 const MEMORY_BYTES = 200_000_000;
 
 export type DockerScene = { readonly rig: FleetRig; readonly host: RigHost; readonly image: string };
@@ -60,11 +61,11 @@ export const dockerFaults = {
   "container killed": (scene: DockerScene) =>
     observeOne(scene, { ...underJob, fault: () => killContainers(scene) }),
   "worker out of memory": async (scene: DockerScene) => {
-    limitMemory(scene, String(MEMORY_BYTES));
+    limitMemory(scene, MEMORY_BYTES);
     try {
       return await observeOne(scene, { inputs: [HUNGRY_JOB, JOB], underWay: 1, fault: async () => {} });
     } finally {
-      limitMemory(scene, "-1");
+      limitMemory(scene, null);
     }
   },
   "image missing, then there": (scene: DockerScene) => {
@@ -117,8 +118,9 @@ async function observePull(
   registry.stall();
   const { link, docker } = scene.host;
   const image = `${await link.reach(new URL(`http://${registry.image("")}`))}/team/model`;
-  // With all its layers, or there is nothing to pull.
-  await docker.client.getImage(scene.image).remove({ force: true });
+  // Under all its names, or its layers stay and there is nothing to pull.
+  for (const { Id } of await docker.client.listImages())
+    await docker.client.getImage(Id).remove({ force: true });
   const settings = { inputs: [JOB], underWay: 0, fault: () => fault(registry) };
   const record = await observeOne({ ...scene, image: `${image}:1` }, settings);
   const [repo = "", tag = ""] = scene.image.split(":");
@@ -131,11 +133,13 @@ async function killContainers({ host }: DockerScene): Promise<void> {
   for (const { Id } of await client.listContainers()) await client.getContainer(Id).kill();
 }
 
-/** Of all containers of the rig together. */
-function limitMemory({ rig }: DockerScene, bytes: string): void {
-  const group = join("/sys/fs/cgroup/memory", rig.name);
+/** Of all containers of the rig together; null for no limit. */
+function limitMemory({ rig }: DockerScene, bytes: number | null): void {
+  const isUnified = existsSync(join(CGROUPS, "cgroup.controllers"));
+  const group = isUnified ? join(CGROUPS, rig.name) : join(CGROUPS, "memory", rig.name);
   mkdirSync(group, { recursive: true });
-  writeFileSync(join(group, "memory.limit_in_bytes"), bytes);
+  if (isUnified) writeFileSync(join(group, "memory.max"), String(bytes ?? "max"));
+  else writeFileSync(join(group, "memory.limit_in_bytes"), String(bytes ?? -1));
 }
 
 /** Waits until the host is there and has no container; tells how long that took. */

@@ -78,7 +78,16 @@ async function observeTwo(
   });
   const client = rig.clientOf(endpointId);
   const inputs = [input, input];
-  return observe(client, { inputs, underWay: 2, fault: (moments) => fault(hosts, moments) });
+  const since = hosts.map(({ log }) => log.length);
+  return observe(client, {
+    inputs,
+    underWay: 2,
+    fault: async (moments) => {
+      // The edge calls a job running from the moment when it is on its way.
+      await Promise.all(hosts.map((host, index) => host.logged("job_delivered", since[index])));
+      await fault(hosts, moments);
+    },
+  });
 }
 
 export async function untilQuiet({ rig, hosts }: Scene): Promise<number> {

@@ -8,11 +8,11 @@ import {
 } from "../../bench/faults/disk-faults.ts";
 import { layOutBundle } from "../support/edgerun.ts";
 import { FleetRig } from "../support/rig/fleet-rig.ts";
-import { areLinksPossible } from "../support/rig/host-link.ts";
+import { canBreakHosts } from "../support/rig/rig-machine.ts";
 
 const completed = { status: "COMPLETED", output: "done" };
 
-describe.runIf(await areLinksPossible())("a host whose agent has a disk of its own", () => {
+describe.runIf(await canBreakHosts())("a host whose agent has a disk of its own", () => {
   let rig: FleetRig;
   let scene: DiskScene;
   beforeAll(async () => {

@@ -9,9 +9,9 @@ import {
 import { isDockerAvailable } from "../support/docker.ts";
 import { layOutBundle } from "../support/edgerun.ts";
 import { FleetRig } from "../support/rig/fleet-rig.ts";
-import { areLinksPossible } from "../support/rig/host-link.ts";
+import { canBreakHosts } from "../support/rig/rig-machine.ts";
 
-describe.runIf((await isDockerAvailable()) && (await areLinksPossible()))("a host with Docker", () => {
+describe.runIf((await isDockerAvailable()) && (await canBreakHosts()))("a host with Docker", () => {
   let rig: FleetRig;
   let scene: DockerScene;
   beforeAll(async () => {

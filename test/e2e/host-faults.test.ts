@@ -3,14 +3,14 @@ import { afterAll, beforeAll, describe, test } from "vitest";
 import { hostFaults, openScene, type Scene, untilQuiet } from "../../bench/faults/host-faults.ts";
 import { layOutBundle } from "../support/edgerun.ts";
 import { FleetRig } from "../support/rig/fleet-rig.ts";
-import { areLinksPossible } from "../support/rig/host-link.ts";
+import { canBreakHosts } from "../support/rig/rig-machine.ts";
 
 /** A silent host is lost within 15 s; then its job of 2 s runs on a worker that starts elsewhere. */
 const RESCUED_WITHIN_MS = 20_000;
 
 const completed = { status: "COMPLETED", output: "done" };
 
-describe.runIf(await areLinksPossible())("a fleet of two hosts", () => {
+describe.runIf(await canBreakHosts())("a fleet of two hosts", () => {
   let rig: FleetRig;
   let scene: Scene;
   beforeAll(async () => {

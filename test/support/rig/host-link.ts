@@ -12,23 +12,6 @@ const run = promisify(execFile);
 
 const SETUP_LIMIT_MS = 10_000;
 
-/** Whether this machine lets us make namespaces; cries out when it does not. */
-export async function areLinksPossible(): Promise<boolean> {
-  const name = `edgerun-rig-try-${randomBytes(4).toString("hex")}`;
-  try {
-    await run("ip", ["netns", "add", name]);
-    await run("ip", ["netns", "delete", name]);
-    return true;
-  } catch (error) {
-    const reason = error instanceof Error ? error.message.trim() : String(error);
-    if (process.env["REQUIRE_DOCKER"] === "1") {
-      throw new Error(`REQUIRE_DOCKER=1, but no network namespace can be made: ${reason}`, { cause: error });
-    }
-    process.stderr.write(`\n!!!!!! TESTS OF UNPLUGGED HOSTS SKIPPED (${reason}) !!!!!!\n\n`);
-    return false;
-  }
-}
-
 export class HostLink implements AsyncDisposable {
   readonly namespace: string;
   /** Address of the edge as the host sees it. */

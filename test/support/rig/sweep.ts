@@ -26,6 +26,7 @@ export async function sweep(rigName: string): Promise<void> {
   }
   for (const path of mountsOf(rigName)) await run("umount", ["--lazy", path]).catch(() => {});
   for (const name of namespacesOf(rigName)) await run("ip", ["netns", "delete", name]).catch(() => {});
+  removeGroups(join(CGROUPS, rigName));
   for (const controller of entriesOf(CGROUPS)) removeGroups(join(CGROUPS, controller, rigName));
   await rm(rigDirectory(rigName), { recursive: true, force: true });
 }
