@@ -52,6 +52,9 @@ export async function observe(client: QueueClient, settings: FaultSettings): Pro
     failed: after.failed - before.failed,
     retried: after.retried - before.retried,
   };
+  if (counted.completed + counted.failed !== jobs.length) {
+    throw new Error(`${jobs.length} jobs ended, but the endpoint counts ${JSON.stringify(counted)}`);
+  }
   return { seen: [...view.seen], details: [...view.details], endedMs, results, counted };
 }
 
