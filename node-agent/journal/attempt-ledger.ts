@@ -6,6 +6,8 @@
  * A3  Its chunks are numbered in the order in which they came, and kept until the edge has them. The last one
  *     is kept longer, as the mark of how far the numbers have come.
  * A4  It stays held until its report is acknowledged, or until the edge says that it is not wanted.
+ * A5  A journal that cannot be written, as on a full disk, refuses results, which workers send again, and nothing
+ *     else: what is not written is known until this process ends, and then the edge finds out by itself.
  */
 import type { DispatchedJob, HeldJob, Upload } from "../../src/contract/agent.ts";
 import type { JsonValue } from "../../src/contract/json.ts";
@@ -21,6 +23,8 @@ type Entry = {
   readonly record: AttemptRef;
   isSettled: boolean;
   report: ReportRecord | undefined;
+  /** Why a result could not be kept. */
+  fault: string | undefined;
   /** The result must be at the edge before the report. */
   needsUpload: boolean;
   progress: JsonValue | undefined;
@@ -76,7 +80,7 @@ export class AttemptLedger {
       executionTimeoutMs: job.executionTimeoutMs,
     };
     this.#add(record);
-    this.#journal.addAttempt(record);
+    this.#write(record, () => this.#journal.addAttempt(record));
     this.#onChange(endpointId, "held");
     return record;
   }
@@ -101,12 +105,14 @@ export class AttemptLedger {
     const entry = this.#entries.get(keyOf({ jobId, attempt }));
     if (!entry || received <= entry.chunksReceived) return;
     entry.chunksReceived = Math.min(received, entry.chunkCount);
-    this.#journal.removeChunksBefore(entry.record, entry.chunksReceived); // A3
+    this.#write(entry.record, () => {
+      this.#journal.removeChunksBefore(entry.record, entry.chunksReceived); // A3
+    });
   }
 
   // From the worker
 
-  /** Settles an attempt. False when it was settled before; throws when the journal cannot be written. */
+  /** Settles an attempt. False when it was settled before; throws when a result cannot be written. */
   async report(ref: AttemptRef, outcome: AttemptOutcome): Promise<boolean> {
     const entry = this.#entries.get(keyOf(ref));
     if (!entry || entry.isSettled) return false; // A2
@@ -116,6 +122,7 @@ export class AttemptLedger {
       await this.#keepReport(entry, outcome);
     } catch (error) {
       entry.isSettled = false;
+      entry.fault = error instanceof Error ? error.message : String(error);
       throw error;
     }
     this.#log.info("job_reported", { jobId: ref.jobId, attempt: ref.attempt, outcome: outcome.kind });
@@ -132,9 +139,16 @@ export class AttemptLedger {
 
   async #keepReport(entry: Entry, outcome: AttemptOutcome): Promise<void> {
     const { output, ...report } = encodeReport(entry.record, outcome);
-    await this.#journal.addReport({ ...report, output });
+    const writing = this.#journal.addReport({ ...report, output });
+    if (isResult(outcome)) await writing;
+    else await writing.catch((error: unknown) => this.#noteFault(entry.record, error)); // A5
     entry.report = report;
     entry.needsUpload = output !== null; // it is on the disk, and read when its turn comes
+  }
+
+  /** Why this host could not keep the result of an open attempt; undefined when none came. */
+  faultOf(ref: AttemptRef): string | undefined {
+    return this.#entries.get(keyOf(ref))?.fault;
   }
 
   isOpen(ref: Pick<AttemptRef, "jobId" | "attempt">): boolean {
@@ -273,6 +287,7 @@ export class AttemptLedger {
       record,
       isSettled: false,
       report: undefined,
+      fault: undefined,
       needsUpload: false,
       progress: undefined,
       startedAt: undefined,
@@ -287,8 +302,21 @@ export class AttemptLedger {
   #forget(entry: Entry): void {
     entry.isSettled = true;
     this.#entries.delete(keyOf(entry.record));
-    this.#journal.removeAttempt(entry.record);
+    this.#write(entry.record, () => this.#journal.removeAttempt(entry.record));
     this.#onChange(entry.record.endpointId, "held");
+  }
+
+  /** A5 */
+  #write(ref: AttemptRef, write: () => void): void {
+    try {
+      write();
+    } catch (error) {
+      this.#noteFault(ref, error);
+    }
+  }
+
+  #noteFault({ jobId, attempt }: AttemptRef, error: unknown): void {
+    this.#log.error("journal_failed", { jobId, attempt, reason: String(error) });
   }
 }
 

@@ -117,7 +117,15 @@ export class Container {
   noteFirstTake(): void {
     this.#hasTaken = true;
     this.#readyAt = Date.now();
-    this.#save();
+    try {
+      this.#save();
+    } catch (error) {
+      // The worker is ready all the same; only an agent that adopts it will call it starting for a moment.
+      this.#options.log.error("journal_failed", {
+        workerId: this.#outline.workerId,
+        reason: messageOf(error),
+      });
+    }
   }
 
   // Starting
@@ -137,10 +145,10 @@ export class Container {
     this.#hasTaken = false;
     this.#readyAt = null;
     this.#exit = null;
-    this.#save();
     this.#startedAt = Date.now();
     this.#isRunning = true;
     try {
+      this.#save();
       await this.#options.runtime.start(this.#spec());
       this.#options.logs.begin(this.#outline);
       this.#options.log.info("worker_started", { workerId: this.#outline.workerId });

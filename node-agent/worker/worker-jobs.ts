@@ -321,9 +321,14 @@ export class WorkerJobs {
   }
 
   #endWithoutResult(job: DeliveredJob): void {
-    if (job.stop === null) this.#lostResults += 1; // of a stopped one none is expected
+    const fault = this.#options.ledger.faultOf(job.ref);
+    // Of a stopped one none is expected, and a fault is the host's.
+    if (job.stop === null && fault === undefined) this.#lostResults += 1;
     this.#end(job.ref);
-    this.#lose(job.ref, LOST_RESULT);
+    this.#lose(
+      job.ref,
+      fault === undefined ? LOST_RESULT : `The host could not keep this job's result: ${fault}`,
+    );
   }
 
   /** The handler of an attempt is over. */

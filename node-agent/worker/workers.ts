@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type { Assignment, WorkerReport } from "../../src/contract/agent.ts";
 import type { AttemptRecord } from "../journal/journal.ts";
 import type { FoundWorker } from "../runtime/runtime.ts";
@@ -144,6 +145,9 @@ export class Workers {
       this.#options.log.error("worker_failed", { workerId: worker.workerId, reason: String(error) });
       worker.jobs.loseAll(`The agent failed to run the worker: ${String(error)}`);
       await this.#options.runtime.remove(worker.workerId).catch(() => {});
+      // What has failed at once may fail at once again.
+      const { signal } = this.#stopping;
+      await delay(this.#options.timing.restartBaseMs, undefined, { signal }).catch(() => {});
     }
     if (this.#stopping.signal.aborted) return;
     this.#workers.delete(worker.workerId);

@@ -255,7 +255,7 @@ function retried(job: Job, now: number): Transition {
 
 function lostTooOften(times: number, reason: string): string {
   return (
-    `The worker was lost ${times} times while it ran this job; the last time: ${reason} ` +
+    `The worker was lost ${times} times while it ran this job; the last time: ${reason.replace(/\.*$/, ".")} ` +
     `The job was not tried again. See the endpoint's worker logs, then retry it.`
   );
 }

@@ -8,7 +8,8 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, test as base, vi } from "vitest";
 import type { RuntimeKind } from "../../scripts/start/options.ts";
 import { isDockerAvailable } from "../support/docker.ts";
-import { freePort, layOutBundle, startEdgerun } from "../support/edgerun.ts";
+import { layOutBundle, startEdgerun } from "../support/edgerun.ts";
+import { freePort } from "../support/free-port.ts";
 import { Launch, type LaunchSettings } from "../support/launch.ts";
 import { containersOf, familyOf, isAlive, isPortFree, processesIn } from "../support/leftovers.ts";
 

@@ -1,21 +1,13 @@
 /** A whole Edgerun for tests: what `npm start` starts, on a free port, with a state directory of its own. */
-import { randomInt } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { cp, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import getPort from "get-port";
 import { inject } from "vitest";
 import { BUNDLE_FOLDER } from "../../scripts/start/bundle.ts";
 import type { RuntimeKind } from "../../scripts/start/options.ts";
+import { freePort } from "./free-port.ts";
 import { Launch } from "./launch.ts";
-
-/** Below the ports that the system gives to whoever asks for any, which would take it before Edgerun has started. */
-const PORTS = { from: 10_000, end: 32_768 };
-
-export function freePort(): Promise<number> {
-  return getPort({ host: "127.0.0.1", port: randomInt(PORTS.from, PORTS.end) });
-}
 
 export type Edgerun = AsyncDisposable & {
   readonly baseUrl: string;

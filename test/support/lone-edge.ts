@@ -3,7 +3,8 @@ import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { freePort, layOutBundle } from "./edgerun.ts";
+import { layOutBundle } from "./edgerun.ts";
+import { freePort } from "./free-port.ts";
 import { Launch } from "./launch.ts";
 
 export type LoneEdge = AsyncDisposable & {

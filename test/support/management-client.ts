@@ -12,6 +12,10 @@ type EndpointSettings = {
   readonly executionTimeoutMs?: number;
   readonly workersMin?: number;
   readonly workersMax?: number;
+  readonly gpuIds?: string;
+  readonly locations?: string;
+  readonly scalerType?: "QUEUE_DELAY" | "REQUEST_COUNT";
+  readonly scalerValue?: number;
   readonly containerRegistryAuthId?: string;
   readonly flashBootType?: "FLASHBOOT" | "PRIORITY_FLASHBOOT";
   readonly containerDiskInGb?: number;
@@ -42,12 +46,15 @@ export async function createEndpoint(target: Target, settings: EndpointSettings)
       input: {
         name: settings.name,
         templateId: saveTemplate.id,
-        gpuIds: "ADA_24",
+        gpuIds: settings.gpuIds ?? "ADA_24",
         idleTimeout: settings.idleTimeout ?? 60,
         ...(settings.workersMin && { workersMin: settings.workersMin }),
         ...(settings.flashBootType && { flashBootType: settings.flashBootType }),
         ...(settings.networkVolumeId && { networkVolumeId: settings.networkVolumeId }),
         ...(settings.workersMax && { workersMax: settings.workersMax }),
+        ...(settings.locations && { locations: settings.locations }),
+        ...(settings.scalerType && { scalerType: settings.scalerType }),
+        ...(settings.scalerValue && { scalerValue: settings.scalerValue }),
         ...(settings.executionTimeoutMs && { executionTimeoutMs: settings.executionTimeoutMs }),
       },
     },

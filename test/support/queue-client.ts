@@ -9,6 +9,8 @@ export type JobReply = {
   readonly output?: unknown;
   readonly error?: string;
   readonly workerId?: string;
+  /** Milliseconds. */
+  readonly executionTime?: number;
   readonly retries?: number;
   readonly queue?: { readonly position: number; readonly reason: string; readonly detail: string };
 };
