@@ -283,3 +283,14 @@ export const ENDPOINTS_ASKED_AT_ONCE = 20;
 
 /** Error messages are cut to this: they may repeat what the caller sent. */
 export const MESSAGE_MAX_CHARACTERS = 2_000;
+
+// Metrics and usage
+
+/** Minutes of activity that share one row. */
+export const ACTIVITY_PAGE_MS = 10 * MINUTE;
+/** Pages of an endpoint that are kept: those of the last hour, of the one being written, and one to spare. */
+export const ACTIVITY_PAGES_KEPT = 8;
+/** Hours of an endpoint that are kept: a week, and as long as usage may go without being collected. */
+export const ACTIVITY_HOURS_KEPT = 240;
+/** What an endpoint did is noted this often at most, unless it is written anyway with something else. */
+export const ACTIVITY_NOTE_MS = MINUTE;

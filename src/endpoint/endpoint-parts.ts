@@ -3,6 +3,8 @@ import { AlarmClock } from "../durable/alarm-clock.ts";
 import { GroupCommit } from "../durable/group-commit.ts";
 import { ObjectDatabase } from "../durable/sql.ts";
 import { Waiters } from "../durable/waiters.ts";
+import { ActivityBook } from "./activity-book.ts";
+import { ActivityStore } from "./activity-store.ts";
 import { AgentDesk } from "./agent-desk.ts";
 import { BatchBook } from "./batch-book.ts";
 import { BatchStore } from "./batch-store.ts";
@@ -13,6 +15,7 @@ import { EndpointBells } from "./endpoint-bells.ts";
 import { EndpointFacts } from "./endpoint-facts.ts";
 import { JobDesk } from "./job-desk.ts";
 import { JobStore } from "./job-store.ts";
+import { PresentLevels } from "./present-levels.ts";
 import { QueueLedger } from "./queue-ledger.ts";
 import { Queue } from "./queue.ts";
 import { RequestLimits } from "./request-limits.ts";
@@ -83,17 +86,20 @@ function openCore(context: DurableObjectState, finishTurn: () => void) {
   const store = new JobStore(database);
   const limits = new RequestLimits();
   const chunks = new ChunkStore(database);
-  const ledger = new QueueLedger(store);
+  const activity = new ActivityBook(new ActivityStore(database));
+  const ledger = new QueueLedger(store, activity);
   const times = new RunningTimes();
   const outbox = new WebhookOutbox(new WebhookStore(database));
   const book = new BatchBook(new BatchStore(database));
   const queue = new Queue({ store, chunks, ledger, times, outbox, counter: book });
   const facts = new EndpointFacts(store);
   const rooms = new WorkerRooms();
+  const scaling = new Scaling({ store, ledger, queue, facts, rooms });
   return {
     database,
     limits,
     chunks,
+    activity,
     ledger,
     times,
     outbox,
@@ -101,7 +107,8 @@ function openCore(context: DurableObjectState, finishTurn: () => void) {
     queue,
     facts,
     rooms,
-    scaling: new Scaling({ store, ledger, queue, facts, rooms }),
+    scaling,
+    levels: new PresentLevels({ facts, ledger, scaling }),
     dispatch: new Dispatch(),
     commit: new GroupCommit(context, finishTurn),
     alarm: new AlarmClock(context.storage),

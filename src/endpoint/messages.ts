@@ -1,6 +1,7 @@
 /** What crosses the border of the Endpoint object by RPC. Expected results are outcomes, never exceptions. */
 import type { StopReason } from "../contract/agent.ts";
 import type { HealthBody, MetricsBody, RequestsPage, TimelineEvent, WireStatus } from "../contract/job.ts";
+import type { RequestMetrics, WorkerMetrics } from "../contract/metrics.ts";
 import type { WebhookLogBody } from "../contract/webhook.ts";
 import type { LimitedOperation } from "../contract/rate-limits.ts";
 import type { Payload } from "../domain/job-machine.ts";
@@ -147,6 +148,10 @@ export type RedeliverOutcome =
   | WebhookLogOutcome
   | { readonly kind: "refused"; readonly reason: "no_webhook" | "not_ended" | "never_sent" };
 export type RedeliverReply = Unconfigured | Limited<RedeliverOutcome>;
+
+export type ActivityReport = { readonly requests: RequestMetrics; readonly workers: WorkerMetrics };
+
+export type ActivityReply = Unconfigured | ({ readonly kind: "activity" } & ActivityReport);
 
 export type HealthReply =
   | Unconfigured

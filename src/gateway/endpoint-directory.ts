@@ -31,6 +31,7 @@ export type EndpointStub = Pick<
   | "webhookLog"
   | "redeliver"
   | "health"
+  | "activity"
   | "exchange"
   | "wantsUpload"
   | "batch"
