@@ -6,11 +6,13 @@ import { ExchangeLoop } from "./edge/exchange-loop.ts";
 import { ResultUploads } from "./edge/result-uploads.ts";
 import { Reachability } from "./edge/reachability.ts";
 import { SyncLoop } from "./edge/sync-loop.ts";
+import { readGpuTelemetry } from "./gpu/gpu-telemetry.ts";
 import { InventoryWatch } from "./inventory-watch.ts";
 import { AttemptLedger, type LedgerChange } from "./journal/attempt-ledger.ts";
 import { Journal } from "./journal/journal.ts";
 import type { AgentLog } from "./log.ts";
 import type { Runtime } from "./runtime/runtime.ts";
+import { TelemetryWatch } from "./telemetry/telemetry-watch.ts";
 import { TIMING, type Timing } from "./timing.ts";
 import { workerEnvironment } from "./worker/environment.ts";
 import { Workers } from "./worker/workers.ts";
@@ -40,6 +42,7 @@ export class Agent {
   readonly #journal: Journal;
   readonly #ledger: AttemptLedger;
   readonly #inventory: InventoryWatch;
+  readonly #telemetry: TelemetryWatch;
   readonly #server: WorkerServer;
   readonly #workers: Workers;
   readonly #exchanges = new Map<string, ExchangeLoop>();
@@ -54,6 +57,10 @@ export class Agent {
     this.#journal = new Journal(options.stateDir);
     this.#ledger = new AttemptLedger(this.#journal, options.log);
     this.#inventory = new InventoryWatch(options.inventory, options.readInventory);
+    this.#telemetry = new TelemetryWatch({
+      stateDir: options.stateDir,
+      readGpus: async () => (this.#hasRealGpus() ? readGpuTelemetry() : []),
+    });
     this.#workers = this.#createWorkers();
     this.#server = new WorkerServer({
       findSession: (workerId) => this.#workers.find(workerId),
@@ -85,6 +92,7 @@ export class Agent {
     this.#options.log.info("agent_stopping", { removeWorkers });
     this.#stopping.abort();
     this.#inventory.stop();
+    this.#telemetry.stop();
     if (removeWorkers) await this.#workers.removeAll();
     else await this.#workers.release();
     await this.#server.close();
@@ -128,6 +136,7 @@ export class Agent {
       ...this.#link,
       inventory: () => this.#inventory.current(),
       reports: () => this.#workers.reports(),
+      telemetry: () => this.#telemetry.latest(),
       isBusy: () => this.#ledger.hasAny(),
       apply: (assignments) => this.#workers.apply(assignments),
       onConnected: () => this.#options.onConnected?.(),
@@ -185,6 +194,10 @@ export class Agent {
 
   #environmentOf(assignment: Assignment, token: string): Record<string, string> {
     return workerEnvironment(assignment, { ...this.#access, token }, this.#gpusOf(assignment));
+  }
+
+  #hasRealGpus(): boolean {
+    return this.#inventory.current().gpus.some((gpu) => !gpu.isSimulated);
   }
 
   #gpusOf({ gpuIndexes }: Assignment): Gpu[] {

@@ -9,6 +9,7 @@ import type {
   SyncRequest,
   WorkerReport,
 } from "../../src/contract/agent.ts";
+import type { HostTelemetry } from "../../src/contract/telemetry.ts";
 import { BUSY_SYNC_HOLD_MS } from "../../src/contract/limits.ts";
 import { AGENT_VERSION } from "../version.ts";
 import type { EdgeOutcome } from "./edge-client.ts";
@@ -19,6 +20,7 @@ import { Schedule } from "./schedule.ts";
 export type SyncLoopOptions = EdgeLink & {
   readonly inventory: () => Inventory;
   readonly reports: () => WorkerReport[];
+  readonly telemetry?: () => HostTelemetry | undefined;
   readonly isBusy: () => boolean;
   readonly apply: (assignments: readonly Assignment[]) => void;
   readonly onConnected: () => void;
@@ -102,13 +104,14 @@ export class SyncLoop {
   }
 
   #request(holdMs: number): SyncRequest {
-    const { inventory, reports } = this.#options;
+    const { inventory, reports, telemetry } = this.#options;
     return {
       agentVersion: AGENT_VERSION,
       inventory: inventory(),
       workers: reports(),
       appliedRevision: this.#appliedRevision,
       holdMs,
+      telemetry: telemetry?.(),
     };
   }
 

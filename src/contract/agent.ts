@@ -12,6 +12,7 @@
 import { z } from "zod";
 import { jsonValueSchema } from "./json.ts";
 import { AGENT_HOLD_MAX_MS, ERROR_MAX_LENGTH, RESULT_MAX_BYTES } from "./limits.ts";
+import { hostTelemetrySchema } from "./telemetry.ts";
 
 const id = z
   .string()
@@ -103,6 +104,8 @@ export const syncRequestSchema = z.object({
   appliedRevision: count,
   /** The agent promises its next sync within this time; the edge answers within it. */
   holdMs,
+  /** How much of the host is in use. Agents of before send none; what is wrong with it is no reason to refuse a sync. */
+  telemetry: hostTelemetrySchema.optional().catch(undefined),
 });
 export type SyncRequest = z.infer<typeof syncRequestSchema>;
 

@@ -4,6 +4,7 @@ import { FleetStore } from "./fleet-store.ts";
 import { HostPools } from "./host-pools.ts";
 import { HostPresence } from "./host-presence.ts";
 import { HostRevisions } from "./host-revisions.ts";
+import { TelemetryBook } from "./host-telemetry.ts";
 import { Placer } from "./placer.ts";
 
 export type FleetParts = ReturnType<typeof fleetParts>;
@@ -13,5 +14,6 @@ export function fleetParts(database: ObjectDatabase) {
   const pools = new HostPools(store);
   const revisions = new HostRevisions(store);
   const placer = new Placer(store, pools, revisions);
-  return { store, presence: new HostPresence(), pools, revisions, placer };
+  const telemetry = new TelemetryBook();
+  return { store, presence: new HostPresence(), pools, revisions, placer, telemetry };
 }

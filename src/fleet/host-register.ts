@@ -38,6 +38,7 @@ export class HostRegister {
       store.saveHost(host);
       pools.changed(call.hostId);
     } else store.hosts.set(call.hostId, host);
+    if (call.telemetry) this.#parts.telemetry.note(call.hostId, call.telemetry, now);
     pools.measureDisk(call.hostId, call.inventory.diskFreeMb);
     this.#heard(call.hostId, now, call.holdMs);
     this.#takeWorkerReports(call);
@@ -103,6 +104,7 @@ export class HostRegister {
     store.saveHost({ ...host, removedAt: now });
     pools.expel(hostId);
     presence.forget(hostId);
+    this.#parts.telemetry.forget(hostId);
     revisions.touch(hostId);
     revisions.endStep();
   }
@@ -117,7 +119,7 @@ export class HostRegister {
 
   /** The account's hosts that have spoken or that their owner has changed. */
   show(accountId: string, now: number): ShownHost[] {
-    const { store, presence } = this.#parts;
+    const { store, presence, telemetry } = this.#parts;
     return [...store.hosts.values()]
       .filter((host) => host.accountId === accountId && host.removedAt === null)
       .map(({ hostId, agentVersion, inventory, isCordoned, isDrained }) => ({
@@ -130,6 +132,7 @@ export class HostRegister {
         isCordoned,
         isDrained,
         lastSeenAt: presence.heardAt(hostId),
+        telemetry: telemetry.of(hostId),
       }));
   }
 

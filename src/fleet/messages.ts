@@ -1,7 +1,9 @@
 /** What crosses the border of the Fleet object by RPC. */
 import type { Inventory, WorkerReport, WorkerState } from "../contract/agent.ts";
+import type { HostTelemetry } from "../contract/telemetry.ts";
 import type { GpuStock } from "../domain/stock.ts";
 import type { WorkerStart } from "../domain/timeline.ts";
+import type { SeenTelemetry } from "./host-telemetry.ts";
 
 export type SyncCall = {
   readonly hostId: string;
@@ -12,6 +14,7 @@ export type SyncCall = {
   readonly workers: readonly (WorkerReport & { readonly start: WorkerStart | null })[];
   readonly appliedRevision: number;
   readonly holdMs: number;
+  readonly telemetry?: HostTelemetry | undefined;
 };
 
 export type AssignedWorker = {
@@ -53,6 +56,8 @@ export type ShownHost = {
   readonly isDrained: boolean;
   /** Null when Fleet has not heard the host since it woke. */
   readonly lastSeenAt: number | null;
+  /** Null until the host has told since Fleet woke. */
+  readonly telemetry: SeenTelemetry | null;
 };
 
 /** A worker of an endpoint, for people who look at it. */
