@@ -294,3 +294,12 @@ export const ACTIVITY_PAGES_KEPT = 8;
 export const ACTIVITY_HOURS_KEPT = 240;
 /** What an endpoint did is noted this often at most, unless it is written anyway with something else. */
 export const ACTIVITY_NOTE_MS = MINUTE;
+/** Objects of endpoints that one maintenance run asks for their usage. */
+export const USAGE_CALLS_MAX = 100;
+/** Hours of usage that one maintenance run collects of workers, and the most that one question covers. */
+export const USAGE_HOURS_MAX = 24;
+/** How far back usage is still collected; less than ACTIVITY_HOURS_KEPT hours. */
+export const USAGE_REACH_MS = 9 * DAY;
+export const USAGE_RETENTION_MS = 400 * DAY;
+/** Clocks of objects may differ: an hour is complete when it is over by this. */
+export const USAGE_SETTLE_MS = 2 * MINUTE;

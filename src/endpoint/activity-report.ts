@@ -4,7 +4,7 @@ import { spansOf, sumOf, type Activity, type Grid } from "../domain/activity.ts"
 import type { Histogram } from "../domain/histogram.ts";
 import { levelsBy } from "../domain/levels.ts";
 import { HOUR_MS, MINUTE_MS, type ActivityBook } from "./activity-book.ts";
-import type { ActivityReport } from "./messages.ts";
+import type { ActivityReport, JobHour } from "./messages.ts";
 
 /** Windows end with the minute or hour that is not over. */
 const WINDOWS: Readonly<Record<MetricsWindow, Omit<Grid, "from">>> = {
@@ -34,6 +34,19 @@ export function reportActivity(book: ActivityBook, window: MetricsWindow, now: n
       points: spans.map((span) => describeLevels(span, Math.min(span.from + stepMs, now))),
     },
   };
+}
+
+/** The hours from `since` on in which anything happened. */
+export function reportUsage(book: ActivityBook, since: number, now: number): JobHour[] {
+  const parts = book.hoursSince(since).filter(({ activity }) => activity.from >= since);
+  const hours = Map.groupBy(parts, ({ activity }) => Math.floor(activity.from / HOUR_MS) * HOUR_MS);
+  return [...hours].flatMap(([hour, group]) => {
+    const [span] = spansOf(group, { from: hour, stepMs: HOUR_MS, count: 1 }, book.levels, now);
+    if (!span) return [];
+    const { delay, execution, coldStart } = span.times;
+    const times = { delayMs: delay.sum, executionMs: execution.sum, coldStarts: coldStart.count };
+    return { hour, counts: span.counts, ...times };
+  });
 }
 
 function describeJobs({ counts, times }: Activity) {

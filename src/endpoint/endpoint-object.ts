@@ -13,7 +13,7 @@ import type {
   BatchRequestsCall,
   BatchRequestsReply,
 } from "./batch-messages.ts";
-import { reportActivity } from "./activity-report.ts";
+import { reportActivity, reportUsage } from "./activity-report.ts";
 import { readAgentQuery, readJobWaiter } from "./endpoint-bells.ts";
 import { openParts, type EndpointEnv, type EndpointParts } from "./endpoint-parts.ts";
 import { exchange } from "./exchange.ts";
@@ -39,6 +39,7 @@ import type {
   SubmitRequest,
   TimelineReply,
   UploadRef,
+  UsageReply,
   WantsUploadReply,
   WebhookLogReply,
 } from "./messages.ts";
@@ -199,6 +200,12 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   async activity(window: MetricsWindow): Promise<ActivityReply> {
     if (!this.#parts.facts.config) return UNCONFIGURED;
     return { kind: "activity", ...reportActivity(this.#parts.activity, window, Date.now()) };
+  }
+
+  /** What jobs did in each hour from `since` on. */
+  async usage(since: number): Promise<UsageReply> {
+    if (!this.#parts.facts.config) return UNCONFIGURED;
+    return { kind: "usage", hours: reportUsage(this.#parts.activity, since, Date.now()) };
   }
 
   // Agents

@@ -4,6 +4,7 @@ import type { HealthBody, MetricsBody, RequestsPage, TimelineEvent, WireStatus }
 import type { RequestMetrics, WorkerMetrics } from "../contract/metrics.ts";
 import type { WebhookLogBody } from "../contract/webhook.ts";
 import type { LimitedOperation } from "../contract/rate-limits.ts";
+import type { JobCounts } from "../domain/activity.ts";
 import type { Payload } from "../domain/job-machine.ts";
 import type { JobView } from "../domain/job-view.ts";
 
@@ -152,6 +153,17 @@ export type RedeliverReply = Unconfigured | Limited<RedeliverOutcome>;
 export type ActivityReport = { readonly requests: RequestMetrics; readonly workers: WorkerMetrics };
 
 export type ActivityReply = Unconfigured | ({ readonly kind: "activity" } & ActivityReport);
+
+/** What jobs did in an hour: exact. Times are sums in ms. */
+export type JobHour = {
+  readonly hour: number;
+  readonly counts: Readonly<JobCounts>;
+  readonly delayMs: number;
+  readonly executionMs: number;
+  readonly coldStarts: number;
+};
+
+export type UsageReply = Unconfigured | { readonly kind: "usage"; readonly hours: readonly JobHour[] };
 
 export type HealthReply =
   | Unconfigured

@@ -20,8 +20,10 @@ import type {
   ShownHost,
   ShownWorker,
   SyncCall,
+  UsageCall,
 } from "./messages.ts";
 import { FLEET_MIGRATIONS } from "./schema.ts";
+import type { EndpointHour } from "./worker-usage.ts";
 
 const REPORT_AGAIN_MS = 2_000;
 
@@ -95,6 +97,14 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
   /** Workers of endpoints, the oldest first; the caller answers for whose endpoints these are. */
   async workersOf(endpointIds: readonly string[]): Promise<ShownWorker[]> {
     return showWorkers(this.#store, endpointIds);
+  }
+
+  /** Hours of workers from `since` on; whoever asks has stored what is older than `storedUntil`. */
+  async usage({ since, until, storedUntil }: UsageCall): Promise<EndpointHour[]> {
+    return this.#commit.run(() => {
+      this.#parts.usage.forgetBefore(storedUntil);
+      return this.#parts.usage.hours(since, until, Date.now());
+    });
   }
 
   // Hosts

@@ -6,6 +6,8 @@ import { HostPresence } from "./host-presence.ts";
 import { HostRevisions } from "./host-revisions.ts";
 import { TelemetryBook } from "./host-telemetry.ts";
 import { Placer } from "./placer.ts";
+import { UsageStore } from "./usage-store.ts";
+import { WorkerUsage } from "./worker-usage.ts";
 
 export type FleetParts = ReturnType<typeof fleetParts>;
 
@@ -15,5 +17,6 @@ export function fleetParts(database: ObjectDatabase) {
   const revisions = new HostRevisions(store);
   const placer = new Placer(store, pools, revisions);
   const telemetry = new TelemetryBook();
-  return { store, presence: new HostPresence(), pools, revisions, placer, telemetry };
+  const usage = new WorkerUsage(store, new UsageStore(database));
+  return { store, presence: new HostPresence(), pools, revisions, placer, telemetry, usage };
 }

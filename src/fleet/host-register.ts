@@ -182,7 +182,8 @@ export class HostRegister {
   }
 
   #remove(worker: WorkerRecord): void {
-    const { store, pools, placer } = this.#parts;
+    const { store, pools, placer, usage } = this.#parts;
+    usage.ended(worker, Date.now());
     store.removeWorker(worker.workerId);
     store.addUnsent(worker.endpointId);
     pools.changed(worker.hostId);

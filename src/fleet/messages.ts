@@ -73,3 +73,6 @@ export type ShownWorker = {
   readonly createdAt: number;
   readonly start: WorkerStart | null;
 };
+
+/** Which hours of workers are asked for; all in ms, of whole hours. */
+export type UsageCall = { readonly since: number; readonly until: number; readonly storedUntil: number };

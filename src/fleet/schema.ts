@@ -41,4 +41,15 @@ export const FLEET_MIGRATIONS = [
    ALTER TABLE host ADD COLUMN drained INTEGER NOT NULL DEFAULT 0;
    -- The row stays until the host's token is known to be revoked everywhere.
    ALTER TABLE host ADD COLUMN removed_at INTEGER;`,
+
+  `-- Workers that are gone, until the usage of their hours is in D1.
+   CREATE TABLE ended_worker (
+     ended_at    INTEGER NOT NULL,
+     worker_id   TEXT    NOT NULL,
+     endpoint_id TEXT    NOT NULL,
+     account_id  TEXT    NOT NULL,
+     gpus        TEXT    NOT NULL,
+     started_at  INTEGER NOT NULL,
+     PRIMARY KEY (ended_at, worker_id)
+   ) STRICT, WITHOUT ROWID;`,
 ] as const;
