@@ -7,6 +7,7 @@ export function logFailure(
     | "request_failed"
     | "stream_failed"
     | "usage_not_collected"
+    | "metrics_not_read"
     | "batch_requests_failed"
     | "maintenance_failed"
     | "sealed_text_unopenable"

@@ -303,3 +303,9 @@ export const USAGE_REACH_MS = 9 * DAY;
 export const USAGE_RETENTION_MS = 400 * DAY;
 /** Clocks of objects may differ: an hour is complete when it is over by this. */
 export const USAGE_SETTLE_MS = 2 * MINUTE;
+/** Hours of endpoints that one question about usage may read. */
+export const USAGE_SPANS_MAX = 20_000;
+/** How long an edge location gives the same answer to those who scrape metrics. */
+export const SCRAPE_CACHE_MS = 10 * SECOND;
+/** Endpoints whose objects one scrape asks; those with most workers first. */
+export const SCRAPE_ENDPOINTS_MAX = 200;

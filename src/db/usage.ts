@@ -132,29 +132,30 @@ export async function noteUsageProgress(db: Database, hour: number): Promise<voi
     });
 }
 
-/** Hours of the account from `from` to before `to`, of one endpoint or of all, in their order. */
+export type UsageRange = {
+  readonly from: number;
+  readonly to: number;
+  readonly endpointId?: string | undefined;
+};
+
+/**
+ * Hours of the account from `from` to before `to`, of one endpoint or of all, in their order; one more than `limit`
+ * when there are more.
+ */
 export async function listUsage(
   db: Database,
   accountId: string,
-  {
-    from,
-    to,
-    endpointId,
-  }: { readonly from: number; readonly to: number; readonly endpointId?: string | undefined },
+  { from, to, endpointId }: UsageRange,
+  limit: number,
 ): Promise<UsageRecord[]> {
   const ofEndpoint = endpointId === undefined ? [] : [eq(usageHour.endpointId, endpointId)];
+  const isInRange = and(gte(usageHour.hour, from), lt(usageHour.hour, to));
   return await db
     .select()
     .from(usageHour)
-    .where(
-      and(
-        eq(usageHour.accountId, accountId),
-        gte(usageHour.hour, from),
-        lt(usageHour.hour, to),
-        ...ofEndpoint,
-      ),
-    )
-    .orderBy(asc(usageHour.hour), asc(usageHour.endpointId));
+    .where(and(eq(usageHour.accountId, accountId), isInRange, ...ofEndpoint))
+    .orderBy(asc(usageHour.hour), asc(usageHour.endpointId))
+    .limit(limit + 1);
 }
 
 /** Removes hours of all accounts from before; says how many. */

@@ -38,6 +38,7 @@ import type {
   SubmitReply,
   SubmitRequest,
   TimelineReply,
+  TotalsReply,
   UploadRef,
   UsageReply,
   WantsUploadReply,
@@ -200,6 +201,13 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   async activity(window: MetricsWindow): Promise<ActivityReply> {
     if (!this.#parts.facts.config) return UNCONFIGURED;
     return { kind: "activity", ...reportActivity(this.#parts.activity, window, Date.now()) };
+  }
+
+  /** What the endpoint did since it exists, and its levels now; from memory. */
+  async totals(): Promise<TotalsReply> {
+    const { facts, activity } = this.#parts;
+    if (!facts.config) return UNCONFIGURED;
+    return { kind: "totals", total: activity.total.toRecord(), levels: activity.levels };
   }
 
   /** What jobs did in each hour from `since` on. */

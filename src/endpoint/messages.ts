@@ -4,8 +4,9 @@ import type { HealthBody, MetricsBody, RequestsPage, TimelineEvent, WireStatus }
 import type { RequestMetrics, WorkerMetrics } from "../contract/metrics.ts";
 import type { WebhookLogBody } from "../contract/webhook.ts";
 import type { LimitedOperation } from "../contract/rate-limits.ts";
-import type { JobCounts } from "../domain/activity.ts";
+import type { ActivityRecord, JobCounts } from "../domain/activity.ts";
 import type { Payload } from "../domain/job-machine.ts";
+import type { Levels } from "../domain/levels.ts";
 import type { JobView } from "../domain/job-view.ts";
 
 /** The object was never told of its endpoint: the caller loads the configuration and calls `configure`. */
@@ -153,6 +154,11 @@ export type RedeliverReply = Unconfigured | Limited<RedeliverOutcome>;
 export type ActivityReport = { readonly requests: RequestMetrics; readonly workers: WorkerMetrics };
 
 export type ActivityReply = Unconfigured | ({ readonly kind: "activity" } & ActivityReport);
+
+/** What the endpoint did since it exists, and its levels now. */
+export type TotalsReply =
+  | Unconfigured
+  | { readonly kind: "totals"; readonly total: ActivityRecord; readonly levels: Levels };
 
 /** What jobs did in an hour: exact. Times are sums in ms. */
 export type JobHour = {

@@ -9,6 +9,7 @@ import type { HostStock } from "../domain/stock.ts";
 import type { EndpointPort, Wish } from "../durable/ports.ts";
 import { ObjectDatabase } from "../durable/sql.ts";
 import type { FleetReport } from "../domain/queue-reason.ts";
+import { takeCensus, type Census } from "./census.ts";
 import { fleetParts, type FleetParts } from "./fleet-parts.ts";
 import type { FleetStore } from "./fleet-store.ts";
 import { HostRegister } from "./host-register.ts";
@@ -97,6 +98,11 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
   /** Workers of endpoints, the oldest first; the caller answers for whose endpoints these are. */
   async workersOf(endpointIds: readonly string[]): Promise<ShownWorker[]> {
     return showWorkers(this.#store, endpointIds);
+  }
+
+  /** Who is there of an account; for those who measure. */
+  async census(accountId: string): Promise<Census> {
+    return takeCensus(this.#parts, accountId, Date.now());
   }
 
   /** Hours of workers from `since` on; whoever asks has stored what is older than `storedUntil`. */

@@ -41,6 +41,11 @@ export class WorkerUsage {
     }));
   }
 
+  /** Endpoints of which a worker ended at `since` or later. */
+  endpointsSince(since: number): ReadonlySet<string> {
+    return new Set(this.#ended.endedSince(since).map(({ endpointId }) => endpointId));
+  }
+
   /** Workers that ended before this are in books elsewhere. */
   forgetBefore(before: number): void {
     this.#ended.forgetBefore(before);

@@ -32,6 +32,7 @@ export type EndpointStub = Pick<
   | "redeliver"
   | "health"
   | "activity"
+  | "totals"
   | "exchange"
   | "wantsUpload"
   | "batch"
@@ -39,7 +40,7 @@ export type EndpointStub = Pick<
   | "batchRequests"
 > &
   Pick<Fetcher, "fetch">;
-export type FleetStub = Pick<FleetObject, "sync" | "assignments"> & Pick<Fetcher, "fetch">;
+export type FleetStub = Pick<FleetObject, "sync" | "assignments" | "census"> & Pick<Fetcher, "fetch">;
 
 const CACHE_MS = 30_000;
 const CACHE_SIZE = 10_000;

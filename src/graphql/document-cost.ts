@@ -29,6 +29,8 @@ import {
 /** Fields that ask an object. */
 const WEIGHTS: ReadonlyMap<string, number> = new Map([
   ["Endpoint.pods", GRAPHQL_OBJECT_COST],
+  ["Endpoint.metrics", 5 * GRAPHQL_OBJECT_COST],
+  ["User.usage", GRAPHQL_OBJECT_COST],
   ["User.hosts", GRAPHQL_OBJECT_COST],
 ]);
 

@@ -1,6 +1,7 @@
 /** The REST side of the management API: `/v1/…`. */
 import { Hono } from "hono";
 import { ApiError } from "../api-error.ts";
+import { getEndpointBilling } from "./billing.ts";
 import { withAccess, type RestApi } from "./context.ts";
 import { getEndpoint, getEndpoints, patchEndpoint, postEndpoint, removeEndpoint } from "./endpoints.ts";
 import { getPods, postPod, refusePod } from "./pods.ts";
@@ -10,7 +11,8 @@ import { getTemplate, getTemplates, patchTemplate, postTemplate, removeTemplate 
 import { getVolume, getVolumes, patchVolume, postVolume, removeVolume } from "./volumes.ts";
 
 const POD_ACTIONS = ["update", "start", "stop", "reset", "restart"];
-const BILLED = ["pods", "endpoints", "networkvolumes"];
+/** Of these nothing is billed. */
+const FREE = ["pods", "networkvolumes"];
 
 export function restRoutes(): Hono<RestApi> {
   const routes = new Hono<RestApi>();
@@ -48,7 +50,8 @@ export function restRoutes(): Hono<RestApi> {
   routes.on(["GET", "PATCH", "DELETE"], "/pods/:podId", refusePod);
   for (const action of POD_ACTIONS) routes.post(`/pods/:podId/${action}`, refusePod);
 
-  for (const noun of BILLED) routes.get(`/billing/${noun}`, (context) => context.json([]));
+  routes.get("/billing/endpoints", getEndpointBilling);
+  for (const noun of FREE) routes.get(`/billing/${noun}`, (context) => context.json([]));
 
   routes.all("*", (context) => {
     const operation = `${context.req.method} ${context.req.path}`;
