@@ -12,6 +12,8 @@ import { AttemptLedger, type LedgerChange } from "./journal/attempt-ledger.ts";
 import { Journal } from "./journal/journal.ts";
 import type { AgentLog } from "./log.ts";
 import type { Runtime } from "./runtime/runtime.ts";
+import { AgentMetrics } from "./telemetry/agent-metrics.ts";
+import { MetricsServer, type MetricsAddress } from "./telemetry/metrics-server.ts";
 import { TelemetryWatch } from "./telemetry/telemetry-watch.ts";
 import { TIMING, type Timing } from "./timing.ts";
 import { workerEnvironment } from "./worker/environment.ts";
@@ -28,6 +30,8 @@ export type AgentOptions = {
   readonly readInventory: () => Promise<Inventory>;
   readonly log: AgentLog;
   readonly timing?: Partial<Timing>;
+  /** Where Prometheus may read; nowhere when absent. */
+  readonly metrics?: MetricsAddress | undefined;
   readonly onConnected?: () => void;
   /** The edge does not accept the host token any more. */
   readonly onUnauthorized?: () => void;
@@ -43,6 +47,8 @@ export class Agent {
   readonly #ledger: AttemptLedger;
   readonly #inventory: InventoryWatch;
   readonly #telemetry: TelemetryWatch;
+  #metrics: AgentMetrics | undefined;
+  #metricsServer: MetricsServer | undefined;
   readonly #server: WorkerServer;
   readonly #workers: Workers;
   readonly #exchanges = new Map<string, ExchangeLoop>();
@@ -82,6 +88,7 @@ export class Agent {
     await agent.#workers.adopt({ isReachable: isSame });
     for (const endpointId of agent.#ledger.endpointIds()) agent.#exchangeOf(endpointId);
     agent.#uploads.reportsChanged();
+    await agent.#serveMetrics();
     agent.#sync.start();
     options.log.info("agent_started", { runtime: options.runtime.kind, port });
     return agent;
@@ -96,11 +103,27 @@ export class Agent {
     if (removeWorkers) await this.#workers.removeAll();
     else await this.#workers.release();
     await this.#server.close();
+    await this.#metricsServer?.close();
     await this.#options.runtime.close();
     this.#journal.close();
   }
 
   // Parts
+
+  async #serveMetrics(): Promise<void> {
+    const { metrics: address, log } = this.#options;
+    if (!address) return;
+    const metrics = new AgentMetrics({
+      reports: () => this.#workers.reports(),
+      telemetry: () => this.#telemetry.latest(),
+      isEdgeReachable: () => this.#link.reachability.isReachable,
+      journal: () => this.#ledger.depth(),
+    });
+    this.#metrics = metrics;
+    this.#ledger.onReport((outcome) => metrics.jobEnded(outcome));
+    this.#metricsServer = await MetricsServer.listen(metrics, address);
+    log.info("metrics_served", { ...address });
+  }
 
   #createWorkers(): Workers {
     const { runtime, log } = this.#options;
@@ -112,7 +135,10 @@ export class Agent {
       timing: this.#timing,
       environmentOf: (assignment, token) => this.#environmentOf(assignment, token),
       onSlotsChange: (endpointId, isWithdrawn) => this.#slotsChanged(endpointId, isWithdrawn),
-      onStateChange: (isNewState) => this.#sync.changed(isNewState),
+      onStateChange: (isNewState) => {
+        this.#sync.changed(isNewState);
+        this.#metrics?.workersChanged();
+      },
     });
   }
 

@@ -4,6 +4,7 @@ import pino from "pino";
 export type AgentEvent =
   | "agent_started"
   | "agent_stopping"
+  | "metrics_served"
   | "runtime_chosen"
   | "host_joined"
   | "edge_reachable"

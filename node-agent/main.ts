@@ -14,6 +14,8 @@ type RunFlags = {
   name: string;
   dataCenter?: string;
   ephemeral: boolean;
+  metricsPort?: number;
+  metricsAddress: string;
 };
 
 const program = new Command("edgerun-agent")
@@ -44,6 +46,13 @@ program
     ),
   )
   .option("--ephemeral", "remove all workers when the agent or its parent ends", false)
+  .addOption(
+    new Option(
+      "--metrics-port <port>",
+      "serve metrics for Prometheus at this port (default: do not)",
+    ).argParser(Number),
+  )
+  .option("--metrics-address <address>", "address of this machine at which they are served", "127.0.0.1")
   .action(async (flags: RunFlags) => {
     process.exitCode = await runAgent({
       edgeUrl: flags.edge,
@@ -54,6 +63,10 @@ program
       name: flags.name,
       dataCenterId: flags.dataCenter,
       isEphemeral: flags.ephemeral,
+      metrics:
+        flags.metricsPort === undefined
+          ? undefined
+          : { address: flags.metricsAddress, port: flags.metricsPort },
     });
   });
 

@@ -23,6 +23,7 @@ export type RunSettings = {
   readonly name: string;
   readonly dataCenterId: string | undefined;
   readonly isEphemeral: boolean;
+  readonly metrics?: { readonly address: string; readonly port: number } | undefined;
 };
 
 /** Runs the agent until it is told to stop. Returns the exit code; throws with words for people. */
@@ -52,6 +53,7 @@ export async function runAgent(settings: RunSettings): Promise<number> {
     inventory,
     readInventory: read,
     log,
+    metrics: settings.metrics,
     onConnected: () => process.stdout.write(`connected ${settings.edgeUrl} as ${settings.name}\n`),
     onUnauthorized: () => stopRequest.request("unauthorized"),
   });

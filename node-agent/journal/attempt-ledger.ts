@@ -41,6 +41,7 @@ export class AttemptLedger {
   readonly #log: AgentLog;
   readonly #entries = new Map<string, Entry>();
   #onChange: (endpointId: string, change: LedgerChange) => void = () => {};
+  #onReport: (outcome: string) => void = () => {};
 
   constructor(journal: Journal, log: AgentLog) {
     this.#journal = journal;
@@ -57,6 +58,17 @@ export class AttemptLedger {
   /** The one listener that hears of every change. */
   onChange(listener: (endpointId: string, change: LedgerChange) => void): void {
     this.#onChange = listener;
+  }
+
+  /** The one listener that hears how attempts end. */
+  onReport(listener: (outcome: string) => void): void {
+    this.#onReport = listener;
+  }
+
+  /** Attempts without a report, and reports that the edge does not have yet. */
+  depth(): { attempts: number; reports: number } {
+    const reports = [...this.#entries.values()].filter(({ report }) => report !== undefined).length;
+    return { attempts: this.#entries.size - reports, reports };
   }
 
   // From the edge
@@ -113,6 +125,7 @@ export class AttemptLedger {
       entry.isSettled = false;
       throw error;
     }
+    this.#onReport(outcome.kind);
     this.#log.info("job_reported", { jobId: ref.jobId, attempt: ref.attempt, outcome: outcome.kind });
     this.#onChange(ref.endpointId, "report");
     return true;

@@ -21,6 +21,7 @@ export function parseExposition(text: string): ReadonlyMap<string, ParsedFamily>
   const families = new Map<string, { type: string; help: string; samples: ParsedSample[] }>();
   let current = "";
   for (const line of text.split("\n").slice(0, -1)) {
+    if (line === "") continue;
     const [, keyword, name = "", rest = ""] = /^# (HELP|TYPE) (\S+) (.*)$/.exec(line) ?? [];
     if (keyword === "HELP") {
       if (families.has(name)) throw new Error(`Family ${name} is there twice.`);
