@@ -5,7 +5,8 @@ import { afterAll, beforeAll, test } from "vitest";
 import type { RequestMetrics } from "../../src/contract/metrics.ts";
 import { startEdgerun, type Edgerun } from "../support/edgerun.ts";
 import { parseExposition } from "../support/exposition-parser.ts";
-import { createEndpoint, graphql } from "../support/management-client.ts";
+import { managementApi } from "../../scripts/start/management-api.ts";
+import { createEndpoint } from "../support/management-client.ts";
 import { QueueClient } from "../support/queue-client.ts";
 
 const SCRIPT = fileURLToPath(new URL("../support/worker-script.mjs", import.meta.url));
@@ -84,8 +85,8 @@ test("an edge that is killed has forgotten none, and the usage of the hour has t
   const usage = async (): Promise<Usage | undefined> => {
     const query = `{ myself { usage(input: { endpointId: "${endpointId}", bucket: "day" })
       { completed requests workerSeconds } } }`;
-    const data = (await graphql(edgerun, query)) as { myself: { usage: Usage[] } };
-    return data.myself.usage[0];
+    const api = managementApi(edgerun.baseUrl, edgerun.apiKey);
+    return (await api.query<{ myself: { usage: Usage[] } }>(query)).myself.usage[0];
   };
   for (;;) {
     const told = await usage().catch(() => undefined); // the edge collects as soon as it is up again
