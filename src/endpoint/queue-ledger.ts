@@ -20,11 +20,11 @@
 import { LANE_END, LANE_START, laneOf, LANES, type Lane, type LaneCounts } from "../domain/lanes.ts";
 import { isFinal, type FinalState, type Job, type JobState } from "../domain/job-machine.ts";
 import type { ActivityBook, ActivityNote } from "./activity-book.ts";
+import { HAND, handedOutIn, type Hand, type HandedOut } from "./hand.ts";
 import type { JobStore, StoredJob } from "./job-store.ts";
 
 const CHECKPOINT_EVERY_CLAIMS = 1_000;
 const RECOVERY_BATCH = 1_000;
-const HAND = "hand:";
 
 type LaneBounds = {
   /** Where the search for the next never-claimed job begins. */
@@ -69,10 +69,6 @@ export type Lease = {
 
 /** How a job came to its worker: from the head of its lane, in the write that added it, or once more. */
 export type ClaimKind = "head" | "insert" | "requeued";
-
-/** What a host holds of jobs whose rows say queued. */
-type Hand = readonly (readonly [seq: number, workerId: string, startedAt: number])[];
-type HandedOut = { readonly hostId: string; readonly workerId: string; readonly startedAt: number };
 
 export class QueueLedger {
   readonly #store: JobStore;
@@ -380,16 +376,6 @@ export class QueueLedger {
 }
 
 const NOBODY: readonly string[] = [];
-
-function handedOutIn(hands: readonly { name: string; value: Hand }[]): Map<number, HandedOut> {
-  const claims = hands.flatMap(({ name, value }) =>
-    value.map(
-      ([seq, workerId, startedAt]) =>
-        [seq, { hostId: name.slice(HAND.length), workerId, startedAt }] as const,
-    ),
-  );
-  return new Map(claims);
-}
 
 function leaseOf(seq: number, job: Job, isWritten: boolean): Lease {
   const startedAt = job.startedAt ?? 0;

@@ -15,32 +15,40 @@ const NAME = /^[a-zA-Z_:][a-zA-Z0-9_:]*/;
 const VALUE = /^(?:[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?|[+-]?Inf|NaN)$/;
 const TYPES = ["counter", "gauge", "histogram", "summary", "untyped"];
 
+type OpenFamily = { type: string; help: string; samples: ParsedSample[] };
+
 /** Reads a whole answer; throws at the first line that is wrong, and for families that contradict themselves. */
 export function parseExposition(text: string): ReadonlyMap<string, ParsedFamily> {
   if (text !== "" && !text.endsWith("\n")) throw new Error("The last line has no end.");
-  const families = new Map<string, { type: string; help: string; samples: ParsedSample[] }>();
+  const families = new Map<string, OpenFamily>();
   let current = "";
-  for (const line of text.split("\n").slice(0, -1)) {
+  for (const line of text.split("\n")) {
     if (line === "") continue;
     const [, keyword, name = "", rest = ""] = /^# (HELP|TYPE) (\S+) (.*)$/.exec(line) ?? [];
-    if (keyword === "HELP") {
-      if (families.has(name)) throw new Error(`Family ${name} is there twice.`);
-      families.set(name, { type: "", help: rest, samples: [] });
-      current = name;
-    } else if (keyword === "TYPE") {
-      const family = families.get(name);
-      if (!family || name !== current || family.samples.length > 0) throw new Error(`Misplaced: ${line}`);
-      if (!TYPES.includes(rest)) throw new Error(`Unknown type: ${line}`);
-      family.type = rest;
-    } else {
-      const sample = parseSample(line);
-      const family = families.get(current);
-      if (!family || !belongs(sample.name, current, family.type)) throw new Error(`Stray sample: ${line}`);
-      family.samples.push(sample);
-    }
+    if (keyword === "HELP") current = openFamily(families, name, rest);
+    else if (keyword === "TYPE") setType(families.get(name), name === current, rest, line);
+    else addSample(families.get(current), current, line);
   }
   for (const [name, family] of families) check(name, family);
   return families;
+}
+
+function openFamily(families: Map<string, OpenFamily>, name: string, help: string): string {
+  if (families.has(name)) throw new Error(`Family ${name} is there twice.`);
+  families.set(name, { type: "", help, samples: [] });
+  return name;
+}
+
+function setType(family: OpenFamily | undefined, isCurrent: boolean, type: string, line: string): void {
+  if (!family || !isCurrent || family.samples.length > 0) throw new Error(`Misplaced: ${line}`);
+  if (!TYPES.includes(type)) throw new Error(`Unknown type: ${line}`);
+  family.type = type;
+}
+
+function addSample(family: OpenFamily | undefined, name: string, line: string): void {
+  const sample = parseSample(line);
+  if (!family || !belongs(sample.name, name, family.type)) throw new Error(`Stray sample: ${line}`);
+  family.samples.push(sample);
 }
 
 function parseSample(line: string): ParsedSample {
@@ -76,7 +84,8 @@ function check(name: string, { type, help, samples }: ParsedFamily): void {
   if (type === "counter" && !name.endsWith("_total"))
     throw new Error(`Counter ${name} does not end in _total.`);
   const series = samples.map(
-    (sample) => `${sample.name} ${JSON.stringify(Object.entries(sample.labels).toSorted())}`,
+    (sample) =>
+      `${sample.name} ${JSON.stringify(Object.entries(sample.labels).toSorted(([a], [b]) => a.localeCompare(b)))}`,
   );
   if (new Set(series).size !== series.length) throw new Error(`Family ${name} has a series twice.`);
   if (type === "histogram") checkHistogram(name, samples);

@@ -109,25 +109,27 @@ function jobFamilies(endpoints: readonly MeasuredEndpoint[]): Family[] {
   const measured = endpoints.flatMap((endpoint) => {
     const { totals } = endpoint;
     return totals
-      ? [{ labels: labelsOf(endpoint), jobs: totals.levels, ...Activity.from(totals.total) }]
+      ? [{ labels: labelsOf(endpoint), jobs: totals.levels, activity: Activity.from(totals.total) }]
       : [];
   });
   const jobs = measured.flatMap(({ labels, jobs: { queued, running } }) => [
     { labels: { ...labels, state: "queued" }, value: queued },
     { labels: { ...labels, state: "running" }, value: running },
   ]);
-  const ended = measured.flatMap(({ labels, counts }) =>
+  const ended = measured.flatMap(({ labels, activity: { counts } }) =>
     (["completed", "failed", "cancelled", "timed_out", "expired"] as const).map((state) => ({
       labels: { ...labels, state },
       value: counts[state],
     })),
   );
-  const requests = measured.map(({ labels, counts }) => ({ labels, value: counts.requests }));
+  const requests = measured.map(({ labels, activity }) => ({ labels, value: activity.counts.requests }));
   const times = (name: string, help: string, which: keyof Activity["times"]): Family => ({
     name,
     help,
     type: "histogram",
-    samples: measured.flatMap((endpoint) => histogramSamples(endpoint.labels, endpoint.times[which])),
+    samples: measured.flatMap((endpoint) =>
+      histogramSamples(endpoint.labels, endpoint.activity.times[which]),
+    ),
   });
   return [
     gauge("edgerun_endpoint_jobs", "Jobs that wait or run.", jobs),

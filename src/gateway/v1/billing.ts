@@ -10,6 +10,11 @@ export async function getEndpointBilling(context: RestContext): Promise<Response
   return context.json(grouping === "gpuTypeId" ? spans.flatMap(byGpu) : spans.map(byEndpoint));
 }
 
+/** For what is never billed. */
+export function getNoBilling(context: RestContext): Response {
+  return context.json([]);
+}
+
 function byEndpoint({ from, endpointId, cost, workerMs }: UsageSpan) {
   return { time: timeOf(from), amount: dollars(cost), timeBilledMs: workerMs, endpointId };
 }

@@ -1,7 +1,7 @@
 /** The REST side of the management API: `/v1/…`. */
 import { Hono } from "hono";
 import { ApiError } from "../api-error.ts";
-import { getEndpointBilling } from "./billing.ts";
+import { getEndpointBilling, getNoBilling } from "./billing.ts";
 import { withAccess, type RestApi } from "./context.ts";
 import { getEndpoint, getEndpoints, patchEndpoint, postEndpoint, removeEndpoint } from "./endpoints.ts";
 import { getPods, postPod, refusePod } from "./pods.ts";
@@ -11,8 +11,11 @@ import { getTemplate, getTemplates, patchTemplate, postTemplate, removeTemplate 
 import { getVolume, getVolumes, patchVolume, postVolume, removeVolume } from "./volumes.ts";
 
 const POD_ACTIONS = ["update", "start", "stop", "reset", "restart"];
-/** Of these nothing is billed. */
-const FREE = ["pods", "networkvolumes"];
+const BILLING = [
+  ["endpoints", getEndpointBilling],
+  ["pods", getNoBilling],
+  ["networkvolumes", getNoBilling],
+] as const;
 
 export function restRoutes(): Hono<RestApi> {
   const routes = new Hono<RestApi>();
@@ -50,8 +53,7 @@ export function restRoutes(): Hono<RestApi> {
   routes.on(["GET", "PATCH", "DELETE"], "/pods/:podId", refusePod);
   for (const action of POD_ACTIONS) routes.post(`/pods/:podId/${action}`, refusePod);
 
-  routes.get("/billing/endpoints", getEndpointBilling);
-  for (const noun of FREE) routes.get(`/billing/${noun}`, (context) => context.json([]));
+  for (const [noun, handler] of BILLING) routes.get(`/billing/${noun}`, handler);
 
   routes.all("*", (context) => {
     const operation = `${context.req.method} ${context.req.path}`;

@@ -15,6 +15,11 @@ import { status, statusSync } from "./status.ts";
 import { stream } from "./stream.ts";
 import { redeliver, webhookLog } from "./webhooks.ts";
 
+const MEASURES = [
+  ["GET metrics/requests", requestMetrics],
+  ["GET metrics/workers", workerMetrics],
+] as const;
+
 export function queueRoutes(): Hono<QueueApi> {
   const routes = new Hono<QueueApi>();
   /** Puts an operation at its route, behind what the table says it needs. */
@@ -29,8 +34,7 @@ export function queueRoutes(): Hono<QueueApi> {
   routes.use("/:endpointId/*", withEndpoint);
   serve("GET health", health);
   serve("GET metrics", metrics);
-  serve("GET metrics/requests", requestMetrics);
-  serve("GET metrics/workers", workerMetrics);
+  for (const [operation, handler] of MEASURES) serve(operation, handler);
   serveJobs("POST run", run);
   serveJobs("POST runsync", runsync);
   serveJobs("GET status/:jobId", status);
