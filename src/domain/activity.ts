@@ -108,11 +108,6 @@ export function sumOf(spans: readonly Activity[], stepMs: number, now: number): 
   return sum;
 }
 
-/** Jobs that have ended, however they did. */
-export function endedOf({ completed, failed, cancelled, timed_out: timedOut, expired }: JobCounts): number {
-  return completed + failed + cancelled + timedOut + expired;
-}
-
 const NO_JOBS: Readonly<JobCounts> = {
   requests: 0,
   retried: 0,

@@ -131,6 +131,50 @@ describe("usage", () => {
     expect((await rowsOf(endpointId))[0]?.workerMs).toBe(5 * MINUTE);
   });
 
+  test("is shown by day and endpoint, with a nominal price, and never to others", async ({ expect }) => {
+    const { endpointId, runJob } = await workingEndpoint();
+    await runJob();
+    passTime(HOUR / 2 - 1_000);
+    await collect();
+    const document = `{ myself { usage(input: { from: "${new Date(0).toISOString()}" }) { endpointId endpointName
+      requests completed executionSeconds workerSeconds cost gpus { model tier seconds cost } }
+      endpoint(id: "${endpointId}") { metrics(window: LAST_24_HOURS) { requests workers } } } }`;
+    type Shown = {
+      myself: { usage: unknown[]; endpoint: { metrics: { requests: unknown; workers: unknown } } | null };
+    };
+    const { myself } = await graphql<Shown>(document);
+    expect(myself.usage).toMatchObject([
+      {
+        endpointId,
+        requests: 1,
+        completed: 1,
+        executionSeconds: 1,
+        workerSeconds: 1_800,
+        cost: 0.008,
+        gpus: [{ tier: "AMPERE_16", seconds: 1_800, cost: 0.008 }],
+      },
+    ]);
+    expect(myself.endpoint?.metrics).toMatchObject({
+      requests: { completed: 1 },
+      workers: { now: { idle: 1 } },
+    });
+    const bills = await call("GET", "/v1/billing/endpoints?bucketSize=hour&grouping=gpuTypeId");
+    expect(bills.body).toMatchObject([
+      { amount: 0.008, timeBilledMs: 1_800_000, gpuTypeId: "Simulated AMPERE_16" },
+    ]);
+
+    await signInAsNewAccount();
+    const others = await graphql<Shown>(document);
+    expect(others.myself).toEqual({ usage: [], endpoint: null });
+    expect((await call("GET", `/v1/billing/endpoints?endpointId=${endpointId}`)).body).toEqual([]);
+  });
+
+  test("of a span that makes no sense is refused with the name of the field", async ({ expect }) => {
+    const refused = await call("GET", "/v1/billing/endpoints?startTime=yesterday");
+    expect(refused.status).toBe(400);
+    expect(JSON.stringify(refused.body)).toContain("from");
+  });
+
   test("of long ago is removed", async ({ expect }) => {
     const { endpointId, runJob } = await workingEndpoint();
     await runJob();

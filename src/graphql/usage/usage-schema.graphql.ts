@@ -25,6 +25,7 @@ export const usageSdl = /* GraphQL */ `
   input UsageInput {
     "ISO 8601; hours that begin before are left out."
     from: String
+    "ISO 8601; now by default."
     to: String
     "hour, day (the default), week, month or year, in UTC."
     bucket: String
