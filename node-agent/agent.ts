@@ -14,6 +14,7 @@ import { Presence } from "./edge/presence.ts";
 import { ResultUploads } from "./edge/result-uploads.ts";
 import { Reachability } from "./edge/reachability.ts";
 import { SyncLoop } from "./edge/sync-loop.ts";
+import { readGpuTelemetry } from "./gpu/gpu-telemetry.ts";
 import { InventoryWatch } from "./inventory-watch.ts";
 import { AttemptLedger, type LedgerChange } from "./journal/attempt-ledger.ts";
 import { Journal } from "./journal/journal.ts";
@@ -22,6 +23,9 @@ import { LogDesk } from "./logs/log-desk.ts";
 import { withSystemEvents } from "./logs/system-events.ts";
 import type { Runtime } from "./runtime/runtime.ts";
 import type { AgentStatus } from "./status/agent-status.ts";
+import { AgentMetrics } from "./telemetry/agent-metrics.ts";
+import { MetricsServer, type MetricsAddress } from "./telemetry/metrics-server.ts";
+import { TelemetryWatch } from "./telemetry/telemetry-watch.ts";
 import { TIMING, type Timing } from "./timing.ts";
 import { workerEnvironment } from "./worker/environment.ts";
 import { Workers } from "./worker/workers.ts";
@@ -37,6 +41,8 @@ export type AgentOptions = {
   readonly readInventory: () => Promise<Inventory>;
   readonly log: AgentLog;
   readonly timing?: Partial<Timing>;
+  /** Where Prometheus may read; nowhere when absent. */
+  readonly metrics?: MetricsAddress | undefined;
   readonly onConnected?: () => void;
   /** The edge does not accept the host token any more. */
   readonly onUnauthorized?: () => void;
@@ -52,6 +58,9 @@ export class Agent {
   readonly #ledger: AttemptLedger;
   readonly #inventory: InventoryWatch;
   readonly #logs: LogDesk;
+  readonly #telemetry: TelemetryWatch;
+  #metrics: AgentMetrics | undefined;
+  #metricsServer: MetricsServer | undefined;
   readonly #server: WorkerServer;
   readonly #workers: Workers;
   readonly #exchanges = new Map<string, ExchangeLoop>();
@@ -70,6 +79,10 @@ export class Agent {
     this.#journal = new Journal(options.stateDir);
     this.#ledger = new AttemptLedger(this.#journal, options.log);
     this.#inventory = new InventoryWatch(options.inventory, options.readInventory);
+    this.#telemetry = new TelemetryWatch({
+      stateDir: options.stateDir,
+      readGpus: async () => (this.#hasRealGpus() ? readGpuTelemetry() : []),
+    });
     this.#link = this.#createLink();
     this.#logs = new LogDesk({ ...this.#link, runtime: options.runtime, journal: this.#journal });
     this.#workers = this.#createWorkers();
@@ -98,6 +111,7 @@ export class Agent {
     await agent.#workers.adopt({ isReachable: isSame });
     for (const endpointId of agent.#ledger.endpointIds()) agent.#exchangeOf(endpointId);
     agent.#uploads.reportsChanged();
+    await agent.#serveMetrics();
     agent.#presence.start();
     agent.#sync.start();
     options.log.info("agent_started", { runtime: options.runtime.kind, port });
@@ -109,15 +123,32 @@ export class Agent {
     this.#options.log.info("agent_stopping", { removeWorkers });
     this.#stopping.abort();
     this.#inventory.stop();
+    this.#telemetry.stop();
     if (removeWorkers) await this.#workers.removeAll();
     else await this.#workers.release();
     await this.#server.close();
+    await this.#metricsServer?.close();
     await this.#logs.close(this.#timing.logFlushMs);
     await this.#options.runtime.close();
     this.#journal.close();
   }
 
   // Parts
+
+  async #serveMetrics(): Promise<void> {
+    const { metrics: address, log } = this.#options;
+    if (!address) return;
+    const metrics = new AgentMetrics({
+      reports: () => this.#workers.reports(),
+      telemetry: () => this.#telemetry.latest(),
+      isEdgeReachable: () => this.#link.reachability.isReachable,
+      journal: () => this.#ledger.depth(),
+    });
+    this.#metrics = metrics;
+    this.#ledger.onReport((outcome) => metrics.jobEnded(outcome));
+    this.#metricsServer = await MetricsServer.listen(metrics, address);
+    log.info("metrics_served", { ...address });
+  }
 
   #createWorkers(): Workers {
     const { runtime, log } = this.#options;
@@ -161,6 +192,7 @@ export class Agent {
       ...this.#link,
       inventory: () => this.#inventory.current(),
       reports: () => this.#workers.reports(),
+      telemetry: () => this.#telemetry.latest(),
       isBusy: () => this.#ledger.hasAny(),
       presence: () => this.#presence.id,
       apply: (assignments) => this.#workers.apply(assignments),
@@ -219,6 +251,7 @@ export class Agent {
   #stateChanged(isNewState: boolean): void {
     if (this.#stopping.signal.aborted) return;
     this.#sync.changed(isNewState);
+    this.#metrics?.workersChanged();
     // By its exchange an endpoint says who follows its logs, of workers that take no jobs yet as well.
     for (const endpointId of this.#workers.endpointIds()) this.#exchangeOf(endpointId);
   }
@@ -249,6 +282,10 @@ export class Agent {
 
   #environmentOf(assignment: Assignment, token: string): Record<string, string> {
     return workerEnvironment(assignment, { ...this.#access, token }, this.#gpusOf(assignment));
+  }
+
+  #hasRealGpus(): boolean {
+    return this.#inventory.current().gpus.some((gpu) => !gpu.isSimulated);
   }
 
   #gpusOf({ gpuIndexes }: Assignment): Gpu[] {

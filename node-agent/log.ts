@@ -6,6 +6,7 @@ export type AgentEvent =
   | "agent_stopping"
   | "agent_too_old"
   | "agent_status_silent"
+  | "metrics_served"
   | "runtime_chosen"
   | "network_unguarded"
   | "disk_watch_failed"

@@ -27,6 +27,8 @@ type RunFlags = {
   allowOpenNetwork: boolean;
   volumes: string;
   createVolumes: boolean;
+  metricsPort?: number;
+  metricsAddress: string;
 };
 
 const program = new Command("edgerun-agent")
@@ -72,8 +74,19 @@ program
     [],
   )
   .option("--allow-open-network", "run containers also where nothing keeps them from local services", false)
-  .option("--volumes <directory>", "where network volumes are, each under its id", VOLUMES_DIRECTORY)
+  .addOption(
+    new Option("--volumes <directory>", "where network volumes are, each under its id")
+      .default(VOLUMES_DIRECTORY)
+      .env("EDGERUN_VOLUMES"),
+  )
   .option("--create-volumes", "make a network volume here when a worker wants one that is not there", false)
+  .addOption(
+    new Option(
+      "--metrics-port <port>",
+      "serve metrics for Prometheus at this port (default: do not)",
+    ).argParser(Number),
+  )
+  .option("--metrics-address <address>", "address of this machine at which they are served", "127.0.0.1")
   .action(async (flags: RunFlags) => {
     process.exitCode = await runAgent({
       edgeUrl: flags.edge,
@@ -91,6 +104,10 @@ program
         isOpenNetworkAllowed: flags.allowOpenNetwork,
       },
       volumes: { directory: resolve(flags.volumes), createsMissing: flags.createVolumes },
+      metrics:
+        flags.metricsPort === undefined
+          ? undefined
+          : { address: flags.metricsAddress, port: flags.metricsPort },
     });
   });
 

@@ -36,6 +36,7 @@ export type RunSettings = {
   readonly diskReserveGb: number;
   readonly network: Pick<RuntimeSettings, "networkName" | "allowedNetworks" | "isOpenNetworkAllowed">;
   readonly volumes: VolumesSettings;
+  readonly metrics?: { readonly address: string; readonly port: number } | undefined;
 };
 
 const GIGABYTE = 1_000_000_000;
@@ -76,6 +77,7 @@ export async function runAgent(settings: RunSettings): Promise<number> {
     inventory,
     readInventory: async () => withFreeable(await read(), await runtime.freeableBytes()),
     log,
+    metrics: settings.metrics,
     onConnected: () => {
       process.stdout.write(`connected ${settings.edgeUrl} as ${settings.name}\n`);
       void removeJoinTokenFile(settings.stateDir);

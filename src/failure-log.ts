@@ -6,6 +6,8 @@ export function logFailure(
     | "fleet_not_reached"
     | "request_failed"
     | "stream_failed"
+    | "usage_not_collected"
+    | "metrics_not_read"
     | "batch_requests_failed"
     | "maintenance_failed"
     | "sealed_text_unopenable"

@@ -5,6 +5,7 @@ import { agentRoutes } from "./gateway/agent/routes.ts";
 import { ApiError, renderError } from "./gateway/api-error.ts";
 import { openApi } from "./gateway/docs/openapi/route.ts";
 import { docsRoutes } from "./gateway/docs/routes.ts";
+import { scrape } from "./gateway/prometheus/scrape.ts";
 import { restRoutes } from "./gateway/v1/routes.ts";
 import { queueRoutes } from "./gateway/v2/routes.ts";
 import { graphqlRoutes } from "./graphql/routes.ts";
@@ -21,6 +22,7 @@ export function edgeRoutes(): Hono<{ Bindings: Env }> {
       graphql: "/graphql",
     }),
   );
+  routes.get("/metrics", scrape);
   routes.route("/v2", queueRoutes());
   routes.get("/openapi.json", openApi);
   routes.get("/v1/openapi.json", openApi);

@@ -9,6 +9,10 @@ export class Reachability {
     this.#log = log;
   }
 
+  get isReachable(): boolean {
+    return this.#failing.size === 0;
+  }
+
   failed(conversation: string, detail: string): void {
     const wasReachable = this.#failing.size === 0;
     this.#failing.add(conversation);

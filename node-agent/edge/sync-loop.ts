@@ -9,6 +9,7 @@ import type {
   SyncRequest,
   WorkerReport,
 } from "../../src/contract/agent.ts";
+import type { HostTelemetry } from "../../src/contract/telemetry.ts";
 import { BUSY_SYNC_HOLD_MS } from "../../src/contract/limits.ts";
 import { AGENT_VERSION } from "../version.ts";
 import type { EdgeOutcome } from "./edge-client.ts";
@@ -19,6 +20,7 @@ import { Schedule } from "./schedule.ts";
 export type SyncLoopOptions = EdgeLink & {
   readonly inventory: () => Inventory;
   readonly reports: () => WorkerReport[];
+  readonly telemetry?: () => HostTelemetry | undefined;
   readonly isBusy: () => boolean;
   /** What vouches for this host between two syncs; null while nothing does. */
   readonly presence: () => string | null;
@@ -116,7 +118,7 @@ export class SyncLoop {
   }
 
   #request(holdMs: number): SyncRequest {
-    const { inventory, reports } = this.#options;
+    const { inventory, reports, telemetry } = this.#options;
     const presence = this.#options.presence();
     return {
       agentVersion: AGENT_VERSION,
@@ -125,6 +127,7 @@ export class SyncLoop {
       appliedRevision: this.#appliedRevision,
       holdMs,
       ...(presence !== null && { presence }),
+      telemetry: telemetry?.(),
     };
   }
 

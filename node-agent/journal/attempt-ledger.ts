@@ -45,6 +45,7 @@ export class AttemptLedger {
   readonly #log: AgentLog;
   readonly #entries = new Map<string, Entry>();
   #onChange: (endpointId: string, change: LedgerChange) => void = () => {};
+  #onReport: (outcome: string) => void = () => {};
 
   constructor(journal: Journal, log: AgentLog) {
     this.#journal = journal;
@@ -66,6 +67,17 @@ export class AttemptLedger {
   /** The one listener that hears of every change. */
   onChange(listener: (endpointId: string, change: LedgerChange) => void): void {
     this.#onChange = listener;
+  }
+
+  /** The one listener that hears how attempts end. */
+  onReport(listener: (outcome: string) => void): void {
+    this.#onReport = listener;
+  }
+
+  /** Attempts without a report, and reports that the edge does not have yet. */
+  depth(): { attempts: number; reports: number } {
+    const reports = [...this.#entries.values()].filter(({ report }) => report !== undefined).length;
+    return { attempts: this.#entries.size - reports, reports };
   }
 
   // From the edge
@@ -125,6 +137,7 @@ export class AttemptLedger {
       entry.fault = error instanceof Error ? error.message : String(error);
       throw error;
     }
+    this.#onReport(outcome.kind);
     this.#log.info("job_reported", { jobId: ref.jobId, attempt: ref.attempt, outcome: outcome.kind });
     this.#onChange(ref.endpointId, "report");
     return true;

@@ -16,6 +16,7 @@
 import { z } from "zod";
 import { jsonValueSchema } from "./json.ts";
 import { AGENT_HOLD_MAX_MS, ERROR_MAX_LENGTH, RESULT_MAX_BYTES } from "./limits.ts";
+import { hostTelemetrySchema } from "./telemetry.ts";
 
 export const idSchema = z
   .string()
@@ -131,7 +132,9 @@ export const syncRequestSchema = z.object({
   /** The agent promises its next sync within this time; the edge answers within it. */
   holdMs,
   /** The presence that is open now. Without one only the next sync shows that the host is still there. */
-  presence: id.optional(),
+  presence: idSchema.optional(),
+  /** How much of the host is in use. Agents of before send none; what is wrong with it is no reason to refuse a sync. */
+  telemetry: hostTelemetrySchema.optional().catch(undefined),
 });
 export type SyncRequest = z.infer<typeof syncRequestSchema>;
 

@@ -374,3 +374,29 @@ export const ENDPOINTS_ASKED_AT_ONCE = 20;
 
 /** Error messages are cut to this: they may repeat what the caller sent. */
 export const MESSAGE_MAX_CHARACTERS = 2_000;
+
+// Metrics and usage
+
+/** Minutes of activity that share one row. */
+export const ACTIVITY_PAGE_MS = 10 * MINUTE;
+/** Pages of an endpoint that are kept: those of the last hour, of the one being written, and one to spare. */
+export const ACTIVITY_PAGES_KEPT = 8;
+/** Hours of an endpoint that are kept: a week, and as long as usage may go without being collected. */
+export const ACTIVITY_HOURS_KEPT = 240;
+/** What an endpoint did is noted this often at most, unless it is written anyway with something else. */
+export const ACTIVITY_NOTE_MS = MINUTE;
+/** Objects of endpoints that one maintenance run asks for their usage. */
+export const USAGE_CALLS_MAX = 100;
+/** Hours of usage that one maintenance run collects of workers, and the most that one question covers. */
+export const USAGE_HOURS_MAX = 24;
+/** How far back usage is still collected; less than ACTIVITY_HOURS_KEPT hours. */
+export const USAGE_REACH_MS = 9 * DAY;
+export const USAGE_RETENTION_MS = 400 * DAY;
+/** Clocks of objects may differ: an hour is complete when it is over by this. */
+export const USAGE_SETTLE_MS = 2 * MINUTE;
+/** Hours of endpoints that one question about usage may read. */
+export const USAGE_SPANS_MAX = 20_000;
+/** How long an edge location gives the same answer to those who scrape metrics. */
+export const SCRAPE_CACHE_MS = 10 * SECOND;
+/** Endpoints whose objects one scrape asks; those with most workers first. */
+export const SCRAPE_ENDPOINTS_MAX = 200;

@@ -49,9 +49,18 @@ export const billingQuerySchema = z.object({
     .meta({ description: "Length of one record." }),
   startTime: z.string().optional().meta({ description: "ISO 8601." }),
   endTime: z.string().optional().meta({ description: "ISO 8601." }),
-  grouping: z.string().optional(),
+  grouping: z.string().optional().meta({ description: "`endpointId` (the default) or `gpuTypeId`." }),
+  endpointId: z.string().optional().meta({ description: "Only what this endpoint used." }),
 });
 
 export const billingRecordSchema = z
-  .object({ time: z.string(), amount: z.number(), timeBilledMs: z.int() })
+  .object({
+    time: z.string().meta({ description: "Where the span begins, in UTC." }),
+    amount: z
+      .number()
+      .meta({ description: "Nominal, in dollars: time of GPUs by the prices of the catalog." }),
+    timeBilledMs: z.int().meta({ description: "Time of workers; of GPUs when grouped by them." }),
+    endpointId: z.string().optional(),
+    gpuTypeId: z.string().optional(),
+  })
   .meta({ id: "BillingRecord" });

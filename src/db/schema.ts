@@ -3,9 +3,10 @@
  * After a change: `npx drizzle-kit generate --name <what>`; an applied migration is never edited.
  */
 import { sql } from "drizzle-orm";
-import { check, index, integer, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
+import { check, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 import { QUEUE_DEPTH_MAX } from "../contract/limits.ts";
 import { FULL_PERMISSIONS, type Permissions } from "../domain/permissions.ts";
+import type { GpuTime } from "../domain/worker-usage.ts";
 
 export type EnvironmentVariable = { readonly key: string; readonly value: string };
 export type NamedPort = { readonly port: string; readonly name: string };
@@ -260,3 +261,42 @@ export const webhookSecret = sqliteTable(
     index("webhook_secret_account").on(table.accountId, table.validUntil),
   ],
 );
+
+/** What was used in an hour, by endpoint; kept when the endpoint is deleted. Numbers only grow. */
+export const usageHour = sqliteTable(
+  "usage_hour",
+  {
+    endpointId: text("endpoint_id").notNull(),
+    /** Its beginning. */
+    hour: integer("hour").notNull(),
+    accountId: accountId(),
+    /** As it was called then; empty when that was not known. */
+    endpointName: text("endpoint_name").notNull().default(""),
+    requests: integer("requests").notNull().default(0),
+    completed: integer("completed").notNull().default(0),
+    failed: integer("failed").notNull().default(0),
+    cancelled: integer("cancelled").notNull().default(0),
+    timedOut: integer("timed_out").notNull().default(0),
+    expired: integer("expired").notNull().default(0),
+    retried: integer("retried").notNull().default(0),
+    coldStarts: integer("cold_starts").notNull().default(0),
+    delayMs: integer("delay_ms").notNull().default(0),
+    executionMs: integer("execution_ms").notNull().default(0),
+    workerMs: integer("worker_ms").notNull().default(0),
+    /** Time of GPUs by model, each GPU by itself. */
+    gpus: text("gpus", { mode: "json" }).$type<readonly GpuTime[]>().notNull().default([]),
+    /** When the endpoint's object was asked for it last; 0 for never. */
+    jobsAt: integer("jobs_at").notNull().default(0),
+  },
+  (table) => [
+    primaryKey({ columns: [table.endpointId, table.hour] }),
+    index("usage_hour_account").on(table.accountId, table.hour),
+    index("usage_hour_hour").on(table.hour),
+  ],
+);
+
+/** Up to where usage has been collected: hours before are complete. */
+export const usageProgress = sqliteTable("usage_progress", {
+  source: text("source").primaryKey(),
+  hour: integer("hour").notNull(),
+});

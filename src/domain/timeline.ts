@@ -70,6 +70,25 @@ export function timelineOf(
   return [...events, ...beside].toSorted((a, b) => a.at - b.at);
 }
 
+/**
+ * How long the last attempt of a job waited for a worker that came up for it, in ms: from the begin of its start,
+ * or from when the job was queued if that was later, until it was ready. Null for a worker that was up already.
+ */
+export function coldStartOf(job: Job): number | null {
+  if (job.trace?.includes(WORKER_READY) !== true) return null; // a look at the text is cheaper than to parse it
+  const events = readTrace(job);
+  const attempt = events.slice(
+    events.findLastIndex(({ event }) => event === "requeued" || event === "retried") + 1,
+  );
+  const readyAt = attempt.find(({ event }) => event === "worker_ready")?.at;
+  if (readyAt === undefined || readyAt <= job.queuedAt) return null;
+  const begunAt = attempt.find(({ event }) => STARTING.has(event))?.at ?? job.queuedAt;
+  return readyAt - Math.max(job.queuedAt, Math.min(begunAt, readyAt));
+}
+
+const WORKER_READY: TimelineEvent["event"] = "worker_ready";
+const STARTING: ReadonlySet<TimelineEvent["event"]> = new Set(["image_pull_started", "container_started"]);
+
 function endedBy(before: Job, event: JobEvent, times: AttemptTimes, now: number): TimelineEvent[] {
   if (event.kind === "retry") return [endOf(before), { event: "retried", at: now }];
   if (before.state !== "running") return [];

@@ -2,6 +2,7 @@
 import { DurableObject } from "cloudflare:workers";
 import type { EndpointConfig } from "../contract/endpoint.ts";
 import type { WebhookSecret } from "../contract/webhook.ts";
+import type { MetricsWindow } from "../contract/metrics.ts";
 import { payloadPrefix } from "../domain/payload-key.ts";
 import type { FleetReport } from "../domain/queue-reason.ts";
 import { FLEET_NAME, type FleetPort } from "../durable/ports.ts";
@@ -12,12 +13,14 @@ import type {
   BatchRequestsCall,
   BatchRequestsReply,
 } from "./batch-messages.ts";
+import { reportActivity, reportUsage } from "./activity-report.ts";
 import { readAgentQuery, readJobWaiter } from "./endpoint-bells.ts";
 import { openParts, type EndpointEnv, type EndpointParts } from "./endpoint-parts.ts";
 import { exchange, termsOf } from "./exchange.ts";
 import { reportHealth, reportMetrics } from "./health-report.ts";
 import { findJob, isUnderway } from "./job-reference.ts";
 import type {
+  ActivityReply,
   CancelReply,
   DrainReply,
   ExchangeCall,
@@ -36,7 +39,9 @@ import type {
   SubmitReply,
   SubmitRequest,
   TimelineReply,
+  TotalsReply,
   UploadRef,
+  UsageReply,
   WantsUploadReply,
   WebhookLogReply,
 } from "./messages.ts";
@@ -65,7 +70,8 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
 
   async #wake(): Promise<void> {
     const now = Date.now();
-    const { facts, limits, bells, book, queue, ledger, times, scaling, outbox, alarm } = this.#parts;
+    const { facts, limits, bells, book, queue, ledger, times, scaling, outbox, alarm, activity, levels } =
+      this.#parts;
     facts.load();
     limits.growWith(facts.report);
     bells.recover();
@@ -74,6 +80,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     queue.recover(now);
     times.learn(facts.report, ledger.running.values());
     scaling.recover(now);
+    activity.resume(levels.read(), now);
     outbox.recover(now);
     await alarm.load();
     if (outbox.isReady) alarm.armBy(now); // sending was cut short
@@ -190,6 +197,25 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     if (!this.#parts.facts.config) return UNCONFIGURED;
     const metrics = reportMetrics(this.#parts);
     return { kind: "health", health: reportHealth(this.#parts, Date.now()), metrics };
+  }
+
+  /** What the endpoint did and which workers it had within a window. */
+  async activity(window: MetricsWindow): Promise<ActivityReply> {
+    if (!this.#parts.facts.config) return UNCONFIGURED;
+    return { kind: "activity", ...reportActivity(this.#parts.activity, window, Date.now()) };
+  }
+
+  /** What the endpoint did since it exists, and its levels now; from memory. */
+  async totals(): Promise<TotalsReply> {
+    const { facts, activity } = this.#parts;
+    if (!facts.config) return UNCONFIGURED;
+    return { kind: "totals", total: activity.total.toRecord(), levels: activity.levels };
+  }
+
+  /** What jobs did in each hour from `since` on. */
+  async usage(since: number): Promise<UsageReply> {
+    if (!this.#parts.facts.config) return UNCONFIGURED;
+    return { kind: "usage", hours: reportUsage(this.#parts.activity, since, Date.now()) };
   }
 
   // Agents

@@ -3,6 +3,8 @@ import { AlarmClock } from "../durable/alarm-clock.ts";
 import { GroupCommit } from "../durable/group-commit.ts";
 import { ObjectDatabase } from "../durable/sql.ts";
 import { Waiters } from "../durable/waiters.ts";
+import { ActivityBook } from "./activity-book.ts";
+import { ActivityStore } from "./activity-store.ts";
 import { AgentDesk } from "./agent-desk.ts";
 import { BatchBook } from "./batch-book.ts";
 import { BatchStore } from "./batch-store.ts";
@@ -14,6 +16,7 @@ import { EndpointFacts } from "./endpoint-facts.ts";
 import { Followers } from "./followers.ts";
 import { JobDesk } from "./job-desk.ts";
 import { JobStore } from "./job-store.ts";
+import { PresentLevels } from "./present-levels.ts";
 import { QueueLedger } from "./queue-ledger.ts";
 import { Queue } from "./queue.ts";
 import { RequestLimits } from "./request-limits.ts";
@@ -85,7 +88,8 @@ function openCore(context: DurableObjectState, finishTurn: () => void) {
   const store = new JobStore(database);
   const limits = new RequestLimits();
   const chunks = new ChunkStore(database);
-  const ledger = new QueueLedger(store);
+  const activity = new ActivityBook(new ActivityStore(database));
+  const ledger = new QueueLedger(store, activity);
   const times = new RunningTimes();
   const outbox = new WebhookOutbox(new WebhookStore(database));
   const book = new BatchBook(new BatchStore(database));
@@ -93,10 +97,12 @@ function openCore(context: DurableObjectState, finishTurn: () => void) {
   const facts = new EndpointFacts(store);
   const rooms = new WorkerRooms();
   const rollout = new Rollout(store);
+  const scaling = new Scaling({ store, ledger, queue, facts, rooms, rollout });
   return {
     database,
     limits,
     chunks,
+    activity,
     ledger,
     times,
     outbox,
@@ -105,7 +111,8 @@ function openCore(context: DurableObjectState, finishTurn: () => void) {
     facts,
     rooms,
     rollout,
-    scaling: new Scaling({ store, ledger, queue, facts, rooms, rollout }),
+    scaling,
+    levels: new PresentLevels({ facts, ledger, scaling }),
     dispatch: new Dispatch(),
     commit: new GroupCommit(context, finishTurn),
     alarm: new AlarmClock(context.storage),

@@ -1,9 +1,12 @@
 /** What crosses the border of the Endpoint object by RPC. Expected results are outcomes, never exceptions. */
 import type { StopReason } from "../contract/agent.ts";
 import type { HealthBody, MetricsBody, RequestsPage, TimelineEvent, WireStatus } from "../contract/job.ts";
+import type { RequestMetrics, WorkerMetrics } from "../contract/metrics.ts";
 import type { WebhookLogBody } from "../contract/webhook.ts";
 import type { LimitedOperation } from "../contract/rate-limits.ts";
+import type { ActivityRecord, JobCounts } from "../domain/activity.ts";
 import type { Payload } from "../domain/job-machine.ts";
+import type { Levels } from "../domain/levels.ts";
 import type { JobView } from "../domain/job-view.ts";
 
 /** The object was never told of its endpoint: the caller loads the configuration and calls `configure`. */
@@ -147,6 +150,26 @@ export type RedeliverOutcome =
   | WebhookLogOutcome
   | { readonly kind: "refused"; readonly reason: "no_webhook" | "not_ended" | "never_sent" };
 export type RedeliverReply = Unconfigured | Limited<RedeliverOutcome>;
+
+export type ActivityReport = { readonly requests: RequestMetrics; readonly workers: WorkerMetrics };
+
+export type ActivityReply = Unconfigured | ({ readonly kind: "activity" } & ActivityReport);
+
+/** What the endpoint did since it exists, and its levels now. */
+export type TotalsReply =
+  | Unconfigured
+  | { readonly kind: "totals"; readonly total: ActivityRecord; readonly levels: Levels };
+
+/** What jobs did in an hour: exact. Times are sums in ms. */
+export type JobHour = {
+  readonly hour: number;
+  readonly counts: Readonly<JobCounts>;
+  readonly delayMs: number;
+  readonly executionMs: number;
+  readonly coldStarts: number;
+};
+
+export type UsageReply = Unconfigured | { readonly kind: "usage"; readonly hours: readonly JobHour[] };
 
 export type HealthReply =
   | Unconfigured

@@ -14,14 +14,17 @@
  *     still written as queued, was purged.
  * L4  A claim from the head does not touch the job's row either. The turn writes one hand per host: the
  *     attempts that run there and whose rows still say queued.
+ * L5  A checkpoint carries what the activity book has not written (B1): after a restart the book is told of what
+ *     was added and ended since, as far as L2 finds it.
  */
 import { LANE_END, LANE_START, laneOf, LANES, type Lane, type LaneCounts } from "../domain/lanes.ts";
 import { isFinal, type FinalState, type Job, type JobState } from "../domain/job-machine.ts";
+import type { ActivityBook, ActivityNote } from "./activity-book.ts";
+import { HAND, handedOutIn, type Hand, type HandedOut } from "./hand.ts";
 import type { JobStore, StoredJob } from "./job-store.ts";
 
 const CHECKPOINT_EVERY_CLAIMS = 1_000;
 const RECOVERY_BATCH = 1_000;
-const HAND = "hand:";
 
 type LaneBounds = {
   /** Where the search for the next never-claimed job begins. */
@@ -47,6 +50,8 @@ type Checkpoint = {
   readonly counts: Counts;
   readonly running: readonly number[];
   readonly purges: readonly Purge[];
+  /** Absent in checkpoints of before. */
+  readonly activity?: ActivityNote;
 };
 
 /** A running attempt, as far as only memory needs to know it. */
@@ -65,12 +70,9 @@ export type Lease = {
 /** How a job came to its worker: from the head of its lane, in the write that added it, or once more. */
 export type ClaimKind = "head" | "insert" | "requeued";
 
-/** What a host holds of jobs whose rows say queued. */
-type Hand = readonly (readonly [seq: number, workerId: string, startedAt: number])[];
-type HandedOut = { readonly hostId: string; readonly workerId: string; readonly startedAt: number };
-
 export class QueueLedger {
   readonly #store: JobStore;
+  readonly #activity: ActivityBook;
   readonly #running = new Map<number, Lease>();
   readonly #runningIn: Record<Lane, number> = { normal: 0, low: 0 };
   readonly #jobsOf = new Map<string, number>();
@@ -92,8 +94,9 @@ export class QueueLedger {
   /** Hosts whose hand has grown in this turn. */
   readonly #grownHands = new Set<string>();
 
-  constructor(store: JobStore) {
+  constructor(store: JobStore, activity: ActivityBook) {
     this.#store = store;
+    this.#activity = activity;
   }
 
   // Reading
@@ -168,6 +171,7 @@ export class QueueLedger {
     const seq = this.#lanes[lane].tail;
     this.#lanes[lane].tail += 1;
     this.#counts.queued[lane] += 1;
+    this.#activity.submitted(1);
     return seq;
   }
 
@@ -189,8 +193,9 @@ export class QueueLedger {
     if (after.state === "queued") this.#counts.queued[laneOf(seq)] += 1;
     if (isFinal(before.state)) this.#counts.kept[before.state] -= 1;
     this.#letGo(seq);
-    this.#countEnd(after.state);
+    this.#countEnd(after);
     this.#counts.retried += after.retries - before.retries;
+    this.#activity.retried(after.retries - before.retries);
     if (before.state !== "running" || after.state === "queued") this.#isCheckpointDue = true;
   }
 
@@ -204,6 +209,7 @@ export class QueueLedger {
       const { head, tail } = this.#lanes[lane];
       return head === tail ? [] : [{ from: head, end: tail, at: now }];
     });
+    this.#activity.purged(this.queued);
     for (const lane of LANES) {
       this.#counts.kept.cancelled += this.#counts.queued[lane];
       this.#counts.queued[lane] = 0;
@@ -216,6 +222,7 @@ export class QueueLedger {
   removed(seq: number, before: Job): void {
     if (before.state === "queued") this.#counts.queued[laneOf(seq)] -= 1;
     else if (before.state !== "running") this.#counts.kept[before.state] -= 1;
+    if (!isFinal(before.state)) this.#activity.expired();
     this.#letGo(seq);
     this.#isCheckpointDue = true;
   }
@@ -252,9 +259,9 @@ export class QueueLedger {
   // Lasting
 
   /** Writes what the turn did that no row tells: hands that grew, and the checkpoint when L1 asks for it. */
-  persist(): void {
+  persist(now: number): void {
     this.#writeHands();
-    this.#checkpointIfDue();
+    this.#checkpointIfDue(now);
   }
 
   #writeHands(): void {
@@ -269,13 +276,19 @@ export class QueueLedger {
     this.#grownHands.clear();
   }
 
-  #checkpointIfDue(): void {
-    if (!this.#isCheckpointDue && this.#claimsSinceCheckpoint < CHECKPOINT_EVERY_CLAIMS) return;
+  #checkpointIfDue(now: number): void {
+    const isAtRest = this.queued + this.#running.size === 0;
+    const isDue =
+      this.#isCheckpointDue ||
+      this.#claimsSinceCheckpoint >= CHECKPOINT_EVERY_CLAIMS ||
+      this.#activity.isNoteDue(isAtRest, now);
+    if (!isDue) return;
     const checkpoint: Checkpoint = {
       lanes: this.#lanes,
       counts: this.#counts,
       running: [...this.#running.keys()],
       purges: this.#purges,
+      activity: this.#activity.note(now),
     };
     this.#store.writeFact("checkpoint", checkpoint);
     this.#isCheckpointDue = false;
@@ -289,6 +302,7 @@ export class QueueLedger {
       this.#lanes = checkpoint.lanes;
       this.#counts = checkpoint.counts;
       this.#purges = checkpoint.purges;
+      this.#activity.recover(checkpoint.activity);
     }
     const hands = this.#store.readFacts<Hand>(HAND);
     const handedOut = handedOutIn(hands);
@@ -297,8 +311,10 @@ export class QueueLedger {
       if (stored) this.#recoverClaimed(stored, handedOut.get(seq));
     }
     for (const lane of LANES) {
+      const { tail } = this.#lanes[lane];
       this.#recoverTail(lane);
-      this.#recoverHead(lane, handedOut);
+      const taken = this.#recoverHead(lane, handedOut);
+      this.#recoverAdded(lane, tail, taken);
     }
     for (const { name, value } of hands) {
       if (!value.some(([seq]) => this.#running.has(seq))) this.#store.removeFact(name);
@@ -313,8 +329,17 @@ export class QueueLedger {
     bounds.tail = last + 1;
   }
 
-  #recoverHead(lane: Lane, handedOut: ReadonlyMap<number, HandedOut>): void {
+  /** Jobs added since the checkpoint; when those were submitted that nobody has taken, no row that is read tells. */
+  #recoverAdded(lane: Lane, tail: number, taken: readonly StoredJob[]): void {
+    const added = taken.filter(({ seq }) => seq >= tail);
+    for (const { job } of added) this.#activity.submittedAt(job.createdAt);
+    this.#activity.submitted(this.#lanes[lane].tail - tail - added.length);
+  }
+
+  /** Returns the jobs that have left the queue since the checkpoint. */
+  #recoverHead(lane: Lane, handedOut: ReadonlyMap<number, HandedOut>): readonly StoredJob[] {
     const bounds = this.#lanes[lane];
+    const taken: StoredJob[] = [];
     // Mostly the first row read was never claimed already, so the batches begin small.
     for (let size = 1; ; size = Math.min(size * 4, RECOVERY_BATCH)) {
       const batch = this.#store.jobsFrom(bounds.head, bounds.tail, size);
@@ -322,14 +347,15 @@ export class QueueLedger {
         const { seq, job } = stored;
         const held = handedOut.get(seq);
         const isNeverClaimed = job.attempt === 0 && !held;
-        if (isNeverClaimed && job.state === "queued") return;
+        if (isNeverClaimed && job.state === "queued") return taken;
         bounds.head = seq + 1;
+        taken.push(stored);
         if (isNeverClaimed) continue; // cancelled while queued: the checkpoint knows it
         this.#counts.queued[lane] -= 1;
         this.#claimsSinceCheckpoint += 1;
         this.#recoverClaimed(stored, held);
       }
-      if (batch.length < size) return;
+      if (batch.length < size) return taken;
     }
   }
 
@@ -337,10 +363,12 @@ export class QueueLedger {
     if (job.state === "running") this.#hold(leaseOf(seq, job, true));
     else if (job.state === "queued" && held) {
       this.#hold(leaseOf(seq, { ...job, ...held, attempt: 1 }, false));
-    } else this.#countEnd(job.state);
+    } else this.#countEnd(job);
   }
 
-  #countEnd(state: JobState): void {
+  #countEnd(job: Job): void {
+    const { state } = job;
+    this.#activity.ended(job);
     if (isFinal(state)) this.#counts.kept[state] += 1;
     if (state === "completed") this.#counts.completed += 1;
     if (state === "failed" || state === "timed_out") this.#counts.failed += 1;
@@ -348,16 +376,6 @@ export class QueueLedger {
 }
 
 const NOBODY: readonly string[] = [];
-
-function handedOutIn(hands: readonly { name: string; value: Hand }[]): Map<number, HandedOut> {
-  const claims = hands.flatMap(({ name, value }) =>
-    value.map(
-      ([seq, workerId, startedAt]) =>
-        [seq, { hostId: name.slice(HAND.length), workerId, startedAt }] as const,
-    ),
-  );
-  return new Map(claims);
-}
 
 function leaseOf(seq: number, job: Job, isWritten: boolean): Lease {
   const startedAt = job.startedAt ?? 0;

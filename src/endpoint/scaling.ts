@@ -128,6 +128,10 @@ export class Scaling {
     this.#save({ ...this.#wish, isTold: false });
   }
 
+  get wanted(): number {
+    return this.#wish.wanted;
+  }
+
   get isUntold(): boolean {
     return !this.#wish.isTold;
   }

@@ -91,4 +91,13 @@ export const ENDPOINT_MIGRATIONS = [
      requests TEXT    NOT NULL,
      PRIMARY KEY (batch, first)
    ) STRICT, WITHOUT ROWID;`,
+
+  `-- What the endpoint did: pages of minutes, and hours. Slots are used again, so nothing is ever removed.
+   CREATE TABLE activity (
+     kind TEXT    NOT NULL CHECK (kind IN ('page', 'hour')),
+     slot INTEGER NOT NULL,
+     at   INTEGER NOT NULL,
+     json TEXT    NOT NULL,
+     PRIMARY KEY (kind, slot)
+   ) STRICT, WITHOUT ROWID;`,
 ] as const;

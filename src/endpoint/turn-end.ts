@@ -28,14 +28,15 @@ export class TurnEnd {
   /** Runs once per turn: everything that follows from what the turn did, in the same commit. */
   finish(): void {
     const now = Date.now();
-    const { facts, scaling, ledger, outbox, sender, book } = this.#parts;
+    const { facts, scaling, ledger, outbox, sender, book, activity, levels } = this.#parts;
     this.#handOut(now);
     this.#tellOfChunks(now);
     this.#carryOutEffects(now);
     this.#dropOrphanedPayloads();
     if (!facts.config) return;
     this.#scale(facts.config, now);
-    ledger.persist();
+    activity.endTurn(levels.read(), now);
+    ledger.persist(now);
     outbox.save();
     sender.start();
     book.persist(now);

@@ -10,6 +10,7 @@ import type { HostStock } from "../domain/stock.ts";
 import type { EndpointPort, Wish } from "../durable/ports.ts";
 import { ObjectDatabase } from "../durable/sql.ts";
 import type { FleetReport } from "../domain/queue-reason.ts";
+import { takeCensus, type Census } from "./census.ts";
 import { fleetParts, type FleetParts } from "./fleet-parts.ts";
 import type { FleetStore } from "./fleet-store.ts";
 import type { Heard } from "./host-presence.ts";
@@ -22,8 +23,10 @@ import type {
   ShownHost,
   ShownWorker,
   SyncCall,
+  UsageCall,
 } from "./messages.ts";
 import { FLEET_MIGRATIONS } from "./schema.ts";
+import type { EndpointHour } from "./worker-usage.ts";
 
 const REPORT_AGAIN_MS = 2_000;
 
@@ -95,6 +98,19 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
   /** Workers of endpoints, the oldest first; the caller answers for whose endpoints these are. */
   async workersOf(endpointIds: readonly string[]): Promise<ShownWorker[]> {
     return showWorkers(this.#store, endpointIds);
+  }
+
+  /** Who is there of an account; for those who measure. */
+  async census(accountId: string): Promise<Census> {
+    return takeCensus(this.#parts, accountId, Date.now());
+  }
+
+  /** Hours of workers from `since` on; whoever asks has stored what is older than `storedUntil`. */
+  async usage({ since, until, storedUntil }: UsageCall): Promise<EndpointHour[]> {
+    return this.#commit.run(() => {
+      this.#parts.usage.forgetBefore(storedUntil);
+      return this.#parts.usage.hours(since, until, Date.now());
+    });
   }
 
   // Hosts

@@ -4,8 +4,11 @@ import { FleetStore } from "./fleet-store.ts";
 import { HostPools } from "./host-pools.ts";
 import { HostPresence } from "./host-presence.ts";
 import { HostRevisions } from "./host-revisions.ts";
+import { TelemetryBook } from "./host-telemetry.ts";
 import { Placer } from "./placer.ts";
 import { Standbys } from "./standbys.ts";
+import { UsageStore } from "./usage-store.ts";
+import { WorkerUsage } from "./worker-usage.ts";
 
 export type FleetParts = ReturnType<typeof fleetParts>;
 
@@ -13,7 +16,10 @@ export function fleetParts(database: ObjectDatabase) {
   const store = new FleetStore(database);
   const pools = new HostPools(store);
   const revisions = new HostRevisions(store);
-  const standbys = new Standbys(store, pools, revisions);
+  const usage = new WorkerUsage(store, new UsageStore(database));
+  const standbys = new Standbys(store, pools, revisions, usage);
   const placer = new Placer(store, pools, revisions, standbys);
-  return { store, presence: new HostPresence(), pools, revisions, standbys, placer };
+  const telemetry = new TelemetryBook();
+  const presence = new HostPresence();
+  return { store, presence, pools, revisions, standbys, placer, telemetry, usage };
 }

@@ -38,6 +38,7 @@ export type WorkerRecord = {
   /** Since when it is on standby; null for one that runs. */
   readonly standbyAt: number | null;
   readonly revivals: number;
+  readonly revivedAt: number | null;
   readonly imageDigest: string | null;
   /** As its agent said last; not stored. */
   readonly failing: Failing | null;
@@ -91,6 +92,7 @@ export class FleetStore {
         size: row.size === null ? null : (JSON.parse(row.size) as Size),
         standbyAt: row.standby_at,
         revivals: row.revivals,
+        revivedAt: row.revived_at,
         imageDigest: row.image_digest,
         failing: null,
         moves: row.moves === null ? null : (JSON.parse(row.moves) as Moves),
@@ -237,6 +239,7 @@ type WorkerRow = {
   size: string | null;
   standby_at: number | null;
   revivals: number;
+  revived_at: number | null;
   image_digest: string | null;
   moves: string | null;
 };
@@ -258,9 +261,9 @@ function fleetStatements(database: ObjectDatabase) {
     saveWorker: database.statement<Record<string, string | number | null>>(
       `INSERT OR REPLACE INTO worker
          (worker_id, endpoint_id, host_id, version, gpu_indexes, state, detail, created_at, retired_in,
-          start, size, standby_at, revivals, image_digest, moves)
+          start, size, standby_at, revivals, revived_at, image_digest, moves)
        VALUES (:workerId, :endpointId, :hostId, :version, :gpuIndexes, :state, :detail, :createdAt, :retiredIn,
-               :start, :size, :standbyAt, :revivals, :imageDigest, :moves)`,
+               :start, :size, :standbyAt, :revivals, :revivedAt, :imageDigest, :moves)`,
     ),
     removeWorker: database.statement<{ workerId: string }>("DELETE FROM worker WHERE worker_id = :workerId"),
     saveWish: database.statement<{ endpointId: string; wanted: number; config: string }>(

@@ -42,6 +42,7 @@ export class HostRegister {
       pools.changed(call.hostId);
       if (known && isDraining(known) !== isDraining(host)) this.#reviewWorkersOn(call.hostId);
     } else store.hosts.set(call.hostId, host);
+    if (call.telemetry) this.#parts.telemetry.note(call.hostId, call.telemetry, now);
     pools.measureDisk(call.hostId, call.inventory.diskFreeMb);
     this.#heard(call.hostId, { at: now, holdMs: call.holdMs, presence: call.presence });
     this.#takeWorkerReports(call, now);
@@ -107,6 +108,7 @@ export class HostRegister {
     store.saveHost({ ...host, removedAt: now });
     pools.expel(hostId);
     presence.forget(hostId);
+    this.#parts.telemetry.forget(hostId);
     revisions.touch(hostId);
     revisions.endStep();
   }
@@ -121,7 +123,7 @@ export class HostRegister {
 
   /** The account's hosts that have spoken or that their owner has changed. */
   show(accountId: string, now: number): ShownHost[] {
-    const { store, presence } = this.#parts;
+    const { store, presence, telemetry } = this.#parts;
     return [...store.hosts.values()]
       .filter((host) => host.accountId === accountId && host.removedAt === null)
       .map(({ hostId, agentVersion, inventory, isCordoned, isDrained }) => ({
@@ -134,6 +136,7 @@ export class HostRegister {
         isCordoned,
         isDrained,
         lastSeenAt: presence.heardAt(hostId),
+        telemetry: telemetry.of(hostId),
       }));
   }
 
@@ -194,7 +197,8 @@ export class HostRegister {
   }
 
   #remove(worker: WorkerRecord): void {
-    const { store, pools, placer } = this.#parts;
+    const { store, pools, placer, usage } = this.#parts;
+    usage.ended(worker, Date.now());
     store.removeWorker(worker.workerId);
     store.addUnsent(worker.endpointId);
     pools.changed(worker.hostId);

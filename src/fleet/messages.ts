@@ -1,8 +1,10 @@
 /** What crosses the border of the Fleet object by RPC. */
 import type { Inventory, WorkerReport, WorkerState } from "../contract/agent.ts";
+import type { HostTelemetry } from "../contract/telemetry.ts";
 import type { GpuStock } from "../domain/stock.ts";
 import type { WorkerLimits } from "../domain/worker-limits.ts";
 import type { WorkerStart } from "../domain/timeline.ts";
+import type { SeenTelemetry } from "./host-telemetry.ts";
 
 export type SyncCall = {
   readonly hostId: string;
@@ -15,6 +17,7 @@ export type SyncCall = {
   readonly holdMs: number;
   /** The presence that vouches for the host beside its syncs. */
   readonly presence?: string | undefined;
+  readonly telemetry?: HostTelemetry | undefined;
 };
 
 export type AssignedWorker = {
@@ -62,6 +65,8 @@ export type ShownHost = {
   readonly isDrained: boolean;
   /** Null when Fleet has not heard the host since it woke. */
   readonly lastSeenAt: number | null;
+  /** Null until the host has told since Fleet woke. */
+  readonly telemetry: SeenTelemetry | null;
 };
 
 /** A worker of an endpoint, for people who look at it. */
@@ -80,3 +85,6 @@ export type ShownWorker = {
   readonly createdAt: number;
   readonly start: WorkerStart | null;
 };
+
+/** Which hours of workers are asked for; all in ms, of whole hours. */
+export type UsageCall = { readonly since: number; readonly until: number; readonly storedUntil: number };

@@ -196,7 +196,7 @@ export class Placer {
     const place = ({ endpointId }: Need) => {
       const need = byEndpoint.get(endpointId);
       if (!need) return false;
-      const isRevived = this.#standbys.revive(endpointId, pool);
+      const isRevived = this.#standbys.revive(endpointId, pool, now);
       const found = isRevived ? undefined : pool.take(need.wish.config, need.among);
       if (found) this.#add(need.wish, found, now);
       else if (!isRevived) return false;
@@ -259,6 +259,7 @@ export class Placer {
       size,
       standbyAt: null,
       revivals: 0,
+      revivedAt: null,
       imageDigest: null,
       failing: null,
       moves,

@@ -42,11 +42,22 @@ export const FLEET_MIGRATIONS = [
    -- The row stays until the host's token is known to be revoked everywhere.
    ALTER TABLE host ADD COLUMN removed_at INTEGER;`,
 
-  `-- Since when the worker is on standby, and how often it was revived.
+  `-- Since when the worker is on standby, how often it was revived, and when last.
    ALTER TABLE worker ADD COLUMN standby_at INTEGER;
-   ALTER TABLE worker ADD COLUMN revivals INTEGER NOT NULL DEFAULT 0;`,
+   ALTER TABLE worker ADD COLUMN revivals INTEGER NOT NULL DEFAULT 0;
+   ALTER TABLE worker ADD COLUMN revived_at INTEGER;`,
   `-- What the container of the worker runs, by its content.
    ALTER TABLE worker ADD COLUMN image_digest TEXT;
    -- Where the workers in whose place it came had failed, as JSON.
    ALTER TABLE worker ADD COLUMN moves TEXT;`,
+  `-- Workers that are gone, until the usage of their hours is in D1.
+   CREATE TABLE ended_worker (
+     ended_at    INTEGER NOT NULL,
+     worker_id   TEXT    NOT NULL,
+     endpoint_id TEXT    NOT NULL,
+     account_id  TEXT    NOT NULL,
+     gpus        TEXT    NOT NULL,
+     started_at  INTEGER NOT NULL,
+     PRIMARY KEY (ended_at, worker_id)
+   ) STRICT, WITHOUT ROWID;`,
 ] as const;

@@ -8,6 +8,7 @@ import { hasFlashBoot, keptByEndpoint, keptByHost, type StandbyWorker } from "..
 import type { FleetStore, WorkerRecord } from "./fleet-store.ts";
 import type { HostPools } from "./host-pools.ts";
 import type { HostRevisions } from "./host-revisions.ts";
+import type { WorkerUsage } from "./worker-usage.ts";
 
 type Kept = WorkerRecord & StandbyWorker;
 
@@ -15,13 +16,15 @@ export class Standbys {
   readonly #store: FleetStore;
   readonly #pools: HostPools;
   readonly #revisions: HostRevisions;
+  readonly #usage: WorkerUsage;
   /** Hosts that have got a worker, and so may have less room for those on standby. */
   readonly #crowded = new Set<string>();
 
-  constructor(store: FleetStore, pools: HostPools, revisions: HostRevisions) {
+  constructor(store: FleetStore, pools: HostPools, revisions: HostRevisions, usage: WorkerUsage) {
     this.#store = store;
     this.#pools = pools;
     this.#revisions = revisions;
+    this.#usage = usage;
   }
 
   /** Keeps a worker that is let go. False if it shall not be kept: only one that came up is worth it. */
@@ -32,18 +35,19 @@ export class Standbys {
       return false;
     const [kept] = keptByEndpoint([this.#describe({ ...worker, standbyAt: now })], config, now);
     if (!kept) return false;
+    this.#usage.ended(worker, now);
     this.#store.saveWorker({ ...worker, detail: null, standbyAt: now });
     this.#freed(worker.hostId);
     return true;
   }
 
   /** Makes a standby worker of the endpoint run again where it is. False if there is none that could. */
-  revive(endpointId: string, pool: HostPool): boolean {
+  revive(endpointId: string, pool: HostPool, now: number): boolean {
     const latest = this.#of(endpointId).toSorted((a, b) => b.standbyAt - a.standbyAt);
     for (const { isClosed: _, ...worker } of latest) {
       const { hostId, gpuIndexes, size } = worker;
       if (!pool.retake({ hostId, gpuIndexes, size: size ?? NO_SIZE })) continue;
-      const revived = { standbyAt: null, revivals: worker.revivals + 1, start: null };
+      const revived = { standbyAt: null, revivals: worker.revivals + 1, revivedAt: now, start: null };
       this.#store.saveWorker({ ...worker, ...revived, state: "starting", detail: null });
       this.crowd(hostId);
       this.#freed(hostId);

@@ -31,6 +31,8 @@ export type EndpointStub = Pick<
   | "webhookLog"
   | "redeliver"
   | "health"
+  | "activity"
+  | "totals"
   | "exchange"
   | "wantsUpload"
   | "batch"
@@ -39,7 +41,8 @@ export type EndpointStub = Pick<
   | "tellFollowers"
 > &
   Pick<Fetcher, "fetch">;
-export type FleetStub = Pick<FleetObject, "sync" | "assignments" | "hostSilent"> & Pick<Fetcher, "fetch">;
+export type FleetStub = Pick<FleetObject, "sync" | "assignments" | "hostSilent" | "census"> &
+  Pick<Fetcher, "fetch">;
 
 const CACHE_MS = 30_000;
 const CACHE_SIZE = 10_000;

@@ -31,6 +31,8 @@ const WEIGHTS: ReadonlyMap<string, number> = new Map([
   ["Endpoint.pods", GRAPHQL_OBJECT_COST],
   ["Endpoint.rollout", GRAPHQL_OBJECT_COST],
   ["Endpoint.workersStandby", GRAPHQL_OBJECT_COST],
+  ["Endpoint.metrics", 5 * GRAPHQL_OBJECT_COST],
+  ["User.usage", GRAPHQL_OBJECT_COST],
   ["User.hosts", GRAPHQL_OBJECT_COST],
 ]);
 

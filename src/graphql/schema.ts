@@ -26,6 +26,8 @@ import { secretResolvers } from "./secrets/secret-resolvers.ts";
 import { secretSdl } from "./secrets/secret-schema.graphql.ts";
 import { templateResolvers } from "./templates/template-resolvers.ts";
 import { templateSdl } from "./templates/template-schema.graphql.ts";
+import { usageResolvers } from "./usage/usage-resolvers.ts";
+import { usageSdl } from "./usage/usage-schema.graphql.ts";
 import { volumeResolvers } from "./volumes/volume-resolvers.ts";
 import { volumeSdl } from "./volumes/volume-schema.graphql.ts";
 import { webhookResolvers } from "./webhooks/webhook-resolvers.ts";
@@ -49,6 +51,7 @@ export const managementSchema = makeExecutableSchema({
     secretSdl,
     registryAuthSdl,
     encryptionSdl,
+    usageSdl,
   ],
   resolvers: [
     scalarResolvers,
@@ -66,6 +69,7 @@ export const managementSchema = makeExecutableSchema({
     secretResolvers,
     registryAuthResolvers,
     encryptionResolvers,
+    usageResolvers,
   ],
 });
 

@@ -8,6 +8,7 @@ import {
   MAINTENANCE_CALLS_MAX,
   MAINTENANCE_ROWS_MAX,
   ORPHAN_RETENTION_MS,
+  USAGE_RETENTION_MS,
 } from "../contract/limits.ts";
 import { removeDeadApiKeys } from "../db/api-keys.ts";
 import { removeOldAuditEntries } from "../db/audit-log.ts";
@@ -15,11 +16,13 @@ import type { Database } from "../db/database.ts";
 import { listOpenRemovals } from "../db/endpoints.ts";
 import { removeExpiredJoinTokens } from "../db/join-tokens.ts";
 import { removeOrphanedTemplates } from "../db/templates.ts";
+import { removeOldUsage } from "../db/usage.ts";
 import type { Env } from "../env.ts";
 import { resealOlder } from "../management/encryption/reseal.ts";
 import { removeOldLogs } from "../management/logs/log-removal.ts";
 import { logRetentionDays } from "../management/logs/log-retention.ts";
 import { announceRemoval } from "../management/endpoints/endpoint-announcement.ts";
+import { collectUsage } from "../management/usage/usage-collection.ts";
 
 export type MaintenanceContext = { readonly env: Env; readonly db: Database; readonly now: number };
 
@@ -45,6 +48,11 @@ export const MAINTENANCE_TASKS: readonly MaintenanceTask[] = [
   {
     name: "remove orphaned inline templates",
     run: ({ db, now }) => removeOrphanedTemplates(db, now - ORPHAN_RETENTION_MS, MAINTENANCE_ROWS_MAX),
+  },
+  { name: "collect usage", run: ({ env, db, now }) => collectUsage({ env, db }, now) },
+  {
+    name: "remove old usage",
+    run: ({ db, now }) => removeOldUsage(db, now - USAGE_RETENTION_MS, MAINTENANCE_ROWS_MAX),
   },
   {
     name: "seal again what older keys seal",

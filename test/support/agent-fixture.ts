@@ -79,6 +79,8 @@ export class AgentFixture {
   readonly prepareOutcomes: PrepareOutcome[] = [];
   /** What the runtime says while it gets an image; nothing when the image is there. */
   readonly pullDetails: string[] = [];
+  /** Where the next agent serves its metrics. */
+  metrics: { readonly address: string; readonly port: number } | undefined;
   #agent: Agent | null = null;
   #runtime: NotingRuntime | null = null;
   /** What runs the workers in place of plain processes. */
@@ -115,6 +117,7 @@ export class AgentFixture {
       inventory: INVENTORY,
       readInventory: async () => INVENTORY,
       log: this.#log(),
+      metrics: this.metrics,
       timing: { ...FAST, ...timing },
       onUnauthorized: () => this.#unauthorized.resolve("unauthorized"),
     });

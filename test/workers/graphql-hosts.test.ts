@@ -1,8 +1,10 @@
 import { env } from "cloudflare:workers";
-import { test } from "vitest";
+import { describe, test } from "vitest";
 import { hashKey } from "../../src/auth/hash-key.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { redeemJoinToken } from "../../src/db/join-tokens.ts";
+import { ScriptedAgent } from "./agent-client.ts";
+import { graphql, signInAsNewAccount } from "./edge-client.ts";
 import { codeOf, freshClient, post } from "./graphql-client.ts";
 
 const HOUR_MS = 3_600_000;
@@ -43,4 +45,59 @@ test("a join token opens no API", async ({ expect }) => {
   const { data } = await client.send("mutation { joinTokenCreate { token } }");
   const answer = await post(`/?api_key=${data.joinTokenCreate.token}`, '{"query":"{ myself { id } }"}');
   expect(answer.status).toBe(401);
+});
+
+describe("telemetry of a host", () => {
+  const TELEMETRY = {
+    ago: 1_000,
+    cpuPercent: 12.5,
+    memoryUsedMb: 1_000,
+    memoryTotalMb: 4_000,
+    diskUsedMb: null,
+    diskTotalMb: null,
+    networkReceivedBytesPerS: 10,
+    networkSentBytesPerS: 20,
+    gpus: [
+      {
+        index: 0,
+        utilizationPercent: null,
+        memoryUsedMb: 5,
+        memoryTotalMb: 10,
+        temperatureC: 40,
+        powerW: 90.5,
+      },
+    ],
+  };
+  const DOCUMENT = `{ myself { hosts { id telemetry { at cpuPercent diskUsedMb networkSentBytesPerS
+    gpus { index utilizationPercent memoryUsedMb temperatureC powerW } } } } }`;
+
+  test("is the latest that its agent told; nothing is written for it", async ({ expect }) => {
+    await signInAsNewAccount();
+    const agent = await ScriptedAgent.join();
+    await agent.sync();
+    expect(await graphql(DOCUMENT)).toMatchObject({ myself: { hosts: [{ telemetry: null }] } });
+    await agent.sync({ telemetry: TELEMETRY });
+    expect(await graphql(DOCUMENT)).toMatchObject({
+      myself: {
+        hosts: [
+          {
+            telemetry: {
+              at: expect.stringMatching(/^2/),
+              cpuPercent: 12.5,
+              diskUsedMb: null,
+              networkSentBytesPerS: 20,
+              gpus: [{ index: 0, utilizationPercent: null, memoryUsedMb: 5, temperatureC: 40, powerW: 90.5 }],
+            },
+          },
+        ],
+      },
+    });
+  });
+
+  test("that makes no sense is left out, and the sync counts", async ({ expect }) => {
+    await signInAsNewAccount();
+    const agent = await ScriptedAgent.join();
+    await agent.sync({ telemetry: { ...TELEMETRY, cpuPercent: "much" } as never });
+    expect(await graphql(DOCUMENT)).toMatchObject({ myself: { hosts: [{ telemetry: null }] } });
+  });
 });

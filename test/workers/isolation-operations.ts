@@ -122,6 +122,13 @@ const ENDPOINTS = [
       `{ myself { endpoint(id: "${endpoint}") { id name env { value } template { name } pods { id } } } }`,
   ),
   graphql(
+    { takes: [id("endpoint")] },
+    ([endpoint]) => `{ myself { usage(input: { endpointId: "${endpoint}" }) { endpointId completed }
+      endpoint(id: "${endpoint}") { id metrics(window: LAST_HOUR) { requests workers } } } }`,
+  ),
+  http("GET", "/v2/*/metrics/requests", { takes: [id("endpoint")] }),
+  http("GET", "/v2/*/metrics/workers?window=5m", { takes: [id("endpoint")] }),
+  graphql(
     { takes: [id("endpoint")], removes: true },
     ([endpoint]) => `mutation { deleteEndpoint(id: "${endpoint}") }`,
   ),

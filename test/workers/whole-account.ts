@@ -16,7 +16,7 @@ type Field = GraphQLField<unknown, unknown>;
 
 /** What is the same for everybody, and what tells of time. */
 const NOT_OF_ACCOUNT =
-  /^(gpuTypes|cpuFlavors|dataCenters|countryCodes|serverlessGpuPools|lastUsedAt|lastSeenAt)$/;
+  /^(gpuTypes|cpuFlavors|dataCenters|countryCodes|serverlessGpuPools|lastUsedAt|lastSeenAt|metrics)$/;
 
 /** All that stands below these in one document is refused for its cost, and there are none yet. */
 const TOO_DEAR: readonly string[] = ["flashApps"];

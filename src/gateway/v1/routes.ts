@@ -1,6 +1,7 @@
 /** The REST side of the management API: `/v1/…`. */
 import { Hono } from "hono";
 import { ApiError } from "../api-error.ts";
+import { getEndpointBilling, getNoBilling } from "./billing.ts";
 import { withAccess, type RestApi } from "./context.ts";
 import { getEndpoint, getEndpoints, patchEndpoint, postEndpoint, removeEndpoint } from "./endpoints.ts";
 import { deleteHost, getHost, getHosts, patchHost } from "./hosts.ts";
@@ -12,7 +13,11 @@ import { getTemplate, getTemplates, patchTemplate, postTemplate, removeTemplate 
 import { getVolume, getVolumes, patchVolume, postVolume, removeVolume } from "./volumes.ts";
 
 const POD_ACTIONS = ["update", "start", "stop", "reset", "restart"];
-const BILLED = ["pods", "endpoints", "networkvolumes"];
+const BILLING = [
+  ["endpoints", getEndpointBilling],
+  ["pods", getNoBilling],
+  ["networkvolumes", getNoBilling],
+] as const;
 
 export function restRoutes(): Hono<RestApi> {
   const routes = new Hono<RestApi>();
@@ -75,5 +80,5 @@ function addPods(routes: Hono<RestApi>): void {
 }
 
 function addBilling(routes: Hono<RestApi>): void {
-  for (const noun of BILLED) routes.get(`/billing/${noun}`, (context) => context.json([]));
+  for (const [noun, handler] of BILLING) routes.get(`/billing/${noun}`, handler);
 }

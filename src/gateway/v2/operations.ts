@@ -7,6 +7,8 @@ import type { QueueHandler } from "./context.ts";
 export const NEEDED_ACCESS = {
   "GET health": "read",
   "GET metrics": "read",
+  "GET metrics/requests": "read",
+  "GET metrics/workers": "read",
   "POST run": "write",
   "POST runsync": "write",
   /** With `?ttl=`, which changes the job: "write". */

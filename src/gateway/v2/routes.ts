@@ -4,7 +4,7 @@ import { ApiError } from "../api-error.ts";
 import { serveBatches } from "./batch/routes.ts";
 import { cancel } from "./cancel.ts";
 import { requireQueue, requireWrite, withEndpoint, type QueueApi, type QueueHandler } from "./context.ts";
-import { health, metrics } from "./health.ts";
+import { health, metrics, requestMetrics, workerMetrics } from "./health.ts";
 import { logs, workerLogs } from "./logs.ts";
 import { NEEDED_ACCESS, type Operation, type ServeJobs } from "./operations.ts";
 import { purgeQueue } from "./purge-queue.ts";
@@ -15,6 +15,11 @@ import { runsync } from "./runsync.ts";
 import { status, statusSync } from "./status.ts";
 import { stream } from "./stream.ts";
 import { redeliver, webhookLog } from "./webhooks.ts";
+
+const MEASURES = [
+  ["GET metrics/requests", requestMetrics],
+  ["GET metrics/workers", workerMetrics],
+] as const;
 
 export function queueRoutes(): Hono<QueueApi> {
   const routes = new Hono<QueueApi>();
@@ -33,6 +38,7 @@ export function queueRoutes(): Hono<QueueApi> {
   serve("GET logs", logs);
   serve("GET health", health);
   serve("GET metrics", metrics);
+  for (const [operation, handler] of MEASURES) serve(operation, handler);
   serveJobs("POST run", run);
   serveJobs("POST runsync", runsync);
   serveJobs("GET status/:jobId", status);
@@ -54,7 +60,7 @@ export function queueRoutes(): Hono<QueueApi> {
       "not_found",
       `There is no operation ${operation}. There are POST run, POST runsync, GET status/<id>, GET stream/<id>, ` +
         "POST cancel/<id>, POST retry/<id>, POST purge-queue, GET requests, GET webhooks/<id>, " +
-        "POST webhooks/<id>/redeliver, GET logs, GET health, GET metrics, " +
+        "POST webhooks/<id>/redeliver, GET logs, GET health, GET metrics, GET metrics/requests, GET metrics/workers, " +
         "and for batches POST batch, GET batch, GET batch/<id>, PUT batch/<id>, POST batch/<id>/requests, " +
         "GET batch/<id>/requests, DELETE batch/<id>/requests/<id>, POST batch/<id>/finalize and POST batch/<id>/cancel.",
     );

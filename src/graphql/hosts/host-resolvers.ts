@@ -65,6 +65,7 @@ export const hostResolvers = {
     workers: ({ seen }: Host): number => seen?.workers ?? 0,
     cordoned: ({ seen }: Host): boolean => seen?.isCordoned ?? false,
     drained: ({ seen }: Host): boolean => seen?.isDrained ?? false,
+    telemetry: ({ seen }: Host) => seen?.telemetry ?? null,
     lastSeenAt: ({ seen }: Host): number | null => seen?.lastSeenAt ?? null,
   },
 };

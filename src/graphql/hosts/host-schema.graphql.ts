@@ -73,6 +73,33 @@ export const hostSdl = /* GraphQL */ `
     createdAt: DateTime
     "Null when it is not remembered: it is kept in memory only."
     lastSeenAt: DateTime
+    "How much of the host is in use; null until it has told."
+    telemetry: HostTelemetry
+  }
+  "As the host told it last; null for what it cannot tell."
+  type HostTelemetry {
+    at: DateTime
+    "Of all cores together."
+    cpuPercent: Float
+    memoryUsedMb: Float
+    memoryTotalMb: Float
+    "Of the disk on which the agent keeps its state."
+    diskUsedMb: Float
+    diskTotalMb: Float
+    networkReceivedBytesPerS: Float
+    networkSentBytesPerS: Float
+    "Without simulated ones."
+    gpus: [GpuTelemetry]
+  }
+  type GpuTelemetry {
+    "As nvidia-smi counts."
+    index: Int
+    "Share of the time in which the GPU worked."
+    utilizationPercent: Float
+    memoryUsedMb: Float
+    memoryTotalMb: Float
+    temperatureC: Float
+    powerW: Float
   }
   "GPUs of one model on one host."
   type HostGpus {

@@ -4,7 +4,7 @@
  * A1  D1 is written first; an object that could not be told is healed by saving or deleting again.
  * A2  Whoever tells last has told the newest state: after telling, D1 is read again until nothing changed.
  */
-import { ENDPOINTS_ASKED_AT_ONCE } from "../../contract/limits.ts";
+import { ENDPOINTS_ASKED_AT_ONCE, USAGE_REACH_MS } from "../../contract/limits.ts";
 import type { WebhookSecret } from "../../contract/webhook.ts";
 import type { EndpointObject } from "../../endpoint/endpoint-object.ts";
 import { shardName } from "../../domain/shard.ts";
@@ -21,6 +21,7 @@ import { logFailure } from "../../failure-log.ts";
 import { removeLogsOf } from "../logs/log-removal.ts";
 import { logRetentionDays } from "../logs/log-retention.ts";
 import { OperationError } from "../operation-error.ts";
+import { collectJobsOf } from "../usage/usage-collection.ts";
 import { ensureWebhookSecrets } from "../webhooks/webhook-secrets.ts";
 
 const ROUNDS = 5;
@@ -108,6 +109,9 @@ export async function announceRemoval(
   removed: { readonly id: string; readonly accountId: string },
 ): Promise<void> {
   await tell(removed.id, async () => {
+    const now = Date.now();
+    const usage = { endpointId: removed.id, accountId: removed.accountId, endpointName: "" };
+    await collectJobsOf(context, { ...usage, since: now - USAGE_REACH_MS }, now);
     // An object that has emptied itself may cut its callers off; asked again, it has nothing left to do.
     await endpointObject(context, removed.id)
       .remove()

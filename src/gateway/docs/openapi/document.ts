@@ -1,6 +1,6 @@
 /** The OpenAPI document of all routes but GraphQL, made of the schemas that validate requests and type answers. */
 import { z } from "zod";
-import { createDocument, type ZodOpenApiObject } from "zod-openapi";
+import { createDocument, type ZodOpenApiObject, type ZodOpenApiPathItemObject } from "zod-openapi";
 import { agentPaths } from "./agent-paths.ts";
 import { batchPaths } from "./batch-paths.ts";
 import { operation } from "./operation.ts";
@@ -24,12 +24,35 @@ const TAGS = [
   { name: "Templates", description: "What workers are started from." },
   { name: "Network volumes", description: "Storage that outlives workers." },
   { name: "Registry credentials", description: "For private images." },
+  { name: "Metrics", description: "What happens, for those who watch." },
   { name: "Pods" },
   { name: "Billing" },
   { name: "Hosts", description: "The machines that run your workers. They join with a join token." },
   { name: "agent", description: "For the agents of hosts alone; they carry a host token." },
   { name: "This document" },
 ];
+
+const scrapeOperation = operation(
+  {
+    id: "scrapeMetrics",
+    tag: "Metrics",
+    summary: "Metrics of the account's hosts and endpoints, for Prometheus",
+    answer: undefined,
+  },
+  [401, 500],
+);
+const SCRAPE: ZodOpenApiPathItemObject = {
+  get: {
+    ...scrapeOperation,
+    responses: {
+      ...scrapeOperation.responses,
+      200: {
+        description: "Text exposition format, version 0.0.4.",
+        content: { "text/plain": { schema: z.string() } },
+      },
+    },
+  },
+};
 
 const documentOperation = (id: string) => ({
   get: {
@@ -68,6 +91,7 @@ const description = (): ZodOpenApiObject => ({
     ...batchPaths,
     ...restPaths,
     ...agentPaths,
+    "/metrics": SCRAPE,
     "/openapi.json": documentOperation("getDocument"),
     "/v1/openapi.json": documentOperation("getDocumentOfRest"),
   },

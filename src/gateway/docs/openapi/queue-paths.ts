@@ -17,6 +17,7 @@ import {
 } from "../../../contract/job.ts";
 import { IDEMPOTENCY_KEY_MAX_LENGTH, STREAM_HOLD_MS, WAIT_DEFAULT_MS } from "../../../contract/limits.ts";
 import { logPageSchema, logQuerySchema, workerLogQuerySchema } from "../../../contract/log.ts";
+import { metricsWindowSchema, requestMetricsSchema, workerMetricsSchema } from "../../../contract/metrics.ts";
 import { webhookLogSchema } from "../../../contract/webhook.ts";
 import { operation, type Description } from "./operation.ts";
 
@@ -47,6 +48,10 @@ export const idempotencyHeaders = z.object({
 
 const wait = (text: string) =>
   z.object({ wait: waitSchema.optional().meta({ description: `Milliseconds to wait. ${text}` }) });
+
+const metricsQuerySchema = z.object({
+  window: metricsWindowSchema.optional().meta({ description: "`1h` by default." }),
+});
 
 const LIMITED = [400, 401, 404, 429, 500] as const;
 const TAG = "Jobs";
@@ -249,6 +254,32 @@ const QUEUE = {
         answer: metricsSchema,
       },
       [401, 404, 500],
+    ),
+  },
+  "/v2/{endpointId}/metrics/requests": {
+    get: operation(
+      {
+        id: "getRequestMetrics",
+        tag: TAG,
+        summary: "Jobs within a window: how many, how they ended, how long they took",
+        path: endpointPath,
+        query: metricsQuerySchema,
+        answer: requestMetricsSchema,
+      },
+      [400, 401, 404, 500],
+    ),
+  },
+  "/v2/{endpointId}/metrics/workers": {
+    get: operation(
+      {
+        id: "getWorkerMetrics",
+        tag: TAG,
+        summary: "Workers by what they did, and waiting jobs, within a window",
+        path: endpointPath,
+        query: metricsQuerySchema,
+        answer: workerMetricsSchema,
+      },
+      [400, 401, 404, 500],
     ),
   },
 } satisfies ZodOpenApiPathsObject;

@@ -297,12 +297,14 @@ const POD_PATHS: ZodOpenApiPathsObject = {
   "/v1/pods/{podId}/restart": { post: podOperation("restartPod", "Restart a pod") },
 };
 
-function billingPath(noun: string, name: string): ZodOpenApiPathsObject {
+const NOTHING_BILLED = "Always empty: nothing is billed.";
+
+function billingPath(noun: string, name: string, text: string): ZodOpenApiPathsObject {
   const description = {
     id: `list${name}Billing`,
     tag: "Billing",
     summary: `What ${noun} cost`,
-    text: "Always empty: nothing is billed.",
+    text,
     query: billingQuerySchema,
     answer: z.array(billingRecordSchema),
   };
@@ -313,7 +315,11 @@ export const restPaths: ZodOpenApiPathsObject = {
   ...Object.assign({}, ...NOUNS.map(nounPaths)),
   ...HOST_PATHS,
   ...POD_PATHS,
-  ...billingPath("endpoints", "Endpoint"),
-  ...billingPath("pods", "Pod"),
-  ...billingPath("networkvolumes", "NetworkVolume"),
+  ...billingPath(
+    "endpoints",
+    "Endpoint",
+    "What they used, at nominal prices; by default the days of the last week.",
+  ),
+  ...billingPath("pods", "Pod", NOTHING_BILLED),
+  ...billingPath("networkvolumes", "NetworkVolume", NOTHING_BILLED),
 };

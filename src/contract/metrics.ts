@@ -1,0 +1,81 @@
+/** Metrics and usage, as they are shown. */
+import { z } from "zod";
+import type { Immutable } from "./immutable.ts";
+
+export const METRICS_WINDOWS = ["5m", "1h", "24h", "7d"] as const;
+export type MetricsWindow = (typeof METRICS_WINDOWS)[number];
+export const metricsWindowSchema = z.enum(METRICS_WINDOWS, `must be one of ${METRICS_WINDOWS.join(", ")}`);
+
+const at = z.int().meta({ description: "Milliseconds since 1970." });
+const spanMembers = {
+  window: metricsWindowSchema,
+  from: at,
+  to: at,
+  stepMs: z.int().meta({ description: "Length of the span that a point tells of; the last is not over." }),
+};
+
+const durationsSchema = z
+  .object({
+    count: z.int(),
+    mean: z.number().nullable(),
+    p50: z.number().nullable(),
+    p90: z.number().nullable(),
+    p99: z.number().nullable(),
+  })
+  .meta({
+    id: "Durations",
+    description:
+      "In milliseconds; count and mean are exact, quantiles within 4.5 % or 1 ms. Null for no jobs.",
+  });
+export type Durations = Immutable<z.infer<typeof durationsSchema>>;
+
+const jobCountMembers = {
+  requests: z.int().meta({ description: "Jobs submitted." }),
+  completed: z.int(),
+  failed: z.int(),
+  cancelled: z.int(),
+  timedOut: z.int(),
+  expired: z.int().meta({ description: "Jobs whose ttl ended before they did." }),
+  retried: z.int().meta({ description: "Jobs queued once more." }),
+};
+
+const durationMembers = {
+  delayTime: durationsSchema,
+  executionTime: durationsSchema,
+  coldStartTime: durationsSchema,
+};
+
+/** Body of `metrics/requests`. Durations are those of jobs that ended in the span. */
+export const requestMetricsSchema = z
+  .object({
+    ...spanMembers,
+    ...jobCountMembers,
+    requestsPerMinute: z.number(),
+    ...durationMembers,
+    points: z.array(z.object({ at, ...jobCountMembers, ...durationMembers })),
+  })
+  .meta({ id: "RequestMetrics" });
+export type RequestMetrics = Immutable<z.infer<typeof requestMetricsSchema>>;
+
+const levelsSchema = z
+  .object({
+    starting: z.number(),
+    busy: z.number().meta({ description: "Workers with jobs." }),
+    idle: z.number(),
+    throttled: z.number().meta({ description: "Workers wanted for which there is no place." }),
+    unhealthy: z.number(),
+    wanted: z.number(),
+    queued: z.number().meta({ description: "Jobs that wait." }),
+    running: z.number().meta({ description: "Jobs that run." }),
+  })
+  .meta({ id: "WorkerLevels" });
+
+/** Body of `metrics/workers`. */
+export const workerMetricsSchema = z
+  .object({
+    ...spanMembers,
+    now: levelsSchema,
+    points: z.array(z.object({ at, mean: levelsSchema, max: levelsSchema })),
+  })
+  .meta({ id: "WorkerMetrics" });
+export type WorkerMetrics = Immutable<z.infer<typeof workerMetricsSchema>>;

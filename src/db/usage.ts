@@ -1,0 +1,173 @@
+/**
+ * Usage by endpoint and hour.
+ *
+ * U1  What is written are totals of the hour, never differences, and a total only grows: writing one twice, or an
+ *     older one after a newer one, changes nothing.
+ * U2  Whoever writes workers leaves the jobs alone, and the other way round.
+ */
+import { and, asc, eq, gte, inArray, lt, min, sql } from "drizzle-orm";
+import { USAGE_SETTLE_MS } from "../contract/limits.ts";
+import type { GpuTime } from "../domain/worker-usage.ts";
+import type { Database } from "./database.ts";
+import { usageHour, usageProgress } from "./schema.ts";
+
+export type UsageRecord = typeof usageHour.$inferSelect;
+
+/** What workers took in an hour. */
+export type WorkerTotals = Pick<
+  UsageRecord,
+  "endpointId" | "hour" | "accountId" | "endpointName" | "workerMs"
+> & {
+  readonly gpus: readonly GpuTime[];
+};
+
+/** What jobs did in an hour. */
+export type JobTotals = Pick<
+  UsageRecord,
+  | "hour"
+  | "requests"
+  | "completed"
+  | "failed"
+  | "cancelled"
+  | "timedOut"
+  | "expired"
+  | "retried"
+  | "coldStarts"
+  | "delayMs"
+  | "executionMs"
+>;
+
+/** The rows travel as one parameter. */
+const ROWS_PER_STATEMENT = 500;
+
+export async function saveWorkerTotals(db: Database, totals: readonly WorkerTotals[]): Promise<void> {
+  for (let from = 0; from < totals.length; from += ROWS_PER_STATEMENT) {
+    const rows = JSON.stringify(totals.slice(from, from + ROWS_PER_STATEMENT));
+    await db.run(sql`
+      INSERT INTO usage_hour (endpoint_id, hour, account_id, endpoint_name, worker_ms, gpus)
+      SELECT value ->> 'endpointId', value ->> 'hour', value ->> 'accountId', value ->> 'endpointName',
+             value ->> 'workerMs', value -> 'gpus'
+      FROM json_each(${rows}) WHERE true
+      ON CONFLICT (endpoint_id, hour) DO UPDATE SET
+        endpoint_name = CASE excluded.endpoint_name WHEN '' THEN endpoint_name ELSE excluded.endpoint_name END,
+        worker_ms = excluded.worker_ms, gpus = excluded.gpus
+      WHERE excluded.worker_ms > worker_ms OR endpoint_name = ''`);
+  }
+}
+
+/** `askedAt`: when the endpoint's object was asked; hours that are over by then are complete. */
+export async function saveJobTotals(
+  db: Database,
+  { endpointId, accountId, endpointName }: Pick<UsageRecord, "endpointId" | "accountId" | "endpointName">,
+  totals: readonly JobTotals[],
+  askedAt: number,
+): Promise<void> {
+  const rows = JSON.stringify(totals);
+  await db.run(sql`
+    INSERT INTO usage_hour (endpoint_id, hour, account_id, endpoint_name, requests, completed, failed, cancelled,
+                            timed_out, expired, retried, cold_starts, delay_ms, execution_ms, jobs_at)
+    SELECT ${endpointId}, value ->> 'hour', ${accountId}, ${endpointName}, value ->> 'requests',
+           value ->> 'completed', value ->> 'failed', value ->> 'cancelled', value ->> 'timedOut',
+           value ->> 'expired', value ->> 'retried', value ->> 'coldStarts', value ->> 'delayMs',
+           value ->> 'executionMs', ${askedAt}
+    FROM json_each(${rows}) WHERE true
+    ON CONFLICT (endpoint_id, hour) DO UPDATE SET
+      requests = excluded.requests, completed = excluded.completed, failed = excluded.failed,
+      cancelled = excluded.cancelled, timed_out = excluded.timed_out, expired = excluded.expired,
+      retried = excluded.retried, cold_starts = excluded.cold_starts, delay_ms = excluded.delay_ms,
+      execution_ms = excluded.execution_ms, jobs_at = excluded.jobs_at
+    WHERE excluded.jobs_at > jobs_at`);
+}
+
+/** Hours of an endpoint of which its object, asked at `askedAt`, had nothing to tell. */
+export async function noteAsked(db: Database, endpointId: string, askedAt: number): Promise<void> {
+  await db
+    .update(usageHour)
+    .set({ jobsAt: askedAt })
+    .where(and(eq(usageHour.endpointId, endpointId), isOpen, lt(usageHour.jobsAt, askedAt)));
+}
+
+const HOUR_MS = 3_600_000;
+/** The object was not asked since the hour was over. */
+const isOpen = sql`${usageHour.jobsAt} < ${usageHour.hour} + ${HOUR_MS + USAGE_SETTLE_MS}`;
+
+export type OpenUsage = Pick<UsageRecord, "endpointId" | "accountId" | "endpointName"> & {
+  /** Its first hour that is not complete. */
+  readonly since: number;
+};
+
+/** Endpoints of all accounts with hours that are not complete, those not asked for longest first. */
+export async function listOpenUsage(db: Database, since: number, limit: number): Promise<OpenUsage[]> {
+  const first = min(usageHour.hour);
+  const rows = await db
+    .select({
+      endpointId: usageHour.endpointId,
+      accountId: usageHour.accountId,
+      endpointName: sql<string>`max(${usageHour.endpointName})`,
+      since: first,
+    })
+    .from(usageHour)
+    .where(and(gte(usageHour.hour, since), isOpen))
+    .groupBy(usageHour.endpointId, usageHour.accountId)
+    .orderBy(asc(min(usageHour.jobsAt)))
+    .limit(limit);
+  return rows.map((row) => ({ ...row, since: row.since ?? since }));
+}
+
+const WORKERS = "workers";
+
+/** The first hour of which the usage of workers may not be complete; null before the first collection. */
+export async function findUsageProgress(db: Database): Promise<number | null> {
+  const row = await db.select().from(usageProgress).where(eq(usageProgress.source, WORKERS)).get();
+  return row?.hour ?? null;
+}
+
+export async function noteUsageProgress(db: Database, hour: number): Promise<void> {
+  await db
+    .insert(usageProgress)
+    .values({ source: WORKERS, hour })
+    .onConflictDoUpdate({
+      target: usageProgress.source,
+      set: { hour: sql`max(${usageProgress.hour}, excluded.hour)` },
+    });
+}
+
+export type UsageRange = {
+  readonly from: number;
+  readonly to: number;
+  readonly endpointId?: string | undefined;
+};
+
+/**
+ * Hours of the account from `from` to before `to`, of one endpoint or of all, in their order; one more than `limit`
+ * when there are more.
+ */
+export async function listUsage(
+  db: Database,
+  accountId: string,
+  { from, to, endpointId }: UsageRange,
+  limit: number,
+): Promise<UsageRecord[]> {
+  const ofEndpoint = endpointId === undefined ? [] : [eq(usageHour.endpointId, endpointId)];
+  const isInRange = and(gte(usageHour.hour, from), lt(usageHour.hour, to));
+  return await db
+    .select()
+    .from(usageHour)
+    .where(and(eq(usageHour.accountId, accountId), isInRange, ...ofEndpoint))
+    .orderBy(asc(usageHour.hour), asc(usageHour.endpointId))
+    .limit(limit + 1);
+}
+
+/** Removes hours of all accounts from before; says how many. */
+export async function removeOldUsage(db: Database, before: number, limit: number): Promise<number> {
+  const oldest = db
+    .select({ rowid: sql`rowid` })
+    .from(usageHour)
+    .where(lt(usageHour.hour, before))
+    .limit(limit);
+  const removed = await db
+    .delete(usageHour)
+    .where(inArray(sql`rowid`, oldest))
+    .returning({ hour: usageHour.hour });
+  return removed.length;
+}

@@ -1,0 +1,212 @@
+/**
+ * What the endpoint did, by minutes and hours, in memory and on the way to its rows.
+ *
+ * B1  Nothing is written for a job. What is not in rows yet is the note, which is written inside the checkpoint of
+ *     the ledger, and of each job that ended after a checkpoint the ledger says so again after a loss of memory:
+ *     counts and times are exact whatever happens.
+ * B2  Levels are noted with it; a loss of memory loses how they went since the note, ACTIVITY_NOTE_MS at most
+ *     while jobs come and go. They are then taken to have been those that the object knows when it wakes.
+ * B3  Minutes of one page become a row when the page is over, and hours are folded from them.
+ */
+import { ACTIVITY_NOTE_MS, ACTIVITY_PAGE_MS, ACTIVITY_PAGES_KEPT } from "../contract/limits.ts";
+import { Activity, spansOf, type ActivityRecord, type Part } from "../domain/activity.ts";
+import { isFinal, type Job } from "../domain/job-machine.ts";
+import { isSameLevels, NO_LEVELS, type Levels } from "../domain/levels.ts";
+import { coldStartOf } from "../domain/timeline.ts";
+import type { ActivityStore } from "./activity-store.ts";
+
+export const MINUTE_MS = 60_000;
+export const HOUR_MS = 3_600_000;
+
+/** What the checkpoint carries. */
+export type ActivityNote = {
+  readonly at: number;
+  /** Hours before this are in rows of their own. */
+  readonly foldedUntil: number;
+  readonly levels: Levels;
+  readonly minutes: readonly ActivityRecord[];
+  /** Since the endpoint exists. */
+  readonly total: ActivityRecord;
+};
+
+export class ActivityBook {
+  readonly #store: ActivityStore;
+  readonly #minutes = new Map<number, Activity>();
+  #total = Activity.begin(0, NO_LEVELS);
+  #levels: Levels = NO_LEVELS;
+  #foldedUntil = 0;
+  #notedAt = 0;
+  /** Since when something is not noted. */
+  #changedAt: number | null = null;
+  /** Of this turn, until its time is known. */
+  #pending = { requests: 0, retried: 0, expired: 0, cancelled: 0 };
+
+  constructor(store: ActivityStore) {
+    this.#store = store;
+  }
+
+  recover(note: ActivityNote | undefined): void {
+    if (!note) return;
+    for (const minute of note.minutes) this.#minutes.set(minute.from, Activity.from(minute));
+    this.#total = Activity.from(note.total);
+    this.#levels = note.levels;
+    this.#foldedUntil = note.foldedUntil;
+    this.#notedAt = note.at;
+  }
+
+  /** The levels as the object knows them when it wakes; they are taken to hold since the note (B2). */
+  resume(levels: Levels, now: number): void {
+    this.#setLevels(levels, this.#notedAt === 0 ? now : this.#notedAt);
+  }
+
+  // Counting
+
+  submitted(count: number): void {
+    this.#pending.requests += count;
+  }
+
+  /** A job that was submitted after the note. */
+  submittedAt(at: number): void {
+    this.#count(at).requests += 1;
+    this.#total.counts.requests += 1;
+  }
+
+  retried(count: number): void {
+    this.#pending.retried += count;
+  }
+
+  expired(): void {
+    this.#pending.expired += 1;
+  }
+
+  /** Jobs were cancelled that nobody looked at. */
+  purged(count: number): void {
+    this.#pending.cancelled += count;
+  }
+
+  ended(job: Job): void {
+    const { state, queuedAt, startedAt, finishedAt } = job;
+    if (!isFinal(state) || finishedAt === null) return;
+    const times = {
+      delay: startedAt === null ? null : startedAt - queuedAt,
+      execution: startedAt === null ? null : finishedAt - startedAt,
+      coldStart: startedAt === null ? null : coldStartOf(job),
+    };
+    this.#minuteOf(finishedAt).noteEnd(state, times);
+    this.#total.noteEnd(state, times);
+  }
+
+  /** To be called at the end of each turn: what was counted in it happened now, and these levels hold from now on. */
+  endTurn(levels: Levels, now: number): void {
+    this.#takePending(now);
+    if (!isSameLevels(levels, this.#levels)) this.#setLevels(levels, now);
+  }
+
+  #takePending(now: number): void {
+    const { requests, retried, expired, cancelled } = this.#pending;
+    if (requests + retried + expired + cancelled === 0) return;
+    for (const counts of [this.#count(now), this.#total.counts]) {
+      counts.requests += requests;
+      counts.retried += retried;
+      counts.expired += expired;
+      counts.cancelled += cancelled;
+    }
+    this.#pending = { requests: 0, retried: 0, expired: 0, cancelled: 0 };
+  }
+
+  #count(at: number): Activity["counts"] {
+    return this.#minuteOf(at).counts;
+  }
+
+  #setLevels(levels: Levels, at: number): void {
+    if (isSameLevels(levels, this.#levels)) return;
+    this.#minuteOf(at).levels.set(levels, at);
+    this.#levels = levels;
+  }
+
+  /** A clock that went back must not touch a page that is a row already. */
+  #minuteOf(at: number): Activity {
+    this.#changedAt = Math.min(this.#changedAt ?? at, at);
+    const pageFrom = Math.floor(this.#notedAt / ACTIVITY_PAGE_MS) * ACTIVITY_PAGE_MS;
+    const from = Math.floor(Math.max(at, pageFrom) / MINUTE_MS) * MINUTE_MS;
+    const known = this.#minutes.get(from);
+    if (known) return known;
+    const minute = Activity.begin(from, this.#levels);
+    this.#minutes.set(from, minute);
+    return minute;
+  }
+
+  // Lasting
+
+  /** Whether a note is worth a row of its own; `isAtRest`: no job waits or runs. */
+  isNoteDue(isAtRest: boolean, now: number): boolean {
+    if (this.#changedAt === null || now < this.#notedAt + ACTIVITY_NOTE_MS) return false;
+    return isAtRest || now >= this.#changedAt + ACTIVITY_NOTE_MS;
+  }
+
+  /** What the checkpoint shall carry. Pages that are over become rows. */
+  note(now: number): ActivityNote {
+    this.#foldHours(now); // first: pages take the places of older ones
+    this.#writePages(now);
+    this.#notedAt = now;
+    this.#changedAt = null;
+    return {
+      at: now,
+      foldedUntil: this.#foldedUntil,
+      levels: this.#levels,
+      minutes: [...this.#minutes.values()].map((minute) => minute.toRecord()),
+      total: this.#total.toRecord(),
+    };
+  }
+
+  #writePages(now: number): void {
+    const current = Math.floor(now / ACTIVITY_PAGE_MS);
+    const pages = Map.groupBy(this.#minutes.values(), ({ from }) => Math.floor(from / ACTIVITY_PAGE_MS));
+    for (const [page, minutes] of pages) {
+      if (page >= current) continue;
+      const records = minutes.map((minute) => minute.toRecord());
+      if (page > current - ACTIVITY_PAGES_KEPT) this.#store.savePage(page, records);
+      for (const { from } of minutes) this.#minutes.delete(from);
+    }
+  }
+
+  /** Hours that are over become rows, if anything happened in them. */
+  #foldHours(now: number): void {
+    const present = Math.floor(now / HOUR_MS) * HOUR_MS;
+    if (this.#foldedUntil >= present) return;
+    const parts = this.minutesSince(this.#foldedUntil);
+    const hours = new Set(parts.map(({ activity }) => Math.floor(activity.from / HOUR_MS) * HOUR_MS));
+    for (const from of hours) {
+      if (from < this.#foldedUntil || from >= present) continue;
+      const [hour] = spansOf(parts, { from, stepMs: HOUR_MS, count: 1 }, this.#levels, now);
+      if (hour) this.#store.saveHour(hour.toRecord());
+    }
+    this.#foldedUntil = present;
+  }
+
+  // Reading
+
+  get levels(): Levels {
+    return this.#levels;
+  }
+
+  get total(): Activity {
+    return this.#total;
+  }
+
+  /** All minutes that are known from `since` on. */
+  minutesSince(since: number): Part[] {
+    const written = this.#store.minutesSince(since - ACTIVITY_PAGE_MS);
+    const minutes = [...written.map((record) => Activity.from(record)), ...this.#minutes.values()];
+    return minutes.map((activity) => ({ activity, lengthMs: MINUTE_MS }));
+  }
+
+  /** All hours that are known from `since` on, and the minutes of those that are not over. */
+  hoursSince(since: number): Part[] {
+    const hours = this.#store.hoursSince(since).map((record) => Activity.from(record));
+    const minutes = this.minutesSince(this.#foldedUntil).filter(
+      ({ activity }) => activity.from >= this.#foldedUntil,
+    );
+    return [...hours.map((activity) => ({ activity, lengthMs: HOUR_MS })), ...minutes];
+  }
+}

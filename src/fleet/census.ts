@@ -1,0 +1,71 @@
+/** Who is there of one account, for those who measure: its hosts, and its endpoints with workers. */
+import type { WorkerState } from "../contract/agent.ts";
+import type { FleetParts } from "./fleet-parts.ts";
+import type { SeenTelemetry } from "./host-telemetry.ts";
+
+export type CensusHost = {
+  readonly hostId: string;
+  readonly name: string;
+  readonly isPresent: boolean;
+  readonly workers: number;
+  readonly gpus: { readonly total: number; readonly taken: number };
+  readonly telemetry: SeenTelemetry | null;
+};
+
+export type CensusEndpoint = {
+  readonly endpointId: string;
+  readonly name: string;
+  readonly wanted: number;
+  readonly missing: number;
+  readonly workers: Readonly<Partial<Record<WorkerState, number>>>;
+};
+
+export type Census = {
+  readonly hosts: readonly CensusHost[];
+  /** Those that want workers, have some, or had some a short while ago. */
+  readonly endpoints: readonly CensusEndpoint[];
+};
+
+/** How long after its last worker an endpoint is still looked at. */
+const RECENT_MS = 15 * 60_000;
+
+/** Counts in memory; of the rows only those of workers that ended a short while ago are read. */
+export function takeCensus(
+  { store, presence, telemetry, placer, usage }: FleetParts,
+  accountId: string,
+  now: number,
+): Census {
+  const hosts = [...store.hosts.values()]
+    .filter((host) => host.accountId === accountId && host.removedAt === null)
+    .map(({ hostId, name, inventory }) => ({
+      hostId,
+      name,
+      isPresent: presence.isPresent(hostId, now),
+      workers: store.countWorkersOn(hostId),
+      gpus: {
+        total: inventory.gpus.length,
+        taken: store.workersOn(hostId).reduce((sum, { gpuIndexes }) => sum + gpuIndexes.length, 0),
+      },
+      telemetry: telemetry.of(hostId),
+    }));
+  const recent = usage.endpointsSince(now - RECENT_MS);
+  const endpoints = [...store.wishes.values()]
+    .filter(({ config }) => config.accountId === accountId)
+    .map(({ wanted, config: { endpointId, name } }) => ({
+      endpointId,
+      name,
+      wanted,
+      missing: placer.shortageOf(endpointId).missing,
+      workers: countStates(store.workersOf(endpointId)),
+    }))
+    .filter(
+      ({ endpointId, wanted, workers }) =>
+        wanted > 0 || Object.keys(workers).length > 0 || recent.has(endpointId),
+    );
+  return { hosts, endpoints };
+}
+
+function countStates(workers: readonly { readonly state: WorkerState }[]): CensusEndpoint["workers"] {
+  const groups = [...Map.groupBy(workers, ({ state }) => state)];
+  return Object.fromEntries(groups.map(([state, group]) => [state, group.length]));
+}

@@ -1,0 +1,82 @@
+/** What workers took of their hosts, hour by hour. An hour that is over never changes. */
+import type { UsedGpus, WorkerHour, WorkerLife } from "../domain/worker-usage.ts";
+import { workerHours } from "../domain/worker-usage.ts";
+import type { FleetStore, WorkerRecord } from "./fleet-store.ts";
+import type { UsageStore } from "./usage-store.ts";
+
+export type EndpointHour = WorkerHour & {
+  /** Empty when Fleet knows the endpoint no more. */
+  readonly name: string;
+};
+
+const HOUR_MS = 3_600_000;
+
+export class WorkerUsage {
+  readonly #store: FleetStore;
+  readonly #ended: UsageStore;
+
+  constructor(store: FleetStore, ended: UsageStore) {
+    this.#store = store;
+    this.#ended = ended;
+  }
+
+  /** A worker is gone or on standby; to be called in the turn that removes or keeps it, and before it does. */
+  ended(worker: WorkerRecord, now: number): void {
+    const life = this.#lifeOf(worker, now);
+    if (life) this.#ended.add(worker.workerId, life);
+  }
+
+  /**
+   * The hours from `since` to `until`, the present one as far as it has come. Endpoints that wait for workers are
+   * there as well, with nothing.
+   */
+  hours(since: number, until: number, now: number): EndpointHour[] {
+    const end = Math.min(until, now);
+    const living = [...this.#store.workers.values()].flatMap((worker) => this.#lifeOf(worker, now) ?? []);
+    const lives = [...this.#ended.endedSince(since), ...living];
+    const waiting = until > now ? this.#waiting(now) : [];
+    return [...workerHours(lives, since, end), ...waiting].map((hour) => ({
+      ...hour,
+      name: this.#store.wishes.get(hour.endpointId)?.config.name ?? "",
+    }));
+  }
+
+  /** Endpoints of which a worker ended at `since` or later. */
+  endpointsSince(since: number): ReadonlySet<string> {
+    return new Set(this.#ended.endedSince(since).map(({ endpointId }) => endpointId));
+  }
+
+  /** Workers that ended before this are in books elsewhere. */
+  forgetBefore(before: number): void {
+    this.#ended.forgetBefore(before);
+  }
+
+  #waiting(at: number): WorkerHour[] {
+    const hour = Math.floor(at / HOUR_MS) * HOUR_MS;
+    return [...this.#store.wishes.values()]
+      .filter(({ wanted, config }) => wanted > 0 && this.#store.workersOf(config.endpointId).length === 0)
+      .map(({ config: { endpointId, accountId } }) => ({
+        endpointId,
+        accountId,
+        hour,
+        workerMs: 0,
+        gpus: [],
+      }));
+  }
+
+  /** Undefined for a worker whose host nobody remembers, and for one on standby. */
+  #lifeOf(worker: WorkerRecord, now: number): WorkerLife | undefined {
+    const { endpointId, hostId, createdAt, revivedAt, gpuIndexes } = worker;
+    const from = revivedAt ?? createdAt;
+    const host = this.#store.hosts.get(hostId);
+    if (!host || worker.standbyAt !== null) return undefined;
+    const taken = host.inventory.gpus.filter(({ index }) => gpuIndexes.includes(index));
+    const byModel = Map.groupBy(taken, ({ name }) => name);
+    const gpus: UsedGpus[] = [...byModel].map(([model, group]) => ({
+      model,
+      tier: group[0]?.tier ?? null,
+      count: group.length,
+    }));
+    return { endpointId, accountId: host.accountId, gpus, from, to: Math.max(from, now) };
+  }
+}

@@ -1,0 +1,163 @@
+/** What an account's hosts and endpoints are, as metrics. One series per endpoint, host or GPU, and per state. */
+import { expose, histogramSamples, type Family } from "../../domain/exposition.ts";
+import { Activity } from "../../domain/activity.ts";
+import type { Census, CensusEndpoint, CensusHost } from "../../fleet/census.ts";
+import type { TotalsReply } from "../../endpoint/messages.ts";
+
+export type MeasuredEndpoint = CensusEndpoint & {
+  /** Null when the object was not asked or did not answer. */
+  readonly totals: Extract<TotalsReply, { readonly kind: "totals" }> | null;
+};
+
+const MEGABYTE = 1024 * 1024;
+
+export function exposeAccount(
+  hosts: Census["hosts"],
+  endpoints: readonly MeasuredEndpoint[],
+  omitted: number,
+): string {
+  return expose([
+    ...hostFamilies(hosts),
+    ...gpuFamilies(hosts),
+    ...workerFamilies(endpoints),
+    ...jobFamilies(endpoints),
+    gauge("edgerun_endpoints_omitted", "Endpoints whose jobs were not asked for: there are too many.", [
+      { labels: {}, value: omitted },
+    ]),
+  ]);
+}
+
+const gauge = (name: string, help: string, samples: Family["samples"]): Family => ({
+  name,
+  help,
+  type: "gauge",
+  samples,
+});
+
+function hostFamilies(hosts: Census["hosts"]): Family[] {
+  const each = (name: string, help: string, valueOf: (host: CensusHost) => number | null | undefined) =>
+    gauge(
+      name,
+      help,
+      hosts.flatMap((host) => valued({ host: host.hostId, name: host.name }, valueOf(host))),
+    );
+  const megabytes = (value: number | null | undefined) => value && value * MEGABYTE;
+  return [
+    each("edgerun_host_up", "Whether the host has spoken in time.", ({ isPresent }) => Number(isPresent)),
+    each("edgerun_host_workers", "Workers that the host has.", ({ workers }) => workers),
+    each("edgerun_host_gpus", "GPUs that the host has.", ({ gpus }) => gpus.total),
+    each("edgerun_host_gpus_taken", "GPUs that workers have.", ({ gpus }) => gpus.taken),
+    each("edgerun_host_cpu_ratio", "Share of all cores in use.", ({ telemetry }) =>
+      ratio(telemetry?.cpuPercent),
+    ),
+    each("edgerun_host_memory_used_bytes", "Memory in use.", ({ telemetry }) =>
+      megabytes(telemetry?.memoryUsedMb),
+    ),
+    each("edgerun_host_memory_bytes", "Memory.", ({ telemetry }) => megabytes(telemetry?.memoryTotalMb)),
+    each("edgerun_host_disk_used_bytes", "Disk in use.", ({ telemetry }) => megabytes(telemetry?.diskUsedMb)),
+    each("edgerun_host_disk_bytes", "Disk.", ({ telemetry }) => megabytes(telemetry?.diskTotalMb)),
+  ];
+}
+
+function gpuFamilies(hosts: Census["hosts"]): Family[] {
+  type Gpu = NonNullable<CensusHost["telemetry"]>["gpus"][number];
+  const each = (name: string, help: string, valueOf: (gpu: Gpu) => number | null | undefined) =>
+    gauge(
+      name,
+      help,
+      hosts.flatMap(({ hostId, telemetry }) =>
+        (telemetry?.gpus ?? []).flatMap((gpu) => valued({ host: hostId, gpu: `${gpu.index}` }, valueOf(gpu))),
+      ),
+    );
+  const megabytes = (value: number | null) => value && value * MEGABYTE;
+  return [
+    each("edgerun_gpu_utilization_ratio", "Share of the time in which the GPU worked.", (gpu) =>
+      ratio(gpu.utilizationPercent),
+    ),
+    each("edgerun_gpu_memory_used_bytes", "Memory of the GPU in use.", (gpu) => megabytes(gpu.memoryUsedMb)),
+    each("edgerun_gpu_memory_bytes", "Memory of the GPU.", (gpu) => megabytes(gpu.memoryTotalMb)),
+    each("edgerun_gpu_temperature_celsius", "Temperature of the GPU.", (gpu) => gpu.temperatureC),
+    each("edgerun_gpu_power_watts", "What the GPU draws.", (gpu) => gpu.powerW),
+  ];
+}
+
+function workerFamilies(endpoints: readonly MeasuredEndpoint[]): Family[] {
+  const states = endpoints.flatMap((endpoint) =>
+    Object.entries(endpoint.workers).map(([state, value]) => ({
+      labels: { ...labelsOf(endpoint), state },
+      value,
+    })),
+  );
+  const each = (valueOf: (endpoint: MeasuredEndpoint) => number) =>
+    endpoints.map((endpoint) => ({ labels: labelsOf(endpoint), value: valueOf(endpoint) }));
+  return [
+    gauge("edgerun_endpoint_workers", "Workers by their state.", states),
+    gauge(
+      "edgerun_endpoint_workers_wanted",
+      "Workers that the scaler wants.",
+      each(({ wanted }) => wanted),
+    ),
+    gauge(
+      "edgerun_endpoint_workers_missing",
+      "Wanted workers without a place.",
+      each(({ missing }) => missing),
+    ),
+  ];
+}
+
+function jobFamilies(endpoints: readonly MeasuredEndpoint[]): Family[] {
+  const measured = endpoints.flatMap((endpoint) => {
+    const { totals } = endpoint;
+    return totals
+      ? [{ labels: labelsOf(endpoint), jobs: totals.levels, activity: Activity.from(totals.total) }]
+      : [];
+  });
+  const jobs = measured.flatMap(({ labels, jobs: { queued, running } }) => [
+    { labels: { ...labels, state: "queued" }, value: queued },
+    { labels: { ...labels, state: "running" }, value: running },
+  ]);
+  const ended = measured.flatMap(({ labels, activity: { counts } }) =>
+    (["completed", "failed", "cancelled", "timed_out", "expired"] as const).map((state) => ({
+      labels: { ...labels, state },
+      value: counts[state],
+    })),
+  );
+  const requests = measured.map(({ labels, activity }) => ({ labels, value: activity.counts.requests }));
+  const times = (name: string, help: string, which: keyof Activity["times"]): Family => ({
+    name,
+    help,
+    type: "histogram",
+    samples: measured.flatMap((endpoint) =>
+      histogramSamples(endpoint.labels, endpoint.activity.times[which]),
+    ),
+  });
+  return [
+    gauge("edgerun_endpoint_jobs", "Jobs that wait or run.", jobs),
+    { name: "edgerun_endpoint_requests_total", help: "Jobs submitted.", type: "counter", samples: requests },
+    {
+      name: "edgerun_endpoint_jobs_ended_total",
+      help: "Jobs by how they ended.",
+      type: "counter",
+      samples: ended,
+    },
+    times("edgerun_job_delay_seconds", "Time from submission until a worker took the job.", "delay"),
+    times("edgerun_job_execution_seconds", "Time from there to the result.", "execution"),
+    times("edgerun_job_cold_start_seconds", "Time that jobs waited for a worker to come up.", "coldStart"),
+  ];
+}
+
+function labelsOf({ endpointId, name }: CensusEndpoint) {
+  return { endpoint: endpointId, name };
+}
+
+function ratio(percent: number | null | undefined): number | null | undefined {
+  return percent && percent / 100;
+}
+
+/** A series for what is known. */
+function valued(
+  labels: Record<string, string>,
+  value: number | null | undefined,
+): Family["samples"][number][] {
+  return value == null ? [] : [{ labels, value }];
+}

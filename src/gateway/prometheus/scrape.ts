@@ -1,0 +1,72 @@
+/**
+ * `GET /metrics`: what Prometheus reads of an account.
+ *
+ * Fleet knows which endpoints do anything; only their objects are asked, and idle ones sleep on. An answer is given
+ * again for some seconds, so several scrapers cost what one does.
+ */
+import type { Context } from "hono";
+import { lackForEndpoint, lackForManagement } from "../../auth/access.ts";
+import { authenticate, type Principal } from "../../auth/principal.ts";
+import { ENDPOINTS_ASKED_AT_ONCE, SCRAPE_CACHE_MS, SCRAPE_ENDPOINTS_MAX } from "../../contract/limits.ts";
+import { BoundedMap } from "../../domain/bounded-map.ts";
+import { EXPOSITION_TYPE } from "../../domain/exposition.ts";
+import type { Env } from "../../env.ts";
+import type { CensusEndpoint } from "../../fleet/census.ts";
+import { ApiError } from "../api-error.ts";
+import { endpointStub, fleetStub } from "../endpoint-directory.ts";
+import { exposeAccount, type MeasuredEndpoint } from "./families.ts";
+
+/** In characters. */
+const CACHE_MAX_WEIGHT = 4_000_000;
+const answers = new BoundedMap<{ readonly text: string; readonly until: number }>(
+  CACHE_MAX_WEIGHT,
+  ({ text }) => text.length,
+);
+
+export async function scrape(context: Context<{ Bindings: Env }>): Promise<Response> {
+  const { env } = context;
+  const principal = await authenticate(env, context.req.header("Authorization"), Date.now());
+  if (principal.kind === "unauthorized") throw new ApiError("unauthorized", principal.message);
+  const lack = lackForManagement(principal, "read");
+  if (lack !== undefined) throw new ApiError("insufficient_permission", lack);
+  return context.body(await answerFor(env, principal), 200, { "Content-Type": EXPOSITION_TYPE });
+}
+
+async function answerFor(env: Env, principal: Principal): Promise<string> {
+  const now = Date.now();
+  const who = `${principal.accountId} ${JSON.stringify(principal.permissions)}`;
+  const known = answers.get(who);
+  if (known && now < known.until) return known.text;
+  const text = await measure(env, principal);
+  answers.set(who, { text, until: now + SCRAPE_CACHE_MS });
+  return text;
+}
+
+async function measure(env: Env, principal: Principal): Promise<string> {
+  const { hosts, endpoints } = await fleetStub(env).census(principal.accountId);
+  const readable = endpoints
+    .filter(({ endpointId }) => lackForEndpoint(principal, endpointId, "read") === undefined)
+    .toSorted((a, b) => workersOf(b) - workersOf(a) || a.endpointId.localeCompare(b.endpointId));
+  const measured: MeasuredEndpoint[] = [];
+  for (
+    let from = 0;
+    from < Math.min(readable.length, SCRAPE_ENDPOINTS_MAX);
+    from += ENDPOINTS_ASKED_AT_ONCE
+  ) {
+    const group = readable.slice(from, Math.min(from + ENDPOINTS_ASKED_AT_ONCE, SCRAPE_ENDPOINTS_MAX));
+    measured.push(...(await Promise.all(group.map(async (endpoint) => await ask(env, endpoint)))));
+  }
+  return exposeAccount(hosts, measured, readable.length - measured.length);
+}
+
+/** An object that cannot be reached at the moment costs its series, not the scrape. */
+async function ask(env: Env, endpoint: CensusEndpoint): Promise<MeasuredEndpoint> {
+  const reply = await endpointStub(env, endpoint.endpointId)
+    .totals()
+    .catch(() => null);
+  return { ...endpoint, totals: reply?.kind === "totals" ? reply : null };
+}
+
+function workersOf({ workers }: CensusEndpoint): number {
+  return Object.values(workers).reduce((sum, count) => sum + count, 0);
+}
