@@ -166,6 +166,19 @@ const ROWS: readonly (readonly [since: number, table: string, row: Record<string
       fields: '["readme"]',
     },
   ],
+  [
+    4,
+    "usage_hour",
+    {
+      endpoint_id: "e1",
+      hour: 3_600_000,
+      account_id: "acme",
+      endpoint_name: "e",
+      completed: 2,
+      worker_ms: 5,
+    },
+  ],
+  [4, "usage_progress", { source: "workers", hour: 3_600_000 }],
 ];
 
 function endpointRow(id: string, values: Record<string, unknown>): Record<string, unknown> {
@@ -223,6 +236,8 @@ async function readAll(database: TestDatabase) {
     registryAuth: await db.select().from(schema.registryAuth),
     networkVolume: await db.select().from(schema.networkVolume),
     auditEntry: await db.select().from(schema.auditEntry),
+    usageHour: await db.select().from(schema.usageHour),
+    usageProgress: await db.select().from(schema.usageProgress),
   };
 }
 
