@@ -22,6 +22,7 @@ function tappedWire() {
           await env.ENDPOINT.getByName(name).configure(config);
           configs.push(config);
         }),
+      usage: (since: number) => env.ENDPOINT.getByName(name).usage(since),
       remove: () =>
         pass(async () => {
           await env.ENDPOINT.getByName(name).remove();

@@ -13,7 +13,13 @@ const POD = `id name podType desiredStatus imageName dockerArgs dockerId env gpu
     gpus { id gpuUtilPercent memoryUtilPercent } container { cpuPercent memoryPercent } }`;
 
 const GPU = { index: 0, name: "NVIDIA RTX A4000", tier: "AMPERE_16", memoryMb: 16_384, isSimulated: false };
-const HOST = { ...INVENTORY, gpus: [GPU, { ...GPU, index: 1 }], dataCenterId: "US-KS-2" };
+const HOST = {
+  ...INVENTORY,
+  gpus: [GPU, { ...GPU, index: 1 }],
+  cpuCount: 8,
+  memoryMb: 16_000,
+  dataCenterId: "US-KS-2",
+};
 
 describe("workers of an endpoint", () => {
   beforeEach(signInAsNewAccount);
