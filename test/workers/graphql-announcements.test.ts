@@ -61,6 +61,7 @@ test("the object learns of a creation and of every change at once", async ({ exp
       queueDepthMax: 1_000_000,
       gpuTiers: ["AMPERE_16"],
       excludedGpuModels: [],
+      flashBootType: null,
       gpuCount: 2,
       locations: ["US", "EU-RO-1"],
       instanceIds: [],

@@ -2,9 +2,10 @@ import { test } from "vitest";
 import { makeDocument } from "../../src/gateway/docs/openapi/document.ts";
 import { edgeRoutes } from "../../src/routes.ts";
 
-/** For people and their browsers, and GraphQL, which describes itself. */
+/** For people and their browsers, GraphQL, which describes itself, and a WebSocket, of which OpenAPI knows nothing. */
 const OTHER_ROUTES = [
   "GET /",
+  "GET /agent/v1/presence",
   "GET /agent/install.sh",
   "GET /agent/edgerun-agent.mjs",
   "GET /agent/edgerun-agent.mjs.sha256",

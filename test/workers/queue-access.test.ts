@@ -7,6 +7,8 @@ import { queueRoutes } from "../../src/gateway/v2/routes.ts";
 import { codeOf, freshClient, post, savedEndpoint, type Client } from "./graphql-client.ts";
 import { keyWith } from "./key-client.ts";
 
+const WORKER_LOGS = "/serverless/:endpointId/workers/:workerId/logs";
+
 let client: Client;
 let endpointId: string;
 
@@ -35,9 +37,23 @@ test("every route of the queue API stands in the table of needed access, and the
   const isMiddleware = (path: string) => path.endsWith("/*");
   const routes = queueRoutes().routes.filter(({ path }) => !isMiddleware(path));
   const operations = new Set(
-    routes.map(({ method, path }) => `${method} ${path.replace("/:endpointId/", "")}`),
+    routes.map(({ method, path }) => `${method} ${path.replace(/^\/:endpointId\//, "")}`),
   );
-  expect([...operations].toSorted()).toEqual(Object.keys(NEEDED_ACCESS).toSorted());
+  expect([...operations].toSorted()).toEqual(
+    [...Object.keys(NEEDED_ACCESS), `GET ${WORKER_LOGS}`].toSorted(),
+  );
+});
+
+test("logs of a worker need read, at the address where other clients look for them", async ({ expect }) => {
+  const address = `http://edge/v2${WORKER_LOGS.replace(":endpointId", endpointId).replace(":workerId", "w")}`;
+  const statusFor = async (access: Access) => {
+    const headers = { Authorization: `Bearer ${await limitedTo(access)}` };
+    const response = await exports.default.fetch(address, { headers });
+    await response.body?.cancel();
+    return response.status;
+  };
+  expect(await statusFor("none")).toBe(401);
+  expect(await statusFor("read")).toBe(200);
 });
 
 describe.each(Object.entries(NEEDED_ACCESS))("%s", (operation, needed) => {
