@@ -130,7 +130,10 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
 
   /** A host's presence was last heard at `at`; unless the host speaks, it is lost soon after. */
   async hostSilent(hostId: string, presence: string, at: number): Promise<void> {
-    await this.#commit.run(() => this.#parts.presence.silent(hostId, presence, at));
+    await this.#commit.run(() => {
+      this.#parts.presence.silent(hostId, presence, at);
+      this.#register.giveUpLost(Date.now()); // the news may be older than the time that a silent host gets
+    });
   }
 
   /** The owner of a host wants something else of it. */

@@ -75,6 +75,18 @@ describe("a host's presence", () => {
     },
   );
 
+  test("of whose silence Fleet hears late is given up in that moment", async ({ expect }) => {
+    const { endpointId, host, parked } = await busyHost("late");
+    const other = await ScriptedAgent.join("other");
+    await other.sync({ holdMs: AGENT_HOLD_MAX_MS, appliedRevision: 0 });
+    const silentSince = Date.now();
+    passTime(HOST_GRACE_MS + 2_000);
+    await fleetObject().hostSilent(host.hostId, "late", silentSince);
+    const { assignments } = await other.sync();
+    expect(assignments).toMatchObject([{ endpointId }]);
+    expect((await parked).assignments).toEqual([]);
+  });
+
   test("that the host has replaced may end", async ({ expect }) => {
     const { endpointId, host, parked } = await busyHost("second");
     const first = await host.openPresence("first");
