@@ -4,15 +4,13 @@ import type { FuzzRequest } from "./requests.ts";
 
 export type Answer = { readonly status: number | "held"; readonly text: string; readonly type: string };
 
-/** What a good answer is at the addresses that do not answer in JSON. */
-type OtherForm = {
-  readonly path: RegExp;
-  readonly type: string;
-  readonly isWhole: (text: string) => boolean;
-};
+type Form = { readonly type: string; readonly isWhole: (text: string) => boolean };
 
 const EVENTS = "text/event-stream";
-const OTHER_FORMS: readonly OtherForm[] = [
+const JSON_FORM: Form = { type: "application/json", isWhole: isJson };
+const EVENT_FORM: Form = { type: EVENTS, isWhole: areEvents };
+/** What a good answer is at the addresses that do not answer in JSON. */
+const OTHER_FORMS: readonly (Form & { readonly path: RegExp })[] = [
   {
     path: /^\/agent\/install\.sh$/,
     type: "text/x-shellscript",
@@ -25,7 +23,7 @@ const OTHER_FORMS: readonly OtherForm[] = [
     isWhole: (text) => /^[0-9a-f]{64}\n$/.test(text),
   },
   { path: /^\/metrics$/, type: "text/plain; version=0.0.4", isWhole: isExposition },
-  { path: /^\/v2\/serverless\/[^/]+\/workers\/[^/]+\/logs$/, type: EVENTS, isWhole: areEvents },
+  { path: /^\/v2\/serverless\/[^/]+\/workers\/[^/]+\/logs$/, ...EVENT_FORM },
 ];
 /** Where events come if they are asked for. */
 const EVENTS_ON_DEMAND = /^\/v2\/[^/]+\/(stream\/[^/]+|logs)$/;
@@ -40,16 +38,19 @@ export function isDownload({ method, path }: FuzzRequest): boolean {
 }
 
 /** What is wrong with the form of an answer, if anything is. */
-export function faultOfForm(request: FuzzRequest, { status, type, text }: Answer): string | undefined {
-  const [path = ""] = request.path.split("?");
-  const other =
-    status === 200 && request.method === "GET" ? OTHER_FORMS.find((form) => form.path.test(path)) : undefined;
-  const wantsEvents = request.headers["accept"] === EVENTS && EVENTS_ON_DEMAND.test(path);
-  if (other && !type.startsWith(other.type)) return `content type ${type}`;
-  if (other) return other.isWhole(text) ? undefined : `no ${other.type}`;
-  if (wantsEvents && status === 200 && isEventStream(type)) return areEvents(text) ? undefined : "no events";
-  if (!type.startsWith("application/json")) return `content type ${type}`;
-  return isJson(text) ? undefined : "no JSON";
+export function faultOfForm(request: FuzzRequest, answer: Answer): string | undefined {
+  const { type, text } = answer;
+  const form = otherFormOf(request, answer) ?? JSON_FORM;
+  if (!type.startsWith(form.type)) return `content type ${type}`;
+  return form.isWhole(text) ? undefined : `no ${form.type}`;
+}
+
+function otherFormOf({ method, path, headers }: FuzzRequest, { status, type }: Answer) {
+  const [address = ""] = path.split("?");
+  if (status !== 200) return undefined;
+  const mayBeEvents = headers["accept"] === EVENTS && EVENTS_ON_DEMAND.test(address);
+  if (mayBeEvents && isEventStream(type)) return EVENT_FORM;
+  return method === "GET" ? OTHER_FORMS.find((form) => form.path.test(address)) : undefined;
 }
 
 export function isJson(text: string): boolean {
