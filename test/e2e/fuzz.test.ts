@@ -1,6 +1,6 @@
 /**
- * Random requests at a real edge. Whatever comes, the answer is JSON with a documented status; nothing breaks,
- * nothing is given away.
+ * Random requests at a real edge. Whatever comes, the answer is JSON with a documented status, or what its address
+ * is known to give instead (`forms.ts`); nothing breaks, nothing is given away.
  *
  *   FUZZ_RUNS=20000 npx vitest run --project e2e test/e2e/fuzz.test.ts
  *   FUZZ_SEED=… FUZZ_FROM=…   the same requests again, from the one that a failure names
@@ -10,6 +10,7 @@ import { buildClientSchema, getIntrospectionQuery, type IntrospectionQuery } fro
 import { test } from "vitest";
 import { managementApi, type ManagementApi } from "../../scripts/start/management-api.ts";
 import { Chance } from "../support/fuzz/chance.ts";
+import { faultOfForm, isDownload, isEventStream, isJson, type Answer } from "../support/fuzz/forms.ts";
 import { writeRequest, type FuzzRequest, type Target } from "../support/fuzz/requests.ts";
 import { listRoutes } from "../support/fuzz/routes.ts";
 import { PLANTED, World } from "../support/fuzz/world.ts";
@@ -35,61 +36,63 @@ const STATUSES = [200, 201, 202, 204, 400, 401, 404, 405, 409, 413, 429];
 const PAGE_STATUSES = [206, 302, 304, 307, 416];
 const STACK = /\bat \S.*\.[cm]?[jt]s:\d+|Error: .*\n\s+at /;
 
-type Outcome = { readonly status: number | "held"; readonly text: string; readonly type: string };
-
 /** Says whether a call may be held until a worker comes. */
 function isWaiting({ path }: FuzzRequest): boolean {
   return /runsync|status|stream/.test(path);
 }
 
-async function carryOut(baseUrl: string, request: FuzzRequest): Promise<Outcome> {
+async function carryOut(baseUrl: string, request: FuzzRequest): Promise<Answer> {
   const { method, path, headers, body } = request;
-  const signal = AbortSignal.timeout(isWaiting(request) ? PATIENCE_MS : ANSWER_LIMIT_MS);
+  const tooLong = new AbortController();
+  const { signal } = tooLong;
+  const timer = setTimeout(() => tooLong.abort(), isWaiting(request) ? PATIENCE_MS : ANSWER_LIMIT_MS);
   try {
     const response = await fetch(baseUrl + path, { method, headers, body, signal, redirect: "manual" });
-    const text = await response.text();
-    return { status: response.status, text, type: response.headers.get("content-type") ?? "" };
+    const type = response.headers.get("content-type") ?? "";
+    if (isEventStream(type)) clearTimeout(timer);
+    const text = isEventStream(type) ? await readEvents(response) : await response.text();
+    return { status: response.status, text, type };
   } catch (error) {
     if (signal.aborted) return { status: "held", text: "", type: "" };
     throw error;
+  } finally {
+    clearTimeout(timer);
   }
 }
 
+/** What comes of a stream in a while. It may go on for ever, or break off: who reads it would connect again. */
+async function readEvents({ body }: Response): Promise<string> {
+  if (!body) return "";
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  const next = async () => await reader.read().catch(() => ({ done: true }) as const);
+  const timer = setTimeout(() => void reader.cancel(), PATIENCE_MS);
+  let text = "";
+  for (let part = await next(); !part.done; part = await next()) text += part.value;
+  clearTimeout(timer);
+  return text;
+}
+
 /** What is wrong with an answer, if anything is. */
-function faultOf(request: FuzzRequest, outcome: Outcome, secrets: readonly string[]): string | undefined {
+function faultOf(request: FuzzRequest, outcome: Answer, secrets: readonly string[]): string | undefined {
   const { status, text } = outcome;
   if (status === "held") return isWaiting(request) ? undefined : "no answer";
   if (!isExpected(request, outcome)) return `status ${status}`;
   if (STACK.test(text)) return "a stack";
   if (secrets.some((secret) => text.includes(secret))) return "a secret";
   if (/"code":"internal"/i.test(text)) return "an internal error";
-  const isBare = request.method === "HEAD" || status === 204 || isPage(request);
-  return isBare ? undefined : faultOfForm(outcome);
+  const isBare = request.method === "HEAD" || [204, 304].includes(status) || isPage(request);
+  return isBare ? undefined : faultOfForm(request, outcome);
 }
 
-function isExpected(request: FuzzRequest, { status, text }: Outcome): boolean {
+function isExpected(request: FuzzRequest, { status, text }: Answer): boolean {
   if (status === 503) return /"code":"no_capacity"/.test(text);
+  if (status === 304 && isDownload(request)) return true;
   return [...STATUSES, ...(isPage(request) ? PAGE_STATUSES : [])].includes(Number(status));
 }
 
 /** People are shown pages; from /graphql they are sent to one. */
 function isPage({ method, path }: FuzzRequest): boolean {
   return ["GET", "HEAD"].includes(method) && /^\/(docs|graphql)\b/.test(path);
-}
-
-function faultOfForm({ type, text }: Outcome): string | undefined {
-  if (type.startsWith("text/event-stream")) return undefined;
-  if (!type.startsWith("application/json")) return `content type ${type}`;
-  return isJson(text) ? undefined : "no JSON";
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 type Token = { readonly token: string };
@@ -198,7 +201,7 @@ function describe(
   index: number,
   fault: string,
   { method, path, headers, body }: FuzzRequest,
-  outcome: Outcome,
+  outcome: Answer,
 ): string {
   const sent = typeof body === "string" ? body : body === null ? "" : Buffer.from(body).toString("base64");
   return [

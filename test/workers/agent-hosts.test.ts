@@ -56,7 +56,9 @@ describe("what a machine needs to become a host", () => {
     const bytes = await response.arrayBuffer();
     const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
     const hash = [...digest].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-    expect((await (await get("/agent/edgerun-agent.mjs.sha256")).text()).trim()).toBe(hash);
+    const served = await get("/agent/edgerun-agent.mjs.sha256");
+    expect(served.headers.get("Content-Type")).toBe("text/plain; charset=utf-8");
+    expect((await served.text()).trim()).toBe(hash);
     const again = await get("/agent/edgerun-agent.mjs", {
       "If-None-Match": response.headers.get("ETag") ?? "",
     });

@@ -22,8 +22,10 @@ export async function installScript(context: AgentContext): Promise<Response> {
 
 /** `GET /agent/edgerun-agent.mjs`: the agent as one file; with `.sha256` its hash. */
 export async function agentFile(context: AgentContext): Promise<Response> {
-  const found = await asset(context, context.req.path);
+  const { path } = context.req;
+  const found = await asset(context, path);
   const headers = new Headers(found.headers);
+  if (path.endsWith(".sha256")) headers.set("Content-Type", "text/plain; charset=utf-8");
   headers.set("Cache-Control", "no-cache");
   headers.set("X-Content-Type-Options", "nosniff");
   return new Response(found.body, { status: found.status, headers });

@@ -11,6 +11,7 @@ const PARTS = [
 
 const OPEN_ROUTES: readonly Route[] = [
   "/",
+  "/metrics",
   "/openapi.json",
   "/v1/openapi.json",
   "/docs",
