@@ -253,7 +253,9 @@ describe("a worker that an endpoint with FLASHBOOT lets go", () => {
     const headers = { Authorization: `Bearer ${apiKeyOfTest()}` };
     const text = await (await exports.default.fetch("http://edge/metrics", { headers })).text();
     const lines = text.split("\n").map((line) => line.replace(/name="[^"]*",?/, ""));
-    const workers = lines.filter((line) => line.startsWith(`edgerun_endpoint_workers{endpoint="${endpointId}"`));
+    const workers = lines.filter((line) =>
+      line.startsWith(`edgerun_endpoint_workers{endpoint="${endpointId}"`),
+    );
     expect(workers).toEqual([`edgerun_endpoint_workers{endpoint="${endpointId}",state="standby"} 1`]);
     expect(text).toMatch(/edgerun_host_gpus_taken\{.*\} 0\n/);
     expect(text).toMatch(/edgerun_host_workers\{.*\} 0\n/);
