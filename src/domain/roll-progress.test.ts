@@ -20,7 +20,7 @@ test("while all workers are of one release there is nothing to tell; who is stop
 });
 
 test("who is on standby is no worker of a release, and hides nothing", ({ expect }) => {
-  const shortage = { reason: "no_free_gpu", detail: "No host has a free GPU." } as const;
+  const shortage = { reason: "no_matching_gpu", detail: "No host has a free GPU." } as const;
   const rolling = reportOf(worker(2, "ready"), worker(3, "standby"));
   const report = { ...rolling, rollShortage: { shortage, roomBy: [] } };
   const told = { outdated: 1, current: 0, reason: "No host has a free GPU." };
