@@ -247,6 +247,20 @@ describe("a worker that an endpoint with FLASHBOOT lets go", () => {
     expect(await usedMs(endpointId)).toBe(17 * SECOND);
   });
 
+  test("is no worker of an endpoint that waits for one: its usage is asked for", async ({ expect }) => {
+    const { endpointId, host } = await openStandby();
+    await host.until("standby");
+    passTime(3_600 * SECOND); // its host is silent, and so nothing is revived there
+    await call("POST", `/v2/${endpointId}/run`, { input: 1 });
+    const since = Math.floor(Date.now() / 3_600_000) * 3_600_000;
+    const span = { since, until: Number.MAX_SAFE_INTEGER, storedUntil: 0 };
+    const waiting = async () => {
+      const hours = await env.FLEET.getByName("default").usage(span);
+      return hours.find((hour) => hour.endpointId === endpointId);
+    };
+    await expect.poll(waiting).toMatchObject({ workerMs: 0, gpus: [] });
+  });
+
   test("is told to Prometheus as what it is, and takes no GPU", async ({ expect }) => {
     const { endpointId, host } = await openStandby();
     await host.until("standby");
