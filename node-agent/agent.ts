@@ -54,6 +54,8 @@ export class Agent {
   readonly #timing: Timing;
   readonly #session = randomUUID();
   readonly #stopping = new AbortController();
+  /** Later than `#stopping`: the host is there for as long as somebody looks after its workers. */
+  readonly #leaving = new AbortController();
   readonly #journal: Journal;
   readonly #ledger: AttemptLedger;
   readonly #inventory: InventoryWatch;
@@ -130,6 +132,7 @@ export class Agent {
     await this.#metricsServer?.close();
     await this.#logs.close(this.#timing.logFlushMs);
     await this.#options.runtime.close();
+    this.#leaving.abort();
     this.#journal.close();
   }
 
@@ -182,7 +185,8 @@ export class Agent {
 
   #createPresence(): Presence {
     const { edgeUrl, hostToken } = this.#options;
-    const { timing, random, signal } = this.#link;
+    const { timing, random } = this.#link;
+    const { signal } = this.#leaving;
     const onChange = () => this.#sync.presenceChanged();
     return new Presence({ edgeUrl, hostToken, timing, random, signal, onChange });
   }

@@ -1,6 +1,7 @@
 /** `edgerun-agent status`: what runs on this host. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { AgentStatus } from "../status/agent-status.ts";
+import { shownState } from "../status/shown-state.ts";
 import { askAgent } from "../status/status-server.ts";
 
 const LOOK_EVERY_MS = 200;
@@ -33,9 +34,10 @@ export function statusLines(status: AgentStatus, now: number): readonly string[]
     `host     ${name} (${hostId})`,
     `edge     ${edgeUrl}, last heard ${contact}`,
     `workers  ${workers.length}, with ${jobs} job${jobs === 1 ? "" : "s"}`,
-    ...workers.map(({ workerId, endpointId, state, detail }) =>
-      `  ${workerId}  ${endpointId}  ${state}  ${detail ?? ""}`.trimEnd(),
-    ),
+    ...workers.map((worker) => {
+      const { workerId, endpointId, detail = "" } = worker;
+      return `  ${workerId}  ${endpointId}  ${shownState(worker)}  ${detail}`.trimEnd();
+    }),
     ...(notice ? [notice.message] : []),
   ];
 }

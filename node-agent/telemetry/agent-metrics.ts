@@ -2,6 +2,7 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 import { WORKER_STATES, type WorkerReport } from "../../src/contract/agent.ts";
 import type { HostTelemetry } from "../../src/contract/telemetry.ts";
+import { shownState } from "../status/shown-state.ts";
 
 export type AgentSources = {
   readonly reports: () => readonly WorkerReport[];
@@ -70,7 +71,7 @@ export class AgentMetrics {
       labelNames: ["state"],
       registers,
       collect() {
-        const states = Map.groupBy(reports(), ({ state }) => state);
+        const states = Map.groupBy(reports(), shownState);
         for (const state of WORKER_STATES) this.set({ state }, states.get(state)?.length ?? 0);
       },
     });

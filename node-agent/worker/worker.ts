@@ -159,7 +159,7 @@ export class Worker implements WorkerSession {
   ping(jobIds: ReadonlySet<string>, unhealthyReason: string | null): void {
     if (unhealthyReason === null) return this.jobs.ping(jobIds);
     this.#unhealthyReason = `reported itself unhealthy: ${unhealthyReason}`;
-    if (this.#container.readyForMs() >= this.#options.timing.healthyMs) this.#standing.forgive();
+    this.#forgiveIfHealthy();
     if (!this.#isDraining) this.#standing.become("unhealthy", this.#unhealthyReason);
     this.#changed(true);
   }
@@ -231,7 +231,10 @@ export class Worker implements WorkerSession {
       this.#standing.become("starting");
     }
     const isDone = await this.#standby.move(move);
-    if (isDone && move === "freeze") this.#standing.become("standby");
+    if (isDone && move === "freeze") {
+      this.#standing.forgive(); // it came up and did its work; its time in the cold is none of failing
+      this.#standing.become("standby");
+    }
     return isDone;
   }
 
@@ -279,6 +282,7 @@ export class Worker implements WorkerSession {
   }
 
   async #clearAway(end: LifeEnd | null): Promise<void> {
+    this.#forgiveIfHealthy();
     this.#isOver = true; // before its polls return: the next ones would take what waits for its successor
     if (end === "drained" && !this.#container.isFrozen) {
       const terminated = this.#container.terminate();
@@ -320,6 +324,11 @@ export class Worker implements WorkerSession {
   }
 
   // Small parts
+
+  /** What failed before it was ready for so long is no reason for what comes. */
+  #forgiveIfHealthy(): void {
+    if (this.#container.readyForMs() >= this.#options.timing.healthyMs) this.#standing.forgive();
+  }
 
   #becomeReady(): void {
     this.#container.noteFirstTake();

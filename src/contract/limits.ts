@@ -383,7 +383,7 @@ export const ACTIVITY_PAGE_MS = 10 * MINUTE;
 export const ACTIVITY_PAGES_KEPT = 8;
 /** Hours of an endpoint that are kept: a week, and as long as usage may go without being collected. */
 export const ACTIVITY_HOURS_KEPT = 240;
-/** What an endpoint did is noted this often at most, unless it is written anyway with something else. */
+/** Of an endpoint it is noted this often at most that its workers changed, unless that is written anyway. */
 export const ACTIVITY_NOTE_MS = MINUTE;
 /** Objects of endpoints that one maintenance run asks for their usage. */
 export const USAGE_CALLS_MAX = 100;

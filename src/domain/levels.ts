@@ -16,6 +16,8 @@ type Level = (typeof LEVELS)[number];
  *  Jobs: queued, running. */
 export type Levels = Readonly<Record<Level, number>>;
 
+const WORKER_LEVELS = ["starting", "throttled", "unhealthy", "wanted"] as const;
+
 export const NO_LEVELS = levelsBy(() => 0);
 
 /** What Fleet's report says of workers; those that are ready are not told apart yet. */
@@ -109,6 +111,12 @@ export class LevelTrack {
 
 export function isSameLevels(a: Levels, b: Levels): boolean {
   return LEVELS.every((name) => a[name] === b[name]);
+}
+
+/** As many workers in each of their states, whether they have jobs or not. */
+export function isSameWorkers(a: Levels, b: Levels): boolean {
+  const isSame = WORKER_LEVELS.every((name) => a[name] === b[name]);
+  return isSame && a.busy + a.idle === b.busy + b.idle;
 }
 
 /** Levels whose members `valueOf` says. */

@@ -19,6 +19,15 @@ test("while all workers are of one release there is nothing to tell; who is stop
   expect(describeRoll(NO_REPORT, 3, clock, SINCE)).toBeNull();
 });
 
+test("who is on standby is no worker of a release, and hides nothing", ({ expect }) => {
+  const shortage = { reason: "no_matching_gpu", detail: "No host has a free GPU." } as const;
+  const rolling = reportOf(worker(2, "ready"), worker(3, "standby"));
+  const report = { ...rolling, rollShortage: { shortage, roomBy: [] } };
+  const told = { outdated: 1, current: 0, reason: "No host has a free GPU." };
+  expect(describeRoll(report, 3, clock, SINCE)).toMatchObject(told);
+  expect(describeRoll(reportOf(worker(3, "ready"), worker(2, "standby")), 3, clock, SINCE)).toBeNull();
+});
+
 test("workers are counted by release, and what is waited for is told", ({ expect }) => {
   const report = reportOf(
     worker(1, "ready"),

@@ -19,7 +19,7 @@ export function describeRoll(
   clock: RollClock,
   now: number,
 ): ReleaseBody | null {
-  const workers = report.workers.filter(({ state }) => state !== "stopping");
+  const workers = report.workers.filter(isStaying);
   const versions = workers.map((worker) => worker.version ?? version);
   const oldest = Math.min(version, ...versions);
   if (oldest === version) return null;
@@ -40,13 +40,18 @@ export function describeRoll(
 /** What keeps new workers from coming up, in one sentence; undefined while nothing does. */
 export function obstacleOf(report: FleetReport, version: number): string | undefined {
   const newer = report.workers.filter(
-    (worker) => (worker.version ?? version) >= version && worker.state !== "stopping",
+    (worker) => (worker.version ?? version) >= version && isStaying(worker),
   );
   const broken = newer.find(isBroken);
   if (broken) return broken.detail ?? "A worker of the new release keeps failing. See its log.";
   if (newer.some(({ state }) => state !== "ready")) return undefined;
   const { rollShortage } = report;
   return rollShortage?.roomBy.length === 0 ? rollShortage.shortage.detail : undefined;
+}
+
+/** One on standby is no worker of the endpoint until it is revived. */
+function isStaying({ state }: WorkerSnapshot): boolean {
+  return state !== "stopping" && state !== "standby";
 }
 
 export function isBroken({ state }: WorkerSnapshot): boolean {

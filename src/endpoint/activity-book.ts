@@ -4,14 +4,16 @@
  * B1  Nothing is written for a job. What is not in rows yet is the note, which is written inside the checkpoint of
  *     the ledger, and of each job that ended after a checkpoint the ledger says so again after a loss of memory:
  *     counts and times are exact whatever happens.
- * B2  Levels are noted with it; a loss of memory loses how they went since the note, ACTIVITY_NOTE_MS at most
- *     while jobs come and go. They are then taken to have been those that the object knows when it wakes.
+ * B2  Levels are noted with it. How jobs moved them since, the ledger finds as well. Of workers a loss of memory
+ *     loses what changed within ACTIVITY_NOTE_MS of a note: later changes are noted in their own turn. They are
+ *     then taken to have been those that the object knows when it wakes.
  * B3  Minutes of one page become a row when the page is over, and hours are folded from them.
  */
 import { ACTIVITY_NOTE_MS, ACTIVITY_PAGE_MS, ACTIVITY_PAGES_KEPT } from "../contract/limits.ts";
 import { Activity, spansOf, type ActivityRecord, type Part } from "../domain/activity.ts";
 import { isFinal, type Job } from "../domain/job-machine.ts";
-import { isSameLevels, NO_LEVELS, type Levels } from "../domain/levels.ts";
+import { levelsOfJobs, type JobSpan } from "../domain/job-levels.ts";
+import { isSameLevels, isSameWorkers, NO_LEVELS, type Levels } from "../domain/levels.ts";
 import { coldStartOf } from "../domain/timeline.ts";
 import type { ActivityStore } from "./activity-store.ts";
 
@@ -36,8 +38,10 @@ export class ActivityBook {
   #levels: Levels = NO_LEVELS;
   #foldedUntil = 0;
   #notedAt = 0;
-  /** Since when something is not noted. */
-  #changedAt: number | null = null;
+  /** Other workers than the note has. */
+  #hasNewWorkers = false;
+  /** Of jobs since the note, until the object knows its levels. */
+  #found: JobSpan[] = [];
   /** Of this turn, until its time is known. */
   #pending = { requests: 0, retried: 0, expired: 0, cancelled: 0 };
 
@@ -54,9 +58,17 @@ export class ActivityBook {
     this.#notedAt = note.at;
   }
 
-  /** The levels as the object knows them when it wakes; they are taken to hold since the note (B2). */
-  resume(levels: Levels, now: number): void {
-    this.#setLevels(levels, this.#notedAt === 0 ? now : this.#notedAt);
+  /** A job that waited or ran after the note. */
+  found({ queuedAt, startedAt, finishedAt, workerId, count = 1 }: JobSpan): void {
+    this.#found.push({ queuedAt, startedAt, finishedAt, workerId, count }); // a job is large
+  }
+
+  /** The levels as the object knows them when it wakes (B2). */
+  resume(present: Levels, now: number): void {
+    const first = this.#found.reduce((earliest, { queuedAt }) => Math.min(earliest, queuedAt), now);
+    const since = this.#notedAt === 0 ? first : this.#notedAt;
+    for (const { at, levels } of levelsOfJobs(this.#found, present, since)) this.#setLevels(levels, at);
+    this.#found = [];
   }
 
   // Counting
@@ -65,10 +77,10 @@ export class ActivityBook {
     this.#pending.requests += count;
   }
 
-  /** A job that was submitted after the note. */
-  submittedAt(at: number): void {
-    this.#count(at).requests += 1;
-    this.#total.counts.requests += 1;
+  /** Jobs that were submitted after the note. */
+  submittedAt(at: number, count: number): void {
+    this.#count(at).requests += count;
+    this.#total.counts.requests += count;
   }
 
   retried(count: number): void {
@@ -99,6 +111,7 @@ export class ActivityBook {
   /** To be called at the end of each turn: what was counted in it happened now, and these levels hold from now on. */
   endTurn(levels: Levels, now: number): void {
     this.#takePending(now);
+    this.#hasNewWorkers ||= !isSameWorkers(levels, this.#levels);
     if (!isSameLevels(levels, this.#levels)) this.#setLevels(levels, now);
   }
 
@@ -126,7 +139,6 @@ export class ActivityBook {
 
   /** A clock that went back must not touch a page that is a row already. */
   #minuteOf(at: number): Activity {
-    this.#changedAt = Math.min(this.#changedAt ?? at, at);
     const pageFrom = Math.floor(this.#notedAt / ACTIVITY_PAGE_MS) * ACTIVITY_PAGE_MS;
     const from = Math.floor(Math.max(at, pageFrom) / MINUTE_MS) * MINUTE_MS;
     const known = this.#minutes.get(from);
@@ -138,10 +150,9 @@ export class ActivityBook {
 
   // Lasting
 
-  /** Whether a note is worth a row of its own; `isAtRest`: no job waits or runs. */
-  isNoteDue(isAtRest: boolean, now: number): boolean {
-    if (this.#changedAt === null || now < this.#notedAt + ACTIVITY_NOTE_MS) return false;
-    return isAtRest || now >= this.#changedAt + ACTIVITY_NOTE_MS;
+  /** Whether a note is worth a row of its own. */
+  isNoteDue(now: number): boolean {
+    return this.#hasNewWorkers && now >= this.#notedAt + ACTIVITY_NOTE_MS;
   }
 
   /** What the checkpoint shall carry. Pages that are over become rows. */
@@ -149,7 +160,7 @@ export class ActivityBook {
     this.#foldHours(now); // first: pages take the places of older ones
     this.#writePages(now);
     this.#notedAt = now;
-    this.#changedAt = null;
+    this.#hasNewWorkers = false;
     return {
       at: now,
       foldedUntil: this.#foldedUntil,

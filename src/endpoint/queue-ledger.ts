@@ -15,7 +15,7 @@
  * L4  A claim from the head does not touch the job's row either. The turn writes one hand per host: the
  *     attempts that run there and whose rows still say queued.
  * L5  A checkpoint carries what the activity book has not written (B1): after a restart the book is told of what
- *     was added and ended since, as far as L2 finds it.
+ *     was added, ran and ended since, as far as L2 finds it.
  */
 import { LANE_END, LANE_START, laneOf, LANES, type Lane, type LaneCounts } from "../domain/lanes.ts";
 import { isFinal, type FinalState, type Job, type JobState } from "../domain/job-machine.ts";
@@ -277,11 +277,10 @@ export class QueueLedger {
   }
 
   #checkpointIfDue(now: number): void {
-    const isAtRest = this.queued + this.#running.size === 0;
     const isDue =
       this.#isCheckpointDue ||
       this.#claimsSinceCheckpoint >= CHECKPOINT_EVERY_CLAIMS ||
-      this.#activity.isNoteDue(isAtRest, now);
+      this.#activity.isNoteDue(now);
     if (!isDue) return;
     const checkpoint: Checkpoint = {
       lanes: this.#lanes,
@@ -329,11 +328,16 @@ export class QueueLedger {
     bounds.tail = last + 1;
   }
 
-  /** Jobs added since the checkpoint; when those were submitted that nobody has taken, no row that is read tells. */
+  /** Jobs added since the checkpoint. Of those that nobody has taken only the first is read: it stands for all. */
   #recoverAdded(lane: Lane, tail: number, taken: readonly StoredJob[]): void {
     const added = taken.filter(({ seq }) => seq >= tail);
-    for (const { job } of added) this.#activity.submittedAt(job.createdAt);
-    this.#activity.submitted(this.#lanes[lane].tail - tail - added.length);
+    for (const { job } of added) this.#activity.submittedAt(job.createdAt, 1);
+    const bounds = this.#lanes[lane];
+    const count = bounds.tail - tail - added.length;
+    const first = count > 0 ? this.#store.find(Math.max(tail, bounds.head))?.job : undefined;
+    if (!first) return this.#activity.submitted(count);
+    this.#activity.submittedAt(first.createdAt, count);
+    this.#activity.found({ ...first, count });
   }
 
   /** Returns the jobs that have left the queue since the checkpoint. */
@@ -360,6 +364,7 @@ export class QueueLedger {
   }
 
   #recoverClaimed({ seq, job }: StoredJob, held: HandedOut | undefined): void {
+    this.#activity.found(job.state === "queued" ? { ...job, ...held } : job);
     if (job.state === "running") this.#hold(leaseOf(seq, job, true));
     else if (job.state === "queued" && held) {
       this.#hold(leaseOf(seq, { ...job, ...held, attempt: 1 }, false));

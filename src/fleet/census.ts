@@ -1,12 +1,15 @@
 /** Who is there of one account, for those who measure: its hosts, and its endpoints with workers. */
 import type { WorkerState } from "../contract/agent.ts";
 import type { FleetParts } from "./fleet-parts.ts";
+import type { WorkerRecord } from "./fleet-store.ts";
 import type { SeenTelemetry } from "./host-telemetry.ts";
+import { stateOf } from "./shown-workers.ts";
 
 export type CensusHost = {
   readonly hostId: string;
   readonly name: string;
   readonly isPresent: boolean;
+  /** Those on standby take no room and are not among them. */
   readonly workers: number;
   readonly gpus: { readonly total: number; readonly taken: number };
   readonly telemetry: SeenTelemetry | null;
@@ -37,17 +40,18 @@ export function takeCensus(
 ): Census {
   const hosts = [...store.hosts.values()]
     .filter((host) => host.accountId === accountId && host.removedAt === null)
-    .map(({ hostId, name, inventory }) => ({
-      hostId,
-      name,
-      isPresent: presence.isPresent(hostId, now),
-      workers: store.countWorkersOn(hostId),
-      gpus: {
-        total: inventory.gpus.length,
-        taken: store.workersOn(hostId).reduce((sum, { gpuIndexes }) => sum + gpuIndexes.length, 0),
-      },
-      telemetry: telemetry.of(hostId),
-    }));
+    .map(({ hostId, name, inventory }) => {
+      const workers = store.workersOn(hostId).filter(({ standbyAt }) => standbyAt === null);
+      const taken = workers.reduce((sum, { gpuIndexes }) => sum + gpuIndexes.length, 0);
+      return {
+        hostId,
+        name,
+        isPresent: presence.isPresent(hostId, now),
+        workers: workers.length,
+        gpus: { total: inventory.gpus.length, taken },
+        telemetry: telemetry.of(hostId),
+      };
+    });
   const recent = usage.endpointsSince(now - RECENT_MS);
   const endpoints = [...store.wishes.values()]
     .filter(({ config }) => config.accountId === accountId)
@@ -65,7 +69,7 @@ export function takeCensus(
   return { hosts, endpoints };
 }
 
-function countStates(workers: readonly { readonly state: WorkerState }[]): CensusEndpoint["workers"] {
-  const groups = [...Map.groupBy(workers, ({ state }) => state)];
+function countStates(workers: readonly WorkerRecord[]): CensusEndpoint["workers"] {
+  const groups = [...Map.groupBy(workers, stateOf)];
   return Object.fromEntries(groups.map(([state, group]) => [state, group.length]));
 }

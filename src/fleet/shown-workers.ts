@@ -22,8 +22,8 @@ export function reportedWorkers(store: FleetStore, endpointId: string): readonly
   });
 }
 
-/** One on standby is called so from the moment on that nobody gives it jobs any more. */
-function stateOf({ state, standbyAt, retiredIn }: WorkerRecord): WorkerRecord["state"] {
+/** What a worker is, for people: one on standby is called so from the moment on that nobody gives it jobs any more. */
+export function stateOf({ state, standbyAt, retiredIn }: WorkerRecord): WorkerRecord["state"] {
   return standbyAt !== null && retiredIn === null ? "standby" : state;
 }
 

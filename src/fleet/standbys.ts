@@ -5,6 +5,7 @@
 import { FLASHBOOT_KEEP_MS } from "../contract/limits.ts";
 import type { HostPool } from "../domain/placement.ts";
 import { hasFlashBoot, keptByEndpoint, keptByHost, type StandbyWorker } from "../domain/standby.ts";
+import { isDraining } from "./draining.ts";
 import type { FleetStore, WorkerRecord } from "./fleet-store.ts";
 import type { HostPools } from "./host-pools.ts";
 import type { HostRevisions } from "./host-revisions.ts";
@@ -108,7 +109,7 @@ export class Standbys {
 
   #describe(worker: WorkerRecord): Kept {
     const host = this.#store.hosts.get(worker.hostId);
-    const isClosed = !host || host.isCordoned || host.isDrained;
+    const isClosed = !host || host.isCordoned || isDraining(host);
     return { ...worker, standbyAt: worker.standbyAt ?? 0, isClosed };
   }
 

@@ -54,7 +54,7 @@ export class WorkerUsage {
   #waiting(at: number): WorkerHour[] {
     const hour = Math.floor(at / HOUR_MS) * HOUR_MS;
     return [...this.#store.wishes.values()]
-      .filter(({ wanted, config }) => wanted > 0 && this.#store.workersOf(config.endpointId).length === 0)
+      .filter(({ wanted, config }) => wanted > 0 && !this.#hasRunning(config.endpointId))
       .map(({ config: { endpointId, accountId } }) => ({
         endpointId,
         accountId,
@@ -62,6 +62,10 @@ export class WorkerUsage {
         workerMs: 0,
         gpus: [],
       }));
+  }
+
+  #hasRunning(endpointId: string): boolean {
+    return this.#store.workersOf(endpointId).some(({ standbyAt }) => standbyAt === null);
   }
 
   /** Undefined for a worker whose host nobody remembers, and for one on standby. */

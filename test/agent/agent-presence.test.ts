@@ -1,4 +1,5 @@
 import { describe, test } from "vitest";
+import { ProcessRuntime } from "../../node-agent/runtime/process-runtime.ts";
 import { AGENT_HOLD_MAX_MS, BUSY_SYNC_HOLD_MS } from "../../src/contract/limits.ts";
 import { AgentFixture } from "../support/agent-fixture.ts";
 
@@ -45,6 +46,26 @@ describe("the presence of a host", () => {
     host.edge.submit(worker.endpointId, { id: "job-1", input: { mock_delay: 3, mock_return: 1 } });
     await vouched(host, undefined, BUSY_SYNC_HOLD_MS);
     await host.edge.report("job-1");
+  });
+
+  test("lasts until its agent has ended: until then its workers are looked after", async ({ expect }) => {
+    await using host = await AgentFixture.create();
+    let presencesAtTheEnd = 0;
+    class NotingRuntime extends ProcessRuntime {
+      override async close(): Promise<void> {
+        presencesAtTheEnd = host.edge.presences.size;
+        await super.close();
+      }
+    }
+    host.otherRuntime = new NotingRuntime({ stateDirectory: host.stateDir, hasRealGpus: false });
+    await host.startAgent();
+    const { endpointId } = await host.readyWorker();
+    await host.edge.until(() => host.edge.presences.size === 1);
+    host.edge.submit(endpointId, { id: "job-1", input: { mock_delay: 1, mock_return: 1 } });
+    await host.edge.held("job-1");
+    await host.stopAgent();
+    expect(presencesAtTheEnd).toBe(1);
+    await host.edge.until(() => host.edge.presences.size === 0);
   });
 
   test("ends with its agent", async () => {

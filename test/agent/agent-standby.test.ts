@@ -89,6 +89,19 @@ describe("a worker on standby", () => {
     await untilFrozen(host);
   });
 
+  test("is not called failing when it is wanted again, though it came up late", async ({ expect }) => {
+    await using host = await AgentFixture.create();
+    const failed = { kind: "failed", detail: "no such image" } as const;
+    host.prepareOutcomes.push(failed, failed);
+    await host.startAgent();
+    await frozenWorker(host);
+    const from = host.edge.syncs.length;
+    await revive(expect, host, "job-1");
+    const told = host.edge.syncs.slice(from).flatMap(({ workers }) => workers);
+    expect(told.some(({ state }) => state === "starting")).toBe(true);
+    expect(told.filter(({ failing }) => failing !== undefined)).toEqual([]);
+  });
+
   test("that is assigned as such comes up, is frozen and never offered", async ({ expect }) => {
     await using host = await AgentFixture.start();
     host.edge.assign(assignment(STANDBY));

@@ -121,6 +121,22 @@ describe("a worker", () => {
     );
   });
 
+  test("that was ready for long and asks for a fresh container is not called failing for what was before", async ({
+    expect,
+  }) => {
+    await using host = await AgentFixture.create();
+    const failed = { kind: "failed", detail: "no such image" } as const;
+    host.prepareOutcomes.push(failed, failed);
+    await host.startAgent({ healthyMs: 1 });
+    const { endpointId } = await host.readyWorker();
+    const from = host.edge.syncs.length;
+    host.edge.submit(endpointId, { id: "job-1", input: { mock_return: 1, mock_refresh: true } });
+    await host.logged("worker_ready", 2);
+    const told = host.edge.syncs.slice(from).flatMap(({ workers }) => workers);
+    expect(told.map(({ state }) => state)).toContain("starting");
+    expect(told.filter(({ failing }) => failing !== undefined)).toEqual([]);
+  });
+
   test("of a load-balanced endpoint is not started, and says why", async ({ expect }) => {
     await using host = await AgentFixture.start();
     host.edge.assign(assignment({ type: "LB" }));

@@ -149,6 +149,42 @@ describe("an object that forgets", () => {
     expect(perMinute).toEqual([2, 2, 2, 2]);
   });
 
+  test("tells how long jobs waited and ran, and which workers had them", async ({ expect }) => {
+    const { endpointId, submit, agent, workerId, runJob } = await warmEndpoint();
+    passTime(2 * MINUTE);
+    await runJob(15_000, 30_000);
+    passTime(15_000);
+    await submit();
+    const job = await agent.take(endpointId, workerId);
+    passTime(30_000);
+    await agent.complete(endpointId, job, 1);
+    passTime(30_000);
+    await kill(endpointId);
+    const { points } = await workersOf(endpointId, "5m");
+    expect(points.slice(2, 4)).toMatchObject([
+      {
+        mean: { busy: 0.5, idle: 0.5, queued: 0.25, running: 0.5, wanted: 1 },
+        max: { busy: 1, idle: 1, queued: 1 },
+      },
+      { mean: { busy: 0.5, idle: 0.5, queued: 0, running: 0.5 } },
+    ]);
+  });
+
+  test("counts a job that waits in its minute, however often it forgets it", async ({ expect }) => {
+    const endpointId = await createEndpoint("workersMin: 0, workersMax: 0");
+    passTime(5 * MINUTE);
+    await call("POST", `/v2/${endpointId}/run`, { input: 1 });
+    for (let round = 0; round < 3; round += 1) {
+      await kill(endpointId);
+      passTime(MINUTE);
+      expect((await requestsOf(endpointId)).requests).toBe(1);
+    }
+    const { points } = await requestsOf(endpointId);
+    expect(points.slice(-4).map(({ requests }) => requests)).toEqual([1, 0, 0, 0]);
+    const levels = (await workersOf(endpointId)).points.slice(-5).map(({ mean }) => mean.queued);
+    expect(levels).toEqual([0, 1, 1, 1, 1]);
+  });
+
   test("keeps what it did over hours, whenever it forgets", async ({ expect }) => {
     const { endpointId, runJob } = await warmEndpoint();
     for (let count = 0; count < 12; count += 1) {
@@ -189,7 +225,7 @@ describe("workers", () => {
   });
 });
 
-test("all that is told of an endpoint costs one row more in a minute, however many jobs", async ({
+test("all that is told of an endpoint costs no row while its workers stay, and one after they changed", async ({
   expect,
 }) => {
   const { endpointId, agent, workerId, submit } = await warmEndpoint();
@@ -211,7 +247,12 @@ test("all that is told of an endpoint costs one row more in a minute, however ma
   await run(10);
   const inOneMinute = await run(10);
   passTime(2 * MINUTE);
+  const withNote = await run(10);
+  passTime(2 * MINUTE);
   const inAnother = await run(10);
-  console.info(`rows of ten jobs: ${inOneMinute} in a minute that is noted, ${inAnother} with a note`);
-  expect(inAnother - inOneMinute).toBeLessThanOrEqual(1);
+  console.info(
+    `rows of ten jobs: ${inOneMinute} in the first minute, ${withNote} and ${inAnother} in later ones`,
+  );
+  expect(withNote - inOneMinute).toBeLessThanOrEqual(1);
+  expect(inAnother).toBe(inOneMinute);
 });

@@ -1,10 +1,11 @@
 /** FLASHBOOT: workers that are let go are kept on standby, and run again before others are placed. */
 import { runInDurableObject } from "cloudflare:test";
+import { env, exports } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
 import type { Assignment, WorkerReport } from "../../src/contract/agent.ts";
 import { FLASHBOOT_KEEP_MS, LEAVE_GAP_MS } from "../../src/contract/limits.ts";
 import { INVENTORY, ScriptedAgent } from "./agent-client.ts";
-import { call, createEndpoint, graphql, signInAsNewAccount } from "./edge-client.ts";
+import { apiKeyOfTest, call, createEndpoint, graphql, signInAsNewAccount } from "./edge-client.ts";
 import { evict, fireAlarm, fleetObject, passTime } from "./object.ts";
 
 const FLASHBOOT = "workersMax: 2, idleTimeout: 5, flashBootType: FLASHBOOT";
@@ -92,6 +93,13 @@ async function openStandby(settings = FLASHBOOT, host?: ObedientHost) {
   const workerId = await own.work(endpointId);
   await idle(endpointId);
   return { endpointId, host: own, workerId };
+}
+
+/** How long the endpoint had workers, as it is billed. */
+async function usedMs(endpointId: string): Promise<number> {
+  const span = { since: 0, until: Number.MAX_SAFE_INTEGER, storedUntil: 0 };
+  const hours = await env.FLEET.getByName("default").usage(span);
+  return hours.filter((hour) => hour.endpointId === endpointId).reduce((sum, hour) => sum + hour.workerMs, 0);
 }
 
 const health = async (endpointId: string) =>
@@ -211,6 +219,60 @@ describe("a worker that an endpoint with FLASHBOOT lets go", () => {
     await host.until("standby");
     await graphql(`mutation { hostUpdate(input: { id: "${host.agent.hostId}", ${word}: true }) { id } }`);
     await host.until();
+  });
+
+  test("goes when the agent of its host is too old for the edge", async ({ expect }) => {
+    const { host } = await openStandby();
+    await host.until("standby");
+    const inventory = { ...INVENTORY, canFreeze: true };
+    const { assignments } = await host.agent.sync({ agentVersion: "0.0.1", inventory });
+    expect(assignments).toEqual([]);
+  });
+
+  test("is used for as long as it runs, and not while it is frozen", async ({ expect }) => {
+    const { endpointId, host } = await openStandby();
+    await host.until("standby");
+    expect(await usedMs(endpointId)).toBe(5 * SECOND);
+    passTime(600 * SECOND);
+    expect(await usedMs(endpointId)).toBe(5 * SECOND);
+
+    await host.work(endpointId);
+    passTime(7 * SECOND);
+    expect(await usedMs(endpointId)).toBe(12 * SECOND);
+    await idle(endpointId);
+    await host.until("standby");
+    passTime(600 * SECOND);
+    expect(await usedMs(endpointId)).toBe(17 * SECOND);
+    await env.FLEET.getByName("default").removeHost(host.agent.hostId);
+    expect(await usedMs(endpointId)).toBe(17 * SECOND);
+  });
+
+  test("is no worker of an endpoint that waits for one: its usage is asked for", async ({ expect }) => {
+    const { endpointId, host } = await openStandby();
+    await host.until("standby");
+    passTime(3_600 * SECOND); // its host is silent, and so nothing is revived there
+    await call("POST", `/v2/${endpointId}/run`, { input: 1 });
+    const since = Math.floor(Date.now() / 3_600_000) * 3_600_000;
+    const span = { since, until: Number.MAX_SAFE_INTEGER, storedUntil: 0 };
+    const waiting = async () => {
+      const hours = await env.FLEET.getByName("default").usage(span);
+      return hours.find((hour) => hour.endpointId === endpointId);
+    };
+    await expect.poll(waiting).toMatchObject({ workerMs: 0, gpus: [] });
+  });
+
+  test("is told to Prometheus as what it is, and takes no GPU", async ({ expect }) => {
+    const { endpointId, host } = await openStandby();
+    await host.until("standby");
+    const headers = { Authorization: `Bearer ${apiKeyOfTest()}` };
+    const text = await (await exports.default.fetch("http://edge/metrics", { headers })).text();
+    const lines = text.split("\n").map((line) => line.replace(/name="[^"]*",?/, ""));
+    const workers = lines.filter((line) =>
+      line.startsWith(`edgerun_endpoint_workers{endpoint="${endpointId}"`),
+    );
+    expect(workers).toEqual([`edgerun_endpoint_workers{endpoint="${endpointId}",state="standby"} 1`]);
+    expect(text).toMatch(/edgerun_host_gpus_taken\{.*\} 0\n/);
+    expect(text).toMatch(/edgerun_host_workers\{.*\} 0\n/);
   });
 
   test("is not kept without FLASHBOOT", async () => {

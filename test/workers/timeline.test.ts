@@ -204,7 +204,6 @@ describe("a timeline", () => {
       held,
       reports: [{ kind: "completed", ...refOf(job), output: 1 }],
     });
-    // Its end, and what is noted of the endpoint once a minute.
-    expect((await written()) - before).toBe(2);
+    expect((await written()) - before).toBe(1);
   });
 });

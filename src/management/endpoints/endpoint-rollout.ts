@@ -12,7 +12,7 @@ export type Rollout = {
 
 /** Null while no worker is of an older version. */
 export function toRollout(shown: readonly ShownWorker[], version: number): Rollout | null {
-  const workers = shown.filter(({ state }) => state !== "stopping");
+  const workers = shown.filter(({ state }) => state !== "stopping" && state !== "standby");
   const oldestVersion = Math.min(version, ...workers.map((worker) => worker.version));
   if (oldestVersion === version) return null;
   const latest = workers.filter((worker) => worker.version >= version);
