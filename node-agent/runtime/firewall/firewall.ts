@@ -89,11 +89,11 @@ export class Firewall {
     await iptables("ipv4", "filter", [how, chain, ...rule.split(" ")]);
   }
 
-  /** Takes away all that was ever set for the bridge. */
+  /** Takes away all that was ever set for the bridge, and nothing of other bridges. */
   async remove(): Promise<void> {
     for (const family of await familiesOfHost()) {
       for (const table of TABLES) {
-        for (const command of removalOf(this.#settings.bridge, await list(family, table)))
+        for (const command of removalOf(this.#settings.bridge, await listIfAny(family, table)))
           await iptables(family, table, command);
       }
     }
@@ -102,6 +102,14 @@ export class Firewall {
 
 async function list(family: Family, table: Table): Promise<readonly string[]> {
   return (await iptables(family, table, ["-S"])).split("\n");
+}
+
+/** Where there is no command, nothing was ever set. */
+async function listIfAny(family: Family, table: Table): Promise<readonly string[]> {
+  return list(family, table).catch((error: unknown) => {
+    if (isAbsence(error)) return [];
+    throw error;
+  });
 }
 
 async function iptables(family: Family, table: Table, command: readonly string[]): Promise<string> {
@@ -137,8 +145,12 @@ function closedOnly(error: unknown): string {
 
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  if ("code" in error && error.code === "ENOENT") return "there is no iptables command";
+  if (isAbsence(error)) return "there is no iptables command";
   const said =
     "stderr" in error && typeof error.stderr === "string" ? error.stderr.trim().split("\n")[0] : "";
   return said || error.message;
+}
+
+function isAbsence(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "ENOENT";
 }
