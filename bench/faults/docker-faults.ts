@@ -3,9 +3,11 @@ import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { execa } from "execa";
 import { ImageRegistry } from "../../test/support/image-registry.ts";
 import { createEndpoint } from "../../test/support/management-client.ts";
 import type { FleetRig } from "../../test/support/rig/fleet-rig.ts";
+import type { HostLink } from "../../test/support/rig/host-link.ts";
 import type { RigHost } from "../../test/support/rig/rig-host.ts";
 import { ensureScriptImage } from "../../test/support/script-image.ts";
 import { type FaultRecord, type FaultSettings, observe } from "./observation.ts";
@@ -50,6 +52,13 @@ export const dockerFaults = {
         await scene.host.docker.start();
       },
     }),
+  "dockerd restarted with an empty packet filter": async (scene: DockerScene) => {
+    const { docker, link } = scene.host;
+    await docker.stop("SIGTERM");
+    await emptyPacketFilter(link);
+    await docker.start();
+    return observeOne(scene, { inputs: [JOB], underWay: 0, fault: async () => {} });
+  },
   "agent killed and started again, with containers": (scene: DockerScene) =>
     observeOne(scene, {
       ...underJob,
@@ -96,6 +105,21 @@ export const dockerFaults = {
       await docker.disk.free();
     }),
 } satisfies Record<string, (scene: DockerScene) => Promise<FaultRecord>>;
+
+/** Runs a command in a host's namespace; returns what it prints. */
+export async function inside(link: HostLink, command: readonly string[]): Promise<string> {
+  const [file = "", ...args] = link.inside(command);
+  return (await execa(file, args)).stdout;
+}
+
+/** As a firewall does that is started again. */
+async function emptyPacketFilter(link: HostLink): Promise<void> {
+  for (const tool of ["iptables", "ip6tables"]) {
+    for (const table of ["filter", "security"]) {
+      for (const what of ["-F", "-X"]) await inside(link, [tool, "-t", table, what]);
+    }
+  }
+}
 
 const underJob = { inputs: [JOB, JOB], underWay: 1 };
 

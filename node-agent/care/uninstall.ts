@@ -9,7 +9,6 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { EdgeClient } from "../edge/edge-client.ts";
 import { type HostCredential, loadCredential } from "../edge/host-credential.ts";
-import { removeFirewallRules } from "../host/firewall-rules.ts";
 import { COMMAND_PATH, INSTALL_DIRECTORY, SETTINGS_DIRECTORY, UNIT_PATH } from "../host/layout.ts";
 import { endService, forgetService, hasService } from "../host/service.ts";
 import type { RuntimeKind } from "../runtime/runtime-choice.ts";
@@ -50,7 +49,6 @@ export async function uninstall(settings: UninstallSettings): Promise<number> {
   }
   if (credential) await step("edge", () => leave(settings, credential));
   if (credential) await step("workers", () => removeWorkers(settings, credential));
-  await step("packet filter", async () => void faults.push(...(await removeFirewallRules())));
   await step("files", () => removeFiles(stateDir));
   for (const fault of faults) say(`Not done: ${fault}`);
   say(faults.length === 0 ? "Nothing of Edgerun is left on this machine." : "The rest is removed.");

@@ -18,11 +18,11 @@ const docker = new Dockerode();
 /** An agent whose workers are containers. */
 class ContainerHost {
   readonly fixture: AgentFixture;
-  readonly #networkName: string;
+  readonly #runtime: DockerRuntime;
 
-  private constructor(fixture: AgentFixture, networkName: string) {
+  private constructor(fixture: AgentFixture, runtime: DockerRuntime) {
     this.fixture = fixture;
-    this.#networkName = networkName;
+    this.#runtime = runtime;
   }
 
   static async start(
@@ -32,9 +32,10 @@ class ContainerHost {
     const name = `edgerun-test-${randomUUID().slice(0, 8)}`;
     const fixture = await AgentFixture.create();
     const own = { hostId: name, networkName: name, hasRealGpus: false };
-    fixture.otherRuntime = new DockerRuntime({ ...own, ...options });
+    const runtime = new DockerRuntime({ ...own, ...options });
+    fixture.otherRuntime = runtime;
     await fixture.startAgent(timing);
-    return new ContainerHost(fixture, name);
+    return new ContainerHost(fixture, runtime);
   }
 
   /** What the agent says of its worker once it is in a state. */
@@ -48,8 +49,7 @@ class ContainerHost {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.fixture[Symbol.asyncDispose]();
-    const networks = await docker.listNetworks({ filters: { name: [this.#networkName] } });
-    for (const { Id } of networks) await docker.getNetwork(Id).remove();
+    await this.#runtime.removeNetwork();
   }
 }
 

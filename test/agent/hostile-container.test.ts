@@ -92,10 +92,30 @@ function named(host: string, port: number): readonly Target[] {
 
 /** Takes the protection away until the next look of the agent. */
 async function openRules(bridge: string): Promise<void> {
-  for (const chain of [inputChain(bridge), forwardChain(bridge)]) {
-    await execa("iptables", ["-w", "-I", chain, "1", "-j", "ACCEPT"]);
-    await execa("ip6tables", ["-w", "-I", chain, "1", "-j", "ACCEPT"]);
+  const chains = [
+    ["filter", inputChain(bridge)],
+    ["filter", forwardChain(bridge)],
+    ["security", forwardChain(bridge)],
+  ] as const;
+  for (const [table, chain] of chains) {
+    for (const tool of ["iptables", "ip6tables"]) {
+      await execa(tool, ["-w", "-t", table, "-I", chain, "1", "-j", "ACCEPT"]);
+    }
   }
+}
+
+/**
+ * Packets of the bridge pass before Docker asks its chain for users, as they do whenever Docker makes a network and
+ * has taken the jump to that chain out of the way.
+ */
+async function passBeforeUserChain(bridge: string): Promise<AsyncDisposable> {
+  const rule = ["FORWARD", "-i", bridge, "-j", "ACCEPT"];
+  await execa("iptables", ["-w", "-I", ...rule]);
+  return {
+    async [Symbol.asyncDispose]() {
+      await execa("iptables", ["-w", "-D", ...rule]);
+    },
+  };
 }
 
 describe.runIf(hasDocker && isRoot)("a hostile container", () => {
@@ -221,6 +241,21 @@ describe.runIf(hasDocker && isRoot)("a hostile container", () => {
         await openRules(world.bridge);
         expect(await probe(worker, closed)).toEqual(answersOf(closed, "reached"));
         await world.start(); // the agent looks at its rules before each start
+        expect(await probe(worker, closed)).toEqual(answersOf(closed, denied));
+      });
+    });
+
+    test("no private network even while Docker makes networks for others", async ({ expect }) => {
+      await inTurn("beyond", async () => {
+        const [opened = "", ...others] = PRIVATE_NETWORKS;
+        await using world = await openWorld({ allowedNetworks: [`${opened}/32`] });
+        const port = await getPort();
+        await using _beyond = await openBeyond(port);
+        const worker = await world.start();
+        await using _passing = await passBeforeUserChain(world.bridge);
+        const open = [INTERNET, opened].flatMap((address) => named(address, port));
+        const closed = [METADATA, LINK_LOCAL, ...others].flatMap((address) => named(address, port));
+        expect(await probe(worker, open)).toEqual(answersOf(open, "reached"));
         expect(await probe(worker, closed)).toEqual(answersOf(closed, denied));
       });
     });

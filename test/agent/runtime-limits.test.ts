@@ -160,7 +160,10 @@ describe.runIf(hasDocker)("a container", { timeout: 60_000 }, () => {
         "until [ $(busybox stat -c %u /proc/$other) = 1000 ]; do sleep 0.05; done; kill $other",
       ].join("; "),
     );
-    expect({ reason, output }).toEqual({ reason: "exited with code 0", output: "hello\n1000" });
+    expect({ reason, output }).toEqual({
+      reason: "exited with code 0: its start command came to its end",
+      output: "hello\n1000",
+    });
   });
 
   describe("with a network volume", () => {

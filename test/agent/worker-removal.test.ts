@@ -1,6 +1,7 @@
 /** What `edgerun-agent uninstall` takes off a host: workers of this host, and the network of the workers. */
 import { randomUUID } from "node:crypto";
 import Dockerode from "dockerode";
+import { execa } from "execa";
 import { describe, test } from "vitest";
 import { DockerRuntime } from "../../node-agent/runtime/docker-runtime.ts";
 import { removeAllWorkers, removeWorkerNetwork } from "../../node-agent/runtime/worker-removal.ts";
@@ -43,4 +44,34 @@ describe.runIf(await isDockerAvailable())("on a host with Docker", () => {
       await removeWorkerNetwork(networkName);
     }
   });
+
+  test.runIf(process.getuid?.() === 0)(
+    "with a network go its firewall rules, all of them, and none of another network",
+    async ({ expect }) => {
+      const mark = randomUUID().slice(0, 8);
+      const [gone, stays] = [`er-a-${mark}`, `er-b-${mark}`];
+      try {
+        for (const networkName of [gone, stays]) {
+          const runtime = new DockerRuntime({ hostId: networkName, hasRealGpus: false, networkName });
+          await runtime.admit(4_000);
+          await runtime.close();
+        }
+        const before = await rulesOf(stays);
+        expect(before.length).toBeGreaterThan(50); // two tables of two families
+        expect(await rulesOf(gone)).toHaveLength(before.length);
+
+        expect(await removeWorkerNetwork(gone)).toBe(true);
+        expect(await rulesOf(gone)).toEqual([]);
+        expect(await rulesOf(stays)).toEqual(before);
+      } finally {
+        for (const networkName of [gone, stays]) await removeWorkerNetwork(networkName);
+      }
+    },
+  );
 });
+
+/** All lines of the packet filter that name a bridge. */
+async function rulesOf(bridge: string): Promise<readonly string[]> {
+  const printed = await Promise.all(["iptables-save", "ip6tables-save"].map((command) => execa(command)));
+  return printed.flatMap(({ stdout }) => stdout.split("\n")).filter((line) => line.includes(bridge));
+}

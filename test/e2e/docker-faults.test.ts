@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, test } from "vitest";
 import {
   dockerFaults,
   type DockerScene,
+  inside,
   openDockerScene,
   untilDockerIsQuiet,
 } from "../../bench/faults/docker-faults.ts";
@@ -27,6 +28,17 @@ describe.runIf((await isDockerAvailable()) && (await canBreakHosts()))("a host w
     await untilDockerIsQuiet(scene);
   });
 
+  test("what a worker may reach is the same again after dockerd and the packet filter of the host were restarted", async ({
+    expect,
+  }) => {
+    const before = await rulesOf(scene);
+    expect(before.length).toBeGreaterThan(50); // two tables of two families
+    const record = await dockerFaults["dockerd restarted with an empty packet filter"](scene);
+    expect(record.results).toMatchObject([{ status: "COMPLETED", output: "done" }]);
+    expect(await rulesOf(scene)).toEqual(before);
+    await untilDockerIsQuiet(scene);
+  });
+
   test("a job that needs more memory than there is fails and says so, and the one behind it runs", async ({
     expect,
   }) => {
@@ -46,3 +58,12 @@ describe.runIf((await isDockerAvailable()) && (await canBreakHosts()))("a host w
     await untilDockerIsQuiet(scene);
   });
 });
+
+/** All lines of the host's packet filter that the agent has set. */
+async function rulesOf({ host }: DockerScene): Promise<readonly string[]> {
+  const printed = await Promise.all(
+    ["iptables-save", "ip6tables-save"].map((command) => inside(host.link, [command])),
+  );
+  const lines = printed.flatMap((text) => text.split("\n"));
+  return lines.filter((line) => line.includes("EDGERUN-")).toSorted();
+}

@@ -3,7 +3,17 @@ import { access } from "node:fs/promises";
 import { promisify } from "node:util";
 import { listeningPorts } from "./listening-ports.ts";
 import { dockerNameservers } from "./nameservers.ts";
-import { agentRule, agentsChain, chainsOf, type Family, jumpsOf, mendingOf, removalOf } from "./rules.ts";
+import {
+  agentRule,
+  agentsChain,
+  chainsOf,
+  type Family,
+  jumpsOf,
+  mendingOf,
+  removalOf,
+  type Table,
+  TABLES,
+} from "./rules.ts";
 
 const run = promisify(execFile);
 
@@ -38,16 +48,21 @@ export class Firewall {
   }
 
   async #ensureFamily(family: Family, gateway: string, doors: readonly AgentDoor[]): Promise<void> {
-    const { bridge } = this.#settings;
-    const present = await list(family);
-    const agents = agentsChain(bridge);
+    const agents = agentsChain(this.#settings.bridge);
+    const present = await list(family, "filter");
     if (family === "ipv4" && !present.includes(`-N ${agents}`)) {
-      await iptables(family, ["-N", agents]).catch(() => {}); // another agent may be faster; the next step tells
+      await iptables(family, "filter", ["-N", agents]).catch(() => {}); // another agent may be faster; the next step tells
     }
-    const reach = { ...this.#settings, nameservers: await dockerNameservers() };
-    const script = mendingOf(chainsOf(family, reach), jumpsOf(bridge, present), present);
-    if (script !== null) await restore(family, script);
+    await this.#mend(family, "filter", present);
+    await this.#mend(family, "security", await list(family, "security"));
     if (family === "ipv4") await this.#ensureDoors(gateway, doors, present);
+  }
+
+  async #mend(family: Family, table: Table, present: readonly string[]): Promise<void> {
+    const reach = { ...this.#settings, nameservers: await dockerNameservers() };
+    const jumps = jumpsOf(table, reach.bridge, present);
+    const script = mendingOf(table, chainsOf(family, table, reach), jumps, present);
+    if (script !== null) await restore(family, script);
   }
 
   /** Opens the doors of this agent, and closes those of agents that are gone. */
@@ -71,24 +86,34 @@ export class Firewall {
   }
 
   async #change(how: "-A" | "-D", chain: string, rule: string): Promise<void> {
-    await iptables("ipv4", [how, chain, ...rule.split(" ")]);
+    await iptables("ipv4", "filter", [how, chain, ...rule.split(" ")]);
   }
 
-  /** Takes away all that was ever set for the bridge. */
+  /** Takes away all that was ever set for the bridge, and nothing of other bridges. */
   async remove(): Promise<void> {
     for (const family of await familiesOfHost()) {
-      for (const command of removalOf(this.#settings.bridge, await list(family)))
-        await iptables(family, command);
+      for (const table of TABLES) {
+        for (const command of removalOf(this.#settings.bridge, await listIfAny(family, table)))
+          await iptables(family, table, command);
+      }
     }
   }
 }
 
-async function list(family: Family): Promise<readonly string[]> {
-  return (await iptables(family, ["-S"])).split("\n");
+async function list(family: Family, table: Table): Promise<readonly string[]> {
+  return (await iptables(family, table, ["-S"])).split("\n");
 }
 
-async function iptables(family: Family, command: readonly string[]): Promise<string> {
-  const { stdout } = await run(COMMANDS[family], ["-w", LOCK_SECONDS, ...command], {
+/** Where there is no command, nothing was ever set. */
+async function listIfAny(family: Family, table: Table): Promise<readonly string[]> {
+  return list(family, table).catch((error: unknown) => {
+    if (isAbsence(error)) return [];
+    throw error;
+  });
+}
+
+async function iptables(family: Family, table: Table, command: readonly string[]): Promise<string> {
+  const { stdout } = await run(COMMANDS[family], ["-w", LOCK_SECONDS, "-t", table, ...command], {
     env: toolEnvironment(),
   });
   return stdout;
@@ -120,8 +145,12 @@ function closedOnly(error: unknown): string {
 
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  if ("code" in error && error.code === "ENOENT") return "there is no iptables command";
+  if (isAbsence(error)) return "there is no iptables command";
   const said =
     "stderr" in error && typeof error.stderr === "string" ? error.stderr.trim().split("\n")[0] : "";
   return said || error.message;
+}
+
+function isAbsence(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "ENOENT";
 }

@@ -1,6 +1,15 @@
 import ipaddr from "ipaddr.js";
 import { describe, test } from "vitest";
-import { agentRule, bridgeName, chainsOf, jumpsOf, mendingOf, removalOf, type Reach } from "./rules.ts";
+import {
+  agentRule,
+  bridgeName,
+  chainsOf,
+  jumpsOf,
+  mendingOf,
+  removalOf,
+  type Reach,
+  type Table,
+} from "./rules.ts";
 
 const reach: Reach = { bridge: "workers", nameservers: ["10.0.0.2"], allowedNetworks: ["10.1.0.0/16"] };
 const EMPTY = ["-P INPUT ACCEPT", "-P FORWARD DROP", "-N DOCKER-USER", "-A DOCKER-USER -j RETURN"];
@@ -23,8 +32,8 @@ function after(present: readonly string[], script: string): readonly string[] {
   ];
 }
 
-const mend = (present: readonly string[], wanted = reach): string | null =>
-  mendingOf(chainsOf("ipv4", wanted), jumpsOf(wanted.bridge, present), present);
+const mend = (present: readonly string[], wanted = reach, table: Table = "filter"): string | null =>
+  mendingOf(table, chainsOf("ipv4", table, wanted), jumpsOf(table, wanted.bridge, present), present);
 
 describe("the interface of a network", () => {
   test("is called as the network where that is possible, else after its hash", ({ expect }) => {
@@ -89,7 +98,7 @@ describe("the rules", () => {
     ["224.0.0.251", "closed"],
     ["255.255.255.255", "closed"],
   ] as const)("beyond the host %s is %s", ([address, verdict], { expect }) => {
-    const [, forward] = chainsOf("ipv4", reach);
+    const [, forward] = chainsOf("ipv4", "filter", reach);
     const first = forward?.rules.find((rule) => {
       const [, network] = /^-d (\S+) -j/.exec(rule) ?? [];
       return network !== undefined && ipaddr.IPv4.parse(address).match(ipaddr.IPv4.parseCIDR(network));
@@ -98,11 +107,31 @@ describe("the rules", () => {
   });
 
   test("let names be asked for, but never open link-local addresses", ({ expect }) => {
-    const [, forward] = chainsOf("ipv4", reach);
+    const [, forward] = chainsOf("ipv4", "filter", reach);
     const at = (part: string) => forward?.rules.findIndex((rule) => rule.includes(part)) ?? -1;
     expect(at("10.0.0.2/32")).toBeLessThan(at("169.254.0.0/16"));
     expect(at("169.254.0.0/16")).toBeLessThan(at("10.1.0.0/16"));
     expect(at("10.1.0.0/16")).toBeLessThan(at("10.0.0.0/8"));
+  });
+
+  test.for(["ipv4", "ipv6"] as const)(
+    "stand in a table that Docker leaves alone as well, where they drop what they refuse in its own: %s",
+    (family, { expect }) => {
+      const [, refusing] = chainsOf(family, "filter", reach);
+      const dropping = chainsOf(family, "security", reach);
+      const rules = refusing?.rules.map((rule) => rule.replace(/-j REJECT .*$/, "-j DROP"));
+      expect(dropping).toEqual([{ name: "EDGERUN-FW-workers", rules }]);
+      expect(jumpsOf("security", "workers", EMPTY)).toEqual([
+        { name: "FORWARD", rules: ["-i workers -j EDGERUN-FW-workers"] },
+      ]);
+    },
+  );
+
+  test("are set in that table and left alone once they are there", ({ expect }) => {
+    const none = ["-P INPUT ACCEPT", "-P FORWARD ACCEPT", "-P OUTPUT ACCEPT"];
+    const script = mend(none, reach, "security") ?? "";
+    expect(script).toMatch(/^\*security\n[^]*\nCOMMIT\n$/);
+    expect(mend(after(none, script), reach, "security")).toBeNull();
   });
 
   test("are entered from the host's own chain where Docker has none for users", ({ expect }) => {

@@ -6,6 +6,9 @@
  * F2  Beyond the host: the Internet. Not link-local addresses (cloud metadata), and of private networks only what
  *     the owner of the host has opened.
  * F3  No IPv6: the network has none, and what a container might set up by itself leads nowhere.
+ * F4  F2 and F3 hold at every moment. Docker takes the jump to its chain for users out of the way and sets it again
+ *     whenever it makes a network, any network; for some milliseconds nothing in `filter` is asked. The table
+ *     `security`, which is asked last and which Docker leaves alone, then drops what `filter` would have refused.
  *
  * Rules are written as `iptables -S` prints them, so that the two can be compared.
  */
@@ -31,6 +34,7 @@ const CLOSED_NETWORKS = [
 /** Metadata services of clouds are here, so no owner can open it. */
 export const LINK_LOCAL_NETWORK = "169.254.0.0/16";
 
+const DROP = "-j DROP";
 const REJECT = "-j REJECT --reject-with icmp-port-unreachable";
 const REJECT_6 = "-j REJECT --reject-with icmp6-port-unreachable";
 const ANSWERS = "-m conntrack --ctstate ESTABLISHED --ctdir REPLY";
@@ -44,6 +48,9 @@ export type Reach = {
 };
 
 export type Family = "ipv4" | "ipv6";
+
+export const TABLES = ["filter", "security"] as const;
+export type Table = (typeof TABLES)[number];
 
 export type Chain = { readonly name: string; readonly rules: readonly string[] };
 
@@ -70,17 +77,21 @@ export function agentRule(gateway: string, port: number): string {
   return `-d ${gateway}/32 -p tcp -m tcp --dport ${port} -j ACCEPT`;
 }
 
-/** The chains that are the same for all agents of a bridge. */
-export function chainsOf(family: Family, reach: Reach): readonly Chain[] {
-  const { bridge } = reach;
-  const [input, forward] =
-    family === "ipv4"
-      ? [inputRules(reach), forwardRules(reach)]
-      : [[`${ANSWERS} -j ACCEPT`, REJECT_6], [REJECT_6]];
-  return [
-    { name: inputChain(bridge), rules: input },
-    { name: forwardChain(bridge), rules: forward },
-  ];
+/** The chains of a table that are the same for all agents of a bridge. */
+export function chainsOf(family: Family, table: Table, reach: Reach): readonly Chain[] {
+  const [input, forward] = [inputChain(reach.bridge), forwardChain(reach.bridge)];
+  if (table === "security") {
+    return [{ name: forward, rules: family === "ipv4" ? forwardRules(reach, DROP) : [DROP] }];
+  }
+  return family === "ipv4"
+    ? [
+        { name: input, rules: inputRules(reach) },
+        { name: forward, rules: forwardRules(reach, REJECT) },
+      ]
+    : [
+        { name: input, rules: [`${ANSWERS} -j ACCEPT`, REJECT_6] },
+        { name: forward, rules: [REJECT_6] },
+      ];
 }
 
 function inputRules({ bridge, nameservers }: Reach): readonly string[] {
@@ -92,13 +103,13 @@ function inputRules({ bridge, nameservers }: Reach): readonly string[] {
   ];
 }
 
-function forwardRules({ bridge, nameservers, allowedNetworks }: Reach): readonly string[] {
+function forwardRules({ bridge, nameservers, allowedNetworks }: Reach, refusal: string): readonly string[] {
   return [
-    `-o ${bridge} ${REJECT}`,
+    `-o ${bridge} ${refusal}`,
     ...nameservers.flatMap((address) => nameRules(address, "RETURN")),
-    `-d ${LINK_LOCAL_NETWORK} ${REJECT}`,
+    `-d ${LINK_LOCAL_NETWORK} ${refusal}`,
     ...allowedNetworks.map((network) => `-d ${network} -j RETURN`),
-    ...CLOSED_NETWORKS.map((network) => `-d ${network} ${REJECT}`),
+    ...CLOSED_NETWORKS.map((network) => `-d ${network} ${refusal}`),
   ];
 }
 
@@ -109,19 +120,22 @@ function nameRules(address: string, verdict: "ACCEPT" | "RETURN"): readonly stri
 }
 
 /** Where the chains are entered. Docker asks its chain for users before its own rules, where it has one. */
-export function jumpsOf(bridge: string, present: readonly string[]): readonly Chain[] {
-  const forwardParent = present.includes("-N DOCKER-USER") ? "DOCKER-USER" : "FORWARD";
+export function jumpsOf(table: Table, bridge: string, present: readonly string[]): readonly Chain[] {
+  const forward = { name: "FORWARD", rules: [`-i ${bridge} -j ${forwardChain(bridge)}`] };
+  if (table === "security") return [forward];
+  const hasUserChain = present.includes("-N DOCKER-USER");
   return [
     { name: "INPUT", rules: [`-i ${bridge} -j ${inputChain(bridge)}`] },
-    { name: forwardParent, rules: [`-i ${bridge} -j ${forwardChain(bridge)}`] },
+    hasUserChain ? { ...forward, name: "DOCKER-USER" } : forward,
   ];
 }
 
 /**
  * What `iptables-restore --noflush` must be told so that the chains and the jumps are there, as one change; null
- * when they are. `present` is what `iptables -S` prints.
+ * when they are. `present` is what `iptables -S` prints of the table.
  */
 export function mendingOf(
+  table: Table,
   chains: readonly Chain[],
   jumps: readonly Chain[],
   present: readonly string[],
@@ -133,7 +147,7 @@ export function mendingOf(
   if (broken.length === 0 && missing.length === 0) return null;
   const declared = broken.map(({ name }) => `:${name} - [0:0]`); // made, or emptied
   const filled = broken.flatMap(({ name, rules }) => rules.map((rule) => `-A ${name} ${rule}`));
-  return ["*filter", ...declared, ...filled, ...missing, "COMMIT", ""].join("\n");
+  return [`*${table}`, ...declared, ...filled, ...missing, "COMMIT", ""].join("\n");
 }
 
 function isWhole({ name, rules }: Chain, present: readonly string[]): boolean {
@@ -143,7 +157,7 @@ function isWhole({ name, rules }: Chain, present: readonly string[]): boolean {
   return present.includes(`-N ${name}`) && isSame;
 }
 
-/** The commands that take away all that was made for a bridge. */
+/** The commands that take away all that was made for a bridge in a table. */
 export function removalOf(bridge: string, present: readonly string[]): readonly (readonly string[])[] {
   const names = [inputChain(bridge), forwardChain(bridge), agentsChain(bridge)];
   const jumps = present.filter((line) => names.some((name) => line.endsWith(` -j ${name}`)));
