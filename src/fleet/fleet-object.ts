@@ -131,7 +131,8 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
   /** A host's presence was last heard at `at`; unless the host speaks, it is lost soon after. */
   async hostSilent(hostId: string, presence: string, at: number): Promise<void> {
     await this.#commit.run(() => {
-      this.#parts.presence.silent(hostId, presence, at);
+      if (!this.#parts.presence.silent(hostId, presence, at)) return;
+      this.#bells.ringAll(hostTag(hostId)); // or its promise would be believed again after a loss of memory
       this.#register.giveUpLost(Date.now()); // the news may be older than the time that a silent host gets
     });
   }

@@ -26,14 +26,15 @@ export class HostPresence {
 
   /**
    * The host's presence is silent since `at`: what it promised holds no more. The end of a presence that the host
-   * has replaced says nothing.
+   * has replaced says nothing. Says whether it was the present one.
    */
-  silent(hostId: string, presence: string, at: number): void {
+  silent(hostId: string, presence: string, at: number): boolean {
     const heard = this.#heard.get(hostId);
-    if (heard?.presence !== presence) return;
+    if (heard?.presence !== presence) return false;
     const ended = { at: Math.max(heard.at, at), holdMs: 0 };
     this.#heard.set(hostId, ended);
     this.#earliestDueAt = Math.min(this.#earliestDueAt, dueAt(ended));
+    return true;
   }
 
   isPresent(hostId: string, now: number): boolean {
