@@ -105,6 +105,11 @@ export class EndpointBells {
     }
   }
 
+  /** Ends the waits of an agent that has no worker here: nobody may be there to take a job. */
+  sendHome(hostId: string): void {
+    for (const { ring } of this.#agents.find(agentTag(hostId))) ring("superseded");
+  }
+
   ringAgent(hostId: string): void {
     this.#agents.ringAll(agentTag(hostId));
   }

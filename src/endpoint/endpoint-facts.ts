@@ -3,12 +3,14 @@ import { HOT_HOLD_MS } from "../contract/limits.ts";
 import type { EndpointConfig } from "../contract/endpoint.ts";
 import type { WebhookSecret } from "../contract/webhook.ts";
 import { openSlots } from "../domain/open-slots.ts";
-import { NO_REPORT, type FleetReport } from "../domain/queue-reason.ts";
+import { NO_REPORT, type FleetReport, type WorkerSnapshot } from "../domain/queue-reason.ts";
 import type { JobStore } from "./job-store.ts";
 import type { Slots } from "./messages.ts";
 
 /** The object is hot, and lets calls wait inside it, for this long after the last work. */
 const HOT_FOR_MS = 2_000;
+/** Workers that are remembered as gone: those whose agents may still offer slots of them. */
+const GONE_KEPT = 1_000;
 
 export class EndpointFacts {
   readonly #store: JobStore;
@@ -16,6 +18,7 @@ export class EndpointFacts {
   #report: FleetReport = NO_REPORT;
   #webhookSecrets: readonly WebhookSecret[] = [];
   #lastActiveAt = 0;
+  readonly #gone = new Set<string>();
 
   constructor(store: JobStore) {
     this.#store = store;
@@ -53,7 +56,9 @@ export class EndpointFacts {
 
   /** The slots of workers that may take jobs. */
   openTo(slots: Slots): Slots {
-    return this.#config ? openSlots(slots, this.#report.workers, this.#config) : [];
+    if (!this.#config) return [];
+    const present = this.#gone.size === 0 ? slots : slots.filter(({ workerId }) => !this.#gone.has(workerId));
+    return openSlots(present, this.#report.workers, this.#config);
   }
 
   /** Takes over the account's secrets, unless newer ones are known already. */
@@ -77,9 +82,18 @@ export class EndpointFacts {
       .map(({ secret }) => secret);
   }
 
-  learn(report: FleetReport): void {
+  /** Takes over what Fleet says; returns the workers that are none any more, which get no jobs from now on. */
+  learn(report: FleetReport): readonly WorkerSnapshot[] {
+    const here = new Set(report.workers.map(({ workerId }) => workerId));
+    const gone = this.#report.workers.filter(({ workerId }) => !here.has(workerId));
+    for (const { workerId } of gone) this.#gone.add(workerId);
+    for (const workerId of this.#gone) {
+      if (this.#gone.size <= GONE_KEPT) break;
+      this.#gone.delete(workerId);
+    }
     this.#report = report;
     this.#store.writeFact("report", report);
+    return gone;
   }
 
   forgetConfig(): void {

@@ -235,7 +235,10 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   async fleetReport(report: FleetReport): Promise<void> {
     if (!this.#parts.facts.config || report.revision <= this.#parts.facts.report.revision) return;
     await this.#parts.commit.run(() => {
-      this.#parts.facts.learn(report);
+      const gone = this.#parts.facts.learn(report);
+      this.#parts.dispatch.withdraw(gone.map(({ workerId }) => workerId));
+      const hosts = new Set(report.workers.map(({ hostId }) => hostId));
+      for (const { hostId } of gone) if (!hosts.has(hostId)) this.#parts.bells.sendHome(hostId);
       this.#parts.times.learn(report, this.#parts.ledger.running.values());
       this.#parts.limits.growWith(report);
       const alive = new Set(report.workers.map(({ workerId }) => workerId));

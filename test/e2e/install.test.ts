@@ -181,6 +181,7 @@ describe.runIf(await isDockerAvailable())("a machine with systemd", () => {
     const gate = new Gate(machine.sharedDirectory);
     const { id } = await client.run({ mock_until: gate.file, mock_return: "last" });
     await client.untilRunning(id);
+    while ((await status()).jobs === 0) await delay(50); // on its way to the host
     const uninstalling = machine.run(`${script()} | sh -s -- --uninstall`);
     await Promise.race([hostIsDrained(), uninstalling]);
     gate.open();

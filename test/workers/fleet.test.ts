@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, test, vi } from "vitest";
 import { HOST_GRACE_MS, LEAVE_GAP_MS } from "../../src/contract/limits.ts";
 import { INVENTORY, ScriptedAgent } from "./agent-client.ts";
 import { call, createEndpoint, graphql, signInAsNewAccount } from "./edge-client.ts";
-import { fireAlarm, fleetObject, passTime } from "./object.ts";
+import { bellsOf, fireAlarm, fleetObject, passTime } from "./object.ts";
 
 beforeEach(signInAsNewAccount);
 beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
@@ -182,4 +182,26 @@ test("held jobs and workers of a deleted endpoint are stopped", async ({ expect 
   await expect(agent.exchange(endpointId, { held: [refOf(job)] })).rejects.toThrow(/endpoint_not_found/);
   const workers = [{ workerId, endpointId, revision: 1, state: "ready" as const }];
   expect((await agent.sync({ workers })).assignments).toEqual([]);
+});
+
+test("a host that was removed gets no job, though its agent still waits for one", async ({ expect }) => {
+  const endpointId = await createEndpoint();
+  const hosts = [await ScriptedAgent.join("first"), await ScriptedAgent.join("second")] as const;
+  for (const host of hosts) await host.sync();
+  await graphql(
+    `mutation { saveEndpoint(input: { id: "${endpointId}", name: "x", gpuIds: "AMPERE_16", workersMin: 2, workersMax: 2 }) { id } }`,
+  );
+  const workers = [];
+  for (const host of hosts) workers.push(await host.bringUpWorker(endpointId));
+  const waits: Promise<unknown>[] = [];
+  for (const [index, host] of hosts.entries()) {
+    const slots = [{ workerId: workers[index] ?? "", free: 1 }];
+    waits.push(host.exchange(endpointId, { slots, holdMs: 20_000 }));
+    await bellsOf(endpointId, "agent", index + 1);
+  }
+  await fleetObject().removeHost(hosts[0].hostId);
+  await bellsOf(endpointId, "agent", 1);
+  await call("POST", `/v2/${endpointId}/run`, { input: 1 });
+  expect(await waits[1]).toMatchObject({ jobs: [{ attempt: 1, workerId: workers[1] }] });
+  expect(await waits[0]).toMatchObject({ jobs: [] });
 });
