@@ -18,6 +18,9 @@ export const ERROR_STATUS = {
   internal: 500,
 } as const;
 
+/** With this an object ends that was emptied; whoever was calling it is told that there is no such endpoint. */
+export const ENDPOINT_DELETED = "The endpoint was deleted.";
+
 export type ErrorCode = keyof typeof ERROR_STATUS;
 export type ErrorStatus = (typeof ERROR_STATUS)[ErrorCode];
 

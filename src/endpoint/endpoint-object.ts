@@ -1,4 +1,5 @@
 /** The Endpoint object: queue, leases, results and scaling wish of one endpoint. */
+import { ENDPOINT_DELETED } from "../contract/errors.ts";
 import { DurableObject } from "cloudflare:workers";
 import type { EndpointConfig } from "../contract/endpoint.ts";
 import type { WebhookSecret } from "../contract/webhook.ts";
@@ -120,7 +121,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     this.#parts.database.migrate(ENDPOINT_MIGRATIONS);
     this.#parts.facts.noteRemoval();
     // Memory must go too. Until then every call finds no configuration and touches no table.
-    setTimeout(() => this.ctx.abort("The endpoint was deleted."), RESET_AFTER_MS);
+    setTimeout(() => this.ctx.abort(ENDPOINT_DELETED), RESET_AFTER_MS);
   }
 
   // Jobs, for clients

@@ -14,7 +14,10 @@ export async function awaitRing(
   const leftMs = untilAt - Date.now();
   if (leftMs <= 0 || signal.aborted) return "over";
   const address = `https://object/doorbell?${new URLSearchParams(query).toString()}`;
-  const { webSocket } = await object.fetch(address, { headers: { Upgrade: "websocket" } });
+  const webSocket = await object.fetch(address, { headers: { Upgrade: "websocket" } }).then(
+    (response) => response.webSocket,
+    () => null, // whatever is wrong, the next look tells
+  );
   if (!webSocket) return "look";
 
   const { promise, resolve } = Promise.withResolvers<Ring>();

@@ -1,4 +1,5 @@
 /** Finds endpoints without asking D1 for each request, and reaches their objects. */
+import { ENDPOINT_DELETED } from "../contract/errors.ts";
 import type { EndpointConfig } from "../contract/endpoint.ts";
 import { openDatabase } from "../db/database.ts";
 import { findEndpoint, toEndpointConfig } from "../db/endpoints.ts";
@@ -72,17 +73,24 @@ export async function askEndpoint<Reply extends { readonly kind: string }>(
   { endpointId, accountId }: EndpointConfig,
   ask: (stub: EndpointStub) => Promise<Reply>,
 ): Promise<Exclude<Reply, Unconfigured>> {
-  const stub = endpointStub(env, endpointId);
-  const reply = await ask(stub);
+  const reply = await ask(endpointStub(env, endpointId)).catch((error: unknown) => {
+    if (isDeletion(error)) return ask(endpointStub(env, endpointId)); // it is empty now, and says so
+    throw error;
+  });
   if (isConfigured(reply)) return reply;
 
   cache.delete(endpointId);
   const config = await wholeConfig(env, await requireEndpoint(env, accountId, endpointId));
+  const stub = endpointStub(env, endpointId);
   await stub.configure(config, await ensureWebhookSecrets(env, accountId, Date.now()));
   await refuseDeleted(env, stub, endpointId);
   const second = await ask(stub);
   if (isConfigured(second)) return second;
   throw notFound(endpointId);
+}
+
+function isDeletion(error: unknown): boolean {
+  return error instanceof Error && error.message === ENDPOINT_DELETED;
 }
 
 /** Whoever deleted the endpoint meanwhile had found its object empty, and will not look again. */
