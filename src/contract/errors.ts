@@ -7,15 +7,23 @@ import { MESSAGE_MAX_CHARACTERS } from "./limits.ts";
 export const ERROR_STATUS = {
   invalid_input: 400,
   wrong_endpoint_type: 400,
+  /** No worker took the request in time. */
+  worker_timeout: 400,
   unauthorized: 401,
   insufficient_permission: 401,
   not_found: 404,
   endpoint_not_found: 404,
   job_not_found: 404,
+  /** The worker that was asked for is none any more. */
+  affinity_worker_gone: 404,
   job_not_retryable: 409,
   payload_too_large: 413,
   rate_limited: 429,
   internal: 500,
+  /** The worker broke off, refused the connection, or gave an answer that is none. */
+  worker_failed: 502,
+  /** The worker did not answer in time. */
+  worker_too_slow: 524,
 } as const;
 
 /** With this an object ends that was emptied; whoever was calling it is told that there is no such endpoint. */
@@ -32,6 +40,8 @@ const STATUS_TITLES: Record<ErrorStatus, string> = {
   413: "Payload Too Large",
   429: "Too Many Requests",
   500: "Internal Server Error",
+  502: "Bad Gateway",
+  524: "A Timeout Occurred",
 };
 
 /**

@@ -171,6 +171,44 @@ export const WORKER_SILENCE_LIMIT_MS = 3 * MINUTE;
 export const STOP_GRACE_MS = 5 * SECOND;
 /** Time a drained container gets between SIGTERM and SIGKILL. */
 export const DRAIN_GRACE_MS = 10 * SECOND;
+
+// Load-balanced endpoints
+
+/** Of a request and of its answer. */
+export const DIRECT_BODY_MAX_BYTES = 30 * MEGABYTE;
+/** Up to so much a request's body travels with its head. */
+export const DIRECT_INLINE_BODY_BYTES = 64 * 1024;
+/** How long a request waits for a worker, and one that asks for a certain worker. */
+export const DIRECT_WAIT_MS = 2 * MINUTE;
+export const DIRECT_STRICT_WAIT_MS = 5 * MINUTE;
+/** Time until a worker begins its answer, and between two pieces of it. */
+export const DIRECT_TIME_LIMIT_MS = 5.5 * MINUTE;
+/** Requests of an endpoint that workers have at once, and that wait for one. */
+export const DIRECT_REQUESTS_MAX = 1_000;
+export const DIRECT_WAITING_MAX = 2_000;
+/** A message of a WebSocket, and what may wait for one side to read it. */
+export const WEBSOCKET_MESSAGE_MAX_BYTES = 16 * MEGABYTE;
+export const WEBSOCKET_BACKLOG_MAX_BYTES = 8 * MEGABYTE;
+
+/** Payload of one frame: small, so that streams take turns often. */
+export const LINK_FRAME_MAX_BYTES = 64 * 1024;
+/** What may be on its way unread in one direction of a stream: to begin with, and at most. */
+export const LINK_WINDOW_BYTES = 64 * 1024;
+export const LINK_WINDOW_MAX_BYTES = MEGABYTE;
+/** By so much the windows of all streams of an object, or of an agent, may have grown. */
+export const LINK_WINDOWS_BUDGET_BYTES = 24 * MEGABYTE;
+/** An agent that has requests beats on its link this often. */
+export const LINK_BEAT_MS = SECOND;
+/** Silence of a link that has requests: it gets no more while there are others; it is taken for lost. */
+export const LINK_SUSPECT_MS = 3 * SECOND;
+export const LINK_SILENCE_MS = 10 * SECOND;
+
+/** The health of a worker is looked at this often until it is healthy at first, and this often later. */
+export const HEALTH_PROBE_START_MS = SECOND;
+export const HEALTH_PROBE_MS = 5 * SECOND;
+/** Failures in a row after which a worker gets no requests. */
+export const HEALTH_FAILURES_MAX = 3;
+
 // Images on a host
 
 /** Time without any progress after which the pull of an image is given up and begun again. */

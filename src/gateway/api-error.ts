@@ -1,5 +1,6 @@
 /** The one error of the HTTP APIs, thrown anywhere in the gateway and rendered in one place. */
 import type { Context } from "hono";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { z } from "zod";
 import { ERROR_STATUS, errorBody, type ErrorCode } from "../contract/errors.ts";
 import { logFailure } from "../failure-log.ts";
@@ -33,7 +34,8 @@ export async function renderError(error: Error, context: Context): Promise<Respo
 }
 
 export function errorResponse(context: Context, code: ErrorCode, message: string): Response {
-  return context.json(errorBody(code, message), ERROR_STATUS[code]);
+  // 524 is a status of Cloudflare, which the framework's list does not have.
+  return context.json(errorBody(code, message), ERROR_STATUS[code] as ContentfulStatusCode);
 }
 
 /** A schema's first complaint, with the path of the member: `requests[3].policy.ttl must be at least 10000 ms`. */

@@ -1,5 +1,6 @@
 /** Errors of REST v1: whatever was thrown becomes the one JSON shape that its clients read. */
 import type { Context } from "hono";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { ERROR_STATUS } from "../../contract/errors.ts";
 import type { RestError } from "../../contract/rest.ts";
 import { logFailure } from "../../failure-log.ts";
@@ -57,5 +58,8 @@ export async function renderRestError(error: Error, context: Context): Promise<R
 }
 
 function restError(context: Context, status: RestStatus, code: string, message: string): Response {
-  return context.json({ error: message, message, status, code } satisfies RestError, status);
+  return context.json(
+    { error: message, message, status, code } satisfies RestError,
+    status as ContentfulStatusCode,
+  );
 }

@@ -1,0 +1,11 @@
+/** What a link needs of the workers: who takes requests, and where their servers listen. */
+
+/** Leave to send one request to a worker's server; the worker is neither drained nor frozen until it is given back. */
+export type Entry = { readonly host: string; readonly port: number; readonly leave: () => void };
+
+export type Doors = {
+  /** Workers of the endpoint that take requests now. */
+  open(endpointId: string): readonly string[];
+  /** Null when the worker takes no requests. */
+  enter(endpointId: string, workerId: string): Entry | null;
+};
