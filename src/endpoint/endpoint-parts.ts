@@ -10,6 +10,7 @@ import { BatchBook } from "./batch-book.ts";
 import { BatchStore } from "./batch-store.ts";
 import { openBatches } from "./batches.ts";
 import { ChunkStore } from "./chunk-store.ts";
+import { DirectBook } from "./direct/direct-book.ts";
 import { Dispatch } from "./dispatch.ts";
 import { EndpointBells } from "./endpoint-bells.ts";
 import { EndpointFacts } from "./endpoint-facts.ts";
@@ -90,6 +91,7 @@ function openCore(context: DurableObjectState, finishTurn: () => void) {
   const chunks = new ChunkStore(database);
   const activity = new ActivityBook(new ActivityStore(database));
   const ledger = new QueueLedger(store, activity);
+  const direct = new DirectBook();
   const times = new RunningTimes();
   const outbox = new WebhookOutbox(new WebhookStore(database));
   const book = new BatchBook(new BatchStore(database));
@@ -104,6 +106,7 @@ function openCore(context: DurableObjectState, finishTurn: () => void) {
     chunks,
     activity,
     ledger,
+    direct,
     times,
     outbox,
     book,
