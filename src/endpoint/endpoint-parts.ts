@@ -10,6 +10,7 @@ import { BatchBook } from "./batch-book.ts";
 import { BatchStore } from "./batch-store.ts";
 import { openBatches } from "./batches.ts";
 import { ChunkStore } from "./chunk-store.ts";
+import { DirectBook } from "./direct/direct-book.ts";
 import { Dispatch } from "./dispatch.ts";
 import { EndpointBells } from "./endpoint-bells.ts";
 import { EndpointFacts } from "./endpoint-facts.ts";
@@ -30,6 +31,7 @@ import { WebhookOutbox } from "./webhook-outbox.ts";
 import { WebhookSender } from "./webhook-sender.ts";
 import { WebhookStore } from "./webhook-store.ts";
 import { WorkerRooms } from "./worker-rooms.ts";
+import { Workload } from "./workload.ts";
 
 export type EndpointEnv = {
   readonly PAYLOADS: R2Bucket;
@@ -97,7 +99,9 @@ function openCore(context: DurableObjectState, finishTurn: () => void) {
   const facts = new EndpointFacts(store);
   const rooms = new WorkerRooms();
   const rollout = new Rollout(store);
-  const scaling = new Scaling({ store, ledger, queue, facts, rooms, rollout });
+  const direct = new DirectBook({ activity, facts });
+  const work = new Workload({ ledger, direct, activity, facts });
+  const scaling = new Scaling({ store, work, queue, facts, rooms, rollout });
   return {
     database,
     limits,
@@ -112,7 +116,9 @@ function openCore(context: DurableObjectState, finishTurn: () => void) {
     rooms,
     rollout,
     scaling,
-    levels: new PresentLevels({ facts, ledger, scaling }),
+    direct,
+    work,
+    levels: new PresentLevels({ facts, work, scaling }),
     dispatch: new Dispatch(),
     commit: new GroupCommit(context, finishTurn),
     alarm: new AlarmClock(context.storage),
