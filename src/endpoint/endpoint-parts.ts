@@ -92,7 +92,6 @@ function openCore(context: DurableObjectState, finishTurn: () => void) {
   const chunks = new ChunkStore(database);
   const activity = new ActivityBook(new ActivityStore(database));
   const ledger = new QueueLedger(store, activity);
-  const direct = new DirectBook();
   const times = new RunningTimes();
   const outbox = new WebhookOutbox(new WebhookStore(database));
   const book = new BatchBook(new BatchStore(database));
@@ -109,7 +108,6 @@ function openCore(context: DurableObjectState, finishTurn: () => void) {
     chunks,
     activity,
     ledger,
-    direct,
     times,
     outbox,
     book,
