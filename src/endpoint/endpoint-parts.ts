@@ -31,6 +31,7 @@ import { WebhookOutbox } from "./webhook-outbox.ts";
 import { WebhookSender } from "./webhook-sender.ts";
 import { WebhookStore } from "./webhook-store.ts";
 import { WorkerRooms } from "./worker-rooms.ts";
+import { Workload } from "./workload.ts";
 
 export type EndpointEnv = {
   readonly PAYLOADS: R2Bucket;
@@ -91,7 +92,6 @@ function openCore(context: DurableObjectState, finishTurn: () => void) {
   const chunks = new ChunkStore(database);
   const activity = new ActivityBook(new ActivityStore(database));
   const ledger = new QueueLedger(store, activity);
-  const direct = new DirectBook();
   const times = new RunningTimes();
   const outbox = new WebhookOutbox(new WebhookStore(database));
   const book = new BatchBook(new BatchStore(database));
@@ -99,14 +99,15 @@ function openCore(context: DurableObjectState, finishTurn: () => void) {
   const facts = new EndpointFacts(store);
   const rooms = new WorkerRooms();
   const rollout = new Rollout(store);
-  const scaling = new Scaling({ store, ledger, queue, facts, rooms, rollout });
+  const direct = new DirectBook({ activity, facts });
+  const work = new Workload({ ledger, direct, activity, facts });
+  const scaling = new Scaling({ store, work, queue, facts, rooms, rollout });
   return {
     database,
     limits,
     chunks,
     activity,
     ledger,
-    direct,
     times,
     outbox,
     book,
@@ -115,7 +116,9 @@ function openCore(context: DurableObjectState, finishTurn: () => void) {
     rooms,
     rollout,
     scaling,
-    levels: new PresentLevels({ facts, ledger, scaling }),
+    direct,
+    work,
+    levels: new PresentLevels({ facts, work, scaling }),
     dispatch: new Dispatch(),
     commit: new GroupCommit(context, finishTurn),
     alarm: new AlarmClock(context.storage),
