@@ -67,6 +67,15 @@ export class ScriptedLink {
     this.send({ type: FRAME.WORKERS, stream: 0, payload: json({ workers }) });
   }
 
+  /** Resolves once the object has heard all that was sent: it answers to a stream that it does not know. */
+  async heard(): Promise<void> {
+    const stream = 1 + Math.floor(Math.random() * (2 ** 32 - 2));
+    this.data(stream, "?");
+    const others: Frame[] = [];
+    for (let frame = await this.any(); frame.stream !== stream; frame = await this.any()) others.push(frame);
+    this.#frames.unshift(...others);
+  }
+
   /** The next frame, whatever it is. */
   async any(): Promise<Frame> {
     for (;;) {
@@ -170,7 +179,7 @@ export async function linkedEndpoint() {
   const workerId = await agent.bringUpWorker(endpointId);
   const link = new ScriptedLink(await agent.openLink(endpointId));
   link.ready(workerId);
-  await untilReady(endpointId, workerId);
+  await link.heard();
   return {
     endpointId,
     agent,
@@ -178,21 +187,6 @@ export async function linkedEndpoint() {
     link,
     direct: (call: Partial<DirectCall> = {}) => direct(endpointId, call),
   };
-}
-
-/** Resolves once the object has heard that a worker takes requests. */
-export async function untilReady(endpointId: string, workerId: string): Promise<void> {
-  const affinity = `strict:${workerId}`;
-  const response = await endpointObject(endpointId).fetch(
-    `https://object/doorbell?direct=${crypto.randomUUID()}&affinity=${affinity}&until=${Date.now() + 60_000}`,
-    { headers: { Upgrade: "websocket" } },
-  );
-  const bell = response.webSocket;
-  if (!bell) throw new Error("no doorbell");
-  const rung = new Promise((resolve) => bell.addEventListener("message", resolve, { once: true }));
-  bell.accept();
-  await rung;
-  bell.close();
 }
 
 export function headOf(head: Partial<RequestHead> = {}): Uint8Array {
