@@ -9,8 +9,8 @@ type Reading = { calls: Record<string, number>; awakeMs: number; rowsRead: numbe
 /** An object that knows its rows since it woke. */
 type Vital = { vitals?(): Promise<Pick<Reading, "rowsRead" | "rowsWritten">> };
 
-/** Methods that are no requests: what the runtime tells an object of its sockets, and the rows for the meter. */
-const FREE = new Set(["constructor", "vitals", "webSocketMessage", "webSocketClose", "webSocketError"]);
+/** Methods that are no requests: what the runtime tells an object of its sockets' ends, and the rows for the meter. */
+const FREE = new Set(["constructor", "vitals", "webSocketClose", "webSocketError"]);
 
 const readings: Record<ObjectKind, Reading> = {
   endpoint: { calls: {}, awakeMs: 0, rowsRead: 0, rowsWritten: 0 },
