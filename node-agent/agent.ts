@@ -165,6 +165,7 @@ export class Agent {
       environmentOf: (assignment, token) => this.#environmentOf(assignment, token),
       onSlotsChange: (endpointId, isWithdrawn) => this.#slotsChanged(endpointId, isWithdrawn),
       onStateChange: (isNewState) => this.#stateChanged(isNewState),
+      onDoorsChange: () => {},
     });
   }
 
