@@ -4,13 +4,13 @@ import { LINK_FRAME_MAX_BYTES } from "../../src/contract/limits.ts";
 import { FRAME } from "../../src/contract/link-frame.ts";
 import type { Channel } from "./channel.ts";
 import { responseHead } from "./message-headers.ts";
-import { workerFailure } from "./worker-failure.ts";
+import { headFailure, workerFailure } from "./worker-failure.ts";
 
 /** Passes the answer on. False when it is none that can be. */
 export function passOn(response: IncomingMessage, channel: Channel, port: number): boolean {
   const head = responseHead(response);
   if (!head) {
-    channel.fail("worker_failed", `The head of the worker's answer on port ${port} cannot be passed on.`);
+    channel.fail("worker_failed", headFailure(port));
     return false;
   }
   channel.head(head, isSmall(response));

@@ -12,7 +12,7 @@ import {
   type FrameType,
   NO_PAYLOAD,
 } from "../../src/contract/link-frame.ts";
-import type { Close, ResetReason, ResponseHead } from "../../src/contract/link-messages.ts";
+import type { Close, ResetReason } from "../../src/contract/link-messages.ts";
 import { ReceiveWindow, SendWindow, type WindowBudget } from "../../src/contract/link-window.ts";
 import { encodeJson } from "./json-bytes.ts";
 import type { Sender, SendTurns } from "./send-turns.ts";
@@ -63,9 +63,9 @@ export class Channel implements Sender {
 
   // Sending
 
-  /** Begins the answer. `isSmall`: its end is near, so it waits a little for it. */
-  head(head: ResponseHead, isSmall = false): void {
-    this.#head = this.#frame(FRAME.HEAD, 0, encodeJson(head));
+  /** Begins the answer with a ResponseHead as JSON. `isSmall`: its end is near, so it waits a little for it. */
+  head(head: Uint8Array, isSmall = false): void {
+    this.#head = this.#frame(FRAME.HEAD, 0, head);
     if (isSmall) this.#hold = setTimeout(() => this.#letGo(), WHOLE_ANSWER_MS);
     this.#offer();
   }

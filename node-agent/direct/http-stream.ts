@@ -1,18 +1,12 @@
 /** A request and its answer, between a stream of a link and a worker's server. */
 import { type Agent, type ClientRequest, request as httpRequest } from "node:http";
 import { FLAG_END, FRAME, type Frame } from "../../src/contract/link-frame.ts";
-import type { RequestHead } from "../../src/contract/link-messages.ts";
 import { passOn } from "./answer.ts";
-import type { Channel } from "./channel.ts";
-import type { Entry } from "./doors.ts";
-import type { LinkStream } from "./link-stream.ts";
+import type { ForwardedRequest, LinkStream } from "./link-stream.ts";
 import { type FramedHeaders, requestHeaders } from "./message-headers.ts";
 import { isBroken, workerFailure } from "./worker-failure.ts";
 
-export type HttpStreamOptions = {
-  readonly channel: Channel;
-  readonly entry: Entry;
-  readonly head: RequestHead;
+export type HttpStreamOptions = ForwardedRequest & {
   /** Frames with a body follow. */
   readonly hasBody: boolean;
   /** Keeps connections to workers. */
@@ -52,10 +46,10 @@ export class HttpStream implements LinkStream {
     this.#bytesLeft -= payload.byteLength;
     if (this.#bytesLeft < 0) return this.#fault("The body is longer than its Content-Length.");
     this.#write(payload);
-    if ((flags & FLAG_END) !== 0) this.receivedEnd();
+    if ((flags & FLAG_END) !== 0) this.#receivedEnd();
   }
 
-  receivedEnd(): void {
+  #receivedEnd(): void {
     if (Number.isFinite(this.#bytesLeft) && this.#bytesLeft > 0) {
       return this.#fault("The body is shorter than its Content-Length.");
     }
@@ -85,7 +79,10 @@ export class HttpStream implements LinkStream {
     });
     request.on("upgrade", (_, socket) => {
       socket.destroy();
-      channel.fail("worker_failed", `The worker on port ${entry.port} changed the protocol without being asked.`);
+      channel.fail(
+        "worker_failed",
+        `The worker on port ${entry.port} changed the protocol without being asked.`,
+      );
     });
     request.on("error", (error) => this.#failed(request, error));
     request.on("close", () => {
@@ -107,15 +104,17 @@ export class HttpStream implements LinkStream {
   }
 
   #failed(request: ClientRequest, error: Error): void {
-    const { channel, entry } = this.#options;
+    const { channel, entry, suspect } = this.#options;
     if (channel.isOver || request !== this.#request) return;
     if (this.#canSendAgain(request, error)) {
       this.#request = this.#send(false);
       this.#request.end();
       return;
     }
-    // An answer that is complete stands, whatever becomes of the rest of the request.
-    if (!channel.hasEnded) channel.fail("worker_failed", workerFailure(error, entry.port, this.#isAnswered));
+    // An answer that has begun tells itself of its end; a complete one stands, though not all was read of the request.
+    if (this.#isAnswered) return;
+    channel.fail("worker_failed", workerFailure(error, entry.port));
+    suspect();
   }
 
   /** A worker may close a connection that was kept just as the next request goes out; it has not seen that one. */
@@ -131,9 +130,7 @@ export class HttpStream implements LinkStream {
     if (this.#isClosed) return;
     this.#isClosed = true;
     entry.leave();
-    if (!channel.hasEnded) {
-      channel.fail("worker_failed", `The worker on port ${entry.port} broke off its answer.`);
-    }
+    if (!this.#isAnswered) channel.fail("worker_failed", `The worker on port ${entry.port} gave no answer.`);
     channel.consumed(this.#bytesInHand);
   }
 

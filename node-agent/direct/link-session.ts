@@ -10,13 +10,13 @@ import {
   type Frame,
   NO_PAYLOAD,
 } from "../../src/contract/link-frame.ts";
-import { type RequestHead, requestHeadSchema } from "../../src/contract/link-messages.ts";
+import { requestHeadSchema } from "../../src/contract/link-messages.ts";
 import type { WindowBudget } from "../../src/contract/link-window.ts";
 import { Channel } from "./channel.ts";
-import type { Doors, Entry } from "./doors.ts";
+import type { Doors } from "./doors.ts";
 import { HttpStream } from "./http-stream.ts";
 import { decodeJson, encodeJson } from "./json-bytes.ts";
-import type { LinkStream } from "./link-stream.ts";
+import type { ForwardedRequest, LinkStream } from "./link-stream.ts";
 import { type MessageSocket, SendTurns } from "./send-turns.ts";
 import { WebsocketStream } from "./websocket-stream.ts";
 
@@ -57,13 +57,9 @@ export class LinkSession {
   receive(message: Uint8Array): boolean {
     const frames = decodeFrames(message);
     if (!frames) return false;
-    for (const [at, frame] of frames.entries()) {
-      const isWhole = (frame.flags & FLAG_END) !== 0;
-      if (frame.type !== FRAME.OPEN) this.#receive(frame);
-      else this.#open(frame, !isWhole || hasDataOf(frame.stream, frames.slice(at + 1)));
-    }
-    for (const { type, flags, stream } of frames) {
-      if (type === FRAME.OPEN && (flags & FLAG_END) !== 0) this.#openedWhole(stream);
+    for (const frame of frames) {
+      if (frame.type === FRAME.OPEN) this.#open(frame);
+      else this.#receive(frame);
     }
     return true;
   }
@@ -87,7 +83,7 @@ export class LinkSession {
 
   // Frames
 
-  #open({ stream, payload }: Frame, hasBody: boolean): void {
+  #open({ stream, flags, payload }: Frame): void {
     const { budget, doors, endpointId } = this.#options;
     if (this.#streams.has(stream) || stream === 0) return;
     this.#newest = Math.max(this.#newest, stream);
@@ -99,17 +95,19 @@ export class LinkSession {
     if (!open || !head.success) return channel.fail("protocol", "The head of the request is none.");
     const entry = doors.enter(endpointId, open.workerId);
     if (!entry) return channel.fail("worker_gone", `The worker ${open.workerId} takes no requests any more.`);
-    opened.stream = this.#forward(channel, entry, head.data, hasBody);
+    const suspect = () => doors.suspect(endpointId, open.workerId);
+    const hasBody = (flags & FLAG_END) === 0;
+    opened.stream = this.#forward({ channel, entry, suspect, head: head.data }, hasBody);
     this.#beatSoon();
   }
 
-  #forward(channel: Channel, entry: Entry, head: RequestHead, hasBody: boolean): LinkStream | null {
+  #forward(request: ForwardedRequest, hasBody: boolean): LinkStream | null {
+    const { connections } = this.#options;
     try {
-      const { connections } = this.#options;
-      return head.kind === "websocket"
-        ? new WebsocketStream({ channel, entry, head })
-        : new HttpStream({ channel, entry, head, hasBody, connections });
+      if (request.head.kind === "websocket") return new WebsocketStream(request);
+      return new HttpStream({ ...request, hasBody, connections });
     } catch (error) {
+      const { channel, entry } = request;
       entry.leave();
       const detail = error instanceof Error ? error.message : String(error);
       channel.fail("protocol", `The request cannot be written as HTTP: ${detail}.`);
@@ -137,12 +135,6 @@ export class LinkSession {
     this.#turns.first({ type: FRAME.RESET, flags: 0, stream, payload });
   }
 
-  /** What came in the message is all of its request. */
-  #openedWhole(stream: number): void {
-    const opened = this.#streams.get(stream);
-    if (opened && !opened.channel.hasReceivedLast) opened.stream?.receivedEnd();
-  }
-
   #over(stream: number): void {
     this.#streams.delete(stream);
     if (this.isQuiet) this.#options.onQuiet();
@@ -158,8 +150,4 @@ export class LinkSession {
       this.#beatSoon();
     }, LINK_BEAT_MS);
   }
-}
-
-function hasDataOf(stream: number, frames: readonly Frame[]): boolean {
-  return frames.some((frame) => frame.stream === stream && frame.type === FRAME.DATA);
 }

@@ -1,6 +1,8 @@
 /** Headers on their way through the agent: those that are about one connection only stay behind. */
 import type { IncomingMessage } from "node:http";
-import { type RequestHead, type ResponseHead, responseHeadSchema } from "../../src/contract/link-messages.ts";
+import { LINK_FRAME_MAX_BYTES } from "../../src/contract/limits.ts";
+import { type RequestHead, responseHeadSchema } from "../../src/contract/link-messages.ts";
+import { encodeJson } from "./json-bytes.ts";
 
 type Headers = readonly (readonly [string, string])[];
 
@@ -40,7 +42,8 @@ export function requestHeaders({ headers, method }: RequestHead, hasBody: boolea
     .flatMap(([name, value]) => [name, asBytes(value)]);
   if (!headers.some(([name]) => name.toLowerCase() === "host")) flat.unshift("Host", "localhost");
   if (bodyBytes === null) flat.push("Transfer-Encoding", "chunked");
-  else if (hasBody || lengths.length > 0 || canExpectBody(method)) flat.push("Content-Length", `${bodyBytes}`);
+  else if (hasBody || lengths.length > 0 || canExpectBody(method))
+    flat.push("Content-Length", `${bodyBytes}`);
   return { flat, bodyBytes };
 }
 
@@ -57,14 +60,15 @@ export function upgradeHeaders({ headers }: RequestHead): ReadonlyMap<string, re
   return byName;
 }
 
-/** The head of a worker's answer; undefined when it is none that can be passed on. */
-export function responseHead(response: IncomingMessage): ResponseHead | undefined {
+/** The head of a worker's answer as a frame carries it; undefined when it is none that can be passed on. */
+export function responseHead(response: IncomingMessage): Uint8Array | undefined {
   const { rawHeaders, statusCode: status, statusMessage: statusText } = response;
   const headers = endToEnd(pairs(rawHeaders)).filter(
     ([name]) => status !== 101 || !OF_HANDSHAKE.has(name.toLowerCase()),
   );
-  const parsed = responseHeadSchema.safeParse({ status, statusText, headers });
-  return parsed.success ? parsed.data : undefined;
+  const head = responseHeadSchema.safeParse({ status, statusText, headers });
+  const bytes = head.success ? encodeJson(head.data) : undefined;
+  return bytes && bytes.byteLength <= LINK_FRAME_MAX_BYTES ? bytes : undefined;
 }
 
 /** Without what is about one connection, which the connection may itself have named. */

@@ -1,22 +1,14 @@
 /** A WebSocket between a stream of a link and a worker's server. Pings are answered on either side of the agent. */
-import type { IncomingMessage } from "node:http";
+import { type IncomingMessage, validateHeaderName, validateHeaderValue } from "node:http";
 import { WebSocket } from "ws";
 import { WEBSOCKET_MESSAGE_MAX_BYTES } from "../../src/contract/limits.ts";
 import { FLAG_FIN, FRAME, type Frame } from "../../src/contract/link-frame.ts";
-import { type Close, closeSchema, type RequestHead } from "../../src/contract/link-messages.ts";
+import { type Close, closeSchema } from "../../src/contract/link-messages.ts";
 import { passOn } from "./answer.ts";
-import type { Channel } from "./channel.ts";
-import type { Entry } from "./doors.ts";
 import { decodeJson } from "./json-bytes.ts";
-import type { LinkStream } from "./link-stream.ts";
+import type { ForwardedRequest, LinkStream } from "./link-stream.ts";
 import { responseHead, upgradeHeaders } from "./message-headers.ts";
-import { workerFailure } from "./worker-failure.ts";
-
-export type WebsocketStreamOptions = {
-  readonly channel: Channel;
-  readonly entry: Entry;
-  readonly head: RequestHead;
-};
+import { headFailure, workerFailure } from "./worker-failure.ts";
 
 const TOO_LARGE: Close = { code: 1009, reason: "The message is too large." };
 /** Codes that are never sent: there was none, or no goodbye at all. */
@@ -25,7 +17,7 @@ const NO_CLOSE = 1006;
 
 export class WebsocketStream implements LinkStream {
   readonly kind = "websocket";
-  readonly #options: WebsocketStreamOptions;
+  readonly #options: ForwardedRequest;
   readonly #socket: WebSocket;
   #upgrade: IncomingMessage | null = null;
   /** Of the message whose pieces are coming in. */
@@ -34,7 +26,7 @@ export class WebsocketStream implements LinkStream {
   #hasLeft = false;
 
   /** Throws when the head cannot be written as HTTP. */
-  constructor(options: WebsocketStreamOptions) {
+  constructor(options: ForwardedRequest) {
     this.#options = options;
     this.#socket = openSocket(options);
     this.#watch(this.#socket);
@@ -54,16 +46,13 @@ export class WebsocketStream implements LinkStream {
     this.#write(frame);
   }
 
-  /** OPEN of a WebSocket says that its request has no body; it ends by CLOSE. */
-  receivedEnd(): void {}
-
   cut(): void {
     this.#options.channel.drop();
     this.#socket.terminate();
   }
 
   #watch(socket: WebSocket): void {
-    const { channel, entry } = this.#options;
+    const { channel } = this.#options;
     socket.on("upgrade", (response) => {
       this.#upgrade = response;
       // Which subprotocol the worker may choose is for the client to judge; `ws` would, knowing of none.
@@ -75,13 +64,7 @@ export class WebsocketStream implements LinkStream {
       channel.send(isBinary ? FRAME.BINARY : FRAME.TEXT, message);
       if (channel.isFull) socket.pause();
     });
-    socket.on("error", (error) => {
-      const close = closeOf(error);
-      if (close) channel.close(close);
-      else if (!channel.hasEnded) {
-        channel.fail("worker_failed", workerFailure(error, entry.port, this.#hasAnswered));
-      }
-    });
+    socket.on("error", (error) => this.#failed(error));
     socket.on("close", (code, reason) => this.#closed(code, reason.toString()));
   }
 
@@ -89,9 +72,10 @@ export class WebsocketStream implements LinkStream {
     const { channel, entry } = this.#options;
     const head = this.#upgrade && responseHead(this.#upgrade);
     this.#hasAnswered = true;
-    if (head) channel.head(head);
-    else channel.fail("worker_failed", `The head of the worker's answer on port ${entry.port} cannot be passed on.`);
     channel.onRoom = () => this.#socket.resume();
+    if (head) return channel.head(head);
+    channel.fail("worker_failed", headFailure(entry.port));
+    this.#socket.terminate();
   }
 
   /** A plain answer: the worker does not want a WebSocket. */
@@ -101,6 +85,15 @@ export class WebsocketStream implements LinkStream {
     channel.receivedLast();
     response.on("close", () => this.#leave());
     if (!passOn(response, channel, entry.port)) response.destroy();
+  }
+
+  #failed(error: Error): void {
+    const { channel, entry, suspect } = this.#options;
+    const close = closeOf(error);
+    if (close) channel.close(close);
+    if (channel.hasEnded) return;
+    channel.fail("worker_failed", workerFailure(error, entry.port, this.#hasAnswered));
+    suspect();
   }
 
   #write({ type, flags, payload }: Frame): void {
@@ -145,8 +138,14 @@ export class WebsocketStream implements LinkStream {
   }
 }
 
-function openSocket({ entry, head }: WebsocketStreamOptions): WebSocket {
+/** Throws when the head cannot be written as HTTP. */
+function openSocket({ entry, head }: ForwardedRequest): WebSocket {
   const headers = upgradeHeaders(head);
+  if (/[^\u0021-\u00ff]/.test(head.target)) throw new Error("Its target has characters that none may have");
+  for (const [name, values] of headers) {
+    validateHeaderName(name);
+    for (const value of values) validateHeaderValue(name, value);
+  }
   return new WebSocket(`ws://${entry.host}:${entry.port}/`, {
     perMessageDeflate: false,
     followRedirects: false,
