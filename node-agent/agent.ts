@@ -7,6 +7,7 @@ import type {
   Inventory,
   SyncReply,
 } from "../src/contract/agent.ts";
+import type { Doors } from "./direct/doors.ts";
 import { EdgeClient } from "./edge/edge-client.ts";
 import type { EdgeLink } from "./edge/edge-link.ts";
 import { ExchangeLoop } from "./edge/exchange-loop.ts";
@@ -240,6 +241,11 @@ export class Agent {
       workers: this.#workers.reports(),
       jobs: this.#ledger.size,
     };
+  }
+
+  /** Who takes requests here. */
+  get doors(): Doors {
+    return this.#workers;
   }
 
   // What happens

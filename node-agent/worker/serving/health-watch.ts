@@ -1,10 +1,11 @@
 import { HEALTH_PROBE_EAGER_MS } from "../../../src/contract/limits.ts";
 import { ageMs } from "../../age.ts";
 import { Wake } from "../wake.ts";
-import { type Health, judgeProbe, type ProbeAnswer, probePauseMs } from "./health.ts";
+import { type Health, judgeProbe, type ProbeAnswer, type ProbePauses, probePauseMs } from "./health.ts";
 import { probeHealth, type ServerPlace } from "./health-probe.ts";
 
 export type HealthWatchOptions = {
+  readonly pauses: ProbePauses;
   readonly place: () => Promise<ServerPlace>;
   /** Told of each probe before the next one is made. */
   readonly onProbed: (health: Health, place: ServerPlace | null, probedForMs: number) => Promise<void>;
@@ -33,7 +34,7 @@ export class HealthWatch {
       if (signal.aborted) return;
       this.#health = judgeProbe(this.#health, answer);
       await this.#options.onProbed(this.#health, this.#place, ageMs(this.#beganAt));
-      await this.#rest(probePauseMs(this.#health, ageMs(this.#beganAt)));
+      await this.#rest(probePauseMs(this.#health, ageMs(this.#beganAt), this.#options.pauses));
     }
   }
 

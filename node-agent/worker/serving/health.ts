@@ -9,8 +9,6 @@ import {
   HEALTH_FAILURES_MAX,
   HEALTH_PROBE_EAGER_FOR_MS,
   HEALTH_PROBE_EAGER_MS,
-  HEALTH_PROBE_MS,
-  HEALTH_PROBE_START_MS,
 } from "../../../src/contract/limits.ts";
 
 export type ProbeAnswer =
@@ -41,13 +39,17 @@ export function judgeProbe(health: Health, answer: ProbeAnswer): Health {
   return { ...health, isHealthy, failuresInRow, answer };
 }
 
+/** Time between two probes of a worker that is healthy, and of one that is not. */
+export type ProbePauses = { readonly healthProbeMs: number; readonly healthProbeStartMs: number };
+
 /** Time until the next probe. */
-export function probePauseMs(health: Health, probedForMs: number): number {
-  if (!health.wasHealthy)
-    return probedForMs < HEALTH_PROBE_EAGER_FOR_MS ? HEALTH_PROBE_EAGER_MS : HEALTH_PROBE_START_MS;
-  if (!health.isHealthy) return HEALTH_PROBE_START_MS;
-  // Nobody listens any more: that is no server which is only busy.
-  return health.answer?.kind === "refused" ? HEALTH_PROBE_EAGER_MS : HEALTH_PROBE_MS;
+export function probePauseMs(health: Health, probedForMs: number, pauses: ProbePauses): number {
+  const { wasHealthy, isHealthy, answer } = health;
+  const isEager = wasHealthy
+    ? isHealthy && answer?.kind === "refused" // nobody listens any more: that is no server which is only busy
+    : probedForMs < HEALTH_PROBE_EAGER_FOR_MS;
+  if (isEager) return HEALTH_PROBE_EAGER_MS;
+  return isHealthy ? pauses.healthProbeMs : pauses.healthProbeStartMs;
 }
 
 /** It was healthy, and it is certain that it is not any more. */

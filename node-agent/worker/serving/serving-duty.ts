@@ -135,6 +135,7 @@ export class ServingDuty implements Duty, Door {
     const watch: HealthWatch = new HealthWatch(
       { ...UNPROBED, wasHealthy: wasReady },
       {
+        pauses: this.#options.timing,
         place: () => this.#findPlace(),
         onProbed: async (health, place, probedForMs) => {
           if (this.#isWatchedBy(watch)) await this.#probed(watch, health, place, probedForMs);
