@@ -1,6 +1,6 @@
 /**
- * Load-balanced requests beside the container that answers them, in turns: `node bench/lb/main.ts [rounds]`.
- * The edge, the agent and the container are real; `bench/lb/cost.ts` counts what requests cost.
+ * Load-balanced requests beside the container that answers them, in turns:
+ * `node bench/lb/main.ts [rounds] [time,shares,memory,profile]`. The edge, the agent and the container are real; `bench/lb/cost.ts` counts what requests cost.
  */
 import getPort from "get-port";
 import { readFileSync } from "node:fs";
@@ -17,6 +17,7 @@ import { peakMb, residentMb } from "../process/memory.ts";
 import { startBalancedEndpoint } from "./balanced-endpoint.ts";
 
 const ROUNDS = Number(process.argv[2] ?? 7);
+const PARTS = (process.argv[3] ?? "time,shares,memory,profile").split(",");
 const SETTINGS = { rounds: ROUNDS, loadMs: 1_500, transferBytes: 30_000_000, events: 50, eventGapMs: 20 };
 const TRANSFERS = 64;
 const LOAD = { clients: 64, maxMs: 4_000, bodyBytes: 0 };
@@ -78,13 +79,13 @@ async function memory(): Promise<void> {
 async function profile(): Promise<void> {
   const load = () => driver.ask("small", { ...LOAD, target: balanced.target });
   print("agent", await profiled(await nodeInspector(agentInspectorPort), load));
-  print("edge", await profiled(`ws://127.0.0.1:${inspectorPort}/core:user:edgerun`, load));
+  const map = join(edge.stateDirectory, "edge-bundle/index.js.map");
+  print("edge", await profiled(`ws://127.0.0.1:${inspectorPort}/core:user:edgerun`, load, map));
 }
 
 function print(what: string, functions: readonly FunctionShare[]): void {
   console.log(`\n| Share of the time that the ${what} is at work, 64 clients | |\n| --- | ---: |`);
-  for (const { name, url, share } of functions.slice(0, FUNCTIONS_SHOWN)) {
-    const where = url.split("/").slice(-2).join("/");
+  for (const { name, where, share } of functions.slice(0, FUNCTIONS_SHOWN)) {
     console.log(`| ${name || "(anonymous)"} ${where} | ${(share * 100).toFixed(1)} % |`);
   }
 }
@@ -92,8 +93,11 @@ function print(what: string, functions: readonly FunctionShare[]): void {
 console.log(
   `${new Date().toISOString()}, ${ROUNDS} rounds, load of the machine ${loadavg()[0]?.toFixed(1)}\n`,
 );
-console.log(await compare(driver, [direct, balanced], SETTINGS));
-await shares();
-await memory();
-await profile();
+const parts: Readonly<Record<string, () => Promise<void>>> = {
+  time: async () => console.log(await compare(driver, [direct, balanced], SETTINGS)),
+  shares,
+  memory,
+  profile,
+};
+for (const part of PARTS) await parts[part]?.();
 console.log(`\nload of the machine at the end ${loadavg()[0]?.toFixed(1)}`);
