@@ -100,6 +100,7 @@ export class Link {
       perMessageDeflate: false,
       maxPayload: MESSAGE_MAX_BYTES,
       handshakeTimeout: LINK_PING_MS,
+      generateMask: (mask) => mask.fill(0), // one of zeros need not be laid on each byte
     });
     this.#socket = socket;
     let problem = "the connection was closed";
