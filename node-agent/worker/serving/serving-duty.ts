@@ -8,7 +8,7 @@ import type { Timing } from "../../timing.ts";
 import type { Door, Duty, DutyFacts, DutyPost } from "../duty.ts";
 import type { LifeEnd } from "../life.ts";
 import type { Failure } from "../restart.ts";
-import { type Health, isOut, UNPROBED } from "./health.ts";
+import { type Health, UNPROBED } from "./health.ts";
 import type { ServerPlace } from "./health-probe.ts";
 import { HealthWatch } from "./health-watch.ts";
 import { describeAnswer } from "./health-words.ts";
@@ -245,7 +245,7 @@ export class ServingDuty implements Duty, Door {
       if (standing.state === "starting") standing.become("starting", this.#fault);
       return;
     }
-    if (!isOut(this.#health)) return;
+    if (!this.#health.isOut) return;
     if (standing.state === "ready")
       this.#options.log.warn("worker_health_lost", { workerId: outline.workerId, reason: this.#fault });
     standing.become(isInitializing ? "starting" : "unhealthy", this.#fault);
