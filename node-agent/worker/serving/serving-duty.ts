@@ -69,7 +69,8 @@ export class ServingDuty implements Duty, Door {
     const visit = Symbol("request");
     visits.add(visit);
     const leave = (): void => {
-      if (visits.delete(visit) && visits.size === 0) this.#post.onChange();
+      const wasLast = visits.delete(visit) && visits.size === 0;
+      if (wasLast && this.#post.isAlive()) this.#post.onChange();
     };
     return { host, port, leave };
   }
@@ -156,6 +157,7 @@ export class ServingDuty implements Duty, Door {
   }
 
   end(): void {
+    clearTimeout(this.#drain?.timer);
     this.halt();
     this.changed();
   }
