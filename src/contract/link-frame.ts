@@ -16,7 +16,7 @@
  */
 
 export const FRAME = {
-  /** E: payload as `encodeOpen` makes it. END: the request has no body, or what follows in this message is all. */
+  /** E: payload as `encodeOpen` makes it. END: the request has no body. */
   OPEN: 1,
   /** A: the head of the answer, JSON. For a WebSocket status 101 means that it is open. */
   HEAD: 2,
@@ -106,7 +106,7 @@ export function decodeOpen(
   payload: Uint8Array,
 ): { readonly workerId: string; readonly head: Uint8Array } | undefined {
   const end = 1 + (payload[0] ?? 0);
-  if (end > payload.byteLength) return undefined;
+  if (end === 1 || end > payload.byteLength) return undefined;
   return { workerId: String.fromCharCode(...payload.subarray(1, end)), head: payload.subarray(end) };
 }
 
