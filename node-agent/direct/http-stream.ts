@@ -36,8 +36,9 @@ export class HttpStream implements LinkStream {
     this.#headers = requestHeaders(options.head, options.hasBody);
     this.#bytesLeft = this.#headers.bodyBytes ?? Number.POSITIVE_INFINITY;
     this.#request = this.#send(options.connections);
-    if (!options.hasBody) this.#request.end();
-    if (!options.hasBody) options.channel.receivedLast();
+    // With a body to come the head goes ahead of it: a worker may answer that alone.
+    if (options.hasBody) this.#request.flushHeaders();
+    else this.#receivedEnd();
   }
 
   receive({ type, flags, payload }: Frame): void {
