@@ -42,6 +42,8 @@ export type EndpointStub = Pick<
   | "batches"
   | "batchRequests"
   | "tellFollowers"
+  | "direct"
+  | "abortDirect"
 > &
   Pick<Fetcher, "fetch"> & {
     direct(call: DirectCall): Promise<DirectReply>;
