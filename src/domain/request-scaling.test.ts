@@ -132,19 +132,23 @@ class SimulatedBalancer {
   }
 }
 
-const requestsOf = (atMost: number, forMs: number, lengthMs: number): fc.Arbitrary<Arrival[]> =>
-  fc.array(fc.record({ at: fc.nat(forMs), ms: fc.integer({ min: 1, max: lengthMs }) }), {
-    maxLength: atMost,
-  });
+/** Many come together, and some of them take long. */
+const requests: fc.Arbitrary<Arrival[]> = fc.array(
+  fc.record({
+    at: fc.oneof(fc.constant(0), fc.nat(120 * SECOND)),
+    ms: fc.oneof(fc.integer({ min: 1, max: SECOND }), fc.integer({ min: 20 * SECOND, max: 90 * SECOND })),
+  }),
+  { maxLength: 120, size: "max" },
+);
 
 const scenes: fc.Arbitrary<Scene> = fc
   .record({
     workersMin: fc.nat(2),
-    moreWorkers: fc.integer({ min: 1, max: 8 }),
+    moreWorkers: fc.integer({ min: 1, max: 30 }),
     scalerValue: fc.integer({ min: 1, max: 8 }),
     idleTimeoutSeconds: fc.integer({ min: 1, max: 60 }),
     coldStartMs: fc.integer({ min: 1, max: 30 * SECOND }),
-    requests: requestsOf(120, 120 * SECOND, 20 * SECOND),
+    requests,
   })
   .map(({ moreWorkers, ...scene }) => ({ ...scene, workersMax: scene.workersMin + moreWorkers }));
 

@@ -169,4 +169,3 @@ function tooLarge(what: "request" | "answer"): Reset {
   const detail = `The body of the ${what} has more than ${DIRECT_BODY_MAX_BYTES} bytes.`;
   return { reason: "too_large", detail };
 }
-

@@ -91,7 +91,9 @@ export class Links {
 
   #drop(socket: WebSocket, link: Link, code: number, why: string): void {
     this.#links.delete(socket);
-    link.breakStreams(({ workerId }) => lossOf(workerId, link.hostId, `the link of its host is gone. ${why}`));
+    link.breakStreams(({ workerId }) =>
+      lossOf(workerId, link.hostId, `the link of its host is gone. ${why}`),
+    );
     link.close(code, why);
   }
 
