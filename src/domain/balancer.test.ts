@@ -4,7 +4,7 @@ import { chooseWorker, type Candidate, type Preference } from "./balancer.ts";
 
 const crew: fc.Arbitrary<Candidate[]> = fc.uniqueArray(
   fc.record({
-    workerId: fc.constantFrom(..."abcdefgh"),
+    workerId: fc.constantFrom("a", "b", "c", "d", "e"),
     inFlight: fc.nat(3),
     usedAt: fc.nat(3),
     isSuspect: fc.boolean(),
@@ -14,7 +14,7 @@ const crew: fc.Arbitrary<Candidate[]> = fc.uniqueArray(
 );
 const preference: fc.Arbitrary<Preference> = fc.record({
   mode: fc.constantFrom("soft" as const, "strict" as const, "resume" as const),
-  workerId: fc.constantFrom(..."abcdefgh"),
+  workerId: fc.constantFrom("a", "b", "c", "d", "e"),
 });
 
 describe("the worker for a request", () => {
@@ -75,7 +75,7 @@ describe("the worker for a request", () => {
   });
 
   test("changes with each request, so that all workers have as many", ({ expect }) => {
-    const inFlight = new Map([..."abc"].map((workerId) => [workerId, 0]));
+    const inFlight = new Map(["a", "b", "c"].map((workerId) => [workerId, 0]));
     for (let turn = 1; turn <= 9; turn += 1) {
       const candidates = [...inFlight].map(([workerId, count]) => ({
         workerId,

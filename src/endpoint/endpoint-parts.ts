@@ -11,6 +11,7 @@ import { BatchStore } from "./batch-store.ts";
 import { openBatches } from "./batches.ts";
 import { ChunkStore } from "./chunk-store.ts";
 import { DirectBook } from "./direct/direct-book.ts";
+import { openDirect } from "./direct/direct-parts.ts";
 import { Dispatch } from "./dispatch.ts";
 import { EndpointBells } from "./endpoint-bells.ts";
 import { EndpointFacts } from "./endpoint-facts.ts";
@@ -80,7 +81,8 @@ export function openParts(context: DurableObjectState, env: EndpointEnv, finishT
     keepAlive: (work) => context.waitUntil(work),
   });
   const batches = openBatches(core);
-  return { ...core, agents, webhooks, jobs, streams, sender, batches, jobWaiters, streamWaiters };
+  const serving = openDirect(context, core);
+  return { ...core, serving, agents, webhooks, jobs, streams, sender, batches, jobWaiters, streamWaiters };
 }
 
 /** What the desks share: the stores, the queue, and what is counted. */

@@ -47,12 +47,13 @@ export class TurnEnd {
 
   /** Who gets no more jobs must get none of those that come before it is gone. */
   #scale(config: EndpointConfig, now: number): void {
-    const { scaling, dispatch, bells } = this.#parts;
+    const { scaling, dispatch, bells, serving } = this.#parts;
     const { closed, hasReopened } = scaling.decide(config, now);
     if (closed.length > 0) dispatch.withdraw(closed);
     if (!hasReopened) return;
     dispatch.wakeAll();
     bells.ringAllAgents();
+    serving.desk.ring();
   }
 
   #arm(now: number): void {

@@ -5,6 +5,9 @@ import type { Affinity } from "./messages.ts";
 export type DirectWaiter = {
   readonly directId: string;
   readonly affinity: Affinity | null;
+  /** Since when it waits, and until when; epoch ms. */
+  readonly sinceAt: number;
+  readonly untilAt: number;
 };
 
 const TAG = "direct";
@@ -39,15 +42,31 @@ export class DirectBells {
     for (const bell of this.#bells.find(TAG)) if (isServed(bell.waiter)) this.#ring(bell);
   }
 
-  /** False when the socket was none of a waiting request. */
-  closed(socket: WebSocket): boolean {
-    const waiter = socket.deserializeAttachment() as Partial<DirectWaiter> | null;
-    if (waiter?.directId === undefined) return false;
-    return this.#waiting.delete(waiter.directId);
+  /** A socket has closed; returns who waited there, if nobody had rung. */
+  hungUp(socket: WebSocket): DirectWaiter | undefined {
+    if (this.#waiting.size === 0) return undefined;
+    const waiter = socket.deserializeAttachment() as DirectWaiter | { readonly directId?: undefined } | null;
+    return waiter?.directId !== undefined && this.#waiting.delete(waiter.directId) ? waiter : undefined;
   }
 
   #ring({ waiter, ring }: Doorbell<DirectWaiter>): void {
     this.#waiting.delete(waiter.directId);
     ring("look");
   }
+}
+
+/** Reads `direct=<requestId>&affinity=<mode>:<workerId>&until=<epoch ms>`, as the gateway writes it. */
+export function readDirectWaiter(query: URLSearchParams, now: number): DirectWaiter {
+  return {
+    directId: query.get("direct") ?? "",
+    affinity: readAffinity(query.get("affinity")),
+    sinceAt: now,
+    untilAt: Number(query.get("until")),
+  };
+}
+
+export function readAffinity(text: string | null): Affinity | null {
+  if (!text) return null;
+  const [mode = "", ...rest] = text.split(":");
+  return { mode: mode as Affinity["mode"], workerId: rest.join(":") };
 }

@@ -83,6 +83,12 @@ export class DirectBook {
     this.#inFlight.set(workerId, (this.#inFlight.get(workerId) ?? 0) + 1);
   }
 
+  /** A worker has not taken its request, which goes to another one. */
+  gaveBack(workerId: string): void {
+    this.#moves += 1;
+    this.#letGo(workerId);
+  }
+
   /** A request is over; `workerId` is null when no worker had it. To be called once for each, in a turn. */
   ended(workerId: string | null, end: DirectEnd): void {
     this.#moves += 1;

@@ -14,9 +14,13 @@ import { decodeJson } from "../../durable/json-bytes.ts";
 import { AnswerBody } from "./answer-body.ts";
 import type { BodySource, DirectFailure, DirectReply } from "./messages.ts";
 import { RequestBody } from "./request-body.ts";
-import { resetFrame, type Stream, type StreamPort } from "./stream.ts";
+import { resetFrame, type Stream, type StreamEnd, type StreamPort } from "./stream.ts";
 
-export type HttpReply = DirectFailure | Extract<DirectReply, { readonly kind: "answer" }>;
+/** returned: the worker never had the request, all of which is still at hand. */
+export type HttpReply =
+  | DirectFailure
+  | Extract<DirectReply, { readonly kind: "answer" }>
+  | { readonly kind: "returned" };
 
 export type HttpRequest = { readonly requestId: string; readonly workerId: string };
 
@@ -30,6 +34,7 @@ export class HttpStream implements Stream {
   readonly #request: RequestBody;
   readonly #answer: AnswerBody;
   #head: Uint8Array | undefined;
+  #isRepeatable = true;
   #isReplied = false;
   #isOver = false;
 
@@ -61,8 +66,19 @@ export class HttpStream implements Stream {
       this.#request.sendNothing();
       return this.#port.send(open, { type: FRAME.DATA, flags: FLAG_END, payload: body });
     }
+    this.#isRepeatable = false;
     this.#port.send(open);
     void this.#sendFrom(body);
+  }
+
+  /** What was to be a WebSocket is a request without a body. */
+  hasNoBody(): void {
+    this.#request.sendNothing();
+  }
+
+  /** Asks for a WebSocket: what follows are its messages. */
+  sendUpgrade(head: Uint8Array): void {
+    this.#port.send({ type: FRAME.OPEN, flags: 0, payload: encodeOpen(this.workerId, head) });
   }
 
   take({ type, flags, payload }: Frame): string | undefined {
@@ -75,7 +91,12 @@ export class HttpStream implements Stream {
         return this.#takeCredit(payload);
       case FRAME.RESET:
         return this.#takeReset(payload);
-      default:
+      case FRAME.OPEN:
+      case FRAME.TEXT:
+      case FRAME.BINARY:
+      case FRAME.CLOSE:
+      case FRAME.WORKERS:
+      case FRAME.BEAT:
         return "A request has no such frame.";
     }
   }
@@ -88,7 +109,7 @@ export class HttpStream implements Stream {
       this.#resolve({ kind: "answer", workerId: this.workerId, head: this.#head, body });
     }
     if (!this.#answer.isEnded) return;
-    if (this.#request.isSent) this.#end();
+    if (this.#request.isSent) this.#end("complete");
     else this.#request.answerIsOver();
   }
 
@@ -126,7 +147,9 @@ export class HttpStream implements Stream {
   #takeReset(payload: Uint8Array): string | undefined {
     const reset = resetSchema.safeParse(decodeJson(payload));
     if (!reset.success) return "A reset says its reason and a detail.";
-    this.#fail(reset.data);
+    const isReturned = reset.data.reason === "worker_gone" && this.#isRepeatable && !this.#head;
+    if (isReturned) this.#giveBack();
+    else this.#fail(reset.data);
     return undefined;
   }
 
@@ -140,24 +163,29 @@ export class HttpStream implements Stream {
         return this.break(BROKEN_OFF);
       case "unwanted":
         this.#port.send(resetFrame(UNWANTED));
-        return this.#end();
+        return this.#end("complete");
       case "sent":
       case "stopped":
-        if (this.#answer.isEnded) this.#end();
+        if (this.#answer.isEnded) this.#end("complete");
     }
   }
 
   #fail({ reason, detail }: Reset): void {
     const { workerId } = this;
-    this.#end();
+    this.#end(reason);
     this.#answer.break(detail);
     this.#request.stop();
     this.#resolve({ kind: "failed", reason, detail, workerId });
   }
 
-  #end(): void {
+  #giveBack(): void {
+    this.#end("returned");
+    this.#resolve({ kind: "returned" });
+  }
+
+  #end(end: StreamEnd): void {
     this.#isOver = true;
-    this.#port.end();
+    this.#port.end(end);
   }
 }
 

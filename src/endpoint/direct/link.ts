@@ -1,9 +1,9 @@
 /** One agent's link: the streams on it, and what it says of itself. */
-import { decodeFrames, encodeFrames, FLAG_END, FRAME, type Frame } from "../../contract/link-frame.ts";
+import { decodeFrames, encodeFrames, FRAME, type Frame } from "../../contract/link-frame.ts";
 import { linkWorkersSchema, type Reset } from "../../contract/link-messages.ts";
 import { LINK_SILENCE_MS, LINK_SUSPECT_MS } from "../../contract/limits.ts";
 import { decodeJson } from "../../durable/json-bytes.ts";
-import { emptyFrame, resetFrame, type Stream, type StreamFrame } from "./stream.ts";
+import { resetFrame, type Stream, type StreamFrame } from "./stream.ts";
 
 /** What the socket remembers while the object does not. */
 export type LinkNote = { readonly hostId: string; readonly workers: readonly string[] };
@@ -14,7 +14,7 @@ const WORKERS_MAX_CHARACTERS = 14_000;
 export class Link {
   readonly hostId: string;
   readonly #socket: WebSocket;
-  readonly #streams = new Map<number, Stream>();
+  readonly streams = new Map<number, Stream>();
   #workers: readonly string[];
   #heardAt: number;
 
@@ -30,10 +30,6 @@ export class Link {
     return this.#workers;
   }
 
-  get streams(): ReadonlyMap<number, Stream> {
-    return this.#streams;
-  }
-
   get isOpen(): boolean {
     return this.#socket.readyState === WebSocket.OPEN;
   }
@@ -41,7 +37,7 @@ export class Link {
   // Silence
 
   get isAwaited(): boolean {
-    return this.#streams.values().some(({ isAwaited }) => isAwaited);
+    return this.streams.values().some(({ isAwaited }) => isAwaited);
   }
 
   isSuspect(now: number): boolean {
@@ -54,17 +50,9 @@ export class Link {
 
   // Streams
 
-  add(id: number, stream: Stream, now: number): void {
-    if (!this.isAwaited) this.#heardAt = now; // until now it had nothing to say
-    this.#streams.set(id, stream);
-  }
-
-  replace(id: number, stream: Stream): void {
-    if (this.#streams.has(id)) this.#streams.set(id, stream);
-  }
-
-  remove(id: number): void {
-    this.#streams.delete(id);
+  /** It gets a request: from now on its silence matters. */
+  willAnswer(now: number): void {
+    if (!this.isAwaited) this.#heardAt = now;
   }
 
   send(stream: number, frames: readonly StreamFrame[]): void {
@@ -78,7 +66,7 @@ export class Link {
 
   /** Ends all streams, or those of one worker. */
   breakStreams(reset: (stream: Stream) => Reset, workerId?: string): void {
-    for (const stream of [...this.#streams.values()]) {
+    for (const stream of [...this.streams.values()]) {
       if (workerId === undefined || stream.workerId === workerId) stream.break(reset(stream));
     }
   }
@@ -108,7 +96,7 @@ export class Link {
   }
 
   #pass(frame: Frame, touched: Set<Stream>, isKnown: (stream: number) => boolean): string | undefined {
-    const stream = this.#streams.get(frame.stream);
+    const stream = this.streams.get(frame.stream);
     if (stream) {
       touched.add(stream);
       return stream.take(frame);
@@ -139,6 +127,3 @@ export class Link {
 }
 
 const UNKNOWN = resetFrame({ reason: "protocol", detail: "There is no such stream." });
-
-/** Tells the agent that nothing follows on a stream. */
-export const END_OF_STREAM = emptyFrame(FRAME.DATA, FLAG_END);

@@ -5,7 +5,6 @@
  */
 import type { ResetReason } from "../../contract/link-messages.ts";
 import { Link, type LinkNote } from "./link.ts";
-import type { Stream } from "./stream.ts";
 
 const TAG = "link";
 const NORMAL = 1000;
@@ -55,12 +54,13 @@ export class Links {
     return new Response(null, { status: 101, webSocket: client });
   }
 
-  /** Puts a stream on a link, under a number that the link has never had. */
-  open(link: Link, make: (id: number) => Stream, now: number): Stream {
-    const id = this.#nextStream(link);
-    const stream = make(id);
-    link.add(id, stream, now);
-    return stream;
+  /** A number for a stream that the link has never had. */
+  nextStream(link: Link): number {
+    for (;;) {
+      const id = (this.#firstStream + this.#streams) % STREAMS;
+      this.#streams += 1;
+      if (id !== 0 && !link.streams.has(id)) return id;
+    }
   }
 
   /** False for a socket that is no link. Says by `onChange` that other workers than before may take requests. */
@@ -95,14 +95,6 @@ export class Links {
       lossOf(workerId, link.hostId, `the link of its host is gone. ${why}`),
     );
     link.close(code, why);
-  }
-
-  #nextStream(link: Link): number {
-    for (;;) {
-      const id = (this.#firstStream + this.#streams) % STREAMS;
-      this.#streams += 1;
-      if (id !== 0 && !link.streams.has(id)) return id;
-    }
   }
 
   #isKnown(stream: number): boolean {

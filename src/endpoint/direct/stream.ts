@@ -1,16 +1,23 @@
 /** What a stream is to the link that carries it. */
 import type { Frame } from "../../contract/link-frame.ts";
-import { FRAME, NO_PAYLOAD } from "../../contract/link-frame.ts";
-import type { Reset } from "../../contract/link-messages.ts";
+import { FLAG_END, FRAME, NO_PAYLOAD } from "../../contract/link-frame.ts";
+import type { Reset, ResetReason } from "../../contract/link-messages.ts";
 import { encodeJson } from "../../durable/json-bytes.ts";
 
 export type StreamFrame = Omit<Frame, "stream">;
 
+/** complete: both sides had their say. returned: the worker never had it, and another one may get it. */
+export type StreamEnd = ResetReason | "complete" | "returned";
+
 /** The way out of a stream. */
 export type StreamPort = {
+  /** Its number on the link. */
+  readonly id: number;
+  /** Another one goes on under the same number. */
+  readonly become: (stream: Stream) => void;
   readonly send: (...frames: readonly StreamFrame[]) => void;
   /** To be called once: the stream is over. */
-  readonly end: () => void;
+  readonly end: (end: StreamEnd) => void;
 };
 
 export type Stream = {
@@ -30,6 +37,5 @@ export function resetFrame(reset: Reset): StreamFrame {
   return { type: FRAME.RESET, flags: 0, payload: encodeJson(reset) };
 }
 
-export function emptyFrame(type: StreamFrame["type"], flags: number): StreamFrame {
-  return { type, flags, payload: NO_PAYLOAD };
-}
+/** Nothing follows. */
+export const END_OF_STREAM: StreamFrame = { type: FRAME.DATA, flags: FLAG_END, payload: NO_PAYLOAD };
