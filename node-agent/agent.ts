@@ -7,6 +7,8 @@ import type {
   Inventory,
   SyncReply,
 } from "../src/contract/agent.ts";
+import type { Doors } from "./direct/doors.ts";
+import { Links } from "./direct/links.ts";
 import { EdgeClient } from "./edge/edge-client.ts";
 import type { EdgeLink } from "./edge/edge-link.ts";
 import { ExchangeLoop } from "./edge/exchange-loop.ts";
@@ -67,6 +69,7 @@ export class Agent {
   readonly #workers: Workers;
   readonly #exchanges = new Map<string, ExchangeLoop>();
   readonly #link: EdgeLink;
+  readonly #links: Links;
   readonly #presence: Presence;
   readonly #sync: SyncLoop;
   readonly #uploads: ResultUploads;
@@ -93,6 +96,8 @@ export class Agent {
       log: options.log,
       timing: this.#timing,
     });
+    const { edgeUrl, hostToken } = options;
+    this.#links = new Links({ ...this.#link, edgeUrl, hostToken, doors: this.#workers });
     this.#presence = this.#createPresence();
     this.#sync = this.#createSync();
     this.#uploads = new ResultUploads({ ...this.#link, ledger: this.#ledger });
@@ -111,6 +116,7 @@ export class Agent {
     agent.#access = { address, port };
     await options.runtime.admit(port);
     await agent.#workers.adopt({ isReachable: isSame });
+    agent.#links.keep(agent.#directEndpointIds());
     for (const endpointId of agent.#ledger.endpointIds()) agent.#exchangeOf(endpointId);
     agent.#uploads.reportsChanged();
     await agent.#serveMetrics();
@@ -126,6 +132,7 @@ export class Agent {
     this.#stopping.abort();
     this.#inventory.stop();
     this.#telemetry.stop();
+    await this.#links.stop(removeWorkers ? this.#timing.stopGraceMs : this.#timing.linkGraceMs);
     if (removeWorkers) await this.#workers.removeAll();
     else await this.#workers.release();
     await this.#server.close();
@@ -165,6 +172,7 @@ export class Agent {
       environmentOf: (assignment, token) => this.#environmentOf(assignment, token),
       onSlotsChange: (endpointId, isWithdrawn) => this.#slotsChanged(endpointId, isWithdrawn),
       onStateChange: (isNewState) => this.#stateChanged(isNewState),
+      onDoorsChange: (endpointId) => this.#links.doorsChanged(endpointId),
     });
   }
 
@@ -216,11 +224,11 @@ export class Agent {
       freeSlots: () =>
         this.#workers
           .ofEndpoint(endpointId)
-          .map((worker) => ({ workerId: worker.workerId, free: worker.freeSlots() }))
+          .map((worker) => ({ workerId: worker.workerId, free: worker.duty.queue?.freeSlots() ?? 0 }))
           .filter((slot) => slot.free > 0),
       hasWorkers: () => this.#workers.ofEndpoint(endpointId).some((worker) => !worker.isFrozen),
-      roomOf: (workerId) => this.#workers.find(workerId)?.room() ?? 0,
-      onJobs: (workerId, jobs) => this.#workers.find(workerId)?.jobs.accept(jobs),
+      roomOf: (workerId) => this.#workers.find(workerId)?.duty.queue?.room() ?? 0,
+      onJobs: (workerId, jobs) => this.#workers.find(workerId)?.duty.queue?.jobs.accept(jobs),
       onStop: (stop) => this.#stopJob(endpointId, stop),
       follow: () => this.#logs.follow(endpointId),
       onFollow: (follow) => this.#logs.learnFollow(endpointId, follow),
@@ -241,6 +249,11 @@ export class Agent {
     };
   }
 
+  /** Who takes requests here. */
+  get doors(): Doors {
+    return this.#workers;
+  }
+
   // What happens
 
   #replied(reply: SyncReply): void {
@@ -256,8 +269,16 @@ export class Agent {
     if (this.#stopping.signal.aborted) return;
     this.#sync.changed(isNewState);
     this.#metrics?.workersChanged();
+    this.#links.keep(this.#directEndpointIds());
     // By its exchange an endpoint says who follows its logs, of workers that take no jobs yet as well.
     for (const endpointId of this.#workers.endpointIds()) this.#exchangeOf(endpointId);
+  }
+
+  /** Endpoints that have load-balanced workers here, whether they take requests yet or not. */
+  #directEndpointIds(): string[] {
+    const isDirect = (endpointId: string) =>
+      this.#workers.ofEndpoint(endpointId).some(({ assignment }) => assignment.type === "LB");
+    return [...this.#workers.endpointIds()].filter(isDirect);
   }
 
   #slotsChanged(endpointId: string, isWithdrawn: boolean): void {
@@ -280,7 +301,7 @@ export class Agent {
 
   #stopJob(endpointId: string, { jobId, attempt, reason }: ExchangeReply["stops"][number]): void {
     const workers = this.#workers.ofEndpoint(endpointId);
-    if (!workers.some((worker) => worker.jobs.stop(jobId, attempt, reason)))
+    if (!workers.some((worker) => worker.duty.queue?.jobs.stop(jobId, attempt, reason)))
       this.#ledger.release(jobId, attempt);
   }
 

@@ -1,6 +1,12 @@
 import {
   AGENT_HOLD_MAX_MS,
+  DIRECT_DRAIN_MS,
   DRAIN_GRACE_MS,
+  HEALTH_PROBE_MS,
+  HEALTH_PROBE_START_MS,
+  LINK_BEAT_MS,
+  LINK_PING_MS,
+  PORT_HINT_AFTER_MS,
   STOP_GRACE_MS,
   WORKER_SILENCE_LIMIT_MS,
 } from "../src/contract/limits.ts";
@@ -22,6 +28,13 @@ export type Timing = {
    */
   readonly begunAfterMs: number;
   readonly drainGraceMs: number;
+  /** Time between two looks at the health of a worker that is healthy, and of one that is not. */
+  readonly healthProbeMs: number;
+  readonly healthProbeStartMs: number;
+  /** Time for the requests of a drained worker to end. */
+  readonly directDrainMs: number;
+  /** Time without a server on its port after which it is looked for on others. */
+  readonly portHintAfterMs: number;
   /** Time for what an ended worker sent last to be read. */
   readonly exitSettleMs: number;
   readonly restartBaseMs: number;
@@ -38,6 +51,14 @@ export type Timing = {
   readonly edgeUploadMs: number;
   /** Time for the last lines of logs to reach the edge when the agent ends. */
   readonly logFlushMs: number;
+  /** Time for requests that run to end when the agent ends; well within what systemd gives it. */
+  readonly linkGraceMs: number;
+  /** A link with requests beats this often. */
+  readonly linkBeatMs: number;
+  /** A link is pinged this often; one that has not answered by the next time is gone. */
+  readonly linkPingMs: number;
+  /** Time after which a link is tried again that the edge does not want. */
+  readonly linkRefusedMs: number;
   readonly edgeRetryBaseMs: number;
   readonly edgeRetryCapMs: number;
 };
@@ -50,6 +71,10 @@ export const TIMING: Timing = {
   stopLookMs: STOP_GRACE_MS / 4,
   begunAfterMs: 250,
   drainGraceMs: DRAIN_GRACE_MS,
+  healthProbeMs: HEALTH_PROBE_MS,
+  healthProbeStartMs: HEALTH_PROBE_START_MS,
+  directDrainMs: DIRECT_DRAIN_MS,
+  portHintAfterMs: PORT_HINT_AFTER_MS,
   exitSettleMs: 100,
   restartBaseMs: 1_000,
   restartCapMs: 60_000,
@@ -59,6 +84,10 @@ export const TIMING: Timing = {
   edgeSlackMs: 20_000,
   edgeUploadMs: 5 * 60_000,
   logFlushMs: 2_000,
+  linkGraceMs: 30_000,
+  linkBeatMs: LINK_BEAT_MS,
+  linkPingMs: LINK_PING_MS,
+  linkRefusedMs: 60_000,
   edgeRetryBaseMs: 250,
   edgeRetryCapMs: 15_000,
 };

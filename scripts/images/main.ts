@@ -1,10 +1,11 @@
 /**
  * Builds the images of the examples:
  *
- *   node scripts/images/main.ts [hello] [python] [mock-worker] [embeddings]     (default: all)
+ *   node scripts/images/main.ts [NAME ...]     (default: all)
  */
-import { ensureHelloImage } from "./node-image.ts";
+import { ensureHelloImage, ensureNodeServerImage } from "./node-image.ts";
 import { ensurePythonImage } from "./python-image.ts";
+import { ensureStaticFilesImage } from "./static-image.ts";
 import { ensureWorkerImage } from "./worker-images.ts";
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -14,6 +15,10 @@ const BUILDERS: Record<string, () => Promise<{ image: string }>> = {
   python: () => ensurePythonImage(say),
   "mock-worker": () => ensureWorkerImage("mock-worker", say),
   embeddings: () => ensureWorkerImage("embeddings", say),
+  "node-server": () => ensureNodeServerImage({ say }),
+  "static-files": () => ensureStaticFilesImage(say),
+  fastapi: () => ensureWorkerImage("fastapi", say),
+  flask: () => ensureWorkerImage("flask", say),
 };
 
 const wanted = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(BUILDERS);

@@ -1,8 +1,9 @@
 /**
- * Images for the example worker, made from what this clone already has: no registry, a few seconds.
+ * Images for the examples on Node, made from what this clone already has: no registry, a few seconds.
  *
- *   edgerun/node:24        the Node of node_modules with the shared libraries that it needs
- *   edgerun/hello:<hash>   the same with examples/hello/worker.mjs at /app/worker.mjs
+ *   edgerun/node:24              the Node of node_modules with the shared libraries that it needs
+ *   edgerun/hello:<hash>         the same with examples/hello/worker.mjs at /app/worker.mjs
+ *   edgerun/node-server:<hash>   the same with examples/node-server/server.mjs at /app/server.mjs, and ws
  */
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -16,13 +17,11 @@ import { finishImage, labelsOf, tarOf, withScratchFolder } from "./image-import.
 const run = promisify(execFile);
 
 const NODE_IMAGE = "edgerun/node:24";
-const HELLO_REPOSITORY = "edgerun/hello";
 /** Carries the Node version, so that another one replaces the image. */
 const NODE_LABEL = "edgerun.node";
 
 const repositoryRoot = fileURLToPath(new URL("../../", import.meta.url));
 const nodeFile = join(repositoryRoot, "node_modules/node/bin/node");
-const workerFile = join(repositoryRoot, "examples/hello/worker.mjs");
 
 type ImageOptions = {
   readonly docker?: Docker;
@@ -48,21 +47,48 @@ export async function ensureNodeImage(options: ImageOptions = {}): Promise<{ ima
 
 /** Makes sure that an image of the hello worker as it stands in this clone exists. */
 export async function ensureHelloImage(options: ImageOptions = {}): Promise<{ image: string }> {
+  return ensureNodeApp("edgerun/hello", join(repositoryRoot, "examples/hello/worker.mjs"), options);
+}
+
+/** Makes sure that an image of the Node server as it stands in this clone exists. */
+export async function ensureNodeServerImage(options: ImageOptions = {}): Promise<{ image: string }> {
+  const server = join(repositoryRoot, "examples/node-server/server.mjs");
+  return ensureNodeApp("edgerun/node-server", server, { ...options, packages: ["ws"] });
+}
+
+/** Makes sure that there is an image that runs this one file, beside packages of this clone that need no others. */
+export async function ensureNodeApp(
+  repository: string,
+  file: string,
+  { packages = [], ...options }: ImageOptions & { readonly packages?: readonly string[] } = {},
+): Promise<{ image: string }> {
   const docker = options.docker ?? new Docker();
   const version = await nodeVersion();
-  const hash = createHash("sha256").update(await readFile(workerFile));
-  const image = `${HELLO_REPOSITORY}:${hash.digest("hex").slice(0, 12)}`;
+  const hash = createHash("sha256").update(await readFile(file));
+  for (const name of packages) hash.update(await readFile(join(packageFolder(name), "package.json")));
+  const image = `${repository}:${hash.digest("hex").slice(0, 12)}`;
   if ((await labelsOf(docker, image))?.[NODE_LABEL] === version) return { image };
 
   const base = await ensureNodeImage(options);
   options.say?.(`building ${image}`);
-  const dockerfile = `FROM ${base.image}\nCOPY worker.mjs /app/worker.mjs\nCMD ["node", "/app/worker.mjs"]\n`;
+  const program = `/app/${basename(file)}`;
   await withScratchFolder(async (folder) => {
-    await writeFile(join(folder, "Dockerfile"), dockerfile);
-    await copyFile(workerFile, join(folder, "worker.mjs"));
-    await finishImage(docker, await docker.buildImage(tarOf(folder), { t: image, q: true }));
+    await mkdir(join(folder, "app"));
+    await copyFile(file, join(folder, program));
+    for (const name of packages) {
+      await cp(packageFolder(name), join(folder, "app/node_modules", name), { recursive: true });
+    }
+    await writeFile(
+      join(folder, "Dockerfile"),
+      `FROM ${base.image}\nCOPY app /app\nCMD ["node", "${program}"]\n`,
+    );
+    await finishImage(docker, await docker.buildImage(tarOf(folder), { t: image, q: true, rm: true }));
   });
   return { image };
+}
+
+function packageFolder(name: string): string {
+  return join(repositoryRoot, "node_modules", name);
 }
 
 async function nodeVersion(): Promise<string> {

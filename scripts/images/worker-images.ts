@@ -6,6 +6,8 @@ import { ensurePythonImage } from "./python-image.ts";
 const WORKER_IMAGES = {
   "mock-worker": "edgerun/mock-worker:example",
   embeddings: "edgerun/embeddings:example",
+  fastapi: "edgerun/fastapi:example",
+  flask: "edgerun/flask:example",
 } as const;
 
 type WorkerExample = keyof typeof WORKER_IMAGES;

@@ -4,11 +4,12 @@
  * Without a daemon, container tests are skipped aloud; with REQUIRE_DOCKER=1 they fail instead.
  */
 import { execFile } from "node:child_process";
-import { access, copyFile, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import Dockerode from "dockerode";
+import { findStaticBusybox } from "../../scripts/images/busybox.ts";
 
 const run = promisify(execFile);
 
@@ -68,36 +69,6 @@ async function hasImage(docker: Dockerode, name: string): Promise<boolean> {
       () => true,
       () => false,
     );
-}
-
-// Finding busybox
-
-async function findStaticBusybox(scratch: string): Promise<string | null> {
-  for (const path of ["/bin/busybox", "/usr/bin/busybox"]) if (await isStatic(path)) return path;
-  return unpackDebianPackage(scratch).catch(() => null);
-}
-
-async function isStatic(path: string): Promise<boolean> {
-  try {
-    await access(path);
-    await run("ldd", [path]);
-    return false;
-  } catch (error) {
-    const output = error instanceof Error && "stderr" in error ? String(error.stderr) : "";
-    return /not a dynamic executable/.test(output);
-  }
-}
-
-async function unpackDebianPackage(scratch: string): Promise<string> {
-  await run("apt-get", ["download", "busybox-static"], { cwd: scratch });
-  const archive = (await readdir(scratch)).find((name) => name.endsWith(".deb"));
-  if (!archive) throw new Error("apt-get brought no package.");
-  await run("dpkg", ["-x", archive, "unpacked"], { cwd: scratch });
-  for (const place of ["bin", "usr/bin"]) {
-    const path = join(scratch, "unpacked", place, "busybox");
-    if (await isStatic(path)) return path;
-  }
-  throw new Error("The package holds no static busybox.");
 }
 
 // Making the image
