@@ -15,15 +15,12 @@ import type {
   BatchRequestsCall,
   BatchRequestsReply,
 } from "./batch-messages.ts";
-import { readDirectWaiter } from "./direct/direct-bells.ts";
-import { answerUpgrade } from "./direct/direct-door.ts";
 import type { DirectCall, DirectReply } from "./direct/messages.ts";
 import { reportActivity, reportUsage } from "./activity-report.ts";
-import { readAgentQuery, readJobWaiter } from "./endpoint-bells.ts";
+import { answerFetch } from "./endpoint-door.ts";
 import { openParts, type EndpointEnv, type EndpointParts } from "./endpoint-parts.ts";
-import { exchange, termsOf } from "./exchange.ts";
+import { exchange } from "./exchange.ts";
 import { reportHealth, reportMetrics } from "./health-report.ts";
-import { findJob, isUnderway } from "./job-reference.ts";
 import type {
   ActivityReply,
   CancelReply,
@@ -294,42 +291,12 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     this.#parts.bells.ringAllAgents();
   }
 
-  // Doorbells
+  // Sockets
 
-  /**
-   * Only upgrades come here: `/doorbell?job=…&operation=…&slot=…&wait=…`, the same with `stream=…&after=…`
-   * instead of `job=…`, or `/doorbell?host=…&session=…&turn=…&free=…&terms=…&follow=…`. Not to wait, but to get
-   * lines as they come: `/doorbell?logs`. For load-balanced requests: `/doorbell?direct=…&affinity=…&until=…`,
-   * `/direct?…` for a WebSocket, and `/link?host=…` for the link of an agent.
-   */
+  /** Upgrades, as endpoint-door.ts says; and `?logs`, which is no wait, but brings lines as they come. */
   override async fetch(request: Request): Promise<Response> {
-    const { pathname, searchParams: query } = new URL(request.url);
-    const now = Date.now();
-    const { facts, serving } = this.#parts;
-    if (pathname === "/link")
-      return facts.config ? serving.links.accept(query.get("host") ?? "", now) : NO_ENDPOINT();
-    if (pathname === "/direct") return answerUpgrade(request, facts, serving.desk);
-    if (query.has("direct")) return serving.desk.wait(readDirectWaiter(query, now));
-    if (query.has("logs")) return this.#follow();
-    const jobId = query.get("job");
-    if (jobId !== null) {
-      const stored = findJob(this.#parts.queue, jobId, now);
-      return this.#parts.bells.openForJob(readJobWaiter(query, stored?.seq, now), isUnderway(stored));
-    }
-    const streamId = query.get("stream");
-    if (streamId !== null) {
-      const stored = findJob(this.#parts.queue, streamId, now);
-      const isQuiet =
-        isUnderway(stored) && this.#parts.chunks.endOf(stored.seq) <= Number(query.get("after"));
-      return this.#parts.bells.openForStream(readJobWaiter(query, stored?.seq, now), isQuiet);
-    }
-    const agent = readAgentQuery(query);
-    const hasNews =
-      this.#parts.agents.hasNewsFor(agent.hostId) ||
-      (agent.free > 0 && this.#parts.ledger.queued > 0) ||
-      query.get("terms") !== termsOf(this.#parts.facts, this.#parts.scaling) ||
-      Number(query.get("follow") ?? this.#parts.followers.follow) !== this.#parts.followers.follow;
-    return this.#parts.bells.openForAgent(agent, hasNews);
+    if (new URL(request.url).searchParams.has("logs")) return this.#follow();
+    return await answerFetch(this.#parts, request, Date.now());
   }
 
   override async webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void> {
@@ -391,7 +358,6 @@ type Vitals = {
 };
 
 const UNCONFIGURED = { kind: "unconfigured" } as const;
-const NO_ENDPOINT = () => Response.json(UNCONFIGURED);
 
 async function removePayloads(bucket: R2Bucket, endpointId: string): Promise<void> {
   for (;;) {

@@ -202,6 +202,21 @@ export async function linkedEndpoint() {
   };
 }
 
+/** Resolves once the object has heard that a worker takes requests. */
+export async function untilReady(endpointId: string, workerId: string): Promise<void> {
+  const affinity = `strict:${workerId}`;
+  const response = await endpointObject(endpointId).fetch(
+    `https://object/doorbell?direct=${crypto.randomUUID()}&affinity=${affinity}&until=${Date.now() + 60_000}`,
+    { headers: { Upgrade: "websocket" } },
+  );
+  const bell = response.webSocket;
+  if (!bell) throw new Error("no doorbell");
+  const rung = new Promise((resolve) => bell.addEventListener("message", resolve, { once: true }));
+  bell.accept();
+  await rung;
+  bell.close();
+}
+
 export function headOf(head: Partial<RequestHead> = {}): Uint8Array {
   return json({ kind: "http", method: "GET", target: "/", headers: [], ...head });
 }

@@ -32,13 +32,6 @@ export class RequestBody {
     this.#isSent = true;
   }
 
-  /** Sends what is within the first credit. */
-  sendAtOnce(bytes: Uint8Array): void {
-    this.#window.sent(bytes.byteLength);
-    this.#isSent = true;
-    this.#send(bytes, true);
-  }
-
   /** False when nobody gives so much credit. */
   credited(bytes: number): boolean {
     this.#window.credited(bytes);

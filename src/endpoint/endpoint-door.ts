@@ -1,0 +1,52 @@
+/** What comes to an Endpoint object by `fetch`: upgrades only, since everything else is a call. */
+import { readDirectWaiter } from "./direct/direct-bells.ts";
+import { answerUpgrade } from "./direct/direct-door.ts";
+import { readAgentQuery, readJobWaiter } from "./endpoint-bells.ts";
+import type { EndpointParts } from "./endpoint-parts.ts";
+import { termsOf } from "./exchange.ts";
+import { findJob, isUnderway } from "./job-reference.ts";
+
+/**
+ * Doorbells: `/doorbell?job=…&operation=…&slot=…&wait=…`, the same with `stream=…&after=…` instead of `job=…`,
+ * `/doorbell?host=…&session=…&turn=…&free=…&terms=…&follow=…`, or `/doorbell?direct=…&affinity=…&until=…`. For
+ * load-balanced requests: `/link?host=…` for an agent, and `/direct?…` for a client's WebSocket.
+ */
+export async function answerFetch(parts: EndpointParts, request: Request, now: number): Promise<Response> {
+  const { pathname, searchParams: query } = new URL(request.url);
+  const { facts, serving } = parts;
+  if (pathname === "/direct") return await answerUpgrade(request, facts, serving.desk);
+  if (pathname === "/link") {
+    if (!facts.config) return Response.json({ kind: "unconfigured" });
+    return serving.links.accept(query.get("host") ?? "", now);
+  }
+  if (query.has("direct")) return serving.desk.wait(readDirectWaiter(query, now));
+  if (query.has("job")) return openForJob(parts, query, now);
+  if (query.has("stream")) return openForStream(parts, query, now);
+  return openForAgent(parts, query);
+}
+
+function openForJob({ queue, bells }: EndpointParts, query: URLSearchParams, now: number): Response {
+  const stored = findJob(queue, query.get("job") ?? "", now);
+  return bells.openForJob(readJobWaiter(query, stored?.seq, now), isUnderway(stored));
+}
+
+function openForStream(
+  { queue, chunks, bells }: EndpointParts,
+  query: URLSearchParams,
+  now: number,
+): Response {
+  const stored = findJob(queue, query.get("stream") ?? "", now);
+  const isQuiet = isUnderway(stored) && chunks.endOf(stored.seq) <= Number(query.get("after"));
+  return bells.openForStream(readJobWaiter(query, stored?.seq, now), isQuiet);
+}
+
+function openForAgent(parts: EndpointParts, query: URLSearchParams): Response {
+  const { agents, ledger, facts, scaling, followers, bells } = parts;
+  const agent = readAgentQuery(query);
+  const hasNews =
+    agents.hasNewsFor(agent.hostId) ||
+    (agent.free > 0 && ledger.queued > 0) ||
+    query.get("terms") !== termsOf(facts, scaling) ||
+    Number(query.get("follow") ?? followers.follow) !== followers.follow;
+  return bells.openForAgent(agent, hasNews);
+}
