@@ -1,3 +1,4 @@
+import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
 import { DIRECT_WAITING_MAX } from "../../src/contract/limits.ts";
 import type { Affinity } from "../../src/endpoint/direct/messages.ts";
@@ -86,10 +87,16 @@ describe("a request that no worker takes", () => {
   test("may not wait beside too many others", async ({ expect }) => {
     const endpointId = await createEndpoint(`${LB}, workersMin: 0`);
     await configureBy(endpointId);
-    const bells = await Promise.all(Array.from({ length: DIRECT_WAITING_MAX }, () => waitOnBell(endpointId)));
+    const bells = await runInDurableObject(endpointObject(endpointId), (object) =>
+      Promise.all(
+        Array.from({ length: DIRECT_WAITING_MAX }, (_, index) =>
+          object.fetch(new Request(`https://object/doorbell?direct=${index}&until=0`)),
+        ),
+      ),
+    );
     expect(await direct(endpointId)).toEqual({ kind: "overloaded", limit: DIRECT_WAITING_MAX });
     expect(await (await waitOnBell(endpointId)).rung).toBe("look");
-    for (const bell of bells) bell.hangUp();
+    expect(bells).toHaveLength(DIRECT_WAITING_MAX);
   });
 });
 

@@ -78,7 +78,10 @@ export class Streams {
     const stream = make({
       id,
       send: (...frames) => link.send(id, frames),
-      become: put,
+      become: (other) => {
+        put(other);
+        this.#parts.onEnd(); // nobody waits for its answer any more
+      },
       end: (end) => {
         link.streams.delete(id);
         this.#streams.delete(requestId);
