@@ -8,7 +8,7 @@ import {
 } from "../../src/contract/limits.ts";
 import { UPGRADE_HEAD, UPGRADE_WORKER } from "../../src/endpoint/direct/messages.ts";
 import { signInAsNewAccount } from "./edge-client.ts";
-import { bytesOf, direct, headOf, json, linkedEndpoint, ScriptedLink, text } from "./link-client.ts";
+import { bytesOf, direct, headOf, json, linkedEndpoint, type ScriptedLink, text } from "./link-client.ts";
 import { endpointObject, evict } from "./object.ts";
 
 beforeEach(signInAsNewAccount);

@@ -11,7 +11,7 @@ import {
   type Frame,
   type FrameType,
 } from "../../src/contract/link-frame.ts";
-import type { RequestHead, ResponseHead } from "../../src/contract/link-messages.ts";
+import type { LinkWorkers, RequestHead, ResponseHead } from "../../src/contract/link-messages.ts";
 import { ReceiveWindow, WindowBudget } from "../../src/contract/link-window.ts";
 import { LINK_FRAME_MAX_BYTES, LINK_WINDOW_BYTES, LINK_WINDOW_MAX_BYTES } from "../../src/contract/limits.ts";
 import type { DirectCall, DirectReply } from "../../src/endpoint/direct/messages.ts";
@@ -65,7 +65,7 @@ export class ScriptedLink {
   }
 
   ready(...workers: string[]): void {
-    this.send({ type: FRAME.WORKERS, stream: 0, payload: json({ workers }) });
+    this.send({ type: FRAME.WORKERS, stream: 0, payload: json({ workers } satisfies LinkWorkers) });
   }
 
   /** Resolves once the object has heard all that was sent: it answers to a stream that it does not know. */
