@@ -24,7 +24,7 @@ import { levelsOfJobs, type JobSpan } from "../domain/job-levels.ts";
 import { isSameLevels, isSameWorkers, NO_LEVELS, type Levels } from "../domain/levels.ts";
 import { coldStartOf } from "../domain/timeline.ts";
 import type { ActivityStore } from "./activity-store.ts";
-import type { DirectEnd } from "./direct/direct-book.ts";
+import type { DirectEnd } from "./direct/direct-end.ts";
 
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 3_600_000;

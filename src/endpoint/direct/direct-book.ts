@@ -2,24 +2,10 @@
  * The requests that go straight to workers, in memory: how many each worker has, how many wait for one, and how they
  * end. No row is written for a request.
  */
-import type { FinalState } from "../../domain/job-machine.ts";
 import { coldStartBy } from "../../domain/timeline.ts";
 import type { ActivityBook } from "../activity-book.ts";
 import type { EndpointFacts } from "../endpoint-facts.ts";
-
-/**
- * How a request ended; times are epoch ms.
- * completed: the worker's answer went through to its end, whatever its status; a WebSocket was closed.
- * failed: the worker or its host refused it or broke off, or a body was too large.
- * timed_out: no worker came, or the worker did not answer, in time. cancelled: the client is gone.
- */
-export type DirectEnd = {
-  readonly outcome: FinalState;
-  readonly receivedAt: number;
-  /** When a worker got it; null when none did. */
-  readonly startedAt: number | null;
-  readonly endedAt: number;
-};
+import type { DirectEnd } from "./direct-end.ts";
 
 export type DirectBookParts = {
   readonly activity: Pick<ActivityBook, "requested" | "answered">;
