@@ -3,9 +3,10 @@ import { DIRECT_METHODS } from "../../src/gateway/docs/openapi/direct-paths.ts";
 import { makeDocument } from "../../src/gateway/docs/openapi/document.ts";
 import { edgeRoutes } from "../../src/routes.ts";
 
-/** For people and their browsers, GraphQL, which describes itself, and a WebSocket, of which OpenAPI knows nothing. */
+/** For people and their browsers, GraphQL, which describes itself, and WebSockets, of which OpenAPI knows nothing. */
 const OTHER_ROUTES = [
   "GET /",
+  "GET /agent/v1/endpoints/{endpointId}/link",
   "GET /agent/v1/presence",
   "GET /agent/install.sh",
   "GET /agent/edgerun-agent.mjs",
