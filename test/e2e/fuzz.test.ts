@@ -38,7 +38,7 @@ const STACK = /\bat \S.*\.[cm]?[jt]s:\d+|Error: .*\n\s+at /;
 
 /** Says whether a call may be held until a worker comes. */
 function isWaiting({ path }: FuzzRequest): boolean {
-  return /runsync|status|stream/.test(path);
+  return /runsync|status|stream|^\/lb\//.test(path);
 }
 
 async function carryOut(baseUrl: string, request: FuzzRequest): Promise<Answer> {

@@ -18,7 +18,10 @@ beforeEach(signInAsNewAccount);
 afterEach(() => void vi.useRealTimers());
 
 /** Calls the endpoint by an address of its own, or by its path. */
-function ask(address: string, init: RequestInit = {}): Promise<Response> {
+function ask(
+  address: string,
+  init: Omit<RequestInit, "headers"> & { headers?: Record<string, string> } = {},
+): Promise<Response> {
   const headers = { Authorization: `Bearer ${apiKeyOfTest()}`, ...init.headers };
   return exports.default.fetch(address, { redirect: "manual", ...init, headers });
 }

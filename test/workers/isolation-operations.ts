@@ -126,6 +126,8 @@ const ENDPOINTS = [
     ([endpoint]) => `{ myself { usage(input: { endpointId: "${endpoint}" }) { endpointId completed }
       endpoint(id: "${endpoint}") { id metrics(window: LAST_HOUR) { requests workers } } } }`,
   ),
+  http("GET", "/lb/*/path", { takes: [id("endpoint")] }),
+  http("POST", "/lb/*", { takes: [id("endpoint")] }, (mark) => ({ name: mark })),
   http("GET", "/v2/*/metrics/requests", { takes: [id("endpoint")] }),
   http("GET", "/v2/*/metrics/workers?window=5m", { takes: [id("endpoint")] }),
   graphql(

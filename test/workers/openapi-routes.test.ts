@@ -6,6 +6,7 @@ import { edgeRoutes } from "../../src/routes.ts";
 /** For people and their browsers, GraphQL, which describes itself, and WebSockets, of which OpenAPI knows nothing. */
 const OTHER_ROUTES = [
   "GET /",
+  "GET /agent/v1/endpoints/{endpointId}/link",
   "GET /agent/v1/presence",
   "GET /agent/v1/endpoints/{endpointId}/link",
   "GET /agent/install.sh",

@@ -3,9 +3,7 @@ import { idSchema } from "../../contract/agent.ts";
 import { DIRECT_STRICT_WAIT_MS, DIRECT_WAIT_MS } from "../../contract/limits.ts";
 import type { Affinity } from "../../endpoint/direct/messages.ts";
 import { ApiError } from "../api-error.ts";
-
-/** In answers: who gave them. */
-export const AFFINITY_HEADER = "X-Runpod-Worker-Id";
+import { AFFINITY_HEADER } from "./passing-headers.ts";
 
 const MODES: Readonly<Record<string, Affinity["mode"]>> = { strict: "strict", "strict-resume": "resume" };
 

@@ -3,9 +3,8 @@ import { DIRECT_TIME_LIMIT_MS } from "../../contract/limits.ts";
 import { responseHeadSchema, type ResponseHead } from "../../contract/link-messages.ts";
 import { decodeJson } from "../../durable/json-bytes.ts";
 import type { DirectReply } from "../../endpoint/direct/messages.ts";
-import { AFFINITY_HEADER } from "./affinity.ts";
 import { DirectError } from "./direct-error.ts";
-import { fromByteString, passingHeaders } from "./passing-headers.ts";
+import { AFFINITY_HEADER, fromByteString, passingHeaders } from "./passing-headers.ts";
 import { passStream, type Watch } from "./passed-stream.ts";
 
 export type DirectAnswer = Extract<DirectReply, { kind: "answer" }>;

@@ -1,5 +1,8 @@
 /** Which headers a proxy passes on, and how their bytes are written in a head. */
 
+/** In requests: which worker is asked for. In answers: who gave them. */
+export const AFFINITY_HEADER = "X-Runpod-Worker-Id";
+
 /** Of one connection only; RFC 9110, section 7.6.1, and what clients of old still send. */
 const HOP_BY_HOP = new Set(["connection", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"]);
 const HOP_BY_HOP_PREFIX = "proxy-";

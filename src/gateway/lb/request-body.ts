@@ -1,23 +1,8 @@
 /** The body of a request on its way to a worker. */
-import { RpcTarget } from "cloudflare:workers";
 import { DIRECT_BODY_MAX_BYTES, DIRECT_INLINE_BODY_BYTES } from "../../contract/limits.ts";
-import type { BodySource, DirectCall } from "../../endpoint/direct/messages.ts";
+import type { DirectCall } from "../../endpoint/direct/messages.ts";
 import { ApiError } from "../api-error.ts";
 import { announcedLength } from "../body.ts";
-
-/** A body that stays with the client until a worker was found for it. */
-class OnDemand extends RpcTarget implements BodySource {
-  readonly #body: ReadableStream<Uint8Array>;
-
-  constructor(body: ReadableStream<Uint8Array>) {
-    super();
-    this.#body = body;
-  }
-
-  async open(): Promise<ReadableStream<Uint8Array>> {
-    return this.#body;
-  }
-}
 
 /**
  * A small body is read at once; others wait to be asked for. What does not say how long it is can only be counted on
@@ -32,6 +17,12 @@ export async function requestBody(request: Request): Promise<DirectCall["body"]>
     );
   }
   if (request.body === null || length === 0) return null;
-  if (length === null || length > DIRECT_INLINE_BODY_BYTES) return new OnDemand(request.body);
-  return new Uint8Array(await request.arrayBuffer());
+  const { body } = request;
+  if (length === null || length > DIRECT_INLINE_BODY_BYTES) return { open: async () => body };
+  return new Uint8Array(await request.arrayBuffer().catch(() => refuseCutBody()));
+}
+
+/** Nobody is there any more to read it, but it is no fault of ours. */
+function refuseCutBody(): never {
+  throw new ApiError("invalid_input", "The body has ended before its announced length.");
 }

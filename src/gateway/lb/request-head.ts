@@ -7,8 +7,7 @@
  */
 import type { RequestHead } from "../../contract/link-messages.ts";
 import type { Place } from "./address.ts";
-import { AFFINITY_HEADER } from "./affinity.ts";
-import { passingHeaders, toByteString } from "./passing-headers.ts";
+import { AFFINITY_HEADER, passingHeaders, toByteString } from "./passing-headers.ts";
 
 /** `expect`: the edge has answered it. */
 const OWN = new Set([

@@ -7,8 +7,9 @@ import type { Unconfigured } from "../../endpoint/messages.ts";
 import type { Env } from "../../env.ts";
 import { awaitRing } from "../doorbell.ts";
 import { askEndpoint, endpointStub, type EndpointStub } from "../endpoint-directory.ts";
-import { AFFINITY_HEADER, patienceMs, writeAffinity } from "./affinity.ts";
+import { patienceMs, writeAffinity } from "./affinity.ts";
 import { DirectError } from "./direct-error.ts";
+import { AFFINITY_HEADER } from "./passing-headers.ts";
 
 type Kind = { readonly kind: string };
 /** What is no answer of a worker. */

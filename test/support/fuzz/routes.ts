@@ -6,6 +6,7 @@ import type { Route } from "./requests.ts";
 const PARTS = [
   ["/v1", "v1", "restRoutes"],
   ["/v2", "v2", "queueRoutes"],
+  ["/lb", "lb", "directRoutes"],
   ["/agent", "agent", "agentRoutes"],
 ] as const;
 

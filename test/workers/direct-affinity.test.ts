@@ -1,7 +1,7 @@
 import { test } from "vitest";
-import { DIRECT_STRICT_WAIT_MS, DIRECT_WAIT_MS } from "../../contract/limits.ts";
-import { ApiError } from "../api-error.ts";
-import { patienceMs, readAffinity } from "./affinity.ts";
+import { DIRECT_STRICT_WAIT_MS, DIRECT_WAIT_MS } from "../../src/contract/limits.ts";
+import { ApiError } from "../../src/gateway/api-error.ts";
+import { patienceMs, readAffinity } from "../../src/gateway/lb/affinity.ts";
 
 const read = (value: string) => readAffinity(new Headers({ "X-Runpod-Worker-Id": value }));
 
