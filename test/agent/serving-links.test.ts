@@ -2,25 +2,16 @@
 import { describe, test } from "vitest";
 import { AgentFixture } from "../support/agent-fixture.ts";
 import { AgentProcess } from "../support/agent-process.ts";
-import { ScriptedLink } from "../support/scripted-link.ts";
+import type { ScriptedLink } from "../support/scripted-link.ts";
 import { openDoors, placeOf, said, serving, servingWorker, tell } from "../support/serving-worker.ts";
 
 /** An agent with one worker that takes requests over a link. */
 async function linkedWorker(timing: Parameters<typeof AgentFixture.start>[0] = {}) {
-  const link = await ScriptedLink.start();
-  const host = await AgentFixture.create();
-  host.edge.linkUrl = link.url;
-  await host.startAgent(timing);
+  const host = await AgentFixture.start(timing);
+  const { link } = host.edge;
   await servingWorker(host);
   await says(link, ["worker-1"]);
-  return {
-    link,
-    host,
-    async [Symbol.asyncDispose]() {
-      await host[Symbol.asyncDispose]();
-      await link[Symbol.asyncDispose]();
-    },
-  };
+  return { link, host, [Symbol.asyncDispose]: () => host[Symbol.asyncDispose]() };
 }
 
 /** The link says that these workers take requests. */
@@ -94,9 +85,8 @@ describe("a worker with a link", () => {
   });
 
   test("goes on while its agent is killed, and takes requests through the next one", async ({ expect }) => {
-    await using link = await ScriptedLink.start();
     await using host = await AgentFixture.create();
-    host.edge.linkUrl = link.url;
+    const { link } = host.edge;
     const settings = { edgeUrl: host.edge.url, stateDir: host.stateDir };
     await using first = AgentProcess.start(settings);
     host.edge.assign(serving());

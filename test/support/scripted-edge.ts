@@ -3,8 +3,7 @@
  * holds as the real one does, and notes every breach of the contract by the agent in `faults`.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { type AddressInfo, connect } from "node:net";
-import type { Duplex } from "node:stream";
+import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { createGunzip } from "node:zlib";
 import { type WebSocket, WebSocketServer } from "ws";
@@ -24,6 +23,8 @@ import {
   type WorkerReport,
 } from "../../src/contract/agent.ts";
 import { type LogLine, type LogRequest, logRequestSchema, type LogSource } from "../../src/contract/log.ts";
+
+import { LINK_PATH, ScriptedLink } from "./scripted-link.ts";
 
 export const JOIN_TOKEN = "join-token";
 export const HOST_TOKEN = "host-token";
@@ -66,8 +67,8 @@ export class ScriptedEdge {
   readonly presences = new Map<string, WebSocket>();
   /** The edge is of a time before presences. */
   knowsNoPresence = false;
-  /** Where links end, a ScriptedLink's address; null for an edge that knows none. */
-  linkUrl: string | null = null;
+  /** The link of the one load-balanced endpoint that a test has workers of. */
+  readonly link = new ScriptedLink();
   readonly #presenceServer = new WebSocketServer({ noServer: true });
   readonly logRequests: LogRequest[] = [];
   follow = 0;
@@ -105,7 +106,7 @@ export class ScriptedEdge {
     this.#server = server;
     server.on("upgrade", (request, socket, head) => {
       if (this.#isOffline) return void socket.destroy();
-      if (request.url?.endsWith("/link")) return this.#passOn(request, socket);
+      if (LINK_PATH.test(request.url ?? "")) return this.link.accept(request, socket, head);
       if (this.knowsNoPresence) return void socket.end("HTTP/1.1 404 Not Found\r\n\r\n");
       if (request.headers.authorization !== `Bearer ${HOST_TOKEN}`)
         this.faults.push("presence without token");
@@ -135,6 +136,7 @@ export class ScriptedEdge {
     const closed = new Promise((resolve) => this.#server.close(resolve));
     this.#server.closeAllConnections();
     for (const presence of this.presences.values()) presence.terminate();
+    this.link.drop();
     await closed;
   }
 
@@ -216,6 +218,7 @@ export class ScriptedEdge {
   goOffline(): void {
     this.#isOffline = true;
     this.#server.closeAllConnections();
+    this.link.drop();
     for (const presence of this.presences.values()) presence.terminate();
   }
 
@@ -330,22 +333,6 @@ export class ScriptedEdge {
       this.#leases.delete(`${jobId}/${attempt}`);
     if (typeof answer === "number") return void response.writeHead(answer).end("refused by the test");
     reply(response, answer);
-  }
-
-  /** A link goes to whoever plays its end. */
-  #passOn(request: IncomingMessage, socket: Duplex): void {
-    if (this.linkUrl === null) return void socket.end("HTTP/1.1 404 Not Found\r\n\r\n");
-    const { hostname, port } = new URL(this.linkUrl);
-    const end = connect({ host: hostname, port: Number(port) });
-    const lines = Object.entries(request.headers).map(([name, value]) => `${name}: ${String(value)}`);
-    end.write(`GET ${request.url ?? "/"} HTTP/1.1\r\n${lines.join("\r\n")}\r\n\r\n`);
-    for (const [one, other] of [
-      [socket, end],
-      [end, socket],
-    ] as const) {
-      one.pipe(other);
-      one.on("error", () => other.destroy()).on("close", () => other.destroy());
-    }
   }
 
   #greet(name: string, presence: WebSocket): void {
