@@ -1,8 +1,9 @@
 /** Workers of load-balanced endpoints and the link over which their requests come, together. */
 import { describe, test } from "vitest";
 import { AgentFixture } from "../support/agent-fixture.ts";
+import { AgentProcess } from "../support/agent-process.ts";
 import type { ScriptedLink } from "../support/scripted-link.ts";
-import { serving, servingWorker, tell, placeOf } from "../support/serving-worker.ts";
+import { openDoors, placeOf, said, serving, servingWorker, tell } from "../support/serving-worker.ts";
 
 /** An agent with one worker that takes requests over a link. */
 async function linkedWorker(timing: Parameters<typeof AgentFixture.start>[0] = {}) {
@@ -16,6 +17,11 @@ async function linkedWorker(timing: Parameters<typeof AgentFixture.start>[0] = {
 /** The link says that these workers take requests. */
 function says(link: ScriptedLink, workerIds: readonly string[]): Promise<unknown> {
   return link.until(() => JSON.stringify(link.said.at(-1)) === JSON.stringify(workerIds));
+}
+
+async function synced(host: AgentFixture, times: number): Promise<void> {
+  const until = host.edge.syncs.length + times;
+  await host.edge.until(() => host.edge.syncs.length >= until);
 }
 
 describe("a worker with a link", () => {
@@ -46,12 +52,13 @@ describe("a worker with a link", () => {
   });
 
   test("ends the requests that it has when it is not wanted any more", async ({ expect }) => {
-    await using world = await linkedWorker();
+    await using world = await linkedWorker({ edgeHoldMs: 50 });
     const { link, host } = world;
     const held = link.request("worker-1", { target: "/hold" });
     await held.answered();
     host.edge.assign();
     await says(link, []);
+    await synced(host, 5); // it had time to be ended too early
     await tell(placeOf(host), "/release");
     expect((await held.over()).text).toBe("whole");
     await host.edge.workerGone("worker-1");
@@ -59,14 +66,41 @@ describe("a worker with a link", () => {
   });
 
   test("is not named while it is on standby", async ({ expect }) => {
-    await using world = await linkedWorker();
+    await using world = await linkedWorker({ healthProbeMs: 600_000 });
     const { link, host } = world;
+    await tell(placeOf(host), "/health/503"); // nobody looks now
     host.edge.assign(serving({}, { mode: "standby" }));
     await host.logged("worker_frozen");
     await says(link, []);
+    const before = link.said.length;
     host.edge.assign(serving());
+    await host.logged("worker_thawed");
+    expect(openDoors(host)).toEqual([]); // nobody has looked yet
+    await said(host, "starting", /answers 503/);
+    expect(link.said.slice(before).flat()).toEqual([]);
+    await tell(placeOf(host), "/health/200");
     await says(link, ["worker-1"]);
     expect((await link.request("worker-1").over()).text).toBe("done");
     expect(host.count("worker_started")).toBe(1);
+  });
+
+  test("goes on while its agent is killed, and takes requests through the next one", async ({ expect }) => {
+    await using host = await AgentFixture.create();
+    const { link } = host.edge;
+    const settings = { edgeUrl: host.edge.url, stateDir: host.stateDir };
+    await using first = AgentProcess.start(settings);
+    host.edge.assign(serving());
+    await says(link, ["worker-1"]);
+    const port = (await link.request("worker-1", { target: "/env/PORT" }).over()).text;
+    await first.kill();
+    await link.until(() => !link.isOpen);
+    expect(await tell({ host: "127.0.0.1", port: Number(port) }, "/")).toBe("done");
+
+    const before = link.said.length;
+    await using second = AgentProcess.start(settings, {});
+    await link.until(() => link.said.slice(before).some((workers) => workers.includes("worker-1")));
+    expect((await link.request("worker-1", { target: "/env/PORT" }).over()).text).toBe(port);
+    expect(second.stderr).toContain("worker_adopted");
+    expect(second.stderr).not.toContain("worker_started");
   });
 });
