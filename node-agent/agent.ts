@@ -129,10 +129,11 @@ export class Agent {
   /** Ends this agent. Its workers stay for the next one, or are all removed. */
   async stop({ removeWorkers }: { removeWorkers: boolean }): Promise<void> {
     this.#options.log.info("agent_stopping", { removeWorkers });
+    // While requests end, jobs go on as ever.
+    await this.#links.stop(removeWorkers ? this.#timing.stopGraceMs : this.#timing.linkGraceMs);
     this.#stopping.abort();
     this.#inventory.stop();
     this.#telemetry.stop();
-    await this.#links.stop(removeWorkers ? this.#timing.stopGraceMs : this.#timing.linkGraceMs);
     if (removeWorkers) await this.#workers.removeAll();
     else await this.#workers.release();
     await this.#server.close();

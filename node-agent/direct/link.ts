@@ -25,6 +25,8 @@ export type LinkOptions = Pick<EdgeLink, "log" | "timing" | "random" | "reachabi
 
 /** Frames of several streams may share a message. */
 const MESSAGE_MAX_BYTES = 16 * LINK_FRAME_MAX_BYTES;
+/** Time for the other end to say goodbye as well. */
+const GOODBYE_MS = 1_000;
 const GOING_AWAY = 1001;
 const NO_LINK = 1002;
 const STOPPED = "The agent of the host was stopped.";
@@ -64,8 +66,13 @@ export class Link {
     this.#session?.fail(STOPPED);
     this.#schedule.cancel();
     this.#options.reachability.answered(this.#conversation);
-    // What was said last is sent with the next turn of the event loop.
-    setImmediate(() => this.#socket?.close(GOING_AWAY));
+    setImmediate(() => this.#hangUp()); // after what was said last
+  }
+
+  #hangUp(): void {
+    const socket = this.#socket;
+    socket?.close(GOING_AWAY);
+    setTimeout(() => socket?.terminate(), GOODBYE_MS).unref();
   }
 
   async #quiet(graceMs: number): Promise<void> {
@@ -104,16 +111,15 @@ export class Link {
       handshakeTimeout: timing.edgeSlackMs,
     });
     this.#socket = socket;
-    let problem = "the connection was closed";
+    let problem: string | null = "the connection was closed";
     socket.on("open", () => this.#opened(socket));
     socket.on("message", (message: Buffer) => this.#received(socket, message));
     socket.on("pong", () => this.#heard());
-    socket.on("unexpected-response", (request, response) => {
-      request.destroy();
-      this.#refused(response.statusCode ?? 0);
+    socket.on("unexpected-response", (_, response) => {
+      if (this.#isRefusal(response.statusCode ?? 0)) problem = null;
       socket.terminate();
     });
-    socket.on("error", (error) => (problem = error.message));
+    socket.on("error", (error) => (problem &&= error.message));
     socket.on("close", () => this.#lost(problem));
   }
 
@@ -138,21 +144,25 @@ export class Link {
     this.#pace.recover();
   }
 
-  #refused(status: number): void {
-    const { log, endpointId, timing, onUnauthorized } = this.#options;
-    if (status === 401) return onUnauthorized();
-    if (status >= 500) return;
-    log.warn("link_refused", { endpointId, status });
-    this.#schedule.within(timing.linkRefusedMs);
+  /** Whether the edge has understood, and does not want the link. */
+  #isRefusal(status: number): boolean {
+    const { log, endpointId, onUnauthorized } = this.#options;
+    if (status >= 500) return false;
+    if (status === 401) onUnauthorized();
+    else log.warn("link_refused", { endpointId, status });
+    return true;
   }
 
-  #lost(problem: string): void {
+  /** `problem`: null when the edge does not want the link. */
+  #lost(problem: string | null): void {
+    const { reachability, timing } = this.#options;
     this.#session?.close();
     this.#session = null;
     this.#socket = null;
     this.#onQuiet();
     if (this.#isLeaving) return this.#schedule.cancel();
-    this.#options.reachability.failed(this.#conversation, problem);
+    if (problem === null) return this.#schedule.within(timing.linkRefusedMs);
+    reachability.failed(this.#conversation, problem);
     this.#pace.slowDown();
     this.#schedule.within(this.#pace.restMs());
   }

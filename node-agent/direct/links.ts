@@ -15,6 +15,7 @@ const CONNECTION_IDLE_MS = 1_000;
 export class Links {
   readonly #options: LinksOptions;
   readonly #links = new Map<string, Link>();
+  #isStopped = false;
   readonly #connections = new Agent({ keepAlive: true, timeout: CONNECTION_IDLE_MS, scheduling: "lifo" });
   readonly #budget = new WindowBudget(LINK_WINDOWS_BUDGET_BYTES);
 
@@ -24,6 +25,7 @@ export class Links {
 
   /** These endpoints, all of them, have load-balanced workers here, whether they take requests yet or not. */
   keep(endpointIds: readonly string[]): void {
+    if (this.#isStopped) return;
     for (const [endpointId, link] of this.#links) {
       if (endpointIds.includes(endpointId)) continue;
       this.#links.delete(endpointId);
@@ -40,6 +42,7 @@ export class Links {
 
   /** Lets requests that run end for so long. */
   async stop(graceMs: number): Promise<void> {
+    this.#isStopped = true;
     await Promise.all([...this.#links.values()].map((link) => link.leave(graceMs)));
     this.#links.clear();
     this.#connections.destroy();

@@ -1,6 +1,6 @@
 /** Links of a whole agent, whose workers come and go. */
 import { describe, test } from "vitest";
-import { AgentFixture } from "../support/agent-fixture.ts";
+import { AgentFixture, assignment } from "../support/agent-fixture.ts";
 import { placeOf, said, serving, servingWorker, tell } from "../support/serving-worker.ts";
 
 describe("the link of an agent", () => {
@@ -46,5 +46,26 @@ describe("the link of an agent", () => {
     const stream = await link.request("worker-1", { method: "POST" }, Buffer.from("x")).over();
     expect(stream.text).toBe("done");
     expect(link.faults).toEqual([]);
+  });
+
+  test("holds up the end of its agent for requests that run, while jobs go on", async ({ expect }) => {
+    await using host = await AgentFixture.start();
+    const { edge } = host;
+    const queue = assignment({ workerId: "queue-1", endpointId: "queue" });
+    edge.assign(queue, serving());
+    await edge.worker("queue-1", "ready");
+    await edge.worker("worker-1", "ready");
+    await edge.link.until(() => edge.link.said.at(-1)?.length === 1);
+    const held = edge.link.request("worker-1", { target: "/hold" });
+    await held.answered();
+
+    const stopped = host.stopAgent();
+    await edge.link.until(() => edge.link.said.at(-1)?.length === 0);
+    edge.submit("queue", { id: "job-1", input: { mock_return: 1 } });
+    await edge.report("job-1");
+    expect(held.isOver).toBe(false);
+    await tell(placeOf(host), "/release");
+    expect((await held.over()).text).toBe("whole");
+    await stopped;
   });
 });

@@ -136,9 +136,19 @@ describe("a connection that was kept", () => {
       count === 1 ? socket.write(fine) : socket.resetAndDestroy(),
     );
     await host.link.request("raw").over();
-    const second = await host.link.request("raw", { method: "POST" }, Buffer.from("x")).over();
+    const second = await host.link.request("raw", { method: "POST" }).over();
     expect(second.reset?.reason).toBe("worker_failed");
     expect(worker.seen).toHaveLength(2);
+  });
+
+  test("is not used again after a second: its server may be about to close it", async ({ expect }) => {
+    await using host = await openFixture();
+    using worker = await rawWorker(host, (socket) => socket.write(fine));
+    await host.link.request("raw").over();
+    await host.link.request("raw").over();
+    expect(worker.sockets.size).toBe(1);
+    await host.link.until(() => worker.sockets.size === 0);
+    expect((await host.link.request("raw").over()).text).toBe("fine");
   });
 
   test("and always closed is not tried for ever", async ({ expect }) => {

@@ -1,12 +1,22 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { describe, test } from "vitest";
 import { LINK_FRAME_MAX_BYTES, LINK_WINDOWS_BUDGET_BYTES } from "../../src/contract/limits.ts";
 import { FLAG_END, FRAME } from "../../src/contract/link-frame.ts";
 import { LinkFixture } from "../support/link-fixture.ts";
 
 const MEGABYTE = 1024 * 1024;
+
+/** What this process holds in buffers, without what nobody refers to any more. */
+function heldBytes(): number {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  collect();
+  return process.memoryUsage().arrayBuffers;
+}
 
 /** A server in a process of its own, whose memory is not ours: it pours out 30 MB, and takes bodies without reading. */
 const POURING = `
@@ -115,7 +125,7 @@ describe("streams of a link", () => {
     await host.open();
     using _ = await pouringWorker(host);
     const body = new Uint8Array(30 * MEGABYTE);
-    const before = process.memoryUsage();
+    const before = heldBytes();
     const down = Array.from({ length: 100 }, () => host.link.request("pouring"));
     for (const stream of down) Object.assign(stream, { isReading: false, keeps: false });
     await host.link.until(() => down.every(({ credit }) => credit === 0));
@@ -124,8 +134,7 @@ describe("streams of a link", () => {
     // All have used up their credit: their worker reads nothing, and its kernel's buffers are full.
     await host.link.until(() => up.every(({ open }) => open === 0));
     for (let count = 0; count < 50; count += 1) await host.link.request("none").over();
-    const after = process.memoryUsage();
-    const held = after.arrayBuffers - before.arrayBuffers;
+    const held = heldBytes() - before;
     // 6 GB each way are waiting. A stream may hold what it may have unread, and a few pieces in Node's own buffers.
     // 3 GB each way are waiting. Each stream may hold a window and what Node reads ahead; some windows have grown.
     expect(held).toBeLessThan(200 * 4 * LINK_FRAME_MAX_BYTES + LINK_WINDOWS_BUDGET_BYTES);
