@@ -30,10 +30,15 @@ const durationsSchema = z
 export type Durations = Immutable<z.infer<typeof durationsSchema>>;
 
 const jobCountMembers = {
-  requests: z.int().meta({ description: "Jobs submitted." }),
-  completed: z.int(),
+  requests: z.int().meta({
+    description:
+      "Jobs submitted; of a load-balanced endpoint, requests that a worker got or that gave up before.",
+  }),
+  completed: z.int().meta({
+    description: "Of a load-balanced endpoint: requests that a worker has answered, whatever the status.",
+  }),
   failed: z.int(),
-  cancelled: z.int(),
+  cancelled: z.int().meta({ description: "Of a load-balanced endpoint: requests whose client went." }),
   timedOut: z.int(),
   expired: z.int().meta({ description: "Jobs whose ttl ended before they did." }),
   retried: z.int().meta({ description: "Jobs queued once more." }),
@@ -45,7 +50,7 @@ const durationMembers = {
   coldStartTime: durationsSchema,
 };
 
-/** Body of `metrics/requests`. Durations are those of jobs that ended in the span. */
+/** Body of `metrics/requests`. Durations are those of jobs, or requests, that ended in the span. */
 export const requestMetricsSchema = z
   .object({
     ...spanMembers,
@@ -60,13 +65,13 @@ export type RequestMetrics = Immutable<z.infer<typeof requestMetricsSchema>>;
 const levelsSchema = z
   .object({
     starting: z.number(),
-    busy: z.number().meta({ description: "Workers with jobs." }),
+    busy: z.number().meta({ description: "Workers with jobs or requests." }),
     idle: z.number(),
     throttled: z.number().meta({ description: "Workers wanted for which there is no place." }),
     unhealthy: z.number(),
     wanted: z.number(),
-    queued: z.number().meta({ description: "Jobs that wait." }),
-    running: z.number().meta({ description: "Jobs that run." }),
+    queued: z.number().meta({ description: "Jobs or requests that wait." }),
+    running: z.number().meta({ description: "Jobs that run, or requests that workers have." }),
   })
   .meta({ id: "WorkerLevels" });
 

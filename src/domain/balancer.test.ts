@@ -58,7 +58,7 @@ describe("the worker for a request", () => {
     );
   });
 
-  test("has no more requests than any equal, and was used longest ago of those with as few", () => {
+  test("has no more requests than any equal, and was used last of those with as few", () => {
     fc.assert(
       fc.property(crew, (candidates) => {
         const chosen = chooseWorker(candidates, null);
@@ -68,7 +68,7 @@ describe("the worker for a request", () => {
         );
         return equals.every(
           ({ inFlight, usedAt }) =>
-            inFlight > chosen.inFlight || (inFlight === chosen.inFlight && usedAt >= chosen.usedAt),
+            inFlight > chosen.inFlight || (inFlight === chosen.inFlight && usedAt <= chosen.usedAt),
         );
       }),
     );

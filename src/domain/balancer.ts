@@ -2,14 +2,15 @@
  * Which worker gets a request.
  *
  * B1  Nobody who is suspect or of an older release gets one while there is another.
- * B2  Of those left, the one with fewest requests in flight; of these, the one that was used longest ago.
+ * B2  Of those left, the one with fewest requests in flight; of these, the one that was used last: so that others
+ *     are free for idleTimeout, and leave, when there are more workers than the load needs.
  * B3  Whoever asks for a certain worker gets it whenever it takes requests at all; strictly, no other.
  */
 
 export type Candidate = {
   readonly workerId: string;
   readonly inFlight: number;
-  /** Grows with each use; the lowest was used longest ago. */
+  /** Grows with each use; the highest was used last. */
   readonly usedAt: number;
   /** Its host is silent though it has requests. */
   readonly isSuspect: boolean;
@@ -35,7 +36,7 @@ export function chooseWorker<Worker extends Candidate>(
 
 function isBetter(one: Candidate, other: Candidate): boolean {
   const difference =
-    doubtsOf(one) - doubtsOf(other) || one.inFlight - other.inFlight || one.usedAt - other.usedAt;
+    doubtsOf(one) - doubtsOf(other) || one.inFlight - other.inFlight || other.usedAt - one.usedAt;
   return difference < 0;
 }
 

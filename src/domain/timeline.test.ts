@@ -1,6 +1,13 @@
 import { describe, test } from "vitest";
 import { queuedJob, type Job } from "./job-machine.ts";
-import { extendTrace, mergeStart, timelineOf, UNKNOWN_TIMES, type WorkerStart } from "./timeline.ts";
+import {
+  coldStartBy,
+  extendTrace,
+  mergeStart,
+  timelineOf,
+  UNKNOWN_TIMES,
+  type WorkerStart,
+} from "./timeline.ts";
 
 const NO_START: WorkerStart = {
   pullStartedAt: null,
@@ -75,6 +82,26 @@ describe("the start of a worker", () => {
       ...known,
       containerStartedAt: 9_000,
     });
+  });
+});
+
+describe("the cold start of a request that came at 100", () => {
+  const start = (values: Partial<WorkerStart>) => ({ ...NO_START, ...values });
+
+  test.for<[string, Partial<WorkerStart>, number | null]>([
+    ["counts from when the start of the worker began", { containerStartedAt: 150, readyAt: 900 }, 750],
+    ["counts the pull of the image", { pullStartedAt: 120, pullEndedAt: 300, readyAt: 900 }, 780],
+    [
+      "counts from when the request came, if the start began before",
+      { containerStartedAt: 50, readyAt: 900 },
+      800,
+    ],
+    ["ends when the worker got it, should the report say a moment later", { readyAt: 1_500 }, 900],
+    ["is none when the worker was up", { containerStartedAt: 50, readyAt: 90 }, null],
+    ["is none when the worker was ready far later: that was another start", { readyAt: 9_000 }, null],
+    ["is none when nobody knows of the start", {}, null],
+  ])("%s", ([, values, coldStart], { expect }) => {
+    expect(coldStartBy(start(values), 100, 1_000)).toBe(coldStart);
   });
 });
 

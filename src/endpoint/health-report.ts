@@ -1,6 +1,6 @@
 /** What `health` and `metrics` say of an endpoint: read from memory, nothing is counted. */
 import type { HealthBody, MetricsBody } from "../contract/job.ts";
-import { QUEUE_DEPTH_MAX } from "../contract/limits.ts";
+import { DIRECT_WAITING_MAX, QUEUE_DEPTH_MAX } from "../contract/limits.ts";
 import { LIMITED_OPERATIONS, RATE_WINDOW_MS, type LimitedOperation } from "../contract/rate-limits.ts";
 import { measureWorkers } from "../domain/health.ts";
 import type { EndpointFacts } from "./endpoint-facts.ts";
@@ -31,7 +31,7 @@ export function reportHealth(parts: HealthParts, now: number): HealthBody {
     limits: {
       windowMs: RATE_WINDOW_MS,
       runningWorkers: limits.runningWorkers,
-      queueDepth: facts.config?.queueDepthMax ?? QUEUE_DEPTH_MAX,
+      queueDepth: depthMaxOf(facts.config),
       operations: forEachOperation((operation) => limits.limitOf(operation)),
     },
     usage: {
@@ -39,6 +39,11 @@ export function reportHealth(parts: HealthParts, now: number): HealthBody {
       operations: forEachOperation((operation) => limits.usageOf(operation, now)),
     },
   };
+}
+
+/** How many jobs, or requests, may wait at once. */
+function depthMaxOf(config: EndpointFacts["config"]): number {
+  return config?.type === "LB" ? DIRECT_WAITING_MAX : (config?.queueDepthMax ?? QUEUE_DEPTH_MAX);
 }
 
 function forEachOperation<Value>(describe: (operation: LimitedOperation) => Value) {

@@ -88,11 +88,15 @@ async function untilBells(
   }
 }
 
-/** Tells the object of a setting that the management API does not offer. */
-export async function configure(endpointId: string, settings: Partial<EndpointConfig>): Promise<void> {
-  const stub = endpointObject(endpointId);
-  const config = await runInDurableObject(stub, (_, state) =>
+/** What the object was told of its endpoint. */
+export async function configOf(endpointId: string): Promise<EndpointConfig> {
+  const { json } = await runInDurableObject(endpointObject(endpointId), (_, state) =>
     state.storage.sql.exec<{ json: string }>("SELECT json FROM fact WHERE name = 'config'").one(),
   );
-  await stub.configure({ ...(JSON.parse(config.json) as EndpointConfig), ...settings });
+  return JSON.parse(json) as EndpointConfig;
+}
+
+/** Tells the object of a setting that the management API does not offer. */
+export async function configure(endpointId: string, settings: Partial<EndpointConfig>): Promise<void> {
+  await endpointObject(endpointId).configure({ ...(await configOf(endpointId)), ...settings });
 }

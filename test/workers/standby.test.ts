@@ -6,7 +6,7 @@ import type { Assignment, WorkerReport } from "../../src/contract/agent.ts";
 import { FLASHBOOT_KEEP_MS, LEAVE_GAP_MS } from "../../src/contract/limits.ts";
 import { INVENTORY, ScriptedAgent } from "./agent-client.ts";
 import { apiKeyOfTest, call, createEndpoint, graphql, signInAsNewAccount } from "./edge-client.ts";
-import { evict, fireAlarm, fleetObject, passTime } from "./object.ts";
+import { configOf, evict, fireAlarm, fleetObject, passTime } from "./object.ts";
 
 const FLASHBOOT = "workersMax: 2, idleTimeout: 5, flashBootType: FLASHBOOT";
 const SECOND = 1_000;
@@ -286,37 +286,92 @@ describe("a worker that an endpoint with FLASHBOOT lets go", () => {
   });
 });
 
-test("an endpoint has no more standby workers than workersMax, and those run again before new ones", async ({
-  expect,
-}) => {
+/** An endpoint with two workers on standby, in the order in which they were let go. */
+async function openTwo() {
   const endpointId = await createEndpoint(
     "workersMax: 2, idleTimeout: 5, flashBootType: FLASHBOOT, workersMin: 2",
   );
   const host = await ObedientHost.join();
-  const before = (await host.until("run", "run")).map(({ workerId }) => workerId);
+  await host.until("run", "run");
   await host.sync();
   await save(endpointId, "workersMin: 0");
+  return { endpointId, host, workerIds: await letAllGo(endpointId, host) };
+}
+
+/** Both workers of the endpoint go on standby; returns them in their order. */
+async function letAllGo(endpointId: string, host: ObedientHost): Promise<readonly string[]> {
+  const frozen = new Set<string>();
   for (const modes of [
     ["run", "standby"],
     ["standby", "standby"],
   ] as const) {
     passTime(60 * SECOND + LEAVE_GAP_MS);
     await fireAlarm(endpointId);
-    await host.until(...modes);
+    const assignments = await host.until(...modes);
+    for (const { workerId, mode } of assignments) if (mode === "standby") frozen.add(workerId);
   }
+  return [...frozen];
+}
+
+test("an endpoint has no more standby workers than workersMax, and those run again before new ones", async ({
+  expect,
+}) => {
+  const { endpointId, host, workerIds } = await openTwo();
   await save(endpointId, "workersMin: 2");
   const after = (await host.until("run", "run")).map(({ workerId }) => workerId);
-  expect(new Set(after)).toEqual(new Set(before));
+  expect(new Set(after)).toEqual(new Set(workerIds));
 
   await save(endpointId, "workersMin: 0");
-  for (const modes of [
-    ["run", "standby"],
-    ["standby", "standby"],
-  ] as const) {
-    passTime(60 * SECOND + LEAVE_GAP_MS);
-    await fireAlarm(endpointId);
-    await host.until(...modes);
-  }
+  await letAllGo(endpointId, host);
   await save(endpointId, "workersMax: 1");
   await host.until("standby");
+});
+
+describe("a worker on standby that is asked for by name", () => {
+  const isRunning = ({ mode }: Assignment) => mode === undefined;
+  const wish = async (endpointId: string, workersMax: number, wanted: number, resume: readonly string[]) => {
+    const config = { ...(await configOf(endpointId)), workersMax };
+    await fleetObject().wish({ config, wanted, leaving: [], resume, isRemoved: false });
+  };
+
+  test("runs again, and no other in its place", async ({ expect }) => {
+    const { endpointId, host, workerIds } = await openTwo();
+    const [earlier = ""] = workerIds; // a wish that only grows revives the other
+    await wish(endpointId, 2, 1, [earlier]);
+    const assignments = await host.until("run", "standby");
+    expect(assignments.filter(isRunning)).toMatchObject([{ workerId: earlier }]);
+    await wish(endpointId, 2, 1, [earlier]);
+    expect(await host.until("run", "standby")).toEqual(assignments);
+  });
+
+  test("stays when the stint that was named is over", async ({ expect }) => {
+    const { endpointId, host, workerIds } = await openTwo();
+    const [earlier = "", later = ""] = workerIds;
+    await wish(endpointId, 2, 1, [`${earlier}/1`]);
+    const assignments = await host.until("run", "standby");
+    expect(assignments.filter(isRunning)).toMatchObject([{ workerId: later }]);
+  });
+
+  test("waits while workersMax others run, and comes when one of them has left", async ({ expect }) => {
+    const { endpointId, host, workerIds } = await openTwo();
+    const [earlier = "", later = ""] = workerIds;
+    await wish(endpointId, 2, 1, []);
+    expect((await host.until("run", "standby")).filter(isRunning)).toMatchObject([{ workerId: later }]);
+    await wish(endpointId, 1, 1, [earlier]);
+    expect((await host.until("run", "standby")).filter(isRunning)).toMatchObject([{ workerId: later }]);
+
+    const config = { ...(await configOf(endpointId)), workersMax: 1 };
+    const leaving = [`${later}/1`];
+    await fleetObject().wish({ config, wanted: 1, leaving, resume: [earlier], isRemoved: false });
+    expect((await host.until("run", "standby")).filter(isRunning)).toMatchObject([{ workerId: earlier }]);
+  });
+
+  test("comes when its host does", async ({ expect }) => {
+    const { endpointId, host, workerIds } = await openTwo();
+    const [earlier = ""] = workerIds;
+    passTime(60 * SECOND); // its host is silent, but not given up yet
+    await wish(endpointId, 2, 0, [earlier]);
+    const assignments = await host.until("run", "standby");
+    expect(assignments.filter(isRunning)).toMatchObject([{ workerId: earlier }]);
+  });
 });

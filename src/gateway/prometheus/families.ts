@@ -132,11 +132,16 @@ function jobFamilies(endpoints: readonly MeasuredEndpoint[]): Family[] {
     ),
   });
   return [
-    gauge("edgerun_endpoint_jobs", "Jobs that wait or run.", jobs),
-    { name: "edgerun_endpoint_requests_total", help: "Jobs submitted.", type: "counter", samples: requests },
+    gauge("edgerun_endpoint_jobs", "Jobs, or requests to workers, that wait or run.", jobs),
+    {
+      name: "edgerun_endpoint_requests_total",
+      help: "Jobs submitted, or requests to workers.",
+      type: "counter",
+      samples: requests,
+    },
     {
       name: "edgerun_endpoint_jobs_ended_total",
-      help: "Jobs by how they ended.",
+      help: "Jobs, or requests to workers, by how they ended.",
       type: "counter",
       samples: ended,
     },

@@ -49,7 +49,7 @@ export const endpointSdl = /* GraphQL */ `
     idleTimeout: Int
     "QUEUE_DELAY, the default of QB, or REQUEST_COUNT, which LB needs."
     scalerType: String
-    "QUEUE_DELAY: seconds that a job may wait. REQUEST_COUNT: jobs for each worker. 4 by default."
+    "QUEUE_DELAY: seconds that a job may wait. REQUEST_COUNT: jobs or requests for each worker. 4 by default."
     scalerValue: Int
     "Milliseconds that a job may run, unless it says otherwise: 5000 to 604800000; 0 means the default, 600000."
     executionTimeoutMs: Int
