@@ -3,6 +3,7 @@ import { z } from "zod";
 import { createDocument, type ZodOpenApiObject, type ZodOpenApiPathItemObject } from "zod-openapi";
 import { agentPaths } from "./agent-paths.ts";
 import { batchPaths } from "./batch-paths.ts";
+import { directPaths } from "./direct-paths.ts";
 import { operation } from "./operation.ts";
 import { queuePaths } from "./queue-paths.ts";
 import { restPaths } from "./rest-paths.ts";
@@ -11,6 +12,7 @@ const DESCRIPTION = `
 Serverless GPU jobs on your own hosts.
 
 - **Queue API** \`/v2/{endpointId}/…\`: submit jobs, ask for them, stream what they yield.
+- **Load-balanced endpoints** \`/lb/{endpointId}/…\`: requests that go straight to a worker.
 - **REST** \`/v1/…\`: endpoints, templates, volumes, registry credentials.
 - **GraphQL** \`/graphql\`: the whole management API; see [its schema](/docs/graphql).
 - **Agent API** \`/agent/v1/…\`: what hosts ask of the edge.
@@ -20,6 +22,7 @@ Every call carries \`Authorization: Bearer <API key>\`.`;
 const TAGS = [
   { name: "Jobs", description: "Run jobs on an endpoint." },
   { name: "Batches", description: "Thousands of jobs at once." },
+  { name: "Load-balanced endpoints", description: "Routes of your own, on workers of your own." },
   { name: "Endpoints", description: "Queues with their scaling." },
   { name: "Templates", description: "What workers are started from." },
   { name: "Network volumes", description: "Storage that outlives workers." },
@@ -89,6 +92,7 @@ const description = (): ZodOpenApiObject => ({
   paths: {
     ...queuePaths,
     ...batchPaths,
+    ...directPaths,
     ...restPaths,
     ...agentPaths,
     "/metrics": SCRAPE,

@@ -1,0 +1,60 @@
+/**
+ * Addresses of load-balanced endpoints: `<endpointId>.<suffix>/<path>`, and `/lb/<endpointId>/<path>`.
+ *
+ * They are read from the text of the URL as it came: a parsed URL spells some bytes of a path in another way, and
+ * a worker may care.
+ */
+
+/** Where a request goes to on its worker, and what of its path the worker does not see. */
+export type Place = {
+  /** Path and query. */
+  readonly target: string;
+  /** The path in front of them; empty where the endpoint has a host of its own. */
+  readonly prefix: string;
+};
+
+/** The endpoint whose own host is called; undefined for any other host. */
+export function endpointOfHost(url: string, suffixes: ReadonlySet<string>): string | undefined {
+  const host = hostOf(url).replace(/:\d*$/, "").toLowerCase();
+  const dot = host.indexOf(".");
+  // A suffix that stands below another one, as lb.localhost does below localhost, is no endpoint of it.
+  if (dot <= 0 || !suffixes.has(host.slice(dot + 1)) || suffixes.has(host)) return undefined;
+  return host.slice(0, dot);
+}
+
+/** What of the URL stands behind the host, and at least a slash. */
+export function targetOf(url: string): string {
+  const rest = url.slice(endOfHost(url)).split("#", 1)[0] ?? "";
+  return rest.startsWith("/") ? rest : `/${rest}`;
+}
+
+/** The place of a request whose path has so many segments in front of the part that is the worker's. */
+export function placeBelow(url: string, segments: number): Place {
+  const target = targetOf(url);
+  const [, prefix = "", rest = ""] = new RegExp(`^((?:/[^/?]*){${segments}})(.*)$`, "s").exec(target) ?? [];
+  return { target: rest.startsWith("/") ? rest : `/${rest}`, prefix };
+}
+
+/** The suffixes in the setting LB_HOSTS. */
+export function readSuffixes(setting: string): ReadonlySet<string> {
+  const suffixes = setting.split(",").map((suffix) =>
+    suffix
+      .trim()
+      .toLowerCase()
+      .replace(/^\*?\./, ""),
+  );
+  return new Set(suffixes.filter((suffix) => suffix !== ""));
+}
+
+function hostOf(url: string): string {
+  return url.slice(startOfHost(url), endOfHost(url));
+}
+
+function startOfHost(url: string): number {
+  return url.indexOf("://") + 3;
+}
+
+function endOfHost(url: string): number {
+  const length = url.slice(startOfHost(url)).search(/[/?#]/);
+  return length < 0 ? url.length : startOfHost(url) + length;
+}
