@@ -7,6 +7,7 @@ import type {
   Inventory,
   SyncReply,
 } from "../src/contract/agent.ts";
+import { Links } from "./direct/links.ts";
 import { EdgeClient } from "./edge/edge-client.ts";
 import type { EdgeLink } from "./edge/edge-link.ts";
 import { ExchangeLoop } from "./edge/exchange-loop.ts";
@@ -67,6 +68,7 @@ export class Agent {
   readonly #workers: Workers;
   readonly #exchanges = new Map<string, ExchangeLoop>();
   readonly #link: EdgeLink;
+  readonly #links: Links;
   readonly #presence: Presence;
   readonly #sync: SyncLoop;
   readonly #uploads: ResultUploads;
@@ -93,6 +95,8 @@ export class Agent {
       log: options.log,
       timing: this.#timing,
     });
+    const { edgeUrl, hostToken } = options;
+    this.#links = new Links({ ...this.#link, edgeUrl, hostToken, doors: this.#workers });
     this.#presence = this.#createPresence();
     this.#sync = this.#createSync();
     this.#uploads = new ResultUploads({ ...this.#link, ledger: this.#ledger });
@@ -126,6 +130,7 @@ export class Agent {
     this.#stopping.abort();
     this.#inventory.stop();
     this.#telemetry.stop();
+    await this.#links.stop(removeWorkers ? this.#timing.stopGraceMs : this.#timing.linkGraceMs);
     if (removeWorkers) await this.#workers.removeAll();
     else await this.#workers.release();
     await this.#server.close();
@@ -165,6 +170,7 @@ export class Agent {
       environmentOf: (assignment, token) => this.#environmentOf(assignment, token),
       onSlotsChange: (endpointId, isWithdrawn) => this.#slotsChanged(endpointId, isWithdrawn),
       onStateChange: (isNewState) => this.#stateChanged(isNewState),
+      onDoorsChange: (endpointId) => this.#links.doorsChanged(endpointId),
     });
   }
 
@@ -256,8 +262,16 @@ export class Agent {
     if (this.#stopping.signal.aborted) return;
     this.#sync.changed(isNewState);
     this.#metrics?.workersChanged();
+    this.#links.keep(this.#directEndpointIds());
     // By its exchange an endpoint says who follows its logs, of workers that take no jobs yet as well.
     for (const endpointId of this.#workers.endpointIds()) this.#exchangeOf(endpointId);
+  }
+
+  /** Endpoints that have load-balanced workers here, whether they take requests yet or not. */
+  #directEndpointIds(): string[] {
+    const isDirect = (endpointId: string) =>
+      this.#workers.ofEndpoint(endpointId).some(({ assignment }) => assignment.type === "LB");
+    return [...this.#workers.endpointIds()].filter(isDirect);
   }
 
   #slotsChanged(endpointId: string, isWithdrawn: boolean): void {

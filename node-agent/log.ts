@@ -15,6 +15,7 @@ export type AgentEvent =
   | "edge_reachable"
   | "edge_unreachable"
   | "edge_refused"
+  | "link_refused"
   | "worker_port_changed"
   | "worker_adopted"
   | "worker_discarded"

@@ -38,6 +38,10 @@ export type Timing = {
   readonly edgeUploadMs: number;
   /** Time for the last lines of logs to reach the edge when the agent ends. */
   readonly logFlushMs: number;
+  /** Time for requests that run to end when the agent ends; well within what systemd gives it. */
+  readonly linkGraceMs: number;
+  /** Time after which a link is tried again that the edge does not want. */
+  readonly linkRefusedMs: number;
   readonly edgeRetryBaseMs: number;
   readonly edgeRetryCapMs: number;
 };
@@ -59,6 +63,8 @@ export const TIMING: Timing = {
   edgeSlackMs: 20_000,
   edgeUploadMs: 5 * 60_000,
   logFlushMs: 2_000,
+  linkGraceMs: 30_000,
+  linkRefusedMs: 60_000,
   edgeRetryBaseMs: 250,
   edgeRetryCapMs: 15_000,
 };

@@ -8,4 +8,6 @@ export type Doors = {
   open(endpointId: string): readonly string[];
   /** Null when the worker takes no requests. */
   enter(endpointId: string, workerId: string): Entry | null;
+  /** A connection to the worker's server has failed: its health is looked at now. */
+  suspect(endpointId: string, workerId: string): void;
 };

@@ -36,6 +36,8 @@ export type WorkerOptions = ContainerOptions & {
   readonly onSlotsChange: (endpointId: string, isWithdrawn: boolean) => void;
   /** `isNewState`: more than the detail has changed. */
   readonly onStateChange: (isNewState: boolean) => void;
+  /** Other workers of the endpoint than before take requests now. */
+  readonly onDoorsChange: (endpointId: string) => void;
 };
 
 export class Worker implements WorkerSession {

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Assignment, WorkerReport } from "../../src/contract/agent.ts";
+import type { Doors, Entry } from "../direct/doors.ts";
 import type { AttemptRecord } from "../journal/journal.ts";
 import type { FoundWorker } from "../runtime/runtime.ts";
 import type { AdoptedWorker } from "./container.ts";
@@ -9,7 +10,7 @@ import { Worker, type WorkerOptions } from "./worker.ts";
 const LB_DETAIL = "This agent does not run workers of load-balanced endpoints yet.";
 
 /** All workers of this host: adopts, starts and drains them. */
-export class Workers {
+export class Workers implements Doors {
   readonly #options: WorkerOptions;
   readonly #workers = new Map<string, Worker>();
   readonly #running = new Set<Promise<void>>();
@@ -48,6 +49,18 @@ export class Workers {
       });
     return [...[...this.#workers.values()].map((worker) => worker.report()), ...unsupported];
   }
+
+  // Doors
+
+  open(_endpointId: string): readonly string[] {
+    return [];
+  }
+
+  enter(_endpointId: string, _workerId: string): Entry | null {
+    return null;
+  }
+
+  suspect(_endpointId: string, _workerId: string): void {}
 
   // Adopting
 

@@ -201,6 +201,8 @@ export const LINK_WINDOW_MAX_BYTES = MEGABYTE;
 export const LINK_WINDOWS_BUDGET_BYTES = 24 * MEGABYTE;
 /** An agent that has requests beats on its link this often. */
 export const LINK_BEAT_MS = SECOND;
+/** An agent pings its links this often, to which nobody wakes; one that has not answered by the next is gone. */
+export const LINK_PING_MS = 10 * SECOND;
 /** Silence of a link that has requests: it gets no more while there are others; it is taken for lost. */
 export const LINK_SUSPECT_MS = 3 * SECOND;
 export const LINK_SILENCE_MS = 10 * SECOND;

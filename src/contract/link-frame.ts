@@ -16,7 +16,7 @@
  */
 
 export const FRAME = {
-  /** E: payload as `encodeOpen` makes it. END: the request has no body, or what follows in this message is all. */
+  /** E: payload as `encodeOpen` makes it. END: the request has no body. */
   OPEN: 1,
   /** A: the head of the answer, JSON. For a WebSocket status 101 means that it is open. */
   HEAD: 2,

@@ -1,0 +1,162 @@
+/**
+ * The connection over which the workers of one load-balanced endpoint get their requests. It is kept open while the
+ * endpoint has such workers here, and says nothing while there is nothing to say, so that its other end can hibernate:
+ * only pings of the WebSocket protocol, which are answered without waking anybody, show whether it is still there.
+ */
+import type { Agent } from "node:http";
+import { WebSocket } from "ws";
+import { LINK_FRAME_MAX_BYTES, LINK_PING_MS } from "../../src/contract/limits.ts";
+import type { WindowBudget } from "../../src/contract/link-window.ts";
+import type { EdgeLink } from "../edge/edge-link.ts";
+import { Pace } from "../edge/pace.ts";
+import { Schedule } from "../edge/schedule.ts";
+import type { Doors } from "./doors.ts";
+import { LinkSession } from "./link-session.ts";
+
+export type LinkOptions = Pick<EdgeLink, "log" | "timing" | "random" | "reachability" | "onUnauthorized"> & {
+  readonly edgeUrl: string;
+  readonly hostToken: string;
+  readonly endpointId: string;
+  readonly doors: Doors;
+  /** Shared by the links of an agent. */
+  readonly connections: Agent;
+  readonly budget: WindowBudget;
+};
+
+/** Frames of several streams may share a message. */
+const MESSAGE_MAX_BYTES = 16 * LINK_FRAME_MAX_BYTES;
+const GOING_AWAY = 1001;
+const NO_LINK = 1002;
+const STOPPED = "The agent of the host was stopped.";
+
+export class Link {
+  readonly #options: LinkOptions;
+  readonly #pace: Pace;
+  readonly #schedule = new Schedule(() => this.#step());
+  #socket: WebSocket | null = null;
+  #session: LinkSession | null = null;
+  #isHeard = false;
+  /** Workers that the edge has been told of. */
+  #said: readonly string[] = [];
+  #isLeaving = false;
+  #onQuiet: () => void = () => {};
+
+  constructor(options: LinkOptions) {
+    this.#options = options;
+    this.#pace = new Pace(options.timing, options.random);
+    this.#schedule.within(0);
+  }
+
+  /** Other workers may take requests than before. */
+  doorsChanged(): void {
+    const { doors, endpointId } = this.#options;
+    const workers = this.#isLeaving ? [] : doors.open(endpointId);
+    if (!this.#session || areSame(workers, this.#said)) return;
+    this.#said = workers;
+    this.#session.sayWorkers(workers);
+  }
+
+  /** Takes no more requests, lets those that run end for so long, then closes. */
+  async leave(graceMs: number): Promise<void> {
+    this.#isLeaving = true;
+    this.doorsChanged();
+    await this.#quiet(graceMs);
+    this.#session?.fail(STOPPED);
+    this.#schedule.cancel();
+    this.#options.reachability.answered(this.#conversation);
+    // What was said last is sent with the next turn of the event loop.
+    setImmediate(() => this.#socket?.close(GOING_AWAY));
+  }
+
+  async #quiet(graceMs: number): Promise<void> {
+    if (!this.#session || this.#session.isQuiet) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#onQuiet = resolve;
+    const timer = setTimeout(resolve, graceMs);
+    await promise;
+    clearTimeout(timer);
+  }
+
+  // Connecting
+
+  get #conversation(): string {
+    return `link of ${this.#options.endpointId}`;
+  }
+
+  #step(): void {
+    if (!this.#socket) return this.#open();
+    if (!this.#isHeard) return this.#socket.terminate();
+    this.#isHeard = false;
+    this.#socket.ping();
+    this.#schedule.within(LINK_PING_MS);
+  }
+
+  #open(): void {
+    if (this.#isLeaving) return;
+    const { edgeUrl, hostToken, endpointId } = this.#options;
+    const path = `/agent/v1/endpoints/${encodeURIComponent(endpointId)}/link`;
+    const socket = new WebSocket(`${edgeUrl.replace(/\/+$/, "").replace(/^http/, "ws")}${path}`, {
+      headers: { authorization: `Bearer ${hostToken}` },
+      perMessageDeflate: false,
+      maxPayload: MESSAGE_MAX_BYTES,
+      handshakeTimeout: LINK_PING_MS,
+    });
+    this.#socket = socket;
+    let problem = "the connection was closed";
+    socket.on("open", () => this.#opened(socket));
+    socket.on("message", (message: Buffer) => this.#received(socket, message));
+    socket.on("pong", () => this.#heard());
+    socket.on("unexpected-response", (request, response) => {
+      request.destroy();
+      this.#refused(response.statusCode ?? 0);
+      socket.terminate();
+    });
+    socket.on("error", (error) => (problem = error.message));
+    socket.on("close", () => this.#lost(problem));
+  }
+
+  #opened(socket: WebSocket): void {
+    const { endpointId, doors, connections, budget, reachability } = this.#options;
+    const onQuiet = () => this.#onQuiet();
+    this.#session = new LinkSession({ socket, endpointId, doors, connections, budget, onQuiet });
+    this.#isHeard = true;
+    this.#said = this.#isLeaving ? [] : doors.open(endpointId);
+    this.#session.sayWorkers(this.#said);
+    this.#schedule.within(LINK_PING_MS);
+    reachability.answered(this.#conversation);
+  }
+
+  #received(socket: WebSocket, message: Buffer): void {
+    this.#heard();
+    if (!this.#session?.receive(message)) socket.close(NO_LINK, "The message is none of a link.");
+  }
+
+  /** Only who was heard of is taken for healthy: an edge may accept a link, and drop it at once. */
+  #heard(): void {
+    this.#isHeard = true;
+    this.#pace.recover();
+  }
+
+  #refused(status: number): void {
+    const { log, endpointId, timing, onUnauthorized } = this.#options;
+    if (status === 401) return onUnauthorized();
+    if (status >= 500) return;
+    log.warn("link_refused", { endpointId, status });
+    this.#schedule.within(timing.linkRefusedMs);
+  }
+
+  #lost(problem: string): void {
+    this.#session?.close();
+    this.#session = null;
+    this.#socket = null;
+    this.#onQuiet();
+    if (this.#isLeaving) return this.#schedule.cancel();
+    this.#options.reachability.failed(this.#conversation, problem);
+    this.#pace.slowDown();
+    this.#schedule.within(this.#pace.restMs());
+  }
+}
+
+function areSame(some: readonly string[], others: readonly string[]): boolean {
+  return some.length === others.length && some.every((one) => others.includes(one));
+}
