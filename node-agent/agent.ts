@@ -7,6 +7,7 @@ import type {
   Inventory,
   SyncReply,
 } from "../src/contract/agent.ts";
+import type { Doors } from "./direct/doors.ts";
 import { Links } from "./direct/links.ts";
 import { EdgeClient } from "./edge/edge-client.ts";
 import type { EdgeLink } from "./edge/edge-link.ts";
@@ -222,11 +223,11 @@ export class Agent {
       freeSlots: () =>
         this.#workers
           .ofEndpoint(endpointId)
-          .map((worker) => ({ workerId: worker.workerId, free: worker.freeSlots() }))
+          .map((worker) => ({ workerId: worker.workerId, free: worker.duty.queue?.freeSlots() ?? 0 }))
           .filter((slot) => slot.free > 0),
       hasWorkers: () => this.#workers.ofEndpoint(endpointId).some((worker) => !worker.isFrozen),
-      roomOf: (workerId) => this.#workers.find(workerId)?.room() ?? 0,
-      onJobs: (workerId, jobs) => this.#workers.find(workerId)?.jobs.accept(jobs),
+      roomOf: (workerId) => this.#workers.find(workerId)?.duty.queue?.room() ?? 0,
+      onJobs: (workerId, jobs) => this.#workers.find(workerId)?.duty.queue?.jobs.accept(jobs),
       onStop: (stop) => this.#stopJob(endpointId, stop),
       follow: () => this.#logs.follow(endpointId),
       onFollow: (follow) => this.#logs.learnFollow(endpointId, follow),
@@ -245,6 +246,11 @@ export class Agent {
       workers: this.#workers.reports(),
       jobs: this.#ledger.size,
     };
+  }
+
+  /** Who takes requests here. */
+  get doors(): Doors {
+    return this.#workers;
   }
 
   // What happens
@@ -294,7 +300,7 @@ export class Agent {
 
   #stopJob(endpointId: string, { jobId, attempt, reason }: ExchangeReply["stops"][number]): void {
     const workers = this.#workers.ofEndpoint(endpointId);
-    if (!workers.some((worker) => worker.jobs.stop(jobId, attempt, reason)))
+    if (!workers.some((worker) => worker.duty.queue?.jobs.stop(jobId, attempt, reason)))
       this.#ledger.release(jobId, attempt);
   }
 

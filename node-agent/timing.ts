@@ -1,6 +1,10 @@
 import {
   AGENT_HOLD_MAX_MS,
+  DIRECT_DRAIN_MS,
   DRAIN_GRACE_MS,
+  HEALTH_PROBE_MS,
+  HEALTH_PROBE_START_MS,
+  PORT_HINT_AFTER_MS,
   STOP_GRACE_MS,
   WORKER_SILENCE_LIMIT_MS,
 } from "../src/contract/limits.ts";
@@ -22,6 +26,13 @@ export type Timing = {
    */
   readonly begunAfterMs: number;
   readonly drainGraceMs: number;
+  /** Time between two looks at the health of a worker that is healthy, and of one that is not. */
+  readonly healthProbeMs: number;
+  readonly healthProbeStartMs: number;
+  /** Time for the requests of a drained worker to end. */
+  readonly directDrainMs: number;
+  /** Time without a server on its port after which it is looked for on others. */
+  readonly portHintAfterMs: number;
   /** Time for what an ended worker sent last to be read. */
   readonly exitSettleMs: number;
   readonly restartBaseMs: number;
@@ -54,6 +65,10 @@ export const TIMING: Timing = {
   stopLookMs: STOP_GRACE_MS / 4,
   begunAfterMs: 250,
   drainGraceMs: DRAIN_GRACE_MS,
+  healthProbeMs: HEALTH_PROBE_MS,
+  healthProbeStartMs: HEALTH_PROBE_START_MS,
+  directDrainMs: DIRECT_DRAIN_MS,
+  portHintAfterMs: PORT_HINT_AFTER_MS,
   exitSettleMs: 100,
   restartBaseMs: 1_000,
   restartCapMs: 60_000,

@@ -12,6 +12,7 @@ import { join } from "node:path";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import { z } from "zod";
 import { type AssignmentOutline, assignmentOutlineSchema } from "../../src/contract/agent.ts";
+import { type ServerSettings, serverSettingsSchema } from "../direct/server-settings.ts";
 import { JournalShelf } from "./journal-shelf.ts";
 import { JOURNAL_MIGRATIONS } from "./schema.ts";
 
@@ -33,7 +34,10 @@ export type NewReport = ReportRecord & { readonly output: string | null };
 export type WorkerRecord = {
   readonly assignment: AssignmentOutline;
   readonly token: string;
-  readonly hasTaken: boolean;
+  /** The container has shown that it is ready. */
+  readonly wasReady: boolean;
+  /** Where its own server listens; null for none. */
+  readonly server: ServerSettings | null;
 };
 
 /** Up to where the edge has the output of a worker: a place in it, and the number of the last line. */
@@ -52,7 +56,12 @@ const refRow = { job_id: z.string(), attempt: z.number(), worker_id: z.string(),
 const attemptRow = z.object({ ...refRow, received_at: z.number(), execution_timeout_ms: z.number() });
 const reportRow = z.object({ ...refRow, body: z.string(), has_output: z.number() });
 const outputRow = z.object({ output: z.string() });
-const workerRow = z.object({ token: z.string(), has_taken: z.number(), assignment: z.string() });
+const workerRow = z.object({
+  token: z.string(),
+  has_taken: z.number(),
+  assignment: z.string(),
+  server: z.string().nullable(),
+});
 const spanRow = z.object({ first: z.number().nullable(), last: z.number().nullable() });
 const chunkRow = z.object({ output: z.string() });
 const placeRow = z.object({ position: z.string(), seq: z.number() });
@@ -95,24 +104,26 @@ export class Journal {
   // Workers
 
   workers(): WorkerRecord[] {
-    const rows = this.#statement("SELECT token, has_taken, assignment FROM worker").all();
+    const rows = this.#statement("SELECT token, has_taken, assignment, server FROM worker").all();
     return rows.map((row) => {
-      const { token, has_taken, assignment } = workerRow.parse(row);
+      const { token, has_taken, assignment, server } = workerRow.parse(row);
       return {
         token,
-        hasTaken: has_taken === 1,
+        wasReady: has_taken === 1,
         assignment: assignmentOutlineSchema.parse(JSON.parse(assignment)),
+        server: server === null ? null : serverSettingsSchema.parse(JSON.parse(server)),
       };
     });
   }
 
-  saveWorker({ assignment, token, hasTaken }: WorkerRecord): void {
+  saveWorker({ assignment, token, wasReady, server }: WorkerRecord): void {
     this.#run(
-      "INSERT OR REPLACE INTO worker (worker_id, token, has_taken, assignment) VALUES (?, ?, ?, ?)",
+      "INSERT OR REPLACE INTO worker (worker_id, token, has_taken, assignment, server) VALUES (?, ?, ?, ?, ?)",
       assignment.workerId,
       token,
-      hasTaken ? 1 : 0,
+      wasReady ? 1 : 0,
       JSON.stringify(assignmentOutlineSchema.parse(assignment)), // more may have been handed in
+      server && JSON.stringify(server),
     );
   }
 

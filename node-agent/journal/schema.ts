@@ -61,4 +61,6 @@ export const JOURNAL_MIGRATIONS: readonly string[] = [
     position TEXT NOT NULL,
     seq INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;`,
+  // Where the worker's own server listens: the container that runs may be of other variables than the next one.
+  "ALTER TABLE worker ADD COLUMN server TEXT;",
 ];

@@ -22,11 +22,22 @@ import { DockerImages, type ImageTerms } from "./docker-images.ts";
 import { GuardedNetwork } from "./guarded-network.ts";
 import { lastLinesOf } from "./last-lines.ts";
 import type { OutputReader } from "./output.ts";
-import type { FoundWorker, PrepareOutcome, Runtime, WorkerExit, WorkerSpec } from "./runtime.ts";
+import { socketsOfNetwork } from "./listening-sockets.ts";
+import type {
+  FoundWorker,
+  ListeningSocket,
+  PrepareOutcome,
+  Runtime,
+  ServerPorts,
+  WorkerExit,
+  WorkerSpec,
+} from "./runtime.ts";
 import { Turns } from "./turns.ts";
 
 /** Pause before a log stream that broke off is opened again. */
 const OUTPUT_AGAIN_MS = 200;
+/** Docker's own name server inside of each container. */
+const DOCKER_RESOLVER = "127.0.0.11";
 const NETWORK_NAME = "edgerun-workers";
 /** Enough for many model processes with a thread per core each, far below what a fork bomb needs. */
 const PIDS_LIMIT = 16_384;
@@ -99,6 +110,27 @@ export class DockerRuntime implements Runtime {
   admit(port: number): Promise<void> {
     this.#disk.start(); // workers of an earlier agent may be there
     return this.#network.admit(port);
+  }
+
+  // Servers
+
+  /** Each container has all ports to itself. */
+  async portsFor(wanted: ServerPorts): Promise<ServerPorts> {
+    return wanted;
+  }
+
+  async addressOf(workerId: string): Promise<string> {
+    const container = await this.#inspectOwn(workerId);
+    const address = container?.NetworkSettings.Networks[this.#settings.networkName]?.IPAddress;
+    if (!address) throw new Error(`The container of worker ${workerId} has no address in its network.`);
+    return address;
+  }
+
+  async listening(workerId: string): Promise<readonly ListeningSocket[] | null> {
+    const container = await this.#inspectOwn(workerId);
+    if (!container?.State.Running) return null;
+    const sockets = await socketsOfNetwork(container.State.Pid);
+    return sockets && sockets.filter(({ address }) => address !== DOCKER_RESOLVER);
   }
 
   // Images

@@ -42,7 +42,8 @@ export async function killAll(worker: WorkerProcesses): Promise<void> {
   }
 }
 
-async function membersOf(worker: WorkerProcesses): Promise<readonly number[]> {
+/** The pids of all that runs for a worker. */
+export async function membersOf(worker: WorkerProcesses): Promise<readonly number[]> {
   const rows = (await readProcessTable()).filter((row) => !row.isZombie);
   const marked = await pidsWithEnvironment(MARK_VARIABLE, worker.directory);
   return selectMembers(rows, worker.leader, marked).filter((pid) => pid !== process.pid);

@@ -11,10 +11,20 @@ import type { Volumes } from "../volumes/volumes.ts";
 import { type Ending, exitReason } from "./exit-reason.ts";
 import { OutputFile } from "./output-file.ts";
 import type { OutputReader } from "./output.ts";
-import { killAll, signalAll, type WorkerProcesses } from "./process-members.ts";
+import { freePorts } from "./free-ports.ts";
+import { socketsOfProcesses } from "./listening-sockets.ts";
+import { killAll, membersOf, signalAll, type WorkerProcesses } from "./process-members.ts";
 import { type ProcessRecord, readRecord, writeRecord } from "./process-record.ts";
 import { readProcess } from "./process-table.ts";
-import type { FoundWorker, PrepareOutcome, Runtime, WorkerExit, WorkerSpec } from "./runtime.ts";
+import type {
+  FoundWorker,
+  ListeningSocket,
+  PrepareOutcome,
+  Runtime,
+  ServerPorts,
+  WorkerExit,
+  WorkerSpec,
+} from "./runtime.ts";
 import { Turns } from "./turns.ts";
 import {
   createWorkerDirectory,
@@ -68,6 +78,23 @@ export class ProcessRuntime implements Runtime {
 
   /** Processes reach whatever this machine reaches. */
   async admit(): Promise<void> {}
+
+  // Servers
+
+  /** All workers share the ports of this machine, so each gets ports of its own. */
+  async portsFor(wanted: ServerPorts): Promise<ServerPorts> {
+    const [port = 0, other = 0] = await freePorts(2);
+    return { port, healthPort: wanted.healthPort === wanted.port ? port : other };
+  }
+
+  async addressOf(): Promise<string> {
+    return "127.0.0.1";
+  }
+
+  async listening(workerId: string): Promise<readonly ListeningSocket[] | null> {
+    const worker = await this.#find(workerId);
+    return worker ? socketsOfProcesses(await membersOf(processesOf(worker))) : null;
+  }
 
   async prepare(): Promise<PrepareOutcome> {
     return { kind: "prepared" };

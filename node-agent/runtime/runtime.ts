@@ -34,6 +34,12 @@ export type WorkerLimits = {
   readonly memoryMb: number;
 };
 
+/** Where a worker's own server takes requests, and where it is asked for its health. */
+export type ServerPorts = { readonly port: number; readonly healthPort: number };
+
+/** A TCP socket on which somebody listens; the address may be of either family. */
+export type ListeningSocket = { readonly address: string; readonly port: number };
+
 export type RegistryAuth = {
   readonly username: string;
   readonly password: string;
@@ -71,6 +77,12 @@ export interface Runtime {
   agentAddress(): Promise<string>;
   /** Lets workers reach the server of the agent that listens at this port of its address. */
   admit(port: number): Promise<void>;
+  /** Ports for a worker's server: those wanted, or others where workers share the ports of the host. */
+  portsFor(wanted: ServerPorts): Promise<ServerPorts>;
+  /** Address at which the agent reaches a worker's server. Throws when the worker does not run. */
+  addressOf(workerId: string): Promise<string>;
+  /** Where the worker's own programs listen; null where that cannot be told. */
+  listening(workerId: string): Promise<readonly ListeningSocket[] | null>;
   /** Gets the image onto this host. Says in words how far it is; never throws for a missing image. */
   prepare(
     spec: WorkerSpec,

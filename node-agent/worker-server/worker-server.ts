@@ -15,6 +15,11 @@ import { parseRequest, type WorkerRequest } from "./worker-request.ts";
 /** What the server needs of a worker. */
 export interface WorkerSession {
   readonly token: string;
+  readonly calls: WorkerCalls;
+}
+
+/** What a container may ask of its agent. */
+export interface WorkerCalls {
   take(poll: Poll, wish: number, hasJobInProgress: boolean | null): void;
   stopPoll(poll: Poll): void;
   drop(poll: Poll): void;
@@ -84,7 +89,7 @@ export class WorkerServer {
       const session = parsed && this.#options.findSession(parsed.workerId);
       const isAllowed = hasToken(session?.token, parsed?.token);
       if (!parsed || !session || !isAllowed) return this.#refuse(request, response, 404);
-      await this.#serve(parsed, session, request, response);
+      await this.#serve(parsed, session.calls, request, response);
     } catch (error) {
       this.#options.log.error("worker_request_failed", { reason: String(error) });
       if (!response.headersSent) this.#refuse(request, response, 500);
@@ -93,28 +98,28 @@ export class WorkerServer {
 
   async #serve(
     parsed: WorkerRequest,
-    session: WorkerSession,
+    calls: WorkerCalls,
     request: IncomingMessage,
     response: ServerResponse,
   ): Promise<void> {
     switch (parsed.route) {
       case "job-take": {
-        const poll: Poll = new Poll(response, () => session.drop(poll));
-        return session.take(poll, parsed.batchSize, parsed.hasJobInProgress);
+        const poll: Poll = new Poll(response, () => calls.drop(poll));
+        return calls.take(poll, parsed.batchSize, parsed.hasJobInProgress);
       }
       case "job-stop": {
-        const poll: Poll = new Poll(response, () => session.drop(poll));
-        return session.stopPoll(poll);
+        const poll: Poll = new Poll(response, () => calls.drop(poll));
+        return calls.stopPoll(poll);
       }
       case "ping":
-        session.ping(parsed.jobIds, parsed.unhealthyReason);
+        calls.ping(parsed.jobIds, parsed.unhealthyReason);
         return accept(response);
       case "job-done":
       case "job-stream": {
         const body = await readBody(request, POST_MAX_BYTES);
         if (!body) return;
-        if (parsed.route === "job-stream") session.chunk(parsed.jobId, body);
-        else await session.result(parsed.jobId, body);
+        if (parsed.route === "job-stream") calls.chunk(parsed.jobId, body);
+        else await calls.result(parsed.jobId, body);
         return accept(response);
       }
     }

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Assignment, AssignmentOutline } from "../../src/contract/agent.ts";
+import { type ServerSettings, serverVariables } from "../direct/server-settings.ts";
 import type { Journal, WorkerRecord } from "../journal/journal.ts";
 import type { AgentLog } from "../log.ts";
 import type { LogDesk } from "../logs/log-desk.ts";
@@ -37,8 +38,9 @@ export class Container {
   #isRunning: boolean;
   /** What came before could not be cleared away. */
   #isUnclear = false;
-  #hasTaken: boolean;
+  #wasReady: boolean;
   #isFrozen: boolean;
+  #server: ServerSettings | null;
   #exit: WorkerExit | null = null;
   #startedAt = Date.now();
   #readyAt: number | null;
@@ -54,9 +56,10 @@ export class Container {
     this.#wake = wake;
     this.#token = record?.token ?? newToken();
     this.#isRunning = record !== undefined;
-    this.#hasTaken = record?.hasTaken ?? false;
+    this.#wasReady = record?.wasReady ?? false;
     this.#isFrozen = record?.isFrozen ?? false;
-    this.#readyAt = this.#hasTaken ? this.#startedAt : null;
+    this.#server = record?.server ?? null;
+    this.#readyAt = this.#wasReady ? this.#startedAt : null;
   }
 
   get token(): string {
@@ -72,13 +75,18 @@ export class Container {
     return this.#isRunning && this.#exit === null;
   }
 
-  get hasTaken(): boolean {
-    return this.#hasTaken;
+  get wasReady(): boolean {
+    return this.#wasReady;
   }
 
   /** It is frozen, or about to be. */
   get isFrozen(): boolean {
     return this.#isFrozen;
+  }
+
+  /** Where its own server listens; null for none. */
+  get server(): ServerSettings | null {
+    return this.#server;
   }
 
   get exit(): WorkerExit | null {
@@ -114,8 +122,8 @@ export class Container {
     if (this.#isRunning) this.#exit = exit;
   }
 
-  noteFirstTake(): void {
-    this.#hasTaken = true;
+  noteReady(): void {
+    this.#wasReady = true;
     this.#readyAt = Date.now();
     try {
       this.#save();
@@ -138,16 +146,20 @@ export class Container {
     }
   }
 
-  async launch(): Promise<Failure | null> {
+  /** `planServer`: says where the server of this container shall listen; null for none. */
+  async launch(
+    planServer: (assignment: Assignment) => Promise<ServerSettings | null>,
+  ): Promise<Failure | null> {
     if (this.#isUnclear) await this.clearAway();
     if (this.#isUnclear) return { kind: "start_refused", reason: UNCLEAR, lastLine: undefined };
     this.#token = newToken(); // what is left of an earlier container cannot speak for this one
-    this.#hasTaken = false;
+    this.#wasReady = false;
     this.#readyAt = null;
     this.#exit = null;
     this.#startedAt = Date.now();
     this.#isRunning = true;
     try {
+      this.#server = await planServer(this.#known());
       this.#save();
       await this.#options.runtime.start(this.#spec());
       this.#options.logs.begin(this.#outline);
@@ -167,10 +179,10 @@ export class Container {
     await this.#options.runtime.freeze(this.#outline.workerId);
   }
 
-  /** Lets it go on; like one that was just started, it is ready again with its next job poll. */
+  /** Lets it go on; like one that was just started, it must show that it is ready. */
   async thaw(): Promise<void> {
     this.#isFrozen = false;
-    this.#hasTaken = false;
+    this.#wasReady = false;
     this.#readyAt = null;
     this.#startedAt = Date.now();
     this.#save();
@@ -235,13 +247,24 @@ export class Container {
   }
 
   #save(): void {
-    const record = { assignment: this.#outline, token: this.#token, hasTaken: this.#hasTaken };
-    this.#options.journal.saveWorker(record);
+    const { journal } = this.#options;
+    journal.saveWorker({
+      assignment: this.#outline,
+      token: this.#token,
+      wasReady: this.#wasReady,
+      server: this.#server,
+    });
+  }
+
+  #known(): Assignment {
+    if (this.#assignment === undefined) throw new Error("The edge has not said yet what this worker is.");
+    return this.#assignment;
   }
 
   #spec(): WorkerSpec {
-    if (this.#assignment === undefined) throw new Error("The edge has not said yet what this worker is.");
-    return { ...this.#assignment, env: this.#options.environmentOf(this.#assignment, this.#token) };
+    const assignment = this.#known();
+    const env = this.#options.environmentOf(assignment, this.#token);
+    return { ...assignment, env: { ...env, ...(this.#server && serverVariables(this.#server)) } };
   }
 }
 

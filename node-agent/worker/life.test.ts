@@ -9,7 +9,7 @@ const ready: LifeFacts = {
   isStandby: false,
   isFrozen: false,
   isQuiet: true,
-  hasTaken: true,
+  wasReady: true,
   runsForMs: 1_000_000,
   startLimitMs: 60_000,
   silentForMs: 0,
@@ -23,11 +23,11 @@ describe("the container of a worker", () => {
   });
 
   test("ends when it did not ask for a job within its start limit", ({ expect }) => {
-    expect(judgeLife({ ...ready, hasTaken: false, runsForMs: 59_000 })).toEqual({
+    expect(judgeLife({ ...ready, wasReady: false, runsForMs: 59_000 })).toEqual({
       kind: "live",
       forMs: 1_000,
     });
-    expect(judgeLife({ ...ready, hasTaken: false, runsForMs: 60_000 })).toEqual({
+    expect(judgeLife({ ...ready, wasReady: false, runsForMs: 60_000 })).toEqual({
       kind: "end",
       because: "start_limit",
     });
@@ -63,7 +63,7 @@ describe("the container of a worker", () => {
     const standby = { ...ready, isStandby: true };
     expect(judgeLife(standby)).toEqual({ kind: "freeze" });
     expect(judgeLife({ ...standby, isQuiet: false }).kind).toBe("live");
-    expect(judgeLife({ ...standby, hasTaken: false }).kind).toBe("end");
+    expect(judgeLife({ ...standby, wasReady: false }).kind).toBe("end");
     expect(judgeLife({ ...standby, isFrozen: true })).toEqual({ kind: "live", forMs: null });
     expect(judgeLife({ ...ready, isFrozen: true })).toEqual({ kind: "thaw" });
   });

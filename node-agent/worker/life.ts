@@ -9,12 +9,12 @@ export type LifeFacts = {
   /** It shall be frozen as soon as that can be. */
   readonly isStandby: boolean;
   readonly isFrozen: boolean;
-  /** It has no job. */
+  /** It has no job and no request. */
   readonly isQuiet: boolean;
-  readonly hasTaken: boolean;
+  readonly wasReady: boolean;
   readonly runsForMs: number;
   readonly startLimitMs: number;
-  /** For how long it could have asked for a job and did not. */
+  /** For how long it could have asked for a job and did not, or was not healthy. */
   readonly silentForMs: number;
   readonly silenceLimitMs: number;
   /** Several jobs in a row got no result. */
@@ -47,8 +47,8 @@ export function judgeLife(facts: LifeFacts): LifeVerdict {
   if (facts.isRefreshing && facts.isQuiet) return end("refresh");
   if (facts.isMute) return end("mute");
   if (facts.isFrozen) return facts.isStandby ? { kind: "live", forMs: null } : { kind: "thaw" };
-  if (facts.isStandby && facts.isQuiet && facts.hasTaken) return { kind: "freeze" };
-  if (facts.hasTaken) return judgeSilence(facts);
+  if (facts.isStandby && facts.isQuiet && facts.wasReady) return { kind: "freeze" };
+  if (facts.wasReady) return judgeSilence(facts);
   if (facts.runsForMs >= facts.startLimitMs) return end("start_limit");
   return { kind: "live", forMs: facts.startLimitMs - facts.runsForMs };
 }

@@ -17,6 +17,8 @@ export type PreparationOptions = {
   readonly log: AgentLog;
   readonly policy: RestartPolicy;
   readonly isDraining: () => boolean;
+  /** Why no container can be started of the assignment. */
+  readonly problemOf: (assignment: Assignment) => string | undefined;
 };
 
 export class Preparation {
@@ -80,15 +82,16 @@ export class Preparation {
 
   /** Waits until it is known what to start and nothing speaks against it. False when the worker shall not start. */
   async untilStartable(signal: AbortSignal): Promise<boolean> {
-    const { container, standing, wake, isDraining } = this.#options;
+    const { container, standing, wake, isDraining, problemOf } = this.#options;
     while (!isDraining() && !signal.aborted) {
       const { assignment } = container;
-      if (assignment && assignment.problem === undefined) {
+      const problem = assignment && (assignment.problem ?? problemOf(assignment));
+      if (assignment && problem === undefined) {
         if (this.#isWithheld) standing.become("starting");
         this.#isWithheld = false;
         return true;
       }
-      if (assignment?.problem !== undefined) this.#withhold(assignment.problem);
+      if (problem !== undefined) this.#withhold(problem);
       await wake.wait(null);
     }
     return false;

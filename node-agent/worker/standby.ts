@@ -1,7 +1,7 @@
 /**
  * Standby: a worker that shall not run now, but whose container is kept frozen, so that it is there again at once.
  *
- * B1  Only a container that was ready and has no job is frozen.
+ * B1  Only a container that was ready and has no job and no request is frozen.
  * B2  Time passes for a frozen process as for any other: a poll that it had open may have timed out meanwhile, and
  *     what is answered to it may never be read. So no such poll gets a job; all are answered with nothing before the
  *     container goes on.
@@ -9,12 +9,12 @@
  */
 import type { AgentLog } from "../log.ts";
 import type { Container } from "./container.ts";
-import type { WorkerJobs } from "./worker-jobs.ts";
+import type { Duty } from "./duty.ts";
 
 export type StandbyParts = {
   readonly workerId: string;
   readonly container: Container;
-  readonly jobs: WorkerJobs;
+  readonly duty: Duty;
   readonly log: AgentLog;
 };
 
@@ -52,10 +52,12 @@ export class Standby {
 
   /** False when the runtime refuses; the container is then in no state to be relied on. */
   async move(move: "freeze" | "thaw"): Promise<boolean> {
-    const { container, jobs, log, workerId } = this.#parts;
+    const { container, duty, log, workerId } = this.#parts;
     try {
-      if (move === "thaw") jobs.releasePolls(); // B2
+      if (move === "thaw") duty.halt(); // B2
+      else duty.freezing();
       await container[move]();
+      if (move === "thaw") duty.running();
       log.info(move === "thaw" ? "worker_thawed" : "worker_frozen", { workerId });
       return true;
     } catch (error) {

@@ -5,7 +5,8 @@
  *                  ▲           │ exit, start limit, unhealthy
  *                  └─ back-off ◄┘ (crash_looping, unhealthy)
  *
- * A ready worker may be put on standby, which is frozen; it is starting again until its next poll.
+ * A ready worker may be put on standby, which is frozen; after that it is starting again until it shows that it is
+ * ready. How it shows that, and what it then does, is its duty (duty.ts).
  *
  * Each start is made of what the edge said last. While that is a problem, nothing is started (unhealthy).
  *
@@ -14,35 +15,31 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Assignment, AssignmentOutline, WorkerReport, WorkerState } from "../../src/contract/agent.ts";
-import { ageMs } from "../age.ts";
-import type { AttemptLedger } from "../journal/attempt-ledger.ts";
 import type { WorkerExit } from "../runtime/runtime.ts";
-import type { ReceivedBody } from "../worker-server/body.ts";
-import type { Poll } from "../worker-server/poll.ts";
-import type { WorkerSession } from "../worker-server/worker-server.ts";
+import type { WorkerCalls, WorkerSession } from "../worker-server/worker-server.ts";
 import { type AdoptedWorker, Container, type ContainerOptions } from "./container.ts";
-import { failureOf } from "./failure.ts";
+import { type DutyOptions, dutyOf } from "./duties.ts";
+import type { Duty } from "./duty.ts";
 import { judgeLife, type LifeEnd, type LifeFacts } from "./life.ts";
 import { Preparation } from "./preparation.ts";
 import { describeFailure, type Failure, judgeFailure, restartDelayMs, restartPolicy } from "./restart.ts";
 import { Standby } from "./standby.ts";
 import { Standing } from "./standing.ts";
 import { Wake } from "./wake.ts";
-import { WorkerJobs } from "./worker-jobs.ts";
 
-export type WorkerOptions = ContainerOptions & {
-  readonly ledger: AttemptLedger;
-  /** `isWithdrawn`: a worker takes no jobs any more, so its slots must not be offered a moment longer. */
-  readonly onSlotsChange: (endpointId: string, isWithdrawn: boolean) => void;
-  /** `isNewState`: more than the detail has changed. */
-  readonly onStateChange: (isNewState: boolean) => void;
-  /** Other workers of the endpoint than before take requests now. */
-  readonly onDoorsChange: (endpointId: string) => void;
-};
+export type WorkerOptions = ContainerOptions &
+  DutyOptions & {
+    /** `isWithdrawn`: a worker takes no jobs any more, so its slots must not be offered a moment longer. */
+    readonly onSlotsChange: (endpointId: string, isWithdrawn: boolean) => void;
+    /** `isNewState`: more than the detail has changed. */
+    readonly onStateChange: (isNewState: boolean) => void;
+    /** Other workers of the endpoint than before take requests now. */
+    readonly onDoorsChange: (endpointId: string) => void;
+  };
 
 export class Worker implements WorkerSession {
   readonly assignment: AssignmentOutline;
-  readonly jobs: WorkerJobs;
+  readonly duty: Duty;
   readonly #options: WorkerOptions;
   readonly #wake = new Wake();
   readonly #container: Container;
@@ -52,11 +49,7 @@ export class Worker implements WorkerSession {
   #isDraining = false;
   /** The container's life has ended, though its process may still ask for jobs. */
   #isOver = false;
-  #isRefreshing = false;
-  #unhealthyReason: string | null = null;
   #failuresInRow = 0;
-  /** Since when the container could ask for a job and does not. */
-  #silentSince: number | null = null;
 
   /** `record` is that of a container which runs already, from an earlier agent process. */
   constructor(assignment: AssignmentOutline, options: WorkerOptions, record?: AdoptedWorker) {
@@ -64,6 +57,7 @@ export class Worker implements WorkerSession {
     this.#options = options;
     this.#container = new Container(assignment, options, this.#wake, record);
     this.#standing = new Standing(record ? stateOf(record) : "pulling", options.onStateChange);
+    this.duty = this.#takeUpDuty();
     this.#preparation = new Preparation({
       workerId: assignment.workerId,
       container: this.#container,
@@ -72,19 +66,24 @@ export class Worker implements WorkerSession {
       log: options.log,
       policy: restartPolicy(options.timing),
       isDraining: () => this.#isDraining,
+      problemOf: (assigned) => this.duty.problemOf(assigned),
     });
-    this.jobs = new WorkerJobs({
-      ledger: options.ledger,
-      log: options.log,
-      timing: options.timing,
-      onChange: (isWithdrawn) => this.#changed(isWithdrawn),
-      onRefresh: () => {
-        this.#isRefreshing = true;
-        this.#changed(true);
-      },
-    });
-    const { workerId, jobs } = this;
-    this.#standby = new Standby({ workerId, jobs, log: options.log, container: this.#container });
+    const { workerId, duty } = this;
+    this.#standby = new Standby({ workerId, duty, log: options.log, container: this.#container });
+  }
+
+  #takeUpDuty(): Duty {
+    const post = {
+      outline: this.assignment,
+      container: this.#container,
+      standing: this.#standing,
+      isAlive: () => this.#container.isAlive && !this.#isOver,
+      isDraining: () => this.#isDraining,
+      isWanted: () => !this.#standby.isOn && !this.#isDraining,
+      becomeReady: (how: string) => this.#becomeReady(how),
+      onChange: (isWithdrawn?: boolean) => this.#changed(isWithdrawn),
+    };
+    return dutyOf(post, this.#options);
   }
 
   // What there is
@@ -95,6 +94,10 @@ export class Worker implements WorkerSession {
 
   get token(): string {
     return this.#container.token;
+  }
+
+  get calls(): WorkerCalls {
+    return this.duty.calls;
   }
 
   /** It is frozen, or about to be: nothing can come of it until the edge wants it again. */
@@ -108,17 +111,6 @@ export class Worker implements WorkerSession {
 
   report(): WorkerReport {
     return this.#standing.reportFor(this.assignment);
-  }
-
-  /** Free slots that may be offered to the edge. */
-  freeSlots(): number {
-    return this.#takesNewJobs() ? this.jobs.freeSlots() : 0;
-  }
-
-  /** How many jobs that come now would start soon. A worker between two polls gets them with the next. */
-  room(): number {
-    if (!this.#takesNewJobs()) return 0;
-    return this.jobs.isEmpty() ? Number.POSITIVE_INFINITY : this.jobs.freeSlots();
   }
 
   // Told by the runtime and by reconciling
@@ -139,39 +131,8 @@ export class Worker implements WorkerSession {
     this.#isDraining = true;
     this.#options.log.info("worker_draining", { workerId: this.workerId });
     this.#standing.become("stopping");
+    this.duty.drain();
     this.#changed(true);
-  }
-
-  // Told by the container
-
-  take(poll: Poll, wish: number, hasJobInProgress: boolean | null): void {
-    if (!this.#takesJobs()) return this.jobs.holdOff(poll, this.#pollHoldMs());
-    if (!this.#container.hasTaken) this.#becomeReady();
-    this.jobs.take(poll, wish, hasJobInProgress, this.#pollHoldMs());
-  }
-
-  stopPoll(poll: Poll): void {
-    this.jobs.stopPoll(poll, this.#pollHoldMs());
-  }
-
-  drop(poll: Poll): void {
-    this.jobs.drop(poll);
-  }
-
-  ping(jobIds: ReadonlySet<string>, unhealthyReason: string | null): void {
-    if (unhealthyReason === null) return this.jobs.ping(jobIds);
-    this.#unhealthyReason = `reported itself unhealthy: ${unhealthyReason}`;
-    this.#forgiveIfHealthy();
-    if (!this.#isDraining) this.#standing.become("unhealthy", this.#unhealthyReason);
-    this.#changed(true);
-  }
-
-  result(jobId: string, body: ReceivedBody): Promise<void> {
-    return this.jobs.result(jobId, body);
-  }
-
-  chunk(jobId: string, body: ReceivedBody): void {
-    this.jobs.chunk(jobId, body);
   }
 
   // The loop
@@ -180,6 +141,7 @@ export class Worker implements WorkerSession {
   async run(signal: AbortSignal): Promise<void> {
     this.#wake.wakeOnAbort(signal);
     if (this.#container.isStarted) void this.#noteImage();
+    if (this.#container.isStarted && !this.#container.isFrozen) this.duty.running();
     let mayGoOn = this.#container.isStarted || (await this.#preparation.prepare(signal));
     while (mayGoOn && !signal.aborted) {
       const refusal = this.#container.isStarted ? null : await this.#launch();
@@ -195,16 +157,15 @@ export class Worker implements WorkerSession {
   }
 
   async #launch(): Promise<Failure | null> {
-    this.#isRefreshing = false;
     this.#isOver = false;
-    this.#unhealthyReason = null;
-    this.#silentSince = null;
-    // A failing worker is called so until it takes jobs again.
+    this.duty.forget();
+    // A failing worker is called so until it is ready again.
     const { state } = this.#standing;
     if (state !== "crash_looping" && state !== "unhealthy") this.#standing.become("starting");
-    const refusal = await this.#container.launch();
+    const refusal = await this.#container.launch((assignment) => this.duty.planServer(assignment));
     if (refusal) return refusal;
     this.#standing.startTimes.note("containerStarted");
+    this.duty.running();
     void this.#noteImage();
     return null;
   }
@@ -241,23 +202,17 @@ export class Worker implements WorkerSession {
   }
 
   #lifeFacts(): LifeFacts {
-    const { hasTaken, exit, isFrozen } = this.#container;
-    const couldAsk = hasTaken && !isFrozen && this.jobs.isEmpty() && !this.jobs.isAsking();
-    this.#silentSince = couldAsk ? (this.#silentSince ?? performance.now()) : null;
+    const { wasReady, exit, isFrozen } = this.#container;
+    const { complaint, ...facts } = this.duty.facts();
     return {
+      ...facts,
       hasExited: exit !== null,
       isDraining: this.#isDraining,
-      isRefreshing: this.#isRefreshing,
-      needsHardStop: this.jobs.needsHardStop(),
-      isStandby: this.#standby.isWanted && this.#unhealthyReason === null,
+      isStandby: this.#standby.isWanted && complaint === null,
       isFrozen,
-      isQuiet: this.jobs.isEmpty(),
-      hasTaken: hasTaken || this.#unhealthyReason !== null,
+      wasReady: wasReady || complaint !== null,
       runsForMs: this.#container.runsForMs(),
       startLimitMs: this.assignment.startLimitMs,
-      silentForMs: this.#silentSince === null ? 0 : Math.max(1, ageMs(this.#silentSince)),
-      silenceLimitMs: this.#options.timing.silenceLimitMs,
-      isMute: this.jobs.isMute(),
     };
   }
 
@@ -266,10 +221,9 @@ export class Worker implements WorkerSession {
       return { kind: "start_refused", reason: this.#standby.fault, lastLine: undefined };
     }
     if (end !== "exited") {
-      const limits = { startLimitMs: this.assignment.startLimitMs, ...this.#options.timing };
-      const failure = failureOf(end, limits);
+      const failure = this.duty.failureOf(end);
       if (!failure) return null;
-      this.jobs.loseAll(`The worker was ended: it ${failure.reason}`);
+      this.duty.lose(`The worker was ended: it ${failure.reason}`);
       return { ...failure, lastLine: await this.#container.lastLine() };
     }
     // What it posted last may still be on its way through the sockets.
@@ -277,10 +231,11 @@ export class Worker implements WorkerSession {
     const lastLine = await this.#container.lastLine();
     const reason = this.#container.exit?.reason ?? "exited";
     const words = describeFailure({ reason, lastLine });
-    this.jobs.loseAll(`The worker ended before the job had a result: ${words}`);
-    if (this.#isRefreshing || this.#isDraining) return null;
-    if (this.#unhealthyReason === null) return { kind: "exited", reason, lastLine };
-    return { kind: "reported_unhealthy", reason: this.#unhealthyReason, lastLine };
+    this.duty.lose(`The worker ended before the job had a result: ${words}`);
+    const { isRefreshing, complaint } = this.duty.facts();
+    if (isRefreshing || this.#isDraining) return null;
+    if (complaint === null) return { kind: "exited", reason, lastLine };
+    return { kind: "reported_unhealthy", reason: complaint, lastLine };
   }
 
   async #clearAway(end: LifeEnd | null): Promise<void> {
@@ -288,14 +243,13 @@ export class Worker implements WorkerSession {
     this.#isOver = true; // before its polls return: the next ones would take what waits for its successor
     if (end === "drained" && !this.#container.isFrozen) {
       const terminated = this.#container.terminate();
-      this.jobs.releasePolls(); // the SDK ends when its polls have returned
+      this.duty.halt(); // the SDK ends when its polls have returned
       await terminated;
     }
-    if (end === "hard_stop") this.jobs.forgetInside("The worker was stopped.");
     if (end === "hard_stop" || end === "refresh") {
       this.#options.log.info("worker_recreated", { workerId: this.workerId, reason: end });
     }
-    this.jobs.releasePolls();
+    this.duty.end(end);
     await this.#container.clearAway();
   }
 
@@ -313,7 +267,7 @@ export class Worker implements WorkerSession {
 
   async #remove(signal: AbortSignal): Promise<void> {
     for (let failures = 1; !signal.aborted; failures += 1) {
-      this.jobs.loseAll("The worker was removed.");
+      this.duty.lose("The worker was removed.");
       if (await this.#container.remove()) {
         this.#options.log.info("worker_removed", { workerId: this.workerId });
         return;
@@ -332,35 +286,17 @@ export class Worker implements WorkerSession {
     if (this.#container.readyForMs() >= this.#options.timing.healthyMs) this.#standing.forgive();
   }
 
-  #becomeReady(): void {
-    this.#container.noteFirstTake();
+  #becomeReady(how: string): void {
+    this.#container.noteReady();
     this.#standing.startTimes.note("ready");
-    this.#options.log.info("worker_ready", { workerId: this.workerId });
+    this.#options.log.info("worker_ready", { workerId: this.workerId, how });
     if (!this.#isDraining) this.#standing.become("ready");
     this.#changed();
   }
 
-  #takesJobs(): boolean {
-    return this.#container.isAlive && !this.#isOver && this.#unhealthyReason === null;
-  }
-
-  #takesNewJobs(): boolean {
-    return (
-      this.#takesJobs() &&
-      !this.#standby.isOn &&
-      !this.#isDraining &&
-      !this.#isRefreshing &&
-      !this.jobs.hasOverstayed()
-    );
-  }
-
-  #pollHoldMs(): number {
-    const { pollHoldMs, drainPollHoldMs } = this.#options.timing;
-    return this.#isDraining ? drainPollHoldMs : pollHoldMs;
-  }
-
   #changed(isWithdrawn = false): void {
-    this.#options.logs.noteJobs(this.workerId, this.jobs.idsInside());
+    this.#options.logs.noteJobs(this.workerId, this.duty.jobIds());
+    this.duty.changed();
     this.#wake.wake();
     this.#options.onSlotsChange(this.assignment.endpointId, isWithdrawn);
   }
@@ -370,7 +306,7 @@ export class Worker implements WorkerSession {
   }
 }
 
-function stateOf({ hasTaken, isFrozen }: AdoptedWorker): WorkerState {
+function stateOf({ wasReady, isFrozen }: AdoptedWorker): WorkerState {
   if (isFrozen) return "standby";
-  return hasTaken ? "ready" : "starting";
+  return wasReady ? "ready" : "starting";
 }

@@ -4,10 +4,9 @@ import type { Doors, Entry } from "../direct/doors.ts";
 import type { AttemptRecord } from "../journal/journal.ts";
 import type { FoundWorker } from "../runtime/runtime.ts";
 import type { AdoptedWorker } from "./container.ts";
+import type { Door } from "./duty.ts";
 import { planWorkers } from "./reconcile.ts";
 import { Worker, type WorkerOptions } from "./worker.ts";
-
-const LB_DETAIL = "This agent does not run workers of load-balanced endpoints yet.";
 
 /** All workers of this host: adopts, starts and drains them. */
 export class Workers implements Doors {
@@ -42,25 +41,29 @@ export class Workers implements Doors {
   }
 
   reports(): WorkerReport[] {
-    const unsupported = this.#assignments
-      .filter((assignment) => assignment.type === "LB")
-      .map(({ workerId, endpointId, revision }) => {
-        return { workerId, endpointId, revision, state: "unhealthy" as const, detail: LB_DETAIL };
-      });
-    return [...[...this.#workers.values()].map((worker) => worker.report()), ...unsupported];
+    return [...this.#workers.values()].map((worker) => worker.report());
   }
 
   // Doors
 
-  open(_endpointId: string): readonly string[] {
-    return [];
+  open(endpointId: string): readonly string[] {
+    return this.ofEndpoint(endpointId)
+      .filter(({ duty }) => duty.door?.isOpen())
+      .map(({ workerId }) => workerId);
   }
 
-  enter(_endpointId: string, _workerId: string): Entry | null {
-    return null;
+  enter(endpointId: string, workerId: string): Entry | null {
+    return this.#doorOf(endpointId, workerId)?.enter() ?? null;
   }
 
-  suspect(_endpointId: string, _workerId: string): void {}
+  suspect(endpointId: string, workerId: string): void {
+    this.#doorOf(endpointId, workerId)?.suspect();
+  }
+
+  #doorOf(endpointId: string, workerId: string): Door | null {
+    const worker = this.#workers.get(workerId);
+    return worker?.assignment.endpointId === endpointId ? worker.duty.door : null;
+  }
 
   // Adopting
 
@@ -86,7 +89,7 @@ export class Workers implements Doors {
 
   #adoptOne(record: AdoptedWorker, attempts: readonly AttemptRecord[]): void {
     const worker = new Worker(record.assignment, this.#options, record);
-    for (const attempt of attempts) worker.jobs.adopt(attempt);
+    for (const attempt of attempts) worker.duty.queue?.jobs.adopt(attempt);
     const { workerId, endpointId } = record.assignment;
     this.#options.log.info("worker_adopted", { workerId, endpointId, attempts: attempts.length });
     this.#add(worker);
@@ -124,10 +127,9 @@ export class Workers implements Doors {
     const present = [...this.#workers.values()].map(({ workerId, isDraining, assignment }) => {
       return { workerId, isDraining, revision: assignment.revision };
     });
-    const runnable = this.#assignments.filter((assignment) => assignment.type === "QB");
-    const plan = planWorkers(runnable, present);
+    const plan = planWorkers(this.#assignments, present);
     for (const workerId of plan.drain) this.#workers.get(workerId)?.drain();
-    for (const assignment of runnable) this.#renew(assignment);
+    for (const assignment of this.#assignments) this.#renew(assignment);
     for (const assignment of plan.start) {
       const { workerId, endpointId } = assignment;
       this.#options.log.info("worker_assigned", { workerId, endpointId });
@@ -156,7 +158,7 @@ export class Workers implements Doors {
     } catch (error) {
       // A fault of ours: the worker is given up, and reconciling starts it anew if it is still assigned.
       this.#options.log.error("worker_failed", { workerId: worker.workerId, reason: String(error) });
-      worker.jobs.loseAll(`The agent failed to run the worker: ${String(error)}`);
+      worker.duty.lose(`The agent failed to run the worker: ${String(error)}`);
       await this.#options.runtime.remove(worker.workerId).catch(() => {});
       // What has failed at once may fail at once again.
       const { signal } = this.#stopping;
@@ -176,7 +178,7 @@ export class Workers implements Doors {
   async release(): Promise<void> {
     this.#stopping.abort();
     await Promise.all(this.#running);
-    for (const worker of this.#workers.values()) worker.jobs.close();
+    for (const worker of this.#workers.values()) worker.duty.close();
     this.#unwatch?.();
   }
 

@@ -212,6 +212,17 @@ export const HEALTH_PROBE_START_MS = SECOND;
 export const HEALTH_PROBE_MS = 5 * SECOND;
 /** Failures in a row after which a worker gets no requests. */
 export const HEALTH_FAILURES_MAX = 3;
+/** A worker that has just started is looked at this often for so long: most of a cold start is over by then. */
+export const HEALTH_PROBE_EAGER_MS = 100;
+export const HEALTH_PROBE_EAGER_FOR_MS = 10 * SECOND;
+/** Time for a worker to answer a look at its health. */
+export const HEALTH_PROBE_TIMEOUT_MS = 5 * SECOND;
+/** What is read of the answer's body, so that the worker need not see a broken connection. */
+export const HEALTH_BODY_MAX_BYTES = 64 * 1024;
+/** Time without a server on its port after which it is looked for on others. */
+export const PORT_HINT_AFTER_MS = 3 * SECOND;
+/** Time for the requests of a drained worker to end: more than a request may take until its answer begins. */
+export const DIRECT_DRAIN_MS = 6 * MINUTE;
 
 // Images on a host
 

@@ -2,10 +2,8 @@
 import { randomUUID } from "node:crypto";
 import Dockerode from "dockerode";
 import { beforeAll, describe, test } from "vitest";
-import { DockerRuntime, type DockerRuntimeOptions } from "../../node-agent/runtime/docker-runtime.ts";
-import type { Timing } from "../../node-agent/timing.ts";
-import type { WorkerState } from "../../src/contract/agent.ts";
-import { AgentFixture, assignment } from "../support/agent-fixture.ts";
+import { assignment } from "../support/agent-fixture.ts";
+import { ContainerHost } from "../support/container-host.ts";
 import { DockerLink } from "../support/docker-link.ts";
 import { ensureTestImage, isDockerAvailable, TEST_IMAGE } from "../support/docker.ts";
 import { ImageRegistry } from "../support/image-registry.ts";
@@ -14,44 +12,6 @@ import { inTurn } from "../support/turn.ts";
 
 const hasDocker = await isDockerAvailable();
 const docker = new Dockerode();
-
-/** An agent whose workers are containers. */
-class ContainerHost {
-  readonly fixture: AgentFixture;
-  readonly #runtime: DockerRuntime;
-
-  private constructor(fixture: AgentFixture, runtime: DockerRuntime) {
-    this.fixture = fixture;
-    this.#runtime = runtime;
-  }
-
-  static async start(
-    options: Partial<DockerRuntimeOptions> = {},
-    timing: Partial<Timing> = {},
-  ): Promise<ContainerHost> {
-    const name = `edgerun-test-${randomUUID().slice(0, 8)}`;
-    const fixture = await AgentFixture.create();
-    const own = { hostId: name, networkName: name, hasRealGpus: false };
-    const runtime = new DockerRuntime({ ...own, ...options });
-    fixture.otherRuntime = runtime;
-    await fixture.startAgent(timing);
-    return new ContainerHost(fixture, runtime);
-  }
-
-  /** What the agent says of its worker once it is in a state. */
-  async says(state: WorkerState, words: RegExp): Promise<string> {
-    const { edge } = this.fixture;
-    const report = await edge.until(() =>
-      edge.syncs.at(-1)?.workers.find((worker) => worker.state === state && words.test(worker.detail ?? "")),
-    );
-    return report.detail ?? "";
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.fixture[Symbol.asyncDispose]();
-    await this.#runtime.removeNetwork();
-  }
-}
 
 describe.runIf(hasDocker)("a worker in a container", () => {
   let scriptImage = "";

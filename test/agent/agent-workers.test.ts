@@ -136,14 +136,6 @@ describe("a worker", () => {
     expect(told.map(({ state }) => state)).toContain("starting");
     expect(told.filter(({ failing }) => failing !== undefined)).toEqual([]);
   });
-
-  test("of a load-balanced endpoint is not started, and says why", async ({ expect }) => {
-    await using host = await AgentFixture.start();
-    host.edge.assign(assignment({ type: "LB" }));
-    const report = await host.edge.worker("worker-1", "unhealthy");
-    expect(report.detail).toContain("load-balanced");
-    expect(await host.runtime().list()).toEqual([]);
-  });
 });
 
 describe("a worker that is no longer assigned", () => {

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Agent } from "../../node-agent/agent.ts";
+import type { Doors } from "../../node-agent/direct/doors.ts";
 import type { AgentEvent, AgentLog, LogFields } from "../../node-agent/log.ts";
 import { ProcessRuntime } from "../../node-agent/runtime/process-runtime.ts";
 import type { PrepareOutcome, Runtime, WorkerSpec } from "../../node-agent/runtime/runtime.ts";
@@ -27,6 +28,9 @@ const FAST: Partial<Timing> = {
   stopLookMs: 100,
   drainGraceMs: 2_000,
   drainPollHoldMs: 50,
+  healthProbeMs: 50,
+  healthProbeStartMs: 50,
+  portHintAfterMs: 100,
   refusalDelayMs: 50,
   restartBaseMs: 50,
   edgeRetryBaseMs: 20,
@@ -127,6 +131,12 @@ export class AgentFixture {
   async stopAgent(): Promise<void> {
     await this.#agent?.stop({ removeWorkers: false });
     this.#agent = null;
+  }
+
+  /** Who takes requests here. */
+  get doors(): Doors {
+    if (this.#agent === null) throw new Error("no agent runs");
+    return this.#agent.doors;
   }
 
   /** The edge does not accept this host's token. */

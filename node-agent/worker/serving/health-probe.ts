@@ -1,0 +1,65 @@
+/** One look at a worker's health over HTTP. */
+import { request } from "node:http";
+import { connect } from "node:net";
+import { HEALTH_BODY_MAX_BYTES, HEALTH_PROBE_TIMEOUT_MS } from "../../../src/contract/limits.ts";
+import type { ProbeAnswer } from "./health.ts";
+import type { ServerSettings } from "../../direct/server-settings.ts";
+
+/** Where a worker's server is reached. */
+export type ServerPlace = ServerSettings & { readonly host: string };
+
+/** Asks for the health; where that has a port of its own, the port for requests must be open as well. */
+export async function probeHealth(place: ServerPlace, signal: AbortSignal): Promise<ProbeAnswer> {
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(HEALTH_PROBE_TIMEOUT_MS)]);
+  const answer = await askHealth(place, limit);
+  const isHealthy = answer.kind === "status" && answer.status === 200;
+  if (!isHealthy || place.port === place.healthPort) return answer;
+  return (await tryPort(place, limit)) ?? answer;
+}
+
+/** Redirects are answers like others; of a body only so much is read that its sender sees no broken connection. */
+function askHealth({ host, healthPort, healthPath }: ServerPlace, signal: AbortSignal): Promise<ProbeAnswer> {
+  return new Promise((resolve) => {
+    const asking = request({
+      host,
+      port: healthPort,
+      path: healthPath,
+      agent: false,
+      signal,
+      headers: { "user-agent": "edgerun-agent", connection: "close" },
+    });
+    asking.on("error", (error) => resolve(faultOf(error, healthPort, signal)));
+    asking.on("upgrade", (_, socket) => {
+      socket.destroy();
+      resolve({ kind: "status", status: 101 });
+    });
+    asking.on("response", (response) => {
+      resolve({ kind: "status", status: response.statusCode ?? 0 });
+      let received = 0;
+      response.on("error", () => {}); // the answer is known; what follows does not matter
+      response.on("data", (chunk: Buffer) => {
+        received += chunk.byteLength;
+        if (received > HEALTH_BODY_MAX_BYTES) response.destroy();
+      });
+    });
+    asking.end();
+  });
+}
+
+/** What is wrong with the port; null when somebody listens. */
+function tryPort({ host, port }: ServerPlace, signal: AbortSignal): Promise<ProbeAnswer | null> {
+  return new Promise((resolve) => {
+    const socket = connect({ host, port, signal });
+    socket.on("error", (error) => resolve(faultOf(error, port, signal)));
+    socket.on("connect", () => {
+      socket.destroy();
+      resolve(null);
+    });
+  });
+}
+
+function faultOf(error: Error, port: number, signal: AbortSignal): ProbeAnswer {
+  if (signal.aborted) return { kind: "timeout" };
+  if ("code" in error && error.code === "ECONNREFUSED") return { kind: "refused", port };
+  return { kind: "broken", reason: error.message };
+}

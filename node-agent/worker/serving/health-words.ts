@@ -1,0 +1,70 @@
+/** What is said to people of a worker that takes no requests: what was asked, what came, and what to change. */
+import { HEALTH_PROBE_TIMEOUT_MS } from "../../../src/contract/limits.ts";
+import type { ListeningSocket } from "../../runtime/runtime.ts";
+import type { ProbeAnswer } from "./health.ts";
+import type { ServerSettings } from "../../direct/server-settings.ts";
+
+export type Surroundings = {
+  readonly settings: ServerSettings;
+  /** What the worker listens on; null while that is not known. */
+  readonly sockets: readonly ListeningSocket[] | null;
+  /** Its loopback is none of the agent's: a container's. */
+  readonly isApart: boolean;
+};
+
+/** What a probe's answer says, in one sentence. */
+export function describeAnswer(answer: ProbeAnswer, surroundings: Surroundings): string {
+  const { settings } = surroundings;
+  const asked = `GET ${settings.healthPath} on port ${settings.healthPort}`;
+  switch (answer.kind) {
+    case "refused":
+      return describeAbsence(answer.port, surroundings);
+    case "timeout":
+      return `${asked} was not answered within ${HEALTH_PROBE_TIMEOUT_MS / 1_000} s`;
+    case "broken":
+      return `${asked} got no answer that is HTTP (${answer.reason})`;
+    case "status":
+      if (answer.status === 200) return `${asked} answers 200`;
+      if (answer.status === 204) return `initializing (204 on ${settings.healthPath})`;
+      return `${asked} answers ${answer.status}; it must answer 200 once the worker can take requests`;
+  }
+}
+
+function describeAbsence(port: number, { settings, sockets, isApart }: Surroundings): string {
+  if (sockets === null || sockets.length === 0) return `nothing listens on port ${port} yet`;
+  const own = sockets.filter((socket) => socket.port === port);
+  if (own.length > 0) {
+    const bind = isApart ? "0.0.0.0" : "127.0.0.1 or 0.0.0.0";
+    return `the server listens on ${listOf(own.map(spelled))} only; bind ${bind}`;
+  }
+  const listens = `nothing listens on port ${port}; the ${isApart ? "container" : "worker"} listens on ${listOf(sockets.map(nameOf))}`;
+  if (!isApart)
+    return `${listens}: let the server listen on the port that the variable PORT names (here ${settings.port})`;
+  const variable = port === settings.port ? "PORT" : "PORT_HEALTH";
+  const [first] = sockets;
+  const set =
+    sockets.length === 1 && first ? `set ${variable}=${first.port}` : `set ${variable} to the right one`;
+  return sockets.every(isLoopback) ? `${listens}: bind 0.0.0.0, and ${set}` : `${listens}: ${set}`;
+}
+
+/** Whoever can not be reached from outside of the container. */
+function isLoopback({ address }: ListeningSocket): boolean {
+  return address.startsWith("127.") || address === "::1";
+}
+
+function nameOf(socket: ListeningSocket): string {
+  return isLoopback(socket) ? `${spelled(socket)} only` : String(socket.port);
+}
+
+function spelled({ address, port }: ListeningSocket): string {
+  return address.includes(":") ? `[${address}]:${port}` : `${address}:${port}`;
+}
+
+const NAMED_MAX = 5;
+
+function listOf(words: readonly string[]): string {
+  const distinct = [...new Set(words)];
+  if (distinct.length > NAMED_MAX) return `${distinct.slice(0, NAMED_MAX).join(", ")} and others`;
+  if (distinct.length < 2) return distinct.join("");
+  return `${distinct.slice(0, -1).join(", ")} and ${distinct.at(-1)}`;
+}

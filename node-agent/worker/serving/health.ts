@@ -1,0 +1,59 @@
+/**
+ * What the answers to health probes mean.
+ *
+ * H1  200: healthy, takes requests. 204: alive, and not ready for requests. Anything else, or nothing, is a failure.
+ * H2  A healthy worker becomes unhealthy by HEALTH_FAILURES_MAX failures in a row, or by saying so itself (204);
+ *     one 200 makes it healthy again.
+ */
+import {
+  HEALTH_FAILURES_MAX,
+  HEALTH_PROBE_EAGER_FOR_MS,
+  HEALTH_PROBE_EAGER_MS,
+} from "../../../src/contract/limits.ts";
+
+export type ProbeAnswer =
+  | { readonly kind: "status"; readonly status: number }
+  /** Nothing listens there. */
+  | { readonly kind: "refused"; readonly port: number }
+  | { readonly kind: "timeout" }
+  /** The connection broke, or what came is no HTTP. */
+  | { readonly kind: "broken"; readonly reason: string };
+
+export type Health = {
+  readonly isHealthy: boolean;
+  /** It was, since it was last started or thawed. */
+  readonly wasHealthy: boolean;
+  readonly failuresInRow: number;
+  /** The last one; null before the first. */
+  readonly answer: ProbeAnswer | null;
+};
+
+export const UNPROBED: Health = { isHealthy: false, wasHealthy: false, failuresInRow: 0, answer: null };
+
+export function judgeProbe(health: Health, answer: ProbeAnswer): Health {
+  const status = answer.kind === "status" ? answer.status : null;
+  if (status === 200) return { isHealthy: true, wasHealthy: true, failuresInRow: 0, answer };
+  if (status === 204) return { ...health, isHealthy: false, failuresInRow: 0, answer };
+  const failuresInRow = health.failuresInRow + 1;
+  const isHealthy = health.isHealthy && failuresInRow < HEALTH_FAILURES_MAX;
+  return { ...health, isHealthy, failuresInRow, answer };
+}
+
+/** Time between two probes of a worker that is healthy, and of one that is not. */
+export type ProbePauses = { readonly healthProbeMs: number; readonly healthProbeStartMs: number };
+
+/** Time until the next probe. */
+export function probePauseMs(health: Health, probedForMs: number, pauses: ProbePauses): number {
+  const { wasHealthy, isHealthy, answer } = health;
+  const isEager = wasHealthy
+    ? isHealthy && answer?.kind === "refused" // nobody listens any more: that is no server which is only busy
+    : probedForMs < HEALTH_PROBE_EAGER_FOR_MS;
+  if (isEager) return HEALTH_PROBE_EAGER_MS;
+  return isHealthy ? pauses.healthProbeMs : pauses.healthProbeStartMs;
+}
+
+/** It was healthy, and it is certain that it is not any more. */
+export function isOut({ isHealthy, wasHealthy, failuresInRow, answer }: Health): boolean {
+  const isInitializing = answer !== null && failuresInRow === 0;
+  return wasHealthy && !isHealthy && (isInitializing || failuresInRow >= HEALTH_FAILURES_MAX);
+}

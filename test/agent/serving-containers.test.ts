@@ -1,0 +1,141 @@
+/** Workers of load-balanced endpoints in real containers: how the agent reaches them, and why it does not. */
+import Dockerode from "dockerode";
+import { execa } from "execa";
+import { beforeAll, describe, test } from "vitest";
+import { ContainerHost } from "../support/container-host.ts";
+import { isDockerAvailable } from "../support/docker.ts";
+import { ensureServerImage } from "../support/script-image.ts";
+import { enter, openDoors, servingContainer, tell } from "../support/serving-worker.ts";
+import { inTurn } from "../support/turn.ts";
+
+const hasDocker = await isDockerAvailable();
+const docker = new Dockerode();
+
+describe.runIf(hasDocker)("a container that serves requests", () => {
+  let image = "";
+  let imageOfNobody = "";
+
+  beforeAll(async () => {
+    image = await inTurn("images", () => ensureServerImage("root"));
+    imageOfNobody = await inTurn("images", () => ensureServerImage("nobody"));
+  });
+
+  /** Assigns a worker and waits until it takes requests; answers its id. */
+  async function served(host: ContainerHost, env: Record<string, string> = {}, of = image): Promise<string> {
+    const one = servingContainer(of, env);
+    host.fixture.edge.assign(one);
+    await host.fixture.edge.worker(one.workerId, "ready");
+    return one.workerId;
+  }
+
+  test.for([
+    ["root", {}, "80", "80", "/ping"],
+    ["nobody", {}, "80", "80", "/ping"],
+    ["root", { PORT: "5000", HEALTH_CHECK_PATH: "/up?deep=1" }, "5000", "5000", "/up?deep=1"],
+    ["nobody", { PORT: "5000", PORT_HEALTH: "5001", SERVER_HEALTH_PORT: "5001" }, "5000", "5001", "/ping"],
+  ] as const)(
+    "as %s with %j is told its ports and reached there",
+    async ([user, env, port, healthPort, path], { expect }) => {
+      await using host = await ContainerHost.start();
+      const workerId = await served(host, env, user === "root" ? image : imageOfNobody);
+      const entry = enter(host.fixture, workerId);
+      expect(String(entry.port)).toBe(port);
+      const said = async (name: string) => (await fetch(`http://${entry.host}:${port}/env/${name}`)).text();
+      expect(await said("PORT")).toBe(port);
+      expect(await said("PORT_HEALTH")).toBe(healthPort);
+      expect(await said("HEALTH_CHECK_PATH")).toBe(path);
+    },
+  );
+
+  test.for([
+    [{ SERVER_PORT: "8000" }, /^nothing listens on port 80; the container listens on 8000: set PORT=8000$/],
+    [
+      { SERVER_HOST: "127.0.0.1", PORT: "8000" },
+      /^the server listens on 127\.0\.0\.1:8000 only; bind 0\.0\.0\.0$/,
+    ],
+    [
+      { SERVER_HOST: "127.0.0.1", SERVER_PORT: "8000" },
+      /^nothing listens on port 80; the container listens on 127\.0\.0\.1:8000 only: bind 0\.0\.0\.0, and set PORT=8000$/,
+    ],
+    [{ SERVER_PORT: "none" }, /^nothing listens on port 80 yet$/],
+  ] as const)("with %j is never ready, and hears why", async ([env, words], { expect }) => {
+    await using host = await ContainerHost.start();
+    const one = { ...servingContainer(image, env), startLimitMs: 4_000 };
+    host.fixture.edge.assign(one);
+    await host.says("starting", words);
+    expect(openDoors(host.fixture)).toEqual([]);
+    const why = await host.says("unhealthy", /^was not healthy within 4 s of its start: /);
+    expect(why.replace(/^[^:]*: /, "").replace(/; starts again in \d+ s$/, "")).toMatch(words);
+    await host.fixture.logged("worker_started", 2);
+  });
+
+  test("that is killed takes no requests from that moment, and is started again", async ({ expect }) => {
+    await using host = await ContainerHost.start({}, { healthProbeMs: 600_000, restartBaseMs: 1_000 });
+    const workerId = await served(host);
+    await docker.getContainer(`edgerun-${workerId}`).kill();
+    await host.fixture.logged("worker_failed");
+    expect(openDoors(host.fixture)).toEqual([]);
+    await host.fixture.logged("worker_ready", 2);
+    expect(openDoors(host.fixture)).toEqual([workerId]);
+  });
+
+  test("is drained while a request is answered, and told to end after it", async ({ expect }) => {
+    await using host = await ContainerHost.start();
+    const { fixture } = host;
+    const workerId = await served(host);
+    const entry = enter(fixture, workerId);
+    const answer = await fetch(`http://${entry.host}:${entry.port}/hold`);
+    fixture.edge.assign();
+    await fixture.edge.worker(workerId, "stopping");
+    await tell(entry, "/release");
+    expect(await answer.text()).toBe("whole");
+    entry.leave();
+    await fixture.edge.workerGone(workerId);
+    expect(await host.runtime.list()).toEqual([]);
+  });
+
+  test("is frozen and thawed at the same address", async ({ expect }) => {
+    await using host = await ContainerHost.start();
+    const { fixture } = host;
+    const one = servingContainer(image);
+    fixture.edge.assign(one);
+    await fixture.edge.worker(one.workerId, "ready");
+    const before = enter(fixture, one.workerId);
+    before.leave();
+    fixture.edge.assign({ ...one, mode: "standby" });
+    await fixture.logged("worker_frozen");
+    expect(openDoors(fixture)).toEqual([]);
+    fixture.edge.assign(one);
+    await fixture.logged("worker_ready", 2);
+    const { host: address, port } = enter(fixture, one.workerId);
+    expect({ address, port }).toEqual({ address: before.host, port: before.port });
+    expect(fixture.count("worker_health_lost")).toBe(0);
+    expect(fixture.count("worker_started")).toBe(1);
+  });
+
+  test("goes on while its agent is started anew, and takes requests after one look", async ({ expect }) => {
+    await using host = await ContainerHost.start();
+    const workerId = await served(host, { PORT: "5000" });
+    const { leave, ...place } = enter(host.fixture, workerId);
+    leave();
+    await host.restart({ healthProbeMs: 600_000 });
+    await expect.poll(() => openDoors(host.fixture)).toEqual([workerId]);
+    expect(enter(host.fixture, workerId)).toMatchObject(place);
+    expect(host.fixture.count("worker_started")).toBe(1);
+  });
+
+  test("is reached by the agent, and by no other container", async ({ expect }) => {
+    await using host = await ContainerHost.start();
+    const { fixture } = host;
+    const [one, other] = [servingContainer(image), servingContainer(image)];
+    fixture.edge.assign(one, other);
+    await fixture.logged("worker_ready", 2);
+    const entry = enter(fixture, one.workerId);
+    expect(await tell(entry, "/")).toBe("done");
+    const attempt = `fetch("http://${entry.host}:${entry.port}/", { signal: AbortSignal.timeout(5_000) }).then(() => "reached", () => "refused").then(console.log)`;
+    const inside = await execa("docker", ["exec", `edgerun-${other.workerId}`, "node", "-e", attempt]);
+    expect(inside.stdout).toBe("refused");
+    const itself = await execa("docker", ["exec", `edgerun-${one.workerId}`, "node", "-e", attempt]);
+    expect(itself.stdout).toBe("reached");
+  });
+});

@@ -1,0 +1,269 @@
+/** Workers of load-balanced endpoints: when they take requests, and what is said of those that do not. */
+import { describe, test } from "vitest";
+import { AgentFixture } from "../support/agent-fixture.ts";
+import { processesNaming } from "../support/agent-process.ts";
+import { enter, openDoors, placeOf, said, serving, servingWorker, tell } from "../support/serving-worker.ts";
+
+describe("a worker that serves requests", () => {
+  test("takes them once its health check answers 200, and not before", async ({ expect }) => {
+    await using host = await AgentFixture.start();
+    host.edge.assign(serving({ SERVER_HEALTH: "503" }));
+    const words =
+      /^GET \/ping on port \d+ answers 503; it must answer 200 once the worker can take requests$/;
+    await said(host, "starting", words);
+    expect(openDoors(host)).toEqual([]);
+    expect(host.doors.enter("endpoint-1", "worker-1")).toBeNull();
+
+    await tell(placeOf(host), "/health/200");
+    const { detail, ago } = await host.edge.worker("worker-1", "ready");
+    expect(detail).toBeUndefined();
+    expect(Object.keys(ago ?? {})).toEqual(["containerStarted", "ready"]);
+    expect(openDoors(host)).toEqual(["worker-1"]);
+    expect(host.doors.open("endpoint-2")).toEqual([]);
+    expect(host.doors.enter("endpoint-2", "worker-1")).toBeNull();
+    const { leave, ...place } = enter(host);
+    expect(await tell(place, "/")).toBe("done");
+    leave();
+    leave();
+  });
+
+  test("says that it initializes while it answers 204", async ({ expect }) => {
+    await using host = await AgentFixture.start();
+    host.edge.assign(serving({ SERVER_HEALTH: "204", HEALTH_CHECK_PATH: "/healthz" }));
+    await said(host, "starting", /^initializing \(204 on \/healthz\)$/);
+    await tell(placeOf(host), "/health/200");
+    await host.edge.worker("worker-1", "ready");
+    expect(host.count("worker_failed")).toBe(0);
+  });
+
+  test("gets none while it is unhealthy, and is not restarted for a short time of that", async ({
+    expect,
+  }) => {
+    await using host = await AgentFixture.start();
+    await servingWorker(host);
+    const { leave, ...place } = enter(host);
+    leave();
+    await tell(place, "/health/500");
+    await host.logged("worker_health_lost");
+    expect(openDoors(host)).toEqual([]);
+    await said(host, "unhealthy", /^GET \/ping on port \d+ answers 500; it must answer 200/);
+
+    await tell(place, "/health/200");
+    await host.logged("worker_health_regained");
+    await host.edge.worker("worker-1", "ready");
+    expect(openDoors(host)).toEqual(["worker-1"]);
+
+    await tell(place, "/health/204");
+    await said(host, "starting", /^initializing/);
+    expect(openDoors(host)).toEqual([]);
+    expect(host.count("worker_started")).toBe(1);
+    await tell(place, "/health/200");
+    await host.edge.worker("worker-1", "ready");
+    const told = await host.edge.until(() => {
+      const lines = host.edge.logLines({ source: "system" }).map(({ line }) => line);
+      return lines.includes("Healthy again: it gets requests.") && lines;
+    });
+    expect(told).toContain("Ready: it answers 200 on /ping.");
+    expect(told.join("\n")).toMatch(
+      /Gets no more requests until it is healthy again: GET \/ping on port \d+ answers 500/,
+    );
+  });
+
+  test("is looked at anew when a connection to it has failed", async ({ expect }) => {
+    await using host = await AgentFixture.start({ healthProbeMs: 600_000 });
+    await servingWorker(host);
+    const { leave, ...place } = enter(host);
+    leave();
+    await tell(place, "/deaf");
+    expect(openDoors(host)).toEqual(["worker-1"]);
+    host.doors.suspect("endpoint-1", "worker-1");
+    await host.logged("worker_health_lost");
+    expect(openDoors(host)).toEqual([]);
+  });
+
+  test("that stays unhealthy for as long as a start may take is started anew", async ({ expect }) => {
+    await using host = await AgentFixture.start();
+    host.edge.assign(serving({}, { startLimitMs: 3_000 }));
+    await host.edge.worker("worker-1", "ready");
+    await tell(placeOf(host), "/health/500");
+    const { fields } = await host.logged("worker_failed");
+    expect(fields["reason"]).toMatch(
+      /^has not been healthy for 3 s: GET \/ping .* answers 500; .*; starts again in/,
+    );
+    await host.logged("worker_ready", 2);
+    expect(openDoors(host)).toEqual(["worker-1"]);
+  });
+
+  test("that never becomes healthy is ended at its start limit, says why, and is tried again", async ({
+    expect,
+  }) => {
+    await using host = await AgentFixture.start();
+    host.edge.assign(serving({ SERVER_HEALTH: "404" }, { startLimitMs: 2_000 }));
+    const report = await host.edge.worker("worker-1", "unhealthy");
+    expect(report.detail).toMatch(
+      /^was not healthy within 2 s of its start: GET \/ping .* answers 404; .*; starts/,
+    );
+    expect(report.failing).toMatchObject({ times: 1 });
+    await host.logged("worker_started", 2);
+  });
+
+  test("that crashes gets no more requests from that moment, and some again once it is back", async ({
+    expect,
+  }) => {
+    await using host = await AgentFixture.start({ restartBaseMs: 1_000 });
+    await servingWorker(host);
+    const stale = enter(host);
+    await tell(stale, "/exit/3").catch(() => "the connection broke");
+    await host.logged("worker_failed");
+    expect(openDoors(host)).toEqual([]);
+    expect(host.doors.enter("endpoint-1", "worker-1")).toBeNull();
+    await host.logged("worker_ready", 2);
+    expect(openDoors(host)).toEqual(["worker-1"]);
+    stale.leave();
+  });
+
+  test("gets no job, though it asks for some as a queue's worker does", async ({ expect }) => {
+    await using host = await AgentFixture.start({ pollHoldMs: 50 });
+    await servingWorker(host);
+    const poll = await fetch(host.env("worker-1", "RUNPOD_WEBHOOK_GET_JOB"));
+    expect(poll.status).toBe(204);
+    const stops = await fetch(host.env("worker-1", "RUNPOD_WEBHOOK_GET_JOB").replace("job-take", "job-stop"));
+    expect(stops.status).toBe(204);
+    const ping = await fetch(`${host.env("worker-1", "RUNPOD_WEBHOOK_PING")}&job_id=1`);
+    expect(ping.status).toBe(200);
+    const url = host.env("worker-1", "RUNPOD_WEBHOOK_POST_OUTPUT").replace("$ID", "job-1");
+    const done = await fetch(`${url}&isStream=false`, { method: "POST", body: '{"output":1}' });
+    expect(done.status).toBe(200);
+    expect(host.edge.exchanges.flatMap(({ request }) => request.slots)).toEqual([]);
+    expect(openDoors(host)).toEqual(["worker-1"]);
+  });
+});
+
+describe("the ports of a worker that serves requests", () => {
+  test("are its own where workers share those of the host", async ({ expect }) => {
+    await using host = await AgentFixture.start();
+    const env = { PORT: "8080", PORT_HEALTH: "8080" };
+    host.edge.assign(serving(env), serving(env, { workerId: "worker-2" }));
+    await host.edge.worker("worker-1", "ready");
+    await host.edge.worker("worker-2", "ready");
+    expect(openDoors(host).toSorted()).toEqual(["worker-1", "worker-2"]);
+    const [one, two] = [placeOf(host, "worker-1").port, placeOf(host, "worker-2").port];
+    expect(new Set([one, two, 8080]).size).toBe(3);
+    expect(host.env("worker-1", "PORT_HEALTH")).toBe(String(one));
+    expect(enter(host, "worker-2").port).toBe(two);
+  });
+
+  test("are both looked at where health has one of its own", async ({ expect }) => {
+    await using host = await AgentFixture.start();
+    const script = `require("node:http").createServer((_, answer) => answer.end()).listen(process.env.PORT_HEALTH)`;
+    const dockerArgs = `"${process.execPath}" -e '${script}'`;
+    host.edge.assign(serving({ PORT_HEALTH: "8081" }, { dockerArgs }));
+    await host.logged("worker_started");
+    const port = host.env("worker-1", "PORT");
+    const healthPort = host.env("worker-1", "PORT_HEALTH");
+    expect(healthPort).not.toBe(port);
+    const words = new RegExp(`^nothing listens on port ${port}; the worker listens on ${healthPort}: `);
+    await said(host, "starting", words);
+    expect(openDoors(host)).toEqual([]);
+  });
+
+  test("are named when the server listens on another one", async ({ expect }) => {
+    await using host = await AgentFixture.start();
+    const script = `require("node:http").createServer().listen(0, "127.0.0.1")`;
+    host.edge.assign(serving({}, { dockerArgs: `"${process.execPath}" -e '${script}'` }));
+    const { fields } = await host.logged("worker_port_wrong");
+    expect(fields["reason"]).toMatch(
+      /^nothing listens on port \d+; the worker listens on 127\.0\.0\.1:\d+ only: let the server listen on the port that the variable PORT names/,
+    );
+  });
+
+  test.for([
+    ["PORT", "abc", /^PORT is "abc"; it must be a number from 1 to 65535\./],
+    ["PORT_HEALTH", "70000", /^PORT_HEALTH is "70000"; /],
+    ["HEALTH_CHECK_PATH", "ping", /^HEALTH_CHECK_PATH is "ping"; it must be a path that begins with "\/"/],
+  ] as const)(
+    "are withheld a worker whose %s is %s, until it is corrected",
+    async ([name, value, words], { expect }) => {
+      await using host = await AgentFixture.start();
+      host.edge.assign(serving({ [name]: value }));
+      await said(host, "unhealthy", words);
+      expect(host.count("worker_started")).toBe(0);
+      await servingWorker(host);
+      expect(openDoors(host)).toEqual(["worker-1"]);
+    },
+  );
+});
+
+describe("a worker that serves requests and shall not any more", () => {
+  test("ends once the last of them has its answer", async ({ expect }) => {
+    await using host = await AgentFixture.start();
+    await servingWorker(host);
+    const entry = enter(host);
+    const answer = await fetch(`http://${entry.host}:${entry.port}/hold`);
+    host.edge.assign();
+    await host.edge.worker("worker-1", "stopping");
+    expect(openDoors(host)).toEqual([]);
+    expect(host.doors.enter("endpoint-1", "worker-1")).toBeNull();
+    await tell(entry, "/release"); // it still runs
+    expect(await answer.text()).toBe("whole");
+    expect(host.count("worker_removed")).toBe(0);
+    entry.leave();
+    await host.edge.workerGone("worker-1");
+    expect(await host.runtime().list()).toEqual([]);
+  });
+
+  test("ends after a while though one of them never ends", async ({ expect }) => {
+    await using host = await AgentFixture.start({ directDrainMs: 300 });
+    await servingWorker(host);
+    enter(host);
+    host.edge.assign();
+    await host.edge.workerGone("worker-1");
+    expect(await host.runtime().list()).toEqual([]);
+  });
+
+  test("is frozen only without requests, and gets some again only after it was healthy again", async ({
+    expect,
+  }) => {
+    await using host = await AgentFixture.start();
+    await servingWorker(host);
+    const pids = processesNaming(host.stateDir);
+    const entry = enter(host);
+    const syncs = host.edge.syncs.length;
+    host.edge.assign(serving({}, { mode: "standby" }));
+    await host.edge.until(() => host.edge.syncs.at(-1)?.appliedRevision === host.edge.revision);
+    expect(openDoors(host)).toEqual([]);
+    await tell(entry, "/health/503"); // it runs as long as there is a request
+    entry.leave();
+    await host.edge.until(() => host.edge.syncs.at(-1)?.workers.some(({ isStandby }) => isStandby));
+    expect(host.edge.syncs.length).toBeGreaterThan(syncs);
+    expect(await host.runtime().list()).toMatchObject([{ isFrozen: true }]);
+
+    host.edge.assign(serving());
+    await said(host, "starting", /answers 503/);
+    expect(openDoors(host)).toEqual([]);
+    await tell(placeOf(host), "/health/200");
+    await host.edge.worker("worker-1", "ready");
+    expect(openDoors(host)).toEqual(["worker-1"]);
+    expect(processesNaming(host.stateDir)).toEqual(pids);
+  });
+});
+
+describe("an agent that is started anew", () => {
+  test("finds the server where it was, and lets requests in after one look", async ({ expect }) => {
+    await using host = await AgentFixture.start();
+    await servingWorker(host);
+    const pids = processesNaming(host.stateDir);
+    const { port } = enter(host);
+    await host.stopAgent();
+    expect(await tell({ host: "127.0.0.1", port }, "/")).toBe("done");
+    const syncs = host.edge.syncs.length;
+    await host.startAgent({ healthProbeMs: 600_000 });
+    await expect.poll(() => openDoors(host)).toEqual(["worker-1"]);
+    await host.edge.until(() => host.edge.syncs.length > syncs);
+    expect(enter(host).port).toBe(port);
+    const states = host.edge.syncs.slice(syncs).flatMap(({ workers }) => workers.map(({ state }) => state));
+    expect(new Set(states)).toEqual(new Set(["ready"]));
+    expect(processesNaming(host.stateDir)).toEqual(pids);
+    expect(host.count("worker_started")).toBe(1);
+  });
+});

@@ -1,0 +1,51 @@
+import { randomUUID } from "node:crypto";
+import { DockerRuntime, type DockerRuntimeOptions } from "../../node-agent/runtime/docker-runtime.ts";
+import type { Timing } from "../../node-agent/timing.ts";
+import type { WorkerState } from "../../src/contract/agent.ts";
+import { AgentFixture } from "./agent-fixture.ts";
+
+/** An agent whose workers are containers, in a network of its own. */
+export class ContainerHost {
+  readonly fixture: AgentFixture;
+  readonly runtime: DockerRuntime;
+  readonly #options: DockerRuntimeOptions;
+
+  private constructor(fixture: AgentFixture, options: DockerRuntimeOptions) {
+    this.fixture = fixture;
+    this.#options = options;
+    this.runtime = new DockerRuntime(options);
+    fixture.otherRuntime = this.runtime;
+  }
+
+  static async start(
+    options: Partial<DockerRuntimeOptions> = {},
+    timing: Partial<Timing> = {},
+  ): Promise<ContainerHost> {
+    const name = `edgerun-test-${randomUUID().slice(0, 8)}`;
+    const own = { hostId: name, networkName: name, hasRealGpus: false };
+    const host = new ContainerHost(await AgentFixture.create(), { ...own, ...options });
+    await host.fixture.startAgent(timing);
+    return host;
+  }
+
+  /** The agent as it is after a restart: with a runtime of its own that knows nothing of the one before. */
+  async restart(timing: Partial<Timing> = {}): Promise<void> {
+    await this.fixture.stopAgent();
+    this.fixture.otherRuntime = new DockerRuntime(this.#options);
+    await this.fixture.startAgent(timing);
+  }
+
+  /** What the agent says of its worker once it is in a state. */
+  async says(state: WorkerState, words: RegExp): Promise<string> {
+    const { edge } = this.fixture;
+    const report = await edge.until(() =>
+      edge.syncs.at(-1)?.workers.find((worker) => worker.state === state && words.test(worker.detail ?? "")),
+    );
+    return report.detail ?? "";
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.fixture[Symbol.asyncDispose]();
+    await this.runtime.removeNetwork();
+  }
+}

@@ -1,0 +1,62 @@
+/** Workers of a load-balanced endpoint, which run server-script.mjs. */
+import { randomUUID } from "node:crypto";
+import { fileURLToPath } from "node:url";
+import type { Entry } from "../../node-agent/direct/doors.ts";
+import type { Assignment } from "../../src/contract/agent.ts";
+import { type AgentFixture, assignment } from "./agent-fixture.ts";
+
+const SCRIPT = fileURLToPath(new URL("./server-script.mjs", import.meta.url));
+
+export function serving(env: Record<string, string> = {}, overrides: Partial<Assignment> = {}): Assignment {
+  return assignment({
+    type: "LB",
+    dockerArgs: `"${process.execPath}" "${SCRIPT}"`,
+    env,
+    ...overrides,
+  });
+}
+
+/** The same as a container; its id is another one each time, for all containers of this machine share their names. */
+export function servingContainer(imageName: string, env: Record<string, string> = {}): Assignment {
+  const workerId = `w-${randomUUID().slice(0, 8)}`;
+  return assignment({ type: "LB", workerId, imageName, dockerArgs: "", env });
+}
+
+/** Assigns one worker and waits until it takes requests. */
+export async function servingWorker(host: AgentFixture, env: Record<string, string> = {}): Promise<void> {
+  host.edge.assign(serving(env));
+  await host.edge.worker("worker-1", "ready");
+}
+
+export function openDoors(host: AgentFixture): readonly string[] {
+  return host.doors.open("endpoint-1");
+}
+
+/** Leave to send a request; fails where the door is closed. */
+export function enter(host: AgentFixture, workerId = "worker-1"): Entry {
+  const entry = host.doors.enter("endpoint-1", workerId);
+  if (entry === null) throw new Error(`${workerId} takes no requests`);
+  return entry;
+}
+
+/** Calls a server past its door. */
+export async function tell(
+  place: { readonly host: string; readonly port: number },
+  path: string,
+): Promise<string> {
+  const response = await fetch(`http://${place.host}:${place.port}${path}`, { method: "POST" });
+  return response.text();
+}
+
+/** Where the server of a worker on the process runtime listens, also before it takes requests. */
+export function placeOf(host: AgentFixture, workerId = "worker-1"): { host: string; port: number } {
+  return { host: "127.0.0.1", port: Number(host.env(workerId, "PORT")) };
+}
+
+/** The worker stands in the state, with words that match. */
+export async function said(host: AgentFixture, state: string, words: RegExp): Promise<string> {
+  const report = await host.edge.until(() =>
+    host.edge.syncs.at(-1)?.workers.find((one) => one.state === state && words.test(one.detail ?? "")),
+  );
+  return report.detail ?? "";
+}
