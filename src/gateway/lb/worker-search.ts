@@ -37,11 +37,16 @@ export class WorkerSearch {
     return this.#seeker.affinity;
   }
 
+  get #patienceMs(): number {
+    const seconds = Number(this.#seeker.env.LB_WAIT_SECONDS);
+    return seconds > 0 ? seconds * 1_000 : patienceMs(this.affinity);
+  }
+
   /** The reply of a worker; throws what the client is told when there is none. */
   async ask<Reply extends Kind>(
     ask: (stub: EndpointStub) => Promise<Reply>,
   ): Promise<Exclude<Reply, Without>> {
-    const untilAt = this.receivedAt + patienceMs(this.affinity);
+    const untilAt = this.receivedAt + this.#patienceMs;
     for (;;) {
       const reply = (await this.#within(ask)) as Exclude<Reply, Without> | DirectAbsence | DirectFailure;
       if (isAnswer<Exclude<Reply, Without>>(reply)) return reply;
