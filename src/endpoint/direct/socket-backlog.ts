@@ -1,5 +1,5 @@
 /** Messages of a client on their way to the agent: sent in pieces, within the credit that the agent gives. */
-import { FLAG_FIN, FRAME } from "../../contract/link-frame.ts";
+import { FLAG_FIN, type FRAME } from "../../contract/link-frame.ts";
 import { SendWindow, type WindowBudget } from "../../contract/link-window.ts";
 import {
   LINK_FRAME_MAX_BYTES,
