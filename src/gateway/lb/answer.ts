@@ -6,19 +6,19 @@ import type { DirectReply } from "../../endpoint/direct/messages.ts";
 import { AFFINITY_HEADER } from "./affinity.ts";
 import { DirectError } from "./direct-error.ts";
 import { fromByteString, passingHeaders } from "./passing-headers.ts";
-import { passStream } from "./passed-stream.ts";
+import { passStream, type Watch } from "./passed-stream.ts";
 
 export type DirectAnswer = Extract<DirectReply, { kind: "answer" }>;
 
 /** Statuses whose answers have no body, whatever a worker thinks. */
 const BODILESS = new Set([204, 205, 304]);
 
+/** Who gets the answer. */
 export type Listener = {
   readonly method: string;
   /** Keeps the script alive until the answer has passed. */
   readonly waitUntil: (work: Promise<unknown>) => void;
-  /** The worker has sent nothing of its answer for too long. */
-  readonly onSilence: () => void;
+  readonly giveUp: Watch["giveUp"];
 };
 
 /** The worker's answer; throws worker_failed when it is none that HTTP knows. */
@@ -67,7 +67,7 @@ function streamAnswer(
   const { readable, writable } =
     length === null ? new IdentityTransformStream() : new FixedLengthStream(Number(length));
   const response = new Response(readable, init);
-  listener.waitUntil(passStream(body, writable, { limitMs: DIRECT_TIME_LIMIT_MS, ...listener }));
+  listener.waitUntil(passStream(body, writable, { ...listener, limitMs: DIRECT_TIME_LIMIT_MS }));
   return response;
 }
 

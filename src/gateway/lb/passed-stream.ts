@@ -5,7 +5,11 @@ const PIECE_BYTES = 64 * 1024;
 
 export type Watch = {
   readonly limitMs: number;
-  readonly onSilence: () => void;
+  /**
+   * Ends the request. Who writes the source does not see that nobody reads it before the next piece, which may
+   * never come.
+   */
+  readonly giveUp: (reason: "aborted" | "timeout") => void;
 };
 
 /**
@@ -15,12 +19,12 @@ export type Watch = {
 export async function passStream(
   source: ReadableStream<Uint8Array>,
   writable: WritableStream<Uint8Array>,
-  watch: Watch,
+  { limitMs, giveUp }: Watch,
 ): Promise<void> {
   const reader = source.getReader({ mode: "byob" });
   const writer = writable.getWriter();
-  const silence = new Silence(watch.limitMs, () => {
-    watch.onSilence();
+  const silence = new Silence(limitMs, () => {
+    giveUp("timeout");
     void reader.cancel().catch(() => {});
   });
   try {
@@ -30,7 +34,10 @@ export async function passStream(
       const { done, value } = await reader.read(room);
       silence.end();
       if (done) break;
-      await writer.write(value);
+      await writer.write(value).catch((error: unknown) => {
+        giveUp("aborted");
+        throw error;
+      });
       room = new Uint8Array(value.buffer);
     }
     if (silence.isBroken) throw new Error("The worker fell silent.");

@@ -44,7 +44,7 @@ async function answer(context: DirectContext, endpoint: EndpointConfig, place: P
   const listener: Listener = {
     method: request.method,
     waitUntil: (work) => executionCtx.waitUntil(work),
-    onSilence: () => search.abort("timeout"),
+    giveUp: (reason) => search.abort(reason),
   };
   if (isUpgrade(request)) {
     const reply = await search.ask((stub) => askUpgrade(stub, search, head));
