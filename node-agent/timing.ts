@@ -4,6 +4,8 @@ import {
   DRAIN_GRACE_MS,
   HEALTH_PROBE_MS,
   HEALTH_PROBE_START_MS,
+  LINK_BEAT_MS,
+  LINK_PING_MS,
   PORT_HINT_AFTER_MS,
   STOP_GRACE_MS,
   WORKER_SILENCE_LIMIT_MS,
@@ -51,6 +53,10 @@ export type Timing = {
   readonly logFlushMs: number;
   /** Time for requests that run to end when the agent ends; well within what systemd gives it. */
   readonly linkGraceMs: number;
+  /** A link with requests beats this often. */
+  readonly linkBeatMs: number;
+  /** A link is pinged this often; one that has not answered by the next time is gone. */
+  readonly linkPingMs: number;
   /** Time after which a link is tried again that the edge does not want. */
   readonly linkRefusedMs: number;
   readonly edgeRetryBaseMs: number;
@@ -79,6 +85,8 @@ export const TIMING: Timing = {
   edgeUploadMs: 5 * 60_000,
   logFlushMs: 2_000,
   linkGraceMs: 30_000,
+  linkBeatMs: LINK_BEAT_MS,
+  linkPingMs: LINK_PING_MS,
   linkRefusedMs: 60_000,
   edgeRetryBaseMs: 250,
   edgeRetryCapMs: 15_000,

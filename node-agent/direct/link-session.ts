@@ -1,6 +1,5 @@
 /** One open connection of a link: its streams, from the frame that opens each until it is over. */
 import type { Agent } from "node:http";
-import { LINK_BEAT_MS } from "../../src/contract/limits.ts";
 import {
   decodeCredit,
   decodeFrames,
@@ -18,6 +17,7 @@ import { HttpStream } from "./http-stream.ts";
 import { decodeJson, encodeJson } from "./json-bytes.ts";
 import type { ForwardedRequest, LinkStream } from "./link-stream.ts";
 import { type MessageSocket, SendTurns } from "./send-turns.ts";
+import type { Timing } from "../timing.ts";
 import { WebsocketStream } from "./websocket-stream.ts";
 
 export type LinkSessionOptions = {
@@ -26,6 +26,7 @@ export type LinkSessionOptions = {
   readonly doors: Doors;
   readonly connections: Agent;
   readonly budget: WindowBudget;
+  readonly timing: Pick<Timing, "linkBeatMs">;
   /** The last stream is over. */
   readonly onQuiet: () => void;
 };
@@ -148,6 +149,6 @@ export class LinkSession {
       if (![...this.#streams.values()].some(({ stream }) => stream?.kind === "http")) return;
       this.#turns.first({ type: FRAME.BEAT, flags: 0, stream: 0, payload: NO_PAYLOAD });
       this.#beatSoon();
-    }, LINK_BEAT_MS);
+    }, this.#options.timing.linkBeatMs);
   }
 }

@@ -5,7 +5,7 @@
  */
 import type { Agent } from "node:http";
 import { WebSocket } from "ws";
-import { LINK_FRAME_MAX_BYTES, LINK_PING_MS } from "../../src/contract/limits.ts";
+import { LINK_FRAME_MAX_BYTES } from "../../src/contract/limits.ts";
 import type { WindowBudget } from "../../src/contract/link-window.ts";
 import type { EdgeLink } from "../edge/edge-link.ts";
 import { Pace } from "../edge/pace.ts";
@@ -88,18 +88,18 @@ export class Link {
     if (!this.#isHeard) return this.#socket.terminate();
     this.#isHeard = false;
     this.#socket.ping();
-    this.#schedule.within(LINK_PING_MS);
+    this.#schedule.within(this.#options.timing.linkPingMs);
   }
 
   #open(): void {
     if (this.#isLeaving) return;
-    const { edgeUrl, hostToken, endpointId } = this.#options;
+    const { edgeUrl, hostToken, endpointId, timing } = this.#options;
     const path = `/agent/v1/endpoints/${encodeURIComponent(endpointId)}/link`;
     const socket = new WebSocket(`${edgeUrl.replace(/\/+$/, "").replace(/^http/, "ws")}${path}`, {
       headers: { authorization: `Bearer ${hostToken}` },
       perMessageDeflate: false,
       maxPayload: MESSAGE_MAX_BYTES,
-      handshakeTimeout: LINK_PING_MS,
+      handshakeTimeout: timing.edgeSlackMs,
     });
     this.#socket = socket;
     let problem = "the connection was closed";
@@ -116,13 +116,12 @@ export class Link {
   }
 
   #opened(socket: WebSocket): void {
-    const { endpointId, doors, connections, budget, reachability } = this.#options;
-    const onQuiet = () => this.#onQuiet();
-    this.#session = new LinkSession({ socket, endpointId, doors, connections, budget, onQuiet });
+    const { endpointId, doors, reachability, timing } = this.#options;
+    this.#session = new LinkSession({ ...this.#options, socket, onQuiet: () => this.#onQuiet() });
     this.#isHeard = true;
     this.#said = this.#isLeaving ? [] : doors.open(endpointId);
     this.#session.sayWorkers(this.#said);
-    this.#schedule.within(LINK_PING_MS);
+    this.#schedule.within(timing.linkPingMs);
     reachability.answered(this.#conversation);
   }
 

@@ -188,6 +188,7 @@ export class ScriptedLink {
       this.asked.push(/^\/agent\/v1\/endpoints\/([^/]+)\/link$/.exec(request.url ?? "")?.[1] ?? "");
       if (request.headers.authorization !== `Bearer ${LINK_TOKEN}`) this.faults.push("link without token");
       if (request.headers["sec-websocket-extensions"]) this.faults.push("link with compression");
+      socket.on("error", () => {}); // of one that was refused, or dropped
       this.#changed();
       if (this.refusal !== null) return void socket.end(`HTTP/1.1 ${this.refusal} No\r\n\r\n`);
       sockets.handleUpgrade(request, socket, head, (opened) => this.#greet(opened));

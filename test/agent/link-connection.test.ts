@@ -1,0 +1,170 @@
+import { describe, test } from "vitest";
+import { FRAME } from "../../src/contract/link-frame.ts";
+import { ENDPOINT, LinkFixture } from "../support/link-fixture.ts";
+
+describe("a link", () => {
+  test("is there while its endpoint has workers here, and says which of them take requests", async ({
+    expect,
+  }) => {
+    await using host = await LinkFixture.create();
+    await host.open();
+    expect(host.link.asked).toEqual([ENDPOINT]);
+    expect(host.link.said).toEqual([[]]);
+    await host.worker("w1", () => {});
+    await host.worker("w2", () => {});
+    host.links.doorsChanged(ENDPOINT); // nothing new
+    host.doors.ports.delete("w1");
+    host.links.doorsChanged(ENDPOINT);
+    await host.link.until(() => host.link.said.at(-1)?.[0] === "w2" && host.link.said.at(-1)?.length === 1);
+    expect(host.link.said).toEqual([[], ["w1"], ["w1", "w2"], ["w2"]]);
+    host.links.keep([]);
+    await host.link.until(() => !host.link.isOpen);
+    expect(host.link.said.at(-1)).toEqual([]);
+    expect(host.link.faults).toEqual([]);
+  });
+
+  test("that breaks is opened anew, and says its workers again", async ({ expect }) => {
+    await using host = await LinkFixture.start((_, response) => response.end("x"));
+    host.link.drop();
+    await host.link.until(() => host.link.said.length === 2);
+    expect(host.link.said).toEqual([["w1"], ["w1"]]);
+    expect((await host.link.request("w1").over()).text).toBe("x");
+  });
+
+  test("that breaks cuts its requests: their workers see that", async ({ expect }) => {
+    let closed = 0;
+    await using host = await LinkFixture.start((request, response) => {
+      response.on("close", () => {
+        closed += 1;
+        host.link.changed();
+      });
+      request.resume();
+      if (request.url === "/begun") response.write("begun");
+    });
+    const begun = host.link.request("w1", { target: "/begun" });
+    host.link.request("w1", { method: "POST" }, "follows");
+    await begun.received("begun");
+    await host.link.until(() => host.doors.inside === 2);
+    host.link.drop();
+    await host.link.until(() => closed === 2);
+    await host.quiet();
+    expect(host.doors.suspected).toEqual([]);
+  });
+
+  test("that the edge does not know is tried again later, with a line in the log", async ({ expect }) => {
+    for (const status of [400, 404]) {
+      await using host = await LinkFixture.create({ linkRefusedMs: 50 });
+      host.link.refusal = status;
+      host.links.keep([ENDPOINT]);
+      await host.link.until(() => host.link.asked.length === 2);
+      expect(host.events.filter((event) => event === "link_refused").length).toBeGreaterThanOrEqual(1);
+      host.link.refusal = null;
+      await host.link.until(() => host.link.isOpen);
+      expect(host.unauthorized).toBe(0);
+    }
+  });
+
+  test("whose edge is in trouble is tried again soon", async () => {
+    await using host = await LinkFixture.create({ linkRefusedMs: 600_000 });
+    host.link.refusal = 503;
+    host.links.keep([ENDPOINT]);
+    await host.link.until(() => host.link.asked.length === 3);
+    host.link.refusal = null;
+    await host.link.until(() => host.link.isOpen);
+  });
+
+  test("with a token that is not accepted any more says so", async () => {
+    await using host = await LinkFixture.create();
+    host.link.refusal = 401;
+    host.links.keep([ENDPOINT]);
+    await host.link.until(() => host.unauthorized > 0);
+  });
+
+  test("on which something else is said is closed, and opened anew", async ({ expect }) => {
+    await using host = await LinkFixture.start((_, response) => response.end("x"));
+    host.link.sendRaw(Buffer.from("garbage"));
+    await host.link.until(() => host.link.said.length === 2);
+    expect((await host.link.request("w1").over()).text).toBe("x");
+  });
+
+  test(
+    "beats while it has requests, and says nothing while it has none",
+    { timeout: 30_000 },
+    async ({ expect }) => {
+      const held: (() => void)[] = [];
+      await using host = await LinkFixture.start((_, response) => void held.push(() => response.end("x")), {
+        linkBeatMs: 50,
+      });
+      const stream = host.link.request("w1");
+      await host.link.until(() => host.link.beats === 2);
+      held[0]?.();
+      await stream.over();
+      const { length } = host.link.messages;
+      const beats = host.link.beats;
+      // A second link that beats shows how long this one has been silent.
+      await using other = await LinkFixture.start(() => {}, { linkBeatMs: 50 });
+      other.link.request("w1");
+      await other.link.until(() => other.link.beats === 4);
+      expect(host.link.beats).toBe(beats);
+      expect(host.link.messages).toHaveLength(length);
+    },
+  );
+
+  test(
+    "that is half open is noticed by its pings, and opened anew",
+    { timeout: 60_000 },
+    async ({ expect }) => {
+      await using host = await LinkFixture.create({ linkPingMs: 100 });
+      host.link.isSilent = true;
+      await host.open();
+      await host.link.until(() => host.link.said.length === 2);
+      expect(host.link.pings).toBeGreaterThanOrEqual(1);
+      expect(host.link.frames.every(({ type }) => type === FRAME.WORKERS)).toBe(true);
+    },
+  );
+});
+
+describe("an agent that stops", () => {
+  test("takes no more requests, and lets those that run end", async ({ expect }) => {
+    const held: (() => void)[] = [];
+    await using host = await LinkFixture.start((_, response) => {
+      held.push(() => response.end("whole"));
+      host.link.changed();
+    });
+    const stream = host.link.request("w1");
+    await host.link.until(() => held.length > 0);
+    const stopped = host.links.stop(60_000);
+    await host.link.until(() => host.link.said.at(-1)?.length === 0);
+    expect(stream.isOver).toBe(false);
+    held[0]?.();
+    await stream.over();
+    await stopped;
+    await host.link.until(() => !host.link.isOpen);
+    expect(stream.text).toBe("whole");
+    expect(host.link.asked).toHaveLength(1);
+  });
+
+  test("ends what still runs after the grace, and says why", async ({ expect }) => {
+    await using host = await LinkFixture.start((_, response) => response.writeHead(200).write("begun"));
+    const stream = host.link.request("w1");
+    await stream.received("begun");
+    await host.links.stop(0);
+    await stream.over();
+    expect(stream.reset).toEqual({ reason: "worker_failed", detail: "The agent of the host was stopped." });
+    expect(host.link.said.at(-1)).toEqual([]);
+    await host.quiet();
+  });
+
+  test("while its link is away does not open it again", async ({ expect }) => {
+    await using host = await LinkFixture.create({ edgeRetryBaseMs: 100 });
+    host.link.refusal = 503;
+    host.links.keep([ENDPOINT]);
+    await host.link.until(() => host.link.asked.length === 1);
+    await host.links.stop(1_000);
+    await using other = await LinkFixture.create({ edgeRetryBaseMs: 100 });
+    other.link.refusal = 503;
+    other.links.keep([ENDPOINT]);
+    await other.link.until(() => other.link.asked.length === 4);
+    expect(host.link.asked).toHaveLength(1);
+  });
+});
