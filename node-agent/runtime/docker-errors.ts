@@ -15,6 +15,10 @@ export function isConflict(error: unknown): boolean {
   return statusOf(error) === 409 || statusOf(error) === 304;
 }
 
+export function isGoneOrConflict(error: unknown): boolean {
+  return isNotFound(error) || isConflict(error);
+}
+
 /** The disk of this host is full. */
 export function isNoSpace(error: unknown): boolean {
   return /no space left/i.test(daemonText(error));

@@ -16,8 +16,8 @@ import {
   ownerOfLabels,
 } from "./container-options.ts";
 import { DiskWatch } from "./disk-watch.ts";
-import { withTimeLimit } from "./docker-calls.ts";
-import { isConflict, isNotFound, isQuotaRefusal, startFailure } from "./docker-errors.ts";
+import { ignoring, inspect, withTimeLimit } from "./docker-calls.ts";
+import { isConflict, isGoneOrConflict, isNotFound, isQuotaRefusal, startFailure } from "./docker-errors.ts";
 import { DockerImages, type ImageTerms } from "./docker-images.ts";
 import { GuardedNetwork } from "./guarded-network.ts";
 import { lastLinesOf } from "./last-lines.ts";
@@ -361,26 +361,5 @@ export class DockerRuntime implements Runtime {
   async #inspectOwn(workerId: string): Promise<Dockerode.ContainerInspectInfo | null> {
     const found = await inspect(this.#container(workerId));
     return found?.Config.Labels[HOST_LABEL] === this.#settings.hostId ? found : null;
-  }
-}
-
-function isGoneOrConflict(error: unknown): boolean {
-  return isNotFound(error) || isConflict(error);
-}
-
-async function inspect(container: Dockerode.Container): Promise<Dockerode.ContainerInspectInfo | null> {
-  return (await ignoring(isNotFound, container.inspect())) ?? null;
-}
-
-/** Awaits a call, and takes a refusal of the expected kind for no answer. */
-async function ignoring<T>(
-  isExpected: (error: unknown) => boolean,
-  call: Promise<T>,
-): Promise<T | undefined> {
-  try {
-    return await call;
-  } catch (error) {
-    if (isExpected(error)) return undefined;
-    throw error;
   }
 }

@@ -140,8 +140,7 @@ export class Worker implements WorkerSession {
   /** Keeps the worker running until it is drained; then nothing of it is left. Ends early when aborted. */
   async run(signal: AbortSignal): Promise<void> {
     this.#wake.wakeOnAbort(signal);
-    if (this.#container.isStarted) void this.#noteImage();
-    if (this.#container.isStarted && !this.#container.isFrozen) this.duty.running();
+    if (this.#container.isStarted) this.#takeOver();
     let mayGoOn = this.#container.isStarted || (await this.#preparation.prepare(signal));
     while (mayGoOn && !signal.aborted) {
       const refusal = this.#container.isStarted ? null : await this.#launch();
@@ -154,6 +153,11 @@ export class Worker implements WorkerSession {
       if (mayGoOn && refusal) mayGoOn = await this.#preparation.prepare(signal); // its image may be gone
     }
     await this.#remove(signal);
+  }
+
+  #takeOver(): void {
+    void this.#noteImage();
+    if (!this.#container.isFrozen) this.duty.running();
   }
 
   async #launch(): Promise<Failure | null> {

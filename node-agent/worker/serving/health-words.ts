@@ -40,11 +40,12 @@ function describeAbsence(port: number, { settings, sockets, isApart }: Surroundi
   const listens = `nothing listens on port ${port}; the ${isApart ? "container" : "worker"} listens on ${listOf(sockets.map(nameOf))}`;
   if (!isApart)
     return `${listens}: let the server listen on the port that the variable PORT names (here ${settings.port})`;
+  const reachable = sockets.filter((socket) => !isLoopback(socket));
+  const ports = new Set((reachable.length > 0 ? reachable : sockets).map((socket) => socket.port));
   const variable = port === settings.port ? "PORT" : "PORT_HEALTH";
-  const [first] = sockets;
   const set =
-    sockets.length === 1 && first ? `set ${variable}=${first.port}` : `set ${variable} to the right one`;
-  return sockets.every(isLoopback) ? `${listens}: bind 0.0.0.0, and ${set}` : `${listens}: ${set}`;
+    ports.size === 1 ? `set ${variable}=${[...ports].join("")}` : `set ${variable} to the right one`;
+  return reachable.length > 0 ? `${listens}: ${set}` : `${listens}: bind 0.0.0.0, and ${set}`;
 }
 
 /** Whoever can not be reached from outside of the container. */

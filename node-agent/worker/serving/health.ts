@@ -23,20 +23,33 @@ export type Health = {
   readonly isHealthy: boolean;
   /** It was, since it was last started or thawed. */
   readonly wasHealthy: boolean;
+  /** It was healthy, and it is certain that it is not any more. */
+  readonly isOut: boolean;
   readonly failuresInRow: number;
   /** The last one; null before the first. */
   readonly answer: ProbeAnswer | null;
 };
 
-export const UNPROBED: Health = { isHealthy: false, wasHealthy: false, failuresInRow: 0, answer: null };
+export const UNPROBED: Health = {
+  isHealthy: false,
+  wasHealthy: false,
+  isOut: false,
+  failuresInRow: 0,
+  answer: null,
+};
 
 export function judgeProbe(health: Health, answer: ProbeAnswer): Health {
   const status = answer.kind === "status" ? answer.status : null;
-  if (status === 200) return { isHealthy: true, wasHealthy: true, failuresInRow: 0, answer };
-  if (status === 204) return { ...health, isHealthy: false, failuresInRow: 0, answer };
-  const failuresInRow = health.failuresInRow + 1;
-  const isHealthy = health.isHealthy && failuresInRow < HEALTH_FAILURES_MAX;
-  return { ...health, isHealthy, failuresInRow, answer };
+  if (status === 200) return { isHealthy: true, wasHealthy: true, isOut: false, failuresInRow: 0, answer };
+  const failuresInRow = status === 204 ? 0 : health.failuresInRow + 1;
+  const isCertain = status === 204 || failuresInRow >= HEALTH_FAILURES_MAX;
+  return {
+    isHealthy: health.isHealthy && !isCertain,
+    wasHealthy: health.wasHealthy,
+    isOut: health.isOut || (health.wasHealthy && isCertain),
+    failuresInRow,
+    answer,
+  };
 }
 
 /** Time between two probes of a worker that is healthy, and of one that is not. */
@@ -50,10 +63,4 @@ export function probePauseMs(health: Health, probedForMs: number, pauses: ProbeP
     : probedForMs < HEALTH_PROBE_EAGER_FOR_MS;
   if (isEager) return HEALTH_PROBE_EAGER_MS;
   return isHealthy ? pauses.healthProbeMs : pauses.healthProbeStartMs;
-}
-
-/** It was healthy, and it is certain that it is not any more. */
-export function isOut({ isHealthy, wasHealthy, failuresInRow, answer }: Health): boolean {
-  const isInitializing = answer !== null && failuresInRow === 0;
-  return wasHealthy && !isHealthy && (isInitializing || failuresInRow >= HEALTH_FAILURES_MAX);
 }

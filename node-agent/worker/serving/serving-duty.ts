@@ -8,7 +8,7 @@ import type { Timing } from "../../timing.ts";
 import type { Door, Duty, DutyFacts, DutyPost } from "../duty.ts";
 import type { LifeEnd } from "../life.ts";
 import type { Failure } from "../restart.ts";
-import { type Health, isOut, UNPROBED } from "./health.ts";
+import { type Health, UNPROBED } from "./health.ts";
 import type { ServerPlace } from "./health-probe.ts";
 import { HealthWatch } from "./health-watch.ts";
 import { describeAnswer } from "./health-words.ts";
@@ -69,7 +69,8 @@ export class ServingDuty implements Duty, Door {
     const visit = Symbol("request");
     visits.add(visit);
     const leave = (): void => {
-      if (visits.delete(visit) && visits.size === 0) this.#post.onChange();
+      const wasLast = visits.delete(visit) && visits.size === 0;
+      if (wasLast && this.#post.isAlive()) this.#post.onChange();
     };
     return { host, port, leave };
   }
@@ -156,6 +157,7 @@ export class ServingDuty implements Duty, Door {
   }
 
   end(): void {
+    clearTimeout(this.#drain?.timer);
     this.halt();
     this.changed();
   }
@@ -245,7 +247,7 @@ export class ServingDuty implements Duty, Door {
       if (standing.state === "starting") standing.become("starting", this.#fault);
       return;
     }
-    if (!isOut(this.#health)) return;
+    if (!this.#health.isOut) return;
     if (standing.state === "ready")
       this.#options.log.warn("worker_health_lost", { workerId: outline.workerId, reason: this.#fault });
     standing.become(isInitializing ? "starting" : "unhealthy", this.#fault);
