@@ -47,11 +47,11 @@ export class WorkerSearch {
     ask: (stub: EndpointStub) => Promise<Reply>,
   ): Promise<Exclude<Reply, Without>> {
     const untilAt = this.receivedAt + this.#patienceMs;
-    for (;;) {
+    for (let isOver = false; ; isOver = (await this.#awaitWorker(untilAt)) === "over") {
       const reply = (await this.#within(ask)) as Exclude<Reply, Without> | DirectAbsence | DirectFailure;
       if (isAnswer<Exclude<Reply, Without>>(reply)) return reply;
       if (reply.kind !== "wait") throw this.#refusal(reply);
-      if ((await this.#awaitWorker(untilAt)) === "over") throw workerTimeout(reply.detail);
+      if (isOver) throw workerTimeout(reply.detail); // as it is now, not as it was when the wait began
     }
   }
 
