@@ -1,21 +1,9 @@
-import { RpcTarget } from "cloudflare:workers";
 import { beforeEach, describe, test } from "vitest";
 import { FLAG_END, FRAME } from "../../src/contract/link-frame.ts";
 import { signInAsNewAccount } from "./edge-client.ts";
-import { answered, headOf, linkedEndpoint, readAll, text } from "./link-client.ts";
+import { answered, headOf, linkedEndpoint, readAll, text, WrittenBody } from "./link-client.ts";
 
 beforeEach(signInAsNewAccount);
-
-/** A body that the test writes piece by piece. */
-class WrittenBody extends RpcTarget {
-  readonly #stream = new IdentityTransformStream();
-  readonly writer = this.#stream.writable.getWriter();
-  opened = 0;
-  async open(): Promise<ReadableStream<Uint8Array>> {
-    this.opened += 1;
-    return this.#stream.readable;
-  }
-}
 
 const bytes = (content: string) => new TextEncoder().encode(content);
 

@@ -1,5 +1,7 @@
 /** The agent's end of a link, by hand, and the calls that bring requests to it. */
+import { RpcTarget } from "cloudflare:workers";
 import {
+  decodeCredit,
   decodeFrames,
   decodeOpen,
   encodeCredit,
@@ -10,6 +12,7 @@ import {
   type FrameType,
 } from "../../src/contract/link-frame.ts";
 import type { RequestHead, ResponseHead } from "../../src/contract/link-messages.ts";
+import { LINK_FRAME_MAX_BYTES, LINK_WINDOW_BYTES } from "../../src/contract/limits.ts";
 import type { DirectCall, DirectReply } from "../../src/endpoint/direct/messages.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { createEndpoint } from "./edge-client.ts";
@@ -64,15 +67,20 @@ export class ScriptedLink {
     this.send({ type: FRAME.WORKERS, stream: 0, payload: json({ workers }) });
   }
 
+  /** The next frame, whatever it is. */
+  async any(): Promise<Frame> {
+    for (;;) {
+      const frame = this.#frames.shift();
+      if (frame) return frame;
+      await new Promise<void>((resolve) => (this.#waiting = resolve));
+    }
+  }
+
   /** The next frame; it must be of this type. */
   async next(type: FrameType): Promise<Frame> {
-    while (this.#frames.length === 0) await new Promise<void>((resolve) => (this.#waiting = resolve));
-    const frame = this.#frames.shift();
-    if (frame?.type !== type) {
-      const got = `${NAMES.get(frame?.type ?? 0)} ${text(frame?.payload ?? new Uint8Array())}`;
-      throw new Error(`Expected ${NAMES.get(type)}, got ${got}`);
-    }
-    return frame;
+    const frame = await this.any();
+    if (frame.type === type) return frame;
+    throw new Error(`Expected ${NAMES.get(type)}, got ${NAMES.get(frame.type)} ${text(frame.payload)}`);
   }
 
   /** The request that comes next. */
@@ -91,7 +99,7 @@ export class ScriptedLink {
       const { payload, flags } = await this.next(FRAME.DATA);
       pieces.push(payload);
       if (flags & FLAG_END) return new Uint8Array(await new Blob(pieces).arrayBuffer());
-      this.send({ type: FRAME.CREDIT, stream, payload: encodeCredit(payload.byteLength) });
+      this.credit(stream, payload.byteLength);
     }
   }
 
@@ -117,6 +125,35 @@ export class ScriptedLink {
 
   end(stream: number): void {
     this.data(stream, "", FLAG_END);
+  }
+
+  /** The reason of the RESET that comes after data and credit. */
+  async resetReason(): Promise<string> {
+    for (;;) {
+      const { type, payload } = await this.any();
+      if (type === FRAME.RESET) return (JSON.parse(text(payload)) as { reason: string }).reason;
+      if (type !== FRAME.DATA && type !== FRAME.CREDIT) throw new Error(`Unexpected ${NAMES.get(type)}`);
+    }
+  }
+
+  /** Sends data within the credit that comes; returns how much when there is none any more, for `patienceMs`. */
+  async flood(stream: number, maxBytes: number, patienceMs = 60_000): Promise<number> {
+    let open = LINK_WINDOW_BYTES;
+    for (let sent = 0; ;) {
+      const size = Math.min(open, maxBytes - sent, LINK_FRAME_MAX_BYTES);
+      if (size > 0) this.data(stream, bytesOf(size));
+      sent += size;
+      open -= size;
+      if (sent === maxBytes) return sent;
+      if (open > 0) continue;
+      const frame = await Promise.race([this.any(), scheduler.wait(patienceMs)]);
+      if (frame?.type !== FRAME.CREDIT) return sent;
+      open += decodeCredit(frame.payload) ?? 0;
+    }
+  }
+
+  credit(stream: number, bytes: number): void {
+    this.send({ type: FRAME.CREDIT, stream, payload: encodeCredit(bytes) });
   }
 
   reset(stream: number, reason: string, detail = "as the test wants"): void {
@@ -189,4 +226,28 @@ export async function readAll(body: Uint8Array | ReadableStream<Uint8Array> | nu
 
 export async function vitalsOf(endpointId: string) {
   return await endpointObject(endpointId).vitals();
+}
+
+/** A body that the test writes piece by piece. */
+export class WrittenBody extends RpcTarget {
+  readonly #stream = new IdentityTransformStream();
+  readonly writer = this.#stream.writable.getWriter();
+  /** How often it was opened. */
+  opened = 0;
+
+  async open(): Promise<ReadableStream<Uint8Array>> {
+    this.opened += 1;
+    return this.#stream.readable;
+  }
+
+  /** Writes until the body is not wanted any more; returns how much was taken. */
+  async writeForever(piece: Uint8Array): Promise<number> {
+    for (let taken = 0; ; taken += piece.byteLength) {
+      try {
+        await this.writer.write(piece);
+      } catch {
+        return taken;
+      }
+    }
+  }
 }

@@ -7,7 +7,7 @@ import type { BodySource } from "./messages.ts";
 /** unwanted: the answer was over before the body. aborted: the source failed. stopped: by `stop`. */
 export type BodyEnd = "sent" | "too_large" | "unwanted" | "aborted" | "stopped";
 
-type Reader = ReadableStreamDefaultReader<Uint8Array>;
+type Reader = ReadableStreamBYOBReader;
 
 export class RequestBody {
   readonly #send: (payload: Uint8Array, isLast: boolean) => void;
@@ -58,7 +58,7 @@ export class RequestBody {
 
   async sendFrom(source: BodySource): Promise<BodyEnd> {
     try {
-      const reader = (await source.open()).getReader();
+      const reader = (await source.open()).getReader({ mode: "byob" });
       this.#stop = () => void reader.cancel().catch(() => {});
       const end = this.#isStopped ? "stopped" : await this.#sendFrom(reader);
       if (end !== "sent") this.#stop();
@@ -69,14 +69,15 @@ export class RequestBody {
   }
 
   async #sendFrom(reader: Reader): Promise<BodyEnd> {
-    for (;;) {
-      const { done, value } = await reader.read();
+    for (let buffer = new Uint8Array(LINK_FRAME_MAX_BYTES); ;) {
+      const { done, value } = await reader.read(buffer); // without a buffer a read brings 4 KB at most
       if (this.#isStopped) return "stopped";
       if (done) break;
       this.#bytes += value.byteLength;
       if (this.#bytes > DIRECT_BODY_MAX_BYTES) return "too_large";
       const end = await this.#sendPiece(value);
       if (end) return end;
+      buffer = new Uint8Array(value.buffer);
     }
     this.#isSent = true;
     this.#send(NO_PAYLOAD, true);

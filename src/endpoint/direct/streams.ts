@@ -82,6 +82,7 @@ export class Streams {
       end: (end) => {
         link.streams.delete(id);
         this.#streams.delete(requestId);
+        if (end === "returned") link.forget(booked.workerId);
         this.#book(booked, end);
         this.#parts.onEnd();
       },

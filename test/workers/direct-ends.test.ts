@@ -1,0 +1,385 @@
+import { afterEach, beforeEach, describe, test, vi } from "vitest";
+import { FLAG_END, FRAME } from "../../src/contract/link-frame.ts";
+import {
+  DIRECT_BODY_MAX_BYTES,
+  LINK_FRAME_MAX_BYTES,
+  LINK_SILENCE_MS,
+  LINK_WINDOW_BYTES,
+} from "../../src/contract/limits.ts";
+import { signInAsNewAccount } from "./edge-client.ts";
+import {
+  answered,
+  bytesOf,
+  direct,
+  linkedEndpoint,
+  readAll,
+  ScriptedLink,
+  untilReady,
+  WrittenBody,
+} from "./link-client.ts";
+import { endpointObject, passTime } from "./object.ts";
+
+beforeEach(signInAsNewAccount);
+beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] })); // so that no host is lost meanwhile
+afterEach(() => void vi.useRealTimers());
+
+const frame = bytesOf(LINK_FRAME_MAX_BYTES);
+
+/** A request whose answer has begun. */
+async function begun() {
+  const scene = await linkedEndpoint();
+  const requestId = crypto.randomUUID();
+  const reply = scene.direct({ requestId });
+  const { stream } = await scene.link.open();
+  scene.link.head(stream);
+  const { body } = await answered(reply);
+  return { ...scene, requestId, stream, body: body as ReadableStream<Uint8Array> };
+}
+
+describe("an abort", () => {
+  test("ends a request that has no answer yet", async ({ expect }) => {
+    const { endpointId, link, direct: call } = await linkedEndpoint();
+    const reply = call({ requestId: "one" });
+    await link.open();
+    await endpointObject(endpointId).abortDirect("one", "timeout");
+    expect(await link.resetReason()).toBe("timeout");
+    expect(await reply).toMatchObject({ kind: "failed", reason: "timeout" });
+  });
+
+  test("ends a request whose body is on its way, and the body", async ({ expect }) => {
+    const { endpointId, link, direct: call } = await linkedEndpoint();
+    const body = new WrittenBody();
+    const reply = call({ requestId: "one", body });
+    await link.open();
+    const written = body.writeForever(frame);
+    await link.next(FRAME.DATA);
+    await endpointObject(endpointId).abortDirect("one", "aborted");
+    expect(await link.resetReason()).toBe("aborted");
+    expect(await reply).toMatchObject({ kind: "failed", reason: "aborted" });
+    await written;
+  });
+
+  test("ends an answer that is on its way", async ({ expect }) => {
+    const { endpointId, link, requestId, stream, body } = await begun();
+    link.data(stream, "some");
+    const reader = body.getReader();
+    await reader.read();
+    await endpointObject(endpointId).abortDirect(requestId, "aborted");
+    expect(await link.resetReason()).toBe("aborted");
+    await expect(reader.read()).rejects.toThrow();
+    link.data(stream, "late"); // a stream that is over is no fault
+    const next = direct(endpointId);
+    link.answer((await link.open()).stream, "");
+    expect((await next).kind).toBe("answer");
+  });
+
+  test("is what the agent hears of a reader who goes away", async ({ expect }) => {
+    const { link, stream, body } = await begun();
+    link.data(stream, "some");
+    const reader = body.getReader();
+    await reader.read();
+    await reader.cancel();
+    link.data(stream, "more");
+    expect(await link.resetReason()).toBe("aborted");
+  });
+
+  test("is what the agent hears of a client whose body breaks off", async ({ expect }) => {
+    const { link, direct: call } = await linkedEndpoint();
+    const body = new WrittenBody();
+    const reply = call({ body });
+    await link.open();
+    void body.writer.write(frame).catch(() => {});
+    await link.next(FRAME.DATA);
+    await body.writer.abort(new Error("gone"));
+    expect(await link.resetReason()).toBe("aborted");
+    expect(await reply).toMatchObject({ kind: "failed", reason: "aborted" });
+  });
+
+  test("of a request that is over, or never was, changes nothing", async ({ expect }) => {
+    const { endpointId, link, direct: call } = await linkedEndpoint();
+    const reply = call({ requestId: "one" });
+    link.answer((await link.open()).stream, "");
+    await reply;
+    await endpointObject(endpointId).abortDirect("one", "aborted");
+    await endpointObject(endpointId).abortDirect("two", "aborted");
+    expect(link.unread).toEqual([]);
+  });
+});
+
+describe("back-pressure", () => {
+  test("lets a reader who does not read bound what the agent may send", async ({ expect }) => {
+    const { link, stream, body } = await begun();
+    const sent = await link.flood(stream, DIRECT_BODY_MAX_BYTES, 300);
+    expect(sent).toBeLessThanOrEqual(4_000_000);
+    void body.cancel();
+  });
+
+  test("gives credit as the reader takes", async ({ expect }) => {
+    const { link, stream, body } = await begun();
+    const read = readAll(body);
+    expect(await link.flood(stream, 5_000_000)).toBe(5_000_000);
+    link.end(stream);
+    expect((await read).byteLength).toBe(5_000_000);
+  });
+
+  test("lets an agent that gives no credit bound what the client may send", async ({ expect }) => {
+    const { endpointId, link, direct: call } = await linkedEndpoint();
+    const body = new WrittenBody();
+    void call({ requestId: "one", body });
+    await link.open();
+    const written = body.writeForever(frame);
+    for (let received = 0; received < LINK_WINDOW_BYTES;) {
+      const { payload } = await link.next(FRAME.DATA);
+      expect(payload.byteLength).toBeLessThanOrEqual(LINK_FRAME_MAX_BYTES);
+      received += payload.byteLength;
+    }
+    await scheduler.wait(100); // time in which nothing may come
+    expect(link.unread).toEqual([]);
+    await endpointObject(endpointId).abortDirect("one", "aborted");
+    expect(await link.resetReason()).toBe("aborted");
+    expect(await written).toBeLessThanOrEqual(4_000_000); // what pipes on the way hold
+  });
+
+  test("of one request holds up no other", async ({ expect }) => {
+    const { endpointId, link, stream } = await begun();
+    await link.flood(stream, DIRECT_BODY_MAX_BYTES, 300);
+    const other = direct(endpointId);
+    link.answer((await link.open()).stream, "quick");
+    expect((await other).kind).toBe("answer");
+  });
+});
+
+describe("a body above the limit", () => {
+  test("of a request is cut off, and the reply says so", async ({ expect }) => {
+    const { link, direct: call } = await linkedEndpoint();
+    const body = new WrittenBody();
+    const reply = call({ body });
+    const { stream } = await link.open();
+    const written = body.writeForever(bytesOf(1_000_000));
+    let received = 0;
+    for (;;) {
+      const { type, payload } = await link.any();
+      if (type === FRAME.RESET) break;
+      received += payload.byteLength;
+      link.credit(stream, payload.byteLength);
+    }
+    expect(received).toBeLessThanOrEqual(DIRECT_BODY_MAX_BYTES);
+    expect(received).toBeGreaterThan(DIRECT_BODY_MAX_BYTES - 2_000_000);
+    expect(await reply).toMatchObject({ kind: "failed", reason: "too_large" });
+    await written;
+  });
+
+  test("of an answer is broken off", async ({ expect }) => {
+    const { link, stream, body } = await begun();
+    const read = readAll(body).catch((error: unknown) => error);
+    expect(await link.flood(stream, DIRECT_BODY_MAX_BYTES + 1)).toBe(DIRECT_BODY_MAX_BYTES + 1);
+    expect(await link.resetReason()).toBe("too_large");
+    expect(await read).toBeInstanceOf(Error);
+  });
+
+  test("is not one with exactly so many bytes", async ({ expect }) => {
+    const { link, direct: call } = await linkedEndpoint();
+    const body = new WrittenBody();
+    const reply = call({ body });
+    const { stream } = await link.open();
+    void (async () => {
+      for (let left = DIRECT_BODY_MAX_BYTES; left > 0; left -= 1_000_000) {
+        await body.writer.write(bytesOf(Math.min(left, 1_000_000)));
+      }
+      await body.writer.close();
+    })();
+    expect((await link.body(stream)).byteLength).toBe(DIRECT_BODY_MAX_BYTES);
+    link.answer(stream, "");
+    expect((await reply).kind).toBe("answer");
+  });
+});
+
+describe("a link that closes", () => {
+  test("ends requests that have no answer yet, and says whose they were", async ({ expect }) => {
+    const { agent, workerId, link, direct: call } = await linkedEndpoint();
+    const reply = call();
+    await link.open();
+    link.socket.close(1000);
+    const failed = await reply;
+    expect(failed).toMatchObject({ kind: "failed", reason: "worker_failed", workerId });
+    const { detail } = failed as { detail: string };
+    expect(detail).toContain(workerId);
+    expect(detail).toContain(agent.hostId);
+  });
+
+  test("ends requests whose body is on its way", async ({ expect }) => {
+    const { link, direct: call } = await linkedEndpoint();
+    const body = new WrittenBody();
+    const reply = call({ body });
+    await link.open();
+    const written = body.writeForever(frame);
+    link.socket.close(1000);
+    expect(await reply).toMatchObject({ kind: "failed", reason: "worker_failed" });
+    await written;
+  });
+
+  test("breaks off answers that are on their way", async ({ expect }) => {
+    const { link, stream, body } = await begun();
+    link.data(stream, "some");
+    const reader = body.getReader();
+    await reader.read();
+    link.socket.close(1000);
+    await expect(reader.read()).rejects.toThrow();
+  });
+
+  test("leaves no worker behind", async ({ expect }) => {
+    const { link, direct: call } = await linkedEndpoint();
+    const reply = call();
+    await link.open();
+    link.socket.close(1000);
+    await reply;
+    expect(await call()).toMatchObject({ kind: "wait" });
+  });
+
+  test("because its agent has opened another one has lost its requests", async ({ expect }) => {
+    const { endpointId, agent, workerId, link, direct: call } = await linkedEndpoint();
+    const reply = call();
+    await link.open();
+    const second = new ScriptedLink(await agent.openLink(endpointId));
+    expect(await reply).toMatchObject({ kind: "failed", reason: "worker_failed" });
+    expect(await link.closed).toMatchObject({ code: 1000 });
+    second.ready(workerId);
+    await untilReady(endpointId, workerId);
+    const next = call();
+    second.answer((await second.open()).stream, "");
+    expect((await next).kind).toBe("answer");
+  });
+});
+
+describe("a link that is silent", () => {
+  test("is given up after a while, with the requests on it", async ({ expect }) => {
+    const { link, direct: call } = await linkedEndpoint();
+    const reply = call();
+    await link.open();
+    passTime(LINK_SILENCE_MS);
+    expect(await reply).toMatchObject({ kind: "failed", reason: "worker_failed" });
+    expect(await link.closed).toMatchObject({ code: 1000 });
+  });
+
+  test("is not given up while it beats, nor when it was silent before the request", async ({ expect }) => {
+    const { endpointId, link, direct: call } = await linkedEndpoint();
+    passTime(LINK_SILENCE_MS);
+    const reply = call();
+    const { stream } = await link.open();
+    passTime(LINK_SILENCE_MS - 1);
+    link.send({ type: FRAME.BEAT, stream: 0 });
+    const other = direct(endpointId);
+    link.answer((await link.open()).stream, "", undefined); // so the beat has arrived
+    await other;
+    passTime(LINK_SILENCE_MS - 1);
+    await endpointObject(endpointId).vitals();
+    link.answer(stream, "");
+    expect((await reply).kind).toBe("answer");
+  });
+});
+
+describe("a worker", () => {
+  test("that breaks its request is named in the reply", async ({ expect }) => {
+    const { link, workerId, direct: call } = await linkedEndpoint();
+    const reply = call();
+    link.reset((await link.open()).stream, "worker_failed", "ECONNREFUSED");
+    const failed = { kind: "failed", reason: "worker_failed", detail: "ECONNREFUSED", workerId };
+    expect(await reply).toEqual(failed);
+  });
+
+  test("that breaks off its answer breaks the stream", async ({ expect }) => {
+    const { link, stream, body } = await begun();
+    link.data(stream, "some");
+    const reader = body.getReader();
+    await reader.read();
+    link.reset(stream, "worker_failed");
+    await expect(reader.read()).rejects.toThrow();
+  });
+
+  test("that takes no requests any more gives its request back, which waits for another", async ({
+    expect,
+  }) => {
+    const { link, direct: call } = await linkedEndpoint();
+    const reply = call();
+    link.reset((await link.open()).stream, "worker_gone");
+    expect(await reply).toMatchObject({ kind: "wait" });
+  });
+
+  test("that is gone, as Fleet says, has lost its requests", async ({ expect }) => {
+    const { agent, workerId, link, direct: call } = await linkedEndpoint();
+    const reply = call();
+    await link.open();
+    await agent.ask("POST", "/agent/v1/host/leave");
+    expect(await reply).toMatchObject({ kind: "failed", reason: "worker_failed", workerId });
+    expect(await link.resetReason()).toBe("worker_failed");
+    expect((await call()).kind).toBe("wait");
+  });
+});
+
+describe("an agent that breaks the protocol loses its link, and its requests end", () => {
+  const head = { type: FRAME.HEAD, payload: "{}" } as const;
+  const faults: Record<string, (link: ScriptedLink, stream: number) => void> = {
+    "text instead of frames": (link) => link.socket.send("hello"),
+    "bytes that are no frames": (link) => link.socket.send(new Uint8Array([1, 2, 3])),
+    "a type that is none": (link) => link.socket.send(new Uint8Array([99, 0, 0, 0, 0, 0, 0, 0, 0, 0])),
+    "a length beyond the message": (link) =>
+      link.socket.send(new Uint8Array([10, 0, 0, 0, 0, 0, 0, 0, 0, 9])),
+    "a stream opened by the agent": (link, stream) => link.send({ type: FRAME.OPEN, stream }),
+    "data before the head": (link, stream) => link.data(stream, "x"),
+    "a second head": (link, stream) => link.send({ ...head, stream }, { ...head, stream }),
+    "data after the end": (link, stream) =>
+      link.send(
+        { ...head, stream },
+        { type: FRAME.DATA, stream, flags: FLAG_END },
+        { type: FRAME.DATA, stream },
+      ),
+    "bytes beyond its credit": (link, stream) =>
+      link.send(
+        { ...head, stream },
+        ...Array.from({ length: 9 }, () => ({ type: FRAME.DATA, stream, payload: frame })),
+      ),
+    "a frame that is too large": (link, stream) =>
+      link.send(
+        { ...head, stream },
+        { type: FRAME.DATA, stream, payload: bytesOf(LINK_FRAME_MAX_BYTES + 1) },
+      ),
+    "a head that is too large": (link, stream) =>
+      link.send({ ...head, stream, payload: bytesOf(LINK_FRAME_MAX_BYTES + 1) }),
+    "credit of two bytes": (link, stream) => link.send({ type: FRAME.CREDIT, stream, payload: "ab" }),
+    "endless credit": (link, stream) => link.credit(stream, 2 ** 32 - 1),
+    "a message of a WebSocket": (link, stream) => link.send({ type: FRAME.TEXT, stream, payload: "x" }),
+    "a reset without a reason": (link, stream) => link.send({ type: FRAME.RESET, stream, payload: "{}" }),
+    "a head of the link": (link) => link.send({ ...head, stream: 0 }),
+    "workers that are none": (link) =>
+      link.send({ type: FRAME.WORKERS, stream: 0, payload: '{"workers":[1]}' }),
+    "workers that are no JSON": (link) => link.send({ type: FRAME.WORKERS, stream: 0, payload: "{" }),
+  };
+
+  test.for(Object.keys(faults))("by %s", async (name, { expect }) => {
+    const { endpointId, agent, workerId, link, direct: call } = await linkedEndpoint();
+    const body = new WrittenBody(); // so the request goes on after its answer
+    const reply = call({ body });
+    const { stream } = await link.open();
+    faults[name]?.(link, stream);
+    expect(await link.closed).toMatchObject({ code: 1002 });
+    const { kind } = await reply;
+    expect(["failed", "answer"]).toContain(kind);
+
+    const again = new ScriptedLink(await agent.openLink(endpointId));
+    again.ready(workerId);
+    await untilReady(endpointId, workerId);
+    const next = call();
+    again.answer((await again.open()).stream, "");
+    expect((await next).kind).toBe("answer");
+  });
+
+  test("but a stream that it alone knows is only reset", async ({ expect }) => {
+    const { link, direct: call } = await linkedEndpoint();
+    const reply = call();
+    const { stream } = await link.open();
+    link.data((stream + 1_000) % 2 ** 32, "x");
+    expect(await link.resetReason()).toBe("protocol");
+    link.answer(stream, "");
+    expect((await reply).kind).toBe("answer");
+  });
+});
