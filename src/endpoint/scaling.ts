@@ -6,6 +6,7 @@ import type { RollMember, RollPlan } from "../domain/release.ts";
 import { stintOf, workersIn } from "../domain/standby.ts";
 import { delayOf, growWish, releaseWorkers, type Growth, type Load, type Release } from "../domain/scaler.ts";
 import type { EndpointFacts } from "./endpoint-facts.ts";
+import { IdleNote } from "./idle-note.ts";
 import type { JobStore } from "./job-store.ts";
 import type { Queue } from "./queue.ts";
 import type { Rollout } from "./rollout.ts";
@@ -29,16 +30,6 @@ type WishFact = WishedWorkers & {
   readonly isTold: boolean;
 };
 
-/**
- * Since when workers are free, for an object that forgets it; true as long as the work has the same mark. Requests
- * leave none: the first one after the note takes it back.
- */
-type IdleNote = {
-  readonly mark: string;
-  readonly idleSinceAt: number | null;
-  readonly freeSince: readonly (readonly [workerId: string, at: number])[];
-};
-
 export type ScalingParts = {
   readonly store: JobStore;
   readonly work: Workload;
@@ -60,6 +51,7 @@ export type Standing = "ready" | "coming" | "leaving" | "standby" | "gone";
 export class Scaling {
   readonly #parts: ScalingParts;
   readonly #roster = new Roster();
+  readonly #note: IdleNote;
   #wish: WishFact = { wanted: 0, leaving: [], grownAt: 0, jobsPerWorker: 1, isTold: true };
   /** Workers that get no more jobs and go after those they have. */
   #draining: ReadonlySet<string> = new Set();
@@ -74,11 +66,6 @@ export class Scaling {
   #waitingSince: number | null = 0;
   #idleSinceAt: number | null = null;
   #leftAt = 0;
-  /** The latest clock that a note holds; 0 without one. */
-  #notedUntil = 0;
-  /** Of requests, as seen last, and when they last differed. */
-  #moves = 0;
-  #movedAt = 0;
   #seen: { readonly report: FleetReport; readonly version: number } | null = null;
   #reviewAt: number | null = null;
   /** Workers were sent away since the roster was last brought up to date. */
@@ -89,30 +76,27 @@ export class Scaling {
 
   constructor(parts: ScalingParts) {
     this.#parts = parts;
+    this.#note = new IdleNote(parts);
   }
 
   recover(now: number): void {
-    const { store, work, facts, rooms } = this.#parts;
-    this.#moves = work.moves;
+    const { store, facts, rooms } = this.#parts;
     this.#wish = { ...this.#wish, ...store.readFact<WishFact>("wish") };
     rooms.recover(this.#wish.jobsPerWorker);
     this.#closed = new Set(workersIn(this.#wish.leaving, facts.report.workers));
     this.#parts.rollout.recover();
     if (facts.config) this.#follow(facts.config, now);
     if (facts.config) this.#shutAgain(facts.config, now);
-    this.#idleSinceAt = now;
-    const note = store.readFact<IdleNote>("idle");
-    if (note?.mark !== work.mark) return;
-    this.#roster.restore(note.freeSince);
-    this.#idleSinceAt = note.idleSinceAt ?? now;
-    this.#notedUntil = Math.max(note.idleSinceAt ?? 0, ...note.freeSince.map(([, at]) => at));
+    const note = this.#note.recover();
+    this.#idleSinceAt = note?.idleSinceAt ?? now;
+    this.#roster.restore(note?.freeSince ?? []);
   }
 
   /** Decides anew; to be called at the end of every turn. */
   decide(config: EndpointConfig, now: number): Doors {
     const { work } = this.#parts;
     this.#follow(config, now);
-    this.#noticeMoves(now);
+    this.#note.follow(now);
     this.#roster.freed(work.takeFreed(), now);
     this.#idleSinceAt = work.isNone ? (this.#idleSinceAt ?? now) : null;
 
@@ -325,31 +309,11 @@ export class Scaling {
     return { closed: [...this.#closed].filter((workerId) => !before.has(workerId)), hasReopened };
   }
 
-  /** The note is of a time before these requests. */
-  #noticeMoves(now: number): void {
-    const { work, store } = this.#parts;
-    if (work.moves === this.#moves) return;
-    this.#moves = work.moves;
-    this.#movedAt = now;
-    if (this.#notedUntil > 0) store.removeFact("idle");
-    this.#notedUntil = 0;
-  }
-
-  /**
-   * A timeout that outlasts the object's memory needs a note, which is written once no job has ended for a while;
-   * returns when to look again.
-   */
-  #noteIdle(reviewAt: number | null, config: EndpointConfig, now: number): number | null {
-    if (reviewAt === null || config.idleTimeoutSeconds * 1_000 <= IDLE_NOTE_AFTER_MS) return reviewAt;
-    const { work, store } = this.#parts;
-    const freeSince = [...this.#roster.clocks].filter(([workerId]) => !work.busy.has(workerId));
-    const changedAt = Math.max(this.#idleSinceAt ?? 0, this.#movedAt, ...freeSince.map(([, at]) => at));
-    if (changedAt <= this.#notedUntil) return reviewAt;
-    if (now < changedAt + IDLE_NOTE_AFTER_MS) return Math.min(reviewAt, changedAt + IDLE_NOTE_AFTER_MS);
-    const note: IdleNote = { mark: work.mark, idleSinceAt: this.#idleSinceAt, freeSince };
-    store.writeFact("idle", note);
-    this.#notedUntil = changedAt;
-    return reviewAt;
+  /** Sees to the note of the clocks; returns when to look again. */
+  #noteIdle(reviewAt: number | null, { idleTimeoutSeconds }: EndpointConfig, now: number): number | null {
+    if (reviewAt === null || idleTimeoutSeconds * 1_000 <= IDLE_NOTE_AFTER_MS) return reviewAt;
+    const clocks = { idleSinceAt: this.#idleSinceAt, freeSince: [...this.#roster.clocks] };
+    return earliest(reviewAt, this.#note.keep(clocks, now));
   }
 
   #save(wish: WishFact): void {

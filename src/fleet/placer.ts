@@ -93,14 +93,8 @@ export class Placer {
 
     for (const endpointId of this.#resuming.keys()) this.#resume(endpointId, now);
     this.#moveFailing(endpointIds, now);
-    const needs = [...endpointIds].flatMap((endpointId) => this.#settle(endpointId, now) ?? []);
-    for (const [endpointId, short] of this.#short) {
-      const hasOldWords = this.#oldWords.has(endpointId) && now - short.foundAt >= SHORTAGE_WORDS_MS;
-      const isDue = changedHosts.has(short.accountId) || hasOldWords;
-      const wish = isDue && !endpointIds.has(endpointId) ? this.#store.wishes.get(endpointId) : undefined;
-      const among = changedHosts.get(short.accountId) ?? NO_HOSTS;
-      if (wish) needs.push({ ...needOf(wish, short), among });
-    }
+    const settled = [...endpointIds].flatMap((endpointId) => this.#settle(endpointId, now) ?? []);
+    const needs = [...settled, ...this.#shortNeeds(endpointIds, changedHosts, now)];
     const byAccount = Map.groupBy(needs, ({ wish }) => wish.config.accountId);
     for (const [accountId, ofAccount] of byAccount) this.#placeAll(accountId, ofAccount, now);
     for (const worker of this.#standbys.crowdedOut(changedHosts)) this.#retire(worker);
@@ -206,6 +200,21 @@ export class Placer {
     const pool = config && this.#pools.of(config.accountId);
     if (pool && this.#standbys.resume(endpointId, stints, { pool, most, now })) this.#changed.add(endpointId);
     this.resume(endpointId, stints); // less those that run now
+  }
+
+  /** What endpoints lack that are not settled now, though hosts that may have room for it have changed. */
+  #shortNeeds(
+    settled: ReadonlySet<string>,
+    changedHosts: ReadonlyMap<string, ReadonlySet<string>>,
+    now: number,
+  ): PlacedNeed[] {
+    return [...this.#short].flatMap(([endpointId, short]) => {
+      const hasOldWords = this.#oldWords.has(endpointId) && now - short.foundAt >= SHORTAGE_WORDS_MS;
+      const isDue = changedHosts.has(short.accountId) || hasOldWords;
+      const wish = isDue && !settled.has(endpointId) ? this.#store.wishes.get(endpointId) : undefined;
+      const among = changedHosts.get(short.accountId) ?? NO_HOSTS;
+      return wish ? [{ ...needOf(wish, short), among }] : [];
+    });
   }
 
   #stayingOf(endpointId: string): readonly WorkerRecord[] {
