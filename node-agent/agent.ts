@@ -116,6 +116,7 @@ export class Agent {
     agent.#access = { address, port };
     await options.runtime.admit(port);
     await agent.#workers.adopt({ isReachable: isSame });
+    agent.#links.keep(agent.#directEndpointIds());
     for (const endpointId of agent.#ledger.endpointIds()) agent.#exchangeOf(endpointId);
     agent.#uploads.reportsChanged();
     await agent.#serveMetrics();

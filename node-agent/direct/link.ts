@@ -95,7 +95,9 @@ export class Link {
     if (this.#isLeaving) return;
     const { edgeUrl, hostToken, endpointId, timing } = this.#options;
     const path = `/agent/v1/endpoints/${encodeURIComponent(endpointId)}/link`;
-    const socket = new WebSocket(`${edgeUrl.replace(/\/+$/, "").replace(/^http/, "ws")}${path}`, {
+    const address = new URL(`${edgeUrl.replace(/\/+$/, "").replace(/^http/, "ws")}${path}`);
+    const socket = new WebSocket(address, {
+      ...(isUnseen(address) && { generateMask: (mask) => mask.fill(0) }),
       headers: { authorization: `Bearer ${hostToken}` },
       perMessageDeflate: false,
       maxPayload: MESSAGE_MAX_BYTES,
@@ -154,6 +156,14 @@ export class Link {
     this.#pace.slowDown();
     this.#schedule.within(this.#pace.restMs());
   }
+}
+
+/**
+ * Masks keep content that somebody chose from looking like HTTP to proxies that read along. Where none can, an empty
+ * mask saves the copy and a third of the agent's work for large answers.
+ */
+function isUnseen({ protocol, hostname }: URL): boolean {
+  return protocol === "wss:" || ["127.0.0.1", "[::1]", "localhost"].includes(hostname);
 }
 
 function areSame(some: readonly string[], others: readonly string[]): boolean {

@@ -24,6 +24,8 @@ import {
 } from "../../src/contract/agent.ts";
 import { type LogLine, type LogRequest, logRequestSchema, type LogSource } from "../../src/contract/log.ts";
 
+import { LINK_PATH, ScriptedLink } from "./scripted-link.ts";
+
 export const JOIN_TOKEN = "join-token";
 export const HOST_TOKEN = "host-token";
 
@@ -65,6 +67,8 @@ export class ScriptedEdge {
   readonly presences = new Map<string, WebSocket>();
   /** The edge is of a time before presences. */
   knowsNoPresence = false;
+  /** The link of the one load-balanced endpoint that a test has workers of. */
+  readonly link = new ScriptedLink();
   readonly #presenceServer = new WebSocketServer({ noServer: true });
   readonly logRequests: LogRequest[] = [];
   follow = 0;
@@ -102,6 +106,7 @@ export class ScriptedEdge {
     this.#server = server;
     server.on("upgrade", (request, socket, head) => {
       if (this.#isOffline) return void socket.destroy();
+      if (LINK_PATH.test(request.url ?? "")) return this.link.accept(request, socket, head);
       if (this.knowsNoPresence) return void socket.end("HTTP/1.1 404 Not Found\r\n\r\n");
       if (request.headers.authorization !== `Bearer ${HOST_TOKEN}`)
         this.faults.push("presence without token");
@@ -131,6 +136,7 @@ export class ScriptedEdge {
     const closed = new Promise((resolve) => this.#server.close(resolve));
     this.#server.closeAllConnections();
     for (const presence of this.presences.values()) presence.terminate();
+    this.link.drop();
     await closed;
   }
 
@@ -212,6 +218,7 @@ export class ScriptedEdge {
   goOffline(): void {
     this.#isOffline = true;
     this.#server.closeAllConnections();
+    this.link.drop();
     for (const presence of this.presences.values()) presence.terminate();
   }
 

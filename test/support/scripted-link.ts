@@ -2,8 +2,9 @@
  * The edge's end of a link, played by a test: a real WebSocket server that speaks the frames. It gives credit as the
  * real one does, unless a test holds it back, and notes every breach of the contract by the agent in `faults`.
  */
-import { createServer, type Server } from "node:http";
+import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import { LINK_FRAME_MAX_BYTES, LINK_WINDOW_BYTES } from "../../src/contract/limits.ts";
 import {
@@ -30,6 +31,7 @@ import {
 } from "../../src/contract/link-messages.ts";
 
 export const LINK_TOKEN = "host-token";
+export const LINK_PATH = /^\/agent\/v1\/endpoints\/([^/]+)\/link$/;
 
 const encoder = new TextEncoder();
 const bytesOf = (value: unknown) => encoder.encode(JSON.stringify(value));
@@ -175,35 +177,28 @@ export class ScriptedLink {
   refusal: number | null = null;
   /** Pings get no answer: the connection is half open. */
   isSilent = false;
-  readonly #server: Server;
+  readonly #server: Server | null;
+  readonly #sockets = new WebSocketServer({ noServer: true, perMessageDeflate: false, autoPong: false });
   readonly #streams = new Map<number, ScriptedStream>();
   readonly #watchers = new Set<() => void>();
   #socket: WebSocket | undefined;
   #newest = 0;
 
-  private constructor(server: Server) {
+  /** Without a server of its own it takes what another one hands it by `accept`. */
+  constructor(server: Server | null = null) {
     this.#server = server;
-    const sockets = new WebSocketServer({ noServer: true, perMessageDeflate: false, autoPong: false });
-    server.on("upgrade", (request, socket, head) => {
-      this.asked.push(/^\/agent\/v1\/endpoints\/([^/]+)\/link$/.exec(request.url ?? "")?.[1] ?? "");
-      if (request.headers.authorization !== `Bearer ${LINK_TOKEN}`) this.faults.push("link without token");
-      if (request.headers["sec-websocket-extensions"]) this.faults.push("link with compression");
-      socket.on("error", () => {}); // of one that was refused, or dropped
-      this.#changed();
-      if (this.refusal !== null) return void socket.end(`HTTP/1.1 ${this.refusal} No\r\n\r\n`);
-      sockets.handleUpgrade(request, socket, head, (opened) => this.#greet(opened));
-    });
+    server?.on("upgrade", (request, socket, head) => this.accept(request, socket, head));
   }
 
+  /** With a server of its own. */
   static async start(): Promise<ScriptedLink> {
     const server = createServer();
-    const link = new ScriptedLink(server);
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    return link;
+    return new ScriptedLink(server);
   }
 
   get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    return `http://127.0.0.1:${(this.#server?.address() as AddressInfo).port}`;
   }
 
   get isOpen(): boolean {
@@ -212,8 +207,8 @@ export class ScriptedLink {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.drop();
-    this.#server.closeAllConnections();
-    await new Promise((resolve) => this.#server.close(resolve));
+    this.#server?.closeAllConnections();
+    await new Promise((resolve) => (this.#server ? this.#server.close(resolve) : resolve(null)));
   }
 
   // What a test does
@@ -282,6 +277,16 @@ export class ScriptedLink {
   }
 
   // Serving
+
+  accept(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    this.asked.push(LINK_PATH.exec(request.url ?? "")?.[1] ?? "");
+    if (request.headers.authorization !== `Bearer ${LINK_TOKEN}`) this.faults.push("link without token");
+    if (request.headers["sec-websocket-extensions"]) this.faults.push("link with compression");
+    socket.on("error", () => {}); // of one that was refused, or dropped
+    this.#changed();
+    if (this.refusal !== null) return void socket.end(`HTTP/1.1 ${this.refusal} No\r\n\r\n`);
+    this.#sockets.handleUpgrade(request, socket, head, (opened) => this.#greet(opened));
+  }
 
   #greet(socket: WebSocket): void {
     this.#socket = socket;

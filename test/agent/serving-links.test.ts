@@ -1,0 +1,72 @@
+/** Workers of load-balanced endpoints and the link over which their requests come, together. */
+import { describe, test } from "vitest";
+import { AgentFixture } from "../support/agent-fixture.ts";
+import type { ScriptedLink } from "../support/scripted-link.ts";
+import { serving, servingWorker, tell, placeOf } from "../support/serving-worker.ts";
+
+/** An agent with one worker that takes requests over a link. */
+async function linkedWorker(timing: Parameters<typeof AgentFixture.start>[0] = {}) {
+  const host = await AgentFixture.start(timing);
+  const { link } = host.edge;
+  await servingWorker(host);
+  await says(link, ["worker-1"]);
+  return { link, host, [Symbol.asyncDispose]: () => host[Symbol.asyncDispose]() };
+}
+
+/** The link says that these workers take requests. */
+function says(link: ScriptedLink, workerIds: readonly string[]): Promise<unknown> {
+  return link.until(() => JSON.stringify(link.said.at(-1)) === JSON.stringify(workerIds));
+}
+
+describe("a worker with a link", () => {
+  test("answers requests, and is named only while it is healthy", async ({ expect }) => {
+    await using world = await linkedWorker();
+    const { link, host } = world;
+    expect((await link.request("worker-1").over()).text).toBe("done");
+    await tell(placeOf(host), "/health/500");
+    await says(link, []);
+    await tell(placeOf(host), "/health/200");
+    await says(link, ["worker-1"]);
+    expect(link.faults).toEqual([]);
+  });
+
+  test("that dies with a request leaves the pool at once, and is back when it is healthy", async ({
+    expect,
+  }) => {
+    await using world = await linkedWorker({ healthProbeMs: 600_000 });
+    const { link } = world;
+    const held = link.request("worker-1", { target: "/hold" });
+    await held.answered();
+    const before = link.said.length;
+    link.request("worker-1", { target: "/exit/3" });
+    await held.over();
+    await link.until(() => link.said.slice(before).some((workers) => workers.length === 0));
+    await says(link, ["worker-1"]);
+    expect((await link.request("worker-1").over()).text).toBe("done");
+  });
+
+  test("ends the requests that it has when it is not wanted any more", async ({ expect }) => {
+    await using world = await linkedWorker();
+    const { link, host } = world;
+    const held = link.request("worker-1", { target: "/hold" });
+    await held.answered();
+    host.edge.assign();
+    await says(link, []);
+    await tell(placeOf(host), "/release");
+    expect((await held.over()).text).toBe("whole");
+    await host.edge.workerGone("worker-1");
+    expect(host.count("worker_failed")).toBe(0);
+  });
+
+  test("is not named while it is on standby", async ({ expect }) => {
+    await using world = await linkedWorker();
+    const { link, host } = world;
+    host.edge.assign(serving({}, { mode: "standby" }));
+    await host.logged("worker_frozen");
+    await says(link, []);
+    host.edge.assign(serving());
+    await says(link, ["worker-1"]);
+    expect((await link.request("worker-1").over()).text).toBe("done");
+    expect(host.count("worker_started")).toBe(1);
+  });
+});
