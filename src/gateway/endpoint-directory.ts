@@ -9,8 +9,6 @@ import { shardName } from "../domain/shard.ts";
 import type { EndpointObject } from "../endpoint/endpoint-object.ts";
 import type { FleetObject } from "../fleet/fleet-object.ts";
 import { FLEET_NAME } from "../durable/ports.ts";
-import type { ResetReason } from "../contract/link-messages.ts";
-import type { DirectCall, DirectReply } from "../endpoint/direct/messages.ts";
 import type { Unconfigured } from "../endpoint/messages.ts";
 import type { Env } from "../env.ts";
 import { ensureWebhookSecrets } from "../management/webhooks/webhook-secrets.ts";
@@ -45,10 +43,7 @@ export type EndpointStub = Pick<
   | "direct"
   | "abortDirect"
 > &
-  Pick<Fetcher, "fetch"> & {
-    direct(call: DirectCall): Promise<DirectReply>;
-    abortDirect(requestId: string, reason: ResetReason): Promise<void>;
-  };
+  Pick<Fetcher, "fetch">;
 export type FleetStub = Pick<FleetObject, "sync" | "assignments" | "hostSilent" | "census"> &
   Pick<Fetcher, "fetch">;
 

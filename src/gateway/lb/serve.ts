@@ -1,5 +1,6 @@
 /** A request of a load-balanced endpoint, from the client to a worker and back. */
 import type { EndpointConfig } from "../../contract/endpoint.ts";
+import { DIRECT_TIME_LIMIT_MS } from "../../contract/limits.ts";
 import { encodeJson } from "../../durable/json-bytes.ts";
 import type { Env } from "../../env.ts";
 import type { Place } from "./address.ts";
@@ -39,7 +40,14 @@ async function answer(context: DirectContext, endpoint: EndpointConfig, place: P
   const request = context.req.raw;
   const affinity = readAffinity(request.headers);
   const { env, executionCtx } = context;
-  const search = new WorkerSearch({ env, endpoint, affinity, signal: request.signal, executionCtx });
+  const search = new WorkerSearch({
+    env,
+    endpoint,
+    affinity,
+    signal: request.signal,
+    executionCtx,
+    limitMs: DIRECT_TIME_LIMIT_MS,
+  });
   const head = encodeJson(requestHead(request, place, search.requestId));
   const listener: Listener = {
     method: request.method,

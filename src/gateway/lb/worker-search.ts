@@ -21,6 +21,8 @@ export type Seeker = {
   /** Of the client's request. */
   readonly signal: AbortSignal;
   readonly executionCtx: { waitUntil(work: Promise<unknown>): void };
+  /** How long a worker may take to begin its answer. */
+  readonly limitMs: number;
 };
 
 export class WorkerSearch {
@@ -64,12 +66,12 @@ export class WorkerSearch {
 
   /** A worker is found at once or not at all, so the time of the call is that of the worker. */
   async #within<Reply extends Kind>(ask: (stub: EndpointStub) => Promise<Reply>): Promise<Reply> {
-    const { env, endpoint } = this.#seeker;
+    const { env, endpoint, limitMs } = this.#seeker;
     const { promise: late, reject } = Promise.withResolvers<never>();
     const timer = setTimeout(() => {
       this.abort("timeout");
       reject(workerTooSlow(null));
-    }, DIRECT_TIME_LIMIT_MS);
+    }, limitMs);
     try {
       const asked = askEndpoint(env, endpoint, ask) as unknown as Promise<Reply>;
       return await Promise.race([asked, late]);
