@@ -82,7 +82,7 @@ const server = createServer((request, response) => {
   const { pathname, searchParams } = new URL(request.url, "http://app");
   const [, first, name, what, word] = pathname.split("/");
   if (pathname === "/ping") return void response.writeHead(Number(APP_HEALTH)).end();
-  if (first === "echo") return void echo(request, response);
+  if (first === "echo") return void echo(request, response).catch(() => response.destroy());
   if (first === "answer") return void answer(response, JSON.parse(searchParams.get("with")));
   if (first === "bytes") return void sendBytes(response, Number(name));
   const act = first === "case" && onCase[what];

@@ -1,5 +1,6 @@
 /** A client of a load-balanced endpoint: requests byte by byte as they are, and WebSockets. */
 import { once } from "node:events";
+import { type IncomingMessage, request as httpRequest } from "node:http";
 import type { Readable } from "node:stream";
 import { Agent, request, type Dispatcher } from "undici";
 import { WebSocket } from "ws";
@@ -51,6 +52,22 @@ export class DirectClient implements AsyncDisposable {
     return this.json(`/case/${name}/told/${word}`);
   }
 
+  /** Sends the head of a request, and so much of its body; whoever has it can reset the connection. */
+  begin(path: string, { method = "GET", body }: { method?: string; body?: Buffer } = {}): BegunRequest {
+    const { endpointId, apiKey, baseUrl } = this.#target;
+    const sent = httpRequest(`${baseUrl}/lb/${endpointId}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${apiKey}` },
+      agent: false,
+    });
+    sent.on("error", () => {}); // of the reset
+    const answer = once(sent, "response").then(([message]) => message as IncomingMessage);
+    answer.catch(() => {});
+    if (body) sent.write(body);
+    else sent.end();
+    return { answer, reset: () => void sent.socket?.resetAndDestroy() };
+  }
+
   /** Resolves when it is open. */
   async open(path: string, options: { readonly isByHost?: boolean } = {}): Promise<OpenSocket> {
     const { port } = new URL(this.#target.baseUrl);
@@ -78,6 +95,12 @@ export class DirectClient implements AsyncDisposable {
     });
   }
 }
+
+export type BegunRequest = {
+  readonly answer: Promise<IncomingMessage>;
+  /** What a client does that is killed. */
+  readonly reset: () => void;
+};
 
 type Message = { readonly data: Buffer; readonly isBinary: boolean };
 
