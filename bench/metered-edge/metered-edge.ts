@@ -12,8 +12,11 @@ import { Edge, type EdgeStart } from "../contestants/edge.ts";
 const ROOT = resolve(import.meta.dirname, "../..");
 const SCRIPT = join(import.meta.dirname, "script/index.ts");
 
+/** So many messages that come in on a WebSocket are billed as one request. */
+const MESSAGES_PER_REQUEST = 20;
+
 type ObjectMeters = {
-  /** By method; `fetch` opens a doorbell. */
+  /** By method; `fetch` opens a WebSocket, `webSocketMessage` is a message that came in on one. */
   readonly calls: Readonly<Record<string, number>>;
   readonly awakeMs: number;
   readonly rowsRead: number;
@@ -72,11 +75,15 @@ export function usageBetween(before: Meters, after: Meters): Usage {
   const awakeMs = (meters: Meters): number => meters.endpoint.awakeMs + meters.fleet.awakeMs;
   return {
     workerRequests: after.workerRequests - before.workerRequests,
-    objectRequests: Object.values(calls).reduce((sum, count) => sum + count, 0),
+    objectRequests: Object.entries(calls).reduce((sum, [call, count]) => sum + count * weightOf(call), 0),
     objectSeconds: (awakeMs(after) - awakeMs(before)) / 1_000,
     rowsRead: after.endpoint.rowsRead - before.endpoint.rowsRead,
     rowsWritten: after.endpoint.rowsWritten - before.endpoint.rowsWritten,
   };
+}
+
+function weightOf(call: string): number {
+  return call.endsWith(".webSocketMessage") ? 1 / MESSAGES_PER_REQUEST : 1;
 }
 
 /** Calls of objects between two readings, by object and method. */

@@ -372,6 +372,8 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
       rowsWritten: written + this.#parts.alarm.writes,
       heldExchanges: this.#parts.dispatch.heldCount,
       openWebhooks: this.#parts.outbox.openCount,
+      requestsInFlight: this.#parts.direct.running,
+      waitingRequests: this.#parts.direct.waiting,
     };
   }
 }
@@ -383,6 +385,9 @@ type Vitals = {
   readonly heldExchanges: number;
   /** Zero when nothing is sent, and all outcomes are written. */
   readonly openWebhooks: number;
+  /** Requests that workers have, and that wait for one. */
+  readonly requestsInFlight: number;
+  readonly waitingRequests: number;
 };
 
 const UNCONFIGURED = { kind: "unconfigured" } as const;

@@ -278,9 +278,9 @@ describe("a WebSocket", () => {
     webSocket?.accept();
     webSocket?.send("hello");
     expect(text((await link.next(FRAME.TEXT)).payload)).toBe("hello");
-    await link.next(FRAME.CREDIT);
     link.send({ type: FRAME.TEXT, stream, flags: 2, payload: "and you" });
     expect(await message).toBe("and you");
+    await link.next(FRAME.CREDIT);
     webSocket?.close(1000, "enough");
     expect(text((await link.next(FRAME.CLOSE)).payload)).toContain("enough");
   });

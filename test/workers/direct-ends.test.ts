@@ -1,6 +1,8 @@
+import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
 import { FLAG_END, FRAME } from "../../src/contract/link-frame.ts";
 import {
+  AGENT_HOLD_MAX_MS,
   DIRECT_BODY_MAX_BYTES,
   LINK_FRAME_MAX_BYTES,
   LINK_SILENCE_MS,
@@ -14,14 +16,16 @@ import {
   linkedEndpoint,
   readAll,
   ScriptedLink,
-  untilReady,
   WrittenBody,
 } from "./link-client.ts";
-import { endpointObject, passTime } from "./object.ts";
+import { endpointObject, fleetObject, passTime } from "./object.ts";
 
 beforeEach(signInAsNewAccount);
 beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] })); // so that no host is lost meanwhile
 afterEach(() => void vi.useRealTimers());
+
+const bellsOfHost = (hostId: string) =>
+  runInDurableObject(fleetObject(), (_, state) => state.getWebSockets(`host:${hostId}`).length);
 
 const frame = bytesOf(LINK_FRAME_MAX_BYTES);
 
@@ -79,8 +83,14 @@ describe("an abort", () => {
     const reader = body.getReader();
     await reader.read();
     await reader.cancel();
-    link.data(stream, "more");
-    expect(await link.resetReason()).toBe("aborted");
+    const reason = link.resetReason();
+    let isOver = false;
+    void reason.then(() => (isOver = true));
+    while (!isOver) {
+      link.data(stream, "more"); // a reader who is gone is found by what is sent to him
+      await scheduler.wait(1);
+    }
+    expect(await reason).toBe("aborted");
   });
 
   test("is what the agent hears of a client whose body breaks off", async ({ expect }) => {
@@ -156,13 +166,9 @@ describe("a body above the limit", () => {
     const reply = call({ body });
     const { stream } = await link.open();
     const written = body.writeForever(bytesOf(1_000_000));
-    let received = 0;
-    for (;;) {
-      const { type, payload } = await link.any();
-      if (type === FRAME.RESET) break;
-      received += payload.byteLength;
-      link.credit(stream, payload.byteLength);
-    }
+    const { pieces, last } = await link.pieces(stream);
+    expect(last.type).toBe(FRAME.RESET);
+    const received = pieces.reduce((sum, { byteLength }) => sum + byteLength, 0);
     expect(received).toBeLessThanOrEqual(DIRECT_BODY_MAX_BYTES);
     expect(received).toBeGreaterThan(DIRECT_BODY_MAX_BYTES - 2_000_000);
     expect(await reply).toMatchObject({ kind: "failed", reason: "too_large" });
@@ -244,7 +250,7 @@ describe("a link that closes", () => {
     expect(await reply).toMatchObject({ kind: "failed", reason: "worker_failed" });
     expect(await link.closed).toMatchObject({ code: 1000 });
     second.ready(workerId);
-    await untilReady(endpointId, workerId);
+    await second.heard();
     const next = call();
     second.answer((await second.open()).stream, "");
     expect((await next).kind).toBe("answer");
@@ -253,12 +259,19 @@ describe("a link that closes", () => {
 
 describe("a link that is silent", () => {
   test("is given up after a while, with the requests on it", async ({ expect }) => {
-    const { link, direct: call } = await linkedEndpoint();
+    const { endpointId, agent, workerId, link, direct: call } = await linkedEndpoint();
+    const workers = [{ workerId, endpointId, revision: 1, state: "ready" as const }];
+    const { revision } = await agent.sync({ workers });
+    const parked = agent.sync({ workers, appliedRevision: revision, holdMs: AGENT_HOLD_MAX_MS }); // so the host is there
+    while ((await bellsOfHost(agent.hostId)) === 0) await scheduler.wait(5);
     const reply = call();
     await link.open();
     passTime(LINK_SILENCE_MS);
-    expect(await reply).toMatchObject({ kind: "failed", reason: "worker_failed" });
+    const { detail } = (await reply) as { detail: string };
+    expect(detail).toContain("silent");
     expect(await link.closed).toMatchObject({ code: 1000 });
+    await agent.sync({ workers });
+    await parked;
   });
 
   test("is not given up while it beats, nor when it was silent before the request", async ({ expect }) => {
@@ -367,7 +380,7 @@ describe("an agent that breaks the protocol loses its link, and its requests end
 
     const again = new ScriptedLink(await agent.openLink(endpointId));
     again.ready(workerId);
-    await untilReady(endpointId, workerId);
+    await again.heard();
     const next = call();
     again.answer((await again.open()).stream, "");
     expect((await next).kind).toBe("answer");

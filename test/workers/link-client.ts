@@ -12,7 +12,8 @@ import {
   type FrameType,
 } from "../../src/contract/link-frame.ts";
 import type { RequestHead, ResponseHead } from "../../src/contract/link-messages.ts";
-import { LINK_FRAME_MAX_BYTES, LINK_WINDOW_BYTES } from "../../src/contract/limits.ts";
+import { ReceiveWindow, WindowBudget } from "../../src/contract/link-window.ts";
+import { LINK_FRAME_MAX_BYTES, LINK_WINDOW_BYTES, LINK_WINDOW_MAX_BYTES } from "../../src/contract/limits.ts";
 import type { DirectCall, DirectReply } from "../../src/endpoint/direct/messages.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { createEndpoint } from "./edge-client.ts";
@@ -67,6 +68,15 @@ export class ScriptedLink {
     this.send({ type: FRAME.WORKERS, stream: 0, payload: json({ workers }) });
   }
 
+  /** Resolves once the object has heard all that was sent: it answers to a stream that it does not know. */
+  async heard(): Promise<void> {
+    const stream = 1 + Math.floor(Math.random() * (2 ** 32 - 2));
+    this.data(stream, "?");
+    const others: Frame[] = [];
+    for (let frame = await this.any(); frame.stream !== stream; frame = await this.any()) others.push(frame);
+    this.#frames.unshift(...others);
+  }
+
   /** The next frame, whatever it is. */
   async any(): Promise<Frame> {
     for (;;) {
@@ -92,14 +102,26 @@ export class ScriptedLink {
     return { stream: frame.stream, workerId: open.workerId, head, hasBody: (frame.flags & FLAG_END) === 0 };
   }
 
-  /** Takes the body of a request to its end, giving credit for each piece. */
+  /** Takes the body of a request to its end, giving credit as an agent does. */
   async body(stream: number): Promise<Uint8Array> {
+    const { pieces, last } = await this.pieces(stream);
+    if (last.type !== FRAME.DATA) throw new Error(`The body ended by ${NAMES.get(last.type)}.`);
+    return new Uint8Array(await new Blob(pieces).arrayBuffer());
+  }
+
+  /** The same for a body that may end early; with the frame that ended it. */
+  async pieces(stream: number): Promise<{ readonly pieces: Uint8Array[]; readonly last: Frame }> {
+    const window = new ReceiveWindow(new WindowBudget(LINK_WINDOW_MAX_BYTES));
     const pieces: Uint8Array[] = [];
     for (;;) {
-      const { payload, flags } = await this.next(FRAME.DATA);
-      pieces.push(payload);
-      if (flags & FLAG_END) return new Uint8Array(await new Blob(pieces).arrayBuffer());
-      this.credit(stream, payload.byteLength);
+      const frame = await this.any();
+      if (frame.type !== FRAME.DATA) return { pieces, last: frame };
+      const { byteLength } = frame.payload;
+      pieces.push(frame.payload);
+      if (frame.flags & FLAG_END) return { pieces, last: frame };
+      if (!window.received(byteLength)) throw new Error("There was no credit for so much.");
+      const credit = window.consumed(byteLength);
+      if (credit > 0) this.credit(stream, credit);
     }
   }
 
@@ -170,7 +192,7 @@ export async function linkedEndpoint() {
   const workerId = await agent.bringUpWorker(endpointId);
   const link = new ScriptedLink(await agent.openLink(endpointId));
   link.ready(workerId);
-  await untilReady(endpointId, workerId);
+  await link.heard();
   return {
     endpointId,
     agent,
@@ -178,21 +200,6 @@ export async function linkedEndpoint() {
     link,
     direct: (call: Partial<DirectCall> = {}) => direct(endpointId, call),
   };
-}
-
-/** Resolves once the object has heard that a worker takes requests. */
-export async function untilReady(endpointId: string, workerId: string): Promise<void> {
-  const affinity = `strict:${workerId}`;
-  const response = await endpointObject(endpointId).fetch(
-    `https://object/doorbell?direct=${crypto.randomUUID()}&affinity=${affinity}&until=${Date.now() + 60_000}`,
-    { headers: { Upgrade: "websocket" } },
-  );
-  const bell = response.webSocket;
-  if (!bell) throw new Error("no doorbell");
-  const rung = new Promise((resolve) => bell.addEventListener("message", resolve, { once: true }));
-  bell.accept();
-  await rung;
-  bell.close();
 }
 
 export function headOf(head: Partial<RequestHead> = {}): Uint8Array {

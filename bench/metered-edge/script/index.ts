@@ -7,12 +7,13 @@ import edge, {
   EndpointObject as RealEndpointObject,
   FleetObject as RealFleetObject,
 } from "../../../src/index.ts";
-import { meterCalls, reading } from "./meter.ts";
+import { meterCalls, meterTimers, reading } from "./meter.ts";
 
 export class EndpointObject extends RealEndpointObject {}
 export class FleetObject extends RealFleetObject {}
 meterCalls(EndpointObject, RealEndpointObject, "endpoint");
 meterCalls(FleetObject, RealFleetObject, "fleet");
+meterTimers();
 
 const METER_PATH = "/meter";
 

@@ -1,7 +1,8 @@
 /**
- * Counts calls of objects, the time in which at least one is inside, and rows: what objects are billed for.
- * The counts outlive the objects, which lose their memory when they hibernate.
+ * Counts calls of objects, the time in which at least one is inside or a timer keeps the object from sleeping, and
+ * rows: what objects are billed for. The counts outlive the objects, which lose their memory when they hibernate.
  */
+import { AsyncLocalStorage } from "node:async_hooks";
 
 type ObjectKind = "endpoint" | "fleet";
 type Reading = { calls: Record<string, number>; awakeMs: number; rowsRead: number; rowsWritten: number };
@@ -9,8 +10,8 @@ type Reading = { calls: Record<string, number>; awakeMs: number; rowsRead: numbe
 /** An object that knows its rows since it woke. */
 type Vital = { vitals?(): Promise<Pick<Reading, "rowsRead" | "rowsWritten">> };
 
-/** Methods that are no requests: what the runtime tells an object of its sockets, and the rows for the meter. */
-const FREE = new Set(["constructor", "vitals", "webSocketMessage", "webSocketClose", "webSocketError"]);
+/** Methods that are no requests: what the runtime tells an object of its sockets' ends, and the rows for the meter. */
+const FREE = new Set(["constructor", "vitals", "webSocketClose", "webSocketError"]);
 
 const readings: Record<ObjectKind, Reading> = {
   endpoint: { calls: {}, awakeMs: 0, rowsRead: 0, rowsWritten: 0 },
@@ -36,7 +37,7 @@ export function meterCalls(metered: ObjectClass, real: ObjectClass, kind: Object
       stays.set(this, stay);
       stay.enter(name);
       try {
-        return await (method as Method).apply(this, args);
+        return await within.run(stay, () => (method as Method).apply(this, args));
       } finally {
         stay.leave();
         await stay.countRows(this);
@@ -60,6 +61,11 @@ class Stay {
 
   enter(method: string): void {
     this.#reading.calls[method] = (this.#reading.calls[method] ?? 0) + 1;
+    this.hold();
+  }
+
+  /** Something but a call keeps the object awake. */
+  hold(): void {
     if (this.#inside === 0) this.#since = performance.now();
     this.#inside += 1;
   }
@@ -78,4 +84,33 @@ class Stay {
     this.#rowsRead = vitals.rowsRead;
     this.#rowsWritten = vitals.rowsWritten;
   }
+}
+
+/** Whose turn it is, so that timers are known as those of objects. */
+const within = new AsyncLocalStorage<Stay>();
+
+/** From now on timers that objects set count as time awake. */
+export function meterTimers(): void {
+  const { setTimeout: set, clearTimeout: clear } = globalThis;
+  const held = new Map<unknown, Stay>();
+  const letGo = (timer: unknown): void => {
+    held.get(timer)?.leave();
+    held.delete(timer);
+  };
+  const setMetered = (callback: (...args: unknown[]) => void, ms?: number, ...args: unknown[]): unknown => {
+    const stay = within.getStore();
+    if (!stay) return set(callback, ms, ...args);
+    stay.hold();
+    const timer: unknown = set(() => {
+      letGo(timer);
+      callback(...args);
+    }, ms);
+    held.set(timer, stay);
+    return timer;
+  };
+  const clearMetered = (timer: unknown): void => {
+    letGo(timer);
+    clear(timer as number);
+  };
+  Object.assign(globalThis, { setTimeout: setMetered, clearTimeout: clearMetered });
 }

@@ -48,7 +48,7 @@ export class DirectDesk {
       const place = this.#place(call);
       if (place.kind !== "placed") return place;
       const stream = this.#begin(place, isNew);
-      stream.send(call.head, call.body);
+      stream.send(call.head, call.body, call.bodyBytes);
       this.#parts.streams.lookAtScaling();
       const reply = await stream.reply;
       if (reply.kind !== "returned") return reply;

@@ -29,7 +29,10 @@ export function openDirect(context: DurableObjectState, core: DirectCore) {
     direct,
     commit,
     onBegin: () => linked.watch(),
-    onEnd: () => desk.ring(),
+    onEnd: () => {
+      linked.rest();
+      desk.ring();
+    },
   });
   const workers = new OpenWorkers({ facts, scaling, direct, links });
   const inTurn = (work: () => void): void => void commit.run(work);

@@ -55,7 +55,7 @@ export class HttpStream implements Stream {
   }
 
   /** Sends the request. A body that is at hand goes in the same message as the head. */
-  send(head: Uint8Array, body: Uint8Array | BodySource | null): void {
+  send(head: Uint8Array, body: Uint8Array | BodySource | null, bodyBytes: number | null = null): void {
     const payload = encodeOpen(this.workerId, head);
     if (body === null || (body instanceof Uint8Array && body.byteLength === 0)) {
       this.#request.sendNothing();
@@ -68,7 +68,7 @@ export class HttpStream implements Stream {
     }
     this.#isRepeatable = false;
     this.#port.send(open);
-    void this.#sendFrom(body);
+    void this.#sendFrom(body, bodyBytes !== null);
   }
 
   /** What was to be a WebSocket is a request without a body. */
@@ -153,8 +153,8 @@ export class HttpStream implements Stream {
     return undefined;
   }
 
-  async #sendFrom(source: BodySource): Promise<void> {
-    const end = await this.#request.sendFrom(source);
+  async #sendFrom(source: BodySource, isLengthKnown: boolean): Promise<void> {
+    const end = await this.#request.sendFrom(source, isLengthKnown);
     if (this.#isOver) return;
     switch (end) {
       case "too_large":

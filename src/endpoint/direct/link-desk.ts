@@ -47,6 +47,11 @@ export class LinkDesk {
     this.#watch.start();
   }
 
+  /** A request is over. */
+  rest(): void {
+    this.#watch.rest();
+  }
+
   /** False for a socket of others. */
   take(socket: WebSocket, message: string | ArrayBuffer, now: number): boolean {
     const { links, sockets, onChange } = this.#parts;

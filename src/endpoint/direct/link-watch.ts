@@ -4,7 +4,7 @@ import { LINK_BEAT_MS } from "../../contract/limits.ts";
 export class LinkWatch {
   readonly #isNeeded: () => boolean;
   readonly #look: () => void;
-  #isRunning = false;
+  #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(isNeeded: () => boolean, look: () => void) {
     this.#isNeeded = isNeeded;
@@ -12,13 +12,18 @@ export class LinkWatch {
   }
 
   start(): void {
-    if (this.#isRunning) return;
-    this.#isRunning = true;
-    setTimeout(() => this.#tick(), LINK_BEAT_MS);
+    this.#timer ??= setTimeout(() => this.#tick(), LINK_BEAT_MS);
+  }
+
+  /** Something is over: ends the timer at once when nothing is left. */
+  rest(): void {
+    if (this.#timer === undefined || this.#isNeeded()) return;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
   }
 
   #tick(): void {
-    this.#isRunning = false;
+    this.#timer = undefined;
     this.#look();
     if (this.#isNeeded()) this.start();
   }

@@ -19,6 +19,8 @@ export type DirectCall = {
   readonly head: Uint8Array;
   /** Null: the request has none. Bytes: all of it, DIRECT_INLINE_BODY_BYTES at most. */
   readonly body: Uint8Array | BodySource | null;
+  /** How many bytes a BodySource has, when its client has said so. */
+  readonly bodyBytes?: number | null;
   readonly affinity: Affinity | null;
   /** When the request came in, epoch ms. */
   readonly receivedAt: number;

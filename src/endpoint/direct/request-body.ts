@@ -7,7 +7,8 @@ import type { BodySource } from "./messages.ts";
 /** unwanted: the answer was over before the body. aborted: the source failed. stopped: by `stop`. */
 export type BodyEnd = "sent" | "too_large" | "unwanted" | "aborted" | "stopped";
 
-type Reader = ReadableStreamBYOBReader;
+/** The next piece, good until the next is read; undefined at the end. */
+type Read = () => Promise<Uint8Array | undefined>;
 
 export class RequestBody {
   readonly #send: (payload: Uint8Array, isLast: boolean) => void;
@@ -56,11 +57,13 @@ export class RequestBody {
     this.#stop();
   }
 
-  async sendFrom(source: BodySource): Promise<BodyEnd> {
+  /** Small pieces wait for more only when the length is known: whoever streams may wait for an answer to each. */
+  async sendFrom(source: BodySource, isLengthKnown: boolean): Promise<BodyEnd> {
     try {
       const reader = (await source.open()).getReader({ mode: "byob" });
       this.#stop = () => void reader.cancel().catch(() => {});
-      const end = this.#isStopped ? "stopped" : await this.#sendFrom(reader);
+      const read = piecesOf(reader, isLengthKnown ? LINK_FRAME_MAX_BYTES / 2 : 1);
+      const end = this.#isStopped ? "stopped" : await this.#sendFrom(read);
       if (end !== "sent") this.#stop();
       return end;
     } catch {
@@ -68,16 +71,15 @@ export class RequestBody {
     }
   }
 
-  async #sendFrom(reader: Reader): Promise<BodyEnd> {
-    for (let buffer = new Uint8Array(LINK_FRAME_MAX_BYTES); ;) {
-      const { done, value } = await reader.read(buffer); // without a buffer a read brings 4 KB at most
+  async #sendFrom(read: Read): Promise<BodyEnd> {
+    for (;;) {
+      const piece = await read();
       if (this.#isStopped) return "stopped";
-      if (done) break;
-      this.#bytes += value.byteLength;
+      if (!piece) break;
+      this.#bytes += piece.byteLength;
       if (this.#bytes > DIRECT_BODY_MAX_BYTES) return "too_large";
-      const end = await this.#sendPiece(value);
+      const end = await this.#sendPiece(piece);
       if (end) return end;
-      buffer = new Uint8Array(value.buffer);
     }
     this.#isSent = true;
     this.#send(NO_PAYLOAD, true);
@@ -99,4 +101,15 @@ export class RequestBody {
     }
     return undefined;
   }
+}
+
+/** The runtime itself would hand out pieces of 4 KB. */
+function piecesOf(reader: ReadableStreamBYOBReader, leastBytes: number): Read {
+  let buffer = new Uint8Array(LINK_FRAME_MAX_BYTES);
+  return async () => {
+    const { value } = await reader.readAtLeast(leastBytes, buffer);
+    if (!value || value.byteLength === 0) return undefined;
+    buffer = new Uint8Array(value.buffer);
+    return value;
+  };
 }

@@ -3,6 +3,7 @@ import type { EndpointConfig } from "../../contract/endpoint.ts";
 import { DIRECT_TIME_LIMIT_MS } from "../../contract/limits.ts";
 import { encodeJson } from "../../durable/json-bytes.ts";
 import type { Env } from "../../env.ts";
+import { announcedLength } from "../body.ts";
 import type { Place } from "./address.ts";
 import { readAffinity } from "./affinity.ts";
 import { openAnswer, type Listener } from "./answer.ts";
@@ -60,6 +61,9 @@ async function answer(context: DirectContext, endpoint: EndpointConfig, place: P
   }
   const body = await requestBody(request);
   const { requestId, receivedAt } = search;
-  const reply = await search.ask((stub) => stub.direct({ requestId, head, body, affinity, receivedAt }));
+  const bodyBytes = announcedLength(request);
+  const reply = await search.ask((stub) =>
+    stub.direct({ requestId, head, body, bodyBytes, affinity, receivedAt }),
+  );
   return await openAnswer(reply, listener);
 }

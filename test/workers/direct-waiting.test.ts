@@ -1,0 +1,223 @@
+import { afterEach, beforeEach, describe, test, vi } from "vitest";
+import { DIRECT_WAITING_MAX } from "../../src/contract/limits.ts";
+import type { Affinity } from "../../src/endpoint/direct/messages.ts";
+import { ScriptedAgent } from "./agent-client.ts";
+import { createEndpoint, signInAsNewAccount } from "./edge-client.ts";
+import { direct, LB, linkedEndpoint, ScriptedLink, vitalsOf } from "./link-client.ts";
+import { configure, endpointObject, evict, noBellOf } from "./object.ts";
+
+beforeEach(signInAsNewAccount);
+beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] })); // so that no host is lost meanwhile
+afterEach(() => void vi.useRealTimers());
+
+/** Waits as the gateway does. */
+async function waitOnBell(endpointId: string, affinity: Affinity | null = null) {
+  const query = new URLSearchParams({
+    direct: crypto.randomUUID(),
+    until: `${Date.now() + 120_000}`,
+    ...(affinity && { affinity: `${affinity.mode}:${affinity.workerId}` }),
+  });
+  const { webSocket } = await endpointObject(endpointId).fetch(
+    `https://object/doorbell?${query.toString()}`,
+    {
+      headers: { Upgrade: "websocket" },
+    },
+  );
+  if (!webSocket) throw new Error("no doorbell");
+  const rung = new Promise((resolve) => {
+    webSocket.addEventListener("message", ({ data }) => resolve(data), { once: true });
+  });
+  webSocket.accept();
+  return { rung, hangUp: () => webSocket.close() };
+}
+
+const waitingIn = async (endpointId: string) => (await vitalsOf(endpointId)).waitingRequests;
+
+describe("a request that no worker takes", () => {
+  test("has to wait, and is told why", async ({ expect }) => {
+    const endpointId = await createEndpoint(`${LB}, workersMin: 0`);
+    await configureBy(endpointId);
+    expect(await direct(endpointId)).toEqual({ kind: "wait", detail: "A worker has been asked for." });
+    await configure(endpointId, { workersMax: 0, workersMin: 0 });
+    expect(await direct(endpointId)).toMatchObject({
+      kind: "wait",
+      detail: expect.stringContaining("workersMax is 0"),
+    });
+  });
+
+  test("is rung for when a worker takes requests", async ({ expect }) => {
+    const { endpointId, link, workerId } = await linkedEndpoint();
+    link.ready();
+    await link.heard();
+    const bell = await waitOnBell(endpointId);
+    expect(await waitingIn(endpointId)).toBe(1);
+    link.ready(workerId);
+    expect(await bell.rung).toBe("look");
+    expect(await waitingIn(endpointId)).toBe(0);
+  });
+
+  test("is rung for at once when a worker came meanwhile", async ({ expect }) => {
+    const { endpointId } = await linkedEndpoint();
+    expect(await (await waitOnBell(endpointId)).rung).toBe("look");
+    expect(await waitingIn(endpointId)).toBe(0);
+  });
+
+  test("is counted as long as it waits", async ({ expect }) => {
+    const endpointId = await createEndpoint(`${LB}, workersMin: 0`);
+    await configureBy(endpointId);
+    const bells = [await waitOnBell(endpointId), await waitOnBell(endpointId)];
+    expect(await waitingIn(endpointId)).toBe(2);
+    for (const bell of bells) bell.hangUp();
+    await noBellOf(endpointId, "direct");
+    expect(await waitingIn(endpointId)).toBe(0);
+  });
+
+  test("waits on, and is counted, when the object loses its memory", async ({ expect }) => {
+    const { endpointId, link, workerId } = await linkedEndpoint();
+    link.ready();
+    await link.heard();
+    const bell = await waitOnBell(endpointId);
+    await evict(endpointId);
+    expect(await waitingIn(endpointId)).toBe(1);
+    link.ready(workerId);
+    expect(await bell.rung).toBe("look");
+  });
+
+  test("may not wait beside too many others", async ({ expect }) => {
+    const endpointId = await createEndpoint(`${LB}, workersMin: 0`);
+    await configureBy(endpointId);
+    const bells = await Promise.all(Array.from({ length: DIRECT_WAITING_MAX }, () => waitOnBell(endpointId)));
+    expect(await direct(endpointId)).toEqual({ kind: "overloaded", limit: DIRECT_WAITING_MAX });
+    expect(await (await waitOnBell(endpointId)).rung).toBe("look");
+    for (const bell of bells) bell.hangUp();
+  });
+});
+
+describe("a request for a certain worker", () => {
+  test("goes to it although another one is free", async ({ expect }) => {
+    const { endpointId, link, workerId } = await linkedEndpoint();
+    link.ready(workerId, "other");
+    await link.heard();
+    for (const mode of ["soft", "strict", "resume"] as const) {
+      for (const asked of [workerId, "other", workerId, "other"]) {
+        const reply = direct(endpointId, { affinity: { mode, workerId: asked } });
+        const open = await link.open();
+        expect(open.workerId).toBe(asked);
+        link.answer(open.stream, "");
+        expect(await reply).toMatchObject({ kind: "answer", workerId: asked });
+      }
+    }
+  });
+
+  test("goes to another one if that is all right", async ({ expect }) => {
+    const { endpointId, link, workerId } = await linkedEndpoint();
+    const reply = direct(endpointId, { affinity: { mode: "soft", workerId: "gone" } });
+    link.answer((await link.open()).stream, "");
+    expect(await reply).toMatchObject({ kind: "answer", workerId });
+  });
+
+  test("waits for it while it takes none, and is rung for it alone", async ({ expect }) => {
+    const { endpointId, link, workerId } = await linkedEndpoint();
+    link.ready("other");
+    await link.heard();
+    const affinity = { mode: "strict", workerId } as const;
+    expect((await direct(endpointId, { affinity })).kind).toBe("wait");
+    const bell = await waitOnBell(endpointId, affinity);
+    link.ready("other", "third");
+    await link.heard();
+    expect(await waitingIn(endpointId)).toBe(1);
+    link.ready("other", workerId);
+    expect(await bell.rung).toBe("look");
+  });
+
+  test("is told when that is gone, also while it waits", async ({ expect }) => {
+    const { endpointId, agent, link, workerId } = await linkedEndpoint();
+    link.ready();
+    await link.heard();
+    const affinity = { mode: "strict", workerId } as const;
+    const bell = await waitOnBell(endpointId, affinity);
+    await agent.ask("POST", "/agent/v1/host/leave");
+    expect(await bell.rung).toBe("look");
+    expect(await direct(endpointId, { affinity })).toEqual({ kind: "worker_gone" });
+    expect(await direct(endpointId, { affinity: { mode: "resume", workerId: "never" } })).toEqual({
+      kind: "worker_gone",
+    });
+  });
+});
+
+describe("requests of an endpoint", () => {
+  test("are shared by the workers of all hosts", async ({ expect }) => {
+    const { endpointId, link, workerId } = await linkedEndpoint();
+    const second = await ScriptedAgent.join("second");
+    const other = new ScriptedLink(await second.openLink(endpointId));
+    other.ready("second-worker");
+    await other.heard();
+    const replies = Array.from({ length: 6 }, () => direct(endpointId));
+    const opened = { first: [] as number[], second: [] as number[] };
+    for (let count = 0; count < 3; count += 1) {
+      const [one, two] = [await link.open(), await other.open()];
+      expect([one.workerId, two.workerId]).toEqual([workerId, "second-worker"]);
+      opened.first.push(one.stream);
+      opened.second.push(two.stream);
+    }
+    for (const stream of opened.second) other.answer(stream, "");
+    await Promise.all(opened.second.map(() => Promise.race(replies)));
+    const next = [direct(endpointId), direct(endpointId), direct(endpointId)];
+    for (const _ of next) other.answer((await other.open()).stream, ""); // fewest in flight
+    await Promise.all(next);
+    for (const stream of opened.first) link.answer(stream, "");
+    await Promise.all(replies);
+  });
+
+  test("do not go to workers that were sent away", async ({ expect }) => {
+    const { endpointId, link } = await linkedEndpoint();
+    await configure(endpointId, { workersMin: 0, workersMax: 0 });
+    expect((await direct(endpointId)).kind).toBe("wait");
+    expect(link.unread).toEqual([]);
+  });
+
+  test("write no row", async ({ expect }) => {
+    const { endpointId, link, direct: call } = await linkedEndpoint();
+    const once = async () => {
+      const reply = call();
+      link.answer((await link.open()).stream, "x");
+      await reply;
+    };
+    for (let count = 0; count < 5; count += 1) await once();
+    const before = await vitalsOf(endpointId);
+    for (let count = 0; count < 20; count += 1) await once();
+    const after = await vitalsOf(endpointId);
+    expect(after.rowsWritten - before.rowsWritten).toBe(0);
+    expect(after.requestsInFlight).toBe(0);
+  });
+});
+
+describe("a link", () => {
+  test("is for hosts of the account, of load-balanced endpoints, and a WebSocket", async ({ expect }) => {
+    const endpointId = await createEndpoint(`${LB}, workersMin: 0`);
+    const queued = await createEndpoint();
+    const agent = await ScriptedAgent.join();
+    await expect(agent.openLink(queued)).rejects.toThrow("wrong_endpoint_type");
+    await expect(agent.openLink("none")).rejects.toThrow("endpoint_not_found");
+    await expect(agent.ask("GET", `/agent/v1/endpoints/${endpointId}/link`)).rejects.toThrow(
+      "Upgrade: websocket",
+    );
+    await signInAsNewAccount();
+    const stranger = await ScriptedAgent.join();
+    await expect(stranger.openLink(endpointId)).rejects.toThrow("endpoint_not_found");
+  });
+
+  test("outlasts the object's memory, with the workers that it has told of", async ({ expect }) => {
+    const { endpointId, link, direct: call } = await linkedEndpoint();
+    await evict(endpointId);
+    const reply = call();
+    link.answer((await link.open()).stream, "still there");
+    expect((await reply).kind).toBe("answer");
+  });
+});
+
+/** Makes the object know its endpoint, as any call of the gateway does. */
+async function configureBy(endpointId: string): Promise<void> {
+  const agent = await ScriptedAgent.join("idle");
+  (await agent.openLink(endpointId)).close();
+}
