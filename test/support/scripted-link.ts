@@ -198,7 +198,8 @@ export class ScriptedLink {
   }
 
   get url(): string {
-    return `http://127.0.0.1:${(this.#server?.address() as AddressInfo).port}`;
+    if (this.#server === null) throw new Error("It has no server of its own.");
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
   get isOpen(): boolean {
