@@ -92,8 +92,8 @@ describe.runIf(await canBreakHosts())("load-balanced endpoints on a fleet of two
       const answer = await endpoint.client.send("/echo", { headers });
       return [answer.statusCode, answer.headers["x-runpod-worker-id"], await answer.body.text()] as const;
     };
-    const first = (await workerOf())[1];
-    for (const affinity of [`${first}`, `strict ${first}`, `strict-resume ${first}`]) {
+    const first = String((await workerOf())[1]);
+    for (const affinity of [first, `strict ${first}`, `strict-resume ${first}`]) {
       for (let count = 0; count < 5; count += 1) {
         expect((await workerOf(affinity)).slice(0, 2)).toEqual([200, first]);
       }

@@ -83,8 +83,8 @@ const server = createServer((request, response) => {
   const [, first, name, what, word] = pathname.split("/");
   if (pathname === "/ping") return void response.writeHead(Number(APP_HEALTH)).end();
   if (first === "echo") return void echo(request, response).catch(() => response.destroy());
-  if (first === "answer") return void answer(response, JSON.parse(searchParams.get("with")));
-  if (first === "bytes") return void sendBytes(response, Number(name));
+  if (first === "answer") return answer(response, JSON.parse(searchParams.get("with")));
+  if (first === "bytes") return sendBytes(response, Number(name));
   const act = first === "case" && onCase[what];
   if (act) act(caseOf(name), request, response, word);
   else response.writeHead(404).end();
@@ -131,9 +131,9 @@ sockets.on("connection", (socket, request) => {
   const one = caseOf(request.url.split("/")[2]);
   one.note("arrived");
   socket.on("error", () => {}); // `close` tells of it
-  socket.on("close", (code, reason) => one.note(`closed ${code} ${reason}`));
-  socket.on("message", (message, isBinary) => {
-    const [, code, reason] = (!isBinary && /^close (\d+) (.*)$/.exec(String(message))) || [];
+  socket.on("close", (code, reason) => one.note(`closed ${code} ${reason.toString()}`));
+  socket.on("message", (/** @type {Buffer} */ message, isBinary) => {
+    const [, code, reason] = (!isBinary && /^close (\d+) (.*)$/.exec(message.toString())) || [];
     if (code) socket.close(Number(code), reason);
     else socket.send(message, { binary: isBinary });
   });
