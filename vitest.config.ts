@@ -2,22 +2,26 @@ import { availableParallelism } from "node:os";
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
 import { buildAssets } from "./scripts/assets.ts";
+import { LongestFirst } from "./test/support/longest-first.ts";
 
 /**
  * Most test files wait for other processes most of their time, so a small machine runs more of them at a time than
  * it has cores. All projects stand in one queue; a file must therefore touch only what it has made itself: ports
  * that were free, directories, containers of its own endpoints.
  */
-const maxWorkers = Math.max(3, availableParallelism() - 1);
+const maxWorkers = Math.max(4, availableParallelism() - 1);
 
 export default defineConfig({
   test: {
     maxWorkers,
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         test: {
           name: "unit",
           include: ["src/**/*.test.ts", "node-agent/**/*.test.ts"],
+          // Pure code: one process runs all files, and reads what they share once.
+          isolate: false,
           testTimeout: 5_000,
         },
       },

@@ -20,6 +20,8 @@ export type Env = {
   GPU_PRICES?: string;
   /** Hosts below which load-balanced endpoints have theirs, as a comma list; see docs/load-balancing.md. */
   LB_HOSTS?: string;
+  /** How long a request of a load-balanced endpoint waits for a worker; see contract/limits.ts for the default. */
+  LB_WAIT_SECONDS?: string;
   /** "true": webhooks may have loopback and private addresses; for development. */
   WEBHOOK_ALLOW_PRIVATE?: string;
   /** Days for which logs are kept; see management/logs/log-retention.ts. */

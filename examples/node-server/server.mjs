@@ -17,18 +17,20 @@ const routes = {
   "POST /notes": postNote,
 };
 
-const server = createServer(async (request, response) => {
-  const [, name = ""] = request.url.split(/[/?]/);
-  const route = routes[`${request.method} /${name}`];
-  try {
-    if (route) await route(request, response);
-    else response.writeHead(404).end(`There is no ${request.method} /${name} here.\n`);
-  } catch (error) {
+const server = createServer((request, response) => {
+  serve(request, response).catch((error) => {
     // The client is gone, most likely; the answer is either not begun or broken off.
     console.log(`${request.method} ${request.url}: ${error.message}`);
     response.destroy();
-  }
+  });
 });
+
+async function serve(request, response) {
+  const [, name = ""] = request.url.split(/[/?]/);
+  const route = routes[`${request.method} /${name}`];
+  if (route) await route(request, response);
+  else response.writeHead(404).end(`There is no ${request.method} /${name} here.\n`);
+}
 
 async function count(request, response) {
   const { text } = await json(request);

@@ -106,6 +106,7 @@ export class LocalEdgerun {
         ROOT_API_KEY: this.#apiKey,
         ENCRYPTION_KEYS: this.#state.encryptionKeys(),
         GPU_PRICES: process.env["GPU_PRICES"] ?? "",
+        LB_WAIT_SECONDS: process.env["LB_WAIT_SECONDS"] ?? "",
         WEBHOOK_ALLOW_PRIVATE: String(this.#options.allowsPrivateWebhooks),
       },
     };

@@ -8,11 +8,12 @@ import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { execa } from "execa";
 import getPort from "get-port";
-import { beforeAll, describe, test } from "vitest";
+import { afterAll, beforeAll, describe, test } from "vitest";
 import { ensureNodeImage } from "../../scripts/images/node-image.ts";
 import { bridgeName, forwardChain, inputChain } from "../../node-agent/runtime/firewall/rules.ts";
 import { DockerRuntime, type DockerRuntimeOptions } from "../../node-agent/runtime/docker-runtime.ts";
 import type { WorkerSpec } from "../../node-agent/runtime/runtime.ts";
+import { removeWorkerNetwork } from "../../node-agent/runtime/worker-removal.ts";
 import { ensureTestImage, isDockerAvailable, TEST_IMAGE } from "../support/docker.ts";
 import {
   bothProtocols,
@@ -49,9 +50,12 @@ type World = AsyncDisposable & {
   start(changes?: Partial<WorkerSpec>): Promise<string>;
 };
 
+const freshName = (): string => `edgerun-test-${randomUUID().slice(0, 8)}`;
+
+/** A network that is named stays; else there is one for this world alone. */
 async function openWorld(options: Partial<DockerRuntimeOptions> = {}): Promise<World> {
-  const networkName = `edgerun-test-${randomUUID().slice(0, 8)}`;
-  const whole = { hostId: networkName, networkName, hasRealGpus: false, ...options };
+  const networkName = options.networkName ?? freshName();
+  const whole = { hostId: freshName(), networkName, hasRealGpus: false, ...options };
   const runtime = new DockerRuntime(whole);
   const gateway = await runtime.agentAddress();
   const { image } = await ensureNodeImage();
@@ -67,7 +71,7 @@ async function openWorld(options: Partial<DockerRuntimeOptions> = {}): Promise<W
     },
     async [Symbol.asyncDispose]() {
       for (const { workerId } of await runtime.list()) await runtime.remove(workerId);
-      await runtime.removeNetwork();
+      if (options.networkName === undefined) await runtime.removeNetwork();
       await runtime.close();
     },
   };
@@ -282,6 +286,9 @@ describe.runIf(hasDocker && isRoot)("a hostile container", () => {
   });
 
   describe("can not", { timeout: 60_000 }, () => {
+    const networkName = freshName();
+    afterAll(() => removeWorkerNetwork(networkName));
+
     /** Where hosts have AppArmor, its profile stands in the way as well. */
     const NO_PROFILE = ["--security-opt", "apparmor=unconfined"];
 
@@ -342,7 +349,7 @@ describe.runIf(hasDocker && isRoot)("a hostile container", () => {
     ];
 
     test.for(attempts)("$what", async ({ script, needs }, { expect }) => {
-      await using world = await openWorld();
+      await using world = await openWorld({ networkName });
       const exits = new ExitLog(world.runtime);
       const worker = workerSpec(TEST_IMAGE, shell(`if { ${script}; }; then exit 7; else exit 8; fi`));
       await world.runtime.start(worker);
@@ -367,7 +374,7 @@ describe.runIf(hasDocker && isRoot)("a hostile container", () => {
         'const uid = execFileSync("/tmp/root", ["-p", "process.geteuid()"], how);',
         'process.exit(uid.trim() === "0" ? 7 : 8);',
       ].join(" ");
-      await using world = await openWorld();
+      await using world = await openWorld({ networkName });
       const exits = new ExitLog(world.runtime);
       const worker = await world.start({ dockerArgs: JSON.stringify({ cmd: [...NODE_SCRIPT, script] }) });
       expect(await exits.of(worker)).toMatchObject({ exitCode: 8 });

@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
 import Dockerode from "dockerode";
-import { afterEach, beforeAll, beforeEach, describe, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, test } from "vitest";
 import { DockerRuntime, type DockerRuntimeOptions } from "../../node-agent/runtime/docker-runtime.ts";
 import type { WorkerSpec } from "../../node-agent/runtime/runtime.ts";
+import { removeWorkerNetwork } from "../../node-agent/runtime/worker-removal.ts";
 import { DockerLink } from "../support/docker-link.ts";
 import { ensureTestImage, isDockerAvailable, TEST_IMAGE } from "../support/docker.ts";
 import { ImageRegistry } from "../support/image-registry.ts";
@@ -20,15 +21,17 @@ const docker = new Dockerode();
 /** Who is not root sets no rules; what they keep away is tried in hostile-container.test.ts. */
 const isRoot = process.getuid?.() === 0;
 
+/** One for all tests of this file: to make one and its rules takes as long as a test. */
+const networkName = `edgerun-test-${randomUUID().slice(0, 8)}`;
+
 type DockerFixture = Omit<RuntimeFixture, "runtime" | "reopen"> & {
   readonly runtime: DockerRuntime;
-  readonly networkName: string;
+  readonly hostId: string;
   reopen(options?: Partial<DockerRuntimeOptions>): DockerRuntime;
 };
 
 async function openFixture(): Promise<DockerFixture> {
-  const networkName = `edgerun-test-${randomUUID().slice(0, 8)}`;
-  const hostId = networkName;
+  const hostId = `${networkName}-${randomUUID().slice(0, 8)}`;
   const opened: DockerRuntime[] = [];
   const reopen = (options: Partial<DockerRuntimeOptions> = {}): DockerRuntime => {
     const own = { hostId, networkName, hasRealGpus: false, isOpenNetworkAllowed: !isRoot };
@@ -38,7 +41,7 @@ async function openFixture(): Promise<DockerFixture> {
   };
   return {
     runtime: reopen(),
-    networkName,
+    hostId,
     imageName: TEST_IMAGE,
     reopen,
     fetchCommand: (url) => `wget -q -O - ${url}`,
@@ -49,7 +52,6 @@ async function openFixture(): Promise<DockerFixture> {
     async dispose() {
       const cleaner = reopen();
       await Promise.all((await cleaner.list()).map(({ workerId }) => cleaner.remove(workerId)));
-      await cleaner.removeNetwork();
       for (const runtime of opened) await runtime.close();
     },
   };
@@ -61,6 +63,7 @@ describe.runIf(hasDocker)("with Docker", () => {
   beforeAll(async () => {
     await ensureTestImage();
   });
+  afterAll(() => removeWorkerNetwork(networkName));
 
   describeRuntime("docker runtime", openFixture);
 
@@ -120,7 +123,7 @@ describe.runIf(hasDocker)("with Docker", () => {
       });
 
       test("a worker is reached from its host but not from another worker", async ({ expect }) => {
-        const { runtime, networkName } = fixture;
+        const { runtime } = fixture;
         const listener = spec("busybox httpd -f -p 8000 -h /etc");
         await runtime.start(listener);
         const container = await docker.getContainer(`edgerun-${listener.workerId}`).inspect();
@@ -137,7 +140,7 @@ describe.runIf(hasDocker)("with Docker", () => {
       });
 
       test("containers of another host id are neither seen nor touched", async ({ expect }) => {
-        const other = fixture.reopen({ hostId: `${fixture.networkName}-other` });
+        const other = fixture.reopen({ hostId: `${fixture.hostId}-other` });
         const worker = spec("sleep 1000");
         await other.start(worker);
         expect(await fixture.runtime.list()).toEqual([]);
@@ -241,7 +244,7 @@ describe.runIf(hasDocker)("with Docker", () => {
       const { runtime } = fixture;
       const worker = spec("sleep 1000");
       await runtime.agentAddress();
-      const Labels = { "edgerun.host": fixture.networkName, "edgerun.worker": worker.workerId };
+      const Labels = { "edgerun.host": fixture.hostId, "edgerun.worker": worker.workerId };
       await docker.createContainer({
         name: `edgerun-${worker.workerId}`,
         Image: TEST_IMAGE,

@@ -3,14 +3,16 @@ import { resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { isDockerAvailable } from "../support/docker.ts";
-import { startEdgerun, type Edgerun } from "../support/edgerun.ts";
+import { startBareEdgerun, type BareEdgerun } from "../support/edgerun.ts";
 import { createEndpoint } from "../support/management-client.ts";
 import { QueueClient } from "../support/queue-client.ts";
 
 const WORKER = `node ${resolve(import.meta.dirname, "../support/worker-script.mjs")}`;
 const LOOK_AGAIN_MS = 100;
+/** Workers that fail keep their GPUs for a while: theirs are others than those of the workers that do not. */
+const OTHER_GPUS = { gpuIds: "AMPERE_16" };
 
-async function clientOf(edgerun: Edgerun, settings: Omit<Parameters<typeof createEndpoint>[1], "name">) {
+async function clientOf(edgerun: BareEdgerun, settings: Omit<Parameters<typeof createEndpoint>[1], "name">) {
   const name = `bad-${crypto.randomUUID()}`;
   return new QueueClient({ ...edgerun, endpointId: await createEndpoint(edgerun, { name, ...settings }) });
 }
@@ -25,10 +27,10 @@ async function reasonOf(client: QueueClient, jobId: string, reason: string): Pro
 }
 
 describe("in the process runtime", () => {
-  let edgerun: Edgerun;
+  let edgerun: BareEdgerun;
   let client: QueueClient;
   beforeAll(async () => {
-    edgerun = await startEdgerun({ runtime: "process" });
+    edgerun = await startBareEdgerun({ runtime: "process" });
     client = await clientOf(edgerun, { dockerArgs: WORKER, executionTimeoutMs: 5_000 });
   });
   afterAll(() => edgerun.stop());
@@ -76,6 +78,7 @@ describe("in the process runtime", () => {
     const broken = await clientOf(edgerun, {
       dockerArgs: WORKER,
       env: { MOCK_EXIT_AT_START: "7", MOCK_STDERR_LINE: "no GPU memory" },
+      ...OTHER_GPUS,
     });
     const { id } = await broken.run({});
     const detail = await reasonOf(broken, id, "worker_crash_looping");
@@ -84,7 +87,7 @@ describe("in the process runtime", () => {
   });
 
   test("a command that does not exist is seen in status", async ({ expect }) => {
-    const broken = await clientOf(edgerun, { dockerArgs: "no-such-command --at-all" });
+    const broken = await clientOf(edgerun, { dockerArgs: "no-such-command --at-all", ...OTHER_GPUS });
     const { id } = await broken.run({});
     expect(await reasonOf(broken, id, "worker_crash_looping")).toMatch(/no-such-command/);
   });
@@ -92,7 +95,7 @@ describe("in the process runtime", () => {
 
 describe.runIf(await isDockerAvailable())("in the docker runtime", () => {
   test("an image that does not exist is seen in status", async ({ expect }) => {
-    await using edgerun = await startEdgerun({ runtime: "docker" });
+    await using edgerun = await startBareEdgerun({ runtime: "docker" });
     const broken = await clientOf(edgerun, { imageName: "127.0.0.1:9/nobody/nothing:1" });
     const { id } = await broken.run({});
     let detail = "";

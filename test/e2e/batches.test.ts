@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, test } from "vitest";
 import type { BatchSummary } from "../../src/contract/batch.ts";
-import { startEdgerun, type Edgerun } from "../support/edgerun.ts";
+import { startBareEdgerun, type BareEdgerun } from "../support/edgerun.ts";
 import { createEndpoint } from "../support/management-client.ts";
 
 type Page = { requests: { id: string; status: string; output: unknown }[]; total: number; hasMore: boolean };
@@ -11,11 +11,11 @@ type Page = { requests: { id: string; status: string; output: unknown }[]; total
 const WORKER = fileURLToPath(new URL("../support/worker-script.mjs", import.meta.url));
 const AGAIN_MS = 200;
 
-let edgerun: Edgerun;
+let edgerun: BareEdgerun;
 let endpointId: string;
 
 beforeAll(async () => {
-  edgerun = await startEdgerun({ runtime: "process" });
+  edgerun = await startBareEdgerun({ runtime: "process" });
   const dockerArgs = `"${process.execPath}" "${WORKER}"`;
   const env = { MOCK_CONCURRENCY: "20" };
   endpointId = await createEndpoint(edgerun, { name: "batches", dockerArgs, env });

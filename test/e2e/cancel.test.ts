@@ -1,7 +1,7 @@
 /** Cancelled jobs, end to end: how soon their handlers are told, and what that does to the jobs beside them. */
 import { resolve } from "node:path";
 import { afterAll, beforeAll, describe, test } from "vitest";
-import { startEdgerun, type Edgerun } from "../support/edgerun.ts";
+import { startBareEdgerun, type BareEdgerun } from "../support/edgerun.ts";
 import { createEndpoint } from "../support/management-client.ts";
 import { QueueClient } from "../support/queue-client.ts";
 import { StopListener } from "../support/stop-listener.ts";
@@ -16,10 +16,10 @@ function describeDelays(delays: readonly number[]): string {
 }
 
 describe("from the cancel to the handler", () => {
-  let edgerun: Edgerun;
+  let edgerun: BareEdgerun;
   let listener: StopListener;
   beforeAll(async () => {
-    [edgerun, listener] = await Promise.all([startEdgerun({ runtime: "process" }), StopListener.start()]);
+    [edgerun, listener] = await Promise.all([startBareEdgerun({ runtime: "process" }), StopListener.start()]);
   });
   afterAll(async () => {
     await edgerun.stop();

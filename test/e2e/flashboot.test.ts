@@ -4,19 +4,19 @@ import { afterAll, beforeAll, describe, type ExpectStatic, test } from "vitest";
 import { ensureHelloImage } from "../../scripts/images/node-image.ts";
 import type { TimelineEvent } from "../../src/contract/job.ts";
 import { isDockerAvailable } from "../support/docker.ts";
-import { startEdgerun, type Edgerun } from "../support/edgerun.ts";
+import { startBareEdgerun, type BareEdgerun } from "../support/edgerun.ts";
 import { createEndpoint } from "../support/management-client.ts";
 import { QueueClient } from "../support/queue-client.ts";
 
 const docker = new Dockerode();
 
 describe.runIf(await isDockerAvailable())("an endpoint with FLASHBOOT", () => {
-  let edgerun: Edgerun;
+  let edgerun: BareEdgerun;
   let endpointId: string;
   let client: QueueClient;
 
   beforeAll(async () => {
-    edgerun = await startEdgerun({ runtime: "docker" });
+    edgerun = await startBareEdgerun({ runtime: "docker" });
     const { image: imageName } = await ensureHelloImage();
     const settings = { name: "flashboot", imageName, idleTimeout: 1, flashBootType: "FLASHBOOT" } as const;
     endpointId = await createEndpoint(edgerun, settings);

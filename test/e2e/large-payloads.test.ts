@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { RUN_BODY_MAX_BYTES, RUNSYNC_BODY_MAX_BYTES } from "../../src/contract/limits.ts";
 import { readLogKey } from "../../src/domain/log-key.ts";
-import { startEdgerun, type Edgerun } from "../support/edgerun.ts";
+import { startBareEdgerun, type BareEdgerun } from "../support/edgerun.ts";
 import { createEndpoint } from "../support/management-client.ts";
 import { QueueClient, type JobReply } from "../support/queue-client.ts";
 
@@ -21,12 +21,12 @@ const LOCK_WAIT_MS = 60_000;
 const policy = { ttl: 30_000 };
 
 describe("payloads at their limits", () => {
-  let edgerun: Edgerun;
+  let edgerun: BareEdgerun;
   let endpointId: string;
   let client: QueueClient;
 
   beforeAll(async () => {
-    edgerun = await startEdgerun({ runtime: "process" });
+    edgerun = await startBareEdgerun({ runtime: "process" });
     const dockerArgs = `"${process.execPath}" "${WORKER}"`;
     endpointId = await createEndpoint(edgerun, { name: "large", dockerArgs });
     client = new QueueClient({ ...edgerun, endpointId });

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import type { ShownLogLine } from "../../src/contract/log.ts";
 import { isDockerAvailable } from "../support/docker.ts";
-import { startEdgerun, type Edgerun } from "../support/edgerun.ts";
+import { startBareEdgerun, type BareEdgerun } from "../support/edgerun.ts";
 import { LogClient } from "../support/log-client.ts";
 import { createEndpoint } from "../support/management-client.ts";
 import { QueueClient } from "../support/queue-client.ts";
@@ -18,7 +18,7 @@ const PAUSE_SECONDS = 3;
 const texts = (lines: readonly ShownLogLine[]): string[] => lines.map(({ line }) => line);
 
 describe.for(runtimes)("with workers in the %s runtime", (runtime) => {
-  let edgerun: Edgerun;
+  let edgerun: BareEdgerun;
   let queue: QueueClient;
   let logs: LogClient;
 
@@ -27,7 +27,7 @@ describe.for(runtimes)("with workers in the %s runtime", (runtime) => {
       runtime === "docker"
         ? { imageName: await ensureScriptImage() }
         : { dockerArgs: `"${process.execPath}" "${SCRIPT}"` };
-    edgerun = await startEdgerun({ runtime });
+    edgerun = await startBareEdgerun({ runtime });
     const endpointId = await createEndpoint(edgerun, { name: "logs", ...settings, workersMax: 1 });
     queue = new QueueClient({ ...edgerun, endpointId });
     logs = new LogClient({ ...edgerun, endpointId });

@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, test } from "vitest";
 import type { RequestMetrics } from "../../src/contract/metrics.ts";
-import { startEdgerun, type Edgerun } from "../support/edgerun.ts";
+import { startBareEdgerun, type BareEdgerun } from "../support/edgerun.ts";
 import { parseExposition } from "../support/exposition-parser.ts";
 import { managementApi } from "../../scripts/start/management-api.ts";
 import { createEndpoint } from "../support/management-client.ts";
@@ -13,12 +13,12 @@ const SCRIPT = fileURLToPath(new URL("../support/worker-script.mjs", import.meta
 const JOBS = 20;
 const LOOK_AGAIN_MS = 200;
 
-let edgerun: Edgerun;
+let edgerun: BareEdgerun;
 let endpointId: string;
 let client: QueueClient;
 
 beforeAll(async () => {
-  edgerun = await startEdgerun({ runtime: "process" });
+  edgerun = await startBareEdgerun({ runtime: "process" });
   endpointId = await createEndpoint(edgerun, {
     name: "metrics",
     dockerArgs: `"${process.execPath}" "${SCRIPT}"`,

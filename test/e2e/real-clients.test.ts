@@ -4,7 +4,7 @@ import { execa } from "execa";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { ensureClientVenv } from "../support/client-venv.ts";
 import { isDockerAvailable } from "../support/docker.ts";
-import { startEdgerun, type Edgerun } from "../support/edgerun.ts";
+import { type BareEdgerun, startBareEdgerun, startEdgerun, type Edgerun } from "../support/edgerun.ts";
 import { createEndpoint } from "../support/management-client.ts";
 import { ensureWorkerImage } from "../support/worker-image.ts";
 
@@ -16,7 +16,7 @@ const say = (line: string): void => void process.stderr.write(`${line}\n`);
 async function runClient(
   program: string,
   file: string,
-  edgerun: Edgerun,
+  edgerun: BareEdgerun,
   endpointId: string,
 ): Promise<string> {
   const target = [
@@ -61,7 +61,7 @@ describe.runIf(await isDockerAvailable())("on a real model in a container", () =
     { timeout: SEARCH_LIMIT_MS },
     async ({ expect }) => {
       const image = await ensureWorkerImage("embeddings");
-      await using edgerun = await startEdgerun({ runtime: "docker" });
+      await using edgerun = await startBareEdgerun({ runtime: "docker" });
       const endpointId = await createEndpoint(edgerun, { name: "embeddings", imageName: image });
       const said = await runClient(process.execPath, "examples/embeddings/search.ts", edgerun, endpointId);
       say(said);

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import Dockerode from "dockerode";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { isDockerAvailable } from "../support/docker.ts";
-import { startEdgerun, type Edgerun } from "../support/edgerun.ts";
+import { startBareEdgerun, type BareEdgerun } from "../support/edgerun.ts";
 import { QueueClient } from "../support/queue-client.ts";
 import { RollingEndpoint, type Command } from "../support/rolling-endpoint.ts";
 import { ensureScriptImage } from "../support/script-image.ts";
@@ -22,7 +22,7 @@ const word = (value: string, more: Record<string, string> = {}) => ({
 });
 
 describe.for(runtimes)("with workers in the %s runtime", (runtime) => {
-  let edgerun: Edgerun;
+  let edgerun: BareEdgerun;
   let command: Command = { imageName: "any:1", dockerArgs: WORKER };
   let otherImage = "any:2";
 
@@ -33,7 +33,7 @@ describe.for(runtimes)("with workers in the %s runtime", (runtime) => {
       otherImage = `${repo}:${OTHER_TAG}`;
       await new Dockerode().getImage(command.imageName).tag({ repo, tag: OTHER_TAG });
     }
-    edgerun = await startEdgerun({ runtime });
+    edgerun = await startBareEdgerun({ runtime });
   });
   afterAll(async () => {
     await edgerun.stop();

@@ -5,7 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { execa } from "execa";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { isDockerAvailable } from "../support/docker.ts";
-import { startEdgerun, type Edgerun } from "../support/edgerun.ts";
+import { startBareEdgerun, type BareEdgerun } from "../support/edgerun.ts";
 import { createEndpoint } from "../support/management-client.ts";
 import { type JobReply, QueueClient } from "../support/queue-client.ts";
 import { ensureWorkerImage } from "../support/worker-image.ts";
@@ -14,7 +14,7 @@ type Counted = { readonly job_number: number };
 
 const LOOK_AGAIN_MS = 100;
 
-let edgerun: Edgerun;
+let edgerun: BareEdgerun;
 let image = "";
 let plain: MockEndpoint;
 
@@ -62,7 +62,7 @@ const agentLog = (): Promise<string> => readFile(join(edgerun.stateDirectory, "a
 describe.runIf(await isDockerAvailable()).concurrent("a handler on the Python SDK", () => {
   beforeAll(async () => {
     image = await ensureWorkerImage("mock-worker");
-    edgerun = await startEdgerun({ runtime: "docker" });
+    edgerun = await startBareEdgerun({ runtime: "docker" });
     plain = await MockEndpoint.create("plain");
   });
   afterAll(() => edgerun.stop());

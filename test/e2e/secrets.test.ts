@@ -7,7 +7,7 @@ import Docker from "dockerode";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { managementApi } from "../../scripts/start/management-api.ts";
 import { isDockerAvailable } from "../support/docker.ts";
-import { startEdgerun, type Edgerun } from "../support/edgerun.ts";
+import { startBareEdgerun, type BareEdgerun } from "../support/edgerun.ts";
 import { ImageRegistry } from "../support/image-registry.ts";
 import { createEndpoint } from "../support/management-client.ts";
 import { QueueClient } from "../support/queue-client.ts";
@@ -41,7 +41,7 @@ async function filesWith(folder: string, texts: readonly string[]): Promise<stri
 }
 
 async function fieldOf(
-  edgerun: Edgerun,
+  edgerun: BareEdgerun,
   name: string,
   argument: string,
   selection = "{ id }",
@@ -55,11 +55,11 @@ async function fieldOf(
 }
 
 describe.runIf(await isDockerAvailable())("in containers", () => {
-  let edgerun: Edgerun;
+  let edgerun: BareEdgerun;
   let imageName: string;
   beforeAll(async () => {
     imageName = await ensureScriptImage();
-    edgerun = await startEdgerun({ runtime: "docker" });
+    edgerun = await startBareEdgerun({ runtime: "docker" });
   });
   afterAll(() => edgerun?.stop());
 

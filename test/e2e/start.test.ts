@@ -109,6 +109,7 @@ describe("npm start", () => {
     launch,
     expect,
   }) => {
+    await layOutBundle(place.stateDirectory);
     const settings = { ...place, via: "script", options: ["--no-agent"] } as const;
     const first = launch(settings);
     await first.settled();
@@ -136,6 +137,7 @@ describe("npm start", () => {
   });
 
   test("refuses a state directory that is in use", async ({ place, launch, expect }) => {
+    await layOutBundle(place.stateDirectory);
     await launch({ ...place, options: ["--no-agent"] }).settled();
     const second = launch({ ...place, port: await freePort() });
     expect(await second.ended).not.toBe(0);
@@ -145,6 +147,7 @@ describe("npm start", () => {
   });
 
   test("takes the key that it is given", async ({ place, launch, expect }) => {
+    await layOutBundle(place.stateDirectory);
     const edgerun = launch({ ...place, options: ["--no-agent", "--api-key", "er_given"] });
     await edgerun.settled();
     const myself = async (key: string): Promise<number> =>
@@ -167,6 +170,7 @@ describe("npm start -- --once", () => {
       launch,
       expect,
     }) => {
+      await layOutBundle(place.stateDirectory);
       const edgerun = launch({ ...place, options: ["--once", "--runtime", runtime] });
       expect(await edgerun.ended).toBe(0);
       expect(edgerun.output).toMatch(EXAMPLE_RESULT);

@@ -7,7 +7,7 @@ import { execa } from "execa";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { ensureClientVenv } from "../support/client-venv.ts";
 import { isDockerAvailable } from "../support/docker.ts";
-import { startEdgerun, type Edgerun } from "../support/edgerun.ts";
+import { startBareEdgerun, type BareEdgerun } from "../support/edgerun.ts";
 import { Gate } from "../support/gate.ts";
 import { readEvents, type StreamEvent } from "../support/event-client.ts";
 import { createEndpoint } from "../support/management-client.ts";
@@ -22,7 +22,7 @@ const numbers = (count: number): number[] => Array.from({ length: count }, (_, i
 async function streamWith(
   program: string,
   file: string,
-  edgerun: Edgerun,
+  edgerun: BareEdgerun,
   endpointId: string,
   input: object,
 ): Promise<unknown> {
@@ -52,12 +52,12 @@ beforeAll(async () => {
 const outputOf = ({ data }: StreamEvent): unknown => (data as { output: unknown }).output;
 
 describe("a worker as a plain process", () => {
-  let edgerun: Edgerun;
+  let edgerun: BareEdgerun;
   let endpointId: string;
   let client: QueueClient;
 
   beforeAll(async () => {
-    edgerun = await startEdgerun({ runtime: "process" });
+    edgerun = await startBareEdgerun({ runtime: "process" });
     const dockerArgs = `"${process.execPath}" "${pathOf("test/support/worker-script.mjs")}"`;
     endpointId = await createEndpoint(edgerun, { name: "streams", dockerArgs });
     client = new QueueClient({ ...edgerun, endpointId });
@@ -123,7 +123,7 @@ describe("a worker as a plain process", () => {
 describe.runIf(await isDockerAvailable())("a generator of the unmodified Python SDK in a container", () => {
   test("streams to the published clients and as events", async ({ expect }) => {
     const image = await ensureWorkerImage("mock-worker");
-    await using edgerun = await startEdgerun({ runtime: "docker" });
+    await using edgerun = await startBareEdgerun({ runtime: "docker" });
     const dockerArgs = "--async_generator --return_aggregate_stream";
     const endpointId = await createEndpoint(edgerun, { name: "generator", imageName: image, dockerArgs });
     const chunks = ["a", { b: "é" }, 3, ...numbers(10)];

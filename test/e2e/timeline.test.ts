@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, test } from "vitest";
 import type { TimelineEvent } from "../../src/contract/job.ts";
-import { startEdgerun, type Edgerun } from "../support/edgerun.ts";
+import { startBareEdgerun, type BareEdgerun } from "../support/edgerun.ts";
 import { Gate } from "../support/gate.ts";
 import { createEndpoint } from "../support/management-client.ts";
 import { QueueClient } from "../support/queue-client.ts";
@@ -13,12 +13,12 @@ const LOOK_AGAIN_MS = 20;
 /** The clock of the edge and the age that the agent tells are in whole ms. */
 const ROUNDING_MS = 2;
 
-let edgerun: Edgerun;
+let edgerun: BareEdgerun;
 let endpointId: string;
 let client: QueueClient;
 
 beforeAll(async () => {
-  edgerun = await startEdgerun({ runtime: "process" });
+  edgerun = await startBareEdgerun({ runtime: "process" });
   endpointId = await createEndpoint(edgerun, {
     name: "timeline",
     dockerArgs: `"${process.execPath}" "${SCRIPT}"`,

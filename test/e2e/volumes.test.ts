@@ -5,17 +5,17 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { managementApi } from "../../scripts/start/management-api.ts";
 import { isDockerAvailable } from "../support/docker.ts";
-import { type Edgerun, startEdgerun } from "../support/edgerun.ts";
+import { type BareEdgerun, startBareEdgerun } from "../support/edgerun.ts";
 import { createEndpoint } from "../support/management-client.ts";
 import { QueueClient } from "../support/queue-client.ts";
 import { ensureScriptImage } from "../support/script-image.ts";
 
 describe.runIf(await isDockerAvailable())("a network volume", () => {
-  let edgerun: Edgerun;
+  let edgerun: BareEdgerun;
   let imageName: string;
   beforeAll(async () => {
     imageName = await ensureScriptImage();
-    edgerun = await startEdgerun({ runtime: "docker" });
+    edgerun = await startBareEdgerun({ runtime: "docker" });
   });
   afterAll(() => edgerun.stop());
 
@@ -50,7 +50,7 @@ describe.runIf(await isDockerAvailable())("a network volume", () => {
 
 describe.runIf(await isDockerAvailable())("a worker that fills its disk", () => {
   test("ends, and its job says why", async ({ expect }) => {
-    await using edgerun = await startEdgerun({ runtime: "docker" });
+    await using edgerun = await startBareEdgerun({ runtime: "docker" });
     const imageName = await ensureScriptImage();
     const endpointId = await createEndpoint(edgerun, { name: "full", imageName, containerDiskInGb: 1 });
     const client = new QueueClient({ ...edgerun, endpointId });

@@ -9,11 +9,9 @@ import type { RuntimeKind } from "../../scripts/start/options.ts";
 import { freePort } from "./free-port.ts";
 import { Launch } from "./launch.ts";
 
-export type Edgerun = AsyncDisposable & {
+export type BareEdgerun = AsyncDisposable & {
   readonly baseUrl: string;
   readonly apiKey: string;
-  /** The example endpoint, with the hello worker. */
-  readonly endpointId: string;
   readonly stateDirectory: string;
   /** Process ids as they are now; the edge and the agent get new ones when they are restarted. */
   pids(): { readonly script: number; readonly edge: number; readonly agent: number };
@@ -23,21 +21,42 @@ export type Edgerun = AsyncDisposable & {
   stop(): Promise<void>;
 };
 
+/** With the example endpoint, which has the hello worker. */
+export type Edgerun = BareEdgerun & { readonly endpointId: string };
+
+type Settings = { readonly runtime: RuntimeKind; readonly options?: readonly string[] };
+
 /** Puts the bundle that is built for all tests where a start finds that nothing has changed since. */
 export async function layOutBundle(stateDirectory: string): Promise<void> {
   await cp(inject("edgeBundle"), join(stateDirectory, BUNDLE_FOLDER), { recursive: true });
 }
 
 /** Starts everything and waits until the example job has completed. */
-export async function startEdgerun(settings: {
-  readonly runtime: RuntimeKind;
-  readonly options?: readonly string[];
-}): Promise<Edgerun> {
+export async function startEdgerun(settings: Settings): Promise<Edgerun> {
+  const edgerun = await start(settings);
+  const { endpointId } = edgerun;
+  if (endpointId === null) {
+    await edgerun.stop();
+    throw new Error(`There is no example endpoint:\n${edgerun.output()}`);
+  }
+  return { ...edgerun, endpointId };
+}
+
+/** Starts an edge and its agent, without the example. */
+export async function startBareEdgerun({ runtime, options = [] }: Settings): Promise<BareEdgerun> {
+  return start({ runtime, options: ["--no-example", ...options] });
+}
+
+async function start({ runtime, options = [] }: Settings): Promise<Started> {
   const stateDirectory = await mkdtemp(join(tmpdir(), "edgerun-state-"));
   await layOutBundle(stateDirectory);
   const port = await freePort();
-  const options = ["--runtime", settings.runtime, ...(settings.options ?? [])];
-  const launch = new Launch({ via: "script", port, stateDirectory, options });
+  const launch = new Launch({
+    via: "script",
+    port,
+    stateDirectory,
+    options: ["--runtime", runtime, ...options],
+  });
   const stop = async (): Promise<void> => {
     await launch.stop();
     await rm(stateDirectory, { recursive: true, force: true });
@@ -51,9 +70,10 @@ export async function startEdgerun(settings: {
   }
 }
 
-function describeRunning(launch: Launch, stateDirectory: string, stop: () => Promise<void>): Edgerun {
+type Started = BareEdgerun & { readonly endpointId: string | null };
+
+function describeRunning(launch: Launch, stateDirectory: string, stop: () => Promise<void>): Started {
   const { url, endpointId } = launch.record;
-  if (endpointId === null) throw new Error(`There is no example endpoint:\n${launch.output}`);
   return {
     baseUrl: url,
     apiKey: readFileSync(join(stateDirectory, "api-key"), "utf8").trim(),

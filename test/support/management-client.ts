@@ -5,6 +5,7 @@ type Target = { readonly baseUrl: string; readonly apiKey: string };
 
 type EndpointSettings = {
   readonly name: string;
+  readonly type?: "QB" | "LB";
   readonly imageName?: string;
   readonly dockerArgs?: string;
   readonly env?: Readonly<Record<string, string>>;
@@ -45,6 +46,7 @@ export async function createEndpoint(target: Target, settings: EndpointSettings)
     {
       input: {
         name: settings.name,
+        ...(settings.type && { type: settings.type }),
         templateId: saveTemplate.id,
         gpuIds: settings.gpuIds ?? "ADA_24",
         idleTimeout: settings.idleTimeout ?? 60,

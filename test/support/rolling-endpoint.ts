@@ -1,8 +1,12 @@
 /** An endpoint that is changed while it works, and what its workers look like meanwhile. */
+import { setTimeout as delay } from "node:timers/promises";
 import { managementApi, type ManagementApi } from "../../scripts/start/management-api.ts";
 import type { ReleaseBody } from "../../src/contract/job.ts";
 import { createEndpoint } from "./management-client.ts";
 import { QueueClient } from "./queue-client.ts";
+
+/** Long for a computer, and short beside what a release takes. */
+const LOOK_AGAIN_MS = 50;
 
 type Target = { readonly baseUrl: string; readonly apiKey: string };
 export type Command = { readonly imageName: string; readonly dockerArgs: string };
@@ -73,6 +77,7 @@ export class RollingEndpoint implements AsyncDisposable {
       const sample = await this.#look();
       this.samples.push(sample);
       if (isThere(sample)) return sample;
+      await delay(LOOK_AGAIN_MS);
     }
   }
 

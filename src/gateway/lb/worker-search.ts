@@ -40,16 +40,21 @@ export class WorkerSearch {
     return this.#seeker.affinity;
   }
 
+  get #patienceMs(): number {
+    const seconds = Number(this.#seeker.env.LB_WAIT_SECONDS);
+    return seconds > 0 ? seconds * 1_000 : patienceMs(this.affinity);
+  }
+
   /** The reply of a worker; throws what the client is told when there is none. */
   async ask<Reply extends Kind>(
     ask: (stub: EndpointStub) => Promise<Reply>,
   ): Promise<Exclude<Reply, Without>> {
-    const untilAt = this.receivedAt + patienceMs(this.affinity);
-    for (;;) {
+    const untilAt = this.receivedAt + this.#patienceMs;
+    for (let isOver = false; ; isOver = (await this.#awaitWorker(untilAt)) === "over") {
       const reply = (await this.#within(ask)) as Exclude<Reply, Without> | DirectAbsence | DirectFailure;
       if (isAnswer<Exclude<Reply, Without>>(reply)) return reply;
       if (reply.kind !== "wait") throw this.#refusal(reply);
-      if ((await this.#awaitWorker(untilAt)) === "over") throw workerTimeout(reply.detail);
+      if (isOver) throw workerTimeout(reply.detail); // as it is now, not as it was when the wait began
     }
   }
 

@@ -39,8 +39,11 @@ export class FleetRig implements AsyncDisposable {
     this.apiKey = readFileSync(join(edgeDirectory(name), "api-key"), "utf8").trim();
   }
 
-  /** Starts the edge. `prepare` may lay its bundle out, which is built otherwise. */
-  static async open(prepare: (stateDirectory: string) => Promise<void> = async () => {}): Promise<FleetRig> {
+  /** Starts the edge. `prepare` may lay its bundle out, which is built otherwise; `env` holds settings of the edge. */
+  static async open(
+    prepare: (stateDirectory: string) => Promise<void> = async () => {},
+    env: Readonly<Record<string, string>> = {},
+  ): Promise<FleetRig> {
     const name = `edgerun-rig-${randomBytes(4).toString("hex")}`;
     await using stack = new AsyncDisposableStack();
     await mkdir(rigDirectory(name), { recursive: true });
@@ -50,7 +53,7 @@ export class FleetRig implements AsyncDisposable {
     await prepare(stateDirectory);
     const port = await freePort();
     const options = ["--no-agent", "--no-example"];
-    const edge = new Launch({ via: "script", port, stateDirectory, options });
+    const edge = new Launch({ via: "script", port, stateDirectory, options, env });
     stack.defer(() => edge.stop());
     await edge.settled();
     return new FleetRig(name, edge, stack.move());

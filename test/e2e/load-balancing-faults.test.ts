@@ -1,0 +1,162 @@
+/** Load-balanced endpoints while hosts and workers fail, are changed or never begin, on a fleet of two hosts. */
+import { afterAll, beforeAll, describe, test } from "vitest";
+import { managementApi } from "../../scripts/start/management-api.ts";
+import { DIRECT_APP_COMMAND } from "../support/direct-app.ts";
+import { DirectClient } from "../support/direct-client.ts";
+import { DirectLoad } from "../support/direct-load.ts";
+import { layOutBundle } from "../support/edgerun.ts";
+import { createEndpoint } from "../support/management-client.ts";
+import { FleetRig } from "../support/rig/fleet-rig.ts";
+import type { RigHost } from "../support/rig/rig-host.ts";
+import { canBreakHosts } from "../support/rig/rig-machine.ts";
+
+/** In place of the two minutes for which a request waits for a worker. */
+const WAIT_SECONDS = 15;
+const CLIENTS = 6;
+
+type Refusal = { readonly code: string; readonly error: string };
+type Echo = { readonly word: string };
+
+describe.runIf(await canBreakHosts())("load-balanced endpoints on a fleet of two hosts", () => {
+  let rig: FleetRig;
+  let hosts: readonly RigHost[];
+
+  beforeAll(async () => {
+    rig = await FleetRig.open(layOutBundle, { LB_WAIT_SECONDS: String(WAIT_SECONDS) });
+    const settings = { gpus: "2x RTX 4090", hasLink: true } as const;
+    hosts = [
+      await rig.addHost({ name: "first", ...settings }),
+      await rig.addHost({ name: "second", ...settings }),
+    ];
+  });
+  afterAll(() => rig[Symbol.asyncDispose]());
+
+  type Own = { readonly endpointId: string; readonly templateId: string; readonly client: DirectClient };
+
+  /** An endpoint that always has so many workers; all of them go when it is out of scope. */
+  async function open(workers: number, env: Record<string, string> = {}): Promise<Own & AsyncDisposable> {
+    const endpointId = await createEndpoint(rig, {
+      name: `direct-${crypto.randomUUID()}`,
+      type: "LB",
+      dockerArgs: DIRECT_APP_COMMAND,
+      env,
+      workersMin: workers,
+      workersMax: workers,
+      scalerType: "REQUEST_COUNT",
+      scalerValue: 100,
+    });
+    const api = managementApi(rig.baseUrl, rig.apiKey);
+    const { myself } = await api.query<{ myself: { endpoint: { templateId: string } } }>(
+      `{ myself { endpoint(id: "${endpointId}") { templateId } } }`,
+    );
+    const client = new DirectClient({ baseUrl: rig.baseUrl, apiKey: rig.apiKey, endpointId });
+    return {
+      endpointId,
+      templateId: myself.endpoint.templateId,
+      client,
+      async [Symbol.asyncDispose]() {
+        await client[Symbol.asyncDispose]();
+        const input = { id: endpointId, workersMin: 0, workersMax: 0 };
+        await api.query("mutation ($input: EndpointInput!) { saveEndpoint(input: $input) { id } }", {
+          input,
+        });
+      },
+    };
+  }
+
+  const refusalOf = async ({ client }: Own): Promise<[number, Refusal]> => {
+    const answer = await client.send("/echo");
+    return [answer.statusCode, (await answer.body.json()) as Refusal];
+  };
+  const ready = async ({ endpointId }: Own): Promise<number> =>
+    (await rig.clientOf(endpointId).health()).workers.ready;
+
+  // Side by side, since each sits through the wait.
+  test.concurrent.for([
+    ["whose server never becomes healthy", { APP_HEALTH: "503" }, /answers 503/],
+    ["that listens on another port", { APP_PORT: "18999" }, /nothing listens on port \d+.*18999/],
+  ] as const)("a request waits for a worker %s, and then says why", async ([, env, why], { expect }) => {
+    await using endpoint = await open(1, env);
+    const [status, body] = await refusalOf(endpoint);
+    expect([status, body.code]).toEqual([400, "worker_timeout"]);
+    expect(body.error).toMatch(why);
+  });
+
+  test("a request with affinity goes to that worker, or is told that it is none any more", async ({
+    expect,
+  }) => {
+    await using endpoint = await open(2);
+    await expect.poll(() => ready(endpoint), { timeout: 30_000 }).toBe(2);
+    const workerOf = async (affinity?: string) => {
+      const headers = affinity === undefined ? {} : { "x-runpod-worker-id": affinity };
+      const answer = await endpoint.client.send("/echo", { headers });
+      return [answer.statusCode, answer.headers["x-runpod-worker-id"], await answer.body.text()] as const;
+    };
+    const first = String((await workerOf())[1]);
+    for (const affinity of [first, `strict ${first}`, `strict-resume ${first}`]) {
+      for (let count = 0; count < 5; count += 1) {
+        expect((await workerOf(affinity)).slice(0, 2)).toEqual([200, first]);
+      }
+    }
+    expect((await workerOf("nobody"))[0]).toBe(200);
+    const [status, , body] = await workerOf("strict nobody");
+    expect([status, JSON.parse(body)]).toMatchObject([404, { code: "affinity_worker_gone" }]);
+  });
+
+  test("a release under steady load costs no request, and ends in the new one", async ({ expect }) => {
+    await using endpoint = await open(2, { WORD: "one" });
+    await using load = new DirectLoad(endpoint.client, CLIENTS, "/echo");
+    await expect.poll(() => ready(endpoint), { timeout: 30_000 }).toBe(2);
+    const api = managementApi(rig.baseUrl, rig.apiKey);
+    await api.query("mutation ($input: SaveTemplateInput) { saveTemplate(input: $input) { id } }", {
+      input: { id: endpoint.templateId, env: [{ key: "WORD", value: "two" }] },
+    });
+    const release = async () => (await rig.clientOf(endpoint.endpointId).health()).release;
+    await expect.poll(release, { timeout: 60_000 }).not.toBe(null);
+    await expect.poll(release, { timeout: 60_000 }).toBe(null);
+    const rolledAt = performance.now();
+    await load.untilOneSince(rolledAt);
+    await load.stop();
+    expect(load.failed).toEqual([]);
+    const words = (since: number) => [
+      ...new Set(
+        load.requests
+          .filter(({ sentAt }) => sentAt >= since)
+          .map(({ body }) => (JSON.parse(body) as Echo).word),
+      ),
+    ];
+    expect(words(0)).toEqual(expect.arrayContaining(["one", "two"]));
+    expect(words(rolledAt)).toEqual(["two"]);
+  });
+
+  test("of a host that is lost under load only requests fail that it had, and they say why", async ({
+    expect,
+  }) => {
+    await using endpoint = await open(2);
+    await expect.poll(() => ready(endpoint), { timeout: 30_000 }).toBe(2);
+    const { client } = endpoint;
+    const [lost] = hosts;
+    const before = await rig.hosts();
+    expect([...before.values()].map(({ workers }) => workers)).toEqual([1, 1]);
+    await using load = new DirectLoad(client, CLIENTS, "/echo");
+    const name = crypto.randomUUID();
+    // Of several requests at once each worker gets some.
+    const held = Array.from({ length: 4 }, () => client.send(`/case/${name}/hold`));
+    await client.told(name, "arrived");
+    await load.untilOneSince(performance.now());
+
+    await lost?.link.unplug();
+    const unpluggedAt = performance.now();
+    const first = await Promise.race(held);
+    expect([first.statusCode, await first.body.json()]).toMatchObject([502, { code: "worker_failed" }]);
+    await load.untilOneSince(performance.now());
+    await load.stop();
+    await lost?.link.plugIn();
+    for (const { status, sentAt, body } of load.failed) {
+      expect([status, JSON.parse(body)]).toMatchObject([502, { code: "worker_failed" }]);
+      expect(sentAt).toBeLessThan(unpluggedAt + 3_500); // by then the silence was noticed
+    }
+    // Each client had one request there at most when the host fell silent, or until that was noticed.
+    expect(load.failed.length).toBeLessThanOrEqual(CLIENTS);
+  });
+});
