@@ -21,6 +21,7 @@ import { exchange, termsOf } from "./exchange.ts";
 import { reportHealth, reportMetrics } from "./health-report.ts";
 import { findJob, isUnderway } from "./job-reference.ts";
 import type {
+  AbandonReply,
   ActivityReply,
   CancelReply,
   DrainReply,
@@ -158,6 +159,10 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
 
   async cancel(jobId: string): Promise<CancelReply> {
     return this.#parts.facts.config ? this.#parts.jobs.cancel(jobId) : UNCONFIGURED;
+  }
+
+  async abandon(jobId: string): Promise<AbandonReply> {
+    return this.#parts.facts.config ? this.#parts.jobs.abandon(jobId) : UNCONFIGURED;
   }
 
   async retry(jobId: string): Promise<RetryReply> {
