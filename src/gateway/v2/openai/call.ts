@@ -1,0 +1,82 @@
+/** A call of an OpenAI route: a job of a queue, or a request that a load-balanced worker answers itself. */
+import { HOT_HOLD_MS, RUNSYNC_RETENTION_MAX_MS } from "../../../contract/limits.ts";
+import type { JobView } from "../../../domain/job-view.ts";
+import { faultOfNoWorker } from "../../../domain/openai-fault.ts";
+import { ApiError } from "../../api-error.ts";
+import { placeBelow } from "../../lb/address.ts";
+import { serveDirect, type DirectContext } from "../../lb/serve.ts";
+import type { QueueContext } from "../context.ts";
+import { queueJob, readIdempotencyKey, type SubmittedJob } from "../submit.ts";
+import { OpenaiError } from "./openai-error.ts";
+import { OwnedJob } from "./owned-job.ts";
+import { bareInput, readInput, type OpenaiInput } from "./request-body.ts";
+import { answerStreamed } from "./streamed-answer.ts";
+import { answerWhole } from "./whole-answer.ts";
+
+/** The segments `/v2/<endpointId>/openai`. */
+const PREFIX_SEGMENTS = 3;
+
+export async function serveOpenai(context: QueueContext): Promise<Response> {
+  const endpoint = context.get("endpoint");
+  const place = placeBelow(context.req.url, PREFIX_SEGMENTS);
+  // A context says what it holds, and takes, in its type; that this one holds more is no matter there.
+  if (endpoint.type !== "QB") return serveDirect(context as unknown as DirectContext, endpoint, place);
+  const answer = askWorker(context, place.target);
+  // Goes on when the client hangs up: a job that is being queued must be found, and cancelled.
+  context.executionCtx.waitUntil(answer.catch(() => {}));
+  return answer;
+}
+
+async function askWorker(context: QueueContext, route: string): Promise<Response> {
+  const idempotencyKey = readIdempotencyKey(context);
+  const { input, isStream } = await readCall(context, route);
+  const submitted = await queueJob(
+    context,
+    {
+      operation: "openai",
+      isSync: true,
+      // The client would wait longer.
+      waitMs: RUNSYNC_RETENTION_MAX_MS,
+      holdMs: isStream ? 0 : HOT_HOLD_MS,
+      keepsSlot: isStream,
+    },
+    idempotencyKey,
+    { options: {}, input },
+  );
+  context.header("X-Request-Id", submitted.view.id);
+  const isOwned = submitted.isNew && idempotencyKey === null;
+  return answer(context, submitted, { isStream, isOwned });
+}
+
+async function answer(
+  context: QueueContext,
+  submitted: SubmittedJob,
+  { isStream, isOwned }: { readonly isStream: boolean; readonly isOwned: boolean },
+): Promise<Response> {
+  const job = new OwnedJob(context, submitted.view.id, isOwned);
+  try {
+    refuseHopeless(submitted.view);
+    if (isStream) return await answerStreamed(context, submitted, job);
+    const whole = await answerWhole(context, submitted);
+    job.release();
+    return whole;
+  } catch (error) {
+    await job.abandon();
+    throw error;
+  }
+}
+
+function readCall(context: QueueContext, route: string): Promise<OpenaiInput> | OpenaiInput {
+  const { method, raw } = context.req;
+  if (method === "GET") return bareInput(route);
+  if (method !== "POST") {
+    throw new ApiError("not_found", `There is no ${method} ${context.req.path}: send GET or POST.`);
+  }
+  const { endpointId } = context.get("endpoint");
+  return readInput(raw, route, { bucket: context.env.PAYLOADS, endpointId });
+}
+
+/** Who lets no workers run need not wait for one. */
+function refuseHopeless({ queue }: JobView): void {
+  if (queue?.reason === "workers_max_is_zero") throw new OpenaiError(faultOfNoWorker(queue.detail));
+}
