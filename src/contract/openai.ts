@@ -11,7 +11,10 @@ export const openaiErrorSchema = z
     error: z.object({
       message: z.string().meta({ description: "What happened and what to do." }),
       type: z.string().meta({ description: "The kind of error.", example: "invalid_request_error" }),
-      param: z.string().nullable().meta({ description: "The member of the request that is wrong, if one is." }),
+      param: z
+        .string()
+        .nullable()
+        .meta({ description: "The member of the request that is wrong, if one is." }),
       code: z
         .union([z.string(), z.int()])
         .nullable()
@@ -29,7 +32,10 @@ export const openaiRequestSchema = z
       .nullish()
       .meta({ description: "Whether to send the answer as server-sent events, as it comes." }),
   })
-  .meta({ id: "OpenaiRequest", description: "What the worker's engine takes; the edge reads `stream` alone." });
+  .meta({
+    id: "OpenaiRequest",
+    description: "What the worker's engine takes; the edge reads `stream` alone.",
+  });
 
 /** What a worker's engine answers. */
 export const openaiReplySchema = z

@@ -40,7 +40,11 @@ export function faultOfCode(code: ErrorCode, message: string): OpenaiFault {
 /** What became of a job that ended without an output. */
 export function faultOfEnd({ status, error }: Pick<JobView, "status" | "error">): OpenaiFault {
   if (status === "TIMED_OUT") {
-    return jobFault(504, "job_timed_out", "The worker took longer than the endpoint's executionTimeout allows.");
+    return jobFault(
+      504,
+      "job_timed_out",
+      "The worker took longer than the endpoint's executionTimeout allows.",
+    );
   }
   if (status === "CANCELLED") return jobFault(500, "job_cancelled", "The job of this request was cancelled.");
   return faultOfErrorText(error ?? "The job failed, and its worker did not say why.");
