@@ -6,6 +6,7 @@ import { ensurePythonImage } from "./python-image.ts";
 const WORKER_IMAGES = {
   "mock-worker": "edgerun/mock-worker:example",
   embeddings: "edgerun/embeddings:example",
+  openai: "edgerun/openai:example",
 } as const;
 
 type WorkerExample = keyof typeof WORKER_IMAGES;
