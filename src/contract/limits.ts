@@ -15,6 +15,8 @@ export const EXECUTION_TIMEOUT_MAX_MS = 7 * DAY;
 export const TTL_DEFAULT_MS = DAY;
 export const TTL_MIN_MS = 10 * SECOND;
 export const TTL_MAX_MS = 7 * DAY;
+/** Life of the job of an OpenAI request, whose client waits: one that left unnoticed leaves no job behind for long. */
+export const OPENAI_TTL_MS = HOUR;
 
 export const RUN_RETENTION_MS = 30 * MINUTE;
 export const RUNSYNC_RETENTION_MS = MINUTE;

@@ -99,11 +99,9 @@ with client.chat.completions.with_streaming_response.create(**question(stream=Tr
     job_id = response.headers["x-request-id"]
 check("an answer that nobody reads on is cancelled", becomes(job_id, "CANCELLED"), "CANCELLED")
 
-hasty = openai.OpenAI(api_key=args.api_key, base_url=ADDRESS, timeout=1, max_retries=0)
-error = failure(lambda: hasty.chat.completions.create(**question(max_tokens=2_000)))
+hasty = openai.OpenAI(api_key=args.api_key, base_url=ADDRESS, timeout=0.5, max_retries=0)
+error = failure(lambda: hasty.chat.completions.create(**question(max_tokens=1_000)))
 check("a client that waits too little gets an APITimeoutError", type(error), openai.APITimeoutError)
-job_id = queue("requests?limit=1")["requests"][0]["id"]
-check("and its job is cancelled", becomes(job_id, "CANCELLED"), "CANCELLED")
 
 
 async def together():

@@ -34,7 +34,7 @@ describe.runIf(await isDockerAvailable()).concurrent("an engine behind OpenAI's 
 
   test("the npm package openai and the PyPI package openai find what they expect", async ({ expect }) => {
     expect(await said(process.execPath, "openai-sdk.mjs", endpointId)).toContain(
-      "ok         so is one that takes longer than the client waits",
+      "ok         a client that waits too little says so",
     );
     expect(await said(python, "openai_client.py", endpointId)).toContain(
       "ok         asyncio: eight streams at a time",

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { createDocument, type ZodOpenApiObject, type ZodOpenApiPathItemObject } from "zod-openapi";
 import { agentPaths } from "./agent-paths.ts";
 import { batchPaths } from "./batch-paths.ts";
+import { openaiPaths } from "./openai-paths.ts";
 import { operation } from "./operation.ts";
 import { queuePaths } from "./queue-paths.ts";
 import { restPaths } from "./rest-paths.ts";
@@ -10,7 +11,7 @@ import { restPaths } from "./rest-paths.ts";
 const DESCRIPTION = `
 Serverless GPU jobs on your own hosts.
 
-- **Queue API** \`/v2/{endpointId}/…\`: submit jobs, ask for them, stream what they yield.
+- **Queue API** \`/v2/{endpointId}/…\`: submit jobs, ask for them, stream what they yield; OpenAI's routes below \`/openai/v1\`.
 - **REST** \`/v1/…\`: endpoints, templates, volumes, registry credentials.
 - **GraphQL** \`/graphql\`: the whole management API; see [its schema](/docs/graphql).
 - **Agent API** \`/agent/v1/…\`: what hosts ask of the edge.
@@ -19,6 +20,7 @@ Every call carries \`Authorization: Bearer <API key>\`.`;
 
 const TAGS = [
   { name: "Jobs", description: "Run jobs on an endpoint." },
+  { name: "OpenAI", description: "What OpenAI's clients ask of the workers of an endpoint." },
   { name: "Batches", description: "Thousands of jobs at once." },
   { name: "Endpoints", description: "Queues with their scaling." },
   { name: "Templates", description: "What workers are started from." },
@@ -88,6 +90,7 @@ const description = (): ZodOpenApiObject => ({
   },
   paths: {
     ...queuePaths,
+    ...openaiPaths,
     ...batchPaths,
     ...restPaths,
     ...agentPaths,

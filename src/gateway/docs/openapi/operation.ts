@@ -2,6 +2,7 @@
 import { z } from "zod";
 import type { ZodOpenApiOperationObject, ZodOpenApiResponsesObject } from "zod-openapi";
 import { errorBodySchema } from "../../../contract/errors.ts";
+import { openaiErrorSchema } from "../../../contract/openai.ts";
 import { restErrorSchema } from "../../../contract/rest.ts";
 
 export type Description = {
@@ -30,6 +31,7 @@ const ERRORS = {
   429: "A limit is reached. Try again after Retry-After seconds.",
   500: "An error of ours.",
   503: "Not possible now; later it may be.",
+  504: "The job took longer than it may.",
 } as const;
 type ErrorStatus = keyof typeof ERRORS;
 
@@ -43,6 +45,11 @@ export function operation(description: Description, errors: readonly ErrorStatus
 /** Describes an operation of REST v1. */
 export function restOperation(description: Description, errors: readonly ErrorStatus[]) {
   return describe(description, errorResponses(errors, restErrorSchema));
+}
+
+/** Describes an operation of OpenAI's routes. */
+export function openaiOperation(description: Description, errors: readonly ErrorStatus[]) {
+  return describe(description, errorResponses(errors, openaiErrorSchema));
 }
 
 function describe(description: Description, errors: ZodOpenApiResponsesObject): ZodOpenApiOperationObject {

@@ -1,5 +1,5 @@
 /** A call of an OpenAI route: a job of a queue, or a request that a load-balanced worker answers itself. */
-import { HOT_HOLD_MS, RUNSYNC_RETENTION_MAX_MS } from "../../../contract/limits.ts";
+import { HOT_HOLD_MS, OPENAI_TTL_MS, RUNSYNC_RETENTION_MAX_MS } from "../../../contract/limits.ts";
 import type { JobView } from "../../../domain/job-view.ts";
 import { faultOfNoWorker } from "../../../domain/openai-fault.ts";
 import { ApiError } from "../../api-error.ts";
@@ -41,7 +41,7 @@ async function askWorker(context: QueueContext, route: string): Promise<Response
       keepsSlot: isStream,
     },
     idempotencyKey,
-    { options: {}, input },
+    { options: { policy: { ttl: OPENAI_TTL_MS } }, input },
   );
   context.header("X-Request-Id", submitted.view.id);
   const isOwned = submitted.isNew && idempotencyKey === null;
