@@ -83,7 +83,7 @@ stranger = openai.OpenAI(api_key="wrong", base_url=ADDRESS)
 error = failure(lambda: stranger.models.list())
 check("a wrong key is an AuthenticationError", (type(error), error.code), (openai.AuthenticationError, "invalid_api_key"))
 error = failure(lambda: client.chat.completions.create(**question(model="none")))
-check("a wrong model is a NotFoundError", (type(error), error.param, error.code), (openai.NotFoundError, "model", 404))
+check("a wrong model is a NotFoundError", (type(error), error.param, error.code), (openai.NotFoundError, "model", "404"))
 error = failure(lambda: client.chat.completions.create(**question(max_tokens=0), stream=True))
 check("a wrong figure is a BadRequestError", (type(error), error.param, error.type),
       (openai.BadRequestError, "max_tokens", "BadRequestError"))
