@@ -18,6 +18,8 @@ export type Env = {
   CATALOG_REQUIRES_KEY?: string;
   /** Prices of the catalog, as JSON: see management/catalog/prices.ts. */
   GPU_PRICES?: string;
+  /** Hosts below which load-balanced endpoints have theirs, as a comma list; see docs/load-balancing.md. */
+  LB_HOSTS?: string;
   /** "true": webhooks may have loopback and private addresses; for development. */
   WEBHOOK_ALLOW_PRIVATE?: string;
   /** Days for which logs are kept; see management/logs/log-retention.ts. */

@@ -5,6 +5,7 @@ import { agentRoutes } from "./gateway/agent/routes.ts";
 import { ApiError, renderError } from "./gateway/api-error.ts";
 import { openApi } from "./gateway/docs/openapi/route.ts";
 import { docsRoutes } from "./gateway/docs/routes.ts";
+import { directRoutes, routingPath } from "./gateway/lb/routes.ts";
 import { scrape } from "./gateway/prometheus/scrape.ts";
 import { restRoutes } from "./gateway/v1/routes.ts";
 import { queueRoutes } from "./gateway/v2/routes.ts";
@@ -12,18 +13,20 @@ import { graphqlRoutes } from "./graphql/routes.ts";
 import { schemaPageRoutes } from "./graphql/schema-page.ts";
 
 export function edgeRoutes(): Hono<{ Bindings: Env }> {
-  const routes = new Hono<{ Bindings: Env }>();
+  const routes = new Hono<{ Bindings: Env }>({ getPath: routingPath });
   routes.get("/", (context) =>
     context.json({
       name: "edgerun",
       docs: "/docs",
       queue: "/v2/<endpoint id>/run",
+      direct: "/lb/<endpoint id>/<path>",
       rest: "/v1",
       graphql: "/graphql",
     }),
   );
   routes.get("/metrics", scrape);
   routes.route("/v2", queueRoutes());
+  routes.route("/lb", directRoutes());
   routes.get("/openapi.json", openApi);
   routes.get("/v1/openapi.json", openApi);
   routes.route("/v1", restRoutes());

@@ -5,6 +5,7 @@
  *   POST /agent/v1/sync                              what the host has -> what it should have
  *   GET  /agent/v1/presence?id=<id>                  a WebSocket that beats; its silence means that the host is gone
  *   POST /agent/v1/endpoints/<endpointId>/exchange   chunks, results, held jobs, free slots -> jobs, stops
+ *   GET  /agent/v1/endpoints/<endpointId>/link       a WebSocket that carries load-balanced requests; see link-frame.ts
  *   PUT  /agent/v1/endpoints/<endpointId>/results/<jobId>/<attempt>
  *                                                    a large result, as JSON text -> what its report says of it
  *   GET  /agent/v1/host                              who the host is, and which agents the edge knows

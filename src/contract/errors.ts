@@ -58,6 +58,12 @@ export const errorBodySchema = z
   .meta({ id: "Error" });
 export type ErrorBody = Immutable<z.infer<typeof errorBodySchema>>;
 
+/** An error body of a load-balanced endpoint, whose readers look for the status. */
+export const directErrorBodySchema = errorBodySchema
+  .extend({ status: z.int().meta({ description: "The status of the answer." }) })
+  .meta({ id: "DirectError" });
+export type DirectErrorBody = Immutable<z.infer<typeof directErrorBodySchema>>;
+
 /** Builds the error body for a code from one sentence that says what to do. */
 export function errorBody(code: ErrorCode, message: string): ErrorBody {
   const detail = cutMessage(message);

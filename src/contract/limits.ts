@@ -195,6 +195,8 @@ export const DIRECT_WAITING_MAX = 2_000;
 /** A message of a WebSocket, and what may wait for one side to read it. */
 export const WEBSOCKET_MESSAGE_MAX_BYTES = 16 * MEGABYTE;
 export const WEBSOCKET_BACKLOG_MAX_BYTES = 8 * MEGABYTE;
+/** What waits on all WebSockets of an endpoint, and parts of messages that are not whole. */
+export const WEBSOCKETS_HELD_MAX_BYTES = 32 * MEGABYTE;
 
 /** Payload of one frame: small, so that streams take turns often. */
 export const LINK_FRAME_MAX_BYTES = 64 * 1024;

@@ -106,7 +106,7 @@ export function decodeOpen(
   payload: Uint8Array,
 ): { readonly workerId: string; readonly head: Uint8Array } | undefined {
   const end = 1 + (payload[0] ?? 0);
-  if (end > payload.byteLength) return undefined;
+  if (end === 1 || end > payload.byteLength) return undefined;
   return { workerId: String.fromCharCode(...payload.subarray(1, end)), head: payload.subarray(end) };
 }
 

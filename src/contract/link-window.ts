@@ -32,6 +32,7 @@ export class ReceiveWindow {
   #open = LINK_WINDOW_BYTES;
   /** Received and not consumed. */
   #held = 0;
+  #isClosed = false;
 
   constructor(budget: WindowBudget) {
     this.#budget = budget;
@@ -44,9 +45,10 @@ export class ReceiveWindow {
     return this.#open >= 0;
   }
 
-  /** The reader took so many bytes. Returns the credit to give now; 0 while it is not worth a frame. */
+  /** The reader took so many bytes. Returns the credit to give now; 0 while it is not worth a frame, or closed. */
   consumed(bytes: number): number {
     this.#held -= bytes;
+    if (this.#isClosed) return 0;
     const owed = this.#size - this.#open - this.#held;
     if (owed < this.#size / 2) return 0;
     const grown = this.#grow();
@@ -54,8 +56,9 @@ export class ReceiveWindow {
     return owed + grown;
   }
 
-  /** The stream is over. */
+  /** The stream is over, though its reader may still take what came. */
   close(): void {
+    this.#isClosed = true;
     this.#budget.giveBack(this.#size - LINK_WINDOW_BYTES);
     this.#size = LINK_WINDOW_BYTES;
   }
@@ -71,6 +74,7 @@ export class ReceiveWindow {
 
 export class SendWindow {
   #open = LINK_WINDOW_BYTES;
+  #isReleased = false;
   #waiting: (() => void)[] = [];
 
   /** Bytes that may be sent now. */
@@ -84,17 +88,22 @@ export class SendWindow {
 
   credited(bytes: number): void {
     this.#open += bytes;
-    if (this.#open > 0) this.release();
+    if (this.#open > 0) this.#wake();
   }
 
   /** Resolves when something may be sent, or at `release`. */
   async untilOpen(): Promise<void> {
-    if (this.#open > 0) return;
+    if (this.#open > 0 || this.#isReleased) return;
     await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 
-  /** Lets go of whoever waits: the stream is over. */
+  /** Lets go of whoever waits, and of whoever comes: the stream is over. */
   release(): void {
+    this.#isReleased = true;
+    this.#wake();
+  }
+
+  #wake(): void {
     const waiting = this.#waiting;
     this.#waiting = [];
     for (const resolve of waiting) resolve();

@@ -62,7 +62,7 @@ export function explainWait(sample: WaitingSample): Explanation {
 
 type Explanation = { readonly reason: QueueReason; readonly detail: string };
 
-function explainStart(report: FleetReport): Explanation | undefined {
+export function explainStart(report: FleetReport): Explanation | undefined {
   const pulling = report.workers.find(({ state }) => state === "pulling");
   if (pulling) return { reason: "image_pulling", detail: pulling.detail ?? "The image is being pulled." };
   const starting = report.workers.find(({ state }) => state === "starting");
@@ -71,7 +71,7 @@ function explainStart(report: FleetReport): Explanation | undefined {
   return { reason: "worker_starting", detail };
 }
 
-function explainFailure(report: FleetReport): Explanation | undefined {
+export function explainFailure(report: FleetReport): Explanation | undefined {
   const broken = report.workers.find(({ state }) => state === "crash_looping" || state === "unhealthy");
   if (!broken) return undefined;
   const detail = broken.detail ?? "The worker keeps exiting. See its log.";

@@ -86,6 +86,16 @@ export function coldStartOf(job: Job): number | null {
   return readyAt - Math.max(job.queuedAt, Math.min(begunAt, readyAt));
 }
 
+/** The same of a request that waited since `since` and that the worker got at `takenAt`. */
+export function coldStartBy(start: WorkerStart | null, since: number, takenAt: number): number | null {
+  const readyAt = start?.readyAt ?? null;
+  if (readyAt === null || readyAt <= since || readyAt > takenAt + JITTER_MS) return null;
+  const events = startEvents(start, since);
+  const begunAt = events.find(({ event }) => STARTING.has(event))?.at ?? since;
+  const endedAt = Math.min(readyAt, takenAt);
+  return Math.max(0, endedAt - Math.max(since, begunAt));
+}
+
 const WORKER_READY: TimelineEvent["event"] = "worker_ready";
 const STARTING: ReadonlySet<TimelineEvent["event"]> = new Set(["image_pull_started", "container_started"]);
 

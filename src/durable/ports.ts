@@ -8,6 +8,8 @@ export type Wish = {
   readonly wanted: number;
   /** Free workers that get no more jobs: no others are too many. Absent in wishes of before. */
   readonly leaving?: readonly string[];
+  /** Stints of workers on standby that shall run again, each of them and no other in its place. */
+  readonly resume?: readonly string[];
   /** The endpoint is deleted; drop all that is known of it. */
   readonly isRemoved: boolean;
 };

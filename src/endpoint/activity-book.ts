@@ -8,14 +8,23 @@
  *     loses what changed within ACTIVITY_NOTE_MS of a note: later changes are noted in their own turn. They are
  *     then taken to have been those that the object knows when it wakes.
  * B3  Minutes of one page become a row when the page is over, and hours are folded from them.
+ * B4  Requests that go straight to workers leave no rows to find them in: they are noted ACTIVITY_NOTE_MS after the
+ *     first of them, or when there was none for IDLE_NOTE_AFTER_MS. What was not noted an object forgets that dies;
+ *     one that hibernates has noted all.
  */
-import { ACTIVITY_NOTE_MS, ACTIVITY_PAGE_MS, ACTIVITY_PAGES_KEPT } from "../contract/limits.ts";
+import {
+  ACTIVITY_NOTE_MS,
+  ACTIVITY_PAGE_MS,
+  ACTIVITY_PAGES_KEPT,
+  IDLE_NOTE_AFTER_MS,
+} from "../contract/limits.ts";
 import { Activity, spansOf, type ActivityRecord, type Part } from "../domain/activity.ts";
 import { isFinal, type Job } from "../domain/job-machine.ts";
 import { levelsOfJobs, type JobSpan } from "../domain/job-levels.ts";
 import { isSameLevels, isSameWorkers, NO_LEVELS, type Levels } from "../domain/levels.ts";
 import { coldStartOf } from "../domain/timeline.ts";
 import type { ActivityStore } from "./activity-store.ts";
+import type { DirectEnd } from "./direct/direct-book.ts";
 
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 3_600_000;
@@ -44,6 +53,10 @@ export class ActivityBook {
   #found: JobSpan[] = [];
   /** Of this turn, until its time is known. */
   #pending = { requests: 0, retried: 0, expired: 0, cancelled: 0 };
+  /** Requests of this turn that went straight to workers, and the ends of such. */
+  #direct = 0;
+  /** When the first and the last of them happened that no note has; null while there is none. */
+  #unnoted: { readonly since: number; readonly until: number } | null = null;
 
   constructor(store: ActivityStore) {
     this.#store = store;
@@ -108,9 +121,29 @@ export class ActivityBook {
     this.#total.noteEnd(state, times);
   }
 
+  /** A request goes to a worker, or has ended without one. */
+  requested(): void {
+    this.#pending.requests += 1;
+    this.#direct += 1;
+  }
+
+  /** Such a request has ended. */
+  answered({ outcome, receivedAt, startedAt, endedAt }: DirectEnd, coldStart: number | null): void {
+    const times = {
+      delay: startedAt === null ? null : startedAt - receivedAt,
+      execution: startedAt === null ? null : endedAt - startedAt,
+      coldStart,
+    };
+    this.#minuteOf(endedAt).noteEnd(outcome, times);
+    this.#total.noteEnd(outcome, times);
+    this.#direct += 1;
+  }
+
   /** To be called at the end of each turn: what was counted in it happened now, and these levels hold from now on. */
   endTurn(levels: Levels, now: number): void {
     this.#takePending(now);
+    if (this.#direct > 0) this.#unnoted = { since: this.#unnoted?.since ?? now, until: now };
+    this.#direct = 0;
     this.#hasNewWorkers ||= !isSameWorkers(levels, this.#levels);
     if (!isSameLevels(levels, this.#levels)) this.#setLevels(levels, now);
   }
@@ -152,7 +185,13 @@ export class ActivityBook {
 
   /** Whether a note is worth a row of its own. */
   isNoteDue(now: number): boolean {
-    return this.#hasNewWorkers && now >= this.#notedAt + ACTIVITY_NOTE_MS;
+    const areWorkersDue = this.#hasNewWorkers && now >= this.#notedAt + ACTIVITY_NOTE_MS;
+    return areWorkersDue || (this.#unnoted !== null && now >= noteAtOf(this.#unnoted));
+  }
+
+  /** When a note is due though nothing happens until then; null for never. */
+  get noteAt(): number | null {
+    return this.#unnoted && noteAtOf(this.#unnoted);
   }
 
   /** What the checkpoint shall carry. Pages that are over become rows. */
@@ -161,6 +200,7 @@ export class ActivityBook {
     this.#writePages(now);
     this.#notedAt = now;
     this.#hasNewWorkers = false;
+    this.#unnoted = null;
     return {
       at: now,
       foldedUntil: this.#foldedUntil,
@@ -220,4 +260,8 @@ export class ActivityBook {
     );
     return [...hours.map((activity) => ({ activity, lengthMs: HOUR_MS })), ...minutes];
   }
+}
+
+function noteAtOf({ since, until }: { readonly since: number; readonly until: number }): number {
+  return Math.min(since + ACTIVITY_NOTE_MS, until + IDLE_NOTE_AFTER_MS);
 }

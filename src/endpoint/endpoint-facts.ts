@@ -5,12 +5,17 @@ import type { WebhookSecret } from "../contract/webhook.ts";
 import { openSlots } from "../domain/open-slots.ts";
 import { NO_REPORT, type FleetReport, type WorkerSnapshot } from "../domain/queue-reason.ts";
 import type { JobStore } from "./job-store.ts";
-import type { Slots } from "./messages.ts";
 
 /** The object is hot, and lets calls wait inside it, for this long after the last work. */
 const HOT_FOR_MS = 2_000;
 /** Workers that are remembered as gone: those whose agents may still offer slots of them. */
 const GONE_KEPT = 1_000;
+
+type Outdated = {
+  readonly report: FleetReport;
+  readonly version: number;
+  readonly workerIds: ReadonlySet<string>;
+};
 
 export class EndpointFacts {
   readonly #store: JobStore;
@@ -19,6 +24,7 @@ export class EndpointFacts {
   #webhookSecrets: readonly WebhookSecret[] = [];
   #lastActiveAt = 0;
   readonly #gone = new Set<string>();
+  #outdated: Outdated | undefined;
 
   constructor(store: JobStore) {
     this.#store = store;
@@ -54,8 +60,19 @@ export class EndpointFacts {
     return `${this.#config?.version}.${this.#config?.workersMax}`;
   }
 
-  /** The slots of workers that may take jobs. */
-  openTo(slots: Slots): Slots {
+  /** Workers of an older release. */
+  get outdated(): ReadonlySet<string> {
+    const report = this.#report;
+    const version = this.#config?.version ?? 0;
+    if (this.#outdated?.report !== report || this.#outdated.version !== version) {
+      const workers = report.workers.filter((worker) => (worker.version ?? version) < version);
+      this.#outdated = { report, version, workerIds: new Set(workers.map(({ workerId }) => workerId)) };
+    }
+    return this.#outdated.workerIds;
+  }
+
+  /** The slots of workers that may take jobs, or requests. */
+  openTo<Slot extends { readonly workerId: string }>(slots: readonly Slot[]): readonly Slot[] {
     if (!this.#config) return [];
     const present = this.#gone.size === 0 ? slots : slots.filter(({ workerId }) => !this.#gone.has(workerId));
     return openSlots(present, this.#report.workers, this.#config);

@@ -2,6 +2,7 @@
 import { ENDPOINT_DELETED } from "../contract/errors.ts";
 import { DurableObject } from "cloudflare:workers";
 import type { EndpointConfig } from "../contract/endpoint.ts";
+import type { ResetReason } from "../contract/link-messages.ts";
 import type { WebhookSecret } from "../contract/webhook.ts";
 import type { MetricsWindow } from "../contract/metrics.ts";
 import { payloadPrefix } from "../domain/payload-key.ts";
@@ -14,6 +15,9 @@ import type {
   BatchRequestsCall,
   BatchRequestsReply,
 } from "./batch-messages.ts";
+import { readDirectWaiter } from "./direct/direct-bells.ts";
+import { answerUpgrade } from "./direct/direct-door.ts";
+import type { DirectCall, DirectReply } from "./direct/messages.ts";
 import { reportActivity, reportUsage } from "./activity-report.ts";
 import { readAgentQuery, readJobWaiter } from "./endpoint-bells.ts";
 import { openParts, type EndpointEnv, type EndpointParts } from "./endpoint-parts.ts";
@@ -81,6 +85,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     book.load();
     queue.recover(now);
     times.learn(facts.report, ledger.running.values());
+    this.#parts.serving.recover(now);
     scaling.recover(now);
     activity.resume(levels.read(), now);
     outbox.recover(now);
@@ -103,6 +108,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
       this.#parts.facts.learnWebhookSecrets(webhookSecrets);
       this.#parts.scaling.repeat();
     });
+    this.#parts.serving.desk.ring();
   }
 
   /** The account has new secrets. An object that knows no endpoint gets them with its configuration. */
@@ -249,7 +255,20 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
       this.#parts.limits.growWith(report);
       const alive = new Set(report.workers.map(({ workerId }) => workerId));
       this.#parts.agents.rescueFromLostWorkers(alive, Date.now());
+      this.#parts.serving.workersGone(gone);
     });
+  }
+
+  // Requests that go straight to workers
+
+  /** Hands a request to a worker; the answer's body follows while it is read. */
+  async direct(call: DirectCall): Promise<DirectReply> {
+    return this.#parts.facts.config ? this.#parts.serving.desk.direct(call) : UNCONFIGURED;
+  }
+
+  /** Ends a request that was handed to a worker; nothing happens if it is over. */
+  async abortDirect(requestId: string, reason: ResetReason): Promise<void> {
+    this.#parts.serving.desk.abort(requestId, reason);
   }
 
   // Logs
@@ -266,8 +285,9 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     return response;
   }
 
-  #closed(socket: WebSocket): void {
-    const { followers, bells } = this.#parts;
+  #closed(socket: WebSocket, code: number, reason: string): void {
+    const { followers, bells, serving } = this.#parts;
+    if (serving.closed(socket, code, reason)) return;
     bells.closed(socket);
     const { follow } = followers;
     followers.recount();
@@ -284,11 +304,17 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   /**
    * Only upgrades come here: `/doorbell?job=…&operation=…&slot=…&wait=…`, the same with `stream=…&after=…`
    * instead of `job=…`, or `/doorbell?host=…&session=…&turn=…&free=…&terms=…&follow=…`. Not to wait, but to get
-   * lines as they come: `/doorbell?logs`.
+   * lines as they come: `/doorbell?logs`. For load-balanced requests: `/doorbell?direct=…&affinity=…&until=…`,
+   * `/direct?…` for a WebSocket, and `/link?host=…` for the link of an agent.
    */
   override async fetch(request: Request): Promise<Response> {
-    const query = new URL(request.url).searchParams;
+    const { pathname, searchParams: query } = new URL(request.url);
     const now = Date.now();
+    const { facts, serving } = this.#parts;
+    if (pathname === "/link")
+      return facts.config ? serving.links.accept(query.get("host") ?? "", now) : NO_ENDPOINT();
+    if (pathname === "/direct") return answerUpgrade(request, facts, serving.desk);
+    if (query.has("direct")) return serving.desk.wait(readDirectWaiter(query, now));
     if (query.has("logs")) return this.#follow();
     const jobId = query.get("job");
     if (jobId !== null) {
@@ -311,14 +337,18 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     return this.#parts.bells.openForAgent(agent, hasNews);
   }
 
-  override async webSocketClose(socket: WebSocket, code: number): Promise<void> {
-    this.#closed(socket);
+  override async webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void> {
+    this.#parts.serving.links.take(socket, message, Date.now());
+  }
+
+  override async webSocketClose(socket: WebSocket, code: number, reason: string): Promise<void> {
+    this.#closed(socket, code, reason);
     // 1005 and 1006 are what a side sees that was told nothing; they may not be sent.
     socket.close(code === 1005 || code === 1006 ? 1000 : code);
   }
 
   override async webSocketError(socket: WebSocket): Promise<void> {
-    this.#closed(socket);
+    this.#closed(socket, 1006, "");
   }
 
   // Time
@@ -361,6 +391,7 @@ type Vitals = {
 };
 
 const UNCONFIGURED = { kind: "unconfigured" } as const;
+const NO_ENDPOINT = () => Response.json(UNCONFIGURED);
 
 async function removePayloads(bucket: R2Bucket, endpointId: string): Promise<void> {
   for (;;) {

@@ -10,6 +10,8 @@ import { BatchBook } from "./batch-book.ts";
 import { BatchStore } from "./batch-store.ts";
 import { openBatches } from "./batches.ts";
 import { ChunkStore } from "./chunk-store.ts";
+import { DirectBook } from "./direct/direct-book.ts";
+import { openDirect } from "./direct/direct-parts.ts";
 import { Dispatch } from "./dispatch.ts";
 import { EndpointBells } from "./endpoint-bells.ts";
 import { EndpointFacts } from "./endpoint-facts.ts";
@@ -30,6 +32,7 @@ import { WebhookOutbox } from "./webhook-outbox.ts";
 import { WebhookSender } from "./webhook-sender.ts";
 import { WebhookStore } from "./webhook-store.ts";
 import { WorkerRooms } from "./worker-rooms.ts";
+import { Workload } from "./workload.ts";
 
 export type EndpointEnv = {
   readonly PAYLOADS: R2Bucket;
@@ -78,7 +81,8 @@ export function openParts(context: DurableObjectState, env: EndpointEnv, finishT
     keepAlive: (work) => context.waitUntil(work),
   });
   const batches = openBatches(core);
-  return { ...core, agents, webhooks, jobs, streams, sender, batches, jobWaiters, streamWaiters };
+  const serving = openDirect(context, core);
+  return { ...core, serving, agents, webhooks, jobs, streams, sender, batches, jobWaiters, streamWaiters };
 }
 
 /** What the desks share: the stores, the queue, and what is counted. */
@@ -97,7 +101,9 @@ function openCore(context: DurableObjectState, finishTurn: () => void) {
   const facts = new EndpointFacts(store);
   const rooms = new WorkerRooms();
   const rollout = new Rollout(store);
-  const scaling = new Scaling({ store, ledger, queue, facts, rooms, rollout });
+  const direct = new DirectBook({ activity, facts });
+  const work = new Workload({ ledger, direct, activity, facts });
+  const scaling = new Scaling({ store, work, queue, facts, rooms, rollout });
   return {
     database,
     limits,
@@ -112,7 +118,9 @@ function openCore(context: DurableObjectState, finishTurn: () => void) {
     rooms,
     rollout,
     scaling,
-    levels: new PresentLevels({ facts, ledger, scaling }),
+    direct,
+    work,
+    levels: new PresentLevels({ facts, work, scaling }),
     dispatch: new Dispatch(),
     commit: new GroupCommit(context, finishTurn),
     alarm: new AlarmClock(context.storage),

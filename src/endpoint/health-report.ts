@@ -4,28 +4,28 @@ import { QUEUE_DEPTH_MAX } from "../contract/limits.ts";
 import { LIMITED_OPERATIONS, RATE_WINDOW_MS, type LimitedOperation } from "../contract/rate-limits.ts";
 import { measureWorkers } from "../domain/health.ts";
 import type { EndpointFacts } from "./endpoint-facts.ts";
-import type { QueueLedger } from "./queue-ledger.ts";
 import type { RequestLimits } from "./request-limits.ts";
 import type { Rollout } from "./rollout.ts";
+import type { Workload } from "./workload.ts";
 
 export type HealthParts = {
   readonly facts: EndpointFacts;
-  readonly ledger: QueueLedger;
+  readonly work: Workload;
   readonly limits: RequestLimits;
   readonly rollout: Pick<Rollout, "describe">;
 };
 
 /** The endpoint's workers by state. */
-export function reportMetrics({ facts, ledger }: Pick<HealthParts, "facts" | "ledger">): MetricsBody {
-  return measureWorkers(facts.report, ledger.busy);
+export function reportMetrics({ facts, work }: Pick<HealthParts, "facts" | "work">): MetricsBody {
+  return measureWorkers(facts.report, work.busy);
 }
 
-/** Jobs and workers of the endpoint, its limits and what is used of them. */
+/** Jobs, or direct requests, and workers of the endpoint, its limits and what is used of them. */
 export function reportHealth(parts: HealthParts, now: number): HealthBody {
-  const { facts, ledger, limits, rollout } = parts;
-  const { completed, failed, retried } = ledger.counts;
+  const { facts, work, limits, rollout } = parts;
+  const { completed, failed, retried } = work.ended;
   return {
-    jobs: { completed, failed, inProgress: ledger.running.size, inQueue: ledger.queued, retried },
+    jobs: { completed, failed, inProgress: work.running, inQueue: work.waiting, retried },
     workers: reportMetrics(parts).workers,
     release: facts.config ? rollout.describe(facts.report, facts.config.version, now) : null,
     limits: {
@@ -35,7 +35,7 @@ export function reportHealth(parts: HealthParts, now: number): HealthBody {
       operations: forEachOperation((operation) => limits.limitOf(operation)),
     },
     usage: {
-      queueDepth: ledger.queued,
+      queueDepth: work.waiting,
       operations: forEachOperation((operation) => limits.usageOf(operation, now)),
     },
   };

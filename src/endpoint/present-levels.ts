@@ -1,13 +1,13 @@
-/** How many workers do what and how many jobs wait, now. Costs nothing while Fleet says nothing new. */
+/** How many workers do what and how many jobs or requests wait, now. Costs nothing while Fleet says nothing new. */
 import { workerLevels, type Levels, type WorkerLevels } from "../domain/levels.ts";
 import type { FleetReport } from "../domain/queue-reason.ts";
 import type { EndpointFacts } from "./endpoint-facts.ts";
-import type { QueueLedger } from "./queue-ledger.ts";
 import type { Scaling } from "./scaling.ts";
+import type { Workload } from "./workload.ts";
 
 export type LevelSources = {
   readonly facts: Pick<EndpointFacts, "report">;
-  readonly ledger: Pick<QueueLedger, "busy" | "queued" | "running">;
+  readonly work: Pick<Workload, "busy" | "waiting" | "running">;
   readonly scaling: Pick<Scaling, "wanted">;
 };
 
@@ -19,12 +19,12 @@ export class PresentLevels {
     this.#sources = sources;
   }
 
-  /** A worker with a job counts as busy whatever else it is, so of many at once `idle` may be one too few. */
+  /** A worker with work counts as busy whatever else it is, so of many at once `idle` may be one too few. */
   read(): Levels {
-    const { facts, ledger, scaling } = this.#sources;
+    const { facts, work, scaling } = this.#sources;
     const { starting, ready, throttled, unhealthy } = this.#workers(facts.report);
-    const busy = ledger.busy.size;
-    const [queued, running] = [ledger.queued, ledger.running.size];
+    const busy = work.busy.size;
+    const { waiting: queued, running } = work;
     const idle = Math.max(0, ready - busy);
     return { starting, busy, idle, throttled, unhealthy, queued, running, wanted: scaling.wanted };
   }

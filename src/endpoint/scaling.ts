@@ -7,25 +7,32 @@ import { stintOf, workersIn } from "../domain/standby.ts";
 import { delayOf, growWish, releaseWorkers, type Growth, type Load, type Release } from "../domain/scaler.ts";
 import type { EndpointFacts } from "./endpoint-facts.ts";
 import type { JobStore } from "./job-store.ts";
-import type { Slots } from "./messages.ts";
-import type { QueueLedger } from "./queue-ledger.ts";
 import type { Queue } from "./queue.ts";
 import type { Rollout } from "./rollout.ts";
 import { Roster } from "./roster.ts";
 import type { WorkerRooms } from "./worker-rooms.ts";
+import type { Workload } from "./workload.ts";
 
 const TELL_AGAIN_MS = 2_000;
 
-/** The part that Fleet hears is `wanted` and `leaving`, which are stints of workers. */
-type WishFact = {
+/** What Fleet hears; `leaving` and `resume` are stints of workers. */
+export type WishedWorkers = {
   readonly wanted: number;
   readonly leaving: readonly string[];
+  /** Absent in what was stored before. */
+  readonly resume?: readonly string[];
+};
+
+type WishFact = WishedWorkers & {
   readonly grownAt: number;
   readonly jobsPerWorker: number;
   readonly isTold: boolean;
 };
 
-/** Since when workers are free, for an object that forgets it; true as long as the ledger has the same mark. */
+/**
+ * Since when workers are free, for an object that forgets it; true as long as the work has the same mark. Requests
+ * leave none: the first one after the note takes it back.
+ */
 type IdleNote = {
   readonly mark: string;
   readonly idleSinceAt: number | null;
@@ -34,7 +41,7 @@ type IdleNote = {
 
 export type ScalingParts = {
   readonly store: JobStore;
-  readonly ledger: QueueLedger;
+  readonly work: Workload;
   readonly queue: Pick<Queue, "waitingSince">;
   readonly facts: EndpointFacts;
   readonly rooms: WorkerRooms;
@@ -43,6 +50,12 @@ export type ScalingParts = {
 
 /** Workers that get no more jobs from now on, and whether some get jobs again that did not. */
 export type Doors = { readonly closed: readonly string[]; readonly hasReopened: boolean };
+
+/**
+ * ready: it takes requests. coming: it does not yet, or not for now. leaving: it takes no more, and is on standby or
+ * gone soon. standby: it was let go, and can be resumed. gone: it is none of the endpoint, as far as Fleet has said.
+ */
+export type Standing = "ready" | "coming" | "leaving" | "standby" | "gone";
 
 export class Scaling {
   readonly #parts: ScalingParts;
@@ -61,8 +74,11 @@ export class Scaling {
   #waitingSince: number | null = 0;
   #idleSinceAt: number | null = null;
   #leftAt = 0;
-  /** The latest clock that a note holds. */
+  /** The latest clock that a note holds; 0 without one. */
   #notedUntil = 0;
+  /** Of requests, as seen last, and when they last differed. */
+  #moves = 0;
+  #movedAt = 0;
   #seen: { readonly report: FleetReport; readonly version: number } | null = null;
   #reviewAt: number | null = null;
   /** Workers were sent away since the roster was last brought up to date. */
@@ -76,7 +92,8 @@ export class Scaling {
   }
 
   recover(now: number): void {
-    const { store, ledger, facts, rooms } = this.#parts;
+    const { store, work, facts, rooms } = this.#parts;
+    this.#moves = work.moves;
     this.#wish = { ...this.#wish, ...store.readFact<WishFact>("wish") };
     rooms.recover(this.#wish.jobsPerWorker);
     this.#closed = new Set(workersIn(this.#wish.leaving, facts.report.workers));
@@ -85,7 +102,7 @@ export class Scaling {
     if (facts.config) this.#shutAgain(facts.config, now);
     this.#idleSinceAt = now;
     const note = store.readFact<IdleNote>("idle");
-    if (note?.mark !== ledger.mark) return;
+    if (note?.mark !== work.mark) return;
     this.#roster.restore(note.freeSince);
     this.#idleSinceAt = note.idleSinceAt ?? now;
     this.#notedUntil = Math.max(note.idleSinceAt ?? 0, ...note.freeSince.map(([, at]) => at));
@@ -93,10 +110,11 @@ export class Scaling {
 
   /** Decides anew; to be called at the end of every turn. */
   decide(config: EndpointConfig, now: number): Doors {
-    const { ledger } = this.#parts;
+    const { work } = this.#parts;
     this.#follow(config, now);
-    this.#roster.freed(ledger.takeFreed(), now);
-    this.#idleSinceAt = ledger.running.size + ledger.queued === 0 ? (this.#idleSinceAt ?? now) : null;
+    this.#noticeMoves(now);
+    this.#roster.freed(work.takeFreed(), now);
+    this.#idleSinceAt = work.isNone ? (this.#idleSinceAt ?? now) : null;
 
     const growth = growWish(this.#load(config, now), this.#wish, config, now);
     const roll = this.#roll(growth.wanted, this.#isRoomComing(), config, now);
@@ -107,10 +125,10 @@ export class Scaling {
     return this.#close(release, roll);
   }
 
-  /** The slots of workers that still get jobs. */
-  openTo(slots: Slots): Slots {
+  /** The slots of workers that still get jobs, or requests. */
+  openTo<Slot extends { readonly workerId: string }>(slots: readonly Slot[]): readonly Slot[] {
     if (this.#closed.size === 0) return slots;
-    const { busy } = this.#parts.ledger;
+    const { busy } = this.#parts.work;
     let leaving = this.#either.count;
     return slots.filter(({ workerId }) => {
       if (this.#closed.has(workerId)) return false;
@@ -128,6 +146,28 @@ export class Scaling {
     this.#save({ ...this.#wish, isTold: false });
   }
 
+  /** What a request may expect that asks for this very worker. */
+  standingOf(workerId: string): Standing {
+    const worker = this.#parts.facts.report.workers.find((one) => one.workerId === workerId);
+    if (!worker || worker.state === "stopping") return "gone";
+    if (worker.state === "standby") return "standby";
+    const isHeld = this.#shut.has(workerId) && !this.#draining.has(workerId);
+    if (this.#closed.has(workerId) && !isHeld) return "leaving";
+    return worker.state === "ready" && !isHeld ? "ready" : "coming";
+  }
+
+  /** To be called in a turn: this worker, if it is on standby, shall run again, as workersMax allows. */
+  resume(workerId: string): void {
+    const { workers } = this.#parts.facts.report;
+    const worker = workers.find((one) => one.workerId === workerId);
+    if (worker?.state !== "standby") return;
+    const resume = this.#wish.resume ?? NOBODY;
+    const stint = stintOf(worker);
+    if (resume.includes(stint)) return;
+    const kept = resume.filter((other) => workersIn([other], workers).length > 0);
+    this.#save({ ...this.#wish, resume: [...kept, stint], isTold: false });
+  }
+
   get wanted(): number {
     return this.#wish.wanted;
   }
@@ -143,7 +183,7 @@ export class Scaling {
   }
 
   /** Tells Fleet, again and again while the wish changes on the way; a failure is left to the alarm. */
-  async tell(send: (wish: Pick<WishFact, "wanted" | "leaving">) => Promise<void>): Promise<void> {
+  async tell(send: (wish: WishedWorkers) => Promise<void>): Promise<void> {
     if (this.#isTelling) return;
     this.#isTelling = true;
     try {
@@ -163,11 +203,11 @@ export class Scaling {
 
   /** Looks at the workers anew when Fleet or the configuration says something else of them. */
   #follow({ version }: EndpointConfig, now: number): void {
-    const { facts, ledger, rollout } = this.#parts;
+    const { facts, work, rollout } = this.#parts;
     const { report } = facts;
     if (this.#seen?.report === report && this.#seen.version === version && !this.#hasLeft) return;
     if (this.#seen && this.#seen.version !== version) {
-      rollout.begin(ledger.running.size + ledger.queued === 0, now);
+      rollout.begin(work.isNone, now);
     }
     this.#seen = { report, version };
     this.#hasLeft = false;
@@ -177,11 +217,12 @@ export class Scaling {
   }
 
   #load(config: EndpointConfig, now: number): Load {
-    const { ledger, rooms } = this.#parts;
+    const { work, rooms } = this.#parts;
+    const { waiting, running } = work.normal;
     return {
-      normalQueued: ledger.counts.queued.normal,
-      normalRunning: ledger.runningIn.normal,
-      running: ledger.running.size,
+      normalQueued: waiting,
+      normalRunning: running,
+      running: work.running,
       oldestQueuedAt: this.#oldestQueuedAt(config, now),
       jobsPerWorker: rooms.jobsPerWorker,
     };
@@ -189,8 +230,8 @@ export class Scaling {
 
   /** Rows are asked only when the time known so far would make the wish grow: jobs wait in their order. */
   #oldestQueuedAt(config: EndpointConfig, now: number): number | null {
-    const { ledger, queue } = this.#parts;
-    if (ledger.counts.queued.normal === 0) return (this.#waitingSince = null);
+    const { work, queue } = this.#parts;
+    if (work.normal.waiting === 0) return (this.#waitingSince = null);
     this.#waitingSince ??= now;
     const isGrowing = config.scalerType === "QUEUE_DELAY" && this.#wish.wanted < config.workersMax;
     if (isGrowing && now >= Math.max(this.#waitingSince, this.#wish.grownAt) + delayOf(config)) {
@@ -202,9 +243,9 @@ export class Scaling {
   /** What a rolling release asks for; undefined while there is none. */
   #roll(wanted: number, isRoomComing: boolean, config: EndpointConfig, now: number) {
     if (!this.#roster.hasOutdated) return undefined;
-    const { ledger, facts, rollout } = this.#parts;
+    const { work, facts, rollout } = this.#parts;
     const { report } = facts;
-    const workers = this.#roster.sample(ledger.busy, this.#draining);
+    const workers = this.#roster.sample(work.busy, this.#draining);
     return rollout.step({ workers, report, wanted, isRoomComing }, config, now);
   }
 
@@ -227,13 +268,13 @@ export class Scaling {
     config: EndpointConfig,
     now: number,
   ): Release {
-    const { ledger } = this.#parts;
-    const isWaitedFor = ledger.queued > 0;
+    const { work } = this.#parts;
+    const isWaitedFor = work.waiting > 0;
     const size = crew?.length ?? this.#roster.size;
     if (size <= config.workersMax && (isWaitedFor || Math.max(wanted, size) <= floor)) {
       return { wanted, leaving: NOBODY, draining: NOBODY, reviewAt: null };
     }
-    const workers = crew ?? this.#roster.sample(ledger.busy, this.#draining);
+    const workers = crew ?? this.#roster.sample(work.busy, this.#draining);
     const clocks = { idleSinceAt: this.#idleSinceAt, leftAt: this.#leftAt };
     return releaseWorkers({ workers, wanted, floor, isWaitedFor, ...clocks }, config, now);
   }
@@ -252,6 +293,7 @@ export class Scaling {
     const stints = new Map(workers.map((worker) => [worker.workerId, stintOf(worker)]));
     const known = new Set(stints.values());
     this.#save({
+      ...this.#wish,
       wanted,
       // Whom Fleet still lists may be shown as ready again by an agent that has not heard of it.
       leaving: [
@@ -283,18 +325,28 @@ export class Scaling {
     return { closed: [...this.#closed].filter((workerId) => !before.has(workerId)), hasReopened };
   }
 
+  /** The note is of a time before these requests. */
+  #noticeMoves(now: number): void {
+    const { work, store } = this.#parts;
+    if (work.moves === this.#moves) return;
+    this.#moves = work.moves;
+    this.#movedAt = now;
+    if (this.#notedUntil > 0) store.removeFact("idle");
+    this.#notedUntil = 0;
+  }
+
   /**
    * A timeout that outlasts the object's memory needs a note, which is written once no job has ended for a while;
    * returns when to look again.
    */
   #noteIdle(reviewAt: number | null, config: EndpointConfig, now: number): number | null {
     if (reviewAt === null || config.idleTimeoutSeconds * 1_000 <= IDLE_NOTE_AFTER_MS) return reviewAt;
-    const { ledger, store } = this.#parts;
-    const freeSince = [...this.#roster.clocks].filter(([workerId]) => !ledger.busy.has(workerId));
-    const changedAt = Math.max(this.#idleSinceAt ?? 0, ...freeSince.map(([, at]) => at));
+    const { work, store } = this.#parts;
+    const freeSince = [...this.#roster.clocks].filter(([workerId]) => !work.busy.has(workerId));
+    const changedAt = Math.max(this.#idleSinceAt ?? 0, this.#movedAt, ...freeSince.map(([, at]) => at));
     if (changedAt <= this.#notedUntil) return reviewAt;
     if (now < changedAt + IDLE_NOTE_AFTER_MS) return Math.min(reviewAt, changedAt + IDLE_NOTE_AFTER_MS);
-    const note: IdleNote = { mark: ledger.mark, idleSinceAt: this.#idleSinceAt, freeSince };
+    const note: IdleNote = { mark: work.mark, idleSinceAt: this.#idleSinceAt, freeSince };
     store.writeFact("idle", note);
     this.#notedUntil = changedAt;
     return reviewAt;

@@ -2,10 +2,11 @@
 import type { EndpointConfig } from "../contract/endpoint.ts";
 import { ANSWER_INPUTS_MAX_BYTES } from "../contract/limits.ts";
 import { resultKey } from "../domain/payload-key.ts";
-import type { FleetPort, Wish } from "../durable/ports.ts";
+import type { FleetPort } from "../durable/ports.ts";
 import type { EndpointParts } from "./endpoint-parts.ts";
 import { publicId } from "./job-reference.ts";
 import type { StoredJob } from "./job-store.ts";
+import type { WishedWorkers } from "./scaling.ts";
 
 /** R2 takes no more keys in one call. */
 const DELETE_MAX_KEYS = 1_000;
@@ -46,32 +47,34 @@ export class TurnEnd {
 
   /** Who gets no more jobs must get none of those that come before it is gone. */
   #scale(config: EndpointConfig, now: number): void {
-    const { scaling, dispatch, bells } = this.#parts;
+    const { scaling, dispatch, bells, serving } = this.#parts;
     const { closed, hasReopened } = scaling.decide(config, now);
     if (closed.length > 0) dispatch.withdraw(closed);
     if (!hasReopened) return;
     dispatch.wakeAll();
     bells.ringAllAgents();
+    serving.desk.ring();
   }
 
   #arm(now: number): void {
-    const { alarm, queue, ledger, scaling, outbox, batches } = this.#parts;
+    const { alarm, queue, ledger, scaling, outbox, batches, activity } = this.#parts;
     const isMoreToSweep = alarm.armedAt === null && queue.isRebuilding && ledger.hasJobs;
     const dueAt = [
       queue.nextSweepAt,
       scaling.nextAt(now),
       outbox.nextAt(now),
       batches.work.nextAt(now),
+      activity.noteAt,
       isMoreToSweep ? now : null,
     ].filter((at) => at !== null);
     if (dueAt.length > 0) alarm.armBy(Math.min(...dueAt));
   }
 
   #tellFleet(): void {
-    const send = async ({ wanted, leaving }: Required<Pick<Wish, "wanted" | "leaving">>) => {
+    const send = async ({ wanted, leaving, resume = [] }: WishedWorkers) => {
       // Read at the moment of sending: it may change while an earlier wish is on its way.
       const { config } = this.#parts.facts;
-      if (config) await this.#outside.wish({ config, wanted, leaving, isRemoved: false });
+      if (config) await this.#outside.wish({ config, wanted, leaving, resume, isRemoved: false });
     };
     this.#outside.keepAlive(this.#parts.scaling.tell(send));
   }

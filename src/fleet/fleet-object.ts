@@ -73,6 +73,7 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
       if (wish.isRemoved) this.#parts.placer.removeWish(wish.config.endpointId);
       else this.#store.saveWish({ wanted: wish.wanted, config: wish.config });
       this.#parts.placer.letGo(wish.config.endpointId, wish.leaving ?? [], Date.now());
+      this.#parts.placer.resume(wish.config.endpointId, wish.resume ?? []);
       this.#store.addUnsent(wish.config.endpointId);
       this.#parts.placer.review(wish.config.endpointId);
     });

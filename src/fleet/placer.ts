@@ -55,6 +55,8 @@ export class Placer {
   readonly #short = new Map<string, Short>();
   /** Endpoints whose shortage may have other reasons by now. */
   readonly #oldWords = new Set<string>();
+  /** Stints on standby that endpoints have asked for and that do not run yet. */
+  readonly #resuming = new Map<string, readonly string[]>();
   #stale = new Set<string>();
   #changed = new Set<string>();
 
@@ -89,6 +91,7 @@ export class Placer {
     this.#stale = new Set();
     if (endpointIds.size === 0 && changedHosts.size === 0 && this.#oldWords.size === 0) return;
 
+    for (const endpointId of this.#resuming.keys()) this.#resume(endpointId, now);
     this.#moveFailing(endpointIds, now);
     const needs = [...endpointIds].flatMap((endpointId) => this.#settle(endpointId, now) ?? []);
     for (const [endpointId, short] of this.#short) {
@@ -128,6 +131,16 @@ export class Placer {
       else this.#retire(worker);
     }
     this.#revisions.endStep();
+  }
+
+  /** Requests wait for these very workers, if they are on standby in these stints. */
+  resume(endpointId: string, stints: readonly string[]): void {
+    const asked = stints.filter((stint) => {
+      const worker = this.#store.standbys.get(workerOfStint(stint));
+      return worker?.endpointId === endpointId && stintOf(worker) === stint;
+    });
+    if (asked.length > 0) this.#resuming.set(endpointId, asked);
+    else this.#resuming.delete(endpointId);
   }
 
   /**
@@ -183,6 +196,16 @@ export class Placer {
     // What it gave way for is remembered until the wish is another.
     const least = Math.max(plan.rank.least, known?.wish === wish ? known.least : 0);
     return needOf(wish, { missing: plan.add, ...plan.rank, least, since: known?.since ?? now });
+  }
+
+  /** Before any worker is placed: who is asked for by name counts among those that are wanted. */
+  #resume(endpointId: string, now: number): void {
+    const config = this.#store.wishes.get(endpointId)?.config;
+    const stints = this.#resuming.get(endpointId) ?? [];
+    const most = (config?.workersMax ?? 0) - this.#stayingOf(endpointId).length;
+    const pool = config && this.#pools.of(config.accountId);
+    if (pool && this.#standbys.resume(endpointId, stints, { pool, most, now })) this.#changed.add(endpointId);
+    this.resume(endpointId, stints); // less those that run now
   }
 
   #stayingOf(endpointId: string): readonly WorkerRecord[] {

@@ -4,7 +4,7 @@
  */
 import { FLASHBOOT_KEEP_MS } from "../contract/limits.ts";
 import type { HostPool } from "../domain/placement.ts";
-import { hasFlashBoot, keptByEndpoint, keptByHost, type StandbyWorker } from "../domain/standby.ts";
+import { hasFlashBoot, keptByEndpoint, keptByHost, stintOf, type StandbyWorker } from "../domain/standby.ts";
 import { isDraining } from "./draining.ts";
 import type { FleetStore, WorkerRecord } from "./fleet-store.ts";
 import type { HostPools } from "./host-pools.ts";
@@ -45,16 +45,21 @@ export class Standbys {
   /** Makes a standby worker of the endpoint run again where it is. False if there is none that could. */
   revive(endpointId: string, pool: HostPool, now: number): boolean {
     const latest = this.#of(endpointId).toSorted((a, b) => b.standbyAt - a.standbyAt);
-    for (const { isClosed: _, ...worker } of latest) {
-      const { hostId, gpuIndexes, size } = worker;
-      if (!pool.retake({ hostId, gpuIndexes, size: size ?? NO_SIZE })) continue;
-      const revived = { standbyAt: null, revivals: worker.revivals + 1, revivedAt: now, start: null };
-      this.#store.saveWorker({ ...worker, ...revived, state: "starting", detail: null });
-      this.crowd(hostId);
-      this.#freed(hostId);
-      return true;
-    }
-    return false;
+    return latest.some((worker) => this.#revive(worker, pool, now));
+  }
+
+  /** Makes these stints of the endpoint's standby workers run again, as many as `most`; says whether any does. */
+  resume(
+    endpointId: string,
+    stints: readonly string[],
+    { pool, most, now }: { readonly pool: HostPool; readonly most: number; readonly now: number },
+  ): boolean {
+    const named = this.#of(endpointId).filter(
+      (worker) => !worker.isClosed && stints.includes(stintOf(worker)),
+    );
+    let left = most;
+    for (const worker of named) if (left > 0 && this.#revive(worker, pool, now)) left -= 1;
+    return left < most;
   }
 
   /** Those of an endpoint that it does not keep any more. */
@@ -87,6 +92,16 @@ export class Standbys {
   get nextExpiryAt(): number | null {
     const times = [...this.#store.standbys.values()].map(({ standbyAt }) => expiryOf(standbyAt));
     return times.length === 0 ? null : Math.min(...times);
+  }
+
+  #revive({ isClosed: _, ...worker }: Kept, pool: HostPool, now: number): boolean {
+    const { hostId, gpuIndexes, size } = worker;
+    if (!pool.retake({ hostId, gpuIndexes, size: size ?? NO_SIZE })) return false;
+    const revived = { standbyAt: null, revivals: worker.revivals + 1, revivedAt: now, start: null };
+    this.#store.saveWorker({ ...worker, ...revived, state: "starting", detail: null });
+    this.crowd(hostId);
+    this.#freed(hostId);
+    return true;
   }
 
   #of(endpointId: string): readonly Kept[] {

@@ -41,6 +41,8 @@ export type EndpointStub = Pick<
   | "batches"
   | "batchRequests"
   | "tellFollowers"
+  | "direct"
+  | "abortDirect"
 > &
   Pick<Fetcher, "fetch">;
 export type FleetStub = Pick<FleetObject, "sync" | "assignments" | "hostSilent" | "census"> &

@@ -87,6 +87,17 @@ export class ScriptedAgent {
     return webSocket;
   }
 
+  /** Opens the link to a load-balanced endpoint. */
+  async openLink(endpointId: string): Promise<WebSocket> {
+    const response = await exports.default.fetch(`http://edge/agent/v1/endpoints/${endpointId}/link`, {
+      headers: { Authorization: `Bearer ${this.#token}`, Upgrade: "websocket" },
+    });
+    const { webSocket } = response;
+    if (!webSocket) throw new Error(`No link: ${response.status} ${await response.text()}`);
+    webSocket.accept();
+    return webSocket;
+  }
+
   /** Says that a worker of the endpoint is ready, until the fleet has assigned one; returns its id. */
   async bringUpWorker(endpointId: string): Promise<string> {
     let revision = 0;

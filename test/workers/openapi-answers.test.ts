@@ -163,6 +163,15 @@ test("refusals are as documented", async () => {
   await documentedCall("PATCH", "/v1/networkvolumes/nobody", {});
 });
 
+test("what load-balanced endpoints answer instead of a worker is as documented", async () => {
+  const withQueue = await createEndpoint();
+  for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE"]) {
+    await documentedCall(method, "/lb/nobody/x");
+    await documentedCall(method, `/lb/${withQueue}/x`);
+    await documentedCall(method, `/lb/${withQueue}/x`, undefined, { Authorization: "Bearer wrong" });
+  }
+});
+
 test("nearly every documented operation was tried here", ({ expect: check }) => {
   const all = Object.values(DOCUMENT.paths).flatMap((path) =>
     Object.values(path).map(({ operationId }) => operationId),

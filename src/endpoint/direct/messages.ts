@@ -55,10 +55,9 @@ export type DirectReply =
     };
 
 /**
- * Upgrades come by `fetch` to `/direct?request=<requestId>&affinity=…&received=<epoch ms>`, the head base64 in the
+ * Upgrades come by `fetch` to `/direct?request=<requestId>&affinity=…&received=<epoch ms>`, the head packed in the
  * header UPGRADE_HEAD. 101: the WebSocket of the worker, with UPGRADE_HEAD its answer. Else status 200: a
  * DirectAbsence, DirectFailure or Unconfigured as JSON when UPGRADE_HEAD is absent; when it is there, the worker did
  * not want to upgrade, and the header and the body are its answer.
  */
-export const UPGRADE_HEAD = "Edgerun-Head";
-export const UPGRADE_WORKER = "Edgerun-Worker";
+export { UPGRADE_HEAD, UPGRADE_WORKER } from "../../durable/upgrade-head.ts";

@@ -6,6 +6,7 @@ import { agentFile, installScript } from "./download.ts";
 import { exchange } from "./exchange.ts";
 import { describeHost, drainHost, leaveFleet } from "./host.ts";
 import { join } from "./join.ts";
+import { openLink } from "./link.ts";
 import { takeLogs } from "./logs.ts";
 import { presence } from "./presence.ts";
 import { sync } from "./sync.ts";
@@ -17,6 +18,7 @@ export function agentRoutes(): Hono<AgentApi> {
   routes.post("/v1/sync", withHost, sync);
   routes.get("/v1/presence", withHost, presence);
   routes.post("/v1/endpoints/:endpointId/exchange", withHost, exchange);
+  routes.get("/v1/endpoints/:endpointId/link", withHost, openLink);
   routes.put("/v1/endpoints/:endpointId/results/:jobId/:attempt", withHost, uploadResult);
   routes.get("/v1/host", withHost, describeHost);
   routes.post("/v1/host/drain", withHost, drainHost);

@@ -1,11 +1,23 @@
 /** A request of a load-balanced endpoint, from the client to a worker and back. */
-import type { Context } from "hono";
 import type { EndpointConfig } from "../../contract/endpoint.ts";
+import { DIRECT_TIME_LIMIT_MS } from "../../contract/limits.ts";
+import { encodeJson } from "../../durable/json-bytes.ts";
 import type { Env } from "../../env.ts";
-import { ApiError } from "../api-error.ts";
 import type { Place } from "./address.ts";
+import { readAffinity } from "./affinity.ts";
+import { openAnswer, type Listener } from "./answer.ts";
+import { renderDirectError } from "./direct-error.ts";
+import { requestBody } from "./request-body.ts";
+import { isUpgrade, requestHead } from "./request-head.ts";
+import { askUpgrade, openUpgrade } from "./upgrade.ts";
+import { WorkerSearch } from "./worker-search.ts";
 
-export type DirectContext = Context<{ Bindings: Env }>;
+/** What is needed of a route's context. */
+export type DirectContext = {
+  readonly env: Env;
+  readonly req: { readonly raw: Request };
+  readonly executionCtx: { waitUntil(work: Promise<unknown>): void };
+};
 
 /**
  * Answers as a worker of the endpoint does. The caller has made sure that it is load-balanced, and that whoever
@@ -16,5 +28,38 @@ export async function serveDirect(
   endpoint: EndpointConfig,
   place: Place,
 ): Promise<Response> {
-  throw new ApiError("internal", `${context.req.path} ${endpoint.endpointId} ${place.target}`);
+  const request = context.req.raw;
+  try {
+    return await answer(context, endpoint, place);
+  } catch (error) {
+    return await renderDirectError(error, request);
+  }
+}
+
+async function answer(context: DirectContext, endpoint: EndpointConfig, place: Place): Promise<Response> {
+  const request = context.req.raw;
+  const affinity = readAffinity(request.headers);
+  const { env, executionCtx } = context;
+  const search = new WorkerSearch({
+    env,
+    endpoint,
+    affinity,
+    signal: request.signal,
+    executionCtx,
+    limitMs: DIRECT_TIME_LIMIT_MS,
+  });
+  const head = encodeJson(requestHead(request, place, search.requestId));
+  const listener: Listener = {
+    method: request.method,
+    waitUntil: (work) => executionCtx.waitUntil(work),
+    giveUp: (reason) => search.abort(reason),
+  };
+  if (isUpgrade(request)) {
+    const reply = await search.ask((stub) => askUpgrade(stub, search, head));
+    return reply.kind === "answer" ? await openAnswer(reply, listener) : openUpgrade(reply);
+  }
+  const body = await requestBody(request);
+  const { requestId, receivedAt } = search;
+  const reply = await search.ask((stub) => stub.direct({ requestId, head, body, affinity, receivedAt }));
+  return await openAnswer(reply, listener);
 }

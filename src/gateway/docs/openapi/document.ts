@@ -3,6 +3,7 @@ import { z } from "zod";
 import { createDocument, type ZodOpenApiObject, type ZodOpenApiPathItemObject } from "zod-openapi";
 import { agentPaths } from "./agent-paths.ts";
 import { batchPaths } from "./batch-paths.ts";
+import { directPaths } from "./direct-paths.ts";
 import { openaiPaths } from "./openai-paths.ts";
 import { operation } from "./operation.ts";
 import { queuePaths } from "./queue-paths.ts";
@@ -12,6 +13,7 @@ const DESCRIPTION = `
 Serverless GPU jobs on your own hosts.
 
 - **Queue API** \`/v2/{endpointId}/…\`: submit jobs, ask for them, stream what they yield; OpenAI's routes below \`/openai/v1\`.
+- **Load-balanced endpoints** \`/lb/{endpointId}/…\`: requests that go straight to a worker.
 - **REST** \`/v1/…\`: endpoints, templates, volumes, registry credentials.
 - **GraphQL** \`/graphql\`: the whole management API; see [its schema](/docs/graphql).
 - **Agent API** \`/agent/v1/…\`: what hosts ask of the edge.
@@ -22,6 +24,7 @@ const TAGS = [
   { name: "Jobs", description: "Run jobs on an endpoint." },
   { name: "OpenAI", description: "What OpenAI's clients ask of the workers of an endpoint." },
   { name: "Batches", description: "Thousands of jobs at once." },
+  { name: "Load-balanced endpoints", description: "Routes of your own, on workers of your own." },
   { name: "Endpoints", description: "Queues with their scaling." },
   { name: "Templates", description: "What workers are started from." },
   { name: "Network volumes", description: "Storage that outlives workers." },
@@ -92,6 +95,7 @@ const description = (): ZodOpenApiObject => ({
     ...queuePaths,
     ...openaiPaths,
     ...batchPaths,
+    ...directPaths,
     ...restPaths,
     ...agentPaths,
     "/metrics": SCRAPE,

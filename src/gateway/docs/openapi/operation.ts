@@ -1,7 +1,7 @@
 /** How operations are described. */
 import { z } from "zod";
 import type { ZodOpenApiOperationObject, ZodOpenApiResponsesObject } from "zod-openapi";
-import { errorBodySchema } from "../../../contract/errors.ts";
+import { directErrorBodySchema, errorBodySchema } from "../../../contract/errors.ts";
 import { openaiErrorSchema } from "../../../contract/openai.ts";
 import { restErrorSchema } from "../../../contract/rest.ts";
 
@@ -30,8 +30,10 @@ const ERRORS = {
   413: "The body is too large.",
   429: "A limit is reached. Try again after Retry-After seconds.",
   500: "An error of ours.",
+  502: "The worker broke off, refused the connection, or gave an answer that is none.",
   503: "Not possible now; later it may be.",
   504: "The job took longer than it may.",
+  524: "The worker did not answer in time.",
 } as const;
 type ErrorStatus = keyof typeof ERRORS;
 
@@ -50,6 +52,19 @@ export function restOperation(description: Description, errors: readonly ErrorSt
 /** Describes an operation of OpenAI's routes. */
 export function openaiOperation(description: Description, errors: readonly ErrorStatus[]) {
   return describe(description, errorResponses(errors, openaiErrorSchema));
+}
+
+/** Describes an operation that a worker answers; what is not its own answer has the shape of the queue API. */
+export function workerOperation(
+  description: Omit<Description, "answer" | "status" | "answerHeaders">,
+  answer: ZodOpenApiResponsesObject[`2${string}`],
+  errors: readonly ErrorStatus[],
+) {
+  const described = describe(
+    { ...description, answer: undefined },
+    errorResponses(errors, directErrorBodySchema),
+  );
+  return { ...described, responses: { ...described.responses, 200: answer } };
 }
 
 function describe(description: Description, errors: ZodOpenApiResponsesObject): ZodOpenApiOperationObject {

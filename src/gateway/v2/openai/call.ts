@@ -4,7 +4,7 @@ import type { JobView } from "../../../domain/job-view.ts";
 import { faultOfNoWorker } from "../../../domain/openai-fault.ts";
 import { ApiError } from "../../api-error.ts";
 import { placeBelow } from "../../lb/address.ts";
-import { serveDirect, type DirectContext } from "../../lb/serve.ts";
+import { serveDirect } from "../../lb/serve.ts";
 import type { QueueContext } from "../context.ts";
 import { queueJob, readIdempotencyKey, type SubmittedJob } from "../submit.ts";
 import { OpenaiError } from "./openai-error.ts";
@@ -19,8 +19,7 @@ const PREFIX_SEGMENTS = 3;
 export async function serveOpenai(context: QueueContext): Promise<Response> {
   const endpoint = context.get("endpoint");
   const place = placeBelow(context.req.url, PREFIX_SEGMENTS);
-  // A context says what it holds, and takes, in its type; that this one holds more is no matter there.
-  if (endpoint.type !== "QB") return serveDirect(context as unknown as DirectContext, endpoint, place);
+  if (endpoint.type !== "QB") return serveDirect(context, endpoint, place);
   const answer = askWorker(context, place.target);
   // Goes on when the client hangs up: a job that is being queued must be found, and cancelled.
   context.executionCtx.waitUntil(answer.catch(() => {}));

@@ -1,0 +1,182 @@
+/** Requests that go straight to workers: each gets a worker and a stream on the link of its host, or has to wait. */
+import { WindowBudget } from "../../contract/link-window.ts";
+import type { ResetReason } from "../../contract/link-messages.ts";
+import {
+  DIRECT_REQUESTS_MAX,
+  DIRECT_WAITING_MAX,
+  LINK_WINDOW_BYTES,
+  LINK_WINDOWS_BUDGET_BYTES,
+} from "../../contract/limits.ts";
+import type { Scaling } from "../scaling.ts";
+import type { DirectBells, DirectWaiter } from "./direct-bells.ts";
+import type { DirectBook } from "./direct-book.ts";
+import { HttpStream, type HttpReply } from "./http-stream.ts";
+import type { Link } from "./link.ts";
+import type { Affinity, DirectAbsence, DirectCall, DirectReply } from "./messages.ts";
+import type { OpenWorker, OpenWorkers } from "./open-workers.ts";
+import type { Sockets } from "./sockets.ts";
+import type { Booked, Streams } from "./streams.ts";
+import { UpgradeStream, type Opened } from "./upgrade-stream.ts";
+
+export type DirectDeskParts = {
+  readonly scaling: Pick<Scaling, "standingOf" | "resume">;
+  readonly direct: DirectBook;
+  readonly streams: Streams;
+  readonly sockets: Sockets;
+  readonly bells: DirectBells;
+  readonly workers: OpenWorkers;
+  /** Runs work in the next turn; nobody waits for it. */
+  readonly inTurn: (work: () => void) => void;
+};
+
+export type UpgradeCall = Omit<DirectCall, "body">;
+export type UpgradeReply = DirectAbsence | Exclude<HttpReply, { readonly kind: "returned" }> | Opened;
+
+type Placed = { readonly kind: "placed"; readonly link: Link; readonly booked: Booked };
+
+export class DirectDesk {
+  readonly #parts: DirectDeskParts;
+  readonly #budget = new WindowBudget(LINK_WINDOWS_BUDGET_BYTES);
+
+  constructor(parts: DirectDeskParts) {
+    this.#parts = parts;
+  }
+
+  /** Hands a request to a worker; resolves with its answer as soon as that has begun. */
+  async direct(call: DirectCall): Promise<DirectReply> {
+    for (let isNew = true; ; isNew = false) {
+      const place = this.#place(call);
+      if (place.kind !== "placed") return place;
+      const stream = this.#begin(place, isNew);
+      stream.send(call.head, call.body);
+      this.#parts.streams.lookAtScaling();
+      const reply = await stream.reply;
+      if (reply.kind !== "returned") return reply;
+    }
+  }
+
+  /** The same for a WebSocket. A worker that wants none answers as to any request. */
+  async upgrade(call: UpgradeCall): Promise<UpgradeReply> {
+    for (let isNew = true; ; isNew = false) {
+      const place = this.#place(call);
+      if (place.kind !== "placed") return place;
+      const stream = this.#beginUpgrade(place, isNew);
+      stream.send(call.head);
+      this.#parts.streams.lookAtScaling();
+      const reply = await stream.reply;
+      if (reply.kind !== "returned") return reply;
+    }
+  }
+
+  abort(requestId: string, reason: ResetReason): void {
+    this.#parts.streams.break(requestId, { reason, detail: ABORTED[reason] ?? "The request was ended." });
+  }
+
+  // Waiting
+
+  /** After a loss of memory. */
+  recover(): void {
+    const { bells, direct } = this.#parts;
+    bells.recover();
+    direct.waiting = bells.count;
+  }
+
+  /** Waits for a worker; rings at once when there is no need to wait, or no use. */
+  wait(waiter: DirectWaiter): Response {
+    const { bells, direct } = this.#parts;
+    const response = bells.open(waiter, direct.waiting >= DIRECT_WAITING_MAX || this.#isServed(waiter));
+    this.#countWaiting();
+    return response;
+  }
+
+  /** Rings for those who need not wait any more, or need not hope. */
+  ring(): void {
+    if (this.#parts.bells.count === 0) return;
+    let free = DIRECT_REQUESTS_MAX - this.#parts.streams.count;
+    this.#parts.bells.ring((waiter) => free > 0 && this.#isServed(waiter) && (free -= 1) >= 0);
+    this.#countWaiting();
+  }
+
+  /** A socket has closed; one that had to wait in vain is counted. False when it was none of a waiting request. */
+  hungUp(socket: WebSocket, now: number): boolean {
+    const waiter = this.#parts.bells.hungUp(socket);
+    if (!waiter) return false;
+    const outcome = now >= waiter.untilAt ? "timed_out" : "cancelled";
+    const end = { outcome, receivedAt: waiter.sinceAt, startedAt: null, endedAt: now } as const;
+    this.#parts.inTurn(() => this.#parts.direct.ended(null, end));
+    this.#countWaiting();
+    return true;
+  }
+
+  #isServed({ affinity }: DirectWaiter): boolean {
+    const { workers } = this.#parts;
+    if (workers.choose(affinity, Date.now())) return true;
+    return workers.absence(affinity).kind !== "wait";
+  }
+
+  #countWaiting(): void {
+    const { direct, bells, streams } = this.#parts;
+    if (direct.waiting === bells.count) return;
+    direct.waiting = bells.count;
+    streams.lookAtScaling();
+  }
+
+  // Placing
+
+  #place(call: UpgradeCall): Placed | DirectAbsence {
+    const { streams, workers, direct } = this.#parts;
+    const now = Date.now();
+    if (streams.count >= DIRECT_REQUESTS_MAX) return { kind: "overloaded", limit: DIRECT_REQUESTS_MAX };
+    const worker = workers.choose(call.affinity, now);
+    if (worker) {
+      workers.used(worker.workerId);
+      return placeOf(call, worker, now);
+    }
+    this.#wakeAsked(call.affinity);
+    const absence = workers.absence(call.affinity);
+    const isFull = absence.kind === "wait" && direct.waiting >= DIRECT_WAITING_MAX;
+    return isFull ? { kind: "overloaded", limit: DIRECT_WAITING_MAX } : absence;
+  }
+
+  /** A worker that was scaled down comes back for whoever asks for it so. */
+  #wakeAsked(affinity: Affinity | null): void {
+    const { scaling, inTurn } = this.#parts;
+    if (affinity?.mode !== "resume" || scaling.standingOf(affinity.workerId) !== "standby") return;
+    inTurn(() => scaling.resume(affinity.workerId));
+  }
+
+  #begin({ link, booked }: Placed, isNew: boolean): HttpStream {
+    return this.#parts.streams.begin(
+      link,
+      booked,
+      isNew,
+      (port) => new HttpStream(booked, port, this.#budget),
+    );
+  }
+
+  #beginUpgrade({ link, booked }: Placed, isNew: boolean): UpgradeStream {
+    const { streams, sockets } = this.#parts;
+    return streams.begin(link, booked, isNew, (port) => {
+      const request = new HttpStream(booked, port, this.#budget);
+      const note = { ...booked, stream: port.id, hostId: link.hostId, open: LINK_WINDOW_BYTES };
+      return new UpgradeStream(request, port, () => {
+        const { client, stream } = sockets.open(note, port);
+        port.become(stream);
+        return client;
+      });
+    });
+  }
+}
+
+function placeOf(
+  { requestId, receivedAt }: UpgradeCall,
+  { workerId, link }: OpenWorker,
+  now: number,
+): Placed {
+  return { kind: "placed", link, booked: { requestId, workerId, receivedAt, startedAt: now } };
+}
+
+const ABORTED: Partial<Record<ResetReason, string>> = {
+  aborted: "The client is gone.",
+  timeout: "The worker took too long.",
+};

@@ -1,0 +1,78 @@
+/** The workers that take requests: those that a link says are ready, and that nobody has closed. */
+import { chooseWorker, type Candidate } from "../../domain/balancer.ts";
+import { explainAbsence } from "../../domain/request-wait.ts";
+import type { EndpointFacts } from "../endpoint-facts.ts";
+import type { Scaling } from "../scaling.ts";
+import type { DirectBook } from "./direct-book.ts";
+import type { Link } from "./link.ts";
+import type { Links } from "./links.ts";
+import type { Affinity, DirectAbsence } from "./messages.ts";
+
+export type OpenWorkersParts = {
+  readonly facts: EndpointFacts;
+  readonly scaling: Pick<Scaling, "openTo" | "standingOf">;
+  readonly direct: Pick<DirectBook, "busy">;
+  readonly links: Links;
+};
+
+export type OpenWorker = Candidate & { readonly link: Link };
+
+export class OpenWorkers {
+  readonly #parts: OpenWorkersParts;
+  readonly #usedAt = new Map<string, number>();
+  #uses = 0;
+
+  constructor(parts: OpenWorkersParts) {
+    this.#parts = parts;
+  }
+
+  /** The worker for a request; undefined when there is none. */
+  choose(affinity: Affinity | null, now: number): OpenWorker | undefined {
+    return chooseWorker(this.#candidates(now), affinity);
+  }
+
+  /** A worker gets a request. */
+  used(workerId: string): void {
+    this.#uses += 1;
+    this.#usedAt.set(workerId, this.#uses);
+  }
+
+  /** Those that are no workers any more. */
+  forget(workerIds: readonly string[]): void {
+    for (const workerId of workerIds) this.#usedAt.delete(workerId);
+  }
+
+  /** What becomes of a request that nobody takes. */
+  absence(affinity: Affinity | null): DirectAbsence {
+    const { facts, scaling } = this.#parts;
+    const detail = explainAbsence(facts.report, facts.config?.workersMax ?? 0);
+    if (!affinity || affinity.mode === "soft") return { kind: "wait", detail };
+    const { workerId } = affinity;
+    switch (scaling.standingOf(workerId)) {
+      case "gone":
+        return { kind: "worker_gone" };
+      case "standby":
+        return { kind: "wait", detail: `Worker ${workerId} was scaled down.` };
+      case "leaving":
+        return { kind: "wait", detail: `Worker ${workerId} takes no more requests.` };
+      case "ready":
+      case "coming":
+        return { kind: "wait", detail: `Worker ${workerId} takes no requests yet.` };
+    }
+  }
+
+  #candidates(now: number): readonly OpenWorker[] {
+    const { facts, scaling, direct, links } = this.#parts;
+    const ready = links.all.flatMap((link) => {
+      const isSuspect = link.isSuspect(now);
+      return link.workers.map((workerId) => ({ workerId, link, isSuspect }));
+    });
+    const outdated = facts.outdated;
+    return scaling.openTo(facts.openTo(ready)).map((worker) => ({
+      ...worker,
+      inFlight: direct.busy.get(worker.workerId) ?? 0,
+      usedAt: this.#usedAt.get(worker.workerId) ?? 0,
+      isOutdated: outdated.has(worker.workerId),
+    }));
+  }
+}

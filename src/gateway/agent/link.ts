@@ -1,0 +1,28 @@
+/** An agent's link to a load-balanced endpoint: a WebSocket that this script hands on to the endpoint's object. */
+import type { Unconfigured } from "../../endpoint/messages.ts";
+import { ApiError } from "../api-error.ts";
+import { askEndpoint, requireEndpoint } from "../endpoint-directory.ts";
+import type { AgentContext } from "./context.ts";
+
+type LinkReply = Unconfigured | { readonly kind: "opened"; readonly response: Response };
+
+/** `GET /agent/v1/endpoints/<id>/link`, upgraded: carries requests as contract/link-frame.ts says. */
+export async function openLink(context: AgentContext): Promise<Response> {
+  if (context.req.header("Upgrade")?.toLowerCase() !== "websocket") {
+    throw new ApiError("invalid_input", "A link is a WebSocket: send 'Upgrade: websocket'.");
+  }
+  const { hostId, accountId } = context.get("host");
+  const endpoint = await requireEndpoint(context.env, accountId, context.req.param("endpointId") ?? "");
+  if (endpoint.type !== "LB") {
+    throw new ApiError(
+      "wrong_endpoint_type",
+      "Only load-balanced endpoints have links. Take jobs by exchange.",
+    );
+  }
+  const address = `https://object/link?${new URLSearchParams({ host: hostId }).toString()}`;
+  const { response } = await askEndpoint(context.env, endpoint, async (stub): Promise<LinkReply> => {
+    const answer = await stub.fetch(address, { headers: { Upgrade: "websocket" } });
+    return answer.status === 101 ? { kind: "opened", response: answer } : { kind: "unconfigured" };
+  });
+  return response;
+}

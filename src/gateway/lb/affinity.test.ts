@@ -1,0 +1,28 @@
+import { test } from "vitest";
+import { DIRECT_STRICT_WAIT_MS, DIRECT_WAIT_MS } from "../../contract/limits.ts";
+import { ApiError } from "../api-error.ts";
+import { patienceMs, readAffinity } from "./affinity.ts";
+
+const read = (value: string) => readAffinity(new Headers({ "X-Runpod-Worker-Id": value }));
+
+test("a worker is asked for softly, strictly, or to be woken", ({ expect }) => {
+  expect(readAffinity(new Headers())).toBeNull();
+  expect(read("")).toBeNull();
+  expect(read("w-1")).toEqual({ mode: "soft", workerId: "w-1" });
+  expect(read(" strict  w-1 ")).toEqual({ mode: "strict", workerId: "w-1" });
+  expect(read("strict-resume w-1")).toEqual({ mode: "resume", workerId: "w-1" });
+});
+
+test("anything else is refused by the name of the header", ({ expect }) => {
+  for (const value of ["strict", "strict-resume ", "a b", "strict a b", "w/1", "STRICT w", "x".repeat(129)]) {
+    expect(() => read(value), value).toThrow(ApiError);
+    expect(() => read(value), value).toThrow("X-Runpod-Worker-Id must be");
+  }
+});
+
+test("who wants one worker and no other waits longer", ({ expect }) => {
+  expect(patienceMs(null)).toBe(DIRECT_WAIT_MS);
+  expect(patienceMs(read("w"))).toBe(DIRECT_WAIT_MS);
+  expect(patienceMs(read("strict w"))).toBe(DIRECT_STRICT_WAIT_MS);
+  expect(patienceMs(read("strict-resume w"))).toBe(DIRECT_STRICT_WAIT_MS);
+});

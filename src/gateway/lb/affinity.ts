@@ -1,0 +1,38 @@
+/** The header by which a client asks for the worker that answered it before. */
+import { idSchema } from "../../contract/agent.ts";
+import { DIRECT_STRICT_WAIT_MS, DIRECT_WAIT_MS } from "../../contract/limits.ts";
+import type { Affinity } from "../../endpoint/direct/messages.ts";
+import { ApiError } from "../api-error.ts";
+
+/** In answers: who gave them. */
+export const AFFINITY_HEADER = "X-Runpod-Worker-Id";
+
+const MODES: Readonly<Record<string, Affinity["mode"]>> = { strict: "strict", "strict-resume": "resume" };
+
+/** Null when the client asks for none. */
+export function readAffinity(headers: Headers): Affinity | null {
+  const words = (headers.get(AFFINITY_HEADER) ?? "").trim().split(/\s+/);
+  const [first = "", second] = words;
+  if (first === "") return null;
+  const mode = MODES[first];
+  const workerId = mode === undefined ? first : (second ?? "");
+  const isTooLong = words.length > (mode === undefined ? 1 : 2);
+  if (isTooLong || !idSchema.safeParse(workerId).success) {
+    throw new ApiError(
+      "invalid_input",
+      `${AFFINITY_HEADER} must be '<worker id>', 'strict <worker id>' or 'strict-resume <worker id>'. ` +
+        "Leave it out to get any worker.",
+    );
+  }
+  return { mode: mode ?? "soft", workerId };
+}
+
+/** As an address of the endpoint's object says it; nothing for none. */
+export function writeAffinity(affinity: Affinity | null): Record<string, string> {
+  return affinity ? { affinity: `${affinity.mode}:${affinity.workerId}` } : {};
+}
+
+/** How long a request waits for a worker. */
+export function patienceMs(affinity: Affinity | null): number {
+  return affinity === null || affinity.mode === "soft" ? DIRECT_WAIT_MS : DIRECT_STRICT_WAIT_MS;
+}

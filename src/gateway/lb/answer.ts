@@ -1,0 +1,85 @@
+/** A worker's answer as the client gets it. */
+import { DIRECT_TIME_LIMIT_MS } from "../../contract/limits.ts";
+import { responseHeadSchema, type ResponseHead } from "../../contract/link-messages.ts";
+import { decodeJson } from "../../durable/json-bytes.ts";
+import type { DirectReply } from "../../endpoint/direct/messages.ts";
+import { AFFINITY_HEADER } from "./affinity.ts";
+import { DirectError } from "./direct-error.ts";
+import { fromByteString, passingHeaders } from "./passing-headers.ts";
+import { passStream, type Watch } from "./passed-stream.ts";
+
+export type DirectAnswer = Extract<DirectReply, { kind: "answer" }>;
+
+/** Statuses whose answers have no body, whatever a worker thinks. */
+const BODILESS = new Set([204, 205, 304]);
+
+/** Who gets the answer. */
+export type Listener = {
+  readonly method: string;
+  /** Keeps the script alive until the answer has passed. */
+  readonly waitUntil: (work: Promise<unknown>) => void;
+  readonly giveUp: Watch["giveUp"];
+};
+
+/** The worker's answer; throws worker_failed when it is none that HTTP knows. */
+export async function openAnswer(answer: DirectAnswer, listener: Listener): Promise<Response> {
+  const head = readHead(answer);
+  const headers = answerHeaders(head, answer.workerId);
+  const init = { status: head.status, statusText: head.statusText, headers, encodeBody: "manual" } as const;
+  const { body } = answer;
+  try {
+    if (!(body instanceof ReadableStream))
+      return new Response(isBodiless(head, listener) ? null : body, init);
+    if (!isBodiless(head, listener)) return streamAnswer(body, init, listener);
+  } catch (error) {
+    if (body instanceof ReadableStream) await body.cancel().catch(() => {});
+    throw noAnswer(answer, error);
+  }
+  await body.cancel();
+  return new Response(null, init);
+}
+
+/** The head of an answer, which came from a host. */
+export function readHead({ head, workerId }: Pick<DirectAnswer, "head" | "workerId">): ResponseHead {
+  const read = responseHeadSchema.safeParse(decodeJson(head));
+  if (!read.success) throw noAnswer({ workerId }, read.error);
+  return { ...read.data, statusText: fromByteString(read.data.statusText) };
+}
+
+/** What of the worker's headers passes, and who it is. */
+export function answerHeaders(head: ResponseHead, workerId: string): Headers {
+  const headers = new Headers();
+  try {
+    for (const [name, value] of passingHeaders(head.headers)) headers.append(name, fromByteString(value));
+  } catch (error) {
+    throw noAnswer({ workerId }, error);
+  }
+  headers.set(AFFINITY_HEADER, workerId);
+  return headers;
+}
+
+function streamAnswer(
+  body: ReadableStream<Uint8Array>,
+  init: ResponseInit & { readonly headers: Headers },
+  listener: Listener,
+): Response {
+  const length = init.headers.get("Content-Length");
+  const { readable, writable } =
+    length === null ? new IdentityTransformStream() : new FixedLengthStream(Number(length));
+  const response = new Response(readable, init);
+  listener.waitUntil(passStream(body, writable, { ...listener, limitMs: DIRECT_TIME_LIMIT_MS }));
+  return response;
+}
+
+function isBodiless({ status }: ResponseHead, { method }: Listener): boolean {
+  return method === "HEAD" || BODILESS.has(status);
+}
+
+function noAnswer({ workerId }: { readonly workerId: string }, cause: unknown): DirectError {
+  const why = cause instanceof Error ? ` (${cause.message.split("\n", 1)[0]})` : "";
+  return new DirectError(
+    "worker_failed",
+    `Worker ${workerId} answered with a status or a header that cannot be sent on${why}. See its logs.`,
+    { workerId },
+  );
+}

@@ -1,0 +1,81 @@
+/**
+ * The head of a request as its worker gets it.
+ *
+ * H1  What concerns one connection only, the caller's key, and what the edge alone is meant to read do not pass.
+ * H2  What is said of the client and of the address it called is what the edge has seen, whatever the client says.
+ * H3  All else passes as the client sent it.
+ */
+import type { RequestHead } from "../../contract/link-messages.ts";
+import type { Place } from "./address.ts";
+import { AFFINITY_HEADER } from "./affinity.ts";
+import { passingHeaders, toByteString } from "./passing-headers.ts";
+
+/** `expect`: the edge has answered it. */
+const OWN = new Set([
+  "authorization",
+  "expect",
+  AFFINITY_HEADER.toLowerCase(),
+  "x-forwarded-for",
+  "x-forwarded-proto",
+  "x-forwarded-host",
+  "x-forwarded-prefix",
+]);
+/** Cloudflare's own. */
+const OWN_PREFIX = "cf-";
+/** Between the edge and the client, and between the agent and the worker, WebSockets are opened anew. */
+const HANDSHAKE = new Set([
+  "sec-websocket-key",
+  "sec-websocket-extensions",
+  "sec-websocket-version",
+  "sec-websocket-accept",
+]);
+
+/** Whether a WebSocket is asked for. */
+export function isUpgrade({ method, headers }: Pick<Request, "method" | "headers">): boolean {
+  return method === "GET" && headers.get("Upgrade")?.toLowerCase() === "websocket";
+}
+
+/** `requestId` names the request where its client did not. */
+export function requestHead(
+  request: Pick<Request, "method" | "url" | "headers">,
+  place: Place,
+  requestId: string,
+): RequestHead {
+  const { method, headers } = request;
+  const kind = isUpgrade(request) ? "websocket" : "http";
+  const passing = passingHeaders([...headers])
+    .filter(([name]) => !isOwn(name) && !(kind === "websocket" && HANDSHAKE.has(name))) // H1
+    .map(([name, value]): [string, string] => [name, toByteString(value)]);
+  if (!headers.has("X-Request-Id")) passing.push(["x-request-id", requestId]);
+  return { kind, method, target: place.target, headers: [...passing, ...forwarded(request, place)] };
+}
+
+function isOwn(name: string): boolean {
+  return OWN.has(name) || name.startsWith(OWN_PREFIX);
+}
+
+// H2
+function forwarded(
+  { url, headers }: Pick<Request, "url" | "headers">,
+  { prefix }: Place,
+): [string, string][] {
+  const { protocol, host: calledHost } = new URL(url);
+  const host = headers.get("Host") ?? calledHost;
+  const client = clientChain(headers);
+  return [
+    ...(headers.has("Host") ? [] : [["host", host] satisfies [string, string]]),
+    ...(client === "" ? [] : [["x-forwarded-for", client] satisfies [string, string]]),
+    ["x-forwarded-proto", protocol.slice(0, -1)],
+    ["x-forwarded-host", host],
+    ...(prefix === "" ? [] : [["x-forwarded-prefix", prefix] satisfies [string, string]]),
+  ];
+}
+
+/** Who has passed the request on before, and the last of them, whom only Cloudflare knows. */
+function clientChain(headers: Headers): string {
+  const before = (headers.get("X-Forwarded-For") ?? "").split(",").map((address) => address.trim());
+  const chain = before.filter((address) => address !== "").map(toByteString);
+  const client = headers.get("CF-Connecting-IP");
+  if (client !== null && chain.at(-1) !== client) chain.push(client);
+  return chain.join(", ");
+}

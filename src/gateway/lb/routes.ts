@@ -1,0 +1,51 @@
+/** Load-balanced endpoints: `/lb/<endpointId>/<path>`, to which the endpoints' own hosts lead as well. */
+import { Hono, type MiddlewareHandler } from "hono";
+import { getPath } from "hono/utils/url";
+import type { Env } from "../../env.ts";
+import { ApiError } from "../api-error.ts";
+import { requireWrite, withEndpoint, type QueueApi, type QueueContext } from "../v2/context.ts";
+import { endpointOfHost, placeBelow, readSuffixes, targetOf } from "./address.ts";
+import { renderDirectError } from "./direct-error.ts";
+import { serveDirect } from "./serve.ts";
+
+/** `/lb/<endpointId>` */
+const SEGMENTS_BEFORE = 2;
+
+let known = { setting: "", suffixes: readSuffixes("") };
+
+function suffixesOf({ LB_HOSTS: setting = "" }: Partial<Env>): ReadonlySet<string> {
+  if (known.setting !== setting) known = { setting, suffixes: readSuffixes(setting) };
+  return known.suffixes;
+}
+
+/** The path by which a request finds its route: that of the endpoint, whatever the path, on the endpoint's own host. */
+export function routingPath(request: Request, options?: { readonly env?: Partial<Env> }): string {
+  const endpointId = endpointOfHost(request.url, suffixesOf(options?.env ?? {}));
+  return endpointId === undefined ? getPath(request) : `/lb/${endpointId}/`;
+}
+
+const requireWorkers: MiddlewareHandler<QueueApi> = async (context, next) => {
+  const { endpointId, type } = context.get("endpoint");
+  if (type !== "LB") {
+    throw new ApiError(
+      "wrong_endpoint_type",
+      `Endpoint ${endpointId} has a queue: send jobs to /v2/${endpointId}/run or /v2/${endpointId}/runsync instead.`,
+    );
+  }
+  await next();
+};
+
+async function serve(context: QueueContext): Promise<Response> {
+  const { url } = context.req.raw;
+  const hasOwnHost = endpointOfHost(url, suffixesOf(context.env)) !== undefined;
+  const place = hasOwnHost ? { target: targetOf(url), prefix: "" } : placeBelow(url, SEGMENTS_BEFORE);
+  return await serveDirect(context, context.get("endpoint"), place);
+}
+
+export function directRoutes(): Hono<QueueApi> {
+  const routes = new Hono<QueueApi>();
+  routes.onError((error, context) => renderDirectError(error, context.req.raw));
+  // To have a worker work is what POST run needs as well.
+  routes.all("/:endpointId/*", withEndpoint, requireWrite, requireWorkers, serve);
+  return routes;
+}

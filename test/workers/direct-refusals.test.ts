@@ -1,0 +1,96 @@
+/** What load-balanced endpoints answer themselves, and which calls fit which kind of endpoint. */
+import { env, exports } from "cloudflare:workers";
+import { expect, test } from "vitest";
+import { DIRECT_BODY_MAX_BYTES } from "../../src/contract/limits.ts";
+import { openDatabase } from "../../src/db/database.ts";
+import { findEndpoint } from "../../src/db/endpoints.ts";
+import { NEEDED_ACCESS } from "../../src/gateway/v2/operations.ts";
+import { apiKeyOfTest, call, createEndpoint } from "./edge-client.ts";
+import { keyWith } from "./key-client.ts";
+
+const LB = 'type: "LB", scalerType: "REQUEST_COUNT", scalerValue: 1, workersMin: 0, workersMax: 1';
+
+async function ask(address: string, init: RequestInit = {}): Promise<{ status: number; body: unknown }> {
+  const headers = { Authorization: `Bearer ${apiKeyOfTest()}`, ...init.headers };
+  const response = await exports.default.fetch(address, { ...init, headers });
+  return { status: response.status, body: await response.json() };
+}
+
+async function ownEndpoint(endpointId: string): Promise<{ accountId?: string }> {
+  return (await findEndpoint(openDatabase(env.DB), endpointId)) ?? {};
+}
+
+test("an endpoint of nobody is not found, by its path and by its host", async () => {
+  for (const address of [
+    "http://edge/lb/nobody",
+    "http://edge/lb/nobody/",
+    "http://nobody.lb.localhost/v2/x/run",
+  ]) {
+    expect(await ask(address)).toMatchObject({
+      status: 404,
+      body: { status: 404, code: "endpoint_not_found" },
+    });
+  }
+});
+
+test("who sends no key, or a wrong one, gets the shape that clients of such endpoints know", async () => {
+  for (const authorization of ["", "Bearer wrong"]) {
+    const { status, body } = await ask("http://abc.localhost/", {
+      headers: { Authorization: authorization },
+    });
+    expect(status).toBe(401);
+    expect(body).toMatchObject({ status: 401, title: "Unauthorized", code: "unauthorized" });
+    expect(body).toMatchObject({ detail: expect.any(String), error: expect.any(String) });
+  }
+});
+
+test("a key that may only read an endpoint has none of its workers work", async () => {
+  const endpointId = await createEndpoint(LB);
+  const { accountId = "" } = await ownEndpoint(endpointId);
+  const key = await keyWith(accountId, { graphql: "none", endpoints: { [endpointId]: "read" } });
+  const headers = { Authorization: `Bearer ${key}` };
+  expect(await ask(`http://edge/lb/${endpointId}/`, { headers })).toMatchObject({
+    status: 401,
+    body: { code: "insufficient_permission", status: 401 },
+  });
+  expect((await call("GET", `/v2/${endpointId}/health`, undefined, headers)).status).toBe(200);
+});
+
+test("an endpoint with a queue is no load-balanced one", async () => {
+  const endpointId = await createEndpoint();
+  expect(await ask(`http://edge/lb/${endpointId}/run`, { method: "POST", body: "{}" })).toMatchObject({
+    status: 400,
+    body: { code: "wrong_endpoint_type", status: 400 },
+  });
+});
+
+const FOR_BOTH = ["GET health", "GET metrics", "GET metrics/requests", "GET metrics/workers", "GET logs"];
+
+test("a load-balanced endpoint has the operations that need no queue, and refuses each of the others", async () => {
+  const endpointId = await createEndpoint(LB);
+  for (const operation of Object.keys(NEEDED_ACCESS)) {
+    const [method = "", path = ""] = operation.split(" ");
+    const body = method === "GET" ? undefined : {};
+    const answer = await call(method, `/v2/${endpointId}/${path.replaceAll(/:\w+/g, "x")}`, body);
+    if (FOR_BOTH.includes(operation)) expect(answer.status, operation).toBe(200);
+    else expect(answer, operation).toMatchObject({ status: 400, body: { code: "wrong_endpoint_type" } });
+  }
+});
+
+test("a body that says it is too long is refused before it is sent", async () => {
+  const endpointId = await createEndpoint(LB);
+  const body = new Uint8Array(DIRECT_BODY_MAX_BYTES + 1);
+  expect(await ask(`http://edge/lb/${endpointId}/`, { method: "POST", body })).toMatchObject({
+    status: 413,
+    body: { code: "payload_too_large", status: 413 },
+  });
+});
+
+test("a wish for a worker that is none names its header", async () => {
+  const endpointId = await createEndpoint(LB);
+  const headers = { "X-Runpod-Worker-Id": "strict" };
+  expect(await ask(`http://edge/lb/${endpointId}/`, { headers })).toMatchObject({
+    status: 400,
+    body: { code: "invalid_input", detail: expect.stringContaining("X-Runpod-Worker-Id") },
+  });
+});
