@@ -68,7 +68,9 @@ const FOR_BOTH = ["GET health", "GET metrics", "GET metrics/requests", "GET metr
 
 test("a load-balanced endpoint has the operations that need no queue, and refuses each of the others", async () => {
   const endpointId = await createEndpoint(LB);
-  for (const operation of Object.keys(NEEDED_ACCESS)) {
+  // OpenAI's routes are those of both kinds.
+  const operations = Object.keys(NEEDED_ACCESS).filter((operation) => !operation.includes("openai/"));
+  for (const operation of operations) {
     const [method = "", path = ""] = operation.split(" ");
     const body = method === "GET" ? undefined : {};
     const answer = await call(method, `/v2/${endpointId}/${path.replaceAll(/:\w+/g, "x")}`, body);

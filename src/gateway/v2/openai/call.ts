@@ -1,7 +1,9 @@
 /** A call of an OpenAI route: a job of a queue, or a request that a load-balanced worker answers itself. */
+import type { ErrorCode } from "../../../contract/errors.ts";
 import { HOT_HOLD_MS, OPENAI_TTL_MS, RUNSYNC_RETENTION_MAX_MS } from "../../../contract/limits.ts";
+import type { OpenaiErrorBody } from "../../../contract/openai.ts";
 import type { JobView } from "../../../domain/job-view.ts";
-import { faultOfNoWorker } from "../../../domain/openai-fault.ts";
+import { bodyOfFault, faultOfCode, faultOfNoWorker } from "../../../domain/openai-fault.ts";
 import { ApiError } from "../../api-error.ts";
 import { placeBelow } from "../../lb/address.ts";
 import { serveDirect } from "../../lb/serve.ts";
@@ -19,11 +21,15 @@ const PREFIX_SEGMENTS = 3;
 export async function serveOpenai(context: QueueContext): Promise<Response> {
   const endpoint = context.get("endpoint");
   const place = placeBelow(context.req.url, PREFIX_SEGMENTS);
-  if (endpoint.type !== "QB") return serveDirect(context, endpoint, place);
+  if (endpoint.type !== "QB") return serveDirect(context, endpoint, place, openaiErrorBody);
   const answer = askWorker(context, place.target);
   // Goes on when the client hangs up: a job that is being queued must be found, and cancelled.
   context.executionCtx.waitUntil(answer.catch(() => {}));
   return answer;
+}
+
+function openaiErrorBody(code: ErrorCode, message: string): OpenaiErrorBody {
+  return bodyOfFault(faultOfCode(code, message));
 }
 
 async function askWorker(context: QueueContext, route: string): Promise<Response> {
