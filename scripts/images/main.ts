@@ -1,7 +1,7 @@
 /**
  * Builds the images of the examples:
  *
- *   node scripts/images/main.ts [hello] [python] [mock-worker] [embeddings]     (default: all)
+ *   node scripts/images/main.ts [hello] [python] [mock-worker] [embeddings] [openai]     (default: all)
  */
 import { ensureHelloImage } from "./node-image.ts";
 import { ensurePythonImage } from "./python-image.ts";
@@ -14,6 +14,7 @@ const BUILDERS: Record<string, () => Promise<{ image: string }>> = {
   python: () => ensurePythonImage(say),
   "mock-worker": () => ensureWorkerImage("mock-worker", say),
   embeddings: () => ensureWorkerImage("embeddings", say),
+  openai: () => ensureWorkerImage("openai", say),
 };
 
 const wanted = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(BUILDERS);
