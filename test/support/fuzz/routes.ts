@@ -5,9 +5,15 @@ import type { Route } from "./requests.ts";
 /** Where a part of the edge stands, and what makes its routes. */
 const PARTS = [
   ["/v1", "v1", "restRoutes"],
-  ["/v2", "v2", "queueRoutes"],
   ["/agent", "agent", "agentRoutes"],
 ] as const;
+
+/** Of these the document tells: they reach into what only the edge's own runtime has. */
+const DOCUMENTED_PART = "/v2/";
+const OTHERS_OF_IT: readonly Route[] = ["/v2/:endpointId/*", "/v2/:endpointId/openai/*"].map((path) => ({
+  method: "ALL",
+  path,
+}));
 
 const OPEN_ROUTES: readonly Route[] = [
   "/",
@@ -24,8 +30,20 @@ export async function listRoutes(baseUrl: string): Promise<readonly Route[]> {
   const parts = await Promise.all(
     PARTS.map(async ([base, module, name]) => await routesOf(base, module, name)),
   );
-  const routes = parts.flat().map((route) => ({ ...route, ...bodyOf(document, route) }));
+  const known = [...parts.flat(), ...documentedRoutes(document), ...OTHERS_OF_IT];
+  const routes = known.map((route) => ({ ...route, ...bodyOf(document, route) }));
   return [...routes, ...OPEN_ROUTES];
+}
+
+function documentedRoutes({ paths }: Document): readonly Route[] {
+  return Object.entries(paths)
+    .filter(([path]) => path.startsWith(DOCUMENTED_PART))
+    .flatMap(([path, operations]) =>
+      Object.keys(operations).map((method) => ({
+        method: method.toUpperCase(),
+        path: path.replaceAll(/\{(\w+)\}/g, ":$1"),
+      })),
+    );
 }
 
 /** The routes of a part of the edge. Imported by name, for its types are those of another runtime. */
