@@ -20,7 +20,7 @@ function repr(value: JsonValue, asTuple = false): string {
 /** Double quotes only around a text that has single ones and no double ones; what cannot be printed is escaped. */
 function quoted(text: string): string {
   const quote = text.includes("'") && !text.includes('"') ? '"' : "'";
-  const inner = [...text].map((character) => escaped(character, quote)).join("");
+  const inner = Array.from(text, (character) => escaped(character, quote)).join("");
   return `${quote}${inner}${quote}`;
 }
 

@@ -12,7 +12,7 @@ import OpenAI from "openai";
 
 const text = { type: "string" };
 const { values } = parseArgs({ options: { "base-url": text, "api-key": text, endpoint: text } });
-const { "base-url": base, "api-key": apiKey, endpoint } = values;
+const [base, apiKey, endpoint] = [values["base-url"], values["api-key"], values.endpoint].map(String);
 const baseURL = `${base}/${endpoint}/openai/v1`;
 const client = new OpenAI({ apiKey, baseURL });
 
@@ -86,6 +86,7 @@ await check("a streamed chat has the same words, in pieces, and its usage at the
   const { data: stream, request_id } = await client.chat.completions.create(request).withResponse();
   const pieces = [];
   let usage;
+  // oxlint-disable-next-line typescript/await-thenable -- the overloads of create do not see through question()
   for await (const chunk of stream) {
     if (chunk.choices[0]?.delta.content) pieces.push(chunk.choices[0].delta.content);
     usage = chunk.usage ?? usage;
@@ -150,6 +151,7 @@ await check("a handler that breaks is a server error, and no job is made again",
 await check("an answer that nobody reads on is cancelled", async () => {
   const request = question({ stream: true, max_tokens: 2_000 });
   const { data: stream, request_id } = await client.chat.completions.create(request).withResponse();
+  // oxlint-disable-next-line typescript/await-thenable -- the overloads of create do not see through question()
   for await (const _ of stream) break;
   await becomes(request_id, "CANCELLED");
 });
