@@ -19,6 +19,7 @@ const BUILDERS: Record<string, () => Promise<{ image: string }>> = {
   "static-files": () => ensureStaticFilesImage(say),
   fastapi: () => ensureWorkerImage("fastapi", say),
   flask: () => ensureWorkerImage("flask", say),
+  openai: () => ensureWorkerImage("openai", say),
 };
 
 const wanted = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(BUILDERS);

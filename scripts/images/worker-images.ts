@@ -8,6 +8,7 @@ const WORKER_IMAGES = {
   embeddings: "edgerun/embeddings:example",
   fastapi: "edgerun/fastapi:example",
   flask: "edgerun/flask:example",
+  openai: "edgerun/openai:example",
 } as const;
 
 type WorkerExample = keyof typeof WORKER_IMAGES;

@@ -15,6 +15,8 @@ export const EXECUTION_TIMEOUT_MAX_MS = 7 * DAY;
 export const TTL_DEFAULT_MS = DAY;
 export const TTL_MIN_MS = 10 * SECOND;
 export const TTL_MAX_MS = 7 * DAY;
+/** Life of the job of an OpenAI request, whose client waits: one that left unnoticed leaves no job behind for long. */
+export const OPENAI_TTL_MS = HOUR;
 
 export const RUN_RETENTION_MS = 30 * MINUTE;
 export const RUNSYNC_RETENTION_MS = MINUTE;
@@ -30,6 +32,9 @@ export const WAIT_DEFAULT_MS = 90 * SECOND;
 /** How long a wait may stay open inside a busy object before the caller moves to a doorbell. */
 export const HOT_HOLD_MS = 250;
 
+/** Longest wait on one doorbell, after which who waits looks by himself: a ring may have been lost. */
+export const BELL_WAIT_MAX_MS = 90 * SECOND;
+
 /**
  * How long a stream call is held while there is nothing to send. Less than 10 s, after which the Python
  * client gives the call up, and would lose the chunks of an answer that comes in that moment.
@@ -42,6 +47,7 @@ export const STREAM_HEARTBEAT_MS = 15 * SECOND;
 
 export const RUN_BODY_MAX_BYTES = 10 * MEGABYTE;
 export const RUNSYNC_BODY_MAX_BYTES = 20 * MEGABYTE;
+export const OPENAI_BODY_MAX_BYTES = 20 * MEGABYTE;
 /** All requests of one call. */
 export const BATCH_BODY_MAX_BYTES = 10 * 1024 * 1024;
 export const RESULT_MAX_BYTES = 20 * MEGABYTE;

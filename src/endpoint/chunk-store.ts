@@ -18,7 +18,7 @@ export type Appended =
 /** The last row of a stream: where it stands. */
 type Tail = { position: number; attempt: number; number: number; total_bytes: number };
 
-type RunRow = { position: number; count: number; wire: string };
+type RunRow = { position: number; count: number; wire: string; attempt: number };
 
 /** The documented limit of a row is 2 MB. */
 const ROW_MAX_BYTES = 1_500_000;
@@ -45,7 +45,7 @@ export class ChunkStore {
        VALUES (:seq, :position, :count, :attempt, :number, :totalBytes, :wire)`,
     );
     this.#after = database.statement(
-      `SELECT position, count, wire FROM chunk
+      `SELECT position, count, wire, attempt FROM chunk
         WHERE seq = :seq AND position > :position ORDER BY position LIMIT :limit`,
     );
     this.#remove = database.statement("DELETE FROM chunk WHERE seq = :seq");

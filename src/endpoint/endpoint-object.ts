@@ -22,6 +22,7 @@ import { openParts, type EndpointEnv, type EndpointParts } from "./endpoint-part
 import { exchange } from "./exchange.ts";
 import { reportHealth, reportMetrics } from "./health-report.ts";
 import type {
+  AbandonReply,
   ActivityReply,
   CancelReply,
   DrainReply,
@@ -161,6 +162,10 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
 
   async cancel(jobId: string): Promise<CancelReply> {
     return this.#parts.facts.config ? this.#parts.jobs.cancel(jobId) : UNCONFIGURED;
+  }
+
+  async abandon(jobId: string): Promise<AbandonReply> {
+    return this.#parts.facts.config ? this.#parts.jobs.abandon(jobId) : UNCONFIGURED;
   }
 
   async retry(jobId: string): Promise<RetryReply> {

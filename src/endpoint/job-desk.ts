@@ -65,7 +65,8 @@ export class JobDesk {
       const { stored, isNew } = submitted;
       if (request.holdMs > 0 && !isFinal(stored.job.state)) await this.#hold(stored.seq, request.holdMs);
       const latest = queue.get(stored.seq) ?? stored;
-      return { kind: "submitted", isNew, ...this.#show(latest, request.holdMs > 0 ? slot : null) };
+      const kept = request.holdMs > 0 || request.keepsSlot ? slot : null;
+      return { kind: "submitted", isNew, ...this.#show(latest, kept, request.keepsSlot) };
     });
   }
 
@@ -94,16 +95,23 @@ export class JobDesk {
   }
 
   cancel(jobId: string): Promise<Limited<CancelOutcome>> {
-    const { limits, commit, queue } = this.#parts;
-    const work = (): CancelOutcome => {
-      const now = Date.now();
-      const stored = findJob(queue, jobId, now);
-      if (!stored) return NOT_FOUND;
-      const applied = queue.apply(stored, CANCEL, now);
-      const { state } = applied.kind === "moved" ? applied.job : stored.job;
-      return { kind: "done", id: jobId, status: wireStatusOf(state) };
-    };
-    return limits.admit("cancel", Date.now(), () => commit.run(work));
+    const { limits, commit } = this.#parts;
+    return limits.admit("cancel", Date.now(), () => commit.run(() => this.#cancelNow(jobId)));
+  }
+
+  /** Cancels a job whose only client has gone; part of the request that queued it. */
+  abandon(jobId: string): Promise<CancelOutcome> {
+    return this.#parts.commit.run(() => this.#cancelNow(jobId));
+  }
+
+  #cancelNow(jobId: string): CancelOutcome {
+    const { queue } = this.#parts;
+    const now = Date.now();
+    const stored = findJob(queue, jobId, now);
+    if (!stored) return NOT_FOUND;
+    const applied = queue.apply(stored, CANCEL, now);
+    const { state } = applied.kind === "moved" ? applied.job : stored.job;
+    return { kind: "done", id: jobId, status: wireStatusOf(state) };
   }
 
   retry(jobId: string): Promise<Limited<RetryOutcome>> {
@@ -231,10 +239,10 @@ export class JobDesk {
     if (holdMs > 0) await this.#parts.waiters.wait(seq, holdMs);
   }
 
-  /** The job for its caller, who keeps its slot while there is something to wait for. */
-  #show(stored: StoredJob, slot: RequestSlot | null) {
+  /** The job for its caller, who keeps its slot while there is something to wait for, or to read. */
+  #show(stored: StoredJob, slot: RequestSlot | null, readsOn = false) {
     const isEnded = isFinal(stored.job.state);
-    const kept = slot && !isEnded ? slot.keep(Date.now()) : null;
+    const kept = slot && (!isEnded || readsOn) ? slot.keep(Date.now()) : null;
     return { view: this.view(stored), isFinal: isEnded, slot: kept };
   }
 
@@ -258,6 +266,6 @@ const NOT_FOUND = { kind: "not_found" } as const;
 const CANCEL: JobEvent = { kind: "cancel" };
 const RETRY: JobEvent = { kind: "retry" };
 
-function operationOf({ isSync }: SubmitRequest): "run" | "runsync" {
-  return isSync ? "runsync" : "run";
+function operationOf({ operation, isSync }: SubmitRequest): "run" | "runsync" | "openai" {
+  return operation ?? (isSync ? "runsync" : "run");
 }

@@ -39,6 +39,10 @@ export type Limited<Outcome> = RateLimited | (Outcome & { readonly quota: Quota 
 export type SlotRef = { readonly operation: LimitedOperation; readonly id: string };
 
 export type SubmitRequest = {
+  /** The operation that it counts as; absent for run or runsync. */
+  readonly operation?: "openai";
+  /** The caller reads the stream of the job next, ended or not, and keeps its slot for that. */
+  readonly keepsSlot?: boolean;
   readonly isSync: boolean;
   readonly isLowPriority: boolean;
   readonly ttlMs: number;
@@ -75,6 +79,8 @@ export type ChunkRun = {
   readonly position: number;
   readonly count: number;
   readonly wire: string;
+  /** The attempt that yielded them. */
+  readonly attempt: number;
 };
 
 export type DrainOutcome =
@@ -97,6 +103,8 @@ export type ReadStreamOutcome =
   | {
       readonly kind: "found";
       readonly view: JobView;
+      /** The attempt that the job is in, or was in when it was queued again or ended. */
+      readonly attempt: number;
       readonly isFinal: boolean;
       readonly runs: readonly ChunkRun[];
       /** The slot of a caller who goes on reading; null when there will be no more. */
@@ -123,6 +131,7 @@ export type CancelOutcome =
   | { readonly kind: "not_found" }
   | { readonly kind: "done"; readonly id: string; readonly status: WireStatus };
 export type CancelReply = Unconfigured | Limited<CancelOutcome>;
+export type AbandonReply = Unconfigured | CancelOutcome;
 
 export type RetryOutcome =
   | { readonly kind: "not_found" }

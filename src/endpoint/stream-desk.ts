@@ -89,7 +89,8 @@ export class StreamDesk {
     const isEnded = isFinal(stored.job.state);
     const isOver = isEnded && runs.length === 0;
     const kept = isOver ? null : slot.keep(Date.now());
-    return { kind: "found", view: this.#parts.view(stored), isFinal: isEnded, runs, slot: kept };
+    const view = this.#parts.view(stored);
+    return { kind: "found", view, attempt: stored.job.attempt, isFinal: isEnded, runs, slot: kept };
   }
 
   /** The job, after a moment in which chunks may have come if there are none beyond the position yet. */

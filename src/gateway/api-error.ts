@@ -19,18 +19,20 @@ export class ApiError extends Error {
 
 /** Turns whatever was thrown into the JSON answer; nothing of an unexpected error leaves the house. */
 export async function renderError(error: Error, context: Context): Promise<Response> {
+  const { code, message } = await receiveError(error, context);
+  return errorResponse(context, code, message);
+}
+
+/** What of an error its client may know. Reads what is left of the request, and logs what is our fault. */
+export async function receiveError(error: Error, context: Context): Promise<ApiError> {
   await discardBody(context.req.raw);
-  if (error instanceof ApiError) return errorResponse(context, error.code, error.message);
+  if (error instanceof ApiError) return error;
   if (isOverloaded(error)) {
     context.header("Retry-After", "1");
-    return errorResponse(context, "rate_limited", "The endpoint is overloaded. Try again in a second.");
+    return new ApiError("rate_limited", "The endpoint is overloaded. Try again in a second.");
   }
   logFailure("request_failed", { path: context.req.path }, error);
-  return errorResponse(
-    context,
-    "internal",
-    "Something went wrong on our side. Try again; if it stays, see the logs.",
-  );
+  return new ApiError("internal", "Something went wrong on our side. Try again; if it stays, see the logs.");
 }
 
 export function errorResponse(context: Context, code: ErrorCode, message: string): Response {

@@ -26,6 +26,7 @@ export type EndpointStub = Pick<
   | "drain"
   | "readStream"
   | "cancel"
+  | "abandon"
   | "retry"
   | "purge"
   | "list"

@@ -72,7 +72,9 @@ const FOR_BOTH = ["GET health", "GET metrics", "GET metrics/requests", "GET metr
 test("a load-balanced endpoint has the operations that need no queue, and refuses each of the others", async () => {
   const endpointId = await createEndpoint(LB);
   const outcomes: Record<string, string> = {};
-  for (const operation of Object.keys(NEEDED_ACCESS)) {
+  // OpenAI's routes are those of both kinds.
+  const operations = Object.keys(NEEDED_ACCESS).filter((operation) => !operation.includes("openai/"));
+  for (const operation of operations) {
     const [method = "", path = ""] = operation.split(" ");
     const content = method === "GET" ? undefined : {};
     const { status, body } = await call(
@@ -82,7 +84,7 @@ test("a load-balanced endpoint has the operations that need no queue, and refuse
     );
     outcomes[operation] = status === 200 ? "200" : `${status} ${String(body["code"])}`;
   }
-  const wanted = Object.keys(NEEDED_ACCESS).map((operation) => [
+  const wanted = operations.map((operation) => [
     operation,
     FOR_BOTH.includes(operation) ? "200" : "400 wrong_endpoint_type",
   ]);

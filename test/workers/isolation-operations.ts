@@ -218,6 +218,10 @@ const requests = (mark: string) => ({ requests: [input(mark)] });
 const QUEUE = [
   http("POST", "/v2/*/run", { ...ENDPOINT, makes: "job" }, input),
   http("POST", "/v2/*/runsync?wait=1000", { ...ENDPOINT, waits: true }, input),
+  http("POST", "/v2/*/openai/v1/chat/completions", { ...ENDPOINT, waits: true }, (mark) => ({
+    prompt: mark,
+  })),
+  http("GET", "/v2/*/openai/v1/models", { ...ENDPOINT, waits: true }),
   http("GET", "/v2/*/health", ENDPOINT),
   http("GET", "/v2/*/metrics", ENDPOINT),
   http("GET", "/v2/*/requests", ENDPOINT),

@@ -59,6 +59,20 @@ test("batches are as documented", async () => {
   await documentedCall("GET", base);
 });
 
+test("OpenAI's routes are as documented", async () => {
+  const endpointId = await createEndpoint("workersMax: 0"); // nobody waits for a worker
+  const base = `/v2/${endpointId}/openai/v1`;
+  for (const route of ["chat/completions", "completions", "embeddings", "responses"]) {
+    await documentedCall("POST", `${base}/${route}`, { model: "m", stream: true });
+  }
+  await documentedCall("GET", `${base}/models`);
+  await documentedCall("GET", `${base}/models/m`);
+  await documentedCall("POST", `${base}/completions`, { stream: 1 });
+  await documentedCall("POST", `${base}/completions`, { prompt: "x".repeat(20_000_001) });
+  await documentedCall("GET", "/v2/nobody/openai/v1/models");
+  await documentedCall("GET", `${base}/models`, undefined, { Authorization: "Bearer wrong" });
+});
+
 test("what hosts ask is as documented", async () => {
   const endpointId = await createEndpoint();
   const { joinTokenCreate } = await graphql<{ joinTokenCreate: { token: string } }>(`

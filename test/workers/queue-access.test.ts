@@ -1,6 +1,7 @@
 import { env, exports } from "cloudflare:workers";
 import { beforeAll, describe, test } from "vitest";
 import { endpointKey } from "../../src/auth/endpoint-key.ts";
+import type { OpenaiErrorBody } from "../../src/contract/openai.ts";
 import type { Access } from "../../src/domain/permissions.ts";
 import { NEEDED_ACCESS } from "../../src/gateway/v2/operations.ts";
 import { queueRoutes } from "../../src/gateway/v2/routes.ts";
@@ -14,7 +15,8 @@ let endpointId: string;
 
 beforeAll(async () => {
   client = await freshClient();
-  endpointId = (await savedEndpoint(client)).id;
+  // Without workers nobody waits for one.
+  endpointId = (await savedEndpoint(client, ", workersMax: 0")).id;
 });
 
 /** Calls an operation as the table names it, with ids that exist nowhere. */
@@ -26,8 +28,10 @@ async function call(operation: string, key: string, query = "", endpoint = endpo
     headers: { Authorization: `Bearer ${key}` },
     ...(method !== "GET" && { body: "{}" }),
   });
-  const body = await response.json<{ code?: string; error?: string }>();
-  return { status: response.status, code: body.code, error: body.error ?? "" };
+  const body = await response.json<{ code?: string; error?: string | OpenaiErrorBody["error"] }>();
+  const { error = "" } = body;
+  if (typeof error === "object") return { status: response.status, code: error.code, error: error.message };
+  return { status: response.status, code: body.code, error };
 }
 
 const limitedTo = (access: Access) =>

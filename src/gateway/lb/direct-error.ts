@@ -17,16 +17,26 @@ export class DirectError extends ApiError {
   }
 }
 
+/** The body of an error, in the shape that a kind of client knows. */
+export type ErrorShape = (code: ErrorCode, message: string) => object;
+
+/** The shape of these endpoints' own clients. */
+export function directErrorBody(code: ErrorCode, message: string): DirectErrorBody {
+  return { ...errorBody(code, message), status: ERROR_STATUS[code] };
+}
+
 /** Turns whatever was thrown into an answer; nothing of an unexpected error leaves the house. */
-export async function renderDirectError(error: unknown, request: Request): Promise<Response> {
+export async function renderDirectError(
+  error: unknown,
+  request: Request,
+  shape: ErrorShape = directErrorBody,
+): Promise<Response> {
   await discardBody(request);
   const { code, message, known } = explain(error);
   const headers = new Headers();
   if (known.workerId) headers.set(AFFINITY_HEADER, known.workerId);
   if (known.retryAfterSeconds !== undefined) headers.set("Retry-After", `${known.retryAfterSeconds}`);
-  const status = ERROR_STATUS[code];
-  const body: DirectErrorBody = { ...errorBody(code, message), status };
-  return Response.json(body, { status, headers });
+  return Response.json(shape(code, message), { status: ERROR_STATUS[code], headers });
 }
 
 function explain(error: unknown): DirectError {

@@ -7,7 +7,7 @@ import { announcedLength } from "../body.ts";
 import type { Place } from "./address.ts";
 import { readAffinity } from "./affinity.ts";
 import { openAnswer, type Listener } from "./answer.ts";
-import { renderDirectError } from "./direct-error.ts";
+import { directErrorBody, renderDirectError, type ErrorShape } from "./direct-error.ts";
 import { requestBody } from "./request-body.ts";
 import { isUpgrade, requestHead } from "./request-head.ts";
 import { askUpgrade, openUpgrade } from "./upgrade.ts";
@@ -28,12 +28,13 @@ export async function serveDirect(
   context: DirectContext,
   endpoint: EndpointConfig,
   place: Place,
+  errorShape: ErrorShape = directErrorBody,
 ): Promise<Response> {
   const request = context.req.raw;
   try {
     return await answer(context, endpoint, place);
   } catch (error) {
-    return await renderDirectError(error, request);
+    return await renderDirectError(error, request, errorShape);
   }
 }
 

@@ -23,6 +23,13 @@ export const NEEDED_ACCESS = {
   "POST purge-queue": "write",
   "GET requests": "read",
   "GET logs": "read",
+  "POST openai/v1/chat/completions": "write",
+  "POST openai/v1/completions": "write",
+  "POST openai/v1/embeddings": "write",
+  "POST openai/v1/responses": "write",
+  /** Each is a job. */
+  "GET openai/v1/models": "write",
+  "GET openai/v1/models/:model": "write",
   "GET webhooks/:jobId": "read",
   "POST webhooks/:jobId/redeliver": "write",
   "POST batch": "write",

@@ -6,6 +6,7 @@ import { cancel } from "./cancel.ts";
 import { requireQueue, requireWrite, withEndpoint, type QueueApi, type QueueHandler } from "./context.ts";
 import { health, metrics, requestMetrics, workerMetrics } from "./health.ts";
 import { logs, workerLogs } from "./logs.ts";
+import { openaiRoutes } from "./openai/routes.ts";
 import { NEEDED_ACCESS, type Operation, type ServeJobs } from "./operations.ts";
 import { purgeQueue } from "./purge-queue.ts";
 import { requests } from "./requests.ts";
@@ -34,6 +35,8 @@ export function queueRoutes(): Hono<QueueApi> {
 
   // Before the others: no endpoint is called serverless.
   routes.get("/serverless/:endpointId/workers/:workerId/logs", withEndpoint, workerLogs);
+  // It answers errors in a shape of its own, those of the key and the endpoint included.
+  routes.route("/:endpointId/openai", openaiRoutes());
   routes.use("/:endpointId/*", withEndpoint);
   serve("GET logs", logs);
   serve("GET health", health);

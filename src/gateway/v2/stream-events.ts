@@ -4,29 +4,18 @@
  */
 import { errorBody } from "../../contract/errors.ts";
 import { HOT_HOLD_MS, STREAM_HEARTBEAT_MS } from "../../contract/limits.ts";
-import type {
-  ChunkRun,
-  ReadStreamReply,
-  RateLimited,
-  SlotRef,
-  Unconfigured,
-} from "../../endpoint/messages.ts";
 import { logFailure } from "../../failure-log.ts";
 import { readBytes } from "../byte-stream.ts";
-import { awaitRing } from "../doorbell.ts";
-import { endpointStub } from "../endpoint-directory.ts";
 import { jobNotFound, type QueueContext } from "./context.ts";
-import { askWithinLimits, slotQuery } from "./limits.ts";
 import { jobBody } from "./job-body.ts";
 import type { JsonPart, StoredPart } from "../spliced-json.ts";
+import { StreamReader, type StreamChunk, type StreamRead } from "./stream-reader.ts";
 
 export const EVENT_HEADERS = {
   "Content-Type": "text/event-stream; charset=utf-8",
   "Cache-Control": "no-cache",
 };
 export const HEARTBEAT = ":\n\n";
-
-type StreamRead = Exclude<ReadStreamReply, Unconfigured | RateLimited>;
 
 /** Only an Accept header that names event streams asks for one: clients that poll send any other. */
 export function wantsEvents(context: QueueContext): boolean {
@@ -39,7 +28,7 @@ export function wantsEvents(context: QueueContext): boolean {
  * The last event is `status`, with the final status body. What is drained by polls is not touched.
  */
 export async function streamEvents(context: QueueContext, jobId: string): Promise<Response> {
-  const reader = new StreamReader(context, jobId);
+  const reader = new StreamReader(context, jobId, { position: readLastEventId(context), slot: null });
   const first = await reader.read(0);
   if (first.kind === "not_found") throw jobNotFound(jobId);
   const { readable, writable } = new IdentityTransformStream();
@@ -73,7 +62,7 @@ async function writeChunks(
   let text = HEARTBEAT; // headers leave with the first byte
   let beatAt = 0;
   for (let read = first; ; read = await reader.read(HOT_HOLD_MS)) {
-    const chunks = read.kind === "found" ? reader.take(read.runs) : "";
+    const chunks = read.kind === "found" ? encodeChunks(reader.take(read.runs)) : "";
     text += chunks;
     if (text !== "" && !(await events.write(text))) return undefined;
     if (text !== "") beatAt = Date.now() + STREAM_HEARTBEAT_MS;
@@ -86,54 +75,8 @@ async function writeChunks(
   }
 }
 
-class StreamReader {
-  readonly jobId: string;
-  readonly #context: QueueContext;
-  #position: number;
-  /** The slot of this request between its reads. */
-  #slot: SlotRef | null = null;
-
-  constructor(context: QueueContext, jobId: string) {
-    this.#context = context;
-    this.jobId = jobId;
-    this.#position = readLastEventId(context);
-  }
-
-  get isClientGone(): boolean {
-    return this.#context.req.raw.signal.aborted;
-  }
-
-  async read(holdMs: number): Promise<StreamRead> {
-    const brought = this.#slot;
-    const read = await askWithinLimits(this.#context, (stub) =>
-      stub.readStream(this.jobId, this.#position, holdMs, brought),
-    );
-    this.#slot = read.kind === "found" ? read.slot : null;
-    return read;
-  }
-
-  /** The events of all chunks beyond the position, which moves behind them. */
-  take(runs: readonly ChunkRun[]): string {
-    let events = "";
-    for (const { position, count, wire } of runs) {
-      const chunks = JSON.parse(`[${wire}]`) as unknown[];
-      for (const [index, chunk] of chunks.entries()) {
-        const id = position - count + 1 + index;
-        if (id > this.#position) events += `id: ${id}\ndata: ${JSON.stringify(chunk)}\n\n`;
-      }
-      this.#position = position;
-    }
-    return events;
-  }
-
-  /** Waits outside the object until there may be more, or `untilAt` has come. */
-  async awaitMore(untilAt: number): Promise<void> {
-    const { env, req } = this.#context;
-    const object = endpointStub(env, this.#context.get("endpoint").endpointId);
-    const slot = this.#slot && slotQuery(this.#slot, untilAt);
-    const bell = { stream: this.jobId, after: `${this.#position}`, ...slot };
-    await awaitRing(object, bell, untilAt, req.raw.signal);
-  }
+function encodeChunks(chunks: readonly StreamChunk[]): string {
+  return chunks.map(({ position, wire }) => `id: ${position}\ndata: ${JSON.stringify(wire)}\n\n`).join("");
 }
 
 export class EventWriter {
@@ -161,7 +104,11 @@ export class EventWriter {
       if (!isListening) return;
       isListening = typeof part === "string" ? await this.write(part) : await this.#pass(part);
     }
-    if (isListening && (await this.write("\n\n"))) await this.#writer.close();
+    if (isListening && (await this.write("\n\n"))) await this.close();
+  }
+
+  async close(): Promise<void> {
+    await this.#writer.close().catch(() => {});
   }
 
   async #pass(part: StoredPart): Promise<boolean> {

@@ -9,51 +9,52 @@ import { isSmall, readLargeRequest, readSmallRequest, type ReceivedRequest } fro
 import { askWithinLimits } from "./limits.ts";
 import { readWebhook } from "./webhook-option.ts";
 
-type SubmitOptions = {
-  readonly isSync: boolean;
-  readonly maxBytes: number;
+type QueueOptions = Pick<SubmitRequest, "isSync" | "holdMs" | "operation" | "keepsSlot"> & {
   readonly waitMs: number | null;
-  readonly holdMs: number;
 };
-type SubmittedJob = {
+type SubmitOptions = QueueOptions & { readonly maxBytes: number };
+export type SubmittedJob = {
   readonly view: JobView;
   readonly isFinal: boolean;
   readonly isNew: boolean;
   readonly slot: SlotRef | null;
 };
 
-export async function submitJob(context: QueueContext, options: SubmitOptions): Promise<SubmittedJob> {
+/** Queues the job that the body describes. */
+export async function submitJob(
+  context: QueueContext,
+  { maxBytes, ...options }: SubmitOptions,
+): Promise<SubmittedJob> {
   const idempotencyKey = readIdempotencyKey(context);
   const request = context.req.raw;
   const place = { bucket: context.env.PAYLOADS, endpointId: context.get("endpoint").endpointId };
   if (isSmall(request))
-    return submit(context, options, idempotencyKey, await readSmallRequest(request, place));
+    return queueJob(context, options, idempotencyKey, await readSmallRequest(request, place));
 
-  const submitted = readLargeRequest(request, options.maxBytes, place).then((received) =>
-    submit(context, options, idempotencyKey, received),
+  const submitted = readLargeRequest(request, maxBytes, place).then((received) =>
+    queueJob(context, options, idempotencyKey, received),
   );
   // Goes on when the client hangs up: between R2 and the queue a payload would be left behind.
   context.executionCtx.waitUntil(submitted.catch(() => {}));
   return submitted;
 }
 
-async function submit(
+/** Queues a job of which all is known. Its input is removed from R2 when it is refused. */
+export async function queueJob(
   context: QueueContext,
-  { isSync, waitMs, holdMs }: SubmitOptions,
+  queueOptions: QueueOptions,
   idempotencyKey: string | null,
   { options, input }: ReceivedRequest,
 ): Promise<SubmittedJob> {
   const call = (webhook: string | null): SubmitRequest => ({
-    isSync,
+    ...queueOptions,
     isLowPriority: options.policy?.lowPriority ?? false,
     ttlMs: options.policy?.ttl ?? TTL_DEFAULT_MS,
     executionTimeoutMs: options.policy?.executionTimeout ?? null,
-    waitMs,
     input,
     optionsJson: workerOptions(options, webhook),
     hasWebhook: webhook !== null,
     idempotencyKey,
-    holdMs,
   });
   const bucket = context.env.PAYLOADS;
   try {

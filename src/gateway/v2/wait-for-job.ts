@@ -1,5 +1,5 @@
 /** Waiting for a job's end: inside the object while it is hot, on a doorbell when it is quiet. */
-import { HOT_HOLD_MS } from "../../contract/limits.ts";
+import { BELL_WAIT_MAX_MS, HOT_HOLD_MS } from "../../contract/limits.ts";
 import type { JobView } from "../../domain/job-view.ts";
 import type { SlotRef } from "../../endpoint/messages.ts";
 import { awaitRing } from "../doorbell.ts";
@@ -24,7 +24,7 @@ export async function waitForJob(
   let { slot, view } = begun;
   for (;;) {
     if (view && slot) {
-      await ringFor(context, jobId, slot, untilAt);
+      await ringFor(context, jobId, slot, Math.min(untilAt, Date.now() + BELL_WAIT_MAX_MS));
       // Who hung up gave its slot back with the doorbell; another look would only take it again.
       if (signal.aborted) return view;
     }

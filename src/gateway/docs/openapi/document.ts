@@ -4,6 +4,7 @@ import { createDocument, type ZodOpenApiObject, type ZodOpenApiPathItemObject } 
 import { agentPaths } from "./agent-paths.ts";
 import { batchPaths } from "./batch-paths.ts";
 import { directPaths } from "./direct-paths.ts";
+import { openaiPaths } from "./openai-paths.ts";
 import { operation } from "./operation.ts";
 import { queuePaths } from "./queue-paths.ts";
 import { restPaths } from "./rest-paths.ts";
@@ -11,7 +12,7 @@ import { restPaths } from "./rest-paths.ts";
 const DESCRIPTION = `
 Serverless GPU jobs on your own hosts.
 
-- **Queue API** \`/v2/{endpointId}/…\`: submit jobs, ask for them, stream what they yield.
+- **Queue API** \`/v2/{endpointId}/…\`: submit jobs, ask for them, stream what they yield; OpenAI's routes below \`/openai/v1\`.
 - **Load-balanced endpoints** \`/lb/{endpointId}/…\`: requests that go straight to a worker.
 - **REST** \`/v1/…\`: endpoints, templates, volumes, registry credentials.
 - **GraphQL** \`/graphql\`: the whole management API; see [its schema](/docs/graphql).
@@ -21,6 +22,7 @@ Every call carries \`Authorization: Bearer <API key>\`.`;
 
 const TAGS = [
   { name: "Jobs", description: "Run jobs on an endpoint." },
+  { name: "OpenAI", description: "What OpenAI's clients ask of the workers of an endpoint." },
   { name: "Batches", description: "Thousands of jobs at once." },
   { name: "Load-balanced endpoints", description: "Routes of your own, on workers of your own." },
   { name: "Endpoints", description: "Queues with their scaling." },
@@ -91,6 +93,7 @@ const description = (): ZodOpenApiObject => ({
   },
   paths: {
     ...queuePaths,
+    ...openaiPaths,
     ...batchPaths,
     ...directPaths,
     ...restPaths,

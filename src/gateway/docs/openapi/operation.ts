@@ -2,6 +2,7 @@
 import { z } from "zod";
 import type { ZodOpenApiOperationObject, ZodOpenApiResponsesObject } from "zod-openapi";
 import { directErrorBodySchema, errorBodySchema } from "../../../contract/errors.ts";
+import { openaiErrorSchema } from "../../../contract/openai.ts";
 import { restErrorSchema } from "../../../contract/rest.ts";
 
 export type Description = {
@@ -31,6 +32,7 @@ const ERRORS = {
   500: "An error of ours.",
   502: "The worker broke off, refused the connection, or gave an answer that is none.",
   503: "Not possible now; later it may be.",
+  504: "The job took longer than it may.",
   524: "The worker did not answer in time.",
 } as const;
 type ErrorStatus = keyof typeof ERRORS;
@@ -45,6 +47,11 @@ export function operation(description: Description, errors: readonly ErrorStatus
 /** Describes an operation of REST v1. */
 export function restOperation(description: Description, errors: readonly ErrorStatus[]) {
   return describe(description, errorResponses(errors, restErrorSchema));
+}
+
+/** Describes an operation of OpenAI's routes. */
+export function openaiOperation(description: Description, errors: readonly ErrorStatus[]) {
+  return describe(description, errorResponses(errors, openaiErrorSchema));
 }
 
 /** Describes an operation that a worker answers; what is not its own answer has the shape of the queue API. */

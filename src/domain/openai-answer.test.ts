@@ -1,0 +1,18 @@
+import { test } from "vitest";
+import type { JsonValue } from "../contract/json.ts";
+import { answerOf } from "./openai-answer.ts";
+
+const ANSWER = { id: "1", choices: [] };
+
+test.for<[what: string, output: JsonValue | undefined, answer: JsonValue | undefined]>([
+  ["the one element of a stream", [ANSWER], ANSWER],
+  ["what was returned", ANSWER, ANSWER],
+  ["JSON text", [JSON.stringify(ANSWER)], ANSWER],
+  ["lines of JSON text", JSON.stringify(ANSWER, null, 2).split("\n"), ANSWER],
+  ["the first of a batch", [[ANSWER, 1]], ANSWER],
+  ["words", ["some", "words"], "some\nwords"],
+  ["nothing", [], undefined],
+  ["null", null, undefined],
+  ["an empty text", [""], undefined],
+  ["no output", undefined, undefined],
+])("an answer is found in %s", ([, output, answer], { expect }) => expect(answerOf(output)).toEqual(answer));

@@ -1,0 +1,84 @@
+/** OpenAI's routes: `/v2/{endpointId}/openai/v1/…`. */
+import { z } from "zod";
+import type { ZodOpenApiPathsObject } from "zod-openapi";
+import { openaiReplySchema, openaiRequestSchema } from "../../../contract/openai.ts";
+import { openaiOperation, type Description } from "./operation.ts";
+import { endpointPath, idempotencyHeaders, rateLimitHeaders } from "./queue-paths.ts";
+
+const answerHeaders = rateLimitHeaders.extend({
+  "X-Request-Id": z
+    .string()
+    .optional()
+    .meta({ description: "Id of the job, where the endpoint has a queue." }),
+});
+
+const TEXT =
+  "With a queue it is a job, whose worker gets the route and the body; answered when that has ended, or, with " +
+  "`stream`, in server-sent events as the worker yields them. A client that hangs up cancels it. The workers of a " +
+  "load-balanced endpoint are asked themselves.";
+
+type Asked = Pick<Description, "id" | "summary"> & { readonly example: unknown };
+
+function question({ id, summary, example }: Asked) {
+  return openaiOperation(
+    {
+      id,
+      tag: "OpenAI",
+      summary,
+      text: TEXT,
+      path: endpointPath,
+      headers: idempotencyHeaders,
+      body: openaiRequestSchema,
+      example,
+      answer: openaiReplySchema,
+      answerHeaders,
+    },
+    [400, 401, 404, 413, 429, 500, 503, 504],
+  );
+}
+
+function listing(id: string, summary: string, path: z.ZodObject) {
+  return openaiOperation(
+    { id, tag: "OpenAI", summary, text: "A job, too.", path, answer: openaiReplySchema, answerHeaders },
+    [401, 404, 429, 500, 503, 504],
+  );
+}
+
+export const openaiPaths: ZodOpenApiPathsObject = {
+  "/v2/{endpointId}/openai/v1/chat/completions": {
+    post: question({
+      id: "createChatCompletion",
+      summary: "Go on with a conversation",
+      example: { model: "m", messages: [{ role: "user", content: "Hello" }] },
+    }),
+  },
+  "/v2/{endpointId}/openai/v1/completions": {
+    post: question({
+      id: "createCompletion",
+      summary: "Go on with a text",
+      example: { model: "m", prompt: "Hello" },
+    }),
+  },
+  "/v2/{endpointId}/openai/v1/embeddings": {
+    post: question({
+      id: "createEmbedding",
+      summary: "Turn texts into vectors",
+      example: { model: "m", input: "Hello" },
+    }),
+  },
+  "/v2/{endpointId}/openai/v1/responses": {
+    post: question({ id: "createResponse", summary: "Answer", example: { model: "m", input: "Hello" } }),
+  },
+  "/v2/{endpointId}/openai/v1/models": {
+    get: listing("listModels", "The models that the workers serve", endpointPath),
+  },
+  "/v2/{endpointId}/openai/v1/models/{model}": {
+    get: listing(
+      "getModel",
+      "One of the models",
+      endpointPath.extend({
+        model: z.string().meta({ description: "Its name, escaped as part of a path." }),
+      }),
+    ),
+  },
+};

@@ -1,0 +1,105 @@
+/** An answer that is sent while the worker yields it. */
+import { OpenaiFrames } from "../../../domain/openai-frames.ts";
+import {
+  bodyOfFault,
+  faultOfCode,
+  faultOfEnd,
+  faultOfOutput,
+  JOB_EXPIRED,
+  WORKER_LOST,
+  type OpenaiFault,
+} from "../../../domain/openai-fault.ts";
+import { logFailure } from "../../../failure-log.ts";
+import type { QueueContext } from "../context.ts";
+import { EVENT_HEADERS, EventWriter } from "../stream-events.ts";
+import type { SubmittedJob } from "../submit.ts";
+import { AnswerChunks, type AnswerStep } from "./answer-chunks.ts";
+import { OpenaiError } from "./openai-error.ts";
+import type { OwnedJob } from "./owned-job.ts";
+import { answerOfEnd } from "./whole-answer.ts";
+
+/** Answers with the first chunk, so that what fails before it has its own status; ends the job's ownership itself. */
+export async function answerStreamed(
+  context: QueueContext,
+  { view, slot }: SubmittedJob,
+  job: OwnedJob,
+): Promise<Response> {
+  const chunks = new AnswerChunks(context, view.id, slot);
+  const first = await chunks.next();
+  const frames = new OpenaiFrames();
+  if (first.kind !== "chunks") {
+    const text = frames.encode(await answerInsteadOf(context, first)) + frames.end();
+    job.release();
+    return context.body(text, 200, EVENT_HEADERS);
+  }
+  const fault = faultOfOutput(first.outputs[0]);
+  if (fault) throw new OpenaiError(fault);
+  const { readable, writable } = new IdentityTransformStream();
+  const answer = new AnswerWriter(new EventWriter(writable), frames, job);
+  context.executionCtx.waitUntil(answer.writeAll(context, first, chunks));
+  return context.body(readable, 200, EVENT_HEADERS);
+}
+
+/** What a worker returned that yielded nothing. */
+function answerInsteadOf(context: QueueContext, step: Exclude<AnswerStep, { kind: "chunks" }>) {
+  if (step.kind === "ended") return answerOfEnd(context, step.view);
+  throw new OpenaiError(faultOfStop(step.kind));
+}
+
+function faultOfStop(kind: "expired" | "lost" | "client_gone"): OpenaiFault {
+  return kind === "expired" ? JOB_EXPIRED : WORKER_LOST;
+}
+
+class AnswerWriter {
+  readonly #events: EventWriter;
+  readonly #frames: OpenaiFrames;
+  readonly #job: OwnedJob;
+
+  constructor(events: EventWriter, frames: OpenaiFrames, job: OwnedJob) {
+    this.#events = events;
+    this.#frames = frames;
+    this.#job = job;
+  }
+
+  async writeAll(context: QueueContext, first: AnswerStep, chunks: AnswerChunks): Promise<void> {
+    try {
+      let step = first;
+      while (step.kind === "chunks") {
+        const text = this.#frames.encode(step.outputs);
+        if (text !== "" && !(await this.#events.write(text))) return await this.#leave();
+        step = await chunks.next();
+      }
+      await this.#finish(step);
+    } catch (error) {
+      logFailure("stream_failed", { path: context.req.path }, error);
+      await this.#fail(faultOfCode("internal", "The stream broke off on our side. Send the request again."));
+    }
+  }
+
+  async #finish(step: Exclude<AnswerStep, { kind: "chunks" }>): Promise<void> {
+    switch (step.kind) {
+      case "ended":
+        if (step.view.status !== "COMPLETED") return this.#fail(faultOfEnd(step.view));
+        this.#job.release();
+        await this.#events.write(this.#frames.end());
+        return this.#events.close();
+      case "expired":
+      case "lost":
+        return this.#fail(faultOfStop(step.kind));
+      case "client_gone":
+        return this.#leave();
+    }
+  }
+
+  /** The status has left long ago, so the error is an event. */
+  async #fail(fault: OpenaiFault): Promise<void> {
+    await this.#job.abandon();
+    await this.#events.write(this.#frames.fail(bodyOfFault(fault)));
+    await this.#events.close();
+  }
+
+  async #leave(): Promise<void> {
+    await this.#job.abandon();
+    await this.#events.abort();
+  }
+}

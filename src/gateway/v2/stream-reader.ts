@@ -1,0 +1,77 @@
+/** Reads the stream of a job on from a position. Every read says from where, so nothing here need last. */
+import type {
+  ChunkRun,
+  RateLimited,
+  ReadStreamReply,
+  SlotRef,
+  Unconfigured,
+} from "../../endpoint/messages.ts";
+import { awaitRing } from "../doorbell.ts";
+import { endpointStub } from "../endpoint-directory.ts";
+import type { QueueContext } from "./context.ts";
+import { askWithinLimits, slotQuery } from "./limits.ts";
+
+export type StreamRead = Exclude<ReadStreamReply, Unconfigured | RateLimited>;
+
+export type StreamChunk = {
+  readonly position: number;
+  readonly attempt: number;
+  /** As polls get it: `{output}`. */
+  readonly wire: { readonly output?: unknown };
+};
+
+export class StreamReader {
+  readonly jobId: string;
+  readonly #context: QueueContext;
+  #position: number;
+  /** The slot of this request between its reads. */
+  #slot: SlotRef | null;
+
+  /** Reads what comes after `position`. Without a slot the first read is a request of its own. */
+  constructor(
+    context: QueueContext,
+    jobId: string,
+    from: { readonly position: number; readonly slot: SlotRef | null },
+  ) {
+    this.#context = context;
+    this.jobId = jobId;
+    this.#position = from.position;
+    this.#slot = from.slot;
+  }
+
+  get isClientGone(): boolean {
+    return this.#context.req.raw.signal.aborted;
+  }
+
+  async read(holdMs: number): Promise<StreamRead> {
+    const brought = this.#slot;
+    const read = await askWithinLimits(this.#context, (stub) =>
+      stub.readStream(this.jobId, this.#position, holdMs, brought),
+    );
+    this.#slot = read.kind === "found" ? read.slot : null;
+    return read;
+  }
+
+  /** All chunks beyond the position, which moves behind them. */
+  take(runs: readonly ChunkRun[]): StreamChunk[] {
+    const taken: StreamChunk[] = [];
+    for (const { position, count, attempt, wire } of runs) {
+      const chunks = JSON.parse(`[${wire}]`) as StreamChunk["wire"][];
+      for (const [index, chunk] of chunks.entries()) {
+        const at = position - count + 1 + index;
+        if (at > this.#position) taken.push({ position: at, attempt, wire: chunk });
+      }
+      this.#position = position;
+    }
+    return taken;
+  }
+
+  /** Waits outside the object until there may be more, or `untilAt` has come. */
+  async awaitMore(untilAt: number): Promise<void> {
+    const { env, req } = this.#context;
+    const object = endpointStub(env, this.#context.get("endpoint").endpointId);
+    const slot = this.#slot && slotQuery(this.#slot, untilAt);
+    const bell = { stream: this.jobId, after: `${this.#position}`, ...slot };
+    await awaitRing(object, bell, untilAt, req.raw.signal);
+  }
+}

@@ -1,0 +1,42 @@
+/** OpenAI's routes of a load-balanced endpoint: its workers answer them. */
+import { beforeEach, describe, test } from "vitest";
+import { FRAME } from "../../src/contract/link-frame.ts";
+import { call, createEndpoint, signInAsNewAccount } from "./edge-client.ts";
+import { LB, linkedEndpoint, text } from "./link-client.ts";
+import { CHAT, QUESTION } from "./openai-engine.ts";
+
+beforeEach(signInAsNewAccount);
+
+describe("OpenAI's routes of a load-balanced endpoint", () => {
+  test("reach its worker as the worker serves them, whatever the method", async ({ expect }) => {
+    const { endpointId, link } = await linkedEndpoint();
+    for (const [method, route] of [
+      ["POST", CHAT],
+      ["GET", "/v1/models/a%2Fb?x=1"],
+      ["DELETE", "/v1/responses/r"],
+    ] as const) {
+      const body = method === "POST" ? QUESTION : undefined;
+      const asked = call(method, `/v2/${endpointId}/openai${route}`, body);
+      const { stream, head, hasBody } = await link.open();
+      expect(head).toMatchObject({ method, target: route });
+      expect(hasBody).toBe(body !== undefined);
+      if (hasBody) expect(JSON.parse(text((await link.next(FRAME.DATA)).payload))).toEqual(body);
+      link.answer(stream, `{"route":"${route}"}`);
+      expect(await asked).toMatchObject({ status: 200, body: { route } });
+    }
+  });
+
+  test("are refused in OpenAI's words", async ({ expect }) => {
+    const endpointId = await createEndpoint(LB);
+    const path = `/v2/${endpointId}/openai${CHAT}`;
+    expect(await call("POST", path, QUESTION, { Authorization: "Bearer wrong" })).toMatchObject({
+      status: 401,
+      body: { error: { code: "invalid_api_key" } },
+    });
+    const gone = await call("POST", path, QUESTION, { "X-Runpod-Worker-Id": "strict nobody" });
+    expect(gone).toMatchObject({
+      status: 404,
+      body: { error: { code: "affinity_worker_gone", type: "invalid_request_error", param: null } },
+    });
+  });
+});
