@@ -1,5 +1,5 @@
 /** `npm run bench`: see `npm run bench -- --help`. */
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import type { Contestant, ContestantName } from "./contestants/contestant.ts";
 import { startBullmq } from "./contestants/bullmq.ts";
 import { startEdgerun } from "./contestants/edgerun.ts";
@@ -50,6 +50,13 @@ async function measure(options: Options, sheet: Sheet): Promise<void> {
   }
 }
 
+/** What `bench/lb` has measured stands in the same file. */
+async function sectionOfOthers(path: string): Promise<string> {
+  const before = await readFile(path, "utf8").catch(() => "");
+  const at = before.indexOf("\n## Load-balanced endpoints\n");
+  return at < 0 ? "" : `\n${before.slice(at)}`;
+}
+
 const options = parseOptions(
   SCENARIOS.map(({ name }) => name),
   QUICK_SCENARIOS.map(({ name }) => name),
@@ -70,7 +77,7 @@ await measure(options, sheet);
 const text = report(options, run, sheet);
 if (options.reportPath === null) console.log(`\n${text}`);
 else {
-  await writeFile(options.reportPath, text);
+  await writeFile(options.reportPath, text + (await sectionOfOthers(options.reportPath)));
   console.log(`\n${targetTable(sheet)}\n\n${tables(sheet, options.contestants)}`);
   console.log(`\nThe report is in ${options.reportPath}.`);
 }
