@@ -54,4 +54,3 @@ export const closeSchema = z.object({
 export type Close = z.infer<typeof closeSchema>;
 
 export const linkWorkersSchema = z.object({ workers: z.array(idSchema).max(500) });
-export type LinkWorkers = z.infer<typeof linkWorkersSchema>;

@@ -1,4 +1,5 @@
 /** The agent's end of a link, by hand, and the calls that bring requests to it. */
+import type { z } from "zod";
 import { RpcTarget } from "cloudflare:workers";
 import {
   decodeCredit,
@@ -11,7 +12,7 @@ import {
   type Frame,
   type FrameType,
 } from "../../src/contract/link-frame.ts";
-import type { LinkWorkers, RequestHead, ResponseHead } from "../../src/contract/link-messages.ts";
+import type { linkWorkersSchema, RequestHead, ResponseHead } from "../../src/contract/link-messages.ts";
 import { ReceiveWindow, WindowBudget } from "../../src/contract/link-window.ts";
 import { LINK_FRAME_MAX_BYTES, LINK_WINDOW_BYTES, LINK_WINDOW_MAX_BYTES } from "../../src/contract/limits.ts";
 import type { DirectCall, DirectReply } from "../../src/endpoint/direct/messages.ts";
@@ -65,7 +66,11 @@ export class ScriptedLink {
   }
 
   ready(...workers: string[]): void {
-    this.send({ type: FRAME.WORKERS, stream: 0, payload: json({ workers } satisfies LinkWorkers) });
+    this.send({
+      type: FRAME.WORKERS,
+      stream: 0,
+      payload: json({ workers } satisfies z.infer<typeof linkWorkersSchema>),
+    });
   }
 
   /** Resolves once the object has heard all that was sent: it answers to a stream that it does not know. */
