@@ -123,7 +123,7 @@ test("each end of a job without an output is told apart", ({ expect }) => {
   const codes = (["TIMED_OUT", "CANCELLED", "FAILED"] as const).map((status) => faultOfEnd({ status }));
   expect(codes.map(({ status, code }) => [status, code])).toEqual([
     [504, "job_timed_out"],
-    [500, "job_cancelled"],
+    [409, "job_cancelled"],
     [500, null],
   ]);
 });

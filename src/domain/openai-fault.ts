@@ -46,7 +46,7 @@ export function faultOfEnd({ status, error }: Pick<JobView, "status" | "error">)
       "The worker took longer than the endpoint's executionTimeout allows.",
     );
   }
-  if (status === "CANCELLED") return jobFault(500, "job_cancelled", "The job of this request was cancelled.");
+  if (status === "CANCELLED") return jobFault(409, "job_cancelled", "The job of this request was cancelled.");
   return faultOfErrorText(error ?? "The job failed, and its worker did not say why.");
 }
 

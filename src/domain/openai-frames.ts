@@ -27,11 +27,15 @@ export class OpenaiFrames {
     return output === undefined || output === null ? "" : this.#frame(output);
   }
 
+  /** The worker has said that the answer is complete. */
+  get isDone(): boolean {
+    return DONE_AT_END.test(this.#tail);
+  }
+
   /** What ends the stream of a job that was completed. */
   end(): string {
-    const isDone = DONE_AT_END.test(this.#tail);
     this.#readLine();
-    return isDone || this.#hasNames || !this.#hasData ? "" : this.#gap() + DONE; // F3
+    return this.isDone || this.#hasNames || !this.#hasData ? "" : this.#gap() + DONE; // F3
   }
 
   /** What ends the stream of any other job. */

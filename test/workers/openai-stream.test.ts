@@ -190,6 +190,18 @@ describe("a client that hangs up", () => {
     expect(stops.map(({ jobId }) => jobId)).toContain(second.id);
   });
 
+  test("once the worker has said that it is done leaves the job its end", async ({ expect }) => {
+    const engine = await Engine.start();
+    const client = engine.ask(STREAMED);
+    const job = await engine.take();
+    await engine.yields(job, 1, frame("H") + DONE);
+    expect(await client.next()).toBe(frame("H") + DONE);
+    await bellOf(engine.endpointId, "stream:2");
+    await client.hangUp();
+    await engine.complete(job, ["H"]);
+    expect(await engine.statusOf(job.id)).toBe("COMPLETED");
+  });
+
   test("after the last chunk changes nothing", async ({ expect }) => {
     const engine = await Engine.start();
     const client = engine.ask(STREAMED);
@@ -216,5 +228,5 @@ test("streams hold the slots of their requests while they wait, and none of thos
   });
   await call("POST", `${engine.base}/purge-queue`);
   const statuses = await Promise.all(clients.map(async ({ response }) => (await response).status));
-  expect(new Set(statuses)).toEqual(new Set([500]));
+  expect(new Set(statuses)).toEqual(new Set([409]));
 });

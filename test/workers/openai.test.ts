@@ -211,7 +211,9 @@ describe("a worker's error", () => {
     expect([status, headers.get("X-Should-Retry")]).toEqual([429, null]);
   });
 
-  test("is a 500 when there is no answer, and when somebody else cancels the job", async ({ expect }) => {
+  test("is a 500 when there is no answer, and a 409 when somebody else cancels the job", async ({
+    expect,
+  }) => {
     const engine = await Engine.start();
     const empty = engine.post(CHAT, QUESTION);
     await engine.complete(await engine.take(), null);
@@ -219,7 +221,7 @@ describe("a worker's error", () => {
     const cancelled = engine.post(CHAT, QUESTION);
     const { id } = await engine.take();
     await call("POST", `${engine.base}/cancel/${id}`);
-    expect(await cancelled).toMatchObject({ status: 500, body: { error: { code: "job_cancelled" } } });
+    expect(await cancelled).toMatchObject({ status: 409, body: { error: { code: "job_cancelled" } } });
   });
 });
 
@@ -268,5 +270,5 @@ test("requests have a limit of their own, and hold a slot while they wait", asyn
   expect((await call("POST", `${engine.base}/runsync?wait=1000`, { input: 1 })).status).toBe(200);
   await call("POST", `${engine.base}/purge-queue`);
   const statuses = await Promise.all(clients.map(async ({ response }) => (await response).status));
-  expect(new Set(statuses)).toEqual(new Set([500]));
+  expect(new Set(statuses)).toEqual(new Set([409]));
 });

@@ -67,6 +67,7 @@ class AnswerWriter {
       while (step.kind === "chunks") {
         const text = this.#frames.encode(step.outputs);
         if (text !== "" && !(await this.#events.write(text))) return await this.#leave();
+        if (this.#frames.isDone) this.#job.release(); // clients read no further, and hang up
         step = await chunks.next();
       }
       await this.#finish(step);
