@@ -15,6 +15,8 @@ export type Command = { readonly imageName: string; readonly dockerArgs: string 
 export type Sample = {
   readonly version: number;
   readonly all: number;
+  /** With those that are stopping, which have their GPUs still. */
+  readonly present: number;
   readonly ready: number;
   readonly current: number;
   readonly release: ReleaseBody | null;
@@ -64,7 +66,7 @@ export class RollingEndpoint implements AsyncDisposable {
     await this.#api.query("mutation ($input: EndpointInput!) { saveEndpoint(input: $input) { id } }", {
       input,
     });
-    await this.until(({ all }) => all === 0);
+    await this.until(({ present }) => present === 0);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -100,6 +102,7 @@ export class RollingEndpoint implements AsyncDisposable {
     return {
       version,
       all: there.length,
+      present: pods.length,
       ready: there.filter(({ desiredStatus }) => desiredStatus === "RUNNING").length,
       current: there.filter((pod) => pod.version === version).length,
       release,
