@@ -182,7 +182,9 @@ export class HostRegister {
     // Fleet knows best who is on standby: the agent may not have heard yet that the worker is wanted again.
     if (report.isStandby) return;
     const { store, placer } = this.#parts;
-    const { state, detail = null, imageDigest = worker.imageDigest } = report;
+    const { detail = null, imageDigest = worker.imageDigest } = report;
+    // And who was let go: an agent that has not heard of it yet still calls it ready.
+    const state = worker.retiredIn === null ? report.state : "stopping";
     const start = mergeStart(worker.start, report.start);
     const failing = failingNow(worker.failing, report.failing, now);
     const isSame = worker.state === state && worker.detail === detail && worker.start === start;

@@ -119,6 +119,24 @@ describe("workers come and go with work", () => {
     }
   });
 
+  test("who was let go stays so, though its agent has not heard of it yet", async ({ expect }) => {
+    const endpointId = await createEndpoint("workersMin: 1, workersMax: 1");
+    const agent = await ScriptedAgent.join();
+    const workerId = await agent.bringUpWorker(endpointId);
+    await graphql(
+      `mutation { saveEndpoint(input: { id: "${endpointId}", name: "x", gpuIds: "AMPERE_16", workersMin: 0, workersMax: 0 }) { id } }`,
+    );
+    const statusOf = async () =>
+      await graphql(`{ myself { endpoint(id: "${endpointId}") { pods { id desiredStatus } } } }`);
+    const isLetGo = (reply: unknown) => JSON.stringify(reply).includes("EXITED");
+    await eventually(statusOf, isLetGo);
+    await agent.sync({
+      appliedRevision: 0,
+      workers: [{ workerId, endpointId, revision: 1, state: "ready" }],
+    });
+    expect(await statusOf()).toMatchObject({ myself: { endpoint: { pods: [{ desiredStatus: "EXITED" }] } } });
+  });
+
   test("a parked sync is answered when a worker is wanted, also after the fleet was evicted", async ({
     expect,
   }) => {
