@@ -60,8 +60,10 @@ type Turn = OpenTurn & {
 const GATHER_MS = 0;
 /** A poll that ended is followed by the next one of the same worker; only a slot that stays away is withdrawn. */
 const WITHDRAW_MS = 500;
-/** Chunks that a handler yields this close together share an exchange, and a row at the edge. */
+/** Chunks that handlers yield this close together share an exchange, and a row at the edge. */
 const CHUNK_GATHER_MS = 5;
+/** One that comes after such a pause goes at once. */
+const CHUNK_PAUSE_MS = 2 * CHUNK_GATHER_MS;
 /** A hold without slots only brings stops; a job that ends sooner than this needs none. */
 const STOPS_ONLY_AFTER_MS = 20;
 const PROGRESS_MS = 1_000;
@@ -82,6 +84,7 @@ export class ExchangeLoop {
   #hasNews = false;
   #quickHolds = 0;
   #lastJobAt = 0;
+  #lastChunkAt = 0;
   #hasFailed = false;
 
   constructor(options: ExchangeLoopOptions) {
@@ -115,7 +118,9 @@ export class ExchangeLoop {
   }
 
   chunksChanged(): void {
-    this.#schedule.within(CHUNK_GATHER_MS);
+    const pauseMs = Date.now() - this.#lastChunkAt;
+    this.#lastChunkAt = Date.now();
+    this.#schedule.within(pauseMs < CHUNK_PAUSE_MS ? CHUNK_GATHER_MS : GATHER_MS);
   }
 
   progressChanged(): void {
