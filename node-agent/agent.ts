@@ -296,7 +296,8 @@ export class Agent {
       this.#uploads.reportsChanged();
       this.#exchangeOf(endpointId).reportsChanged();
     }
-    if (change === "chunk") this.#exchangeOf(endpointId).chunksChanged();
+    if (change === "first-chunk") this.#exchangeOf(endpointId).chunkCame(true);
+    if (change === "chunk") this.#exchangeOf(endpointId).chunkCame(false);
     if (change === "progress") this.#exchangeOf(endpointId).progressChanged();
   }
 

@@ -62,7 +62,7 @@ const GATHER_MS = 0;
 const WITHDRAW_MS = 500;
 /** Chunks that handlers yield this close together share an exchange, and a row at the edge. */
 const CHUNK_GATHER_MS = 5;
-/** One that comes after such a pause goes at once. */
+/** One that follows after such a pause goes at once. */
 const CHUNK_PAUSE_MS = 2 * CHUNK_GATHER_MS;
 /** A hold without slots only brings stops; a job that ends sooner than this needs none. */
 const STOPS_ONLY_AFTER_MS = 20;
@@ -117,10 +117,11 @@ export class ExchangeLoop {
     this.#schedule.within(GATHER_MS);
   }
 
-  chunksChanged(): void {
+  /** The first one of a handler may be all that it yields; then it shares an exchange with the report. */
+  chunkCame(isFirst: boolean): void {
     const pauseMs = Date.now() - this.#lastChunkAt;
     this.#lastChunkAt = Date.now();
-    this.#schedule.within(pauseMs < CHUNK_PAUSE_MS ? CHUNK_GATHER_MS : GATHER_MS);
+    this.#schedule.within(!isFirst && pauseMs >= CHUNK_PAUSE_MS ? GATHER_MS : CHUNK_GATHER_MS);
   }
 
   progressChanged(): void {

@@ -36,7 +36,7 @@ type Entry = {
   chunksReceived: number;
 };
 
-export type LedgerChange = "report" | "progress" | "chunk" | "held";
+export type LedgerChange = "report" | "progress" | "first-chunk" | "chunk" | "held";
 
 const PROGRESS_MAX_LENGTH = 64 * 1024;
 
@@ -182,7 +182,7 @@ export class AttemptLedger {
     if (!entry || entry.isSettled) return false;
     this.#journal.addChunk(ref, entry.chunkCount + 1, output);
     entry.chunkCount += 1;
-    this.#onChange(ref.endpointId, "chunk");
+    this.#onChange(ref.endpointId, entry.chunkCount === 1 ? "first-chunk" : "chunk");
     return true;
   }
 

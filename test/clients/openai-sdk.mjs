@@ -94,7 +94,7 @@ await check("a streamed chat has the same words, in pieces, and its usage at the
   assert.equal(pieces.join(""), answered);
   assert(pieces.length > 10);
   assert.equal(usage.total_tokens, 51);
-  assert.equal((await queue(`status/${request_id}`)).status, "COMPLETED");
+  await becomes(request_id, "COMPLETED"); // whose report comes after the last chunk
 });
 
 await check("the stream helper of the package puts it together", async () => {

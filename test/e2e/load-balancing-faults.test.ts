@@ -69,6 +69,7 @@ describe.runIf(await canBreakHosts())("load-balanced endpoints on a fleet of two
         await api.query("mutation ($input: EndpointInput!) { saveEndpoint(input: $input) { id } }", {
           input,
         });
+        await api.query(`mutation { deleteEndpoint(id: "${endpointId}") }`); // what is on standby goes, too
       },
     };
   }

@@ -35,7 +35,9 @@ describe("OpenAI's routes of a load-balanced endpoint", () => {
       ["worker_failed", 502, "worker_failed", null],
     ] as const) {
       const asked = call("POST", `/v2/${endpointId}/openai${CHAT}`, QUESTION);
-      link.reset((await link.open()).stream, reason);
+      const { stream } = await link.open();
+      await link.next(FRAME.DATA);
+      link.reset(stream, reason);
       const { headers, ...answer } = await asked;
       expect(answer).toMatchObject({ status, body: { error: { code, type: "server_error" } } });
       expect(headers.get("x-should-retry")).toBe(advice);
