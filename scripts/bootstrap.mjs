@@ -22,6 +22,7 @@ const COMMANDS = {
   check: ["scripts/check.ts"],
   deploy: ["scripts/deploy.ts"],
   bench: ["bench/main.ts"],
+  images: ["scripts/images/main.ts"],
   format: ["node_modules/oxfmt/bin/oxfmt"],
 };
 

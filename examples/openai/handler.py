@@ -10,13 +10,12 @@ may end anywhere. RAW_OPENAI_OUTPUT=0 has lists of objects instead. Errors are y
 import asyncio
 import json
 import os
-import time
 from urllib.parse import unquote
 
 import runpod
 
 from answers import Answer, Refusal, Wish
-from model import CharacterModel, package_folder
+from engine import describe, list_models, model, names
 
 # After a job the SDK waits up to a second before it takes the next one, so several are taken at a time.
 JOBS_AT_ONCE = 16
@@ -25,19 +24,15 @@ IS_RAW = os.environ.get("RAW_OPENAI_OUTPUT", "1") == "1"
 # Engines that pass on what they read cut events anywhere.
 HELD_BACK = 7
 
-model = CharacterModel(package_folder())
-names = os.environ.get("SERVED_MODEL_NAME", model.name).split(",")
-started = int(time.time())
-
 
 async def handler(job):
     wish = job["input"]
     route = wish.get("openai_route")
     try:
         if route == "/v1/models":
-            yield {"object": "list", "data": [describe(name) for name in names]}
+            yield list_models()
         elif route.startswith("/v1/models/"):
-            yield describe(known(unquote(route.removeprefix("/v1/models/"))))
+            yield describe(unquote(route.removeprefix("/v1/models/")))
         elif route in ("/v1/chat/completions", "/v1/completions"):
             async for piece in complete(Wish(wish.get("openai_input") or {}, names, "chat" in route)):
                 yield piece
@@ -45,16 +40,6 @@ async def handler(job):
             raise Refusal(f"There is no {route}.", "NotFoundError", None, 404)
     except Refusal as refusal:
         yield {"error": refusal.error}
-
-
-def describe(name: str) -> dict:
-    return {"id": name, "object": "model", "created": started, "owned_by": "edgerun"}
-
-
-def known(name: str) -> str:
-    if name not in names:
-        raise Refusal(f"The model `{name}` does not exist.", "NotFoundError", "model", 404)
-    return name
 
 
 async def complete(wish: Wish):

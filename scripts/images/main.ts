@@ -1,7 +1,7 @@
 /**
  * Builds the images of the examples:
  *
- *   node scripts/images/main.ts [NAME ...]     (default: all)
+ *   npm run images -- [NAME ...]     (default: all)
  */
 import { ensureHelloImage, ensureNodeServerImage } from "./node-image.ts";
 import { ensurePythonImage } from "./python-image.ts";

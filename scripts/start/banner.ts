@@ -37,7 +37,10 @@ export function bannerLines(facts: BannerFacts): readonly string[] {
   return [
     "",
     `  Queue API        ${facts.url}/v2/<endpoint id>`,
+    `  Load-balanced    ${facts.url}/lb/<endpoint id>/<path>`,
+    `  OpenAI clients   ${facts.url}/v2/<endpoint id>/openai/v1`,
     `  Management API   ${facts.url}/graphql`,
+    `  Try them out     ${facts.url}/docs`,
     `  API key          ${facts.apiKey}`,
     ...(facts.example ? [`  Endpoint         ${facts.example.id} (${facts.example.name})`] : []),
     ...(facts.runtime ? [`  Workers          ${RUNTIME_WORDS[facts.runtime]}; GPUs are simulated`] : []),

@@ -34,7 +34,9 @@ const TRACEBACK = /\s*\n?\s*traceback: Traceback \(most recent call last\)/;
 export function faultOfCode(code: ErrorCode, message: string): OpenaiFault {
   const status = ERROR_STATUS[code];
   const type = typeOfStatus(status);
-  return fault(status, { message, type, param: null, code: CODES[code] ?? code }, true);
+  // A worker that was too slow once would be kept busy for as long again.
+  const isWorthRetrying = code !== "worker_too_slow";
+  return fault(status, { message, type, param: null, code: CODES[code] ?? code }, isWorthRetrying);
 }
 
 /** What became of a job that ended without an output. */

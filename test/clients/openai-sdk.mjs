@@ -157,7 +157,7 @@ await check("an answer that nobody reads on is cancelled", async () => {
 });
 
 await check("a client that waits too little says so", async () => {
-  const hasty = new OpenAI({ apiKey, baseURL, timeout: 500, maxRetries: 0 });
-  const error = await failure(hasty.chat.completions.create(question({ max_tokens: 1_000 })));
+  const hasty = new OpenAI({ apiKey, baseURL, timeout: 100, maxRetries: 0 });
+  const error = await failure(hasty.chat.completions.create(question({ max_tokens: 200 })));
   assert(error instanceof OpenAI.APIConnectionTimeoutError);
 });

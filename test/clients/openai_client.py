@@ -99,8 +99,8 @@ with client.chat.completions.with_streaming_response.create(**question(stream=Tr
     job_id = response.headers["x-request-id"]
 check("an answer that nobody reads on is cancelled", becomes(job_id, "CANCELLED"), "CANCELLED")
 
-hasty = openai.OpenAI(api_key=args.api_key, base_url=ADDRESS, timeout=0.5, max_retries=0)
-error = failure(lambda: hasty.chat.completions.create(**question(max_tokens=1_000)))
+hasty = openai.OpenAI(api_key=args.api_key, base_url=ADDRESS, timeout=0.1, max_retries=0)
+error = failure(lambda: hasty.chat.completions.create(**question(max_tokens=200)))
 check("a client that waits too little gets an APITimeoutError", type(error), openai.APITimeoutError)
 
 

@@ -1,11 +1,13 @@
 /** Load-balanced endpoints while hosts and workers fail, are changed or never begin, on a fleet of two hosts. */
+import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { managementApi } from "../../scripts/start/management-api.ts";
 import { DIRECT_APP_COMMAND } from "../support/direct-app.ts";
 import { DirectClient } from "../support/direct-client.ts";
 import { DirectLoad } from "../support/direct-load.ts";
 import { layOutBundle } from "../support/edgerun.ts";
-import { createEndpoint } from "../support/management-client.ts";
+import { createEndpoint, type EndpointSettings } from "../support/management-client.ts";
+import { LogClient } from "../support/log-client.ts";
 import { FleetRig } from "../support/rig/fleet-rig.ts";
 import type { RigHost } from "../support/rig/rig-host.ts";
 import { canBreakHosts } from "../support/rig/rig-machine.ts";
@@ -13,6 +15,8 @@ import { canBreakHosts } from "../support/rig/rig-machine.ts";
 /** In place of the two minutes for which a request waits for a worker. */
 const WAIT_SECONDS = 15;
 const CLIENTS = 6;
+/** Longer than an object stays awake for nothing; nothing tells that it sleeps. */
+const SLEEP_MS = 11_000;
 
 type Refusal = { readonly code: string; readonly error: string };
 type Echo = { readonly word: string };
@@ -34,7 +38,11 @@ describe.runIf(await canBreakHosts())("load-balanced endpoints on a fleet of two
   type Own = { readonly endpointId: string; readonly templateId: string; readonly client: DirectClient };
 
   /** An endpoint that always has so many workers; all of them go when it is out of scope. */
-  async function open(workers: number, env: Record<string, string> = {}): Promise<Own & AsyncDisposable> {
+  async function open(
+    workers: number,
+    env: Record<string, string> = {},
+    own: Partial<EndpointSettings> = {},
+  ): Promise<Own & AsyncDisposable> {
     const endpointId = await createEndpoint(rig, {
       name: `direct-${crypto.randomUUID()}`,
       type: "LB",
@@ -44,6 +52,7 @@ describe.runIf(await canBreakHosts())("load-balanced endpoints on a fleet of two
       workersMax: workers,
       scalerType: "REQUEST_COUNT",
       scalerValue: 100,
+      ...own,
     });
     const api = managementApi(rig.baseUrl, rig.apiKey);
     const { myself } = await api.query<{ myself: { endpoint: { templateId: string } } }>(
@@ -60,6 +69,7 @@ describe.runIf(await canBreakHosts())("load-balanced endpoints on a fleet of two
         await api.query("mutation ($input: EndpointInput!) { saveEndpoint(input: $input) { id } }", {
           input,
         });
+        await api.query(`mutation { deleteEndpoint(id: "${endpointId}") }`); // what is on standby goes, too
       },
     };
   }
@@ -71,15 +81,67 @@ describe.runIf(await canBreakHosts())("load-balanced endpoints on a fleet of two
   const ready = async ({ endpointId }: Own): Promise<number> =>
     (await rig.clientOf(endpointId).health()).workers.ready;
 
-  // Side by side, since each sits through the wait.
-  test.concurrent.for([
-    ["whose server never becomes healthy", { APP_HEALTH: "503" }, /answers 503/],
-    ["that listens on another port", { APP_PORT: "18999" }, /nothing listens on port \d+.*18999/],
-  ] as const)("a request waits for a worker %s, and then says why", async ([, env, why], { expect }) => {
-    await using endpoint = await open(1, env);
-    const [status, body] = await refusalOf(endpoint);
-    expect([status, body.code]).toEqual([400, "worker_timeout"]);
-    expect(body.error).toMatch(why);
+  describe.concurrent("what takes its time", () => {
+    test("a request waits for a worker whose server never becomes healthy, and then says why", async ({
+      expect,
+    }) => {
+      await using endpoint = await open(1, { APP_HEALTH: "503" });
+      const [status, body] = await refusalOf(endpoint);
+      expect([status, body.code]).toEqual([400, "worker_timeout"]);
+      expect(body.error).toMatch(/answers 503/);
+    });
+
+    test("a worker that listens on another port is ended, and those who wait and the logs say why", async ({
+      expect,
+    }) => {
+      await using endpoint = await open(1, { APP_PORT: "18999", RUNPOD_INIT_TIMEOUT: "5" });
+      const { endpointId } = endpoint;
+      const refusal = refusalOf(endpoint);
+      const logs = new LogClient({ baseUrl: rig.baseUrl, apiKey: rig.apiKey, endpointId });
+      const why = String.raw`nothing listens on port \d+; the worker listens on 18999`;
+      for (const words of [
+        `Cannot get requests: ${why}`,
+        `was not healthy within 5 s of its start: ${why}`,
+      ]) {
+        await logs.until({ source: "system" }, (lines) =>
+          lines.some(({ line }) => new RegExp(words).test(line)),
+        );
+      }
+      const unhealthy = async () => (await rig.clientOf(endpointId).health()).workers.unhealthy;
+      await expect.poll(unhealthy, { timeout: 30_000 }).toBe(1);
+      const [status, body] = await refusal;
+      expect([status, body.code]).toEqual([400, "worker_timeout"]);
+      expect(body.error).toMatch(new RegExp(why));
+    });
+
+    test("a worker that was scaled down goes on for whoever asks for it so", async ({ expect }) => {
+      const scaling = { workersMin: 0, workersMax: 1, idleTimeout: 1, flashBootType: "FLASHBOOT" } as const;
+      await using endpoint = await open(1, {}, scaling);
+      const name = crypto.randomUUID();
+      const first = await endpoint.client.send(`/case/${name}/upload`, { method: "POST", body: "a note" });
+      expect(await first.body.json()).toBe("whole");
+      const workers = async () => (await rig.clientOf(endpoint.endpointId).health()).workers;
+      const none = { idle: 0, running: 0, initializing: 0 };
+      await expect.poll(workers, { timeout: 30_000 }).toMatchObject(none);
+
+      const workerId = String(first.headers["x-runpod-worker-id"]);
+      const headers = { "x-runpod-worker-id": `strict-resume ${workerId}` };
+      const again = await endpoint.client.send(`/case/${name}/told/arrived`, { headers });
+      expect([again.statusCode, again.headers["x-runpod-worker-id"]]).toEqual([200, workerId]);
+      expect(await again.body.json()).toEqual(["arrived"]);
+    });
+
+    test("a WebSocket on which nothing happens stays open while its endpoint sleeps", async ({ expect }) => {
+      await using endpoint = await open(1);
+      const socket = await endpoint.client.open(`/case/${crypto.randomUUID()}/socket`);
+      for (const message of ["before", "after"]) {
+        socket.socket.send(message);
+        expect(String((await socket.next()).data)).toBe(message);
+        if (message === "before") await delay(SLEEP_MS);
+      }
+      socket.socket.close(1000);
+      await socket.closed;
+    });
   });
 
   test("a request with affinity goes to that worker, or is told that it is none any more", async ({

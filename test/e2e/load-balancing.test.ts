@@ -1,6 +1,7 @@
 /** Load-balanced endpoints on a whole Edgerun, with workers in containers: what passes, both ways. */
 import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
+import { json } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, type ExpectStatic, test } from "vitest";
@@ -109,6 +110,16 @@ describe.runIf(await isDockerAvailable())("load-balanced endpoints with workers 
       expect(valuesOf(echo, "x-forwarded-proto")).toEqual(["http"]);
       expect(JSON.stringify(echo)).not.toContain(edgerun.apiKey);
       expect(valuesOf(echo, "authorization")).toEqual([]);
+    });
+
+    test("loses what concerns its client's connection, and what that calls so", async ({ expect }) => {
+      const headers = { connection: "close, X-Own", "x-own": "1", "keep-alive": "timeout=5", te: "trailers" };
+      const { answer } = app.begin("/echo", { headers: { ...headers, "x-other": "2" } });
+      const echo = (await json(await answer)) as Echo;
+      const names = echo.headers.map(([name]) => name.toLowerCase());
+      expect(names).not.toEqual(expect.arrayContaining([expect.stringMatching(/^(x-own|keep-alive|te)$/)]));
+      expect(valuesOf(echo, "connection").join()).not.toMatch(/x-own/i);
+      expect(valuesOf(echo, "x-other")).toEqual(["2"]);
     });
 
     test("without a key, or with a wrong one, does not reach the app", async ({ expect }) => {
@@ -260,15 +271,17 @@ describe.runIf(await isDockerAvailable())("load-balanced endpoints with workers 
     });
 
     test.for([
-      ["in the middle of its upload", "upload", { method: "POST", body: Buffer.alloc(100_000) }],
-      ["before the answer begins", "hold", {}],
-      ["in the middle of the answer", "chunks", {}],
-    ] as const)("%s ends the app's request", async ([, what, options], { expect }) => {
+      ["in the middle of its upload", "upload", "reset"],
+      ["in the ordinary way, in the middle of its upload,", "upload", "leave"],
+      ["before the answer begins", "hold", "reset"],
+      ["in the middle of the answer", "chunks", "reset"],
+    ] as const)("%s ends the app's request", async ([, what, going], { expect }) => {
       const name = crypto.randomUUID();
-      const begun = app.begin(`/case/${name}/${what}`, options);
+      const upload = { method: "POST", body: Buffer.alloc(100_000) };
+      const begun = app.begin(`/case/${name}/${what}`, what === "upload" ? upload : {});
       await app.told(name, "arrived");
       if (what === "chunks") expect((await begun.answer).statusCode).toBe(200);
-      begun.reset();
+      begun[going]();
       expect(await app.told(name, "closed")).toEqual(["arrived", "closed"]);
     });
 

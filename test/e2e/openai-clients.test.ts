@@ -1,25 +1,29 @@
-/** OpenAI's clients, unmodified, against a language model in a container behind a queue endpoint. */
+/** OpenAI's clients, unmodified, against a language model in a container, behind a queue and as a server. */
 import { fileURLToPath } from "node:url";
 import { execa } from "execa";
-import OpenAI from "openai";
+import OpenAI, { NotFoundError } from "openai";
+import { Agent } from "undici";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { ensureClientVenv } from "../support/client-venv.ts";
 import { isDockerAvailable } from "../support/docker.ts";
-import { startEdgerun, type Edgerun } from "../support/edgerun.ts";
+import { startBareEdgerun, type BareEdgerun } from "../support/edgerun.ts";
 import { createEndpoint } from "../support/management-client.ts";
 import { ensureWorkerImage } from "../support/worker-image.ts";
 
 const pathOf = (file: string): string => fileURLToPath(new URL(`../clients/${file}`, import.meta.url));
 
 describe.runIf(await isDockerAvailable()).concurrent("an engine behind OpenAI's routes", () => {
-  let edgerun: Edgerun;
+  let edgerun: BareEdgerun;
   let python: string;
   let image: string;
   let endpointId: string;
 
   beforeAll(async () => {
-    [image, python] = await Promise.all([ensureWorkerImage("openai"), ensureClientVenv()]);
-    edgerun = await startEdgerun({ runtime: "docker" });
+    [image, python, edgerun] = await Promise.all([
+      ensureWorkerImage("openai"),
+      ensureClientVenv(),
+      startBareEdgerun({ runtime: "docker" }),
+    ]);
     endpointId = await createEndpoint(edgerun, { name: "engine", imageName: image, workersMax: 1 });
   });
   afterAll(() => edgerun.stop());
@@ -45,17 +49,53 @@ describe.runIf(await isDockerAvailable()).concurrent("an engine behind OpenAI's 
     const env = { RAW_OPENAI_OUTPUT: "0", DEFAULT_BATCH_SIZE: "7" };
     const id = await createEndpoint(edgerun, { name: "objects", imageName: image, workersMax: 1, env });
     const client = new OpenAI({ apiKey: edgerun.apiKey, baseURL: `${edgerun.baseUrl}/v2/${id}/openai/v1` });
-    const question = {
-      model: "textgenrnn",
-      messages: [{ role: "user" as const, content: "Hello" }],
-      seed: 3,
-    };
-    const whole = await client.chat.completions.create(question);
-    let streamed = "";
-    for await (const { choices } of await client.chat.completions.create({ ...question, stream: true })) {
-      streamed += choices[0]?.delta.content ?? "";
+    expect(await streamed(client)).toBe(await whole(client));
+  });
+
+  test("a server with these routes is one on a load-balanced endpoint, by its path and by its host", async ({
+    expect,
+  }) => {
+    const id = await createEndpoint(edgerun, {
+      name: "server",
+      type: "LB",
+      imageName: image,
+      dockerArgs: "python3 -u /app/server.py",
+      env: { PORT: "8000" },
+      workersMax: 1,
+    });
+    const { apiKey, baseUrl } = edgerun;
+    const byPath = new OpenAI({ apiKey, baseURL: `${baseUrl}/v2/${id}/openai/v1` });
+    const host = `${id}.lb.localhost:${new URL(baseUrl).port}`;
+    const byHost = new OpenAI({ apiKey, baseURL: `http://${host}/v1`, fetchOptions: { dispatcher: LOCAL } });
+
+    const words = await whole(byPath);
+    expect(words).not.toBe("");
+    for (const client of [byPath, byHost]) {
+      expect((await client.models.list()).data.map((model) => model.id)).toEqual([MODEL]);
+      expect(await streamed(client)).toBe(words);
+      const wrong = client.chat.completions.create({ ...QUESTION, model: "none" });
+      await expect(wrong).rejects.toThrow(NotFoundError);
     }
-    expect(streamed).toBe(whole.choices[0]?.message.content);
-    expect(streamed).not.toBe("");
   });
 });
+
+const MODEL = "textgenrnn";
+const QUESTION = { model: MODEL, messages: [{ role: "user" as const, content: "Hello" }], seed: 3 };
+
+/** Not every system knows that names below localhost are its own. */
+const LOCAL = new Agent({
+  connect: { lookup: (_name, _options, tell) => tell(null, [{ address: "127.0.0.1", family: 4 }]) },
+});
+
+async function whole(client: OpenAI): Promise<string> {
+  const { choices } = await client.chat.completions.create(QUESTION);
+  return choices[0]?.message.content ?? "";
+}
+
+async function streamed(client: OpenAI): Promise<string> {
+  let text = "";
+  for await (const { choices } of await client.chat.completions.create({ ...QUESTION, stream: true })) {
+    text += choices[0]?.delta.content ?? "";
+  }
+  return text;
+}

@@ -53,11 +53,11 @@ export class DirectClient implements AsyncDisposable {
   }
 
   /** Sends the head of a request, and so much of its body; whoever has it can reset the connection. */
-  begin(path: string, { method = "GET", body }: { method?: string; body?: Buffer } = {}): BegunRequest {
+  begin(path: string, { method = "GET", headers = {}, body }: BegunOptions = {}): BegunRequest {
     const { endpointId, apiKey, baseUrl } = this.#target;
     const sent = httpRequest(`${baseUrl}/lb/${endpointId}${path}`, {
       method,
-      headers: { authorization: `Bearer ${apiKey}` },
+      headers: { authorization: `Bearer ${apiKey}`, ...headers },
       agent: false,
     });
     sent.on("error", () => {}); // of the reset
@@ -65,7 +65,11 @@ export class DirectClient implements AsyncDisposable {
     answer.catch(() => {});
     if (body) sent.write(body);
     else sent.end();
-    return { answer, reset: () => void sent.socket?.resetAndDestroy() };
+    return {
+      answer,
+      reset: () => void sent.socket?.resetAndDestroy(),
+      leave: () => void sent.destroy(),
+    };
   }
 
   /** Resolves when it is open. */
@@ -96,10 +100,19 @@ export class DirectClient implements AsyncDisposable {
   }
 }
 
+type BegunOptions = {
+  readonly method?: string;
+  /** As they are, `connection` too. */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: Buffer;
+};
+
 export type BegunRequest = {
   readonly answer: Promise<IncomingMessage>;
   /** What a client does that is killed. */
   readonly reset: () => void;
+  /** What most do: the connection is closed in order. */
+  readonly leave: () => void;
 };
 
 type Message = { readonly data: Buffer; readonly isBinary: boolean };

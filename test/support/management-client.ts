@@ -3,7 +3,7 @@ import { managementApi } from "../../scripts/start/management-api.ts";
 
 type Target = { readonly baseUrl: string; readonly apiKey: string };
 
-type EndpointSettings = {
+export type EndpointSettings = {
   readonly name: string;
   readonly type?: "QB" | "LB";
   readonly imageName?: string;

@@ -26,6 +26,24 @@ describe("OpenAI's routes of a load-balanced endpoint", () => {
     }
   });
 
+  test("are not asked again by OpenAI's clients when the worker took too long, but when it broke off", async ({
+    expect,
+  }) => {
+    const { endpointId, link } = await linkedEndpoint();
+    for (const [reason, status, code, advice] of [
+      ["timeout", 524, "worker_too_slow", "false"],
+      ["worker_failed", 502, "worker_failed", null],
+    ] as const) {
+      const asked = call("POST", `/v2/${endpointId}/openai${CHAT}`, QUESTION);
+      const { stream } = await link.open();
+      await link.next(FRAME.DATA);
+      link.reset(stream, reason);
+      const { headers, ...answer } = await asked;
+      expect(answer).toMatchObject({ status, body: { error: { code, type: "server_error" } } });
+      expect(headers.get("x-should-retry")).toBe(advice);
+    }
+  });
+
   test("are refused in OpenAI's words", async ({ expect }) => {
     const endpointId = await createEndpoint(LB);
     const path = `/v2/${endpointId}/openai${CHAT}`;

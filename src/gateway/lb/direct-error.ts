@@ -17,26 +17,30 @@ export class DirectError extends ApiError {
   }
 }
 
-/** The body of an error, in the shape that a kind of client knows. */
-export type ErrorShape = (code: ErrorCode, message: string) => object;
+/** An error as a kind of client knows it. */
+export type ErrorShape = (
+  code: ErrorCode,
+  message: string,
+) => { readonly body: object; readonly headers?: Readonly<Record<string, string>> };
 
-/** The shape of these endpoints' own clients. */
-export function directErrorBody(code: ErrorCode, message: string): DirectErrorBody {
-  return { ...errorBody(code, message), status: ERROR_STATUS[code] };
+/** For these endpoints' own clients. */
+export function directErrorShape(code: ErrorCode, message: string): { readonly body: DirectErrorBody } {
+  return { body: { ...errorBody(code, message), status: ERROR_STATUS[code] } };
 }
 
 /** Turns whatever was thrown into an answer; nothing of an unexpected error leaves the house. */
 export async function renderDirectError(
   error: unknown,
   request: Request,
-  shape: ErrorShape = directErrorBody,
+  shape: ErrorShape = directErrorShape,
 ): Promise<Response> {
   await discardBody(request);
   const { code, message, known } = explain(error);
-  const headers = new Headers();
+  const { body, headers: advice } = shape(code, message);
+  const headers = new Headers(advice);
   if (known.workerId) headers.set(AFFINITY_HEADER, known.workerId);
   if (known.retryAfterSeconds !== undefined) headers.set("Retry-After", `${known.retryAfterSeconds}`);
-  return Response.json(shape(code, message), { status: ERROR_STATUS[code], headers });
+  return Response.json(body, { status: ERROR_STATUS[code], headers });
 }
 
 function explain(error: unknown): DirectError {

@@ -7,7 +7,7 @@ import { announcedLength } from "../body.ts";
 import type { Place } from "./address.ts";
 import { readAffinity } from "./affinity.ts";
 import { openAnswer, type Listener } from "./answer.ts";
-import { directErrorBody, renderDirectError, type ErrorShape } from "./direct-error.ts";
+import { directErrorShape, renderDirectError, type ErrorShape } from "./direct-error.ts";
 import { requestBody } from "./request-body.ts";
 import { isUpgrade, requestHead } from "./request-head.ts";
 import { askUpgrade, openUpgrade } from "./upgrade.ts";
@@ -28,7 +28,7 @@ export async function serveDirect(
   context: DirectContext,
   endpoint: EndpointConfig,
   place: Place,
-  errorShape: ErrorShape = directErrorBody,
+  errorShape: ErrorShape = directErrorShape,
 ): Promise<Response> {
   const request = context.req.raw;
   try {

@@ -33,14 +33,14 @@ function question({ id, summary, example }: Asked) {
       answer: openaiReplySchema,
       answerHeaders,
     },
-    [400, 401, 404, 409, 413, 429, 500, 503, 504],
+    [400, 401, 404, 409, 413, 429, 500, 502, 503, 504, 524],
   );
 }
 
 function listing(id: string, summary: string, path: z.ZodObject) {
   return openaiOperation(
     { id, tag: "OpenAI", summary, text: "A job, too.", path, answer: openaiReplySchema, answerHeaders },
-    [401, 404, 409, 429, 500, 503, 504],
+    [400, 401, 404, 409, 429, 500, 502, 503, 504, 524],
   );
 }
 

@@ -1,15 +1,14 @@
 /** A call of an OpenAI route: a job of a queue, or a request that a load-balanced worker answers itself. */
-import type { ErrorCode } from "../../../contract/errors.ts";
 import { HOT_HOLD_MS, OPENAI_TTL_MS, RUNSYNC_RETENTION_MAX_MS } from "../../../contract/limits.ts";
-import type { OpenaiErrorBody } from "../../../contract/openai.ts";
 import type { JobView } from "../../../domain/job-view.ts";
 import { bodyOfFault, faultOfCode, faultOfNoWorker } from "../../../domain/openai-fault.ts";
 import { ApiError } from "../../api-error.ts";
 import { placeBelow } from "../../lb/address.ts";
+import type { ErrorShape } from "../../lb/direct-error.ts";
 import { serveDirect } from "../../lb/serve.ts";
 import type { QueueContext } from "../context.ts";
 import { queueJob, readIdempotencyKey, type SubmittedJob } from "../submit.ts";
-import { OpenaiError } from "./openai-error.ts";
+import { adviceOf, OpenaiError } from "./openai-error.ts";
 import { OwnedJob } from "./owned-job.ts";
 import { bareInput, readInput, type OpenaiInput } from "./request-body.ts";
 import { answerStreamed } from "./streamed-answer.ts";
@@ -21,16 +20,17 @@ const PREFIX_SEGMENTS = 3;
 export async function serveOpenai(context: QueueContext): Promise<Response> {
   const endpoint = context.get("endpoint");
   const place = placeBelow(context.req.url, PREFIX_SEGMENTS);
-  if (endpoint.type !== "QB") return serveDirect(context, endpoint, place, openaiErrorBody);
+  if (endpoint.type !== "QB") return serveDirect(context, endpoint, place, openaiErrorShape);
   const answer = askWorker(context, place.target);
   // Goes on when the client hangs up: a job that is being queued must be found, and cancelled.
   context.executionCtx.waitUntil(answer.catch(() => {}));
   return answer;
 }
 
-function openaiErrorBody(code: ErrorCode, message: string): OpenaiErrorBody {
-  return bodyOfFault(faultOfCode(code, message));
-}
+const openaiErrorShape: ErrorShape = (code, message) => {
+  const fault = faultOfCode(code, message);
+  return { body: bodyOfFault(fault), headers: adviceOf(fault) };
+};
 
 async function askWorker(context: QueueContext, route: string): Promise<Response> {
   const idempotencyKey = readIdempotencyKey(context);

@@ -28,7 +28,10 @@ export async function renderOpenaiError(error: Error, context: Context): Promise
 }
 
 function faultResponse(context: Context, fault: OpenaiFault): Response {
-  // The official clients try again after 408, 409, 429 and 5xx, unless this says what to do.
-  if (!fault.isWorthRetrying) context.header("X-Should-Retry", "false");
-  return context.json(bodyOfFault(fault), fault.status as ContentfulStatusCode);
+  return context.json(bodyOfFault(fault), fault.status as ContentfulStatusCode, adviceOf(fault));
+}
+
+/** The official clients try again after 408, 409, 429 and 5xx, unless this says what to do. */
+export function adviceOf({ isWorthRetrying }: OpenaiFault): Record<string, string> {
+  return isWorthRetrying ? {} : { "X-Should-Retry": "false" };
 }
