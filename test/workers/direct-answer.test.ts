@@ -84,10 +84,10 @@ test.for<Partial<ResponseHead>>([
 });
 
 test.for([
-  ["shorter", "hello"],
-  ["longer", "hello, world"],
-  ["missing", null],
-] as const)("a body that is %s than its Content-Length is the worker's failure", async ([, body]) => {
+  ["shorter than", "hello"],
+  ["longer than", "hello, world"],
+  ["missing beside", null],
+] as const)("a body that is %s its Content-Length is the worker's failure", async ([, body]) => {
   const head: Partial<ResponseHead> = { headers: [["Content-Length", "7"]] };
   await expect(open(head, body === null ? null : bytesOf(body))).rejects.toMatchObject({
     code: "worker_failed",

@@ -58,16 +58,6 @@ test("nothing of the connection, the key or Cloudflare passes, and all else does
   );
 });
 
-test("what no host would take is refused, and says so", ({ expect }) => {
-  const target = (length: number) => headOf({}, { target: `/${"x".repeat(length - 1)}` } as object);
-  expect(target(16_384).target).toHaveLength(16_384);
-  expect(() => target(16_385)).toThrow("16384 characters");
-  const headers = (count: number) =>
-    headOf(Object.fromEntries(Array.from({ length: count }, (_, index) => [`x-${index}`, "1"])));
-  expect(headers(990).headers.length).toBeLessThanOrEqual(1_000);
-  expect(() => headers(1_001)).toThrow("1000 headers");
-});
-
 test("what clients say about cookies, ranges, conditions and encodings passes", ({ expect }) => {
   const given = {
     cookie: "a=1; b=2",

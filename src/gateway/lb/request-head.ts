@@ -5,9 +5,7 @@
  * H2  What is said of the client and of the address it called is what the edge has seen, whatever the client says.
  * H3  All else passes as the client sent it.
  */
-import { DIRECT_HEADERS_MAX, DIRECT_TARGET_MAX_CHARACTERS } from "../../contract/limits.ts";
 import type { RequestHead } from "../../contract/link-messages.ts";
-import { ApiError } from "../api-error.ts";
 import type { Place } from "./address.ts";
 import { AFFINITY_HEADER, passingHeaders, toByteString } from "./passing-headers.ts";
 
@@ -48,26 +46,7 @@ export function requestHead(
     .filter(([name]) => !isOwn(name) && !(kind === "websocket" && HANDSHAKE.has(name))) // H1
     .map(([name, value]): [string, string] => [name, toByteString(value)]);
   if (!headers.has("X-Request-Id")) passing.push(["x-request-id", requestId]);
-  return refuseGiant({
-    kind,
-    method,
-    target: place.target,
-    headers: [...passing, ...forwarded(request, place)],
-  });
-}
-
-/** What no host takes would look like a worker's failure. */
-function refuseGiant(head: RequestHead): RequestHead {
-  if (head.target.length > DIRECT_TARGET_MAX_CHARACTERS) {
-    throw new ApiError(
-      "invalid_input",
-      `Path and query may have ${DIRECT_TARGET_MAX_CHARACTERS} characters. Send what is longer in the body.`,
-    );
-  }
-  if (head.headers.length > DIRECT_HEADERS_MAX) {
-    throw new ApiError("invalid_input", `A request may have ${DIRECT_HEADERS_MAX} headers. Send fewer.`);
-  }
-  return head;
+  return { kind, method, target: place.target, headers: [...passing, ...forwarded(request, place)] };
 }
 
 function isOwn(name: string): boolean {
