@@ -184,6 +184,9 @@ export const DRAIN_GRACE_MS = 10 * SECOND;
 export const DIRECT_BODY_MAX_BYTES = 30 * MEGABYTE;
 /** Up to so much a request's body travels with its head. */
 export const DIRECT_INLINE_BODY_BYTES = 64 * 1024;
+/** Path and query of a request, and its headers: so much a worker's host takes. */
+export const DIRECT_TARGET_MAX_CHARACTERS = 16 * 1024;
+export const DIRECT_HEADERS_MAX = 1_000;
 /** How long a request waits for a worker, and one that asks for a certain worker. */
 export const DIRECT_WAIT_MS = 2 * MINUTE;
 export const DIRECT_STRICT_WAIT_MS = 5 * MINUTE;
@@ -192,6 +195,8 @@ export const DIRECT_TIME_LIMIT_MS = 5.5 * MINUTE;
 /** Requests of an endpoint that workers have at once, and that wait for one. */
 export const DIRECT_REQUESTS_MAX = 1_000;
 export const DIRECT_WAITING_MAX = 2_000;
+/** Scaling looks at requests that began or ended at least this often, while there are any. */
+export const SCALING_LOOK_MS = 25;
 /** A message of a WebSocket, and what may wait for one side to read it. */
 export const WEBSOCKET_MESSAGE_MAX_BYTES = 16 * MEGABYTE;
 export const WEBSOCKET_BACKLOG_MAX_BYTES = 8 * MEGABYTE;

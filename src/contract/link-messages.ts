@@ -1,9 +1,10 @@
 /** What the payloads of a link's frames say. */
 import { z } from "zod";
 import { idSchema } from "./agent.ts";
+import { DIRECT_HEADERS_MAX, DIRECT_TARGET_MAX_CHARACTERS } from "./limits.ts";
 
 /** Names as they came or are to be sent, in their order; a name may come more than once. */
-const headersSchema = z.array(z.tuple([z.string(), z.string()])).max(1_000);
+const headersSchema = z.array(z.tuple([z.string(), z.string()])).max(DIRECT_HEADERS_MAX);
 
 /** A request as its worker gets it: no key, no hop-by-hop headers, `X-Forwarded-*` set. */
 export const requestHeadSchema = z.object({
@@ -11,7 +12,7 @@ export const requestHeadSchema = z.object({
   kind: z.enum(["http", "websocket"]),
   method: z.string().min(1).max(64),
   /** Path and query, as they stand in the request line. */
-  target: z.string().startsWith("/").max(16_384),
+  target: z.string().startsWith("/").max(DIRECT_TARGET_MAX_CHARACTERS),
   headers: headersSchema,
 });
 export type RequestHead = z.infer<typeof requestHeadSchema>;

@@ -62,12 +62,13 @@ export function explainWait(sample: WaitingSample): Explanation {
 
 type Explanation = { readonly reason: QueueReason; readonly detail: string };
 
-export function explainStart(report: FleetReport): Explanation | undefined {
+/** `next`: what follows when a worker has started. */
+export function explainStart(report: FleetReport, next = JOB_NEXT): Explanation | undefined {
   const pulling = report.workers.find(({ state }) => state === "pulling");
   if (pulling) return { reason: "image_pulling", detail: pulling.detail ?? "The image is being pulled." };
   const starting = report.workers.find(({ state }) => state === "starting");
   if (!starting) return undefined;
-  const detail = starting.detail ?? "A worker is starting; the job runs when it has asked for one.";
+  const detail = starting.detail ?? `A worker is starting; ${next}.`;
   return { reason: "worker_starting", detail };
 }
 
@@ -77,6 +78,8 @@ export function explainFailure(report: FleetReport): Explanation | undefined {
   const detail = broken.detail ?? "The worker keeps exiting. See its log.";
   return { reason: "worker_crash_looping", detail };
 }
+
+const JOB_NEXT = "the job runs when it has asked for one";
 
 const BEHIND_NORMAL_JOBS = {
   reason: "low_priority_waiting",

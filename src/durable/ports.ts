@@ -19,7 +19,7 @@ export interface FleetPort extends Rpc.DurableObjectBranded {
 }
 
 export interface EndpointPort extends Rpc.DurableObjectBranded {
-  fleetReport(report: FleetReport): Promise<void>;
+  fleetReport(report: FleetReport): Promise<number>;
 }
 
 /** Hosts of all locations are in one fleet for now; the name is the seam for more. */

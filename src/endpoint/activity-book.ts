@@ -8,16 +8,11 @@
  *     loses what changed within ACTIVITY_NOTE_MS of a note: later changes are noted in their own turn. They are
  *     then taken to have been those that the object knows when it wakes.
  * B3  Minutes of one page become a row when the page is over, and hours are folded from them.
- * B4  Requests that go straight to workers leave no rows to find them in: they are noted ACTIVITY_NOTE_MS after the
- *     first of them, or when there was none for IDLE_NOTE_AFTER_MS. What was not noted an object forgets that dies;
- *     one that hibernates has noted all.
+ * B4  Requests that go straight to workers leave no rows to find them in: they are noted in the first turn
+ *     ACTIVITY_NOTE_MS after the first of them, or when they have become quiet, as the book of requests says. What was
+ *     not noted an object forgets that dies; one that hibernates has noted all.
  */
-import {
-  ACTIVITY_NOTE_MS,
-  ACTIVITY_PAGE_MS,
-  ACTIVITY_PAGES_KEPT,
-  IDLE_NOTE_AFTER_MS,
-} from "../contract/limits.ts";
+import { ACTIVITY_NOTE_MS, ACTIVITY_PAGE_MS, ACTIVITY_PAGES_KEPT } from "../contract/limits.ts";
 import { Activity, spansOf, type ActivityRecord, type Part } from "../domain/activity.ts";
 import { isFinal, type Job } from "../domain/job-machine.ts";
 import { levelsOfJobs, type JobSpan } from "../domain/job-levels.ts";
@@ -55,8 +50,10 @@ export class ActivityBook {
   #pending = { requests: 0, retried: 0, expired: 0, cancelled: 0 };
   /** Requests of this turn that went straight to workers, and the ends of such. */
   #direct = 0;
-  /** When the first and the last of them happened that no note has; null while there is none. */
-  #unnoted: { readonly since: number; readonly until: number } | null = null;
+  /** When the first of them happened that no note has; null while there is none. */
+  #unnotedSince: number | null = null;
+  /** When they are quiet, and a note is due; null while they keep the object awake. */
+  #quietAt: number | null = null;
 
   constructor(store: ActivityStore) {
     this.#store = store;
@@ -139,11 +136,15 @@ export class ActivityBook {
     this.#direct += 1;
   }
 
-  /** To be called at the end of each turn: what was counted in it happened now, and these levels hold from now on. */
-  endTurn(levels: Levels, now: number): void {
+  /**
+   * To be called at the end of each turn: what was counted in it happened now, and these levels hold from now on.
+   * `quietAt`: when requests that go straight to workers are quiet; null while they keep the object awake.
+   */
+  endTurn(levels: Levels, now: number, quietAt: number | null): void {
     this.#takePending(now);
-    if (this.#direct > 0) this.#unnoted = { since: this.#unnoted?.since ?? now, until: now };
+    if (this.#direct > 0) this.#unnotedSince ??= now;
     this.#direct = 0;
+    this.#quietAt = quietAt;
     this.#hasNewWorkers ||= !isSameWorkers(levels, this.#levels);
     if (!isSameLevels(levels, this.#levels)) this.#setLevels(levels, now);
   }
@@ -186,12 +187,13 @@ export class ActivityBook {
   /** Whether a note is worth a row of its own. */
   isNoteDue(now: number): boolean {
     const areWorkersDue = this.#hasNewWorkers && now >= this.#notedAt + ACTIVITY_NOTE_MS;
-    return areWorkersDue || (this.#unnoted !== null && now >= noteAtOf(this.#unnoted));
+    if (areWorkersDue || this.#unnotedSince === null) return areWorkersDue;
+    return now >= Math.min(this.#unnotedSince + ACTIVITY_NOTE_MS, this.#quietAt ?? Infinity);
   }
 
   /** When a note is due though nothing happens until then; null for never. */
   get noteAt(): number | null {
-    return this.#unnoted && noteAtOf(this.#unnoted);
+    return this.#unnotedSince === null ? null : this.#quietAt;
   }
 
   /** What the checkpoint shall carry. Pages that are over become rows. */
@@ -200,7 +202,7 @@ export class ActivityBook {
     this.#writePages(now);
     this.#notedAt = now;
     this.#hasNewWorkers = false;
-    this.#unnoted = null;
+    this.#unnotedSince = null;
     return {
       at: now,
       foldedUntil: this.#foldedUntil,
@@ -260,8 +262,4 @@ export class ActivityBook {
     );
     return [...hours.map((activity) => ({ activity, lengthMs: HOUR_MS })), ...minutes];
   }
-}
-
-function noteAtOf({ since, until }: { readonly since: number; readonly until: number }): number {
-  return Math.min(since + ACTIVITY_NOTE_MS, until + IDLE_NOTE_AFTER_MS);
 }

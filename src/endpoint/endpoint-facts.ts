@@ -11,6 +11,8 @@ const HOT_FOR_MS = 2_000;
 /** Workers that are remembered as gone: those whose agents may still offer slots of them. */
 const GONE_KEPT = 1_000;
 
+type Hosts = { readonly report: FleetReport; readonly of: ReadonlyMap<string, string> };
+
 type Outdated = {
   readonly report: FleetReport;
   readonly version: number;
@@ -25,6 +27,7 @@ export class EndpointFacts {
   #lastActiveAt = 0;
   readonly #gone = new Set<string>();
   #outdated: Outdated | undefined;
+  #hosts: Hosts | undefined;
 
   constructor(store: JobStore) {
     this.#store = store;
@@ -69,6 +72,15 @@ export class EndpointFacts {
       this.#outdated = { report, version, workerIds: new Set(workers.map(({ workerId }) => workerId)) };
     }
     return this.#outdated.workerIds;
+  }
+
+  /** The host of a worker; undefined for one of which Fleet has not told. */
+  hostOf(workerId: string): string | undefined {
+    const report = this.#report;
+    if (this.#hosts?.report !== report) {
+      this.#hosts = { report, of: new Map(report.workers.map((worker) => [worker.workerId, worker.hostId])) };
+    }
+    return this.#hosts.of.get(workerId);
   }
 
   /** The slots of workers that may take jobs, or requests. */

@@ -240,9 +240,13 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     return { kind: "answer", isWanted: this.#parts.agents.wantsUpload(upload, Date.now()) };
   }
 
-  /** What Fleet knows of this endpoint's workers. A leased job whose worker is gone is rescued. */
-  async fleetReport(report: FleetReport): Promise<void> {
-    if (!this.#parts.facts.config || report.revision <= this.#parts.facts.report.revision) return;
+  /**
+   * What Fleet knows of this endpoint's workers. A leased job whose worker is gone is rescued. Returns the revision
+   * that counts, which is another one when the report is older.
+   */
+  async fleetReport(report: FleetReport): Promise<number> {
+    const { revision } = this.#parts.facts.report;
+    if (!this.#parts.facts.config || report.revision <= revision) return revision;
     await this.#parts.commit.run(() => {
       const gone = this.#parts.facts.learn(report);
       this.#parts.dispatch.withdraw(gone.map(({ workerId }) => workerId));
@@ -254,6 +258,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
       this.#parts.agents.rescueFromLostWorkers(alive, Date.now());
       this.#parts.serving.workersGone(gone);
     });
+    return report.revision;
   }
 
   // Requests that go straight to workers
@@ -346,6 +351,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
       openWebhooks: this.#parts.outbox.openCount,
       requestsInFlight: this.#parts.direct.running,
       waitingRequests: this.#parts.direct.waiting,
+      awaitedRequests: this.#parts.direct.awaited,
     };
   }
 }
@@ -360,6 +366,8 @@ type Vitals = {
   /** Requests that workers have, and that wait for one. */
   readonly requestsInFlight: number;
   readonly waitingRequests: number;
+  /** Of those that workers have: requests that keep the object awake. */
+  readonly awaitedRequests: number;
 };
 
 const UNCONFIGURED = { kind: "unconfigured" } as const;

@@ -103,7 +103,7 @@ function openCore(context: DurableObjectState, finishTurn: () => void) {
   const rollout = new Rollout(store);
   const direct = new DirectBook({ activity, facts });
   const work = new Workload({ ledger, direct, activity, facts });
-  const scaling = new Scaling({ store, work, queue, facts, rooms, rollout });
+  const scaling = new Scaling({ store, ledger, work, queue, facts, rooms, rollout });
   return {
     database,
     limits,

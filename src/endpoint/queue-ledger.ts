@@ -16,10 +16,12 @@
  *     attempts that run there and whose rows still say queued.
  * L5  A checkpoint carries what the activity book has not written (B1): after a restart the book is told of what
  *     was added, ran and ended since, as far as L2 finds it.
+ * L6  It carries as well since when workers are free, once that is worth a note.
  */
 import { LANE_END, LANE_START, laneOf, LANES, type Lane, type LaneCounts } from "../domain/lanes.ts";
 import { isFinal, type FinalState, type Job, type JobState } from "../domain/job-machine.ts";
 import type { ActivityBook, ActivityNote } from "./activity-book.ts";
+import type { NotedClocks } from "./idle-clocks.ts";
 import { HAND, handedOutIn, type Hand, type HandedOut } from "./hand.ts";
 import type { JobStore, StoredJob } from "./job-store.ts";
 
@@ -52,6 +54,7 @@ type Checkpoint = {
   readonly purges: readonly Purge[];
   /** Absent in checkpoints of before. */
   readonly activity?: ActivityNote;
+  readonly idle?: NotedClocks | null;
 };
 
 /** A running attempt, as far as only memory needs to know it. */
@@ -89,6 +92,7 @@ export class QueueLedger {
     retried: 0,
   };
   #purges: readonly Purge[] = [];
+  #idle: NotedClocks | null = null;
   #claimsSinceCheckpoint = 0;
   #isCheckpointDue = false;
   /** Hosts whose hand has grown in this turn. */
@@ -258,6 +262,16 @@ export class QueueLedger {
 
   // Lasting
 
+  /** Since when workers were free when that was last noted (L6). */
+  get idle(): NotedClocks | null {
+    return this.#idle;
+  }
+
+  noteIdle(idle: NotedClocks | null): void {
+    this.#idle = idle;
+    this.#isCheckpointDue = true;
+  }
+
   /** Writes what the turn did that no row tells: hands that grew, and the checkpoint when L1 asks for it. */
   persist(now: number): void {
     this.#writeHands();
@@ -288,6 +302,7 @@ export class QueueLedger {
       running: [...this.#running.keys()],
       purges: this.#purges,
       activity: this.#activity.note(now),
+      idle: this.#idle,
     };
     this.#store.writeFact("checkpoint", checkpoint);
     this.#isCheckpointDue = false;
@@ -301,6 +316,7 @@ export class QueueLedger {
       this.#lanes = checkpoint.lanes;
       this.#counts = checkpoint.counts;
       this.#purges = checkpoint.purges;
+      this.#idle = checkpoint.idle ?? null;
       this.#activity.recover(checkpoint.activity);
     }
     const hands = this.#store.readFacts<Hand>(HAND);

@@ -8,6 +8,7 @@ import { delayOf, growWish, releaseWorkers, type Growth, type Load, type Release
 import type { EndpointFacts } from "./endpoint-facts.ts";
 import { IdleNote } from "./idle-note.ts";
 import type { JobStore } from "./job-store.ts";
+import type { QueueLedger } from "./queue-ledger.ts";
 import type { Queue } from "./queue.ts";
 import type { Rollout } from "./rollout.ts";
 import { Roster } from "./roster.ts";
@@ -32,6 +33,7 @@ type WishFact = WishedWorkers & {
 
 export type ScalingParts = {
   readonly store: JobStore;
+  readonly ledger: Pick<QueueLedger, "idle" | "noteIdle">;
   readonly work: Workload;
   readonly queue: Pick<Queue, "waitingSince">;
   readonly facts: EndpointFacts;
@@ -96,7 +98,7 @@ export class Scaling {
   decide(config: EndpointConfig, now: number): Doors {
     const { work } = this.#parts;
     this.#follow(config, now);
-    this.#note.follow(now);
+    this.#note.follow();
     this.#roster.freed(work.takeFreed(), now);
     this.#idleSinceAt = work.isNone ? (this.#idleSinceAt ?? now) : null;
 

@@ -29,14 +29,15 @@ export class TurnEnd {
   /** Runs once per turn: everything that follows from what the turn did, in the same commit. */
   finish(): void {
     const now = Date.now();
-    const { facts, scaling, ledger, outbox, sender, book, activity, levels } = this.#parts;
+    const { facts, scaling, ledger, outbox, sender, book, activity, levels, direct } = this.#parts;
     this.#handOut(now);
     this.#tellOfChunks(now);
     this.#carryOutEffects(now);
     this.#dropOrphanedPayloads();
+    direct.endTurn(now);
     if (!facts.config) return;
     this.#scale(facts.config, now);
-    activity.endTurn(levels.read(), now);
+    activity.endTurn(levels.read(), now, direct.noteAt);
     ledger.persist(now);
     outbox.save();
     sender.start();

@@ -62,9 +62,9 @@ export class Workload {
     return this.#parts.ledger.mark;
   }
 
-  /** Differs after requests came, began or ended, as long as the object remembers. */
-  get moves(): number {
-    return this.#parts.direct.moves;
+  /** How requests moved, as long as the object remembers. */
+  get requests(): Pick<DirectBook, "moves" | "movedAt" | "noteAt"> {
+    return this.#parts.direct;
   }
 
   /** What has ended since the endpoint exists, and how many jobs were queued once more. */

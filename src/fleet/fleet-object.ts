@@ -237,7 +237,13 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
     if (this.#heardReports.get(endpointId) !== text) {
       this.#lastReportRevision = Math.max(this.#lastReportRevision + 1, Date.now());
       const stub = this.env.ENDPOINT.getByName(shardName(endpointId, 0));
-      await stub.fleetReport({ ...content, revision: this.#lastReportRevision });
+      const revision = this.#lastReportRevision;
+      const known = await stub.fleetReport({ ...content, revision });
+      if (known > revision) {
+        // A clock of before was ahead of this one: what it wrote last must not hide this, which is sent again.
+        this.#lastReportRevision = Math.max(this.#lastReportRevision, known);
+        return;
+      }
       this.#heardReports.set(endpointId, text);
     }
     if (!this.#parts.placer.isKnown(endpointId)) this.#heardReports.delete(endpointId); // endpoints come and go, Fleet stays

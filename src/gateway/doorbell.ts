@@ -28,6 +28,7 @@ export async function awaitRing(
   webSocket.addEventListener("close", () => resolve("look"));
   webSocket.addEventListener("error", () => resolve("look"));
   webSocket.accept();
+  if (signal.aborted) onAbort(); // while the bell was hung up
   try {
     return await promise;
   } finally {

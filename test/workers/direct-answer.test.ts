@@ -83,6 +83,19 @@ test.for<Partial<ResponseHead>>([
   await expect(open(head, body)).rejects.toMatchObject({ code: "worker_failed", known: { workerId: "w-1" } });
 });
 
+test.for([
+  ["shorter than", "hello"],
+  ["longer than", "hello, world"],
+  ["missing beside", null],
+] as const)("a body that is %s its Content-Length is the worker's failure", async ([, body]) => {
+  const head: Partial<ResponseHead> = { headers: [["Content-Length", "7"]] };
+  await expect(open(head, body === null ? null : bytesOf(body))).rejects.toMatchObject({
+    code: "worker_failed",
+    message: expect.stringContaining("Content-Length"),
+  });
+  expect((await open(head, bytesOf("7 bytes"))).status).toBe(200);
+});
+
 test("each piece of a stream comes alone, before the next one is there", async () => {
   const { body, writer } = written();
   const response = await open({}, body);

@@ -11,7 +11,7 @@ import edge from "../../src/index.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { apiKeyOfTest, createEndpoint, signInAsNewAccount } from "./edge-client.ts";
 import { direct, headOf, LB, linkedEndpoint, ScriptedLink, text } from "./link-client.ts";
-import { bellOf, kill, passTime, ringBells } from "./object.ts";
+import { bellOf, kill, noBellOf, passTime, ringBells } from "./object.ts";
 import { withMeantimeBefore } from "./tapped-database.ts";
 
 beforeEach(signInAsNewAccount);
@@ -174,6 +174,41 @@ describe("a request that no worker can take", () => {
       status: 404,
       body: { code: "affinity_worker_gone", status: 404 },
     });
+  });
+
+  test("asks for none once its client is gone", async ({ expect }) => {
+    const { endpointId, link, workerId } = await unreadyEndpoint();
+    const endpoint = await findAnyEndpoint(env, endpointId);
+    if (!endpoint) throw new Error("no endpoint");
+    const client = new AbortController();
+    const { signal } = client;
+    const executionCtx = createExecutionContext();
+    let asked = 0;
+    const seek = () => {
+      const search = new WorkerSearch({
+        env,
+        endpoint,
+        affinity: null,
+        signal,
+        executionCtx,
+        limitMs: 60_000,
+      });
+      const { requestId, receivedAt } = search;
+      return search.ask((stub) => {
+        asked += 1;
+        return stub.direct({ requestId, head: headOf(), body: null, affinity: null, receivedAt });
+      });
+    };
+    const waiting = seek();
+    await bellOf(endpointId, "direct");
+    client.abort();
+    await expect(waiting).rejects.toThrow("client has gone");
+    await expect(seek()).rejects.toThrow("client has gone");
+    expect(asked).toBe(1);
+    await noBellOf(endpointId, "direct");
+    link.ready(workerId);
+    await link.heard();
+    expect(link.unread).toEqual([]);
   });
 
   test("is told to come again when there are too many", async ({ expect }) => {

@@ -13,9 +13,12 @@ import {
   answered,
   bytesOf,
   direct,
+  json,
   linkedEndpoint,
+  linkedPair,
   readAll,
   ScriptedLink,
+  text,
   WrittenBody,
 } from "./link-client.ts";
 import { endpointObject, fleetObject, passTime } from "./object.ts";
@@ -103,6 +106,16 @@ describe("an abort", () => {
     await body.writer.abort(new Error("gone"));
     expect(await link.resetReason()).toBe("aborted");
     expect(await reply).toMatchObject({ kind: "failed", reason: "aborted" });
+  });
+
+  test("that overtakes its request keeps it from any worker", async ({ expect }) => {
+    const { endpointId, link, direct: call } = await linkedEndpoint();
+    await endpointObject(endpointId).abortDirect("one", "aborted");
+    expect(await call({ requestId: "one" })).toMatchObject({ kind: "failed", reason: "aborted" });
+    const other = call({ requestId: "two" });
+    link.answer((await link.open()).stream, "");
+    expect((await other).kind).toBe("answer");
+    expect(link.unread).toEqual([]);
   });
 
   test("of a request that is over, or never was, changes nothing", async ({ expect }) => {
@@ -316,6 +329,69 @@ describe("a worker", () => {
     const reply = call();
     link.reset((await link.open()).stream, "worker_gone");
     expect(await reply).toMatchObject({ kind: "wait" });
+  });
+
+  test("that gives its request back, though its agent says that it is ready, does not get it again", async ({
+    expect,
+  }) => {
+    const { link, workerId, other, direct: call } = await linkedPair();
+    link.ready(workerId);
+    await link.heard();
+    const reply = call();
+    const { stream } = await link.open();
+    const workers = json({ workers: [workerId] });
+    link.send(
+      { type: FRAME.RESET, stream, payload: json({ reason: "worker_gone", detail: "refused" }) },
+      { type: FRAME.WORKERS, stream: 0, payload: workers },
+    );
+    expect(await reply).toMatchObject({ kind: "wait" });
+    expect(link.unread).toEqual([]);
+
+    link.ready(workerId, other);
+    await link.heard();
+    const next = call();
+    const first = await link.open();
+    link.reset(first.stream, "worker_gone");
+    const second = await link.open();
+    expect([first.workerId, second.workerId].toSorted()).toEqual([workerId, other].toSorted());
+    link.answer(second.stream, "");
+    expect(await next).toMatchObject({ kind: "answer", workerId: second.workerId });
+  });
+
+  test("that gives back a body that it has not read lets another one have all of it", async ({ expect }) => {
+    const { link, direct: call } = await linkedPair();
+    const body = new WrittenBody();
+    const reply = call({ body });
+    const first = await link.open();
+    void body.writer.write(json("one"));
+    expect(text((await link.next(FRAME.DATA)).payload)).toBe('"one"');
+    link.reset(first.stream, "worker_gone");
+    const second = await link.open();
+    expect(second.workerId).not.toBe(first.workerId);
+    void body.writer.write(json("two"));
+    void body.writer.close();
+    expect(text(await link.body(second.stream))).toBe('"one""two"');
+    link.answer(second.stream, "");
+    expect(await reply).toMatchObject({ kind: "answer", workerId: second.workerId });
+    expect(body.opened).toBe(1);
+  });
+
+  test.for([
+    ["of which it has read", true],
+    ["that nobody else takes", false],
+  ] as const)("that gives back a body %s has lost it", async ([, hasRead], { expect }) => {
+    const { link, workerId, other, direct: call } = await linkedPair();
+    link.ready(workerId, ...(hasRead ? [other] : []));
+    await link.heard();
+    const body = new WrittenBody();
+    const reply = call({ body });
+    const { stream } = await link.open();
+    void body.writer.write(json("one")).catch(() => {});
+    await link.next(FRAME.DATA);
+    if (hasRead) link.credit(stream, 5);
+    link.reset(stream, "worker_gone");
+    expect(await reply).toMatchObject({ kind: "failed", reason: "worker_gone" });
+    expect(link.unread).toEqual([]);
   });
 
   test("that is gone, as Fleet says, has lost its requests", async ({ expect }) => {

@@ -115,9 +115,10 @@ async function linked(settings = "workersMin: 1, workersMax: 3") {
 async function untilNone(endpointId: string): Promise<void> {
   for (;;) {
     const { inProgress, inQueue } = (await jobsOf(endpointId)) as Record<string, number>;
-    if (inProgress === 0 && inQueue === 0) return;
+    if (inProgress === 0 && inQueue === 0) break;
     await scheduler.wait(1);
   }
+  await endpointObject(endpointId).learnWebhookSecrets([]); // a turn that changes nothing: those before it are over
 }
 
 /** A client that waits for a worker, as the gateway does. */
@@ -136,6 +137,7 @@ describe("rows", () => {
     const { endpointId, serve } = await linked();
     await configure(endpointId, { workersMin: 0 });
     await serve();
+    await serve(); // the first one of a quiet endpoint is noted by itself
     const before = await rowsOf(endpointId);
     const alarm = await alarmOf(endpointId);
     for (let count = 0; count < 200; count += 1) await serve(10);
@@ -180,7 +182,7 @@ describe("rows", () => {
     for (let count = 0; count < 10; count += 1) await once();
     const rows = ((await rowsOf(endpointId)) - before) / 10;
     console.info(`rows written by a request every 30 s: ${rows}`);
-    expect(rows).toBeLessThanOrEqual(5);
+    expect(rows).toBeLessThanOrEqual(2);
   });
 });
 
@@ -389,6 +391,72 @@ describe("requests", () => {
     expect(host.assignments.length).toBeGreaterThan(0);
   });
 
+  test("are counted once each, however they end, and leave nothing behind", async ({ expect }) => {
+    const { endpointId, link } = await linked();
+    const begin = async () => {
+      const requestId = crypto.randomUUID();
+      const reply = direct(endpointId, { requestId });
+      const { stream } = await link.open();
+      return { stream, reply, abort: () => endpointObject(endpointId).abortDirect(requestId, "aborted") };
+    };
+    const beginAnswer = async () => {
+      const request = await begin();
+      link.head(request.stream);
+      const { body } = await answered(request.reply);
+      return { ...request, isCut: expect(new Response(body).text()).rejects.toThrow(/./) };
+    };
+    const kinds: readonly (() => Promise<void>)[] = [
+      async () => {
+        const { stream, reply, abort } = await begin();
+        link.answer(stream, "ok");
+        await answered(reply);
+        await abort();
+      },
+      async () => {
+        const { reply, abort } = await begin();
+        await abort();
+        expect((await reply).kind).toBe("failed");
+        await link.next(FRAME.RESET);
+      },
+      async () => {
+        const { abort, isCut } = await beginAnswer();
+        await abort();
+        await isCut;
+        await link.next(FRAME.RESET);
+      },
+      async () => {
+        const { stream, reply } = await begin();
+        link.reset(stream, "worker_failed");
+        expect((await reply).kind).toBe("failed");
+      },
+      async () => {
+        const { stream, isCut } = await beginAnswer();
+        link.reset(stream, "worker_failed");
+        await isCut;
+      },
+      async () => {
+        const requestId = crypto.randomUUID();
+        await endpointObject(endpointId).abortDirect(requestId, "aborted");
+        expect((await direct(endpointId, { requestId })).kind).toBe("failed");
+      },
+    ];
+    const ROUNDS = 30;
+    for (let round = 0; round < ROUNDS; round += 1) for (const kind of kinds) await kind();
+    await untilNone(endpointId);
+    expect(await requestsOf(endpointId)).toMatchObject({
+      requests: 5 * ROUNDS,
+      completed: ROUNDS,
+      cancelled: 2 * ROUNDS,
+      failed: 2 * ROUNDS,
+    });
+    expect(await endpointObject(endpointId).vitals()).toMatchObject({
+      requestsInFlight: 0,
+      awaitedRequests: 0,
+      waitingRequests: 0,
+    });
+    expect(link.unread).toEqual([]);
+  });
+
   test("that no worker had are counted when they give up", async ({ expect }) => {
     const endpointId = await createEndpoint(`${LB}, workersMin: 0, workersMax: 1`);
     const [leaving, patient] = [await openBell(endpointId), await openBell(endpointId)];
@@ -420,8 +488,8 @@ describe("requests", () => {
     await serve(1_000);
     await serve(1_000);
     await kill(endpointId);
-    expect(await requestsOf(endpointId)).toMatchObject({ requests: 2, completed: 2 });
-    expect(await jobsOf(endpointId)).toMatchObject({ completed: 2, inProgress: 0 });
+    expect(await requestsOf(endpointId)).toMatchObject({ requests: 3, completed: 3 });
+    expect(await jobsOf(endpointId)).toMatchObject({ completed: 3, inProgress: 0 });
   });
 
   test("wait for a worker that comes up for them: that is their cold start", async ({ expect }) => {

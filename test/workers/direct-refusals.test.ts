@@ -1,7 +1,11 @@
 /** What load-balanced endpoints answer themselves, and which calls fit which kind of endpoint. */
 import { env, exports } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { DIRECT_BODY_MAX_BYTES } from "../../src/contract/limits.ts";
+import {
+  DIRECT_BODY_MAX_BYTES,
+  DIRECT_HEADERS_MAX,
+  DIRECT_TARGET_MAX_CHARACTERS,
+} from "../../src/contract/limits.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { findEndpoint } from "../../src/db/endpoints.ts";
 import { NEEDED_ACCESS } from "../../src/gateway/v2/operations.ts";
@@ -106,5 +110,19 @@ test("a wish for a worker that is none names its header", async () => {
   expect(await ask(`http://edge/lb/${endpointId}/`, { headers })).toMatchObject({
     status: 400,
     body: { code: "invalid_input", detail: expect.stringContaining("X-Runpod-Worker-Id") },
+  });
+});
+
+test("a head that no host would take is refused, and the refusal says what is too large", async () => {
+  const endpointId = await createEndpoint(LB);
+  const target = `/${"x".repeat(DIRECT_TARGET_MAX_CHARACTERS)}`;
+  expect(await ask(`http://edge/lb/${endpointId}${target}`)).toMatchObject({
+    status: 400,
+    body: { code: "invalid_input", detail: expect.stringContaining("Path and query") },
+  });
+  const names = Array.from({ length: DIRECT_HEADERS_MAX }, (_, index) => [`x-${index}`, "1"]);
+  expect(await ask(`http://edge/lb/${endpointId}/`, { headers: Object.fromEntries(names) })).toMatchObject({
+    status: 400,
+    body: { code: "invalid_input", detail: expect.stringContaining("headers") },
   });
 });

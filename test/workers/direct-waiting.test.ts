@@ -4,7 +4,7 @@ import { DIRECT_WAITING_MAX } from "../../src/contract/limits.ts";
 import type { Affinity } from "../../src/endpoint/direct/messages.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { createEndpoint, signInAsNewAccount } from "./edge-client.ts";
-import { direct, LB, linkedEndpoint, ScriptedLink, vitalsOf } from "./link-client.ts";
+import { direct, LB, linkedEndpoint, linkedPair, ScriptedLink, untilReady, vitalsOf } from "./link-client.ts";
 import { configure, endpointObject, evict, noBellOf } from "./object.ts";
 
 beforeEach(signInAsNewAccount);
@@ -102,11 +102,9 @@ describe("a request that no worker takes", () => {
 
 describe("a request for a certain worker", () => {
   test("goes to it although another one is free", async ({ expect }) => {
-    const { endpointId, link, workerId } = await linkedEndpoint();
-    link.ready(workerId, "other");
-    await link.heard();
+    const { endpointId, link, workerId, other } = await linkedPair();
     for (const mode of ["soft", "strict", "resume"] as const) {
-      for (const asked of [workerId, "other", workerId, "other"]) {
+      for (const asked of [workerId, other, workerId, other]) {
         const reply = direct(endpointId, { affinity: { mode, workerId: asked } });
         const open = await link.open();
         expect(open.workerId).toBe(asked);
@@ -124,16 +122,17 @@ describe("a request for a certain worker", () => {
   });
 
   test("waits for it while it takes none, and is rung for it alone", async ({ expect }) => {
-    const { endpointId, link, workerId } = await linkedEndpoint();
-    link.ready("other");
+    const { endpointId, link, workerId, other } = await linkedPair();
+    link.ready(other);
     await link.heard();
     const affinity = { mode: "strict", workerId } as const;
     expect((await direct(endpointId, { affinity })).kind).toBe("wait");
     const bell = await waitOnBell(endpointId, affinity);
-    link.ready("other", "third");
+    link.ready();
+    link.ready(other);
     await link.heard();
     expect(await waitingIn(endpointId)).toBe(1);
-    link.ready("other", workerId);
+    link.ready(other, workerId);
     expect(await bell.rung).toBe("look");
   });
 
@@ -157,13 +156,16 @@ describe("requests of an endpoint", () => {
     const { endpointId, link, workerId } = await linkedEndpoint();
     const second = await ScriptedAgent.join("second");
     const other = new ScriptedLink(await second.openLink(endpointId));
-    other.ready("second-worker");
-    await other.heard();
+    await second.sync();
+    await configure(endpointId, { workersMin: 2 });
+    const secondWorkerId = await second.bringUpWorker(endpointId);
+    other.ready(secondWorkerId);
+    await untilReady(endpointId, secondWorkerId);
     const replies = Array.from({ length: 6 }, () => direct(endpointId));
     const opened = { first: [] as number[], second: [] as number[] };
     for (let count = 0; count < 3; count += 1) {
       const [one, two] = [await link.open(), await other.open()];
-      expect([one.workerId, two.workerId]).toEqual([workerId, "second-worker"]);
+      expect([one.workerId, two.workerId]).toEqual([workerId, secondWorkerId]);
       opened.first.push(one.stream);
       opened.second.push(two.stream);
     }
@@ -174,6 +176,25 @@ describe("requests of an endpoint", () => {
     await Promise.all(next);
     for (const stream of opened.first) link.answer(stream, "");
     await Promise.all(replies);
+  });
+
+  test("never go to an agent that tells of a worker on another host, or of none that is known", async ({
+    expect,
+  }) => {
+    const { endpointId, link, workerId } = await linkedEndpoint();
+    const liar = new ScriptedLink(await (await ScriptedAgent.join("liar")).openLink(endpointId));
+    liar.ready(workerId, "invented");
+    await liar.heard();
+    const affinity = { mode: "strict", workerId } as const;
+    for (let count = 0; count < 3; count += 1) {
+      const reply = direct(endpointId, { affinity });
+      link.answer((await link.open()).stream, "");
+      expect((await reply).kind).toBe("answer");
+    }
+    link.ready();
+    await link.heard();
+    expect((await direct(endpointId)).kind).toBe("wait");
+    expect(liar.unread).toEqual([]);
   });
 
   test("do not go to workers that were sent away", async ({ expect }) => {

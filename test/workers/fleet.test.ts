@@ -1,4 +1,4 @@
-import { runDurableObjectAlarm } from "cloudflare:test";
+import { evictDurableObject, runDurableObjectAlarm } from "cloudflare:test";
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
 import { HOST_GRACE_MS, LEAVE_GAP_MS } from "../../src/contract/limits.ts";
 import { INVENTORY, ScriptedAgent } from "./agent-client.ts";
@@ -30,6 +30,22 @@ async function eventually<T>(look: () => Promise<T>, isThere: (value: T) => bool
     await scheduler.wait(5);
   }
 }
+
+test("an endpoint hears of its workers though Fleet wakes where the clock is behind", async ({ expect }) => {
+  const endpointId = await createEndpoint("workersMin: 1");
+  const agent = await ScriptedAgent.join();
+  const workerId = await agent.bringUpWorker(endpointId);
+  const isReady = (workers: unknown) => (workers as { idle: number }).idle === 1;
+  await eventually(() => workersOf(endpointId), isReady);
+  await evictDurableObject(fleetObject());
+  passTime(-10_000);
+  await agent.sync({ workers: [{ workerId, endpointId, revision: 1, state: "unhealthy" }] });
+  const workers = await eventually(
+    () => workersOf(endpointId),
+    (told) => !isReady(told),
+  );
+  expect(workers).toMatchObject({ idle: 0, unhealthy: 1 });
+});
 
 describe("why a job waits", () => {
   test("no host, then no matching GPU, then a worker's own words", async ({ expect }) => {

@@ -207,6 +207,42 @@ export async function linkedEndpoint() {
   };
 }
 
+/** The same with two workers on the host. */
+export async function linkedPair() {
+  const endpointId = await createEndpoint(`${LB}, workersMin: 2`);
+  const agent = await ScriptedAgent.join("linked");
+  const [workerId = "", other = ""] = await bringUpPair(agent, endpointId);
+  const link = new ScriptedLink(await agent.openLink(endpointId));
+  link.ready(workerId, other);
+  await untilReady(endpointId, workerId);
+  await untilReady(endpointId, other);
+  return {
+    endpointId,
+    agent,
+    workerId,
+    other,
+    link,
+    direct: (call: Partial<DirectCall> = {}) => direct(endpointId, call),
+  };
+}
+
+async function bringUpPair(agent: ScriptedAgent, endpointId: string): Promise<string[]> {
+  for (;;) {
+    const { assignments, revision: appliedRevision } = await agent.sync();
+    const workers = assignments.map(({ workerId, revision }) => ({
+      workerId,
+      endpointId,
+      revision,
+      state: "ready" as const,
+    }));
+    if (workers.length === 2) {
+      await agent.sync({ appliedRevision, workers });
+      return workers.map(({ workerId }) => workerId);
+    }
+    await scheduler.wait(5);
+  }
+}
+
 /** Resolves once the object has heard that a worker takes requests. */
 export async function untilReady(endpointId: string, workerId: string): Promise<void> {
   const affinity = `strict:${workerId}`;

@@ -2,6 +2,7 @@
  * The requests that go straight to workers, in memory: how many each worker has, how many wait for one, and how they
  * end. No row is written for a request.
  */
+import { IDLE_NOTE_AFTER_MS } from "../../contract/limits.ts";
 import { coldStartBy } from "../../domain/timeline.ts";
 import type { ActivityBook } from "../activity-book.ts";
 import type { EndpointFacts } from "../endpoint-facts.ts";
@@ -19,6 +20,12 @@ export class DirectBook {
   #freed: string[] = [];
   #waiting = 0;
   #moves = 0;
+  /** Requests that somebody waits for: they keep the object awake. */
+  awaited = 0;
+  /** As the last turn saw it. */
+  #seen = { moves: 0, movedAt: 0, isNone: true };
+  /** What happens, or happened last, began after a quiet time. */
+  #isLone = true;
 
   constructor(parts: DirectBookParts) {
     this.#parts = parts;
@@ -48,6 +55,37 @@ export class DirectBook {
     return this.#moves;
   }
 
+  /** When a turn last saw that any request had come, begun or ended; 0 for never. */
+  get movedAt(): number {
+    return this.#seen.movedAt;
+  }
+
+  /**
+   * When it is worth a row to note what requests have done: at once after a lone one, else when there was none for a
+   * while; null while they keep the object awake.
+   */
+  get noteAt(): number | null {
+    if (this.awaited > 0) return null;
+    return this.movedAt + (this.#isLone && this.#seen.isNone ? 0 : IDLE_NOTE_AFTER_MS);
+  }
+
+  /** After a loss of memory, when what is open was counted again. */
+  recovered(): void {
+    this.#seen = { moves: this.#moves, movedAt: 0, isNone: this.#isNone };
+  }
+
+  /** To be called at the end of each turn. */
+  endTurn(now: number): void {
+    const { moves, movedAt, isNone } = this.#seen;
+    if (moves === this.#moves) return;
+    if (isNone) this.#isLone = now >= movedAt + IDLE_NOTE_AFTER_MS;
+    this.#seen = { moves: this.#moves, movedAt: now, isNone: this.#isNone };
+  }
+
+  get #isNone(): boolean {
+    return this.#running + this.#waiting === 0;
+  }
+
   /** Workers whose last request has ended since this was asked before; some may have a new one. */
   takeFreed(): readonly string[] {
     if (this.#freed.length === 0) return NOBODY;
@@ -75,7 +113,7 @@ export class DirectBook {
     this.#letGo(workerId);
   }
 
-  /** A request is over; `workerId` is null when no worker had it. To be called once for each, in a turn. */
+  /** A request is over; `workerId` is null when no worker had it. To be called once for each. */
   ended(workerId: string | null, end: DirectEnd): void {
     this.#moves += 1;
     if (workerId === null) this.#parts.activity.requested();

@@ -1,19 +1,21 @@
 /** Requests that go straight to workers: each gets a worker and a stream on the link of its host, or has to wait. */
 import { WindowBudget } from "../../contract/link-window.ts";
-import type { ResetReason } from "../../contract/link-messages.ts";
+import type { Reset, ResetReason } from "../../contract/link-messages.ts";
 import {
   DIRECT_REQUESTS_MAX,
   DIRECT_WAITING_MAX,
   LINK_WINDOW_BYTES,
   LINK_WINDOWS_BUDGET_BYTES,
 } from "../../contract/limits.ts";
+import { BoundedMap } from "../../domain/bounded-map.ts";
 import type { Scaling } from "../scaling.ts";
 import type { DirectBells, DirectWaiter } from "./direct-bells.ts";
 import type { DirectBook } from "./direct-book.ts";
 import { HttpStream, type HttpReply } from "./http-stream.ts";
 import type { Link } from "./link.ts";
-import type { Affinity, DirectAbsence, DirectCall, DirectReply } from "./messages.ts";
+import type { Affinity, DirectAbsence, DirectCall, DirectFailure, DirectReply } from "./messages.ts";
 import type { OpenWorker, OpenWorkers } from "./open-workers.ts";
+import { RequestSource } from "./request-source.ts";
 import type { Sockets } from "./sockets.ts";
 import type { Booked, Streams } from "./streams.ts";
 import { UpgradeStream, type Opened } from "./upgrade-stream.ts";
@@ -37,6 +39,8 @@ type Placed = { readonly kind: "placed"; readonly link: Link; readonly booked: B
 export class DirectDesk {
   readonly #parts: DirectDeskParts;
   readonly #budget = new WindowBudget(LINK_WINDOWS_BUDGET_BYTES);
+  /** Requests that were ended when they were not here. */
+  readonly #aborted = new BoundedMap<Reset>(ABORTED_MAX);
 
   constructor(parts: DirectDeskParts) {
     this.#parts = parts;
@@ -44,32 +48,37 @@ export class DirectDesk {
 
   /** Hands a request to a worker; resolves with its answer as soon as that has begun. */
   async direct(call: DirectCall): Promise<DirectReply> {
-    for (let isNew = true; ; isNew = false) {
-      const place = this.#place(call);
-      if (place.kind !== "placed") return place;
-      const stream = this.#begin(place, isNew);
-      stream.send(call.head, call.body, call.bodyBytes);
-      this.#parts.streams.lookAtScaling();
+    const body = readable(call);
+    let opened: DirectFailure | undefined;
+    for (const refusers = new Set<string>(); ;) {
+      const place = this.#place(call, refusers);
+      if (place.kind !== "placed") return opened ?? place;
+      const stream = this.#begin(place, refusers.size === 0);
+      stream.send(call.head, body);
       const reply = await stream.reply;
       if (reply.kind !== "returned") return reply;
+      refusers.add(stream.workerId);
+      if (body instanceof RequestSource) opened = reply.why; // its caller cannot open it again
     }
   }
 
   /** The same for a WebSocket. A worker that wants none answers as to any request. */
   async upgrade(call: UpgradeCall): Promise<UpgradeReply> {
-    for (let isNew = true; ; isNew = false) {
-      const place = this.#place(call);
+    for (const refusers = new Set<string>(); ;) {
+      const place = this.#place(call, refusers);
       if (place.kind !== "placed") return place;
-      const stream = this.#beginUpgrade(place, isNew);
+      const stream = this.#beginUpgrade(place, refusers.size === 0);
       stream.send(call.head);
-      this.#parts.streams.lookAtScaling();
       const reply = await stream.reply;
       if (reply.kind !== "returned") return reply;
+      refusers.add(stream.workerId);
     }
   }
 
+  /** Ends a request; one that is not here may still be on its way, overtaken by this. */
   abort(requestId: string, reason: ResetReason): void {
-    this.#parts.streams.break(requestId, { reason, detail: ABORTED[reason] ?? "The request was ended." });
+    const reset = { reason, detail: ABORTED[reason] ?? "The request was ended." };
+    if (!this.#parts.streams.break(requestId, reset)) this.#aborted.set(requestId, reset);
   }
 
   // Waiting
@@ -123,11 +132,14 @@ export class DirectDesk {
 
   // Placing
 
-  #place(call: UpgradeCall): Placed | DirectAbsence {
+  /** `refusers` have said that they do not take it. */
+  #place(call: UpgradeCall, refusers: ReadonlySet<string>): Placed | DirectAbsence | DirectFailure {
     const { streams, workers, direct } = this.#parts;
     const now = Date.now();
+    const aborted = this.#aborted.get(call.requestId);
+    if (aborted) return { kind: "failed", ...aborted, workerId: null };
     if (streams.count >= DIRECT_REQUESTS_MAX) return { kind: "overloaded", limit: DIRECT_REQUESTS_MAX };
-    const worker = workers.choose(call.affinity, now);
+    const worker = workers.choose(call.affinity, now, refusers);
     if (worker) {
       workers.used(worker.workerId);
       return placeOf(call, worker, now);
@@ -168,6 +180,10 @@ export class DirectDesk {
   }
 }
 
+function readable({ body, bodyBytes = null }: DirectCall): Uint8Array | RequestSource | null {
+  return body === null || body instanceof Uint8Array ? body : new RequestSource(body, bodyBytes !== null);
+}
+
 function placeOf(
   { requestId, receivedAt }: UpgradeCall,
   { workerId, link }: OpenWorker,
@@ -175,6 +191,8 @@ function placeOf(
 ): Placed {
   return { kind: "placed", link, booked: { requestId, workerId, receivedAt, startedAt: now } };
 }
+
+const ABORTED_MAX = 1_000;
 
 const ABORTED: Partial<Record<ResetReason, string>> = {
   aborted: "The client is gone.",

@@ -44,6 +44,7 @@ export function openDirect(context: DurableObjectState, core: DirectCore) {
     recover: (now: number) => {
       linked.recover(now);
       desk.recover();
+      direct.recovered();
     },
     /** False for a socket of others. */
     closed: (socket: WebSocket, code: number, reason: string) =>

@@ -12,15 +12,16 @@ import type { WindowBudget } from "../../contract/link-window.ts";
 import { DIRECT_BODY_MAX_BYTES, LINK_FRAME_MAX_BYTES } from "../../contract/limits.ts";
 import { decodeJson } from "../../durable/json-bytes.ts";
 import { AnswerBody } from "./answer-body.ts";
-import type { BodySource, DirectFailure, DirectReply } from "./messages.ts";
+import type { DirectFailure, DirectReply } from "./messages.ts";
 import { RequestBody } from "./request-body.ts";
+import type { RequestSource } from "./request-source.ts";
 import { resetFrame, type Stream, type StreamEnd, type StreamPort } from "./stream.ts";
 
-/** returned: the worker never had the request, all of which is still at hand. */
+/** returned: the worker never had the request, all of which is still at hand; `why` in case nobody else takes it. */
 export type HttpReply =
   | DirectFailure
   | Extract<DirectReply, { readonly kind: "answer" }>
-  | { readonly kind: "returned" };
+  | { readonly kind: "returned"; readonly why: DirectFailure };
 
 export type HttpRequest = { readonly requestId: string; readonly workerId: string };
 
@@ -34,7 +35,7 @@ export class HttpStream implements Stream {
   readonly #request: RequestBody;
   readonly #answer: AnswerBody;
   #head: Uint8Array | undefined;
-  #isRepeatable = true;
+  #source: RequestSource | undefined;
   #isReplied = false;
   #isOver = false;
 
@@ -55,7 +56,7 @@ export class HttpStream implements Stream {
   }
 
   /** Sends the request. A body that is at hand goes in the same message as the head. */
-  send(head: Uint8Array, body: Uint8Array | BodySource | null, bodyBytes: number | null = null): void {
+  send(head: Uint8Array, body: Uint8Array | RequestSource | null): void {
     const payload = encodeOpen(this.workerId, head);
     if (body === null || (body instanceof Uint8Array && body.byteLength === 0)) {
       this.#request.sendNothing();
@@ -66,9 +67,9 @@ export class HttpStream implements Stream {
       this.#request.sendNothing();
       return this.#port.send(open, { type: FRAME.DATA, flags: FLAG_END, payload: body });
     }
-    this.#isRepeatable = false;
+    this.#source = body;
     this.#port.send(open);
-    void this.#sendFrom(body, bodyBytes !== null);
+    void this.#sendFrom(body);
   }
 
   /** What was to be a WebSocket is a request without a body. */
@@ -122,6 +123,7 @@ export class HttpStream implements Stream {
   #takeHead(head: Uint8Array, flags: number): string | undefined {
     if (this.#head) return "An answer has one head.";
     if (head.byteLength > LINK_FRAME_MAX_BYTES) return "The head of an answer is too large.";
+    this.#source?.taken();
     this.#head = head.slice(); // the message may hold frames of others
     if (flags & FLAG_END) this.#answer.end();
     return undefined;
@@ -141,20 +143,21 @@ export class HttpStream implements Stream {
   #takeCredit(payload: Uint8Array): string | undefined {
     const bytes = decodeCredit(payload);
     if (bytes === undefined || !this.#request.credited(bytes)) return "That is no credit.";
+    this.#source?.taken();
     return undefined;
   }
 
   #takeReset(payload: Uint8Array): string | undefined {
     const reset = resetSchema.safeParse(decodeJson(payload));
     if (!reset.success) return "A reset says its reason and a detail.";
-    const isReturned = reset.data.reason === "worker_gone" && this.#isRepeatable && !this.#head;
-    if (isReturned) this.#giveBack();
+    const isReturned = reset.data.reason === "worker_gone" && !this.#head && !this.#source?.isTaken;
+    if (isReturned) this.#giveBack(reset.data);
     else this.#fail(reset.data);
     return undefined;
   }
 
-  async #sendFrom(source: BodySource, isLengthKnown: boolean): Promise<void> {
-    const end = await this.#request.sendFrom(source, isLengthKnown);
+  async #sendFrom(source: RequestSource): Promise<void> {
+    const end = await this.#request.sendFrom(source);
     if (this.#isOver) return;
     switch (end) {
       case "too_large":
@@ -178,9 +181,11 @@ export class HttpStream implements Stream {
     this.#resolve({ kind: "failed", reason, detail, workerId });
   }
 
-  #giveBack(): void {
+  #giveBack({ reason, detail }: Reset): void {
+    const { workerId } = this;
     this.#end("returned");
-    this.#resolve({ kind: "returned" });
+    this.#request.leave();
+    this.#resolve({ kind: "returned", why: { kind: "failed", reason, detail, workerId } });
   }
 
   #end(end: StreamEnd): void {

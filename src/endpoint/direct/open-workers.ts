@@ -1,4 +1,7 @@
-/** The workers that take requests: those that a link says are ready, and that nobody has closed. */
+/**
+ * The workers that take requests: those that the link of their host says are ready, and that nobody has closed. No
+ * agent is believed of a worker that Fleet has not placed on its host.
+ */
 import { chooseWorker, type Candidate } from "../../domain/balancer.ts";
 import { explainAbsence } from "../../domain/request-wait.ts";
 import type { EndpointFacts } from "../endpoint-facts.ts";
@@ -26,9 +29,12 @@ export class OpenWorkers {
     this.#parts = parts;
   }
 
-  /** The worker for a request; undefined when there is none. */
-  choose(affinity: Affinity | null, now: number): OpenWorker | undefined {
-    return chooseWorker(this.#candidates(now), affinity);
+  /** The worker for a request, none of `except`; undefined when there is none. */
+  choose(affinity: Affinity | null, now: number, except: ReadonlySet<string> = NONE): OpenWorker | undefined {
+    const candidates = this.#candidates(now);
+    const others =
+      except.size === 0 ? candidates : candidates.filter(({ workerId }) => !except.has(workerId));
+    return chooseWorker(others, affinity);
   }
 
   /** A worker gets a request. */
@@ -65,7 +71,9 @@ export class OpenWorkers {
     const { facts, scaling, direct, links } = this.#parts;
     const ready = links.all.flatMap((link) => {
       const isSuspect = link.isSuspect(now);
-      return link.workers.map((workerId) => ({ workerId, link, isSuspect }));
+      return link.workers
+        .filter((workerId) => facts.hostOf(workerId) === link.hostId)
+        .map((workerId) => ({ workerId, link, isSuspect }));
     });
     const outdated = facts.outdated;
     return scaling.openTo(facts.openTo(ready)).map((worker) => ({
@@ -76,3 +84,5 @@ export class OpenWorkers {
     }));
   }
 }
+
+const NONE: ReadonlySet<string> = new Set();

@@ -2,13 +2,10 @@
 import { DIRECT_BODY_MAX_BYTES, LINK_FRAME_MAX_BYTES, LINK_WINDOW_MAX_BYTES } from "../../contract/limits.ts";
 import { NO_PAYLOAD } from "../../contract/link-frame.ts";
 import { SendWindow } from "../../contract/link-window.ts";
-import type { BodySource } from "./messages.ts";
+import type { RequestSource } from "./request-source.ts";
 
 /** unwanted: the answer was over before the body. aborted: the source failed. stopped: by `stop`. */
 export type BodyEnd = "sent" | "too_large" | "unwanted" | "aborted" | "stopped";
-
-/** The next piece, good until the next is read; undefined at the end. */
-type Read = () => Promise<Uint8Array | undefined>;
 
 export class RequestBody {
   readonly #send: (payload: Uint8Array, isLast: boolean) => void;
@@ -17,7 +14,7 @@ export class RequestBody {
   #isSent = false;
   #isUnwanted = false;
   #isStopped = false;
-  #stop: () => void = () => {};
+  #source: RequestSource | undefined;
 
   constructor(send: (payload: Uint8Array, isLast: boolean) => void) {
     this.#send = send;
@@ -45,34 +42,38 @@ export class RequestBody {
   }
 
   stop(): void {
-    this.#isStopped = true;
-    this.#window.release();
-    this.#stop();
+    this.leave();
+    this.#source?.cancel();
   }
 
-  /** Small pieces wait for more only when the length is known: whoever streams may wait for an answer to each. */
-  async sendFrom(source: BodySource, isLengthKnown: boolean): Promise<BodyEnd> {
+  /** Stops, and leaves the source to another sender. */
+  leave(): void {
+    this.#isStopped = true;
+    this.#window.release();
+  }
+
+  async sendFrom(source: RequestSource): Promise<BodyEnd> {
+    this.#source = source;
+    source.rewind();
     try {
-      const reader = (await source.open()).getReader({ mode: "byob" });
-      this.#stop = () => void reader.cancel().catch(() => {});
-      const read = piecesOf(reader, isLengthKnown ? LINK_FRAME_MAX_BYTES / 2 : 1);
-      const end = this.#isStopped ? "stopped" : await this.#sendFrom(read);
-      if (end !== "sent") this.#stop();
+      const end = await this.#sendFrom(source);
+      if (end !== "sent" && end !== "stopped") source.cancel();
       return end;
     } catch {
       return this.#isStopped ? "stopped" : "aborted";
     }
   }
 
-  async #sendFrom(read: Read): Promise<BodyEnd> {
+  async #sendFrom(source: RequestSource): Promise<BodyEnd> {
     for (;;) {
-      const piece = await read();
+      const piece = await source.piece();
       if (this.#isStopped) return "stopped";
       if (!piece) break;
       this.#bytes += piece.byteLength;
       if (this.#bytes > DIRECT_BODY_MAX_BYTES) return "too_large";
       const end = await this.#sendPiece(piece);
       if (end) return end;
+      source.next();
     }
     this.#isSent = true;
     this.#send(NO_PAYLOAD, true);
@@ -94,15 +95,4 @@ export class RequestBody {
     }
     return undefined;
   }
-}
-
-/** The runtime itself would hand out pieces of 4 KB. */
-function piecesOf(reader: ReadableStreamBYOBReader, leastBytes: number): Read {
-  let buffer = new Uint8Array(LINK_FRAME_MAX_BYTES);
-  return async () => {
-    const { value } = await reader.readAtLeast(leastBytes, buffer);
-    if (!value || value.byteLength === 0) return undefined;
-    buffer = new Uint8Array(value.buffer);
-    return value;
-  };
 }

@@ -1,4 +1,5 @@
 /** The streams of an endpoint, by request: each is put on a link, and in the book from its begin to its end. */
+import { SCALING_LOOK_MS } from "../../contract/limits.ts";
 import type { Reset } from "../../contract/link-messages.ts";
 import type { FinalState } from "../../domain/job-machine.ts";
 import type { GroupCommit } from "../../durable/group-commit.ts";
@@ -27,6 +28,7 @@ export class Streams {
   readonly #parts: StreamsParts;
   readonly #streams = new Map<string, Stream>();
   #isLooking = false;
+  #look: ReturnType<typeof setTimeout> | undefined;
 
   constructor(parts: StreamsParts) {
     this.#parts = parts;
@@ -47,6 +49,7 @@ export class Streams {
     const stream = this.#add(link, links.nextStream(link), booked, make);
     if (isNew) direct.began(booked.workerId);
     else direct.kept(booked.workerId);
+    this.#lookSoon();
     return stream;
   }
 
@@ -56,12 +59,17 @@ export class Streams {
     return this.#add(link, id, booked, make);
   }
 
-  break(requestId: string, reset: Reset): void {
-    this.#streams.get(requestId)?.break(reset);
+  /** False when there is no such request. */
+  break(requestId: string, reset: Reset): boolean {
+    const stream = this.#streams.get(requestId);
+    stream?.break(reset);
+    return stream !== undefined;
   }
 
   /** Other requests than before run or wait: scaling looks at them, and nobody waits for that. */
   lookAtScaling(): void {
+    if (this.#look !== undefined) clearTimeout(this.#look);
+    this.#look = undefined;
     if (this.#isLooking) return;
     this.#isLooking = true;
     void this.#parts.commit.run(() => {
@@ -69,11 +77,24 @@ export class Streams {
     });
   }
 
+  /** The same, together with what other requests do meanwhile; when there is none, at once: the object may sleep. */
+  #lookSoon(): void {
+    if (this.count === 0) this.lookAtScaling();
+    else this.#look ??= setTimeout(() => this.lookAtScaling(), SCALING_LOOK_MS);
+  }
+
   #add<Made extends Stream>(link: Link, id: number, booked: Booked, make: (port: StreamPort) => Made): Made {
     const { requestId } = booked;
+    const { direct } = this.#parts;
+    let isAwaited = false;
+    const setAwaited = (is: boolean): void => {
+      direct.awaited += Number(is) - Number(isAwaited);
+      isAwaited = is;
+    };
     const put = (stream: Stream): void => {
       link.streams.set(id, stream);
       this.#streams.set(requestId, stream);
+      setAwaited(stream.isAwaited);
     };
     const stream = make({
       id,
@@ -81,10 +102,12 @@ export class Streams {
       become: (other) => {
         put(other);
         this.#parts.onEnd(); // nobody waits for its answer any more
+        this.#lookSoon();
       },
       end: (end) => {
         link.streams.delete(id);
         this.#streams.delete(requestId);
+        setAwaited(false);
         if (end === "returned") link.forget(booked.workerId);
         this.#book(booked, end);
         this.#parts.onEnd();
@@ -97,12 +120,11 @@ export class Streams {
   }
 
   #book({ workerId, receivedAt, startedAt }: Booked, end: StreamEnd): void {
-    const { direct, commit } = this.#parts;
+    const { direct } = this.#parts;
     const endedAt = Date.now();
-    void commit.run(() => {
-      if (end === "returned") direct.gaveBack(workerId);
-      else direct.ended(workerId, { outcome: OUTCOMES[end], receivedAt, startedAt, endedAt });
-    });
+    if (end === "returned") direct.gaveBack(workerId);
+    else direct.ended(workerId, { outcome: OUTCOMES[end], receivedAt, startedAt, endedAt });
+    this.#lookSoon();
   }
 }
 

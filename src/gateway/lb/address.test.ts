@@ -10,6 +10,8 @@ test("a host with one label in front of a suffix is an endpoint's", ({ expect })
   expect(endpointOf("https://ABC.lb.example.com")).toBe("abc");
   expect(endpointOf("https://abc.localhost?x=/.lb.localhost")).toBe("abc");
   expect(endpointOf("https://abc.LB.Example.com:443/")).toBe("abc");
+  expect(endpointOf("https://abc.lb.example.com./")).toBe("abc"); // the same host, spelled to its end
+  expect(endpointOf("https://abc.lb.example.com.:443/")).toBe("abc");
 });
 
 test("other hosts are none, even those of a suffix below another one", ({ expect }) => {
@@ -21,6 +23,10 @@ test("other hosts are none, even those of a suffix below another one", ({ expect
     "127.0.0.1:8787",
     "[::1]:8787",
     "api.example.com",
+    "lb.localhost.",
+    "abc.lb.localhost..",
+    "[::ffff:7f00:1]",
+    "abc.lb.localhost@evil.test",
     "abc.lb.localhost.evil.test",
     "xlocalhost",
   ]) {

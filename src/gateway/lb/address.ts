@@ -15,7 +15,9 @@ export type Place = {
 
 /** The endpoint whose own host is called; undefined for any other host. */
 export function endpointOfHost(url: string, suffixes: ReadonlySet<string>): string | undefined {
-  const host = hostOf(url).replace(/:\d*$/, "").toLowerCase();
+  const host = hostOf(url)
+    .replace(/\.?(:\d*)?$/, "")
+    .toLowerCase();
   const dot = host.indexOf(".");
   // A suffix that stands below another one, as lb.localhost does below localhost, is no endpoint of it.
   if (dot <= 0 || !suffixes.has(host.slice(dot + 1)) || suffixes.has(host)) return undefined;

@@ -27,15 +27,17 @@ export async function openAnswer(answer: DirectAnswer, listener: Listener): Prom
   const init = { status: head.status, statusText: head.statusText, headers, encodeBody: "manual" } as const;
   const { body } = answer;
   try {
-    if (!(body instanceof ReadableStream))
-      return new Response(isBodiless(head, listener) ? null : body, init);
-    if (!isBodiless(head, listener)) return streamAnswer(body, init, listener);
+    if (isBodiless(head, listener)) {
+      if (body instanceof ReadableStream) await body.cancel();
+      return new Response(null, init);
+    }
+    if (body instanceof ReadableStream) return streamAnswer(body, init, listener);
+    if (!isLengthRight(headers, body)) throw new Error("Its body is not as long as its Content-Length.");
+    return new Response(body, init);
   } catch (error) {
     if (body instanceof ReadableStream) await body.cancel().catch(() => {});
     throw noAnswer(answer, error);
   }
-  await body.cancel();
-  return new Response(null, init);
 }
 
 /** The head of an answer, which came from a host. */
@@ -68,6 +70,12 @@ function streamAnswer(
   const response = new Response(readable, init);
   listener.waitUntil(passStream(body, writable, { ...listener, limitMs: DIRECT_TIME_LIMIT_MS }));
   return response;
+}
+
+/** Nobody may take the end of a body for another answer, or wait for what does not come. */
+function isLengthRight(headers: Headers, body: Uint8Array | null): boolean {
+  const length = headers.get("Content-Length");
+  return length === null || Number(length) === (body?.byteLength ?? 0);
 }
 
 function isBodiless({ status }: ResponseHead, { method }: Listener): boolean {

@@ -1,8 +1,14 @@
 /** A request of a load-balanced endpoint, from the client to a worker and back. */
 import type { EndpointConfig } from "../../contract/endpoint.ts";
-import { DIRECT_TIME_LIMIT_MS } from "../../contract/limits.ts";
+import {
+  DIRECT_HEADERS_MAX,
+  DIRECT_TARGET_MAX_CHARACTERS,
+  DIRECT_TIME_LIMIT_MS,
+} from "../../contract/limits.ts";
+import type { RequestHead } from "../../contract/link-messages.ts";
 import { encodeJson } from "../../durable/json-bytes.ts";
 import type { Env } from "../../env.ts";
+import { ApiError } from "../api-error.ts";
 import { announcedLength } from "../body.ts";
 import type { Place } from "./address.ts";
 import { readAffinity } from "./affinity.ts";
@@ -50,7 +56,7 @@ async function answer(context: DirectContext, endpoint: EndpointConfig, place: P
     executionCtx,
     limitMs: DIRECT_TIME_LIMIT_MS,
   });
-  const head = encodeJson(requestHead(request, place, search.requestId));
+  const head = encodeJson(refuseGiant(requestHead(request, place, search.requestId)));
   const listener: Listener = {
     method: request.method,
     waitUntil: (work) => executionCtx.waitUntil(work),
@@ -67,4 +73,18 @@ async function answer(context: DirectContext, endpoint: EndpointConfig, place: P
     stub.direct({ requestId, head, body, bodyBytes, affinity, receivedAt }),
   );
   return await openAnswer(reply, listener);
+}
+
+/** What no host takes would look like a worker's failure. */
+function refuseGiant(head: RequestHead): RequestHead {
+  if (head.target.length > DIRECT_TARGET_MAX_CHARACTERS) {
+    throw new ApiError(
+      "invalid_input",
+      `Path and query may have ${DIRECT_TARGET_MAX_CHARACTERS} characters. Send what is longer in the body.`,
+    );
+  }
+  if (head.headers.length > DIRECT_HEADERS_MAX) {
+    throw new ApiError("invalid_input", `A request may have ${DIRECT_HEADERS_MAX} headers. Send fewer.`);
+  }
+  return head;
 }

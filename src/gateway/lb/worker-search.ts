@@ -51,6 +51,7 @@ export class WorkerSearch {
   ): Promise<Exclude<Reply, Without>> {
     const untilAt = this.receivedAt + this.#patienceMs;
     for (let isOver = false; ; isOver = (await this.#awaitWorker(untilAt)) === "over") {
+      if (this.#seeker.signal.aborted) throw CLIENT_GONE;
       const reply = (await this.#within(ask)) as Exclude<Reply, Without> | DirectAbsence | DirectFailure;
       if (isAnswer<Exclude<Reply, Without>>(reply)) return reply;
       if (reply.kind !== "wait") throw this.#refusal(reply);
@@ -107,6 +108,9 @@ export class WorkerSearch {
     }
   }
 }
+
+/** Nobody is there any more to read it. */
+const CLIENT_GONE = new DirectError("worker_failed", "The client has gone before a worker was found.");
 
 function isAnswer<Answer extends Kind>(reply: Answer | DirectAbsence | DirectFailure): reply is Answer {
   return !["wait", "worker_gone", "overloaded", "failed"].includes(reply.kind);
