@@ -9,7 +9,7 @@ import {
   type Frame,
   NO_PAYLOAD,
 } from "../../src/contract/link-frame.ts";
-import { requestHeadSchema } from "../../src/contract/link-messages.ts";
+import { requestHeadSchema, type ResetReason } from "../../src/contract/link-messages.ts";
 import type { WindowBudget } from "../../src/contract/link-window.ts";
 import { Channel } from "./channel.ts";
 import type { Doors } from "./doors.ts";
@@ -67,10 +67,7 @@ export class LinkSession {
 
   /** Ends all streams with the reason, as one sentence for people. */
   fail(detail: string): void {
-    for (const { channel, stream } of this.#streams.values()) {
-      channel.fail("worker_failed", detail);
-      stream?.cut();
-    }
+    for (const opened of this.#streams.values()) end(opened, "worker_failed", detail);
   }
 
   /** The connection is gone. */
@@ -94,11 +91,13 @@ export class LinkSession {
     const open = decodeOpen(payload);
     const head = requestHeadSchema.safeParse(open && decodeJson(open.head));
     if (!open || !head.success) return channel.fail("protocol", "The head of the request is none.");
-    const entry = doors.enter(endpointId, open.workerId);
+    const turnOut = () => end(opened, "worker_gone", `The worker ${open.workerId} was put on standby.`);
+    const entry = doors.enter(endpointId, open.workerId, turnOut);
     if (!entry) return channel.fail("worker_gone", `The worker ${open.workerId} takes no requests any more.`);
     const suspect = () => doors.suspect(endpointId, open.workerId);
+    const refused = () => doors.refused(endpointId, open.workerId);
     const hasBody = (flags & FLAG_END) === 0;
-    opened.stream = this.#forward({ channel, entry, suspect, head: head.data }, hasBody);
+    opened.stream = this.#forward({ channel, entry, suspect, refused, head: head.data }, hasBody);
     this.#beatSoon();
   }
 
@@ -151,4 +150,9 @@ export class LinkSession {
       this.#beatSoon();
     }, this.#options.timing.linkBeatMs);
   }
+}
+
+function end({ channel, stream }: Open, reason: ResetReason, detail: string): void {
+  channel.fail(reason, detail);
+  stream?.cut();
 }

@@ -8,8 +8,9 @@ export type ForwardedRequest = {
   readonly channel: Channel;
   readonly entry: Entry;
   readonly head: RequestHead;
-  /** The connection to the worker has failed. */
+  /** The connection to the worker has failed, or was not even made. */
   readonly suspect: () => void;
+  readonly refused: () => void;
 };
 
 /** What a session of a link asks of whoever forwards one of its streams to a worker. */

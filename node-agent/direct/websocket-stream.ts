@@ -1,14 +1,14 @@
 /** A WebSocket between a stream of a link and a worker's server. Pings are answered on either side of the agent. */
 import { type IncomingMessage, validateHeaderName, validateHeaderValue } from "node:http";
 import { WebSocket } from "ws";
-import { WEBSOCKET_MESSAGE_MAX_BYTES } from "../../src/contract/limits.ts";
+import { LINK_FRAME_MAX_BYTES, WEBSOCKET_MESSAGE_MAX_BYTES } from "../../src/contract/limits.ts";
 import { FLAG_FIN, FRAME, type Frame } from "../../src/contract/link-frame.ts";
 import { type Close, closeSchema } from "../../src/contract/link-messages.ts";
 import { passOn } from "./answer.ts";
 import { decodeJson } from "./json-bytes.ts";
 import type { ForwardedRequest, LinkStream } from "./link-stream.ts";
 import { responseHead, upgradeHeaders } from "./message-headers.ts";
-import { headFailure, workerFailure } from "./worker-failure.ts";
+import { failRequest, headFailure } from "./worker-failure.ts";
 
 const TOO_LARGE: Close = { code: 1009, reason: "The message is too large." };
 /** Codes that are never sent: there was none, or no goodbye at all. */
@@ -58,6 +58,10 @@ export class WebsocketStream implements LinkStream {
       // Which subprotocol the worker may choose is for the client to judge; `ws` would, knowing of none.
       delete response.headers["sec-websocket-protocol"];
     });
+    socket.on("ping", (data) => {
+      // A worker that reads none of its pongs must not fill our memory with them.
+      if (socket.bufferedAmount < LINK_FRAME_MAX_BYTES) socket.pong(data);
+    });
     socket.on("open", () => this.#opened());
     socket.on("unexpected-response", (_, response) => this.#refused(response));
     socket.on("message", (message: Buffer, isBinary) => {
@@ -88,12 +92,11 @@ export class WebsocketStream implements LinkStream {
   }
 
   #failed(error: Error): void {
-    const { channel, entry, suspect } = this.#options;
+    const { channel } = this.#options;
     const close = closeOf(error);
     if (close) channel.close(close);
     if (channel.hasEnded) return;
-    channel.fail("worker_failed", workerFailure(error, entry.port, this.#hasAnswered));
-    suspect();
+    failRequest(error, this.#options, this.#hasAnswered);
   }
 
   #write({ type, flags, payload }: Frame): void {
@@ -148,6 +151,7 @@ function openSocket({ entry, head }: ForwardedRequest): WebSocket {
   }
   return new WebSocket(`ws://${entry.host}:${entry.port}/`, {
     perMessageDeflate: false,
+    autoPong: false,
     followRedirects: false,
     maxPayload: WEBSOCKET_MESSAGE_MAX_BYTES,
     finishRequest: (request) => {

@@ -1,6 +1,7 @@
 import { createServer, type Socket } from "node:net";
 import type { AddressInfo } from "node:net";
 import { describe, test } from "vitest";
+import { FRAME } from "../../src/contract/link-frame.ts";
 import { LinkFixture } from "../support/link-fixture.ts";
 
 /** A worker that speaks TCP as the test says, and notes how often it was connected to, and asked. */
@@ -42,19 +43,25 @@ async function openFixture(): Promise<LinkFixture> {
 }
 
 describe("a worker that breaks", () => {
-  test("before it listens: the connection is refused, and its health looked at", async ({ expect }) => {
-    await using host = await openFixture();
-    const server = await host.worker("w1", () => {});
-    await new Promise((resolve) => server.close(resolve));
-    const stream = await host.link.request("w1").over();
-    const port = host.doors.ports.get("w1");
-    expect(stream.reset).toEqual({
-      reason: "worker_failed",
-      detail: `The worker refused the connection: nothing listens on its port ${port}.`,
-    });
-    expect(host.doors.suspected).toEqual(["w1"]);
-    await host.quiet();
-  });
+  test.for(["http", "websocket"] as const)(
+    "before it listens: another one may take the %s request, and this one is named no more before that",
+    async (kind, { expect }) => {
+      await using host = await openFixture();
+      const server = await host.worker("w1", () => {});
+      const port = host.doors.ports.get("w1");
+      await new Promise((resolve) => server.close(resolve));
+      const stream = await host.link.request("w1", { kind }).over();
+      expect(stream.reset).toEqual({
+        reason: "worker_gone",
+        detail: `The worker refused the connection: nothing listens on its port ${port}.`,
+      });
+      expect(host.doors.refusing).toEqual(["w1"]);
+      expect(host.link.said.at(-1)).toEqual([]);
+      const types = host.link.frames.map(({ type }) => type);
+      expect(types.lastIndexOf(FRAME.WORKERS)).toBeLessThan(types.indexOf(FRAME.RESET));
+      await host.quiet();
+    },
+  );
 
   test.for([
     ["while it reads the request", "", "before it answered"],
