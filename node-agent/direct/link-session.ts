@@ -13,6 +13,7 @@ import { requestHeadSchema, type ResetReason } from "../../src/contract/link-mes
 import type { WindowBudget } from "../../src/contract/link-window.ts";
 import { Channel } from "./channel.ts";
 import type { Doors } from "./doors.ts";
+import type { HeldMessages } from "./held-messages.ts";
 import { HttpStream } from "./http-stream.ts";
 import { decodeJson, encodeJson } from "./json-bytes.ts";
 import type { ForwardedRequest, LinkStream } from "./link-stream.ts";
@@ -26,6 +27,7 @@ export type LinkSessionOptions = {
   readonly doors: Doors;
   readonly connections: Agent;
   readonly budget: WindowBudget;
+  readonly held: HeldMessages;
   readonly timing: Pick<Timing, "linkBeatMs">;
   /** The last stream is over. */
   readonly onQuiet: () => void;
@@ -82,7 +84,7 @@ export class LinkSession {
   // Frames
 
   #open({ stream, flags, payload }: Frame): void {
-    const { budget, doors, endpointId } = this.#options;
+    const { budget, doors, endpointId, held } = this.#options;
     if (this.#streams.has(stream) || stream === 0) return;
     this.#newest = Math.max(this.#newest, stream);
     const channel = new Channel({ stream, turns: this.#turns, budget, onOver: () => this.#over(stream) });
@@ -97,7 +99,7 @@ export class LinkSession {
     const suspect = () => doors.suspect(endpointId, open.workerId);
     const refused = () => doors.refused(endpointId, open.workerId);
     const hasBody = (flags & FLAG_END) === 0;
-    opened.stream = this.#forward({ channel, entry, suspect, refused, head: head.data }, hasBody);
+    opened.stream = this.#forward({ channel, entry, suspect, refused, held, head: head.data }, hasBody);
     this.#beatSoon();
   }
 

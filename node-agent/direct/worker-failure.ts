@@ -4,7 +4,11 @@ import type { ForwardedRequest } from "./link-stream.ts";
 const BROKEN = new Set(["ECONNRESET", "EPIPE", "ERR_STREAM_PREMATURE_CLOSE", "ERR_STREAM_DESTROYED"]);
 
 /** Ends a request whose connection to the worker has failed; one that has reached nobody may go to another worker. */
-export function failRequest(error: Error, request: Omit<ForwardedRequest, "head">, hasAnswered = false): void {
+export function failRequest(
+  error: Error,
+  request: Omit<ForwardedRequest, "head">,
+  hasAnswered = false,
+): void {
   const { channel, entry, suspect, refused } = request;
   const detail = workerFailure(error, entry.port, hasAnswered);
   if (!isUnreached(error)) {

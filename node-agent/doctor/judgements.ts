@@ -53,7 +53,8 @@ export function judgeDocker({
   }
   const { docker } = reading;
   if (!docker.isOnThisMachine) {
-    const mend = "Run the agent where Docker's containers run; Docker Desktop keeps them in a virtual machine.";
+    const mend =
+      "Run the agent where Docker's containers run; Docker Desktop keeps them in a virtual machine.";
     return [fail("docker", "Containers and this machine cannot reach each other", mend)];
   }
   const isOld = isEarlier(docker.version, DOCKER_MIN);

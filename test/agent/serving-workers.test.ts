@@ -4,14 +4,6 @@ import { AgentFixture } from "../support/agent-fixture.ts";
 import { processesNaming } from "../support/agent-process.ts";
 import { enter, openDoors, placeOf, said, serving, servingWorker, tell } from "../support/serving-worker.ts";
 
-/** The worker has failed with words that match. */
-async function failed(host: AgentFixture, words: RegExp): Promise<void> {
-  for (let count = 1; ; count += 1) {
-    const { fields } = await host.logged("worker_failed", count);
-    if (words.test(String(fields["reason"]))) return;
-  }
-}
-
 describe("a worker that serves requests", () => {
   test("takes them once its health check answers 200, and not before", async ({ expect }) => {
     await using host = await AgentFixture.start();
@@ -105,7 +97,12 @@ describe("a worker that serves requests", () => {
     host.edge.assign(serving({}, { startLimitMs: 3_000 }));
     await host.edge.worker("worker-1", "ready");
     await tell(placeOf(host), "/health/500");
-    await failed(host, /^has not been healthy for 3 s: GET \/ping .* answers 500; .*; starts again in/);
+    // The edge hears it, though the worker is soon well again.
+    await said(
+      host,
+      "unhealthy",
+      /^has not been healthy for 3 s: GET \/ping .* answers 500; .*; starts again in/,
+    );
     await host.logged("worker_ready", 2);
     expect(openDoors(host)).toEqual(["worker-1"]);
   });
@@ -251,7 +248,7 @@ describe("a worker that serves requests and shall not any more", () => {
     await host.logged("worker_frozen");
 
     host.edge.assign(serving());
-    await host.edge.worker("worker-1", "ready");
+    await expect.poll(() => openDoors(host)).toEqual(["worker-1"]);
     enter(host);
     host.edge.assign(serving({}, { mode: "standby" }));
     await host.logged("worker_frozen", 2); // its time began anew

@@ -35,7 +35,9 @@ describe("the health of a worker", () => {
     );
   });
 
-  test("is good without a 200 as the last word only while few failures followed one, and no refusal", ({ expect }) => {
+  test("is good without a 200 as the last word only while few failures followed one, and no refusal", ({
+    expect,
+  }) => {
     fc.assert(
       fc.property(answers, (all) => {
         const last200 = all.findLastIndex((one) => one.kind === "status" && one.status === 200);
