@@ -31,8 +31,8 @@ export type Timing = {
   /** Time between two looks at the health of a worker that is healthy, and of one that is not. */
   readonly healthProbeMs: number;
   readonly healthProbeStartMs: number;
-  /** Time for the requests of a drained worker to end. */
-  readonly directDrainMs: number;
+  /** Time for the requests of a worker to end that shall not run any more. */
+  readonly directGraceMs: number;
   /** Time without a server on its port after which it is looked for on others. */
   readonly portHintAfterMs: number;
   /** Time for what an ended worker sent last to be read. */
@@ -73,7 +73,7 @@ export const TIMING: Timing = {
   drainGraceMs: DRAIN_GRACE_MS,
   healthProbeMs: HEALTH_PROBE_MS,
   healthProbeStartMs: HEALTH_PROBE_START_MS,
-  directDrainMs: DIRECT_DRAIN_MS,
+  directGraceMs: DIRECT_DRAIN_MS,
   portHintAfterMs: PORT_HINT_AFTER_MS,
   exitSettleMs: 100,
   restartBaseMs: 1_000,

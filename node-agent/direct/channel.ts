@@ -33,7 +33,7 @@ export class Channel implements Sender {
   readonly #receiving: ReceiveWindow;
   #head: Frame | null = null;
   #isHeadSent = false;
-  #hold: NodeJS.Timeout | null = null;
+  #waiting: NodeJS.Timeout | null = null;
   #pieces: Frame[] = [];
   #heldBytes = 0;
   #last: Frame | null = null;
@@ -42,6 +42,8 @@ export class Channel implements Sender {
   #isOver = false;
   /** Called when there is room again after `isFull`. */
   onRoom: () => void = () => {};
+  /** Told how many bytes more are held, or fewer. */
+  onHeld: (bytes: number) => void = () => {};
 
   constructor(options: ChannelOptions) {
     this.#options = options;
@@ -66,7 +68,7 @@ export class Channel implements Sender {
   /** Begins the answer with a ResponseHead as JSON. `isSmall`: its end is near, so it waits a little for it. */
   head(head: Uint8Array, isSmall = false): void {
     this.#head = this.#frame(FRAME.HEAD, 0, head);
-    if (isSmall) this.#hold = setTimeout(() => this.#letGo(), WHOLE_ANSWER_MS);
+    if (isSmall) this.#waiting = setTimeout(() => this.#letGo(), WHOLE_ANSWER_MS);
     this.#offer();
   }
 
@@ -74,7 +76,7 @@ export class Channel implements Sender {
   send(type: FrameType, payload: Uint8Array): void {
     if (this.#isOver) return;
     this.#pieces.push(this.#frame(type, type === FRAME.DATA ? 0 : FLAG_FIN, payload));
-    this.#heldBytes += payload.byteLength;
+    this.#hold(payload.byteLength);
     this.#offer();
   }
 
@@ -135,6 +137,7 @@ export class Channel implements Sender {
     this.#options.turns.forget(this);
     this.#receiving.close();
     this.#pieces = [];
+    this.#hold(-this.#heldBytes);
     this.#options.onOver();
   }
 
@@ -145,7 +148,7 @@ export class Channel implements Sender {
   }
 
   get isReady(): boolean {
-    if (this.#isOver || this.#hold !== null) return false;
+    if (this.#isOver || this.#waiting !== null) return false;
     const [piece] = this.#pieces;
     if (this.#head !== null) return true;
     if (piece) return this.#sending.open > 0 || piece.payload.byteLength === 0;
@@ -172,7 +175,7 @@ export class Channel implements Sender {
     if (length <= 0 && piece.payload.byteLength > 0) return null;
     const wasFull = this.isFull;
     this.#sending.sent(length);
-    this.#heldBytes -= length;
+    this.#hold(-length);
     if (wasFull && !this.isFull) queueMicrotask(this.onRoom);
     if (length === piece.payload.byteLength) {
       this.#pieces.shift();
@@ -195,10 +198,15 @@ export class Channel implements Sender {
   }
 
   #letGo(): void {
-    if (this.#hold === null) return;
-    clearTimeout(this.#hold);
-    this.#hold = null;
+    if (this.#waiting === null) return;
+    clearTimeout(this.#waiting);
+    this.#waiting = null;
     this.#offer();
+  }
+
+  #hold(bytes: number): void {
+    this.#heldBytes += bytes;
+    this.onHeld(bytes);
   }
 
   #offer(): void {

@@ -4,7 +4,7 @@ import { FLAG_END, FRAME, type Frame } from "../../src/contract/link-frame.ts";
 import { passOn } from "./answer.ts";
 import type { ForwardedRequest, LinkStream } from "./link-stream.ts";
 import { type FramedHeaders, requestHeaders } from "./message-headers.ts";
-import { isBroken, workerFailure } from "./worker-failure.ts";
+import { failRequest, isBroken } from "./worker-failure.ts";
 
 export type HttpStreamOptions = ForwardedRequest & {
   /** Frames with a body follow. */
@@ -105,8 +105,7 @@ export class HttpStream implements LinkStream {
   }
 
   #failed(request: ClientRequest, error: Error): void {
-    const { channel, entry, suspect } = this.#options;
-    if (channel.isOver || request !== this.#request) return;
+    if (this.#options.channel.isOver || request !== this.#request) return;
     if (this.#canSendAgain(request, error)) {
       this.#request = this.#send(false);
       this.#request.end();
@@ -114,8 +113,7 @@ export class HttpStream implements LinkStream {
     }
     // An answer that has begun tells itself of its end; a complete one stands, though not all was read of the request.
     if (this.#isAnswered) return;
-    channel.fail("worker_failed", workerFailure(error, entry.port));
-    suspect();
+    failRequest(error, this.#options);
   }
 
   /** A worker may close a connection that was kept just as the next request goes out; it has not seen that one. */

@@ -9,10 +9,11 @@ import {
   type Frame,
   NO_PAYLOAD,
 } from "../../src/contract/link-frame.ts";
-import { requestHeadSchema } from "../../src/contract/link-messages.ts";
+import { requestHeadSchema, type ResetReason } from "../../src/contract/link-messages.ts";
 import type { WindowBudget } from "../../src/contract/link-window.ts";
 import { Channel } from "./channel.ts";
 import type { Doors } from "./doors.ts";
+import type { HeldMessages } from "./held-messages.ts";
 import { HttpStream } from "./http-stream.ts";
 import { decodeJson, encodeJson } from "./json-bytes.ts";
 import type { ForwardedRequest, LinkStream } from "./link-stream.ts";
@@ -26,6 +27,7 @@ export type LinkSessionOptions = {
   readonly doors: Doors;
   readonly connections: Agent;
   readonly budget: WindowBudget;
+  readonly held: HeldMessages;
   readonly timing: Pick<Timing, "linkBeatMs">;
   /** The last stream is over. */
   readonly onQuiet: () => void;
@@ -67,10 +69,7 @@ export class LinkSession {
 
   /** Ends all streams with the reason, as one sentence for people. */
   fail(detail: string): void {
-    for (const { channel, stream } of this.#streams.values()) {
-      channel.fail("worker_failed", detail);
-      stream?.cut();
-    }
+    for (const opened of this.#streams.values()) end(opened, "worker_failed", detail);
   }
 
   /** The connection is gone. */
@@ -85,7 +84,7 @@ export class LinkSession {
   // Frames
 
   #open({ stream, flags, payload }: Frame): void {
-    const { budget, doors, endpointId } = this.#options;
+    const { budget, doors, endpointId, held } = this.#options;
     if (this.#streams.has(stream) || stream === 0) return;
     this.#newest = Math.max(this.#newest, stream);
     const channel = new Channel({ stream, turns: this.#turns, budget, onOver: () => this.#over(stream) });
@@ -94,11 +93,13 @@ export class LinkSession {
     const open = decodeOpen(payload);
     const head = requestHeadSchema.safeParse(open && decodeJson(open.head));
     if (!open || !head.success) return channel.fail("protocol", "The head of the request is none.");
-    const entry = doors.enter(endpointId, open.workerId);
+    const turnOut = () => end(opened, "worker_gone", `The worker ${open.workerId} was put on standby.`);
+    const entry = doors.enter(endpointId, open.workerId, turnOut);
     if (!entry) return channel.fail("worker_gone", `The worker ${open.workerId} takes no requests any more.`);
     const suspect = () => doors.suspect(endpointId, open.workerId);
+    const refused = () => doors.refused(endpointId, open.workerId);
     const hasBody = (flags & FLAG_END) === 0;
-    opened.stream = this.#forward({ channel, entry, suspect, head: head.data }, hasBody);
+    opened.stream = this.#forward({ channel, entry, suspect, refused, held, head: head.data }, hasBody);
     this.#beatSoon();
   }
 
@@ -151,4 +152,9 @@ export class LinkSession {
       this.#beatSoon();
     }, this.#options.timing.linkBeatMs);
   }
+}
+
+function end({ channel, stream }: Open, reason: ResetReason, detail: string): void {
+  channel.fail(reason, detail);
+  stream?.cut();
 }

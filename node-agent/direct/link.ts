@@ -11,6 +11,7 @@ import type { EdgeLink } from "../edge/edge-link.ts";
 import { Pace } from "../edge/pace.ts";
 import { Schedule } from "../edge/schedule.ts";
 import type { Doors } from "./doors.ts";
+import type { HeldMessages } from "./held-messages.ts";
 import { LinkSession } from "./link-session.ts";
 
 export type LinkOptions = Pick<EdgeLink, "log" | "timing" | "random" | "reachability" | "onUnauthorized"> & {
@@ -21,6 +22,7 @@ export type LinkOptions = Pick<EdgeLink, "log" | "timing" | "random" | "reachabi
   /** Shared by the links of an agent. */
   readonly connections: Agent;
   readonly budget: WindowBudget;
+  readonly held: HeldMessages;
 };
 
 /** Frames of several streams may share a message. */

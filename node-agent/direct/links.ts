@@ -2,9 +2,10 @@
 import { Agent } from "node:http";
 import { LINK_WINDOWS_BUDGET_BYTES } from "../../src/contract/limits.ts";
 import { WindowBudget } from "../../src/contract/link-window.ts";
+import { HeldMessages } from "./held-messages.ts";
 import { Link, type LinkOptions } from "./link.ts";
 
-export type LinksOptions = Omit<LinkOptions, "endpointId" | "connections" | "budget">;
+export type LinksOptions = Omit<LinkOptions, "endpointId" | "connections" | "budget" | "held">;
 
 /**
  * How long a connection to a worker is kept for another request: much shorter than servers keep them, because a server
@@ -18,6 +19,7 @@ export class Links {
   #isStopped = false;
   readonly #connections = new Agent({ keepAlive: true, timeout: CONNECTION_IDLE_MS, scheduling: "lifo" });
   readonly #budget = new WindowBudget(LINK_WINDOWS_BUDGET_BYTES);
+  readonly #held = new HeldMessages();
 
   constructor(options: LinksOptions) {
     this.#options = options;
@@ -49,7 +51,7 @@ export class Links {
   }
 
   #open(endpointId: string): Link {
-    const connections = this.#connections;
-    return new Link({ ...this.#options, endpointId, connections, budget: this.#budget });
+    const shared = { connections: this.#connections, budget: this.#budget, held: this.#held };
+    return new Link({ ...this.#options, ...shared, endpointId });
   }
 }

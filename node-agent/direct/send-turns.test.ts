@@ -78,11 +78,15 @@ describe("the turns of a link", () => {
     await nextTurn();
     expect(socket.messages).toHaveLength(2); // its buffer is full
     socket.drain();
-    expect(socket.words.slice(2, 4)).toEqual([["HEAD 3", "DATA! 3", "DATA 1"], ["DATA 2"]]);
+    expect(socket.words.slice(2, 4)).toEqual([
+      ["HEAD 3", "DATA! 3", "DATA 1"],
+      ["DATA 2", "DATA 1"],
+    ]);
     for (let round = 0; round < 10; round += 1) socket.drain();
-    const rest = socket.words.slice(4).flat();
+    expect(socket.words[4]).toEqual(["DATA 2", "DATA 1", "DATA 2"]); // nobody begins, and nothing stands there
+    const rest = socket.words.slice(3).flat();
     expect(rest.slice(-4)).toEqual(["DATA 1", "DATA 2", "DATA! 1", "DATA! 2"]);
-    expect(rest.map((words) => words.at(-1))).toEqual(rest.map((_, at) => (at % 2 === 0 ? "1" : "2")));
+    expect(rest.map((words) => words.at(-1))).toEqual(rest.map((_, at) => (at % 2 === 0 ? "2" : "1")));
     expect(socket.words.flat().filter((words) => words.startsWith("DATA"))).toHaveLength(17);
   });
 

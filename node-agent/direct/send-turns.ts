@@ -1,7 +1,8 @@
 /**
  * The order in which the streams of a link send: what is about the link or ends something first, then answers that
  * begin, then all others in turns. Little stands in the socket's own buffer, so a small answer never waits behind
- * megabytes of others; and what is ready in the same turn of the event loop goes as one message.
+ * megabytes of others; and what is ready in the same turn of the event loop goes as one message, for a message costs
+ * its receiver more than its bytes do.
  */
 import { LINK_FRAME_MAX_BYTES } from "../../src/contract/limits.ts";
 import { encodeFrames, type Frame } from "../../src/contract/link-frame.ts";
@@ -23,6 +24,8 @@ export type Sender = {
 
 /** What may stand in the socket's buffer before more is given to it. */
 const BUFFER_MAX_BYTES = 2 * LINK_FRAME_MAX_BYTES;
+/** What stands there then at most, but for a part of a frame; and so what one message may have. */
+const BUFFERED_MAX_BYTES = 3 * LINK_FRAME_MAX_BYTES;
 
 export class SendTurns {
   readonly #socket: MessageSocket;
@@ -71,11 +74,13 @@ export class SendTurns {
     }
   }
 
-  /** A message: full turns, until there is a frame's worth of bytes. */
+  /** A message: full turns, until there are bytes enough. Answers that begin wait for little else to arrive. */
   #gather(): readonly Frame[] {
     const frames = this.#urgent;
     this.#urgent = [];
-    for (let bytes = 0; bytes < LINK_FRAME_MAX_BYTES;) {
+    const isUrgent = this.#beginning.size > 0;
+    const enough = isUrgent ? LINK_FRAME_MAX_BYTES : BUFFERED_MAX_BYTES - this.#socket.bufferedAmount;
+    for (let bytes = 0; bytes < enough;) {
       const sender = this.#next();
       if (!sender) break;
       for (const frame of sender.take()) {

@@ -1,16 +1,21 @@
 /** A WebSocket between a stream of a link and a worker's server. Pings are answered on either side of the agent. */
 import { type IncomingMessage, validateHeaderName, validateHeaderValue } from "node:http";
 import { WebSocket } from "ws";
-import { WEBSOCKET_MESSAGE_MAX_BYTES } from "../../src/contract/limits.ts";
+import { LINK_FRAME_MAX_BYTES, WEBSOCKET_MESSAGE_MAX_BYTES } from "../../src/contract/limits.ts";
 import { FLAG_FIN, FRAME, type Frame } from "../../src/contract/link-frame.ts";
 import { type Close, closeSchema } from "../../src/contract/link-messages.ts";
 import { passOn } from "./answer.ts";
+import { HeldShare } from "./held-messages.ts";
 import { decodeJson } from "./json-bytes.ts";
 import type { ForwardedRequest, LinkStream } from "./link-stream.ts";
 import { responseHead, upgradeHeaders } from "./message-headers.ts";
-import { headFailure, workerFailure } from "./worker-failure.ts";
+import { failRequest, headFailure } from "./worker-failure.ts";
 
 const TOO_LARGE: Close = { code: 1009, reason: "The message is too large." };
+const TOO_MUCH =
+  "Too much waits on the host of the WebSocket's worker: its client does not read, or a message never ends.";
+/** Of a ping or pong; it has no mask. */
+const CONTROL_HEADER_BYTES = 2;
 /** Codes that are never sent: there was none, or no goodbye at all. */
 const NO_CODE = 1005;
 const NO_CLOSE = 1006;
@@ -22,12 +27,17 @@ export class WebsocketStream implements LinkStream {
   #upgrade: IncomingMessage | null = null;
   /** Of the message whose pieces are coming in. */
   #messageBytes = 0;
+  readonly #share: HeldShare;
+  /** Of the worker's message that is not whole yet. */
+  #partBytes = 0;
   #hasAnswered = false;
   #hasLeft = false;
 
   /** Throws when the head cannot be written as HTTP. */
   constructor(options: ForwardedRequest) {
     this.#options = options;
+    this.#share = new HeldShare(options.held);
+    options.channel.onHeld = (bytes) => this.#share.add(bytes);
     this.#socket = openSocket(options);
     this.#watch(this.#socket);
   }
@@ -58,9 +68,16 @@ export class WebsocketStream implements LinkStream {
       // Which subprotocol the worker may choose is for the client to judge; `ws` would, knowing of none.
       delete response.headers["sec-websocket-protocol"];
     });
+    socket.on("ping", (data) => {
+      this.#partEnds(data.byteLength + CONTROL_HEADER_BYTES);
+      // A worker that reads none of its pongs must not fill our memory with them.
+      if (socket.bufferedAmount < LINK_FRAME_MAX_BYTES) socket.pong(data);
+    });
+    socket.on("pong", (data) => this.#partEnds(data.byteLength + CONTROL_HEADER_BYTES));
     socket.on("open", () => this.#opened());
     socket.on("unexpected-response", (_, response) => this.#refused(response));
     socket.on("message", (message: Buffer, isBinary) => {
+      this.#partEnds();
       channel.send(isBinary ? FRAME.BINARY : FRAME.TEXT, message);
       if (channel.isFull) socket.pause();
     });
@@ -68,10 +85,26 @@ export class WebsocketStream implements LinkStream {
     socket.on("close", (code, reason) => this.#closed(code, reason.toString()));
   }
 
+  /** Bytes came in of the worker; those of a message are seen only when it is whole. */
+  #arrived(bytes: number): void {
+    this.#partBytes += bytes;
+    this.#share.add(bytes);
+    if (!this.#share.isTooLarge) return;
+    this.#options.channel.fail("worker_failed", TOO_MUCH);
+    this.#socket.terminate();
+  }
+
+  #partEnds(bytes = this.#partBytes): void {
+    this.#partBytes -= bytes;
+    this.#share.add(-bytes);
+  }
+
   #opened(): void {
     const { channel, entry } = this.#options;
     const head = this.#upgrade && responseHead(this.#upgrade);
     this.#hasAnswered = true;
+    // Before the socket's other listener, which tells of messages that are whole.
+    this.#upgrade?.socket.prependListener("data", (bytes: Buffer) => this.#arrived(bytes.byteLength));
     channel.onRoom = () => this.#socket.resume();
     if (head) return channel.head(head);
     channel.fail("worker_failed", headFailure(entry.port));
@@ -88,12 +121,11 @@ export class WebsocketStream implements LinkStream {
   }
 
   #failed(error: Error): void {
-    const { channel, entry, suspect } = this.#options;
+    const { channel } = this.#options;
     const close = closeOf(error);
     if (close) channel.close(close);
     if (channel.hasEnded) return;
-    channel.fail("worker_failed", workerFailure(error, entry.port, this.#hasAnswered));
-    suspect();
+    failRequest(error, this.#options, this.#hasAnswered);
   }
 
   #write({ type, flags, payload }: Frame): void {
@@ -134,6 +166,7 @@ export class WebsocketStream implements LinkStream {
   #leave(): void {
     if (this.#hasLeft) return;
     this.#hasLeft = true;
+    this.#partEnds();
     this.#options.entry.leave();
   }
 }
@@ -148,6 +181,7 @@ function openSocket({ entry, head }: ForwardedRequest): WebSocket {
   }
   return new WebSocket(`ws://${entry.host}:${entry.port}/`, {
     perMessageDeflate: false,
+    autoPong: false,
     followRedirects: false,
     maxPayload: WEBSOCKET_MESSAGE_MAX_BYTES,
     finishRequest: (request) => {

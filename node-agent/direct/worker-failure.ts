@@ -1,6 +1,25 @@
-/** Says in one sentence what went wrong between the agent and a worker's server. */
+/** What went wrong between the agent and a worker's server. */
+import type { ForwardedRequest } from "./link-stream.ts";
+
 const BROKEN = new Set(["ECONNRESET", "EPIPE", "ERR_STREAM_PREMATURE_CLOSE", "ERR_STREAM_DESTROYED"]);
 
+/** Ends a request whose connection to the worker has failed; one that has reached nobody may go to another worker. */
+export function failRequest(
+  error: Error,
+  request: Omit<ForwardedRequest, "head">,
+  hasAnswered = false,
+): void {
+  const { channel, entry, suspect, refused } = request;
+  const detail = workerFailure(error, entry.port, hasAnswered);
+  if (!isUnreached(error)) {
+    channel.fail("worker_failed", detail);
+    return suspect();
+  }
+  refused(); // first, or the edge would choose the worker again
+  channel.fail("worker_gone", detail);
+}
+
+/** Says it in one sentence. */
 export function workerFailure(error: Error, port: number, hasAnswered = false): string {
   const code = codeOf(error);
   if (code === "ECONNREFUSED")
@@ -19,6 +38,11 @@ export function headFailure(port: number): string {
 /** The other end closed the connection, as it may with one that was kept for the next request. */
 export function isBroken(error: Error): boolean {
   return BROKEN.has(codeOf(error));
+}
+
+/** There was no connection. */
+function isUnreached(error: Error): boolean {
+  return "syscall" in error && error.syscall === "connect";
 }
 
 function codeOf(error: Error): string {

@@ -28,6 +28,7 @@ const DOCKER: DockerFacts = {
   missingLimits: [],
   runtimes: ["runc", "nvidia"],
   rootDirectory: "/var/lib/docker",
+  isOnThisMachine: true,
   containersByHost: { h1: 2 },
 };
 
@@ -99,6 +100,14 @@ const CASES: readonly Case[] = [
     "storage",
     /overlay2 on extfs/,
     /XFS.*pquota/,
+  ],
+  [
+    "Docker elsewhere",
+    withDocker({ isOnThisMachine: false }),
+    "fail",
+    "docker",
+    /cannot reach each other/,
+    /virtual machine/,
   ],
   ["vfs", withDocker({ storageDriver: "vfs", hasProjectQuota: false }), "warn", "storage", /vfs/, /overlay2/],
   [

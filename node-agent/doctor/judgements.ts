@@ -52,6 +52,11 @@ export function judgeDocker({
     return [fail("docker", `No Docker daemon answers: ${reading.detail}`, mend)];
   }
   const { docker } = reading;
+  if (!docker.isOnThisMachine) {
+    const mend =
+      "Run the agent where Docker's containers run; Docker Desktop keeps them in a virtual machine.";
+    return [fail("docker", "Containers and this machine cannot reach each other", mend)];
+  }
   const isOld = isEarlier(docker.version, DOCKER_MIN);
   return [
     isOld

@@ -1,5 +1,6 @@
 /** What the Docker daemon of this host says of itself, for those who judge whether it will do. */
 import { readFile } from "node:fs/promises";
+import { createServer, isIPv4 } from "node:net";
 import Dockerode from "dockerode";
 import { z } from "zod";
 import { HOST_LABEL } from "./container-options.ts";
@@ -30,6 +31,8 @@ export type DockerFacts = {
   readonly missingLimits: readonly string[];
   readonly runtimes: readonly string[];
   readonly rootDirectory: string;
+  /** Addresses of its networks are those of this machine, so that containers are reached, and reach the agent. */
+  readonly isOnThisMachine: boolean;
   /** Hosts whose containers are here, with how many there are. */
   readonly containersByHost: Readonly<Record<string, number>>;
 };
@@ -54,6 +57,7 @@ export async function readDockerFacts(): Promise<DockerReading> {
         missingLimits: missingLimits(info),
         runtimes: Object.keys(info.Runtimes ?? {}),
         rootDirectory: info.DockerRootDir,
+        isOnThisMachine: await isOnThisMachine(docker),
         containersByHost: await countContainers(docker),
       },
     };
@@ -78,6 +82,26 @@ function isBelow(directory: string, point: string): boolean {
 function missingLimits(info: z.infer<typeof infoSchema>): readonly string[] {
   const limits = { memory: info.MemoryLimit, processes: info.PidsLimit, cpu: info.CpuCfsQuota };
   return Object.entries(limits).flatMap(([name, isThere]) => (isThere === false ? [name] : []));
+}
+
+/** A gateway of a daemon elsewhere is an address elsewhere. What is not known is taken for well. */
+async function isOnThisMachine(docker: Dockerode): Promise<boolean> {
+  const networks = await docker.listNetworks({ filters: { driver: ["bridge"] } });
+  const gateways = networks
+    .flatMap(({ IPAM }) => IPAM?.Config ?? [])
+    .map(({ Gateway }) => Gateway?.split("/")[0] ?? "")
+    .filter((gateway) => isIPv4(gateway));
+  if (gateways.length === 0) return true;
+  const areOwn = await Promise.all(gateways.map((gateway) => isOwnAddress(gateway)));
+  return areOwn.includes(true);
+}
+
+function isOwnAddress(address: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.on("error", () => resolve(false));
+    server.listen(0, address, () => server.close(() => resolve(true)));
+  });
 }
 
 async function countContainers(docker: Dockerode): Promise<Record<string, number>> {

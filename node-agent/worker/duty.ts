@@ -41,7 +41,6 @@ export interface Duty {
   /** Nothing that it has open toward the agent counts any more: it ends, or goes on after it was frozen. */
   halt(): void;
   end(end: LifeEnd | null): void;
-  drain(): void;
   /** What has no result will have none. */
   lose(reason: string): void;
   /** The agent ends, the container goes on. */
@@ -56,8 +55,9 @@ export interface Duty {
 export type Door = {
   isOpen(): boolean;
   /** Null when it is closed. */
-  enter(): Entry | null;
+  enter(turnOut: () => void): Entry | null;
   suspect(): void;
+  refused(): void;
 };
 
 /** The worker, as its duty sees it. */

@@ -132,8 +132,6 @@ export class QueueDuty implements Duty, WorkerCalls {
 
   freezing(): void {}
 
-  drain(): void {}
-
   changed(): void {}
 
   halt(): void {

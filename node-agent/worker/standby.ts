@@ -1,7 +1,8 @@
 /**
  * Standby: a worker that shall not run now, but whose container is kept frozen, so that it is there again at once.
  *
- * B1  Only a container that was ready and has no job and no request is frozen.
+ * B1  Only a container that was ready and has no job and no request is frozen. A request that does not end is turned
+ *     out after a time: a WebSocket may be open for ever.
  * B2  Time passes for a frozen process as for any other: a poll that it had open may have timed out meanwhile, and
  *     what is answered to it may never be read. So no such poll gets a job; all are answered with nothing before the
  *     container goes on.

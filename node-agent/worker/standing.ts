@@ -47,6 +47,7 @@ export class Standing {
   failed(times: number): void {
     const firstAt = times > 1 ? this.#failing?.firstAt : undefined;
     this.#failing = { times, firstAt: firstAt ?? performance.now() };
+    this.#onChange(true); // the words that follow may be old with the next start
   }
 
   /** What failed before is no reason for what comes. */

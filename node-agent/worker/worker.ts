@@ -131,7 +131,6 @@ export class Worker implements WorkerSession {
     this.#isDraining = true;
     this.#options.log.info("worker_draining", { workerId: this.workerId });
     this.#standing.become("stopping");
-    this.duty.drain();
     this.#changed(true);
   }
 

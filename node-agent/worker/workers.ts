@@ -52,12 +52,16 @@ export class Workers implements Doors {
       .map(({ workerId }) => workerId);
   }
 
-  enter(endpointId: string, workerId: string): Entry | null {
-    return this.#doorOf(endpointId, workerId)?.enter() ?? null;
+  enter(endpointId: string, workerId: string, turnOut: () => void): Entry | null {
+    return this.#doorOf(endpointId, workerId)?.enter(turnOut) ?? null;
   }
 
   suspect(endpointId: string, workerId: string): void {
     this.#doorOf(endpointId, workerId)?.suspect();
+  }
+
+  refused(endpointId: string, workerId: string): void {
+    this.#doorOf(endpointId, workerId)?.refused();
   }
 
   #doorOf(endpointId: string, workerId: string): Door | null {

@@ -202,6 +202,8 @@ export const WEBSOCKET_MESSAGE_MAX_BYTES = 16 * MEGABYTE;
 export const WEBSOCKET_BACKLOG_MAX_BYTES = 8 * MEGABYTE;
 /** What waits on all WebSockets of an endpoint, and parts of messages that are not whole. */
 export const WEBSOCKETS_HELD_MAX_BYTES = 32 * MEGABYTE;
+/** The same on a host, of all endpoints. */
+export const WEBSOCKETS_HELD_BY_AGENT_MAX_BYTES = 64 * MEGABYTE;
 
 /** Payload of one frame: small, so that streams take turns often. */
 export const LINK_FRAME_MAX_BYTES = 64 * 1024;
@@ -232,7 +234,7 @@ export const HEALTH_PROBE_TIMEOUT_MS = 5 * SECOND;
 export const HEALTH_BODY_MAX_BYTES = 64 * 1024;
 /** Time without a server on its port after which it is looked for on others. */
 export const PORT_HINT_AFTER_MS = 3 * SECOND;
-/** Time for the requests of a drained worker to end: more than a request may take until its answer begins. */
+/** Time for the requests of a worker to end that is drained or shall be frozen: more than a request may take until its answer begins. */
 export const DIRECT_DRAIN_MS = 6 * MINUTE;
 
 // Images on a host

@@ -1,5 +1,6 @@
 import { describe, test } from "vitest";
 import { AgentFixture } from "../support/agent-fixture.ts";
+import { Gate } from "../support/gate.ts";
 
 describe("the conversation with the edge", () => {
   test("survives an edge that is away for a while, and reports what happened meanwhile", async ({
@@ -74,18 +75,17 @@ describe("the conversation with the edge", () => {
 
   test("declines a job that its worker cannot get any more, and no attempt is lost", async ({ expect }) => {
     await using host = await AgentFixture.start();
-    host.edge.submit("endpoint-1", { id: "job-0", input: { mock_delay: 0.7, mock_return: 0 } });
+    const gate = new Gate(host.stateDir);
+    const slow = { mock_until: gate.file, mock_return: 1 };
+    host.edge.submit("endpoint-1", { id: "job-0", input: slow });
     await host.readyWorker({ env: { MOCK_CONCURRENCY: "2" } });
     await host.edge.held("job-0");
     // The edge hands out one job more than there are slots.
     host.edge.extraSlots = 1;
     host.edge.holdsNothing = true;
-    host.edge.submit(
-      "endpoint-1",
-      { id: "job-1", input: { mock_delay: 0.5, mock_return: 1 } },
-      { id: "job-2", input: { mock_return: 2 } },
-    );
+    host.edge.submit("endpoint-1", { id: "job-1", input: slow }, { id: "job-2", input: { mock_return: 2 } });
     await host.logged("job_declined");
+    gate.open();
     host.edge.holdsNothing = false;
     host.edge.extraSlots = 0;
 

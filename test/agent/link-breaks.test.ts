@@ -1,39 +1,7 @@
-import { createServer, type Socket } from "node:net";
-import type { AddressInfo } from "node:net";
 import { describe, test } from "vitest";
+import { FRAME } from "../../src/contract/link-frame.ts";
 import { LinkFixture } from "../support/link-fixture.ts";
-
-/** A worker that speaks TCP as the test says, and notes how often it was connected to, and asked. */
-async function rawWorker(
-  host: LinkFixture,
-  answer: (socket: Socket, request: string, count: number) => void,
-) {
-  const seen: string[] = [];
-  const sockets = new Set<Socket>();
-  const server = createServer((socket) => {
-    sockets.add(socket);
-    socket.on("error", () => {});
-    socket.on("data", (bytes) => {
-      seen.push(bytes.toString());
-      answer(socket, bytes.toString(), seen.length);
-    });
-    socket.on("close", () => {
-      sockets.delete(socket);
-      host.link.changed();
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  host.doors.ports.set("raw", (server.address() as AddressInfo).port);
-  host.links.doorsChanged("endpoint-1");
-  return {
-    seen,
-    sockets,
-    [Symbol.dispose]: () => {
-      for (const socket of sockets) socket.destroy();
-      server.close();
-    },
-  };
-}
+import { rawWorker } from "../support/raw-server.ts";
 
 async function openFixture(): Promise<LinkFixture> {
   const host = await LinkFixture.create();
@@ -42,19 +10,25 @@ async function openFixture(): Promise<LinkFixture> {
 }
 
 describe("a worker that breaks", () => {
-  test("before it listens: the connection is refused, and its health looked at", async ({ expect }) => {
-    await using host = await openFixture();
-    const server = await host.worker("w1", () => {});
-    await new Promise((resolve) => server.close(resolve));
-    const stream = await host.link.request("w1").over();
-    const port = host.doors.ports.get("w1");
-    expect(stream.reset).toEqual({
-      reason: "worker_failed",
-      detail: `The worker refused the connection: nothing listens on its port ${port}.`,
-    });
-    expect(host.doors.suspected).toEqual(["w1"]);
-    await host.quiet();
-  });
+  test.for(["http", "websocket"] as const)(
+    "before it listens: another one may take the %s request, and this one is named no more before that",
+    async (kind, { expect }) => {
+      await using host = await openFixture();
+      const server = await host.worker("w1", () => {});
+      const port = host.doors.ports.get("w1");
+      await new Promise((resolve) => server.close(resolve));
+      const stream = await host.link.request("w1", { kind }).over();
+      expect(stream.reset).toEqual({
+        reason: "worker_gone",
+        detail: `The worker refused the connection: nothing listens on its port ${port}.`,
+      });
+      expect(host.doors.refusing).toEqual(["w1"]);
+      expect(host.link.said.at(-1)).toEqual([]);
+      const types = host.link.frames.map(({ type }) => type);
+      expect(types.lastIndexOf(FRAME.WORKERS)).toBeLessThan(types.indexOf(FRAME.RESET));
+      await host.quiet();
+    },
+  );
 
   test.for([
     ["while it reads the request", "", "before it answered"],

@@ -4,14 +4,6 @@ import { AgentFixture } from "../support/agent-fixture.ts";
 import { processesNaming } from "../support/agent-process.ts";
 import { enter, openDoors, placeOf, said, serving, servingWorker, tell } from "../support/serving-worker.ts";
 
-/** The worker has failed with words that match. */
-async function failed(host: AgentFixture, words: RegExp): Promise<void> {
-  for (let count = 1; ; count += 1) {
-    const { fields } = await host.logged("worker_failed", count);
-    if (words.test(String(fields["reason"]))) return;
-  }
-}
-
 describe("a worker that serves requests", () => {
   test("takes them once its health check answers 200, and not before", async ({ expect }) => {
     await using host = await AgentFixture.start();
@@ -20,7 +12,7 @@ describe("a worker that serves requests", () => {
       /^GET \/ping on port \d+ answers 503; it must answer 200 once the worker can take requests$/;
     await said(host, "starting", words);
     expect(openDoors(host)).toEqual([]);
-    expect(host.doors.enter("endpoint-1", "worker-1")).toBeNull();
+    expect(host.doors.enter("endpoint-1", "worker-1", () => {})).toBeNull();
 
     await tell(placeOf(host), "/health/200");
     const { detail, ago } = await host.edge.worker("worker-1", "ready");
@@ -28,7 +20,7 @@ describe("a worker that serves requests", () => {
     expect(Object.keys(ago ?? {})).toEqual(["containerStarted", "ready"]);
     expect(openDoors(host)).toEqual(["worker-1"]);
     expect(host.doors.open("endpoint-2")).toEqual([]);
-    expect(host.doors.enter("endpoint-2", "worker-1")).toBeNull();
+    expect(host.doors.enter("endpoint-2", "worker-1", () => {})).toBeNull();
     const { leave, ...place } = enter(host);
     expect(await tell(place, "/")).toBe("done");
     leave();
@@ -89,12 +81,28 @@ describe("a worker that serves requests", () => {
     expect(openDoors(host)).toEqual([]);
   });
 
+  test("gets none from the moment on that it refuses one, and some again once it is healthy", async ({
+    expect,
+  }) => {
+    await using host = await AgentFixture.start({ healthProbeMs: 600_000 });
+    await servingWorker(host);
+    host.doors.refused("endpoint-1", "worker-1");
+    expect(openDoors(host)).toEqual([]);
+    await expect.poll(() => openDoors(host)).toEqual(["worker-1"]);
+    expect(host.count("worker_health_lost")).toBe(0);
+  });
+
   test("that stays unhealthy for as long as a start may take is started anew", async ({ expect }) => {
     await using host = await AgentFixture.start();
     host.edge.assign(serving({}, { startLimitMs: 3_000 }));
     await host.edge.worker("worker-1", "ready");
     await tell(placeOf(host), "/health/500");
-    await failed(host, /^has not been healthy for 3 s: GET \/ping .* answers 500; .*; starts again in/);
+    // The edge hears it, though the worker is soon well again.
+    await said(
+      host,
+      "unhealthy",
+      /^has not been healthy for 3 s: GET \/ping .* answers 500; .*; starts again in/,
+    );
     await host.logged("worker_ready", 2);
     expect(openDoors(host)).toEqual(["worker-1"]);
   });
@@ -122,7 +130,7 @@ describe("a worker that serves requests", () => {
     await tell(stale, "/exit/3").catch(() => "the connection broke");
     await host.logged("worker_failed");
     expect(openDoors(host)).toEqual([]);
-    expect(host.doors.enter("endpoint-1", "worker-1")).toBeNull();
+    expect(host.doors.enter("endpoint-1", "worker-1", () => {})).toBeNull();
     await host.logged("worker_ready", 2);
     expect(openDoors(host)).toEqual(["worker-1"]);
     stale.leave();
@@ -209,7 +217,7 @@ describe("a worker that serves requests and shall not any more", () => {
     host.edge.assign();
     await host.edge.worker("worker-1", "stopping");
     expect(openDoors(host)).toEqual([]);
-    expect(host.doors.enter("endpoint-1", "worker-1")).toBeNull();
+    expect(host.doors.enter("endpoint-1", "worker-1", () => {})).toBeNull();
     await tell(entry, "/release"); // it still runs
     expect(await answer.text()).toBe("whole");
     expect(host.count("worker_removed")).toBe(0);
@@ -219,12 +227,31 @@ describe("a worker that serves requests and shall not any more", () => {
   });
 
   test("ends after a while though one of them never ends", async ({ expect }) => {
-    await using host = await AgentFixture.start({ directDrainMs: 300 });
+    await using host = await AgentFixture.start({ directGraceMs: 300 });
     await servingWorker(host);
     enter(host);
     host.edge.assign();
     await host.edge.workerGone("worker-1");
     expect(await host.runtime().list()).toEqual([]);
+  });
+
+  test("is frozen after a while though one of them never ends, which is turned out", async ({ expect }) => {
+    await using host = await AgentFixture.start({ directGraceMs: 300 });
+    await servingWorker(host);
+    const out = Promise.withResolvers<string>();
+    const { leave } = enter(host, "worker-1", () => {
+      out.resolve(host.count("worker_frozen") === 0 ? "while it runs" : "when it is frozen");
+      leave();
+    });
+    host.edge.assign(serving({}, { mode: "standby" }));
+    expect(await out.promise).toBe("while it runs");
+    await host.logged("worker_frozen");
+
+    host.edge.assign(serving());
+    await expect.poll(() => openDoors(host)).toEqual(["worker-1"]);
+    enter(host);
+    host.edge.assign(serving({}, { mode: "standby" }));
+    await host.logged("worker_frozen", 2); // its time began anew
   });
 
   test("is frozen only without requests, and gets some again only after it was healthy again", async ({

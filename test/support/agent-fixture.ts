@@ -3,6 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { onTestFinished } from "vitest";
 import { Agent } from "../../node-agent/agent.ts";
 import type { Doors } from "../../node-agent/direct/doors.ts";
 import type { AgentEvent, AgentLog, LogFields } from "../../node-agent/log.ts";
@@ -89,6 +90,7 @@ export class AgentFixture {
   #runtime: NotingRuntime | null = null;
   /** What runs the workers in place of plain processes. */
   otherRuntime: Runtime | null = null;
+  #disposed: Promise<void> | null = null;
   readonly #unauthorized = Promise.withResolvers<"unauthorized">();
 
   private constructor(edge: ScriptedEdge, stateDir: string) {
@@ -99,7 +101,9 @@ export class AgentFixture {
   /** Nothing runs yet. */
   static async create(): Promise<AgentFixture> {
     const stateDir = await mkdtemp(join(tmpdir(), "edgerun-agent-"));
-    return new AgentFixture(await ScriptedEdge.start(), stateDir);
+    const fixture = new AgentFixture(await ScriptedEdge.start(), stateDir);
+    onTestFinished(() => fixture[Symbol.asyncDispose]()); // a test that hangs never comes to its end
+    return fixture;
   }
 
   /** An agent that runs. */
@@ -180,15 +184,30 @@ export class AgentFixture {
     return this.events.filter((entry) => entry.event === event).length;
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#agent?.stop({ removeWorkers: true });
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#disposed ??= this.#dispose();
+    return this.#disposed;
+  }
+
+  async #dispose(): Promise<void> {
+    await this.#clearAway();
+    if (this.edge.faults.length > 0)
+      throw new Error(`The agent broke the contract: ${this.edge.faults.join("; ")}`);
+  }
+
+  /** Whatever of it fails, the rest is done. */
+  async #clearAway(): Promise<void> {
+    await using stack = new AsyncDisposableStack();
+    stack.defer(() => rm(this.stateDir, { recursive: true, force: true }));
+    stack.use(this.edge);
+    stack.defer(() => this.#removeWorkers());
+    stack.defer(() => this.#agent?.stop({ removeWorkers: true }));
+  }
+
+  async #removeWorkers(): Promise<void> {
     const runtime = this.runtime();
     for (const { workerId } of await runtime.list()) await runtime.remove(workerId);
     await runtime.close();
-    await this.edge[Symbol.asyncDispose]();
-    await rm(this.stateDir, { recursive: true, force: true });
-    if (this.edge.faults.length > 0)
-      throw new Error(`The agent broke the contract: ${this.edge.faults.join("; ")}`);
   }
 
   #log(): AgentLog {

@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { onTestFinished } from "vitest";
 import { JOIN_TOKEN } from "./scripted-edge.ts";
 
 const MAIN = fileURLToPath(new URL("../../node-agent/main.ts", import.meta.url));
@@ -25,6 +26,7 @@ export class AgentProcess {
     this.#child.stderr?.on("data", (data: Buffer) => (this.stderr += data.toString()));
     this.#child.stdin?.on("error", () => {});
     this.#exit = once(this.#child, "close").then(() => this.#child.exitCode);
+    onTestFinished(() => this.kill()); // a test that hangs never comes to its end
   }
 
   static start(

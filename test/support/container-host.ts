@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { onTestFinished } from "vitest";
 import { DockerRuntime, type DockerRuntimeOptions } from "../../node-agent/runtime/docker-runtime.ts";
 import type { Timing } from "../../node-agent/timing.ts";
 import type { WorkerState } from "../../src/contract/agent.ts";
@@ -24,6 +25,7 @@ export class ContainerHost {
     const name = `edgerun-test-${randomUUID().slice(0, 8)}`;
     const own = { hostId: name, networkName: name, hasRealGpus: false };
     const host = new ContainerHost(await AgentFixture.create(), { ...own, ...options });
+    onTestFinished(() => host[Symbol.asyncDispose]());
     await host.fixture.startAgent(timing);
     return host;
   }
@@ -45,7 +47,8 @@ export class ContainerHost {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.fixture[Symbol.asyncDispose]();
-    await this.runtime.removeNetwork();
+    await using stack = new AsyncDisposableStack();
+    stack.defer(() => this.runtime.removeNetwork());
+    stack.use(this.fixture);
   }
 }

@@ -13,9 +13,12 @@ export const ENDPOINT = "endpoint-1";
 /** Workers by their ports. */
 class ScriptedDoors implements Doors {
   readonly ports = new Map<string, number>();
+  onChange: (endpointId: string) => void = () => {};
   /** Requests that are inside. */
   inside = 0;
   readonly suspected: string[] = [];
+  /** Those that have refused a connection; they take no requests. */
+  readonly refusing: string[] = [];
   readonly #onLeave: () => void;
 
   constructor(onLeave: () => void) {
@@ -43,6 +46,12 @@ class ScriptedDoors implements Doors {
   suspect(_: string, workerId: string): void {
     this.suspected.push(workerId);
   }
+
+  refused(endpointId: string, workerId: string): void {
+    this.refusing.push(workerId);
+    this.ports.delete(workerId);
+    this.onChange(endpointId);
+  }
 }
 
 export class LinkFixture {
@@ -57,6 +66,7 @@ export class LinkFixture {
     this.link = link;
     this.doors = new ScriptedDoors(() => link.changed());
     const log = this.#log();
+    this.doors.onChange = (endpointId) => this.links.doorsChanged(endpointId);
     this.links = new Links({
       edgeUrl: link.url,
       hostToken: LINK_TOKEN,

@@ -33,8 +33,8 @@ export function openDoors(host: AgentFixture): readonly string[] {
 }
 
 /** Leave to send a request; fails where the door is closed. */
-export function enter(host: AgentFixture, workerId = "worker-1"): Entry {
-  const entry = host.doors.enter("endpoint-1", workerId);
+export function enter(host: AgentFixture, workerId = "worker-1", turnOut = () => {}): Entry {
+  const entry = host.doors.enter("endpoint-1", workerId, turnOut);
   if (entry === null) throw new Error(`${workerId} takes no requests`);
   return entry;
 }

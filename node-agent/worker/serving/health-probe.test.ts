@@ -74,6 +74,16 @@ describe("a look at a worker's health", () => {
     expect(await probeHealth(placeAt(server.port), never)).toEqual({ kind: "refused", port: server.port });
   });
 
+  test("tells a server that does not answer from an address that leads nowhere", async ({ expect }) => {
+    const stopping = new AbortController();
+    await using silent = await serve(() => stopping.abort());
+    const asked = probeHealth(placeAt(silent.port), stopping.signal);
+    expect(await asked).toEqual({ kind: "timeout" });
+
+    const host = "255.255.255.255"; // nobody can be connected to there
+    expect(await probeHealth({ ...placeAt(1), host }, never)).toEqual({ kind: "unreached", host, port: 1 });
+  });
+
   test("finds the port for requests closed though the one for health is fine", async ({ expect }) => {
     await using health = await serve((_, response) => void response.end());
     const requests = await listening(createSocketServer((socket) => socket.resume()));

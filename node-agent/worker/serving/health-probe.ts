@@ -20,6 +20,7 @@ export async function probeHealth(place: ServerPlace, signal: AbortSignal): Prom
 /** Redirects are answers like others; of a body only so much is read that its sender sees no broken connection. */
 function askHealth({ host, healthPort, healthPath }: ServerPlace, signal: AbortSignal): Promise<ProbeAnswer> {
   return new Promise((resolve) => {
+    let isConnected = false;
     const asking = request({
       host,
       port: healthPort,
@@ -28,7 +29,11 @@ function askHealth({ host, healthPort, healthPath }: ServerPlace, signal: AbortS
       signal,
       headers: { "user-agent": "edgerun-agent", connection: "close" },
     });
-    asking.on("error", (error) => resolve(faultOf(error, healthPort, signal)));
+    asking.on("socket", (socket) => socket.on("connect", () => (isConnected = true)));
+    asking.on("error", (error) => {
+      if (isConnected && signal.aborted) return resolve({ kind: "timeout" });
+      resolve(isConnected ? { kind: "broken", reason: error.message } : unconnected(error, host, healthPort));
+    });
     asking.on("upgrade", (_, socket) => {
       socket.destroy();
       resolve({ kind: "status", status: 101 });
@@ -50,7 +55,7 @@ function askHealth({ host, healthPort, healthPath }: ServerPlace, signal: AbortS
 function tryPort({ host, port }: ServerPlace, signal: AbortSignal): Promise<ProbeAnswer | null> {
   return new Promise((resolve) => {
     const socket = connect({ host, port, signal });
-    socket.on("error", (error) => resolve(faultOf(error, port, signal)));
+    socket.on("error", (error) => resolve(unconnected(error, host, port)));
     socket.on("connect", () => {
       socket.destroy();
       resolve(null);
@@ -58,8 +63,7 @@ function tryPort({ host, port }: ServerPlace, signal: AbortSignal): Promise<Prob
   });
 }
 
-function faultOf(error: Error, port: number, signal: AbortSignal): ProbeAnswer {
-  if (signal.aborted) return { kind: "timeout" };
+function unconnected(error: Error, host: string, port: number): ProbeAnswer {
   if ("code" in error && error.code === "ECONNREFUSED") return { kind: "refused", port };
-  return { kind: "broken", reason: error.message };
+  return { kind: "unreached", host, port };
 }

@@ -32,8 +32,7 @@ export class HealthWatch {
     while (!signal.aborted) {
       const answer = await this.#probe();
       if (signal.aborted) return;
-      this.#health = judgeProbe(this.#health, answer);
-      await this.#options.onProbed(this.#health, this.#place, ageMs(this.#beganAt));
+      await this.#judge(answer);
       await this.#rest(probePauseMs(this.#health, ageMs(this.#beganAt), this.#options.pauses));
     }
   }
@@ -46,6 +45,17 @@ export class HealthWatch {
   hurry(): void {
     this.#isHurried = true;
     this.#wake.wake();
+  }
+
+  /** A request has met nobody: that says as much as a probe. */
+  refused(): void {
+    if (this.#health.isHealthy && this.#place) void this.#judge({ kind: "refused", port: this.#place.port });
+    this.hurry();
+  }
+
+  #judge(answer: ProbeAnswer): Promise<void> {
+    this.#health = judgeProbe(this.#health, answer);
+    return this.#options.onProbed(this.#health, this.#place, ageMs(this.#beganAt));
   }
 
   async #probe(): Promise<ProbeAnswer> {

@@ -19,6 +19,10 @@ test.for([
   ],
   [{ kind: "timeout" }, "GET /ping on port 80 was not answered within 5 s"],
   [
+    { kind: "unreached", host: "172.18.0.2", port: 80 },
+    "no connection to 172.18.0.2:80 came about: the server accepts none, or the container's address cannot be reached from the agent, as when Docker runs in a virtual machine or on another host",
+  ],
+  [
     { kind: "broken", reason: "Parse Error" },
     "GET /ping on port 80 got no answer that is HTTP (Parse Error)",
   ],

@@ -21,6 +21,8 @@ export function describeAnswer(answer: ProbeAnswer, surroundings: Surroundings):
       return describeAbsence(answer.port, surroundings);
     case "timeout":
       return `${asked} was not answered within ${HEALTH_PROBE_TIMEOUT_MS / 1_000} s`;
+    case "unreached":
+      return describeSilence(answer, surroundings);
     case "broken":
       return `${asked} got no answer that is HTTP (${answer.reason})`;
     case "status":
@@ -28,6 +30,12 @@ export function describeAnswer(answer: ProbeAnswer, surroundings: Surroundings):
       if (answer.status === 204) return `initializing (204 on ${settings.healthPath})`;
       return `${asked} answers ${answer.status}; it must answer 200 once the worker can take requests`;
   }
+}
+
+function describeSilence({ host, port }: { host: string; port: number }, { isApart }: Surroundings): string {
+  const silence = `no connection to ${host}:${port} came about`;
+  if (!isApart) return silence;
+  return `${silence}: the server accepts none, or the container's address cannot be reached from the agent, as when Docker runs in a virtual machine or on another host`;
 }
 
 function describeAbsence(port: number, { settings, sockets, isApart }: Surroundings): string {

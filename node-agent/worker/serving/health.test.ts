@@ -17,6 +17,12 @@ const failure: fc.Arbitrary<ProbeAnswer> = fc.oneof(
     { kind: "broken", reason: "" },
   ),
 );
+const refused: ProbeAnswer = { kind: "refused", port: 80 };
+const isRefusal = ({ kind }: ProbeAnswer) => kind === "refused";
+/** The answers, of which none is a 200, end the health of a worker. */
+const hasClosed = (all: readonly ProbeAnswer[]) =>
+  all.length >= HEALTH_FAILURES_MAX ||
+  all.some((one) => isRefusal(one) || (one.kind === "status" && one.status === 204));
 const answers = fc.array(fc.oneof(failure, fc.constantFrom(status(200), status(204))));
 
 describe("the health of a worker", () => {
@@ -29,13 +35,13 @@ describe("the health of a worker", () => {
     );
   });
 
-  test("is good without a 200 as the last word only while few failures followed one", ({ expect }) => {
+  test("is good without a 200 as the last word only while few failures followed one, and no refusal", ({
+    expect,
+  }) => {
     fc.assert(
       fc.property(answers, (all) => {
-        const kinds = all.map((one) => (one.kind === "status" ? one.status : 0));
-        const last200 = kinds.lastIndexOf(200);
-        const since = kinds.slice(last200 + 1);
-        const isGood = last200 >= 0 && !since.includes(204) && since.length < HEALTH_FAILURES_MAX;
+        const last200 = all.findLastIndex((one) => one.kind === "status" && one.status === 200);
+        const isGood = last200 >= 0 && !hasClosed(all.slice(last200 + 1));
         expect(after(all).isHealthy).toBe(isGood);
         expect(after(all).wasHealthy).toBe(last200 >= 0);
       }),
@@ -47,10 +53,15 @@ describe("the health of a worker", () => {
   }) => {
     fc.assert(
       fc.property(answers, (all) => {
-        const { isOut, wasHealthy, isHealthy } = after(all);
-        expect(isOut).toBe(wasHealthy && !isHealthy);
+        const { isOut, wasHealthy, isHealthy, answer } = after(all);
+        if (isOut) expect(wasHealthy && !isHealthy).toBe(true);
+        else expect(isHealthy || !wasHealthy || all.some(isRefusal)).toBe(true);
+        if (answer && isRefusal(answer)) expect(isHealthy).toBe(false);
       }),
     );
+    expect(after([status(200), refused])).toMatchObject({ isHealthy: false, isOut: false });
+    expect(after([status(200), refused, status(500)])).toMatchObject({ isHealthy: false, isOut: false });
+    expect(after([status(200), refused, refused, refused])).toMatchObject({ isHealthy: false, isOut: true });
     const adopted = { ...UNPROBED, wasHealthy: true };
     expect(after([status(500)], adopted).isOut).toBe(false);
     expect(after([status(500), status(500), status(500)], adopted).isOut).toBe(true);
@@ -61,7 +72,6 @@ test("probes are many at the beginning and after a refusal, and few while all is
   const pauses = { healthProbeMs: 5_000, healthProbeStartMs: 1_000 };
   const pause = (all: readonly ProbeAnswer[], probedForMs: number) =>
     probePauseMs(after(all), probedForMs, pauses);
-  const refused = { kind: "refused", port: 80 } as const;
   expect(pause([refused], 0)).toBe(100);
   expect(pause([status(204)], HEALTH_PROBE_EAGER_FOR_MS - 1)).toBe(100);
   expect(pause([status(204)], HEALTH_PROBE_EAGER_FOR_MS)).toBe(1_000);

@@ -4,6 +4,8 @@
  * H1  200: healthy, takes requests. 204: alive, and not ready for requests. Anything else, or nothing, is a failure.
  * H2  A healthy worker becomes unhealthy by HEALTH_FAILURES_MAX failures in a row, or by saying so itself (204);
  *     one 200 makes it healthy again.
+ * H3  A refused connection is no server that is only busy: the worker gets nothing from that moment, though it is
+ *     called unhealthy only after as many failures as ever.
  */
 import {
   HEALTH_FAILURES_MAX,
@@ -16,6 +18,8 @@ export type ProbeAnswer =
   /** Nothing listens there. */
   | { readonly kind: "refused"; readonly port: number }
   | { readonly kind: "timeout" }
+  /** There was no connection, and nobody who refused one. */
+  | { readonly kind: "unreached"; readonly host: string; readonly port: number }
   /** The connection broke, or what came is no HTTP. */
   | { readonly kind: "broken"; readonly reason: string };
 
@@ -44,7 +48,7 @@ export function judgeProbe(health: Health, answer: ProbeAnswer): Health {
   const failuresInRow = status === 204 ? 0 : health.failuresInRow + 1;
   const isCertain = status === 204 || failuresInRow >= HEALTH_FAILURES_MAX;
   return {
-    isHealthy: health.isHealthy && !isCertain,
+    isHealthy: health.isHealthy && !isCertain && answer.kind !== "refused",
     wasHealthy: health.wasHealthy,
     isOut: health.isOut || (health.wasHealthy && isCertain),
     failuresInRow,
@@ -57,9 +61,9 @@ export type ProbePauses = { readonly healthProbeMs: number; readonly healthProbe
 
 /** Time until the next probe. */
 export function probePauseMs(health: Health, probedForMs: number, pauses: ProbePauses): number {
-  const { wasHealthy, isHealthy, answer } = health;
+  const { wasHealthy, isHealthy, isOut, answer } = health;
   const isEager = wasHealthy
-    ? isHealthy && answer?.kind === "refused" // nobody listens any more: that is no server which is only busy
+    ? !isOut && answer?.kind === "refused" // H3
     : probedForMs < HEALTH_PROBE_EAGER_FOR_MS;
   if (isEager) return HEALTH_PROBE_EAGER_MS;
   return isHealthy ? pauses.healthProbeMs : pauses.healthProbeStartMs;

@@ -21,12 +21,15 @@ export type ServingDutyOptions = {
   readonly onDoorsChange: (endpointId: string) => void;
 };
 
+/** A request that is inside. */
+type Visit = { readonly turnOut: () => void };
+
 /**
  * Serve requests: the container's own server takes them, and is ready once it answers 200 to a health probe.
  *
  * V1  The door is open only while the last word on the container's health is that it is healthy; nothing of that
  *     outlasts the container, or the cold.
- * V2  Who has entered is waited for before the container is frozen or drained, the latter not for ever.
+ * V2  Who has entered is waited for before the container is frozen or drained, though not for ever.
  */
 export class ServingDuty implements Duty, Door {
   readonly calls: IdleCalls;
@@ -39,12 +42,13 @@ export class ServingDuty implements Duty, Door {
   #place: ServerPlace | null = null;
   #wasOpen = false;
   /** Requests inside; each container has a set of its own. */
-  #visits = new Set<symbol>();
+  #visits = new Set<Visit>();
   /** Since when it runs and is not healthy. */
   #outSince: number | null = null;
   /** What is wrong, in words for people. */
   #fault = "it was not asked for its health yet";
-  #drain: { readonly timer: NodeJS.Timeout; isOver: boolean } | null = null;
+  /** Time for those inside, since nobody is let in any more. */
+  #grace: { readonly timer: NodeJS.Timeout; isOver: boolean } | null = null;
   #sockets: { readonly at: number; readonly found: readonly ListeningSocket[] | null } | null = null;
   #hasToldOfPort = false;
 
@@ -62,11 +66,11 @@ export class ServingDuty implements Duty, Door {
     return this.#health.isHealthy && this.#place !== null && isAlive() && isWanted();
   }
 
-  enter(): Entry | null {
+  enter(turnOut: () => void): Entry | null {
     if (this.#place === null || !this.isOpen()) return null;
     const { host, port } = this.#place;
     const visits = this.#visits;
-    const visit = Symbol("request");
+    const visit = { turnOut };
     visits.add(visit);
     const leave = (): void => {
       const wasLast = visits.delete(visit) && visits.size === 0;
@@ -79,13 +83,17 @@ export class ServingDuty implements Duty, Door {
     this.#watch?.hurry();
   }
 
+  refused(): void {
+    this.#watch?.refused();
+  }
+
   // What there is
 
   facts(): DutyFacts {
     return {
       isRefreshing: false,
       needsHardStop: false,
-      isQuiet: this.#visits.size === 0 || this.#drain?.isOver === true, // V2
+      isQuiet: this.#visits.size === 0 || this.#grace?.isOver === true, // V2
       silentForMs: this.#outSince === null ? 0 : Math.max(1, ageMs(this.#outSince)),
       silenceLimitMs: this.#post.outline.startLimitMs,
       isMute: false,
@@ -149,6 +157,7 @@ export class ServingDuty implements Duty, Door {
 
   freezing(): void {
     this.#stopWatch();
+    for (const { turnOut } of [...this.#visits]) turnOut(); // nothing of them would go on in the cold
   }
 
   halt(): void {
@@ -157,31 +166,37 @@ export class ServingDuty implements Duty, Door {
   }
 
   end(): void {
-    clearTimeout(this.#drain?.timer);
     this.halt();
     this.changed();
-  }
-
-  drain(): void {
-    const timer = setTimeout(() => {
-      if (this.#drain) this.#drain.isOver = true;
-      this.#post.onChange();
-    }, this.#options.timing.directDrainMs);
-    this.#drain = { timer: timer.unref(), isOver: false };
   }
 
   lose(): void {}
 
   close(): void {
     this.halt();
-    clearTimeout(this.#drain?.timer);
+    clearTimeout(this.#grace?.timer);
   }
 
   changed(): void {
+    this.#boundGrace();
     const isOpen = this.isOpen();
     if (isOpen === this.#wasOpen) return;
     this.#wasOpen = isOpen;
     this.#options.onDoorsChange(this.#post.outline.endpointId);
+  }
+
+  #boundGrace(): void {
+    const { isAlive, isWanted, onChange } = this.#post;
+    if (!isAlive() || isWanted()) {
+      clearTimeout(this.#grace?.timer);
+      this.#grace = null;
+    } else if (this.#grace === null) {
+      const timer = setTimeout(() => {
+        if (this.#grace) this.#grace.isOver = true;
+        onChange();
+      }, this.#options.timing.directGraceMs);
+      this.#grace = { timer: timer.unref(), isOver: false };
+    }
   }
 
   // Health
