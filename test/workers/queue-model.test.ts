@@ -91,9 +91,9 @@ class Real {
   }
 }
 
-/** Newer than any that Fleet will send: in the model the worker is always there. */
+/** In the model the worker is always there: Fleet goes on counting from here, and cannot, for the next number is the same. */
 const LAST_REPORT: FleetReport = {
-  revision: Number.MAX_SAFE_INTEGER,
+  revision: 2 ** 53,
   workers: [{ workerId: WORKER, hostId: HOST, state: "ready", detail: null, version: 1 }],
   missing: 0,
   shortage: null,
