@@ -4,7 +4,7 @@ import { FLAG_END, FRAME, type Frame } from "../../src/contract/link-frame.ts";
 import { passOn } from "./answer.ts";
 import type { ForwardedRequest, LinkStream } from "./link-stream.ts";
 import { type FramedHeaders, requestHeaders } from "./message-headers.ts";
-import { failRequest, isBroken } from "./worker-failure.ts";
+import { failRequest } from "./worker-failure.ts";
 
 export type HttpStreamOptions = ForwardedRequest & {
   /** Frames with a body follow. */
@@ -15,13 +15,11 @@ export type HttpStreamOptions = ForwardedRequest & {
 
 const HEAD_MAX_BYTES = 64 * 1024;
 /** Requests that change nothing: one of these may be sent twice. */
-const SAFE_METHODS = new Set(["GET", "HEAD", "OPTIONS"]);
-
 export class HttpStream implements LinkStream {
   readonly kind = "http";
   readonly #options: HttpStreamOptions;
   readonly #headers: FramedHeaders;
-  #request: ClientRequest;
+  readonly #request: ClientRequest;
   /** Of the body, by its Content-Length. */
   #bytesLeft: number;
   /** Given to the connection, which has not sent them yet. */
@@ -35,7 +33,7 @@ export class HttpStream implements LinkStream {
     this.#options = options;
     this.#headers = requestHeaders(options.head, options.hasBody);
     this.#bytesLeft = this.#headers.bodyBytes ?? Number.POSITIVE_INFINITY;
-    this.#request = this.#send(options.connections);
+    this.#request = this.#send();
     // With a body to come the head goes ahead of it: a worker may answer that alone.
     if (options.hasBody) this.#request.flushHeaders();
     else this.#receivedEnd();
@@ -63,8 +61,8 @@ export class HttpStream implements LinkStream {
     this.#request.destroy();
   }
 
-  #send(connections: Agent | false): ClientRequest {
-    const { entry, head, channel } = this.#options;
+  #send(): ClientRequest {
+    const { entry, head, channel, connections } = this.#options;
     const request = httpRequest({
       agent: connections,
       host: entry.host,
@@ -85,10 +83,8 @@ export class HttpStream implements LinkStream {
         `The worker on port ${entry.port} changed the protocol without being asked.`,
       );
     });
-    request.on("error", (error) => this.#failed(request, error));
-    request.on("close", () => {
-      if (request === this.#request) this.#closed();
-    });
+    request.on("error", (error) => this.#failed(error));
+    request.on("close", () => this.#closed());
     return request;
   }
 
@@ -104,23 +100,11 @@ export class HttpStream implements LinkStream {
     });
   }
 
-  #failed(request: ClientRequest, error: Error): void {
-    if (this.#options.channel.isOver || request !== this.#request) return;
-    if (this.#canSendAgain(request, error)) {
-      this.#request = this.#send(false);
-      this.#request.end();
-      return;
-    }
+  #failed(error: Error): void {
+    if (this.#options.channel.isOver) return;
     // An answer that has begun tells itself of its end; a complete one stands, though not all was read of the request.
     if (this.#isAnswered) return;
     failRequest(error, this.#options);
-  }
-
-  /** A worker may close a connection that was kept just as the next request goes out; it has not seen that one. */
-  #canSendAgain(request: ClientRequest, error: Error): boolean {
-    const { hasBody, head } = this.#options;
-    const isUnseen = request.reusedSocket && !this.#isAnswered && isBroken(error);
-    return isUnseen && !hasBody && SAFE_METHODS.has(head.method);
   }
 
   /** Nothing of the worker follows, and it reads no more; the edge may still send, to nobody. */

@@ -36,7 +36,7 @@ export function headFailure(port: number): string {
 }
 
 /** The other end closed the connection, as it may with one that was kept for the next request. */
-export function isBroken(error: Error): boolean {
+function isBroken(error: Error): boolean {
   return BROKEN.has(codeOf(error));
 }
 

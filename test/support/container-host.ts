@@ -10,6 +10,7 @@ export class ContainerHost {
   readonly fixture: AgentFixture;
   readonly runtime: DockerRuntime;
   readonly #options: DockerRuntimeOptions;
+  #disposal: Promise<void> | undefined;
 
   private constructor(fixture: AgentFixture, options: DockerRuntimeOptions) {
     this.fixture = fixture;
@@ -46,7 +47,13 @@ export class ContainerHost {
     return report.detail ?? "";
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  /** Once: what its test gave it may be gone later. */
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#disposal ??= this.#dispose();
+    return this.#disposal;
+  }
+
+  async #dispose(): Promise<void> {
     await using stack = new AsyncDisposableStack();
     stack.defer(() => this.runtime.removeNetwork());
     stack.use(this.fixture);
