@@ -194,6 +194,8 @@ describe.runIf(await canBreakHosts())("load-balanced endpoints on a fleet of two
   test("of a host that is lost under load only requests fail that it had, and they say why", async ({
     expect,
   }) => {
+    const workersOfHosts = async () => [...(await rig.hosts()).values()].map(({ workers }) => workers);
+    await expect.poll(workersOfHosts, { timeout: 30_000 }).toEqual([0, 0]); // those of the tests before
     await using endpoint = await open(2);
     await expect.poll(() => ready(endpoint), { timeout: 30_000 }).toBe(2);
     const { client } = endpoint;
