@@ -19,7 +19,7 @@ export default defineConfig({
       {
         test: {
           name: "unit",
-          include: ["src/**/*.test.ts", "node-agent/**/*.test.ts"],
+          include: ["src/**/*.test.ts", "node-agent/**/*.test.ts", "cli/**/*.test.ts"],
           // Pure code: one process runs all files, and reads what they share once.
           isolate: false,
           testTimeout: 5_000,
@@ -69,6 +69,14 @@ export default defineConfig({
           include: ["test/agent/**/*.test.ts"],
           testTimeout: 30_000,
           hookTimeout: 60_000,
+        },
+      },
+      {
+        test: {
+          name: "cli",
+          include: ["test/cli/**/*.test.ts"],
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
         },
       },
       {

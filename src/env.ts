@@ -8,6 +8,8 @@ export type Env = {
   DB: D1Database;
   PAYLOADS: R2Bucket;
   LOGS: R2Bucket;
+  /** Packed files of flash apps. */
+  ARTIFACTS: R2Bucket;
   /** Files of the pages; what scripts/assets.ts has put together. */
   ASSETS: Fetcher;
   /** Opens the account "default"; for a start without any other key. */

@@ -8,6 +8,7 @@
  * R5  A frozen worker runs no instruction and keeps all its memory; stopping and removing it work as ever.
  */
 
+import type { Artifact } from "../../src/contract/artifact.ts";
 import type { CacheTerms } from "./cache-shelf.ts";
 import type { OutputReader } from "./output.ts";
 
@@ -24,6 +25,8 @@ export type WorkerSpec = {
   readonly registryAuth: RegistryAuth | null;
   /** What it may use of the host's CPU and memory; absent for as much as there is. */
   readonly limits?: WorkerLimits | undefined;
+  /** Files of an app, which the worker finds unpacked at APP_DIRECTORY and may not change. */
+  readonly artifact?: Artifact | undefined;
   /** It is given one of these, the first that this host has. */
   readonly networkVolumeIds?: readonly string[] | undefined;
 };

@@ -2,6 +2,7 @@
 const PREFIXES = {
   "api-key": "er_",
   "endpoint-key": "era_",
+  "environment-key": "ere_",
   "host-token": "erh_",
   "join-token": "erj_",
 } as const;
@@ -23,6 +24,7 @@ export function credentialOf(kind: CredentialKind, bytes: Uint8Array): string {
 /** Says of what kind a credential is; an API key from the environment may be any string. */
 export function kindOfCredential(credential: string): CredentialKind {
   if (credential.startsWith(PREFIXES["endpoint-key"])) return "endpoint-key";
+  if (credential.startsWith(PREFIXES["environment-key"])) return "environment-key";
   if (credential.startsWith(PREFIXES["host-token"])) return "host-token";
   if (credential.startsWith(PREFIXES["join-token"])) return "join-token";
   return "api-key";

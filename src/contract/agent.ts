@@ -8,6 +8,7 @@
  *   GET  /agent/v1/endpoints/<endpointId>/link       a WebSocket that carries load-balanced requests; see link-frame.ts
  *   PUT  /agent/v1/endpoints/<endpointId>/results/<jobId>/<attempt>
  *                                                    a large result, as JSON text -> what its report says of it
+ *   GET  /agent/v1/artifacts/<sha256>                the packed files of an app; Range is honoured
  *   GET  /agent/v1/host                              who the host is, and which agents the edge knows
  *   POST /agent/v1/host/drain                        the host wants no more work, and gives away its workers
  *   POST /agent/v1/host/leave                        the host is none any more; its token opens nothing
@@ -15,6 +16,7 @@
  * Everything is level-triggered: a call says all there is, so a lost or doubled call does no harm.
  */
 import { z } from "zod";
+import { artifactSchema } from "./artifact.ts";
 import { jsonValueSchema } from "./json.ts";
 import { AGENT_HOLD_MAX_MS, ERROR_MAX_LENGTH, RESULT_MAX_BYTES } from "./limits.ts";
 import { hostTelemetrySchema } from "./telemetry.ts";
@@ -190,6 +192,8 @@ export const assignmentSchema = z.object({
   limits: z.object({ cpuMilli: count, memoryMb: count }).optional(),
   /** Network volumes of the endpoint: the worker gets the first that its host has. Edges of before send none. */
   networkVolumeIds: z.array(id).max(1_000).optional(),
+  /** Files of an app, which the worker finds unpacked at APP_DIRECTORY. Absent for images that bring all they need. */
+  artifact: artifactSchema.optional(),
   /** Values of secrets, which may not show in logs. Edges of before send none. */
   masked: z.array(z.string()).optional(),
 });

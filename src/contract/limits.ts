@@ -466,3 +466,22 @@ export const USAGE_SPANS_MAX = 20_000;
 export const SCRAPE_CACHE_MS = 10 * SECOND;
 /** Endpoints whose objects one scrape asks; those with most workers first. */
 export const SCRAPE_ENDPOINTS_MAX = 200;
+
+// Flash apps
+
+/** Of a deployment artifact, packed; 1.5 GB as people count it. */
+export const ARTIFACT_MAX_BYTES = 1_500 * MEGABYTE;
+/** Of each part of an upload but the last; R2 wants them equal. */
+export const ARTIFACT_PART_BYTES = 64 * 1024 * 1024;
+/** How long an upload may be resumed. */
+export const ARTIFACT_UPLOAD_LIFE_MS = DAY;
+/** For which the address of a stored artifact opens it. */
+export const ARTIFACT_DOWNLOAD_LIFE_MS = HOUR;
+/** As text; a manifest is one row. */
+export const MANIFEST_MAX_BYTES = MEGABYTE;
+export const FLASH_APPS_MAX = 500;
+export const FLASH_ENVIRONMENTS_MAX = 100;
+/** Builds of an app that no environment uses: the newest are kept, so that one can go back. */
+export const FLASH_BUILDS_KEPT = 20;
+/** For which a login in the browser waits for its person. */
+export const FLASH_AUTH_LIFE_MS = 10 * MINUTE;

@@ -4,6 +4,7 @@
  */
 import { sql } from "drizzle-orm";
 import { check, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
+import { AUTH_REQUEST_STATUSES, ENVIRONMENT_STATES } from "../contract/flash.ts";
 import { QUEUE_DEPTH_MAX } from "../contract/limits.ts";
 import { FULL_PERMISSIONS, type Permissions } from "../domain/permissions.ts";
 import type { GpuTime } from "../domain/worker-usage.ts";
@@ -114,6 +115,8 @@ export const endpoint = sqliteTable(
     networkVolumeId: text("network_volume_id"),
     networkVolumeIds: strings("network_volume_ids").notNull(),
     flashEnvironmentId: text("flash_environment_id"),
+    /** The build whose files the workers of this version get: that which was active when the version was made. */
+    flashBuildId: text("flash_build_id"),
     scalerType: text("scaler_type", { enum: ["QUEUE_DELAY", "REQUEST_COUNT"] }).notNull(),
     scalerValue: integer("scaler_value").notNull(),
     workersMin: integer("workers_min").notNull(),
@@ -137,10 +140,120 @@ export const endpoint = sqliteTable(
   (table) => [
     index("endpoint_account").on(table.accountId, table.createdAt),
     index("endpoint_template").on(table.templateId),
+    /** Two deploys at once never make two endpoints of one declaration. */
+    uniqueIndex("endpoint_flash_name")
+      .on(table.flashEnvironmentId, table.name)
+      .where(sql`flash_environment_id IS NOT NULL`),
     check("endpoint_type", sql`${table.type} IN ('QB', 'LB')`),
     check("endpoint_workers", sql`0 <= ${table.workersMin} AND ${table.workersMin} <= ${table.workersMax}`),
     check("endpoint_compute", sql`(${table.gpuIds} IS NULL) = (${table.instanceIds} <> '[]')`),
   ],
+);
+
+export const flashApp = sqliteTable(
+  "flash_app",
+  {
+    id: text("id").primaryKey(),
+    accountId: accountId(),
+    name: text("name").notNull(),
+    createdAt: integer("created_at").notNull(),
+  },
+  (table) => [uniqueIndex("flash_app_account_name").on(table.accountId, table.name)],
+);
+
+const flashAppId = () =>
+  text("app_id")
+    .notNull()
+    .references(() => flashApp.id);
+
+/** Packed files of an app with what they say of themselves. The same files and manifest are one build. */
+export const flashBuild = sqliteTable(
+  "flash_build",
+  {
+    id: text("id").primaryKey(),
+    accountId: accountId(),
+    appId: flashAppId(),
+    /** Where the artifact lies in the bucket; of one app, two builds of the same bytes share it. */
+    objectKey: text("object_key").notNull(),
+    sha256: text("sha256").notNull(),
+    sizeBytes: integer("size_bytes").notNull(),
+    manifest: text("manifest", { mode: "json" }).$type<Json>().notNull(),
+    createdAt: integer("created_at").notNull(),
+  },
+  (table) => [
+    index("flash_build_app").on(table.appId, table.createdAt),
+    index("flash_build_account_sha256").on(table.accountId, table.sha256),
+  ],
+);
+
+export const flashEnvironment = sqliteTable(
+  "flash_environment",
+  {
+    id: text("id").primaryKey(),
+    accountId: accountId(),
+    appId: flashAppId(),
+    name: text("name").notNull(),
+    state: text("state", { enum: ENVIRONMENT_STATES }).notNull(),
+    activeBuildId: text("active_build_id").references(() => flashBuild.id),
+    createdAt: integer("created_at").notNull(),
+    updatedAt: integer("updated_at").notNull(),
+  },
+  (table) => [uniqueIndex("flash_environment_app_name").on(table.appId, table.name)],
+);
+
+/** An artifact that is being uploaded, or was and became no build yet. */
+export const flashUpload = sqliteTable(
+  "flash_upload",
+  {
+    id: text("id").primaryKey(),
+    accountId: accountId(),
+    appId: flashAppId(),
+    objectKey: text("object_key").notNull(),
+    /** SHA-256 of the token in the address that takes the artifact, in hex. */
+    tokenHash: text("token_hash").notNull(),
+    sizeBytes: integer("size_bytes").notNull(),
+    /** As announced, or as found while it came; null while neither is known. */
+    sha256: text("sha256"),
+    /** R2's name of the upload in parts; null while none has come, and for one that came whole. */
+    multipartId: text("multipart_id"),
+    createdAt: integer("created_at").notNull(),
+    expiresAt: integer("expires_at").notNull(),
+  },
+  (table) => [
+    uniqueIndex("flash_upload_object_key").on(table.objectKey),
+    uniqueIndex("flash_upload_token_hash").on(table.tokenHash),
+    index("flash_upload_app").on(table.appId, table.sha256),
+    index("flash_upload_expiry").on(table.expiresAt),
+  ],
+);
+
+export const flashUploadPart = sqliteTable(
+  "flash_upload_part",
+  {
+    uploadId: text("upload_id")
+      .notNull()
+      .references(() => flashUpload.id, { onDelete: "cascade" }),
+    /** From 1. */
+    number: integer("number").notNull(),
+    etag: text("etag").notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.uploadId, table.number] })],
+);
+
+/** A client that waits for its person to let it in, in the browser. */
+export const flashAuthRequest = sqliteTable(
+  "flash_auth_request",
+  {
+    id: text("id").primaryKey(),
+    /** Whose key it got; null while nobody has said anything. */
+    accountId: text("account_id").references(() => account.id),
+    status: text("status", { enum: AUTH_REQUEST_STATUSES }).notNull(),
+    /** The key, encrypted, from its approval until it was fetched. */
+    sealedKey: text("sealed_key"),
+    createdAt: integer("created_at").notNull(),
+    expiresAt: integer("expires_at").notNull(),
+  },
+  (table) => [index("flash_auth_request_expiry").on(table.expiresAt)],
 );
 
 /** Deleted endpoints whose object has not yet confirmed that it is empty. */

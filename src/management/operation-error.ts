@@ -26,6 +26,12 @@ export type OperationErrorCode =
   | "JOIN_TOKEN_NOT_FOUND"
   | "POD_NOT_FOUND"
   | "APP_NOT_FOUND"
+  | "APP_NAME_TAKEN"
+  | "APP_IN_USE"
+  | "FLASH_ENVIRONMENT_NOT_FOUND"
+  | "FLASH_ENVIRONMENT_NAME_TAKEN"
+  | "FLASH_BUILD_NOT_FOUND"
+  | "ARTIFACT_NOT_FOUND"
   // A client compares the code of this one with these words.
   | "Cluster not found"
   | "LIMIT_REACHED"

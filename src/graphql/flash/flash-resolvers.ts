@@ -28,6 +28,7 @@ export const flashResolvers = {
     finalizeFlashArtifactUpload: refuseApp,
     updateFlashBuildManifest: refuseApp,
     deployBuildToEnvironment: refuseApp,
+    finishFlashDeployment: refuseApp,
     createFlashAuthRequest: refuseLogin,
   },
   User: {

@@ -24,8 +24,10 @@ export const flashSdl = /* GraphQL */ `
     finalizeFlashArtifactUpload(input: FinalizeFlashArtifactUploadInput): FlashBuild
     "Changes the manifest of a build."
     updateFlashBuildManifest(input: UpdateFlashBuildManifestInput): FlashBuild
-    "Makes a build the active one of an environment."
+    "Makes a build the active one of an environment, which is DEPLOYING from then on."
     deployBuildToEnvironment(input: DeployBuildToEnvironmentInput): FlashEnvironment
+    "Says how a deployment ended: DEPLOYED or FAILED."
+    finishFlashDeployment(input: FinishFlashDeploymentInput): FlashEnvironment
     "Refused with NOT_SUPPORTED: there is no login in the browser yet."
     createFlashAuthRequest: FlashAuthRequest
   }
@@ -45,7 +47,7 @@ export const flashSdl = /* GraphQL */ `
     id: String
     "Unique in the app."
     name: String
-    "deploying, deployed, failed or updating."
+    "PENDING, DEPLOYING, DEPLOYED, FAILED or DELETING."
     state: String
     activeBuildId: String
     createdAt: DateTime
@@ -56,6 +58,9 @@ export const flashSdl = /* GraphQL */ `
   type FlashBuild {
     id: String
     objectKey: String
+    "Of its artifact, in hex."
+    sha256: String
+    sizeBytes: Int
     manifest: JSON
     createdAt: DateTime
   }
@@ -65,9 +70,16 @@ export const flashSdl = /* GraphQL */ `
     expiresAt: DateTime
   }
   type FlashUpload {
+    "Takes the whole artifact by one PUT; or its parts, each by a PUT to <uploadUrl>/parts/<number from 1>. Needs no key."
     uploadUrl: String
     objectKey: String
     expiresAt: DateTime
+    "The app has an artifact of this SHA-256: nothing needs to be sent."
+    isUploaded: Boolean
+    "Bytes of each part but the last."
+    partBytes: Int
+    "Numbers of the parts that have come before, of an artifact that was announced with its SHA-256."
+    partsUploaded: [Int]
   }
   type FlashAuthRequest {
     id: String
@@ -92,6 +104,8 @@ export const flashSdl = /* GraphQL */ `
     flashAppId: String
     "Bytes."
     tarballSize: Int
+    "In hex. With it an upload goes on where it stopped, and what the app has is not sent again."
+    tarballSha256: String
   }
   input FinalizeFlashArtifactUploadInput {
     flashAppId: String
@@ -105,5 +119,10 @@ export const flashSdl = /* GraphQL */ `
   input DeployBuildToEnvironmentInput {
     flashEnvironmentId: String
     flashBuildId: String
+  }
+  input FinishFlashDeploymentInput {
+    flashEnvironmentId: String
+    "DEPLOYED or FAILED."
+    state: String
   }
 `;

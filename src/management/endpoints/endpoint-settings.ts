@@ -22,6 +22,7 @@ const DEFAULTS = {
   networkVolumeId: null,
   networkVolumeIds: [],
   flashEnvironmentId: null,
+  flashBuildId: null,
   scalerValue: SCALER_VALUE_DEFAULT,
   workersMin: 0,
   workersMax: WORKERS_MAX_DEFAULT,

@@ -1,0 +1,11 @@
+import type { Terminal } from "./terminal/terminal.ts";
+
+/** What every command is given: where it was started, and how it speaks to its person. */
+export type Cli = {
+  /** The project: where the command was started. */
+  readonly directory: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly terminal: Terminal;
+  /** Ctrl+C or SIGTERM: end soon, tidy up, change nothing more. */
+  readonly signal: AbortSignal;
+};

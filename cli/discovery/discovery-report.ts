@@ -1,0 +1,88 @@
+/**
+ * What `python -m edgerun.discovery` says of an app: the contract between the Python package and the `flash`
+ * command. Paths are relative to the project, with forward slashes; lines count from 1.
+ */
+import { z } from "zod";
+import { manifestResourceSchema } from "../../src/contract/flash-manifest.ts";
+
+const text = z.string();
+const texts = z.array(text);
+const line = z.number().int().positive();
+
+/** What discovery is asked, as JSON on its standard input. */
+export type DiscoveryRequest = {
+  readonly root: string;
+  /** All `*.py` files that may be looked at, sorted. */
+  readonly files: readonly string[];
+  /** For the import of one file. */
+  readonly timeoutSeconds: number;
+};
+
+const parameterSchema = z.object({
+  name: text,
+  kind: z.enum(["positional", "keyword", "var_positional", "var_keyword"]),
+  /** As written in the source. */
+  annotation: text.nullable(),
+  isRequired: z.boolean(),
+  /** JSON where it can be told, else absent. */
+  default: z.unknown().optional(),
+});
+
+const functionSchema = z.object({
+  name: text,
+  module: text,
+  line,
+  isAsync: z.boolean(),
+  isGenerator: z.boolean(),
+  isClass: z.boolean(),
+  classMethods: texts,
+  httpMethod: text.nullable(),
+  httpPath: text.nullable(),
+  description: text.nullable(),
+  /** Without `self`; of a class with one public method those of that method, with several none. */
+  parameters: z.array(parameterSchema),
+});
+export type DiscoveredFunction = z.infer<typeof functionSchema>;
+
+const endpointSchema = z.object({
+  name: text,
+  filePath: text,
+  modulePath: text,
+  line,
+  configVariable: text.nullable(),
+  isLoadBalanced: z.boolean(),
+  /** An image of one's own. */
+  isClient: z.boolean(),
+  /** What `Endpoint.resource()` says: the keys of a manifest resource that the declaration decides. */
+  resource: manifestResourceSchema.partial(),
+  dependencies: texts,
+  systemDependencies: texts,
+  pythonVersion: text.nullable(),
+  functions: z.array(functionSchema),
+  /** Local files that its code needs, its own included. */
+  localFiles: texts,
+  makesRemoteCalls: z.boolean(),
+});
+export type DiscoveredEndpoint = z.infer<typeof endpointSchema>;
+
+/** `file` is null for what belongs to none. */
+const noteSchema = z.object({ file: text.nullable(), line: line.nullable(), message: text });
+export type DiscoveryNote = z.infer<typeof noteSchema>;
+
+export const discoveryReportSchema = z.object({
+  protocol: z.literal(1),
+  python: z.object({
+    /** Such as 3.12.1. */
+    version: text,
+    executable: text,
+    /** As sysconfig says: linux-x86_64. */
+    platform: text,
+  }),
+  sdkVersion: text,
+  endpoints: z.array(endpointSchema),
+  /** Local files that any candidate needs, sorted. */
+  localFiles: texts,
+  warnings: z.array(noteSchema),
+  errors: z.array(noteSchema),
+});
+export type DiscoveryReport = z.infer<typeof discoveryReportSchema>;

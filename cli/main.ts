@@ -1,0 +1,2 @@
+/** The `flash` command. */
+export {};

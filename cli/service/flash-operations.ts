@@ -1,0 +1,98 @@
+/** Operations on apps, environments and builds. */
+import { z } from "zod";
+import { flashManifestSchema } from "../../src/contract/flash-manifest.ts";
+import type { Operation } from "./service.ts";
+
+const text = z.string();
+
+function operation<Shape extends z.ZodRawShape>(document: string, shape: Shape) {
+  return { document, schema: z.object(shape) } satisfies Operation<z.ZodObject<Shape>>;
+}
+
+export const environmentSchema = z.object({
+  id: text,
+  name: text,
+  state: text.nullable(),
+  activeBuildId: text.nullable(),
+  createdAt: text.nullable(),
+});
+export type FlashEnvironment = z.infer<typeof environmentSchema>;
+
+const buildSchema = z.object({ id: text, sha256: text.nullable(), createdAt: text.nullable() });
+
+export const appSchema = z.object({
+  id: text,
+  name: text,
+  flashEnvironments: z.array(environmentSchema),
+  flashBuilds: z.array(buildSchema),
+});
+export type FlashApp = z.infer<typeof appSchema>;
+
+const APP_FIELDS = `id name
+  flashEnvironments { id name state activeBuildId createdAt }
+  flashBuilds { id sha256 createdAt }`;
+
+/** Refused with APP_NOT_FOUND when there is none. */
+export const appByName = operation(
+  `query ($name: String) { flashAppByName(flashAppName: $name) { ${APP_FIELDS} } }`,
+  { flashAppByName: appSchema },
+);
+
+export const createApp = operation(
+  "mutation ($name: String) { createFlashApp(input: { name: $name }) { id name } }",
+  { createFlashApp: z.object({ id: text, name: text }) },
+);
+
+export const createEnvironment = operation(
+  "mutation ($appId: String, $name: String) { createFlashEnvironment(input: { flashAppId: $appId, name: $name }) { id name } }",
+  { createFlashEnvironment: z.object({ id: text, name: text }) },
+);
+
+/** `uploadUrl` takes the whole by PUT, or parts of `partBytes` at `<uploadUrl>/parts/<n>`. */
+export const prepareUpload = operation(
+  `mutation ($input: PrepareFlashArtifactUploadInput) {
+    prepareFlashArtifactUpload(input: $input) { uploadUrl objectKey expiresAt isUploaded partBytes partsUploaded }
+  }`,
+  {
+    prepareFlashArtifactUpload: z.object({
+      uploadUrl: text,
+      objectKey: text,
+      expiresAt: text,
+      /** The app has this artifact; nothing needs to be sent. */
+      isUploaded: z.boolean(),
+      partBytes: z.number().int().positive(),
+      /** Numbers of the parts that are there, from 1. */
+      partsUploaded: z.array(z.number().int().positive()),
+    }),
+  },
+);
+
+export const finalizeUpload = operation(
+  `mutation ($input: FinalizeFlashArtifactUploadInput) { finalizeFlashArtifactUpload(input: $input) { id } }`,
+  { finalizeFlashArtifactUpload: z.object({ id: text }) },
+);
+
+export const deployBuild = operation(
+  `mutation ($input: DeployBuildToEnvironmentInput) { deployBuildToEnvironment(input: $input) { id } }`,
+  { deployBuildToEnvironment: z.object({ id: text }) },
+);
+
+/** Says how a deployment ended: DEPLOYED or FAILED. */
+export const finishDeployment = operation(
+  `mutation ($input: FinishFlashDeploymentInput) { finishFlashDeployment(input: $input) { id state } }`,
+  { finishFlashDeployment: z.object({ id: text, state: text }) },
+);
+
+export const updateManifest = operation(
+  `mutation ($input: UpdateFlashBuildManifestInput) { updateFlashBuildManifest(input: $input) { id } }`,
+  { updateFlashBuildManifest: z.object({ id: text }) },
+);
+
+export const buildById = operation(
+  "query ($id: String) { flashBuild(flashBuildId: $id) { id sha256 manifest } }",
+  {
+    flashBuild: z
+      .object({ id: text, sha256: text.nullable(), manifest: flashManifestSchema.nullable() })
+      .nullable(),
+  },
+);

@@ -1,0 +1,159 @@
+/** The management API of the service, as commands call it. */
+import pRetry, { AbortError } from "p-retry";
+import { z } from "zod";
+import { Failure } from "../failure.ts";
+
+const CALL_LIMIT_MS = 60_000;
+const RETRIES = { retries: 3, minTimeout: 1_000, maxTimeout: 15_000, randomize: true };
+
+const answerSchema = z.object({
+  data: z.unknown().optional(),
+  errors: z
+    .array(
+      z.object({
+        message: z.string(),
+        extensions: z.looseObject({ code: z.string().optional() }).optional(),
+      }),
+    )
+    .optional(),
+});
+
+/** The service has refused an operation; `code` is one of its closed list, such as APP_NOT_FOUND. */
+export class Refusal extends Failure {
+  readonly code: string;
+
+  constructor(code: string, message: string, advice: readonly string[] = []) {
+    super(message, advice);
+    this.code = code;
+  }
+}
+
+export type Operation<Schema extends z.ZodType> = {
+  /** A GraphQL document with one operation. */
+  readonly document: string;
+  /** What stands under `data`. */
+  readonly schema: Schema;
+};
+
+export type ServiceSettings = {
+  /** Such as https://edge.example, without a slash at its end. */
+  readonly url: string;
+  /** None for the few operations that need none. */
+  readonly apiKey?: string | undefined;
+  readonly signal: AbortSignal;
+};
+
+export class Service {
+  readonly #settings: ServiceSettings;
+
+  constructor(settings: ServiceSettings) {
+    this.#settings = settings;
+  }
+
+  get url(): string {
+    return this.#settings.url;
+  }
+
+  /** Asks, and asks again while the network or the service fails. */
+  async query<Schema extends z.ZodType>(
+    operation: Operation<Schema>,
+    variables: Readonly<Record<string, unknown>> = {},
+  ): Promise<z.output<Schema>> {
+    return await this.#retrying(() => this.#call(operation, variables));
+  }
+
+  /** Changes something, once: whether it was done is not known after a failure of the network. */
+  async mutate<Schema extends z.ZodType>(
+    operation: Operation<Schema>,
+    variables: Readonly<Record<string, unknown>>,
+  ): Promise<z.output<Schema>> {
+    return await this.#call(operation, variables);
+  }
+
+  /** Changes something that may be done twice without harm, and tries again like a query. */
+  async mutateAgain<Schema extends z.ZodType>(
+    operation: Operation<Schema>,
+    variables: Readonly<Record<string, unknown>>,
+  ): Promise<z.output<Schema>> {
+    return await this.#retrying(() => this.#call(operation, variables));
+  }
+
+  async #retrying<T>(call: () => Promise<T>): Promise<T> {
+    return await pRetry(
+      async () => {
+        try {
+          return await call();
+        } catch (error) {
+          throw error instanceof Outage ? error : new AbortError(error as Error);
+        }
+      },
+      { ...RETRIES, signal: this.#settings.signal },
+    );
+  }
+
+  async #call<Schema extends z.ZodType>(
+    { document, schema }: Operation<Schema>,
+    variables: Readonly<Record<string, unknown>>,
+  ): Promise<z.output<Schema>> {
+    const { url, apiKey, signal } = this.#settings;
+    // Not as ?api_key=: addresses end up in logs.
+    const authorization = apiKey === undefined ? {} : { Authorization: `Bearer ${apiKey}` };
+    const response = await fetch(`${url}/graphql`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", ...authorization },
+      body: JSON.stringify({ query: document, variables }),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(CALL_LIMIT_MS)]),
+    }).catch((error: unknown) => {
+      signal.throwIfAborted();
+      throw new Outage(`The service at ${url} cannot be reached: ${causeOf(error)}.`, [
+        "Check the address (EDGERUN_URL, or `flash login --url`), and that the service runs.",
+      ]);
+    });
+    return await this.#read(response, schema);
+  }
+
+  async #read<Schema extends z.ZodType>(response: Response, schema: Schema): Promise<z.output<Schema>> {
+    const text = await response.text();
+    const answer = answerSchema.safeParse(parseJson(text));
+    const [fault] = answer.data?.errors ?? [];
+    if (fault) throw refusal(fault.extensions?.code ?? "UNKNOWN", fault.message);
+    if (response.status === 401) throw refusal("UNAUTHORIZED", "The service does not accept the API key.");
+    if (response.status === 429 || response.status >= 500) {
+      throw new Outage(`The service at ${this.url} answered with HTTP ${response.status}.`);
+    }
+    const data = schema.safeParse(answer.data?.data);
+    if (response.ok && data.success) return data.data;
+    throw new Failure(`The service at ${this.url} gave an answer that this command does not understand.`, [
+      `It answered with HTTP ${response.status}. Is this the address of an Edgerun service, and are both of one version?`,
+    ]);
+  }
+}
+
+/** Over sooner or later, so that trying again helps. */
+class Outage extends Failure {}
+
+function refusal(code: string, message: string): Failure {
+  if (code === "UNAVAILABLE" || code === "INTERNAL") return new Outage(message);
+  if (code === "UNAUTHORIZED") {
+    return new Refusal(code, message, [
+      "Log in with `flash login`, or set SVC_API_KEY in the environment or in a .env file.",
+    ]);
+  }
+  return new Refusal(code, message);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** `fetch failed` says nothing; its cause does. */
+function causeOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { cause } = error;
+  if (cause instanceof AggregateError) return causeOf(cause.errors[0]);
+  return cause instanceof Error ? cause.message : error.message;
+}
