@@ -1,6 +1,6 @@
 /** What a deployment has to change: the endpoints that are wanted beside those that the environment has. */
 import type { PresentEndpoint } from "../service/endpoint-operations.ts";
-import { FINGERPRINT_VARIABLE, type EndpointInput, type Variable } from "./endpoint-input.ts";
+import { FINGERPRINT_VARIABLE, type EndpointInput } from "./endpoint-input.ts";
 
 export type PlannedEndpoint =
   | { readonly action: "create"; readonly wanted: EndpointInput }
@@ -70,60 +70,72 @@ function withPlatformVariables(
   return kept.length === 0 ? input : { ...input, template: { ...template, env: [...template.env, ...kept] } };
 }
 
+/** Names of what differs, as the API spells them; "code" for another build or other sources. */
 function changesOf(
   wanted: EndpointInput,
   buildId: string | null,
   present: PresentEndpoint,
 ): readonly string[] {
-  const { template } = present;
-  const volumes = present.networkVolumeId
-    ? [present.networkVolumeId]
-    : present.networkVolumeIds.map(({ networkVolumeId }) => networkVolumeId);
-  const isSame: Readonly<Record<string, boolean>> = {
-    code: (buildId === null || present.activeBuildid === buildId) && sameFingerprint(wanted, present),
-    gpuIds: wanted.gpuIds === (present.gpuIds ?? ""),
-    gpuCount: wanted.gpuCount === present.gpuCount,
-    instanceIds: isSameList(wanted.instanceIds, present.instanceIds),
-    workersMin: wanted.workersMin === present.workersMin,
-    workersMax: wanted.workersMax === present.workersMax,
-    idleTimeout: wanted.idleTimeout === present.idleTimeout,
-    scalerType: wanted.scalerType === present.scalerType,
-    scalerValue: wanted.scalerValue === present.scalerValue,
-    executionTimeoutMs: wanted.executionTimeoutMs === present.executionTimeoutMs,
-    locations: wanted.locations === (present.locations ?? ""),
-    minCudaVersion: wanted.minCudaVersion === (present.minCudaVersion ?? ""),
-    flashBootType: wanted.flashBootType === (present.flashBootType ?? "OFF"),
-    networkVolumeIds: isSameList(wanted.networkVolumeIds, volumes),
-    imageName: wanted.template.imageName === template?.imageName,
-    containerDiskInGb: wanted.template.containerDiskInGb === template?.containerDiskInGb,
-    dockerArgs: wanted.template.dockerArgs === template?.dockerArgs,
-    startScript: wanted.template.startScript === template?.startScript,
-    advancedStart: wanted.template.advancedStart === template?.advancedStart,
-    containerRegistryAuthId:
-      wanted.template.containerRegistryAuthId === (template?.containerRegistryAuthId ?? ""),
-    env: isSameEnvironment(wanted.template.env, template?.env ?? []),
+  const before = traitsOf(asInput(present));
+  const after = traitsOf(wanted);
+  const changed = Object.keys(after).filter((name) => after[name] !== before[name]);
+  const isOtherBuild = buildId !== null && buildId !== present.activeBuildid;
+  return isOtherBuild && !changed.includes("code") ? ["code", ...changed] : changed;
+}
+
+function asInput(present: PresentEndpoint): EndpointInput {
+  const { template, networkVolumeId, networkVolumeIds } = present;
+  return {
+    ...present,
+    gpuIds: present.gpuIds ?? "",
+    locations: present.locations ?? "",
+    minCudaVersion: present.minCudaVersion ?? "",
+    flashBootType: present.flashBootType ?? "OFF",
+    networkVolumeIds: networkVolumeId
+      ? [networkVolumeId]
+      : networkVolumeIds.map((one) => one.networkVolumeId),
+    template: {
+      imageName: template?.imageName ?? "",
+      containerDiskInGb: template?.containerDiskInGb ?? 0,
+      dockerArgs: template?.dockerArgs ?? "",
+      startScript: template?.startScript ?? "",
+      advancedStart: template?.advancedStart ?? false,
+      containerRegistryAuthId: template?.containerRegistryAuthId ?? "",
+      env: template?.env ?? [],
+    },
   };
-  return Object.keys(isSame).filter((name) => !isSame[name]);
 }
 
-function fingerprintOf(variables: readonly Variable[]): string | undefined {
-  return variables.find(({ key }) => key === FINGERPRINT_VARIABLE)?.value;
-}
-
-function sameFingerprint(wanted: EndpointInput, present: PresentEndpoint): boolean {
-  return fingerprintOf(wanted.template.env) === fingerprintOf(present.template?.env ?? []);
-}
-
-/** The fingerprint counts as code. */
-function isSameEnvironment(wanted: readonly Variable[], present: readonly Variable[]): boolean {
-  const lines = (variables: readonly Variable[]) =>
-    variables
-      .filter(({ key }) => key !== FINGERPRINT_VARIABLE)
-      .map(({ key, value }) => `${key}=${value}`)
-      .toSorted();
-  return isSameList(lines(wanted), lines(present));
-}
-
-function isSameList(one: readonly string[], other: readonly string[]): boolean {
-  return one.length === other.length && one.every((element, index) => element === other[index]);
+/** Everything by its name, each as one comparable text; the fingerprint counts as code, not as a variable. */
+function traitsOf({ template, ...input }: EndpointInput): Readonly<Record<string, string>> {
+  const { env, ...rest } = template;
+  const lines = env
+    .filter(({ key }) => key !== FINGERPRINT_VARIABLE)
+    .map(({ key, value }) => `${key}=${value}`);
+  const traits = {
+    code: env.find(({ key }) => key === FINGERPRINT_VARIABLE)?.value,
+    gpuIds: input.gpuIds,
+    gpuCount: input.gpuCount,
+    instanceIds: input.instanceIds,
+    workersMin: input.workersMin,
+    workersMax: input.workersMax,
+    idleTimeout: input.idleTimeout,
+    scalerType: input.scalerType,
+    scalerValue: input.scalerValue,
+    executionTimeoutMs: input.executionTimeoutMs,
+    locations: input.locations,
+    minCudaVersion: input.minCudaVersion,
+    flashBootType: input.flashBootType,
+    networkVolumeIds: input.networkVolumeIds,
+    imageName: rest.imageName,
+    containerDiskInGb: rest.containerDiskInGb,
+    dockerArgs: rest.dockerArgs,
+    startScript: rest.startScript,
+    advancedStart: rest.advancedStart,
+    containerRegistryAuthId: rest.containerRegistryAuthId,
+    env: lines.toSorted(),
+  };
+  return Object.fromEntries(
+    Object.entries(traits).map(([name, value]) => [name, JSON.stringify(value ?? null)]),
+  );
 }
