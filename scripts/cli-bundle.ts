@@ -41,16 +41,17 @@ async function bundleCli(root: string): Promise<Buffer> {
     platform: "node",
     format: "esm",
     target: `node${NODE_MIN}`,
-    // Names stay, so that a stack trace says something.
+    // Names and lines stay, so that a stack trace says something.
     minifySyntax: true,
-    minifyWhitespace: true,
-    define: { FLASH_SKELETON: JSON.stringify(await readSkeleton(root)) },
+    define: {
+      FLASH_SKELETON: JSON.stringify(JSON.stringify(await readSkeleton(root))),
+      __filename: "import.meta.filename",
+    },
     banner: {
       js: [
         "#!/usr/bin/env node",
-        // CommonJS packages within use what only CommonJS has.
+        // CommonJS packages within ask for built-in modules by `require`.
         'import { createRequire as requireOf } from "node:module"; const require = requireOf(import.meta.url);',
-        "const __filename = import.meta.filename, __dirname = import.meta.dirname;",
       ].join("\n"),
     },
   });

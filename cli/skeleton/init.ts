@@ -5,8 +5,8 @@ import { basename, join, relative, resolve } from "node:path";
 import type { Cli } from "../cli.ts";
 import { checkedName } from "../project.ts";
 
-/** Path → text of the files beside this one; the bundler puts them in. */
-declare const FLASH_SKELETON: Readonly<Record<string, string>>;
+/** JSON: path → text of the files beside this one; the bundler puts it in. */
+declare const FLASH_SKELETON: string;
 
 const PLACEHOLDER = /\{\{app\}\}/g;
 
@@ -14,11 +14,12 @@ export async function initProject(cli: Cli, project: string): Promise<void> {
   const directory = resolve(cli.directory, project);
   const isHere = directory === resolve(cli.directory);
   const app = isHere ? nameFrom(basename(directory)) : checkedName("app", basename(directory));
-  const paths = Object.keys(FLASH_SKELETON).toSorted();
+  const files = JSON.parse(FLASH_SKELETON) as Readonly<Record<string, string>>;
+  const paths = Object.keys(files).toSorted();
   if (!(await mayWrite(cli, directory, paths))) return cli.terminal.say("Aborted; nothing was written.");
   await mkdir(directory, { recursive: true });
-  for (const path of paths) {
-    await writeFile(join(directory, path), (FLASH_SKELETON[path] ?? "").replaceAll(PLACEHOLDER, app));
+  for (const [path, text] of Object.entries(files)) {
+    await writeFile(join(directory, path), text.replaceAll(PLACEHOLDER, app));
   }
   cli.terminal.done(isHere ? `Initialized ${app} in this directory.` : `Created ${app}.`);
   sayTree(cli, basename(directory), paths);
