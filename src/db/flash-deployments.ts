@@ -2,7 +2,7 @@
 import { and, eq } from "drizzle-orm";
 import type { Artifact } from "../contract/artifact.ts";
 import type { Database } from "./database.ts";
-import { flashApp, flashBuild, flashEnvironment, type Json } from "./schema.ts";
+import { endpoint, flashApp, flashBuild, flashEnvironment, type Json } from "./schema.ts";
 
 export type DeployedEnvironment = {
   readonly environmentId: string;
@@ -52,4 +52,65 @@ export async function findStoredArtifact(
     .from(flashBuild)
     .where(and(eq(flashBuild.accountId, accountId), eq(flashBuild.sha256, sha256)))
     .get();
+}
+
+/** The account of an environment of any account. */
+export async function findEnvironmentAccount(
+  db: Database,
+  environmentId: string,
+): Promise<string | undefined> {
+  const found = await db
+    .select({ accountId: flashEnvironment.accountId })
+    .from(flashEnvironment)
+    .where(eq(flashEnvironment.id, environmentId))
+    .get();
+  return found?.accountId;
+}
+
+/** The names by which the code of an app calls an endpoint. */
+export type FlashAddress = {
+  readonly app: string;
+  readonly environment: string;
+  readonly endpoint: string;
+};
+
+/** The environment of an address, and its endpoint if it has one of that name. */
+export async function findFlashAddress(
+  db: Database,
+  accountId: string,
+  address: FlashAddress,
+): Promise<{ readonly environmentId: string; readonly endpointId: string | null } | undefined> {
+  return await db
+    .select({ environmentId: flashEnvironment.id, endpointId: endpoint.id })
+    .from(flashApp)
+    .innerJoin(flashEnvironment, eq(flashEnvironment.appId, flashApp.id))
+    .leftJoin(
+      endpoint,
+      and(eq(endpoint.flashEnvironmentId, flashEnvironment.id), eq(endpoint.name, address.endpoint)),
+    )
+    .where(
+      and(
+        eq(flashApp.accountId, accountId),
+        eq(flashApp.name, address.app),
+        eq(flashEnvironment.name, address.environment),
+      ),
+    )
+    .get();
+}
+
+/** Whether a build is what an environment runs: it is active there, or an endpoint of it is pinned to it. */
+export async function isBuildOfEnvironment(
+  db: Database,
+  environmentId: string,
+  buildId: string,
+): Promise<boolean> {
+  const isActive = db
+    .select({ id: flashEnvironment.id })
+    .from(flashEnvironment)
+    .where(and(eq(flashEnvironment.id, environmentId), eq(flashEnvironment.activeBuildId, buildId)));
+  const isPinned = db
+    .select({ id: endpoint.id })
+    .from(endpoint)
+    .where(and(eq(endpoint.flashEnvironmentId, environmentId), eq(endpoint.flashBuildId, buildId)));
+  return (await isActive.unionAll(isPinned).limit(1)).length > 0;
 }
