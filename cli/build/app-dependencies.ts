@@ -3,9 +3,10 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Cli } from "../cli.ts";
 import type { DiscoveryReport } from "../discovery/discovery-report.ts";
+import { sdkDirectory } from "../discovery/sdk-directory.ts";
 import { Failure } from "../failure.ts";
 import { type Exclusions, SDK_PACKAGE } from "./exclusions.ts";
-import { findInstaller, install, type Installer } from "./installer.ts";
+import { findInstaller, install, type Installer, type Surroundings } from "./installer.ts";
 import { tidyInstallation } from "./installed-files.ts";
 import {
   type PythonSetting,
@@ -15,7 +16,6 @@ import {
   surveyInstallation,
 } from "./python-requirements.ts";
 import { readWishes, type Wish, type Wishes } from "./requirement-files.ts";
-import { sdkDirectory } from "./sdk-package.ts";
 
 export type DependencyTask = {
   readonly report: DiscoveryReport;
@@ -70,7 +70,7 @@ async function installWishes(
   onLine: (line: string) => void,
 ): Promise<Dependencies> {
   const { report, target, exclusions, buildDirectory, into } = task;
-  const installer = await findInstaller(cli, report.python, target, join(buildDirectory, "pip"));
+  const installer = await findInstaller(surroundings(cli, task), report.python, target, join(buildDirectory, "pip"));
   const setting: PythonSetting = {
     executable: report.python.executable,
     path: [sdkDirectory()],
@@ -132,15 +132,15 @@ async function judge(
 /** The interpreter has no pip: pip of the installer has the library, and uv can bring it. */
 async function withLibrary(
   cli: Cli,
-  { buildDirectory }: DependencyTask,
+  task: DependencyTask,
   setting: PythonSetting,
   installer: Installer,
 ): Promise<Pick<PythonSetting, "executable" | "path">> {
   if (installer.tool === "pip") return { ...setting, executable: installer.python.executable };
-  const into = join(buildDirectory, "packaging");
-  const file = join(buildDirectory, "packaging.txt");
+  const into = join(task.buildDirectory, "packaging");
+  const file = join(task.buildDirectory, "packaging.txt");
   await writeFile(file, "packaging\n");
-  await install(cli, installer, {
+  await install(surroundings(cli, task), installer, {
     target: setting.target,
     requirementsFile: file,
     overridesFile: file,
@@ -167,7 +167,7 @@ async function run(
   // A requirement that never applies keeps a package, and what it would bring, from being installed.
   const never = [...task.exclusions.keys, SDK_PACKAGE].map((key) => `${key} ; python_version < "0"\n`);
   await writeFile(overridesFile, never.join(""));
-  await install(cli, installer, {
+  await install(surroundings(cli, task), installer, {
     target: task.target,
     requirementsFile,
     overridesFile,
@@ -177,6 +177,11 @@ async function run(
     into: task.into,
     onLine,
   });
+}
+
+/** Modules of the project must not be in the way of those that pip imports. */
+function surroundings(cli: Cli, task: DependencyTask): Surroundings {
+  return { directory: task.buildDirectory, environment: cli.environment, signal: cli.signal };
 }
 
 /** One line for each that says something new. */

@@ -75,6 +75,8 @@ async function ask<Schema extends z.ZodType>(
   schema: Schema,
 ): Promise<z.output<Schema> | undefined> {
   const result = await execa(executable, ["-X", "utf8", "-W", "ignore", "-m", "edgerun.requirements"], {
+    // Where modules are looked for first; the project may have some of names that Python uses.
+    cwd: path[0] ?? ".",
     input: JSON.stringify({ ...question, python: target }),
     env: { ...environment, PYTHONPATH: path.join(delimiter), PYTHONDONTWRITEBYTECODE: "1" },
     extendEnv: false,
