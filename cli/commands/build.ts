@@ -1,0 +1,45 @@
+import { Command } from "commander";
+import { buildApp } from "../build/build.ts";
+import { showBuild } from "../build/build-summary.ts";
+import type { Cli } from "../cli.ts";
+import { appNameOf } from "../project.ts";
+
+export type BuildFlags = {
+  readonly app?: string;
+  readonly deps: boolean;
+  readonly output?: string;
+  readonly exclude?: string;
+  readonly pythonVersion?: string;
+  readonly python?: string;
+  readonly keepBuild?: boolean;
+};
+
+export function buildCommand(cli: Cli): Command {
+  return new Command("build")
+    .description("Build the app's artifact without deploying it.")
+    .option("-a, --app <name>", "name of the app, by default that of this directory")
+    .option("--no-deps", "install what is listed, and nothing that it needs itself")
+    .option("-o, --output <name>", "file name of the archive in .flash/")
+    .option("--exclude <packages>", "packages to leave out, with commas between")
+    .option("--python-version <version>", "Python of the workers, such as 3.12")
+    .option("--python <path>", "interpreter that reads the app")
+    .option("--keep-build", "keep .flash/.build")
+    .option("--json", "print JSON")
+    .action(async (flags: BuildFlags) => {
+      const result = await buildApp(cli, {
+        appName: appNameOf(cli, flags.app),
+        withDependenciesOfDependencies: flags.deps,
+        output: flags.output,
+        exclude: excludedNames(flags.exclude),
+        pythonVersion: flags.pythonVersion,
+        python: flags.python,
+        keepsBuildDirectory: flags.keepBuild === true,
+      });
+      showBuild(cli, result);
+    });
+}
+
+/** Of `--exclude a,b`. */
+export function excludedNames(given: string | undefined): readonly string[] {
+  return (given ?? "").split(",").flatMap((name) => name.trim() || []);
+}
