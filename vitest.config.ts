@@ -82,8 +82,6 @@ export default defineConfig({
       {
         test: {
           name: "e2e",
-          // What is tested runs in processes of its own.
-          isolate: false,
           include: ["test/e2e/**/*.test.ts"],
           globalSetup: ["./test/e2e/bundle-setup.ts"],
           testTimeout: 120_000,
