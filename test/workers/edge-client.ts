@@ -11,6 +11,11 @@ export async function signInAsNewAccount(): Promise<void> {
   apiKey = (await freshAccount()).key;
 }
 
+/** From here on all calls are those of the account that every test file begins with. */
+export function signInAsRoot(): void {
+  apiKey = ROOT_API_KEY;
+}
+
 export function apiKeyOfTest(): string {
   return apiKey;
 }
