@@ -492,5 +492,7 @@ export const ARTIFACTS_REMOVED_AT_ONCE = 100;
 export const FLASH_MANIFESTS_AT_ONCE = 20;
 /** Builds of an app that no environment uses: the newest are kept, so that one can go back. */
 export const FLASH_BUILDS_KEPT = 20;
+/** How long an edge location remembers which endpoint an app calls by a name: it may be deployed anew at any time. */
+export const FLASH_ADDRESS_CACHE_MS = 5 * SECOND;
 /** For which a login in the browser waits for its person. */
 export const FLASH_AUTH_LIFE_MS = 10 * MINUTE;
