@@ -55,7 +55,12 @@ def test_a_queue_based_and_a_load_balanced_endpoint_are_found_with_all_that_is_d
             "httpPath": None,
             "description": "Says hello.",
             "parameters": [
-                {"name": "input_data", "kind": "positional", "annotation": "dict[str, int]", "isRequired": True},
+                {
+                    "name": "input_data",
+                    "kind": "positional",
+                    "annotation": "dict[str, int]",
+                    "isRequired": True,
+                },
                 {
                     "name": "times",
                     "kind": "positional",

@@ -46,7 +46,7 @@ def import_candidates(
             code = _run(order, Path(directory))
             answer = Path(directory, recorder.ANSWER)
             if answer.exists():
-                return _read(json.loads(answer.read_text("utf-8")), notes)
+                return _read(root, json.loads(answer.read_text("utf-8")), notes)
             file = _under_way(Path(directory))
             if file is None or file in order.given_up:
                 notes.fail(
@@ -76,10 +76,11 @@ def _run(order: _Order, directory: Path) -> int:
     return process.returncode
 
 
-def _read(answer: dict[str, Any], notes: Notes) -> list[dict[str, Any]]:
+def _read(root: Path, answer: dict[str, Any], notes: Notes) -> list[dict[str, Any]]:
     for kind, add in (("warnings", notes.warn), ("errors", notes.fail)):
         for note in answer[kind]:
-            add(Place(note["file"], note["line"]) if note["file"] else None, note["message"])
+            message = note["message"].replace(f"{root}{os.sep}", "")
+            add(Place(note["file"], note["line"]) if note["file"] else None, message)
     declarations: list[dict[str, Any]] = answer["declarations"]
     return declarations
 
