@@ -9,14 +9,14 @@ import sysconfig
 from pathlib import Path
 from typing import Any
 
-import edgerun.version
-from edgerun.discovery.candidates import find_candidates
-from edgerun.discovery.closure import ImportGraph, check_imports
-from edgerun.discovery.grouping import group
-from edgerun.discovery.importing import import_candidates
-from edgerun.discovery.imports import Project, imports_of
-from edgerun.discovery.notes import Notes
-from edgerun.discovery.sources import read_sources
+from ..version import __version__
+from .candidates import find_candidates
+from .closure import ImportGraph, check_imports
+from .grouping import group
+from .importing import import_candidates
+from .imports import Project, imports_of
+from .notes import Notes
+from .sources import read_sources
 
 PROTOCOL = 1
 
@@ -59,7 +59,7 @@ def discover(root: Path, files: list[str], timeout_seconds: float) -> dict[str, 
             "executable": sys.executable,
             "platform": sysconfig.get_platform(),
         },
-        "sdkVersion": edgerun.version.__version__,
+        "sdkVersion": __version__,
         "endpoints": endpoints,
         "localFiles": sorted(graph.closure(candidates)),
         "warnings": [note.as_json() for note in notes.warnings],

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
-from edgerun.discovery.closure import ImportGraph
-from edgerun.discovery.imports import Imports
-from edgerun.discovery.sources import Source, definitions, live_nodes
+from .closure import ImportGraph
+from .imports import Imports
+from .sources import Source, definitions, live_nodes
 
 SDK = "edgerun"
 
@@ -45,7 +45,9 @@ def sdk_names(source: Source) -> dict[str, str]:
             for alias in node.names:
                 if alias.name.split(".")[0] == SDK:
                     names[alias.asname or SDK] = alias.name if alias.asname else SDK
-        elif isinstance(node, ast.ImportFrom) and node.level == 0 and (node.module or "").split(".")[0] == SDK:
+        elif (
+            isinstance(node, ast.ImportFrom) and node.level == 0 and (node.module or "").split(".")[0] == SDK
+        ):
             names |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
     return names
 
@@ -103,8 +105,7 @@ def _decorates_with(source: Source, graph: ImportGraph, candidates: set[str]) ->
         return False
     imports = graph.imports[source.path]
     return any(
-        not roots.isdisjoint(bound)
-        and any(file in candidates for file in graph.project.files_for(found))
+        not roots.isdisjoint(bound) and any(file in candidates for file in graph.project.files_for(found))
         for node in live_nodes(source.tree)
         if isinstance(node, (ast.Import, ast.ImportFrom))
         for bound in [{(alias.asname or alias.name.split(".")[0]) for alias in node.names}]

@@ -8,10 +8,10 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from edgerun.declarations import Declaration
-from edgerun.discovery.modules import Trial
-from edgerun.discovery.notes import Place
-from edgerun.discovery.standin import StandInBase
+from ..declarations import Declaration
+from .modules import Trial
+from .notes import Place
+from .standin import StandInBase
 
 
 def describe(trial: Trial) -> list[dict[str, Any]]:

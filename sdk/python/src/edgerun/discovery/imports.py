@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from edgerun.discovery.sources import Source, live_nodes
+from .sources import Source, live_nodes
 
 
 @dataclass(frozen=True)

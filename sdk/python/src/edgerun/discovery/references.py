@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from edgerun.discovery.closure import ImportGraph
-from edgerun.discovery.sources import Definition, Source, by_module, definitions, live_nodes
+from .closure import ImportGraph
+from .sources import Definition, Source, by_module, definitions, live_nodes
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,11 @@ class _Search:
 
 def _literal(argument: ast.expr, words: Mapping[str, set[str]]) -> Iterable[str]:
     """`getattr(module, "name")`."""
-    return words.get(argument.value, ()) if isinstance(argument, ast.Constant) and isinstance(argument.value, str) else ()
+    return (
+        words.get(argument.value, ())
+        if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
+        else ()
+    )
 
 
 def _reexports(graph: ImportGraph) -> Iterator[tuple[tuple[str, str], tuple[str, str]]]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from edgerun.discovery.notes import Notes, Place
+from .notes import Notes, Place
 
 _SDK_IMPORT = re.compile(rb"^[ \t]*(?:from|import)[ \t]+edgerun\b", re.MULTILINE)
 
@@ -72,7 +72,9 @@ def _note_unreadable(path: str, line: int | None, reason: str, content: bytes, n
 def live_nodes(node: ast.AST) -> Iterator[ast.AST]:
     """All nodes that a worker may come to: not those under `if __name__ == "__main__"` or `if TYPE_CHECKING`."""
     yield node
-    children = node.orelse if isinstance(node, ast.If) and _never_runs(node.test) else ast.iter_child_nodes(node)
+    children = (
+        node.orelse if isinstance(node, ast.If) and _never_runs(node.test) else ast.iter_child_nodes(node)
+    )
     for child in children:
         yield from live_nodes(child)
 
