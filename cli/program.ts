@@ -7,6 +7,15 @@
  */
 import { Command } from "commander";
 import type { Cli } from "./cli.ts";
+import { appCommand } from "./commands/app.ts";
+import { buildCommand } from "./commands/build.ts";
+import { deployCommand } from "./commands/deploy.ts";
+import { envCommand } from "./commands/env.ts";
+import { initCommand } from "./commands/init.ts";
+import { loginCommand } from "./commands/login.ts";
+import { undeployCommand } from "./commands/undeploy.ts";
+import { updateCommand } from "./commands/update.ts";
+import { addCompletion } from "./completion/completion.ts";
 import { FLASH_VERSION } from "./version.ts";
 
 /** What the command line says that concerns every command. */
@@ -23,7 +32,16 @@ export type ProgramSettings = {
   readonly writeErrors: (text: string) => void;
 };
 
-const COMMANDS: readonly ((cli: Cli) => Command)[] = [];
+const COMMANDS: readonly ((cli: Cli) => Command)[] = [
+  initCommand,
+  buildCommand,
+  deployCommand,
+  updateCommand,
+  undeployCommand,
+  envCommand,
+  appCommand,
+  loginCommand,
+];
 
 /** Throws CommanderError where the command line is wrong, and where it only asked for help. */
 export function flashProgram({ cli, configure, writeOutput, writeErrors }: ProgramSettings): Command {
@@ -37,6 +55,7 @@ export function flashProgram({ cli, configure, writeOutput, writeErrors }: Progr
     .configureOutput({ writeOut: writeOutput, writeErr: writeErrors, outputError: () => {} });
   for (const command of COMMANDS) program.addCommand(command(cli));
   inherit(program);
+  addCompletion(program);
   program.hook("preAction", (_, command) => {
     const { json, yes, force, insecure } = command.optsWithGlobals<Record<string, unknown>>();
     configure(command, {

@@ -3,11 +3,15 @@ import { CommanderError } from "commander";
 import { ActivityLog } from "./activity/activity-log.ts";
 import { Secrets } from "./activity/secrets.ts";
 import type { Cli } from "./cli.ts";
+import { installCompletion } from "./completion/completion.ts";
 import { EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_USAGE, Failure } from "./failure.ts";
 import { interruptions } from "./interruption.ts";
 import { flashProgram } from "./program.ts";
 import { ConsoleTerminal } from "./terminal/console-terminal.ts";
 import { FLASH_VERSION } from "./version.ts";
+
+/** Stands for a command, and for none that can be completed. */
+const INSTALL_COMPLETION = "--install-completion";
 
 type Run = { readonly cli: Cli; readonly terminal: ConsoleTerminal; readonly log: ActivityLog };
 
@@ -37,7 +41,9 @@ export async function runFlash(args: readonly string[]): Promise<number> {
     writeErrors: (text) => process.stderr.write(text),
   });
   try {
-    if (args.length === 0) program.outputHelp();
+    const [first, second] = args;
+    if (first === undefined) program.outputHelp();
+    else if (first === INSTALL_COMPLETION) installCompletion(cli, program, second);
     else await program.parseAsync([...args], { from: "user" });
     return 0;
   } catch (error) {

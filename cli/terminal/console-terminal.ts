@@ -106,8 +106,8 @@ export class ConsoleTerminal implements Terminal {
     return await this.#prompter().confirm(question);
   }
 
-  async askText(question: string): Promise<string> {
-    return await this.#prompter().text(question);
+  async askText(question: string, advice?: string): Promise<string> {
+    return await this.#prompter().text(question, advice);
   }
 
   async askMany<Value extends string>(

@@ -24,8 +24,8 @@ export class Prompter {
     return answered(await confirm({ ...common, initialValue: false }));
   }
 
-  async text(question: string): Promise<string> {
-    return answered(await text(this.#common(question, "--yes alone does not answer this question.")));
+  async text(question: string, advice = "Run it in a terminal: --yes does not answer it."): Promise<string> {
+    return answered(await text(this.#common(question, advice)));
   }
 
   async many<Value extends string>(

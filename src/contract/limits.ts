@@ -483,5 +483,7 @@ export const FLASH_APPS_MAX = 500;
 export const FLASH_ENVIRONMENTS_MAX = 100;
 /** Builds of an app that no environment uses: the newest are kept, so that one can go back. */
 export const FLASH_BUILDS_KEPT = 20;
+/** How long an edge location remembers which endpoint an app calls by a name: it may be deployed anew at any time. */
+export const FLASH_ADDRESS_CACHE_MS = 5 * SECOND;
 /** For which a login in the browser waits for its person. */
 export const FLASH_AUTH_LIFE_MS = 10 * MINUTE;
