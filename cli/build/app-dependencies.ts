@@ -105,7 +105,10 @@ async function judge(cli: Cli, task: DependencyTask, wishes: readonly Wish[]): P
     else if (wish && requirement.applies) judged.push({ ...requirement, wish });
   }
   if (faults.length > 0) {
-    throw new Failure("Some requirements cannot be read.", [...faults, "Write them like name[extra]>=1.2,<2"]);
+    throw new Failure("Some requirements cannot be read.", [
+      ...faults,
+      "Write them like name[extra]>=1.2,<2",
+    ]);
   }
   const [conflict] = reading.conflicts;
   if (conflict) {
@@ -134,7 +137,13 @@ async function read(
 
 /** Names alone say all that there is to say. */
 function bareNames(texts: readonly string[]): Reading | undefined {
-  const requirements = texts.map((text) => ({ text, name: text, key: normalizedName(text), extras: [], applies: true }));
+  const requirements = texts.map((text) => ({
+    text,
+    name: text,
+    key: normalizedName(text),
+    extras: [],
+    applies: true,
+  }));
   return requirements.every(({ name }) => isPackageName(name)) ? { requirements, conflicts: [] } : undefined;
 }
 

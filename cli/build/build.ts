@@ -93,6 +93,7 @@ class Build {
     const { appName } = this.#options;
     this.#warn(this.#project.warnings);
     const report = await this.#discover();
+    this.#warn(systemDependencyWarnings(report));
     const files = shippedFiles(this.#project.files, report.localFiles);
     const target = choosePythonVersion(report, this.#options.pythonVersion);
     // Made before anything is installed, for what is wrong with an app should be said at once.
@@ -221,6 +222,16 @@ function checkIsProject({ files }: Project): void {
   throw new Failure("There are no Python files here.", [
     "Go to the directory of your app, or lay out a new one with `flash init my-app`.",
   ]);
+}
+
+function systemDependencyWarnings({ endpoints }: DiscoveryReport): string[] {
+  return endpoints
+    .filter(({ isClient, systemDependencies }) => !isClient && systemDependencies.length > 0)
+    .map(
+      ({ filePath, line, name, systemDependencies }) =>
+        `${filePath}:${line}: the endpoint ${name} wants ${systemDependencies.join(", ")} of the system, which an ` +
+        "artifact cannot carry. Deploy it on an image that has them.",
+    );
 }
 
 function tooLarge({ sizeBytes }: Archive): Failure {

@@ -13,9 +13,9 @@ describe("exclusions", () => {
   });
 
   test("names that differ in case and dashes alone are one (trap 15)", () => {
-    expect(["Flask-SQLAlchemy", "flask_sqlalchemy", "flask.sqlalchemy", "flask-_sqlalchemy"].map(normalizedName)).toEqual(
-      Array(4).fill("flask-sqlalchemy"),
-    );
+    expect(
+      ["Flask-SQLAlchemy", "flask_sqlalchemy", "flask.sqlalchemy", "flask-_sqlalchemy"].map(normalizedName),
+    ).toEqual(Array(4).fill("flask-sqlalchemy"));
   });
 
   test("a name that nothing needs is worth a warning", () => {

@@ -22,7 +22,12 @@ export function exclusionsOf(
   environment: Readonly<Record<string, string | undefined>>,
 ): Exclusions {
   const declared = environment["FLASH_IMAGE_PACKAGES"]?.split(",") ?? IMAGE_PACKAGES;
-  const inImage = new Set(declared.map((name) => name.trim()).filter(Boolean).map(normalizedName));
+  const inImage = new Set(
+    declared
+      .map((name) => name.trim())
+      .filter(Boolean)
+      .map(normalizedName),
+  );
   const askedKeys = asked.map((name) => {
     if (isPackageName(name)) return normalizedName(name);
     throw new Failure(`--exclude takes names of packages, and ${JSON.stringify(name)} is none.`);

@@ -29,12 +29,19 @@ describe("what is never shipped", () => {
     expect(isNeverShipped(path)).toBe(true);
   });
 
-  test.each(["env/", "build/", "docs/", "tests/", "README.md", "a/README.md", "environment.py", "contest.py", ".github/x.yml"])(
-    "%s is not among it",
-    (path) => {
-      expect(isNeverShipped(path)).toBe(false);
-    },
-  );
+  test.each([
+    "env/",
+    "build/",
+    "docs/",
+    "tests/",
+    "README.md",
+    "a/README.md",
+    "environment.py",
+    "contest.py",
+    ".github/x.yml",
+  ])("%s is not among it", (path) => {
+    expect(isNeverShipped(path)).toBe(false);
+  });
 });
 
 test("directories that may be by-products are found on every level", () => {
@@ -46,24 +53,15 @@ describe("rules of .gitignore", () => {
   const root = new IgnoreRules().with("", "*.log\n/data/\n!keep.log\n");
 
   test("match as git has it", () => {
-    expect(["a.log", "b/a.log", "data/", "keep.log", "b/data/", "A.LOG"].map((path) => root.ignores(path))).toEqual([
-      true,
-      true,
-      true,
-      false,
-      false,
-      false,
-    ]);
+    expect(
+      ["a.log", "b/a.log", "data/", "keep.log", "b/data/", "A.LOG"].map((path) => root.ignores(path)),
+    ).toEqual([true, true, true, false, false, false]);
   });
 
   test("of an inner directory come first, and hold for it alone", () => {
     const inner = root.with("a", "!x.log\n*.bin\n/top.txt\n");
-    expect(["a/x.log", "a/y.log", "a/b/z.bin", "a/top.txt", "a/b/top.txt"].map((path) => inner.ignores(path))).toEqual([
-      false,
-      true,
-      true,
-      true,
-      false,
-    ]);
+    expect(
+      ["a/x.log", "a/y.log", "a/b/z.bin", "a/top.txt", "a/b/top.txt"].map((path) => inner.ignores(path)),
+    ).toEqual([false, true, true, true, false]);
   });
 });
