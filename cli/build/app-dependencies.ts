@@ -1,15 +1,16 @@
 /** The packages of an app: what is asked for, what is left out, and what is installed. */
-import { mkdir, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Cli } from "../cli.ts";
 import type { DiscoveryReport } from "../discovery/discovery-report.ts";
 import { sdkDirectory } from "../discovery/sdk-directory.ts";
 import { Failure } from "../failure.ts";
-import { type Exclusions, SDK_PACKAGE } from "./exclusions.ts";
+import { type Exclusions, isPackageName, normalizedName, SDK_PACKAGE } from "./exclusions.ts";
 import { findInstaller, install, type Installer, type Surroundings } from "./installer.ts";
 import { tidyInstallation } from "./installed-files.ts";
 import {
   type PythonSetting,
+  type Reading,
   readRequirements,
   type Requirement,
   type Survey,
@@ -69,81 +70,99 @@ async function installWishes(
   wishes: Wishes,
   onLine: (line: string) => void,
 ): Promise<Dependencies> {
-  const { report, target, exclusions, buildDirectory, into } = task;
-  const installer = await findInstaller(surroundings(cli, task), report.python, target, join(buildDirectory, "pip"));
-  const setting: PythonSetting = {
-    executable: report.python.executable,
-    path: [sdkDirectory()],
-    environment: cli.environment,
-    signal: cli.signal,
-    target,
-  };
-  const judged = await judge(cli, task, setting, installer, wishes.wishes);
-  const roots = judged.requirements.filter(({ key }) => key !== SDK_PACKAGE);
+  const { exclusions, into } = task;
+  const { requirements, setting } = await judge(cli, task, wishes.wishes);
+  const roots = requirements.filter(({ key }) => key !== SDK_PACKAGE);
   const wanted = roots.filter(({ key }) => !exclusions.keys.includes(key));
-  await mkdir(into, { recursive: true });
-  if (wanted.length > 0) await run(cli, task, installer, wishes, wanted, onLine);
-  const left = [...exclusions.keys, SDK_PACKAGE];
-  const survey = await surveyInstallation(judged.setting, into, roots, left);
-  if (!survey) throw new Failure(`${setting.executable} has lost its library for requirements.`);
+  if (wanted.length === 0) {
+    const excluded = [...new Set(roots.map(({ key }) => key))].sort();
+    return { packages: [], resolved: [], excluded, warnings: [] };
+  }
+  const installer = await installerFor(cli, task);
+  await run(cli, task, installer, wishes, wanted, onLine);
+  const survey = await surveyInstallation(setting, into, roots, [...exclusions.keys, SDK_PACKAGE]);
+  if (!survey) throw libraryMissing(setting);
   await tidyInstallation(into, survey);
   return {
     packages: [...new Set(wanted.map(({ wish }) => wish.text))],
     resolved: resolvedOf(survey),
     excluded: survey.excluded.filter((key) => key !== SDK_PACKAGE),
-    warnings: wanted.length > 0 ? installer.warnings : [],
+    warnings: installer.warnings,
   };
 }
 
+type Judgement = { readonly requirements: readonly Judged[]; readonly setting: PythonSetting };
+
 /** Requirements that apply to a worker; those that cannot be read or met are named with their places. */
-async function judge(
-  cli: Cli,
-  task: DependencyTask,
-  setting: PythonSetting,
-  installer: Installer,
-  wishes: readonly Wish[],
-): Promise<{ readonly requirements: readonly Judged[]; readonly setting: PythonSetting }> {
-  const texts = wishes.map(({ text }) => text);
-  let used = setting;
-  let reading = await readRequirements(used, texts);
-  if (!reading) {
-    used = { ...setting, ...(await withLibrary(cli, task, setting, installer)) };
-    reading = await readRequirements(used, texts);
-  }
-  if (!reading) throw new Failure(`${setting.executable} has no pip, so that requirements cannot be read.`);
+async function judge(cli: Cli, task: DependencyTask, wishes: readonly Wish[]): Promise<Judgement> {
+  const { reading, setting } = await read(cli, task, wishes);
   const judged: Judged[] = [];
   const faults: string[] = [];
   const told = (at: number): string => `${wishes[at]?.place}: ${wishes[at]?.text}`;
-  for (const [at, read] of reading.requirements.entries()) {
+  for (const [at, requirement] of reading.requirements.entries()) {
     const wish = wishes[at];
-    if ("error" in read) faults.push(`${told(at)}: ${read.error}`);
-    else if (wish && read.applies) judged.push({ ...read, wish });
+    if ("error" in requirement) faults.push(`${told(at)}: ${requirement.error}`);
+    else if (wish && requirement.applies) judged.push({ ...requirement, wish });
   }
   if (faults.length > 0) {
-    throw new Failure("Some requirements cannot be read.", [...faults, "Write them like: name[extra]>=1.2,<2"]);
+    throw new Failure("Some requirements cannot be read.", [
+      ...faults,
+      "Write them like name[extra]>=1.2,<2",
+    ]);
   }
   const [conflict] = reading.conflicts;
   if (conflict) {
-    throw new Failure(`Two requirements contradict each other.`, [told(conflict[0]), told(conflict[1])]);
+    throw new Failure("Two requirements contradict each other.", [told(conflict[0]), told(conflict[1])]);
   }
-  return { requirements: judged, setting: used };
+  return { requirements: judged, setting };
 }
 
-/** The interpreter has no pip: pip of the installer has the library, and uv can bring it. */
+/** By the library of the interpreter; where it has none, pip of the installer has it, and uv can bring it. */
+async function read(
+  cli: Cli,
+  task: DependencyTask,
+  wishes: readonly Wish[],
+): Promise<{ readonly reading: Reading; readonly setting: PythonSetting }> {
+  const { executable } = task.report.python;
+  const { environment, signal } = cli;
+  const own = { executable, path: [sdkDirectory()], environment, signal, target: task.target };
+  const texts = wishes.map(({ text }) => text);
+  const first = (await readRequirements(own, texts)) ?? bareNames(texts);
+  if (first) return { reading: first, setting: own };
+  const setting = { ...own, ...(await withLibrary(cli, task, own)) };
+  const reading = await readRequirements(setting, texts);
+  if (!reading) throw libraryMissing(setting);
+  return { reading, setting };
+}
+
+/** Names alone say all that there is to say. */
+function bareNames(texts: readonly string[]): Reading | undefined {
+  const requirements = texts.map((text) => ({
+    text,
+    name: text,
+    key: normalizedName(text),
+    extras: [],
+    applies: true,
+  }));
+  return requirements.every(({ name }) => isPackageName(name)) ? { requirements, conflicts: [] } : undefined;
+}
+
 async function withLibrary(
   cli: Cli,
   task: DependencyTask,
   setting: PythonSetting,
-  installer: Installer,
 ): Promise<Pick<PythonSetting, "executable" | "path">> {
+  const installer = await installerFor(cli, task);
   if (installer.tool === "pip") return { ...setting, executable: installer.python.executable };
   const into = join(task.buildDirectory, "packaging");
-  const file = join(task.buildDirectory, "packaging.txt");
-  await writeFile(file, "packaging\n");
+  const requirementsFile = join(task.buildDirectory, "packaging.txt");
+  const overridesFile = join(task.buildDirectory, "no-overrides.txt");
+  await writeFile(requirementsFile, "packaging\n");
+  await writeFile(overridesFile, "");
   await install(surroundings(cli, task), installer, {
     target: setting.target,
-    requirementsFile: file,
-    overridesFile: file,
+    requirementsFile,
+    overridesFile,
     constraints: [],
     options: [],
     withDependenciesOfDependencies: true,
@@ -151,6 +170,17 @@ async function withLibrary(
     onLine: () => {},
   });
   return { executable: setting.executable, path: [...setting.path, into] };
+}
+
+function libraryMissing({ executable }: PythonSetting): Failure {
+  return new Failure(`${executable} has no pip, so that it cannot read requirements.`, [
+    "Install pip for it: python3-pip on Debian.",
+  ]);
+}
+
+async function installerFor(cli: Cli, task: DependencyTask): Promise<Installer> {
+  const spare = join(task.buildDirectory, "pip");
+  return await findInstaller(surroundings(cli, task), task.report.python, task.target, spare);
 }
 
 async function run(

@@ -49,7 +49,8 @@ export async function writeHandlers(
   into: string,
 ): Promise<void> {
   for (const { path, text } of handlers) await writeFile(join(into, path), text);
-  const script = "import sys\nfor path in sys.argv[1:]: compile(open(path, encoding='utf-8').read(), path, 'exec')";
+  const script =
+    "import sys\nfor path in sys.argv[1:]: compile(open(path, encoding='utf-8').read(), path, 'exec')";
   const { environment, signal } = surroundings;
   const result = await execa(python, ["-I", "-c", script, ...handlers.map(({ path }) => path)], {
     cwd: into,

@@ -10,7 +10,6 @@ export function showBuild({ directory, terminal }: Cli, result: BuildResult): vo
   terminal.done(`Built ${appName} in ${seconds.toFixed(1)} s`);
   terminal.say(`  Files         ${fileCount}`);
   terminal.say(`  Dependencies  ${packages.length === 0 ? "none" : packages.join(", ")}`);
-  if (excluded.length > 0) terminal.say(`  Excluded      ${excluded.join(", ")}`);
   terminal.say(`  Archive       ${path} (${prettyBytes(artifact.sizeBytes)})`);
   terminal.say(`  SHA-256       ${artifact.sha256}`);
   terminal.json({

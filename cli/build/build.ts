@@ -1,15 +1,17 @@
 /** Turns a project into an artifact and its manifest. */
-import { rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import prettyBytes from "pretty-bytes";
 import writeFileAtomic from "write-file-atomic";
-import { type FlashManifest, MANIFEST_FILE } from "../../src/contract/flash-manifest.ts";
+import { type FlashManifest, flashManifestSchema, MANIFEST_FILE } from "../../src/contract/flash-manifest.ts";
 import { ARTIFACT_MAX_BYTES, MANIFEST_MAX_BYTES } from "../../src/contract/limits.ts";
 import type { Cli } from "../cli.ts";
 import { discover } from "../discovery/discovery.ts";
 import type { DiscoveryReport } from "../discovery/discovery-report.ts";
 import { Failure } from "../failure.ts";
+import { runtimeImages } from "../manifest/images.ts";
 import { toManifest } from "../manifest/manifest.ts";
+import { choosePythonVersion } from "../manifest/python-version.ts";
 import { type Dependencies, installDependencies } from "./app-dependencies.ts";
 import { checkNamesFree, copyApp, writeHandlers } from "./app-files.ts";
 import { type Archive, packDirectory } from "./archive.ts";
@@ -18,7 +20,6 @@ import { type Exclusions, exclusionsOf, exclusionWarnings } from "./exclusions.t
 import { sourceFingerprint } from "./fingerprint.ts";
 import { handlerFiles } from "./handler-files.ts";
 import { type Project, type ProjectFile, readProject, shippedFiles } from "./project-files.ts";
-import { pythonTarget } from "./python-target.ts";
 import { copySdk } from "./sdk-package.ts";
 
 export type BuildOptions = {
@@ -92,11 +93,13 @@ class Build {
     const { appName } = this.#options;
     this.#warn(this.#project.warnings);
     const report = await this.#discover();
+    this.#warn(systemDependencyWarnings(report));
     const files = shippedFiles(this.#project.files, report.localFiles);
-    const target = pythonTarget(this.#options.pythonVersion, report.endpoints, report.python.version);
+    const target = choosePythonVersion(report, this.#options.pythonVersion);
     // Made before anything is installed, for what is wrong with an app should be said at once.
     const draft = this.#manifest(report, target, { excluded: [], fingerprint: "" });
     checkNamesFree(files, handlerFiles(draft));
+    await mkdir(this.#contents);
     const { packages, excluded, resolved } = await this.#install(report, target);
     const fingerprint = await sourceFingerprint({
       files,
@@ -123,14 +126,20 @@ class Build {
     pythonVersion: string,
     known: { readonly excluded: readonly string[]; readonly fingerprint: string },
   ): FlashManifest {
-    return toManifest(report, {
-      projectName: this.#options.appName,
+    const manifest = toManifest(report, {
+      appName: this.#options.appName,
       pythonVersion,
-      generatedAt: new Date().toISOString(),
+      images: runtimeImages(this.#cli.environment, pythonVersion),
+      fingerprint: known.fingerprint,
       excludedPackages: known.excluded,
-      sourceFingerprint: known.fingerprint,
-      environment: this.#cli.environment,
+      generatedAt: new Date().toISOString(),
     });
+    const checked = flashManifestSchema.safeParse(manifest);
+    if (checked.success) return manifest;
+    throw new Failure(
+      "The declarations make no manifest.",
+      checked.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`),
+    );
   }
 
   async #install(report: DiscoveryReport, target: string): Promise<Dependencies> {
@@ -143,13 +152,14 @@ class Build {
       into: this.#contents,
     });
     const { excluded } = dependencies;
-    if (excluded.length > 0) this.#cli.terminal.say(`  Left out: ${excluded.join(", ")}`);
+    if (excluded.length > 0) this.#cli.terminal.say(`  Excluded: ${excluded.join(", ")}`);
     this.#warn([...dependencies.warnings, ...exclusionWarnings(this.#exclusions, excluded)]);
     return dependencies;
   }
 
   /** Puts everything beside the installed packages. */
   async #lay(files: readonly ProjectFile[], manifest: FlashManifest, report: DiscoveryReport): Promise<void> {
+    this.#cli.signal.throwIfAborted();
     const replaced = await copyApp(files, this.#contents);
     this.#warn(replaced.map((name) => `${name} of the project takes the place of the installed package.`));
     await copySdk(this.#contents);
@@ -212,6 +222,16 @@ function checkIsProject({ files }: Project): void {
   throw new Failure("There are no Python files here.", [
     "Go to the directory of your app, or lay out a new one with `flash init my-app`.",
   ]);
+}
+
+function systemDependencyWarnings({ endpoints }: DiscoveryReport): string[] {
+  return endpoints
+    .filter(({ isClient, systemDependencies }) => !isClient && systemDependencies.length > 0)
+    .map(
+      ({ filePath, line, name, systemDependencies }) =>
+        `${filePath}:${line}: the endpoint ${name} wants ${systemDependencies.join(", ")} of the system, which an ` +
+        "artifact cannot carry. Deploy it on an image that has them.",
+    );
 }
 
 function tooLarge({ sizeBytes }: Archive): Failure {

@@ -22,9 +22,14 @@ export function exclusionsOf(
   environment: Readonly<Record<string, string | undefined>>,
 ): Exclusions {
   const declared = environment["FLASH_IMAGE_PACKAGES"]?.split(",") ?? IMAGE_PACKAGES;
-  const inImage = new Set(declared.map((name) => name.trim()).filter(Boolean).map(normalizedName));
+  const inImage = new Set(
+    declared
+      .map((name) => name.trim())
+      .filter(Boolean)
+      .map(normalizedName),
+  );
   const askedKeys = asked.map((name) => {
-    if (/^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$/.test(name)) return normalizedName(name);
+    if (isPackageName(name)) return normalizedName(name);
     throw new Failure(`--exclude takes names of packages, and ${JSON.stringify(name)} is none.`);
   });
   return { keys: [...new Set([...inImage, ...askedKeys])].sort(), asked: askedKeys, inImage };
@@ -45,6 +50,11 @@ export function exclusionWarnings(
         "unless the image of your own holds it; then list it in FLASH_IMAGE_PACKAGES.",
     ),
   ];
+}
+
+/** As PEP 508 has it: a name alone. */
+export function isPackageName(text: string): boolean {
+  return /^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$/.test(text);
 }
 
 /** As PEP 503 has it: case and the kind of dash play no part. */

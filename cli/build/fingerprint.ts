@@ -11,7 +11,7 @@ export type FingerprintInput = {
   /** Such as 3.12. */
   readonly pythonVersion: string;
   readonly sdkVersion: string;
-}
+};
 
 /** In hex. Where the project lies and when its files were written plays no part. */
 export async function sourceFingerprint(input: FingerprintInput): Promise<string> {

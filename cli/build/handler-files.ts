@@ -2,6 +2,7 @@
 import { flashNameSchema } from "../../src/contract/flash.ts";
 import type { FlashManifest } from "../../src/contract/flash-manifest.ts";
 import { Failure } from "../failure.ts";
+import { handlerFileOf } from "../manifest/manifest.ts";
 
 export type GeneratedFile = { readonly path: string; readonly text: string };
 
@@ -15,7 +16,7 @@ export function handlerFiles(manifest: FlashManifest): GeneratedFile[] {
 
 function handlerFile(endpoint: string): string {
   const name = flashNameSchema.safeParse(endpoint);
-  if (name.success) return `handler_${name.data}.py`;
+  if (name.success) return handlerFileOf(name.data);
   throw new Failure(`An endpoint cannot be called ${JSON.stringify(endpoint)}.`, [
     `Its name ${name.error.issues.map((issue) => issue.message).join(", ")}.`,
   ]);

@@ -122,7 +122,10 @@ function uvWords({ python }: Installer, installation: Installation): string[] {
     ...["uv", "pip", "install", "--python", python.executable, "--target", installation.into],
     ...["--python-platform", PLATFORM, "--python-version", installation.target],
     ...["--only-binary", ":all:", "--override", installation.overridesFile],
-    ...commonWords(installation, { "--trusted-host": "--allow-insecure-host", "--pre": "--prerelease=allow" }),
+    ...commonWords(installation, {
+      "--trusted-host": "--allow-insecure-host",
+      "--pre": "--prerelease=allow",
+    }),
   ];
 }
 
@@ -140,10 +143,7 @@ function pipWords({ python }: Installer, installation: Installation): string[] {
   ];
 }
 
-function commonWords(
-  installation: Installation,
-  renamed: Partial<Record<SourceOption, string>>,
-): string[] {
+function commonWords(installation: Installation, renamed: Partial<Record<SourceOption, string>>): string[] {
   return [
     ...installation.options.flatMap(({ name, value }) => {
       const word = renamed[name] ?? name;

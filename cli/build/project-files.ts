@@ -81,8 +81,8 @@ class Walk {
   }
 
   async #follow(path: string, address: string, rules: IgnoreRules, above: readonly string[]): Promise<void> {
-    // To git a link is a file, wherever it leads.
-    if (isLeftOut(path, false, rules)) return;
+    // To git a link is a file, wherever it leads; what is built in knows no such difference.
+    if (isLeftOut(path, false, rules) || isNeverShipped(`${path}/`)) return;
     const target = await realpath(address).catch(() => undefined);
     if (target === undefined) {
       this.#warnings.push(`${path} is a link that leads nowhere, and is left out.`);
@@ -95,7 +95,6 @@ class Walk {
     const isDirectory = (await stat(target)).isDirectory();
     const name = slashed(relative(this.#root, target));
     if (name !== "" && isNeverShipped(isDirectory ? `${name}/` : name)) return;
-    if (isNeverShipped(isDirectory ? `${path}/` : path)) return;
     if (!isDirectory) await this.#take(path, target);
     else if (above.includes(target)) this.#badLinks.push(`${path} leads to a directory that it is in.`);
     else await this.#enter(path, target, rules, above);

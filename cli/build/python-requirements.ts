@@ -26,6 +26,8 @@ const readingSchema = z.object({
   conflicts: z.array(z.tuple([z.number(), z.number()])),
 });
 
+export type Reading = z.infer<typeof readingSchema>;
+
 const surveySchema = z.object({
   distributions: z.array(
     z.object({
@@ -55,7 +57,10 @@ export type PythonSetting = {
 };
 
 /** Undefined when the interpreter has no library that reads requirements. */
-export async function readRequirements(setting: PythonSetting, written: readonly string[]) {
+export async function readRequirements(
+  setting: PythonSetting,
+  written: readonly string[],
+): Promise<Reading | undefined> {
   return await ask(setting, { operation: "read", texts: written }, readingSchema);
 }
 

@@ -96,7 +96,8 @@ function readOptions(content: string): Read[] {
   if (HELD_ANYWAY.has(name)) return [];
   const option = OPTIONS[name];
   const file = FILES[name];
-  if (option !== undefined && SWITCHES.has(option)) return [{ kind: "option", name: option, value: undefined }];
+  if (option !== undefined && SWITCHES.has(option))
+    return [{ kind: "option", name: option, value: undefined }];
   if (option === undefined && file === undefined) return refused(`the option ${name} is not supported`);
   const [value] = values;
   if (value === undefined || values.length > 1) return refused(`${name} takes one value`);
@@ -139,7 +140,10 @@ function valuesOf(words: readonly string[], option: string): string[] | undefine
 function joinedLines(text: string): { line: number; text: string }[] {
   const joined: { line: number; text: string }[] = [];
   let open: { line: number; text: string } | undefined;
-  for (const [at, physical] of text.replace(/^\uFEFF/, "").split(/\r\n|\r|\n/).entries()) {
+  for (const [at, physical] of text
+    .replace(/^\uFEFF/, "")
+    .split(/\r\n|\r|\n/)
+    .entries()) {
     const isComment = /^\s*#/.test(physical);
     const goesOn = physical.endsWith("\\") && !isComment;
     const part = goesOn ? physical.slice(0, -1) : isComment ? ` ${physical}` : physical;

@@ -1,6 +1,6 @@
 /** A project in a directory of its own, and builds of it in this process. */
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { PassThrough } from "node:stream";
@@ -106,9 +106,11 @@ function pathWithout(command: string): string {
   return directories.filter((directory) => !existsSync(join(directory, command))).join(delimiter);
 }
 
-/** A PATH on which uv is found first. */
+/** A PATH on which uv is found first, and nothing else beside it. */
 export function pathWithUv(): string {
-  return `${dirname(uvCommand())}${delimiter}${process.env["PATH"] ?? ""}`;
+  const directory = mkdtempSync(join(tmpdir(), "edgerun-uv-"));
+  symlinkSync(uvCommand(), join(directory, "uv"));
+  return `${directory}${delimiter}${process.env["PATH"] ?? ""}`;
 }
 
 /** Made once for all runs. */
