@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import select
+import socket
 import threading
 from collections import defaultdict
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-# Longer than any test waits; a poll that nobody answers ends with its connection.
 WAIT_S = 30.0
-HOLD_S = 20.0
 
 
 class ScriptedAgent:
     """Hands out jobs to one worker and keeps what it posts."""
 
-    def __init__(self) -> None:
+    def __init__(self, port: int = 0) -> None:
         self.changed = threading.Condition()
         self.waiting: list[dict[str, Any]] = []
         self.stop_orders: list[str] = []
@@ -28,10 +30,11 @@ class ScriptedAgent:
         self.pings: list[set[str]] = []
         self.takes: list[dict[str, list[str]]] = []
         self.open_takes = 0
+        self.open_stops = 0
         self.refusals: dict[str, list[int]] = defaultdict(list)
         self.releases = 0
         self._count = 0
-        self._server = _Server(("127.0.0.1", 0), _Request)
+        self._server = _Server(("127.0.0.1", port), _Request)
         self._server.agent = self
         threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
 
@@ -55,6 +58,7 @@ class ScriptedAgent:
         self.release()
         self._server.shutdown()
         self._server.server_close()
+        self._server.hang_up()
 
     # What a test does
 
@@ -100,6 +104,26 @@ class _Server(ThreadingHTTPServer):
     request_queue_size = 256
     agent: ScriptedAgent
 
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._peers: set[socket.socket] = set()
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self._peers.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        self._peers.discard(request)
+        super().shutdown_request(request)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Workers of tests are killed in the middle of whatever they do."""
+
+    def hang_up(self) -> None:
+        for peer in list(self._peers):
+            with contextlib.suppress(OSError):
+                peer.shutdown(socket.SHUT_RDWR)
+
 
 class _Request(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
@@ -127,27 +151,39 @@ class _Request(BaseHTTPRequestHandler):
 
     def _job_take(self, agent: ScriptedAgent, query: dict[str, list[str]], _: bytes) -> None:
         with agent.changed:
-            before = agent.releases
             agent.takes.append(query)
-            agent.open_takes += 1
-            agent.changed.notify_all()
-            agent.changed.wait_for(lambda: agent.waiting or agent.releases > before, HOLD_S)
-            agent.open_takes -= 1
-            job = agent.waiting.pop(0) if agent.waiting and agent.releases == before else None
+        self._hold("open_takes", lambda: agent.waiting, lambda: agent.waiting.pop(0))
+
+    def _job_stop(self, agent: ScriptedAgent, *_: Any) -> None:
+        def orders() -> dict[str, Any]:
+            found, agent.stop_orders = agent.stop_orders, []
+            return {"jobsToStop": found}
+
+        self._hold("open_stops", lambda: agent.stop_orders, orders)
+
+    def _hold(self, counter: str, is_there: Callable[[], Any], take: Callable[[], Any]) -> None:
+        """Answers once there is something, or with nothing; sees when its peer hangs up."""
+        agent, answer = self.server.agent, None
+        with agent.changed:
+            before = agent.releases
+            self._count(counter, 1)
+            while agent.releases == before and not is_there() and not self._is_gone():
+                agent.changed.wait(0.05)
+            self._count(counter, -1)
+            if agent.releases == before and not self._is_gone():
+                answer = take()
         try:
-            self._send(204 if job is None else 200, job)
+            self._send(204 if answer is None else 200, answer)
         except OSError:
             self.close_connection = True
 
-    def _job_stop(self, agent: ScriptedAgent, *_: Any) -> None:
-        with agent.changed:
-            before = agent.releases
-            agent.changed.wait_for(lambda: agent.stop_orders or agent.releases > before, HOLD_S)
-            orders, agent.stop_orders = agent.stop_orders, []
-        try:
-            self._send(200, {"jobsToStop": orders or ["none"]})
-        except OSError:
-            self.close_connection = True
+    def _count(self, counter: str, by: int) -> None:
+        agent = self.server.agent
+        setattr(agent, counter, getattr(agent, counter) + by)
+        agent.changed.notify_all()
+
+    def _is_gone(self) -> bool:
+        return bool(select.select([self.connection], [], [], 0)[0])
 
     def _ping(self, agent: ScriptedAgent, query: dict[str, list[str]], _: bytes) -> None:
         with agent.changed:

@@ -86,15 +86,15 @@ def test_exiting_fails_the_job_and_the_worker_goes_on(agent, serve):
 @pytest.mark.parametrize(
     ("expression", "words"),
     [
-        ("{'images': [b'x']}", "output['images'][0] is of type bytes, which JSON cannot carry. Return text"),
-        ("float('nan')", "output is nan, which JSON cannot carry. Use None or text instead."),
-        ("[{1, 2}]", "output[0] is of type set, which JSON cannot carry. Use list(value)."),
-        ("{(1, 2): 3}", "the key (1, 2) in output is of type tuple, which JSON cannot carry."),
-        ("LOOP", "output[0] is a part of itself, which JSON cannot carry."),
-        ("datetime.date(2026, 1, 2)", "output is of type datetime.date, which JSON cannot carry. Use value.isoformat()"),
-        ("Point(1)", "output is of type main.Point, which JSON cannot carry. Use dataclasses.asdict(value)."),
+        ("{'images': [b'x']}", "output['images'][0] is of type bytes, which JSON cannot carry: pass a text"),
+        ("float('nan')", "output is nan, which JSON cannot carry: pass None or a text instead."),
+        ("[{1, 2}]", "output[0] is of type set, which JSON cannot carry: pass a list"),
+        ("{(1, 2): 3}", "output has the key (1, 2) of type tuple"),
+        ("LOOP", "output[0][0][0]"),
+        ("datetime.date(2026, 1, 2)", "output is of type datetime.date, which JSON cannot carry: pass its .isoformat()"),
+        ("Point(1)", "output is of type main.Point, which JSON cannot carry: pass dataclasses.asdict"),
         ("'\\ud800'", "output holds text with half a character"),
-        ("object", "output is of type type, which JSON cannot carry. Use dict, list"),
+        ("object", "output is of type type, which JSON cannot carry: pass texts, numbers"),
     ],
 )
 def test_a_result_that_json_cannot_carry_fails_the_job_with_advice(agent, serve, expression, words):
@@ -118,9 +118,29 @@ def test_a_result_that_json_cannot_carry_fails_the_job_with_advice(agent, serve,
     assert agent.run({"x": 1})["error"].startswith("work() does not take")
 
 
+def test_trap_12_and_4_functions_that_share_a_name_are_told_apart_by_their_endpoint(agent, app, start):
+    app.write(
+        "main.py",
+        """
+        from edgerun import Endpoint
+
+        @Endpoint(name="first")
+        def work():
+            return "first"
+
+        @Endpoint(name="second")
+        def work():
+            return "second"
+        """,
+    )
+    app.queue("first", "work")
+    start("first")
+    assert agent.run({}) == {"output": "first"}
+
+
 def test_an_error_text_with_half_a_character_still_ends_the_job(agent, serve):
     serve("def work():\n    raise ValueError('\\ud800')\n")
-    assert json.loads(agent.run({})["error"])["error_message"].startswith("\\ud800")
+    assert json.loads(agent.run({})["error"])["error_message"] == "\ud800"
 
 
 def test_progress_is_shown_while_the_job_runs(agent, serve):

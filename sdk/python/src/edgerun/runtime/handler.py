@@ -7,10 +7,11 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..remote_class import METHOD_KEY, public_methods
 from .application import Application, current_application
 from .arguments import Arguments
 from .failures import InputError, StartError
-from .loading import explained, load_module, prepare_imports
+from .loading import explained, load_declarations, load_function, prepare_imports
 
 
 class QueueHandler:
@@ -53,36 +54,23 @@ class QueueHandler:
         return {method: (call, Arguments(call, f"{name}.{method}")) for method, call in methods.items()}
 
     def _methods(self) -> list[str]:
-        """Public methods of a class in the order of their definition, those of its bases first."""
-        if not inspect.isclass(self._target):
-            return []
-        names: dict[str, None] = {}
-        for kind in reversed(self._target.__mro__):
-            if kind is not object:
-                names.update({name: None for name, value in vars(kind).items() if _is_method(name, value)})
-        return list(names)
+        return list(public_methods(self._target)) if inspect.isclass(self._target) else []
 
     def _choose(self, values: dict[str, Any]) -> tuple[Callable[..., Any], Arguments]:
         calls = self._calls or {}
         if len(calls) == 1:
             [(name, (function, arguments))] = calls.items()
-            is_named = inspect.isclass(self._target) and values.get("method") == name
-            if is_named and not arguments.takes("method"):
-                del values["method"]
+            is_named = inspect.isclass(self._target) and values.get(METHOD_KEY) == name
+            if is_named and not arguments.takes(METHOD_KEY):
+                del values[METHOD_KEY]
             return function, arguments
         available = ", ".join(calls)
-        method = values.pop("method", None)
+        method = values.pop(METHOD_KEY, None)
         if method is None:
             raise InputError(f"The input needs 'method', the name of the method to call. Available: {available}.")
         if not isinstance(method, str) or method not in calls:
             raise InputError(f"There is no method {method!r}. Available: {available}.")
         return calls[method]
-
-
-def _is_method(name: str, value: Any) -> bool:
-    if name.startswith("_"):
-        return False
-    return inspect.isfunction(value) or isinstance(value, (staticmethod, classmethod))
 
 
 def _input_of(job: Mapping[str, Any]) -> dict[str, Any]:
@@ -103,12 +91,9 @@ def queue_handler(endpoint: str) -> QueueHandler:
     functions = application.functions
     if len(functions) != 1:
         raise StartError(
-            f"The endpoint {endpoint!r} has {len(functions)} functions in the manifest; "
-            "one is needed. Run `flash deploy` again."
+            f"The manifest has {len(functions)} functions for the endpoint {endpoint!r}, but a queue-based one has "
+            "exactly one. Run `flash deploy` again."
         )
-    module_name, name = str(functions[0].get("module")), str(functions[0].get("name"))
-    module = load_module(application, module_name)
-    target = getattr(module, name, None)
-    if not (inspect.isclass(target) or inspect.isroutine(target) or callable(target)):
-        raise StartError(f"The module {module_name!r} has no function {name!r}. Run `flash deploy` again.")
-    return QueueHandler(application, target)
+    declared = load_declarations(application)
+    target = declared.target if declared is not None else None
+    return QueueHandler(application, target or load_function(application, functions[0]))

@@ -6,11 +6,13 @@ import importlib
 import importlib.util
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from ..declarations import recording
+from ..endpoint import Endpoint
 from . import log
 from .application import Application
 from .failures import StartError, place_of, summary, traceback_text
@@ -44,6 +46,31 @@ def prepare_imports(application: Application) -> None:
 def load_module(application: Application, name: str) -> ModuleType:
     """Imports a module of the app. Raises StartError that names the file and line at fault."""
     return explained(application, lambda: importlib.import_module(name), f"the module {name!r}")
+
+
+def load_declarations(application: Application) -> Endpoint | None:
+    """
+    Imports the modules of the endpoint; answers its Endpoint, which knows functions better than their names do: two
+    may share a name. Raises StartError.
+    """
+    with recording() as declared:
+        for name in dict.fromkeys(_module_of(application, one) for one in application.functions):
+            load_module(application, name)
+    named = [one.endpoint for one in declared if one.endpoint.name == application.name]
+    return named[0] if named else None
+
+
+def load_function(application: Application, described: Mapping[str, Any]) -> Callable[..., Any]:
+    """The function that the manifest names. Raises StartError."""
+    module_name, name = _module_of(application, described), str(described.get("name"))
+    function: Callable[..., Any] | None = getattr(load_module(application, module_name), name, None)
+    if not callable(function):
+        raise StartError(f"The module {module_name!r} has no function {name!r}. Run `flash deploy` again.")
+    return function
+
+
+def _module_of(application: Application, described: Mapping[str, Any]) -> str:
+    return str(described.get("module") or application.resource.get("module_path"))
 
 
 def load_handler_file(application: Application) -> ModuleType:

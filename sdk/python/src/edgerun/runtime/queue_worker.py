@@ -22,6 +22,7 @@ from .agent import Agent, Job
 from .event_loop import EventLoop
 from .execution import Execution, Handler
 from .handler import QueueHandler
+from .signals import ENDING, spare_children
 
 _PING_DEFAULT_MS = 10_000
 _PING_MIN_MS = 1_000
@@ -61,6 +62,7 @@ class QueueWorker:
 
     def end(self) -> None:
         """Takes no more jobs (W4)."""
+        log.say("Ends: no more jobs are taken.")
         self._stopping.set()
         self._agent.hang_up()
 
@@ -141,22 +143,16 @@ class QueueWorker:
             self.end()
 
         self._start_beside(wait_for_end, "end")
-        for number in (signal.SIGTERM, signal.SIGINT):
+        for number in ENDING:
             # Locks must not be taken here: the interrupted code may hold them.
             signal.signal(number, lambda *_: os.write(writing, b"."))
-        # Processes that the function forks end as usual.
-        os.register_at_fork(after_in_child=_end_as_usual)
+        spare_children()
 
 
 def _is_async(handler: Handler) -> bool:
     if isinstance(handler, QueueHandler):
         return handler.is_async
     return inspect.iscoroutinefunction(handler) or inspect.isasyncgenfunction(handler)
-
-
-def _end_as_usual() -> None:
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _ping_interval_s(environment: Mapping[str, str]) -> float:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import signal
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 from .. import log
 from ..application import Application
 from ..failures import StartError
-from ..loading import load_module
+from ..loading import load_declarations, load_function
+from ..signals import ENDING, spare_children
 from .answer import Answer, detail_answer
 from .connection import Connection
 from .message import HEAD_MAX_BYTES, Request
@@ -29,30 +27,23 @@ def serve(application: Application, environment: Mapping[str, str]) -> None:
     health_path = environment.get("HEALTH_CHECK_PATH") or HEALTH_PATH
     service = Service(load_routes(application), app_directory=application.directory, health_path=health_path)
     asyncio.run(_serve(Server(service), port, health_port))
-    # Plain functions that go on for clients who are gone would keep the process.
-    log.say("All requests have been answered.", level="DEBUG")
 
 
 def load_routes(application: Application) -> Routes:
     """Imports the functions of the endpoint's routes. Raises StartError."""
-    functions = {f"{one.get('http_method')} {one.get('http_path')}": one for one in application.functions}
+    declared = load_declarations(application)
+    functions = {(one.method, one.path): one.function for one in (declared.routes if declared else [])}
+    described = {(one.get("http_method"), one.get("http_path")): one for one in application.functions}
     routes = []
     for key, name in application.routes.items():
         method, _, path = key.partition(" ")
-        described = functions.get(key, {})
-        module_name = described.get("module") or application.resource.get("module_path")
-        function = _function(application, str(module_name), name)
+        function = functions.get((method, path))
+        if function is None:
+            function = load_function(application, described.get((method, path), {"name": name}))
         routes.append(make_route(method, path, function))
     if not routes:
         raise StartError(f"The manifest has no routes for {application.name!r}. Run `flash deploy` again.")
     return Routes(routes)
-
-
-def _function(application: Application, module_name: str, name: str) -> Callable[..., Any]:
-    function = getattr(load_module(application, module_name), name, None)
-    if not callable(function):
-        raise StartError(f"The module {module_name!r} has no function {name!r}. Run `flash deploy` again.")
-    return function
 
 
 def _port(environment: Mapping[str, str], name: str, default: int) -> int:
@@ -64,21 +55,16 @@ def _port(environment: Mapping[str, str], name: str, default: int) -> int:
 
 async def _serve(server: Server, port: int, health_port: int) -> None:
     ending = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in ENDING:
         asyncio.get_running_loop().add_signal_handler(number, ending.set)
-    os.register_at_fork(after_in_child=_end_as_usual)
+    spare_children()
     await server.listen(port)
     if health_port != port:
         await server.listen(health_port, only_health=True)
     log.say(f"Takes requests on port {port}.")
     await ending.wait()
+    log.say("Ends: no more requests are taken.")
     await server.end()
-
-
-def _end_as_usual() -> None:
-    signal.set_wakeup_fd(-1)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class Server:
