@@ -17,6 +17,7 @@ export type AuditSubject = {
     | "account"
     | "api_key"
     | "endpoint"
+    | "flash_auth_request"
     | "host"
     | "join_token"
     | "network_volume"

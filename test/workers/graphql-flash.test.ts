@@ -51,15 +51,3 @@ test("what would make or change something is refused as not supported, in words 
     expect(answer.errors[0].message).toContain("no flash apps yet");
   }
 });
-
-test("there is no login in the browser yet", async ({ expect }) => {
-  const client = await freshClient();
-  for (const document of [
-    "mutation { createFlashAuthRequest { id status expiresAt } }",
-    '{ flashAuthRequestStatus(flashAuthRequestId: "r") { id status expiresAt apiKey } }',
-  ]) {
-    const answer = await client.send(document);
-    expect(codeOf(answer)).toBe("NOT_SUPPORTED");
-    expect(answer.errors[0].message).toContain("Give the client an API key instead");
-  }
-});

@@ -1,11 +1,7 @@
-import { appNotFound, appsNotSupported, loginNotSupported } from "../../management/flash/absent-apps.ts";
+import { appNotFound, appsNotSupported } from "../../management/flash/absent-apps.ts";
 
 function refuseApp(): never {
   throw appsNotSupported();
-}
-
-function refuseLogin(): never {
-  throw loginNotSupported();
 }
 
 export const flashResolvers = {
@@ -17,7 +13,6 @@ export const flashResolvers = {
     flashEnvironment: (): null => null,
     flashEnvironmentByName: (): null => null,
     flashBuild: (): null => null,
-    flashAuthRequestStatus: refuseLogin,
   },
   Mutation: {
     createFlashApp: refuseApp,
@@ -29,7 +24,6 @@ export const flashResolvers = {
     updateFlashBuildManifest: refuseApp,
     deployBuildToEnvironment: refuseApp,
     finishFlashDeployment: refuseApp,
-    createFlashAuthRequest: refuseLogin,
   },
   User: {
     flashApps: (): readonly never[] => [],

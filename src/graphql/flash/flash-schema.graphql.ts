@@ -8,8 +8,6 @@ export const flashSdl = /* GraphQL */ `
     flashEnvironment(flashEnvironmentId: String): FlashEnvironment
     flashEnvironmentByName(input: FlashEnvironmentByNameInput): FlashEnvironment
     flashBuild(flashBuildId: String): FlashBuild
-    "Refused with NOT_SUPPORTED: there is no login in the browser yet."
-    flashAuthRequestStatus(flashAuthRequestId: String): FlashAuthRequest
   }
 
   type Mutation {
@@ -28,8 +26,6 @@ export const flashSdl = /* GraphQL */ `
     deployBuildToEnvironment(input: DeployBuildToEnvironmentInput): FlashEnvironment
     "Says how a deployment ended: DEPLOYED or FAILED."
     finishFlashDeployment(input: FinishFlashDeploymentInput): FlashEnvironment
-    "Refused with NOT_SUPPORTED: there is no login in the browser yet."
-    createFlashAuthRequest: FlashAuthRequest
   }
 
   type User {
@@ -80,14 +76,6 @@ export const flashSdl = /* GraphQL */ `
     partBytes: Int
     "Numbers of the parts that have come before, of an artifact that was announced with its SHA-256."
     partsUploaded: [Int]
-  }
-  type FlashAuthRequest {
-    id: String
-    "PENDING, APPROVED, CONSUMED, DENIED or EXPIRED."
-    status: String
-    expiresAt: DateTime
-    "Shown once."
-    apiKey: String
   }
   input CreateFlashAppInput {
     name: String

@@ -12,10 +12,3 @@ export function appsNotSupported(): OperationError {
     "This installation offers no flash apps yet. Endpoints can be made with saveEndpoint.",
   );
 }
-
-export function loginNotSupported(): OperationError {
-  return new OperationError(
-    "NOT_SUPPORTED",
-    "This installation offers no login in the browser yet. Give the client an API key instead.",
-  );
-}
