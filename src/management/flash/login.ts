@@ -34,7 +34,7 @@ import { OperationError } from "../operation-error.ts";
 import { untilUnchanged } from "../optimistic-write.ts";
 
 const ID_LENGTH = 32;
-/** No two of them look alike, for a person compares the first of them. */
+/** Base32 of RFC 4648: a person compares the first of them, in capitals. */
 const ID_SYMBOLS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 const DATE_LENGTH = "2027-01-31".length;
 
