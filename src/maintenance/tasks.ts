@@ -52,12 +52,12 @@ export const MAINTENANCE_TASKS: readonly MaintenanceTask[] = [
     name: "remove orphaned inline templates",
     run: ({ db, now }) => removeOrphanedTemplates(db, now - ORPHAN_RETENTION_MS, MAINTENANCE_ROWS_MAX),
   },
-  { name: "end unused flash builds", run: removeSurplusBuilds },
-  { name: "remove ended uploads", run: removeEndedUploads },
   {
     name: "remove old logins",
     run: ({ db, now }) => removeOldAuthRequests(db, now - FLASH_AUTH_KEPT_MS, MAINTENANCE_ROWS_MAX),
   },
+  { name: "end unused flash builds", run: removeSurplusBuilds },
+  { name: "remove ended uploads", run: removeEndedUploads },
   { name: "collect usage", run: ({ env, db, now }) => collectUsage({ env, db }, now) },
   {
     name: "remove old usage",
