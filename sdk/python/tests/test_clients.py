@@ -116,7 +116,9 @@ def test_wait_of_a_job_that_has_ended_asks_nobody(edge: Edge) -> None:
 def test_wait_that_takes_too_long_names_job_seconds_and_status(edge: Edge) -> None:
     edge.on("POST /v2/abc/run", IN_QUEUE)
     edge.on(STATUS, IN_PROGRESS)
-    with pytest.raises(TimeoutError, match=r"Job j1 has not ended within 0.4 s; its last status is IN_PROGRESS"):
+    with pytest.raises(
+        TimeoutError, match=r"Job j1 has not ended within 0.4 s; its last status is IN_PROGRESS"
+    ):
         asyncio.run(waited(0.4))
 
 
