@@ -2,7 +2,7 @@
 import { basename } from "node:path";
 import { flashNameSchema } from "../src/contract/flash.ts";
 import type { Cli } from "./cli.ts";
-import { Failure } from "./failure.ts";
+import { EXIT_USAGE, Failure } from "./failure.ts";
 
 /** The name that was given, else the base name of the project's directory; throws a Failure when it is none. */
 export function appNameOf(cli: Cli, given: string | undefined): string {
@@ -20,7 +20,8 @@ export function appNameOf(cli: Cli, given: string | undefined): string {
 export function checkedName(what: string, given: string): string {
   const checked = flashNameSchema.safeParse(given);
   if (checked.success) return checked.data;
-  throw new Failure(`Not a name of an ${what}: ${JSON.stringify(given)} ${reasonOf(checked.error)}.`);
+  const name = JSON.stringify(given);
+  throw new Failure(`Not a name of an ${what}: ${name} ${reasonOf(checked.error)}.`, [], EXIT_USAGE);
 }
 
 function reasonOf({ issues: [issue] }: { readonly issues: readonly { readonly message: string }[] }): string {

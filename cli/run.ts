@@ -29,7 +29,14 @@ export async function runFlash(args: readonly string[]): Promise<number> {
     redact: (text) => secrets.redact(text),
     log: (line) => log.append(line),
   });
-  const cli = { directory, environment, terminal, signal, isInsecure: false };
+  const cli = {
+    directory,
+    environment,
+    terminal,
+    signal,
+    isInsecure: false,
+    hide: (secret: string) => secrets.add(secret),
+  };
   const program = flashProgram({
     cli,
     configure: (_command, { isInsecure, ...options }) => {
@@ -74,8 +81,12 @@ function show(terminal: ConsoleTerminal, failure: Failure): number {
 /** Help and the version were printed by then. */
 function endOfParsing(terminal: ConsoleTerminal, error: CommanderError): number {
   if (error.exitCode === 0) return 0;
-  if (error.code !== "commander.help") terminal.fail(error.message.replace(/^error: /, ""));
-  return EXIT_USAGE;
+  if (error.code === "commander.help") return EXIT_USAGE;
+  const [message = "", suggestion = "`flash --help` shows what there is."] = error.message
+    .replace(/^error: /, "")
+    .split("\n")
+    .map((line) => line.replace(/^\((.*)\)$/, "$1"));
+  return show(terminal, new Failure(message, [suggestion], EXIT_USAGE));
 }
 
 /** A file that may not be read, a full disk: what the system says suffices. */

@@ -9,7 +9,8 @@ const LOOPBACK = /^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])$/;
 export function readAddress(text: string, source: string): string {
   const url = URL.parse(text);
   if (url === null || !["http:", "https:"].includes(url.protocol)) {
-    throw new Failure(`The address of the service is not one: ${JSON.stringify(text)} (${source}).`, [
+    const shown = JSON.stringify(text.replace(/\/\/.*@/, "//…@"));
+    throw new Failure(`The address of the service is not one: ${shown} (${source}).`, [
       "It looks like https://edge.example or http://127.0.0.1:8787.",
     ]);
   }

@@ -32,6 +32,8 @@ export async function readSettings(cli: Cli, url?: string): Promise<Settings> {
       { value: kept, source: file.path },
     ].flatMap(({ value, source }) => (value ? [{ value: value.trim(), source }] : []));
 
+  const keys = find(KEY_VARIABLE, undefined, stored.api_key);
+  for (const { value } of keys) cli.hide?.(value);
   const [address = { value: DEFAULT_ADDRESS, source: "default" }] = find(ADDRESS_VARIABLE, url, stored.url);
   const isTrusted = address.source === file.path && stored.insecure === true;
   const checked = readAddress(address.value, address.source);

@@ -47,6 +47,7 @@ async function approvedKey(cli: Cli, service: Service, id: string, deadline: Abo
   while (!deadline.aborted) {
     const { flashAuthRequestStatus: request } = await service.query(authRequestStatus, { id });
     if (request.status === "APPROVED" && request.apiKey !== null) {
+      cli.hide?.(request.apiKey);
       step.done("Approved.");
       return request.apiKey;
     }

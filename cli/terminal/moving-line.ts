@@ -66,7 +66,8 @@ export class MovingLine {
   }
 
   #columns(): number {
-    return "columns" in this.#stream && typeof this.#stream.columns === "number" ? this.#stream.columns : 80;
+    // Some terminals do not know their size, and say 0.
+    return ("columns" in this.#stream && Number(this.#stream.columns)) || 80;
   }
 }
 
