@@ -1,56 +1,80 @@
 /** Packs a directory so that the same files always give the same bytes. */
 import { createHash } from "node:crypto";
 import { createWriteStream } from "node:fs";
-import { readdir, stat } from "node:fs/promises";
+import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { Pack } from "tar";
 
+const LARGEST_SHOWN = 5;
+
 export type Archive = { readonly sha256: string; readonly sizeBytes: number };
 
+export type PackingOutcome =
+  | ({ readonly kind: "packed" } & Archive)
+  /** There is no archive. `largest` are names at the top of the directory. */
+  | { readonly kind: "too-large"; readonly largest: readonly Weight[] };
+
+type Weight = { readonly name: string; readonly bytes: number };
+
 export type PackingOptions = {
+  /** That the archive may have. */
+  readonly maxBytes: number;
   readonly signal: AbortSignal;
   /** Told how much of the files is packed. */
   readonly onProgress: (doneBytes: number, totalBytes: number) => void;
 };
 
-/** Writes a gzipped tar archive of all files in a directory. */
+/** Writes a gzipped tar archive of all files in a directory, unless it has too many bytes. */
 export async function packDirectory(
   directory: string,
   archive: string,
-  { signal, onProgress }: PackingOptions,
-): Promise<Archive> {
+  { maxBytes, signal, onProgress }: PackingOptions,
+): Promise<PackingOutcome> {
   const paths = await filesOf(directory);
-  const totalBytes = await sizeOf(directory, paths);
+  const sizes = await sizesOf(directory, paths);
+  const totalBytes = sizes.reduce((sum, bytes) => sum + bytes, 0);
   let doneBytes = 0;
-  const pack = new Pack({
-    cwd: directory,
-    // Neither owners nor times of this computer, in the archive as in the gzip around it.
-    gzip: true,
-    portable: true,
-    mtime: new Date(0),
-    onWriteEntry: (entry) => {
-      if (!entry.stat) return;
-      const isExecutable = (entry.stat.mode & 0o100) !== 0;
-      entry.stat.mode = isExecutable ? 0o755 : 0o644;
-      doneBytes += entry.stat.size;
-      onProgress(doneBytes, totalBytes);
-    },
-  });
+  const pack = packOf(directory, (bytes) => onProgress((doneBytes += bytes), totalBytes));
+  for (const path of paths) pack.add(path);
+  pack.end();
   const hash = createHash("sha256");
   let sizeBytes = 0;
+  const tooLarge = new AbortController();
   const measure = new Transform({
     transform(chunk: Buffer, _, next) {
       hash.update(chunk);
       sizeBytes += chunk.length;
+      if (sizeBytes > maxBytes) tooLarge.abort();
       next(null, chunk);
     },
   });
-  for (const path of paths) pack.add(path);
-  pack.end();
-  await pipeline(pack, measure, createWriteStream(archive), { signal });
-  return { sha256: hash.digest("hex"), sizeBytes };
+  const stop = AbortSignal.any([signal, tooLarge.signal]);
+  try {
+    await pipeline(pack, measure, createWriteStream(archive), { signal: stop });
+    return { kind: "packed", sha256: hash.digest("hex"), sizeBytes };
+  } catch (error) {
+    await rm(archive, { force: true });
+    signal.throwIfAborted();
+    if (!tooLarge.signal.aborted) throw error;
+    return { kind: "too-large", largest: largestOf(paths, sizes) };
+  }
+}
+
+/** Takes neither owners nor times of this computer, into the archive as into the gzip around it. */
+function packOf(directory: string, onFile: (bytes: number) => void): Pack {
+  return new Pack({
+    cwd: directory,
+    gzip: true,
+    portable: true,
+    mtime: new Date(0),
+    onWriteEntry: ({ stat }) => {
+      if (!stat) return;
+      stat.mode = (stat.mode & 0o100) === 0 ? 0o644 : 0o755;
+      onFile(stat.size);
+    },
+  });
 }
 
 /** Paths of all files within, with forward slashes, sorted. */
@@ -67,8 +91,18 @@ export async function filesOf(directory: string): Promise<string[]> {
   return found.sort();
 }
 
-async function sizeOf(directory: string, paths: readonly string[]): Promise<number> {
-  let bytes = 0;
-  for (const path of paths) bytes += (await stat(join(directory, path))).size;
-  return bytes;
+async function sizesOf(directory: string, paths: readonly string[]): Promise<readonly number[]> {
+  const sizes: number[] = [];
+  for (const path of paths) sizes.push((await stat(join(directory, path))).size);
+  return sizes;
+}
+
+function largestOf(paths: readonly string[], sizes: readonly number[]): readonly Weight[] {
+  const weights = new Map<string, number>();
+  for (const [at, path] of paths.entries()) {
+    const name = path.split("/", 1)[0] ?? path;
+    weights.set(name, (weights.get(name) ?? 0) + (sizes[at] ?? 0));
+  }
+  const sorted = [...weights].map(([name, bytes]) => ({ name, bytes })).sort((one, other) => other.bytes - one.bytes);
+  return sorted.slice(0, LARGEST_SHOWN);
 }

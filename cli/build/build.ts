@@ -174,16 +174,14 @@ class Build {
     try {
       const packed = join(this.#directory, DEFAULT_OUTPUT);
       const archive = await packDirectory(this.#contents, packed, {
+        maxBytes: ARTIFACT_MAX_BYTES,
         signal,
         onProgress: (doneBytes, totalBytes) => step.progress(doneBytes, totalBytes),
       });
-      if (archive.sizeBytes > ARTIFACT_MAX_BYTES) {
-        await rm(path, { force: true });
-        throw tooLarge(archive);
-      }
+      if (archive.kind === "too-large") throw tooLarge(archive.largest);
       await rename(packed, path);
       step.done(`Packed ${prettyBytes(archive.sizeBytes)}`);
-      return archive;
+      return { sha256: archive.sha256, sizeBytes: archive.sizeBytes };
     } catch (error) {
       step.fail("The app could not be packed");
       throw error;
@@ -234,9 +232,9 @@ function systemDependencyWarnings({ endpoints }: DiscoveryReport): string[] {
     );
 }
 
-function tooLarge({ sizeBytes }: Archive): Failure {
-  const limit = prettyBytes(ARTIFACT_MAX_BYTES);
-  return new Failure(`The artifact has ${prettyBytes(sizeBytes)}, and at most ${limit} can be deployed.`, [
+function tooLarge(largest: readonly { readonly name: string; readonly bytes: number }[]): Failure {
+  return new Failure(`The artifact has more than ${prettyBytes(ARTIFACT_MAX_BYTES)}, packed.`, [
+    ...largest.map(({ name, bytes }) => `${prettyBytes(bytes)} of it, unpacked, are ${name}.`),
     "Leave packages out that the image has (--exclude), name large files in .gitignore, and keep models on a network volume.",
   ]);
 }
