@@ -199,3 +199,24 @@ def test_a_setting_that_json_cannot_carry_is_an_error(app: App) -> None:
     )
     (error,) = app.errors()
     assert error.startswith("worker.py:4:")
+
+
+def test_a_class_without_public_methods_is_an_error(app: App) -> None:
+    app.write(
+        worker="from edgerun import Endpoint\n@Endpoint(name='x')\nclass Empty:\n    def _run(self): ...\n"
+    )
+    (error,) = app.errors()
+    assert error.startswith("worker.py:3:") and "no public method" in error
+
+
+def test_a_directory_name_with_dots_is_an_error(app: App) -> None:
+    app.add({"v1.0/worker.py": WORKER.format("x")})
+    (error,) = app.errors()
+    assert error.startswith("v1.0/worker.py:1:") and "dots" in error
+
+
+def test_files_that_are_passed_over_are_named_when_there_is_nothing_else(app: App) -> None:
+    app.add({"docs/sample.py": WORKER.format("x"), "pkg/__init__.py": WORKER.format("y")})
+    report = app.discover()
+    assert [note["file"] for note in report["warnings"]] == ["pkg/__init__.py", "docs/sample.py"]
+    assert len(report["errors"]) == 1
