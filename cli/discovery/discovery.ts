@@ -49,9 +49,13 @@ function sayWhichSdk(cli: Cli, interpreter: Interpreter): void {
 }
 
 function environmentFor(cli: Cli, interpreter: Interpreter): Record<string, string> {
-  const paths = [interpreter.hasSdk ? "" : sdkDirectory(), cli.environment["PYTHONPATH"] ?? ""].filter(Boolean);
+  const paths = [interpreter.hasSdk ? "" : sdkDirectory(), cli.environment["PYTHONPATH"] ?? ""].filter(
+    Boolean,
+  );
   const { PYTHONPATH: _, ...environment } = cli.environment;
-  const given = Object.entries(environment).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  const given = Object.entries(environment).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined,
+  );
   return { ...Object.fromEntries(given), ...(paths.length > 0 ? { PYTHONPATH: paths.join(delimiter) } : {}) };
 }
 

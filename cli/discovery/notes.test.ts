@@ -17,7 +17,9 @@ test("several errors make one failure, with a line for each", () => {
 });
 
 test("an error of the whole app is its own failure, its further lines the advice", () => {
-  const failure = failureOf([{ file: null, line: null, message: "no endpoints were found.\n\n  @Endpoint()\n" }]);
+  const failure = failureOf([
+    { file: null, line: null, message: "no endpoints were found.\n\n  @Endpoint()\n" },
+  ]);
   expect(failure.message).toBe("No endpoints were found.");
   expect(failure.advice).toEqual(["", "  @Endpoint()"]);
 });

@@ -20,7 +20,12 @@ test("there is an image for each kind of endpoint and each Python version", () =
 
 test("FLASH_IMAGE_TAG changes the tag of all, and each image can be named whole", () => {
   const images = runtimeImages(
-    { FLASH_IMAGE_TAG: "v2", FLASH_CPU_IMAGE: "mine/cpu:1", FLASH_CPU_LB_IMAGE: "mine/lb:1", FLASH_LB_IMAGE: "" },
+    {
+      FLASH_IMAGE_TAG: "v2",
+      FLASH_CPU_IMAGE: "mine/cpu:1",
+      FLASH_CPU_LB_IMAGE: "mine/lb:1",
+      FLASH_LB_IMAGE: "",
+    },
     "3.10",
   );
   expect(images).toEqual({

@@ -23,7 +23,9 @@ const QUEUE = discoveredEndpoint({
   filePath: "sub/gpu.py",
   modulePath: "sub.gpu",
   resource: { gpuIds: "ADA_24", workersMin: 0, workersMax: 3, max_concurrency: 2, is_load_balanced: false },
-  functions: [discoveredFunction({ name: "hello", module: "sub.gpu", isAsync: true, description: "Says hello." })],
+  functions: [
+    discoveredFunction({ name: "hello", module: "sub.gpu", isAsync: true, description: "Says hello." }),
+  ],
   makesRemoteCalls: true,
 });
 
@@ -66,7 +68,9 @@ test("a queue-based endpoint has a handler file, and its path is its name (trap 
     makes_remote_calls: true,
     target_python_version: "3.12",
     handler_file: "handler_gpu-worker.py",
-    functions: [{ name: "hello", module: "sub.gpu", is_async: true, is_class: false, description: "Says hello." }],
+    functions: [
+      { name: "hello", module: "sub.gpu", is_async: true, is_class: false, description: "Says hello." },
+    ],
     imageName: "edgerun/flash:py3.12-latest",
     gpuIds: "ADA_24",
     workersMin: 0,
@@ -133,7 +137,10 @@ test("an endpoint of an own image keeps its image and has no code (trap 5)", () 
 test("the same function name in two endpoints stands twice in the registry (trap 12)", () => {
   const of = (name: string) =>
     discoveredEndpoint({ name, functions: [discoveredFunction({ name: "predict", module: name })] });
-  expect(manifestOf(of("one"), of("two")).function_registry).toEqual({ "one.predict": "one", "two.predict": "two" });
+  expect(manifestOf(of("one"), of("two")).function_registry).toEqual({
+    "one.predict": "one",
+    "two.predict": "two",
+  });
 });
 
 test("the public methods of a class are listed, and of a function there are none", () => {
@@ -148,6 +155,7 @@ test("the public methods of a class are listed, and of a function there are none
 });
 
 test("the order in which endpoints were found does not change the manifest (trap 35)", () => {
-  const text = (...endpoints: DiscoveredEndpoint[]) => JSON.stringify(toManifest(discoveryReport(endpoints), OPTIONS));
+  const text = (...endpoints: DiscoveredEndpoint[]) =>
+    JSON.stringify(toManifest(discoveryReport(endpoints), OPTIONS));
   expect(text(QUEUE, BALANCED)).toBe(text(BALANCED, QUEUE));
 });

@@ -1,6 +1,10 @@
 /** flash_manifest.json, out of what discovery has found. */
 import type { FlashManifest, ManifestFunction, ManifestResource } from "../../src/contract/flash-manifest.ts";
-import type { DiscoveredEndpoint, DiscoveredFunction, DiscoveryReport } from "../discovery/discovery-report.ts";
+import type {
+  DiscoveredEndpoint,
+  DiscoveredFunction,
+  DiscoveryReport,
+} from "../discovery/discovery-report.ts";
 import { imageFor, type RuntimeImages } from "./images.ts";
 
 const MANIFEST_VERSION = "1.0";
@@ -28,7 +32,9 @@ export function toManifest(report: DiscoveryReport, options: ManifestOptions): F
     sdk_version: report.sdkVersion,
     source_fingerprint: options.fingerprint,
     excluded_packages: [...options.excludedPackages],
-    resources: Object.fromEntries(endpoints.map((endpoint) => [endpoint.name, resourceOf(endpoint, options)])),
+    resources: Object.fromEntries(
+      endpoints.map((endpoint) => [endpoint.name, resourceOf(endpoint, options)]),
+    ),
     function_registry: Object.fromEntries(endpoints.flatMap(registryEntries)),
     ...(balanced.length > 0
       ? { routes: Object.fromEntries(balanced.map((endpoint) => [endpoint.name, routesOf(endpoint)])) }

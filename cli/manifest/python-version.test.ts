@@ -3,8 +3,12 @@ import { discoveredEndpoint, discoveryReport } from "../../test/support/discover
 import { choosePythonVersion } from "./python-version.ts";
 
 function reportOf(python: string, versions: readonly (string | null)[]) {
-  const endpoints = versions.map((pythonVersion, at) => discoveredEndpoint({ name: `e${at}`, line: at + 1, pythonVersion }));
-  return discoveryReport(endpoints, { python: { version: python, executable: "python3", platform: "linux-x86_64" } });
+  const endpoints = versions.map((pythonVersion, at) =>
+    discoveredEndpoint({ name: `e${at}`, line: at + 1, pythonVersion }),
+  );
+  return discoveryReport(endpoints, {
+    python: { version: python, executable: "python3", platform: "linux-x86_64" },
+  });
 }
 
 test.each([

@@ -1,7 +1,7 @@
 /** Discovery by real Python, with the package of this repository. */
-import { mkdir, mkdtemp, realpath, writeFile } from "node:fs/promises";
 import { execFileSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync, watch } from "node:fs";
+import { mkdir, mkdtemp, realpath, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { PassThrough } from "node:stream";
@@ -33,7 +33,13 @@ class Place {
     const streams = { input: new PassThrough(), output: this.#output, errors: this.#output };
     const { signal } = this.#interruption;
     const redact = (line: string): string => line;
-    const terminal = new ConsoleTerminal({ streams, environment: surroundings, signal, redact, log: () => {} });
+    const terminal = new ConsoleTerminal({
+      streams,
+      environment: surroundings,
+      signal,
+      redact,
+      log: () => {},
+    });
     this.cli = { directory, environment: surroundings, terminal, signal };
   }
 
@@ -74,7 +80,9 @@ test("an app is found with the command's own copy of the package, which is said 
       name: "hello",
       line: 3,
       resource: { instanceIds: ["cpu3c-1-2"] },
-      functions: [{ name: "hello", description: "Says hello.", parameters: [{ name: "name", default: "you" }] }],
+      functions: [
+        { name: "hello", description: "Says hello.", parameters: [{ name: "name", default: "you" }] },
+      ],
     },
   ]);
   const shown = await place.shown();
@@ -107,7 +115,10 @@ test("an app without endpoints is shown how to declare one", async ({ expect }) 
   const place = await Place.with({ "script.py": "print(1)" });
   await expect(discover(place.cli, { files: ["script.py"] })).rejects.toMatchObject({
     message: expect.stringContaining("No endpoints were found"),
-    advice: expect.arrayContaining([expect.stringContaining("@Endpoint("), expect.stringContaining("@api.post(")]),
+    advice: expect.arrayContaining([
+      expect.stringContaining("@Endpoint("),
+      expect.stringContaining("@api.post("),
+    ]),
   });
 });
 
@@ -129,7 +140,7 @@ time.sleep(600)
   const discovery = discover(place.cli, { files: ["slow.py"] });
   const ended = expect(discovery).rejects.toMatchObject({ name: "AbortError" });
   await appearanceOf(place.path("group"));
-  const group = execFileSync("cat", [place.path("group")], { encoding: "utf8" });
+  const group = readFileSync(place.path("group"), "utf8");
   place.interrupt();
   await ended;
   expect(processesOf(group)).toEqual([]);
@@ -161,7 +172,9 @@ test("an interpreter that is too old is a failure that says where it comes from"
   });
 });
 
-test("an interpreter that is not there, or is none, is a failure that says how to choose", async ({ expect }) => {
+test("an interpreter that is not there, or is none, is a failure that says how to choose", async ({
+  expect,
+}) => {
   const place = await Place.with({ "no/python": "#!/bin/sh\necho oh no >&2\nexit 3\n" });
   for (const [python, reason] of [
     ["./missing", /ENOENT/],
@@ -191,7 +204,13 @@ test("a package of another version is a failure that says so", async ({ expect }
 });
 
 async function appearanceOf(path: string): Promise<void> {
-  while (!existsSync(path)) await new Promise((resolve) => setImmediate(resolve));
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const look = (): void => {
+    if (existsSync(path)) resolve();
+  };
+  const watcher = watch(dirname(path), look);
+  look();
+  await promise.finally(() => watcher.close());
 }
 
 /** Those that run, not those that have ended and are not yet collected. */
