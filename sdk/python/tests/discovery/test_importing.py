@@ -236,7 +236,7 @@ def test_what_a_worker_has_in_its_environment_does_not_change_what_is_found(
 
 def test_files_of_any_encoding_and_the_newest_line_ends_are_read(app: App) -> None:
     (app.root / "worker.py").write_bytes(
-        "# -*- coding: latin-1 -*-\r\n".encode()
+        b"# -*- coding: latin-1 -*-\r\n"
         + DECLARED.replace("\n", "\r\n").encode()
         + "# é\r\n".encode("latin-1")
     )

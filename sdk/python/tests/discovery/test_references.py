@@ -116,3 +116,25 @@ def test_the_use_of_an_endpoint_of_an_own_image_is_a_remote_call(app: App) -> No
         "@Endpoint(name='x')\nasync def x():\n    return await vllm.runsync({})\n",
     )
     assert calls(app) == {"vllm": False, "x": True}
+
+
+def test_a_method_that_is_called_like_a_function_of_the_file_is_no_call_of_it(app: App) -> None:
+    app.write(
+        worker="""
+            from edgerun import Endpoint
+
+            @Endpoint(name="predict")
+            def predict(): ...
+
+            @Endpoint(name="model")
+            class Model:
+                def run(self, thing):
+                    return thing.predict()
+        """
+    )
+    assert calls(app) == {"model": False, "predict": False}
+
+
+def test_a_deep_expression_is_no_hindrance(app: App) -> None:
+    app.write(gpu=GPU, numbers=f"x = {' + '.join(['1'] * 900)}\n")
+    assert calls(app) == {"gpu": False}

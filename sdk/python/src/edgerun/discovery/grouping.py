@@ -95,6 +95,8 @@ def _function(graph: ImportGraph, found: Json, place: Place, notes: Notes) -> Js
             here, "the decorated function is not at the top level of its module, where workers can import it."
         )
         return None
+    if found["isClass"] and not found["classMethods"]:
+        notes.fail(here, f"the class {name} has no public method that a job could call.")
     if found["needs"]:
         notes.fail(
             here,

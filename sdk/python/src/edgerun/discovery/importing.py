@@ -40,6 +40,8 @@ def import_candidates(
     root: Path, files: Iterable[str], candidates: list[str], timeout_seconds: float, notes: Notes
 ) -> list[dict[str, Any]]:
     """Imports each candidate and answers what `declared.describe` says of the recorded declarations."""
+    if not candidates:
+        return []
     order = _Order(root, sorted(files), candidates, timeout_seconds)
     while True:
         with tempfile.TemporaryDirectory(prefix="flash-discovery-") as directory:

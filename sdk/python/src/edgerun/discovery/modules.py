@@ -134,8 +134,10 @@ class _ProjectLoader(importlib.machinery.SourceFileLoader):
 def import_candidate(trial: Trial, file: str) -> None:
     """Imports one candidate under its dotted path; what goes wrong is noted."""
     name = module_of(file)
-    if "." in file.removesuffix(".py").rpartition("/")[2]:
-        trial.notes.fail(Place(file, 1), "a module's file name must not have dots in it; rename it.")
+    if "." in file.removesuffix(".py"):
+        trial.notes.fail(
+            Place(file, 1), "names of modules and their directories must not have dots in them; rename it."
+        )
         return
     top = name.split(".")[0]
     if top in sys.stdlib_module_names:
