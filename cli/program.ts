@@ -8,10 +8,13 @@
 import { Command } from "commander";
 import type { Cli } from "./cli.ts";
 import { appCommand } from "./commands/app.ts";
+import { buildCommand } from "./commands/build.ts";
+import { deployCommand } from "./commands/deploy.ts";
 import { envCommand } from "./commands/env.ts";
 import { initCommand } from "./commands/init.ts";
 import { loginCommand } from "./commands/login.ts";
 import { undeployCommand } from "./commands/undeploy.ts";
+import { updateCommand } from "./commands/update.ts";
 import { addCompletion } from "./completion/completion.ts";
 import { FLASH_VERSION } from "./version.ts";
 
@@ -31,6 +34,9 @@ export type ProgramSettings = {
 
 const COMMANDS: readonly ((cli: Cli) => Command)[] = [
   initCommand,
+  buildCommand,
+  deployCommand,
+  updateCommand,
   undeployCommand,
   envCommand,
   appCommand,

@@ -1,7 +1,26 @@
 /** Turns a project into an artifact and its manifest. */
+import { mkdir, rename, rm, writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import prettyBytes from "pretty-bytes";
+import writeFileAtomic from "write-file-atomic";
+import { type FlashManifest, flashManifestSchema, MANIFEST_FILE } from "../../src/contract/flash-manifest.ts";
+import { ARTIFACT_MAX_BYTES, MANIFEST_MAX_BYTES } from "../../src/contract/limits.ts";
 import type { Cli } from "../cli.ts";
+import { discover } from "../discovery/discovery.ts";
+import type { DiscoveryReport } from "../discovery/discovery-report.ts";
 import { Failure } from "../failure.ts";
-import type { FlashManifest } from "../../src/contract/flash-manifest.ts";
+import { runtimeImages } from "../manifest/images.ts";
+import { toManifest } from "../manifest/manifest.ts";
+import { choosePythonVersion } from "../manifest/python-version.ts";
+import { type Dependencies, installDependencies } from "./app-dependencies.ts";
+import { checkNamesFree, copyApp, writeHandlers } from "./app-files.ts";
+import { type Archive, packDirectory } from "./archive.ts";
+import { FLASH_DIRECTORY, freshBuildDirectory, ignoreFlashDirectory } from "./build-directory.ts";
+import { type Exclusions, exclusionsOf, exclusionWarnings } from "./exclusions.ts";
+import { sourceFingerprint } from "./fingerprint.ts";
+import { handlerFiles } from "./handler-files.ts";
+import { type Project, type ProjectFile, readProject, shippedFiles } from "./project-files.ts";
+import { copySdk } from "./sdk-package.ts";
 
 export type BuildOptions = {
   readonly appName: string;
@@ -29,7 +48,195 @@ export type BuildResult = {
   readonly seconds: number;
 };
 
+const DEFAULT_OUTPUT = "artifact.tar.gz";
+/** In the artifact, so that its bytes do not tell when it was built. */
+const NO_TIME = "1970-01-01T00:00:00Z";
+
 /** Builds into `.flash/`. Throws a Failure that says what is wrong with the app, and where. */
-export async function buildApp(_cli: Cli, _options: BuildOptions): Promise<BuildResult> {
-  throw new Failure("Building is not there yet.");
+export async function buildApp(cli: Cli, options: BuildOptions): Promise<BuildResult> {
+  const startedAt = performance.now();
+  const output = outputName(options.output);
+  const exclusions = exclusionsOf(options.exclude, cli.environment);
+  const project = await readProject(cli.directory);
+  checkIsProject(project);
+  await ignoreFlashDirectory(cli.directory);
+  const buildDirectory = await freshBuildDirectory(cli.directory);
+  try {
+    const build = new Build(cli, options, project, exclusions, buildDirectory);
+    const built = await build.run(join(cli.directory, FLASH_DIRECTORY, output));
+    return { ...built, seconds: (performance.now() - startedAt) / 1000 };
+  } finally {
+    if (!options.keepsBuildDirectory) await rm(buildDirectory, { recursive: true, force: true });
+  }
+}
+
+class Build {
+  readonly #cli: Cli;
+  readonly #options: BuildOptions;
+  readonly #project: Project;
+  readonly #exclusions: Exclusions;
+  readonly #directory: string;
+  /** What is packed. */
+  readonly #contents: string;
+  readonly #warnings: string[] = [];
+
+  constructor(cli: Cli, options: BuildOptions, project: Project, exclusions: Exclusions, directory: string) {
+    this.#cli = cli;
+    this.#options = options;
+    this.#project = project;
+    this.#exclusions = exclusions;
+    this.#directory = directory;
+    this.#contents = join(directory, "app");
+  }
+
+  async run(path: string): Promise<Omit<BuildResult, "seconds">> {
+    const { appName } = this.#options;
+    this.#warn(this.#project.warnings);
+    const report = await this.#discover();
+    this.#warn(systemDependencyWarnings(report));
+    const files = shippedFiles(this.#project.files, report.localFiles);
+    const target = choosePythonVersion(report, this.#options.pythonVersion);
+    // Made before anything is installed, for what is wrong with an app should be said at once.
+    const draft = this.#manifest(report, target, { excluded: [], fingerprint: "" });
+    checkNamesFree(files, handlerFiles(draft));
+    await mkdir(this.#contents);
+    const { packages, excluded, resolved } = await this.#install(report, target);
+    const fingerprint = await sourceFingerprint({
+      files,
+      dependencies: resolved,
+      pythonVersion: target,
+      sdkVersion: report.sdkVersion,
+    });
+    const manifest = this.#manifest(report, target, { excluded, fingerprint });
+    await this.#lay(files, manifest, report);
+    const archive = await this.#pack(path);
+    await this.#keep(manifest);
+    const artifact = { path, ...archive };
+    const warnings = this.#warnings;
+    return { appName, manifest, artifact, fileCount: files.length, packages, excluded, warnings };
+  }
+
+  async #discover(): Promise<DiscoveryReport> {
+    const files = this.#project.files.map(({ path }) => path).filter((path) => path.endsWith(".py"));
+    return await discover(this.#cli, { files, python: this.#options.python });
+  }
+
+  #manifest(
+    report: DiscoveryReport,
+    pythonVersion: string,
+    known: { readonly excluded: readonly string[]; readonly fingerprint: string },
+  ): FlashManifest {
+    const manifest = toManifest(report, {
+      appName: this.#options.appName,
+      pythonVersion,
+      images: runtimeImages(this.#cli.environment, pythonVersion),
+      fingerprint: known.fingerprint,
+      excludedPackages: known.excluded,
+      generatedAt: new Date().toISOString(),
+    });
+    const checked = flashManifestSchema.safeParse(manifest);
+    if (checked.success) return manifest;
+    throw new Failure(
+      "The declarations make no manifest.",
+      checked.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`),
+    );
+  }
+
+  async #install(report: DiscoveryReport, target: string): Promise<Dependencies> {
+    const dependencies = await installDependencies(this.#cli, {
+      report,
+      target,
+      exclusions: this.#exclusions,
+      withDependenciesOfDependencies: this.#options.withDependenciesOfDependencies,
+      buildDirectory: this.#directory,
+      into: this.#contents,
+    });
+    const { excluded } = dependencies;
+    if (excluded.length > 0) this.#cli.terminal.say(`  Excluded: ${excluded.join(", ")}`);
+    this.#warn([...dependencies.warnings, ...exclusionWarnings(this.#exclusions, excluded)]);
+    return dependencies;
+  }
+
+  /** Puts everything beside the installed packages. */
+  async #lay(files: readonly ProjectFile[], manifest: FlashManifest, report: DiscoveryReport): Promise<void> {
+    this.#cli.signal.throwIfAborted();
+    const replaced = await copyApp(files, this.#contents);
+    this.#warn(replaced.map((name) => `${name} of the project takes the place of the installed package.`));
+    await copySdk(this.#contents);
+    await writeHandlers(this.#cli, report.python.executable, handlerFiles(manifest), this.#contents);
+    const text = manifestText({ ...manifest, generated_at: NO_TIME });
+    await writeFile(join(this.#contents, MANIFEST_FILE), text);
+  }
+
+  async #pack(path: string): Promise<Archive> {
+    const { terminal, signal } = this.#cli;
+    const step = terminal.step("Packing");
+    try {
+      const packed = join(this.#directory, DEFAULT_OUTPUT);
+      const archive = await packDirectory(this.#contents, packed, {
+        signal,
+        onProgress: (doneBytes, totalBytes) => step.progress(doneBytes, totalBytes),
+      });
+      if (archive.sizeBytes > ARTIFACT_MAX_BYTES) {
+        await rm(path, { force: true });
+        throw tooLarge(archive);
+      }
+      await rename(packed, path);
+      step.done(`Packed ${prettyBytes(archive.sizeBytes)}`);
+      return archive;
+    } catch (error) {
+      step.fail("The app could not be packed");
+      throw error;
+    }
+  }
+
+  async #keep(manifest: FlashManifest): Promise<void> {
+    const path = join(this.#cli.directory, FLASH_DIRECTORY, MANIFEST_FILE);
+    await writeFileAtomic(path, manifestText(manifest));
+  }
+
+  #warn(warnings: readonly string[]): void {
+    for (const warning of warnings) this.#cli.terminal.warn(warning);
+    this.#warnings.push(...warnings);
+  }
+}
+
+function manifestText(manifest: FlashManifest): string {
+  const text = `${JSON.stringify(manifest, null, 2)}\n`;
+  if (Buffer.byteLength(text) <= MANIFEST_MAX_BYTES) return text;
+  throw new Failure(`The manifest has more than ${prettyBytes(MANIFEST_MAX_BYTES)}.`, [
+    "Declare fewer endpoints in one app, or less environment with each.",
+  ]);
+}
+
+function outputName(given: string | undefined): string {
+  if (given === undefined) return DEFAULT_OUTPUT;
+  if (given === basename(given) && /^[^.\\].*\.tar\.gz$/.test(given)) return given;
+  throw new Failure(
+    `--output is the name of a file in ${FLASH_DIRECTORY}/ that ends with .tar.gz, and not ${JSON.stringify(given)}.`,
+  );
+}
+
+function checkIsProject({ files }: Project): void {
+  if (files.some(({ path }) => path.endsWith(".py"))) return;
+  throw new Failure("There are no Python files here.", [
+    "Go to the directory of your app, or lay out a new one with `flash init my-app`.",
+  ]);
+}
+
+function systemDependencyWarnings({ endpoints }: DiscoveryReport): string[] {
+  return endpoints
+    .filter(({ isClient, systemDependencies }) => !isClient && systemDependencies.length > 0)
+    .map(
+      ({ filePath, line, name, systemDependencies }) =>
+        `${filePath}:${line}: the endpoint ${name} wants ${systemDependencies.join(", ")} of the system, which an ` +
+        "artifact cannot carry. Deploy it on an image that has them.",
+    );
+}
+
+function tooLarge({ sizeBytes }: Archive): Failure {
+  const limit = prettyBytes(ARTIFACT_MAX_BYTES);
+  return new Failure(`The artifact has ${prettyBytes(sizeBytes)}, and at most ${limit} can be deployed.`, [
+    "Leave packages out that the image has (--exclude), name large files in .gitignore, and keep models on a network volume.",
+  ]);
 }

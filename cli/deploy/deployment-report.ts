@@ -1,5 +1,4 @@
 /** What a deployment says at its end. */
-import pc from "picocolors";
 import type { FlashManifest } from "../../src/contract/flash-manifest.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { exampleCalls } from "./addresses.ts";
@@ -25,11 +24,11 @@ function showGroup(
   const group = endpoints.filter((endpoint) => endpoint.type === type);
   if (group.length === 0) return;
   terminal.say();
-  terminal.say(pc.bold(title));
+  terminal.say(title);
   for (const endpoint of group) {
-    terminal.say(`  ${pc.bold(endpoint.name)}  ${whatHappened(endpoint)}`);
+    terminal.say(`  ${endpoint.name}  ${whatHappened(endpoint)}`);
     if (endpoint.url === null) continue;
-    terminal.say(`    ${pc.cyan(type === "QB" ? `${endpoint.url}/runsync` : endpoint.url)}`);
+    terminal.say(`    ${type === "QB" ? `${endpoint.url}/runsync` : endpoint.url}`);
     for (const { method, path } of endpoint.routes) terminal.say(`    ${method.padEnd(6)} ${path}`);
   }
 }
@@ -37,13 +36,13 @@ function showGroup(
 function whatHappened({ action, changes, error }: DeployedEndpoint): string {
   switch (action) {
     case "created":
-      return pc.green("created");
+      return "created";
     case "updated":
-      return `${pc.green("updated")} (${changes.join(", ")})`;
+      return `updated (${changes.join(", ")})`;
     case "unchanged":
-      return pc.dim("unchanged");
+      return "unchanged";
     case "failed":
-      return `${pc.red("failed")}: ${error ?? ""}`;
+      return `failed: ${error ?? ""}`;
   }
 }
 
@@ -67,9 +66,20 @@ function showCalls(
   });
   if (calls.length === 0) return;
   terminal.say();
-  terminal.say(pc.bold("Try it"));
+  terminal.say("Try it");
   for (const call of calls) {
     terminal.say();
     terminal.say(call);
   }
 }
+
+/** The document of `--json`; its keys stay as they are. */
+export type DeploymentDocument = {
+  readonly app: string;
+  readonly environment: string;
+  readonly buildId: string;
+  readonly endpoints: readonly DeployedEndpoint[];
+  readonly removed: readonly RemovedEndpoint[];
+  readonly warnings: readonly string[];
+  readonly seconds: number;
+};

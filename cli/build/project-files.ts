@@ -1,0 +1,116 @@
+/** The files of a project that may go into its artifact. */
+import { lstat, readdir, readFile, realpath, stat } from "node:fs/promises";
+import { join, relative, sep } from "node:path";
+import { Failure } from "../failure.ts";
+import { byProductDirectories, IgnoreRules, isNeverShipped } from "./ignore-rules.ts";
+
+export type ProjectFile = {
+  /** Within the project, with forward slashes. */
+  readonly path: string;
+  /** Where its bytes are; elsewhere than the path says when a link leads there. */
+  readonly source: string;
+  readonly isExecutable: boolean;
+};
+
+export type Project = {
+  /** Sorted by path. */
+  readonly files: readonly ProjectFile[];
+  readonly warnings: readonly string[];
+};
+
+/** Reads what a project holds after ignores. Links are followed within it; one that leaves it is a Failure. */
+export async function readProject(directory: string): Promise<Project> {
+  const walk = new Walk(await realpath(directory));
+  return await walk.run();
+}
+
+/**
+ * Those that are shipped: of a directory called env, build, dist, docs or tests nothing is, unless it holds one of
+ * the `localFiles` that endpoints need.
+ */
+export function shippedFiles(
+  files: readonly ProjectFile[],
+  localFiles: readonly string[],
+): readonly ProjectFile[] {
+  const needed = new Set(localFiles.flatMap(byProductDirectories));
+  return files.filter(({ path }) => byProductDirectories(path).every((directory) => needed.has(directory)));
+}
+
+class Walk {
+  readonly #root: string;
+  readonly #files: ProjectFile[] = [];
+  readonly #warnings: string[] = [];
+  readonly #badLinks: string[] = [];
+
+  constructor(root: string) {
+    this.#root = root;
+  }
+
+  async run(): Promise<Project> {
+    await this.#enter("", this.#root, new IgnoreRules(), []);
+    if (this.#badLinks.length > 0) {
+      throw new Failure("The project has symbolic links that cannot be shipped.", [
+        ...this.#badLinks.sort(),
+        "Put what they lead to into the project, or name the links in .gitignore.",
+      ]);
+    }
+    const files = this.#files.sort((one, other) => (one.path < other.path ? -1 : 1));
+    return { files, warnings: this.#warnings };
+  }
+
+  /** `above` are the real directories on the way, so that a link into one of them is not followed for ever. */
+  async #enter(path: string, real: string, outer: IgnoreRules, above: readonly string[]): Promise<void> {
+    const entries = await readdir(real, { withFileTypes: true });
+    const names = new Set(entries.map((entry) => entry.name));
+    if (names.has("pyvenv.cfg") || names.has("conda-meta")) return;
+    if (path === "" && names.has(".flashignore")) {
+      this.#warnings.push(".flashignore is not read. Put its lines into .gitignore.");
+    }
+    const rules = names.has(".gitignore")
+      ? outer.with(path, await readFile(join(real, ".gitignore"), "utf8"))
+      : outer;
+    for (const entry of entries) {
+      const inner = path === "" ? entry.name : `${path}/${entry.name}`;
+      const address = join(real, entry.name);
+      if (entry.isSymbolicLink()) await this.#follow(inner, address, rules, [...above, real]);
+      else if (isLeftOut(inner, entry.isDirectory(), rules)) continue;
+      else if (entry.isDirectory()) await this.#enter(inner, address, rules, [...above, real]);
+      else if (entry.isFile()) await this.#take(inner, address);
+      else this.#warnings.push(`${inner} is no regular file, and is left out.`);
+    }
+  }
+
+  async #follow(path: string, address: string, rules: IgnoreRules, above: readonly string[]): Promise<void> {
+    // To git a link is a file, wherever it leads; what is built in knows no such difference.
+    if (isLeftOut(path, false, rules) || isNeverShipped(`${path}/`)) return;
+    const target = await realpath(address).catch(() => undefined);
+    if (target === undefined) {
+      this.#warnings.push(`${path} is a link that leads nowhere, and is left out.`);
+      return;
+    }
+    if (!target.startsWith(this.#root + sep) && target !== this.#root) {
+      this.#badLinks.push(`${path} leads out of the project, to ${target}.`);
+      return;
+    }
+    const isDirectory = (await stat(target)).isDirectory();
+    const name = slashed(relative(this.#root, target));
+    if (name !== "" && isNeverShipped(isDirectory ? `${name}/` : name)) return;
+    if (!isDirectory) await this.#take(path, target);
+    else if (above.includes(target)) this.#badLinks.push(`${path} leads to a directory that it is in.`);
+    else await this.#enter(path, target, rules, above);
+  }
+
+  async #take(path: string, source: string): Promise<void> {
+    const { mode } = await lstat(source);
+    this.#files.push({ path, source, isExecutable: (mode & 0o100) !== 0 });
+  }
+}
+
+function isLeftOut(path: string, isDirectory: boolean, rules: IgnoreRules): boolean {
+  const named = isDirectory ? `${path}/` : path;
+  return isNeverShipped(named) || rules.ignores(named);
+}
+
+function slashed(path: string): string {
+  return path.split(sep).join("/");
+}

@@ -1,0 +1,157 @@
+/** The lines of a requirements.txt, as pip reads them, without judging what a requirement says. */
+import { split } from "shlex";
+
+export type RequirementLine = {
+  /** Of its first physical line, from 1. */
+  readonly line: number;
+} & (
+  | { readonly kind: "requirement"; readonly text: string; readonly hashes: readonly string[] }
+  /** `-r` */
+  | { readonly kind: "include"; readonly path: string }
+  /** `-c` */
+  | { readonly kind: "constraints"; readonly path: string }
+  /** Where packages are looked for. */
+  | { readonly kind: "option"; readonly name: SourceOption; readonly value: string | undefined }
+  | { readonly kind: "refused"; readonly text: string; readonly reason: string }
+);
+
+/** Options of a requirements file that are passed on, in their long form. */
+export type SourceOption =
+  | "--index-url"
+  | "--extra-index-url"
+  | "--find-links"
+  | "--no-index"
+  | "--trusted-host"
+  | "--pre";
+
+const OPTIONS: Readonly<Record<string, SourceOption>> = {
+  "-i": "--index-url",
+  "--index-url": "--index-url",
+  "--pypi-url": "--index-url",
+  "--extra-index-url": "--extra-index-url",
+  "-f": "--find-links",
+  "--find-links": "--find-links",
+  "--no-index": "--no-index",
+  "--trusted-host": "--trusted-host",
+  "--pre": "--pre",
+};
+const FILES: Readonly<Record<string, "include" | "constraints">> = {
+  "-r": "include",
+  "--requirement": "include",
+  "-c": "constraints",
+  "--constraint": "constraints",
+};
+const SWITCHES: ReadonlySet<SourceOption> = new Set(["--no-index", "--pre"]);
+/** They hold anyway: only wheels are installed, and a hash is checked wherever one stands. */
+const HELD_ANYWAY = new Set(["--prefer-binary", "--only-binary", "--require-hashes", "--use-feature"]);
+
+const EDITABLE =
+  "an editable install is a link to a directory of this computer, which a worker does not have. Code of your own inside the project is shipped without being listed; of other code list the published package";
+const LOCAL =
+  "it is a path of this computer, and wheels for Linux x86_64 are wanted. Put the code into the project, which is shipped as it is, or list a published package";
+
+/** `${NAME}` in it is taken from the environment, as pip does. */
+export function requirementLines(
+  text: string,
+  environment: Readonly<Record<string, string | undefined>>,
+): RequirementLine[] {
+  return joinedLines(text).flatMap(({ line, text: joined }) => {
+    const content = joined.replace(/(^|\s+)#.*$/, "").trim();
+    if (content === "") return [];
+    const known = content.replace(/\$\{([A-Z0-9_]+)\}/g, (whole, name: string) => environment[name] ?? whole);
+    return readLine(known).map((read) => ({ line, ...read }));
+  });
+}
+
+/** Says why a requirement is refused before anybody reads it, if it is. */
+export function localPathReason(requirement: string): string | undefined {
+  const isPath = /^(\.{1,2}([/\\[]|$)|[/\\~]|[A-Za-z]:[/\\]|file:)/.test(requirement);
+  const isInside = /^[^@;]*[/\\]/.test(requirement) && !/^[A-Za-z+]+:\/\//.test(requirement);
+  const isArchive = /^\S+\.(whl|tar\.gz|zip)(\s*;.*)?$/.test(requirement) && !requirement.includes("@");
+  if (/^([A-Za-z+]+):\/\//.test(requirement) && !requirement.startsWith("file:")) {
+    return "an address needs a name before it: write <name> @ <address>";
+  }
+  return isPath || isInside || isArchive || /@\s*file:/.test(requirement) ? LOCAL : undefined;
+}
+
+type Read = RequirementLine extends infer Line ? (Line extends unknown ? Omit<Line, "line"> : never) : never;
+
+function readLine(content: string): Read[] {
+  if (content.startsWith("-")) return readOptions(content);
+  const [, requirement = content, options = ""] = /^(.*?)(?:\s+(--?[a-z].*))?$/.exec(content) ?? [];
+  const reason = localPathReason(requirement);
+  if (reason !== undefined) return [{ kind: "refused", text: requirement, reason }];
+  const words = optionWords(options);
+  const hashes = valuesOf(words, "--hash");
+  if (hashes === undefined) {
+    return [{ kind: "refused", text: content, reason: `${words[0]} cannot be given to a package here` }];
+  }
+  return [{ kind: "requirement", text: requirement, hashes }];
+}
+
+function readOptions(content: string): Read[] {
+  const [name = "", ...values] = optionWords(content);
+  const refused = (reason: string): Read[] => [{ kind: "refused", text: content, reason }];
+  if (name === "-e" || name === "--editable") return refused(EDITABLE);
+  if (HELD_ANYWAY.has(name)) return [];
+  const option = OPTIONS[name];
+  const file = FILES[name];
+  if (option !== undefined && SWITCHES.has(option))
+    return [{ kind: "option", name: option, value: undefined }];
+  if (option === undefined && file === undefined) return refused(`the option ${name} is not supported`);
+  const [value] = values;
+  if (value === undefined || values.length > 1) return refused(`${name} takes one value`);
+  if (option !== undefined) return [{ kind: "option", name: option, value }];
+  if (/^[a-z+]+:\/\//i.test(value)) return refused("files of requirements are not fetched from an address");
+  return file === undefined ? [] : [{ kind: file, path: value }];
+}
+
+/** `--name=value` and `-rvalue` are two words each. */
+function optionWords(text: string): string[] {
+  return words(text).flatMap((word) => {
+    const long = /^(--[a-z-]+)=(.*)$/s.exec(word);
+    const short = /^(-[a-z])([^-].*)$/s.exec(word);
+    const parts = long ?? short;
+    return parts ? [parts[1] ?? "", parts[2] ?? ""] : [word];
+  });
+}
+
+function words(text: string): string[] {
+  try {
+    return split(text);
+  } catch {
+    // A quote without its other half.
+    return text.split(/\s+/).filter(Boolean);
+  }
+}
+
+/** Of an option that may be repeated; none when another one stands among them. */
+function valuesOf(words: readonly string[], option: string): string[] | undefined {
+  const values: string[] = [];
+  for (let at = 0; at < words.length; at += 2) {
+    const value = words[at + 1];
+    if (words[at] !== option || value === undefined) return undefined;
+    values.push(value);
+  }
+  return values;
+}
+
+/** A line that ends with a backslash goes on in the next one; a comment does not. */
+function joinedLines(text: string): { line: number; text: string }[] {
+  const joined: { line: number; text: string }[] = [];
+  let open: { line: number; text: string } | undefined;
+  for (const [at, physical] of text
+    .replace(/^\uFEFF/, "")
+    .split(/\r\n|\r|\n/)
+    .entries()) {
+    const isComment = /^\s*#/.test(physical);
+    const goesOn = physical.endsWith("\\") && !isComment;
+    const part = goesOn ? physical.slice(0, -1) : isComment ? ` ${physical}` : physical;
+    open = open ? { line: open.line, text: open.text + part } : { line: at + 1, text: part };
+    if (goesOn) continue;
+    joined.push(open);
+    open = undefined;
+  }
+  if (open) joined.push(open);
+  return joined;
+}

@@ -1,0 +1,59 @@
+/** `flash deploy`: builds the app, brings it to the service, and makes its endpoints what it says. */
+import { Command } from "commander";
+import { buildApp } from "../build/build.ts";
+import type { Cli } from "../cli.ts";
+import { openService } from "../configuration/service-access.ts";
+import { release } from "../deploy/release.ts";
+import { chooseEnvironment, ensureTarget, findApp } from "../deploy/target.ts";
+import { showUpload } from "../deploy/upload-step.ts";
+import { appNameOf, checkedName } from "../project.ts";
+import { listOption } from "./list-option.ts";
+
+type DeployOptions = {
+  readonly env?: string;
+  readonly app?: string;
+  readonly exclude: readonly string[];
+  readonly deps: boolean;
+  readonly output?: string;
+  readonly pythonVersion?: string;
+  readonly python?: string;
+  readonly prune?: boolean;
+};
+
+export function deployCommand(cli: Cli): Command {
+  return new Command("deploy")
+    .description("build the app and deploy it: one endpoint for each configuration")
+    .option("-e, --env <name>", "environment; it and the app are made when they are missing")
+    .option("-a, --app <name>", "app; the directory's name by default")
+    .option("--exclude <packages>", "leave out these packages too, as a comma list", listOption, [])
+    .option("--no-deps", "install no dependencies of dependencies")
+    .option("-o, --output <name>", "file name of the archive within .flash/")
+    .option("--python-version <version>", "Python of the workers, such as 3.12")
+    .option("--python <path>", "interpreter that reads the app")
+    .option("--prune", "delete endpoints that the app no longer has")
+    .option("--yes", "answer yes to every question")
+    .option("--json", "print one JSON document")
+    .action(async (options: DeployOptions) => await deployApp(cli, options));
+}
+
+async function deployApp(cli: Cli, options: DeployOptions): Promise<void> {
+  const startedAt = performance.now();
+  const appName = appNameOf(cli, options.app);
+  const named = options.env === undefined ? undefined : checkedName("environment", options.env);
+  const service = await openService(cli);
+  // Before anything is built: a wrong key or an open choice is said at once.
+  const environmentName = chooseEnvironment(await findApp(service, appName), named);
+  const { artifact, manifest, warnings } = await buildApp(cli, {
+    appName,
+    withDependenciesOfDependencies: options.deps,
+    output: options.output,
+    exclude: options.exclude,
+    pythonVersion: options.pythonVersion,
+    python: options.python,
+    keepsBuildDirectory: false,
+  });
+  const target = await ensureTarget(service, appName, environmentName);
+  const buildId = await showUpload(cli, service, { appId: target.app.id, artifact, manifest });
+  const prunes = options.prune ?? false;
+  await release(cli, service, { target, buildId, manifest, prunes, warnings, startedAt });
+}

@@ -1,0 +1,55 @@
+/** A build that is on the service becomes what an environment runs; what `deploy` and `update` end with. */
+import type { FlashManifest } from "../../src/contract/flash-manifest.ts";
+import type { Cli } from "../cli.ts";
+import { Failure } from "../failure.ts";
+import type { Service } from "../service/service.ts";
+import { writeContext } from "./context-file.ts";
+import { deploy } from "./deployment.ts";
+import { type DeploymentDocument, showDeployment } from "./deployment-report.ts";
+import type { Target } from "./target.ts";
+
+export type Release = {
+  readonly target: Target;
+  readonly buildId: string;
+  readonly manifest: FlashManifest;
+  readonly prunes: boolean;
+  readonly warnings: readonly string[];
+  /** Of `performance.now()`. */
+  readonly startedAt: number;
+};
+
+/** Throws a Failure when an endpoint could not be made what it should be; all that was done was shown by then. */
+export async function release(cli: Cli, service: Service, order: Release): Promise<void> {
+  const { target, buildId, manifest, prunes, warnings, startedAt } = order;
+  const step = cli.terminal.step(`Deploying to ${target.environment.name}`);
+  const deployment = await deploy(service, { target, buildId, manifest, prunes }, step).catch(
+    (error: unknown) => {
+      step.fail(`Deploying to ${target.environment.name} failed`);
+      throw error;
+    },
+  );
+  await writeContext(cli.directory, target);
+  const seconds = secondsSince(startedAt);
+  if (deployment.hasFailed) step.fail(`Deployed to ${target.environment.name} in part (${seconds} s)`);
+  else step.done(`Deployed to ${target.environment.name} (${seconds} s)`);
+  showDeployment(cli.terminal, manifest, deployment);
+  const { endpoints, removed } = deployment;
+  cli.terminal.json({
+    app: target.app.name,
+    environment: target.environment.name,
+    buildId,
+    endpoints,
+    removed,
+    warnings,
+    seconds,
+  } satisfies DeploymentDocument);
+  if (deployment.hasFailed) {
+    throw new Failure("Not everything could be deployed; what failed is named above.", [
+      "Mend it and run the command again: what is done already stays as it is.",
+    ]);
+  }
+}
+
+export function secondsSince(startedAt: number): number {
+  return Math.round((performance.now() - startedAt) / 100) / 10;
+}

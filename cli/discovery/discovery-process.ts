@@ -1,0 +1,109 @@
+/** The Python process that discovery runs in, and the processes that it starts: one group, which ends as one. */
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { execa } from "execa";
+import { Failure } from "../failure.ts";
+import type { DiscoveryRequest } from "./discovery-report.ts";
+
+/** Between being asked to end and being ended. */
+const GRACE_MS = 2_000;
+
+/** On Windows Python inherits no descriptors, and there are no process groups. */
+const IS_POSIX = process.platform !== "win32";
+
+/** The project may have a file of the name of one of Python's own modules, so its directory comes later. */
+const BOOTSTRAP = `
+import sys
+if not sys.path[0]:
+    del sys.path[0]
+import runpy
+runpy.run_module("edgerun.discovery", run_name="__main__", alter_sys=True)
+`;
+
+export type DiscoveryCall = {
+  readonly interpreter: string;
+  readonly directory: string;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly request: DiscoveryRequest;
+  readonly signal: AbortSignal;
+};
+
+/** Answers the report as text: from descriptor 3, or from a file where descriptors cannot be inherited. */
+export async function askDiscovery(call: DiscoveryCall): Promise<string> {
+  if (IS_POSIX) return await runPython(call, []);
+  const directory = await mkdtemp(join(tmpdir(), "flash-discovery-"));
+  try {
+    const file = join(directory, "report.json");
+    await runPython(call, ["--report", file]);
+    return await readFile(file, "utf8");
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+async function runPython(call: DiscoveryCall, options: readonly string[]): Promise<string> {
+  call.signal.throwIfAborted();
+  const child = execa(call.interpreter, ["-X", "utf8", "-c", BOOTSTRAP, ...options], {
+    cwd: call.directory,
+    env: call.environment,
+    extendEnv: false,
+    input: JSON.stringify(call.request),
+    // What the app's modules print is for the person's eyes, and in nobody's report.
+    stdio: ["pipe", 2, 2, IS_POSIX ? "pipe" : "ignore"],
+    detached: IS_POSIX,
+    reject: false,
+  });
+  const group = new ProcessGroup(child);
+  const end = (): void => group.end();
+  call.signal.addEventListener("abort", end, { once: true });
+  try {
+    const result = await child;
+    call.signal.throwIfAborted();
+    if (result.failed) {
+      const advice = [result.shortMessage ?? "It ended without a word."];
+      throw new Failure(`${call.interpreter} could not read the app's declarations.`, advice);
+    }
+    const report: unknown = result.stdio[3];
+    return typeof report === "string" ? report : "";
+  } finally {
+    call.signal.removeEventListener("abort", end);
+    group.forget();
+  }
+}
+
+type Process = { readonly pid?: number | undefined; kill(signal: NodeJS.Signals): boolean };
+
+class ProcessGroup {
+  readonly #leader: Process;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(leader: Process) {
+    this.#leader = leader;
+  }
+
+  /** Asks all of it to end, and ends it when it does not. */
+  end(): void {
+    this.#signal("SIGTERM");
+    this.#timer = setTimeout(() => this.#signal("SIGKILL"), GRACE_MS);
+  }
+
+  /** The leader has ended. */
+  forget(): void {
+    if (this.#timer === undefined) return;
+    clearTimeout(this.#timer);
+    this.#signal("SIGKILL"); // Whoever of the group has not listened.
+  }
+
+  #signal(signal: NodeJS.Signals): void {
+    if (!IS_POSIX || this.#leader.pid === undefined) {
+      this.#leader.kill(signal);
+      return;
+    }
+    try {
+      process.kill(-this.#leader.pid, signal);
+    } catch {
+      // All of it has ended already.
+    }
+  }
+}

@@ -1,0 +1,78 @@
+/** What an app declares, by the Python package that knows how to read it. */
+import { delimiter } from "node:path";
+import type { Cli } from "../cli.ts";
+import { Failure } from "../failure.ts";
+import { askDiscovery } from "./discovery-process.ts";
+import { type DiscoveryReport, discoveryReportSchema } from "./discovery-report.ts";
+import { findInterpreter, type Interpreter } from "./interpreter.ts";
+import { failureOf, noteLine } from "./notes.ts";
+import { sdkDirectory } from "./sdk-directory.ts";
+
+/** For the import of one file. */
+const IMPORT_LIMIT_SECONDS = 30;
+export type DiscoveryOptions = {
+  /** Interpreter, by name or path. */
+  readonly python?: string | undefined;
+  /** All `*.py` files that may be looked at, sorted; relative, with forward slashes. */
+  readonly files: readonly string[];
+};
+
+/**
+ * Finds the app's endpoints and shows warnings. Throws a Failure with `file:line: message` for each thing that must
+ * be put right.
+ */
+export async function discover(cli: Cli, options: DiscoveryOptions): Promise<DiscoveryReport> {
+  const interpreter = await findInterpreter(cli, options.python);
+  if (!interpreter.hasSdk) sayWhichSdk(cli, interpreter);
+  const request = { root: cli.directory, files: options.files, timeoutSeconds: IMPORT_LIMIT_SECONDS };
+  const text = await askDiscovery({
+    interpreter: interpreter.path,
+    directory: cli.directory,
+    environment: environmentFor(cli, interpreter),
+    request,
+    signal: cli.signal,
+  });
+  const report = parseReport(interpreter, text);
+  for (const warning of report.warnings) cli.terminal.warn(noteLine(warning));
+  if (report.errors.length > 0) throw failureOf(report.errors);
+  return report;
+}
+
+const told = new WeakSet<Cli>();
+
+function sayWhichSdk(cli: Cli, interpreter: Interpreter): void {
+  if (told.has(cli)) return;
+  told.add(cli);
+  cli.terminal.say(
+    `${interpreter.path} has no package edgerun, so the one that comes with this command is used.`,
+  );
+}
+
+function environmentFor(cli: Cli, interpreter: Interpreter): Record<string, string> {
+  const paths = [interpreter.hasSdk ? "" : sdkDirectory(), cli.environment["PYTHONPATH"] ?? ""].filter(
+    Boolean,
+  );
+  const { PYTHONPATH: _, ...environment } = cli.environment;
+  const given = Object.entries(environment).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined,
+  );
+  return { ...Object.fromEntries(given), ...(paths.length > 0 ? { PYTHONPATH: paths.join(delimiter) } : {}) };
+}
+
+function parseReport(interpreter: Interpreter, text: string): DiscoveryReport {
+  const report = discoveryReportSchema.safeParse(parsed(text));
+  if (report.success) return report.data;
+  const issue = report.error.issues[0];
+  throw new Failure(`The package edgerun of ${interpreter.path} does not fit this command.`, [
+    ...(issue ? [`Its report says at ${issue.path.join(".") || "its top"}: ${issue.message}.`] : []),
+    "Bring both to the same version: `pip install --upgrade edgerun` in that Python.",
+  ]);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

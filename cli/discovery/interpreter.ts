@@ -1,0 +1,94 @@
+/** The person's Python, which runs discovery and installs packages. */
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { execa } from "execa";
+import { z } from "zod";
+import type { Cli } from "../cli.ts";
+import { Failure } from "../failure.ts";
+
+const LEAST_MINOR = 10;
+const ADVICE = [
+  `Install Python 3.${LEAST_MINOR} or later, or name one: --python PATH, or FLASH_PYTHON in the environment.`,
+];
+
+/** Runs on any Python, so that an old one can say how old it is. The project's own files must not be in the way. */
+const PROBE = `
+import sys
+if not sys.path[0]:
+    del sys.path[0]
+import json
+try:
+    import edgerun.discovery
+    sdk = True
+except ImportError:
+    sdk = False
+sys.stdout.write(json.dumps({"version": list(sys.version_info[:3]), "hasSdk": sdk}))
+`;
+
+const probeSchema = z.object({ version: z.array(z.number()).length(3), hasSdk: z.boolean() });
+
+export type Interpreter = {
+  readonly path: string;
+  /** It can import discovery from a package that is installed. */
+  readonly hasSdk: boolean;
+};
+
+/** Chooses by `--python`, FLASH_PYTHON, VIRTUAL_ENV, ./.venv, python3. Throws a Failure that says how to choose. */
+export async function findInterpreter(cli: Cli, option?: string): Promise<Interpreter> {
+  const { path, origin } = choice(cli, option);
+  const answer = await probe(cli, path, origin);
+  const [major = 0, minor = 0] = answer.version;
+  if (major < 3 || (major === 3 && minor < LEAST_MINOR)) {
+    const advice = [`It comes from ${origin}.`, ...ADVICE];
+    throw new Failure(`Python ${answer.version.join(".")} of ${path} is too old.`, advice);
+  }
+  return { path, hasSdk: answer.hasSdk };
+}
+
+function choice(cli: Cli, option: string | undefined): { path: string; origin: string } {
+  const { FLASH_PYTHON, VIRTUAL_ENV } = cli.environment;
+  if (option) return { path: located(cli, option), origin: "--python" };
+  if (FLASH_PYTHON) return { path: located(cli, FLASH_PYTHON), origin: "FLASH_PYTHON" };
+  if (VIRTUAL_ENV) return { path: pythonOf(VIRTUAL_ENV), origin: "VIRTUAL_ENV" };
+  const own = pythonOf(join(cli.directory, ".venv"));
+  if (existsSync(own)) return { path: own, origin: "./.venv" };
+  return { path: process.platform === "win32" ? "python" : "python3", origin: "the PATH" };
+}
+
+/** A bare name is looked for in the PATH; anything else is a path from where the command was started. */
+function located(cli: Cli, path: string): string {
+  return /[/\\]/.test(path) ? resolve(cli.directory, path) : path;
+}
+
+function pythonOf(virtualEnvironment: string): string {
+  return process.platform === "win32"
+    ? join(virtualEnvironment, "Scripts", "python.exe")
+    : join(virtualEnvironment, "bin", "python");
+}
+
+async function probe(cli: Cli, path: string, origin: string): Promise<z.infer<typeof probeSchema>> {
+  const result = await execa(path, ["-c", PROBE], {
+    cwd: cli.directory,
+    env: { ...cli.environment },
+    extendEnv: false,
+    stdin: "ignore",
+    cancelSignal: cli.signal,
+    reject: false,
+  });
+  cli.signal.throwIfAborted();
+  const answer = probeSchema.safeParse(result.failed ? undefined : parsed(result.stdout));
+  if (answer.success) return answer.data;
+  const reason = result.stderr?.trim().split("\n").at(-1) || result.shortMessage;
+  throw new Failure(`No usable Python: ${path}, from ${origin}, cannot be run.`, [
+    ...(reason ? [reason] : []),
+    ...ADVICE,
+  ]);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

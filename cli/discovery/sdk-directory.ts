@@ -1,0 +1,14 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** Beside the bundled command, else in the repository. */
+const PLACES = ["./python/", "../../sdk/python/src/"];
+
+/** The command's own copy of the Python package: the directory that holds `edgerun`. */
+export function sdkDirectory(): string {
+  const places = PLACES.map((place) => fileURLToPath(new URL(place, import.meta.url)));
+  const found = places.find((place) => existsSync(join(place, "edgerun")));
+  if (found === undefined) throw new Error(`the package edgerun is in none of ${places.join(", ")}`);
+  return found;
+}

@@ -1,0 +1,94 @@
+/** flash_manifest.json, out of what discovery has found. */
+import type { FlashManifest, ManifestFunction, ManifestResource } from "../../src/contract/flash-manifest.ts";
+import type {
+  DiscoveredEndpoint,
+  DiscoveredFunction,
+  DiscoveryReport,
+} from "../discovery/discovery-report.ts";
+import { imageFor, type RuntimeImages } from "./images.ts";
+
+const MANIFEST_VERSION = "1.0";
+
+export type ManifestOptions = {
+  readonly appName: string;
+  /** Such as 3.12. */
+  readonly pythonVersion: string;
+  readonly images: RuntimeImages;
+  readonly fingerprint: string;
+  readonly excludedPackages: readonly string[];
+  /** In UTC, as ISO 8601 has it. */
+  readonly generatedAt: string;
+};
+
+/** The same report and options give the same manifest, with its keys in the same order. */
+export function toManifest(report: DiscoveryReport, options: ManifestOptions): FlashManifest {
+  const endpoints = report.endpoints.toSorted((one, other) => (one.name < other.name ? -1 : 1));
+  const balanced = endpoints.filter((endpoint) => endpoint.isLoadBalanced);
+  return {
+    version: MANIFEST_VERSION,
+    generated_at: options.generatedAt,
+    project_name: options.appName,
+    python_version: options.pythonVersion,
+    sdk_version: report.sdkVersion,
+    source_fingerprint: options.fingerprint,
+    excluded_packages: [...options.excludedPackages],
+    resources: Object.fromEntries(
+      endpoints.map((endpoint) => [endpoint.name, resourceOf(endpoint, options)]),
+    ),
+    function_registry: Object.fromEntries(endpoints.flatMap(registryEntries)),
+    ...(balanced.length > 0
+      ? { routes: Object.fromEntries(balanced.map((endpoint) => [endpoint.name, routesOf(endpoint)])) }
+      : {}),
+  };
+}
+
+/** Generated code that starts a queue-based endpoint; its name is safe, since those of endpoints are. */
+export function handlerFileOf(endpointName: string): string {
+  return `handler_${endpointName}.py`;
+}
+
+function resourceOf(endpoint: DiscoveredEndpoint, options: ManifestOptions): ManifestResource {
+  const isCpu = (endpoint.resource.instanceIds?.length ?? 0) > 0;
+  const { isLoadBalanced, isClient } = endpoint;
+  const { functions: _, is_load_balanced: __, ...declared } = endpoint.resource;
+  return {
+    resource_type: `${isCpu ? "Cpu" : ""}${isLoadBalanced ? "LiveLoadBalancer" : "LiveServerless"}`,
+    is_load_balanced: isLoadBalanced,
+    is_live_resource: false,
+    ...(isClient ? { client_mode: true } : {}),
+    file_path: endpoint.filePath,
+    local_path_prefix: `/${endpoint.name}`,
+    module_path: endpoint.modulePath,
+    config_variable: endpoint.configVariable,
+    makes_remote_calls: endpoint.makesRemoteCalls,
+    target_python_version: options.pythonVersion,
+    ...(endpoint.pythonVersion === null ? {} : { python_version: endpoint.pythonVersion }),
+    ...(isLoadBalanced || isClient ? {} : { handler_file: handlerFileOf(endpoint.name) }),
+    functions: endpoint.functions.map(functionOf),
+    imageName: imageFor(options.images, isLoadBalanced, isCpu),
+    ...declared,
+  };
+}
+
+function functionOf(found: DiscoveredFunction): ManifestFunction {
+  return {
+    name: found.name,
+    module: found.module,
+    is_async: found.isAsync,
+    is_class: found.isClass,
+    ...(found.isClass ? { class_methods: found.classMethods } : {}),
+    ...(found.httpMethod === null ? {} : { http_method: found.httpMethod, http_path: found.httpPath }),
+    description: found.description,
+    parameters: found.parameters,
+  };
+}
+
+function registryEntries(endpoint: DiscoveredEndpoint): [string, string][] {
+  return endpoint.functions.map(({ module, name }) => [`${module}.${name}`, endpoint.name]);
+}
+
+function routesOf(endpoint: DiscoveredEndpoint): Record<string, string> {
+  return Object.fromEntries(
+    endpoint.functions.map(({ httpMethod, httpPath, name }) => [`${httpMethod} ${httpPath}`, name]),
+  );
+}

@@ -1,0 +1,67 @@
+"""The whole of discovery: from the files of a project to the report."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import sysconfig
+from pathlib import Path
+from typing import Any
+
+from ..version import __version__
+from .candidates import find_candidates
+from .closure import ImportGraph, check_imports
+from .grouping import group
+from .importing import import_candidates
+from .imports import Project, imports_of
+from .notes import Notes
+from .sources import read_sources
+
+PROTOCOL = 1
+
+NO_ENDPOINTS = """\
+no endpoints were found. A function becomes one by a decorator:
+
+    from edgerun import Endpoint, GpuGroup
+
+    @Endpoint(name="gpu_worker", gpu=GpuGroup.ANY)
+    def hello(name: str):
+        return {"message": f"Hello, {name}"}
+
+or several functions are the routes of one:
+
+    api = Endpoint(name="api", cpu="cpu3c-1-2")
+
+    @api.post("/hello")
+    def hello(name: str):
+        return {"message": f"Hello, {name}"}
+"""
+
+
+def discover(root: Path, files: list[str], timeout_seconds: float) -> dict[str, Any]:
+    """The report on a project; its shape is that of `discoveryReportSchema`."""
+    notes = Notes()
+    root = Path(os.path.abspath(root))
+    sources = read_sources(root, files, notes)
+    imports = {path: imports_of(source) for path, source in sources.items()}
+    graph = ImportGraph(Project(root, files), sources, imports)
+    candidates = find_candidates(graph)
+    check_imports(graph, candidates, notes)
+    declarations = import_candidates(root, sources, candidates, timeout_seconds, notes) if candidates else []
+    endpoints = group(graph, declarations, notes)
+    if not endpoints and not notes.errors:
+        notes.fail(None, NO_ENDPOINTS)
+    return {
+        "protocol": PROTOCOL,
+        "python": {
+            "version": platform.python_version(),
+            "executable": sys.executable,
+            "platform": sysconfig.get_platform(),
+        },
+        "sdkVersion": __version__,
+        "endpoints": endpoints,
+        "localFiles": sorted(graph.closure(candidates)),
+        "warnings": [note.as_json() for note in notes.warnings],
+        "errors": [note.as_json() for note in notes.errors],
+    }

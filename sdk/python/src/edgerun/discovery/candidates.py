@@ -1,0 +1,125 @@
+"""Which files may declare endpoints, and so must be imported."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+
+from .closure import ImportGraph
+from .imports import Imports
+from .sources import Source, definitions, live_nodes
+
+SDK = "edgerun"
+
+ASIDE = frozenset({"env", "build", "dist", "docs", "tests"})
+"""Directories that are part of an app only where its code imports them."""
+
+
+def find_candidates(graph: ImportGraph) -> list[str]:
+    """The files that reference the SDK, or that decorate with a name out of one that does, sorted."""
+    candidates = {path for path, source in graph.sources.items() if _may_declare(source, graph.imports[path])}
+    while True:
+        more = {
+            path
+            for path, source in graph.sources.items()
+            if path not in candidates and _decorates_with(source, graph, candidates)
+        }
+        if not more:
+            break
+        candidates |= more
+    candidates = {path for path in candidates if not graph.sources[path].is_package}
+    in_app = graph.closure(path for path in candidates if not lies_aside(path))
+    return sorted(path for path in candidates if path in in_app)
+
+
+def lies_aside(path: str) -> bool:
+    """It lies in a directory of a name that apps seldom mean to ship."""
+    return not ASIDE.isdisjoint(path.split("/")[:-1])
+
+
+def sdk_names(source: Source) -> dict[str, str]:
+    """Names under which a file knows the SDK and what is in it: local name → dotted path within the SDK."""
+    names: dict[str, str] = {}
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.name.split(".")[0] == SDK:
+                    names[alias.asname or SDK] = alias.name if alias.asname else SDK
+        elif (
+            isinstance(node, ast.ImportFrom) and node.level == 0 and (node.module or "").split(".")[0] == SDK
+        ):
+            names |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
+    return names
+
+
+def is_endpoint_call(node: ast.AST, names: Mapping[str, str]) -> bool:
+    """It constructs an Endpoint under any of the names of the file."""
+    return isinstance(node, ast.Call) and (dotted(node.func, names) or "").rpartition(".")[2] == "Endpoint"
+
+
+def dotted(expression: ast.expr, names: Mapping[str, str]) -> str | None:
+    """What an expression such as `er.GpuGroup.ANY` means within the SDK; None where it is not of the SDK."""
+    if isinstance(expression, ast.Name):
+        return names.get(expression.id)
+    if isinstance(expression, ast.Attribute):
+        base = dotted(expression.value, names)
+        return f"{base}.{expression.attr}" if base else None
+    return None
+
+
+def _may_declare(source: Source, imports: Imports) -> bool:
+    if not any(found.module.split(".")[0] == SDK for found in imports.found):
+        return False
+    names = sdk_names(source)
+    if "*" in names:
+        return True
+    calls = [node for node in live_nodes(source.tree) if is_endpoint_call(node, names)]
+    clients = {id(call.func) for call in calls if isinstance(call, ast.Call) and _is_client_by_id(call)}
+    return any(
+        isinstance(node, (ast.Name, ast.Attribute))
+        and (dotted(node, names) or "").rpartition(".")[2] == "Endpoint"
+        and id(node) not in clients
+        for node in live_nodes(source.tree)
+    ) or _is_reexport(source, names)
+
+
+def _is_client_by_id(call: ast.Call) -> bool:
+    return any(keyword.arg == "id" for keyword in call.keywords)
+
+
+def _is_reexport(source: Source, names: Mapping[str, str]) -> bool:
+    """Nothing is done with Endpoint here, so it is imported for others, or by mistake."""
+    return any(path.rpartition(".")[2] == "Endpoint" for path in names.values()) and not any(
+        is_endpoint_call(node, names) for node in ast.walk(source.tree)
+    )
+
+
+def _decorates_with(source: Source, graph: ImportGraph, candidates: set[str]) -> bool:
+    roots = {
+        root
+        for definition in definitions(source)
+        for decorator in definition.decorator_list
+        if (root := _root(decorator)) is not None
+    }
+    if not roots:
+        return False
+    imports = graph.imports[source.path]
+    return any(
+        not roots.isdisjoint(bound) and any(file in candidates for file in graph.project.files_for(found))
+        for node in live_nodes(source.tree)
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+        for bound in [{(alias.asname or alias.name.split(".")[0]) for alias in node.names}]
+        for found in imports.found
+        if found.line == node.lineno
+    )
+
+
+def _root(expression: ast.expr) -> str | None:
+    while not isinstance(expression, ast.Name):
+        if isinstance(expression, ast.Call):
+            expression = expression.func
+        elif isinstance(expression, ast.Attribute):
+            expression = expression.value
+        else:
+            return None
+    return expression.id

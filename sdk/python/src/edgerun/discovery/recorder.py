@@ -1,0 +1,98 @@
+"""The process in which candidates are imported: asked by a JSON file, answers into another.
+
+It may hang, crash or be ended by the code that it imports; whoever started it looks at what it left behind.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import json
+import os
+import sys
+import warnings
+from pathlib import Path
+from typing import Any, TextIO
+
+from ..declarations import recording
+from .declared import describe
+from .modules import ProjectFinder, Trial, import_candidate
+from .notes import Notes, Place
+from .standin import StandInFinder
+
+ORDER = "order.json"
+"""What to import: root, files, candidates, given_up and timeout_seconds."""
+ANSWER = "answer.json"
+UNDER_WAY = "under-way"
+"""The candidate whose code runs, one a line; an empty line where one has ended."""
+STACK = "stack"
+"""Where the code was when its time was up."""
+
+
+def main(directory: Path) -> None:
+    """Imports all candidates and leaves what they declare in `directory`."""
+    order: dict[str, Any] = json.loads((directory / ORDER).read_text("utf-8"))
+    notes = Notes()
+    with (
+        open(directory / UNDER_WAY, "w", encoding="utf-8") as under_way,
+        open(directory / STACK, "w") as stack,
+    ):
+
+        def announce(file: str) -> None:
+            print(file, file=under_way, flush=True)
+
+        with recording() as declared:
+            trial = Trial(
+                root=Path(order["root"]),
+                files=frozenset(order["files"]),
+                candidates=frozenset(order["candidates"]),
+                given_up=order["given_up"],
+                declared=declared,
+                notes=notes,
+                announce=announce,
+            )
+            _prepare(trial)
+            for file in order["candidates"]:
+                faulthandler.dump_traceback_later(order["timeout_seconds"], exit=True, file=stack)
+                import_candidate(trial, file)
+                faulthandler.cancel_dump_traceback_later()
+            answer = {
+                "declarations": describe(trial),
+                "warnings": [note.as_json() for note in notes.warnings],
+                "errors": [note.as_json() for note in notes.errors],
+            }
+    (directory / ANSWER).write_text(json.dumps(answer), "utf-8")
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)  # Threads that the app's modules have started would keep the process.
+
+
+def _prepare(trial: Trial) -> None:
+    sys.dont_write_bytecode = True
+    sys.argv = [""]
+    sys.path.insert(0, str(trial.root))
+    sys.meta_path.insert(0, ProjectFinder(trial))
+    tops = {file.removesuffix(".py").split("/")[0] for file in trial.files}
+    sys.meta_path.append(
+        StandInFinder(lambda file: trial.relative(file) is not None, lambda top: top in tops)
+    )
+    shown = warnings.showwarning
+
+    def show(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        path = trial.relative(filename)
+        if path is not None and issubclass(category, UserWarning):
+            trial.notes.warn(Place(path, lineno), str(message))
+        else:
+            shown(message, category, filename, lineno, file, line)
+
+    warnings.showwarning = show
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,227 @@
+import { execFileSync } from "node:child_process";
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { createHash } from "node:crypto";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { addFiles, build, built, HELLO, pathsIn, projectOf, tar, textIn } from "./build-project.ts";
+
+const ownPaths = (archive: string): string[] =>
+  pathsIn(archive).filter((path) => !path.startsWith("edgerun/"));
+
+test("an app becomes an archive, and what it was put together from is removed", async () => {
+  const project = projectOf({
+    "app.py": HELLO,
+    "shop/prices.py": "PRICES = {}\n",
+    "README.md": "# shop\n",
+    "NOTES.md": "not shipped\n",
+    "test_app.py": "raise SystemExit\n",
+    ".env": "SVC_API_KEY=secret\n",
+    ".env.production": "SVC_API_KEY=secret\n",
+    "data/catalog.json": "{}\n",
+  });
+  const { artifact, manifest, fileCount } = await built(project);
+  expect(artifact.path).toBe(join(project, ".flash/artifact.tar.gz"));
+  expect(ownPaths(artifact.path)).toEqual([
+    "README.md",
+    "app.py",
+    "data/catalog.json",
+    "flash_manifest.json",
+    "handler_hello.py",
+    "shop/prices.py",
+  ]);
+  expect(fileCount).toBe(4);
+  expect(pathsIn(artifact.path)).toContain("edgerun/__init__.py");
+  expect(pathsIn(artifact.path).filter((path) => path.includes("__pycache__"))).toEqual([]);
+  expect(existsSync(join(project, ".flash/.build"))).toBe(false);
+  expect(createHash("sha256").update(readFileSync(artifact.path)).digest("hex")).toBe(artifact.sha256);
+  expect(readFileSync(artifact.path).length).toBe(artifact.sizeBytes);
+
+  const packed = JSON.parse(textIn(artifact.path, "flash_manifest.json"));
+  const kept = JSON.parse(readFileSync(join(project, ".flash/flash_manifest.json"), "utf8"));
+  expect(packed.generated_at).toBe("1970-01-01T00:00:00Z");
+  expect(Math.abs(Date.parse(kept.generated_at) - Date.now())).toBeLessThan(60_000);
+  expect({ ...kept, generated_at: packed.generated_at }).toEqual(packed);
+  expect(kept).toEqual(JSON.parse(JSON.stringify(manifest)));
+  expect(packed.resources.hello.handler_file).toBe("handler_hello.py");
+});
+
+test("the same input gives the same bytes, elsewhere and later too (trap 35)", async () => {
+  const files = { "app.py": HELLO, "b/x.py": "X = 1\n", "run.sh": "#!/bin/sh\n" };
+  const project = projectOf(files);
+  chmodSync(join(project, "run.sh"), 0o700);
+  chmodSync(join(project, "app.py"), 0o600);
+  const first = await built(project);
+  utimesSync(join(project, "app.py"), 1, 1);
+  const touched = await built(project);
+  const elsewhere = mkdtempSync(join(tmpdir(), "edgerun-another-place-"));
+  cpSync(project, elsewhere, { recursive: true });
+  chmodSync(join(elsewhere, "app.py"), 0o664);
+  const moved = await built(elsewhere);
+  expect(touched.artifact.sha256).toBe(first.artifact.sha256);
+  expect(moved.artifact.sha256).toBe(first.artifact.sha256);
+
+  const lines = tar(["-tvzf", first.artifact.path, "--numeric-owner", "--utc"]).split("\n").filter(Boolean);
+  expect(lines.filter((line) => !/^-rw(-r--r--|xr-xr-x) 0\/0 .* 1970-01-01 00:00 /.test(line))).toEqual([]);
+  expect(lines.find((line) => line.endsWith("run.sh"))).toMatch(/^-rwxr-xr-x/);
+  expect(tar(["-tzf", first.artifact.path]).split("\n").filter(Boolean)).toEqual(
+    pathsIn(first.artifact.path),
+  );
+
+  addFiles(project, { "b/x.py": "X = 2\n" });
+  const changed = await built(project);
+  expect(changed.artifact.sha256).not.toBe(first.artifact.sha256);
+  expect(changed.manifest.source_fingerprint).not.toBe(first.manifest.source_fingerprint);
+  expect(touched.manifest.source_fingerprint).toBe(first.manifest.source_fingerprint);
+});
+
+test("directories called env, build, docs or tests are shipped where code needs them (trap 14)", async () => {
+  const project = projectOf({
+    "app.py": `import docs.words\nfrom env import settings\n${HELLO}`,
+    "docs/__init__.py": "",
+    "docs/words.py": "",
+    "docs/words.txt": "beside the module",
+    "env/settings.py": "",
+    "tests/data.py": "",
+    "build/lib/app.py": HELLO,
+    "work/pyvenv.cfg": "home = /usr/bin\n",
+    "work/lib/site.py": "from edgerun import Endpoint\n1 / 0\n",
+  });
+  const { artifact } = await built(project);
+  expect(ownPaths(artifact.path)).toEqual([
+    "app.py",
+    "docs/__init__.py",
+    "docs/words.py",
+    "docs/words.txt",
+    "env/settings.py",
+    "flash_manifest.json",
+    "handler_hello.py",
+  ]);
+});
+
+test(".gitignore is followed in every directory, .flashignore is not, and the person is told", async () => {
+  const project = projectOf({
+    "app.py": HELLO,
+    ".gitignore": "*.bin\n!.env\n",
+    ".flashignore": "app.py\n",
+    ".env": "KEY=1\n",
+    "a.bin": "",
+    "deep/.gitignore": "!b.bin\n/c.txt\n",
+    "deep/b.bin": "",
+    "deep/c.txt": "",
+  });
+  const { artifact, warnings } = await built(project);
+  expect(ownPaths(artifact.path)).toEqual([
+    ".flashignore",
+    "app.py",
+    "deep/b.bin",
+    "flash_manifest.json",
+    "handler_hello.py",
+  ]);
+  expect(warnings).toEqual([expect.stringContaining(".flashignore is not read")]);
+});
+
+test(".flash/ is added to .gitignore once", async () => {
+  const project = projectOf({ "app.py": HELLO, ".gitignore": "*.log" });
+  await built(project);
+  await built(project);
+  expect(readFileSync(join(project, ".gitignore"), "utf8")).toBe("*.log\n.flash/\n");
+});
+
+test("links are followed within the project", async () => {
+  const project = projectOf({ "app.py": HELLO, "shared/x.py": "X = 1\n", ".env": "KEY=1\n" });
+  symlinkSync("shared", join(project, "linked"));
+  symlinkSync("shared/x.py", join(project, "y.py"));
+  symlinkSync(".env", join(project, "config.txt"));
+  symlinkSync("nowhere", join(project, "lost.py"));
+  symlinkSync("/usr", join(project, ".venv"));
+  const { artifact, warnings } = await built(project);
+  expect(ownPaths(artifact.path)).toEqual([
+    "app.py",
+    "flash_manifest.json",
+    "handler_hello.py",
+    "linked/x.py",
+    "shared/x.py",
+    "y.py",
+  ]);
+  expect(textIn(artifact.path, "linked/x.py")).toBe("X = 1\n");
+  expect(warnings).toEqual(["lost.py is a link that leads nowhere, and is left out."]);
+});
+
+test("links that leave the project, or go round, are named", async () => {
+  const project = projectOf({ "app.py": HELLO, "a/x.py": "" });
+  symlinkSync("/etc/passwd", join(project, "users.txt"));
+  symlinkSync("..", join(project, "a/up"));
+  const { failure } = await build(project);
+  expect(failure?.advice).toEqual([
+    "a/up leads to a directory that it is in.",
+    "users.txt leads out of the project, to /etc/passwd.",
+    expect.stringContaining(".gitignore"),
+  ]);
+});
+
+test("a directory without Python files is left alone, with advice", async () => {
+  const project = projectOf({ "README.md": "" });
+  const { failure } = await build(project);
+  expect(failure?.message).toBe("There are no Python files here.");
+  expect(failure?.advice.join()).toContain("flash init");
+  expect(existsSync(join(project, ".flash"))).toBe(false);
+});
+
+test("an app without endpoints fails, and leaves nothing half-made (trap 5)", async () => {
+  const project = projectOf({ "app.py": "print('hello')\n" });
+  const { failure } = await build(project);
+  expect(failure).toBeDefined();
+  expect(existsSync(join(project, ".flash/.build"))).toBe(false);
+  expect(existsSync(join(project, ".flash/artifact.tar.gz"))).toBe(false);
+});
+
+test("a file in the way of a generated one is named", async () => {
+  const project = projectOf({ "app.py": HELLO, "handler_hello.py": "", "edgerun/x.txt": "" });
+  const { failure } = await build(project);
+  expect(failure?.advice).toEqual(expect.arrayContaining(["edgerun/x.txt", "handler_hello.py"]));
+});
+
+test("--keep-build keeps the directory, and the next build begins with an empty one", async () => {
+  const project = projectOf({ "app.py": HELLO });
+  await built(project, { keepsBuildDirectory: true });
+  expect(existsSync(join(project, ".flash/.build/app/app.py"))).toBe(true);
+  writeFileSync(join(project, ".flash/.build/app/left-over.py"), "");
+  const { artifact } = await built(project, { keepsBuildDirectory: true });
+  expect(pathsIn(artifact.path)).not.toContain("left-over.py");
+});
+
+test("--output names the archive, and nothing outside .flash/", async () => {
+  const project = projectOf({ "app.py": HELLO });
+  const { artifact } = await built(project, { output: "shop.tar.gz" });
+  expect(artifact.path).toBe(join(project, ".flash/shop.tar.gz"));
+  for (const output of ["../x.tar.gz", "x.zip", "/tmp/x.tar.gz", ".tar.gz"]) {
+    const { failure } = await build(project, { output });
+    expect(failure?.message).toContain("--output");
+  }
+});
+
+test("packages of the system are worth a warning", async () => {
+  const project = projectOf({
+    "app.py": HELLO.replace('cpu="cpu3c-1-2"', 'cpu="cpu3c-1-2", system_dependencies=["ffmpeg"]'),
+  });
+  const { warnings } = await built(project);
+  expect(warnings).toEqual([expect.stringMatching(/^app\.py:\d+: the endpoint hello wants ffmpeg/)]);
+});
+
+test("the handlers and the SDK in an archive are Python that can be read", async () => {
+  const { artifact } = await built(projectOf({ "app.py": HELLO }));
+  const directory = mkdtempSync(join(tmpdir(), "edgerun-unpacked-"));
+  tar(["-xzf", artifact.path, "-C", directory]);
+  execFileSync("python3", ["-m", "compileall", "-q", directory]);
+  expect(readFileSync(join(directory, "handler_hello.py"), "utf8")).toContain('queue_handler("hello")');
+});
