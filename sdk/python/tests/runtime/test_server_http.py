@@ -30,7 +30,13 @@ ECHO = """
     async def quick(number: int):
         return number
 """
-ROUTES = {"GET /echo": "echo", "POST /echo": "echo", "POST /size": "size", "GET /meet": "meet", "GET /quick": "quick"}
+ROUTES = {
+    "GET /echo": "echo",
+    "POST /echo": "echo",
+    "POST /size": "size",
+    "GET /meet": "meet",
+    "GET /quick": "quick",
+}
 PING = b"GET /ping HTTP/1.1\r\nHost: x\r\n\r\n"
 
 
@@ -78,7 +84,9 @@ def test_a_client_that_waits_for_100_is_told_to_go_on(echo):
 
 def test_a_body_that_is_too_large_is_refused_before_it_is_sent(echo):
     with echo.connect() as peer:
-        peer.sendall(b"POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 30000001\r\nExpect: 100-continue\r\n\r\n")
+        peer.sendall(
+            b"POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 30000001\r\nExpect: 100-continue\r\n\r\n"
+        )
         peer.shutdown(socket.SHUT_WR)
         assert statuses(read_all(peer)) == [413]
 
@@ -198,7 +206,9 @@ def mutate(request: bytearray, source: random.Random) -> None:
         case 0 if request:
             request[place] = source.randrange(256)
         case 1:
-            request[place:place] = source.choice([b"\r\n", b"\n", b"\0", b":", b" ", b"\r\n\r\n", b"%", b"\xff\xfe"])
+            request[place:place] = source.choice(
+                [b"\r\n", b"\n", b"\0", b":", b" ", b"\r\n\r\n", b"%", b"\xff\xfe"]
+            )
         case 2:
             del request[place : place + source.randrange(1, 20)]
         case 3:

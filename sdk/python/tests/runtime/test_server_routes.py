@@ -88,7 +88,9 @@ def test_the_health_is_told_on_ping(shop):
 
 def test_trap_1_there_is_no_execute(shop):
     for method in ("GET", "POST", "PUT"):
-        reply = shop.ask(method, "/execute", {"module": "os", "function_name": "system", "args": ["touch /tmp/x"]})
+        reply = shop.ask(
+            method, "/execute", {"module": "os", "function_name": "system", "args": ["touch /tmp/x"]}
+        )
         assert (reply.status, reply.json) == (404, {"detail": "Not Found"})
 
 
@@ -148,7 +150,9 @@ def test_a_body_that_names_no_parameter_is_422(listen):
 def test_a_body_that_curl_calls_a_form_is_json_where_it_looks_like_it(shop):
     reply = shop.ask("POST", "/process", b' {"a": 1}', content_type="application/x-www-form-urlencoded")
     assert reply.json == {"got": {"a": 1}}
-    reply = shop.ask("POST", "/items", b"name=a+b&price=1.5", content_type="application/x-www-form-urlencoded")
+    reply = shop.ask(
+        "POST", "/items", b"name=a+b&price=1.5", content_type="application/x-www-form-urlencoded"
+    )
     assert reply.json == ["a b", 1.5, "a", None]
 
 
@@ -156,7 +160,8 @@ def test_files_and_fields_come_from_a_multipart_form(shop):
     content = bytes(range(256)) * 40 + b"\r\n--b\r\n\n\r--"
     parts = [
         b'Content-Disposition: form-data; name="title"\r\n\r\nn\xc3\xa9',
-        b'content-disposition: form-data; name="file"; filename="a b.bin"\r\nContent-Type: x/y\r\n\r\n' + content,
+        b'content-disposition: form-data; name="file"; filename="a b.bin"\r\nContent-Type: x/y\r\n\r\n'
+        + content,
         b'Content-Disposition: form-data; name="count"\r\n\r\n3',
         b'Content-Disposition: form-data; name="extra"\r\n\r\n{"k": 1}',
         b'Content-Disposition: form-data; name="more"; filename="1"\r\n\r\n1',
@@ -212,7 +217,9 @@ def test_results_are_json_and_bytes_are_themselves(listen):
 
 @pytest.mark.parametrize("kind", ["def", "async def"])
 def test_trap_21_a_traceback_goes_to_the_log_and_never_to_the_caller(listen, app, kind):
-    server = listen(f"{kind} work():\n    raise ValueError('secret')\n", {"GET /work": "work"}, RUNPOD_ENDPOINT_ID="e1")
+    server = listen(
+        f"{kind} work():\n    raise ValueError('secret')\n", {"GET /work": "work"}, RUNPOD_ENDPOINT_ID="e1"
+    )
     reply = server.ask("GET", "/work")
     assert (reply.status, reply.json) == (500, {"detail": "Internal Server Error"})
     lines = server.messages.splitlines()
@@ -221,7 +228,9 @@ def test_trap_21_a_traceback_goes_to_the_log_and_never_to_the_caller(listen, app
     assert server.ask("GET", "/ping").status == 200
 
 
-@pytest.mark.parametrize("error", ["SystemExit(1)", "StopIteration()", "KeyboardInterrupt()", "asyncio.CancelledError()"])
+@pytest.mark.parametrize(
+    "error", ["SystemExit(1)", "StopIteration()", "KeyboardInterrupt()", "asyncio.CancelledError()"]
+)
 @pytest.mark.parametrize("kind", ["def", "async def"])
 def test_no_error_of_a_function_ends_the_server(listen, kind, error):
     server = listen(f"import asyncio\n\n{kind} work():\n    raise {error}\n", {"GET /work": "work"})
@@ -293,7 +302,9 @@ def test_response_objects_of_frameworks_are_sent_as_they_are(listen):
     ],
 )
 def test_generators_are_streamed(listen, kind, values, body, content_type):
-    server = listen(f"{kind} work():\n    for value in ({values}):\n        yield value\n", {"GET /work": "work"})
+    server = listen(
+        f"{kind} work():\n    for value in ({values}):\n        yield value\n", {"GET /work": "work"}
+    )
     reply = server.ask("GET", "/work")
     assert (reply.body.decode(), reply.headers["content-type"]) == (body, content_type)
     assert reply.headers["transfer-encoding"] == "chunked"

@@ -24,7 +24,12 @@ class App:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        self.manifest: dict[str, Any] = {"version": "1.0", "project_name": "app", "resources": {}, "routes": {}}
+        self.manifest: dict[str, Any] = {
+            "version": "1.0",
+            "project_name": "app",
+            "resources": {},
+            "routes": {},
+        }
 
     def write(self, path: str, text: str) -> Path:
         file = self.directory / path
@@ -105,7 +110,12 @@ class Server(Worker):
 
     def __init__(self, app: App, environment: dict[str, str]) -> None:
         self.port = free_port()
-        own = {"PORT": str(self.port), "FLASH_RESOURCE_NAME": "api", "FLASH_ENDPOINT_TYPE": "lb", "RUNPOD_POD_ID": "w1"}
+        own = {
+            "PORT": str(self.port),
+            "FLASH_RESOURCE_NAME": "api",
+            "FLASH_ENDPOINT_TYPE": "lb",
+            "RUNPOD_POD_ID": "w1",
+        }
         super().__init__(app, {**own, **environment})
         self._until_it_listens()
 

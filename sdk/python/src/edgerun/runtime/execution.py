@@ -27,7 +27,9 @@ OUTPUT_MAX_BYTES = 20_000_000
 class Execution:
     """Runs a job and posts how it ended. Another thread may stop it meanwhile."""
 
-    def __init__(self, job: Job, handler: Handler, agent: Agent, loop: EventLoop, app_directory: Path) -> None:
+    def __init__(
+        self, job: Job, handler: Handler, agent: Agent, loop: EventLoop, app_directory: Path
+    ) -> None:
         self.job_id = job.id
         self._payload = job.payload
         self._handler = handler
