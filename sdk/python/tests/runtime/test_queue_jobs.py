@@ -170,6 +170,12 @@ def test_progress_is_shown_while_the_job_runs(agent, serve):
     assert agent.progress == {job: [{"percent": 50}, 100]}
 
 
+def test_a_result_may_ask_for_a_fresh_worker(agent, serve):
+    serve("def work(value):\n    return {'refresh_worker': value}\n")
+    assert agent.run({"value": True}) == {"output": {"refresh_worker": True}, "stopPod": True}
+    assert agent.run({"value": "yes"}) == {"output": {"refresh_worker": "yes"}}
+
+
 def test_what_is_printed_reaches_the_log_at_once_with_its_lines(agent, serve, tmp_path):
     worker = serve(
         """
