@@ -10,7 +10,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from scripted_agent import ScriptedAgent  # noqa: E402
-from worker_process import App, Worker  # noqa: E402
+from worker_process import App, Server, Worker  # noqa: E402
 
 
 @pytest.fixture
@@ -50,3 +50,19 @@ def serve(app: App, agent: ScriptedAgent, start: Callable[..., Worker]) -> Calla
         return start("job")
 
     return serve
+
+
+@pytest.fixture
+def listen(app: App) -> Iterator[Callable[..., Server]]:
+    """Writes main.py, and starts a server of routes, "<METHOD> <path>" to function."""
+    started: list[Server] = []
+
+    def listen(source: str, routes: dict[str, str], **environment: str) -> Server:
+        app.write("main.py", source)
+        app.balanced("api", routes)
+        started.append(Server(app, environment))
+        return started[-1]
+
+    yield listen
+    for server in started:
+        server.close()

@@ -36,7 +36,9 @@ class ScriptedAgent:
         self._count = 0
         self._server = _Server(("127.0.0.1", port), _Request)
         self._server.agent = self
-        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
+        ).start()
 
     @property
     def environment(self) -> dict[str, str]:

@@ -19,7 +19,9 @@ def test_trap_28_null_and_empty_inputs_call_a_function_without_arguments(agent, 
         assert agent.run(value) == {"output": "called"}
 
 
-@pytest.mark.parametrize(("value", "kind"), [(3, "a number"), ("text", "text"), ([1], "a list"), (True, "a boolean")])
+@pytest.mark.parametrize(
+    ("value", "kind"), [(3, "a number"), ("text", "text"), ([1], "a list"), (True, "a boolean")]
+)
 def test_an_input_that_is_no_object_fails_the_job(agent, serve, value, kind):
     serve("def work(x):\n    return x\n")
     error = agent.run(value)["error"]
@@ -67,7 +69,9 @@ def test_trap_7_an_exception_fails_the_job_with_a_traceback_that_starts_in_the_u
     assert lines[-1] == "LookupError: no wéights"
     assert error["worker_id"] == "w1"
     assert "LookupError: no wéights" in worker.messages
-    assert [json.loads(line)["requestId"] for line in worker.output.splitlines() if "LookupError" in line] == ["job-1"]
+    assert [
+        json.loads(line)["requestId"] for line in worker.output.splitlines() if "LookupError" in line
+    ] == ["job-1"]
 
 
 def test_an_async_functions_traceback_starts_in_the_users_file_as_well(agent, app, serve):
@@ -91,7 +95,10 @@ def test_exiting_fails_the_job_and_the_worker_goes_on(agent, serve):
         ("[{1, 2}]", "output[0] is of type set, which JSON cannot carry: pass a list"),
         ("{(1, 2): 3}", "output has the key (1, 2) of type tuple"),
         ("LOOP", "output[0][0][0]"),
-        ("datetime.date(2026, 1, 2)", "output is of type datetime.date, which JSON cannot carry: pass its .isoformat()"),
+        (
+            "datetime.date(2026, 1, 2)",
+            "output is of type datetime.date, which JSON cannot carry: pass its .isoformat()",
+        ),
         ("Point(1)", "output is of type main.Point, which JSON cannot carry: pass dataclasses.asdict"),
         ("'\\ud800'", "output holds text with half a character"),
         ("object", "output is of type type, which JSON cannot carry: pass texts, numbers"),
@@ -161,6 +168,12 @@ def test_progress_is_shown_while_the_job_runs(agent, serve):
     job = agent.submit({})
     assert agent.result(job) == {"output": "done"}
     assert agent.progress == {job: [{"percent": 50}, 100]}
+
+
+def test_a_result_may_ask_for_a_fresh_worker(agent, serve):
+    serve("def work(value):\n    return {'refresh_worker': value}\n")
+    assert agent.run({"value": True}) == {"output": {"refresh_worker": True}, "stopPod": True}
+    assert agent.run({"value": "yes"}) == {"output": {"refresh_worker": "yes"}}
 
 
 def test_what_is_printed_reaches_the_log_at_once_with_its_lines(agent, serve, tmp_path):

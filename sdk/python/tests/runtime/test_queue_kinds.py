@@ -137,7 +137,9 @@ def test_the_constructor_of_a_class_with_async_methods_finds_the_loop_of_its_job
 
 
 def test_a_plain_function_runs_on_the_main_thread(agent, serve):
-    serve("import threading\n\ndef work():\n    return threading.current_thread() is threading.main_thread()\n")
+    serve(
+        "import threading\n\ndef work():\n    return threading.current_thread() is threading.main_thread()\n"
+    )
     assert agent.run({}) == {"output": True}
 
 

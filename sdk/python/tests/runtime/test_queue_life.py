@@ -53,7 +53,11 @@ def test_a_missing_local_module_is_not_taken_for_a_package(app, serve):
 
 
 def test_a_constructor_that_raises_ends_the_worker(serve):
-    words = last_line(serve("class Model:\n    def __init__(self):\n        open('/gone')\n    def run(self): ...\n", "Model"))
+    words = last_line(
+        serve(
+            "class Model:\n    def __init__(self):\n        open('/gone')\n    def run(self): ...\n", "Model"
+        )
+    )
     assert "the constructor of Model raises FileNotFoundError" in words
     assert "at main.py:3." in words
 
@@ -113,7 +117,11 @@ def test_trap_38_the_worker_of_an_endpoint_runs_the_function_itself_and_writes_n
         """
     )
     assert agent.run({"x": 1}) == {"output": 2}
-    assert sorted(one.name for one in app.directory.iterdir()) == ["flash_manifest.json", "handler_job.py", "main.py"]
+    assert sorted(one.name for one in app.directory.iterdir()) == [
+        "flash_manifest.json",
+        "handler_job.py",
+        "main.py",
+    ]
 
 
 # Stops

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
+import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +24,12 @@ class App:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        self.manifest: dict[str, Any] = {"version": "1.0", "project_name": "app", "resources": {}, "routes": {}}
+        self.manifest: dict[str, Any] = {
+            "version": "1.0",
+            "project_name": "app",
+            "resources": {},
+            "routes": {},
+        }
 
     def write(self, path: str, text: str) -> Path:
         file = self.directory / path
@@ -94,6 +103,80 @@ class Worker:
     def close(self) -> None:
         self.process.kill()
         self.process.wait(WAIT_S)
+
+
+class Server(Worker):
+    """A load-balanced worker that listens."""
+
+    def __init__(self, app: App, environment: dict[str, str]) -> None:
+        self.port = free_port()
+        own = {
+            "PORT": str(self.port),
+            "FLASH_RESOURCE_NAME": "api",
+            "FLASH_ENDPOINT_TYPE": "lb",
+            "RUNPOD_POD_ID": "w1",
+        }
+        super().__init__(app, {**own, **environment})
+        self._until_it_listens()
+
+    def _until_it_listens(self) -> None:
+        deadline = time.monotonic() + WAIT_S
+        while self.process.poll() is None and time.monotonic() < deadline:
+            try:
+                return self.connect().close()
+            except OSError:
+                time.sleep(0.01)
+        raise AssertionError(f"The server does not listen: {self.output}")
+
+    def connect(self, port: int | None = None) -> socket.socket:
+        return socket.create_connection(("127.0.0.1", port or self.port), WAIT_S)
+
+    def ask(self, method: str, path: str, body: Any = None, port: int | None = None, **headers: str) -> Reply:
+        """One request on a connection of its own; a body that is no bytes goes as JSON."""
+        connection = http.client.HTTPConnection("127.0.0.1", port or self.port, timeout=WAIT_S)
+        try:
+            if body is not None and not isinstance(body, bytes):
+                body = json.dumps(body).encode()
+                headers.setdefault("content_type", "application/json")
+            named = {name.replace("_", "-"): value for name, value in headers.items()}
+            connection.request(method, path, body, named)
+            response = connection.getresponse()
+            return Reply(response.status, response.read(), dict(response.headers.items()))
+        finally:
+            connection.close()
+
+    def send(self, request: bytes) -> bytes:
+        """Sends bytes, and then nothing more; answers all that comes back."""
+        with self.connect() as peer:
+            peer.sendall(request)
+            peer.shutdown(socket.SHUT_WR)
+            return read_all(peer)
+
+
+@dataclass
+class Reply:
+    """What a server answered."""
+
+    status: int
+    body: bytes
+    headers: dict[str, str]
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+def read_all(peer: socket.socket) -> bytes:
+    received = b""
+    while part := peer.recv(65_536):
+        received += part
+    return received
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 def _message(line: str) -> str:

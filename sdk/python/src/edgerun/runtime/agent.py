@@ -42,13 +42,17 @@ class Agent:
         def address(name: str) -> str:
             value = environment.get(name)
             if not value:
-                raise StartError(f"{name} is not set: a queue-based worker is started by the agent of a host.")
+                raise StartError(
+                    f"{name} is not set: a queue-based worker is started by the agent of a host."
+                )
             return value.replace("$RUNPOD_POD_ID", worker_id)
 
         self._take_url = address("RUNPOD_WEBHOOK_GET_JOB").replace("$ID", worker_id)
         self._stop_url = self._take_url.replace("/job-take/", "/job-stop/")
         self._result_url = address("RUNPOD_WEBHOOK_POST_OUTPUT")
-        self._chunk_url = environment.get("RUNPOD_WEBHOOK_POST_STREAM", "").replace("$RUNPOD_POD_ID", worker_id)
+        self._chunk_url = environment.get("RUNPOD_WEBHOOK_POST_STREAM", "").replace(
+            "$RUNPOD_POD_ID", worker_id
+        )
         self._ping_url = environment.get("RUNPOD_WEBHOOK_PING", "").replace("$RUNPOD_POD_ID", worker_id)
         self._key = environment.get("RUNPOD_AI_API_KEY", "")
         self._local = threading.local()
@@ -68,7 +72,9 @@ class Agent:
         except ValueError:
             return []
         jobs = found if isinstance(found, list) else [found]
-        return [Job(one["id"], one) for one in jobs if isinstance(one, dict) and isinstance(one.get("id"), str)]
+        return [
+            Job(one["id"], one) for one in jobs if isinstance(one, dict) and isinstance(one.get("id"), str)
+        ]
 
     def stops(self) -> list[str]:
         """Waits for jobs that shall be stopped; returns their ids."""
@@ -141,7 +147,11 @@ class Agent:
             answer = self._connection().try_ask("POST", url, body, _POST_TIMEOUT_S)
             if answer is not None and answer[0] < 500 and answer[0] != 429:
                 if answer[0] >= 400:
-                    log.say(f"The agent refuses what the job has to say: {answer[0]}.", level="ERROR", job_id=job_id)
+                    log.say(
+                        f"The agent refuses what the job has to say: {answer[0]}.",
+                        level="ERROR",
+                        job_id=job_id,
+                    )
                 return
             if time.monotonic() > deadline:
                 break
@@ -168,14 +178,18 @@ class _Connection:
         self._http = make(parts.hostname or "", parts.port)
         self._headers = {"Authorization": key, "Content-Type": "application/json"}
 
-    def try_ask(self, method: str, url: str, body: bytes | None, timeout_s: float) -> tuple[int, bytes] | None:
+    def try_ask(
+        self, method: str, url: str, body: bytes | None, timeout_s: float
+    ) -> tuple[int, bytes] | None:
         """Status and body of the answer; None when there was none."""
         was_open = self._http.sock is not None
         answer = self._ask_once(method, url, body, timeout_s)
         # A kept connection may have been closed meanwhile; that says nothing of the agent.
         return self._ask_once(method, url, body, timeout_s) if answer is None and was_open else answer
 
-    def _ask_once(self, method: str, url: str, body: bytes | None, timeout_s: float) -> tuple[int, bytes] | None:
+    def _ask_once(
+        self, method: str, url: str, body: bytes | None, timeout_s: float
+    ) -> tuple[int, bytes] | None:
         parts = urlsplit(url)
         try:
             self._http.timeout = timeout_s

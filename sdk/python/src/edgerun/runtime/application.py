@@ -48,7 +48,9 @@ def read_application(environment: Mapping[str, str], endpoint: str | None = None
     """The app of FLASH_APP_DIRECTORY and its endpoint FLASH_RESOURCE_NAME. Raises StartError."""
     name = endpoint or environment.get("FLASH_RESOURCE_NAME", "")
     if not name:
-        raise StartError(f"FLASH_RESOURCE_NAME is not set, so it is not known which endpoint to serve. {_ADVICE}")
+        raise StartError(
+            f"FLASH_RESOURCE_NAME is not set, so it is not known which endpoint to serve. {_ADVICE}"
+        )
     if not _NAME.fullmatch(name):
         raise StartError(f"FLASH_RESOURCE_NAME is {name!r}, which is no name of an endpoint. {_ADVICE}")
     directory = Path(environment.get("FLASH_APP_DIRECTORY") or DEFAULT_DIRECTORY).resolve()
@@ -96,7 +98,9 @@ def _check_kind(name: str, resource: Mapping[str, Any], kind: str) -> None:
         raise StartError(f"FLASH_ENDPOINT_TYPE is {kind!r}; it must be qb or lb.")
     if kind and (kind.lower() == "lb") != is_load_balanced:
         is_kind = "load-balanced" if is_load_balanced else "queue-based"
-        raise StartError(f"FLASH_ENDPOINT_TYPE is {kind!r}, but the endpoint {name!r} is {is_kind}. {_ADVICE}")
+        raise StartError(
+            f"FLASH_ENDPOINT_TYPE is {kind!r}, but the endpoint {name!r} is {is_kind}. {_ADVICE}"
+        )
 
 
 _current: Application | None = None

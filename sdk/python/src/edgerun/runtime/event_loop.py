@@ -32,8 +32,11 @@ class Call:
 
     def _begin(self) -> None:
         self._task = self._loop.create_task(self._finish())
-        # One that is cancelled before it began never comes to its own end.
-        self._task.add_done_callback(lambda _: self._future.done() or self._future.set_exception(Stopped()))
+        self._task.add_done_callback(self._end)
+
+    def _end(self, _: asyncio.Task[None]) -> None:
+        if not self._future.done():  # it was cancelled before it began
+            self._future.set_exception(Stopped())
 
     async def _finish(self) -> None:
         try:

@@ -27,7 +27,9 @@ OUTPUT_MAX_BYTES = 20_000_000
 class Execution:
     """Runs a job and posts how it ended. Another thread may stop it meanwhile."""
 
-    def __init__(self, job: Job, handler: Handler, agent: Agent, loop: EventLoop, app_directory: Path) -> None:
+    def __init__(
+        self, job: Job, handler: Handler, agent: Agent, loop: EventLoop, app_directory: Path
+    ) -> None:
         self.job_id = job.id
         self._payload = job.payload
         self._handler = handler
@@ -39,6 +41,7 @@ class Execution:
         self._chunks: list[bytes] = []
         self._chunks_bytes = 0
         self._is_stream = False
+        self._ending = b"}"
 
     def run(self) -> None:
         """Never raises: whatever happens becomes the job's result."""
@@ -64,7 +67,7 @@ class Execution:
 
     def _result(self) -> bytes:
         try:
-            return b'{"output":' + self._output() + b"}"
+            return b'{"output":' + self._output() + self._ending
         except (InputError, NotJsonError) as error:
             log.say(str(error), level="ERROR", job_id=self.job_id)
             return _failed(str(error))
@@ -86,6 +89,8 @@ class Execution:
             self._is_stream = True
             self._pass_on(result)
         else:
+            if isinstance(result, dict) and result.get("refresh_worker") is True:
+                self._ending = b',"stopPod":true}'  # as handlers of the platform ask for a fresh container
             return encode(result, "output")
         return b"[" + b",".join(self._chunks) + b"]"
 

@@ -50,7 +50,9 @@ class QueueHandler:
         made = explained(self._application, self._target, f"the constructor of {name}")
         methods = {method: getattr(made, method) for method in self._methods()}
         if not methods:
-            raise StartError(f"The class {name} has no public method to call. Add one and run `flash deploy` again.")
+            raise StartError(
+                f"The class {name} has no public method to call. Add one and run `flash deploy` again."
+            )
         return {method: (call, Arguments(call, f"{name}.{method}")) for method, call in methods.items()}
 
     def _methods(self) -> list[str]:
@@ -67,7 +69,9 @@ class QueueHandler:
         available = ", ".join(calls)
         method = values.pop(METHOD_KEY, None)
         if method is None:
-            raise InputError(f"The input needs 'method', the name of the method to call. Available: {available}.")
+            raise InputError(
+                f"The input needs 'method', the name of the method to call. Available: {available}."
+            )
         if not isinstance(method, str) or method not in calls:
             raise InputError(f"There is no method {method!r}. Available: {available}.")
         return calls[method]
@@ -78,7 +82,9 @@ def _input_of(job: Mapping[str, Any]) -> dict[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        kind = {bool: "a boolean", int: "a number", float: "a number", str: "text", list: "a list"}[type(value)]
+        kind = {bool: "a boolean", int: "a number", float: "a number", str: "text", list: "a list"}[
+            type(value)
+        ]
         raise InputError(f"The input must be an object with the function's arguments by name; it is {kind}.")
     # Some clients send this where an input would be empty.
     return {name: inner for name, inner in value.items() if not (name == "__empty" and inner is True)}

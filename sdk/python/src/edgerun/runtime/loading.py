@@ -9,13 +9,15 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 from ..declarations import recording
 from ..endpoint import Endpoint
 from . import log
 from .application import Application
 from .failures import StartError, place_of, summary, traceback_text
+
+Loaded = TypeVar("Loaded")
 
 _REDEPLOY = "Fix it and run `flash deploy` again."
 
@@ -90,13 +92,15 @@ def _handler_path(application: Application) -> Path:
     name = application.resource.get("handler_file") or f"handler_{application.name}.py"
     path = (application.directory / str(name)).resolve()
     if not path.is_relative_to(application.directory):
-        raise StartError(f"The handler file {name!r} leads out of {application.directory}. Run `flash deploy` again.")
+        raise StartError(
+            f"The handler file {name!r} leads out of {application.directory}. Run `flash deploy` again."
+        )
     if not path.is_file():
         raise StartError(f"The handler file {path} is missing. Run `flash deploy` again.")
     return path
 
 
-def explained(application: Application, load: Callable[[], Any], what: str) -> Any:
+def explained(application: Application, load: Callable[[], Loaded], what: str) -> Loaded:
     """Runs code of the user at the worker's start; what it raises becomes a StartError."""
     try:
         return load()

@@ -52,7 +52,11 @@ def answer_of_error(error: BaseException) -> Answer | None:
     if not isinstance(status, int) or not 400 <= status <= 599 or not hasattr(error, "detail"):
         return None
     headers = getattr(error, "headers", None)
-    own = [(str(name).lower(), str(value)) for name, value in headers.items()] if isinstance(headers, Mapping) else []
+    own = (
+        [(str(name).lower(), str(value)) for name, value in headers.items()]
+        if isinstance(headers, Mapping)
+        else []
+    )
     return detail_answer(status, error.detail, own)
 
 
@@ -60,7 +64,11 @@ def _answer_of_response(response: Any) -> Answer:
     """A response object as FastAPI and Starlette have them: status_code, headers, and body or body_iterator."""
     headers = getattr(response, "headers", None) or {}
     own = [(str(name).lower(), str(value)) for name, value in headers.items()]
-    kept = [(name, value) for name, value in own if name not in ("content-length", "transfer-encoding", "connection")]
+    kept = [
+        (name, value)
+        for name, value in own
+        if name not in ("content-length", "transfer-encoding", "connection")
+    ]
     pieces = getattr(response, "body_iterator", None)
     if pieces is not None and hasattr(pieces, "__aiter__"):
         return Answer(response.status_code, _as_bytes(pieces), kept)

@@ -127,7 +127,11 @@ class Connection:
     async def _refuse(self, refusal: Refusal) -> None:
         """A client that still sends would be reset before it has read the answer, so the rest is read for a moment."""
         body = encode({"detail": refusal.detail}, "the answer")
-        headers = [("content-type", "application/json"), ("content-length", str(len(body))), ("connection", "close")]
+        headers = [
+            ("content-type", "application/json"),
+            ("content-length", str(len(body))),
+            ("connection", "close"),
+        ]
         timer = asyncio.get_running_loop().call_later(_LINGER_S, self._writer.transport.abort)
         try:
             self._writer.write(encode_head(refusal.status, headers) + body)

@@ -34,7 +34,9 @@ def convert(value: Any, annotation: Any, *, is_text: bool) -> Any:
     if origin in (typing.Union, types.UnionType):
         return _convert_union(value, arguments, is_text)
     if origin is typing.Literal:
-        return _convert_choice(value, {str(one) if is_text else one: one for one in arguments}, "literal_error")
+        return _convert_choice(
+            value, {str(one) if is_text else one: one for one in arguments}, "literal_error"
+        )
     kind = origin or annotation
     if kind in _SIMPLE:
         return _SIMPLE[kind](value, is_text)
@@ -63,7 +65,16 @@ def wants(annotation: Any, *kinds: type) -> bool:
 def _convert_bool(value: Any, is_text: bool) -> bool:
     if isinstance(value, bool):
         return value
-    words = {"true": True, "on": True, "yes": True, "1": True, "false": False, "off": False, "no": False, "0": False}
+    words = {
+        "true": True,
+        "on": True,
+        "yes": True,
+        "1": True,
+        "false": False,
+        "off": False,
+        "no": False,
+        "0": False,
+    }
     if isinstance(value, str) and value.lower() in words:
         return words[value.lower()]
     if isinstance(value, (int, float)) and value in (0, 1):
@@ -106,7 +117,9 @@ def _convert_float(value: Any, is_text: bool) -> float:
 def _convert_str(value: Any, is_text: bool) -> str:
     if isinstance(value, str):
         return value
-    raise Mismatch("string_type", "Input should be a valid string", None if isinstance(value, bytes) else value)
+    raise Mismatch(
+        "string_type", "Input should be a valid string", None if isinstance(value, bytes) else value
+    )
 
 
 def _convert_bytes(value: Any, is_text: bool) -> bytes:

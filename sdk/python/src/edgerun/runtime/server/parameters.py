@@ -134,7 +134,9 @@ class _Values:
                 self._refuse("extra_forbidden", (source, name), "Extra inputs are not permitted", None)
 
     def _texts(self, fields: Mapping[str, list[Any]]) -> dict[str, Any]:
-        return {name: all_ if self._parameters.wants_list(name) else all_[-1] for name, all_ in fields.items()}
+        return {
+            name: all_ if self._parameters.wants_list(name) else all_[-1] for name, all_ in fields.items()
+        }
 
     def _convert(self, name: str, value: Any, source: str, *, is_text: bool) -> None:
         try:

@@ -45,7 +45,7 @@ class Service:
             return detail_answer(refusal.status, refusal.detail)
         except InvalidRequest as invalid:
             return detail_answer(422, invalid.details)
-        except (Exception, SystemExit) as error:
+        except (Exception, SystemExit, KeyboardInterrupt, asyncio.CancelledError) as error:
             return self.answer_of_failure(error, request)
 
     def answer_of_health(self, request: Request) -> Answer | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Mapping
 
 from .. import log
@@ -85,7 +86,8 @@ class Server:
         try:
             listener = await asyncio.start_server(serve, host, port, limit=HEAD_MAX_BYTES, backlog=_BACKLOG)
         except OSError as error:
-            raise StartError(f"Port {port} cannot be listened on: {error.strerror or error}.") from None
+            why = os.strerror(error.errno) if error.errno else str(error)
+            raise StartError(f"Port {port} cannot be listened on: {why}.") from None
         self._listeners.append(listener)
         return int(listener.sockets[0].getsockname()[1])
 
