@@ -1,0 +1,72 @@
+"""Of which app and environment the functions are that a script calls."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from .dotenv import folders_upward, setting
+from .errors import AppContextError
+
+CONTEXT_FILE = Path(".flash") / "context.json"
+"""Written by `flash deploy`, with the keys `app` and `environment`."""
+
+
+@dataclass(frozen=True)
+class AppContext:
+    """An app and one of its environments, by name."""
+
+    app: str
+    environment: str
+
+
+def find_app_context(endpoint_name: str) -> AppContext:
+    """FLASH_APP and FLASH_ENV of the environment or of `.env`; else what the project was deployed as.
+
+    The project is looked for upward from the script that runs, then from the working directory. FLASH_ENV alone
+    chooses another environment of the project's app.
+
+    Raises:
+        AppContextError: Neither says which app and environment it is.
+    """
+    app, environment = setting("FLASH_APP"), setting("FLASH_ENV")
+    if app and environment:
+        return AppContext(app, environment)
+    deployed = _deployed_context()
+    if deployed is None or (app and app != deployed.app):
+        missing = [name for name, value in (("FLASH_APP", app), ("FLASH_ENV", environment)) if not value]
+        raise AppContextError(
+            f"Endpoint '{endpoint_name}' cannot be called: nothing says of which app and environment it is "
+            f"({' and '.join(missing)} not set, no {CONTEXT_FILE.as_posix()} of a deployment found). "
+            "Use `flash dev` to try functions, run this in a project after `flash deploy`, "
+            "or set FLASH_APP and FLASH_ENV."
+        )
+    return AppContext(deployed.app, environment or deployed.environment)
+
+
+def _deployed_context() -> AppContext | None:
+    for start in (_script_folder(), Path.cwd()):
+        for folder in folders_upward(start) if start else ():
+            if context := _read_context(folder / CONTEXT_FILE):
+                return context
+    return None
+
+
+def _script_folder() -> Path | None:
+    file = getattr(sys.modules.get("__main__"), "__file__", None)
+    return Path(file).resolve().parent if file else None
+
+
+def _read_context(file: Path) -> AppContext | None:
+    try:
+        stored = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    if not isinstance(stored, dict):
+        return None
+    app, environment = stored.get("app"), stored.get("environment")
+    if isinstance(app, str) and isinstance(environment, str) and app and environment:
+        return AppContext(app, environment)
+    return None

@@ -1,0 +1,117 @@
+"""A client of one endpoint: by its id, or of an image of one's own."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlencode
+
+from .connection import Connection, find_connection
+from .http_exchange import Request, exchange_in_thread, in_thread, patiently
+from .job import EndpointJob
+from .json_value import encode_json
+from .own_image import OwnImage
+from .queue_api import QUICK_SECONDS, QueueApi
+from .scaling import ServerlessType
+
+if TYPE_CHECKING:
+    from .endpoint import Endpoint
+
+RUNSYNC_SECONDS = 60.0
+
+
+class EndpointClient:
+    """Calls an endpoint; one of an own image is made on the first call."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
+        self._own_image = OwnImage(endpoint)
+
+    # Jobs
+
+    async def run(self, input: Any, *, webhook: str | None = None) -> EndpointJob:
+        """Submits a job."""
+        api = await self._queue()
+        told = {} if webhook is None else {"webhook": webhook}
+        body = encode_json({"input": input, **told}, "the input")
+        return EndpointJob(api, await patiently(lambda: api.run(body), time.monotonic() + QUICK_SECONDS))
+
+    async def runsync(self, input: Any, timeout: float | None) -> EndpointJob:
+        """Submits a job and waits for it, for `timeout` seconds at most."""
+        api = await self._queue()
+        body = encode_json({"input": input}, "the input")
+        deadline = time.monotonic() + (timeout if timeout is not None else self._runsync_seconds())
+        reply = await patiently(lambda: api.runsync(body, deadline - time.monotonic()), deadline)
+        job = EndpointJob(api, reply)
+        try:
+            return await job.wait(max(deadline - time.monotonic(), 0.0))
+        except TimeoutError:
+            return job
+
+    def job(self, job_id: str) -> _JobById:
+        """The job with this id."""
+        return _JobById(self, job_id)
+
+    def _runsync_seconds(self) -> float:
+        return self._endpoint.execution_timeout_ms / 1000 or RUNSYNC_SECONDS
+
+    async def _queue(self) -> QueueApi:
+        connection = find_connection()
+        return QueueApi.of_endpoint(connection, await self._id(connection, ServerlessType.QB))
+
+    # Requests
+
+    async def send(
+        self, method: str, path: str, data: Any, timeout: float, headers: Mapping[str, str] | None
+    ) -> Any:
+        """Sends a request to a worker of a load-balanced endpoint and answers its parsed JSON."""
+        if not path.startswith("/"):
+            raise ValueError(f'path={path!r} must begin with "/", such as "/items".')
+        connection = find_connection()
+        id = await self._id(connection, ServerlessType.LB)
+        url = f"{connection.url}/lb/{quote(id, safe='')}{path}"
+        body = None
+        if data is not None and method == "GET":
+            url = f"{url}{'&' if '?' in path else '?'}{urlencode(data, doseq=True)}"
+        elif data is not None:
+            body = encode_json(data, "data")
+        return await exchange_in_thread(Request(method, url, connection.api_key, timeout, body, headers))
+
+    # Life
+
+    async def _id(self, connection: Connection, kind: ServerlessType) -> str:
+        if self._endpoint.id is not None:
+            return self._endpoint.id
+        return await in_thread(lambda: self._own_image.ensure(connection, kind))
+
+    async def provision(self) -> str:
+        """Makes the endpoint of an own image where there is none, and answers its id."""
+        return await self._id(find_connection(), ServerlessType.QB)
+
+    async def update(self) -> str:
+        """Brings the endpoint of an own image to what is declared, and answers its id."""
+        connection = find_connection()
+        return await in_thread(lambda: self._own_image.update(connection))
+
+    async def remove(self) -> None:
+        """Deletes the endpoint."""
+        connection = find_connection()
+        await in_thread(lambda: self._own_image.remove(connection))
+
+
+class _JobById:
+    """A job of which only the id is known."""
+
+    def __init__(self, client: EndpointClient, job_id: str) -> None:
+        self._client = client
+        self._job_id = job_id
+
+    async def status(self) -> str:
+        return await (await self._job()).status()
+
+    async def cancel(self) -> EndpointJob:
+        return await (await self._job()).cancel()
+
+    async def _job(self) -> EndpointJob:
+        return EndpointJob(await self._client._queue(), {"id": self._job_id})

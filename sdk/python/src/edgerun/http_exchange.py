@@ -1,0 +1,203 @@
+"""HTTP requests: each in a thread of its own, so that any number of calls can wait at the same time."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+import random
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from email.message import Message
+from functools import cache
+from typing import IO, Any, TypeVar
+
+from .errors import APIKeyError, HttpError, PayloadTooLargeError, ServiceUnreachableError
+from .version import __version__
+
+T = TypeVar("T")
+
+BACK_OFF_FIRST_SECONDS = 0.5
+BACK_OFF_MAX_SECONDS = 10.0
+# The service says so when it is too much at once, or for a moment not there; the request was not begun.
+_BUSY = (429, 503)
+
+
+@dataclass(frozen=True)
+class Request:
+    """An HTTP request; `body` is JSON."""
+
+    method: str
+    url: str
+    api_key: str
+    timeout_seconds: float
+    body: bytes | None = None
+    headers: Mapping[str, str] | None = None
+
+
+def exchange(request: Request) -> Any:
+    """Sends a request and answers the parsed JSON, None for an empty body, or the text where it is no JSON.
+
+    Raises:
+        APIKeyError: The service refuses the key.
+        PayloadTooLargeError: The body is larger than the service takes.
+        HttpError: Any other HTTP error.
+        ServiceUnreachableError: No answer came.
+        TimeoutError: None came in time.
+    """
+    headers = {
+        "Authorization": f"Bearer {request.api_key}",
+        "Accept": "application/json",
+        "User-Agent": f"edgerun-python/{__version__}",
+        **({"Content-Type": "application/json"} if request.body is not None else {}),
+        **(request.headers or {}),
+    }
+    sent = urllib.request.Request(request.url, data=request.body, headers=headers, method=request.method)
+    try:
+        with _opener().open(sent, timeout=request.timeout_seconds) as answer:
+            return _parse(answer.read())
+    except urllib.error.HTTPError as error:
+        with error:
+            raise _http_error(request, error) from None
+    except urllib.error.URLError as error:
+        if isinstance(error.reason, TimeoutError):
+            raise _timeout(request) from None
+        raise _unreachable(request, error.reason) from None
+    except TimeoutError:
+        raise _timeout(request) from None
+    except (OSError, http.client.HTTPException) as error:
+        raise _unreachable(request, error) from None
+
+
+async def exchange_in_thread(request: Request) -> Any:
+    """`exchange` for coroutines."""
+    return await in_thread(lambda: exchange(request))
+
+
+async def in_thread(work: Callable[[], T]) -> T:
+    """Runs `work` in a daemon thread and answers what it returns or raises."""
+    loop = asyncio.get_running_loop()
+    outcome: asyncio.Future[T] = loop.create_future()
+
+    def settle(set_it: Callable[[Any], None], value: Any) -> None:
+        try:
+            loop.call_soon_threadsafe(lambda: None if outcome.done() else set_it(value))
+        except RuntimeError:
+            pass  # The loop is closed: nobody waits any more.
+
+    def run() -> None:
+        try:
+            result = work()
+        except BaseException as error:  # noqa: BLE001 -- it is raised where the outcome is awaited
+            settle(outcome.set_exception, error)
+        else:
+            settle(outcome.set_result, result)
+
+    threading.Thread(target=run, daemon=True, name="edgerun-http").start()
+    return await outcome
+
+
+async def patiently(attempt: Callable[[], Awaitable[T]], deadline: float) -> T:
+    """Awaits `attempt`, and again while the service is busy, until `deadline` on the monotonic clock."""
+    pause = BACK_OFF_FIRST_SECONDS
+    while True:
+        try:
+            return await attempt()
+        except HttpError as error:
+            wait = back_off(error, pause)
+            if wait is None or time.monotonic() + wait > deadline:
+                raise
+        await asyncio.sleep(wait)
+        pause = min(pause * 2, BACK_OFF_MAX_SECONDS)
+
+
+def back_off(error: HttpError, pause: float) -> float | None:
+    """Seconds to wait after a refusal of a busy service; None after any other error."""
+    if error.status not in _BUSY:
+        return None
+    return max(error.retry_after or 0.0, pause * random.uniform(0.5, 1.0))
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """A redirect would take the API key to wherever it leads."""
+
+    def redirect_request(
+        self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Message, newurl: str
+    ) -> None:
+        return None
+
+
+@cache
+def _opener() -> urllib.request.OpenerDirector:
+    return urllib.request.build_opener(_NoRedirects)
+
+
+def _parse(body: bytes) -> Any:
+    if not body:
+        return None
+    try:
+        return json.loads(body)
+    except ValueError:
+        return body.decode(errors="replace")
+
+
+def _http_error(request: Request, error: urllib.error.HTTPError) -> Exception:
+    try:
+        text = error.read().decode(errors="replace")
+    except (OSError, http.client.HTTPException):
+        text = ""
+    said = _message_of(text)
+    if error.code == 401:
+        return APIKeyError(f"The service at {_origin(request.url)} refuses the API key: {said}")
+    if error.code == 413:
+        return PayloadTooLargeError(f"The service does not take that much: {said}")
+    return HttpError(
+        f"{request.method} {request.url} was answered with HTTP {error.code}: {said}",
+        status=error.code,
+        body=text,
+        code=_code_of(text),
+        retry_after=_seconds(error.headers.get("Retry-After")),
+    )
+
+
+def _message_of(text: str) -> str:
+    parsed = _parse(text.encode())
+    if isinstance(parsed, dict):
+        for key in ("error", "message", "detail"):
+            if isinstance(parsed.get(key), str):
+                return str(parsed[key])
+    return text.strip()[:2000] or "the answer says no more."
+
+
+def _code_of(text: str) -> str | None:
+    parsed = _parse(text.encode())
+    code = parsed.get("code") if isinstance(parsed, dict) else None
+    return code if isinstance(code, str) else None
+
+
+def _seconds(value: str | None) -> float | None:
+    try:
+        return max(0.0, float(value)) if value is not None else None
+    except ValueError:
+        return None
+
+
+def _origin(url: str) -> str:
+    return "/".join(url.split("/", 3)[:3])
+
+
+def _timeout(request: Request) -> TimeoutError:
+    return TimeoutError(
+        f"{request.method} {request.url} was not answered within {request.timeout_seconds:g} s."
+    )
+
+
+def _unreachable(request: Request, reason: object) -> ServiceUnreachableError:
+    return ServiceUnreachableError(
+        f"The service at {_origin(request.url)} cannot be reached: {reason}. "
+        "Check the address (EDGERUN_URL, or `flash login --url`), and that the service runs."
+    )

@@ -1,0 +1,28 @@
+"""Endpoints and volumes, as the `flash` command manages them."""
+
+from __future__ import annotations
+
+from .endpoint import Endpoint
+from .lifecycle import managed_by
+
+
+class ResourceManager:
+    """Deploys, updates and deletes endpoints of own images.
+
+    Its methods belong to the `flash` command and raise FlashUsageError, which names the one to use.
+    """
+
+    @managed_by("flash deploy")
+    async def deploy(self, resource: Endpoint) -> str:
+        """Makes the endpoint and answers its id; `flash deploy` does that."""
+        return await resource.deploy()
+
+    @managed_by("flash update")
+    async def update(self, resource: Endpoint) -> str:
+        """Brings the endpoint to what is declared; `flash update` does that."""
+        return await resource.update()
+
+    @managed_by("flash undeploy")
+    async def undeploy(self, resource: Endpoint) -> None:
+        """Deletes the endpoint; `flash undeploy` does that."""
+        await resource.undeploy()

@@ -1,0 +1,18 @@
+"""Whether this process is a deployed worker, and of which endpoint."""
+
+from __future__ import annotations
+
+import os
+
+_LIVE_PREFIX = "live-"
+
+
+def is_worker() -> bool:
+    """Says whether this process runs in a worker of the service."""
+    return bool(os.environ.get("RUNPOD_ENDPOINT_ID") or os.environ.get("RUNPOD_POD_ID"))
+
+
+def is_worker_of(name: str) -> bool:
+    """Says whether this process runs in a worker of the endpoint of this name."""
+    resource = os.environ.get("FLASH_RESOURCE_NAME", "")
+    return is_worker() and resource.removeprefix(_LIVE_PREFIX) == name.removeprefix(_LIVE_PREFIX)
