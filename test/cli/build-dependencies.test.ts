@@ -23,10 +23,12 @@ function pythonOf(minor: string): string | undefined {
   const names = [`python${minor}`, ...pyenvVersions(minor)];
   return names.find((name) => {
     try {
-      return execFileSync(name, ["-c", "import sys; print('%d.%d' % sys.version_info[:2])"], {
-        encoding: "utf8",
-        stdio: ["ignore", "pipe", "ignore"],
-      }).trim() === minor;
+      return (
+        execFileSync(name, ["-c", "import sys; print('%d.%d' % sys.version_info[:2])"], {
+          encoding: "utf8",
+          stdio: ["ignore", "pipe", "ignore"],
+        }).trim() === minor
+      );
     } catch {
       return false;
     }
@@ -37,7 +39,9 @@ function pyenvVersions(minor: string): string[] {
   try {
     const root = execFileSync("pyenv", ["root"], { encoding: "utf8" }).trim();
     const versions = execFileSync("pyenv", ["versions", "--bare"], { encoding: "utf8" }).split("\n");
-    return versions.filter((name) => name.startsWith(`${minor}.`)).map((name) => join(root, "versions", name, "bin/python"));
+    return versions
+      .filter((name) => name.startsWith(`${minor}.`))
+      .map((name) => join(root, "versions", name, "bin/python"));
   } catch {
     return [];
   }
@@ -53,7 +57,10 @@ const tagOf = (minor: string, platform: string): string => {
 };
 
 describe.each(TOOLS)("with $tool", ({ path }) => {
-  const environmentOf = (...wheels: readonly Wheel[]) => ({ ...indexEnvironment(wheelHouse(...wheels)), ...path });
+  const environmentOf = (...wheels: readonly Wheel[]) => ({
+    ...indexEnvironment(wheelHouse(...wheels)),
+    ...path,
+  });
 
   test("requirements and endpoints' dependencies are bundled, with what they need", async () => {
     const project = projectOf({
@@ -73,18 +80,29 @@ describe.each(TOOLS)("with $tool", ({ path }) => {
     expect(packages).toEqual(["listed==1.0", "listed == 1.0", "included", "declared>=1"]);
     expect(shown).toMatch(/✓ Installed 4 packages in \d+\.\d s/);
     expect(manifest.excluded_packages).toEqual([]);
-    expect(pathsIn(artifact.path).filter((name) => /^bin\/|INSTALLER|REQUESTED|direct_url/.test(name))).toEqual([]);
+    expect(
+      pathsIn(artifact.path).filter((name) => /^bin\/|INSTALLER|REQUESTED|direct_url/.test(name)),
+    ).toEqual([]);
   });
 
   test("torch and its like are left out, and all that only they need (traps 15 and 23)", async () => {
     const project = projectOf({
-      "app.py": app(["Torch ~= 2.0", "accelerate", "torchvision @ https://host.invalid/torchvision-1-py3-none-any.whl"]),
+      "app.py": app([
+        "Torch ~= 2.0",
+        "accelerate",
+        "torchvision @ https://host.invalid/torchvision-1-py3-none-any.whl",
+      ]),
       "requirements.txt": "NumPy>=1 ; python_version >= '3'\nextra_one\n",
     });
     const environment = environmentOf(
       { name: "accelerate", requires: ["torch>=2", "plain"] },
       { name: "plain", requires: ["numpy"] },
-      { name: "torch", version: "2.1", requires: ["nvidia-blas", "plain", "triton"], files: { "torch/__init__.py": "", "torchgen/x.py": "" } },
+      {
+        name: "torch",
+        version: "2.1",
+        requires: ["nvidia-blas", "plain", "triton"],
+        files: { "torch/__init__.py": "", "torchgen/x.py": "" },
+      },
       { name: "numpy", version: "2.0", files: { "numpy/__init__.py": "", "numpy.libs/libblas.so": "" } },
       { name: "triton" },
       { name: "nvidia-blas", files: { "nvidia/blas/x.so": "" } },
@@ -119,7 +137,10 @@ describe.each(TOOLS)("with $tool", ({ path }) => {
   });
 
   test("identical builds have identical bytes (trap 35)", async () => {
-    const environment = environmentOf({ name: "left", scripts: ["left = left:main"], requires: ["right"] }, { name: "right" });
+    const environment = environmentOf(
+      { name: "left", scripts: ["left = left:main"], requires: ["right"] },
+      { name: "right" },
+    );
     const shas = [];
     for (const project of [1, 2].map(() => projectOf({ "app.py": app(["left"]) }))) {
       shas.push((await built(project, { environment })).artifact.sha256);
@@ -159,7 +180,12 @@ describe.each(TOOLS)("with $tool", ({ path }) => {
     const isByHost = warnings.some((warning) => warning.includes("PACKAGES MAY BE WRONG"));
     expect(isByHost).toBe("PATH" in path ? false : python === undefined);
     expect(installed(artifact.path)).toEqual(
-      [isByHost ? "for_host-1.0" : "for_target-1.0", "listed_for_target-1.0", "native-1.0", "older-1.0"].sort(),
+      [
+        isByHost ? "for_host-1.0" : "for_target-1.0",
+        "listed_for_target-1.0",
+        "native-1.0",
+        "older-1.0",
+      ].sort(),
     );
   });
 
@@ -182,7 +208,10 @@ describe.each(TOOLS)("with $tool", ({ path }) => {
 
   test("a module of the project takes the place of a package of its name", async () => {
     const project = projectOf({ "app.py": app(["left"]), "left/__init__.py": "OWN = True\n" });
-    const environment = environmentOf({ name: "left", files: { "left/__init__.py": "", "left/more.py": "" } });
+    const environment = environmentOf({
+      name: "left",
+      files: { "left/__init__.py": "", "left/more.py": "" },
+    });
     const { artifact, warnings } = await built(project, { environment });
     expect(textIn(artifact.path, "left/__init__.py")).toBe("OWN = True\n");
     expect(pathsIn(artifact.path)).not.toContain("left/more.py");
@@ -279,18 +308,27 @@ test("an interpreter without pip gets one for the build, and none for itself", a
   const environment = indexEnvironment(wheelHouse({ name: "left" }));
   const { artifact } = await built(project, { environment });
   expect(installed(artifact.path)).toEqual(["left-1.0"]);
-  expect(() => execFileSync(join(venv, "bin/python"), ["-m", "pip", "--version"], { stdio: "ignore" })).toThrow();
+  expect(() =>
+    execFileSync(join(venv, "bin/python"), ["-m", "pip", "--version"], { stdio: "ignore" }),
+  ).toThrow();
 });
 
 test("modules of the project are not in the way of those that pip needs", async () => {
-  const project = projectOf({ "app.py": app(["left>=1"]), "logging.py": "1 / 0\n", "packaging.py": "1 / 0\n" });
+  const project = projectOf({
+    "app.py": app(["left>=1"]),
+    "logging.py": "1 / 0\n",
+    "packaging.py": "1 / 0\n",
+  });
   const environment = indexEnvironment(wheelHouse({ name: "left" }));
   const { artifact } = await built(project, { environment });
   expect(installed(artifact.path)).toEqual(["left-1.0"]);
 });
 
 test("a hash that does not fit is refused", async () => {
-  const project = projectOf({ "app.py": HELLO, "requirements.txt": `left==1.0 --hash=sha256:${"0".repeat(64)}\n` });
+  const project = projectOf({
+    "app.py": HELLO,
+    "requirements.txt": `left==1.0 --hash=sha256:${"0".repeat(64)}\n`,
+  });
   const { failure } = await build(project, { environment: indexEnvironment(wheelHouse({ name: "left" })) });
   expect(failure?.message).toBe("pip could not install the dependencies.");
 });

@@ -10,7 +10,11 @@ import { built, HELLO, pathsIn, projectOf } from "./build-project.ts";
 
 const MAIN = resolve(import.meta.dirname, "../../cli/main.ts");
 
-function flash(directory: string, args: readonly string[], environment: NodeJS.ProcessEnv = {}): ChildProcess {
+function flash(
+  directory: string,
+  args: readonly string[],
+  environment: NodeJS.ProcessEnv = {},
+): ChildProcess {
   return spawn(process.execPath, [MAIN, ...args], {
     cwd: directory,
     env: { ...process.env, ...environment },
@@ -62,26 +66,30 @@ test("a build that is killed half-way leaves nothing that the next one minds", a
   expect(pathsIn(before.artifact.path)).toContain("left.py");
   const after = await built(project, { environment });
   expect(after.artifact.sha256).toBe(whole.artifact.sha256);
-  expect(readdirSync(join(project, ".flash")).filter((name) => name !== "logs").sort()).toEqual([
-    "artifact.tar.gz",
-    "flash_manifest.json",
-  ]);
+  expect(
+    readdirSync(join(project, ".flash"))
+      .filter((name) => name !== "logs")
+      .sort(),
+  ).toEqual(["artifact.tar.gz", "flash_manifest.json"]);
 });
 
-test.each(["SIGINT", "SIGTERM"] as const)("%s ends a build tidily, with what it has started", async (name) => {
-  const project = projectOf(APP);
-  const { path, log } = endlessUv();
-  const child = flash(project, ["build"], { PATH: path });
-  const errors = text(child.stderr ?? []);
-  const pid = await installing(log);
-  child.kill(name);
-  const [exitCode] = await once(child, "close");
-  expect(exitCode).toBe(130);
-  expect(isAlive(pid)).toBe(false);
-  expect(existsSync(join(project, ".flash/.build"))).toBe(false);
-  expect(existsSync(join(project, ".flash/artifact.tar.gz"))).toBe(false);
-  expect(await errors).toContain("Cancelled.");
-});
+test.each(["SIGINT", "SIGTERM"] as const)(
+  "%s ends a build tidily, with what it has started",
+  async (name) => {
+    const project = projectOf(APP);
+    const { path, log } = endlessUv();
+    const child = flash(project, ["build"], { PATH: path });
+    const errors = text(child.stderr ?? []);
+    const pid = await installing(log);
+    child.kill(name);
+    const [exitCode] = await once(child, "close");
+    expect(exitCode).toBe(130);
+    expect(isAlive(pid)).toBe(false);
+    expect(existsSync(join(project, ".flash/.build"))).toBe(false);
+    expect(existsSync(join(project, ".flash/artifact.tar.gz"))).toBe(false);
+    expect(await errors).toContain("Cancelled.");
+  },
+);
 
 test("200 MB of dependencies are installed and packed, and the person sees how far it is", async () => {
   const names = ["one", "two", "three", "four"];
@@ -91,7 +99,12 @@ test("200 MB of dependencies are installed and packed, and the person sees how f
   const [output, errors] = await Promise.all([text(child.stdout ?? []), text(child.stderr ?? [])]);
   const said = JSON.parse(output);
   expect(said.artifact.sizeBytes).toBeGreaterThan(200_000_000);
-  expect(said).toMatchObject({ app: expect.any(String), endpoints: ["hello"], packages: names, excluded: [] });
+  expect(said).toMatchObject({
+    app: expect.any(String),
+    endpoints: ["hello"],
+    packages: names,
+    excluded: [],
+  });
   expect(errors).toMatch(/✓ Installed 4 packages/);
   expect(errors).toMatch(/✓ Packed 20\d MB/);
 });
