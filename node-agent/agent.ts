@@ -32,6 +32,7 @@ import { TIMING, type Timing } from "./timing.ts";
 import { workerEnvironment } from "./worker/environment.ts";
 import { Workers } from "./worker/workers.ts";
 import { listenOnFixedPort } from "./worker-server/fixed-port.ts";
+import { EdgeRelay } from "./worker-server/edge-relay.ts";
 import { WorkerServer } from "./worker-server/worker-server.ts";
 
 export type AgentOptions = {
@@ -92,6 +93,7 @@ export class Agent {
     this.#logs = new LogDesk({ ...this.#link, runtime: options.runtime, journal: this.#journal });
     this.#workers = this.#createWorkers();
     this.#server = new WorkerServer({
+      relay: new EdgeRelay(options.edgeUrl),
       findSession: (workerId) => this.#workers.find(workerId),
       log: options.log,
       timing: this.#timing,

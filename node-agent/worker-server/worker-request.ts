@@ -11,6 +11,19 @@ const PATH = /^\/(?<token>[^/]+)\/(?<route>[a-z-]+)\/(?<workerId>[^/]+)(?:\/(?<j
 
 const BATCH_MAX = 1_000;
 
+const RELAYED_PATH = /^\/(?<token>[^/]+)\/edge\/(?<workerId>[^/]+)(?<path>\/.*)$/;
+
+/** A request that a worker has its agent pass on to the edge: `/<token>/edge/<workerId>/<path>[?query]`. */
+export type RelayedRequest = { readonly token: string; readonly workerId: string; readonly target: string };
+
+export function parseRelayed(address: string): RelayedRequest | undefined {
+  const parts = RELAYED_PATH.exec(address)?.groups;
+  const token = decode(parts?.["token"]);
+  const workerId = decode(parts?.["workerId"]);
+  if (!parts || token === undefined || workerId === undefined) return undefined;
+  return { token, workerId, target: parts["path"] ?? "/" };
+}
+
 /** Reads `/<token>/<route>/<workerId>[/<jobId>]`; undefined for anything else. */
 export function parseRequest(method: string, address: string): WorkerRequest | undefined {
   const url = URL.parse(address, "http://agent");

@@ -1,5 +1,5 @@
 /**
- * The HTTP server that containers talk to: the six routes of the worker protocol, and nothing else.
+ * The HTTP server that containers talk to: the six routes of the worker protocol, and a relay to the edge.
  * The SDK asks again without any pause after an error, so every refusal is slow.
  */
 import { createHash, timingSafeEqual } from "node:crypto";
@@ -8,9 +8,10 @@ import { isIP } from "node:net";
 import type { AgentLog } from "../log.ts";
 import type { Timing } from "../timing.ts";
 import { type ReceivedBody, readBody } from "./body.ts";
+import type { EdgeRelay } from "./edge-relay.ts";
 import { Poll } from "./poll.ts";
 import { POST_MAX_BYTES } from "./result.ts";
-import { parseRequest, type WorkerRequest } from "./worker-request.ts";
+import { parseRelayed, parseRequest, type WorkerRequest } from "./worker-request.ts";
 
 /** What the server needs of a worker. */
 export interface WorkerSession {
@@ -30,6 +31,8 @@ export interface WorkerCalls {
 
 export type WorkerServerOptions = {
   readonly findSession: (workerId: string) => WorkerSession | undefined;
+  /** Passes a worker's own requests on to the edge. */
+  readonly relay: EdgeRelay;
   readonly log: AgentLog;
   readonly timing: Timing;
 };
@@ -85,7 +88,12 @@ export class WorkerServer {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     response.on("error", () => {}); // a vanished peer; polls hear of it through "close"
     try {
-      const parsed = parseRequest(request.method ?? "", request.url ?? "");
+      const address = request.url ?? "";
+      const relayed = parseRelayed(address);
+      if (relayed && this.#isAllowed(relayed)) {
+        return this.#options.relay.pass(relayed.target, request, response);
+      }
+      const parsed = parseRequest(request.method ?? "", address);
       const session = parsed && this.#options.findSession(parsed.workerId);
       const isAllowed = hasToken(session?.token, parsed?.token);
       if (!parsed || !session || !isAllowed) return this.#refuse(request, response, 404);
@@ -94,6 +102,10 @@ export class WorkerServer {
       this.#options.log.error("worker_request_failed", { reason: String(error) });
       if (!response.headersSent) this.#refuse(request, response, 500);
     }
+  }
+
+  #isAllowed({ workerId, token }: { readonly workerId: string; readonly token: string }): boolean {
+    return hasToken(this.#options.findSession(workerId)?.token, token);
   }
 
   async #serve(

@@ -8,7 +8,7 @@ const PING_INTERVAL_MS = 4_000;
 
 /**
  * The environment of a worker. Three layers, later ones win: defaults that spare a worker without
- * a real GPU its built-in checks, the user's own variables, and the variables of the worker protocol.
+ * a real GPU its built-in checks, the user's own variables, and those by which the worker reaches agent and edge.
  */
 export function workerEnvironment(
   assignment: Assignment,
@@ -19,6 +19,7 @@ export function workerEnvironment(
     ...fitnessDefaults(gpus),
     ...assignment.env,
     ...protocolVariables(assignment, access),
+    ...relayVariables(assignment, access),
     ...gpuVariables(gpus),
   };
 }
@@ -43,6 +44,17 @@ function protocolVariables(assignment: Assignment, access: AgentAccess): Record<
     RUNPOD_POD_HOSTNAME: workerId,
     RUNPOD_ENDPOINT_ID: endpointId,
   };
+}
+
+/** From within a container the loopback of this host is out of reach, so the agent passes on what goes there. */
+function relayVariables({ env, workerId }: Assignment, access: AgentAccess): Record<string, string> {
+  const edge = URL.parse(env["EDGERUN_URL"] ?? "");
+  if (!edge || !isLoopback(edge.hostname) || isLoopback(access.address)) return {};
+  return { EDGERUN_URL: `http://${access.address}:${access.port}/${access.token}/edge/${workerId}` };
+}
+
+function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "[::1]" || host.startsWith("127.");
 }
 
 function gpuVariables(gpus: readonly Gpu[]): Record<string, string> {
