@@ -103,6 +103,8 @@ function largestOf(paths: readonly string[], sizes: readonly number[]): readonly
     const name = path.split("/", 1)[0] ?? path;
     weights.set(name, (weights.get(name) ?? 0) + (sizes[at] ?? 0));
   }
-  const sorted = [...weights].map(([name, bytes]) => ({ name, bytes })).sort((one, other) => other.bytes - one.bytes);
+  const sorted = [...weights]
+    .map(([name, bytes]) => ({ name, bytes }))
+    .sort((one, other) => other.bytes - one.bytes);
   return sorted.slice(0, LARGEST_SHOWN);
 }
