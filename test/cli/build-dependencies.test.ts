@@ -305,7 +305,7 @@ test("an interpreter without pip gets one for the build, and none for itself", a
   expect(installed(artifact.path)).toEqual(["left-1.0"]);
   expect(() =>
     execFileSync(join(venv, "bin/python"), ["-m", "pip", "--version"], { stdio: "ignore" }),
-  ).toThrow();
+  ).toThrow("Command failed");
 });
 
 test("modules of the project are not in the way of those that pip needs", async () => {
