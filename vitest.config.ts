@@ -57,6 +57,7 @@ export default defineConfig({
         ],
         test: {
           name: "workers",
+          isolate: false,
           include: ["test/workers/**/*.test.ts"],
           globalSetup: ["./test/workers/receiver-setup.ts"],
           setupFiles: ["./test/workers/setup.ts"],

@@ -104,6 +104,8 @@ export class Agent {
     options.runtime.keepOn({
       shelf: this.#journal.shelf,
       assignedImages: () => this.#workers.imageNames(),
+      assignedArtifacts: () => this.#workers.artifacts(),
+      artifacts: this.#link.client,
     });
     this.#ledger.onChange((endpointId, change) => this.#ledgerChanged(endpointId, change));
   }

@@ -43,6 +43,8 @@ export type AgentEvent =
   | "image_pulled"
   | "image_removed"
   | "image_noted"
+  | "artifact_kept"
+  | "artifact_removed"
   | "worker_image"
   | "job_received"
   | "job_declined"

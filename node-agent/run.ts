@@ -12,7 +12,7 @@ import { readJoinTokenFile, removeJoinTokenFile } from "./edge/join-token-file.t
 import { readInventory } from "./gpu/inventory.ts";
 import { type AgentLog, createLog } from "./log.ts";
 import { Refusal } from "./refusal.ts";
-import { dockerRoot } from "./runtime/docker-root.ts";
+import { areOnOneDisk, dockerRoot } from "./runtime/docker-root.ts";
 import {
   chooseRuntime,
   createRuntime,
@@ -67,6 +67,7 @@ export async function runAgent(settings: RunSettings): Promise<number> {
     volumes,
     log,
     diskReserveBytes: settings.diskReserveGb * GIGABYTE,
+    isStateBesideImages: await areOnOneDisk(diskDirectory, settings.stateDir),
     ...settings.network,
   });
   const agent = await Agent.start({

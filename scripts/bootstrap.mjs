@@ -12,6 +12,7 @@ import { fileURLToPath } from "node:url";
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const BIN = join(ROOT, "node_modules", ".bin");
+const COMPILED = join(ROOT, "node_modules", ".cache", "compiled");
 const NODE_MIN = [20, 19];
 const PARENT_CHECK_MS = 500;
 
@@ -108,7 +109,13 @@ function run(command, args) {
   const isService = command === "start";
   const child = spawn(join(BIN, "node"), [...COMMANDS[command], ...args], {
     cwd: ROOT,
-    env: { ...process.env, PATH: BIN + delimiter + process.env.PATH, EDGERUN_LIFELINE: isService ? "3" : "" },
+    env: {
+      ...process.env,
+      PATH: BIN + delimiter + process.env.PATH,
+      EDGERUN_LIFELINE: isService ? "3" : "",
+      // What Node has compiled once, the next start of it need not: edge and agent start in half the time.
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? COMPILED,
+    },
     // A service gets its own process group, so that Ctrl+C reaches it once and by us alone, and a pipe
     // (the lifeline) that closes when this process ends in whatever way.
     detached: isService,

@@ -1,7 +1,7 @@
 /** Keys of the service, and what stands where one is passed. */
 const SECRET_SHAPES = [
   /\ber[ahje]?_[0-9a-f]{16,}/g,
-  /(?<=\bBearer\s+)[^\s"']+/gi,
+  /(?<=\bBearer\s+)(?!\$)[^\s"']+/gi,
   /(?<=[?&]api_key=)[^\s&"']+/g,
   /(?<=\/artifacts\/uploads\/)[^\s/"'?]+/g,
 ];

@@ -6,7 +6,7 @@ import { Failure } from "../failure.ts";
 import { checkedName } from "../project.ts";
 import * as operations from "../service/flash-operations.ts";
 import type { FlashApp } from "../service/flash-operations.ts";
-import type { Service } from "../service/service.ts";
+import { Refusal, type Service } from "../service/service.ts";
 import { counted } from "../terminal/counted.ts";
 import { removeEnvironments } from "./removal.ts";
 
@@ -33,7 +33,12 @@ export async function listApps(cli: Cli): Promise<void> {
 export async function createApp(cli: Cli, name: string): Promise<void> {
   const checked = checkedName("app", name);
   const service = await openService(cli);
-  const { createFlashApp: app } = await service.mutate(operations.createApp, { name: checked });
+  const { createFlashApp: app } = await service
+    .mutate(operations.createApp, { name: checked })
+    .catch((error: unknown) => {
+      const isTaken = error instanceof Refusal && error.code === "APP_NAME_TAKEN";
+      throw isTaken ? new Failure(`There is an app '${checked}' already.`) : error;
+    });
   cli.terminal.json({ app: { id: app.id, name: app.name } });
   cli.terminal.done(`Created app ${app.name}.`);
 }

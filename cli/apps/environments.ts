@@ -7,6 +7,7 @@ import { Failure } from "../failure.ts";
 import {
   type DeployedEndpoint,
   environmentDetails,
+  type FlashApp,
   type FlashEnvironment,
 } from "../service/flash-operations.ts";
 import type { Service } from "../service/service.ts";
@@ -87,8 +88,13 @@ async function environmentNamed(service: Service, appName: string, name: string)
   const app = await appNamed(service, appName);
   const found = app.flashEnvironments.find((environment) => environment.name === name);
   if (found) return found;
+  throw environmentNotFound(app, name);
+}
+
+/** Names the environments that there are. */
+export function environmentNotFound(app: FlashApp, name: string): Failure {
   const names = app.flashEnvironments.map((environment) => environment.name).join(", ");
-  throw new Failure(`App '${appName}' has no environment '${name}'.`, [
+  return new Failure(`App '${app.name}' has no environment '${name}'.`, [
     names === "" ? "It has none at all; `flash deploy` makes one." : `It has ${names}.`,
   ]);
 }

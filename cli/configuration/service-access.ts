@@ -6,8 +6,8 @@ import { readSettings, type Settings, type StoredKey } from "./settings.ts";
 /** The service with this person's key; throws a Failure when there is none. */
 export async function openService(cli: Cli): Promise<Service> {
   const settings = await readSettings(cli);
-  const { apiKey } = chooseKey(cli, settings);
-  return new Service({ url: settings.address, apiKey, signal: cli.signal });
+  const { apiKey, source } = chooseKey(cli, settings);
+  return new Service({ url: settings.address, apiKey, keySource: source, signal: cli.signal });
 }
 
 function chooseKey(cli: Cli, settings: Settings): StoredKey {

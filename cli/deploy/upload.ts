@@ -10,8 +10,9 @@ import type { Step } from "../terminal/terminal.ts";
 
 const PART_LIMIT_MS = 600_000;
 const RETRIES = { retries: 2, minTimeout: 2_000, factor: 1 };
-const PARTS_AT_ONCE = 3;
 const GZIP_MAGIC = [0x1f, 0x8b];
+/** How often an upload goes on after another one has taken its place. */
+const SUPERSEDED_MAX = 20;
 /** Of an answer that refuses. */
 const WORDS_SHOWN = 500;
 
@@ -31,19 +32,27 @@ export async function uploadBuild(
   signal: AbortSignal,
 ): Promise<Uploaded> {
   const blob = await openArtifact(artifact.path);
-  const { prepareFlashArtifactUpload: prepared } = await service.mutateAgain(prepareUpload, {
-    input: { flashAppId: appId, tarballSize: artifact.sizeBytes, tarballSha256: artifact.sha256 },
-  });
   let sentBytes = 0;
-  if (!prepared.isUploaded) {
-    sentBytes = await sendParts(blob, prepared, step, signal);
-    step.update("the service puts it together");
+  for (let superseded = 0; ; superseded += 1) {
+    const { prepareFlashArtifactUpload: prepared } = await service.mutateAgain(prepareUpload, {
+      input: { flashAppId: appId, tarballSize: artifact.sizeBytes, tarballSha256: artifact.sha256 },
+    });
+    try {
+      if (!prepared.isUploaded) sentBytes += await sendParts(blob, prepared, step, signal);
+    } catch (error) {
+      if (!(error instanceof Superseded) || superseded === SUPERSEDED_MAX) throw error;
+      step.update("somebody else uploads the same; going on with what is missing");
+      continue;
+    }
+    const { finalizeFlashArtifactUpload: build } = await service.mutateAgain(finalizeUpload, {
+      input: { flashAppId: appId, objectKey: prepared.objectKey, manifest },
+    });
+    return { buildId: build.id, wasThere: prepared.isUploaded, sentBytes };
   }
-  const { finalizeFlashArtifactUpload: build } = await service.mutateAgain(finalizeUpload, {
-    input: { flashAppId: appId, objectKey: prepared.objectKey, manifest },
-  });
-  return { buildId: build.id, wasThere: prepared.isUploaded, sentBytes };
 }
+
+/** Another upload of the same artifact took the place of this one. */
+class Superseded extends Failure {}
 
 async function openArtifact(path: string): Promise<Blob> {
   const blob = await openAsBlob(path).catch(() => {
@@ -80,20 +89,15 @@ async function sendParts(
   const partOf = (number: number) => blob.slice((number - 1) * partBytes, number * partBytes);
   const totalBytes = missing.reduce((sum, number) => sum + partOf(number).size, 0);
 
-  const sentOf = new Map<number, number>();
-  const show = (number: number, bytes: number): void => {
-    sentOf.set(number, bytes);
-    const sent = [...sentOf.values()].reduce((sum, part) => sum + part, blob.size - totalBytes);
-    step.progress(sent, blob.size);
-  };
-  const queue = [...missing];
-  const sendQueued = async (): Promise<void> => {
-    for (let number = queue.shift(); number !== undefined; number = queue.shift()) {
-      const part = number;
-      await sendPart(`${uploadUrl}/parts/${part}`, partOf(part), (bytes) => show(part, bytes), signal);
-    }
-  };
-  await Promise.all(Array.from({ length: PARTS_AT_ONCE }, sendQueued));
+  let doneBytes = blob.size - totalBytes;
+  step.progress(doneBytes, blob.size);
+  // One after the other: what is whole is never sent again, and so little is lost when the upload breaks off.
+  for (const number of missing) {
+    const before = doneBytes;
+    const onSent = (bytes: number): void => step.progress(before + bytes, blob.size);
+    await sendPart(`${uploadUrl}/parts/${number}`, partOf(number), onSent, signal);
+    doneBytes += partOf(number).size;
+  }
   return totalBytes;
 }
 
@@ -130,7 +134,8 @@ async function tryPart(
   });
   const words = (await response.text()).slice(0, WORDS_SHOWN);
   if (response.ok) return;
-  const refused = new Failure(`The upload was refused with HTTP ${response.status}: ${words}`);
+  const Kind = response.status === 404 ? Superseded : Failure;
+  const refused = new Kind(`The upload was refused with HTTP ${response.status}: ${words}`);
   throw response.status >= 500 || response.status === 429 ? refused : new AbortError(refused);
 }
 

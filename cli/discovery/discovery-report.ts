@@ -3,7 +3,7 @@
  * command. Paths are relative to the project, with forward slashes; lines count from 1.
  */
 import { z } from "zod";
-import { manifestResourceSchema } from "../../src/contract/flash-manifest.ts";
+import { manifestParameterSchema, manifestResourceSchema } from "../../src/contract/flash-manifest.ts";
 
 const text = z.string();
 const texts = z.array(text);
@@ -18,16 +18,6 @@ export type DiscoveryRequest = {
   readonly timeoutSeconds: number;
 };
 
-const parameterSchema = z.object({
-  name: text,
-  kind: z.enum(["positional", "keyword", "var_positional", "var_keyword"]),
-  /** As written in the source. */
-  annotation: text.nullable(),
-  isRequired: z.boolean(),
-  /** JSON where it can be told, else absent. */
-  default: z.unknown().optional(),
-});
-
 const functionSchema = z.object({
   name: text,
   module: text,
@@ -40,7 +30,7 @@ const functionSchema = z.object({
   httpPath: text.nullable(),
   description: text.nullable(),
   /** Without `self`; of a class with one public method those of that method, with several none. */
-  parameters: z.array(parameterSchema),
+  parameters: z.array(manifestParameterSchema),
 });
 export type DiscoveredFunction = z.infer<typeof functionSchema>;
 

@@ -79,6 +79,7 @@ function functionOf(found: DiscoveredFunction): ManifestFunction {
     ...(found.isClass ? { class_methods: found.classMethods } : {}),
     ...(found.httpMethod === null ? {} : { http_method: found.httpMethod, http_path: found.httpPath }),
     description: found.description,
+    parameters: found.parameters,
   };
 }
 

@@ -40,6 +40,8 @@ export type ServiceSettings = {
   readonly url: string;
   /** None for the few operations that need none. */
   readonly apiKey?: string | undefined;
+  /** Where the key stands, for the person whose key is refused. */
+  readonly keySource?: string | undefined;
   readonly signal: AbortSignal;
 };
 
@@ -116,8 +118,11 @@ export class Service {
     const text = await response.text();
     const answer = answerSchema.safeParse(parseJson(text));
     const [fault] = answer.data?.errors ?? [];
-    if (fault) throw refusal(fault.extensions?.code ?? "UNKNOWN", fault.message);
-    if (response.status === 401) throw refusal("UNAUTHORIZED", "The service does not accept the API key.");
+    const { keySource } = this.#settings;
+    if (fault) throw refusal(fault.extensions?.code ?? "UNKNOWN", fault.message, keySource);
+    if (response.status === 401) {
+      throw refusal("UNAUTHORIZED", "The service does not accept the API key.", keySource);
+    }
     if (response.status === 429 || response.status >= 500) {
       throw new Outage(`The service at ${this.url} answered with HTTP ${response.status}.`);
     }
@@ -132,10 +137,11 @@ export class Service {
 /** Over sooner or later, so that trying again helps. */
 class Outage extends Failure {}
 
-function refusal(code: string, message: string): Failure {
+function refusal(code: string, message: string, keySource: string | undefined): Failure {
   if (code === "UNAVAILABLE" || code === "INTERNAL") return new Outage(message);
   if (code === "UNAUTHORIZED") {
     return new Refusal(code, message, [
+      ...(keySource === undefined ? [] : [`It is that of ${keySource}.`]),
       "Log in with `flash login`, or set SVC_API_KEY in the environment or in a .env file.",
     ]);
   }

@@ -1,6 +1,7 @@
 /** What `flash undeploy` does. */
 import type { Cli } from "../cli.ts";
 import { openService } from "../configuration/service-access.ts";
+import { environmentNotFound } from "../apps/environments.ts";
 import { removeEndpoints } from "../apps/removal.ts";
 import { chooseEnvironment, findApp } from "../deploy/target.ts";
 import { EXIT_USAGE, Failure } from "../failure.ts";
@@ -58,7 +59,10 @@ async function findDeployed(cli: Cli, { app: appName, env }: UndeployOptions): P
   const name = chooseEnvironment(app, env);
   const place = `app ${appName}, environment ${name}`;
   const environment = app?.flashEnvironments.find((one) => one.name === name);
-  if (!environment) return { service, endpoints: [], place };
+  if (!environment) {
+    if (app && env !== undefined) throw environmentNotFound(app, env);
+    return { service, endpoints: [], place };
+  }
   const { flashEnvironment } = await service.query(environmentDetails, { id: environment.id });
   return { service, endpoints: flashEnvironment?.endpoints ?? [], place };
 }

@@ -32,6 +32,9 @@ export type ArrivedReply = Omit<ExchangeReply, "jobs"> & { readonly jobs: readon
 
 export type CallLimits = { readonly timeoutMs: number; readonly signal: AbortSignal };
 
+/** Bytes of an artifact on their way: from the first that was asked for, or from 0 where the edge sends all. */
+export type ArtifactBytes = { readonly from: number; readonly bytes: AsyncIterable<Uint8Array> };
+
 const DETAIL_MAX_LENGTH = 300;
 const errorAnswer = z.object({ error: z.string() });
 const nothing = z.object({});
@@ -91,6 +94,31 @@ export class EdgeClient {
   logs(request: Uint8Array<ArrayBuffer>, limits: CallLimits): Promise<EdgeOutcome<LogReply>> {
     const read = (bytes: Buffer) => readReply(parseJson(bytes), logReplySchema);
     return this.#call("POST", "/agent/v1/logs", request, read, limits);
+  }
+
+  /** Begins to fetch the packed files of an app; the time limit is for the answer to begin, the signal for all of it. */
+  async artifact(
+    sha256: string,
+    from: number,
+    { timeoutMs, signal }: CallLimits,
+  ): Promise<EdgeOutcome<ArtifactBytes>> {
+    const patience = new AbortController();
+    const timer = setTimeout(() => patience.abort(new Error("no answer in time")), timeoutMs);
+    try {
+      const range = from > 0 ? { range: `bytes=${from}-` } : {};
+      const request = {
+        headers: { ...this.#headers(), ...range },
+        signal: AbortSignal.any([signal, patience.signal]),
+      };
+      const response = await fetch(`${this.#edgeUrl}/agent/v1/artifacts/${sha256}`, request);
+      if (!response.ok || !response.body) return readRefusal(await response.text(), response.status);
+      const isPart = response.headers.get("content-range")?.startsWith(`bytes ${from}-`) ?? false;
+      return { kind: "answered", reply: { from: isPart ? from : 0, bytes: response.body } };
+    } catch (error) {
+      return { kind: "unreachable", detail: describeNetworkError(error) };
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   #post<Reply>(

@@ -1,4 +1,6 @@
-/** What an agent has brought to its host and keeps for later starts; another kind of thing is one more `kind`. */
+import type { ArtifactSource } from "../artifacts/artifact-download.ts";
+
+/** An image that an agent has brought to its host and keeps for later starts. Files of apps speak for themselves: see artifact-shelf.ts. */
 export type CachedItem = {
   readonly kind: "image";
   /** What it is asked for by; the content's id where it has lost its name to a newer one. */
@@ -22,4 +24,8 @@ export type CacheTerms = {
   readonly shelf: CacheShelf;
   /** Names of the images of the workers that this host shall run. */
   readonly assignedImages: () => ReadonlySet<string>;
+  /** SHA-256s of the files of apps that those workers have. */
+  readonly assignedArtifacts: () => ReadonlySet<string>;
+  /** Where files of apps come from. */
+  readonly artifacts: ArtifactSource;
 };

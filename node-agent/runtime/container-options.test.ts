@@ -1,5 +1,11 @@
 import { describe, test } from "vitest";
-import { containerOptions as optionsOf, type ContainerSettings, ownerOfLabels } from "./container-options.ts";
+import {
+  artifactsOfContainers,
+  containerOptions as optionsOf,
+  type ContainerSettings,
+  type HostShare,
+  ownerOfLabels,
+} from "./container-options.ts";
 import type { WorkerSpec } from "./runtime.ts";
 
 const spec: WorkerSpec = {
@@ -20,8 +26,8 @@ const settings: ContainerSettings = {
   pidsLimit: 100,
   cpuCount: 8,
 };
-const nothing = { volumePath: null, hasDiskQuota: false };
-const containerOptions = (worker: WorkerSpec, how: ContainerSettings, share = nothing) =>
+const nothing = { volumePath: null, artifact: null, hasDiskQuota: false };
+const containerOptions = (worker: WorkerSpec, how: ContainerSettings, share: HostShare = nothing) =>
   optionsOf(worker, how, share);
 
 describe("containerOptions", () => {
@@ -117,12 +123,40 @@ describe("containerOptions", () => {
   });
 
   test("Docker bounds the disk where it can", ({ expect }) => {
-    const { HostConfig } = optionsOf(spec, settings, { volumePath: null, hasDiskQuota: true });
+    const { HostConfig } = optionsOf(spec, settings, { ...nothing, hasDiskQuota: true });
     expect(HostConfig?.StorageOpt).toEqual({ size: "10000000000" });
   });
 
+  test("files of an app are mounted read-only, and come first on Python's path", ({ expect }) => {
+    const sha256 = "a".repeat(64);
+    const place = { appPath: "/s/a/app", archivePath: "/s/a/artifact.tar.gz" };
+    const options = containerOptions(
+      { ...spec, artifact: { sha256, sizeBytes: 1 }, env: { FLASH_DISABLE_UNPACK: "0" } },
+      settings,
+      { ...nothing, artifact: { ...place, imagePythonPath: "/opt/lib" } },
+    );
+    expect(options.HostConfig?.Mounts).toMatchObject([
+      { Type: "bind", Source: place.appPath, Target: "/app", ReadOnly: true },
+      { Type: "bind", Source: place.archivePath, Target: "/root/.runpod/artifact.tar.gz", ReadOnly: true },
+    ]);
+    expect(options.WorkingDir).toBe("/app");
+    expect(options.Env).toEqual(
+      expect.arrayContaining([
+        "PYTHONPATH=/app:/opt/lib",
+        "PYTHONDONTWRITEBYTECODE=1",
+        "PYTHONUNBUFFERED=1",
+        "FLASH_APP_DIRECTORY=/app",
+        "FLASH_BUILD_ARTIFACT_PATH=/root/.runpod/artifact.tar.gz",
+        "FLASH_DISABLE_UNPACK=0",
+      ]),
+    );
+    expect(artifactsOfContainers([{ Labels: options.Labels ?? {} }, { Labels: {} }])).toEqual(
+      new Set([sha256]),
+    );
+  });
+
   test("a network volume is all that is mounted, and the worker is told where", ({ expect }) => {
-    const options = optionsOf(spec, settings, { volumePath: "/srv/volumes/v1", hasDiskQuota: false });
+    const options = optionsOf(spec, settings, { ...nothing, volumePath: "/srv/volumes/v1" });
     expect(options.HostConfig?.Mounts).toEqual([
       {
         Type: "bind",

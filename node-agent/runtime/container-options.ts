@@ -3,11 +3,15 @@
  *
  * C1  The few capabilities that root needs inside its own files and processes, no new privileges, bounded
  *     processes and memory; never privileged. Nothing of a template or image can change that.
- * C2  Nothing of the host is mounted but the worker's own network volume, least of all the Docker socket.
+ * C2  Nothing of the host is mounted but the worker's own network volume, and the files of its app, which it may
+ *     read only; least of all the Docker socket.
  * C3  A container sees the GPUs that are its own and no others, whatever its image or template asks for.
  * C4  Docker never restarts a container: whether a worker runs again is the edge's decision.
  */
 import type Dockerode from "dockerode";
+import { APP_DIRECTORY, PACKED_ARTIFACT_PATH } from "../../src/contract/artifact.ts";
+import { artifactEnvironment } from "../artifacts/artifact-environment.ts";
+import type { ArtifactPlace } from "../artifacts/artifact-shelf.ts";
 import { readStartCommand } from "./command-line.ts";
 import type { WorkerSpec } from "./runtime.ts";
 
@@ -17,6 +21,7 @@ export const HOST_LABEL = "edgerun.host";
 const WORKER_LABEL = "edgerun.worker";
 const ENDPOINT_LABEL = "edgerun.endpoint";
 const REVISION_LABEL = "edgerun.revision";
+const ARTIFACT_LABEL = "edgerun.artifact";
 const DISK_LABEL = "edgerun.disk-bytes";
 
 /** Upper limit of the shared memory between a worker's processes; only what is used counts as memory. */
@@ -52,6 +57,8 @@ export type ContainerSettings = {
 export type HostShare = {
   /** Directory of its network volume; null for none. */
   readonly volumePath: string | null;
+  /** Files of its app; null for none. */
+  readonly artifact: (ArtifactPlace & { readonly imagePythonPath: string }) | null;
   /** Docker bounds its disk by itself. */
   readonly hasDiskQuota: boolean;
 };
@@ -73,6 +80,13 @@ export function ownerOfLabels(
   };
 }
 
+/** SHA-256s of the files that containers have mounted, whatever state they are in. */
+export function artifactsOfContainers(
+  containers: readonly Pick<Dockerode.ContainerInfo, "Labels">[],
+): ReadonlySet<string> {
+  return new Set(containers.flatMap(({ Labels }) => Labels[ARTIFACT_LABEL] ?? []));
+}
+
 /** What Docker is asked to create for a worker. */
 export function containerOptions(
   spec: WorkerSpec,
@@ -85,15 +99,19 @@ export function containerOptions(
     Image: spec.imageName,
     ...(entrypoint.length > 0 && { Entrypoint: [...entrypoint] }),
     ...(command.length > 0 && { Cmd: [...command] }),
-    Env: Object.entries({ ...spec.env, ...gpuEnvironment(spec, settings), ...volumeEnvironment(share) }).map(
-      ([name, value]) => `${name}=${value}`,
-    ),
+    ...(share.artifact && { WorkingDir: APP_DIRECTORY }),
+    Env: Object.entries({
+      ...ownEnvironment(spec, share),
+      ...gpuEnvironment(spec, settings),
+      ...volumeEnvironment(share),
+    }).map(([name, value]) => `${name}=${value}`),
     Labels: {
       [HOST_LABEL]: settings.hostId,
       [WORKER_LABEL]: spec.workerId,
       [ENDPOINT_LABEL]: spec.endpointId,
       [REVISION_LABEL]: String(spec.revision),
       [DISK_LABEL]: String(diskBytes(spec)),
+      ...(share.artifact && spec.artifact && { [ARTIFACT_LABEL]: spec.artifact.sha256 }),
     },
     HostConfig: hostConfig(spec, settings, share),
   };
@@ -121,7 +139,7 @@ function hostConfig(spec: WorkerSpec, settings: ContainerSettings, share: HostSh
     NetworkMode: settings.networkName,
     RestartPolicy: { Name: "no" }, // C4
     LogConfig: LOG_CONFIG,
-    ...(share.volumePath !== null && { Mounts: [volumeMount(share.volumePath)] }),
+    ...(isGiven(share) && { Mounts: mounts(share) }),
     ...(hasOwnGpus(spec, settings) && { DeviceRequests: [gpuRequest(spec)] }),
   };
 }
@@ -151,8 +169,38 @@ function diskBytes({ containerDiskInGb }: Pick<WorkerSpec, "containerDiskInGb">)
   return containerDiskInGb * 1e9;
 }
 
+function isGiven({ volumePath, artifact }: HostShare): boolean {
+  return volumePath !== null || artifact !== null;
+}
+
+function mounts({ volumePath, artifact }: HostShare): Dockerode.MountSettings[] {
+  return [
+    ...(volumePath === null ? [] : [volumeMount(volumePath)]),
+    ...(artifact === null
+      ? []
+      : [
+          readOnlyMount(artifact.appPath, APP_DIRECTORY),
+          readOnlyMount(artifact.archivePath, PACKED_ARTIFACT_PATH),
+        ]),
+  ];
+}
+
+function readOnlyMount(path: string, target: string): Dockerode.MountSettings {
+  return { ...bindMount(path, target), ReadOnly: true };
+}
+
 function volumeMount(path: string): Dockerode.MountSettings {
-  return { Type: "bind", Source: path, Target: VOLUME_MOUNT, BindOptions: { Propagation: "rprivate" } };
+  return bindMount(path, VOLUME_MOUNT);
+}
+
+function bindMount(path: string, target: string): Dockerode.MountSettings {
+  return { Type: "bind", Source: path, Target: target, BindOptions: { Propagation: "rprivate" } };
+}
+
+function ownEnvironment({ env }: WorkerSpec, { artifact }: HostShare): Readonly<Record<string, string>> {
+  if (artifact === null) return env;
+  const view = { appDirectory: APP_DIRECTORY, archivePath: PACKED_ARTIFACT_PATH };
+  return artifactEnvironment(env, view, artifact.imagePythonPath);
 }
 
 function volumeEnvironment({ volumePath }: HostShare): Readonly<Record<string, string>> {

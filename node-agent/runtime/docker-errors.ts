@@ -78,8 +78,15 @@ export function pullFailure(
     return `The registry refused the credentials${called} for image ${imageName}. Check their user name, password and right to read it (updateRegistryAuth). The answer was: ${text}`;
   }
   const known = PULL_FAILURES.find(({ pattern }) => pattern.test(text));
-  return `Image ${imageName} ${known?.sentence ?? "could not be pulled."} The answer was: ${text}`;
+  const advice = FLASH_IMAGE.test(imageName) ? ` ${FLASH_ADVICE}` : "";
+  return `Image ${imageName} ${known?.sentence ?? "could not be pulled."}${advice} The answer was: ${text}`;
 }
+
+/** The images that an app gets unless it names others. */
+const FLASH_IMAGE = /^edgerun\/flash(-lb)?(-cpu)?:/;
+const FLASH_ADVICE =
+  "It runs flash apps: make it on this host with `npm run images -- flash` in Edgerun's repository (Python 3.11), " +
+  "or deploy with an image that a registry has (FLASH_CPU_IMAGE, FLASH_GPU_IMAGE, FLASH_CPU_LB_IMAGE, FLASH_LB_IMAGE).";
 
 /** What registries say of a login that does not open an image; some deny that there is such an image. */
 const LOGIN_REFUSED =

@@ -8,6 +8,7 @@ import {
 } from "../../src/contract/limits.ts";
 import type { AgentLog } from "../log.ts";
 import type { CacheTerms } from "./cache-shelf.ts";
+import { DiskRoom } from "./disk-room.ts";
 import { freeBytesReader } from "./docker-root.ts";
 import { ImageCache } from "./image-cache.ts";
 import { imageDigestOf } from "./image-digest.ts";
@@ -21,7 +22,7 @@ export type ImageTerms = {
   readonly reserveBytes: number;
   /** Free space where Docker keeps images, in bytes; null when it cannot be told. */
   readonly freeBytes: () => Promise<number | null>;
-  /** Time between two looks at the disk while nothing is pulled. */
+  /** Time between two looks at the disk while nothing comes. */
   readonly tendMs: number;
 };
 
@@ -46,14 +47,15 @@ export class DockerImages {
   readonly #log: AgentLog;
   readonly #terms: ImageTerms;
   readonly #store: ImageStore;
-  #cache: ImageCache | null = null;
-  #tending: NodeJS.Timeout | undefined;
+  /** Where Docker keeps images. */
+  readonly room: DiskRoom;
 
   constructor(clients: DockerClients, log: AgentLog = NO_LOG, terms: Partial<ImageTerms> = {}) {
     this.#clients = clients;
     this.#log = log;
     this.#terms = { ...TERMS, freeBytes: freeBytesReader(clients.docker), ...terms };
-    const { stallMs, checkLimitMs, progressMs } = this.#terms;
+    const { stallMs, checkLimitMs, progressMs, freeBytes, reserveBytes, tendMs } = this.#terms;
+    this.room = new DiskRoom({ freeBytes, reserveBytes, tendMs });
     this.#store = new ImageStore({ ...clients, log, stallMs, checkLimitMs, progressMs });
   }
 
@@ -65,18 +67,16 @@ export class DockerImages {
 
   /** From here on pulled images are remembered, and removed when the disk gets full. */
   keepOn(cacheTerms: CacheTerms): void {
-    const { reserveBytes, freeBytes, tendMs } = this.#terms;
-    const { docker } = this.#clients;
-    this.#cache = new ImageCache({ docker, log: this.#log, reserveBytes, freeBytes }, cacheTerms);
-    const cache = this.#cache;
-    this.#store.keepIn(cache);
-    this.#tending = setInterval(() => void cache.makeRoom(0).catch(() => {}), tendMs); // the next look tries again
-    this.#tending.unref();
+    const cache = new ImageCache({ docker: this.#clients.docker, log: this.#log }, cacheTerms);
+    this.#store.keepIn(cache, this.room);
+    this.room.add(cache);
   }
 
-  /** Disk that kept images would give back if there were need of it, in bytes. */
-  async freeableBytes(): Promise<number> {
-    return (await this.#cache?.freeableBytes().catch(() => 0)) ?? 0;
+  /** What an image of this host sets a variable to; empty for nothing. */
+  async variableOf(imageName: string, name: string): Promise<string> {
+    const { Config } = await this.#clients.docker.getImage(imageName).inspect();
+    const prefix = `${name}=`;
+    return Config.Env?.find((variable) => variable.startsWith(prefix))?.slice(prefix.length) ?? "";
   }
 
   /** By what content a container runs its image. */
@@ -85,6 +85,6 @@ export class DockerImages {
   }
 
   close(): void {
-    clearInterval(this.#tending);
+    this.room.close();
   }
 }

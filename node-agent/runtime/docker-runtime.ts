@@ -2,6 +2,7 @@ import { availableParallelism } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 import Dockerode from "dockerode";
 import { DOCKER_CALL_LIMIT_MS } from "../../src/contract/limits.ts";
+import { ArtifactStore } from "../artifacts/artifact-store.ts";
 import type { AgentLog } from "../log.ts";
 import type { Volumes } from "../volumes/volumes.ts";
 import type { CacheTerms } from "./cache-shelf.ts";
@@ -9,12 +10,15 @@ import { ContainerExits } from "./container-exits.ts";
 import { textOfLog } from "./container-log.ts";
 import { ContainerOutput, sinceOf } from "./container-output.ts";
 import {
+  artifactsOfContainers,
   containerName,
   containerOptions,
   type ContainerSettings,
+  type HostShare,
   HOST_LABEL,
   ownerOfLabels,
 } from "./container-options.ts";
+import type { DiskRoom } from "./disk-room.ts";
 import { DiskWatch } from "./disk-watch.ts";
 import { ignoring, inspect, withTimeLimit } from "./docker-calls.ts";
 import { isConflict, isGoneOrConflict, isNotFound, isQuotaRefusal, startFailure } from "./docker-errors.ts";
@@ -23,10 +27,12 @@ import { GuardedNetwork } from "./guarded-network.ts";
 import { lastLinesOf } from "./last-lines.ts";
 import type { OutputReader } from "./output.ts";
 import { socketsOfNetwork } from "./listening-sockets.ts";
+import { prepareAll, type Preparing } from "./preparations.ts";
 import type {
   FoundWorker,
   ListeningSocket,
   PrepareOutcome,
+  PrepareProgress,
   Runtime,
   ServerPorts,
   WorkerExit,
@@ -60,9 +66,21 @@ export type DockerRuntimeOptions = {
   readonly log?: AgentLog;
   readonly docker?: Dockerode;
   readonly images?: Partial<ImageTerms>;
+  /** Where files of apps are kept; absent where no worker has any. */
+  readonly artifacts?: ArtifactTerms;
   /** Time for the daemon to answer a call that is no stream. */
   readonly callLimitMs?: number;
 };
+
+export type ArtifactTerms = {
+  readonly stateDirectory: string;
+  /** The disk that they are on, where that is not the one of the images. */
+  readonly room?: DiskRoom;
+  readonly stallMs?: number;
+  readonly progressMs?: number;
+};
+
+const NO_LOG: AgentLog = { info: () => {}, warn: () => {}, error: () => {} };
 
 /** Runs each worker as a Docker container. */
 export class DockerRuntime implements Runtime {
@@ -80,6 +98,9 @@ export class DockerRuntime implements Runtime {
   readonly #turns = new Turns();
   readonly #watches = new Set<ContainerExits>();
   readonly #images: DockerImages;
+  readonly #artifactTerms: ArtifactTerms | undefined;
+  readonly #log: AgentLog;
+  #artifacts: ArtifactStore | null = null;
 
   constructor(options: DockerRuntimeOptions) {
     this.#streams = options.docker ?? new Dockerode();
@@ -100,6 +121,8 @@ export class DockerRuntime implements Runtime {
     this.#network = new GuardedNetwork(this.#docker, network, log);
     this.#disk = new DiskWatch(this.#docker, options.hostId, { lookMs, log });
     this.#volumes = options.volumes;
+    this.#artifactTerms = options.artifacts;
+    this.#log = log ?? NO_LOG;
     this.#images = new DockerImages({ docker: this.#docker, streams: this.#streams }, log, images);
   }
 
@@ -133,22 +156,44 @@ export class DockerRuntime implements Runtime {
     return sockets && sockets.filter(({ address }) => address !== DOCKER_RESOLVER);
   }
 
-  // Images
+  // Images, and files of apps
 
   prepare(
     spec: WorkerSpec,
-    onProgress: (detail: string) => void,
+    onProgress: (progress: PrepareProgress) => void,
     signal?: AbortSignal,
   ): Promise<PrepareOutcome> {
-    return this.#images.prepare(spec, onProgress, signal);
+    const { artifact } = spec;
+    const image = {
+      what: "image",
+      run: (tell) => this.#images.prepare(spec, tell, signal),
+    } satisfies Preparing;
+    if (!artifact) return prepareAll([image], onProgress);
+    const run: Preparing["run"] = (tell) => this.#filesOfApps().prepare(artifact, tell, signal);
+    return prepareAll([image, { what: "files", run }], onProgress);
   }
 
   keepOn(terms: CacheTerms): void {
     this.#images.keepOn(terms);
+    if (!this.#artifactTerms) return;
+    this.#artifacts = new ArtifactStore({
+      room: this.#images.room,
+      ...this.#artifactTerms,
+      source: terms.artifacts,
+      assigned: terms.assignedArtifacts,
+      log: this.#log,
+      held: async () => artifactsOfContainers(await this.#ownContainers()),
+    });
   }
 
+  #filesOfApps(): ArtifactStore {
+    if (!this.#artifacts) throw new Error("No place for files of apps was named to this runtime.");
+    return this.#artifacts;
+  }
+
+  /** Of the disk that images are on. */
   freeableBytes(): Promise<number> {
-    return this.#images.freeableBytes();
+    return this.#images.room.freeableBytes();
   }
 
   async imageDigest(workerId: string): Promise<string | null> {
@@ -179,7 +224,11 @@ export class DockerRuntime implements Runtime {
 
   async #create(spec: WorkerSpec): Promise<void> {
     const volumePath = (await this.#volumes?.pathOfFirst(spec.networkVolumeIds ?? [])) ?? null;
-    const share = { volumePath, hasDiskQuota: this.#hasDiskQuota && spec.containerDiskInGb > 0 };
+    const share: HostShare = {
+      volumePath,
+      artifact: await this.#artifactShare(spec),
+      hasDiskQuota: this.#hasDiskQuota && spec.containerDiskInGb > 0,
+    };
     try {
       await this.#docker.createContainer(containerOptions(spec, this.#settings, share));
     } catch (error) {
@@ -187,6 +236,12 @@ export class DockerRuntime implements Runtime {
       this.#hasDiskQuota = false;
       await this.#create(spec);
     }
+  }
+
+  async #artifactShare({ artifact, imageName }: WorkerSpec): Promise<HostShare["artifact"]> {
+    if (!artifact) return null;
+    const place = this.#filesOfApps().place(artifact.sha256);
+    return { ...place, imagePythonPath: await this.#images.variableOf(imageName, "PYTHONPATH") };
   }
 
   async #removeOwnIfNotRunning(workerId: string): Promise<void> {
@@ -265,12 +320,16 @@ export class DockerRuntime implements Runtime {
   // Looking
 
   async list(): Promise<readonly FoundWorker[]> {
-    const filters = { label: [`${HOST_LABEL}=${this.#settings.hostId}`] };
-    const containers = await this.#docker.listContainers({ all: true, filters });
+    const containers = await this.#ownContainers();
     const found = await Promise.all(
       containers.filter(({ State }) => State !== "removing").map((container) => this.#foundWorker(container)),
     );
     return found.filter((worker) => worker !== null);
+  }
+
+  #ownContainers(): Promise<Dockerode.ContainerInfo[]> {
+    const filters = { label: [`${HOST_LABEL}=${this.#settings.hostId}`] };
+    return this.#docker.listContainers({ all: true, filters });
   }
 
   async #foundWorker(container: Dockerode.ContainerInfo): Promise<FoundWorker | null> {
@@ -342,6 +401,7 @@ export class DockerRuntime implements Runtime {
 
   async close(): Promise<void> {
     this.#images.close();
+    this.#artifactTerms?.room?.close();
     for (const watch of this.#watches) watch.stop();
     this.#watches.clear();
     this.#disk.stop();

@@ -4,21 +4,19 @@
  * I1  What the agent has not pulled is its owner's, and is never removed. A name that has come to mean another
  *     image than the one the agent pulled is the owner's, too.
  * I2  An image that a container has, running or not, or that an assigned worker may ask for, is never removed.
- * I3  Of the others the longest unused goes first.
+ * I3  Of the others the longest unused goes first (disk-room.ts).
  */
 import type Dockerode from "dockerode";
 import type { AgentLog } from "../log.ts";
 import type { CachedItem, CacheTerms } from "./cache-shelf.ts";
+import type { Keeper, Removable } from "./disk-room.ts";
 import { isConflict, isNotFound } from "./docker-errors.ts";
-import { evictable, freeGoal, type InUse, isInUse } from "./eviction.ts";
+import { evictable, type InUse, isInUse } from "./eviction.ts";
 import { listedName } from "./image-name.ts";
 
 export type ImageCacheOptions = {
   readonly docker: Dockerode;
   readonly log: Pick<AgentLog, "info">;
-  /** Free space where Docker keeps images, in bytes; null when it cannot be told. */
-  readonly freeBytes: () => Promise<number | null>;
-  readonly reserveBytes: number;
 };
 
 /** An image of this host. */
@@ -33,12 +31,11 @@ export type FoundImage = {
 /** Uses closer together than this are not worth a write. */
 const USE_STEP_MS = 60_000;
 
-export class ImageCache {
+export class ImageCache implements Keeper {
   readonly #options: ImageCacheOptions;
   readonly #terms: CacheTerms;
   /** Names that are being prepared, which may come before their assignment is known as such. */
   readonly #preparing = new Map<string, number>();
-  #lastRound: Promise<unknown> = Promise.resolve();
 
   constructor(options: ImageCacheOptions, terms: CacheTerms) {
     this.#options = options;
@@ -80,11 +77,11 @@ export class ImageCache {
     shelf.save({ kind: "image", name: listedName(imageName), contentId, sizeBytes, lastUsedAt: now });
   }
 
-  /** Removes images until there is the reserve and room for what is to come; true when any was removed. */
-  makeRoom(neededBytes: number): Promise<boolean> {
-    const round = this.#lastRound.then(() => this.#makeRoom(neededBytes));
-    this.#lastRound = round.catch(() => false); // one at a time: each looks at what the one before has left
-    return round;
+  async removable(): Promise<readonly Removable[]> {
+    return (await this.#evictable()).map((item) => {
+      const { sizeBytes, lastUsedAt } = item;
+      return { sizeBytes, lastUsedAt, remove: () => this.#remove(item) };
+    });
   }
 
   /** What would be free besides if all went that may go. What images share, and what cannot be told, is left out. */
@@ -93,32 +90,6 @@ export class ImageCache {
     const query: object = { "shared-size": true };
     const images = new Map((await docker.listImages(query)).map((image) => [image.Id, image]));
     return ownBytes((await this.#evictable()).flatMap(({ contentId }) => images.get(contentId) ?? []));
-  }
-
-  /** Removes the image that was not used for the longest time. False when none may go. */
-  evictOne(): Promise<boolean> {
-    const round = this.#lastRound.then(async () => {
-      for (const item of await this.#evictable()) if (await this.#remove(item)) return true;
-      return false;
-    });
-    this.#lastRound = round.catch(() => false);
-    return round;
-  }
-
-  async #makeRoom(neededBytes: number): Promise<boolean> {
-    const { freeBytes: read, reserveBytes } = this.#options;
-    let freeBytes = await read();
-    if (freeBytes === null || freeBytes >= reserveBytes + neededBytes) return false;
-    const candidates = await this.#evictable();
-    const evictableBytes = candidates.reduce((total, { sizeBytes }) => total + sizeBytes, 0);
-    const goal = freeGoal({ freeBytes, evictableBytes, reserveBytes, neededBytes });
-    let hasRemoved = false;
-    for (const item of candidates) {
-      if (freeBytes === null || freeBytes >= goal) break;
-      hasRemoved = (await this.#remove(item)) || hasRemoved;
-      freeBytes = await read();
-    }
-    return hasRemoved;
   }
 
   async #evictable(): Promise<CachedItem[]> {

@@ -8,12 +8,13 @@
  */
 import type Dockerode from "dockerode";
 import type { AgentLog } from "../log.ts";
+import type { DiskRoom } from "./disk-room.ts";
 import { invalidImageName, isNoSpace, pullFailure, stalledPull } from "./docker-errors.ts";
 import { findImage, type FoundImage, type ImageCache } from "./image-cache.ts";
 import { isImageName, isPinned } from "./image-name.ts";
 import { type ImageRequest, PullError, pullImage } from "./image-pull.ts";
-import { ImagePulls } from "./image-pulls.ts";
 import type { PrepareOutcome, WorkerSpec } from "./runtime.ts";
+import { SharedWork } from "./shared-work.ts";
 
 export type ImageStoreOptions = {
   readonly docker: Dockerode;
@@ -34,30 +35,33 @@ export type StoreRequest = ImageRequest &
 
 export class ImageStore {
   readonly #options: ImageStoreOptions;
-  readonly #pulls: ImagePulls;
-  readonly #checks: ImagePulls;
+  readonly #pulls: SharedWork<ImageRequest>;
+  readonly #checks: SharedWork<ImageRequest>;
   /** The release of each endpoint for which the registry was asked last. */
   readonly #askedFor = new Map<string, string>();
   #cache: ImageCache | null = null;
+  #room: DiskRoom | null = null;
   #hostArchitecture: string | null = null;
 
   constructor(options: ImageStoreOptions) {
     this.#options = options;
     const { streams, stallMs, checkLimitMs, progressMs } = options;
-    const pullsWithin = (answerLimitMs: number): ImagePulls => {
+    const pullsWithin = (answerLimitMs: number): SharedWork<ImageRequest> => {
       const limits = { stallMs, answerLimitMs };
-      return new ImagePulls(
-        (request, pull) => pullImage(streams, request, { ...pull, ...limits }),
-        progressMs,
-      );
+      return new SharedWork({
+        keyOf: keyOfPull,
+        work: (request, pull) => pullImage(streams, request, { ...pull, ...limits }),
+        intervalMs: progressMs,
+      });
     };
     this.#pulls = pullsWithin(stallMs);
     this.#checks = pullsWithin(checkLimitMs);
   }
 
   /** From here on pulled images are remembered, and removed when the disk gets full. */
-  keepIn(cache: ImageCache): void {
+  keepIn(cache: ImageCache, room: DiskRoom): void {
     this.#cache = cache;
+    this.#room = room;
   }
 
   /** Gets an image onto this host unless it is there already; ends early when called off. */
@@ -84,7 +88,7 @@ export class ImageStore {
     const { imageName } = request;
     const before = await findImage(this.#options.docker, imageName);
     this.#cache?.noteUse(imageName);
-    await this.#cache?.makeRoom(request.neededBytes); // placement counts what may be removed as free
+    await this.#room?.make(request.neededBytes); // placement counts what may be removed as free
     if (before && !this.#mustAsk(request, before)) return this.#prepared(before);
     if (before) return this.#askAnew(request, before, onProgress, signal);
     return this.#prepared(await this.#pull(request, null, onProgress, signal));
@@ -132,11 +136,11 @@ export class ImageStore {
     const pulls = before ? this.#checks : this.#pulls;
     for (;;) {
       try {
-        await pulls.pull(request, onProgress, signal);
+        await pulls.share(request, onProgress, signal);
         break;
       } catch (error) {
         const mayHelp = isNoSpace(error instanceof PullError ? error.cause : error);
-        if (!mayHelp || !(await this.#cache?.evictOne())) throw error;
+        if (!mayHelp || !(await this.#room?.freeOne())) throw error;
       }
     }
     this.#noteAsked(request);
@@ -164,4 +168,9 @@ export class ImageStore {
 
 function releaseKey(revision: number, imageName: string): string {
   return `${revision} ${imageName}`;
+}
+
+/** The same image by the same login. */
+function keyOfPull({ imageName, registryAuth }: ImageRequest): string {
+  return JSON.stringify([imageName, registryAuth?.username, registryAuth?.password]);
 }

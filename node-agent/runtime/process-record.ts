@@ -10,6 +10,8 @@ const processRecordSchema = z.object({
   workerId: z.string(),
   endpointId: z.string(),
   revision: z.number(),
+  /** SHA-256 of the files of its app. */
+  artifact: z.string().optional(),
   /** Also the id of the process group. */
   pid: z.number(),
   /** Start of the process as process-table.ts gives it. */

@@ -7,7 +7,13 @@
  */
 import { once } from "node:events";
 import { setInterval as every } from "node:timers/promises";
+import { access } from "node:fs/promises";
+import type { ArtifactPlace } from "../artifacts/artifact-shelf.ts";
+import { ArtifactStore } from "../artifacts/artifact-store.ts";
+import type { AgentLog } from "../log.ts";
 import type { Volumes } from "../volumes/volumes.ts";
+import type { CacheTerms } from "./cache-shelf.ts";
+import { DiskRoom } from "./disk-room.ts";
 import { type Ending, exitReason } from "./exit-reason.ts";
 import { OutputFile } from "./output-file.ts";
 import type { OutputReader } from "./output.ts";
@@ -20,6 +26,7 @@ import type {
   FoundWorker,
   ListeningSocket,
   PrepareOutcome,
+  PrepareProgress,
   Runtime,
   ServerPorts,
   WorkerExit,
@@ -45,7 +52,14 @@ export type ProcessRuntimeOptions = {
   readonly hasRealGpus: boolean;
   /** Absent where the host has no network volumes. */
   readonly volumes?: Volumes;
+  /** The disk that the state directory is on; files of apps stay for ever where it is not named. */
+  readonly room?: DiskRoom;
+  readonly log?: AgentLog;
 };
+
+const NO_LOG: AgentLog = { info: () => {}, warn: () => {}, error: () => {} };
+
+const ENDLESS = { freeBytes: async () => null, reserveBytes: 0, tendMs: 3_600_000 };
 
 /** A worker that this runtime has started or adopted. */
 type KnownWorker = {
@@ -66,6 +80,7 @@ export class ProcessRuntime implements Runtime {
   readonly #turns = new Turns();
   readonly #watches = new Set<(worker: KnownWorker) => void>();
   readonly #closing = new AbortController();
+  #artifacts: ArtifactStore | null = null;
 
   constructor(options: ProcessRuntimeOptions) {
     this.#options = options;
@@ -96,15 +111,51 @@ export class ProcessRuntime implements Runtime {
     return worker ? socketsOfProcesses(await membersOf(processesOf(worker))) : null;
   }
 
-  async prepare(): Promise<PrepareOutcome> {
-    return { kind: "prepared" };
-  }
+  // Files of apps
 
   /** No image is used, and none is kept. */
-  keepOn(): void {}
+  async prepare(
+    { artifact }: WorkerSpec,
+    onProgress: (progress: PrepareProgress) => void,
+    signal?: AbortSignal,
+  ): Promise<PrepareOutcome> {
+    if (!artifact) return { kind: "prepared" };
+    const tell = (detail: string): void => onProgress({ what: "files", detail });
+    return this.#filesOfApps().prepare(artifact, tell, signal);
+  }
+
+  keepOn(terms: CacheTerms): void {
+    const { stateDirectory, room = new DiskRoom(ENDLESS), log = NO_LOG } = this.#options;
+    this.#artifacts = new ArtifactStore({
+      stateDirectory,
+      room,
+      log,
+      source: terms.artifacts,
+      assigned: terms.assignedArtifacts,
+      held: () => this.#heldArtifacts(),
+    });
+  }
 
   async freeableBytes(): Promise<number> {
-    return 0;
+    return (await this.#options.room?.freeableBytes()) ?? 0;
+  }
+
+  #filesOfApps(): ArtifactStore {
+    if (!this.#artifacts) throw new Error("This runtime was not told where files of apps come from.");
+    return this.#artifacts;
+  }
+
+  async #heldArtifacts(): Promise<ReadonlySet<string>> {
+    await this.#adoptAll();
+    return new Set([...this.#workers.values()].flatMap(({ record }) => record.artifact ?? []));
+  }
+
+  /** Throws where the files are not on this host any more, so that they are prepared anew. */
+  async #placeOf({ artifact }: WorkerSpec): Promise<ArtifactPlace | null> {
+    if (!artifact) return null;
+    const place = this.#filesOfApps().place(artifact.sha256);
+    await access(place.appPath);
+    return place;
   }
 
   async imageDigest(): Promise<null> {
@@ -124,13 +175,15 @@ export class ProcessRuntime implements Runtime {
     const directory = this.#directory(spec.workerId);
     await createWorkerDirectory(directory);
     try {
-      const spawned = await spawnWorker(spec, directory, {
+      const place = await this.#placeOf(spec);
+      const spawned = await spawnWorker(spec, directory, place, {
         ...this.#gpuEnvironment(spec),
         ...(await this.#volumeEnvironment(spec)),
       });
       const { workerId, endpointId, revision } = spec;
       const { pid, start } = spawned;
-      const record = { workerId, endpointId, revision, pid, start, isFrozen: false, exit: null };
+      const artifact = spec.artifact?.sha256;
+      const record = { workerId, endpointId, revision, artifact, pid, start, isFrozen: false, exit: null };
       const worker = this.#know(record, directory, false);
       // Settling writes the record, too: it must not be overtaken by this first write.
       await writeRecord(directory.path, record).finally(() => {
@@ -248,6 +301,7 @@ export class ProcessRuntime implements Runtime {
 
   async close(): Promise<void> {
     this.#closing.abort();
+    this.#options.room?.close();
     this.#watches.clear();
   }
 

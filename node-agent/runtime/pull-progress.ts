@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { amountOf } from "../amount.ts";
 
 /** What the daemon says while it pulls an image. */
 export const pullMessageSchema = z.object({
@@ -85,16 +86,8 @@ function bytesOf(layers: readonly Layer[]): string {
   if (total === 0) return "";
   const loaded = sum(layers.map(({ loadedBytes }) => loadedBytes));
   const isMore = layers.some(({ totalBytes }) => totalBytes === null);
-  const unit = UNITS.find(({ bytes }) => total >= bytes) ?? { bytes: 1, name: "bytes", digits: 0 };
-  const inUnit = (bytes: number): string => (bytes / unit.bytes).toFixed(unit.digits);
-  return `, ${inUnit(loaded)} of ${isMore ? "more than " : ""}${inUnit(total)} ${unit.name}`;
+  return `, ${amountOf(loaded, total, isMore)}`;
 }
-
-const UNITS = [
-  { bytes: 1e9, name: "GB", digits: 1 },
-  { bytes: 1e6, name: "MB", digits: 0 },
-  { bytes: 1e3, name: "kB", digits: 0 },
-] as const;
 
 function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0);

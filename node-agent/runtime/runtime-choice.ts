@@ -1,6 +1,8 @@
 import Dockerode from "dockerode";
 import type { AgentLog } from "../log.ts";
 import type { Volumes } from "../volumes/volumes.ts";
+import { DiskRoom } from "./disk-room.ts";
+import { freeBytesOf } from "./docker-root.ts";
 import { DockerRuntime, type DockerRuntimeOptions } from "./docker-runtime.ts";
 import { ProcessRuntime } from "./process-runtime.ts";
 import type { Runtime } from "./runtime.ts";
@@ -8,6 +10,8 @@ import type { Runtime } from "./runtime.ts";
 export type RuntimeKind = Runtime["kind"];
 
 const PING_LIMIT_MS = 3_000;
+/** Time between two looks at a disk that only files of apps are kept on. */
+const TEND_MS = 60_000;
 
 /** Docker when a daemon answers, else plain processes; says why. Throws when Docker was asked for and is not there. */
 export async function chooseRuntime(
@@ -34,15 +38,29 @@ export type RuntimeSettings = Pick<
   readonly hasRealGpus: boolean;
   readonly volumes: Volumes;
   readonly log: AgentLog;
-  /** Free disk below which images that nobody uses are removed. */
+  /** Free disk below which images and files of apps that nobody uses are removed. */
   readonly diskReserveBytes: number;
+  /** The state directory is on the disk that images are on. */
+  readonly isStateBesideImages: boolean;
 };
 
 export function createRuntime(kind: RuntimeKind, settings: RuntimeSettings): Runtime {
-  const { stateDir, diskReserveBytes, ...docker } = settings;
-  if (kind === "docker") return new DockerRuntime({ ...docker, images: { reserveBytes: diskReserveBytes } });
-  const { hasRealGpus, volumes } = settings;
-  return new ProcessRuntime({ stateDirectory: stateDir, hasRealGpus, volumes });
+  const { stateDir, diskReserveBytes: reserveBytes, isStateBesideImages, ...docker } = settings;
+  if (kind === "docker") {
+    const room = isStateBesideImages ? undefined : roomOf(stateDir, reserveBytes);
+    return new DockerRuntime({
+      ...docker,
+      images: { reserveBytes },
+      artifacts: { stateDirectory: stateDir, ...(room && { room }) },
+    });
+  }
+  const { hasRealGpus, volumes, log } = settings;
+  const room = roomOf(stateDir, reserveBytes);
+  return new ProcessRuntime({ stateDirectory: stateDir, hasRealGpus, volumes, log, room });
+}
+
+function roomOf(directory: string, reserveBytes: number): DiskRoom {
+  return new DiskRoom({ freeBytes: () => freeBytesOf(directory), reserveBytes, tendMs: TEND_MS });
 }
 
 /** Why no daemon answers; null when one does. */

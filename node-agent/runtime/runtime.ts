@@ -69,6 +69,9 @@ export type WorkerExit = {
   readonly reason: string;
 };
 
+/** How far it is, in words; said of what. */
+export type PrepareProgress = { readonly what: "image" | "files"; readonly detail: string };
+
 export type PrepareOutcome =
   /** `note`: what people should know although the start goes on. */
   | { readonly kind: "prepared"; readonly note?: string }
@@ -86,10 +89,13 @@ export interface Runtime {
   addressOf(workerId: string): Promise<string>;
   /** Where the worker's own programs listen; null where that cannot be told. */
   listening(workerId: string): Promise<readonly ListeningSocket[] | null>;
-  /** Gets the image onto this host. Says in words how far it is; never throws for a missing image. */
+  /**
+   * Gets the image, and the files of the app where there are any, onto this host. Says in words how far it is; never
+   * throws for what is missing.
+   */
   prepare(
     spec: WorkerSpec,
-    onProgress: (detail: string) => void,
+    onProgress: (progress: PrepareProgress) => void,
     /** Nobody wants the worker any more. */
     signal?: AbortSignal,
   ): Promise<PrepareOutcome>;

@@ -1,10 +1,13 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { open } from "node:fs/promises";
+import { artifactEnvironment } from "../artifacts/artifact-environment.ts";
+import type { ArtifactPlace } from "../artifacts/artifact-shelf.ts";
 import { readStartCommand } from "./command-line.ts";
 import { type Ending, exitCodeOfSignal } from "./exit-reason.ts";
 import { MARK_VARIABLE } from "./process-members.ts";
 import { readProcess } from "./process-table.ts";
+import { runtimeCommand } from "./python-command.ts";
 import type { WorkerSpec } from "./runtime.ts";
 import type { WorkerDirectory } from "./worker-directory.ts";
 
@@ -19,10 +22,11 @@ export type SpawnedProcess = {
 export async function spawnWorker(
   spec: WorkerSpec,
   directory: WorkerDirectory,
-  gpuEnvironment: Readonly<Record<string, string>>,
+  place: ArtifactPlace | null,
+  hostEnvironment: Readonly<Record<string, string>>,
 ): Promise<SpawnedProcess> {
-  const started = readStartCommand(spec.dockerArgs);
-  const [command, ...words] = [...started.entrypoint, ...started.command];
+  const env = { ...inheritedEnvironment(), ...environmentOf(spec, place), ...hostEnvironment };
+  const [command, ...words] = await startCommand(spec, place, env);
   if (command === undefined) {
     throw new Error(
       `Worker ${spec.workerId} has no start command. The process runtime ignores the image: set dockerArgs of the template to the command that starts the handler.`,
@@ -32,7 +36,7 @@ export async function spawnWorker(
   try {
     const child = spawn(command, words, {
       cwd: directory.workPath,
-      env: { ...inheritedEnvironment(), ...spec.env, ...gpuEnvironment, [MARK_VARIABLE]: directory.path },
+      env: { ...env, [MARK_VARIABLE]: directory.path },
       // The file itself, not a pipe of the agent's: a worker goes on writing when the agent is gone.
       stdio: ["ignore", log.fd, log.fd],
       detached: true,
@@ -43,10 +47,30 @@ export async function spawnWorker(
   }
 }
 
+/** Without a command of its own, a worker of an app runs the app's files. */
+async function startCommand(
+  { dockerArgs }: WorkerSpec,
+  place: ArtifactPlace | null,
+  env: NodeJS.ProcessEnv,
+): Promise<readonly string[]> {
+  const { entrypoint, command } = readStartCommand(dockerArgs);
+  const words = [...entrypoint, ...command];
+  return words.length === 0 && place ? runtimeCommand(place.appPath, env) : words;
+}
+
+/** Nothing can be mounted for a process, so it is told where the files are. */
+function environmentOf({ env }: WorkerSpec, place: ArtifactPlace | null): Readonly<Record<string, string>> {
+  return place ? artifactEnvironment(env, { ...place, appDirectory: place.appPath }) : env;
+}
+
 /** Nothing else of the agent's environment reaches a worker. */
 function inheritedEnvironment(): NodeJS.ProcessEnv {
-  const { PATH, HOME } = process.env;
-  return { ...(PATH !== undefined && { PATH }), ...(HOME !== undefined && { HOME }) };
+  const { PATH, HOME, FLASH_PYTHON } = process.env;
+  return {
+    ...(PATH !== undefined && { PATH }),
+    ...(HOME !== undefined && { HOME }),
+    ...(FLASH_PYTHON !== undefined && { FLASH_PYTHON }),
+  };
 }
 
 async function watchStart(child: ChildProcess, command: string): Promise<SpawnedProcess> {

@@ -4,7 +4,7 @@ import { type ServerSettings, serverVariables } from "../direct/server-settings.
 import type { Journal, WorkerRecord } from "../journal/journal.ts";
 import type { AgentLog } from "../log.ts";
 import type { LogDesk } from "../logs/log-desk.ts";
-import type { PrepareOutcome, Runtime, WorkerExit, WorkerSpec } from "../runtime/runtime.ts";
+import type { PrepareOutcome, PrepareProgress, Runtime, WorkerExit, WorkerSpec } from "../runtime/runtime.ts";
 import type { Timing } from "../timing.ts";
 import type { Failure } from "./restart.ts";
 import type { Wake } from "./wake.ts";
@@ -138,9 +138,12 @@ export class Container {
 
   // Starting
 
-  async prepare(onDetail: (detail: string) => void, signal: AbortSignal): Promise<PrepareOutcome> {
+  async prepare(
+    onProgress: (progress: PrepareProgress) => void,
+    signal: AbortSignal,
+  ): Promise<PrepareOutcome> {
     try {
-      return await this.#options.runtime.prepare(this.#spec(), onDetail, signal);
+      return await this.#options.runtime.prepare(this.#spec(), onProgress, signal);
     } catch (error) {
       return { kind: "failed", detail: messageOf(error) };
     }

@@ -1,6 +1,6 @@
 /**
  * What comes before a start of a worker: that it is known what to start, that nothing speaks against it, and that
- * its image is on this host.
+ * its image, and the files of its app, are on this host.
  */
 import type { Assignment } from "../../src/contract/agent.ts";
 import type { AgentLog } from "../log.ts";
@@ -46,16 +46,15 @@ export class Preparation {
     return this.#note;
   }
 
-  /** Gets the image onto this host, however often that fails. False when the worker shall not start. */
+  /** Gets image and files onto this host, however often that fails. False when the worker shall not start. */
   async prepare(signal: AbortSignal): Promise<boolean> {
     const { workerId, container, standing, wake, log, policy, isDraining } = this.#options;
     const { startTimes } = standing;
     for (let failures = 1; await this.untilStartable(signal); failures += 1) {
       this.#isRenewed = false;
       const calledOff = new AbortController();
-      const preparing = container.prepare((detail) => {
-        if (!startTimes.has("pullStarted")) this.#tellOfPull("image_pull_started");
-        startTimes.note("pullStarted");
+      const preparing = container.prepare(({ what, detail }) => {
+        if (what === "image") this.#notePull();
         this.#pulling(detail);
       }, calledOff.signal);
       const outcome = await this.#unlessDrained(preparing, signal);
@@ -103,6 +102,12 @@ export class Preparation {
     this.#isWithheld = true;
     log.warn("worker_start_withheld", { workerId, reason: problem });
     standing.become("unhealthy", problem);
+  }
+
+  #notePull(): void {
+    const { startTimes } = this.#options.standing;
+    if (!startTimes.has("pullStarted")) this.#tellOfPull("image_pull_started");
+    startTimes.note("pullStarted");
   }
 
   #tellOfPull(event: "image_pull_started" | "image_pull_ended"): void {

@@ -40,6 +40,11 @@ export class Workers implements Doors {
     return new Set(this.#assignments.map(({ imageName }) => imageName));
   }
 
+  /** SHA-256s of the files of apps that a start may ask for. */
+  artifacts(): Set<string> {
+    return new Set(this.#assignments.flatMap(({ artifact }) => artifact?.sha256 ?? []));
+  }
+
   reports(): WorkerReport[] {
     return [...this.#workers.values()].map((worker) => worker.report());
   }

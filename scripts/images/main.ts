@@ -1,8 +1,9 @@
 /**
- * Builds the images of the examples:
+ * Builds the images of the examples, and one that runs flash apps:
  *
  *   npm run images -- [NAME ...]     (default: all)
  */
+import { ensureFlashImages } from "./flash-images.ts";
 import { ensureHelloImage, ensureNodeServerImage } from "./node-image.ts";
 import { ensurePythonImage } from "./python-image.ts";
 import { ensureStaticFilesImage } from "./static-image.ts";
@@ -12,6 +13,7 @@ const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
 const BUILDERS: Record<string, () => Promise<{ image: string }>> = {
   hello: () => ensureHelloImage({ say }),
+  flash: () => ensureFlashImages(say),
   python: () => ensurePythonImage(say),
   "mock-worker": () => ensureWorkerImage("mock-worker", say),
   embeddings: () => ensureWorkerImage("embeddings", say),

@@ -496,3 +496,20 @@ export const FLASH_BUILDS_KEPT = 20;
 export const FLASH_ADDRESS_CACHE_MS = 5 * SECOND;
 /** For which a login in the browser waits for its person. */
 export const FLASH_AUTH_LIFE_MS = 10 * MINUTE;
+/** Logins that wait at once, of all clients: anybody may open one. */
+export const FLASH_AUTH_OPEN_MAX = 1_000;
+/** How long an expired login is remembered, so that its client learns what became of it. */
+export const FLASH_AUTH_KEPT_MS = HOUR;
+/** What is kept of the words in which a client names itself. */
+export const FLASH_AUTH_CLIENT_MAX_CHARACTERS = 200;
+
+// Files of apps on a host
+
+/** Of an artifact when it is unpacked, in bytes: the largest ones are five times smaller packed. */
+export const ARTIFACT_UNPACKED_MAX_BYTES = 10_000 * MEGABYTE;
+/** Files, directories and links in an artifact. */
+export const ARTIFACT_ENTRIES_MAX = 500_000;
+/** Disk that a host makes sure of before a download, in sizes of the packed artifact. */
+export const ARTIFACT_ROOM_FACTOR = 4;
+/** Time without a byte after which the download of an artifact goes on with another call. */
+export const ARTIFACT_STALL_MS = 30 * SECOND;

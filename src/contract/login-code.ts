@@ -5,6 +5,5 @@ const HALF = 4;
  * that a person sees that both are about the same login.
  */
 export function loginCodeOf(requestId: string): string {
-  const signs = requestId.replace(/[^A-Za-z0-9]/g, "").toUpperCase();
-  return `${signs.slice(0, HALF)}-${signs.slice(HALF, 2 * HALF)}`;
+  return `${requestId.slice(0, HALF)}-${requestId.slice(HALF, 2 * HALF)}`;
 }

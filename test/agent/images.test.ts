@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { Readable } from "node:stream";
 import Dockerode from "dockerode";
 import { afterEach, beforeEach, describe, test } from "vitest";
+import { EdgeClient } from "../../node-agent/edge/edge-client.ts";
 import type { AgentEvent, AgentLog, LogFields } from "../../node-agent/log.ts";
 import type { ImageTerms } from "../../node-agent/runtime/docker-images.ts";
 import { DockerRuntime } from "../../node-agent/runtime/docker-runtime.ts";
@@ -36,7 +37,12 @@ class ImageHost {
       log,
       images: { progressMs: 0, ...images },
     });
-    this.runtime.keepOn({ shelf: this.shelf, assignedImages: () => this.assigned });
+    this.runtime.keepOn({
+      shelf: this.shelf,
+      assignedImages: () => this.assigned,
+      assignedArtifacts: () => new Set(),
+      artifacts: new EdgeClient("http://127.0.0.1:9", null),
+    });
   }
 
   prepare(
@@ -45,7 +51,7 @@ class ImageHost {
     signal?: AbortSignal,
   ): Promise<PrepareOutcome> {
     const spec = workerSpec(imageName, "", { containerDiskInGb: 0, ...changes });
-    return this.runtime.prepare(spec, (detail) => this.details.push(detail), signal);
+    return this.runtime.prepare(spec, ({ detail }) => this.details.push(detail), signal);
   }
 
   readonly details: string[] = [];
@@ -128,7 +134,7 @@ describe.runIf(hasDocker)("images", () => {
       const details: string[][] = [[], [], []];
       const resume = registry.stall("blobs");
       const pulls = details.map((list) =>
-        runtime.prepare(workerSpec(imageName, ""), (detail) => list.push(detail)),
+        runtime.prepare(workerSpec(imageName, ""), ({ detail }) => list.push(detail)),
       );
       await registry.blobsAsked(1);
       resume();

@@ -180,7 +180,7 @@ describe.runIf(hasDocker)("with Docker", () => {
         const details: string[] = [];
         const request = spec("", { imageName, registryAuth: login });
         try {
-          const outcome = await fixture.runtime.prepare(request, (detail) => details.push(detail));
+          const outcome = await fixture.runtime.prepare(request, ({ detail }) => details.push(detail));
           expect(outcome).toEqual({ kind: "prepared" });
           expect(details.at(0)).toBe(`pulling image ${imageName}`);
           expect(details.at(-1)).toMatch(/^pulling image .*: 2 of 2 layers, \d+ of \d+ bytes$/);

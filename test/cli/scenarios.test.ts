@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { type LoneEdge, startLoneEdge } from "../support/lone-edge.ts";
 import { Desk, layOutBundle } from "./support/flash-command.ts";
-import { makeEndpoint } from "./support/deployed-endpoint.ts";
+import { idsOf, makeEndpoint } from "./support/deployed-endpoint.ts";
 import { plainOutput } from "./support/plain-output.ts";
 import { formatScenarios, parseScenarios, type Scenario, type Step } from "./support/scenario-file.ts";
 
@@ -32,7 +32,8 @@ for (const fileName of readdirSync(FOLDER).filter((name) => name.endsWith(".txt"
     });
     afterAll(async () => {
       await edge?.[Symbol.asyncDispose]();
-      if (IS_UPDATE) await writeFile(path, formatScenarios({ ...file, scenarios: seen }));
+      const isWhole = seen.length === file.scenarios.length;
+      if (IS_UPDATE && isWhole) await writeFile(path, formatScenarios({ ...file, scenarios: seen }));
     });
 
     test.for(file.scenarios)("$title", async (scenario, { expect }) => {
@@ -49,11 +50,19 @@ async function play(scenario: Scenario, edge: LoneEdge | undefined): Promise<rea
   await using desk = await Desk.open(bundle, service);
   for (const { path, lines } of files) await desk.write(path, `${lines.join("\n")}\n`);
   if (edge) for (const endpoint of endpoints) await makeEndpoint(edge, endpoint);
+  const ids = new Set<string>();
   const steps: Step[] = [];
   for (const { command } of scenario.steps) {
+    await learn(ids, edge);
     const { stdout, stderr, exitCode = -1 } = await desk.run(command);
-    const plain = (text: string): string[] => plainOutput(text, { desk, edge });
+    await learn(ids, edge);
+    const plain = (text: string): string[] => plainOutput(text, { desk, edge, ids });
     steps.push({ command, stdout: plain(stdout), stderr: plain(stderr), exitCode });
   }
   return steps;
+}
+
+/** What a command has deleted was there before it. */
+async function learn(ids: Set<string>, edge: LoneEdge | undefined): Promise<void> {
+  for (const id of edge ? await idsOf(edge) : []) ids.add(id);
 }

@@ -1,7 +1,7 @@
 /** Batches end to end: submitted over HTTP as the documentation says, run by a real worker, with the edge killed. */
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, test } from "vitest";
 import type { BatchSummary } from "../../src/contract/batch.ts";
 import { startBareEdgerun, type BareEdgerun } from "../support/edgerun.ts";
 import { createEndpoint } from "../support/management-client.ts";
@@ -10,17 +10,27 @@ type Page = { requests: { id: string; status: string; output: unknown }[]; total
 
 const WORKER = fileURLToPath(new URL("../support/worker-script.mjs", import.meta.url));
 const AGAIN_MS = 200;
+/** Each round trip of a worker's jobs waits for the disk, so many jobs share one. */
+const CONCURRENCY = 100;
+/** Three steps of the start, the last of them a small one. */
+const KILLED_COUNT = 2_100;
 
 let edgerun: BareEdgerun;
 let endpointId: string;
+/** What a batch was like when it was last asked for, or why it could not be. */
+let lastHeard: unknown;
 
 beforeAll(async () => {
   edgerun = await startBareEdgerun({ runtime: "process" });
   const dockerArgs = `"${process.execPath}" "${WORKER}"`;
-  const env = { MOCK_CONCURRENCY: "20" };
+  const env = { MOCK_CONCURRENCY: String(CONCURRENCY) };
   endpointId = await createEndpoint(edgerun, { name: "batches", dockerArgs, env });
 });
 afterAll(() => edgerun.stop());
+beforeEach(({ onTestFailed }) => {
+  lastHeard = undefined;
+  onTestFailed(() => console.info("last heard of a batch:", lastHeard, edgerun.output()));
+});
 
 async function call<Reply>(method: string, path: string, body?: unknown): Promise<Reply> {
   const response = await fetch(`${edgerun.baseUrl}/v2/${endpointId}/${path}`, {
@@ -36,8 +46,11 @@ async function call<Reply>(method: string, path: string, body?: unknown): Promis
 async function insist<Reply>(method: string, path: string): Promise<Reply> {
   for (;;) {
     try {
-      return await call<Reply>(method, path);
-    } catch {
+      const reply = await call<Reply>(method, path);
+      lastHeard = reply;
+      return reply;
+    } catch (error) {
+      lastHeard = error;
       await delay(AGAIN_MS);
     }
   }
@@ -91,15 +104,15 @@ test("a worker sees which batch its job is of", async ({ expect }) => {
 });
 
 test("kill -9 of the edge while a batch starts: every request becomes one job", async ({ expect }) => {
-  const { id } = await call<BatchSummary>("POST", "batch", returning(0, 3_000));
+  const { id } = await call<BatchSummary>("POST", "batch", returning(0, KILLED_COUNT));
   const finalizing = call("POST", `batch/${id}/finalize`).catch(() => "cut off");
   await delay(20);
   process.kill(edgerun.pids().edge, "SIGKILL");
   const outcome = await finalizing;
   console.info(`finalize when the edge was killed: ${outcome === "cut off" ? "cut off" : "answered"}`);
   await insist("POST", `batch/${id}/finalize`);
-  expect(await untilEnded(id)).toMatchObject({ requestTotal: 3_000, requestCompleted: 3_000 });
-  expect((await allRequests(id)).map(({ output }) => output)).toEqual(numbers(3_000));
+  expect(await untilEnded(id)).toMatchObject({ requestTotal: KILLED_COUNT, requestCompleted: KILLED_COUNT });
+  expect((await allRequests(id)).map(({ output }) => output)).toEqual(numbers(KILLED_COUNT));
 });
 
 test("5000 jobs start beside other calls, and are all cancelled again", async ({ expect }) => {

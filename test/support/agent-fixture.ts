@@ -8,7 +8,12 @@ import { Agent } from "../../node-agent/agent.ts";
 import type { Doors } from "../../node-agent/direct/doors.ts";
 import type { AgentEvent, AgentLog, LogFields } from "../../node-agent/log.ts";
 import { ProcessRuntime } from "../../node-agent/runtime/process-runtime.ts";
-import type { PrepareOutcome, Runtime, WorkerSpec } from "../../node-agent/runtime/runtime.ts";
+import type {
+  PrepareOutcome,
+  PrepareProgress,
+  Runtime,
+  WorkerSpec,
+} from "../../node-agent/runtime/runtime.ts";
 import type { Timing } from "../../node-agent/timing.ts";
 import type { Assignment, Inventory } from "../../src/contract/agent.ts";
 import { HOST_TOKEN, ScriptedEdge } from "./scripted-edge.ts";
@@ -63,9 +68,13 @@ class NotingRuntime extends ProcessRuntime {
 
   readonly pullDetails: string[] = [];
 
-  override async prepare(_?: WorkerSpec, onProgress?: (detail: string) => void): Promise<PrepareOutcome> {
-    for (const detail of this.pullDetails) onProgress?.(detail);
-    return this.prepareOutcomes.shift() ?? { kind: "prepared" };
+  override async prepare(
+    spec: WorkerSpec,
+    onProgress: (progress: PrepareProgress) => void,
+    signal?: AbortSignal,
+  ): Promise<PrepareOutcome> {
+    for (const detail of this.pullDetails) onProgress({ what: "image", detail });
+    return this.prepareOutcomes.shift() ?? (await super.prepare(spec, onProgress, signal));
   }
 
   override async start(spec: WorkerSpec): Promise<void> {
@@ -114,7 +123,11 @@ export class AgentFixture {
   }
 
   async startAgent(timing: Partial<Timing> = {}): Promise<void> {
-    this.#runtime = new NotingRuntime({ stateDirectory: this.stateDir, hasRealGpus: false });
+    this.#runtime = new NotingRuntime({
+      stateDirectory: this.stateDir,
+      hasRealGpus: false,
+      log: this.#log(),
+    });
     this.#runtime.prepareOutcomes.push(...this.prepareOutcomes);
     this.#runtime.pullDetails.push(...this.pullDetails);
     this.#agent = await Agent.start({

@@ -24,6 +24,7 @@ import {
 } from "../../src/contract/agent.ts";
 import { type LogLine, type LogRequest, logRequestSchema, type LogSource } from "../../src/contract/log.ts";
 
+import { ARTIFACT_PATH, ScriptedArtifacts } from "./scripted-artifacts.ts";
 import { LINK_PATH, ScriptedLink } from "./scripted-link.ts";
 
 export const JOIN_TOKEN = "join-token";
@@ -69,6 +70,8 @@ export class ScriptedEdge {
   knowsNoPresence = false;
   /** The link of the one load-balanced endpoint that a test has workers of. */
   readonly link = new ScriptedLink();
+  /** Files of apps, and what goes wrong on their way. */
+  readonly artifacts = new ScriptedArtifacts(() => this.#changed());
   readonly #presenceServer = new WebSocketServer({ noServer: true });
   readonly logRequests: LogRequest[] = [];
   follow = 0;
@@ -299,6 +302,9 @@ export class ScriptedEdge {
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (this.#isOffline) return this.#hangUp(request);
     if (request.url === "/agent/v1/logs") return this.#takeLogs(request, response);
+    const sha256 = ARTIFACT_PATH.exec(request.url ?? "")?.[1];
+    if (sha256 && request.headers.authorization === `Bearer ${HOST_TOKEN}`)
+      return this.artifacts.serve(sha256, request, response);
     const received = await text(request);
     const body: unknown = JSON.parse(received);
     if (this.refusal !== null) return void response.writeHead(this.refusal).end("refused by the test");

@@ -15,6 +15,11 @@ export function signInAs({ key }: Pick<TestAccount, "key">): void {
   apiKey = key;
 }
 
+/** From here on all calls are those of the account that every test file begins with. */
+export function signInAsRoot(): void {
+  apiKey = ROOT_API_KEY;
+}
+
 export function apiKeyOfTest(): string {
   return apiKey;
 }

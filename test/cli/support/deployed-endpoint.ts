@@ -62,3 +62,12 @@ async function createApp(api: ReturnType<typeof managementApi>, name: string): P
   );
   return createFlashApp.id;
 }
+
+/** Ids of all apps, and of what they hold. */
+export async function idsOf({ baseUrl, apiKey }: LoneEdge): Promise<readonly string[]> {
+  const { myself } = await managementApi(baseUrl, apiKey).query<{ myself: unknown }>(
+    `query { myself { flashApps { id flashBuilds { id }
+      flashEnvironments { id endpoints { id } networkVolumes { id } } } } }`,
+  );
+  return [...JSON.stringify(myself).matchAll(/"id":"([^"]+)"/g)].map(([, id = ""]) => id);
+}

@@ -63,7 +63,7 @@ export class Desk implements AsyncDisposable {
     return { stdout, stderr, exitCode };
   }
 
-  async write(path: string, text: string): Promise<void> {
+  async write(path: string, text: string | Uint8Array): Promise<void> {
     const full = join(this.project, path);
     await mkdir(dirname(full), { recursive: true });
     await writeFile(full, text);

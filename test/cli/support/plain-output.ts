@@ -2,20 +2,21 @@ import type { LoneEdge } from "../../support/lone-edge.ts";
 import type { Desk } from "./flash-command.ts";
 
 /** What differs from run to run, and the word that stands for it in a scenario file. */
-const PATTERNS: readonly (readonly [RegExp, string])[] = [
-  [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, "<time>"],
-  [/\b[0-9a-f]{64}\b/g, "<sha256>"],
-  [/\b\d+(\.\d+)? (ms|s)\b/g, "<seconds>"],
-  [/\b(?=[a-z0-9]*[0-9])(?=[a-z0-9]*[a-z])[a-z0-9]{14,32}\b/g, "<id>"],
-  [/\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, "<id>"],
+const PATTERNS: readonly (readonly [string, string])[] = [
+  [String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z`, "<time>"],
+  [String.raw`\b[0-9a-f]{64}\b`, "<sha256>"],
+  [String.raw`\b\d+(?:\.\d+)? (?:ms|s)\b`, "<seconds>"],
 ];
 
+export type Surroundings = {
+  readonly desk: Desk;
+  readonly edge: LoneEdge | undefined;
+  /** Ids that the edge has given. */
+  readonly ids: ReadonlySet<string>;
+};
+
 /** Lines of an output with words in place of what differs. Throws when a key is in it. */
-export function plainOutput(
-  text: string,
-  surroundings: { readonly desk: Desk; readonly edge: LoneEdge | undefined },
-): string[] {
-  const { desk, edge } = surroundings;
+export function plainOutput(text: string, { desk, edge, ids }: Surroundings): string[] {
   if (edge && text.includes(edge.apiKey)) throw new Error("the output shows the API key");
   if (text === "") return [];
   const named = text
@@ -23,9 +24,17 @@ export function plainOutput(
     .replaceAll(desk.home, "<home>")
     .replaceAll(desk.root, "<root>")
     .replaceAll(edge?.baseUrl ?? "\0", "<edge>");
-  const plain = PATTERNS.reduce((left, [pattern, word]) => left.replaceAll(pattern, word), named);
+  const patterns = [...PATTERNS, ...[...ids].map((id) => [id, "<id>"] as const)];
+  const plain = patterns.reduce((left, [pattern, word]) => inPlace(left, pattern, word), named);
   return plain
     .trimEnd()
     .split("\n")
     .map((line) => line.trimEnd());
+}
+
+/** Columns of a table stay below each other. */
+function inPlace(text: string, pattern: string, word: string): string {
+  return text
+    .replaceAll(new RegExp(`${pattern}(?=  )`, "g"), (found) => word.padEnd(found.length))
+    .replaceAll(new RegExp(pattern, "g"), word);
 }

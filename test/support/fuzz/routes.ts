@@ -8,6 +8,7 @@ const PARTS = [
   ["/v2", "v2", "queueRoutes"],
   ["/lb", "lb", "directRoutes"],
   ["/agent", "agent", "agentRoutes"],
+  ["/artifacts", "artifacts", "artifactRoutes"],
 ] as const;
 
 const OPEN_ROUTES: readonly Route[] = [
@@ -18,6 +19,7 @@ const OPEN_ROUTES: readonly Route[] = [
   "/docs",
   "/docs/*",
   "/docs/graphql",
+  "/flash/login",
 ].map((path) => ({ method: "GET", path }));
 
 export async function listRoutes(baseUrl: string): Promise<readonly Route[]> {

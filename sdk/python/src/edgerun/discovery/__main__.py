@@ -7,7 +7,7 @@ import json
 import sys
 from pathlib import Path
 
-from edgerun.discovery.app import discover
+from .app import discover
 
 REPORT_DESCRIPTOR = 3
 
@@ -15,7 +15,9 @@ REPORT_DESCRIPTOR = 3
 def main(arguments: list[str] | None = None) -> None:
     """Reads the request, discovers, and writes the report as JSON."""
     parser = argparse.ArgumentParser(prog="python -m edgerun.discovery")
-    parser.add_argument("--report", type=Path, help="file for the report, where descriptor 3 cannot be inherited")
+    parser.add_argument(
+        "--report", type=Path, help="file for the report, where descriptor 3 cannot be inherited"
+    )
     options = parser.parse_args(arguments)
     request = json.load(sys.stdin)
     report = json.dumps(discover(Path(request["root"]), request["files"], request["timeoutSeconds"]))

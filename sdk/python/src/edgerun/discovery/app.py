@@ -9,14 +9,14 @@ import sysconfig
 from pathlib import Path
 from typing import Any
 
-import edgerun.version
-from edgerun.discovery.candidates import find_candidates
-from edgerun.discovery.closure import ImportGraph, check_imports
-from edgerun.discovery.grouping import group
-from edgerun.discovery.importing import import_candidates
-from edgerun.discovery.imports import Project, imports_of
-from edgerun.discovery.notes import Notes
-from edgerun.discovery.sources import read_sources
+from ..version import __version__
+from .candidates import ASIDE, Candidates, find_candidates
+from .closure import ImportGraph, check_imports
+from .grouping import group
+from .importing import import_candidates
+from .imports import Project, imports_of
+from .notes import Notes, Place
+from .sources import read_sources
 
 PROTOCOL = 1
 
@@ -47,9 +47,10 @@ def discover(root: Path, files: list[str], timeout_seconds: float) -> dict[str, 
     imports = {path: imports_of(source) for path, source in sources.items()}
     graph = ImportGraph(Project(root, files), sources, imports)
     candidates = find_candidates(graph)
-    check_imports(graph, candidates, notes)
-    declarations = import_candidates(root, sources, candidates, timeout_seconds, notes) if candidates else []
+    check_imports(graph, candidates.files, notes)
+    declarations = import_candidates(root, files, candidates.files, timeout_seconds, notes)
     endpoints = group(graph, declarations, notes)
+    _say_what_was_passed_over(candidates, declarations, notes)
     if not endpoints and not notes.errors:
         notes.fail(None, NO_ENDPOINTS)
     return {
@@ -59,9 +60,27 @@ def discover(root: Path, files: list[str], timeout_seconds: float) -> dict[str, 
             "executable": sys.executable,
             "platform": sysconfig.get_platform(),
         },
-        "sdkVersion": edgerun.version.__version__,
+        "sdkVersion": __version__,
         "endpoints": endpoints,
-        "localFiles": sorted(graph.closure(candidates)),
+        "localFiles": sorted(graph.closure(candidates.files)),
         "warnings": [note.as_json() for note in notes.warnings],
         "errors": [note.as_json() for note in notes.errors],
     }
+
+
+def _say_what_was_passed_over(
+    candidates: Candidates, declarations: list[dict[str, Any]], notes: Notes
+) -> None:
+    declaring = {declaration["file"] for declaration in declarations}
+    for path in candidates.packages:
+        if path not in declaring and not declaring:
+            notes.warn(
+                Place(path, 1), "endpoints are not looked for in an __init__.py: move them to a module."
+            )
+    for path in candidates.aside:
+        if not declaring:
+            notes.warn(
+                Place(path, 1),
+                f"it is passed over, since directories called {', '.join(sorted(ASIDE))} belong to an app "
+                "only where its code imports them.",
+            )

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
+from dataclasses import dataclass
 
-from edgerun.discovery.closure import ImportGraph
-from edgerun.discovery.imports import Imports
-from edgerun.discovery.sources import Source, definitions, live_nodes
+from .closure import ImportGraph
+from .imports import Imports
+from .sources import Source, definitions, live_nodes
 
 SDK = "edgerun"
 
@@ -15,24 +16,34 @@ ASIDE = frozenset({"env", "build", "dist", "docs", "tests"})
 """Directories that are part of an app only where its code imports them."""
 
 
-def find_candidates(graph: ImportGraph) -> list[str]:
-    """The files that reference the SDK, or that decorate with a name out of one that does, sorted."""
-    candidates = {path for path, source in graph.sources.items() if _may_declare(source, graph.imports[path])}
-    while True:
-        more = {
-            path
-            for path, source in graph.sources.items()
-            if path not in candidates and _decorates_with(source, graph, candidates)
-        }
-        if not more:
-            break
-        candidates |= more
-    candidates = {path for path in candidates if not graph.sources[path].is_package}
-    in_app = graph.closure(path for path in candidates if not lies_aside(path))
-    return sorted(path for path in candidates if path in in_app)
+@dataclass(frozen=True)
+class Candidates:
+    """Files that reference the SDK, or that decorate with a name out of one that does; each list sorted."""
+
+    files: list[str]
+    """Those to import."""
+    packages: list[str]
+    """An `__init__.py` is imported with the modules of its package, and not for itself."""
+    aside: list[str]
+    """Those in directories that are no part of the app."""
 
 
-def lies_aside(path: str) -> bool:
+def find_candidates(graph: ImportGraph) -> Candidates:
+    """Finds them without running anything."""
+    found = {path for path, source in graph.sources.items() if _may_declare(source, graph.imports[path])}
+    while more := {
+        path
+        for path, source in graph.sources.items()
+        if path not in found and _decorates_with(source, graph, found)
+    }:
+        found |= more
+    packages = {path for path in found if graph.sources[path].is_package}
+    modules = found - packages
+    in_app = graph.closure(path for path in modules if not _lies_aside(path))
+    return Candidates(sorted(modules & in_app), sorted(packages), sorted(modules - in_app))
+
+
+def _lies_aside(path: str) -> bool:
     """It lies in a directory of a name that apps seldom mean to ship."""
     return not ASIDE.isdisjoint(path.split("/")[:-1])
 
@@ -45,7 +56,9 @@ def sdk_names(source: Source) -> dict[str, str]:
             for alias in node.names:
                 if alias.name.split(".")[0] == SDK:
                     names[alias.asname or SDK] = alias.name if alias.asname else SDK
-        elif isinstance(node, ast.ImportFrom) and node.level == 0 and (node.module or "").split(".")[0] == SDK:
+        elif (
+            isinstance(node, ast.ImportFrom) and node.level == 0 and (node.module or "").split(".")[0] == SDK
+        ):
             names |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
     return names
 
@@ -101,15 +114,12 @@ def _decorates_with(source: Source, graph: ImportGraph, candidates: set[str]) ->
     }
     if not roots:
         return False
-    imports = graph.imports[source.path]
     return any(
-        not roots.isdisjoint(bound)
-        and any(file in candidates for file in graph.project.files_for(found))
+        not candidates.isdisjoint(graph.project.files_for(found))
         for node in live_nodes(source.tree)
         if isinstance(node, (ast.Import, ast.ImportFrom))
-        for bound in [{(alias.asname or alias.name.split(".")[0]) for alias in node.names}]
-        for found in imports.found
-        if found.line == node.lineno
+        if not roots.isdisjoint(alias.asname or alias.name.split(".")[0] for alias in node.names)
+        for found in graph.imports[source.path].of(node)
     )
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from edgerun.discovery.imports import Import, Imports, Project
-from edgerun.discovery.notes import Notes, Place
-from edgerun.discovery.sources import Source
+from .imports import Import, Imports, Project
+from .notes import Notes, Place
+from .sources import Source
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,9 @@ def _check_relative(graph: ImportGraph, path: str, is_candidate: bool, notes: No
     report = notes.fail if is_candidate else notes.warn
     imports = graph.imports[path]
     for line, text in imports.unresolvable:
-        report(Place(path, line), f"`{text}` leaves the project: the module lies in no package that far down.")
+        report(
+            Place(path, line), f"`{text}` leaves the project: the module lies in no package that far down."
+        )
     for found in imports.found:
         missing = _missing_of(graph.project, found) if found.is_relative and not found.is_optional else None
         if missing is not None:
@@ -70,7 +72,10 @@ def _missing_of(project: Project, found: Import) -> str | None:
     file = project.file_of(found.module)
     if file is not None:
         return None  # Any name may be a variable of it.
-    return next((f"{found.module}.{n}" for n in found.names if n != "*" and not project.has(f"{found.module}.{n}")), None)
+    return next(
+        (f"{found.module}.{n}" for n in found.names if n != "*" and not project.has(f"{found.module}.{n}")),
+        None,
+    )
 
 
 def _check_shipped(graph: ImportGraph, path: str, notes: Notes) -> None:

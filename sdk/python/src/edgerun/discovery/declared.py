@@ -8,10 +8,10 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from edgerun.declarations import Declaration
-from edgerun.discovery.modules import Trial
-from edgerun.discovery.notes import Place
-from edgerun.discovery.standin import StandInBase
+from ..declarations import Declaration
+from ..remote_class import public_methods
+from .modules import Trial
+from .notes import Place
 
 
 def describe(trial: Trial) -> list[dict[str, Any]]:
@@ -65,7 +65,7 @@ def _function(
         "isAsync": inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function),
         "isGenerator": inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function),
         "isClass": is_class,
-        "classMethods": public_methods(inner) if is_class else [],
+        "classMethods": list(public_methods(inner)) if is_class else [],
         "needs": _constructor_needs(inner) if is_class else [],
         "httpMethod": method,
         "httpPath": path,
@@ -99,21 +99,6 @@ def _file_of_class(trial: Trial, target: Any) -> str | None:
     module = sys.modules.get(getattr(target, "__module__", None) or "")
     file = getattr(module, "__file__", None)
     return trial.relative(file) if file else None
-
-
-_METHODS = (staticmethod, classmethod)
-
-
-def public_methods(target: type) -> list[str]:
-    """Methods without a leading underscore, those of base classes first, in the order of their definition."""
-    methods: dict[str, None] = {}
-    for base in reversed(target.__mro__):
-        if base in (object, StandInBase):
-            continue
-        for name, member in vars(base).items():
-            if not name.startswith("_") and (inspect.isfunction(member) or isinstance(member, _METHODS)):
-                methods[name] = None
-    return list(methods)
 
 
 def _constructor_needs(target: type) -> list[str]:

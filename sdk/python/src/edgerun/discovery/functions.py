@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from edgerun.discovery.sources import Definition, Source, definitions, first_line
+from .sources import Definition, Source, definitions, first_line
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 

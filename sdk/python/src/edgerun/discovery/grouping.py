@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from edgerun.discovery.closure import ImportGraph
-from edgerun.discovery.functions import describe_definition, find_definition
-from edgerun.discovery.notes import Notes, Place
-from edgerun.discovery.references import Declared, endpoints_that_call
-from edgerun.discovery.sources import by_module, module_of
+from .closure import ImportGraph
+from .functions import describe_definition, find_definition
+from .notes import Notes, Place
+from .references import Declared, endpoints_that_call
+from .sources import by_module, module_of
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
@@ -91,8 +91,12 @@ def _function(graph: ImportGraph, found: Json, place: Place, notes: Notes) -> Js
     name = found["name"] or (definition.name if definition else None)
     here = Place(source.path, definition.lineno) if source and definition else place
     if name is None or (source is not None and found["name"] is None and definition is None):
-        notes.fail(here, "the decorated function is not at the top level of its module, where workers can import it.")
+        notes.fail(
+            here, "the decorated function is not at the top level of its module, where workers can import it."
+        )
         return None
+    if found["isClass"] and not found["classMethods"]:
+        notes.fail(here, f"the class {name} has no public method that a job could call.")
     if found["needs"]:
         notes.fail(
             here,
@@ -120,6 +124,8 @@ def _say_who_calls(graph: ImportGraph, endpoints: dict[str, Json]) -> None:
         for name, endpoint in endpoints.items()
         if endpoint["isClient"] and endpoint["configVariable"]
     ]
-    calling = endpoints_that_call(graph, declared, {n: e["localFiles"] for n, e in endpoints.items() if e["functions"]})
+    calling = endpoints_that_call(
+        graph, declared, {n: e["localFiles"] for n, e in endpoints.items() if e["functions"]}
+    )
     for name, endpoint in endpoints.items():
         endpoint["makesRemoteCalls"] = name in calling

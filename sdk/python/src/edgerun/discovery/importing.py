@@ -13,14 +13,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from edgerun.discovery import recorder
-from edgerun.discovery.notes import Notes, Place
+from . import recorder
+from .notes import Notes, Place
 
 _BOOTSTRAP = (
-    "import sys; sys.path[:1] = sys.path[:1] if sys.path[0] else [];"
+    "import sys; sys.path[:1] = sys.path[:1] if sys.path[0] else []; sys.path.append(sys.argv[2]);"
     "from pathlib import Path; from edgerun.discovery.recorder import main; main(Path(sys.argv[1]))"
 )
 """The project must not come before Python's own modules yet: it may have a types.py."""
+_HOME = str(Path(__file__).parents[2])
+"""Where the package itself lies."""
 _NOT_FOR_APPS = ("RUNPOD_ENDPOINT_ID", "RUNPOD_POD_ID", "FLASH_RESOURCE_NAME")
 """What makes the SDK believe that it runs in a worker."""
 
@@ -38,16 +40,20 @@ def import_candidates(
     root: Path, files: Iterable[str], candidates: list[str], timeout_seconds: float, notes: Notes
 ) -> list[dict[str, Any]]:
     """Imports each candidate and answers what `declared.describe` says of the recorded declarations."""
+    if not candidates:
+        return []
     order = _Order(root, sorted(files), candidates, timeout_seconds)
     while True:
         with tempfile.TemporaryDirectory(prefix="flash-discovery-") as directory:
             code = _run(order, Path(directory))
             answer = Path(directory, recorder.ANSWER)
             if answer.exists():
-                return _read(json.loads(answer.read_text("utf-8")), notes)
+                return _read(root, json.loads(answer.read_text("utf-8")), notes)
             file = _under_way(Path(directory))
             if file is None or file in order.given_up:
-                notes.fail(None, f"the process that imports the app's files ended unexpectedly (exit code {code}).")
+                notes.fail(
+                    None, f"the process that imports the app's files ended unexpectedly (exit code {code})."
+                )
                 return []
             order.given_up[file] = _why(order, Path(directory), code)
 
@@ -62,7 +68,7 @@ def _run(order: _Order, directory: Path) -> int:
     }
     (directory / recorder.ORDER).write_text(json.dumps(request), "utf-8")
     process = subprocess.run(
-        [sys.executable, "-X", "utf8", "-c", _BOOTSTRAP, str(directory)],
+        [sys.executable, "-X", "utf8", "-c", _BOOTSTRAP, str(directory), _HOME],
         cwd=order.root,
         env={name: value for name, value in os.environ.items() if name not in _NOT_FOR_APPS},
         stdin=subprocess.DEVNULL,
@@ -72,10 +78,11 @@ def _run(order: _Order, directory: Path) -> int:
     return process.returncode
 
 
-def _read(answer: dict[str, Any], notes: Notes) -> list[dict[str, Any]]:
+def _read(root: Path, answer: dict[str, Any], notes: Notes) -> list[dict[str, Any]]:
     for kind, add in (("warnings", notes.warn), ("errors", notes.fail)):
         for note in answer[kind]:
-            add(Place(note["file"], note["line"]) if note["file"] else None, note["message"])
+            message = note["message"].replace(f"{root}{os.sep}", "")
+            add(Place(note["file"], note["line"]) if note["file"] else None, message)
     declarations: list[dict[str, Any]] = answer["declarations"]
     return declarations
 

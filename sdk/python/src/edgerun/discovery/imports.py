@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from edgerun.discovery.sources import Source, live_nodes
+from .sources import Source, live_nodes
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,7 @@ class Import:
     names: tuple[str, ...]
     """Of `from module import names`; empty for an import of the module itself."""
     line: int
+    column: int
     is_relative: bool
     is_optional: bool
     """It stands in a `try` that catches an ImportError."""
@@ -34,6 +35,11 @@ class Imports:
     """Line and text of relative imports that leave the project."""
     dynamic: tuple[int, ...]
     """Lines that import what only the running program knows."""
+
+    def of(self, node: ast.stmt) -> list[Import]:
+        """What one import statement imports."""
+        place = (node.lineno, node.col_offset)
+        return [found for found in self.found if (found.line, found.column) == place]
 
 
 def imports_of(source: Source) -> Imports:
@@ -64,7 +70,9 @@ class _Reader:
             self.read_call(node)
 
     def add(self, node: ast.stmt | ast.expr, module: str, names: tuple[str, ...], is_relative: bool) -> None:
-        self.found.append(Import(module, names, node.lineno, is_relative, id(node) in self.optional))
+        self.found.append(
+            Import(module, names, node.lineno, node.col_offset, is_relative, id(node) in self.optional)
+        )
 
     def add_from(
         self, node: ast.stmt | ast.expr, module: str, names: tuple[str, ...], level: int, package: str

@@ -12,13 +12,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import edgerun
-from edgerun.declarations import Declaration
-from edgerun.discovery.notes import Notes, Place
-from edgerun.discovery.reduction import reduced
-from edgerun.discovery.sources import module_of, read_sources
+from ..declarations import Declaration
+from .notes import Notes, Place
+from .reduction import reduced
+from .sources import module_of, read_sources
 
-_SDK_DIRECTORY = str(Path(edgerun.__file__).parent) + os.sep
+_SDK_DIRECTORY = str(Path(__file__).parent.parent) + os.sep
 
 
 @dataclass(frozen=True)
@@ -122,7 +121,7 @@ class _ProjectLoader(importlib.machinery.SourceFileLoader):
         for name in [name for name in vars(module) if not name.startswith("__")]:
             delattr(module, name)
         try:
-            exec(compile(tree, str(self._trial.root / self._file), "exec"), vars(module))
+            exec(compile(tree, str(self._trial.root / self._file), "exec"), vars(module))  # noqa: S102 - the person's own declarations
         except Exception as declaring:
             self._trial.notes.fail(self._trial.place_of(declaring), _told(declaring))
             raise
@@ -135,8 +134,10 @@ class _ProjectLoader(importlib.machinery.SourceFileLoader):
 def import_candidate(trial: Trial, file: str) -> None:
     """Imports one candidate under its dotted path; what goes wrong is noted."""
     name = module_of(file)
-    if "." in file.removesuffix(".py").rpartition("/")[2]:
-        trial.notes.fail(Place(file, 1), "a module's file name must not have dots in it; rename it.")
+    if "." in file.removesuffix(".py"):
+        trial.notes.fail(
+            Place(file, 1), "names of modules and their directories must not have dots in them; rename it."
+        )
         return
     top = name.split(".")[0]
     if top in sys.stdlib_module_names:
@@ -149,9 +150,11 @@ def import_candidate(trial: Trial, file: str) -> None:
     failed = len(trial.notes.errors)
     try:
         module = importlib.import_module(name)
-    except (Exception, SystemExit) as error:
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the app's code raises
         if len(trial.notes.errors) == failed and not _is_noted(error, trial):
-            trial.notes.fail(trial.place_of(error) or Place(file, 1), f"importing {file} failed: {_told(error)}")
+            trial.notes.fail(
+                trial.place_of(error) or Place(file, 1), f"importing {file} failed: {_told(error)}"
+            )
         return
     found = getattr(module, "__file__", None)
     if found is None or trial.relative(found) != file:
@@ -176,5 +179,5 @@ def _is_of_sdk(error: BaseException) -> bool:
 
 def _told(error: BaseException) -> str:
     if isinstance(error, SystemExit):
-        return "the module ends the program (SystemExit); put that under `if __name__ == \"__main__\":`"
+        return 'the module ends the program (SystemExit); put that under `if __name__ == "__main__":`'
     return f"{type(error).__name__}: {error}"

@@ -11,13 +11,13 @@ import os
 import sys
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
-from edgerun.declarations import recording
-from edgerun.discovery.declared import describe
-from edgerun.discovery.modules import ProjectFinder, Trial, import_candidate
-from edgerun.discovery.notes import Notes, Place
-from edgerun.discovery.standin import StandInFinder
+from ..declarations import recording
+from .declared import describe
+from .modules import ProjectFinder, Trial, import_candidate
+from .notes import Notes, Place
+from .standin import StandInFinder
 
 ORDER = "order.json"
 """What to import: root, files, candidates, given_up and timeout_seconds."""
@@ -32,7 +32,10 @@ def main(directory: Path) -> None:
     """Imports all candidates and leaves what they declare in `directory`."""
     order: dict[str, Any] = json.loads((directory / ORDER).read_text("utf-8"))
     notes = Notes()
-    with open(directory / UNDER_WAY, "w", encoding="utf-8") as under_way, open(directory / STACK, "w") as stack:
+    with (
+        open(directory / UNDER_WAY, "w", encoding="utf-8") as under_way,
+        open(directory / STACK, "w") as stack,
+    ):
 
         def announce(file: str) -> None:
             print(file, file=under_way, flush=True)
@@ -74,12 +77,19 @@ def _prepare(trial: Trial) -> None:
     )
     shown = warnings.showwarning
 
-    def show(message: Warning | str, category: type[Warning], filename: str, lineno: int, *rest: Any) -> None:
+    def show(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
         path = trial.relative(filename)
         if path is not None and issubclass(category, UserWarning):
             trial.notes.warn(Place(path, lineno), str(message))
         else:
-            shown(message, category, filename, lineno, *rest)
+            shown(message, category, filename, lineno, file, line)
 
     warnings.showwarning = show
 

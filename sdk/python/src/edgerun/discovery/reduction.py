@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
-from edgerun.discovery.candidates import dotted, is_endpoint_call, sdk_names
-from edgerun.discovery.sources import Definition, Source, definitions
+from .candidates import dotted, is_endpoint_call, sdk_names
+from .sources import Definition, Source, definitions
 
 _LITERALS = (
     ast.Constant, ast.List, ast.Tuple, ast.Set, ast.Dict, ast.UnaryOp, ast.BinOp, ast.JoinedStr,
@@ -132,8 +132,8 @@ def _hollow(definition: Definition, decorators: list[ast.expr]) -> ast.stmt:
             body=[ast.Expr(ast.Yield())] if _is_generator(definition) else [ast.Pass()],
             decorator_list=decorators,
         )
-    if "type_params" in hollow._fields:
-        hollow.type_params = []  # type: ignore[attr-defined]
+    if "type_params" in hollow._fields:  # Since Python 3.12.
+        setattr(hollow, "type_params", [])  # noqa: B010
     return ast.copy_location(hollow, definition)
 
 

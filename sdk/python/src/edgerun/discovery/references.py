@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from edgerun.discovery.closure import ImportGraph
-from edgerun.discovery.sources import Definition, Source, by_module, definitions, live_nodes
+from .closure import ImportGraph
+from .sources import Definition, Source, by_module, definitions, live_nodes
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,16 @@ def endpoints_that_call(
     }
 
 
+@dataclass(frozen=True)
+class _Words:
+    """What means a declared function wherever it stands in a file: word → endpoints."""
+
+    names: dict[str, set[str]]
+    """Functions of the file itself, and of modules of which it imports everything."""
+    attributes: dict[str, set[str]]
+    """Functions of modules that it knows as a whole, under whatever name."""
+
+
 class _Search:
     def __init__(self, graph: ImportGraph, declared: list[Declared]) -> None:
         self.graph = graph
@@ -62,22 +72,17 @@ class _Search:
             for endpoint in self.referred(source, node, words):
                 yield Reference(endpoint, owners.get(id(node)))
 
-    def words_of(self, source: Source) -> dict[str, set[str]]:
-        """Words that mean a declared function wherever they stand in this file: name → endpoints.
-
-        Names of its own functions, and of those of modules which it knows as a whole, under whatever name.
-        """
-        modules = {source.module}
-        for found in self.graph.imports[source.path].found:
-            if not found.names:
-                modules.add(found.module)
-            modules |= {f"{found.module}.{name}" for name in found.names}
-            if "*" in found.names:
-                modules.add(found.module)
-        words: dict[str, set[str]] = {}
+    def words_of(self, source: Source) -> _Words:
+        imports = self.graph.imports[source.path].found
+        within = {source.module, *(found.module for found in imports if "*" in found.names)}
+        whole = {found.module for found in imports if not found.names}
+        whole |= {f"{found.module}.{name}" for found in imports for name in found.names}
+        words = _Words({}, {})
         for (module, name), one in [*self.by_place.items(), *self.known_aliases()]:
-            if module in modules:
-                words.setdefault(name, set()).add(one.endpoint)
+            if module in within:
+                words.names.setdefault(name, set()).add(one.endpoint)
+            if module in whole:
+                words.attributes.setdefault(name, set()).add(one.endpoint)
         return words
 
     def known_aliases(self) -> Iterator[tuple[tuple[str, str], Declared]]:
@@ -86,15 +91,15 @@ class _Search:
             if found is not None:
                 yield place, found
 
-    def referred(self, source: Source, node: ast.AST, words: Mapping[str, set[str]]) -> Iterable[str]:
+    def referred(self, source: Source, node: ast.AST, words: _Words) -> Iterable[str]:
         if isinstance(node, ast.ImportFrom):
             return self.imported(source, node)
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            return words.get(node.id, ())
+            return words.names.get(node.id, ())
         if isinstance(node, ast.Attribute):
-            return words.get(node.attr, ())
-        if isinstance(node, ast.Call):
-            return [endpoint for argument in node.args[1:2] for endpoint in _literal(argument, words)]
+            return words.attributes.get(node.attr, ())
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            return words.attributes.get(node.value, ())  # getattr(module, "name")
         return ()
 
     def imported(self, source: Source, node: ast.ImportFrom) -> Iterable[str]:
@@ -102,8 +107,7 @@ class _Search:
             return ()  # It gives the name on; who uses it is found by the alias.
         found = (
             self.resolve(one.module, name)
-            for one in self.graph.imports[source.path].found
-            if one.line == node.lineno
+            for one in self.graph.imports[source.path].of(node)
             for name in one.names
         )
         return [one.endpoint for one in found if one is not None]
@@ -117,11 +121,6 @@ class _Search:
         return self.by_place.get(place)
 
 
-def _literal(argument: ast.expr, words: Mapping[str, set[str]]) -> Iterable[str]:
-    """`getattr(module, "name")`."""
-    return words.get(argument.value, ()) if isinstance(argument, ast.Constant) and isinstance(argument.value, str) else ()
-
-
 def _reexports(graph: ImportGraph) -> Iterator[tuple[tuple[str, str], tuple[str, str]]]:
     """Names that a package takes over from its modules."""
     modules = by_module(graph.sources)
@@ -131,9 +130,7 @@ def _reexports(graph: ImportGraph) -> Iterator[tuple[tuple[str, str], tuple[str,
         for node in ast.walk(source.tree):
             if not isinstance(node, ast.ImportFrom):
                 continue
-            for found in graph.imports[source.path].found:
-                if found.line != node.lineno:
-                    continue
+            for found in graph.imports[source.path].of(node):
                 for alias in node.names:
                     names = _all_names(modules.get(found.module)) if alias.name == "*" else [alias.name]
                     for name in names:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from edgerun.discovery.notes import Notes, Place
+from .notes import Notes, Place
 
 _SDK_IMPORT = re.compile(rb"^[ \t]*(?:from|import)[ \t]+edgerun\b", re.MULTILINE)
 
@@ -69,16 +69,19 @@ def _note_unreadable(path: str, line: int | None, reason: str, content: bytes, n
 # Walking
 
 
-def live_nodes(node: ast.AST) -> Iterator[ast.AST]:
+def live_nodes(root: ast.AST) -> Iterator[ast.AST]:
     """All nodes that a worker may come to: not those under `if __name__ == "__main__"` or `if TYPE_CHECKING`."""
-    yield node
-    children = node.orelse if isinstance(node, ast.If) and _never_runs(node.test) else ast.iter_child_nodes(node)
-    for child in children:
-        yield from live_nodes(child)
+    open_nodes = [root]
+    while open_nodes:
+        node = open_nodes.pop()
+        yield node
+        never_runs = isinstance(node, ast.If) and _never_runs(node.test)
+        children = node.orelse if isinstance(node, ast.If) and never_runs else ast.iter_child_nodes(node)
+        open_nodes += reversed(list(children))
 
 
 def module_level(statements: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
-    """The statements that importing a module runs, those within if, try, with and loops included."""
+    """The statements that importing a module runs, those within if, try, match, with and loops included."""
     for statement in statements:
         if isinstance(statement, ast.If) and _never_runs(statement.test):
             yield from module_level(statement.orelse)
@@ -88,8 +91,8 @@ def module_level(statements: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
             continue
         for field in ("body", "orelse", "finalbody"):
             yield from module_level(getattr(statement, field, []))
-        for handler in getattr(statement, "handlers", []):
-            yield from module_level(handler.body)
+        for inner in [*getattr(statement, "handlers", []), *getattr(statement, "cases", [])]:
+            yield from module_level(inner.body)
 
 
 def _never_runs(test: ast.expr) -> bool:

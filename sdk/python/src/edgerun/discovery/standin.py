@@ -10,7 +10,6 @@ import types
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-
 _IMPORTLIB = os.path.dirname(importlib.__file__) + os.sep
 
 
@@ -42,7 +41,12 @@ class StandIn:
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """As a decorator or wrapper it gives back what it is given; as a metaclass it makes a class."""
-        if len(arguments) == 1 and not named and callable(arguments[0]) and not isinstance(arguments[0], StandIn):
+        if (
+            len(arguments) == 1
+            and not named
+            and callable(arguments[0])
+            and not isinstance(arguments[0], StandIn)
+        ):
             return arguments[0]
         if len(arguments) == 3 and isinstance(arguments[1], tuple) and isinstance(arguments[2], dict):
             return type(*arguments)
@@ -74,16 +78,17 @@ class StandIn:
         return iter(())
 
     async def __aiter__(self) -> Any:
-        for nothing in ():
-            yield nothing
+        nothing: tuple[Any, ...] = ()
+        for one in nothing:
+            yield one
 
     def __await__(self) -> Iterator[Any]:
         return iter(())
 
-    def __enter__(self) -> StandIn:
+    def __enter__(self) -> Any:
         return self
 
-    async def __aenter__(self) -> StandIn:
+    async def __aenter__(self) -> Any:
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -132,7 +137,22 @@ def _always(self: StandIn, _other: object) -> bool:
     return True
 
 
-_OPERATORS = "add sub mul matmul truediv floordiv mod divmod pow lshift rshift and or xor".split()
+_OPERATORS = [
+    "add",
+    "sub",
+    "mul",
+    "matmul",
+    "truediv",
+    "floordiv",
+    "mod",
+    "divmod",
+    "pow",
+    "lshift",
+    "rshift",
+    "and",
+    "or",
+    "xor",
+]
 for _name in [*_OPERATORS, *(f"r{name}" for name in _OPERATORS), "neg", "pos", "abs", "invert", "getitem"]:
     setattr(StandIn, f"__{_name}__", _same_again)
 for _name in ("lt", "le", "gt", "ge"):
@@ -174,7 +194,9 @@ class StandInFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def _may_stand_below(self, name: str) -> bool:
         """A package that is installed knows best which modules it has; a namespace of several packages does not."""
         parent = sys.modules.get(name.rpartition(".")[0])
-        return parent is None or isinstance(parent, StandInModule) or getattr(parent, "__file__", None) is None
+        return (
+            parent is None or isinstance(parent, StandInModule) or getattr(parent, "__file__", None) is None
+        )
 
 
 def _importing_file() -> str:

@@ -1,63 +1,66 @@
 /**
- * The pulls under way on this host.
+ * Work under way on this host that several workers may wait for: pulls of images, downloads of an app's files.
  *
- * U1  Whoever wants the same image by the same login shares one pull.
- * U2  A pull that nobody waits for any more is called off.
- * U3  Progress is told at most once per interval, whatever the daemon says; what was said last is told at the end.
+ * U1  Whoever wants the same shares one piece of work.
+ * U2  Work that nobody waits for any more is called off.
+ * U3  Progress is told at most once per interval, whatever the work says; what was said last is told at the end.
  */
-import type { ImageRequest, PullOptions } from "./image-pull.ts";
 
-type SharedOptions = Pick<PullOptions, "signal" | "onProgress">;
+export type SharedOptions = {
+  /** Calls the work off. */
+  readonly signal: AbortSignal;
+  readonly onProgress: (detail: string) => void;
+};
 
-export type PullWork = (request: ImageRequest, options: SharedOptions) => Promise<void>;
+export type SharedWorkOptions<Request> = {
+  /** Requests of the same key want the same. */
+  readonly keyOf: (request: Request) => string;
+  readonly work: (request: Request, options: SharedOptions) => Promise<void>;
+  /** Least time between two tellings of progress. */
+  readonly intervalMs: number;
+};
 
 type Waiter = { readonly onProgress: (detail: string) => void };
 
-export class ImagePulls {
-  readonly #work: PullWork;
-  readonly #intervalMs: number;
-  readonly #open = new Map<string, SharedPull>();
+export class SharedWork<Request> {
+  readonly #options: SharedWorkOptions<Request>;
+  readonly #open = new Map<string, OpenWork>();
 
-  /** `intervalMs`: least time between two tellings of progress. */
-  constructor(work: PullWork, intervalMs: number) {
-    this.#work = work;
-    this.#intervalMs = intervalMs;
+  constructor(options: SharedWorkOptions<Request>) {
+    this.#options = options;
   }
 
-  /** Resolves when the pull is over, and rejects as it does, or when this caller does not want it any more. */
-  async pull(
-    request: ImageRequest,
-    onProgress: (detail: string) => void,
-    signal: AbortSignal,
-  ): Promise<void> {
+  /** Resolves when the work is over, and rejects as it does, or when this caller does not want it any more. */
+  async share(request: Request, onProgress: (detail: string) => void, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    const key = keyOf(request);
-    const shared = this.#open.get(key) ?? this.#begin(key, request);
+    const key = this.#options.keyOf(request);
+    const open = this.#open.get(key) ?? this.#begin(key, request);
     const waiter = { onProgress };
-    shared.join(waiter);
+    open.join(waiter);
     const left = Promise.withResolvers<never>();
     const leave = (): void => left.reject(signal.reason);
     signal.addEventListener("abort", leave, { once: true });
     try {
-      await Promise.race([shared.over, left.promise]);
+      await Promise.race([open.over, left.promise]);
     } finally {
       signal.removeEventListener("abort", leave);
-      if (shared.leave(waiter) && this.#open.get(key) === shared) this.#open.delete(key); // U2
+      if (open.leave(waiter) && this.#open.get(key) === open) this.#open.delete(key); // U2
     }
   }
 
-  #begin(key: string, request: ImageRequest): SharedPull {
-    const shared = new SharedPull((options) => this.#work(request, options), this.#intervalMs);
-    this.#open.set(key, shared);
+  #begin(key: string, request: Request): OpenWork {
+    const { work, intervalMs } = this.#options;
+    const open = new OpenWork((options) => work(request, options), intervalMs);
+    this.#open.set(key, open);
     const forget = (): void => {
-      if (this.#open.get(key) === shared) this.#open.delete(key);
+      if (this.#open.get(key) === open) this.#open.delete(key);
     };
-    shared.over.then(forget, forget);
-    return shared;
+    open.over.then(forget, forget);
+    return open;
   }
 }
 
-class SharedPull {
+class OpenWork {
   readonly over: Promise<void>;
   readonly #intervalMs: number;
   readonly #waiters = new Set<Waiter>();
@@ -103,8 +106,4 @@ class SharedPull {
     this.#tell();
     if (this.#timer !== null) clearTimeout(this.#timer);
   }
-}
-
-function keyOf({ imageName, registryAuth }: ImageRequest): string {
-  return JSON.stringify([imageName, registryAuth?.username, registryAuth?.password]);
 }

@@ -1,0 +1,123 @@
+/**
+ * Where a host keeps the files of apps: <stateDirectory>/artifacts/
+ *
+ *   <sha256>/app/                 the files, as workers get them
+ *   <sha256>/artifact.tar.gz      the archive that they came in
+ *   <sha256>/size                 bytes of both; its time is that of the last use
+ *   incoming/<sha256>             what has come of an archive until now
+ *   unpacking/<sha256>-<chance>/  becomes <sha256>/ when it is whole
+ *
+ * What is there under its digest is whole: it got the name at the end, in one step.
+ */
+import { randomBytes } from "node:crypto";
+import { chmod, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { sha256Schema } from "../../src/contract/artifact.ts";
+import { unpack } from "./unpacking.ts";
+
+const ARCHIVE = "artifact.tar.gz";
+const SIZE = "size";
+
+/** The unpacked files of an app on this host, and the archive that they came in. */
+export type ArtifactPlace = { readonly appPath: string; readonly archivePath: string };
+
+/** What is kept: an app's files, or the beginning of an archive that has not come whole. */
+export type KeptArtifact = {
+  readonly sha256: string;
+  readonly isWhole: boolean;
+  readonly sizeBytes: number;
+  readonly lastUsedAt: number;
+};
+
+export class ArtifactShelf {
+  readonly #root: string;
+
+  constructor(stateDirectory: string) {
+    this.#root = join(resolve(stateDirectory), "artifacts");
+  }
+
+  place(sha256: string): ArtifactPlace {
+    return {
+      appPath: join(this.#root, sha256, "app"),
+      archivePath: join(this.#root, sha256, ARCHIVE),
+    };
+  }
+
+  incomingPath(sha256: string): string {
+    return join(this.#root, "incoming", sha256);
+  }
+
+  /** Makes the folders, and removes what an agent that was killed had begun to unpack. */
+  async open(): Promise<void> {
+    await rm(join(this.#root, "unpacking"), { recursive: true, force: true });
+    for (const name of ["incoming", "unpacking"])
+      await mkdir(join(this.#root, name), { recursive: true, mode: 0o700 });
+  }
+
+  /** Notes that the files are used now. False when they are not here. */
+  async use(sha256: string, now = new Date()): Promise<boolean> {
+    return utimes(join(this.#root, sha256, SIZE), now, now).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  /** Unpacks an archive that has come whole, and keeps both. Throws an ArchiveFault, or what the disk said. */
+  async keep(sha256: string, signal: AbortSignal): Promise<void> {
+    const draft = join(this.#root, "unpacking", `${sha256}-${randomBytes(6).toString("hex")}`);
+    const archivePath = this.incomingPath(sha256);
+    try {
+      await mkdir(draft, { recursive: true, mode: 0o755 });
+      const unpackedBytes = await unpack(archivePath, join(draft, "app"), signal);
+      const { size: packedBytes } = await stat(archivePath);
+      await writeFile(join(draft, SIZE), String(packedBytes + unpackedBytes));
+      await chmod(archivePath, 0o644); // workers need not be root
+      await rename(archivePath, join(draft, ARCHIVE));
+      await rm(join(this.#root, sha256), { recursive: true, force: true }); // it would be damaged, or not be brought
+      await rename(draft, join(this.#root, sha256));
+    } catch (error) {
+      await rm(draft, { recursive: true, force: true, maxRetries: 3 });
+      throw error;
+    }
+  }
+
+  /** Removes the files of an app; a half of them is never to be seen. */
+  async remove({ sha256, isWhole }: Pick<KeptArtifact, "sha256" | "isWhole">): Promise<void> {
+    if (!isWhole) return rm(this.incomingPath(sha256), { force: true });
+    const grave = join(this.#root, "unpacking", `${sha256}-${randomBytes(6).toString("hex")}`);
+    await rename(join(this.#root, sha256), grave).catch(() => {}); // gone already
+    await rm(grave, { recursive: true, force: true, maxRetries: 3 });
+  }
+
+  async all(): Promise<KeptArtifact[]> {
+    const [whole, parts] = await Promise.all([
+      digestsIn(this.#root),
+      digestsIn(join(this.#root, "incoming")),
+    ]);
+    const kept = await Promise.all([
+      ...whole.map((sha256) => this.#whole(sha256)),
+      ...parts.map((sha256) => this.#part(sha256)),
+    ]);
+    return kept.filter((one) => one !== null);
+  }
+
+  async #whole(sha256: string): Promise<KeptArtifact | null> {
+    const path = join(this.#root, sha256, SIZE);
+    try {
+      const [size, { mtimeMs: lastUsedAt }] = await Promise.all([readFile(path, "utf8"), stat(path)]);
+      return { sha256, isWhole: true, sizeBytes: Number(size), lastUsedAt };
+    } catch {
+      return null; // it is being removed
+    }
+  }
+
+  async #part(sha256: string): Promise<KeptArtifact | null> {
+    const found = await stat(this.incomingPath(sha256)).catch(() => null);
+    return found && { sha256, isWhole: false, sizeBytes: found.size, lastUsedAt: found.mtimeMs };
+  }
+}
+
+async function digestsIn(directory: string): Promise<string[]> {
+  const names = await readdir(directory).catch(() => []);
+  return names.filter((name) => sha256Schema.safeParse(name).success);
+}

@@ -1,0 +1,54 @@
+"""Starts the worker that its environment describes."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from . import log
+from .application import Application, current_application
+from .failures import StartError
+from .loading import load_handler_file, prepare_imports
+
+
+def main() -> int:
+    """Serves until SIGTERM; returns 0 then, and 1 when the worker cannot start."""
+    log.write_lines_at_once()
+    try:
+        application = current_application()
+        prepare_imports(application)
+        if application.is_load_balanced:
+            _serve_requests(application)
+        else:
+            _serve_jobs(application)
+    except StartError as error:
+        # The last line of a worker that ends is what people are shown.
+        print(error, file=sys.stderr, flush=True)
+        return 1
+    return 0
+
+
+def _serve_jobs(application: Application) -> None:
+    from .agent import Agent
+    from .queue_worker import QueueWorker
+
+    agent = Agent(os.environ)
+    handler = getattr(load_handler_file(application), "handler", None)
+    if not callable(handler):
+        raise StartError(
+            f"The handler file of {application.name!r} has no function 'handler'. Run `flash deploy` again."
+        )
+    worker = QueueWorker(
+        handler, agent, max_concurrency=application.max_concurrency, app_directory=application.directory
+    )
+    worker.run(os.environ)
+
+
+def _serve_requests(application: Application) -> None:
+    from .server.worker import serve
+
+    serve(application, os.environ)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

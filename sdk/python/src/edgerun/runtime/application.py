@@ -1,0 +1,114 @@
+"""The app that a worker serves, and which of its endpoints."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .failures import StartError
+
+DEFAULT_DIRECTORY = "/app"
+_MANIFEST_FILE = "flash_manifest.json"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
+_ADVICE = "Run `flash deploy` again."
+
+
+@dataclass(frozen=True)
+class Application:
+    """One endpoint of an app, as its manifest has it."""
+
+    name: str
+    directory: Path
+    resource: Mapping[str, Any]
+    routes: Mapping[str, str]
+    excluded_packages: frozenset[str]
+
+    @property
+    def is_load_balanced(self) -> bool:
+        return bool(self.resource.get("is_load_balanced", False))
+
+    @property
+    def max_concurrency(self) -> int:
+        """Jobs that run at a time."""
+        value = self.resource.get("max_concurrency", 1)
+        return value if isinstance(value, int) and value > 0 else 1
+
+    @property
+    def functions(self) -> list[Mapping[str, Any]]:
+        functions = self.resource.get("functions", [])
+        return [one for one in functions if isinstance(one, dict)] if isinstance(functions, list) else []
+
+
+def read_application(environment: Mapping[str, str], endpoint: str | None = None) -> Application:
+    """The app of FLASH_APP_DIRECTORY and its endpoint FLASH_RESOURCE_NAME. Raises StartError."""
+    name = endpoint or environment.get("FLASH_RESOURCE_NAME", "")
+    if not name:
+        raise StartError(
+            f"FLASH_RESOURCE_NAME is not set, so it is not known which endpoint to serve. {_ADVICE}"
+        )
+    if not _NAME.fullmatch(name):
+        raise StartError(f"FLASH_RESOURCE_NAME is {name!r}, which is no name of an endpoint. {_ADVICE}")
+    directory = Path(environment.get("FLASH_APP_DIRECTORY") or DEFAULT_DIRECTORY).resolve()
+    path = Path(environment.get("FLASH_MANIFEST_PATH") or directory / _MANIFEST_FILE)
+    manifest = _read_manifest(path)
+    resource = _member(manifest, "resources", path).get(name)
+    if not isinstance(resource, dict):
+        known = ", ".join(_member(manifest, "resources", path)) or "none"
+        raise StartError(f"{path} has no endpoint {name!r}; it has: {known}. {_ADVICE}")
+    _check_kind(name, resource, environment.get("FLASH_ENDPOINT_TYPE", ""))
+    routes = manifest.get("routes")
+    own_routes = routes.get(name) if isinstance(routes, dict) else None
+    excluded = manifest.get("excluded_packages")
+    return Application(
+        name=name,
+        directory=directory,
+        resource=resource,
+        routes=own_routes if isinstance(own_routes, dict) else {},
+        excluded_packages=frozenset(excluded if isinstance(excluded, list) else []),
+    )
+
+
+def _read_manifest(path: Path) -> dict[str, Any]:
+    try:
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise StartError(f"{path} is missing: the app's files are not there. {_ADVICE}") from None
+    except (OSError, ValueError) as error:
+        raise StartError(f"{path} cannot be read: {error}. {_ADVICE}") from None
+    if not isinstance(manifest, dict):
+        raise StartError(f"{path} is no JSON object. {_ADVICE}")
+    return manifest
+
+
+def _member(manifest: Mapping[str, Any], key: str, path: Path) -> dict[str, Any]:
+    value = manifest.get(key)
+    if not isinstance(value, dict):
+        raise StartError(f"{path} has no {key!r}. {_ADVICE}")
+    return value
+
+
+def _check_kind(name: str, resource: Mapping[str, Any], kind: str) -> None:
+    is_load_balanced = bool(resource.get("is_load_balanced", False))
+    if kind.lower() not in ("", "qb", "lb"):
+        raise StartError(f"FLASH_ENDPOINT_TYPE is {kind!r}; it must be qb or lb.")
+    if kind and (kind.lower() == "lb") != is_load_balanced:
+        is_kind = "load-balanced" if is_load_balanced else "queue-based"
+        raise StartError(
+            f"FLASH_ENDPOINT_TYPE is {kind!r}, but the endpoint {name!r} is {is_kind}. {_ADVICE}"
+        )
+
+
+_current: Application | None = None
+
+
+def current_application(endpoint: str | None = None) -> Application:
+    """The app of this process; its manifest is read once. Raises StartError."""
+    global _current
+    if _current is None or (endpoint is not None and endpoint != _current.name):
+        _current = read_application(os.environ, endpoint)
+    return _current

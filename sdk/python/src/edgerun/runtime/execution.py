@@ -1,0 +1,166 @@
+"""One job, from its input to the result that is posted."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import inspect
+import json
+import os
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from . import log
+from .agent import Agent, Job
+from .event_loop import Call, EventLoop, Stopped
+from .failures import InputError, summary, traceback_text
+from .json_text import NotJsonError, encode
+
+Handler = Callable[[Mapping[str, Any]], Any]
+
+# What the platform takes as the output of a job.
+OUTPUT_MAX_BYTES = 20_000_000
+
+
+class Execution:
+    """Runs a job and posts how it ended. Another thread may stop it meanwhile."""
+
+    def __init__(
+        self, job: Job, handler: Handler, agent: Agent, loop: EventLoop, app_directory: Path
+    ) -> None:
+        self.job_id = job.id
+        self._payload = job.payload
+        self._handler = handler
+        self._agent = agent
+        self._loop = loop
+        self._app_directory = app_directory
+        self._call: Call | None = None
+        self._is_stopped = False
+        self._chunks: list[bytes] = []
+        self._chunks_bytes = 0
+        self._is_stream = False
+        self._ending = b"}"
+
+    def run(self) -> None:
+        """Never raises: whatever happens becomes the job's result."""
+        token = _current.set(self)
+        try:
+            body = self._result()
+        finally:
+            _current.reset(token)
+        # Also of a stopped job, whose result nobody wants: it says that the function is over.
+        self._agent.result(self.job_id, body, is_stream=self._is_stream)
+
+    def stop(self) -> None:
+        """Cancels an async function and ends a generator; nothing can be done about a plain function."""
+        self._is_stopped = True
+        call = self._call
+        if call is not None:
+            call.cancel()
+
+    def progress(self, value: Any) -> None:
+        self._agent.progress(self.job_id, encode(value, "progress"))
+
+    # What the function gives
+
+    def _result(self) -> bytes:
+        try:
+            return b'{"output":' + self._output() + self._ending
+        except (InputError, NotJsonError) as error:
+            log.say(str(error), level="ERROR", job_id=self.job_id)
+            return _failed(str(error))
+        except Stopped:
+            return _failed("The job was stopped." if self._is_stopped else "The function cancelled itself.")
+        except BaseException as error:  # sys.exit() of a function ends its job only
+            trace = traceback_text(error, self._app_directory)
+            log.say(trace, level="ERROR", job_id=self.job_id)
+            return _failed(_description(error, trace))
+
+    def _output(self) -> bytes:
+        result = self._handler(self._payload)
+        if inspect.isawaitable(result):
+            result = self._await(result)
+        if inspect.isasyncgen(result):
+            self._is_stream = True
+            self._await(self._relay(result))
+        elif inspect.isgenerator(result):
+            self._is_stream = True
+            self._pass_on(result)
+        else:
+            if isinstance(result, dict) and result.get("refresh_worker") is True:
+                self._ending = b',"stopPod":true}'  # as handlers of the platform ask for a fresh container
+            return encode(result, "output")
+        return b"[" + b",".join(self._chunks) + b"]"
+
+    def _await(self, awaitable: Any) -> Any:
+        self._call = self._loop.call(awaitable)
+        if self._is_stopped:
+            self._call.cancel()
+        return self._call.result()
+
+    # Generators
+
+    def _pass_on(self, generator: Generator[Any, Any, Any]) -> None:
+        try:
+            for value in generator:
+                self._post_chunk(self._keep(value))
+                if self._is_stopped:
+                    raise Stopped
+        finally:
+            generator.close()
+
+    async def _relay(self, generator: AsyncGenerator[Any, Any]) -> None:
+        """On the loop as a whole: contexts that an async generator enters must be left by the same task."""
+        loop = asyncio.get_running_loop()
+        try:
+            async for value in generator:
+                await loop.run_in_executor(_posters, self._post_chunk, self._keep(value))
+        finally:
+            await generator.aclose()
+
+    def _keep(self, value: Any) -> bytes:
+        """All chunks together are the output, so that a caller who does not read the stream misses nothing."""
+        chunk = encode(value, f"the yielded value {len(self._chunks) + 1}")
+        self._chunks_bytes += len(chunk) + 1
+        if self._chunks_bytes > OUTPUT_MAX_BYTES:
+            raise NotJsonError(
+                f"The function yielded more than {OUTPUT_MAX_BYTES} bytes, which is the limit for the output of a job. "
+                "Yield less, or store large results elsewhere and yield their address."
+            )
+        self._chunks.append(chunk)
+        return chunk
+
+    def _post_chunk(self, chunk: bytes) -> None:
+        self._agent.chunk(self.job_id, chunk)
+
+
+# Not the loop's own threads, which the function may keep busy.
+_posters = ThreadPoolExecutor(max_workers=32, thread_name_prefix="chunks")
+_current: contextvars.ContextVar[Execution | None] = contextvars.ContextVar("job", default=None)
+
+
+def progress(value: Any) -> None:
+    """Shows a JSON value as the job's output while it runs. Without effect where no job runs."""
+    execution = _current.get()
+    if execution is not None:
+        execution.progress(value)
+
+
+def _failed(error: str) -> bytes:
+    # Half a character in a message must not keep a job from its end.
+    text = error.encode("utf-8", "backslashreplace").decode("utf-8")
+    return b'{"error":' + encode(text, "error") + b"}"
+
+
+def _description(error: BaseException, trace: str) -> str:
+    """What clients of the platform find in the error of a job whose function has raised."""
+    described = {
+        "error_type": type(error).__qualname__,
+        "error_message": str(error) or summary(error),
+        "error_traceback": trace,
+        "hostname": os.environ.get("RUNPOD_POD_HOSTNAME", "unknown"),
+        "worker_id": os.environ.get("RUNPOD_POD_ID", "unknown"),
+    }
+    return json.dumps(described, ensure_ascii=False)

@@ -1,0 +1,68 @@
+"""What is said of things that go wrong: to whoever owns the endpoint, never to callers of its routes."""
+
+from __future__ import annotations
+
+import os
+import traceback
+from pathlib import Path
+from types import TracebackType
+
+_SDK_DIRECTORY = str(Path(__file__).resolve().parent.parent) + os.sep
+
+
+class StartError(Exception):
+    """The worker cannot start; the text says why, and what to do."""
+
+
+class InputError(ValueError):
+    """A job's input does not fit the function; the text names the argument."""
+
+
+def traceback_text(error: BaseException, app_directory: Path) -> str:
+    """The traceback of an error, from the first frame on that is the user's."""
+    frames = error.__traceback__
+    while frames is not None and not _is_of_user(frames, app_directory):
+        frames = frames.tb_next
+    if frames is None:
+        frames = _beyond_sdk(error.__traceback__)
+    return "".join(traceback.format_exception(type(error), error, frames))
+
+
+def summary(error: BaseException) -> str:
+    """Type and message of an error in one line."""
+    message = str(error).strip().split("\n")[0]
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__
+
+
+def place_of(error: BaseException, app_directory: Path) -> str | None:
+    """`file:line` in the app where an error comes from; None when it does not come from there."""
+    if isinstance(error, SyntaxError) and error.filename is not None:
+        return f"{_relative(error.filename, app_directory)}:{error.lineno}"
+    place = None
+    frames = error.__traceback__
+    while frames is not None:
+        if _is_of_user(frames, app_directory):
+            place = f"{_relative(frames.tb_frame.f_code.co_filename, app_directory)}:{frames.tb_lineno}"
+        frames = frames.tb_next
+    return place
+
+
+def _is_of_user(frames: TracebackType, app_directory: Path) -> bool:
+    file = os.path.realpath(frames.tb_frame.f_code.co_filename)
+    return file.startswith(str(app_directory) + os.sep) and not file.startswith(_SDK_DIRECTORY)
+
+
+def _beyond_sdk(frames: TracebackType | None) -> TracebackType | None:
+    """Of code that was not loaded from a file of the app, all but what stands before it."""
+    while frames is not None and _is_machinery(frames.tb_frame.f_code.co_filename):
+        frames = frames.tb_next
+    return frames
+
+
+def _is_machinery(file: str) -> bool:
+    return os.path.realpath(file).startswith(_SDK_DIRECTORY) or "importlib" in file
+
+
+def _relative(file: str, directory: Path) -> str:
+    path = os.path.realpath(file)
+    return os.path.relpath(path, directory) if path.startswith(str(directory) + os.sep) else file

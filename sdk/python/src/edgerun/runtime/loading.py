@@ -1,0 +1,135 @@
+"""Loading the user's code, and telling what is wrong with it."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any, TypeVar
+
+from ..declarations import recording
+from ..endpoint import Endpoint
+from . import log
+from .application import Application
+from .failures import StartError, place_of, summary, traceback_text
+
+Loaded = TypeVar("Loaded")
+
+_REDEPLOY = "Fix it and run `flash deploy` again."
+
+# Packages that are imported under another name than they are installed by.
+_PACKAGES = {
+    "bs4": "beautifulsoup4",
+    "cv2": "opencv-python-headless",
+    "dateutil": "python-dateutil",
+    "dotenv": "python-dotenv",
+    "PIL": "pillow",
+    "sklearn": "scikit-learn",
+    "skimage": "scikit-image",
+    "yaml": "pyyaml",
+}
+
+
+def prepare_imports(application: Application) -> None:
+    """The app's files come first; no bytecode goes among them, for other workers share them."""
+    directory = str(application.directory)
+    if directory in sys.path:
+        sys.path.remove(directory)
+    sys.path.insert(0, directory)
+    if sys.pycache_prefix is None:
+        sys.dont_write_bytecode = True
+        os.environ.setdefault("PYTHONDONTWRITEBYTECODE", "1")
+
+
+def load_module(application: Application, name: str) -> ModuleType:
+    """Imports a module of the app. Raises StartError that names the file and line at fault."""
+    return explained(application, lambda: importlib.import_module(name), f"the module {name!r}")
+
+
+def load_declarations(application: Application) -> Endpoint | None:
+    """
+    Imports the modules of the endpoint; answers its Endpoint, which knows functions better than their names do: two
+    may share a name. Raises StartError.
+    """
+    with recording() as declared:
+        for name in dict.fromkeys(_module_of(application, one) for one in application.functions):
+            load_module(application, name)
+    named = [one.endpoint for one in declared if one.endpoint.name == application.name]
+    return named[0] if named else None
+
+
+def load_function(application: Application, described: Mapping[str, Any]) -> Callable[..., Any]:
+    """The function that the manifest names. Raises StartError."""
+    module_name, name = _module_of(application, described), str(described.get("name"))
+    function: Callable[..., Any] | None = getattr(load_module(application, module_name), name, None)
+    if not callable(function):
+        raise StartError(f"The module {module_name!r} has no function {name!r}. Run `flash deploy` again.")
+    return function
+
+
+def _module_of(application: Application, described: Mapping[str, Any]) -> str:
+    return str(described.get("module") or application.resource.get("module_path"))
+
+
+def load_handler_file(application: Application) -> ModuleType:
+    """Runs the handler file of the endpoint. Raises StartError."""
+    path = _handler_path(application)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise StartError(f"{path} is no Python file. {_REDEPLOY}")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    loader = spec.loader
+    explained(application, lambda: loader.exec_module(module), path.name)
+    return module
+
+
+def _handler_path(application: Application) -> Path:
+    name = application.resource.get("handler_file") or f"handler_{application.name}.py"
+    path = (application.directory / str(name)).resolve()
+    if not path.is_relative_to(application.directory):
+        raise StartError(
+            f"The handler file {name!r} leads out of {application.directory}. Run `flash deploy` again."
+        )
+    if not path.is_file():
+        raise StartError(f"The handler file {path} is missing. Run `flash deploy` again.")
+    return path
+
+
+def explained(application: Application, load: Callable[[], Loaded], what: str) -> Loaded:
+    """Runs code of the user at the worker's start; what it raises becomes a StartError."""
+    try:
+        return load()
+    except StartError:
+        raise
+    except (Exception, SystemExit) as error:
+        log.say(traceback_text(error, application.directory), level="ERROR")
+        place = place_of(error, application.directory)
+        at = f" at {place}" if place else ""
+        advice = _advice(application, error)
+        raise StartError(
+            f"The endpoint {application.name!r} cannot start: {what} raises {summary(error)}{at}. {advice}"
+        ) from None
+
+
+def _advice(application: Application, error: BaseException) -> str:
+    name = error.name if isinstance(error, ModuleNotFoundError) else None
+    if not name:
+        return _REDEPLOY
+    root = name.split(".")[0]
+    if (application.directory / root).exists() or (application.directory / f"{root}.py").exists():
+        return _REDEPLOY
+    package = _PACKAGES.get(root, root)
+    if package in application.excluded_packages:
+        return (
+            f"The package {package} was left out of the build, but the worker's image lacks it: "
+            "use an image that has it, or build without excluding it."
+        )
+    return (
+        f"The package {package} is not in the app, and nothing is installed at run time: "
+        f'add it to the endpoint\'s dependencies=["{package}"] or to requirements.txt, and run `flash deploy` again.'
+    )

@@ -1,0 +1,34 @@
+"""Lines of the worker's log. On a host they are JSON, so that a line can be shown with its job."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Literal, TextIO
+
+Level = Literal["DEBUG", "INFO", "WARNING", "ERROR"]
+
+_RANKS: dict[str, int] = {"DEBUG": 10, "INFO": 20, "WARNING": 30, "ERROR": 40, "CRITICAL": 50}
+
+
+def say(message: str, *, level: Level = "INFO", job_id: str | None = None) -> None:
+    """Writes a line, unless LOG_LEVEL is above its level."""
+    if _RANKS[level] < _RANKS.get(os.environ.get("LOG_LEVEL", "INFO").upper(), 20):
+        return
+    if "RUNPOD_ENDPOINT_ID" in os.environ:
+        message = json.dumps({"requestId": job_id, "message": message, "level": level}, ensure_ascii=False)
+    print(message, file=sys.stderr, flush=True)
+
+
+def write_lines_at_once() -> None:
+    """What is printed reaches the log line by line, also from Python processes that are started later."""
+    os.environ.setdefault("PYTHONUNBUFFERED", "1")
+    for stream in (sys.stdout, sys.stderr):
+        _write_line_by_line(stream)
+
+
+def _write_line_by_line(stream: TextIO) -> None:
+    reconfigure = getattr(stream, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)

@@ -1,0 +1,163 @@
+"""
+A worker of a queue-based endpoint.
+
+W1  Each slot is a loop of its own: take a job, run it, post its result. It asks for a job only when it is free.
+W2  A poll says that nothing is in progress only when no other slot polls or runs: the agent concludes from it that
+    results of earlier jobs are lost.
+W3  A plain function that runs alone runs on the main thread, and async ones on a loop there: some libraries insist.
+W4  After SIGTERM no job is taken; the running ones end and their results are posted.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import signal
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from . import log
+from .agent import Agent, Job
+from .event_loop import EventLoop
+from .execution import Execution, Handler
+from .handler import QueueHandler
+from .signals import ENDING, spare_children
+
+_PING_DEFAULT_MS = 10_000
+_PING_MIN_MS = 1_000
+
+
+class QueueWorker:
+    """Serves jobs until SIGTERM, `max_concurrency` at a time."""
+
+    def __init__(self, handler: Handler, agent: Agent, *, max_concurrency: int, app_directory: Path) -> None:
+        self._handler = handler
+        self._agent = agent
+        self._slots = max_concurrency
+        self._app_directory = app_directory
+        self._loop = EventLoop()
+        self._stopping = threading.Event()
+        self._lock = threading.Lock()
+        self._engaged = 0
+        self._running: dict[str, Execution] = {}
+
+    def run(self, environment: Mapping[str, str]) -> None:
+        """Returns after SIGTERM, once the running jobs have ended. Raises StartError."""
+        is_async = _is_async(self._handler)
+        self._prepare(is_async)
+        self._watch_for_end()
+        self._start_beside(self._follow_stops, "stops")
+        self._start_beside(lambda: self._ping(_ping_interval_s(environment)), "pings")
+        if self._slots == 1 and not is_async:
+            return self._serve()
+        slots = [threading.Thread(target=self._serve, name=f"slot-{number}") for number in range(self._slots)]
+        for slot in slots:
+            slot.start()
+        if is_async:
+            self._start_beside(lambda: self._stop_loop_after(slots), "loop-end")
+            self._loop.run_in_place()
+        for slot in slots:
+            slot.join()
+
+    def end(self) -> None:
+        """Takes no more jobs (W4)."""
+        log.say("Ends: no more jobs are taken.")
+        self._stopping.set()
+        self._agent.hang_up()
+
+    def _prepare(self, is_async: bool) -> None:
+        handler = self._handler
+        if not isinstance(handler, QueueHandler):
+            return
+        if not is_async:
+            return handler.prepare()
+
+        async def prepare() -> None:
+            handler.prepare()  # what the constructor makes may need the loop
+
+        self._loop.complete(prepare())
+
+    # Slots
+
+    def _serve(self) -> None:
+        while not self._stopping.is_set():
+            is_busy = self._engage()
+            try:
+                for job in self._agent.take(is_busy):
+                    self._work(job)
+            finally:
+                self._disengage()
+
+    def _engage(self) -> bool:
+        """W2: whether another slot polls or runs."""
+        with self._lock:
+            self._engaged += 1
+            return self._engaged > 1
+
+    def _disengage(self) -> None:
+        with self._lock:
+            self._engaged -= 1
+
+    def _work(self, job: Job) -> None:
+        execution = Execution(job, self._handler, self._agent, self._loop, self._app_directory)
+        with self._lock:
+            self._running[job.id] = execution
+        try:
+            execution.run()
+        finally:
+            with self._lock:
+                self._running.pop(job.id, None)
+
+    # Beside them
+
+    def _start_beside(self, act: Callable[[], None], name: str) -> None:
+        threading.Thread(target=act, name=name, daemon=True).start()
+
+    def _follow_stops(self) -> None:
+        while not self._stopping.is_set():
+            for job_id in self._agent.stops():
+                with self._lock:
+                    execution = self._running.get(job_id)
+                if execution is not None:
+                    log.say("The job is stopped.", job_id=job_id)
+                    execution.stop()
+
+    def _ping(self, interval_s: float) -> None:
+        while True:
+            with self._lock:
+                job_ids = list(self._running)
+            self._agent.ping(job_ids)
+            threading.Event().wait(interval_s)
+
+    def _stop_loop_after(self, slots: list[threading.Thread]) -> None:
+        for slot in slots:
+            slot.join()
+        self._loop.stop()
+
+    def _watch_for_end(self) -> None:
+        reading, writing = os.pipe()
+
+        def wait_for_end() -> None:
+            os.read(reading, 1)
+            self.end()
+
+        self._start_beside(wait_for_end, "end")
+        for number in ENDING:
+            # Locks must not be taken here: the interrupted code may hold them.
+            signal.signal(number, lambda *_: os.write(writing, b"."))
+        spare_children()
+
+
+def _is_async(handler: Handler) -> bool:
+    if isinstance(handler, QueueHandler):
+        return handler.is_async
+    return inspect.iscoroutinefunction(handler) or inspect.isasyncgenfunction(handler)
+
+
+def _ping_interval_s(environment: Mapping[str, str]) -> float:
+    try:
+        wanted = int(environment.get("RUNPOD_PING_INTERVAL", _PING_DEFAULT_MS))
+    except ValueError:
+        wanted = _PING_DEFAULT_MS
+    return max(wanted, _PING_MIN_MS) / 1_000

@@ -1,0 +1,154 @@
+"""
+One connection of a client.
+
+C1  Requests are answered one after the other, in the order in which they came.
+C2  Whatever a client sends, at most its own connection ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+from .. import log
+from ..json_text import encode
+from .answer import Answer, detail_answer
+from .message import Refusal, Request, encode_head, read_request
+
+# Seconds for which a connection without a request is kept, and in which a request must have come whole.
+KEEP_ALIVE_S = 600.0
+# Seconds for a client that was refused in the middle of its request to read why.
+_LINGER_S = 2.0
+
+# Statuses whose answers have no body.
+_BARE = (204, 304)
+
+Respond = Callable[[Request], Awaitable[Answer]]
+Note = Callable[[BaseException, Request], None]
+
+
+class Connection:
+    """Serves a client until it goes, or is not understood."""
+
+    def __init__(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, respond: Respond, note: Note
+    ) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._respond = respond
+        self._note = note
+        self._is_idle = False
+        self._is_ending = False
+
+    async def serve(self) -> None:
+        """Never raises."""
+        try:
+            while not self._is_ending:
+                request = await self._next_request()
+                if request is None or not await self._answer(request):
+                    break
+        except Refusal as refusal:
+            await self._refuse(refusal)
+        except (ConnectionError, asyncio.IncompleteReadError, OSError):
+            pass  # the client is gone
+        except Exception as error:
+            log.say(f"A connection has failed: {error!r}", level="ERROR")
+        finally:
+            self._writer.close()
+
+    def end(self) -> None:
+        """Ends at once between two requests, otherwise after the current one."""
+        self._is_ending = True
+        if self._is_idle:
+            self._writer.transport.abort()
+
+    async def _next_request(self) -> Request | None:
+        loop = asyncio.get_running_loop()
+        timer = loop.call_later(KEEP_ALIVE_S, self._writer.transport.abort)
+        self._is_idle = True
+        try:
+            return await read_request(self._reader, self._writer)
+        finally:
+            self._is_idle = False
+            timer.cancel()
+
+    async def _answer(self, request: Request) -> bool:
+        """False when the connection is of no more use."""
+        answer = await self._respond(request)
+        keeps = request.keeps_connection and not self._is_ending
+        try:
+            head = self._head(request, answer, keeps)
+        except ValueError as error:
+            self._note(error, request)
+            answer = detail_answer(500, "Internal Server Error")
+            head = self._head(request, answer, keeps)
+        if isinstance(answer.body, bytes):
+            self._writer.write(head if _is_bare(request, answer) else head + answer.body)
+            await self._writer.drain()
+            return keeps
+        return await self._stream(request, head, answer.body) and keeps
+
+    def _head(self, request: Request, answer: Answer, keeps: bool) -> bytes:
+        framing = [] if keeps else [("connection", "close")]
+        if not isinstance(answer.body, bytes):
+            framing += [] if request.is_http_1_0 else [("transfer-encoding", "chunked")]
+        elif answer.status not in _BARE:
+            framing.append(("content-length", str(len(answer.body))))
+        return encode_head(answer.status, [*answer.headers, *framing])
+
+    async def _stream(self, request: Request, head: bytes, pieces: AsyncIterator[bytes]) -> bool:
+        try:
+            await self._send_pieces(request, head, pieces)
+            return True
+        except (ConnectionError, OSError):
+            raise
+        except Exception as error:
+            # What has failed must not look complete.
+            self._note(error, request)
+            self._writer.transport.abort()
+            return False
+
+    async def _send_pieces(self, request: Request, head: bytes, pieces: AsyncIterator[bytes]) -> None:
+        is_chunked = not request.is_http_1_0
+        try:
+            self._writer.write(head)
+            if request.method == "HEAD":
+                return
+            async for piece in pieces:
+                if piece:
+                    self._writer.write(b"%x\r\n%b\r\n" % (len(piece), piece) if is_chunked else piece)
+                    await self._writer.drain()
+            if is_chunked:
+                self._writer.write(b"0\r\n\r\n")
+            await self._writer.drain()
+        finally:
+            await _close(pieces)
+
+    async def _refuse(self, refusal: Refusal) -> None:
+        """A client that still sends would be reset before it has read the answer, so the rest is read for a moment."""
+        body = encode({"detail": refusal.detail}, "the answer")
+        headers = [
+            ("content-type", "application/json"),
+            ("content-length", str(len(body))),
+            ("connection", "close"),
+        ]
+        timer = asyncio.get_running_loop().call_later(_LINGER_S, self._writer.transport.abort)
+        try:
+            self._writer.write(encode_head(refusal.status, headers) + body)
+            self._writer.write_eof()
+            while await self._reader.read(65_536):
+                pass
+        except (ConnectionError, OSError):
+            pass
+        finally:
+            timer.cancel()
+
+
+def _is_bare(request: Request, answer: Answer) -> bool:
+    return request.method == "HEAD" or answer.status in _BARE
+
+
+async def _close(pieces: AsyncIterator[bytes]) -> None:
+    close = getattr(pieces, "aclose", None)
+    if close is not None:
+        await close()

@@ -1,0 +1,80 @@
+"""The routes of an endpoint, and which of them a request is for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote
+
+from .parameters import Parameters
+
+_PARAMETER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
+
+
+@dataclass(frozen=True)
+class Route:
+    """One function of an endpoint and where it is found."""
+
+    method: str
+    path: str
+    function: Callable[..., Any]
+    parameters: Parameters
+
+
+def make_route(method: str, path: str, function: Callable[..., Any]) -> Route:
+    return Route(method.upper(), path, function, Parameters(function, tuple(_PARAMETER.findall(path))))
+
+
+@dataclass(frozen=True)
+class Found:
+    """The route of a request and the values in its path."""
+
+    route: Route
+    path_values: dict[str, str]
+
+
+class Routes:
+    """Paths without parameters go before those with some."""
+
+    def __init__(self, routes: Iterable[Route]) -> None:
+        self._exact: dict[str, dict[str, Route]] = {}
+        self._patterns: dict[str, tuple[re.Pattern[str], dict[str, Route]]] = {}
+        for route in routes:
+            self._place(route)
+
+    def find(self, method: str, path: str) -> Found | list[str]:
+        """The route; otherwise the methods that the path has, none when it is unknown."""
+        allowed: dict[str, None] = {}
+        for by_method, values in self._candidates(path):
+            route = by_method.get(method) or (by_method.get("GET") if method == "HEAD" else None)
+            if route is not None:
+                return Found(route, values)
+            allowed.update(dict.fromkeys(by_method))
+        if "GET" in allowed:
+            allowed["HEAD"] = None
+        return sorted(allowed)
+
+    def _place(self, route: Route) -> None:
+        if not _PARAMETER.search(route.path):
+            self._exact.setdefault(route.path, {})[route.method] = route
+            return
+        _, by_method = self._patterns.setdefault(route.path, (_pattern_of(route.path), {}))
+        by_method[route.method] = route
+
+    def _candidates(self, path: str) -> Iterable[tuple[dict[str, Route], dict[str, str]]]:
+        exact = self._exact.get(unquote(path))
+        if exact is not None:
+            yield exact, {}
+        for pattern, by_method in self._patterns.values():
+            match = pattern.fullmatch(path)
+            if match is not None:
+                yield by_method, {name: unquote(value) for name, value in match.groupdict().items()}
+
+
+def _pattern_of(path: str) -> re.Pattern[str]:
+    pieces = _PARAMETER.split(path)
+    texts = [re.escape(text) for text in pieces[::2]]
+    groups = [f"(?P<{name}>[^/]+)" for name in pieces[1::2]]
+    return re.compile("".join(text + group for text, group in zip(texts, [*groups, ""])))

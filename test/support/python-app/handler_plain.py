@@ -1,0 +1,3 @@
+from edgerun.runtime import queue_handler
+
+handler = queue_handler("plain")
