@@ -87,7 +87,7 @@ async function installWishes(
     packages: [...new Set(wanted.map(({ wish }) => wish.text))],
     resolved: resolvedOf(survey),
     excluded: survey.excluded.filter((key) => key !== SDK_PACKAGE),
-    warnings: installer.warnings,
+    warnings: [...installer.warnings, ...missingWarnings(task, survey)],
   };
 }
 
@@ -220,6 +220,17 @@ function requirementText(wanted: readonly Judged[]): string {
   for (const { text, wish } of wanted) hashes.set(text, [...(hashes.get(text) ?? []), ...wish.hashes]);
   const lines = [...hashes].map(([text, known]) => [text, ...new Set(known.map((hash) => `--hash=${hash}`))]);
   return lines.map((words) => `${words.join(" ")}\n`).join("");
+}
+
+function missingWarnings(
+  { target, withDependenciesOfDependencies }: DependencyTask,
+  { missing }: Survey,
+): string[] {
+  if (!withDependenciesOfDependencies || missing.length === 0) return [];
+  const names = missing.join(", ");
+  return [
+    `NOT INSTALLED, THOUGH PACKAGES NEED THEM ON PYTHON ${target}: ${names}. List them in requirements.txt.`,
+  ];
 }
 
 function resolvedOf({ distributions }: Survey): string[] {

@@ -1,12 +1,18 @@
-import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { randomBytes } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { packDirectory } from "./archive.ts";
 
-function directoryOf(files: Readonly<Record<string, Buffer>>): string {
+function temporaryDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), "edgerun-archive-"));
+  onTestFinished(() => rmSync(directory, { recursive: true }));
+  return directory;
+}
+
+function directoryOf(files: Readonly<Record<string, Buffer>>): string {
+  const directory = temporaryDirectory();
   for (const [name, bytes] of Object.entries(files)) writeFileSync(join(directory, name), bytes);
   return directory;
 }
@@ -15,7 +21,7 @@ const signal = new AbortController().signal;
 
 test("what would have too many bytes is not packed, and the largest parts are named", async () => {
   const directory = directoryOf({ "small.py": Buffer.from("X = 1\n"), "large.bin": randomBytes(200_000) });
-  const archive = join(mkdtempSync(join(tmpdir(), "edgerun-archive-")), "a.tar.gz");
+  const archive = join(temporaryDirectory(), "a.tar.gz");
   const options = { signal, onProgress: () => {} };
   expect(await packDirectory(directory, archive, { ...options, maxBytes: 100_000 })).toEqual({
     kind: "too-large",
@@ -32,7 +38,7 @@ test("what would have too many bytes is not packed, and the largest parts are na
 test("progress ends with all bytes", async () => {
   const directory = directoryOf({ "@odd": randomBytes(10), b: randomBytes(20) });
   const seen: [number, number][] = [];
-  const archive = join(mkdtempSync(join(tmpdir(), "edgerun-archive-")), "a.tar.gz");
+  const archive = join(temporaryDirectory(), "a.tar.gz");
   const onProgress = (done: number, total: number): number => seen.push([done, total]);
   await packDirectory(directory, archive, { maxBytes: 1_000_000, signal, onProgress });
   expect(seen.at(-1)).toEqual([30, 30]);

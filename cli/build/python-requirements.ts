@@ -41,6 +41,8 @@ const surveySchema = z.object({
   ),
   /** Excluded names that something needs. */
   excluded: texts,
+  /** Needed on a worker, and not installed. */
+  missing: texts,
 });
 export type Survey = z.infer<typeof surveySchema>;
 

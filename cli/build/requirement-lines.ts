@@ -95,15 +95,23 @@ function readOptions(content: string): Read[] {
   if (name === "-e" || name === "--editable") return refused(EDITABLE);
   if (HELD_ANYWAY.has(name)) return [];
   const option = OPTIONS[name];
-  const file = FILES[name];
-  if (option !== undefined && SWITCHES.has(option))
+  if (option !== undefined && SWITCHES.has(option)) {
     return [{ kind: "option", name: option, value: undefined }];
-  if (option === undefined && file === undefined) return refused(`the option ${name} is not supported`);
-  const [value] = values;
-  if (value === undefined || values.length > 1) return refused(`${name} takes one value`);
-  if (option !== undefined) return [{ kind: "option", name: option, value }];
-  if (/^[a-z+]+:\/\//i.test(value)) return refused("files of requirements are not fetched from an address");
-  return file === undefined ? [] : [{ kind: file, path: value }];
+  }
+  if (option === undefined && FILES[name] === undefined)
+    return refused(`the option ${name} is not supported`);
+  const [value, ...more] = values;
+  if (value === undefined || more.length > 0) return refused(`${name} takes one value`);
+  return option === undefined
+    ? readFileName(content, name, value)
+    : [{ kind: "option", name: option, value }];
+}
+
+function readFileName(content: string, name: string, path: string): Read[] {
+  const kind = FILES[name];
+  if (kind === undefined) return [];
+  const reason = "files of requirements are not fetched from an address";
+  return /^[a-z+]+:\/\//i.test(path) ? [{ kind: "refused", text: content, reason }] : [{ kind, path }];
 }
 
 /** `--name=value` and `-rvalue` are two words each. */

@@ -2,8 +2,8 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** Beside the bundled command, else in the repository. */
-const PLACES = ["./python/", "../../sdk/python/src/"];
+/** Beside the bundled command, in the repository, or around the command where pip has installed both. */
+const PLACES = ["./python/", "../../sdk/python/src/", "../../"];
 
 /** The command's own copy of the Python package: the directory that holds `edgerun`. */
 export function sdkDirectory(): string {

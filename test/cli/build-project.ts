@@ -1,10 +1,11 @@
 /** A project in a directory of its own, and builds of it in this process. */
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
+import { onTestFinished } from "vitest";
 import { type BuildOptions, type BuildResult, buildApp } from "../../cli/build/build.ts";
 import { Failure } from "../../cli/failure.ts";
 import { ConsoleTerminal } from "../../cli/terminal/console-terminal.ts";
@@ -20,8 +21,15 @@ def hello(name: str):
 `;
 
 export function projectOf(files: Files): string {
-  const directory = mkdtempSync(join(tmpdir(), "edgerun-project-"));
+  const directory = temporaryDirectory();
   addFiles(directory, files);
+  return directory;
+}
+
+/** Removed when the test ends. */
+export function temporaryDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), "edgerun-build-"));
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
   return directory;
 }
 
@@ -108,8 +116,10 @@ function pathWithout(command: string): string {
 
 /** A PATH on which uv is found first, and nothing else beside it. */
 export function pathWithUv(): string {
-  const directory = mkdtempSync(join(tmpdir(), "edgerun-uv-"));
-  symlinkSync(uvCommand(), join(directory, "uv"));
+  const uv = uvCommand();
+  const directory = join(dirname(uv), "alone");
+  mkdirSync(directory, { recursive: true });
+  if (!existsSync(join(directory, "uv"))) symlinkSync(uv, join(directory, "uv"));
   return `${directory}${delimiter}${process.env["PATH"] ?? ""}`;
 }
 

@@ -1,19 +1,19 @@
 import { execFileSync } from "node:child_process";
-import {
-  chmodSync,
-  cpSync,
-  existsSync,
-  mkdtempSync,
-  readFileSync,
-  symlinkSync,
-  utimesSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, cpSync, existsSync, readFileSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { createHash } from "node:crypto";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { addFiles, build, built, HELLO, pathsIn, projectOf, tar, textIn } from "./build-project.ts";
+import {
+  addFiles,
+  build,
+  built,
+  HELLO,
+  pathsIn,
+  projectOf,
+  tar,
+  temporaryDirectory,
+  textIn,
+} from "./build-project.ts";
 
 const ownPaths = (archive: string): string[] =>
   pathsIn(archive).filter((path) => !path.startsWith("edgerun/"));
@@ -63,7 +63,7 @@ test("the same input gives the same bytes, elsewhere and later too (trap 35)", a
   const first = await built(project);
   utimesSync(join(project, "app.py"), 1, 1);
   const touched = await built(project);
-  const elsewhere = mkdtempSync(join(tmpdir(), "edgerun-another-place-"));
+  const elsewhere = temporaryDirectory();
   cpSync(project, elsewhere, { recursive: true });
   chmodSync(join(elsewhere, "app.py"), 0o664);
   const moved = await built(elsewhere);
@@ -220,7 +220,7 @@ test("packages of the system are worth a warning", async () => {
 
 test("the handlers and the SDK in an archive are Python that can be read", async () => {
   const { artifact } = await built(projectOf({ "app.py": HELLO }));
-  const directory = mkdtempSync(join(tmpdir(), "edgerun-unpacked-"));
+  const directory = temporaryDirectory();
   tar(["-xzf", artifact.path, "-C", directory]);
   execFileSync("python3", ["-m", "compileall", "-q", directory]);
   expect(readFileSync(join(directory, "handler_hello.py"), "utf8")).toContain('queue_handler("hello")');

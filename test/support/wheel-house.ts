@@ -1,8 +1,9 @@
 /** A directory of hand-made wheels, which stands for a package index. */
 import { execFileSync } from "node:child_process";
-import { mkdtempSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { onTestFinished } from "vitest";
 
 export type Wheel = {
   readonly name: string;
@@ -42,9 +43,10 @@ for wheel in wheels:
             archive.writestr(zipfile.ZipInfo(path), data)
 `;
 
-/** Returns the directory. */
+/** The directory; it is removed when the test ends. */
 export function wheelHouse(...wheels: readonly Wheel[]): string {
   const house = mkdtempSync(join(tmpdir(), "edgerun-wheels-"));
+  onTestFinished(() => rmSync(house, { recursive: true, force: true }));
   execFileSync("python3", ["-c", SCRIPT], { input: JSON.stringify([house, wheels]) });
   return house;
 }

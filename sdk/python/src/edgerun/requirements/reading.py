@@ -52,9 +52,7 @@ def _contradict(packaging: Packaging, one: Answer, other: Answer) -> bool:
     both = packaging.specifiers.SpecifierSet(one["specifier"]) & packaging.specifiers.SpecifierSet(
         other["specifier"]
     )
-    candidates = [
-        candidate for specifier in both for candidate in _candidates(packaging, specifier.version)
-    ]
+    candidates = [candidate for specifier in both for candidate in _candidates(packaging, specifier.version)]
     return bool(candidates) and not any(
         both.contains(candidate, prereleases=True) for candidate in candidates
     )

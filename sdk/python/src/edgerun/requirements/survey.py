@@ -18,7 +18,8 @@ def survey(
     """Look at the distributions in a directory, from the required ones (``key``, ``extras``) on.
 
     ``excluded`` of the answer are those of the excluded names that something needs. ``superfluous`` are installed
-    distributions that are excluded themselves, or that only excluded ones need.
+    distributions that are excluded themselves, or that only excluded ones need. ``missing`` is needed on a worker,
+    but not installed.
     """
     installed = {packaging.key(found.metadata["Name"]): found for found in distributions(path=[directory])}
     walk = _Walk(packaging, installed, set(excluded), python)
@@ -35,6 +36,7 @@ def survey(
             for key, found in sorted(installed.items())
         ],
         "excluded": sorted(walk.excluded),
+        "missing": sorted(walk.missing),
     }
 
 
@@ -44,6 +46,7 @@ class _Walk:
     ) -> None:
         self.reached: set[str] = set()
         self.excluded: set[str] = set()
+        self.missing: set[str] = set()
         self._packaging = packaging
         self._installed = installed
         self._left_out = left_out
@@ -63,6 +66,8 @@ class _Walk:
             elif step[0] in self._installed:
                 self.reached.add(step[0])
                 waiting.extend(self._needs(*step))
+            else:
+                self.missing.add(step[0])
 
     def _needs(self, key: str, extras: frozenset[str]) -> list[tuple[str, frozenset[str]]]:
         found = []
