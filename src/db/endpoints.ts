@@ -168,10 +168,7 @@ export async function insertEndpointIfWhole(
     db
       .insert(endpoint)
       .select(rowIf(endpoint, record, condition))
-      .onConflictDoNothing({
-        target: [endpoint.flashEnvironmentId, endpoint.name],
-        where: sql`flash_environment_id IS NOT NULL`,
-      })
+      .onConflictDoNothing()
       .returning(),
     noteIfChanged(db, author, subjectOf(record)),
   ]);

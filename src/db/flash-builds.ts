@@ -8,7 +8,10 @@ import { endpoint, flashBuild, flashEnvironment, flashUpload, type Json } from "
 
 /** Without its manifest, which is as large as a body may be. */
 export type FlashBuildRecord = Omit<typeof flashBuild.$inferSelect, "manifest">;
-export type FlashBuildValues = Pick<FlashBuildRecord, "id" | "appId" | "objectKey" | "sha256" | "sizeBytes"> & {
+export type FlashBuildValues = Pick<
+  FlashBuildRecord,
+  "id" | "appId" | "objectKey" | "sha256" | "sizeBytes"
+> & {
   readonly manifest: FlashManifest;
 };
 
@@ -34,7 +37,10 @@ export async function findFlashBuild(
 }
 
 /** A build of any account. */
-export async function findAnyFlashBuild(db: Database, buildId: string): Promise<FlashBuildRecord | undefined> {
+export async function findAnyFlashBuild(
+  db: Database,
+  buildId: string,
+): Promise<FlashBuildRecord | undefined> {
   return await db.select(shown).from(flashBuild).where(eq(flashBuild.id, buildId)).get();
 }
 
@@ -132,7 +138,12 @@ export async function changeFlashManifest(
     .set({ manifest: manifest as Json })
     .where(and(eq(flashBuild.accountId, author.accountId), eq(flashBuild.id, buildId)))
     .returning(shown);
-  const note = noteIfChanged(db, author, { kind: "flash_build", id: buildId, name: null, fields: ["manifest"] });
+  const note = noteIfChanged(db, author, {
+    kind: "flash_build",
+    id: buildId,
+    name: null,
+    fields: ["manifest"],
+  });
   const ending = db
     .update(flashEnvironment)
     .set({ state: "DEPLOYED", updatedAt: author.now })
@@ -205,9 +216,12 @@ export async function listSurplusFlashBuilds(
   limit: number,
 ): Promise<readonly string[]> {
   const newer = sql<number>`row_number() OVER (PARTITION BY ${flashBuild.appId} ORDER BY ${flashBuild.createdAt} DESC, ${flashBuild.id} DESC)`;
-  const unused = db
-    .$with("unused")
-    .as(db.select({ id: flashBuild.id, place: newer.as("place") }).from(flashBuild).where(isUnused(db)));
+  const unused = db.$with("unused").as(
+    db
+      .select({ id: flashBuild.id, place: newer.as("place") })
+      .from(flashBuild)
+      .where(isUnused(db)),
+  );
   const rows = await db
     .with(unused)
     .select({ id: unused.id })

@@ -136,7 +136,11 @@ async function changeIfOpen(
 }
 
 /** From now on the environment takes no endpoint and no build any more. */
-export async function closeFlashEnvironment(db: Database, author: Author, environmentId: string): Promise<void> {
+export async function closeFlashEnvironment(
+  db: Database,
+  author: Author,
+  environmentId: string,
+): Promise<void> {
   await db
     .update(flashEnvironment)
     .set({ state: "DELETING", updatedAt: author.now })

@@ -27,7 +27,10 @@ test("whatever else differs makes another build, deep within as well", ({ expect
     { ...manifest, resources: { b: resource } },
     { ...manifest, resources: { a: { ...resource, workersMax: 2 } } },
     { ...manifest, resources: { a: { ...resource, env: { aiKey: "mine" } } } },
-    { ...manifest, resources: { a: { ...resource, functions: [{ name: "f", module: "m", is_async: false }] } } },
+    {
+      ...manifest,
+      resources: { a: { ...resource, functions: [{ name: "f", module: "m", is_async: false }] } },
+    },
   ];
   const identities = [manifest, ...others].map(manifestIdentity);
   expect(new Set(identities).size).toBe(identities.length);

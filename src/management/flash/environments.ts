@@ -45,7 +45,10 @@ export async function createEnvironment(
 /** Makes a build of the same app the active one. New workers get its files; older ones at their next release. */
 export async function deployBuild(
   context: RequestContext,
-  { flashEnvironmentId, flashBuildId }: { readonly flashEnvironmentId: string; readonly flashBuildId: string },
+  {
+    flashEnvironmentId,
+    flashBuildId,
+  }: { readonly flashEnvironmentId: string; readonly flashBuildId: string },
 ): Promise<FlashEnvironmentRecord> {
   return await untilUnchanged(async () => {
     const environment = await requireOpenEnvironment(context, flashEnvironmentId);
@@ -58,7 +61,10 @@ export async function deployBuild(
 /** Says how the deployment of the active build ended. */
 export async function finishDeployment(
   context: RequestContext,
-  { flashEnvironmentId, state }: { readonly flashEnvironmentId: string; readonly state: "DEPLOYED" | "FAILED" },
+  {
+    flashEnvironmentId,
+    state,
+  }: { readonly flashEnvironmentId: string; readonly state: "DEPLOYED" | "FAILED" },
 ): Promise<FlashEnvironmentRecord> {
   return await untilUnchanged(async () => {
     const environment = await requireOpenEnvironment(context, flashEnvironmentId);

@@ -28,12 +28,15 @@ const manifestSchema = z.unknown().transform((sent, context): FlashManifest => {
   // Some clients write null for what they do not say.
   const read = parsed.success ? parsed : flashManifestSchema.safeParse(withoutNulls(sent));
   if (!read.success) {
-    context.issues.push(...(parsed.error ?? read.error).issues.map((issue) => ({ ...issue, input: sent })) as []);
+    context.issues.push(
+      ...((parsed.error ?? read.error).issues.map((issue) => ({ ...issue, input: sent })) as []),
+    );
     return z.NEVER;
   }
   for (const name of Object.keys(read.data.resources)) {
     const [fault] = flashNameSchema.safeParse(name).error?.issues ?? [];
-    if (fault) context.addIssue({ code: "custom", message: `the name ${fault.message}`, path: ["resources", name] });
+    if (fault)
+      context.addIssue({ code: "custom", message: `the name ${fault.message}`, path: ["resources", name] });
   }
   if (storedBytes(read.data) > MANIFEST_MAX_BYTES) {
     context.addIssue(`must have at most ${MANIFEST_MAX_BYTES} bytes as JSON`);
@@ -66,7 +69,10 @@ function withoutNulls(value: unknown): unknown {
 
 /** Whoever may read a build may not therefore write to its endpoints, so their keys are not kept with it. */
 function withoutKeys(manifest: FlashManifest): FlashManifest {
-  const resources = Object.entries(manifest.resources).map(([name, { aiKey: _, ...resource }]) => [name, resource]);
+  const resources = Object.entries(manifest.resources).map(([name, { aiKey: _, ...resource }]) => [
+    name,
+    resource,
+  ]);
   return { ...manifest, resources: Object.fromEntries(resources) as FlashManifest["resources"] };
 }
 

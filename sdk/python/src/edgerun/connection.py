@@ -11,6 +11,9 @@ from pathlib import Path
 from .dotenv import setting
 from .errors import APIKeyError
 
+if sys.version_info >= (3, 11):
+    import tomllib
+
 DEFAULT_URL = "http://127.0.0.1:8787"
 
 
@@ -33,12 +36,25 @@ def find_connection() -> Connection:
         ValueError: The address is none.
     """
     stored = read_config(config_file())
-    key = setting("SVC_API_KEY") or stored.get("api_key")
+    url = _read_url(setting("EDGERUN_URL") or stored.get("url") or DEFAULT_URL)
+    key = setting("SVC_API_KEY")
+    if not key:
+        key = stored.get("api_key")
+        _refuse_elsewhere(url, stored.get("url"))
     if not key:
         raise APIKeyError(
             "There is no API key. Log in with `flash login`, export SVC_API_KEY, or put SVC_API_KEY=… into a .env file."
         )
-    return Connection(_read_url(setting("EDGERUN_URL") or stored.get("url") or DEFAULT_URL), key.strip())
+    return Connection(url, key.strip())
+
+
+def _refuse_elsewhere(url: str, stored_url: str | None) -> None:
+    # A project could name an address of its own in its .env, and be sent the key of the person's account.
+    if stored_url is not None and url != _read_url(stored_url):
+        raise APIKeyError(
+            f"The stored API key is for {stored_url}, not for {url}. "
+            f"Log in there with `flash login --url {url}`, or set SVC_API_KEY for it."
+        )
 
 
 def config_file() -> Path:
@@ -57,15 +73,13 @@ def read_config(file: Path) -> dict[str, str]:
 
 
 def _parse_toml(text: str) -> dict[str, str]:
-    if sys.version_info < (3, 11):
-        return parse_top_texts(text)
-    import tomllib
-
-    try:
-        values = tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
-        return {}
-    return {key: value for key, value in values.items() if isinstance(value, str)}
+    if sys.version_info >= (3, 11):
+        try:
+            values = tomllib.loads(text)
+        except tomllib.TOMLDecodeError:
+            return {}
+        return {key: value for key, value in values.items() if isinstance(value, str)}
+    return parse_top_texts(text)
 
 
 _TOP_TEXT = re.compile(r"""^\s*(?P<key>[\w-]+)\s*=\s*(?:"(?P<basic>(?:[^"\\]|\\.)*)"|'(?P<literal>[^']*)')""")

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+import inspect
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from typing import Any, ParamSpec, TypeVar, overload
 
 from . import declarations
+from .concurrency import warn_of_concurrency, warn_of_ignored_concurrency
 from .cpu import CpuInstanceType
 from .cuda import DEFAULT_CUDA_VERSION, CudaVersion
 from .data_center import DataCenter
+from .declared_endpoint import DeclaredEndpoint
 from .endpoint_client import EndpointClient
 from .gpu import Gpu
 from .job import EndpointJob
@@ -17,18 +20,18 @@ from .remote_class import RemoteClass
 from .remote_function import remote_function
 from .route import Route, place_of, read_path, refuse_second
 from .scaling import DEFAULT_WORKERS_MAX, DEFAULT_WORKERS_MIN, ServerlessScalerType
-from .settings import read_id, read_name, read_settings
+from .settings import read_name, read_settings
 from .template import PodTemplate
 from .verb import DEFAULT_TIMEOUT_SECONDS, Verb
 from .volume import NetworkVolume
 from .worker import is_worker_of
 
-T = TypeVar("T", bound=Callable[..., Any])
+T = TypeVar("T")
+P = ParamSpec("P")
+R = TypeVar("R")
 
-_CONCURRENCY_OF_NOTE = 100
 
-
-class Endpoint:
+class Endpoint(DeclaredEndpoint):
     """One configuration of workers, and the code or image that runs on them.
 
     It is used in one of four ways:
@@ -98,9 +101,7 @@ class Endpoint:
             )
         if image is not None and name is None:
             raise ValueError(f'image={image!r} needs a name, such as name="my-worker".')
-        self._name = None if name is None else read_name(name)
-        self._id = None if id is None else read_id(id)
-        self._settings = read_settings(
+        settings = read_settings(
             gpu=gpu,
             cpu=cpu,
             workers=workers,
@@ -122,119 +123,24 @@ class Endpoint:
             max_concurrency=max_concurrency,
             python_version=python_version,
         )
-        self._target: Callable[..., Any] | None = None
-        self._routes: list[Route] = []
+        super().__init__(name=name, id=id, settings=settings)
         self._client = EndpointClient(self) if self.is_client else None
         declarations.record(self, frames_up=1)
 
-    # What it is
-
-    @property
-    def name(self) -> str | None:
-        """Its name; None until something is decorated, where none was given."""
-        return self._name
-
-    @property
-    def id(self) -> str | None:
-        """Id of the endpoint on the service, where it was given."""
-        return self._id
-
-    @property
-    def is_cpu(self) -> bool:
-        """Whether it runs on CPU instances."""
-        return bool(self._settings.cpus)
-
-    @property
-    def is_client(self) -> bool:
-        """Whether it calls an endpoint that has its code elsewhere: `id` or `image` was given."""
-        return self._id is not None or self._settings.image is not None
-
-    @property
-    def is_load_balanced(self) -> bool:
-        """Whether it has routes."""
-        return bool(self._routes)
-
-    @property
-    def workers_min(self) -> int:
-        """Workers that stay when there is nothing to do."""
-        return self._settings.workers[0]
-
-    @property
-    def workers_max(self) -> int:
-        """Workers that it may have at most."""
-        return self._settings.workers[1]
-
-    @property
-    def scaler_type(self) -> ServerlessScalerType:
-        """What workers are counted by."""
-        if self._settings.scaler_type is not None:
-            return self._settings.scaler_type
-        return ServerlessScalerType.REQUEST_COUNT if self._routes else ServerlessScalerType.QUEUE_DELAY
-
-    @property
-    def max_concurrency(self) -> int:
-        """Jobs that a worker runs at the same time."""
-        return self._settings.max_concurrency
-
-    @property
-    def execution_timeout_ms(self) -> int:
-        """Milliseconds that a job may take; 0 for the service's default."""
-        return self._settings.execution_timeout_ms
-
-    @property
-    def dependencies(self) -> tuple[str, ...]:
-        """Packages for the code."""
-        return self._settings.dependencies
-
-    @property
-    def system_dependencies(self) -> tuple[str, ...]:
-        """Debian packages."""
-        return self._settings.system_dependencies
-
-    @property
-    def accelerate_downloads(self) -> bool:
-        """Whether packages are installed in parallel where functions are tried live."""
-        return self._settings.accelerate_downloads
-
-    @property
-    def volumes(self) -> tuple[NetworkVolume, ...]:
-        """Its network volumes."""
-        return self._settings.volumes
-
-    @property
-    def python_version(self) -> str | None:
-        """Version of Python that its code wants, such as "3.12"."""
-        return self._settings.python_version
-
-    @property
-    def target(self) -> Callable[..., Any] | None:
-        """The decorated function or class itself."""
-        return self._target
-
-    @property
-    def routes(self) -> list[Route]:
-        """Its routes, in the order of their definition."""
-        return list(self._routes)
-
-    def resource(self) -> dict[str, Any]:
-        """What of the manifest the declaration decides; the keys are those of flash_manifest.json."""
-        queue = {} if self._routes else {"max_concurrency": self._settings.max_concurrency}
-        own_image = {"client_mode": True} if self._settings.image is not None else {}
-        return {
-            "is_load_balanced": self.is_load_balanced,
-            **self._settings.resource(),
-            "scalerType": self.scaler_type.value,
-            **queue,
-            **own_image,
-        }
-
-    def __repr__(self) -> str:
-        shown = f"id={self._id!r}" if self._id is not None else repr(self._name)
-        return f"Endpoint({shown})"
-
     # Decorating
 
-    def __call__(self, target: T) -> T:
+    @overload
+    def __call__(self, target: type[T]) -> type[T]: ...  # type: ignore[overload-overlap]
+    @overload
+    def __call__(self, target: Callable[P, AsyncIterator[R]]) -> Callable[P, Coroutine[Any, Any, Any]]: ...
+    @overload
+    def __call__(
+        self, target: Callable[P, Coroutine[Any, Any, R]]
+    ) -> Callable[P, Coroutine[Any, Any, R]]: ...
+    @overload
+    def __call__(self, target: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]: ...
+
+    def __call__(self, target: Callable[..., Any]) -> Any:
         """Makes a function or class a job of the queue: calls of it run on the endpoint's workers.
 
         What comes back is always to be awaited, also for a plain function. In a worker of this endpoint the
@@ -243,29 +149,32 @@ class Endpoint:
         Raises:
             ValueError: The endpoint is a client, has routes, or has a function already.
         """
+        self._refuse_target(target)
+        if self._name is None:
+            self._name = read_name(target.__name__)
+        self._target = target
+        warn_of_concurrency(self.max_concurrency, target)
+        if is_worker_of(self._name):
+            return target
+        return RemoteClass(self, target) if isinstance(target, type) else remote_function(self, target)
+
+    def _refuse_target(self, target: object) -> None:
+        if not inspect.isfunction(target) and not isinstance(target, type):
+            raise ValueError(f"{self!r} decorates functions and classes, not {target!r}.")
         if self.is_client:
             raise ValueError(
                 f"{self!r} is a client and cannot be a decorator: leave id and image out for code of yours."
             )
-        if not callable(target):
-            raise ValueError(f"{self!r} decorates functions and classes, not {target!r}.")
         if self._routes:
             raise ValueError(
-                f"{self!r} has routes ({self._routes[0].method} {self._routes[0].path}) and cannot be a decorator too: "
-                "use an endpoint of its own for the queue."
+                f"{self!r} has routes ({self._routes[0].method} {self._routes[0].path}) and cannot be a decorator "
+                "too: use an endpoint of its own for the queue."
             )
         if self._target is not None:
             raise ValueError(
                 f"{self!r} decorates {place_of(self._target)} already, and cannot decorate {place_of(target)} too: "
                 "each function or class needs an endpoint with a name of its own."
             )
-        if self._name is None:
-            self._name = read_name(target.__name__)
-        self._target = target
-        if is_worker_of(self._name):
-            return target
-        remote = RemoteClass(self, target) if isinstance(target, type) else remote_function(self, target)
-        return remote  # type: ignore[return-value]
 
     # Routes, or requests of a client
 
@@ -302,11 +211,11 @@ class Endpoint:
     def delete(
         self,
         path: str,
-        data: Any = None,
+        data: Mapping[str, Any] | None = None,
         timeout: float = DEFAULT_TIMEOUT_SECONDS,
         headers: Mapping[str, str] | None = None,
     ) -> Verb:
-        """A DELETE route as decorator; of a client a request to be awaited, with `data` as its JSON body."""
+        """A DELETE route as decorator; of a client a request to be awaited, with `data` as the query."""
         return self._verb("DELETE", path, data, timeout, headers)
 
     def patch(
@@ -350,7 +259,10 @@ class Endpoint:
             )
 
     def _add_route(self, route: Route) -> None:
+        self._refuse_route(route.method)
         refuse_second(route, self._routes)
+        if not self._routes:
+            warn_of_ignored_concurrency(self.max_concurrency)
         self._routes.append(route)
 
     # Jobs of a client

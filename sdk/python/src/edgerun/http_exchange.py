@@ -13,6 +13,7 @@ import urllib.request
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from email.message import Message
+from functools import cache
 from typing import IO, Any, TypeVar
 
 from .errors import APIKeyError, HttpError, PayloadTooLargeError, ServiceUnreachableError
@@ -130,6 +131,7 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
         return None
 
 
+@cache
 def _opener() -> urllib.request.OpenerDirector:
     return urllib.request.build_opener(_NoRedirects)
 

@@ -24,7 +24,13 @@ def encode_json(value: Any, what: str) -> bytes:
         SerializationError: JSON cannot carry it as it is.
     """
     check_json(value, what)
-    return json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
+    text = json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise SerializationError(
+            f"{what} holds text with half a character (a lone surrogate): decode it properly before."
+        ) from None
 
 
 def check_json(value: Any, what: str, depth: int = 0) -> None:

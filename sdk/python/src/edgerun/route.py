@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -48,10 +49,10 @@ def refuse_second(route: Route, before: list[Route]) -> None:
             )
 
 
-def place_of(function: Callable[..., Any]) -> str:
+def place_of(function: Any) -> str:
     """Where a function or class stands, as `name() (file:line)`."""
     name = f"{function.__qualname__}()" if not isinstance(function, type) else function.__qualname__
-    code = getattr(function, "__code__", None)
+    code = getattr(inspect.unwrap(function), "__code__", None)
     return (
         f"{name} ({code.co_filename}:{code.co_firstlineno})" if code else f"{name} in {function.__module__}"
     )

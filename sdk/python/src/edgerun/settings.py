@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .cpu import CpuInstanceType, disk_limit_gb, read_cpus
-from .cuda import DEFAULT_CUDA_VERSION, CudaVersion, read_cuda_version
+from .cuda import CudaVersion, read_cuda_version
 from .data_center import read_data_centers, refuse_places_without_cpus
 from .gpu import Gpu, GpuGroup, gpu_ids, read_gpus
 from .scaling import ServerlessScalerType, read_scaler_type, read_workers
@@ -235,9 +235,7 @@ def _read_template(template: object) -> PodTemplate:
 
 def _read_cuda(value: object, *, is_gpu: bool) -> CudaVersion | None:
     version = None if value is None else read_cuda_version(value)
-    if not is_gpu:
-        return None
-    return version or DEFAULT_CUDA_VERSION
+    return version if is_gpu else None
 
 
 def _read_python_version(value: object) -> str | None:
