@@ -303,9 +303,9 @@ class Model:
     ("value", "message"),
     [
         (b"abc", r"argument 'width' of resize\(\) is of type bytes, .*base64"),
-        (Size(1), r"is of type test_calls.Size, .*dataclasses.asdict"),
-        (Array(), r"is of type test_calls.Array, .*tolist"),
-        (Model(), r"is of type test_calls.Model, .*model_dump"),
+        (Size(1), r"is of type .*test_calls.Size, .*dataclasses.asdict"),
+        (Array(), r"is of type .*test_calls.Array, .*tolist"),
+        (Model(), r"is of type .*test_calls.Model, .*model_dump"),
         ({1, 2}, r"is of type set, .*a list"),
         ([{"a": object()}], r"argument 'width' of resize\(\)\[0\]\['a'\] is of type object"),
         ({1: 2}, r"has the key 1 of type int: keys must be texts"),

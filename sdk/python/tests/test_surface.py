@@ -162,7 +162,9 @@ def test_trap_36_readme_examples_can_be_declared(tmp_path: Path, monkeypatch: py
     monkeypatch.syspath_prepend(str(tmp_path))
     (tmp_path / "caption_worker.py").write_text(code_blocks()[0], encoding="utf-8")
     for block in code_blocks():
-        declarations: list[ast.stmt] = [node for node in ast.parse(block).body if not isinstance(node, ast.Expr)]
+        declarations: list[ast.stmt] = [
+            node for node in ast.parse(block).body if not isinstance(node, ast.Expr)
+        ]
         # The README is ours.
         exec(compile(ast.Module(declarations, []), "README.md", "exec"), {"__name__": "readme"})  # noqa: S102
 

@@ -104,6 +104,14 @@ def test_what_the_constructor_refuses_is_told_at_its_line_once(app: App) -> None
     assert errors[0].startswith("worker.py:3:") and "workers" in errors[0]
 
 
+def test_what_the_constructor_refuses_is_told_in_its_own_words(app: App) -> None:
+    app.write(
+        worker="import os\nfrom edgerun import Endpoint\n@Endpoint(name=os.sep)\ndef work(): ...\n",
+    )
+    (error,) = app.errors()
+    assert error.startswith("worker.py:3: name='/' must begin")
+
+
 def test_a_misspelt_parameter_is_told_at_its_line(app: App) -> None:
     app.write(worker="from edgerun import Endpoint\n@Endpoint(nmae='x')\ndef work(): ...\n")
     (error,) = app.errors()

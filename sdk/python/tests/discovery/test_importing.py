@@ -218,7 +218,8 @@ def test_code_that_asks_for_input_is_not_kept_waiting(app: App) -> None:
     assert list(app.found()) == ["x"]
 
 
-def test_discovery_leaves_nothing_in_the_project(app: App) -> None:
+def test_discovery_leaves_nothing_in_the_project(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
     app.write(worker=DECLARED, pkg__other=DECLARED.replace("'x'", "'y'"))
     before = sorted(path for path in app.root.rglob("*"))
     app.found()

