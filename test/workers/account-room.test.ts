@@ -4,7 +4,8 @@ import { sql } from "drizzle-orm";
 import { describe, test } from "vitest";
 import { roomFor, type BoundedKind } from "../../src/db/account-room.ts";
 import { openDatabase } from "../../src/db/database.ts";
-import { codeOf, freshClient, savedVolume } from "./graphql-client.ts";
+import { madeApp } from "./flash-client.ts";
+import { codeOf, freshClient, savedVolume, type Client } from "./graphql-client.ts";
 import { keyWith } from "./key-client.ts";
 import { call } from "./edge-client.ts";
 
@@ -13,7 +14,14 @@ const db = openDatabase(env.DB);
 /** By kind: its table, a row of it, and how one more is made. */
 const KINDS: Record<
   BoundedKind,
-  { table: string; key: string; unique: string; create: (unique: string) => string }
+  {
+    table: string;
+    key: string;
+    unique: string | readonly string[];
+    create: (unique: string, neededId: string) => string;
+    /** Makes what it needs; gives the id. */
+    need?: (client: Client) => Promise<string>;
+  }
 > = {
   apiKey: {
     table: "api_key",
@@ -27,6 +35,20 @@ const KINDS: Record<
     unique: "name",
     create: (name) =>
       `saveEndpoint(input: { name: "${name}", gpuIds: "ADA_24", template: { imageName: "i" } }) { id }`,
+  },
+  flashApp: {
+    table: "flash_app",
+    key: "id",
+    unique: "name",
+    create: (name) => `createFlashApp(input: { name: "${name}" }) { id }`,
+  },
+  flashUpload: {
+    table: "flash_upload",
+    key: "id",
+    unique: ["object_key", "token_hash"],
+    need: async (client) => (await madeApp(client)).appId,
+    create: (_, appId) =>
+      `prepareFlashArtifactUpload(input: { flashAppId: "${appId}", tarballSize: 10 }) { objectKey }`,
   },
   joinToken: {
     table: "join_token",
@@ -73,7 +95,7 @@ async function countOf(table: string, accountId: string): Promise<number> {
 async function fill(accountId: string, { table, key, unique }: (typeof KINDS)[BoundedKind], count: number) {
   const columns = await db.all<{ name: string }>(sql`SELECT name FROM pragma_table_info(${table})`);
   const values = columns.map(({ name }) =>
-    name === key || name === unique
+    [key, ...[unique].flat()].includes(name)
       ? sql`${sql.identifier(name)} || '-' || numbers.value`
       : sql.identifier(name),
   );
@@ -88,7 +110,8 @@ async function fill(accountId: string, { table, key, unique }: (typeof KINDS)[Bo
 describe.for(Object.entries(KINDS) as [BoundedKind, (typeof KINDS)[BoundedKind]][])("%s", ([kind, row]) => {
   test("of two that fill the last place at once one is made, and then none", async ({ expect }) => {
     const client = await freshClient();
-    const create = async (name: string) => await client.send(`mutation { ${row.create(name)} }`);
+    const neededId = (await row.need?.(client)) ?? "";
+    const create = async (name: string) => await client.send(`mutation { ${row.create(name, neededId)} }`);
     expect((await create("first")).errors).toBeUndefined();
     await fill(client.accountId, row, roomFor(kind) - 1);
 
@@ -103,7 +126,8 @@ describe.for(Object.entries(KINDS) as [BoundedKind, (typeof KINDS)[BoundedKind]]
     expect(await countOf(row.table, client.accountId)).toBe(roomFor(kind));
 
     const other = await freshClient();
-    expect((await other.send(`mutation { ${row.create("one")} }`)).errors).toBeUndefined();
+    const othersId = (await row.need?.(other)) ?? "";
+    expect((await other.send(`mutation { ${row.create("one", othersId)} }`)).errors).toBeUndefined();
   });
 });
 

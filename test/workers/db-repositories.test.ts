@@ -30,7 +30,7 @@ import { freshAccount } from "./accounts.ts";
 
 const db = openDatabase(env.DB);
 const NOW = 1_000;
-const OF_RELEASE = { release: true, volumeIds: [] };
+const OF_RELEASE = { release: true, volumeIds: [], environmentId: null };
 
 const templateValues = (name: string): TemplateValues => ({
   name,
@@ -66,6 +66,7 @@ const endpointValues = (templateId: string): EndpointValues => ({
   networkVolumeId: null,
   networkVolumeIds: [],
   flashEnvironmentId: null,
+  flashBuildId: null,
   scalerType: "QUEUE_DELAY",
   scalerValue: 4,
   workersMin: 0,
@@ -93,7 +94,7 @@ async function freshTemplate(accountId: string, name = "t"): Promise<TemplateRec
 }
 
 async function freshEndpoint(author: Author, values: EndpointValues): Promise<EndpointRecord> {
-  const inserted = await insertEndpointIfWhole(db, author, values, { volumeIds: [] });
+  const inserted = await insertEndpointIfWhole(db, author, values, { volumeIds: [], environmentId: null });
   if (!inserted) throw new Error("the endpoint is not whole");
   return inserted;
 }
@@ -179,7 +180,7 @@ describe("endpoints", () => {
     const { id: templateId } = await freshTemplate(accountId);
     const wrongLimits = { ...endpointValues(templateId), workersMin: 4 };
     await expect(freshEndpoint(by(accountId), wrongLimits)).rejects.toThrow();
-    const needs = { volumeIds: [] };
+    const needs = { volumeIds: [], environmentId: null };
     expect(await insertEndpointIfWhole(db, by(accountId), endpointValues("none"), needs)).toBeUndefined();
     expect(await listEndpoints(db, accountId)).toEqual([]);
   });

@@ -11,8 +11,7 @@ import { test } from "vitest";
 import { managementSchema } from "../../src/graphql/schema.ts";
 
 /** Of what is not offered yet: whoever sends them is refused, whatever they hold. */
-const NOT_OFFERED =
-  /^(?:deployCpu)?(?:Pod(?!Template)|SavingsPlan|(?:Create|Delete)?Cluster|\w*(?:Flash|BuildTo))/;
+const NOT_OFFERED = /^(?:deployCpu)?(?:Pod(?!Template)|SavingsPlan|(?:Create|Delete)?Cluster)/;
 /** `id`, `templateId`: the id of what the name says. */
 const NAMES_AN_ID = /(?:^id|Id)$/;
 /** Of a description that speaks for its neighbours as well. */

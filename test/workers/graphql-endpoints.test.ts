@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, test } from "vitest";
 import { shardName } from "../../src/domain/shard.ts";
+import { madeApp } from "./flash-client.ts";
 import {
   codeOf,
   freshClient,
@@ -102,6 +103,7 @@ describe("creating", () => {
     const client = await freshClient();
     const template = await savedTemplate(client);
     const [one, two] = [await savedVolume(client), await savedVolume(client, "US-KS-2")];
+    const { environmentId } = await madeApp(client);
     const input = {
       name: " all ",
       type: "QB",
@@ -123,7 +125,7 @@ describe("creating", () => {
       allowedCudaVersions: "12.8, 13.0",
       minCudaVersion: "12.8",
       env: [{ key: "A", value: "1" }],
-      flashEnvironmentId: "env1",
+      flashEnvironmentId: environmentId,
       compliance: ["GDPR"],
       bindEndpoint: true,
       hubReleaseId: "x",
@@ -155,7 +157,7 @@ describe("creating", () => {
       allowedCudaVersions: "12.8,13.0",
       minCudaVersion: "12.8",
       env: [{ key: "A", value: "1" }],
-      flashEnvironmentId: "env1",
+      flashEnvironmentId: environmentId,
       compliance: ["GDPR"],
     });
   });
@@ -674,7 +676,8 @@ describe("deleting", () => {
 
   test("an endpoint whose life a tool owns is deleted with its workers", async ({ expect }) => {
     const client = await freshClient();
-    const bound = await savedEndpoint(client, ', flashEnvironmentId: "env1"');
+    const { environmentId } = await madeApp(client);
+    const bound = await savedEndpoint(client, `, flashEnvironmentId: "${environmentId}"`);
     const live = await savedEndpoint(client);
     await save(client, `id: "${live.id}", name: "live-${live.id}"`);
 

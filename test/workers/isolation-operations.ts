@@ -4,7 +4,17 @@
  * An entry whose GraphQL field or route does not exist is left out. One whose field exists must fit the schema.
  */
 
-export type Noun = "template" | "endpoint" | "job" | "batch" | "secret" | "registry" | "volume" | "key";
+export type Noun =
+  | "template"
+  | "endpoint"
+  | "job"
+  | "batch"
+  | "secret"
+  | "registry"
+  | "volume"
+  | "key"
+  | "app"
+  | "environment";
 
 /** Something that is named in a call: by its id, or by its name. */
 export type Taken = { readonly noun: Noun; readonly by: "id" | "name" };
@@ -209,6 +219,76 @@ const VOLUMES = [
   ),
 ];
 
+const FLASH = [
+  graphql(
+    { takes: [], makes: "app" },
+    (_, mark) => `mutation { createFlashApp(input: { name: "${mark}" }) { id name } }`,
+  ),
+  graphql(
+    { takes: [id("app")], makes: "environment" },
+    ([app], mark) =>
+      `mutation { createFlashEnvironment(input: { flashAppId: "${app}", name: "${mark}" }) { id name } }`,
+  ),
+  graphql(
+    { takes: [id("environment"), id("template")] },
+    ([environment, template], mark) => `mutation { saveEndpoint(input: { name: "${mark}", gpuIds: "AMPERE_16",
+      templateId: "${template}", workersMax: 0, flashEnvironmentId: "${environment}" }) { id name } }`,
+  ),
+  graphql(
+    { takes: [id("endpoint"), id("environment")] },
+    ([endpoint, environment]) => `mutation { saveEndpoint(input: { id: "${endpoint}",
+      flashEnvironmentId: "${environment}" }) { id flashEnvironmentId activeBuildid } }`,
+  ),
+  graphql(
+    { takes: [id("app")] },
+    ([app]) => `{ flashApp(flashAppId: "${app}") { id name flashEnvironments { id name endpoints { id } }
+      flashBuilds { id objectKey manifest } } }`,
+  ),
+  graphql({ takes: [name("app")] }, ([app]) => `{ flashAppByName(flashAppName: "${app}") { id name } }`),
+  graphql(
+    { takes: [id("environment")] },
+    ([environment]) => `{ flashEnvironment(flashEnvironmentId: "${environment}") { id name
+      endpoints { id name } activeArtifact { objectKey } } }`,
+  ),
+  graphql(
+    { takes: [id("endpoint")] },
+    ([endpoint]) => `{ flashEnvironment(flashEnvironmentId: "${endpoint}") { id name } }`,
+  ),
+  graphql(
+    { takes: [id("app"), name("environment")] },
+    ([app, environment]) => `{ flashEnvironmentByName(input: { flashAppId: "${app}",
+      name: "${environment}" }) { id name } }`,
+  ),
+  graphql(
+    { takes: [id("app")] },
+    ([app]) => `mutation { prepareFlashArtifactUpload(input: { flashAppId: "${app}", tarballSize: 10 })
+      { objectKey partBytes } }`,
+  ),
+  graphql(
+    { takes: [id("app")] },
+    ([app], mark) => `mutation { finalizeFlashArtifactUpload(input: { flashAppId: "${app}",
+      objectKey: "${mark}", manifest: { resources: {} } }) { id } }`,
+  ),
+  graphql(
+    { takes: [id("environment")] },
+    ([environment]) => `mutation { deployBuildToEnvironment(input: { flashEnvironmentId: "${environment}",
+      flashBuildId: "none" }) { id } }`,
+  ),
+  graphql(
+    { takes: [id("environment")] },
+    ([environment]) => `mutation { finishFlashDeployment(input: { flashEnvironmentId: "${environment}",
+      state: "FAILED" }) { id } }`,
+  ),
+  graphql(
+    { takes: [id("environment")], removes: true },
+    ([environment]) => `mutation { deleteFlashEnvironment(flashEnvironmentId: "${environment}") }`,
+  ),
+  graphql(
+    { takes: [id("app")], removes: true },
+    ([app]) => `mutation { deleteFlashApp(flashAppId: "${app}") }`,
+  ),
+];
+
 const ENDPOINT = { takes: [id("endpoint")] };
 const JOB = { takes: [id("endpoint"), id("job")] };
 const BATCH = { takes: [id("endpoint"), id("batch")] };
@@ -266,6 +346,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...ACCOUNT,
   ...SECRETS,
   ...VOLUMES,
+  ...FLASH,
   ...QUEUE,
   ...REST,
 ];

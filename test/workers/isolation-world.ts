@@ -11,7 +11,7 @@ export type Thing = {
   readonly noun: Noun;
   readonly id: string;
   readonly name: string;
-  /** The endpoint of a job or batch. */
+  /** The endpoint of a job or batch, or whatever else it goes with. */
   readonly endpointId: string | undefined;
 };
 

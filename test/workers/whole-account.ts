@@ -16,17 +16,15 @@ type Field = GraphQLField<unknown, unknown>;
 
 /** What is the same for everybody, and what tells of time. */
 const NOT_OF_ACCOUNT =
-  /^(gpuTypes|cpuFlavors|dataCenters|countryCodes|serverlessGpuPools|lastUsedAt|lastSeenAt|metrics)$/;
+  /^(gpuTypes|cpuFlavors|dataCenters|countryCodes|serverlessGpuPools|lastUsedAt|lastSeenAt|metrics|activeArtifact)$/;
 
-/** All that stands below these in one document is refused for its cost, and there are none yet. */
-const TOO_DEAR: readonly string[] = ["flashApps"];
+/** All that stands below these in one document would be refused for its cost: of these types leaves are shown. */
+const BRIEFLY: Readonly<Record<string, readonly string[]>> = { flashApps: ["Endpoint", "NetworkVolume"] };
 
 /** One document for each field of the account, so that none is refused for its size. */
 export function documentsOfAccount(): readonly string[] {
   const user = managementSchema.getType("User") as GraphQLObjectType;
-  return listsOf(user)
-    .filter(({ name }) => !TOO_DEAR.includes(name))
-    .map((field) => checked(`{ myself ${selectionOf(field, ["User"])} }`));
+  return listsOf(user).map((field) => checked(`{ myself ${selectionOf(field, ["User"])} }`));
 }
 
 /** All that the account can ask for without naming anything: its own things, and lists beside `myself`. */
@@ -51,17 +49,20 @@ function isOfOneId(field: Field): boolean {
 }
 
 function selectionOf(field: Field, around: readonly string[]): string {
-  return `{ ${field.name} ${everythingOf(getNamedType(field.type), around)} }`;
+  const brief = BRIEFLY[field.name] ?? [];
+  return `{ ${field.name} ${everythingOf(getNamedType(field.type), around, brief)} }`;
 }
 
 /** Everything below a type, lists within lists too, but no type within itself. */
-function everythingOf(type: GraphQLNamedType, around: readonly string[]): string {
+function everythingOf(type: GraphQLNamedType, around: readonly string[], brief: readonly string[]): string {
   if (!isObjectType(type)) return "";
   const selections = Object.values(type.getFields())
     .filter((field) => isSelected(field) && !around.includes(getNamedType(field.type).name))
+    .filter((field) => isLeafType(getNamedType(field.type)) || !brief.includes(type.name))
     .map((field) => {
       const inner = getNamedType(field.type);
-      return isLeafType(inner) ? field.name : `${field.name} ${everythingOf(inner, [...around, type.name])}`;
+      if (isLeafType(inner)) return field.name;
+      return `${field.name} ${everythingOf(inner, [...around, type.name], brief)}`;
     });
   return `{ ${["__typename", ...selections].join(" ")} }`;
 }

@@ -8,6 +8,7 @@ const PARTS = [
   ["/v2", "v2", "queueRoutes"],
   ["/lb", "lb", "directRoutes"],
   ["/agent", "agent", "agentRoutes"],
+  ["/artifacts", "artifacts", "artifactRoutes"],
 ] as const;
 
 const OPEN_ROUTES: readonly Route[] = [

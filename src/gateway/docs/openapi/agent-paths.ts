@@ -1,6 +1,6 @@
 /** The agent API: what hosts ask of the edge. */
 import { z } from "zod";
-import type { ZodOpenApiPathsObject, ZodOpenApiResponsesObject } from "zod-openapi";
+import type { ZodOpenApiPathsObject } from "zod-openapi";
 import {
   exchangeReplySchema,
   exchangeRequestSchema,
@@ -15,6 +15,7 @@ import {
 import { sha256Schema } from "../../../contract/artifact.ts";
 import { logReplySchema, logRequestSchema } from "../../../contract/log.ts";
 import { jsonValueSchema } from "../../../contract/json.ts";
+import { ARCHIVE } from "./artifact-paths.ts";
 import { operation } from "./operation.ts";
 import { endpointPath } from "./queue-paths.ts";
 
@@ -32,12 +33,6 @@ const artifact = operation(
   },
   [400, 401, 404, 500],
 );
-const archive = { "application/gzip": { schema: { type: "string", format: "binary" } } } as const;
-const ARCHIVE = {
-  200: { description: "A gzipped tar archive.", content: archive },
-  206: { description: "The part of it that Range asks for.", content: archive },
-  416: { description: "The archive ends before that part." },
-} satisfies ZodOpenApiResponsesObject;
 
 export const agentPaths: ZodOpenApiPathsObject = {
   "/agent/v1/join": {

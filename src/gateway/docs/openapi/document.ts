@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { createDocument, type ZodOpenApiObject, type ZodOpenApiPathItemObject } from "zod-openapi";
 import { agentPaths } from "./agent-paths.ts";
+import { artifactPaths } from "./artifact-paths.ts";
 import { batchPaths } from "./batch-paths.ts";
 import { directPaths } from "./direct-paths.ts";
 import { openaiPaths } from "./openai-paths.ts";
@@ -33,6 +34,7 @@ const TAGS = [
   { name: "Pods" },
   { name: "Billing" },
   { name: "Hosts", description: "The machines that run your workers. They join with a join token." },
+  { name: "Artifacts", description: "Packed files of flash apps, on their way to the edge and back." },
   { name: "agent", description: "For the agents of hosts alone; they carry a host token." },
   { name: "This document" },
 ];
@@ -97,6 +99,7 @@ const description = (): ZodOpenApiObject => ({
     ...batchPaths,
     ...directPaths,
     ...restPaths,
+    ...artifactPaths,
     ...agentPaths,
     "/metrics": SCRAPE,
     "/openapi.json": documentOperation("getDocument"),

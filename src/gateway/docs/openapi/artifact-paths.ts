@@ -1,0 +1,71 @@
+/** Artifacts of flash apps: addresses that the management API gives out. */
+import { z } from "zod";
+import type { ZodOpenApiPathsObject, ZodOpenApiResponsesObject } from "zod-openapi";
+import { operation } from "./operation.ts";
+
+const TAG = "Artifacts";
+const OPEN = { security: [] };
+const tokenPath = z.object({ token: z.string().meta({ description: "As the management API gave it." }) });
+const archive = { "application/gzip": { schema: { type: "string", format: "binary" } } } as const;
+const requestBody = { required: true, content: archive } as const;
+
+const download = operation(
+  {
+    id: "downloadBuild",
+    tag: TAG,
+    summary: "The artifact of a build",
+    text: "The address is `activeArtifact.downloadUrl` of an environment. `Range` asks for a part; the ETag is the SHA-256.",
+    path: tokenPath,
+    answer: undefined,
+  },
+  [404, 500],
+);
+
+/** Of whatever sends a packed artifact. */
+export const ARCHIVE = {
+  200: { description: "A gzipped tar archive.", content: archive },
+  206: { description: "The part of it that Range asks for.", content: archive },
+  416: { description: "The archive ends before that part." },
+} satisfies ZodOpenApiResponsesObject;
+
+export const artifactPaths: ZodOpenApiPathsObject = {
+  "/artifacts/uploads/{token}": {
+    put: {
+      ...operation(
+        {
+          id: "uploadArtifact",
+          tag: TAG,
+          summary: "Takes an artifact in one request",
+          text: "The address is `uploadUrl` of prepareFlashArtifactUpload. Size and SHA-256 must be as announced.",
+          path: tokenPath,
+          answer: undefined,
+          status: 204,
+        },
+        [400, 404, 500],
+      ),
+      requestBody,
+      ...OPEN,
+    },
+  },
+  "/artifacts/uploads/{token}/parts/{number}": {
+    put: {
+      ...operation(
+        {
+          id: "uploadArtifactPart",
+          tag: TAG,
+          summary: "Takes a part of an artifact",
+          text: "In any order, and again if need be. Each but the last has `partBytes` bytes.",
+          path: tokenPath.extend({ number: z.number().int().min(1) }),
+          answer: undefined,
+          status: 204,
+        },
+        [400, 404, 500],
+      ),
+      requestBody,
+      ...OPEN,
+    },
+  },
+  "/artifacts/downloads/{token}": {
+    get: { ...download, responses: { ...download.responses, ...ARCHIVE }, ...OPEN },
+  },
+};
