@@ -5,6 +5,7 @@ import { agentRoutes } from "./gateway/agent/routes.ts";
 import { artifactRoutes } from "./gateway/artifacts/routes.ts";
 import { ApiError, renderError } from "./gateway/api-error.ts";
 import { openApi } from "./gateway/docs/openapi/route.ts";
+import { loginRoutes } from "./gateway/docs/login-routes.ts";
 import { docsRoutes } from "./gateway/docs/routes.ts";
 import { directRoutes, routingPath } from "./gateway/lb/routes.ts";
 import { scrape } from "./gateway/prometheus/scrape.ts";
@@ -35,6 +36,7 @@ export function edgeRoutes(): Hono<{ Bindings: Env }> {
   routes.route("/artifacts", artifactRoutes());
   routes.route("/docs/graphql", schemaPageRoutes());
   routes.route("/docs", docsRoutes());
+  routes.route("/flash", loginRoutes());
   routes.route("/graphql", graphqlRoutes());
   routes.notFound((context) => {
     throw new ApiError("not_found", `There is nothing at ${context.req.path}.`);

@@ -14,7 +14,7 @@ import type { RingKey } from "./key-ring.ts";
 /** Where a sealed text lives; it opens there and nowhere else. */
 export type SealedPlace = {
   readonly accountId: string;
-  readonly kind: "secret" | "registry_auth" | "webhook_secret";
+  readonly kind: "secret" | "registry_auth" | "webhook_secret" | "flash_login";
   readonly rowId: string;
 };
 

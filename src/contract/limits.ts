@@ -496,3 +496,9 @@ export const FLASH_BUILDS_KEPT = 20;
 export const FLASH_ADDRESS_CACHE_MS = 5 * SECOND;
 /** For which a login in the browser waits for its person. */
 export const FLASH_AUTH_LIFE_MS = 10 * MINUTE;
+/** Logins that wait at once, of all clients: anybody may open one. */
+export const FLASH_AUTH_OPEN_MAX = 1_000;
+/** How long an expired login is remembered, so that its client learns what became of it. */
+export const FLASH_AUTH_KEPT_MS = HOUR;
+/** What is kept of the words in which a client names itself. */
+export const FLASH_AUTH_CLIENT_MAX_CHARACTERS = 200;

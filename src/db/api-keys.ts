@@ -145,7 +145,7 @@ function isUnchanged({ accountId }: Author, read: ApiKeyRecord) {
 }
 
 /** Whether a key is in force and allows what it was read to allow, at the moment of a write to any key. */
-function stillAllows(db: Database, read: ApiKeyRecord) {
+export function stillAllows(db: Database, read: ApiKeyRecord) {
   const own = alias(apiKey, "own");
   const isAsRead = and(
     eq(own.accountId, read.accountId),

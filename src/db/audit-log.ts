@@ -18,6 +18,7 @@ export type AuditSubject = {
     | "api_key"
     | "endpoint"
     | "flash_app"
+    | "flash_auth_request"
     | "flash_build"
     | "flash_environment"
     | "flash_upload"

@@ -56,6 +56,7 @@ export function graphqlRoutes(): Hono<GraphqlEnv> {
         db: openDatabase(env.DB),
         operation: "query",
         origin: originOf(context),
+        userAgent: context.req.header("User-Agent") ?? "",
       };
       return send(
         context,

@@ -18,6 +18,8 @@ import { registryAuthResolvers } from "./registry/registry-auth-resolvers.ts";
 import { registryAuthSdl } from "./registry/registry-auth-schema.graphql.ts";
 import { catalogResolvers } from "./catalog/catalog-resolvers.ts";
 import { catalogSdl } from "./catalog/catalog-schema.graphql.ts";
+import { loginResolvers } from "./flash/login-resolvers.ts";
+import { loginSdl } from "./flash/login-schema.graphql.ts";
 import { flashResolvers } from "./flash/flash-resolvers.ts";
 import { flashSdl } from "./flash/flash-schema.graphql.ts";
 import { podResolvers } from "./pods/pod-resolvers.ts";
@@ -44,6 +46,7 @@ export const managementSchema = makeExecutableSchema({
     catalogSdl,
     endpointSdl,
     flashSdl,
+    loginSdl,
     hostSdl,
     podSdl,
     templateSdl,
@@ -62,6 +65,7 @@ export const managementSchema = makeExecutableSchema({
     catalogResolvers,
     endpointResolvers,
     flashResolvers,
+    loginResolvers,
     hostResolvers,
     podResolvers,
     templateResolvers,

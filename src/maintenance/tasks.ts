@@ -5,6 +5,7 @@
 import {
   AUDIT_RETENTION_MS,
   DEAD_KEY_RETENTION_MS,
+  FLASH_AUTH_KEPT_MS,
   MAINTENANCE_CALLS_MAX,
   MAINTENANCE_ROWS_MAX,
   ORPHAN_RETENTION_MS,
@@ -14,6 +15,7 @@ import { removeDeadApiKeys } from "../db/api-keys.ts";
 import { removeOldAuditEntries } from "../db/audit-log.ts";
 import type { Database } from "../db/database.ts";
 import { listOpenRemovals } from "../db/endpoints.ts";
+import { removeOldAuthRequests } from "../db/flash-auth-requests.ts";
 import { removeExpiredJoinTokens } from "../db/join-tokens.ts";
 import { removeOrphanedTemplates } from "../db/templates.ts";
 import { removeOldUsage } from "../db/usage.ts";
@@ -49,6 +51,10 @@ export const MAINTENANCE_TASKS: readonly MaintenanceTask[] = [
   {
     name: "remove orphaned inline templates",
     run: ({ db, now }) => removeOrphanedTemplates(db, now - ORPHAN_RETENTION_MS, MAINTENANCE_ROWS_MAX),
+  },
+  {
+    name: "remove old logins",
+    run: ({ db, now }) => removeOldAuthRequests(db, now - FLASH_AUTH_KEPT_MS, MAINTENANCE_ROWS_MAX),
   },
   { name: "end unused flash builds", run: removeSurplusBuilds },
   { name: "remove ended uploads", run: removeEndedUploads },

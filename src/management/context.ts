@@ -13,6 +13,8 @@ export type RequestContext = {
   readonly operation: string;
   /** Under which the caller reached this edge, such as https://edge.example. */
   readonly origin: string;
+  /** What the caller's program says it is. */
+  readonly userAgent?: string;
 };
 
 /** Whom the audit log names. */

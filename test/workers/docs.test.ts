@@ -6,7 +6,7 @@ function get(path: string, headers: Record<string, string> = {}): Promise<Respon
   return exports.default.fetch(`http://edge${path}`, { headers, redirect: "manual" });
 }
 
-const PAGES = ["/docs", "/docs/graphql"];
+const PAGES = ["/docs", "/docs/graphql", "/flash/login?request=x"];
 
 test.for(PAGES)("%s needs no key and may load nothing from elsewhere", async (path, { expect }) => {
   const response = await get(path);

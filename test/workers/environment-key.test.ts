@@ -76,9 +76,11 @@ describe("the queue API", () => {
     signInAs(account);
     const sibling = await deployed(await addEnvironment(account.accountId, world.appId, "production"));
     const loose = await createEndpoint("workersMax: 0");
+    signInAs(stranger);
+    const smuggled = await deployed(world, "smuggled");
     signInAs({ key: await keyOf() });
     const texts = new Set<string>();
-    for (const endpointId of [theirs, sibling, loose, "neverwas1234567"]) {
+    for (const endpointId of [theirs, sibling, loose, smuggled, "neverwas1234567"]) {
       const { status, body } = await call("GET", `/v2/${endpointId}/health`);
       expect([status, body["code"]]).toEqual([401, "insufficient_permission"]);
       texts.add(String(body["error"]).replaceAll(endpointId, "<id>"));
@@ -120,15 +122,23 @@ describe("the management API", () => {
   };
 
   test("says which build the environment has, and what is in it", async ({ expect }) => {
-    const manifest = { resources: {}, resources_endpoints: { worker: "https://edge/v2/x" } };
+    const manifest = { resources: { worker: { is_load_balanced: false, functions: [] } } };
     const { buildId } = await activeBuild(account.accountId, world, manifest);
+    const endpointId = await deployed();
     signInAs({ key: await keyOf() });
-    expect(
-      (await ask(`{ flashEnvironment(flashEnvironmentId: "${world.environmentId}") { activeBuildId } }`))
-        .data,
-    ).toEqual({ flashEnvironment: { activeBuildId: buildId } });
-    expect((await ask(`{ flashBuild(flashBuildId: "${buildId}") { id manifest } }`)).data).toEqual({
-      flashBuild: { id: buildId, manifest },
+    // Workers of old ask with the id of their endpoint.
+    for (const id of [world.environmentId, endpointId]) {
+      expect((await ask(`{ flashEnvironment(flashEnvironmentId: "${id}") { activeBuildId } }`)).data).toEqual(
+        {
+          flashEnvironment: { activeBuildId: buildId },
+        },
+      );
+    }
+    expect((await ask(`{ flashBuild(flashBuildId: "${buildId}") { id manifest } }`)).data).toMatchObject({
+      flashBuild: {
+        id: buildId,
+        manifest: { ...manifest, resources_endpoints: { worker: expect.stringContaining(endpointId) } },
+      },
     });
   });
 

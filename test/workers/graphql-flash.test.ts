@@ -102,12 +102,6 @@ describe("the way of the original client, from an unknown app to a deployed one"
   });
 });
 
-test("only the operations of the login are not offered here", async ({ expect }) => {
-  const client = await freshClient();
-  const answer = await client.send("mutation { createFlashAuthRequest { id status expiresAt } }");
-  expect(codeOf(answer)).toBe("NOT_SUPPORTED");
-});
-
 test("what does not exist is null, as clients expect it", async ({ expect }) => {
   const client = await freshClient();
   const { data, errors } =

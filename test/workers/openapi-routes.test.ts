@@ -15,6 +15,9 @@ const OTHER_ROUTES = [
   "GET /docs",
   "GET /docs/*",
   "GET /docs/graphql",
+  "GET /flash/login",
+  "GET /flash/login.css",
+  "GET /flash/login.js",
   "GET /graphql",
   "POST /graphql",
 ];

@@ -1,37 +1,12 @@
-/** The pages of the documentation: `/docs`. Everything they need comes from the edge itself. */
-import { Hono, type Context } from "hono";
+/** The pages of the documentation: `/docs`. */
+import { Hono } from "hono";
 import type { Env } from "../../env.ts";
-import { ApiError } from "../api-error.ts";
-
-type DocsApi = { Bindings: Env };
-
-/** Nothing from elsewhere, and no script in the page itself. */
-const CONTENT_SECURITY_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "font-src 'self'",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join("; ");
+import { pageFile } from "./page-file.ts";
 
 /** Routes to be mounted at /docs. */
-export function docsRoutes(): Hono<DocsApi> {
-  const routes = new Hono<DocsApi>();
-  routes.get("/", (context) => file(context, "/docs/index.html"));
-  routes.get("/*", (context) => file(context, context.req.path));
+export function docsRoutes(): Hono<{ Bindings: Env }> {
+  const routes = new Hono<{ Bindings: Env }>();
+  routes.get("/", (context) => pageFile(context, "/docs/index.html"));
+  routes.get("/*", (context) => pageFile(context, context.req.path));
   return routes;
-}
-
-async function file(context: Context<DocsApi>, path: string): Promise<Response> {
-  const found = await context.env.ASSETS.fetch(new Request(new URL(path, context.req.url), context.req.raw));
-  if (found.status === 404) throw new ApiError("not_found", `There is nothing at ${context.req.path}.`);
-  const headers = new Headers(found.headers);
-  headers.set("Content-Security-Policy", CONTENT_SECURITY_POLICY);
-  headers.set("X-Content-Type-Options", "nosniff");
-  headers.set("Referrer-Policy", "no-referrer");
-  return new Response(found.body, { status: found.status, headers });
 }

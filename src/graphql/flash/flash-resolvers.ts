@@ -9,7 +9,6 @@ import type { Json } from "../../db/schema.ts";
 import type { RequestContext } from "../../management/context.ts";
 import { createApp, deleteApp, requireAppByName } from "../../management/flash/apps.ts";
 import { changeManifest, finalizeUpload } from "../../management/flash/builds.ts";
-import { loginNotSupported } from "../../management/flash/absent-apps.ts";
 import {
   createEnvironment,
   deleteEnvironment,
@@ -42,10 +41,6 @@ type ShownArtifact = {
   readonly expiresAt: number;
 };
 
-function refuseLogin(): never {
-  throw loginNotSupported();
-}
-
 const queries = {
   flashApp: async (
     _parent: unknown,
@@ -77,7 +72,6 @@ const queries = {
     { flashBuildId }: { readonly flashBuildId?: string | null },
     { loaders }: GraphqlContext,
   ): Promise<FlashBuildRecord | null> => (await loaders.flashBuild.load(flashBuildId ?? "")) ?? null,
-  flashAuthRequestStatus: refuseLogin,
 };
 
 const mutations = {
@@ -126,7 +120,6 @@ const mutations = {
     context: RequestContext,
   ): Promise<FlashEnvironmentRecord> =>
     await finishDeployment(context, parseInput(deploymentEndSchema, input)),
-  createFlashAuthRequest: refuseLogin,
 };
 
 export const flashResolvers = {

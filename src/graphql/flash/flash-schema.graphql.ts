@@ -10,8 +10,6 @@ export const flashSdl = /* GraphQL */ `
     flashEnvironmentByName(input: FlashEnvironmentByNameInput): FlashEnvironment
     "Null when the build does not exist."
     flashBuild(flashBuildId: String): FlashBuild
-    "Refused with NOT_SUPPORTED: there is no login in the browser yet."
-    flashAuthRequestStatus(flashAuthRequestId: String): FlashAuthRequest
   }
 
   type Mutation {
@@ -33,8 +31,6 @@ export const flashSdl = /* GraphQL */ `
     deployBuildToEnvironment(input: DeployBuildToEnvironmentInput): FlashEnvironment
     "Says how a deployment ended: DEPLOYED or FAILED."
     finishFlashDeployment(input: FinishFlashDeploymentInput): FlashEnvironment
-    "Refused with NOT_SUPPORTED: there is no login in the browser yet."
-    createFlashAuthRequest: FlashAuthRequest
   }
 
   type User {
@@ -92,14 +88,6 @@ export const flashSdl = /* GraphQL */ `
     partBytes: Int
     "Numbers of the parts that have come before, of an artifact that was announced with its SHA-256."
     partsUploaded: [Int]
-  }
-  type FlashAuthRequest {
-    id: String
-    "PENDING, APPROVED, CONSUMED, DENIED or EXPIRED."
-    status: String
-    expiresAt: DateTime
-    "Shown once."
-    apiKey: String
   }
   input CreateFlashAppInput {
     "Letters, digits, - and _, not beginning with - or _."

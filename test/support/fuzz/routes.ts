@@ -19,6 +19,7 @@ const OPEN_ROUTES: readonly Route[] = [
   "/docs",
   "/docs/*",
   "/docs/graphql",
+  "/flash/login",
 ].map((path) => ({ method: "GET", path }));
 
 export async function listRoutes(baseUrl: string): Promise<readonly Route[]> {

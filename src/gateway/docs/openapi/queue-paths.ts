@@ -22,7 +22,12 @@ import { webhookLogSchema } from "../../../contract/webhook.ts";
 import { operation, type Description } from "./operation.ts";
 
 export const endpointPath = z.object({
-  endpointId: z.string().meta({ description: "Id of an endpoint.", param: { id: "endpointId" } }),
+  endpointId: z.string().meta({
+    description:
+      "Id of an endpoint; or `flash`, which stands for the endpoint that the headers X-Flash-App, X-Flash-Environment " +
+      "and X-Flash-Endpoint name. Its id is then in the answer's X-Flash-Endpoint-Id.",
+    param: { id: "endpointId" },
+  }),
 });
 const jobPath = endpointPath.extend({
   jobId: z.string().meta({ description: "What `run` answered as `id`.", param: { id: "jobId" } }),

@@ -1,0 +1,116 @@
+/** Clients that wait to be let in by a person in the browser. */
+import { and, eq, gt, inArray, lt, sql } from "drizzle-orm";
+import { freshApiKey, stillAllows, type ApiKeyRecord, type NewApiKey } from "./api-keys.ts";
+import { noteIfChanged, type Author } from "./audit-log.ts";
+import { hasRoom } from "./account-room.ts";
+import { rowIf } from "./conditional-insert.ts";
+import type { Database } from "./database.ts";
+import { apiKey, flashAuthRequest } from "./schema.ts";
+
+export type FlashAuthRecord = typeof flashAuthRequest.$inferSelect;
+
+export async function findAuthRequest(db: Database, id: string): Promise<FlashAuthRecord | undefined> {
+  return await db.select().from(flashAuthRequest).where(eq(flashAuthRequest.id, id)).get();
+}
+
+/** Opens a request, unless so many are open that nobody decides them any more. */
+export async function insertAuthRequestIfRoom(
+  db: Database,
+  request: Pick<FlashAuthRecord, "id" | "client" | "createdAt" | "expiresAt">,
+  maxOpen: number,
+): Promise<FlashAuthRecord | undefined> {
+  const record: FlashAuthRecord = { ...request, accountId: null, status: "PENDING", sealedKey: null };
+  const open = sql`(SELECT count(*) FROM ${flashAuthRequest} WHERE ${flashAuthRequest.expiresAt} > ${request.createdAt}
+    AND ${flashAuthRequest.status} = 'PENDING')`;
+  const row = rowIf(flashAuthRequest, record, sql`${open} < ${maxOpen}`);
+  const [inserted] = await db.insert(flashAuthRequest).select(row).returning();
+  return inserted;
+}
+
+export type Approval = {
+  readonly request: FlashAuthRecord;
+  /** The approver's own key, as it was read. */
+  readonly own: ApiKeyRecord;
+  readonly values: NewApiKey;
+  readonly sealedKey: string;
+};
+
+/** Makes the key and hands it to the request; nothing comes back when either may not be any more. */
+export async function approveIfPending(
+  db: Database,
+  author: Author,
+  { request, own, values, sealedKey }: Approval,
+): Promise<FlashAuthRecord | undefined> {
+  const { accountId, now } = author;
+  const key = freshApiKey(accountId, values, now);
+  const isPending = sql`EXISTS (SELECT 1 FROM ${flashAuthRequest} WHERE ${pending(request.id, now)})`;
+  const row = rowIf(apiKey, key, and(hasRoom("apiKey", accountId), stillAllows(db, own), isPending));
+  const isMade = sql`EXISTS (SELECT 1 FROM ${apiKey} WHERE ${apiKey.id} = ${key.id})`;
+  const [, , [approved]] = await db.batch([
+    db.insert(apiKey).select(row),
+    noteIfChanged(db, author, { kind: "api_key", id: key.id, name: key.name }),
+    db
+      .update(flashAuthRequest)
+      .set({ status: "APPROVED", accountId, sealedKey })
+      .where(and(pending(request.id, now), isMade))
+      .returning(),
+  ]);
+  return approved;
+}
+
+export async function denyIfPending(
+  db: Database,
+  author: Author,
+  request: FlashAuthRecord,
+): Promise<FlashAuthRecord | undefined> {
+  const [[denied]] = await db.batch([
+    db
+      .update(flashAuthRequest)
+      .set({ status: "DENIED", accountId: author.accountId })
+      .where(pending(request.id, author.now))
+      .returning(),
+    noteIfChanged(db, author, { kind: "flash_auth_request", id: request.id, name: request.client }),
+  ]);
+  return denied;
+}
+
+/** Takes the sealed key out of an approved request; true for one caller alone. */
+export async function consumeIfApproved(
+  db: Database,
+  { id }: FlashAuthRecord,
+  now: number,
+): Promise<boolean> {
+  const isApproved = and(
+    eq(flashAuthRequest.id, id),
+    eq(flashAuthRequest.status, "APPROVED"),
+    gt(flashAuthRequest.expiresAt, now),
+  );
+  const consumed = await db
+    .update(flashAuthRequest)
+    .set({ status: "CONSUMED", sealedKey: null })
+    .where(isApproved)
+    .returning({ id: flashAuthRequest.id });
+  return consumed.length > 0;
+}
+
+/** Removes requests that expired before; says how many. */
+export async function removeOldAuthRequests(db: Database, before: number, limit: number): Promise<number> {
+  const old = db
+    .select({ id: flashAuthRequest.id })
+    .from(flashAuthRequest)
+    .where(lt(flashAuthRequest.expiresAt, before))
+    .limit(limit);
+  const removed = await db
+    .delete(flashAuthRequest)
+    .where(inArray(flashAuthRequest.id, old))
+    .returning({ id: flashAuthRequest.id });
+  return removed.length;
+}
+
+function pending(id: string, now: number) {
+  return and(
+    eq(flashAuthRequest.id, id),
+    eq(flashAuthRequest.status, "PENDING"),
+    gt(flashAuthRequest.expiresAt, now),
+  );
+}

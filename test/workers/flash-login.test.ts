@@ -1,0 +1,261 @@
+/** Login in the browser: a client asks, a person with a key approves, the client fetches a key of its own, once. */
+import { env } from "cloudflare:workers";
+import { eq, like } from "drizzle-orm";
+import { afterEach, beforeEach, describe, test, vi } from "vitest";
+import { FLASH_AUTH_KEPT_MS, FLASH_AUTH_LIFE_MS, FLASH_AUTH_OPEN_MAX } from "../../src/contract/limits.ts";
+import { openDatabase } from "../../src/db/database.ts";
+import { removeOldAuthRequests } from "../../src/db/flash-auth-requests.ts";
+import { apiKey, flashAuthRequest } from "../../src/db/schema.ts";
+import type { Env } from "../../src/env.ts";
+import { codeOf, freshClient, post, type Answer, type Client } from "./graphql-client.ts";
+import { keyWith } from "./key-client.ts";
+import { passTime } from "./object.ts";
+
+const db = openDatabase(env.DB);
+let person: Client;
+
+beforeEach(async () => {
+  person = await freshClient();
+});
+afterEach(() => void vi.useRealTimers());
+
+/** Asks without a key, as a client that wants one. */
+const ask = async (query: string, bindings: Env = env) =>
+  await post("/", JSON.stringify({ query }), { "user-agent": "flash/1.0 on laptop" }, bindings);
+
+async function opened(): Promise<{
+  readonly id: string;
+  readonly status: string;
+  readonly expiresAt: string;
+}> {
+  return (await ask("mutation { createFlashAuthRequest { id status expiresAt client apiKey } }")).data
+    .createFlashAuthRequest;
+}
+
+const look = async (id: string, fields = "status") =>
+  (await ask(`{ flashAuthRequestStatus(flashAuthRequestId: "${id}") { ${fields} } }`)).data
+    ?.flashAuthRequestStatus;
+
+const decide = (id: string, isApproved: boolean) =>
+  `mutation { approveFlashAuthRequest(input: { flashAuthRequestId: "${id}", isApproved: ${isApproved} }) { id status apiKey } }`;
+
+const withKey = (key: string, query: string): Promise<Answer> =>
+  post(`/?api_key=${key}`, JSON.stringify({ query }));
+
+describe("a login", () => {
+  test("begins pending, says who asks and until when, and can be guessed by nobody", async ({ expect }) => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const first = await opened();
+    expect(first).toEqual({
+      id: expect.stringMatching(/^[A-Z2-7]{32}$/),
+      status: "PENDING",
+      expiresAt: new Date(Date.now() + FLASH_AUTH_LIFE_MS).toISOString(),
+      client: "flash/1.0 on laptop",
+      apiKey: null,
+    });
+    const second = await opened();
+    expect(second.id.slice(0, 8)).not.toBe(first.id.slice(0, 8));
+    expect(await look(first.id, "id status client apiKey")).toEqual({
+      id: first.id,
+      status: "PENDING",
+      client: "flash/1.0 on laptop",
+      apiKey: null,
+    });
+  });
+
+  test("that is approved brings one key, once, which opens what the approver's opens", async ({ expect }) => {
+    const { id } = await opened();
+    const { data } = await person.send(decide(id, true));
+    expect(data.approveFlashAuthRequest).toEqual({ id, status: "APPROVED", apiKey: null });
+    const fetched = await look(id, "status apiKey");
+    expect(fetched).toEqual({ status: "APPROVED", apiKey: expect.stringMatching(/^er_[0-9a-f]{64}$/) });
+    expect(await look(id, "status apiKey")).toEqual({ status: "CONSUMED", apiKey: null });
+
+    const me = await withKey(fetched.apiKey, "{ myself { id apiKeys { name level isCurrent expiresAt } } }");
+    expect(me.data.myself.id).toBe(person.accountId);
+    const today = new Date().toISOString().slice(0, 10);
+    expect(me.data.myself.apiKeys).toContainEqual({
+      name: `flash login ${today}`,
+      level: "ALL",
+      isCurrent: true,
+      expiresAt: null,
+    });
+  });
+
+  test("gives its key to one of many that ask at once", async ({ expect }) => {
+    const { id } = await opened();
+    await person.send(decide(id, true));
+    const answers = await Promise.all(Array.from({ length: 5 }, () => look(id, "apiKey")));
+    expect(answers.filter(({ apiKey: key }) => key !== null)).toHaveLength(1);
+  });
+
+  test("may be looked at without using its key up", async ({ expect }) => {
+    const { id } = await opened();
+    await person.send(decide(id, true));
+    expect(await look(id)).toEqual({ status: "APPROVED" });
+    expect(await look(id)).toEqual({ status: "APPROVED" });
+    expect((await look(id, "apiKey")).apiKey).toMatch(/^er_/);
+  });
+
+  test("that is denied brings none", async ({ expect }) => {
+    const { id } = await opened();
+    expect((await person.send(decide(id, false))).data.approveFlashAuthRequest.status).toBe("DENIED");
+    expect(await look(id, "status apiKey")).toEqual({ status: "DENIED", apiKey: null });
+    expect((await person.send("{ myself { apiKeys { name } } }")).data.myself.apiKeys).toHaveLength(1);
+  });
+
+  test("is decided once, by one of those who do it at the same time", async ({ expect }) => {
+    const { id } = await opened();
+    const other = await freshClient();
+    const answers = await Promise.all([person, other, person].map((one) => one.send(decide(id, true))));
+    expect(answers.filter(({ errors }) => errors === undefined)).toHaveLength(1);
+    const refused = answers.filter(({ errors }) => errors !== undefined);
+    for (const answer of refused) expect(codeOf(answer)).toBe("INVALID_INPUT");
+    const made = await db
+      .select()
+      .from(apiKey)
+      .where(eq(apiKey.name, `flash login ${today()}`));
+    const mine = made.filter(({ accountId }) => [person.accountId, other.accountId].includes(accountId));
+    expect(mine).toHaveLength(1);
+    expect((await person.send(decide(id, false))).errors[0].message).toBe(
+      "flashAuthRequestId: this login is approved already. Run flash login again.",
+    );
+  });
+
+  test("expires, whether it was approved or not", async ({ expect }) => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const [waiting, approved] = [await opened(), await opened()];
+    await person.send(decide(approved.id, true));
+    passTime(FLASH_AUTH_LIFE_MS - 1);
+    expect(await look(waiting.id)).toEqual({ status: "PENDING" });
+    passTime(1);
+    for (const { id } of [waiting, approved]) {
+      expect(await look(id, "status apiKey")).toEqual({ status: "EXPIRED", apiKey: null });
+      expect(codeOf(await person.send(decide(id, true)))).toBe("INVALID_INPUT");
+    }
+  });
+
+  test("is forgotten some time after it expired, and not before", async ({ expect }) => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const { id } = await opened();
+    passTime(FLASH_AUTH_LIFE_MS + FLASH_AUTH_KEPT_MS);
+    await removeOldAuthRequests(db, Date.now() - FLASH_AUTH_KEPT_MS, 100);
+    expect(await look(id)).toEqual({ status: "EXPIRED" });
+    passTime(1);
+    await removeOldAuthRequests(db, Date.now() - FLASH_AUTH_KEPT_MS, 100);
+    const answer = await ask(`{ flashAuthRequestStatus(flashAuthRequestId: "${id}") { status } }`);
+    expect(answer.errors[0].message).toMatch(/^flashAuthRequestId: there is no such login/);
+  });
+
+  test("is not opened while too many others wait, which expire", async ({ expect }) => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const now = Date.now();
+    const rows = Array.from({ length: FLASH_AUTH_OPEN_MAX }, (_, index) => ({
+      id: `flood-${now}-${index}`,
+      status: "PENDING" as const,
+      createdAt: now,
+      expiresAt: now + FLASH_AUTH_LIFE_MS,
+    }));
+    for (let from = 0; from < rows.length; from += 20) {
+      await db.insert(flashAuthRequest).values(rows.slice(from, from + 20));
+    }
+    const refused = await ask("mutation { createFlashAuthRequest { id } }");
+    expect(codeOf(refused)).toBe("LIMIT_REACHED");
+    passTime(FLASH_AUTH_LIFE_MS);
+    expect((await opened()).status).toBe("PENDING");
+    await db.delete(flashAuthRequest).where(like(flashAuthRequest.id, "flood-%"));
+  });
+});
+
+describe("an approval", () => {
+  test("needs a key that may change something, and gives no more than it holds", async ({ expect }) => {
+    const { id } = await opened();
+    const keyless = await ask(decide(id, true));
+    expect([keyless.status, codeOf(keyless)]).toEqual([401, "UNAUTHORIZED"]);
+    const reader = await keyWith(person.accountId, { graphql: "read", endpoints: "read" });
+    expect(codeOf(await withKey(reader, decide(id, true)))).toBe("INSUFFICIENT_PERMISSION");
+    expect(await look(id)).toEqual({ status: "PENDING" });
+
+    const narrow = await keyWith(person.accountId, { graphql: "write", endpoints: "none" });
+    await withKey(narrow, decide(id, true));
+    const { apiKey: key } = await look(id, "apiKey");
+    const own = "{ myself { apiKeys { isCurrent permissions { graphql allEndpoints } } } }";
+    const current = (await withKey(key, own)).data.myself.apiKeys.find(
+      ({ isCurrent }: { isCurrent: boolean }) => isCurrent,
+    );
+    expect(current.permissions).toEqual({ graphql: "WRITE", allEndpoints: "NONE" });
+  });
+
+  test("by a key that ends gives one that ends with it", async ({ expect }) => {
+    const expiresAt = Date.now() + 3_600_000;
+    await db.update(apiKey).set({ expiresAt }).where(eq(apiKey.hash, person.keyHash));
+    const { id } = await opened();
+    await person.send(decide(id, true));
+    const { apiKey: key } = await look(id, "apiKey");
+    const keys = (await withKey(key, "{ myself { apiKeys { expiresAt } } }")).data.myself.apiKeys;
+    expect(keys[0].expiresAt).toBe(new Date(expiresAt).toISOString());
+  });
+
+  test("by a key that was revoked a moment ago does nothing", async ({ expect }) => {
+    const { id } = await opened();
+    await person.send("{ myself { id } }"); // remembered here
+    await db.update(apiKey).set({ revokedAt: Date.now() }).where(eq(apiKey.hash, person.keyHash));
+    expect(codeOf(await person.send(decide(id, true)))).toBe("UNAUTHORIZED");
+    expect(codeOf(await person.send(decide(id, false)))).toBe("UNAUTHORIZED");
+    expect(await look(id)).toEqual({ status: "PENDING" });
+  });
+
+  test("is noted with the key that it made, a denial with the login", async ({ expect }) => {
+    const [first, second] = [await opened(), await opened()];
+    await person.send(decide(first.id, true));
+    await person.send(decide(second.id, false));
+    const { data } = await person.send("{ myself { auditLog { operation subjectKind subjectName } } }");
+    expect(data.myself.auditLog).toEqual([
+      {
+        operation: "approveFlashAuthRequest",
+        subjectKind: "flash_auth_request",
+        subjectName: "flash/1.0 on laptop",
+      },
+      {
+        operation: "approveFlashAuthRequest",
+        subjectKind: "api_key",
+        subjectName: `flash login ${today()}`,
+      },
+    ]);
+  });
+
+  test("keeps the key sealed until it is fetched, and nothing of it afterwards", async ({ expect }) => {
+    const { id } = await opened();
+    await person.send(decide(id, true));
+    const row = async () => await db.select().from(flashAuthRequest).where(eq(flashAuthRequest.id, id)).get();
+    const before = await row();
+    expect(before?.sealedKey).toMatch(/^v1:test:/);
+    const { apiKey: key } = await look(id, "apiKey");
+    expect(JSON.stringify(before)).not.toContain(key.slice(3));
+    expect(await row()).toMatchObject({ status: "CONSUMED", sealedKey: null });
+  });
+
+  test("where nothing can be sealed is refused, and the login waits on", async ({ expect }) => {
+    const { id } = await opened();
+    const answer = await post(
+      `/?api_key=${person.key}`,
+      JSON.stringify({ query: decide(id, true) }),
+      {},
+      {
+        ...env,
+        ENCRYPTION_KEYS: "",
+      },
+    );
+    expect(codeOf(answer)).toBe("NOT_CONFIGURED");
+    expect(await look(id)).toEqual({ status: "PENDING" });
+  });
+
+  test("of a login that never was is refused", async ({ expect }) => {
+    expect(codeOf(await person.send(decide("NEVER", true)))).toBe("INVALID_INPUT");
+    expect(codeOf(await person.send("mutation { approveFlashAuthRequest { id } }"))).toBe("INVALID_INPUT");
+  });
+});
+
+function today(): string {
+  return new Date().toISOString().slice(0, 10);
+}
