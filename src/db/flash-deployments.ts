@@ -86,7 +86,11 @@ export async function findFlashAddress(
     .innerJoin(flashEnvironment, eq(flashEnvironment.appId, flashApp.id))
     .leftJoin(
       endpoint,
-      and(eq(endpoint.flashEnvironmentId, flashEnvironment.id), eq(endpoint.name, address.endpoint)),
+      and(
+        eq(endpoint.accountId, accountId),
+        eq(endpoint.flashEnvironmentId, flashEnvironment.id),
+        eq(endpoint.name, address.endpoint),
+      ),
     )
     .where(
       and(

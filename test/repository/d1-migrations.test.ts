@@ -179,6 +179,51 @@ const ROWS: readonly (readonly [since: number, table: string, row: Record<string
     },
   ],
   [4, "usage_progress", { source: "workers", hour: 3_600_000 }],
+  [5, "flash_app", { id: "fa1", account_id: "acme", name: "shop", created_at: 1 }],
+  [
+    5,
+    "flash_build",
+    {
+      id: "fb1",
+      account_id: "acme",
+      app_id: "fa1",
+      object_key: "acme/fa1/fb1",
+      sha256: "0".repeat(64),
+      size_bytes: 9,
+      manifest: '{"resources":{}}',
+      created_at: 1,
+    },
+  ],
+  [
+    5,
+    "flash_environment",
+    {
+      id: "fe1",
+      account_id: "acme",
+      app_id: "fa1",
+      name: "production",
+      state: "DEPLOYED",
+      active_build_id: "fb1",
+      created_at: 1,
+      updated_at: 1,
+    },
+  ],
+  [
+    5,
+    "flash_upload",
+    {
+      id: "fu1",
+      account_id: "acme",
+      app_id: "fa1",
+      object_key: "acme/fa1/fb2",
+      token_hash: "th",
+      size_bytes: 9,
+      created_at: 1,
+      expires_at: 2,
+    },
+  ],
+  [5, "flash_upload_part", { upload_id: "fu1", number: 1, etag: "x" }],
+  [5, "flash_auth_request", { id: "ABCDEFGH", status: "PENDING", created_at: 1, expires_at: 2 }],
 ];
 
 function endpointRow(id: string, values: Record<string, unknown>): Record<string, unknown> {
@@ -238,6 +283,12 @@ async function readAll(database: TestDatabase) {
     auditEntry: await db.select().from(schema.auditEntry),
     usageHour: await db.select().from(schema.usageHour),
     usageProgress: await db.select().from(schema.usageProgress),
+    flashApp: await db.select().from(schema.flashApp),
+    flashBuild: await db.select().from(schema.flashBuild),
+    flashEnvironment: await db.select().from(schema.flashEnvironment),
+    flashUpload: await db.select().from(schema.flashUpload),
+    flashUploadPart: await db.select().from(schema.flashUploadPart),
+    flashAuthRequest: await db.select().from(schema.flashAuthRequest),
   };
 }
 

@@ -76,9 +76,11 @@ describe("the queue API", () => {
     signInAs(account);
     const sibling = await deployed(await addEnvironment(account.accountId, world.appId, "production"));
     const loose = await createEndpoint("workersMax: 0");
+    signInAs(stranger);
+    const smuggled = await deployed(world, "smuggled");
     signInAs({ key: await keyOf() });
     const texts = new Set<string>();
-    for (const endpointId of [theirs, sibling, loose, "neverwas1234567"]) {
+    for (const endpointId of [theirs, sibling, loose, smuggled, "neverwas1234567"]) {
       const { status, body } = await call("GET", `/v2/${endpointId}/health`);
       expect([status, body["code"]]).toEqual([401, "insufficient_permission"]);
       texts.add(String(body["error"]).replaceAll(endpointId, "<id>"));

@@ -111,6 +111,10 @@ describe("names", () => {
     const mine = await deployed();
     const stranger = await freshAccount();
     signInAs(stranger);
+    await deployed("smuggled");
+    signInAs(account);
+    expect((await health(naming("smuggled"))).body["code"]).toBe("endpoint_not_found");
+    signInAs(stranger);
     expect((await health(naming())).status).toBe(404);
     world = await freshEnvironment(stranger.accountId, { appName: "shop", environmentName: "staging" });
     const theirs = await deployed();
