@@ -18,7 +18,8 @@ export async function openByEnvironmentKey(
   if (holder === undefined) return undefined;
   if (holder.kind === "unauthorized") throw new ApiError("unauthorized", holder.message);
   const endpoint = await findEndpointOfEnvironment(env, holder.flashEnvironmentId, endpointId);
-  if (endpoint?.accountId !== holder.accountId) throw outsideEnvironment(`endpoint ${endpointId.slice(0, 64)}`);
+  if (endpoint?.accountId !== holder.accountId)
+    throw outsideEnvironment(`endpoint ${endpointId.slice(0, 64)}`);
   const permissions = { graphql: "none", endpoints: { [endpointId]: "write" } } as const;
   return { endpoint, caller: { ...holder, permissions } };
 }
