@@ -19,9 +19,12 @@ const part = (name) => document.getElementById(name);
 
 await showRequest();
 
-part("decide").addEventListener("submit", async (event) => {
+part("decide").addEventListener("submit", (event) => {
   event.preventDefault();
-  const isApproved = event.submitter?.value !== "deny";
+  void decide(event.submitter?.value !== "deny");
+});
+
+async function decide(isApproved) {
   setBusy(true);
   try {
     const { approveFlashAuthRequest } = await ask(DECIDE, { id, isApproved }, part("key").value.trim());
@@ -31,7 +34,7 @@ part("decide").addEventListener("submit", async (event) => {
   } finally {
     setBusy(false);
   }
-});
+}
 
 async function showRequest() {
   if (id === "") return say("This address names no login. Open the one that flash login prints.", "fault");

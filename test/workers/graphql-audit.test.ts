@@ -126,6 +126,11 @@ const MUTATIONS: Readonly<Record<string, (client: Client) => Promise<string> | s
   updateApiKey: async (client) =>
     `updateApiKey(input: { id: "${await freshKeyId(client)}", name: "new" }) { id }`,
   revokeApiKey: async (client) => `revokeApiKey(id: "${await freshKeyId(client)}")`,
+  approveFlashAuthRequest: async (client) => {
+    const { data } = await client.send("mutation { createFlashAuthRequest { id } }");
+    const { id } = data.createFlashAuthRequest;
+    return `approveFlashAuthRequest(input: { flashAuthRequestId: "${id}", isApproved: true }) { status }`;
+  },
   updateUserSettings: () => `updateUserSettings(input: { pubKey: "${crypto.randomUUID()}" }) { id }`,
   accountCreate: () => 'accountCreate(input: { name: "a" }) { account { id } }',
   updateEndpointTemplate: async (client) => {
