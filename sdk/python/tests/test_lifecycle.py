@@ -70,6 +70,8 @@ def test_what_is_allowed_is_allowed_within_its_block_only(edge: Edge) -> None:
             return await FlashApp.create("shop")
 
     assert asyncio.run(create()) == FlashApp(id="a2", name="shop")
+    with lifecycle_allowed():
+        FlashApp.create("shop").close()  # type: ignore[attr-defined]
     with pytest.raises(FlashUsageError):
         FlashApp.create("shop")
 

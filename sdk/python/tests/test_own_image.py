@@ -74,6 +74,7 @@ def test_without_one_it_is_made_on_the_first_call_and_once(edge: Edge) -> None:
         await endpoint.runsync({})
 
     asyncio.run(calls())
+    assert len(edge.seen("POST /graphql")) == 2  # Looked for, and made.
     (saved,) = account.saved
     assert saved == {
         "name": "llm",
