@@ -7,6 +7,7 @@ import { afterAll, beforeAll, test } from "vitest";
 import { managementApi } from "../../scripts/start/management-api.ts";
 import { type LoneEdge, startLoneEdge } from "../support/lone-edge.ts";
 import { Desk, layOutBundle } from "./support/flash-command.ts";
+import { CONTROL_C, talk } from "./support/terminal-dialog.ts";
 
 let bundle = "";
 let edge: LoneEdge;
@@ -86,6 +87,15 @@ test.for(["SIGINT", "SIGTERM"] as const)("%s while it waits ends it with 130", a
   login.child.kill(signal);
   expect(await login.ended).toBe(130);
   expect(login.output()).toContain("✗ Cancelled.");
+});
+
+test("Ctrl+C in a terminal, while the last line moves, ends it with 130", async ({ expect }) => {
+  await using desk = await Desk.open(bundle);
+  const { screen, exitCode } = await talk(desk, `flash login --no-open --url ${edge.baseUrl}`, [
+    { see: "Waiting for you", type: CONTROL_C },
+  ]);
+  expect(screen).toContain("✗ Cancelled.");
+  expect(exitCode).toBe(130);
 });
 
 test("a stored key is not replaced without an answer", async ({ expect }) => {
