@@ -1,4 +1,5 @@
 /** One run of the `flash` command, from its arguments to its exit code. */
+import { stripVTControlCharacters } from "node:util";
 import { CommanderError } from "commander";
 import { ActivityLog } from "./activity/activity-log.ts";
 import { Secrets } from "./activity/secrets.ts";
@@ -13,30 +14,14 @@ import { FLASH_VERSION } from "./version.ts";
 /** Stands for a command, and for none that can be completed. */
 const INSTALL_COMPLETION = "--install-completion";
 
-type Run = { readonly cli: Cli; readonly terminal: ConsoleTerminal; readonly log: ActivityLog };
+type Run = { readonly cli: Cli & { isInsecure: boolean }; readonly terminal: ConsoleTerminal };
 
 /** Runs a command in this process and says with which code it should end. */
 export async function runFlash(args: readonly string[]): Promise<number> {
-  const environment = process.env;
-  const directory = process.cwd();
-  const secrets = new Secrets(environment);
-  const log = new ActivityLog(directory);
-  const signal = interruptions(() => terminal.close());
-  const terminal = new ConsoleTerminal({
-    streams: { input: process.stdin, output: process.stdout, errors: process.stderr },
-    environment,
-    signal,
-    redact: (text) => secrets.redact(text),
-    log: (line) => log.append(line),
-  });
-  const cli = {
-    directory,
-    environment,
-    terminal,
-    signal,
-    isInsecure: false,
-    hide: (secret: string) => secrets.add(secret),
-  };
+  const secrets = new Secrets(process.env);
+  const log = new ActivityLog(process.cwd());
+  const run = startRun(secrets, log);
+  const { cli, terminal } = run;
   const program = flashProgram({
     cli,
     configure: (_command, { isInsecure, ...options }) => {
@@ -54,10 +39,31 @@ export async function runFlash(args: readonly string[]): Promise<number> {
     else await program.parseAsync([...args], { from: "user" });
     return 0;
   } catch (error) {
-    return end({ cli, terminal, log }, error);
+    return end(run, error);
   } finally {
     terminal.close();
+    log.flush();
   }
+}
+
+function startRun(secrets: Secrets, log: ActivityLog): Run {
+  const signal = interruptions(() => terminal.close());
+  const terminal = new ConsoleTerminal({
+    streams: { input: process.stdin, output: process.stdout, errors: process.stderr },
+    environment: process.env,
+    signal,
+    redact: (text) => secrets.redact(text),
+    log: (line) => log.append(stripVTControlCharacters(line)),
+  });
+  const cli = {
+    directory: process.cwd(),
+    environment: process.env,
+    terminal,
+    signal,
+    isInsecure: false,
+    hide: (secret: string) => secrets.add(secret),
+  };
+  return { cli, terminal };
 }
 
 function end({ cli, terminal }: Run, error: unknown): number {

@@ -109,6 +109,11 @@ export const environmentDetails = operation(
   },
 );
 
+/** Of all endpoints of the account. */
+export const endpointIds = operation("query { myself { endpoints { id } } }", {
+  myself: z.object({ endpoints: z.array(z.object({ id: text })) }),
+});
+
 const authRequestSchema = z.object({
   id: text,
   status: z.enum(AUTH_REQUEST_STATUSES),

@@ -5,8 +5,9 @@ import { environmentNotFound } from "../apps/environments.ts";
 import { removeEndpoints } from "../apps/removal.ts";
 import { chooseEnvironment, findApp } from "../deploy/target.ts";
 import { EXIT_USAGE, Failure } from "../failure.ts";
-import { type DeployedEndpoint, environmentDetails } from "../service/flash-operations.ts";
+import { type DeployedEndpoint, endpointIds, environmentDetails } from "../service/flash-operations.ts";
 import type { Service } from "../service/service.ts";
+import { readTracked, writeTracked } from "../tracking/tracked-resources.ts";
 import { counted } from "../terminal/counted.ts";
 
 const LIST = "list";
@@ -33,7 +34,8 @@ type Deployed = {
 export async function undeploy(cli: Cli, options: UndeployOptions): Promise<void> {
   checkUsage(options);
   const deployed = await findDeployed(cli, options);
-  if (options.name === LIST) return list(cli, deployed);
+  if (options.name === LIST) return await list(cli, deployed);
+  if (options.cleanupStale) return await forgetStale(cli, deployed);
   if (options.all) return await removeAll(cli, deployed, options);
   if (options.interactive) return await removeChosen(cli, deployed);
   return await removeNamed(cli, deployed, options.name ?? "");
@@ -67,12 +69,10 @@ async function findDeployed(cli: Cli, { app: appName, env }: UndeployOptions): P
   return { service, endpoints: flashEnvironment?.endpoints ?? [], place };
 }
 
-function list(cli: Cli, { endpoints, place }: Deployed): void {
-  const shown = endpoints.map(({ id, name, workersMax }) => ({
-    name,
-    id,
-    state: workersMax > 0 ? "active" : "inactive",
-  }));
+async function list(cli: Cli, { service, endpoints, place }: Deployed): Promise<void> {
+  const present = endpoints.map(({ id, name }) => ({ name, id, state: "active" }));
+  const stale = (await staleOf(cli, service)).map(({ id, name }) => ({ name, id, state: "inactive" }));
+  const shown = [...present, ...stale];
   cli.terminal.json({ endpoints: shown });
   if (cli.terminal.isJson) return;
   if (shown.length === 0) return cli.terminal.say(`No endpoints found (${place}).`);
@@ -80,6 +80,25 @@ function list(cli: Cli, { endpoints, place }: Deployed): void {
     ["STATE", "NAME", "ID"],
     shown.map(({ state, name, id }) => [state, name, id]),
   );
+}
+
+/** Endpoints that are tracked here, and that the service does not have in any environment. */
+async function staleOf(cli: Cli, service: Service) {
+  const tracked = Object.values(await readTracked(cli.directory));
+  if (tracked.length === 0) return [];
+  const { endpoints } = (await service.query(endpointIds)).myself;
+  const present = new Set(endpoints.map(({ id }) => id));
+  return tracked.filter(({ id }) => !present.has(id));
+}
+
+async function forgetStale(cli: Cli, { service }: Deployed): Promise<void> {
+  const stale = new Set((await staleOf(cli, service)).map(({ id }) => id));
+  if (stale.size === 0) return cli.terminal.say("Nothing is tracked here that the service does not have.");
+  if (!(await cli.terminal.confirm(`Forget ${counted(stale.size, "endpoint")}?`))) return;
+  const tracked = Object.entries(await readTracked(cli.directory));
+  const kept = Object.fromEntries(tracked.filter(([, { id }]) => !stale.has(id)));
+  await writeTracked(cli.directory, kept);
+  cli.terminal.done(`Forgot ${counted(stale.size, "endpoint")}.`);
 }
 
 async function removeNamed(cli: Cli, deployed: Deployed, name: string): Promise<void> {

@@ -63,10 +63,10 @@ export class Desk implements AsyncDisposable {
     return { stdout, stderr, exitCode };
   }
 
-  async write(path: string, text: string | Uint8Array): Promise<void> {
+  async write(path: string, content: string | Uint8Array): Promise<void> {
     const full = join(this.project, path);
     await mkdir(dirname(full), { recursive: true });
-    await writeFile(full, text);
+    await writeFile(full, content);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,0 +1,28 @@
+import { test } from "vitest";
+import { readPickle, writePickle } from "./pickle.ts";
+
+const VALUE = {
+  "QB:gpu_worker": { id: "x", sizes: [1, -5, 70_000], isLive: true, note: "ü", nothing: null },
+};
+
+test("what is written is read again", ({ expect }) => {
+  expect(readPickle(writePickle(VALUE))).toEqual(VALUE);
+});
+
+test("what Python writes with protocol 2 is read", ({ expect }) => {
+  // pickle.dumps({"a": ["x", "x", 1, 300, True, None]}, 2)
+  const bytes = "80027d710058010000006171015d710228580100000078710368034b014d2c01884e65732e";
+  expect(readPickle(Buffer.from(bytes, "hex"))).toEqual({ a: ["x", "x", 1, 300, true, null] });
+});
+
+test("trap 40: a pickle that would run something is refused before anything is done", ({ expect }) => {
+  // pickle.dumps of an object whose __reduce__ names os.system
+  const hostile = Buffer.from("80026e740a73797374656d0a710058020000006c73710185710252710369", "hex");
+  expect(() => readPickle(hostile)).toThrow("which is not one of plain values");
+  expect(() => readPickle(Buffer.from("8002636f730a73797374656d0a2e", "hex"))).toThrow("0x63");
+});
+
+test("a pickle that is cut off or of a later protocol is refused", ({ expect }) => {
+  expect(() => readPickle(writePickle(VALUE).subarray(0, -3))).toThrow();
+  expect(() => readPickle(Buffer.from([0x80, 4, 0x4e, 0x2e]))).toThrow("protocol 4");
+});

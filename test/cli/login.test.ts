@@ -1,0 +1,121 @@
+/** `flash login`, against a real edge. */
+import { once } from "node:events";
+import { readFile, rm, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { spawn } from "node:child_process";
+import { afterAll, beforeAll, test } from "vitest";
+import { managementApi } from "../../scripts/start/management-api.ts";
+import { type LoneEdge, startLoneEdge } from "../support/lone-edge.ts";
+import { Desk, layOutBundle } from "./support/flash-command.ts";
+import { CONTROL_C, talk } from "./support/terminal-dialog.ts";
+
+let bundle = "";
+let edge: LoneEdge;
+beforeAll(async () => {
+  bundle = await layOutBundle();
+  edge = await startLoneEdge();
+});
+afterAll(async () => {
+  await edge?.[Symbol.asyncDispose]();
+  await rm(dirname(bundle), { recursive: true });
+});
+
+/** A login under way; `requested` is the id that its address names. */
+async function startLogin(desk: Desk, args: readonly string[] = []) {
+  const child = spawn(join(desk.commands, "flash"), ["login", "--no-open", "--url", edge.baseUrl, ...args], {
+    cwd: desk.project,
+    env: desk.environment,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (text: string) => {
+      output += text;
+    });
+  }
+  const ended = once(child, "close").then(([exitCode]) => exitCode as number);
+  while (!output.includes("It must show the code")) await once(child.stdout, "data");
+  const [, requested = ""] = /request=(\S+)/.exec(output) ?? [];
+  return { child, requested, ended, output: () => output };
+}
+
+async function decide(id: string, isApproved: boolean): Promise<void> {
+  await managementApi(edge.baseUrl, edge.apiKey).query(
+    "mutation ($input: ApproveFlashAuthRequestInput) { approveFlashAuthRequest(input: $input) { status } }",
+    { input: { flashAuthRequestId: id, isApproved } },
+  );
+}
+
+test("trap 19: an approved login stores a key that opens the service, for its owner alone", async ({
+  expect,
+}) => {
+  await using desk = await Desk.open(bundle);
+  const login = await startLogin(desk);
+  expect(login.output()).toContain(`${edge.baseUrl}/flash/login?request=${login.requested}`);
+  expect(login.output()).toContain(`${login.requested.slice(0, 4)}-${login.requested.slice(4, 8)}`);
+  await decide(login.requested, true);
+  expect(await login.ended).toBe(0);
+  expect(login.output()).toContain(`✓ Logged in to ${edge.baseUrl}.`);
+
+  const path = join(desk.home, ".config/edgerun/config.toml");
+  expect((await stat(path)).mode & 0o777).toBe(0o600);
+  const [, key = ""] = /api_key = "(.*)"/.exec(await readFile(path, "utf8")) ?? [];
+  expect(key).toMatch(/^er_/);
+  expect(login.output()).not.toContain(key);
+  expect(await desk.run("flash app list")).toMatchObject({ exitCode: 0, stderr: "" });
+});
+
+test("a denied login fails and stores nothing", async ({ expect }) => {
+  await using desk = await Desk.open(bundle);
+  const login = await startLogin(desk);
+  await decide(login.requested, false);
+  expect(await login.ended).toBe(1);
+  expect(login.output()).toContain("✗ Login failed: it was denied in the browser.");
+  await expect(stat(join(desk.home, ".config/edgerun/config.toml"))).rejects.toThrow("ENOENT");
+});
+
+test("a login that nobody approves times out", async ({ expect }) => {
+  await using desk = await Desk.open(bundle);
+  const login = await startLogin(desk, ["--timeout", "1"]);
+  expect(await login.ended).toBe(1);
+  expect(login.output()).toContain("✗ Login timed out");
+});
+
+test.for(["SIGINT", "SIGTERM"] as const)("%s while it waits ends it with 130", async (signal, { expect }) => {
+  await using desk = await Desk.open(bundle);
+  const login = await startLogin(desk);
+  login.child.kill(signal);
+  expect(await login.ended).toBe(130);
+  expect(login.output()).toContain("✗ Cancelled.");
+});
+
+test("Ctrl+C in a terminal, while the last line moves, ends it with 130", async ({ expect }) => {
+  await using desk = await Desk.open(bundle);
+  const { screen, exitCode } = await talk(desk, `flash login --no-open --url ${edge.baseUrl}`, [
+    { see: "Waiting for you", type: CONTROL_C },
+  ]);
+  expect(screen).toContain("✗ Cancelled.");
+  expect(exitCode).toBe(130);
+});
+
+test("a stored key is not replaced without an answer", async ({ expect }) => {
+  await using desk = await Desk.open(bundle);
+  await desk.write("../home/.config/edgerun/config.toml", 'api_key = "stored-key"\ntheme = "dark"\n');
+  const refused = await desk.run(`flash login --no-open --url ${edge.baseUrl}`);
+  expect(refused.exitCode).toBe(1);
+  expect(refused.stderr).toContain("--yes");
+
+  const login = await startLogin(desk, ["--yes"]);
+  await decide(login.requested, true);
+  expect(await login.ended).toBe(0);
+  const text = await readFile(join(desk.home, ".config/edgerun/config.toml"), "utf8");
+  expect(text).toContain('theme = "dark"');
+  expect(text).not.toContain("stored-key");
+});
+
+test("an address of a network without https is refused, unless the person says so", async ({ expect }) => {
+  await using desk = await Desk.open(bundle);
+  const { exitCode, stderr } = await desk.run("flash login --no-open --url http://edge.example");
+  expect(exitCode).toBe(1);
+  expect(stderr).toContain("--insecure");
+});

@@ -1,0 +1,148 @@
+/** `flash undeploy` as a person at a terminal uses it, and when the service does not delete. */
+import { createServer, type Server } from "node:http";
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { rm } from "node:fs/promises";
+import { dirname } from "node:path";
+import { text } from "node:stream/consumers";
+import { afterAll, beforeAll, test } from "vitest";
+import { writePickle } from "../../cli/tracking/pickle.ts";
+import { type LoneEdge, startLoneEdge } from "../support/lone-edge.ts";
+import { makeEndpoint } from "./support/deployed-endpoint.ts";
+import { Desk, layOutBundle } from "./support/flash-command.ts";
+import { CONTROL_C, ENTER, SPACE, talk } from "./support/terminal-dialog.ts";
+
+let bundle = "";
+let edge: LoneEdge;
+beforeAll(async () => {
+  bundle = await layOutBundle();
+  edge = await startLoneEdge();
+});
+afterAll(async () => {
+  await edge?.[Symbol.asyncDispose]();
+  await rm(dirname(bundle), { recursive: true });
+});
+
+/** The endpoints `one` and `two` of an app; the shell variable APP says which app it is. */
+async function deployed(app: string, address = edge.baseUrl) {
+  for (const name of ["one", "two"]) await makeEndpoint(edge, { name, environment: "production", app });
+  const desk = await Desk.open(bundle, { EDGERUN_URL: address, SVC_API_KEY: edge.apiKey, APP: app });
+  const names = async (): Promise<string[]> => {
+    const { stdout } = await desk.run("flash undeploy list --app $APP --json");
+    return (JSON.parse(stdout) as { endpoints: { name: string }[] }).endpoints.map(({ name }) => name);
+  };
+  return { desk, names };
+}
+
+test("trap 33: --all deletes after yes and the typed text", async ({ expect }) => {
+  const { desk, names } = await deployed("typed");
+  await using _ = desk;
+  const { exitCode } = await talk(desk, "flash undeploy --all --app typed", [
+    { see: "Delete 2 endpoints", type: "y" },
+    { see: "Type DELETE ALL", type: `DELETE ALL${ENTER}` },
+  ]);
+  expect(exitCode).toBe(0);
+  expect(await names()).toEqual([]);
+});
+
+test("trap 33: another text cancels and deletes nothing", async ({ expect }) => {
+  const { desk, names } = await deployed("mistyped");
+  await using _ = desk;
+  const { screen, exitCode } = await talk(desk, "flash undeploy --all --app mistyped", [
+    { see: "Delete 2 endpoints", type: "y" },
+    { see: "Type DELETE ALL", type: `delete all${ENTER}` },
+  ]);
+  expect(screen).toContain("✗ Cancelled");
+  expect(exitCode).toBe(1);
+  expect(await names()).toEqual(["one", "two"]);
+});
+
+test("--interactive deletes what was ticked", async ({ expect }) => {
+  const { desk, names } = await deployed("ticked");
+  await using _ = desk;
+  const { exitCode } = await talk(desk, "flash undeploy --interactive --app ticked", [
+    { see: "Which endpoints", type: SPACE + ENTER },
+    { see: "Delete 1 endpoint?", type: "y" },
+  ]);
+  expect(exitCode).toBe(0);
+  expect(await names()).toEqual(["two"]);
+});
+
+test("Ctrl+C at the last question deletes nothing and ends with 130", async ({ expect }) => {
+  const { desk, names } = await deployed("interrupted");
+  await using _ = desk;
+  const { exitCode } = await talk(desk, "flash undeploy one --app interrupted", [
+    { see: "Delete 1 endpoint?", type: CONTROL_C },
+  ]);
+  expect(exitCode).toBe(130);
+  expect(await names()).toEqual(["one", "two"]);
+});
+
+test("trap 32: an endpoint that is not deleted is named, and the command fails", async ({ expect }) => {
+  await using service = await refusing(edge.baseUrl);
+  const { desk } = await deployed("surviving", service.address);
+  await using _ = desk;
+  const all = await desk.run("flash undeploy --all --yes --force --app surviving");
+  expect(all.exitCode).toBe(1);
+  expect(all.stderr).toMatch(/2 endpoints could not be deleted: one \(\w+\), two \(\w+\)\./);
+});
+
+test("trap 31: an app whose endpoints survive is kept, and they are named", async ({ expect }) => {
+  await using service = await refusing(edge.baseUrl);
+  const { desk, names } = await deployed("kept", service.address);
+  await using _ = desk;
+  const { exitCode, stderr } = await desk.run("flash app delete kept --yes");
+  expect(exitCode).toBe(1);
+  expect(stderr).toMatch(/2 endpoints could not be deleted: one \(\w+\), two \(\w+\)\./);
+  expect(await names()).toEqual(["one", "two"]);
+});
+
+test("--cleanup-stale forgets what is tracked here and gone from the service", async ({ expect }) => {
+  const { desk } = await deployed("stale");
+  await using _ = desk;
+  const { stdout } = await desk.run("flash undeploy list --app $APP --json");
+  const [one] = (JSON.parse(stdout) as { endpoints: { id: string; name: string }[] }).endpoints;
+  const tracked = { "QB:one": one ?? null, "QB:old": { id: "gone", name: "old" } };
+  await desk.write(".flash/resources.pkl", writePickle(tracked));
+  expect((await desk.run("flash undeploy list --app $APP")).stdout).toMatch(/^inactive {2}old/m);
+  expect((await desk.run("flash undeploy --cleanup-stale --app $APP --yes")).stdout).toContain(
+    "✓ Forgot 1 endpoint.",
+  );
+  expect((await desk.run("flash undeploy list --app $APP")).stdout).not.toContain("old");
+});
+
+test("trap 40: a hostile resources.pkl is refused with the advice to delete it", async ({ expect }) => {
+  const { desk } = await deployed("hostile");
+  await using _ = desk;
+  await desk.write(".flash/resources.pkl", Buffer.from("cos\nsystem\n(S'touch hit'\ntR."));
+  const { exitCode, stderr } = await desk.run("flash undeploy list --app $APP; test ! -e hit");
+  expect(exitCode).toBe(0);
+  expect(stderr).toContain("delete it");
+});
+
+/** The edge, but for the deletion of endpoints, which it refuses. */
+async function refusing(address: string): Promise<AsyncDisposable & { readonly address: string }> {
+  const server: Server = createServer((request, response) => {
+    void (async () => {
+      const body = await text(request);
+      const refusal = { errors: [{ message: "not now", extensions: { code: "NOT_SUPPORTED" } }] };
+      const answer = body.includes("deleteEndpoint")
+        ? JSON.stringify(refusal)
+        : await pass(`${address}${request.url}`, request.headers.authorization ?? "", body);
+      response.setHeader("Content-Type", "application/json").end(answer);
+    })();
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+async function pass(url: string, authorization: string, body: string): Promise<string> {
+  const headers = { "Content-Type": "application/json", Authorization: authorization };
+  return await (await fetch(url, { method: "POST", headers, body })).text();
+}
