@@ -75,6 +75,7 @@ export default defineConfig({
         test: {
           name: "cli",
           include: ["test/cli/**/*.test.ts"],
+          globalSetup: ["./test/e2e/bundle-setup.ts"],
           testTimeout: 60_000,
           hookTimeout: 120_000,
         },

@@ -8,4 +8,8 @@ export type Cli = {
   readonly terminal: Terminal;
   /** Ctrl+C or SIGTERM: end soon, tidy up, change nothing more. */
   readonly signal: AbortSignal;
+  /** `--insecure`: an address without https is used although it is not of this computer. */
+  readonly isInsecure?: boolean;
+  /** From now on this text is shown to nobody and written to no log. */
+  readonly hide?: (secret: string) => void;
 };

@@ -23,6 +23,8 @@ const COMMANDS = {
   deploy: ["scripts/deploy.ts"],
   bench: ["bench/main.ts"],
   images: ["scripts/images/main.ts"],
+  flash: ["scripts/flash.ts"],
+  package: ["scripts/package.ts"],
   format: ["node_modules/oxfmt/bin/oxfmt"],
 };
 

@@ -26,6 +26,11 @@ export type Env = {
   LB_WAIT_SECONDS?: string;
   /** "true": webhooks may have loopback and private addresses; for development. */
   WEBHOOK_ALLOW_PRIVATE?: string;
+  /** With all four, whoever announces no SHA-256 uploads straight to R2: see docs/flash-apps.md. */
+  ARTIFACTS_S3_ENDPOINT?: string;
+  ARTIFACTS_S3_BUCKET?: string;
+  ARTIFACTS_S3_ACCESS_KEY_ID?: string;
+  ARTIFACTS_S3_SECRET_ACCESS_KEY?: string;
   /** Days for which logs are kept; see management/logs/log-retention.ts. */
   LOG_RETENTION_DAYS?: string;
 };

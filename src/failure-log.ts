@@ -12,6 +12,7 @@ export function logFailure(
     | "maintenance_failed"
     | "sealed_text_unopenable"
     | "key_ring_unreadable"
+    | "environment_key_missing"
     | "hosts_not_told",
   subject: Record<string, string>,
   cause: unknown,

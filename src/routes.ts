@@ -2,6 +2,7 @@
 import { Hono } from "hono";
 import type { Env } from "./env.ts";
 import { agentRoutes } from "./gateway/agent/routes.ts";
+import { artifactRoutes } from "./gateway/artifacts/routes.ts";
 import { ApiError, renderError } from "./gateway/api-error.ts";
 import { openApi } from "./gateway/docs/openapi/route.ts";
 import { docsRoutes } from "./gateway/docs/routes.ts";
@@ -31,6 +32,7 @@ export function edgeRoutes(): Hono<{ Bindings: Env }> {
   routes.get("/v1/openapi.json", openApi);
   routes.route("/v1", restRoutes());
   routes.route("/agent", agentRoutes());
+  routes.route("/artifacts", artifactRoutes());
   routes.route("/docs/graphql", schemaPageRoutes());
   routes.route("/docs", docsRoutes());
   routes.route("/graphql", graphqlRoutes());

@@ -1,5 +1,6 @@
 /** Operations on apps, environments and builds. */
 import { z } from "zod";
+import { AUTH_REQUEST_STATUSES } from "../../src/contract/flash.ts";
 import { flashManifestSchema } from "../../src/contract/flash-manifest.ts";
 import type { Operation } from "./service.ts";
 
@@ -41,6 +42,88 @@ export const appByName = operation(
 export const createApp = operation(
   "mutation ($name: String) { createFlashApp(input: { name: $name }) { id name } }",
   { createFlashApp: z.object({ id: text, name: text }) },
+);
+
+export const listApps = operation(
+  "query { myself { flashApps { id name flashEnvironments { id name } flashBuilds { id } } } }",
+  {
+    myself: z.object({
+      flashApps: z.array(
+        z.object({
+          id: text,
+          name: text,
+          flashEnvironments: z.array(z.object({ id: text, name: text })),
+          flashBuilds: z.array(z.object({ id: text })),
+        }),
+      ),
+    }),
+  },
+);
+
+/** Deletes its builds too; everything else of it must be gone. */
+export const deleteApp = operation("mutation ($id: String) { deleteFlashApp(flashAppId: $id) }", {
+  deleteFlashApp: z.unknown(),
+});
+
+export const deleteEnvironment = operation(
+  "mutation ($id: String) { deleteFlashEnvironment(flashEnvironmentId: $id) }",
+  { deleteFlashEnvironment: z.unknown() },
+);
+
+const deployedEndpointSchema = z.object({
+  id: text,
+  name: text,
+  type: z.enum(["QB", "LB"]),
+  workersMin: z.number().int(),
+  workersMax: z.number().int(),
+  pods: z.array(
+    z.object({
+      id: text,
+      desiredStatus: text,
+      gpuCount: z.number().int().nullable(),
+      machine: z.object({ gpuDisplayName: text.nullable(), location: text.nullable() }).nullable(),
+    }),
+  ),
+});
+export type DeployedEndpoint = z.infer<typeof deployedEndpointSchema>;
+
+/** An environment and what runs in it; null when there is none. */
+export const environmentDetails = operation(
+  `query ($id: String) {
+    flashEnvironment(flashEnvironmentId: $id) {
+      id name state activeBuildId createdAt
+      endpoints {
+        id name type workersMin workersMax
+        pods { id desiredStatus gpuCount machine { gpuDisplayName location } }
+      }
+      networkVolumes { id name size dataCenterId }
+    }
+  }`,
+  {
+    flashEnvironment: environmentSchema
+      .extend({
+        endpoints: z.array(deployedEndpointSchema),
+        networkVolumes: z.array(z.object({ id: text, name: text, size: z.number(), dataCenterId: text })),
+      })
+      .nullable(),
+  },
+);
+
+const authRequestSchema = z.object({
+  id: text,
+  status: z.enum(AUTH_REQUEST_STATUSES),
+  expiresAt: text.nullable(),
+});
+
+/** Needs no key. */
+export const createAuthRequest = operation("mutation { createFlashAuthRequest { id status expiresAt } }", {
+  createFlashAuthRequest: authRequestSchema,
+});
+
+/** Needs no key. The key of the account comes with APPROVED, and once only. */
+export const authRequestStatus = operation(
+  "query ($id: String) { flashAuthRequestStatus(flashAuthRequestId: $id) { id status expiresAt apiKey } }",
+  { flashAuthRequestStatus: authRequestSchema.extend({ apiKey: text.nullable() }) },
 );
 
 export const createEnvironment = operation(

@@ -24,8 +24,8 @@ export interface Terminal {
   step(title: string): Step;
   /** Yes or no; `--yes` answers yes. */
   confirm(question: string): Promise<boolean>;
-  /** A text, which `--yes` does not answer. */
-  askText(question: string): Promise<string>;
+  /** A text, which `--yes` does not answer; the advice is for where there is no terminal. */
+  askText(question: string, advice?: string): Promise<string>;
   askMany<Value extends string>(
     question: string,
     choices: readonly { readonly value: Value; readonly label: string }[],

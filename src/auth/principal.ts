@@ -31,6 +31,8 @@ export type Principal = {
   readonly isRoot: boolean;
   readonly permissions: Permissions;
   readonly expiresAt: number | null;
+  /** The environment to whose things alone the caller is let; see environment-principal.ts. */
+  readonly flashEnvironmentId?: string;
 };
 export type Unauthorized = { readonly kind: "unauthorized"; readonly message: string };
 
@@ -39,6 +41,8 @@ const WRONG_KEY =
   "Unauthorized: the API key is wrong, was revoked or has expired. Check the key that you send.";
 const ENDPOINT_KEY =
   "Unauthorized: this is the key of a single endpoint, which opens the queue API of that endpoint only. Send an API key of the account.";
+const ENVIRONMENT_KEY =
+  "Unauthorized: this is the key of a flash environment, which opens the endpoints of that environment only. Send an API key of the account.";
 
 /** Who sends no key where none is needed: nobody's account, and no permission. */
 export const ANONYMOUS: Principal = {
@@ -75,6 +79,7 @@ export async function authenticate(
   if (key === undefined) return { kind: "unauthorized", message: MISSING_KEY };
   const kind = kindOfCredential(key);
   if (kind === "endpoint-key") return { kind: "unauthorized", message: ENDPOINT_KEY };
+  if (kind === "environment-key") return { kind: "unauthorized", message: ENVIRONMENT_KEY };
   if (kind !== "api-key") return { kind: "unauthorized", message: WRONG_KEY }; // P1
 
   const principal = cache.recall(key, now) ?? (await lookUp(env, key, now));

@@ -10,6 +10,17 @@ const text = z.string();
 const texts = z.array(text);
 const count = z.number().int().nonnegative();
 
+export const manifestParameterSchema = z.looseObject({
+  name: text,
+  kind: z.enum(["positional", "keyword", "var_positional", "var_keyword"]),
+  /** As written in the source. */
+  annotation: text.nullable(),
+  isRequired: z.boolean(),
+  /** JSON where it can be told, else absent. */
+  default: z.unknown().optional(),
+});
+export type ManifestParameter = z.infer<typeof manifestParameterSchema>;
+
 export const manifestFunctionSchema = z.looseObject({
   name: text,
   /** Dotted path. */
@@ -22,6 +33,8 @@ export const manifestFunctionSchema = z.looseObject({
   http_path: text.nullable().optional(),
   /** First line of the docstring. */
   description: text.nullable().optional(),
+  /** Without `self`; of a class with one public method those of that method, with several none. */
+  parameters: z.array(manifestParameterSchema).optional(),
 });
 export type ManifestFunction = z.infer<typeof manifestFunctionSchema>;
 

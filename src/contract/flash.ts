@@ -26,3 +26,5 @@ export const FLASH_ENDPOINT_ID = "flash";
 export const FLASH_APP_HEADER = "X-Flash-App";
 export const FLASH_ENVIRONMENT_HEADER = "X-Flash-Environment";
 export const FLASH_ENDPOINT_HEADER = "X-Flash-Endpoint";
+/** In the answer: the id with which a client may go on. */
+export const FLASH_ENDPOINT_ID_HEADER = "X-Flash-Endpoint-Id";

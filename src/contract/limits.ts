@@ -471,8 +471,10 @@ export const SCRAPE_ENDPOINTS_MAX = 200;
 
 /** Of a deployment artifact, packed; 1.5 GB as people count it. */
 export const ARTIFACT_MAX_BYTES = 1_500 * MEGABYTE;
-/** Of each part of an upload but the last; R2 wants them equal. */
-export const ARTIFACT_PART_BYTES = 64 * 1024 * 1024;
+/** Of each part of an upload but the last: R2 wants them equal, and a small artifact loses less with small ones. */
+export const ARTIFACT_PART_BYTES = { min: 8 * 1024 * 1024, max: 64 * 1024 * 1024 } as const;
+/** Into which an artifact is cut, as long as that makes neither larger nor smaller ones. */
+export const ARTIFACT_PARTS_WANTED = 16;
 /** How long an upload may be resumed. */
 export const ARTIFACT_UPLOAD_LIFE_MS = DAY;
 /** For which the address of a stored artifact opens it. */
@@ -480,8 +482,17 @@ export const ARTIFACT_DOWNLOAD_LIFE_MS = HOUR;
 /** As text; a manifest is one row. */
 export const MANIFEST_MAX_BYTES = MEGABYTE;
 export const FLASH_APPS_MAX = 500;
+/** Of one app. */
 export const FLASH_ENVIRONMENTS_MAX = 100;
+/** Artifacts of an account that were announced and are no build yet. */
+export const FLASH_UPLOADS_MAX = 500;
+/** Objects of uploads that ended which one maintenance run removes at most. */
+export const ARTIFACTS_REMOVED_AT_ONCE = 100;
+/** Manifests that one document may ask for: each may be as large as a body. */
+export const FLASH_MANIFESTS_AT_ONCE = 20;
 /** Builds of an app that no environment uses: the newest are kept, so that one can go back. */
 export const FLASH_BUILDS_KEPT = 20;
+/** How long an edge location remembers which endpoint an app calls by a name: it may be deployed anew at any time. */
+export const FLASH_ADDRESS_CACHE_MS = 5 * SECOND;
 /** For which a login in the browser waits for its person. */
 export const FLASH_AUTH_LIFE_MS = 10 * MINUTE;

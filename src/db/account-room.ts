@@ -3,6 +3,8 @@ import { sql, type SQL } from "drizzle-orm";
 import {
   API_KEYS_MAX,
   ENDPOINTS_MAX,
+  FLASH_APPS_MAX,
+  FLASH_UPLOADS_MAX,
   JOIN_TOKENS_MAX,
   NETWORK_VOLUMES_MAX,
   REGISTRY_AUTHS_MAX,
@@ -10,11 +12,23 @@ import {
   TEMPLATES_MAX,
 } from "../contract/limits.ts";
 import type { Database } from "./database.ts";
-import { apiKey, endpoint, joinToken, networkVolume, registryAuth, secret, template } from "./schema.ts";
+import {
+  apiKey,
+  endpoint,
+  flashApp,
+  flashUpload,
+  joinToken,
+  networkVolume,
+  registryAuth,
+  secret,
+  template,
+} from "./schema.ts";
 
 const ROOMS = {
   apiKey: { table: apiKey, max: API_KEYS_MAX },
   endpoint: { table: endpoint, max: ENDPOINTS_MAX },
+  flashApp: { table: flashApp, max: FLASH_APPS_MAX },
+  flashUpload: { table: flashUpload, max: FLASH_UPLOADS_MAX },
   joinToken: { table: joinToken, max: JOIN_TOKENS_MAX },
   networkVolume: { table: networkVolume, max: NETWORK_VOLUMES_MAX },
   registryAuth: { table: registryAuth, max: REGISTRY_AUTHS_MAX },

@@ -5,6 +5,7 @@ import { hasRoom } from "./account-room.ts";
 import { changedFields, noteIfChanged, type Author, type AuditSubject } from "./audit-log.ts";
 import { rowIf } from "./conditional-insert.ts";
 import { isOneOf, type Database } from "./database.ts";
+import { takesEndpoints } from "./flash-environments.ts";
 import { randomRowId } from "./row-id.ts";
 import { endpoint, endpointRemoval, networkVolume, template } from "./schema.ts";
 
@@ -45,12 +46,38 @@ export async function findOwnEndpoints(
     .where(and(eq(endpoint.accountId, accountId), isAsked));
 }
 
+/** The endpoint of this name in a flash environment of the account. */
+export async function findEndpointOfEnvironment(
+  db: Database,
+  accountId: string,
+  environmentId: string,
+  name: string,
+): Promise<EndpointRecord | undefined> {
+  const isNamed = and(eq(endpoint.flashEnvironmentId, environmentId), eq(endpoint.name, name));
+  return await db
+    .select()
+    .from(endpoint)
+    .where(and(eq(endpoint.accountId, accountId), isNamed))
+    .get();
+}
+
 export async function listEndpoints(db: Database, accountId: string): Promise<EndpointRecord[]> {
   return await db
     .select()
     .from(endpoint)
     .where(eq(endpoint.accountId, accountId))
     .orderBy(asc(endpoint.createdAt), asc(endpoint.id));
+}
+
+export async function listEndpointsOfEnvironment(
+  db: Database,
+  accountId: string,
+  environmentId: string,
+): Promise<EndpointRecord[]> {
+  return await db
+    .select()
+    .from(endpoint)
+    .where(and(eq(endpoint.accountId, accountId), eq(endpoint.flashEnvironmentId, environmentId)));
 }
 
 export async function listEndpointsOfTemplate(
@@ -112,14 +139,19 @@ export function volumesOf({ networkVolumeId, networkVolumeIds }: EndpointRecord)
 export type EndpointNeeds = {
   /** Network volumes that must be there when the endpoint is written. */
   readonly volumeIds: readonly string[];
+  /** The flash environment that must be there and take endpoints, if any. */
+  readonly environmentId: string | null;
 };
 
-/** Inserts an endpoint; nothing comes back when its template or a volume is gone, or the account has no room. */
+/**
+ * Inserts an endpoint; nothing comes back when its template, a volume or its flash environment is gone, when that
+ * has one of this name, or when the account has no room.
+ */
 export async function insertEndpointIfWhole(
   db: Database,
   author: Author,
   values: EndpointValues,
-  { volumeIds }: EndpointNeeds,
+  needs: EndpointNeeds,
 ): Promise<EndpointRecord | undefined> {
   const { accountId, now } = author;
   const record = {
@@ -131,18 +163,22 @@ export async function insertEndpointIfWhole(
     createdAt: now,
     updatedAt: now,
   };
-  const condition = and(hasRoom("endpoint", accountId), isWhole(accountId, values.templateId, volumeIds));
+  const condition = and(hasRoom("endpoint", accountId), isWhole(accountId, values.templateId, needs));
   const [[inserted]] = await db.batch([
     db
       .insert(endpoint)
       .select(rowIf(endpoint, record, condition))
+      .onConflictDoNothing()
       .returning(),
     noteIfChanged(db, author, subjectOf(record)),
   ]);
   return inserted;
 }
 
-/** Changes an endpoint if it still is as it was read, and if its template and the volumes are there. */
+/**
+ * Changes an endpoint if it still is as it was read, if its template and the volumes are there, and if its name is
+ * free in a new flash environment.
+ */
 export async function updateEndpointIfUnchanged(
   db: Database,
   author: Author,
@@ -162,7 +198,8 @@ export async function updateEndpointIfUnchanged(
       and(
         isOwn(author.accountId, read.id),
         eq(endpoint.revision, read.revision),
-        isWhole(author.accountId, values.templateId, options.volumeIds),
+        isWhole(author.accountId, values.templateId, options),
+        isNameFree(values, read),
       ),
     )
     .returning();
@@ -249,13 +286,25 @@ export async function closeEndpointRemoval(
     .where(and(eq(endpointRemoval.accountId, accountId), eq(endpointRemoval.endpointId, endpointId)));
 }
 
-/** Whether the account has the template and all the volumes at the moment of the write. */
-function isWhole(accountId: string, templateId: string, volumeIds: readonly string[]): SQL | undefined {
+/** Whether the account has the template and all else that is needed at the moment of the write. */
+function isWhole(
+  accountId: string,
+  templateId: string,
+  { volumeIds, environmentId }: EndpointNeeds,
+): SQL | undefined {
   const ofTemplate = sql`EXISTS (SELECT 1 FROM ${template} WHERE ${template.accountId} = ${accountId} AND ${template.id} = ${templateId})`;
-  if (volumeIds.length === 0) return ofTemplate;
+  const ofEnvironment = environmentId === null ? undefined : takesEndpoints(accountId, environmentId);
+  if (volumeIds.length === 0) return and(ofTemplate, ofEnvironment);
   const isNamed = isOneOf(networkVolume.id, volumeIds);
   const found = sql`(SELECT count(*) FROM ${networkVolume} WHERE ${networkVolume.accountId} = ${accountId} AND ${isNamed})`;
-  return and(ofTemplate, sql`${found} = ${volumeIds.length}`);
+  return and(ofTemplate, ofEnvironment, sql`${found} = ${volumeIds.length}`);
+}
+
+/** Whether no other endpoint of the flash environment has the name. */
+function isNameFree({ flashEnvironmentId, name }: EndpointValues, { id }: EndpointRecord): SQL | undefined {
+  if (flashEnvironmentId === null) return undefined;
+  return sql`NOT EXISTS (SELECT 1 FROM ${endpoint} AS other WHERE other.flash_environment_id = ${flashEnvironmentId}
+    AND other.name = ${name} AND other.id <> ${id})`;
 }
 
 function isOwn(accountId: string, endpointId: string) {

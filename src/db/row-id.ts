@@ -13,3 +13,10 @@ export function randomRowId(): string {
   }
   return id;
 }
+
+/** The id of what this text describes: the same text gives the same id. */
+export async function derivedRowId(text: string): Promise<string> {
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)));
+  const number = digest.reduce((sum, byte) => sum * 256n + BigInt(byte), 0n);
+  return (number % 36n ** BigInt(LENGTH)).toString(36).padStart(LENGTH, "0");
+}

@@ -250,6 +250,8 @@ export const flashAuthRequest = sqliteTable(
     status: text("status", { enum: AUTH_REQUEST_STATUSES }).notNull(),
     /** The key, encrypted, from its approval until it was fetched. */
     sealedKey: text("sealed_key"),
+    /** What the client says it is; shown to the person. */
+    client: text("client").notNull().default(""),
     createdAt: integer("created_at").notNull(),
     expiresAt: integer("expires_at").notNull(),
   },

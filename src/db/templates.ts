@@ -4,6 +4,7 @@ import { hasRoom } from "./account-room.ts";
 import { changedFields, noteIfChanged, type Author, type AuditSubject } from "./audit-log.ts";
 import { rowIf } from "./conditional-insert.ts";
 import { isOneOf, type Database } from "./database.ts";
+import { buildAtRelease } from "./flash-pins.ts";
 import { randomRowId } from "./row-id.ts";
 import { endpoint, registryAuth, template } from "./schema.ts";
 
@@ -150,6 +151,7 @@ function releaseUsers(db: Database, author: Author, read: TemplateRecord, mayCha
     .update(endpoint)
     .set({
       version: sql`${endpoint.version} + 1`,
+      flashBuildId: buildAtRelease(),
       revision: sql`${endpoint.revision} + 1`,
       updatedAt: author.now,
     })

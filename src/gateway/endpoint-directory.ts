@@ -51,7 +51,13 @@ export type FleetStub = Pick<FleetObject, "sync" | "assignments" | "hostSilent" 
 const CACHE_MS = 30_000;
 const CACHE_SIZE = 10_000;
 
-const cache = new BoundedMap<{ readonly config: EndpointConfig; readonly until: number }>(CACHE_SIZE);
+type Known = {
+  readonly config: EndpointConfig;
+  readonly flashEnvironmentId: string | null;
+  readonly until: number;
+};
+
+const cache = new BoundedMap<Known>(CACHE_SIZE);
 
 /** The endpoint's configuration; throws endpoint_not_found when the account has none of this id. */
 export async function requireEndpoint(
@@ -66,8 +72,17 @@ export async function requireEndpoint(
 
 /** The configuration of an endpoint of any account; the caller must see to it that nobody gets another's. */
 export async function findAnyEndpoint(env: Env, endpointId: string): Promise<EndpointConfig | undefined> {
-  const cached = cache.get(endpointId);
-  return cached && Date.now() < cached.until ? cached.config : await load(env, endpointId);
+  return (await find(env, endpointId))?.config;
+}
+
+/** The configuration of an endpoint of this flash environment. */
+export async function findEndpointOfEnvironment(
+  env: Env,
+  environmentId: string,
+  endpointId: string,
+): Promise<EndpointConfig | undefined> {
+  const found = await find(env, endpointId);
+  return found?.flashEnvironmentId === environmentId ? found.config : undefined;
 }
 
 /** Calls an endpoint's object; tells it its configuration first when it does not know it. */
@@ -112,12 +127,18 @@ export function fleetStub(env: Env): FleetStub {
   return env.FLEET.getByName(FLEET_NAME) as unknown as FleetStub;
 }
 
-async function load(env: Env, endpointId: string): Promise<EndpointConfig | undefined> {
+async function find(env: Env, endpointId: string): Promise<Known | undefined> {
+  const cached = cache.get(endpointId);
+  return cached && Date.now() < cached.until ? cached : await load(env, endpointId);
+}
+
+async function load(env: Env, endpointId: string): Promise<Known | undefined> {
   const record = await findEndpoint(openDatabase(env.DB), endpointId);
   if (!record) return undefined;
-  const config = toEndpointConfig(record);
-  cache.set(endpointId, { config, until: Date.now() + CACHE_MS });
-  return config;
+  const { flashEnvironmentId } = record;
+  const known = { config: toEndpointConfig(record), flashEnvironmentId, until: Date.now() + CACHE_MS };
+  cache.set(endpointId, known);
+  return known;
 }
 
 /** With what the object needs and nobody else. */

@@ -5,6 +5,8 @@ import { ANONYMOUS, MISSING_KEY } from "../auth/principal.ts";
 import type { RequestContext } from "../management/context.ts";
 import { OperationError } from "../management/operation-error.ts";
 import { asksOnlyFor, neededAccess } from "./document-access.ts";
+import { refusalInEnvironment } from "./environment-access.ts";
+import { managementSchema } from "./schema.ts";
 
 /** Holds nothing of an account, and is asked for by clients that send no key. */
 const CATALOG_FIELDS = ["gpuTypes", "cpuFlavors", "dataCenters", "countryCodes", "serverlessGpuPools"];
@@ -25,6 +27,7 @@ export function refusalOf(
     const open = isCatalogClosed ? OPEN_FIELDS_WITH_CATALOG_CLOSED : OPEN_FIELDS;
     return asksOnlyFor(document, open) ? undefined : missingKey();
   }
+  if (principal.flashEnvironmentId !== undefined) return refusalInEnvironment(managementSchema, document);
   const needed = asksOnlyFor(document, OPEN_FIELDS) ? "none" : neededAccess(document, operationName);
   if (needed === "none") return undefined;
   const lack = lackForManagement(principal, needed);

@@ -8,11 +8,16 @@
 import DataLoader from "dataloader";
 import { findAccount } from "../db/accounts.ts";
 import { findOwnEndpoints, listEndpoints } from "../db/endpoints.ts";
+import { listFlashApps } from "../db/flash-apps.ts";
+import { findFlashBuilds, findFlashManifests, listFlashBuilds } from "../db/flash-builds.ts";
+import { listFlashEnvironments } from "../db/flash-environments.ts";
 import { findNetworkVolumes } from "../db/network-volumes.ts";
 import { findTemplates, listUnboundTemplates } from "../db/templates.ts";
+import { FLASH_MANIFESTS_AT_ONCE } from "../contract/limits.ts";
 import type { RequestContext } from "../management/context.ts";
 import { listWorkers } from "../management/endpoints/endpoint-pods.ts";
 import { listOwnHosts } from "../management/hosts/hosts.ts";
+import { OperationError } from "../management/operation-error.ts";
 import { ensureWebhookSecrets } from "../management/webhooks/webhook-secrets.ts";
 
 export type Loaders = ReturnType<typeof createLoaders>;
@@ -30,6 +35,17 @@ export function createLoaders(context: RequestContext) {
     endpoint: byId((ids) => findOwnEndpoints(db, accountId, ids)),
     template: byId((ids) => findTemplates(db, accountId, ids)),
     volume: byId((ids) => findNetworkVolumes(db, accountId, ids)),
+    flashApps: once(() => listFlashApps(db, accountId)),
+    flashBuild: byId((ids) => findFlashBuilds(db, accountId, ids)),
+    flashManifest: byId((ids) => findFlashManifests(db, accountId, requireFew(ids))),
+    flashEnvironmentsOf: grouped(
+      (appIds) => listFlashEnvironments(db, accountId, appIds),
+      ({ appId }) => appId,
+    ),
+    flashBuildsOf: grouped(
+      (appIds) => listFlashBuilds(db, accountId, appIds),
+      ({ appId }) => appId,
+    ),
     workers: grouped(
       (endpointIds) => listWorkers(context, endpointIds),
       ({ endpointId }) => endpointId,
@@ -42,6 +58,15 @@ export function createLoaders(context: RequestContext) {
       for (const loader of Object.values(loaders)) loader.clearAll();
     },
   };
+}
+
+/** Manifests may be as large as a body, each of them. */
+function requireFew(buildIds: readonly string[]): readonly string[] {
+  if (buildIds.length <= FLASH_MANIFESTS_AT_ONCE) return buildIds;
+  throw new OperationError(
+    "INVALID_INPUT",
+    `manifest: asked of ${buildIds.length} builds at once; at most ${FLASH_MANIFESTS_AT_ONCE} are shown. Ask for them by flashBuild.`,
+  );
 }
 
 /** Loads a single thing. */

@@ -2,7 +2,8 @@
 import { Hono, type Context } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { readCredential } from "../auth/credential.ts";
-import { ANONYMOUS, authenticate, type Principal } from "../auth/principal.ts";
+import { authenticateAny } from "../auth/environment-principal.ts";
+import { ANONYMOUS, type Principal } from "../auth/principal.ts";
 import { CONTROL_BODY_MAX_BYTES } from "../contract/limits.ts";
 import { openDatabase } from "../db/database.ts";
 import type { Env } from "../env.ts";
@@ -29,7 +30,8 @@ export function graphqlRoutes(): Hono<GraphqlEnv> {
     const credential =
       readCredential(context.req.header("authorization")) ?? readCredential(context.req.query("api_key"));
     // What may be asked without a key is seen in the document; a wrong key opens nothing.
-    const principal = credential === undefined ? ANONYMOUS : await authenticate(context.env, credential, now);
+    const principal =
+      credential === undefined ? ANONYMOUS : await authenticateAny(context.env, credential, now);
     if (principal.kind === "unauthorized") {
       return send(context, errorAnswer(401, "UNAUTHORIZED", principal.message));
     }

@@ -9,6 +9,7 @@ import { endpointResolvers } from "./endpoints/endpoint-resolvers.ts";
 import { endpointSdl } from "./endpoints/endpoint-schema.graphql.ts";
 import { encryptionResolvers } from "./encryption/encryption-resolvers.ts";
 import { encryptionSdl } from "./encryption/encryption-schema.graphql.ts";
+import { bindToEnvironment } from "./environment-access.ts";
 import { hostResolvers } from "./hosts/host-resolvers.ts";
 import { hostSdl } from "./hosts/host-schema.graphql.ts";
 import { keyResolvers } from "./keys/key-resolvers.ts";
@@ -72,6 +73,8 @@ export const managementSchema = makeExecutableSchema({
     usageResolvers,
   ],
 });
+
+bindToEnvironment(managementSchema);
 
 // What a mutation changes is noted under the name of its field, and what was loaded before it is forgotten.
 for (const [operation, field] of Object.entries(managementSchema.getMutationType()?.getFields() ?? {})) {

@@ -19,6 +19,7 @@ import { removeOrphanedTemplates } from "../db/templates.ts";
 import { removeOldUsage } from "../db/usage.ts";
 import type { Env } from "../env.ts";
 import { resealOlder } from "../management/encryption/reseal.ts";
+import { removeEndedUploads, removeSurplusBuilds } from "../management/flash/artifact-removal.ts";
 import { removeOldLogs } from "../management/logs/log-removal.ts";
 import { logRetentionDays } from "../management/logs/log-retention.ts";
 import { announceRemoval } from "../management/endpoints/endpoint-announcement.ts";
@@ -49,6 +50,8 @@ export const MAINTENANCE_TASKS: readonly MaintenanceTask[] = [
     name: "remove orphaned inline templates",
     run: ({ db, now }) => removeOrphanedTemplates(db, now - ORPHAN_RETENTION_MS, MAINTENANCE_ROWS_MAX),
   },
+  { name: "end unused flash builds", run: removeSurplusBuilds },
+  { name: "remove ended uploads", run: removeEndedUploads },
   { name: "collect usage", run: ({ env, db, now }) => collectUsage({ env, db }, now) },
   {
     name: "remove old usage",

@@ -5,6 +5,8 @@ import { OperationError } from "./operation-error.ts";
 const WORDS: Record<BoundedKind, string> = {
   apiKey: "API keys, those included that were revoked or expired in the last 90 days",
   endpoint: "endpoints",
+  flashApp: "flash apps",
+  flashUpload: "uploads of artifacts that became no build, those included that ended in the last hour",
   joinToken: "join tokens that have not expired",
   networkVolume: "network volumes",
   registryAuth: "registry credentials",

@@ -208,6 +208,13 @@ export class ScriptedAgent {
     });
   }
 
+  /** Asks for bytes with the token of this host. */
+  async download(path: string, headers: Record<string, string> = {}): Promise<Response> {
+    return await exports.default.fetch(`http://edge${path}`, {
+      headers: { Authorization: `Bearer ${this.#token}`, ...headers },
+    });
+  }
+
   #post(path: string, body: unknown): Promise<unknown> {
     return this.ask("POST", path, body);
   }

@@ -1,6 +1,6 @@
 /** Speaks to the edge as its users do, over HTTP. */
 import { exports } from "cloudflare:workers";
-import { freshAccount } from "./accounts.ts";
+import { freshAccount, type TestAccount } from "./accounts.ts";
 
 export const ROOT_API_KEY = "test-root-key";
 
@@ -8,7 +8,11 @@ let apiKey = ROOT_API_KEY;
 
 /** From here on all calls are those of a new account: hosts of other tests are not its hosts. */
 export async function signInAsNewAccount(): Promise<void> {
-  apiKey = (await freshAccount()).key;
+  signInAs(await freshAccount());
+}
+
+export function signInAs({ key }: Pick<TestAccount, "key">): void {
+  apiKey = key;
 }
 
 export function apiKeyOfTest(): string {

@@ -1,12 +1,118 @@
-import { test } from "vitest";
+import { env } from "cloudflare:workers";
+import { describe, test } from "vitest";
+import {
+  archive,
+  ask,
+  built,
+  deployed,
+  environmentState,
+  finalized,
+  freshApp,
+  madeApp,
+  madeEnvironment,
+  manifestOf,
+  prepared,
+  put,
+  savedInto,
+} from "./flash-client.ts";
 import { codeOf, freshClient } from "./graphql-client.ts";
 
-test("nobody has an app, an environment or a build", async ({ expect }) => {
+const APP = `id name flashEnvironments { id name state activeBuildId createdAt }
+  flashBuilds { id objectKey sha256 sizeBytes createdAt }`;
+
+describe("the way of the original client, from an unknown app to a deployed one", () => {
+  test("every step is answered as it reads it", async ({ expect }) => {
+    const client = await freshClient();
+    const byName = `query ($flashAppName: String!) { flashAppByName(flashAppName: $flashAppName) { ${APP} } }`;
+    const unknown = await client.send(byName, { flashAppName: "shop" });
+    expect(codeOf(unknown)).toBe("APP_NOT_FOUND");
+    expect(unknown.errors[0].message.toLowerCase()).toContain("app not found");
+
+    const { appId, environmentId } = await madeApp(client, "shop");
+    expect((await ask(client, byName, { flashAppName: "shop" })).flashAppByName).toEqual({
+      id: appId,
+      name: "shop",
+      flashEnvironments: [
+        {
+          id: environmentId,
+          name: "production",
+          state: "PENDING",
+          activeBuildId: null,
+          createdAt: expect.stringMatching(/^20\d\d-.*Z$/),
+        },
+      ],
+      flashBuilds: [],
+    });
+
+    const bytes = archive(5_000);
+    const { uploadUrl, objectKey } = await prepared(client, { appId }, { tarballSize: bytes.length });
+    expect(await put(uploadUrl, bytes)).toEqual({ status: 204, body: null });
+    const manifest = manifestOf(["gpu_worker", "cpu_worker"]);
+    const buildId = await finalized(client, { appId }, objectKey, manifest);
+
+    const { flashEnvironmentByName } = await ask(
+      client,
+      `query ($input: FlashEnvironmentByNameInput!) { flashEnvironmentByName(input: $input) { id name state activeBuildId
+        endpoints { id name } networkVolumes { id name } } }`,
+      { input: { flashAppId: appId, name: "production" } },
+    );
+    expect(flashEnvironmentByName).toMatchObject({ id: environmentId, endpoints: [], networkVolumes: [] });
+    const { deployBuildToEnvironment } = await ask(
+      client,
+      `mutation ($input: DeployBuildToEnvironmentInput!) { deployBuildToEnvironment(input: $input)
+        { id name activeArtifact { objectKey downloadUrl expiresAt } } }`,
+      { input: { flashEnvironmentId: environmentId, flashBuildId: buildId } },
+    );
+    expect(deployBuildToEnvironment).toEqual({
+      id: environmentId,
+      name: "production",
+      activeArtifact: {
+        objectKey,
+        downloadUrl: expect.stringMatching(/^http.*\/artifacts\/downloads\/./),
+        expiresAt: expect.any(String),
+      },
+    });
+    const flashBuild = "query ($id: String!) { flashBuild(flashBuildId: $id) { id manifest } }";
+    expect((await ask(client, flashBuild, { id: buildId })).flashBuild).toEqual({ id: buildId, manifest });
+    expect(await environmentState(client, environmentId)).toBe("DEPLOYING");
+
+    const gpu = await savedInto(client, environmentId, "gpu_worker");
+    const cpu = await savedInto(client, environmentId, "cpu_worker");
+    const resources = {
+      gpu_worker: { ...manifest.resources.gpu_worker, endpoint_id: gpu.id, aiKey: "era_secret" },
+      cpu_worker: { ...manifest.resources.cpu_worker, endpoint_id: cpu.id, aiKey: "era_secret" },
+    };
+    const addresses = { gpu_worker: `https://edge/v2/${gpu.id}`, cpu_worker: `https://edge/v2/${cpu.id}` };
+    await ask(
+      client,
+      "mutation ($input: UpdateFlashBuildManifestInput!) { updateFlashBuildManifest(input: $input) { id manifest } }",
+      {
+        input: {
+          flashBuildId: buildId,
+          manifest: { ...manifest, resources, resources_endpoints: addresses },
+        },
+      },
+    );
+    const { flashBuild: told } = await ask(client, flashBuild, { id: buildId });
+    expect(told.manifest.resources_endpoints).toEqual(addresses);
+    expect(told.manifest.resources.gpu_worker.endpoint_id).toBe(gpu.id);
+    expect(await environmentState(client, environmentId)).toBe("DEPLOYED");
+    const stored = await env.ARTIFACTS.get(objectKey);
+    expect(new Uint8Array((await stored?.arrayBuffer()) ?? new ArrayBuffer())).toEqual(bytes);
+  });
+});
+
+test("only the operations of the login are not offered here", async ({ expect }) => {
+  const client = await freshClient();
+  const answer = await client.send("mutation { createFlashAuthRequest { id status expiresAt } }");
+  expect(codeOf(answer)).toBe("NOT_SUPPORTED");
+});
+
+test("what does not exist is null, as clients expect it", async ({ expect }) => {
   const client = await freshClient();
   const { data, errors } =
     await client.send(`{ myself { flashApps { id name } } flashApp(flashAppId: "a") { id }
-    flashEnvironment(flashEnvironmentId: "e") { id name state activeBuildId createdAt endpoints { id name }
-      networkVolumes { id name } }
+    flashEnvironment(flashEnvironmentId: "e") { id }
     flashEnvironmentByName(input: { flashAppId: "a", name: "production" }) { id }
     flashBuild(flashBuildId: "b") { id manifest } }`);
   expect(errors).toBeUndefined();
@@ -19,47 +125,20 @@ test("nobody has an app, an environment or a build", async ({ expect }) => {
   });
 });
 
-test("an app that is looked for by name is refused in the words that clients look for", async ({
-  expect,
-}) => {
-  const client = await freshClient();
-  const answer = await client.send(
-    "query ($flashAppName: String!) { flashAppByName(flashAppName: $flashAppName) { id name } }",
-    { flashAppName: "shop" },
-  );
-  expect(codeOf(answer)).toBe("APP_NOT_FOUND");
-  expect(answer.errors[0].message.toLowerCase()).toContain("app not found");
-});
+test("a finished deployment is DEPLOYED or FAILED, and nothing else", async ({ expect }) => {
+  const client = await freshApp();
+  const { environmentId } = client;
+  const finish = async (state: string) =>
+    await client.send(`mutation { finishFlashDeployment(input: { flashEnvironmentId: "${environmentId}",
+      state: "${state}" }) { id state } }`);
+  const early = await finish("DEPLOYED");
+  expect(codeOf(early)).toBe("INVALID_INPUT");
+  expect(early.errors[0].message).toContain("call deployBuildToEnvironment first");
 
-test("what would make or change something is refused as not supported, in words that help", async ({
-  expect,
-}) => {
-  const client = await freshClient();
-  const calls = [
-    'createFlashApp(input: { name: "shop" }) { id }',
-    'deleteFlashApp(flashAppId: "a")',
-    'createFlashEnvironment(input: { flashAppId: "a", name: "production" }) { id }',
-    'deleteFlashEnvironment(flashEnvironmentId: "e")',
-    'prepareFlashArtifactUpload(input: { flashAppId: "a", tarballSize: 1500000000 }) { uploadUrl }',
-    'finalizeFlashArtifactUpload(input: { flashAppId: "a", objectKey: "k", manifest: { a: [1] } }) { id }',
-    'updateFlashBuildManifest(input: { flashBuildId: "b", manifest: {} }) { id }',
-    'deployBuildToEnvironment(input: { flashEnvironmentId: "e", flashBuildId: "b" }) { id }',
-  ];
-  for (const call of calls) {
-    const answer = await client.send(`mutation { ${call} }`);
-    expect([call, codeOf(answer)]).toEqual([call, "NOT_SUPPORTED"]);
-    expect(answer.errors[0].message).toContain("no flash apps yet");
-  }
-});
-
-test("there is no login in the browser yet", async ({ expect }) => {
-  const client = await freshClient();
-  for (const document of [
-    "mutation { createFlashAuthRequest { id status expiresAt } }",
-    '{ flashAuthRequestStatus(flashAuthRequestId: "r") { id status expiresAt apiKey } }',
-  ]) {
-    const answer = await client.send(document);
-    expect(codeOf(answer)).toBe("NOT_SUPPORTED");
-    expect(answer.errors[0].message).toContain("Give the client an API key instead");
-  }
+  await deployed(client, environmentId, await built(client, client));
+  expect((await finish("FAILED")).data.finishFlashDeployment).toEqual({ id: environmentId, state: "FAILED" });
+  expect((await finish("DEPLOYED")).data.finishFlashDeployment.state).toBe("DEPLOYED");
+  expect(codeOf(await finish("DELETING"))).toBe("INVALID_INPUT");
+  const other = await madeEnvironment(client, client.appId, "staging");
+  expect(await environmentState(client, other)).toBe("PENDING");
 });

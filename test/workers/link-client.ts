@@ -191,8 +191,8 @@ export class ScriptedLink {
 export const LB = 'type: "LB", scalerType: "REQUEST_COUNT", scalerValue: 4, workersMax: 3, idleTimeout: 60';
 
 /** A load-balanced endpoint with one worker on one host, which takes requests. */
-export async function linkedEndpoint() {
-  const endpointId = await createEndpoint(`${LB}, workersMin: 1`);
+export async function linkedEndpoint(settings = "") {
+  const endpointId = await createEndpoint(`${LB}, workersMin: 1 ${settings}`);
   const agent = await ScriptedAgent.join("linked");
   const workerId = await agent.bringUpWorker(endpointId);
   const link = new ScriptedLink(await agent.openLink(endpointId));

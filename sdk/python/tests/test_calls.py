@@ -151,7 +151,9 @@ def test_a_call_that_takes_too_long_is_a_runtime_error_with_advice(
     monkeypatch.setenv("FLASH_SENTINEL_TIMEOUT", "0.3")
     edge.on(RUNSYNC, {"id": "j1", "status": "IN_QUEUE"})
     edge.on(STATUS, {"id": "j1", "status": "IN_PROGRESS"})
-    with pytest.raises(CallTimeoutError, match=r"took longer than 0.3 s.*j1.*IN_PROGRESS.*FLASH_SENTINEL_TIMEOUT") as it:
+    with pytest.raises(
+        CallTimeoutError, match=r"took longer than 0.3 s.*j1.*IN_PROGRESS.*FLASH_SENTINEL_TIMEOUT"
+    ) as it:
         asyncio.run(nothing())
     assert isinstance(it.value, RuntimeError)
 
@@ -161,7 +163,8 @@ def test_a_call_that_takes_too_long_is_a_runtime_error_with_advice(
 
 def test_an_endpoint_that_is_not_deployed_is_named_with_its_app_and_environment(edge: Edge) -> None:
     with pytest.raises(
-        EndpointNotFoundError, match=r"'resize' was not found in app 'shop', environment 'production': deploy it first"
+        EndpointNotFoundError,
+        match=r"'resize' was not found in app 'shop', environment 'production': deploy it first",
     ) as it:
         asyncio.run(resize(1))
     assert isinstance(it.value, RuntimeError)
@@ -237,7 +240,9 @@ def test_trap_7_a_failed_job_raises_with_the_remote_traceback(edge: Edge) -> Non
     traceback = 'Traceback (most recent call last):\n  File "/app/worker.py", line 3\nValueError: bad width'
     error = f'{{"error_type": "ValueError", "error_message": "bad width", "error_traceback": "{traceback}"}}'
     edge.on(RUNSYNC, failed(error.replace('"/app/worker.py"', r"\"/app/worker.py\"").replace("\n", r"\n")))
-    with pytest.raises(RemoteExecutionError, match=r"resize\(\) of endpoint 'resize' failed: ValueError: bad width") as it:
+    with pytest.raises(
+        RemoteExecutionError, match=r"resize\(\) of endpoint 'resize' failed: ValueError: bad width"
+    ) as it:
         asyncio.run(resize(1))
     assert isinstance(it.value, RuntimeError)
     assert isinstance(it.value, FlashRuntimeError)
@@ -256,7 +261,9 @@ def test_trap_7_a_failed_job_raises_with_the_remote_traceback(edge: Edge) -> Non
         ("Traceback (most recent call last):\n  x\nOSError: y", None, "OSError: y"),
     ],
 )
-def test_failures_of_other_workers_are_understood_too(edge: Edge, error: str, kind: str | None, said: str) -> None:
+def test_failures_of_other_workers_are_understood_too(
+    edge: Edge, error: str, kind: str | None, said: str
+) -> None:
     edge.on(RUNSYNC, failed(error))
     with pytest.raises(RemoteExecutionError) as it:
         asyncio.run(nothing())
@@ -264,7 +271,9 @@ def test_failures_of_other_workers_are_understood_too(edge: Edge, error: str, ki
     assert str(it.value).startswith(f"nothing() of endpoint 'nothing' failed: {said}; job j1.")
 
 
-@pytest.mark.parametrize(("status", "said"), [("CANCELLED", "was cancelled"), ("TIMED_OUT", "timed out on its worker")])
+@pytest.mark.parametrize(
+    ("status", "said"), [("CANCELLED", "was cancelled"), ("TIMED_OUT", "timed out on its worker")]
+)
 def test_a_job_that_was_stopped_raises_too(edge: Edge, status: str, said: str) -> None:
     edge.on(RUNSYNC, {"id": "j1", "status": status})
     with pytest.raises(RemoteExecutionError, match=said) as it:
@@ -294,9 +303,9 @@ class Model:
     ("value", "message"),
     [
         (b"abc", r"argument 'width' of resize\(\) is of type bytes, .*base64"),
-        (Size(1), r"is of type test_calls.Size, .*dataclasses.asdict"),
-        (Array(), r"is of type test_calls.Array, .*tolist"),
-        (Model(), r"is of type test_calls.Model, .*model_dump"),
+        (Size(1), r"is of type .*test_calls.Size, .*dataclasses.asdict"),
+        (Array(), r"is of type .*test_calls.Array, .*tolist"),
+        (Model(), r"is of type .*test_calls.Model, .*model_dump"),
         ({1, 2}, r"is of type set, .*a list"),
         ([{"a": object()}], r"argument 'width' of resize\(\)\[0\]\['a'\] is of type object"),
         ({1: 2}, r"has the key 1 of type int: keys must be texts"),

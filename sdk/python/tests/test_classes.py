@@ -74,12 +74,16 @@ def test_private_and_unknown_attributes_are_attribute_errors() -> None:
     for name in ("_private", "__len__", "_endpoint_"):
         with pytest.raises(AttributeError, match="is private"):
             getattr(model, name)
-    with pytest.raises(AttributeError, match="'Model' has no method 'weights' .*; it has warm_up, predict, train, version"):
+    with pytest.raises(
+        AttributeError, match="'Model' has no method 'weights' .*; it has warm_up, predict, train, version"
+    ):
         _ = model.weights
 
 
 def test_trap_20_constructor_arguments_are_refused() -> None:
-    with pytest.raises(TypeError, match=r"Model\(\) was given arguments, but workers of Endpoint\('model'\) construct"):
+    with pytest.raises(
+        TypeError, match=r"Model\(\) was given arguments, but workers of Endpoint\('model'\) construct"
+    ):
         Model(3)
     with pytest.raises(TypeError, match="without any"):
         Model(size=3)

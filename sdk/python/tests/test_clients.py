@@ -10,6 +10,7 @@ import pytest
 from edge import Answer, Edge, Hangup
 
 from edgerun import APIKeyError, Endpoint, EndpointJob, HttpError, SerializationError, ServiceUnreachableError
+from edgerun.query_text import query_text
 
 ENDPOINT = Endpoint(id="abc")
 STATUS = "GET /v2/abc/status/j1"
@@ -116,7 +117,9 @@ def test_wait_of_a_job_that_has_ended_asks_nobody(edge: Edge) -> None:
 def test_wait_that_takes_too_long_names_job_seconds_and_status(edge: Edge) -> None:
     edge.on("POST /v2/abc/run", IN_QUEUE)
     edge.on(STATUS, IN_PROGRESS)
-    with pytest.raises(TimeoutError, match=r"Job j1 has not ended within 0.4 s; its last status is IN_PROGRESS"):
+    with pytest.raises(
+        TimeoutError, match=r"Job j1 has not ended within 0.4 s; its last status is IN_PROGRESS"
+    ):
         asyncio.run(waited(0.4))
 
 
@@ -170,7 +173,7 @@ def test_post_sends_plain_json_and_answers_it(edge: Edge) -> None:
     assert edge.requests[0].headers["authorization"] == "Bearer er_test"
 
 
-@pytest.mark.parametrize("method", ["put", "delete", "patch"])
+@pytest.mark.parametrize("method", ["put", "patch"])
 def test_the_other_methods_send_json_too(edge: Edge, method: str) -> None:
     edge.on(f"{method.upper()} /lb/abc/x", [1])
 
@@ -181,15 +184,22 @@ def test_the_other_methods_send_json_too(edge: Edge, method: str) -> None:
     assert edge.requests[0].body == {"n": 1}
 
 
-def test_get_sends_its_data_as_the_query(edge: Edge) -> None:
-    edge.on("GET /lb/abc/x", {"ok": True})
+@pytest.mark.parametrize("method", ["get", "delete"])
+def test_methods_without_a_body_send_their_data_as_the_query(edge: Edge, method: str) -> None:
+    edge.on(f"{method.upper()} /lb/abc/x", {"ok": True})
 
     async def ask() -> Any:
-        return await ENDPOINT.get("/x?a=1", {"b": "ö &"})
+        return await getattr(ENDPOINT, method)("/x?a=1", {"b": "ö &", "c": True, "d": None, "e": 1.5})
 
     asyncio.run(ask())
-    assert edge.requests[0].query == {"a": "1", "b": "ö &"}
+    assert edge.requests[0].query == {"a": "1", "b": "ö &", "c": "true", "e": "1.5"}
     assert edge.requests[0].body is None
+
+
+def test_a_query_repeats_the_names_of_lists_and_carries_no_more_than_that() -> None:
+    assert query_text({"a": [1, "b"], "c": (False,)}) == "a=1&a=b&c=false"
+    with pytest.raises(SerializationError, match=r"data\['a'\] is of type dict, which a query cannot carry"):
+        query_text({"a": {}})
 
 
 def test_trap_36_headers_are_sent(edge: Edge) -> None:

@@ -123,7 +123,9 @@ def test_the_stored_key_is_not_sent_to_another_address(monkeypatch: pytest.Monke
     store(monkeypatch, 'url = "https://edge.example"\napi_key = "er_login"\n')
     assert find_connection() == Connection("https://edge.example", "er_login")
     Path(".env").write_text("EDGERUN_URL=https://evil.example\n")
-    with pytest.raises(APIKeyError, match="stored API key is for https://edge.example, not for https://evil.example"):
+    with pytest.raises(
+        APIKeyError, match="stored API key is for https://edge.example, not for https://evil.example"
+    ):
         find_connection()
 
 

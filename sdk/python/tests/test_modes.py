@@ -50,7 +50,9 @@ def test_one_endpoint_takes_one_function() -> None:
     @endpoint
     def first() -> None: ...
 
-    with pytest.raises(ValueError, match=r"first\(\) \(.*test_modes.py:\d+\) already, and cannot .*second\(\) \("):
+    with pytest.raises(
+        ValueError, match=r"first\(\) \(.*test_modes.py:\d+\) already, and cannot .*second\(\) \("
+    ):
 
         @endpoint
         def second() -> None: ...
@@ -180,7 +182,9 @@ def test_a_method_and_path_have_one_function() -> None:
     @api.post("/x")
     def other() -> None: ...
 
-    with pytest.raises(ValueError, match=r"GET /x of .*second\(\) is taken already, by .*first\(\) \(.*test_modes.py:"):
+    with pytest.raises(
+        ValueError, match=r"GET /x of .*second\(\) is taken already, by .*first\(\) \(.*test_modes.py:"
+    ):
 
         @api.get("/x")
         def second() -> None: ...
@@ -242,7 +246,9 @@ def test_a_client_is_no_decorator() -> None:
 
 
 def test_a_request_of_a_client_is_no_decorator() -> None:
-    with pytest.raises(TypeError, match=r"Endpoint\(id='abc'\).post\('/x'\) is a request of a client, .* no decorator"):
+    with pytest.raises(
+        TypeError, match=r"Endpoint\(id='abc'\).post\('/x'\) is a request of a client, .* no decorator"
+    ):
 
         @client().post("/x")
         def work() -> None: ...

@@ -61,7 +61,9 @@ def test_the_manifest_is_asked_for_once_in_a_while(edge: Edge) -> None:
     assert len(edge.seen(PEER)) == 3
 
 
-@pytest.mark.parametrize("addresses", [None, {}, {"other": "https://edge.example/v2/ep2"}, {"peer": 3}, {"peer": "x"}])
+@pytest.mark.parametrize(
+    "addresses", [None, {}, {"other": "https://edge.example/v2/ep2"}, {"peer": 3}, {"peer": "x"}]
+)
 def test_a_peer_that_the_manifest_lacks_is_called_by_name(edge: Edge, addresses: Any) -> None:
     edge.graphql(tells(addresses))
     edge.on(BY_NAME, DONE)
@@ -69,7 +71,9 @@ def test_a_peer_that_the_manifest_lacks_is_called_by_name(edge: Edge, addresses:
     assert edge.seen(BY_NAME)[0].headers["x-flash-endpoint"] == "peer"
 
 
-def test_without_an_environment_id_a_peer_is_called_by_name(edge: Edge, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_an_environment_id_a_peer_is_called_by_name(
+    edge: Edge, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("FLASH_ENVIRONMENT_ID")
     edge.on(BY_NAME, DONE)
     assert asyncio.run(peer()) == 5
@@ -101,7 +105,9 @@ def test_a_service_that_fails_three_times_is_asked_a_fourth_time(edge: Edge) -> 
 
 def test_a_service_that_cannot_be_asked_is_said_to_be(edge: Edge) -> None:
     edge.graphql(lambda document, variables: Answer(500, {"error": "down"}))
-    with pytest.raises(ManifestServiceUnavailableError, match="endpoints of environment env1 cannot be looked up: .*down"):
+    with pytest.raises(
+        ManifestServiceUnavailableError, match="endpoints of environment env1 cannot be looked up: .*down"
+    ):
         asyncio.run(peer())
     assert len(edge.seen("POST /graphql")) == 4
 

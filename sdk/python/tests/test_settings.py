@@ -54,18 +54,27 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"datacenter": [DataCenter.US_CA_2, 7]}, r"datacenter=7 is no known data center"),
     ({"datacenter": []}, r"datacenter=\[\] names no data center"),
     ({"cpu": "cpu3c-1-2", "datacenter": "us-ks-2"}, r"datacenter='US-KS-2' has no CPU .* CPUs: EU-RO-1"),
-    ({"cpu": "cpu3c-1-2", "template": PodTemplate(containerDiskInGb=11)}, r"containerDiskInGb=11 .* from 1 to 10"),
+    (
+        {"cpu": "cpu3c-1-2", "template": PodTemplate(containerDiskInGb=11)},
+        r"containerDiskInGb=11 .* from 1 to 10",
+    ),
     (
         {"cpu": ["cpu5c-8-16", "cpu3c-2-4"], "template": PodTemplate(containerDiskInGb=64)},
         r"containerDiskInGb=64 .* from 1 to 20",
     ),
     ({"template": {"containerDiskInGb": 5}}, r"template=.* of type dict must be a PodTemplate"),
-    ({"min_cuda_version": "9.0"}, r"min_cuda_version='9.0' is no known version of CUDA. Allowed: 11.8, .*13.0"),
+    (
+        {"min_cuda_version": "9.0"},
+        r"min_cuda_version='9.0' is no known version of CUDA. Allowed: 11.8, .*13.0",
+    ),
     ({"min_cuda_version": 12}, r"min_cuda_version=12 is no known version"),
     ({"scaler_type": "FAST"}, r"scaler_type='FAST' must be ServerlessScalerType.QUEUE_DELAY or"),
     ({"scaler_value": 0}, r"scaler_value=0 is out of range: .* at least 1"),
     ({"gpu_count": 0}, r"gpu_count=0 is out of range: .* at least 1"),
-    ({"execution_timeout_ms": 4_999}, r"execution_timeout_ms=4999 is out of range: .* 0 .* 5000 to 604800000"),
+    (
+        {"execution_timeout_ms": 4_999},
+        r"execution_timeout_ms=4999 is out of range: .* 0 .* 5000 to 604800000",
+    ),
     ({"execution_timeout_ms": -1}, r"execution_timeout_ms=-1 is out of range"),
     ({"dependencies": "torch"}, r"dependencies='torch' must be a list of texts"),
     ({"dependencies": [1]}, r"dependencies=\[1\] must be a list of texts"),
@@ -83,7 +92,9 @@ def test_a_wrong_parameter_is_refused_by_name(parameters: dict[str, Any], messag
         Endpoint(**{"name": "a", **parameters})
 
 
-@pytest.mark.parametrize("name", ["", "-a", "_a", "a b", "a/b", "../a", "a.py", "ä", "a\n", 'a"; import os', "a" * 192])
+@pytest.mark.parametrize(
+    "name", ["", "-a", "_a", "a b", "a/b", "../a", "a.py", "ä", "a\n", 'a"; import os', "a" * 192]
+)
 def test_trap_16_a_name_that_could_break_out_of_files_or_code_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match="name="):
         Endpoint(name=name)
@@ -97,7 +108,9 @@ def test_other_names_are_taken(name: str) -> None:
 def test_what_is_left_out_has_the_documented_default() -> None:
     endpoint = Endpoint(name="a")
     resource = endpoint.resource()
-    assert (endpoint.workers_min, endpoint.workers_max) == (DEFAULT_WORKERS_MIN, DEFAULT_WORKERS_MAX) == (0, 1)
+    assert (
+        (endpoint.workers_min, endpoint.workers_max) == (DEFAULT_WORKERS_MIN, DEFAULT_WORKERS_MAX) == (0, 1)
+    )
     assert not endpoint.is_cpu
     assert not endpoint.is_client
     assert not endpoint.is_load_balanced
@@ -133,7 +146,9 @@ def test_trap_2_everything_that_was_set_is_in_the_manifest() -> None:
         flashboot=False,
         scaler_type=ServerlessScalerType.REQUEST_COUNT,
         scaler_value=7,
-        template=PodTemplate(containerDiskInGb=200, dockerArgs="--x", env={"T": "1"}, startScript="s", ports="1/tcp"),
+        template=PodTemplate(
+            containerDiskInGb=200, dockerArgs="--x", env={"T": "1"}, startScript="s", ports="1/tcp"
+        ),
         min_cuda_version="12.4",
         max_concurrency=3,
     ).resource()

@@ -8,6 +8,7 @@ import { PROBLEM_MAX_LENGTH, type Assignment } from "../../contract/agent.ts";
 import type { AssignedWorker } from "../../fleet/messages.ts";
 import type { Env } from "../../env.ts";
 import { findBlueprint, type Blueprint, type RawVariable } from "./blueprint.ts";
+import { CallVariables, NO_CALLS, type Called } from "./call-variables.ts";
 import { HandedSecrets } from "./handed-secrets.ts";
 import { fillReferences, referredSecrets } from "../../domain/secret-reference.ts";
 
@@ -15,11 +16,15 @@ type Filled =
   | { readonly kind: "filled"; readonly parts: Pick<Assignment, "env" | "registryAuth" | "masked"> }
   | { readonly kind: "problem"; readonly problem: string };
 
-/** Assignments of endpoints that are gone are left out, and so the agent ends those workers. */
+/**
+ * Assignments of endpoints that are gone are left out, and so the agent ends those workers. `origin` is where the
+ * agent reaches the edge.
+ */
 export async function resolveAssignments(
   env: Env,
   accountId: string,
   workers: readonly AssignedWorker[],
+  origin: string,
 ): Promise<Assignment[]> {
   const found = await Promise.all(
     workers.map(async (worker) => ({
@@ -32,9 +37,31 @@ export async function resolveAssignments(
     names: blueprints.flatMap(({ variables }) => variables.flatMap(({ value }) => referredSecrets(value))),
     registryAuthIds: blueprints.map(({ registryAuthId }) => registryAuthId).filter((id) => id !== null),
   });
-  return found.flatMap(({ worker, blueprint }) =>
-    blueprint === undefined ? [] : [toAssignment(worker, blueprint, fill(blueprint, secrets))],
+  const calls = new CallVariables(env, origin);
+  return await Promise.all(
+    found.flatMap(({ worker, blueprint }) =>
+      blueprint === undefined ? [] : [handOver(worker, blueprint, secrets, calls)],
+    ),
   );
+}
+
+async function handOver(
+  worker: AssignedWorker,
+  blueprint: Blueprint,
+  secrets: HandedSecrets,
+  calls: CallVariables,
+): Promise<Assignment> {
+  const { callsWithin } = blueprint;
+  const called = callsWithin === undefined ? NO_CALLS : await calls.of(callsWithin);
+  return toAssignment(worker, blueprint, withCalls(fill(blueprint, secrets), called));
+}
+
+/** What the owner has set stays. */
+function withCalls(filled: Filled, { env, masked }: Called): Filled {
+  if (filled.kind === "problem" || masked.length === 0) return filled;
+  const { parts } = filled;
+  const hidden = [...(parts.masked ?? []), ...masked];
+  return { kind: "filled", parts: { ...parts, env: { ...env, ...parts.env }, masked: hidden } };
 }
 
 function toAssignment(
@@ -58,8 +85,12 @@ function toAssignment(
   return { ...whole, problem, imageName: problem, dockerArgs: "", env: {}, registryAuth: null };
 }
 
-function fill({ variables, registryAuthId, templateName }: Blueprint, secrets: HandedSecrets): Filled {
+function fill(
+  { variables, registryAuthId, templateName, ...blueprint }: Blueprint,
+  secrets: HandedSecrets,
+): Filled {
   const problem =
+    blueprint.problem ??
     variables.map((variable) => problemOf(variable, secrets)).find((sentence) => sentence !== undefined) ??
     (registryAuthId === null ? undefined : secrets.problemOfLogin(registryAuthId, templateName));
   if (problem !== undefined) return { kind: "problem", problem };

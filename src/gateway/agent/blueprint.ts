@@ -7,6 +7,7 @@ import type { EnvironmentVariable } from "../../db/schema.ts";
 import { findTemplate } from "../../db/templates.ts";
 import { BoundedMap } from "../../domain/bounded-map.ts";
 import type { Env } from "../../env.ts";
+import { findFlashParts } from "./flash-parts.ts";
 
 /** A variable before its references are filled. */
 export type RawVariable = {
@@ -26,12 +27,17 @@ export type Blueprint = {
     | "containerDiskInGb"
     | "startLimitMs"
     | "networkVolumeIds"
+    | "artifact"
   >;
   readonly variables: readonly RawVariable[];
   readonly registryAuthId: string | null;
   readonly templateName: string;
   /** It is that of a newer release than was asked for, whose own is not kept. */
   readonly isSuperseded?: true;
+  /** The flash environment whose key the worker gets. */
+  readonly callsWithin?: string;
+  /** Why no worker may be started, whatever its secrets are. */
+  readonly problem?: string;
 };
 
 /** A template may be 1.5 MB of text and the isolate has 128 MB for everything, so the cache is bounded by text. */
@@ -65,11 +71,14 @@ async function loadBlueprint(env: Env, accountId: string, endpointId: string) {
   const endpoint = await findOwnEndpoint(database, accountId, endpointId);
   const template = endpoint && (await findTemplate(database, accountId, endpoint.templateId));
   if (!endpoint || !template) return undefined;
+  const flash = await findFlashParts(database, endpoint);
   const variables = lastOfEachKey([
+    ...owned(flash.variables, "its flash environment"),
     ...owned(template.env, `template '${template.name}'`),
     ...owned(endpoint.env, `endpoint '${endpoint.name}'`),
   ]);
   const volumeIds = volumesOf(endpoint);
+  const { artifact, callsWithin, problem } = flash;
   const blueprint: Blueprint = {
     fixed: {
       endpointId,
@@ -78,11 +87,14 @@ async function loadBlueprint(env: Env, accountId: string, endpointId: string) {
       dockerArgs: template.dockerArgs,
       containerDiskInGb: template.containerDiskInGb,
       ...(volumeIds.length > 0 && { networkVolumeIds: [...volumeIds] }),
+      ...(artifact && { artifact }),
       startLimitMs: startLimit(variables.find(({ key }) => key === "RUNPOD_INIT_TIMEOUT")?.value),
     },
     variables,
     registryAuthId: template.containerRegistryAuthId,
     templateName: template.name,
+    ...(callsWithin !== undefined && { callsWithin }),
+    ...(problem !== undefined && { problem }),
   };
   return { version: endpoint.version, blueprint };
 }

@@ -1,5 +1,6 @@
 /** The agent API, `/agent/v1/...`, and what brings an agent onto a machine. */
 import { Hono } from "hono";
+import { sendArtifact } from "./artifact.ts";
 import type { AgentApi } from "./context.ts";
 import { withHost } from "./context.ts";
 import { agentFile, installScript } from "./download.ts";
@@ -20,6 +21,7 @@ export function agentRoutes(): Hono<AgentApi> {
   routes.post("/v1/endpoints/:endpointId/exchange", withHost, exchange);
   routes.get("/v1/endpoints/:endpointId/link", withHost, openLink);
   routes.put("/v1/endpoints/:endpointId/results/:jobId/:attempt", withHost, uploadResult);
+  routes.get("/v1/artifacts/:sha256", withHost, sendArtifact);
   routes.get("/v1/host", withHost, describeHost);
   routes.post("/v1/host/drain", withHost, drainHost);
   routes.post("/v1/host/leave", withHost, leaveFleet);

@@ -29,7 +29,8 @@ export async function sync(context: AgentContext): Promise<Response> {
   const assigned = first.kind === "quiet" ? await fleet.assignments(hostId) : first;
   // Fleet knows it at once; here the token may be remembered for good a while longer.
   if (assigned.kind === "removed") throw new ApiError("unauthorized", REMOVED);
-  const assignments = await resolveAssignments(context.env, accountId, assigned.workers);
+  const { origin } = new URL(context.req.url);
+  const assignments = await resolveAssignments(context.env, accountId, assigned.workers, origin);
   const notice = noticeFor(request.agentVersion);
   const reply = { revision: assigned.revision, assignments, ...(notice && { notice }) };
   return context.json(reply satisfies SyncReply);

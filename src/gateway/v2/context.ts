@@ -4,12 +4,15 @@ import type { z } from "zod";
 import { lackForEndpoint } from "../../auth/access.ts";
 import { authenticate, type Principal } from "../../auth/principal.ts";
 import type { EndpointConfig } from "../../contract/endpoint.ts";
+import { FLASH_ENDPOINT_ID } from "../../contract/flash.ts";
 import { WAIT_DEFAULT_MS } from "../../contract/limits.ts";
 import { waitSchema } from "../../contract/job.ts";
 import type { Env } from "../../env.ts";
 import { ApiError } from "../api-error.ts";
 import { requireEndpoint } from "../endpoint-directory.ts";
 import { openByEndpointKey } from "./endpoint-key.ts";
+import { openByEnvironmentKey } from "./environment-key.ts";
+import { serveByAddress } from "./flash-address.ts";
 
 export type QueueApi = { Bindings: Env; Variables: { endpoint: EndpointConfig; caller: Principal } };
 export type QueueContext = Context<QueueApi>;
@@ -17,22 +20,35 @@ export type QueueHandler = Handler<QueueApi>;
 
 /** Lets nobody pass without a valid key and an endpoint of the same account that the key may read. */
 export const withEndpoint: MiddlewareHandler<QueueApi> = async (context, next) => {
+  const endpointId = context.req.param("endpointId") ?? "";
+  if (endpointId === FLASH_ENDPOINT_ID) {
+    await serveByAddress(context, async (found) => {
+      await enter(context, found);
+      await next();
+    });
+    return;
+  }
+  await enter(context, endpointId);
+  await next();
+};
+
+async function enter(context: QueueContext, endpointId: string): Promise<void> {
   const { env } = context;
   const header = context.req.header("Authorization");
-  const endpointId = context.req.param("endpointId") ?? "";
   const caller = await authenticate(env, header, Date.now());
   if (caller.kind === "principal") {
     context.set("endpoint", await requireEndpoint(env, caller.accountId, endpointId));
     refuseLack(lackForEndpoint(caller, endpointId, "read"));
     context.set("caller", caller);
-  } else {
-    const opened = await openByEndpointKey(env, header, endpointId);
-    if (opened === undefined) throw new ApiError("unauthorized", caller.message);
-    context.set("endpoint", opened.endpoint);
-    context.set("caller", opened.caller);
+    return;
   }
-  await next();
-};
+  const opened =
+    (await openByEndpointKey(env, header, endpointId)) ??
+    (await openByEnvironmentKey(env, header, endpointId));
+  if (opened === undefined) throw new ApiError("unauthorized", caller.message);
+  context.set("endpoint", opened.endpoint);
+  context.set("caller", opened.caller);
+}
 
 /** For operations that change something. */
 export const requireWrite: MiddlewareHandler<QueueApi> = async (context, next) => {

@@ -70,7 +70,7 @@ export const endpointResolvers = {
       return workers.filter(({ state }) => state === "standby").length;
     },
     modelReferences: (): readonly string[] => [],
-    activeBuildid: (): null => null,
+    activeBuildid: (endpoint: EndpointRecord): string | null => endpoint.flashBuildId,
     idePodId: (): null => null,
     networkVolumeIds: async (
       endpoint: EndpointRecord,

@@ -1,8 +1,8 @@
 export const endpointSdl = /* GraphQL */ `
   type Mutation {
-    "No id creates, an id merges into the stored endpoint."
+    "An id merges into the stored endpoint; without one it creates, unless the flash environment has one of this name."
     saveEndpoint(input: EndpointInput): Endpoint
-    "Refused with ENDPOINT_HAS_WORKERS until both worker limits are 0."
+    "Refused with ENDPOINT_HAS_WORKERS until both worker limits are 0, except for endpoints of a flash environment."
     deleteEndpoint(id: String): Void
     "Gives an endpoint another template; its workers are replaced."
     updateEndpointTemplate(input: UpdateEndpointTemplateInput): Endpoint
@@ -25,7 +25,7 @@ export const endpointSdl = /* GraphQL */ `
   input EndpointInput {
     "Absent to create, present to change."
     id: String
-    "Up to 191 characters; need not be unique."
+    "Up to 191 characters; unique in a flash environment alone, where it holds letters, digits, - and _ only."
     name: String
     "QB (default) or LB; fixed at creation."
     type: String
@@ -55,7 +55,7 @@ export const endpointSdl = /* GraphQL */ `
     executionTimeoutMs: Int
     "Jobs that may wait at once; a submit beyond them is refused with 429. 1,000,000 by default."
     queueDepthMax: Int
-    "Kept and shown; another one replaces the workers."
+    "FLASHBOOT keeps stopped workers prepared, so that a cold start costs little; another one replaces the workers."
     flashBootType: FlashBootType
     "Comma list of countries or data centers; empty means any."
     locations: String
@@ -69,7 +69,7 @@ export const endpointSdl = /* GraphQL */ `
     minCudaVersion: String
     "Variables of this endpoint alone, at most 50; they win over the template's."
     env: [EnvironmentVariableInput]
-    "The flash environment that owns the endpoint."
+    "A flash environment of the account, which owns the endpoint from then on; with the name it stands for an id."
     flashEnvironmentId: String
     "Kept and shown; has no effect."
     compliance: [Compliance]
@@ -140,7 +140,7 @@ export const endpointSdl = /* GraphQL */ `
     env: [EnvironmentVariable]
     workersMin: Int
     workersMax: Int
-    "Always 0."
+    "Stopped workers that FLASHBOOT keeps prepared."
     workersStandby: Int
     workersPFBTarget: Int
     "Seconds."
@@ -163,7 +163,7 @@ export const endpointSdl = /* GraphQL */ `
     allowedCudaVersions: String
     minCudaVersion: String
     flashEnvironmentId: String
-    "Spelled with a lower-case d by the clients."
+    "The flash build whose files the workers get: that which was active when this version was made."
     activeBuildid: String
     "Always null: there are no development pods."
     idePodId: String

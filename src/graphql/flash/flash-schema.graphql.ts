@@ -1,28 +1,33 @@
 export const flashSdl = /* GraphQL */ `
   type Query {
-    "Null, as there are no flash apps yet."
+    "Null when the app does not exist."
     flashApp(flashAppId: String): FlashApp
     "Refused with APP_NOT_FOUND when there is none of this name."
     flashAppByName(flashAppName: String): FlashApp
-    "Null, as the fields below: there are no flash apps yet."
+    "By its id, or by the id of an endpoint that belongs to it; null when there is none."
     flashEnvironment(flashEnvironmentId: String): FlashEnvironment
+    "Null when there is none of this name."
     flashEnvironmentByName(input: FlashEnvironmentByNameInput): FlashEnvironment
+    "Null when the build does not exist."
     flashBuild(flashBuildId: String): FlashBuild
     "Refused with NOT_SUPPORTED: there is no login in the browser yet."
     flashAuthRequestStatus(flashAuthRequestId: String): FlashAuthRequest
   }
 
   type Mutation {
-    "Refused with NOT_SUPPORTED, as the operations below: this installation offers no flash apps yet."
+    "Refused with APP_NAME_TAKEN when the account has one of this name."
     createFlashApp(input: CreateFlashAppInput): FlashApp
+    "Deletes its environments with their endpoints first, whatever their worker limits, then its builds."
     deleteFlashApp(flashAppId: String): Void
+    "Refused with FLASH_ENVIRONMENT_NAME_TAKEN when the app has one of this name."
     createFlashEnvironment(input: CreateFlashEnvironmentInput): FlashEnvironment
+    "Deletes its endpoints first, whatever their worker limits."
     deleteFlashEnvironment(flashEnvironmentId: String): Void
-    "Gives an address for one PUT of the artifact."
+    "Gives an address that takes the artifact. Announced with its SHA-256, an artifact goes on where it stopped."
     prepareFlashArtifactUpload(input: PrepareFlashArtifactUploadInput): FlashUpload
-    "Makes a build of an artifact that was uploaded."
+    "Makes a build of an artifact that was uploaded. The same artifact and manifest give the same build again."
     finalizeFlashArtifactUpload(input: FinalizeFlashArtifactUploadInput): FlashBuild
-    "Changes the manifest of a build."
+    "Changes the manifest of a build. One with an address for each resource ends the deployment: DEPLOYED."
     updateFlashBuildManifest(input: UpdateFlashBuildManifestInput): FlashBuild
     "Makes a build the active one of an environment, which is DEPLOYING from then on."
     deployBuildToEnvironment(input: DeployBuildToEnvironmentInput): FlashEnvironment
@@ -33,6 +38,7 @@ export const flashSdl = /* GraphQL */ `
   }
 
   type User {
+    "Apps of the account, oldest first."
     flashApps: [FlashApp]
   }
 
@@ -41,6 +47,7 @@ export const flashSdl = /* GraphQL */ `
     "Unique in the account."
     name: String
     flashEnvironments: [FlashEnvironment]
+    "The newest first; the latest 20 are kept, and all that an environment or an endpoint uses."
     flashBuilds: [FlashBuild]
   }
   type FlashEnvironment {
@@ -52,7 +59,9 @@ export const flashSdl = /* GraphQL */ `
     activeBuildId: String
     createdAt: DateTime
     endpoints: [Endpoint]
+    "All that its endpoints have attached."
     networkVolumes: [NetworkVolume]
+    "Null until something was deployed."
     activeArtifact: FlashArtifact
   }
   type FlashBuild {
@@ -61,16 +70,19 @@ export const flashSdl = /* GraphQL */ `
     "Of its artifact, in hex."
     sha256: String
     sizeBytes: Int
+    "What was finalized, or said by updateFlashBuildManifest since; without keys of endpoints (aiKey). Shown of 20 builds at most in one document. To the key of an environment resources_endpoints are those of that environment, as they are now."
     manifest: JSON
+    "When it was last finalized."
     createdAt: DateTime
   }
   type FlashArtifact {
     objectKey: String
+    "Opens the artifact until expiresAt, without a key; null where no ENCRYPTION_KEYS are set."
     downloadUrl: String
     expiresAt: DateTime
   }
   type FlashUpload {
-    "Takes the whole artifact by one PUT; or its parts, each by a PUT to <uploadUrl>/parts/<number from 1>. Needs no key."
+    "Takes the whole artifact by one PUT; or its parts, each by a PUT to <uploadUrl>/parts/<number from 1>. Needs no key. Preparing the same upload again ends an older address. Empty when nothing needs to be sent."
     uploadUrl: String
     objectKey: String
     expiresAt: DateTime
@@ -90,30 +102,36 @@ export const flashSdl = /* GraphQL */ `
     apiKey: String
   }
   input CreateFlashAppInput {
+    "Letters, digits, - and _, not beginning with - or _."
     name: String
   }
   input CreateFlashEnvironmentInput {
     flashAppId: String
+    "Letters, digits, - and _, not beginning with - or _."
     name: String
   }
   input FlashEnvironmentByNameInput {
     flashAppId: String
+    "Of the environment."
     name: String
   }
   input PrepareFlashArtifactUploadInput {
     flashAppId: String
-    "Bytes."
+    "Bytes; at most 1,500,000,000."
     tarballSize: Int
     "In hex. With it an upload goes on where it stopped, and what the app has is not sent again."
     tarballSha256: String
   }
   input FinalizeFlashArtifactUploadInput {
     flashAppId: String
+    "As it was given when the upload was prepared."
     objectKey: String
+    "The build's flash_manifest.json, as an object."
     manifest: JSON
   }
   input UpdateFlashBuildManifestInput {
     flashBuildId: String
+    "Takes the place of the one before."
     manifest: JSON
   }
   input DeployBuildToEnvironmentInput {

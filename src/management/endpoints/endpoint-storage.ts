@@ -6,6 +6,7 @@ import {
   isEndpointRemovalOpen,
   listEndpointsOfTemplate,
   updateEndpointIfUnchanged,
+  type EndpointNeeds,
   type EndpointRecord,
 } from "../../db/endpoints.ts";
 import { deleteTemplateIfUnused, findTemplate } from "../../db/templates.ts";
@@ -19,6 +20,7 @@ import type { InlineTemplate } from "../templates/template-patch.ts";
 import { changeTemplate, requireTemplate, saveBoundTemplate } from "../templates/template-storage.ts";
 import { attachedIds, requireAttachable } from "../volumes/attached-volumes.ts";
 import { announceEndpoint, announceRemoval } from "./endpoint-announcement.ts";
+import { findNamesake, requireMembership, withBuild } from "./endpoint-environment.ts";
 import type { EndpointPatch } from "./endpoint-patch.ts";
 import {
   changesVolumes,
@@ -31,20 +33,27 @@ import {
 
 // Saving
 
+/** In a flash environment the name says which endpoint is meant: one that is there already is changed. */
 export async function createEndpoint(context: RequestContext, patch: EndpointPatch): Promise<EndpointRecord> {
+  const present = await findNamesake(context, patch);
+  if (present !== undefined) return await changeEndpoint(context, present.id, patch);
   const settings = createSettings(patch);
   const inline = patch.template && complete(patch.template, settings.name);
-  const needs = { volumeIds: attachedIds(settings) };
-  const created = await untilUnchanged(async () => {
-    await requireAttachable(context, settings);
+  const { record, isNew } = await untilUnchanged(async () => {
+    const faster = await findNamesake(context, patch);
+    if (faster !== undefined) return { record: faster, isNew: false };
+    const needs = await requireNeeds(context, undefined, settings);
     await requireRoom(context, "endpoint");
     const { id: templateId } = inline
       ? await saveBoundTemplate(context, inline)
       : await requireTemplate(context, patch.templateId ?? "");
-    return await insertEndpointIfWhole(context.db, authorOf(context), { ...settings, templateId }, needs);
+    const values = { ...(await withBuild(context, settings)), templateId };
+    const inserted = await insertEndpointIfWhole(context.db, authorOf(context), values, needs);
+    return inserted && { record: inserted, isNew: true };
   });
-  await announceEndpoint(context, created);
-  return created;
+  if (!isNew) return await changeEndpoint(context, record.id, patch);
+  await announceEndpoint(context, record);
+  return record;
 }
 
 export async function changeEndpoint(
@@ -54,15 +63,16 @@ export async function changeEndpoint(
 ): Promise<EndpointRecord> {
   const found = await requireEndpoint(context, endpointId);
   const merged = mergeSettings(found, patch); // A patch that will be refused must not touch the template first.
-  await requireNewVolumes(context, found, merged);
+  await requireNeeds(context, found, merged);
   const templateId = await patchedTemplateId(context, found, patch);
 
   const changed = await untilUnchanged(async () => {
     const read = await requireEndpoint(context, endpointId);
-    const values = { ...mergeSettings(read, patch), templateId: templateId ?? read.templateId };
-    const volumeIds = await requireNewVolumes(context, read, values);
+    const settings = await withBuild(context, mergeSettings(read, patch));
+    const values = { ...settings, templateId: templateId ?? read.templateId };
+    const needs = await requireNeeds(context, read, values);
     if (templateId !== undefined) await requireTemplate(context, templateId);
-    const options = { release: needsRelease(read, values), volumeIds };
+    const options = { ...needs, release: needsRelease(read, values) };
     return await updateEndpointIfUnchanged(context.db, authorOf(context), read, values, options);
   });
   if (changed.templateId !== found.templateId) await dropOrphan(context, found.templateId);
@@ -70,15 +80,19 @@ export async function changeEndpoint(
   return changed;
 }
 
-/** Refuses volumes that cannot be attached; gives those that are about to be. */
-async function requireNewVolumes(
+/** Refuses what an endpoint cannot have; gives what it did not have before and now needs. */
+async function requireNeeds(
   context: RequestContext,
-  before: EndpointSettings,
+  before: EndpointRecord | undefined,
   after: EndpointSettings,
-): Promise<string[]> {
-  if (!changesVolumes(before, after)) return [];
-  await requireAttachable(context, after);
-  return attachedIds(after);
+): Promise<EndpointNeeds> {
+  const needsVolumes = before === undefined || changesVolumes(before, after);
+  if (needsVolumes) await requireAttachable(context, after);
+  const isMoved = before?.flashEnvironmentId !== after.flashEnvironmentId || before.name !== after.name;
+  return {
+    volumeIds: needsVolumes ? attachedIds(after) : [],
+    environmentId: isMoved ? await requireMembership(context, after, before?.id) : null,
+  };
 }
 
 /** An inline template goes with the last endpoint that uses it. */

@@ -211,11 +211,11 @@ class Endpoint(DeclaredEndpoint):
     def delete(
         self,
         path: str,
-        data: Any = None,
+        data: Mapping[str, Any] | None = None,
         timeout: float = DEFAULT_TIMEOUT_SECONDS,
         headers: Mapping[str, str] | None = None,
     ) -> Verb:
-        """A DELETE route as decorator; of a client a request to be awaited, with `data` as its JSON body."""
+        """A DELETE route as decorator; of a client a request to be awaited, with `data` as the query."""
         return self._verb("DELETE", path, data, timeout, headers)
 
     def patch(

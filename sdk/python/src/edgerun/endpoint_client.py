@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 from .connection import Connection, find_connection
 from .http_exchange import Request, exchange_in_thread, in_thread, patiently
 from .job import EndpointJob
 from .json_value import encode_json
 from .own_image import OwnImage
+from .query_text import query_text
 from .queue_api import QUICK_SECONDS, QueueApi
 from .scaling import ServerlessType
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from .endpoint import Endpoint
 
 RUNSYNC_SECONDS = 60.0
+# Workers read the parameters of these from the address.
+_OF_QUERY = ("GET", "DELETE")
 
 
 class EndpointClient:
@@ -72,8 +75,8 @@ class EndpointClient:
         id = await self._id(connection, ServerlessType.LB)
         url = f"{connection.url}/lb/{quote(id, safe='')}{path}"
         body = None
-        if data is not None and method == "GET":
-            url = f"{url}{'&' if '?' in path else '?'}{urlencode(data, doseq=True)}"
+        if data is not None and method in _OF_QUERY:
+            url = f"{url}{'&' if '?' in path else '?'}{query_text(data)}"
         elif data is not None:
             body = encode_json(data, "data")
         return await exchange_in_thread(Request(method, url, connection.api_key, timeout, body, headers))

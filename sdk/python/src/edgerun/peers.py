@@ -17,7 +17,7 @@ from .queue_api import QueueApi
 
 CACHE_SECONDS = 300.0
 
-_QUEUE_ADDRESS = re.compile(r"(?P<origin>https?://[^/]+)/v2/(?P<id>[^/?#]+)")
+_QUEUE_ADDRESS = re.compile(r"(?P<origin>https?://.+?)/v2/(?P<id>[^/?#]+)")
 
 _ACTIVE_BUILD = "query ($id: String) { flashEnvironment(flashEnvironmentId: $id) { activeBuildId } }"
 _MANIFEST = "query ($id: String) { flashBuild(flashBuildId: $id) { manifest } }"

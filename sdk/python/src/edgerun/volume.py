@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from .connection import find_connection
 from .data_center import DataCenter, read_data_center
+from .http_exchange import in_thread
+from .lifecycle import managed_by
+from .volume_store import ensure_volume
 from .whole_number import read_whole_number
 
 SIZE_MIN_GB = 10
@@ -51,6 +55,12 @@ class NetworkVolume:
             named = {} if self.name is None else {"name": self.name}
             return {"id": self.id, **named, "dataCenterId": self.datacenter}
         return {"name": self.name, "size": self.size, "dataCenterId": self.datacenter}
+
+    @managed_by("flash deploy")
+    async def deploy(self) -> str:
+        """Makes the volume where there is none, and answers its id; `flash deploy` does that."""
+        connection = find_connection()
+        return await in_thread(lambda: ensure_volume(connection, self))
 
     def __repr__(self) -> str:
         return f"NetworkVolume({self.id or self.name!r}, datacenter={self.datacenter!r})"

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .connection import Connection
 from .errors import FlashRuntimeError
 from .http_exchange import Request, exchange
 from .json_value import encode_json
-from .volume import NetworkVolume
+
+if TYPE_CHECKING:
+    from .volume import NetworkVolume
 
 CALL_SECONDS = 60.0
 

@@ -1,6 +1,6 @@
 /** The agent API: what hosts ask of the edge. */
 import { z } from "zod";
-import type { ZodOpenApiPathsObject } from "zod-openapi";
+import type { ZodOpenApiPathsObject, ZodOpenApiResponsesObject } from "zod-openapi";
 import {
   exchangeReplySchema,
   exchangeRequestSchema,
@@ -12,6 +12,7 @@ import {
   uploadParamsSchema,
   uploadReplySchema,
 } from "../../../contract/agent.ts";
+import { sha256Schema } from "../../../contract/artifact.ts";
 import { logReplySchema, logRequestSchema } from "../../../contract/log.ts";
 import { jsonValueSchema } from "../../../contract/json.ts";
 import { operation } from "./operation.ts";
@@ -19,6 +20,24 @@ import { endpointPath } from "./queue-paths.ts";
 
 const TAG = "agent";
 const HOST_TOKEN = { security: [{ hostToken: [] }] };
+
+const artifact = operation(
+  {
+    id: "downloadArtifact",
+    tag: TAG,
+    summary: "The packed files of an app of the host's account",
+    text: "`Range` with `If-Range` goes on where a download ended; the ETag is the SHA-256.",
+    path: z.object({ sha256: sha256Schema }),
+    answer: undefined,
+  },
+  [400, 401, 404, 500],
+);
+const archive = { "application/gzip": { schema: { type: "string", format: "binary" } } } as const;
+const ARCHIVE = {
+  200: { description: "A gzipped tar archive.", content: archive },
+  206: { description: "The part of it that Range asks for.", content: archive },
+  416: { description: "The archive ends before that part." },
+} satisfies ZodOpenApiResponsesObject;
 
 export const agentPaths: ZodOpenApiPathsObject = {
   "/agent/v1/join": {
@@ -93,6 +112,9 @@ export const agentPaths: ZodOpenApiPathsObject = {
       ),
       ...HOST_TOKEN,
     },
+  },
+  "/agent/v1/artifacts/{sha256}": {
+    get: { ...artifact, responses: { ...artifact.responses, ...ARCHIVE }, ...HOST_TOKEN },
   },
   "/agent/v1/logs": {
     post: {

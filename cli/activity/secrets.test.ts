@@ -1,0 +1,31 @@
+import { test } from "vitest";
+import { Secrets } from "./secrets.ts";
+
+test("keys of the service are taken out wherever they stand", ({ expect }) => {
+  const secrets = new Secrets({});
+  const key = `er_${"0a".repeat(32)}`;
+  expect(secrets.redact(`with ${key}, done`)).toBe("with [secret], done");
+  expect(secrets.redact(`ere_${"0a".repeat(32)}`)).toBe("[secret]");
+  expect(secrets.redact("https://edge/graphql?api_key=abc&x=1")).toBe(
+    "https://edge/graphql?api_key=[secret]&x=1",
+  );
+  expect(secrets.redact("Authorization: Bearer abc.def")).toBe("Authorization: Bearer [secret]");
+});
+
+test("values of variables that are called secret are taken out", ({ expect }) => {
+  const secrets = new Secrets({ HF_TOKEN: "hugging-face-token", HOME: "/home/person-of-this-name" });
+  expect(secrets.redact("token hugging-face-token in /home/person-of-this-name")).toBe(
+    "token [secret] in /home/person-of-this-name",
+  );
+});
+
+test("what was learnt later is taken out from then on", ({ expect }) => {
+  const secrets = new Secrets({});
+  expect(secrets.redact("key-from-a-file")).toBe("key-from-a-file");
+  secrets.add("key-from-a-file");
+  expect(secrets.redact("key-from-a-file")).toBe("[secret]");
+});
+
+test("a value that is too short to be a secret does not blot out words", ({ expect }) => {
+  expect(new Secrets({ API_KEY: "dev" }).redact("the development server")).toBe("the development server");
+});

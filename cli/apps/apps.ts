@@ -1,0 +1,93 @@
+/** What `flash app` does. */
+import type { Cli } from "../cli.ts";
+import { openService } from "../configuration/service-access.ts";
+import { findApp } from "../deploy/target.ts";
+import { Failure } from "../failure.ts";
+import { checkedName } from "../project.ts";
+import * as operations from "../service/flash-operations.ts";
+import type { FlashApp } from "../service/flash-operations.ts";
+import type { Service } from "../service/service.ts";
+import { counted } from "../terminal/counted.ts";
+import { removeEnvironments } from "./removal.ts";
+
+const BUILDS_SHOWN = 3;
+
+export async function listApps(cli: Cli): Promise<void> {
+  const service = await openService(cli);
+  const { flashApps } = (await service.query(operations.listApps)).myself;
+  const apps = flashApps.map(({ id, name, flashEnvironments, flashBuilds }) => ({
+    id,
+    name,
+    environments: flashEnvironments.map((environment) => environment.name),
+    builds: flashBuilds.length,
+  }));
+  cli.terminal.json({ apps });
+  if (cli.terminal.isJson) return;
+  if (apps.length === 0) return cli.terminal.say("There are no apps yet. `flash deploy` makes one.");
+  cli.terminal.table(
+    ["NAME", "ENVIRONMENTS", "BUILDS"],
+    apps.map(({ name, environments, builds }) => [name, String(environments.length), String(builds)]),
+  );
+}
+
+export async function createApp(cli: Cli, name: string): Promise<void> {
+  const checked = checkedName("app", name);
+  const service = await openService(cli);
+  const { createFlashApp: app } = await service.mutate(operations.createApp, { name: checked });
+  cli.terminal.json({ app: { id: app.id, name: app.name } });
+  cli.terminal.done(`Created app ${app.name}.`);
+}
+
+export async function showApp(cli: Cli, name: string): Promise<void> {
+  const app = await appNamed(await openService(cli), name);
+  const { id, flashEnvironments: environments, flashBuilds } = app;
+  const builds = flashBuilds.toSorted((a, b) => (b.createdAt ?? "").localeCompare(a.createdAt ?? ""));
+  cli.terminal.json({ app: { id, name: app.name, environments, builds } });
+  if (cli.terminal.isJson) return;
+  cli.terminal.say(`App ${app.name} (${id})`);
+  cli.terminal.say();
+  if (environments.length === 0) cli.terminal.say("No environments.");
+  else
+    cli.terminal.table(
+      ["ENVIRONMENT", "STATE", "BUILD", "CREATED"],
+      environments.map((environment) => [
+        environment.name,
+        environment.state ?? "-",
+        environment.activeBuildId ?? "-",
+        environment.createdAt ?? "-",
+      ]),
+    );
+  cli.terminal.say();
+  showBuilds(cli, builds);
+}
+
+export async function deleteApp(cli: Cli, name: string): Promise<void> {
+  const service = await openService(cli);
+  const app = await appNamed(service, name);
+  const count = counted(app.flashEnvironments.length, "environment");
+  const isMeant = await cli.terminal.confirm(`Delete app ${app.name} with ${count} and all its endpoints?`);
+  if (!isMeant) return cli.terminal.say("Nothing was deleted.");
+  await removeEnvironments(cli, service, app.flashEnvironments);
+  await service.mutate(operations.deleteApp, { id: app.id });
+  cli.terminal.json({ deleted: { id: app.id, name: app.name } });
+  cli.terminal.done(`Deleted app ${app.name}.`);
+}
+
+/** Throws a Failure that says how an app comes to be. */
+export async function appNamed(service: Service, name: string): Promise<FlashApp> {
+  const app = await findApp(service, name);
+  if (app) return app;
+  throw new Failure(`There is no app '${name}'.`, [
+    "`flash app list` shows those that there are; `flash deploy` makes one of this directory.",
+  ]);
+}
+
+function showBuilds(cli: Cli, builds: FlashApp["flashBuilds"]): void {
+  if (builds.length === 0) return cli.terminal.say("No builds.");
+  cli.terminal.table(
+    ["BUILD", "CREATED"],
+    builds.slice(0, BUILDS_SHOWN).map(({ id, createdAt }) => [id, createdAt ?? "-"]),
+  );
+  const more = builds.length - BUILDS_SHOWN;
+  if (more > 0) cli.terminal.say(`and ${more} more`);
+}

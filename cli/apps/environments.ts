@@ -1,0 +1,113 @@
+/** What `flash env` does. */
+import type { Cli } from "../cli.ts";
+import { openService } from "../configuration/service-access.ts";
+import { addressOf } from "../deploy/addresses.ts";
+import { ensureTarget, findApp } from "../deploy/target.ts";
+import { Failure } from "../failure.ts";
+import {
+  type DeployedEndpoint,
+  environmentDetails,
+  type FlashEnvironment,
+} from "../service/flash-operations.ts";
+import type { Service } from "../service/service.ts";
+import { counted } from "../terminal/counted.ts";
+import { appNamed } from "./apps.ts";
+import { removeEnvironments } from "./removal.ts";
+
+const BUILD_CHARACTERS = 12;
+
+export async function listEnvironments(cli: Cli, appName: string): Promise<void> {
+  const app = await appNamed(await openService(cli), appName);
+  const environments = app.flashEnvironments;
+  cli.terminal.json({ app: app.name, environments });
+  if (cli.terminal.isJson) return;
+  if (environments.length === 0) return cli.terminal.say(`App ${app.name} has no environments.`);
+  cli.terminal.table(
+    ["NAME", "BUILD", "CREATED", "STATE"],
+    environments.map(({ name, activeBuildId, createdAt, state }) => [
+      name,
+      activeBuildId?.slice(0, BUILD_CHARACTERS) ?? "-",
+      createdAt ?? "-",
+      state ?? "-",
+    ]),
+  );
+}
+
+export async function createEnvironment(cli: Cli, appName: string, name: string): Promise<void> {
+  const service = await openService(cli);
+  const known = await findApp(service, appName);
+  if (known?.flashEnvironments.some((environment) => environment.name === name)) {
+    throw new Failure(`App '${appName}' has an environment '${name}' already.`);
+  }
+  const { app, environment } = await ensureTarget(service, appName, name);
+  cli.terminal.json({ app, environment });
+  if (!known) cli.terminal.done(`Created app ${app.name}.`);
+  cli.terminal.done(`Created environment ${environment.name}.`);
+}
+
+export async function showEnvironment(cli: Cli, appName: string, name: string): Promise<void> {
+  const service = await openService(cli);
+  const { id } = await environmentNamed(service, appName, name);
+  const { flashEnvironment: environment } = await service.query(environmentDetails, { id });
+  if (!environment) throw new Failure(`Environment '${name}' was deleted a moment ago.`);
+  const { endpoints, networkVolumes, ...rest } = environment;
+  const shown = endpoints.map((endpoint) => shownEndpoint(service, endpoint));
+  cli.terminal.json({ app: appName, environment: rest, endpoints: shown, networkVolumes });
+  if (cli.terminal.isJson) return;
+  cli.terminal.say(`Environment ${name} of app ${appName}`);
+  cli.terminal.say(`State         ${environment.state ?? "-"}`);
+  cli.terminal.say(`Active build  ${environment.activeBuildId ?? "-"}`);
+  cli.terminal.say();
+  if (shown.length === 0) cli.terminal.say("Nothing is deployed. `flash deploy` does that.");
+  else
+    cli.terminal.table(
+      ["ENDPOINT", "ID", "WORKERS", "ADDRESS"],
+      shown.map((endpoint) => [endpoint.name, endpoint.id, workersOf(endpoint), endpoint.url]),
+    );
+  if (networkVolumes.length === 0) return;
+  cli.terminal.say();
+  cli.terminal.table(
+    ["VOLUME", "ID", "SIZE", "DATA CENTER"],
+    networkVolumes.map((volume) => [volume.name, volume.id, `${volume.size} GB`, volume.dataCenterId]),
+  );
+}
+
+export async function deleteEnvironment(cli: Cli, appName: string, name: string): Promise<void> {
+  const service = await openService(cli);
+  const environment = await environmentNamed(service, appName, name);
+  const isMeant = await cli.terminal.confirm(
+    `Delete environment ${name} of app ${appName} with all its endpoints?`,
+  );
+  if (!isMeant) return cli.terminal.say("Nothing was deleted.");
+  await removeEnvironments(cli, service, [environment]);
+  cli.terminal.json({ deleted: { id: environment.id, name } });
+}
+
+async function environmentNamed(service: Service, appName: string, name: string): Promise<FlashEnvironment> {
+  const app = await appNamed(service, appName);
+  const found = app.flashEnvironments.find((environment) => environment.name === name);
+  if (found) return found;
+  const names = app.flashEnvironments.map((environment) => environment.name).join(", ");
+  throw new Failure(`App '${appName}' has no environment '${name}'.`, [
+    names === "" ? "It has none at all; `flash deploy` makes one." : `It has ${names}.`,
+  ]);
+}
+
+function shownEndpoint(service: Service, endpoint: DeployedEndpoint) {
+  const { id, name, type, workersMin, workersMax, pods } = endpoint;
+  const workers = pods.map((pod) => ({
+    id: pod.id,
+    status: pod.desiredStatus,
+    gpu: pod.machine?.gpuDisplayName ?? null,
+    gpuCount: pod.gpuCount,
+    location: pod.machine?.location ?? null,
+  }));
+  return { id, name, type, url: addressOf(service.url, id, type === "LB"), workersMin, workersMax, workers };
+}
+
+/** Such as "2 workers (NVIDIA L4), at most 3". */
+function workersOf({ workers, workersMax }: ReturnType<typeof shownEndpoint>): string {
+  const gpus = [...new Set(workers.flatMap(({ gpu }) => gpu ?? []))];
+  const kinds = gpus.length > 0 ? ` (${gpus.join(", ")})` : "";
+  return `${counted(workers.length, "worker")}${kinds}, at most ${workersMax}`;
+}

@@ -1,0 +1,67 @@
+/** Deleting what was deployed. */
+import type { Cli } from "../cli.ts";
+import { Failure } from "../failure.ts";
+import { removeEndpoint } from "../service/endpoint-operations.ts";
+import { deleteEnvironment, environmentDetails } from "../service/flash-operations.ts";
+import { Refusal, type Service } from "../service/service.ts";
+import { counted } from "../terminal/counted.ts";
+
+type Named = { readonly id: string; readonly name: string };
+
+/**
+ * Deletes endpoints one after the other, whatever becomes of the others. Throws a Failure that names those that are
+ * still there.
+ */
+export async function removeEndpoints(
+  cli: Cli,
+  service: Service,
+  endpoints: readonly Named[],
+): Promise<void> {
+  const survivors: Named[] = [];
+  for (const endpoint of endpoints) {
+    cli.signal.throwIfAborted();
+    const step = cli.terminal.step(`Deleting ${endpoint.name}`);
+    try {
+      await removeEndpoint(service, endpoint.id);
+      step.done(`Deleted ${endpoint.name} (${endpoint.id}).`);
+    } catch (error) {
+      if (isGone(error)) {
+        step.done(`${endpoint.name} (${endpoint.id}) was gone already.`);
+        continue;
+      }
+      if (!(error instanceof Failure)) throw error;
+      step.fail(`${endpoint.name} (${endpoint.id}): ${error.message}`);
+      survivors.push(endpoint);
+    }
+  }
+  if (survivors.length === 0) return;
+  const names = survivors.map(({ name, id }) => `${name} (${id})`).join(", ");
+  throw new Failure(`${counted(survivors.length, "endpoint")} could not be deleted: ${names}.`, [
+    "Everything that holds them was kept. Run the command again.",
+  ]);
+}
+
+/** Deletes environments with their endpoints; none while any endpoint of any of them is left. */
+export async function removeEnvironments(
+  cli: Cli,
+  service: Service,
+  environments: readonly Named[],
+): Promise<void> {
+  const details = await Promise.all(
+    environments.map(async ({ id }) => (await service.query(environmentDetails, { id })).flashEnvironment),
+  );
+  await removeEndpoints(
+    cli,
+    service,
+    details.flatMap((environment) => environment?.endpoints ?? []),
+  );
+  for (const { id, name } of environments) {
+    cli.signal.throwIfAborted();
+    await service.mutate(deleteEnvironment, { id });
+    cli.terminal.done(`Deleted environment ${name}.`);
+  }
+}
+
+function isGone(error: unknown): boolean {
+  return error instanceof Refusal && error.code === "ENDPOINT_NOT_FOUND";
+}

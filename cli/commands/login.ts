@@ -1,0 +1,30 @@
+import { Command, InvalidArgumentError } from "commander";
+import type { Cli } from "../cli.ts";
+import { logIn } from "../login/login.ts";
+
+const DEFAULT_TIMEOUT_SECONDS = 600;
+
+type Flags = {
+  readonly url?: string;
+  readonly open: boolean;
+  readonly timeout: number;
+  readonly insecure?: boolean;
+};
+
+export function loginCommand(cli: Cli): Command {
+  return new Command("login")
+    .description("Log in with your browser, and store the API key on this computer.")
+    .option("--url <url>", "address of the service")
+    .option("--no-open", "print the page's address only")
+    .option("--timeout <seconds>", "how long to wait for you", readSeconds, DEFAULT_TIMEOUT_SECONDS)
+    .option("-y, --yes", "replace a stored key without asking")
+    .action(({ url, open, timeout }: Flags) =>
+      logIn(cli, { url, opensBrowser: open, timeoutSeconds: timeout }),
+    );
+}
+
+function readSeconds(text: string): number {
+  const seconds = Number(text);
+  if (Number.isInteger(seconds) && seconds > 0) return seconds;
+  throw new InvalidArgumentError("It must be a whole number of seconds above 0.");
+}

@@ -1,0 +1,63 @@
+import { mkdir, readFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { dirname, join } from "node:path";
+import { parse, stringify, type TomlTable } from "smol-toml";
+import writeFileAtomic from "write-file-atomic";
+import { z } from "zod";
+import { Failure } from "../failure.ts";
+
+const OWNER_ONLY = 0o600;
+const OWNER_ONLY_DIRECTORY = 0o700;
+
+const storedSchema = z.looseObject({
+  /** Address of the service. */
+  url: z.string().optional(),
+  api_key: z.string().optional(),
+  /** The address may be used although it is neither of this computer nor https. */
+  insecure: z.boolean().optional(),
+});
+export type Stored = z.infer<typeof storedSchema>;
+
+/** What `flash login` has stored: `config.toml` of this person, in a directory of our own. */
+export class ConfigurationFile {
+  readonly path: string;
+
+  constructor(environment: Readonly<Record<string, string | undefined>>) {
+    const base = environment["XDG_CONFIG_HOME"] || join(environment["HOME"] || homedir(), ".config");
+    this.path = join(base, "edgerun", "config.toml");
+  }
+
+  /** Empty where there is none. */
+  async read(): Promise<Stored> {
+    const stored = storedSchema.safeParse(await this.#entries());
+    if (stored.success) return stored.data;
+    const [issue] = stored.error.issues;
+    throw this.#damaged(`${issue?.path.join(".")}: ${issue?.message}`);
+  }
+
+  /** Changes these entries and keeps all others; nobody else may read the file, and it is never half written. */
+  async write(changes: Stored): Promise<void> {
+    const entries = { ...(await this.#entries()), ...changes };
+    await mkdir(dirname(this.path), { recursive: true, mode: OWNER_ONLY_DIRECTORY });
+    const kept = Object.fromEntries(Object.entries(entries).filter(([, value]) => value !== undefined));
+    await writeFileAtomic(this.path, stringify(kept), { mode: OWNER_ONLY });
+  }
+
+  async #entries(): Promise<TomlTable> {
+    try {
+      return parse(await readFile(this.path, "utf8"));
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException;
+      if (code === "ENOENT") return {};
+      if (code !== undefined) throw error;
+      // What follows the first line shows the file, which holds a key.
+      throw this.#damaged(message.split("\n")[0] ?? "");
+    }
+  }
+
+  #damaged(reason: string): Failure {
+    return new Failure(`${this.path} cannot be read: ${reason}`, [
+      "Put it right, or move it away and run `flash login` again.",
+    ]);
+  }
+}

@@ -1,0 +1,79 @@
+/** Where the endpoints of a deployment are called, and calls of them that can be pasted. */
+import type { FlashManifest, ManifestResource } from "../../src/contract/flash-manifest.ts";
+import { exampleArguments } from "./example-arguments.ts";
+
+/** The address of a deployed endpoint: to its routes, or to its queue operations. */
+export function addressOf(serviceUrl: string, id: string, isLoadBalanced: boolean): string {
+  return isLoadBalanced ? `${serviceUrl}/lb/${id}` : `${serviceUrl}/v2/${id}`;
+}
+
+export type Route = { readonly method: string; readonly path: string; readonly function: string };
+
+/** The routes of a load-balanced endpoint, in the order of their declaration. */
+export function routesOf(manifest: FlashManifest, endpoint: string): readonly Route[] {
+  return Object.entries(manifest.routes?.[endpoint] ?? {}).map(([route, name]) => {
+    const [method = "", path = ""] = route.split(" ");
+    return { method, path, function: name };
+  });
+}
+
+/** A call for the shell, one for a queue and one for each route. It reads the key from $SVC_API_KEY. */
+export function exampleCalls(manifest: FlashManifest, endpoint: string, address: string): readonly string[] {
+  const resource = manifest.resources[endpoint];
+  if (resource === undefined) return [];
+  if (!resource.is_load_balanced) {
+    return [curl("POST", `${address}/runsync`, { input: exampleInput(resource) })];
+  }
+  return routesOf(manifest, endpoint).map(({ method, path, function: name }) => {
+    const declared = resource.functions.find((one) => one.name === name);
+    const { inPath, rest } = splitPath(path, exampleArguments(declared?.parameters ?? []));
+    const isInQuery = method === "GET" || method === "DELETE";
+    const query = isInQuery ? queryOf(rest) : "";
+    return curl(method, `${address}${inPath}${query}`, isInQuery ? undefined : rest);
+  });
+}
+
+function exampleInput({ functions: [first] }: ManifestResource): Readonly<Record<string, unknown>> {
+  if (first === undefined) return {};
+  const [method] = first.class_methods ?? [];
+  const needsMethod = (first.class_methods ?? []).length > 1;
+  return {
+    ...(needsMethod && { method }),
+    ...exampleArguments(first.parameters ?? []),
+  };
+}
+
+/** Puts arguments into the path where it names them; the rest goes another way. */
+function splitPath(path: string, example: Readonly<Record<string, unknown>>) {
+  const names = [...path.matchAll(/\{([^}:]+)[^}]*\}/g)].map(([, name = ""]) => name);
+  const inPath = path.replaceAll(/\{([^}:]+)[^}]*\}/g, (_, name: string) =>
+    encodeURIComponent(wordOf(example[name] ?? name)),
+  );
+  const rest = Object.fromEntries(Object.entries(example).filter(([name]) => !names.includes(name)));
+  return { inPath, rest };
+}
+
+function queryOf(values: Readonly<Record<string, unknown>>): string {
+  const entries = Object.entries(values).map(([name, value]): [string, string] => [name, wordOf(value)]);
+  return entries.length === 0 ? "" : `?${new URLSearchParams(entries).toString()}`;
+}
+
+function wordOf(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+function curl(method: string, url: string, body?: unknown): string {
+  const hasBody = body !== undefined;
+  return [
+    `curl -X ${method} ${shellQuoted(url)}`,
+    `  -H "Authorization: Bearer $SVC_API_KEY"`,
+    ...(hasBody
+      ? [`  -H "Content-Type: application/json"`, `  -d ${shellQuoted(JSON.stringify(body))}`]
+      : []),
+  ].join(" \\\n");
+}
+
+/** One word of a POSIX shell, whatever is in it. */
+function shellQuoted(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}

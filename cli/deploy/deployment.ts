@@ -1,0 +1,198 @@
+/** Makes the endpoints of an environment what a build says, whatever they were before. */
+import type { FlashManifest } from "../../src/contract/flash-manifest.ts";
+import { Failure } from "../failure.ts";
+import {
+  environmentEndpoints,
+  type PresentEndpoint,
+  removeEndpoint,
+  saveEndpoint,
+} from "../service/endpoint-operations.ts";
+import { buildById, deployBuild, finishDeployment, updateManifest } from "../service/flash-operations.ts";
+import type { Service } from "../service/service.ts";
+import type { Step } from "../terminal/terminal.ts";
+import { addressOf, type Route, routesOf } from "./addresses.ts";
+import { toEndpointInput } from "./endpoint-input.ts";
+import { planDeployment, type PlannedEndpoint, type WantedEndpoint } from "./plan.ts";
+import type { Target } from "./target.ts";
+import { findVolumes } from "./volumes.ts";
+
+export type DeployedEndpoint = {
+  readonly name: string;
+  /** Null when it could not be made. */
+  readonly id: string | null;
+  readonly type: "QB" | "LB";
+  readonly url: string | null;
+  readonly routes: readonly Route[];
+  readonly action: "created" | "updated" | "unchanged" | "failed";
+  readonly changes: readonly string[];
+  /** Why it failed. */
+  readonly error?: string;
+};
+
+export type RemovedEndpoint = {
+  readonly name: string;
+  readonly id: string;
+  /** False: it is still there, because nobody asked for `--prune`, or because that failed. */
+  readonly isDeleted: boolean;
+  readonly error?: string;
+};
+
+export type Deployment = {
+  readonly endpoints: readonly DeployedEndpoint[];
+  readonly removed: readonly RemovedEndpoint[];
+  readonly hasFailed: boolean;
+};
+
+export type DeploymentOrder = {
+  readonly target: Target;
+  readonly buildId: string;
+  readonly manifest: FlashManifest;
+  /** Endpoints that the app no longer has are deleted. */
+  readonly prunes: boolean;
+};
+
+export async function deploy(service: Service, order: DeploymentOrder, step: Step): Promise<Deployment> {
+  const { target, buildId, manifest, prunes } = order;
+  const before = await readEnvironment(service, target);
+  const volumes = await findVolumes(service, manifest);
+  const wanted = wantedEndpoints(manifest, buildId, volumes);
+  const plan = planDeployment(wanted, before.endpoints, {
+    ownVariablesBefore: await ownVariables(service, before.activeBuildId),
+  });
+  if (!prunes) refuseOtherTypes(plan.ofOtherType);
+
+  await service.mutateAgain(deployBuild, {
+    input: { flashEnvironmentId: target.environment.id, flashBuildId: buildId },
+  });
+  for (const endpoint of plan.ofOtherType) await removeEndpoint(service, endpoint.id);
+  let done = 0;
+  const endpoints = await Promise.all(
+    plan.endpoints.map(async (planned) => {
+      const deployed = await save(service, target, manifest, planned);
+      done += 1;
+      step.update(`${done} of ${plan.endpoints.length} endpoints`);
+      return deployed;
+    }),
+  );
+  const removed = await Promise.all(plan.removed.map((endpoint) => remove(service, endpoint, prunes)));
+  await tellAddresses(service, buildId, manifest, endpoints);
+  const hasFailed = endpoints.some(({ action }) => action === "failed") || removed.some(({ error }) => error);
+  await service.mutateAgain(finishDeployment, {
+    input: { flashEnvironmentId: target.environment.id, state: hasFailed ? "FAILED" : "DEPLOYED" },
+  });
+  return { endpoints, removed, hasFailed };
+}
+
+async function readEnvironment(service: Service, { environment }: Target) {
+  const { flashEnvironment } = await service.query(environmentEndpoints, { id: environment.id });
+  if (flashEnvironment !== null) return flashEnvironment;
+  throw new Failure(`Environment '${environment.name}' was deleted meanwhile.`, ["Run the command again."]);
+}
+
+function wantedEndpoints(
+  manifest: FlashManifest,
+  buildId: string,
+  volumes: ReadonlyMap<string, readonly string[]>,
+): readonly WantedEndpoint[] {
+  const fingerprint = manifest.source_fingerprint ?? "";
+  return Object.entries(manifest.resources).map(([name, resource]) => ({
+    input: toEndpointInput(name, resource, { fingerprint, volumeIds: volumes.get(name) ?? [] }),
+    buildId: resource.client_mode ? null : buildId,
+  }));
+}
+
+/** Names of the variables that the app had set at its last deployment, by endpoint. */
+async function ownVariables(
+  service: Service,
+  buildId: string | null,
+): Promise<Readonly<Record<string, readonly string[]>>> {
+  if (buildId === null) return {};
+  const { flashBuild } = await service.query(buildById, { id: buildId });
+  const resources = Object.entries(flashBuild?.manifest?.resources ?? {});
+  return Object.fromEntries(
+    resources.map(([name, { env = {}, template }]) => [
+      name,
+      [...Object.keys(env), ...(template?.env ?? []).map(({ key }) => key)],
+    ]),
+  );
+}
+
+function refuseOtherTypes(endpoints: readonly PresentEndpoint[]): void {
+  const [first] = endpoints;
+  if (first === undefined) return;
+  const kind = (isLoadBalanced: boolean) => (isLoadBalanced ? "load-balanced" : "queue-based");
+  const isLoadBalanced = first.type === "LB";
+  throw new Failure(
+    `Endpoint '${first.name}' is ${kind(isLoadBalanced)} on the service and ${kind(!isLoadBalanced)} in the app; that cannot be changed.`,
+    ["Give it another name, or deploy with --prune: it is then deleted, with its jobs, and made anew."],
+  );
+}
+
+async function save(
+  service: Service,
+  { environment }: Target,
+  manifest: FlashManifest,
+  planned: PlannedEndpoint,
+): Promise<DeployedEndpoint> {
+  const { wanted } = planned;
+  const routes = routesOf(manifest, wanted.name);
+  const common = { name: wanted.name, type: wanted.type, routes };
+  const found = (id: string) => ({ id, url: addressOf(service.url, id, wanted.type === "LB") });
+  if (planned.action === "unchanged") {
+    return { ...common, ...found(planned.id), action: "unchanged", changes: [] };
+  }
+  const changes = planned.action === "update" ? planned.changes : [];
+  try {
+    const { type, gpuIds, instanceIds, gpuCount, ...rest } = wanted;
+    const { saveEndpoint: saved } = await service.mutateAgain(saveEndpoint, {
+      input: {
+        ...rest,
+        ...(instanceIds.length > 0 ? { instanceIds } : { gpuIds, gpuCount }),
+        ...(planned.action === "update" ? { id: planned.id } : { type }),
+        flashEnvironmentId: environment.id,
+      },
+    });
+    const action = planned.action === "create" ? "created" : "updated";
+    return { ...common, ...found(saved.id), action, changes };
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    const id = planned.action === "update" ? planned.id : null;
+    const place = id === null ? { id, url: null } : found(id);
+    return { ...common, ...place, action: "failed", changes, error: error.message };
+  }
+}
+
+async function remove(
+  service: Service,
+  { id, name }: PresentEndpoint,
+  prunes: boolean,
+): Promise<RemovedEndpoint> {
+  if (!prunes) return { id, name, isDeleted: false };
+  try {
+    await removeEndpoint(service, id);
+    return { id, name, isDeleted: true };
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    return { id, name, isDeleted: false, error: error.message };
+  }
+}
+
+/** Deployed functions find each other by what the manifest of their build says. */
+async function tellAddresses(
+  service: Service,
+  buildId: string,
+  manifest: FlashManifest,
+  endpoints: readonly DeployedEndpoint[],
+): Promise<void> {
+  const resources = { ...manifest.resources };
+  const addresses: Record<string, string> = {};
+  for (const { name, id, url } of endpoints) {
+    const resource = resources[name];
+    if (id === null || url === null || resource === undefined) continue;
+    resources[name] = { ...resource, endpoint_id: id };
+    addresses[name] = url;
+  }
+  await service.mutateAgain(updateManifest, {
+    input: { flashBuildId: buildId, manifest: { ...manifest, resources, resources_endpoints: addresses } },
+  });
+}

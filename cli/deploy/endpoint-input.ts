@@ -1,0 +1,93 @@
+/** What an endpoint of a manifest shall be, in the words of the management API. */
+import { EXECUTION_TIMEOUT_DEFAULT_MS, SCALER_VALUE_DEFAULT } from "../../src/contract/limits.ts";
+import type { ManifestResource } from "../../src/contract/flash-manifest.ts";
+
+export type Variable = { readonly key: string; readonly value: string };
+
+export type TemplateInput = {
+  readonly imageName: string;
+  readonly containerDiskInGb: number;
+  readonly dockerArgs: string;
+  readonly startScript: string;
+  readonly advancedStart: boolean;
+  readonly containerRegistryAuthId: string;
+  readonly env: readonly Variable[];
+};
+
+/** Every key is there, so that what a declaration no longer says goes back to its default. */
+export type EndpointInput = {
+  readonly name: string;
+  readonly type: "QB" | "LB";
+  /** Empty for an endpoint on CPUs. */
+  readonly gpuIds: string;
+  readonly gpuCount: number;
+  readonly instanceIds: readonly string[];
+  readonly workersMin: number;
+  readonly workersMax: number;
+  /** Seconds. */
+  readonly idleTimeout: number;
+  readonly scalerType: string;
+  readonly scalerValue: number;
+  readonly executionTimeoutMs: number;
+  readonly locations: string;
+  readonly minCudaVersion: string;
+  readonly flashBootType: string;
+  readonly networkVolumeIds: readonly string[];
+  readonly template: TemplateInput;
+};
+
+/** Defaults of app code, which are not those of the API. */
+const WORKERS_MAX = 1;
+const IDLE_TIMEOUT_SECONDS = 60;
+const CONTAINER_DISK_GB = 64;
+
+/** Changes with every change of the sources; that it does makes a release of a change of code alone. */
+export const FINGERPRINT_VARIABLE = "_FLASH_SOURCE_FINGERPRINT";
+
+/** Turns a resource of a manifest into the endpoint that it asks for. */
+export function toEndpointInput(
+  name: string,
+  resource: ManifestResource,
+  { fingerprint, volumeIds }: { readonly fingerprint: string; readonly volumeIds: readonly string[] },
+): EndpointInput {
+  const isLoadBalanced = resource.is_load_balanced;
+  const instanceIds = resource.instanceIds ?? [];
+  const isCpu = instanceIds.length > 0;
+  return {
+    name,
+    type: isLoadBalanced ? "LB" : "QB",
+    gpuIds: isCpu ? "" : (resource.gpuIds ?? ""),
+    gpuCount: isCpu ? 0 : (resource.gpuCount ?? 1),
+    instanceIds,
+    workersMin: resource.workersMin ?? 0,
+    workersMax: resource.workersMax ?? WORKERS_MAX,
+    idleTimeout: resource.idleTimeout ?? IDLE_TIMEOUT_SECONDS,
+    scalerType: resource.scalerType ?? (isLoadBalanced ? "REQUEST_COUNT" : "QUEUE_DELAY"),
+    scalerValue: resource.scalerValue ?? SCALER_VALUE_DEFAULT,
+    executionTimeoutMs: resource.executionTimeoutMs || EXECUTION_TIMEOUT_DEFAULT_MS,
+    locations: resource.locations ?? "",
+    minCudaVersion: isCpu ? "" : (resource.minCudaVersion ?? ""),
+    flashBootType: resource.flashBootType ?? "FLASHBOOT",
+    networkVolumeIds: volumeIds,
+    template: templateOf(resource, fingerprint),
+  };
+}
+
+function templateOf(resource: ManifestResource, fingerprint: string): TemplateInput {
+  const { template = {}, env = {} } = resource;
+  const variables = new Map([
+    ...(template.env ?? []).map(({ key, value }): [string, string] => [key, value]),
+    ...Object.entries(env),
+  ]);
+  // The image of one's own does not change with the sources.
+  if (!resource.client_mode) variables.set(FINGERPRINT_VARIABLE, fingerprint);
+  return {
+    imageName: resource.imageName ?? "",
+    containerDiskInGb: template.containerDiskInGb ?? CONTAINER_DISK_GB,
+    dockerArgs: template.dockerArgs ?? "",
+    startScript: template.startScript ?? "",
+    advancedStart: template.advancedStart ?? false,
+    containerRegistryAuthId: template.containerRegistryAuthId ?? "",
+    env: [...variables].map(([key, value]) => ({ key, value })),
+  };
+}

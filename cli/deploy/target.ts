@@ -1,0 +1,73 @@
+/** The app and the environment that a deployment goes to. */
+import { DEFAULT_ENVIRONMENT } from "../../src/contract/flash.ts";
+import { Failure } from "../failure.ts";
+import { appByName, createApp, createEnvironment, type FlashApp } from "../service/flash-operations.ts";
+import { Refusal, type Service } from "../service/service.ts";
+
+export type Target = {
+  readonly app: { readonly id: string; readonly name: string };
+  readonly environment: { readonly id: string; readonly name: string };
+};
+
+/** The app of this name, if there is one. */
+export async function findApp(service: Service, name: string): Promise<FlashApp | undefined> {
+  try {
+    return (await service.query(appByName, { name })).flashAppByName;
+  } catch (error) {
+    if (error instanceof Refusal && error.code === "APP_NOT_FOUND") return undefined;
+    throw error;
+  }
+}
+
+/**
+ * The environment to deploy to: the one that is named, the only one, or "production" of an app that has none.
+ * Throws a Failure that lists them when there are several and none is named.
+ */
+export function chooseEnvironment(app: FlashApp | undefined, named: string | undefined): string {
+  if (named !== undefined) return named;
+  const names = (app?.flashEnvironments ?? []).map(({ name }) => name);
+  if (names.length > 1) {
+    throw new Failure(`App '${app?.name}' has several environments: ${names.join(", ")}.`, [
+      "Say which one is meant: --env <name>",
+    ]);
+  }
+  return names[0] ?? DEFAULT_ENVIRONMENT;
+}
+
+/** Makes what is missing of app and environment. Somebody else may make the same at the same time. */
+export async function ensureTarget(
+  service: Service,
+  appName: string,
+  environmentName: string,
+): Promise<Target> {
+  const found = await findApp(service, appName);
+  const app = found ?? (await createdApp(service, appName));
+  const known = app.flashEnvironments.find(({ name }) => name === environmentName);
+  const environment = known ?? (await createdEnvironment(service, app, environmentName));
+  return { app: { id: app.id, name: appName }, environment: { id: environment.id, name: environmentName } };
+}
+
+async function createdApp(service: Service, name: string): Promise<FlashApp> {
+  await service.mutate(createApp, { name }).catch(unlessTaken("APP_NAME_TAKEN"));
+  return (await service.query(appByName, { name })).flashAppByName;
+}
+
+async function createdEnvironment(
+  service: Service,
+  app: FlashApp,
+  name: string,
+): Promise<{ readonly id: string }> {
+  await service
+    .mutate(createEnvironment, { appId: app.id, name })
+    .catch(unlessTaken("FLASH_ENVIRONMENT_NAME_TAKEN"));
+  const { flashAppByName } = await service.query(appByName, { name: app.name });
+  const made = flashAppByName.flashEnvironments.find((environment) => environment.name === name);
+  if (made === undefined) throw new Failure(`Environment '${name}' was deleted while it was being made.`);
+  return made;
+}
+
+function unlessTaken(code: string): (error: unknown) => void {
+  return (error) => {
+    if (!(error instanceof Refusal && error.code === code)) throw error;
+  };
+}

@@ -1,0 +1,153 @@
+/** Brings an artifact to the service, in parts, going on where an earlier try has stopped. */
+import { openAsBlob } from "node:fs";
+import { basename } from "node:path";
+import pRetry, { AbortError } from "p-retry";
+import { ARTIFACT_MAX_BYTES } from "../../src/contract/limits.ts";
+import { Failure } from "../failure.ts";
+import { finalizeUpload, prepareUpload } from "../service/flash-operations.ts";
+import type { Service } from "../service/service.ts";
+import type { Step } from "../terminal/terminal.ts";
+
+const PART_LIMIT_MS = 600_000;
+const RETRIES = { retries: 2, minTimeout: 2_000, factor: 1 };
+const PARTS_AT_ONCE = 3;
+const GZIP_MAGIC = [0x1f, 0x8b];
+/** Of an answer that refuses. */
+const WORDS_SHOWN = 500;
+
+export type Upload = {
+  readonly appId: string;
+  readonly artifact: { readonly path: string; readonly sha256: string; readonly sizeBytes: number };
+  readonly manifest: unknown;
+};
+
+export type Uploaded = { readonly buildId: string; readonly wasThere: boolean; readonly sentBytes: number };
+
+/** Answers the build that the service made of the artifact; the same artifact and manifest give the same one. */
+export async function uploadBuild(
+  service: Service,
+  { appId, artifact, manifest }: Upload,
+  step: Step,
+  signal: AbortSignal,
+): Promise<Uploaded> {
+  const blob = await openArtifact(artifact.path);
+  const { prepareFlashArtifactUpload: prepared } = await service.mutateAgain(prepareUpload, {
+    input: { flashAppId: appId, tarballSize: artifact.sizeBytes, tarballSha256: artifact.sha256 },
+  });
+  let sentBytes = 0;
+  if (!prepared.isUploaded) {
+    sentBytes = await sendParts(blob, prepared, step, signal);
+    step.update("the service puts it together");
+  }
+  const { finalizeFlashArtifactUpload: build } = await service.mutateAgain(finalizeUpload, {
+    input: { flashAppId: appId, objectKey: prepared.objectKey, manifest },
+  });
+  return { buildId: build.id, wasThere: prepared.isUploaded, sentBytes };
+}
+
+async function openArtifact(path: string): Promise<Blob> {
+  const blob = await openAsBlob(path).catch(() => {
+    throw new Failure(`There is no artifact at ${path}.`, ["Build one: flash build"]);
+  });
+  const magic = new Uint8Array(await blob.slice(0, GZIP_MAGIC.length).arrayBuffer());
+  if (!GZIP_MAGIC.every((byte, index) => magic[index] === byte)) {
+    throw new Failure(`${basename(path)} is no gzipped archive.`, ["Build it anew: flash build"]);
+  }
+  if (blob.size > ARTIFACT_MAX_BYTES) {
+    throw new Failure(
+      `${basename(path)} has ${blob.size} bytes; an artifact may have at most ${ARTIFACT_MAX_BYTES}.`,
+      ["Leave out what the image has: flash deploy --exclude <package,package>"],
+    );
+  }
+  return blob;
+}
+
+type Target = {
+  readonly uploadUrl: string;
+  readonly partBytes: number;
+  readonly partsUploaded: readonly number[];
+};
+
+/** Sends the parts that are missing; answers how many bytes they had. */
+async function sendParts(
+  blob: Blob,
+  { uploadUrl, partBytes, partsUploaded }: Target,
+  step: Step,
+  signal: AbortSignal,
+): Promise<number> {
+  const numbers = Array.from({ length: Math.ceil(blob.size / partBytes) }, (_, index) => index + 1);
+  const missing = numbers.filter((number) => !partsUploaded.includes(number));
+  const partOf = (number: number) => blob.slice((number - 1) * partBytes, number * partBytes);
+  const totalBytes = missing.reduce((sum, number) => sum + partOf(number).size, 0);
+
+  const sentOf = new Map<number, number>();
+  const show = (number: number, bytes: number): void => {
+    sentOf.set(number, bytes);
+    const sent = [...sentOf.values()].reduce((sum, part) => sum + part, blob.size - totalBytes);
+    step.progress(sent, blob.size);
+  };
+  const queue = [...missing];
+  const sendQueued = async (): Promise<void> => {
+    for (let number = queue.shift(); number !== undefined; number = queue.shift()) {
+      const part = number;
+      await sendPart(`${uploadUrl}/parts/${part}`, partOf(part), (bytes) => show(part, bytes), signal);
+    }
+  };
+  await Promise.all(Array.from({ length: PARTS_AT_ONCE }, sendQueued));
+  return totalBytes;
+}
+
+async function sendPart(
+  url: string,
+  part: Blob,
+  onSent: (bytes: number) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  await pRetry(() => tryPart(url, part, onSent, signal), { ...RETRIES, signal }).catch((error: unknown) => {
+    signal.throwIfAborted();
+    if (error instanceof Failure) throw error;
+    throw new Failure(`The upload broke off: ${error instanceof Error ? error.message : String(error)}`, [
+      "Run the command again: it goes on where it stopped.",
+    ]);
+  });
+}
+
+async function tryPart(
+  url: string,
+  part: Blob,
+  onSent: (bytes: number) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const response = await fetch(url, {
+    method: "PUT",
+    // Of a stream the length is not known, and without one it would go out in chunks.
+    headers: { "Content-Type": "application/gzip", "Content-Length": String(part.size) },
+    body: part.stream().pipeThrough(counted(onSent)),
+    duplex: "half",
+    signal: AbortSignal.any([signal, AbortSignal.timeout(PART_LIMIT_MS)]),
+  }).catch((error: unknown) => {
+    throw isOfTls(error) ? new AbortError(error as Error) : error;
+  });
+  const words = (await response.text()).slice(0, WORDS_SHOWN);
+  if (response.ok) return;
+  const refused = new Failure(`The upload was refused with HTTP ${response.status}: ${words}`);
+  throw response.status >= 500 || response.status === 429 ? refused : new AbortError(refused);
+}
+
+function counted(onSent: (bytes: number) => void): TransformStream<Uint8Array, Uint8Array> {
+  let sent = 0;
+  return new TransformStream({
+    transform: (chunk, controller) => {
+      sent += chunk.length;
+      onSent(sent);
+      controller.enqueue(chunk);
+    },
+  });
+}
+
+/** A certificate does not become good by trying again. */
+function isOfTls(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : undefined;
+  const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
+  return /CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO_VERIFY/.test(code);
+}

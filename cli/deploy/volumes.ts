@@ -1,0 +1,64 @@
+/** Network volumes that an app names: found by name and data center, or made. They are never deleted. */
+import type { FlashManifest, ManifestResource } from "../../src/contract/flash-manifest.ts";
+import { Failure } from "../failure.ts";
+import { createNetworkVolume, networkVolumes } from "../service/endpoint-operations.ts";
+import type { Service } from "../service/service.ts";
+
+const SIZE_DEFAULT_GB = 100;
+
+type NamedVolume = NonNullable<ManifestResource["networkVolume"]>;
+type PresentVolume = { readonly id: string; readonly name: string; readonly dataCenterId: string };
+
+/** Ids of the volumes of each endpoint, by its name; endpoints without volumes are not among them. */
+export async function findVolumes(
+  service: Service,
+  manifest: FlashManifest,
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  const wanted = Object.entries(manifest.resources).map(
+    ([name, resource]): [string, readonly NamedVolume[]] => [name, volumesOf(resource)],
+  );
+  if (wanted.every(([, volumes]) => volumes.length === 0)) return new Map();
+
+  const { myself } = await service.query(networkVolumes);
+  const present: PresentVolume[] = [...myself.networkVolumes];
+  const found = new Map<string, readonly string[]>();
+  for (const [endpoint, volumes] of wanted.filter(([, named]) => named.length > 0)) {
+    const ids: string[] = [];
+    // One after the other: the same new volume may be named twice.
+    for (const volume of volumes) ids.push(await findVolume(service, endpoint, volume, present));
+    found.set(endpoint, ids);
+  }
+  return found;
+}
+
+function volumesOf(resource: ManifestResource): readonly NamedVolume[] {
+  if (resource.networkVolumes && resource.networkVolumes.length > 0) return resource.networkVolumes;
+  if (resource.networkVolume) return [resource.networkVolume];
+  return resource.networkVolumeId ? [{ id: resource.networkVolumeId }] : [];
+}
+
+async function findVolume(
+  service: Service,
+  endpoint: string,
+  { id, name, size, dataCenterId }: NamedVolume,
+  present: PresentVolume[],
+): Promise<string> {
+  const found = id
+    ? present.find((volume) => volume.id === id)
+    : present.find(
+        (volume) =>
+          volume.name === name && (dataCenterId === undefined || volume.dataCenterId === dataCenterId),
+      );
+  if (found) return found.id;
+  if (name === undefined) {
+    throw new Failure(
+      `Endpoint '${endpoint}' names network volume '${id}', which the account does not have.`,
+      ["Give NetworkVolume the id of one that is there, or a name and a data center, and it is made."],
+    );
+  }
+  const { createNetworkVolume: created } = await service.mutate(createNetworkVolume, {
+    input: { name, size: size ?? SIZE_DEFAULT_GB, dataCenterId },
+  });
+  present.push(created);
+  return created.id;
+}

@@ -1,0 +1,29 @@
+/** The app that a command is about. */
+import { basename } from "node:path";
+import { flashNameSchema } from "../src/contract/flash.ts";
+import type { Cli } from "./cli.ts";
+import { EXIT_USAGE, Failure } from "./failure.ts";
+
+/** The name that was given, else the base name of the project's directory; throws a Failure when it is none. */
+export function appNameOf(cli: Cli, given: string | undefined): string {
+  if (given !== undefined) return checkedName("app", given);
+  const name = basename(cli.directory);
+  const checked = flashNameSchema.safeParse(name);
+  if (checked.success) return checked.data;
+  throw new Failure(
+    `This directory's name cannot be the name of an app: ${JSON.stringify(name)} ${reasonOf(checked.error)}.`,
+    ["Name the app with --app NAME."],
+  );
+}
+
+/** A name of an app, an environment or an endpoint, as given on the command line. */
+export function checkedName(what: string, given: string): string {
+  const checked = flashNameSchema.safeParse(given);
+  if (checked.success) return checked.data;
+  const name = JSON.stringify(given);
+  throw new Failure(`Not a name of an ${what}: ${name} ${reasonOf(checked.error)}.`, [], EXIT_USAGE);
+}
+
+function reasonOf({ issues: [issue] }: { readonly issues: readonly { readonly message: string }[] }): string {
+  return issue?.message ?? "is not allowed";
+}

@@ -1,0 +1,107 @@
+/** One run of the `flash` command, from its arguments to its exit code. */
+import { CommanderError } from "commander";
+import { ActivityLog } from "./activity/activity-log.ts";
+import { Secrets } from "./activity/secrets.ts";
+import type { Cli } from "./cli.ts";
+import { installCompletion } from "./completion/completion.ts";
+import { EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_USAGE, Failure } from "./failure.ts";
+import { interruptions } from "./interruption.ts";
+import { flashProgram } from "./program.ts";
+import { ConsoleTerminal } from "./terminal/console-terminal.ts";
+import { FLASH_VERSION } from "./version.ts";
+
+/** Stands for a command, and for none that can be completed. */
+const INSTALL_COMPLETION = "--install-completion";
+
+type Run = { readonly cli: Cli; readonly terminal: ConsoleTerminal; readonly log: ActivityLog };
+
+/** Runs a command in this process and says with which code it should end. */
+export async function runFlash(args: readonly string[]): Promise<number> {
+  const environment = process.env;
+  const directory = process.cwd();
+  const secrets = new Secrets(environment);
+  const log = new ActivityLog(directory);
+  const signal = interruptions(() => terminal.close());
+  const terminal = new ConsoleTerminal({
+    streams: { input: process.stdin, output: process.stdout, errors: process.stderr },
+    environment,
+    signal,
+    redact: (text) => secrets.redact(text),
+    log: (line) => log.append(line),
+  });
+  const cli = {
+    directory,
+    environment,
+    terminal,
+    signal,
+    isInsecure: false,
+    hide: (secret: string) => secrets.add(secret),
+  };
+  const program = flashProgram({
+    cli,
+    configure: (_command, { isInsecure, ...options }) => {
+      terminal.configure(options);
+      cli.isInsecure = isInsecure;
+      log.append(secrets.redact(`$ flash ${args.join(" ")}`));
+    },
+    writeOutput: (text) => process.stdout.write(text),
+    writeErrors: (text) => process.stderr.write(text),
+  });
+  try {
+    const [first, second] = args;
+    if (first === undefined) program.outputHelp();
+    else if (first === INSTALL_COMPLETION) installCompletion(cli, program, second);
+    else await program.parseAsync([...args], { from: "user" });
+    return 0;
+  } catch (error) {
+    return end({ cli, terminal, log }, error);
+  } finally {
+    terminal.close();
+  }
+}
+
+function end({ cli, terminal }: Run, error: unknown): number {
+  terminal.close();
+  if (error instanceof CommanderError) return endOfParsing(terminal, error);
+  if (cli.signal.aborted && !(error instanceof Failure)) return show(terminal, cli.signal.reason as Failure);
+  if (error instanceof Failure) {
+    const exitCode = show(terminal, error);
+    return cli.signal.aborted ? EXIT_INTERRUPTED : exitCode;
+  }
+  if (isOfSystem(error)) return show(terminal, new Failure(error.message));
+  return showBug(cli, terminal, error);
+}
+
+function show(terminal: ConsoleTerminal, failure: Failure): number {
+  terminal.fail(failure.message);
+  for (const line of failure.advice) terminal.advise(line);
+  return failure.exitCode;
+}
+
+/** Help and the version were printed by then. */
+function endOfParsing(terminal: ConsoleTerminal, error: CommanderError): number {
+  if (error.exitCode === 0) return 0;
+  if (error.code === "commander.help") return EXIT_USAGE;
+  const [message = "", suggestion = "`flash --help` shows what there is."] = error.message
+    .replace(/^error: /, "")
+    .split("\n")
+    .map((line) => line.replace(/^\((.*)\)$/, "$1"));
+  return show(terminal, new Failure(message, [suggestion], EXIT_USAGE));
+}
+
+/** A file that may not be read, a full disk: what the system says suffices. */
+function isOfSystem(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && "syscall" in error && "code" in error;
+}
+
+function showBug(cli: Cli, terminal: ConsoleTerminal, error: unknown): number {
+  const isDebug = Boolean(cli.environment["DEBUG"] || cli.environment["FLASH_DEBUG"]);
+  const text = error instanceof Error ? error : new Error(String(error));
+  terminal.fail(`flash has met a fault of its own: ${text.message}`);
+  if (isDebug) terminal.advise(text.stack ?? "");
+  else terminal.advise("Run it again with FLASH_DEBUG=1 to see where.");
+  terminal.advise(
+    `Please report it to those from whom you have Edgerun, with the command and the version (flash ${FLASH_VERSION}).`,
+  );
+  return EXIT_FAILURE;
+}

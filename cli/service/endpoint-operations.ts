@@ -1,0 +1,101 @@
+/** Operations on the endpoints of an environment, and on what they need. */
+import { z } from "zod";
+import type { Operation, Service } from "./service.ts";
+
+const text = z.string();
+const count = z.number().int();
+const variableSchema = z.object({ key: text, value: text });
+
+function operation<Shape extends z.ZodRawShape>(document: string, shape: Shape) {
+  return { document, schema: z.object(shape) } satisfies Operation<z.ZodObject<Shape>>;
+}
+
+/** An endpoint as the service has it. */
+export const presentEndpointSchema = z.object({
+  id: text,
+  name: text,
+  type: z.enum(["QB", "LB"]),
+  version: count,
+  gpuIds: text.nullable(),
+  gpuCount: count,
+  instanceIds: z.array(text),
+  workersMin: count,
+  workersMax: count,
+  idleTimeout: count,
+  scalerType: text,
+  scalerValue: count,
+  executionTimeoutMs: count,
+  locations: text.nullable(),
+  minCudaVersion: text.nullable(),
+  flashBootType: text.nullable(),
+  networkVolumeId: text.nullable(),
+  networkVolumeIds: z.array(z.object({ networkVolumeId: text })),
+  /** The build that its workers run. */
+  activeBuildid: text.nullable(),
+  template: z
+    .object({
+      imageName: text,
+      containerDiskInGb: count,
+      dockerArgs: text,
+      startScript: text,
+      advancedStart: z.boolean(),
+      containerRegistryAuthId: text.nullable(),
+      env: z.array(variableSchema),
+    })
+    .nullable(),
+});
+export type PresentEndpoint = z.infer<typeof presentEndpointSchema>;
+
+const ENDPOINT_FIELDS = `id name type version gpuIds gpuCount instanceIds workersMin workersMax idleTimeout
+  scalerType scalerValue executionTimeoutMs locations minCudaVersion flashBootType networkVolumeId
+  networkVolumeIds { networkVolumeId } activeBuildid
+  template { imageName containerDiskInGb dockerArgs startScript advancedStart containerRegistryAuthId env { key value } }`;
+
+/** Null when there is no such environment. */
+export const environmentEndpoints = operation(
+  `query ($id: String) {
+    flashEnvironment(flashEnvironmentId: $id) { id name state activeBuildId endpoints { ${ENDPOINT_FIELDS} } }
+  }`,
+  {
+    flashEnvironment: z
+      .object({
+        id: text,
+        name: text,
+        state: text.nullable(),
+        activeBuildId: text.nullable(),
+        endpoints: z.array(presentEndpointSchema),
+      })
+      .nullable(),
+  },
+);
+
+/** Without an id it creates, or changes the one of this name in the environment: doing it twice does no harm. */
+export const saveEndpoint = operation(
+  "mutation ($input: EndpointInput) { saveEndpoint(input: $input) { id name type version } }",
+  { saveEndpoint: z.object({ id: text, name: text, type: z.enum(["QB", "LB"]), version: count }) },
+);
+
+const volumeSchema = z.object({ id: text, name: text, dataCenterId: text });
+
+export const networkVolumes = operation("query { myself { networkVolumes { id name dataCenterId } } }", {
+  myself: z.object({ networkVolumes: z.array(volumeSchema) }),
+});
+
+export const createNetworkVolume = operation(
+  "mutation ($input: CreateNetworkVolumeInput) { createNetworkVolume(input: $input) { id name dataCenterId } }",
+  { createNetworkVolume: volumeSchema },
+);
+
+const limitWorkers = operation("mutation ($input: EndpointInput) { saveEndpoint(input: $input) { id } }", {
+  saveEndpoint: z.object({ id: text }),
+});
+
+const deleteEndpoint = operation("mutation ($id: String) { deleteEndpoint(id: $id) }", {
+  deleteEndpoint: z.null(),
+});
+
+/** Deletes an endpoint after its worker limits were set to 0, which the API asks for. */
+export async function removeEndpoint(service: Service, id: string): Promise<void> {
+  await service.mutateAgain(limitWorkers, { input: { id, workersMin: 0, workersMax: 0 } });
+  await service.mutate(deleteEndpoint, { id });
+}

@@ -1,0 +1,167 @@
+import type { Readable, Writable } from "node:stream";
+import Table from "cli-table3";
+import prettyBytes from "pretty-bytes";
+import { MovingLine } from "./moving-line.ts";
+import { isWatched, type Palette, paletteOf } from "./palette.ts";
+import { Prompter } from "./prompter.ts";
+import type { Step, Terminal } from "./terminal.ts";
+
+const BAR_WIDTH = 24;
+/** Columns two spaces apart, without lines, so that a program can cut them too. */
+const NO_LINES = Object.fromEntries(
+  ["top", "bottom", "left", "right", "mid"].flatMap((side) =>
+    ["", "-mid", "-left", "-right"].map((corner) => [side + corner, ""]),
+  ),
+);
+
+export type Streams = { readonly input: Readable; readonly output: Writable; readonly errors: Writable };
+
+export type TerminalSettings = {
+  readonly streams: Streams;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly signal: AbortSignal;
+  /** Takes secrets out of what is shown. */
+  readonly redact: (text: string) => string;
+  /** Told every line that is shown. */
+  readonly log: (line: string) => void;
+};
+
+export type TerminalOptions = { readonly isJson: boolean; readonly isYes: boolean };
+
+export class ConsoleTerminal implements Terminal {
+  readonly #settings: TerminalSettings;
+  readonly #movingLines = new Map<Writable, MovingLine>();
+  #options: TerminalOptions = { isJson: false, isYes: false };
+
+  constructor(settings: TerminalSettings) {
+    this.#settings = settings;
+  }
+
+  get isJson(): boolean {
+    return this.#options.isJson;
+  }
+
+  /** What the command line says, once it is read. */
+  configure(options: TerminalOptions): void {
+    this.#options = options;
+  }
+
+  say(line = ""): void {
+    this.#write(this.#notes, line);
+  }
+
+  done(line: string): void {
+    this.#write(this.#notes, `${this.#palette(this.#notes).green("✓")} ${line}`);
+  }
+
+  warn(line: string): void {
+    this.#write(this.#errors, `${this.#palette(this.#errors).yellow("!")} ${line}`);
+  }
+
+  fail(line: string): void {
+    this.#write(this.#errors, `${this.#palette(this.#errors).red("✗")} ${line}`);
+  }
+
+  /** What to do about a failure, below it. */
+  advise(line: string): void {
+    this.#write(this.#errors, `  ${line}`);
+  }
+
+  json(document: unknown): void {
+    if (this.isJson) this.#write(this.#settings.streams.output, JSON.stringify(document, null, 2));
+  }
+
+  table(head: readonly string[], rows: readonly (readonly string[])[]): void {
+    const { bold } = this.#palette(this.#notes);
+    const table = new Table({
+      head: head.map((title) => bold(title)),
+      chars: { ...NO_LINES, middle: "  " },
+      style: { head: [], border: [], "padding-left": 0, "padding-right": 0 },
+    });
+    table.push(...rows.map((row) => [...row]));
+    for (const line of table.toString().split("\n")) this.say(line.trimEnd());
+  }
+
+  step(title: string): Step {
+    const line = this.#movingLine();
+    const owner = {};
+    const show = (text: string): void => line?.show(owner, this.#settings.redact(text));
+    show(title);
+    return {
+      update: (detail) => show(`${title} ${this.#palette(this.#notes).dim(detail)}`),
+      progress: (doneBytes, totalBytes) => show(`${title} ${bar(doneBytes, totalBytes)}`),
+      done: (text) => {
+        line?.hide(owner);
+        this.done(text);
+      },
+      fail: (text) => {
+        line?.hide(owner);
+        this.fail(text);
+      },
+    };
+  }
+
+  async confirm(question: string): Promise<boolean> {
+    if (this.#options.isYes) return true;
+    return await this.#prompter().confirm(question);
+  }
+
+  async askText(question: string, advice?: string): Promise<string> {
+    return await this.#prompter().text(question, advice);
+  }
+
+  async askMany<Value extends string>(
+    question: string,
+    choices: readonly { readonly value: Value; readonly label: string }[],
+  ): Promise<readonly Value[]> {
+    return await this.#prompter().many(question, choices);
+  }
+
+  /** Leaves the terminal as it was found. */
+  close(): void {
+    for (const line of this.#movingLines.values()) line.end();
+  }
+
+  /** For what a person reads. */
+  get #notes(): Writable {
+    return this.isJson ? this.#errors : this.#settings.streams.output;
+  }
+
+  get #errors(): Writable {
+    return this.#settings.streams.errors;
+  }
+
+  #palette(stream: Writable): Palette {
+    return paletteOf(stream, this.#settings.environment);
+  }
+
+  #prompter(): Prompter {
+    const { streams, environment, signal } = this.#settings;
+    return new Prompter({ input: streams.input, output: this.#notes, environment, signal });
+  }
+
+  #movingLine(): MovingLine | undefined {
+    const stream = this.#notes;
+    if (!isWatched(stream, this.#settings.environment)) return undefined;
+    const line = this.#movingLines.get(stream) ?? new MovingLine(stream);
+    this.#movingLines.set(stream, line);
+    return line;
+  }
+
+  #write(stream: Writable, line: string): void {
+    const text = this.#settings.redact(line);
+    this.#settings.log(text);
+    const write = (): void => void stream.write(`${text}\n`);
+    // Both streams mostly end in one terminal.
+    const [moving] = this.#movingLines.values();
+    if (moving) moving.around(write);
+    else write();
+  }
+}
+
+function bar(doneBytes: number, totalBytes: number): string {
+  const part = totalBytes > 0 ? Math.min(1, doneBytes / totalBytes) : 1;
+  const full = Math.round(part * BAR_WIDTH);
+  const size = `${prettyBytes(doneBytes)} of ${prettyBytes(totalBytes)}`;
+  return `${"█".repeat(full)}${"░".repeat(BAR_WIDTH - full)} ${Math.floor(part * 100)} %, ${size}`;
+}

@@ -1,0 +1,78 @@
+import type { Writable } from "node:stream";
+import { stripVTControlCharacters } from "node:util";
+
+const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+const FRAME_MS = 80;
+const CLEAR = "\r\u001B[K";
+const HIDE_CURSOR = "\u001B[?25l";
+const SHOW_CURSOR = "\u001B[?25h";
+
+/**
+ * The last line of a terminal, which moves while something takes time. Not the spinner of the prompt library: that one
+ * reads the keyboard, and ends the process on Ctrl+C before anything could be tidied up.
+ */
+export class MovingLine {
+  readonly #stream: Writable;
+  readonly #texts = new Map<object, string>();
+  #timer: NodeJS.Timeout | undefined;
+  #frame = 0;
+
+  constructor(stream: Writable) {
+    this.#stream = stream;
+  }
+
+  /** Of several things under way the one that has moved last is shown. */
+  show(owner: object, text: string): void {
+    this.#texts.delete(owner);
+    this.#texts.set(owner, text);
+    if (this.#timer === undefined) {
+      this.#stream.write(HIDE_CURSOR);
+      this.#timer = setInterval(() => this.#draw(), FRAME_MS).unref();
+    }
+    this.#draw();
+  }
+
+  hide(owner: object): void {
+    if (!this.#texts.delete(owner)) return;
+    this.#clear();
+    if (this.#texts.size === 0) this.end();
+  }
+
+  /** Makes room for what is written meanwhile to the same terminal. */
+  around(write: () => void): void {
+    if (this.#timer === undefined) return write();
+    this.#clear();
+    write();
+    this.#draw();
+  }
+
+  end(): void {
+    if (this.#timer === undefined) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    this.#texts.clear();
+    this.#stream.write(CLEAR + SHOW_CURSOR);
+  }
+
+  #clear(): void {
+    this.#stream.write(CLEAR);
+  }
+
+  #draw(): void {
+    const text = [...this.#texts.values()].at(-1);
+    if (text === undefined) return;
+    this.#frame = (this.#frame + 1) % FRAMES.length;
+    this.#stream.write(`${CLEAR}${cut(`${FRAMES[this.#frame]} ${text}`, this.#columns())}`);
+  }
+
+  #columns(): number {
+    // Some terminals do not know their size, and say 0.
+    return ("columns" in this.#stream && Number(this.#stream.columns)) || 80;
+  }
+}
+
+/** A line that wraps cannot be cleared. */
+function cut(text: string, columns: number): string {
+  const plain = stripVTControlCharacters(text);
+  return plain.length < columns ? text : `${plain.slice(0, columns - 2)}…`;
+}

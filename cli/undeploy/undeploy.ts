@@ -1,0 +1,143 @@
+/** What `flash undeploy` does. */
+import type { Cli } from "../cli.ts";
+import { openService } from "../configuration/service-access.ts";
+import { removeEndpoints } from "../apps/removal.ts";
+import { chooseEnvironment, findApp } from "../deploy/target.ts";
+import { EXIT_USAGE, Failure } from "../failure.ts";
+import { type DeployedEndpoint, environmentDetails } from "../service/flash-operations.ts";
+import type { Service } from "../service/service.ts";
+import { counted } from "../terminal/counted.ts";
+
+const LIST = "list";
+const TYPED_TEXT = "DELETE ALL";
+
+export type UndeployOptions = {
+  readonly app: string;
+  readonly name: string | undefined;
+  readonly env?: string;
+  readonly all?: boolean;
+  readonly interactive?: boolean;
+  readonly cleanupStale?: boolean;
+  readonly force?: boolean;
+  readonly yes?: boolean;
+};
+
+/** What the service has of an environment. */
+type Deployed = {
+  readonly service: Service;
+  readonly endpoints: readonly DeployedEndpoint[];
+  readonly place: string;
+};
+
+export async function undeploy(cli: Cli, options: UndeployOptions): Promise<void> {
+  checkUsage(options);
+  const deployed = await findDeployed(cli, options);
+  if (options.name === LIST) return list(cli, deployed);
+  if (options.all) return await removeAll(cli, deployed, options);
+  if (options.interactive) return await removeChosen(cli, deployed);
+  return await removeNamed(cli, deployed, options.name ?? "");
+}
+
+function checkUsage({ name, all, interactive, cleanupStale }: UndeployOptions): void {
+  const asked = [name, all, interactive, cleanupStale].filter(Boolean).length;
+  if (asked === 1) return;
+  throw new Failure(
+    asked === 0 ? "Say what to delete." : "Give one of NAME, --all, --interactive and --cleanup-stale.",
+    [
+      "flash undeploy list     shows what there is",
+      "flash undeploy NAME     deletes one endpoint",
+      "flash undeploy --all    deletes all of the environment",
+    ],
+    EXIT_USAGE,
+  );
+}
+
+async function findDeployed(cli: Cli, { app: appName, env }: UndeployOptions): Promise<Deployed> {
+  const service = await openService(cli);
+  const app = await findApp(service, appName);
+  const name = chooseEnvironment(app, env);
+  const place = `app ${appName}, environment ${name}`;
+  const environment = app?.flashEnvironments.find((one) => one.name === name);
+  if (!environment) return { service, endpoints: [], place };
+  const { flashEnvironment } = await service.query(environmentDetails, { id: environment.id });
+  return { service, endpoints: flashEnvironment?.endpoints ?? [], place };
+}
+
+function list(cli: Cli, { endpoints, place }: Deployed): void {
+  const shown = endpoints.map(({ id, name, workersMax }) => ({
+    name,
+    id,
+    state: workersMax > 0 ? "active" : "inactive",
+  }));
+  cli.terminal.json({ endpoints: shown });
+  if (cli.terminal.isJson) return;
+  if (shown.length === 0) return cli.terminal.say(`No endpoints found (${place}).`);
+  cli.terminal.table(
+    ["STATE", "NAME", "ID"],
+    shown.map(({ state, name, id }) => [state, name, id]),
+  );
+}
+
+async function removeNamed(cli: Cli, deployed: Deployed, name: string): Promise<void> {
+  const matches = deployed.endpoints.filter((endpoint) => endpoint.name === name || endpoint.id === name);
+  if (matches.length === 0) {
+    throw new Failure(`There is no endpoint '${name}' (${deployed.place}).`, [
+      "`flash undeploy list` shows those that there are.",
+    ]);
+  }
+  for (const endpoint of matches) cli.terminal.say(`${endpoint.name} (${endpoint.id})`);
+  if (!(await cli.terminal.confirm(`Delete ${counted(matches.length, "endpoint")}?`))) return keep(cli);
+  await remove(cli, deployed, matches);
+}
+
+async function removeAll(cli: Cli, deployed: Deployed, { force, yes }: UndeployOptions): Promise<void> {
+  const { endpoints, place } = deployed;
+  if (endpoints.length === 0) return nothing(cli, deployed);
+  for (const endpoint of endpoints) cli.terminal.say(`${endpoint.name} (${endpoint.id})`);
+  const count = counted(endpoints.length, "endpoint");
+  if (!(await cli.terminal.confirm(`Delete ${count} of ${place}?`))) return keep(cli);
+  if (!(force && yes)) await checkTyped(cli);
+  await remove(cli, deployed, endpoints);
+}
+
+/** One flag alone is too easily in a script. */
+async function checkTyped(cli: Cli): Promise<void> {
+  const typed = await cli.terminal.askText(
+    `Type ${TYPED_TEXT} to go on`,
+    "Give both --yes and --force to delete all without being asked.",
+  );
+  if (typed !== TYPED_TEXT) throw new Failure("Cancelled: the text is not the one. Nothing was deleted.");
+}
+
+async function removeChosen(cli: Cli, deployed: Deployed): Promise<void> {
+  if (deployed.endpoints.length === 0) return nothing(cli, deployed);
+  const ids = await cli.terminal.askMany(
+    "Which endpoints shall be deleted?",
+    deployed.endpoints.map(({ id, name }) => ({ value: id, label: `${name} (${id})` })),
+  );
+  if (ids.length === 0) return keep(cli);
+  if (!(await cli.terminal.confirm(`Delete ${counted(ids.length, "endpoint")}?`))) return keep(cli);
+  await remove(
+    cli,
+    deployed,
+    deployed.endpoints.filter(({ id }) => ids.includes(id)),
+  );
+}
+
+async function remove(
+  cli: Cli,
+  { service }: Deployed,
+  endpoints: readonly DeployedEndpoint[],
+): Promise<void> {
+  await removeEndpoints(cli, service, endpoints);
+  cli.terminal.json({ deleted: endpoints.map(({ id, name }) => ({ id, name })) });
+}
+
+function nothing(cli: Cli, { place }: Deployed): void {
+  cli.terminal.json({ deleted: [] });
+  cli.terminal.say(`No endpoints found (${place}).`);
+}
+
+function keep(cli: Cli): void {
+  cli.terminal.say("Nothing was deleted.");
+}

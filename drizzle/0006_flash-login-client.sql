@@ -1,0 +1,1 @@
+ALTER TABLE `flash_auth_request` ADD `client` text DEFAULT '' NOT NULL;

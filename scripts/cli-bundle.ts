@@ -1,0 +1,67 @@
+/** The `flash` command as one file that plain Node runs, with the Python package beside it. */
+import { existsSync } from "node:fs";
+import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { build } from "esbuild";
+
+/** The oldest Node that the command is for. */
+const NODE_MIN = "20.19";
+const FILE_NAME = "flash.mjs";
+const SKELETON = "cli/skeleton/files";
+const PYTHON_PACKAGE = "sdk/python/src/edgerun";
+const NOT_SHIPPED = /(^|\/)(__pycache__|\.[^/]*|_cli)$|\.pyc$/;
+
+/** Lays out `flash.mjs` and `python/edgerun` in a directory; the same sources give the same bytes. */
+export async function layOutCli(root: string, directory: string): Promise<void> {
+  await mkdir(dirname(directory), { recursive: true });
+  const fresh = await mkdtemp(`${directory}-`);
+  await layOut(root, fresh);
+  // A command may run from there at this moment; its files are gone for no longer than two renames take.
+  const stale = `${fresh}-stale`;
+  if (existsSync(directory)) await rename(directory, stale);
+  await rename(fresh, directory);
+  await rm(stale, { recursive: true, force: true });
+}
+
+async function layOut(root: string, directory: string): Promise<void> {
+  await writeFile(join(directory, FILE_NAME), await bundleCli(root), { mode: 0o755 });
+  if (existsSync(join(root, PYTHON_PACKAGE)))
+    await cp(join(root, PYTHON_PACKAGE), join(directory, "python", "edgerun"), {
+      recursive: true,
+      filter: (source) => !NOT_SHIPPED.test(source.slice(root.length)),
+    });
+}
+
+async function bundleCli(root: string): Promise<Buffer> {
+  const { outputFiles } = await build({
+    absWorkingDir: root,
+    entryPoints: [join(root, "cli/main.ts")],
+    bundle: true,
+    write: false,
+    platform: "node",
+    format: "esm",
+    target: `node${NODE_MIN}`,
+    // Names and lines stay, so that a stack trace says something.
+    minifySyntax: true,
+    define: {
+      FLASH_SKELETON: JSON.stringify(JSON.stringify(await readSkeleton(root))),
+      __filename: "import.meta.filename",
+    },
+    banner: {
+      js: [
+        "#!/usr/bin/env node",
+        // CommonJS packages within ask for built-in modules by `require`.
+        'import { createRequire as requireOf } from "node:module"; const require = requireOf(import.meta.url);',
+      ].join("\n"),
+    },
+  });
+  const [bundle] = outputFiles;
+  if (!bundle) throw new Error("esbuild made no file of the command.");
+  return Buffer.from(bundle.contents);
+}
+
+async function readSkeleton(root: string): Promise<Readonly<Record<string, string>>> {
+  const names = (await readdir(join(root, SKELETON))).toSorted();
+  const texts = await Promise.all(names.map((name) => readFile(join(root, SKELETON, name), "utf8")));
+  return Object.fromEntries(names.map((name, index) => [name, texts[index] ?? ""]));
+}

@@ -1,0 +1,72 @@
+/**
+ * Who calls with the key of a flash environment. Rules as in principal.ts; the key ends with its environment.
+ *
+ * Such a caller holds no permission at all: what the key opens is asked for by the environment's id.
+ */
+import { CREDENTIAL_CACHE_MS, CREDENTIAL_REFUSAL_CACHE_MS } from "../contract/limits.ts";
+import { openDatabase } from "../db/database.ts";
+import { findEnvironmentAccount } from "../db/flash-deployments.ts";
+import type { Env } from "../env.ts";
+import { AnswerCache } from "./answer-cache.ts";
+import { kindOfCredential, readCredential } from "./credential.ts";
+import { environmentOfKey } from "./environment-key.ts";
+import { hashKey } from "./hash-key.ts";
+import { ANONYMOUS, authenticate, type Principal, type Unauthorized } from "./principal.ts";
+
+export type EnvironmentPrincipal = Principal & { readonly flashEnvironmentId: string };
+
+const WRONG_KEY =
+  "Unauthorized: this environment key is wrong, or its environment was deleted. Workers get a right one when they start.";
+
+/** What such a key is for, to whoever asks for something else. */
+export const ENVIRONMENT_KEY_USE =
+  "This is the key of a flash environment. It opens the queue API and the requests of that environment's endpoints, " +
+  "and in GraphQL flashEnvironment and flashBuild of it, without what belongs to them; for all else send an API key.";
+
+const CACHED_KEYS = 10_000;
+
+const cache = new AnswerCache<EnvironmentPrincipal>({
+  acceptedLifeMs: CREDENTIAL_CACHE_MS,
+  refusedLifeMs: CREDENTIAL_REFUSAL_CACHE_MS,
+  size: CACHED_KEYS,
+});
+
+type AuthEnv = Pick<Env, "DB" | "ROOT_API_KEY" | "ENCRYPTION_KEYS">;
+
+/** Finds who calls with an API key, or with the key of an environment. */
+export async function authenticateAny(
+  env: AuthEnv,
+  headerOrKey: string | null | undefined,
+  now: number,
+): Promise<Principal | Unauthorized> {
+  return (
+    (await authenticateEnvironment(env, headerOrKey, now)) ?? (await authenticate(env, headerOrKey, now))
+  );
+}
+
+/** Finds the environment behind its key; undefined for any other kind of credential. */
+export async function authenticateEnvironment(
+  env: AuthEnv,
+  headerOrKey: string | null | undefined,
+  now: number,
+): Promise<EnvironmentPrincipal | Unauthorized | undefined> {
+  const key = readCredential(headerOrKey);
+  if (key === undefined || kindOfCredential(key) !== "environment-key") return undefined;
+  const principal = cache.recall(key, now) ?? (await lookUp(env, key, now));
+  return principal ?? { kind: "unauthorized", message: WRONG_KEY };
+}
+
+async function lookUp(env: AuthEnv, key: string, now: number): Promise<EnvironmentPrincipal | undefined> {
+  const hash = await hashKey(key);
+  if (cache.isRefused(hash, now)) return undefined;
+  const flashEnvironmentId = await environmentOfKey(env, key);
+  const accountId =
+    flashEnvironmentId && (await findEnvironmentAccount(openDatabase(env.DB), flashEnvironmentId));
+  if (!flashEnvironmentId || !accountId) {
+    cache.refuse(hash, now);
+    return undefined;
+  }
+  const principal = { ...ANONYMOUS, accountId, name: "environment key", flashEnvironmentId };
+  cache.accept(key, principal, now);
+  return principal;
+}

@@ -1,0 +1,10 @@
+const HALF = 4;
+
+/**
+ * The short form of a login request's id, such as ABCD-EFGH: shown by the command and by the page in the browser, so
+ * that a person sees that both are about the same login.
+ */
+export function loginCodeOf(requestId: string): string {
+  const signs = requestId.replace(/[^A-Za-z0-9]/g, "").toUpperCase();
+  return `${signs.slice(0, HALF)}-${signs.slice(HALF, 2 * HALF)}`;
+}

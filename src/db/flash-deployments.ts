@@ -1,0 +1,116 @@
+/** What of flash apps is deployed where, as far as it takes to serve it. */
+import { and, eq } from "drizzle-orm";
+import type { Artifact } from "../contract/artifact.ts";
+import type { Database } from "./database.ts";
+import { endpoint, flashApp, flashBuild, flashEnvironment, type Json } from "./schema.ts";
+
+export type DeployedEnvironment = {
+  readonly environmentId: string;
+  readonly environmentName: string;
+  readonly appName: string;
+};
+
+/** An environment of the account, with the names that its workers are told. */
+export async function findDeployedEnvironment(
+  db: Database,
+  accountId: string,
+  environmentId: string,
+): Promise<DeployedEnvironment | undefined> {
+  return await db
+    .select({
+      environmentId: flashEnvironment.id,
+      environmentName: flashEnvironment.name,
+      appName: flashApp.name,
+    })
+    .from(flashEnvironment)
+    .innerJoin(flashApp, eq(flashApp.id, flashEnvironment.appId))
+    .where(and(eq(flashEnvironment.accountId, accountId), eq(flashEnvironment.id, environmentId)))
+    .get();
+}
+
+/** The files of a build of the account, and what they say of themselves. */
+export async function findDeployedBuild(
+  db: Database,
+  accountId: string,
+  buildId: string,
+): Promise<(Artifact & { readonly manifest: Json }) | undefined> {
+  return await db
+    .select({ sha256: flashBuild.sha256, sizeBytes: flashBuild.sizeBytes, manifest: flashBuild.manifest })
+    .from(flashBuild)
+    .where(and(eq(flashBuild.accountId, accountId), eq(flashBuild.id, buildId)))
+    .get();
+}
+
+/** Where the files of any build of the account lie that have this SHA-256. */
+export async function findStoredArtifact(
+  db: Database,
+  accountId: string,
+  sha256: string,
+): Promise<{ readonly objectKey: string; readonly sizeBytes: number } | undefined> {
+  return await db
+    .select({ objectKey: flashBuild.objectKey, sizeBytes: flashBuild.sizeBytes })
+    .from(flashBuild)
+    .where(and(eq(flashBuild.accountId, accountId), eq(flashBuild.sha256, sha256)))
+    .get();
+}
+
+/** The account of an environment of any account. */
+export async function findEnvironmentAccount(
+  db: Database,
+  environmentId: string,
+): Promise<string | undefined> {
+  const found = await db
+    .select({ accountId: flashEnvironment.accountId })
+    .from(flashEnvironment)
+    .where(eq(flashEnvironment.id, environmentId))
+    .get();
+  return found?.accountId;
+}
+
+/** The names by which the code of an app calls an endpoint. */
+export type FlashAddress = {
+  readonly app: string;
+  readonly environment: string;
+  readonly endpoint: string;
+};
+
+/** The environment of an address, and its endpoint if it has one of that name. */
+export async function findFlashAddress(
+  db: Database,
+  accountId: string,
+  address: FlashAddress,
+): Promise<{ readonly environmentId: string; readonly endpointId: string | null } | undefined> {
+  return await db
+    .select({ environmentId: flashEnvironment.id, endpointId: endpoint.id })
+    .from(flashApp)
+    .innerJoin(flashEnvironment, eq(flashEnvironment.appId, flashApp.id))
+    .leftJoin(
+      endpoint,
+      and(eq(endpoint.flashEnvironmentId, flashEnvironment.id), eq(endpoint.name, address.endpoint)),
+    )
+    .where(
+      and(
+        eq(flashApp.accountId, accountId),
+        eq(flashApp.name, address.app),
+        eq(flashEnvironment.name, address.environment),
+      ),
+    )
+    .get();
+}
+
+/** Whether a build is what an environment runs: it is active there, or an endpoint of it is pinned to it. */
+export async function isBuildOfEnvironment(
+  db: Database,
+  environmentId: string,
+  buildId: string,
+): Promise<boolean> {
+  const isActive = db
+    .select({ id: flashEnvironment.id })
+    .from(flashEnvironment)
+    .where(and(eq(flashEnvironment.id, environmentId), eq(flashEnvironment.activeBuildId, buildId)));
+  const isPinned = db
+    .select({ id: endpoint.id })
+    .from(endpoint)
+    .where(and(eq(endpoint.flashEnvironmentId, environmentId), eq(endpoint.flashBuildId, buildId)));
+  return (await isActive.unionAll(isPinned).limit(1)).length > 0;
+}

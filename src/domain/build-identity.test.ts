@@ -1,0 +1,37 @@
+import { test } from "vitest";
+import { manifestIdentity } from "./build-identity.ts";
+
+const resource = { is_load_balanced: false, functions: [{ name: "f", module: "m", is_async: true }] };
+const manifest = { generated_at: "2026-01-01T00:00:00Z", project_name: "shop", resources: { a: resource } };
+
+test("when it was made, where it is deployed and the order of members make no other build", ({ expect }) => {
+  const deployed = {
+    resources_endpoints: { a: "https://edge/v2/e" },
+    resources: {
+      a: {
+        functions: [{ is_async: true, module: "m", name: "f" }],
+        is_load_balanced: false,
+        endpoint_id: "e",
+        aiKey: "k",
+      },
+    },
+    project_name: "shop",
+    generated_at: "2027-01-01T00:00:00Z",
+  };
+  expect(manifestIdentity(deployed)).toBe(manifestIdentity(manifest));
+});
+
+test("whatever else differs makes another build, deep within as well", ({ expect }) => {
+  const others = [
+    { ...manifest, project_name: "other" },
+    { ...manifest, resources: { b: resource } },
+    { ...manifest, resources: { a: { ...resource, workersMax: 2 } } },
+    { ...manifest, resources: { a: { ...resource, env: { aiKey: "mine" } } } },
+    {
+      ...manifest,
+      resources: { a: { ...resource, functions: [{ name: "f", module: "m", is_async: false }] } },
+    },
+  ];
+  const identities = [manifest, ...others].map(manifestIdentity);
+  expect(new Set(identities).size).toBe(identities.length);
+});

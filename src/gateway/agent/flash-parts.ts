@@ -1,0 +1,63 @@
+/** What workers of an endpoint get because it belongs to a flash environment. */
+import type { Artifact } from "../../contract/artifact.ts";
+import { flashManifestSchema, type ManifestResource } from "../../contract/flash-manifest.ts";
+import type { Database } from "../../db/database.ts";
+import type { EndpointRecord } from "../../db/endpoints.ts";
+import { findDeployedBuild, findDeployedEnvironment } from "../../db/flash-deployments.ts";
+import type { EnvironmentVariable, Json } from "../../db/schema.ts";
+
+export type FlashParts = {
+  /** Those of the template and the endpoint win over them. */
+  readonly variables: readonly EnvironmentVariable[];
+  readonly artifact?: Artifact;
+  /** The environment whose key the workers get, since their code calls others of it. */
+  readonly callsWithin?: string;
+  /** Why no worker may be started. */
+  readonly problem?: string;
+};
+
+const NOTHING: FlashParts = { variables: [] };
+
+/** Nothing for an endpoint of no environment, or of one that is gone. */
+export async function findFlashParts(db: Database, endpoint: EndpointRecord): Promise<FlashParts> {
+  const { accountId, flashEnvironmentId, flashBuildId } = endpoint;
+  if (flashEnvironmentId === null) return NOTHING;
+  const environment = await findDeployedEnvironment(db, accountId, flashEnvironmentId);
+  if (environment === undefined) return NOTHING;
+  const variables = [
+    { key: "FLASH_ENVIRONMENT_ID", value: environment.environmentId },
+    { key: "FLASH_APP", value: environment.appName },
+    { key: "FLASH_ENV", value: environment.environmentName },
+    { key: "FLASH_RESOURCE_NAME", value: endpoint.name },
+    { key: "FLASH_ENDPOINT_TYPE", value: endpoint.type.toLowerCase() },
+  ];
+  const build = flashBuildId === null ? undefined : await findDeployedBuild(db, accountId, flashBuildId);
+  if (build === undefined) return { variables };
+  const { sha256, sizeBytes, manifest } = build;
+  const resource = resourceOf(manifest, endpoint.name);
+  return {
+    variables,
+    ...(!resource?.client_mode && { artifact: { sha256, sizeBytes } }),
+    ...callsOf(resource, environment.environmentId, endpoint.name),
+  };
+}
+
+function resourceOf(manifest: Json, name: string): ManifestResource | undefined {
+  const { data } = flashManifestSchema.safeParse(manifest);
+  return data && Object.hasOwn(data.resources, name) ? data.resources[name] : undefined;
+}
+
+/** A key is given where the manifest says so; where code of ours runs, it must say. */
+function callsOf(
+  resource: ManifestResource | undefined,
+  environmentId: string,
+  name: string,
+): Pick<FlashParts, "callsWithin" | "problem"> {
+  if (resource?.makes_remote_calls) return { callsWithin: environmentId };
+  if (!resource || resource.client_mode || resource.makes_remote_calls === false) return {};
+  return {
+    problem:
+      `The build of endpoint '${name}' does not say whether its code calls other endpoints ` +
+      `(resources.${name}.makes_remote_calls in flash_manifest.json). Build and deploy it again.`,
+  };
+}

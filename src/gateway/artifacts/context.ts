@@ -1,0 +1,31 @@
+import type { Context } from "hono";
+import { hashKey } from "../../auth/hash-key.ts";
+import { openDatabase, type Database } from "../../db/database.ts";
+import { findOpenUploadByToken, type FlashUploadRecord } from "../../db/flash-uploads.ts";
+import type { Env } from "../../env.ts";
+import { ApiError } from "../api-error.ts";
+
+export type ArtifactsApi = { Bindings: Env };
+export type ArtifactsContext = Context<ArtifactsApi>;
+
+/** An upload that is open, and where it is written to. */
+export type OpenUpload = {
+  readonly upload: FlashUploadRecord;
+  readonly db: Database;
+  readonly bucket: R2Bucket;
+};
+
+/** The upload that the token in the address opens. */
+export async function requireUpload({ env, req }: ArtifactsContext): Promise<OpenUpload> {
+  const db = openDatabase(env.DB);
+  const upload = await findOpenUploadByToken(db, await hashKey(req.param("token") ?? ""), Date.now());
+  if (upload === undefined) throw uploadGone();
+  return { upload, db, bucket: env.ARTIFACTS };
+}
+
+export function uploadGone(): ApiError {
+  return new ApiError(
+    "not_found",
+    "This upload has ended, or another one has taken its place. Prepare it again: parts that have come are kept.",
+  );
+}

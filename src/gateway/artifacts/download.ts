@@ -1,0 +1,19 @@
+import { buildOfDownloadToken } from "../../auth/download-token.ts";
+import { openDatabase } from "../../db/database.ts";
+import { findAnyFlashBuild } from "../../db/flash-builds.ts";
+import { ApiError } from "../api-error.ts";
+import { artifactResponse } from "../stored-artifact.ts";
+import type { ArtifactsContext } from "./context.ts";
+
+/** `GET /artifacts/downloads/<token>`: the artifact of a build, or the part that Range asks for. */
+export async function sendDownload(context: ArtifactsContext): Promise<Response> {
+  const { env, req } = context;
+  const buildId = await buildOfDownloadToken(env, req.param("token") ?? "", Date.now());
+  const build = buildId && (await findAnyFlashBuild(openDatabase(env.DB), buildId));
+  const response = build && (await artifactResponse(req.raw, env.ARTIFACTS, build));
+  if (response) return response;
+  throw new ApiError(
+    "not_found",
+    "This address of an artifact has expired, or its build was deleted. Ask for activeArtifact again.",
+  );
+}

@@ -1,0 +1,75 @@
+/**
+ * What the key of a flash environment opens here: what its workers ask to find each other.
+ *
+ * E1  A document may ask for fields of the list alone, so that what is added to the schema stays closed.
+ * E2  The environment must be the key's own, and the build one that runs there.
+ */
+import {
+  TypeInfo,
+  visit,
+  visitWithTypeInfo,
+  type DocumentNode,
+  type GraphQLFieldResolver,
+  type GraphQLSchema,
+} from "graphql";
+import { ENVIRONMENT_KEY_USE } from "../auth/environment-principal.ts";
+import { isBuildOfEnvironment } from "../db/flash-deployments.ts";
+import { OperationError } from "../management/operation-error.ts";
+import type { GraphqlContext } from "./context.ts";
+
+const FIELDS: Readonly<Record<string, ReadonlySet<string>>> = {
+  Query: new Set(["flashEnvironment", "flashBuild"]),
+  FlashEnvironment: new Set(["id", "name", "state", "activeBuildId", "createdAt"]),
+  FlashBuild: new Set(["id", "sha256", "sizeBytes", "manifest", "createdAt"]),
+};
+
+/** Why a document may not be answered to the holder of an environment's key, if so (E1). */
+export function refusalInEnvironment(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+): OperationError | undefined {
+  const types = new TypeInfo(schema);
+  let beyond: string | undefined;
+  const look = {
+    Field: ({ name: { value: field } }: { readonly name: { readonly value: string } }) => {
+      const type = types.getParentType()?.name ?? "";
+      if (field !== "__typename" && !FIELDS[type]?.has(field)) beyond ??= field;
+    },
+  };
+  visit(document, visitWithTypeInfo(types, look));
+  return beyond === undefined ? undefined : outside(`field '${beyond}'`);
+}
+
+type Resolver = GraphQLFieldResolver<unknown, GraphqlContext>;
+type Identified = { readonly id: string } | null | undefined;
+type IsWithin = (context: GraphqlContext, environmentId: string, id: string) => boolean | Promise<boolean>;
+
+/** Lets who is bound to an environment have what belongs to it only (E2). */
+export function bindToEnvironment(schema: GraphQLSchema): void {
+  const fields = schema.getQueryType()?.getFields();
+  bind(fields?.["flashEnvironment"], (_context, environmentId, id) => id === environmentId);
+  bind(fields?.["flashBuild"], async ({ db }, environmentId, id) =>
+    isBuildOfEnvironment(db, environmentId, id),
+  );
+}
+
+function bind(field: { name: string; resolve?: Resolver | undefined } | undefined, isWithin: IsWithin): void {
+  if (field === undefined) return;
+  const { resolve } = field;
+  field.resolve = async (parent, args, context, info): Promise<unknown> => {
+    const found: unknown = await resolve?.(parent, args, context, info);
+    const bound = context.principal.flashEnvironmentId;
+    if (bound === undefined) return found;
+    const id = (found as Identified)?.id;
+    // The same words whether it exists elsewhere or nowhere.
+    if (id === undefined || !(await isWithin(context, bound, id))) throw outside(`this ${field.name}`);
+    return found;
+  };
+}
+
+function outside(thing: string): OperationError {
+  return new OperationError(
+    "INSUFFICIENT_PERMISSION",
+    `The environment key does not open ${thing}. ${ENVIRONMENT_KEY_USE}`,
+  );
+}

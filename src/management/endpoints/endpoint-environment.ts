@@ -1,0 +1,58 @@
+/** What being part of a flash environment asks of an endpoint, and gives to it. */
+import { flashNameSchema } from "../../contract/flash.ts";
+import { findEndpointOfEnvironment, type EndpointRecord } from "../../db/endpoints.ts";
+import { findFlashEnvironment } from "../../db/flash-environments.ts";
+import { findPinnedBuild } from "../../db/flash-pins.ts";
+import type { RequestContext } from "../context.ts";
+import { OperationError } from "../operation-error.ts";
+import type { EndpointPatch } from "./endpoint-patch.ts";
+import type { EndpointSettings } from "./endpoint-settings.ts";
+
+type Membership = Pick<EndpointSettings, "flashEnvironmentId" | "name">;
+
+/** The endpoint that a patch without an id means, since its flash environment has one of this name. */
+export async function findNamesake(
+  { db, principal }: RequestContext,
+  { flashEnvironmentId, name }: Pick<EndpointPatch, "flashEnvironmentId" | "name">,
+): Promise<EndpointRecord | undefined> {
+  if (flashEnvironmentId === undefined || name === undefined) return undefined;
+  return await findEndpointOfEnvironment(db, principal.accountId, flashEnvironmentId, name);
+}
+
+/** Gives settings the build that a release made now has. */
+export async function withBuild<Settings extends EndpointSettings>(
+  { db }: RequestContext,
+  settings: Settings,
+): Promise<Settings> {
+  const { flashEnvironmentId, name } = settings;
+  const flashBuildId =
+    flashEnvironmentId === null ? null : await findPinnedBuild(db, flashEnvironmentId, name);
+  return { ...settings, flashBuildId };
+}
+
+/** Refuses a flash environment that is not there, and a name that cannot stand in it; gives the environment's id. */
+export async function requireMembership(
+  context: RequestContext,
+  { flashEnvironmentId, name }: Membership,
+  endpointId?: string,
+): Promise<string | null> {
+  if (flashEnvironmentId === null) return null;
+  const { accountId } = context.principal;
+  const environment = await findFlashEnvironment(context.db, accountId, flashEnvironmentId);
+  if (environment === undefined || environment.state === "DELETING") {
+    const fate = environment === undefined ? "was not found" : "is being deleted";
+    throw new OperationError(
+      "FLASH_ENVIRONMENT_NOT_FOUND",
+      `flashEnvironmentId: flash environment '${flashEnvironmentId}' ${fate}`,
+    );
+  }
+  const [fault] = flashNameSchema.safeParse(name).error?.issues ?? [];
+  if (fault) throw new OperationError("INVALID_INPUT", `name: in a flash environment it ${fault.message}`);
+
+  const holder = await findEndpointOfEnvironment(context.db, accountId, flashEnvironmentId, name);
+  if (holder === undefined || holder.id === endpointId) return flashEnvironmentId;
+  throw new OperationError(
+    "ENDPOINT_NAME_TAKEN",
+    `name: an endpoint named '${name}' already exists in this flash environment: ${holder.id}`,
+  );
+}

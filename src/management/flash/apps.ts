@@ -1,0 +1,65 @@
+/** Flash apps: found, made and deleted. */
+import {
+  deleteFlashAppIfEmpty,
+  findFlashApp,
+  findFlashAppByName,
+  insertFlashAppIfFree,
+  type FlashAppRecord,
+} from "../../db/flash-apps.ts";
+import { listFlashEnvironments } from "../../db/flash-environments.ts";
+import { requireRoom } from "../account-room.ts";
+import { authorOf, type RequestContext } from "../context.ts";
+import { OperationError } from "../operation-error.ts";
+import { untilUnchanged } from "../optimistic-write.ts";
+import { removeArtifactsOfApp } from "./artifact-removal.ts";
+import { removeEnvironment } from "./environment-removal.ts";
+
+/** Finds an app of the calling account, or refuses. */
+export async function requireApp(
+  { db, principal }: RequestContext,
+  appId: string,
+  field = "flashAppId",
+): Promise<FlashAppRecord> {
+  const app = await findFlashApp(db, principal.accountId, appId);
+  if (app === undefined) throw appNotFound(field, appId);
+  return app;
+}
+
+export async function requireAppByName(
+  { db, principal }: RequestContext,
+  name: string,
+): Promise<FlashAppRecord> {
+  const app = await findFlashAppByName(db, principal.accountId, name);
+  if (app === undefined) throw appNotFound("flashAppName", name);
+  return app;
+}
+
+export async function createApp(context: RequestContext, name: string): Promise<FlashAppRecord> {
+  const { db, principal } = context;
+  return await untilUnchanged(async () => {
+    const holder = await findFlashAppByName(db, principal.accountId, name);
+    if (holder !== undefined) {
+      throw new OperationError("APP_NAME_TAKEN", `name: a flash app named '${name}' already exists`);
+    }
+    await requireRoom(context, "flashApp");
+    return await insertFlashAppIfFree(db, authorOf(context), name);
+  });
+}
+
+/** Deletes an app with its environments and their endpoints, workers running or not, and with its builds. */
+export async function deleteApp(context: RequestContext, appId: string): Promise<void> {
+  const { db, principal } = context;
+  await untilUnchanged(async () => {
+    const app = await requireApp(context, appId);
+    for (const environment of await listFlashEnvironments(db, principal.accountId, [appId])) {
+      await removeEnvironment(context, environment);
+    }
+    await removeArtifactsOfApp(context, appId);
+    return (await deleteFlashAppIfEmpty(db, authorOf(context), app)) || undefined;
+  });
+}
+
+/** Clients make an app when they read these words. */
+function appNotFound(field: string, name: string): OperationError {
+  return new OperationError("APP_NOT_FOUND", `${field}: app not found: '${name}'`);
+}

@@ -1,0 +1,105 @@
+/** Whether what was uploaded is what was announced. */
+import type { Artifact } from "../../contract/artifact.ts";
+import type { Database } from "../../db/database.ts";
+import {
+  endFlashUpload,
+  forgetFlashUploadParts,
+  listFlashUploadParts,
+  type FlashUploadRecord,
+} from "../../db/flash-uploads.ts";
+import { countOfParts } from "../../domain/artifact-parts.ts";
+import type { Env } from "../../env.ts";
+import { OperationError } from "../operation-error.ts";
+
+type Place = { readonly env: Pick<Env, "ARTIFACTS">; readonly db: Database; readonly now: number };
+
+/** What R2 says of parts that will never fit together: too small, unknown upload, unknown part, unequal. */
+const HOPELESS = /\((?:10011|10024|10025|10048)\)/;
+const GZIP_MAGIC = [0x1f, 0x8b];
+const NAMED_PARTS = 10;
+
+/** The artifact of an upload, put together of its parts if it came in parts; refuses what is not as announced. */
+export async function verifiedArtifact(place: Place, upload: FlashUploadRecord): Promise<Artifact> {
+  const bucket = place.env.ARTIFACTS;
+  const object = (await bucket.head(upload.objectKey)) ?? (await putTogether(place, upload));
+  if (object.size !== upload.sizeBytes) {
+    throw await refused(place, upload, `has ${object.size} bytes; ${upload.sizeBytes} were announced`);
+  }
+  if (!(await isGzip(bucket, upload.objectKey))) {
+    throw await refused(place, upload, "is no gzipped archive");
+  }
+  const sha256 = knownHash(object, upload) ?? (await readHash(bucket, upload.objectKey));
+  if (upload.sha256 !== null && sha256 !== upload.sha256) {
+    throw await refused(place, upload, `has the SHA-256 ${sha256}; ${upload.sha256} was announced`);
+  }
+  return { sha256, sizeBytes: object.size };
+}
+
+async function putTogether({ env, db }: Place, upload: FlashUploadRecord): Promise<R2Object> {
+  const { id, objectKey, multipartId, sizeBytes } = upload;
+  const parts = await listFlashUploadParts(db, id);
+  const missing = missingParts(countOfParts(sizeBytes), new Set(parts.map(({ number }) => number)));
+  if (multipartId === null || missing.length > 0) throw notComplete(objectKey, missing, multipartId !== null);
+
+  const multipart = env.ARTIFACTS.resumeMultipartUpload(objectKey, multipartId);
+  const uploaded = parts.map(({ number, etag }) => ({ partNumber: number, etag }));
+  return await multipart.complete(uploaded).catch(async (cause: unknown) => {
+    const object = await env.ARTIFACTS.head(objectKey); // somebody else was faster
+    if (object !== null) return object;
+    if (!(cause instanceof Error) || !HOPELESS.test(cause.message)) throw cause;
+    await forgetFlashUploadParts(db, id);
+    await multipart.abort().catch(() => {});
+    throw new OperationError(
+      "ARTIFACT_NOT_FOUND",
+      `objectKey: the parts of artifact '${objectKey}' do not fit together. Prepare the upload again and send all of them.`,
+    );
+  });
+}
+
+function missingParts(count: number, present: ReadonlySet<number>): readonly number[] {
+  return Array.from({ length: count }, (_, index) => index + 1).filter((number) => !present.has(number));
+}
+
+function notComplete(objectKey: string, missing: readonly number[], hasBegun: boolean): OperationError {
+  const named = missing.slice(0, NAMED_PARTS).join(", ");
+  const more = missing.length > NAMED_PARTS ? ", …" : "";
+  const what = hasBegun ? `lacks these parts: ${named}${more}` : "was not uploaded yet";
+  return new OperationError(
+    "ARTIFACT_NOT_FOUND",
+    `objectKey: artifact '${objectKey}' ${what}. Send it to the uploadUrl and finalize again.`,
+  );
+}
+
+/** R2 has checked what it calls the SHA-256, and the edge what it found while the whole came in one request. */
+function knownHash({ checksums }: R2Object, { sha256, multipartId }: FlashUploadRecord): string | undefined {
+  if (checksums.sha256) return hex(checksums.sha256);
+  return multipartId === null ? (sha256 ?? undefined) : undefined;
+}
+
+async function readHash(bucket: R2Bucket, objectKey: string): Promise<string> {
+  const object = await bucket.get(objectKey);
+  if (object === null) throw notComplete(objectKey, [], false);
+  const digest = new crypto.DigestStream("SHA-256");
+  await object.body.pipeTo(digest);
+  return hex(await digest.digest);
+}
+
+async function isGzip(bucket: R2Bucket, objectKey: string): Promise<boolean> {
+  const object = await bucket.get(objectKey, { range: { offset: 0, length: GZIP_MAGIC.length } });
+  const head = new Uint8Array((await object?.arrayBuffer()) ?? []);
+  return GZIP_MAGIC.every((byte, index) => head[index] === byte);
+}
+
+/** What is wrong stays so: nobody goes on with this upload. */
+async function refused({ env, db, now }: Place, upload: FlashUploadRecord, fault: string): Promise<Error> {
+  await endFlashUpload(db, upload.id, now);
+  await env.ARTIFACTS.delete(upload.objectKey);
+  return new OperationError(
+    "INVALID_INPUT",
+    `objectKey: what was uploaded ${fault}. Prepare a new upload and send the artifact again.`,
+  );
+}
+
+function hex(bytes: ArrayBuffer): string {
+  return [...new Uint8Array(bytes)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}

@@ -1,0 +1,98 @@
+/** Builds of flash apps: artifacts with what they say of themselves. */
+import { isCompleteManifest, namedEndpoints } from "../../domain/deployed-manifest.ts";
+import { manifestIdentity } from "../../domain/build-identity.ts";
+import type { Artifact } from "../../contract/artifact.ts";
+import type { FlashManifest } from "../../contract/flash-manifest.ts";
+import { findOwnEndpoints } from "../../db/endpoints.ts";
+import {
+  changeFlashManifest,
+  findFlashBuild,
+  findFlashBuildOf,
+  insertFlashBuildIfStored,
+  type FlashBuildRecord,
+} from "../../db/flash-builds.ts";
+import { listFlashEnvironments } from "../../db/flash-environments.ts";
+import { findFlashUploadByKey, type FlashUploadRecord } from "../../db/flash-uploads.ts";
+import type { FlashAppRecord } from "../../db/flash-apps.ts";
+import { derivedRowId } from "../../db/row-id.ts";
+import { authorOf, type RequestContext } from "../context.ts";
+import { OperationError } from "../operation-error.ts";
+import { untilUnchanged } from "../optimistic-write.ts";
+import { requireApp } from "./apps.ts";
+import { verifiedArtifact } from "./artifact-check.ts";
+import type { Finalization, ManifestChange } from "./flash-input.ts";
+
+export async function requireBuild(
+  { db, principal }: RequestContext,
+  buildId: string,
+): Promise<FlashBuildRecord> {
+  const build = await findFlashBuild(db, principal.accountId, buildId);
+  if (build === undefined) throw buildNotFound(buildId);
+  return build;
+}
+
+export function buildNotFound(buildId: string): OperationError {
+  return new OperationError("FLASH_BUILD_NOT_FOUND", `flashBuildId: flash build '${buildId}' was not found`);
+}
+
+/** Makes a build of what was uploaded, once it is known to be what was announced; doing it again gives the same. */
+export async function finalizeUpload(
+  context: RequestContext,
+  { flashAppId, objectKey, manifest }: Finalization,
+): Promise<FlashBuildRecord> {
+  const { db, principal } = context;
+  const app = await requireApp(context, flashAppId);
+  return await untilUnchanged(async () => {
+    const upload = await findFlashUploadByKey(db, app, objectKey);
+    const { sha256, sizeBytes } = await requireArtifact(context, app, objectKey, upload);
+    const id = await derivedRowId(`${app.id} ${sha256} ${manifestIdentity(manifest)}`);
+    const sharing = await findFlashBuildOf(db, principal.accountId, app.id, { sha256 });
+    const stored = { objectKey: sharing?.objectKey ?? objectKey, sha256, sizeBytes };
+    const values = { id, appId: app.id, ...stored, manifest };
+    return await insertFlashBuildIfStored(db, authorOf(context), values, upload);
+  });
+}
+
+/** What an upload has brought, or a build has that was made of it before. */
+async function requireArtifact(
+  { db, env, principal: { accountId }, now }: RequestContext,
+  { id: appId }: FlashAppRecord,
+  objectKey: string,
+  upload: FlashUploadRecord | undefined,
+): Promise<Artifact> {
+  if (upload && upload.expiresAt > now) return await verifiedArtifact({ db, env, now }, upload);
+  const build = await findFlashBuildOf(db, accountId, appId, { objectKey });
+  const same = upload?.sha256 && (await findFlashBuildOf(db, accountId, appId, { sha256: upload.sha256 }));
+  const known = build ?? same;
+  if (known) return known;
+  throw new OperationError(
+    "ARTIFACT_NOT_FOUND",
+    `objectKey: artifact '${objectKey}' was not found; an upload ends a day after it was prepared. Prepare a new one.`,
+  );
+}
+
+/** Says where the resources of a build are; with all of their addresses its deployment has ended well. */
+export async function changeManifest(
+  context: RequestContext,
+  { flashBuildId, manifest }: ManifestChange,
+): Promise<FlashBuildRecord> {
+  const build = await requireBuild(context, flashBuildId);
+  const deployedTo = isCompleteManifest(manifest) ? await deployedBy(context, build, manifest) : [];
+  const changed = await changeFlashManifest(context.db, authorOf(context), build.id, manifest, deployedTo);
+  if (changed === undefined) throw buildNotFound(flashBuildId);
+  return changed;
+}
+
+/** Environments that a manifest speaks of: those of its endpoints, or when it names none all of the app. */
+async function deployedBy(
+  { db, principal: { accountId } }: RequestContext,
+  { appId }: FlashBuildRecord,
+  manifest: FlashManifest,
+): Promise<readonly string[]> {
+  const endpointIds = namedEndpoints(manifest);
+  if (endpointIds.length === 0) {
+    return (await listFlashEnvironments(db, accountId, [appId])).map(({ id }) => id);
+  }
+  const endpoints = await findOwnEndpoints(db, accountId, endpointIds);
+  return endpoints.flatMap(({ flashEnvironmentId }) => flashEnvironmentId ?? []);
+}

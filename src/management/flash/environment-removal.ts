@@ -1,0 +1,45 @@
+/** Deleting an environment: first its endpoints, then itself. Cut off anywhere, it is finished by deleting again. */
+import { ENDPOINTS_ASKED_AT_ONCE } from "../../contract/limits.ts";
+import { listEndpointsOfEnvironment, type EndpointRecord } from "../../db/endpoints.ts";
+import {
+  closeFlashEnvironment,
+  deleteFlashEnvironmentIfEmpty,
+  type FlashEnvironmentRecord,
+} from "../../db/flash-environments.ts";
+import { logFailure } from "../../failure-log.ts";
+import { authorOf, type RequestContext } from "../context.ts";
+import { deleteEndpoint } from "../endpoints/endpoint-storage.ts";
+import { OperationError } from "../operation-error.ts";
+
+/** Nothing can be added to the environment from the moment on in which this begins. */
+export async function removeEnvironment(
+  context: RequestContext,
+  environment: FlashEnvironmentRecord,
+): Promise<void> {
+  const { db, principal } = context;
+  await closeFlashEnvironment(db, authorOf(context), environment.id);
+  const endpoints = await listEndpointsOfEnvironment(db, principal.accountId, environment.id);
+  for (let from = 0; from < endpoints.length; from += ENDPOINTS_ASKED_AT_ONCE) {
+    const some = endpoints.slice(from, from + ENDPOINTS_ASKED_AT_ONCE);
+    await Promise.all(some.map(async (endpoint) => await removeEndpoint(context, endpoint)));
+  }
+  if (await deleteFlashEnvironmentIfEmpty(db, authorOf(context), environment)) return;
+  const survivors = await listEndpointsOfEnvironment(db, principal.accountId, environment.id);
+  if (survivors.length > 0) throw notDeleted(environment, survivors);
+}
+
+/** One that cannot be deleted keeps no other from its end; it is named afterwards. */
+async function removeEndpoint(context: RequestContext, { id }: EndpointRecord): Promise<void> {
+  await deleteEndpoint(context, id, "with-workers").catch((cause: unknown) => {
+    if (cause instanceof OperationError && cause.code === "ENDPOINT_NOT_FOUND") return;
+    logFailure("endpoint_not_told", { endpointId: id }, cause);
+  });
+}
+
+function notDeleted({ name }: FlashEnvironmentRecord, survivors: readonly EndpointRecord[]): OperationError {
+  const named = survivors.map((endpoint) => `${endpoint.name} (${endpoint.id})`).join(", ");
+  return new OperationError(
+    "UNAVAILABLE",
+    `Environment '${name}' is not deleted yet: these endpoints could not be deleted: ${named}. Please try again later: deleting again is safe.`,
+  );
+}

@@ -1,0 +1,81 @@
+/** Arguments of the operations on flash apps. */
+import { z } from "zod";
+import { sha256Schema } from "../../contract/artifact.ts";
+import { flashNameSchema } from "../../contract/flash.ts";
+import { flashManifestSchema, type FlashManifest } from "../../contract/flash-manifest.ts";
+import { ARTIFACT_MAX_BYTES, MANIFEST_MAX_BYTES } from "../../contract/limits.ts";
+import { keepableText, oneOf, plainText, wholeNumber } from "../input.ts";
+
+const idSchema = plainText.min(1, "must not be empty");
+
+export const appArgumentSchema = z.object({ flashAppId: idSchema });
+export const environmentArgumentSchema = z.object({ flashEnvironmentId: idSchema });
+export const appCreationSchema = z.object({ name: flashNameSchema });
+export const environmentCreationSchema = z.object({ flashAppId: idSchema, name: flashNameSchema });
+/** A name that no environment can have is looked for in vain, and is no mistake. */
+export const environmentSearchSchema = z.object({ flashAppId: idSchema, name: idSchema });
+
+export const uploadAnnouncementSchema = z.object({
+  flashAppId: idSchema,
+  tarballSize: wholeNumber(1, ARTIFACT_MAX_BYTES),
+  tarballSha256: keepableText(sha256Schema),
+});
+export type UploadAnnouncement = z.output<typeof uploadAnnouncementSchema>;
+
+/** Endpoints are called by the names of resources, so these are as narrow as theirs. */
+const manifestSchema = z.unknown().transform((sent, context): FlashManifest => {
+  const parsed = flashManifestSchema.safeParse(sent);
+  // Some clients write null for what they do not say.
+  const read = parsed.success ? parsed : flashManifestSchema.safeParse(withoutNulls(sent));
+  if (!read.success) {
+    context.issues.push(
+      ...((parsed.error ?? read.error).issues.map((issue) => ({ ...issue, input: sent })) as []),
+    );
+    return z.NEVER;
+  }
+  for (const name of Object.keys(read.data.resources)) {
+    const [fault] = flashNameSchema.safeParse(name).error?.issues ?? [];
+    if (fault)
+      context.addIssue({ code: "custom", message: `the name ${fault.message}`, path: ["resources", name] });
+  }
+  if (storedBytes(read.data) > MANIFEST_MAX_BYTES) {
+    context.addIssue(`must have at most ${MANIFEST_MAX_BYTES} bytes as JSON`);
+  }
+  return withoutKeys(read.data);
+});
+
+export const finalizationSchema = z.object({
+  flashAppId: idSchema,
+  objectKey: idSchema,
+  manifest: manifestSchema,
+});
+export type Finalization = z.output<typeof finalizationSchema>;
+
+export const manifestChangeSchema = z.object({ flashBuildId: idSchema, manifest: manifestSchema });
+export type ManifestChange = z.output<typeof manifestChangeSchema>;
+
+export const deploymentSchema = z.object({ flashEnvironmentId: idSchema, flashBuildId: idSchema });
+export const deploymentEndSchema = z.object({
+  flashEnvironmentId: idSchema,
+  state: oneOf(["DEPLOYED", "FAILED"]),
+});
+
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (typeof value !== "object" || value === null) return value;
+  const members = Object.entries(value).filter(([, member]) => member !== null);
+  return Object.fromEntries(members.map(([key, member]) => [key, withoutNulls(member)]));
+}
+
+/** Whoever may read a build may not therefore write to its endpoints, so their keys are not kept with it. */
+function withoutKeys(manifest: FlashManifest): FlashManifest {
+  const resources = Object.entries(manifest.resources).map(([name, { aiKey: _, ...resource }]) => [
+    name,
+    resource,
+  ]);
+  return { ...manifest, resources: Object.fromEntries(resources) as FlashManifest["resources"] };
+}
+
+function storedBytes(manifest: FlashManifest): number {
+  return new TextEncoder().encode(JSON.stringify(manifest)).length;
+}

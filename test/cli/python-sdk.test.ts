@@ -1,0 +1,45 @@
+import { resolve } from "node:path";
+import { execa } from "execa";
+import { beforeAll, describe, test } from "vitest";
+import { ensurePytestVenv, findPython, PYTHON_VERSIONS } from "../support/python-versions.ts";
+
+const PACKAGE = resolve(import.meta.dirname, "../../sdk/python");
+
+const found = await Promise.all(
+  PYTHON_VERSIONS.map(async (version) => ({ version, interpreter: await findPython(version) })),
+);
+const missing = found.filter(({ interpreter }) => interpreter === undefined).map(({ version }) => version);
+if (missing.length > 0) {
+  process.stderr.write(
+    `\n!!!!!! PYTHON TESTS SKIPPED FOR ${missing.join(", ")}: not on this machine !!!!!!\n\n`,
+  );
+}
+
+beforeAll(async () => {
+  for (const { version, interpreter } of found) if (interpreter) await ensurePytestVenv(version, interpreter);
+}, 300_000);
+
+describe.concurrent("the Python package", () => {
+  test("has a Python to be tried on", ({ expect }) => {
+    expect(missing.length).toBeLessThan(PYTHON_VERSIONS.length);
+  });
+
+  for (const { version, interpreter } of found) {
+    test.skipIf(interpreter === undefined)(
+      `keeps its promises on Python ${version}`,
+      async ({ expect }) => {
+        const python = await ensurePytestVenv(version, interpreter ?? "");
+        const { exitCode, all } = await execa(python, ["-m", "pytest"], {
+          cwd: PACKAGE,
+          // Several versions would write bytecode at once.
+          env: { PYTHONDONTWRITEBYTECODE: "1" },
+          all: true,
+          reject: false,
+        });
+        expect(exitCode, all).toBe(0);
+        expect(all).toMatch(/\d+ passed/);
+      },
+      120_000,
+    );
+  }
+});

