@@ -68,10 +68,15 @@ def test_trap_7_an_exception_fails_the_job_with_a_traceback_that_starts_in_the_u
     assert lines[1] == f'  File "{app.directory}/main.py", line 5, in work'
     assert lines[-1] == "LookupError: no wéights"
     assert error["worker_id"] == "w1"
-    assert "LookupError: no wéights" in worker.messages
-    assert [
-        json.loads(line)["requestId"] for line in worker.output.splitlines() if "LookupError" in line
-    ] == ["job-1"]
+    assert error["error_traceback"].rstrip() in worker.output
+
+
+def test_what_is_said_of_jobs_that_run_side_by_side_names_the_job(agent, serve):
+    worker = serve("def work():\n    raise LookupError('none')\n", max_concurrency=2)
+    job = agent.submit({})
+    agent.result(job)
+    [line] = [json.loads(line) for line in worker.output.splitlines() if "LookupError" in line]
+    assert (line["requestId"], line["level"]) == (job, "ERROR")
 
 
 def test_an_async_functions_traceback_starts_in_the_users_file_as_well(agent, app, serve):

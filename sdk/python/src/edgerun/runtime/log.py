@@ -1,4 +1,4 @@
-"""Lines of the worker's log. On a host they are JSON, so that a line can be shown with its job."""
+"""Lines of the worker's log."""
 
 from __future__ import annotations
 
@@ -12,13 +12,22 @@ Level = Literal["DEBUG", "INFO", "WARNING", "ERROR"]
 _RANKS: dict[str, int] = {"DEBUG": 10, "INFO": 20, "WARNING": 30, "ERROR": 40, "CRITICAL": 50}
 
 
+_tags_jobs = False
+
+
+def tag_jobs() -> None:
+    """From now on what is said of a job is JSON with its id: where jobs run side by side nobody else knows it."""
+    global _tags_jobs
+    _tags_jobs = True
+
+
 def say(message: str, *, level: Level = "INFO", job_id: str | None = None) -> None:
-    """Writes a line, unless LOG_LEVEL is above its level."""
+    """Writes a line, or several, unless LOG_LEVEL is above its level."""
     if _RANKS[level] < _RANKS.get(os.environ.get("LOG_LEVEL", "INFO").upper(), 20):
         return
-    if "RUNPOD_ENDPOINT_ID" in os.environ:
+    if _tags_jobs and job_id is not None:
         message = json.dumps({"requestId": job_id, "message": message, "level": level}, ensure_ascii=False)
-    print(message, file=sys.stderr, flush=True)
+    print(message.rstrip("\n"), file=sys.stderr, flush=True)
 
 
 def write_lines_at_once() -> None:

@@ -45,6 +45,8 @@ class QueueWorker:
     def run(self, environment: Mapping[str, str]) -> None:
         """Returns after SIGTERM, once the running jobs have ended. Raises StartError."""
         is_async = _is_async(self._handler)
+        if self._slots > 1:
+            log.tag_jobs()
         self._prepare(is_async)
         self._watch_for_end()
         self._start_beside(self._follow_stops, "stops")

