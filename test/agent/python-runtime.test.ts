@@ -104,7 +104,9 @@ describe("a worker of a Python function", () => {
       env: { ...env, FLASH_RESOURCE_NAME: "gone" },
     });
     const { detail } = await host.edge.worker("worker-1", "crash_looping");
-    expect(detail).toMatch(/has no endpoint 'gone'; it has: jobs, plain, stream, api\. Run `flash deploy` again/);
+    expect(detail).toMatch(
+      /has no endpoint 'gone'; it has: jobs, plain, stream, api\. Run `flash deploy` again/,
+    );
   });
 });
 
