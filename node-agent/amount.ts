@@ -1,8 +1,13 @@
 /** How much of a whole there is, in the unit that fits the whole: "12 of 40 MB". */
 export function amountOf(bytes: number, totalBytes: number, isMore = false): string {
-  const unit = UNITS.find((one) => totalBytes >= one.bytes) ?? { bytes: 1, name: "bytes", digits: 0 };
-  const inUnit = (count: number): string => (count / unit.bytes).toFixed(unit.digits);
-  return `${inUnit(bytes)} of ${isMore ? "more than " : ""}${inUnit(totalBytes)} ${unit.name}`;
+  const { inUnit, name } = unitFor(totalBytes);
+  return `${inUnit(bytes)} of ${isMore ? "more than " : ""}${inUnit(totalBytes)} ${name}`;
+}
+
+/** A size for people: "40 MB". */
+export function sizeWords(bytes: number): string {
+  const { inUnit, name } = unitFor(bytes);
+  return `${inUnit(bytes)} ${name}`;
 }
 
 const UNITS = [
@@ -10,3 +15,8 @@ const UNITS = [
   { bytes: 1e6, name: "MB", digits: 0 },
   { bytes: 1e3, name: "kB", digits: 0 },
 ] as const;
+
+function unitFor(totalBytes: number): { readonly inUnit: (bytes: number) => string; readonly name: string } {
+  const unit = UNITS.find((one) => totalBytes >= one.bytes) ?? { bytes: 1, name: "bytes", digits: 0 };
+  return { inUnit: (bytes) => (bytes / unit.bytes).toFixed(unit.digits), name: unit.name };
+}

@@ -1,6 +1,7 @@
 /** The commands with which people care for a host. */
 import { resolve } from "node:path";
 import { Command, InvalidArgumentError, Option } from "commander";
+import { readKeptArtifacts } from "../artifacts/kept-artifacts.ts";
 import { judgeHost } from "../doctor/judgements.ts";
 import { readFacts } from "../doctor/read-facts.ts";
 import { exitCodeOf, reportLines } from "../doctor/report.ts";
@@ -48,8 +49,9 @@ function statusCommand(): Command {
         (await waitForAgent(stateDir, flags.wait * SECOND_MS, isConnected)) ??
         (await waitForAgent(stateDir, 0, () => true));
       if (!status) throw new Error("No agent runs on this host. See: journalctl -u edgerun-agent");
-      if (flags.json) say(JSON.stringify(status, null, 2));
-      else statusLines(status, Date.now()).forEach(say);
+      const kept = await readKeptArtifacts(stateDir);
+      if (flags.json) say(JSON.stringify({ ...status, artifacts: kept }, null, 2));
+      else statusLines(status, Date.now(), kept).forEach(say);
       process.exitCode = isConnected(status) ? 0 : 1;
     });
 }

@@ -1,5 +1,6 @@
 /** `edgerun-agent status`: what runs on this host. */
 import { setTimeout as delay } from "node:timers/promises";
+import { type KeptArtifacts, keptWords } from "../artifacts/kept-artifacts.ts";
 import type { AgentStatus } from "../status/agent-status.ts";
 import { shownState } from "../status/shown-state.ts";
 import { askAgent } from "../status/status-server.ts";
@@ -26,7 +27,11 @@ export function isConnected({ lastContactAt }: AgentStatus): boolean {
 }
 
 /** The status for people. */
-export function statusLines(status: AgentStatus, now: number): readonly string[] {
+export function statusLines(
+  status: AgentStatus,
+  now: number,
+  kept: KeptArtifacts = { count: 0, bytes: 0 },
+): readonly string[] {
   const { version, pid, edgeUrl, name, hostId, runtime, workers, jobs, notice, lastContactAt } = status;
   const contact = lastContactAt === null ? "never" : `${Math.round((now - lastContactAt) / 1_000)} s ago`;
   return [
@@ -38,6 +43,7 @@ export function statusLines(status: AgentStatus, now: number): readonly string[]
       const { workerId, endpointId, detail = "" } = worker;
       return `  ${workerId}  ${endpointId}  ${shownState(worker)}  ${detail}`.trimEnd();
     }),
+    ...(kept.bytes > 0 ? [`kept     ${keptWords(kept)}`] : []),
     ...(notice ? [notice.message] : []),
   ];
 }

@@ -1,5 +1,6 @@
 /** What the doctor looks at. */
 import type { HostReply } from "../../src/contract/agent.ts";
+import type { KeptArtifacts } from "../artifacts/kept-artifacts.ts";
 import type { EdgeOutcome } from "../edge/edge-client.ts";
 import type { GpuReading } from "../gpu/nvidia-smi.ts";
 import type { DockerReading } from "../runtime/docker-facts.ts";
@@ -32,6 +33,8 @@ export type HostFacts = {
   /** Free space where images and containers are, and where the agent keeps its state. */
   readonly diskFreeMb: number;
   readonly memoryMb: number;
+  /** Of apps, on this host. */
+  readonly artifacts: KeptArtifacts;
   readonly hostId: string | null;
   readonly edge: EdgeFacts | null;
   /** What the running agent says; null when none runs. */

@@ -1,5 +1,6 @@
 /** What the facts of a host mean, and how to mend what is wrong. Every judgement is pure. */
 import { AGENT_NODE_MIN, isEarlier } from "../../src/contract/agent-version.ts";
+import { keptWords } from "../artifacts/kept-artifacts.ts";
 import type { EdgeFacts, HostFacts } from "./facts.ts";
 
 export type Finding = {
@@ -28,6 +29,7 @@ export function judgeHost(facts: HostFacts): readonly Finding[] {
     ...judgeGpus(facts),
     judgeDisk(facts),
     judgeMemory(facts),
+    judgeArtifacts(facts),
     ...(facts.edge ? judgeEdge(facts.edge) : [noEdge()]),
     judgeAgent(facts),
     ...judgeLeftovers(facts),
@@ -155,6 +157,11 @@ export function judgeDisk({ diskFreeMb }: Pick<HostFacts, "diskFreeMb">): Findin
   const mend = "Remove images that nobody needs: docker image prune --all";
   if (diskFreeMb < DISK_LEAST_MB) return fail("disk", `${text}: no worker fits`, mend);
   return diskFreeMb < DISK_LOW_MB ? warn("disk", `${text}: few images fit`, mend) : ok("disk", text);
+}
+
+export function judgeArtifacts({ artifacts }: Pick<HostFacts, "artifacts">): Finding {
+  const what = artifacts.bytes > 0 ? keptWords(artifacts) : "no files of apps";
+  return ok("kept", `${what}; what nobody uses goes when the disk gets full`);
 }
 
 export function judgeMemory({ memoryMb }: Pick<HostFacts, "memoryMb">): Finding {

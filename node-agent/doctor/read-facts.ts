@@ -1,5 +1,6 @@
 /** Looks at a host as it is; every look is bounded in time and none throws. */
 import { lookup } from "node:dns/promises";
+import { readKeptArtifacts } from "../artifacts/kept-artifacts.ts";
 import { EdgeClient } from "../edge/edge-client.ts";
 import { type HostCredential, loadCredential } from "../edge/host-credential.ts";
 import { readInventory } from "../gpu/inventory.ts";
@@ -23,12 +24,13 @@ export async function readFacts({ edgeUrl, stateDir, wantedRuntime }: DoctorSett
   const credential = await loadCredential(stateDir).catch(() => undefined);
   const docker = await readDockerFacts();
   const diskDirectory = docker.kind === "found" ? docker.docker.rootDirectory : stateDir;
-  const [iptables, gpus, driverVersion, hasToolkit, inventory, edge, agent] = await Promise.all([
+  const [iptables, gpus, driverVersion, hasToolkit, inventory, artifacts, edge, agent] = await Promise.all([
     readIptables(),
     readGpus(),
     readDriverVersion(),
     hasNvidiaToolkit(),
     readInventory({ runtimeKind: wantedRuntime ?? "docker", simulateGpus: true, diskDirectory }),
+    readKeptArtifacts(stateDir),
     readEdge(edgeUrl ?? credential?.edgeUrl, credential),
     askAgent(stateDir).catch(() => undefined),
   ]);
@@ -43,6 +45,7 @@ export async function readFacts({ edgeUrl, stateDir, wantedRuntime }: DoctorSett
     hasToolkit,
     diskFreeMb: inventory.diskFreeMb,
     memoryMb: inventory.memoryMb,
+    artifacts,
     hostId: credential?.hostId ?? null,
     edge,
     agent: agent

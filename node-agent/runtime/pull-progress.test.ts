@@ -108,6 +108,15 @@ describe("pullFailure", () => {
     expect(detail).toMatch(/^Image a\/b /);
   });
 
+  test("says how to make an image that flash apps get and no registry has", ({ expect }) => {
+    const error = new Error('Get "https://registry-1.docker.io/v2/": dial tcp: lookup failed');
+    const wordsFor = (imageName: string) => pullFailure({ imageName, registryAuth: null }, error);
+    for (const name of ["flash", "flash-cpu", "flash-lb", "flash-lb-cpu"]) {
+      expect(wordsFor(`edgerun/${name}:py3.11-latest`)).toContain("npm run images -- flash");
+    }
+    expect(wordsFor("team/flash:1")).not.toContain("npm run images");
+  });
+
   const registryAuth = { username: "ada", password: "s3cr3t/1", name: "team" };
 
   test("names the credentials that were refused, and repeats nothing of them", ({ expect }) => {

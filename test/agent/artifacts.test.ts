@@ -1,12 +1,23 @@
 /** Files of apps on their way from a scripted edge to workers that are plain processes. */
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { test } from "vitest";
+import { afterEach, beforeEach, describe, onTestFinished, test } from "vitest";
+import { ArtifactShelf } from "../../node-agent/artifacts/artifact-shelf.ts";
+import { ArtifactStore } from "../../node-agent/artifacts/artifact-store.ts";
+import { readKeptArtifacts } from "../../node-agent/artifacts/kept-artifacts.ts";
+import { EdgeClient } from "../../node-agent/edge/edge-client.ts";
+import { DiskRoom } from "../../node-agent/runtime/disk-room.ts";
+import { ProcessRuntime } from "../../node-agent/runtime/process-runtime.ts";
+import type { Artifact } from "../../src/contract/artifact.ts";
 import { AgentFixture, assignment } from "../support/agent-fixture.ts";
 import { AgentProcess } from "../support/agent-process.ts";
 import { archiveOf } from "../support/archive.ts";
+import { MemoryShelf } from "../support/memory-shelf.ts";
+import { HOST_TOKEN, ScriptedEdge } from "../support/scripted-edge.ts";
+import { printed, workerSpec } from "./runtime-conformance.ts";
 
 /** Large enough to arrive in many pieces; nothing of it can be packed. */
 const BULK = randomBytes(3_000_000);
@@ -104,16 +115,7 @@ test("an agent that is killed while it downloads leaves what came to the next on
   const settings = { edgeUrl: host.edge.url, stateDir: host.stateDir };
   await using first = AgentProcess.start(settings);
   const incoming = join(host.stateDir, "artifacts", "incoming", artifact.sha256);
-  await expect
-    .poll(
-      () =>
-        readFile(incoming).then(
-          ({ length }) => length,
-          () => 0,
-        ),
-      { timeout: 20_000, interval: 20 },
-    )
-    .toBe(1_000_000);
+  await expect.poll(() => sizeOf(incoming), { timeout: 20_000, interval: 20 }).toBe(1_000_000);
   await first.kill();
 
   await using second = AgentProcess.start(settings, {});
@@ -122,3 +124,141 @@ test("an agent that is killed while it downloads leaves what came to the next on
   expect(second.stderr).toContain("artifact_kept");
   expect(await readFile(keptFile(host, artifact.sha256, "model/weights.bin"))).toEqual(BULK);
 });
+
+describe("the files that a host keeps", () => {
+  let edge: ScriptedEdge;
+  let stateDirectory = "";
+  beforeEach(async () => {
+    edge = await ScriptedEdge.start();
+    stateDirectory = await mkdtemp(join(tmpdir(), "edgerun-artifacts-"));
+  });
+  afterEach(async () => {
+    await edge[Symbol.asyncDispose]();
+    await rm(stateDirectory, { recursive: true, force: true });
+  });
+
+  const appOf = (body: string): Artifact => edge.artifacts.add(archiveOf([{ path: "main.py", body }]));
+
+  /** As much disk as so many builds take. */
+  function storeFor(count: number, assigned: ReadonlySet<string>): ArtifactStore {
+    const shelf = new ArtifactShelf(stateDirectory);
+    const room = new DiskRoom({
+      freeBytes: async () => count - (await shelf.all()).length,
+      reserveBytes: 1,
+      tendMs: 3_600_000,
+    });
+    onTestFinished(() => room.close());
+    const source = new EdgeClient(edge.url, HOST_TOKEN);
+    const log = { info: () => {}, warn: () => {} };
+    return new ArtifactStore({
+      stateDirectory,
+      source,
+      room,
+      log,
+      assigned: () => assigned,
+      held: async () => new Set(),
+    });
+  }
+
+  test("go the longest unused first when the disk is full, and none goes that a worker shall have", async ({
+    expect,
+  }) => {
+    const apps = ["1", "2", "3", "4"].map(appOf);
+    const [first, second, third, fourth] = apps.map(({ sha256 }) => sha256);
+    const store = storeFor(3, new Set([first ?? ""]));
+    const shelf = new ArtifactShelf(stateDirectory);
+    for (const [index, app] of apps.slice(0, 3).entries()) {
+      expect(await store.prepare(app, () => {})).toEqual({ kind: "prepared" });
+      await shelf.use(app.sha256, new Date(index * 1_000));
+    }
+    for (const app of apps.slice(3)) await store.prepare(app, () => {});
+    const kept = (await shelf.all()).map(({ sha256 }) => sha256);
+    expect(kept).not.toContain(second);
+    expect(new Set(kept)).toEqual(new Set([first, third, fourth]));
+    expect(await readKeptArtifacts(stateDirectory)).toMatchObject({ count: 3 });
+  });
+
+  test("go as half downloads, too", async ({ expect }) => {
+    const half = appOf("half");
+    const store = storeFor(1, new Set());
+    edge.artifacts.mishaps.push({ kind: "break", after: 60 }, { kind: "break", after: 0 });
+    expect(await store.prepare(half, () => {})).toMatchObject({
+      kind: "failed",
+      detail: expect.stringContaining("broke off"),
+    });
+    expect(await new ArtifactShelf(stateDirectory).all()).toMatchObject([{ isWhole: false, sizeBytes: 60 }]);
+    const whole = appOf("whole");
+    await store.prepare(whole, () => {});
+    expect(await new ArtifactShelf(stateDirectory).all()).toMatchObject([
+      { sha256: whole.sha256, isWhole: true },
+    ]);
+  });
+
+  test("are unpacked anew where an agent was killed while it unpacked them", async ({ expect }) => {
+    const app = appOf("1");
+    const begun = join(stateDirectory, "artifacts", "unpacking", `${app.sha256}-0`);
+    await mkdir(join(begun, "app"), { recursive: true });
+    expect(await storeFor(9, new Set()).prepare(app, () => {})).toEqual({ kind: "prepared" });
+    expect(existsSync(begun)).toBe(false);
+    expect(edge.artifacts.asked).toEqual([""]);
+  });
+
+  test("a worker that nobody wants any more calls its download off, and another one goes on with it", async ({
+    expect,
+  }) => {
+    const app = edge.artifacts.add(ARCHIVE);
+    const store = storeFor(9, new Set());
+    edge.artifacts.mishaps.push({ kind: "stall", after: 1_000_000 });
+    const calledOff = new AbortController();
+    const details: string[] = [];
+    const first = store.prepare(app, (detail) => details.push(detail), calledOff.signal);
+    const incoming = new ArtifactShelf(stateDirectory).incomingPath(app.sha256);
+    await expect.poll(() => sizeOf(incoming), { timeout: 20_000, interval: 20 }).toBe(1_000_000);
+    calledOff.abort();
+    expect(await first).toMatchObject({ kind: "failed" });
+    expect(await store.prepare(app, () => {})).toEqual({ kind: "prepared" });
+    expect(edge.artifacts.asked).toEqual(["", "bytes=1000000-"]);
+    expect(details[0]).toBe("downloading the app's files 0 of 3 MB");
+  });
+
+  test.for([
+    ["the host's Python", {}, "python3"],
+    ["the version of the build, where the host has it", { FLASH_PYTHON_VERSION: "3.11" }, "python3.11"],
+    ["python3 where it has not", { FLASH_PYTHON_VERSION: "3.99" }, "python3"],
+    ["what the template names", { FLASH_PYTHON: "other-python" }, "other-python"],
+  ] as const)("are run by %s when there is no command", async ([, wanted, name], { expect }) => {
+    const bin = join(stateDirectory, "bin");
+    await mkdir(bin);
+    // Each interpreter says who it is, and what it was told.
+    const script =
+      '#!/bin/sh\necho "$(basename "$0") $* $PYTHONPATH $FLASH_APP_DIRECTORY $PYTHONDONTWRITEBYTECODE"\n';
+    for (const one of ["python3", "python3.11", "other-python"]) {
+      await writeFile(join(bin, one), script, { mode: 0o755 });
+    }
+    const artifact = appOf("1");
+    const runtime = new ProcessRuntime({ stateDirectory, hasRealGpus: false });
+    onTestFinished(() => runtime.close());
+    const source = new EdgeClient(edge.url, HOST_TOKEN);
+    const nothing = () => new Set<string>();
+    runtime.keepOn({
+      shelf: new MemoryShelf(),
+      assignedImages: nothing,
+      assignedArtifacts: nothing,
+      artifacts: source,
+    });
+    const env = { PATH: `${bin}:/usr/bin:/bin`, PYTHONPATH: "/own", ...wanted };
+    const spec = workerSpec("", "", { artifact, env });
+    expect(await runtime.prepare(spec, () => {})).toEqual({ kind: "prepared" });
+    await runtime.start(spec);
+    const app = join(stateDirectory, "artifacts", artifact.sha256, "app");
+    await printed(expect, runtime, spec.workerId, `${name} -m edgerun.runtime ${app}:/own ${app} 1`);
+    await runtime.remove(spec.workerId);
+  });
+});
+
+async function sizeOf(path: string): Promise<number> {
+  return stat(path).then(
+    ({ size }) => size,
+    () => 0,
+  );
+}

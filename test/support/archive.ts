@@ -1,6 +1,6 @@
 /** Archives as an app's files come in, and some that no build would make. */
 import { createHash } from "node:crypto";
-import { gzipSync } from "node:zlib";
+import { gunzipSync, gzipSync } from "node:zlib";
 import { Header, type HeaderData } from "tar";
 import type { Artifact } from "../../src/contract/artifact.ts";
 
@@ -29,6 +29,11 @@ export function archiveOf(entries: readonly PackedEntry[]): Buffer {
     return [header, bytes, Buffer.alloc((BLOCK - (bytes.length % BLOCK)) % BLOCK)];
   });
   return gzipSync(Buffer.concat([...blocks, Buffer.alloc(2 * BLOCK)]));
+}
+
+/** The header of an entry alone. */
+export function headOf(entry: PackedEntry): Buffer {
+  return gunzipSync(archiveOf([entry])).subarray(0, BLOCK);
 }
 
 export function artifactOf(archive: Buffer): Artifact {

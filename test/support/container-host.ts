@@ -25,7 +25,9 @@ export class ContainerHost {
   ): Promise<ContainerHost> {
     const name = `edgerun-test-${randomUUID().slice(0, 8)}`;
     const own = { hostId: name, networkName: name, hasRealGpus: false };
-    const host = new ContainerHost(await AgentFixture.create(), { ...own, ...options });
+    const fixture = await AgentFixture.create();
+    const artifacts = { stateDirectory: fixture.stateDir };
+    const host = new ContainerHost(fixture, { ...own, artifacts, ...options });
     onTestFinished(() => host[Symbol.asyncDispose]());
     await host.fixture.startAgent(timing);
     return host;
