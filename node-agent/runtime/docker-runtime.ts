@@ -2,7 +2,7 @@ import { availableParallelism } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 import Dockerode from "dockerode";
 import { DOCKER_CALL_LIMIT_MS } from "../../src/contract/limits.ts";
-import { ArtifactStore } from "../artifacts/artifact-store.ts";
+import { AppFiles, type AppFilesOptions } from "../artifacts/app-files.ts";
 import type { AgentLog } from "../log.ts";
 import type { Volumes } from "../volumes/volumes.ts";
 import type { CacheTerms } from "./cache-shelf.ts";
@@ -72,15 +72,10 @@ export type DockerRuntimeOptions = {
   readonly callLimitMs?: number;
 };
 
-export type ArtifactTerms = {
-  readonly stateDirectory: string;
+export type ArtifactTerms = Pick<AppFilesOptions, "stateDirectory" | "stallMs" | "progressMs"> & {
   /** The disk that they are on, where that is not the one of the images. */
   readonly room?: DiskRoom;
-  readonly stallMs?: number;
-  readonly progressMs?: number;
 };
-
-const NO_LOG: AgentLog = { info: () => {}, warn: () => {}, error: () => {} };
 
 /** Runs each worker as a Docker container. */
 export class DockerRuntime implements Runtime {
@@ -98,9 +93,7 @@ export class DockerRuntime implements Runtime {
   readonly #turns = new Turns();
   readonly #watches = new Set<ContainerExits>();
   readonly #images: DockerImages;
-  readonly #artifactTerms: ArtifactTerms | undefined;
-  readonly #log: AgentLog;
-  #artifacts: ArtifactStore | null = null;
+  readonly #files: AppFiles | undefined;
 
   constructor(options: DockerRuntimeOptions) {
     this.#streams = options.docker ?? new Dockerode();
@@ -121,9 +114,8 @@ export class DockerRuntime implements Runtime {
     this.#network = new GuardedNetwork(this.#docker, network, log);
     this.#disk = new DiskWatch(this.#docker, options.hostId, { lookMs, log });
     this.#volumes = options.volumes;
-    this.#artifactTerms = options.artifacts;
-    this.#log = log ?? NO_LOG;
     this.#images = new DockerImages({ docker: this.#docker, streams: this.#streams }, log, images);
+    this.#files = options.artifacts && this.#appFiles(options.artifacts, log);
   }
 
   agentAddress(): Promise<string> {
@@ -175,20 +167,17 @@ export class DockerRuntime implements Runtime {
 
   keepOn(terms: CacheTerms): void {
     this.#images.keepOn(terms);
-    if (!this.#artifactTerms) return;
-    this.#artifacts = new ArtifactStore({
-      room: this.#images.room,
-      ...this.#artifactTerms,
-      source: terms.artifacts,
-      assigned: terms.assignedArtifacts,
-      log: this.#log,
-      held: async () => artifactsOfContainers(await this.#ownContainers()),
-    });
+    this.#files?.keepOn(terms);
   }
 
-  #filesOfApps(): ArtifactStore {
-    if (!this.#artifacts) throw new Error("No place for files of apps was named to this runtime.");
-    return this.#artifacts;
+  #appFiles(terms: ArtifactTerms, log: AgentLog | undefined): AppFiles {
+    const held = async () => artifactsOfContainers(await this.#ownContainers());
+    return new AppFiles({ room: this.#images.room, ...terms, log, held });
+  }
+
+  #filesOfApps(): AppFiles {
+    if (!this.#files) throw new Error("No place for files of apps was named to this runtime.");
+    return this.#files;
   }
 
   /** Of the disk that images are on. */
@@ -239,9 +228,10 @@ export class DockerRuntime implements Runtime {
   }
 
   async #artifactShare({ artifact, imageName }: WorkerSpec): Promise<HostShare["artifact"]> {
-    if (!artifact) return null;
-    const place = this.#filesOfApps().place(artifact.sha256);
-    return { ...place, imagePythonPath: await this.#images.variableOf(imageName, "PYTHONPATH") };
+    const place = artifact && this.#filesOfApps().place(artifact);
+    return place
+      ? { ...place, imagePythonPath: await this.#images.variableOf(imageName, "PYTHONPATH") }
+      : null;
   }
 
   async #removeOwnIfNotRunning(workerId: string): Promise<void> {
@@ -401,7 +391,7 @@ export class DockerRuntime implements Runtime {
 
   async close(): Promise<void> {
     this.#images.close();
-    this.#artifactTerms?.room?.close();
+    this.#files?.close();
     for (const watch of this.#watches) watch.stop();
     this.#watches.clear();
     this.#disk.stop();

@@ -8,8 +8,8 @@
 import { once } from "node:events";
 import { setInterval as every } from "node:timers/promises";
 import { access } from "node:fs/promises";
+import { AppFiles } from "../artifacts/app-files.ts";
 import type { ArtifactPlace } from "../artifacts/artifact-shelf.ts";
-import { ArtifactStore } from "../artifacts/artifact-store.ts";
 import type { AgentLog } from "../log.ts";
 import type { Volumes } from "../volumes/volumes.ts";
 import type { CacheTerms } from "./cache-shelf.ts";
@@ -57,8 +57,6 @@ export type ProcessRuntimeOptions = {
   readonly log?: AgentLog;
 };
 
-const NO_LOG: AgentLog = { info: () => {}, warn: () => {}, error: () => {} };
-
 const ENDLESS = { freeBytes: async () => null, reserveBytes: 0, tendMs: 3_600_000 };
 
 /** A worker that this runtime has started or adopted. */
@@ -80,10 +78,12 @@ export class ProcessRuntime implements Runtime {
   readonly #turns = new Turns();
   readonly #watches = new Set<(worker: KnownWorker) => void>();
   readonly #closing = new AbortController();
-  #artifacts: ArtifactStore | null = null;
+  readonly #files: AppFiles;
 
   constructor(options: ProcessRuntimeOptions) {
     this.#options = options;
+    const { stateDirectory, room = new DiskRoom(ENDLESS), log } = options;
+    this.#files = new AppFiles({ stateDirectory, room, log, held: () => this.#heldArtifacts() });
     void this.#lookAfter();
   }
 
@@ -121,28 +121,15 @@ export class ProcessRuntime implements Runtime {
   ): Promise<PrepareOutcome> {
     if (!artifact) return { kind: "prepared" };
     const tell = (detail: string): void => onProgress({ what: "files", detail });
-    return this.#filesOfApps().prepare(artifact, tell, signal);
+    return this.#files.prepare(artifact, tell, signal);
   }
 
   keepOn(terms: CacheTerms): void {
-    const { stateDirectory, room = new DiskRoom(ENDLESS), log = NO_LOG } = this.#options;
-    this.#artifacts = new ArtifactStore({
-      stateDirectory,
-      room,
-      log,
-      source: terms.artifacts,
-      assigned: terms.assignedArtifacts,
-      held: () => this.#heldArtifacts(),
-    });
+    this.#files.keepOn(terms);
   }
 
   async freeableBytes(): Promise<number> {
     return (await this.#options.room?.freeableBytes()) ?? 0;
-  }
-
-  #filesOfApps(): ArtifactStore {
-    if (!this.#artifacts) throw new Error("This runtime was not told where files of apps come from.");
-    return this.#artifacts;
   }
 
   async #heldArtifacts(): Promise<ReadonlySet<string>> {
@@ -152,9 +139,8 @@ export class ProcessRuntime implements Runtime {
 
   /** Throws where the files are not on this host any more, so that they are prepared anew. */
   async #placeOf({ artifact }: WorkerSpec): Promise<ArtifactPlace | null> {
-    if (!artifact) return null;
-    const place = this.#filesOfApps().place(artifact.sha256);
-    await access(place.appPath);
+    const place = this.#files.place(artifact);
+    if (place) await access(place.appPath);
     return place;
   }
 
@@ -301,7 +287,7 @@ export class ProcessRuntime implements Runtime {
 
   async close(): Promise<void> {
     this.#closing.abort();
-    this.#options.room?.close();
+    this.#files.close();
     this.#watches.clear();
   }
 
