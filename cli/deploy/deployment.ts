@@ -143,10 +143,11 @@ async function save(
   }
   const changes = planned.action === "update" ? planned.changes : [];
   try {
-    const { type, gpuIds, instanceIds, gpuCount, ...rest } = wanted;
+    const { type, gpuIds, instanceIds, gpuCount, networkVolumeIds, ...rest } = wanted;
     const { saveEndpoint: saved } = await service.mutateAgain(saveEndpoint, {
       input: {
         ...rest,
+        networkVolumeIds: networkVolumeIds.map((networkVolumeId) => ({ networkVolumeId })),
         ...(instanceIds.length > 0 ? { instanceIds } : { gpuIds, gpuCount }),
         ...(planned.action === "update" ? { id: planned.id } : { type }),
         flashEnvironmentId: environment.id,

@@ -3,7 +3,8 @@ import pRetry, { AbortError } from "p-retry";
 import { z } from "zod";
 import { Failure } from "../failure.ts";
 
-const CALL_LIMIT_MS = 60_000;
+/** The longest call puts together an artifact of 1.5 GB and reads it once. */
+const CALL_LIMIT_MS = 300_000;
 const RETRIES = { retries: 3, minTimeout: 1_000, maxTimeout: 15_000, randomize: true };
 
 const answerSchema = z.object({
