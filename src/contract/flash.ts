@@ -16,7 +16,6 @@ export const flashNameSchema = z
 export const DEFAULT_ENVIRONMENT = "production";
 
 export const ENVIRONMENT_STATES = ["PENDING", "DEPLOYING", "DEPLOYED", "FAILED", "DELETING"] as const;
-export type EnvironmentState = (typeof ENVIRONMENT_STATES)[number];
 
 export const AUTH_REQUEST_STATUSES = ["PENDING", "APPROVED", "CONSUMED", "DENIED", "EXPIRED"] as const;
 export type AuthRequestStatus = (typeof AUTH_REQUEST_STATUSES)[number];
