@@ -3,6 +3,8 @@ import { execa } from "execa";
 import { beforeAll, describe, test } from "vitest";
 import { ensurePytestVenv, findPython, PYTHON_VERSIONS } from "../support/python-versions.ts";
 
+/** The slow half has to wait for some hundred processes, on a machine that is busy with other tests. */
+const TIME_LIMIT_MS = 300_000;
 const PACKAGE = resolve(import.meta.dirname, "../../sdk/python");
 
 const found = await Promise.all(
@@ -14,6 +16,11 @@ if (missing.length > 0) {
     `\n!!!!!! PYTHON TESTS SKIPPED FOR ${missing.join(", ")}: not on this machine !!!!!!\n\n`,
   );
 }
+
+/** Workers and discovery are tried by processes of their own, which takes a while: on the oldest and the newest. */
+const there = found.filter(({ interpreter }) => interpreter !== undefined);
+const ends = new Set([there.at(0)?.version, there.at(-1)?.version]);
+const SLOW_FOLDERS = ["tests/runtime", "tests/discovery"];
 
 beforeAll(async () => {
   for (const { version, interpreter } of found) if (interpreter) await ensurePytestVenv(version, interpreter);
@@ -29,7 +36,8 @@ describe.concurrent("the Python package", () => {
       `keeps its promises on Python ${version}`,
       async ({ expect }) => {
         const python = await ensurePytestVenv(version, interpreter ?? "");
-        const { exitCode, all } = await execa(python, ["-m", "pytest"], {
+        const left = ends.has(version) ? [] : SLOW_FOLDERS.map((folder) => `--ignore=${folder}`);
+        const { exitCode, all } = await execa(python, ["-m", "pytest", ...left], {
           cwd: PACKAGE,
           // Several versions would write bytecode at once.
           env: { PYTHONDONTWRITEBYTECODE: "1" },
@@ -39,7 +47,7 @@ describe.concurrent("the Python package", () => {
         expect(exitCode, all).toBe(0);
         expect(all).toMatch(/\d+ passed/);
       },
-      120_000,
+      TIME_LIMIT_MS,
     );
   }
 });

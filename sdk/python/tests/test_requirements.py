@@ -103,6 +103,7 @@ def test_requirements_that_no_version_meets_contradict_each_other_trap_15(
 def lay(directory: Path, name: str, *requires: str) -> None:
     info = directory / f"{name}-1.0.dist-info"
     info.mkdir()
+    (directory / f"{name}.py").touch()
     lines = ["Metadata-Version: 2.1", f"Name: {name}", "Version: 1.0"]
     lines += [f"Requires-Dist: {text}" for text in requires]
     (info / "METADATA").write_text("\n".join(lines) + "\n")
