@@ -17,6 +17,7 @@ import { checkNamesFree, copyApp, writeHandlers } from "./app-files.ts";
 import { type Archive, packDirectory } from "./archive.ts";
 import { FLASH_DIRECTORY, freshBuildDirectory, ignoreFlashDirectory } from "./build-directory.ts";
 import { type Exclusions, exclusionsOf, exclusionWarnings } from "./exclusions.ts";
+import { declarationWarnings } from "./declaration-warnings.ts";
 import { sourceFingerprint } from "./fingerprint.ts";
 import { handlerFiles } from "./handler-files.ts";
 import { type Project, type ProjectFile, readProject, shippedFiles } from "./project-files.ts";
@@ -93,7 +94,7 @@ class Build {
     const { appName } = this.#options;
     this.#warn(this.#project.warnings);
     const report = await this.#discover();
-    this.#warn(systemDependencyWarnings(report));
+    this.#warn(declarationWarnings(report));
     const files = shippedFiles(this.#project.files, report.localFiles);
     const target = choosePythonVersion(report, this.#options.pythonVersion);
     // Made before anything is installed, for what is wrong with an app should be said at once.
@@ -180,6 +181,8 @@ class Build {
       });
       if (archive.kind === "too-large") throw tooLarge(archive.largest);
       await rename(packed, path);
+      // The manifest beside it is of this build from now on.
+      if (basename(path) !== DEFAULT_OUTPUT) await rm(join(path, "..", DEFAULT_OUTPUT), { force: true });
       step.done(`Packed ${prettyBytes(archive.sizeBytes)}`);
       return { sha256: archive.sha256, sizeBytes: archive.sizeBytes };
     } catch (error) {
@@ -220,16 +223,6 @@ function checkIsProject({ files }: Project): void {
   throw new Failure("There are no Python files here.", [
     "Go to the directory of your app, or lay out a new one with `flash init my-app`.",
   ]);
-}
-
-function systemDependencyWarnings({ endpoints }: DiscoveryReport): string[] {
-  return endpoints
-    .filter(({ isClient, systemDependencies }) => !isClient && systemDependencies.length > 0)
-    .map(
-      ({ filePath, line, name, systemDependencies }) =>
-        `${filePath}:${line}: the endpoint ${name} wants ${systemDependencies.join(", ")} of the system, which an ` +
-        "artifact cannot carry. Deploy it on an image that has them.",
-    );
 }
 
 function tooLarge(largest: readonly { readonly name: string; readonly bytes: number }[]): Failure {

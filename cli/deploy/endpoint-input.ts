@@ -8,6 +8,7 @@ export type TemplateInput = {
   readonly imageName: string;
   readonly containerDiskInGb: number;
   readonly dockerArgs: string;
+  readonly ports: string;
   readonly startScript: string;
   readonly advancedStart: boolean;
   readonly containerRegistryAuthId: string;
@@ -85,9 +86,16 @@ function templateOf(resource: ManifestResource, fingerprint: string): TemplateIn
     imageName: resource.imageName ?? "",
     containerDiskInGb: template.containerDiskInGb ?? CONTAINER_DISK_GB,
     dockerArgs: template.dockerArgs ?? "",
+    ports: withoutBlanks(template.ports ?? ""),
     startScript: template.startScript ?? "",
     advancedStart: template.advancedStart ?? false,
     containerRegistryAuthId: template.containerRegistryAuthId ?? "",
     env: [...variables].map(([key, value]) => ({ key, value })),
   };
+}
+
+/** The service keeps a comma list in this form. */
+function withoutBlanks(list: string): string {
+  const words = list.split(",").map((word) => word.trim());
+  return words.filter((word) => word !== "").join(",");
 }

@@ -78,7 +78,7 @@ describe("a deployment", () => {
     expect(actions(plan)).toEqual([["gpu_worker", "update", "gpuCount", "workersMax", "env"]]);
   });
 
-  plainTest("keeps the variables of the platform that the app has never set", () => {
+  plainTest("keeps the variables of the platform that the app has never set (trap 29)", () => {
     const before = present(gpuWorker);
     const withPort: PresentEndpoint = {
       ...before,

@@ -43,12 +43,13 @@ async function findVolume(
   { id, name, size, dataCenterId }: NamedVolume,
   present: PresentVolume[],
 ): Promise<string> {
-  const found = id
-    ? present.find((volume) => volume.id === id)
-    : present.find(
-        (volume) =>
-          volume.name === name && (dataCenterId === undefined || volume.dataCenterId === dataCenterId),
-      );
+  // One that was deleted and made anew has another id.
+  const found =
+    present.find((volume) => volume.id === id) ??
+    present.find(
+      (volume) =>
+        volume.name === name && (dataCenterId === undefined || volume.dataCenterId === dataCenterId),
+    );
   if (found) return found.id;
   if (name === undefined) {
     throw new Failure(

@@ -117,9 +117,10 @@ test("what a declaration sets arrives unchanged (trap 2)", () => {
     executionTimeoutMs: 60_000,
     flashBootType: "OFF" as const,
     env: { A: "b" },
-    template: { containerDiskInGb: 99, env: [{ key: "C", value: "d" }] },
+    template: { containerDiskInGb: 99, imageName: "mine/base:1", env: [{ key: "C", value: "d" }] },
   };
-  expect(manifestOf({ ...QUEUE, resource }).resources["gpu-worker"]).toMatchObject(resource);
+  const { "gpu-worker": worker } = manifestOf({ ...QUEUE, resource }).resources;
+  expect(worker).toMatchObject({ ...resource, imageName: "mine/base:1" });
 });
 
 test("an endpoint of an own image keeps its image and has no code (trap 5)", () => {

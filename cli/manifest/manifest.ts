@@ -65,7 +65,7 @@ function resourceOf(endpoint: DiscoveredEndpoint, options: ManifestOptions): Man
     ...(endpoint.pythonVersion === null ? {} : { python_version: endpoint.pythonVersion }),
     ...(isLoadBalanced || isClient ? {} : { handler_file: handlerFileOf(endpoint.name) }),
     functions: endpoint.functions.map(functionOf),
-    imageName: imageFor(options.images, isLoadBalanced, isCpu),
+    imageName: declared.template?.imageName ?? imageFor(options.images, isLoadBalanced, isCpu),
     ...declared,
   };
 }

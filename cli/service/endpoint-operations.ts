@@ -37,6 +37,7 @@ export const presentEndpointSchema = z.object({
       imageName: text,
       containerDiskInGb: count,
       dockerArgs: text,
+      ports: text.nullable(),
       startScript: text,
       advancedStart: z.boolean(),
       containerRegistryAuthId: text.nullable(),
@@ -49,7 +50,7 @@ export type PresentEndpoint = z.infer<typeof presentEndpointSchema>;
 const ENDPOINT_FIELDS = `id name type version gpuIds gpuCount instanceIds workersMin workersMax idleTimeout
   scalerType scalerValue executionTimeoutMs locations minCudaVersion flashBootType networkVolumeId
   networkVolumeIds { networkVolumeId } activeBuildid
-  template { imageName containerDiskInGb dockerArgs startScript advancedStart containerRegistryAuthId env { key value } }`;
+  template { imageName containerDiskInGb dockerArgs ports startScript advancedStart containerRegistryAuthId env { key value } }`;
 
 /** Null when there is no such environment. */
 export const environmentEndpoints = operation(

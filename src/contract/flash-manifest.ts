@@ -47,6 +47,8 @@ const volumeSchema = z.looseObject({
 });
 
 const templateSchema = z.looseObject({
+  imageName: text.optional(),
+  ports: text.optional(),
   containerDiskInGb: count.optional(),
   dockerArgs: text.optional(),
   startScript: text.optional(),

@@ -202,20 +202,25 @@ test("--keep-build keeps the directory, and the next build begins with an empty 
 
 test("--output names the archive, and nothing outside .flash/", async () => {
   const project = projectOf({ "app.py": HELLO });
+  await built(project);
   const { artifact } = await built(project, { output: "shop.tar.gz" });
   expect(artifact.path).toBe(join(project, ".flash/shop.tar.gz"));
+  // Beside the manifest of this build `flash update` would take it for its artifact.
+  expect(existsSync(join(project, ".flash/artifact.tar.gz"))).toBe(false);
   for (const output of ["../x.tar.gz", "x.zip", "/tmp/x.tar.gz", ".tar.gz"]) {
     const { failure } = await build(project, { output });
     expect(failure?.message).toContain("--output");
   }
 });
 
-test("packages of the system are worth a warning", async () => {
-  const project = projectOf({
-    "app.py": HELLO.replace('cpu="cpu3c-1-2"', 'cpu="cpu3c-1-2", system_dependencies=["ffmpeg"]'),
-  });
+test("packages of the system and variables of the service are worth a warning", async () => {
+  const declared = 'system_dependencies=["ffmpeg"], env={"FLASH_APP": "x", "MODE": "fast"}';
+  const project = projectOf({ "app.py": HELLO.replace("cpu=", `${declared}, cpu=`) });
   const { warnings } = await built(project);
-  expect(warnings).toEqual([expect.stringMatching(/^app\.py:\d+: the endpoint hello wants ffmpeg/)]);
+  expect(warnings).toEqual([
+    expect.stringMatching(/^app\.py:\d+: the endpoint hello wants ffmpeg/),
+    expect.stringMatching(/^app\.py:\d+: the endpoint hello sets FLASH_APP, by which/),
+  ]);
 });
 
 test("the handlers and the SDK in an archive are Python that can be read", async () => {

@@ -42,6 +42,9 @@ describe.runIf(await isDockerAvailable())("a new user of flash", () => {
   let bundle: string;
   let edgerun: BareEdgerun;
   let desk: Desk;
+  /** By the second deployment, which changes nothing. */
+  let deployed: Deployed;
+  let firstWorker: unknown;
 
   beforeAll(async () => {
     [bundle, edgerun] = await Promise.all([
@@ -72,17 +75,15 @@ describe.runIf(await isDockerAvailable())("a new user of flash", () => {
       await run(`flash deploy --env production --python-version ${PYTHON_VERSION} --json`),
     ) as Deployed;
 
-  const endpointNamed = (deployed: Deployed, name: string) => {
-    const found = deployed.endpoints.find((endpoint) => endpoint.name === name);
+  const endpointNamed = ({ endpoints }: Deployed, name: string) => {
+    const found = endpoints.find((endpoint) => endpoint.name === name);
     if (!found) throw new Error(`${name} was not deployed.`);
     return found;
   };
 
-  const clientOf = (deployed: Deployed, name: string): QueueClient =>
-    new QueueClient({ ...edgerun, endpointId: endpointNamed(deployed, name).id });
-
-  async function hello(client: QueueClient): Promise<JobReply> {
-    const reply = await client.runsync({ input_data: { name: "x" } });
+  async function hello(name: string): Promise<JobReply> {
+    const client = new QueueClient({ ...edgerun, endpointId: endpointNamed(deployed, "cpu_worker").id });
+    const reply = await client.runsync({ input_data: { name } });
     return reply.status.startsWith("IN_") ? await client.result(reply.id) : reply;
   }
 
@@ -99,8 +100,25 @@ describe.runIf(await isDockerAvailable())("a new user of flash", () => {
       expect(cpu).toMatchObject({ status: "COMPLETED", output: { message: expect.any(String) } });
       expect(gpu).toMatchObject({ status: "COMPLETED", output: { message: expect.any(String) } });
       expect(route).toMatchObject({ received: { message: "hello" } });
+      firstWorker = cpu?.["workerId"];
     },
   );
+
+  test("deployed again as it is, nothing changes and the worker stays (trap 29)", async ({ expect }) => {
+    deployed = await deploy();
+    expect(deployed.endpoints.map(({ action }) => action)).toEqual(["unchanged", "unchanged", "unchanged"]);
+    expect((await hello("x")).workerId).toBe(firstWorker);
+  });
+
+  test("ten calls at a time, with an empty word and others, get the answers that are theirs", async ({
+    expect,
+  }) => {
+    const words = ["", "Ångström", "雪 ❄️", "\"\\n'", "a", "b", "c", "d", "e", "f"];
+    const replies = await Promise.all(words.map(hello));
+    expect(replies.map(({ output }) => (output as { message: string }).message)).toEqual(
+      words.map((word) => `Hello, ${word}!`),
+    );
+  });
 
   test("a Python script in the folder imports the functions and awaits them", async ({ expect }) => {
     await desk.write("script.py", SCRIPT);
@@ -108,7 +126,7 @@ describe.runIf(await isDockerAvailable())("a new user of flash", () => {
   });
 
   test("a deployed route has no door for code (trap 1), and wants a key", async ({ expect }) => {
-    const { url } = endpointNamed(await deploy(), "lb_worker");
+    const { url } = endpointNamed(deployed, "lb_worker");
     const authorization = { Authorization: `Bearer ${edgerun.apiKey}` };
     const execute = await fetch(`${url}/execute`, { method: "POST", headers: authorization, body: "{}" });
     expect(execute.status).toBe(404);
@@ -116,22 +134,11 @@ describe.runIf(await isDockerAvailable())("a new user of flash", () => {
     expect((await fetch(`${url}/health`, { headers: authorization })).status).toBe(200);
   });
 
-  test("deployed again as it is, nothing changes and the worker stays (trap 29)", async ({ expect }) => {
-    const before = await deploy();
-    const client = clientOf(before, "cpu_worker");
-    const { workerId } = await hello(client);
-    const again = await deploy();
-    expect(again.endpoints.map(({ action }) => action)).toEqual(["unchanged", "unchanged", "unchanged"]);
-    expect((await hello(client)).workerId).toBe(workerId);
-  });
-
   test(
     "one changed line: the new code answers, no call fails, and no old answer follows the first new one",
     { timeout: 2 * CALL_LIMIT_MS },
     async ({ expect }) => {
-      const before = await deploy();
-      const { id } = endpointNamed(before, "cpu_worker");
-      const old = await hello(clientOf(before, "cpu_worker"));
+      const { id } = endpointNamed(deployed, "cpu_worker");
       await using load = new SteadyLoad({ ...edgerun, endpointId: id }, 2, () => ({ input_data: {} }));
       await load.untilOneSince(0);
       const path = join(desk.project, "cpu_worker.py");
@@ -145,7 +152,7 @@ describe.runIf(await isDockerAvailable())("a new user of flash", () => {
       await load.untilOneSince(performance.now());
       await load.stop();
       expectCutover(expect, load, isNew);
-      expect(load.jobs.at(-1)?.reply.workerId).not.toBe(old.workerId);
+      expect(load.jobs.at(-1)?.reply.workerId).not.toBe(firstWorker);
     },
   );
 

@@ -206,8 +206,10 @@ def test_cuda_versions_are_taken_as_texts_and_as_constants() -> None:
     assert "minCudaVersion" not in Endpoint(name="a", min_cuda_version=None).resource()
 
 
-def test_volumes_are_in_the_manifest_by_what_they_are_known_by() -> None:
+def test_trap_30_volumes_are_in_the_manifest_by_all_that_they_are_known_by() -> None:
     assert Endpoint(name="a", volume=NetworkVolume(id="v1")).resource()["networkVolumeId"] == "v1"
+    both = Endpoint(name="a", volume=NetworkVolume(name="models", id="v1")).resource()
+    assert both["networkVolume"] == {"id": "v1", "name": "models", "size": 100, "dataCenterId": "EU-RO-1"}
     assert Endpoint(name="a", volume=[VOLUME, ELSEWHERE]).resource()["networkVolumes"] == [
         {"name": "models", "size": 100, "dataCenterId": "EU-RO-1"},
         {"name": "models", "size": 100, "dataCenterId": "US-KS-2"},
@@ -241,5 +243,7 @@ def test_a_template_takes_variables_in_both_forms() -> None:
     assert PodTemplate(env={"A": "1"}).env == PodTemplate(env=pairs).env == pairs
     with pytest.raises(ValueError, match="PodTemplate env="):
         PodTemplate(env=[{"A": "1"}])
+    with pytest.raises(ValueError, match="PodTemplate env has '_FLASH_X': names that begin with _FLASH_"):
+        PodTemplate(env={"_FLASH_X": "1"})
     with pytest.raises(ValueError, match="containerDiskInGb=0 is out of range"):
         PodTemplate(containerDiskInGb=0)

@@ -12,7 +12,7 @@ from .cuda import CudaVersion, read_cuda_version
 from .data_center import read_data_centers, refuse_places_without_cpus
 from .gpu import Gpu, GpuGroup, gpu_ids, read_gpus
 from .scaling import ServerlessScalerType, read_scaler_type, read_workers
-from .template import PodTemplate
+from .template import PodTemplate, refuse_own_name
 from .volume import NetworkVolume, read_volumes
 from .whole_number import read_whole_number
 
@@ -89,7 +89,7 @@ class Settings:
         if len(self.volumes) > 1:
             return {"networkVolumes": [volume.resource() for volume in self.volumes]}
         (volume,) = self.volumes
-        if volume.id is not None:
+        if volume.name is None:
             return {"networkVolumeId": volume.id}
         return {"networkVolume": volume.resource()}
 
@@ -202,8 +202,7 @@ def _read_env(env: object) -> Mapping[str, str]:
     for key, value in env.items():
         if not isinstance(key, str) or not isinstance(value, str):
             raise ValueError(f"env has {key!r}: {value!r}: both the name and the value must be texts.")
-        if key.startswith("_FLASH_"):
-            raise ValueError(f"env has {key!r}: names that begin with _FLASH_ belong to the service.")
+        refuse_own_name(key, "env")
     return dict(env)
 
 

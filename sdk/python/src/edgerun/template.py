@@ -84,10 +84,21 @@ class PodTemplate:
         return f"PodTemplate(containerDiskInGb={self.containerDiskInGb})"
 
 
+def refuse_own_name(key: object, parameter: str) -> None:
+    """Variables of the service itself cannot be set.
+
+    Raises:
+        ValueError: The name is one of these.
+    """
+    if isinstance(key, str) and key.startswith("_FLASH_"):
+        raise ValueError(f"{parameter} has {key!r}: names that begin with _FLASH_ belong to the service.")
+
+
 def _read_variables(env: Sequence[Mapping[str, str]] | Mapping[str, str]) -> list[dict[str, str]]:
     if isinstance(env, Mapping):
-        return [{"key": key, "value": value} for key, value in env.items()]
+        env = [{"key": key, "value": value} for key, value in env.items()]
     for variable in env:
         if not isinstance(variable, Mapping) or set(variable) != {"key", "value"}:
             raise ValueError(f'PodTemplate env={env!r} must be a list of {{"key": …, "value": …}}.')
+        refuse_own_name(variable["key"], "PodTemplate env")
     return [dict(variable) for variable in env]

@@ -51,10 +51,9 @@ class NetworkVolume:
 
     def resource(self) -> dict[str, Any]:
         """The volume as the manifest has it."""
-        if self.id is not None:
-            named = {} if self.name is None else {"name": self.name}
-            return {"id": self.id, **named, "dataCenterId": self.datacenter}
-        return {"name": self.name, "size": self.size, "dataCenterId": self.datacenter}
+        known = {} if self.id is None else {"id": self.id}
+        named = {} if self.name is None else {"name": self.name, "size": self.size}
+        return {**known, **named, "dataCenterId": self.datacenter}
 
     @managed_by("flash deploy")
     async def deploy(self) -> str:

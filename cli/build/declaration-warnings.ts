@@ -1,0 +1,36 @@
+/** What an app may declare, and should better not. */
+import type { DiscoveredEndpoint, DiscoveryReport } from "../discovery/discovery-report.ts";
+
+/** Variables by which a worker knows what it is; the service sets them, unless the app does. */
+const VARIABLES_OF_WORKERS = [
+  "FLASH_APP",
+  "FLASH_ENV",
+  "FLASH_ENVIRONMENT_ID",
+  "FLASH_RESOURCE_NAME",
+  "FLASH_ENDPOINT_TYPE",
+];
+
+export function declarationWarnings({ endpoints }: DiscoveryReport): string[] {
+  return endpoints.filter(({ isClient }) => !isClient).flatMap(warningsOf);
+}
+
+function warningsOf(endpoint: DiscoveredEndpoint): string[] {
+  const { filePath, line, name, systemDependencies } = endpoint;
+  const place = `${filePath}:${line}: the endpoint ${name}`;
+  const variables = VARIABLES_OF_WORKERS.filter((variable) => variablesOf(endpoint).has(variable));
+  return [
+    ...(systemDependencies.length === 0
+      ? []
+      : [
+          `${place} wants ${systemDependencies.join(", ")} of the system, which an artifact cannot carry. ` +
+            "Deploy it on an image that has them.",
+        ]),
+    ...(variables.length === 0
+      ? []
+      : [`${place} sets ${variables.join(", ")}, by which its workers know what they are to run.`]),
+  ];
+}
+
+function variablesOf({ resource: { env = {}, template } }: DiscoveredEndpoint): ReadonlySet<string> {
+  return new Set([...Object.keys(env), ...(template?.env ?? []).map(({ key }) => key)]);
+}

@@ -1,0 +1,238 @@
+/**
+ * `flash deploy` to an edge without hosts: what is declared arrives, and a run that was killed is finished by the next,
+ * which sends nothing twice that had arrived.
+ */
+import { randomBytes } from "node:crypto";
+import { rm, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { execa } from "execa";
+import { afterAll, beforeAll, test } from "vitest";
+import { managementApi } from "../../scripts/start/management-api.ts";
+import { ARTIFACT_PART_BYTES } from "../../src/contract/limits.ts";
+import { Desk, layOutBundle } from "../cli/support/flash-command.ts";
+import { CountingProxy } from "../support/counting-proxy.ts";
+import { type LoneEdge, startLoneEdge } from "../support/lone-edge.ts";
+
+const PART_BYTES = ARTIFACT_PART_BYTES.min;
+/** What a deployment sends beside the artifact is less. */
+const CALLS_BYTES = 500_000;
+
+type Deployed = {
+  readonly buildId: string;
+  readonly endpoints: readonly {
+    readonly name: string;
+    readonly id: string;
+    readonly action: string;
+    readonly changes: readonly string[];
+  }[];
+  readonly removed: readonly { readonly name: string; readonly isDeleted: boolean }[];
+};
+
+const APP = `
+from edgerun import Endpoint
+
+@Endpoint(name="first", cpu="cpu3c-1-2")
+def first(): return 1
+
+@Endpoint(name="second", cpu="cpu3c-1-2")
+def second(): return 2
+`;
+
+/** Every setting is something else than its default. */
+const SETTINGS_APP = `
+import os
+from edgerun import CudaVersion, DataCenter, Endpoint, GpuGroup, NetworkVolume, PodTemplate, ServerlessScalerType
+
+@Endpoint(
+    name="big", gpu=GpuGroup.ADA_24, gpu_count=2, workers=(0, int(os.environ.get("MOST", "2"))), idle_timeout=7,
+    execution_timeout_ms=61_000, flashboot=False, scaler_type=ServerlessScalerType.REQUEST_COUNT, scaler_value=9,
+    datacenter=DataCenter.US_KS_2, min_cuda_version=CudaVersion.V12_4, env={"MODE": "fast", "KEPT": "1"},
+    volume=NetworkVolume(name="models", id="gone", size=20, datacenter=DataCenter.US_KS_2),
+    template=PodTemplate(
+        containerDiskInGb=99, imageName="mine/base:1", dockerArgs="--x", ports="8000/http, 22/tcp",
+        env={"MODE": "slow", "OF_TEMPLATE": "1"},
+    ),
+)
+def big(): return 1
+`;
+const OTHER_APP = `
+from edgerun import Endpoint
+
+@Endpoint(name="other", cpu="cpu3c-1-2")
+def other(): return 2
+
+vllm = Endpoint(name="vllm", image="vllm/vllm-openai:v1")
+`;
+
+let bundle: string;
+let edge: LoneEdge;
+
+beforeAll(async () => {
+  [bundle, edge] = await Promise.all([layOutBundle(), startLoneEdge()]);
+});
+afterAll(async () => {
+  await edge[Symbol.asyncDispose]();
+  await rm(dirname(bundle), { recursive: true, force: true });
+});
+
+async function openDesk(
+  url: string,
+  files: Readonly<Record<string, string>> = { "app.py": APP },
+): Promise<Desk> {
+  const desk = await Desk.open(bundle, { EDGERUN_URL: url, SVC_API_KEY: edge.apiKey });
+  for (const [path, text] of Object.entries(files)) await desk.write(path, text);
+  return desk;
+}
+
+/** The command as a process that can be killed. */
+function start(desk: Desk, args: readonly string[]) {
+  return execa(join(desk.commands, "flash"), args, {
+    cwd: desk.project,
+    env: desk.environment,
+    extendEnv: false,
+    stdin: "ignore",
+    reject: false,
+  });
+}
+
+async function deployed(desk: Desk, args = "", variables = ""): Promise<Deployed> {
+  const { stdout, stderr, exitCode } = await desk.run(`${variables} flash deploy --json ${args}`);
+  if (exitCode !== 0) throw new Error(`flash deploy ended with ${exitCode}:\n${stderr}`);
+  return JSON.parse(stdout) as Deployed;
+}
+
+/** Of an app's environment, as GraphQL shows them. */
+async function endpointsOf(app: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  const { flashAppByName } = await managementApi(edge.baseUrl, edge.apiKey).query<{
+    flashAppByName: { flashEnvironments: { endpoints: Readonly<Record<string, unknown>>[] }[] };
+  }>(
+    `query ($app: String) { flashAppByName(flashAppName: $app) { flashEnvironments { endpoints {
+      name gpuIds gpuCount instanceIds workersMax idleTimeout executionTimeoutMs flashBootType scalerType scalerValue
+      locations minCudaVersion networkVolume { name size }
+      template { imageName containerDiskInGb dockerArgs ports env { key value } } } } } }`,
+    { app },
+  );
+  const endpoints = flashAppByName.flashEnvironments.flatMap((environment) => environment.endpoints);
+  return endpoints.toSorted((one, another) => (String(one["name"]) < String(another["name"]) ? -1 : 1));
+}
+
+test("what an endpoint declares arrives at the service, volumes by name where an id is stale (traps 2, 5 and 30)", async ({
+  expect,
+}) => {
+  await using desk = await openDesk(edge.baseUrl, { "big.py": SETTINGS_APP, "other.py": OTHER_APP });
+  const first = await deployed(desk, "--app settings");
+  expect(first.endpoints.map(({ name, action }) => [name, action])).toEqual([
+    ["big", "created"],
+    ["other", "created"],
+    ["vllm", "created"],
+  ]);
+  const [big, other] = await endpointsOf("settings");
+  expect(big).toMatchObject({
+    gpuIds: "ADA_24",
+    gpuCount: 2,
+    workersMax: 2,
+    idleTimeout: 7,
+    executionTimeoutMs: 61_000,
+    flashBootType: "OFF",
+    scalerType: "REQUEST_COUNT",
+    scalerValue: 9,
+    locations: "US-KS-2",
+    minCudaVersion: "12.4",
+    networkVolume: { name: "models", size: 20 },
+    template: {
+      containerDiskInGb: 99,
+      imageName: "mine/base:1",
+      dockerArgs: "--x",
+      ports: "8000/http,22/tcp",
+      env: expect.arrayContaining([
+        { key: "MODE", value: "fast" },
+        { key: "KEPT", value: "1" },
+        { key: "OF_TEMPLATE", value: "1" },
+      ]),
+    },
+  });
+  expect(other).toMatchObject({ instanceIds: ["cpu3c-1-2"], template: { containerDiskInGb: 10 } });
+
+  const again = await deployed(desk, "--app settings");
+  expect(again.endpoints.map(({ action }) => action)).toEqual(["unchanged", "unchanged", "unchanged"]);
+});
+
+test("a change updates and keeps the rest; what the app no longer has is listed, and goes with --prune (traps 9 and 29)", async ({
+  expect,
+}) => {
+  await using desk = await openDesk(edge.baseUrl, { "big.py": SETTINGS_APP });
+  const changed = await deployed(desk, "--app settings", "MOST=3");
+  expect(changed.endpoints).toMatchObject([
+    { name: "big", action: "updated", changes: ["code", "workersMax"] },
+  ]);
+  expect(changed.removed).toMatchObject([
+    { name: "other", isDeleted: false },
+    { name: "vllm", isDeleted: false },
+  ]);
+  const [big, ...others] = await endpointsOf("settings");
+  expect(big).toMatchObject({
+    workersMax: 3,
+    template: { env: expect.arrayContaining([{ key: "KEPT", value: "1" }]) },
+  });
+  expect(others).toHaveLength(2);
+
+  const pruned = await deployed(desk, "--app settings --prune", "MOST=3");
+  expect(pruned.endpoints.map(({ action }) => action)).toEqual(["unchanged"]);
+  expect(pruned.removed.map(({ isDeleted }) => isDeleted)).toEqual([true, true]);
+  expect(await endpointsOf("settings")).toHaveLength(1);
+});
+
+test("killed in the middle of an upload of five parts, it sends what is missing and no more", async ({
+  expect,
+}) => {
+  await using proxy = await CountingProxy.open(edge.baseUrl);
+  await using desk = await openDesk(proxy.url);
+  // Random bytes: packed they are as many.
+  await desk.write("weights.bin", randomBytes(4.5 * PART_BYTES));
+  const first = start(desk, ["deploy"]);
+  await proxy.sent(2.5 * PART_BYTES);
+  first.kill("SIGKILL");
+  expect((await first).signal).toBe("SIGKILL");
+
+  proxy.takeCount();
+  const { endpoints } = await deployed(desk);
+  const { size } = await stat(join(desk.project, ".flash/artifact.tar.gz"));
+  const sent = proxy.takeCount();
+  console.info(`of ${size} bytes ${sent} were sent in the second run`);
+  expect(sent).toBeGreaterThan(size - 2 * PART_BYTES);
+  expect(sent).toBeLessThan(size - 2 * PART_BYTES + CALLS_BYTES);
+  expect(endpoints.map(({ name, action }) => [name, action])).toEqual([
+    ["first", "created"],
+    ["second", "created"],
+  ]);
+
+  await deployed(desk);
+  expect(proxy.takeCount()).toBeLessThan(CALLS_BYTES);
+});
+
+test("killed at any moment of a deployment, it makes each endpoint once", async ({ expect }) => {
+  await using proxy = await CountingProxy.open(edge.baseUrl);
+  await using desk = await openDesk(proxy.url);
+  const moments = [1, 2_000, 100_000, 101_000, 103_000];
+  for (const bytes of moments) {
+    proxy.takeCount();
+    const killed = start(desk, ["deploy", "--app", "killed"]);
+    await Promise.race([proxy.sent(bytes), killed]);
+    killed.kill("SIGKILL");
+    await killed;
+  }
+  const { endpoints } = await deployed(desk, "--app killed");
+  const again = await deployed(desk, "--app killed");
+  expect(again.endpoints.map(({ action }) => action)).toEqual(["unchanged", "unchanged"]);
+  expect(again.endpoints.map(({ id }) => id)).toEqual(endpoints.map(({ id }) => id));
+  const { stdout } = await desk.run("flash undeploy list --json --app killed --env production");
+  expect((JSON.parse(stdout) as Deployed).endpoints).toHaveLength(2);
+});
+
+test("two deployments at once make each endpoint once (trap 10)", async ({ expect }) => {
+  await using one = await openDesk(edge.baseUrl);
+  await using other = await openDesk(edge.baseUrl);
+  const runs = await Promise.all([one, other].map((desk) => deployed(desk, "--app twice")));
+  const ids = runs.map(({ endpoints }) => endpoints.map(({ name, id }) => [name, id]));
+  expect(ids[0]).toEqual(ids[1]);
+});
