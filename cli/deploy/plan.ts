@@ -50,9 +50,13 @@ export function planDeployment(
         ? { action: "unchanged", id: found.id, wanted: kept }
         : { action: "update", id: found.id, wanted: kept, changes };
     }),
-    removed: present.filter(({ name }) => !names.has(name)),
+    removed: present.filter(({ name }) => !names.has(name)).toSorted(byName),
     ofOtherType: present.filter(({ name, type }) => names.has(name) && typeOf.get(name) !== type),
   };
+}
+
+function byName(one: PresentEndpoint, other: PresentEndpoint): number {
+  return one.name < other.name ? -1 : 1;
 }
 
 function withPlatformVariables(

@@ -101,19 +101,26 @@ async function deployed(desk: Desk, args = "", variables = ""): Promise<Deployed
   return JSON.parse(stdout) as Deployed;
 }
 
-/** Of an app's environment, as GraphQL shows them. */
-async function endpointsOf(app: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
+type Shown = Readonly<Record<string, unknown>>;
+
+/** What an app's only environment has, as GraphQL shows it; endpoints by name. */
+async function environmentOf(app: string): Promise<{ endpoints: readonly Shown[]; networkVolumes: Shown[] }> {
   const { flashAppByName } = await managementApi(edge.baseUrl, edge.apiKey).query<{
-    flashAppByName: { flashEnvironments: { endpoints: Readonly<Record<string, unknown>>[] }[] };
+    flashAppByName: { flashEnvironments: { endpoints: Shown[]; networkVolumes: Shown[] }[] };
   }>(
-    `query ($app: String) { flashAppByName(flashAppName: $app) { flashEnvironments { endpoints {
-      name gpuIds gpuCount instanceIds workersMax idleTimeout executionTimeoutMs flashBootType scalerType scalerValue
-      locations minCudaVersion networkVolume { name size }
-      template { imageName containerDiskInGb dockerArgs ports env { key value } } } } } }`,
+    `query ($app: String) { flashAppByName(flashAppName: $app) { flashEnvironments {
+      networkVolumes { name size dataCenterId }
+      endpoints {
+        name gpuIds gpuCount instanceIds workersMax idleTimeout executionTimeoutMs flashBootType scalerType scalerValue
+        locations minCudaVersion template { imageName containerDiskInGb dockerArgs ports env { key value } }
+      }
+    } } }`,
     { app },
   );
-  const endpoints = flashAppByName.flashEnvironments.flatMap((environment) => environment.endpoints);
-  return endpoints.toSorted((one, another) => (String(one["name"]) < String(another["name"]) ? -1 : 1));
+  const [environment] = flashAppByName.flashEnvironments;
+  if (!environment) throw new Error(`${app} has no environment.`);
+  const names = (one: Shown, other: Shown) => String(one["name"]).localeCompare(String(other["name"]));
+  return { ...environment, endpoints: environment.endpoints.toSorted(names) };
 }
 
 test("what an endpoint declares arrives at the service, volumes by name where an id is stale (traps 2, 5 and 30)", async ({
@@ -126,7 +133,9 @@ test("what an endpoint declares arrives at the service, volumes by name where an
     ["other", "created"],
     ["vllm", "created"],
   ]);
-  const [big, other] = await endpointsOf("settings");
+  const { endpoints, networkVolumes } = await environmentOf("settings");
+  const [big, other] = endpoints;
+  expect(networkVolumes).toEqual([{ name: "models", size: 20, dataCenterId: "US-KS-2" }]);
   expect(big).toMatchObject({
     gpuIds: "ADA_24",
     gpuCount: 2,
@@ -138,7 +147,6 @@ test("what an endpoint declares arrives at the service, volumes by name where an
     scalerValue: 9,
     locations: "US-KS-2",
     minCudaVersion: "12.4",
-    networkVolume: { name: "models", size: 20 },
     template: {
       containerDiskInGb: 99,
       imageName: "mine/base:1",
@@ -169,7 +177,7 @@ test("a change updates and keeps the rest; what the app no longer has is listed,
     { name: "other", isDeleted: false },
     { name: "vllm", isDeleted: false },
   ]);
-  const [big, ...others] = await endpointsOf("settings");
+  const [big, ...others] = (await environmentOf("settings")).endpoints;
   expect(big).toMatchObject({
     workersMax: 3,
     template: { env: expect.arrayContaining([{ key: "KEPT", value: "1" }]) },
@@ -179,7 +187,7 @@ test("a change updates and keeps the rest; what the app no longer has is listed,
   const pruned = await deployed(desk, "--app settings --prune", "MOST=3");
   expect(pruned.endpoints.map(({ action }) => action)).toEqual(["unchanged"]);
   expect(pruned.removed.map(({ isDeleted }) => isDeleted)).toEqual([true, true]);
-  expect(await endpointsOf("settings")).toHaveLength(1);
+  expect((await environmentOf("settings")).endpoints).toHaveLength(1);
 });
 
 test("killed in the middle of an upload of five parts, it sends what is missing and no more", async ({
