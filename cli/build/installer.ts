@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import { execa } from "execa";
 import { EXIT_FAILURE, Failure } from "../failure.ts";
+import { minorOf } from "../manifest/python-version.ts";
 import type { SourceOption } from "./requirement-lines.ts";
 
 const INSTALL_LIMIT_MS = 600_000;
@@ -207,10 +208,6 @@ async function withPip(surroundings: Surroundings, python: Python, spare: string
 
 function isWorkerPlatform({ platform }: Python): boolean {
   return platform === "linux-x86_64";
-}
-
-export function minorOf(version: string): string {
-  return version.split(".").slice(0, 2).join(".");
 }
 
 async function succeeds(surroundings: Surroundings, command: string, args: readonly string[]) {

@@ -48,6 +48,11 @@ function isSupported(version: string): boolean {
 }
 
 function versionOf(report: DiscoveryReport): string {
-  const version = report.python.version.split(".").slice(0, 2).join(".");
+  const version = minorOf(report.python.version);
   return isSupported(version) ? version : DEFAULT_VERSION;
+}
+
+/** Such as 3.12 of 3.12.1. */
+export function minorOf(version: string): string {
+  return version.split(".").slice(0, 2).join(".");
 }
