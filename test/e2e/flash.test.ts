@@ -120,6 +120,20 @@ describe.runIf(await isDockerAvailable())("a new user of flash", () => {
     );
   });
 
+  test("the commands in the README of the skeleton answer, and each example calls itself", async ({
+    expect,
+  }) => {
+    const readme = await readFile(join(desk.project, "README.md"), "utf8");
+    const blocks = [...readme.matchAll(/^```sh\n(curl .*?)^```/gms)].map(([, block = ""]) => block);
+    const scripts = ["python3 gpu_worker.py", "python3 cpu_worker.py"];
+    const commands = [...blocks.map((block) => block.replace("curl", "curl -sS --fail")), ...scripts];
+    const [gpu, cpu, route, ...printed] = await Promise.all(commands.map(run));
+    expect(JSON.parse(gpu ?? "")).toMatchObject({ output: { message: "Hello, GPU!" } });
+    expect(JSON.parse(cpu ?? "")).toMatchObject({ output: { message: "Hello, CPU!" } });
+    expect(JSON.parse(route ?? "")).toMatchObject({ received: { name: "LB" } });
+    expect(printed).toEqual([expect.stringContaining("Hello, GPU!"), expect.stringContaining("Hello, CPU!")]);
+  });
+
   test("a Python script in the folder imports the functions and awaits them", async ({ expect }) => {
     await desk.write("script.py", SCRIPT);
     expect(JSON.parse(await run("python3 script.py"))).toEqual(["Hello, Ångström!", "Hello, b!"]);
