@@ -48,6 +48,15 @@ def test_a_peer_is_called_at_the_address_of_the_manifest(edge: Edge) -> None:
     assert call.headers["authorization"] == "Bearer er_test"
 
 
+def test_an_endpoint_of_an_own_image_is_a_peer_too(edge: Edge) -> None:
+    edge.graphql(tells({"llm": "https://edge.example/v2/ep1"}))
+    edge.on(PEER, DONE)
+    client = Endpoint(name="llm", image="me/llm:1")
+    assert asyncio.run(client.runsync({"a": 1})).output == 5
+    # Its key does not open anything else.
+    assert all("myself" not in str(call.body) for call in edge.seen("POST /graphql"))
+
+
 def test_the_manifest_is_asked_for_once_in_a_while(edge: Edge) -> None:
     edge.graphql(tells({"peer": "https://edge.example/v2/ep1"}))
     edge.on(PEER, DONE)

@@ -12,9 +12,11 @@ from .http_exchange import Request, exchange_in_thread, in_thread, patiently
 from .job import EndpointJob
 from .json_value import encode_json
 from .own_image import OwnImage
+from .peers import find_peer_id
 from .query_text import query_text
 from .queue_api import QUICK_SECONDS, QueueApi
 from .scaling import ServerlessType
+from .worker import is_worker
 
 if TYPE_CHECKING:
     from .endpoint import Endpoint
@@ -86,6 +88,9 @@ class EndpointClient:
     async def _id(self, connection: Connection, kind: ServerlessType) -> str:
         if self._endpoint.id is not None:
             return self._endpoint.id
+        # The key of a worker opens its environment, in which this one is, and not the list of all endpoints.
+        if is_worker() and (peer_id := await find_peer_id(self._endpoint.name or "")):
+            return peer_id
         return await in_thread(lambda: self._own_image.ensure(connection, kind))
 
     async def provision(self) -> str:

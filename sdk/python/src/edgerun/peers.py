@@ -89,17 +89,29 @@ async def find_peer(name: str) -> QueueApi | None:
         ManifestServiceUnavailableError: The service cannot be asked, and never was.
         APIKeyError: The worker has no key: its build saw no calls of other endpoints.
     """
+    found = await _find_address(name)
+    if found is None:
+        return None
+    connection, address = found
+    # The address is the one for people; the worker may reach the service by another.
+    origin = os.environ.get("EDGERUN_URL") or address["origin"]
+    return QueueApi.of_endpoint(Connection(origin.rstrip("/"), connection.api_key), address["id"])
+
+
+async def find_peer_id(name: str) -> str | None:
+    """The id of another endpoint of this worker's environment, as `find_peer` finds it."""
+    found = await _find_address(name)
+    return None if found is None else found[1]["id"]
+
+
+async def _find_address(name: str) -> tuple[Connection, re.Match[str]] | None:
     environment_id = os.environ.get("FLASH_ENVIRONMENT_ID")
     if not environment_id:
         return None
     connection = find_connection()
     address = await in_thread(lambda: _directory.address(connection, environment_id, name))
     match = _QUEUE_ADDRESS.match(address) if address else None
-    if match is None:
-        return None
-    # The address is the one for people; the worker may reach the service by another.
-    origin = os.environ.get("EDGERUN_URL") or match["origin"]
-    return QueueApi.of_endpoint(Connection(origin.rstrip("/"), connection.api_key), match["id"])
+    return None if match is None else (connection, match)
 
 
 def forget_peers() -> None:
