@@ -9,7 +9,7 @@ import { LongestFirst } from "./test/support/longest-first.ts";
  * it has cores. All projects stand in one queue; a file must therefore touch only what it has made itself: ports
  * that were free, directories, containers of its own endpoints.
  */
-const maxWorkers = Math.max(4, availableParallelism() - 1);
+const maxWorkers = Math.max(5, availableParallelism() - 1);
 
 export default defineConfig({
   test: {

@@ -152,6 +152,44 @@ describe.each(TOOLS)("with $tool", ({ path }) => {
     ]);
   });
 
+  test("markers are judged for the worker's Python, and wheels for its Linux are taken (trap 22)", async () => {
+    const environment = environmentOf(...MARKED);
+    const project = projectOf({
+      "app.py": app(["native", "older"]),
+      "requirements.txt": `listed-for-target; python_version == "${OTHER_MINOR}"\nlisted-for-host; python_version == "${OWN_MINOR}"\n`,
+    });
+    const { artifact, warnings } = await built(project, {
+      environment: "PATH" in path ? environment : { ...environment, PATH: lonePath(OWN_MINOR, OTHER_MINOR) },
+      pythonVersion: OTHER_MINOR,
+    });
+    expect(installed(artifact.path)).toEqual([
+      "for_target-1.0",
+      "listed_for_target-1.0",
+      "native-1.0",
+      "older-1.0",
+    ]);
+    expect(warnings).toEqual([]);
+  });
+
+  test("a package that cannot be had is named, with the tool's last words and advice", async () => {
+    const project = projectOf({ "app.py": app(["windows-only"]) });
+    const environment = environmentOf({ name: "windows-only", tag: "py3-none-win_amd64" });
+    const { failure, shown } = await build(project, { environment });
+    expect(failure?.message).toMatch(/^(pip|uv) could not install the dependencies\.$/);
+    expect(failure?.advice.at(-1)).toContain("wheel of windows-only for Linux x86_64");
+    expect(failure?.advice.length).toBeGreaterThan(1);
+    expect(shown).toContain("✗ The dependencies could not be installed");
+  });
+});
+
+// What does not depend on the tool is tried with uv, which is the quicker one.
+
+describe("with either tool", () => {
+  const environmentOf = (...wheels: readonly Wheel[]) => ({
+    ...indexEnvironment(wheelHouse(...wheels)),
+    PATH: pathWithUv(),
+  });
+
   test("an image that says what it holds decides what is left out (trap 23)", async () => {
     const project = projectOf({ "app.py": app(["torch", "torchvision"]) });
     const environment = {
@@ -176,40 +214,11 @@ describe.each(TOOLS)("with $tool", ({ path }) => {
     expect(new Set(shas).size).toBe(1);
   });
 
-  test("markers are judged for the worker's Python, and wheels for its Linux are taken (trap 22)", async () => {
-    const environment = environmentOf(...MARKED);
-    const project = projectOf({
-      "app.py": app(["native", "older"]),
-      "requirements.txt": `listed-for-target; python_version == "${OTHER_MINOR}"\nlisted-for-host; python_version == "${OWN_MINOR}"\n`,
-    });
-    const { artifact, warnings } = await built(project, {
-      environment: "PATH" in path ? environment : { ...environment, PATH: lonePath(OWN_MINOR, OTHER_MINOR) },
-      pythonVersion: OTHER_MINOR,
-    });
-    expect(installed(artifact.path)).toEqual([
-      "for_target-1.0",
-      "listed_for_target-1.0",
-      "native-1.0",
-      "older-1.0",
-    ]);
-    expect(warnings).toEqual([]);
-  });
-
   test("--no-deps installs what is listed alone", async () => {
     const project = projectOf({ "app.py": app(["left"]) });
     const environment = environmentOf({ name: "left", requires: ["right"] }, { name: "right" });
     const { artifact } = await built(project, { environment, withDependenciesOfDependencies: false });
     expect(installed(artifact.path)).toEqual(["left-1.0"]);
-  });
-
-  test("a package that cannot be had is named, with the tool's last words and advice", async () => {
-    const project = projectOf({ "app.py": app(["windows-only"]) });
-    const environment = environmentOf({ name: "windows-only", tag: "py3-none-win_amd64" });
-    const { failure, shown } = await build(project, { environment });
-    expect(failure?.message).toMatch(/^(pip|uv) could not install the dependencies\.$/);
-    expect(failure?.advice.at(-1)).toContain("wheel of windows-only for Linux x86_64");
-    expect(failure?.advice.length).toBeGreaterThan(1);
-    expect(shown).toContain("✗ The dependencies could not be installed");
   });
 
   test("a module of the project takes the place of a package of its name", async () => {
@@ -236,7 +245,7 @@ describe.each(TOOLS)("with $tool", ({ path }) => {
     symlinkSync(house, join(project, "wheels"));
     const { PIP_FIND_LINKS: _, UV_FIND_LINKS: __, ...environment } = indexEnvironment(house);
     const { artifact } = await built(project, {
-      environment: { PIP_FIND_LINKS: undefined, ...environment, ...path },
+      environment: { PIP_FIND_LINKS: undefined, ...environment, PATH: pathWithUv() },
     });
     expect(installed(artifact.path)).toEqual(["left-1.0"]);
   });
@@ -330,7 +339,10 @@ test("a hash that does not fit is refused", async () => {
 
 test("nothing of a RECORD points to what is not shipped", async () => {
   const project = projectOf({ "app.py": app(["left"]) });
-  const environment = indexEnvironment(wheelHouse({ name: "left", scripts: ["left = left:main"] }));
+  const environment = {
+    ...indexEnvironment(wheelHouse({ name: "left", scripts: ["left = left:main"] })),
+    PATH: pathWithUv(),
+  };
   const { artifact } = await built(project, { environment });
   const paths = new Set(pathsIn(artifact.path));
   const record = textIn(artifact.path, "left-1.0.dist-info/RECORD").trim().split("\n");

@@ -172,6 +172,14 @@ test("what load-balanced endpoints answer instead of a worker is as documented",
   }
 });
 
+test("artifacts that are not there are refused as documented", async () => {
+  const nothing = "0".repeat(64);
+  await documentedCall("PUT", `/artifacts/uploads/${nothing}`, "");
+  await documentedCall("PUT", `/artifacts/uploads/${nothing}/parts/1`, "");
+  await documentedCall("GET", `/artifacts/downloads/${nothing}`);
+  await documentedCall("GET", `/agent/v1/artifacts/${nothing}`);
+});
+
 test("nearly every documented operation was tried here", ({ expect: check }) => {
   const all = Object.values(DOCUMENT.paths).flatMap((path) =>
     Object.values(path).map(({ operationId }) => operationId),

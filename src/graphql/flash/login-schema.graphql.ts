@@ -24,6 +24,7 @@ export const loginSdl = /* GraphQL */ `
   }
   input ApproveFlashAuthRequestInput {
     flashAuthRequestId: String
+    "False denies it; true makes a key for the client."
     isApproved: Boolean
   }
 `;

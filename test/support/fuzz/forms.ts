@@ -22,6 +22,11 @@ const OTHER_FORMS: readonly (Form & { readonly path: RegExp })[] = [
     type: "text/plain",
     isWhole: (text) => /^[0-9a-f]{64}\n$/.test(text),
   },
+  {
+    path: /^\/flash\/login$/,
+    type: "text/html",
+    isWhole: (text) => text.startsWith("<!doctype html>") && text.endsWith("</html>\n"),
+  },
   { path: /^\/metrics$/, type: "text/plain; version=0.0.4", isWhole: isExposition },
   { path: /^\/v2\/serverless\/[^/]+\/workers\/[^/]+\/logs$/, ...EVENT_FORM },
 ];

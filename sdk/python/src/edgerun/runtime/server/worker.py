@@ -59,9 +59,9 @@ async def _serve(server: Server, port: int, health_port: int) -> None:
     for number in ENDING:
         asyncio.get_running_loop().add_signal_handler(number, ending.set)
     spare_children()
-    await server.listen(port)
     if health_port != port:
         await server.listen(health_port, only_health=True)
+    await server.listen(port)
     log.say(f"Takes requests on port {port}.")
     await ending.wait()
     log.say("Ends: no more requests are taken.")
