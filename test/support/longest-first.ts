@@ -11,7 +11,7 @@ const LONGEST = [
   "flash",
   "flash-app",
   "scenarios",
-  "flash-interrupted",
+  "flash-deploy",
   "build-dependencies",
   "sdk-workers",
   "docker-faults",
