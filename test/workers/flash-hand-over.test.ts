@@ -1,6 +1,7 @@
 /** What workers of flash apps are given: the files of their build, the names they go by, and a key where they call. */
 import { env, exports } from "cloudflare:workers";
 import { beforeEach, describe, test } from "vitest";
+import { eq } from "drizzle-orm";
 import { environmentKey } from "../../src/auth/environment-key.ts";
 import type { Assignment } from "../../src/contract/agent.ts";
 import { openDatabase } from "../../src/db/database.ts";
@@ -9,6 +10,7 @@ import { resolveAssignments } from "../../src/gateway/agent/assignment.ts";
 import { freshAccount, type TestAccount } from "./accounts.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { createEndpoint, graphql, signInAs } from "./edge-client.ts";
+import { withMeantimeBefore } from "./tapped-database.ts";
 import { activeBuild, deployEndpoint, freshEnvironment, type FlashWorld } from "./flash-world.ts";
 
 const EDGE = "https://edge.example";
@@ -66,6 +68,20 @@ describe("a worker of a flash app", () => {
     const assignment = await handedOver(endpointId);
     expect(assignment?.artifact?.sha256).toBe(sha256);
     expect(assignment?.env).not.toHaveProperty("SVC_API_KEY");
+  });
+
+  test("gets variables and files of one release, though another one is made meanwhile", async ({ expect }) => {
+    const db = openDatabase(env.DB);
+    const { endpointId, sha256 } = await deployed({ makes_remote_calls: false });
+    const next = await activeBuild(account.accountId, world, manifestOf({ makes_remote_calls: false }));
+    const release = async () => {
+      await db.update(template).set({ env: [{ key: "RELEASE", value: "2" }] });
+      const change = { flashBuildId: next.buildId, version: 2 };
+      await db.update(endpoint).set(change).where(eq(endpoint.id, endpointId));
+    };
+    const assignment = await handedOver(endpointId, withMeantimeBefore(2, release));
+    expect(assignment?.artifact?.sha256).toBe(sha256);
+    expect(assignment?.env).not.toHaveProperty("RELEASE");
   });
 
   test("is called as its template or its endpoint says, where they say it", async ({ expect }) => {

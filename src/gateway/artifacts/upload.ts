@@ -9,6 +9,7 @@ export async function takeArtifact(context: ArtifactsContext): Promise<Response>
   const { objectKey, sizeBytes, sha256: known } = upload;
   const expected = { sizeBytes, sha256: known, isBeginning: true, what: "The artifact" };
   const isThere = (await bucket.head(objectKey)) !== null;
+  if (isThere && known === null) throw notFirst(); // nobody could say whether these are the same bytes
   const options = { onlyIf: { etagDoesNotMatch: "*" }, ...(known !== null && { sha256: known }) };
   const { sha256, stored } = await passThrough(context.req.raw, expected, async (readable) => {
     if (!isThere) return await bucket.put(objectKey, readable, options);
