@@ -49,10 +49,19 @@ describe("a worker's request for the edge", () => {
   test("comes there as it is, and so does the answer", async ({ expect }) => {
     const port = await edgeThat((incoming, response) => {
       const { method, url, headers } = incoming;
-      response.writeHead(418, { "x-answer": "yes", "set-cookie": ["a=1", "b=2"], connection: "x-answer-hop" });
+      response.writeHead(418, {
+        "x-answer": "yes",
+        "set-cookie": ["a=1", "b=2"],
+        connection: "x-answer-hop",
+      });
       void text(incoming).then((body) => response.end(JSON.stringify({ method, url, headers, body })));
     });
-    const headers = { authorization: "Bearer ere_1", connection: "x-hop", "x-hop": "1", upgrade: "websocket" };
+    const headers = {
+      authorization: "Bearer ere_1",
+      connection: "x-hop",
+      "x-hop": "1",
+      upgrade: "websocket",
+    };
     const sending = call(await relayTo(port), { method: "POST", path: "/T/edge/w1/v2/e1/run?a=1", headers });
     sending.sent.end('{"input":{}}');
     const { status, headers: answered, body } = await answerOf(sending);

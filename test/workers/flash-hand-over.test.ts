@@ -70,7 +70,9 @@ describe("a worker of a flash app", () => {
     expect(assignment?.env).not.toHaveProperty("SVC_API_KEY");
   });
 
-  test("gets variables and files of one release, though another one is made meanwhile", async ({ expect }) => {
+  test("gets variables and files of one release, though another one is made meanwhile", async ({
+    expect,
+  }) => {
     const db = openDatabase(env.DB);
     const { endpointId, sha256 } = await deployed({ makes_remote_calls: false });
     const next = await activeBuild(account.accountId, world, manifestOf({ makes_remote_calls: false }));
