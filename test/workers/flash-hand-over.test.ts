@@ -6,6 +6,7 @@ import { environmentKey } from "../../src/auth/environment-key.ts";
 import type { Assignment } from "../../src/contract/agent.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { endpoint, template, type Json } from "../../src/db/schema.ts";
+import type { Env } from "../../src/env.ts";
 import { resolveAssignments } from "../../src/gateway/agent/assignment.ts";
 import { freshAccount, type TestAccount } from "./accounts.ts";
 import { ScriptedAgent } from "./agent-client.ts";
@@ -36,7 +37,7 @@ async function deployed(resource: { readonly [member: string]: Json }, settings 
 }
 
 /** What a host is handed for a worker of the endpoint. */
-async function handedOver(endpointId: string, bindings = env): Promise<Assignment | undefined> {
+async function handedOver(endpointId: string, bindings: Env = env): Promise<Assignment | undefined> {
   const worker = { workerId: "w", endpointId, version: 1, gpuIndexes: [] };
   const assignments = await resolveAssignments(bindings, account.accountId, [worker], EDGE);
   return assignments[0];

@@ -76,7 +76,7 @@ test("builds that nothing uses go, but for the newest; their objects follow when
   expect(await run("end unused flash builds")).toBe(0);
 
   expect(await objectsOf(client)).toBe(4); // somebody may be reading it
-  const author = { accountId: client.accountId, apiKeyId: null, operation: "test", now: Date.now() };
+  const author = { accountId: client.accountId, apiKeyId: "key", operation: "test", now: Date.now() };
   // Whoever read the build while it was there makes no other of what will be gone.
   const revived = { ...ended, id: "revived", manifest: manifestOf() };
   expect(await insertFlashBuildIfStored(db, author, revived, undefined)).toBeUndefined();
