@@ -11,20 +11,17 @@
  * What is there under its digest is whole: it got the name at the end, in one step. Only what was not on the disk yet
  * when the host lost its power may be broken, and is not used any more.
  */
-import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { chmod, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { promisify } from "node:util";
 import { sha256Schema } from "../../src/contract/artifact.ts";
 import { bootId } from "../runtime/boot-id.ts";
+import { syncDisk } from "../runtime/disk-sync.ts";
 import { unpack } from "./unpacking.ts";
 
 const ARCHIVE = "artifact.tar.gz";
 const SIZE = "size";
 const BOOT = "boot";
-
-const run = promisify(execFile);
 
 /** The unpacked files of an app on this host, and the archive that they came in. */
 export type ArtifactPlace = { readonly appPath: string; readonly archivePath: string };
@@ -96,8 +93,8 @@ export class ArtifactShelf {
   /** Has the files written to the disk, which may take longer than a worker has to wait. */
   async #settle(sha256: string): Promise<void> {
     const place = join(this.#root, sha256);
-    const isOnDisk = await run("sync", ["--file-system", place]).catch(() => null); // else they come anew after a boot
-    if (isOnDisk !== null) await rm(join(place, BOOT), { force: true }).catch(() => {});
+    if (!(await syncDisk(place))) return; // they will come anew after a boot
+    await rm(join(place, BOOT), { force: true }).catch(() => {});
   }
 
   /** Removes the files of an app; a half of them is never to be seen. */

@@ -27,7 +27,10 @@ async function relayTo(edgePort: number) {
 async function edgeThat(answer: RequestListener) {
   const edge = createServer(answer);
   await new Promise<void>((resolve) => edge.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => void edge.close().closeAllConnections());
+  onTestFinished(() => {
+    edge.close();
+    edge.closeAllConnections();
+  });
   return (edge.address() as AddressInfo).port;
 }
 

@@ -74,7 +74,7 @@ describe("an artifact that comes whole", () => {
     const [one, two] = [archive(50_000, 1), archive(50_000, 2)];
     const { uploadUrl, objectKey } = await prepared(client, client, { tarballSize: 50_000 });
     const answers = await Promise.all([put(uploadUrl, one), put(uploadUrl, two)]);
-    expect(answers.map(({ status }) => status).sort()).toEqual([204, 400]);
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([204, 400]);
     const buildId = await finalized(client, client, objectKey);
     const { flashBuild } = await ask(
       client,
