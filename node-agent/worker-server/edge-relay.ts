@@ -11,6 +11,8 @@ import { pipeline } from "node:stream";
 /** They concern one connection, not what is sent over it. */
 const HOP_BY_HOP = new Set(["connection", "expect", "host", "keep-alive", "te", "trailer", "upgrade"]);
 const FRAMING = "transfer-encoding";
+/** Is passed even where a worker calls it a matter of the connection: without it a body has no end. */
+const LENGTH = "content-length";
 
 export class EdgeRelay {
   readonly #edge: URL;
@@ -43,9 +45,9 @@ export class EdgeRelay {
 
 function passed(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   const named = (headers.connection ?? "").split(",").map((name) => name.trim().toLowerCase());
-  const isPassed = (name: string): boolean =>
-    name !== FRAMING && !name.startsWith("proxy-") && !HOP_BY_HOP.has(name) && !named.includes(name);
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => isPassed(name)));
+  const isOfHop = (name: string): boolean =>
+    name === FRAMING || HOP_BY_HOP.has(name) || name.startsWith("proxy-") || named.includes(name);
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => name === LENGTH || !isOfHop(name)));
 }
 
 function refuse(response: ServerResponse, { message }: Error): void {

@@ -83,17 +83,17 @@ describe("a worker's request for the edge", () => {
     });
   });
 
-  test("is one request, whatever its body looks like", async ({ expect }) => {
+  const smuggled = "GET /v2/e2/health HTTP/1.1\r\nHost: edge\r\n\r\n";
+  test.for([
+    [{ "transfer-encoding": "chunked" }],
+    [{ "content-length": `${smuggled.length}`, connection: "content-length" }],
+  ])("is one request, whatever its body looks like: %j", async ([headers], { expect }) => {
     const seen: (string | undefined)[] = [];
     const port = await edgeThat((incoming, response) => {
       seen.push(incoming.url);
       void text(incoming).then((body) => response.end(body));
     });
-    const smuggled = "GET /agent/v1/sync HTTP/1.1\r\nHost: edge\r\n\r\n";
-    const sending = call(await relayTo(port), {
-      method: "DELETE",
-      headers: { "transfer-encoding": "chunked" },
-    });
+    const sending = call(await relayTo(port), { method: "DELETE", headers: headers ?? {} });
     sending.sent.end(smuggled);
     expect((await answerOf(sending)).body).toBe(smuggled);
     expect(seen).toEqual(["/v2/e1/health"]);
