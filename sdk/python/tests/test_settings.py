@@ -92,6 +92,13 @@ def test_a_wrong_parameter_is_refused_by_name(parameters: dict[str, Any], messag
         Endpoint(**{"name": "a", **parameters})
 
 
+def test_a_variable_in_place_of_the_services_own_is_warned_about() -> None:
+    with pytest.warns(UserWarning, match="env has 'FLASH_APP', which the service tells") as warned:
+        endpoint = Endpoint(name="a", env={"FLASH_APP": "theirs", "MODE": "fast"})
+    assert [warning.filename for warning in warned] == [__file__]
+    assert endpoint.resource()["env"] == {"FLASH_APP": "theirs", "MODE": "fast"}
+
+
 @pytest.mark.parametrize(
     "name", ["", "-a", "_a", "a b", "a/b", "../a", "a.py", "ä", "a\n", 'a"; import os', "a" * 192]
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +24,18 @@ EXECUTION_TIMEOUT_MAX_MS = 7 * 24 * 3600 * 1000
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 _PYTHON_VERSION = re.compile(r"3\.\d{1,2}")
+_TOLD_BY_SERVICE = frozenset(
+    {
+        "EDGERUN_URL",
+        "FLASH_APP",
+        "FLASH_ENDPOINT_TYPE",
+        "FLASH_ENV",
+        "FLASH_ENVIRONMENT_ID",
+        "FLASH_RESOURCE_NAME",
+        "RUNPOD_API_KEY",
+        "SVC_API_KEY",
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -204,6 +217,10 @@ def _read_env(env: object) -> Mapping[str, str]:
             raise ValueError(f"env has {key!r}: {value!r}: both the name and the value must be texts.")
         if key.startswith("_FLASH_"):
             raise ValueError(f"env has {key!r}: names that begin with _FLASH_ belong to the service.")
+    for key in sorted(_TOLD_BY_SERVICE.intersection(env)):
+        # The frames of this module and of the endpoint's own; the next is the person's.
+        message = f"env has {key!r}, which the service tells its workers: yours takes the place of that."
+        warnings.warn(message, UserWarning, stacklevel=4)
     return dict(env)
 
 
