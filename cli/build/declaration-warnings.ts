@@ -1,13 +1,16 @@
 /** What an app may declare, and should better not. */
 import type { DiscoveredEndpoint, DiscoveryReport } from "../discovery/discovery-report.ts";
 
-/** Variables by which a worker knows what it is; the service sets them, unless the app does. */
+/** Variables by which a worker knows what it is and whom to ask; the service sets them, unless the app does. */
 const VARIABLES_OF_WORKERS = [
   "FLASH_APP",
   "FLASH_ENV",
   "FLASH_ENVIRONMENT_ID",
   "FLASH_RESOURCE_NAME",
   "FLASH_ENDPOINT_TYPE",
+  "EDGERUN_URL",
+  "SVC_API_KEY",
+  "RUNPOD_API_KEY",
 ];
 
 export function declarationWarnings({ endpoints }: DiscoveryReport): string[] {
@@ -27,7 +30,7 @@ function warningsOf(endpoint: DiscoveredEndpoint): string[] {
         ]),
     ...(variables.length === 0
       ? []
-      : [`${place} sets ${variables.join(", ")}, by which its workers know what they are to run.`]),
+      : [`${place} sets ${variables.join(", ")}, which the service tells its workers otherwise.`]),
   ];
 }
 

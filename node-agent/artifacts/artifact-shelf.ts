@@ -4,19 +4,24 @@
  *   <sha256>/app/                 the files, as workers get them
  *   <sha256>/artifact.tar.gz      the archive that they came in
  *   <sha256>/size                 bytes of both; its time is that of the last use
+ *   <sha256>/boot                 of this host, while they may still be in its memory alone
  *   incoming/<sha256>             what has come of an archive until now
  *   unpacking/<sha256>-<chance>/  becomes <sha256>/ when it is whole
  *
- * What is there under its digest is whole: it got the name at the end, in one step.
+ * What is there under its digest is whole: it got the name at the end, in one step. Only what was not on the disk yet
+ * when the host lost its power may be broken, and is not used any more.
  */
 import { randomBytes } from "node:crypto";
 import { chmod, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { sha256Schema } from "../../src/contract/artifact.ts";
+import { bootId } from "../runtime/boot-id.ts";
+import { syncDisk } from "../runtime/disk-sync.ts";
 import { unpack } from "./unpacking.ts";
 
 const ARCHIVE = "artifact.tar.gz";
 const SIZE = "size";
+const BOOT = "boot";
 
 /** The unpacked files of an app on this host, and the archive that they came in. */
 export type ArtifactPlace = { readonly appPath: string; readonly archivePath: string };
@@ -56,6 +61,8 @@ export class ArtifactShelf {
 
   /** Notes that the files are used now. False when they are not here. */
   async use(sha256: string, now = new Date()): Promise<boolean> {
+    const boot = await readFile(join(this.#root, sha256, BOOT), "utf8").catch(() => null);
+    if (boot !== null && boot !== (await bootId())) return false;
     return utimes(join(this.#root, sha256, SIZE), now, now).then(
       () => true,
       () => false,
@@ -71,6 +78,7 @@ export class ArtifactShelf {
       const unpackedBytes = await unpack(archivePath, join(draft, "app"), signal);
       const { size: packedBytes } = await stat(archivePath);
       await writeFile(join(draft, SIZE), String(packedBytes + unpackedBytes));
+      await writeFile(join(draft, BOOT), await bootId());
       await chmod(archivePath, 0o644); // workers need not be root
       await rename(archivePath, join(draft, ARCHIVE));
       await rm(join(this.#root, sha256), { recursive: true, force: true }); // it would be damaged, or not be brought
@@ -79,6 +87,14 @@ export class ArtifactShelf {
       await rm(draft, { recursive: true, force: true, maxRetries: 3 });
       throw error;
     }
+    void this.#settle(sha256);
+  }
+
+  /** Has the files written to the disk, which may take longer than a worker has to wait. */
+  async #settle(sha256: string): Promise<void> {
+    const place = join(this.#root, sha256);
+    if (!(await syncDisk(place))) return; // they will come anew after a boot
+    await rm(join(place, BOOT), { force: true }).catch(() => {});
   }
 
   /** Removes the files of an app; a half of them is never to be seen. */

@@ -4,7 +4,10 @@ import type { LogDesk } from "./log-desk.ts";
 
 /** An event that is not here is no news to the owner of a worker. */
 const SENTENCES: { readonly [Event in AgentEvent]?: (fields: LogFields) => string } = {
-  worker_assigned: () => "Assigned to this host.",
+  worker_assigned: ({ isSuperseded }) =>
+    isSuperseded
+      ? "Assigned to this host; made anew of a release that came meanwhile, since its own is not kept."
+      : "Assigned to this host.",
   worker_adopted: () => "The agent was started anew; the worker goes on.",
   worker_prepare_failed: ({ reason }) => `Cannot be prepared: ${reason}`,
   worker_start_withheld: ({ reason }) => `Waits with its start: ${reason}`,

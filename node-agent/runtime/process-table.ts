@@ -6,6 +6,7 @@
 import { execFile } from "node:child_process";
 import { readdir, readFile } from "node:fs/promises";
 import { promisify } from "node:util";
+import { bootId } from "./boot-id.ts";
 
 const run = promisify(execFile);
 
@@ -54,18 +55,11 @@ export async function pidsWithEnvironment(name: string, value: string): Promise<
 
 async function readProcRow(pid: number): Promise<ProcessRow | null> {
   try {
+    // The kernel counts starts from boot, so a start is unique within one boot only.
     return parseStat(await readFile(`/proc/${pid}/stat`, "utf8"), await bootId());
   } catch {
     return null;
   }
-}
-
-let bootIdText: Promise<string> | undefined;
-
-/** The kernel counts starts from boot, so a start is unique within one boot only. */
-function bootId(): Promise<string> {
-  bootIdText ??= readFile("/proc/sys/kernel/random/boot_id", "utf8").then((text) => text.trim());
-  return bootIdText;
 }
 
 /** Place of the start among the fields after the name; see proc_pid_stat(5). */

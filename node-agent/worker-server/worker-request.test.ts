@@ -1,5 +1,5 @@
 import { describe, test } from "vitest";
-import { parseRequest } from "./worker-request.ts";
+import { parseRelayed, parseRequest } from "./worker-request.ts";
 
 describe("a request of a worker", () => {
   test("for one job or for a batch is a take", ({ expect }) => {
@@ -40,5 +40,34 @@ describe("a request of a worker", () => {
     expect(parseRequest("GET", "/T/other/w1")).toBeUndefined();
     expect(parseRequest("DELETE", "/T/job-take/w1")).toBeUndefined();
     expect(parseRequest("GET", "/%E0%A4%A/job-take/w1")).toBeUndefined();
+  });
+});
+
+describe("a request for the edge", () => {
+  const targetOf = (path: string) => parseRelayed(`/T/edge/w1${path}`)?.target;
+
+  test("is passed on with the path and the query that the edge would read", ({ expect }) => {
+    expect(parseRelayed("/T/edge/w1/v2/e1/run?a=%2F&b")).toEqual({
+      token: "T",
+      workerId: "w1",
+      target: "/v2/e1/run?a=%2F&b",
+    });
+    expect(targetOf("/lb/e1/a/../b%20c")).toBe("/lb/e1/b%20c");
+    expect(targetOf("//other.host/x")).toBe("//other.host/x");
+    expect(targetOf("/../../../v2/e1/health")).toBe("/v2/e1/health");
+    expect(targetOf("/lb/e1/\u00e9")).toBe("/lb/e1/%C3%A9");
+  });
+
+  test("does not get to the routes of agents, however they are written", ({ expect }) => {
+    const written = ["/agent/v1/sync", "/agent", "/v2/../agent/v1/sync", "/v2/%2e%2E/agent/v1/sync"];
+    for (const path of [...written, "/v2\\..\\agent/v1", "/%61gent/v1/sync", "/%zz"]) {
+      expect(targetOf(path), path).toBeUndefined();
+    }
+  });
+
+  test("is none in any other form", ({ expect }) => {
+    expect(parseRelayed("http://edge/T/edge/w1/v2/e1/run")).toBeUndefined();
+    expect(parseRelayed("/T/edge/w1")).toBeUndefined();
+    expect(parseRelayed("/T/edge/%E0%A4%A/v2")).toBeUndefined();
   });
 });

@@ -16,12 +16,21 @@ const RELAYED_PATH = /^\/(?<token>[^/]+)\/edge\/(?<workerId>[^/]+)(?<path>\/.*)$
 /** A request that a worker has its agent pass on to the edge: `/<token>/edge/<workerId>/<path>[?query]`. */
 export type RelayedRequest = { readonly token: string; readonly workerId: string; readonly target: string };
 
+/** Undefined for anything else, and for the edge's routes for agents, which are no worker's business. */
 export function parseRelayed(address: string): RelayedRequest | undefined {
   const parts = RELAYED_PATH.exec(address)?.groups;
   const token = decode(parts?.["token"]);
   const workerId = decode(parts?.["workerId"]);
-  if (!parts || token === undefined || workerId === undefined) return undefined;
-  return { token, workerId, target: parts["path"] ?? "/" };
+  const target = parts && readTarget(parts["path"] ?? "");
+  if (token === undefined || workerId === undefined || target === undefined) return undefined;
+  return { token, workerId, target };
+}
+
+/** Path and query as the edge would read them, without dots that climb. */
+function readTarget(path: string): string | undefined {
+  const url = URL.parse(`http://edge${path}`);
+  const first = decode(url?.pathname.split("/")[1]);
+  return !url || first === undefined || first === "agent" ? undefined : url.pathname + url.search;
 }
 
 /** Reads `/<token>/<route>/<workerId>[/<jobId>]`; undefined for anything else. */

@@ -89,10 +89,7 @@ export class WorkerServer {
     response.on("error", () => {}); // a vanished peer; polls hear of it through "close"
     try {
       const address = request.url ?? "";
-      const relayed = parseRelayed(address);
-      if (relayed && this.#isAllowed(relayed)) {
-        return this.#options.relay.pass(relayed.target, request, response);
-      }
+      if (this.#passOn(address, request, response)) return;
       const parsed = parseRequest(request.method ?? "", address);
       const session = parsed && this.#options.findSession(parsed.workerId);
       const isAllowed = hasToken(session?.token, parsed?.token);
@@ -104,8 +101,13 @@ export class WorkerServer {
     }
   }
 
-  #isAllowed({ workerId, token }: { readonly workerId: string; readonly token: string }): boolean {
-    return hasToken(this.#options.findSession(workerId)?.token, token);
+  /** False for all but a worker's request for the edge. */
+  #passOn(address: string, request: IncomingMessage, response: ServerResponse): boolean {
+    const relayed = parseRelayed(address);
+    const session = relayed && this.#options.findSession(relayed.workerId);
+    if (!relayed || !hasToken(session?.token, relayed.token)) return false;
+    this.#options.relay.pass(relayed.target, request, response);
+    return true;
   }
 
   async #serve(

@@ -1,16 +1,29 @@
 /** When a worker came up, by a clock that nobody sets: the edge is told how long ago each step was. */
 import type { WorkerReport } from "../../src/contract/agent.ts";
-import { ageMs } from "../age.ts";
 
 type Step = keyof NonNullable<WorkerReport["ago"]>;
 
+/** Of what is tried again, or noticed twice, the first time counts. */
+const BEGINNINGS: ReadonlySet<Step> = new Set<Step>(["pullStarted", "containerStarted"]);
+
 export class StartTimes {
   readonly #at = new Map<Step, number>();
+  #isBeginning = false;
 
-  /** Notes that a step happens now; of a pull that is tried again only the first beginning counts. */
+  /** Notes that a step happens now. */
   note(step: Step): void {
-    if (step === "pullStarted" && this.#at.has(step)) return;
+    // A worker may be ready before the runtime says that it has started it.
+    if (step === "ready" && this.#isBeginning) this.note("containerStarted");
+    if (step === "containerStarted") this.#isBeginning = false;
+    if (BEGINNINGS.has(step) && this.#at.has(step)) return;
     this.#at.set(step, performance.now());
+  }
+
+  /** Another container begins; what was pulled stays. */
+  beginAnew(): void {
+    this.#at.delete("containerStarted");
+    this.#at.delete("ready");
+    this.#isBeginning = true;
   }
 
   /** What went before belongs to another start. */
@@ -24,6 +37,7 @@ export class StartTimes {
 
   /** Whole ms since each step that happened. */
   ago(): NonNullable<WorkerReport["ago"]> {
-    return Object.fromEntries([...this.#at].map(([step, at]) => [step, ageMs(at)]));
+    const now = performance.now();
+    return Object.fromEntries([...this.#at].map(([step, at]) => [step, Math.round(now - at)]));
   }
 }

@@ -162,6 +162,7 @@ export class Worker implements WorkerSession {
   async #launch(): Promise<Failure | null> {
     this.#isOver = false;
     this.duty.forget();
+    this.#standing.startTimes.beginAnew();
     // A failing worker is called so until it is ready again.
     const { state } = this.#standing;
     if (state !== "crash_looping" && state !== "unhealthy") this.#standing.become("starting");

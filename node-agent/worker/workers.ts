@@ -140,8 +140,8 @@ export class Workers implements Doors {
     for (const workerId of plan.drain) this.#workers.get(workerId)?.drain();
     for (const assignment of this.#assignments) this.#renew(assignment);
     for (const assignment of plan.start) {
-      const { workerId, endpointId } = assignment;
-      this.#options.log.info("worker_assigned", { workerId, endpointId });
+      const { workerId, endpointId, isSuperseded = false } = assignment;
+      this.#options.log.info("worker_assigned", { workerId, endpointId, isSuperseded });
       const worker = new Worker(assignment, this.#options);
       worker.renew(assignment);
       this.#add(worker);

@@ -498,6 +498,8 @@ export const FLASH_ADDRESS_CACHE_MS = 5 * SECOND;
 export const FLASH_AUTH_LIFE_MS = 10 * MINUTE;
 /** Logins that wait at once, of all clients: anybody may open one. */
 export const FLASH_AUTH_OPEN_MAX = 1_000;
+/** Logins that one place on the network opens while one of them waits, as far as an isolate of the edge knows. */
+export const FLASH_AUTH_PER_PLACE_MAX = 30;
 /** How long an expired login is remembered, so that its client learns what became of it. */
 export const FLASH_AUTH_KEPT_MS = HOUR;
 /** What is kept of the words in which a client names itself. */

@@ -25,6 +25,21 @@ export async function findEndpoint(db: Database, endpointId: string): Promise<En
   return await db.select().from(endpoint).where(eq(endpoint.id, endpointId)).get();
 }
 
+/** An endpoint of the account with its template, both as they are at one moment. */
+export async function findEndpointWithTemplate(
+  db: Database,
+  accountId: string,
+  endpointId: string,
+): Promise<{ readonly endpoint: EndpointRecord; readonly template: TemplateRecord } | undefined> {
+  const isItsOwn = and(eq(template.id, endpoint.templateId), eq(template.accountId, endpoint.accountId));
+  return await db
+    .select({ endpoint, template })
+    .from(endpoint)
+    .innerJoin(template, isItsOwn)
+    .where(isOwn(accountId, endpointId))
+    .get();
+}
+
 export async function findOwnEndpoint(
   db: Database,
   accountId: string,

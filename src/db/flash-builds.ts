@@ -100,7 +100,10 @@ export async function insertFlashBuildIfStored(
   const { accountId, now } = author;
   const { objectKey } = values;
   const record = { ...values, manifest: values.manifest as Json, accountId, createdAt: now };
-  const isStored = sql`(${hasObject(flashBuild, objectKey)} OR ${hasObject(flashUpload, objectKey)})`;
+  // What maintenance is about to remove counts no more.
+  const isComing = sql`EXISTS (SELECT 1 FROM ${flashUpload}
+    WHERE ${flashUpload.objectKey} = ${objectKey} AND ${flashUpload.expiresAt} > ${now})`;
+  const isStored = sql`(${hasBuild(objectKey)} OR ${isComing})`;
   const insertion = db
     .insert(flashBuild)
     .select(rowIf(flashBuild, record, isStored))
@@ -113,13 +116,13 @@ export async function insertFlashBuildIfStored(
   // Bytes that the app had already lie there twice: maintenance removes the new ones.
   const end =
     upload.objectKey === objectKey
-      ? db.delete(flashUpload).where(and(isUpload, hasObject(flashBuild, objectKey)))
+      ? db.delete(flashUpload).where(and(isUpload, hasBuild(objectKey)))
       : db.update(flashUpload).set({ expiresAt: now, sha256: values.sha256 }).where(isUpload);
   return (await db.batch([insertion, note, end]))[0][0];
 }
 
-function hasObject(table: typeof flashBuild | typeof flashUpload, objectKey: string): SQL {
-  return sql`EXISTS (SELECT 1 FROM ${table} WHERE ${table.objectKey} = ${objectKey})`;
+function hasBuild(objectKey: string): SQL {
+  return sql`EXISTS (SELECT 1 FROM ${flashBuild} WHERE ${flashBuild.objectKey} = ${objectKey})`;
 }
 
 /**

@@ -56,7 +56,7 @@ export function graphqlRoutes(): Hono<GraphqlEnv> {
         db: openDatabase(env.DB),
         operation: "query",
         origin: originOf(context),
-        userAgent: context.req.header("User-Agent") ?? "",
+        ...clientOf(context),
       };
       return send(
         context,
@@ -80,6 +80,11 @@ export function graphqlRoutes(): Hono<GraphqlEnv> {
 
 function originOf(context: Context): string {
   return new URL(context.req.url).origin;
+}
+
+/** What is known of whoever asks, beside the key. */
+function clientOf({ req }: Context) {
+  return { userAgent: req.header("User-Agent") ?? "", clientAddress: req.header("CF-Connecting-IP") };
 }
 
 /** Browsers name HTML first; other clients name JSON, anything, or nothing. */

@@ -15,6 +15,8 @@ export type RequestContext = {
   readonly origin: string;
   /** What the caller's program says it is. */
   readonly userAgent?: string;
+  /** Where on the network the caller is; nothing where no one tells. */
+  readonly clientAddress?: string | undefined;
 };
 
 /** Whom the audit log names. */

@@ -123,3 +123,15 @@ test("a worker of an older release starts again as what it was, not as what the 
   await host.logged("worker_ready", 2);
   expect(host.env("worker-1", "TOKEN")).toBe("old");
 });
+
+test("a worker whose own release nobody knows any more is made of the newest, and says so", async ({
+  expect,
+}) => {
+  await using host = await AgentFixture.start();
+  await host.readyWorker({ env: { TOKEN: "new" }, isSuperseded: true });
+  expect(host.env("worker-1", "TOKEN")).toBe("new");
+  expect(host.events.find(({ event }) => event === "worker_assigned")?.fields).toMatchObject({
+    workerId: "worker-1",
+    isSuperseded: true,
+  });
+});

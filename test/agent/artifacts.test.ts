@@ -210,6 +210,20 @@ describe("the files that a host keeps", () => {
     expect(edge.artifacts.asked).toEqual([""]);
   });
 
+  test("are brought anew after a boot, unless they were on the disk before it", async ({ expect }) => {
+    const app = appOf("1");
+    const store = storeFor(9, new Set());
+    await store.prepare(app, () => {});
+    const boot = join(stateDirectory, "artifacts", app.sha256, "boot");
+    await expect.poll(() => existsSync(boot), { timeout: 20_000, interval: 20 }).toBe(false);
+    await store.prepare(app, () => {});
+    expect(edge.artifacts.asked).toEqual([""]);
+
+    await writeFile(boot, "an earlier one");
+    expect(await store.prepare(app, () => {})).toEqual({ kind: "prepared" });
+    expect(edge.artifacts.asked).toEqual(["", ""]);
+  });
+
   test("a worker that nobody wants any more calls its download off, and another one goes on with it", async ({
     expect,
   }) => {

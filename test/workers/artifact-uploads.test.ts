@@ -1,8 +1,10 @@
 /** Artifacts on their way into the bucket: whole, in parts, broken off, and not what they were said to be. */
+import { createExecutionContext } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { AwsV4Signer } from "aws4fetch";
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
 import { ARTIFACT_MAX_BYTES, ARTIFACT_UPLOAD_LIFE_MS } from "../../src/contract/limits.ts";
+import edge from "../../src/index.ts";
 import {
   archive,
   ask,
@@ -17,6 +19,7 @@ import {
 } from "./flash-client.ts";
 import { freshClient } from "./graphql-client.ts";
 import { passTime } from "./object.ts";
+import { withMeantimeBefore } from "./tapped-database.ts";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
 afterEach(() => void vi.useRealTimers());
@@ -74,7 +77,7 @@ describe("an artifact that comes whole", () => {
     const [one, two] = [archive(50_000, 1), archive(50_000, 2)];
     const { uploadUrl, objectKey } = await prepared(client, client, { tarballSize: 50_000 });
     const answers = await Promise.all([put(uploadUrl, one), put(uploadUrl, two)]);
-    expect(answers.map(({ status }) => status).filter((status) => status === 204)).not.toEqual([]);
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([204, 400]);
     const buildId = await finalized(client, client, objectKey);
     const { flashBuild } = await ask(
       client,
@@ -82,6 +85,17 @@ describe("an artifact that comes whole", () => {
     );
     const kept = new Uint8Array((await stored(objectKey)) ?? []);
     expect(flashBuild).toEqual({ sha256: await sha256Of(kept), sizeBytes: 50_000 });
+  });
+
+  test("stays where it was finalized before its own request has ended", async ({ expect }) => {
+    const client = await freshApp();
+    const bytes = archive(3_000, 5);
+    const { uploadUrl, objectKey } = await prepared(client, client, await announcementOf(bytes));
+    const bindings = withMeantimeBefore(2, async () => await finalized(client, client, objectKey));
+    const request = new Request(uploadUrl, { method: "PUT", body: bytes });
+    const { status } = await edge.fetch(request, bindings, createExecutionContext());
+    expect(status).toBe(204);
+    expect(await stored(objectKey)).toEqual(bytes);
   });
 
   test.for([

@@ -1,8 +1,10 @@
 /** The reserved endpoint id `flash`: requests that name app, environment and endpoint instead of an id. */
+import { createExecutionContext } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
 import { environmentKey } from "../../src/auth/environment-key.ts";
 import { FLASH_ADDRESS_CACHE_MS } from "../../src/contract/limits.ts";
+import edge from "../../src/index.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { freshAccount, type TestAccount } from "./accounts.ts";
 import { apiKeyOfTest, call, createEndpoint, graphql, signInAs } from "./edge-client.ts";
@@ -10,6 +12,7 @@ import { addEnvironment, deployEndpoint, freshEnvironment, type FlashWorld } fro
 import { keyWith } from "./key-client.ts";
 import { linkedEndpoint } from "./link-client.ts";
 import { passTime } from "./object.ts";
+import { withTap } from "./tapped-database.ts";
 
 let account: TestAccount;
 let world: FlashWorld;
@@ -57,6 +60,34 @@ describe("a job by names", () => {
     const { status, body, headers } = await call("GET", "/v2/flash/status/unknown", undefined, naming());
     expect([status, body["code"]]).toEqual([404, "job_not_found"]);
     expect(headers.get("X-Flash-Endpoint-Id")).toBe(endpointId);
+  });
+
+  test("asks the database nothing once names, keys and endpoint are known, as by the id", async ({
+    expect,
+  }) => {
+    const endpointId = await deployed();
+    const keys = [apiKeyOfTest(), (await environmentKey(env, world.environmentId)) ?? ""];
+    const requests = [endpointId, "flash"].flatMap((id) =>
+      [`POST /v2/${id}/run`, `GET /v2/${id}/status/unknown`].flatMap((operation) =>
+        keys.map((key) => ({ operation, key })),
+      ),
+    );
+    let questions = 0;
+    const bindings = withTap(async () => void (questions += 1));
+    const send = async () => {
+      const before = questions;
+      for (const { operation, key } of requests) {
+        const [method = "", path = ""] = operation.split(" ");
+        const headers = { ...naming(), Authorization: `Bearer ${key}` };
+        const body = method === "POST" ? JSON.stringify({ input: {} }) : null;
+        const request = new Request(`http://edge${path}`, { method, headers, body });
+        const { status } = await edge.fetch(request, bindings, createExecutionContext());
+        expect([operation, status]).toEqual([operation, method === "POST" ? 200 : 404]);
+      }
+      return questions - before;
+    };
+    expect(await send()).toBeGreaterThan(0);
+    expect(await send()).toBe(0);
   });
 
   test("whose names mean nothing finds nothing, and the answer repeats them", async ({ expect }) => {

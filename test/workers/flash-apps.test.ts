@@ -32,6 +32,11 @@ async function endpointsOf(client: Client): Promise<{ id: string; name: string }
   return (await ask(client, "{ myself { endpoints { id name } } }")).myself.endpoints;
 }
 
+async function shownEndpoint(client: Client, id: string): Promise<object> {
+  return (await ask(client, `{ myself { endpoint(id: "${id}") { version activeBuildid } } }`)).myself
+    .endpoint;
+}
+
 const SAVE = "mutation ($input: EndpointInput) { saveEndpoint(input: $input) { id version activeBuildid } }";
 const DELETE_ENVIRONMENT = "mutation ($id: String) { deleteFlashEnvironment(flashEnvironmentId: $id) }";
 const DELETE_APP = "mutation ($id: String) { deleteFlashApp(flashAppId: $id) }";
@@ -186,6 +191,35 @@ describe("an endpoint of an environment", () => {
     expect(await shown()).toMatchObject({ version: 1 });
     await save("2");
     expect(await shown()).toEqual({ version: 2, activeBuildid: second });
+  });
+
+  test("trap 29: variables and code that change in one deploy are one release", async ({ expect }) => {
+    const client = await freshApp();
+    const { environmentId } = client;
+    await deployed(client, environmentId, await built(client, client, archive(1_000, 1)));
+    const { id } = await savedInto(client, environmentId);
+    const second = await built(client, client, archive(1_000, 2));
+    await deployed(client, environmentId, second);
+    const input = endpointInput(environmentId);
+    const template = { imageName: "edgerun/flash:py3.12-latest", env: [{ key: "A", value: "2" }] };
+    await ask(client, SAVE, { input: { ...input, id, template } });
+    expect(await shownEndpoint(client, id)).toEqual({ version: 2, activeBuildid: second });
+  });
+
+  test("that is only scaled keeps code and variables, whatever was made active meanwhile", async ({
+    expect,
+  }) => {
+    const client = await freshApp();
+    const { environmentId } = client;
+    const first = await built(client, client, archive(1_000, 1));
+    await deployed(client, environmentId, first);
+    const { id } = await savedInto(client, environmentId);
+    const second = await built(client, client, archive(1_000, 2));
+    await deployed(client, environmentId, second);
+    await ask(client, SAVE, { input: { id, workersMax: 5 } });
+    expect(await shownEndpoint(client, id)).toEqual({ version: 1, activeBuildid: first });
+    await ask(client, SAVE, { input: { id, env: [{ key: "B", value: "1" }] } });
+    expect(await shownEndpoint(client, id)).toEqual({ version: 2, activeBuildid: second });
   });
 
   test("with an image of its own is not released with the code", async ({ expect }) => {

@@ -1,14 +1,17 @@
 /** What workers of flash apps are given: the files of their build, the names they go by, and a key where they call. */
 import { env, exports } from "cloudflare:workers";
 import { beforeEach, describe, test } from "vitest";
+import { eq } from "drizzle-orm";
 import { environmentKey } from "../../src/auth/environment-key.ts";
 import type { Assignment } from "../../src/contract/agent.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { endpoint, template, type Json } from "../../src/db/schema.ts";
+import type { Env } from "../../src/env.ts";
 import { resolveAssignments } from "../../src/gateway/agent/assignment.ts";
 import { freshAccount, type TestAccount } from "./accounts.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { createEndpoint, graphql, signInAs } from "./edge-client.ts";
+import { withMeantimeBefore } from "./tapped-database.ts";
 import { activeBuild, deployEndpoint, freshEnvironment, type FlashWorld } from "./flash-world.ts";
 
 const EDGE = "https://edge.example";
@@ -34,7 +37,7 @@ async function deployed(resource: { readonly [member: string]: Json }, settings 
 }
 
 /** What a host is handed for a worker of the endpoint. */
-async function handedOver(endpointId: string, bindings = env): Promise<Assignment | undefined> {
+async function handedOver(endpointId: string, bindings: Env = env): Promise<Assignment | undefined> {
   const worker = { workerId: "w", endpointId, version: 1, gpuIndexes: [] };
   const assignments = await resolveAssignments(bindings, account.accountId, [worker], EDGE);
   return assignments[0];
@@ -66,6 +69,22 @@ describe("a worker of a flash app", () => {
     const assignment = await handedOver(endpointId);
     expect(assignment?.artifact?.sha256).toBe(sha256);
     expect(assignment?.env).not.toHaveProperty("SVC_API_KEY");
+  });
+
+  test("gets variables and files of one release, though another one is made meanwhile", async ({
+    expect,
+  }) => {
+    const db = openDatabase(env.DB);
+    const { endpointId, sha256 } = await deployed({ makes_remote_calls: false });
+    const next = await activeBuild(account.accountId, world, manifestOf({ makes_remote_calls: false }));
+    const release = async () => {
+      await db.update(template).set({ env: [{ key: "RELEASE", value: "2" }] });
+      const change = { flashBuildId: next.buildId, version: 2 };
+      await db.update(endpoint).set(change).where(eq(endpoint.id, endpointId));
+    };
+    const assignment = await handedOver(endpointId, withMeantimeBefore(2, release));
+    expect(assignment?.artifact?.sha256).toBe(sha256);
+    expect(assignment?.env).not.toHaveProperty("RELEASE");
   });
 
   test("is called as its template or its endpoint says, where they say it", async ({ expect }) => {

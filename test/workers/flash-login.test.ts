@@ -2,7 +2,12 @@
 import { env } from "cloudflare:workers";
 import { eq, like } from "drizzle-orm";
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
-import { FLASH_AUTH_KEPT_MS, FLASH_AUTH_LIFE_MS, FLASH_AUTH_OPEN_MAX } from "../../src/contract/limits.ts";
+import {
+  FLASH_AUTH_KEPT_MS,
+  FLASH_AUTH_LIFE_MS,
+  FLASH_AUTH_OPEN_MAX,
+  FLASH_AUTH_PER_PLACE_MAX,
+} from "../../src/contract/limits.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { removeOldAuthRequests } from "../../src/db/flash-auth-requests.ts";
 import { apiKey, flashAuthRequest } from "../../src/db/schema.ts";
@@ -164,6 +169,23 @@ describe("a login", () => {
     passTime(FLASH_AUTH_LIFE_MS);
     expect((await opened()).status).toBe("PENDING");
     await db.delete(flashAuthRequest).where(like(flashAuthRequest.id, "flood-%"));
+  });
+
+  test("is not opened by a place that has opened many of late, and by all others", async ({ expect }) => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const query = "mutation { createFlashAuthRequest { id } }";
+    const from = async (address: string) =>
+      await post("/", JSON.stringify({ query }), { "cf-connecting-ip": address });
+    for (const [address, near, far] of [
+      ["192.0.2.1", "192.0.2.1", "192.0.2.2"],
+      ["2001:db8::1", "2001:db8:0:0:7:8:9:a", "2001:db8:0:1::1"],
+    ] as const) {
+      await Promise.all(Array.from({ length: FLASH_AUTH_PER_PLACE_MAX }, async () => await from(address)));
+      expect(codeOf(await from(near))).toBe("LIMIT_REACHED");
+      expect((await from(far)).data.createFlashAuthRequest.id).toEqual(expect.any(String));
+    }
+    passTime(FLASH_AUTH_LIFE_MS);
+    expect((await from("192.0.2.1")).data.createFlashAuthRequest.id).toEqual(expect.any(String));
   });
 });
 

@@ -7,6 +7,7 @@ import {
   ORPHAN_RETENTION_MS,
 } from "../../src/contract/limits.ts";
 import { openDatabase } from "../../src/db/database.ts";
+import { findFlashBuild, insertFlashBuildIfStored } from "../../src/db/flash-builds.ts";
 import { MAINTENANCE_TASKS } from "../../src/maintenance/tasks.ts";
 import {
   archive,
@@ -63,6 +64,9 @@ test("builds that nothing uses go, but for the newest; their objects follow when
     kept.push(await built(client, client, shared, manifestOf([`new-${count}`])));
   }
   expect(await objectsOf(client)).toBe(4);
+  const db = openDatabase(env.DB);
+  const ended = await findFlashBuild(db, client.accountId, alone);
+  if (ended === undefined) throw new Error("the build is not there");
 
   expect(await run("end unused flash builds")).toBe(2);
   const left = await buildsOf(client, appId);
@@ -72,6 +76,10 @@ test("builds that nothing uses go, but for the newest; their objects follow when
   expect(await run("end unused flash builds")).toBe(0);
 
   expect(await objectsOf(client)).toBe(4); // somebody may be reading it
+  const author = { accountId: client.accountId, apiKeyId: "key", operation: "test", now: Date.now() };
+  // Whoever read the build while it was there makes no other of what will be gone.
+  const revived = { ...ended, id: "revived", manifest: manifestOf() };
+  expect(await insertFlashBuildIfStored(db, author, revived, undefined)).toBeUndefined();
   passTime(ORPHAN_RETENTION_MS + 1_000);
   await run("remove ended uploads");
   expect(await objectsOf(client)).toBe(3);

@@ -5,7 +5,7 @@ import type { Env } from "../../src/env.ts";
 type Question = "statement" | "batch";
 
 /** Bindings whose database calls back before each question; what that throws is the answer. */
-function withTap(before: (question: Question) => Promise<void>): Env {
+export function withTap(before: (question: Question) => Promise<void>): Env {
   const originals = new WeakMap<object, D1PreparedStatement>();
   const tapStatement = (statement: D1PreparedStatement): D1PreparedStatement => {
     const tapped = new Proxy(statement, {

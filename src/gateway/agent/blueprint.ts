@@ -2,9 +2,8 @@
 import type { Assignment } from "../../contract/agent.ts";
 import { WORKER_START_LIMIT_MS } from "../../contract/limits.ts";
 import { openDatabase } from "../../db/database.ts";
-import { findOwnEndpoint, volumesOf } from "../../db/endpoints.ts";
+import { findEndpointWithTemplate, volumesOf } from "../../db/endpoints.ts";
 import type { EnvironmentVariable } from "../../db/schema.ts";
-import { findTemplate } from "../../db/templates.ts";
 import { BoundedMap } from "../../domain/bounded-map.ts";
 import type { Env } from "../../env.ts";
 import { findFlashParts } from "./flash-parts.ts";
@@ -68,9 +67,9 @@ export async function findBlueprint(
 
 async function loadBlueprint(env: Env, accountId: string, endpointId: string) {
   const database = openDatabase(env.DB);
-  const endpoint = await findOwnEndpoint(database, accountId, endpointId);
-  const template = endpoint && (await findTemplate(database, accountId, endpoint.templateId));
-  if (!endpoint || !template) return undefined;
+  const found = await findEndpointWithTemplate(database, accountId, endpointId);
+  if (!found) return undefined;
+  const { endpoint, template } = found; // of one release: a save between two reads would mix two
   const flash = await findFlashParts(database, endpoint);
   const variables = lastOfEachKey([
     ...owned(flash.variables, "its flash environment"),

@@ -68,8 +68,10 @@ export async function changeEndpoint(
 
   const changed = await untilUnchanged(async () => {
     const read = await requireEndpoint(context, endpointId);
-    const settings = await withBuild(context, mergeSettings(read, patch));
-    const values = { ...settings, templateId: templateId ?? read.templateId };
+    const merged = { ...mergeSettings(read, patch), templateId: templateId ?? read.templateId };
+    // Who only scales it may not know of a build whose variables its template does not have yet.
+    const isRelease = patch.flashEnvironmentId !== undefined || needsRelease(read, merged);
+    const values = isRelease ? await withBuild(context, merged) : merged;
     const needs = await requireNeeds(context, read, values);
     if (templateId !== undefined) await requireTemplate(context, templateId);
     const options = { ...needs, release: needsRelease(read, values) };

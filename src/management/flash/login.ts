@@ -14,6 +14,7 @@ import {
   FLASH_AUTH_CLIENT_MAX_CHARACTERS,
   FLASH_AUTH_LIFE_MS,
   FLASH_AUTH_OPEN_MAX,
+  FLASH_AUTH_PER_PLACE_MAX,
 } from "../../contract/limits.ts";
 import type { ApiKeyRecord } from "../../db/api-keys.ts";
 import {
@@ -30,6 +31,7 @@ import { authorOf, type RequestContext } from "../context.ts";
 import { openingRing, requireSealingRing } from "../encryption/sealing-ring.ts";
 import { plainText } from "../input.ts";
 import { issueToken, requireOwnKey } from "../keys/api-keys.ts";
+import { mayOpenLogin } from "./login-places.ts";
 import { OperationError } from "../operation-error.ts";
 import { untilUnchanged } from "../optimistic-write.ts";
 
@@ -45,7 +47,13 @@ export const decisionSchema = z.object({
 export type Decision = z.output<typeof decisionSchema>;
 
 /** Opens a request for the client that asks. */
-export async function openLogin({ db, now, userAgent = "" }: RequestContext): Promise<FlashAuthRecord> {
+export async function openLogin({
+  db,
+  now,
+  userAgent = "",
+  clientAddress,
+}: RequestContext): Promise<FlashAuthRecord> {
+  if (clientAddress !== undefined && !mayOpenLogin(clientAddress, now)) throw tooManyFrom(clientAddress);
   const client = userAgent.slice(0, FLASH_AUTH_CLIENT_MAX_CHARACTERS);
   const request = { id: randomId(), client, createdAt: now, expiresAt: now + FLASH_AUTH_LIFE_MS };
   const opened = await insertAuthRequestIfRoom(db, request, FLASH_AUTH_OPEN_MAX);
@@ -53,6 +61,13 @@ export async function openLogin({ db, now, userAgent = "" }: RequestContext): Pr
   throw new OperationError(
     "LIMIT_REACHED",
     `${FLASH_AUTH_OPEN_MAX} logins wait to be approved, which is as many as there may be. Try again in some minutes, or set SVC_API_KEY.`,
+  );
+}
+
+function tooManyFrom(clientAddress: string): OperationError {
+  return new OperationError(
+    "LIMIT_REACHED",
+    `${FLASH_AUTH_PER_PLACE_MAX} logins were opened from ${clientAddress} of late. Try again in some minutes, or set SVC_API_KEY.`,
   );
 }
 
