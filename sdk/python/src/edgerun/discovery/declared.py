@@ -65,10 +65,21 @@ def _function(
         "isAsync": inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function),
         "isGenerator": inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function),
         "isClass": is_class,
-        "classMethods": list(public_methods(inner)) if is_class else [],
+        "methods": [_method(trial, inner, name) for name in public_methods(inner)] if is_class else [],
         "needs": _constructor_needs(inner) if is_class else [],
         "httpMethod": method,
         "httpPath": path,
+    }
+
+
+def _method(trial: Trial, target: type, name: str) -> dict[str, Any]:
+    """A public method, and where its code stands: perhaps in another class, which this one inherits."""
+    code = getattr(inspect.unwrap(getattr(target, name)), "__code__", None)
+    return {
+        "name": name,
+        "file": trial.relative(code.co_filename) if code else None,
+        "line": code.co_firstlineno if code else None,
+        "isStatic": isinstance(inspect.getattr_static(target, name), staticmethod),
     }
 
 
