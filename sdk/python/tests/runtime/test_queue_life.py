@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from scripted_agent import ScriptedAgent
 from worker_process import Worker
@@ -43,7 +45,16 @@ def test_trap_39_a_missing_package_is_named_with_what_to_do_and_nothing_is_insta
 def test_trap_23_a_package_that_was_left_out_of_the_build_is_explained(app, serve):
     app.manifest["excluded_packages"] = ["torchvision"]
     words = last_line(serve("import torchvision.io\n\ndef work():\n    return 1\n"))
-    assert "The package torchvision was left out of the build, but the worker's image lacks it" in words
+    assert "Builds leave the package torchvision out, for images have it or --exclude names it" in words
+
+
+def test_a_package_of_images_is_not_to_be_added_where_builds_leave_it_out(agent, app, serve):
+    """It is imported by its function, as functions do, and the app does not name it."""
+    serve("def work():\n    import triton\n")
+    error = json.loads(agent.run({})["error"])
+    assert error["error_message"].startswith("No module named 'triton'. Builds leave the package triton out")
+    assert "FLASH_IMAGE_PACKAGES" in error["error_message"]
+    assert error["error_traceback"].endswith("ModuleNotFoundError: No module named 'triton'\n")
 
 
 def test_a_missing_local_module_is_not_taken_for_a_package(app, serve):

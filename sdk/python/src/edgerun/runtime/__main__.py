@@ -38,10 +38,7 @@ def _serve_jobs(application: Application) -> None:
         raise StartError(
             f"The handler file of {application.name!r} has no function 'handler'. Run `flash deploy` again."
         )
-    worker = QueueWorker(
-        handler, agent, max_concurrency=application.max_concurrency, app_directory=application.directory
-    )
-    worker.run(os.environ)
+    QueueWorker(handler, agent, application).run(os.environ)
 
 
 def _serve_requests(application: Application) -> None:

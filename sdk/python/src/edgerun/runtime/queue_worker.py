@@ -15,10 +15,10 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
 from . import log
 from .agent import Agent, Job
+from .application import Application
 from .event_loop import EventLoop
 from .execution import Execution, Handler
 from .handler import QueueHandler
@@ -31,11 +31,11 @@ _PING_MIN_MS = 1_000
 class QueueWorker:
     """Serves jobs until SIGTERM, `max_concurrency` at a time."""
 
-    def __init__(self, handler: Handler, agent: Agent, *, max_concurrency: int, app_directory: Path) -> None:
+    def __init__(self, handler: Handler, agent: Agent, application: Application) -> None:
         self._handler = handler
         self._agent = agent
-        self._slots = max_concurrency
-        self._app_directory = app_directory
+        self._application = application
+        self._slots = application.max_concurrency
         self._loop = EventLoop()
         self._stopping = threading.Event()
         self._lock = threading.Lock()
@@ -102,7 +102,7 @@ class QueueWorker:
             self._engaged -= 1
 
     def _work(self, job: Job) -> None:
-        execution = Execution(job, self._handler, self._agent, self._loop, self._app_directory)
+        execution = Execution(job, self._handler, self._agent, self._loop, self._application)
         with self._lock:
             self._running[job.id] = execution
         try:
