@@ -54,11 +54,10 @@ class QueueWorker:
         if self._slots == 1 and not is_async:
             return self._serve()
         slots = [threading.Thread(target=self._serve, name=f"slot-{number}") for number in range(self._slots)]
-        for slot in slots:
-            slot.start()
         if is_async:
-            self._start_beside(lambda: self._stop_loop_after(slots), "loop-end")
-            self._loop.run_in_place()
+            self._loop.run_in_place(lambda: self._begin(slots))
+        else:
+            self._begin(slots)
         for slot in slots:
             slot.join()
 
@@ -131,6 +130,11 @@ class QueueWorker:
                 job_ids = list(self._running)
             self._agent.ping(job_ids)
             threading.Event().wait(interval_s)
+
+    def _begin(self, slots: list[threading.Thread]) -> None:
+        for slot in slots:
+            slot.start()
+        self._start_beside(lambda: self._stop_loop_after(slots), "loop-end")
 
     def _stop_loop_after(self, slots: list[threading.Thread]) -> None:
         for slot in slots:
