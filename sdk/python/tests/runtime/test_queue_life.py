@@ -57,6 +57,20 @@ def test_a_package_of_images_is_not_to_be_added_where_builds_leave_it_out(agent,
     assert error["error_traceback"].endswith("ModuleNotFoundError: No module named 'triton'\n")
 
 
+@pytest.mark.parametrize(("then", "code"), [("", 0), ("raise OSError", 1)])
+def test_threads_of_the_apps_modules_do_not_keep_a_worker_that_is_done(agent, serve, then, code):
+    worker = serve(
+        "import os, threading\n"
+        "os.chdir('/')\n"
+        f"threading.Thread(target=threading.Event().wait).start()\n{then}\n"
+        "def work(): return os.getcwd()\n"
+    )
+    if code == 0:
+        assert agent.run({}) == {"output": "/"}
+        worker.terminate()
+    assert worker.wait() == code
+
+
 def test_a_missing_local_module_is_not_taken_for_a_package(app, serve):
     app.write("lib/__init__.py", "")
     words = last_line(serve("import lib.gone\n\ndef work():\n    return 1\n"))
@@ -195,9 +209,12 @@ def test_a_stop_of_a_job_that_is_not_here_changes_nothing(agent, serve):
 @pytest.mark.parametrize("slots", [1, 3])
 def test_sigterm_ends_an_idle_worker_at_once_with_0(agent, serve, kind, slots):
     worker = serve(f"{kind} work():\n    return 1\n", max_concurrency=slots)
+    agent.run({})  # its connection is kept, and polled on again
     agent.until(lambda: agent.open_takes == slots)
+    polls = len(agent.takes)
     worker.terminate()
     assert worker.wait() == 0
+    assert len(agent.takes) == polls
 
 
 @pytest.mark.parametrize("kind", ["def", "async def", "generator"])
