@@ -10,6 +10,7 @@ from typing import Any
 
 from ..declarations import Declaration
 from ..remote_class import public_methods
+from ..signatures import signature_of
 from .modules import Trial
 from .notes import Place
 
@@ -114,7 +115,7 @@ def _file_of_class(trial: Trial, target: Any) -> str | None:
 
 def _constructor_needs(target: type) -> list[str]:
     try:
-        parameters = inspect.signature(target).parameters.values()
+        parameters = signature_of(target).parameters.values()
     except (TypeError, ValueError):
         return []
     variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
