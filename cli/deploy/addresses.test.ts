@@ -20,7 +20,16 @@ const manifest: FlashManifest = {
     },
     model: {
       is_load_balanced: false,
-      functions: [{ name: "Model", module: "app", is_class: true, class_methods: ["load", "predict"] }],
+      functions: [
+        {
+          name: "Model",
+          module: "app",
+          is_class: true,
+          class_methods: ["load", "predict"],
+          parameters: [],
+          method_parameters: { load: [parameter("path", "str")], predict: [parameter("text", "str")] },
+        },
+      ],
     },
     tick: { is_load_balanced: false, functions: [{ name: "tick", module: "app", parameters: [] }] },
     api: {
@@ -65,8 +74,9 @@ describe("a call that is shown", () => {
     expect(body(exampleCalls(manifest, "tick", "http://x/v2/a")[0])).toEqual({ input: {} });
   });
 
-  test("of a class with several methods names one", () => {
-    expect(body(exampleCalls(manifest, "model", "http://x/v2/a")[0])).toEqual({ input: { method: "load" } });
+  test("of a class with several methods names one and has its arguments (trap 18)", () => {
+    const call = exampleCalls(manifest, "model", "http://x/v2/a")[0];
+    expect(body(call)).toEqual({ input: { method: "load", path: "hello" } });
   });
 
   test("of a route has no wrapper (trap 18), and arguments where the route wants them", () => {

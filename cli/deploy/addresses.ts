@@ -35,11 +35,10 @@ export function exampleCalls(manifest: FlashManifest, endpoint: string, address:
 
 function exampleInput({ functions: [first] }: ManifestResource): Readonly<Record<string, unknown>> {
   if (first === undefined) return {};
-  const [method] = first.class_methods ?? [];
-  const needsMethod = (first.class_methods ?? []).length > 1;
+  const [method = "", ...others] = first.class_methods ?? [];
   return {
-    ...(needsMethod && { method }),
-    ...exampleArguments(first.parameters ?? []),
+    ...(others.length > 0 && { method }),
+    ...exampleArguments(first.method_parameters?.[method] ?? first.parameters ?? []),
   };
 }
 

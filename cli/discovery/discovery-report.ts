@@ -31,6 +31,8 @@ const functionSchema = z.object({
   description: text.nullable(),
   /** Without `self`; of a class with one public method those of that method, with several none. */
   parameters: z.array(manifestParameterSchema),
+  /** Of a class: those of each public method, without `self`. Older packages do not tell. */
+  methodParameters: z.record(text, z.array(manifestParameterSchema)).optional(),
 });
 export type DiscoveredFunction = z.infer<typeof functionSchema>;
 

@@ -151,15 +151,20 @@ test("the same function name in two endpoints stands twice in the registry (trap
   });
 });
 
-test("the public methods of a class are listed, and of a function there are none", () => {
+test("the public methods of a class are listed with what they take, and of a function there are none", () => {
+  const text = { name: "text", kind: "positional", annotation: "str", isRequired: true } as const;
+  const methodParameters = { run: [text], stop: [] };
   const worker = discoveredEndpoint({
-    functions: [discoveredFunction({ isClass: true, classMethods: ["run", "stop"] })],
+    functions: [discoveredFunction({ isClass: true, classMethods: ["run", "stop"], methodParameters })],
   });
   expect(manifestOf(worker).resources["worker"]?.functions[0]).toMatchObject({
     is_class: true,
     class_methods: ["run", "stop"],
+    method_parameters: methodParameters,
   });
-  expect(manifestOf(QUEUE).resources["gpu-worker"]?.functions[0]).not.toHaveProperty("class_methods");
+  const ofFunction = manifestOf(QUEUE).resources["gpu-worker"]?.functions[0];
+  expect(ofFunction).not.toHaveProperty("class_methods");
+  expect(ofFunction).not.toHaveProperty("method_parameters");
 });
 
 test("the order in which endpoints were found does not change the manifest (trap 35)", () => {

@@ -76,7 +76,9 @@ function functionOf(found: DiscoveredFunction): ManifestFunction {
     module: found.module,
     is_async: found.isAsync,
     is_class: found.isClass,
-    ...(found.isClass ? { class_methods: found.classMethods } : {}),
+    ...(found.isClass
+      ? { class_methods: found.classMethods, method_parameters: found.methodParameters ?? {} }
+      : {}),
     ...(found.httpMethod === null ? {} : { http_method: found.httpMethod, http_path: found.httpPath }),
     description: found.description,
     parameters: found.parameters,

@@ -35,6 +35,8 @@ export const manifestFunctionSchema = z.looseObject({
   description: text.nullable().optional(),
   /** Without `self`; of a class with one public method those of that method, with several none. */
   parameters: z.array(manifestParameterSchema).optional(),
+  /** Of a class: those of each public method, without `self`. */
+  method_parameters: z.record(text, z.array(manifestParameterSchema)).optional(),
 });
 export type ManifestFunction = z.infer<typeof manifestFunctionSchema>;
 

@@ -22,7 +22,9 @@ from edgerun import (
     RemoteExecutionError,
     SerializationError,
     ServiceUnreachableError,
+    http_exchange,
 )
+from edgerun.http_exchange import is_here
 
 RUNSYNC = "POST /v2/flash/runsync"
 STATUS = "GET /v2/flash/status/j1"
@@ -179,9 +181,9 @@ def test_a_result_that_is_not_kept_any_more_is_not_taken_for_a_missing_endpoint(
 
 
 def test_a_busy_service_is_asked_again(edge: Edge) -> None:
-    edge.on(RUNSYNC, Answer(429, {"error": "slow down"}, {"Retry-After": "0"}), Answer(503), completed(1))
+    edge.on(RUNSYNC, Answer(429, {"error": "slow down"}, {"Retry-After": "0"}), completed(1))
     assert asyncio.run(nothing()) == 1
-    assert len(edge.requests) == 3
+    assert len(edge.requests) == 2
 
 
 def test_a_busy_service_is_asked_no_longer_than_the_call_may_take(edge: Edge) -> None:
@@ -217,11 +219,38 @@ def test_a_service_that_is_not_there_is_named(edge: Edge, monkeypatch: pytest.Mo
         asyncio.run(nothing())
 
 
-def test_a_connection_that_breaks_is_not_tried_again(edge: Edge) -> None:
-    edge.on(RUNSYNC, Hangup())
-    with pytest.raises(ServiceUnreachableError):
+@pytest.mark.parametrize("reply", [Hangup(), Answer(500), Answer(502), Answer(503), Answer(504)])
+def test_a_job_that_may_run_already_is_not_submitted_again(edge: Edge, reply: Answer | Hangup) -> None:
+    edge.on(RUNSYNC, reply)
+    with pytest.raises((ServiceUnreachableError, HttpError)):
         asyncio.run(nothing())
-    assert len(edge.requests) == 1  # The job may run: another would be a second one.
+    assert len(edge.requests) == 1
+
+
+def test_a_service_on_this_computer_is_reached_without_a_proxy(
+    edge: Edge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    http_exchange._opener.cache_clear()
+    edge.on(RUNSYNC, completed(1))
+    assert asyncio.run(nothing()) == 1
+
+
+@pytest.mark.parametrize(
+    ("url", "here"),
+    [
+        ("http://localhost:8787", True),
+        ("http://abc.lb.localhost:8787/x", True),
+        ("http://127.8.0.1", True),
+        ("http://[::1]:80", True),
+        ("https://edge.example", False),
+        ("http://localhost.example", False),
+        ("http://10.0.0.1", False),
+    ],
+)
+def test_other_addresses_may_need_one(url: str, here: bool) -> None:
+    assert is_here(url) is here
 
 
 def test_the_key_follows_no_redirect(edge: Edge) -> None:

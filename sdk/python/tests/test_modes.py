@@ -173,6 +173,18 @@ def test_a_wrong_path_is_refused(path: Any, message: str) -> None:
         Endpoint(name="api").get(path)
 
 
+@pytest.mark.parametrize("path", ["/items/{id}", "/{item}/{id}", "/{item:path}", "/{}"])
+def test_a_path_names_parameters_of_its_function_only(path: str) -> None:
+    api = Endpoint(name="api")
+    with pytest.raises(ValueError, match=r"which must be a parameter of .*read\(\)"):
+
+        @api.get(path)
+        def read(item: int) -> None: ...
+
+    @api.get(path.replace(":path", "").replace("{}", "{any}"))
+    def whatever(**names: str) -> None: ...
+
+
 def test_a_method_and_path_have_one_function() -> None:
     api = Endpoint(name="api")
 

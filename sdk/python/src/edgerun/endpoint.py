@@ -18,7 +18,7 @@ from .job import EndpointJob
 from .lifecycle import managed_by
 from .remote_class import RemoteClass
 from .remote_function import remote_function
-from .route import Route, place_of, read_path, refuse_second
+from .route import Route, place_of, read_path, refuse_second, refuse_unknown_names
 from .scaling import DEFAULT_WORKERS_MAX, DEFAULT_WORKERS_MIN, ServerlessScalerType
 from .settings import read_name, read_settings
 from .template import PodTemplate
@@ -261,6 +261,7 @@ class Endpoint(DeclaredEndpoint):
     def _add_route(self, route: Route) -> None:
         self._refuse_route(route.method)
         refuse_second(route, self._routes)
+        refuse_unknown_names(route)
         if not self._routes:
             warn_of_ignored_concurrency(self.max_concurrency)
         self._routes.append(route)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from .connection import Connection, find_connection
-from .http_exchange import Request, exchange_in_thread, in_thread, patiently
+from .http_exchange import REFUSED, Request, exchange_in_thread, in_thread, patiently
 from .job import EndpointJob
 from .json_value import encode_json
 from .own_image import OwnImage
@@ -40,14 +40,17 @@ class EndpointClient:
         api = await self._queue()
         told = {} if webhook is None else {"webhook": webhook}
         body = encode_json({"input": input, **told}, "the input")
-        return EndpointJob(api, await patiently(lambda: api.run(body), time.monotonic() + QUICK_SECONDS))
+        deadline = time.monotonic() + QUICK_SECONDS
+        return EndpointJob(api, await patiently(lambda: api.run(body), deadline, again_on=REFUSED))
 
     async def runsync(self, input: Any, timeout: float | None) -> EndpointJob:
         """Submits a job and waits for it, for `timeout` seconds at most."""
         api = await self._queue()
         body = encode_json({"input": input}, "the input")
         deadline = time.monotonic() + (timeout if timeout is not None else self._runsync_seconds())
-        reply = await patiently(lambda: api.runsync(body, deadline - time.monotonic()), deadline)
+        reply = await patiently(
+            lambda: api.runsync(body, deadline - time.monotonic()), deadline, again_on=REFUSED
+        )
         job = EndpointJob(api, reply)
         try:
             return await job.wait(max(deadline - time.monotonic(), 0.0))

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from email.message import Message
 from functools import cache
 from typing import IO, Any, TypeVar
+from urllib.parse import urlsplit
 
 from .errors import APIKeyError, HttpError, PayloadTooLargeError, ServiceUnreachableError
 from .version import __version__
@@ -23,8 +24,10 @@ T = TypeVar("T")
 
 BACK_OFF_FIRST_SECONDS = 0.5
 BACK_OFF_MAX_SECONDS = 10.0
-# The service says so when it is too much at once, or for a moment not there; the request was not begun.
-_BUSY = (429, 503)
+REFUSED = (429,)
+"""It was too much at once; the request was not begun."""
+BUSY = (429, 503)
+"""Also: something on the way was not there for a moment. What must not be done twice may have been begun."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,7 @@ def exchange(request: Request) -> Any:
     }
     sent = urllib.request.Request(request.url, data=request.body, headers=headers, method=request.method)
     try:
-        with _opener().open(sent, timeout=request.timeout_seconds) as answer:
+        with _opener(is_here(request.url)).open(sent, timeout=request.timeout_seconds) as answer:
             return _parse(answer.read())
     except urllib.error.HTTPError as error:
         with error:
@@ -101,14 +104,16 @@ async def in_thread(work: Callable[[], T]) -> T:
     return await outcome
 
 
-async def patiently(attempt: Callable[[], Awaitable[T]], deadline: float) -> T:
-    """Awaits `attempt`, and again while the service is busy, until `deadline` on the monotonic clock."""
+async def patiently(
+    attempt: Callable[[], Awaitable[T]], deadline: float, *, again_on: tuple[int, ...] = BUSY
+) -> T:
+    """Awaits `attempt`, and again while these are its statuses, until `deadline` on the monotonic clock."""
     pause = BACK_OFF_FIRST_SECONDS
     while True:
         try:
             return await attempt()
         except HttpError as error:
-            wait = back_off(error, pause)
+            wait = back_off(error, pause) if error.status in again_on else None
             if wait is None or time.monotonic() + wait > deadline:
                 raise
         await asyncio.sleep(wait)
@@ -117,7 +122,7 @@ async def patiently(attempt: Callable[[], Awaitable[T]], deadline: float) -> T:
 
 def back_off(error: HttpError, pause: float) -> float | None:
     """Seconds to wait after a refusal of a busy service; None after any other error."""
-    if error.status not in _BUSY:
+    if error.status not in BUSY:
         return None
     return max(error.retry_after or 0.0, pause * random.uniform(0.5, 1.0))
 
@@ -131,9 +136,16 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
         return None
 
 
+def is_here(url: str) -> bool:
+    """Whether an address is of this computer, which no proxy of its environment can reach."""
+    host = urlsplit(url).hostname or ""
+    return host == "localhost" or host.endswith(".localhost") or host.startswith("127.") or host == "::1"
+
+
 @cache
-def _opener() -> urllib.request.OpenerDirector:
-    return urllib.request.build_opener(_NoRedirects)
+def _opener(is_direct: bool) -> urllib.request.OpenerDirector:
+    around = [urllib.request.ProxyHandler({})] if is_direct else []
+    return urllib.request.build_opener(_NoRedirects, *around)
 
 
 def _parse(body: bytes) -> Any:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .app_context import AppContext, find_app_context
 from .connection import find_connection
 from .errors import CallTimeoutError, EndpointNotFoundError, HttpError
-from .http_exchange import patiently
+from .http_exchange import REFUSED, patiently
 from .job import EndpointJob
 from .json_value import check_json, encode_json
 from .peers import find_peer, forget_peers
@@ -93,7 +93,9 @@ def _api_by_name(endpoint_name: str, context: AppContext) -> QueueApi:
 async def _run(call: Call, api: QueueApi) -> Any:
     deadline = time.monotonic() + call.timeout_seconds
     try:
-        reply = await patiently(lambda: api.runsync(call.body, deadline - time.monotonic()), deadline)
+        reply = await patiently(
+            lambda: api.runsync(call.body, deadline - time.monotonic()), deadline, again_on=REFUSED
+        )
         job = EndpointJob(api, reply)
         await job.wait(max(deadline - time.monotonic(), 0.0))
     except TimeoutError as error:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .remote_call import call_remote
 from .remote_function import keyword_arguments
+from .signatures import signature_of
 
 if TYPE_CHECKING:
     from .endpoint import Endpoint
@@ -96,7 +97,7 @@ class RemoteInstance:
 
 
 def _signature_without_self(target: type, name: str) -> inspect.Signature:
-    signature = inspect.signature(getattr(target, name))
+    signature = signature_of(getattr(target, name))
     if not inspect.isfunction(inspect.getattr_static(target, name)):
         return signature  # A static or class method: there is no self any more.
     _, *parameters = signature.parameters.values()

@@ -8,6 +8,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from .remote_call import call_remote
+from .signatures import signature_of
 
 if TYPE_CHECKING:
     from .endpoint import Endpoint
@@ -17,7 +18,7 @@ def remote_function(
     endpoint: Endpoint, function: Callable[..., Any]
 ) -> Callable[..., Coroutine[Any, Any, Any]]:
     """A coroutine function with the signature of `function` that runs it on `endpoint`."""
-    signature = inspect.signature(function)
+    signature = signature_of(function)
 
     @wraps(function)
     async def remote(*args: Any, **kwargs: Any) -> Any:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+
+from .signatures import signature_of
 
 METHODS = ("GET", "POST", "PUT", "DELETE", "PATCH")
 RESERVED_PATHS = ("/ping", "/execute")
@@ -46,6 +49,24 @@ def refuse_second(route: Route, before: list[Route]) -> None:
             raise ValueError(
                 f"{route.method} {route.path} of {route.function.__qualname__}() is taken already, "
                 f"by {place_of(other.function)}."
+            )
+
+
+def refuse_unknown_names(route: Route) -> None:
+    """What a path names is given to the function.
+
+    Raises:
+        ValueError: The function does not take it; or no parameter is named so, as in `{file:path}`.
+    """
+    try:
+        parameters = signature_of(route.function).parameters
+    except (TypeError, ValueError):  # some functions written in C do not tell
+        return
+    takes_any = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters.values())
+    for name in re.findall(r"\{([^}]*)\}", route.path):
+        if not (name.isascii() and name.isidentifier()) or (name not in parameters and not takes_any):
+            raise ValueError(
+                f"path={route.path!r} names {{{name}}}, which must be a parameter of {place_of(route.function)}."
             )
 
 

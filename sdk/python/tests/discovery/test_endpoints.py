@@ -51,6 +51,7 @@ def test_a_queue_based_and_a_load_balanced_endpoint_are_found_with_all_that_is_d
             "isGenerator": False,
             "isClass": False,
             "classMethods": [],
+            "methodParameters": {},
             "httpMethod": None,
             "httpPath": None,
             "description": "Says hello.",
@@ -134,14 +135,15 @@ def test_classes_have_their_public_methods_in_the_order_of_their_definition(app:
             from edgerun import Endpoint
 
             class Base:
-                def warm(self): ...
+                def warm(self, seconds: float): ...
 
             @Endpoint(name="many")
             class Many(Base):
                 """Many things."""
                 def __init__(self, size=3): ...
                 def second(self, text): ...
-                async def first(self): ...
+                @staticmethod
+                async def first(a, *, b=1): ...
                 def _hidden(self): ...
 
             @Endpoint(name="one")
@@ -153,6 +155,12 @@ def test_classes_have_their_public_methods_in_the_order_of_their_definition(app:
     assert found["many"]["isClass"] and found["many"]["description"] == "Many things."
     assert found["many"]["classMethods"] == ["warm", "second", "first"]
     assert found["many"]["parameters"] == []
+    parameters = found["many"]["methodParameters"]
+    assert {method: [one["name"] for one in taken] for method, taken in parameters.items()} == {
+        "warm": ["seconds"],
+        "second": ["text"],
+        "first": ["a", "b"],
+    }
     assert [one["name"] for one in found["one"]["parameters"]] == ["text", "times"]
 
 

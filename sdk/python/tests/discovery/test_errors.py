@@ -231,3 +231,22 @@ def test_files_that_are_passed_over_are_named_when_there_is_nothing_else(app: Ap
     report = app.discover()
     assert [note["file"] for note in report["warnings"]] == ["pkg/__init__.py", "docs/sample.py"]
     assert len(report["errors"]) == 1
+
+
+def test_files_must_not_stand_where_workers_have_something_else(app: App) -> None:
+    app.write(
+        worker="import queue\n" + WORKER.format("x"),
+        queue="",
+        handler_x="",
+        edgerun__a="",
+        edgerun__b="",
+        lib__email="",
+        handler_other="",
+    ).add({"json/__init__.py": ""})
+    report = app.discover()
+    assert [(one["file"], one["message"].split(",")[0]) for one in report["errors"]] == [
+        ("edgerun/a.py", "every build has the package `edgerun` in place of this; rename it."),
+        ("queue.py", "`queue` is a module of Python itself"),
+        ("handler_x.py", "the build writes a file of this name"),
+    ]
+    assert [one["file"] for one in report["warnings"]] == ["json/__init__.py"]

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import threading
 
 import pytest
+
+from edgerun.runtime.event_loop import EventLoop
 
 
 @pytest.mark.parametrize("kind", ["def", "async def"])
@@ -185,3 +188,15 @@ def test_a_worker_with_one_slot_says_that_nothing_runs(agent, serve):
     agent.run({})
     agent.until(lambda: agent.open_takes == 1)
     assert {take["job_in_progress"][0] for take in agent.takes} == {"0"}
+
+
+def test_a_loop_in_place_has_no_other_thread_even_when_it_is_used_before_it_runs():
+    """A job may wait for the worker, and be there before the main thread comes to run the loop."""
+    loop, calls = EventLoop(), []
+
+    async def where() -> int:
+        loop.stop()
+        return threading.get_ident()
+
+    loop.run_in_place(lambda: calls.append(loop.call(where())))
+    assert calls[0].result() == threading.get_ident()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from scripted_agent import ScriptedAgent
 from worker_process import Worker
@@ -43,7 +45,30 @@ def test_trap_39_a_missing_package_is_named_with_what_to_do_and_nothing_is_insta
 def test_trap_23_a_package_that_was_left_out_of_the_build_is_explained(app, serve):
     app.manifest["excluded_packages"] = ["torchvision"]
     words = last_line(serve("import torchvision.io\n\ndef work():\n    return 1\n"))
-    assert "The package torchvision was left out of the build, but the worker's image lacks it" in words
+    assert "Builds leave the package torchvision out, for images have it or --exclude names it" in words
+
+
+def test_a_package_of_images_is_not_to_be_added_where_builds_leave_it_out(agent, app, serve):
+    """It is imported by its function, as functions do, and the app does not name it."""
+    serve("def work():\n    import triton\n")
+    error = json.loads(agent.run({})["error"])
+    assert error["error_message"].startswith("No module named 'triton'. Builds leave the package triton out")
+    assert "FLASH_IMAGE_PACKAGES" in error["error_message"]
+    assert error["error_traceback"].endswith("ModuleNotFoundError: No module named 'triton'\n")
+
+
+@pytest.mark.parametrize(("then", "code"), [("", 0), ("raise OSError", 1)])
+def test_threads_of_the_apps_modules_do_not_keep_a_worker_that_is_done(agent, serve, then, code):
+    worker = serve(
+        "import os, threading\n"
+        "os.chdir('/')\n"
+        f"threading.Thread(target=threading.Event().wait).start()\n{then}\n"
+        "def work(): return os.getcwd()\n"
+    )
+    if code == 0:
+        assert agent.run({}) == {"output": "/"}
+        worker.terminate()
+    assert worker.wait() == code
 
 
 def test_a_missing_local_module_is_not_taken_for_a_package(app, serve):
@@ -184,9 +209,12 @@ def test_a_stop_of_a_job_that_is_not_here_changes_nothing(agent, serve):
 @pytest.mark.parametrize("slots", [1, 3])
 def test_sigterm_ends_an_idle_worker_at_once_with_0(agent, serve, kind, slots):
     worker = serve(f"{kind} work():\n    return 1\n", max_concurrency=slots)
+    agent.run({})  # its connection is kept, and polled on again
     agent.until(lambda: agent.open_takes == slots)
+    polls = len(agent.takes)
     worker.terminate()
     assert worker.wait() == 0
+    assert len(agent.takes) == polls
 
 
 @pytest.mark.parametrize("kind", ["def", "async def", "generator"])

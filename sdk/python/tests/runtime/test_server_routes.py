@@ -96,8 +96,7 @@ def test_trap_1_there_is_no_execute(shop):
 
 def test_an_unknown_path_is_404_and_a_wrong_method_405(shop):
     assert shop.ask("GET", "/other").status == 404
-    assert shop.ask("GET", "/items/7/").status == 404
-    assert shop.ask("GET", "/items/").status == 404
+    assert shop.ask("GET", "/items/7/8").status == 404
     reply = shop.ask("POST", "/items/7")
     assert (reply.status, reply.json) == (405, {"detail": "Method Not Allowed"})
     assert reply.headers["allow"] == "DELETE, GET, HEAD, PUT"
@@ -131,6 +130,42 @@ def test_values_that_do_not_fit_are_422_with_details_as_fastapi_gives_them(shop,
     assert reply.status == 422
     assert [(one["type"], one["loc"], one["input"]) for one in reply.json["detail"]] == details
     assert all(one["msg"] for one in reply.json["detail"])
+
+
+@pytest.mark.parametrize("body", [b'{"name": "x", "price": NaN}', b'{"name": "x", "price": 1e400}'])
+def test_numbers_that_json_cannot_tell_are_422_and_not_shown(shop, body):
+    [detail] = shop.ask("POST", "/items", body, content_type="application/json").json["detail"]
+    assert (detail["type"], detail["loc"], detail["input"]) == ("finite_number", ["body", "price"], None)
+
+
+def test_a_slash_at_the_end_is_passed_over_unless_there_is_a_route_for_it(listen):
+    server = listen(
+        "def item(x): return x\ndef bare(): return 'bare'\ndef slash(): return 'slash'\n",
+        {"GET /items/{x}": "item", "GET /c": "bare", "GET /c/": "slash", "GET /d/": "slash"},
+    )
+    paths = ("/items/1/", "/c", "/c/", "/d", "/d/")
+    assert [server.ask("GET", path).json for path in paths] == ["1", "bare", "slash", "slash", "slash"]
+    assert [server.ask("GET", path).status for path in ("/items/", "/items/1//", "/")] == [404] * 3
+    assert server.ask("POST", "/d").status == 405
+
+
+def test_types_that_exist_for_type_checkers_only_leave_the_others_as_they_are(listen):
+    server = listen(
+        """
+        from __future__ import annotations
+        from typing import TYPE_CHECKING
+        if TYPE_CHECKING:
+            from pydantic import BaseModel
+
+        def typed(model: BaseModel, count: int = None, ratio: "float | None" = None, more: list["int"] = []):
+            return [model, count, ratio, more]
+        """,
+        {"POST /typed": "typed"},
+    )
+    body = {"model": {"a": 1}, "count": "2", "ratio": None, "more": ["3"]}
+    assert server.ask("POST", "/typed", body).json == [{"a": 1}, 2, None, [3]]
+    assert server.ask("POST", "/typed", {"model": 1}).json == [1, None, None, []]
+    assert server.ask("POST", "/typed", {"model": 1, "count": "x"}).status == 422
 
 
 def test_one_dict_parameter_gets_the_whole_body_unless_it_is_named(shop):

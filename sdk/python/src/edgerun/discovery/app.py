@@ -15,6 +15,7 @@ from .closure import ImportGraph, check_imports
 from .grouping import group
 from .importing import import_candidates
 from .imports import Project, imports_of
+from .names import check_handler_files, check_names
 from .notes import Notes, Place
 from .sources import read_sources
 
@@ -47,9 +48,12 @@ def discover(root: Path, files: list[str], timeout_seconds: float) -> dict[str, 
     imports = {path: imports_of(source) for path, source in sources.items()}
     graph = ImportGraph(Project(root, files), sources, imports)
     candidates = find_candidates(graph)
+    needed = graph.closure(candidates.files)
+    check_names(files, candidates.files, needed, notes)
     check_imports(graph, candidates.files, notes)
     declarations = import_candidates(root, files, candidates.files, timeout_seconds, notes)
     endpoints = group(graph, declarations, notes)
+    check_handler_files(files, endpoints, notes)
     _say_what_was_passed_over(candidates, declarations, notes)
     if not endpoints and not notes.errors:
         notes.fail(None, NO_ENDPOINTS)
@@ -62,7 +66,7 @@ def discover(root: Path, files: list[str], timeout_seconds: float) -> dict[str, 
         },
         "sdkVersion": __version__,
         "endpoints": endpoints,
-        "localFiles": sorted(graph.closure(candidates.files)),
+        "localFiles": sorted(needed),
         "warnings": [note.as_json() for note in notes.warnings],
         "errors": [note.as_json() for note in notes.errors],
     }

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..declarations import Declaration
 from ..remote_class import public_methods
+from ..signatures import signature_of
 from .modules import Trial
 from .notes import Place
 
@@ -65,10 +66,21 @@ def _function(
         "isAsync": inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function),
         "isGenerator": inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function),
         "isClass": is_class,
-        "classMethods": list(public_methods(inner)) if is_class else [],
+        "methods": [_method(trial, inner, name) for name in public_methods(inner)] if is_class else [],
         "needs": _constructor_needs(inner) if is_class else [],
         "httpMethod": method,
         "httpPath": path,
+    }
+
+
+def _method(trial: Trial, target: type, name: str) -> dict[str, Any]:
+    """A public method, and where its code stands: perhaps in another class, which this one inherits."""
+    code = getattr(inspect.unwrap(getattr(target, name)), "__code__", None)
+    return {
+        "name": name,
+        "file": trial.relative(code.co_filename) if code else None,
+        "line": code.co_firstlineno if code else None,
+        "isStatic": isinstance(inspect.getattr_static(target, name), staticmethod),
     }
 
 
@@ -103,7 +115,7 @@ def _file_of_class(trial: Trial, target: Any) -> str | None:
 
 def _constructor_needs(target: type) -> list[str]:
     try:
-        parameters = inspect.signature(target).parameters.values()
+        parameters = signature_of(target).parameters.values()
     except (TypeError, ValueError):
         return []
     variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)

@@ -11,6 +11,8 @@ from .sources import Definition, Source, definitions, first_line
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
+Parameter = dict[str, Any]
+
 
 def find_definition(source: Source | None, name: str | None, line: int | None) -> Definition | None:
     """The definition of this name, or else the one that begins at `line` for Python."""
@@ -21,31 +23,33 @@ def find_definition(source: Source | None, name: str | None, line: int | None) -
     return next(iter([*both, *named[-1:], *at_line]), None)
 
 
-def describe_definition(definition: Definition | None, methods: list[str]) -> dict[str, Any]:
+def describe_definition(
+    definition: Definition | None, methods: Mapping[str, list[Parameter]]
+) -> dict[str, Any]:
     """`line`, `description` and `parameters` of the report."""
     if definition is None:
         return {"line": 1, "description": None, "parameters": []}
     docstring = (ast.get_docstring(definition) or "").strip()
+    of_only_method = next(iter(methods.values())) if len(methods) == 1 else []
     return {
         "line": definition.lineno,
         "description": docstring.splitlines()[0].strip() if docstring else None,
-        "parameters": _parameters_of(definition, methods),
+        "parameters": of_only_method
+        if isinstance(definition, ast.ClassDef)
+        else _parameters(definition, skips_first=False),
     }
 
 
-def _parameters_of(definition: Definition, methods: list[str]) -> list[dict[str, Any]]:
-    if not isinstance(definition, ast.ClassDef):
-        return _parameters(definition, skips_first=False)
-    if len(methods) != 1:
-        return []
-    for member in definition.body:
-        if isinstance(member, (ast.FunctionDef, ast.AsyncFunctionDef)) and member.name == methods[0]:
-            is_static = any(isinstance(d, ast.Name) and d.id == "staticmethod" for d in member.decorator_list)
-            return _parameters(member, skips_first=not is_static)
+def method_parameters(sources: Mapping[str, Source], method: Mapping[str, Any]) -> list[Parameter]:
+    """Those of a method of a class, without `self`; none where its code is not the project's."""
+    source = sources.get(method["file"] or "")
+    for node in ast.walk(source.tree) if source else ():
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and first_line(node) == method["line"]:
+            return _parameters(node, skips_first=not method["isStatic"])
     return []
 
 
-def _parameters(function: _Function, *, skips_first: bool) -> list[dict[str, Any]]:
+def _parameters(function: _Function, *, skips_first: bool) -> list[Parameter]:
     arguments = function.args
     positional = [*arguments.posonlyargs, *arguments.args]
     unset: list[ast.expr | None] = [None] * (len(positional) - len(arguments.defaults))
@@ -64,7 +68,7 @@ def _parameters(function: _Function, *, skips_first: bool) -> list[dict[str, Any
     return found
 
 
-def _parameter(argument: ast.arg, kind: str, default: ast.expr | None) -> dict[str, Any]:
+def _parameter(argument: ast.arg, kind: str, default: ast.expr | None) -> Parameter:
     return {
         "name": argument.arg,
         "kind": kind,

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from .closure import ImportGraph
-from .functions import describe_definition, find_definition
+from .functions import describe_definition, find_definition, method_parameters
 from .notes import Notes, Place
 from .references import Declared, endpoints_that_call
 from .sources import by_module, module_of
@@ -95,7 +95,7 @@ def _function(graph: ImportGraph, found: Json, place: Place, notes: Notes) -> Js
             here, "the decorated function is not at the top level of its module, where workers can import it."
         )
         return None
-    if found["isClass"] and not found["classMethods"]:
+    if found["isClass"] and not found["methods"]:
         notes.fail(here, f"the class {name} has no public method that a job could call.")
     if found["needs"]:
         notes.fail(
@@ -103,13 +103,16 @@ def _function(graph: ImportGraph, found: Json, place: Place, notes: Notes) -> Js
             f"the class {name} is created without arguments in a worker, but its constructor needs "
             f"{', '.join(found['needs'])}. Give them defaults, or read them from the environment.",
         )
-    kept = ("isAsync", "isGenerator", "isClass", "classMethods", "httpMethod", "httpPath")
+    kept = ("isAsync", "isGenerator", "isClass", "httpMethod", "httpPath")
+    methods = {method["name"]: method_parameters(graph.sources, method) for method in found["methods"]}
     return {
         "name": name,
         "module": source.module if source else found["module"],
         "file": source.path if source else None,
         **{key: found[key] for key in kept},
-        **describe_definition(definition, found["classMethods"]),
+        "classMethods": list(methods),
+        "methodParameters": methods,
+        **describe_definition(definition, methods),
     }
 
 

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
+from typing import NoReturn
 
 from . import log
 from .application import Application, current_application
 from .failures import StartError
 from .loading import load_handler_file, prepare_imports
+
+# Seconds for what the app's modules have started to end, once the worker is done.
+_END_S = 3.0
 
 
 def main() -> int:
@@ -38,10 +43,7 @@ def _serve_jobs(application: Application) -> None:
         raise StartError(
             f"The handler file of {application.name!r} has no function 'handler'. Run `flash deploy` again."
         )
-    worker = QueueWorker(
-        handler, agent, max_concurrency=application.max_concurrency, app_directory=application.directory
-    )
-    worker.run(os.environ)
+    QueueWorker(handler, agent, application).run(os.environ)
 
 
 def _serve_requests(application: Application) -> None:
@@ -50,5 +52,13 @@ def _serve_requests(application: Application) -> None:
     serve(application, os.environ)
 
 
+def _end(code: int) -> NoReturn:
+    """Threads that the app's modules have started would keep the process for ever."""
+    watch = threading.Timer(_END_S, os._exit, (code,))
+    watch.daemon = True
+    watch.start()
+    sys.exit(code)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    _end(main())

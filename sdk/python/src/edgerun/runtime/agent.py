@@ -124,7 +124,7 @@ class Agent:
         try:
             if self._closing.is_set():
                 return 204, b""
-            answer = connection.try_ask("GET", url, None, _POLL_TIMEOUT_S)
+            answer = connection.try_ask("GET", url, None, _POLL_TIMEOUT_S, self._closing)
         finally:
             with self._lock:
                 self._polls.discard(connection)
@@ -179,16 +179,18 @@ class _Connection:
         self._headers = {"Authorization": key, "Content-Type": "application/json"}
 
     def try_ask(
-        self, method: str, url: str, body: bytes | None, timeout_s: float
+        self, method: str, url: str, body: bytes | None, timeout_s: float, over: threading.Event | None = None
     ) -> tuple[int, bytes] | None:
-        """Status and body of the answer; None when there was none."""
+        """Status and body of the answer; None when there was none, or when `over` is set before it comes."""
         was_open = self._http.sock is not None
-        answer = self._ask_once(method, url, body, timeout_s)
+        answer = self._ask_once(method, url, body, timeout_s, over)
+        if answer is not None or not was_open or (over is not None and over.is_set()):
+            return answer
         # A kept connection may have been closed meanwhile; that says nothing of the agent.
-        return self._ask_once(method, url, body, timeout_s) if answer is None and was_open else answer
+        return self._ask_once(method, url, body, timeout_s, over)
 
     def _ask_once(
-        self, method: str, url: str, body: bytes | None, timeout_s: float
+        self, method: str, url: str, body: bytes | None, timeout_s: float, over: threading.Event | None
     ) -> tuple[int, bytes] | None:
         parts = urlsplit(url)
         try:
@@ -196,6 +198,8 @@ class _Connection:
             if self._http.sock is not None:
                 self._http.sock.settimeout(timeout_s)
             self._http.request(method, f"{parts.path}?{parts.query}", body, self._headers)
+            if over is not None and over.is_set():  # perhaps before there was a connection to hang up
+                raise ConnectionAbortedError
             response = self._http.getresponse()
             return response.status, response.read()
         except _GONE:

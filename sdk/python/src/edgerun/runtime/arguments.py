@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..signatures import signature_of
 from .failures import InputError
 
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
@@ -17,7 +18,7 @@ class Arguments:
     def __init__(self, function: Callable[..., Any], name: str) -> None:
         self._name = name
         try:
-            self._parameters = list(inspect.signature(function).parameters.values())
+            self._parameters = list(signature_of(function).parameters.values())
         except (TypeError, ValueError):  # some functions written in C do not tell
             self._parameters = [inspect.Parameter("arguments", inspect.Parameter.VAR_KEYWORD)]
         self._names = {one.name for one in self._parameters if _takes_value(one)}

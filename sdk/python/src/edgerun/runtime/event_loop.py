@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import threading
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 
@@ -63,11 +63,12 @@ class EventLoop:
                 threading.Thread(target=self._loop.run_forever, name="event-loop", daemon=True).start()
         return Call(self._loop, awaitable)
 
-    def run_in_place(self) -> None:
-        """Runs on this thread until `stop`."""
+    def run_in_place(self, begin: Callable[[], None]) -> None:
+        """Runs on this thread until `stop`. `begin` starts the threads that call things on it."""
         asyncio.set_event_loop(self._loop)
         with self._lock:
             self._runs = True
+        begin()
         self._loop.run_forever()
 
     def complete(self, awaitable: Awaitable[Any]) -> Any:

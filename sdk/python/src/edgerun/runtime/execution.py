@@ -9,14 +9,15 @@ import json
 import os
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 from . import log
 from .agent import Agent, Job
+from .application import Application
 from .event_loop import Call, EventLoop, Stopped
 from .failures import InputError, summary, traceback_text
 from .json_text import NotJsonError, encode
+from .missing_package import package_advice
 
 Handler = Callable[[Mapping[str, Any]], Any]
 
@@ -28,14 +29,14 @@ class Execution:
     """Runs a job and posts how it ended. Another thread may stop it meanwhile."""
 
     def __init__(
-        self, job: Job, handler: Handler, agent: Agent, loop: EventLoop, app_directory: Path
+        self, job: Job, handler: Handler, agent: Agent, loop: EventLoop, application: Application
     ) -> None:
         self.job_id = job.id
         self._payload = job.payload
         self._handler = handler
         self._agent = agent
         self._loop = loop
-        self._app_directory = app_directory
+        self._application = application
         self._call: Call | None = None
         self._is_stopped = False
         self._chunks: list[bytes] = []
@@ -74,9 +75,10 @@ class Execution:
         except Stopped:
             return _failed("The job was stopped." if self._is_stopped else "The function cancelled itself.")
         except BaseException as error:  # sys.exit() of a function ends its job only
-            trace = traceback_text(error, self._app_directory)
-            log.say(trace, level="ERROR", job_id=self.job_id)
-            return _failed(_description(error, trace))
+            trace = traceback_text(error, self._application.directory)
+            advice = package_advice(error, self._application)
+            log.say(f"{trace}{advice or ''}", level="ERROR", job_id=self.job_id)
+            return _failed(_description(error, trace, advice))
 
     def _output(self) -> bytes:
         result = self._handler(self._payload)
@@ -154,11 +156,12 @@ def _failed(error: str) -> bytes:
     return b'{"error":' + encode(text, "error") + b"}"
 
 
-def _description(error: BaseException, trace: str) -> str:
+def _description(error: BaseException, trace: str, advice: str | None) -> str:
     """What clients of the platform find in the error of a job whose function has raised."""
+    message = str(error) or summary(error)
     described = {
         "error_type": type(error).__qualname__,
-        "error_message": str(error) or summary(error),
+        "error_message": f"{message}. {advice}" if advice else message,
         "error_traceback": trace,
         "hostname": os.environ.get("RUNPOD_POD_HOSTNAME", "unknown"),
         "worker_id": os.environ.get("RUNPOD_POD_ID", "unknown"),

@@ -16,22 +16,11 @@ from ..endpoint import Endpoint
 from . import log
 from .application import Application
 from .failures import StartError, place_of, summary, traceback_text
+from .missing_package import package_advice
 
 Loaded = TypeVar("Loaded")
 
 _REDEPLOY = "Fix it and run `flash deploy` again."
-
-# Packages that are imported under another name than they are installed by.
-_PACKAGES = {
-    "bs4": "beautifulsoup4",
-    "cv2": "opencv-python-headless",
-    "dateutil": "python-dateutil",
-    "dotenv": "python-dotenv",
-    "PIL": "pillow",
-    "sklearn": "scikit-learn",
-    "skimage": "scikit-image",
-    "yaml": "pyyaml",
-}
 
 
 def prepare_imports(application: Application) -> None:
@@ -110,26 +99,7 @@ def explained(application: Application, load: Callable[[], Loaded], what: str) -
         log.say(traceback_text(error, application.directory), level="ERROR")
         place = place_of(error, application.directory)
         at = f" at {place}" if place else ""
-        advice = _advice(application, error)
+        advice = package_advice(error, application) or _REDEPLOY
         raise StartError(
             f"The endpoint {application.name!r} cannot start: {what} raises {summary(error)}{at}. {advice}"
         ) from None
-
-
-def _advice(application: Application, error: BaseException) -> str:
-    name = error.name if isinstance(error, ModuleNotFoundError) else None
-    if not name:
-        return _REDEPLOY
-    root = name.split(".")[0]
-    if (application.directory / root).exists() or (application.directory / f"{root}.py").exists():
-        return _REDEPLOY
-    package = _PACKAGES.get(root, root)
-    if package in application.excluded_packages:
-        return (
-            f"The package {package} was left out of the build, but the worker's image lacks it: "
-            "use an image that has it, or build without excluding it."
-        )
-    return (
-        f"The package {package} is not in the app, and nothing is installed at run time: "
-        f'add it to the endpoint\'s dependencies=["{package}"] or to requirements.txt, and run `flash deploy` again.'
-    )

@@ -15,10 +15,10 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
 from . import log
 from .agent import Agent, Job
+from .application import Application
 from .event_loop import EventLoop
 from .execution import Execution, Handler
 from .handler import QueueHandler
@@ -31,11 +31,11 @@ _PING_MIN_MS = 1_000
 class QueueWorker:
     """Serves jobs until SIGTERM, `max_concurrency` at a time."""
 
-    def __init__(self, handler: Handler, agent: Agent, *, max_concurrency: int, app_directory: Path) -> None:
+    def __init__(self, handler: Handler, agent: Agent, application: Application) -> None:
         self._handler = handler
         self._agent = agent
-        self._slots = max_concurrency
-        self._app_directory = app_directory
+        self._application = application
+        self._slots = application.max_concurrency
         self._loop = EventLoop()
         self._stopping = threading.Event()
         self._lock = threading.Lock()
@@ -54,11 +54,10 @@ class QueueWorker:
         if self._slots == 1 and not is_async:
             return self._serve()
         slots = [threading.Thread(target=self._serve, name=f"slot-{number}") for number in range(self._slots)]
-        for slot in slots:
-            slot.start()
         if is_async:
-            self._start_beside(lambda: self._stop_loop_after(slots), "loop-end")
-            self._loop.run_in_place()
+            self._loop.run_in_place(lambda: self._begin(slots))
+        else:
+            self._begin(slots)
         for slot in slots:
             slot.join()
 
@@ -102,7 +101,7 @@ class QueueWorker:
             self._engaged -= 1
 
     def _work(self, job: Job) -> None:
-        execution = Execution(job, self._handler, self._agent, self._loop, self._app_directory)
+        execution = Execution(job, self._handler, self._agent, self._loop, self._application)
         with self._lock:
             self._running[job.id] = execution
         try:
@@ -131,6 +130,11 @@ class QueueWorker:
                 job_ids = list(self._running)
             self._agent.ping(job_ids)
             threading.Event().wait(interval_s)
+
+    def _begin(self, slots: list[threading.Thread]) -> None:
+        for slot in slots:
+            slot.start()
+        self._start_beside(lambda: self._stop_loop_after(slots), "loop-end")
 
     def _stop_loop_after(self, slots: list[threading.Thread]) -> None:
         for slot in slots:

@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import parse_qsl
 
+from ...signatures import signature_of
+from ..json_text import NotJsonError, encode
 from .conversion import Mismatch, convert, wants
 from .message import Refusal, Request
 from .multipart import is_form, read_form
@@ -33,8 +35,9 @@ class Parameters:
 
     def __init__(self, function: Callable[..., Any], path_names: tuple[str, ...]) -> None:
         self._path_names = path_names
-        parameters = inspect.signature(function).parameters.values()
-        self._annotations = _annotations_of(function)
+        parameters = signature_of(function).parameters.values()
+        names = getattr(inspect.unwrap(function), "__globals__", {})
+        self._annotations = {one.name: _type_of(one.annotation, names) for one in parameters}
         self._takes_any = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters)
         self._parameters = {
             one.name: one
@@ -162,6 +165,10 @@ class _Values:
 
 
 def _detail(kind: str, place: tuple[str | int, ...], message: str, value: Any) -> Detail:
+    try:
+        encode(value, "the input")
+    except NotJsonError:
+        value = None
     return {"type": kind, "loc": list(place), "msg": message, "input": value}
 
 
@@ -181,8 +188,15 @@ def _is_json(content_type: str, body: bytes) -> bool:
     return "multipart" not in content_type.lower() and body.lstrip()[:1] == b"{"
 
 
-def _annotations_of(function: Callable[..., Any]) -> dict[str, Any]:
+def _type_of(annotation: Any, names: dict[str, Any]) -> Any:
+    """What an annotation means, also where it is written as text."""
+    if annotation is inspect.Parameter.empty:
+        return Any
+
+    def holder() -> None: ...
+
+    holder.__annotations__ = {"value": annotation}
     try:
-        return typing.get_type_hints(inspect.unwrap(function))
-    except Exception:  # names that exist for type checkers only
-        return dict(getattr(function, "__annotations__", {}))
+        return typing.get_type_hints(holder, names)["value"]
+    except Exception:  # of a name that exists for type checkers only
+        return Any

@@ -36,7 +36,7 @@ class Found:
 
 
 class Routes:
-    """Paths without parameters go before those with some."""
+    """Paths without parameters go before those with some. A slash at the end is passed over unless a route says it."""
 
     def __init__(self, routes: Iterable[Route]) -> None:
         self._exact: dict[str, dict[str, Route]] = {}
@@ -46,6 +46,12 @@ class Routes:
 
     def find(self, method: str, path: str) -> Found | list[str]:
         """The route; otherwise the methods that the path has, none when it is unknown."""
+        found = self._find(method, path)
+        if found or path == "/":
+            return found
+        return self._find(method, path.removesuffix("/") if path.endswith("/") else f"{path}/")
+
+    def _find(self, method: str, path: str) -> Found | list[str]:
         allowed: dict[str, None] = {}
         for by_method, values in self._candidates(path):
             route = by_method.get(method) or (by_method.get("GET") if method == "HEAD" else None)

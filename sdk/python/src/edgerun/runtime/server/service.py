@@ -7,11 +7,12 @@ import contextvars
 import inspect
 from collections.abc import AsyncIterator, Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any, TypeVar
 
 from .. import log
+from ..application import Application
 from ..failures import traceback_text
+from ..missing_package import package_advice
 from .answer import Answer, answer_of_error, answer_of_result, answer_of_stream, detail_answer, json_answer
 from .message import Refusal, Request
 from .parameters import InvalidRequest
@@ -28,9 +29,9 @@ Result = TypeVar("Result")
 class Service:
     """Answers requests with the functions of an endpoint."""
 
-    def __init__(self, routes: Routes, *, app_directory: Path, health_path: str = HEALTH_PATH) -> None:
+    def __init__(self, routes: Routes, application: Application, *, health_path: str = HEALTH_PATH) -> None:
         self._routes = routes
-        self._app_directory = app_directory
+        self._application = application
         self._health_paths = {HEALTH_PATH, health_path}
         self._threads = ThreadPoolExecutor(THREADS_MAX, thread_name_prefix="route")
 
@@ -65,8 +66,9 @@ class Service:
         return detail_answer(500, "Internal Server Error")
 
     def note(self, error: BaseException, request: Request) -> None:
-        trace = traceback_text(error, self._app_directory)
-        log.say(f"{request.method} {request.path} failed.\n{trace}", level="ERROR")
+        trace = traceback_text(error, self._application.directory)
+        advice = package_advice(error, self._application) or ""
+        log.say(f"{request.method} {request.path} failed.\n{trace}{advice}", level="ERROR")
 
     async def _answer_by_route(self, request: Request) -> Answer:
         found = self._routes.find(request.method, request.path)

@@ -26,7 +26,7 @@ def serve(application: Application, environment: Mapping[str, str]) -> None:
     port = _port(environment, "PORT", _PORT_DEFAULT)
     health_port = _port(environment, "PORT_HEALTH", port)
     health_path = environment.get("HEALTH_CHECK_PATH") or HEALTH_PATH
-    service = Service(load_routes(application), app_directory=application.directory, health_path=health_path)
+    service = Service(load_routes(application), application, health_path=health_path)
     asyncio.run(_serve(Server(service), port, health_port))
 
 
