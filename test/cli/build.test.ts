@@ -219,7 +219,7 @@ test("packages of the system and variables of the service are worth a warning", 
   const { warnings } = await built(project);
   expect(warnings).toEqual([
     expect.stringMatching(/^app\.py:\d+: the endpoint hello wants ffmpeg/),
-    expect.stringMatching(/^app\.py:\d+: the endpoint hello sets FLASH_APP, by which/),
+    expect.stringMatching(/^app\.py:\d+: the endpoint hello sets FLASH_APP, which the service/),
   ]);
 });
 
