@@ -3,7 +3,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, test } from "vitest";
-import { type LoneEdge, startLoneEdge } from "../support/lone-edge.ts";
+import { managementApi } from "../../scripts/start/management-api.ts";
+import { type EdgeAccess, type LoneEdge, startLoneEdge } from "../support/lone-edge.ts";
 import { Desk, layOutBundle } from "./support/flash-command.ts";
 import { idsOf, makeEndpoint } from "./support/deployed-endpoint.ts";
 import { plainOutput } from "./support/plain-output.ts";
@@ -13,10 +14,12 @@ const FOLDER = join(import.meta.dirname, "scenarios");
 const IS_UPDATE = process.env["UPDATE_SCENARIOS"] === "1";
 
 let bundle = "";
+let edge: LoneEdge;
 beforeAll(async () => {
-  bundle = await layOutBundle();
+  [bundle, edge] = await Promise.all([layOutBundle(), startLoneEdge()]);
 });
 afterAll(async () => {
+  await edge?.[Symbol.asyncDispose]();
   await rm(dirname(bundle), { recursive: true });
 });
 
@@ -24,45 +27,56 @@ for (const fileName of readdirSync(FOLDER).filter((name) => name.endsWith(".txt"
   const path = join(FOLDER, fileName);
   const file = parseScenarios(readFileSync(path, "utf8"));
 
-  describe(fileName, () => {
-    let edge: LoneEdge | undefined;
-    const seen: Scenario[] = [];
+  // With an edge one scenario may leave something to the next.
+  describe(fileName, { concurrent: !file.needsEdge }, () => {
+    let access: EdgeAccess | undefined;
+    const seen = new Map<Scenario, Scenario>();
     beforeAll(async () => {
-      if (file.needsEdge) edge = await startLoneEdge();
+      if (file.needsEdge) access = await newAccount(fileName);
     });
     afterAll(async () => {
-      await edge?.[Symbol.asyncDispose]();
-      const isWhole = seen.length === file.scenarios.length;
-      if (IS_UPDATE && isWhole) await writeFile(path, formatScenarios({ ...file, scenarios: seen }));
+      const scenarios = file.scenarios.flatMap((scenario) => seen.get(scenario) ?? []);
+      const isWhole = scenarios.length === file.scenarios.length;
+      if (IS_UPDATE && isWhole) await writeFile(path, formatScenarios({ ...file, scenarios }));
     });
 
     test.for(file.scenarios)("$title", async (scenario, { expect }) => {
-      const steps = await play(scenario, edge);
-      seen.push({ ...scenario, steps });
+      const steps = await play(scenario, access);
+      seen.set(scenario, { ...scenario, steps });
       if (!IS_UPDATE) expect(steps).toEqual(scenario.steps);
     });
   });
 }
 
-async function play(scenario: Scenario, edge: LoneEdge | undefined): Promise<readonly Step[]> {
+/** Each file has an account of its own, so that it finds nothing of the others. */
+async function newAccount(name: string): Promise<EdgeAccess> {
+  const { baseUrl, apiKey } = edge;
+  const { accountCreate } = await managementApi(baseUrl, apiKey).query<{ accountCreate: { apiKey: string } }>(
+    "mutation ($input: AccountCreateInput) { accountCreate(input: $input) { apiKey } }",
+    { input: { name } },
+  );
+  return { baseUrl, apiKey: accountCreate.apiKey };
+}
+
+async function play(scenario: Scenario, access: EdgeAccess | undefined): Promise<readonly Step[]> {
   const { endpoints, files } = scenario;
-  const service = edge && { EDGERUN_URL: edge.baseUrl, SVC_API_KEY: edge.apiKey };
+  const service = access && { EDGERUN_URL: access.baseUrl, SVC_API_KEY: access.apiKey };
   await using desk = await Desk.open(bundle, service);
   for (const { path, lines } of files) await desk.write(path, `${lines.join("\n")}\n`);
-  if (edge) for (const endpoint of endpoints) await makeEndpoint(edge, endpoint);
+  if (access) for (const endpoint of endpoints) await makeEndpoint(access, endpoint);
   const ids = new Set<string>();
   const steps: Step[] = [];
   for (const { command } of scenario.steps) {
-    await learn(ids, edge);
+    await learn(ids, access);
     const { stdout, stderr, exitCode = -1 } = await desk.run(command);
-    await learn(ids, edge);
-    const plain = (text: string): string[] => plainOutput(text, { desk, edge, ids });
+    await learn(ids, access);
+    const plain = (text: string): string[] => plainOutput(text, { desk, edge: access, ids });
     steps.push({ command, stdout: plain(stdout), stderr: plain(stderr), exitCode });
   }
   return steps;
 }
 
 /** What a command has deleted was there before it. */
-async function learn(ids: Set<string>, edge: LoneEdge | undefined): Promise<void> {
-  for (const id of edge ? await idsOf(edge) : []) ids.add(id);
+async function learn(ids: Set<string>, access: EdgeAccess | undefined): Promise<void> {
+  for (const id of access ? await idsOf(access) : []) ids.add(id);
 }
