@@ -12,6 +12,7 @@ export function showDeployment(
 ): void {
   showGroup(terminal, "Load-balanced endpoints", endpoints, "LB");
   showGroup(terminal, "Queue-based endpoints", endpoints, "QB");
+  if (removed.length > 0) terminal.say();
   for (const endpoint of removed) showRemoved(terminal, endpoint);
   showCalls(terminal, manifest, endpoints);
 }

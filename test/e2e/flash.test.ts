@@ -102,6 +102,18 @@ describe.runIf(await isDockerAvailable())("a new user of flash", () => {
     },
   );
 
+  test("the calls of its README answer as they stand there", async ({ expect }) => {
+    const readme = await readFile(join(desk.project, "README.md"), "utf8");
+    const calls = [...readme.matchAll(/```sh\n(curl .*?)```/gs)].map(([, call = ""]) => call);
+    expect(calls).toHaveLength(3);
+    const answers = await Promise.all(calls.map((call) => run(call.replace("curl", "curl -sS --fail"))));
+    const [gpu, cpu, route] = answers.map((answer) => JSON.parse(answer) as Record<string, unknown>);
+    expect(gpu).toMatchObject({ status: "COMPLETED", output: { message: "Hello, GPU!" } });
+    expect(cpu).toMatchObject({ status: "COMPLETED", output: { message: "Hello, CPU!" } });
+    expect(route).toMatchObject({ received: { name: "LB" } });
+    expect(await run("python3 cpu_worker.py")).toContain("Hello, ");
+  });
+
   test("a Python script in the folder imports the functions and awaits them", async ({ expect }) => {
     await desk.write("script.py", SCRIPT);
     expect(JSON.parse(await run("python3 script.py"))).toEqual(["Hello, Ångström!", "Hello, b!"]);
