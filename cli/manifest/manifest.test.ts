@@ -69,7 +69,14 @@ test("a queue-based endpoint has a handler file, and its path is its name (trap 
     target_python_version: "3.12",
     handler_file: "handler_gpu-worker.py",
     functions: [
-      { name: "hello", module: "sub.gpu", is_async: true, is_class: false, description: "Says hello." },
+      {
+        name: "hello",
+        module: "sub.gpu",
+        is_async: true,
+        is_class: false,
+        description: "Says hello.",
+        parameters: [],
+      },
     ],
     imageName: "edgerun/flash:py3.12-latest",
     gpuIds: "ADA_24",

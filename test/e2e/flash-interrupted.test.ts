@@ -93,12 +93,16 @@ test("killed in the middle of an upload of five parts, it sends what is missing 
 test("killed or cancelled at any moment of a deployment, it makes each endpoint once", async ({ expect }) => {
   await using proxy = await CountingProxy.open(edge.baseUrl);
   await using desk = await openDesk(proxy.url);
+  await desk.run("flash build");
+  const { size } = await stat(join(desk.project, ".flash/artifact.tar.gz"));
   const moments = [
     [1, "SIGKILL"],
     [2_000, "SIGINT"],
-    [100_000, "SIGTERM"],
-    [101_000, "SIGKILL"],
-    [103_000, "SIGKILL"],
+    [size / 2, "SIGTERM"],
+    [size + 4_000, "SIGKILL"],
+    // The artifact is there by now.
+    [4_000, "SIGTERM"],
+    [7_000, "SIGKILL"],
   ] as const;
   for (const [bytes, signal] of moments) {
     proxy.takeCount();
