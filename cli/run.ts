@@ -19,8 +19,9 @@ type Run = { readonly cli: Cli & { isInsecure: boolean }; readonly terminal: Con
 /** Runs a command in this process and says with which code it should end. */
 export async function runFlash(args: readonly string[]): Promise<number> {
   const secrets = new Secrets(process.env);
-  const log = new ActivityLog(process.cwd());
-  const run = startRun(secrets, log);
+  const directory = currentDirectory();
+  const log = new ActivityLog(directory);
+  const run = startRun(directory, secrets, log);
   const { cli, terminal } = run;
   const program = flashProgram({
     cli,
@@ -46,7 +47,16 @@ export async function runFlash(args: readonly string[]): Promise<number> {
   }
 }
 
-function startRun(secrets: Secrets, log: ActivityLog): Run {
+/** Of one that was deleted meanwhile there is no path but the shell's; what needs its files says that they are gone. */
+function currentDirectory(): string {
+  try {
+    return process.cwd();
+  } catch {
+    return process.env["PWD"] || "/";
+  }
+}
+
+function startRun(directory: string, secrets: Secrets, log: ActivityLog): Run {
   const signal = interruptions(() => terminal.close());
   const terminal = new ConsoleTerminal({
     streams: { input: process.stdin, output: process.stdout, errors: process.stderr },
@@ -56,7 +66,7 @@ function startRun(secrets: Secrets, log: ActivityLog): Run {
     log: (line) => log.append(stripVTControlCharacters(line)),
   });
   const cli = {
-    directory: process.cwd(),
+    directory,
     environment: process.env,
     terminal,
     signal,

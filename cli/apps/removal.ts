@@ -3,7 +3,7 @@ import type { Cli } from "../cli.ts";
 import { Failure } from "../failure.ts";
 import { removeEndpoint } from "../service/endpoint-operations.ts";
 import { deleteEnvironment, environmentDetails } from "../service/flash-operations.ts";
-import { Refusal, type Service } from "../service/service.ts";
+import type { Service } from "../service/service.ts";
 import { counted } from "../terminal/counted.ts";
 
 type Named = { readonly id: string; readonly name: string };
@@ -22,13 +22,11 @@ export async function removeEndpoints(
     cli.signal.throwIfAborted();
     const step = cli.terminal.step(`Deleting ${endpoint.name}`);
     try {
-      await removeEndpoint(service, endpoint.id);
-      step.done(`Deleted ${endpoint.name} (${endpoint.id}).`);
+      const outcome = await removeEndpoint(service, endpoint.id);
+      if (outcome === "deleted") step.done(`Deleted ${endpoint.name} (${endpoint.id}).`);
+      else step.done(`${endpoint.name} (${endpoint.id}) was gone already.`);
     } catch (error) {
-      if (isGone(error)) {
-        step.done(`${endpoint.name} (${endpoint.id}) was gone already.`);
-        continue;
-      }
+      cli.signal.throwIfAborted();
       if (!(error instanceof Failure)) throw error;
       step.fail(`${endpoint.name} (${endpoint.id}): ${error.message}`);
       survivors.push(endpoint);
@@ -60,8 +58,4 @@ export async function removeEnvironments(
     await service.mutate(deleteEnvironment, { id });
     cli.terminal.done(`Deleted environment ${name}.`);
   }
-}
-
-function isGone(error: unknown): boolean {
-  return error instanceof Refusal && error.code === "ENDPOINT_NOT_FOUND";
 }

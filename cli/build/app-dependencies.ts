@@ -5,6 +5,8 @@ import type { Cli } from "../cli.ts";
 import type { DiscoveryReport } from "../discovery/discovery-report.ts";
 import { sdkDirectory } from "../discovery/sdk-directory.ts";
 import { Failure } from "../failure.ts";
+import { counted } from "../terminal/counted.ts";
+import { secondsSince } from "../terminal/seconds.ts";
 import { type Exclusions, isPackageName, normalizedName, SDK_PACKAGE } from "./exclusions.ts";
 import { findInstaller, install, type Installer, type Surroundings } from "./installer.ts";
 import { tidyInstallation } from "./installed-files.ts";
@@ -50,16 +52,15 @@ export async function installDependencies(cli: Cli, task: DependencyTask): Promi
   const startedAt = performance.now();
   try {
     const done = await installWishes(cli, task, wishes, (line) => step.update(line));
-    const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
     const count = done.resolved.length;
     step.done(
       count === 0
         ? "No dependencies to install"
-        : `Installed ${count === 1 ? "1 package" : `${count} packages`} in ${seconds} s`,
+        : `Installed ${counted(count, "package")} (${secondsSince(startedAt)} s)`,
     );
     return done;
   } catch (error) {
-    step.fail("The dependencies could not be installed");
+    step.fail("Installing dependencies failed");
     throw error;
   }
 }

@@ -24,7 +24,11 @@ export function checkNamesFree(files: readonly ProjectFile[], generated: readonl
  * Copies an app over installed packages. A module of the app takes the place of an installed package of its name, as
  * it does on the person's computer; the names of those are returned.
  */
-export async function copyApp(files: readonly ProjectFile[], into: string): Promise<readonly string[]> {
+export async function copyApp(
+  files: readonly ProjectFile[],
+  into: string,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
   const installed = new Set(await readdir(into));
   const modules = new Set(files.flatMap(({ path }) => moduleOf(path)));
   const replaced = [...modules].filter((name) => installed.has(name) || installed.has(`${name}.py`));
@@ -33,6 +37,7 @@ export async function copyApp(files: readonly ProjectFile[], into: string): Prom
     await rm(join(into, `${name}.py`), { force: true });
   }
   for (const { path, source, isExecutable } of files) {
+    signal.throwIfAborted();
     const target = join(into, path);
     await mkdir(dirname(target), { recursive: true });
     await copyFile(source, target);

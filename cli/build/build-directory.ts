@@ -1,17 +1,43 @@
 /** The directory where a build is put together. */
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import ignore from "ignore";
 
 /** Files of the command in a project. */
 export const FLASH_DIRECTORY = ".flash";
 
-/** `.flash/.build`, empty, whatever an earlier build left there. */
+const KEPT = ".build";
+
+/** A directory of this build alone, for others may run at the same time; those of builds that were killed go. */
 export async function freshBuildDirectory(project: string): Promise<string> {
-  const directory = join(project, FLASH_DIRECTORY, ".build");
-  await rm(directory, { recursive: true, force: true });
+  const directory = join(project, FLASH_DIRECTORY);
   await mkdir(directory, { recursive: true });
-  return directory;
+  for (const name of await readdir(directory)) {
+    const [, pid] = /^\.build-(\d+)-/.exec(name) ?? [];
+    if (pid !== undefined && !isAlive(Number(pid))) await remove(join(directory, name));
+  }
+  return await mkdtemp(join(directory, `${KEPT}-${process.pid}-`));
+}
+
+/** Removes a build's directory, or keeps it as `.flash/.build`. */
+export async function endBuildDirectory(project: string, directory: string, isKept: boolean): Promise<void> {
+  const kept = join(project, FLASH_DIRECTORY, KEPT);
+  await remove(kept);
+  if (isKept) await rename(directory, kept);
+  else await remove(directory);
+}
+
+async function remove(directory: string): Promise<void> {
+  await rm(directory, { recursive: true, force: true });
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    // It is somebody else's.
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
 }
 
 /** Adds `.flash/` to the project's .gitignore, unless it is ignored already. */

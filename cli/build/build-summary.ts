@@ -7,7 +7,6 @@ import type { BuildResult } from "./build.ts";
 export function showBuild({ directory, terminal }: Cli, result: BuildResult): void {
   const { appName, artifact, fileCount, packages, excluded, seconds } = result;
   const path = relative(directory, artifact.path);
-  terminal.done(`Built ${appName} in ${seconds.toFixed(1)} s`);
   terminal.say(`  Files         ${fileCount}`);
   terminal.say(`  Dependencies  ${packages.length === 0 ? "none" : packages.join(", ")}`);
   terminal.say(`  Archive       ${path} (${prettyBytes(artifact.sizeBytes)})`);

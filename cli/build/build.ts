@@ -1,5 +1,5 @@
 /** Turns a project into an artifact and its manifest. */
-import { mkdir, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, rename, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import prettyBytes from "pretty-bytes";
 import writeFileAtomic from "write-file-atomic";
@@ -12,14 +12,21 @@ import { Failure } from "../failure.ts";
 import { runtimeImages } from "../manifest/images.ts";
 import { toManifest } from "../manifest/manifest.ts";
 import { choosePythonVersion } from "../manifest/python-version.ts";
+import { secondsSince } from "../terminal/seconds.ts";
 import { type Dependencies, installDependencies } from "./app-dependencies.ts";
 import { checkNamesFree, copyApp, writeHandlers } from "./app-files.ts";
 import { type Archive, packDirectory } from "./archive.ts";
-import { FLASH_DIRECTORY, freshBuildDirectory, ignoreFlashDirectory } from "./build-directory.ts";
+import {
+  endBuildDirectory,
+  FLASH_DIRECTORY,
+  freshBuildDirectory,
+  ignoreFlashDirectory,
+} from "./build-directory.ts";
 import { type Exclusions, exclusionsOf, exclusionWarnings } from "./exclusions.ts";
 import { declarationWarnings } from "./declaration-warnings.ts";
 import { sourceFingerprint } from "./fingerprint.ts";
 import { handlerFiles } from "./handler-files.ts";
+import type { KeptManifest } from "./kept-manifest.ts";
 import { type Project, type ProjectFile, readProject, shippedFiles } from "./project-files.ts";
 import { copySdk } from "./sdk-package.ts";
 
@@ -65,9 +72,11 @@ export async function buildApp(cli: Cli, options: BuildOptions): Promise<BuildRe
   try {
     const build = new Build(cli, options, project, exclusions, buildDirectory);
     const built = await build.run(join(cli.directory, FLASH_DIRECTORY, output));
-    return { ...built, seconds: (performance.now() - startedAt) / 1000 };
+    const seconds = secondsSince(startedAt);
+    cli.terminal.done(`Built ${options.appName} (${seconds} s)`);
+    return { ...built, seconds };
   } finally {
-    if (!options.keepsBuildDirectory) await rm(buildDirectory, { recursive: true, force: true });
+    await endBuildDirectory(cli.directory, buildDirectory, options.keepsBuildDirectory);
   }
 }
 
@@ -111,8 +120,8 @@ class Build {
     const manifest = this.#manifest(report, target, { excluded, fingerprint });
     await this.#lay(files, manifest, report);
     const archive = await this.#pack(path);
-    await this.#keep(manifest);
     const artifact = { path, ...archive };
+    await this.#keep(manifest, artifact);
     const warnings = this.#warnings;
     return { appName, manifest, artifact, fileCount: files.length, packages, excluded, warnings };
   }
@@ -160,8 +169,7 @@ class Build {
 
   /** Puts everything beside the installed packages. */
   async #lay(files: readonly ProjectFile[], manifest: FlashManifest, report: DiscoveryReport): Promise<void> {
-    this.#cli.signal.throwIfAborted();
-    const replaced = await copyApp(files, this.#contents);
+    const replaced = await copyApp(files, this.#contents, this.#cli.signal);
     this.#warn(replaced.map((name) => `${name} of the project takes the place of the installed package.`));
     await copySdk(this.#contents);
     await writeHandlers(this.#cli, report.python.executable, handlerFiles(manifest), this.#contents);
@@ -171,6 +179,7 @@ class Build {
 
   async #pack(path: string): Promise<Archive> {
     const { terminal, signal } = this.#cli;
+    const startedAt = performance.now();
     const step = terminal.step("Packing");
     try {
       const packed = join(this.#directory, DEFAULT_OUTPUT);
@@ -181,19 +190,20 @@ class Build {
       });
       if (archive.kind === "too-large") throw tooLarge(archive.largest);
       await rename(packed, path);
-      // The manifest beside it is of this build from now on.
-      if (basename(path) !== DEFAULT_OUTPUT) await rm(join(path, "..", DEFAULT_OUTPUT), { force: true });
-      step.done(`Packed ${prettyBytes(archive.sizeBytes)}`);
+      step.done(`Packed ${prettyBytes(archive.sizeBytes)} (${secondsSince(startedAt)} s)`);
       return { sha256: archive.sha256, sizeBytes: archive.sizeBytes };
     } catch (error) {
-      step.fail("The app could not be packed");
+      step.fail("Packing failed");
       throw error;
     }
   }
 
-  async #keep(manifest: FlashManifest): Promise<void> {
-    const path = join(this.#cli.directory, FLASH_DIRECTORY, MANIFEST_FILE);
-    await writeFileAtomic(path, manifestText(manifest));
+  async #keep(manifest: FlashManifest, { path, sha256 }: BuildResult["artifact"]): Promise<void> {
+    const kept: KeptManifest = { ...manifest, artifact: { file: basename(path), sha256 } };
+    await writeFileAtomic(
+      join(this.#cli.directory, FLASH_DIRECTORY, MANIFEST_FILE),
+      `${JSON.stringify(kept, null, 2)}\n`,
+    );
   }
 
   #warn(warnings: readonly string[]): void {

@@ -17,15 +17,15 @@ type BuildFlags = {
 
 export function buildCommand(cli: Cli): Command {
   return new Command("build")
-    .description("build the app's artifact without deploying it")
-    .option("-a, --app <name>", "app; the directory's name by default")
+    .description("Build the app's artifact without deploying it.")
+    .option("-a, --app <name>", "app (default: name of this directory)")
     .option("--no-deps", "install no dependencies of dependencies")
     .option("-o, --output <name>", "file name of the archive within .flash/")
     .option("--exclude <packages>", "leave out these packages too, as a comma list", listOption, [])
     .option("--python-version <version>", "Python of the workers, such as 3.12")
     .option("--python <path>", "interpreter that reads the app")
     .option("--keep-build", "keep .flash/.build")
-    .option("--json", "print one JSON document")
+    .option("--json", "print JSON")
     .action(async (flags: BuildFlags) => {
       const result = await buildApp(cli, {
         appName: appNameOf(cli, flags.app),

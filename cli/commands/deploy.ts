@@ -22,17 +22,17 @@ type DeployOptions = {
 
 export function deployCommand(cli: Cli): Command {
   return new Command("deploy")
-    .description("build the app and deploy it: one endpoint for each configuration")
-    .option("-e, --env <name>", "environment; it and the app are made when they are missing")
-    .option("-a, --app <name>", "app; the directory's name by default")
+    .description("Build the app and deploy it, one endpoint for each configuration.")
+    .option("-e, --env <name>", "environment (default: the app's only one, or production)")
+    .option("-a, --app <name>", "app (default: name of this directory)")
     .option("--exclude <packages>", "leave out these packages too, as a comma list", listOption, [])
     .option("--no-deps", "install no dependencies of dependencies")
     .option("-o, --output <name>", "file name of the archive within .flash/")
     .option("--python-version <version>", "Python of the workers, such as 3.12")
     .option("--python <path>", "interpreter that reads the app")
     .option("--prune", "delete endpoints that the app no longer has")
-    .option("--yes", "answer yes to every question")
-    .option("--json", "print one JSON document")
+    .option("-y, --yes", "do not ask")
+    .option("--json", "print JSON")
     .action(async (options: DeployOptions) => await deployApp(cli, options));
 }
 

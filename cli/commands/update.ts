@@ -16,12 +16,12 @@ type UpdateOptions = { readonly env?: string; readonly app?: string; readonly pr
 
 export function updateCommand(cli: Cli): Command {
   return new Command("update")
-    .description("bring the endpoints in line with the last build, without building")
-    .option("-e, --env <name>", "environment")
-    .option("-a, --app <name>", "app; the directory's name by default")
+    .description("Bring the endpoints in line with the last build, without building.")
+    .option("-e, --env <name>", "environment (default: the app's only one, or production)")
+    .option("-a, --app <name>", "app (default: name of this directory)")
     .option("--prune", "delete endpoints that the app no longer has")
-    .option("--yes", "answer yes to every question")
-    .option("--json", "print one JSON document")
+    .option("-y, --yes", "do not ask")
+    .option("--json", "print JSON")
     .action(async (options: UpdateOptions) => await updateEndpoints(cli, options));
 }
 

@@ -5,9 +5,14 @@ export const DEFAULT_ADDRESS = "http://127.0.0.1:8787";
 
 const LOOPBACK = /^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])$/;
 
+/** Whether it is an address of this very computer. */
+export function isLoopback(address: string): boolean {
+  return LOOPBACK.test(new URL(address).hostname);
+}
+
 /** The address without a slash at its end; throws a Failure that names where it came from. */
 export function readAddress(text: string, source: string): string {
-  const url = URL.parse(text);
+  const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !["http:", "https:"].includes(url.protocol)) {
     const shown = JSON.stringify(text.replace(/\/\/.*@/, "//…@"));
     throw new Failure(`The address of the service is not one: ${shown} (${source}).`, [
@@ -22,8 +27,7 @@ export function readAddress(text: string, source: string): string {
 
 /** Refuses to send a key in the clear over a network. */
 export function checkSafe(address: string): void {
-  const { protocol, hostname } = new URL(address);
-  if (protocol === "https:" || LOOPBACK.test(hostname)) return;
+  if (new URL(address).protocol === "https:" || isLoopback(address)) return;
   throw new Failure(`${address} is not safe: without https anybody on the way could read the API key.`, [
     "Use an https address, or give --insecure if you trust the network.",
   ]);

@@ -2,39 +2,43 @@
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { type FlashManifest, flashManifestSchema, MANIFEST_FILE } from "../../src/contract/flash-manifest.ts";
+import { type FlashManifest, MANIFEST_FILE } from "../../src/contract/flash-manifest.ts";
+import { FLASH_DIRECTORY } from "../build/build-directory.ts";
+import { keptManifestSchema } from "../build/kept-manifest.ts";
 import { Failure } from "../failure.ts";
-
-const ARTIFACT_FILE = "artifact.tar.gz";
 
 export type Built = {
   readonly manifest: FlashManifest;
   readonly artifact: { readonly path: string; readonly sha256: string; readonly sizeBytes: number };
 };
 
-/** Nothing when there is none; throws a Failure when its manifest is damaged. */
+/** Nothing when there is none; throws a Failure when its files are damaged, or do not belong together. */
 export async function findBuilt(directory: string): Promise<Built | undefined> {
-  const manifestPath = join(directory, ".flash", MANIFEST_FILE);
-  const path = join(directory, ".flash", ARTIFACT_FILE);
-  const [text, found] = await Promise.all([
-    readFile(manifestPath, "utf8").catch(() => undefined),
-    stat(path).catch(() => undefined),
-  ]);
-  if (text === undefined || found === undefined) return undefined;
-  const manifest = flashManifestSchema.safeParse(jsonOf(text));
-  if (!manifest.success) {
-    throw new Failure(`${manifestPath} is no manifest that this command understands.`, [
-      "Build the app anew: flash build",
-    ]);
+  const manifestPath = join(directory, FLASH_DIRECTORY, MANIFEST_FILE);
+  const text = await readFile(manifestPath, "utf8").catch(() => undefined);
+  if (text === undefined) return undefined;
+  const kept = keptManifestSchema.safeParse(jsonOf(text));
+  if (!kept.success) throw damaged(`${manifestPath} is no manifest that this command understands.`);
+  const { artifact, ...manifest } = kept.data;
+  const path = join(directory, FLASH_DIRECTORY, basename(artifact.file));
+  const found = await stat(path).catch(() => undefined);
+  if (found === undefined) return undefined;
+  if ((await sha256Of(path)) !== artifact.sha256) {
+    throw damaged(`${path} is not the archive that ${MANIFEST_FILE} beside it tells of.`);
   }
+  return { manifest, artifact: { path, sha256: artifact.sha256, sizeBytes: found.size } };
+}
+
+function damaged(message: string): Failure {
+  return new Failure(message, ["Build the app anew: flash build"]);
+}
+
+async function sha256Of(path: string): Promise<string> {
   const hash = createHash("sha256");
   await pipeline(createReadStream(path), hash);
-  return {
-    manifest: manifest.data,
-    artifact: { path, sha256: hash.digest("hex"), sizeBytes: found.size },
-  };
+  return hash.digest("hex");
 }
 
 function jsonOf(text: string): unknown {

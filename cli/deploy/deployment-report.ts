@@ -1,5 +1,6 @@
 /** What a deployment says at its end. */
 import type { FlashManifest } from "../../src/contract/flash-manifest.ts";
+import type { Palette } from "../terminal/palette.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { exampleCalls } from "./addresses.ts";
 import type { DeployedEndpoint, Deployment, RemovedEndpoint } from "./deployment.ts";
@@ -11,6 +12,7 @@ export function showDeployment(
 ): void {
   showGroup(terminal, "Load-balanced endpoints", endpoints, "LB");
   showGroup(terminal, "Queue-based endpoints", endpoints, "QB");
+  if (removed.length > 0) terminal.say();
   for (const endpoint of removed) showRemoved(terminal, endpoint);
   showCalls(terminal, manifest, endpoints);
 }
@@ -23,26 +25,27 @@ function showGroup(
 ): void {
   const group = endpoints.filter((endpoint) => endpoint.type === type);
   if (group.length === 0) return;
+  const { bold, cyan } = terminal.palette;
   terminal.say();
-  terminal.say(title);
+  terminal.say(bold(title));
   for (const endpoint of group) {
-    terminal.say(`  ${endpoint.name}  ${whatHappened(endpoint)}`);
+    terminal.say(`  ${bold(endpoint.name)}  ${whatHappened(terminal.palette, endpoint)}`);
     if (endpoint.url === null) continue;
-    terminal.say(`    ${type === "QB" ? `${endpoint.url}/runsync` : endpoint.url}`);
+    terminal.say(`    ${cyan(type === "QB" ? `${endpoint.url}/runsync` : endpoint.url)}`);
     for (const { method, path } of endpoint.routes) terminal.say(`    ${method.padEnd(6)} ${path}`);
   }
 }
 
-function whatHappened({ action, changes, error }: DeployedEndpoint): string {
+function whatHappened(palette: Palette, { action, changes, error }: DeployedEndpoint): string {
   switch (action) {
     case "created":
-      return "created";
+      return palette.green("created");
     case "updated":
-      return `updated (${changes.join(", ")})`;
+      return `${palette.yellow("updated")} (${changes.join(", ")})`;
     case "unchanged":
-      return "unchanged";
+      return palette.dim("unchanged");
     case "failed":
-      return `failed: ${error ?? ""}`;
+      return `${palette.red("failed")}: ${error ?? ""}`;
   }
 }
 
@@ -50,7 +53,7 @@ function showRemoved(terminal: Terminal, { name, id, isDeleted, error }: Removed
   if (isDeleted) terminal.done(`Deleted endpoint '${name}' (${id}), which the app no longer has.`);
   else if (error === undefined) {
     terminal.warn(
-      `Endpoint '${name}' (${id}) is no longer in the app and keeps running. Delete it: flash deploy --prune`,
+      `Endpoint '${name}' (${id}) is no longer in the app and keeps running. Give --prune to delete it.`,
     );
   } else terminal.fail(`Endpoint '${name}' (${id}) could not be deleted: ${error}`);
 }
@@ -66,7 +69,7 @@ function showCalls(
   });
   if (calls.length === 0) return;
   terminal.say();
-  terminal.say("Try it");
+  terminal.say(terminal.palette.bold("Try it"));
   for (const call of calls) {
     terminal.say();
     terminal.say(call);

@@ -12,7 +12,7 @@ import type { Service } from "../service/service.ts";
 import type { Step } from "../terminal/terminal.ts";
 import { addressOf, type Route, routesOf } from "./addresses.ts";
 import { toEndpointInput } from "./endpoint-input.ts";
-import { planDeployment, type PlannedEndpoint, type WantedEndpoint } from "./plan.ts";
+import { type Plan, planDeployment, type PlannedEndpoint, type WantedEndpoint } from "./plan.ts";
 import type { Target } from "./target.ts";
 import { findVolumes } from "./volumes.ts";
 
@@ -64,6 +64,22 @@ export async function deploy(service: Service, order: DeploymentOrder, step: Ste
   await service.mutateAgain(deployBuild, {
     input: { flashEnvironmentId: target.environment.id, flashBuildId: buildId },
   });
+  try {
+    const deployment = await carryOut(service, order, plan, step);
+    await finish(service, target, deployment.hasFailed);
+    return deployment;
+  } catch (error) {
+    await finish(service, target, true).catch(() => undefined); // What went wrong first is said.
+    throw error;
+  }
+}
+
+async function carryOut(
+  service: Service,
+  { target, buildId, manifest, prunes }: DeploymentOrder,
+  plan: Plan,
+  step: Step,
+): Promise<Deployment> {
   for (const endpoint of plan.ofOtherType) await removeEndpoint(service, endpoint.id);
   let done = 0;
   const endpoints = await Promise.all(
@@ -76,11 +92,15 @@ export async function deploy(service: Service, order: DeploymentOrder, step: Ste
   );
   const removed = await Promise.all(plan.removed.map((endpoint) => remove(service, endpoint, prunes)));
   await tellAddresses(service, buildId, manifest, endpoints);
-  const hasFailed = endpoints.some(({ action }) => action === "failed") || removed.some(({ error }) => error);
-  await service.mutateAgain(finishDeployment, {
-    input: { flashEnvironmentId: target.environment.id, state: hasFailed ? "FAILED" : "DEPLOYED" },
-  });
+  const hasFailed =
+    endpoints.some(({ action }) => action === "failed") || removed.some(({ error }) => error !== undefined);
   return { endpoints, removed, hasFailed };
+}
+
+async function finish(service: Service, { environment }: Target, hasFailed: boolean): Promise<void> {
+  await service.mutateAgain(finishDeployment, {
+    input: { flashEnvironmentId: environment.id, state: hasFailed ? "FAILED" : "DEPLOYED" },
+  });
 }
 
 async function readEnvironment(service: Service, { environment }: Target) {

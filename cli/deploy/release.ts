@@ -5,6 +5,7 @@ import { Failure } from "../failure.ts";
 import type { Service } from "../service/service.ts";
 import { writeContext } from "./context-file.ts";
 import { deploy } from "./deployment.ts";
+import { secondsSince } from "../terminal/seconds.ts";
 import { type DeploymentDocument, showDeployment } from "./deployment-report.ts";
 import type { Target } from "./target.ts";
 
@@ -14,42 +15,41 @@ export type Release = {
   readonly manifest: FlashManifest;
   readonly prunes: boolean;
   readonly warnings: readonly string[];
-  /** Of `performance.now()`. */
+  /** When the command began, of `performance.now()`. */
   readonly startedAt: number;
 };
 
 /** Throws a Failure when an endpoint could not be made what it should be; all that was done was shown by then. */
 export async function release(cli: Cli, service: Service, order: Release): Promise<void> {
   const { target, buildId, manifest, prunes, warnings, startedAt } = order;
-  const step = cli.terminal.step(`Deploying to ${target.environment.name}`);
+  const { name } = target.environment;
+  const title = `Deploying to ${name}`;
+  const stepStartedAt = performance.now();
+  const step = cli.terminal.step(title);
   const deployment = await deploy(service, { target, buildId, manifest, prunes }, step).catch(
     (error: unknown) => {
-      step.fail(`Deploying to ${target.environment.name} failed`);
+      step.fail(`${title} failed`);
       throw error;
     },
   );
   await writeContext(cli.directory, target);
-  const seconds = secondsSince(startedAt);
-  if (deployment.hasFailed) step.fail(`Deployed to ${target.environment.name} in part (${seconds} s)`);
-  else step.done(`Deployed to ${target.environment.name} (${seconds} s)`);
+  const stepSeconds = secondsSince(stepStartedAt);
+  if (deployment.hasFailed) step.fail(`Deployed to ${name} in part (${stepSeconds} s)`);
+  else step.done(`Deployed to ${name} (${stepSeconds} s)`);
   showDeployment(cli.terminal, manifest, deployment);
   const { endpoints, removed } = deployment;
   cli.terminal.json({
     app: target.app.name,
-    environment: target.environment.name,
+    environment: name,
     buildId,
     endpoints,
     removed,
     warnings,
-    seconds,
+    seconds: secondsSince(startedAt),
   } satisfies DeploymentDocument);
   if (deployment.hasFailed) {
     throw new Failure("Not everything could be deployed; what failed is named above.", [
       "Mend it and run the command again: what is done already stays as it is.",
     ]);
   }
-}
-
-export function secondsSince(startedAt: number): number {
-  return Math.round((performance.now() - startedAt) / 100) / 10;
 }

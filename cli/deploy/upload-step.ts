@@ -1,7 +1,7 @@
 import prettyBytes from "pretty-bytes";
 import type { Cli } from "../cli.ts";
 import type { Service } from "../service/service.ts";
-import { secondsSince } from "./release.ts";
+import { secondsSince } from "../terminal/seconds.ts";
 import { type Upload, uploadBuild } from "./upload.ts";
 
 /** Uploads a build before the eyes of the person; answers its id. */

@@ -61,7 +61,7 @@ async function runPython(call: DiscoveryCall, options: readonly string[]): Promi
     const result = await child;
     call.signal.throwIfAborted();
     if (result.failed) {
-      const advice = [result.shortMessage ?? "It ended without a word."];
+      const advice = [howItEnded(result)];
       throw new Failure(`${call.interpreter} could not read the app's declarations.`, advice);
     }
     const report: unknown = result.stdio[3];
@@ -71,6 +71,19 @@ async function runPython(call: DiscoveryCall, options: readonly string[]): Promi
     group.forget();
   }
 }
+
+/** Execa's own message would show the whole script. */
+function howItEnded({ originalMessage, signal, exitCode }: Ending): string {
+  if (originalMessage) return originalMessage;
+  if (signal !== undefined) return `It was ended by ${signal}.`;
+  return `It ended with exit code ${exitCode ?? "unknown"}.`;
+}
+
+type Ending = {
+  readonly originalMessage?: string | undefined;
+  readonly signal?: string | undefined;
+  readonly exitCode?: number | undefined;
+};
 
 type Process = { readonly pid?: number | undefined; kill(signal: NodeJS.Signals): boolean };
 

@@ -78,7 +78,8 @@ async function probe(cli: Cli, path: string, origin: string): Promise<z.infer<ty
   cli.signal.throwIfAborted();
   const answer = probeSchema.safeParse(result.failed ? undefined : parsed(result.stdout));
   if (answer.success) return answer.data;
-  const reason = result.stderr?.trim().split("\n").at(-1) || result.shortMessage;
+  // Its short message would show the whole probe.
+  const reason = result.stderr?.trim().split("\n").at(-1) || result.originalMessage;
   throw new Failure(`No usable Python: ${path}, from ${origin}, cannot be run.`, [
     ...(reason ? [reason] : []),
     ...ADVICE,

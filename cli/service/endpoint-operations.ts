@@ -1,6 +1,6 @@
 /** Operations on the endpoints of an environment, and on what they need. */
 import { z } from "zod";
-import type { Operation, Service } from "./service.ts";
+import { type Operation, Refusal, type Service } from "./service.ts";
 
 const text = z.string();
 const count = z.number().int();
@@ -95,8 +95,14 @@ const deleteEndpoint = operation("mutation ($id: String) { deleteEndpoint(id: $i
   deleteEndpoint: z.null(),
 });
 
-/** Deletes an endpoint after its worker limits were set to 0, which the API asks for. */
-export async function removeEndpoint(service: Service, id: string): Promise<void> {
-  await service.mutateAgain(limitWorkers, { input: { id, workersMin: 0, workersMax: 0 } });
-  await service.mutate(deleteEndpoint, { id });
+/** Deletes an endpoint after its worker limits were set to 0, which the API asks for; "gone" when there is none. */
+export async function removeEndpoint(service: Service, id: string): Promise<"deleted" | "gone"> {
+  try {
+    await service.mutateAgain(limitWorkers, { input: { id, workersMin: 0, workersMax: 0 } });
+    await service.mutate(deleteEndpoint, { id });
+    return "deleted";
+  } catch (error) {
+    if (error instanceof Refusal && error.code === "ENDPOINT_NOT_FOUND") return "gone";
+    throw error;
+  }
 }

@@ -1,7 +1,9 @@
 /** The management API of the service, as commands call it. */
 import pRetry, { AbortError } from "p-retry";
 import { z } from "zod";
+import { isLoopback } from "../configuration/service-address.ts";
 import { Failure } from "../failure.ts";
+import { CLIENT_NAME } from "./client-name.ts";
 
 /** The longest call puts together an artifact of 1.5 GB and reads it once. */
 const CALL_LIMIT_MS = 300_000;
@@ -48,6 +50,7 @@ export type ServiceSettings = {
 
 export class Service {
   readonly #settings: ServiceSettings;
+  #hasAnswered = false;
 
   constructor(settings: ServiceSettings) {
     this.#settings = settings;
@@ -98,42 +101,64 @@ export class Service {
     { document, schema }: Operation<Schema>,
     variables: Readonly<Record<string, unknown>>,
   ): Promise<z.output<Schema>> {
+    const answer = await this.#send(JSON.stringify({ query: document, variables })).catch(
+      (error: unknown) => {
+        this.#settings.signal.throwIfAborted();
+        throw this.#unreachable(error);
+      },
+    );
+    this.#hasAnswered = true;
+    return this.#read(answer, schema);
+  }
+
+  async #send(body: string): Promise<Answer> {
     const { url, apiKey, signal } = this.#settings;
     // Not as ?api_key=: addresses end up in logs.
     const authorization = apiKey === undefined ? {} : { Authorization: `Bearer ${apiKey}` };
     const response = await fetch(`${url}/graphql`, {
       method: "POST",
-      headers: { "Content-Type": "application/json", ...authorization },
-      body: JSON.stringify({ query: document, variables }),
+      headers: { "Content-Type": "application/json", "User-Agent": CLIENT_NAME, ...authorization },
+      body,
       signal: AbortSignal.any([signal, AbortSignal.timeout(CALL_LIMIT_MS)]),
-    }).catch((error: unknown) => {
-      signal.throwIfAborted();
-      throw new Outage(`The service at ${url} cannot be reached: ${causeOf(error)}.`, [
-        "Check the address (EDGERUN_URL, or `flash login --url`), and that the service runs.",
-      ]);
     });
-    return await this.#read(response, schema);
+    return { isOk: response.ok, status: response.status, text: await response.text() };
   }
 
-  async #read<Schema extends z.ZodType>(response: Response, schema: Schema): Promise<z.output<Schema>> {
-    const text = await response.text();
+  #unreachable(error: unknown): Failure {
+    const { url } = this.#settings;
+    const message = `The service at ${url} cannot be reached: ${causeOf(error)}.`;
+    // A service of this computer that was not started does not come by waiting; one that has answered may start anew.
+    if (isLoopback(url) && isRefused(error) && !this.#hasAnswered) {
+      return new Failure(message, [
+        "Start it: npm start, in the directory of Edgerun.",
+        "If yours is elsewhere, say where: EDGERUN_URL, or `flash login --url`.",
+      ]);
+    }
+    return new Outage(message, [
+      "Check the address (EDGERUN_URL, or `flash login --url`), and that the service runs.",
+    ]);
+  }
+
+  #read<Schema extends z.ZodType>({ isOk, status, text }: Answer, schema: Schema): z.output<Schema> {
     const answer = answerSchema.safeParse(parseJson(text));
     const [fault] = answer.data?.errors ?? [];
     const { keySource } = this.#settings;
     if (fault) throw refusal(fault.extensions?.code ?? "UNKNOWN", fault.message, keySource);
-    if (response.status === 401) {
+    if (status === 401) {
       throw refusal("UNAUTHORIZED", "The service does not accept the API key.", keySource);
     }
-    if (response.status === 429 || response.status >= 500) {
-      throw new Outage(`The service at ${this.url} answered with HTTP ${response.status}.`);
+    if (status === 429 || status >= 500) {
+      throw new Outage(`The service at ${this.url} answered with HTTP ${status}.`);
     }
     const data = schema.safeParse(answer.data?.data);
-    if (response.ok && data.success) return data.data;
+    if (isOk && data.success) return data.data;
     throw new Failure(`The service at ${this.url} gave an answer that this command does not understand.`, [
-      `It answered with HTTP ${response.status}. Is this the address of an Edgerun service, and are both of one version?`,
+      `It answered with HTTP ${status}. Is this the address of an Edgerun service, and are both of one version?`,
     ]);
   }
 }
+
+type Answer = { readonly isOk: boolean; readonly status: number; readonly text: string };
 
 /** Over sooner or later, so that trying again helps. */
 class Outage extends Failure {}
@@ -155,6 +180,12 @@ function parseJson(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** Nobody listens there. */
+function isRefused(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause instanceof Error && "code" in cause && cause.code === "ECONNREFUSED";
 }
 
 /** `fetch failed` says nothing; its cause does. */

@@ -23,7 +23,8 @@ export async function initProject(cli: Cli, project: string): Promise<void> {
   }
   cli.terminal.done(isHere ? `Initialized ${app} in this directory.` : `Created ${app}.`);
   sayTree(cli, basename(directory), paths);
-  sayNextSteps(cli, isHere ? undefined : relative(cli.directory, directory));
+  const appOption = app === basename(directory) ? "" : ` --app ${app}`;
+  sayNextSteps(cli, isHere ? undefined : relative(cli.directory, directory), `flash deploy${appOption}`);
 }
 
 async function mayWrite(cli: Cli, directory: string, paths: readonly string[]): Promise<boolean> {
@@ -47,12 +48,12 @@ function sayTree(cli: Cli, name: string, paths: readonly string[]): void {
   }
 }
 
-function sayNextSteps(cli: Cli, directory: string | undefined): void {
+function sayNextSteps(cli: Cli, directory: string | undefined, deployment: string): void {
   const steps = [
     ...(directory === undefined ? [] : [`cd ${directory}`]),
     "pip install -r requirements.txt",
     "flash login",
-    "flash deploy",
+    deployment,
   ];
   cli.terminal.say();
   cli.terminal.say("Next:");

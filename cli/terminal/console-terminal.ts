@@ -41,6 +41,10 @@ export class ConsoleTerminal implements Terminal {
     return this.#options.isJson;
   }
 
+  get palette(): Palette {
+    return paletteOf(this.#notes, this.#settings.environment);
+  }
+
   /** What the command line says, once it is read. */
   configure(options: TerminalOptions): void {
     this.#options = options;
@@ -51,15 +55,15 @@ export class ConsoleTerminal implements Terminal {
   }
 
   done(line: string): void {
-    this.#write(this.#notes, `${this.#palette(this.#notes).green("✓")} ${line}`);
+    this.#write(this.#notes, `${this.palette.green("✓")} ${line}`);
   }
 
   warn(line: string): void {
-    this.#write(this.#errors, `${this.#palette(this.#errors).yellow("!")} ${line}`);
+    this.#write(this.#errors, `${this.#errorPalette.yellow("!")} ${line}`);
   }
 
   fail(line: string): void {
-    this.#write(this.#errors, `${this.#palette(this.#errors).red("✗")} ${line}`);
+    this.#write(this.#errors, `${this.#errorPalette.red("✗")} ${line}`);
   }
 
   /** What to do about a failure, below it. */
@@ -72,7 +76,7 @@ export class ConsoleTerminal implements Terminal {
   }
 
   table(head: readonly string[], rows: readonly (readonly string[])[]): void {
-    const { bold } = this.#palette(this.#notes);
+    const { bold } = this.palette;
     const table = new Table({
       head: head.map((title) => bold(title)),
       chars: { ...NO_LINES, middle: "  " },
@@ -88,7 +92,7 @@ export class ConsoleTerminal implements Terminal {
     const show = (text: string): void => line?.show(owner, this.#settings.redact(text));
     show(title);
     return {
-      update: (detail) => show(`${title} ${this.#palette(this.#notes).dim(detail)}`),
+      update: (detail) => show(`${title} ${this.palette.dim(detail)}`),
       progress: (doneBytes, totalBytes) => show(`${title} ${bar(doneBytes, totalBytes)}`),
       done: (text) => {
         line?.hide(owner);
@@ -96,7 +100,7 @@ export class ConsoleTerminal implements Terminal {
       },
       fail: (text) => {
         line?.hide(owner);
-        this.fail(text);
+        if (!this.#settings.signal.aborted) this.fail(text);
       },
     };
   }
@@ -131,8 +135,8 @@ export class ConsoleTerminal implements Terminal {
     return this.#settings.streams.errors;
   }
 
-  #palette(stream: Writable): Palette {
-    return paletteOf(stream, this.#settings.environment);
+  get #errorPalette(): Palette {
+    return paletteOf(this.#errors, this.#settings.environment);
   }
 
   #prompter(): Prompter {

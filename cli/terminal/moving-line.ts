@@ -21,15 +21,15 @@ export class MovingLine {
     this.#stream = stream;
   }
 
-  /** Of several things under way the one that has moved last is shown. */
+  /** Of several things under way the one that has moved last is shown; news of it with the next frame. */
   show(owner: object, text: string): void {
-    this.#texts.delete(owner);
+    const isNew = !this.#texts.delete(owner);
     this.#texts.set(owner, text);
     if (this.#timer === undefined) {
       this.#stream.write(HIDE_CURSOR);
       this.#timer = setInterval(() => this.#draw(), FRAME_MS).unref();
     }
-    this.#draw();
+    if (isNew) this.#draw();
   }
 
   hide(owner: object): void {

@@ -1,3 +1,5 @@
+import type { Palette } from "./palette.ts";
+
 /**
  * The seam between commands and the terminal.
  *
@@ -9,6 +11,8 @@
 export interface Terminal {
   /** `--json` was given. */
   readonly isJson: boolean;
+  /** Colours for the lines below, where there are any. */
+  readonly palette: Palette;
   /** A line for the person; `✓ ` and the like are put before it by the methods below. */
   say(line?: string): void;
   /** ✓ green. */
@@ -39,5 +43,6 @@ export interface Step {
   /** How far it is, of a total, in bytes. */
   progress(doneBytes: number, totalBytes: number): void;
   done(line: string): void;
+  /** Says nothing when the person has cancelled it. */
   fail(line: string): void;
 }

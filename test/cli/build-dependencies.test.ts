@@ -106,7 +106,7 @@ describe.each(TOOLS)("with $tool", ({ path }) => {
     const { artifact, packages, shown, manifest } = await built(project, { environment });
     expect(installed(artifact.path)).toEqual(["declared-1.2", "included-1.0", "listed-1.0", "needed-3.0"]);
     expect(packages).toEqual(["listed==1.0", "listed == 1.0", "included", "declared>=1"]);
-    expect(shown).toMatch(/✓ Installed 4 packages in \d+\.\d s/);
+    expect(shown).toMatch(/✓ Installed 4 packages \([\d.]+ s\)/);
     expect(manifest.excluded_packages).toEqual([]);
     expect(
       pathsIn(artifact.path).filter((name) => /^bin\/|INSTALLER|REQUESTED|direct_url/.test(name)),
@@ -178,7 +178,7 @@ describe.each(TOOLS)("with $tool", ({ path }) => {
     expect(failure?.message).toMatch(/^(pip|uv) could not install the dependencies\.$/);
     expect(failure?.advice.at(-1)).toContain("wheel of windows-only for Linux x86_64");
     expect(failure?.advice.length).toBeGreaterThan(1);
-    expect(shown).toContain("✗ The dependencies could not be installed");
+    expect(shown).toContain("✗ Installing dependencies failed");
   });
 });
 

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, existsSync, readdirSync, readFileSync, watch, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, watch, writeFileSync } from "node:fs";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
@@ -62,15 +62,34 @@ test("a build that is killed half-way leaves nothing that the next one minds", a
   child.kill("SIGKILL");
   await once(child, "close");
   process.kill(pid, "SIGKILL");
-  expect(existsSync(join(project, ".flash/.build"))).toBe(true);
+  expect(outputs(project)).toEqual([expect.stringMatching(/^\.build-/)]);
   const after = await built(project, { environment });
   expect(after.artifact.sha256).toBe(whole.artifact.sha256);
-  expect(
-    readdirSync(join(project, ".flash"))
-      .filter((name) => name !== "logs")
-      .sort(),
-  ).toEqual(["artifact.tar.gz", "flash_manifest.json"]);
+  expect(outputs(project)).toEqual(["artifact.tar.gz", "flash_manifest.json"]);
 });
+
+test("a build that runs at the same time is left alone", async () => {
+  const project = projectOf(APP);
+  const { path, log } = endlessUv();
+  const other = flash(project, ["build"], { PATH: path });
+  await installing(log);
+  rmSync(join(project, "requirements.txt"));
+  await built(project);
+  expect(outputs(project)).toEqual([
+    expect.stringMatching(/^\.build-/),
+    "artifact.tar.gz",
+    "flash_manifest.json",
+  ]);
+  other.kill("SIGTERM");
+  await once(other, "close");
+  expect(outputs(project)).toEqual(["artifact.tar.gz", "flash_manifest.json"]);
+});
+
+/** Names in `.flash/`, but for the log. */
+function outputs(project: string): string[] {
+  const names = readdirSync(join(project, ".flash"));
+  return names.filter((name) => name !== "logs").sort();
+}
 
 test.each(["SIGINT", "SIGTERM"] as const)(
   "%s ends a build tidily, with what it has started",
@@ -84,8 +103,7 @@ test.each(["SIGINT", "SIGTERM"] as const)(
     const [exitCode] = await once(child, "close");
     expect(exitCode).toBe(130);
     expect(isAlive(pid)).toBe(false);
-    expect(existsSync(join(project, ".flash/.build"))).toBe(false);
-    expect(existsSync(join(project, ".flash/artifact.tar.gz"))).toBe(false);
+    expect(outputs(project)).toEqual([]);
     expect(await errors).toContain("Cancelled.");
   },
 );

@@ -1,5 +1,14 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, cpSync, existsSync, readFileSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -42,12 +51,15 @@ test("an app becomes an archive, and what it was put together from is removed", 
   expect(fileCount).toBe(4);
   expect(pathsIn(artifact.path)).toContain("edgerun/__init__.py");
   expect(pathsIn(artifact.path).filter((path) => path.includes("__pycache__"))).toEqual([]);
-  expect(existsSync(join(project, ".flash/.build"))).toBe(false);
+  expect(readdirSync(join(project, ".flash")).sort()).toEqual(["artifact.tar.gz", "flash_manifest.json"]);
   expect(createHash("sha256").update(readFileSync(artifact.path)).digest("hex")).toBe(artifact.sha256);
   expect(readFileSync(artifact.path).length).toBe(artifact.sizeBytes);
 
   const packed = JSON.parse(textIn(artifact.path, "flash_manifest.json"));
-  const kept = JSON.parse(readFileSync(join(project, ".flash/flash_manifest.json"), "utf8"));
+  const { artifact: archive, ...kept } = JSON.parse(
+    readFileSync(join(project, ".flash/flash_manifest.json"), "utf8"),
+  );
+  expect(archive).toEqual({ file: "artifact.tar.gz", sha256: artifact.sha256 });
   expect(packed.generated_at).toBe("1970-01-01T00:00:00Z");
   expect(Math.abs(Date.parse(kept.generated_at) - Date.now())).toBeLessThan(60_000);
   expect({ ...kept, generated_at: packed.generated_at }).toEqual(packed);
@@ -181,8 +193,7 @@ test("an app without endpoints fails, and leaves nothing half-made (trap 5)", as
   const project = projectOf({ "app.py": "print('hello')\n" });
   const { failure } = await build(project);
   expect(failure).toBeDefined();
-  expect(existsSync(join(project, ".flash/.build"))).toBe(false);
-  expect(existsSync(join(project, ".flash/artifact.tar.gz"))).toBe(false);
+  expect(readdirSync(join(project, ".flash"))).toEqual([]);
 });
 
 test("a file in the way of a generated one is named", async () => {
@@ -205,8 +216,9 @@ test("--output names the archive, and nothing outside .flash/", async () => {
   await built(project);
   const { artifact } = await built(project, { output: "shop.tar.gz" });
   expect(artifact.path).toBe(join(project, ".flash/shop.tar.gz"));
-  // Beside the manifest of this build `flash update` would take it for its artifact.
-  expect(existsSync(join(project, ".flash/artifact.tar.gz"))).toBe(false);
+  // By which `flash update` knows which of the archives the manifest beside them tells of.
+  const kept = JSON.parse(readFileSync(join(project, ".flash/flash_manifest.json"), "utf8")) as object;
+  expect(kept).toMatchObject({ artifact: { file: "shop.tar.gz", sha256: artifact.sha256 } });
   for (const output of ["../x.tar.gz", "x.zip", "/tmp/x.tar.gz", ".tar.gz"]) {
     const { failure } = await build(project, { output });
     expect(failure?.message).toContain("--output");

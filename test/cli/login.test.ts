@@ -1,9 +1,11 @@
 /** `flash login`, against a real edge. */
 import { once } from "node:events";
 import { readFile, rm, stat } from "node:fs/promises";
+import { hostname } from "node:os";
 import { dirname, join } from "node:path";
 import { spawn } from "node:child_process";
 import { afterAll, beforeAll, test } from "vitest";
+import { FLASH_VERSION } from "../../cli/version.ts";
 import { managementApi } from "../../scripts/start/management-api.ts";
 import { type LoneEdge, startLoneEdge } from "../support/lone-edge.ts";
 import { Desk, layOutBundle } from "./support/flash-command.ts";
@@ -46,6 +48,14 @@ async function decide(id: string, isApproved: boolean): Promise<void> {
   );
 }
 
+/** Who asks, as the page shows it. */
+async function clientOf(id: string): Promise<string> {
+  const { flashAuthRequestStatus } = await managementApi(edge.baseUrl, edge.apiKey).query<{
+    flashAuthRequestStatus: { client: string };
+  }>("query ($id: String) { flashAuthRequestStatus(flashAuthRequestId: $id) { client } }", { id });
+  return flashAuthRequestStatus.client;
+}
+
 test("trap 19: an approved login stores a key that opens the service, for its owner alone", async ({
   expect,
 }) => {
@@ -53,6 +63,7 @@ test("trap 19: an approved login stores a key that opens the service, for its ow
   const login = await startLogin(desk);
   expect(login.output()).toContain(`${edge.baseUrl}/flash/login?request=${login.requested}`);
   expect(login.output()).toContain(`${login.requested.slice(0, 4)}-${login.requested.slice(4, 8)}`);
+  expect(await clientOf(login.requested)).toBe(`flash/${FLASH_VERSION} (${hostname()})`);
   await decide(login.requested, true);
   expect(await login.ended).toBe(0);
   expect(login.output()).toContain(`✓ Logged in to ${edge.baseUrl}.`);

@@ -218,16 +218,27 @@ test("killed in the middle of an upload of five parts, it sends what is missing 
   expect(proxy.takeCount()).toBeLessThan(CALLS_BYTES);
 });
 
-test("killed at any moment of a deployment, it makes each endpoint once", async ({ expect }) => {
+test("killed or cancelled at any moment of a deployment, it makes each endpoint once", async ({ expect }) => {
   await using proxy = await CountingProxy.open(edge.baseUrl);
   await using desk = await openDesk(proxy.url);
-  const moments = [1, 2_000, 100_000, 101_000, 103_000];
-  for (const bytes of moments) {
+  await desk.run("flash build");
+  const { size } = await stat(join(desk.project, ".flash/artifact.tar.gz"));
+  const moments = [
+    [1, "SIGKILL"],
+    [2_000, "SIGINT"],
+    [size / 2, "SIGTERM"],
+    [size + 4_000, "SIGKILL"],
+    // The artifact is there by now.
+    [4_000, "SIGTERM"],
+    [7_000, "SIGKILL"],
+  ] as const;
+  for (const [bytes, signal] of moments) {
     proxy.takeCount();
     const killed = start(desk, ["deploy", "--app", "killed"]);
     await Promise.race([proxy.sent(bytes), killed]);
-    killed.kill("SIGKILL");
-    await killed;
+    killed.kill(signal);
+    const { exitCode } = await killed;
+    if (signal !== "SIGKILL") expect(exitCode).toBe(130);
   }
   const { endpoints } = await deployed(desk, "--app killed");
   const again = await deployed(desk, "--app killed");

@@ -7,14 +7,16 @@ import { layOutBundle } from "./edgerun.ts";
 import { freePort } from "./free-port.ts";
 import { Launch } from "./launch.ts";
 
-export type LoneEdge = AsyncDisposable & {
-  readonly baseUrl: string;
-  readonly apiKey: string;
-  /** Where the inspector of the Workers runtime listens, on 127.0.0.1. */
-  readonly inspectorPort: number;
-  /** Process of the Workers runtime. */
-  pid(): number;
-};
+/** Where an edge is, and a key of one of its accounts. */
+export type EdgeAccess = { readonly baseUrl: string; readonly apiKey: string };
+
+export type LoneEdge = AsyncDisposable &
+  EdgeAccess & {
+    /** Where the inspector of the Workers runtime listens, on 127.0.0.1. */
+    readonly inspectorPort: number;
+    /** Process of the Workers runtime. */
+    pid(): number;
+  };
 
 export async function startLoneEdge(): Promise<LoneEdge> {
   const stateDirectory = await mkdtemp(join(tmpdir(), "edgerun-edge-"));

@@ -1,11 +1,11 @@
 import { managementApi } from "../../../scripts/start/management-api.ts";
-import type { LoneEdge } from "../../support/lone-edge.ts";
+import type { EdgeAccess } from "../../support/lone-edge.ts";
 
 type Wanted = { readonly name: string; readonly environment: string; readonly app: string };
 
 /** An endpoint as a deployment makes it, in an environment that is made where there is none. */
 export async function makeEndpoint(
-  { baseUrl, apiKey }: LoneEdge,
+  { baseUrl, apiKey }: EdgeAccess,
   { name, environment, app }: Wanted,
 ): Promise<string> {
   const api = managementApi(baseUrl, apiKey);
@@ -64,7 +64,7 @@ async function createApp(api: ReturnType<typeof managementApi>, name: string): P
 }
 
 /** Ids of all apps, and of what they hold. */
-export async function idsOf({ baseUrl, apiKey }: LoneEdge): Promise<readonly string[]> {
+export async function idsOf({ baseUrl, apiKey }: EdgeAccess): Promise<readonly string[]> {
   const { myself } = await managementApi(baseUrl, apiKey).query<{ myself: unknown }>(
     `query { myself { flashApps { id flashBuilds { id }
       flashEnvironments { id endpoints { id } networkVolumes { id } } } } }`,

@@ -1,4 +1,4 @@
-import type { LoneEdge } from "../../support/lone-edge.ts";
+import type { EdgeAccess } from "../../support/lone-edge.ts";
 import type { Desk } from "./flash-command.ts";
 
 /** What differs from run to run, and the word that stands for it in a scenario file. */
@@ -6,11 +6,14 @@ const PATTERNS: readonly (readonly [string, string])[] = [
   [String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z`, "<time>"],
   [String.raw`\b[0-9a-f]{64}\b`, "<sha256>"],
   [String.raw`\b\d+(?:\.\d+)? (?:ms|s)\b`, "<seconds>"],
+  [String.raw`(?<="seconds": )\d+(?:\.\d+)?`, "<seconds>"],
+  [String.raw`\b\d+(?:\.\d+)? [kM]B\b`, "<size>"],
+  [String.raw`(?<="sizeBytes": )\d+`, "<size>"],
 ];
 
 export type Surroundings = {
   readonly desk: Desk;
-  readonly edge: LoneEdge | undefined;
+  readonly edge: EdgeAccess | undefined;
   /** Ids that the edge has given. */
   readonly ids: ReadonlySet<string>;
 };

@@ -15,7 +15,7 @@
  * A scenario has a project directory of its own, called `demo`, and a home of its own. Before the first command stand
  * the files and the endpoints that are there; each command is a line for bash. Text of a file or of an output is
  * indented by four spaces; an output that is not mentioned is empty. A scenario file that says `edge: yes` before its
- * first scenario has a running edge, whose address and key are in EDGERUN_URL and SVC_API_KEY.
+ * first scenario has an account of its own at a running edge, whose address and key are in EDGERUN_URL and SVC_API_KEY.
  */
 const INDENT = "    ";
 

@@ -1,0 +1,95 @@
+/** The scenario files as tests. `UPDATE_SCENARIOS=1` writes into them what the command says now; read the difference. */
+import { readdirSync, readFileSync } from "node:fs";
+import { rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, describe, test } from "vitest";
+import { managementApi } from "../../../scripts/start/management-api.ts";
+import { type EdgeAccess, type LoneEdge, startLoneEdge } from "../../support/lone-edge.ts";
+import { Desk, layOutBundle } from "./flash-command.ts";
+import { idsOf, makeEndpoint } from "./deployed-endpoint.ts";
+import { plainOutput } from "./plain-output.ts";
+import { formatScenarios, parseScenarios, type Scenario, type Step } from "./scenario-file.ts";
+
+const FOLDER = join(import.meta.dirname, "../scenarios");
+const IS_UPDATE = process.env["UPDATE_SCENARIOS"] === "1";
+
+/** Declares the tests of the scenario files of these names, which share a bundle and an edge. */
+export function testScenarios(isOurs: (fileName: string) => boolean): void {
+  let bundle = "";
+  let edge: LoneEdge;
+  beforeAll(async () => {
+    [bundle, edge] = await Promise.all([layOutBundle(), startLoneEdge()]);
+  });
+  afterAll(async () => {
+    await edge?.[Symbol.asyncDispose]();
+    await rm(dirname(bundle), { recursive: true });
+  });
+
+  for (const fileName of scenarioFiles().filter(isOurs)) {
+    const path = join(FOLDER, fileName);
+    const file = parseScenarios(readFileSync(path, "utf8"));
+
+    // With an edge one scenario may leave something to the next.
+    describe(fileName, { concurrent: !file.needsEdge }, () => {
+      let access: EdgeAccess | undefined;
+      const seen = new Map<Scenario, Scenario>();
+      beforeAll(async () => {
+        if (file.needsEdge) access = await newAccount(edge, fileName);
+      });
+      afterAll(async () => {
+        const scenarios = file.scenarios.flatMap((scenario) => seen.get(scenario) ?? []);
+        const isWhole = scenarios.length === file.scenarios.length;
+        if (IS_UPDATE && isWhole) await writeFile(path, formatScenarios({ ...file, scenarios }));
+      });
+
+      test.for(file.scenarios)("$title", async (scenario, { expect }) => {
+        await using desk = await openDesk(bundle, access);
+        const steps = await play(scenario, desk, access);
+        seen.set(scenario, { ...scenario, steps });
+        if (!IS_UPDATE) expect(steps).toEqual(scenario.steps);
+      });
+    });
+  }
+}
+
+function scenarioFiles(): readonly string[] {
+  return readdirSync(FOLDER).filter((name) => name.endsWith(".txt"));
+}
+
+/** Each file has an account of its own, so that it finds nothing of the others. */
+async function newAccount({ baseUrl, apiKey }: EdgeAccess, name: string): Promise<EdgeAccess> {
+  const { accountCreate } = await managementApi(baseUrl, apiKey).query<{ accountCreate: { apiKey: string } }>(
+    "mutation ($input: AccountCreateInput) { accountCreate(input: $input) { apiKey } }",
+    { input: { name } },
+  );
+  return { baseUrl, apiKey: accountCreate.apiKey };
+}
+
+async function openDesk(bundle: string, access: EdgeAccess | undefined): Promise<Desk> {
+  return await Desk.open(bundle, access && { EDGERUN_URL: access.baseUrl, SVC_API_KEY: access.apiKey });
+}
+
+async function play(
+  scenario: Scenario,
+  desk: Desk,
+  access: EdgeAccess | undefined,
+): Promise<readonly Step[]> {
+  const { endpoints, files } = scenario;
+  for (const { path, lines } of files) await desk.write(path, `${lines.join("\n")}\n`);
+  if (access) for (const endpoint of endpoints) await makeEndpoint(access, endpoint);
+  const ids = new Set<string>();
+  const steps: Step[] = [];
+  for (const { command } of scenario.steps) {
+    await learn(ids, access);
+    const { stdout, stderr, exitCode = -1 } = await desk.run(command);
+    await learn(ids, access);
+    const plain = (text: string): string[] => plainOutput(text, { desk, edge: access, ids });
+    steps.push({ command, stdout: plain(stdout), stderr: plain(stderr), exitCode });
+  }
+  return steps;
+}
+
+/** What a command has deleted was there before it. */
+async function learn(ids: Set<string>, access: EdgeAccess | undefined): Promise<void> {
+  for (const id of access ? await idsOf(access) : []) ids.add(id);
+}
