@@ -247,7 +247,10 @@ export class WorkerJobs {
       const take = this.#takes.shift();
       if (!take) break;
       this.#capacity = before;
-      void this.#deliverInto(take.poll, this.#nextJobs(take.wish));
+      const jobs = this.#nextJobs(take.wish);
+      // First, for the worker may print before this process goes on, and that is of these jobs.
+      this.#options.onChange();
+      void this.#deliverInto(take.poll, jobs);
     }
     this.#options.onChange();
   }

@@ -197,9 +197,12 @@ test("an app without endpoints fails, and leaves nothing half-made (trap 5)", as
 });
 
 test("a file in the way of a generated one is named", async () => {
-  const project = projectOf({ "app.py": HELLO, "handler_hello.py": "", "edgerun/x.txt": "" });
-  const { failure } = await build(project);
-  expect(failure?.advice).toEqual(expect.arrayContaining(["edgerun/x.txt", "handler_hello.py"]));
+  const ofThePackage = await build(projectOf({ "app.py": HELLO, "edgerun/x.txt": "" }));
+  expect(ofThePackage.failure?.advice).toContain("edgerun/x.txt");
+  const handler = await build(projectOf({ "app.py": HELLO, "handler_hello.py": "" }));
+  expect(handler.failure?.advice).toEqual([
+    "handler_hello.py:1: the build writes a file of this name, which starts the endpoint; rename it.",
+  ]);
 });
 
 test("--keep-build keeps the directory, and the next build begins with an empty one", async () => {

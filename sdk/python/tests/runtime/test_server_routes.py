@@ -157,7 +157,7 @@ def test_types_that_exist_for_type_checkers_only_leave_the_others_as_they_are(li
         if TYPE_CHECKING:
             from pydantic import BaseModel
 
-        def typed(model: BaseModel, count: int = None, ratio: "float | None" = None, more: list["int"] = []):
+        def typed(model: BaseModel, count: int = None, ratio: "float | None" = None, more: list[int] = []):
             return [model, count, ratio, more]
         """,
         {"POST /typed": "typed"},
