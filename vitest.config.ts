@@ -9,7 +9,7 @@ import { LongestFirst } from "./test/support/longest-first.ts";
  * it has cores. All projects stand in one queue; a file must therefore touch only what it has made itself: ports
  * that were free, directories, containers of its own endpoints.
  */
-const maxWorkers = Math.max(5, availableParallelism() - 1);
+const maxWorkers = Math.max(6, availableParallelism() - 1);
 
 export default defineConfig({
   test: {
@@ -77,7 +77,7 @@ export default defineConfig({
           name: "cli",
           include: ["test/cli/**/*.test.ts"],
           globalSetup: ["./test/e2e/bundle-setup.ts"],
-          testTimeout: 60_000,
+          testTimeout: 120_000,
           hookTimeout: 120_000,
         },
       },
