@@ -24,7 +24,7 @@ type Log = { id: string; webhook: string | null; state: string; attempts: Attemp
 class Place {
   readonly endpointId: string;
   readonly agent: ScriptedAgent;
-  readonly #workerId: string;
+  #workerId: string;
 
   private constructor(endpointId: string, agent: ScriptedAgent, workerId: string) {
     this.endpointId = endpointId;
@@ -42,6 +42,11 @@ class Place {
     const reply = await call("POST", `/v2/${this.endpointId}/run`, { input: { a: 1 }, ...body });
     if (reply.status !== 200) throw new Error(JSON.stringify(reply.body));
     return String(reply.body["id"]);
+  }
+
+  /** After some time without a word its host may be none any more; now it is there again, with a worker. */
+  async comeBack(): Promise<void> {
+    this.#workerId = await this.agent.bringUpWorker(this.endpointId);
   }
 
   take() {
@@ -391,6 +396,7 @@ describe("retry", () => {
     await place.post(`retry/${id}`);
     await place.alarmAfter(11 * SECOND);
     expect(await place.log(id)).toMatchObject({ state: "none", attempts: [] });
+    await place.comeBack();
     await place.agent.complete(place.endpointId, await place.take(), 7);
     await target.received(2);
     await place.rest();
@@ -515,6 +521,7 @@ describe("secrets", () => {
     expect(verified(both, old.secret)).toEqual(verified(both, fresh.secret));
 
     passTime(24 * 60 * MINUTE);
+    await place.comeBack();
     await place.complete(target);
     const [, alone] = await target.received(2);
     expect(verified(alone, fresh.secret)).toMatchObject({ status: "COMPLETED" });

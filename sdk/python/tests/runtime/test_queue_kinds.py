@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
 
@@ -192,11 +193,14 @@ def test_a_worker_with_one_slot_says_that_nothing_runs(agent, serve):
 
 def test_a_loop_in_place_has_no_other_thread_even_when_it_is_used_before_it_runs():
     """A job may wait for the worker, and be there before the main thread comes to run the loop."""
-    loop, calls = EventLoop(), []
+    loop, calls, running = EventLoop(), [], []
 
     async def where() -> int:
+        running.append(asyncio.get_running_loop())
         loop.stop()
         return threading.get_ident()
 
     loop.run_in_place(lambda: calls.append(loop.call(where())))
     assert calls[0].result() == threading.get_ident()
+    running[0].close()
+    asyncio.set_event_loop(None)
