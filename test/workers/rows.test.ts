@@ -11,6 +11,8 @@ const LONE_JOBS = 240;
 /** As many at once as the limit of run admits. */
 const CROWD = 200;
 const SLOTS = 10;
+/** What the alarms of a slow machine may add to each job, where a row more in its life would add a whole one. */
+const SHARE_OF_ALARMS = 0.2;
 
 beforeEach(signInAsNewAccount);
 beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
@@ -51,7 +53,7 @@ test("a job of a backlog costs three rows, insert, finish and remove, and a shar
     }
   });
   console.info(`rows written per job of a backlog: ${rows}`);
-  expect(rows).toBeLessThan(3.05 + 1 / SLOTS);
+  expect(rows).toBeLessThan(3 + SHARE_OF_ALARMS + 1 / SLOTS);
 });
 
 test("a job that finds a worker waiting costs three", async ({ expect }) => {
@@ -65,7 +67,7 @@ test("a job that finds a worker waiting costs three", async ({ expect }) => {
     }
   });
   console.info(`rows written per job when a worker waits: ${rows}`);
-  expect(rows).toBeLessThan(3.05);
+  expect(rows).toBeLessThan(3 + SHARE_OF_ALARMS);
 });
 
 /** Rows that a webhook adds to a job, when so many jobs end in one turn. */
