@@ -505,6 +505,17 @@ export const FLASH_AUTH_KEPT_MS = HOUR;
 /** What is kept of the words in which a client names itself. */
 export const FLASH_AUTH_CLIENT_MAX_CHARACTERS = 200;
 
+// Live sessions of flash
+
+/** A session that nobody renews ends after this; who opens one chooses within. */
+export const LIVE_LEASE_SECONDS = { min: 30, max: 3_600 } as const;
+/** Texts of local files in one live request, in bytes. */
+export const LIVE_SOURCES_MAX_BYTES = 8 * 1024 * 1024;
+/** Arguments of one live call, or the body of a request to a route, in bytes. */
+export const LIVE_ARGUMENTS_MAX_BYTES = 10 * MEGABYTE;
+/** Sessions whose lease has lapsed which one maintenance run ends at most. */
+export const LIVE_SESSIONS_ENDED_AT_ONCE = 20;
+
 // Files of apps on a host
 
 /** Of an artifact when it is unpacked, in bytes: the largest ones are five times smaller packed. */

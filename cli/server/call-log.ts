@@ -1,0 +1,22 @@
+/** What a person sees of the calls that the local server is sent. */
+
+/** One call, from its first line to its last; exactly one of `done` and `fail` ends it. */
+export interface CallLine {
+  /** It waits, and why; said again only when the reason is another one. */
+  waiting(reason: string): void;
+  /** A worker has it. */
+  running(worker: { readonly id: string; readonly gpu?: string | undefined }): void;
+  /** What the worker has printed. */
+  printed(line: string): void;
+  done(facts: { readonly ranMs?: number | undefined; readonly queuedMs?: number | undefined }): void;
+  /** `detail` may have several lines, such as a traceback with local files. */
+  fail(reason: string, detail?: string): void;
+}
+
+export interface CallLog {
+  begin(call: {
+    readonly method: string;
+    readonly path: string;
+    readonly endpoint?: string | undefined;
+  }): CallLine;
+}

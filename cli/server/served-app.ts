@@ -1,0 +1,57 @@
+/**
+ * The seam between the local server and what is behind it: live workers in `flash dev`, containers of this computer
+ * in `flash deploy --preview`.
+ */
+import type { ManifestResource } from "../../src/contract/flash-manifest.ts";
+import type { CallLine } from "./call-log.ts";
+
+export type ServedEndpoint = {
+  readonly name: string;
+  readonly resource: ManifestResource;
+  /** Why it cannot be called now, with file and line: its code cannot be read. */
+  readonly problem?: string | undefined;
+};
+
+export interface ServedApp {
+  readonly name: string;
+  /** The endpoints as the files are at this moment; waits while they are being read. */
+  endpoints(): Promise<readonly ServedEndpoint[]>;
+}
+
+/** A call of the queue API, by the name of its operation; what needs no body has none. */
+export type QueueCall = {
+  readonly operation:
+    | "run"
+    | "runsync"
+    | "status"
+    | "stream"
+    | "cancel"
+    | "retry"
+    | "purge-queue"
+    | "health"
+    | "requests";
+  readonly jobId?: string | undefined;
+  /** Checked: its `input` fits the function. */
+  readonly body?: Readonly<Record<string, unknown>> | undefined;
+  /** With the question mark, or empty. */
+  readonly search: string;
+  readonly signal: AbortSignal;
+};
+
+export interface EndpointCalls {
+  /** Answers as the service does; `line` is told how the call goes on. Throws a Failure where nothing answers. */
+  queue(endpoint: ServedEndpoint, call: QueueCall, line: CallLine): Promise<Response>;
+  /** `path` begins behind the endpoint's name. Answers as the route does; throws CallFailure. */
+  route(endpoint: ServedEndpoint, request: Request, path: string, line: CallLine): Promise<Response>;
+}
+
+/** Nothing can answer a call; the status is what its caller gets, with the message as `detail`. */
+export class CallFailure extends Error {
+  override readonly name = "CallFailure";
+  readonly status: 422 | 500 | 502 | 503 | 504;
+
+  constructor(status: CallFailure["status"], message: string) {
+    super(message);
+    this.status = status;
+  }
+}

@@ -1,0 +1,87 @@
+/**
+ * Live mode: what `flash dev` sends to workers that run code as it stands on a person's computer. Such workers serve
+ * endpoints of a session, which is a flash environment with a lease: it ends with its endpoints when nobody renews it.
+ */
+import { z } from "zod";
+import { sha256Schema } from "./artifact.ts";
+
+/** Names of live endpoints begin with it; code knows them without. */
+export const LIVE_PREFIX = "live-";
+export const LIVE_PROTOCOL = 1;
+
+/** "true" in workers of sessions, set by the service alone. */
+export const LIVE_VARIABLE = "FLASH_LIVE";
+/** Its value opens LIVE_EXECUTE_PATH of load-balanced workers; also set by the service alone. */
+export const LIVE_TOKEN_VARIABLE = "FLASH_LIVE_TOKEN";
+export const LIVE_TOKEN_HEADER = "X-Flash-Live-Token";
+/** Takes a LiveRequest by POST, on load-balanced workers in live mode; answers as the route does. */
+export const LIVE_EXECUTE_PATH = "/execute";
+/** In an answer of LIVE_EXECUTE_PATH that is not the route's own: one of LIVE_OUTCOMES. */
+export const LIVE_OUTCOME_HEADER = "X-Flash-Live";
+/**
+ * missing-modules  409, `{missing_modules: [sha256…]}`: to be sent again with these in `sources`
+ * refused          the request is none, or its token is wrong: `{detail}`
+ * not-loaded       500, the code cannot be loaded: `{detail}`, with file and line
+ * raised           500, the route has raised: `{detail, traceback}`
+ */
+export const LIVE_OUTCOMES = ["missing-modules", "refused", "not-loaded", "raised"] as const;
+
+/** `error_type` of a job that failed because its worker lacks sources; `missing_modules` beside it names them. */
+export const MISSING_MODULES_ERROR = "MissingModules";
+
+const text = z.string();
+const texts = z.array(text);
+
+/** What runs, without the texts of its files. */
+const codeShape = {
+  execution_type: z.enum(["function", "class", "route"]),
+  /** Dotted path; of a route's endpoint that of any of its functions. */
+  module: text,
+  function_name: text.optional(),
+  class_name: text.optional(),
+  /** Jobs that run at a time. */
+  max_concurrency: z.number().int().positive().optional(),
+  /** Path from the project, with forward slashes → SHA-256 of the file: all local files that the code needs. */
+  modules: z.record(text, sha256Schema),
+  /** Requirements, as pip understands them. */
+  dependencies: texts,
+  /** Debian packages. */
+  system_dependencies: texts,
+  /** Packages are installed side by side. */
+  accelerate_downloads: z.boolean(),
+};
+
+/** Another endpoint that the code may call. */
+export const livePeerSchema = z.object(codeShape);
+export type LivePeer = z.infer<typeof livePeerSchema>;
+
+/** An HTTP request to a route, as the local server was sent it. */
+export const liveHttpSchema = z.object({
+  method: text,
+  path: text,
+  /** Without the question mark. */
+  query: text,
+  headers: z.array(z.tuple([text, text])),
+  body_base64: text,
+});
+export type LiveHttp = z.infer<typeof liveHttpSchema>;
+
+/** Input of a job of a live endpoint, and body of LIVE_EXECUTE_PATH. */
+export const liveRequestSchema = z.object({
+  protocol: z.literal(LIVE_PROTOCOL),
+  ...codeShape,
+  /** Of a class. */
+  method_name: text.optional(),
+  constructor_args: z.array(z.unknown()).optional(),
+  constructor_kwargs: z.record(text, z.unknown()).optional(),
+  args: z.array(z.unknown()).optional(),
+  kwargs: z.record(text, z.unknown()).optional(),
+  /** SHA-256 → text of the file; what the worker has been sent before is left out. */
+  sources: z.record(sha256Schema, text),
+  /** By endpoint name. */
+  peers: z.record(text, livePeerSchema),
+  /** Of a load-balanced endpoint: its routes, and the request for one of them. */
+  routes: z.array(z.object({ method: text, path: text, module: text, function_name: text })).optional(),
+  http: liveHttpSchema.optional(),
+});
+export type LiveRequest = z.infer<typeof liveRequestSchema>;
