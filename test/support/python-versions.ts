@@ -9,8 +9,17 @@ const PYTEST = "pytest==9.2.0";
 export const PYTHON_VERSIONS = ["3.10", "3.11", "3.12", "3.13", "3.14"] as const;
 export type PythonVersion = (typeof PYTHON_VERSIONS)[number];
 
+/** The interpreter of each version, undefined for those that are not on this computer. */
+export async function findPythons(): Promise<
+  readonly { readonly version: PythonVersion; readonly interpreter: string | undefined }[]
+> {
+  return await Promise.all(
+    PYTHON_VERSIONS.map(async (version) => ({ version, interpreter: await findPython(version) })),
+  );
+}
+
 /** The interpreter of this version: on the PATH, in /usr/bin, or one that pyenv has installed. */
-export async function findPython(version: PythonVersion): Promise<string | undefined> {
+async function findPython(version: PythonVersion): Promise<string | undefined> {
   const candidates = [`python${version}`, `/usr/bin/python${version}`, ...(await pyenvPythons(version))];
   for (const candidate of candidates) if (await isUsable(candidate, version)) return candidate;
   return undefined;
