@@ -8,18 +8,15 @@ export const PYTEST_LIMIT_MS = 400_000;
 
 const PACKAGE = resolve(import.meta.dirname, "../../sdk/python");
 
-/** Runs pytest with these arguments; answers its exit code and all that it says. */
-export async function runPytest(
-  version: PythonVersion,
-  interpreter: string,
-  args: readonly string[],
-): Promise<{ readonly exitCode: number | undefined; readonly all: string }> {
+/** Runs pytest with these arguments; answers its exit code and all that it has said. */
+export async function runPytest(version: PythonVersion, interpreter: string, args: readonly string[]) {
   const python = await ensurePytestVenv(version, interpreter);
-  return await execa(python, ["-m", "pytest", ...args], {
+  const { exitCode, all } = await execa(python, ["-m", "pytest", ...args], {
     cwd: PACKAGE,
     // Several versions would write bytecode at once.
     env: { PYTHONDONTWRITEBYTECODE: "1" },
     all: true,
     reject: false,
   });
+  return { exitCode, all };
 }
