@@ -21,7 +21,7 @@ const SOURCES = [
   "console/**/*",
   "node-agent/**/*",
   "src/contract/**/*",
-  "scripts/{assets,agent-bundle}.ts",
+  "scripts/*.ts",
   "package-lock.json",
 ];
 
