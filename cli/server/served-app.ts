@@ -45,13 +45,18 @@ export interface EndpointCalls {
   route(endpoint: ServedEndpoint, request: Request, path: string, line: CallLine): Promise<Response>;
 }
 
-/** Nothing can answer a call; the status is what its caller gets, with the message as `detail`. */
+/**
+ * Nothing can answer a call; the status is what its caller gets, with the message as `detail`. The server ends the
+ * call's line with the message and with `shown`, such as a traceback.
+ */
 export class CallFailure extends Error {
   override readonly name = "CallFailure";
   readonly status: 422 | 500 | 502 | 503 | 504;
+  readonly shown: string | undefined;
 
-  constructor(status: CallFailure["status"], message: string) {
+  constructor(status: CallFailure["status"], message: string, shown?: string) {
     super(message);
     this.status = status;
+    this.shown = shown;
   }
 }
