@@ -1,4 +1,4 @@
-/** A call as its person sees it: whatever becomes of it, its line is ended once. */
+/** A call as its person sees it. */
 import { Failure } from "../failure.ts";
 import { CallRefusal, detailAnswer } from "./call-answer.ts";
 import type { CallLine, CallLog } from "./call-log.ts";
@@ -6,28 +6,21 @@ import { CallFailure } from "./served-app.ts";
 
 /** Of a caller that has gone; nobody reads it. */
 const CLIENT_CLOSED_REQUEST = 499;
-
 /** What holds for one connection only. */
 const HOP_BY_HOP = ["connection", "keep-alive", "transfer-encoding", "upgrade"];
 
-/** Answers a call, and sees to it that its line is ended when the last byte of the answer is sent. */
+/** Answers a call; what is thrown on the way becomes an answer, and ends its line. */
 export async function observed(
   line: CallLine,
   request: Request,
-  answer: (line: CallLine) => Promise<Response>,
+  answer: () => Promise<Response>,
 ): Promise<Response> {
-  const once = new LineEndedOnce(line);
   try {
-    const answered = await answer(once);
-    if (request.method === "HEAD") await answered.body?.cancel();
-    const body = request.method === "HEAD" ? null : answered.body;
-    return sent(answered, body, (isWhole) => endBy(once, answered.status, isWhole));
+    return await passedOn(await answer(), request.method);
   } catch (error) {
-    if (request.signal.aborted) {
-      once.fail("The caller has gone.");
-      return new Response(null, { status: CLIENT_CLOSED_REQUEST });
-    }
-    return answerOfError(error, once);
+    if (!request.signal.aborted) return answerOfError(error, line);
+    line.fail("the caller has gone");
+    return new Response(null, { status: CLIENT_CLOSED_REQUEST });
   }
 }
 
@@ -46,98 +39,28 @@ export function failuresOnly(log: CallLog, call: Parameters<CallLog["begin"]>[0]
 /** What is told to who calls, and to who watches. */
 export function answerOfError(error: unknown, line?: CallLine): Response {
   if (error instanceof CallRefusal) {
-    line?.fail(`${error.status}: ${error.message}`);
+    line?.fail(error.message);
     return error.answer();
   }
-  if (error instanceof Failure || error instanceof CallFailure) {
-    const advice = error instanceof Failure ? error.advice : [];
-    line?.fail(error.message, advice.length > 0 ? advice.join("\n") : undefined);
-    const status = error instanceof CallFailure ? error.status : 503;
-    return detailAnswer(status, [error.message, ...advice].join(" "));
+  if (error instanceof CallFailure) {
+    line?.fail(error.message, error.shown);
+    return detailAnswer(error.status, error.message);
+  }
+  if (error instanceof Failure) {
+    line?.fail(error.message, error.advice.join("\n"));
+    return detailAnswer(503, [error.message, ...error.advice].join(" "));
   }
   const text = error instanceof Error ? error : new Error(String(error));
-  line?.fail(`flash has met a fault of its own: ${text.message}`, text.stack);
-  return detailAnswer(500, `flash has met a fault of its own: ${text.message}`);
+  const said = `flash has met a fault of its own: ${text.message}`;
+  line?.fail(said, text.stack);
+  return detailAnswer(500, said);
 }
 
-class LineEndedOnce implements CallLine {
-  readonly #line: CallLine;
-  #isEnded = false;
-
-  constructor(line: CallLine) {
-    this.#line = line;
-  }
-
-  waiting(reason: string): void {
-    if (!this.#isEnded) this.#line.waiting(reason);
-  }
-
-  running(worker: Parameters<CallLine["running"]>[0]): void {
-    if (!this.#isEnded) this.#line.running(worker);
-  }
-
-  printed(text: string): void {
-    if (!this.#isEnded) this.#line.printed(text);
-  }
-
-  done(facts: Parameters<CallLine["done"]>[0]): void {
-    this.#end(() => this.#line.done(facts));
-  }
-
-  fail(reason: string, detail?: string): void {
-    this.#end(() => this.#line.fail(reason, detail));
-  }
-
-  #end(act: () => void): void {
-    if (this.#isEnded) return;
-    this.#isEnded = true;
-    act();
-  }
-}
-
-function endBy(line: CallLine, status: number, isWhole: boolean): void {
-  if (!isWhole) line.fail("The answer broke off.");
-  else if (status >= 400) line.fail(`Answered with status ${status}.`);
-  else line.done({});
-}
-
-/** The same answer with this body, told when it has been read, whole or not. */
-function sent(
-  answer: Response,
-  body: ReadableStream<Uint8Array> | null,
-  onEnd: (isWhole: boolean) => void,
-): Response {
+async function passedOn(answer: Response, method: string): Promise<Response> {
   const headers = new Headers(answer.headers);
   for (const name of HOP_BY_HOP) headers.delete(name);
-  const { status, statusText } = answer;
-  if (body === null) onEnd(true);
-  return new Response(body === null ? null : watched(body, onEnd), { status, statusText, headers });
-}
-
-function watched(
-  body: ReadableStream<Uint8Array>,
-  onEnd: (isWhole: boolean) => void,
-): ReadableStream<Uint8Array> {
-  const reader = body.getReader();
-  return new ReadableStream(
-    {
-      pull: async (controller) => {
-        try {
-          const { done, value } = await reader.read();
-          if (!done) return controller.enqueue(value);
-          onEnd(true);
-          controller.close();
-        } catch (error) {
-          onEnd(false);
-          controller.error(error);
-        }
-      },
-      cancel: async (reason) => {
-        onEnd(false);
-        await reader.cancel(reason);
-      },
-    },
-    // Nothing is read ahead of who reads.
-    { highWaterMark: 0 },
-  );
+  const { body, status, statusText } = answer;
+  if (method !== "HEAD") return new Response(body, { status, statusText, headers });
+  await body?.cancel();
+  return new Response(null, { status, statusText, headers });
 }

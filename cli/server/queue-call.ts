@@ -26,10 +26,10 @@ export async function answerQueueCall(call: Call): Promise<Response> {
   if (asked !== undefined && !asked.methods.includes(methodOf(request)))
     return methodAnswer(request.method, asked.methods);
   const line = asked?.isAsked === true ? failuresOnly(log, started) : log.begin(started);
-  return await observed(line, request, async (once) => {
+  return await observed(line, request, async () => {
     if (asked === undefined) throw unknownOperation(endpoint);
     refuseIfUnreadable(endpoint, asked);
-    return await calls.queue(endpoint, await queueCall(call, asked), once);
+    return await calls.queue(endpoint, await queueCall(call, asked), line);
   });
 }
 

@@ -18,11 +18,11 @@ export async function answerRouteCall({ endpoint, request, path, calls, log }: C
   if (isKnown(endpoint) && methods.length > 0 && !methods.includes(method))
     return methodAnswer(request.method, methods);
   const line = log.begin({ method: request.method, path: pathname, endpoint: endpoint.name });
-  return await observed(line, request, async (once) => {
+  return await observed(line, request, async () => {
     if (endpoint.problem !== undefined)
       throw new CallRefusal(503, `${endpoint.name} cannot be called now: ${endpoint.problem}`);
     if (isKnown(endpoint) && methods.length === 0) throw unknownRoute(endpoint, request.method, path);
-    return await calls.route(endpoint, await wholeRequest(request), path, once);
+    return await calls.route(endpoint, await wholeRequest(request), path, line);
   });
 }
 

@@ -41,8 +41,7 @@ export type QueueCall = {
 };
 
 /**
- * C1  `line` is told how a call goes on. Who knows how it went ends it, at the latest with the body of the answer;
- *     the server ends what is left open, by the status of the answer, or by what was thrown.
+ * C1  `line` is told how a call goes on. Who answers ends it; the server does so where something is thrown instead.
  * C2  CallFailure has its own status; any other Failure is a 503, and what else is thrown is a fault: 500.
  * C3  The signal, of a call or of a request, aborts when the caller has gone or the server is closed.
  */
@@ -56,13 +55,18 @@ export interface EndpointCalls {
   route(endpoint: ServedEndpoint, request: Request, path: string, line: CallLine): Promise<Response>;
 }
 
-/** Nothing can answer a call; the status is what its caller gets, with the message as `detail`. */
+/**
+ * Nothing can answer a call; the status is what its caller gets, with the message as `detail`. The server ends the
+ * call's line with the message and with `shown`, such as a traceback.
+ */
 export class CallFailure extends Error {
   override readonly name = "CallFailure";
   readonly status: 413 | 422 | 500 | 502 | 503 | 504;
+  readonly shown: string | undefined;
 
-  constructor(status: CallFailure["status"], message: string) {
+  constructor(status: CallFailure["status"], message: string, shown?: string) {
     super(message);
     this.status = status;
+    this.shown = shown;
   }
 }

@@ -20,6 +20,7 @@ class TerminalCall implements CallLine {
   readonly #title: string;
   readonly #startedAt = performance.now();
   readonly #step: Step;
+  #isEnded = false;
   #reason: string | undefined;
   #worker: string | undefined;
 
@@ -32,14 +33,14 @@ class TerminalCall implements CallLine {
   }
 
   waiting(reason: string): void {
-    if (reason === this.#reason) return;
+    if (this.#isEnded || reason === this.#reason) return;
     this.#reason = reason;
     this.#step.update(reason);
     this.#aside(this.#cli.terminal.palette.dim(`waits: ${reason}`));
   }
 
   running({ id, gpu }: Parameters<CallLine["running"]>[0]): void {
-    if (id === this.#worker) return;
+    if (this.#isEnded || id === this.#worker) return;
     this.#worker = id;
     this.#step.update(`runs on ${id}`);
     this.#aside(this.#cli.terminal.palette.dim(`runs on ${id}${gpu === undefined ? "" : ` (${gpu})`}`));
@@ -51,6 +52,7 @@ class TerminalCall implements CallLine {
   }
 
   done({ ranMs, queuedMs }: Parameters<CallLine["done"]>[0]): void {
+    if (this.#ends()) return;
     const times = [
       duration(ranMs ?? performance.now() - this.#startedAt),
       ...(queuedMs !== undefined && queuedMs >= SHOWN_WAIT_MS ? [`waited ${duration(queuedMs)}`] : []),
@@ -59,9 +61,17 @@ class TerminalCall implements CallLine {
   }
 
   fail(reason: string, detail = ""): void {
+    if (this.#ends()) return;
     const [first = "", ...rest] = `${reason}\n${detail}`.split("\n").filter((line) => line.trim() !== "");
     const below = rest.map((line) => `\n${INDENT}${printable(line)}`).join("");
     this.#step.fail(`${this.#head()}: ${printable(first)}${below}`);
+  }
+
+  /** Whether it has ended before. */
+  #ends(): boolean {
+    const hadEnded = this.#isEnded;
+    this.#isEnded = true;
+    return hadEnded;
   }
 
   #aside(text: string): void {
