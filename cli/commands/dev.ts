@@ -18,9 +18,9 @@ type DevFlags = {
   readonly python?: string;
 };
 
-export function devCommand(cli: Cli): Command {
-  return new Command("dev")
-    .alias("run")
+/** Also under the name that it had for people who come from elsewhere. */
+export function devCommand(cli: Cli, name = "dev"): Command {
+  return new Command(name)
     .description("Serve the app's functions on this computer; they run on workers, and follow every change.")
     .addOption(new Option("--host <host>", "where to listen").default(DEFAULT_HOST).env("FLASH_HOST"))
     .addOption(
