@@ -52,10 +52,10 @@ export async function openSession(service: Service, appName: string): Promise<Op
 
 const RETRIED = ["APP_NOT_FOUND", "FLASH_ENVIRONMENT_NAME_TAKEN"];
 
-/** Renews a session once; refused where it has ended. */
+/** Renews a session; refused where it has ended. */
 export async function renewSession(service: Service, id: string): Promise<OpenedSession> {
   const input = { flashEnvironmentId: id, leaseSeconds: LEASE_SECONDS };
-  return (await service.mutateAgain(renewLease, { input })).renewFlashEnvironmentLease;
+  return (await service.mutate(renewLease, { input })).renewFlashEnvironmentLease;
 }
 
 function sessionName(): string {
