@@ -208,6 +208,21 @@ const ROWS: readonly (readonly [since: number, table: string, row: Record<string
       updated_at: 1,
     },
   ],
+  [7, "flash_app", { id: "fa2", account_id: "acme", name: "tried", is_for_sessions: 1, created_at: 1 }],
+  [
+    7,
+    "flash_environment",
+    {
+      id: "fe2",
+      account_id: "acme",
+      app_id: "fa2",
+      name: "live-1a2b3c",
+      state: "PENDING",
+      lease_expires_at: 5,
+      created_at: 1,
+      updated_at: 1,
+    },
+  ],
   [
     5,
     "flash_upload",
