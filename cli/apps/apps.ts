@@ -34,7 +34,7 @@ export async function createApp(cli: Cli, name: string): Promise<void> {
   const checked = checkedName("app", name);
   const service = await openService(cli);
   const { createFlashApp: app } = await service
-    .mutate(operations.createApp, { name: checked })
+    .mutate(operations.createApp, { input: { name: checked } })
     .catch((error: unknown) => {
       const isTaken = error instanceof Refusal && error.code === "APP_NAME_TAKEN";
       throw isTaken ? new Failure(`There is an app '${checked}' already.`) : error;

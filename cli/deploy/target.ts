@@ -52,13 +52,18 @@ export async function ensureTarget(
   return { app: { id: app.id, name: appName }, environment: { id: environment.id, name: environmentName } };
 }
 
+export type AppTraits = {
+  /** If it must be made: it goes with the last of its sessions. */
+  readonly isForSessions?: boolean;
+};
+
 /** The app of this name, made where there is none. */
-export async function ensureApp(service: Service, name: string): Promise<FlashApp> {
-  return (await findApp(service, name)) ?? (await createdApp(service, name));
+export async function ensureApp(service: Service, name: string, traits: AppTraits = {}): Promise<FlashApp> {
+  return (await findApp(service, name)) ?? (await createdApp(service, name, traits));
 }
 
-async function createdApp(service: Service, name: string): Promise<FlashApp> {
-  await service.mutate(createApp, { name }).catch(unlessTaken("APP_NAME_TAKEN"));
+async function createdApp(service: Service, name: string, traits: AppTraits): Promise<FlashApp> {
+  await service.mutate(createApp, { input: { name, ...traits } }).catch(unlessTaken("APP_NAME_TAKEN"));
   return (await service.query(appByName, { name })).flashAppByName;
 }
 

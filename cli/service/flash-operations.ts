@@ -54,7 +54,7 @@ export const appByName = operation(
 );
 
 export const createApp = operation(
-  "mutation ($name: String) { createFlashApp(input: { name: $name }) { id name } }",
+  "mutation ($input: CreateFlashAppInput) { createFlashApp(input: $input) { id name } }",
   { createFlashApp: z.object({ id: text, name: text }) },
 );
 

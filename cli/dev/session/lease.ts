@@ -39,7 +39,7 @@ export type LeaseSettings = {
 /** Opens a session in an app, which is made where there is none. */
 export async function openSession(service: Service, appName: string): Promise<OpenedSession> {
   for (let left = TRIES - 1; ; left -= 1) {
-    const app = await ensureApp(service, appName);
+    const app = await ensureApp(service, appName, { isForSessions: true });
     try {
       const input = { flashAppId: app.id, name: sessionName(), leaseSeconds: LEASE_SECONDS };
       return (await service.mutate(createSession, { input })).createFlashEnvironment;
