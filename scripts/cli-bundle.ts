@@ -1,8 +1,9 @@
-/** The `flash` command as one file that plain Node runs, with the Python package beside it. */
+/** The `flash` command as one file that plain Node runs, with the Python package and a local Edgerun beside it. */
 import { existsSync } from "node:fs";
 import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { build } from "esbuild";
+import { layOutStandalone } from "./standalone-bundle.ts";
 
 /** The oldest Node that the command is for. */
 const NODE_MIN = "20.19";
@@ -11,7 +12,7 @@ const SKELETON = "cli/skeleton/files";
 const PYTHON_PACKAGE = "sdk/python/src/edgerun";
 const NOT_SHIPPED = /(^|\/)(__pycache__|\.[^/]*|_cli)$|\.pyc$/;
 
-/** Lays out `flash.mjs` and `python/edgerun` in a directory; the same sources give the same bytes. */
+/** Lays out `flash.mjs`, `python/edgerun` and `standalone/` in a directory; the same sources give the same bytes. */
 export async function layOutCli(root: string, directory: string): Promise<void> {
   await mkdir(dirname(directory), { recursive: true });
   const fresh = await mkdtemp(`${directory}-`);
@@ -25,6 +26,7 @@ export async function layOutCli(root: string, directory: string): Promise<void> 
 
 async function layOut(root: string, directory: string): Promise<void> {
   await writeFile(join(directory, FILE_NAME), await bundleCli(root), { mode: 0o755 });
+  await layOutStandalone(root, join(directory, "standalone"));
   if (existsSync(join(root, PYTHON_PACKAGE)))
     await cp(join(root, PYTHON_PACKAGE), join(directory, "python", "edgerun"), {
       recursive: true,
