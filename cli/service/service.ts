@@ -84,6 +84,21 @@ export class Service {
     return await this.#retrying(() => this.#call(operation, variables));
   }
 
+  /** A request below the service's address, with the key. Throws a Failure when nothing answers. */
+  async request(path: string, init: RequestInit = {}): Promise<Response> {
+    const { url, apiKey, signal } = this.#settings;
+    const headers = new Headers(init.headers);
+    headers.set("User-Agent", CLIENT_NAME);
+    if (apiKey !== undefined) headers.set("Authorization", `Bearer ${apiKey}`);
+    const signals = init.signal ? [signal, init.signal] : [signal];
+    try {
+      return await fetch(`${url}${path}`, { ...init, headers, signal: AbortSignal.any(signals) });
+    } catch (error) {
+      for (const one of signals) one.throwIfAborted();
+      throw this.#unreachable(error);
+    }
+  }
+
   async #retrying<T>(call: () => Promise<T>): Promise<T> {
     return await pRetry(
       async () => {

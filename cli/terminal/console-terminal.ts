@@ -54,6 +54,11 @@ export class ConsoleTerminal implements Terminal {
     this.#write(this.#notes, line);
   }
 
+  aside(line: string): void {
+    if (isWatched(this.#notes, this.#settings.environment)) this.say(line);
+    else this.#settings.log(this.#settings.redact(line));
+  }
+
   done(line: string): void {
     this.#write(this.#notes, `${this.palette.green("✓")} ${line}`);
   }

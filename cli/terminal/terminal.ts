@@ -15,6 +15,8 @@ export interface Terminal {
   readonly palette: Palette;
   /** A line for the person; `✓ ` and the like are put before it by the methods below. */
   say(line?: string): void;
+  /** A line for who watches as it comes; without a terminal it goes to the log alone. */
+  aside(line: string): void;
   /** ✓ green. */
   done(line: string): void;
   /** ! yellow. */
