@@ -66,7 +66,8 @@ async function removeContainer(container: Dockerode.Container): Promise<void> {
   try {
     await container.remove({ force: true, v: true });
   } catch (error) {
-    if (!isConflict(error)) return void (await ignoring(isNotFound, Promise.reject(error as Error)));
+    if (isNotFound(error)) return;
+    if (!isConflict(error)) throw error;
     // It is being removed already.
     await ignoring(isGoneOrConflict, container.wait({ condition: "removed" }));
   }

@@ -32,6 +32,8 @@ const HOST_ID = "preview";
 
 type Entry = {
   readonly id: string;
+  /** Of idempotency. */
+  readonly key: string | undefined;
   readonly isLowPriority: boolean;
   readonly request: JobRequest;
   job: Job;
@@ -71,8 +73,14 @@ export class PreviewQueue implements JobLedger {
 
   // For clients
 
-  submit(request: JobRequest, how: { readonly isSync: boolean; readonly waitMs: number | null }): string {
+  /** `key`: the same one gives the same job. */
+  submit(
+    request: JobRequest,
+    how: { readonly isSync: boolean; readonly waitMs: number | null; readonly key?: string | undefined },
+  ): string {
     const { policy } = request;
+    const known = this.#all().find(({ key }) => key !== undefined && key === how.key);
+    if (known) return known.id;
     const id = `${how.isSync ? "sync-" : ""}${randomUUID()}-s0`;
     const job = queuedJob(
       {
@@ -84,7 +92,8 @@ export class PreviewQueue implements JobLedger {
       this.#now(),
     );
     const isLowPriority = policy?.lowPriority ?? false;
-    this.#entries.set(id, { id, isLowPriority, request, job, progress: null, chunks: [], drained: 0 });
+    const nothingYet = { progress: null, chunks: [], drained: 0 };
+    this.#entries.set(id, { id, key: how.key, isLowPriority, request, job, ...nothingYet });
     this.#options.onQueued();
     return id;
   }
@@ -221,14 +230,11 @@ export class PreviewQueue implements JobLedger {
     const { attempt, executionTimeoutMs } = entry.job;
     const { endpointId } = this.#options;
     this.#open.add(keyOf({ jobId: id, attempt }));
-    const { webhook, policy, s3Config } = request;
     return {
       record: { jobId: id, attempt, workerId, endpointId, receivedAt: this.#now(), executionTimeoutMs },
       job: {
         ...{ id, attempt, workerId, executionTimeoutMs, input: JSON.stringify(request.input) },
-        ...(webhook && { webhook }),
-        ...(policy && { policy }),
-        ...(s3Config && { s3Config }),
+        ...optionsOf(request),
       },
     };
   }
@@ -286,6 +292,20 @@ export class PreviewQueue implements JobLedger {
     if (job.state === "running") this.#options.onStop(id, job.attempt, "expired");
     this.#changes.emit(id);
   }
+}
+
+/** What the handler sees of a job beside its input; what is not there is left out. */
+function optionsOf({
+  webhook,
+  policy,
+  s3Config,
+}: JobRequest): Pick<ArrivedJob, "webhook" | "policy" | "s3Config"> {
+  const options = {
+    webhook: webhook ?? undefined,
+    policy: policy ?? undefined,
+    s3Config: s3Config ?? undefined,
+  };
+  return JSON.parse(JSON.stringify(options)) as ReturnType<typeof optionsOf>;
 }
 
 function eventOf(attempt: number, outcome: AttemptOutcome): JobEvent {

@@ -15,6 +15,8 @@ import type { QueueCall } from "../../server/served-app.ts";
 import { describedError } from "./job-error.ts";
 import type { PreviewQueue } from "./preview-queue.ts";
 
+const IDEMPOTENCY_KEY = "idempotency-key";
+
 /** A strict client reads the reply of a runsync as that of an ended job, whatever its status says. */
 const NOTHING_YET = { delayTime: 0, executionTime: 0, workerId: "" };
 
@@ -26,11 +28,14 @@ export type QueueQuestion = {
   readonly workers: () => WorkerCounts;
 };
 
+/** Ends the line of the call: that of a job with the job, which may be later than the answer. */
 export async function answerQueueCall(question: QueueQuestion): Promise<Response> {
+  const { line } = question;
   try {
-    return await answer(question);
+    return await OPERATIONS[question.call.operation](question);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
+    line.fail(error.message);
     return Response.json(errorBody(error.code, error.message), { status: ERROR_STATUS[error.code] });
   }
 }
@@ -45,41 +50,51 @@ class Refusal extends Error {
   }
 }
 
-async function answer(question: QueueQuestion): Promise<Response> {
-  const { queue, call } = question;
-  switch (call.operation) {
-    case "run":
-      return Response.json({ id: submit(question, false), status: "IN_QUEUE" });
-    case "runsync":
-      return await runsync(question);
-    case "status":
-      return await status(question);
-    case "stream":
-      return await stream(question);
-    case "cancel":
-      return Response.json({ id: call.jobId, status: known(queue.cancel(call.jobId ?? ""), call) });
-    case "retry":
-      return retry(question);
-    case "purge-queue":
-      return Response.json({ removed: queue.purge(), status: "completed" });
-    case "health":
-      return Response.json({ jobs: queue.counts(), workers: question.workers(), release: null });
-    case "requests":
-      return Response.json(queue.list(queryOf(call)));
-  }
+/** Answers, and sees to it that the line of the call is ended. */
+type Operation = (question: QueueQuestion) => Response | Promise<Response>;
+
+const OPERATIONS: Readonly<Record<QueueCall["operation"], Operation>> = {
+  run: (question) => Response.json({ id: submit(question, false), status: "IN_QUEUE" }),
+  runsync,
+  retry,
+  status: endingLine(status),
+  stream: endingLine(stream),
+  cancel: endingLine(cancel),
+  "purge-queue": endingLine(({ queue }) => Response.json({ removed: queue.purge(), status: "completed" })),
+  health: endingLine(health),
+  requests: endingLine(({ queue, call }) => Response.json(queue.list(queryOf(call)))),
+};
+
+function endingLine(operation: Operation): Operation {
+  return async (question) => {
+    const answered = await operation(question);
+    question.line.done({});
+    return answered;
+  };
 }
 
-function submit({ queue, call }: QueueQuestion, isSync: boolean): string {
+function cancel({ queue, call }: QueueQuestion): Response {
+  return Response.json({ id: call.jobId, status: known(queue.cancel(call.jobId ?? ""), call) });
+}
+
+function health({ queue, workers }: QueueQuestion): Response {
+  return Response.json({ jobs: queue.counts(), workers: workers(), release: null });
+}
+
+function submit({ queue, call, line }: QueueQuestion, isSync: boolean): string {
   const request = jobRequestSchema.safeParse(call.body ?? {});
   if (!request.success) throw invalid(request.error);
-  return queue.submit(request.data, { isSync, waitMs: parameter(call, "wait", waitSchema) ?? null });
+  const waitMs = parameter(call, "wait", waitSchema) ?? null;
+  const id = queue.submit(request.data, { isSync, waitMs, key: call.headers[IDEMPOTENCY_KEY] });
+  void follow(queue, id, line);
+  return id;
 }
 
 async function runsync(question: QueueQuestion): Promise<Response> {
-  const { queue, call, line } = question;
+  const { queue, call } = question;
   const waitMs = parameter(call, "wait", waitSchema) ?? WAIT_DEFAULT_MS;
   const id = submit(question, true);
-  const view = await waitForEnd(queue, id, waitMs, call.signal, (view) => tellLine(line, view));
+  const view = await waitForEnd(queue, id, waitMs, call.signal);
   return jobAnswer({ ...NOTHING_YET, ...known(view, { ...call, jobId: id }) });
 }
 
@@ -97,12 +112,10 @@ async function waitForEnd(
   id: string,
   waitMs: number,
   gone: AbortSignal,
-  onView: (view: JobView) => void = () => {},
 ): Promise<JobView | undefined> {
   const signal = AbortSignal.any([gone, AbortSignal.timeout(waitMs)]);
   for (;;) {
     const view = queue.view(id);
-    if (view) onView(view);
     if (waitMs === 0 || signal.aborted || queue.hasEnded(id)) return view;
     await queue.change(id, signal);
   }
@@ -124,16 +137,35 @@ async function stream({ queue, call }: QueueQuestion): Promise<Response> {
   }
 }
 
-function retry({ queue, call }: QueueQuestion): Response {
-  const { isDone, status } = known(queue.retry(call.jobId ?? ""), call);
-  if (isDone) return Response.json({ id: call.jobId, status: "IN_QUEUE" });
+function retry({ queue, call, line }: QueueQuestion): Response {
+  const { jobId = "" } = call;
+  const { isDone, status } = known(queue.retry(jobId), call);
+  if (isDone) {
+    void follow(queue, jobId, line);
+    return Response.json({ id: jobId, status: "IN_QUEUE" });
+  }
   throw new Refusal(
     "job_not_retryable",
     `Job ${call.jobId} is ${status}; only a FAILED or TIMED_OUT job can be retried. Submit a new one instead.`,
   );
 }
 
-function tellLine(line: CallLine, { status, queue, workerId, error, delayTime, executionTime }: JobView): void {
+/** Tells how a job goes on, to its end. */
+async function follow(queue: PreviewQueue, id: string, line: CallLine): Promise<void> {
+  const { signal } = new AbortController();
+  for (;;) {
+    const view = queue.view(id);
+    if (view === undefined) return line.fail("The job's ttl is over.");
+    tellLine(line, view);
+    if (queue.hasEnded(id)) return;
+    await queue.change(id, signal);
+  }
+}
+
+function tellLine(
+  line: CallLine,
+  { status, queue, workerId, error, delayTime, executionTime }: JobView,
+): void {
   if (status === "IN_QUEUE") return line.waiting(queue?.detail ?? "waits");
   if (status === "IN_PROGRESS") return line.running({ id: workerId ?? "" });
   if (status === "COMPLETED") return line.done({ ranMs: executionTime, queuedMs: delayTime });
