@@ -25,6 +25,7 @@ import { clear, clearLeftovers, makeNetwork, newSite, type Site } from "./site.t
 import { openWorkerDoor } from "./worker-door.ts";
 import { planWorkers, type WorkerPlan } from "./worker-plan.ts";
 import { ContainerMaker } from "./worker/container-maker.ts";
+import { readLine } from "./worker/printed-line.ts";
 import { PreviewWorker } from "./worker/preview-worker.ts";
 
 /** The first that is tried for the local server. */
@@ -172,7 +173,9 @@ class Preview {
     return new PreviewWorker({
       plan,
       maker,
-      onLine: (line) => terminal.say(`  ${dim(`${plan.name} │`)} ${line}`),
+      onLine: (line) => {
+        for (const text of readLine(line)) terminal.say(`  ${dim(`${plan.name} │`)} ${text}`);
+      },
       onNotice: (text) => terminal.warn(text),
       log: SILENT,
     });

@@ -37,7 +37,8 @@ export class PreviewCalls implements EndpointCalls {
   async route(endpoint: ServedEndpoint, request: Request, path: string, line: CallLine): Promise<Response> {
     const address = this.#workers.get(endpoint.name)?.address ?? null;
     if (address === null) throw new CallFailure(503, `The container of ${endpoint.name} does not run.`);
-    const { method, headers, signal, body } = request;
+    const { method, headers, signal } = request;
+    const body = request.body === null ? null : await request.arrayBuffer();
     const url = `${address}${path}${new URL(request.url).search}`;
     try {
       const answer = await proxy(url, { method, headers, signal, body, redirect: "manual" });

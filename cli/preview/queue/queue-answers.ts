@@ -12,7 +12,7 @@ import { STREAM_HOLD_MS, WAIT_DEFAULT_MS } from "../../../src/contract/limits.ts
 import type { JobView } from "../../../src/domain/job-view.ts";
 import type { CallLine } from "../../server/call-log.ts";
 import type { QueueCall } from "../../server/served-app.ts";
-import { describedError } from "./job-error.ts";
+import { reasonOf } from "./job-error.ts";
 import type { PreviewQueue } from "./preview-queue.ts";
 
 const IDEMPOTENCY_KEY = "idempotency-key";
@@ -169,8 +169,7 @@ function tellLine(
   if (status === "IN_QUEUE") return line.waiting(queue?.detail ?? "waits");
   if (status === "IN_PROGRESS") return line.running({ id: workerId ?? "" });
   if (status === "COMPLETED") return line.done({ ranMs: executionTime, queuedMs: delayTime });
-  const { reason, detail } = describedError(error ?? status);
-  line.fail(reason, detail);
+  line.fail(error === undefined ? status : reasonOf(error));
 }
 
 /** The output is spliced in as the text that the worker sent; null is left out, as clients know it. */

@@ -19,6 +19,7 @@ import { PreviewQueue } from "../queue/preview-queue.ts";
 import type { WorkerPlan } from "../worker-plan.ts";
 import type { ContainerMaker } from "./container-maker.ts";
 import type { PreviewContainer } from "./preview-container.ts";
+import { readLine } from "./printed-line.ts";
 import { QueueWork } from "./queue-work.ts";
 
 export const READY_LIMIT_MS = 60_000;
@@ -107,7 +108,7 @@ export class PreviewWorker implements WorkerSession {
     const ended = container.ended();
     const end = await Promise.race([ready, ended, tooLate]);
     signal.throwIfAborted();
-    if (typeof end === "string") throw await this.#failure(container, `has ended: ${end}`);
+    if (typeof end === "string") throw await this.#failure(container, end);
     if (this.#state !== "ready") throw await this.#failure(container, this.#whyNotReady());
     void this.#keep(ended).catch((error: unknown) => this.#options.onNotice(String(error)));
   }
@@ -214,7 +215,7 @@ export class PreviewWorker implements WorkerSession {
   }
 
   async #failure(container: PreviewContainer, what: string): Promise<Failure> {
-    const lines = await container.lastLines(LINES_SHOWN);
+    const lines = (await container.lastLines(LINES_SHOWN)).flatMap(readLine);
     const advice = lines.length > 0 ? lines : ["It has printed nothing."];
     return new Failure(`The container of ${this.name} ${what}.`, advice);
   }

@@ -56,9 +56,9 @@ export class QueueWork implements WorkerCalls {
 
   /** The container is gone: what ran in it is lost. */
   lose(reason: string): void {
+    this.#isRenewing = false;
     this.#jobs.releasePolls();
     this.#jobs.loseAll(reason);
-    this.#isRenewing = false;
   }
 
   close(): void {
