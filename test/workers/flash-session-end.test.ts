@@ -5,6 +5,7 @@ import { ORPHAN_RETENTION_MS } from "../../src/contract/limits.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { closeIfLapsed, renewLeaseIfHeld } from "../../src/db/flash-sessions.ts";
 import { flashApp, flashEnvironment } from "../../src/db/schema.ts";
+import type { Env } from "../../src/env.ts";
 import { MAINTENANCE_TASKS } from "../../src/maintenance/tasks.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { call, signInAs } from "./edge-client.ts";
@@ -22,12 +23,12 @@ beforeEach(async () => {
   for (const table of [flashEnvironment, flashApp]) await db.delete(table);
 });
 
-async function run(name: string, now = Date.now(), bindings = env): Promise<number> {
+async function run(name: string, now = Date.now(), bindings: Env = env): Promise<number> {
   const task = MAINTENANCE_TASKS.find((one) => one.name === name);
   if (task === undefined) throw new Error(`no task ${name}`);
   return await task.run({ env: bindings, db: openDatabase(bindings.DB), now });
 }
-const endSessions = async (...rest: [number?, typeof env?]) => await run("end lapsed sessions", ...rest);
+const endSessions = async (...rest: [number?, Env?]) => await run("end lapsed sessions", ...rest);
 
 /** Names of all that the account has. */
 async function all(client: Client) {
@@ -170,7 +171,7 @@ describe("between renewal and end the first write decides:", () => {
     const client = await freshClient();
     const { id } = await madeSession(client, await madeSessionApp(client));
     await renewed(client, id); // From now on its key is known, and asks the database nothing.
-    const close = vi.fn(async () => await closeIfLapsed(db, id, Date.now() + 61_000));
+    const close = vi.fn<() => Promise<boolean>>(async () => await closeIfLapsed(db, id, Date.now() + 61_000));
     const query = `mutation { renewFlashEnvironmentLease(input: { flashEnvironmentId: "${id}", leaseSeconds: 60 }) { id } }`;
     const answer = await post(
       `/?api_key=${client.key}`,
