@@ -13,7 +13,7 @@ import { ask, freshApp, madeSession, madeSessionApp, renewed, savedInto } from "
 import { lease } from "./flash-world.ts";
 import { codeOf, freshClient, post, type Client } from "./graphql-client.ts";
 import { endpointObject } from "./object.ts";
-import { withMeantimeBefore } from "./tapped-database.ts";
+import { withFailure, withMeantimeBefore } from "./tapped-database.ts";
 
 const LAPSED = 1;
 const db = openDatabase(env.DB);
@@ -132,6 +132,25 @@ describe("a session that nobody renews", () => {
     expect(JSON.stringify(logged.mock.calls)).toContain("session_not_ended");
     await env.DB.prepare("DROP TRIGGER stubborn").run();
     expect(await endSessions()).toBe(1);
+    expect(await all(client)).toEqual(NOTHING);
+    logged.mockRestore();
+  });
+
+  test("is ended by the next run, wherever the database failed one", async ({ expect }) => {
+    const logged = vi.spyOn(console, "error").mockImplementation(() => {});
+    const client = await freshClient();
+    for (let question = 1; ; question += 1) {
+      const session = await madeSession(client, await madeSessionApp(client));
+      await savedInto(client, session.id, "live-worker");
+      await lease(session.id, LAPSED);
+      const { bindings, arm, hasFailed } = withFailure();
+      arm(question);
+      await endSessions(Date.now(), bindings).catch(() => {});
+      if (!hasFailed()) break;
+      await endSessions();
+      await run("remove apps of no session", Date.now() + 2 * ORPHAN_RETENTION_MS);
+      expect([question, await all(client)]).toEqual([question, NOTHING]);
+    }
     expect(await all(client)).toEqual(NOTHING);
     logged.mockRestore();
   });
