@@ -7,14 +7,18 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from .app_context import find_app_context
 from .connection import Connection, find_connection
+from .dev_server import dev_server_api, is_for_dev_server
 from .http_exchange import REFUSED, Request, exchange_in_thread, in_thread, patiently
 from .job import EndpointJob
 from .json_value import encode_json
+from .live_peers import current as live_peers_of_worker
 from .own_image import OwnImage
 from .peers import find_peer_id
 from .query_text import query_text
 from .queue_api import QUICK_SECONDS, QueueApi
+from .remote_call import api_by_name
 from .scaling import ServerlessType
 from .worker import is_worker
 
@@ -65,6 +69,11 @@ class EndpointClient:
         return self._endpoint.execution_timeout_ms / 1000 or RUNSYNC_SECONDS
 
     async def _queue(self) -> QueueApi:
+        name = self._endpoint.name or ""
+        if self._endpoint.id is None and is_for_dev_server():
+            return dev_server_api(name)
+        if self._endpoint.id is None and live_peers_of_worker() is not None:
+            return api_by_name(name, find_app_context(name))
         connection = find_connection()
         return QueueApi.of_endpoint(connection, await self._id(connection, ServerlessType.QB))
 

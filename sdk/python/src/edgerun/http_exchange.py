@@ -32,7 +32,7 @@ BUSY = (429, 503)
 
 @dataclass(frozen=True)
 class Request:
-    """An HTTP request; `body` is JSON."""
+    """An HTTP request; `body` is JSON. Without a key none is sent."""
 
     method: str
     url: str
@@ -53,7 +53,7 @@ def exchange(request: Request) -> Any:
         TimeoutError: None came in time.
     """
     headers = {
-        "Authorization": f"Bearer {request.api_key}",
+        **({"Authorization": f"Bearer {request.api_key}"} if request.api_key else {}),
         "Accept": "application/json",
         "User-Agent": f"edgerun-python/{__version__}",
         **({"Content-Type": "application/json"} if request.body is not None else {}),
