@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import signal
 import sys
 import sysconfig
 import tempfile
@@ -24,6 +25,7 @@ from . import imports
 from .command import InstallCommand, InstallFailed
 from .needs import unmet
 from .outcomes import NotLoaded
+from .packages_change import stale_package
 from .request import Code
 from .system_packages import install_system_packages
 
@@ -51,11 +53,24 @@ class Packages:
     def _use(self, directory: Path | None) -> None:
         if directory == self._current:
             return
-        before, self._current = self._current, directory
+        before = self._current
         if before is not None:
+            self._refuse_stale(before, directory)
             imports.leave_out(before)
+        self._current = directory
         if directory is not None:
             imports.put_first(directory)
+
+    def _refuse_stale(self, before: Path, after: Path | None) -> None:
+        stale = stale_package(before, after)
+        if stale is None:
+            return
+        os.kill(os.getpid(), signal.SIGTERM)  # the calls that run come to their end
+        raise NotLoaded(
+            f"This worker has loaded the package {stale} as it was before, and cannot load it as the code wants it "
+            "now. It makes way for a fresh one: call again.",
+            kind="WorkerReplaced",
+        )
 
     def _installed(self, wanted: list[str], side_by_side: bool) -> Path:
         target = self._cache / "packages" / _name_of(wanted)
