@@ -173,6 +173,16 @@ def test_the_call_that_runs_decides_over_the_latest(live: Edge) -> None:
     assert live.seen(BY_NAME)[0].body["input"]["module"] == "other"
 
 
+def test_a_route_of_an_own_image_is_asked_for_by_its_name(live: Edge) -> None:
+    live.on("POST /lb/flash/embed", {"vector": []})
+
+    async def embed() -> Any:
+        return await Endpoint(name="llm", image="me/llm:1").post("/embed", {"text": "hi"})
+
+    assert asyncio.run(embed()) == {"vector": []}
+    assert [call.headers["x-flash-endpoint"] for call in live.requests] == ["llm"]
+
+
 # Scripts
 
 
@@ -202,6 +212,15 @@ def test_a_script_calls_the_dev_server_without_any_key(dev: Edge) -> None:
     assert (first.path, first.body) == ("/adder/runsync", {"input": {"a": 1, "b": 2}})
     assert (second.path, second.body) == ("/counter/runsync", {"input": {"method": "count", "by": 2}})
     assert (third.path, third.body) == ("/llm/runsync", {"input": {"a": 1}})
+
+
+def test_a_script_asks_for_routes_of_an_own_image_at_the_dev_server(dev: Edge) -> None:
+    dev.on("GET /llm/models", ["small"])
+
+    async def models() -> Any:
+        return await Endpoint(name="llm", image="me/llm:1").get("/models")
+
+    assert asyncio.run(models()) == ["small"]
 
 
 def test_a_job_that_goes_on_is_asked_for_at_the_dev_server(dev: Edge) -> None:
@@ -241,8 +260,9 @@ def test_an_endpoint_that_the_server_does_not_have_is_told(dev: Edge) -> None:
 
 
 def test_what_it_answers_to_a_wrong_call_is_shown(dev: Edge) -> None:
-    dev.on("POST /adder/runsync", Answer(422, {"detail": "a is missing"}))
-    with pytest.raises(Exception, match="HTTP 422: a is missing"):
+    detail = [{"loc": ["body", "input", "a"], "msg": "Field required", "type": "missing"}]
+    dev.on("POST /adder/runsync", Answer(422, {"detail": detail}))
+    with pytest.raises(Exception, match="HTTP 422: body.input.a: Field required"):
         asyncio.run(add(1))
 
 

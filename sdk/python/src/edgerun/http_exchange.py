@@ -182,7 +182,17 @@ def _message_of(text: str) -> str:
         for key in ("error", "message", "detail"):
             if isinstance(parsed.get(key), str):
                 return str(parsed[key])
+        if isinstance(parsed.get("detail"), list):
+            return "; ".join(map(_detail_of, parsed["detail"]))[:2000]
     return text.strip()[:2000] or "the answer says no more."
+
+
+def _detail_of(detail: Any) -> str:
+    """One thing that is wrong with an input, such as "body.name: Field required"."""
+    if not isinstance(detail, dict):
+        return str(detail)
+    place = ".".join(map(str, detail.get("loc") or []))
+    return f"{place}: {detail.get('msg')}" if place else str(detail.get("msg"))
 
 
 def _code_of(text: str) -> str | None:

@@ -134,15 +134,16 @@ async def _job_by_name(call: Call, context: AppContext, deadline: float) -> Endp
 def api_by_name(endpoint_name: str, context: AppContext) -> QueueApi:
     """The queue of an endpoint that the service finds by its name."""
     connection = find_connection()
-    return QueueApi(
-        f"{connection.url}/v2/flash",
-        connection.api_key,
-        {
-            "X-Flash-App": context.app,
-            "X-Flash-Environment": context.environment,
-            "X-Flash-Endpoint": endpoint_name,
-        },
-    )
+    return QueueApi(f"{connection.url}/v2/flash", connection.api_key, name_headers(endpoint_name, context))
+
+
+def name_headers(endpoint_name: str, context: AppContext) -> Mapping[str, str]:
+    """What goes with a request to the reserved id `flash`, for the service to find the endpoint."""
+    return {
+        "X-Flash-App": context.app,
+        "X-Flash-Environment": context.environment,
+        "X-Flash-Endpoint": endpoint_name,
+    }
 
 
 async def _run(call: Call, api: QueueApi) -> Any:
