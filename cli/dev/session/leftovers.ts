@@ -50,7 +50,8 @@ export async function offerRemoval(
   }
   const count = counted(endpoints.length, "live endpoint");
   const names = endpoints.map(({ name, id }) => `${name} (${id})`).join(", ");
-  cli.terminal.warn(`A flash dev that was killed has left ${count}: ${names}.`);
+  const fate = cli.terminal.canAsk ? "" : " They are used again.";
+  cli.terminal.warn(`A flash dev that was killed has left ${count}: ${names}.${fate}`);
   if (!cli.terminal.canAsk) return leftovers;
   if (!(await cli.terminal.confirm(`Delete ${count}? Otherwise they are used again.`))) return leftovers;
   await remove(cli, service, leftovers);

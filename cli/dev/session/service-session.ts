@@ -18,7 +18,9 @@ import { Turns } from "./turns.ts";
 const PLACED_AT_ONCE = 3;
 /** For placements under way when the session is closed. */
 const SETTLE_LIMIT_MS = 5_000;
-const DELETION_LIMIT_MS = 20_000;
+const DELETION_LIMIT_MS = 10_000;
+/** After which a person wonders what is going on. */
+const PATIENCE_MS = 1_000;
 
 /** An endpoint that the service has. */
 export type Placed = {
@@ -232,12 +234,27 @@ export class ServiceSession implements LiveSession {
   }
 
   async #close(): ReturnType<LiveSession["close"]> {
+    const patience = setTimeout(() => {
+      this.#cli.terminal.say("Deleting live endpoints. Ctrl+C again leaves that to the service.");
+    }, PATIENCE_MS);
+    try {
+      await this.#settle();
+      return await this.#delete();
+    } finally {
+      clearTimeout(patience);
+    }
+  }
+
+  /** Nothing is made from then on. */
+  async #settle(): Promise<void> {
     const limit = setTimeout(() => this.#end(), SETTLE_LIMIT_MS);
     await this.#lease.stop();
     await this.#turns.settled();
     clearTimeout(limit);
     this.#end();
+  }
 
+  async #delete(): ReturnType<LiveSession["close"]> {
     const { id } = this.#lease.current;
     const tidying = this.#service.until(AbortSignal.timeout(DELETION_LIMIT_MS));
     try {
