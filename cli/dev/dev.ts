@@ -52,11 +52,10 @@ async function serve(cli: Cli, options: DevOptions, opened: Opened): Promise<voi
   const edge = options.local && (await openLocalEdge(cli, { ...options.local, python }));
   if (edge) opened.push(async () => await edge.close());
   const service = await serviceOf(cli, edge);
-  const untiring = service.untiring();
-  const leftovers = await offerRemoval(cli, untiring, await findLeftovers(cli, untiring));
+  const leftovers = await offerRemoval(cli, service, await findLeftovers(cli, service));
   const app = await openLiveApp(cli, { appName, reloads, python });
   opened.push(async () => await app.close());
-  const session = await openLiveSession(cli, untiring, { appName, leftovers });
+  const session = await openLiveSession(cli, service, { appName, leftovers });
   opened.push(async () => await closeSession(cli, session));
 
   const calls = new LiveCalls({ service, app, session, signal: cli.signal });
@@ -86,5 +85,5 @@ async function closeSession({ terminal }: Cli, session: LiveSession): Promise<vo
   if (deleted > 0) terminal.done(`Deleted ${counted(deleted, "live endpoint")}.`);
   if (left.length === 0) return;
   terminal.fail(`${counted(left.length, "live endpoint")} could not be deleted: ${left.join(", ")}.`);
-  terminal.advise("The service deletes them when their lease has lapsed, within minutes.");
+  terminal.warn("The service deletes them when their lease has lapsed, within minutes.");
 }

@@ -56,11 +56,6 @@ export class Service {
     this.#settings = settings;
   }
 
-  /** The same service for what is still to be done after an interruption. */
-  untiring(): Service {
-    return new Service({ ...this.#settings, signal: new AbortController().signal });
-  }
-
   get url(): string {
     return this.#settings.url;
   }

@@ -5,8 +5,8 @@ import { join, resolve } from "node:path";
 import { drizzle, type AnyD1Database } from "drizzle-orm/d1";
 import { convertV4MiniflareOptions, Miniflare } from "miniflare";
 import { afterAll, describe, test } from "vitest";
-import { unstable_splitSqlQuery } from "wrangler";
-import { applyMigrations, type MigratableDatabase } from "../../scripts/start/migrations.ts";
+import { applyMigrations, type MigratableDatabase } from "../../standalone/migrations.ts";
+import { readMigrations } from "../../scripts/start/bundle.ts";
 import * as schema from "../../src/db/schema.ts";
 
 const MIGRATIONS = resolve(import.meta.dirname, "../../drizzle");
@@ -53,7 +53,7 @@ async function migrate(database: MigratableDatabase, count = FILES.length): Prom
   const directory = await mkdtemp(join(tmpdir(), "edgerun-migrations-"));
   try {
     for (const name of FILES.slice(0, count)) await cp(join(MIGRATIONS, name), join(directory, name));
-    return await applyMigrations(database, directory, unstable_splitSqlQuery);
+    return await applyMigrations(database, await readMigrations(directory));
   } finally {
     await rm(directory, { recursive: true });
   }
