@@ -99,7 +99,6 @@ describe.runIf(await isDockerAvailable())("flash dev with workers in containers"
       EDGERUN_URL: edgerun.baseUrl,
       SVC_API_KEY: edgerun.apiKey,
       PYTHONPATH: PACKAGE,
-      FLASH_PYTHON_VERSION: "3.11",
     });
     await desk.write("workers.py", WORKERS);
     await desk.write("broken.py", BROKEN);
@@ -262,7 +261,7 @@ describe.runIf(await isDockerAvailable())("flash dev with workers in containers"
     expect(before).toContain("live-hello");
     await dev.end("SIGKILL");
     await start("--yes");
-    await dev.printed(/live endpoints? of an earlier/);
+    await dev.printed(/has left \d+ live endpoints?/);
     expect(await liveEndpoints()).toEqual([]);
     expect((await call("/hello/runsync", { input: { name: "Ada" } })).body).toMatchObject({
       status: "COMPLETED",
