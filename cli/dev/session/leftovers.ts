@@ -25,7 +25,7 @@ export async function findLeftovers(cli: Cli, service: Service): Promise<readonl
   const leftovers: Leftover[] = [];
   const gone: string[] = [];
   for (const session of trackedSessions(await readTracked(cli.directory))) {
-    if (session.service !== service.url || !session.owner || !(await hasEnded(session.owner))) continue;
+    if (session.service !== service.url || !session.owner || !hasEnded(session.owner)) continue;
     const { flashEnvironment } = await service.query(environmentEndpoints, { id: session.id });
     if (flashEnvironment) leftovers.push({ session, endpoints: flashEnvironment.endpoints });
     else gone.push(session.id);

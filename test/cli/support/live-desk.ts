@@ -11,7 +11,7 @@ import type { LiveSession } from "../../../cli/dev/session/live-session.ts";
 import { Service } from "../../../cli/service/service.ts";
 import { ConsoleTerminal } from "../../../cli/terminal/console-terminal.ts";
 import type { ManifestResource } from "../../../src/contract/flash-manifest.ts";
-import { managementApi } from "../../../scripts/start/management-api.ts";
+import { managementApi } from "../../../standalone/management-api.ts";
 import type { EdgeAccess } from "../../support/lone-edge.ts";
 
 export const APP = "demo";
