@@ -2,21 +2,7 @@
 import { join } from "node:path";
 import { build } from "esbuild";
 import { AGENT_NODE_MIN } from "../src/contract/agent-version.ts";
-<<<<<<< HEAD
-
-/** What dockerode loads for Docker over SSH and for BuildKit sessions, neither of which is used here. */
-const UNUSED = /^(ssh2|cpu-features|@grpc\/grpc-js|@grpc\/proto-loader|protobufjs)$/;
-
-export const withoutUnused: Plugin = {
-  name: "without-unused",
-  setup(bundler) {
-    bundler.onResolve({ filter: UNUSED }, ({ path }) => ({ path, namespace: "unused" }));
-    bundler.onLoad({ filter: /.*/, namespace: "unused" }, () => ({ contents: "module.exports = {};" }));
-  },
-};
-=======
 import { withoutDockerExtras } from "./docker-extras.ts";
->>>>>>> l-preview
 
 /** Builds the agent; the same sources give the same bytes. */
 export async function bundleAgent(root: string): Promise<Buffer> {

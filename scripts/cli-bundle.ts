@@ -6,11 +6,8 @@ import { existsSync } from "node:fs";
 import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { build } from "esbuild";
-<<<<<<< HEAD
-import { layOutStandalone } from "./standalone-bundle.ts";
-=======
 import { withoutDockerExtras } from "./docker-extras.ts";
->>>>>>> l-preview
+import { layOutStandalone } from "./standalone-bundle.ts";
 
 /** The oldest Node that the command is for. */
 const NODE_MIN = "20.19";
