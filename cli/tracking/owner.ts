@@ -9,7 +9,8 @@ export function thisOwner(): Owner {
   return { startedAt: "", ...identify(process.pid), pid: process.pid, host: hostname() };
 }
 
-/** True where it is certain: of processes of other computers nothing is known here. */
-export function hasEnded({ host, pid, startedAt }: Owner): boolean {
-  return host === hostname() && !isRunning({ pid, startedAt });
+/** Of processes of other computers nothing is known here. */
+export function whereaboutsOf({ host, pid, startedAt }: Owner): "running" | "ended" | "elsewhere" {
+  if (host !== hostname()) return "elsewhere";
+  return isRunning({ pid, startedAt }) ? "running" : "ended";
 }

@@ -155,6 +155,29 @@ test("a session that is closed while an endpoint is being made leaves nothing", 
   await expect(session.place(declared("one"))).rejects.toThrow("The live session has ended.");
 });
 
+test("Ctrl+C ends the making of endpoints, and takes those along that were under way", async ({ expect }) => {
+  await using proxy = await EdgeProxy.open(edge.baseUrl);
+  await using desk = await LiveDesk.open(edge);
+  let saves = 0;
+  const release = Promise.withResolvers<Fate>();
+  const three = Promise.withResolvers<void>();
+  proxy.when("saveEndpoint", async () => {
+    saves += 1;
+    if (saves === 3) three.resolve();
+    return await release.promise;
+  });
+  const session = await desk.session({ url: proxy.url });
+  const names = ["a", "b", "c", "d", "e"].map((name) => declared(name));
+  const making = session.placeAll(names, () => undefined);
+  await three.promise;
+  desk.interrupt();
+  release.resolve("pass");
+  await expect(making).rejects.toThrow("Cancelled.");
+  expect(await session.close()).toEqual({ deleted: 3, left: [] });
+  expect(saves).toBe(3);
+  expect(await desk.present()).toEqual([]);
+});
+
 test("what could not be deleted is named, and stays tracked", async ({ expect }) => {
   await using proxy = await EdgeProxy.open(edge.baseUrl);
   await using desk = await LiveDesk.open(edge);

@@ -120,6 +120,7 @@ export class ServiceSession implements LiveSession {
   }
 
   async #placing(endpoint: LiveEndpoint): Promise<Placing> {
+    this.#cli.signal.throwIfAborted();
     if (this.#closing) throw new Failure("The live session has ended.");
     const { name } = endpoint;
     const hash = configurationHash(endpoint);
@@ -171,6 +172,8 @@ export class ServiceSession implements LiveSession {
         flashEnvironmentId: session.id,
       },
     });
+    // Another one has taken its place meanwhile, and this endpoint went with it.
+    if (session !== this.#lease.current) return await this.#save(this.#lease.current, endpoint, hash);
     const placed = { id: saved.id, type: input.type, configurationHash: hash, endpoint };
     this.#placed.set(name, placed);
     const { endpoint: _, ...facts } = placed;
@@ -188,6 +191,7 @@ export class ServiceSession implements LiveSession {
     try {
       return { name, outcome: (await this.#placing(endpoint)).outcome };
     } catch (error) {
+      this.#cli.signal.throwIfAborted();
       if (!(error instanceof Failure)) throw error;
       return { name, outcome: "failed", error: error.message };
     }

@@ -8,6 +8,7 @@ import type { Cli } from "../../../cli/cli.ts";
 import type { LiveEndpoint } from "../../../cli/dev/app/live-app.ts";
 import { type LiveSessionOptions, openLiveSession } from "../../../cli/dev/session/opening.ts";
 import type { LiveSession } from "../../../cli/dev/session/live-session.ts";
+import { Interruption } from "../../../cli/interruption.ts";
 import { Service } from "../../../cli/service/service.ts";
 import { ConsoleTerminal } from "../../../cli/terminal/console-terminal.ts";
 import type { ManifestResource } from "../../../src/contract/flash-manifest.ts";
@@ -74,6 +75,11 @@ export class LiveDesk implements AsyncDisposable {
     return session;
   }
 
+  /** Ctrl+C in all commands of this desk. */
+  interrupt(): void {
+    this.#over.abort(new Interruption());
+  }
+
   /** Resolves when a line like this was shown. */
   async shown(pattern: RegExp): Promise<string> {
     while (true) {
@@ -112,7 +118,7 @@ export class LiveDesk implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const session of this.#sessions) await session.close();
-    this.#over.abort();
+    this.interrupt();
     await rm(this.directory, { recursive: true, force: true });
   }
 }
