@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { build, type Plugin } from "esbuild";
 import { AGENT_NODE_MIN } from "../src/contract/agent-version.ts";
 
-/** What dockerode loads for Docker over SSH and for BuildKit sessions, neither of which the agent uses. */
+/** What dockerode loads for Docker over SSH and for BuildKit sessions, neither of which is used here. */
 const UNUSED = /^(ssh2|cpu-features|@grpc\/grpc-js|@grpc\/proto-loader|protobufjs)$/;
 
-const withoutUnused: Plugin = {
+export const withoutUnused: Plugin = {
   name: "without-unused",
   setup(bundler) {
     bundler.onResolve({ filter: UNUSED }, ({ path }) => ({ path, namespace: "unused" }));

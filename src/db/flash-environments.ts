@@ -72,14 +72,14 @@ export async function insertFlashEnvironmentIfFree(
   db: Database,
   author: Author,
   app: FlashAppRecord,
-  name: string,
+  values: Pick<FlashEnvironmentRecord, "name" | "leaseExpiresAt">,
 ): Promise<FlashEnvironmentRecord | undefined> {
   const { accountId, now } = author;
   const record: FlashEnvironmentRecord = {
+    ...values,
     id: randomRowId(),
     accountId,
     appId: app.id,
-    name,
     state: "PENDING",
     activeBuildId: null,
     createdAt: now,
@@ -168,10 +168,11 @@ export async function deleteFlashEnvironmentIfEmpty(
 }
 
 /** For a write: whether the account has the environment at that moment and it takes endpoints. */
-export function takesEndpoints(accountId: string, environmentId: string): SQL {
-  const { id, accountId: owner, state } = flashEnvironment;
+export function takesEndpoints({ accountId, now }: Author, environmentId: string): SQL {
+  const { id, accountId: owner, state, leaseExpiresAt } = flashEnvironment;
   return sql`EXISTS (SELECT 1 FROM ${flashEnvironment}
-    WHERE ${owner} = ${accountId} AND ${id} = ${environmentId} AND ${state} <> 'DELETING')`;
+    WHERE ${owner} = ${accountId} AND ${id} = ${environmentId} AND ${state} <> 'DELETING'
+      AND (${leaseExpiresAt} IS NULL OR ${leaseExpiresAt} > ${now}))`;
 }
 
 function hasRoom(appId: string): SQL {

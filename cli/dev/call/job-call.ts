@@ -29,12 +29,12 @@ export class JobCalls {
     endpointId: string,
     operation: "run" | "runsync",
     body: Readonly<Record<string, unknown>>,
-    signal: AbortSignal,
+    { headers, signal }: Pick<QueueCall, "headers" | "signal">,
   ): Promise<Submitted> {
     const search = operation === "runsync" ? `?wait=${LOOK_MS}` : "";
     const response = await this.#service.request(`/v2/${endpointId}/${operation}${search}`, {
       method: "POST",
-      headers: { "Content-Type": "application/json" },
+      headers: { ...headers, ...jsonHeaders() },
       body: JSON.stringify(body),
       signal,
     });
@@ -64,12 +64,13 @@ export class JobCalls {
   }
 
   /** Any other operation, passed on as it is. */
-  async pass(endpointId: string, { operation, jobId, body, search, signal }: QueueCall): Promise<Response> {
+  async pass(endpointId: string, { operation, jobId, body, search, headers, signal }: QueueCall): Promise<Response> {
     const path = [operation, ...(jobId === undefined ? [] : [encodeURIComponent(jobId)])].join("/");
     const isChange = ["cancel", "retry", "purge-queue"].includes(operation);
     return await this.#service.request(`/v2/${endpointId}/${path}${search}`, {
       method: isChange ? "POST" : "GET",
-      ...(body === undefined ? {} : { headers: jsonHeaders(), body: JSON.stringify(body) }),
+      headers: { ...headers, ...(body === undefined ? {} : jsonHeaders()) },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       signal,
     });
   }

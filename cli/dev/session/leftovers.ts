@@ -1,0 +1,75 @@
+/** Live endpoints of a `flash dev` that was killed. */
+import type { Cli } from "../../cli.ts";
+import { environmentEndpoints, type PresentEndpoint } from "../../service/endpoint-operations.ts";
+import { deleteEnvironment } from "../../service/flash-operations.ts";
+import type { Service } from "../../service/service.ts";
+import { isOfEndedSession } from "../../service/session-operations.ts";
+import { counted } from "../../terminal/counted.ts";
+import { hasEnded } from "../../tracking/owner.ts";
+import {
+  changeTracked,
+  readTracked,
+  type TrackedResource,
+  trackedSessions,
+  withoutIds,
+} from "../../tracking/tracked-resources.ts";
+
+export type Leftover = {
+  readonly session: TrackedResource;
+  /** What the service has of it. */
+  readonly endpoints: readonly Pick<PresentEndpoint, "id" | "name" | "type">[];
+};
+
+/** Sessions of this project whose process has ended; those that the service no longer has are forgotten. */
+export async function findLeftovers(cli: Cli, service: Service): Promise<readonly Leftover[]> {
+  const leftovers: Leftover[] = [];
+  const gone: string[] = [];
+  for (const session of trackedSessions(await readTracked(cli.directory))) {
+    if (session.service !== service.url || !session.owner || !(await hasEnded(session.owner))) continue;
+    const { flashEnvironment } = await service.query(environmentEndpoints, { id: session.id });
+    if (flashEnvironment) leftovers.push({ session, endpoints: flashEnvironment.endpoints });
+    else gone.push(session.id);
+  }
+  await forget(cli, gone);
+  return leftovers;
+}
+
+/**
+ * Deletes what the person wants deleted; answers what is left, for `openLiveSession` to go on with. Where nobody can be
+ * asked that is all of it.
+ */
+export async function offerRemoval(
+  cli: Cli,
+  service: Service,
+  leftovers: readonly Leftover[],
+): Promise<readonly Leftover[]> {
+  const endpoints = leftovers.flatMap((leftover) => leftover.endpoints);
+  if (endpoints.length === 0) {
+    await remove(cli, service, leftovers);
+    return [];
+  }
+  const count = counted(endpoints.length, "live endpoint");
+  const names = endpoints.map(({ name, id }) => `${name} (${id})`).join(", ");
+  cli.terminal.warn(`A flash dev that was killed has left ${count}: ${names}.`);
+  if (!cli.terminal.canAsk) return leftovers;
+  if (!(await cli.terminal.confirm(`Delete ${count}? Otherwise they are used again.`))) return leftovers;
+  await remove(cli, service, leftovers);
+  cli.terminal.done(`Deleted ${count}.`);
+  return [];
+}
+
+async function remove(cli: Cli, service: Service, leftovers: readonly Leftover[]): Promise<void> {
+  for (const { session } of leftovers) {
+    await service.mutateAgain(deleteEnvironment, { id: session.id }).catch((error: unknown) => {
+      if (!isOfEndedSession(error)) throw error;
+    });
+  }
+  await forget(
+    cli,
+    leftovers.map(({ session }) => session.id),
+  );
+}
+
+async function forget(cli: Cli, ids: readonly string[]): Promise<void> {
+  if (ids.length > 0) await changeTracked(cli.directory, (tracked) => withoutIds(tracked, new Set(ids)));
+}
