@@ -58,7 +58,7 @@ test("in a terminal a call is told from its request to its end", async ({ expect
   first.fail("too late");
   expect(linesOf(screen())).toEqual([
     "  <time> #1 POST /hello/runsync",
-    "  <time> #1 waits: The image is being pulled.",
+    "  <time> #1 The image is being pulled.",
     "  <time> #2 GET /api/health",
     "  <time> #1 runs on w1 (NVIDIA A40)",
     "           #1 │ loading model",
@@ -82,7 +82,7 @@ test("without a terminal only what is printed and how calls end is shown; the lo
   expect(linesOf(screen())).toEqual(["           #1 │ hello", "✓ <time> #1 POST /hello/run (12 ms)"]);
   expect(linesOf(logged.join("\n"))).toEqual([
     "  <time> #1 POST /hello/run",
-    "  <time> #1 waits: No host is there.",
+    "  <time> #1 No host is there.",
     "  <time> #1 runs on w1",
     "           #1 │ hello",
     "✓ <time> #1 POST /hello/run (12 ms)",

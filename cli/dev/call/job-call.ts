@@ -64,7 +64,10 @@ export class JobCalls {
   }
 
   /** Any other operation, passed on as it is. */
-  async pass(endpointId: string, { operation, jobId, body, search, headers, signal }: QueueCall): Promise<Response> {
+  async pass(
+    endpointId: string,
+    { operation, jobId, body, search, headers, signal }: QueueCall,
+  ): Promise<Response> {
     const path = [operation, ...(jobId === undefined ? [] : [encodeURIComponent(jobId)])].join("/");
     const isChange = ["cancel", "retry", "purge-queue"].includes(operation);
     return await this.#service.request(`/v2/${endpointId}/${path}${search}`, {
