@@ -1,8 +1,7 @@
-<<<<<<< HEAD
-/** The `flash` command as one file that plain Node runs, with the Python package and the API explorer beside it. */
-=======
-/** The `flash` command as one file that plain Node runs, with the Python package and a local Edgerun beside it. */
->>>>>>> l-local
+/**
+ * The `flash` command as one file that plain Node runs, with the Python package, the API explorer and a local Edgerun
+ * beside it.
+ */
 import { existsSync } from "node:fs";
 import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -19,11 +18,7 @@ const SWAGGER_UI_FILES = ["swagger-ui-bundle.js", "swagger-ui.css", "LICENSE", "
 const PYTHON_PACKAGE = "sdk/python/src/edgerun";
 const NOT_SHIPPED = /(^|\/)(__pycache__|\.[^/]*|_cli)$|\.pyc$/;
 
-<<<<<<< HEAD
-/** Lays out `flash.mjs`, `explorer` and `python/edgerun` in a directory; the same sources give the same bytes. */
-=======
-/** Lays out `flash.mjs`, `python/edgerun` and `standalone/` in a directory; the same sources give the same bytes. */
->>>>>>> l-local
+/** Lays out `flash.mjs` and what stands beside it in a directory; the same sources give the same bytes. */
 export async function layOutCli(root: string, directory: string): Promise<void> {
   await mkdir(dirname(directory), { recursive: true });
   const fresh = await mkdtemp(`${directory}-`);
@@ -37,13 +32,10 @@ export async function layOutCli(root: string, directory: string): Promise<void> 
 
 async function layOut(root: string, directory: string): Promise<void> {
   await writeFile(join(directory, FILE_NAME), await bundleCli(root), { mode: 0o755 });
-<<<<<<< HEAD
   await cp(join(root, EXPLORER), join(directory, "explorer"), { recursive: true });
   for (const name of SWAGGER_UI_FILES)
     await cp(join(root, SWAGGER_UI, name), join(directory, "explorer", name));
-=======
   await layOutStandalone(root, join(directory, "standalone"));
->>>>>>> l-local
   if (existsSync(join(root, PYTHON_PACKAGE)))
     await cp(join(root, PYTHON_PACKAGE), join(directory, "python", "edgerun"), {
       recursive: true,
