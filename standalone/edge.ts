@@ -1,0 +1,156 @@
+/**
+ * The edge on this machine: the built Worker script in the Workers runtime, with D1, Durable Objects and R2 on
+ * disk. Everything of Miniflare that may change its name stays in this file.
+ */
+import type { ChildProcess } from "node:child_process";
+import diagnosticsChannel from "node:diagnostics_channel";
+import { createWriteStream } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import type * as MiniflarePackage from "miniflare";
+import type { EdgeBuild } from "./edge-build.ts";
+import { applyMigrations, type MigratableDatabase } from "./migrations.ts";
+import type { Part } from "./part.ts";
+
+export type EdgeSettings = {
+  readonly build: EdgeBuild;
+  /** A directory from which Node finds Miniflare. */
+  readonly packages: string;
+  readonly persistenceDirectory: string;
+  readonly logPath: string;
+  /** 0: one that is free. */
+  readonly port: number;
+  /** Where DevTools may look into it; undefined: nowhere. */
+  readonly inspectorPort?: number | undefined;
+  /** Secrets and variables that `wrangler secret put` would set in production. */
+  readonly bindings: Readonly<Record<string, string>>;
+};
+
+/** The edge as a part, and where it listens. */
+export type EdgePart = Part & { readonly port: number };
+
+type MiniflareModule = typeof MiniflarePackage;
+type Runtime = { readonly pid: number; readonly ended: Promise<string> };
+
+/**
+ * Finds the process that `start` starts: Miniflare tells neither its number nor its end, but Node's own
+ * channel does. `onEnd` comes before Miniflare learns of the end, which is why it can forbid the restart
+ * that Miniflare would do at once and for ever; part.ts restarts with back-off.
+ */
+async function withRuntime(start: () => Promise<unknown>, onEnd: () => void): Promise<Runtime> {
+  const { promise: spawned, resolve } = Promise.withResolvers<Runtime>();
+  const watch = (message: unknown): void => {
+    const child = (message as { process: ChildProcess }).process;
+    const ended = new Promise<string>((resolveEnded) => {
+      child.once("exit", (code, signal) => {
+        onEnd();
+        resolveEnded(signal ? `killed by ${signal}` : `exit code ${code}`);
+      });
+    });
+    child.once("spawn", () => {
+      if (child.pid !== undefined) resolve({ pid: child.pid, ended });
+    });
+  };
+  diagnosticsChannel.subscribe("child_process", watch);
+  try {
+    await start();
+    return await spawned;
+  } finally {
+    diagnosticsChannel.unsubscribe("child_process", watch);
+  }
+}
+
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+/** Takes off the listeners with which Miniflare would end this process in the middle of our own stopping. */
+function withoutSignalListeners<T>(create: () => T): T {
+  const before = new Set<unknown>(SIGNALS.flatMap((signal) => process.listeners(signal)));
+  const created = create();
+  for (const signal of SIGNALS) {
+    for (const listener of process.listeners(signal)) {
+      if (!before.has(listener)) process.removeListener(signal, listener);
+    }
+  }
+  return created;
+}
+
+async function importMiniflare(packages: string): Promise<MiniflareModule> {
+  const path = createRequire(join(packages, "package.json")).resolve("miniflare");
+  return (await import(pathToFileURL(path).href)) as MiniflareModule;
+}
+
+function createMiniflare(
+  { convertV4MiniflareOptions, Log, LogLevel, Miniflare }: MiniflareModule,
+  settings: EdgeSettings,
+): { miniflare: MiniflarePackage.Miniflare; closeLog: () => void } {
+  const { directory, workerOptions } = settings.build;
+  const log = createWriteStream(settings.logPath, { flags: "a", mode: 0o600 });
+  const worker = {
+    ...workerOptions,
+    name: "edgerun",
+    modulesRoot: directory,
+    // Past Miniflare's own entry script, which takes as long for a request as all of ours.
+    unsafeDirectSockets: [{ host: "127.0.0.1", port: settings.port }],
+    modules: [{ type: "ESModule" as const, path: join(directory, "index.js") }],
+    bindings: { ...workerOptions.bindings, ...settings.bindings },
+  };
+  const options = convertV4MiniflareOptions({
+    host: "127.0.0.1",
+    cf: false,
+    ...(settings.inspectorPort && { inspectorPort: settings.inspectorPort }),
+    logRequests: false,
+    log: new Log(LogLevel.NONE),
+    handleStructuredLogs: ({ timestamp, level, message }) => {
+      if (log.writable) log.write(`${new Date(timestamp).toISOString()} ${level} ${message}\n`);
+    },
+    resourcePersistencePath: settings.persistenceDirectory,
+    workers: [worker],
+  });
+  const miniflare = withoutSignalListeners(() => new Miniflare(options));
+  return { miniflare, closeLog: () => log.end() };
+}
+
+/** As wrangler.toml says for Cloudflare, whose clock is not there on this machine. */
+const MAINTENANCE_INTERVAL_MS = 5 * 60_000;
+
+/** Runs the maintenance of the edge now and every few minutes; returns what ends that. */
+function keepMaintained(miniflare: MiniflarePackage.Miniflare): () => void {
+  const maintain = async (): Promise<void> => {
+    const worker = await miniflare.getWorker();
+    await worker.scheduled({ cron: "local" });
+  };
+  // The edge logs what fails in it; when it is not there, the next round finds it again.
+  const run = (): void => void maintain().catch(() => {});
+  run();
+  const timer = setInterval(run, MAINTENANCE_INTERVAL_MS);
+  return () => clearInterval(timer);
+}
+
+/** Starts the runtime and brings the database up to date. The port answers before this resolves. */
+export async function startEdge(settings: EdgeSettings): Promise<EdgePart> {
+  const { miniflare, closeLog } = createMiniflare(await importMiniflare(settings.packages), settings);
+  let disposed: Promise<void> | undefined;
+  let endMaintenance = (): void => {};
+  // SIGKILL, since with SIGTERM the runtime drains its long polls for ever.
+  const stop = async (): Promise<void> => {
+    endMaintenance();
+    disposed ??= miniflare.dispose().catch(() => {}); // it complains when the runtime has gone before it
+    await disposed;
+    closeLog();
+  };
+  try {
+    const runtime = await withRuntime(
+      async () => miniflare.ready,
+      () => void stop(),
+    );
+    const database = (await miniflare.getD1Database("DB")) as unknown as MigratableDatabase;
+    await applyMigrations(database, settings.build.migrations);
+    const { port } = await miniflare.unsafeGetDirectURL();
+    endMaintenance = keepMaintained(miniflare);
+    return { ...runtime, port: Number(port), stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}

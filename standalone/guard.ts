@@ -1,0 +1,52 @@
+/**
+ * The guard outlives this script by a moment. A killed script can clean up nothing itself, and the
+ * Workers runtime goes on serving its port without its parent; so the guard holds one end of a pipe,
+ * and when that closes it ends whatever it was last told about.
+ */
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import type { Writable } from "node:stream";
+import { fileURLToPath } from "node:url";
+import { identify, type ProcessIdentity } from "./process-identity.ts";
+
+/** A process to end, and the time it gets to end by itself first. */
+export type Guarded = ProcessIdentity & { readonly graceMs: number };
+
+/** guard-main.ts, where it runs as it stands. */
+const GUARD_MAIN = fileURLToPath(new URL("./guard-main.ts", import.meta.url));
+
+export class Guard {
+  readonly #child: ChildProcessByStdio<Writable, null, null>;
+  readonly #guarded = new Map<string, Guarded>();
+
+  constructor(program = GUARD_MAIN) {
+    this.#child = spawn(process.execPath, [program], {
+      detached: true,
+      stdio: ["pipe", "ignore", "ignore"],
+    });
+    this.#child.stdin.on("error", () => {}); // a killed guard: nothing to be done, nothing lost yet
+    this.#child.unref();
+  }
+
+  identity(): ProcessIdentity | null {
+    return this.#child.pid === undefined ? null : (identify(this.#child.pid) ?? null);
+  }
+
+  /** From now on the process of this name is `pid`. */
+  watch(name: string, pid: number, graceMs: number): void {
+    const identity = identify(pid);
+    if (identity) this.#guarded.set(name, { ...identity, graceMs });
+    else this.#guarded.delete(name);
+    this.#tell();
+  }
+
+  /** Tells the guard that all ended in good order. */
+  release(): void {
+    this.#guarded.clear();
+    this.#tell();
+    this.#child.stdin.end();
+  }
+
+  #tell(): void {
+    this.#child.stdin.write(`${JSON.stringify([...this.#guarded.values()])}\n`);
+  }
+}

@@ -1,0 +1,121 @@
+/**
+ * The state directory: everything an Edgerun on one computer keeps.
+ *
+ *   api-key          the generated root key, readable by its owner only
+ *   encryption-keys  under which secrets are kept, the same; a new one may be put in front
+ *   running.json     who uses the directory right now; also for programs that want to find it
+ *   edge/            D1, Durable Objects and R2 on disk
+ *   edge-bundle/     the built Worker script, of `npm start`
+ *   agent/           what the agent keeps
+ *   edge.log, agent.log
+ */
+import { randomBytes } from "node:crypto";
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { generateEncryptionKey } from "./encryption-key.ts";
+import { identify, isRunning, type ProcessIdentity } from "./process-identity.ts";
+
+const CLEAN_UP_WAIT_MS = 30_000;
+const CLEAN_UP_POLL_MS = 100;
+
+/** Content of running.json. */
+export type RunningRecord = {
+  readonly url: string;
+  readonly script: ProcessIdentity;
+  /** Outlives a killed script until nothing is left of it. */
+  readonly guard: ProcessIdentity | null;
+  readonly edgePid: number | null;
+  readonly agentPid: number | null;
+  readonly endpointId: string | null;
+};
+
+/** Another process works on the state directory. */
+export class StateInUse extends Error {
+  override readonly name = "StateInUse";
+  readonly url: string;
+  readonly pid: number;
+
+  constructor({ url, script }: RunningRecord) {
+    super(`process ${script.pid} uses the state directory`);
+    this.url = url;
+    this.pid = script.pid;
+  }
+}
+
+export class StateDirectory {
+  readonly #path: string;
+  #record: RunningRecord | undefined;
+
+  constructor(path: string) {
+    this.#path = path;
+    mkdirSync(path, { recursive: true });
+  }
+
+  get path(): string {
+    return this.#path;
+  }
+
+  file(name: string): string {
+    return join(this.#path, name);
+  }
+
+  /** The root key of this installation; made on the first call ever. */
+  apiKey(): string {
+    return this.#madeOnce("api-key", () => `er_${randomBytes(20).toString("hex")}`);
+  }
+
+  /** The keys for what is kept encrypted, as ENCRYPTION_KEYS wants them; made on the first call ever. */
+  encryptionKeys(): string {
+    return this.#madeOnce("encryption-keys", generateEncryptionKey);
+  }
+
+  #madeOnce(name: string, make: () => string): string {
+    const path = this.file(name);
+    try {
+      writeFileSync(path, `${make()}\n`, { flag: "wx", mode: 0o600 });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    }
+    return readFileSync(path, "utf8").trim();
+  }
+
+  /**
+   * Takes the directory for this process; waits while an earlier, killed start is being cleaned up. Throws StateInUse.
+   */
+  async claim(url: string): Promise<void> {
+    const script = identify(process.pid);
+    if (!script) throw new Error("this process is not in the process table");
+    const earlier = this.#readRecord();
+    if (earlier && isRunning(earlier.script)) throw new StateInUse(earlier);
+    if (earlier?.guard) await this.#waitForCleanUp(earlier.guard);
+    this.#write({ url, script, guard: null, edgePid: null, agentPid: null, endpointId: null });
+  }
+
+  /** Throws StateInUse where another process has claimed the directory at the very same moment. */
+  update(change: Partial<RunningRecord>): void {
+    if (!this.#record) throw new Error("the state directory is not claimed");
+    const kept = this.#readRecord();
+    if (kept && kept.script.pid !== process.pid && isRunning(kept.script)) throw new StateInUse(kept);
+    this.#write({ ...this.#record, ...change });
+  }
+
+  async #waitForCleanUp(guard: ProcessIdentity): Promise<void> {
+    const giveUpAt = Date.now() + CLEAN_UP_WAIT_MS;
+    while (isRunning(guard) && Date.now() < giveUpAt) await delay(CLEAN_UP_POLL_MS);
+  }
+
+  #readRecord(): RunningRecord | undefined {
+    try {
+      return JSON.parse(readFileSync(this.file("running.json"), "utf8")) as RunningRecord;
+    } catch {
+      return undefined; // none yet, or cut off by a power failure: nobody runs either way
+    }
+  }
+
+  #write(record: RunningRecord): void {
+    this.#record = record;
+    writeFileSync(this.file("running.json.new"), `${JSON.stringify(record, null, 2)}\n`, { mode: 0o600 });
+    renameSync(this.file("running.json.new"), this.file("running.json"));
+  }
+}
