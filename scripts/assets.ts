@@ -17,13 +17,7 @@ const AGENT_HASH = `${AGENT}.sha256`;
 const EXPLORER_FILES = ["swagger-ui-bundle.js", "swagger-ui.css", "LICENSE", "NOTICE"];
 
 /** All that the files are made of, and what they are made by. */
-const SOURCES = [
-  "console/**/*",
-  "node-agent/**/*",
-  "src/contract/**/*",
-  "scripts/*.ts",
-  "package-lock.json",
-];
+const SOURCES = ["console/**/*", "node-agent/**/*", "src/contract/**/*", "scripts/*.ts", "package-lock.json"];
 
 /** Brings `dist/assets` up to date. Several may do so at once: what is as it should be is not touched. */
 export async function buildAssets(root: string): Promise<void> {

@@ -1,9 +1,7 @@
-/** Builds the edge once for all tests that start a whole Edgerun, of whatever project. */
-import { rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+/** Builds the edge once for all tests that start a whole Edgerun, and for the bundles of the command. */
+import { resolve } from "node:path";
 import type { TestProject } from "vitest/node";
-import { ensureEdgeBundle } from "../../scripts/start/bundle.ts";
+import { builtEdge } from "../../scripts/standalone-bundle.ts";
 import { inTurn } from "../support/turn.ts";
 
 declare module "vitest" {
@@ -13,11 +11,7 @@ declare module "vitest" {
   }
 }
 
-export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  // The projects of one run are set up by one process.
-  const directory = join(tmpdir(), `edgerun-bundle-${process.pid}`);
-  const root = resolve(import.meta.dirname, "../..");
-  await inTurn(directory, () => ensureEdgeBundle(root, directory, () => {}));
+export async function setup(project: TestProject): Promise<void> {
+  const directory = await inTurn("edge-bundle", () => builtEdge(resolve(import.meta.dirname, "../..")));
   project.provide("edgeBundle", directory);
-  return () => rm(directory, { recursive: true, force: true });
 }
