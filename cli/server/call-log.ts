@@ -1,6 +1,9 @@
 /** What a person sees of the calls that the local server is sent. */
 
-/** One call, from its first line to its last; exactly one of `done` and `fail` ends it. */
+/**
+ * One call, from its first line to its last; exactly one of `done` and `fail` ends it. Who answers the call ends it,
+ * perhaps after the answer: a job goes on when its caller has its id. What a worker has printed may come a little later.
+ */
 export interface CallLine {
   /** It waits, and why; said again only when the reason is another one. */
   waiting(reason: string): void;

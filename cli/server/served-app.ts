@@ -35,23 +35,38 @@ export type QueueCall = {
   readonly body?: Readonly<Record<string, unknown>> | undefined;
   /** With the question mark, or empty. */
   readonly search: string;
+  /** Those that mean something to the queue API, by their names in small letters. */
+  readonly headers: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
 };
 
+/**
+ * C1  `line` is told how a call goes on. Who answers ends it; the server does so where something is thrown instead.
+ * C2  CallFailure has its own status; any other Failure is a 503, and what else is thrown is a fault: 500.
+ * C3  The signal, of a call or of a request, aborts when the caller has gone or the server is closed.
+ */
 export interface EndpointCalls {
-  /** Answers as the service does; `line` is told how the call goes on. Throws a Failure where nothing answers. */
+  /** Answers as the service does. Throws a Failure where nothing answers. */
   queue(endpoint: ServedEndpoint, call: QueueCall, line: CallLine): Promise<Response>;
-  /** `path` begins behind the endpoint's name. Answers as the route does; throws CallFailure. */
+  /**
+   * Answers as the route does. `path` begins with the slash behind the endpoint's name, encoded as it came; the query
+   * is that of the request's address. The body is whole by then, at most as large as the service takes it.
+   */
   route(endpoint: ServedEndpoint, request: Request, path: string, line: CallLine): Promise<Response>;
 }
 
-/** Nothing can answer a call; the status is what its caller gets, with the message as `detail`. */
+/**
+ * Nothing can answer a call; the status is what its caller gets, with the message as `detail`. The server ends the
+ * call's line with the message and with `shown`, such as a traceback.
+ */
 export class CallFailure extends Error {
   override readonly name = "CallFailure";
-  readonly status: 422 | 500 | 502 | 503 | 504;
+  readonly status: 413 | 422 | 500 | 502 | 503 | 504;
+  readonly shown: string | undefined;
 
-  constructor(status: CallFailure["status"], message: string) {
+  constructor(status: CallFailure["status"], message: string, shown?: string) {
     super(message);
     this.status = status;
+    this.shown = shown;
   }
 }

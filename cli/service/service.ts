@@ -60,6 +60,13 @@ export class Service {
     return this.#settings.url;
   }
 
+  /** The same, whose calls end with another signal: what is tidied up after Ctrl+C must still be said. */
+  until(signal: AbortSignal): Service {
+    const other = new Service({ ...this.#settings, signal });
+    other.#hasAnswered = this.#hasAnswered;
+    return other;
+  }
+
   /** Asks, and asks again while the network or the service fails. */
   async query<Schema extends z.ZodType>(
     operation: Operation<Schema>,
@@ -82,6 +89,21 @@ export class Service {
     variables: Readonly<Record<string, unknown>>,
   ): Promise<z.output<Schema>> {
     return await this.#retrying(() => this.#call(operation, variables));
+  }
+
+  /** A request below the service's address, with the key. Throws a Failure when nothing answers. */
+  async request(path: string, init: RequestInit = {}): Promise<Response> {
+    const { url, apiKey, signal } = this.#settings;
+    const headers = new Headers(init.headers);
+    headers.set("User-Agent", CLIENT_NAME);
+    if (apiKey !== undefined) headers.set("Authorization", `Bearer ${apiKey}`);
+    const signals = init.signal ? [signal, init.signal] : [signal];
+    try {
+      return await fetch(`${url}${path}`, { ...init, headers, signal: AbortSignal.any(signals) });
+    } catch (error) {
+      for (const one of signals) one.throwIfAborted();
+      throw this.#unreachable(error);
+    }
   }
 
   async #retrying<T>(call: () => Promise<T>): Promise<T> {

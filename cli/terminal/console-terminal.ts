@@ -41,6 +41,10 @@ export class ConsoleTerminal implements Terminal {
     return this.#options.isJson;
   }
 
+  get canAsk(): boolean {
+    return this.#options.isYes || this.#prompter().isPossible;
+  }
+
   get palette(): Palette {
     return paletteOf(this.#notes, this.#settings.environment);
   }
@@ -52,6 +56,11 @@ export class ConsoleTerminal implements Terminal {
 
   say(line = ""): void {
     this.#write(this.#notes, line);
+  }
+
+  aside(line: string): void {
+    if (isWatched(this.#notes, this.#settings.environment)) this.say(line);
+    else this.#settings.log(this.#settings.redact(line));
   }
 
   done(line: string): void {

@@ -1,0 +1,47 @@
+/** Which GPU a worker has, for people: asked once of each worker. */
+import { z } from "zod";
+import type { Operation, Service } from "../../service/service.ts";
+
+const endpointPods = {
+  document: "query ($id: String) { myself { endpoint(id: $id) { pods { id machine { gpuDisplayName } } } } }",
+  schema: z.object({
+    myself: z.object({
+      endpoint: z
+        .object({
+          pods: z.array(
+            z.object({
+              id: z.string(),
+              machine: z.object({ gpuDisplayName: z.string().nullable() }).nullable(),
+            }),
+          ),
+        })
+        .nullable(),
+    }),
+  }),
+} satisfies Operation<z.ZodType>;
+
+export class GpuNames {
+  readonly #service: Service;
+  readonly #known = new Map<string, Promise<string | undefined>>();
+
+  constructor(service: Service) {
+    this.#service = service;
+  }
+
+  /** Nothing for a worker without one, and where it cannot be told. */
+  async of(endpointId: string, workerId: string): Promise<string | undefined> {
+    const known = this.#known.get(workerId) ?? this.#ask(endpointId, workerId);
+    this.#known.set(workerId, known);
+    return await known;
+  }
+
+  async #ask(endpointId: string, workerId: string): Promise<string | undefined> {
+    try {
+      const { myself } = await this.#service.query(endpointPods, { id: endpointId });
+      const pod = myself.endpoint?.pods.find(({ id }) => id === workerId);
+      return pod?.machine?.gpuDisplayName ?? undefined;
+    } catch {
+      return undefined;
+    }
+  }
+}

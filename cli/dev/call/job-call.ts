@@ -1,0 +1,149 @@
+/** Jobs of live endpoints: submitted, and followed to their end. */
+import { randomUUID } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import { Failure } from "../../failure.ts";
+import type { CallLine } from "../../server/call-log.ts";
+import { CallFailure, type QueueCall } from "../../server/served-app.ts";
+import type { Service } from "../../service/service.ts";
+import { errorOf, isFinal, type JobReply, readJob } from "./job-reply.ts";
+
+/** Of the service: it answers when the job is over, or else after this. */
+const LOOK_MS = 1_000;
+/** For which a service that does not answer is asked again: it may be started anew. */
+const OUTAGE_MS = 60_000;
+const OUTAGE_PAUSE_MS = 500;
+const TOO_MANY_REQUESTS = 429;
+
+/** A job that was answered for, or what the service answered instead. */
+export type Submitted = { readonly job: JobReply } | { readonly refusal: Response };
+
+export class JobCalls {
+  readonly #service: Service;
+  readonly #runsOn: (endpointId: string, workerId: string, line: CallLine) => void;
+
+  constructor(service: Service, runsOn: (endpointId: string, workerId: string, line: CallLine) => void) {
+    this.#service = service;
+    this.#runsOn = runsOn;
+  }
+
+  /** Submits a job, once whatever happens on the way; with `runsync` it may be over by then. */
+  async submit(
+    endpointId: string,
+    operation: "run" | "runsync",
+    body: Readonly<Record<string, unknown>>,
+    { headers, signal }: Pick<QueueCall, "headers" | "signal">,
+    line: CallLine,
+  ): Promise<Submitted> {
+    const search = operation === "runsync" ? `?wait=${LOOK_MS}` : "";
+    const { response, text } = await this.#patiently(
+      line,
+      signal,
+      `/v2/${endpointId}/${operation}${search}`,
+      {
+        method: "POST",
+        headers: { "idempotency-key": randomUUID(), ...headers, ...jsonHeaders() },
+        body: JSON.stringify(body),
+      },
+    );
+    const job = response.ok ? readJob(JSON.parse(text)) : undefined;
+    if (job !== undefined) return { job };
+    return { refusal: new Response(text, { status: response.status, headers: jsonHeaders() }) };
+  }
+
+  /** Looks at a job until it is over, or until `followMs` have gone; tells `line` how it goes on. */
+  async follow(
+    endpointId: string,
+    submitted: JobReply,
+    {
+      line,
+      signal,
+      followMs,
+    }: { readonly line: CallLine; readonly signal: AbortSignal; readonly followMs: number },
+  ): Promise<JobReply> {
+    const endAt = performance.now() + followMs;
+    let job = submitted;
+    while (true) {
+      this.#tell(endpointId, job, line);
+      if (isFinal(job) || performance.now() > endAt) return job;
+      job = await this.#look(endpointId, job, line, signal);
+    }
+  }
+
+  /** Any other operation, passed on as it is. */
+  async pass(
+    endpointId: string,
+    { operation, jobId, body, search, headers, signal }: QueueCall,
+  ): Promise<Response> {
+    const path = [operation, ...(jobId === undefined ? [] : [encodeURIComponent(jobId)])].join("/");
+    const isChange = ["cancel", "retry", "purge-queue"].includes(operation);
+    return await this.#service.request(`/v2/${endpointId}/${path}${search}`, {
+      method: isChange ? "POST" : "GET",
+      headers: { ...headers, ...(body === undefined ? {} : jsonHeaders()) },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      signal,
+    });
+  }
+
+  #tell(endpointId: string, job: JobReply, line: CallLine): void {
+    if (job.queue !== undefined) line.waiting(job.queue.detail ?? job.queue.reason);
+    if (job.status === "IN_PROGRESS" && job.workerId) this.#runsOn(endpointId, job.workerId, line);
+  }
+
+  async #look(endpointId: string, job: JobReply, line: CallLine, signal: AbortSignal): Promise<JobReply> {
+    const path = `/v2/${endpointId}/status-sync/${encodeURIComponent(job.id)}?wait=${LOOK_MS}`;
+    const { response, text } = await this.#patiently(line, signal, path);
+    const seen = response.ok ? readJob(JSON.parse(text)) : undefined;
+    if (seen !== undefined) return seen;
+    if (response.status !== TOO_MANY_REQUESTS) throw gone(job, text);
+    await delay(OUTAGE_PAUSE_MS, undefined, { signal });
+    return job;
+  }
+
+  /** Asks until the service has answered, for it may be started anew at any time; then says why it does not. */
+  async #patiently(
+    line: CallLine,
+    signal: AbortSignal,
+    path: string,
+    init: RequestInit = {},
+  ): Promise<{ readonly response: Response; readonly text: string }> {
+    const giveUpAt = performance.now() + OUTAGE_MS;
+    while (true) {
+      const isLast = performance.now() > giveUpAt;
+      try {
+        const response = await this.#service.request(path, { ...init, signal });
+        const text = await response.text();
+        if (response.status < 500 || isLast) return { response, text };
+        line.waiting(`the service answers with HTTP ${response.status}; it is asked again`);
+      } catch (error) {
+        signal.throwIfAborted();
+        if (isLast) throw error;
+        line.waiting(
+          `${error instanceof Failure ? error.message : "The connection broke off."} It is asked again.`,
+        );
+      }
+      await delay(OUTAGE_PAUSE_MS, undefined, { signal });
+    }
+  }
+}
+
+/** Ends the line of a call whose job is over. */
+export function endLine(line: CallLine, job: JobReply): void {
+  if (job.status === "COMPLETED") {
+    line.done({ ranMs: job.executionTime, queuedMs: job.delayTime });
+    return;
+  }
+  if (!isFinal(job)) {
+    line.fail(`${job.status}: nobody waits for it any more; its id is ${job.id}`);
+    return;
+  }
+  const { error_type, error_message, error_traceback } = errorOf(job);
+  line.fail(`${error_type}: ${error_message}`, error_traceback);
+}
+
+function gone(job: JobReply, text: string): CallFailure {
+  return new CallFailure(502, `Job ${job.id} cannot be looked at any more: ${text.slice(0, 500)}`);
+}
+
+function jsonHeaders(): Record<string, string> {
+  return { "Content-Type": "application/json" };
+}

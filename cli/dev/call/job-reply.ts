@@ -1,0 +1,49 @@
+/** What the service says of a job, as far as a local call needs it. */
+import { z } from "zod";
+import { MISSING_MODULES_ERROR } from "../../../src/contract/flash-live.ts";
+
+const jobSchema = z.looseObject({
+  id: z.string(),
+  status: z.enum(["IN_QUEUE", "IN_PROGRESS", "COMPLETED", "FAILED", "CANCELLED", "TIMED_OUT"]),
+  workerId: z.string().optional(),
+  delayTime: z.number().optional(),
+  executionTime: z.number().optional(),
+  error: z.unknown().optional(),
+  queue: z.looseObject({ reason: z.string(), detail: z.string().optional() }).optional(),
+});
+export type JobReply = z.infer<typeof jobSchema>;
+
+const jobErrorSchema = z.looseObject({
+  error_type: z.string(),
+  error_message: z.string(),
+  error_traceback: z.string().optional(),
+});
+export type JobError = z.infer<typeof jobErrorSchema>;
+
+/** Nothing where it is no job. */
+export function readJob(value: unknown): JobReply | undefined {
+  return jobSchema.safeParse(value).data;
+}
+
+export function isFinal({ status }: JobReply): boolean {
+  return status !== "IN_QUEUE" && status !== "IN_PROGRESS";
+}
+
+/** Why a job failed: as the runtime tells it, or as plain text. */
+export function errorOf({ status, error }: JobReply): JobError {
+  const text = typeof error === "string" ? error : JSON.stringify(error ?? status);
+  const told = jobErrorSchema.safeParse(parsed(text));
+  return told.success ? told.data : { error_type: status, error_message: text };
+}
+
+export function lacksModules(job: JobReply): boolean {
+  return job.status === "FAILED" && errorOf(job).error_type === MISSING_MODULES_ERROR;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

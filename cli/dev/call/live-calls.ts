@@ -1,0 +1,73 @@
+/** Calls of the local server, carried out by workers of live endpoints. */
+import type { CallLine } from "../../server/call-log.ts";
+import {
+  CallFailure,
+  type EndpointCalls,
+  type QueueCall,
+  type ServedEndpoint,
+} from "../../server/served-app.ts";
+import type { Service } from "../../service/service.ts";
+import type { LiveApp, LiveEndpoint } from "../app/live-app.ts";
+import type { LiveSession } from "../session/live-session.ts";
+import { KnownSources } from "./known-sources.ts";
+import { LiveJobs } from "./live-jobs.ts";
+import { type LiveCall, sourcesOf } from "./live-request.ts";
+import { LiveRoutes } from "./live-routes.ts";
+import { WorkerLines } from "./worker-lines.ts";
+
+export type LiveCallsSettings = {
+  readonly service: Service;
+  readonly app: LiveApp;
+  readonly session: LiveSession;
+  readonly signal: AbortSignal;
+};
+
+/** A call on its way: what is called, where it is, and what is known of it. */
+export type CallContext = {
+  readonly endpoint: LiveEndpoint;
+  /** All endpoints of the app. */
+  readonly all: readonly LiveEndpoint[];
+  readonly line: CallLine;
+};
+
+export class LiveCalls implements EndpointCalls {
+  readonly #app: LiveApp;
+  readonly #jobs: LiveJobs;
+  readonly #routes: LiveRoutes;
+
+  constructor({ service, app, session, signal }: LiveCallsSettings) {
+    const parts = {
+      service,
+      session,
+      sources: new KnownSources(),
+      lines: new WorkerLines(service, signal),
+      pack: (call: LiveCall, known: ReadonlySet<string>) => ({
+        ...call,
+        sources: sourcesOf(call, (sha256) => app.source(sha256), known),
+      }),
+    };
+    this.#app = app;
+    this.#jobs = new LiveJobs(parts, signal);
+    this.#routes = new LiveRoutes(parts);
+  }
+
+  async queue({ name }: ServedEndpoint, call: QueueCall, line: CallLine): Promise<Response> {
+    const context = await this.#context(name, line);
+    if (call.operation === "run") return await this.#jobs.run(context, call);
+    if (call.operation === "runsync") return await this.#jobs.runsync(context, call);
+    return await this.#jobs.pass(context, call);
+  }
+
+  async route({ name }: ServedEndpoint, request: Request, path: string, line: CallLine): Promise<Response> {
+    return await this.#routes.request(await this.#context(name, line), request, path);
+  }
+
+  /** The declaration as it is by now: files may have changed since the server looked. */
+  async #context(name: string, line: CallLine): Promise<CallContext> {
+    const all = await this.#app.endpoints();
+    const endpoint = all.find((one) => one.name === name);
+    if (endpoint === undefined) throw new CallFailure(503, `The endpoint ${name} is not declared any more.`);
+    if (endpoint.problem !== undefined) throw new CallFailure(503, endpoint.problem);
+    return { endpoint, all, line };
+  }
+}

@@ -1,0 +1,140 @@
+/** Jobs of live endpoints. */
+import type { CallLine } from "../../server/call-log.ts";
+import { CallFailure, type QueueCall } from "../../server/served-app.ts";
+import type { CallParts } from "./call-parts.ts";
+import { GpuNames } from "./gpu-names.ts";
+import { endLine, JobCalls, type Submitted } from "./job-call.ts";
+import { type JobReply, lacksModules } from "./job-reply.ts";
+import type { CallContext } from "./live-calls.ts";
+import { functionCall, hashesOf } from "./live-request.ts";
+
+/** For which a job is followed unless its caller says otherwise: installing packages takes its time. */
+const FOLLOW_DEFAULT_MS = 10 * 60_000;
+/** A job that was only submitted is followed for its line in the log. */
+const WATCH_MS = 60 * 60_000;
+const NO_SOURCES: ReadonlySet<string> = new Set();
+
+export class LiveJobs {
+  readonly #parts: CallParts;
+  readonly #calls: JobCalls;
+  /** Of the whole command. */
+  readonly #signal: AbortSignal;
+
+  constructor(parts: CallParts, signal: AbortSignal) {
+    const gpus = new GpuNames(parts.service);
+    this.#parts = parts;
+    this.#signal = signal;
+    this.#calls = new JobCalls(parts.service, (endpointId, workerId, line) => {
+      void gpus.of(endpointId, workerId).then((gpu) => line.running({ id: workerId, gpu }));
+    });
+  }
+
+  /** Answers when the job is over, or else with the job as it stands. */
+  async runsync(context: CallContext, call: QueueCall): Promise<Response> {
+    const { endpoint, line } = context;
+    const { endpointId } = await this.#parts.session.place(endpoint);
+    // The same key is answered with the same job, which could not be sent again with what it lacked.
+    const isOnce = call.headers["idempotency-key"] !== undefined;
+    const known = isOnce ? NO_SOURCES : this.#parts.sources.of(endpointId);
+    const first = await this.#attempt(context, call, endpointId, known);
+    const isLacking = !(first instanceof Response) && lacksModules(first) && known.size > 0;
+    if (isLacking) this.#parts.sources.forget(endpointId);
+    const job = isLacking ? await this.#attempt(context, call, endpointId, NO_SOURCES) : first;
+    if (job instanceof Response) return job;
+    endLine(line, job);
+    return Response.json(job);
+  }
+
+  /** Answers with the job's id; its line in the log goes on. */
+  async run(context: CallContext, call: QueueCall): Promise<Response> {
+    const { endpointId } = await this.#parts.session.place(context.endpoint);
+    // Nobody waits who could send again what a worker lacks.
+    const submitted = await this.#submit(context, call, endpointId, NO_SOURCES);
+    if (submitted instanceof Response) return submitted;
+    void this.#watch(endpointId, submitted, context.line);
+    return Response.json(submitted);
+  }
+
+  /** Any other operation, passed on as it is. */
+  async pass({ endpoint, line }: CallContext, call: QueueCall): Promise<Response> {
+    const startedAt = performance.now();
+    const { endpointId } = await this.#parts.session.place(endpoint);
+    const response = await this.#calls.pass(endpointId, call);
+    line.done({ ranMs: performance.now() - startedAt });
+    return response;
+  }
+
+  async #attempt(
+    context: CallContext,
+    call: QueueCall,
+    endpointId: string,
+    known: ReadonlySet<string>,
+  ): Promise<JobReply | Response> {
+    const { line } = context;
+    const lines = this.#parts.lines.expect(endpointId, line);
+    try {
+      const submitted = await this.#submit(context, call, endpointId, known);
+      if (submitted instanceof Response) return submitted;
+      lines.ofJob(submitted.id);
+      const order = { line, signal: call.signal, followMs: followMs(call.search) };
+      const job = await this.#calls.follow(endpointId, submitted, order);
+      if (!lacksModules(job))
+        this.#parts.sources.add(endpointId, hashesOf(functionCall({ ...context, input: {} })));
+      return job;
+    } finally {
+      lines.ended();
+    }
+  }
+
+  async #submit(
+    context: CallContext,
+    call: QueueCall,
+    endpointId: string,
+    known: ReadonlySet<string>,
+  ): Promise<JobReply | Response> {
+    const { endpoint, line } = context;
+    const { operation, body = {} } = call;
+    const input = (body["input"] ?? {}) as Readonly<Record<string, unknown>>;
+    const isPlain = endpoint.resource.client_mode === true;
+    const sent = isPlain
+      ? body
+      : { ...body, input: this.#parts.pack(functionCall({ ...context, input }), known) };
+    const kind = operation === "run" ? "run" : "runsync";
+    const submitted = await this.#calls.submit(endpointId, kind, sent, call, line);
+    if ("job" in submitted) return submitted.job;
+    return await this.#refused(submitted, endpoint.name, line);
+  }
+
+  async #refused(
+    { refusal }: Extract<Submitted, { readonly refusal: Response }>,
+    name: string,
+    line: CallLine,
+  ): Promise<Response> {
+    // Deleted by another hand, or with its session: the next call makes it again.
+    if (refusal.status === 404) {
+      this.#parts.session.forget(name);
+      throw new CallFailure(503, `The live endpoint of ${name} is gone; the next call makes it again.`);
+    }
+    line.fail(`the service refuses the job: ${(await refusal.clone().text()).slice(0, 500)}`);
+    return refusal;
+  }
+
+  async #watch(endpointId: string, submitted: JobReply, line: CallLine): Promise<void> {
+    const lines = this.#parts.lines.expect(endpointId, line);
+    lines.ofJob(submitted.id);
+    try {
+      const order = { line, signal: this.#signal, followMs: WATCH_MS };
+      endLine(line, await this.#calls.follow(endpointId, submitted, order));
+    } catch (error) {
+      if (!this.#signal.aborted) line.fail(error instanceof Error ? error.message : String(error));
+    } finally {
+      lines.ended();
+    }
+  }
+}
+
+/** What the caller says with `?wait=`, in ms. */
+function followMs(search: string): number {
+  const wait = Number(new URLSearchParams(search).get("wait"));
+  return wait > 0 ? wait : FOLLOW_DEFAULT_MS;
+}

@@ -1,0 +1,109 @@
+import { expect, test } from "vitest";
+import { liveRequestSchema } from "../../../src/contract/flash-live.ts";
+import { LIVE_SOURCES_MAX_BYTES } from "../../../src/contract/limits.ts";
+import type { ManifestFunction } from "../../../src/contract/flash-manifest.ts";
+import { CallFailure } from "../../server/served-app.ts";
+import type { LiveEndpoint } from "../app/live-app.ts";
+import { functionCall, hashesOf, routeCall, sourcesOf } from "./live-request.ts";
+
+function endpoint(
+  name: string,
+  {
+    peers = [],
+    called = {},
+  }: { readonly peers?: readonly string[]; readonly called?: Partial<ManifestFunction> } = {},
+): LiveEndpoint {
+  return {
+    name,
+    resource: { is_load_balanced: false, functions: [{ name, module: name, parameters: [], ...called }] },
+    code: {
+      execution_type: called.is_class ? "class" : "function",
+      module: name,
+      function_name: name,
+      modules: { [`${name}.py`]: hash(name), "shared.py": hash("shared") },
+      dependencies: [],
+      system_dependencies: [],
+      accelerate_downloads: true,
+    },
+    peers,
+    filePath: `${name}.py`,
+    line: 1,
+  };
+}
+
+function hash(name: string): string {
+  return Buffer.from(name).toString("hex").padEnd(64, "0");
+}
+
+test("a call carries its arguments by name, and is a live request once it has its sources", () => {
+  const call = functionCall({ endpoint: endpoint("a"), all: [], input: { x: 1 } });
+  expect(call).toMatchObject({ execution_type: "function", function_name: "a", kwargs: { x: 1 }, peers: {} });
+  expect(liveRequestSchema.parse({ ...call, sources: {} })).toMatchObject(call);
+});
+
+test("the method of a class stands beside its arguments", () => {
+  const called = { is_class: true, class_methods: ["one", "two"] };
+  const call = functionCall({ endpoint: endpoint("a", { called }), all: [], input: { method: "two", x: 1 } });
+  expect(call).toMatchObject({ method_name: "two", kwargs: { x: 1 } });
+});
+
+test("the only method of a class needs no name, and may have an argument of the name method", () => {
+  const called = { is_class: true, class_methods: ["only"] };
+  const plain = endpoint("a", { called });
+  expect(functionCall({ endpoint: plain, all: [], input: { x: 1 } })).toMatchObject({
+    method_name: "only",
+    kwargs: { x: 1 },
+  });
+  expect(functionCall({ endpoint: plain, all: [], input: { method: "only", x: 1 } }).kwargs).toEqual({
+    x: 1,
+  });
+  const parameters = [{ name: "method", kind: "keyword" as const, annotation: null, isRequired: true }];
+  const taking = endpoint("a", { called: { ...called, parameters } });
+  expect(functionCall({ endpoint: taking, all: [], input: { method: "only" } }).kwargs).toEqual({
+    method: "only",
+  });
+});
+
+test("peers of peers come along, each once, and those that cannot be read stay out", () => {
+  const broken = { ...endpoint("d"), problem: "d.py:1: invalid syntax" };
+  const all = [
+    endpoint("a", { peers: ["b", "d"] }),
+    endpoint("b", { peers: ["c", "a"] }),
+    endpoint("c", { peers: ["b"] }),
+    broken,
+  ];
+  const [first] = all;
+  if (!first) throw new Error("no endpoint");
+  expect(Object.keys(functionCall({ endpoint: first, all, input: {} }).peers).toSorted()).toEqual([
+    "a",
+    "b",
+    "c",
+  ]);
+});
+
+test("sources are the texts of all files that are not known already", () => {
+  const all = [endpoint("a", { peers: ["b"] }), endpoint("b")];
+  const [first] = all;
+  if (!first) throw new Error("no endpoint");
+  const call = functionCall({ endpoint: first, all, input: {} });
+  expect(hashesOf(call).toSorted()).toEqual([hash("a"), hash("b"), hash("shared")].toSorted());
+  const sources = sourcesOf(call, (sha256) => `text of ${sha256}`, new Set([hash("shared")]));
+  expect(Object.keys(sources).toSorted()).toEqual([hash("a"), hash("b")].toSorted());
+});
+
+test("sources that are too large together are refused with their size", () => {
+  const call = functionCall({ endpoint: endpoint("a"), all: [], input: {} });
+  const text = "x".repeat(LIVE_SOURCES_MAX_BYTES / 2 + 1);
+  expect(() => sourcesOf(call, () => text, new Set())).toThrow(CallFailure);
+  expect(() => sourcesOf(call, () => text, new Set([hash("shared")]))).not.toThrow();
+});
+
+test("a request to a route carries all routes of its endpoint", () => {
+  const called = { http_method: "POST", http_path: "/things/{id}" };
+  const http = { method: "POST", path: "/things/1", query: "a=b", headers: [], body_base64: "" };
+  const call = routeCall({ endpoint: endpoint("api", { called }), all: [], http });
+  expect(call.routes).toEqual([
+    { method: "POST", path: "/things/{id}", module: "api", function_name: "api" },
+  ]);
+  expect(liveRequestSchema.parse({ ...call, sources: {} }).http).toEqual(http);
+});

@@ -1,0 +1,111 @@
+/** What a worker in live mode is sent, made of an endpoint's code and of one call. */
+import {
+  type LiveHttp,
+  type LivePeer,
+  type LiveRequest,
+  LIVE_PROTOCOL,
+} from "../../../src/contract/flash-live.ts";
+import { LIVE_SOURCES_MAX_BYTES } from "../../../src/contract/limits.ts";
+import type { ManifestFunction } from "../../../src/contract/flash-manifest.ts";
+import { CallFailure } from "../../server/served-app.ts";
+import type { LiveEndpoint } from "../app/live-app.ts";
+
+/** What a method of a class is called by in an input. */
+const METHOD_KEY = "method";
+
+/** A request without sources. */
+export type LiveCall = Omit<LiveRequest, "sources">;
+
+/** What is called, and all endpoints of the app. */
+type Called = { readonly endpoint: LiveEndpoint; readonly all: readonly LiveEndpoint[] };
+
+/** A job with this input. */
+export function functionCall({
+  endpoint,
+  all,
+  input,
+}: Called & { readonly input: Readonly<Record<string, unknown>> }): LiveCall {
+  const { kwargs, method } = withoutMethod(endpoint.resource.functions[0], input);
+  return {
+    protocol: LIVE_PROTOCOL,
+    ...endpoint.code,
+    ...(method === undefined ? {} : { method_name: method }),
+    kwargs,
+    peers: peersOf(endpoint, all),
+  };
+}
+
+/** A request to one of the routes of an endpoint. */
+export function routeCall({ endpoint, all, http }: Called & { readonly http: LiveHttp }): LiveCall {
+  return {
+    protocol: LIVE_PROTOCOL,
+    ...endpoint.code,
+    routes: endpoint.resource.functions.map(({ name, module, http_method, http_path }) => ({
+      method: http_method ?? "",
+      path: http_path ?? "",
+      module,
+      function_name: name,
+    })),
+    http,
+    peers: peersOf(endpoint, all),
+  };
+}
+
+/** The texts of all local files that the call needs, but for those that its worker has. */
+export function sourcesOf(
+  call: LiveCall,
+  read: (sha256: string) => string | undefined,
+  known: ReadonlySet<string>,
+): Record<string, string> {
+  const wanted = hashesOf(call).filter((sha256) => !known.has(sha256));
+  const sources = wanted.flatMap((sha256): [string, string][] => {
+    const text = read(sha256);
+    return text === undefined ? [] : [[sha256, text]];
+  });
+  const bytes = sources.reduce((sum, [, text]) => sum + Buffer.byteLength(text), 0);
+  if (bytes > LIVE_SOURCES_MAX_BYTES) throw tooLarge(bytes);
+  return Object.fromEntries(sources);
+}
+
+/** Of all local files that the call needs, each once. */
+export function hashesOf({ modules, peers }: LiveCall): readonly string[] {
+  const all = [modules, ...Object.values(peers).map((peer) => peer.modules)];
+  return [...new Set(all.flatMap((one) => Object.values(one)))];
+}
+
+/** A class that has one method only needs no name of it. */
+function withoutMethod(
+  called: ManifestFunction | undefined,
+  input: Readonly<Record<string, unknown>>,
+): { readonly kwargs: Readonly<Record<string, unknown>>; readonly method?: string } {
+  const { [METHOD_KEY]: named, ...rest } = input;
+  const methods = called?.is_class ? (called.class_methods ?? []) : [];
+  const [only] = methods;
+  const takesIt = (called?.parameters ?? []).some(({ name }) => name === METHOD_KEY);
+  if (only === undefined || (methods.length === 1 && (takesIt || named !== only))) {
+    return { kwargs: input, ...(only === undefined ? {} : { method: only }) };
+  }
+  return typeof named === "string" ? { kwargs: rest, method: named } : { kwargs: input };
+}
+
+/** Those that the code may call, and those that they may call in turn. */
+function peersOf(endpoint: LiveEndpoint, all: readonly LiveEndpoint[]): Record<string, LivePeer> {
+  const byName = new Map(all.map((one) => [one.name, one]));
+  const found = new Map<string, LivePeer>();
+  const open = [...endpoint.peers];
+  for (let name = open.pop(); name !== undefined; name = open.pop()) {
+    const peer = byName.get(name);
+    if (peer === undefined || found.has(name) || peer.problem !== undefined) continue;
+    found.set(name, peer.code);
+    open.push(...peer.peers);
+  }
+  return Object.fromEntries(found);
+}
+
+function tooLarge(bytes: number): CallFailure {
+  return new CallFailure(
+    422,
+    `The local files that the call needs have ${bytes} bytes together; live workers take ${LIVE_SOURCES_MAX_BYTES}. ` +
+      "Keep data out of Python files, or import less.",
+  );
+}

@@ -1,0 +1,156 @@
+/** Requests to routes of live endpoints. */
+import {
+  LIVE_EXECUTE_PATH,
+  LIVE_OUTCOME_HEADER,
+  LIVE_TOKEN_HEADER,
+  type LiveHttp,
+  type LiveRequest,
+} from "../../../src/contract/flash-live.ts";
+import { CallFailure } from "../../server/served-app.ts";
+import type { LivePlace } from "../session/live-session.ts";
+import type { CallParts } from "./call-parts.ts";
+import type { CallContext } from "./live-calls.ts";
+import { hashesOf, routeCall } from "./live-request.ts";
+
+const WORKER_HEADER = "X-Runpod-Worker-Id";
+/** Of one connection, or no longer true of a body that was unpacked on the way. */
+const NOT_PASSED = [
+  "connection",
+  "keep-alive",
+  "transfer-encoding",
+  "content-encoding",
+  "content-length",
+  "date",
+];
+/** Headers that belong to the connection with the local server. */
+const OF_CONNECTION = ["connection", "content-length", "host", "transfer-encoding", "expect"];
+/** What the service answers with, as this server says it. */
+const STATUS_OF_SERVICE: Readonly<Record<number, CallFailure["status"]>> = { 502: 502, 524: 504 };
+
+export class LiveRoutes {
+  readonly #parts: CallParts;
+
+  constructor(parts: CallParts) {
+    this.#parts = parts;
+  }
+
+  /** Answers as the route does; what it answers with may be a stream. */
+  async request(context: CallContext, request: Request, path: string): Promise<Response> {
+    const { endpoint, line } = context;
+    const place = await this.#parts.session.place(endpoint);
+    const lines = this.#parts.lines.expect(place.endpointId, line);
+    const startedAt = performance.now();
+    try {
+      const http = await packRequest(request, path);
+      const response = endpoint.resource.client_mode
+        ? await this.#pass(place, http, request.signal)
+        : await this.#execute(place, context, http, request.signal);
+      return await this.#answer(response, context, startedAt);
+    } finally {
+      lines.ended();
+    }
+  }
+
+  async #execute(
+    place: LivePlace,
+    context: CallContext,
+    http: LiveHttp,
+    signal: AbortSignal,
+  ): Promise<Response> {
+    const { pack, sources } = this.#parts;
+    const call = routeCall({ ...context, http });
+    const known = sources.of(place.endpointId);
+    let response = await this.#send(place, pack(call, known), signal);
+    if (response.headers.get(LIVE_OUTCOME_HEADER) === "missing-modules") {
+      await response.body?.cancel();
+      sources.forget(place.endpointId);
+      response = await this.#send(place, pack(call, new Set()), signal);
+    }
+    if (response.headers.has(WORKER_HEADER)) sources.add(place.endpointId, hashesOf(call));
+    return response;
+  }
+
+  async #send(
+    { endpointId, liveToken }: LivePlace,
+    body: LiveRequest,
+    signal: AbortSignal,
+  ): Promise<Response> {
+    return await this.#parts.service.request(`/lb/${endpointId}${LIVE_EXECUTE_PATH}`, {
+      method: "POST",
+      headers: {
+        "Content-Type": "application/json",
+        "Accept-Encoding": "identity",
+        [LIVE_TOKEN_HEADER]: liveToken,
+      },
+      body: JSON.stringify(body),
+      redirect: "manual",
+      signal,
+    });
+  }
+
+  /** An image of one's own has no live mode. */
+  async #pass(place: LivePlace, http: LiveHttp, signal: AbortSignal): Promise<Response> {
+    const { method, path, query, headers, body_base64 } = http;
+    const hasBody = method !== "GET" && method !== "HEAD";
+    return await this.#parts.service.request(`/lb/${place.endpointId}${path}${query && `?${query}`}`, {
+      method,
+      headers: headers.map(([name, value]): [string, string] => [name, value]),
+      ...(hasBody ? { body: Buffer.from(body_base64, "base64") } : {}),
+      redirect: "manual",
+      signal,
+    });
+  }
+
+  async #answer(response: Response, { endpoint, line }: CallContext, startedAt: number): Promise<Response> {
+    const worker = response.headers.get(WORKER_HEADER);
+    if (worker !== null) line.running({ id: worker });
+    if (response.headers.has(LIVE_OUTCOME_HEADER)) throw await ofWorker(response);
+    if (worker === null && response.status >= 400) {
+      if (response.status === 404) this.#parts.session.forget(endpoint.name);
+      throw await ofService(response);
+    }
+    const headers = new Headers(response.headers);
+    for (const name of NOT_PASSED) headers.delete(name);
+    line.done({ ranMs: performance.now() - startedAt });
+    const { status, statusText } = response;
+    return new Response(response.body, { status, statusText, headers });
+  }
+}
+
+/** A request, whole, as it travels within another one. */
+async function packRequest(request: Request, path: string): Promise<LiveHttp> {
+  const body = Buffer.from(await request.arrayBuffer());
+  return {
+    method: request.method,
+    path,
+    query: new URL(request.url).search.replace(/^\?/, ""),
+    headers: [...request.headers].filter(([name]) => !OF_CONNECTION.includes(name)),
+    body_base64: body.toString("base64"),
+  };
+}
+
+/** What the worker says beside the route's own answers. */
+async function ofWorker(response: Response): Promise<CallFailure> {
+  const { detail, traceback } = readTold(await response.text());
+  return new CallFailure(500, detail, traceback);
+}
+
+/** The service's own word: no worker came, or the one that had the request broke off. */
+async function ofService(response: Response): Promise<CallFailure> {
+  const { detail } = readTold(await response.text());
+  return new CallFailure(STATUS_OF_SERVICE[response.status] ?? 503, detail);
+}
+
+function readTold(text: string): { readonly detail: string; readonly traceback?: string } {
+  try {
+    const told: unknown = JSON.parse(text);
+    if (typeof told === "object" && told !== null && "detail" in told && typeof told.detail === "string") {
+      const traceback =
+        "traceback" in told && typeof told.traceback === "string" ? told.traceback : undefined;
+      return { detail: told.detail, ...(traceback === undefined ? {} : { traceback }) };
+    }
+  } catch {
+    // It is shown as it is.
+  }
+  return { detail: text.slice(0, 2_000) || "There was no answer." };
+}

@@ -1,0 +1,97 @@
+/** What workers of live endpoints print, shown with the calls that made them print it. */
+import { setTimeout as delay } from "node:timers/promises";
+import { EventSourceParserStream } from "eventsource-parser/stream";
+import { z } from "zod";
+import { Failure } from "../../failure.ts";
+import type { CallLine } from "../../server/call-log.ts";
+import type { Service } from "../../service/service.ts";
+
+const lineSchema = z.looseObject({
+  source: z.string(),
+  line: z.string(),
+  jobId: z.string().optional(),
+});
+
+/** Between two attempts to follow lines. */
+const PAUSE_MS = 1_000;
+/** For which a call that is over still gets its lines: they come by a way of their own. */
+const AFTERGLOW_MS = 5_000;
+
+type OpenCall = { readonly line: CallLine; jobId?: string; endedAt?: number };
+
+export class WorkerLines {
+  readonly #service: Service;
+  readonly #signal: AbortSignal;
+  readonly #open = new Map<string, Set<OpenCall>>();
+  readonly #followed = new Set<string>();
+
+  constructor(service: Service, signal: AbortSignal) {
+    this.#service = service;
+    this.#signal = signal;
+  }
+
+  /** From now on lines of the endpoint belong to this call: those of its job, once that is known. */
+  expect(endpointId: string, line: CallLine): { ofJob(id: string): void; ended(): void } {
+    const call: OpenCall = { line };
+    const calls = this.#open.get(endpointId) ?? new Set();
+    this.#open.set(endpointId, calls.add(call));
+    if (!this.#followed.has(endpointId)) void this.#follow(endpointId);
+    return {
+      ofJob: (id) => (call.jobId = id),
+      ended: () => {
+        call.endedAt = performance.now();
+        setTimeout(() => calls.delete(call), AFTERGLOW_MS).unref();
+      },
+    };
+  }
+
+  async #follow(endpointId: string): Promise<void> {
+    this.#followed.add(endpointId);
+    try {
+      while (!this.#signal.aborted && (await this.#read(endpointId))) {
+        await delay(PAUSE_MS, undefined, { signal: this.#signal });
+      }
+    } catch (error) {
+      // Without its lines a call still works.
+      if (!(error instanceof Failure) && !this.#signal.aborted) throw error;
+    } finally {
+      this.#followed.delete(endpointId);
+    }
+  }
+
+  /** False when the endpoint has gone. */
+  async #read(endpointId: string): Promise<boolean> {
+    const response = await this.#service
+      .request(`/v2/${endpointId}/logs?limit=1&since=${Date.now()}`, {
+        headers: { Accept: "text/event-stream" },
+        signal: this.#signal,
+      })
+      .catch((error: unknown) => {
+        if (error instanceof Failure) return undefined;
+        throw error;
+      });
+    if (response === undefined) return true;
+    if (!response.ok || response.body === null) return response.status !== 404;
+    const events = response.body
+      .pipeThrough(new TextDecoderStream())
+      .pipeThrough(new EventSourceParserStream());
+    try {
+      for await (const { data } of events) this.#show(endpointId, data);
+    } catch {
+      this.#signal.throwIfAborted(); // The connection broke off; it is made anew.
+    }
+    return true;
+  }
+
+  #show(endpointId: string, data: string): void {
+    const read = lineSchema.safeParse(JSON.parse(data));
+    if (!read.success) return;
+    const { source, line, jobId } = read.data;
+    const calls = [...(this.#open.get(endpointId) ?? [])];
+    const meant = calls.filter((call) => jobId === undefined || call.jobId === jobId);
+    const last = meant.findLast(({ endedAt }) => endedAt === undefined) ?? meant.at(-1);
+    if (last === undefined) return;
+    if (source !== "system") last.line.printed(line);
+    else if (last.endedAt === undefined) last.line.waiting(line);
+  }
+}

@@ -1,0 +1,43 @@
+/**
+ * By which names the local server may be called. A page of another site that lets its own name point to this computer
+ * (DNS rebinding) calls it by that name, which is none of these.
+ */
+import { isIP } from "node:net";
+import { hostname as nameOfThisComputer } from "node:os";
+
+const LOOPBACK = new Set(["localhost", "127.0.0.1", "::1"]);
+/** As what is listened on: all addresses of this computer. */
+const WILDCARDS = new Set(["0.0.0.0", "::", ""]);
+
+export function isLoopback(host: string): boolean {
+  return LOOPBACK.has(host) || (isIP(host) === 4 && host.startsWith("127."));
+}
+
+export function isWildcard(host: string): boolean {
+  return WILDCARDS.has(host);
+}
+
+/** Whether a `Host` header names the server that listens on `listenHost`. */
+export function isOwnHost(header: string | undefined, listenHost: string): boolean {
+  const name = header === undefined ? undefined : nameIn(`http://${header}`);
+  return name !== undefined && isOwnName(name, listenHost);
+}
+
+/** Whether a page from this `Origin` may call the server: it is of this computer as well. */
+export function isOwnOrigin(origin: string, listenHost: string): boolean {
+  const name = nameIn(origin);
+  return name !== undefined && isOwnName(name, listenHost);
+}
+
+function isOwnName(name: string, listenHost: string): boolean {
+  if (LOOPBACK.has(name) || name === listenHost.toLowerCase()) return true;
+  // An address cannot be made to point elsewhere.
+  if (isWildcard(listenHost)) return isIP(name) !== 0 || name === nameOfThisComputer().toLowerCase();
+  return false;
+}
+
+function nameIn(url: string): string | undefined {
+  if (!URL.canParse(url)) return undefined;
+  const { hostname } = new URL(url);
+  return hostname.replace(/^\[(.*)\]$/, "$1").replace(/\.$/, "") || undefined;
+}

@@ -1,0 +1,34 @@
+import { CallRefusal } from "./call-answer.ts";
+
+/** The whole body, or none where there is none. Throws a CallRefusal where it is larger. */
+export async function readBody(request: Request, maxBytes: number): Promise<Buffer | undefined> {
+  // Before a byte of it is read.
+  if (Number(request.headers.get("content-length") ?? 0) > maxBytes) throw tooLarge(maxBytes);
+  if (request.body === null) return undefined;
+  const pieces: Uint8Array[] = [];
+  let readBytes = 0;
+  for await (const piece of request.body) {
+    readBytes += piece.byteLength;
+    if (readBytes > maxBytes) throw tooLarge(maxBytes);
+    pieces.push(piece);
+  }
+  return readBytes === 0 ? undefined : Buffer.concat(pieces);
+}
+
+/** What a body says as JSON; undefined where there is none. Throws a CallRefusal where it is no JSON. */
+export function parseBody(body: Buffer | undefined): unknown {
+  const text = body?.toString("utf8").trim();
+  if (text === undefined || text === "") return undefined;
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new CallRefusal(422, [
+      { loc: ["body"], msg: `The body is not valid JSON: ${reason}`, type: "json_invalid" },
+    ]);
+  }
+}
+
+function tooLarge(maxBytes: number): CallRefusal {
+  return new CallRefusal(413, `The body is larger than ${maxBytes / 1_000_000} MB, which is the limit here.`);
+}

@@ -1,0 +1,44 @@
+/** Calls of the routes of load-balanced endpoints. */
+import { DIRECT_BODY_MAX_BYTES } from "../../src/contract/limits.ts";
+import { CallRefusal, methodAnswer } from "./call-answer.ts";
+import { observed } from "./observed-call.ts";
+import type { Call } from "./queue-call.ts";
+import { readBody } from "./request-body.ts";
+import { methodsOf, routesOf } from "./route-table.ts";
+import type { ServedEndpoint } from "./served-app.ts";
+
+/** Answered by every worker, also where no route says so. */
+const HEALTH = { method: "GET", path: "/ping" };
+
+export async function answerRouteCall({ endpoint, request, path, calls, log }: Call): Promise<Response> {
+  const { pathname } = new URL(request.url);
+  const routes = [...routesOf(endpoint.resource), HEALTH];
+  const methods = methodsOf(routes, path);
+  const method = request.method === "HEAD" && !methods.includes("HEAD") ? "GET" : request.method;
+  if (isKnown(endpoint) && methods.length > 0 && !methods.includes(method))
+    return methodAnswer(request.method, methods);
+  const line = log.begin({ method: request.method, path: pathname, endpoint: endpoint.name });
+  return await observed(line, request, async () => {
+    if (endpoint.problem !== undefined)
+      throw new CallRefusal(503, `${endpoint.name} cannot be called now: ${endpoint.problem}`);
+    if (isKnown(endpoint) && methods.length === 0) throw unknownRoute(endpoint, request.method, path);
+    return await calls.route(endpoint, await wholeRequest(request), path, line);
+  });
+}
+
+/** Of an image of one's own no routes are declared. */
+function isKnown({ resource }: ServedEndpoint): boolean {
+  return resource.client_mode !== true && resource.functions.length > 0;
+}
+
+/** The same request, its body read: a worker that starts meanwhile does not make its caller's connection wait. */
+async function wholeRequest(request: Request): Promise<Request> {
+  const body = await readBody(request, DIRECT_BODY_MAX_BYTES);
+  const { method, headers, signal, url } = request;
+  return new Request(url, { method, headers, signal, ...(body !== undefined && { body }) });
+}
+
+function unknownRoute({ name, resource }: ServedEndpoint, method: string, path: string): CallRefusal {
+  const routes = routesOf(resource).map((route) => `${route.method} ${route.path}`);
+  return new CallRefusal(404, `${name} has no route ${method} ${path}. Its routes: ${routes.join(", ")}.`);
+}

@@ -1,0 +1,42 @@
+/** Which route of a load-balanced endpoint a request is for, by the rules of the workers' own server. */
+import type { ManifestResource } from "../../src/contract/flash-manifest.ts";
+
+export type DeclaredRoute = { readonly method: string; readonly path: string };
+
+/** The routes of an endpoint, in the order of their declaration. */
+export function routesOf(resource: ManifestResource): readonly DeclaredRoute[] {
+  return resource.functions.flatMap(({ http_method: method, http_path: path }) =>
+    method && path ? [{ method: method.toUpperCase(), path }] : [],
+  );
+}
+
+/** The methods that a path has; none where it is unknown. A slash at its end is passed over. */
+export function methodsOf(routes: readonly DeclaredRoute[], path: string): readonly string[] {
+  const found = methodsOfExactly(routes, path);
+  if (found.length > 0 || path === "/") return found;
+  return methodsOfExactly(routes, path.endsWith("/") ? path.slice(0, -1) : `${path}/`);
+}
+
+function methodsOfExactly(routes: readonly DeclaredRoute[], path: string): readonly string[] {
+  const fitting = routes.filter((route) => fits(route.path, path));
+  return [...new Set(fitting.map(({ method }) => method))].toSorted();
+}
+
+/** `{id}` is any text without a slash, as it came; a path without such parts may be written in any encoding. */
+function fits(declared: string, path: string): boolean {
+  const texts = declared.split(/\{[A-Za-z_]\w*\}/);
+  if (texts.length === 1) return declared === decoded(path);
+  return new RegExp(`^${texts.map(escaped).join("[^/]+")}$`).test(path);
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&");
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,102 @@
+import { stripVTControlCharacters } from "node:util";
+import type { Cli } from "../cli.ts";
+import type { Step } from "../terminal/terminal.ts";
+import type { CallLine, CallLog } from "./call-log.ts";
+
+/** Shows calls in the terminal, each under a number of its own. */
+export function openCallLog(cli: Cli): CallLog {
+  let last = 0;
+  return {
+    begin: ({ method, path }) => {
+      last += 1;
+      return new TerminalCall(cli, last, `${method} ${path}`);
+    },
+  };
+}
+
+class TerminalCall implements CallLine {
+  readonly #cli: Cli;
+  readonly #number: string;
+  readonly #title: string;
+  readonly #startedAt = performance.now();
+  readonly #step: Step;
+  #isEnded = false;
+  #reason: string | undefined;
+  #worker: string | undefined;
+
+  constructor(cli: Cli, number: number, title: string) {
+    this.#cli = cli;
+    this.#number = `#${number}`;
+    this.#title = title;
+    this.#aside(title);
+    this.#step = cli.terminal.step(`${this.#number} ${title}`);
+  }
+
+  waiting(reason: string): void {
+    // Once all is being ended, nothing waits for its own sake.
+    if (this.#isEnded || reason === this.#reason || this.#cli.signal.aborted) return;
+    this.#reason = reason;
+    this.#step.update(reason);
+    this.#aside(this.#cli.terminal.palette.dim(reason));
+  }
+
+  running({ id, gpu }: Parameters<CallLine["running"]>[0]): void {
+    if (this.#isEnded || id === this.#worker) return;
+    this.#worker = id;
+    this.#step.update(`runs on ${id}`);
+    this.#aside(this.#cli.terminal.palette.dim(`runs on ${id}${gpu === undefined ? "" : ` (${gpu})`}`));
+  }
+
+  printed(line: string): void {
+    const { dim } = this.#cli.terminal.palette;
+    this.#cli.terminal.say(`${INDENT}${this.#number} ${dim("│")} ${printable(line)}`);
+  }
+
+  done({ ranMs, queuedMs }: Parameters<CallLine["done"]>[0]): void {
+    if (this.#ends()) return;
+    const times = [
+      duration(ranMs ?? performance.now() - this.#startedAt),
+      ...(queuedMs !== undefined && queuedMs >= SHOWN_WAIT_MS ? [`waited ${duration(queuedMs)}`] : []),
+    ];
+    this.#step.done(`${this.#head()} ${this.#cli.terminal.palette.dim(`(${times.join(", ")})`)}`);
+  }
+
+  fail(reason: string, detail = ""): void {
+    if (this.#ends()) return;
+    const [first = "", ...rest] = `${reason}\n${detail}`.split("\n").filter((line) => line.trim() !== "");
+    const below = rest.map((line) => `\n${INDENT}${printable(line)}`).join("");
+    this.#step.fail(`${this.#head()}: ${printable(first)}${below}`);
+  }
+
+  /** Whether it has ended before. */
+  #ends(): boolean {
+    const hadEnded = this.#isEnded;
+    this.#isEnded = true;
+    return hadEnded;
+  }
+
+  #aside(text: string): void {
+    this.#cli.terminal.aside(`  ${clock()} ${this.#number} ${text}`);
+  }
+
+  #head(): string {
+    return `${clock()} ${this.#number} ${this.#title}`;
+  }
+}
+
+/** As wide as the mark and the time before the lines of a call. */
+const INDENT = " ".repeat("✓ 00:00:00 ".length);
+const SHOWN_WAIT_MS = 100;
+
+function clock(): string {
+  return new Date().toTimeString().slice(0, "00:00:00".length);
+}
+
+function duration(ms: number): string {
+  return ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`;
+}
+
+/** What a worker prints must not move the cursor of this terminal. */
+function printable(text: string): string {
+  return stripVTControlCharacters(text).replaceAll(/(?!\t)\p{Cc}/gu, "");
+}
