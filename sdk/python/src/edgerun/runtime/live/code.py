@@ -80,8 +80,8 @@ class LiveCode:
             if self._version is None or self._version.key != key:
                 try:
                     self._replace(request, key, load)
-                except WorkerSpent:  # the next one has no texts at all
-                    raise MissingModules(request.sha256s) from None
+                except WorkerSpent as spent:  # the next one has no texts at all
+                    raise MissingModules(request.sha256s, str(spent)) from None
             assert self._version is not None
             return self._version
 

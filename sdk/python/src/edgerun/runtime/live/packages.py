@@ -70,12 +70,13 @@ class Packages:
         stale = stale_package(before, after)
         if stale is None:
             return
-        log.say(
-            f"The package {stale} is loaded as it was before, and a process cannot load it twice: a fresh worker will "
-            "run the code as it is now."
-        )
         os.kill(os.getpid(), signal.SIGTERM)  # the calls that run come to their end
-        raise WorkerSpent
+        spent = WorkerSpent(
+            f"The package {stale} is loaded as it was before, and a process cannot load it twice: a fresh worker runs "
+            "the code as it is now. Call again."
+        )
+        log.say(str(spent))
+        raise spent
 
     def _installed(self, wanted: list[str], side_by_side: bool) -> Path:
         target = self._cache / "packages" / _name_of(wanted)
