@@ -80,7 +80,12 @@ class Import:
     """Imports groups of candidates; `advance` until it is done."""
 
     def __init__(
-        self, root: Path, files: Iterable[str], groups: Iterable[Group], timeout_seconds: float, launch: Launch
+        self,
+        root: Path,
+        files: Iterable[str],
+        groups: Iterable[Group],
+        timeout_seconds: float,
+        launch: Launch,
     ) -> None:
         self.root = root
         self.pending = list(groups)
