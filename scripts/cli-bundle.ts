@@ -19,10 +19,7 @@ const SWAGGER_UI_FILES = ["swagger-ui-bundle.js", "swagger-ui.css", "LICENSE", "
 const PYTHON_PACKAGE = "sdk/python/src/edgerun";
 const NOT_SHIPPED = /(^|\/)(__pycache__|\.[^/]*|_cli)$|\.pyc$/;
 
-/**
- * Lays out `flash.mjs`, `explorer`, `python/edgerun` and `standalone/` in a directory; the same sources give the same
- * bytes.
- */
+/** Lays out `flash.mjs` and what stands beside it in a directory; the same sources give the same bytes. */
 export async function layOutCli(root: string, directory: string): Promise<void> {
   await mkdir(dirname(directory), { recursive: true });
   const fresh = await mkdtemp(`${directory}-`);

@@ -238,10 +238,10 @@ describe.runIf(await isDockerAvailable())("flash dev with workers in containers"
     const from = dev.output.length;
     const calling = call("/slow/runsync", { input: {} });
     await dev.printed(/going slowly/, from);
-    const [worker] = (await new Docker().listContainers()).filter(({ Labels }) =>
-      Object.values(Labels).some((label) => label.includes("live-slow")),
-    );
-    await new Docker().getContainer(worker?.Id ?? "").kill();
+    const [, workerId = ""] = await dev.printed(/runs on (\w+)/, from);
+    const filters = { label: [`edgerun.worker=${workerId}`] };
+    const [container] = await new Docker().listContainers({ filters });
+    await new Docker().getContainer(container?.Id ?? "none").kill();
     expect((await calling).body).toMatchObject({ status: "COMPLETED", output: "over" });
   });
 
