@@ -6,6 +6,7 @@ import { existsSync } from "node:fs";
 import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { build } from "esbuild";
+import { withoutDockerExtras } from "./docker-extras.ts";
 import { layOutStandalone } from "./standalone-bundle.ts";
 
 /** The oldest Node that the command is for. */
@@ -18,10 +19,7 @@ const SWAGGER_UI_FILES = ["swagger-ui-bundle.js", "swagger-ui.css", "LICENSE", "
 const PYTHON_PACKAGE = "sdk/python/src/edgerun";
 const NOT_SHIPPED = /(^|\/)(__pycache__|\.[^/]*|_cli)$|\.pyc$/;
 
-/**
- * Lays out `flash.mjs`, `explorer`, `python/edgerun` and `standalone/` in a directory; the same sources give the same
- * bytes.
- */
+/** Lays out `flash.mjs` and what stands beside it in a directory; the same sources give the same bytes. */
 export async function layOutCli(root: string, directory: string): Promise<void> {
   await mkdir(dirname(directory), { recursive: true });
   const fresh = await mkdtemp(`${directory}-`);
@@ -57,6 +55,7 @@ async function bundleCli(root: string): Promise<Buffer> {
     target: `node${NODE_MIN}`,
     // Names and lines stay, so that a stack trace says something.
     minifySyntax: true,
+    plugins: [withoutDockerExtras],
     define: {
       FLASH_SKELETON: JSON.stringify(JSON.stringify(await readSkeleton(root))),
       __filename: "import.meta.filename",

@@ -15,6 +15,13 @@ import { secondsSince } from "../terminal/seconds.ts";
 import { fetchPackages } from "./package-fetch.ts";
 import { requireRuntimePlatform } from "./runtime-platform.ts";
 
+/** What each set takes, in MB, about: on the way, and on the disk. */
+const SIZES: Readonly<Record<string, { readonly fetched: number; readonly unpacked: number }>> = {
+  miniflare: { fetched: 60, unpacked: 180 },
+  node: { fetched: 45, unpacked: 125 },
+};
+const MEGABYTE = 1_000_000;
+
 export type LocalPackages = {
   /** A directory from which Node finds Miniflare. */
   readonly directory: string;
@@ -78,14 +85,16 @@ async function fetchAll(cli: Cli, wanted: readonly Wanted[]): Promise<void> {
   if (wanted.length === 0) return;
   requireRuntimePlatform();
   const startedAt = performance.now();
-  const step = cli.terminal.step("Fetching the Workers runtime for --local, once (about 60 MB)");
+  const fetched = sumOf(wanted, "fetched");
+  const step = cli.terminal.step(`Fetching the Workers runtime, once (${fetched} MB)`);
   let bytes = 0;
   try {
     for (const { source, target } of wanted) {
       const before = bytes;
       await fetchPackages(cli, source, target, (written) => {
         bytes = before + written;
-        step.update(`${prettyBytes(bytes)} unpacked`);
+        if (bytes < MEGABYTE) return;
+        step.update(`${Math.round(bytes / MEGABYTE)} of ${sumOf(wanted, "unpacked")} MB on disk`);
       });
     }
   } catch (error) {
@@ -95,6 +104,10 @@ async function fetchAll(cli: Cli, wanted: readonly Wanted[]): Promise<void> {
   step.done(
     `Fetched the Workers runtime: ${prettyBytes(bytes)} in ${cacheDirectory(cli)} (${secondsSince(startedAt)} s)`,
   );
+}
+
+function sumOf(wanted: readonly Wanted[], what: "fetched" | "unpacked"): number {
+  return wanted.reduce((sum, { source }) => sum + (SIZES[basename(source)]?.[what] ?? 0), 0);
 }
 
 function nodeIn(directory: string): string {

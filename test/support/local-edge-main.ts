@@ -2,11 +2,11 @@
 import { Secrets } from "../../cli/activity/secrets.ts";
 import type { Cli } from "../../cli/cli.ts";
 import { Failure } from "../../cli/failure.ts";
-import { interruptions } from "../../cli/interruption.ts";
+import { Interruptions } from "../../cli/interruption.ts";
 import { openLocalEdge } from "../../cli/local/local-edge.ts";
 import { ConsoleTerminal } from "../../cli/terminal/console-terminal.ts";
 
-const signal = interruptions(() => {});
+const { signal } = new Interruptions(() => {});
 const secrets = new Secrets(process.env);
 const terminal = new ConsoleTerminal({
   streams: { input: process.stdin, output: process.stdout, errors: process.stderr },
