@@ -1,7 +1,8 @@
 /** The local server over real HTTP, with scripted endpoints behind it. */
 import { once } from "node:events";
-import { createServer, request as httpRequest } from "node:http";
+import { type ClientRequest, createServer, type IncomingMessage, request as httpRequest } from "node:http";
 import { connect } from "node:net";
+import { text } from "node:stream/consumers";
 import { test } from "vitest";
 import { Failure } from "../../cli/failure.ts";
 import { CallFailure } from "../../cli/server/served-app.ts";
@@ -160,12 +161,17 @@ test("a wrong name, path or method is answered with what there is", async ({ exp
   expect([options.status, options.headers.get("allow")]).toEqual([204, "POST, OPTIONS"]);
 });
 
-test("HEAD of a route is the route's own, without its body", async ({ expect }) => {
+test("HEAD of a route is the route's own, and its body is not asked for", async ({ expect }) => {
+  const cancelled = Promise.withResolvers<void>();
   await using served = await serve([api], {
-    route: (_, request) => new Response("body", { headers: { "X-Method": request.method } }),
+    route: (_, request) => {
+      const body = new ReadableStream({ cancel: () => cancelled.resolve() });
+      return new Response(body, { headers: { "X-Method": request.method } });
+    },
   });
   const answer = await served.call("HEAD", "/api/things/1");
   expect([answer.status, answer.headers.get("x-method"), answer.body]).toEqual([200, "HEAD", undefined]);
+  await cancelled.promise;
 });
 
 test("an endpoint that cannot be read is answered for with file and line, and the others go on", async ({
@@ -222,18 +228,25 @@ test("an app that cannot be read at all is a failure, not a fault", async ({ exp
 });
 
 test("a body above the limit is refused, whether its length is told or not", async ({ expect }) => {
-  await using served = await serve([hello, api]);
-  const tooLarge = Buffer.alloc(10_000_001, "x");
-  const told = await fetch(`${served.server.url}/hello/run`, { method: "POST", body: tooLarge });
-  expect([told.status, await told.json()]).toEqual([413, { detail: expect.stringContaining("10 MB") }]);
-  const outgoing = httpRequest(`${served.server.url}/hello/run`, { method: "POST" });
-  outgoing.on("error", () => {}); // the server may hang up before all is sent
-  outgoing.write(tooLarge);
-  outgoing.write("x");
-  const [answer] = await once(outgoing, "response");
-  expect(answer.statusCode).toBe(413);
-  outgoing.destroy();
+  await using served = await serve([hello]);
+  const url = `${served.server.url}/hello/run`;
+  const told = httpRequest(url, { method: "POST", headers: { "Content-Length": 10_000_001 } });
+  told.flushHeaders(); // nothing of the body is sent
+  expect(await answerTo(told)).toEqual([413, { detail: expect.stringContaining("10 MB") }]);
+
+  const untold = httpRequest(url, { method: "POST" });
+  untold.write(Buffer.alloc(10_000_001, "x"));
+  expect(await answerTo(untold)).toEqual([413, { detail: expect.stringContaining("10 MB") }]);
 });
+
+/** The status and the body of the answer to a request that is not ended. */
+async function answerTo(outgoing: ClientRequest): Promise<readonly [number | undefined, unknown]> {
+  outgoing.on("error", () => {}); // the server may hang up before all is sent
+  const [answer] = (await once(outgoing, "response")) as [IncomingMessage];
+  const body: unknown = JSON.parse(await text(answer));
+  outgoing.destroy();
+  return [answer.statusCode, body];
+}
 
 test("answers stream: a part arrives before the next one is made", async ({ expect }) => {
   let next = Promise.withResolvers<void>();
