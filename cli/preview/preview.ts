@@ -117,13 +117,13 @@ class Preview {
   }
 
   async #plan(site: Site, key: string, peers: PeerService): Promise<readonly WorkerPlan[]> {
-    const { directory, environment, hide } = this.#cli;
+    const { directory, hide } = this.#cli;
     const dotEnv = await findEnvironmentFile(directory);
     const { plans, secrets } = planWorkers({
       manifest: this.#order.manifest,
       id: site.id,
       calls: { url: peers.url, key },
-      secrets: { ...environment, ...dotEnv?.entries },
+      secrets: dotEnv?.entries ?? {},
     });
     for (const secret of secrets) hide?.(secret);
     return plans;
