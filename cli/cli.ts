@@ -12,4 +12,9 @@ export type Cli = {
   readonly isInsecure?: boolean;
   /** From now on this text is shown to nobody and written to no log. */
   readonly hide?: (secret: string) => void;
+  /**
+   * From now on the command has something to tidy up at its end. A second Ctrl+C ends the process at once, with the lines
+   * that `tell` says then of what is left.
+   */
+  readonly onHurry?: (tell: () => readonly string[]) => void;
 };

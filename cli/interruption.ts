@@ -8,18 +8,54 @@ export class Interruption extends Failure {
 }
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+/** A terminal and a program between it and us may both hand on one Ctrl+C. */
+const SAME_PRESS_MS = 300;
 
-/** Aborts on the first signal; the second one ends the process at once, with what `onHurry` still has to do. */
-export function interruptions(onHurry: () => void): AbortSignal {
-  const controller = new AbortController();
-  for (const name of SIGNALS) {
-    process.on(name, () => {
-      if (controller.signal.aborted) {
-        onHurry();
+/**
+ * What ends a command before its time.
+ *
+ * I1  The first signal aborts, and the command tidies up. The second one ends the process at once, after `onHurry` has
+ *     told what is left.
+ * I2  SIGHUP hurries nobody: of a terminal that is closed it comes from the system and from the shell.
+ * I3  An output that nobody reads any more ends the command like a signal where there is something to tidy up, else
+ *     quietly; whoever reads has read enough, such as `| head`.
+ */
+export class Interruptions {
+  readonly #controller = new AbortController();
+  readonly #left: (() => readonly string[])[] = [];
+  #abortedAt = 0;
+
+  /** `onHurry` is told lines that say what is left undone. */
+  constructor(onHurry: (left: readonly string[]) => void) {
+    for (const name of SIGNALS) {
+      process.on(name, () => {
+        if (!this.signal.aborted) return this.#abort();
+        if (name === "SIGHUP" || performance.now() - this.#abortedAt < SAME_PRESS_MS) return;
+        onHurry(this.#left.flatMap((tell) => tell()));
         process.exit(EXIT_INTERRUPTED);
-      }
-      controller.abort(new Interruption());
-    });
+      });
+    }
   }
-  return controller.signal;
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** From now on there is something to tidy up; `tell` says what of it is left, when there is no time for it. */
+  readonly expect = (tell: () => readonly string[]): void => {
+    this.#left.push(tell);
+  };
+
+  /** An error of standard output or standard error. Throws one that is none of a reader who has gone. */
+  readonly onOutputError = (error: NodeJS.ErrnoException): void => {
+    if (error.code !== "EPIPE" && error.code !== "EIO") throw error;
+    if (this.signal.aborted) return;
+    if (error.code === "EPIPE" && this.#left.length === 0) process.exit(0);
+    this.#abort();
+  };
+
+  #abort(): void {
+    this.#abortedAt = performance.now();
+    this.#controller.abort(new Interruption());
+  }
 }

@@ -10,6 +10,7 @@ import type { Cli } from "./cli.ts";
 import { appCommand } from "./commands/app.ts";
 import { buildCommand } from "./commands/build.ts";
 import { deployCommand } from "./commands/deploy.ts";
+import { devCommand } from "./commands/dev.ts";
 import { envCommand } from "./commands/env.ts";
 import { initCommand } from "./commands/init.ts";
 import { loginCommand } from "./commands/login.ts";
@@ -34,6 +35,7 @@ export type ProgramSettings = {
 
 const COMMANDS: readonly ((cli: Cli) => Command)[] = [
   initCommand,
+  devCommand,
   buildCommand,
   deployCommand,
   updateCommand,
@@ -54,6 +56,7 @@ export function flashProgram({ cli, configure, writeOutput, writeErrors }: Progr
     .exitOverride()
     .configureOutput({ writeOut: writeOutput, writeErr: writeErrors, outputError: () => {} });
   for (const command of COMMANDS) program.addCommand(command(cli));
+  program.addCommand(devCommand(cli, "run"), { hidden: true });
   inherit(program);
   addCompletion(program);
   program.hook("preAction", (_, command) => {

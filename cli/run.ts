@@ -6,7 +6,7 @@ import { Secrets } from "./activity/secrets.ts";
 import type { Cli } from "./cli.ts";
 import { installCompletion } from "./completion/completion.ts";
 import { EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_USAGE, Failure } from "./failure.ts";
-import { interruptions } from "./interruption.ts";
+import { Interruptions } from "./interruption.ts";
 import { flashProgram } from "./program.ts";
 import { ConsoleTerminal } from "./terminal/console-terminal.ts";
 import { FLASH_VERSION } from "./version.ts";
@@ -58,7 +58,12 @@ function currentDirectory(): string {
 }
 
 function startRun(directory: string, secrets: Secrets, log: ActivityLog): Run {
-  const signal = interruptions(() => terminal.close());
+  const interruptions = new Interruptions((left) => {
+    terminal.close();
+    for (const line of left) terminal.warn(line);
+  });
+  const { signal } = interruptions;
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", interruptions.onOutputError);
   const terminal = new ConsoleTerminal({
     streams: { input: process.stdin, output: process.stdout, errors: process.stderr },
     environment: process.env,
@@ -73,6 +78,7 @@ function startRun(directory: string, secrets: Secrets, log: ActivityLog): Run {
     signal,
     isInsecure: false,
     hide: (secret: string) => secrets.add(secret),
+    onHurry: interruptions.expect,
   };
   return { cli, terminal };
 }

@@ -17,6 +17,7 @@ type RunFlags = {
   joinToken?: string;
   state: string;
   runtime?: RunSettings["runtimeKind"];
+  pythonPackage?: string;
   simulateGpus: boolean;
   name: string;
   dataCenter?: string;
@@ -49,6 +50,12 @@ program
     new Option("--runtime <kind>", "what runs the workers (default: docker when a daemon answers)")
       .choices(["docker", "process"])
       .env("EDGERUN_RUNTIME"),
+  )
+  .addOption(
+    new Option(
+      "--python-package <directory>",
+      "holds the package edgerun, for plain processes that bring no files of an app",
+    ).env("EDGERUN_PYTHON_PACKAGE"),
   )
   .option("--simulate-gpus", "offer GPUs of every tier that are not there", false)
   .addOption(new Option("--name <name>", "name of this host").env("EDGERUN_NAME").default(hostname()))
@@ -93,6 +100,7 @@ program
       joinToken: flags.joinToken,
       stateDir: resolve(flags.state),
       runtimeKind: flags.runtime,
+      pythonPackage: flags.pythonPackage === undefined ? undefined : resolve(flags.pythonPackage),
       simulateGpus: flags.simulateGpus,
       name: flags.name,
       dataCenterId: flags.dataCenter,

@@ -29,6 +29,8 @@ export type RunSettings = {
   readonly joinToken: string | undefined;
   readonly stateDir: string;
   readonly runtimeKind: RuntimeKind | undefined;
+  /** Holds the package `edgerun`; undefined: the interpreters have it themselves, or there are no live workers. */
+  readonly pythonPackage: string | undefined;
   readonly simulateGpus: boolean;
   readonly name: string;
   readonly dataCenterId: string | undefined;
@@ -64,6 +66,7 @@ export async function runAgent(settings: RunSettings): Promise<number> {
     hostId: credential.hostId,
     stateDir: settings.stateDir,
     hasRealGpus,
+    pythonPackage: settings.pythonPackage,
     volumes,
     log,
     diskReserveBytes: settings.diskReserveGb * GIGABYTE,

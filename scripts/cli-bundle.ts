@@ -1,18 +1,25 @@
-/** The `flash` command as one file that plain Node runs, with the Python package beside it. */
+/**
+ * The `flash` command as one file that plain Node runs, with the Python package, the API explorer and a local Edgerun
+ * beside it.
+ */
 import { existsSync } from "node:fs";
 import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { build } from "esbuild";
 import { withoutDockerExtras } from "./docker-extras.ts";
+import { layOutStandalone } from "./standalone-bundle.ts";
 
 /** The oldest Node that the command is for. */
 const NODE_MIN = "20.19";
 const FILE_NAME = "flash.mjs";
 const SKELETON = "cli/skeleton/files";
+const EXPLORER = "cli/server/explorer";
+const SWAGGER_UI = "node_modules/swagger-ui-dist";
+const SWAGGER_UI_FILES = ["swagger-ui-bundle.js", "swagger-ui.css", "LICENSE", "NOTICE"];
 const PYTHON_PACKAGE = "sdk/python/src/edgerun";
 const NOT_SHIPPED = /(^|\/)(__pycache__|\.[^/]*|_cli)$|\.pyc$/;
 
-/** Lays out `flash.mjs` and `python/edgerun` in a directory; the same sources give the same bytes. */
+/** Lays out `flash.mjs` and what stands beside it in a directory; the same sources give the same bytes. */
 export async function layOutCli(root: string, directory: string): Promise<void> {
   await mkdir(dirname(directory), { recursive: true });
   const fresh = await mkdtemp(`${directory}-`);
@@ -26,6 +33,10 @@ export async function layOutCli(root: string, directory: string): Promise<void> 
 
 async function layOut(root: string, directory: string): Promise<void> {
   await writeFile(join(directory, FILE_NAME), await bundleCli(root), { mode: 0o755 });
+  await cp(join(root, EXPLORER), join(directory, "explorer"), { recursive: true });
+  for (const name of SWAGGER_UI_FILES)
+    await cp(join(root, SWAGGER_UI, name), join(directory, "explorer", name));
+  await layOutStandalone(root, join(directory, "standalone"));
   if (existsSync(join(root, PYTHON_PACKAGE)))
     await cp(join(root, PYTHON_PACKAGE), join(directory, "python", "edgerun"), {
       recursive: true,

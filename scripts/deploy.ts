@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { Command } from "commander";
 import { unstable_readConfig } from "wrangler";
 import { z } from "zod";
-import { generateEncryptionKey } from "./encryption-key.ts";
+import { generateEncryptionKey } from "../standalone/encryption-key.ts";
 import { buildAssets } from "./assets.ts";
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));

@@ -29,7 +29,7 @@ export async function layOutNpmPackage(root: string, directory: string): Promise
     type: "module",
     engines,
     bin: { flash: "flash.mjs" },
-    files: ["flash.mjs", "python"],
+    files: ["flash.mjs", "explorer", "python", "standalone"],
   };
   await writeFile(join(directory, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`);
   await writeFile(join(directory, "README.md"), README);

@@ -2,7 +2,7 @@
 import { Socket } from "node:net";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
-import { StartFailure } from "./start/failure.ts";
+import { StartFailure } from "../standalone/failure.ts";
 import { LocalEdgerun } from "./start/local-edgerun.ts";
 import { parseOptions } from "./start/options.ts";
 

@@ -13,7 +13,8 @@ export function logFailure(
     | "sealed_text_unopenable"
     | "key_ring_unreadable"
     | "environment_key_missing"
-    | "hosts_not_told",
+    | "hosts_not_told"
+    | "session_not_ended",
   subject: Record<string, string>,
   cause: unknown,
 ): void {

@@ -9,8 +9,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { join, resolve } from "node:path";
 import Dockerode from "dockerode";
 import { ensureHelloImage } from "../../scripts/images/node-image.ts";
-import { startAgent } from "../../scripts/start/agent.ts";
-import { createJoinToken, type ManagementApi } from "../../scripts/start/management-api.ts";
+import { startAgent } from "../../standalone/agent.ts";
+import { createJoinToken, type ManagementApi } from "../../standalone/management-api.ts";
 import type { TimelineEvent } from "../../src/contract/job.ts";
 import { Edge } from "../contestants/edge.ts";
 import { latencyOf } from "../load/percentiles.ts";
@@ -78,7 +78,7 @@ async function start(edge: Edge, endpoint: Endpoint): Promise<number> {
 await using stack = new AsyncDisposableStack();
 const edge = stack.use(await Edge.start());
 const agent = await startAgent({
-  root: resolve(import.meta.dirname, "../.."),
+  program: resolve(import.meta.dirname, "../../node-agent/main.ts"),
   edgeUrl: edge.url,
   stateDirectory: join(edge.stateDirectory, "agent"),
   logPath: join(edge.stateDirectory, "agent.log"),

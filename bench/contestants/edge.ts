@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import getPort from "get-port";
-import { managementApi, type ManagementApi } from "../../scripts/start/management-api.ts";
+import { managementApi, type ManagementApi } from "../../standalone/management-api.ts";
 import { GPU_TIER_NAMES } from "../../src/contract/gpu-tiers.ts";
 import { Launch } from "../../test/support/launch.ts";
 

@@ -1,8 +1,8 @@
 /** Edgerun with everything that is real: edge, agent, and worker processes of examples/hello. */
 import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { createJoinToken } from "../../scripts/start/management-api.ts";
-import { startAgent } from "../../scripts/start/agent.ts";
+import { createJoinToken } from "../../standalone/management-api.ts";
+import { startAgent } from "../../standalone/agent.ts";
 import type { Contestant } from "./contestant.ts";
 import { createEndpoint, Edge } from "./edge.ts";
 import { budgetOf } from "./edgerun.ts";
@@ -18,7 +18,7 @@ export async function startEdgerunWhole(): Promise<Contestant> {
   const edge = stack.use(await Edge.start());
   const api = edge.management;
   const agent = await startAgent({
-    root: ROOT,
+    program: join(ROOT, "node-agent/main.ts"),
     edgeUrl: edge.url,
     stateDirectory: join(edge.stateDirectory, "agent"),
     logPath: join(edge.stateDirectory, "agent.log"),

@@ -2,7 +2,7 @@
  * Edgerun with a scripted agent: the edge as `npm start` runs it, and one process that speaks the agent
  * protocol and answers jobs itself. The counterpart of a BullMQ worker process.
  */
-import { createJoinToken } from "../../scripts/start/management-api.ts";
+import { createJoinToken } from "../../standalone/management-api.ts";
 import { effectiveLimit } from "../../src/domain/rate-limit.ts";
 import { Child } from "../process/child.ts";
 import type { AgentCommands, AgentSettings } from "./agent-process.ts";

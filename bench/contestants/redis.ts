@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import getPort from "get-port";
 import { Redis } from "ioredis";
-import { Guard } from "../../scripts/start/guard.ts";
+import { Guard } from "../../standalone/guard.ts";
 
 /** always: append-only file, fsync before each reply. memory: nothing is ever written to disk. */
 export type Durability = "always" | "memory";

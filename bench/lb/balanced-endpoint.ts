@@ -4,8 +4,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import Dockerode from "dockerode";
 import getPort from "get-port";
 import { ensureNodeApp } from "../../scripts/images/node-image.ts";
-import { startAgent } from "../../scripts/start/agent.ts";
-import { createJoinToken, type ManagementApi } from "../../scripts/start/management-api.ts";
+import { startAgent } from "../../standalone/agent.ts";
+import { createJoinToken, type ManagementApi } from "../../standalone/management-api.ts";
 import type { Edge } from "../contestants/edge.ts";
 import type { Way } from "../http-load/comparison.ts";
 import { childrenOf } from "../process/cpu-time.ts";
@@ -33,7 +33,7 @@ export async function startBalancedEndpoint(
   const agentInspectorPort = await getPort({ host: "127.0.0.1" });
   process.env["NODE_OPTIONS"] = `--inspect=127.0.0.1:${agentInspectorPort}`;
   const agent = await startAgent({
-    root: resolve(import.meta.dirname, "../.."),
+    program: resolve(import.meta.dirname, "../../node-agent/main.ts"),
     edgeUrl: edge.url,
     stateDirectory: join(edge.stateDirectory, "agent"),
     logPath: join(edge.stateDirectory, "agent.log"),

@@ -4,8 +4,9 @@ import { randomBytes } from "node:crypto";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { buildAssets } from "../../scripts/assets.ts";
-import { Guard } from "../../scripts/start/guard.ts";
-import { startEdge } from "../../scripts/start/edge.ts";
+import { edgeBuild } from "../../scripts/start/bundle.ts";
+import { Guard } from "../../standalone/guard.ts";
+import { startEdge } from "../../standalone/edge.ts";
 import type { Usage } from "../scenarios/price.ts";
 import { Edge, type EdgeStart } from "../contestants/edge.ts";
 
@@ -36,9 +37,8 @@ export function startMeteredEdge(): Promise<Edge> {
     const bundleDirectory = join(stateDirectory, "metered-bundle");
     await build(bundleDirectory);
     const part = await startEdge({
-      configPath: join(ROOT, "wrangler.toml"),
-      bundleDirectory,
-      migrationsDirectory: join(ROOT, "drizzle"),
+      build: await edgeBuild(ROOT, bundleDirectory),
+      packages: ROOT,
       persistenceDirectory: join(stateDirectory, "edge"),
       logPath: join(stateDirectory, "edge.log"),
       port,

@@ -4,8 +4,8 @@
  */
 import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { startAgent } from "../../scripts/start/agent.ts";
-import { createJoinToken } from "../../scripts/start/management-api.ts";
+import { startAgent } from "../../standalone/agent.ts";
+import { createJoinToken } from "../../standalone/management-api.ts";
 import { RUNSYNC_RETENTION_MS } from "../../src/contract/limits.ts";
 import { createEndpoint, type Edge } from "../contestants/edge.ts";
 import { callsBetween, readMeters, startMeteredEdge, usageBetween } from "../metered-edge/metered-edge.ts";
@@ -38,7 +38,7 @@ export const cost: Scenario = {
     const edge = stack.use(await startMeteredEdge());
     const api = edge.management;
     const agent = await startAgent({
-      root: ROOT,
+      program: join(ROOT, "node-agent/main.ts"),
       edgeUrl: edge.url,
       stateDirectory: join(edge.stateDirectory, "agent"),
       logPath: join(edge.stateDirectory, "agent.log"),

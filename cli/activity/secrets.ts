@@ -1,6 +1,6 @@
 /** Keys of the service, and what stands where one is passed. */
 const SECRET_SHAPES = [
-  /\ber[ahje]?_[0-9a-f]{16,}/g,
+  /\ber[ahjel]?_[0-9a-f]{16,}/g,
   /(?<=\bBearer\s+)(?!\$)[^\s"']+/gi,
   /(?<=[?&]api_key=)[^\s&"']+/g,
   /(?<=\/artifacts\/uploads\/)[^\s/"'?]+/g,

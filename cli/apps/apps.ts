@@ -18,7 +18,7 @@ export async function listApps(cli: Cli): Promise<void> {
   const apps = flashApps.map(({ id, name, flashEnvironments, flashBuilds }) => ({
     id,
     name,
-    environments: flashEnvironments.map((environment) => environment.name),
+    environments: operations.lasting(flashEnvironments).map((environment) => environment.name),
     builds: flashBuilds.length,
   }));
   cli.terminal.json({ apps });
@@ -34,7 +34,7 @@ export async function createApp(cli: Cli, name: string): Promise<void> {
   const checked = checkedName("app", name);
   const service = await openService(cli);
   const { createFlashApp: app } = await service
-    .mutate(operations.createApp, { name: checked })
+    .mutate(operations.createApp, { input: { name: checked } })
     .catch((error: unknown) => {
       const isTaken = error instanceof Refusal && error.code === "APP_NAME_TAKEN";
       throw isTaken ? new Failure(`There is an app '${checked}' already.`) : error;
@@ -57,7 +57,7 @@ export async function showApp(cli: Cli, name: string): Promise<void> {
       ["ENVIRONMENT", "STATE", "BUILD", "CREATED"],
       environments.map((environment) => [
         environment.name,
-        environment.state ?? "-",
+        operations.stateOf(environment),
         environment.activeBuildId ?? "-",
         environment.createdAt ?? "-",
       ]),
@@ -73,7 +73,10 @@ export async function deleteApp(cli: Cli, name: string): Promise<void> {
   const isMeant = await cli.terminal.confirm(`Delete app ${app.name} with ${count} and all its endpoints?`);
   if (!isMeant) return cli.terminal.say("Nothing was deleted.");
   await removeEnvironments(cli, service, app.flashEnvironments);
-  await service.mutate(operations.deleteApp, { id: app.id });
+  // One that was made for sessions goes with the last of them.
+  await service.mutate(operations.deleteApp, { id: app.id }).catch((error: unknown) => {
+    if (!(error instanceof Refusal && error.code === "APP_NOT_FOUND")) throw error;
+  });
   cli.terminal.json({ deleted: { id: app.id, name: app.name } });
   cli.terminal.done(`Deleted app ${app.name}.`);
 }

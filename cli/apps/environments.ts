@@ -9,6 +9,8 @@ import {
   environmentDetails,
   type FlashApp,
   type FlashEnvironment,
+  lasting,
+  stateOf,
 } from "../service/flash-operations.ts";
 import type { Service } from "../service/service.ts";
 import { counted } from "../terminal/counted.ts";
@@ -25,11 +27,11 @@ export async function listEnvironments(cli: Cli, appName: string): Promise<void>
   if (environments.length === 0) return cli.terminal.say(`App ${app.name} has no environments.`);
   cli.terminal.table(
     ["NAME", "BUILD", "CREATED", "STATE"],
-    environments.map(({ name, activeBuildId, createdAt, state }) => [
-      name,
-      activeBuildId?.slice(0, BUILD_CHARACTERS) ?? "-",
-      createdAt ?? "-",
-      state ?? "-",
+    environments.map((environment) => [
+      environment.name,
+      environment.activeBuildId?.slice(0, BUILD_CHARACTERS) ?? "-",
+      environment.createdAt ?? "-",
+      stateOf(environment),
     ]),
   );
 }
@@ -56,7 +58,10 @@ export async function showEnvironment(cli: Cli, appName: string, name: string): 
   cli.terminal.json({ app: appName, environment: rest, endpoints: shown, networkVolumes });
   if (cli.terminal.isJson) return;
   cli.terminal.say(`Environment ${name} of app ${appName}`);
-  cli.terminal.say(`State         ${environment.state ?? "-"}`);
+  cli.terminal.say(`State         ${stateOf(environment)}`);
+  if (environment.leaseExpiresAt !== null) {
+    cli.terminal.say(`Lease         until ${environment.leaseExpiresAt}, unless it is renewed`);
+  }
   cli.terminal.say(`Active build  ${environment.activeBuildId ?? "-"}`);
   cli.terminal.say();
   if (shown.length === 0) cli.terminal.say("Nothing is deployed. `flash deploy` does that.");
@@ -93,7 +98,9 @@ async function environmentNamed(service: Service, appName: string, name: string)
 
 /** Names the environments that there are. */
 export function environmentNotFound(app: FlashApp, name: string): Failure {
-  const names = app.flashEnvironments.map((environment) => environment.name).join(", ");
+  const names = lasting(app.flashEnvironments)
+    .map((environment) => environment.name)
+    .join(", ");
   return new Failure(`App '${app.name}' has no environment '${name}'.`, [
     names === "" ? "It has none at all; `flash deploy` makes one." : `It has ${names}.`,
   ]);

@@ -15,6 +15,8 @@ export type ProjectFile = {
 export type Project = {
   /** Sorted by path. */
   readonly files: readonly ProjectFile[];
+  /** Those that were looked into, as real whole paths. */
+  readonly directories: readonly string[];
   readonly warnings: readonly string[];
 };
 
@@ -39,6 +41,7 @@ export function shippedFiles(
 class Walk {
   readonly #root: string;
   readonly #files: ProjectFile[] = [];
+  readonly #directories: string[] = [];
   readonly #warnings: string[] = [];
   readonly #badLinks: string[] = [];
 
@@ -55,7 +58,7 @@ class Walk {
       ]);
     }
     const files = this.#files.sort((one, other) => (one.path < other.path ? -1 : 1));
-    return { files, warnings: this.#warnings };
+    return { files, directories: this.#directories, warnings: this.#warnings };
   }
 
   /** `above` are the real directories on the way, so that a link into one of them is not followed for ever. */
@@ -63,6 +66,7 @@ class Walk {
     const entries = await readdir(real, { withFileTypes: true });
     const names = new Set(entries.map((entry) => entry.name));
     if (names.has("pyvenv.cfg") || names.has("conda-meta")) return;
+    this.#directories.push(real);
     if (path === "" && names.has(".flashignore")) {
       this.#warnings.push(".flashignore is not read. Put its lines into .gitignore.");
     }

@@ -19,6 +19,8 @@ export type Wishes = {
   readonly options: readonly { readonly name: SourceOption; readonly value: string | undefined }[];
   /** Files of constraints, as whole paths. */
   readonly constraints: readonly string[];
+  /** All files that were read or looked for, as whole paths. */
+  readonly files: readonly string[];
 };
 
 const FILE = "requirements.txt";
@@ -42,6 +44,7 @@ class Reading {
   readonly #options: Wishes["options"][number][] = [];
   readonly #constraints: string[] = [];
   readonly #refused: string[] = [];
+  readonly #files: string[] = [];
 
   constructor(directory: string, environment: Readonly<Record<string, string | undefined>>) {
     this.#directory = directory;
@@ -50,6 +53,7 @@ class Reading {
 
   /** `including` are the files on the way, each with the line that includes the next. */
   async read(path: string, including: readonly { path: string; place: string }[] = []): Promise<void> {
+    this.#files.push(path);
     const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
       if (error.code !== "ENOENT") throw error;
     });
@@ -75,7 +79,9 @@ class Reading {
 
   end(): Wishes {
     if (this.#refused.length > 0) throw new Failure("Some requirements cannot be installed.", this.#refused);
-    return { wishes: this.#wishes, options: this.#options, constraints: this.#constraints };
+    const constraints = this.#constraints;
+    const files = [...this.#files, ...constraints];
+    return { wishes: this.#wishes, options: this.#options, constraints, files };
   }
 
   async #take(

@@ -45,11 +45,17 @@ const CONTAINER_DISK_GB = 64;
 /** Changes with every change of the sources; that it does makes a release of a change of code alone. */
 export const FINGERPRINT_VARIABLE = "_FLASH_SOURCE_FINGERPRINT";
 
+export type InputFacts = {
+  /** Of the sources; none where workers are told otherwise what to run. */
+  readonly fingerprint?: string | undefined;
+  readonly volumeIds: readonly string[];
+};
+
 /** Turns a resource of a manifest into the endpoint that it asks for. */
 export function toEndpointInput(
   name: string,
   resource: ManifestResource,
-  { fingerprint, volumeIds }: { readonly fingerprint: string; readonly volumeIds: readonly string[] },
+  { fingerprint, volumeIds }: InputFacts,
 ): EndpointInput {
   const isLoadBalanced = resource.is_load_balanced;
   const instanceIds = resource.instanceIds ?? [];
@@ -74,14 +80,14 @@ export function toEndpointInput(
   };
 }
 
-function templateOf(resource: ManifestResource, fingerprint: string): TemplateInput {
+function templateOf(resource: ManifestResource, fingerprint: string | undefined): TemplateInput {
   const { template = {}, env = {} } = resource;
   const variables = new Map([
     ...(template.env ?? []).map(({ key, value }): [string, string] => [key, value]),
     ...Object.entries(env),
   ]);
   // The image of one's own does not change with the sources.
-  if (!resource.client_mode) variables.set(FINGERPRINT_VARIABLE, fingerprint);
+  if (fingerprint !== undefined && !resource.client_mode) variables.set(FINGERPRINT_VARIABLE, fingerprint);
   return {
     imageName: resource.imageName ?? "",
     containerDiskInGb: template.containerDiskInGb ?? CONTAINER_DISK_GB,

@@ -18,6 +18,13 @@ function exampleValue({ name, annotation, default: value }: ManifestParameter): 
     .replace(/^typing\./, "")
     .split("[");
   switch (kind) {
+    case "literal":
+      return (
+        /\[(?:"([^"]*)"|'([^']*)')/
+          .exec(annotation ?? "")
+          ?.slice(1)
+          .find(Boolean) ?? "hello"
+      );
     case "int":
       return 1;
     case "float":

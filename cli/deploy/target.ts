@@ -1,7 +1,13 @@
 /** The app and the environment that a deployment goes to. */
 import { DEFAULT_ENVIRONMENT } from "../../src/contract/flash.ts";
 import { Failure } from "../failure.ts";
-import { appByName, createApp, createEnvironment, type FlashApp } from "../service/flash-operations.ts";
+import {
+  appByName,
+  createApp,
+  createEnvironment,
+  type FlashApp,
+  lasting,
+} from "../service/flash-operations.ts";
 import { Refusal, type Service } from "../service/service.ts";
 
 export type Target = {
@@ -20,12 +26,12 @@ export async function findApp(service: Service, name: string): Promise<FlashApp 
 }
 
 /**
- * The environment to deploy to: the one that is named, the only one, or "production" of an app that has none.
+ * The environment to deploy to: the one that is named, the only one that lasts, or "production" where there is none.
  * Throws a Failure that lists them when there are several and none is named.
  */
 export function chooseEnvironment(app: FlashApp | undefined, named: string | undefined): string {
   if (named !== undefined) return named;
-  const names = (app?.flashEnvironments ?? []).map(({ name }) => name);
+  const names = lasting(app?.flashEnvironments ?? []).map(({ name }) => name);
   if (names.length > 1) {
     throw new Failure(`App '${app?.name}' has several environments: ${names.join(", ")}.`, [
       "Say which one is meant: --env <name>",
@@ -40,15 +46,24 @@ export async function ensureTarget(
   appName: string,
   environmentName: string,
 ): Promise<Target> {
-  const found = await findApp(service, appName);
-  const app = found ?? (await createdApp(service, appName));
+  const app = await ensureApp(service, appName);
   const known = app.flashEnvironments.find(({ name }) => name === environmentName);
   const environment = known ?? (await createdEnvironment(service, app, environmentName));
   return { app: { id: app.id, name: appName }, environment: { id: environment.id, name: environmentName } };
 }
 
-async function createdApp(service: Service, name: string): Promise<FlashApp> {
-  await service.mutate(createApp, { name }).catch(unlessTaken("APP_NAME_TAKEN"));
+export type AppTraits = {
+  /** If it must be made: it goes with the last of its sessions. */
+  readonly isForSessions?: boolean;
+};
+
+/** The app of this name, made where there is none. */
+export async function ensureApp(service: Service, name: string, traits: AppTraits = {}): Promise<FlashApp> {
+  return (await findApp(service, name)) ?? (await createdApp(service, name, traits));
+}
+
+async function createdApp(service: Service, name: string, traits: AppTraits): Promise<FlashApp> {
+  await service.mutate(createApp, { input: { name, ...traits } }).catch(unlessTaken("APP_NAME_TAKEN"));
   return (await service.query(appByName, { name })).flashAppByName;
 }
 

@@ -12,7 +12,7 @@ type PresentVolume = { readonly id: string; readonly name: string; readonly data
 /** Ids of the volumes of each endpoint, by its name; endpoints without volumes are not among them. */
 export async function findVolumes(
   service: Service,
-  manifest: FlashManifest,
+  manifest: Pick<FlashManifest, "resources">,
 ): Promise<ReadonlyMap<string, readonly string[]>> {
   const wanted = Object.entries(manifest.resources).map(
     ([name, resource]): [string, readonly NamedVolume[]] => [name, volumesOf(resource)],
@@ -31,7 +31,8 @@ export async function findVolumes(
   return found;
 }
 
-function volumesOf(resource: ManifestResource): readonly NamedVolume[] {
+/** The volumes that a resource names, in whichever of the ways. */
+export function volumesOf(resource: ManifestResource): readonly NamedVolume[] {
   if (resource.networkVolumes && resource.networkVolumes.length > 0) return resource.networkVolumes;
   if (resource.networkVolume) return [resource.networkVolume];
   return resource.networkVolumeId ? [{ id: resource.networkVolumeId }] : [];

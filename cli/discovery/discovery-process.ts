@@ -10,10 +10,10 @@ import type { DiscoveryRequest } from "./discovery-report.ts";
 const GRACE_MS = 2_000;
 
 /** On Windows Python inherits no descriptors, and there are no process groups. */
-const IS_POSIX = process.platform !== "win32";
+export const IS_POSIX = process.platform !== "win32";
 
 /** The project may have a file of the name of one of Python's own modules, so its directory comes later. */
-const BOOTSTRAP = `
+export const BOOTSTRAP = `
 import sys
 if not sys.path[0]:
     del sys.path[0]
@@ -27,15 +27,18 @@ export type DiscoveryCall = {
   readonly environment: Readonly<Record<string, string>>;
   readonly request: DiscoveryRequest;
   readonly signal: AbortSignal;
+  /** `--live` */
+  readonly options?: readonly string[];
 };
 
 /** Answers the report as text: from descriptor 3, or from a file where descriptors cannot be inherited. */
 export async function askDiscovery(call: DiscoveryCall): Promise<string> {
-  if (IS_POSIX) return await runPython(call, []);
+  const { options = [] } = call;
+  if (IS_POSIX) return await runPython(call, options);
   const directory = await mkdtemp(join(tmpdir(), "flash-discovery-"));
   try {
     const file = join(directory, "report.json");
-    await runPython(call, ["--report", file]);
+    await runPython(call, [...options, "--report", file]);
     return await readFile(file, "utf8");
   } finally {
     await rm(directory, { recursive: true, force: true });
@@ -73,7 +76,7 @@ async function runPython(call: DiscoveryCall, options: readonly string[]): Promi
 }
 
 /** Execa's own message would show the whole script. */
-function howItEnded({ originalMessage, signal, exitCode }: Ending): string {
+export function howItEnded({ originalMessage, signal, exitCode }: Ending): string {
   if (originalMessage) return originalMessage;
   if (signal !== undefined) return `It was ended by ${signal}.`;
   return `It ended with exit code ${exitCode ?? "unknown"}.`;
@@ -87,7 +90,8 @@ type Ending = {
 
 type Process = { readonly pid?: number | undefined; kill(signal: NodeJS.Signals): boolean };
 
-class ProcessGroup {
+/** A process that was started with `detached`, and all that it has started. */
+export class ProcessGroup {
   readonly #leader: Process;
   #timer: NodeJS.Timeout | undefined;
 

@@ -49,11 +49,15 @@ const endpointSchema = z.object({
   resource: manifestResourceSchema.partial(),
   dependencies: texts,
   systemDependencies: texts,
+  /** Older packages do not tell. */
+  accelerateDownloads: z.boolean().optional(),
   pythonVersion: text.nullable(),
   functions: z.array(functionSchema),
   /** Local files that its code needs, its own included. */
   localFiles: texts,
   makesRemoteCalls: z.boolean(),
+  /** Other endpoints whose functions its code refers to. Older packages do not tell. */
+  calls: texts.optional(),
 });
 export type DiscoveredEndpoint = z.infer<typeof endpointSchema>;
 
@@ -78,3 +82,24 @@ export const discoveryReportSchema = z.object({
   errors: z.array(noteSchema),
 });
 export type DiscoveryReport = z.infer<typeof discoveryReportSchema>;
+
+/** With `--live`: also what it takes to run the code elsewhere, and to know when to read it again. */
+export const liveReportSchema = discoveryReportSchema.extend({
+  /** Of the request that is answered. */
+  id: z.number(),
+  /** Some files are being imported still; another report follows. */
+  isInterim: z.boolean(),
+  /** Files that cannot be parsed. */
+  faults: z.array(noteSchema),
+  /** SHA-256 of the candidates and of all local files that they need. */
+  hashes: z.record(text, text),
+  /** Files that are imported together, since candidates among them may have to do with each other. */
+  groups: z.array(texts),
+  /** Those of which nothing is known. */
+  unread: texts,
+  /** Why nothing is; null while they are being imported. */
+  failure: text.nullable(),
+  /** Files that importing has opened, besides modules; they may be missing. */
+  opened: texts,
+});
+export type LiveReport = z.infer<typeof liveReportSchema>;

@@ -1,5 +1,6 @@
 /** What an app declares, by the Python package that knows how to read it. */
 import { delimiter } from "node:path";
+import type { z } from "zod";
 import type { Cli } from "../cli.ts";
 import { Failure } from "../failure.ts";
 import { askDiscovery } from "./discovery-process.ts";
@@ -9,7 +10,8 @@ import { failureOf, noteLine } from "./notes.ts";
 import { sdkDirectory } from "./sdk-directory.ts";
 
 /** For the import of one file. */
-const IMPORT_LIMIT_SECONDS = 30;
+export const IMPORT_LIMIT_SECONDS = 30;
+
 export type DiscoveryOptions = {
   /** Interpreter, by name or path. */
   readonly python?: string | undefined;
@@ -22,20 +24,29 @@ export type DiscoveryOptions = {
  * be put right.
  */
 export async function discover(cli: Cli, options: DiscoveryOptions): Promise<DiscoveryReport> {
-  const interpreter = await findInterpreter(cli, options.python);
-  if (!interpreter.hasSdk) sayWhichSdk(cli, interpreter);
+  const setting = await discoverySetting(cli, options.python);
   const request = { root: cli.directory, files: options.files, timeoutSeconds: IMPORT_LIMIT_SECONDS };
-  const text = await askDiscovery({
-    interpreter: interpreter.path,
-    directory: cli.directory,
-    environment: environmentFor(cli, interpreter),
-    request,
-    signal: cli.signal,
-  });
-  const report = parseReport(interpreter, text);
+  const text = await askDiscovery({ ...setting, request, signal: cli.signal });
+  const report = parseReport(discoveryReportSchema, setting.interpreter, text);
   for (const warning of report.warnings) cli.terminal.warn(noteLine(warning));
   if (report.errors.length > 0) throw failureOf(report.errors);
   return report;
+}
+
+export type DiscoverySetting = {
+  /** Path of the person's Python. */
+  readonly interpreter: string;
+  /** The project. */
+  readonly directory: string;
+  readonly environment: Readonly<Record<string, string>>;
+};
+
+/** Which Python reads the app, and how it finds the package; says so when that is the command's own. */
+export async function discoverySetting(cli: Cli, python?: string): Promise<DiscoverySetting> {
+  const interpreter = await findInterpreter(cli, python);
+  if (!interpreter.hasSdk) sayWhichSdk(cli, interpreter);
+  const environment = environmentFor(cli, interpreter);
+  return { interpreter: interpreter.path, directory: cli.directory, environment };
 }
 
 const told = new WeakSet<Cli>();
@@ -59,11 +70,16 @@ function environmentFor(cli: Cli, interpreter: Interpreter): Record<string, stri
   return { ...Object.fromEntries(given), ...(paths.length > 0 ? { PYTHONPATH: paths.join(delimiter) } : {}) };
 }
 
-function parseReport(interpreter: Interpreter, text: string): DiscoveryReport {
-  const report = discoveryReportSchema.safeParse(parsed(text));
+/** Throws a Failure when the package that has written the report is not of this command's version. */
+export function parseReport<Schema extends z.ZodType>(
+  schema: Schema,
+  interpreter: string,
+  text: string,
+): z.output<Schema> {
+  const report = schema.safeParse(parsed(text));
   if (report.success) return report.data;
   const issue = report.error.issues[0];
-  throw new Failure(`The package edgerun of ${interpreter.path} does not fit this command.`, [
+  throw new Failure(`The package edgerun of ${interpreter} does not fit this command.`, [
     ...(issue ? [`Its report says at ${issue.path.join(".") || "its top"}: ${issue.message}.`] : []),
     "Bring both to the same version: `pip install --upgrade edgerun` in that Python.",
   ]);

@@ -8,15 +8,15 @@ export function noteLine(note: DiscoveryNote): string {
   return `${note.line === null ? note.file : `${note.file}:${note.line}`}: ${note.message}`;
 }
 
-/** One Failure for all errors of an app, a line each. */
-export function failureOf(errors: readonly DiscoveryNote[]): Failure {
+/** One Failure for all errors of an app, a line each; `done` is what they keep from being done. */
+export function failureOf(errors: readonly DiscoveryNote[], done: "built" | "read" = "built"): Failure {
   const [only] = errors;
   if (errors.length === 1 && only?.file === null) {
     const [message = "", ...advice] = only.message.trimEnd().split("\n");
     return new Failure(capitalized(message), advice);
   }
   const count = errors.length === 1 ? "an error" : `${errors.length} errors`;
-  return new Failure(`The app cannot be built: ${count} in its declarations.`, errors.map(noteLine));
+  return new Failure(`The app cannot be ${done}: ${count} in its declarations.`, errors.map(noteLine));
 }
 
 function capitalized(text: string): string {

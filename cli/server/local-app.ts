@@ -10,6 +10,7 @@ import { openApiDocument } from "./open-api.ts";
 import { answerQueueCall } from "./queue-call.ts";
 import { answerRouteCall } from "./route-call.ts";
 import type { EndpointCalls, ServedApp } from "./served-app.ts";
+import { FLASH_VERSION } from "../version.ts";
 
 /** Names the endpoint where the address says `flash`, as the service has it. */
 const ENDPOINT_HEADER = "X-Flash-Endpoint";
@@ -33,7 +34,8 @@ export function localApp(settings: LocalAppSettings): Hono {
   const pages: Readonly<Record<string, () => Response | Promise<Response>>> = {
     "/": () => Response.json({ status: "healthy", message: `${app.name} is served here.`, docs: "/docs" }),
     "/ping": () => Response.json({ status: "healthy" }),
-    "/openapi.json": async () => Response.json(openApiDocument(app.name, await app.endpoints())),
+    "/openapi.json": async () =>
+      Response.json(openApiDocument(app.name, FLASH_VERSION, await app.endpoints())),
     ...Object.fromEntries(EXPLORER_PATHS.map((path) => [path, () => explorerFile(path)])),
   };
   for (const [path, page] of Object.entries(pages)) {

@@ -22,17 +22,15 @@ function methodsOfExactly(routes: readonly DeclaredRoute[], path: string): reado
   return [...new Set(fitting.map(({ method }) => method))].toSorted();
 }
 
+/** `{id}` is any text without a slash, as it came; a path without such parts may be written in any encoding. */
 function fits(declared: string, path: string): boolean {
-  const wanted = declared.split("/");
-  const given = path.split("/");
-  return wanted.length === given.length && wanted.every((part, index) => fitsPart(part, given[index] ?? ""));
+  const texts = declared.split(/\{[A-Za-z_]\w*\}/);
+  if (texts.length === 1) return declared === decoded(path);
+  return new RegExp(`^${texts.map(escaped).join("[^/]+")}$`).test(path);
 }
 
-/** `{id}` is any text without a slash, also between other text. */
-function fitsPart(wanted: string, given: string): boolean {
-  const texts = wanted.split(/\{[A-Za-z_]\w*\}/);
-  const pattern = texts.map((text) => text.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("[^/]+");
-  return new RegExp(`^${pattern}$`).test(decoded(given));
+function escaped(text: string): string {
+  return text.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&");
 }
 
 function decoded(text: string): string {

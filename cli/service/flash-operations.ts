@@ -16,8 +16,22 @@ export const environmentSchema = z.object({
   state: text.nullable(),
   activeBuildId: text.nullable(),
   createdAt: text.nullable(),
+  /** Of a live session, which ends then unless it is renewed; null for an environment that lasts. */
+  leaseExpiresAt: text.nullable(),
 });
 export type FlashEnvironment = z.infer<typeof environmentSchema>;
+
+/** Without the sessions of `flash dev`, which come and go. */
+export function lasting<Environment extends Pick<FlashEnvironment, "leaseExpiresAt">>(
+  environments: readonly Environment[],
+): readonly Environment[] {
+  return environments.filter(({ leaseExpiresAt }) => leaseExpiresAt === null);
+}
+
+/** What stands under STATE in a table. */
+export function stateOf({ state, leaseExpiresAt }: FlashEnvironment): string {
+  return leaseExpiresAt === null || state === "DELETING" ? (state ?? "-") : "LIVE";
+}
 
 const buildSchema = z.object({ id: text, sha256: text.nullable(), createdAt: text.nullable() });
 
@@ -30,7 +44,7 @@ export const appSchema = z.object({
 export type FlashApp = z.infer<typeof appSchema>;
 
 const APP_FIELDS = `id name
-  flashEnvironments { id name state activeBuildId createdAt }
+  flashEnvironments { id name state activeBuildId createdAt leaseExpiresAt }
   flashBuilds { id sha256 createdAt }`;
 
 /** Refused with APP_NOT_FOUND when there is none. */
@@ -40,19 +54,19 @@ export const appByName = operation(
 );
 
 export const createApp = operation(
-  "mutation ($name: String) { createFlashApp(input: { name: $name }) { id name } }",
+  "mutation ($input: CreateFlashAppInput) { createFlashApp(input: $input) { id name } }",
   { createFlashApp: z.object({ id: text, name: text }) },
 );
 
 export const listApps = operation(
-  "query { myself { flashApps { id name flashEnvironments { id name } flashBuilds { id } } } }",
+  "query { myself { flashApps { id name flashEnvironments { id name leaseExpiresAt } flashBuilds { id } } } }",
   {
     myself: z.object({
       flashApps: z.array(
         z.object({
           id: text,
           name: text,
-          flashEnvironments: z.array(z.object({ id: text, name: text })),
+          flashEnvironments: z.array(environmentSchema.pick({ id: true, name: true, leaseExpiresAt: true })),
           flashBuilds: z.array(z.object({ id: text })),
         }),
       ),
@@ -91,7 +105,7 @@ export type DeployedEndpoint = z.infer<typeof deployedEndpointSchema>;
 export const environmentDetails = operation(
   `query ($id: String) {
     flashEnvironment(flashEnvironmentId: $id) {
-      id name state activeBuildId createdAt
+      id name state activeBuildId createdAt leaseExpiresAt
       endpoints {
         id name type workersMin workersMax
         pods { id desiredStatus gpuCount machine { gpuDisplayName location } }

@@ -60,6 +60,13 @@ export class Service {
     return this.#settings.url;
   }
 
+  /** The same, whose calls end with another signal: what is tidied up after Ctrl+C must still be said. */
+  until(signal: AbortSignal): Service {
+    const other = new Service({ ...this.#settings, signal });
+    other.#hasAnswered = this.#hasAnswered;
+    return other;
+  }
+
   /** Asks, and asks again while the network or the service fails. */
   async query<Schema extends z.ZodType>(
     operation: Operation<Schema>,

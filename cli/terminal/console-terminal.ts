@@ -41,6 +41,10 @@ export class ConsoleTerminal implements Terminal {
     return this.#options.isJson;
   }
 
+  get canAsk(): boolean {
+    return this.#options.isYes || this.#prompter().isPossible;
+  }
+
   get palette(): Palette {
     return paletteOf(this.#notes, this.#settings.environment);
   }

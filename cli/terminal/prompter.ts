@@ -19,6 +19,12 @@ export class Prompter {
     this.#settings = settings;
   }
 
+  /** Somebody is there to be asked. */
+  get isPossible(): boolean {
+    const { input, output, environment } = this.#settings;
+    return "isTTY" in input && input.isTTY === true && isWatched(output, environment);
+  }
+
   async confirm(question: string): Promise<boolean> {
     const common = this.#common(question, "Give --yes to answer yes without being asked.");
     return answered(await confirm({ ...common, initialValue: false }));
@@ -39,10 +45,10 @@ export class Prompter {
   }
 
   #common(message: string, advice: string) {
-    const { input, output, environment, signal } = this.#settings;
-    const isPossible = "isTTY" in input && input.isTTY === true && isWatched(output, environment);
-    if (!isPossible)
+    const { input, output, signal } = this.#settings;
+    if (!this.isPossible) {
       throw new Failure(`This needs an answer, and there is no terminal: ${message}`, [advice]);
+    }
     return { message, input, output, signal, withGuide: false };
   }
 }

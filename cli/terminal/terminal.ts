@@ -11,6 +11,8 @@ import type { Palette } from "./palette.ts";
 export interface Terminal {
   /** `--json` was given. */
   readonly isJson: boolean;
+  /** There is somebody to ask, or `--yes` was given. */
+  readonly canAsk: boolean;
   /** Colours for the lines below, where there are any. */
   readonly palette: Palette;
   /** A line for the person; `✓ ` and the like are put before it by the methods below. */

@@ -5,9 +5,17 @@ import { environmentNotFound } from "../apps/environments.ts";
 import { removeEndpoints } from "../apps/removal.ts";
 import { chooseEnvironment, findApp } from "../deploy/target.ts";
 import { EXIT_USAGE, Failure } from "../failure.ts";
-import { type DeployedEndpoint, endpointIds, environmentDetails } from "../service/flash-operations.ts";
+import { endpointIds, environmentDetails } from "../service/flash-operations.ts";
 import type { Service } from "../service/service.ts";
-import { readTracked, writeTracked } from "../tracking/tracked-resources.ts";
+import {
+  changeTracked,
+  ofService,
+  readTracked,
+  type TrackedResource,
+  trackedEndpoints,
+  trackedSessions,
+  withoutIds,
+} from "../tracking/tracked-resources.ts";
 import { counted } from "../terminal/counted.ts";
 
 const LIST = "list";
@@ -24,12 +32,17 @@ export type UndeployOptions = {
   readonly yes?: boolean;
 };
 
+type Named = { readonly id: string; readonly name: string };
+
 /** What the service has of an environment. */
 type Deployed = {
   readonly service: Service;
-  readonly endpoints: readonly DeployedEndpoint[];
+  readonly endpoints: readonly Named[];
   readonly place: string;
 };
+
+/** What is tracked here: live endpoints that the service has, and whatever it does not have in any environment. */
+type TrackedHere = { readonly live: readonly TrackedResource[]; readonly stale: readonly TrackedResource[] };
 
 export async function undeploy(cli: Cli, options: UndeployOptions): Promise<void> {
   checkUsage(options);
@@ -70,9 +83,9 @@ async function findDeployed(cli: Cli, { app: appName, env }: UndeployOptions): P
 }
 
 async function list(cli: Cli, { service, endpoints, place }: Deployed): Promise<void> {
-  const present = endpoints.map(({ id, name }) => ({ name, id, state: "active" }));
-  const stale = (await staleOf(cli, service)).map(({ id, name }) => ({ name, id, state: "inactive" }));
-  const shown = [...present, ...stale];
+  const { live, stale } = await findTracked(cli, service);
+  const present = withLive(endpoints, live).map(({ id, name }) => ({ name, id, state: "active" }));
+  const shown = [...present, ...stale.map(({ id, name }) => ({ name, id, state: "inactive" }))];
   cli.terminal.json({ endpoints: shown });
   if (cli.terminal.isJson) return;
   if (shown.length === 0) return cli.terminal.say(`No endpoints found (${place}).`);
@@ -82,27 +95,53 @@ async function list(cli: Cli, { service, endpoints, place }: Deployed): Promise<
   );
 }
 
-/** Endpoints that are tracked here, and that the service does not have in any environment. */
-async function staleOf(cli: Cli, service: Service) {
-  const tracked = Object.values(await readTracked(cli.directory));
-  if (tracked.length === 0) return [];
+async function findTracked(cli: Cli, service: Service): Promise<TrackedHere> {
+  const tracked = trackedEndpoints(ofService(await readTracked(cli.directory), service.url));
+  if (tracked.length === 0) return { live: [], stale: [] };
   const { endpoints } = (await service.query(endpointIds)).myself;
   const present = new Set(endpoints.map(({ id }) => id));
-  return tracked.filter(({ id }) => !present.has(id));
+  return {
+    live: tracked.filter(({ id, session }) => present.has(id) && session !== undefined),
+    stale: tracked.filter(({ id }) => !present.has(id)),
+  };
+}
+
+/** Those of the environment first; it may be a session itself. */
+function withLive(endpoints: readonly Named[], live: readonly TrackedResource[]): readonly Named[] {
+  const known = new Set(endpoints.map(({ id }) => id));
+  return [...endpoints, ...live.filter(({ id }) => !known.has(id))];
 }
 
 async function forgetStale(cli: Cli, { service }: Deployed): Promise<void> {
-  const stale = new Set((await staleOf(cli, service)).map(({ id }) => id));
-  if (stale.size === 0) return cli.terminal.say("Nothing is tracked here that the service does not have.");
-  if (!(await cli.terminal.confirm(`Forget ${counted(stale.size, "endpoint")}?`))) return;
-  const tracked = Object.entries(await readTracked(cli.directory));
-  const kept = Object.fromEntries(tracked.filter(([, { id }]) => !stale.has(id)));
-  await writeTracked(cli.directory, kept);
-  cli.terminal.done(`Forgot ${counted(stale.size, "endpoint")}.`);
+  const [{ stale }, endedSessions] = await Promise.all([findTracked(cli, service), findEnded(cli, service)]);
+  if (stale.length === 0) {
+    await forget(cli, endedSessions);
+    return cli.terminal.say("Nothing is tracked here that the service does not have.");
+  }
+  if (!(await cli.terminal.confirm(`Forget ${counted(stale.length, "endpoint")}?`))) return;
+  await forget(cli, [...stale, ...endedSessions]);
+  cli.terminal.done(`Forgot ${counted(stale.length, "endpoint")}.`);
+}
+
+/** Sessions that are tracked here and that the service has no more. */
+async function findEnded(cli: Cli, service: Service): Promise<readonly TrackedResource[]> {
+  const sessions = trackedSessions(ofService(await readTracked(cli.directory), service.url));
+  const found = await Promise.all(
+    sessions.map(async ({ id }) => (await service.query(environmentDetails, { id })).flashEnvironment),
+  );
+  return sessions.filter((_, index) => found[index] === null);
+}
+
+async function forget(cli: Cli, gone: readonly Named[]): Promise<void> {
+  const ids = new Set(gone.map(({ id }) => id));
+  const tracked = await readTracked(cli.directory);
+  if (!Object.values(tracked).some(({ id }) => ids.has(id))) return;
+  await changeTracked(cli.directory, (now) => withoutIds(now, ids));
 }
 
 async function removeNamed(cli: Cli, deployed: Deployed, name: string): Promise<void> {
-  const matches = deployed.endpoints.filter((endpoint) => endpoint.name === name || endpoint.id === name);
+  const { live } = await findTracked(cli, deployed.service);
+  const matches = withLive(deployed.endpoints, live).filter((one) => one.name === name || one.id === name);
   if (matches.length === 0) {
     throw new Failure(`There is no endpoint '${name}' (${deployed.place}).`, [
       "`flash undeploy list` shows those that there are.",
@@ -147,12 +186,9 @@ async function removeChosen(cli: Cli, deployed: Deployed): Promise<void> {
   );
 }
 
-async function remove(
-  cli: Cli,
-  { service }: Deployed,
-  endpoints: readonly DeployedEndpoint[],
-): Promise<void> {
+async function remove(cli: Cli, { service }: Deployed, endpoints: readonly Named[]): Promise<void> {
   await removeEndpoints(cli, service, endpoints);
+  await forget(cli, endpoints);
   cli.terminal.json({ deleted: endpoints.map(({ id, name }) => ({ id, name })) });
 }
 

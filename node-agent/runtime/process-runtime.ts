@@ -50,6 +50,8 @@ export type ProcessRuntimeOptions = {
   readonly stateDirectory: string;
   /** True where gpuIndexes are GPUs of this machine: a worker is then told which are its own. */
   readonly hasRealGpus: boolean;
+  /** Holds the Python package `edgerun`, for live workers; absent where their Python has it itself. */
+  readonly pythonPackage?: string | undefined;
   /** Absent where the host has no network volumes. */
   readonly volumes?: Volumes;
   /** The disk that the state directory is on; files of apps stay for ever where it is not named. */
@@ -162,10 +164,9 @@ export class ProcessRuntime implements Runtime {
     await createWorkerDirectory(directory);
     try {
       const place = await this.#placeOf(spec);
-      const spawned = await spawnWorker(spec, directory, place, {
-        ...this.#gpuEnvironment(spec),
-        ...(await this.#volumeEnvironment(spec)),
-      });
+      const hostEnvironment = { ...this.#gpuEnvironment(spec), ...(await this.#volumeEnvironment(spec)) };
+      const { pythonPackage } = this.#options;
+      const spawned = await spawnWorker(spec, directory, { place, pythonPackage, hostEnvironment });
       const { workerId, endpointId, revision } = spec;
       const { pid, start } = spawned;
       const artifact = spec.artifact?.sha256;

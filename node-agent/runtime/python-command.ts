@@ -5,16 +5,19 @@ import { flashManifestSchema, MANIFEST_FILE } from "../../src/contract/flash-man
 
 const VERSION = /^3\.\d{1,2}$/;
 
-/** The command of a worker of an app: the interpreter of the wanted version where the host has it. */
+/**
+ * The command of a worker of an app: the interpreter of the wanted version where the host has it. `appPath` is null
+ * where the app's files are not on the host.
+ */
 export async function runtimeCommand(
-  appPath: string,
+  appPath: string | null,
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<readonly string[]> {
   return [await interpreter(appPath, env), "-m", "edgerun.runtime"];
 }
 
 async function interpreter(
-  appPath: string,
+  appPath: string | null,
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<string> {
   if (env["FLASH_PYTHON"]) return env["FLASH_PYTHON"];
@@ -23,7 +26,8 @@ async function interpreter(
   return VERSION.test(version) && (await isOnPath(exact, env["PATH"] ?? "")) ? exact : "python3";
 }
 
-async function manifestVersion(appPath: string): Promise<string | undefined> {
+async function manifestVersion(appPath: string | null): Promise<string | undefined> {
+  if (appPath === null) return undefined;
   const text = await readFile(join(appPath, MANIFEST_FILE), "utf8").catch(() => "null");
   try {
     return flashManifestSchema.safeParse(JSON.parse(text)).data?.python_version;

@@ -36,6 +36,8 @@ export type RuntimeSettings = Pick<
   readonly hostId: string;
   readonly stateDir: string;
   readonly hasRealGpus: boolean;
+  /** Of plain processes; see ProcessRuntimeOptions. */
+  readonly pythonPackage: string | undefined;
   readonly volumes: Volumes;
   readonly log: AgentLog;
   /** Free disk below which images and files of apps that nobody uses are removed. */
@@ -45,7 +47,13 @@ export type RuntimeSettings = Pick<
 };
 
 export function createRuntime(kind: RuntimeKind, settings: RuntimeSettings): Runtime {
-  const { stateDir, diskReserveBytes: reserveBytes, isStateBesideImages, ...docker } = settings;
+  const {
+    stateDir,
+    diskReserveBytes: reserveBytes,
+    isStateBesideImages,
+    pythonPackage,
+    ...docker
+  } = settings;
   if (kind === "docker") {
     const room = isStateBesideImages ? undefined : roomOf(stateDir, reserveBytes);
     return new DockerRuntime({
@@ -56,7 +64,7 @@ export function createRuntime(kind: RuntimeKind, settings: RuntimeSettings): Run
   }
   const { hasRealGpus, volumes, log } = settings;
   const room = roomOf(stateDir, reserveBytes);
-  return new ProcessRuntime({ stateDirectory: stateDir, hasRealGpus, volumes, log, room });
+  return new ProcessRuntime({ stateDirectory: stateDir, hasRealGpus, pythonPackage, volumes, log, room });
 }
 
 function roomOf(directory: string, reserveBytes: number): DiskRoom {

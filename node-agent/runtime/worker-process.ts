@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { open } from "node:fs/promises";
+import { delimiter } from "node:path";
+import { LIVE_VARIABLE } from "../../src/contract/flash-live.ts";
 import { artifactEnvironment } from "../artifacts/artifact-environment.ts";
 import type { ArtifactPlace } from "../artifacts/artifact-shelf.ts";
 import { readStartCommand } from "./command-line.ts";
@@ -18,15 +20,23 @@ export type SpawnedProcess = {
   readonly ended: Promise<Ending>;
 };
 
+/** What of the host a plain process is given. */
+export type ProcessShare = {
+  /** Where the files of its app are; null for none. */
+  readonly place: ArtifactPlace | null;
+  /** Holds the Python package `edgerun`, for workers without files of an app. */
+  readonly pythonPackage?: string | undefined;
+  readonly hostEnvironment: Readonly<Record<string, string>>;
+};
+
 /** Starts a worker's command as the leader of a process group of its own, writing to the worker's log. */
 export async function spawnWorker(
   spec: WorkerSpec,
   directory: WorkerDirectory,
-  place: ArtifactPlace | null,
-  hostEnvironment: Readonly<Record<string, string>>,
+  share: ProcessShare,
 ): Promise<SpawnedProcess> {
-  const env = { ...inheritedEnvironment(), ...environmentOf(spec, place), ...hostEnvironment };
-  const [command, ...words] = await startCommand(spec, place, env);
+  const env = { ...inheritedEnvironment(), ...environmentOf(spec, share), ...share.hostEnvironment };
+  const [command, ...words] = await startCommand(spec, share, env);
   if (command === undefined) {
     throw new Error(
       `Worker ${spec.workerId} has no start command. The process runtime ignores the image: set dockerArgs of the template to the command that starts the handler.`,
@@ -47,20 +57,33 @@ export async function spawnWorker(
   }
 }
 
-/** Without a command of its own, a worker of an app runs the app's files. */
+/** Without a command of its own, a worker of an app runs the app's files, and a live one what it will be sent. */
 async function startCommand(
-  { dockerArgs }: WorkerSpec,
-  place: ArtifactPlace | null,
+  spec: WorkerSpec,
+  { place }: ProcessShare,
   env: NodeJS.ProcessEnv,
 ): Promise<readonly string[]> {
-  const { entrypoint, command } = readStartCommand(dockerArgs);
+  const { entrypoint, command } = readStartCommand(spec.dockerArgs);
   const words = [...entrypoint, ...command];
-  return words.length === 0 && place ? runtimeCommand(place.appPath, env) : words;
+  if (words.length > 0) return words;
+  return place || isLive(spec) ? runtimeCommand(place?.appPath ?? null, env) : [];
 }
 
 /** Nothing can be mounted for a process, so it is told where the files are. */
-function environmentOf({ env }: WorkerSpec, place: ArtifactPlace | null): Readonly<Record<string, string>> {
-  return place ? artifactEnvironment(env, { ...place, appDirectory: place.appPath }) : env;
+function environmentOf(
+  spec: WorkerSpec,
+  { place, pythonPackage }: ProcessShare,
+): Readonly<Record<string, string>> {
+  const { env } = spec;
+  if (place) return artifactEnvironment(env, { ...place, appDirectory: place.appPath });
+  if (!isLive(spec)) return env;
+  const paths = [pythonPackage, env["PYTHONPATH"]].filter((path) => path !== undefined && path !== "");
+  return { PYTHONUNBUFFERED: "1", ...env, ...(paths.length > 0 && { PYTHONPATH: paths.join(delimiter) }) };
+}
+
+/** It has no files of its own, as those of deployed apps have, and an image that would bring the runtime is not used. */
+function isLive({ env }: WorkerSpec): boolean {
+  return env[LIVE_VARIABLE] === "true";
 }
 
 /** Nothing else of the agent's environment reaches a worker. */

@@ -1,6 +1,6 @@
 import { relative } from "node:path";
 import type { ExampleEndpoint, ExampleOutcome } from "./example.ts";
-import type { RuntimeKind } from "./options.ts";
+import type { RuntimeKind } from "../../standalone/agent.ts";
 
 export type BannerFacts = {
   readonly url: string;

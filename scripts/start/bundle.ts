@@ -1,15 +1,17 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { globSync } from "node:fs";
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { type EdgeBuild, writeEdgeBuild } from "../../standalone/edge-build.ts";
+import type { Migration } from "../../standalone/migrations.ts";
 import { buildAssets } from "../assets.ts";
-import { StartFailure } from "./failure.ts";
+import { StartFailure } from "../../standalone/failure.ts";
 
 /** Where a state directory has the Worker script. */
 export const BUNDLE_FOLDER = "edge-bundle";
-/** All that the Worker script is made of. */
-const SOURCES = ["src/**/*", "wrangler.toml", "package-lock.json", "tsconfig.base.json"];
+/** All that the built edge is made of. */
+const SOURCES = ["src/**/*", "drizzle/*.sql", "wrangler.toml", "package-lock.json", "tsconfig.base.json"];
 /** Lies beside the script, and names the sources that it was built from. */
 const MARK = "built-from";
 
@@ -28,7 +30,25 @@ export async function ensureEdgeBundle(
   say("Building the edge ...");
   await rm(mark, { force: true });
   await buildEdgeBundle(root, directory);
+  await writeEdgeBuild(await edgeBuild(root, directory));
   await writeFile(mark, sources);
+}
+
+/** What the runtime has to be told of the script in that directory; the assets are those of the sources. */
+export async function edgeBuild(root: string, directory: string): Promise<EdgeBuild> {
+  // Takes a second to load, which a start with a built edge does without.
+  const { unstable_getMiniflareWorkerOptions } = await import("wrangler");
+  const { workerOptions } = unstable_getMiniflareWorkerOptions(join(root, "wrangler.toml"));
+  const { rootPath: _, ...options } = workerOptions as EdgeBuild["workerOptions"] & { rootPath?: string };
+  return { directory, workerOptions: options, migrations: await readMigrations(join(root, "drizzle")) };
+}
+
+/** The migrations in a directory, in their order. */
+export async function readMigrations(directory: string): Promise<readonly Migration[]> {
+  const { unstable_splitSqlQuery } = await import("wrangler");
+  const names = (await readdir(directory)).filter((name) => name.endsWith(".sql")).toSorted();
+  const texts = await Promise.all(names.map((name) => readFile(join(directory, name), "utf8")));
+  return names.map((name, index) => ({ name, statements: unstable_splitSqlQuery(texts[index] ?? "") }));
 }
 
 /** Differs whenever a source differs. */

@@ -1,5 +1,5 @@
 /** The example endpoint, and one real job through it. */
-import type { ManagementApi } from "./management-api.ts";
+import type { ManagementApi } from "../../standalone/management-api.ts";
 
 const NAME = "hello";
 const JOB_LIMIT_MS = 180_000;

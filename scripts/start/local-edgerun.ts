@@ -1,34 +1,27 @@
 /** Edgerun on this machine: the edge, one agent and the example, from start to stop. */
 import { join } from "node:path";
+import type { RuntimeKind } from "../../standalone/agent.ts";
+import { readEdgeBuild } from "../../standalone/edge-build.ts";
+import { StartFailure } from "../../standalone/failure.ts";
+import { Installation } from "../../standalone/installation.ts";
+import { managementApi, type ManagementApi } from "../../standalone/management-api.ts";
+import { StateDirectory, StateInUse } from "../../standalone/state-directory.ts";
 import { ensureHelloImage } from "../images/node-image.ts";
-import { AGENT_END_LIMIT_MS, startAgent } from "./agent.ts";
 import { bannerLines, printOutcome } from "./banner.ts";
 import { BUNDLE_FOLDER, ensureEdgeBundle } from "./bundle.ts";
-import { startEdge } from "./edge.ts";
 import { ensureExample, runExampleJob, type ExampleEndpoint, type ExampleWorker } from "./example.ts";
-import { Guard } from "./guard.ts";
-import { createJoinToken, managementApi, type ManagementApi } from "./management-api.ts";
-import type { RuntimeKind, StartOptions } from "./options.ts";
-import { keepRunning, type KeptPart } from "./part.ts";
+import type { StartOptions } from "./options.ts";
 import { requireFreePort } from "./port.ts";
 import { chooseRuntime } from "./runtime-choice.ts";
-import { StateDirectory } from "./state-directory.ts";
-
-/** After the agent: it still talks to the edge while it removes its workers. */
-const EDGE_KILL_GRACE_MS = 0;
 
 export class LocalEdgerun {
   readonly #root: string;
   readonly #options: StartOptions;
   readonly #say: (line: string) => void;
   readonly #url: string;
-  readonly #stopped = new AbortController();
   readonly #state: StateDirectory;
   readonly #apiKey: string;
-  #guard: Guard | undefined;
-  /** In the order of their start; stopped in the reverse one. */
-  readonly #parts: KeptPart[] = [];
-  #stopping: Promise<void> | undefined;
+  readonly #installation: Installation;
 
   constructor(root: string, options: StartOptions, say: (line: string) => void) {
     this.#root = root;
@@ -37,25 +30,22 @@ export class LocalEdgerun {
     this.#url = `http://127.0.0.1:${options.port}`;
     this.#state = new StateDirectory(options.stateDirectory);
     this.#apiKey = options.apiKey ?? this.#state.apiKey();
+    this.#installation = new Installation({ state: this.#state, apiKey: this.#apiKey, say });
   }
 
   get isStopping(): boolean {
-    return this.#stopped.signal.aborted;
+    return this.#installation.stopped.aborted;
   }
 
   /** Starts everything; resolves true unless the example job did not complete. */
   async start(): Promise<boolean> {
     const runtime = this.#options.hasAgent ? await chooseRuntime(this.#options.runtime) : undefined;
-    await this.#state.claim(this.#url);
-    await requireFreePort(this.#options.port);
-    this.#guard = new Guard();
-    this.#state.update({ guard: this.#guard.identity() });
-
+    await this.#claim();
     await this.#startEdge();
     this.#say(`ready ${this.#url}`);
 
     const api = managementApi(this.#url, this.#apiKey);
-    if (runtime) await this.#startAgent(api, runtime);
+    if (runtime) await this.#startAgent(runtime);
     const example = runtime && this.#options.hasExample ? await this.#ensureExample(api, runtime) : undefined;
     const isWell = example ? await this.#runExample(example) : true;
     const { stateDirectory } = this.#options;
@@ -66,40 +56,29 @@ export class LocalEdgerun {
 
   /** Ends everything that was started; safe to call at any time and more than once. */
   async stop(): Promise<void> {
-    this.#stopping ??= this.#stopParts();
-    await this.#stopping;
+    await this.#installation.stop();
   }
 
-  async #stopParts(): Promise<void> {
-    this.#stopped.abort();
-    for (const part of this.#parts.toReversed()) await part.stop();
-    this.#guard?.release();
-  }
-
-  async #keep(name: string, graceMs: number, start: Parameters<typeof keepRunning>[0]["start"]) {
-    this.#stopped.signal.throwIfAborted();
-    const part = await keepRunning({
-      name,
-      start,
-      onStarted: ({ pid }) => {
-        this.#guard?.watch(name, pid, graceMs);
-        this.#state.update(name === "edge" ? { edgePid: pid } : { agentPid: pid });
-      },
-      say: this.#say,
-    });
-    this.#parts.push(part);
-    if (this.isStopping) await part.stop();
+  async #claim(): Promise<void> {
+    try {
+      await this.#installation.claim(this.#url);
+    } catch (error) {
+      if (!(error instanceof StateInUse)) throw error;
+      throw new StartFailure(
+        `Edgerun already runs on this state directory, at ${error.url} (process ${error.pid}).`,
+        "Stop it with Ctrl+C in its terminal,",
+        "or start a second one beside it: npm start -- --state <other directory> --port <other port>",
+      );
+    }
+    await requireFreePort(this.#options.port);
   }
 
   async #startEdge(): Promise<void> {
-    const bundleDirectory = this.#state.file(BUNDLE_FOLDER);
-    await ensureEdgeBundle(this.#root, bundleDirectory, this.#say);
-    const settings = {
-      configPath: join(this.#root, "wrangler.toml"),
-      bundleDirectory,
-      migrationsDirectory: join(this.#root, "drizzle"),
-      persistenceDirectory: this.#state.file("edge"),
-      logPath: this.#state.file("edge.log"),
+    const directory = this.#state.file(BUNDLE_FOLDER);
+    await ensureEdgeBundle(this.#root, directory, this.#say);
+    await this.#installation.startEdge({
+      build: await readEdgeBuild(directory),
+      packages: this.#root,
       port: this.#options.port,
       inspectorPort: this.#options.inspectorPort,
       bindings: {
@@ -109,22 +88,15 @@ export class LocalEdgerun {
         LB_WAIT_SECONDS: process.env["LB_WAIT_SECONDS"] ?? "",
         WEBHOOK_ALLOW_PRIVATE: String(this.#options.allowsPrivateWebhooks),
       },
-    };
-    await this.#keep("edge", EDGE_KILL_GRACE_MS, () => startEdge(settings));
+    });
   }
 
-  async #startAgent(api: ManagementApi, runtime: RuntimeKind): Promise<void> {
-    const settings = {
-      root: this.#root,
-      edgeUrl: this.#url,
-      stateDirectory: this.#state.file("agent"),
-      logPath: this.#state.file("agent.log"),
+  async #startAgent(runtime: RuntimeKind): Promise<void> {
+    await this.#installation.startAgent({
+      program: join(this.#root, "node-agent/main.ts"),
       runtime,
-    };
-    // A token for each start of the agent: one that lost its state joins anew.
-    await this.#keep("agent", AGENT_END_LIMIT_MS, async () =>
-      startAgent({ ...settings, joinToken: await createJoinToken(api, "local") }),
-    );
+      workerPython: { packageDirectory: join(this.#root, "sdk/python/src") },
+    });
   }
 
   async #ensureExample(api: ManagementApi, runtime: RuntimeKind): Promise<ExampleEndpoint> {
@@ -147,7 +119,7 @@ export class LocalEdgerun {
 
   async #runExample(example: ExampleEndpoint): Promise<boolean> {
     const target = { url: this.#url, apiKey: this.#apiKey };
-    const outcome = await runExampleJob(example.id, target, this.#stopped.signal, this.#say);
+    const outcome = await runExampleJob(example.id, target, this.#installation.stopped, this.#say);
     if (!this.isStopping) printOutcome(outcome, this.#say);
     return outcome.kind === "completed";
   }

@@ -1,7 +1,6 @@
 import { resolve } from "node:path";
 import { Command, InvalidArgumentError, Option } from "commander";
-
-export type RuntimeKind = "docker" | "process";
+import type { RuntimeKind } from "../../standalone/agent.ts";
 
 export type StartOptions = {
   readonly port: number;

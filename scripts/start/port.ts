@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
-import { StartFailure } from "./failure.ts";
+import { StartFailure } from "../../standalone/failure.ts";
 
 const HOST = "127.0.0.1";
 const PORTS_TO_TRY = 20;

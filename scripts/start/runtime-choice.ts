@@ -1,17 +1,6 @@
-import Docker from "dockerode";
-import { StartFailure } from "./failure.ts";
-import type { RuntimeKind } from "./options.ts";
-
-const PING_LIMIT_MS = 3_000;
-
-async function dockerAnswers(): Promise<boolean> {
-  try {
-    await new Docker({ timeout: PING_LIMIT_MS }).ping();
-    return true;
-  } catch {
-    return false;
-  }
-}
+import { dockerAnswers } from "../../standalone/docker-daemon.ts";
+import { StartFailure } from "../../standalone/failure.ts";
+import type { RuntimeKind } from "../../standalone/agent.ts";
 
 /** Docker when a daemon answers, else plain processes; what was asked for by name must be there. */
 export async function chooseRuntime(asked: RuntimeKind | undefined): Promise<RuntimeKind> {

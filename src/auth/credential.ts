@@ -5,6 +5,7 @@ const PREFIXES = {
   "environment-key": "ere_",
   "host-token": "erh_",
   "join-token": "erj_",
+  "live-token": "erl_",
   "upload-token": "eru_",
 } as const;
 
@@ -28,6 +29,7 @@ export function kindOfCredential(credential: string): CredentialKind {
   if (credential.startsWith(PREFIXES["environment-key"])) return "environment-key";
   if (credential.startsWith(PREFIXES["host-token"])) return "host-token";
   if (credential.startsWith(PREFIXES["join-token"])) return "join-token";
+  if (credential.startsWith(PREFIXES["live-token"])) return "live-token";
   if (credential.startsWith(PREFIXES["upload-token"])) return "upload-token";
   return "api-key";
 }

@@ -16,7 +16,7 @@ import { ANONYMOUS, authenticate, type Principal, type Unauthorized } from "./pr
 export type EnvironmentPrincipal = Principal & { readonly flashEnvironmentId: string };
 
 const WRONG_KEY =
-  "Unauthorized: this environment key is wrong, or its environment was deleted. Workers get a right one when they start.";
+  "Unauthorized: this environment key is wrong, or its environment was deleted or has ended. Workers get a right one when they start.";
 
 /** What such a key is for, to whoever asks for something else. */
 export const ENVIRONMENT_KEY_USE =
@@ -61,7 +61,7 @@ async function lookUp(env: AuthEnv, key: string, now: number): Promise<Environme
   if (cache.isRefused(hash, now)) return undefined;
   const flashEnvironmentId = await environmentOfKey(env, key);
   const accountId =
-    flashEnvironmentId && (await findEnvironmentAccount(openDatabase(env.DB), flashEnvironmentId));
+    flashEnvironmentId && (await findEnvironmentAccount(openDatabase(env.DB), flashEnvironmentId, now));
   if (!flashEnvironmentId || !accountId) {
     cache.refuse(hash, now);
     return undefined;

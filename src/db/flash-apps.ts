@@ -1,4 +1,4 @@
-import { and, asc, eq, notExists, sql } from "drizzle-orm";
+import { and, asc, eq, inArray, lt, notExists, sql, type SQL } from "drizzle-orm";
 import { hasRoom } from "./account-room.ts";
 import { noteIfChanged, type AuditSubject, type Author } from "./audit-log.ts";
 import { rowIf } from "./conditional-insert.ts";
@@ -45,10 +45,10 @@ export async function listFlashApps(db: Database, accountId: string): Promise<Fl
 export async function insertFlashAppIfFree(
   db: Database,
   author: Author,
-  name: string,
+  values: Pick<FlashAppRecord, "name" | "isForSessions">,
 ): Promise<FlashAppRecord | undefined> {
   const { accountId, now } = author;
-  const record = { id: randomRowId(), accountId, name, createdAt: now };
+  const record = { ...values, id: randomRowId(), accountId, createdAt: now };
   const [[inserted]] = await db.batch([
     db
       .insert(flashApp)
@@ -60,26 +60,61 @@ export async function insertFlashAppIfFree(
   return inserted;
 }
 
-/** Deletes an app that has no environment, build or upload; says whether it did. */
+/** Has an app last that was made for sessions; nothing comes back when it is gone, or lasts already. */
+export async function keepFlashApp(
+  db: Database,
+  author: Author,
+  read: FlashAppRecord,
+): Promise<FlashAppRecord | undefined> {
+  const update = db
+    .update(flashApp)
+    .set({ isForSessions: false })
+    .where(and(isOwn(author.accountId, read.id), eq(flashApp.isForSessions, true)))
+    .returning();
+  const note = noteIfChanged(db, author, { ...subjectOf(read), fields: ["isForSessions"] });
+  return (await db.batch([update, note]))[0][0];
+}
+
+/** Deletes an app that has no environment, build or upload, and lasts or not as it was read; says whether it did. */
 export async function deleteFlashAppIfEmpty(
   db: Database,
   author: Author,
   read: FlashAppRecord,
 ): Promise<boolean> {
+  const isAsRead = eq(flashApp.isForSessions, read.isForSessions);
+  const deletion = db
+    .delete(flashApp)
+    .where(and(isOwn(author.accountId, read.id), isAsRead, isEmpty(db)))
+    .returning({ id: flashApp.id });
+  const [deleted] = await db.batch([deletion, noteIfChanged(db, author, subjectOf(read))]);
+  return deleted.length > 0;
+}
+
+/** Deletes apps of all accounts that were made for sessions before and have none; says how many. */
+export async function removeDesertedFlashApps(db: Database, before: number, limit: number): Promise<number> {
+  const isDeserted = and(eq(flashApp.isForSessions, true), lt(flashApp.createdAt, before), isEmpty(db));
+  const deserted = db.select({ id: flashApp.id }).from(flashApp).where(isDeserted).limit(limit);
+  const deleted = await db
+    .delete(flashApp)
+    .where(inArray(flashApp.id, deserted))
+    .returning({ id: flashApp.id });
+  return deleted.length;
+}
+
+function isEmpty(db: Database): SQL | undefined {
   const parts = [flashEnvironment, flashBuild, flashUpload].map((table) =>
     notExists(
       db
         .select({ one: sql`1` })
         .from(table)
-        .where(eq(table.appId, read.id)),
+        .where(eq(table.appId, flashApp.id)),
     ),
   );
-  const deletion = db
-    .delete(flashApp)
-    .where(and(eq(flashApp.accountId, author.accountId), eq(flashApp.id, read.id), ...parts))
-    .returning({ id: flashApp.id });
-  const [deleted] = await db.batch([deletion, noteIfChanged(db, author, subjectOf(read))]);
-  return deleted.length > 0;
+  return and(...parts);
+}
+
+function isOwn(accountId: string, appId: string): SQL | undefined {
+  return and(eq(flashApp.accountId, accountId), eq(flashApp.id, appId));
 }
 
 function subjectOf({ id, name }: FlashAppRecord): AuditSubject {

@@ -1,6 +1,7 @@
 /** What of flash apps is deployed where, as far as it takes to serve it. */
-import { and, eq } from "drizzle-orm";
+import { and, desc, eq, gt, isNotNull, isNull, or } from "drizzle-orm";
 import type { Artifact } from "../contract/artifact.ts";
+import { LIVE_PREFIX } from "../contract/flash-live.ts";
 import type { Database } from "./database.ts";
 import { endpoint, flashApp, flashBuild, flashEnvironment, type Json } from "./schema.ts";
 
@@ -8,6 +9,8 @@ export type DeployedEnvironment = {
   readonly environmentId: string;
   readonly environmentName: string;
   readonly appName: string;
+  /** It is a session. */
+  readonly isLive: boolean;
 };
 
 /** An environment of the account, with the names that its workers are told. */
@@ -16,16 +19,20 @@ export async function findDeployedEnvironment(
   accountId: string,
   environmentId: string,
 ): Promise<DeployedEnvironment | undefined> {
-  return await db
+  const found = await db
     .select({
       environmentId: flashEnvironment.id,
       environmentName: flashEnvironment.name,
       appName: flashApp.name,
+      leaseExpiresAt: flashEnvironment.leaseExpiresAt,
     })
     .from(flashEnvironment)
     .innerJoin(flashApp, eq(flashApp.id, flashEnvironment.appId))
     .where(and(eq(flashEnvironment.accountId, accountId), eq(flashEnvironment.id, environmentId)))
     .get();
+  if (found === undefined) return undefined;
+  const { leaseExpiresAt, ...environment } = found;
+  return { ...environment, isLive: leaseExpiresAt !== null };
 }
 
 /** The files of a build of the account, and what they say of themselves. */
@@ -54,15 +61,17 @@ export async function findStoredArtifact(
     .get();
 }
 
-/** The account of an environment of any account. */
+/** The account of an environment of any account; none of a session whose lease has lapsed. */
 export async function findEnvironmentAccount(
   db: Database,
   environmentId: string,
+  now: number,
 ): Promise<string | undefined> {
+  const { id, leaseExpiresAt } = flashEnvironment;
   const found = await db
     .select({ accountId: flashEnvironment.accountId })
     .from(flashEnvironment)
-    .where(eq(flashEnvironment.id, environmentId))
+    .where(and(eq(id, environmentId), or(isNull(leaseExpiresAt), gt(leaseExpiresAt, now))))
     .get();
   return found?.accountId;
 }
@@ -74,12 +83,17 @@ export type FlashAddress = {
   readonly endpoint: string;
 };
 
-/** The environment of an address, and its endpoint if it has one of that name. */
+/** The environment of an address, and its endpoint if it has one of that name; in a session a live one serves too. */
 export async function findFlashAddress(
   db: Database,
   accountId: string,
   address: FlashAddress,
 ): Promise<{ readonly environmentId: string; readonly endpointId: string | null } | undefined> {
+  const isNamed = eq(endpoint.name, address.endpoint);
+  const isLive = and(
+    isNotNull(flashEnvironment.leaseExpiresAt),
+    eq(endpoint.name, LIVE_PREFIX + address.endpoint),
+  );
   return await db
     .select({ environmentId: flashEnvironment.id, endpointId: endpoint.id })
     .from(flashApp)
@@ -89,7 +103,7 @@ export async function findFlashAddress(
       and(
         eq(endpoint.accountId, accountId),
         eq(endpoint.flashEnvironmentId, flashEnvironment.id),
-        eq(endpoint.name, address.endpoint),
+        or(isNamed, isLive),
       ),
     )
     .where(
@@ -99,6 +113,8 @@ export async function findFlashAddress(
         eq(flashEnvironment.name, address.environment),
       ),
     )
+    .orderBy(desc(isNamed))
+    .limit(1)
     .get();
 }
 

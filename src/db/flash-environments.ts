@@ -72,14 +72,14 @@ export async function insertFlashEnvironmentIfFree(
   db: Database,
   author: Author,
   app: FlashAppRecord,
-  name: string,
+  values: Pick<FlashEnvironmentRecord, "name" | "leaseExpiresAt">,
 ): Promise<FlashEnvironmentRecord | undefined> {
   const { accountId, now } = author;
   const record: FlashEnvironmentRecord = {
+    ...values,
     id: randomRowId(),
     accountId,
     appId: app.id,
-    name,
     state: "PENDING",
     activeBuildId: null,
     createdAt: now,

@@ -156,6 +156,8 @@ export const flashApp = sqliteTable(
     id: text("id").primaryKey(),
     accountId: accountId(),
     name: text("name").notNull(),
+    /** Made for sessions alone: it goes with the last of them, unless something that lasts was made in it. */
+    isForSessions: flag("is_for_sessions").notNull().default(false),
     createdAt: integer("created_at").notNull(),
   },
   (table) => [uniqueIndex("flash_app_account_name").on(table.accountId, table.name)],
@@ -195,6 +197,8 @@ export const flashEnvironment = sqliteTable(
     name: text("name").notNull(),
     state: text("state", { enum: ENVIRONMENT_STATES }).notNull(),
     activeBuildId: text("active_build_id").references(() => flashBuild.id),
+    /** Of a session, which ends then unless it is renewed; null for one that lasts. Without an index: a renewal is one row. */
+    leaseExpiresAt: integer("lease_expires_at"),
     createdAt: integer("created_at").notNull(),
     updatedAt: integer("updated_at").notNull(),
   },

@@ -15,6 +15,7 @@ import { removeDeadApiKeys } from "../db/api-keys.ts";
 import { removeOldAuditEntries } from "../db/audit-log.ts";
 import type { Database } from "../db/database.ts";
 import { listOpenRemovals } from "../db/endpoints.ts";
+import { removeDesertedFlashApps } from "../db/flash-apps.ts";
 import { removeOldAuthRequests } from "../db/flash-auth-requests.ts";
 import { removeExpiredJoinTokens } from "../db/join-tokens.ts";
 import { removeOrphanedTemplates } from "../db/templates.ts";
@@ -22,6 +23,7 @@ import { removeOldUsage } from "../db/usage.ts";
 import type { Env } from "../env.ts";
 import { resealOlder } from "../management/encryption/reseal.ts";
 import { removeEndedUploads, removeSurplusBuilds } from "../management/flash/artifact-removal.ts";
+import { endLapsedSessions } from "../management/flash/sessions.ts";
 import { removeOldLogs } from "../management/logs/log-removal.ts";
 import { logRetentionDays } from "../management/logs/log-retention.ts";
 import { announceRemoval } from "../management/endpoints/endpoint-announcement.ts";
@@ -35,6 +37,11 @@ export type MaintenanceTask = {
 };
 
 export const MAINTENANCE_TASKS: readonly MaintenanceTask[] = [
+  { name: "end lapsed sessions", run: endLapsedSessions },
+  {
+    name: "remove apps of no session",
+    run: ({ db, now }) => removeDesertedFlashApps(db, now - ORPHAN_RETENTION_MS, MAINTENANCE_ROWS_MAX),
+  },
   { name: "empty deleted endpoints", run: emptyDeletedEndpoints },
   {
     name: "remove old audit entries",

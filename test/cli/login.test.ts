@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { spawn } from "node:child_process";
 import { afterAll, beforeAll, test } from "vitest";
 import { FLASH_VERSION } from "../../cli/version.ts";
-import { managementApi } from "../../scripts/start/management-api.ts";
+import { managementApi } from "../../standalone/management-api.ts";
 import { type LoneEdge, startLoneEdge } from "../support/lone-edge.ts";
 import { Desk, layOutBundle } from "./support/flash-command.ts";
 import { CONTROL_C, talk } from "./support/terminal-dialog.ts";

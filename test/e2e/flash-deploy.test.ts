@@ -7,7 +7,7 @@ import { rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { execa } from "execa";
 import { afterAll, beforeAll, test } from "vitest";
-import { managementApi } from "../../scripts/start/management-api.ts";
+import { managementApi } from "../../standalone/management-api.ts";
 import { ARTIFACT_PART_BYTES } from "../../src/contract/limits.ts";
 import { Desk, layOutBundle } from "../cli/support/flash-command.ts";
 import { CountingProxy } from "../support/counting-proxy.ts";

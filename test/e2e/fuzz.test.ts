@@ -8,7 +8,7 @@
 import { readFileSync } from "node:fs";
 import { buildClientSchema, getIntrospectionQuery, type IntrospectionQuery } from "graphql";
 import { test } from "vitest";
-import { managementApi, type ManagementApi } from "../../scripts/start/management-api.ts";
+import { managementApi, type ManagementApi } from "../../standalone/management-api.ts";
 import { Chance } from "../support/fuzz/chance.ts";
 import { faultOfForm, isDownload, isEventStream, isJson, type Answer } from "../support/fuzz/forms.ts";
 import { writeRequest, type FuzzRequest, type Target } from "../support/fuzz/requests.ts";

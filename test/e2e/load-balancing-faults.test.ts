@@ -1,7 +1,7 @@
 /** Load-balanced endpoints while hosts and workers fail, are changed or never begin, on a fleet of two hosts. */
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, test } from "vitest";
-import { managementApi } from "../../scripts/start/management-api.ts";
+import { managementApi } from "../../standalone/management-api.ts";
 import { DIRECT_APP_COMMAND } from "../support/direct-app.ts";
 import { DirectClient } from "../support/direct-client.ts";
 import { DirectLoad } from "../support/direct-load.ts";

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, test } from "vitest";
 import type { RequestMetrics } from "../../src/contract/metrics.ts";
 import { startBareEdgerun, type BareEdgerun } from "../support/edgerun.ts";
 import { parseExposition } from "../support/exposition-parser.ts";
-import { managementApi } from "../../scripts/start/management-api.ts";
+import { managementApi } from "../../standalone/management-api.ts";
 import { createEndpoint } from "../support/management-client.ts";
 import { QueueClient } from "../support/queue-client.ts";
 

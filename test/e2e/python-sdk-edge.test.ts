@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { execa } from "execa";
 import { afterAll, beforeAll, describe, test } from "vitest";
-import { managementApi } from "../../scripts/start/management-api.ts";
+import { managementApi } from "../../standalone/management-api.ts";
 import { makeEndpoint } from "../cli/support/deployed-endpoint.ts";
 import { startLoneEdge, type LoneEdge } from "../support/lone-edge.ts";
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import Docker from "dockerode";
 import { afterAll, beforeAll, describe, test } from "vitest";
-import { managementApi } from "../../scripts/start/management-api.ts";
+import { managementApi } from "../../standalone/management-api.ts";
 import { isDockerAvailable } from "../support/docker.ts";
 import { startBareEdgerun, type BareEdgerun } from "../support/edgerun.ts";
 import { ImageRegistry } from "../support/image-registry.ts";

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, test as base, vi } from "vitest";
-import type { RuntimeKind } from "../../scripts/start/options.ts";
+import type { RuntimeKind } from "../../standalone/agent.ts";
 import { isDockerAvailable } from "../support/docker.ts";
 import { layOutBundle, startEdgerun } from "../support/edgerun.ts";
 import { freePort } from "../support/free-port.ts";

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, test } from "vitest";
-import { managementApi } from "../../scripts/start/management-api.ts";
+import { managementApi } from "../../standalone/management-api.ts";
 import { isDockerAvailable } from "../support/docker.ts";
 import { type BareEdgerun, startBareEdgerun } from "../support/edgerun.ts";
 import { createEndpoint } from "../support/management-client.ts";

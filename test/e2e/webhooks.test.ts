@@ -1,7 +1,7 @@
 /** Webhooks of a whole Edgerun: receivers of all kinds at once, and an edge that is killed in the middle. */
 import { afterAll, beforeAll, test, vi } from "vitest";
 import { Webhook } from "standardwebhooks";
-import { managementApi } from "../../scripts/start/management-api.ts";
+import { managementApi } from "../../standalone/management-api.ts";
 import { WEBHOOK_RETRY_MS, WEBHOOK_TIMEOUT_MS } from "../../src/contract/limits.ts";
 import { startEdgerun, type Edgerun } from "../support/edgerun.ts";
 import { QueueClient } from "../support/queue-client.ts";

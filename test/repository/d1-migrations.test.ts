@@ -5,8 +5,8 @@ import { join, resolve } from "node:path";
 import { drizzle, type AnyD1Database } from "drizzle-orm/d1";
 import { convertV4MiniflareOptions, Miniflare } from "miniflare";
 import { afterAll, describe, test } from "vitest";
-import { unstable_splitSqlQuery } from "wrangler";
-import { applyMigrations, type MigratableDatabase } from "../../scripts/start/migrations.ts";
+import { applyMigrations, type MigratableDatabase } from "../../standalone/migrations.ts";
+import { readMigrations } from "../../scripts/start/bundle.ts";
 import * as schema from "../../src/db/schema.ts";
 
 const MIGRATIONS = resolve(import.meta.dirname, "../../drizzle");
@@ -53,7 +53,7 @@ async function migrate(database: MigratableDatabase, count = FILES.length): Prom
   const directory = await mkdtemp(join(tmpdir(), "edgerun-migrations-"));
   try {
     for (const name of FILES.slice(0, count)) await cp(join(MIGRATIONS, name), join(directory, name));
-    return await applyMigrations(database, directory, unstable_splitSqlQuery);
+    return await applyMigrations(database, await readMigrations(directory));
   } finally {
     await rm(directory, { recursive: true });
   }
@@ -204,6 +204,21 @@ const ROWS: readonly (readonly [since: number, table: string, row: Record<string
       name: "production",
       state: "DEPLOYED",
       active_build_id: "fb1",
+      created_at: 1,
+      updated_at: 1,
+    },
+  ],
+  [7, "flash_app", { id: "fa2", account_id: "acme", name: "tried", is_for_sessions: 1, created_at: 1 }],
+  [
+    7,
+    "flash_environment",
+    {
+      id: "fe2",
+      account_id: "acme",
+      app_id: "fa2",
+      name: "live-1a2b3c",
+      state: "PENDING",
+      lease_expires_at: 5,
       created_at: 1,
       updated_at: 1,
     },

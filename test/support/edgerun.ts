@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inject } from "vitest";
 import { BUNDLE_FOLDER } from "../../scripts/start/bundle.ts";
-import type { RuntimeKind } from "../../scripts/start/options.ts";
+import type { RuntimeKind } from "../../standalone/agent.ts";
 import { freePort } from "./free-port.ts";
 import { Launch } from "./launch.ts";
 

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import type { RunningRecord } from "../../scripts/start/state-directory.ts";
+import type { RunningRecord } from "../../standalone/state-directory.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const LAST_LINE = /^Ctrl\+C stops everything/m;

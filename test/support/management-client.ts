@@ -1,5 +1,5 @@
 /** Makes endpoints on a running Edgerun, through the management API. */
-import { managementApi } from "../../scripts/start/management-api.ts";
+import { managementApi } from "../../standalone/management-api.ts";
 
 type Target = { readonly baseUrl: string; readonly apiKey: string };
 

@@ -1,6 +1,6 @@
 /** An endpoint that is changed while it works, and what its workers look like meanwhile. */
 import { setTimeout as delay } from "node:timers/promises";
-import { managementApi, type ManagementApi } from "../../scripts/start/management-api.ts";
+import { managementApi, type ManagementApi } from "../../standalone/management-api.ts";
 import type { ReleaseBody } from "../../src/contract/job.ts";
 import { createEndpoint } from "./management-client.ts";
 import { QueueClient } from "./queue-client.ts";

@@ -194,8 +194,12 @@ const MUTATIONS: Readonly<Record<string, (client: Client) => Promise<string> | s
     return `finishFlashDeployment(input: { flashEnvironmentId: "${app.environmentId}", state: "FAILED" }) { id }`;
   },
 };
-/** These change nothing that is kept: pods and clusters are not offered, nor is the login in the browser. */
-const CHANGELESS = /^(pod[A-Z]|deployCpuPod$|(create|delete)Cluster$|createFlashAuthRequest$)/;
+/**
+ * These change nothing that is kept: pods and clusters are not offered, nor is the login in the browser. A renewed
+ * lease is told by the session's end.
+ */
+const CHANGELESS =
+  /^(pod[A-Z]|deployCpuPod$|(create|delete)Cluster$|createFlashAuthRequest$|renewFlashEnvironmentLease$)/;
 
 const freshName = () => `n-${crypto.randomUUID()}`;
 

@@ -230,6 +230,16 @@ const FLASH = [
       `mutation { createFlashEnvironment(input: { flashAppId: "${app}", name: "${mark}" }) { id name } }`,
   ),
   graphql(
+    { takes: [id("app")], makes: "environment" },
+    ([app], mark) => `mutation { createFlashEnvironment(input: { flashAppId: "${app}", name: "${mark}",
+      leaseSeconds: 3600 }) { id name leaseExpiresAt liveToken } }`,
+  ),
+  graphql(
+    { takes: [id("environment")] },
+    ([environment]) => `mutation { renewFlashEnvironmentLease(input: { flashEnvironmentId: "${environment}",
+      leaseSeconds: 3600 }) { id name liveToken } }`,
+  ),
+  graphql(
     { takes: [id("environment"), id("template")] },
     ([environment, template], mark) => `mutation { saveEndpoint(input: { name: "${mark}", gpuIds: "AMPERE_16",
       templateId: "${template}", workersMax: 0, flashEnvironmentId: "${environment}" }) { id name } }`,

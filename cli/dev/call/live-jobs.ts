@@ -33,7 +33,9 @@ export class LiveJobs {
   async runsync(context: CallContext, call: QueueCall): Promise<Response> {
     const { endpoint, line } = context;
     const { endpointId } = await this.#parts.session.place(endpoint);
-    const known = this.#parts.sources.of(endpointId);
+    // The same key is answered with the same job, which could not be sent again with what it lacked.
+    const isOnce = call.headers["idempotency-key"] !== undefined;
+    const known = isOnce ? NO_SOURCES : this.#parts.sources.of(endpointId);
     const first = await this.#attempt(context, call, endpointId, known);
     const isLacking = !(first instanceof Response) && lacksModules(first) && known.size > 0;
     if (isLacking) this.#parts.sources.forget(endpointId);
@@ -86,22 +88,19 @@ export class LiveJobs {
 
   async #submit(
     context: CallContext,
-    { operation, body = {}, signal }: QueueCall,
+    call: QueueCall,
     endpointId: string,
     known: ReadonlySet<string>,
   ): Promise<JobReply | Response> {
     const { endpoint, line } = context;
+    const { operation, body = {} } = call;
     const input = (body["input"] ?? {}) as Readonly<Record<string, unknown>>;
     const isPlain = endpoint.resource.client_mode === true;
     const sent = isPlain
       ? body
       : { ...body, input: this.#parts.pack(functionCall({ ...context, input }), known) };
-    const submitted = await this.#calls.submit(
-      endpointId,
-      operation === "run" ? "run" : "runsync",
-      sent,
-      signal,
-    );
+    const kind = operation === "run" ? "run" : "runsync";
+    const submitted = await this.#calls.submit(endpointId, kind, sent, call, line);
     if ("job" in submitted) return submitted.job;
     return await this.#refused(submitted, endpoint.name, line);
   }

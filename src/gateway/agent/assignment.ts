@@ -8,7 +8,7 @@ import { PROBLEM_MAX_LENGTH, type Assignment } from "../../contract/agent.ts";
 import type { AssignedWorker } from "../../fleet/messages.ts";
 import type { Env } from "../../env.ts";
 import { findBlueprint, type Blueprint, type RawVariable } from "./blueprint.ts";
-import { CallVariables, NO_CALLS, type Called } from "./call-variables.ts";
+import { CallVariables, type Called } from "./call-variables.ts";
 import { HandedSecrets } from "./handed-secrets.ts";
 import { fillReferences, referredSecrets } from "../../domain/secret-reference.ts";
 
@@ -51,9 +51,7 @@ async function handOver(
   secrets: HandedSecrets,
   calls: CallVariables,
 ): Promise<Assignment> {
-  const { callsWithin } = blueprint;
-  const called = callsWithin === undefined ? NO_CALLS : await calls.of(callsWithin);
-  return toAssignment(worker, blueprint, withCalls(fill(blueprint, secrets), called));
+  return toAssignment(worker, blueprint, withCalls(fill(blueprint, secrets), await calls.of(blueprint)));
 }
 
 /** What the owner has set stays. */

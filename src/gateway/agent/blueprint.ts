@@ -1,5 +1,6 @@
 /** What a worker of an endpoint is made of, with references in the place of secrets. */
 import type { Assignment } from "../../contract/agent.ts";
+import { LIVE_TOKEN_VARIABLE, LIVE_VARIABLE } from "../../contract/flash-live.ts";
 import { WORKER_START_LIMIT_MS } from "../../contract/limits.ts";
 import { openDatabase } from "../../db/database.ts";
 import { findEndpointWithTemplate, volumesOf } from "../../db/endpoints.ts";
@@ -35,6 +36,8 @@ export type Blueprint = {
   readonly isSuperseded?: true;
   /** The flash environment whose key the worker gets. */
   readonly callsWithin?: string;
+  /** That environment is a session, whose token the worker gets as well. */
+  readonly isLive?: true;
   /** Why no worker may be started, whatever its secrets are. */
   readonly problem?: string;
 };
@@ -73,11 +76,11 @@ async function loadBlueprint(env: Env, accountId: string, endpointId: string) {
   const flash = await findFlashParts(database, endpoint);
   const variables = lastOfEachKey([
     ...owned(flash.variables, "its flash environment"),
-    ...owned(template.env, `template '${template.name}'`),
-    ...owned(endpoint.env, `endpoint '${endpoint.name}'`),
+    ...owned(withoutLive(template.env), `template '${template.name}'`),
+    ...owned(withoutLive(endpoint.env), `endpoint '${endpoint.name}'`),
   ]);
   const volumeIds = volumesOf(endpoint);
-  const { artifact, callsWithin, problem } = flash;
+  const { artifact, callsWithin, isLive, problem } = flash;
   const blueprint: Blueprint = {
     fixed: {
       endpointId,
@@ -93,9 +96,15 @@ async function loadBlueprint(env: Env, accountId: string, endpointId: string) {
     registryAuthId: template.containerRegistryAuthId,
     templateName: template.name,
     ...(callsWithin !== undefined && { callsWithin }),
+    ...(isLive && { isLive }),
     ...(problem !== undefined && { problem }),
   };
   return { version: endpoint.version, blueprint };
+}
+
+/** Which workers run code that they are sent is said by the edge alone. */
+function withoutLive(variables: readonly EnvironmentVariable[]): readonly EnvironmentVariable[] {
+  return variables.filter(({ key }) => key !== LIVE_VARIABLE && key !== LIVE_TOKEN_VARIABLE);
 }
 
 function owned(variables: readonly EnvironmentVariable[], owner: string): readonly RawVariable[] {

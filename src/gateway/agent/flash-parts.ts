@@ -1,5 +1,6 @@
 /** What workers of an endpoint get because it belongs to a flash environment. */
 import type { Artifact } from "../../contract/artifact.ts";
+import { LIVE_VARIABLE } from "../../contract/flash-live.ts";
 import { flashManifestSchema, type ManifestResource } from "../../contract/flash-manifest.ts";
 import type { Database } from "../../db/database.ts";
 import type { EndpointRecord } from "../../db/endpoints.ts";
@@ -12,6 +13,8 @@ export type FlashParts = {
   readonly artifact?: Artifact;
   /** The environment whose key the workers get, since their code calls others of it. */
   readonly callsWithin?: string;
+  /** It is a session, whose token the workers get. */
+  readonly isLive?: true;
   /** Why no worker may be started. */
   readonly problem?: string;
 };
@@ -31,6 +34,7 @@ export async function findFlashParts(db: Database, endpoint: EndpointRecord): Pr
     { key: "FLASH_RESOURCE_NAME", value: endpoint.name },
     { key: "FLASH_ENDPOINT_TYPE", value: endpoint.type.toLowerCase() },
   ];
+  if (environment.isLive) return liveParts(variables, environment.environmentId);
   const build = flashBuildId === null ? undefined : await findDeployedBuild(db, accountId, flashBuildId);
   if (build === undefined) return { variables };
   const { sha256, sizeBytes, manifest } = build;
@@ -40,6 +44,12 @@ export async function findFlashParts(db: Database, endpoint: EndpointRecord): Pr
     ...(!resource?.client_mode && { artifact: { sha256, sizeBytes } }),
     ...callsOf(resource, environment.environmentId, endpoint.name),
   };
+}
+
+/** A session has no build: its workers are sent the code that they run, and may call whatever that calls. */
+function liveParts(variables: readonly EnvironmentVariable[], environmentId: string): FlashParts {
+  const live = { key: LIVE_VARIABLE, value: "true" };
+  return { variables: [...variables, live], callsWithin: environmentId, isLive: true };
 }
 
 function resourceOf(manifest: Json, name: string): ManifestResource | undefined {

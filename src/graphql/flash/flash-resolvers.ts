@@ -1,5 +1,6 @@
 import { ARTIFACT_DOWNLOAD_LIFE_MS } from "../../contract/limits.ts";
 import { downloadToken } from "../../auth/download-token.ts";
+import { liveToken } from "../../auth/live-token.ts";
 import type { EndpointRecord } from "../../db/endpoints.ts";
 import type { FlashAppRecord } from "../../db/flash-apps.ts";
 import type { FlashBuildRecord } from "../../db/flash-builds.ts";
@@ -25,9 +26,11 @@ import {
   environmentCreationSchema,
   environmentSearchSchema,
   finalizationSchema,
+  leaseRenewalSchema,
   manifestChangeSchema,
   uploadAnnouncementSchema,
 } from "../../management/flash/flash-input.ts";
+import { renewLease } from "../../management/flash/sessions.ts";
 import { withAddresses } from "../../management/flash/manifests.ts";
 import { prepareUpload, type PreparedUpload } from "../../management/flash/uploads.ts";
 import { parseInput } from "../../management/input.ts";
@@ -79,7 +82,7 @@ const mutations = {
     _parent: unknown,
     { input }: Arguments,
     context: RequestContext,
-  ): Promise<FlashAppRecord> => await createApp(context, parseInput(appCreationSchema, input).name),
+  ): Promise<FlashAppRecord> => await createApp(context, parseInput(appCreationSchema, input)),
   deleteFlashApp: async (_parent: unknown, args: unknown, context: RequestContext): Promise<null> => {
     await deleteApp(context, parseInput(appArgumentSchema, args).flashAppId);
     return null;
@@ -90,6 +93,11 @@ const mutations = {
     context: RequestContext,
   ): Promise<FlashEnvironmentRecord> =>
     await createEnvironment(context, parseInput(environmentCreationSchema, input)),
+  renewFlashEnvironmentLease: async (
+    _parent: unknown,
+    { input }: Arguments,
+    context: RequestContext,
+  ): Promise<FlashEnvironmentRecord> => await renewLease(context, parseInput(leaseRenewalSchema, input)),
   deleteFlashEnvironment: async (_parent: unknown, args: unknown, context: RequestContext): Promise<null> => {
     await deleteEnvironment(context, parseInput(environmentArgumentSchema, args).flashEnvironmentId);
     return null;
@@ -142,6 +150,15 @@ export const flashResolvers = {
   },
 
   FlashEnvironment: {
+    /** Whoever has it can have workers run anything, as whoever may save endpoints can anyhow. */
+    liveToken: async (
+      { id, leaseExpiresAt }: FlashEnvironmentRecord,
+      _args: unknown,
+      { env, principal }: RequestContext,
+    ): Promise<string | null> => {
+      const isShown = leaseExpiresAt !== null && principal.permissions.graphql === "write";
+      return (isShown ? await liveToken(env, id) : undefined) ?? null;
+    },
     endpoints: async ({ id }: FlashEnvironmentRecord, _args: unknown, { loaders }: GraphqlContext) =>
       await endpointsOf(loaders, id),
     networkVolumes: async (

@@ -13,12 +13,14 @@ export const flashSdl = /* GraphQL */ `
   }
 
   type Mutation {
-    "Refused with APP_NAME_TAKEN when the account has one of this name."
+    "Refused with APP_NAME_TAKEN when the account has one of this name that lasts."
     createFlashApp(input: CreateFlashAppInput): FlashApp
     "Deletes its environments with their endpoints first, whatever their worker limits, then its builds."
     deleteFlashApp(flashAppId: String): Void
     "Refused with FLASH_ENVIRONMENT_NAME_TAKEN when the app has one of this name."
     createFlashEnvironment(input: CreateFlashEnvironmentInput): FlashEnvironment
+    "Moves the end of a session. Refused with FLASH_ENVIRONMENT_NOT_FOUND once it has ended."
+    renewFlashEnvironmentLease(input: RenewFlashEnvironmentLeaseInput): FlashEnvironment
     "Deletes its endpoints first, whatever their worker limits."
     deleteFlashEnvironment(flashEnvironmentId: String): Void
     "Gives an address that takes the artifact. Announced with its SHA-256, an artifact goes on where it stopped."
@@ -42,6 +44,9 @@ export const flashSdl = /* GraphQL */ `
     id: String
     "Unique in the account."
     name: String
+    "It goes with the last of its sessions, unless an environment that lasts was made in it, or a build."
+    isForSessions: Boolean
+    "Sessions too: those with leaseExpiresAt."
     flashEnvironments: [FlashEnvironment]
     "The newest first; the latest 20 are kept, and all that an environment or an endpoint uses."
     flashBuilds: [FlashBuild]
@@ -54,6 +59,10 @@ export const flashSdl = /* GraphQL */ `
     state: String
     activeBuildId: String
     createdAt: DateTime
+    "When a session ends with its endpoints unless it is renewed; null for an environment that lasts."
+    leaseExpiresAt: DateTime
+    "Of a session: with it, its load-balanced workers take code to run. Shown to keys that may write to the management API; null for an environment that lasts."
+    liveToken: String
     endpoints: [Endpoint]
     "All that its endpoints have attached."
     networkVolumes: [NetworkVolume]
@@ -92,11 +101,20 @@ export const flashSdl = /* GraphQL */ `
   input CreateFlashAppInput {
     "Letters, digits, - and _, not beginning with - or _."
     name: String
+    "True for an app that is to go with the last of its sessions."
+    isForSessions: Boolean
   }
   input CreateFlashEnvironmentInput {
     flashAppId: String
     "Letters, digits, - and _, not beginning with - or _."
     name: String
+    "Makes a session, which takes no build and ends after so many seconds unless it is renewed: 30 to 3600."
+    leaseSeconds: Int
+  }
+  input RenewFlashEnvironmentLeaseInput {
+    flashEnvironmentId: String
+    "From now on: 30 to 3600."
+    leaseSeconds: Int
   }
   input FlashEnvironmentByNameInput {
     flashAppId: String

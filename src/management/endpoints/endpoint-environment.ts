@@ -1,9 +1,9 @@
 /** What being part of a flash environment asks of an endpoint, and gives to it. */
 import { flashNameSchema } from "../../contract/flash.ts";
 import { findEndpointOfEnvironment, type EndpointRecord } from "../../db/endpoints.ts";
-import { findFlashEnvironment } from "../../db/flash-environments.ts";
 import { findPinnedBuild } from "../../db/flash-pins.ts";
 import type { RequestContext } from "../context.ts";
+import { requireOpenEnvironment } from "../flash/open-environment.ts";
 import { OperationError } from "../operation-error.ts";
 import type { EndpointPatch } from "./endpoint-patch.ts";
 import type { EndpointSettings } from "./endpoint-settings.ts";
@@ -30,7 +30,7 @@ export async function withBuild<Settings extends EndpointSettings>(
   return { ...settings, flashBuildId };
 }
 
-/** Refuses a flash environment that is not there, and a name that cannot stand in it; gives the environment's id. */
+/** Refuses a flash environment that takes nothing, and a name that cannot stand in it; gives the environment's id. */
 export async function requireMembership(
   context: RequestContext,
   { flashEnvironmentId, name }: Membership,
@@ -38,14 +38,7 @@ export async function requireMembership(
 ): Promise<string | null> {
   if (flashEnvironmentId === null) return null;
   const { accountId } = context.principal;
-  const environment = await findFlashEnvironment(context.db, accountId, flashEnvironmentId);
-  if (environment === undefined || environment.state === "DELETING") {
-    const fate = environment === undefined ? "was not found" : "is being deleted";
-    throw new OperationError(
-      "FLASH_ENVIRONMENT_NOT_FOUND",
-      `flashEnvironmentId: flash environment '${flashEnvironmentId}' ${fate}`,
-    );
-  }
+  await requireOpenEnvironment(context, flashEnvironmentId);
   const [fault] = flashNameSchema.safeParse(name).error?.issues ?? [];
   if (fault) throw new OperationError("INVALID_INPUT", `name: in a flash environment it ${fault.message}`);
 

@@ -148,6 +148,7 @@ function workerTraits(values: EndpointValues): unknown {
     values.networkVolumeId,
     values.networkVolumeIds,
     values.flashBootType,
+    values.flashEnvironmentId,
     values.flashBuildId,
   ];
 }

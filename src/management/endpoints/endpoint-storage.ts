@@ -42,7 +42,7 @@ export async function createEndpoint(context: RequestContext, patch: EndpointPat
   const { record, isNew } = await untilUnchanged(async () => {
     const faster = await findNamesake(context, patch);
     if (faster !== undefined) return { record: faster, isNew: false };
-    const needs = await requireNeeds(context, undefined, settings);
+    const needs = await requireNeeds(context, undefined, settings, patch);
     await requireRoom(context, "endpoint");
     const { id: templateId } = inline
       ? await saveBoundTemplate(context, inline)
@@ -63,7 +63,7 @@ export async function changeEndpoint(
 ): Promise<EndpointRecord> {
   const found = await requireEndpoint(context, endpointId);
   const merged = mergeSettings(found, patch); // A patch that will be refused must not touch the template first.
-  await requireNeeds(context, found, merged);
+  await requireNeeds(context, found, merged, patch);
   const templateId = await patchedTemplateId(context, found, patch);
 
   const changed = await untilUnchanged(async () => {
@@ -72,7 +72,7 @@ export async function changeEndpoint(
     // Who only scales it may not know of a build whose variables its template does not have yet.
     const isRelease = patch.flashEnvironmentId !== undefined || needsRelease(read, merged);
     const values = isRelease ? await withBuild(context, merged) : merged;
-    const needs = await requireNeeds(context, read, values);
+    const needs = await requireNeeds(context, read, values, patch);
     if (templateId !== undefined) await requireTemplate(context, templateId);
     const options = { ...needs, release: needsRelease(read, values) };
     return await updateEndpointIfUnchanged(context.db, authorOf(context), read, values, options);
@@ -87,13 +87,15 @@ async function requireNeeds(
   context: RequestContext,
   before: EndpointRecord | undefined,
   after: EndpointSettings,
+  { flashEnvironmentId }: EndpointPatch,
 ): Promise<EndpointNeeds> {
   const needsVolumes = before === undefined || changesVolumes(before, after);
   if (needsVolumes) await requireAttachable(context, after);
   const isMoved = before?.flashEnvironmentId !== after.flashEnvironmentId || before.name !== after.name;
+  const isDeployed = isMoved || flashEnvironmentId !== undefined; // to an environment that may have ended meanwhile
   return {
     volumeIds: needsVolumes ? attachedIds(after) : [],
-    environmentId: isMoved ? await requireMembership(context, after, before?.id) : null,
+    environmentId: isDeployed ? await requireMembership(context, after, before?.id) : null,
   };
 }
 

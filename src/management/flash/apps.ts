@@ -4,6 +4,7 @@ import {
   findFlashApp,
   findFlashAppByName,
   insertFlashAppIfFree,
+  keepFlashApp,
   type FlashAppRecord,
 } from "../../db/flash-apps.ts";
 import { listFlashEnvironments } from "../../db/flash-environments.ts";
@@ -13,6 +14,7 @@ import { OperationError } from "../operation-error.ts";
 import { untilUnchanged } from "../optimistic-write.ts";
 import { removeArtifactsOfApp } from "./artifact-removal.ts";
 import { removeEnvironment } from "./environment-removal.ts";
+import type { AppCreation } from "./flash-input.ts";
 
 /** Finds an app of the calling account, or refuses. */
 export async function requireApp(
@@ -34,15 +36,23 @@ export async function requireAppByName(
   return app;
 }
 
-export async function createApp(context: RequestContext, name: string): Promise<FlashAppRecord> {
+/** One that was made for sessions may be made again, to last. */
+export async function createApp(
+  context: RequestContext,
+  { name, isForSessions }: AppCreation,
+): Promise<FlashAppRecord> {
   const { db, principal } = context;
+  const values = { name, isForSessions: isForSessions ?? false };
   return await untilUnchanged(async () => {
     const holder = await findFlashAppByName(db, principal.accountId, name);
+    if (holder?.isForSessions && !values.isForSessions) {
+      return await keepFlashApp(db, authorOf(context), holder);
+    }
     if (holder !== undefined) {
       throw new OperationError("APP_NAME_TAKEN", `name: a flash app named '${name}' already exists`);
     }
     await requireRoom(context, "flashApp");
-    return await insertFlashAppIfFree(db, authorOf(context), name);
+    return await insertFlashAppIfFree(db, authorOf(context), values);
   });
 }
 

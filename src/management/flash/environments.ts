@@ -10,12 +10,17 @@ import {
   type FlashEnvironmentRecord,
 } from "../../db/flash-environments.ts";
 import { FLASH_ENVIRONMENTS_MAX } from "../../contract/limits.ts";
+import { keepFlashApp } from "../../db/flash-apps.ts";
 import { authorOf, type RequestContext } from "../context.ts";
+import { requireSealingRing } from "../encryption/sealing-ring.ts";
 import { OperationError } from "../operation-error.ts";
 import { untilUnchanged } from "../optimistic-write.ts";
 import { requireApp } from "./apps.ts";
 import { buildNotFound, requireBuild } from "./builds.ts";
 import { removeEnvironment } from "./environment-removal.ts";
+import type { EnvironmentCreation } from "./flash-input.ts";
+import { requireEnvironment, requireOpenEnvironment } from "./open-environment.ts";
+import { leaseEnd, removeSession } from "./sessions.ts";
 
 /** The environment of this id, or that of the endpoint of this id: workers know themselves only. */
 export async function findEnvironment(
@@ -28,17 +33,21 @@ export async function findEnvironment(
   );
 }
 
+/** With a lease it is a session; without one it lasts, and so does its app. */
 export async function createEnvironment(
   context: RequestContext,
-  { flashAppId, name }: { readonly flashAppId: string; readonly name: string },
+  { flashAppId, name, leaseSeconds }: EnvironmentCreation,
 ): Promise<FlashEnvironmentRecord> {
-  const { db, principal } = context;
+  const { db, principal, env, now } = context;
+  if (leaseSeconds !== undefined) requireSealingRing(env); // Its workers could not tell who may have them run code.
+  const leaseExpiresAt = leaseSeconds === undefined ? null : leaseEnd(leaseSeconds, now);
   return await untilUnchanged(async () => {
     const app = await requireApp(context, flashAppId);
     const holder = await findFlashEnvironmentByName(db, principal.accountId, app.id, name);
     if (holder !== undefined) throw nameTaken(name, holder);
     if (!(await mayHaveMoreEnvironments(db, app.id))) throw noRoom();
-    return await insertFlashEnvironmentIfFree(db, authorOf(context), app, name);
+    if (leaseExpiresAt === null && app.isForSessions) await keepFlashApp(db, authorOf(context), app);
+    return await insertFlashEnvironmentIfFree(db, authorOf(context), app, { name, leaseExpiresAt });
   });
 }
 
@@ -52,6 +61,7 @@ export async function deployBuild(
 ): Promise<FlashEnvironmentRecord> {
   return await untilUnchanged(async () => {
     const environment = await requireOpenEnvironment(context, flashEnvironmentId);
+    if (environment.leaseExpiresAt !== null) throw takesNoBuild(environment);
     const build = await requireBuild(context, flashBuildId);
     if (build.appId !== environment.appId) throw buildNotFound(flashBuildId);
     return await activateFlashBuild(context.db, authorOf(context), environment, build.id);
@@ -80,31 +90,14 @@ export async function finishDeployment(
 
 /** Deletes an environment with its endpoints, workers running or not. */
 export async function deleteEnvironment(context: RequestContext, environmentId: string): Promise<void> {
-  await removeEnvironment(context, await requireEnvironment(context, environmentId));
-}
-
-async function requireOpenEnvironment(
-  context: RequestContext,
-  environmentId: string,
-): Promise<FlashEnvironmentRecord> {
   const environment = await requireEnvironment(context, environmentId);
-  if (environment.state === "DELETING") throw environmentNotFound(environmentId, "is being deleted");
-  return environment;
+  await (environment.leaseExpiresAt === null ? removeEnvironment : removeSession)(context, environment);
 }
 
-async function requireEnvironment(
-  { db, principal }: RequestContext,
-  environmentId: string,
-): Promise<FlashEnvironmentRecord> {
-  const environment = await findFlashEnvironment(db, principal.accountId, environmentId);
-  if (environment === undefined) throw environmentNotFound(environmentId, "was not found");
-  return environment;
-}
-
-function environmentNotFound(environmentId: string, fate: string): OperationError {
+function takesNoBuild({ name }: FlashEnvironmentRecord): OperationError {
   return new OperationError(
-    "FLASH_ENVIRONMENT_NOT_FOUND",
-    `flashEnvironmentId: flash environment '${environmentId}' ${fate}`,
+    "INVALID_INPUT",
+    `flashEnvironmentId: '${name}' is a session of flash dev, which takes no build; deploy to another environment`,
   );
 }
 

@@ -3,15 +3,28 @@ import { z } from "zod";
 import { sha256Schema } from "../../contract/artifact.ts";
 import { flashNameSchema } from "../../contract/flash.ts";
 import { flashManifestSchema, type FlashManifest } from "../../contract/flash-manifest.ts";
-import { ARTIFACT_MAX_BYTES, MANIFEST_MAX_BYTES } from "../../contract/limits.ts";
-import { keepableText, oneOf, plainText, wholeNumber } from "../input.ts";
+import { ARTIFACT_MAX_BYTES, LIVE_LEASE_SECONDS, MANIFEST_MAX_BYTES } from "../../contract/limits.ts";
+import { keepable, keepableText, oneOf, plainText, wholeNumber } from "../input.ts";
 
 const idSchema = plainText.min(1, "must not be empty");
 
 export const appArgumentSchema = z.object({ flashAppId: idSchema });
 export const environmentArgumentSchema = z.object({ flashEnvironmentId: idSchema });
-export const appCreationSchema = z.object({ name: flashNameSchema });
-export const environmentCreationSchema = z.object({ flashAppId: idSchema, name: flashNameSchema });
+export const appCreationSchema = z.object({
+  name: flashNameSchema,
+  isForSessions: z.boolean().nullish(),
+});
+export type AppCreation = z.output<typeof appCreationSchema>;
+
+const leaseSchema = wholeNumber(LIVE_LEASE_SECONDS.min, LIVE_LEASE_SECONDS.max);
+export const environmentCreationSchema = z.object({
+  flashAppId: idSchema,
+  name: flashNameSchema,
+  leaseSeconds: keepable(leaseSchema),
+});
+export type EnvironmentCreation = z.output<typeof environmentCreationSchema>;
+export const leaseRenewalSchema = z.object({ flashEnvironmentId: idSchema, leaseSeconds: leaseSchema });
+export type LeaseRenewal = z.output<typeof leaseRenewalSchema>;
 /** A name that no environment can have is looked for in vain, and is no mistake. */
 export const environmentSearchSchema = z.object({ flashAppId: idSchema, name: idSchema });
 

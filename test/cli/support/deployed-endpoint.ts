@@ -1,4 +1,4 @@
-import { managementApi } from "../../../scripts/start/management-api.ts";
+import { managementApi } from "../../../standalone/management-api.ts";
 import type { EdgeAccess } from "../../support/lone-edge.ts";
 
 type Wanted = { readonly name: string; readonly environment: string; readonly app: string };

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, test } from "vitest";
-import { managementApi } from "../../../scripts/start/management-api.ts";
+import { managementApi } from "../../../standalone/management-api.ts";
 import { type EdgeAccess, type LoneEdge, startLoneEdge } from "../../support/lone-edge.ts";
 import { Desk, layOutBundle } from "./flash-command.ts";
 import { idsOf, makeEndpoint } from "./deployed-endpoint.ts";

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { createJoinToken, managementApi, type ManagementApi } from "../../../scripts/start/management-api.ts";
+import { createJoinToken, managementApi, type ManagementApi } from "../../../standalone/management-api.ts";
 import { freePort } from "../free-port.ts";
 import { Launch } from "../launch.ts";
 import { QueueClient } from "../queue-client.ts";

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-_LIVE_PREFIX = "live-"
+LIVE_PREFIX = "live-"
+"""Endpoints of `flash dev` have it before their name; code knows them without."""
 
 
 def is_worker() -> bool:
@@ -15,4 +16,4 @@ def is_worker() -> bool:
 def is_worker_of(name: str) -> bool:
     """Says whether this process runs in a worker of the endpoint of this name."""
     resource = os.environ.get("FLASH_RESOURCE_NAME", "")
-    return is_worker() and resource.removeprefix(_LIVE_PREFIX) == name.removeprefix(_LIVE_PREFIX)
+    return is_worker() and resource.removeprefix(LIVE_PREFIX) == name.removeprefix(LIVE_PREFIX)

@@ -70,20 +70,25 @@ class Worker:
 
     def __init__(self, app: App, environment: dict[str, str]) -> None:
         app.save()
-        self._log = app.directory.parent / "worker.log"
+        self._start(
+            app.directory.parent,
+            {
+                "PYTHONPATH": f"{app.directory}{os.pathsep}{SOURCES}",
+                "FLASH_APP_DIRECTORY": str(app.directory),
+                **environment,
+            },
+        )
+
+    def _start(self, directory: Path, environment: dict[str, str]) -> None:
+        self._log = directory / "worker.log"
         inherited = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
         with self._log.open("w") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "edgerun.runtime"],
-                env={
-                    **inherited,
-                    "PYTHONPATH": f"{app.directory}{os.pathsep}{SOURCES}",
-                    "FLASH_APP_DIRECTORY": str(app.directory),
-                    **environment,
-                },
+                env={**inherited, **environment},
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                cwd=app.directory.parent,
+                cwd=directory,
             )
 
     @property

@@ -1,4 +1,8 @@
-"""`python -m edgerun.discovery [--report PATH]`: a request on standard input, the report on descriptor 3."""
+"""`python -m edgerun.discovery [--live] [--stays] [--report PATH]`: a request on standard input, the report on descriptor 3.
+
+With `--live` the report also says what running the code elsewhere takes; with `--stays` requests are lines, until
+standard input ends.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +10,10 @@ import argparse
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 from .app import discover
+from .resident import read_once, serve
 
 REPORT_DESCRIPTOR = 3
 
@@ -18,14 +24,25 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "--report", type=Path, help="file for the report, where descriptor 3 cannot be inherited"
     )
+    parser.add_argument("--live", action="store_true", help="say what live endpoints need")
+    parser.add_argument("--stays", action="store_true", help="answer requests, a line each, until there are no more")
     options = parser.parse_args(arguments)
+    if options.stays:
+        serve(sys.stdin.fileno(), REPORT_DESCRIPTOR)
+        return
     request = json.load(sys.stdin)
-    report = json.dumps(discover(Path(request["root"]), request["files"], request["timeoutSeconds"]))
+    report = json.dumps(_answer(request, is_live=options.live))
     if options.report is not None:
         options.report.write_text(report, "utf-8")
         return
     with open(REPORT_DESCRIPTOR, "w", encoding="utf-8") as channel:
         channel.write(report)
+
+
+def _answer(request: dict[str, Any], *, is_live: bool) -> dict[str, Any]:
+    if is_live:
+        return read_once(request)
+    return discover(Path(request["root"]), request["files"], request["timeoutSeconds"])
 
 
 if __name__ == "__main__":

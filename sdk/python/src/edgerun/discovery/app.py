@@ -6,6 +6,7 @@ import os
 import platform
 import sys
 import sysconfig
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from .importing import import_candidates
 from .imports import Project, imports_of
 from .names import check_handler_files, check_names
 from .notes import Notes, Place
-from .sources import read_sources
+from .sources import Parsed, read_sources
 
 PROTOCOL = 1
 
@@ -40,36 +41,60 @@ or several functions are the routes of one:
 """
 
 
-def discover(root: Path, files: list[str], timeout_seconds: float) -> dict[str, Any]:
-    """The report on a project; its shape is that of `discoveryReportSchema`."""
+@dataclass(frozen=True)
+class Outline:
+    """What the files of a project say without being run."""
+
+    root: Path
+    files: list[str]
+    graph: ImportGraph
+    candidates: Candidates
+    needed: set[str]
+    """Files that candidates lead to, they included."""
+    notes: Notes
+
+    def report(
+        self, declarations: list[dict[str, Any]], notes: Notes, *, is_whole: bool = True
+    ) -> dict[str, Any]:
+        """The report, given what importing all or some candidates has told; `notes` are what was noted of both."""
+        endpoints = group(self.graph, declarations, notes)
+        check_handler_files(self.files, endpoints, notes)
+        if is_whole:
+            _say_what_was_passed_over(self.candidates, declarations, notes)
+        if is_whole and not endpoints and not notes.errors:
+            notes.fail(None, NO_ENDPOINTS)
+        return {
+            "protocol": PROTOCOL,
+            "python": {
+                "version": platform.python_version(),
+                "executable": sys.executable,
+                "platform": sysconfig.get_platform(),
+            },
+            "sdkVersion": __version__,
+            "endpoints": endpoints,
+            "localFiles": sorted(self.needed),
+            **notes.take(),
+        }
+
+
+def outline(root: Path, files: list[str], known: dict[str, Parsed] | None = None) -> Outline:
+    """Reads all files; `known` are those of an earlier reading, and becomes those of this one."""
     notes = Notes()
-    root = Path(os.path.abspath(root))
-    sources = read_sources(root, files, notes)
+    sources = read_sources(root, files, notes, known)
     imports = {path: imports_of(source) for path, source in sources.items()}
     graph = ImportGraph(Project(root, files), sources, imports)
     candidates = find_candidates(graph)
     needed = graph.closure(candidates.files)
     check_names(files, candidates.files, needed, notes)
     check_imports(graph, candidates.files, notes)
-    declarations = import_candidates(root, files, candidates.files, timeout_seconds, notes)
-    endpoints = group(graph, declarations, notes)
-    check_handler_files(files, endpoints, notes)
-    _say_what_was_passed_over(candidates, declarations, notes)
-    if not endpoints and not notes.errors:
-        notes.fail(None, NO_ENDPOINTS)
-    return {
-        "protocol": PROTOCOL,
-        "python": {
-            "version": platform.python_version(),
-            "executable": sys.executable,
-            "platform": sysconfig.get_platform(),
-        },
-        "sdkVersion": __version__,
-        "endpoints": endpoints,
-        "localFiles": sorted(needed),
-        "warnings": [note.as_json() for note in notes.warnings],
-        "errors": [note.as_json() for note in notes.errors],
-    }
+    return Outline(root, files, graph, candidates, needed, notes)
+
+
+def discover(root: Path, files: list[str], timeout_seconds: float) -> dict[str, Any]:
+    """The report on a project; its shape is that of `discoveryReportSchema`."""
+    read = outline(Path(os.path.abspath(root)), files)
+    declarations = import_candidates(read.root, files, read.candidates.files, timeout_seconds, read.notes)
+    return read.report(declarations, read.notes)
 
 
 def _say_what_was_passed_over(

@@ -47,6 +47,7 @@ def _describe(trial: Trial, declaration: Declaration, place: Place) -> dict[str,
         "resource": resource,
         "dependencies": list(endpoint.dependencies or ()),
         "systemDependencies": list(endpoint.system_dependencies or ()),
+        "accelerateDownloads": endpoint.accelerate_downloads,
         "pythonVersion": endpoint.python_version,
         "functions": functions,
     }

@@ -9,7 +9,7 @@ from typing import Any
 from .closure import ImportGraph
 from .functions import describe_definition, find_definition, method_parameters
 from .notes import Notes, Place
-from .references import Declared, endpoints_that_call
+from .references import Declared, calls_between
 from .sources import by_module, module_of
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
@@ -74,6 +74,7 @@ def _endpoint(graph: ImportGraph, declaration: Json, notes: Notes) -> Json | Non
         "functions": functions,
         "localFiles": sorted(local),
         "makesRemoteCalls": False,
+        "calls": [],
     }
 
 
@@ -127,8 +128,7 @@ def _say_who_calls(graph: ImportGraph, endpoints: dict[str, Json]) -> None:
         for name, endpoint in endpoints.items()
         if endpoint["isClient"] and endpoint["configVariable"]
     ]
-    calling = endpoints_that_call(
-        graph, declared, {n: e["localFiles"] for n, e in endpoints.items() if e["functions"]}
-    )
-    for name, endpoint in endpoints.items():
-        endpoint["makesRemoteCalls"] = name in calling
+    files = {n: e["localFiles"] for n, e in endpoints.items() if e["functions"]}
+    for name, calls in calls_between(graph, declared, files).items():
+        endpoints[name]["calls"] = calls
+        endpoints[name]["makesRemoteCalls"] = bool(calls)

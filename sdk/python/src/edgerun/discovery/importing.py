@@ -8,10 +8,10 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from . import recorder
 from .notes import Notes, Place
@@ -23,68 +23,176 @@ _BOOTSTRAP = (
 """The project must not come before Python's own modules yet: it may have a types.py."""
 _HOME = str(Path(__file__).parents[2])
 """Where the package itself lies."""
-_NOT_FOR_APPS = ("RUNPOD_ENDPOINT_ID", "RUNPOD_POD_ID", "FLASH_RESOURCE_NAME")
+NOT_FOR_APPS = ("RUNPOD_ENDPOINT_ID", "RUNPOD_POD_ID", "FLASH_RESOURCE_NAME")
 """What makes the SDK believe that it runs in a worker."""
 
+Group = tuple[str, ...]
+"""Candidates that are imported by the same process, one after the other."""
 
-@dataclass
-class _Order:
-    root: Path
-    files: list[str]
-    candidates: list[str]
-    timeout_seconds: float
-    given_up: dict[str, str] = field(default_factory=dict)
+
+class Process(Protocol):
+    """What of `subprocess.Popen` is used."""
+
+    def poll(self) -> int | None:
+        """Its exit code, when it has ended."""
+
+    def wait(self) -> int:
+        """Its exit code, once it has ended."""
+
+    def kill(self) -> None:
+        """Ends it."""
+
+
+Launch = Callable[[Path, Path], Process]
+"""Starts the recorder in the project, with the directory of its order."""
+
+
+def launch_interpreter(root: Path, directory: Path) -> Process:
+    """The recorder in an interpreter of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-X", "utf8", "-c", _BOOTSTRAP, str(directory), _HOME],
+        cwd=root,
+        env={name: value for name, value in os.environ.items() if name not in NOT_FOR_APPS},
+        stdin=subprocess.DEVNULL,
+        stdout=sys.stderr.fileno(),  # What the app prints belongs to nobody's report.
+    )
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What importing a group has told."""
+
+    group: Group
+    declarations: list[dict[str, Any]] = field(default_factory=list)
+    """As `declared.describe` has them."""
+    warnings: list[dict[str, Any]] = field(default_factory=list)
+    errors: list[dict[str, Any]] = field(default_factory=list)
+    opened: dict[str, Any] = field(default_factory=dict)
+
+    def note_in(self, notes: Notes) -> None:
+        """Adds its warnings and errors to others."""
+        for kind, add in ((self.warnings, notes.warn), (self.errors, notes.fail)):
+            for note in kind:
+                add(Place(note["file"], note["line"]) if note["file"] else None, note["message"])
+
+
+class Import:
+    """Imports groups of candidates; `advance` until it is done."""
+
+    def __init__(
+        self, root: Path, files: Iterable[str], groups: Iterable[Group], timeout_seconds: float, launch: Launch
+    ) -> None:
+        self.root = root
+        self.pending = list(groups)
+        """What nothing is known of yet."""
+        self.failure: str | None = None
+        """Why the rest could not be imported."""
+        self._files = sorted(files)
+        self._timeout_seconds = timeout_seconds
+        self._launch = launch
+        self._given_up: dict[str, str] = {}
+        self._start()
+
+    @property
+    def is_done(self) -> bool:
+        """Nothing more will come."""
+        return not self.pending or self.failure is not None
+
+    def wait(self) -> None:
+        """Until there is something to advance to."""
+        self._process.wait()
+
+    def advance(self) -> list[Imported]:
+        """What has come since it was asked last; a process that has ended too early is followed by another."""
+        code = self._process.poll()
+        found = self._answers()
+        if code is not None and self.pending:
+            self._go_on(code)
+        if self.is_done:
+            self.stop()
+        return found
+
+    def stop(self) -> None:
+        """Ends the process, and removes what it has left."""
+        self._process.kill()
+        self._process.wait()
+        self._place.cleanup()
+
+    def _start(self) -> None:
+        self._place = tempfile.TemporaryDirectory(prefix="flash-discovery-")
+        self._directory = Path(self._place.name)
+        self._read_bytes = 0
+        order = {
+            "root": str(self.root),
+            "files": self._files,
+            "groups": self.pending,
+            "given_up": self._given_up,
+            "timeout_seconds": self._timeout_seconds,
+        }
+        (self._directory / recorder.ORDER).write_text(json.dumps(order), "utf-8")
+        self._process = self._launch(self.root, self._directory)
+
+    def _answers(self) -> list[Imported]:
+        path = self._directory / recorder.ANSWERS
+        if not path.exists():
+            return []
+        with open(path, "rb") as file:
+            file.seek(self._read_bytes)
+            content = file.read()
+        whole = content[: content.rfind(b"\n") + 1]
+        self._read_bytes += len(whole)
+        found = [self._imported(json.loads(line)) for line in whole.splitlines()]
+        done = {one.group for one in found}
+        self.pending = [group for group in self.pending if group not in done]
+        return found
+
+    def _imported(self, answer: dict[str, Any]) -> Imported:
+        for note in [*answer["warnings"], *answer["errors"]]:
+            note["message"] = note["message"].replace(f"{self.root}{os.sep}", "")
+        return Imported(**{**answer, "group": tuple(answer["group"])})
+
+    def _go_on(self, code: int) -> None:
+        file = _under_way(self._directory)
+        if file is None or file in self._given_up:
+            self.failure = f"the process that imports the app's files ended unexpectedly (exit code {code})."
+            return
+        self._given_up[file] = self._why(code)
+        self._place.cleanup()
+        self._start()
+
+    def _why(self, code: int) -> str:
+        stack = (self._directory / recorder.STACK).read_text("utf-8", errors="replace")
+        if not stack.strip():
+            return f"its code ended the process (exit code {code})"
+        for match in re.finditer(r'File "(.+)", line (\d+)', stack):
+            place = Path(match[1])
+            if place.is_relative_to(self.root) and place.relative_to(self.root).as_posix() in self._files:
+                where = f", at {place.relative_to(self.root).as_posix()}:{match[2]}"
+                break
+        else:
+            where = ""
+        return (
+            f"it took longer than {self._timeout_seconds:g} s{where}. Code at module level may block: "
+            'put it into a function, or under `if __name__ == "__main__":`'
+        )
 
 
 def import_candidates(
     root: Path, files: Iterable[str], candidates: list[str], timeout_seconds: float, notes: Notes
 ) -> list[dict[str, Any]]:
-    """Imports each candidate and answers what `declared.describe` says of the recorded declarations."""
+    """Imports all candidates in one process, and answers their declarations."""
     if not candidates:
         return []
-    order = _Order(root, sorted(files), candidates, timeout_seconds)
-    while True:
-        with tempfile.TemporaryDirectory(prefix="flash-discovery-") as directory:
-            code = _run(order, Path(directory))
-            answer = Path(directory, recorder.ANSWER)
-            if answer.exists():
-                return _read(root, json.loads(answer.read_text("utf-8")), notes)
-            file = _under_way(Path(directory))
-            if file is None or file in order.given_up:
-                notes.fail(
-                    None, f"the process that imports the app's files ended unexpectedly (exit code {code})."
-                )
-                return []
-            order.given_up[file] = _why(order, Path(directory), code)
-
-
-def _run(order: _Order, directory: Path) -> int:
-    request = {
-        "root": str(order.root),
-        "files": order.files,
-        "candidates": order.candidates,
-        "given_up": order.given_up,
-        "timeout_seconds": order.timeout_seconds,
-    }
-    (directory / recorder.ORDER).write_text(json.dumps(request), "utf-8")
-    process = subprocess.run(
-        [sys.executable, "-X", "utf8", "-c", _BOOTSTRAP, str(directory), _HOME],
-        cwd=order.root,
-        env={name: value for name, value in os.environ.items() if name not in _NOT_FOR_APPS},
-        stdin=subprocess.DEVNULL,
-        stdout=sys.stderr.fileno(),  # What the app prints belongs to nobody's report.
-        check=False,
-    )
-    return process.returncode
-
-
-def _read(root: Path, answer: dict[str, Any], notes: Notes) -> list[dict[str, Any]]:
-    for kind, add in (("warnings", notes.warn), ("errors", notes.fail)):
-        for note in answer[kind]:
-            message = note["message"].replace(f"{root}{os.sep}", "")
-            add(Place(note["file"], note["line"]) if note["file"] else None, message)
-    declarations: list[dict[str, Any]] = answer["declarations"]
-    return declarations
+    run = Import(root, files, [tuple(candidates)], timeout_seconds, launch_interpreter)
+    found: list[Imported] = []
+    while not run.is_done:
+        run.wait()
+        found += run.advance()
+    if run.failure is not None:
+        notes.fail(None, run.failure)
+    for imported in found:
+        imported.note_in(notes)
+    return [declaration for imported in found for declaration in imported.declarations]
 
 
 def _under_way(directory: Path) -> str | None:
@@ -97,20 +205,3 @@ def _under_way(directory: Path) -> str | None:
         elif running:
             running.pop()
     return running[-1] if running else None
-
-
-def _why(order: _Order, directory: Path, code: int) -> str:
-    stack = (directory / recorder.STACK).read_text("utf-8", errors="replace")
-    if not stack.strip():
-        return f"its code ended the process (exit code {code})"
-    for match in re.finditer(r'File "(.+)", line (\d+)', stack):
-        place = Path(match[1])
-        if place.is_relative_to(order.root) and place.relative_to(order.root).as_posix() in order.files:
-            where = f", at {place.relative_to(order.root).as_posix()}:{match[2]}"
-            break
-    else:
-        where = ""
-    return (
-        f"it took longer than {order.timeout_seconds:g} s{where}. Code at module level may block: "
-        'put it into a function, or under `if __name__ == "__main__":`'
-    )

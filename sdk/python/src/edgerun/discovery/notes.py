@@ -47,6 +47,23 @@ class Notes:
         """Adds what must be put right before anything is built."""
         _add(self.errors, Note(place, message))
 
+    def take(self) -> dict[str, list[dict[str, object]]]:
+        """What was collected, in the shape of the report; begins anew."""
+        taken = {
+            "warnings": [note.as_json() for note in self.warnings],
+            "errors": [note.as_json() for note in self.errors],
+        }
+        self.warnings.clear()
+        self.errors.clear()
+        return taken
+
+    def copy(self) -> Notes:
+        """Others with the same content."""
+        other = Notes()
+        other.warnings = list(self.warnings)
+        other.errors = list(self.errors)
+        return other
+
 
 def _add(notes: list[Note], note: Note) -> None:
     if note not in notes:

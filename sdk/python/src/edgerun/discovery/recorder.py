@@ -6,6 +6,7 @@ It may hang, crash or be ended by the code that it imports; whoever started it l
 from __future__ import annotations
 
 import faulthandler
+import importlib
 import json
 import os
 import sys
@@ -17,11 +18,13 @@ from ..declarations import recording
 from .declared import describe
 from .modules import ProjectFinder, Trial, import_candidate
 from .notes import Notes, Place
+from .opened import OpenedFiles
 from .standin import StandInFinder
 
 ORDER = "order.json"
-"""What to import: root, files, candidates, given_up and timeout_seconds."""
-ANSWER = "answer.json"
+"""What to import: root, files, groups of candidates, given_up and timeout_seconds."""
+ANSWERS = "answers"
+"""One JSON text a line for each group that is done: group, declarations, warnings, errors and opened."""
 UNDER_WAY = "under-way"
 """The candidate whose code runs, one a line; an empty line where one has ended."""
 STACK = "stack"
@@ -31,8 +34,8 @@ STACK = "stack"
 def main(directory: Path) -> None:
     """Imports all candidates and leaves what they declare in `directory`."""
     order: dict[str, Any] = json.loads((directory / ORDER).read_text("utf-8"))
-    notes = Notes()
     with (
+        open(directory / ANSWERS, "w", encoding="utf-8") as answers,
         open(directory / UNDER_WAY, "w", encoding="utf-8") as under_way,
         open(directory / STACK, "w") as stack,
     ):
@@ -44,29 +47,28 @@ def main(directory: Path) -> None:
             trial = Trial(
                 root=Path(order["root"]),
                 files=frozenset(order["files"]),
-                candidates=frozenset(order["candidates"]),
+                candidates=frozenset(file for group in order["groups"] for file in group),
                 given_up=order["given_up"],
                 declared=declared,
-                notes=notes,
+                notes=Notes(),
                 announce=announce,
             )
-            _prepare(trial)
-            for file in order["candidates"]:
-                faulthandler.dump_traceback_later(order["timeout_seconds"], exit=True, file=stack)
-                import_candidate(trial, file)
-                faulthandler.cancel_dump_traceback_later()
-            answer = {
-                "declarations": describe(trial),
-                "warnings": [note.as_json() for note in notes.warnings],
-                "errors": [note.as_json() for note in notes.errors],
-            }
-    (directory / ANSWER).write_text(json.dumps(answer), "utf-8")
+            opened = _prepare(trial)
+            for group in order["groups"]:
+                for file in group:
+                    faulthandler.dump_traceback_later(order["timeout_seconds"], exit=True, file=stack)
+                    import_candidate(trial, file)
+                    faulthandler.cancel_dump_traceback_later()
+                answer = {"group": group, "declarations": describe(trial), "opened": opened.take()}
+                print(json.dumps({**answer, **trial.notes.take()}), file=answers, flush=True)
+                declared.clear()
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(0)  # Threads that the app's modules have started would keep the process.
 
 
-def _prepare(trial: Trial) -> None:
+def _prepare(trial: Trial) -> OpenedFiles:
+    importlib.invalidate_caches()
     sys.dont_write_bytecode = True
     sys.argv = [""]
     sys.path.insert(0, str(trial.root))
@@ -75,6 +77,13 @@ def _prepare(trial: Trial) -> None:
     sys.meta_path.append(
         StandInFinder(lambda file: trial.relative(file) is not None, lambda top: top in tops)
     )
+    _note_warnings(trial)
+    opened = OpenedFiles(trial.root, trial.files)
+    sys.addaudithook(opened.hear)
+    return opened
+
+
+def _note_warnings(trial: Trial) -> None:
     shown = warnings.showwarning
 
     def show(

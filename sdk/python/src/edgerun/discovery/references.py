@@ -31,20 +31,22 @@ class Reference:
     """The endpoint in whose workers alone it is carried out; None: wherever the file is imported."""
 
 
-def endpoints_that_call(
+def calls_between(
     graph: ImportGraph, declared: Iterable[Declared], files: Mapping[str, Iterable[str]]
-) -> set[str]:
-    """Names of the endpoints whose files refer to a function of another, in any way."""
+) -> dict[str, list[str]]:
+    """For each endpoint the others to whose functions its files refer, in any way; sorted."""
     search = _Search(graph, list(declared))
     references = {path: set(search.references_in(source)) for path, source in graph.sources.items()}
     return {
-        endpoint
-        for endpoint, paths in files.items()
-        if any(
-            reference.endpoint != endpoint and reference.within in (None, endpoint)
-            for path in paths
-            for reference in references.get(path, ())
+        endpoint: sorted(
+            {
+                reference.endpoint
+                for path in paths
+                for reference in references.get(path, ())
+                if reference.endpoint != endpoint and reference.within in (None, endpoint)
+            }
         )
+        for endpoint, paths in files.items()
     }
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+import hashlib
 import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from .notes import Notes, Place
+from .notes import Note, Notes, Place
 
 _SDK_IMPORT = re.compile(rb"^[ \t]*(?:from|import)[ \t]+edgerun\b", re.MULTILINE)
 
@@ -41,29 +42,63 @@ def module_of(path: str) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def read_sources(root: Path, paths: Iterable[str], notes: Notes) -> dict[str, Source]:
-    """Parses all files; one that cannot be parsed is an error where it declares something, else a warning."""
-    sources: dict[str, Source] = {}
-    for path in paths:
-        content = b""
-        try:
-            content = (root / path).read_bytes()
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                sources[path] = Source(path, module_of(path), ast.parse(content, path))
-        except SyntaxError as error:
-            _note_unreadable(path, error.lineno, error.msg, content, notes)
-        except (OSError, ValueError, RecursionError, MemoryError) as error:
-            _note_unreadable(path, None, str(error) or type(error).__name__, content, notes)
-    return sources
+@dataclass(frozen=True)
+class Parsed:
+    """What one file was found to be."""
+
+    sha256: str
+    """Of its bytes; empty when they could not be read."""
+    source: Source | None
+    fault: Note | None
+    """Why there is no source."""
+    declares: bool
+    """It imports the SDK, as far as an unreadable file can tell."""
 
 
-def _note_unreadable(path: str, line: int | None, reason: str, content: bytes, notes: Notes) -> None:
-    place = Place(path, line or 1)
-    if _SDK_IMPORT.search(content):
-        notes.fail(place, f"Python cannot read this file: {reason}")
+def parse(root: Path, path: str, known: Parsed | None = None) -> Parsed:
+    """Reads and parses one file; one whose bytes are as they were known is not parsed again."""
+    content = b""
+    digest = ""
+    try:
+        content = (root / path).read_bytes()
+        digest = hashlib.sha256(content).hexdigest()
+        if known is not None and known.sha256 == digest:
+            return known
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return Parsed(digest, Source(path, module_of(path), ast.parse(content, path)), None, False)
+    except SyntaxError as error:
+        place, reason = Place(path, error.lineno or 1), error.msg
+    except (OSError, ValueError, RecursionError, MemoryError) as error:
+        place, reason = Place(path, 1), str(error) or type(error).__name__
+    return Parsed(digest, None, Note(place, reason), _SDK_IMPORT.search(content) is not None)
+
+
+def read_sources(
+    root: Path, paths: Iterable[str], notes: Notes, known: dict[str, Parsed] | None = None
+) -> dict[str, Source]:
+    """Parses all files; one that cannot be parsed is an error where it declares something, else a warning.
+
+    `known` is what an earlier reading has left there, and gets what this one finds.
+    """
+    found = {path: parse(root, path, (known or {}).get(path)) for path in paths}
+    if known is not None:
+        known.clear()
+        known.update(found)
+    for parsed in found.values():
+        if parsed.fault is not None:
+            _note_unreadable(parsed.fault, parsed.declares, notes)
+    return {path: parsed.source for path, parsed in found.items() if parsed.source is not None}
+
+
+def _note_unreadable(fault: Note, declares: bool, notes: Notes) -> None:
+    if declares:
+        notes.fail(fault.place, f"Python cannot read this file: {fault.message}")
     else:
-        notes.warn(place, f"Python cannot read this file, so nothing is known of what it imports: {reason}")
+        notes.warn(
+            fault.place,
+            f"Python cannot read this file, so nothing is known of what it imports: {fault.message}",
+        )
 
 
 # Walking

@@ -20,6 +20,9 @@ def main() -> int:
     """Serves until SIGTERM; returns 0 then, and 1 when the worker cannot start."""
     log.write_lines_at_once()
     try:
+        if os.environ.get("FLASH_LIVE") == "true":
+            _serve_live()
+            return 0
         application = current_application()
         prepare_imports(application)
         if application.is_load_balanced:
@@ -31,6 +34,12 @@ def main() -> int:
         print(error, file=sys.stderr, flush=True)
         return 1
     return 0
+
+
+def _serve_live() -> None:
+    from .live.worker import serve_live
+
+    serve_live(os.environ)
 
 
 def _serve_jobs(application: Application) -> None:

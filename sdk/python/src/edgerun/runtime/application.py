@@ -39,6 +39,24 @@ class Application:
         return value if isinstance(value, int) and value > 0 else 1
 
     @property
+    def again(self) -> str:
+        """How its code gets here once more."""
+        return "run `flash deploy` again"
+
+    @property
+    def installs_packages(self) -> bool:
+        """Whether what its code depends on is installed here, on its worker."""
+        return False
+
+    def has_module(self, name: str) -> bool:
+        """Whether a top-level module is of the app."""
+        return (self.directory / name).exists() or (self.directory / f"{name}.py").exists()
+
+    def shown(self, text: str) -> str:
+        """A text in which files have the names that people know them by."""
+        return text
+
+    @property
     def functions(self) -> list[Mapping[str, Any]]:
         functions = self.resource.get("functions", [])
         return [one for one in functions if isinstance(one, dict)] if isinstance(functions, list) else []
@@ -51,7 +69,7 @@ def read_application(environment: Mapping[str, str], endpoint: str | None = None
         raise StartError(
             f"FLASH_RESOURCE_NAME is not set, so it is not known which endpoint to serve. {_ADVICE}"
         )
-    if not _NAME.fullmatch(name):
+    if not is_name(name):
         raise StartError(f"FLASH_RESOURCE_NAME is {name!r}, which is no name of an endpoint. {_ADVICE}")
     directory = Path(environment.get("FLASH_APP_DIRECTORY") or DEFAULT_DIRECTORY).resolve()
     path = Path(environment.get("FLASH_MANIFEST_PATH") or directory / _MANIFEST_FILE)
@@ -71,6 +89,11 @@ def read_application(environment: Mapping[str, str], endpoint: str | None = None
         routes=own_routes if isinstance(own_routes, dict) else {},
         excluded_packages=frozenset(excluded if isinstance(excluded, list) else []),
     )
+
+
+def is_name(name: str) -> bool:
+    """Whether endpoints may be called so."""
+    return _NAME.fullmatch(name) is not None
 
 
 def _read_manifest(path: Path) -> dict[str, Any]:

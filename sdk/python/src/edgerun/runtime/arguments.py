@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..signatures import signature_of
 from .failures import InputError
 
+_PLACED = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
@@ -26,6 +27,19 @@ class Arguments:
 
     def takes(self, name: str) -> bool:
         return name in self._names
+
+    def by_name(self, positional: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
+        """All values by name. Raises InputError where there are too many, or one is given twice."""
+        names = [one.name for one in self._parameters if one.kind in _PLACED]
+        if len(positional) > len(names):
+            raise InputError(
+                f"{self._name}() was given {len(positional)} values without a name. {self._usage()}"
+            )
+        values = dict(zip(names, positional))
+        twice = [name for name in values if name in named]
+        if twice:
+            raise InputError(f"{self._name}() was given {_listed(twice)} twice. {self._usage()}")
+        return {**values, **named}
 
     def bind(self, values: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """Positional and named arguments. Raises InputError that names the argument at fault."""

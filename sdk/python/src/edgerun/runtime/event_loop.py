@@ -50,6 +50,8 @@ class Call:
 class EventLoop:
     """Runs from its first use on, on a thread of its own unless it is run in place."""
 
+    is_of_main_thread = False
+
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
         self._lock = threading.Lock()

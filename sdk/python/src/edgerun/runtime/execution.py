@@ -15,7 +15,7 @@ from . import log
 from .agent import Agent, Job
 from .application import Application
 from .event_loop import Call, EventLoop, Stopped
-from .failures import InputError, summary, traceback_text
+from .failures import InputError, JobFailure, summary, traceback_text
 from .json_text import NotJsonError, encode
 from .missing_package import package_advice
 
@@ -72,10 +72,12 @@ class Execution:
         except (InputError, NotJsonError) as error:
             log.say(str(error), level="ERROR", job_id=self.job_id)
             return _failed(str(error))
+        except JobFailure as failure:
+            return _failed(failure.error)
         except Stopped:
             return _failed("The job was stopped." if self._is_stopped else "The function cancelled itself.")
         except BaseException as error:  # sys.exit() of a function ends its job only
-            trace = traceback_text(error, self._application.directory)
+            trace = traceback_text(error, self._application)
             advice = package_advice(error, self._application)
             log.say(f"{trace}{advice or ''}", level="ERROR", job_id=self.job_id)
             return _failed(_description(error, trace, advice))

@@ -6,6 +6,10 @@ import os
 import traceback
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .application import Application
 
 _SDK_DIRECTORY = str(Path(__file__).resolve().parent.parent) + os.sep
 
@@ -14,18 +18,26 @@ class StartError(Exception):
     """The worker cannot start; the text says why, and what to do."""
 
 
+class JobFailure(Exception):
+    """A job fails, and its error is known in full: `error`, as clients are told it."""
+
+    def __init__(self, error: str) -> None:
+        super().__init__(error)
+        self.error = error
+
+
 class InputError(ValueError):
     """A job's input does not fit the function; the text names the argument."""
 
 
-def traceback_text(error: BaseException, app_directory: Path) -> str:
+def traceback_text(error: BaseException, application: Application) -> str:
     """The traceback of an error, from the first frame on that is the user's."""
     frames = error.__traceback__
-    while frames is not None and not _is_of_user(frames, app_directory):
+    while frames is not None and not _is_of_user(frames, application.directory):
         frames = frames.tb_next
     if frames is None:
         frames = _beyond_sdk(error.__traceback__)
-    return "".join(traceback.format_exception(type(error), error, frames))
+    return application.shown("".join(traceback.format_exception(type(error), error, frames)))
 
 
 def summary(error: BaseException) -> str:
@@ -34,15 +46,15 @@ def summary(error: BaseException) -> str:
     return f"{type(error).__name__}: {message}" if message else type(error).__name__
 
 
-def place_of(error: BaseException, app_directory: Path) -> str | None:
+def place_of(error: BaseException, application: Application) -> str | None:
     """`file:line` in the app where an error comes from; None when it does not come from there."""
     if isinstance(error, SyntaxError) and error.filename is not None:
-        return f"{_relative(error.filename, app_directory)}:{error.lineno}"
+        return f"{_relative(error.filename, application)}:{error.lineno}"
     place = None
     frames = error.__traceback__
     while frames is not None:
-        if _is_of_user(frames, app_directory):
-            place = f"{_relative(frames.tb_frame.f_code.co_filename, app_directory)}:{frames.tb_lineno}"
+        if _is_of_user(frames, application.directory):
+            place = f"{_relative(frames.tb_frame.f_code.co_filename, application)}:{frames.tb_lineno}"
         frames = frames.tb_next
     return place
 
@@ -63,6 +75,6 @@ def _is_machinery(file: str) -> bool:
     return os.path.realpath(file).startswith(_SDK_DIRECTORY) or "importlib" in file
 
 
-def _relative(file: str, directory: Path) -> str:
-    path = os.path.realpath(file)
-    return os.path.relpath(path, directory) if path.startswith(str(directory) + os.sep) else file
+def _relative(file: str, application: Application) -> str:
+    path = application.shown(os.path.realpath(file))
+    return path.removeprefix(f"{application.directory}{os.sep}")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..remote_class import METHOD_KEY, public_methods
@@ -17,9 +18,15 @@ from .loading import explained, load_declarations, load_function, prepare_import
 class QueueHandler:
     """Calls the user's function with the input of a job. What it returns may be awaitable, or a generator."""
 
-    def __init__(self, application: Application, target: Callable[..., Any]) -> None:
+    def __init__(
+        self,
+        application: Application,
+        target: Callable[..., Any],
+        construct: Callable[[], Any] | None = None,
+    ) -> None:
         self._application = application
         self._target = target
+        self._construct = construct or target
         self._lock = threading.Lock()
         self._calls: dict[str, tuple[Callable[..., Any], Arguments]] | None = None
 
@@ -37,37 +44,42 @@ class QueueHandler:
 
     def __call__(self, job: Mapping[str, Any]) -> Any:
         """Begins a job. Raises InputError when its input does not fit, and whatever the function raises."""
+        return self.call_for((), _input_of(job))()
+
+    def call_for(
+        self, positional: Sequence[Any], values: dict[str, Any], method: str | None = None
+    ) -> Callable[[], Any]:
+        """What is to be called for these arguments. Raises InputError where they do not fit."""
         self.prepare()
-        values = _input_of(job)
-        function, arguments = self._choose(values)
-        positional, named = arguments.bind(values)
-        return function(*positional, **named)
+        function, arguments = self._choose(values, method)
+        placed, named = arguments.bind(arguments.by_name(positional, values))
+        return functools.partial(function, *placed, **named)
 
     def _make_calls(self) -> dict[str, tuple[Callable[..., Any], Arguments]]:
         name = getattr(self._target, "__name__", "function")
         if not inspect.isclass(self._target):
             return {name: (self._target, Arguments(self._target, name))}
-        made = explained(self._application, self._target, f"the constructor of {name}")
+        made = explained(self._application, self._construct, f"the constructor of {name}")
         methods = {method: getattr(made, method) for method in self._methods()}
         if not methods:
             raise StartError(
-                f"The class {name} has no public method to call. Add one and run `flash deploy` again."
+                f"The class {name} has no public method to call. Add one and {self._application.again}."
             )
         return {method: (call, Arguments(call, f"{name}.{method}")) for method, call in methods.items()}
 
     def _methods(self) -> list[str]:
         return list(public_methods(self._target)) if inspect.isclass(self._target) else []
 
-    def _choose(self, values: dict[str, Any]) -> tuple[Callable[..., Any], Arguments]:
+    def _choose(self, values: dict[str, Any], method: str | None) -> tuple[Callable[..., Any], Arguments]:
         calls = self._calls or {}
-        if len(calls) == 1:
+        if len(calls) == 1 and method in (None, *calls):
             [(name, (function, arguments))] = calls.items()
             is_named = inspect.isclass(self._target) and values.get(METHOD_KEY) == name
             if is_named and not arguments.takes(METHOD_KEY):
                 del values[METHOD_KEY]
             return function, arguments
         available = ", ".join(calls)
-        method = values.pop(METHOD_KEY, None)
+        method = method or values.pop(METHOD_KEY, None)
         if method is None:
             raise InputError(
                 f"The input needs 'method', the name of the method to call. Available: {available}."

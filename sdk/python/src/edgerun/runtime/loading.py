@@ -20,8 +20,6 @@ from .missing_package import package_advice
 
 Loaded = TypeVar("Loaded")
 
-_REDEPLOY = "Fix it and run `flash deploy` again."
-
 
 def prepare_imports(application: Application) -> None:
     """The app's files come first; no bytecode goes among them, for other workers share them."""
@@ -56,7 +54,9 @@ def load_function(application: Application, described: Mapping[str, Any]) -> Cal
     module_name, name = _module_of(application, described), str(described.get("name"))
     function: Callable[..., Any] | None = getattr(load_module(application, module_name), name, None)
     if not callable(function):
-        raise StartError(f"The module {module_name!r} has no function {name!r}. Run `flash deploy` again.")
+        raise StartError(
+            f"The module {module_name!r} has no function {name!r}: fix it and {application.again}."
+        )
     return function
 
 
@@ -69,7 +69,7 @@ def load_handler_file(application: Application) -> ModuleType:
     path = _handler_path(application)
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None:
-        raise StartError(f"{path} is no Python file. {_REDEPLOY}")
+        raise StartError(f"{path} is no Python file. Run `flash deploy` again.")
     module = importlib.util.module_from_spec(spec)
     sys.modules[path.stem] = module
     loader = spec.loader
@@ -96,10 +96,10 @@ def explained(application: Application, load: Callable[[], Loaded], what: str) -
     except StartError:
         raise
     except (Exception, SystemExit) as error:
-        log.say(traceback_text(error, application.directory), level="ERROR")
-        place = place_of(error, application.directory)
+        log.say(traceback_text(error, application), level="ERROR")
+        place = place_of(error, application)
         at = f" at {place}" if place else ""
-        advice = package_advice(error, application) or _REDEPLOY
+        advice = package_advice(error, application) or f"Fix it and {application.again}."
         raise StartError(
             f"The endpoint {application.name!r} cannot start: {what} raises {summary(error)}{at}. {advice}"
         ) from None

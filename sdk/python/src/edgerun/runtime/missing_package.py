@@ -20,17 +20,22 @@ _PACKAGES = {
 }
 
 # Builds leave them out, also where an app says that it depends on them: Edgerun's own images have them.
-_OF_IMAGES = frozenset({"numpy", "torch", "torchaudio", "torchvision", "triton"})
+OF_IMAGES = frozenset({"numpy", "torch", "torchaudio", "torchvision", "triton"})
 
 
 def package_advice(error: BaseException, application: Application) -> str | None:
     """How to get the package whose import has failed; None after any other error."""
     name = error.name if isinstance(error, ModuleNotFoundError) else None
     root = (name or "").split(".")[0]
-    if not root or root in sys.stdlib_module_names or _is_of_app(root, application):
+    if not root or root in sys.stdlib_module_names or application.has_module(root):
         return None
     package = re.sub(r"[-_.]+", "-", _PACKAGES.get(root, root)).lower()
-    if package in application.excluded_packages | _OF_IMAGES:
+    if application.installs_packages:
+        return (
+            f'The package {package} is not on this worker: add it to the endpoint\'s dependencies=["{package}"] or to '
+            "requirements.txt, and it is installed at the next call."
+        )
+    if package in application.excluded_packages | OF_IMAGES:
         return (
             f"Builds leave the package {package} out, for images have it or --exclude names it, but the Python of this "
             f'worker lacks it: use an image that has it, or bundle it by dependencies=["{package}"], without --exclude '
@@ -40,7 +45,3 @@ def package_advice(error: BaseException, application: Application) -> str | None
         f"The package {package} is not in the app, and nothing is installed at run time: "
         f'add it to the endpoint\'s dependencies=["{package}"] or to requirements.txt, and run `flash deploy` again.'
     )
-
-
-def _is_of_app(root: str, application: Application) -> bool:
-    return (application.directory / root).exists() or (application.directory / f"{root}.py").exists()

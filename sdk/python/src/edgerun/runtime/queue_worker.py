@@ -31,12 +31,14 @@ _PING_MIN_MS = 1_000
 class QueueWorker:
     """Serves jobs until SIGTERM, `max_concurrency` at a time."""
 
-    def __init__(self, handler: Handler, agent: Agent, application: Application) -> None:
+    def __init__(
+        self, handler: Handler, agent: Agent, application: Application, loop: EventLoop | None = None
+    ) -> None:
         self._handler = handler
         self._agent = agent
         self._application = application
         self._slots = application.max_concurrency
-        self._loop = EventLoop()
+        self._loop = loop or EventLoop()
         self._stopping = threading.Event()
         self._lock = threading.Lock()
         self._engaged = 0
@@ -44,7 +46,7 @@ class QueueWorker:
 
     def run(self, environment: Mapping[str, str]) -> None:
         """Returns after SIGTERM, once the running jobs have ended. Raises StartError."""
-        is_async = _is_async(self._handler)
+        is_async = self._loop.is_of_main_thread or _is_async(self._handler)
         if self._slots > 1:
             log.tag_jobs()
         self._prepare(is_async)

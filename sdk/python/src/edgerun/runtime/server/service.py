@@ -63,10 +63,13 @@ class Service:
         if foreseen is not None:
             return foreseen
         self.note(error, request)
+        return self.answer_of_unforeseen(error)
+
+    def answer_of_unforeseen(self, error: BaseException) -> Answer:
         return detail_answer(500, "Internal Server Error")
 
     def note(self, error: BaseException, request: Request) -> None:
-        trace = traceback_text(error, self._application.directory)
+        trace = traceback_text(error, self._application)
         advice = package_advice(error, self._application) or ""
         log.say(f"{request.method} {request.path} failed.\n{trace}{advice}", level="ERROR")
 

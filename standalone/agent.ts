@@ -1,26 +1,37 @@
-/** The one agent that `npm start` runs beside the edge. */
+/** The one agent beside an edge on this machine. */
 import { spawn } from "node:child_process";
 import { closeSync, fstatSync, openSync, readFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import type { RuntimeKind } from "./options.ts";
 import type { Part } from "./part.ts";
 
 /** Time the agent gets to remove its workers after it was told to end. */
 export const AGENT_END_LIMIT_MS = 20_000;
 
+export type RuntimeKind = "docker" | "process";
+
 export type AgentSettings = {
-  readonly root: string;
+  /** The agent: its sources, or the bundle. */
+  readonly program: string;
   readonly edgeUrl: string;
   readonly stateDirectory: string;
   readonly logPath: string;
   readonly runtime: RuntimeKind;
   readonly joinToken: string;
+  readonly workerPython?: WorkerPython | undefined;
+};
+
+/** What plain processes run the code of apps with. */
+export type WorkerPython = {
+  /** Undefined: FLASH_PYTHON of the environment, else what the PATH has. */
+  readonly interpreter?: string | undefined;
+  /** Holds the package `edgerun`. */
+  readonly packageDirectory: string;
 };
 
 function agentArguments(settings: AgentSettings): readonly string[] {
   return [
-    join(settings.root, "node-agent/main.ts"),
+    settings.program,
     "run",
     "--edge",
     settings.edgeUrl,
@@ -36,6 +47,7 @@ function agentArguments(settings: AgentSettings): readonly string[] {
     "--create-volumes",
     "--volumes",
     join(settings.stateDirectory, "volumes"),
+    ...(settings.workerPython ? ["--python-package", settings.workerPython.packageDirectory] : []),
   ];
 }
 
@@ -54,9 +66,10 @@ export async function startAgent(settings: AgentSettings): Promise<Part> {
   const log = openSync(settings.logPath, "a", 0o600);
   const { size } = fstatSync(log);
   const child = spawn(process.execPath, agentArguments(settings), {
-    cwd: settings.root,
+    cwd: dirname(settings.logPath),
     env: {
       ...process.env,
+      ...(settings.workerPython?.interpreter && { FLASH_PYTHON: settings.workerPython.interpreter }),
       EDGERUN_JOIN_TOKEN: settings.joinToken,
       // A worker's plain `node` is the Node that runs this.
       PATH: dirname(process.execPath) + delimiter + process.env["PATH"],

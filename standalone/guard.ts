@@ -3,23 +3,26 @@
  * Workers runtime goes on serving its port without its parent; so the guard holds one end of a pipe,
  * and when that closes it ends whatever it was last told about.
  */
-import { spawn } from "node:child_process";
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import type { Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { identify, type ProcessIdentity } from "./process-identity.ts";
 
 /** A process to end, and the time it gets to end by itself first. */
 export type Guarded = ProcessIdentity & { readonly graceMs: number };
 
+/** guard-main.ts, where it runs as it stands. */
 const GUARD_MAIN = fileURLToPath(new URL("./guard-main.ts", import.meta.url));
 
 export class Guard {
-  readonly #child = spawn(process.execPath, [GUARD_MAIN], {
-    detached: true,
-    stdio: ["pipe", "ignore", "ignore"],
-  });
+  readonly #child: ChildProcessByStdio<Writable, null, null>;
   readonly #guarded = new Map<string, Guarded>();
 
-  constructor() {
+  constructor(program = GUARD_MAIN) {
+    this.#child = spawn(process.execPath, [program], {
+      detached: true,
+      stdio: ["pipe", "ignore", "ignore"],
+    });
     this.#child.stdin.on("error", () => {}); // a killed guard: nothing to be done, nothing lost yet
     this.#child.unref();
   }

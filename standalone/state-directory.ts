@@ -1,11 +1,11 @@
 /**
- * The state directory: everything a local Edgerun keeps.
+ * The state directory: everything an Edgerun on one computer keeps.
  *
  *   api-key          the generated root key, readable by its owner only
  *   encryption-keys  under which secrets are kept, the same; a new one may be put in front
  *   running.json     who uses the directory right now; also for programs that want to find it
  *   edge/            D1, Durable Objects and R2 on disk
- *   edge-bundle/     the built Worker script
+ *   edge-bundle/     the built Worker script, of `npm start`
  *   agent/           what the agent keeps
  *   edge.log, agent.log
  */
@@ -13,8 +13,7 @@ import { randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { StartFailure } from "./failure.ts";
-import { generateEncryptionKey } from "../encryption-key.ts";
+import { generateEncryptionKey } from "./encryption-key.ts";
 import { identify, isRunning, type ProcessIdentity } from "./process-identity.ts";
 
 const CLEAN_UP_WAIT_MS = 30_000;
@@ -30,6 +29,19 @@ export type RunningRecord = {
   readonly agentPid: number | null;
   readonly endpointId: string | null;
 };
+
+/** Another process works on the state directory. */
+export class StateInUse extends Error {
+  override readonly name = "StateInUse";
+  readonly url: string;
+  readonly pid: number;
+
+  constructor({ url, script }: RunningRecord) {
+    super(`process ${script.pid} uses the state directory`);
+    this.url = url;
+    this.pid = script.pid;
+  }
+}
 
 export class StateDirectory {
   readonly #path: string;
@@ -68,24 +80,23 @@ export class StateDirectory {
     return readFileSync(path, "utf8").trim();
   }
 
-  /** Takes the directory for this process; waits while an earlier, killed start is being cleaned up. */
+  /**
+   * Takes the directory for this process; waits while an earlier, killed start is being cleaned up. Throws StateInUse.
+   */
   async claim(url: string): Promise<void> {
     const script = identify(process.pid);
     if (!script) throw new Error("this process is not in the process table");
     const earlier = this.#readRecord();
-    if (earlier && isRunning(earlier.script)) {
-      throw new StartFailure(
-        `Edgerun already runs on this state directory, at ${earlier.url} (process ${earlier.script.pid}).`,
-        "Stop it with Ctrl+C in its terminal,",
-        "or start a second one beside it: npm start -- --state <other directory> --port <other port>",
-      );
-    }
+    if (earlier && isRunning(earlier.script)) throw new StateInUse(earlier);
     if (earlier?.guard) await this.#waitForCleanUp(earlier.guard);
     this.#write({ url, script, guard: null, edgePid: null, agentPid: null, endpointId: null });
   }
 
+  /** Throws StateInUse where another process has claimed the directory at the very same moment. */
   update(change: Partial<RunningRecord>): void {
     if (!this.#record) throw new Error("the state directory is not claimed");
+    const kept = this.#readRecord();
+    if (kept && kept.script.pid !== process.pid && isRunning(kept.script)) throw new StateInUse(kept);
     this.#write({ ...this.#record, ...change });
   }
 

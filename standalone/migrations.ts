@@ -1,5 +1,5 @@
-import { readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
+/** One file of migrations, as the statements that it holds. */
+export type Migration = { readonly name: string; readonly statements: readonly string[] };
 
 /** The part of a D1 binding that migrating needs. */
 export type MigratableDatabase = {
@@ -22,18 +22,15 @@ const CREATE_TABLE = `CREATE TABLE IF NOT EXISTS d1_migrations(
 /** Applies what is missing, each migration whole or not at all. Returns the names of those applied. */
 export async function applyMigrations(
   database: MigratableDatabase,
-  directory: string,
-  splitSql: (sql: string) => readonly string[],
+  migrations: readonly Migration[],
 ): Promise<readonly string[]> {
   await database.prepare(CREATE_TABLE).run();
   const { results } = await database.prepare("SELECT name FROM d1_migrations").all();
   const applied = new Set(results.map((row) => row["name"]));
-  const files = (await readdir(directory)).filter((name) => name.endsWith(".sql")).toSorted();
-  const missing = files.filter((name) => !applied.has(name));
-  for (const name of missing) {
-    const statements = splitSql(await readFile(join(directory, name), "utf8"));
+  const missing = migrations.filter(({ name }) => !applied.has(name));
+  for (const { name, statements } of missing) {
     const record = database.prepare("INSERT INTO d1_migrations (name) VALUES (?)").bind(name);
     await database.batch([...statements.map((sql) => database.prepare(sql)), record]);
   }
-  return missing;
+  return missing.map(({ name }) => name);
 }

@@ -1,22 +1,25 @@
 /**
- * The edge on this machine: the built bundle in the Workers runtime, with D1, Durable Objects and R2 on
- * disk. Everything of wrangler and Miniflare that may change its name stays in this file.
+ * The edge on this machine: the built Worker script in the Workers runtime, with D1, Durable Objects and R2 on
+ * disk. Everything of Miniflare that may change its name stays in this file.
  */
 import type { ChildProcess } from "node:child_process";
 import diagnosticsChannel from "node:diagnostics_channel";
 import { createWriteStream } from "node:fs";
+import { createRequire } from "node:module";
 import { join } from "node:path";
-import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
-import { unstable_getMiniflareWorkerOptions, unstable_splitSqlQuery } from "wrangler";
+import { pathToFileURL } from "node:url";
+import type * as MiniflarePackage from "miniflare";
+import type { EdgeBuild } from "./edge-build.ts";
 import { applyMigrations, type MigratableDatabase } from "./migrations.ts";
 import type { Part } from "./part.ts";
 
 export type EdgeSettings = {
-  readonly configPath: string;
-  readonly bundleDirectory: string;
-  readonly migrationsDirectory: string;
+  readonly build: EdgeBuild;
+  /** A directory from which Node finds Miniflare. */
+  readonly packages: string;
   readonly persistenceDirectory: string;
   readonly logPath: string;
+  /** 0: one that is free. */
   readonly port: number;
   /** Where DevTools may look into it; undefined: nowhere. */
   readonly inspectorPort?: number | undefined;
@@ -24,6 +27,10 @@ export type EdgeSettings = {
   readonly bindings: Readonly<Record<string, string>>;
 };
 
+/** The edge as a part, and where it listens. */
+export type EdgePart = Part & { readonly port: number };
+
+type MiniflareModule = typeof MiniflarePackage;
 type Runtime = { readonly pid: number; readonly ended: Promise<string> };
 
 /**
@@ -68,17 +75,25 @@ function withoutSignalListeners<T>(create: () => T): T {
   return created;
 }
 
-function createMiniflare(settings: EdgeSettings): { miniflare: Miniflare; closeLog: () => void } {
-  const { workerOptions } = unstable_getMiniflareWorkerOptions(settings.configPath);
+async function importMiniflare(packages: string): Promise<MiniflareModule> {
+  const path = createRequire(join(packages, "package.json")).resolve("miniflare");
+  return (await import(pathToFileURL(path).href)) as MiniflareModule;
+}
+
+function createMiniflare(
+  { convertV4MiniflareOptions, Log, LogLevel, Miniflare }: MiniflareModule,
+  settings: EdgeSettings,
+): { miniflare: MiniflarePackage.Miniflare; closeLog: () => void } {
+  const { directory, workerOptions } = settings.build;
   const log = createWriteStream(settings.logPath, { flags: "a", mode: 0o600 });
   const worker = {
     ...workerOptions,
     name: "edgerun",
-    modulesRoot: settings.bundleDirectory,
+    modulesRoot: directory,
     // Past Miniflare's own entry script, which takes as long for a request as all of ours.
     unsafeDirectSockets: [{ host: "127.0.0.1", port: settings.port }],
-    modules: [{ type: "ESModule" as const, path: join(settings.bundleDirectory, "index.js") }],
-    bindings: { ...(workerOptions as { bindings?: Record<string, string> }).bindings, ...settings.bindings },
+    modules: [{ type: "ESModule" as const, path: join(directory, "index.js") }],
+    bindings: { ...workerOptions.bindings, ...settings.bindings },
   };
   const options = convertV4MiniflareOptions({
     host: "127.0.0.1",
@@ -100,7 +115,7 @@ function createMiniflare(settings: EdgeSettings): { miniflare: Miniflare; closeL
 const MAINTENANCE_INTERVAL_MS = 5 * 60_000;
 
 /** Runs the maintenance of the edge now and every few minutes; returns what ends that. */
-function keepMaintained(miniflare: Miniflare): () => void {
+function keepMaintained(miniflare: MiniflarePackage.Miniflare): () => void {
   const maintain = async (): Promise<void> => {
     const worker = await miniflare.getWorker();
     await worker.scheduled({ cron: "local" });
@@ -113,8 +128,8 @@ function keepMaintained(miniflare: Miniflare): () => void {
 }
 
 /** Starts the runtime and brings the database up to date. The port answers before this resolves. */
-export async function startEdge(settings: EdgeSettings): Promise<Part> {
-  const { miniflare, closeLog } = createMiniflare(settings);
+export async function startEdge(settings: EdgeSettings): Promise<EdgePart> {
+  const { miniflare, closeLog } = createMiniflare(await importMiniflare(settings.packages), settings);
   let disposed: Promise<void> | undefined;
   let endMaintenance = (): void => {};
   // SIGKILL, since with SIGTERM the runtime drains its long polls for ever.
@@ -130,9 +145,10 @@ export async function startEdge(settings: EdgeSettings): Promise<Part> {
       () => void stop(),
     );
     const database = (await miniflare.getD1Database("DB")) as unknown as MigratableDatabase;
-    await applyMigrations(database, settings.migrationsDirectory, unstable_splitSqlQuery);
+    await applyMigrations(database, settings.build.migrations);
+    const { port } = await miniflare.unsafeGetDirectURL();
     endMaintenance = keepMaintained(miniflare);
-    return { ...runtime, stop };
+    return { ...runtime, port: Number(port), stop };
   } catch (error) {
     await stop();
     throw error;

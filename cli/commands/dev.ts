@@ -1,0 +1,62 @@
+/** `flash dev`: a local server whose functions run on workers, with the code as it is at that moment. */
+import { Command, InvalidArgumentError, Option } from "commander";
+import type { Cli } from "../cli.ts";
+import { dev } from "../dev/dev.ts";
+import { appNameOf } from "../project.ts";
+
+const DEFAULT_HOST = "localhost";
+const DEFAULT_PORT = 8888;
+
+type DevFlags = {
+  readonly host: string;
+  readonly port: number;
+  readonly reload: boolean;
+  readonly autoProvision?: boolean;
+  readonly local?: boolean;
+  readonly runtime?: "docker" | "process";
+  readonly app?: string;
+  readonly python?: string;
+};
+
+/** Also under the name that it had for people who come from elsewhere. */
+export function devCommand(cli: Cli, name = "dev"): Command {
+  return new Command(name)
+    .description("Serve the app's functions on this computer; they run on workers, and follow every change.")
+    .addOption(new Option("--host <host>", "where to listen").default(DEFAULT_HOST).env("FLASH_HOST"))
+    .addOption(
+      new Option("-p, --port <number>", "port; the next free one when it is taken")
+        .default(DEFAULT_PORT)
+        .env("FLASH_PORT")
+        .argParser(parsePort),
+    )
+    .option("--reload", "follow changes of files (default)", true)
+    .option("--no-reload", "serve the app as it is now")
+    .option("--auto-provision", "make all live endpoints at once, not each at its first call")
+    .option("--local", "run workers on this computer: needs no service, no account, no GPU")
+    .addOption(
+      new Option("--runtime <kind>", "with --local: how workers run (default: process)").choices([
+        "docker",
+        "process",
+      ]),
+    )
+    .option("-a, --app <name>", "app (default: name of this directory)")
+    .option("--python <path>", "interpreter that reads the app")
+    .option("-y, --yes", "do not ask")
+    .action(async (flags: DevFlags) => {
+      await dev(cli, {
+        appName: appNameOf(cli, flags.app),
+        host: flags.host,
+        port: flags.port,
+        reloads: flags.reload,
+        provisionsAll: flags.autoProvision ?? false,
+        python: flags.python,
+        ...(flags.local ? { local: { runtime: flags.runtime ?? "process" } } : {}),
+      });
+    });
+}
+
+function parsePort(text: string): number {
+  const port = Number(text);
+  if (Number.isInteger(port) && port >= 1 && port <= 65_535) return port;
+  throw new InvalidArgumentError("A port is a whole number from 1 to 65535.");
+}

@@ -1,0 +1,111 @@
+/** Reads a project once: its files, what they declare, and what live workers need of it. */
+import { join } from "node:path";
+import { type Project, readProject } from "../../build/project-files.ts";
+import type { Cli } from "../../cli.ts";
+import type { LiveReport } from "../../discovery/discovery-report.ts";
+import { runtimeImages } from "../../manifest/images.ts";
+import { toManifest } from "../../manifest/manifest.ts";
+import { choosePythonVersion } from "../../manifest/python-version.ts";
+import { type AppReading, toReading } from "./app-reading.ts";
+import { FileStates } from "./file-states.ts";
+import { readPackages } from "./live-packages.ts";
+import type { ResidentDiscovery } from "./resident-discovery.ts";
+import { SourceTexts } from "./source-texts.ts";
+
+/** A checkout may take a directory away while it is being looked into. */
+const WALKS = 3;
+
+/** The files of a project at one moment. */
+export type Snapshot = {
+  /** All Python files, from the project. */
+  readonly files: readonly string[];
+  /** Whole paths. */
+  readonly directories: readonly string[];
+  readonly states: FileStates;
+};
+
+export type ReadApp = { readonly reading: AppReading; readonly report: LiveReport };
+
+export class AppReader {
+  readonly #cli: Cli;
+  readonly #appName: string;
+  readonly #discovery: ResidentDiscovery;
+  readonly #sources: SourceTexts;
+  /** Files that declarations or requirements depend on, besides modules; whole paths. */
+  #others: readonly string[];
+
+  constructor(cli: Cli, appName: string, discovery: ResidentDiscovery) {
+    this.#cli = cli;
+    this.#appName = appName;
+    this.#discovery = discovery;
+    this.#sources = new SourceTexts(cli.directory);
+    this.#others = [join(cli.directory, "requirements.txt"), join(cli.directory, ".env")];
+  }
+
+  /** Whole paths of files that matter, besides modules. */
+  get others(): readonly string[] {
+    return this.#others;
+  }
+
+  source(sha256: string): string | undefined {
+    return this.#sources.get(sha256);
+  }
+
+  async look(): Promise<Snapshot> {
+    const { files, directories } = await walked(this.#cli.directory);
+    const modules = files.map(({ path }) => path).filter((path) => path.endsWith(".py"));
+    const whole = modules.map((path) => join(this.#cli.directory, path));
+    const states = await FileStates.of([...directories, ...whole, ...this.#others]);
+    return { files: modules, directories, states };
+  }
+
+  /** Undefined when the files have changed meanwhile, or nobody wants it any more. */
+  async read(
+    { files }: Snapshot,
+    before: AppReading,
+    onInterim: (interim: Promise<ReadApp | undefined>) => void,
+  ): Promise<ReadApp | undefined> {
+    const report = await this.#discovery.read(files, (interim) => {
+      onInterim(this.#understood(interim, files, before));
+    });
+    return report === undefined ? undefined : await this.#understood(report, files, before);
+  }
+
+  async #understood(
+    report: LiveReport,
+    files: readonly string[],
+    before: AppReading,
+  ): Promise<ReadApp | undefined> {
+    const { directory, environment } = this.#cli;
+    const { changed, unsendable } = await this.#sources.take(report.hashes);
+    if (changed.length > 0) return undefined;
+    const packages = await readPackages(directory, report.endpoints, environment);
+    const opened = report.opened.map((path) => join(directory, path));
+    this.#others = [...new Set([...packages.files, ...opened])];
+    const resources = this.#resources(report);
+    const findings = { report, resources, packages: packages.byEndpoint, files, unsendable };
+    return { reading: toReading(findings, before), report };
+  }
+
+  #resources(report: LiveReport) {
+    const pythonVersion = choosePythonVersion(report);
+    return toManifest(report, {
+      appName: this.#appName,
+      pythonVersion,
+      images: runtimeImages(this.#cli.environment, pythonVersion),
+      fingerprint: "",
+      excludedPackages: [],
+      generatedAt: "",
+    }).resources;
+  }
+}
+
+async function walked(directory: string): Promise<Project> {
+  for (let walk = 1; ; walk += 1) {
+    try {
+      return await readProject(directory);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT" || walk === WALKS) throw error;
+    }
+  }
+}

@@ -1,0 +1,144 @@
+/** What a reading of the files makes of the app, given what it was before. */
+import type { LivePeer } from "../../../src/contract/flash-live.ts";
+import type { FlashManifest } from "../../../src/contract/flash-manifest.ts";
+import type { DiscoveredEndpoint, DiscoveryNote, LiveReport } from "../../discovery/discovery-report.ts";
+import { noteLine } from "../../discovery/notes.ts";
+import type { LiveEndpoint } from "./live-app.ts";
+
+export type AppReading = {
+  /** Sorted by name. */
+  readonly endpoints: readonly LiveEndpoint[];
+  readonly problems: readonly string[];
+  readonly warnings: readonly string[];
+};
+
+export const NOTHING_READ: AppReading = { endpoints: [], problems: [], warnings: [] };
+
+/** What is to be installed for one endpoint, or why it cannot be. */
+export type Packages = { readonly dependencies: readonly string[]; readonly problems: readonly string[] };
+
+export type Findings = {
+  readonly report: LiveReport;
+  readonly resources: FlashManifest["resources"];
+  /** By endpoint name. */
+  readonly packages: ReadonlyMap<string, Packages>;
+  /** All Python files of the project. */
+  readonly files: readonly string[];
+  /** Those that cannot be sent, for they are no UTF-8. */
+  readonly unsendable: readonly string[];
+};
+
+/** An endpoint whose file cannot be read now stays as it was, with the reason as its problem. */
+export function toReading(findings: Findings, before: AppReading): AppReading {
+  const faults = faultsOf(findings);
+  const found = findings.report.endpoints.map((endpoint) => endpointOf(endpoint, findings, faults));
+  const names = new Set(found.map(({ name }) => name));
+  const kept = before.endpoints.filter(({ name }) => !names.has(name)).flatMap(keptOf(findings, faults));
+  const endpoints = [...found, ...kept].toSorted((one, other) => (one.name < other.name ? -1 : 1));
+  const packageProblems = [...findings.packages.values()].flatMap(({ problems }) => problems);
+  return {
+    endpoints,
+    problems: [...new Set([...faults.map(noteLine), ...packageProblems])],
+    warnings: findings.report.warnings.filter((note) => !isFault(note, findings)).map(noteLine),
+  };
+}
+
+/** Nothing could be read, for a reason that is of no file: all stays, and says why it cannot be called. */
+export function stuckReading(before: AppReading, problem: string): AppReading {
+  const endpoints = before.endpoints.map((endpoint) => ({ ...endpoint, problem }));
+  return { endpoints, problems: [problem], warnings: before.warnings };
+}
+
+/** What must be put right. Files that cannot be parsed count only where an endpoint needs them. */
+function faultsOf({ report, unsendable }: Findings): readonly DiscoveryNote[] {
+  const needed = new Set([
+    ...Object.keys(report.hashes),
+    ...report.endpoints.flatMap((one) => one.localFiles),
+  ]);
+  const noted = new Set(report.errors.map(({ file }) => file));
+  const unparsed = report.faults
+    .filter(({ file }) => file !== null && needed.has(file) && !noted.has(file))
+    .map((note) => ({ ...note, message: `Python cannot read this file: ${note.message}` }));
+  const unsent = unsendable.map((file) => ({
+    file,
+    line: 1,
+    message: "the file is not in UTF-8, so it cannot be sent to a live worker. Save it in UTF-8.",
+  }));
+  const errors = report.errors.map((note) => (note.file === null ? firstLineOf(note) : note));
+  return [...errors, ...unparsed, ...unsent];
+}
+
+/** That of the whole app goes on with examples, which are for who begins. */
+function firstLineOf(note: DiscoveryNote): DiscoveryNote {
+  return { ...note, message: note.message.split("\n")[0] ?? "" };
+}
+
+function isFault({ file }: DiscoveryNote, { report }: Findings): boolean {
+  return report.faults.some((fault) => fault.file === file) && file !== null && file in report.hashes;
+}
+
+function endpointOf(
+  endpoint: DiscoveredEndpoint,
+  { report, resources, packages }: Findings,
+  faults: readonly DiscoveryNote[],
+): LiveEndpoint {
+  const resource = resources[endpoint.name];
+  if (resource === undefined) throw new Error(`the manifest lacks ${endpoint.name}`);
+  const own = packages.get(endpoint.name) ?? { dependencies: [], problems: [] };
+  const files = new Set([endpoint.filePath, ...(endpoint.isClient ? [] : endpoint.localFiles)]);
+  const problems = [
+    ...faults.filter(({ file }) => file !== null && files.has(file)).map(noteLine),
+    ...own.problems,
+  ];
+  return {
+    name: endpoint.name,
+    resource: endpoint.isClient ? resource : { ...resource, is_live_resource: true },
+    code: codeOf(endpoint, report.hashes, own.dependencies),
+    peers: endpoint.calls ?? [],
+    filePath: endpoint.filePath,
+    line: endpoint.line,
+    ...(problems.length > 0 ? { problem: problems.join("\n") } : {}),
+  };
+}
+
+function codeOf(
+  endpoint: DiscoveredEndpoint,
+  hashes: Readonly<Record<string, string>>,
+  dependencies: readonly string[],
+): LivePeer {
+  const [first] = endpoint.functions;
+  const files = endpoint.isClient ? [] : endpoint.localFiles;
+  const shared = {
+    module: first?.module ?? endpoint.modulePath,
+    max_concurrency: endpoint.resource.max_concurrency ?? 1,
+    modules: Object.fromEntries(files.map((file) => [file, hashes[file] ?? ""])),
+    dependencies: [...dependencies],
+    system_dependencies: endpoint.systemDependencies,
+    accelerate_downloads: endpoint.accelerateDownloads ?? true,
+  };
+  if (endpoint.isLoadBalanced) return { execution_type: "route", ...shared };
+  const name = first?.name;
+  if (first?.isClass) return { execution_type: "class", class_name: name, ...shared };
+  return { execution_type: "function", function_name: name, ...shared };
+}
+
+/** What becomes of an endpoint that the report lacks: nothing, where its declaration has gone. */
+function keptOf(
+  { report, files }: Findings,
+  faults: readonly DiscoveryNote[],
+): (endpoint: LiveEndpoint) => readonly LiveEndpoint[] {
+  const unread = new Set(report.unread);
+  return (endpoint) => {
+    if (!files.includes(endpoint.filePath)) return [];
+    const group = report.groups.find((members) => members.includes(endpoint.filePath)) ?? [];
+    const needed = new Set([endpoint.filePath, ...Object.keys(endpoint.code.modules), ...group]);
+    const problems = faults.filter(({ file }) => file !== null && needed.has(file)).map(noteLine);
+    if (unread.has(endpoint.filePath)) {
+      problems.push(
+        report.failure ??
+          `${endpoint.filePath} is still being imported: its code at module level takes long.`,
+      );
+    }
+    return problems.length > 0 ? [{ ...endpoint, problem: problems.join("\n") }] : [];
+  };
+}

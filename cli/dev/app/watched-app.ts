@@ -1,0 +1,202 @@
+/** The app of a project that a person is working on: read anew when its files change. */
+import { realpath } from "node:fs/promises";
+import type { Cli } from "../../cli.ts";
+import { discoverySetting } from "../../discovery/discovery.ts";
+import { failureOf } from "../../discovery/notes.ts";
+import { Failure } from "../../failure.ts";
+import { changeBetween } from "./app-change.ts";
+import { AppReader } from "./app-reader.ts";
+import { type AppReading, NOTHING_READ, stuckReading } from "./app-reading.ts";
+import type { FileStates } from "./file-states.ts";
+import { FileWatcher } from "./file-watcher.ts";
+import type { AppChange, LiveApp, LiveEndpoint } from "./live-app.ts";
+import { ResidentDiscovery } from "./resident-discovery.ts";
+
+export type LiveAppOptions = {
+  readonly appName: string;
+  /** Interpreter, by name or path. */
+  readonly python?: string | undefined;
+  /** Changes of files are followed; otherwise the app stays what it was at the start. */
+  readonly reloads: boolean;
+};
+
+/**
+ * Reads the app, shows its warnings and problems, and follows its files. Throws a Failure when nothing of it can be
+ * called: no endpoint is declared, or none can be read.
+ */
+export async function openLiveApp(cli: Cli, options: LiveAppOptions): Promise<LiveApp> {
+  const here = { ...cli, directory: await realpath(cli.directory) };
+  const setting = await discoverySetting(here, options.python);
+  const app = new WatchedApp(here, options, new ResidentDiscovery(setting));
+  try {
+    await app.open();
+    return app;
+  } catch (error) {
+    await app.close();
+    throw error;
+  }
+}
+
+class WatchedApp implements LiveApp {
+  readonly name: string;
+  readonly #cli: Cli;
+  readonly #discovery: ResidentDiscovery;
+  readonly #reader: AppReader;
+  readonly #watcher: FileWatcher | undefined;
+  readonly #listeners: ((change: AppChange) => void)[] = [];
+  #reading: AppReading = NOTHING_READ;
+  /** Of the files as the latest reading, done or under way, has found them. */
+  #states: FileStates | undefined;
+  /** Numbers of readings: the latest that is wanted, and the latest that is done. */
+  #wanted = 0;
+  #done = 0;
+  #work: Promise<void> | undefined;
+  #known = new Known();
+  #isClosed = false;
+
+  constructor(cli: Cli, options: LiveAppOptions, discovery: ResidentDiscovery) {
+    this.name = options.appName;
+    this.#cli = cli;
+    this.#discovery = discovery;
+    this.#reader = new AppReader(cli, options.appName, discovery);
+    if (options.reloads) this.#watcher = this.#watch();
+  }
+
+  async open(): Promise<void> {
+    const end = (): void => void this.close();
+    this.#cli.signal.addEventListener("abort", end, { once: true });
+    this.#cli.signal.throwIfAborted();
+    this.#read();
+    const work = this.#work;
+    await Promise.race([work, this.#known.soon]);
+    if (this.#reading === NOTHING_READ) await work;
+    this.#cli.signal.throwIfAborted();
+    for (const warning of this.#reading.warnings) this.#cli.terminal.warn(warning);
+    for (const problem of this.#reading.problems) this.#cli.terminal.fail(problem);
+  }
+
+  async endpoints(): Promise<readonly LiveEndpoint[]> {
+    if (this.#watcher !== undefined && (await this.#states?.haveChanged())) this.#read();
+    await this.#known.soon;
+    return this.#reading.endpoints;
+  }
+
+  source(sha256: string): string | undefined {
+    return this.#reader.source(sha256);
+  }
+
+  onChange(listen: (change: AppChange) => void): void {
+    this.#listeners.push(listen);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#known.tell();
+    await Promise.all([this.#watcher?.close(), this.#discovery.close()]);
+  }
+
+  #watch(): FileWatcher {
+    return new FileWatcher(
+      () => this.#read(),
+      (reason) => {
+        const line = `Files cannot be watched (${reason}), so changes are noticed with the next call.`;
+        this.#cli.terminal.warn(line);
+      },
+    );
+  }
+
+  /** Wants one more reading, of the files as they are now. */
+  #read(): void {
+    if (this.#isClosed) return;
+    this.#wanted += 1;
+    this.#known.await();
+    this.#discovery.abandon();
+    this.#work ??= this.#readUntilKnown();
+  }
+
+  async #readUntilKnown(): Promise<void> {
+    try {
+      await this.#readAll();
+    } finally {
+      this.#work = undefined;
+      this.#known.tell();
+    }
+  }
+
+  async #readAll(): Promise<void> {
+    while (this.#done < this.#wanted && !this.#isClosed) {
+      const wanted = this.#wanted;
+      try {
+        if (await this.#readOnce(() => wanted === this.#wanted)) this.#done = wanted;
+      } catch (error) {
+        // Before anything is known there is nothing to go on with.
+        if (this.#reading === NOTHING_READ || !isOutside(error)) throw error;
+        this.#become(stuckReading(this.#reading, problemOf(error)));
+        this.#done = wanted;
+      }
+    }
+  }
+
+  /** Says whether it came to an end. */
+  async #readOnce(isWanted: () => boolean): Promise<boolean> {
+    const snapshot = await this.#reader.look();
+    this.#states = snapshot.states;
+    this.#watcher?.watch([...snapshot.directories, ...this.#reader.others]);
+    if (!isWanted()) return false;
+    let isDone = false;
+    const read = await this.#reader.read(snapshot, this.#reading, (interim) => {
+      void interim.then((known) => {
+        if (known === undefined || isDone || !isWanted() || known.reading.endpoints.length === 0) return;
+        this.#become(known.reading);
+        this.#known.tell();
+      });
+    });
+    isDone = true;
+    if (read === undefined || this.#isClosed) return false;
+    const isNothing = this.#reading === NOTHING_READ && read.reading.endpoints.length === 0;
+    if (isNothing) throw failureOf(read.report.errors, "read");
+    this.#watcher?.watch([...snapshot.directories, ...this.#reader.others]);
+    await this.#states.follow(this.#reader.others);
+    this.#become(read.reading);
+    return true;
+  }
+
+  #become(reading: AppReading): void {
+    const before = this.#reading;
+    this.#reading = reading;
+    if (before === NOTHING_READ) return;
+    const change = changeBetween(before, reading);
+    if (change !== undefined) for (const listen of this.#listeners) listen(change);
+  }
+}
+
+/** Whether what the files say is known, as far as it can be in a bearable time. */
+class Known {
+  #tell: (() => void) | undefined;
+  #soon: Promise<void> = Promise.resolve();
+
+  get soon(): Promise<void> {
+    return this.#soon;
+  }
+
+  await(): void {
+    if (this.#tell !== undefined) return;
+    this.#soon = new Promise((tell) => {
+      this.#tell = tell;
+    });
+  }
+
+  tell(): void {
+    this.#tell?.();
+    this.#tell = undefined;
+  }
+}
+
+function isOutside(error: unknown): error is Error {
+  return error instanceof Failure || (error instanceof Error && "code" in error);
+}
+
+function problemOf(error: Error): string {
+  const advice = error instanceof Failure ? error.advice : [];
+  return [error.message, ...advice].join("\n");
+}

@@ -1,0 +1,27 @@
+import { counted } from "../terminal/counted.ts";
+import type { Terminal } from "../terminal/terminal.ts";
+import type { AppChange } from "./app/live-app.ts";
+
+/** What a change of files has changed; nothing for a change that no endpoint notices. */
+export function showChange(terminal: Terminal, change: AppChange): void {
+  const { added, removed, changed, reconfigured, problems, warnings } = change;
+  const isNamed = new Set([...added, ...reconfigured]);
+  const parts = [
+    partOf(
+      "changed",
+      changed.filter((name) => !isNamed.has(name)),
+    ),
+    partOf("configured anew", reconfigured),
+    partOf("added", added),
+    partOf("removed", removed),
+  ].filter((part) => part !== "");
+  if (parts.length > 0) terminal.done(`Reloaded: ${parts.join("; ")}`);
+  for (const warning of warnings) terminal.warn(warning);
+  if (problems.length === 0) return;
+  terminal.fail(`${counted(problems.length, "problem")}; all other functions go on as they were:`);
+  for (const problem of problems) terminal.fail(problem);
+}
+
+function partOf(what: string, names: readonly string[]): string {
+  return names.length === 0 ? "" : `${what} ${names.join(", ")}`;
+}

@@ -1,0 +1,24 @@
+/** `.flash/dev.json`: where the project's `flash dev` listens, for scripts that call functions by it. */
+import { readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import writeFileAtomic from "write-file-atomic";
+import { z } from "zod";
+import { FLASH_DIRECTORY } from "../build/build-directory.ts";
+
+const FILE = "dev.json";
+const addressSchema = z.object({ url: z.string(), pid: z.number() });
+
+export async function tellAddress(directory: string, url: string): Promise<void> {
+  await writeFileAtomic(pathIn(directory), `${JSON.stringify({ url, pid: process.pid })}\n`);
+}
+
+/** Another one of the same project may have told its own by now. */
+export async function forgetAddress(directory: string): Promise<void> {
+  const text = await readFile(pathIn(directory), "utf8").catch(() => "null");
+  const told = addressSchema.safeParse(JSON.parse(text));
+  if (told.data?.pid === process.pid) await rm(pathIn(directory), { force: true });
+}
+
+function pathIn(directory: string): string {
+  return join(directory, FLASH_DIRECTORY, FILE);
+}

@@ -1,0 +1,89 @@
+/** What `flash dev` does, from its start to Ctrl+C. */
+import { once } from "node:events";
+import type { Cli } from "../cli.ts";
+import { openService } from "../configuration/service-access.ts";
+import { type LocalEdge, openLocalEdge } from "../local/local-edge.ts";
+import { startLocalServer } from "../server/local-server.ts";
+import { showStartupTable } from "../server/startup-table.ts";
+import { openCallLog } from "../server/terminal-call-log.ts";
+import { Service } from "../service/service.ts";
+import { counted } from "../terminal/counted.ts";
+import { openLiveApp } from "./app/watched-app.ts";
+import { LiveCalls } from "./call/live-calls.ts";
+import { showChange } from "./changes.ts";
+import { forgetAddress, tellAddress } from "./dev-address.ts";
+import { findLeftovers, offerRemoval } from "./session/leftovers.ts";
+import type { LiveSession } from "./session/live-session.ts";
+import { openLiveSession } from "./session/opening.ts";
+import { confirmProvisioning, provision } from "./session/provisioning.ts";
+
+export type DevOptions = {
+  readonly appName: string;
+  readonly host: string;
+  /** The first one that is tried. */
+  readonly port: number;
+  /** Changes of files are followed. */
+  readonly reloads: boolean;
+  /** Every live endpoint is made at the start. */
+  readonly provisionsAll: boolean;
+  readonly python?: string | undefined;
+  /** Workers run on this computer, whatever service is configured. */
+  readonly local?: { readonly runtime: "docker" | "process" };
+};
+
+/** What is to be ended, the last that was opened first. */
+type Opened = (() => Promise<void>)[];
+
+/** Serves until it is interrupted; then nothing of it is left, here or on the service. */
+export async function dev(cli: Cli, options: DevOptions): Promise<void> {
+  const opened: Opened = [];
+  try {
+    await serve(cli, options, opened);
+  } catch (error) {
+    // Being interrupted is how it ends.
+    if (error !== cli.signal.reason || opened.length === 0) throw error;
+  } finally {
+    for (const close of opened.toReversed()) await close();
+  }
+}
+
+async function serve(cli: Cli, options: DevOptions, opened: Opened): Promise<void> {
+  const { appName, host, port, reloads, python, provisionsAll } = options;
+  const edge = options.local && (await openLocalEdge(cli, { ...options.local, python }));
+  if (edge) opened.push(async () => await edge.close());
+  const service = await serviceOf(cli, edge);
+  const leftovers = await offerRemoval(cli, service, await findLeftovers(cli, service));
+  const app = await openLiveApp(cli, { appName, reloads, python });
+  opened.push(async () => await app.close());
+  const session = await openLiveSession(cli, service, { appName, leftovers });
+  opened.push(async () => await closeSession(cli, session));
+
+  const calls = new LiveCalls({ service, app, session, signal: cli.signal });
+  const server = await startLocalServer(cli, { app, calls, log: openCallLog(cli), host, port });
+  opened.push(async () => await server.close());
+  await tellAddress(cli.directory, server.url);
+  opened.push(async () => await forgetAddress(cli.directory));
+
+  const endpoints = await app.endpoints();
+  showStartupTable(cli, endpoints, server);
+  app.onChange((change) => {
+    showChange(cli.terminal, change);
+    void app.endpoints().then(async (all) => await session.keepOnly(all.map(({ name }) => name)));
+  });
+  if (provisionsAll && (await confirmProvisioning(cli, endpoints))) await provision(cli, session, endpoints);
+  if (!cli.signal.aborted) await once(cli.signal, "abort");
+}
+
+async function serviceOf(cli: Cli, edge: LocalEdge | undefined): Promise<Service> {
+  if (edge === undefined) return await openService(cli);
+  cli.hide?.(edge.apiKey);
+  return new Service({ url: edge.url, apiKey: edge.apiKey, signal: cli.signal });
+}
+
+async function closeSession({ terminal }: Cli, session: LiveSession): Promise<void> {
+  const { deleted, left } = await session.close();
+  if (deleted > 0) terminal.done(`Deleted ${counted(deleted, "live endpoint")}.`);
+  if (left.length === 0) return;
+  terminal.fail(`${counted(left.length, "live endpoint")} could not be deleted: ${left.join(", ")}.`);
+  terminal.warn("The service deletes them when their lease has lapsed, within minutes.");
+}

@@ -1,0 +1,100 @@
+/** The start of a live session. */
+import { LIVE_PREFIX } from "../../../src/contract/flash-live.ts";
+import { ignoreFlashDirectory } from "../../build/build-directory.ts";
+import type { Cli } from "../../cli.ts";
+import type { Service } from "../../service/service.ts";
+import { isOfEndedSession, type OpenedSession } from "../../service/session-operations.ts";
+import { type Owner, thisOwner } from "../../tracking/owner.ts";
+import { changeTracked, readTracked } from "../../tracking/tracked-resources.ts";
+import { LEASE_SECONDS, openSession, renewSession } from "./lease.ts";
+import type { Leftover } from "./leftovers.ts";
+import type { LiveSession } from "./live-session.ts";
+import { type Placed, ServiceSession } from "./service-session.ts";
+import { SessionTracking } from "./session-tracking.ts";
+
+export type LiveSessionOptions = {
+  readonly appName: string;
+  /** Sessions whose process has ended; the first of this app is gone on with. */
+  readonly leftovers?: readonly Leftover[];
+  readonly renewedEveryMs?: number;
+};
+
+type Start = { readonly opened: OpenedSession; readonly placed: ReadonlyMap<string, Placed> };
+
+/**
+ * Opens a session of the app, which is made where there is none, or goes on with one that was left. Throws a Failure at
+ * once where the service does not accept the key. The caller closes it.
+ */
+export async function openLiveSession(
+  cli: Cli,
+  service: Service,
+  { appName, leftovers = [], renewedEveryMs }: LiveSessionOptions,
+): Promise<LiveSession> {
+  const owner = thisOwner();
+  const { opened, placed } =
+    (await takeOver(
+      cli,
+      service,
+      owner,
+      leftovers.filter(({ session }) => session.app === appName),
+    )) ?? (await startAnew(service, appName));
+  await ignoreFlashDirectory(cli.directory);
+  const tracking = new SessionTracking(cli, service, appName, owner);
+  await tracking.session(opened);
+  const session = new ServiceSession({ cli, service, appName, tracking, opened, placed, renewedEveryMs });
+  cli.onHurry?.(() => linesOf(session.left()));
+  return session;
+}
+
+async function startAnew(service: Service, appName: string): Promise<Start> {
+  return { opened: await openSession(service, appName), placed: new Map() };
+}
+
+/** The first that is still there, and that no other process was faster to take. */
+async function takeOver(
+  cli: Cli,
+  service: Service,
+  owner: Owner,
+  leftovers: readonly Leftover[],
+): Promise<Start | undefined> {
+  for (const leftover of leftovers) {
+    if (!(await claim(cli, owner, leftover))) continue;
+    try {
+      const opened = await renewSession(service, leftover.session.id);
+      return { opened, placed: await placedOf(cli, leftover) };
+    } catch (error) {
+      if (!isOfEndedSession(error)) throw error;
+    }
+  }
+  return undefined;
+}
+
+async function claim(cli: Cli, owner: Owner, { session }: Leftover): Promise<boolean> {
+  let isOurs = false;
+  await changeTracked(cli.directory, (tracked) => {
+    const [key, found] = Object.entries(tracked).find(([, { id }]) => id === session.id) ?? [];
+    isOurs = key !== undefined && JSON.stringify(found?.owner) === JSON.stringify(session.owner);
+    return isOurs && key !== undefined ? { ...tracked, [key]: { ...session, owner } } : tracked;
+  });
+  return isOurs;
+}
+
+async function placedOf(cli: Cli, { endpoints }: Leftover): Promise<ReadonlyMap<string, Placed>> {
+  const tracked = new Map(Object.values(await readTracked(cli.directory)).map((one) => [one.id, one]));
+  return new Map(
+    endpoints.map(({ id, name, type }) => {
+      const configurationHash = tracked.get(id)?.configurationHash ?? "";
+      return [name.slice(LIVE_PREFIX.length), { id, type, configurationHash }];
+    }),
+  );
+}
+
+/** For who presses Ctrl+C again before all was deleted. */
+function linesOf(left: readonly string[]): readonly string[] {
+  if (left.length === 0) return [];
+  const minutes = Math.ceil(LEASE_SECONDS / 60);
+  return [
+    `Not deleted: ${left.join(", ")}.`,
+    `The service deletes them within ${minutes} minutes; the next \`flash dev\` here offers it at once.`,
+  ];
+}

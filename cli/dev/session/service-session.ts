@@ -1,0 +1,290 @@
+/** A live session whose endpoints the service has. */
+import { LIVE_PREFIX } from "../../../src/contract/flash-live.ts";
+import type { Cli } from "../../cli.ts";
+import { findVolumes } from "../../deploy/volumes.ts";
+import { Failure } from "../../failure.ts";
+import { environmentEndpoints, removeEndpoint, saveEndpoint } from "../../service/endpoint-operations.ts";
+import { deleteEnvironment } from "../../service/flash-operations.ts";
+import type { Service } from "../../service/service.ts";
+import { isOfEndedSession, type OpenedSession } from "../../service/session-operations.ts";
+import { counted } from "../../terminal/counted.ts";
+import type { LiveEndpoint } from "../app/live-app.ts";
+import { Lease } from "./lease.ts";
+import { configurationHash, toLiveInput } from "./live-endpoint-input.ts";
+import type { LivePlace, LiveSession, Provisioned } from "./live-session.ts";
+import type { SessionTracking } from "./session-tracking.ts";
+import { Turns } from "./turns.ts";
+
+const PLACED_AT_ONCE = 3;
+/** For placements under way when the session is closed. */
+const SETTLE_LIMIT_MS = 5_000;
+const DELETION_LIMIT_MS = 10_000;
+/** After which a person wonders what is going on. */
+const PATIENCE_MS = 1_000;
+
+/** An endpoint that the service has. */
+export type Placed = {
+  readonly id: string;
+  readonly type: "QB" | "LB";
+  readonly configurationHash: string;
+  /** As it was declared then; unknown where another process has placed it. */
+  readonly endpoint?: LiveEndpoint | undefined;
+};
+
+export type ServiceSessionSettings = {
+  readonly cli: Cli;
+  readonly service: Service;
+  readonly appName: string;
+  readonly tracking: SessionTracking;
+  readonly opened: OpenedSession;
+  /** What the session has already, by the names of app code. */
+  readonly placed: ReadonlyMap<string, Placed>;
+  readonly renewedEveryMs?: number | undefined;
+};
+
+type Placing = { readonly place: LivePlace; readonly outcome: Provisioned["outcome"] };
+
+export class ServiceSession implements LiveSession {
+  readonly #cli: Cli;
+  readonly #service: Service;
+  readonly #tracking: SessionTracking;
+  readonly #lease: Lease;
+  readonly #placed: Map<string, Placed>;
+  readonly #turns = new Turns();
+  /** Volumes are looked up by one at a time, for two may name the same new one. */
+  readonly #volumeTurns = new Turns();
+  /** Ctrl+C does not abort what is said to the service: the end of the session does. */
+  readonly #ended = new AbortController();
+  #closing: ReturnType<LiveSession["close"]> | undefined;
+
+  constructor(settings: ServiceSessionSettings) {
+    const { cli, service, appName, tracking, opened, placed, renewedEveryMs } = settings;
+    this.#cli = cli;
+    this.#service = service.until(this.#ended.signal);
+    this.#tracking = tracking;
+    this.#placed = new Map(placed);
+    this.#lease = new Lease(
+      {
+        service: this.#service,
+        appName,
+        renewedEveryMs,
+        onReplaced: (before, after) => this.#makeAnew(before, after),
+        onTrouble: (reason) => this.#tellTrouble(reason),
+      },
+      opened,
+    );
+  }
+
+  async place(endpoint: LiveEndpoint): Promise<LivePlace> {
+    return (await this.#placing(endpoint)).place;
+  }
+
+  async placeAll(
+    endpoints: readonly LiveEndpoint[],
+    onEach: (one: Provisioned) => void,
+  ): Promise<readonly Provisioned[]> {
+    const results: Provisioned[] = [];
+    const queue = endpoints.entries();
+    const placeNext = async (): Promise<void> => {
+      for (const [index, endpoint] of queue) {
+        const one = await this.#provisioned(endpoint);
+        results[index] = one;
+        onEach(one);
+      }
+    };
+    await Promise.all(Array.from({ length: PLACED_AT_ONCE }, placeNext));
+    return results;
+  }
+
+  forget(name: string): void {
+    this.#placed.delete(name);
+  }
+
+  async keepOnly(names: readonly string[]): Promise<void> {
+    const known = new Set([...this.#placed.keys(), ...this.#turns.names()]);
+    const removed = [...known].filter((name) => !names.includes(name));
+    await Promise.all(removed.map((name) => this.#turns.take(name, async () => await this.#remove(name))));
+  }
+
+  async close(): ReturnType<LiveSession["close"]> {
+    this.#closing ??= this.#close();
+    return await this.#closing;
+  }
+
+  left(): readonly string[] {
+    const underWay = this.#turns.names().filter((name) => !this.#placed.has(name));
+    return [
+      ...[...this.#placed].map(([name, { id }]) => `${LIVE_PREFIX}${name} (${id})`),
+      ...underWay.map((name) => `${LIVE_PREFIX}${name}`),
+    ];
+  }
+
+  async #placing(endpoint: LiveEndpoint): Promise<Placing> {
+    this.#cli.signal.throwIfAborted();
+    if (this.#closing) throw new Failure("The live session has ended.");
+    const { name } = endpoint;
+    const hash = configurationHash(endpoint);
+    const known = this.#found(name, hash);
+    return known ?? (await this.#turns.take(name, async () => await this.#placeNow(endpoint, hash)));
+  }
+
+  #found(name: string, hash: string): Placing | undefined {
+    const known = this.#placed.get(name);
+    if (known?.configurationHash !== hash) return undefined;
+    return { place: this.#placeOf(known, this.#lease.current), outcome: "cached" };
+  }
+
+  #placeOf({ id }: Placed, { liveToken }: OpenedSession): LivePlace {
+    return { endpointId: id, liveToken };
+  }
+
+  /** What waited for its turn may find everything done. */
+  async #placeNow(endpoint: LiveEndpoint, hash: string): Promise<Placing> {
+    const { name } = endpoint;
+    const known = this.#found(name, hash);
+    if (known) return known;
+    const outcome = this.#placed.has(name) ? "updated" : "deployed";
+    const session = this.#lease.current;
+    try {
+      return await this.#save(session, endpoint, hash)
+        .catch(async (error: unknown) => {
+          if (!isOfEndedSession(error)) throw error;
+          return await this.#save(await this.#lease.replace(session), endpoint, hash);
+        })
+        .then((place) => ({ place, outcome }));
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      throw new Failure(`Live endpoint '${name}' could not be made: ${error.message}`, error.advice);
+    }
+  }
+
+  async #save(session: OpenedSession, endpoint: LiveEndpoint, hash: string): Promise<LivePlace> {
+    const { name } = endpoint;
+    const input = toLiveInput(endpoint, await this.#volumesOf(endpoint));
+    const before = this.#placed.get(name);
+    if (before && before.type !== input.type) await this.#remove(name);
+    const { gpuIds, gpuCount, instanceIds, networkVolumeIds, ...rest } = input;
+    const { saveEndpoint: saved } = await this.#service.mutateAgain(saveEndpoint, {
+      input: {
+        ...rest,
+        networkVolumeIds: networkVolumeIds.map((networkVolumeId) => ({ networkVolumeId })),
+        ...(instanceIds.length > 0 ? { instanceIds } : { gpuIds, gpuCount }),
+        flashEnvironmentId: session.id,
+      },
+    });
+    // Another one has taken its place meanwhile, and this endpoint went with it.
+    if (session !== this.#lease.current) return await this.#save(this.#lease.current, endpoint, hash);
+    const placed = { id: saved.id, type: input.type, configurationHash: hash, endpoint };
+    this.#placed.set(name, placed);
+    const { endpoint: _, ...facts } = placed;
+    await this.#tracking.endpoint(session, { ...facts, name: input.name });
+    return this.#placeOf(placed, session);
+  }
+
+  async #volumesOf({ name, resource }: LiveEndpoint): Promise<readonly string[]> {
+    const find = () => findVolumes(this.#service, { resources: { [name]: resource } });
+    return (await this.#volumeTurns.take("volumes", find)).get(name) ?? [];
+  }
+
+  async #provisioned(endpoint: LiveEndpoint): Promise<Provisioned> {
+    const { name } = endpoint;
+    try {
+      return { name, outcome: (await this.#placing(endpoint)).outcome };
+    } catch (error) {
+      this.#cli.signal.throwIfAborted();
+      if (!(error instanceof Failure)) throw error;
+      return { name, outcome: "failed", error: error.message };
+    }
+  }
+
+  /** One that cannot be deleted stays known, so that the end of the session deletes it. */
+  async #remove(name: string): Promise<void> {
+    const known = this.#placed.get(name);
+    if (known === undefined) return;
+    try {
+      await removeEndpoint(this.#service, known.id);
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      return this.#cli.terminal.warn(
+        `${LIVE_PREFIX}${name} (${known.id}) could not be deleted: ${error.message}`,
+      );
+    }
+    this.#placed.delete(name);
+    await this.#tracking.gone([known.id]);
+  }
+
+  /** What the session that has ended had is placed again, so that the next calls need not wait for it. */
+  #makeAnew(before: OpenedSession, after: OpenedSession): void {
+    const endpoints = [...this.#placed.values()].flatMap(({ endpoint }) => endpoint ?? []);
+    this.#placed.clear();
+    const what = endpoints.length > 0 ? ` ${counted(endpoints.length, "live endpoint")} made anew.` : "";
+    this.#cli.terminal.warn(
+      `The live session had ended on the service, as it does when this computer sleeps for long.${what}`,
+    );
+    void this.#trackAnew(before, after);
+    // Failures are told by the next call of each.
+    void this.placeAll(endpoints, () => undefined).catch(() => undefined);
+  }
+
+  async #trackAnew(before: OpenedSession, after: OpenedSession): Promise<void> {
+    await this.#tracking.gone([before.id]);
+    await this.#tracking.session(after);
+  }
+
+  #tellTrouble(reason: string | undefined): void {
+    const { terminal } = this.#cli;
+    if (reason === undefined) return terminal.done("The live session is renewed again.");
+    terminal.warn(`The live session could not be renewed: ${reason} It is tried again.`);
+  }
+
+  async #close(): ReturnType<LiveSession["close"]> {
+    const patience = setTimeout(() => {
+      this.#cli.terminal.say("Deleting live endpoints. Ctrl+C again leaves that to the service.");
+    }, PATIENCE_MS);
+    try {
+      await this.#settle();
+      return await this.#delete();
+    } finally {
+      clearTimeout(patience);
+    }
+  }
+
+  /** Nothing is made from then on. */
+  async #settle(): Promise<void> {
+    const limit = setTimeout(() => this.#end(), SETTLE_LIMIT_MS);
+    await this.#lease.stop();
+    await this.#turns.settled();
+    clearTimeout(limit);
+    this.#end();
+  }
+
+  async #delete(): ReturnType<LiveSession["close"]> {
+    const { id } = this.#lease.current;
+    const tidying = this.#service.until(AbortSignal.timeout(DELETION_LIMIT_MS));
+    try {
+      await tidying.mutateAgain(deleteEnvironment, { id });
+    } catch (error) {
+      if (!isOfEndedSession(error)) return await this.#survivors(tidying, id);
+    }
+    const deleted = this.#placed.size;
+    this.#placed.clear();
+    await this.#tracking.gone([id]);
+    return { deleted, left: [] };
+  }
+
+  #end(): void {
+    this.#ended.abort(new Failure("The live session has ended."));
+  }
+
+  async #survivors(service: Service, id: string): ReturnType<LiveSession["close"]> {
+    const before = this.#placed.size;
+    try {
+      const { flashEnvironment } = await service.query(environmentEndpoints, { id });
+      const present = new Set((flashEnvironment?.endpoints ?? []).map((endpoint) => endpoint.id));
+      for (const [name, placed] of this.#placed) if (!present.has(placed.id)) this.#placed.delete(name);
+    } catch {
+      // Nothing is known; all of them may be there.
+    }
+    return { deleted: before - this.#placed.size, left: this.left() };
+  }
+}

@@ -1,0 +1,62 @@
+/** What of a session stands in `.flash/resources.pkl`, so that a crash leaves word of it. */
+import type { Cli } from "../../cli.ts";
+import type { Service } from "../../service/service.ts";
+import type { OpenedSession } from "../../service/session-operations.ts";
+import type { Owner } from "../../tracking/owner.ts";
+import {
+  changeTracked,
+  SESSION_TYPE,
+  type Tracked,
+  withLiveEndpoint,
+  withoutIds,
+} from "../../tracking/tracked-resources.ts";
+
+type LiveEndpointFacts = {
+  readonly id: string;
+  readonly name: string;
+  readonly type: "QB" | "LB";
+  readonly configurationHash: string;
+};
+
+/** Writes it down; where that cannot be done the session goes on, and the person is told once. */
+export class SessionTracking {
+  readonly #cli: Cli;
+  readonly #app: string;
+  readonly #service: string;
+  readonly #owner: Owner;
+  #hasFailed = false;
+
+  constructor(cli: Cli, service: Service, app: string, owner: Owner) {
+    this.#cli = cli;
+    this.#app = app;
+    this.#service = service.url;
+    this.#owner = owner;
+  }
+
+  async session({ id, name }: OpenedSession): Promise<void> {
+    const entry = { id, name, app: this.#app, service: this.#service, owner: this.#owner };
+    await this.#change((tracked) => ({ ...tracked, [`${SESSION_TYPE}:${name}`]: entry }));
+  }
+
+  async endpoint(session: OpenedSession, { type, ...facts }: LiveEndpointFacts): Promise<void> {
+    await this.#change((tracked) => withLiveEndpoint(tracked, type, { ...facts, session: session.id }));
+  }
+
+  /** Endpoints of these ids, and sessions with all of theirs, are no more. */
+  async gone(ids: readonly string[]): Promise<void> {
+    await this.#change((tracked) => withoutIds(tracked, new Set(ids)));
+  }
+
+  async #change(change: (tracked: Tracked) => Tracked): Promise<void> {
+    try {
+      await changeTracked(this.#cli.directory, change);
+    } catch (error) {
+      if (this.#hasFailed) return;
+      this.#hasFailed = true;
+      const reason = error instanceof Error ? error.message : String(error);
+      this.#cli.terminal.warn(
+        `Live endpoints are not written down, so that a crash is not tidied up: ${reason}`,
+      );
+    }
+  }
+}

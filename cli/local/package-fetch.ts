@@ -1,0 +1,136 @@
+/** Packages of npm, installed by npm into a directory of their own, whole or not at all. */
+import { constants } from "node:fs";
+import { access, cp, lstat, mkdir, mkdtemp, readdir, rename, rm } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { execa } from "execa";
+import type { Cli } from "../cli.ts";
+import { Failure } from "../failure.ts";
+import { fetchFailure } from "./fetch-failure.ts";
+
+const LOOK_MS = 400;
+const LIMIT_MS = 900_000;
+
+/** What a person's own configuration of npm could have otherwise, and a lockfile needs. Its registry and proxy count. */
+const OPTIONS = [
+  ...["--ignore-scripts", "--include=optional", "--engine-strict=false", "--package-lock", "--global=false"],
+  ...["--no-audit", "--no-fund", "--no-update-notifier", "--prefer-offline", "--loglevel=error"],
+  // Who is offline wants to know it soon.
+  ...["--fetch-retries=2", "--fetch-retry-mintimeout=500", "--fetch-retry-maxtimeout=3000"],
+];
+
+/** `source` has package.json and lockfile; `target` is there afterwards. Says how many bytes are unpacked meanwhile. */
+export async function fetchPackages(
+  cli: Cli,
+  source: string,
+  target: string,
+  onBytes: (bytes: number) => void,
+): Promise<void> {
+  let fresh: string | undefined;
+  try {
+    await mkdir(dirname(target), { recursive: true });
+    await removeKilled(target);
+    fresh = await mkdtemp(`${target}.${process.pid}-`);
+    for (const name of ["package.json", "package-lock.json"]) await cp(join(source, name), join(fresh, name));
+    await install(cli, fresh, onBytes);
+    await putInPlace(fresh, target);
+  } catch (error) {
+    cli.signal.throwIfAborted();
+    throw error instanceof Failure ? error : fetchFailure(String(error), dirname(target));
+  } finally {
+    if (fresh !== undefined) await rm(fresh, { recursive: true, force: true });
+  }
+}
+
+async function install(cli: Cli, directory: string, onBytes: (bytes: number) => void): Promise<void> {
+  const [command, ...words] = await npmCommand();
+  const running = execa(command, [...words, "ci", ...OPTIONS], {
+    cwd: directory,
+    env: withoutNpm(cli.environment),
+    extendEnv: false,
+    stdin: "ignore",
+    all: true,
+    cancelSignal: cli.signal,
+    timeout: LIMIT_MS,
+    reject: false,
+  });
+  const look = setInterval(() => void sizeOf(directory).then(onBytes, () => {}), LOOK_MS);
+  try {
+    const { failed, code, all, shortMessage } = await running;
+    cli.signal.throwIfAborted();
+    if (failed) throw code === "ENOENT" ? npmMissing() : fetchFailure(all || shortMessage || "", directory);
+    onBytes(await sizeOf(directory));
+  } finally {
+    clearInterval(look);
+  }
+}
+
+/** npm comes with most builds of Node, the one of the Python package among them; a distribution may have its own. */
+async function npmCommand(): Promise<[string, ...string[]]> {
+  const beside = dirname(process.execPath);
+  for (const modules of ["../lib/node_modules", "node_modules"]) {
+    const script = join(beside, modules, "npm/bin/npm-cli.js");
+    const isThere = await access(script, constants.R_OK).then(
+      () => true,
+      () => false,
+    );
+    if (isThere) return [process.execPath, script];
+  }
+  return [process.platform === "win32" ? "npm.cmd" : "npm"];
+}
+
+function npmMissing(): Failure {
+  return new Failure("--local needs npm, once, to fetch the Workers runtime; there is none.", [
+    "Install it: the package npm of your system, or Node from https://nodejs.org, which brings it.",
+  ]);
+}
+
+/** The command itself may have been started by npm, whose settings are not meant for this installation. */
+function withoutNpm(environment: Cli["environment"]): Record<string, string | undefined> {
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => !/^npm_/i.test(name)));
+}
+
+/** Whoever fetches the same at the same time gets the same: the first one to be ready counts. */
+async function putInPlace(fresh: string, target: string): Promise<void> {
+  try {
+    await rename(fresh, target);
+  } catch (error) {
+    const isThere = await access(target).then(
+      () => true,
+      () => false,
+    );
+    if (!isThere) throw error;
+  }
+}
+
+/** What others were fetching when they were killed. */
+async function removeKilled(target: string): Promise<void> {
+  for (const name of await readdir(dirname(target))) {
+    const rest = name.startsWith(`${basename(target)}.`) ? name.slice(basename(target).length + 1) : "";
+    const [, pid] = /^(\d+)-/.exec(rest) ?? [];
+    if (pid !== undefined && !isAlive(Number(pid))) {
+      await rm(join(dirname(target), name), { recursive: true, force: true });
+    }
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM"; // somebody else's
+  }
+}
+
+async function sizeOf(directory: string): Promise<number> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile());
+  const sizes = await Promise.all(
+    files.map((file) =>
+      lstat(join(file.parentPath, file.name)).then(
+        ({ size }) => size,
+        () => 0,
+      ),
+    ),
+  );
+  return sizes.reduce((sum, size) => sum + size, 0);
+}

@@ -1,0 +1,120 @@
+/** The process in which the local edge is kept running. It ends when its input does, so with this command at the latest. */
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { execa } from "execa";
+import {
+  type StandaloneMessage,
+  standaloneMessageSchema,
+  type StandaloneSettings,
+} from "../../standalone/messages.ts";
+import type { Part } from "../../standalone/part.ts";
+import type { Cli } from "../cli.ts";
+import { Failure } from "../failure.ts";
+import { cacheDirectory } from "./local-packages.ts";
+import { standaloneDirectory } from "./standalone-directory.ts";
+
+/** Longer than the agent has for its workers. */
+const END_LIMIT_MS = 30_000;
+
+/** One run of it. */
+export type StandaloneHandle = Part & { readonly port: number; readonly apiKey: string };
+
+export type StandaloneStart = {
+  readonly cli: Cli;
+  /** The Node that runs it. */
+  readonly node: string;
+  readonly settings: StandaloneSettings;
+};
+
+/** Resolves once the edge answers; throws a Failure where it does not start. */
+export async function startStandalone({ cli, node, settings }: StandaloneStart): Promise<StandaloneHandle> {
+  cli.signal.throwIfAborted();
+  const child = spawn(cli, node, settings);
+  const ended = child.then(({ signal, exitCode }) => signal ?? `exit code ${exitCode ?? "unknown"}`);
+  const stop = async (): Promise<void> => {
+    child.stdin.end();
+    const isLate = await Promise.race([ended.then(() => false), delay(END_LIMIT_MS, true, { ref: false })]);
+    if (isLate) child.kill("SIGKILL");
+    await ended;
+  };
+  const onAbort = (): void => void stop();
+  cli.signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    const { port, apiKey } = await readUntilReady(cli, child, settings);
+    return { pid: child.pid ?? 0, ended, stop, port, apiKey };
+  } catch (error) {
+    await stop();
+    cli.signal.throwIfAborted();
+    throw error;
+  } finally {
+    cli.signal.removeEventListener("abort", onAbort);
+  }
+}
+
+function spawn(cli: Cli, node: string, settings: StandaloneSettings) {
+  const program = join(standaloneDirectory(), "standalone.mjs");
+  const compiled = join(cacheDirectory(cli), "compiled");
+  mkdirSync(compiled, { recursive: true });
+  const child = execa(node, [program, JSON.stringify(settings)], {
+    cwd: settings.stateDirectory,
+    // What Node has compiled once, the next start need not.
+    env: { ...cli.environment, NODE_COMPILE_CACHE: compiled },
+    extendEnv: false,
+    stdin: "pipe",
+    stdout: "pipe",
+    stderr: { file: logOf(settings), append: true },
+    // The terminal's Ctrl+C is for this command, which ends it in good order.
+    detached: true,
+    buffer: false,
+    reject: false,
+  });
+  child.stdin.on("error", () => {}); // it has ended; `ended` says so
+  return child;
+}
+
+function logOf({ stateDirectory }: StandaloneSettings): string {
+  return join(stateDirectory, "standalone.log");
+}
+
+type Child = ReturnType<typeof spawn>;
+type Ready = Extract<StandaloneMessage, { kind: "ready" }>;
+
+async function readUntilReady(cli: Cli, child: Child, settings: StandaloneSettings): Promise<Ready> {
+  return await new Promise((resolve, reject) => {
+    const read = async (): Promise<void> => {
+      for await (const line of child.iterable()) {
+        const message = standaloneMessageSchema.safeParse(parsed(line)).data;
+        if (message?.kind === "ready") resolve(message);
+        else if (message?.kind === "said") cli.terminal.warn(message.line);
+        else if (message) reject(failureOf(message, settings));
+      }
+      const advice = [`Its last words are in ${logOf(settings)}.`];
+      reject(new Failure("The local edge has ended before it was ready.", advice));
+    };
+    read().catch(reject);
+  });
+}
+
+function failureOf(
+  message: Exclude<StandaloneMessage, { kind: "ready" | "said" }>,
+  { stateDirectory }: StandaloneSettings,
+): Failure {
+  if (message.kind === "failed") return new Failure(message.whatHappened, message.howToSolve);
+  const { pid, url } = message;
+  return new Failure(
+    `A local edge already runs in this project (process ${pid}${url === "" ? "" : `, ${url}`}).`,
+    [
+      "End the other `flash dev --local` first, with Ctrl+C in its terminal. One project has one local edge at a time:",
+      `its data is in ${stateDirectory}.`,
+    ],
+  );
+}
+
+function parsed(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,238 @@
+"""Discovery that stays: it is asked again whenever a file has changed, and imports only what that concerns."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import select
+import signal
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .app import Outline, outline
+from .forking import launch_for_this_system
+from .groups import groups_of
+from .importing import Group, Import, Imported
+from .opened import state_of
+from .sources import Parsed
+
+INTERIM_SECONDS = 10.0
+"""After this long a report says what is known, and which files are still being imported."""
+_GIVEN_BY_HAND = (".env",)
+"""What may decide declarations, though whether it is there is found out without opening it."""
+
+
+@dataclass(frozen=True)
+class _Known:
+    files: dict[str, str]
+    """SHA-256 of what the group leads to, by path."""
+    opened: dict[str, Any]
+    imported: Imported
+
+
+class Reader:
+    """Reads one project again and again."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = Path(os.path.abspath(root))
+        self._parsed: dict[str, Parsed] = {}
+        self._known: dict[Group, _Known] = {}
+
+    def begin(self, files: list[str], timeout_seconds: float) -> Reading:
+        """Parses what has changed, and begins to import it."""
+        read = outline(self.root, files, self._parsed)
+        groups = groups_of(read.graph, read.candidates.files)
+        hashes = {path: parsed.sha256 for path, parsed in self._parsed.items()}
+        needed = {group: {file: hashes[file] for file in sorted(theirs)} for group, theirs in groups.items()}
+        by_hand = {path: state_of(self.root / path) for path in _GIVEN_BY_HAND}
+        self._known = {
+            group: known
+            for group, known in self._known.items()
+            if group in needed and self._is_as_it_was(known, needed[group])
+        }
+        return Reading(self, read, needed, by_hand, timeout_seconds)
+
+    def _is_as_it_was(self, known: _Known, files: dict[str, str]) -> bool:
+        return known.files == files and all(
+            state_of(self.root / path) == state for path, state in known.opened.items()
+        )
+
+    def remember(self, imported: Imported, files: dict[str, str], by_hand: dict[str, Any]) -> None:
+        """Keeps what importing a group has told, for as long as its files are the same."""
+        self._known[imported.group] = _Known(files, {**by_hand, **imported.opened}, imported)
+
+    def known_of(self, groups: dict[Group, dict[str, str]]) -> Iterator[_Known]:
+        """What is known of groups, in their order."""
+        return (self._known[group] for group in groups if group in self._known)
+
+    def faults(self) -> list[dict[str, object]]:
+        """Files that cannot be parsed, and why."""
+        return [parsed.fault.as_json() for parsed in self._parsed.values() if parsed.fault is not None]
+
+
+class Reading:
+    """One reading under way."""
+
+    def __init__(
+        self,
+        reader: Reader,
+        read: Outline,
+        groups: dict[Group, dict[str, str]],
+        by_hand: dict[str, Any],
+        timeout_seconds: float,
+    ) -> None:
+        self._reader = reader
+        self._outline = read
+        self._groups = groups
+        self._by_hand = by_hand
+        known = {one.imported.group for one in reader.known_of(groups)}
+        stale = [group for group in groups if group not in known]
+        self._run = (
+            Import(reader.root, read.files, stale, timeout_seconds, launch_for_this_system())
+            if stale
+            else None
+        )
+
+    @property
+    def is_done(self) -> bool:
+        """All groups are known, or cannot be."""
+        return self._run is None or self._run.is_done
+
+    def advance(self) -> None:
+        """Takes over what has been imported."""
+        for imported in self._run.advance() if self._run else ():
+            self._reader.remember(imported, self._groups[imported.group], self._by_hand)
+
+    def wait(self) -> None:
+        """Until there is something to advance to."""
+        if self._run is not None:
+            self._run.wait()
+
+    def stop(self) -> None:
+        """Nobody wants it any more."""
+        if self._run is not None and not self._run.is_done:
+            self._run.stop()
+
+    def report(self) -> dict[str, Any]:
+        """What is known now; its shape is that of `liveReportSchema`."""
+        notes = self._outline.notes.copy()
+        known = list(self._reader.known_of(self._groups))
+        for one in known:
+            one.imported.note_in(notes)
+        declarations = [declaration for one in known for declaration in one.imported.declarations]
+        pending = self._run.pending if self._run else []
+        report = self._outline.report(declarations, notes, is_whole=not pending)
+        return {
+            **report,
+            "faults": self._reader.faults(),
+            "hashes": {file: sha256 for theirs in self._groups.values() for file, sha256 in theirs.items()},
+            "groups": [sorted(self._groups[group]) for group in self._groups],
+            "unread": sorted({file for group in pending for file in self._groups[group]}),
+            "failure": self._run.failure if self._run else None,
+            "opened": sorted({path for one in known for path in one.opened}),
+        }
+
+
+class Service:
+    """Answers requests, a JSON text a line; a new one ends the one before it."""
+
+    def __init__(self, requests: int, answers: int) -> None:
+        self._requests = requests
+        self._answers = answers
+        self._rest = b""
+        self._readers: dict[str, Reader] = {}
+        self._reading: Reading | None = None
+        self._id: object = None
+        self._interim_at: float | None = None
+        self._bell = _bell_of_children()
+
+    def run(self) -> None:
+        """Until nobody asks any more."""
+        while True:
+            ready, _, _ = select.select([self._requests, self._bell], [], [], self._patience())
+            if self._bell in ready:
+                os.read(self._bell, 4096)
+            if self._requests in ready and not self._take():
+                return
+            self._go_on()
+
+    def stop(self) -> None:
+        """Ends what is under way."""
+        if self._reading is not None:
+            self._reading.stop()
+            self._reading = None
+
+    def _patience(self) -> float | None:
+        if self._reading is None or self._interim_at is None:
+            return None
+        return max(0.0, self._interim_at - time.monotonic())
+
+    def _take(self) -> bool:
+        content = os.read(self._requests, 1 << 16)
+        *lines, self._rest = (self._rest + content).split(b"\n")
+        if lines:
+            self._begin(json.loads(lines[-1]))
+        return bool(content)
+
+    def _begin(self, request: dict[str, Any]) -> None:
+        self.stop()
+        reader = self._readers.setdefault(request["root"], Reader(Path(request["root"])))
+        self._id = request["id"]
+        self._interim_at = time.monotonic() + INTERIM_SECONDS
+        self._reading = reader.begin(request["files"], request["timeoutSeconds"])
+
+    def _go_on(self) -> None:
+        reading = self._reading
+        if reading is None:
+            return
+        reading.advance()
+        if reading.is_done:
+            self._answer(reading, is_interim=False)
+            self._reading = None
+            gc.collect()
+            gc.freeze()
+        elif self._interim_at is not None and time.monotonic() >= self._interim_at:
+            self._answer(reading, is_interim=True)
+            self._interim_at = None
+
+    def _answer(self, reading: Reading, *, is_interim: bool) -> None:
+        answer = {**reading.report(), "id": self._id, "isInterim": is_interim}
+        content = json.dumps(answer).encode() + b"\n"
+        while content:
+            content = content[os.write(self._answers, content) :]
+
+
+def _bell_of_children() -> int:
+    """A descriptor that can be read when a child has ended."""
+    bell, ringer = os.pipe()
+    os.set_blocking(ringer, False)
+    signal.set_wakeup_fd(ringer, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    return bell
+
+
+def serve(requests: int, answers: int) -> None:
+    """Answers until `requests` ends, and then ends all of its group.
+
+    Whoever asks may be killed at any time, and nothing that it has started may stay.
+    """
+    service = Service(requests, answers)
+    try:
+        service.run()
+    finally:
+        service.stop()
+        if os.getpgrp() == os.getpid():
+            os.killpg(0, signal.SIGKILL)
+
+
+def read_once(request: dict[str, Any]) -> dict[str, Any]:
+    """The answer to one request, for systems where no process can stay."""
+    reading = Reader(Path(request["root"])).begin(request["files"], request["timeoutSeconds"])
+    while not reading.is_done:
+        reading.wait()
+        reading.advance()
+    return {**reading.report(), "id": request["id"], "isInterim": False}

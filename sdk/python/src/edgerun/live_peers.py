@@ -1,0 +1,32 @@
+"""In a live worker: what its calls of other endpoints carry along, which have no code of their own yet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class LivePeers:
+    """The code of other endpoints by name, and the texts of files by SHA-256, those that are known."""
+
+    codes: Mapping[str, Mapping[str, Any]]
+    texts: Callable[[Iterable[str]], Mapping[str, bytes]]
+
+
+_of_call: ContextVar[LivePeers | None] = ContextVar("edgerun_live_peers", default=None)
+_latest: LivePeers | None = None
+
+
+def use(peers: LivePeers) -> None:
+    """From now on calls are made with these: of this context, and of threads that know none."""
+    global _latest
+    _of_call.set(peers)
+    _latest = peers
+
+
+def current() -> LivePeers | None:
+    """Those of the call that runs; None outside live workers."""
+    return _of_call.get() or _latest

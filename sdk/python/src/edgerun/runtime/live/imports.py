@@ -1,0 +1,47 @@
+"""What the interpreter has imported of a directory, and how it is made to forget it."""
+
+from __future__ import annotations
+
+import importlib
+import linecache
+import os
+import sys
+from pathlib import Path
+from types import ModuleType
+
+
+def put_first(directory: Path) -> None:
+    """Imports look there before anywhere else."""
+    leave_out(directory)
+    sys.path.insert(0, str(directory))
+    importlib.invalidate_caches()
+
+
+def leave_out(directory: Path) -> None:
+    """Imports look there no more."""
+    while str(directory) in sys.path:
+        sys.path.remove(str(directory))
+    for path in [path for path in sys.path_importer_cache if _is_within(path, directory)]:
+        del sys.path_importer_cache[path]
+
+
+def forget(directory: Path) -> None:
+    """Modules from there are imported anew when they are next asked for."""
+    for name, module in list(sys.modules.items()):
+        if is_from(module, directory):
+            del sys.modules[name]
+    linecache.checkcache()
+
+
+def is_from(module: ModuleType, directory: Path) -> bool:
+    """Whether a module, or a package without a file of its own, was imported from there."""
+    try:
+        file = getattr(module, "__file__", None)
+        places = [file] if isinstance(file, str) else list(getattr(module, "__path__", []))
+    except Exception:  # some modules answer by code of their own
+        return False
+    return any(isinstance(place, str) and _is_within(place, directory) for place in places)
+
+
+def _is_within(path: str, directory: Path) -> bool:
+    return path == str(directory) or path.startswith(f"{directory}{os.sep}")

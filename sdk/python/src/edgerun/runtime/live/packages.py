@@ -1,0 +1,119 @@
+"""
+Packages that code depends on, installed where it runs.
+
+P1  What this Python has already is not installed, and neither is what images bring where this one does.
+P2  An installation is a directory named by what was asked for; it is complete when it has its name, so that workers
+    which share a volume can make it side by side.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import signal
+import sys
+import sysconfig
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from .. import log
+from . import imports
+from .command import InstallFailed
+from .installers import install
+from .needs import unmet
+from .outcomes import NotLoaded
+from .packages_change import stale_package
+from .request import Code
+from .system_packages import install_system_packages
+
+_VOLUME = Path("/runpod-volume")
+_SHOWN_MAX = 6
+
+
+class Packages:
+    """Makes the packages of one version of the code importable. One caller at a time."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._cache = cache_directory(environment)
+        self._downloads = self._cache / "downloads" if self._cache.is_relative_to(_VOLUME) else None
+        self._searched = [path for path in sys.path if path]
+        self._current: Path | None = None
+
+    def provide(self, code: Code) -> None:
+        """Raises NotLoaded where something cannot be installed, and says why."""
+        try:
+            install_system_packages(code.system_dependencies, self._cache)
+            wanted = unmet(code.dependencies, self._searched)
+            self._use(self._installed(wanted, code.accelerate_downloads) if wanted else None)
+        except InstallFailed as error:
+            raise NotLoaded(str(error), kind="InstallError") from None
+
+    def _use(self, directory: Path | None) -> None:
+        if directory == self._current:
+            return
+        before = self._current
+        if before is not None:
+            self._refuse_stale(before, directory)
+            imports.leave_out(before)
+        self._current = directory
+        if directory is not None:
+            imports.put_first(directory)
+
+    def _refuse_stale(self, before: Path, after: Path | None) -> None:
+        stale = stale_package(before, after)
+        if stale is None:
+            return
+        os.kill(os.getpid(), signal.SIGTERM)  # the calls that run come to their end
+        raise NotLoaded(
+            f"This worker has loaded the package {stale} as it was before, and cannot load it as the code wants it "
+            "now. It makes way for a fresh one: call again.",
+            kind="WorkerReplaced",
+        )
+
+    def _installed(self, wanted: list[str], side_by_side: bool) -> Path:
+        target = self._cache / "packages" / _name_of(wanted)
+        if target.is_dir():
+            return target
+        target.parent.mkdir(parents=True, exist_ok=True)
+        log.say(f"Installs {_listed(wanted)}.")
+        started = time.monotonic()
+        making = Path(tempfile.mkdtemp(prefix=".making-", dir=target.parent))
+        try:
+            with tempfile.TemporaryDirectory(prefix="edgerun-install-") as work:
+                install(wanted, making, Path(work), downloads=self._downloads, side_by_side=side_by_side)
+            _name(making, target)
+        finally:
+            shutil.rmtree(making, ignore_errors=True)
+        log.say(f"Installed in {time.monotonic() - started:.1f} s.")
+        return target
+
+
+def cache_directory(environment: Mapping[str, str]) -> Path:
+    """Where what was installed stays: best on the volume, which other workers have too."""
+    if _VOLUME.is_dir() and os.access(_VOLUME, os.W_OK):
+        return _VOLUME / ".cache" / "edgerun"
+    chosen = environment.get("FLASH_WORKER_INSTALL_DIR")
+    return Path(chosen).resolve() if chosen else Path.home() / ".cache" / "edgerun"
+
+
+def _name_of(wanted: list[str]) -> str:
+    """Compiled packages are of one Python and kind of machine."""
+    asked = "\n".join([sys.implementation.cache_tag or "", sysconfig.get_platform(), *sorted(wanted)])
+    return hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def _name(making: Path, target: Path) -> None:
+    try:
+        making.chmod(0o755)
+        making.rename(target)
+    except OSError:
+        if not target.is_dir():  # otherwise another worker was first
+            raise
+
+
+def _listed(wanted: list[str]) -> str:
+    shown = ", ".join(wanted[:_SHOWN_MAX])
+    return f"{shown} and {len(wanted) - _SHOWN_MAX} more" if len(wanted) > _SHOWN_MAX else shown

@@ -1,0 +1,69 @@
+/** Sessions: flash environments that end when nobody renews their lease. */
+import { ANONYMOUS } from "../../auth/principal.ts";
+import { LIVE_SESSIONS_ENDED_AT_ONCE } from "../../contract/limits.ts";
+import { deleteFlashAppIfEmpty, findFlashApp } from "../../db/flash-apps.ts";
+import type { FlashEnvironmentRecord } from "../../db/flash-environments.ts";
+import { closeIfLapsed, listLapsedSessions, renewLeaseIfHeld } from "../../db/flash-sessions.ts";
+import { logFailure } from "../../failure-log.ts";
+import { authorOf, type RequestContext } from "../context.ts";
+import { OperationError } from "../operation-error.ts";
+import { removeEnvironment } from "./environment-removal.ts";
+import type { LeaseRenewal } from "./flash-input.ts";
+import { leaseLapsed, requireOpenEnvironment } from "./open-environment.ts";
+
+/** As the audit log names what nobody has asked for. */
+const LEASE_END = "end of a lease";
+
+/** When a lease of so many seconds ends. */
+export function leaseEnd(seconds: number, now: number): number {
+  return now + seconds * 1_000;
+}
+
+/** Has a session last from now on as long as is asked for. */
+export async function renewLease(
+  context: RequestContext,
+  { flashEnvironmentId, leaseSeconds }: LeaseRenewal,
+): Promise<FlashEnvironmentRecord> {
+  const { db, now } = context;
+  const environment = await requireOpenEnvironment(context, flashEnvironmentId);
+  if (environment.leaseExpiresAt === null) throw hasNoLease(environment);
+  const author = authorOf(context);
+  const renewed = await renewLeaseIfHeld(db, author, environment.id, leaseEnd(leaseSeconds, now));
+  if (renewed === undefined) throw leaseLapsed(environment.id);
+  return renewed;
+}
+
+/** Deletes a session with its endpoints, and its app with the last one if that was made for sessions. */
+export async function removeSession(
+  context: RequestContext,
+  environment: FlashEnvironmentRecord,
+): Promise<void> {
+  await removeEnvironment(context, environment);
+  const app = await findFlashApp(context.db, environment.accountId, environment.appId);
+  if (app?.isForSessions) await deleteFlashAppIfEmpty(context.db, authorOf(context), app);
+}
+
+/** Ends sessions of all accounts that nobody has renewed; says how many. One that cannot be ended is tried again. */
+export async function endLapsedSessions(place: Pick<RequestContext, "env" | "db" | "now">): Promise<number> {
+  const { db, now } = place;
+  let ended = 0;
+  for (const session of await listLapsedSessions(db, now, LIVE_SESSIONS_ENDED_AT_ONCE)) {
+    if (!(await closeIfLapsed(db, session.id, now))) continue;
+    await removeSession({ ...place, ...nobodyOf(session.accountId) }, session).then(
+      () => (ended += 1),
+      (cause: unknown) => logFailure("session_not_ended", { flashEnvironmentId: session.id }, cause),
+    );
+  }
+  return ended;
+}
+
+function nobodyOf(accountId: string): Pick<RequestContext, "principal" | "operation" | "origin"> {
+  return { principal: { ...ANONYMOUS, accountId }, operation: LEASE_END, origin: "" };
+}
+
+function hasNoLease({ name }: FlashEnvironmentRecord): OperationError {
+  return new OperationError(
+    "INVALID_INPUT",
+    `flashEnvironmentId: environment '${name}' lasts and has no lease that could be renewed`,
+  );
+}

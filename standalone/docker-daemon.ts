@@ -1,0 +1,13 @@
+import Docker from "dockerode";
+
+const PING_LIMIT_MS = 3_000;
+
+/** Whether a Docker daemon answers where DOCKER_HOST says, or at the usual place. */
+export async function dockerAnswers(): Promise<boolean> {
+  try {
+    await new Docker({ timeout: PING_LIMIT_MS }).ping();
+    return true;
+  } catch {
+    return false;
+  }
+}

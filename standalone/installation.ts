@@ -1,0 +1,105 @@
+/** An edge and one agent on this computer, on one state directory, kept running until they are to stop. */
+import { AGENT_END_LIMIT_MS, type AgentSettings, startAgent } from "./agent.ts";
+import { type EdgeSettings, startEdge } from "./edge.ts";
+import { Guard } from "./guard.ts";
+import { createJoinToken, managementApi } from "./management-api.ts";
+import { keepRunning, type KeptPart, type Part } from "./part.ts";
+import type { StateDirectory } from "./state-directory.ts";
+
+/** After the agent: it still talks to the edge while it removes its workers. */
+const EDGE_KILL_GRACE_MS = 0;
+const AGENT_NAME = "local";
+
+export type InstallationSettings = {
+  readonly state: StateDirectory;
+  readonly apiKey: string;
+  /** Told what happens to the parts, line by line. */
+  readonly say: (line: string) => void;
+  /** The program of the guard, where it is not beside this file. */
+  readonly guardProgram?: string;
+};
+
+export class Installation {
+  readonly #settings: InstallationSettings;
+  readonly #stopped = new AbortController();
+  #guard: Guard | undefined;
+  /** In the order of their start; stopped in the reverse one. */
+  readonly #parts: KeptPart[] = [];
+  #stopping: Promise<void> | undefined;
+  #url = "";
+
+  constructor(settings: InstallationSettings) {
+    this.#settings = settings;
+  }
+
+  /** Of the edge, once that has started. */
+  get url(): string {
+    return this.#url;
+  }
+
+  /** Aborted when it is to stop. */
+  get stopped(): AbortSignal {
+    return this.#stopped.signal;
+  }
+
+  /** What was started from here on ends with this process. Throws StateInUse. */
+  async claim(url: string): Promise<void> {
+    const { state, guardProgram } = this.#settings;
+    await state.claim(url);
+    this.#guard = new Guard(guardProgram);
+    state.update({ guard: this.#guard.identity() });
+  }
+
+  /** Where any port will do, the first start chooses it and later ones keep it. */
+  async startEdge(settings: Omit<EdgeSettings, "persistenceDirectory" | "logPath">): Promise<void> {
+    const { state } = this.#settings;
+    const kept = { persistenceDirectory: state.file("edge"), logPath: state.file("edge.log") };
+    let { port } = settings;
+    await this.#keep("edge", EDGE_KILL_GRACE_MS, async () => {
+      const part = await startEdge({ ...settings, ...kept, port });
+      ({ port } = part);
+      return part;
+    });
+    this.#url = `http://127.0.0.1:${port}`;
+    state.update({ url: this.#url });
+  }
+
+  async startAgent(settings: Pick<AgentSettings, "program" | "runtime" | "workerPython">): Promise<void> {
+    const { state, apiKey } = this.#settings;
+    const api = managementApi(this.#url, apiKey);
+    const place = { stateDirectory: state.file("agent"), logPath: state.file("agent.log") };
+    const edgeUrl = this.#url;
+    // A token for each start of the agent: one that lost its state joins anew.
+    await this.#keep("agent", AGENT_END_LIMIT_MS, async () =>
+      startAgent({ ...settings, ...place, edgeUrl, joinToken: await createJoinToken(api, AGENT_NAME) }),
+    );
+  }
+
+  /** Ends everything that was started; safe to call at any time and more than once. */
+  async stop(): Promise<void> {
+    this.#stopping ??= this.#stopParts();
+    await this.#stopping;
+  }
+
+  async #stopParts(): Promise<void> {
+    this.#stopped.abort();
+    for (const part of this.#parts.toReversed()) await part.stop();
+    this.#guard?.release();
+  }
+
+  async #keep(name: "edge" | "agent", graceMs: number, start: () => Promise<Part>): Promise<void> {
+    this.#stopped.signal.throwIfAborted();
+    const { state, say } = this.#settings;
+    const part = await keepRunning({
+      name,
+      start,
+      onStarted: ({ pid }) => {
+        this.#guard?.watch(name, pid, graceMs);
+        state.update(name === "edge" ? { edgePid: pid } : { agentPid: pid });
+      },
+      say,
+    });
+    this.#parts.push(part);
+    if (this.#stopped.signal.aborted) await part.stop();
+  }
+}

@@ -1,0 +1,82 @@
+/**
+ * The program behind `flash dev --local`: an edge and an agent, for as long as whoever has started it holds its input
+ * open. It is laid out as one file beside what it needs; see scripts/standalone-bundle.ts.
+ */
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { dockerAnswers } from "./docker-daemon.ts";
+import { readEdgeBuild } from "./edge-build.ts";
+import { StartFailure } from "./failure.ts";
+import { Installation } from "./installation.ts";
+import { type StandaloneMessage, type StandaloneSettings, standaloneSettingsSchema } from "./messages.ts";
+import { StateDirectory, StateInUse } from "./state-directory.ts";
+
+const OWN_DIRECTORY = fileURLToPath(new URL(".", import.meta.url));
+const EDGE = join(OWN_DIRECTORY, "edge");
+/** The edge hands it to hosts; here it is run as it lies there. */
+const AGENT = join(EDGE, "assets/agent/edgerun-agent.mjs");
+
+function tell(message: StandaloneMessage): void {
+  process.stdout.write(`${JSON.stringify(message)}\n`);
+}
+
+async function start(
+  installation: Installation,
+  state: StateDirectory,
+  settings: StandaloneSettings,
+): Promise<void> {
+  if (settings.runtime === "docker" && !(await dockerAnswers())) {
+    throw new StartFailure(
+      "No Docker daemon answers.",
+      "Start Docker (or set DOCKER_HOST), or leave out --runtime docker: workers then run as plain processes.",
+    );
+  }
+  const apiKey = state.apiKey();
+  await installation.claim("");
+  const bindings = {
+    ROOT_API_KEY: apiKey,
+    ENCRYPTION_KEYS: state.encryptionKeys(),
+    WEBHOOK_ALLOW_PRIVATE: "true", // all of it is the person's own computer
+  };
+  const { packages, port = 0, runtime, python, pythonPackage } = settings;
+  await installation.startEdge({ build: await readEdgeBuild(EDGE), packages, port, bindings });
+  tell({ kind: "ready", port: Number(new URL(installation.url).port), apiKey });
+  const workerPython = { interpreter: python, packageDirectory: pythonPackage };
+  await installation.startAgent({ program: AGENT, runtime, workerPython });
+}
+
+function failureOf(error: unknown): StandaloneMessage {
+  if (error instanceof StateInUse) return { kind: "in-use", pid: error.pid, url: error.url };
+  if (error instanceof StartFailure) {
+    const { whatHappened, howToSolve } = error;
+    return { kind: "failed", whatHappened, howToSolve: [...howToSolve] };
+  }
+  const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return { kind: "failed", whatHappened: "The local edge could not be started.", howToSolve: [detail] };
+}
+
+async function main(): Promise<number> {
+  const settings = standaloneSettingsSchema.parse(JSON.parse(process.argv[2] ?? ""));
+  const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
+  process.stdin.on("end", ask).on("close", ask).on("error", ask).resume();
+  process.stdout.on("error", () => {}); // nobody reads any more; the input has ended, too
+  // The terminal sends them to everybody; who has started this decides when it ends.
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
+  const state = new StateDirectory(settings.stateDirectory);
+  const guardProgram = join(OWN_DIRECTORY, "guard-main.mjs");
+  const say = (line: string): void => tell({ kind: "said", line });
+  const installation = new Installation({ state, apiKey: state.apiKey(), say, guardProgram });
+  const isStopped = asked.then(() => void installation.stop());
+  try {
+    await start(installation, state, settings);
+    await isStopped;
+    return 0;
+  } catch (error) {
+    if (!installation.stopped.aborted) tell(failureOf(error));
+    return 1;
+  } finally {
+    await installation.stop();
+  }
+}
+
+process.exit(await main());

@@ -1,0 +1,32 @@
+/** What the program of `flash dev --local` is told when it starts, and the lines that it prints. */
+import { z } from "zod";
+
+const text = z.string();
+
+/** Its one argument, as JSON. */
+export const standaloneSettingsSchema = z.object({
+  stateDirectory: text,
+  /** A directory from which Node finds Miniflare. */
+  packages: text,
+  runtime: z.enum(["docker", "process"]),
+  /** Holds the Python package `edgerun`. */
+  pythonPackage: text,
+  /** Runs the workers; undefined: the agent chooses. */
+  python: text.optional(),
+  /** Of an earlier start, where others know its address; undefined: any that is free. */
+  port: z.number().int().optional(),
+});
+export type StandaloneSettings = z.infer<typeof standaloneSettingsSchema>;
+
+/** One line of its output, as JSON. */
+export const standaloneMessageSchema = z.discriminatedUnion("kind", [
+  /** Requests are answered; workers start soon. */
+  z.object({ kind: z.literal("ready"), port: z.number(), apiKey: text }),
+  /** Something happened to the edge or the agent. */
+  z.object({ kind: z.literal("said"), line: text }),
+  /** Another process uses the state directory; the last message. */
+  z.object({ kind: z.literal("in-use"), pid: z.number(), url: text }),
+  /** It cannot start; the last message. */
+  z.object({ kind: z.literal("failed"), whatHappened: text, howToSolve: z.array(text) }),
+]);
+export type StandaloneMessage = z.infer<typeof standaloneMessageSchema>;

@@ -1,0 +1,274 @@
+/** `flash dev` with workers in containers: calls, changes of code, and what is left when something dies. */
+import { rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import Docker from "dockerode";
+import { afterAll, beforeAll, describe, test } from "vitest";
+import { ensureFlashImages } from "../../scripts/images/flash-images.ts";
+import { Desk, layOutBundle } from "../cli/support/flash-command.ts";
+import { RunningCommand } from "../cli/support/running-command.ts";
+import { isDockerAvailable } from "../support/docker.ts";
+import { type BareEdgerun, startBareEdgerun } from "../support/edgerun.ts";
+import { freePort } from "../support/free-port.ts";
+import { inTurn } from "../support/turn.ts";
+
+const PACKAGE = join(import.meta.dirname, "../../sdk/python/src");
+const CALL_LIMIT_MS = 90_000;
+
+const WORKERS = `
+import asyncio
+from edgerun import Endpoint
+from words import greeting
+
+@Endpoint(name="hello", cpu="cpu3c-1-2")
+def hello(name: str):
+    """Greets somebody."""
+    print(f"greeting {name}")
+    return {"message": greeting(name)}
+
+@Endpoint(name="counter", cpu="cpu3c-1-2")
+class Counter:
+    """Counts what it is given."""
+
+    def __init__(self):
+        self.total = 0
+
+    def add(self, number: int):
+        self.total += number
+        return self.total
+
+    def nothing(self):
+        return None
+
+@Endpoint(name="letters", cpu="cpu3c-1-2")
+async def letters(word: str = "abc"):
+    for letter in word:
+        yield letter
+
+@Endpoint(name="slow", cpu="cpu3c-1-2")
+async def slow():
+    print("going slowly")
+    await asyncio.sleep(3)
+    return "over"
+`;
+
+const BROKEN = `
+from edgerun import Endpoint
+
+@Endpoint(name="broken", cpu="cpu3c-1-2")
+def broken():
+    return 1 / 0
+`;
+
+const API = `
+from edgerun import Endpoint
+
+api = Endpoint(name="api", cpu="cpu3c-1-2")
+
+@api.post("/relay/{name}")
+async def relay(name: str, times: int = 1):
+    """Has hello greet."""
+    from workers import hello
+    return [await hello(name) for _ in range(times)]
+
+@api.get("/fails")
+def fails():
+    raise KeyError("no such thing")
+`;
+
+const WORDS = `
+def greeting(name):
+    return f"Hello, {name}!"
+`;
+
+type Answer = { readonly status: number; readonly body: Record<string, unknown> };
+
+describe.runIf(await isDockerAvailable())("flash dev with workers in containers", () => {
+  let bundle: string;
+  let edgerun: BareEdgerun;
+  let desk: Desk;
+  let dev: RunningCommand;
+  let url: string;
+
+  beforeAll(async () => {
+    [bundle, edgerun] = await Promise.all([
+      layOutBundle(),
+      startBareEdgerun({ runtime: "docker" }),
+      inTurn("flash-images", () => ensureFlashImages(() => undefined)),
+    ]);
+    desk = await Desk.open(bundle, {
+      EDGERUN_URL: edgerun.baseUrl,
+      SVC_API_KEY: edgerun.apiKey,
+      PYTHONPATH: PACKAGE,
+    });
+    await desk.write("workers.py", WORKERS);
+    await desk.write("broken.py", BROKEN);
+    await desk.write("api.py", API);
+    await desk.write("words.py", WORDS);
+    await start();
+  });
+  afterAll(async () => {
+    await dev?.[Symbol.asyncDispose]();
+    await desk?.[Symbol.asyncDispose]();
+    await edgerun?.stop();
+    if (bundle) await rm(dirname(bundle), { recursive: true, force: true });
+  });
+
+  async function start(...args: readonly string[]): Promise<void> {
+    dev = new RunningCommand(
+      join(desk.commands, "flash"),
+      ["dev", "--port", String(await freePort()), ...args],
+      {
+        cwd: desk.project,
+        env: desk.environment,
+      },
+    );
+    const [, address = ""] = await dev.printed(/(http:\/\/localhost:\d+)\/docs/);
+    url = address;
+  }
+
+  async function call(path: string, body?: unknown, method = "POST"): Promise<Answer> {
+    const response = await fetch(`${url}${path}`, {
+      method,
+      headers: { "Content-Type": "application/json" },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(CALL_LIMIT_MS),
+    });
+    return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+  }
+
+  async function liveEndpoints(): Promise<readonly string[]> {
+    const response = await fetch(`${edgerun.baseUrl}/graphql`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", Authorization: `Bearer ${edgerun.apiKey}` },
+      body: JSON.stringify({ query: "{ myself { endpoints { name } } }" }),
+    });
+    const { data } = (await response.json()) as { data: { myself: { endpoints: { name: string }[] } } };
+    return data.myself.endpoints.map(({ name }) => name);
+  }
+
+  test(
+    "each kind of function is called by the name of its endpoint (traps 13, 27 and 28)",
+    { timeout: 2 * CALL_LIMIT_MS },
+    async ({ expect }) => {
+      expect((await call("/", undefined, "GET")).body).toMatchObject({ status: "healthy" });
+      const [hello, counted, letters] = await Promise.all([
+        call("/hello/runsync", { input: { name: "Ada" } }),
+        call("/counter/runsync", { input: { method: "add", number: 2 } }),
+        call("/letters/runsync", { input: {} }),
+      ]);
+      expect(hello).toMatchObject({
+        status: 200,
+        body: { status: "COMPLETED", output: { message: "Hello, Ada!" } },
+      });
+      expect(counted.body).toMatchObject({ output: 2 });
+      expect(letters.body).toMatchObject({ output: ["a", "b", "c"] });
+      const again = await call("/counter/runsync", { input: { method: "add", number: 3 } });
+      expect(again.body).toMatchObject({ output: 5 });
+      await dev.printed(/greeting Ada/);
+    },
+  );
+
+  test("a route calls a queue function, and its errors have file and line (traps 7 and 25)", async ({
+    expect,
+  }) => {
+    const relayed = await call("/api/relay/Bo", { times: 2 });
+    expect(relayed).toEqual({
+      status: 200,
+      body: ["Hello, Bo!", "Hello, Bo!"].map((message) => ({ message })),
+    });
+    expect((await call("/api/relay/Bo", { times: "many" })).status).toBe(422);
+    expect(await call("/api/fails", undefined, "GET")).toMatchObject({ status: 500 });
+    await dev.printed(/File ".*api\.py", line \d+, in fails/);
+    const failed = await call("/broken/runsync", { input: {} });
+    expect(failed.body).toMatchObject({ status: "FAILED" });
+    expect(String(failed.body["error"])).toContain("broken.py");
+    await dev.printed(/File ".*broken\.py", line 6, in broken/);
+  });
+
+  test("a body that does not fit is refused with the field, and reaches no worker", async ({ expect }) => {
+    const refused = await call("/hello/runsync", { input: { nam: "Ada" } });
+    expect(refused.status).toBe(422);
+    expect(JSON.stringify(refused.body)).toContain("nam");
+    expect((await call("/nobody/runsync", { input: {} })).status).toBe(404);
+  });
+
+  test("a client of the queue API is pointed at it", async ({ expect }) => {
+    const { id } = (await call("/v2/hello/run", { input: { name: "Cy" } })).body;
+    const done = await call(`/v2/hello/status/${String(id)}?wait=20000`, undefined, "GET");
+    expect(done.body).toMatchObject({ id, status: "COMPLETED", output: { message: "Hello, Cy!" } });
+    expect((await call("/hello/health", undefined, "GET")).body).toHaveProperty("workers");
+  });
+
+  test("what is saved is what the next call runs, in the file itself and in one that it imports", async ({
+    expect,
+  }) => {
+    const greet = async () => (await call("/hello/runsync", { input: { name: "Ada" } })).body;
+    const before = await greet();
+    for (const word of ["Hi", "Hallo", "Salut"]) {
+      await desk.write("words.py", WORDS.replace("Hello", word));
+      expect(await greet()).toMatchObject({
+        output: { message: `${word}, Ada!` },
+        workerId: before["workerId"],
+      });
+    }
+    const counted = await call("/counter/runsync", { input: { method: "add", number: 1 } });
+    expect(counted.body).toMatchObject({ output: 1 }); // its module imports the file that has changed
+    await dev.printed(/Reloaded: .*hello/);
+  });
+
+  test("a file with a syntax error stops its own functions only, and says where (trap 27)", async ({
+    expect,
+  }) => {
+    const from = dev.output.length;
+    await desk.write("broken.py", BROKEN.replace("return 1 / 0", "return 1 /"));
+    const refused = await call("/broken/runsync", { input: {} });
+    expect(refused.status).toBe(503);
+    expect(JSON.stringify(refused.body)).toContain("broken.py:6");
+    await dev.printed(/broken\.py:6/, from);
+    expect((await call("/hello/runsync", { input: { name: "Ada" } })).body).toMatchObject({
+      status: "COMPLETED",
+    });
+    await desk.write("broken.py", BROKEN.replace("1 / 0", "1 / 2"));
+    expect((await call("/broken/runsync", { input: {} })).body).toMatchObject({ output: 0.5 });
+  });
+
+  test("a worker that is killed in the middle of a call is replaced, and the call answered", async ({
+    expect,
+  }) => {
+    const from = dev.output.length;
+    const calling = call("/slow/runsync", { input: {} });
+    await dev.printed(/going slowly/, from);
+    const [, workerId = ""] = await dev.printed(/runs on (\w+)/, from);
+    const filters = { label: [`edgerun.worker=${workerId}`] };
+    const [container] = await new Docker().listContainers({ filters });
+    await new Docker().getContainer(container?.Id ?? "none").kill();
+    expect((await calling).body).toMatchObject({ status: "COMPLETED", output: "over" });
+  });
+
+  test("an edge that is killed in the middle of a call is waited for", async ({ expect }) => {
+    const from = dev.output.length;
+    const calling = call("/slow/runsync", { input: {} });
+    await dev.printed(/going slowly/, from);
+    process.kill(edgerun.pids().edge, "SIGKILL");
+    expect((await calling).body).toMatchObject({ status: "COMPLETED", output: "over" });
+    await dev.printed(/cannot be reached/, from);
+  });
+
+  test("killed itself, it leaves its endpoints, which the next one finds and takes away (trap 8)", async ({
+    expect,
+  }) => {
+    const before = await liveEndpoints();
+    expect(before).toContain("live-hello");
+    await dev.end("SIGKILL");
+    await start("--yes");
+    await dev.printed(/has left \d+ live endpoints?/);
+    expect(await liveEndpoints()).toEqual([]);
+    expect((await call("/hello/runsync", { input: { name: "Ada" } })).body).toMatchObject({
+      status: "COMPLETED",
+    });
+    const from = dev.output.length;
+    expect(await dev.end("SIGTERM")).toBe(0);
+    expect(dev.output.slice(from)).toMatch(/Deleted 1 live endpoint/);
+    expect(await liveEndpoints()).toEqual([]);
+  });
+});
