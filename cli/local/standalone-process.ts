@@ -80,19 +80,21 @@ function logOf({ stateDirectory }: StandaloneSettings): string {
 type Child = ReturnType<typeof spawn>;
 type Ready = Extract<StandaloneMessage, { kind: "ready" }>;
 
+/** What comes later is told as well: the output is read until it ends. */
 async function readUntilReady(cli: Cli, child: Child, settings: StandaloneSettings): Promise<Ready> {
-  const { promise, resolve, reject } = Promise.withResolvers<Ready>();
-  void (async () => {
-    for await (const line of child.iterable()) {
-      const message = standaloneMessageSchema.safeParse(parsed(line)).data;
-      if (message?.kind === "ready") resolve(message);
-      else if (message?.kind === "said") cli.terminal.warn(message.line);
-      else if (message) reject(failureOf(message, settings));
-    }
-    const advice = [`Its last words are in ${logOf(settings)}.`];
-    reject(new Failure("The local edge has ended before it was ready.", advice));
-  })().catch(reject);
-  return await promise;
+  return await new Promise((resolve, reject) => {
+    const read = async (): Promise<void> => {
+      for await (const line of child.iterable()) {
+        const message = standaloneMessageSchema.safeParse(parsed(line)).data;
+        if (message?.kind === "ready") resolve(message);
+        else if (message?.kind === "said") cli.terminal.warn(message.line);
+        else if (message) reject(failureOf(message, settings));
+      }
+      const advice = [`Its last words are in ${logOf(settings)}.`];
+      reject(new Failure("The local edge has ended before it was ready.", advice));
+    };
+    read().catch(reject);
+  });
 }
 
 function failureOf(
