@@ -38,7 +38,8 @@ export async function runFlash(args: readonly string[]): Promise<number> {
     if (first === undefined) program.outputHelp();
     else if (first === INSTALL_COMPLETION) installCompletion(cli, program, second);
     else await program.parseAsync([...args], { from: "user" });
-    return 0;
+    // Some run until they are stopped.
+    return cli.signal.aborted ? EXIT_INTERRUPTED : 0;
   } catch (error) {
     return end(run, error);
   } finally {

@@ -1,18 +1,8 @@
 /** The agent as one file that plain Node runs. */
 import { join } from "node:path";
-import { build, type Plugin } from "esbuild";
+import { build } from "esbuild";
 import { AGENT_NODE_MIN } from "../src/contract/agent-version.ts";
-
-/** What dockerode loads for Docker over SSH and for BuildKit sessions, neither of which is used here. */
-const UNUSED = /^(ssh2|cpu-features|@grpc\/grpc-js|@grpc\/proto-loader|protobufjs)$/;
-
-export const withoutUnused: Plugin = {
-  name: "without-unused",
-  setup(bundler) {
-    bundler.onResolve({ filter: UNUSED }, ({ path }) => ({ path, namespace: "unused" }));
-    bundler.onLoad({ filter: /.*/, namespace: "unused" }, () => ({ contents: "module.exports = {};" }));
-  },
-};
+import { withoutDockerExtras } from "./docker-extras.ts";
 
 /** Builds the agent; the same sources give the same bytes. */
 export async function bundleAgent(root: string): Promise<Buffer> {
@@ -27,7 +17,7 @@ export async function bundleAgent(root: string): Promise<Buffer> {
     // Names stay, so that a stack trace in a log says something.
     minifySyntax: true,
     minifyWhitespace: true,
-    plugins: [withoutUnused],
+    plugins: [withoutDockerExtras],
     banner: {
       // CommonJS packages within ask for built-in modules by `require`.
       js: 'import { createRequire as requireOf } from "node:module"; const require = requireOf(import.meta.url);',

@@ -6,6 +6,7 @@ import { existsSync } from "node:fs";
 import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { build } from "esbuild";
+import { withoutDockerExtras } from "./docker-extras.ts";
 import { layOutStandalone } from "./standalone-bundle.ts";
 
 /** The oldest Node that the command is for. */
@@ -54,6 +55,7 @@ async function bundleCli(root: string): Promise<Buffer> {
     target: `node${NODE_MIN}`,
     // Names and lines stay, so that a stack trace says something.
     minifySyntax: true,
+    plugins: [withoutDockerExtras],
     define: {
       FLASH_SKELETON: JSON.stringify(JSON.stringify(await readSkeleton(root))),
       __filename: "import.meta.filename",

@@ -12,7 +12,7 @@ import { dirname, join } from "node:path";
 import { build } from "esbuild";
 import { readEdgeBuild, writeEdgeBuild } from "../standalone/edge-build.ts";
 import { AGENT_NODE_MIN } from "../src/contract/agent-version.ts";
-import { withoutUnused } from "./agent-bundle.ts";
+import { withoutDockerExtras } from "./docker-extras.ts";
 import { ensureEdgeBundle, fingerprintOf } from "./start/bundle.ts";
 
 /** Built edges, each under the fingerprint of its sources. */
@@ -38,7 +38,7 @@ async function bundlePrograms(root: string, directory: string): Promise<void> {
     // Names stay, so that a stack trace says something.
     minifySyntax: true,
     minifyWhitespace: true,
-    plugins: [withoutUnused],
+    plugins: [withoutDockerExtras],
     banner: {
       // CommonJS packages within ask for built-in modules by `require`.
       js: 'import { createRequire as requireOf } from "node:module"; const require = requireOf(import.meta.url);',

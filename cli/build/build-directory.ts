@@ -8,15 +8,23 @@ export const FLASH_DIRECTORY = ".flash";
 
 const KEPT = ".build";
 
-/** A directory of this build alone, for others may run at the same time; those of builds that were killed go. */
+/** A directory of this build alone. */
 export async function freshBuildDirectory(project: string): Promise<string> {
+  return await freshDirectory(project, KEPT);
+}
+
+/**
+ * A directory in `.flash/` of this process alone, for others may do the same at this time. Those of processes that
+ * were killed go.
+ */
+export async function freshDirectory(project: string, kind: string): Promise<string> {
   const directory = join(project, FLASH_DIRECTORY);
   await mkdir(directory, { recursive: true });
   for (const name of await readdir(directory)) {
-    const [, pid] = /^\.build-(\d+)-/.exec(name) ?? [];
-    if (pid !== undefined && !isAlive(Number(pid))) await remove(join(directory, name));
+    const [pid = ""] = name.startsWith(`${kind}-`) ? name.slice(kind.length + 1).split("-") : [];
+    if (/^\d+$/.test(pid) && !isAlive(Number(pid))) await remove(join(directory, name));
   }
-  return await mkdtemp(join(directory, `${KEPT}-${process.pid}-`));
+  return await mkdtemp(join(directory, `${kind}-${process.pid}-`));
 }
 
 /** Removes a build's directory, or keeps it as `.flash/.build`. */

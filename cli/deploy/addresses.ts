@@ -17,8 +17,17 @@ export function routesOf(manifest: FlashManifest, endpoint: string): readonly Ro
   });
 }
 
-/** A call for the shell, one for a queue and one for each route. It reads the key from $SVC_API_KEY. */
-export function exampleCalls(manifest: FlashManifest, endpoint: string, address: string): readonly string[] {
+/**
+ * A call for the shell, one for a queue and one for each route. Where the service answers it reads the key from
+ * $SVC_API_KEY; on this computer none is needed.
+ */
+export function exampleCalls(
+  manifest: FlashManifest,
+  endpoint: string,
+  address: string,
+  where: "service" | "local" = "service",
+): readonly string[] {
+  const curl = where === "local" ? keylessCall : keyedCall;
   const resource = manifest.resources[endpoint];
   if (resource === undefined) return [];
   if (!resource.is_load_balanced) {
@@ -61,11 +70,19 @@ function wordOf(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-function curl(method: string, url: string, body?: unknown): string {
+function keyedCall(method: string, url: string, body?: unknown): string {
+  return curl(method, url, body, [`  -H "Authorization: Bearer $SVC_API_KEY"`]);
+}
+
+function keylessCall(method: string, url: string, body?: unknown): string {
+  return curl(method, url, body, []);
+}
+
+function curl(method: string, url: string, body: unknown, headers: readonly string[]): string {
   const hasBody = body !== undefined;
   return [
     `curl -X ${method} ${shellQuoted(url)}`,
-    `  -H "Authorization: Bearer $SVC_API_KEY"`,
+    ...headers,
     ...(hasBody
       ? [`  -H "Content-Type: application/json"`, `  -d ${shellQuoted(JSON.stringify(body))}`]
       : []),

@@ -7,7 +7,10 @@ export function showChange(terminal: Terminal, change: AppChange): void {
   const { added, removed, changed, reconfigured, problems, warnings } = change;
   const isNamed = new Set([...added, ...reconfigured]);
   const parts = [
-    partOf("changed", changed.filter((name) => !isNamed.has(name))),
+    partOf(
+      "changed",
+      changed.filter((name) => !isNamed.has(name)),
+    ),
     partOf("configured anew", reconfigured),
     partOf("added", added),
     partOf("removed", removed),

@@ -1,7 +1,7 @@
 /** Routes of load-balanced endpoints in the OpenAPI document. */
 import type { ManifestFunction, ManifestParameter } from "../../src/contract/flash-manifest.ts";
 import { exampleArguments } from "../deploy/example-arguments.ts";
-import { isBinary } from "./annotation-schema.ts";
+import { isBinary, type Schema } from "./annotation-schema.ts";
 import {
   argumentsSchema,
   jsonContent,
@@ -64,9 +64,23 @@ function takesBody({ parameters = [] }: ManifestFunction, others: readonly Manif
 
 /** JSON, or a form where a file is among the arguments. */
 function bodyOf({ parameters = [] }: ManifestFunction, others: readonly ManifestParameter[]): object {
-  const schema = argumentsSchema([...others, ...parameters.filter(({ kind }) => kind === "var_keyword")]);
+  const all = [...others, ...parameters.filter(({ kind }) => kind === "var_keyword")];
   const required = others.some(({ isRequired }) => isRequired);
+  const example = exampleArguments(others);
   if (others.some(({ annotation }) => isBinary(annotation)))
-    return { required, content: { "multipart/form-data": { schema } } };
-  return { required, content: jsonContent(schema, { example: exampleArguments(others) }) };
+    return { required, content: { "multipart/form-data": { schema: formSchema(all, example) } } };
+  return { required, content: jsonContent(argumentsSchema(all), { example }) };
+}
+
+/** Of a form the explorer shows what stands with each field. */
+function formSchema(
+  parameters: readonly ManifestParameter[],
+  example: Readonly<Record<string, unknown>>,
+): Schema {
+  const properties = namedParameters(parameters).map((parameter) => {
+    const { name, annotation } = parameter;
+    const shown = isBinary(annotation) || !(name in example) ? {} : { example: example[name] };
+    return [name, { ...parameterSchema(parameter), ...shown }];
+  });
+  return { ...argumentsSchema(parameters), properties: Object.fromEntries(properties) };
 }

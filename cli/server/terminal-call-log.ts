@@ -33,10 +33,11 @@ class TerminalCall implements CallLine {
   }
 
   waiting(reason: string): void {
-    if (this.#isEnded || reason === this.#reason) return;
+    // Once all is being ended, nothing waits for its own sake.
+    if (this.#isEnded || reason === this.#reason || this.#cli.signal.aborted) return;
     this.#reason = reason;
     this.#step.update(reason);
-    this.#aside(this.#cli.terminal.palette.dim(`waits: ${reason}`));
+    this.#aside(this.#cli.terminal.palette.dim(reason));
   }
 
   running({ id, gpu }: Parameters<CallLine["running"]>[0]): void {

@@ -75,6 +75,12 @@ export async function changeTracked(directory: string, change: (tracked: Tracked
   }
 }
 
+/** Without sessions of other services, and their endpoints. */
+export function ofService(tracked: Tracked, url: string): Tracked {
+  const elsewhere = trackedSessions(tracked).filter(({ service }) => service !== url);
+  return withoutIds(tracked, new Set(elsewhere.map(({ id }) => id)));
+}
+
 /** The endpoints among them. */
 export function trackedEndpoints(tracked: Tracked): readonly TrackedResource[] {
   return Object.entries(tracked).flatMap(([key, resource]) => (isOfSession(key) ? [] : [resource]));

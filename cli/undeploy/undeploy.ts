@@ -9,6 +9,7 @@ import { endpointIds, environmentDetails } from "../service/flash-operations.ts"
 import type { Service } from "../service/service.ts";
 import {
   changeTracked,
+  ofService,
   readTracked,
   type TrackedResource,
   trackedEndpoints,
@@ -95,7 +96,7 @@ async function list(cli: Cli, { service, endpoints, place }: Deployed): Promise<
 }
 
 async function findTracked(cli: Cli, service: Service): Promise<TrackedHere> {
-  const tracked = trackedEndpoints(await readTracked(cli.directory));
+  const tracked = trackedEndpoints(ofService(await readTracked(cli.directory), service.url));
   if (tracked.length === 0) return { live: [], stale: [] };
   const { endpoints } = (await service.query(endpointIds)).myself;
   const present = new Set(endpoints.map(({ id }) => id));
@@ -124,7 +125,7 @@ async function forgetStale(cli: Cli, { service }: Deployed): Promise<void> {
 
 /** Sessions that are tracked here and that the service has no more. */
 async function findEnded(cli: Cli, service: Service): Promise<readonly TrackedResource[]> {
-  const sessions = trackedSessions(await readTracked(cli.directory));
+  const sessions = trackedSessions(ofService(await readTracked(cli.directory), service.url));
   const found = await Promise.all(
     sessions.map(async ({ id }) => (await service.query(environmentDetails, { id })).flashEnvironment),
   );

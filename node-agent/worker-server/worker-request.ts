@@ -28,20 +28,25 @@ export function parseRelayed(address: string): RelayedRequest | undefined {
 
 /** Path and query as the edge would read them, without dots that climb. */
 function readTarget(path: string): string | undefined {
-  const url = URL.parse(`http://edge${path}`);
+  const url = parseUrl(`http://edge${path}`);
   const first = decode(url?.pathname.split("/")[1]);
   return !url || first === undefined || first === "agent" ? undefined : url.pathname + url.search;
 }
 
 /** Reads `/<token>/<route>/<workerId>[/<jobId>]`; undefined for anything else. */
 export function parseRequest(method: string, address: string): WorkerRequest | undefined {
-  const url = URL.parse(address, "http://agent");
+  const url = parseUrl(address, "http://agent");
   const parts = url?.pathname.match(PATH)?.groups;
   const token = decode(parts?.["token"]);
   const workerId = decode(parts?.["workerId"]);
   if (!url || !parts || token === undefined || workerId === undefined) return undefined;
   const call = readCall(`${method} ${parts["route"] ?? ""}`, url.searchParams, decode(parts["jobId"]));
   return call && { token, workerId, ...call };
+}
+
+/** As URL.parse does it, which Node has since 22. */
+function parseUrl(address: string, base?: string): URL | null {
+  return URL.canParse(address, base) ? new URL(address, base) : null;
 }
 
 function readCall(call: string, query: URLSearchParams, jobId: string | undefined): WorkerCall | undefined {

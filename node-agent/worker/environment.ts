@@ -3,6 +3,9 @@ import type { Assignment, Gpu } from "../../src/contract/agent.ts";
 /** Where and as whom a worker reaches its agent. */
 export type AgentAccess = { readonly address: string; readonly port: number; readonly token: string };
 
+/** What of an assignment its variables come from. */
+export type AssignedVariables = Pick<Assignment, "workerId" | "endpointId" | "env">;
+
 /** Below 1 s the SDK's ping process dies; 4 s is what workers are used to. */
 const PING_INTERVAL_MS = 4_000;
 
@@ -11,7 +14,7 @@ const PING_INTERVAL_MS = 4_000;
  * a real GPU its built-in checks, the user's own variables, and those by which the worker reaches agent and edge.
  */
 export function workerEnvironment(
-  assignment: Assignment,
+  assignment: AssignedVariables,
   access: AgentAccess,
   gpus: readonly Gpu[],
 ): Record<string, string> {
@@ -29,7 +32,7 @@ function fitnessDefaults(gpus: readonly Gpu[]): Record<string, string> {
   return { RUNPOD_SKIP_AUTO_SYSTEM_CHECKS: "true", RUNPOD_SKIP_GPU_CHECK: "true" };
 }
 
-function protocolVariables(assignment: Assignment, access: AgentAccess): Record<string, string> {
+function protocolVariables(assignment: AssignedVariables, access: AgentAccess): Record<string, string> {
   const { workerId, endpointId } = assignment;
   const base = `http://${access.address}:${access.port}/${access.token}`;
   return {
@@ -47,9 +50,9 @@ function protocolVariables(assignment: Assignment, access: AgentAccess): Record<
 }
 
 /** From within a container the loopback of this host is out of reach, so the agent passes on what goes there. */
-function relayVariables({ env, workerId }: Assignment, access: AgentAccess): Record<string, string> {
-  const edge = URL.parse(env["EDGERUN_URL"] ?? "");
-  if (!edge || !isLoopback(edge.hostname) || isLoopback(access.address)) return {};
+function relayVariables({ env, workerId }: AssignedVariables, access: AgentAccess): Record<string, string> {
+  const edge = env["EDGERUN_URL"] ?? "";
+  if (!URL.canParse(edge) || !isLoopback(new URL(edge).hostname) || isLoopback(access.address)) return {};
   return { EDGERUN_URL: `http://${access.address}:${access.port}/${access.token}/edge/${workerId}` };
 }
 

@@ -26,8 +26,14 @@ import { countEndedByTake, endedByTake, judgePing, type TakeEvidence } from "./e
 const LOST_RESULT =
   "The worker asked for more work without having posted this job's result. Most likely the handler returned a value that JSON cannot encode; see the worker's log.";
 
+/** Where it is kept what becomes of the jobs. */
+export type JobLedger = Pick<
+  AttemptLedger,
+  "release" | "report" | "noteStart" | "noteProgress" | "noteChunk" | "isOpen" | "faultOf"
+>;
+
 export type WorkerJobsOptions = {
-  readonly ledger: AttemptLedger;
+  readonly ledger: JobLedger;
   readonly log: AgentLog;
   readonly timing: Timing;
   /**

@@ -178,7 +178,7 @@ export async function insertEndpointIfWhole(
     createdAt: now,
     updatedAt: now,
   };
-  const condition = and(hasRoom("endpoint", accountId), isWhole(author, values.templateId, needs));
+  const condition = and(hasRoom("endpoint", accountId), isWhole(accountId, values.templateId, needs));
   const [[inserted]] = await db.batch([
     db
       .insert(endpoint)
@@ -213,7 +213,7 @@ export async function updateEndpointIfUnchanged(
       and(
         isOwn(author.accountId, read.id),
         eq(endpoint.revision, read.revision),
-        isWhole(author, values.templateId, options),
+        isWhole(author.accountId, values.templateId, options),
         isNameFree(values, read),
       ),
     )
@@ -303,13 +303,12 @@ export async function closeEndpointRemoval(
 
 /** Whether the account has the template and all else that is needed at the moment of the write. */
 function isWhole(
-  author: Author,
+  accountId: string,
   templateId: string,
   { volumeIds, environmentId }: EndpointNeeds,
 ): SQL | undefined {
-  const { accountId } = author;
   const ofTemplate = sql`EXISTS (SELECT 1 FROM ${template} WHERE ${template.accountId} = ${accountId} AND ${template.id} = ${templateId})`;
-  const ofEnvironment = environmentId === null ? undefined : takesEndpoints(author, environmentId);
+  const ofEnvironment = environmentId === null ? undefined : takesEndpoints(accountId, environmentId);
   if (volumeIds.length === 0) return and(ofTemplate, ofEnvironment);
   const isNamed = isOneOf(networkVolume.id, volumeIds);
   const found = sql`(SELECT count(*) FROM ${networkVolume} WHERE ${networkVolume.accountId} = ${accountId} AND ${isNamed})`;

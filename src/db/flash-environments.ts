@@ -168,11 +168,10 @@ export async function deleteFlashEnvironmentIfEmpty(
 }
 
 /** For a write: whether the account has the environment at that moment and it takes endpoints. */
-export function takesEndpoints({ accountId, now }: Author, environmentId: string): SQL {
-  const { id, accountId: owner, state, leaseExpiresAt } = flashEnvironment;
+export function takesEndpoints(accountId: string, environmentId: string): SQL {
+  const { id, accountId: owner, state } = flashEnvironment;
   return sql`EXISTS (SELECT 1 FROM ${flashEnvironment}
-    WHERE ${owner} = ${accountId} AND ${id} = ${environmentId} AND ${state} <> 'DELETING'
-      AND (${leaseExpiresAt} IS NULL OR ${leaseExpiresAt} > ${now}))`;
+    WHERE ${owner} = ${accountId} AND ${id} = ${environmentId} AND ${state} <> 'DELETING')`;
 }
 
 function hasRoom(appId: string): SQL {

@@ -5,7 +5,6 @@ import { findBrowser, launchBrowser, watchPage } from "../support/browser.ts";
 import { parameter, queueEndpoint, routedEndpoint, serve } from "./support/scripted-app.ts";
 
 const executablePath = findBrowser();
-const SHOT = process.env["EXPLORER_SHOT"];
 
 const greet = queueEndpoint("greet", [
   parameter("name", { annotation: "str" }),
@@ -64,10 +63,9 @@ describe.skipIf(executablePath === undefined)("the API explorer", () => {
     expect(JSON.parse(body)).toEqual({ text: "hello", size: 1 });
     const got = await execute(page.locator("#operations-api-api_get__things_id_"));
     expect(got).toMatchObject({ status: 200, body: { method: "GET", path: "/things/1" } });
-    if (SHOT !== undefined) await page.screenshot({ path: SHOT, fullPage: true });
 
     endpoints.push(queueEndpoint("late", []));
-    await page.evaluate(() => globalThis.dispatchEvent(new Event("focus")));
+    await page.evaluate('dispatchEvent(new Event("focus"))');
     await page.getByText("What late does.").waitFor();
 
     expect(notes).toEqual({ faults: [], hosts: new Set([new URL(served.server.url).host]) });

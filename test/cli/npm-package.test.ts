@@ -15,7 +15,7 @@ async function directory(): Promise<string> {
   return made;
 }
 
-test("npm install -g of the packed package gives flash, with the Python package beside it", async ({
+test("npm install -g of the packed package gives flash, with the Python package and the explorer beside it", async ({
   expect,
 }) => {
   const [place, prefix] = [await directory(), await directory()];
@@ -30,6 +30,9 @@ test("npm install -g of the packed package gives flash, with the Python package 
   expect(await readdir(join(place, "app"))).toHaveLength(8);
   const installed = join(prefix, "lib/node_modules/edgerun");
   expect(await readdir(join(installed, "python/edgerun"))).toContain("__init__.py");
+  expect(await readdir(join(installed, "explorer"))).toEqual(
+    expect.arrayContaining(["index.html", "explorer.js", "swagger-ui-bundle.js", "LICENSE"]),
+  );
 });
 
 test("the same sources give the same command", async ({ expect }) => {

@@ -1,14 +1,11 @@
 /** `flash undeploy` as a person at a terminal uses it, and when the service does not delete. */
-import { createServer, type Server } from "node:http";
-import { once } from "node:events";
-import type { AddressInfo } from "node:net";
 import { rm } from "node:fs/promises";
 import { dirname } from "node:path";
-import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, test } from "vitest";
 import { writePickle } from "../../cli/tracking/pickle.ts";
 import { type LoneEdge, startLoneEdge } from "../support/lone-edge.ts";
 import { makeEndpoint } from "./support/deployed-endpoint.ts";
+import { EdgeProxy } from "./support/edge-proxy.ts";
 import { Desk, layOutBundle } from "./support/flash-command.ts";
 import { CONTROL_C, ENTER, SPACE, talk } from "./support/terminal-dialog.ts";
 
@@ -80,7 +77,7 @@ test("Ctrl+C at the last question deletes nothing and ends with 130", async ({ e
 
 test("trap 32: an endpoint that is not deleted is named, and the command fails", async ({ expect }) => {
   await using service = await refusing(edge.baseUrl);
-  const { desk } = await deployed("surviving", service.address);
+  const { desk } = await deployed("surviving", service.url);
   await using _ = desk;
   const all = await desk.run("flash undeploy --all --yes --force --app surviving");
   expect(all.exitCode).toBe(1);
@@ -89,7 +86,7 @@ test("trap 32: an endpoint that is not deleted is named, and the command fails",
 
 test("trap 31: an app whose endpoints survive is kept, and they are named", async ({ expect }) => {
   await using service = await refusing(edge.baseUrl);
-  const { desk, names } = await deployed("kept", service.address);
+  const { desk, names } = await deployed("kept", service.url);
   await using _ = desk;
   const { exitCode, stderr } = await desk.run("flash app delete kept --yes");
   expect(exitCode).toBe(1);
@@ -121,28 +118,8 @@ test("trap 40: a hostile resources.pkl is refused with the advice to delete it",
 });
 
 /** The edge, but for the deletion of endpoints, which it refuses. */
-async function refusing(address: string): Promise<AsyncDisposable & { readonly address: string }> {
-  const server: Server = createServer((request, response) => {
-    void (async () => {
-      const body = await text(request);
-      const refusal = { errors: [{ message: "not now", extensions: { code: "NOT_SUPPORTED" } }] };
-      const answer = body.includes("deleteEndpoint")
-        ? JSON.stringify(refusal)
-        : await pass(`${address}${request.url}`, request.headers.authorization ?? "", body);
-      response.setHeader("Content-Type", "application/json").end(answer);
-    })();
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return {
-    address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-    },
-  };
-}
-
-async function pass(url: string, authorization: string, body: string): Promise<string> {
-  const headers = { "Content-Type": "application/json", Authorization: authorization };
-  return await (await fetch(url, { method: "POST", headers, body })).text();
+async function refusing(address: string): Promise<EdgeProxy> {
+  const proxy = await EdgeProxy.open(address);
+  proxy.when("deleteEndpoint", () => "refuse");
+  return proxy;
 }

@@ -63,6 +63,10 @@ const FORBIDDEN_IMPORTS: readonly PlantedFile[] = [
   imports("node-agent/runtime/imports-edge.ts", "../../src/endpoint/thing.ts"),
   imports("cli/imports-gateway.ts", "../src/gateway/thing.ts"),
   imports("cli/imports-docker.ts", "dockerode"),
+  imports("cli/deploy/imports-agent.ts", "../../node-agent/thing.ts"),
+  imports("cli/preview/imports-gateway.ts", "../../src/gateway/thing.ts"),
+  imports("cli/preview/imports-processes.ts", "node:child_process"),
+  imports("cli/preview/imports-scripts.ts", "../../scripts/thing.ts"),
   imports("console/imports-db.ts", "../src/db/thing.ts"),
 ];
 
@@ -88,6 +92,9 @@ const ALLOWED_IMPORTS: readonly PlantedFile[] = [
   mayImport("node-agent/gpu/allowed-processes.ts", "node:child_process"),
   mayImport("node-agent/host/allowed-processes.ts", "node:child_process"),
   mayImport("cli/allowed-contract.ts", "../src/contract/thing.ts"),
+  mayImport("cli/preview/allowed-docker.ts", "dockerode"),
+  mayImport("cli/preview/allowed-agent.ts", "../../node-agent/runtime/thing.ts"),
+  mayImport("cli/preview/allowed-domain.ts", "../../src/domain/thing.ts"),
   mayImport("src/domain/allowed.test.ts", "fast-check"),
 ];
 

@@ -15,6 +15,7 @@ import {
   addEnvironment,
   deployEndpoint,
   freshEnvironment,
+  lease,
   type FlashWorld,
 } from "./flash-world.ts";
 import { linkedEndpoint } from "./link-client.ts";
@@ -101,6 +102,18 @@ describe("the queue API", () => {
   });
 });
 
+test("closes when the lease of its session lapses, whether that was tidied up or not", async ({ expect }) => {
+  const endpointId = await deployed();
+  vi.useFakeTimers({ toFake: ["Date"] });
+  await lease(world.environmentId, Date.now() + 60_000);
+  signInAs({ key: await keyOf() });
+  expect((await call("GET", `/v2/${endpointId}/health`)).status).toBe(200);
+  passTime(60_000);
+  const { status, body } = await call("GET", `/v2/${endpointId}/health`);
+  expect([status, body["code"]]).toEqual([401, "unauthorized"]);
+  expect(body["error"]).toMatch(/its environment was deleted or has ended/);
+});
+
 test("requests of load-balanced endpoints are open to it, and it does not reach their worker", async ({
   expect,
 }) => {
@@ -174,6 +187,8 @@ describe("the management API", () => {
     'mutation { createApiKey(input: { name: "x", level: ALL }) { token } }',
     "mutation { createFlashAuthRequest { id } }",
     '{ flashEnvironment(flashEnvironmentId: "ID") { endpoints { id } } }',
+    '{ flashEnvironment(flashEnvironmentId: "ID") { liveToken } }',
+    'mutation { renewFlashEnvironmentLease(input: { flashEnvironmentId: "ID", leaseSeconds: 60 }) { id } }',
     '{ flashEnvironment(flashEnvironmentId: "ID") { activeArtifact { downloadUrl } } }',
     '{ flashEnvironment(flashEnvironmentId: "ID") { ...f } } fragment f on FlashEnvironment { networkVolumes { id } }',
     '{ flashApp(flashAppId: "ID") { id } }',

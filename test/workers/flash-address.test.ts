@@ -8,7 +8,7 @@ import edge from "../../src/index.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { freshAccount, type TestAccount } from "./accounts.ts";
 import { apiKeyOfTest, call, createEndpoint, graphql, signInAs } from "./edge-client.ts";
-import { addEnvironment, deployEndpoint, freshEnvironment, type FlashWorld } from "./flash-world.ts";
+import { addEnvironment, deployEndpoint, freshEnvironment, lease, type FlashWorld } from "./flash-world.ts";
 import { keyWith } from "./key-client.ts";
 import { linkedEndpoint } from "./link-client.ts";
 import { passTime } from "./object.ts";
@@ -162,6 +162,23 @@ describe("names", () => {
     const second = await deployed();
     passTime(FLASH_ADDRESS_CACHE_MS);
     expect((await health(naming())).headers.get("X-Flash-Endpoint-Id")).toBe(second);
+  });
+
+  test("mean the live endpoint of a session too, unless it has one of the very name", async ({ expect }) => {
+    const live = await deployed("live-worker");
+    expect((await health(naming())).status).toBe(404);
+    await lease(world.environmentId);
+    expect((await health(naming())).headers.get("X-Flash-Endpoint-Id")).toBe(live);
+    expect((await health(naming("live-worker"))).headers.get("X-Flash-Endpoint-Id")).toBe(live);
+    expect((await health(naming("live-live-worker"))).status).toBe(404);
+
+    world = await freshEnvironment(account.accountId, { appName: "own", environmentName: "staging" });
+    await lease(world.environmentId);
+    for (const name of ["live-worker", "worker", "live-live-worker"]) {
+      const endpointId = await deployed(name);
+      const found = await health(naming(name, "staging", "own"));
+      expect([name, found.headers.get("X-Flash-Endpoint-Id")]).toEqual([name, endpointId]);
+    }
   });
 
   test("whose endpoint is found to be gone are looked up at the next call", async ({ expect }) => {

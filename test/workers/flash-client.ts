@@ -37,6 +37,36 @@ export async function madeEnvironment(client: Client, appId: string, name: strin
   return (await ask(client, document, { input: { flashAppId: appId, name } })).createFlashEnvironment.id;
 }
 
+export type Session = {
+  readonly id: string;
+  readonly name: string;
+  readonly state: string;
+  readonly leaseExpiresAt: string;
+  readonly liveToken: string;
+};
+
+const SESSION = "id name state leaseExpiresAt liveToken";
+let sessions = 0;
+
+export async function madeSession(client: Client, appId: string, leaseSeconds = 60): Promise<Session> {
+  const document = `mutation ($input: CreateFlashEnvironmentInput) { createFlashEnvironment(input: $input) { ${SESSION} } }`;
+  const name = `live-${String((sessions += 1)).padStart(6, "0")}`;
+  return (await ask(client, document, { input: { flashAppId: appId, name, leaseSeconds } }))
+    .createFlashEnvironment;
+}
+
+export async function renewed(client: Client, environmentId: string, leaseSeconds = 60): Promise<Session> {
+  const document = `mutation ($input: RenewFlashEnvironmentLeaseInput) { renewFlashEnvironmentLease(input: $input) { ${SESSION} } }`;
+  return (await ask(client, document, { input: { flashEnvironmentId: environmentId, leaseSeconds } }))
+    .renewFlashEnvironmentLease;
+}
+
+/** The id of a new app that goes with its last session. */
+export async function madeSessionApp(client: Client, name = `app-${(apps += 1)}`): Promise<string> {
+  const document = "mutation ($input: CreateFlashAppInput) { createFlashApp(input: $input) { id } }";
+  return (await ask(client, document, { input: { name, isForSessions: true } })).createFlashApp.id;
+}
+
 /** A gzipped archive, as far as anybody looks: the bytes are different for each seed. */
 export function archive(sizeBytes = 1_000, seed = 1): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(sizeBytes);

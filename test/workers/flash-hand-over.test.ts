@@ -12,7 +12,14 @@ import { freshAccount, type TestAccount } from "./accounts.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { createEndpoint, graphql, signInAs } from "./edge-client.ts";
 import { withMeantimeBefore } from "./tapped-database.ts";
-import { activeBuild, deployEndpoint, freshEnvironment, type FlashWorld } from "./flash-world.ts";
+import {
+  activeBuild,
+  addEnvironment,
+  deployEndpoint,
+  freshEnvironment,
+  lease,
+  type FlashWorld,
+} from "./flash-world.ts";
 
 const EDGE = "https://edge.example";
 let account: TestAccount;
@@ -167,6 +174,83 @@ describe("the key of the environment", () => {
       expect(assignment?.env).not.toHaveProperty("SVC_API_KEY");
       expect(assignment?.env).toHaveProperty("FLASH_APP");
     }
+  });
+});
+
+describe("a worker of a session", () => {
+  /** An endpoint of a session, which has no build. */
+  async function live(settings = ""): Promise<string> {
+    await lease(world.environmentId);
+    const endpointId = await createEndpoint(settings);
+    await deployEndpoint(endpointId, world, "live-worker");
+    return endpointId;
+  }
+
+  test.for(["QB", "LB"])(
+    "of type %s gets names, live mode, its token and the key",
+    async (type, { expect }) => {
+      const endpointId = await live(`type: "${type}"`);
+      const assignment = await handedOver(endpointId);
+      const key = await environmentKey(env, world.environmentId);
+      const { flashEnvironment: shown } = await graphql<{ flashEnvironment: { liveToken: string } }>(
+        `{ flashEnvironment(flashEnvironmentId: "${world.environmentId}") { liveToken } }`,
+      );
+      expect(assignment?.env).toEqual({
+        FLASH_ENVIRONMENT_ID: world.environmentId,
+        FLASH_APP: "shop",
+        FLASH_ENV: "staging",
+        FLASH_RESOURCE_NAME: "live-worker",
+        FLASH_ENDPOINT_TYPE: type.toLowerCase(),
+        FLASH_LIVE: "true",
+        FLASH_LIVE_TOKEN: shown.liveToken,
+        SVC_API_KEY: key,
+        RUNPOD_API_KEY: key,
+        EDGERUN_URL: EDGE,
+      });
+      expect(assignment?.masked).toEqual([key, shown.liveToken]);
+      expect(assignment).not.toHaveProperty("artifact");
+      expect(assignment?.problem).toBeUndefined();
+      const { results } = await env.DB.prepare("SELECT * FROM flash_environment").all();
+      expect(JSON.stringify(results)).not.toContain(shown.liveToken.slice(4, 40));
+    },
+  );
+
+  test("is not told otherwise by its template or endpoint, in a session or outside", async ({ expect }) => {
+    const outside = await createEndpoint();
+    const deployedId = (await deployed({ makes_remote_calls: true })).endpointId;
+    world = await freshEnvironment(account.accountId);
+    const inside = await live();
+    const db = openDatabase(env.DB);
+    const theirs = [
+      { key: "FLASH_LIVE", value: "theirs" },
+      { key: "FLASH_LIVE_TOKEN", value: "theirs" },
+      { key: "FLASH_LIVELY", value: "theirs" },
+    ];
+    await db.update(template).set({ env: theirs.slice(0, 2) });
+    await db.update(endpoint).set({ env: theirs.slice(1) });
+    for (const endpointId of [outside, deployedId]) {
+      const given = (await handedOver(endpointId))?.env;
+      expect(given).toMatchObject({ FLASH_LIVELY: "theirs" });
+      expect(given).not.toHaveProperty("FLASH_LIVE");
+      expect(given).not.toHaveProperty("FLASH_LIVE_TOKEN");
+    }
+    expect((await handedOver(inside))?.env).toMatchObject({
+      FLASH_LIVE: "true",
+      FLASH_LIVE_TOKEN: expect.stringMatching(/^erl_/),
+      FLASH_LIVELY: "theirs",
+    });
+  });
+
+  test("is replaced when its endpoint leaves the session, or comes into it", async ({ expect }) => {
+    const endpointId = await live();
+    const lasting = await addEnvironment(account.accountId, world.appId, "production");
+    const moved = async (environmentId: string) => {
+      const document = `mutation { saveEndpoint(input: { id: "${endpointId}", flashEnvironmentId: "${environmentId}" }) { version } }`;
+      return (await graphql<{ saveEndpoint: { version: number } }>(document)).saveEndpoint.version;
+    };
+    expect(await moved(lasting.environmentId)).toBe(2);
+    expect(await moved(lasting.environmentId)).toBe(2);
+    expect(await moved(world.environmentId)).toBe(3);
   });
 });
 

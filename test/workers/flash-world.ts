@@ -31,6 +31,11 @@ export async function addEnvironment(accountId: string, appId: string, environme
   return { environmentId, environmentName };
 }
 
+/** Makes a session of an environment, which ends then. */
+export async function lease(environmentId: string, leaseExpiresAt = Date.now() + 60_000): Promise<void> {
+  await db.update(flashEnvironment).set({ leaseExpiresAt }).where(eq(flashEnvironment.id, environmentId));
+}
+
 export type StoredBuild = { readonly buildId: string; readonly sha256: string; readonly bytes: Uint8Array };
 
 /** A build of these bytes with this manifest, active in the environment from now on. */

@@ -1,4 +1,5 @@
 /** Jobs of live endpoints: submitted, and followed to their end. */
+import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { Failure } from "../../failure.ts";
 import type { CallLine } from "../../server/call-log.ts";
@@ -11,6 +12,7 @@ const LOOK_MS = 1_000;
 /** For which a service that does not answer is asked again: it may be started anew. */
 const OUTAGE_MS = 60_000;
 const OUTAGE_PAUSE_MS = 500;
+const TOO_MANY_REQUESTS = 429;
 
 /** A job that was answered for, or what the service answered instead. */
 export type Submitted = { readonly job: JobReply } | { readonly refusal: Response };
@@ -24,21 +26,25 @@ export class JobCalls {
     this.#runsOn = runsOn;
   }
 
-  /** Submits a job; with `runsync` it may be over by then. */
+  /** Submits a job, once whatever happens on the way; with `runsync` it may be over by then. */
   async submit(
     endpointId: string,
     operation: "run" | "runsync",
     body: Readonly<Record<string, unknown>>,
     { headers, signal }: Pick<QueueCall, "headers" | "signal">,
+    line: CallLine,
   ): Promise<Submitted> {
     const search = operation === "runsync" ? `?wait=${LOOK_MS}` : "";
-    const response = await this.#service.request(`/v2/${endpointId}/${operation}${search}`, {
-      method: "POST",
-      headers: { ...headers, ...jsonHeaders() },
-      body: JSON.stringify(body),
+    const { response, text } = await this.#patiently(
+      line,
       signal,
-    });
-    const text = await response.text();
+      `/v2/${endpointId}/${operation}${search}`,
+      {
+        method: "POST",
+        headers: { "idempotency-key": randomUUID(), ...headers, ...jsonHeaders() },
+        body: JSON.stringify(body),
+      },
+    );
     const job = response.ok ? readJob(JSON.parse(text)) : undefined;
     if (job !== undefined) return { job };
     return { refusal: new Response(text, { status: response.status, headers: jsonHeaders() }) };
@@ -64,7 +70,10 @@ export class JobCalls {
   }
 
   /** Any other operation, passed on as it is. */
-  async pass(endpointId: string, { operation, jobId, body, search, headers, signal }: QueueCall): Promise<Response> {
+  async pass(
+    endpointId: string,
+    { operation, jobId, body, search, headers, signal }: QueueCall,
+  ): Promise<Response> {
     const path = [operation, ...(jobId === undefined ? [] : [encodeURIComponent(jobId)])].join("/");
     const isChange = ["cancel", "retry", "purge-queue"].includes(operation);
     return await this.#service.request(`/v2/${endpointId}/${path}${search}`, {
@@ -81,18 +90,36 @@ export class JobCalls {
   }
 
   async #look(endpointId: string, job: JobReply, line: CallLine, signal: AbortSignal): Promise<JobReply> {
+    const path = `/v2/${endpointId}/status-sync/${encodeURIComponent(job.id)}?wait=${LOOK_MS}`;
+    const { response, text } = await this.#patiently(line, signal, path);
+    const seen = response.ok ? readJob(JSON.parse(text)) : undefined;
+    if (seen !== undefined) return seen;
+    if (response.status !== TOO_MANY_REQUESTS) throw gone(job, text);
+    await delay(OUTAGE_PAUSE_MS, undefined, { signal });
+    return job;
+  }
+
+  /** Asks until the service has answered, for it may be started anew at any time; then says why it does not. */
+  async #patiently(
+    line: CallLine,
+    signal: AbortSignal,
+    path: string,
+    init: RequestInit = {},
+  ): Promise<{ readonly response: Response; readonly text: string }> {
     const giveUpAt = performance.now() + OUTAGE_MS;
     while (true) {
+      const isLast = performance.now() > giveUpAt;
       try {
-        const path = `/v2/${endpointId}/status-sync/${encodeURIComponent(job.id)}?wait=${LOOK_MS}`;
-        const response = await this.#service.request(path, { signal });
+        const response = await this.#service.request(path, { ...init, signal });
         const text = await response.text();
-        const seen = response.ok ? readJob(JSON.parse(text)) : undefined;
-        if (seen !== undefined) return seen;
-        if (response.status !== 429 && response.status < 500) throw gone(job, text);
+        if (response.status < 500 || isLast) return { response, text };
+        line.waiting(`the service answers with HTTP ${response.status}; it is asked again`);
       } catch (error) {
-        if (!(error instanceof Failure) || performance.now() > giveUpAt) throw error;
-        line.waiting(`${error.message} Trying again.`);
+        signal.throwIfAborted();
+        if (isLast) throw error;
+        line.waiting(
+          `${error instanceof Failure ? error.message : "The connection broke off."} It is asked again.`,
+        );
       }
       await delay(OUTAGE_PAUSE_MS, undefined, { signal });
     }

@@ -100,7 +100,7 @@ export class LiveJobs {
       ? body
       : { ...body, input: this.#parts.pack(functionCall({ ...context, input }), known) };
     const kind = operation === "run" ? "run" : "runsync";
-    const submitted = await this.#calls.submit(endpointId, kind, sent, call);
+    const submitted = await this.#calls.submit(endpointId, kind, sent, call, line);
     if ("job" in submitted) return submitted.job;
     return await this.#refused(submitted, endpoint.name, line);
   }

@@ -5,7 +5,7 @@ import { deleteEnvironment } from "../../service/flash-operations.ts";
 import type { Service } from "../../service/service.ts";
 import { isOfEndedSession } from "../../service/session-operations.ts";
 import { counted } from "../../terminal/counted.ts";
-import { hasEnded } from "../../tracking/owner.ts";
+import { whereaboutsOf } from "../../tracking/owner.ts";
 import {
   changeTracked,
   readTracked,
@@ -20,18 +20,30 @@ export type Leftover = {
   readonly endpoints: readonly Pick<PresentEndpoint, "id" | "name" | "type">[];
 };
 
-/** Sessions of this project whose process has ended; those that the service no longer has are forgotten. */
+/** Sessions of this project whose process has ended; those that are no more are forgotten. */
 export async function findLeftovers(cli: Cli, service: Service): Promise<readonly Leftover[]> {
   const leftovers: Leftover[] = [];
   const gone: string[] = [];
   for (const session of trackedSessions(await readTracked(cli.directory))) {
-    if (session.service !== service.url || !session.owner || !(await hasEnded(session.owner))) continue;
-    const { flashEnvironment } = await service.query(environmentEndpoints, { id: session.id });
-    if (flashEnvironment) leftovers.push({ session, endpoints: flashEnvironment.endpoints });
-    else gone.push(session.id);
+    const found = await findLeftover(service, session);
+    if (found === "gone") gone.push(session.id);
+    else if (found !== "in use") leftovers.push(found);
   }
   await forget(cli, gone);
   return leftovers;
+}
+
+async function findLeftover(
+  service: Service,
+  session: TrackedResource,
+): Promise<Leftover | "in use" | "gone"> {
+  const whereabouts = session.owner ? whereaboutsOf(session.owner) : "ended";
+  if (whereabouts === "running") return "in use";
+  // On another service it ends by itself, as its lease does.
+  if (session.service !== service.url) return whereabouts === "ended" ? "gone" : "in use";
+  const { flashEnvironment } = await service.query(environmentEndpoints, { id: session.id });
+  if (!flashEnvironment) return "gone";
+  return whereabouts === "ended" ? { session, endpoints: flashEnvironment.endpoints } : "in use";
 }
 
 /**
@@ -50,7 +62,8 @@ export async function offerRemoval(
   }
   const count = counted(endpoints.length, "live endpoint");
   const names = endpoints.map(({ name, id }) => `${name} (${id})`).join(", ");
-  cli.terminal.warn(`A flash dev that was killed has left ${count}: ${names}.`);
+  const fate = cli.terminal.canAsk ? "" : " They are used again.";
+  cli.terminal.warn(`A flash dev that was killed has left ${count}: ${names}.${fate}`);
   if (!cli.terminal.canAsk) return leftovers;
   if (!(await cli.terminal.confirm(`Delete ${count}? Otherwise they are used again.`))) return leftovers;
   await remove(cli, service, leftovers);

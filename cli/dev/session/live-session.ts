@@ -17,7 +17,7 @@ export type Provisioned = {
 export interface LiveSession {
   /** Makes the endpoint, or makes it what its declaration says now. Throws a Failure that names it and the reason. */
   place(endpoint: LiveEndpoint): Promise<LivePlace>;
-  /** All of them, three at a time. */
+  /** All of them, three at a time; ends early when the command is interrupted. */
   placeAll(
     endpoints: readonly LiveEndpoint[],
     onEach: (one: Provisioned) => void,

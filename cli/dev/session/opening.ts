@@ -30,7 +30,7 @@ export async function openLiveSession(
   service: Service,
   { appName, leftovers = [], renewedEveryMs }: LiveSessionOptions,
 ): Promise<LiveSession> {
-  const owner = await thisOwner();
+  const owner = thisOwner();
   const { opened, placed } =
     (await takeOver(
       cli,

@@ -21,11 +21,15 @@ export async function provision(
 ): Promise<readonly Provisioned[]> {
   const step = cli.terminal.step("Making live endpoints");
   let done = 0;
-  const provisioned = await session.placeAll(endpoints, ({ name, outcome, error }) => {
+  const show = ({ name, outcome, error }: Provisioned): void => {
     done += 1;
     step.update(`${done} of ${endpoints.length}`);
     if (outcome === "failed") cli.terminal.fail(error ?? name);
     else cli.terminal.done(`${name} ${outcome}`);
+  };
+  const provisioned = await session.placeAll(endpoints, show).catch((error: unknown) => {
+    step.fail("Making live endpoints failed");
+    throw error;
   });
   const summary = summaryOf(provisioned);
   if (provisioned.some(({ outcome }) => outcome === "failed")) {

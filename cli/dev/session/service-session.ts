@@ -18,7 +18,9 @@ import { Turns } from "./turns.ts";
 const PLACED_AT_ONCE = 3;
 /** For placements under way when the session is closed. */
 const SETTLE_LIMIT_MS = 5_000;
-const DELETION_LIMIT_MS = 20_000;
+const DELETION_LIMIT_MS = 10_000;
+/** After which a person wonders what is going on. */
+const PATIENCE_MS = 1_000;
 
 /** An endpoint that the service has. */
 export type Placed = {
@@ -118,6 +120,7 @@ export class ServiceSession implements LiveSession {
   }
 
   async #placing(endpoint: LiveEndpoint): Promise<Placing> {
+    this.#cli.signal.throwIfAborted();
     if (this.#closing) throw new Failure("The live session has ended.");
     const { name } = endpoint;
     const hash = configurationHash(endpoint);
@@ -169,6 +172,8 @@ export class ServiceSession implements LiveSession {
         flashEnvironmentId: session.id,
       },
     });
+    // Another one has taken its place meanwhile, and this endpoint went with it.
+    if (session !== this.#lease.current) return await this.#save(this.#lease.current, endpoint, hash);
     const placed = { id: saved.id, type: input.type, configurationHash: hash, endpoint };
     this.#placed.set(name, placed);
     const { endpoint: _, ...facts } = placed;
@@ -186,6 +191,7 @@ export class ServiceSession implements LiveSession {
     try {
       return { name, outcome: (await this.#placing(endpoint)).outcome };
     } catch (error) {
+      this.#cli.signal.throwIfAborted();
       if (!(error instanceof Failure)) throw error;
       return { name, outcome: "failed", error: error.message };
     }
@@ -232,12 +238,27 @@ export class ServiceSession implements LiveSession {
   }
 
   async #close(): ReturnType<LiveSession["close"]> {
+    const patience = setTimeout(() => {
+      this.#cli.terminal.say("Deleting live endpoints. Ctrl+C again leaves that to the service.");
+    }, PATIENCE_MS);
+    try {
+      await this.#settle();
+      return await this.#delete();
+    } finally {
+      clearTimeout(patience);
+    }
+  }
+
+  /** Nothing is made from then on. */
+  async #settle(): Promise<void> {
     const limit = setTimeout(() => this.#end(), SETTLE_LIMIT_MS);
     await this.#lease.stop();
     await this.#turns.settled();
     clearTimeout(limit);
     this.#end();
+  }
 
+  async #delete(): ReturnType<LiveSession["close"]> {
     const { id } = this.#lease.current;
     const tidying = this.#service.until(AbortSignal.timeout(DELETION_LIMIT_MS));
     try {

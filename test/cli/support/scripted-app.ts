@@ -128,20 +128,27 @@ export async function serve(
   };
 }
 
-/** A command without a terminal. */
-export function quietCli(): { readonly cli: Cli; readonly screen: () => string } {
-  const output = new PassThrough();
+export type Screened = { readonly cli: Cli; readonly screen: () => string; readonly logged: string[] };
+
+/** A command that writes to nobody's terminal, or as if to a person's. */
+export function quietCli({ isTerminal = false } = {}): Screened {
+  const output = Object.assign(new PassThrough(), { isTTY: isTerminal, columns: 100 });
   const pieces: string[] = [];
+  const logged: string[] = [];
   output.on("data", (piece: Buffer) => pieces.push(piece.toString()));
   const { signal } = new AbortController();
   const terminal = new ConsoleTerminal({
     streams: { input: new PassThrough(), output, errors: output },
-    environment: {},
+    environment: { NO_COLOR: "1" },
     signal,
     redact: (text) => text,
-    log: () => {},
+    log: (line) => logged.push(line),
   });
-  return { cli: { directory: "/", environment: {}, terminal, signal }, screen: () => pieces.join("") };
+  return {
+    cli: { directory: "/", environment: {}, terminal, signal },
+    screen: () => pieces.join(""),
+    logged,
+  };
 }
 
 function told({ signal: _, ...call }: QueueCall): object {

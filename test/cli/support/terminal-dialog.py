@@ -1,7 +1,8 @@
 """Runs a command in a terminal and talks to it.
 
 Reads JSON from standard input: {"command", "cwd", "env", "dialog": [{"see", "type"}]}. Each entry waits until its text
-is on the screen after the last one, then types; "signal" sends a signal instead. Writes JSON: {"screen", "exitCode"}.
+is on the screen after the last one, then types; "signal" sends a signal instead, and "hangUp" closes the terminal as its
+window does, with the second SIGHUP that a shell sends. Writes JSON: {"screen", "exitCode"}.
 """
 
 import fcntl
@@ -45,6 +46,10 @@ def talk(pid: int, terminal: int, dialog: list) -> str:
                 break
             seen_to = found + len(dialog[0]["see"].encode())
             entry = dialog.pop(0)
+            if "hangUp" in entry:
+                os.close(terminal)
+                os.kill(pid, signal.SIGHUP)
+                return screen.decode().replace("\r", "")
             if "signal" in entry:
                 os.kill(pid, getattr(signal, entry["signal"]))
             else:

@@ -2,15 +2,16 @@ import { join } from "node:path";
 import { execa } from "execa";
 import type { Desk } from "./flash-command.ts";
 
-/** What is typed, or which signal comes, once a text is on the screen. */
+/** What is typed, which signal comes, or that the window is closed, once a text is on the screen. */
 export type DialogEntry = { readonly see: string } & (
   | { readonly type: string }
   | { readonly signal: NodeJS.Signals }
+  | { readonly hangUp: true }
 );
 
 /** Runs a command in a terminal of its own; the screen comes without colours and movements. */
 export async function talk(
-  desk: Desk,
+  desk: Pick<Desk, "project" | "environment">,
   command: string,
   dialog: readonly DialogEntry[],
 ): Promise<{ readonly screen: string; readonly exitCode: number }> {

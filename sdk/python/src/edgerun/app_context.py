@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from .dotenv import folders_upward, setting
 from .errors import AppContextError
+from .project import script_folder
 
 CONTEXT_FILE = Path(".flash") / "context.json"
 """Written by `flash deploy`, with the keys `app` and `environment`."""
@@ -47,16 +47,11 @@ def find_app_context(endpoint_name: str) -> AppContext:
 
 
 def _deployed_context() -> AppContext | None:
-    for start in (_script_folder(), Path.cwd()):
+    for start in (script_folder(), Path.cwd()):
         for folder in folders_upward(start) if start else ():
             if context := _read_context(folder / CONTEXT_FILE):
                 return context
     return None
-
-
-def _script_folder() -> Path | None:
-    file = getattr(sys.modules.get("__main__"), "__file__", None)
-    return Path(file).resolve().parent if file else None
 
 
 def _read_context(file: Path) -> AppContext | None:

@@ -7,14 +7,18 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from .app_context import find_app_context
 from .connection import Connection, find_connection
+from .dev_server import dev_server_api, dev_server_url, is_for_dev_server
 from .http_exchange import REFUSED, Request, exchange_in_thread, in_thread, patiently
 from .job import EndpointJob
 from .json_value import encode_json
+from .live_peers import current as live_peers_of_worker
 from .own_image import OwnImage
 from .peers import find_peer_id
 from .query_text import query_text
 from .queue_api import QUICK_SECONDS, QueueApi
+from .remote_call import api_by_name, name_headers
 from .scaling import ServerlessType
 from .worker import is_worker
 
@@ -65,6 +69,11 @@ class EndpointClient:
         return self._endpoint.execution_timeout_ms / 1000 or RUNSYNC_SECONDS
 
     async def _queue(self) -> QueueApi:
+        name = self._endpoint.name or ""
+        if self._endpoint.id is None and is_for_dev_server():
+            return dev_server_api(name)
+        if self._endpoint.id is None and live_peers_of_worker() is not None:
+            return api_by_name(name, find_app_context(name))
         connection = find_connection()
         return QueueApi.of_endpoint(connection, await self._id(connection, ServerlessType.QB))
 
@@ -76,15 +85,30 @@ class EndpointClient:
         """Sends a request to a worker of a load-balanced endpoint and answers its parsed JSON."""
         if not path.startswith("/"):
             raise ValueError(f'path={path!r} must begin with "/", such as "/items".')
-        connection = find_connection()
-        id = await self._id(connection, ServerlessType.LB)
-        url = f"{connection.url}/lb/{quote(id, safe='')}{path}"
+        base, key, own_headers = await self._routes()
+        url = f"{base}{path}"
         body = None
         if data is not None and method in _OF_QUERY:
             url = f"{url}{'&' if '?' in path else '?'}{query_text(data)}"
         elif data is not None:
             body = encode_json(data, "data")
-        return await exchange_in_thread(Request(method, url, connection.api_key, timeout, body, headers))
+        sent = {**own_headers, **(headers or {})}
+        return await exchange_in_thread(Request(method, url, key, timeout, body, sent))
+
+    async def _routes(self) -> tuple[str, str, Mapping[str, str]]:
+        """Where its routes are: the beginning of their address, the key, and headers that name the endpoint."""
+        name = self._endpoint.name or ""
+        if self._endpoint.id is None and is_for_dev_server():
+            return f"{dev_server_url()}/{quote(name, safe='')}", "", {}
+        connection = find_connection()
+        if self._endpoint.id is None and live_peers_of_worker() is not None:
+            return (
+                f"{connection.url}/lb/flash",
+                connection.api_key,
+                name_headers(name, find_app_context(name)),
+            )
+        id = await self._id(connection, ServerlessType.LB)
+        return f"{connection.url}/lb/{quote(id, safe='')}", connection.api_key, {}
 
     # Life
 

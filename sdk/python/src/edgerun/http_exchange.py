@@ -32,7 +32,7 @@ BUSY = (429, 503)
 
 @dataclass(frozen=True)
 class Request:
-    """An HTTP request; `body` is JSON."""
+    """An HTTP request; `body` is JSON. Without a key none is sent."""
 
     method: str
     url: str
@@ -53,7 +53,7 @@ def exchange(request: Request) -> Any:
         TimeoutError: None came in time.
     """
     headers = {
-        "Authorization": f"Bearer {request.api_key}",
+        **({"Authorization": f"Bearer {request.api_key}"} if request.api_key else {}),
         "Accept": "application/json",
         "User-Agent": f"edgerun-python/{__version__}",
         **({"Content-Type": "application/json"} if request.body is not None else {}),
@@ -182,7 +182,17 @@ def _message_of(text: str) -> str:
         for key in ("error", "message", "detail"):
             if isinstance(parsed.get(key), str):
                 return str(parsed[key])
+        if isinstance(parsed.get("detail"), list):
+            return "; ".join(map(_detail_of, parsed["detail"]))[:2000]
     return text.strip()[:2000] or "the answer says no more."
+
+
+def _detail_of(detail: Any) -> str:
+    """One thing that is wrong with an input, such as "body.name: Field required"."""
+    if not isinstance(detail, dict):
+        return str(detail)
+    place = ".".join(map(str, detail.get("loc") or []))
+    return f"{place}: {detail.get('msg')}" if place else str(detail.get("msg"))
 
 
 def _code_of(text: str) -> str | None:

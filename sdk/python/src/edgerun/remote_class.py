@@ -88,7 +88,8 @@ class RemoteInstance:
         @wraps(self._methods[name])
         async def remote(*args: Any, **kwargs: Any) -> Any:
             arguments = keyword_arguments(signature, args, kwargs)
-            return await call_remote(self._endpoint, f"{self._class_name}.{name}", {**choice, **arguments})
+            function = f"{self._class_name}.{name}"
+            return await call_remote(self._endpoint, function, arguments, method=name, choice=choice)
 
         return remote
 

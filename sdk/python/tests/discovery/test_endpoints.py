@@ -164,6 +164,22 @@ def test_classes_have_their_public_methods_in_the_order_of_their_definition(app:
     assert [one["name"] for one in found["one"]["parameters"]] == ["text", "times"]
 
 
+def test_methods_of_other_packages_may_take_anything(app: App) -> None:
+    app.write(
+        worker="""
+            from collections import UserDict
+            from edgerun import Endpoint
+
+            @Endpoint(name="kept")
+            class Kept(UserDict):
+                def run(self, text): ...
+        """
+    )
+    methods = app.found()["kept"]["functions"][0]["methodParameters"]
+    assert [(one["name"], one["kind"]) for one in methods["run"]] == [("text", "positional")]
+    assert [one["kind"] for one in methods["update"]] == ["var_keyword"]
+
+
 def test_trap_11_each_candidate_runs_once_and_other_files_not_at_all(
     app: App, log: Callable[[], list[str]]
 ) -> None:

@@ -13,6 +13,9 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 Parameter = dict[str, Any]
 
+# Of code that is not the project's: it may take anything.
+_ANYTHING: Parameter = {"name": "arguments", "kind": "var_keyword", "annotation": None, "isRequired": False}
+
 
 def find_definition(source: Source | None, name: str | None, line: int | None) -> Definition | None:
     """The definition of this name, or else the one that begins at `line` for Python."""
@@ -28,7 +31,7 @@ def describe_definition(
 ) -> dict[str, Any]:
     """`line`, `description` and `parameters` of the report."""
     if definition is None:
-        return {"line": 1, "description": None, "parameters": []}
+        return {"line": 1, "description": None, "parameters": [_ANYTHING]}
     docstring = (ast.get_docstring(definition) or "").strip()
     of_only_method = next(iter(methods.values())) if len(methods) == 1 else []
     return {
@@ -41,12 +44,12 @@ def describe_definition(
 
 
 def method_parameters(sources: Mapping[str, Source], method: Mapping[str, Any]) -> list[Parameter]:
-    """Those of a method of a class, without `self`; none where its code is not the project's."""
+    """Those of a method of a class, without `self`; anything where its code is not the project's."""
     source = sources.get(method["file"] or "")
     for node in ast.walk(source.tree) if source else ():
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and first_line(node) == method["line"]:
             return _parameters(node, skips_first=not method["isStatic"])
-    return []
+    return [_ANYTHING]
 
 
 def _parameters(function: _Function, *, skips_first: bool) -> list[Parameter]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -30,8 +32,8 @@ class LiveApplication(Application):
         return True
 
     def has_module(self, name: str) -> bool:
-        """Whether a top-level module is of the app."""
-        found = [self.directory] if self.directory != self.sets else list(self.sets.iterdir())
+        """Whether a top-level module is of the app as it is imported now."""
+        found = [Path(path) for path in sys.path if path.startswith(f"{self.sets}{os.sep}")]
         return any((one / name).exists() or (one / f"{name}.py").exists() for one in found)
 
     def shown(self, text: str) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import signal
 import sys
 import sysconfig
 import tempfile
@@ -19,11 +20,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from .. import log
-from ..missing_package import OF_IMAGES
 from . import imports
-from .command import InstallCommand, InstallFailed
+from .command import InstallFailed
+from .installers import install
 from .needs import unmet
 from .outcomes import NotLoaded
+from .packages_change import stale_package
 from .request import Code
 from .system_packages import install_system_packages
 
@@ -36,6 +38,7 @@ class Packages:
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._cache = cache_directory(environment)
+        self._downloads = self._cache / "downloads" if self._cache.is_relative_to(_VOLUME) else None
         self._searched = [path for path in sys.path if path]
         self._current: Path | None = None
 
@@ -51,11 +54,24 @@ class Packages:
     def _use(self, directory: Path | None) -> None:
         if directory == self._current:
             return
-        before, self._current = self._current, directory
+        before = self._current
         if before is not None:
+            self._refuse_stale(before, directory)
             imports.leave_out(before)
+        self._current = directory
         if directory is not None:
             imports.put_first(directory)
+
+    def _refuse_stale(self, before: Path, after: Path | None) -> None:
+        stale = stale_package(before, after)
+        if stale is None:
+            return
+        os.kill(os.getpid(), signal.SIGTERM)  # the calls that run come to their end
+        raise NotLoaded(
+            f"This worker has loaded the package {stale} as it was before, and cannot load it as the code wants it "
+            "now. It makes way for a fresh one: call again.",
+            kind="WorkerReplaced",
+        )
 
     def _installed(self, wanted: list[str], side_by_side: bool) -> Path:
         target = self._cache / "packages" / _name_of(wanted)
@@ -66,7 +82,8 @@ class Packages:
         started = time.monotonic()
         making = Path(tempfile.mkdtemp(prefix=".making-", dir=target.parent))
         try:
-            _install(wanted, making, self._cache, side_by_side)
+            with tempfile.TemporaryDirectory(prefix="edgerun-install-") as work:
+                install(wanted, making, Path(work), downloads=self._downloads, side_by_side=side_by_side)
             _name(making, target)
         finally:
             shutil.rmtree(making, ignore_errors=True)
@@ -95,60 +112,6 @@ def _name(making: Path, target: Path) -> None:
     except OSError:
         if not target.is_dir():  # otherwise another worker was first
             raise
-
-
-def _install(wanted: list[str], target: Path, cache: Path, side_by_side: bool) -> None:
-    with tempfile.TemporaryDirectory(prefix="edgerun-install-") as directory:
-        asked = Path(directory) / "requirements.txt"
-        asked.write_text("".join(f"{one}\n" for one in wanted), encoding="utf-8")
-        uv = shutil.which("uv")
-        if uv is None:
-            _install_by_pip(asked, target, cache)
-        else:
-            _install_by_uv(uv, asked, target, cache, side_by_side, Path(directory))
-
-
-def _install_by_uv(
-    uv: str, asked: Path, target: Path, cache: Path, side_by_side: bool, directory: Path
-) -> None:
-    # uv's way to leave a package out, wherever in the tree it is needed.
-    left_out = directory / "left-out.txt"
-    left_out.write_text("".join(f"{name}; python_version < '0'\n" for name in of_image()), encoding="utf-8")
-    one_by_one = {"UV_CONCURRENT_DOWNLOADS": "1", "UV_CONCURRENT_BUILDS": "1", "UV_CONCURRENT_INSTALLS": "1"}
-    InstallCommand(
-        [
-            *(uv, "pip", "install", "--python", sys.executable, "--target", str(target)),
-            *("--requirements", str(asked), "--overrides", str(left_out), "--no-progress"),
-        ],
-        {**_downloads("UV_CACHE_DIR", cache), **({} if side_by_side else one_by_one)},
-    ).run()
-
-
-def _install_by_pip(asked: Path, target: Path, cache: Path) -> None:
-    InstallCommand(
-        [
-            *(sys.executable, "-m", "pip", "install", "--target", str(target), "--requirement", str(asked)),
-            *(
-                "--no-input",
-                "--disable-pip-version-check",
-                "--progress-bar",
-                "off",
-                "--no-warn-script-location",
-            ),
-        ],
-        _downloads("PIP_CACHE_DIR", cache),
-    ).run()
-
-
-def _downloads(variable: str, cache: Path) -> dict[str, str]:
-    """Downloads are kept beside what was installed, where that is no longer-lived place of the installer's own."""
-    is_own = variable in os.environ or not cache.is_relative_to(_VOLUME)
-    return {} if is_own else {variable: str(cache / "downloads" / variable.split("_")[0].lower())}
-
-
-def of_image() -> list[str]:
-    """Packages that images bring, and that this Python has."""
-    return sorted(name for name in OF_IMAGES if not unmet([name], None))
 
 
 def _listed(wanted: list[str]) -> str:

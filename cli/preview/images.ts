@@ -1,0 +1,59 @@
+/** The images that containers of a preview start from. */
+import type Dockerode from "dockerode";
+import { isNotFound, pullFailure, stalledPull } from "../../node-agent/runtime/docker-errors.ts";
+import { PullError, pullImage } from "../../node-agent/runtime/image-pull.ts";
+import { PULL_STALL_MS } from "../../src/contract/limits.ts";
+import type { Cli } from "../cli.ts";
+import { Failure } from "../failure.ts";
+
+/** Brings those that are not here, one after the other; throws a Failure that says which one cannot be had, and why. */
+export async function ensureImages(cli: Cli, docker: Dockerode, names: readonly string[]): Promise<void> {
+  for (const name of new Set(names)) {
+    if (!(await hasImage(docker, name))) await pull(cli, docker, name);
+  }
+}
+
+/** What an image sets a variable to; empty for nothing. */
+export async function imageVariable(docker: Dockerode, image: string, name: string): Promise<string> {
+  const { Config } = await docker.getImage(image).inspect();
+  const prefix = `${name}=`;
+  return Config.Env?.find((variable) => variable.startsWith(prefix))?.slice(prefix.length) ?? "";
+}
+
+async function hasImage(docker: Dockerode, name: string): Promise<boolean> {
+  try {
+    await docker.getImage(name).inspect();
+    return true;
+  } catch (error) {
+    if (isNotFound(error)) return false;
+    throw error;
+  }
+}
+
+async function pull(cli: Cli, docker: Dockerode, name: string): Promise<void> {
+  const step = cli.terminal.step(`Pulling ${name}`);
+  try {
+    await pullImage(
+      docker,
+      { imageName: name, registryAuth: null },
+      {
+        signal: cli.signal,
+        stallMs: PULL_STALL_MS,
+        answerLimitMs: PULL_STALL_MS,
+        onProgress: (detail) => step.update(detail.replace(/^pulling image [^:]*(:[^ ]*)?:? ?/, "")),
+      },
+    );
+    step.done(`Pulled ${name}`);
+  } catch (error) {
+    step.fail(`Pulling ${name} failed`);
+    cli.signal.throwIfAborted();
+    throw new Failure(reasonOf(name, error));
+  }
+}
+
+function reasonOf(imageName: string, error: unknown): string {
+  const request = { imageName, registryAuth: null };
+  if (!(error instanceof PullError)) return pullFailure(request, error);
+  if (error.stalledForMs !== null) return stalledPull(imageName, error.stalledForMs);
+  return pullFailure(request, error.cause);
+}

@@ -1,0 +1,91 @@
+/** What a preview says once it runs. */
+import type { FlashManifest } from "../../src/contract/flash-manifest.ts";
+import type { Cli } from "../cli.ts";
+import { exampleCalls, routesOf, type Route } from "../deploy/addresses.ts";
+import type { LocalServer } from "../server/local-server.ts";
+import { PREVIEW_ENVIRONMENT } from "./worker-plan.ts";
+import type { PreviewWorker } from "./worker/preview-worker.ts";
+
+type ShownEndpoint = {
+  readonly name: string;
+  readonly type: "QB" | "LB";
+  /** Its own address; of a queue that under the local server. */
+  readonly url: string;
+  /** Under the local server. */
+  readonly localUrl: string;
+  readonly routes: readonly Route[];
+};
+
+/** The document of `--json`; its keys stay as they are. */
+type PreviewDocument = {
+  readonly app: string;
+  readonly environment: string;
+  readonly url: string;
+  readonly endpoints: readonly ShownEndpoint[];
+  readonly warnings: readonly string[];
+};
+
+export function showPreview(
+  cli: Cli,
+  order: { readonly appName: string; readonly manifest: FlashManifest; readonly warnings: readonly string[] },
+  server: LocalServer,
+  workers: ReadonlyMap<string, PreviewWorker>,
+): void {
+  const { terminal } = cli;
+  const { bold, dim } = terminal.palette;
+  const { appName, manifest, warnings } = order;
+  const endpoints = [...workers.values()].map((worker) => shown(manifest, server, worker));
+  showGroup(cli, "Load-balanced endpoints", endpoints, "LB");
+  showGroup(cli, "Queue-based endpoints", endpoints, "QB");
+  terminal.say();
+  terminal.say(bold("Try it"));
+  for (const { name, url } of endpoints) {
+    const [first] = exampleCalls(manifest, name, url, "local");
+    if (first !== undefined) terminal.say(`\n${first}`);
+  }
+  terminal.say();
+  terminal.say(`All of them are under ${bold(server.url)}, and explained at ${bold(`${server.url}/docs`)}.`);
+  terminal.say(dim("Ctrl+C stops the containers and removes them."));
+  terminal.json({
+    app: appName,
+    environment: PREVIEW_ENVIRONMENT,
+    url: server.url,
+    endpoints,
+    warnings,
+  } satisfies PreviewDocument);
+}
+
+function shown(
+  manifest: FlashManifest,
+  server: LocalServer,
+  { name, address }: PreviewWorker,
+): ShownEndpoint {
+  const localUrl = `${server.url}/${name}`;
+  const isBalanced = manifest.resources[name]?.is_load_balanced === true;
+  return {
+    name,
+    type: isBalanced ? "LB" : "QB",
+    url: address ?? localUrl,
+    localUrl,
+    routes: routesOf(manifest, name),
+  };
+}
+
+function showGroup(
+  { terminal }: Cli,
+  title: string,
+  endpoints: readonly ShownEndpoint[],
+  type: ShownEndpoint["type"],
+): void {
+  const group = endpoints.filter((endpoint) => endpoint.type === type);
+  if (group.length === 0) return;
+  const { bold, cyan } = terminal.palette;
+  terminal.say();
+  terminal.say(bold(title));
+  for (const { name, url, localUrl, routes } of group) {
+    terminal.say(`  ${bold(name)}`);
+    terminal.say(`    ${cyan(type === "QB" ? `${url}/runsync` : url)}`);
+    if (url !== localUrl) terminal.say(`    ${cyan(localUrl)}`);
+    for (const { method, path } of routes) terminal.say(`    ${method.padEnd(6)} ${path}`);
+  }
+}

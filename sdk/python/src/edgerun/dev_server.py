@@ -1,0 +1,66 @@
+"""The server of `flash dev` on this computer, for scripts that shall call functions as they are now."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from urllib.parse import quote
+
+from .dotenv import folders_upward, setting
+from .project import script_folder
+from .queue_api import QueueApi
+from .worker import is_worker
+
+VARIABLE = "FLASH_IS_LIVE_PROVISIONING"
+ADDRESS_FILE = Path(".flash") / "dev.json"
+"""Written by `flash dev`, with the keys `url` and `pid`."""
+DEFAULT_PORT = 8888
+
+
+def is_for_dev_server() -> bool:
+    """Whether calls of this process go to `flash dev`."""
+    return not is_worker() and (setting(VARIABLE) or "").strip().lower() == "true"
+
+
+def dev_server_api(endpoint_name: str) -> QueueApi:
+    """The queue of an endpoint as the dev server has it, which wants no key."""
+    return QueueApi(f"{dev_server_url()}/{quote(endpoint_name, safe='')}", "")
+
+
+def dev_server_url() -> str:
+    """Its address: of the one of this project, looked for upward from the script and the working directory."""
+    for start in (script_folder(), Path.cwd()):
+        for folder in folders_upward(start) if start else ():
+            if url := _read_address(folder / ADDRESS_FILE):
+                return url
+    port = setting("FLASH_PORT") or str(DEFAULT_PORT)
+    if not port.isdecimal() or not 0 < int(port) < 65_536:
+        raise ValueError(f"FLASH_PORT={port!r} must be a port from 1 to 65535.")
+    return f"http://localhost:{port}"
+
+
+def _read_address(file: Path) -> str | None:
+    try:
+        stored = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    url, pid = (stored.get("url"), stored.get("pid")) if isinstance(stored, dict) else (None, None)
+    if not isinstance(url, str) or not url.startswith(("http://", "https://")):
+        return None
+    return url.rstrip("/") if pid is None or _is_running(pid) else None
+
+
+def _is_running(pid: object) -> bool:
+    """A server that was killed has left its file behind."""
+    if not isinstance(pid, int) or pid < 1:
+        return False
+    if os.name == "nt":
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # of another user
+        pass
+    return True

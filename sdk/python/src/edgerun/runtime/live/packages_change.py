@@ -1,0 +1,27 @@
+"""Whether a process that has imported packages can go on with others."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from importlib.metadata import distributions
+from pathlib import Path
+
+from . import imports
+
+
+def stale_package(before: Path, after: Path | None) -> str | None:
+    """A package that was imported as it was before, and is another one, or gone, after; None where none is.
+
+    A process cannot load compiled modules twice, and what others have of a package stays as it was.
+    """
+    is_used = any(imports.is_from(module, before) for module in list(sys.modules.values()))
+    if not is_used:
+        return None
+    now = _versions(after) if after is not None else {}
+    changed = [name for name, version in _versions(before).items() if now.get(name) != version]
+    return min(changed, default=None)
+
+
+def _versions(directory: Path) -> Mapping[str, str]:
+    return {one.metadata["Name"]: one.version for one in distributions(path=[str(directory)])}

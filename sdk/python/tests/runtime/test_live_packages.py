@@ -1,0 +1,164 @@
+"""Packages that live workers install."""
+
+from __future__ import annotations
+
+import os
+import select
+import shutil
+import zipfile
+from pathlib import Path
+
+import pytest
+from live_worker import LiveWorker, Project, told
+from wheels import make_wheel, only_from
+from worker_process import SOURCES, WAIT_S
+
+from edgerun.runtime.live.command import InstallCommand, InstallFailed
+from edgerun.runtime.live.needs import unmet
+from edgerun.runtime.live.packages import cache_directory
+from edgerun.runtime.live.system_packages import install_system_packages
+
+_OWN_UV = Path(__file__).resolve().parents[4] / ".venv" / "uv" / "bin" / "uv"
+UV = shutil.which("uv") or (str(_OWN_UV) if _OWN_UV.exists() else None)
+
+FUNCTION = """
+    from edgerun import Endpoint
+
+    @Endpoint(name="job", cpu="cpu3c-1-2")
+    def work(name="tea_leaf"):
+        module = __import__(name)
+        return [module.WORD, module.__file__.startswith(PLACE)]
+"""
+
+
+INSTALLERS = ["pip", "uv"]
+QUICKEST = ["uv" if UV else "pip"]
+
+
+@pytest.fixture
+def worker(request, agent, tmp_path):
+    """A worker that installs by pip, or by uv."""
+    if request.param == "uv" and UV is None:
+        pytest.skip("there is no uv here")
+    index = tmp_path / "index"
+    make_wheel(index, "tea_leaf", "1.0", {"tea_leaf.py": "WORD = 'one'\n"})
+    make_wheel(index, "tea_leaf", "2.0", {"tea_leaf.py": "WORD = 'two'\n"})
+    make_wheel(index, "tea_pot", "1.0", {"tea_pot.py": "WORD = 'pot'\n"}, requires="tea-leaf<2")
+    make_wheel(index, "tea_sum", "1.0", {"tea_sum.py": "import numpy\nWORD = numpy.WORD\n"}, requires="numpy")
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    if request.param == "uv":
+        (programs / "uv").symlink_to(UV)
+    environment = {**agent.environment, **only_from(index), "PATH": f"{programs}:/usr/bin:/bin"}
+    environment["PYTHONPATH"] = f"{_image(tmp_path / 'image')}{os.pathsep}{SOURCES}"
+    worker = LiveWorker(tmp_path, environment)
+    yield worker
+    worker.close()
+
+
+def _image(directory: Path) -> Path:
+    """Packages that the worker's Python has already."""
+    with zipfile.ZipFile(make_wheel(directory, "numpy", "2.0", {"numpy.py": "WORD = 'image'\n"})) as wheel:
+        wheel.extractall(directory)
+    return directory
+
+
+def project(tmp_path: Path) -> Project:
+    made = Project(main=FUNCTION)
+    made.files["main.py"] = f"PLACE = {str(tmp_path / 'installed')!r}\n" + made.files["main.py"]
+    return made
+
+
+@pytest.mark.parametrize("worker", INSTALLERS, indirect=True)
+def test_packages_are_installed_once_in_a_cache_that_other_workers_share(agent, worker, tmp_path):
+    request = project(tmp_path).request(dependencies=["tea-leaf==1.0"])
+    assert agent.run(request) == {"output": ["one", True]}
+    assert agent.run(request) == {"output": ["one", True]}
+    assert worker.output.count("Installs tea-leaf==1.0.") == 1
+    worker.terminate()
+    worker.wait()
+    second = LiveWorker(tmp_path, agent.environment)  # has no index
+    try:
+        assert agent.run(request) == {"output": ["one", True]}
+        assert "Installs" not in second.output
+    finally:
+        second.close()
+    [installed] = (tmp_path / "installed" / "packages").iterdir()
+    assert (installed / "tea_leaf.py").exists()
+
+
+@pytest.mark.parametrize("worker", INSTALLERS, indirect=True)
+def test_what_images_bring_is_not_installed_once_more(agent, worker, tmp_path):
+    request = project(tmp_path).request(dependencies=["tea-sum", "numpy"], args=["tea_sum"])
+    assert agent.run(request) == {"output": ["image", True]}
+    assert "Installs tea-sum." in worker.output
+
+
+@pytest.mark.parametrize("worker", QUICKEST, indirect=True)
+def test_a_package_may_be_added_and_one_in_another_version_gets_a_fresh_worker(agent, worker, tmp_path):
+    made = project(tmp_path)
+    assert agent.run(made.request(dependencies=["tea-leaf<2"]))["output"][0] == "one"
+    added = made.request(dependencies=["tea-leaf<2", "tea-pot"], args=["tea_pot"])
+    assert agent.run(added)["output"][0] == "pot"
+    error = told(agent.run(made.request(dependencies=["tea-leaf==2.0"])))
+    assert error["error_type"] == "WorkerReplaced"
+    assert "has loaded the package tea_leaf as it was before" in error["error_message"]
+    assert worker.wait() == 0
+
+
+@pytest.mark.parametrize("worker", QUICKEST, indirect=True)
+def test_what_cannot_be_installed_fails_the_job_with_what_the_installer_says(agent, worker, tmp_path):
+    made = project(tmp_path)
+    error = told(agent.run(made.request(dependencies=["tea-leaf==3.0"])))
+    assert error["error_type"] == "InstallError"
+    assert "The installation ended with exit code" in error["error_message"]
+    assert "tea-leaf==3.0" in error["error_message"]
+    assert agent.run(made.request(dependencies=["tea-leaf"]))["output"][0] == "two"
+    assert [one.name[0] for one in (tmp_path / "installed" / "packages").iterdir()] != ["."]
+
+
+def test_requirements_that_this_python_meets_are_not_installed():
+    asked = [
+        *("pip", "pip>=1", "Pip ; python_version >= '3'", "nowhere ; python_version < '3'", "nowhere"),
+        *("pip<1", "pip @ https://example.org/pip.whl", "--no-deps", "pip", "nowhere"),
+    ]
+    assert unmet(asked, None) == ["nowhere", "pip<1", "pip @ https://example.org/pip.whl", "--no-deps"]
+    assert unmet(["pip"], []) == ["pip"]
+
+
+def test_extras_are_met_by_what_they_need(tmp_path):
+    for name, requires in (("tea", "nowhere ; extra == 'hot'"), ("cup", "tea ; extra == 'full'")):
+        info = tmp_path / f"{name}-1.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Name: {name}\nVersion: 1\nRequires-Dist: {requires}\n")
+    asked = ["tea", "tea[hot]", "cup[full]", "tea[cold]"]
+    assert unmet(asked, [str(tmp_path)]) == ["tea[hot]"]
+
+
+def test_an_installation_that_takes_too_long_ends_with_all_that_it_started(tmp_path):
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    reading = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+    with pytest.raises(InstallFailed, match="The installation took longer than 1 s: "):
+        InstallCommand(["/bin/sh", "-c", f"exec 3>{fifo}; sleep 600 & wait"], {}, limit_s=1.0).run()
+    held = select.poll()
+    held.register(reading)
+    assert held.poll(WAIT_S * 1_000) == [(reading, select.POLLHUP)]  # nobody holds it any more
+    os.close(reading)
+
+
+def test_a_command_that_is_not_there_is_told():
+    with pytest.raises(InstallFailed, match="no-such-installer cannot be started: No such file"):
+        InstallCommand(["no-such-installer"], {}).run()
+
+
+@pytest.mark.parametrize("name", ["-o=x", "--purge", "a b", "", "../x", "UPPER", "a;b"])
+def test_names_of_debian_packages_are_no_options(tmp_path, name):
+    with pytest.raises(InstallFailed, match="is no name of a Debian package"):
+        install_system_packages([name], tmp_path)
+
+
+def test_the_cache_is_where_it_is_chosen_else_in_the_home(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert cache_directory({}) == tmp_path / ".cache" / "edgerun"
+    assert cache_directory({"FLASH_WORKER_INSTALL_DIR": str(tmp_path / "x")}) == tmp_path / "x"

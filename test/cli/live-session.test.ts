@@ -1,0 +1,223 @@
+/** Live sessions beside a real edge: what is made, made again and deleted, whatever happens meanwhile. */
+import { once } from "node:events";
+import { afterAll, beforeAll, test } from "vitest";
+import { openLiveSession } from "../../cli/dev/session/opening.ts";
+import { confirmProvisioning } from "../../cli/dev/session/provisioning.ts";
+import { readTracked } from "../../cli/tracking/tracked-resources.ts";
+import { type LoneEdge, startLoneEdge } from "../support/lone-edge.ts";
+import { EdgeProxy, type Fate } from "./support/edge-proxy.ts";
+import { APP, declared, LiveDesk } from "./support/live-desk.ts";
+
+let edge: LoneEdge;
+beforeAll(async () => {
+  edge = await startLoneEdge();
+});
+afterAll(async () => {
+  await edge?.[Symbol.asyncDispose]();
+});
+
+test("an endpoint is made once, and changed when its configuration has changed", async ({ expect }) => {
+  await using desk = await LiveDesk.open(edge);
+  const session = await desk.session();
+  const places = await Promise.all([1, 2, 3].map(async () => await session.place(declared("one"))));
+  expect(new Set(places.map(({ endpointId }) => endpointId)).size).toBe(1);
+  const again = await session.place(declared("one", { workersMax: 3 }));
+  expect(again).toEqual(places[0]);
+  const [{ endpoints } = { endpoints: [] }] = await desk.present();
+  expect(endpoints).toEqual([{ id: again.endpointId, name: "live-one", workersMax: 3 }]);
+});
+
+test("a queue that became routes is made anew under its name", async ({ expect }) => {
+  await using desk = await LiveDesk.open(edge);
+  const session = await desk.session();
+  const queue = await session.place(declared("one"));
+  const routes = await session.place(declared("one", { is_load_balanced: true }));
+  expect(routes.endpointId).not.toBe(queue.endpointId);
+  expect(Object.keys(await readTracked(desk.directory))).toContain("LB:live-one");
+  expect(Object.keys(await readTracked(desk.directory))).not.toContain("QB:live-one");
+});
+
+test("three endpoints are made at a time; one that is refused is named with the reason, and the others go on", async ({
+  expect,
+}) => {
+  await using proxy = await EdgeProxy.open(edge.baseUrl);
+  await using desk = await LiveDesk.open(edge);
+  let atOnce = 0;
+  let mostAtOnce = 0;
+  const three = Promise.withResolvers<void>();
+  proxy.when("saveEndpoint", async (): Promise<Fate> => {
+    atOnce += 1;
+    mostAtOnce = Math.max(mostAtOnce, atOnce);
+    if (atOnce === 3) three.resolve();
+    await three.promise;
+    atOnce -= 1;
+    return "pass";
+  });
+  const session = await desk.session({ url: proxy.url });
+  const names = ["a", "b", "c", "d"].map((name) => declared(name));
+  const wrong = declared("wrong", { instanceIds: ["cpu9z-1-2"] });
+  const seen: string[] = [];
+  const results = await session.placeAll([...names, wrong], ({ name }) => void seen.push(name));
+  expect(mostAtOnce).toBe(3);
+  expect(seen.toSorted()).toEqual(["a", "b", "c", "d", "wrong"]);
+  expect(results.map(({ outcome }) => outcome)).toEqual([
+    "deployed",
+    "deployed",
+    "deployed",
+    "deployed",
+    "failed",
+  ]);
+  expect(results[4]?.error).toMatch(/^Live endpoint 'wrong' could not be made: instanceIds.*cpu9z/);
+  const [first] = await session.placeAll([declared("a")], () => undefined);
+  expect(first).toEqual({ name: "a", outcome: "cached" });
+});
+
+test("an endpoint that somebody else has deleted is made again", async ({ expect }) => {
+  await using desk = await LiveDesk.open(edge);
+  const session = await desk.session();
+  const before = await session.place(declared("one"));
+  await desk.delete("Endpoint", before.endpointId);
+  session.forget("one");
+  const after = await session.place(declared("one"));
+  expect(after.endpointId).not.toBe(before.endpointId);
+  expect(after.liveToken).toBe(before.liveToken);
+});
+
+test("a session that has ended is opened again with all that it had, and the person is told", async ({
+  expect,
+}) => {
+  await using desk = await LiveDesk.open(edge);
+  const session = await desk.session();
+  const before = await session.place(declared("one"));
+  await session.place(declared("two"));
+  const [ended] = await desk.present();
+  await desk.delete("FlashEnvironment", ended?.id ?? "");
+  session.forget("one");
+  const after = await session.place(declared("one"));
+  expect(after.liveToken).not.toBe(before.liveToken);
+  await desk.shown(/^! The live session had ended on the service.* 1 live endpoint made anew/);
+  await session.place(declared("two"));
+  const present = await desk.present();
+  expect(present.map(({ endpoints }) => endpoints.map(({ name }) => name).toSorted())).toEqual([
+    ["live-one", "live-two"],
+  ]);
+});
+
+test("the lease is renewed, through an outage too, and an ended session is noticed", async ({ expect }) => {
+  await using proxy = await EdgeProxy.open(edge.baseUrl);
+  await using desk = await LiveDesk.open(edge);
+  const renewed = Promise.withResolvers<void>();
+  proxy.when("renewFlashEnvironmentLease", () => (renewed.resolve(), "pass"));
+  const session = await desk.session({ url: proxy.url, renewedEveryMs: 20 });
+  await session.place(declared("one"));
+  const [first] = await desk.present();
+  await renewed.promise;
+  proxy.when("renewFlashEnvironmentLease", () => "cut");
+  await desk.shown(/^! The live session could not be renewed: .* cannot be reached/);
+  proxy.when("renewFlashEnvironmentLease", () => "pass");
+  await desk.shown(/^✓ The live session is renewed again/);
+  const [second] = await desk.present();
+  expect(Date.parse(second?.leaseExpiresAt ?? "")).toBeGreaterThan(Date.parse(first?.leaseExpiresAt ?? ""));
+  await desk.delete("FlashEnvironment", first?.id ?? "");
+  await desk.shown(/^! The live session had ended/);
+});
+
+test("a declaration that is gone takes its endpoint with it", async ({ expect }) => {
+  await using desk = await LiveDesk.open(edge);
+  const session = await desk.session();
+  await session.placeAll([declared("one"), declared("two")], () => undefined);
+  await session.keepOnly(["two"]);
+  const [{ endpoints } = { endpoints: [] }] = await desk.present();
+  expect(endpoints.map(({ name }) => name)).toEqual(["live-two"]);
+  expect(session.left()).toEqual([`live-two (${endpoints[0]?.id})`]);
+});
+
+test("a session that is closed while an endpoint is being made leaves nothing", async ({ expect }) => {
+  await using proxy = await EdgeProxy.open(edge.baseUrl);
+  await using desk = await LiveDesk.open(edge);
+  const events = new EventTarget();
+  const release = Promise.withResolvers<Fate>();
+  proxy.when("saveEndpoint", async () => {
+    events.dispatchEvent(new Event("saving"));
+    return await release.promise;
+  });
+  const session = await desk.session({ url: proxy.url });
+  const saving = once(events, "saving");
+  const placing = session.place(declared("one"));
+  await saving;
+  expect(session.left()).toEqual(["live-one"]);
+  const closing = session.close();
+  release.resolve("pass");
+  await placing;
+  expect(await closing).toEqual({ deleted: 1, left: [] });
+  expect(await desk.present()).toEqual([]);
+  expect(await readTracked(desk.directory)).toEqual({});
+  await expect(session.place(declared("one"))).rejects.toThrow("The live session has ended.");
+});
+
+test("Ctrl+C ends the making of endpoints, and takes those along that were under way", async ({ expect }) => {
+  await using proxy = await EdgeProxy.open(edge.baseUrl);
+  await using desk = await LiveDesk.open(edge);
+  let saves = 0;
+  const release = Promise.withResolvers<Fate>();
+  const three = Promise.withResolvers<void>();
+  proxy.when("saveEndpoint", async () => {
+    saves += 1;
+    if (saves === 3) three.resolve();
+    return await release.promise;
+  });
+  const session = await desk.session({ url: proxy.url });
+  const names = ["a", "b", "c", "d", "e"].map((name) => declared(name));
+  const making = session.placeAll(names, () => undefined);
+  await three.promise;
+  desk.interrupt();
+  release.resolve("pass");
+  await expect(making).rejects.toThrow("Cancelled.");
+  expect(await session.close()).toEqual({ deleted: 3, left: [] });
+  expect(saves).toBe(3);
+  expect(await desk.present()).toEqual([]);
+});
+
+test("what could not be deleted is named, and stays tracked", async ({ expect }) => {
+  await using proxy = await EdgeProxy.open(edge.baseUrl);
+  await using desk = await LiveDesk.open(edge);
+  proxy.when("deleteFlashEnvironment", () => "refuse");
+  const session = await desk.session({ url: proxy.url });
+  const { endpointId } = await session.place(declared("one"));
+  expect(await session.close()).toEqual({ deleted: 0, left: [`live-one (${endpointId})`] });
+  expect(Object.keys(await readTracked(desk.directory))).toContain("QB:live-one");
+});
+
+test("two sessions of one project have their own endpoints, and both are tracked", async ({ expect }) => {
+  await using desk = await LiveDesk.open(edge);
+  const [one, other] = await Promise.all([desk.session(), desk.session()]);
+  const names = ["a", "b", "c"].map((name) => declared(name));
+  await Promise.all([one.placeAll(names, () => undefined), other.placeAll(names, () => undefined)]);
+  const keys = Object.keys(await readTracked(desk.directory));
+  expect(keys.filter((key) => key.startsWith("Session:live-"))).toHaveLength(2);
+  expect(keys.filter((key) => key.startsWith("QB:live-"))).toHaveLength(6);
+  expect(keys).toContain("QB:live-a");
+  await one.close();
+  expect((await desk.present()).map(({ endpoints }) => endpoints.length)).toEqual([3]);
+  expect(Object.keys(await readTracked(desk.directory))).toHaveLength(4);
+});
+
+test("a wrong key is said at the start", async ({ expect }) => {
+  await using desk = await LiveDesk.open(edge);
+  const service = desk.service(edge.baseUrl, "er_0000000000000000000000000000000000000000");
+  await expect(openLiveSession(desk.cli(), service, { appName: APP })).rejects.toMatchObject({
+    code: "UNAUTHORIZED",
+    exitCode: 1,
+  });
+});
+
+test("more than 5 endpoints are made only when that is confirmed", async ({ expect }) => {
+  await using desk = await LiveDesk.open(edge);
+  const six = Array.from({ length: 6 });
+  expect(await confirmProvisioning(desk.cli(), six.slice(1))).toBe(true);
+  expect(await confirmProvisioning(desk.cli({ isYes: true }), six)).toBe(true);
+  await expect(confirmProvisioning(desk.cli(), six)).rejects.toMatchObject({
+    message: expect.stringContaining("Make 6 live endpoints now?"),
+    advice: [expect.stringContaining("--yes")],
+  });
+});

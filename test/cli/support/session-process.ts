@@ -1,0 +1,41 @@
+/** What `flash dev` does of a live session, as a process that can be killed: it places `one` and waits. */
+import { once } from "node:events";
+import { openLiveSession } from "../../../cli/dev/session/opening.ts";
+import { findLeftovers, offerRemoval } from "../../../cli/dev/session/leftovers.ts";
+import { Interruptions } from "../../../cli/interruption.ts";
+import { Service } from "../../../cli/service/service.ts";
+import { ConsoleTerminal } from "../../../cli/terminal/console-terminal.ts";
+import { APP, declared } from "./live-desk.ts";
+
+const [url = "", apiKey = ""] = process.argv.slice(2);
+const interruptions = new Interruptions((left) => {
+  for (const line of left) terminal.warn(line);
+});
+for (const stream of [process.stdout, process.stderr]) stream.on("error", interruptions.onOutputError);
+const { signal } = interruptions;
+const terminal = new ConsoleTerminal({
+  streams: { input: process.stdin, output: process.stdout, errors: process.stderr },
+  environment: process.env,
+  signal,
+  redact: (text) => text,
+  log: () => undefined,
+});
+const cli = {
+  directory: process.cwd(),
+  environment: process.env,
+  terminal,
+  signal,
+  onHurry: interruptions.expect,
+};
+const service = new Service({ url, apiKey, signal });
+const leftovers = await offerRemoval(cli, service, await findLeftovers(cli, service));
+const session = await openLiveSession(cli, service, { appName: APP, leftovers });
+const { endpointId } = await session.place(declared("one"));
+terminal.say(`placed ${endpointId}`);
+const stillThere = setInterval(() => undefined, 1_000);
+if (!signal.aborted) await once(signal, "abort");
+clearInterval(stillThere);
+terminal.say("closing");
+const { deleted } = await session.close();
+terminal.say(`deleted ${deleted}`);
+process.exit(130);

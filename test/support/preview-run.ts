@@ -1,0 +1,79 @@
+/** A `flash deploy --preview` that runs, as its person has started it. */
+import { once } from "node:events";
+import Docker from "dockerode";
+import { execa } from "execa";
+import type { Desk } from "../cli/support/flash-command.ts";
+
+export type PreviewedEndpoint = {
+  readonly name: string;
+  readonly type: "QB" | "LB";
+  readonly url: string;
+  readonly localUrl: string;
+};
+export type PreviewDocument = { readonly url: string; readonly endpoints: readonly PreviewedEndpoint[] };
+
+export type Ended = { readonly exitCode: number | undefined; readonly stderr: string };
+
+export class PreviewRun {
+  readonly #child;
+  #output = "";
+  #errors = "";
+  readonly ended: Promise<Ended>;
+
+  constructor(desk: Desk, ...options: readonly string[]) {
+    this.#child = execa("flash", ["deploy", "--preview", "--python-version", "3.11", "--json", ...options], {
+      cwd: desk.project,
+      env: desk.environment,
+      extendEnv: false,
+      stdin: "ignore",
+      reject: false,
+      buffer: false,
+    });
+    this.#child.stdout.on("data", (text) => (this.#output += String(text)));
+    this.#child.stderr.on("data", (text) => (this.#errors += String(text)));
+    this.ended = this.#child.then(({ exitCode }) => ({ exitCode, stderr: this.#errors }));
+  }
+
+  /** Resolves when it is ready; throws what it has said when it ends before. */
+  async ready(): Promise<PreviewDocument> {
+    const ended = this.ended.then(({ stderr }) => {
+      throw new Error(stderr);
+    });
+    ended.catch(() => {});
+    // The document is its last word on standard output, in one piece.
+    while (!this.#output.trimEnd().endsWith("}"))
+      await Promise.race([once(this.#child.stdout, "data"), ended]);
+    return JSON.parse(this.#output) as PreviewDocument;
+  }
+
+  /** What its person reads. */
+  get screen(): string {
+    return this.#errors;
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+
+  /** Names of the containers, networks and volumes that it has. */
+  async belongings(): Promise<readonly string[]> {
+    const docker = new Docker();
+    const filters = { label: ["edgerun.preview"] };
+    const [containers, networks, { Volumes: volumes }] = await Promise.all([
+      docker.listContainers({ all: true, filters }),
+      docker.listNetworks({ filters }),
+      docker.listVolumes({ filters }),
+    ]);
+    const all = [
+      ...containers.map(({ Names: [name = ""], Labels }) => ({ name: name.slice(1), Labels })),
+      ...networks.map(({ Name, Labels }) => ({ name: Name, Labels })),
+      ...volumes.map(({ Name, Labels }) => ({ name: Name, Labels })),
+    ];
+    const isOwn = (labels: Readonly<Record<string, string>> = {}): boolean =>
+      (JSON.parse(labels["edgerun.preview.owner"] ?? "{}") as { pid?: number }).pid === this.#child.pid;
+    return all
+      .filter(({ Labels }) => isOwn(Labels))
+      .map(({ name }) => name)
+      .toSorted();
+  }
+}
