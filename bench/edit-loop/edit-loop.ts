@@ -8,9 +8,10 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import getPort from "get-port";
-import { Desk, layOutBundle } from "../../test/cli/support/flash-command.ts";
+import { Desk } from "../../test/cli/support/flash-command.ts";
 import { RunningCommand } from "../../test/cli/support/running-command.ts";
 import { CountingProxy } from "../../test/support/counting-proxy.ts";
+import { layOutCli } from "../../scripts/cli-bundle.ts";
 import { Launch } from "../../test/support/launch.ts";
 
 const [EDITS = 20, DEPLOYMENTS = 5] = process.argv.slice(2).map(Number);
@@ -27,7 +28,8 @@ def word():
 type Loop = { readonly ms: readonly number[]; readonly bytes: number };
 
 const stateDirectory = await mkdtemp(join(tmpdir(), "edgerun-bench-"));
-const bundle = await layOutBundle();
+const bundle = join(await mkdtemp(join(tmpdir(), "edgerun-bench-")), "cli");
+await layOutCli(join(import.meta.dirname, "../.."), bundle);
 const port = await getPort({ host: "127.0.0.1" });
 const launch = new Launch({
   via: "script",

@@ -12,7 +12,7 @@ const LONE_JOBS = 240;
 const CROWD = 200;
 const SLOTS = 10;
 /** What the alarms of a slow machine may add to each job, where a row more in its life would add a whole one. */
-const SHARE_OF_ALARMS = 0.2;
+const SHARE_OF_ALARMS = 0.5;
 
 beforeEach(signInAsNewAccount);
 beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));

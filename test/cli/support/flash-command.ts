@@ -1,11 +1,9 @@
 /** The bundled `flash` command, run as a person runs it. */
-import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join } from "node:path";
 import { execa } from "execa";
-import { layOutCli } from "../../../scripts/cli-bundle.ts";
-
-const ROOT = resolve(import.meta.dirname, "../../..");
+import { inject } from "vitest";
 
 export type Run = { readonly stdout: string; readonly stderr: string; readonly exitCode: number | undefined };
 
@@ -74,10 +72,9 @@ export class Desk implements AsyncDisposable {
   }
 }
 
-/** Bundles the command into a new directory, which the caller removes. */
+/** The command of this run in a new directory, which the caller removes. */
 export async function layOutBundle(): Promise<string> {
   const directory = join(await mkdtemp(join(tmpdir(), "flash-bundle-")), "cli");
-  await layOutCli(ROOT, directory);
-  await chmod(join(directory, "flash.mjs"), 0o755);
+  await cp(inject("flashBundle"), directory, { recursive: true });
   return directory;
 }
