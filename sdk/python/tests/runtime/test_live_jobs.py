@@ -247,6 +247,15 @@ async def work():
         assert agent.run(asynchronous.request()) == {"output": True}
 
 
+def test_a_plain_function_may_use_the_loop_that_is_there(agent):
+    made = project("def work(): return asyncio.get_event_loop().run_until_complete(asyncio.sleep(0, 'done'))")
+    made.files["main.py"] = "import asyncio\n" + made.files["main.py"]
+    agent.run(
+        project("def work(): return __import__('asyncio').run(__import__('asyncio').sleep(0))").request()
+    )
+    assert agent.run(made.request()) == {"output": "done"}
+
+
 @pytest.mark.parametrize(
     "function",
     [
@@ -318,6 +327,29 @@ def test_an_object_lives_as_long_as_its_code_and_the_arguments_of_its_constructo
     assert agent.run(made.call_of_class("Model", "count", args=[5], **big))["output"] == [9, 6]
     made.files["main.py"] += "\n"
     assert agent.run(made.call_of_class("Model", "count", constructor_args=[7]))["output"] == [7, 1]
+
+
+def test_an_object_is_freed_before_the_next_version_is_made(agent):
+    made = project(
+        """
+class Model:
+    def __init__(self):
+        self.me = self  # so that counting references does not suffice
+        self.freed_before = list(FREED)
+
+    def __del__(self):
+        FREED.append(VERSION)
+
+    def run(self):
+        return self.freed_before
+"""
+    )
+    kept = "import decimal\nFREED = decimal.__dict__.setdefault('FREED', [])  # it outlives versions\n"
+    text = made.files["main.py"]
+    made.files["main.py"] = f"{kept}VERSION = 1\n{text}"
+    assert agent.run(made.call_of_class("Model", "run")) == {"output": []}
+    made.files["main.py"] = f"{kept}VERSION = 2\n{text}"
+    assert agent.run(made.call_of_class("Model", "run")) == {"output": [1]}
 
 
 def test_a_method_may_be_named_in_the_input_as_in_a_deployed_app(agent):

@@ -43,8 +43,14 @@ def worker(request, agent, tmp_path):
     index = tmp_path / "index"
     make_wheel(index, "tea_leaf", "1.0", {"tea_leaf.py": "WORD = 'one'\n"})
     make_wheel(index, "tea_leaf", "2.0", {"tea_leaf.py": "WORD = 'two'\n"})
-    make_wheel(index, "tea_pot", "1.0", {"tea_pot.py": "WORD = 'pot'\n"}, requires="tea-leaf<2")
-    make_wheel(index, "tea_sum", "1.0", {"tea_sum.py": "import numpy\nWORD = numpy.WORD\n"}, requires="numpy")
+    make_wheel(index, "tea_pot", "1.0", {"tea_pot.py": "WORD = 'pot'\n"}, requires=("tea-leaf<2",))
+    make_wheel(
+        index,
+        "tea_sum",
+        "1.0",
+        {"tea_sum.py": "import numpy, tea_leaf\nWORD = numpy.WORD + tea_leaf.WORD\n"},
+        requires=("numpy", "tea-leaf"),
+    )
     programs = tmp_path / "bin"
     programs.mkdir()
     if request.param == "uv":
@@ -95,7 +101,7 @@ def test_packages_are_installed_once_in_a_cache_that_other_workers_share(agent, 
 @pytest.mark.parametrize("worker", INSTALLERS, indirect=True)
 def test_what_images_bring_is_not_installed_once_more(agent, worker, tmp_path):
     request = project(tmp_path).request(dependencies=["tea-sum", "numpy"], args=["tea_sum"])
-    assert agent.run(request) == {"output": ["image", True]}
+    assert agent.run(request) == {"output": ["imagetwo", True]}
     assert "Installs tea-sum." in worker.output
 
 

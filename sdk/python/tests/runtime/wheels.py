@@ -6,12 +6,14 @@ import zipfile
 from pathlib import Path
 
 
-def make_wheel(directory: Path, name: str, version: str, files: dict[str, str], requires: str = "") -> Path:
+def make_wheel(
+    directory: Path, name: str, version: str, files: dict[str, str], requires: tuple[str, ...] = ()
+) -> Path:
     """A wheel for any Python."""
     directory.mkdir(exist_ok=True)
     wheel = directory / f"{name}-{version}-py3-none-any.whl"
     info = f"{name}-{version}.dist-info"
-    required = f"Requires-Dist: {requires}\n" if requires else ""
+    required = "".join(f"Requires-Dist: {one}\n" for one in requires)
     members = {
         **files,
         f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{required}",
