@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from .closure import ImportGraph
-from .imports import Imports
-from .sources import Source, definitions, live_nodes
+from .imports import imports_of
+from .sources import Source, definitions, live_nodes, once_for_each
 
 SDK = "edgerun"
 
@@ -30,7 +30,7 @@ class Candidates:
 
 def find_candidates(graph: ImportGraph) -> Candidates:
     """Finds them without running anything."""
-    found = {path for path, source in graph.sources.items() if _may_declare(source, graph.imports[path])}
+    found = {path for path, source in graph.sources.items() if _may_declare(source)}
     while more := {
         path
         for path, source in graph.sources.items()
@@ -78,8 +78,9 @@ def dotted(expression: ast.expr, names: Mapping[str, str]) -> str | None:
     return None
 
 
-def _may_declare(source: Source, imports: Imports) -> bool:
-    if not any(found.module.split(".")[0] == SDK for found in imports.found):
+@once_for_each
+def _may_declare(source: Source) -> bool:
+    if not any(found.module.split(".")[0] == SDK for found in imports_of(source).found):
         return False
     names = sdk_names(source)
     if "*" in names:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from .sources import Source, live_nodes
+from .sources import Source, live_nodes, once_for_each
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,7 @@ class Imports:
         return [found for found in self.found if (found.line, found.column) == place]
 
 
+@once_for_each
 def imports_of(source: Source) -> Imports:
     """Reads the imports of one file, those within functions included."""
     reader = _Reader(source)
@@ -145,6 +147,7 @@ class Project:
     def __init__(self, root: Path, files: Iterable[str]) -> None:
         self.root = root
         self.files = frozenset(files)
+        self._found: dict[str, str | None] = {}
 
     @cached_property
     def directories(self) -> frozenset[str]:
@@ -157,11 +160,13 @@ class Project:
 
     def file_of(self, module: str) -> str | None:
         """The file of a module or package, were it there; None where there is none on disk."""
-        path = module.replace(".", "/")
-        for file in (f"{path}/__init__.py", f"{path}.py"):
-            if file in self.files or (self.root / file).is_file():
-                return file
-        return None
+        if module not in self._found:
+            path = module.replace(".", "/")
+            self._found[module] = next(filter(self._is_file, (f"{path}/__init__.py", f"{path}.py")), None)
+        return self._found[module]
+
+    def _is_file(self, file: str) -> bool:
+        return file in self.files or os.path.isfile(f"{self.root}/{file}")
 
     def has(self, module: str) -> bool:
         """A module or package of this name is part of the project, as a file, a directory or an extension."""

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from .closure import ImportGraph
-from .sources import Definition, Source, by_module, definitions, live_nodes
+from .imports import imports_of
+from .sources import Source, by_module, definitions, live_nodes, once_for_each
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,8 @@ def calls_between(
 ) -> dict[str, list[str]]:
     """For each endpoint the others to whose functions its files refer, in any way; sorted."""
     search = _Search(graph, list(declared))
-    references = {path: set(search.references_in(source)) for path, source in graph.sources.items()}
+    needed = {path for paths in files.values() for path in paths if path in graph.sources}
+    references = {path: set(search.references_in(graph.sources[path])) for path in needed}
     return {
         endpoint: sorted(
             {
@@ -62,57 +64,39 @@ class _Words:
 
 class _Search:
     def __init__(self, graph: ImportGraph, declared: list[Declared]) -> None:
-        self.graph = graph
         self.declared = declared
         self.by_place = {(one.module, one.name): one for one in declared}
         self.aliases = dict(_reexports(graph))
+        known = ((place, self.resolve(*place)) for place in self.aliases)
+        self.places = [*self.by_place.items(), *((place, one) for place, one in known if one is not None)]
 
     def references_in(self, source: Source) -> Iterator[Reference]:
-        owners = _owned_nodes(source, [one for one in self.declared if one.module == source.module])
+        owners = {
+            one.name: one.endpoint for one in self.declared if one.module == source.module and one.is_queued
+        }
         words = self.words_of(source)
-        for node in live_nodes(source.tree):
-            for endpoint in self.referred(source, node, words):
-                yield Reference(endpoint, owners.get(id(node)))
+        for mention in _mentions_in(source):
+            for endpoint in self.meant(mention, words):
+                yield Reference(endpoint, owners.get(mention.within or ""))
 
     def words_of(self, source: Source) -> _Words:
-        imports = self.graph.imports[source.path].found
+        imports = imports_of(source).found
         within = {source.module, *(found.module for found in imports if "*" in found.names)}
         whole = {found.module for found in imports if not found.names}
         whole |= {f"{found.module}.{name}" for found in imports for name in found.names}
         words = _Words({}, {})
-        for (module, name), one in [*self.by_place.items(), *self.known_aliases()]:
+        for (module, name), one in self.places:
             if module in within:
                 words.names.setdefault(name, set()).add(one.endpoint)
             if module in whole:
                 words.attributes.setdefault(name, set()).add(one.endpoint)
         return words
 
-    def known_aliases(self) -> Iterator[tuple[tuple[str, str], Declared]]:
-        for place in self.aliases:
-            found = self.resolve(*place)
-            if found is not None:
-                yield place, found
-
-    def referred(self, source: Source, node: ast.AST, words: _Words) -> Iterable[str]:
-        if isinstance(node, ast.ImportFrom):
-            return self.imported(source, node)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            return words.names.get(node.id, ())
-        if isinstance(node, ast.Attribute):
-            return words.attributes.get(node.attr, ())
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            return words.attributes.get(node.value, ())  # getattr(module, "name")
-        return ()
-
-    def imported(self, source: Source, node: ast.ImportFrom) -> Iterable[str]:
-        if source.is_package:
-            return ()  # It gives the name on; who uses it is found by the alias.
-        found = (
-            self.resolve(one.module, name)
-            for one in self.graph.imports[source.path].of(node)
-            for name in one.names
-        )
-        return [one.endpoint for one in found if one is not None]
+    def meant(self, mention: _Mention, words: _Words) -> Iterable[str]:
+        if mention.module is not None:
+            found = self.resolve(mention.module, mention.word)
+            return () if found is None else (found.endpoint,)
+        return (words.names if mention.is_name else words.attributes).get(mention.word, ())
 
     def resolve(self, module: str, name: str) -> Declared | None:
         seen: set[tuple[str, str]] = set()
@@ -143,16 +127,44 @@ def _all_names(source: Source | None) -> list[str]:
     return [definition.name for definition in definitions(source)] if source else []
 
 
-def _owned_nodes(source: Source, declared: Iterable[Declared]) -> dict[int, str]:
-    """What stands in the bodies of queued functions, by the endpoint that runs them."""
-    owners = {one.name: one.endpoint for one in declared if one.is_queued}
-    owned: dict[int, str] = {}
-    for definition in definitions(source):
-        if definition.name in owners:
-            owned |= {id(node): owners[definition.name] for node in _inner_nodes(definition)}
-    return owned
+@dataclass(frozen=True)
+class _Mention:
+    """A word of a file that may mean a declared function."""
+
+    word: str
+    module: str | None
+    """Of a name that is imported from there."""
+    is_name: bool
+    """It stands by itself, not as an attribute or a text."""
+    within: str | None
+    """The definition in whose body it stands."""
 
 
-def _inner_nodes(definition: Definition) -> Iterator[ast.AST]:
-    for statement in definition.body:
-        yield from ast.walk(statement)
+@once_for_each
+def _mentions_in(source: Source) -> frozenset[_Mention]:
+    """All of them, each once: what they mean depends on what other files declare."""
+    within = {
+        id(node): definition.name
+        for definition in definitions(source)
+        for statement in definition.body
+        for node in ast.walk(statement)
+    }
+    return frozenset(
+        _Mention(word, module, is_name, within.get(id(node)))
+        for node in live_nodes(source.tree)
+        for word, module, is_name in _words_of(source, node)
+    )
+
+
+def _words_of(source: Source, node: ast.AST) -> list[tuple[str, str | None, bool]]:
+    if isinstance(node, ast.ImportFrom):
+        if source.is_package:
+            return []  # It gives the name on; who uses it is found by the alias.
+        return [(name, one.module, False) for one in imports_of(source).of(node) for name in one.names]
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+        return [(node.id, None, True)]
+    if isinstance(node, ast.Attribute):
+        return [(node.attr, None, False)]
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return [(node.value, None, False)]  # getattr(module, "name")
+    return []

@@ -6,18 +6,21 @@ import ast
 import hashlib
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
+from typing import TypeVar
+from weakref import WeakKeyDictionary
 
 from .notes import Note, Notes, Place
 
 _SDK_IMPORT = re.compile(rb"^[ \t]*(?:from|import)[ \t]+edgerun\b", re.MULTILINE)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Source:
-    """One file that could be parsed."""
+    """One file that could be parsed. The same text, read again, is the same object."""
 
     path: str
     """Relative to the project, with forward slashes."""
@@ -34,6 +37,22 @@ class Source:
     def package(self) -> str:
         """What relative imports begin at; empty at the top of the project."""
         return self.module if self.is_package else self.module.rpartition(".")[0]
+
+
+Told = TypeVar("Told")
+
+
+def once_for_each(tell: Callable[[Source], Told]) -> Callable[[Source], Told]:
+    """Remembers what a function tells of each file, as long as the file is the same."""
+    known: WeakKeyDictionary[Source, Told] = WeakKeyDictionary()
+
+    @wraps(tell)
+    def remembered(source: Source) -> Told:
+        if source not in known:
+            known[source] = tell(source)
+        return known[source]
+
+    return remembered
 
 
 def module_of(path: str) -> str:
@@ -142,6 +161,7 @@ def _never_runs(test: ast.expr) -> bool:
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
+@once_for_each
 def definitions(source: Source) -> list[Definition]:
     """Functions and classes that can be had by name from the imported module."""
     return [
