@@ -70,7 +70,8 @@ async function serve(cli: Cli, options: DevOptions, opened: Opened): Promise<voi
     showChange(cli.terminal, change);
     void app.endpoints().then(async (all) => await session.keepOnly(all.map(({ name }) => name)));
   });
-  if (provisionsAll && (await confirmProvisioning(cli, endpoints))) await provision(cli, session, endpoints);
+  if (provisionsAll && (await confirmProvisioning(cli, session, endpoints)))
+    await provision(cli, session, endpoints);
   if (!cli.signal.aborted) await once(cli.signal, "abort");
 }
 

@@ -15,8 +15,8 @@ import {
   renewLease,
 } from "../../service/session-operations.ts";
 
-/** How long endpoints outlive a computer that was switched off. */
-export const LEASE_SECONDS = 300;
+/** Endpoints outlive a computer that was switched off for as long, and until maintenance comes round. */
+const LEASE_SECONDS = 300;
 const RENEWED_EVERY_MS = 60_000;
 const RENEWED_AGAIN_MS = 10_000;
 /** A connection from before a sleep answers nothing, and says nothing either. */

@@ -22,6 +22,8 @@ export interface LiveSession {
     endpoints: readonly LiveEndpoint[],
     onEach: (one: Provisioned) => void,
   ): Promise<readonly Provisioned[]>;
+  /** Those that are not there, or not as they are declared. */
+  lacking(endpoints: readonly LiveEndpoint[]): readonly LiveEndpoint[];
   /** Forgets where an endpoint is, for it has turned out not to be there. */
   forget(name: string): void;
   /** Deletes those whose declaration has gone. */

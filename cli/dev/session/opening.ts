@@ -6,7 +6,7 @@ import type { Service } from "../../service/service.ts";
 import { isOfEndedSession, type OpenedSession } from "../../service/session-operations.ts";
 import { type Owner, thisOwner } from "../../tracking/owner.ts";
 import { changeTracked, readTracked } from "../../tracking/tracked-resources.ts";
-import { LEASE_SECONDS, openSession, renewSession } from "./lease.ts";
+import { openSession, renewSession } from "./lease.ts";
 import type { Leftover } from "./leftovers.ts";
 import type { LiveSession } from "./live-session.ts";
 import { type Placed, ServiceSession } from "./service-session.ts";
@@ -92,9 +92,8 @@ async function placedOf(cli: Cli, { endpoints }: Leftover): Promise<ReadonlyMap<
 /** For who presses Ctrl+C again before all was deleted. */
 function linesOf(left: readonly string[]): readonly string[] {
   if (left.length === 0) return [];
-  const minutes = Math.ceil(LEASE_SECONDS / 60);
   return [
     `Not deleted: ${left.join(", ")}.`,
-    `The service deletes them within ${minutes} minutes; the next \`flash dev\` here offers it at once.`,
+    "The service deletes them within ten minutes; the next `flash dev` here offers it at once.",
   ];
 }

@@ -8,9 +8,14 @@ import type { LiveSession, Provisioned } from "./live-session.ts";
 const UNASKED_MAX = 5;
 
 /** Whether so many endpoints are to be made at once; throws a Failure where nobody can be asked. */
-export async function confirmProvisioning(cli: Cli, endpoints: readonly unknown[]): Promise<boolean> {
-  if (endpoints.length <= UNASKED_MAX) return true;
-  return await cli.terminal.confirm(`Make ${counted(endpoints.length, "live endpoint")} now?`);
+export async function confirmProvisioning(
+  cli: Cli,
+  session: Pick<LiveSession, "lacking">,
+  endpoints: readonly LiveEndpoint[],
+): Promise<boolean> {
+  const { length } = session.lacking(endpoints);
+  if (length <= UNASKED_MAX) return true;
+  return await cli.terminal.confirm(`Make ${counted(length, "live endpoint")} now?`);
 }
 
 /** Makes all of them before the eyes of the person; one that fails is made at its first call. */

@@ -96,6 +96,10 @@ export class ServiceSession implements LiveSession {
     return results;
   }
 
+  lacking(endpoints: readonly LiveEndpoint[]): readonly LiveEndpoint[] {
+    return endpoints.filter((endpoint) => !this.#found(endpoint.name, configurationHash(endpoint)));
+  }
+
   forget(name: string): void {
     this.#placed.delete(name);
   }
