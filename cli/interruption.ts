@@ -8,15 +8,15 @@ export class Interruption extends Failure {
 }
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
-/** A terminal and a program between it and us may both hand on one Ctrl+C. */
-const SAME_PRESS_MS = 300;
+const SAME_SIGNAL_MS = 300;
 
 /**
  * What ends a command before its time.
  *
  * I1  The first signal aborts, and the command tidies up. The second one ends the process at once, after `onHurry` has
  *     told what is left.
- * I2  SIGHUP hurries nobody: of a terminal that is closed it comes from the system and from the shell.
+ * I2  What comes right after the first one is no second one: the terminal and a program between it and us may both hand
+ *     on one Ctrl+C, and a window that is closed sends SIGHUP twice, from the system and from the shell.
  * I3  An output that nobody reads any more ends the command like a signal where there is something to tidy up, else
  *     quietly; whoever reads has read enough, such as `| head`.
  */
@@ -30,7 +30,7 @@ export class Interruptions {
     for (const name of SIGNALS) {
       process.on(name, () => {
         if (!this.signal.aborted) return this.#abort();
-        if (name === "SIGHUP" || performance.now() - this.#abortedAt < SAME_PRESS_MS) return;
+        if (performance.now() - this.#abortedAt < SAME_SIGNAL_MS) return;
         onHurry(this.#left.flatMap((tell) => tell()));
         process.exit(EXIT_INTERRUPTED);
       });

@@ -16,9 +16,31 @@ const AGENT = "agent/edgerun-agent.mjs";
 const AGENT_HASH = `${AGENT}.sha256`;
 const EXPLORER_FILES = ["swagger-ui-bundle.js", "swagger-ui.css", "LICENSE", "NOTICE"];
 
+/** All that the files are made of, and what they are made by. */
+const SOURCES = ["console/**/*", "node-agent/**/*", "src/contract/**/*", "scripts/*.ts", "package-lock.json"];
+
 /** Brings `dist/assets` up to date. Several may do so at once: what is as it should be is not touched. */
 export async function buildAssets(root: string): Promise<void> {
   const target = join(root, "dist/assets");
+  const state = async () => `${await digestOf(root, SOURCES)} ${await digestOf(target, ["**/*"])}\n`;
+  // Beside the directory, for all that is in it is served. The agent takes half a second to bundle.
+  const mark = `${target}.built`;
+  if ((await readFile(mark, "utf8").catch(() => "")) === (await state())) return;
+  await layOutAssets(root, target);
+  await writeIfOther(Buffer.from(await state()), mark);
+}
+
+/** Differs whenever a file that the patterns name does. */
+async function digestOf(directory: string, patterns: readonly string[]): Promise<string> {
+  const hash = createHash("sha256");
+  for (const path of filesUnder(directory, patterns)) {
+    const content = await readFile(join(directory, path));
+    hash.update(`${path} ${content.length}\n`).update(content);
+  }
+  return hash.digest("hex");
+}
+
+async function layOutAssets(root: string, target: string): Promise<void> {
   const sources = assetSources(root);
   for (const [path, source] of sources) {
     await writeIfOther(await readFile(join(root, source)), join(target, path));
@@ -41,11 +63,12 @@ function assetSources(root: string): ReadonlyMap<string, string> {
   ]);
 }
 
-function filesUnder(directory: string): readonly string[] {
-  const entries = globSync("**/*", { cwd: directory, withFileTypes: true });
+function filesUnder(directory: string, patterns: readonly string[] = ["**/*"]): readonly string[] {
+  const entries = globSync(patterns, { cwd: directory, withFileTypes: true });
   return entries
     .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name).slice(directory.length + 1));
+    .map((entry) => join(entry.parentPath, entry.name).slice(directory.length + 1))
+    .toSorted();
 }
 
 async function writeIfOther(wanted: Buffer, target: string): Promise<void> {

@@ -56,7 +56,7 @@ async function layOutEdge(built: string, assets: string, directory: string): Pro
 }
 
 /** The directory of the edge of the sources as they are now. */
-async function builtEdge(root: string): Promise<string> {
+export async function builtEdge(root: string): Promise<string> {
   const directory = join(root, EDGES, (await fingerprintOf(root)).slice(0, 16));
   // Builds nothing where there is one, but sees to the assets, which are of other sources.
   if (existsSync(directory)) {

@@ -1,6 +1,7 @@
 import { Failure } from "../failure.ts";
 
 const LINES_SHOWN = 6;
+const BESIDE_THE_POINT = /^npm warn (?!tar )|A complete log of this run/;
 
 type Cause = { readonly pattern: RegExp; readonly message: string; readonly advice: readonly string[] };
 
@@ -48,7 +49,7 @@ function causes(directory: string): readonly Cause[] {
 export function fetchFailure(words: string, directory: string): Failure {
   const cause = causes(directory).find(({ pattern }) => pattern.test(words));
   const lines = words.split("\n").filter((line) => line.trim() !== "");
-  const shown = lines.filter((line) => !/A complete log of this run/.test(line)).slice(0, LINES_SHOWN);
+  const shown = lines.filter((line) => !BESIDE_THE_POINT.test(line)).slice(0, LINES_SHOWN);
   if (cause) return new Failure(cause.message, [...cause.advice, ...shown.slice(0, 2)]);
   return new Failure("npm could not install the Workers runtime.", shown);
 }

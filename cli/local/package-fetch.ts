@@ -1,27 +1,28 @@
 /** Packages of npm, installed by npm into a directory of their own, whole or not at all. */
 import { constants } from "node:fs";
-import { access, cp, lstat, mkdir, mkdtemp, readdir, rename, rm } from "node:fs/promises";
+import { access, lstat, mkdir, mkdtemp, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { execa } from "execa";
 import type { Cli } from "../cli.ts";
 import { Failure } from "../failure.ts";
 import { fetchFailure } from "./fetch-failure.ts";
+import { installationFiles, type PackageSet } from "./package-set.ts";
 
 const LOOK_MS = 400;
 const LIMIT_MS = 900_000;
 
-/** What a person's own configuration of npm could have otherwise, and a lockfile needs. Its registry and proxy count. */
+/** What a person's own configuration of npm could have otherwise, and this needs. Its registry and proxy count. */
 const OPTIONS = [
-  ...["--ignore-scripts", "--include=optional", "--engine-strict=false", "--package-lock", "--global=false"],
-  ...["--no-audit", "--no-fund", "--no-update-notifier", "--prefer-offline", "--loglevel=error"],
+  ...["--ignore-scripts", "--omit=optional", "--engine-strict=false", "--package-lock", "--global=false"],
+  ...["--no-audit", "--no-fund", "--no-update-notifier", "--prefer-offline", "--loglevel=warn"],
   // Who is offline wants to know it soon.
   ...["--fetch-retries=2", "--fetch-retry-mintimeout=500", "--fetch-retry-maxtimeout=3000"],
 ];
 
-/** `source` has package.json and lockfile; `target` is there afterwards. Says how many bytes are unpacked meanwhile. */
+/** `target` is there afterwards, with all of the set. Says meanwhile how many bytes are unpacked. */
 export async function fetchPackages(
   cli: Cli,
-  source: string,
+  set: PackageSet,
   target: string,
   onBytes: (bytes: number) => void,
 ): Promise<void> {
@@ -30,7 +31,9 @@ export async function fetchPackages(
     await mkdir(dirname(target), { recursive: true });
     await removeKilled(target);
     fresh = await mkdtemp(`${target}.${process.pid}-`);
-    for (const name of ["package.json", "package-lock.json"]) await cp(join(source, name), join(fresh, name));
+    for (const [name, text] of Object.entries(installationFiles(set))) {
+      await writeFile(join(fresh, name), text);
+    }
     await install(cli, fresh, onBytes);
     await putInPlace(fresh, target);
   } catch (error) {
@@ -57,7 +60,10 @@ async function install(cli: Cli, directory: string, onBytes: (bytes: number) => 
   try {
     const { failed, code, all, shortMessage } = await running;
     cli.signal.throwIfAborted();
-    if (failed) throw code === "ENOENT" ? npmMissing() : fetchFailure(all || shortMessage || "", directory);
+    // Where npm cannot write a file it says so, and goes on as if it had.
+    const isWhole = !/TAR_ENTRY_ERROR/.test(all ?? "");
+    if (failed || !isWhole)
+      throw code === "ENOENT" ? npmMissing() : fetchFailure(all || shortMessage || "", directory);
     onBytes(await sizeOf(directory));
   } finally {
     clearInterval(look);

@@ -24,14 +24,20 @@ type Place = { readonly socketPath?: string; readonly hasCommand: boolean };
 
 /** Where the `docker` command finds its daemon: some installations have another socket than the usual one. */
 async function findPlace({ environment }: Cli): Promise<Place> {
-  const { stdout, failed, code } = await execa(
+  const { stdout, code } = await execa(
     "docker",
     ["context", "inspect", "--format", "{{.Endpoints.docker.Host}}"],
     { env: environment, extendEnv: false, reject: false, stdin: "ignore" },
   );
   const hasCommand = code !== "ENOENT";
-  if (environment[NAMED_BY]) return { hasCommand };
-  const [, socketPath] = failed ? [] : (/^(?:unix|npipe):\/\/(.+)$/.exec(stdout.trim()) ?? []);
+  const named = environment[NAMED_BY];
+  if (named?.startsWith("ssh:")) {
+    throw new Failure(`${NAMED_BY}=${named} is another computer, and a preview runs on this one.`, [
+      `Unset ${NAMED_BY} to use the Docker of this computer.`,
+    ]);
+  }
+  if (named) return { hasCommand };
+  const [, socketPath] = /^(?:unix|npipe):\/\/(.+)$/.exec(stdout?.trim() ?? "") ?? [];
   return { hasCommand, ...(socketPath !== undefined && { socketPath }) };
 }
 

@@ -5,11 +5,21 @@ import { PullError, pullImage } from "../../node-agent/runtime/image-pull.ts";
 import { PULL_STALL_MS } from "../../src/contract/limits.ts";
 import type { Cli } from "../cli.ts";
 import { Failure } from "../failure.ts";
+import type { WorkerPlan } from "./worker-plan.ts";
 
-/** Brings those that are not here, one after the other; throws a Failure that says which one cannot be had, and why. */
-export async function ensureImages(cli: Cli, docker: Dockerode, names: readonly string[]): Promise<void> {
-  for (const name of new Set(names)) {
-    if (!(await hasImage(docker, name))) await pull(cli, docker, name);
+/**
+ * Brings those that are not here, one after the other; those that run the app's files for the platform that these are
+ * built for. Throws a Failure that says which one cannot be had, and why.
+ */
+export async function ensureImages(
+  cli: Cli,
+  docker: Dockerode,
+  plans: readonly Pick<WorkerPlan, "imageName" | "hasArtifact">[],
+  platform: string | undefined,
+): Promise<void> {
+  const wanted = new Map(plans.map(({ imageName, hasArtifact }) => [imageName, hasArtifact]));
+  for (const [name, hasArtifact] of wanted) {
+    if (!(await hasImage(docker, name))) await pull(cli, docker, name, hasArtifact ? platform : undefined);
   }
 }
 
@@ -30,12 +40,12 @@ async function hasImage(docker: Dockerode, name: string): Promise<boolean> {
   }
 }
 
-async function pull(cli: Cli, docker: Dockerode, name: string): Promise<void> {
+async function pull(cli: Cli, docker: Dockerode, name: string, platform: string | undefined): Promise<void> {
   const step = cli.terminal.step(`Pulling ${name}`);
   try {
     await pullImage(
       docker,
-      { imageName: name, registryAuth: null },
+      { imageName: name, registryAuth: null, platform },
       {
         signal: cli.signal,
         stallMs: PULL_STALL_MS,

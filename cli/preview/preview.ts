@@ -16,8 +16,8 @@ import { openCallLog } from "../server/terminal-call-log.ts";
 import { counted } from "../terminal/counted.ts";
 import { secondsSince } from "../terminal/seconds.ts";
 import { layOutFiles } from "./app-files.ts";
-import { usableGpus } from "./gpus.ts";
 import { ensureImages } from "./images.ts";
+import { type Machine, readMachine } from "./machine.ts";
 import { type PeerService, startPeerService } from "./peer-service.ts";
 import { showPreview } from "./preview-report.ts";
 import { PreviewCalls, servedApp } from "./served-preview.ts";
@@ -41,6 +41,8 @@ export async function runPreview(cli: Cli, docker: Dockerode, order: PreviewOrde
     const server = await preview.start();
     showPreview(cli, order, server, preview.workers);
     if (!cli.signal.aborted) await once(cli.signal, "abort");
+  } catch (error) {
+    throw explained(error);
   } finally {
     await preview.close();
   }
@@ -50,6 +52,12 @@ export async function runPreview(cli: Cli, docker: Dockerode, order: PreviewOrde
 export async function tidy(cli: Cli, docker: Dockerode): Promise<void> {
   const count = await clearLeftovers(docker);
   if (count > 0) cli.terminal.say(`  Removed ${counted(count, "container")} of a preview that was killed.`);
+}
+
+/** What Docker refuses is no fault of this command. */
+function explained(error: unknown): unknown {
+  const isOfDocker = error instanceof Error && "statusCode" in error;
+  return isOfDocker ? new Failure(`Docker refused: ${error.message}`) : error;
 }
 
 class Preview {
@@ -82,12 +90,9 @@ class Preview {
     const peers = await startPeerService({ key, manifest, endpoints, calls, log });
     this.#endings.push(() => peers.close());
     const plans = await this.#plan(site, key, peers);
-    await ensureImages(
-      this.#cli,
-      this.#docker,
-      plans.map(({ imageName }) => imageName),
-    );
-    await this.#startWorkers(await this.#maker(site, peers), plans);
+    const machine = await readMachine(this.#docker);
+    await ensureImages(this.#cli, this.#docker, plans, machine.platform);
+    await this.#startWorkers(await this.#maker(site, peers, machine), plans);
     const server = await startLocalServer(this.#cli, {
       app,
       calls,
@@ -112,19 +117,19 @@ class Preview {
   }
 
   async #plan(site: Site, key: string, peers: PeerService): Promise<readonly WorkerPlan[]> {
-    const { directory, environment, hide } = this.#cli;
+    const { directory, hide } = this.#cli;
     const dotEnv = await findEnvironmentFile(directory);
     const { plans, secrets } = planWorkers({
       manifest: this.#order.manifest,
       id: site.id,
       calls: { url: peers.url, key },
-      secrets: { ...environment, ...dotEnv?.entries },
+      secrets: dotEnv?.entries ?? {},
     });
     for (const secret of secrets) hide?.(secret);
     return plans;
   }
 
-  async #maker(site: Site, peers: PeerService): Promise<ContainerMaker> {
+  async #maker(site: Site, peers: PeerService, machine: Machine): Promise<ContainerMaker> {
     const files = await layOutFiles(this.#cli, this.#order.artifact.path);
     this.#endings.push(() => files.remove());
     this.#endings.push(() => clear(this.#docker, site.id));
@@ -133,37 +138,34 @@ class Preview {
       [...this.#workers.values()].find((worker) => worker.id === id),
     );
     this.#endings.push(() => door.close());
-    return new ContainerMaker({
-      docker: this.#docker,
-      site,
-      access: door,
-      files,
-      ...(await usableGpus(this.#docker)),
-    });
+    return new ContainerMaker({ docker: this.#docker, site, access: door, files, ...machine });
   }
 
   async #startWorkers(maker: ContainerMaker, plans: readonly WorkerPlan[]): Promise<void> {
     const { terminal, signal } = this.#cli;
     const startedAt = performance.now();
-    const step = terminal.step(`Starting ${counted(plans.length, "container")}`);
+    const what = counted(plans.length, "container");
+    const step = terminal.step(`Starting ${what}`);
     for (const plan of plans) this.#workers.set(plan.name, this.#worker(plan, maker));
     const workers = [...this.#workers.values()];
     this.#endings.push(() => Promise.all(workers.map((worker) => worker.close())));
     const waiting = new Set(workers.map(({ name }) => name));
+    const givenUp = new AbortController();
     const starts = workers.map(async (worker) => {
-      await worker.start(signal);
+      await worker.start(AbortSignal.any([signal, givenUp.signal]));
       waiting.delete(worker.name);
       step.update(`waiting for ${[...waiting].join(", ")}`);
     });
     try {
       await Promise.all(starts);
-      step.done(`Started ${counted(plans.length, "container")} (${secondsSince(startedAt)} s)`);
+      step.done(`Started ${what} (${secondsSince(startedAt)} s)`);
     } catch (error) {
       step.fail("Starting failed");
+      givenUp.abort();
+      // What is on its way would outlive the end of this preview.
+      await Promise.allSettled(starts);
       signal.throwIfAborted();
-      throw error instanceof Failure
-        ? error
-        : new Failure(error instanceof Error ? error.message : String(error));
+      throw error;
     }
   }
 

@@ -4,7 +4,10 @@ import { jsonLines } from "./json-lines.ts";
 import { pullMessageSchema, PullProgress } from "./pull-progress.ts";
 import type { WorkerSpec } from "./runtime.ts";
 
-export type ImageRequest = Pick<WorkerSpec, "imageName" | "registryAuth">;
+export type ImageRequest = Pick<WorkerSpec, "imageName" | "registryAuth"> & {
+  /** Such as linux/amd64; by default the daemon's own. */
+  readonly platform?: string | undefined;
+};
 
 export type PullOptions = {
   /** Calls the pull off. */
@@ -68,7 +71,7 @@ class Patience {
 /** Asks the registry for an image, and loads what this host does not have of it. Throws a PullError. */
 export async function pullImage(
   docker: Dockerode,
-  { imageName, registryAuth }: ImageRequest,
+  { imageName, registryAuth, platform }: ImageRequest,
   { signal, stallMs, answerLimitMs, onProgress }: PullOptions,
 ): Promise<void> {
   const progress = new PullProgress(imageName);
@@ -76,7 +79,8 @@ export async function pullImage(
   const patience = new Patience(answerLimitMs);
   try {
     const abortSignal = AbortSignal.any([signal, patience.lost]);
-    const stream = await docker.pull(imageName, { ...authOptions(imageName, registryAuth), abortSignal });
+    const auth = authOptions(imageName, registryAuth);
+    const stream = await docker.pull(imageName, { ...auth, ...(platform && { platform }), abortSignal });
     for await (const line of jsonLines(stream)) {
       const message = pullMessageSchema.parse(line);
       if (message.error !== undefined) throw new Error(message.error);

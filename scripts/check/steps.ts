@@ -15,7 +15,8 @@ export function checkSteps(root: string): readonly Step[] {
     { name: "lint", run: () => runTool(root, "oxlint/bin/oxlint", [], countWarnings) },
     ...typedLayers(root).map((layer) => ({
       name: `types ${layer}`,
-      run: () => runTool(root, "typescript/bin/tsc", ["-p", join(root, layer)]),
+      // Each checker of a step works out for itself what the layers share: one is done with a third of the work.
+      run: () => runTool(root, "typescript/bin/tsc", ["-p", join(root, layer), "--checkers", "1"]),
     })),
     { name: "dead code", run: () => knip() },
     { name: "dead code, shipped", run: () => knip("--production") },

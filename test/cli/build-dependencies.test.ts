@@ -3,12 +3,14 @@ import { existsSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { pathWithUv } from "../support/uv.ts";
 import { indexEnvironment, type Wheel, wheelHouse } from "../support/wheel-house.ts";
-import { build, built, HELLO, pathsIn, pathWithUv, projectOf, textIn } from "./build-project.ts";
+import { build, built, HELLO, pathsIn, projectOf, textIn } from "./build-project.ts";
 
+const PATH_WITH_UV = await pathWithUv();
 const TOOLS = [
   { tool: "pip", path: {} },
-  { tool: "uv", path: { PATH: pathWithUv() } },
+  { tool: "uv", path: { PATH: PATH_WITH_UV } },
 ];
 
 const app = (dependencies: readonly string[]): string =>
@@ -187,7 +189,7 @@ describe.each(TOOLS)("with $tool", ({ path }) => {
 describe("with either tool", () => {
   const environmentOf = (...wheels: readonly Wheel[]) => ({
     ...indexEnvironment(wheelHouse(...wheels)),
-    PATH: pathWithUv(),
+    PATH: PATH_WITH_UV,
   });
 
   test("an image that says what it holds decides what is left out (trap 23)", async () => {
@@ -245,7 +247,7 @@ describe("with either tool", () => {
     symlinkSync(house, join(project, "wheels"));
     const { PIP_FIND_LINKS: _, UV_FIND_LINKS: __, ...environment } = indexEnvironment(house);
     const { artifact } = await built(project, {
-      environment: { PIP_FIND_LINKS: undefined, ...environment, PATH: pathWithUv() },
+      environment: { PIP_FIND_LINKS: undefined, ...environment, PATH: PATH_WITH_UV },
     });
     expect(installed(artifact.path)).toEqual(["left-1.0"]);
   });
@@ -267,7 +269,7 @@ test("whichever tool installs, the bytes are the same (trap 35)", async () => {
   const environment = indexEnvironment(wheelHouse({ name: "left", scripts: ["left = left:main"] }));
   const [first, second] = [
     await built(project, { environment }),
-    await built(project, { environment: { ...environment, PATH: pathWithUv() } }),
+    await built(project, { environment: { ...environment, PATH: PATH_WITH_UV } }),
   ];
   expect(second.artifact.sha256).toBe(first.artifact.sha256);
 });
@@ -341,7 +343,7 @@ test("nothing of a RECORD points to what is not shipped", async () => {
   const project = projectOf({ "app.py": app(["left"]) });
   const environment = {
     ...indexEnvironment(wheelHouse({ name: "left", scripts: ["left = left:main"] })),
-    PATH: pathWithUv(),
+    PATH: PATH_WITH_UV,
   };
   const { artifact } = await built(project, { environment });
   const paths = new Set(pathsIn(artifact.path));

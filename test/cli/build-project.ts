@@ -1,8 +1,8 @@
 /** A project in a directory of its own, and builds of it in this process. */
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, dirname, join, resolve } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
@@ -112,24 +112,4 @@ const WITHOUT_UV = { PATH: pathWithout("uv") };
 function pathWithout(command: string): string {
   const directories = (process.env["PATH"] ?? "").split(delimiter);
   return directories.filter((directory) => !existsSync(join(directory, command))).join(delimiter);
-}
-
-/** A PATH on which uv is found first, and nothing else beside it. */
-export function pathWithUv(): string {
-  const uv = uvCommand();
-  const directory = join(dirname(uv), "alone");
-  mkdirSync(directory, { recursive: true });
-  if (!existsSync(join(directory, "uv"))) symlinkSync(uv, join(directory, "uv"));
-  return `${directory}${delimiter}${process.env["PATH"] ?? ""}`;
-}
-
-/** Made once for all runs. */
-function uvCommand(): string {
-  const venv = resolve(import.meta.dirname, "../../.venv/uv");
-  const uv = join(venv, "bin", "uv");
-  if (!existsSync(uv)) {
-    execFileSync("python3", ["-m", "venv", venv]);
-    execFileSync(join(venv, "bin", "python"), ["-m", "pip", "install", "--quiet", "uv==0.13.9"]);
-  }
-  return uv;
 }

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { afterAll, beforeAll, test } from "vitest";
 import { openLiveSession } from "../../cli/dev/session/opening.ts";
 import { confirmProvisioning } from "../../cli/dev/session/provisioning.ts";
+import { networkVolumes } from "../../cli/service/endpoint-operations.ts";
 import { readTracked } from "../../cli/tracking/tracked-resources.ts";
 import { type LoneEdge, startLoneEdge } from "../support/lone-edge.ts";
 import { EdgeProxy, type Fate } from "./support/edge-proxy.ts";
@@ -70,6 +71,17 @@ test("three endpoints are made at a time; one that is refused is named with the 
   expect(results[4]?.error).toMatch(/^Live endpoint 'wrong' could not be made: instanceIds.*cpu9z/);
   const [first] = await session.placeAll([declared("a")], () => undefined);
   expect(first).toEqual({ name: "a", outcome: "cached" });
+});
+
+test("two endpoints that name the same new volume get one", async ({ expect }) => {
+  await using desk = await LiveDesk.open(edge);
+  const session = await desk.session();
+  const networkVolume = { name: "models", size: 10, dataCenterId: "EU-RO-1" };
+  const both = ["one", "two"].map((name) => declared(name, { networkVolume }));
+  const results = await session.placeAll(both, () => undefined);
+  expect(results.map(({ outcome }) => outcome)).toEqual(["deployed", "deployed"]);
+  const { myself } = await desk.service().query(networkVolumes);
+  expect(myself.networkVolumes.map(({ name }) => name)).toEqual(["models"]);
 });
 
 test("an endpoint that somebody else has deleted is made again", async ({ expect }) => {

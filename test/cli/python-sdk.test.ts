@@ -1,15 +1,9 @@
-import { resolve } from "node:path";
-import { execa } from "execa";
+/** The Python package on every Python, but for its workers, which python-sdk-workers.test.ts tries on the oldest. */
 import { beforeAll, describe, test } from "vitest";
-import { ensurePytestVenv, findPython, PYTHON_VERSIONS } from "../support/python-versions.ts";
+import { PYTEST_LIMIT_MS, runPytest } from "../support/pytest.ts";
+import { ensurePytestVenv, findPythons, PYTHON_VERSIONS } from "../support/python-versions.ts";
 
-/** The slow half has to wait for some hundred processes, on a machine that is busy with other tests. */
-const TIME_LIMIT_MS = 300_000;
-const PACKAGE = resolve(import.meta.dirname, "../../sdk/python");
-
-const found = await Promise.all(
-  PYTHON_VERSIONS.map(async (version) => ({ version, interpreter: await findPython(version) })),
-);
+const found = await findPythons();
 const missing = found.filter(({ interpreter }) => interpreter === undefined).map(({ version }) => version);
 if (missing.length > 0) {
   process.stderr.write(
@@ -17,14 +11,14 @@ if (missing.length > 0) {
   );
 }
 
-/** What starts processes of its own takes a while: all of it on the oldest, what reads syntax on the newest as well. */
+/** What starts processes of its own takes a while: what reads syntax is tried on the oldest and the newest. */
 const there = found.filter(({ interpreter }) => interpreter !== undefined);
 const oldest = there.at(0)?.version;
 const newest = there.at(-1)?.version;
 
 function leftOutOn(version: string): readonly string[] {
-  if (version === oldest) return [];
-  return version === newest ? ["tests/runtime"] : ["tests/runtime", "tests/discovery"];
+  const reads = version === oldest || version === newest;
+  return reads ? ["tests/runtime"] : ["tests/runtime", "tests/discovery"];
 }
 
 beforeAll(async () => {
@@ -40,19 +34,12 @@ describe("the Python package", () => {
     test.skipIf(interpreter === undefined)(
       `keeps its promises on Python ${version}`,
       async ({ expect }) => {
-        const python = await ensurePytestVenv(version, interpreter ?? "");
         const left = leftOutOn(version).map((folder) => `--ignore=${folder}`);
-        const { exitCode, all } = await execa(python, ["-m", "pytest", ...left], {
-          cwd: PACKAGE,
-          // Several versions would write bytecode at once.
-          env: { PYTHONDONTWRITEBYTECODE: "1" },
-          all: true,
-          reject: false,
-        });
+        const { exitCode, all } = await runPytest(version, interpreter ?? "", left);
         expect(exitCode, all).toBe(0);
         expect(all).toMatch(/\d+ passed/);
       },
-      TIME_LIMIT_MS,
+      PYTEST_LIMIT_MS,
     );
   }
 });

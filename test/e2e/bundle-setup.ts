@@ -1,9 +1,8 @@
-/** Builds the edge once for all tests that start a whole Edgerun. */
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+/** Builds the edge once for all tests that start a whole Edgerun, and for the bundles of the command. */
+import { resolve } from "node:path";
 import type { TestProject } from "vitest/node";
-import { ensureEdgeBundle } from "../../scripts/start/bundle.ts";
+import { builtEdge } from "../../scripts/standalone-bundle.ts";
+import { inTurn } from "../support/turn.ts";
 
 declare module "vitest" {
   export interface ProvidedContext {
@@ -12,9 +11,7 @@ declare module "vitest" {
   }
 }
 
-export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const directory = await mkdtemp(join(tmpdir(), "edgerun-bundle-"));
-  await ensureEdgeBundle(resolve(import.meta.dirname, "../.."), directory, () => {});
+export async function setup(project: TestProject): Promise<void> {
+  const directory = await inTurn("edge-bundle", () => builtEdge(resolve(import.meta.dirname, "../..")));
   project.provide("edgeBundle", directory);
-  return () => rm(directory, { recursive: true });
 }

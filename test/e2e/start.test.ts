@@ -66,22 +66,20 @@ function inDatabase<Result>({ stateDirectory }: Place, work: (database: Database
 }
 
 describe("npm start", () => {
-  test("says when it is ready, runs a job, and tells how to go on", async ({ place, launch, expect }) => {
-    const edgerun = launch(place);
-    await edgerun.settled();
-
-    const key = await keyOf(place);
-    expect(edgerun.output).toMatch(new RegExp(`^ready http://127.0.0.1:${place.port}$`, "m"));
-    expect(edgerun.output).toMatch(EXAMPLE_RESULT);
-    expect(edgerun.output).toContain(key);
-    expect(edgerun.output.match(/^ {2}curl .*/gm)).toHaveLength(3);
-    expect((await stat(join(place.stateDirectory, "api-key"))).mode & 0o777).toBe(0o600);
-  });
-
-  test("finds key, endpoint and jobs again on the same state", async ({ place, launch, expect }) => {
+  test("says when it is ready, runs a job, and tells how to go on; on the same state it finds key, endpoint and jobs again", async ({
+    place,
+    launch,
+    expect,
+  }) => {
     const first = launch(place);
     await first.settled();
     const key = await keyOf(place);
+    expect(first.output).toMatch(new RegExp(`^ready http://127.0.0.1:${place.port}$`, "m"));
+    expect(first.output).toMatch(EXAMPLE_RESULT);
+    expect(first.output).toContain(key);
+    expect(first.output.match(/^ {2}curl .*/gm)).toHaveLength(3);
+    expect((await stat(join(place.stateDirectory, "api-key"))).mode & 0o777).toBe(0o600);
+
     const { url, endpointId } = first.record;
     const sent = (await callQueue(url, key, `${endpointId}/run`, { input: { name: "again" } })) as {
       id: string;

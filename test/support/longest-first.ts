@@ -1,52 +1,70 @@
 /** The order of test files: the long ones first, so that none of them runs alone at the end. */
-import { basename } from "node:path";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** Files that take longer than half a minute on two cores, the longest first. */
+/** Files that take longer than half a minute on two cores, the longest first; by their path below test/. */
 const LONGEST = [
-  "start",
-  "isolation",
-  "real-clients",
-  "python-sdk",
-  "flash",
-  "flash-app",
-  "scenarios",
-  "flash-deploy",
-  "build-dependencies",
-  "sdk-workers",
-  "docker-faults",
-  "hostile-container",
-  "runtime-docker",
-  "streams",
-  "kills",
-  "python-wheel",
-  "build-survival",
-  "serving-containers",
-  "rate-limits",
-  "queue-model",
-  "rolling-release",
-  "volumes",
-  "large-payloads",
-  "disk-faults",
-  "host-faults",
-  "load-balancing",
-  "load-balancing-faults",
-  "client-examples",
-  "logs",
-  "agent-logs",
-  "rows",
-  "fleet",
-  "operations-table-states",
+  "cli/python-sdk-workers",
+  "cli/python-sdk",
+  "e2e/start",
+  "e2e/real-clients",
+  "cli/build-dependencies",
+  "cli/deploy-scenarios",
+  "cli/scenarios",
+  "e2e/flash",
+  "e2e/flash-app",
+  "e2e/flash-deploy",
+  "agent/hostile-container",
+  "agent/runtime-docker",
+  "e2e/sdk-workers",
+  "e2e/docker-faults",
+  "agent/serving-containers",
+  "e2e/kills",
+  "e2e/streams",
+  "e2e/large-payloads",
+  "e2e/client-examples",
+  "cli/build-survival",
+  "e2e/python-workers",
+  "e2e/install",
+  "e2e/rolling-release",
+  "cli/python-wheel",
+  "e2e/bad-workers",
+  "agent/agent-containers",
+  "e2e/fuzz",
+  "cli/build",
+  "e2e/webhooks",
+  "e2e/logs",
+  "e2e/host-faults",
+  "e2e/load-balancing-faults",
+  "e2e/disk-faults",
+  "agent/runtime-limits",
+  "e2e/volumes",
+  "e2e/load-balancing",
+  "agent/agent-logs",
+  "agent/agent-restart",
+  "workers/isolation",
+  "workers/rate-limits",
+  "workers/rows",
+  "workers/operations-table-states",
+  "workers/webhooks",
+  "workers/queue-model",
 ];
 
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
-    return sorted.toSorted((a, b) => placeOf(a) - placeOf(b));
+    return sorted.toSorted((a, b) => groupOf(a) - groupOf(b) || placeOf(a) - placeOf(b));
   }
 }
 
+/**
+ * Files that share a process come behind the others and follow each other: a process that has run one of them takes
+ * the next one only if it is of the same project, and a runtime with the whole edge in it takes seconds to make.
+ */
+function groupOf({ project }: TestSpecification): number {
+  return project.config.isolate ? 0 : project.name === "workers" ? 1 : 2;
+}
+
 function placeOf({ moduleId }: TestSpecification): number {
-  const place = LONGEST.indexOf(basename(moduleId, ".test.ts"));
+  const place = LONGEST.findIndex((path) => moduleId.endsWith(`/test/${path}.test.ts`));
   return place < 0 ? LONGEST.length : place;
 }

@@ -10,6 +10,7 @@ import {
   deployed,
   endpointInput,
   environmentState,
+  filledWithEnvironments,
   finalized,
   freshApp,
   madeApp,
@@ -96,13 +97,7 @@ describe("names", () => {
 
 test("an app has room for so many environments and no more", async ({ expect }) => {
   const client = await freshApp();
-  await env.DB.prepare(
-    `WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < ?2)
-     INSERT INTO flash_environment SELECT id || i, account_id, app_id, name || i, state, NULL, created_at, updated_at
-     FROM flash_environment, n WHERE app_id = ?1`,
-  )
-    .bind(client.appId, FLASH_ENVIRONMENTS_MAX)
-    .run();
+  await filledWithEnvironments(client, FLASH_ENVIRONMENTS_MAX);
   await expect(madeEnvironment(client, client.appId, "one-more")).rejects.toThrow(
     "LIMIT_REACHED: The app has 100",
   );

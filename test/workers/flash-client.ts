@@ -1,5 +1,5 @@
 /** Deploys flash apps as their clients do: by GraphQL, and by PUT of their artifacts. */
-import { exports } from "cloudflare:workers";
+import { env, exports } from "cloudflare:workers";
 import { freshClient, type Client } from "./graphql-client.ts";
 
 type Json = any; // oxlint-disable-line typescript/no-explicit-any -- answers are asserted, not typed
@@ -35,6 +35,21 @@ export async function madeEnvironment(client: Client, appId: string, name: strin
   const document =
     "mutation ($input: CreateFlashEnvironmentInput) { createFlashEnvironment(input: $input) { id } }";
   return (await ask(client, document, { input: { flashAppId: appId, name } })).createFlashEnvironment.id;
+}
+
+/** Copies the only environment of an app until it has `count`. */
+export async function filledWithEnvironments(
+  { appId }: Pick<Environment, "appId">,
+  count: number,
+): Promise<void> {
+  await env.DB.prepare(
+    `WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < ?2)
+     INSERT INTO flash_environment (id, account_id, app_id, name, state, created_at, updated_at)
+     SELECT id || i, account_id, app_id, name || i, state, created_at, updated_at
+     FROM flash_environment, n WHERE app_id = ?1`,
+  )
+    .bind(appId, count)
+    .run();
 }
 
 export type Session = {

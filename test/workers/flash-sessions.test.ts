@@ -2,12 +2,11 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
 import { FLASH_ENVIRONMENTS_MAX } from "../../src/contract/limits.ts";
-import { openDatabase } from "../../src/db/database.ts";
-import { flashEnvironment } from "../../src/db/schema.ts";
 import {
   ask,
   built,
   deployed,
+  filledWithEnvironments,
   freshApp,
   madeApp,
   madeEnvironment,
@@ -100,18 +99,8 @@ describe("a session", () => {
 
   test("counts among the environments that an app may have", async ({ expect }) => {
     const client = await freshApp();
-    const { accountId, appId } = client;
-    const common = { accountId, appId, state: "PENDING", createdAt: 1, updatedAt: 1 } as const;
-    const rows = Array.from({ length: FLASH_ENVIRONMENTS_MAX - 2 }, (_, index) => ({
-      ...common,
-      id: crypto.randomUUID(),
-      name: `e-${index}`,
-    }));
-    for (let from = 0; from < rows.length; from += 10) {
-      await openDatabase(env.DB)
-        .insert(flashEnvironment)
-        .values(rows.slice(from, from + 10));
-    }
+    const { appId } = client;
+    await filledWithEnvironments(client, FLASH_ENVIRONMENTS_MAX - 1);
     const { id } = await madeSession(client, appId);
     await expect(madeSession(client, appId)).rejects.toThrow(
       `LIMIT_REACHED: The app has ${FLASH_ENVIRONMENTS_MAX}`,

@@ -1,5 +1,6 @@
 import { applyD1Migrations, reset } from "cloudflare:test";
 import { env } from "cloudflare:workers";
+import { afterEach, vi } from "vitest";
 import { authenticate, forgetApiKey } from "../../src/auth/principal.ts";
 import { signInAsRoot } from "./edge-client.ts";
 
@@ -11,3 +12,6 @@ if (root.kind === "principal") forgetApiKey(root.apiKeyId);
 await reset();
 await applyD1Migrations(env.DB, env.TEST_MIGRATIONS);
 signInAsRoot();
+
+// The clock is that of the runtime too: whoever moves it leaves it standing for all that follow.
+afterEach(() => void vi.useRealTimers());

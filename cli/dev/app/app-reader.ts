@@ -19,8 +19,6 @@ const WALKS = 3;
 export type Snapshot = {
   /** All Python files, from the project. */
   readonly files: readonly string[];
-  /** Whole paths. */
-  readonly directories: readonly string[];
   readonly states: FileStates;
 };
 
@@ -51,12 +49,18 @@ export class AppReader {
     return this.#sources.get(sha256);
   }
 
-  async look(): Promise<Snapshot> {
-    const { files, directories } = await walked(this.#cli.directory);
+  /** `follow` is told of all directories, and says whether there are new ones among them. */
+  async look(
+    follow: (directories: readonly string[]) => boolean,
+    before: FileStates | undefined,
+  ): Promise<Snapshot> {
+    let { files, directories } = await walked(this.#cli.directory);
+    // What came into a directory before it was followed is seen by looking again.
+    while (follow(directories)) ({ files, directories } = await walked(this.#cli.directory));
     const modules = files.map(({ path }) => path).filter((path) => path.endsWith(".py"));
     const whole = modules.map((path) => join(this.#cli.directory, path));
-    const states = await FileStates.of([...directories, ...whole, ...this.#others]);
-    return { files: modules, directories, states };
+    const states = await FileStates.of([...directories, ...whole, ...this.#others], before);
+    return { files: modules, states };
   }
 
   /** Undefined when the files have changed meanwhile, or nobody wants it any more. */
@@ -83,7 +87,7 @@ export class AppReader {
     const opened = report.opened.map((path) => join(directory, path));
     this.#others = [...new Set([...packages.files, ...opened])];
     const resources = this.#resources(report);
-    const findings = { report, resources, packages: packages.byEndpoint, files, unsendable };
+    const findings = { report, resources, packages, files, unsendable };
     return { reading: toReading(findings, before), report };
   }
 

@@ -4,6 +4,7 @@ import type { FlashManifest } from "../../../src/contract/flash-manifest.ts";
 import type { DiscoveredEndpoint, DiscoveryNote, LiveReport } from "../../discovery/discovery-report.ts";
 import { noteLine } from "../../discovery/notes.ts";
 import type { LiveEndpoint } from "./live-app.ts";
+import type { AppPackages } from "./live-packages.ts";
 
 export type AppReading = {
   /** Sorted by name. */
@@ -14,14 +15,10 @@ export type AppReading = {
 
 export const NOTHING_READ: AppReading = { endpoints: [], problems: [], warnings: [] };
 
-/** What is to be installed for one endpoint, or why it cannot be. */
-export type Packages = { readonly dependencies: readonly string[]; readonly problems: readonly string[] };
-
 export type Findings = {
   readonly report: LiveReport;
   readonly resources: FlashManifest["resources"];
-  /** By endpoint name. */
-  readonly packages: ReadonlyMap<string, Packages>;
+  readonly packages: AppPackages;
   /** All Python files of the project. */
   readonly files: readonly string[];
   /** Those that cannot be sent, for they are no UTF-8. */
@@ -35,11 +32,14 @@ export function toReading(findings: Findings, before: AppReading): AppReading {
   const names = new Set(found.map(({ name }) => name));
   const kept = before.endpoints.filter(({ name }) => !names.has(name)).flatMap(keptOf(findings, faults));
   const endpoints = [...found, ...kept].toSorted((one, other) => (one.name < other.name ? -1 : 1));
-  const packageProblems = [...findings.packages.values()].flatMap(({ problems }) => problems);
+  const packageProblems = [...findings.packages.byEndpoint.values()].flatMap(({ problems }) => problems);
   return {
     endpoints,
     problems: [...new Set([...faults.map(noteLine), ...packageProblems])],
-    warnings: findings.report.warnings.filter((note) => !isFault(note, findings)).map(noteLine),
+    warnings: [
+      ...findings.report.warnings.filter((note) => !isFault(note, findings)).map(noteLine),
+      ...findings.packages.warnings,
+    ],
   };
 }
 
@@ -84,7 +84,7 @@ function endpointOf(
 ): LiveEndpoint {
   const resource = resources[endpoint.name];
   if (resource === undefined) throw new Error(`the manifest lacks ${endpoint.name}`);
-  const own = packages.get(endpoint.name) ?? { dependencies: [], problems: [] };
+  const own = packages.byEndpoint.get(endpoint.name) ?? { dependencies: [], problems: [] };
   const files = new Set([endpoint.filePath, ...(endpoint.isClient ? [] : endpoint.localFiles)]);
   const problems = [
     ...faults.filter(({ file }) => file !== null && files.has(file)).map(noteLine),

@@ -1,23 +1,33 @@
 /** Whether files are what they were when they were read. */
-import { type BigIntStats } from "node:fs";
-import { stat } from "node:fs/promises";
+import type { BigIntStats } from "node:fs";
+import { readdir, stat } from "node:fs/promises";
+import { isNeverShipped } from "../../build/ignore-rules.ts";
 
 /** Clocks of file systems tick this seldom at most: what was written just before a look may be written again unseen. */
-const TICK_NS = 20_000_000n;
+const TICK_MS = 20;
+
+type State = {
+  /** Another one is another state. */
+  readonly key: string;
+  /** Of a directory: as long as it is the same, so is the key. */
+  readonly written?: string;
+};
+
+const NOTHING: State = { key: "none" };
 
 /** Files and directories, as whole paths, as they are at one moment. */
 export class FileStates {
-  readonly #states: Map<string, string>;
+  readonly #states: Map<string, State>;
 
-  private constructor(states: Map<string, string>) {
+  private constructor(states: Map<string, State>) {
     this.#states = states;
   }
 
-  static async of(paths: Iterable<string>): Promise<FileStates> {
-    const now = BigInt(Date.now()) * 1_000_000n;
-    const states = [...new Set(paths)].map(async (path): Promise<[string, string]> => {
-      const found = await stat(path, { bigint: true }).catch(() => undefined);
-      return [path, found === undefined ? "none" : stateOf(found, now)];
+  /** `before` saves looking into directories that are as they were. */
+  static async of(paths: Iterable<string>, before?: FileStates): Promise<FileStates> {
+    const known = before === undefined ? undefined : before.#states;
+    const states = [...new Set(paths)].map(async (path): Promise<[string, State]> => {
+      return [path, await stateOf(path, known?.get(path))];
     });
     return new FileStates(new Map(await Promise.all(states)));
   }
@@ -30,14 +40,44 @@ export class FileStates {
 
   /** One of them is another, or cannot be told from another. */
   async haveChanged(): Promise<boolean> {
-    const now = await FileStates.of(this.#states.keys());
-    return [...this.#states].some(([path, state]) => now.#states.get(path) !== state);
+    const now = await FileStates.of(this.#states.keys(), this);
+    return [...this.#states].some(([path, { key }]) => now.#states.get(path)?.key !== key);
   }
 }
 
-/** A directory's time alone counts: it is another when an entry comes, goes or is renamed. */
-function stateOf(found: BigIntStats, now: bigint): string {
-  const isFresh = now - found.mtimeNs < TICK_NS && now >= found.mtimeNs;
+async function stateOf(path: string, before: State | undefined): Promise<State> {
+  try {
+    const now = Date.now();
+    const found = await stat(path, { bigint: true });
+    return found.isDirectory() ? await directoryState(path, found, now, before) : fileState(found, now);
+  } catch {
+    return NOTHING;
+  }
+}
+
+function fileState(found: BigIntStats, now: number): State {
+  const key = `${found.mtimeNs} ${found.ino} ${found.size}`;
+  return { key: isFresh(found, now) ? `${key} fresh` : key };
+}
+
+/** What counts are the names of modules and directories, for other files come and go. */
+async function directoryState(
+  path: string,
+  found: BigIntStats,
+  now: number,
+  before: State | undefined,
+): Promise<State> {
   const written = `${found.mtimeNs} ${found.ino}`;
-  return `${found.isDirectory() ? written : `${written} ${found.size}`}${isFresh ? " fresh" : ""}`;
+  if (before?.written === written) return before;
+  const entries = await readdir(path, { withFileTypes: true });
+  const names = entries
+    .filter((entry) => (entry.isDirectory() ? !isNeverShipped(`${entry.name}/`) : entry.name.endsWith(".py")))
+    .map(({ name }) => name);
+  const key = JSON.stringify(names.toSorted());
+  return isFresh(found, now) ? { key } : { key, written };
+}
+
+function isFresh({ mtimeMs }: BigIntStats, now: number): boolean {
+  const ageMs = now - Number(mtimeMs);
+  return ageMs >= 0 && ageMs < TICK_MS;
 }

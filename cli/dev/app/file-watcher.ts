@@ -1,61 +1,96 @@
-/** Tells that something of a project may have changed, soon after it has. */
-import { basename } from "node:path";
-import { type FSWatcher, watch } from "chokidar";
+/**
+ * Tells that something of a project may have changed, soon after it has. It looks at the directories that are named,
+ * each by itself: which they are is decided by whoever walks the project.
+ */
+import { type FSWatcher, statSync, watch } from "node:fs";
+import { stat } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 
 /** Editors write several times for one save, and checkouts many files. */
 const QUIET_MS = 20;
 /** A storm of changes is looked at this often. */
 const LONGEST_WAIT_MS = 300;
 
-const ALWAYS_WATCHED = /\.py$|^\.gitignore$|^\.env/;
+const ALWAYS_FOLLOWED = /\.py$|^\.gitignore$|^\.env/;
+
+type Followed = { readonly watcher: FSWatcher; readonly inode: number };
 
 export class FileWatcher {
-  readonly #watcher: FSWatcher;
   readonly #onChange: () => void;
-  /** Whole paths. */
-  readonly #watched = new Set<string>();
+  readonly #onFailure: (reason: string) => void;
+  readonly #directories = new Map<string, Followed>();
+  #files: ReadonlySet<string> = new Set();
+  /** Directories of such files that are no part of the project. */
+  #aside: readonly string[] = [];
   #timer: NodeJS.Timeout | undefined;
   #firstAt = 0;
+  #hasFailed = false;
 
   /** `onFailure` is told once why the system lets nothing more be watched. */
   constructor(onChange: () => void, onFailure: (reason: string) => void) {
     this.#onChange = onChange;
-    this.#watcher = watch([], {
-      ignoreInitial: true,
-      depth: 0,
-      atomic: false,
-      ignored: (path, stats) => stats?.isFile() === true && !this.#matters(path),
-    });
-    this.#watcher.on("all", (event, path) => {
-      // What comes again under its name has to be added again.
-      if (event === "unlink" || event === "unlinkDir") this.#watched.delete(path);
-      this.#wait();
-    });
-    let hasFailed = false;
-    this.#watcher.on("error", (error) => {
-      if (!hasFailed) onFailure(error instanceof Error ? error.message : String(error));
-      hasFailed = true;
-    });
+    this.#onFailure = onFailure;
   }
 
-  /** These are watched from now on, and nothing else: directories, and files that are no Python, as whole paths. */
-  watch(paths: readonly string[]): void {
-    const wanted = new Set(paths);
-    const gone = [...this.#watched].filter((path) => !wanted.has(path));
-    const added = [...wanted].filter((path) => !this.#watched.has(path));
-    for (const path of gone) this.#watched.delete(path);
-    for (const path of added) this.#watched.add(path);
-    if (gone.length > 0) this.#watcher.unwatch(gone);
-    if (added.length > 0) this.#watcher.add(added);
+  /** From now on these directories are followed, and no others; says whether there are new ones among them. */
+  follow(directories: readonly string[]): boolean {
+    const wanted = new Set([...directories, ...this.#aside]);
+    for (const path of this.#directories.keys()) if (!wanted.has(path)) this.#leave(path);
+    const added = [...wanted].filter((path) => this.#begin(path));
+    return added.some((path) => !this.#aside.includes(path));
   }
 
-  async close(): Promise<void> {
+  /** Files that matter besides Python ones. */
+  followFiles(paths: readonly string[]): void {
+    this.#files = new Set(paths);
+    this.#aside = [...new Set(paths.map((path) => dirname(path)))];
+    for (const path of this.#aside) this.#begin(path);
+  }
+
+  close(): void {
     clearTimeout(this.#timer);
-    await this.#watcher.close();
+    for (const path of this.#directories.keys()) this.#leave(path);
+  }
+
+  /** One that has come again under its name is a new one. */
+  #begin(path: string): boolean {
+    const inode = statSync(path, { throwIfNoEntry: false })?.ino;
+    if (inode === undefined || this.#directories.get(path)?.inode === inode) return false;
+    this.#leave(path);
+    try {
+      const watcher = watch(path, (event, name) => this.#hear(path, event, name));
+      watcher.on("error", () => this.#leave(path));
+      this.#directories.set(path, { watcher, inode });
+      return true;
+    } catch (error) {
+      this.#fail(error instanceof Error ? error.message : String(error));
+      return false;
+    }
+  }
+
+  #leave(path: string): void {
+    this.#directories.get(path)?.watcher.close();
+    this.#directories.delete(path);
+  }
+
+  #fail(reason: string): void {
+    if (!this.#hasFailed) this.#onFailure(reason);
+    this.#hasFailed = true;
+  }
+
+  #hear(directory: string, event: string, name: string | null): void {
+    const path = name === null ? directory : join(directory, name);
+    if (name === null || this.#matters(path)) this.#wait();
+    else if (event === "rename") void this.#waitForDirectory(path);
   }
 
   #matters(path: string): boolean {
-    return ALWAYS_WATCHED.test(basename(path)) || this.#watched.has(path);
+    return ALWAYS_FOLLOWED.test(basename(path)) || this.#files.has(path) || this.#directories.has(path);
+  }
+
+  async #waitForDirectory(path: string): Promise<void> {
+    const found = await stat(path).catch(() => undefined);
+    if (found?.isDirectory()) this.#wait();
   }
 
   #wait(): void {

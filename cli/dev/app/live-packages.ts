@@ -1,16 +1,19 @@
 /** What live workers install: requirements.txt, and what endpoints declare whose files the code needs. */
-import { join } from "node:path";
+import { isAbsolute, join } from "node:path";
 import { normalizedName, SDK_PACKAGE } from "../../build/exclusions.ts";
 import { readWishes, type Wishes } from "../../build/requirement-files.ts";
 import type { DiscoveredEndpoint } from "../../discovery/discovery-report.ts";
 import { Failure } from "../../failure.ts";
-import type { Packages } from "./app-reading.ts";
+
+/** What is to be installed for one endpoint, as lines of a requirements file, or why it cannot be. */
+export type Packages = { readonly dependencies: readonly string[]; readonly problems: readonly string[] };
 
 export type AppPackages = {
   /** By endpoint name. */
   readonly byEndpoint: ReadonlyMap<string, Packages>;
   /** Files that were read or looked for, as whole paths. */
   readonly files: readonly string[];
+  readonly warnings: readonly string[];
 };
 
 /** Reads what each endpoint needs; what cannot be installed is its problem. */
@@ -20,6 +23,7 @@ export async function readPackages(
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<AppPackages> {
   const files = new Set([join(directory, "requirements.txt")]);
+  const warnings = new Set<string>();
   const byEndpoint = new Map<string, Packages>();
   for (const endpoint of endpoints) {
     if (endpoint.isClient) continue;
@@ -27,19 +31,40 @@ export async function readPackages(
     try {
       const wishes = await readWishes(directory, needed, environment);
       for (const file of wishes.files) files.add(file);
+      for (const warning of warningsOf(wishes)) warnings.add(warning);
       byEndpoint.set(endpoint.name, { dependencies: requirementsOf(wishes), problems: [] });
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
       byEndpoint.set(endpoint.name, { dependencies: [], problems: [...error.advice] });
     }
   }
-  return { byEndpoint, files: [...files] };
+  return { byEndpoint, files: [...files], warnings: [...warnings] };
 }
 
-/** Each once, in order, without the package of the command, which a worker has in the right version. */
-function requirementsOf({ wishes }: Wishes): readonly string[] {
-  const texts = wishes.map(({ text }) => text);
-  return [...new Set(texts)].filter((text) => nameOf(text) !== SDK_PACKAGE);
+/** Files and directories of this computer do not travel to live workers. */
+function warningsOf({ constraints, options }: Wishes): readonly string[] {
+  return [
+    ...constraints.map((file) => `Live workers do not know the constraints of ${file}.`),
+    ...options
+      .filter(isOfThisComputer)
+      .map(({ value }) => `Live workers do not find the packages in ${value}.`),
+  ];
+}
+
+function isOfThisComputer({ name, value }: Wishes["options"][number]): boolean {
+  return name === "--find-links" && value !== undefined && isAbsolute(value);
+}
+
+/**
+ * Lines of a requirements file, each once, without the package of the command: a worker has that in the right version.
+ * Where packages are looked for comes first.
+ */
+function requirementsOf({ wishes, options }: Wishes): readonly string[] {
+  const texts = wishes.map(({ text }) => text).filter((text) => nameOf(text) !== SDK_PACKAGE);
+  if (texts.length === 0) return [];
+  const reachable = options.filter((option) => !isOfThisComputer(option));
+  const places = reachable.map(({ name, value }) => (value === undefined ? name : `${name} ${value}`));
+  return [...new Set([...places, ...texts])];
 }
 
 function nameOf(requirement: string): string {

@@ -99,6 +99,7 @@ class ResidentProcess {
   readonly #child: ReturnType<typeof start>;
   readonly #group: ProcessGroup;
   readonly #ended: Promise<void>;
+  #hasEnded = false;
   #waiting: Waiting | undefined;
 
   constructor(setting: DiscoverySetting) {
@@ -113,6 +114,7 @@ class ResidentProcess {
 
   async ask(question: Question, onInterim: Waiting["onInterim"]): Promise<Answer> {
     this.abandon();
+    if (this.#hasEnded) return { kind: "ended" };
     return await new Promise((settle, refuse) => {
       this.#waiting = { id: question.id, settle, refuse, onInterim };
       this.#child.stdin.write(`${question.text}\n`);
@@ -131,6 +133,9 @@ class ResidentProcess {
 
   async #watch(): Promise<void> {
     await this.#child;
+    this.#hasEnded = true;
+    // It may have been killed while the process that imports went on.
+    this.#group.end();
     this.#group.forget();
     this.#settle({ kind: "ended" });
   }

@@ -1,5 +1,6 @@
 /** The app of a project that a person is working on: read anew when its files change. */
 import { realpath } from "node:fs/promises";
+import { setTimeout } from "node:timers/promises";
 import type { Cli } from "../../cli.ts";
 import { discoverySetting } from "../../discovery/discovery.ts";
 import { failureOf } from "../../discovery/notes.ts";
@@ -11,6 +12,9 @@ import type { FileStates } from "./file-states.ts";
 import { FileWatcher } from "./file-watcher.ts";
 import type { AppChange, LiveApp, LiveEndpoint } from "./live-app.ts";
 import { ResidentDiscovery } from "./resident-discovery.ts";
+
+/** Editors empty a file before they write it, or rename it before another one takes its place. */
+const SAVE_MS = 50;
 
 export type LiveAppOptions = {
   readonly appName: string;
@@ -52,7 +56,10 @@ class WatchedApp implements LiveApp {
   #done = 0;
   #work: Promise<void> | undefined;
   #known = new Known();
+  /** An endpoint has gone, and it is being made sure that this is not because of a save that is under way. */
+  #looksTwice = false;
   #isClosed = false;
+  #closing: Promise<void> | undefined;
 
   constructor(cli: Cli, options: LiveAppOptions, discovery: ResidentDiscovery) {
     this.name = options.appName;
@@ -92,7 +99,9 @@ class WatchedApp implements LiveApp {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#known.tell();
-    await Promise.all([this.#watcher?.close(), this.#discovery.close()]);
+    this.#watcher?.close();
+    this.#closing ??= this.#discovery.close();
+    await this.#closing;
   }
 
   #watch(): FileWatcher {
@@ -103,6 +112,10 @@ class WatchedApp implements LiveApp {
         this.#cli.terminal.warn(line);
       },
     );
+  }
+
+  #follow(directories: readonly string[]): boolean {
+    return !this.#isClosed && (this.#watcher?.follow(directories) ?? false);
   }
 
   /** Wants one more reading, of the files as they are now. */
@@ -139,9 +152,8 @@ class WatchedApp implements LiveApp {
 
   /** Says whether it came to an end. */
   async #readOnce(isWanted: () => boolean): Promise<boolean> {
-    const snapshot = await this.#reader.look();
+    const snapshot = await this.#reader.look((directories) => this.#follow(directories), this.#states);
     this.#states = snapshot.states;
-    this.#watcher?.watch([...snapshot.directories, ...this.#reader.others]);
     if (!isWanted()) return false;
     let isDone = false;
     const read = await this.#reader.read(snapshot, this.#reading, (interim) => {
@@ -149,13 +161,19 @@ class WatchedApp implements LiveApp {
         if (known === undefined || isDone || !isWanted() || known.reading.endpoints.length === 0) return;
         this.#become(known.reading);
         this.#known.tell();
-      });
+      }, isOutside); // The reading itself will say what is wrong.
     });
     isDone = true;
     if (read === undefined || this.#isClosed) return false;
+    if (losesSome(this.#reading, read.reading) && !this.#looksTwice) {
+      this.#looksTwice = true;
+      await setTimeout(SAVE_MS);
+      return false;
+    }
+    this.#looksTwice = false;
     const isNothing = this.#reading === NOTHING_READ && read.reading.endpoints.length === 0;
     if (isNothing) throw failureOf(read.report.errors, "read");
-    this.#watcher?.watch([...snapshot.directories, ...this.#reader.others]);
+    this.#watcher?.followFiles(this.#reader.others);
     await this.#states.follow(this.#reader.others);
     this.#become(read.reading);
     return true;
@@ -190,6 +208,11 @@ class Known {
     this.#tell?.();
     this.#tell = undefined;
   }
+}
+
+function losesSome(before: AppReading, after: AppReading): boolean {
+  const names = new Set(after.endpoints.map(({ name }) => name));
+  return before.endpoints.some(({ name }) => !names.has(name));
 }
 
 function isOutside(error: unknown): error is Error {

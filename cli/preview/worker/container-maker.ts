@@ -23,6 +23,8 @@ export type MakerSettings = {
   /** The GPUs of this computer that containers can have. */
   readonly gpus: readonly Gpu[];
   readonly cpuCount: number;
+  /** Of images that run the app's files, which are built for it; undefined where it is Docker's own. */
+  readonly platform: string | undefined;
 };
 
 /** As whom a container comes back to this process. */
@@ -33,6 +35,12 @@ export class ContainerMaker {
 
   constructor(settings: MakerSettings) {
     this.#settings = settings;
+  }
+
+  /** Where containers reach this process. */
+  get address(): string {
+    const { address, port } = this.#settings.access;
+    return `${address}:${port}`;
   }
 
   /** `place`: ports of this computer that an earlier container had. Throws a Failure where Docker refuses. */
@@ -91,7 +99,12 @@ export class ContainerMaker {
       },
       { volumePath: null, artifact: await this.#artifact(plan), hasDiskQuota: false },
     );
-    return { ...options, Labels: { ...site.labels }, ...this.#around(plan, options) };
+    return {
+      ...options,
+      ...(plan.hasArtifact && { platform: this.#settings.platform }),
+      Labels: { ...site.labels },
+      ...this.#around(plan, options),
+    };
   }
 
   async #artifact(plan: WorkerPlan) {

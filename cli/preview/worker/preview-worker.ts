@@ -10,6 +10,7 @@ import type { AgentLog } from "../../../node-agent/log.ts";
 import { restartDelayMs, restartPolicy } from "../../../node-agent/worker/restart.ts";
 import { probeHealth, type ServerPlace } from "../../../node-agent/worker/serving/health-probe.ts";
 import { IdleCalls } from "../../../node-agent/worker/serving/idle-calls.ts";
+import type { ServerSettings } from "../../../node-agent/direct/server-settings.ts";
 import { type Timing, TIMING } from "../../../node-agent/timing.ts";
 import type { WorkerCalls, WorkerSession } from "../../../node-agent/worker-server/worker-server.ts";
 import type { WorkerCounts } from "../../../src/contract/job.ts";
@@ -52,6 +53,8 @@ export class PreviewWorker implements WorkerSession {
   #state: State = "starting";
   #complaint: string | null = null;
   #isRenewed = false;
+  #endsInRow = 0;
+  #kept: Promise<void> = Promise.resolve();
   #place: ServerPlace | null = null;
   #onReady: () => void = () => {};
 
@@ -101,16 +104,18 @@ export class PreviewWorker implements WorkerSession {
   async start(signal: AbortSignal): Promise<void> {
     const ready = new Promise<void>((resolve) => (this.#onReady = resolve));
     const container = await this.#launch();
-    const limit = AbortSignal.any([signal, this.#closing.signal, AbortSignal.timeout(READY_LIMIT_MS)]);
-    const tooLate = new Promise<void>((resolve) =>
-      limit.addEventListener("abort", () => resolve(), { once: true }),
-    );
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(READY_LIMIT_MS)]);
+    const tooLate = new Promise<void>((resolve) => {
+      limit.addEventListener("abort", () => resolve(), { once: true });
+    });
     const ended = container.ended();
     const end = await Promise.race([ready, ended, tooLate]);
     signal.throwIfAborted();
     if (typeof end === "string") throw await this.#failure(container, end);
     if (this.#state !== "ready") throw await this.#failure(container, this.#whyNotReady());
-    void this.#keep(ended).catch((error: unknown) => this.#options.onNotice(String(error)));
+    this.#kept = this.#keep(ended).catch((error: unknown) => {
+      if (!this.#closing.signal.aborted) this.#options.onNotice(wordsOf(error));
+    });
   }
 
   /** SIGTERM to the container, and time for it to end. It is removed with the preview. */
@@ -119,6 +124,7 @@ export class PreviewWorker implements WorkerSession {
     this.#work?.close();
     if (this.calls instanceof IdleCalls) this.calls.releaseAll();
     await this.#container?.stop(STOP_GRACE_SECONDS);
+    await this.#kept;
   }
 
   // Its life
@@ -130,40 +136,52 @@ export class PreviewWorker implements WorkerSession {
     const container = await maker.start(plan, this, this.#place);
     this.#container = container;
     void container.follow(onLine, this.#closing.signal).catch(() => undefined);
-    if (plan.server !== null) {
-      this.#place = {
-        host: LOOPBACK,
-        port: await container.publishedPort(plan.server.port),
-        healthPort: await container.publishedPort(plan.server.healthPort),
-        healthPath: plan.server.healthPath,
-      };
-      void this.#watchHealth(container, this.#place);
-    }
+    if (plan.server !== null)
+      void this.#watchHealth(container, await this.#findPlace(container, plan.server));
     return container;
+  }
+
+  async #findPlace(container: PreviewContainer, server: ServerSettings): Promise<ServerPlace> {
+    const before = this.address;
+    this.#place = {
+      host: LOOPBACK,
+      port: await container.publishedPort(server.port),
+      healthPort: await container.publishedPort(server.healthPort),
+      healthPath: server.healthPath,
+    };
+    if (before !== null && before !== this.address)
+      this.#options.onNotice(`${this.name} is at ${this.address} from now on: its port was taken meanwhile.`);
+    return this.#place;
   }
 
   /** Starts it again each time that it ends. */
   async #keep(firstEnd: Promise<string>): Promise<void> {
-    const { timing = TIMING, onNotice } = this.#options;
-    const policy = restartPolicy(timing);
-    let failuresInRow = 0;
     let readySince = performance.now();
-    for (let end = firstEnd; ; end = this.#container?.ended() ?? firstEnd) {
+    for (let end = firstEnd; ;) {
       const reason = await end;
       if (this.#closing.signal.aborted) return;
-      const wasRenewed = this.#isRenewed;
-      this.#isRenewed = false;
-      this.#work?.lose(`its container ${this.#complaint ?? reason}`);
-      if (!wasRenewed) {
-        failuresInRow = performance.now() - readySince >= policy.healthyMs ? 1 : failuresInRow + 1;
-        this.#state = "failing";
-        onNotice(`The container of ${this.name} ${this.#complaint ?? reason}; it is started again.`);
-        await delay(restartDelayMs(failuresInRow, policy), undefined, { signal: this.#closing.signal });
-      }
+      await this.#restAfter(this.#complaint ?? reason, performance.now() - readySince);
       await this.#container?.remove();
-      await this.#launch();
+      const next = await this.#launch();
       readySince = performance.now();
+      end = next.ended();
+      if (this.#closing.signal.aborted) await next.stop(0);
     }
+  }
+
+  /** The longer, the more often it has ended in a row; not at all where its end was wanted. */
+  async #restAfter(reason: string, ranForMs: number): Promise<void> {
+    const { timing = TIMING, onNotice } = this.#options;
+    const policy = restartPolicy(timing);
+    const wasRenewed = this.#isRenewed;
+    this.#isRenewed = false;
+    this.#work?.lose(`its container ${reason}`);
+    if (wasRenewed) return;
+    this.#endsInRow = ranForMs >= policy.healthyMs ? 1 : this.#endsInRow + 1;
+    this.#state = "failing";
+    onNotice(`The container of ${this.name} ${reason}; it is started again.`);
+    const pauseMs = restartDelayMs(this.#endsInRow, policy);
+    await delay(pauseMs, undefined, { signal: this.#closing.signal });
   }
 
   async #watchHealth(container: PreviewContainer, place: ServerPlace): Promise<void> {
@@ -208,9 +226,15 @@ export class PreviewWorker implements WorkerSession {
 
   #whyNotReady(): string {
     const seconds = READY_LIMIT_MS / 1_000;
-    const { server } = this.#options.plan;
+    const { plan, maker } = this.#options;
+    const { server } = plan;
     if (this.#complaint !== null) return this.#complaint;
-    if (server === null) return `did not ask for jobs within ${seconds} s`;
+    if (server === null) {
+      return (
+        `did not ask for jobs within ${seconds} s. It loads for too long, is no queue worker, or does not reach ` +
+        `${maker.address} (does a firewall keep containers from this computer?)`
+      );
+    }
     return `did not answer GET ${server.healthPath} on port ${server.healthPort} with 200 within ${seconds} s`;
   }
 
@@ -219,4 +243,8 @@ export class PreviewWorker implements WorkerSession {
     const advice = lines.length > 0 ? lines : ["It has printed nothing."];
     return new Failure(`The container of ${this.name} ${what}.`, advice);
   }
+}
+
+function wordsOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

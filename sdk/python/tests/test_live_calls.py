@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -269,5 +270,6 @@ def test_what_it_answers_to_a_wrong_call_is_shown(dev: Edge) -> None:
 @pytest.mark.parametrize("value", ["", "false", "1"])
 def test_other_values_do_not_lead_to_it(dev: Edge, monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     monkeypatch.setenv("FLASH_IS_LIVE_PROVISIONING", value)
-    with pytest.raises(RuntimeError, match="Use `flash dev` to try functions"):
+    advice = f"Use `flash dev` to try functions (it runs at {dev.url}: set FLASH_IS_LIVE_PROVISIONING=true"
+    with pytest.raises(RuntimeError, match=re.escape(advice)):
         asyncio.run(add(1))

@@ -13,6 +13,8 @@ const interruptions = new Interruptions((left) => {
 });
 for (const stream of [process.stdout, process.stderr]) stream.on("error", interruptions.onOutputError);
 const { signal } = interruptions;
+// As a shell hands on what the system has sent already.
+signal.addEventListener("abort", () => process.emit("SIGHUP", "SIGHUP"));
 const terminal = new ConsoleTerminal({
   streams: { input: process.stdin, output: process.stdout, errors: process.stderr },
   environment: process.env,

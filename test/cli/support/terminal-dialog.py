@@ -2,7 +2,7 @@
 
 Reads JSON from standard input: {"command", "cwd", "env", "dialog": [{"see", "type"}]}. Each entry waits until its text
 is on the screen after the last one, then types; "signal" sends a signal instead, and "hangUp" closes the terminal as its
-window does, with the second SIGHUP that a shell sends. Writes JSON: {"screen", "exitCode"}.
+window does. Writes JSON: {"screen", "exitCode"}.
 """
 
 import fcntl
@@ -48,7 +48,6 @@ def talk(pid: int, terminal: int, dialog: list) -> str:
             entry = dialog.pop(0)
             if "hangUp" in entry:
                 os.close(terminal)
-                os.kill(pid, signal.SIGHUP)
                 return screen.decode().replace("\r", "")
             if "signal" in entry:
                 os.kill(pid, getattr(signal, entry["signal"]))

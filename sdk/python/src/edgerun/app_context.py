@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from .dev_server import VARIABLE, told_address
 from .dotenv import folders_upward, setting
 from .errors import AppContextError
 from .project import script_folder
@@ -40,10 +41,15 @@ def find_app_context(endpoint_name: str) -> AppContext:
         raise AppContextError(
             f"Endpoint '{endpoint_name}' cannot be called: nothing says of which app and environment it is "
             f"({' and '.join(missing)} not set, no {CONTEXT_FILE.as_posix()} of a deployment found). "
-            "Use `flash dev` to try functions, run this in a project after `flash deploy`, "
+            f"Use `flash dev` to try functions{_how()}, run this in a project after `flash deploy`, "
             "or set FLASH_APP and FLASH_ENV."
         )
     return AppContext(deployed.app, environment or deployed.environment)
+
+
+def _how() -> str:
+    url = told_address()
+    return "" if url is None else f" (it runs at {url}: set {VARIABLE}=true to call them there)"
 
 
 def _deployed_context() -> AppContext | None:

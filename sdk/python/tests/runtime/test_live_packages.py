@@ -49,11 +49,16 @@ def worker(request, agent, tmp_path):
     programs.mkdir()
     if request.param == "uv":
         (programs / "uv").symlink_to(UV)
-    environment = {**agent.environment, **only_from(index), "PATH": f"{programs}:/usr/bin:/bin"}
+    environment = {**agent.environment, **only_from(index), "PATH": worker_path(tmp_path)}
     environment["PYTHONPATH"] = f"{_image(tmp_path / 'image')}{os.pathsep}{SOURCES}"
     worker = LiveWorker(tmp_path, environment)
     yield worker
     worker.close()
+
+
+def worker_path(directory: Path) -> str:
+    """Where programs are looked for: among them no installer but that of the test."""
+    return f"{directory / 'bin'}:/usr/bin:/bin"
 
 
 def _image(directory: Path) -> Path:
@@ -100,10 +105,18 @@ def test_a_package_may_be_added_and_one_in_another_version_gets_a_fresh_worker(a
     assert agent.run(made.request(dependencies=["tea-leaf<2"]))["output"][0] == "one"
     added = made.request(dependencies=["tea-leaf<2", "tea-pot"], args=["tea_pot"])
     assert agent.run(added)["output"][0] == "pot"
-    error = told(agent.run(made.request(dependencies=["tea-leaf==2.0"])))
-    assert error["error_type"] == "WorkerReplaced"
-    assert "has loaded the package tea_leaf as it was before" in error["error_message"]
+    request = made.request(dependencies=["tea-leaf==2.0"])
+    error = told(agent.run(request))
+    assert (error["error_type"], error["missing_modules"]) == ("MissingModules", [*made.modules.values()])
     assert worker.wait() == 0
+    assert "The package tea_leaf is loaded as it was before" in worker.output
+    fresh = LiveWorker(
+        tmp_path, {**agent.environment, **only_from(tmp_path / "index"), "PATH": worker_path(tmp_path)}
+    )
+    try:
+        assert agent.run(request)["output"][0] == "two"
+    finally:
+        fresh.close()
 
 
 @pytest.mark.parametrize("worker", QUICKEST, indirect=True)

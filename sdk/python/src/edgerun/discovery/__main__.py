@@ -25,7 +25,9 @@ def main(arguments: list[str] | None = None) -> None:
         "--report", type=Path, help="file for the report, where descriptor 3 cannot be inherited"
     )
     parser.add_argument("--live", action="store_true", help="say what live endpoints need")
-    parser.add_argument("--stays", action="store_true", help="answer requests, a line each, until there are no more")
+    parser.add_argument(
+        "--stays", action="store_true", help="answer requests, a line each, until there are no more"
+    )
     options = parser.parse_args(arguments)
     if options.stays:
         serve(sys.stdin.fileno(), REPORT_DESCRIPTOR)

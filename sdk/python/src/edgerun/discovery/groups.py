@@ -20,7 +20,7 @@ def groups_of(graph: ImportGraph, candidates: list[str]) -> dict[Group, frozense
         for members, theirs in joined:
             merged = ([*members, *merged[0]], theirs | merged[1])
         groups.append(merged)
-    return {tuple(sorted(members)): frozenset(files) for members, files in groups}
+    return dict(sorted((tuple(sorted(members)), frozenset(files)) for members, files in groups))
 
 
 def _is_empty(graph: ImportGraph, file: str) -> bool:

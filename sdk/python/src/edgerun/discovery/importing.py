@@ -80,11 +80,16 @@ class Import:
     """Imports groups of candidates; `advance` until it is done."""
 
     def __init__(
-        self, root: Path, files: Iterable[str], groups: Iterable[Group], timeout_seconds: float, launch: Launch
+        self,
+        root: Path,
+        files: Iterable[str],
+        groups: Iterable[Group],
+        timeout_seconds: float,
+        launch: Launch,
     ) -> None:
         self.root = root
         self.pending = list(groups)
-        """What nothing is known of yet."""
+        """What nothing is known of yet, in the order in which it is imported."""
         self.failure: str | None = None
         """Why the rest could not be imported."""
         self._files = sorted(files)
@@ -109,14 +114,16 @@ class Import:
         if code is not None and self.pending:
             self._go_on(code)
         if self.is_done:
-            self.stop()
+            found += self.stop()
         return found
 
-    def stop(self) -> None:
-        """Ends the process, and removes what it has left."""
+    def stop(self) -> list[Imported]:
+        """Ends the process; answers what has come since it was asked last."""
         self._process.kill()
         self._process.wait()
+        found = self._answers()
         self._place.cleanup()
+        return found
 
     def _start(self) -> None:
         self._place = tempfile.TemporaryDirectory(prefix="flash-discovery-")

@@ -20,8 +20,10 @@ from .importing import Group, Import, Imported
 from .opened import state_of
 from .sources import Parsed
 
-INTERIM_SECONDS = 10.0
-"""After this long a report says what is known, and which files are still being imported."""
+PATIENCE_SECONDS = 10.0
+"""For files that are being imported; then a report says what is known without them."""
+_LOOK_SECONDS = 0.2
+"""Between looks at how far importing is."""
 _GIVEN_BY_HAND = (".env",)
 """What may decide declarations, though whether it is there is found out without opening it."""
 
@@ -41,6 +43,8 @@ class Reader:
         self.root = Path(os.path.abspath(root))
         self._parsed: dict[str, Parsed] = {}
         self._known: dict[Group, _Known] = {}
+        self._begun: dict[Group, tuple[dict[str, str], float]] = {}
+        """Groups that are not known yet: their files, and since when they are waited for."""
 
     def begin(self, files: list[str], timeout_seconds: float) -> Reading:
         """Parses what has changed, and begins to import it."""
@@ -54,7 +58,22 @@ class Reader:
             for group, known in self._known.items()
             if group in needed and self._is_as_it_was(known, needed[group])
         }
-        return Reading(self, read, needed, by_hand, timeout_seconds)
+        now = time.monotonic()
+        self._begun = {
+            group: self._begun[group] if self._is_begun(group, files) else (files, now)
+            for group, files in needed.items()
+            if group not in self._known
+        }
+        # What was waited for already may take long, so it comes last.
+        stale = sorted(self._begun, key=lambda group: -self._begun[group][1])
+        return Reading(self, read, needed, by_hand, stale, timeout_seconds)
+
+    def _is_begun(self, group: Group, files: dict[str, str]) -> bool:
+        return group in self._begun and self._begun[group][0] == files
+
+    def patience_ends(self, groups: list[Group]) -> float:
+        """When the last of these has been waited for long enough."""
+        return max(self._begun[group][1] for group in groups) + PATIENCE_SECONDS
 
     def _is_as_it_was(self, known: _Known, files: dict[str, str]) -> bool:
         return known.files == files and all(
@@ -83,14 +102,13 @@ class Reading:
         read: Outline,
         groups: dict[Group, dict[str, str]],
         by_hand: dict[str, Any],
+        stale: list[Group],
         timeout_seconds: float,
     ) -> None:
         self._reader = reader
         self._outline = read
         self._groups = groups
         self._by_hand = by_hand
-        known = {one.imported.group for one in reader.known_of(groups)}
-        stale = [group for group in groups if group not in known]
         self._run = (
             Import(reader.root, read.files, stale, timeout_seconds, launch_for_this_system())
             if stale
@@ -102,10 +120,15 @@ class Reading:
         """All groups are known, or cannot be."""
         return self._run is None or self._run.is_done
 
+    @property
+    def patience_ends(self) -> float:
+        """When a report is wanted without what is still being imported."""
+        pending = self._run.pending if self._run else []
+        return self._reader.patience_ends(pending) if pending else 0.0
+
     def advance(self) -> None:
         """Takes over what has been imported."""
-        for imported in self._run.advance() if self._run else ():
-            self._reader.remember(imported, self._groups[imported.group], self._by_hand)
+        self._take_over(self._run.advance() if self._run else [])
 
     def wait(self) -> None:
         """Until there is something to advance to."""
@@ -115,7 +138,11 @@ class Reading:
     def stop(self) -> None:
         """Nobody wants it any more."""
         if self._run is not None and not self._run.is_done:
-            self._run.stop()
+            self._take_over(self._run.stop())
+
+    def _take_over(self, found: list[Imported]) -> None:
+        for imported in found:
+            self._reader.remember(imported, self._groups[imported.group], self._by_hand)
 
     def report(self) -> dict[str, Any]:
         """What is known now; its shape is that of `liveReportSchema`."""
@@ -147,7 +174,7 @@ class Service:
         self._readers: dict[str, Reader] = {}
         self._reading: Reading | None = None
         self._id: object = None
-        self._interim_at: float | None = None
+        self._is_interim_said = False
         self._bell = _bell_of_children()
 
     def run(self) -> None:
@@ -167,9 +194,9 @@ class Service:
             self._reading = None
 
     def _patience(self) -> float | None:
-        if self._reading is None or self._interim_at is None:
+        if self._reading is None or self._is_interim_said:
             return None
-        return max(0.0, self._interim_at - time.monotonic())
+        return min(_LOOK_SECONDS, max(0.0, self._reading.patience_ends - time.monotonic()))
 
     def _take(self) -> bool:
         content = os.read(self._requests, 1 << 16)
@@ -182,7 +209,7 @@ class Service:
         self.stop()
         reader = self._readers.setdefault(request["root"], Reader(Path(request["root"])))
         self._id = request["id"]
-        self._interim_at = time.monotonic() + INTERIM_SECONDS
+        self._is_interim_said = False
         self._reading = reader.begin(request["files"], request["timeoutSeconds"])
 
     def _go_on(self) -> None:
@@ -195,9 +222,9 @@ class Service:
             self._reading = None
             gc.collect()
             gc.freeze()
-        elif self._interim_at is not None and time.monotonic() >= self._interim_at:
+        elif not self._is_interim_said and time.monotonic() >= reading.patience_ends:
             self._answer(reading, is_interim=True)
-            self._interim_at = None
+            self._is_interim_said = True
 
     def _answer(self, reading: Reading, *, is_interim: bool) -> None:
         answer = {**reading.report(), "id": self._id, "isInterim": is_interim}

@@ -48,6 +48,11 @@ class Application:
         """Whether what its code depends on is installed here, on its worker."""
         return False
 
+    @property
+    def logs_failures(self) -> bool:
+        """Whether the log says why a call has failed; where callers see both, once is enough."""
+        return True
+
     def has_module(self, name: str) -> bool:
         """Whether a top-level module is of the app."""
         return (self.directory / name).exists() or (self.directory / f"{name}.py").exists()

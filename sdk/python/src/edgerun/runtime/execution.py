@@ -70,7 +70,7 @@ class Execution:
         try:
             return b'{"output":' + self._output() + self._ending
         except (InputError, NotJsonError) as error:
-            log.say(str(error), level="ERROR", job_id=self.job_id)
+            self._note(str(error))
             return _failed(str(error))
         except JobFailure as failure:
             return _failed(failure.error)
@@ -79,8 +79,12 @@ class Execution:
         except BaseException as error:  # sys.exit() of a function ends its job only
             trace = traceback_text(error, self._application)
             advice = package_advice(error, self._application)
-            log.say(f"{trace}{advice or ''}", level="ERROR", job_id=self.job_id)
+            self._note(f"{trace}{advice or ''}")
             return _failed(_description(error, trace, advice))
+
+    def _note(self, text: str) -> None:
+        if self._application.logs_failures:
+            log.say(text, level="ERROR", job_id=self.job_id)
 
     def _output(self) -> bytes:
         result = self._handler(self._payload)

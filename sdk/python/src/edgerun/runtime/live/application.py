@@ -31,6 +31,11 @@ class LiveApplication(Application):
         """Whether what its code depends on is installed here, on its worker."""
         return True
 
+    @property
+    def logs_failures(self) -> bool:
+        """Its callers are told in the terminal that shows the log."""
+        return False
+
     def has_module(self, name: str) -> bool:
         """Whether a top-level module is of the app as it is imported now."""
         found = [Path(path) for path in sys.path if path.startswith(f"{self.sets}{os.sep}")]

@@ -26,7 +26,7 @@ from . import imports
 from .application import LiveApplication
 from .module_sets import ModuleSets, name_of
 from .outcomes import MissingModules, not_loaded
-from .packages import Packages
+from .packages import Packages, WorkerSpent
 from .request import LiveRequest
 from .sources import Sources
 
@@ -78,7 +78,10 @@ class LiveCode:
         key = _key_of(request, details)
         with self._lock:
             if self._version is None or self._version.key != key:
-                self._replace(request, key, load)
+                try:
+                    self._replace(request, key, load)
+                except WorkerSpent as spent:  # the next one has no texts at all
+                    raise MissingModules(request.sha256s, str(spent)) from None
             assert self._version is not None
             return self._version
 

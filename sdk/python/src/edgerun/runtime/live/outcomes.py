@@ -14,8 +14,11 @@ MISSING_MODULES = "MissingModules"
 class MissingModules(Exception):
     """Nothing was run: the worker lacks the texts of these files. The caller sends it again with them."""
 
-    def __init__(self, sha256s: Sequence[str]) -> None:
-        super().__init__(f"The worker lacks {len(sha256s)} files of the code.")
+    def __init__(self, sha256s: Sequence[str], message: str | None = None) -> None:
+        count = len(sha256s)
+        super().__init__(
+            message or f"The worker lacks {count} {'file' if count == 1 else 'files'} of the code."
+        )
         self.sha256s = list(sha256s)
 
     @property

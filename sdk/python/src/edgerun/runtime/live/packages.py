@@ -33,6 +33,10 @@ _VOLUME = Path("/runpod-volume")
 _SHOWN_MAX = 6
 
 
+class WorkerSpent(Exception):
+    """Another worker can run it; this one ends."""
+
+
 class Packages:
     """Makes the packages of one version of the code importable. One caller at a time."""
 
@@ -43,7 +47,7 @@ class Packages:
         self._current: Path | None = None
 
     def provide(self, code: Code) -> None:
-        """Raises NotLoaded where something cannot be installed, and says why."""
+        """Raises NotLoaded where something cannot be installed, and says why; WorkerSpent."""
         try:
             install_system_packages(code.system_dependencies, self._cache)
             wanted = unmet(code.dependencies, self._searched)
@@ -67,11 +71,12 @@ class Packages:
         if stale is None:
             return
         os.kill(os.getpid(), signal.SIGTERM)  # the calls that run come to their end
-        raise NotLoaded(
-            f"This worker has loaded the package {stale} as it was before, and cannot load it as the code wants it "
-            "now. It makes way for a fresh one: call again.",
-            kind="WorkerReplaced",
+        spent = WorkerSpent(
+            f"The package {stale} is loaded as it was before, and a process cannot load it twice: a fresh worker runs "
+            "the code as it is now. Call again."
         )
+        log.say(str(spent))
+        raise spent
 
     def _installed(self, wanted: list[str], side_by_side: bool) -> Path:
         target = self._cache / "packages" / _name_of(wanted)

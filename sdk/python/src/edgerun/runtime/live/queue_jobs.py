@@ -8,7 +8,6 @@ from collections.abc import Callable, Generator, Mapping
 from typing import Any
 
 from ... import live_peers
-from .. import log
 from ..failures import InputError, JobFailure, StartError
 from ..handler import QueueHandler
 from .application import LiveApplication
@@ -42,7 +41,6 @@ class LiveHandler:
         except MissingModules as missing:
             raise JobFailure(missing.as_json) from None
         except NotLoaded as error:
-            log.say(str(error), level="ERROR")
             raise JobFailure(error.as_json) from None
 
     def _call_for(self, request: LiveRequest) -> Callable[[], Any]:

@@ -15,7 +15,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, cast
 
 from ... import live_peers
-from .. import log
 from ..failures import StartError, traceback_text
 from ..missing_package import package_advice
 from ..server.answer import Answer, detail_answer, json_answer
@@ -89,7 +88,6 @@ class LiveService(Service):
         except MissingModules as missing:
             return _outcome("missing-modules", 409, {"missing_modules": missing.sha256s})
         except NotLoaded as error:
-            log.say(str(error), level="ERROR")
             return _outcome("not-loaded", 500, {"detail": str(error), "traceback": error.traceback})
         live_peers.use(peers_of(live, self._name, self._sources))
         return await self._service_of(version).answer(http)
@@ -122,6 +120,9 @@ class _Routed(Service):
         if request.method == "HEAD":
             await _drop_body(answer)
         return answer
+
+    def note(self, error: BaseException, request: Request) -> None:
+        """Who calls is told, in the terminal that shows the log."""
 
     def answer_of_unforeseen(self, error: BaseException) -> Answer:
         trace = traceback_text(error, self._application)
