@@ -33,7 +33,6 @@ function problems(of: ManifestResource, body: unknown): readonly string[] {
     return [];
   } catch (error) {
     if (!(error instanceof CallRefusal) || typeof error.detail === "string") throw error;
-    expect(error.status).toBe(422);
     return error.detail.map(({ loc, type }) => `${loc.join(".")} ${type}`);
   }
 }
