@@ -50,7 +50,8 @@ async function pull(cli: Cli, docker: Dockerode, name: string, platform: string 
         signal: cli.signal,
         stallMs: PULL_STALL_MS,
         answerLimitMs: PULL_STALL_MS,
-        onProgress: (detail) => step.update(detail.replace(/^pulling image [^:]*(:[^ ]*)?:? ?/, "")),
+        // Such as "pulling image x: 2 of 5 layers, 12 of 90 MB".
+        onProgress: (detail) => step.update(detail.split(": ").slice(1).join(": ")),
       },
     );
     step.done(`Pulled ${name}`);

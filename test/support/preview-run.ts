@@ -1,5 +1,6 @@
 /** A `flash deploy --preview` that runs, as its person has started it. */
 import { once } from "node:events";
+import { join } from "node:path";
 import Docker from "dockerode";
 import { execa } from "execa";
 import type { Desk } from "../cli/support/flash-command.ts";
@@ -21,14 +22,18 @@ export class PreviewRun {
   readonly ended: Promise<Ended>;
 
   constructor(desk: Desk, ...options: readonly string[]) {
-    this.#child = execa("flash", ["deploy", "--preview", "--python-version", "3.11", "--json", ...options], {
-      cwd: desk.project,
-      env: desk.environment,
-      extendEnv: false,
-      stdin: "ignore",
-      reject: false,
-      buffer: false,
-    });
+    this.#child = execa(
+      join(desk.commands, "flash"),
+      ["deploy", "--preview", "--python-version", "3.11", "--json", ...options],
+      {
+        cwd: desk.project,
+        env: desk.environment,
+        extendEnv: false,
+        stdin: "ignore",
+        reject: false,
+        buffer: false,
+      },
+    );
     this.#child.stdout.on("data", (text) => (this.#output += String(text)));
     this.#child.stderr.on("data", (text) => (this.#errors += String(text)));
     this.ended = this.#child.then(({ exitCode }) => ({ exitCode, stderr: this.#errors }));
