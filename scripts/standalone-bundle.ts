@@ -10,10 +10,10 @@ import { existsSync } from "node:fs";
 import { cp, mkdir, mkdtemp, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { build } from "esbuild";
-import { readEdgeBuild, writeEdgeBuild } from "../standalone/edge-build.ts";
+import { readEdgeBuild } from "../standalone/edge-build.ts";
 import { AGENT_NODE_MIN } from "../src/contract/agent-version.ts";
 import { withoutDockerExtras } from "./docker-extras.ts";
-import { ensureEdgeBundle, fingerprintOf } from "./start/bundle.ts";
+import { ensureEdgeBundle, fingerprintOf, writeEdgeBuild } from "./start/bundle.ts";
 
 /** Built edges, each under the fingerprint of its sources. */
 const EDGES = "dist/edges";

@@ -2,11 +2,11 @@
  * The edge as it was built: a directory with the Worker script (`index.js`) and what the runtime has to be told
  * (`edge.json`), which needs no tools of Cloudflare any more.
  */
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Migration } from "./migrations.ts";
 
-const FILE = "edge.json";
+export const EDGE_BUILD_FILE = "edge.json";
 
 export type EdgeBuild = {
   readonly directory: string;
@@ -20,17 +20,12 @@ export type WorkerOptions = {
   readonly assets?: { readonly directory: string };
 };
 
-/** Reads what `writeEdgeBuild` has written; where files lie is told from the directory. */
+/** Reads what a build has written; where files lie is told from the directory. */
 export async function readEdgeBuild(directory: string): Promise<EdgeBuild> {
-  const { workerOptions, migrations } = JSON.parse(await readFile(join(directory, FILE), "utf8")) as Omit<
-    EdgeBuild,
-    "directory"
-  >;
+  const { workerOptions, migrations } = JSON.parse(
+    await readFile(join(directory, EDGE_BUILD_FILE), "utf8"),
+  ) as Omit<EdgeBuild, "directory">;
   const { assets, ...others } = workerOptions;
   const placed = assets && { ...assets, directory: resolve(directory, assets.directory) };
   return { directory, workerOptions: { ...others, ...(placed && { assets: placed }) }, migrations };
-}
-
-export async function writeEdgeBuild({ directory, ...build }: EdgeBuild): Promise<void> {
-  await writeFile(join(directory, FILE), `${JSON.stringify(build)}\n`);
 }

@@ -63,7 +63,7 @@ async function install(cli: Cli, directory: string, onBytes: (bytes: number) => 
     // Where npm cannot write a file it says so, and goes on as if it had.
     const isWhole = !/TAR_ENTRY_ERROR/.test(all ?? "");
     if (failed || !isWhole)
-      throw code === "ENOENT" ? npmMissing() : fetchFailure(all || shortMessage || "", directory);
+      throw code === "ENOENT" ? npmMissing() : fetchFailure(all || shortMessage || "", dirname(directory));
     onBytes(await sizeOf(directory));
   } finally {
     clearInterval(look);

@@ -165,8 +165,8 @@ export class ProcessRuntime implements Runtime {
     try {
       const place = await this.#placeOf(spec);
       const hostEnvironment = { ...this.#gpuEnvironment(spec), ...(await this.#volumeEnvironment(spec)) };
-      const { pythonPackage } = this.#options;
-      const spawned = await spawnWorker(spec, directory, { place, pythonPackage, hostEnvironment });
+      const share = { place, pythonPackage: this.#options.pythonPackage, hostEnvironment };
+      const spawned = await spawnWorker(spec, directory, share);
       const { workerId, endpointId, revision } = spec;
       const { pid, start } = spawned;
       const artifact = spec.artifact?.sha256;

@@ -27,7 +27,7 @@ export function checkSteps(root: string): readonly Step[] {
 
 /** Every folder with its own tsconfig is a layer with its own runtime. */
 function typedLayers(root: string): readonly string[] {
-  return globSync("{src,node-agent,cli,console,scripts,test,bench,examples}/**/tsconfig.json", {
+  return globSync("{src,node-agent,cli,standalone,console,scripts,test,bench,examples}/**/tsconfig.json", {
     cwd: root,
     exclude: (path) => path.includes("node_modules"),
   })

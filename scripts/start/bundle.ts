@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { globSync } from "node:fs";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type EdgeBuild, writeEdgeBuild } from "../../standalone/edge-build.ts";
+import { EDGE_BUILD_FILE, type EdgeBuild } from "../../standalone/edge-build.ts";
 import type { Migration } from "../../standalone/migrations.ts";
 import { buildAssets } from "../assets.ts";
 import { StartFailure } from "../../standalone/failure.ts";
@@ -41,6 +41,11 @@ export async function edgeBuild(root: string, directory: string): Promise<EdgeBu
   const { workerOptions } = unstable_getMiniflareWorkerOptions(join(root, "wrangler.toml"));
   const { rootPath: _, ...options } = workerOptions as EdgeBuild["workerOptions"] & { rootPath?: string };
   return { directory, workerOptions: options, migrations: await readMigrations(join(root, "drizzle")) };
+}
+
+/** Writes it where `readEdgeBuild` finds it. */
+export async function writeEdgeBuild({ directory, ...build }: EdgeBuild): Promise<void> {
+  await writeFile(join(directory, EDGE_BUILD_FILE), `${JSON.stringify(build)}\n`);
 }
 
 /** The migrations in a directory, in their order. */

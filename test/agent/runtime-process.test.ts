@@ -78,6 +78,26 @@ describe("process runtime, on its own", () => {
     await runtime.close();
   });
 
+  test("a live worker without a start command runs the runtime of the package that the host has", async ({
+    expect,
+  }) => {
+    const pythonPackage = join(fixture.stateDirectory, "python");
+    await mkdir(join(pythonPackage, "edgerun"), { recursive: true });
+    await writeFile(join(pythonPackage, "edgerun/__init__.py"), "");
+    await writeFile(join(pythonPackage, "edgerun/runtime.py"), "print('the runtime of', __file__)\n");
+    const runtime = new ProcessRuntime({ ...fixture, hasRealGpus: false, pythonPackage });
+    const exits = new ExitLog(runtime);
+    const spec = workerSpec("", "");
+    await runtime.start({ ...spec, env: { ...spec.env, FLASH_LIVE: "true" } });
+    await exits.of(spec.workerId);
+    expect(await runtime.lastLines(spec.workerId, 1)).toEqual([
+      `the runtime of ${join(pythonPackage, "edgerun/runtime.py")}`,
+    ]);
+    await expect(runtime.start(workerSpec("", ""))).rejects.toThrow(/set dockerArgs/);
+    exits.stop();
+    await runtime.close();
+  });
+
   test("a command that does not exist is refused by name, and leaves nothing", async ({ expect }) => {
     const spec = workerSpec("", "no-such-command");
     await expect(fixture.runtime.start(spec)).rejects.toThrow(/"no-such-command" was not found on this host/);

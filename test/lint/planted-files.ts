@@ -67,6 +67,9 @@ const FORBIDDEN_IMPORTS: readonly PlantedFile[] = [
   imports("cli/preview/imports-gateway.ts", "../../src/gateway/thing.ts"),
   imports("cli/preview/imports-processes.ts", "node:child_process"),
   imports("cli/preview/imports-scripts.ts", "../../scripts/thing.ts"),
+  imports("cli/local/imports-edge.ts", "../../standalone/edge.ts"),
+  imports("standalone/imports-cli.ts", "../cli/thing.ts"),
+  imports("standalone/imports-edge.ts", "../src/endpoint/thing.ts"),
   imports("console/imports-db.ts", "../src/db/thing.ts"),
 ];
 
@@ -92,6 +95,8 @@ const ALLOWED_IMPORTS: readonly PlantedFile[] = [
   mayImport("node-agent/gpu/allowed-processes.ts", "node:child_process"),
   mayImport("node-agent/host/allowed-processes.ts", "node:child_process"),
   mayImport("cli/allowed-contract.ts", "../src/contract/thing.ts"),
+  mayImport("cli/local/allowed-messages.ts", "../../standalone/messages.ts"),
+  mayImport("standalone/allowed-contract.ts", "../src/contract/thing.ts"),
   mayImport("cli/preview/allowed-docker.ts", "dockerode"),
   mayImport("cli/preview/allowed-agent.ts", "../../node-agent/runtime/thing.ts"),
   mayImport("cli/preview/allowed-domain.ts", "../../src/domain/thing.ts"),

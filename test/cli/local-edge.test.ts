@@ -1,0 +1,76 @@
+/** `flash dev --local`: a function runs with nothing but this computer, and nothing of it stays. */
+import { rm, symlink } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { afterAll, beforeAll, test, vi } from "vitest";
+import { freePort } from "../support/free-port.ts";
+import { processesIn } from "../support/leftovers.ts";
+import { Desk, layOutBundle } from "./support/flash-command.ts";
+import { RunningCommand } from "./support/running-command.ts";
+
+const ROOT = resolve(import.meta.dirname, "../..");
+const HELLO = `
+from edgerun import Endpoint
+
+@Endpoint(name="hello")
+def hello(name: str):
+    return {"message": f"Hello, {name}!"}
+`;
+
+let bundle: string;
+let desk: Desk;
+
+beforeAll(async () => {
+  bundle = await layOutBundle();
+  // Packages of the repository are above it, so that nothing is fetched.
+  await symlink(join(ROOT, "node_modules"), join(dirname(bundle), "node_modules"));
+  desk = await Desk.open(bundle, { EDGERUN_URL: "https://edge.example", SVC_API_KEY: "er_of_another" });
+  await desk.write("hello.py", HELLO);
+});
+afterAll(async () => {
+  await desk?.[Symbol.asyncDispose]();
+  if (bundle) await rm(dirname(bundle), { recursive: true, force: true });
+});
+
+async function start(): Promise<RunningCommand> {
+  const args = ["dev", "--local", "--yes", "--port", String(await freePort())];
+  return new RunningCommand(join(desk.commands, "flash"), args, {
+    cwd: desk.project,
+    env: desk.environment,
+  });
+}
+
+async function callHello(dev: RunningCommand): Promise<unknown> {
+  const [, url = ""] = await dev.printed(/(http:\/\/localhost:\d+)\/docs/);
+  const response = await fetch(`${url}/hello/runsync`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ input: { name: "you" } }),
+  });
+  return await response.json();
+}
+
+async function nothingIsLeft(): Promise<void> {
+  await vi.waitFor(() => {
+    const left = processesIn(desk.project);
+    if (left.length > 0) throw new Error(`processes ${left.join(", ")} are left`);
+  }, 30_000);
+}
+
+test("a function runs on this computer, again after a kill, and nothing is left of either", async ({
+  expect,
+}) => {
+  const completed = { status: "COMPLETED", output: { message: "Hello, you!" } };
+  await using killed = await start();
+  expect(await callHello(killed)).toMatchObject(completed);
+  expect(killed.output).toContain("no other service is used");
+
+  await using second = await start();
+  expect(await second.over()).toBe(1);
+  expect(second.output).toContain("A local edge already runs in this project");
+
+  await killed.end("SIGKILL");
+  await using next = await start();
+  expect(await callHello(next)).toMatchObject(completed);
+  expect(await next.end("SIGINT")).toBe(130);
+  await nothingIsLeft();
+});
