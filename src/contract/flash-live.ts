@@ -16,15 +16,15 @@ export const LIVE_TOKEN_VARIABLE = "FLASH_LIVE_TOKEN";
 export const LIVE_TOKEN_HEADER = "X-Flash-Live-Token";
 /** Takes a LiveRequest by POST, on load-balanced workers in live mode; answers as the route does. */
 export const LIVE_EXECUTE_PATH = "/execute";
-/** In an answer of LIVE_EXECUTE_PATH that is not the route's own: one of LIVE_OUTCOMES. */
-export const LIVE_OUTCOME_HEADER = "X-Flash-Live";
 /**
- * missing-modules  409, `{missing_modules: [sha256…]}`: to be sent again with these in `sources`
- * refused          the request is none, or its token is wrong: `{detail}`
- * not-loaded       500, the code cannot be loaded: `{detail}`, with file and line
- * raised           500, the route has raised: `{detail, traceback}`
+ * In an answer of LIVE_EXECUTE_PATH that is not the route's own:
+ *
+ *   missing-modules  409, `{missing_modules: [sha256…]}`: to be sent again with these in `sources`
+ *   refused          the request is none, or its token is wrong: `{detail}`
+ *   not-loaded       500, the code cannot be loaded: `{detail}`, with file and line
+ *   raised           500, the route has raised: `{detail, traceback}`
  */
-export const LIVE_OUTCOMES = ["missing-modules", "refused", "not-loaded", "raised"] as const;
+export const LIVE_OUTCOME_HEADER = "X-Flash-Live";
 
 /** `error_type` of a job that failed because its worker lacks sources; `missing_modules` beside it names them. */
 export const MISSING_MODULES_ERROR = "MissingModules";

@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { Failure } from "../../failure.ts";
+import { Interruption } from "../../interruption.ts";
 import type { CallLine } from "../../server/call-log.ts";
 import { CallFailure, type QueueCall } from "../../server/served-app.ts";
 import type { Service } from "../../service/service.ts";
@@ -116,7 +117,7 @@ export class JobCalls {
         line.waiting(`the service answers with HTTP ${response.status}; it is asked again`);
       } catch (error) {
         signal.throwIfAborted();
-        if (isLast) throw error;
+        if (isLast || error instanceof Interruption) throw error;
         line.waiting(
           `${error instanceof Failure ? error.message : "The connection broke off."} It is asked again.`,
         );

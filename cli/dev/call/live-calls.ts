@@ -11,7 +11,7 @@ import type { LiveApp, LiveEndpoint } from "../app/live-app.ts";
 import type { LiveSession } from "../session/live-session.ts";
 import { KnownSources } from "./known-sources.ts";
 import { LiveJobs } from "./live-jobs.ts";
-import { type LiveCall, sourcesOf } from "./live-request.ts";
+import { checkArguments, type LiveCall, sourcesOf } from "./live-request.ts";
 import { LiveRoutes } from "./live-routes.ts";
 import { WorkerLines } from "./worker-lines.ts";
 
@@ -41,10 +41,10 @@ export class LiveCalls implements EndpointCalls {
       session,
       sources: new KnownSources(),
       lines: new WorkerLines(service, signal),
-      pack: (call: LiveCall, known: ReadonlySet<string>) => ({
-        ...call,
-        sources: sourcesOf(call, (sha256) => app.source(sha256), known),
-      }),
+      pack: (call: LiveCall, known: ReadonlySet<string>) => {
+        checkArguments(call);
+        return { ...call, sources: sourcesOf(call, (sha256) => app.source(sha256), known) };
+      },
     };
     this.#app = app;
     this.#jobs = new LiveJobs(parts, signal);

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { liveRequestSchema } from "../../../src/contract/flash-live.ts";
-import { LIVE_SOURCES_MAX_BYTES } from "../../../src/contract/limits.ts";
+import { LIVE_ARGUMENTS_MAX_BYTES, LIVE_SOURCES_MAX_BYTES } from "../../../src/contract/limits.ts";
 import type { ManifestFunction } from "../../../src/contract/flash-manifest.ts";
 import { CallFailure } from "../../server/served-app.ts";
 import type { LiveEndpoint } from "../app/live-app.ts";
-import { functionCall, hashesOf, routeCall, sourcesOf } from "./live-request.ts";
+import { checkArguments, functionCall, hashesOf, routeCall, sourcesOf } from "./live-request.ts";
 
 function endpoint(
   name: string,
@@ -106,4 +106,16 @@ test("a request to a route carries all routes of its endpoint", () => {
     { method: "POST", path: "/things/{id}", module: "api", function_name: "api" },
   ]);
   expect(liveRequestSchema.parse({ ...call, sources: {} }).http).toEqual(http);
+});
+
+test("arguments and bodies that are too large are refused with their size", () => {
+  const text = "x".repeat(LIVE_ARGUMENTS_MAX_BYTES);
+  const call = functionCall({ endpoint: endpoint("a"), all: [], input: { text } });
+  expect(() => checkArguments(call)).toThrow(CallFailure);
+  const http = { method: "POST", path: "/", query: "", headers: [] };
+  const body = (bytes: number) => Buffer.alloc(bytes).toString("base64");
+  const route = (bytes: number) =>
+    routeCall({ endpoint: endpoint("a"), all: [], http: { ...http, body_base64: body(bytes) } });
+  expect(() => checkArguments(route(LIVE_ARGUMENTS_MAX_BYTES))).toThrow("live workers take");
+  expect(() => checkArguments(route(LIVE_ARGUMENTS_MAX_BYTES - 2))).not.toThrow();
 });

@@ -5,7 +5,7 @@ import {
   type LiveRequest,
   LIVE_PROTOCOL,
 } from "../../../src/contract/flash-live.ts";
-import { LIVE_SOURCES_MAX_BYTES } from "../../../src/contract/limits.ts";
+import { LIVE_ARGUMENTS_MAX_BYTES, LIVE_SOURCES_MAX_BYTES } from "../../../src/contract/limits.ts";
 import type { ManifestFunction } from "../../../src/contract/flash-manifest.ts";
 import { CallFailure } from "../../server/served-app.ts";
 import type { LiveEndpoint } from "../app/live-app.ts";
@@ -65,6 +65,17 @@ export function sourcesOf(
   const bytes = sources.reduce((sum, [, text]) => sum + Buffer.byteLength(text), 0);
   if (bytes > LIVE_SOURCES_MAX_BYTES) throw tooLarge(bytes);
   return Object.fromEntries(sources);
+}
+
+/** Throws a CallFailure when the arguments, or the body of the request, are larger than live workers take. */
+export function checkArguments({ kwargs, http }: LiveCall): void {
+  const bytes =
+    Buffer.byteLength(JSON.stringify(kwargs ?? {})) + Buffer.byteLength(http?.body_base64 ?? "", "base64");
+  if (bytes <= LIVE_ARGUMENTS_MAX_BYTES) return;
+  throw new CallFailure(
+    413,
+    `The arguments have ${bytes} bytes; live workers take ${LIVE_ARGUMENTS_MAX_BYTES}. Send the address of large data instead.`,
+  );
 }
 
 /** Of all local files that the call needs, each once. */
