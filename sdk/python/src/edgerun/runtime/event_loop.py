@@ -82,5 +82,9 @@ class EventLoop:
         asyncio.set_event_loop(self._loop)
         return self._loop.run_until_complete(finish())
 
+    def close(self) -> None:
+        """Of one that does not run."""
+        self._loop.close()
+
     def stop(self) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)

@@ -21,6 +21,7 @@ from .agent import Agent, Job
 from .application import Application
 from .event_loop import EventLoop
 from .execution import Execution, Handler
+from .failures import StartError
 from .handler import QueueHandler
 from .signals import ENDING, spare_children
 
@@ -49,7 +50,11 @@ class QueueWorker:
         is_async = self._loop.is_of_main_thread or _is_async(self._handler)
         if self._slots > 1:
             log.tag_jobs()
-        self._prepare(is_async)
+        try:
+            self._prepare(is_async)
+        except StartError:
+            self._loop.close()  # or it complains after the last line, which says why
+            raise
         self._watch_for_end()
         self._start_beside(self._follow_stops, "stops")
         self._start_beside(lambda: self._ping(_ping_interval_s(environment)), "pings")
