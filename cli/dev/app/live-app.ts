@@ -5,7 +5,7 @@ import type { ServedApp, ServedEndpoint } from "../../server/served-app.ts";
 export type LiveEndpoint = ServedEndpoint & {
   /** What a worker is told to run. */
   readonly code: LivePeer;
-  /** Names of other endpoints that the code refers to. */
+  /** Names of other endpoints that the code refers to itself. */
   readonly peers: readonly string[];
   /** Where it is declared. */
   readonly filePath: string;

@@ -148,7 +148,8 @@ def test_a_report_can_be_had_while_a_file_is_being_imported(
 
 
 def test_a_process_that_ends_for_no_reason_of_a_file_says_so(watched: Watched) -> None:
-    watched.write(a="import os, atexit\n" + worker("a") + "import edgerun.discovery.recorder as r\nr.describe = lambda _: os._exit(3)\n")
+    spoiling = "import os\nimport edgerun.discovery.recorder as r\nr.describe = lambda _: os._exit(3)\n"
+    watched.write(a=worker("a") + spoiling)
     report = watched.read()
     assert "ended unexpectedly (exit code 3)" in report["failure"]
     assert report["unread"] == ["a.py"]
@@ -213,7 +214,9 @@ def running(app: App) -> Iterator[Resident]:
 
 @POSIX
 def test_a_new_request_ends_the_one_before_it(app: App, running: Resident) -> None:
-    app.write(a="import time\nfrom edgerun import Endpoint\ntime.sleep(60)\n@Endpoint(name='a')\ndef a(): ...\n")
+    app.write(
+        a="import time\nfrom edgerun import Endpoint\ntime.sleep(60)\n@Endpoint(name='a')\ndef a(): ...\n"
+    )
     running.ask(1, ["a.py"])
     app.write(a="from edgerun import Endpoint\n@Endpoint(name='a')\ndef a(): ...\n")
     running.ask(2, ["a.py"])
@@ -226,7 +229,9 @@ def test_a_new_request_ends_the_one_before_it(app: App, running: Resident) -> No
 
 @POSIX
 def test_nothing_of_the_app_stays_loaded(app: App, running: Resident) -> None:
-    app.write(a="from edgerun import Endpoint\nimport b\n@Endpoint(name=b.NAME)\ndef a(): ...\n", b="NAME = 'one'\n")
+    app.write(
+        a="from edgerun import Endpoint\nimport b\n@Endpoint(name=b.NAME)\ndef a(): ...\n", b="NAME = 'one'\n"
+    )
     running.ask(1, app.files())
     assert running.answer()["endpoints"][0]["name"] == "one"
     app.write(b="NAME = 'two'\n")

@@ -1,4 +1,4 @@
-"""`python -m edgerun.discovery [--live] [--stays] [--report PATH]`: a request on standard input, the report on descriptor 3.
+"""`python -m edgerun.discovery [--live] [--stays] [--report PATH]`: asked on standard input, answers on descriptor 3.
 
 With `--live` the report also says what running the code elsewhere takes; with `--stays` requests are lines, until
 standard input ends.
