@@ -151,8 +151,9 @@ class Preview {
     this.#endings.push(() => Promise.all(workers.map((worker) => worker.close())));
     const waiting = new Set(workers.map(({ name }) => name));
     const givenUp = new AbortController();
+    signal.addEventListener("abort", () => givenUp.abort(), { once: true });
     const starts = workers.map(async (worker) => {
-      await worker.start(AbortSignal.any([signal, givenUp.signal]));
+      await worker.start(givenUp.signal);
       waiting.delete(worker.name);
       step.update(`waiting for ${[...waiting].join(", ")}`);
     });

@@ -77,8 +77,14 @@ export async function pullImage(
   const progress = new PullProgress(imageName);
   onProgress(progress.detail);
   const patience = new Patience(answerLimitMs);
+  // Not AbortSignal.any: Node 20 forgets such a signal while it is waited for.
+  const ending = new AbortController();
+  const end = (): void => ending.abort();
+  signal.addEventListener("abort", end);
+  patience.lost.addEventListener("abort", end);
+  if (signal.aborted) end();
   try {
-    const abortSignal = AbortSignal.any([signal, patience.lost]);
+    const { signal: abortSignal } = ending;
     const auth = authOptions(imageName, registryAuth);
     const stream = await docker.pull(imageName, { ...auth, ...(platform && { platform }), abortSignal });
     for await (const line of jsonLines(stream)) {
@@ -91,6 +97,7 @@ export async function pullImage(
     const stalledForMs = patience.lost.aborted ? patience.limitMs : null;
     throw new PullError(progress.hasLayers, stalledForMs, error);
   } finally {
+    signal.removeEventListener("abort", end);
     patience.end();
   }
 }

@@ -6,7 +6,7 @@
  * L2  An expired job is gone for every reader from that moment on.
  */
 import { randomUUID } from "node:crypto";
-import { EventEmitter, once } from "node:events";
+import { EventEmitter } from "node:events";
 import type { ArrivedJob } from "../../../node-agent/edge/edge-client.ts";
 import type { AttemptRecord, AttemptRef } from "../../../node-agent/journal/journal.ts";
 import type { AttemptOutcome } from "../../../node-agent/journal/report.ts";
@@ -112,9 +112,19 @@ export class PreviewQueue implements JobLedger {
     return !entry || isFinal(entry.job.state);
   }
 
-  /** Resolves with the next change of the job, or at the signal. */
-  async change(id: string, signal: AbortSignal): Promise<void> {
-    await once(this.#changes, id, { signal }).catch(() => undefined);
+  /** Resolves with the next change of the job, at the signal, or after that time. */
+  change(id: string, signal?: AbortSignal, withinMs?: number): Promise<void> {
+    return new Promise((resolve) => {
+      const end = (): void => {
+        clearTimeout(timer);
+        this.#changes.off(id, end);
+        signal?.removeEventListener("abort", end);
+        resolve();
+      };
+      const timer = withinMs === undefined ? undefined : setTimeout(end, withinMs);
+      this.#changes.on(id, end);
+      signal?.addEventListener("abort", end);
+    });
   }
 
   /** What no earlier call got of what the handler has yielded, as JSON texts. */

@@ -113,27 +113,29 @@ async function waitForEnd(
   waitMs: number,
   gone: AbortSignal,
 ): Promise<JobView | undefined> {
-  const signal = AbortSignal.any([gone, AbortSignal.timeout(waitMs)]);
+  const untilAt = performance.now() + waitMs;
   for (;;) {
     const view = queue.view(id);
-    if (waitMs === 0 || signal.aborted || queue.hasEnded(id)) return view;
-    await queue.change(id, signal);
+    const leftMs = untilAt - performance.now();
+    if (leftMs <= 0 || gone.aborted || queue.hasEnded(id)) return view;
+    await queue.change(id, gone, leftMs);
   }
 }
 
 async function stream({ queue, call }: QueueQuestion): Promise<Response> {
   const id = call.jobId ?? "";
   const waitMs = parameter(call, "wait", waitSchema) ?? STREAM_HOLD_MS;
-  const signal = AbortSignal.any([call.signal, AbortSignal.timeout(waitMs)]);
+  const untilAt = performance.now() + waitMs;
   for (;;) {
     // Of an ended job the rest is told with its status: in one look, so that nothing comes between.
     const hasEnded = queue.hasEnded(id);
     const { status, outputs } = known(queue.drain(id), call);
-    if (outputs.length > 0 || hasEnded || signal.aborted) {
+    const leftMs = untilAt - performance.now();
+    if (outputs.length > 0 || hasEnded || leftMs <= 0 || call.signal.aborted) {
       const chunks = outputs.map((output) => `{"output":${output}}`).join(",");
       return json(`{"status":${JSON.stringify(status)},"stream":[${chunks}]}`);
     }
-    await queue.change(id, signal);
+    await queue.change(id, call.signal, leftMs);
   }
 }
 
@@ -152,13 +154,12 @@ function retry({ queue, call, line }: QueueQuestion): Response {
 
 /** Tells how a job goes on, to its end. */
 async function follow(queue: PreviewQueue, id: string, line: CallLine): Promise<void> {
-  const { signal } = new AbortController();
   for (;;) {
     const view = queue.view(id);
     if (view === undefined) return line.fail("The job's ttl is over.");
     tellLine(line, view);
     if (queue.hasEnded(id)) return;
-    await queue.change(id, signal);
+    await queue.change(id);
   }
 }
 

@@ -104,10 +104,7 @@ export class PreviewWorker implements WorkerSession {
   async start(signal: AbortSignal): Promise<void> {
     const ready = new Promise<void>((resolve) => (this.#onReady = resolve));
     const container = await this.#launch();
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(READY_LIMIT_MS)]);
-    const tooLate = new Promise<void>((resolve) => {
-      limit.addEventListener("abort", () => resolve(), { once: true });
-    });
+    const tooLate = delay(READY_LIMIT_MS, undefined, { signal }).catch(() => undefined);
     const ended = container.ended();
     const end = await Promise.race([ready, ended, tooLate]);
     signal.throwIfAborted();
