@@ -18,6 +18,13 @@ test("a simulated inventory has four GPUs of every tier, each with its own index
   }
 });
 
+test("plain processes with simulated GPUs have disk enough, containers what there is", async ({ expect }) => {
+  const read = async (runtimeKind: "process" | "docker") =>
+    (await readInventory({ runtimeKind, simulateGpus: true, diskDirectory })).diskFreeMb;
+  expect(await read("process")).toBe(10_000_000);
+  expect(await read("docker")).toBeLessThan(await read("process"));
+});
+
 test("a host says where it is, if it was told", async ({ expect }) => {
   const request = { runtimeKind: "process", simulateGpus: true, diskDirectory } as const;
   expect(await readInventory(request)).not.toHaveProperty("dataCenterId");

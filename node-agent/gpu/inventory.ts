@@ -14,6 +14,9 @@ const RESERVED_SHARE = 0.05;
 const RESERVED_MIN_MB = 512;
 const RESERVED_MAX_MB = 8_192;
 
+/** Enough for any template; an endpoint for large GPUs is to run on a laptop with little room. */
+const SIMULATED_DISK_MB = 10_000_000;
+
 export type InventoryRequest = {
   readonly runtimeKind: Inventory["runtime"];
   readonly simulateGpus: boolean;
@@ -33,13 +36,18 @@ export async function readInventory(request: InventoryRequest): Promise<Inventor
     gpus: [...(request.simulateGpus ? simulatedGpus() : realGpus(await readGpus(), request.onFault))],
     cpuCount: availableParallelism(),
     memoryMb: memoryForWorkersMb(Math.floor(totalmem() / MEGABYTE)),
-    diskFreeMb: await diskFreeMb(request.diskDirectory),
+    diskFreeMb: isMadeUp(request) ? SIMULATED_DISK_MB : await diskFreeMb(request.diskDirectory),
     runtime: request.runtimeKind,
     canFreeze: true,
     ...(request.dataCenterId !== undefined && { dataCenterId: request.dataCenterId }),
     ...(cudaVersion !== undefined && { cudaVersion }),
     ...(networkVolumeIds !== undefined && { networkVolumeIds }),
   };
+}
+
+/** Plain processes bring no image and fill no disk of their own, and what their GPUs would need is not there either. */
+function isMadeUp({ runtimeKind, simulateGpus }: InventoryRequest): boolean {
+  return simulateGpus && runtimeKind === "process";
 }
 
 /** The system, Docker and the agent go on when all workers have used up what is theirs. */
