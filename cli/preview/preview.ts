@@ -143,6 +143,7 @@ class Preview {
 
   async #startWorkers(maker: ContainerMaker, plans: readonly WorkerPlan[]): Promise<void> {
     const { terminal, signal } = this.#cli;
+    signal.throwIfAborted();
     const startedAt = performance.now();
     const what = counted(plans.length, "container");
     const step = terminal.step(`Starting ${what}`);
