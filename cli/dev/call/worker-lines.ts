@@ -16,14 +16,18 @@ const lineSchema = z.looseObject({
 const PAUSE_MS = 1_000;
 /** For which a call that is over still gets its lines: they come by a way of their own. */
 const AFTERGLOW_MS = 5_000;
+/** Lines of jobs that no call has told its own yet: a job may print before its caller has its id. */
+const EARLY_MAX = 1_000;
 
 type OpenCall = { readonly line: CallLine; jobId?: string; endedAt?: number };
+type EarlyLine = { readonly jobId: string; readonly text: string };
 
 export class WorkerLines {
   readonly #service: Service;
   readonly #signal: AbortSignal;
   readonly #open = new Map<string, Set<OpenCall>>();
   readonly #followed = new Set<string>();
+  #early: readonly EarlyLine[] = [];
 
   constructor(service: Service, signal: AbortSignal) {
     this.#service = service;
@@ -37,7 +41,11 @@ export class WorkerLines {
     this.#open.set(endpointId, calls.add(call));
     if (!this.#followed.has(endpointId)) void this.#follow(endpointId);
     return {
-      ofJob: (id) => (call.jobId = id),
+      ofJob: (id) => {
+        call.jobId = id;
+        for (const { jobId, text } of this.#early) if (jobId === id) line.printed(text);
+        this.#early = this.#early.filter(({ jobId }) => jobId !== id);
+      },
       ended: () => {
         call.endedAt = performance.now();
         setTimeout(() => calls.delete(call), AFTERGLOW_MS).unref();
@@ -88,10 +96,11 @@ export class WorkerLines {
     if (!read.success) return;
     const { source, line, jobId } = read.data;
     const calls = [...(this.#open.get(endpointId) ?? [])];
-    const meant = calls.filter((call) => jobId === undefined || call.jobId === jobId);
-    const last = meant.findLast(({ endedAt }) => endedAt === undefined) ?? meant.at(-1);
-    if (last === undefined) return;
-    if (source !== "system") last.line.printed(line);
-    else if (last.endedAt === undefined) last.line.waiting(line);
+    const own = jobId === undefined ? calls : calls.filter((call) => call.jobId === jobId);
+    const call = own.findLast(({ endedAt }) => endedAt === undefined) ?? own.at(-1);
+    if (source === "system") {
+      if (call?.endedAt === undefined) call?.line.waiting(line);
+    } else if (call !== undefined) call.line.printed(line);
+    else if (jobId !== undefined) this.#early = [...this.#early, { jobId, text: line }].slice(-EARLY_MAX);
   }
 }

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { execa } from "execa";
 import { inject } from "vitest";
+import type {} from "../../e2e/bundle-setup.ts";
 
 export type Run = { readonly stdout: string; readonly stderr: string; readonly exitCode: number | undefined };
 
