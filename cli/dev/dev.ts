@@ -43,7 +43,16 @@ export async function dev(cli: Cli, options: DevOptions): Promise<void> {
     // Being interrupted is how it ends.
     if (error !== cli.signal.reason || opened.length === 0) throw error;
   } finally {
-    for (const close of opened.toReversed()) await close();
+    await closeAll(cli, opened.toReversed());
+  }
+}
+
+/** What cannot be closed keeps nothing else from its end. */
+async function closeAll({ terminal }: Cli, closings: Opened): Promise<void> {
+  for (const close of closings) {
+    await close().catch((error: unknown) => {
+      terminal.fail(error instanceof Error ? error.message : String(error));
+    });
   }
 }
 

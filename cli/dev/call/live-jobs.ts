@@ -1,12 +1,13 @@
 /** Jobs of live endpoints. */
 import type { CallLine } from "../../server/call-log.ts";
-import { CallFailure, type QueueCall } from "../../server/served-app.ts";
+import type { QueueCall } from "../../server/served-app.ts";
 import type { CallParts } from "./call-parts.ts";
 import { GpuNames } from "./gpu-names.ts";
-import { endLine, JobCalls, type Submitted } from "./job-call.ts";
+import { endLine, JobCalls } from "./job-call.ts";
 import { type JobReply, lacksModules } from "./job-reply.ts";
 import type { CallContext } from "./live-calls.ts";
 import { functionCall, hashesOf } from "./live-request.ts";
+import { EndpointGone, placedCall } from "./placed-call.ts";
 
 /** For which a job is followed unless its caller says otherwise: installing packages takes its time. */
 const FOLLOW_DEFAULT_MS = 10 * 60_000;
@@ -31,37 +32,45 @@ export class LiveJobs {
 
   /** Answers when the job is over, or else with the job as it stands. */
   async runsync(context: CallContext, call: QueueCall): Promise<Response> {
-    const { endpoint, line } = context;
-    const { endpointId } = await this.#parts.session.place(endpoint);
-    // The same key is answered with the same job, which could not be sent again with what it lacked.
-    const isOnce = call.headers["idempotency-key"] !== undefined;
-    const known = isOnce ? NO_SOURCES : this.#parts.sources.of(endpointId);
-    const first = await this.#attempt(context, call, endpointId, known);
-    const isLacking = !(first instanceof Response) && lacksModules(first) && known.size > 0;
-    if (isLacking) this.#parts.sources.forget(endpointId);
-    const job = isLacking ? await this.#attempt(context, call, endpointId, NO_SOURCES) : first;
+    const job = await this.#placed(context, async (endpointId) => {
+      // The same key is answered with the same job, which could not be sent again with what it lacked.
+      const isOnce = call.headers["idempotency-key"] !== undefined;
+      const known = isOnce ? NO_SOURCES : this.#parts.sources.of(endpointId);
+      const first = await this.#attempt(context, call, endpointId, known);
+      if (isOnce || first instanceof Response || !lacksModules(first)) return first;
+      this.#parts.sources.forget(endpointId);
+      return await this.#attempt(context, call, endpointId, NO_SOURCES);
+    });
     if (job instanceof Response) return job;
-    endLine(line, job);
+    endLine(context.line, job);
     return Response.json(job);
   }
 
   /** Answers with the job's id; its line in the log goes on. */
   async run(context: CallContext, call: QueueCall): Promise<Response> {
-    const { endpointId } = await this.#parts.session.place(context.endpoint);
-    // Nobody waits who could send again what a worker lacks.
-    const submitted = await this.#submit(context, call, endpointId, NO_SOURCES);
-    if (submitted instanceof Response) return submitted;
-    void this.#watch(endpointId, submitted, context.line);
-    return Response.json(submitted);
+    return await this.#placed(context, async (endpointId) => {
+      // Nobody waits who could send again what a worker lacks.
+      const submitted = await this.#submit(context, call, endpointId, NO_SOURCES);
+      if (submitted instanceof Response) return submitted;
+      void this.#watch(endpointId, submitted, context.line);
+      return Response.json(submitted);
+    });
   }
 
   /** Any other operation, passed on as it is. */
-  async pass({ endpoint, line }: CallContext, call: QueueCall): Promise<Response> {
+  async pass(context: CallContext, call: QueueCall): Promise<Response> {
     const startedAt = performance.now();
-    const { endpointId } = await this.#parts.session.place(endpoint);
-    const response = await this.#calls.pass(endpointId, call);
-    line.done({ ranMs: performance.now() - startedAt });
+    const response = await this.#placed(
+      context,
+      async (endpointId) => await this.#calls.pass(endpointId, call),
+    );
+    context.line.done({ ranMs: performance.now() - startedAt });
     return response;
+  }
+
+  async #placed<T>({ endpoint }: CallContext, act: (endpointId: string) => Promise<T>): Promise<T> {
+    const { session } = this.#parts;
+    return await placedCall(session, endpoint, async ({ endpointId }) => await act(endpointId));
   }
 
   async #attempt(
@@ -102,19 +111,8 @@ export class LiveJobs {
     const kind = operation === "run" ? "run" : "runsync";
     const submitted = await this.#calls.submit(endpointId, kind, sent, call, line);
     if ("job" in submitted) return submitted.job;
-    return await this.#refused(submitted, endpoint.name, line);
-  }
-
-  async #refused(
-    { refusal }: Extract<Submitted, { readonly refusal: Response }>,
-    name: string,
-    line: CallLine,
-  ): Promise<Response> {
-    // Deleted by another hand, or with its session: the next call makes it again.
-    if (refusal.status === 404) {
-      this.#parts.session.forget(name);
-      throw new CallFailure(503, `The live endpoint of ${name} is gone; the next call makes it again.`);
-    }
+    const { refusal } = submitted;
+    if (refusal.status === 404) throw new EndpointGone();
     line.fail(`the service refuses the job: ${(await refusal.clone().text()).slice(0, 500)}`);
     return refusal;
   }

@@ -11,6 +11,7 @@ import type { LivePlace } from "../session/live-session.ts";
 import type { CallParts } from "./call-parts.ts";
 import type { CallContext } from "./live-calls.ts";
 import { hashesOf, routeCall } from "./live-request.ts";
+import { EndpointGone, placedCall } from "./placed-call.ts";
 
 const WORKER_HEADER = "X-Runpod-Worker-Id";
 /** Of one connection, or no longer true of a body that was unpacked on the way. */
@@ -37,18 +38,19 @@ export class LiveRoutes {
   /** Answers as the route does; what it answers with may be a stream. */
   async request(context: CallContext, request: Request, path: string): Promise<Response> {
     const { endpoint, line } = context;
-    const place = await this.#parts.session.place(endpoint);
-    const lines = this.#parts.lines.expect(place.endpointId, line);
-    const startedAt = performance.now();
-    try {
-      const http = await packRequest(request, path);
-      const response = endpoint.resource.client_mode
-        ? await this.#pass(place, http, request.signal)
-        : await this.#execute(place, context, http, request.signal);
-      return await this.#answer(response, context, startedAt);
-    } finally {
-      lines.ended();
-    }
+    const http = await packRequest(request, path);
+    return await placedCall(this.#parts.session, endpoint, async (place) => {
+      const lines = this.#parts.lines.expect(place.endpointId, line);
+      const startedAt = performance.now();
+      try {
+        const response = endpoint.resource.client_mode
+          ? await this.#pass(place, http, request.signal)
+          : await this.#execute(place, context, http, request.signal);
+        return await answerOf(response, context, startedAt);
+      } finally {
+        lines.ended();
+      }
+    });
   }
 
   async #execute(
@@ -100,21 +102,19 @@ export class LiveRoutes {
       signal,
     });
   }
+}
 
-  async #answer(response: Response, { endpoint, line }: CallContext, startedAt: number): Promise<Response> {
-    const worker = response.headers.get(WORKER_HEADER);
-    if (worker !== null) line.running({ id: worker });
-    if (response.headers.has(LIVE_OUTCOME_HEADER)) throw await ofWorker(response);
-    if (worker === null && response.status >= 400) {
-      if (response.status === 404) this.#parts.session.forget(endpoint.name);
-      throw await ofService(response);
-    }
-    const headers = new Headers(response.headers);
-    for (const name of NOT_PASSED) headers.delete(name);
-    line.done({ ranMs: performance.now() - startedAt });
-    const { status, statusText } = response;
-    return new Response(response.body, { status, statusText, headers });
-  }
+async function answerOf(response: Response, { line }: CallContext, startedAt: number): Promise<Response> {
+  const worker = response.headers.get(WORKER_HEADER);
+  if (worker !== null) line.running({ id: worker });
+  if (response.headers.has(LIVE_OUTCOME_HEADER)) throw await ofWorker(response);
+  if (worker === null && response.status === 404) throw new EndpointGone();
+  if (worker === null && response.status >= 400) throw await ofService(response);
+  const headers = new Headers(response.headers);
+  for (const name of NOT_PASSED) headers.delete(name);
+  line.done({ ranMs: performance.now() - startedAt });
+  const { status, statusText } = response;
+  return new Response(response.body, { status, statusText, headers });
 }
 
 /** A request, whole, as it travels within another one. */
