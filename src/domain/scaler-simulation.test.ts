@@ -161,7 +161,8 @@ describe("a constant load", () => {
     fc.assert(
       fc.property(scene, (given) => {
         const { wishes } = new SimulatedEndpoint(given, growWish);
-        const settled = wishes.slice(wishes.length / 2);
+        // What was queued while the first workers were cold takes minutes to go.
+        const settled = wishes.slice((3 * wishes.length) / 4);
         if (given.config.scalerType === "QUEUE_DELAY") return countTurns(settled) === 0;
         return Math.max(...settled) - Math.min(...settled) <= 2;
       }),

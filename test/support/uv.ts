@@ -15,8 +15,8 @@ export async function ensureVenv(name: string, interpreter: string, packages: st
   await ensureUv();
   const folder = join(FOLDER, name);
   const python = join(folder, "bin/python");
-  await makeOnce(name, packages, async () => {
-    await execa(UV, ["venv", "--quiet", "--clear", "--python", interpreter, folder]);
+  await makeOnce(name, `with pip\n${packages}`, async () => {
+    await execa(UV, ["venv", "--quiet", "--clear", "--seed", "--python", interpreter, folder]);
     await execa(UV, ["pip", "install", "--quiet", "--python", python, "--requirement", "-"], {
       env: { UV_SYSTEM_CERTS: "1", ...(await indexOfPip()) },
       input: packages,
