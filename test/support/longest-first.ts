@@ -13,6 +13,8 @@ const LONGEST = [
   "e2e/flash",
   "e2e/flash-app",
   "e2e/flash-deploy",
+  "e2e/flash-preview",
+  "e2e/flash-dev",
   "agent/hostile-container",
   "agent/runtime-docker",
   "e2e/sdk-workers",
