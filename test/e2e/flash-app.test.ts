@@ -1,37 +1,27 @@
 /** The example app, deployed as it is: packages from PyPI, a class, a generator, routes, and calls between endpoints. */
-import { cp, rm } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { cp } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, test } from "vitest";
-import { ensureFlashImages } from "../../scripts/images/flash-images.ts";
-import { Desk, layOutBundle } from "../cli/support/flash-command.ts";
+import { type ContainerDesk, openContainerDesk } from "../cli/support/container-desk.ts";
+import type { Desk } from "../cli/support/flash-command.ts";
 import { isDockerAvailable } from "../support/docker.ts";
-import { type BareEdgerun, startBareEdgerun } from "../support/edgerun.ts";
+import type { BareEdgerun } from "../support/edgerun.ts";
 import { type JobReply, QueueClient } from "../support/queue-client.ts";
-import { inTurn } from "../support/turn.ts";
 
 const EXAMPLE = join(import.meta.dirname, "../../examples/flash-app");
-const PACKAGE = join(import.meta.dirname, "../../sdk/python/src");
 const START_LIMIT_MS = 180_000;
 
 type Endpoint = { readonly name: string; readonly id: string; readonly url: string };
 
 describe.runIf(await isDockerAvailable())("the example app", () => {
-  let bundle: string;
+  let opened: ContainerDesk;
   let edgerun: BareEdgerun;
   let desk: Desk;
   let endpoints: ReadonlyMap<string, Endpoint>;
 
   beforeAll(async () => {
-    [bundle, edgerun] = await Promise.all([
-      layOutBundle(),
-      startBareEdgerun({ runtime: "docker" }),
-      inTurn("flash-images", () => ensureFlashImages(() => undefined)),
-    ]);
-    desk = await Desk.open(bundle, {
-      EDGERUN_URL: edgerun.baseUrl,
-      SVC_API_KEY: edgerun.apiKey,
-      PYTHONPATH: PACKAGE,
-    });
+    opened = await openContainerDesk();
+    ({ desk, edgerun } = opened);
     await cp(EXAMPLE, desk.project, { recursive: true });
     const { stdout, stderr, exitCode } = await desk.run("flash deploy --python-version 3.11 --json");
     if (exitCode !== 0) throw new Error(stderr);
@@ -39,9 +29,7 @@ describe.runIf(await isDockerAvailable())("the example app", () => {
     endpoints = new Map(deployed.endpoints.map((endpoint) => [endpoint.name, endpoint]));
   }, START_LIMIT_MS);
   afterAll(async () => {
-    await desk?.[Symbol.asyncDispose]();
-    await edgerun?.stop();
-    if (bundle) await rm(dirname(bundle), { recursive: true, force: true });
+    await opened?.[Symbol.asyncDispose]();
   });
 
   const endpointNamed = (name: string): Endpoint => {

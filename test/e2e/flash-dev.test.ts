@@ -1,17 +1,15 @@
 /** `flash dev` with workers in containers: calls, changes of code, and what is left when something dies. */
-import { readdir, readFile, rm } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
 import Docker from "dockerode";
 import { afterAll, beforeAll, describe, test } from "vitest";
-import { ensureFlashImages } from "../../scripts/images/flash-images.ts";
-import { Desk, layOutBundle } from "../cli/support/flash-command.ts";
+import { type ContainerDesk, openContainerDesk } from "../cli/support/container-desk.ts";
+import type { Desk } from "../cli/support/flash-command.ts";
 import { RunningCommand } from "../cli/support/running-command.ts";
 import { isDockerAvailable } from "../support/docker.ts";
-import { type BareEdgerun, startBareEdgerun } from "../support/edgerun.ts";
+import type { BareEdgerun } from "../support/edgerun.ts";
 import { freePort } from "../support/free-port.ts";
-import { inTurn } from "../support/turn.ts";
 
-const PACKAGE = join(import.meta.dirname, "../../sdk/python/src");
 const CALL_LIMIT_MS = 90_000;
 
 const WORKERS = `
@@ -80,26 +78,25 @@ def greeting(name):
     return f"Hello, {name}!"
 `;
 
+const CALL = `
+import asyncio
+from workers import hello
+
+print(asyncio.run(hello("Di")))
+`;
+
 type Answer = { readonly status: number; readonly body: Record<string, unknown> };
 
 describe.runIf(await isDockerAvailable())("flash dev with workers in containers", () => {
-  let bundle: string;
+  let opened: ContainerDesk;
   let edgerun: BareEdgerun;
   let desk: Desk;
   let dev: RunningCommand;
   let url: string;
 
   beforeAll(async () => {
-    [bundle, edgerun] = await Promise.all([
-      layOutBundle(),
-      startBareEdgerun({ runtime: "docker" }),
-      inTurn("flash-images", () => ensureFlashImages(() => undefined)),
-    ]);
-    desk = await Desk.open(bundle, {
-      EDGERUN_URL: edgerun.baseUrl,
-      SVC_API_KEY: edgerun.apiKey,
-      PYTHONPATH: PACKAGE,
-    });
+    opened = await openContainerDesk();
+    ({ desk, edgerun } = opened);
     await desk.write("workers.py", WORKERS);
     await desk.write("broken.py", BROKEN);
     await desk.write("api.py", API);
@@ -108,9 +105,7 @@ describe.runIf(await isDockerAvailable())("flash dev with workers in containers"
   });
   afterAll(async () => {
     await dev?.[Symbol.asyncDispose]();
-    await desk?.[Symbol.asyncDispose]();
-    await edgerun?.stop();
-    if (bundle) await rm(dirname(bundle), { recursive: true, force: true });
+    await opened?.[Symbol.asyncDispose]();
   });
 
   async function start(...args: readonly string[]): Promise<void> {
@@ -143,16 +138,18 @@ describe.runIf(await isDockerAvailable())("flash dev with workers in containers"
     return (await Promise.all(texts)).join("");
   }
 
-  async function liveEndpoints(): Promise<readonly { readonly id: string; readonly name: string }[]> {
+  async function graphql<Data>(query: string): Promise<Data> {
     const response = await fetch(`${edgerun.baseUrl}/graphql`, {
       method: "POST",
       headers: { "Content-Type": "application/json", Authorization: `Bearer ${edgerun.apiKey}` },
-      body: JSON.stringify({ query: "{ myself { endpoints { id name } } }" }),
+      body: JSON.stringify({ query }),
     });
-    const { data } = (await response.json()) as {
-      data: { myself: { endpoints: { id: string; name: string }[] } };
-    };
-    return data.myself.endpoints;
+    return ((await response.json()) as { data: Data }).data;
+  }
+
+  async function liveEndpoints(): Promise<readonly { readonly id: string; readonly name: string }[]> {
+    type Found = { myself: { endpoints: { id: string; name: string }[] } };
+    return (await graphql<Found>("{ myself { endpoints { id name } } }")).myself.endpoints;
   }
 
   test(
@@ -206,6 +203,19 @@ describe.runIf(await isDockerAvailable())("flash dev with workers in containers"
     const done = await call(`/v2/hello/status/${String(id)}?wait=20000`, undefined, "GET");
     expect(done.body).toMatchObject({ id, status: "COMPLETED", output: { message: "Hello, Cy!" } });
     expect((await call("/hello/health", undefined, "GET")).body).toHaveProperty("workers");
+  });
+
+  test("a script of the project calls functions by the server that runs", async ({ expect }) => {
+    await desk.write("call.py", CALL);
+    const { stdout, stderr } = await desk.run("FLASH_IS_LIVE_PROVISIONING=true python3 call.py");
+    expect({ stdout, stderr }).toEqual({ stdout: "{'message': 'Hello, Di!'}", stderr: "" });
+  });
+
+  test("an endpoint that somebody has deleted is made again by the call", async ({ expect }) => {
+    const before = (await liveEndpoints()).find(({ name }) => name === "live-hello");
+    await graphql(`mutation { deleteEndpoint(id: "${before?.id}") }`);
+    const again = await call("/hello/runsync", { input: { name: "Ada" } });
+    expect(again.body).toMatchObject({ status: "COMPLETED", output: { message: "Hello, Ada!" } });
   });
 
   test("what is saved is what the next call runs, in the file itself and in one that it imports", async ({

@@ -1,15 +1,14 @@
 /** As a new user: from an empty folder to functions that answer, new code under load, and nothing left behind. */
-import { readFile, rm, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import Docker from "dockerode";
 import { afterAll, beforeAll, describe, type ExpectStatic, test } from "vitest";
-import { ensureFlashImages } from "../../scripts/images/flash-images.ts";
-import { Desk, layOutBundle } from "../cli/support/flash-command.ts";
+import { type ContainerDesk, openContainerDesk } from "../cli/support/container-desk.ts";
+import type { Desk } from "../cli/support/flash-command.ts";
 import { isDockerAvailable } from "../support/docker.ts";
-import { type BareEdgerun, startBareEdgerun } from "../support/edgerun.ts";
+import type { BareEdgerun } from "../support/edgerun.ts";
 import { type JobReply, QueueClient } from "../support/queue-client.ts";
 import { SteadyLoad } from "../support/steady-load.ts";
-import { inTurn } from "../support/turn.ts";
 
 type Deployed = {
   readonly endpoints: readonly {
@@ -23,7 +22,6 @@ type Deployed = {
 
 /** The image has Debian's Python. */
 const PYTHON_VERSION = "3.11";
-const PACKAGE = join(import.meta.dirname, "../../sdk/python/src");
 const CALL_LIMIT_MS = 90_000;
 
 const SCRIPT = `
@@ -39,7 +37,7 @@ asyncio.run(main())
 `;
 
 describe.runIf(await isDockerAvailable())("a new user of flash", () => {
-  let bundle: string;
+  let opened: ContainerDesk;
   let edgerun: BareEdgerun;
   let desk: Desk;
   /** By the second deployment, which changes nothing. */
@@ -47,21 +45,11 @@ describe.runIf(await isDockerAvailable())("a new user of flash", () => {
   let firstWorker: unknown;
 
   beforeAll(async () => {
-    [bundle, edgerun] = await Promise.all([
-      layOutBundle(),
-      startBareEdgerun({ runtime: "docker" }),
-      inTurn("flash-images", () => ensureFlashImages(() => undefined)),
-    ]);
-    desk = await Desk.open(bundle, {
-      EDGERUN_URL: edgerun.baseUrl,
-      SVC_API_KEY: edgerun.apiKey,
-      PYTHONPATH: PACKAGE,
-    });
+    opened = await openContainerDesk();
+    ({ desk, edgerun } = opened);
   });
   afterAll(async () => {
-    await desk?.[Symbol.asyncDispose]();
-    await edgerun?.stop();
-    if (bundle) await rm(dirname(bundle), { recursive: true, force: true });
+    await opened?.[Symbol.asyncDispose]();
   });
 
   async function run(command: string): Promise<string> {
