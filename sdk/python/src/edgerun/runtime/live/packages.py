@@ -22,6 +22,7 @@ from pathlib import Path
 from .. import log
 from . import imports
 from .command import InstallFailed
+from .credentials import without_credentials
 from .installers import install
 from .needs import unmet
 from .outcomes import NotLoaded
@@ -120,5 +121,5 @@ def _name(making: Path, target: Path) -> None:
 
 
 def _listed(wanted: list[str]) -> str:
-    shown = ", ".join(wanted[:_SHOWN_MAX])
+    shown = without_credentials(", ".join(wanted[:_SHOWN_MAX]))
     return f"{shown} and {len(wanted) - _SHOWN_MAX} more" if len(wanted) > _SHOWN_MAX else shown
