@@ -72,6 +72,6 @@ function foreignCaller({ headers }: Request, host: string): Response | undefined
     return detailAnswer(403, `This server is not called ${JSON.stringify(called ?? "")}. ${advice}`);
   }
   const origin = headers.get("origin");
-  if (origin === null || isOwnOrigin(origin, host)) return undefined;
+  if (origin === null || isOwnOrigin(origin, called, host)) return undefined;
   return detailAnswer(403, `Pages of ${origin} may not call this server.`);
 }

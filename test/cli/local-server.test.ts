@@ -373,6 +373,9 @@ test("on all addresses it answers to addresses, and says who can call it", async
   expect(url).toBe(`http://localhost:${port}`);
   expect(await statusOf(port, { host: "192.168.1.5:8888" })).toBe(200);
   expect(await statusOf(port, { host: "evil.example" })).toBe(403);
+  const called = { host: "192.168.1.5:8888" };
+  expect(await statusOf(port, { ...called, origin: "http://192.168.1.5:3000" })).toBe(200);
+  expect(await statusOf(port, { ...called, origin: "http://203.0.113.9" })).toBe(403);
   expect(served.screen()).toContain("! Whoever reaches this computer on 0.0.0.0 can call the endpoints");
 });
 
