@@ -51,7 +51,10 @@ async function answerCall({ app, calls, log }: LocalAppSettings, request: Reques
   const endpoints = await app.endpoints();
   const { pathname } = new URL(request.url);
   if (isOfForeignPage(request))
-    return detailAnswer(403, "Pages of other sites may not call this server, and links there lead to no call.");
+    return detailAnswer(
+      403,
+      "Pages of other sites may not call this server, and links there lead to no call.",
+    );
   const called = calledEndpoint(endpoints, pathname, request.headers.get(ENDPOINT_HEADER));
   if (called === undefined) return detailAnswer(404, unknownEndpoint(endpoints, pathname));
   const { endpoint, path } = called;

@@ -138,6 +138,16 @@ def test_what_cannot_be_installed_fails_the_job_with_what_the_installer_says(age
     assert [one.name[0] for one in (tmp_path / "installed" / "packages").iterdir()] != ["."]
 
 
+@pytest.mark.parametrize("worker", QUICKEST, indirect=True)
+def test_a_cache_that_cannot_be_written_is_told(agent, worker, tmp_path):
+    (tmp_path / "installed").write_text("a file")
+    error = told(agent.run(project(tmp_path).request(dependencies=["tea-leaf"])))
+    assert error["error_type"] == "NotLoaded"
+    assert f"cannot write what the code needs: [Errno 20] Not a directory: '{tmp_path}/installed" in str(
+        error
+    )
+
+
 @pytest.mark.parametrize("installer", INSTALLERS)
 @pytest.mark.parametrize("how", ["index", "address"])
 def test_credentials_in_addresses_are_used(tmp_path, monkeypatch, installer, how):
@@ -162,9 +172,18 @@ def test_credentials_go_to_their_own_host_and_to_the_address_that_is_most_alike(
         "one @ git+https://${ONE}@git.example/team/one.git@main",
         "two @ git+https://${TWO}@git.example/team/two.git",
     ]
-    assert with_credentials("https://host.example/files/x.whl", wanted) == "https://a:b@host.example/files/x.whl"
-    assert with_credentials("https://git.example/team/two.git", wanted) == "https://${TWO}@git.example/team/two.git"
-    for url in ("https://other.example/x.whl", "http://host.example/x.whl", "https://host.example.evil/x.whl"):
+    assert (
+        with_credentials("https://host.example/files/x.whl", wanted) == "https://a:b@host.example/files/x.whl"
+    )
+    assert (
+        with_credentials("https://git.example/team/two.git", wanted)
+        == "https://${TWO}@git.example/team/two.git"
+    )
+    for url in (
+        "https://other.example/x.whl",
+        "http://host.example/x.whl",
+        "https://host.example.evil/x.whl",
+    ):
         assert with_credentials(url, wanted) == url
 
 

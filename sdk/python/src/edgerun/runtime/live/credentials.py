@@ -19,7 +19,9 @@ def with_credentials(url: str, requirements: Iterable[str]) -> str:
     """The address with the credentials that requirements have for its host: those of the one that is most like it."""
     found = [match.groups() for text in requirements for match in _ADDRESS.finditer(text)]
     known = [
-        (scheme + rest, user) for scheme, user, rest in found if url.startswith(scheme + rest.split("/")[0] + "/")
+        (scheme + rest, user)
+        for scheme, user, rest in found
+        if url.startswith(scheme + rest.split("/")[0] + "/")
     ]
     if not known:
         return url
