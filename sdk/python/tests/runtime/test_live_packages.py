@@ -139,6 +139,17 @@ def test_what_cannot_be_installed_fails_the_job_with_what_the_installer_says(age
 
 
 @pytest.mark.parametrize("worker", QUICKEST, indirect=True)
+def test_what_a_killed_worker_has_begun_is_removed(agent, worker, tmp_path):
+    packages = tmp_path / "installed" / "packages"
+    killed, busy = packages / ".making-killed", packages / ".making-busy"
+    for one in (killed, busy):
+        one.mkdir(parents=True)
+    os.utime(killed, (0, 0))
+    assert agent.run(project(tmp_path).request(dependencies=["tea-leaf"]))["output"][0] == "two"
+    assert (killed.exists(), busy.exists()) == (False, True)
+
+
+@pytest.mark.parametrize("worker", QUICKEST, indirect=True)
 def test_a_cache_that_cannot_be_written_is_told(agent, worker, tmp_path):
     (tmp_path / "installed").write_text("a file")
     error = told(agent.run(project(tmp_path).request(dependencies=["tea-leaf"])))

@@ -17,6 +17,7 @@ import sysconfig
 import tempfile
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from .. import log
@@ -32,6 +33,9 @@ from .system_packages import install_system_packages
 
 _VOLUME = Path("/runpod-volume")
 _SHOWN_MAX = 6
+_MAKING = ".making-"
+# Installations that take so long are those of workers that were killed.
+_KILLED_AFTER_S = 3_600.0
 
 
 class WorkerSpent(Exception):
@@ -84,9 +88,10 @@ class Packages:
         if target.is_dir():
             return target
         target.parent.mkdir(parents=True, exist_ok=True)
+        _remove_killed(target.parent)
         log.say(f"Installs {_listed(wanted)}.")
         started = time.monotonic()
-        making = Path(tempfile.mkdtemp(prefix=".making-", dir=target.parent))
+        making = Path(tempfile.mkdtemp(prefix=_MAKING, dir=target.parent))
         try:
             with tempfile.TemporaryDirectory(prefix="edgerun-install-") as work:
                 install(wanted, making, Path(work), downloads=self._downloads, side_by_side=side_by_side)
@@ -118,6 +123,13 @@ def _name(making: Path, target: Path) -> None:
     except OSError:
         if not target.is_dir():  # otherwise another worker was first
             raise
+
+
+def _remove_killed(packages: Path) -> None:
+    for making in packages.glob(f"{_MAKING}*"):
+        with suppress(OSError):  # another worker has removed it, or has named it
+            if time.time() - making.stat().st_mtime > _KILLED_AFTER_S:
+                shutil.rmtree(making, ignore_errors=True)
 
 
 def _listed(wanted: list[str]) -> str:
