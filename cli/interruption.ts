@@ -1,9 +1,9 @@
-import { EXIT_INTERRUPTED, Failure } from "./failure.ts";
+import { EXIT_FAILURE, EXIT_INTERRUPTED, Failure } from "./failure.ts";
 
 /** The person has pressed Ctrl+C, or the system wants the command to end. */
 export class Interruption extends Failure {
-  constructor() {
-    super("Cancelled.", [], EXIT_INTERRUPTED);
+  constructor(exitCode = EXIT_INTERRUPTED) {
+    super("Cancelled.", [], exitCode);
   }
 }
 
@@ -19,14 +19,16 @@ const SAME_SIGNAL_MS = 300;
  *     on one Ctrl+C, and a window that is closed sends SIGHUP twice, from the system and from the shell.
  * I3  An output that nobody reads any more ends the command like a signal where there is something to tidy up, else
  *     quietly; whoever reads has read enough, such as `| head`.
+ * I4  A fault that nothing has caught ends the command like a signal, too, where there is something to tidy up.
  */
 export class Interruptions {
   readonly #controller = new AbortController();
   readonly #left: (() => readonly string[])[] = [];
   #abortedAt = 0;
+  #hasFault = false;
 
-  /** `onHurry` is told lines that say what is left undone. */
-  constructor(onHurry: (left: readonly string[]) => void) {
+  /** `onHurry` is told lines that say what is left undone; `onFault` the first fault of I4. */
+  constructor(onHurry: (left: readonly string[]) => void, onFault: (fault: unknown) => void) {
     for (const name of SIGNALS) {
       process.on(name, () => {
         if (!this.signal.aborted) return this.#abort();
@@ -35,6 +37,13 @@ export class Interruptions {
         process.exit(EXIT_INTERRUPTED);
       });
     }
+    process.on("uncaughtException", (fault) => {
+      const isFirst = !this.#hasFault;
+      this.#hasFault = true;
+      if (isFirst) onFault(fault);
+      if (this.#left.length === 0) process.exit(EXIT_FAILURE);
+      if (!this.signal.aborted) this.#abort(EXIT_FAILURE);
+    });
   }
 
   get signal(): AbortSignal {
@@ -54,8 +63,8 @@ export class Interruptions {
     this.#abort();
   };
 
-  #abort(): void {
+  #abort(exitCode?: number): void {
     this.#abortedAt = performance.now();
-    this.#controller.abort(new Interruption());
+    this.#controller.abort(new Interruption(exitCode));
   }
 }

@@ -5,7 +5,7 @@ import { ActivityLog } from "./activity/activity-log.ts";
 import { Secrets } from "./activity/secrets.ts";
 import type { Cli } from "./cli.ts";
 import { installCompletion } from "./completion/completion.ts";
-import { EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_USAGE, Failure } from "./failure.ts";
+import { EXIT_FAILURE, EXIT_USAGE, Failure } from "./failure.ts";
 import { Interruptions } from "./interruption.ts";
 import { flashProgram } from "./program.ts";
 import { ConsoleTerminal } from "./terminal/console-terminal.ts";
@@ -39,7 +39,7 @@ export async function runFlash(args: readonly string[]): Promise<number> {
     else if (first === INSTALL_COMPLETION) installCompletion(cli, program, second);
     else await program.parseAsync([...args], { from: "user" });
     // Some run until they are stopped.
-    return cli.signal.aborted ? EXIT_INTERRUPTED : 0;
+    return cli.signal.aborted ? (cli.signal.reason as Failure).exitCode : 0;
   } catch (error) {
     return end(run, error);
   } finally {
@@ -58,10 +58,13 @@ function currentDirectory(): string {
 }
 
 function startRun(directory: string, secrets: Secrets, log: ActivityLog): Run {
-  const interruptions = new Interruptions((left) => {
-    terminal.close();
-    for (const line of left) terminal.warn(line);
-  });
+  const interruptions = new Interruptions(
+    (left) => {
+      terminal.close();
+      for (const line of left) terminal.warn(line);
+    },
+    (fault) => showBug(cli, terminal, fault),
+  );
   const { signal } = interruptions;
   for (const stream of [process.stdout, process.stderr]) stream.on("error", interruptions.onOutputError);
   const terminal = new ConsoleTerminal({
@@ -89,7 +92,7 @@ function end({ cli, terminal }: Run, error: unknown): number {
   if (cli.signal.aborted && !(error instanceof Failure)) return show(terminal, cli.signal.reason as Failure);
   if (error instanceof Failure) {
     const exitCode = show(terminal, error);
-    return cli.signal.aborted ? EXIT_INTERRUPTED : exitCode;
+    return cli.signal.aborted ? (cli.signal.reason as Failure).exitCode : exitCode;
   }
   if (isOfSystem(error)) return show(terminal, new Failure(error.message));
   return showBug(cli, terminal, error);

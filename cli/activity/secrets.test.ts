@@ -12,6 +12,15 @@ test("keys of the service are taken out wherever they stand", ({ expect }) => {
   expect(secrets.redact("Authorization: Bearer abc.def")).toBe("Authorization: Bearer [secret]");
 });
 
+test("credentials of an address are taken out, and what stands for some stays", ({ expect }) => {
+  const secrets = new Secrets({});
+  expect(secrets.redact("--index-url https://me:pa@ss@host/simple, or me@host")).toBe(
+    "--index-url https://[secret]@host/simple, or me@host",
+  );
+  const kept = "git+ssh://git@host/x.git, https://${TOKEN}@host/simple, http://localhost:8888/@me";
+  expect(secrets.redact(kept)).toBe(kept);
+});
+
 test("values of variables that are called secret are taken out", ({ expect }) => {
   const secrets = new Secrets({ HF_TOKEN: "hugging-face-token", HOME: "/home/person-of-this-name" });
   expect(secrets.redact("token hugging-face-token in /home/person-of-this-name")).toBe(

@@ -1,8 +1,9 @@
-/** Keys of the service, and what stands where one is passed. */
+/** Keys of the service, and what stands where one is passed, or before the host of an address. */
 const SECRET_SHAPES = [
-  /\ber[ahjel]?_[0-9a-f]{16,}/g,
+  /\ber[aehjlu]?_[0-9a-f]{16,}/g,
   /(?<=\bBearer\s+)(?!\$)[^\s"']+/gi,
   /(?<=[?&]api_key=)[^\s&"']+/g,
+  /(?<=:\/\/)(?!git@|\$)[^\s/"'<>]+(?=@)/g,
   /(?<=\/artifacts\/uploads\/)[^\s/"'?]+/g,
 ];
 const SECRET_VARIABLES = /(KEY|TOKEN|SECRET|PASSWORD|PASSPHRASE|CREDENTIALS?)$/;

@@ -12,11 +12,15 @@ export async function tellAddress(directory: string, url: string): Promise<void>
   await writeFileAtomic(pathIn(directory), `${JSON.stringify({ url, pid: process.pid })}\n`);
 }
 
-/** Another one of the same project may have told its own by now. */
+/** Another one of the same project may have told its own by now. What cannot be removed stays: its process is gone. */
 export async function forgetAddress(directory: string): Promise<void> {
-  const text = await readFile(pathIn(directory), "utf8").catch(() => "null");
-  const told = addressSchema.safeParse(JSON.parse(text));
-  if (told.data?.pid === process.pid) await rm(pathIn(directory), { force: true });
+  const path = pathIn(directory);
+  try {
+    const { pid } = addressSchema.parse(JSON.parse(await readFile(path, "utf8")));
+    if (pid === process.pid) await rm(path, { force: true });
+  } catch {
+    // It is gone, or is none of ours.
+  }
 }
 
 function pathIn(directory: string): string {

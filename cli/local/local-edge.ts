@@ -39,8 +39,10 @@ export async function openLocalEdge(cli: Cli, options: LocalEdgeOptions = {}): P
   const python = await executableOf(cli, options.python);
   const packages = await ensureLocalPackages(cli, join(standaloneDirectory(), "packages"));
   const stateDirectory = join(cli.directory, STATE);
-  await mkdir(stateDirectory, { recursive: true });
   await ignoreFlashDirectory(cli.directory);
+  await mkdir(join(cli.directory, FLASH_DIRECTORY), { recursive: true });
+  // Jobs, code and logs lie there, which are for nobody else on this computer.
+  await mkdir(stateDirectory, { recursive: true, mode: 0o700 });
   const settings = { stateDirectory, runtime, python, pythonPackage: sdkDirectory() };
   return await start(cli, (port) =>
     startStandalone({

@@ -131,6 +131,9 @@ class Preview {
 
   async #maker(site: Site, peers: PeerService, machine: Machine): Promise<ContainerMaker> {
     const files = await layOutFiles(this.#cli, this.#order.artifact.path);
+    this.#cli.onHurry?.(() => [
+      "What is left of the preview, the next `flash deploy --preview` here removes.",
+    ]);
     this.#endings.push(() => files.remove());
     this.#endings.push(() => clear(this.#docker, site.id));
     const gateway = await makeNetwork(this.#docker, site);

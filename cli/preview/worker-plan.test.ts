@@ -58,6 +58,8 @@ test("what the endpoint declares wins, its own references to secrets filled", ()
   const template = { env: [{ key: "TOKEN", value: "{{ SECRET_HF }}" }] };
   const { variables } = planOf({ template, env: { FLASH_ENV: "mine" } });
   expect(variables).toMatchObject({ TOKEN: "hf_1", FLASH_ENV: "mine" });
+  const live = planOf({ env: { FLASH_LIVE: "true", FLASH_LIVE_TOKEN: "mine" } }).variables;
+  expect(Object.keys(live).filter((key) => key.startsWith("FLASH_LIVE"))).toEqual([]);
 });
 
 test("a load-balanced endpoint is told its ports, its own where it names them", () => {

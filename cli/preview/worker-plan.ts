@@ -3,6 +3,7 @@ import type { ServerSettings } from "../../node-agent/direct/server-settings.ts"
 import { readServerSettings, serverVariables } from "../../node-agent/direct/server-settings.ts";
 import type { WorkerLimits } from "../../node-agent/runtime/runtime.ts";
 import { readCpuInstance } from "../../src/contract/cpu-flavors.ts";
+import { LIVE_TOKEN_VARIABLE, LIVE_VARIABLE } from "../../src/contract/flash-live.ts";
 import type { FlashManifest, ManifestResource } from "../../src/contract/flash-manifest.ts";
 import { toEndpointInput } from "../deploy/endpoint-input.ts";
 import { Failure } from "../failure.ts";
@@ -79,12 +80,12 @@ export function planWorkers(sources: PlanSources): {
   return { plans, secrets: filled.secrets };
 }
 
-/** What the endpoint declares wins over what its environment gives it. */
+/** What the endpoint declares wins over what its environment gives it, but that nothing here is in live mode. */
 function variablesOf(
   name: string,
   resource: ManifestResource,
   { manifest, id, calls }: PlanSources,
-  declared: Readonly<Record<string, string>>,
+  { [LIVE_VARIABLE]: _live, [LIVE_TOKEN_VARIABLE]: _token, ...declared }: Readonly<Record<string, string>>,
 ): Readonly<Record<string, string>> {
   return {
     ...(resource.makes_remote_calls && {

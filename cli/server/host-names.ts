@@ -23,17 +23,20 @@ export function isOwnHost(header: string | undefined, listenHost: string): boole
   return name !== undefined && isOwnName(name, listenHost);
 }
 
-/** Whether a page from this `Origin` may call the server: it is of this computer as well. */
-export function isOwnOrigin(origin: string, listenHost: string): boolean {
+/** Whether a page from this `Origin` may call the server: it is of this computer as well, by the name in `Host`. */
+export function isOwnOrigin(origin: string, header: string | undefined, listenHost: string): boolean {
   const name = nameIn(origin);
-  return name !== undefined && isOwnName(name, listenHost);
+  return name !== undefined && (name === nameIn(`http://${header ?? ""}`) || isNamed(name, listenHost));
 }
 
 function isOwnName(name: string, listenHost: string): boolean {
-  if (LOOPBACK.has(name) || name === listenHost.toLowerCase()) return true;
+  if (isNamed(name, listenHost)) return true;
   // An address cannot be made to point elsewhere.
-  if (isWildcard(listenHost)) return isIP(name) !== 0 || name === nameOfThisComputer().toLowerCase();
-  return false;
+  return isWildcard(listenHost) && (isIP(name) !== 0 || name === nameOfThisComputer().toLowerCase());
+}
+
+function isNamed(name: string, listenHost: string): boolean {
+  return LOOPBACK.has(name) || name === listenHost.toLowerCase();
 }
 
 function nameIn(url: string): string | undefined {

@@ -50,11 +50,21 @@ export function localApp(settings: LocalAppSettings): Hono {
 async function answerCall({ app, calls, log }: LocalAppSettings, request: Request): Promise<Response> {
   const endpoints = await app.endpoints();
   const { pathname } = new URL(request.url);
+  if (isOfForeignPage(request))
+    return detailAnswer(
+      403,
+      "Pages of other sites may not call this server, and links there lead to no call.",
+    );
   const called = calledEndpoint(endpoints, pathname, request.headers.get(ENDPOINT_HEADER));
   if (called === undefined) return detailAnswer(404, unknownEndpoint(endpoints, pathname));
   const { endpoint, path } = called;
   const answer = endpoint.resource.is_load_balanced ? answerRouteCall : answerQueueCall;
   return await answer({ endpoint, path, request, calls, log });
+}
+
+/** Where a page only shows an image or follows a link, browsers tell no Origin, but this. */
+function isOfForeignPage({ headers }: Request): boolean {
+  return !headers.has("origin") && headers.get("sec-fetch-site") === "cross-site";
 }
 
 /** Pages of other sites, in the person's own browser, must not start jobs. */
@@ -65,6 +75,6 @@ function foreignCaller({ headers }: Request, host: string): Response | undefined
     return detailAnswer(403, `This server is not called ${JSON.stringify(called ?? "")}. ${advice}`);
   }
   const origin = headers.get("origin");
-  if (origin === null || isOwnOrigin(origin, host)) return undefined;
+  if (origin === null || isOwnOrigin(origin, called, host)) return undefined;
   return detailAnswer(403, `Pages of ${origin} may not call this server.`);
 }

@@ -1,5 +1,10 @@
-import { expect, test } from "vitest";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test, vi } from "vitest";
 import {
+  changeTracked,
+  readTracked,
   type Tracked,
   trackedEndpoints,
   trackedSessions,
@@ -28,4 +33,19 @@ test("a session goes with its endpoints, an endpoint alone", () => {
   const tracked = withLiveEndpoint({ ...SESSIONS, "QB:one": { id: "9", name: "one" } }, "QB", live("1", "a"));
   expect(Object.keys(withoutIds(tracked, new Set(["a"])))).toEqual(["Session:live-bbbbbb", "QB:one"]);
   expect(Object.keys(withoutIds(tracked, new Set(["1"])))).toEqual([...Object.keys(SESSIONS), "QB:one"]);
+});
+
+test("a lock that another command has taken, since this one slept, ends nothing", async () => {
+  const directory = mkdtempSync(join(tmpdir(), "flash-tracked-"));
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => {
+    vi.useRealTimers();
+    rmSync(directory, { recursive: true });
+  });
+  await changeTracked(directory, () => {
+    rmSync(join(directory, ".flash/resources.pkl.lock"), { recursive: true });
+    vi.advanceTimersByTime(60_000);
+    return SESSIONS;
+  });
+  expect(await readTracked(directory)).toEqual(SESSIONS);
 });

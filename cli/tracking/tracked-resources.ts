@@ -37,6 +37,8 @@ export const SESSION_TYPE = "Session";
 const LOCK = {
   realpath: false,
   stale: 5_000,
+  // Of a computer that slept: another command may have gone on, and what was written stays whole.
+  onCompromised: () => undefined,
   retries: { retries: 40, factor: 1.5, minTimeout: 10, maxTimeout: 300, randomize: true },
 };
 
@@ -71,7 +73,7 @@ export async function changeTracked(directory: string, change: (tracked: Tracked
   try {
     await writeFileAtomic(path, writePickle(change(await readTracked(directory)) as Plain));
   } finally {
-    await unlock();
+    await unlock().catch(() => undefined);
   }
 }
 

@@ -94,6 +94,18 @@ test("a terminal that is closed leaves nothing on the service", async ({ expect 
   expect(await desk.present()).toEqual([]);
 });
 
+test("a fault that nothing has caught is told, and leaves nothing on the service", async ({ expect }) => {
+  await using desk = await LiveDesk.open(edge);
+  const { baseUrl, apiKey } = desk.access;
+  const running = new RunningCommand(process.execPath, [PROCESS, baseUrl, apiKey, "stray"], {
+    cwd: desk.directory,
+    env: { PATH: process.env["PATH"] ?? "" },
+  });
+  await running.over();
+  expect(running.output).toMatch(/^✗ Error: stray$[^]*^deleted 1$/m);
+  expect(await desk.present()).toEqual([]);
+});
+
 test("other commands tell sessions from environments that last", async ({ expect }) => {
   await using desk = await LiveDesk.open(edge);
   const { access } = desk;

@@ -1,4 +1,5 @@
 /** `flash dev --local`: a function runs with nothing but this computer, and nothing of it stays. */
+import { globSync, readFileSync, statSync } from "node:fs";
 import { rm, symlink } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { afterAll, beforeAll, test, vi } from "vitest";
@@ -56,6 +57,17 @@ async function nothingIsLeft(): Promise<void> {
   }, 30_000);
 }
 
+/** Names of the logs that tell a key or a token. */
+function secretsInLogs(): readonly string[] {
+  const logs = globSync("{local,logs}/**/*.log", { cwd: join(desk.project, ".flash") });
+  if (logs.length < 4) throw new Error(`only these logs were found: ${logs.join(", ")}`);
+  const key = readFileSync(join(desk.project, ".flash/local/api-key"), "utf8").trim();
+  return logs.filter((log) => {
+    const text = readFileSync(join(desk.project, ".flash", log), "utf8");
+    return text.includes(key) || /\ber[a-z]?_[0-9a-f]{40}/.test(text);
+  });
+}
+
 test("a function runs on this computer, again after a kill, and nothing is left of either", async ({
   expect,
 }) => {
@@ -73,4 +85,6 @@ test("a function runs on this computer, again after a kill, and nothing is left 
   expect(await callHello(next)).toMatchObject(completed);
   expect(await next.end("SIGINT")).toBe(130);
   await nothingIsLeft();
+  expect(secretsInLogs()).toEqual([]);
+  expect(statSync(join(desk.project, ".flash/local")).mode & 0o077).toBe(0);
 });

@@ -352,12 +352,30 @@ test("only its own names may stand in Host and Origin", async ({ expect }) => {
   expect(await statusOf(port, { ...own, origin: "null" })).toBe(403);
 });
 
+test("an image or a link on another site starts no call, and a link may lead to the explorer", async ({
+  expect,
+}) => {
+  await using served = await serve([api]);
+  const status = async (path: string, site: string, more: Readonly<Record<string, string>> = {}) =>
+    (await served.call("GET", path, undefined, { headers: { "Sec-Fetch-Site": site, ...more } })).status;
+  expect(await status("/api/things/1", "cross-site")).toBe(403);
+  expect(served.log.lines).toEqual([]);
+  expect(await status("/docs", "cross-site")).toBe(200);
+  for (const site of ["same-origin", "same-site", "none"])
+    expect([site, await status("/api/things/1", site)]).toEqual([site, 200]);
+  // A page on 127.0.0.1, where this is localhost.
+  expect(await status("/api/things/1", "cross-site", { Origin: "http://127.0.0.1:3000" })).toBe(200);
+});
+
 test("on all addresses it answers to addresses, and says who can call it", async ({ expect }) => {
   await using served = await serve([tick], {}, { host: "0.0.0.0" });
   const { port, url } = served.server;
   expect(url).toBe(`http://localhost:${port}`);
   expect(await statusOf(port, { host: "192.168.1.5:8888" })).toBe(200);
   expect(await statusOf(port, { host: "evil.example" })).toBe(403);
+  const called = { host: "192.168.1.5:8888" };
+  expect(await statusOf(port, { ...called, origin: "http://192.168.1.5:3000" })).toBe(200);
+  expect(await statusOf(port, { ...called, origin: "http://203.0.113.9" })).toBe(403);
   expect(served.screen()).toContain("! Whoever reaches this computer on 0.0.0.0 can call the endpoints");
 });
 

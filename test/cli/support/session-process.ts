@@ -7,10 +7,13 @@ import { Service } from "../../../cli/service/service.ts";
 import { ConsoleTerminal } from "../../../cli/terminal/console-terminal.ts";
 import { APP, declared } from "./live-desk.ts";
 
-const [url = "", apiKey = ""] = process.argv.slice(2);
-const interruptions = new Interruptions((left) => {
-  for (const line of left) terminal.warn(line);
-});
+const [url = "", apiKey = "", fault] = process.argv.slice(2);
+const interruptions = new Interruptions(
+  (left) => {
+    for (const line of left) terminal.warn(line);
+  },
+  (error) => terminal.fail(String(error)),
+);
 for (const stream of [process.stdout, process.stderr]) stream.on("error", interruptions.onOutputError);
 const { signal } = interruptions;
 // As a shell hands on what the system has sent already.
@@ -34,6 +37,7 @@ const leftovers = await offerRemoval(cli, service, await findLeftovers(cli, serv
 const session = await openLiveSession(cli, service, { appName: APP, leftovers });
 const { endpointId } = await session.place(declared("one"));
 terminal.say(`placed ${endpointId}`);
+if (fault !== undefined) void Promise.reject(new Error(fault));
 const stillThere = setInterval(() => undefined, 1_000);
 if (!signal.aborted) await once(signal, "abort");
 clearInterval(stillThere);

@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 from live_worker import LiveWorker, Project, told
-from wheels import make_wheel, only_from
+from wheels import make_wheel, only_from, served_to
 from worker_process import SOURCES, WAIT_S
 
 from edgerun.runtime.live.command import InstallCommand, InstallFailed
+from edgerun.runtime.live.credentials import with_credentials
+from edgerun.runtime.live.installers import install
 from edgerun.runtime.live.needs import unmet
 from edgerun.runtime.live.packages import cache_directory
 from edgerun.runtime.live.system_packages import install_system_packages
@@ -134,6 +136,79 @@ def test_what_cannot_be_installed_fails_the_job_with_what_the_installer_says(age
     assert "tea-leaf==3.0" in error["error_message"]
     assert agent.run(made.request(dependencies=["tea-leaf"]))["output"][0] == "two"
     assert [one.name[0] for one in (tmp_path / "installed" / "packages").iterdir()] != ["."]
+
+
+@pytest.mark.parametrize("worker", QUICKEST, indirect=True)
+def test_what_a_killed_worker_has_begun_is_removed(agent, worker, tmp_path):
+    packages = tmp_path / "installed" / "packages"
+    killed, busy = packages / ".making-killed", packages / ".making-busy"
+    for one in (killed, busy):
+        one.mkdir(parents=True)
+    os.utime(killed, (0, 0))
+    assert agent.run(project(tmp_path).request(dependencies=["tea-leaf"]))["output"][0] == "two"
+    assert (killed.exists(), busy.exists()) == (False, True)
+
+
+@pytest.mark.parametrize("worker", QUICKEST, indirect=True)
+def test_a_cache_that_cannot_be_written_is_told(agent, worker, tmp_path):
+    (tmp_path / "installed").write_text("a file")
+    error = told(agent.run(project(tmp_path).request(dependencies=["tea-leaf"])))
+    assert error["error_type"] == "NotLoaded"
+    assert f"cannot write what the code needs: [Errno 20] Not a directory: '{tmp_path}/installed" in str(
+        error
+    )
+
+
+@pytest.mark.parametrize("installer", INSTALLERS)
+@pytest.mark.parametrize("how", ["index", "address"])
+def test_credentials_in_addresses_are_used(tmp_path, monkeypatch, installer, how):
+    if installer == "uv" and UV is None:
+        pytest.skip("there is no uv here")
+    monkeypatch.setenv("PATH", f"{Path(UV).parent}" if installer == "uv" else "/usr/bin:/bin")
+    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
+    wheel = make_wheel(tmp_path / "tea-leaf", "tea_leaf", "1.0", {"tea_leaf.py": "WORD = 'one'\n"})
+    target, between = tmp_path / "target", tmp_path / "between"
+    target.mkdir()
+    between.mkdir()
+    with served_to("me:s3cret", tmp_path) as address:
+        direct = f"tea-leaf @ {address}/tea-leaf/{wheel.name}"
+        wanted = [direct] if how == "address" else [f"--index-url {address}", "tea-leaf"]
+        install(wanted, target, between, downloads=tmp_path / "downloads", side_by_side=True)
+    assert (target / "tea_leaf.py").exists()
+
+
+def test_credentials_go_to_their_own_host_and_to_the_address_that_is_most_alike():
+    wanted = [
+        "--index-url https://a:b@host.example/simple",
+        "one @ git+https://${ONE}@git.example/team/one.git@main",
+        "two @ git+https://${TWO}@git.example/team/two.git",
+    ]
+    assert (
+        with_credentials("https://host.example/files/x.whl", wanted) == "https://a:b@host.example/files/x.whl"
+    )
+    assert (
+        with_credentials("https://git.example/team/two.git", wanted)
+        == "https://${TWO}@git.example/team/two.git"
+    )
+    for url in (
+        "https://other.example/x.whl",
+        "http://host.example/x.whl",
+        "https://host.example.evil/x.whl",
+    ):
+        assert with_credentials(url, wanted) == url
+
+
+@pytest.mark.parametrize("worker", ["pip"], indirect=True)
+def test_credentials_in_addresses_are_shown_to_nobody(agent, worker, tmp_path):
+    private = "--extra-index-url https://me:s3cret@127.0.0.1:9/simple"
+    made = project(tmp_path)
+    assert agent.run(made.request(dependencies=[private, "tea-leaf"]))["output"][0] == "two"
+    assert "Installs --extra-index-url https://****@127.0.0.1:9/simple, tea-leaf." in worker.output
+    with pytest.raises(InstallFailed) as failed:
+        said = {"SAID": "fatal: https://tok3n@git.example"}
+        InstallCommand(["/bin/sh", "-c", 'echo "$SAID"; exit 1'], said).run()
+    assert "fatal: https://****@git.example" in str(failed.value)
+    assert "tok3n" not in str(failed.value)
 
 
 def test_requirements_that_this_python_meets_are_not_installed():

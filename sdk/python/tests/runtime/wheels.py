@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import base64
+import threading
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 
@@ -36,3 +42,31 @@ def only_from(directory: Path) -> dict[str, str]:
         "UV_CACHE_DIR": str(directory / ".uv"),
         "PIP_CONFIG_FILE": "/dev/null",
     }
+
+
+@contextmanager
+def served_to(user: str, directory: Path) -> Iterator[str]:
+    """Serves a directory on this computer to `name:password` alone; yields the address, with both in it."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_ForOneUser, user, directory=str(directory)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://{user}@127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+class _ForOneUser(SimpleHTTPRequestHandler):
+    def __init__(self, user: str, *args: object, directory: str) -> None:
+        self._authorization = f"Basic {base64.b64encode(user.encode()).decode()}"
+        super().__init__(*args, directory=directory)
+
+    def send_head(self):
+        if self.headers.get("Authorization") == self._authorization:
+            return super().send_head()
+        self.send_response(401)
+        self.send_header("WWW-Authenticate", "Basic realm=index")
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+        return None
+
+    def log_message(self, *args: object) -> None:
+        """Nobody reads it."""

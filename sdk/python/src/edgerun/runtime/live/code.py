@@ -25,7 +25,7 @@ from ..server.worker import load_routes
 from . import imports
 from .application import LiveApplication
 from .module_sets import ModuleSets, name_of
-from .outcomes import MissingModules, not_loaded
+from .outcomes import MissingModules, NotLoaded, not_loaded
 from .packages import Packages, WorkerSpent
 from .request import LiveRequest
 from .sources import Sources
@@ -82,6 +82,8 @@ class LiveCode:
                     self._replace(request, key, load)
                 except WorkerSpent as spent:  # the next one has no texts at all
                     raise MissingModules(request.sha256s, str(spent)) from None
+                except OSError as error:
+                    raise NotLoaded(f"The worker cannot write what the code needs: {error}") from None
             assert self._version is not None
             return self._version
 

@@ -8,6 +8,8 @@ import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 
+from .credentials import without_credentials
+
 LIMIT_S = 300.0
 _SHOWN_LINES = 20
 _SHOWN_BYTES = 8_000
@@ -48,7 +50,8 @@ class InstallCommand:
             printed.seek(max(0, size - _SHOWN_BYTES))
             said = printed.read().decode("utf-8", "replace").strip().splitlines()[-_SHOWN_LINES:]
         how = f"took longer than {self._limit_s:g} s" if code is None else f"ended with exit code {code}"
-        raise InstallFailed("\n".join([f"The installation {how}: {self._shown()}", *said]))
+        text = "\n".join([f"The installation {how}: {self._shown()}", *said])
+        raise InstallFailed(without_credentials(text))
 
     def _wait(self, process: subprocess.Popen[bytes]) -> int | None:
         """The exit code; None when it took too long, and was ended with all that it has started."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..missing_package import OF_IMAGES
 from .command import InstallCommand
+from .credentials import with_credentials
 from .needs import unmet
 
 
@@ -64,16 +65,16 @@ def _install_by_pip(wanted: Sequence[str], target: Path, work: Path, environment
     asked = ["--requirement", _listed(work / "requirements.txt", wanted)]
     # With a target it does not look at what this Python has, so what is lacking is asked for before.
     InstallCommand([*pip, "--dry-run", "--report", str(report), *asked], environment).run()
-    lacking = [_exactly(one) for one in json.loads(report.read_text(encoding="utf-8"))["install"]]
+    lacking = [_exactly(one, wanted) for one in json.loads(report.read_text(encoding="utf-8"))["install"]]
     if lacking:
         exact = ["--requirement", _listed(work / "lacking.txt", lacking)]
         InstallCommand([*pip, "--target", str(target), "--no-deps", *exact], environment).run()
 
 
-def _exactly(found: Mapping[str, Any]) -> str:
-    """The very file, or commit, that pip has found."""
+def _exactly(found: Mapping[str, Any], wanted: Sequence[str]) -> str:
+    """The very file, or commit, that pip has found; it leaves credentials out of what it reports."""
     where = found["download_info"]
-    url, commit = where["url"], where.get("vcs_info")
+    url, commit = with_credentials(where["url"], wanted), where.get("vcs_info")
     if commit is not None:
         url = f"{commit['vcs']}+{url}@{commit['commit_id']}"
     if "subdirectory" in where:

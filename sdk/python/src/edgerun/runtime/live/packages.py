@@ -17,11 +17,13 @@ import sysconfig
 import tempfile
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from .. import log
 from . import imports
 from .command import InstallFailed
+from .credentials import without_credentials
 from .installers import install
 from .needs import unmet
 from .outcomes import NotLoaded
@@ -31,6 +33,9 @@ from .system_packages import install_system_packages
 
 _VOLUME = Path("/runpod-volume")
 _SHOWN_MAX = 6
+_MAKING = ".making-"
+# Installations that take so long are those of workers that were killed.
+_KILLED_AFTER_S = 3_600.0
 
 
 class WorkerSpent(Exception):
@@ -83,9 +88,10 @@ class Packages:
         if target.is_dir():
             return target
         target.parent.mkdir(parents=True, exist_ok=True)
+        _remove_killed(target.parent)
         log.say(f"Installs {_listed(wanted)}.")
         started = time.monotonic()
-        making = Path(tempfile.mkdtemp(prefix=".making-", dir=target.parent))
+        making = Path(tempfile.mkdtemp(prefix=_MAKING, dir=target.parent))
         try:
             with tempfile.TemporaryDirectory(prefix="edgerun-install-") as work:
                 install(wanted, making, Path(work), downloads=self._downloads, side_by_side=side_by_side)
@@ -119,6 +125,13 @@ def _name(making: Path, target: Path) -> None:
             raise
 
 
+def _remove_killed(packages: Path) -> None:
+    for making in packages.glob(f"{_MAKING}*"):
+        with suppress(OSError):  # another worker has removed it, or has named it
+            if time.time() - making.stat().st_mtime > _KILLED_AFTER_S:
+                shutil.rmtree(making, ignore_errors=True)
+
+
 def _listed(wanted: list[str]) -> str:
-    shown = ", ".join(wanted[:_SHOWN_MAX])
+    shown = without_credentials(", ".join(wanted[:_SHOWN_MAX]))
     return f"{shown} and {len(wanted) - _SHOWN_MAX} more" if len(wanted) > _SHOWN_MAX else shown
