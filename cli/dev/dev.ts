@@ -8,6 +8,7 @@ import { showStartupTable } from "../server/startup-table.ts";
 import { openCallLog } from "../server/terminal-call-log.ts";
 import { Service } from "../service/service.ts";
 import { counted } from "../terminal/counted.ts";
+import type { LiveApp } from "./app/live-app.ts";
 import { openLiveApp } from "./app/watched-app.ts";
 import { LiveCalls } from "./call/live-calls.ts";
 import { showChange } from "./changes.ts";
@@ -77,11 +78,21 @@ async function serve(cli: Cli, options: DevOptions, opened: Opened): Promise<voi
   showStartupTable(cli, endpoints, server);
   app.onChange((change) => {
     showChange(cli.terminal, change);
-    void app.endpoints().then(async (all) => await session.keepOnly(all.map(({ name }) => name)));
+    void removeUndeclared(cli, app, session);
   });
   if (provisionsAll && (await confirmProvisioning(cli, session, endpoints)))
     await provision(cli, session, endpoints);
   if (!cli.signal.aborted) await once(cli.signal, "abort");
+}
+
+/** What cannot be deleted now is deleted at the end. */
+async function removeUndeclared({ terminal }: Cli, app: LiveApp, session: LiveSession): Promise<void> {
+  try {
+    const endpoints = await app.endpoints();
+    await session.keepOnly(endpoints.map(({ name }) => name));
+  } catch (error) {
+    terminal.warn(error instanceof Error ? error.message : String(error));
+  }
 }
 
 async function serviceOf(cli: Cli, edge: LocalEdge | undefined): Promise<Service> {

@@ -59,9 +59,8 @@ export class WorkerLines {
       while (!this.#signal.aborted && (await this.#read(endpointId))) {
         await delay(PAUSE_MS, undefined, { signal: this.#signal });
       }
-    } catch (error) {
+    } catch {
       // Without its lines a call still works.
-      if (!(error instanceof Failure) && !this.#signal.aborted) throw error;
     } finally {
       this.#followed.delete(endpointId);
     }
