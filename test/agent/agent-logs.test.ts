@@ -33,7 +33,7 @@ describe("lines of a worker", () => {
     const events = edge.logLines({ source: "system" }).map((event) => event.line);
     expect(events).toEqual([
       "Assigned to this host.",
-      "The container was started.",
+      "The worker was started.",
       "Ready: it asks for jobs.",
     ]);
   });
