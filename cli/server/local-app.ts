@@ -51,7 +51,7 @@ async function answerCall({ app, calls, log }: LocalAppSettings, request: Reques
   const endpoints = await app.endpoints();
   const { pathname } = new URL(request.url);
   const called = calledEndpoint(endpoints, pathname, request.headers.get(ENDPOINT_HEADER));
-  if (called === undefined) return detailAnswer(404, unknownEndpoint(endpoints, pathname));
+  if (called === undefined) return unknownEndpoint(endpoints, pathname, app.problems).answer();
   const { endpoint, path } = called;
   const answer = endpoint.resource.is_load_balanced ? answerRouteCall : answerQueueCall;
   return await answer({ endpoint, path, request, calls, log });

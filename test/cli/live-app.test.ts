@@ -68,6 +68,7 @@ async def ask(): return await gpu(1)
     const project = new LiveProject({ "good.py": worker("good"), "bad.py": `${worker("bad")}def (:\n` });
     const opened = await project.open();
     expect(await opened.names()).toEqual(["good"]);
+    expect(opened.app.problems).toEqual([expect.stringMatching(/^bad\.py:6: Python cannot read this file/)]);
     expect(await project.shown()).toMatch(/✗ bad\.py:6: Python cannot read this file/);
   });
 

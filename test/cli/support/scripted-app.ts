@@ -2,7 +2,11 @@
 import type { ManifestParameter, ManifestResource } from "../../../src/contract/flash-manifest.ts";
 import type { Cli } from "../../../cli/cli.ts";
 import type { CallLine, CallLog } from "../../../cli/server/call-log.ts";
-import { type LocalServer, startLocalServer } from "../../../cli/server/local-server.ts";
+import {
+  type LocalServer,
+  type LocalServerSettings,
+  startLocalServer,
+} from "../../../cli/server/local-server.ts";
 import type { EndpointCalls, QueueCall, ServedApp, ServedEndpoint } from "../../../cli/server/served-app.ts";
 import { ConsoleTerminal } from "../../../cli/terminal/console-terminal.ts";
 import { PassThrough } from "node:stream";
@@ -93,11 +97,16 @@ export type Answered = { readonly status: number; readonly headers: Headers; rea
 export async function serve(
   endpoints: readonly ServedEndpoint[] | (() => readonly ServedEndpoint[]),
   answers: Answers = {},
-  { host = "localhost", port = 0 }: { readonly host?: string; readonly port?: number } = {},
+  {
+    host = "localhost",
+    port = 0,
+    problems = [],
+  }: Partial<Pick<LocalServerSettings, "host" | "port">> & Pick<ServedApp, "problems"> = {},
 ): Promise<Served> {
   const app: ServedApp = {
     name: "demo",
     endpoints: async () => (typeof endpoints === "function" ? endpoints() : endpoints),
+    problems,
   };
   const calls: EndpointCalls = {
     queue: async (endpoint, call, line) =>
