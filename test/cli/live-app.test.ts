@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
-import { describe, test } from "vitest";
+import { describe, test, vi } from "vitest";
 import { sdkDirectory } from "../../cli/discovery/sdk-directory.ts";
 import { LiveProject, worker } from "./support/live-project.ts";
 
@@ -241,7 +241,8 @@ describe("processes", () => {
     await project.hasGot("begun");
     project.interrupt();
     await expect(opening).rejects.toThrow("Ctrl+C");
-    expect(project.processes()).toEqual([]);
+    // Whoever was killed last is gone a moment later.
+    await vi.waitFor(() => expect(project.processes()).toEqual([]));
   });
 
   test("nothing is left when the command is killed while a file is being imported", async ({ expect }) => {

@@ -137,7 +137,12 @@ export async function serve(
   };
 }
 
-export type Screened = { readonly cli: Cli; readonly screen: () => string; readonly logged: string[] };
+export type Screened = {
+  readonly cli: Cli;
+  readonly screen: () => string;
+  readonly logged: string[];
+  readonly interrupt: () => void;
+};
 
 /** A command that writes to nobody's terminal, or as if to a person's. */
 export function quietCli({ isTerminal = false } = {}): Screened {
@@ -145,7 +150,8 @@ export function quietCli({ isTerminal = false } = {}): Screened {
   const pieces: string[] = [];
   const logged: string[] = [];
   output.on("data", (piece: Buffer) => pieces.push(piece.toString()));
-  const { signal } = new AbortController();
+  const interruption = new AbortController();
+  const { signal } = interruption;
   const terminal = new ConsoleTerminal({
     streams: { input: new PassThrough(), output, errors: output },
     environment: { NO_COLOR: "1" },
@@ -157,6 +163,7 @@ export function quietCli({ isTerminal = false } = {}): Screened {
     cli: { directory: "/", environment: {}, terminal, signal },
     screen: () => pieces.join(""),
     logged,
+    interrupt: () => interruption.abort(),
   };
 }
 
