@@ -74,3 +74,15 @@ test("a function runs on this computer, again after a kill, and nothing is left 
   expect(await next.end("SIGINT")).toBe(130);
   await nothingIsLeft();
 });
+
+test("where containers are wanted and no Docker daemon answers, that is said at once", async ({ expect }) => {
+  const { stderr, exitCode } = await desk.run(
+    "DOCKER_HOST=unix:///nowhere/docker.sock flash dev --local --runtime docker",
+  );
+  expect(stderr.split("\n")).toEqual([
+    "✗ The local edge was not started",
+    "✗ No Docker daemon answers.",
+    "  Start Docker (or set DOCKER_HOST), or leave out --runtime docker: workers then run as plain processes.",
+  ]);
+  expect(exitCode).toBe(1);
+});
