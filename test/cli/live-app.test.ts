@@ -137,6 +137,18 @@ describe("edits", () => {
     expect(await opened.change()).toEqual({ ...nothing, changed: ["c"] });
   });
 
+  test("code that cannot be read is a problem and no change; mended, it is one", async ({ expect }) => {
+    const project = new LiveProject({ "b.py": `import part\n${worker("b")}`, "part.py": "" });
+    const opened = await project.open();
+    project.write({ "part.py": "x = = 1\n" });
+    expect(await opened.change()).toMatchObject({
+      changed: [],
+      problems: [expect.stringMatching(/^part\.py:1: Python cannot read this file/)],
+    });
+    project.write({ "part.py": "x = 1\n" });
+    expect(await opened.change()).toMatchObject({ changed: ["b"], problems: [] });
+  });
+
   test("an error keeps the endpoint with its problem until it is mended", async ({ expect }) => {
     const project = new LiveProject({
       "a.py": worker("a"),
