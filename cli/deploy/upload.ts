@@ -6,6 +6,7 @@ import { ARTIFACT_MAX_BYTES } from "../../src/contract/limits.ts";
 import { Failure } from "../failure.ts";
 import { finalizeUpload, prepareUpload } from "../service/flash-operations.ts";
 import type { Service } from "../service/service.ts";
+import { withinMs } from "../service/time-limit.ts";
 import type { Step } from "../terminal/terminal.ts";
 
 const PART_LIMIT_MS = 600_000;
@@ -128,7 +129,7 @@ async function tryPart(
     headers: { "Content-Type": "application/gzip", "Content-Length": String(part.size) },
     body: part.stream().pipeThrough(counted(onSent)),
     duplex: "half",
-    signal: AbortSignal.any([signal, AbortSignal.timeout(PART_LIMIT_MS)]),
+    signal: withinMs(PART_LIMIT_MS, signal),
   }).catch((error: unknown) => {
     throw isOfTls(error) ? new AbortError(error as Error) : error;
   });

@@ -1,4 +1,3 @@
-import { counted } from "../terminal/counted.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import type { AppChange } from "./app/live-app.ts";
 
@@ -17,9 +16,10 @@ export function showChange(terminal: Terminal, change: AppChange): void {
   ].filter((part) => part !== "");
   if (parts.length > 0) terminal.done(`Reloaded: ${parts.join("; ")}`);
   for (const warning of warnings) terminal.warn(warning);
-  if (problems.length === 0) return;
-  terminal.fail(`${counted(problems.length, "problem")}; all other functions go on as they were:`);
   for (const problem of problems) terminal.fail(problem);
+  if (problems.length > 0) terminal.say("  All other functions go on as they were.");
+  // What was broken is as it was before, so nothing else has changed.
+  else if (parts.length + warnings.length === 0) terminal.done("Reloaded: everything can be read again");
 }
 
 function partOf(what: string, names: readonly string[]): string {

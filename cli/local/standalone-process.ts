@@ -44,6 +44,8 @@ export async function startStandalone({ cli, node, settings }: StandaloneStart):
   cli.signal.addEventListener("abort", onAbort, { once: true });
   try {
     const { port, apiKey } = await readUntilReady(cli, child, settings);
+    // It may be ready just as it is told to end.
+    cli.signal.throwIfAborted();
     return { pid: child.pid ?? 0, ended, stop, port, apiKey };
   } catch (error) {
     await stop();

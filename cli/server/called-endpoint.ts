@@ -1,4 +1,5 @@
 /** Which endpoint an address is of. */
+import { CallRefusal } from "./call-answer.ts";
 import type { ServedEndpoint } from "./served-app.ts";
 
 /** First part of the addresses of the service, and an endpoint that its headers name. */
@@ -25,11 +26,17 @@ export function calledEndpoint(
   return undefined;
 }
 
-/** What is said where there is no such endpoint. */
-export function unknownEndpoint(endpoints: readonly ServedEndpoint[], pathname: string): string {
+/** Why there is no such endpoint. */
+export function unknownEndpoint(
+  endpoints: readonly ServedEndpoint[],
+  pathname: string,
+  problems: readonly string[] = [],
+): CallRefusal {
   const [first = "", second = ""] = pathname.split("/").slice(1);
   const name = first === SERVICE_PREFIX && second !== "" ? second : first;
   const names = endpoints.map((one) => one.name).toSorted();
   const known = names.length === 0 ? "The app has none." : `The app has ${names.join(", ")}.`;
-  return `There is no endpoint ${JSON.stringify(name)}. ${known}`;
+  const missing = `There is no endpoint ${JSON.stringify(name)}`;
+  if (problems.length === 0) return new CallRefusal(404, `${missing}. ${known}`);
+  return new CallRefusal(503, `${missing}, as far as the app can be read: ${problems.join("\n")}`);
 }

@@ -16,7 +16,8 @@ export async function listen(listener: RequestListener, host: string, port: numb
     const [first] = servers;
     if (first !== undefined) return { servers, port: portOf(first) };
   }
-  throw new Failure(`The ports ${port} to ${last} are all taken.`, ["Name another one with --port."]);
+  const taken = port === last ? `Port ${port} is taken.` : `The ports ${port} to ${last} are all taken.`;
+  throw new Failure(taken, ["Name another one with --port."]);
 }
 
 /** Programs differ in which of the two they mean by localhost. */

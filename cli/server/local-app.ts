@@ -56,7 +56,7 @@ async function answerCall({ app, calls, log }: LocalAppSettings, request: Reques
       "Pages of other sites may not call this server, and links there lead to no call.",
     );
   const called = calledEndpoint(endpoints, pathname, request.headers.get(ENDPOINT_HEADER));
-  if (called === undefined) return detailAnswer(404, unknownEndpoint(endpoints, pathname));
+  if (called === undefined) return unknownEndpoint(endpoints, pathname, app.problems).answer();
   const { endpoint, path } = called;
   const answer = endpoint.resource.is_load_balanced ? answerRouteCall : answerQueueCall;
   return await answer({ endpoint, path, request, calls, log });

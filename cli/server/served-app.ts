@@ -16,6 +16,8 @@ export interface ServedApp {
   readonly name: string;
   /** The endpoints as the files are at this moment; waits while they are being read. */
   endpoints(): Promise<readonly ServedEndpoint[]>;
+  /** What of the files cannot be read, with file and line: an endpoint that is not known may be declared there. */
+  readonly problems?: readonly string[];
 }
 
 /** A call of the queue API, by the name of its operation; what needs no body has none. */

@@ -64,6 +64,8 @@ class TerminalCall implements CallLine {
   fail(reason: string, detail = ""): void {
     if (this.#ends()) return;
     const [first = "", ...rest] = `${reason}\n${detail}`.split("\n").filter((line) => line.trim() !== "");
+    // A traceback ends with the words that stand above it already.
+    if (first.startsWith(rest.at(-1) ?? first)) rest.pop();
     const below = rest.map((line) => `\n${INDENT}${printable(line)}`).join("");
     this.#step.fail(`${this.#head()}: ${printable(first)}${below}`);
   }

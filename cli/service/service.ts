@@ -4,6 +4,7 @@ import { z } from "zod";
 import { isLoopback } from "../configuration/service-address.ts";
 import { Failure } from "../failure.ts";
 import { CLIENT_NAME } from "./client-name.ts";
+import { withinMs } from "./time-limit.ts";
 
 /** The longest call puts together an artifact of 1.5 GB and reads it once. */
 const CALL_LIMIT_MS = 300_000;
@@ -141,7 +142,7 @@ export class Service {
       method: "POST",
       headers: { "Content-Type": "application/json", "User-Agent": CLIENT_NAME, ...authorization },
       body,
-      signal: AbortSignal.any([signal, AbortSignal.timeout(CALL_LIMIT_MS)]),
+      signal: withinMs(CALL_LIMIT_MS, signal),
     });
     return { isOk: response.ok, status: response.status, text: await response.text() };
   }

@@ -1,7 +1,7 @@
 import type { Readable, Writable } from "node:stream";
 import Table from "cli-table3";
 import prettyBytes from "pretty-bytes";
-import { MovingLine } from "./moving-line.ts";
+import { CLEAR, MovingLine } from "./moving-line.ts";
 import { isWatched, type Palette, paletteOf } from "./palette.ts";
 import { Prompter } from "./prompter.ts";
 import type { Step, Terminal } from "./terminal.ts";
@@ -35,6 +35,7 @@ export class ConsoleTerminal implements Terminal {
 
   constructor(settings: TerminalSettings) {
     this.#settings = settings;
+    settings.signal.addEventListener("abort", () => this.#wipeLine(), { once: true });
   }
 
   get isJson(): boolean {
@@ -146,6 +147,11 @@ export class ConsoleTerminal implements Terminal {
 
   get #errorPalette(): Palette {
     return paletteOf(this.#errors, this.#settings.environment);
+  }
+
+  /** The terminal has put ^C there, where the next line begins. */
+  #wipeLine(): void {
+    if (isWatched(this.#notes, this.#settings.environment)) this.#notes.write(CLEAR);
   }
 
   #prompter(): Prompter {

@@ -3,7 +3,8 @@ import { stripVTControlCharacters } from "node:util";
 
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const FRAME_MS = 80;
-const CLEAR = "\r\u001B[K";
+/** Makes the line of the cursor an empty one. */
+export const CLEAR = "\r\u001B[K";
 const HIDE_CURSOR = "\u001B[?25l";
 const SHOW_CURSOR = "\u001B[?25h";
 

@@ -13,19 +13,19 @@ const SENTENCES: { readonly [Event in AgentEvent]?: (fields: LogFields) => strin
   worker_start_withheld: ({ reason }) => `Waits with its start: ${reason}`,
   image_pull_started: ({ image }) => `Pulling image ${image}.`,
   image_pull_ended: ({ image }) => `Image ${image} is here.`,
-  worker_started: () => "The container was started.",
+  worker_started: () => "The worker was started.",
   worker_ready: ({ how }) => `Ready: it ${how}.`,
   worker_health_lost: ({ reason }) => `Gets no more requests until it is healthy again: ${reason}`,
   worker_health_regained: () => "Healthy again: it gets requests.",
   worker_port_wrong: ({ reason }) => `Cannot get requests: ${reason}`,
-  worker_frozen: () => "On standby: the container is frozen until a worker is wanted again.",
-  worker_thawed: () => "Wanted again: the container goes on.",
+  worker_frozen: () => "On standby: frozen until a worker is wanted again.",
+  worker_thawed: () => "Wanted again: it goes on.",
   worker_failed: ({ state, reason }) =>
     `${state === "crash_looping" ? "Keeps failing" : "Failed"}: ${reason}`,
   worker_recreated: ({ reason }) =>
     reason === "refresh"
-      ? "Gets a new container, as its handler asked."
-      : "Gets a new container: a job that is not wanted any more did not stop.",
+      ? "Starts anew, as its handler asked."
+      : "Starts anew: a job that is not wanted any more did not stop.",
   worker_draining: () => "Draining: it gets no more jobs.",
   worker_removed: () => "Removed from this host.",
   worker_remove_failed: ({ reason }) => `Could not be removed yet: ${reason}`,

@@ -31,11 +31,7 @@ describe("lines of a worker", () => {
     expect(Math.abs(line.seq / 1_000 - Date.now())).toBeLessThan(20_000);
     expect(await lineOf(edge, "Started.")).toMatchObject({ jobId: "other", level: "INFO", line: json });
     const events = edge.logLines({ source: "system" }).map((event) => event.line);
-    expect(events).toEqual([
-      "Assigned to this host.",
-      "The container was started.",
-      "Ready: it asks for jobs.",
-    ]);
+    expect(events).toEqual(["Assigned to this host.", "The worker was started.", "Ready: it asks for jobs."]);
   });
 
   test("of a crash reach the edge though its container is removed", async ({ expect }) => {

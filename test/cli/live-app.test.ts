@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
-import { describe, test } from "vitest";
+import { describe, test, vi } from "vitest";
 import { sdkDirectory } from "../../cli/discovery/sdk-directory.ts";
 import { LiveProject, worker } from "./support/live-project.ts";
 
@@ -68,6 +68,7 @@ async def ask(): return await gpu(1)
     const project = new LiveProject({ "good.py": worker("good"), "bad.py": `${worker("bad")}def (:\n` });
     const opened = await project.open();
     expect(await opened.names()).toEqual(["good"]);
+    expect(opened.app.problems).toEqual([expect.stringMatching(/^bad\.py:6: Python cannot read this file/)]);
     expect(await project.shown()).toMatch(/✗ bad\.py:6: Python cannot read this file/);
   });
 
@@ -134,6 +135,18 @@ describe("edits", () => {
     expect(await opened.endpoint("c")).toMatchObject({ filePath: "moved/er/c.py" });
     project.write({ "moved/er/c.py": worker("c", "3") });
     expect(await opened.change()).toEqual({ ...nothing, changed: ["c"] });
+  });
+
+  test("code that cannot be read is a problem and no change; mended, it is one", async ({ expect }) => {
+    const project = new LiveProject({ "b.py": `import part\n${worker("b")}`, "part.py": "" });
+    const opened = await project.open();
+    project.write({ "part.py": "x = = 1\n" });
+    expect(await opened.change()).toMatchObject({
+      changed: [],
+      problems: [expect.stringMatching(/^part\.py:1: Python cannot read this file/)],
+    });
+    project.write({ "part.py": "x = 1\n" });
+    expect(await opened.change()).toMatchObject({ changed: ["b"], problems: [] });
   });
 
   test("an error keeps the endpoint with its problem until it is mended", async ({ expect }) => {
@@ -240,7 +253,8 @@ describe("processes", () => {
     await project.hasGot("begun");
     project.interrupt();
     await expect(opening).rejects.toThrow("Ctrl+C");
-    expect(project.processes()).toEqual([]);
+    // Whoever was killed last is gone a moment later.
+    await vi.waitFor(() => expect(project.processes()).toEqual([]));
   });
 
   test("nothing is left when the command is killed while a file is being imported", async ({ expect }) => {

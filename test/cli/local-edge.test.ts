@@ -88,3 +88,15 @@ test("a function runs on this computer, again after a kill, and nothing is left 
   expect(secretsInLogs()).toEqual([]);
   expect(statSync(join(desk.project, ".flash/local")).mode & 0o077).toBe(0);
 });
+
+test("where containers are wanted and no Docker daemon answers, that is said at once", async ({ expect }) => {
+  const { stderr, exitCode } = await desk.run(
+    "DOCKER_HOST=unix:///nowhere/docker.sock flash dev --local --runtime docker",
+  );
+  expect(stderr.split("\n")).toEqual([
+    "✗ The local edge was not started",
+    "✗ No Docker daemon answers.",
+    "  Start Docker (or set DOCKER_HOST), or leave out --runtime docker: workers then run as plain processes.",
+  ]);
+  expect(exitCode).toBe(1);
+});

@@ -1,6 +1,8 @@
 /** What a person reads of the local server. */
 import { stripVTControlCharacters } from "node:util";
 import { test } from "vitest";
+import type { AppChange } from "../../cli/dev/app/live-app.ts";
+import { showChange } from "../../cli/dev/changes.ts";
 import { showStartupTable } from "../../cli/server/startup-table.ts";
 import { openCallLog } from "../../cli/server/terminal-call-log.ts";
 import { parameter, queueEndpoint, quietCli, routedEndpoint } from "./support/scripted-app.ts";
@@ -52,7 +54,7 @@ test("in a terminal a call is told from its request to its end", async ({ expect
   const second = log.begin({ method: "GET", path: "/api/health" });
   first.running({ id: "w1", gpu: "NVIDIA A40" });
   first.printed("\u001B[2Jloading\u0007 model");
-  second.fail("ValueError: no", "Traceback:\n  api.py:3\n");
+  second.fail("ValueError: no (api.py:3)", "Traceback:\n  api.py:3\nValueError: no\n");
   first.done({ ranMs: 1_234, queuedMs: 8_000 });
   first.printed("bye");
   first.fail("too late");
@@ -62,7 +64,7 @@ test("in a terminal a call is told from its request to its end", async ({ expect
     "  <time> #2 GET /api/health",
     "  <time> #1 runs on w1 (NVIDIA A40)",
     "           #1 │ loading model",
-    "✗ <time> #2 GET /api/health: ValueError: no",
+    "✗ <time> #2 GET /api/health: ValueError: no (api.py:3)",
     "           Traceback:",
     "             api.py:3",
     "✓ <time> #1 POST /hello/runsync (1.2 s, waited 8.0 s)",
@@ -87,4 +89,31 @@ test("without a terminal only what is printed and how calls end is shown; the lo
     "           #1 │ hello",
     "✓ <time> #1 POST /hello/run (12 ms)",
   ]);
+});
+
+test("a change of files is told by what it means for calls", ({ expect }) => {
+  const nothing = { added: [], removed: [], changed: [], reconfigured: [], problems: [], warnings: [] };
+  const told = (change: Partial<AppChange>): readonly string[] => {
+    const { cli, screen } = quietCli();
+    showChange(cli.terminal, { ...nothing, ...change });
+    return linesOf(screen());
+  };
+  expect(told({ changed: ["a", "b"], reconfigured: ["b"], added: ["c"] })).toEqual([
+    "✓ Reloaded: changed a; configured anew b; added c",
+  ]);
+  expect(told({ changed: ["a"], problems: ["b.py:3: no", "c.py:1: no"] })).toEqual([
+    "✓ Reloaded: changed a",
+    "✗ b.py:3: no",
+    "✗ c.py:1: no",
+    "  All other functions go on as they were.",
+  ]);
+  expect(told({})).toEqual(["✓ Reloaded: everything can be read again"]);
+});
+
+test("the ^C that a terminal writes is not left before the next line", ({ expect }) => {
+  const { cli, screen, interrupt } = quietCli({ isTerminal: true });
+  cli.terminal.say("Ctrl+C stops.");
+  interrupt();
+  cli.terminal.done("Deleted.");
+  expect(screen()).toBe("Ctrl+C stops.\n\r\u001B[K✓ Deleted.\n");
 });

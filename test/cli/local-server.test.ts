@@ -192,6 +192,22 @@ test("an endpoint that cannot be read is answered for with file and line, and th
   expect(await served.call("POST", "/tick/runsync", {})).toMatchObject({ status: 200 });
 });
 
+test("a name that is not known may be declared in a file that cannot be read, and that is said", async ({
+  expect,
+}) => {
+  await using served = await serve([hello], {}, { problems: ["api.py:3: SyntaxError: invalid syntax"] });
+  expect(await served.call("GET", "/api/x")).toMatchObject({
+    status: 503,
+    body: {
+      detail:
+        'There is no endpoint "api", as far as the app can be read: api.py:3: SyntaxError: invalid syntax',
+    },
+  });
+  expect(await served.call("POST", "/hello/runsync", { input: { name: "a" } })).toMatchObject({
+    status: 200,
+  });
+});
+
 test("failures become statuses that say who is at fault", async ({ expect }) => {
   const thrown: unknown[] = [
     new CallFailure(504, "too slow"),

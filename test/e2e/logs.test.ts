@@ -48,7 +48,7 @@ describe.for(runtimes)("with workers in the %s runtime", (runtime) => {
     expect(events).toEqual(
       expect.arrayContaining([
         "Assigned to this host.",
-        "The container was started.",
+        "The worker was started.",
         "Ready: it asks for jobs.",
       ]),
     );

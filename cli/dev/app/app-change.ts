@@ -15,7 +15,7 @@ export function changeBetween(before: AppReading, after: AppReading): AppChange 
   const change = {
     added: after.endpoints.map(({ name }) => name).filter((name) => !old.has(name)),
     removed: before.endpoints.map(({ name }) => name).filter((name) => !names.has(name)),
-    changed: kept.filter(hasOtherCode).map(({ endpoint }) => endpoint.name),
+    changed: kept.filter((pair) => canRun(pair) && hasOtherCode(pair)).map(({ endpoint }) => endpoint.name),
     reconfigured: kept.filter(hasOtherSettings).map(({ endpoint }) => endpoint.name),
     problems: after.problems,
     warnings: after.warnings.filter((warning) => !before.warnings.includes(warning)),
@@ -26,6 +26,10 @@ export function changeBetween(before: AppReading, after: AppReading): AppChange 
 }
 
 type Pair = { readonly earlier: LiveEndpoint; readonly endpoint: LiveEndpoint };
+
+function canRun({ endpoint }: Pair): boolean {
+  return endpoint.problem === undefined;
+}
 
 function hasOtherCode({ earlier, endpoint }: Pair): boolean {
   return !isDeepStrictEqual(

@@ -88,6 +88,10 @@ class WatchedApp implements LiveApp {
     return this.#reading.endpoints;
   }
 
+  get problems(): readonly string[] {
+    return this.#reading.problems;
+  }
+
   source(sha256: string): string | undefined {
     return this.#reader.source(sha256);
   }

@@ -31,13 +31,15 @@ export async function openLiveSession(
   { appName, leftovers = [], renewedEveryMs }: LiveSessionOptions,
 ): Promise<LiveSession> {
   const owner = thisOwner();
-  const { opened, placed } =
-    (await takeOver(
-      cli,
-      service,
-      owner,
-      leftovers.filter(({ session }) => session.app === appName),
-    )) ?? (await startAnew(service, appName));
+  const ours = leftovers.filter(({ session }) => session.app === appName);
+  const step = cli.terminal.step(`Connecting to ${service.url}`);
+  const { opened, placed } = await start(cli, service, { appName, owner, leftovers: ours }).catch(
+    (error: unknown) => {
+      step.fail("No live session was opened");
+      throw error;
+    },
+  );
+  step.done(`Connected to ${service.url}`);
   await ignoreFlashDirectory(cli.directory);
   const tracking = new SessionTracking(cli, service, appName, owner);
   await tracking.session(opened);
@@ -46,8 +48,15 @@ export async function openLiveSession(
   return session;
 }
 
-async function startAnew(service: Service, appName: string): Promise<Start> {
-  return { opened: await openSession(service, appName), placed: new Map() };
+type StartOptions = Required<Pick<LiveSessionOptions, "appName" | "leftovers">> & { readonly owner: Owner };
+
+async function start(
+  cli: Cli,
+  service: Service,
+  { appName, owner, leftovers }: StartOptions,
+): Promise<Start> {
+  const taken = await takeOver(cli, service, owner, leftovers);
+  return taken ?? { opened: await openSession(service, appName), placed: new Map() };
 }
 
 /** The first that is still there, and that no other process was faster to take. */

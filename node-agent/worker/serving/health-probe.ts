@@ -10,11 +10,18 @@ export type ServerPlace = ServerSettings & { readonly host: string };
 
 /** Asks for the health; where that has a port of its own, the port for requests must be open as well. */
 export async function probeHealth(place: ServerPlace, signal: AbortSignal): Promise<ProbeAnswer> {
-  const limit = AbortSignal.any([signal, AbortSignal.timeout(HEALTH_PROBE_TIMEOUT_MS)]);
-  const answer = await askHealth(place, limit);
-  const isHealthy = answer.kind === "status" && answer.status === 200;
-  if (!isHealthy || place.port === place.healthPort) return answer;
-  return (await tryPort(place, limit)) ?? answer;
+  // Not AbortSignal.timeout within AbortSignal.any: a preview runs this on Node 20, which forgets such a timer.
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(), HEALTH_PROBE_TIMEOUT_MS);
+  const limit = AbortSignal.any([signal, late.signal]);
+  try {
+    const answer = await askHealth(place, limit);
+    const isHealthy = answer.kind === "status" && answer.status === 200;
+    if (!isHealthy || place.port === place.healthPort) return answer;
+    return (await tryPort(place, limit)) ?? answer;
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** Redirects are answers like others; of a body only so much is read that its sender sees no broken connection. */

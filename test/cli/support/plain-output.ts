@@ -7,6 +7,7 @@ const PATTERNS: readonly (readonly [string, string])[] = [
   [String.raw`\b[0-9a-f]{64}\b`, "<sha256>"],
   [String.raw`\b\d+(?:\.\d+)? (?:ms|s)\b`, "<seconds>"],
   [String.raw`(?<="seconds": )\d+(?:\.\d+)?`, "<seconds>"],
+  [String.raw`(?<=\blocalhost:|\b[Pp]ort )\d+`, "<port>"],
   [String.raw`\b\d+(?:\.\d+)? [kM]B\b`, "<size>"],
   [String.raw`(?<="sizeBytes": )\d+`, "<size>"],
 ];

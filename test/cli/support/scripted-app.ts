@@ -2,7 +2,11 @@
 import type { ManifestParameter, ManifestResource } from "../../../src/contract/flash-manifest.ts";
 import type { Cli } from "../../../cli/cli.ts";
 import type { CallLine, CallLog } from "../../../cli/server/call-log.ts";
-import { type LocalServer, startLocalServer } from "../../../cli/server/local-server.ts";
+import {
+  type LocalServer,
+  type LocalServerSettings,
+  startLocalServer,
+} from "../../../cli/server/local-server.ts";
 import type { EndpointCalls, QueueCall, ServedApp, ServedEndpoint } from "../../../cli/server/served-app.ts";
 import { ConsoleTerminal } from "../../../cli/terminal/console-terminal.ts";
 import { PassThrough } from "node:stream";
@@ -93,11 +97,16 @@ export type Answered = { readonly status: number; readonly headers: Headers; rea
 export async function serve(
   endpoints: readonly ServedEndpoint[] | (() => readonly ServedEndpoint[]),
   answers: Answers = {},
-  { host = "localhost", port = 0 }: { readonly host?: string; readonly port?: number } = {},
+  {
+    host = "localhost",
+    port = 0,
+    problems = [],
+  }: Partial<Pick<LocalServerSettings, "host" | "port">> & Pick<ServedApp, "problems"> = {},
 ): Promise<Served> {
   const app: ServedApp = {
     name: "demo",
     endpoints: async () => (typeof endpoints === "function" ? endpoints() : endpoints),
+    problems,
   };
   const calls: EndpointCalls = {
     queue: async (endpoint, call, line) =>
@@ -128,7 +137,12 @@ export async function serve(
   };
 }
 
-export type Screened = { readonly cli: Cli; readonly screen: () => string; readonly logged: string[] };
+export type Screened = {
+  readonly cli: Cli;
+  readonly screen: () => string;
+  readonly logged: string[];
+  readonly interrupt: () => void;
+};
 
 /** A command that writes to nobody's terminal, or as if to a person's. */
 export function quietCli({ isTerminal = false } = {}): Screened {
@@ -136,7 +150,8 @@ export function quietCli({ isTerminal = false } = {}): Screened {
   const pieces: string[] = [];
   const logged: string[] = [];
   output.on("data", (piece: Buffer) => pieces.push(piece.toString()));
-  const { signal } = new AbortController();
+  const interruption = new AbortController();
+  const { signal } = interruption;
   const terminal = new ConsoleTerminal({
     streams: { input: new PassThrough(), output, errors: output },
     environment: { NO_COLOR: "1" },
@@ -148,6 +163,7 @@ export function quietCli({ isTerminal = false } = {}): Screened {
     cli: { directory: "/", environment: {}, terminal, signal },
     screen: () => pieces.join(""),
     logged,
+    interrupt: () => interruption.abort(),
   };
 }
 
