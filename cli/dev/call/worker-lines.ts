@@ -9,6 +9,8 @@ import type { Service } from "../../service/service.ts";
 const lineSchema = z.looseObject({
   source: z.string(),
   line: z.string(),
+  /** When it was printed, in ms. */
+  at: z.number().optional(),
   jobId: z.string().optional(),
 });
 
@@ -19,7 +21,12 @@ const AFTERGLOW_MS = 5_000;
 /** Lines of jobs that no call has told its own yet: a job may print before its caller has its id. */
 const EARLY_MAX = 1_000;
 
-type OpenCall = { readonly line: CallLine; jobId?: string; endedAt?: number };
+export type OpenCall = {
+  readonly line: CallLine;
+  readonly startedAt: number;
+  jobId?: string;
+  endedAt?: number;
+};
 type EarlyLine = { readonly jobId: string; readonly text: string };
 
 export class WorkerLines {
@@ -36,7 +43,7 @@ export class WorkerLines {
 
   /** From now on lines of the endpoint belong to this call: those of its job, once that is known. */
   expect(endpointId: string, line: CallLine): { ofJob(id: string): void; ended(): void } {
-    const call: OpenCall = { line };
+    const call: OpenCall = { line, startedAt: Date.now() };
     const calls = this.#open.get(endpointId) ?? new Set();
     this.#open.set(endpointId, calls.add(call));
     if (!this.#followed.has(endpointId)) void this.#follow(endpointId);
@@ -47,7 +54,7 @@ export class WorkerLines {
         this.#early = this.#early.filter(({ jobId }) => jobId !== id);
       },
       ended: () => {
-        call.endedAt = performance.now();
+        call.endedAt = Date.now();
         setTimeout(() => calls.delete(call), AFTERGLOW_MS).unref();
       },
     };
@@ -93,13 +100,20 @@ export class WorkerLines {
   #show(endpointId: string, data: string): void {
     const read = lineSchema.safeParse(JSON.parse(data));
     if (!read.success) return;
-    const { source, line, jobId } = read.data;
+    const { source, line, jobId, at = Date.now() } = read.data;
     const calls = [...(this.#open.get(endpointId) ?? [])];
     const own = jobId === undefined ? calls : calls.filter((call) => call.jobId === jobId);
-    const call = own.findLast(({ endedAt }) => endedAt === undefined) ?? own.at(-1);
+    const call = nearest(own, at);
     if (source === "system") {
       if (call?.endedAt === undefined) call?.line.waiting(line);
     } else if (call !== undefined) call.line.printed(line);
     else if (jobId !== undefined) this.#early = [...this.#early, { jobId, text: line }].slice(-EARLY_MAX);
   }
+}
+
+/** The latest call that was under way then; clocks may differ a little, so one that was nearly so will do. */
+export function nearest(calls: readonly OpenCall[], at: number): OpenCall | undefined {
+  const awayMs = ({ startedAt, endedAt = Infinity }: OpenCall): number =>
+    Math.max(startedAt - at, at - endedAt, 0);
+  return calls.toReversed().toSorted((one, other) => awayMs(one) - awayMs(other))[0];
 }
