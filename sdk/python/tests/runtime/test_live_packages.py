@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import select
 import shutil
+import time
 import zipfile
 from pathlib import Path
 
@@ -13,9 +14,10 @@ from live_worker import LiveWorker, Project, told
 from wheels import make_wheel, only_from
 from worker_process import SOURCES, WAIT_S
 
+from edgerun.runtime.live import installers
 from edgerun.runtime.live.command import InstallCommand, InstallFailed
 from edgerun.runtime.live.needs import unmet
-from edgerun.runtime.live.packages import cache_directory
+from edgerun.runtime.live.packages import cache_directory, listed, remove_unused
 from edgerun.runtime.live.system_packages import install_system_packages
 
 _OWN_UV = Path(__file__).resolve().parents[4] / ".venv" / "uv" / "bin" / "uv"
@@ -51,6 +53,9 @@ def worker(request, agent, tmp_path):
         {"tea_sum.py": "import numpy, tea_leaf\nWORD = numpy.WORD + tea_leaf.WORD\n"},
         requires=("numpy", "tea-leaf"),
     )
+    make_wheel(index, "torch", "9.0", {"torch.py": "WORD = 'torch'\n"}, requires=("tea-cup",))
+    make_wheel(index, "tea_cup", "1.0", {"tea_cup.py": ""})
+    make_wheel(index, "tea_bot", "1.0", {"tea_bot.py": "WORD = 'bot'\n"}, requires=("torch", "tea-leaf"))
     programs = tmp_path / "bin"
     programs.mkdir()
     if request.param == "uv":
@@ -103,6 +108,19 @@ def test_what_images_bring_is_not_installed_once_more(agent, worker, tmp_path):
     request = project(tmp_path).request(dependencies=["tea-sum", "numpy"], args=["tea_sum"])
     assert agent.run(request) == {"output": ["imagetwo", True]}
     assert "Installs tea-sum." in worker.output
+
+
+@pytest.mark.parametrize("worker", INSTALLERS, indirect=True)
+def test_gigabytes_come_only_when_they_are_asked_for_by_name(agent, worker, tmp_path):
+    made = project(tmp_path)
+    request = made.request(dependencies=["--pre", "tea-bot"], args=["tea_bot"])
+    assert agent.run(request)["output"][0] == "bot"
+    [installed] = (tmp_path / "installed" / "packages").iterdir()
+    assert {path.name for path in installed.glob("*.py")} == {"tea_bot.py", "tea_leaf.py"}
+    without = made.request(dependencies=["--pre", "tea-bot"], args=["torch"])
+    assert "too large to be installed for a try" in told(agent.run(without))["error_message"]
+    named = made.request(dependencies=["tea-bot", "Torch"], args=["torch"])
+    assert agent.run(named) == {"output": ["torch", True]}
 
 
 @pytest.mark.parametrize("worker", QUICKEST, indirect=True)
@@ -181,3 +199,26 @@ def test_the_cache_is_where_it_is_chosen_else_in_the_home(tmp_path, monkeypatch)
     monkeypatch.setenv("HOME", str(tmp_path))
     assert cache_directory({}) == tmp_path / ".cache" / "edgerun"
     assert cache_directory({"FLASH_WORKER_INSTALL_DIR": str(tmp_path / "x")}) == tmp_path / "x"
+
+
+def test_what_nobody_has_asked_for_in_a_month_is_removed_and_what_was_left_undone(tmp_path):
+    day_s = 86_400
+    for name, age_s in (("old", 31 * day_s), ("used", day_s), (".making-old", 2 * 3_600), (".making-now", 60)):
+        (tmp_path / "all" / name).mkdir(parents=True)
+        os.utime(tmp_path / "all" / name, (0, time.time() - age_s))
+    remove_unused(tmp_path / "all")
+    assert {path.name for path in (tmp_path / "all").iterdir()} == {"used", ".making-now"}
+
+
+def test_the_log_names_packages_and_neither_options_nor_passwords():
+    asked = ["--extra-index-url https://me:secret@host/simple", "tea @ https://me:secret@host/tea.whl", "cup"]
+    assert listed(asked) == "tea @ https://host/tea.whl, cup"
+    assert listed([str(number) for number in range(8)]).endswith("4, 5 and 2 more")
+
+
+@pytest.mark.parametrize("found", ["21.2.3", "22.0.2"])
+def test_a_pip_that_cannot_say_what_is_lacking_is_told(monkeypatch, tmp_path, found):
+    monkeypatch.setattr(installers, "version", lambda _: found)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(InstallFailed, match=r"too old .* install --upgrade pip`, or install uv\.$"):
+        installers.install(["tea"], tmp_path / "into", tmp_path, downloads=None, side_by_side=True)
