@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import select
 import shutil
+import subprocess
 import time
 import zipfile
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import pytest
@@ -156,11 +158,11 @@ def test_what_cannot_be_installed_fails_the_job_with_what_the_installer_says(age
 
 def test_requirements_that_this_python_meets_are_not_installed():
     asked = [
-        *("pip", "pip>=1", "Pip ; python_version >= '3'", "nowhere ; python_version < '3'", "nowhere"),
-        *("pip<1", "pip @ https://example.org/pip.whl", "--no-deps", "pip", "nowhere"),
+        *("pytest", "pytest>=1", "PyTest ; python_version >= '3'", "nowhere ; python_version < '3'", "nowhere"),
+        *("pytest<1", "pytest @ https://example.org/pytest.whl", "--no-deps", "pytest", "nowhere"),
     ]
-    assert unmet(asked, None) == ["nowhere", "pip<1", "pip @ https://example.org/pip.whl", "--no-deps"]
-    assert unmet(["pip"], []) == ["pip"]
+    assert unmet(asked, None) == ["nowhere", "pytest<1", "pytest @ https://example.org/pytest.whl", "--no-deps"]
+    assert unmet(["pytest"], []) == ["pytest"]
 
 
 def test_extras_are_met_by_what_they_need(tmp_path):
@@ -222,3 +224,16 @@ def test_a_pip_that_cannot_say_what_is_lacking_is_told(monkeypatch, tmp_path, fo
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(InstallFailed, match=r"too old .* install --upgrade pip`, or install uv\.$"):
         installers.install(["tea"], tmp_path / "into", tmp_path, downloads=None, side_by_side=True)
+
+
+def test_where_pip_is_not_installed_the_one_that_python_has_in_store_is_run(monkeypatch):
+    def lacks(name):
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(installers, "version", lacks)
+    command = installers._pip()
+    said = subprocess.run([*command, "--version"], capture_output=True, text=True, check=True).stdout
+    assert f" from {command[1]} " in said
+    monkeypatch.setattr(installers, "pip_wheels", list)
+    with pytest.raises(InstallFailed, match="has no pip: install that, or uv."):
+        installers._pip()

@@ -12,6 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from ...requirements.library import pip_wheels
 from ..missing_package import LARGE, OF_IMAGES
 from .command import InstallCommand, InstallFailed
 from .needs import unmet
@@ -72,8 +73,7 @@ def _key(requirement: str) -> str:
 
 def _install_by_pip(wanted: Sequence[str], target: Path, work: Path, environment: Mapping[str, str]) -> None:
     report = work / "report.json"
-    _check_pip()
-    pip = [sys.executable, "-m", "pip", "install", "--no-input", "--disable-pip-version-check"]
+    pip = [*_pip(), "install", "--no-input", "--disable-pip-version-check"]
     pip += ["--progress-bar", "off", "--quiet"]
     asked = ["--requirement", _listed(work / "requirements.txt", wanted)]
     # With a target it does not look at what this Python has, so what is lacking is asked for before.
@@ -85,16 +85,22 @@ def _install_by_pip(wanted: Sequence[str], target: Path, work: Path, environment
         InstallCommand([*pip, "--target", str(target), "--no-deps", *exact], environment).run()
 
 
-def _check_pip() -> None:
+def _pip() -> list[str]:
+    """The command of this Python's pip, or else of the one that it has in store."""
     try:
-        major, minor = map(int, re.findall(r"[0-9]+", version("pip"))[:2])
+        found, command = version("pip"), ["-m", "pip"]
     except PackageNotFoundError:
-        raise InstallFailed(f"{sys.executable} has no pip: install that, or uv.") from None
+        wheels = pip_wheels()
+        if not wheels:
+            raise InstallFailed(f"{sys.executable} has no pip: install that, or uv.") from None
+        found, command = Path(wheels[-1]).name, [f"{wheels[-1]}/pip"]
+    major, minor = map(int, re.findall(r"[0-9]+", found)[:2])
     if (major, minor) < _PIP_LEAST:
         raise InstallFailed(
             f"pip {major}.{minor} of {sys.executable} is too old to say what it would install: update it by "
             f"`{sys.executable} -m pip install --upgrade pip`, or install uv."
         )
+    return [sys.executable, *command]
 
 
 def _kept_of(found: Sequence[Mapping[str, Any]], left_out: Sequence[str]) -> list[Mapping[str, Any]]:
