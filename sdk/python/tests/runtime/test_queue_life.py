@@ -245,6 +245,7 @@ def test_sigterm_lets_the_running_job_end_and_takes_no_other(agent, serve, tmp_p
     )
     job = agent.submit({"file": str(file)})
     agent.until(lambda: agent.progress[job], "its progress")
+    agent.until(lambda: (agent.open_takes, agent.open_stops) == (slots - 1, 1), "polls beside it")
     worker.terminate()
     agent.until(lambda: agent.open_takes == agent.open_stops == 0)
     other = agent.submit({"file": str(file)})
