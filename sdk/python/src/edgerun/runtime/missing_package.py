@@ -37,7 +37,7 @@ def package_advice(error: BaseException, application: Application) -> str | None
         return (
             f"The package {package} is not on this worker, and too large to be installed for a try: use an image that has "
             f"it, or, where workers are processes of this computer, `pip install {package}` into their Python. Where "
-            f"images lack it anyway, FLASH_IMAGE_PACKAGES= without it has it installed."
+            "images lack it anyway, FLASH_IMAGE_PACKAGES= without it has it installed."
         )
     if application.installs_packages:
         return (
