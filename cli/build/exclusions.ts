@@ -1,8 +1,9 @@
 /** Which packages stay out of an artifact, since the image has them or the person says so. */
 import { Failure } from "../failure.ts";
 
-/** What our images hold. */
-const IMAGE_PACKAGES = ["torch", "torchvision", "torchaudio", "numpy", "triton"];
+/** Of what our images hold: gigabytes, for which nobody waits in order to try a function. */
+export const LARGE_PACKAGES = ["torch", "torchvision", "torchaudio", "triton"];
+const IMAGE_PACKAGES = [...LARGE_PACKAGES, "numpy"];
 
 /** Bundled with every artifact, in the version that belongs to it. */
 export const SDK_PACKAGE = "edgerun";

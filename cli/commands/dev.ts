@@ -1,7 +1,9 @@
 /** `flash dev`: a local server whose functions run on workers, with the code as it is at that moment. */
 import { Command, InvalidArgumentError, Option } from "commander";
 import type { Cli } from "../cli.ts";
+import { findEnvironmentFile } from "../configuration/environment-file.ts";
 import { dev } from "../dev/dev.ts";
+import { Failure } from "../failure.ts";
 import { appNameOf } from "../project.ts";
 
 const DEFAULT_HOST = "localhost";
@@ -42,11 +44,10 @@ export function devCommand(cli: Cli, name = "dev"): Command {
     .option("-a, --app <name>", "app (default: name of this directory)")
     .option("--python <path>", "interpreter that reads the app")
     .option("-y, --yes", "do not ask")
-    .action(async (flags: DevFlags) => {
+    .action(async (flags: DevFlags, command: Command) => {
       await dev(cli, {
         appName: appNameOf(cli, flags.app),
-        host: flags.host,
-        port: flags.port,
+        ...(await whereToListen(cli, flags, command)),
         reloads: flags.reload,
         provisionsAll: flags.autoProvision ?? false,
         python: flags.python,
@@ -55,8 +56,30 @@ export function devCommand(cli: Cli, name = "dev"): Command {
     });
 }
 
+/** What neither an option nor the environment says may stand in `.env`, as for scripts that call the server. */
+async function whereToListen(
+  cli: Cli,
+  { host, port }: DevFlags,
+  command: Command,
+): Promise<Pick<DevFlags, "host" | "port">> {
+  const file = await findEnvironmentFile(cli.directory);
+  const stored = (option: string, name: string): string | undefined =>
+    command.getOptionValueSource(option) === "default" ? file?.entries[name] : undefined;
+  const storedPort = stored("port", "FLASH_PORT");
+  if (storedPort && !isPort(storedPort)) {
+    throw new Failure(
+      `FLASH_PORT of ${file?.path} must be a port from 1 to 65535, and is ${JSON.stringify(storedPort)}.`,
+    );
+  }
+  return { host: stored("host", "FLASH_HOST") || host, port: storedPort ? Number(storedPort) : port };
+}
+
 function parsePort(text: string): number {
-  const port = Number(text);
-  if (Number.isInteger(port) && port >= 1 && port <= 65_535) return port;
+  if (isPort(text)) return Number(text);
   throw new InvalidArgumentError("A port is a whole number from 1 to 65535.");
+}
+
+function isPort(text: string): boolean {
+  const port = Number(text);
+  return Number.isInteger(port) && port >= 1 && port <= 65_535;
 }

@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
-import { describe, test, vi } from "vitest";
+import { describe, onTestFinished, test, vi } from "vitest";
 import { sdkDirectory } from "../../cli/discovery/sdk-directory.ts";
 import { LiveProject, worker } from "./support/live-project.ts";
 
@@ -199,6 +199,21 @@ def a(): ...
     expect((await opened.endpoint("a")).problem).toMatch(/^more\.txt:1: "-e \." cannot be installed/);
     project.remove("requirements.txt");
     expect(await opened.endpoint("a")).toMatchObject({ code: { dependencies: [] } });
+  });
+
+  test("what images have and takes gigabytes does not travel, unless images are said to lack it", async ({
+    expect,
+  }) => {
+    const files = {
+      "a.py": worker("a", "1", ', dependencies=["torch>=2", "numpy"]'),
+      "requirements.txt": "edgerun\ntorchvision\nTorch-Geometric\n",
+    };
+    const { code } = await (await new LiveProject(files).open()).endpoint("a");
+    expect(code.dependencies.toSorted()).toEqual(["Torch-Geometric", "numpy"]);
+    vi.stubEnv("FLASH_IMAGE_PACKAGES", "numpy");
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const lacking = await (await new LiveProject(files).open()).endpoint("a");
+    expect(lacking.code.dependencies).toContain("torch>=2");
   });
 
   test("many files at once, as a checkout writes them, are one change in the end", async ({ expect }) => {

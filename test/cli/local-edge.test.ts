@@ -1,6 +1,6 @@
 /** `flash dev --local`: a function runs with nothing but this computer, and nothing of it stays. */
 import { globSync, readFileSync, statSync } from "node:fs";
-import { rm, symlink } from "node:fs/promises";
+import { readFile, rm, symlink } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { afterAll, beforeAll, test, vi } from "vitest";
 import { freePort } from "../support/free-port.ts";
@@ -25,6 +25,7 @@ beforeAll(async () => {
   // Packages of the repository are above it, so that nothing is fetched.
   await symlink(join(ROOT, "node_modules"), join(dirname(bundle), "node_modules"));
   desk = await Desk.open(bundle, { EDGERUN_URL: "https://edge.example", SVC_API_KEY: "er_of_another" });
+  await desk.run("flash init .");
   await desk.write("hello.py", HELLO);
 });
 afterAll(async () => {
@@ -48,6 +49,20 @@ async function callHello(dev: RunningCommand): Promise<unknown> {
     body: JSON.stringify({ input: { name: "you" } }),
   });
   return await response.json();
+}
+
+/** What the calls print that the README of a new app has for `flash dev`. */
+async function callsOfReadme(dev: RunningCommand): Promise<readonly unknown[]> {
+  const [, place = ""] = await dev.printed(/http:\/\/(localhost:\d+)\/docs/);
+  const readme = await readFile(join(desk.project, "README.md"), "utf8");
+  const calls = readme.match(/^curl -X POST localhost:8888.*\\\n.*$/gm) ?? [];
+  const answers = calls.map(async (call) => {
+    const { stdout } = await desk.run(
+      call.replace("localhost:8888", place).replace("curl", "curl -sS --fail-with-body"),
+    );
+    return JSON.parse(stdout) as unknown;
+  });
+  return await Promise.all(answers);
 }
 
 async function nothingIsLeft(): Promise<void> {
@@ -83,6 +98,11 @@ test("a function runs on this computer, again after a kill, and nothing is left 
   await killed.end("SIGKILL");
   await using next = await start();
   expect(await callHello(next)).toMatchObject(completed);
+  expect(await callsOfReadme(next)).toMatchObject([
+    { output: { message: "Hello, CPU!" } },
+    { output: { message: "Hello, GPU!" } },
+    { received: { name: "LB" }, fields: 1 },
+  ]);
   expect(await next.end("SIGINT")).toBe(130);
   await nothingIsLeft();
   expect(secretsInLogs()).toEqual([]);

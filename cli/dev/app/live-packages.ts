@@ -1,6 +1,6 @@
 /** What live workers install: requirements.txt, and what endpoints declare whose files the code needs. */
 import { isAbsolute, join } from "node:path";
-import { normalizedName, SDK_PACKAGE } from "../../build/exclusions.ts";
+import { exclusionsOf, LARGE_PACKAGES, normalizedName, SDK_PACKAGE } from "../../build/exclusions.ts";
 import { readWishes, type Wishes } from "../../build/requirement-files.ts";
 import type { DiscoveredEndpoint } from "../../discovery/discovery-report.ts";
 import { Failure } from "../../failure.ts";
@@ -25,6 +25,7 @@ export async function readPackages(
   const files = new Set([join(directory, "requirements.txt")]);
   const warnings = new Set<string>();
   const byEndpoint = new Map<string, Packages>();
+  const leftOut = leftOutOf(environment);
   for (const endpoint of endpoints) {
     if (endpoint.isClient) continue;
     const needed = endpoints.filter(({ filePath }) => endpoint.localFiles.includes(filePath));
@@ -32,7 +33,7 @@ export async function readPackages(
       const wishes = await readWishes(directory, needed, environment);
       for (const file of wishes.files) files.add(file);
       for (const warning of warningsOf(wishes)) warnings.add(warning);
-      byEndpoint.set(endpoint.name, { dependencies: requirementsOf(wishes), problems: [] });
+      byEndpoint.set(endpoint.name, { dependencies: requirementsOf(wishes, leftOut), problems: [] });
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
       byEndpoint.set(endpoint.name, { dependencies: [], problems: [...error.advice] });
@@ -56,11 +57,17 @@ function isOfThisComputer({ name, value }: Wishes["options"][number]): boolean {
 }
 
 /**
- * Lines of a requirements file, each once, without the package of the command: a worker has that in the right version.
- * Where packages are looked for comes first.
+ * The package of the command, which a worker has in the right version; and of what images have, whatever takes
+ * gigabytes: a worker that lacks it says so, where it is imported.
  */
-function requirementsOf({ wishes, options }: Wishes): readonly string[] {
-  const texts = wishes.map(({ text }) => text).filter((text) => nameOf(text) !== SDK_PACKAGE);
+function leftOutOf(environment: Readonly<Record<string, string | undefined>>): ReadonlySet<string> {
+  const { inImage } = exclusionsOf([], environment);
+  return new Set([SDK_PACKAGE, ...LARGE_PACKAGES.filter((name) => inImage.has(name))]);
+}
+
+/** Lines of a requirements file, each once. Where packages are looked for comes first. */
+function requirementsOf({ wishes, options }: Wishes, leftOut: ReadonlySet<string>): readonly string[] {
+  const texts = wishes.map(({ text }) => text).filter((text) => !leftOut.has(nameOf(text)));
   if (texts.length === 0) return [];
   const reachable = options.filter((option) => !isOfThisComputer(option));
   const places = reachable.map(({ name, value }) => (value === undefined ? name : `${name} ${value}`));

@@ -16,5 +16,5 @@ async def cpu_hello(input_data: dict) -> dict:
 if __name__ == "__main__":
     import asyncio
 
-    # Calls the deployed function, after `flash deploy`.
+    # Calls the deployed function; with FLASH_IS_LIVE_PROVISIONING=true that of `flash dev`.
     print(asyncio.run(cpu_hello({"name": "CPU"})))

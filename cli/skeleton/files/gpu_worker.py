@@ -19,5 +19,5 @@ async def gpu_hello(input_data: dict) -> dict:
 if __name__ == "__main__":
     import asyncio
 
-    # Calls the deployed function, after `flash deploy`.
+    # Calls the deployed function; with FLASH_IS_LIVE_PROVISIONING=true that of `flash dev`.
     print(asyncio.run(gpu_hello({"name": "GPU"})))

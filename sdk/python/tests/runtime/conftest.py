@@ -55,6 +55,16 @@ def serve(app: App, agent: ScriptedAgent, start: Callable[..., Worker]) -> Calla
 @pytest.fixture
 def listen(app: App) -> Iterator[Callable[..., Server]]:
     """Writes main.py, and starts a server of routes, "<METHOD> <path>" to function."""
+    yield from _listening(app)
+
+
+@pytest.fixture(scope="module")
+def listen_for_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Server]]:
+    """The same, for servers that all tests of a file ask."""
+    yield from _listening(App(tmp_path_factory.mktemp("shared") / "app"))
+
+
+def _listening(app: App) -> Iterator[Callable[..., Server]]:
     started: list[Server] = []
 
     def listen(source: str, routes: dict[str, str], **environment: str) -> Server:

@@ -137,6 +137,34 @@ def test_a_file_that_was_removed_cannot_be_imported_any_more(agent):
     )
 
 
+def test_directories_that_code_adds_to_the_path_are_those_of_its_version(agent):
+    made = project("def work(): return words.WORD")
+    added = "import sys\nfrom pathlib import Path\nsys.path.append(str(Path(__file__).parent / 'lib'))\n"
+    made.files["main.py"] = f"{added}sys.path.append(Path())\nimport words\n" + made.files["main.py"]
+    for word in ("one", "two"):
+        made.write("lib/words.py", f"WORD = '{word}'\n")
+        assert agent.run(made.request()) == {"output": word}
+
+
+def test_lines_are_logged_once_however_often_the_code_has_changed(agent, worker):
+    made = project("def work():\n    for name in NAMES: logging.getLogger(name).warning('logged by ' + name)")
+    hooked = """
+import logging
+import decimal as library  # stays imported, and so do its handlers
+NAMES = ['main', 'shop', 'root', 'decimal']
+for name in NAMES:
+    if not (name == 'decimal' and logging.getLogger(name).handlers):
+        logging.getLogger(name).addHandler(logging.StreamHandler())
+    logging.getLogger(name).propagate = False
+"""
+    text = made.files["main.py"]
+    for version in range(3):
+        made.files["main.py"] = f"{hooked}VERSION = {version}\n{text}"
+        agent.run(made.request())
+    counts = [worker.output.count(f"logged by {name}") for name in ("main", "shop", "root", "decimal")]
+    assert counts == [3, 3, 3, 3]
+
+
 def test_code_of_another_endpoint_is_not_run(agent):
     made = project("def work(): return 1")
     made.files["main.py"] = made.files["main.py"].replace('"job"', '"other"')

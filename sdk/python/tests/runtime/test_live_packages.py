@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import select
 import shutil
+import subprocess
+import time
 import zipfile
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import pytest
@@ -13,11 +16,12 @@ from live_worker import LiveWorker, Project, told
 from wheels import make_wheel, only_from, served_to
 from worker_process import SOURCES, WAIT_S
 
+from edgerun.runtime.live import installers
 from edgerun.runtime.live.command import InstallCommand, InstallFailed
 from edgerun.runtime.live.credentials import with_credentials
 from edgerun.runtime.live.installers import install
 from edgerun.runtime.live.needs import unmet
-from edgerun.runtime.live.packages import cache_directory
+from edgerun.runtime.live.packages import cache_directory, listed, remove_unused
 from edgerun.runtime.live.system_packages import install_system_packages
 
 _OWN_UV = Path(__file__).resolve().parents[4] / ".venv" / "uv" / "bin" / "uv"
@@ -53,6 +57,9 @@ def worker(request, agent, tmp_path):
         {"tea_sum.py": "import numpy, tea_leaf\nWORD = numpy.WORD + tea_leaf.WORD\n"},
         requires=("numpy", "tea-leaf"),
     )
+    make_wheel(index, "torch", "9.0", {"torch.py": "WORD = 'torch'\n"}, requires=("tea-cup",))
+    make_wheel(index, "tea_cup", "1.0", {"tea_cup.py": ""})
+    make_wheel(index, "tea_bot", "1.0", {"tea_bot.py": "WORD = 'bot'\n"}, requires=("torch", "tea-leaf"))
     programs = tmp_path / "bin"
     programs.mkdir()
     if request.param == "uv":
@@ -105,6 +112,19 @@ def test_what_images_bring_is_not_installed_once_more(agent, worker, tmp_path):
     request = project(tmp_path).request(dependencies=["tea-sum", "numpy"], args=["tea_sum"])
     assert agent.run(request) == {"output": ["imagetwo", True]}
     assert "Installs tea-sum." in worker.output
+
+
+@pytest.mark.parametrize("worker", INSTALLERS, indirect=True)
+def test_gigabytes_come_only_when_they_are_asked_for_by_name(agent, worker, tmp_path):
+    made = project(tmp_path)
+    request = made.request(dependencies=["--pre", "tea-bot"], args=["tea_bot"])
+    assert agent.run(request)["output"][0] == "bot"
+    [installed] = (tmp_path / "installed" / "packages").iterdir()
+    assert {path.name for path in installed.glob("*.py")} == {"tea_bot.py", "tea_leaf.py"}
+    without = made.request(dependencies=["--pre", "tea-bot"], args=["torch"])
+    assert "too large to be installed for a try" in told(agent.run(without))["error_message"]
+    named = made.request(dependencies=["tea-bot", "Torch"], args=["torch"])
+    assert agent.run(named) == {"output": ["torch", True]}
 
 
 @pytest.mark.parametrize("worker", QUICKEST, indirect=True)
@@ -203,7 +223,8 @@ def test_credentials_in_addresses_are_shown_to_nobody(agent, worker, tmp_path):
     private = "--extra-index-url https://me:s3cret@127.0.0.1:9/simple"
     made = project(tmp_path)
     assert agent.run(made.request(dependencies=[private, "tea-leaf"]))["output"][0] == "two"
-    assert "Installs --extra-index-url https://****@127.0.0.1:9/simple, tea-leaf." in worker.output
+    assert "Installs tea-leaf." in worker.output
+    assert "s3cret" not in worker.output
     with pytest.raises(InstallFailed) as failed:
         said = {"SAID": "fatal: https://tok3n@git.example"}
         InstallCommand(["/bin/sh", "-c", 'echo "$SAID"; exit 1'], said).run()
@@ -213,11 +234,11 @@ def test_credentials_in_addresses_are_shown_to_nobody(agent, worker, tmp_path):
 
 def test_requirements_that_this_python_meets_are_not_installed():
     asked = [
-        *("pip", "pip>=1", "Pip ; python_version >= '3'", "nowhere ; python_version < '3'", "nowhere"),
-        *("pip<1", "pip @ https://example.org/pip.whl", "--no-deps", "pip", "nowhere"),
+        *("pytest", "pytest>=1", "PyTest ; python_version >= '3'", "nowhere ; python_version < '3'", "nowhere"),
+        *("pytest<1", "pytest @ https://example.org/pytest.whl", "--no-deps", "pytest", "nowhere"),
     ]
-    assert unmet(asked, None) == ["nowhere", "pip<1", "pip @ https://example.org/pip.whl", "--no-deps"]
-    assert unmet(["pip"], []) == ["pip"]
+    assert unmet(asked, None) == ["nowhere", "pytest<1", "pytest @ https://example.org/pytest.whl", "--no-deps"]
+    assert unmet(["pytest"], []) == ["pytest"]
 
 
 def test_extras_are_met_by_what_they_need(tmp_path):
@@ -256,3 +277,39 @@ def test_the_cache_is_where_it_is_chosen_else_in_the_home(tmp_path, monkeypatch)
     monkeypatch.setenv("HOME", str(tmp_path))
     assert cache_directory({}) == tmp_path / ".cache" / "edgerun"
     assert cache_directory({"FLASH_WORKER_INSTALL_DIR": str(tmp_path / "x")}) == tmp_path / "x"
+
+
+def test_what_nobody_has_asked_for_in_a_month_is_removed_and_what_was_left_undone(tmp_path):
+    day_s = 86_400
+    for name, age_s in (("old", 31 * day_s), ("used", day_s), (".making-old", 2 * 3_600), (".making-now", 60)):
+        (tmp_path / "all" / name).mkdir(parents=True)
+        os.utime(tmp_path / "all" / name, (0, time.time() - age_s))
+    remove_unused(tmp_path / "all")
+    assert {path.name for path in (tmp_path / "all").iterdir()} == {"used", ".making-now"}
+
+
+def test_the_log_names_packages_and_neither_options_nor_passwords():
+    asked = ["--extra-index-url https://me:secret@host/simple", "tea @ https://me:secret@host/tea.whl", "cup"]
+    assert listed(asked) == "tea @ https://****@host/tea.whl, cup"
+    assert listed([str(number) for number in range(8)]).endswith("4, 5 and 2 more")
+
+
+@pytest.mark.parametrize("found", ["21.2.3", "22.0.2"])
+def test_a_pip_that_cannot_say_what_is_lacking_is_told(monkeypatch, tmp_path, found):
+    monkeypatch.setattr(installers, "version", lambda _: found)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(InstallFailed, match=r"too old .* install --upgrade pip`, or install uv\.$"):
+        installers.install(["tea"], tmp_path / "into", tmp_path, downloads=None, side_by_side=True)
+
+
+def test_where_pip_is_not_installed_the_one_that_python_has_in_store_is_run(monkeypatch):
+    def lacks(name):
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(installers, "version", lacks)
+    command = installers._pip()
+    said = subprocess.run([*command, "--version"], capture_output=True, text=True, check=True).stdout
+    assert f" from {command[1]} " in said
+    monkeypatch.setattr(installers, "pip_wheels", list)
+    with pytest.raises(InstallFailed, match="has no pip: install that, or uv."):
+        installers._pip()

@@ -57,18 +57,23 @@ def test_a_package_of_images_is_not_to_be_added_where_builds_leave_it_out(agent,
     assert error["error_traceback"].endswith("ModuleNotFoundError: No module named 'triton'\n")
 
 
-@pytest.mark.parametrize(("then", "code"), [("", 0), ("raise OSError", 1)])
-def test_threads_of_the_apps_modules_do_not_keep_a_worker_that_is_done(agent, serve, then, code):
-    worker = serve(
-        "import os, threading\n"
-        "os.chdir('/')\n"
-        f"threading.Thread(target=threading.Event().wait).start()\n{then}\n"
-        "def work(): return os.getcwd()\n"
+def test_threads_of_the_apps_modules_do_not_keep_a_worker_that_is_done(agent, app, start):
+    app.write(
+        "main.py",
+        """
+        import os, threading
+        os.chdir("/")
+        threading.Thread(target=threading.Event().wait).start()
+        if "FAILS" in os.environ:
+            raise OSError
+        def work(): return os.getcwd()
+        """,
     )
-    if code == 0:
-        assert agent.run({}) == {"output": "/"}
-        worker.terminate()
-    assert worker.wait() == code
+    app.queue("job", "work")
+    failed, worker = start("job", FAILS="1"), start("job")
+    assert agent.run({}) == {"output": "/"}
+    worker.terminate()
+    assert (worker.wait(), failed.wait()) == (0, 1)
 
 
 def test_a_missing_local_module_is_not_taken_for_a_package(app, serve):
@@ -156,8 +161,10 @@ def test_an_async_function_is_cancelled_by_a_stop_and_its_end_is_told(agent, ser
     worker = serve(
         """
         import asyncio
+        from edgerun.runtime import progress
 
         async def work(wait):
+            progress("begun")
             try:
                 await asyncio.sleep(1000 if wait else 0)
             except asyncio.CancelledError:
@@ -167,7 +174,7 @@ def test_an_async_function_is_cancelled_by_a_stop_and_its_end_is_told(agent, ser
         """
     )
     job = agent.submit({"wait": True})
-    agent.until(lambda: {job} in agent.pings, "a ping with the job")
+    agent.until(lambda: agent.progress[job], "its progress")
     agent.stop(job)
     assert agent.result(job) == {"error": "The job was stopped."}
     assert "cleaned up" in worker.output
@@ -225,9 +232,10 @@ def test_sigterm_lets_the_running_job_end_and_takes_no_other(agent, serve, tmp_p
     worker = serve(
         f"""
         import asyncio, pathlib, time
+        from edgerun.runtime import progress
 
         {kind if kind != "generator" else "def"} work(file):
-            print("begun")
+            progress("begun")
             {"yield 'begun'" if kind == "generator" else ""}
             while not pathlib.Path(file).exists():
                 {pause}
@@ -236,7 +244,8 @@ def test_sigterm_lets_the_running_job_end_and_takes_no_other(agent, serve, tmp_p
         max_concurrency=slots,
     )
     job = agent.submit({"file": str(file)})
-    agent.until(lambda: any(job in ping for ping in agent.pings), "a ping with the job")
+    agent.until(lambda: agent.progress[job], "its progress")
+    agent.until(lambda: (agent.open_takes, agent.open_stops) == (slots - 1, 1), "polls beside it")
     worker.terminate()
     agent.until(lambda: agent.open_takes == agent.open_stops == 0)
     other = agent.submit({"file": str(file)})

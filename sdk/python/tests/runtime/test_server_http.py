@@ -40,9 +40,9 @@ ROUTES = {
 PING = b"GET /ping HTTP/1.1\r\nHost: x\r\n\r\n"
 
 
-@pytest.fixture
-def echo(listen):
-    return listen(ECHO, ROUTES)
+@pytest.fixture(scope="module")
+def echo(listen_for_all):
+    return listen_for_all(ECHO, ROUTES)
 
 
 def statuses(answers: bytes) -> list[int]:

@@ -62,9 +62,9 @@ ROUTES = {
 }
 
 
-@pytest.fixture
-def shop(listen):
-    return listen(SHOP, ROUTES)
+@pytest.fixture(scope="module")
+def shop(listen_for_all):
+    return listen_for_all(SHOP, ROUTES)
 
 
 def test_requests_reach_the_function_of_their_method_and_path(shop):
@@ -263,14 +263,15 @@ def test_trap_21_a_traceback_goes_to_the_log_and_never_to_the_caller(listen, app
     assert server.ask("GET", "/ping").status == 200
 
 
-@pytest.mark.parametrize(
-    "error", ["SystemExit(1)", "StopIteration()", "KeyboardInterrupt()", "asyncio.CancelledError()"]
-)
 @pytest.mark.parametrize("kind", ["def", "async def"])
-def test_no_error_of_a_function_ends_the_server(listen, kind, error):
-    server = listen(f"import asyncio\n\n{kind} work():\n    raise {error}\n", {"GET /work": "work"})
-    assert server.ask("GET", "/work").status == 500
-    assert server.ask("GET", "/ping").status == 200
+def test_no_error_of_a_function_ends_the_server(listen, kind):
+    errors = ["SystemExit(1)", "StopIteration()", "KeyboardInterrupt()", "asyncio.CancelledError()"]
+    functions = [f"{kind} work{at}():\n    raise {error}\n" for at, error in enumerate(errors)]
+    routes = {f"GET /{at}": f"work{at}" for at in range(len(errors))}
+    server = listen("import asyncio\n\n" + "\n".join(functions), routes)
+    for at, error in enumerate(errors):
+        assert server.ask("GET", f"/{at}").status == 500, error
+        assert server.ask("GET", "/ping").status == 200, error
 
 
 def test_an_error_with_a_status_and_a_detail_is_what_the_caller_sees(listen):
@@ -326,24 +327,26 @@ def test_response_objects_of_frameworks_are_sent_as_they_are(listen):
     assert server.ask("GET", "/bad").status == 500
 
 
+STREAMS = [
+    ('"a", "é", b"c"', "aéc", "text/plain; charset=utf-8"),
+    ('"data: 1\\n\\n", "data: 2\\n\\n"', "data: 1\n\ndata: 2\n\n", "text/event-stream"),
+    ('{"n": 1}, "two", None', 'data: {"n":1}\n\ndata: "two"\n\ndata: null\n\n', "text/event-stream"),
+    ('b"1", b"2"', "12", "application/octet-stream"),
+]
+
+
 @pytest.mark.parametrize("kind", ["def", "async def"])
-@pytest.mark.parametrize(
-    ("values", "body", "content_type"),
-    [
-        ('"a", "é", b"c"', "aéc", "text/plain; charset=utf-8"),
-        ('"data: 1\\n\\n", "data: 2\\n\\n"', "data: 1\n\ndata: 2\n\n", "text/event-stream"),
-        ('{"n": 1}, "two", None', 'data: {"n":1}\n\ndata: "two"\n\ndata: null\n\n', "text/event-stream"),
-        ('b"1", b"2"', "12", "application/octet-stream"),
-    ],
-)
-def test_generators_are_streamed(listen, kind, values, body, content_type):
-    server = listen(
-        f"{kind} work():\n    for value in ({values}):\n        yield value\n", {"GET /work": "work"}
-    )
-    reply = server.ask("GET", "/work")
-    assert (reply.body.decode(), reply.headers["content-type"]) == (body, content_type)
-    assert reply.headers["transfer-encoding"] == "chunked"
-    assert server.send(b"GET /work HTTP/1.0\r\n\r\n").endswith(b"\r\n\r\n" + body.encode())
+def test_generators_are_streamed(listen, kind):
+    functions = [
+        f"{kind} work{at}():\n    for value in ({values}):\n        yield value\n"
+        for at, (values, _, _) in enumerate(STREAMS)
+    ]
+    server = listen("\n".join(functions), {f"GET /{at}": f"work{at}" for at in range(len(STREAMS))})
+    for at, (_, body, content_type) in enumerate(STREAMS):
+        reply = server.ask("GET", f"/{at}")
+        assert (reply.body.decode(), reply.headers["content-type"]) == (body, content_type)
+        assert reply.headers["transfer-encoding"] == "chunked"
+        assert server.send(f"GET /{at} HTTP/1.0\r\n\r\n".encode()).endswith(b"\r\n\r\n" + body.encode())
 
 
 def test_a_stream_is_sent_piece_by_piece_and_closed_when_its_reader_goes(listen, tmp_path):

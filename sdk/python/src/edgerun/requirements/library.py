@@ -30,7 +30,7 @@ def load_packaging() -> Packaging | None:
         found = _load(prefix)
         if found is not None:
             return found
-    for wheel in _pip_wheels():
+    for wheel in pip_wheels():
         sys.path.insert(0, wheel)
         found = _load("pip._vendor.packaging")
         if found is not None:
@@ -68,7 +68,8 @@ def _load(prefix: str) -> Packaging | None:
     return Packaging(*parts)
 
 
-def _pip_wheels() -> list[str]:
+def pip_wheels() -> list[str]:
+    """Those that ``ensurepip`` has, from which pip can be run or imported as it lies there."""
     try:
         import ensurepip
     except ImportError:

@@ -22,6 +22,9 @@ _PACKAGES = {
 # Builds leave them out, also where an app says that it depends on them: Edgerun's own images have them.
 OF_IMAGES = frozenset({"numpy", "torch", "torchaudio", "torchvision", "triton"})
 
+# Those of several gigabytes: nobody waits for them in order to try a function.
+LARGE = OF_IMAGES - {"numpy"}
+
 
 def package_advice(error: BaseException, application: Application) -> str | None:
     """How to get the package whose import has failed; None after any other error."""
@@ -30,6 +33,12 @@ def package_advice(error: BaseException, application: Application) -> str | None
     if not root or root in sys.stdlib_module_names or application.has_module(root):
         return None
     package = re.sub(r"[-_.]+", "-", _PACKAGES.get(root, root)).lower()
+    if application.installs_packages and package in LARGE:
+        return (
+            f"The package {package} is not on this worker, and too large to be installed for a try: use an image that has "
+            f"it, or, where workers are processes of this computer, `pip install {package}` into their Python. Where "
+            "images lack it anyway, FLASH_IMAGE_PACKAGES= without it has it installed."
+        )
     if application.installs_packages:
         return (
             f'The package {package} is not on this worker: add it to the endpoint\'s dependencies=["{package}"] or to '

@@ -38,7 +38,7 @@ class LiveApplication(Application):
 
     def has_module(self, name: str) -> bool:
         """Whether a top-level module is of the app as it is imported now."""
-        found = [Path(path) for path in sys.path if path.startswith(f"{self.sets}{os.sep}")]
+        found = [Path(path) for path in map(str, sys.path) if path.startswith(f"{self.sets}{os.sep}")]
         return any((one / name).exists() or (one / f"{name}.py").exists() for one in found)
 
     def shown(self, text: str) -> str:

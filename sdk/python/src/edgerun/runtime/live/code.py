@@ -24,6 +24,7 @@ from ..server.routes import Routes
 from ..server.worker import load_routes
 from . import imports
 from .application import LiveApplication
+from .log_handlers import LogHandlers
 from .module_sets import ModuleSets, name_of
 from .outcomes import MissingModules, NotLoaded, not_loaded
 from .packages import Packages, WorkerSpent
@@ -58,6 +59,7 @@ class LiveCode:
         self._place = place
         self._lock = threading.Lock()
         self._version: Version[Any] | None = None
+        self._log_handlers = LogHandlers()
 
     def handler(self, request: LiveRequest) -> Version[QueueHandler]:
         """The function or object that a job calls. Raises Refused, MissingModules, NotLoaded."""
@@ -92,11 +94,12 @@ class LiveCode:
         application = self._application.of(request, self._sets.lay_out(request.code.modules))
         started = time.monotonic()
         self._unload()
+        self._log_handlers = LogHandlers()
         imports.put_first(application.directory)
         try:
             loaded = self._place(lambda: load(application))
         except StartError as error:
-            _take_out(application)
+            self._take_out(application)
             raise not_loaded(error, application) from None
         self._version = Version(key, application, loaded)
         seconds = time.monotonic() - started
@@ -107,14 +110,14 @@ class LiveCode:
     def _unload(self) -> None:
         """Frees what the version before holds, such as a model on a GPU, before the next one wants the room (L1)."""
         if self._version is not None:
-            _take_out(self._version.application)
+            self._take_out(self._version.application)
             self._version = None
             gc.collect()
 
-
-def _take_out(application: LiveApplication) -> None:
-    imports.leave_out(application.directory)
-    imports.forget(application.directory)
+    def _take_out(self, application: LiveApplication) -> None:
+        imports.leave_out(application.directory)
+        imports.forget(application.directory)
+        self._log_handlers.remove_later()
 
 
 def _key_of(request: LiveRequest, details: Any) -> str:

@@ -18,9 +18,8 @@ def put_first(directory: Path) -> None:
 
 
 def leave_out(directory: Path) -> None:
-    """Imports look there no more."""
-    while str(directory) in sys.path:
-        sys.path.remove(str(directory))
+    """Imports look there no more, nor in directories of it that code has added."""
+    sys.path[:] = [path for path in sys.path if not _is_within(str(path), directory)]
     for path in [path for path in sys.path_importer_cache if _is_within(path, directory)]:
         del sys.path_importer_cache[path]
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from ..missing_package import OF_IMAGES
-from .command import InstallCommand
+from ...requirements.library import pip_wheels
+from ..missing_package import LARGE, OF_IMAGES
+from .command import InstallCommand, InstallFailed
 from .credentials import with_credentials
 from .needs import unmet
 
@@ -25,16 +28,17 @@ def install(
     """
     uv = shutil.which("uv")
     if uv is None:
-        _install_by_pip(wanted, target, work, _kept("PIP_CACHE_DIR", downloads))
+        _install_by_pip(wanted, target, work, _downloads_in("PIP_CACHE_DIR", downloads))
     else:
-        environment = _kept("UV_CACHE_DIR", downloads) | ({} if side_by_side else _ONE_BY_ONE)
+        environment = _downloads_in("UV_CACHE_DIR", downloads) | ({} if side_by_side else _ONE_BY_ONE)
         _install_by_uv(uv, wanted, target, work, environment)
 
 
+_PIP_LEAST = (22, 2)
 _ONE_BY_ONE = {"UV_CONCURRENT_DOWNLOADS": "1", "UV_CONCURRENT_BUILDS": "1", "UV_CONCURRENT_INSTALLS": "1"}
 
 
-def _kept(variable: str, downloads: Path | None) -> dict[str, str]:
+def _downloads_in(variable: str, downloads: Path | None) -> dict[str, str]:
     return {} if downloads is None or variable in os.environ else {variable: str(downloads)}
 
 
@@ -42,7 +46,7 @@ def _install_by_uv(
     uv: str, wanted: Sequence[str], target: Path, work: Path, environment: Mapping[str, str]
 ) -> None:
     # It does not look at what this Python has; this is its way to leave a package out wherever it is needed.
-    left_out = [f"{name}; python_version < '0'" for name in _of_image()]
+    left_out = [f"{name}; python_version < '0'" for name in _left_out(wanted)]
     InstallCommand(
         [
             *(uv, "pip", "install", "--python", sys.executable, "--target", str(target), "--no-progress"),
@@ -53,22 +57,64 @@ def _install_by_uv(
     ).run()
 
 
-def _of_image() -> list[str]:
-    """Packages that images bring, and that this Python has."""
-    return sorted(name for name in OF_IMAGES if not unmet([name], None))
+def _left_out(wanted: Sequence[str]) -> list[str]:
+    """Packages that images bring, and that this Python has or nobody waits for, unless they are asked for by name."""
+    asked = {_key(one) for one in wanted}
+    return sorted(name for name in OF_IMAGES - asked if name in LARGE or not unmet([name], None))
+
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+def _key(requirement: str) -> str:
+    """The name in a requirement as PEP 503 writes it; empty where it is none, such as an option."""
+    name = _NAME.match(requirement)
+    return re.sub(r"[-_.]+", "-", name[0]).lower() if name else ""
 
 
 def _install_by_pip(wanted: Sequence[str], target: Path, work: Path, environment: Mapping[str, str]) -> None:
     report = work / "report.json"
-    pip = [sys.executable, "-m", "pip", "install", "--no-input", "--disable-pip-version-check"]
+    pip = [*_pip(), "install", "--no-input", "--disable-pip-version-check"]
     pip += ["--progress-bar", "off", "--quiet"]
     asked = ["--requirement", _listed(work / "requirements.txt", wanted)]
     # With a target it does not look at what this Python has, so what is lacking is asked for before.
     InstallCommand([*pip, "--dry-run", "--report", str(report), *asked], environment).run()
-    lacking = [_exactly(one, wanted) for one in json.loads(report.read_text(encoding="utf-8"))["install"]]
+    found = json.loads(report.read_text(encoding="utf-8"))["install"]
+    lacking = [_exactly(one, wanted) for one in _kept_of(found, _left_out(wanted))]
     if lacking:
         exact = ["--requirement", _listed(work / "lacking.txt", lacking)]
         InstallCommand([*pip, "--target", str(target), "--no-deps", *exact], environment).run()
+
+
+def _pip() -> list[str]:
+    """The command of this Python's pip, or else of the one that it has in store."""
+    try:
+        found, command = version("pip"), ["-m", "pip"]
+    except PackageNotFoundError:
+        wheels = pip_wheels()
+        if not wheels:
+            raise InstallFailed(f"{sys.executable} has no pip: install that, or uv.") from None
+        found, command = Path(wheels[-1]).name, [f"{wheels[-1]}/pip"]
+    major, minor = map(int, re.findall(r"[0-9]+", found)[:2])
+    if (major, minor) < _PIP_LEAST:
+        raise InstallFailed(
+            f"pip {major}.{minor} of {sys.executable} is too old to say what it would install: update it by "
+            f"`{sys.executable} -m pip install --upgrade pip`, or install uv."
+        )
+    return [sys.executable, *command]
+
+
+def _kept_of(found: Sequence[Mapping[str, Any]], left_out: Sequence[str]) -> list[Mapping[str, Any]]:
+    """Without what is left out, and what that alone needs."""
+    by_key = {_key(one["metadata"]["name"]): one for one in found}
+    needed = [key for key, one in by_key.items() if one["requested"]]
+    kept: dict[str, Mapping[str, Any]] = {}
+    while needed:
+        key = needed.pop()
+        if key in by_key and key not in kept and key not in left_out:
+            kept[key] = by_key[key]
+            needed += [_key(text) for text in kept[key]["metadata"].get("requires_dist", [])]
+    return list(kept.values())
 
 
 def _exactly(found: Mapping[str, Any], wanted: Sequence[str]) -> str:

@@ -8,6 +8,7 @@ P2  An installation is a directory named by what was asked for; it is complete w
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import shutil
@@ -17,7 +18,6 @@ import sysconfig
 import tempfile
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 
 from .. import log
@@ -33,9 +33,10 @@ from .system_packages import install_system_packages
 
 _VOLUME = Path("/runpod-volume")
 _SHOWN_MAX = 6
-_MAKING = ".making-"
-# Installations that take so long are those of workers that were killed.
-_KILLED_AFTER_S = 3_600.0
+_UNDONE = ".making-"
+# Seconds. An installation ends long before; what nobody has asked for in a month is made again when it is.
+_UNDONE_KEPT_S = 3_600.0
+_UNUSED_KEPT_S = 30 * 86_400.0
 
 
 class WorkerSpent(Exception):
@@ -56,7 +57,8 @@ class Packages:
         try:
             install_system_packages(code.system_dependencies, self._cache)
             wanted = unmet(code.dependencies, self._searched)
-            self._use(self._installed(wanted, code.accelerate_downloads) if wanted else None)
+            is_any = any(map(_is_package, wanted))
+            self._use(self._installed(wanted, code.accelerate_downloads) if is_any else None)
         except InstallFailed as error:
             raise NotLoaded(str(error), kind="InstallError") from None
 
@@ -86,12 +88,13 @@ class Packages:
     def _installed(self, wanted: list[str], side_by_side: bool) -> Path:
         target = self._cache / "packages" / _name_of(wanted)
         if target.is_dir():
+            _note_use(target)
             return target
         target.parent.mkdir(parents=True, exist_ok=True)
-        _remove_killed(target.parent)
-        log.say(f"Installs {_listed(wanted)}.")
+        remove_unused(target.parent)
+        log.say(f"Installs {listed(wanted)}.")
         started = time.monotonic()
-        making = Path(tempfile.mkdtemp(prefix=_MAKING, dir=target.parent))
+        making = Path(tempfile.mkdtemp(prefix=_UNDONE, dir=target.parent))
         try:
             with tempfile.TemporaryDirectory(prefix="edgerun-install-") as work:
                 install(wanted, making, Path(work), downloads=self._downloads, side_by_side=side_by_side)
@@ -125,13 +128,28 @@ def _name(making: Path, target: Path) -> None:
             raise
 
 
-def _remove_killed(packages: Path) -> None:
-    for making in packages.glob(f"{_MAKING}*"):
-        with suppress(OSError):  # another worker has removed it, or has named it
-            if time.time() - making.stat().st_mtime > _KILLED_AFTER_S:
-                shutil.rmtree(making, ignore_errors=True)
+def _note_use(target: Path) -> None:
+    with contextlib.suppress(OSError):  # of another user
+        os.utime(target)
 
 
-def _listed(wanted: list[str]) -> str:
-    shown = without_credentials(", ".join(wanted[:_SHOWN_MAX]))
-    return f"{shown} and {len(wanted) - _SHOWN_MAX} more" if len(wanted) > _SHOWN_MAX else shown
+def remove_unused(directory: Path) -> None:
+    """Removes what was not asked for in a month, and what installations that were killed have left."""
+    now = time.time()
+    for one in directory.iterdir():
+        kept_s = _UNDONE_KEPT_S if one.name.startswith(_UNDONE) else _UNUSED_KEPT_S
+        with contextlib.suppress(OSError):  # gone by another worker's hand, or of another user
+            if now - one.stat().st_mtime > kept_s:
+                shutil.rmtree(one, ignore_errors=True)
+
+
+def _is_package(requirement: str) -> bool:
+    """Others are options: where packages are looked for."""
+    return not requirement.startswith("-")
+
+
+def listed(wanted: list[str]) -> str:
+    """Some of them, without the passwords of addresses."""
+    names = [one for one in wanted if _is_package(one)]
+    shown = without_credentials(", ".join(names[:_SHOWN_MAX]))
+    return f"{shown} and {len(names) - _SHOWN_MAX} more" if len(names) > _SHOWN_MAX else shown

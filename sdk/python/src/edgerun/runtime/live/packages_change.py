@@ -24,4 +24,5 @@ def stale_package(before: Path, after: Path | None) -> str | None:
 
 
 def _versions(directory: Path) -> Mapping[str, str]:
-    return {one.metadata["Name"]: one.version for one in distributions(path=[str(directory)])}
+    found = distributions(path=[str(directory)])
+    return {one.metadata["Name"]: one.version for one in found if one.metadata["Name"]}
