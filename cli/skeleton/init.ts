@@ -24,7 +24,7 @@ export async function initProject(cli: Cli, project: string): Promise<void> {
   cli.terminal.done(isHere ? `Initialized ${app} in this directory.` : `Created ${app}.`);
   sayTree(cli, basename(directory), paths);
   const appOption = app === basename(directory) ? "" : ` --app ${app}`;
-  sayNextSteps(cli, isHere ? undefined : relative(cli.directory, directory), `flash deploy${appOption}`);
+  sayNextSteps(cli, isHere ? undefined : relative(cli.directory, directory), appOption);
 }
 
 async function mayWrite(cli: Cli, directory: string, paths: readonly string[]): Promise<boolean> {
@@ -48,14 +48,19 @@ function sayTree(cli: Cli, name: string, paths: readonly string[]): void {
   }
 }
 
-function sayNextSteps(cli: Cli, directory: string | undefined, deployment: string): void {
+function sayNextSteps(cli: Cli, directory: string | undefined, appOption: string): void {
   const steps = [
     ...(directory === undefined ? [] : [`cd ${directory}`]),
     "pip install -r requirements.txt",
     "flash login",
-    deployment,
+    `flash dev${appOption}`,
+    `flash deploy${appOption}`,
   ];
   cli.terminal.say();
   cli.terminal.say("Next:");
   for (const step of steps) cli.terminal.say(`  ${step}`);
+  cli.terminal.say();
+  cli.terminal.say(
+    "`flash dev` offers its functions at http://localhost:8888/docs; `flash dev --local` needs no login.",
+  );
 }
