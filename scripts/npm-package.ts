@@ -11,7 +11,9 @@ Turns Python functions into serverless endpoints on your own GPU hosts, with Edg
     npm install -g edgerun
     flash init my-app
     cd my-app
+    flash dev --local                              # on this computer, without an account
     flash login --url https://your-edge.example
+    flash dev                                      # on your hosts, while you write
     flash deploy
 
 \`flash --help\` shows every command, \`flash <command> --help\` its options. Functions are declared with the Python package of the same name: \`pip install edgerun\`.

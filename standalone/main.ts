@@ -8,6 +8,7 @@ import { dockerAnswers } from "./docker-daemon.ts";
 import { readEdgeBuild } from "./edge-build.ts";
 import { StartFailure } from "./failure.ts";
 import { Installation } from "./installation.ts";
+import { endSessions, managementApi } from "./management-api.ts";
 import { type StandaloneMessage, type StandaloneSettings, standaloneSettingsSchema } from "./messages.ts";
 import { StateDirectory, StateInUse } from "./state-directory.ts";
 
@@ -40,6 +41,8 @@ async function start(
   };
   const { packages, port = 0, runtime, python, pythonPackage } = settings;
   await installation.startEdge({ build: await readEdgeBuild(EDGE), packages, port, bindings });
+  // No other command uses this state, so they are of killed ones, and their jobs would run with the code of then.
+  if (settings.port === undefined) await endSessions(managementApi(installation.url, apiKey));
   tell({ kind: "ready", port: Number(new URL(installation.url).port), apiKey });
   const workerPython = { interpreter: python, packageDirectory: pythonPackage };
   await installation.startAgent({ program: AGENT, runtime, workerPython });

@@ -45,3 +45,22 @@ export async function createJoinToken(api: ManagementApi, name: string): Promise
   );
   return joinTokenCreate.token;
 }
+
+type Environments = {
+  myself: { flashApps: { flashEnvironments: { id: string; leaseExpiresAt: string | null }[] }[] };
+};
+
+/** Ends every live session, with its endpoints and their jobs. */
+export async function endSessions(api: ManagementApi): Promise<void> {
+  const { myself } = await api.query<Environments>(
+    "{ myself { flashApps { flashEnvironments { id leaseExpiresAt } } } }",
+  );
+  const sessions = myself.flashApps
+    .flatMap(({ flashEnvironments }) => flashEnvironments)
+    .filter(({ leaseExpiresAt }) => leaseExpiresAt !== null);
+  const ended = sessions.map(({ id }) =>
+    api.query("mutation ($id: String) { deleteFlashEnvironment(flashEnvironmentId: $id) }", { id }),
+  );
+  // Where the maintenance of the edge was quicker, it has gone; and each ends with its lease.
+  await Promise.allSettled(ended);
+}

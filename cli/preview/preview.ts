@@ -80,6 +80,7 @@ class Preview {
 
   async start(): Promise<LocalServer> {
     const site = await newSite();
+    this.#cli.onHurry?.(() => this.#left(site));
     const key = `preview_${randomBytes(24).toString("hex")}`;
     this.#cli.hide?.(key);
     const app = servedApp(this.#order.manifest, this.#order.appName);
@@ -114,6 +115,12 @@ class Preview {
     step.fail("Not everything could be removed");
     for (const fault of faults)
       this.#cli.terminal.warn(fault instanceof Error ? fault.message : String(fault));
+  }
+
+  /** For who has no time to wait until it is removed. */
+  #left({ networkName }: Site): readonly string[] {
+    if (this.#workers.size === 0) return [];
+    return [`The containers on the network ${networkName} are left; the next preview removes them.`];
   }
 
   async #plan(site: Site, key: string, peers: PeerService): Promise<readonly WorkerPlan[]> {

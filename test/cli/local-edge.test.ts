@@ -3,6 +3,7 @@ import { globSync, readFileSync, statSync } from "node:fs";
 import { readFile, rm, symlink } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { afterAll, beforeAll, test, vi } from "vitest";
+import { managementApi } from "../../standalone/management-api.ts";
 import { freePort } from "../support/free-port.ts";
 import { processesIn } from "../support/leftovers.ts";
 import { Desk, layOutBundle } from "./support/flash-command.ts";
@@ -65,6 +66,16 @@ async function callsOfReadme(dev: RunningCommand): Promise<readonly unknown[]> {
   return await Promise.all(answers);
 }
 
+/** Sessions that the local edge has. */
+async function countSessions(): Promise<number> {
+  const state = join(desk.project, ".flash/local");
+  const { url } = JSON.parse(await readFile(join(state, "running.json"), "utf8")) as { url: string };
+  const api = managementApi(url, (await readFile(join(state, "api-key"), "utf8")).trim());
+  type Found = { myself: { flashApps: { flashEnvironments: unknown[] }[] } };
+  const { myself } = await api.query<Found>("{ myself { flashApps { flashEnvironments { id } } } }");
+  return myself.flashApps.flatMap(({ flashEnvironments }) => flashEnvironments).length;
+}
+
 async function nothingIsLeft(): Promise<void> {
   await vi.waitFor(() => {
     const left = processesIn(desk.project);
@@ -103,6 +114,7 @@ test("a function runs on this computer, again after a kill, and nothing is left 
     { output: { message: "Hello, GPU!" } },
     { received: { name: "LB" }, fields: 1 },
   ]);
+  expect(await countSessions()).toBe(1); // its own; jobs of the killed one would run with old code
   expect(await next.end("SIGINT")).toBe(130);
   await nothingIsLeft();
   expect(secretsInLogs()).toEqual([]);

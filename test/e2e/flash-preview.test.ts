@@ -245,7 +245,7 @@ describe.runIf(await isDockerAvailable())("a preview", () => {
       .toBe(200);
   });
 
-  test("stands beside another preview; what that leaves when it is killed, the next one removes", async ({
+  test("stands beside others: what one leaves that is killed, the next one removes; one that nobody reads ends", async ({
     expect,
   }) => {
     const other = await Desk.open(bundle, { PYTHONPATH: PACKAGE });
@@ -265,16 +265,23 @@ describe.runIf(await isDockerAvailable())("a preview", () => {
     killed.kill("SIGKILL");
     await killed.ended;
 
+    const unread = new PreviewRun(other);
+    const { endpoints: served } = await unread.ready();
+    expect(unread.screen).toContain("Removed 1 container of a preview that was killed.");
+    unread.stopReading();
+    await request(`${served[0]?.url}/runsync`, { input: { x: 6 } }).catch(() => undefined); // tells of the call
+    expect((await unread.ended).exitCode).toBe(130);
+    expect(await unread.belongings()).toEqual([]);
+    expect(await killed.belongings()).toEqual([]);
+
     // Discovery can import it, a worker cannot.
     await other.write("main.py", declared(`import os\nif "RUNPOD_POD_ID" in os.environ: open("/no/model")`));
     const next = new PreviewRun(other);
     const { exitCode, stderr } = await next.ended;
     expect(exitCode).toBe(1);
-    expect(stderr).toContain("Removed 1 container of a preview that was killed.");
     expect(stderr).toMatch(
       /✗ The container of odd exited with code 1\.\n[^]*No such file or directory: '\/no\/model'/,
     );
-    expect(await killed.belongings()).toEqual([]);
     expect(await next.belongings()).toEqual([]);
     expect((await preview.belongings()).length).toBeGreaterThan(9);
   });

@@ -56,6 +56,12 @@ export class PreviewRun {
     return this.#errors;
   }
 
+  /** As `| head` does once it has read enough. */
+  stopReading(): void {
+    this.#child.stdout.destroy();
+    this.#child.stderr.destroy();
+  }
+
   kill(signal: NodeJS.Signals): void {
     this.#child.kill(signal);
   }

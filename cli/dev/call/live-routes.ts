@@ -1,4 +1,5 @@
 /** Requests to routes of live endpoints. */
+import { z } from "zod";
 import {
   LIVE_EXECUTE_PATH,
   LIVE_OUTCOME_HEADER,
@@ -6,6 +7,8 @@ import {
   type LiveHttp,
   type LiveRequest,
 } from "../../../src/contract/flash-live.ts";
+import { Failure } from "../../failure.ts";
+import { Interruption } from "../../interruption.ts";
 import { CallFailure } from "../../server/served-app.ts";
 import type { LivePlace } from "../session/live-session.ts";
 import type { CallParts } from "./call-parts.ts";
@@ -27,6 +30,8 @@ const NOT_PASSED = [
 const OF_CONNECTION = ["connection", "content-length", "host", "transfer-encoding", "expect"];
 /** What the service answers with, as this server says it. */
 const STATUS_OF_SERVICE: Readonly<Record<number, CallFailure["status"]>> = { 502: 502, 524: 504 };
+/** Of the service's answers about a worker that did not answer itself. */
+const CODES_OF_SERVICE = ["worker_failed", "worker_too_slow"];
 
 export class LiveRoutes {
   readonly #parts: CallParts;
@@ -47,6 +52,10 @@ export class LiveRoutes {
           ? await this.#pass(place, http, request.signal)
           : await this.#execute(place, context, http, request.signal);
         return await answerOf(response, context, startedAt);
+      } catch (error) {
+        // Whether a worker has seen the request is not known, so it is not sent again.
+        if (!(error instanceof Failure) || error instanceof Interruption) throw error;
+        throw new CallFailure(502, error.message);
       } finally {
         lines.ended();
       }
@@ -109,12 +118,20 @@ async function answerOf(response: Response, { line }: CallContext, startedAt: nu
   if (worker !== null) line.running({ id: worker });
   if (response.headers.has(LIVE_OUTCOME_HEADER)) throw await ofWorker(response);
   if (worker === null && response.status === 404) throw new EndpointGone();
-  if (worker === null && response.status >= 400) throw await ofService(response);
+  if (response.status >= 400 && (worker === null || (await isOfService(response))))
+    throw await ofService(response);
   const headers = new Headers(response.headers);
   for (const name of NOT_PASSED) headers.delete(name);
   line.done({ ranMs: performance.now() - startedAt });
   const { status, statusText } = response;
   return new Response(response.body, { status, statusText, headers });
+}
+
+/** Whether the service answers in the place of a worker that broke off; a route may answer with such a status too. */
+async function isOfService(response: Response): Promise<boolean> {
+  if (STATUS_OF_SERVICE[response.status] === undefined) return false;
+  const { code } = readTold(await response.clone().text());
+  return code !== undefined && CODES_OF_SERVICE.includes(code);
 }
 
 /** A request, whole, as it travels within another one. */
@@ -141,14 +158,16 @@ async function ofService(response: Response): Promise<CallFailure> {
   return new CallFailure(STATUS_OF_SERVICE[response.status] ?? 503, detail);
 }
 
-function readTold(text: string): { readonly detail: string; readonly traceback?: string } {
+const toldSchema = z.looseObject({
+  detail: z.string(),
+  traceback: z.string().optional(),
+  code: z.string().optional(),
+});
+
+function readTold(text: string): z.output<typeof toldSchema> {
   try {
-    const told: unknown = JSON.parse(text);
-    if (typeof told === "object" && told !== null && "detail" in told && typeof told.detail === "string") {
-      const traceback =
-        "traceback" in told && typeof told.traceback === "string" ? told.traceback : undefined;
-      return { detail: told.detail, ...(traceback === undefined ? {} : { traceback }) };
-    }
+    const told = toldSchema.safeParse(JSON.parse(text));
+    if (told.success) return told.data;
   } catch {
     // It is shown as it is.
   }
