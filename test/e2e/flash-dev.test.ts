@@ -58,6 +58,7 @@ def broken():
 `;
 
 const API = `
+import asyncio
 from edgerun import Endpoint
 
 api = Endpoint(name="api", cpu="cpu3c-1-2")
@@ -67,6 +68,12 @@ async def relay(name: str, times: int = 1):
     """Has hello greet."""
     from workers import hello
     return [await hello(name) for _ in range(times)]
+
+@api.get("/slowly")
+async def slowly():
+    print("answering slowly")
+    await asyncio.sleep(3)
+    return "over"
 
 @api.get("/fails")
 def fails():
@@ -251,17 +258,22 @@ describe.runIf(await isDockerAvailable())("flash dev with workers in containers"
     expect((await call("/broken/runsync", { input: {} })).body).toMatchObject({ output: 0.5 });
   });
 
-  test("a worker that is killed in the middle of a call is replaced, and the call answered", async ({
+  test("workers that are killed are replaced: a job is run again, and a request told to have failed", async ({
     expect,
   }) => {
     const from = dev.output.length;
     const calling = call("/slow/runsync", { input: {} });
-    await dev.printed(/going slowly/, from);
-    const slow = (await liveEndpoints()).find(({ name }) => name === "live-slow");
-    const filters = { label: [`edgerun.endpoint=${slow?.id}`] };
-    const [container] = await new Docker().listContainers({ filters });
-    await new Docker().getContainer(container?.Id ?? "none").kill();
+    const asking = call("/api/slowly", undefined, "GET");
+    await Promise.all([dev.printed(/going slowly/, from), dev.printed(/answering slowly/, from)]);
+    const killed = (await liveEndpoints()).filter(({ name }) => ["live-slow", "live-api"].includes(name));
+    const docker = new Docker();
+    for (const { id } of killed) {
+      const [container] = await docker.listContainers({ filters: { label: [`edgerun.endpoint=${id}`] } });
+      await docker.getContainer(container?.Id ?? "none").kill();
+    }
     expect((await calling).body).toMatchObject({ status: "COMPLETED", output: "over" });
+    expect((await asking).status).toBe(502);
+    await dev.printed(/✗ .*GET \/api\/slowly/, from);
   });
 
   test("an edge that is killed in the middle of a call is waited for", async ({ expect }) => {
