@@ -150,15 +150,19 @@ class QueueWorker:
 
     def _watch_for_end(self) -> None:
         reading, writing = os.pipe()
+        os.set_blocking(writing, False)
 
         def wait_for_end() -> None:
-            os.read(reading, 1)
+            while not any(number in ENDING for number in os.read(reading, 64)):
+                pass  # a signal that the app has taken an interest in
             self.end()
 
         self._start_beside(wait_for_end, "end")
+        # Written to at once; Python's own handler waits for the main thread, which may be about to wait for something.
+        signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
         for number in ENDING:
             # Locks must not be taken here: the interrupted code may hold them.
-            signal.signal(number, lambda *_: os.write(writing, b"."))
+            signal.signal(number, lambda number, _: os.write(writing, bytes([number])))
         spare_children()
 
 
