@@ -6,7 +6,7 @@ import { existsSync } from "node:fs";
 import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { build } from "esbuild";
-import { withoutDockerExtras } from "./docker-extras.ts";
+import { nodeProgram, REQUIRE } from "./node-program.ts";
 import { layOutStandalone } from "./standalone-bundle.ts";
 
 /** The oldest Node that the command is for. */
@@ -46,27 +46,15 @@ async function layOut(root: string, directory: string): Promise<void> {
 
 async function bundleCli(root: string): Promise<Buffer> {
   const { outputFiles } = await build({
-    absWorkingDir: root,
+    // Its lines stay too: people are asked to report them.
+    ...nodeProgram(root, NODE_MIN),
     entryPoints: [join(root, "cli/main.ts")],
-    bundle: true,
     write: false,
-    platform: "node",
-    format: "esm",
-    target: `node${NODE_MIN}`,
-    // Names and lines stay, so that a stack trace says something.
-    minifySyntax: true,
-    plugins: [withoutDockerExtras],
     define: {
       FLASH_SKELETON: JSON.stringify(JSON.stringify(await readSkeleton(root))),
       __filename: "import.meta.filename",
     },
-    banner: {
-      js: [
-        "#!/usr/bin/env node",
-        // CommonJS packages within ask for built-in modules by `require`.
-        'import { createRequire as requireOf } from "node:module"; const require = requireOf(import.meta.url);',
-      ].join("\n"),
-    },
+    banner: { js: `#!/usr/bin/env node\n${REQUIRE}` },
   });
   const [bundle] = outputFiles;
   if (!bundle) throw new Error("esbuild made no file of the command.");

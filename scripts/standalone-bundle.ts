@@ -12,7 +12,7 @@ import { dirname, join } from "node:path";
 import { build } from "esbuild";
 import { readEdgeBuild } from "../standalone/edge-build.ts";
 import { AGENT_NODE_MIN } from "../src/contract/agent-version.ts";
-import { withoutDockerExtras } from "./docker-extras.ts";
+import { nodeProgram } from "./node-program.ts";
 import { ensureEdgeBundle, fingerprintOf, writeEdgeBuild } from "./start/bundle.ts";
 
 /** Built edges, each under the fingerprint of its sources. */
@@ -27,22 +27,11 @@ export async function layOutStandalone(root: string, directory: string): Promise
 
 async function bundlePrograms(root: string, directory: string): Promise<void> {
   await build({
-    absWorkingDir: root,
+    ...nodeProgram(root, AGENT_NODE_MIN),
     entryPoints: { standalone: "standalone/main.ts", "guard-main": "standalone/guard-main.ts" },
     outdir: directory,
     outExtension: { ".js": ".mjs" },
-    bundle: true,
-    platform: "node",
-    format: "esm",
-    target: `node${AGENT_NODE_MIN}`,
-    // Names stay, so that a stack trace says something.
-    minifySyntax: true,
     minifyWhitespace: true,
-    plugins: [withoutDockerExtras],
-    banner: {
-      // CommonJS packages within ask for built-in modules by `require`.
-      js: 'import { createRequire as requireOf } from "node:module"; const require = requireOf(import.meta.url);',
-    },
   });
 }
 

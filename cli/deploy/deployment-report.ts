@@ -3,6 +3,7 @@ import type { FlashManifest } from "../../src/contract/flash-manifest.ts";
 import type { Palette } from "../terminal/palette.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { exampleCalls } from "./addresses.ts";
+import { type GroupedEndpoint, showEndpointGroups } from "./endpoint-group.ts";
 import type { DeployedEndpoint, Deployment, RemovedEndpoint } from "./deployment.ts";
 
 export function showDeployment(
@@ -10,30 +11,20 @@ export function showDeployment(
   manifest: FlashManifest,
   { endpoints, removed }: Deployment,
 ): void {
-  showGroup(terminal, "Load-balanced endpoints", endpoints, "LB");
-  showGroup(terminal, "Queue-based endpoints", endpoints, "QB");
+  showEndpointGroups(
+    terminal,
+    endpoints.map((endpoint) => grouped(terminal.palette, endpoint)),
+  );
   if (removed.length > 0) terminal.say();
   for (const endpoint of removed) showRemoved(terminal, endpoint);
   showCalls(terminal, manifest, endpoints);
 }
 
-function showGroup(
-  terminal: Terminal,
-  title: string,
-  endpoints: readonly DeployedEndpoint[],
-  type: DeployedEndpoint["type"],
-): void {
-  const group = endpoints.filter((endpoint) => endpoint.type === type);
-  if (group.length === 0) return;
-  const { bold, cyan } = terminal.palette;
-  terminal.say();
-  terminal.say(bold(title));
-  for (const endpoint of group) {
-    terminal.say(`  ${bold(endpoint.name)}  ${whatHappened(terminal.palette, endpoint)}`);
-    if (endpoint.url === null) continue;
-    terminal.say(`    ${cyan(type === "QB" ? `${endpoint.url}/runsync` : endpoint.url)}`);
-    for (const { method, path } of endpoint.routes) terminal.say(`    ${method.padEnd(6)} ${path}`);
-  }
+function grouped(palette: Palette, endpoint: DeployedEndpoint): GroupedEndpoint {
+  const { name, type, url, routes } = endpoint;
+  const head = `${palette.bold(name)}  ${whatHappened(palette, endpoint)}`;
+  const addresses = url === null ? [] : [type === "QB" ? `${url}/runsync` : url];
+  return { head, type, addresses, routes };
 }
 
 function whatHappened(palette: Palette, { action, changes, error }: DeployedEndpoint): string {

@@ -2,7 +2,9 @@
 import type { FlashManifest } from "../../src/contract/flash-manifest.ts";
 import type { Cli } from "../cli.ts";
 import { exampleCalls, routesOf, type Route } from "../deploy/addresses.ts";
+import { type GroupedEndpoint, showEndpointGroups } from "../deploy/endpoint-group.ts";
 import type { LocalServer } from "../server/local-server.ts";
+import type { Palette } from "../terminal/palette.ts";
 import { PREVIEW_ENVIRONMENT } from "./worker-plan.ts";
 import type { PreviewWorker } from "./worker/preview-worker.ts";
 
@@ -35,8 +37,10 @@ export function showPreview(
   const { bold, dim } = terminal.palette;
   const { appName, manifest, warnings } = order;
   const endpoints = [...workers.values()].map((worker) => shown(manifest, server, worker));
-  showGroup(cli, "Load-balanced endpoints", endpoints, "LB");
-  showGroup(cli, "Queue-based endpoints", endpoints, "QB");
+  showEndpointGroups(
+    terminal,
+    endpoints.map((endpoint) => grouped(terminal.palette, endpoint)),
+  );
   terminal.say();
   terminal.say(bold("Try it"));
   for (const { name, url } of endpoints) {
@@ -71,21 +75,7 @@ function shown(
   };
 }
 
-function showGroup(
-  { terminal }: Cli,
-  title: string,
-  endpoints: readonly ShownEndpoint[],
-  type: ShownEndpoint["type"],
-): void {
-  const group = endpoints.filter((endpoint) => endpoint.type === type);
-  if (group.length === 0) return;
-  const { bold, cyan } = terminal.palette;
-  terminal.say();
-  terminal.say(bold(title));
-  for (const { name, url, localUrl, routes } of group) {
-    terminal.say(`  ${bold(name)}`);
-    terminal.say(`    ${cyan(type === "QB" ? `${url}/runsync` : url)}`);
-    if (url !== localUrl) terminal.say(`    ${cyan(localUrl)}`);
-    for (const { method, path } of routes) terminal.say(`    ${method.padEnd(6)} ${path}`);
-  }
+function grouped(palette: Palette, { name, type, url, localUrl, routes }: ShownEndpoint): GroupedEndpoint {
+  const own = type === "QB" ? `${url}/runsync` : url;
+  return { head: palette.bold(name), type, addresses: url === localUrl ? [own] : [own, localUrl], routes };
 }
