@@ -1,8 +1,11 @@
 import { randomInt } from "node:crypto";
 import getPort from "get-port";
 
-/** Below the ports that the system gives to whoever asks for any, which would take it before Edgerun has started. */
-const PORTS = { from: 10_000, end: 32_768 };
+/**
+ * Below the ports that the system gives to whoever asks for any, which would take it before Edgerun has started;
+ * and above 10080, the last of the ports that `fetch` refuses to call (https://fetch.spec.whatwg.org/#port-blocking).
+ */
+const PORTS = { from: 10_081, end: 32_768 };
 
 export function freePort(): Promise<number> {
   return getPort({ host: "127.0.0.1", port: randomInt(PORTS.from, PORTS.end) });
