@@ -134,6 +134,12 @@ describe("npm start", () => {
     other.close();
   });
 
+  test("refuses a port that clients could not call, and names another", async ({ place, launch, expect }) => {
+    const edgerun = launch({ ...place, port: 6000, via: "script" });
+    expect(await edgerun.ended).toBe(1);
+    expect(edgerun.output).toMatch(/'6000' is invalid\..* refuse to call port 6000, .* such as 6001\./);
+  });
+
   test("refuses a state directory that is in use", async ({ place, launch, expect }) => {
     await layOutBundle(place.stateDirectory);
     await launch({ ...place, options: ["--no-agent"] }).settled();
