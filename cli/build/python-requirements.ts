@@ -1,7 +1,7 @@
 /** Requirements as Python's own library reads them, by `python -m edgerun.requirements`. */
 import { delimiter } from "node:path";
 import { execa } from "execa";
-import { z } from "zod";
+import * as z from "zod";
 import { Failure } from "../failure.ts";
 
 const text = z.string();
