@@ -307,7 +307,7 @@ test("a requirement that is none is named with its place", async () => {
   expect(failure?.advice[0]).toMatch(/^requirements\.txt:2: left = 1: /);
 });
 
-test("an interpreter without pip gets one for the build, and none for itself", async () => {
+test("an interpreter without pip runs the one that it has in store, and gets none", async () => {
   const project = projectOf({ "app.py": app(["left>=1"]) });
   const venv = join(project, ".venv");
   execFileSync("python3", ["-m", "venv", "--without-pip", venv]);
