@@ -148,11 +148,7 @@ function bareNames(texts: readonly string[]): Reading | undefined {
   return requirements.every(({ name }) => isPackageName(name)) ? { requirements, conflicts: [] } : undefined;
 }
 
-async function withLibrary(
-  cli: Cli,
-  task: DependencyTask,
-  setting: PythonSetting,
-): Promise<PythonSetting> {
+async function withLibrary(cli: Cli, task: DependencyTask, setting: PythonSetting): Promise<PythonSetting> {
   const installer = await installerFor(cli, task);
   if (installer.tool === "pip") return { ...setting, executable: installer.python.executable };
   const into = join(task.buildDirectory, "packaging");
