@@ -1,8 +1,6 @@
 /** `flash dev`: a local server whose functions run on workers, with the code as it is at that moment. */
 import { Command, InvalidArgumentError, Option } from "commander";
 import type { Cli } from "../cli.ts";
-import { findEnvironmentFile } from "../configuration/environment-file.ts";
-import { dev } from "../dev/dev.ts";
 import { Failure } from "../failure.ts";
 import { appNameOf } from "../project.ts";
 
@@ -45,8 +43,9 @@ export function devCommand(cli: Cli, name = "dev"): Command {
     .option("--python <path>", "interpreter that reads the app")
     .option("-y, --yes", "do not ask")
     .action(async (flags: DevFlags, command: Command) => {
+      const { dev } = await import("../dev/dev.ts");
       await dev(cli, {
-        appName: appNameOf(cli, flags.app),
+        appName: await appNameOf(cli, flags.app),
         ...(await whereToListen(cli, flags, command)),
         reloads: flags.reload,
         provisionsAll: flags.autoProvision ?? false,
@@ -62,6 +61,7 @@ async function whereToListen(
   { host, port }: DevFlags,
   command: Command,
 ): Promise<Pick<DevFlags, "host" | "port">> {
+  const { findEnvironmentFile } = await import("../configuration/environment-file.ts");
   const file = await findEnvironmentFile(cli.directory);
   const stored = (option: string, name: string): string | undefined =>
     command.getOptionValueSource(option) === "default" ? file?.entries[name] : undefined;
