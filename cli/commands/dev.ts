@@ -2,8 +2,6 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import { problemOfPort } from "../../src/contract/port.ts";
 import type { Cli } from "../cli.ts";
-import { findEnvironmentFile } from "../configuration/environment-file.ts";
-import { dev } from "../dev/dev.ts";
 import { Failure } from "../failure.ts";
 import { appNameOf } from "../project.ts";
 
@@ -46,8 +44,9 @@ export function devCommand(cli: Cli, name = "dev"): Command {
     .option("--python <path>", "interpreter that reads the app")
     .option("-y, --yes", "do not ask")
     .action(async (flags: DevFlags, command: Command) => {
+      const { dev } = await import("../dev/dev.ts");
       await dev(cli, {
-        appName: appNameOf(cli, flags.app),
+        appName: await appNameOf(cli, flags.app),
         ...(await whereToListen(cli, flags, command)),
         reloads: flags.reload,
         provisionsAll: flags.autoProvision ?? false,
@@ -63,6 +62,7 @@ async function whereToListen(
   { host, port }: DevFlags,
   command: Command,
 ): Promise<Pick<DevFlags, "host" | "port">> {
+  const { findEnvironmentFile } = await import("../configuration/environment-file.ts");
   const file = await findEnvironmentFile(cli.directory);
   const stored = (option: string, name: string): string | undefined =>
     command.getOptionValueSource(option) === "default" ? file?.entries[name] : undefined;
