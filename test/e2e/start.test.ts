@@ -45,7 +45,8 @@ class Place implements AsyncDisposable {
   }
 
   launch(settings: Partial<LaunchSettings>): Launch {
-    const launch = new Launch({ via: "npm", ...this, ...settings });
+    const { port, stateDirectory } = this;
+    const launch = new Launch({ via: "npm", port, stateDirectory, ...settings });
     this.#launches.push(launch);
     return launch;
   }
@@ -174,7 +175,7 @@ test.for(["SIGINT to npm", "kill -9 of npm", "kill -9 of the script"] as const)(
     await layOutBundle(place.stateDirectory);
     const launch = place.launch({ options: ["--runtime", "process", "--api-key", GIVEN_KEY] });
     await launch.settled();
-    const other = managementApi(launch.record.url, await place.key());
+    const other = managementApi(launch.record.url, "er_other");
     await expect(other.query("query { myself { id } }")).rejects.toThrow(/401|key/i);
     await expectNothingLeft(launch, { place, way, apiKey: GIVEN_KEY, expect });
   },
