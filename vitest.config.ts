@@ -72,6 +72,7 @@ export default defineConfig({
         test: {
           name: "agent",
           include: ["test/agent/**/*.test.ts"],
+          globalSetup: ["./test/agent/bundle-setup.ts"],
           // Each test has an agent of its own, so files may follow each other in a process that knows the modules.
           isolate: false,
           // A test that hangs is ended by these; how long anything may take is no claim of any test.
