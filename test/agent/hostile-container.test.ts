@@ -354,18 +354,28 @@ describe.runIf(hasDocker && isRoot)("a hostile container", () => {
       },
     ];
 
-    test.for(attempts)("$what", async ({ script, needs }, { expect }) => {
+    /** What of it a worker could do. */
+    let done: readonly string[] = [];
+
+    beforeAll(async () => {
       await using world = await openWorld({ networkName });
       const exits = new ExitLog(world.runtime);
-      const worker = workerSpec(TEST_IMAGE, shell(`if { ${script}; }; then exit 7; else exit 8; fi`));
+      const tries = attempts.map(({ what, script }) => `if ( ${script}; ); then echo "did ${what}"; fi`);
+      const worker = workerSpec(TEST_IMAGE, shell([...tries, "echo over"].join("; ")));
       await world.runtime.start(worker);
-      expect(await exits.of(worker.workerId)).toMatchObject({ exitCode: 8 });
+      await exits.of(worker.workerId);
       exits.stop();
+      done = await world.runtime.lastLines(worker.workerId, 100);
+    });
 
-      const wrapped = `if { ${script}; }; then exit 7; else exit 8; fi`;
+    test.for(attempts)("$what", async ({ what, script, needs }, { expect }) => {
+      expect(done).toContain("over");
+      expect(done).not.toContain(`did ${what}`);
+
+      const command = `if ( ${script}; ); then exit 7; else exit 8; fi`;
       const { exitCode } = await execa(
         "docker",
-        ["run", "--rm", "--network", "none", ...NO_PROFILE, ...needs, TEST_IMAGE, "sh", "-c", wrapped],
+        ["run", "--rm", "--network", "none", ...NO_PROFILE, ...needs, TEST_IMAGE, "sh", "-c", command],
         { reject: false },
       );
       expect(exitCode).toBe(7);
