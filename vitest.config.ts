@@ -79,8 +79,13 @@ export default defineConfig({
         test: {
           name: "agent",
           include: ["test/agent/**/*.test.ts"],
-          testTimeout: 30_000,
-          hookTimeout: 60_000,
+          globalSetup: ["./test/agent/bundle-setup.ts"],
+          // Each test has an agent of its own, so files may follow each other in a process that knows the modules.
+          isolate: false,
+          // A test that hangs is ended by these; how long anything may take is no claim of any test.
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          expect: { poll: { timeout: 60_000 } },
         },
       },
       {
