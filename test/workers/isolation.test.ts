@@ -235,7 +235,7 @@ test(
         for (const turn of turns) await scene.take(operations, turn);
       }),
       {
-        numRuns: Math.max(1, Math.round(Number(env.MODEL_RUNS) / 100)),
+        numRuns: Math.max(1, Math.round(Number(env.MODEL_RUNS) / 50)),
         endOnFailure: true, // to look for a shorter history would take longer than a test may
         ...(env.MODEL_SEED && { seed: Number(env.MODEL_SEED) }),
         ...(env.MODEL_PATH && { path: env.MODEL_PATH }),
