@@ -57,7 +57,7 @@ export default defineConfig({
                   ENCRYPTION_KEYS: `test:${Buffer.alloc(32, 7).toString("base64")}`,
                   WEBHOOK_ALLOW_PRIVATE: "true",
                   // More runs of the model test, for a longer search than `npm test` makes.
-                  MODEL_RUNS: process.env["MODEL_RUNS"] ?? "100",
+                  MODEL_RUNS: process.env["MODEL_RUNS"] ?? "50",
                   // One history of it again.
                   MODEL_SEED: process.env["MODEL_SEED"] ?? "",
                   MODEL_PATH: process.env["MODEL_PATH"] ?? "",
@@ -72,7 +72,8 @@ export default defineConfig({
           include: ["test/workers/**/*.test.ts"],
           globalSetup: ["./test/workers/receiver-setup.ts"],
           setupFiles: ["./test/workers/setup.ts"],
-          testTimeout: 30_000,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
         },
       },
       {
