@@ -77,6 +77,34 @@ def fails():
     raise KeyError("no such thing")
 `;
 
+/** An image of one's own that speaks OpenAI's API, as far as a queue has it. */
+const OWN = `
+import json
+from edgerun import Endpoint, PodTemplate
+
+CODE = r'''
+import json, os, urllib.request
+def ask(url, body=None):
+    with urllib.request.urlopen(urllib.request.Request(url, body)) as answer:
+        return answer.read()
+def tell(name, id, output):
+    ask(os.environ[name].replace("$ID", id), json.dumps({"output": output}).encode())
+while True:
+    taken = ask(os.environ["RUNPOD_WEBHOOK_GET_JOB"] + "&job_in_progress=0")
+    if taken:
+        job = json.loads(taken)
+        words = job["input"]["openai_input"]["prompt"]
+        for word in words:
+            tell("RUNPOD_WEBHOOK_POST_STREAM", job["id"], "data: " + json.dumps(word) + chr(10) * 2)
+        tell("RUNPOD_WEBHOOK_POST_OUTPUT", job["id"], words)
+'''
+
+own = Endpoint(
+    name="own", image="edgerun/flash-cpu:py3.11-latest", cpu="cpu3c-1-2",
+    template=PodTemplate(dockerArgs=json.dumps({"cmd": ["python", "-c", CODE]})),
+)
+`;
+
 const WORDS = `
 def greeting(name):
     return f"Hello, {name}!"
@@ -104,6 +132,7 @@ describe.runIf(await isDockerAvailable())("flash dev with workers in containers"
     await desk.write("workers.py", WORKERS);
     await desk.write("broken.py", BROKEN);
     await desk.write("api.py", API);
+    await desk.write("own.py", OWN);
     await desk.write("words.py", WORDS);
     await start();
   });
@@ -207,6 +236,18 @@ describe.runIf(await isDockerAvailable())("flash dev with workers in containers"
     const done = await call(`/v2/hello/status/${String(id)}?wait=20000`, undefined, "GET");
     expect(done.body).toMatchObject({ id, status: "COMPLETED", output: { message: "Hello, Cy!" } });
     expect((await call("/hello/health", undefined, "GET")).body).toHaveProperty("workers");
+  });
+
+  test("OpenAI's clients are streamed to by an image of one's own", async ({ expect }) => {
+    const response = await fetch(`${url}/own/openai/v1/completions`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", Authorization: "Bearer none is needed" },
+      body: JSON.stringify({ prompt: ["a", "ü"], stream: true }),
+    });
+    expect(response.headers.get("content-type")).toContain("text/event-stream");
+    expect(await response.text()).toBe('data: "a"\n\ndata: "\\u00fc"\n\ndata: [DONE]\n\n');
+    const refused = await call("/own/openai/v1/completions", []);
+    expect(refused).toMatchObject({ status: 400, body: { error: { code: "invalid_input" } } });
   });
 
   test("a script of the project calls functions by the server that runs", async ({ expect }) => {
