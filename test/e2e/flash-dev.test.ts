@@ -105,9 +105,11 @@ own = Endpoint(
 )
 `;
 
+/** Too long to travel where it has been already. */
 const WORDS = `
 def greeting(name):
     return f"Hello, {name}!"
+# ${"These are words. ".repeat(2_000)}
 `;
 
 const CALL = `
