@@ -21,6 +21,7 @@ if (pythonFolder && !path.includes(pythonFolder)) process.env["PATH"] = [pythonF
 
 /** The tests start some hundred programs of ours: each is compiled once, not at every start. */
 process.env["NODE_COMPILE_CACHE"] ??= join(import.meta.dirname, "node_modules/.cache/node-compile");
+delete process.env["PYTHONDONTWRITEBYTECODE"];
 
 export default defineConfig({
   test: {

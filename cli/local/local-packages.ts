@@ -1,8 +1,8 @@
 /**
  * What the local edge runs on, and what is too large to come with the command: Miniflare with the Workers runtime, and
- * a newer Node where the computer's is too old. Fetched once per version into this person's cache.
+ * a newer Node where the computer's is too old. Fetched once per version into this person's cache,
+ * and once more where something of it has gone.
  */
-import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import prettyBytes from "pretty-bytes";
@@ -12,8 +12,10 @@ import type { Cli } from "../cli.ts";
 import { Failure } from "../failure.ts";
 import { secondsSince } from "../terminal/seconds.ts";
 import { fetchPackages } from "./package-fetch.ts";
+import { isWhole, use } from "./package-directory.ts";
 import { type PackageSet, readPackageSet } from "./package-set.ts";
 import { requireRuntimePlatform } from "./runtime-platform.ts";
+import { removeUnused } from "./unused-packages.ts";
 
 /** What each set takes, in MB, about: on the way, and on the disk. */
 const SIZES: Readonly<Record<string, { readonly fetched: number; readonly unpacked: number }>> = {
@@ -35,14 +37,23 @@ export async function ensureLocalPackages(cli: Cli, sources: string): Promise<Lo
   const node = isEarlier(process.versions.node, AGENT_NODE_MIN) ? nodeSet(sources) : undefined;
   const isThere = hasMiniflare(sources, miniflare);
   const wanted = [...(isThere ? [] : [miniflare]), ...(node ? [node] : [])];
+  const targets = wanted.map((set) => targetOf(cli, set));
+  await removeUnused(cacheDirectory(cli.environment), targets);
+  const isUsable = await Promise.all(targets.map(takeUp));
   await fetchAll(
     cli,
-    wanted.filter((set) => !existsSync(targetOf(cli, set))),
+    wanted.filter((_, index) => isUsable[index] !== true),
   );
   return {
     directory: isThere ? sources : targetOf(cli, miniflare),
     node: node ? programIn(targetOf(cli, node), node) : process.execPath,
   };
+}
+
+/** Whether it can be run from; nobody removes it from now on. */
+async function takeUp(target: string): Promise<boolean> {
+  await use(target).catch(() => {}); // A cache that cannot be written to serves as well.
+  return await isWhole(target);
 }
 
 /** In a checkout of Edgerun it is installed. */
