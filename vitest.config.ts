@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
 import { buildAssets } from "./scripts/assets.ts";
+import { pathWithPython } from "./test/support/direct-python.ts";
 import { LongestFirst } from "./test/support/longest-first.ts";
 
 /**
@@ -14,6 +15,7 @@ const maxWorkers = Math.max(6, availableParallelism() - 1);
 
 /** The tests start some hundred programs of ours: each is compiled once, not at every start. */
 process.env["NODE_COMPILE_CACHE"] ??= join(import.meta.dirname, "node_modules/.cache/node-compile");
+process.env["PATH"] = pathWithPython(process.env["PATH"] ?? "");
 
 export default defineConfig({
   test: {
@@ -80,7 +82,7 @@ export default defineConfig({
         test: {
           name: "cli",
           include: ["test/cli/**/*.test.ts"],
-          globalSetup: ["./test/e2e/bundle-setup.ts"],
+          globalSetup: ["./test/e2e/bundle-setup.ts", "./test/cli/edge-setup.ts"],
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },
