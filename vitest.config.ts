@@ -1,9 +1,9 @@
-import { spawnSync } from "node:child_process";
 import { availableParallelism } from "node:os";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
 import { buildAssets } from "./scripts/assets.ts";
+import { pathWithPython } from "./test/support/direct-python.ts";
 import { LongestFirst } from "./test/support/longest-first.ts";
 
 /**
@@ -13,15 +13,10 @@ import { LongestFirst } from "./test/support/longest-first.ts";
  */
 const maxWorkers = Math.max(6, availableParallelism() - 1);
 
-/** Python itself comes before a version manager's script of that name, which takes as long as Python to start. */
-const ownPython = ["-c", "import os, sys; print(os.path.dirname(sys.executable))"];
-const pythonFolder = String(spawnSync("python3", ownPython).stdout ?? "").trim();
-const path = process.env["PATH"]?.split(delimiter) ?? [];
-if (pythonFolder && !path.includes(pythonFolder)) process.env["PATH"] = [pythonFolder, ...path].join(delimiter);
-
 /** The tests start some hundred programs of ours: each is compiled once, not at every start. */
 process.env["NODE_COMPILE_CACHE"] ??= join(import.meta.dirname, "node_modules/.cache/node-compile");
 delete process.env["PYTHONDONTWRITEBYTECODE"];
+process.env["PATH"] = pathWithPython(process.env["PATH"] ?? "");
 
 export default defineConfig({
   test: {
@@ -94,7 +89,7 @@ export default defineConfig({
         test: {
           name: "cli",
           include: ["test/cli/**/*.test.ts"],
-          globalSetup: ["./test/e2e/bundle-setup.ts"],
+          globalSetup: ["./test/e2e/bundle-setup.ts", "./test/cli/edge-setup.ts"],
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },

@@ -9,22 +9,22 @@ export function appCommand(cli: Cli): Command {
     .command("list")
     .description("List your apps.")
     .option("--json", "print JSON")
-    .action(async () => await (await apps()).listApps(cli));
+    .action(async () => (await apps()).listApps(cli));
   app
     .command("create <name>")
     .description("Make an app.")
     .option("--json", "print JSON")
-    .action(async (name: string) => await (await apps()).createApp(cli, name));
+    .action(async (name: string) => (await apps()).createApp(cli, name));
   app
     .command("get <name>")
     .description("Show an app's environments and builds.")
     .option("--json", "print JSON")
-    .action(async (name: string) => await (await apps()).showApp(cli, name));
+    .action(async (name: string) => (await apps()).showApp(cli, name));
   app
     .command("delete <name>")
     .description("Delete an app with its endpoints, environments and builds.")
     .option("-y, --yes", "do not ask")
     .option("--json", "print JSON")
-    .action(async (name: string) => await (await apps()).deleteApp(cli, name));
+    .action(async (name: string) => (await apps()).deleteApp(cli, name));
   return app;
 }

@@ -13,28 +13,25 @@ export function envCommand(cli: Cli): Command {
     .description("List the environments of an app.")
     .addOption(appOption())
     .option("--json", "print JSON")
-    .action(
-      async ({ app }: Flags) => await (await environments()).listEnvironments(cli, await appNameOf(cli, app)),
+    .action(async ({ app }: Flags) =>
+      (await environments()).listEnvironments(cli, await appNameOf(cli, app)),
     );
   env
     .command("create <name>")
     .description("Make an environment, and its app where there is none.")
     .addOption(appOption())
     .option("--json", "print JSON")
-    .action(
-      async (name: string, { app }: Flags) =>
-        await (
-          await environments()
-        ).createEnvironment(cli, await appNameOf(cli, app), await checkedName("environment", name)),
-    );
+    .action(async (name: string, { app }: Flags) => {
+      const { createEnvironment } = await environments();
+      await createEnvironment(cli, await appNameOf(cli, app), await checkedName("environment", name));
+    });
   env
     .command("get <name>")
     .description("Show what runs in an environment.")
     .addOption(appOption())
     .option("--json", "print JSON")
-    .action(
-      async (name: string, { app }: Flags) =>
-        await (await environments()).showEnvironment(cli, await appNameOf(cli, app), name),
+    .action(async (name: string, { app }: Flags) =>
+      (await environments()).showEnvironment(cli, await appNameOf(cli, app), name),
     );
   env
     .command("delete <name>")
@@ -42,9 +39,8 @@ export function envCommand(cli: Cli): Command {
     .addOption(appOption())
     .option("-y, --yes", "do not ask")
     .option("--json", "print JSON")
-    .action(
-      async (name: string, { app }: Flags) =>
-        await (await environments()).deleteEnvironment(cli, await appNameOf(cli, app), name),
+    .action(async (name: string, { app }: Flags) =>
+      (await environments()).deleteEnvironment(cli, await appNameOf(cli, app), name),
     );
   return env;
 }

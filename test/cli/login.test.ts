@@ -1,25 +1,21 @@
 /** `flash login`, against a real edge. */
 import { once } from "node:events";
-import { readFile, rm, stat } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { hostname } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { spawn } from "node:child_process";
-import { afterAll, beforeAll, test } from "vitest";
+import { beforeAll, inject, test } from "vitest";
 import { FLASH_VERSION } from "../../cli/version.ts";
 import { managementApi } from "../../standalone/management-api.ts";
-import { type LoneEdge, startLoneEdge } from "../support/lone-edge.ts";
-import { Desk, layOutBundle } from "./support/flash-command.ts";
+import type { EdgeAccess } from "../support/lone-edge.ts";
+import { Desk } from "./support/flash-command.ts";
+import { newAccount } from "./support/shared-edge.ts";
 import { CONTROL_C, talk } from "./support/terminal-dialog.ts";
 
-let bundle = "";
-let edge: LoneEdge;
+const bundle = inject("flashBundle");
+let edge: EdgeAccess;
 beforeAll(async () => {
-  bundle = await layOutBundle();
-  edge = await startLoneEdge();
-});
-afterAll(async () => {
-  await edge?.[Symbol.asyncDispose]();
-  await rm(dirname(bundle), { recursive: true });
+  edge = await newAccount("login");
 });
 
 /** A login under way; `requested` is the id that its address names. */

@@ -44,7 +44,26 @@ test("the same sources give the same command", async ({ expect }) => {
   for (const part of parts) expect(await readFile(join(one, part))).toEqual(await readFile(join(two, part)));
 });
 
+test("a start reads the command line, and nothing of what commands do", async ({ expect }) => {
+  const place = await directory();
+  await layOutNpmPackage(ROOT, place);
+  const [run = ""] = (await readdir(place)).filter((name) => name.startsWith("flash-run-"));
+  const modules = [...(await modulesAtStart(place, "flash.mjs")), ...(await modulesAtStart(place, run))];
+  const folders = modules.map((module) => /^cli\/\w+(?=\/)|^node_modules(?=\/zod\/)|^src/.exec(module)?.[0]);
+  const known = ["cli/activity", "cli/commands", "cli/completion", "cli/terminal"];
+  expect(new Set(folders.filter(Boolean))).toEqual(new Set(known));
+});
+
 test("the command and the Python package are of one version", async ({ expect }) => {
   const python = await readFile(join(ROOT, "sdk/python/src/edgerun/version.py"), "utf8");
   expect(python).toContain(`"${FLASH_VERSION}"`);
 });
+
+/** Paths of the sources that are in a part of the command, and in those that it cannot do without. */
+async function modulesAtStart(place: string, part: string): Promise<readonly string[]> {
+  const text = await readFile(join(place, part), "utf8");
+  const own = [...text.matchAll(/^\/\/ (\S+)$/gm)].map(([, module = ""]) => module);
+  const needed = [...text.matchAll(/^(?:import|\} from) "\.\/(.+)";$/gm)].map(([, name = ""]) => name);
+  const theirs = await Promise.all(needed.map(async (name) => await modulesAtStart(place, name)));
+  return [...own, ...theirs.flat()];
+}

@@ -1,17 +1,11 @@
 /** Questions, in a real terminal. */
-import { readFile, rm } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { afterAll, beforeAll, test } from "vitest";
-import { Desk, layOutBundle } from "./support/flash-command.ts";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { inject, test } from "vitest";
+import { Desk } from "./support/flash-command.ts";
 import { CONTROL_C, ENTER, talk } from "./support/terminal-dialog.ts";
 
-let bundle = "";
-beforeAll(async () => {
-  bundle = await layOutBundle();
-});
-afterAll(async () => {
-  await rm(dirname(bundle), { recursive: true });
-});
+const bundle = inject("flashBundle");
 
 async function deskWithReadme(): Promise<Desk> {
   const desk = await Desk.open(bundle);

@@ -1,23 +1,17 @@
 /** `flash undeploy` as a person at a terminal uses it, and when the service does not delete. */
-import { rm } from "node:fs/promises";
-import { dirname } from "node:path";
-import { afterAll, beforeAll, test } from "vitest";
+import { beforeAll, inject, test } from "vitest";
 import { writePickle } from "../../cli/tracking/pickle.ts";
-import { type LoneEdge, startLoneEdge } from "../support/lone-edge.ts";
+import type { EdgeAccess } from "../support/lone-edge.ts";
 import { makeEndpoint } from "./support/deployed-endpoint.ts";
 import { EdgeProxy } from "./support/edge-proxy.ts";
-import { Desk, layOutBundle } from "./support/flash-command.ts";
+import { Desk } from "./support/flash-command.ts";
+import { newAccount } from "./support/shared-edge.ts";
 import { CONTROL_C, ENTER, SPACE, talk } from "./support/terminal-dialog.ts";
 
-let bundle = "";
-let edge: LoneEdge;
+const bundle = inject("flashBundle");
+let edge: EdgeAccess;
 beforeAll(async () => {
-  bundle = await layOutBundle();
-  edge = await startLoneEdge();
-});
-afterAll(async () => {
-  await edge?.[Symbol.asyncDispose]();
-  await rm(dirname(bundle), { recursive: true });
+  edge = await newAccount("undeploy");
 });
 
 /** The endpoints `one` and `two` of an app; the shell variable APP says which app it is. */

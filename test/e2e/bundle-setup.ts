@@ -1,6 +1,7 @@
 /** Builds what many test files start: the edge, and the `flash` command. */
-import { chmod, mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { createHash } from "node:crypto";
+import { existsSync, globSync } from "node:fs";
+import { mkdir, readFile, rename, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { TestProject } from "vitest/node";
 import { layOutCli } from "../../scripts/cli-bundle.ts";
@@ -17,13 +18,30 @@ declare module "vitest" {
 }
 
 const ROOT = resolve(import.meta.dirname, "../..");
+const COMMANDS = join(ROOT, "node_modules/.cache/flash");
 
-export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  project.provide("edgeBundle", await inTurn("edge-bundle", () => builtEdge(ROOT)));
-  const home = await mkdtemp(join(tmpdir(), "flash-bundle-"));
-  const command = join(home, "cli");
-  await layOutCli(ROOT, command);
-  await chmod(join(command, "flash.mjs"), 0o755);
-  project.provide("flashBundle", command);
-  return () => rm(home, { recursive: true });
+export async function setup(project: TestProject): Promise<void> {
+  await inTurn("bundles", async () => {
+    project.provide("edgeBundle", await builtEdge(ROOT));
+    project.provide("flashBundle", await builtCommand());
+  });
+}
+
+/** In a directory of its content's name, so that what Node and Python have compiled of it serves the next run, too. */
+async function builtCommand(): Promise<string> {
+  const fresh = join(COMMANDS, "fresh");
+  await mkdir(COMMANDS, { recursive: true });
+  await layOutCli(ROOT, fresh);
+  const directory = join(COMMANDS, await fingerprintOf(fresh));
+  if (existsSync(directory)) await rm(fresh, { recursive: true });
+  else await rename(fresh, directory);
+  return directory;
+}
+
+async function fingerprintOf(directory: string): Promise<string> {
+  const hash = createHash("sha256");
+  const entries = globSync("**", { cwd: directory, withFileTypes: true }).filter((entry) => entry.isFile());
+  for (const path of entries.map(({ parentPath, name }) => join(parentPath, name)).toSorted())
+    hash.update(`${path}\n`).update(await readFile(path));
+  return hash.digest("hex").slice(0, 16);
 }

@@ -27,8 +27,8 @@ export type Edgerun = BareEdgerun & { readonly endpointId: string };
 type Settings = { readonly runtime: RuntimeKind; readonly options?: readonly string[] };
 
 /** Puts the bundle that is built for all tests where a start finds that nothing has changed since. */
-export async function layOutBundle(stateDirectory: string): Promise<void> {
-  await cp(inject("edgeBundle"), join(stateDirectory, BUNDLE_FOLDER), { recursive: true });
+export async function layOutBundle(stateDirectory: string, bundle = inject("edgeBundle")): Promise<void> {
+  await cp(bundle, join(stateDirectory, BUNDLE_FOLDER), { recursive: true });
 }
 
 /** Starts everything and waits until the example job has completed. */

@@ -18,9 +18,10 @@ export type LoneEdge = AsyncDisposable &
     pid(): number;
   };
 
-export async function startLoneEdge(): Promise<LoneEdge> {
+/** `bundle` is the built edge, by default that of this test run. */
+export async function startLoneEdge(bundle?: string): Promise<LoneEdge> {
   const stateDirectory = await mkdtemp(join(tmpdir(), "edgerun-edge-"));
-  await layOutBundle(stateDirectory);
+  await layOutBundle(stateDirectory, bundle);
   const port = await freePort();
   const inspectorPort = await freePort();
   const options = ["--no-agent", "--no-example", "--inspect", String(inspectorPort)];

@@ -18,7 +18,7 @@ export class Desk implements AsyncDisposable {
     this.#environment = environment;
   }
 
-  /** `bundle` is what `layOutBundle` has made. */
+  /** `bundle` is the command of this run, or what `layOutBundle` has made of it. */
   static async open(bundle: string, environment: Readonly<Record<string, string>> = {}): Promise<Desk> {
     const desk = new Desk(await mkdtemp(join(tmpdir(), "flash-desk-")), environment);
     for (const folder of [desk.home, desk.project, desk.commands]) await mkdir(folder);
@@ -39,11 +39,12 @@ export class Desk implements AsyncDisposable {
     return join(this.root, "bin");
   }
 
-  /** Nothing of the computer that the tests run on but its PATH. */
+  /** Nothing of the computer that the tests run on but its PATH, and what Node has compiled of the command. */
   get environment(): Readonly<Record<string, string>> {
     return {
       PATH: `${this.commands}:${process.env["PATH"]}`,
       HOME: this.home,
+      NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] ?? "",
       LANG: "C.UTF-8",
       TZ: "UTC",
       ...this.#environment,
@@ -73,7 +74,7 @@ export class Desk implements AsyncDisposable {
   }
 }
 
-/** The command of this run in a new directory, which the caller removes. */
+/** The command of this run in a new directory, away from this repository, which the caller removes. */
 export async function layOutBundle(): Promise<string> {
   const directory = join(await mkdtemp(join(tmpdir(), "flash-bundle-")), "cli");
   await cp(inject("flashBundle"), directory, { recursive: true });

@@ -1,30 +1,20 @@
 /** The scenario files as tests. `UPDATE_SCENARIOS=1` writes into them what the command says now; read the difference. */
 import { readdirSync, readFileSync } from "node:fs";
-import { rm, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { afterAll, beforeAll, describe, test } from "vitest";
-import { managementApi } from "../../../standalone/management-api.ts";
-import { type EdgeAccess, type LoneEdge, startLoneEdge } from "../../support/lone-edge.ts";
-import { Desk, layOutBundle } from "./flash-command.ts";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, inject, test } from "vitest";
+import type { EdgeAccess } from "../../support/lone-edge.ts";
+import { Desk } from "./flash-command.ts";
 import { idsOf, makeEndpoint } from "./deployed-endpoint.ts";
 import { plainOutput } from "./plain-output.ts";
 import { formatScenarios, parseScenarios, type Scenario, type Step } from "./scenario-file.ts";
+import { newAccount } from "./shared-edge.ts";
 
 const FOLDER = join(import.meta.dirname, "../scenarios");
 const IS_UPDATE = process.env["UPDATE_SCENARIOS"] === "1";
 
-/** Declares the tests of the scenario files of these names, which share a bundle and an edge. */
+/** Declares the tests of the scenario files of these names. */
 export function testScenarios(isOurs: (fileName: string) => boolean): void {
-  let bundle = "";
-  let edge: LoneEdge;
-  beforeAll(async () => {
-    [bundle, edge] = await Promise.all([layOutBundle(), startLoneEdge()]);
-  });
-  afterAll(async () => {
-    await edge?.[Symbol.asyncDispose]();
-    await rm(dirname(bundle), { recursive: true });
-  });
-
   for (const fileName of scenarioFiles().filter(isOurs)) {
     const path = join(FOLDER, fileName);
     const file = parseScenarios(readFileSync(path, "utf8"));
@@ -34,7 +24,7 @@ export function testScenarios(isOurs: (fileName: string) => boolean): void {
       let access: EdgeAccess | undefined;
       const seen = new Map<Scenario, Scenario>();
       beforeAll(async () => {
-        if (file.needsEdge) access = await newAccount(edge, fileName);
+        if (file.needsEdge) access = await newAccount(fileName);
       });
       afterAll(async () => {
         const scenarios = file.scenarios.flatMap((scenario) => seen.get(scenario) ?? []);
@@ -43,7 +33,7 @@ export function testScenarios(isOurs: (fileName: string) => boolean): void {
       });
 
       test.for(file.scenarios)("$title", async (scenario, { expect }) => {
-        await using desk = await openDesk(bundle, access);
+        await using desk = await openDesk(access);
         const steps = await play(scenario, desk, access);
         seen.set(scenario, { ...scenario, steps });
         if (!IS_UPDATE) expect(steps).toEqual(scenario.steps);
@@ -56,17 +46,11 @@ function scenarioFiles(): readonly string[] {
   return readdirSync(FOLDER).filter((name) => name.endsWith(".txt"));
 }
 
-/** Each file has an account of its own, so that it finds nothing of the others. */
-async function newAccount({ baseUrl, apiKey }: EdgeAccess, name: string): Promise<EdgeAccess> {
-  const { accountCreate } = await managementApi(baseUrl, apiKey).query<{ accountCreate: { apiKey: string } }>(
-    "mutation ($input: AccountCreateInput) { accountCreate(input: $input) { apiKey } }",
-    { input: { name } },
+async function openDesk(access: EdgeAccess | undefined): Promise<Desk> {
+  return await Desk.open(
+    inject("flashBundle"),
+    access && { EDGERUN_URL: access.baseUrl, SVC_API_KEY: access.apiKey },
   );
-  return { baseUrl, apiKey: accountCreate.apiKey };
-}
-
-async function openDesk(bundle: string, access: EdgeAccess | undefined): Promise<Desk> {
-  return await Desk.open(bundle, access && { EDGERUN_URL: access.baseUrl, SVC_API_KEY: access.apiKey });
 }
 
 async function play(
@@ -79,8 +63,8 @@ async function play(
   if (access) for (const endpoint of endpoints) await makeEndpoint(access, endpoint);
   const ids = new Set<string>();
   const steps: Step[] = [];
+  await learn(ids, access);
   for (const { command } of scenario.steps) {
-    await learn(ids, access);
     const { stdout, stderr, exitCode = -1 } = await desk.run(command);
     await learn(ids, access);
     const plain = (text: string): string[] => plainOutput(text, { desk, edge: access, ids });
