@@ -35,13 +35,6 @@ test("npm install -g of the packed package gives flash, with the Python package 
   );
 });
 
-test("the same sources give the same command", async ({ expect }) => {
-  const place = await directory();
-  const [one, two] = [join(place, "one"), join(place, "two")];
-  for (const laidOut of [one, two]) await layOutNpmPackage(ROOT, laidOut);
-  expect(await readFile(join(one, "flash.mjs"))).toEqual(await readFile(join(two, "flash.mjs")));
-});
-
 test("the command and the Python package are of one version", async ({ expect }) => {
   const python = await readFile(join(ROOT, "sdk/python/src/edgerun/version.py"), "utf8");
   expect(python).toContain(`"${FLASH_VERSION}"`);

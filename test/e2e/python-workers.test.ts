@@ -84,7 +84,9 @@ describe.runIf(hasDocker)("the mock worker", () => {
     expect(await bench.agent.submit({}).result).toEqual({ output: "Hello World!" });
   });
 
-  test("asks for a new container, goes on, and crashes with code 1 when it is told to", async ({ expect }) => {
+  test("asks for a new container, goes on, and crashes with code 1 when it is told to", async ({
+    expect,
+  }) => {
     await using own = await Bench.with(image);
     const { output, stopPod } = await own.agent.submit({ mock_refresh: true, mock_return: 1 }).result;
     expect({ output, stopPod }).toEqual({ output: { mock_return: 1 }, stopPod: true });
