@@ -35,15 +35,6 @@ test("npm install -g of the packed package gives flash, with the Python package 
   );
 });
 
-test("the same sources give the same command", async ({ expect }) => {
-  const place = await directory();
-  const [one, two] = [join(place, "one"), join(place, "two")];
-  for (const laidOut of [one, two]) await layOutNpmPackage(ROOT, laidOut);
-  const parts = (await readdir(one)).filter((name) => name.endsWith(".mjs"));
-  expect(parts).toContain("flash.mjs");
-  for (const part of parts) expect(await readFile(join(one, part))).toEqual(await readFile(join(two, part)));
-});
-
 test("a start reads the command line, and nothing of what commands do", async ({ expect }) => {
   const place = await directory();
   await layOutNpmPackage(ROOT, place);

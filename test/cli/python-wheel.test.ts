@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, test } from "vitest";
 import { FLASH_VERSION } from "../../cli/version.ts";
 import { buildPythonWheel } from "../../scripts/python-wheel.ts";
 import { inTurn } from "../support/turn.ts";
+import { installWheel } from "../support/uv.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 /** Holds the wheel of Node, 61 MB, which is downloaded once. */
@@ -20,12 +21,8 @@ beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "edgerun-wheel-test-"));
   wheel = await buildPythonWheel(ROOT, join(directory, "first"));
   await ensureNodeWheel();
-  const venv = join(directory, "venv");
-  bin = join(venv, "bin");
-  await execa("python3", ["-m", "venv", venv]);
-  const offline = ["--quiet", "--no-index", "--no-compile", "--find-links", NODE_WHEELS];
-  await execa(join(bin, "python"), ["-m", "pip", "install", ...offline, wheel]);
-}, 180_000);
+  bin = await installWheel(wheel, NODE_WHEELS, join(directory, "venv"));
+}, 300_000);
 
 afterAll(async () => await rm(directory, { recursive: true, force: true }));
 

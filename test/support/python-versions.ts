@@ -18,9 +18,9 @@ export async function findPythons(): Promise<
   );
 }
 
-/** The interpreter of this version: on the PATH, in /usr/bin, or one that pyenv has installed. */
+/** The interpreter of this version: one that pyenv has installed, in /usr/bin, or on the PATH. */
 async function findPython(version: PythonVersion): Promise<string | undefined> {
-  const candidates = [`python${version}`, `/usr/bin/python${version}`, ...(await pyenvPythons(version))];
+  const candidates = [...(await pyenvPythons(version)), `/usr/bin/python${version}`, `python${version}`];
   for (const candidate of candidates) if (await isUsable(candidate, version)) return candidate;
   return undefined;
 }

@@ -25,6 +25,15 @@ export async function ensureVenv(name: string, interpreter: string, packages: st
   return python;
 }
 
+/** Makes a new environment with this wheel, and what it needs out of a folder of wheels; answers its bin. */
+export async function installWheel(wheel: string, house: string, folder: string): Promise<string> {
+  await ensureUv();
+  await execa(UV, ["venv", "--quiet", "--python", "python3", folder]);
+  const offline = ["--quiet", "--offline", "--no-index", "--find-links", house];
+  await execa(UV, ["pip", "install", ...offline, "--python", join(folder, "bin/python"), wheel]);
+  return join(folder, "bin");
+}
+
 /** A PATH on which uv is found first, and nothing else beside it. */
 export async function pathWithUv(): Promise<string> {
   await ensureUv();

@@ -35,14 +35,14 @@ NAMED_BY_THE_SPECIFICATION = {
 }
 
 
-def test_trap_38_importing_the_package_does_nothing(tmp_path: Path) -> None:
+def test_trap_38_importing_the_package_does_nothing_and_loads_no_network(tmp_path: Path) -> None:
     script = """
 import os, sys, threading
-import ssl, tempfile  # Their own doings are not ours.
 events = []
 sys.addaudithook(lambda event, args: events.append((event, args)) if event in WATCHED else None)
 import edgerun, edgerun.declarations
-os.write(1, repr((events, threading.active_count())).encode())
+loaded = {"asyncio", "http.client", "urllib.request"} & set(sys.modules)
+os.write(1, repr((events, threading.active_count(), loaded)).encode())
 """
     watched = {"os.mkdir", "os.remove", "os.rename", "socket.connect", "socket.bind", "socket.getaddrinfo"}
     # Bytecode is Python's doing.
@@ -54,7 +54,7 @@ os.write(1, repr((events, threading.active_count())).encode())
         text=True,
         check=True,
     )
-    assert done.stdout == "([], 1)"
+    assert done.stdout == "([], 1, set())"
     assert list(tmp_path.iterdir()) == [tmp_path / "work"]
 
 

@@ -140,11 +140,21 @@ def test_the_constructor_of_a_class_with_async_methods_finds_the_loop_of_its_job
     assert agent.run({}) == {"output": [True, True]}
 
 
-def test_a_plain_function_runs_on_the_main_thread(agent, serve):
+def test_a_plain_function_runs_on_the_main_thread_of_a_worker_without_asyncio(agent, serve):
     serve(
-        "import threading\n\ndef work():\n    return threading.current_thread() is threading.main_thread()\n"
+        """
+        import sys, threading
+
+        def work():
+            return threading.current_thread() is threading.main_thread(), "asyncio" in sys.modules
+        """
     )
-    assert agent.run({}) == {"output": True}
+    assert agent.run({}) == {"output": [True, False]}
+
+
+def test_a_plain_function_may_return_something_to_await(agent, serve):
+    serve("def work(x):\n    async def later():\n        return x\n\n    return later()\n", max_concurrency=2)
+    assert [agent.run({"x": number}) for number in (1, 2)] == [{"output": 1}, {"output": 2}]
 
 
 @pytest.mark.parametrize("kind", ["def", "async def"])

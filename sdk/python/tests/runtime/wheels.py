@@ -16,7 +16,7 @@ def make_wheel(
     directory: Path, name: str, version: str, files: dict[str, str], requires: tuple[str, ...] = ()
 ) -> Path:
     """A wheel for any Python."""
-    directory.mkdir(exist_ok=True)
+    directory.mkdir(parents=True, exist_ok=True)
     wheel = directory / f"{name}-{version}-py3-none-any.whl"
     info = f"{name}-{version}.dist-info"
     required = "".join(f"Requires-Dist: {one}\n" for one in requires)
