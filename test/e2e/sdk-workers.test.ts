@@ -69,7 +69,11 @@ class MockEndpoint extends QueueClient {
   }
 
   async events(jobId: string): Promise<readonly StreamEvent[]> {
-    return await Array.fromAsync(readEvents({ ...edgerun, endpointId: this.#endpointId }, jobId));
+    const events: StreamEvent[] = [];
+    for await (const event of readEvents({ ...edgerun, endpointId: this.#endpointId }, jobId)) {
+      events.push(event);
+    }
+    return events;
   }
 
   async until(isSo: () => Promise<boolean>): Promise<void> {
