@@ -100,7 +100,8 @@ export default defineConfig({
           name: "e2e",
           include: ["test/e2e/**/*.test.ts"],
           globalSetup: ["./test/e2e/bundle-setup.ts"],
-          testTimeout: 120_000,
+          // Whoever is a container beside five other files on two cores may need minutes.
+          testTimeout: 300_000,
           hookTimeout: 300_000,
         },
       },

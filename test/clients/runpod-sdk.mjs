@@ -94,7 +94,7 @@ await check("runSync answers with the output", async () => {
 });
 
 await check("runSync goes on waiting through status-sync when its time is short", async () => {
-  const first = await endpoint.run({ input: { seconds: 2, name: "patience" } });
+  const first = await endpoint.run({ input: { seconds: 5, name: "patience" } });
   const waited = await endpoint.statusSync(first.id, 1_000);
   assert.equal(waited.completed, false);
   const answer = await endpoint.runSync({ input: {} });

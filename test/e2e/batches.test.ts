@@ -1,7 +1,7 @@
 /** Batches end to end: submitted over HTTP as the documentation says, run by a real worker, with the edge killed. */
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, beforeEach, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, test } from "vitest";
 import type { BatchSummary } from "../../src/contract/batch.ts";
 import { startBareEdgerun, type BareEdgerun } from "../support/edgerun.ts";
 import { createEndpoint } from "../support/management-client.ts";
@@ -10,10 +10,8 @@ type Page = { requests: { id: string; status: string; output: unknown }[]; total
 
 const WORKER = fileURLToPath(new URL("../support/worker-script.mjs", import.meta.url));
 const AGAIN_MS = 200;
-/** Each round trip of a worker's jobs waits for the disk, so many jobs share one. */
-const CONCURRENCY = 100;
 /** Three steps of the start, the last of them a small one. */
-const KILLED_COUNT = 2_100;
+const LARGE_COUNT = 2_100;
 
 let edgerun: BareEdgerun;
 let endpointId: string;
@@ -22,9 +20,6 @@ let lastHeard: unknown;
 
 beforeAll(async () => {
   edgerun = await startBareEdgerun({ runtime: "process" });
-  const dockerArgs = `"${process.execPath}" "${WORKER}"`;
-  const env = { MOCK_CONCURRENCY: String(CONCURRENCY) };
-  endpointId = await createEndpoint(edgerun, { name: "batches", dockerArgs, env });
 });
 afterAll(() => edgerun.stop());
 beforeEach(({ onTestFailed }) => {
@@ -78,68 +73,67 @@ const returning = (from: number, count: number) =>
   Array.from({ length: count }, (_, index) => ({ input: { mock_return: from + index } }));
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index);
 
-test("a hundred jobs, in two calls, by a real worker", async ({ expect }) => {
-  const { id, status } = await call<BatchSummary>("POST", "batch", returning(0, 60));
-  expect(status).toBe("DRAFT");
-  await call("POST", `batch/${id}/requests`, { requests: returning(60, 40) });
-  await call("PUT", `batch/${id}`, { name: "a hundred" });
-  await call("POST", `batch/${id}/finalize`);
-  expect(await untilEnded(id)).toMatchObject({
-    name: "a hundred",
-    status: "FINALIZED",
-    requestTotal: 100,
-    requestInProgress: 0,
-    requestCompleted: 100,
+describe("for a real worker", () => {
+  beforeAll(async () => {
+    const dockerArgs = `"${process.execPath}" "${WORKER}"`;
+    const env = { MOCK_CONCURRENCY: "20" };
+    endpointId = await createEndpoint(edgerun, { name: "batches", dockerArgs, env, workersMax: 1 });
   });
-  expect((await allRequests(id)).map(({ output }) => output)).toEqual(numbers(100));
-  const { batches } = await call<{ batches: BatchSummary[] }>("GET", "batch");
-  expect(batches.map((batch) => batch.id)).toEqual([id]);
+
+  test("a hundred jobs, in two calls, by a real worker", async ({ expect }) => {
+    const { id, status } = await call<BatchSummary>("POST", "batch", returning(0, 60));
+    expect(status).toBe("DRAFT");
+    await call("POST", `batch/${id}/requests`, { requests: returning(60, 40) });
+    await call("PUT", `batch/${id}`, { name: "a hundred" });
+    await call("POST", `batch/${id}/finalize`);
+    expect(await untilEnded(id)).toMatchObject({
+      name: "a hundred",
+      status: "FINALIZED",
+      requestTotal: 100,
+      requestInProgress: 0,
+      requestCompleted: 100,
+    });
+    expect((await allRequests(id)).map(({ output }) => output)).toEqual(numbers(100));
+    const { batches } = await call<{ batches: BatchSummary[] }>("GET", "batch");
+    expect(batches.map((batch) => batch.id)).toEqual([id]);
+  });
+
+  test("a worker sees which batch its job is of", async ({ expect }) => {
+    const { id } = await call<BatchSummary>("POST", "batch", [{ input: { mock_member: "batchId" } }]);
+    await call("POST", `batch/${id}/finalize`);
+    await untilEnded(id);
+    expect((await allRequests(id)).map(({ output }) => output)).toEqual([id]);
+  });
 });
 
-test("a worker sees which batch its job is of", async ({ expect }) => {
-  const { id } = await call<BatchSummary>("POST", "batch", [{ input: { mock_member: "batchId" } }]);
-  await call("POST", `batch/${id}/finalize`);
-  await untilEnded(id);
-  expect((await allRequests(id)).map(({ output }) => output)).toEqual([id]);
-});
+describe("of jobs that wait", () => {
+  beforeAll(async () => {
+    endpointId = await createEndpoint(edgerun, { name: "waiting", workersMax: 0 });
+  });
 
-test("kill -9 of the edge while a batch starts: every request becomes one job", async ({ expect }) => {
-  const { id } = await call<BatchSummary>("POST", "batch", returning(0, KILLED_COUNT));
-  const finalizing = call("POST", `batch/${id}/finalize`).catch(() => "cut off");
-  await delay(20);
-  process.kill(edgerun.pids().edge, "SIGKILL");
-  const outcome = await finalizing;
-  console.info(`finalize when the edge was killed: ${outcome === "cut off" ? "cut off" : "answered"}`);
-  await insist("POST", `batch/${id}/finalize`);
-  expect(await untilEnded(id)).toMatchObject({ requestTotal: KILLED_COUNT, requestCompleted: KILLED_COUNT });
-  expect((await allRequests(id)).map(({ output }) => output)).toEqual(numbers(KILLED_COUNT));
-});
+  test("kill -9 of the edge while a batch starts: every request becomes one job", async ({ expect }) => {
+    const { id } = await call<BatchSummary>("POST", "batch", returning(0, LARGE_COUNT));
+    const finalizing = call("POST", `batch/${id}/finalize`).catch(() => "cut off");
+    await delay(20);
+    process.kill(edgerun.pids().edge, "SIGKILL");
+    const outcome = await finalizing;
+    console.info(`finalize when the edge was killed: ${outcome === "cut off" ? "cut off" : "answered"}`);
+    expect(await insist("POST", `batch/${id}/finalize`)).toMatchObject({ requestTotal: LARGE_COUNT });
+    const jobs = await allRequests(id);
+    expect(new Set(jobs.map((job) => job.id)).size).toBe(LARGE_COUNT);
+    expect(await call("GET", "health")).toMatchObject({ jobs: { inQueue: LARGE_COUNT } });
+  });
 
-test("5000 jobs start beside other calls, and are all cancelled again", async ({ expect }) => {
-  const requests = numbers(5_000).map((index) => ({ input: { mock_return: "x".repeat(200) + index } }));
-  const postedAt = performance.now();
-  const { id } = await call<BatchSummary>("POST", "batch", requests);
-  const finalizedAt = performance.now();
-  let isStarting = true;
-  const waits: number[] = [];
-  const other = (async () => {
-    do {
-      const askedAt = performance.now();
-      await call("POST", "run", { input: {} });
-      waits.push(performance.now() - askedAt);
-    } while (isStarting);
-  })();
-  const started = await call<BatchSummary>("POST", `batch/${id}/finalize`);
-  const startedAt = performance.now();
-  isStarting = false;
-  await other;
-  const ms = (from: number, to: number) => `${Math.round(to - from)} ms`;
-  console.info(
-    `5000 requests: POST ${ms(postedAt, finalizedAt)}, finalize ${ms(finalizedAt, startedAt)}; ` +
-      `${waits.length} other calls meanwhile, the slowest ${Math.round(Math.max(...waits))} ms`,
-  );
-  expect(started.requestTotal).toBe(5_000);
-  expect(await call("POST", `batch/${id}/cancel`)).toMatchObject({ requestTotal: 5_000 });
-  const ended = await untilEnded(id);
-  expect(ended.status).toBe("CANCELLED");
+  test("another job is taken while a large one starts, and stays when all of that is cancelled again", async ({
+    expect,
+  }) => {
+    const { id } = await call<BatchSummary>("POST", "batch", returning(0, LARGE_COUNT));
+    const [, other] = await Promise.all([
+      call("POST", `batch/${id}/finalize`),
+      call<{ id: string }>("POST", "run", { input: {} }),
+    ]);
+    expect(await call("POST", `batch/${id}/cancel`)).toMatchObject({ requestTotal: LARGE_COUNT });
+    expect((await untilEnded(id)).status).toBe("CANCELLED");
+    expect(await call("GET", `status/${other.id}`)).toMatchObject({ status: "IN_QUEUE" });
+  });
 });

@@ -57,8 +57,13 @@ describe.skipIf(executablePath === undefined)("the pages of the documentation", 
     return { status: Number.parseInt(status, 10), body: JSON.parse(body) as unknown };
   }
 
-  test("an operation is tried with the key, and nothing comes from elsewhere", async ({ expect }) => {
+  test("operations are tried without a key, which is shown as refused, and with it; nothing comes from elsewhere", async ({
+    expect,
+  }) => {
     const { page, notes } = await openedPage("/docs");
+    const refused = await execute(page.locator("#operations-Endpoints-listEndpoints"));
+    expect(refused).toMatchObject({ status: 401, body: { code: "unauthorized" } });
+    expect(notes.faults.splice(0)).toEqual([expect.stringContaining("401")]);
     await authorize(page, edge.apiKey);
 
     const endpointId = await createEndpoint(edge);
@@ -69,13 +74,6 @@ describe.skipIf(executablePath === undefined)("the pages of the documentation", 
     expect(job).toMatchObject({ status: 200, body: { status: "IN_QUEUE", id: expect.any(String) } });
 
     expect(notes).toEqual({ faults: [], hosts: new Set([new URL(edge.baseUrl).host]) });
-    await page.close();
-  });
-
-  test("a call without a key is refused, and the page shows it", async ({ expect }) => {
-    const { page } = await openedPage("/docs");
-    const answer = await execute(page.locator("#operations-Templates-listTemplates"));
-    expect(answer).toMatchObject({ status: 401, body: { code: "unauthorized" } });
     await page.close();
   });
 

@@ -18,7 +18,7 @@ import { usedHeap } from "../support/edge-heap.ts";
 import { startLoneEdge, type LoneEdge } from "../support/lone-edge.ts";
 import { createEndpoint } from "../support/management-client.ts";
 
-const RUNS = Number(process.env["FUZZ_RUNS"] ?? 2_000);
+const RUNS = Number(process.env["FUZZ_RUNS"] ?? 1_000);
 const SEED = Number(process.env["FUZZ_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
 const FROM = Number(process.env["FUZZ_FROM"] ?? 0);
 const CALLERS = 12;

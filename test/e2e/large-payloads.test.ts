@@ -14,7 +14,7 @@ import { createEndpoint } from "../support/management-client.ts";
 import { QueueClient, type JobReply } from "../support/queue-client.ts";
 
 const WORKER = fileURLToPath(new URL("../support/worker-script.mjs", import.meta.url));
-const LOOK_MS = 100;
+const LOOK_MS = 500;
 /** The edge may be writing at that moment. */
 const LOCK_WAIT_MS = 60_000;
 /** Jobs of these tests live no longer, so that what they leave behind can be seen; long enough to end before. */

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, test } from "vitest";
 import { isDockerAvailable } from "../support/docker.ts";
 import { startBareEdgerun, type BareEdgerun } from "../support/edgerun.ts";
 import { createEndpoint } from "../support/management-client.ts";
+import { readEvents, type StreamEvent } from "../support/event-client.ts";
 import { type JobReply, QueueClient } from "../support/queue-client.ts";
 import { ensureWorkerImage } from "../support/worker-image.ts";
 
@@ -52,6 +53,29 @@ class MockEndpoint extends QueueClient {
     return (await execa("docker", ["logs", await this.container()], { all: true })).all;
   }
 
+  /** Resolves once what the container has printed since its start matches. */
+  async printed(pattern: RegExp): Promise<void> {
+    const following = execa("docker", ["logs", "--follow", await this.container()], {
+      all: true,
+      reject: false,
+    });
+    let text = "";
+    following.all.on("data", (part: Buffer) => {
+      text += part.toString();
+      if (pattern.test(text)) following.kill();
+    });
+    await following;
+    if (!pattern.test(text)) throw new Error(`The container ended without printing ${pattern}:\n${text}`);
+  }
+
+  async events(jobId: string): Promise<readonly StreamEvent[]> {
+    const events: StreamEvent[] = [];
+    for await (const event of readEvents({ ...edgerun, endpointId: this.#endpointId }, jobId)) {
+      events.push(event);
+    }
+    return events;
+  }
+
   async until(isSo: () => Promise<boolean>): Promise<void> {
     while (!(await isSo())) await delay(LOOK_AGAIN_MS);
   }
@@ -72,10 +96,9 @@ describe.runIf(await isDockerAvailable()).concurrent("a handler on the Python SD
   test("whose container gets a SIGTERM while it waits loses no job", async ({ expect }) => {
     const endpoint = await MockEndpoint.create("signalled", { idleTimeout: 60 });
     await endpoint.runsync({});
-    const says = async (words: RegExp) => words.test(await endpoint.containerLog());
-    await endpoint.until(() => says(/Finished\..*rp_job . get_job:/s)); // a take is pending
+    await endpoint.printed(/Finished\..*rp_job . get_job:/s); // a take is pending
     await execa("docker", ["kill", "--signal", "SIGTERM", await endpoint.container()]);
-    await endpoint.until(() => says(/Received shutdown signal/));
+    await endpoint.printed(/Received shutdown signal/);
     const { id } = await endpoint.run({ mock_return: "not lost" }); // the pending take swallows it
     expect(await endpoint.result(id)).toMatchObject({ status: "COMPLETED", output: "not lost" });
   });
@@ -215,6 +238,18 @@ describe.runIf(await isDockerAvailable()).concurrent("a handler on the Python SD
     expect(await endpoint.stream(failing.id)).toEqual({ status: "FAILED", stream: [{ output: "a" }] });
   });
 
+  test("whose chunks are aggregated has them as events first, and then as its output", async ({ expect }) => {
+    const dockerArgs = "--async_generator --return_aggregate_stream";
+    const endpoint = await MockEndpoint.create("aggregates", { dockerArgs });
+    const chunks = ["a", { b: "é" }, 3];
+    const { id } = await endpoint.run({ mock_return: chunks, mock_delay: 0.1 });
+    const data = (await endpoint.events(id)).map((event) => event.data);
+    expect(data).toMatchObject([
+      ...chunks.map((output) => ({ output })),
+      { id, status: "COMPLETED", output: chunks },
+    ]);
+  });
+
   test("runs four jobs at once; a cancel stops one of them and leaves its neighbours alone", async ({
     expect,
   }) => {
@@ -229,7 +264,7 @@ describe.runIf(await isDockerAvailable()).concurrent("a handler on the Python SD
 
     const [cancelled, ...neighbours] = jobs.map(({ id }) => id);
     await endpoint.cancel(cancelled ?? "");
-    await endpoint.until(async () => (await endpoint.containerLog()).includes(`${cancelled} was stopped at`));
+    await endpoint.printed(new RegExp(`${cancelled} was stopped at`));
     expect(await endpoint.runsync({ mock_count: true })).toMatchObject({ output: { job_number: 5 } });
     for (const id of neighbours) expect(await endpoint.status(id)).toMatchObject({ status: "IN_PROGRESS" });
     expect(await endpoint.containerLog()).not.toMatch(`${neighbours[0]} was stopped`);

@@ -1,13 +1,16 @@
 /** Webhooks of a whole Edgerun: receivers of all kinds at once, and an edge that is killed in the middle. */
-import { afterAll, beforeAll, test, vi } from "vitest";
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, beforeAll, test } from "vitest";
 import { Webhook } from "standardwebhooks";
 import { managementApi } from "../../standalone/management-api.ts";
+import type { WebhookLogBody } from "../../src/contract/webhook.ts";
 import { WEBHOOK_RETRY_MS, WEBHOOK_TIMEOUT_MS } from "../../src/contract/limits.ts";
 import { startEdgerun, type Edgerun } from "../support/edgerun.ts";
 import { QueueClient } from "../support/queue-client.ts";
 import { WebhookReceiver, type Received } from "../support/webhook-receiver.ts";
 
-const JOBS = 150;
+const JOBS = 60;
+const LOOK_AGAIN_MS = 50;
 
 let edgerun: Edgerun;
 let client: QueueClient;
@@ -34,6 +37,15 @@ function verified({ body, headers }: Received): { id: string; status: string } {
   return webhook.verify(body, { ...headers }) as { id: string; status: string };
 }
 
+/** What the log says of a webhook once its state is that: it is written after the call. */
+async function untilLogged(jobId: string, state: string): Promise<WebhookLogBody> {
+  for (;;) {
+    const log = await client.webhookLog(jobId);
+    if (log.state === state) return log;
+    await delay(LOOK_AGAIN_MS);
+  }
+}
+
 /** Answers of the receivers, and what the log says in the end. Each is a host of its own. */
 const RECEIVERS: Record<string, { state: string; codes: (number | undefined)[] }> = {
   "200": { state: "delivered", codes: [200] },
@@ -57,12 +69,12 @@ test("good and bad receivers at the same time, each as promised", async ({ expec
   );
   for (const { id, key, answers, state, codes } of sent) {
     const calls = await receiver.received(key, codes.length);
-    await vi.waitFor(async () => expect(await client.webhookLog(id)).toMatchObject({ state }), 10_000);
-    const log = await client.webhookLog(id);
+    const log = await untilLogged(id, state);
     expect(log.attempts.map(({ statusCode }) => statusCode)).toEqual(codes);
     expect(calls.map((call) => verified(call).id)).toEqual(codes.map(() => id));
     expect(calls.map(({ headers }) => headers["webhook-id"])).toEqual(codes.map(() => `msg_${id}_0`));
-    const pauses = calls.slice(1).map(({ at }, index) => at - (calls[index]?.at ?? 0));
+    // By the clock of the edge: a receiver on a busy machine notes late what came.
+    const pauses = log.attempts.slice(1).map(({ at }, index) => at - (log.attempts[index]?.at ?? 0));
     const leastMs = WEBHOOK_RETRY_MS + (answers === "hang,200" ? WEBHOOK_TIMEOUT_MS : 0);
     expect(pauses.every((pauseMs) => pauseMs >= leastMs)).toBe(true);
     console.info(`${answers}: ${log.state}, pauses of ${pauses.join(", ") || "none"} ms`);
@@ -87,17 +99,15 @@ test("a killed edge loses no webhook, whether it was about to be sent or under w
 
   const [first, second] = await receiver.received("underway", 2);
   expect(second?.headers["webhook-id"]).toBe(first?.headers["webhook-id"]);
-  await vi.waitFor(async () => {
-    const told = (await receiver.received("crowd")).map((call) => verified(call).id);
-    expect(new Set(told)).toEqual(new Set(ids));
-  }, 60_000);
-  for (const id of [hanging, ...ids.slice(0, 20)]) {
-    await vi.waitFor(
-      async () => expect(await client.webhookLog(id)).toMatchObject({ state: "delivered" }),
-      10_000,
-    );
+  // Some may come a second time: their answers were lost with the edge.
+  const missing = new Set(ids);
+  let told: readonly Received[] = [];
+  while (missing.size > 0) {
+    const known = told.length;
+    told = await receiver.received("crowd", known + 1);
+    for (const call of told.slice(known)) missing.delete(verified(call).id);
   }
-  const told = await receiver.received("crowd");
+  for (const id of [hanging, ...ids.slice(0, 20)]) await untilLogged(id, "delivered");
   const resumedMs = Math.min(...told.slice(before.length).map(({ at }) => at)) - killedAt;
   console.info(
     `${before.length} of ${JOBS} webhooks had come at the kill, the next came ${resumedMs} ms later; the call ` +
@@ -107,7 +117,7 @@ test("a killed edge loses no webhook, whether it was about to be sent or under w
 
 test("a webhook leaves at once when its job ends", async ({ expect }) => {
   const delays: number[] = [];
-  for (let count = 0; count < 20; count += 1) {
+  for (let count = 0; count < 5; count += 1) {
     const key = `prompt-${count}`;
     const { id } = await client.run({ name: key }, { webhook: `${receiver.url}/200/${key}` });
     await client.result(id);

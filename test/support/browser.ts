@@ -30,6 +30,7 @@ export async function launchBrowser(executablePath: string): Promise<Browser> {
 export type PageNotes = { readonly faults: string[]; readonly hosts: Set<string> };
 
 export function watchPage(page: Page): PageNotes {
+  page.setDefaultTimeout(0); // the test has its own
   const notes: PageNotes = { faults: [], hosts: new Set() };
   page.on("console", (message) => {
     if (["error", "warning"].includes(message.type())) notes.faults.push(message.text());

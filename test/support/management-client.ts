@@ -53,7 +53,7 @@ export async function createEndpoint(target: Target, settings: EndpointSettings)
         ...(settings.workersMin && { workersMin: settings.workersMin }),
         ...(settings.flashBootType && { flashBootType: settings.flashBootType }),
         ...(settings.networkVolumeId && { networkVolumeId: settings.networkVolumeId }),
-        ...(settings.workersMax && { workersMax: settings.workersMax }),
+        ...(settings.workersMax !== undefined && { workersMax: settings.workersMax }),
         ...(settings.locations && { locations: settings.locations }),
         ...(settings.scalerType && { scalerType: settings.scalerType }),
         ...(settings.scalerValue && { scalerValue: settings.scalerValue }),

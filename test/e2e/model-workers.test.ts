@@ -1,4 +1,4 @@
-/** OpenAI's clients, unmodified, against a language model in a container, behind a queue and as a server. */
+/** Workers with real models in containers, and their clients, unmodified: OpenAI's, and a search in a book. */
 import { fileURLToPath } from "node:url";
 import { execa } from "execa";
 import OpenAI, { NotFoundError } from "openai";
@@ -10,49 +10,57 @@ import { startBareEdgerun, type BareEdgerun } from "../support/edgerun.ts";
 import { createEndpoint } from "../support/management-client.ts";
 import { ensureWorkerImage } from "../support/worker-image.ts";
 
-const pathOf = (file: string): string => fileURLToPath(new URL(`../clients/${file}`, import.meta.url));
+const pathOf = (file: string): string => fileURLToPath(new URL(`../../${file}`, import.meta.url));
 
-describe.runIf(await isDockerAvailable()).concurrent("an engine behind OpenAI's routes", () => {
+describe.runIf(await isDockerAvailable()).concurrent("a real model in a container", () => {
   let edgerun: BareEdgerun;
-  let python: string;
   let image: string;
-  let endpointId: string;
+  let embeddings: string;
 
   beforeAll(async () => {
-    [image, python, edgerun] = await Promise.all([
+    [image, embeddings, edgerun] = await Promise.all([
       ensureWorkerImage("openai"),
-      ensureClientVenv(),
+      ensureWorkerImage("embeddings"),
       startBareEdgerun({ runtime: "docker" }),
     ]);
-    endpointId = await createEndpoint(edgerun, { name: "engine", imageName: image, workersMax: 1 });
   });
   afterAll(() => edgerun.stop());
 
   /** Runs a client script; throws with its output when it finds a difference. */
-  async function said(program: string, file: string, endpoint: string): Promise<string> {
+  async function said(program: string, file: string, endpoint: string, ...more: string[]): Promise<string> {
     const { baseUrl, apiKey } = edgerun;
     const target = ["--base-url", `${baseUrl}/v2`, "--api-key", apiKey, "--endpoint", endpoint];
-    const { all } = await execa(program, [pathOf(file), ...target], { all: true });
+    const { all } = await execa(program, [pathOf(file), ...target, ...more], { all: true });
     return all;
   }
 
-  test("the npm package openai and the PyPI package openai find what they expect", async ({ expect }) => {
-    expect(await said(process.execPath, "openai-sdk.mjs", endpointId)).toContain(
+  test("searches a book by meaning, one job per paragraph", async ({ expect }) => {
+    const settings = { name: "embeddings", imageName: embeddings, workersMax: 1 };
+    const id = await createEndpoint(edgerun, settings);
+    const found = await said(process.execPath, "examples/embeddings/search.ts", id, "--every", "8");
+    expect(found).toContain("all 5 questions found their paragraph");
+  });
+
+  test("is what the npm package openai and the PyPI package openai expect", async ({ expect }) => {
+    const id = await createEndpoint(edgerun, { name: "engine", imageName: image, workersMax: 1 });
+    expect(await said(process.execPath, "test/clients/openai-sdk.mjs", id)).toContain(
       "ok         a client that waits too little says so",
     );
-    expect(await said(python, "openai_client.py", endpointId)).toContain(
+    expect(await said(await ensureClientVenv(), "test/clients/openai_client.py", id)).toContain(
       "ok         asyncio: eight streams at a time",
     );
   });
 
-  test("an engine that yields objects, several at a time, is read as well", async ({ expect }) => {
+  test("is read as well by OpenAI's clients when it yields objects, several at a time", async ({
+    expect,
+  }) => {
     const env = { RAW_OPENAI_OUTPUT: "0", DEFAULT_BATCH_SIZE: "7" };
     const id = await createEndpoint(edgerun, { name: "objects", imageName: image, workersMax: 1, env });
     const client = new OpenAI({ apiKey: edgerun.apiKey, baseURL: `${edgerun.baseUrl}/v2/${id}/openai/v1` });
     expect(await streamed(client)).toBe(await whole(client));
   });
 
-  test("a server with these routes is one on a load-balanced endpoint, by its path and by its host", async ({
+  test("is a server with OpenAI's routes on a load-balanced endpoint, by its path and by its host", async ({
     expect,
   }) => {
     const id = await createEndpoint(edgerun, {
