@@ -98,14 +98,14 @@ describe.runIf(await canBreakHosts())("load-balanced endpoints on a fleet of two
     test("a worker that listens on another port is ended, and those who wait and the logs say why", async ({
       expect,
     }) => {
-      await using endpoint = await open(1, { APP_PORT: "18999", RUNPOD_INIT_TIMEOUT: "5" });
+      await using endpoint = await open(1, { APP_PORT: "18999", RUNPOD_INIT_TIMEOUT: "10" });
       const { endpointId } = endpoint;
       const refusal = refusalOf(endpoint);
       const logs = new LogClient({ baseUrl: rig.baseUrl, apiKey: rig.apiKey, endpointId });
       const why = String.raw`nothing listens on port \d+; the worker listens on 18999`;
       for (const words of [
         `Cannot get requests: ${why}`,
-        `was not healthy within 5 s of its start: ${why}`,
+        `was not healthy within 10 s of its start: ${why}`,
       ]) {
         await logs.until({ source: "system" }, (lines) =>
           lines.some(({ line }) => new RegExp(words).test(line)),
