@@ -1,5 +1,5 @@
 /** REST spells some things in its own way; here they meet the patches of the management API. */
-import * as z from "zod";
+import type * as z from "zod";
 import { toDotPath } from "zod/v4/core";
 import type { EnvironmentVariable } from "../../db/schema.ts";
 import { OperationError } from "../../management/operation-error.ts";
