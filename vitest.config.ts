@@ -37,8 +37,8 @@ export default defineConfig({
         test: {
           name: "repository",
           include: ["test/lint/**/*.test.ts", "test/repository/**/*.test.ts"],
-          testTimeout: 30_000,
-          hookTimeout: 60_000,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
         },
       },
       {

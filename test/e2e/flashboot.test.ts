@@ -30,7 +30,7 @@ describe.runIf(await isDockerAvailable())("an endpoint with FLASHBOOT", () => {
   /** The container of the endpoint, once it is frozen. */
   async function frozen(expect: ExpectStatic): Promise<string> {
     const states = async () => (await containers()).map(({ State }) => State);
-    await expect.poll(states, { timeout: 20_000, interval: 50 }).toEqual(["paused"]);
+    await expect.poll(states, { timeout: 90_000, interval: 50 }).toEqual(["paused"]);
     return (await containers())[0]?.Id ?? "";
   }
 
@@ -61,7 +61,7 @@ describe.runIf(await isDockerAvailable())("an endpoint with FLASHBOOT", () => {
     const container = await frozen(expect);
     const killed = edgerun.pids().agent;
     process.kill(killed, "SIGKILL");
-    await expect.poll(() => edgerun.pids().agent, { timeout: 20_000, interval: 20 }).not.toBe(killed);
+    await expect.poll(() => edgerun.pids().agent, { timeout: 90_000, interval: 20 }).not.toBe(killed);
     expect((await greet("Grace")).workerId).toBe(workerId);
     expect(await frozen(expect)).toBe(container);
   });

@@ -265,9 +265,9 @@ describe.runIf(await isDockerAvailable())("load-balanced endpoints with workers 
       const queue = new QueueClient({ ...edgerun, endpointId: id });
       const waiting = async () => (await queue.health()).jobs.inQueue;
       const begun = client.begin("/echo");
-      await expect.poll(waiting, { timeout: 20_000 }).toBe(1);
+      await expect.poll(waiting, { timeout: 90_000 }).toBe(1);
       begun.reset();
-      await expect.poll(waiting, { timeout: 20_000 }).toBe(0);
+      await expect.poll(waiting, { timeout: 90_000 }).toBe(0);
     });
 
     test.for([
@@ -313,7 +313,7 @@ describe.runIf(await isDockerAvailable())("load-balanced endpoints with workers 
         const { inQueue, inProgress } = (await queue.health()).jobs;
         return { inQueue, inProgress };
       };
-      await expect.poll(underWay, { timeout: 20_000 }).toEqual({ inQueue: 0, inProgress: 0 });
+      await expect.poll(underWay, { timeout: 90_000 }).toEqual({ inQueue: 0, inProgress: 0 });
     });
   });
 

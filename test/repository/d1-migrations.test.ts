@@ -1,5 +1,5 @@
 /** D1's migrations, from nothing and from each state that was ever deployed, with rows of that time in it. */
-import { mkdtemp, cp, readdir, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { drizzle, type AnyD1Database } from "drizzle-orm/d1";
@@ -10,7 +10,8 @@ import { readMigrations } from "../../scripts/start/bundle.ts";
 import * as schema from "../../src/db/schema.ts";
 
 const MIGRATIONS = resolve(import.meta.dirname, "../../drizzle");
-const FILES = (await readdir(MIGRATIONS)).filter((name) => name.endsWith(".sql")).toSorted();
+const ALL = await readMigrations(MIGRATIONS);
+const FILES = ALL.map(({ name }) => name);
 
 type TestDatabase = MigratableDatabase & {
   readonly bindings: AnyD1Database;
@@ -50,13 +51,7 @@ async function emptyDatabase(): Promise<TestDatabase> {
 
 /** Applies the first so many migrations; all of them when no number is given. */
 async function migrate(database: MigratableDatabase, count = FILES.length): Promise<readonly string[]> {
-  const directory = await mkdtemp(join(tmpdir(), "edgerun-migrations-"));
-  try {
-    for (const name of FILES.slice(0, count)) await cp(join(MIGRATIONS, name), join(directory, name));
-    return await applyMigrations(database, await readMigrations(directory));
-  } finally {
-    await rm(directory, { recursive: true });
-  }
+  return await applyMigrations(database, ALL.slice(0, count));
 }
 
 async function schemaOf(database: TestDatabase): Promise<unknown> {

@@ -14,8 +14,8 @@ const IMAGE = "edgerun-test/systemd:bookworm-1";
 const PACKAGES = ["systemd-sysv", "ca-certificates", "curl", "procps"];
 const NODE = resolve(import.meta.dirname, "../../node_modules/node/bin/node");
 const WORKER = resolve(import.meta.dirname, "worker-script.mjs");
-const START_LIMIT_MS = 30_000;
-const LOOK_EVERY_MS = 50;
+const START_LIMIT_MS = 120_000;
+const LOOK_EVERY_MS = 200;
 
 const NVIDIA_SMI = `#!/bin/sh
 case $1 in
@@ -69,7 +69,7 @@ export class SystemdMachine implements AsyncDisposable {
   async #booted(): Promise<void> {
     const until = performance.now() + START_LIMIT_MS;
     for (;;) {
-      const { output } = await this.run("systemctl is-system-running");
+      const { output } = await this.run("systemctl is-system-running --wait");
       if (/running|degraded/.test(output)) return;
       if (performance.now() > until) throw new Error(`systemd did not come up: ${output}`);
       await delay(LOOK_EVERY_MS);

@@ -10,7 +10,7 @@ import { promisify } from "node:util";
 
 const run = promisify(execFile);
 
-const SETUP_LIMIT_MS = 10_000;
+const SETUP_LIMIT_MS = 60_000;
 
 export class HostLink implements AsyncDisposable {
   readonly namespace: string;
