@@ -82,7 +82,7 @@ describe("lines of a worker", () => {
     await using fixture = await AgentFixture.start();
     const { edge } = fixture;
     await fixture.readyWorker();
-    const count = 400_000;
+    const count = 100_000;
     edge.submit(ENDPOINT, { id: "job-1", input: { mock_print_count: count } });
     const missing = () =>
       edge

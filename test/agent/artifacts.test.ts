@@ -122,7 +122,7 @@ test("an agent that is killed while it downloads leaves what came to the next on
   const settings = { edgeUrl: host.edge.url, stateDir: host.stateDir };
   await using first = AgentProcess.start(settings);
   const incoming = join(host.stateDir, "artifacts", "incoming", artifact.sha256);
-  await expect.poll(() => sizeOf(incoming), { timeout: 20_000, interval: 20 }).toBe(1_000_000);
+  await expect.poll(() => sizeOf(incoming), { interval: 20 }).toBe(1_000_000);
   await first.kill();
 
   await using second = AgentProcess.start(settings, {});
@@ -215,7 +215,7 @@ describe("the files that a host keeps", () => {
     const store = storeFor(9, new Set());
     await store.prepare(app, () => {});
     const boot = join(stateDirectory, "artifacts", app.sha256, "boot");
-    await expect.poll(() => existsSync(boot), { timeout: 20_000, interval: 20 }).toBe(false);
+    await expect.poll(() => existsSync(boot), { interval: 20 }).toBe(false);
     await store.prepare(app, () => {});
     expect(edge.artifacts.asked).toEqual([""]);
 
@@ -234,7 +234,7 @@ describe("the files that a host keeps", () => {
     const details: string[] = [];
     const first = store.prepare(app, (detail) => details.push(detail), calledOff.signal);
     const incoming = new ArtifactShelf(stateDirectory).incomingPath(app.sha256);
-    await expect.poll(() => sizeOf(incoming), { timeout: 20_000, interval: 20 }).toBe(1_000_000);
+    await expect.poll(() => sizeOf(incoming), { interval: 20 }).toBe(1_000_000);
     calledOff.abort();
     expect(await first).toMatchObject({ kind: "failed" });
     expect(await store.prepare(app, () => {})).toEqual({ kind: "prepared" });

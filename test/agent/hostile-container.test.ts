@@ -134,7 +134,7 @@ describe.runIf(hasDocker && isRoot)("a hostile container", () => {
     await ensureNodeImage();
   });
 
-  describe("reaches", { timeout: 120_000 }, () => {
+  describe("reaches", () => {
     const denied = expectNot();
 
     test("no service of its host, on none of the host's addresses", async ({ expect }) => {
@@ -291,7 +291,7 @@ describe.runIf(hasDocker && isRoot)("a hostile container", () => {
     }
   });
 
-  describe("can not", { timeout: 60_000 }, () => {
+  describe("can not", () => {
     const networkName = freshName();
     afterAll(() => removeWorkerNetwork(networkName));
 

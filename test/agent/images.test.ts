@@ -228,6 +228,7 @@ describe.runIf(hasDocker)("images", () => {
         note: expect.stringMatching(/is used as it is\. The pull of image .* was given up/),
       });
       resume();
+      open({}, shelf);
       await registry.close();
       expect(await host.prepare(imageName, { revision: 3 })).toMatchObject({
         kind: "prepared",

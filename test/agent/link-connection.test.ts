@@ -93,41 +93,33 @@ describe("a link", () => {
     expect((await host.link.request("w1").over()).text).toBe("x");
   });
 
-  test(
-    "beats while it has requests, and says nothing while it has none",
-    { timeout: 30_000 },
-    async ({ expect }) => {
-      const held: (() => void)[] = [];
-      await using host = await LinkFixture.start((_, response) => void held.push(() => response.end("x")), {
-        linkBeatMs: 50,
-      });
-      const stream = host.link.request("w1");
-      await host.link.until(() => host.link.beats === 2);
-      held[0]?.();
-      await stream.over();
-      const { length } = host.link.messages;
-      const beats = host.link.beats;
-      // A second link that beats shows how long this one has been silent.
-      await using other = await LinkFixture.start(() => {}, { linkBeatMs: 50 });
-      other.link.request("w1");
-      await other.link.until(() => other.link.beats === 4);
-      expect(host.link.beats).toBe(beats);
-      expect(host.link.messages).toHaveLength(length);
-    },
-  );
+  test("beats while it has requests, and says nothing while it has none", async ({ expect }) => {
+    const held: (() => void)[] = [];
+    await using host = await LinkFixture.start((_, response) => void held.push(() => response.end("x")), {
+      linkBeatMs: 50,
+    });
+    const stream = host.link.request("w1");
+    await host.link.until(() => host.link.beats === 2);
+    held[0]?.();
+    await stream.over();
+    const { length } = host.link.messages;
+    const beats = host.link.beats;
+    // A second link that beats shows how long this one has been silent.
+    await using other = await LinkFixture.start(() => {}, { linkBeatMs: 50 });
+    other.link.request("w1");
+    await other.link.until(() => other.link.beats === 4);
+    expect(host.link.beats).toBe(beats);
+    expect(host.link.messages).toHaveLength(length);
+  });
 
-  test(
-    "that is half open is noticed by its pings, and opened anew",
-    { timeout: 60_000 },
-    async ({ expect }) => {
-      await using host = await LinkFixture.create({ linkPingMs: 100 });
-      host.link.isSilent = true;
-      await host.open();
-      await host.link.until(() => host.link.said.length === 2);
-      expect(host.link.pings).toBeGreaterThanOrEqual(1);
-      expect(host.link.frames.every(({ type }) => type === FRAME.WORKERS)).toBe(true);
-    },
-  );
+  test("that is half open is noticed by its pings, and opened anew", async ({ expect }) => {
+    await using host = await LinkFixture.create({ linkPingMs: 100 });
+    host.link.isSilent = true;
+    await host.open();
+    await host.link.until(() => host.link.said.length === 2);
+    expect(host.link.pings).toBeGreaterThanOrEqual(1);
+    expect(host.link.frames.every(({ type }) => type === FRAME.WORKERS)).toBe(true);
+  });
 });
 
 describe("an agent that stops", () => {

@@ -105,7 +105,7 @@ export async function printed(
   workerId: string,
   line: string,
 ): Promise<void> {
-  await expect.poll(() => runtime.lastLines(workerId, 50), { timeout: 10_000, interval: 20 }).toContain(line);
+  await expect.poll(() => runtime.lastLines(workerId, 50), { interval: 20 }).toContain(line);
 }
 
 export function describeRuntime(name: string, open: () => Promise<RuntimeFixture>): void {

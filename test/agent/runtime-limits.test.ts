@@ -69,7 +69,7 @@ const test = base.extend<{ world: World }>({
   },
 });
 
-describe.runIf(hasDocker)("a container", { timeout: 60_000 }, () => {
+describe.runIf(hasDocker)("a container", () => {
   beforeAll(async () => {
     await ensureTestImage();
   });

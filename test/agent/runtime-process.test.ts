@@ -186,10 +186,11 @@ describe("process runtime, on its own", () => {
 
   test("the log of a talkative worker is cut, and its last lines stay readable", async ({ expect }) => {
     const { runtime } = fixture;
-    const spec = workerSpec(
-      "",
-      shell('yes "a line that is said over and over" | head -c 30000000; echo; echo last; sleep 1000'),
-    );
+    // What is written while the log is cut is lost, so the last line comes after it.
+    const isLong = "[ $(stat -c %s ../output.log) -ge 10000000 ]";
+    const talk = 'yes "a line that is said over and over" | head -c 30000000';
+    const script = `${talk}; while ${isLong}; do sleep 0.05; done; echo; echo last; sleep 1000`;
+    const spec = workerSpec("", shell(script));
     await runtime.start(spec);
     const directory = directoryOf(spec.workerId);
     await printed(expect, runtime, spec.workerId, "last");

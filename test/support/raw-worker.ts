@@ -30,9 +30,9 @@ export class RawWorker {
   }
 
   /** Takes again whenever the agent has held the poll for long enough. */
-  async takeUntilThere(): Promise<unknown> {
+  async takeUntilThere(ask = () => this.take()): Promise<unknown> {
     for (;;) {
-      const reply = await this.take();
+      const reply = await ask();
       if (reply.status === 200) return reply.json();
     }
   }
