@@ -1,5 +1,6 @@
+import { spawnSync } from "node:child_process";
 import { availableParallelism } from "node:os";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
 import { buildAssets } from "./scripts/assets.ts";
@@ -12,8 +13,15 @@ import { LongestFirst } from "./test/support/longest-first.ts";
  */
 const maxWorkers = Math.max(6, availableParallelism() - 1);
 
+/** Python itself comes before a version manager's script of that name, which takes as long as Python to start. */
+const ownPython = ["-c", "import os, sys; print(os.path.dirname(sys.executable))"];
+const pythonFolder = String(spawnSync("python3", ownPython).stdout ?? "").trim();
+const path = process.env["PATH"]?.split(delimiter) ?? [];
+if (pythonFolder && !path.includes(pythonFolder)) process.env["PATH"] = [pythonFolder, ...path].join(delimiter);
+
 /** The tests start some hundred programs of ours: each is compiled once, not at every start. */
 process.env["NODE_COMPILE_CACHE"] ??= join(import.meta.dirname, "node_modules/.cache/node-compile");
+delete process.env["PYTHONDONTWRITEBYTECODE"];
 
 export default defineConfig({
   test: {
@@ -73,8 +81,13 @@ export default defineConfig({
         test: {
           name: "agent",
           include: ["test/agent/**/*.test.ts"],
-          testTimeout: 30_000,
-          hookTimeout: 60_000,
+          globalSetup: ["./test/agent/bundle-setup.ts"],
+          // Each test has an agent of its own, so files may follow each other in a process that knows the modules.
+          isolate: false,
+          // A test that hangs is ended by these; how long anything may take is no claim of any test.
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          expect: { poll: { timeout: 60_000 } },
         },
       },
       {

@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { execa } from "execa";
-import { z } from "zod";
+import * as z from "zod";
 import type { Cli } from "../cli.ts";
 import { Failure } from "../failure.ts";
 
@@ -11,15 +11,21 @@ const ADVICE = [
   `Install Python 3.${LEAST_MINOR} or later, or name one: --python PATH, or FLASH_PYTHON in the environment.`,
 ];
 
-/** Runs on any Python, so that an old one can say how old it is. The project's own files must not be in the way. */
+/**
+ * Runs on any Python, so that an old one can say how old it is. The project's own files must not be in the way, and
+ * nothing of the package is imported: that would take longer than all else here.
+ */
 const PROBE = `
 import sys
 if not sys.path[0]:
     del sys.path[0]
 import json
 try:
-    import edgerun.discovery
-    sdk = True
+    from importlib.machinery import PathFinder
+    from importlib.util import find_spec
+    package = find_spec("edgerun")
+    places = package and package.submodule_search_locations
+    sdk = bool(places and PathFinder.find_spec("edgerun.discovery", places))
 except ImportError:
     sdk = False
 sys.stdout.write(json.dumps({"version": list(sys.version_info[:3]), "hasSdk": sdk}))

@@ -1,19 +1,21 @@
 /**
  * What the local edge runs on, and what is too large to come with the command: Miniflare with the Workers runtime, and
- * a newer Node where the computer's is too old. Fetched once per version into this person's cache.
+ * a newer Node where the computer's is too old. Fetched once per version into this person's cache,
+ * and once more where something of it has gone.
  */
-import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
-import { homedir } from "node:os";
 import { join } from "node:path";
 import prettyBytes from "pretty-bytes";
 import { AGENT_NODE_MIN, isEarlier } from "../../src/contract/agent-version.ts";
+import { cacheDirectory } from "../cache-directory.ts";
 import type { Cli } from "../cli.ts";
 import { Failure } from "../failure.ts";
 import { secondsSince } from "../terminal/seconds.ts";
 import { fetchPackages } from "./package-fetch.ts";
+import { isWhole, use } from "./package-directory.ts";
 import { type PackageSet, readPackageSet } from "./package-set.ts";
 import { requireRuntimePlatform } from "./runtime-platform.ts";
+import { removeUnused } from "./unused-packages.ts";
 
 /** What each set takes, in MB, about: on the way, and on the disk. */
 const SIZES: Readonly<Record<string, { readonly fetched: number; readonly unpacked: number }>> = {
@@ -35,9 +37,12 @@ export async function ensureLocalPackages(cli: Cli, sources: string): Promise<Lo
   const node = isEarlier(process.versions.node, AGENT_NODE_MIN) ? nodeSet(sources) : undefined;
   const isThere = hasMiniflare(sources, miniflare);
   const wanted = [...(isThere ? [] : [miniflare]), ...(node ? [node] : [])];
+  const targets = wanted.map((set) => targetOf(cli, set));
+  await removeUnused(cacheDirectory(cli.environment), targets);
+  const isUsable = await Promise.all(targets.map(takeUp));
   await fetchAll(
     cli,
-    wanted.filter((set) => !existsSync(targetOf(cli, set))),
+    wanted.filter((_, index) => isUsable[index] !== true),
   );
   return {
     directory: isThere ? sources : targetOf(cli, miniflare),
@@ -45,14 +50,10 @@ export async function ensureLocalPackages(cli: Cli, sources: string): Promise<Lo
   };
 }
 
-/** Of this person, for what can be had again. */
-export function cacheDirectory({ environment }: Pick<Cli, "environment">): string {
-  const home = environment["HOME"] || homedir();
-  const base =
-    environment["XDG_CACHE_HOME"] ||
-    (process.platform === "win32" ? environment["LOCALAPPDATA"] : undefined) ||
-    (process.platform === "darwin" ? join(home, "Library", "Caches") : join(home, ".cache"));
-  return join(base, "edgerun");
+/** Whether it can be run from; nobody removes it from now on. */
+async function takeUp(target: string): Promise<boolean> {
+  await use(target).catch(() => {}); // A cache that cannot be written to serves as well.
+  return await isWhole(target);
 }
 
 /** In a checkout of Edgerun it is installed. */
@@ -76,7 +77,7 @@ function nodeSet(sources: string): PackageSet {
 }
 
 function targetOf(cli: Cli, { name, fingerprint }: PackageSet): string {
-  return join(cacheDirectory(cli), `${name}-${process.platform}-${process.arch}-${fingerprint}`);
+  return join(cacheDirectory(cli.environment), `${name}-${process.platform}-${process.arch}-${fingerprint}`);
 }
 
 function programIn(directory: string, { native = "" }: PackageSet): string {
@@ -107,7 +108,9 @@ async function fetchAll(cli: Cli, sets: readonly PackageSet[]): Promise<void> {
     throw error;
   }
   const seconds = secondsSince(startedAt);
-  step.done(`Fetched the Workers runtime: ${prettyBytes(sum())} in ${cacheDirectory(cli)} (${seconds} s)`);
+  step.done(
+    `Fetched the Workers runtime: ${prettyBytes(sum())} in ${cacheDirectory(cli.environment)} (${seconds} s)`,
+  );
 }
 
 /** Nothing goes on behind a failure. */

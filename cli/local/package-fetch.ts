@@ -1,11 +1,12 @@
 /** Packages of npm, installed by npm into a directory of their own, whole or not at all. */
-import { constants } from "node:fs";
-import { access, lstat, mkdir, mkdtemp, readdir, rename, rm, writeFile } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { constants, existsSync } from "node:fs";
+import { access, mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { execa } from "execa";
 import type { Cli } from "../cli.ts";
 import { Failure } from "../failure.ts";
 import { fetchFailure } from "./fetch-failure.ts";
+import { discard, fileSizes, isWhole, seal, use } from "./package-directory.ts";
 import { installationFiles, type PackageSet } from "./package-set.ts";
 
 const LOOK_MS = 400;
@@ -29,12 +30,13 @@ export async function fetchPackages(
   let fresh: string | undefined;
   try {
     await mkdir(dirname(target), { recursive: true });
-    await removeKilled(target);
     fresh = await mkdtemp(`${target}.${process.pid}-`);
     for (const [name, text] of Object.entries(installationFiles(set))) {
       await writeFile(join(fresh, name), text);
     }
     await install(cli, fresh, onBytes);
+    await seal(fresh);
+    await use(fresh);
     await putInPlace(fresh, target);
   } catch (error) {
     cli.signal.throwIfAborted();
@@ -70,6 +72,10 @@ async function install(cli: Cli, directory: string, onBytes: (bytes: number) => 
   }
 }
 
+async function sizeOf(directory: string): Promise<number> {
+  return [...(await fileSizes(directory)).values()].reduce((sum, size) => sum + size, 0);
+}
+
 /** npm comes with most builds of Node, the one of the Python package among them; a distribution may have its own. */
 async function npmCommand(): Promise<[string, ...string[]]> {
   const beside = dirname(process.execPath);
@@ -97,46 +103,11 @@ function withoutNpm(environment: Cli["environment"]): Record<string, string | un
 
 /** Whoever fetches the same at the same time gets the same: the first one to be ready counts. */
 async function putInPlace(fresh: string, target: string): Promise<void> {
+  if (existsSync(target) && !(await isWhole(target))) await discard(target, isWhole);
   try {
     await rename(fresh, target);
   } catch (error) {
-    const isThere = await access(target).then(
-      () => true,
-      () => false,
-    );
-    if (!isThere) throw error;
+    if (!(await isWhole(target))) throw error;
+    await use(target);
   }
-}
-
-/** What others were fetching when they were killed. */
-async function removeKilled(target: string): Promise<void> {
-  for (const name of await readdir(dirname(target))) {
-    const rest = name.startsWith(`${basename(target)}.`) ? name.slice(basename(target).length + 1) : "";
-    const [, pid] = /^(\d+)-/.exec(rest) ?? [];
-    if (pid !== undefined && !isAlive(Number(pid))) {
-      await rm(join(dirname(target), name), { recursive: true, force: true });
-    }
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM"; // somebody else's
-  }
-}
-
-async function sizeOf(directory: string): Promise<number> {
-  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
-  const files = entries.filter((entry) => entry.isFile());
-  const sizes = await Promise.all(
-    files.map((file) =>
-      lstat(join(file.parentPath, file.name)).then(
-        ({ size }) => size,
-        () => 0,
-      ),
-    ),
-  );
-  return sizes.reduce((sum, size) => sum + size, 0);
 }

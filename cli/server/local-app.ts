@@ -6,6 +6,7 @@ import { calledEndpoint, unknownEndpoint } from "./called-endpoint.ts";
 import { explorerFile, EXPLORER_PATHS } from "./explorer-files.ts";
 import { isOwnHost, isOwnOrigin } from "./host-names.ts";
 import { answerOfError } from "./observed-call.ts";
+import { answerOpenAiCall, isOpenAiCall } from "./openai-call.ts";
 import { openApiDocument } from "./open-api.ts";
 import { answerQueueCall } from "./queue-call.ts";
 import { answerRouteCall } from "./route-call.ts";
@@ -58,8 +59,9 @@ async function answerCall({ app, calls, log }: LocalAppSettings, request: Reques
   const called = calledEndpoint(endpoints, pathname, request.headers.get(ENDPOINT_HEADER));
   if (called === undefined) return unknownEndpoint(endpoints, pathname, app.problems).answer();
   const { endpoint, path } = called;
-  const answer = endpoint.resource.is_load_balanced ? answerRouteCall : answerQueueCall;
-  return await answer({ endpoint, path, request, calls, log });
+  const call = { endpoint, path, request, calls, log };
+  if (isOpenAiCall(call)) return await answerOpenAiCall(call);
+  return endpoint.resource.is_load_balanced ? await answerRouteCall(call) : await answerQueueCall(call);
 }
 
 /** Where a page only shows an image or follows a link, browsers tell no Origin, but this. */

@@ -15,6 +15,13 @@ export async function readBody(request: Request, maxBytes: number): Promise<Buff
   return readBytes === 0 ? undefined : Buffer.concat(pieces);
 }
 
+/** The same request, its body read: a worker that starts meanwhile does not make its caller's connection wait. */
+export async function wholeRequest(request: Request, maxBytes: number): Promise<Request> {
+  const body = await readBody(request, maxBytes);
+  const { method, headers, signal, url } = request;
+  return new Request(url, { method, headers, signal, ...(body !== undefined && { body }) });
+}
+
 /** What a body says as JSON; undefined where there is none. Throws a CallRefusal where it is no JSON. */
 export function parseBody(body: Buffer | undefined): unknown {
   const text = body?.toString("utf8").trim();

@@ -3,7 +3,7 @@ import { DIRECT_BODY_MAX_BYTES } from "../../src/contract/limits.ts";
 import { CallRefusal, methodAnswer } from "./call-answer.ts";
 import { observed } from "./observed-call.ts";
 import type { Call } from "./queue-call.ts";
-import { readBody } from "./request-body.ts";
+import { wholeRequest } from "./request-body.ts";
 import { methodsOf, routesOf } from "./route-table.ts";
 import type { ServedEndpoint } from "./served-app.ts";
 
@@ -22,20 +22,13 @@ export async function answerRouteCall({ endpoint, request, path, calls, log }: C
     if (endpoint.problem !== undefined)
       throw new CallRefusal(503, `${endpoint.name} cannot be called now: ${endpoint.problem}`);
     if (isKnown(endpoint) && methods.length === 0) throw unknownRoute(endpoint, request.method, path);
-    return await calls.route(endpoint, await wholeRequest(request), path, line);
+    return await calls.route(endpoint, await wholeRequest(request, DIRECT_BODY_MAX_BYTES), path, line);
   });
 }
 
 /** Of an image of one's own no routes are declared. */
 function isKnown({ resource }: ServedEndpoint): boolean {
   return resource.client_mode !== true && resource.functions.length > 0;
-}
-
-/** The same request, its body read: a worker that starts meanwhile does not make its caller's connection wait. */
-async function wholeRequest(request: Request): Promise<Request> {
-  const body = await readBody(request, DIRECT_BODY_MAX_BYTES);
-  const { method, headers, signal, url } = request;
-  return new Request(url, { method, headers, signal, ...(body !== undefined && { body }) });
 }
 
 function unknownRoute({ name, resource }: ServedEndpoint, method: string, path: string): CallRefusal {

@@ -55,6 +55,11 @@ export interface EndpointCalls {
    * is that of the request's address. The body is whole by then, at most as large as the service takes it.
    */
   route(endpoint: ServedEndpoint, request: Request, path: string, line: CallLine): Promise<Response>;
+  /**
+   * Answers as the service does to OpenAI's clients, for images of one's own; `path` begins with `/openai/`. Left out
+   * where no service is behind the server.
+   */
+  openai?(endpoint: ServedEndpoint, request: Request, path: string, line: CallLine): Promise<Response>;
 }
 
 /**

@@ -48,6 +48,7 @@ describe.skipIf(executablePath === undefined)("the API explorer", () => {
       queue: (_, { body }) => Response.json({ id: "j-1", status: "COMPLETED", output: body }),
     });
     const page = await browser.newPage({ viewport: { width: 1280, height: 1600 } });
+    page.setDefaultTimeout(100_000);
     const notes = watchPage(page);
     await page.goto(`${served.server.url}/docs`);
     await page.getByText("What greet does.").waitFor();

@@ -127,6 +127,26 @@ test("a route gets its request as it came", async ({ expect }) => {
   expect(seen).toEqual(["/process", "?a=1", "1", "ü"]);
 });
 
+test("OpenAI's routes of an image of one's own are the service's, and of nothing else", async ({
+  expect,
+}) => {
+  const own = { name: "own", resource: { is_load_balanced: false, functions: [], client_mode: true } };
+  await using served = await serve([hello, own], {
+    openai: async (endpoint, request, path) => {
+      const { search } = new URL(request.url);
+      return Response.json({ endpoint: endpoint.name, path, search, body: await request.text() });
+    },
+  });
+  const seen = { endpoint: "own", path: "/openai/v1/completions", search: "?a=1", body: '{"x":1}' };
+  for (const prefix of ["", "/v2"]) {
+    const answer = await served.call("POST", `${prefix}/own/openai/v1/completions?a=1`, { x: 1 });
+    expect(answer).toMatchObject({ status: 200, body: seen });
+  }
+  expect(await served.call("POST", "/hello/openai/v1/completions", {})).toMatchObject({ status: 404 });
+  await using alone = await serve([own]);
+  expect(await alone.call("GET", "/own/openai/v1/models")).toMatchObject({ status: 404 });
+});
+
 test("paths keep what is encoded in them, and a slash at the end changes nothing", async ({ expect }) => {
   await using served = await serve([api]);
   expect(await served.call("GET", "/api/things/a%2Fb")).toMatchObject({ body: { path: "/things/a%2Fb" } });
@@ -414,6 +434,12 @@ test("a taken port gives way to the next one, which is said", async ({ expect })
   expect(served.screen()).toContain(`! Port ${port} is taken; the server is on port ${served.server.port}.`);
   expect(await served.call("GET", "/ping")).toMatchObject({ status: 200 });
   other.close();
+});
+
+test("a port that browsers refuse to call gives way to the next one that they do", async ({ expect }) => {
+  await using served = await serve([tick], {}, { port: 6665 });
+  expect(served.server.port).toBeGreaterThan(6669);
+  expect(await served.call("GET", "/ping")).toMatchObject({ status: 200 });
 });
 
 test("an address of another computer is refused in words", async ({ expect }) => {

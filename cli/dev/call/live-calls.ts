@@ -12,6 +12,7 @@ import type { LiveSession } from "../session/live-session.ts";
 import { KnownSources } from "./known-sources.ts";
 import { LiveJobs } from "./live-jobs.ts";
 import { checkArguments, type LiveCall, sourcesOf } from "./live-request.ts";
+import { LiveOpenAi } from "./live-openai.ts";
 import { LiveRoutes } from "./live-routes.ts";
 import { WorkerLines } from "./worker-lines.ts";
 
@@ -34,6 +35,7 @@ export class LiveCalls implements EndpointCalls {
   readonly #app: LiveApp;
   readonly #jobs: LiveJobs;
   readonly #routes: LiveRoutes;
+  readonly #openai: LiveOpenAi;
 
   constructor({ service, app, session, signal }: LiveCallsSettings) {
     const parts = {
@@ -49,6 +51,7 @@ export class LiveCalls implements EndpointCalls {
     this.#app = app;
     this.#jobs = new LiveJobs(parts, signal);
     this.#routes = new LiveRoutes(parts);
+    this.#openai = new LiveOpenAi(parts);
   }
 
   async queue({ name }: ServedEndpoint, call: QueueCall, line: CallLine): Promise<Response> {
@@ -60,6 +63,10 @@ export class LiveCalls implements EndpointCalls {
 
   async route({ name }: ServedEndpoint, request: Request, path: string, line: CallLine): Promise<Response> {
     return await this.#routes.request(await this.#context(name, line), request, path);
+  }
+
+  async openai({ name }: ServedEndpoint, request: Request, path: string, line: CallLine): Promise<Response> {
+    return await this.#openai.request(await this.#context(name, line), request, path);
   }
 
   /** The declaration as it is by now: files may have changed since the server looked. */

@@ -1,6 +1,10 @@
 import { expect, test } from "vitest";
 import { liveRequestSchema } from "../../../src/contract/flash-live.ts";
-import { LIVE_ARGUMENTS_MAX_BYTES, LIVE_SOURCES_MAX_BYTES } from "../../../src/contract/limits.ts";
+import {
+  LIVE_ARGUMENTS_MAX_BYTES,
+  LIVE_SOURCES_MAX_BYTES,
+  LIVE_SOURCES_SMALL_BYTES,
+} from "../../../src/contract/limits.ts";
 import type { ManifestFunction } from "../../../src/contract/flash-manifest.ts";
 import { CallFailure } from "../../server/served-app.ts";
 import type { LiveEndpoint } from "../app/live-app.ts";
@@ -87,8 +91,11 @@ test("sources are the texts of all files that are not known already", () => {
   if (!first) throw new Error("no endpoint");
   const call = functionCall({ endpoint: first, all, input: {} });
   expect(hashesOf(call).toSorted()).toEqual([hash("a"), hash("b"), hash("shared")].toSorted());
-  const sources = sourcesOf(call, (sha256) => `text of ${sha256}`, new Set([hash("shared")]));
-  expect(Object.keys(sources).toSorted()).toEqual([hash("a"), hash("b")].toSorted());
+  const sent = (text: string) =>
+    Object.keys(sourcesOf(call, () => text, new Set([hash("shared")]))).toSorted();
+  expect(sent("x".repeat(LIVE_SOURCES_SMALL_BYTES))).toEqual([hash("a"), hash("b")].toSorted());
+  // So a job of a small app can be tried again by any worker.
+  expect(sent("small")).toEqual(hashesOf(call).toSorted());
 });
 
 test("sources that are too large together are refused with their size", () => {

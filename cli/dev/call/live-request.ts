@@ -5,7 +5,11 @@ import {
   type LiveRequest,
   LIVE_PROTOCOL,
 } from "../../../src/contract/flash-live.ts";
-import { LIVE_ARGUMENTS_MAX_BYTES, LIVE_SOURCES_MAX_BYTES } from "../../../src/contract/limits.ts";
+import {
+  LIVE_ARGUMENTS_MAX_BYTES,
+  LIVE_SOURCES_MAX_BYTES,
+  LIVE_SOURCES_SMALL_BYTES,
+} from "../../../src/contract/limits.ts";
 import type { ManifestFunction } from "../../../src/contract/flash-manifest.ts";
 import { CallFailure } from "../../server/served-app.ts";
 import type { LiveEndpoint } from "../app/live-app.ts";
@@ -51,20 +55,30 @@ export function routeCall({ endpoint, all, http }: Called & { readonly http: Liv
   };
 }
 
-/** The texts of all local files that the call needs, but for those that its worker has. */
+/**
+ * The texts of all local files that the call needs, but for those that its worker has. Small ones are sent all the same:
+ * a job that is tried again later, by its id, may come to another worker.
+ */
 export function sourcesOf(
   call: LiveCall,
   read: (sha256: string) => string | undefined,
   known: ReadonlySet<string>,
 ): Record<string, string> {
-  const wanted = hashesOf(call).filter((sha256) => !known.has(sha256));
-  const sources = wanted.flatMap((sha256): [string, string][] => {
+  const all = hashesOf(call).flatMap((sha256): Source[] => {
     const text = read(sha256);
     return text === undefined ? [] : [[sha256, text]];
   });
-  const bytes = sources.reduce((sum, [, text]) => sum + Buffer.byteLength(text), 0);
-  if (bytes > LIVE_SOURCES_MAX_BYTES) throw tooLarge(bytes);
-  return Object.fromEntries(sources);
+  if (bytesOf(all) <= LIVE_SOURCES_SMALL_BYTES) return Object.fromEntries(all);
+  const wanted = all.filter(([sha256]) => !known.has(sha256));
+  if (bytesOf(wanted) > LIVE_SOURCES_MAX_BYTES) throw tooLarge(bytesOf(wanted));
+  return Object.fromEntries(wanted);
+}
+
+/** SHA-256 and text of a file. */
+type Source = [string, string];
+
+function bytesOf(sources: readonly Source[]): number {
+  return sources.reduce((sum, [, text]) => sum + Buffer.byteLength(text), 0);
 }
 
 /** Throws a CallFailure when the arguments, or the body of the request, are larger than live workers take. */

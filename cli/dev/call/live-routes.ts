@@ -1,5 +1,5 @@
 /** Requests to routes of live endpoints. */
-import { z } from "zod";
+import * as z from "zod";
 import {
   LIVE_EXECUTE_PATH,
   LIVE_OUTCOME_HEADER,
@@ -14,20 +14,10 @@ import type { LivePlace } from "../session/live-session.ts";
 import type { CallParts } from "./call-parts.ts";
 import type { CallContext } from "./live-calls.ts";
 import { hashesOf, routeCall } from "./live-request.ts";
+import { passedHeaders, withoutConnection } from "./passed-headers.ts";
 import { EndpointGone, placedCall } from "./placed-call.ts";
 
 const WORKER_HEADER = "X-Runpod-Worker-Id";
-/** Of one connection, or no longer true of a body that was unpacked on the way. */
-const NOT_PASSED = [
-  "connection",
-  "keep-alive",
-  "transfer-encoding",
-  "content-encoding",
-  "content-length",
-  "date",
-];
-/** Headers that belong to the connection with the local server. */
-const OF_CONNECTION = ["connection", "content-length", "host", "transfer-encoding", "expect"];
 /** What the service answers with, as this server says it. */
 const STATUS_OF_SERVICE: Readonly<Record<number, CallFailure["status"]>> = { 502: 502, 524: 504 };
 /** Of the service's answers about a worker that did not answer itself. */
@@ -120,11 +110,9 @@ async function answerOf(response: Response, { line }: CallContext, startedAt: nu
   if (worker === null && response.status === 404) throw new EndpointGone();
   if (response.status >= 400 && (worker === null || (await isOfService(response))))
     throw await ofService(response);
-  const headers = new Headers(response.headers);
-  for (const name of NOT_PASSED) headers.delete(name);
   line.done({ ranMs: performance.now() - startedAt });
   const { status, statusText } = response;
-  return new Response(response.body, { status, statusText, headers });
+  return new Response(response.body, { status, statusText, headers: withoutConnection(response) });
 }
 
 /** Whether the service answers in the place of a worker that broke off; a route may answer with such a status too. */
@@ -141,7 +129,7 @@ async function packRequest(request: Request, path: string): Promise<LiveHttp> {
     method: request.method,
     path,
     query: new URL(request.url).search.replace(/^\?/, ""),
-    headers: [...request.headers].filter(([name]) => !OF_CONNECTION.includes(name)),
+    headers: passedHeaders(request),
     body_base64: body.toString("base64"),
   };
 }

@@ -1,12 +1,9 @@
 /**
- * The jobs of one endpoint of a preview, in memory: what the service's queue is to a deployed one. Jobs change as the
- * domain says.
+ * The jobs of one endpoint of a preview, in memory: what the service's queue is to a deployed one.
  *
  * L1  An attempt is open from its claim to its report, or until nobody wants it.
- * L2  An expired job is gone for every reader from that moment on.
  */
 import { randomUUID } from "node:crypto";
-import { EventEmitter } from "node:events";
 import type { ArrivedJob } from "../../../node-agent/edge/edge-client.ts";
 import type { AttemptRecord, AttemptRef } from "../../../node-agent/journal/journal.ts";
 import type { AttemptOutcome } from "../../../node-agent/journal/report.ts";
@@ -15,43 +12,24 @@ import type { JobRequest, QueueView, RequestsPage, WireStatus } from "../../../s
 import type { JsonValue } from "../../../src/contract/json.ts";
 import { TTL_DEFAULT_MS } from "../../../src/contract/limits.ts";
 import {
-  isExpired,
   isFinal,
-  type Job,
   type JobEvent,
   newExpiry,
   type Payload,
   queuedJob,
   retentionOf,
-  transition,
 } from "../../../src/domain/job-machine.ts";
 import { type JobView, listJob, viewJob, wireStatusOf } from "../../../src/domain/job-view.ts";
+import { type JobEffects, type PreviewJob, PreviewJobs } from "./preview-jobs.ts";
 
 /** Where a claimed job runs; the domain tells handlers to stop by it. */
 const HOST_ID = "preview";
 
-type Entry = {
-  readonly id: string;
-  /** Of idempotency. */
-  readonly key: string | undefined;
-  readonly isLowPriority: boolean;
-  readonly request: JobRequest;
-  job: Job;
-  progress: Payload | null;
-  /** What the handler has yielded, as JSON texts, and how many of them a reader of the stream has got. */
-  chunks: string[];
-  drained: number;
-};
-
-export type PreviewQueueOptions = {
+export type PreviewQueueOptions = JobEffects & {
   readonly endpointId: string;
   readonly executionTimeoutMs: number;
   /** Why a job waits that has so many before it. */
   readonly explainWait: (position: number) => QueueView;
-  /** A handler's result is not wanted any more. */
-  readonly onStop: (jobId: string, attempt: number, reason: "cancelled" | "timed_out" | "expired") => void;
-  /** A job waits for a worker. */
-  readonly onQueued: () => void;
   readonly now?: () => number;
 };
 
@@ -60,15 +38,14 @@ export type ClaimedJob = { readonly record: AttemptRecord; readonly job: Arrived
 export class PreviewQueue implements JobLedger {
   readonly #options: PreviewQueueOptions;
   readonly #now: () => number;
-  /** In the order of their submission. */
-  readonly #entries = new Map<string, Entry>();
+  readonly #jobs: PreviewJobs;
   readonly #open = new Set<string>();
-  readonly #changes = new EventEmitter().setMaxListeners(0);
-  readonly #ended = { completed: 0, failed: 0, retried: 0 };
+  #retried = 0;
 
   constructor(options: PreviewQueueOptions) {
     this.#options = options;
     this.#now = options.now ?? Date.now;
+    this.#jobs = new PreviewJobs(options, this.#now);
   }
 
   // For clients
@@ -79,7 +56,7 @@ export class PreviewQueue implements JobLedger {
     how: { readonly isSync: boolean; readonly waitMs: number | null; readonly key?: string | undefined },
   ): string {
     const { policy } = request;
-    const known = this.#all().find(({ key }) => key !== undefined && key === how.key);
+    const known = this.#jobs.all().find(({ key }) => key !== undefined && key === how.key);
     if (known) return known.id;
     const id = `${how.isSync ? "sync-" : ""}${randomUUID()}-s0`;
     const job = queuedJob(
@@ -92,44 +69,32 @@ export class PreviewQueue implements JobLedger {
       this.#now(),
     );
     const isLowPriority = policy?.lowPriority ?? false;
-    const nothingYet = { progress: null, chunks: [], drained: 0 };
-    this.#entries.set(id, { id, key: how.key, isLowPriority, request, job, ...nothingYet });
-    this.#options.onQueued();
+    this.#jobs.add({ id, key: how.key, isLowPriority, request, job });
     return id;
   }
 
   /** The job as it stands; undefined when there is none. */
   view(id: string): JobView | undefined {
-    const entry = this.#find(id);
+    const entry = this.#jobs.find(id);
     if (!entry) return undefined;
     const isQueued = entry.job.state === "queued";
-    const queue = isQueued ? this.#options.explainWait(this.#waiting().indexOf(entry)) : null;
+    const queue = isQueued ? this.#options.explainWait(this.#jobs.waiting().indexOf(entry)) : null;
     return viewJob(id, entry.job, { progress: entry.progress, queue });
   }
 
   hasEnded(id: string): boolean {
-    const entry = this.#find(id);
+    const entry = this.#jobs.find(id);
     return !entry || isFinal(entry.job.state);
   }
 
   /** Resolves with the next change of the job, at the signal, or after that time. */
-  change(id: string, signal?: AbortSignal, withinMs?: number): Promise<void> {
-    return new Promise((resolve) => {
-      const end = (): void => {
-        clearTimeout(timer);
-        this.#changes.off(id, end);
-        signal?.removeEventListener("abort", end);
-        resolve();
-      };
-      const timer = withinMs === undefined ? undefined : setTimeout(end, withinMs);
-      this.#changes.on(id, end);
-      signal?.addEventListener("abort", end);
-    });
+  async change(id: string, signal?: AbortSignal, withinMs?: number): Promise<void> {
+    await this.#jobs.change(id, signal, withinMs);
   }
 
   /** What no earlier call got of what the handler has yielded, as JSON texts. */
   drain(id: string): { readonly status: WireStatus; readonly outputs: readonly string[] } | undefined {
-    const entry = this.#find(id);
+    const entry = this.#jobs.find(id);
     if (!entry) return undefined;
     const outputs = entry.chunks.slice(entry.drained);
     entry.drained = entry.chunks.length;
@@ -138,30 +103,30 @@ export class PreviewQueue implements JobLedger {
 
   /** Ends a job; one that has ended stays as it is. */
   cancel(id: string): WireStatus | undefined {
-    const entry = this.#find(id);
+    const entry = this.#jobs.find(id);
     if (!entry) return undefined;
-    this.#move(entry, { kind: "cancel" });
+    this.#jobs.move(entry, { kind: "cancel" });
     return wireStatusOf(entry.job.state);
   }
 
   /** Queues a failed job again. */
   retry(id: string): { readonly isDone: boolean; readonly status: WireStatus } | undefined {
-    const entry = this.#find(id);
+    const entry = this.#jobs.find(id);
     if (!entry) return undefined;
-    const isDone = this.#move(entry, { kind: "retry" });
-    if (isDone) this.#ended.retried += 1;
+    const isDone = this.#jobs.move(entry, { kind: "retry" });
+    if (isDone) this.#retried += 1;
     return { isDone, status: wireStatusOf(entry.job.state) };
   }
 
   /** Cancels what waits; says how many. */
   purge(): number {
-    const waiting = this.#waiting();
-    for (const entry of waiting) this.#move(entry, { kind: "cancel" });
+    const waiting = this.#jobs.waiting();
+    for (const entry of waiting) this.#jobs.move(entry, { kind: "cancel" });
     return waiting.length;
   }
 
   expireIn(id: string, ttlMs: number): void {
-    const entry = this.#find(id);
+    const entry = this.#jobs.find(id);
     if (entry) entry.job = { ...entry.job, expiresAt: newExpiry(entry.job, ttlMs, this.#now()) };
   }
 
@@ -172,7 +137,8 @@ export class PreviewQueue implements JobLedger {
     readonly limit: number;
   }): RequestsPage {
     const { status, offset, limit } = query;
-    const found = this.#all()
+    const found = this.#jobs
+      .all()
       .filter(({ job }) => status === undefined || wireStatusOf(job.state) === status)
       .toReversed();
     const page = found.slice(offset, offset + limit);
@@ -186,16 +152,15 @@ export class PreviewQueue implements JobLedger {
   }
 
   counts(): Readonly<Record<"completed" | "failed" | "inProgress" | "inQueue" | "retried", number>> {
-    const count = (state: Job["state"]): number =>
-      this.#all().filter(({ job }) => job.state === state).length;
-    return { ...this.#ended, inProgress: count("running"), inQueue: count("queued") };
+    return { ...this.#jobs.counts(), retried: this.#retried };
   }
 
   // For the worker
 
   /** At most so many of the jobs that wait, normal ones first. */
   claim(workerId: string, count: number): ClaimedJob[] {
-    return this.#waiting()
+    return this.#jobs
+      .waiting()
       .slice(0, Math.max(0, count))
       .map((entry) => this.#claim(entry, workerId));
   }
@@ -206,8 +171,8 @@ export class PreviewQueue implements JobLedger {
 
   async report(ref: AttemptRef, outcome: AttemptOutcome): Promise<boolean> {
     if (!this.#open.delete(keyOf(ref))) return false;
-    const entry = this.#find(ref.jobId);
-    if (entry) this.#move(entry, eventOf(ref.attempt, outcome));
+    const entry = this.#jobs.find(ref.jobId);
+    if (entry) this.#jobs.move(entry, eventOf(ref.attempt, outcome));
     return true;
   }
 
@@ -233,9 +198,9 @@ export class PreviewQueue implements JobLedger {
 
   // How
 
-  #claim(entry: Entry, workerId: string): ClaimedJob {
+  #claim(entry: PreviewJob, workerId: string): ClaimedJob {
     const { id, request } = entry;
-    this.#move(entry, { kind: "claim", workerId, hostId: HOST_ID });
+    this.#jobs.move(entry, { kind: "claim", workerId, hostId: HOST_ID });
     Object.assign(entry, { progress: null, chunks: [], drained: 0 });
     const { attempt, executionTimeoutMs } = entry.job;
     const { endpointId } = this.#options;
@@ -249,58 +214,12 @@ export class PreviewQueue implements JobLedger {
     };
   }
 
-  #note(ref: AttemptRef, change: (entry: Entry) => void): boolean {
-    const entry = this.isOpen(ref) ? this.#find(ref.jobId) : undefined;
+  #note(ref: AttemptRef, change: (entry: PreviewJob) => void): boolean {
+    const entry = this.isOpen(ref) ? this.#jobs.find(ref.jobId) : undefined;
     if (!entry) return false;
     change(entry);
-    this.#changes.emit(entry.id);
+    this.#jobs.changed(entry.id);
     return true;
-  }
-
-  /** False when the job may not change so. */
-  #move(entry: Entry, event: JobEvent): boolean {
-    const moved = transition(entry.job, event, this.#now());
-    if (moved.kind === "refused") return false;
-    entry.job = moved.job;
-    const { id } = entry;
-    for (const effect of moved.effects) {
-      if (effect.kind === "stopHandler" && effect.reason !== "lease_lost") {
-        this.#options.onStop(id, effect.attempt, effect.reason);
-      }
-      if (effect.kind === "settled") this.#count(moved.job);
-      if (effect.kind === "requeued") this.#options.onQueued();
-    }
-    this.#changes.emit(id);
-    return true;
-  }
-
-  #count({ state }: Job): void {
-    if (state === "completed") this.#ended.completed += 1;
-    else if (state === "failed" || state === "timed_out") this.#ended.failed += 1;
-  }
-
-  #waiting(): Entry[] {
-    const waiting = this.#all().filter(({ job }) => job.state === "queued");
-    return waiting.toSorted((one, other) => Number(one.isLowPriority) - Number(other.isLowPriority));
-  }
-
-  #all(): Entry[] {
-    const now = this.#now();
-    for (const entry of this.#entries.values()) if (isExpired(entry.job, now)) this.#remove(entry);
-    return [...this.#entries.values()];
-  }
-
-  #find(id: string): Entry | undefined {
-    const entry = this.#entries.get(id);
-    if (!entry || !isExpired(entry.job, this.#now())) return entry;
-    this.#remove(entry);
-    return undefined;
-  }
-
-  #remove({ id, job }: Entry): void {
-    this.#entries.delete(id);
-    if (job.state === "running") this.#options.onStop(id, job.attempt, "expired");
-    this.#changes.emit(id);
   }
 }
 

@@ -15,7 +15,6 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
-import { onTestFinished } from "vitest";
 import type { Cli } from "../../../cli/cli.ts";
 import type { AppChange, LiveApp, LiveEndpoint } from "../../../cli/dev/app/live-app.ts";
 import { openLiveApp } from "../../../cli/dev/app/watched-app.ts";
@@ -34,21 +33,21 @@ def ${name}(x: int = 0):
 `;
 }
 
-export class LiveProject {
+export class LiveProject implements AsyncDisposable {
   readonly directory: string;
+  readonly #opened: LiveApp[] = [];
   readonly #output = new PassThrough();
   readonly #shown = text(this.#output);
   readonly #interruption = new AbortController();
 
   constructor(files: Files) {
     this.directory = realpathSync(mkdtempSync(join(tmpdir(), "edgerun-live-")));
-    onTestFinished(() => rmSync(this.directory, { recursive: true, force: true }));
     this.write(files);
   }
 
   async open(options: { readonly reloads?: boolean } = {}): Promise<OpenedApp> {
     const app = await openLiveApp(this.#cli(), { appName: "shop", reloads: true, ...options });
-    onTestFinished(async () => await app.close());
+    this.#opened.push(app);
     return new OpenedApp(app);
   }
 
@@ -101,6 +100,11 @@ export class LiveProject {
       .map(Number);
   }
 
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const app of this.#opened) await app.close();
+    rmSync(this.directory, { recursive: true, force: true });
+  }
+
   #isWorkingHere(id: string): boolean {
     try {
       return readlinkSync(`/proc/${id}/cwd`) === this.directory;
@@ -151,6 +155,11 @@ export class OpenedApp {
         this.#listen = resolve;
       });
     }
+  }
+
+  /** What has changed until now was asked for. */
+  forgetChanges(): void {
+    this.#changes.length = 0;
   }
 
   async endpoint(name: string): Promise<LiveEndpoint> {

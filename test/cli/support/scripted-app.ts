@@ -79,6 +79,8 @@ export type Answers = {
     path: string,
     line: CallLine,
   ) => Response | Promise<Response>;
+  /** Where it is left out, no service is behind the server. */
+  readonly openai?: NonNullable<EndpointCalls["openai"]>;
 };
 
 /** A local server on a free port, and what was said meanwhile. */
@@ -115,6 +117,7 @@ export async function serve(
     route: async (endpoint, request, path, line) =>
       (await answers.route?.(endpoint, request, path, line)) ??
       Response.json({ endpoint: endpoint.name, method: request.method, path, body: await request.text() }),
+    ...(answers.openai && { openai: answers.openai }),
   };
   const log = new RecordedLog();
   const { cli, screen } = quietCli();

@@ -16,7 +16,7 @@ import struct
 import sys
 import termios
 
-SILENCE_LIMIT_SECONDS = 30
+SILENCE_LIMIT_SECONDS = 100
 ROWS, COLUMNS = 40, 120
 ESCAPES = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]")
 

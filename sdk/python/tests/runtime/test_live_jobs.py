@@ -191,7 +191,7 @@ def test_a_traceback_names_files_as_they_are_in_the_project(agent, worker):
     assert "LookupError" not in worker.output  # whoever reads the log is told by the answer
 
 
-def test_code_that_cannot_be_loaded_fails_its_jobs_until_it_is_mended(agent):
+def test_code_that_cannot_be_loaded_fails_its_jobs_until_it_is_mended(agent, worker):
     made = project("def work(): return helper.X", helper="X = (\n")
     made.files["main.py"] = "import helper\n" + made.files["main.py"]
     for _ in range(2):
@@ -202,6 +202,7 @@ def test_code_that_cannot_be_loaded_fails_its_jobs_until_it_is_mended(agent):
             in (error["error_message"])
         )
         assert 'File "helper.py", line 1' in error["error_traceback"]
+    assert "helper.py" not in worker.output  # told once
     made.write("helper.py", "X = 5\n")
     assert agent.run(made.request()) == {"output": 5}
 

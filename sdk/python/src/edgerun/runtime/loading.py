@@ -96,7 +96,8 @@ def explained(application: Application, load: Callable[[], Loaded], what: str) -
     except StartError:
         raise
     except (Exception, SystemExit) as error:
-        log.say(traceback_text(error, application), level="ERROR")
+        if application.logs_failures:
+            log.say(traceback_text(error, application), level="ERROR")
         place = place_of(error, application)
         at = f" at {place}" if place else ""
         advice = package_advice(error, application) or f"Fix it and {application.again}."

@@ -1,0 +1,64 @@
+/** Requests of OpenAI's clients, passed on to what the service has for them. */
+import { z } from "zod";
+import type { CallParts } from "./call-parts.ts";
+import type { CallContext } from "./live-calls.ts";
+import { passedHeaders, withoutConnection } from "./passed-headers.ts";
+import { EndpointGone, placedCall } from "./placed-call.ts";
+
+/** Of the answer: the job that it comes from. */
+const JOB_HEADER = "x-request-id";
+
+const errorSchema = z.looseObject({
+  error: z.looseObject({ message: z.string(), code: z.string().nullish() }),
+});
+
+export class LiveOpenAi {
+  readonly #parts: CallParts;
+
+  constructor(parts: CallParts) {
+    this.#parts = parts;
+  }
+
+  /** Answers as the service does, errors and streams included. */
+  async request(context: CallContext, request: Request, path: string): Promise<Response> {
+    const { endpoint, line } = context;
+    const { search } = new URL(request.url);
+    const body = Buffer.from(await request.arrayBuffer());
+    return await placedCall(this.#parts.session, endpoint, async ({ endpointId }) => {
+      const lines = this.#parts.lines.expect(endpointId, line);
+      const startedAt = performance.now();
+      try {
+        const response = await this.#parts.service.request(`/v2/${endpointId}${path}${search}`, {
+          method: request.method,
+          headers: [...passedHeaders(request), ["accept-encoding", "identity"]],
+          ...(body.length > 0 && { body }),
+          signal: request.signal,
+        });
+        const jobId = response.headers.get(JOB_HEADER);
+        if (jobId !== null) lines.ofJob(jobId);
+        await tell(response, context, startedAt);
+        const { status, statusText } = response;
+        return new Response(response.body, { status, statusText, headers: withoutConnection(response) });
+      } finally {
+        lines.ended();
+      }
+    });
+  }
+}
+
+/** Ends the line of a call; throws EndpointGone. */
+async function tell(response: Response, { line }: CallContext, startedAt: number): Promise<void> {
+  if (response.ok) return line.done({ ranMs: performance.now() - startedAt });
+  const text = await response.clone().text();
+  const error = readError(text);
+  if (error?.code === "endpoint_not_found") throw new EndpointGone();
+  line.fail(`HTTP ${response.status}: ${error?.message ?? text.slice(0, 500)}`);
+}
+
+function readError(text: string): z.output<typeof errorSchema>["error"] | undefined {
+  try {
+    return errorSchema.safeParse(JSON.parse(text)).data?.error;
+  } catch {
+    return undefined;
+  }
+}
