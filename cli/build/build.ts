@@ -4,7 +4,7 @@ import { basename, join } from "node:path";
 import prettyBytes from "pretty-bytes";
 import writeFileAtomic from "write-file-atomic";
 import { type FlashManifest, flashManifestSchema, MANIFEST_FILE } from "../../src/contract/flash-manifest.ts";
-import { ARTIFACT_MAX_BYTES, MANIFEST_MAX_BYTES } from "../../src/contract/limits.ts";
+import { ARTIFACT_MAX_BYTES, MANIFEST_MAX_BYTES } from "../../src/contract/flash-limits.ts";
 import type { Cli } from "../cli.ts";
 import { discover } from "../discovery/discovery.ts";
 import type { DiscoveryReport } from "../discovery/discovery-report.ts";

@@ -2,7 +2,7 @@
 import { openAsBlob } from "node:fs";
 import { basename } from "node:path";
 import pRetry, { AbortError } from "p-retry";
-import { ARTIFACT_MAX_BYTES } from "../../src/contract/limits.ts";
+import { ARTIFACT_MAX_BYTES } from "../../src/contract/flash-limits.ts";
 import { Failure } from "../failure.ts";
 import { finalizeUpload, prepareUpload } from "../service/flash-operations.ts";
 import type { Service } from "../service/service.ts";

@@ -7,7 +7,7 @@
  * G2  A hard link names a file that came before it. Of a symbolic link it would make another one elsewhere.
  * G3  Entries, bytes and lengths of names are bounded.
  */
-import { ARTIFACT_ENTRIES_MAX, ARTIFACT_UNPACKED_MAX_BYTES } from "../../src/contract/limits.ts";
+import { ARTIFACT_ENTRIES_MAX, ARTIFACT_UNPACKED_MAX_BYTES } from "../../src/contract/flash-limits.ts";
 
 /** An entry as it stands in the archive. */
 export type ArchiveEntry = {

@@ -7,7 +7,8 @@
  *     longest unused goes first when the disk gets full.
  */
 import type { Artifact } from "../../src/contract/artifact.ts";
-import { ARTIFACT_ROOM_FACTOR, ARTIFACT_STALL_MS, PULL_PROGRESS_MS } from "../../src/contract/limits.ts";
+import { ARTIFACT_ROOM_FACTOR, ARTIFACT_STALL_MS } from "../../src/contract/flash-limits.ts";
+import { PULL_PROGRESS_MS } from "../../src/contract/limits.ts";
 import type { AgentLog } from "../log.ts";
 import { isNoSpace } from "../runtime/docker-errors.ts";
 import type { DiskRoom, Keeper, Removable } from "../runtime/disk-room.ts";

@@ -1,6 +1,6 @@
 /** The packed files of a flash app, as hosts get them. */
 import * as z from "zod";
-import { ARTIFACT_MAX_BYTES } from "./limits.ts";
+import { ARTIFACT_MAX_BYTES } from "./flash-limits.ts";
 
 export const sha256Schema = z
   .string("must be a string")

@@ -1,10 +1,9 @@
 /** How much of each kind an account may have, so that its lists and what is done for all of them stay bounded. */
 import { sql, type SQL } from "drizzle-orm";
+import { FLASH_APPS_MAX, FLASH_UPLOADS_MAX } from "../contract/flash-limits.ts";
 import {
   API_KEYS_MAX,
   ENDPOINTS_MAX,
-  FLASH_APPS_MAX,
-  FLASH_UPLOADS_MAX,
   JOIN_TOKENS_MAX,
   NETWORK_VOLUMES_MAX,
   REGISTRY_AUTHS_MAX,

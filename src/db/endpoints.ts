@@ -1,4 +1,4 @@
-import { and, asc, eq, notExists, sql, type SQL } from "drizzle-orm";
+import { and, asc, eq, exists, notExists, sql, type SQL } from "drizzle-orm";
 import type { EndpointConfig } from "../contract/endpoint.ts";
 import { readGpuIds } from "../domain/gpu-selection.ts";
 import { hasRoom } from "./account-room.ts";
@@ -8,9 +8,14 @@ import { isOneOf, type Database } from "./database.ts";
 import { takesEndpoints } from "./flash-environments.ts";
 import { randomRowId } from "./row-id.ts";
 import { endpoint, endpointRemoval, networkVolume, template } from "./schema.ts";
+import {
+  changeTemplateAsWell,
+  mayChangeTemplate,
+  type TemplateChange,
+  type TemplateRecord,
+} from "./templates.ts";
 
 export type EndpointRecord = typeof endpoint.$inferSelect;
-type TemplateRecord = typeof template.$inferSelect;
 
 /** What a client decides about an endpoint. */
 export type EndpointValues = Omit<
@@ -190,22 +195,28 @@ export async function insertEndpointIfWhole(
   return inserted;
 }
 
+export type EndpointChange = EndpointNeeds & {
+  readonly release: boolean;
+  /** Of its inline template, which no other endpoint may use then. */
+  readonly templateChange?: TemplateChange | undefined;
+};
+
 /**
  * Changes an endpoint if it still is as it was read, if its template and the volumes are there, and if its name is
- * free in a new flash environment.
+ * free in a new flash environment; its inline template changes with it or neither does.
  */
 export async function updateEndpointIfUnchanged(
   db: Database,
   author: Author,
   read: EndpointRecord,
   values: EndpointValues,
-  options: EndpointNeeds & { readonly release: boolean },
+  { release, templateChange, ...needs }: EndpointChange,
 ): Promise<EndpointRecord | undefined> {
   const update = db
     .update(endpoint)
     .set({
       ...values,
-      version: options.release ? read.version + 1 : read.version,
+      version: release ? read.version + 1 : read.version,
       revision: read.revision + 1,
       updatedAt: author.now,
     })
@@ -213,16 +224,32 @@ export async function updateEndpointIfUnchanged(
       and(
         isOwn(author.accountId, read.id),
         eq(endpoint.revision, read.revision),
-        isWhole(author.accountId, values.templateId, options),
+        isWhole(author.accountId, values.templateId, needs),
         isNameFree(values, read),
+        templateChange && mayChangeOwnTemplate(db, read, templateChange),
       ),
     )
     .returning();
   const fields = changedFields(read, values);
-  if (fields.length === 0) return (await update)[0];
-
   const note = noteIfChanged(db, author, { ...subjectOf({ ...read, ...values }), fields });
-  return (await db.batch([update, note]))[0][0];
+  const [[updated]] = await db.batch([
+    update,
+    ...(fields.length === 0 ? [] : [note]),
+    ...(templateChange ? changeTemplateAsWell(db, author, templateChange) : []),
+  ]);
+  return updated;
+}
+
+/** Whether a template may be changed, and no other endpoint uses it. */
+function mayChangeOwnTemplate(db: Database, { id }: EndpointRecord, change: TemplateChange): SQL | undefined {
+  const changeable = db
+    .select({ one: sql`1` })
+    .from(template)
+    .where(mayChangeTemplate(db, change));
+  return and(
+    exists(changeable),
+    sql`NOT EXISTS (SELECT 1 FROM ${endpoint} AS other WHERE other.template_id = ${change.read.id} AND other.id <> ${id})`,
+  );
 }
 
 // Deleting

@@ -1,5 +1,5 @@
 import { and, asc, eq, ne, notExists, sql, type SQL } from "drizzle-orm";
-import { FLASH_ENVIRONMENTS_MAX } from "../contract/limits.ts";
+import { FLASH_ENVIRONMENTS_MAX } from "../contract/flash-limits.ts";
 import { noteIfChanged, type AuditSubject, type Author } from "./audit-log.ts";
 import { rowIf } from "./conditional-insert.ts";
 import { isOneOf, type Database } from "./database.ts";

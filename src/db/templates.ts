@@ -80,6 +80,9 @@ export async function listTemplates(db: Database, accountId: string): Promise<Te
     .orderBy(asc(template.createdAt), asc(template.id));
 }
 
+/** A template as it was read, and what it shall become. */
+export type TemplateChange = { readonly read: TemplateRecord; readonly values: TemplateValues };
+
 /** Inserts a template; nothing comes back when its name is taken, its credential is gone, or there is no room. */
 export async function insertTemplateIfWhole(
   db: Database,
@@ -119,11 +122,7 @@ export async function updateTemplateIfUnchanged(
   values: TemplateValues,
   options: { readonly release: boolean },
 ): Promise<TemplateRecord | undefined> {
-  const isNewCredential = values.containerRegistryAuthId !== read.containerRegistryAuthId;
-  const mayChange = and(
-    unchangedAndNameFree(db, read, values.name),
-    isNewCredential ? hasCredential(read.accountId, values) : undefined,
-  );
+  const mayChange = mayChangeTemplate(db, { read, values });
   const update = db
     .update(template)
     .set({ ...values, revision: read.revision + 1, updatedAt: author.now })
@@ -139,6 +138,27 @@ export async function updateTemplateIfUnchanged(
     ? (await db.batch([releaseUsers(db, author, read, mayChange), update, note]))[1]
     : (await db.batch([update, note]))[0];
   return updated;
+}
+
+/** Whether a template still is as it was read, its new name is free and its new credential is there. */
+export function mayChangeTemplate(db: Database, { read, values }: TemplateChange): SQL | undefined {
+  const isNewCredential = values.containerRegistryAuthId !== read.containerRegistryAuthId;
+  return and(
+    unchangedAndNameFree(db, read, values.name),
+    isNewCredential ? hasCredential(read.accountId, values) : undefined,
+  );
+}
+
+/** Statements for the place right behind a write in the same batch: they change a template if that changed a row. */
+export function changeTemplateAsWell(db: Database, author: Author, { read, values }: TemplateChange) {
+  const isRead = and(eq(template.accountId, read.accountId), eq(template.id, read.id));
+  const update = db
+    .update(template)
+    .set({ ...values, revision: read.revision + 1, updatedAt: author.now })
+    .where(and(isRead, sql`changes() > 0`));
+  const fields = changedFields(read, values);
+  if (fields.length === 0) return [update];
+  return [update, noteIfChanged(db, author, { ...subjectOf({ ...read, ...values }), fields })];
 }
 
 /** Gives the endpoints of a template a new version if the template may be changed. */

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { test } from "vitest";
-import { ARTIFACT_MAX_BYTES } from "../contract/limits.ts";
+import { ARTIFACT_MAX_BYTES } from "../contract/flash-limits.ts";
 import { bytesOfPart, countOfParts, partBytesOf } from "./artifact-parts.ts";
 
 const MEBIBYTE = 1024 * 1024;

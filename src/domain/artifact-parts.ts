@@ -1,5 +1,5 @@
 /** How an artifact is cut into the parts in which it is uploaded: its size alone decides it. */
-import { ARTIFACT_PART_BYTES, ARTIFACT_PARTS_WANTED } from "../contract/limits.ts";
+import { ARTIFACT_PART_BYTES, ARTIFACT_PARTS_WANTED } from "../contract/flash-limits.ts";
 
 const MEBIBYTE = 1024 * 1024;
 

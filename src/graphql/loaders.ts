@@ -13,7 +13,7 @@ import { findFlashBuilds, findFlashManifests, listFlashBuilds } from "../db/flas
 import { listFlashEnvironments } from "../db/flash-environments.ts";
 import { findNetworkVolumes } from "../db/network-volumes.ts";
 import { findTemplates, listUnboundTemplates } from "../db/templates.ts";
-import { FLASH_MANIFESTS_AT_ONCE } from "../contract/limits.ts";
+import { FLASH_MANIFESTS_AT_ONCE } from "../contract/flash-limits.ts";
 import type { RequestContext } from "../management/context.ts";
 import { listWorkers } from "../management/endpoints/endpoint-pods.ts";
 import { listOwnHosts } from "../management/hosts/hosts.ts";

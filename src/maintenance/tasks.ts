@@ -2,10 +2,10 @@
  * What is looked after without being asked. A task does a bounded piece of work and says how much it did; the
  * rest waits for the next run. Runs may overlap and may be cut off anywhere: a task does no harm twice.
  */
+import { FLASH_AUTH_KEPT_MS } from "../contract/flash-limits.ts";
 import {
   AUDIT_RETENTION_MS,
   DEAD_KEY_RETENTION_MS,
-  FLASH_AUTH_KEPT_MS,
   MAINTENANCE_CALLS_MAX,
   MAINTENANCE_ROWS_MAX,
   ORPHAN_RETENTION_MS,

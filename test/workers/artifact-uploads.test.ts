@@ -3,7 +3,7 @@ import { createExecutionContext } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { AwsV4Signer } from "aws4fetch";
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
-import { ARTIFACT_MAX_BYTES, ARTIFACT_UPLOAD_LIFE_MS } from "../../src/contract/limits.ts";
+import { ARTIFACT_MAX_BYTES, ARTIFACT_UPLOAD_LIFE_MS } from "../../src/contract/flash-limits.ts";
 import edge from "../../src/index.ts";
 import {
   archive,

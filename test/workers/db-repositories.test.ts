@@ -173,6 +173,34 @@ describe("endpoints", () => {
     expect(await findEndpoint(db, read.id)).toMatchObject({ version: 2 });
   });
 
+  test("an endpoint and its inline template change together, as one release, or neither does", async ({
+    expect,
+  }) => {
+    const { accountId } = await freshAccount();
+    const template = await freshTemplate(accountId);
+    const read = await freshEndpoint(by(accountId), endpointValues(template.id));
+    const change = { read: template, values: { ...templateValues("t"), imageName: "a:2" } };
+    const save = async (endpoint: EndpointRecord, templateChange: typeof change) => {
+      const options = { ...OF_RELEASE, templateChange };
+      const values = endpointValues(template.id);
+      const updated = await updateEndpointIfUnchanged(db, by(accountId), endpoint, values, options);
+      const imageName = (await findTemplate(db, accountId, template.id))?.imageName;
+      return { version: updated?.version, imageName };
+    };
+    expect(await save({ ...read, revision: 9 }, change)).toEqual({ version: undefined, imageName: "a:1" });
+    expect(await save(read, { ...change, read: { ...template, revision: 9 } })).toEqual({
+      version: undefined,
+      imageName: "a:1",
+    });
+    expect(await save(read, change)).toEqual({ version: 2, imageName: "a:2" });
+
+    await freshEndpoint(by(accountId), endpointValues(template.id)); // the template is no longer its own
+    const now = await findTemplate(db, accountId, template.id);
+    const last = await findEndpoint(db, read.id);
+    if (!now || !last) throw new Error("they are gone");
+    expect(await save(last, { ...change, read: now })).toEqual({ version: undefined, imageName: "a:2" });
+  });
+
   test("the database itself refuses workersMin above workersMax; nothing is inserted without its template", async ({
     expect,
   }) => {

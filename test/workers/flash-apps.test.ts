@@ -1,7 +1,7 @@
 /** Apps, environments and the endpoints that they own. */
 import { env } from "cloudflare:workers";
 import { describe, test } from "vitest";
-import { FLASH_ENVIRONMENTS_MAX, FLASH_MANIFESTS_AT_ONCE } from "../../src/contract/limits.ts";
+import { FLASH_ENVIRONMENTS_MAX, FLASH_MANIFESTS_AT_ONCE } from "../../src/contract/flash-limits.ts";
 import { environmentKey } from "../../src/auth/environment-key.ts";
 import {
   archive,

@@ -7,7 +7,7 @@ import {
   FLASH_AUTH_LIFE_MS,
   FLASH_AUTH_OPEN_MAX,
   FLASH_AUTH_PER_PLACE_MAX,
-} from "../../src/contract/limits.ts";
+} from "../../src/contract/flash-limits.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { removeOldAuthRequests } from "../../src/db/flash-auth-requests.ts";
 import { apiKey, flashAuthRequest } from "../../src/db/schema.ts";

@@ -1,11 +1,8 @@
 /** What maintenance does about builds that nothing uses, and uploads that became none. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, test, vi } from "vitest";
-import {
-  ARTIFACT_UPLOAD_LIFE_MS,
-  FLASH_BUILDS_KEPT,
-  ORPHAN_RETENTION_MS,
-} from "../../src/contract/limits.ts";
+import { ARTIFACT_UPLOAD_LIFE_MS, FLASH_BUILDS_KEPT } from "../../src/contract/flash-limits.ts";
+import { ORPHAN_RETENTION_MS } from "../../src/contract/limits.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { findFlashBuild, insertFlashBuildIfStored } from "../../src/db/flash-builds.ts";
 import { MAINTENANCE_TASKS } from "../../src/maintenance/tasks.ts";

@@ -380,6 +380,17 @@ describe("inline templates", () => {
       template: { imageName: "a:2", dockerArgs: "run" },
     });
 
+    const both = await save(
+      client,
+      `id: "${id}", gpuIds: "ADA_48_PRO", template: { imageName: "a:3" }`,
+      "version gpuIds template { imageName }",
+    );
+    expect(both.data.saveEndpoint).toEqual({
+      version: 3, // one release of both
+      gpuIds: "ADA_48_PRO",
+      template: { imageName: "a:3" },
+    });
+
     const user = await savedEndpoint(client);
     const replaced = await save(
       client,

@@ -1,7 +1,7 @@
 /** Streamed answers of OpenAI's routes: what the worker yields, as it yields it. */
 import fc from "fast-check";
 import { beforeEach, describe, test } from "vitest";
-import { call, signInAsNewAccount } from "./edge-client.ts";
+import { signInAsNewAccount } from "./edge-client.ts";
 import { bellOf, evict, kill } from "./object.ts";
 import { CHAT, Engine, QUESTION } from "./openai-engine.ts";
 

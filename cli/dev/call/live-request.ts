@@ -9,7 +9,7 @@ import {
   LIVE_ARGUMENTS_MAX_BYTES,
   LIVE_SOURCES_MAX_BYTES,
   LIVE_SOURCES_SMALL_BYTES,
-} from "../../../src/contract/limits.ts";
+} from "../../../src/contract/flash-limits.ts";
 import type { ManifestFunction } from "../../../src/contract/flash-manifest.ts";
 import { CallFailure } from "../../server/served-app.ts";
 import type { LiveEndpoint } from "../app/live-app.ts";

@@ -8,7 +8,8 @@ import {
   FLASH_ENDPOINT_ID_HEADER,
   FLASH_ENVIRONMENT_HEADER,
 } from "../../contract/flash.ts";
-import { FLASH_ADDRESS_CACHE_MS, NAME_MAX_CHARACTERS } from "../../contract/limits.ts";
+import { FLASH_ADDRESS_CACHE_MS } from "../../contract/flash-limits.ts";
+import { NAME_MAX_CHARACTERS } from "../../contract/limits.ts";
 import { openDatabase } from "../../db/database.ts";
 import { findFlashAddress, type FlashAddress } from "../../db/flash-deployments.ts";
 import { BoundedMap } from "../../domain/bounded-map.ts";

@@ -1,4 +1,4 @@
-import { ARTIFACT_DOWNLOAD_LIFE_MS } from "../../contract/limits.ts";
+import { ARTIFACT_DOWNLOAD_LIFE_MS } from "../../contract/flash-limits.ts";
 import { downloadToken } from "../../auth/download-token.ts";
 import { liveToken } from "../../auth/live-token.ts";
 import type { EndpointRecord } from "../../db/endpoints.ts";

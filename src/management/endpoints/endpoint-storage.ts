@@ -8,6 +8,7 @@ import {
   updateEndpointIfUnchanged,
   type EndpointNeeds,
   type EndpointRecord,
+  type EndpointValues,
 } from "../../db/endpoints.ts";
 import { deleteTemplateIfUnused, findTemplate } from "../../db/templates.ts";
 import { CONTAINER_DISK_DEFAULT_GB } from "../../contract/limits.ts";
@@ -17,7 +18,12 @@ import { authorOf, type RequestContext } from "../context.ts";
 import { OperationError } from "../operation-error.ts";
 import { untilUnchanged } from "../optimistic-write.ts";
 import type { InlineTemplate } from "../templates/template-patch.ts";
-import { changeTemplate, requireTemplate, saveBoundTemplate } from "../templates/template-storage.ts";
+import {
+  planTemplateChange,
+  refuseTakenName,
+  requireTemplate,
+  saveBoundTemplate,
+} from "../templates/template-storage.ts";
 import { attachedIds, requireAttachable } from "../volumes/attached-volumes.ts";
 import { announceEndpoint, announceRemoval } from "./endpoint-announcement.ts";
 import { findNamesake, requireMembership, withBuild } from "./endpoint-environment.ts";
@@ -62,20 +68,24 @@ export async function changeEndpoint(
   patch: EndpointPatch,
 ): Promise<EndpointRecord> {
   const found = await requireEndpoint(context, endpointId);
-  const merged = mergeSettings(found, patch); // A patch that will be refused must not touch the template first.
+  const merged = mergeSettings(found, patch); // A patch that will be refused must not make a template first.
   await requireNeeds(context, found, merged, patch);
-  const templateId = await patchedTemplateId(context, found, patch);
+  const inline = patch.template && complete(patch.template, found.name);
 
   const changed = await untilUnchanged(async () => {
     const read = await requireEndpoint(context, endpointId);
-    const merged = { ...mergeSettings(read, patch), templateId: templateId ?? read.templateId };
+    const { templateId, change } = await patchedTemplate(context, read, patch, inline);
+    const merged = { ...mergeSettings(read, patch), templateId };
+    // A template and settings that change together are one release.
+    const isOther = (values: EndpointValues) => change?.release === true || needsRelease(read, values);
     // Who only scales it may not know of a build whose variables its template does not have yet.
-    const isRelease = patch.flashEnvironmentId !== undefined || needsRelease(read, merged);
+    const isRelease = patch.flashEnvironmentId !== undefined || isOther(merged);
     const values = isRelease ? await withBuild(context, merged) : merged;
     const needs = await requireNeeds(context, read, values, patch);
-    if (templateId !== undefined) await requireTemplate(context, templateId);
-    const options = { ...needs, release: needsRelease(read, values) };
-    return await updateEndpointIfUnchanged(context.db, authorOf(context), read, values, options);
+    const options = { ...needs, release: isOther(values), templateChange: change };
+    const updated = await updateEndpointIfUnchanged(context.db, authorOf(context), read, values, options);
+    if (updated === undefined && change) await refuseTakenName(context, change.values.name, templateId);
+    return updated;
   });
   if (changed.templateId !== found.templateId) await dropOrphan(context, found.templateId);
   await announceEndpoint(context, changed);
@@ -115,23 +125,25 @@ export async function changeEndpointTemplate(
   return await changeEndpoint(context, endpointId, { templateId });
 }
 
-/** The template that a patch puts in place of the present one, if any. */
-async function patchedTemplateId(
+/** The template that an endpoint has after a patch, and how that template changes with it. */
+async function patchedTemplate(
   context: RequestContext,
-  endpoint: EndpointRecord,
+  { accountId, templateId }: EndpointRecord,
   patch: EndpointPatch,
-): Promise<string | undefined> {
-  if (patch.templateId !== undefined) return (await requireTemplate(context, patch.templateId)).id;
-  if (patch.template === undefined) return undefined;
+  inline: InlineTemplate | undefined,
+) {
+  if (patch.templateId !== undefined) {
+    return { templateId: (await requireTemplate(context, patch.templateId)).id };
+  }
+  if (patch.template === undefined || inline === undefined) return { templateId };
 
-  const current = await requireTemplate(context, endpoint.templateId);
-  const users = await listEndpointsOfTemplate(context.db, endpoint.accountId, current.id);
+  const current = await requireTemplate(context, templateId);
+  const users = await listEndpointsOfTemplate(context.db, accountId, templateId);
   // A template that others use as well is theirs too: this endpoint gets one of its own.
-  const isItsOwn = current.isBound && users.length === 1;
-  const template = isItsOwn
-    ? await changeTemplate(context, current.id, patch.template)
-    : await saveBoundTemplate(context, complete(patch.template, endpoint.name));
-  return template.id;
+  if (!current.isBound || users.length > 1) {
+    return { templateId: (await saveBoundTemplate(context, inline)).id };
+  }
+  return { templateId, change: await planTemplateChange(context, templateId, patch.template) };
 }
 
 function complete(template: InlineTemplate, endpointName: string): InlineTemplate {

@@ -1,10 +1,6 @@
 /** Removing what lies in the bucket and is no longer needed. Objects go before their rows, so that none is forgotten. */
-import {
-  ARTIFACTS_REMOVED_AT_ONCE,
-  FLASH_BUILDS_KEPT,
-  MAINTENANCE_ROWS_MAX,
-  ORPHAN_RETENTION_MS,
-} from "../../contract/limits.ts";
+import { ARTIFACTS_REMOVED_AT_ONCE, FLASH_BUILDS_KEPT } from "../../contract/flash-limits.ts";
+import { MAINTENANCE_ROWS_MAX, ORPHAN_RETENTION_MS } from "../../contract/limits.ts";
 import type { Database } from "../../db/database.ts";
 import { listFlashBuilds, listSurplusFlashBuilds, removeFlashBuildsIfUnused } from "../../db/flash-builds.ts";
 import {

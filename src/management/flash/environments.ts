@@ -9,7 +9,7 @@ import {
   mayHaveMoreEnvironments,
   type FlashEnvironmentRecord,
 } from "../../db/flash-environments.ts";
-import { FLASH_ENVIRONMENTS_MAX } from "../../contract/limits.ts";
+import { FLASH_ENVIRONMENTS_MAX } from "../../contract/flash-limits.ts";
 import { keepFlashApp } from "../../db/flash-apps.ts";
 import { authorOf, type RequestContext } from "../context.ts";
 import { requireSealingRing } from "../encryption/sealing-ring.ts";

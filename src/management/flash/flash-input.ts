@@ -3,7 +3,7 @@ import * as z from "zod";
 import { sha256Schema } from "../../contract/artifact.ts";
 import { flashNameSchema } from "../../contract/flash.ts";
 import { flashManifestSchema, type FlashManifest } from "../../contract/flash-manifest.ts";
-import { ARTIFACT_MAX_BYTES, LIVE_LEASE_SECONDS, MANIFEST_MAX_BYTES } from "../../contract/limits.ts";
+import { ARTIFACT_MAX_BYTES, LIVE_LEASE_SECONDS, MANIFEST_MAX_BYTES } from "../../contract/flash-limits.ts";
 import { keepable, keepableText, oneOf, plainText, wholeNumber } from "../input.ts";
 
 const idSchema = plainText.min(1, "must not be empty");

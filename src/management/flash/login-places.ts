@@ -1,5 +1,5 @@
 /** From where logins were opened of late, so that a flood from one place keeps nobody else out. */
-import { FLASH_AUTH_LIFE_MS, FLASH_AUTH_PER_PLACE_MAX } from "../../contract/limits.ts";
+import { FLASH_AUTH_LIFE_MS, FLASH_AUTH_PER_PLACE_MAX } from "../../contract/flash-limits.ts";
 import { BoundedMap } from "../../domain/bounded-map.ts";
 
 type Opened = { readonly count: number; readonly until: number };

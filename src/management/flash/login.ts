@@ -15,7 +15,7 @@ import {
   FLASH_AUTH_LIFE_MS,
   FLASH_AUTH_OPEN_MAX,
   FLASH_AUTH_PER_PLACE_MAX,
-} from "../../contract/limits.ts";
+} from "../../contract/flash-limits.ts";
 import type { ApiKeyRecord } from "../../db/api-keys.ts";
 import {
   approveIfPending,

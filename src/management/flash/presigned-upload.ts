@@ -1,6 +1,6 @@
 /** Addresses of R2 itself, which take larger requests than a Worker does. */
 import { AwsClient } from "aws4fetch";
-import { ARTIFACT_DOWNLOAD_LIFE_MS } from "../../contract/limits.ts";
+import { ARTIFACT_DOWNLOAD_LIFE_MS } from "../../contract/flash-limits.ts";
 import type { Env } from "../../env.ts";
 
 export type PresignedUpload = { readonly uploadUrl: string; readonly expiresAt: number };

@@ -1,6 +1,6 @@
 /** Sessions: flash environments that end when nobody renews their lease. */
 import { ANONYMOUS } from "../../auth/principal.ts";
-import { LIVE_SESSIONS_ENDED_AT_ONCE } from "../../contract/limits.ts";
+import { LIVE_SESSIONS_ENDED_AT_ONCE } from "../../contract/flash-limits.ts";
 import { deleteFlashAppIfEmpty, findFlashApp } from "../../db/flash-apps.ts";
 import type { FlashEnvironmentRecord } from "../../db/flash-environments.ts";
 import { closeIfLapsed, listLapsedSessions, renewLeaseIfHeld } from "../../db/flash-sessions.ts";

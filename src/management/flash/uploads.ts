@@ -1,7 +1,7 @@
 /** Announcing the upload of an artifact. */
 import { generateCredential } from "../../auth/credential.ts";
 import { hashKey } from "../../auth/hash-key.ts";
-import { ARTIFACT_UPLOAD_LIFE_MS } from "../../contract/limits.ts";
+import { ARTIFACT_UPLOAD_LIFE_MS } from "../../contract/flash-limits.ts";
 import { findFlashBuildOf } from "../../db/flash-builds.ts";
 import type { FlashAppRecord } from "../../db/flash-apps.ts";
 import {

@@ -6,6 +6,7 @@ import {
   findTemplateByName,
   insertTemplateIfWhole,
   updateTemplateIfUnchanged,
+  type TemplateChange,
   type TemplateRecord,
 } from "../../db/templates.ts";
 import { requireRoom } from "../account-room.ts";
@@ -48,10 +49,7 @@ export async function changeTemplate(
   patch: TemplatePatch,
 ): Promise<TemplateRecord> {
   const changed = await untilUnchanged(async () => {
-    const read = await requireTemplate(context, templateId, "id");
-    await requireNamedCredential(context, patch);
-    const values = mergeTemplate(read, patch);
-    const release = changesContainers(read, values);
+    const { read, values, release } = await planTemplateChange(context, templateId, patch);
     const updated = await updateTemplateIfUnchanged(context.db, authorOf(context), read, values, { release });
     if (updated === undefined) await refuseTakenName(context, values.name, templateId);
     return updated;
@@ -60,6 +58,18 @@ export async function changeTemplate(
   const users = await listEndpointsOfTemplate(context.db, context.principal.accountId, templateId);
   await announceEndpoints(context, users);
   return changed;
+}
+
+/** What a patch makes of a stored template; `release`: whether workers of its endpoints must be replaced. */
+export async function planTemplateChange(
+  context: RequestContext,
+  templateId: string,
+  patch: TemplatePatch,
+): Promise<TemplateChange & { readonly release: boolean }> {
+  const read = await requireTemplate(context, templateId, "id");
+  await requireNamedCredential(context, patch);
+  const values = mergeTemplate(read, patch);
+  return { read, values, release: changesContainers(read, values) };
 }
 
 /** Stores the template that came inline with an endpoint; a name of another inline one is taken over. */
@@ -115,7 +125,11 @@ async function requireNamedCredential(context: RequestContext, patch: TemplatePa
 }
 
 /** `templateId`: of the template that may have the name. */
-async function refuseTakenName(context: RequestContext, name: string, templateId?: string): Promise<void> {
+export async function refuseTakenName(
+  context: RequestContext,
+  name: string,
+  templateId?: string,
+): Promise<void> {
   const holder = await findTemplateByName(context.db, context.principal.accountId, name);
   if (holder !== undefined && holder.id !== templateId) throw nameTaken(name);
 }
