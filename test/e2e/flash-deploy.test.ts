@@ -9,6 +9,7 @@ import { execa } from "execa";
 import { afterAll, beforeAll, test } from "vitest";
 import { managementApi } from "../../standalone/management-api.ts";
 import { ARTIFACT_PART_BYTES } from "../../src/contract/limits.ts";
+import { EdgeProxy } from "../cli/support/edge-proxy.ts";
 import { Desk, layOutBundle } from "../cli/support/flash-command.ts";
 import { CountingProxy } from "../support/counting-proxy.ts";
 import { type LoneEdge, startLoneEdge } from "../support/lone-edge.ts";
@@ -240,6 +241,31 @@ test("killed or cancelled at any moment of a deployment, it makes each endpoint 
   expect(again.endpoints.map(({ action }) => action)).toEqual(["unchanged", "unchanged"]);
   expect(again.endpoints.map(({ id }) => id)).toEqual(endpoints.map(({ id }) => id));
   expect((await environmentOf("killed")).endpoints).toHaveLength(2);
+});
+
+test("Ctrl+C while endpoints are saved is told, and leaves an environment that says FAILED", async ({
+  expect,
+}) => {
+  await using proxy = await EdgeProxy.open(edge.baseUrl);
+  await using desk = await openDesk(proxy.url);
+  // Its artifact is there by then, so that only calls go through the proxy.
+  await deployed(desk, "--app cut", `EDGERUN_URL=${edge.baseUrl}`);
+  const isSaving = new Promise<void>((resolve) =>
+    proxy.when("saveEndpoint", () => {
+      resolve();
+      return new Promise(() => undefined);
+    }),
+  );
+  const cut = start(desk, ["deploy", "--app", "cut", "--env", "later"]);
+  await Promise.race([isSaving, cut]);
+  cut.kill("SIGINT");
+  const { exitCode, stderr } = await cut;
+  expect(exitCode).toBe(130);
+  expect(stderr).toContain("Deploying to later was cut off.");
+  const { flashAppByName } = await managementApi(edge.baseUrl, edge.apiKey).query<{
+    flashAppByName: { flashEnvironments: { name: string; state: string }[] };
+  }>(`{ flashAppByName(flashAppName: "cut") { flashEnvironments { name state } } }`);
+  expect(flashAppByName.flashEnvironments).toContainEqual({ name: "later", state: "FAILED" });
 });
 
 test("two deployments at once make each endpoint once (trap 10)", async ({ expect }) => {
