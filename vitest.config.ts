@@ -1,6 +1,5 @@
-import { execFileSync } from "node:child_process";
 import { availableParallelism } from "node:os";
-import { delimiter, dirname, join } from "node:path";
+import { join } from "node:path";
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
 import { buildAssets } from "./scripts/assets.ts";

@@ -13,13 +13,35 @@ const VARIABLES_OF_WORKERS = [
   "RUNPOD_API_KEY",
 ];
 
+/** Of a template, what a deployment leaves out, and why. */
+const NOT_DEPLOYED = {
+  name: "since names are unique in an account, the service gives each environment's template one of its own",
+  config: "workers of endpoints have no use for it",
+};
+
 export function declarationWarnings({ endpoints }: DiscoveryReport): string[] {
-  return endpoints.filter(({ isClient }) => !isClient).flatMap(warningsOf);
+  return endpoints.flatMap((endpoint) => [
+    ...(endpoint.isClient ? [] : warningsOf(endpoint)),
+    ...templateWarnings(endpoint),
+  ]);
+}
+
+function templateWarnings(endpoint: DiscoveredEndpoint): string[] {
+  const { template = {} } = endpoint.resource;
+  return Object.entries(NOT_DEPLOYED).flatMap(([field, why]) =>
+    field in template
+      ? [`${placeOf(endpoint)} has a template with ${field}, which is not deployed: ${why}.`]
+      : [],
+  );
+}
+
+function placeOf({ filePath, line, name }: DiscoveredEndpoint): string {
+  return `${filePath}:${line}: the endpoint ${name}`;
 }
 
 function warningsOf(endpoint: DiscoveredEndpoint): string[] {
-  const { filePath, line, name, systemDependencies } = endpoint;
-  const place = `${filePath}:${line}: the endpoint ${name}`;
+  const { systemDependencies } = endpoint;
+  const place = placeOf(endpoint);
   const variables = VARIABLES_OF_WORKERS.filter((variable) => variablesOf(endpoint).has(variable));
   return [
     ...(systemDependencies.length === 0

@@ -51,6 +51,9 @@ export type DeploymentOrder = {
   readonly prunes: boolean;
 };
 
+/** After Ctrl+C, for saying how the deployment ended. */
+const LAST_CALL_LIMIT_MS = 10_000;
+
 export async function deploy(service: Service, order: DeploymentOrder, step: Step): Promise<Deployment> {
   const { target, buildId, manifest, prunes } = order;
   const before = await readEnvironment(service, target);
@@ -69,7 +72,8 @@ export async function deploy(service: Service, order: DeploymentOrder, step: Ste
     await finish(service, target, deployment.hasFailed);
     return deployment;
   } catch (error) {
-    await finish(service, target, true).catch(() => undefined); // What went wrong first is said.
+    const lastCall = service.until(AbortSignal.timeout(LAST_CALL_LIMIT_MS));
+    await finish(lastCall, target, true).catch(() => undefined); // What went wrong first is said.
     throw error;
   }
 }

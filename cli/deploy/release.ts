@@ -26,12 +26,17 @@ export async function release(cli: Cli, service: Service, order: Release): Promi
   const title = `Deploying to ${name}`;
   const stepStartedAt = performance.now();
   const step = cli.terminal.step(title);
-  const deployment = await deploy(service, { target, buildId, manifest, prunes }, step).catch(
-    (error: unknown) => {
-      step.fail(`${title} failed`);
-      throw error;
-    },
+  let isOver = false;
+  cli.onHurry?.(() =>
+    isOver ? [] : [`Environment '${name}' stays DEPLOYING until it is deployed to again.`],
   );
+  const deployment = await deploy(service, { target, buildId, manifest, prunes }, step)
+    .catch((error: unknown) => {
+      step.fail(`${title} failed`);
+      if (cli.signal.aborted) cli.terminal.warn(`${title} was cut off. Run the command again: it goes on.`);
+      throw error;
+    })
+    .finally(() => (isOver = true));
   await writeContext(cli.directory, target);
   const stepSeconds = secondsSince(stepStartedAt);
   if (deployment.hasFailed) step.fail(`Deployed to ${name} in part (${stepSeconds} s)`);

@@ -4,6 +4,7 @@ import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, watch, writeF
 import { delimiter, dirname, join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
+import { isAlive } from "../support/leftovers.ts";
 import { pathWithUv } from "../support/uv.ts";
 import { indexEnvironment, wheelHouse } from "../support/wheel-house.ts";
 import { built, HELLO, projectOf, tar, temporaryDirectory } from "./build-project.ts";
@@ -39,15 +40,6 @@ async function installing(log: string): Promise<number> {
     }
   } finally {
     changes.close();
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
   }
 }
 

@@ -232,12 +232,19 @@ test("--output names the archive, and nothing outside .flash/", async () => {
   }
 });
 
-test("packages of the system and variables of the service are worth a warning", async () => {
-  const declared = 'system_dependencies=["ffmpeg"], env={"FLASH_APP": "x", "MODE": "fast"}';
-  const project = projectOf({ "app.py": HELLO.replace("cpu=", `${declared}, cpu=`) });
+test("what cannot be deployed, and variables of the service, are worth a warning", async () => {
+  const declared =
+    'system_dependencies=["ffmpeg"], env={"FLASH_APP": "x", "MODE": "fast"}, ' +
+    'template=PodTemplate(name="mine", config={"a": 1}, ports="80/http")';
+  const app = HELLO.replace("import Endpoint", "import Endpoint, PodTemplate");
+  const project = projectOf({ "app.py": app.replace("cpu=", `${declared}, cpu=`) });
   const { warnings } = await built(project);
   expect(warnings).toEqual([
     expect.stringMatching(/^app\.py:\d+: the endpoint hello wants ffmpeg/),
     expect.stringMatching(/^app\.py:\d+: the endpoint hello sets FLASH_APP, which the service/),
+    expect.stringMatching(/^app\.py:\d+: the endpoint hello has a template with name, which is not deployed/),
+    expect.stringMatching(
+      /^app\.py:\d+: the endpoint hello has a template with config, which is not deployed/,
+    ),
   ]);
 });

@@ -173,7 +173,11 @@ describe.runIf(await isDockerAvailable())("a new user of flash", () => {
       hostId: string;
     };
     const filters = { label: [`edgerun.host=${hostId.hostId}`] };
-    while ((await docker.listContainers({ all: true, filters })).length > 0);
+    const areThere = async () => (await docker.listContainers({ all: true, filters })).length > 0;
+    const endings = await docker.getEvents({ filters: { ...filters, event: ["destroy"] } });
+    const ended = endings[Symbol.asyncIterator]();
+    while (await areThere()) await ended.next();
+    await ended.return?.();
   }
 });
 
