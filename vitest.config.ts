@@ -1,5 +1,6 @@
+import { spawnSync } from "node:child_process";
 import { availableParallelism } from "node:os";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
 import { buildAssets } from "./scripts/assets.ts";
@@ -11,6 +12,12 @@ import { LongestFirst } from "./test/support/longest-first.ts";
  * that were free, directories, containers of its own endpoints.
  */
 const maxWorkers = Math.max(6, availableParallelism() - 1);
+
+/** Python itself comes before a version manager's script of that name, which takes as long as Python to start. */
+const ownPython = ["-c", "import os, sys; print(os.path.dirname(sys.executable))"];
+const pythonFolder = String(spawnSync("python3", ownPython).stdout ?? "").trim();
+const path = process.env["PATH"]?.split(delimiter) ?? [];
+if (pythonFolder && !path.includes(pythonFolder)) process.env["PATH"] = [pythonFolder, ...path].join(delimiter);
 
 /** The tests start some hundred programs of ours: each is compiled once, not at every start. */
 process.env["NODE_COMPILE_CACHE"] ??= join(import.meta.dirname, "node_modules/.cache/node-compile");
@@ -51,7 +58,7 @@ export default defineConfig({
                   ENCRYPTION_KEYS: `test:${Buffer.alloc(32, 7).toString("base64")}`,
                   WEBHOOK_ALLOW_PRIVATE: "true",
                   // More runs of the model test, for a longer search than `npm test` makes.
-                  MODEL_RUNS: process.env["MODEL_RUNS"] ?? "100",
+                  MODEL_RUNS: process.env["MODEL_RUNS"] ?? "50",
                   // One history of it again.
                   MODEL_SEED: process.env["MODEL_SEED"] ?? "",
                   MODEL_PATH: process.env["MODEL_PATH"] ?? "",
@@ -66,15 +73,21 @@ export default defineConfig({
           include: ["test/workers/**/*.test.ts"],
           globalSetup: ["./test/workers/receiver-setup.ts"],
           setupFiles: ["./test/workers/setup.ts"],
-          testTimeout: 30_000,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
         },
       },
       {
         test: {
           name: "agent",
           include: ["test/agent/**/*.test.ts"],
-          testTimeout: 30_000,
-          hookTimeout: 60_000,
+          globalSetup: ["./test/agent/bundle-setup.ts"],
+          // Each test has an agent of its own, so files may follow each other in a process that knows the modules.
+          isolate: false,
+          // A test that hangs is ended by these; how long anything may take is no claim of any test.
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          expect: { poll: { timeout: 60_000 } },
         },
       },
       {

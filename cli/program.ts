@@ -2,7 +2,8 @@
  * The command line of `flash`: one file of `commands/` for each command.
  *
  * Such a file exports `<name>Command(cli: Cli): Command`, which declares arguments and options and whose action calls
- * one function with `cli` and what was given. It ends by returning, or by throwing a Failure. `--json`, `--yes` and
+ * one function with `cli` and what was given, out of a module that it loads then, so that no command waits for what
+ * others need. It ends by returning, or by throwing a Failure. `--json`, `--yes` and
  * `--force` of any command are known to `cli.terminal`: a command declares them, and need not pass them on.
  */
 import { Command } from "commander";

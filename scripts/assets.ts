@@ -19,6 +19,11 @@ const EXPLORER_FILES = ["swagger-ui-bundle.js", "swagger-ui.css", "LICENSE", "NO
 /** All that the files are made of, and what they are made by. */
 const SOURCES = ["console/**/*", "node-agent/**/*", "src/contract/**/*", "scripts/*.ts", "package-lock.json"];
 
+/** The agent as one file, once the assets are there: it starts in a third of the time that its sources take. */
+export function bundledAgent(root: string): string {
+  return join(root, "dist/assets", AGENT);
+}
+
 /** Brings `dist/assets` up to date. Several may do so at once: what is as it should be is not touched. */
 export async function buildAssets(root: string): Promise<void> {
   const target = join(root, "dist/assets");

@@ -1,9 +1,9 @@
 /**
- * The `flash` command as one file that plain Node runs, with the Python package, the API explorer and a local Edgerun
- * beside it.
+ * The `flash` command as a file that plain Node runs, with its parts, the Python package, the API explorer and a local
+ * Edgerun beside it.
  */
 import { existsSync } from "node:fs";
-import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { build } from "esbuild";
 import { nodeProgram, REQUIRE } from "./node-program.ts";
@@ -32,7 +32,7 @@ export async function layOutCli(root: string, directory: string): Promise<void> 
 }
 
 async function layOut(root: string, directory: string): Promise<void> {
-  await writeFile(join(directory, FILE_NAME), await bundleCli(root), { mode: 0o755 });
+  await bundleCli(root, directory);
   await cp(join(root, EXPLORER), join(directory, "explorer"), { recursive: true });
   for (const name of SWAGGER_UI_FILES)
     await cp(join(root, SWAGGER_UI, name), join(directory, "explorer", name));
@@ -44,21 +44,23 @@ async function layOut(root: string, directory: string): Promise<void> {
     });
 }
 
-async function bundleCli(root: string): Promise<Buffer> {
-  const { outputFiles } = await build({
+/** In parts: a command loads what it needs. All stand in one directory, since they look for files beside them. */
+async function bundleCli(root: string, directory: string): Promise<void> {
+  await build({
     // Its lines stay too: people are asked to report them.
     ...nodeProgram(root, NODE_MIN),
-    entryPoints: [join(root, "cli/main.ts")],
-    write: false,
+    entryPoints: { flash: join(root, "cli/main.ts") },
+    outdir: directory,
+    outExtension: { ".js": ".mjs" },
+    splitting: true,
+    chunkNames: "flash-[name]-[hash]",
     define: {
       FLASH_SKELETON: JSON.stringify(JSON.stringify(await readSkeleton(root))),
       __filename: "import.meta.filename",
     },
     banner: { js: `#!/usr/bin/env node\n${REQUIRE}` },
   });
-  const [bundle] = outputFiles;
-  if (!bundle) throw new Error("esbuild made no file of the command.");
-  return Buffer.from(bundle.contents);
+  await chmod(join(directory, FILE_NAME), 0o755);
 }
 
 async function readSkeleton(root: string): Promise<Readonly<Record<string, string>>> {

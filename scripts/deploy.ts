@@ -8,7 +8,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Command } from "commander";
 import { unstable_readConfig } from "wrangler";
-import { z } from "zod";
+import * as z from "zod";
 import { generateEncryptionKey } from "../standalone/encryption-key.ts";
 import { buildAssets } from "./assets.ts";
 

@@ -31,7 +31,7 @@ export async function layOutNpmPackage(root: string, directory: string): Promise
     type: "module",
     engines,
     bin: { flash: "flash.mjs" },
-    files: ["flash.mjs", "explorer", "python", "standalone"],
+    files: ["flash*.mjs", "explorer", "python", "standalone"],
   };
   await writeFile(join(directory, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`);
   await writeFile(join(directory, "README.md"), README);

@@ -39,9 +39,9 @@ async function layOutEdge(built: string, assets: string, directory: string): Pro
   await mkdir(directory, { recursive: true });
   await cp(join(built, "index.js"), join(directory, "index.js"));
   await cp(assets, join(directory, "assets"), { recursive: true, filter: (path) => !path.endsWith(".part") });
-  const { migrations, workerOptions } = await readEdgeBuild(built);
+  const { workerOptions, ...others } = await readEdgeBuild(built);
   const placed = { ...workerOptions, assets: { ...workerOptions.assets, directory: "assets" } };
-  await writeEdgeBuild({ directory, workerOptions: placed, migrations });
+  await writeEdgeBuild({ ...others, directory, workerOptions: placed });
 }
 
 /** The directory of the edge of the sources as they are now. */

@@ -12,20 +12,24 @@ export type EdgeBuild = {
   readonly directory: string;
   readonly workerOptions: WorkerOptions;
   readonly migrations: readonly Migration[];
+  /** Script of the Worker that applies them. */
+  readonly migrator: string;
 };
 
 /** Of Miniflare, as wrangler.toml wants them. */
 export type WorkerOptions = {
   readonly bindings?: Readonly<Record<string, string>>;
   readonly assets?: { readonly directory: string };
+  readonly d1Databases: Readonly<Record<string, { readonly id: string }>>;
+  readonly compatibilityDate: string;
 };
 
 /** Reads what a build has written; where files lie is told from the directory. */
 export async function readEdgeBuild(directory: string): Promise<EdgeBuild> {
-  const { workerOptions, migrations } = JSON.parse(
+  const { workerOptions, ...others } = JSON.parse(
     await readFile(join(directory, EDGE_BUILD_FILE), "utf8"),
   ) as Omit<EdgeBuild, "directory">;
-  const { assets, ...others } = workerOptions;
+  const { assets } = workerOptions;
   const placed = assets && { ...assets, directory: resolve(directory, assets.directory) };
-  return { directory, workerOptions: { ...others, ...(placed && { assets: placed }) }, migrations };
+  return { directory, ...others, workerOptions: { ...workerOptions, ...(placed && { assets: placed }) } };
 }

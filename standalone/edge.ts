@@ -10,7 +10,6 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type * as MiniflarePackage from "miniflare";
 import type { EdgeBuild } from "./edge-build.ts";
-import { applyMigrations, type MigratableDatabase } from "./migrations.ts";
 import type { Part } from "./part.ts";
 
 export type EdgeSettings = {
@@ -61,6 +60,9 @@ async function withRuntime(start: () => Promise<unknown>, onEnd: () => void): Pr
   }
 }
 
+/** Requests to this host are for the migrator. */
+const MIGRATOR_HOST = "migrator";
+
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /** Takes off the listeners with which Miniflare would end this process in the middle of our own stopping. */
@@ -84,7 +86,7 @@ function createMiniflare(
   { convertV4MiniflareOptions, Log, LogLevel, Miniflare }: MiniflareModule,
   settings: EdgeSettings,
 ): { miniflare: MiniflarePackage.Miniflare; closeLog: () => void } {
-  const { directory, workerOptions } = settings.build;
+  const { directory, workerOptions, migrator } = settings.build;
   const log = createWriteStream(settings.logPath, { flags: "a", mode: 0o600 });
   const worker = {
     ...workerOptions,
@@ -94,6 +96,14 @@ function createMiniflare(
     unsafeDirectSockets: [{ host: "127.0.0.1", port: settings.port }],
     modules: [{ type: "ESModule" as const, path: join(directory, "index.js") }],
     bindings: { ...workerOptions.bindings, ...settings.bindings },
+  };
+  const { compatibilityDate, d1Databases } = workerOptions;
+  const migration = {
+    name: "migrator",
+    compatibilityDate,
+    d1Databases,
+    routes: [`${MIGRATOR_HOST}/*`],
+    modules: [{ type: "ESModule" as const, path: "migrator.js", contents: migrator }],
   };
   const options = convertV4MiniflareOptions({
     host: "127.0.0.1",
@@ -105,7 +115,9 @@ function createMiniflare(
       if (log.writable) log.write(`${new Date(timestamp).toISOString()} ${level} ${message}\n`);
     },
     resourcePersistencePath: settings.persistenceDirectory,
-    workers: [worker],
+    // Its clock is asked by a request, at a port that only this process knows.
+    unsafeTriggerHandlers: true,
+    workers: [worker, migration],
   });
   const miniflare = withoutSignalListeners(() => new Miniflare(options));
   return { miniflare, closeLog: () => log.end() };
@@ -117,14 +129,27 @@ const MAINTENANCE_INTERVAL_MS = 5 * 60_000;
 /** Runs the maintenance of the edge now and every few minutes; returns what ends that. */
 function keepMaintained(miniflare: MiniflarePackage.Miniflare): () => void {
   const maintain = async (): Promise<void> => {
-    const worker = await miniflare.getWorker();
-    await worker.scheduled({ cron: "local" });
+    await ask(miniflare, "http://localhost/cdn-cgi/local/scheduled?cron=local");
   };
   // The edge logs what fails in it; when it is not there, the next round finds it again.
   const run = (): void => void maintain().catch(() => {});
   run();
   const timer = setInterval(run, MAINTENANCE_INTERVAL_MS);
   return () => clearInterval(timer);
+}
+
+async function migrate(miniflare: MiniflarePackage.Miniflare, { migrations }: EdgeBuild): Promise<void> {
+  await ask(miniflare, `http://${MIGRATOR_HOST}/`, { method: "POST", body: JSON.stringify(migrations) });
+}
+
+/** Sends a request to a Worker in the runtime; throws with its words when it fails. */
+async function ask(
+  miniflare: MiniflarePackage.Miniflare,
+  ...request: Parameters<MiniflarePackage.Miniflare["dispatchFetch"]>
+): Promise<void> {
+  const response = await miniflare.dispatchFetch(...request);
+  const text = await response.text();
+  if (!response.ok) throw new Error(text);
 }
 
 /** Starts the runtime and brings the database up to date. The port answers before this resolves. */
@@ -144,8 +169,7 @@ export async function startEdge(settings: EdgeSettings): Promise<EdgePart> {
       async () => miniflare.ready,
       () => void stop(),
     );
-    const database = (await miniflare.getD1Database("DB")) as unknown as MigratableDatabase;
-    await applyMigrations(database, settings.build.migrations);
+    await migrate(miniflare, settings.build);
     const { port } = await miniflare.unsafeGetDirectURL();
     endMaintenance = keepMaintained(miniflare);
     return { ...runtime, port: Number(port), stop };

@@ -1,5 +1,5 @@
 /** What the program of `flash dev --local` is told when it starts, and the lines that it prints. */
-import { z } from "zod";
+import * as z from "zod";
 
 const text = z.string();
 

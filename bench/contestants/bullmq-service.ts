@@ -4,7 +4,7 @@ import { serve } from "@hono/node-server";
 import { type Job, Queue, QueueEvents } from "bullmq";
 import { Hono, type MiddlewareHandler } from "hono";
 import { streamSSE } from "hono/streaming";
-import { z } from "zod";
+import * as z from "zod";
 import { jobRequestSchema } from "../../src/contract/job.ts";
 import { answerCommands, readSettings } from "../process/commands.ts";
 import {

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { existsSync, readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { Gate } from "../../test/support/gate.ts";
 import { processesIn } from "../../test/support/leftovers.ts";
 import { createEndpoint } from "../../test/support/management-client.ts";
 import type { FleetRig } from "../../test/support/rig/fleet-rig.ts";
@@ -33,11 +34,17 @@ export async function openScene(rig: FleetRig): Promise<Scene> {
 
 /** What breaks, and how it is seen; each leaves both hosts as they were. */
 export const hostFaults = {
-  "agent killed and started again": (scene: Scene) =>
-    observeTwo(scene, JOB, async ([first]) => {
+  "agent killed and started again": (scene: Scene) => {
+    // A result that comes while there is no agent is lost.
+    const gate = new Gate(scene.rig.directory);
+    return observeTwo(scene, { mock_until: gate.file, mock_return: "done" }, async ([first]) => {
+      const since = first.log.length;
       await first.killAgent();
       await first.startAgent();
-    }),
+      await first.logged("connected ", since);
+      gate.open();
+    });
+  },
   "edge killed": (scene: Scene) =>
     observeTwo(scene, JOB, async () => {
       process.kill(scene.rig.edgePid, "SIGKILL");

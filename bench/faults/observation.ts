@@ -11,6 +11,8 @@ export type FaultRecord = {
   readonly details: readonly string[];
   /** Milliseconds from the fault until all jobs have ended. */
   readonly endedMs: number;
+  /** Milliseconds from the fault until one of the jobs under way waits again; null where none did. */
+  readonly requeuedMs: number | null;
   readonly results: readonly JobReply[];
   /** What the endpoint counted since the first submit. */
   readonly counted: { readonly completed: number; readonly failed: number; readonly retried: number };
@@ -42,6 +44,8 @@ export async function observe(client: QueueClient, settings: FaultSettings): Pro
   const view = new View();
   const brokenAt = performance.now();
   const ended = Promise.all(watched.map(({ id }) => view.follow(client, id))).then(() => {});
+  let requeuedMs: number | null = null;
+  void view.requeued.then(() => (requeuedMs = Math.round(performance.now() - brokenAt)));
   const fault = settings.fault({ requeued: view.requeued, ended });
   const results = await Promise.all(jobs.map(({ id }) => client.result(id)));
   const endedMs = Math.round(performance.now() - brokenAt);
@@ -55,7 +59,7 @@ export async function observe(client: QueueClient, settings: FaultSettings): Pro
   if (counted.completed + counted.failed !== jobs.length) {
     throw new Error(`${jobs.length} jobs ended, but the endpoint counts ${JSON.stringify(counted)}`);
   }
-  return { seen: [...view.seen], details: [...view.details], endedMs, results, counted };
+  return { seen: [...view.seen], details: [...view.details], endedMs, requeuedMs, results, counted };
 }
 
 /** What the answers about some jobs have shown. */

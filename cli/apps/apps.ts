@@ -31,7 +31,7 @@ export async function listApps(cli: Cli): Promise<void> {
 }
 
 export async function createApp(cli: Cli, name: string): Promise<void> {
-  const checked = checkedName("app", name);
+  const checked = await checkedName("app", name);
   const service = await openService(cli);
   const { createFlashApp: app } = await service
     .mutate(operations.createApp, { input: { name: checked } })

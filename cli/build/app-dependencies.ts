@@ -126,11 +126,11 @@ async function read(
 ): Promise<{ readonly reading: Reading; readonly setting: PythonSetting }> {
   const { executable } = task.report.python;
   const { environment, signal } = cli;
-  const own = { executable, path: [sdkDirectory()], environment, signal, target: task.target };
+  const own = { executable, sdk: sdkDirectory(), environment, signal, target: task.target };
   const texts = wishes.map(({ text }) => text);
   const first = (await readRequirements(own, texts)) ?? bareNames(texts);
   if (first) return { reading: first, setting: own };
-  const setting = { ...own, ...(await withLibrary(cli, task, own)) };
+  const setting = await withLibrary(cli, task, own);
   const reading = await readRequirements(setting, texts);
   if (!reading) throw libraryMissing(setting);
   return { reading, setting };
@@ -148,11 +148,7 @@ function bareNames(texts: readonly string[]): Reading | undefined {
   return requirements.every(({ name }) => isPackageName(name)) ? { requirements, conflicts: [] } : undefined;
 }
 
-async function withLibrary(
-  cli: Cli,
-  task: DependencyTask,
-  setting: PythonSetting,
-): Promise<Pick<PythonSetting, "executable" | "path">> {
+async function withLibrary(cli: Cli, task: DependencyTask, setting: PythonSetting): Promise<PythonSetting> {
   const installer = await installerFor(cli, task);
   if (installer.tool === "pip") return { ...setting, executable: installer.python.executable };
   const into = join(task.buildDirectory, "packaging");
@@ -170,7 +166,7 @@ async function withLibrary(
     into,
     onLine: () => {},
   });
-  return { executable: setting.executable, path: [...setting.path, into] };
+  return { ...setting, library: into };
 }
 
 function libraryMissing({ executable }: PythonSetting): Failure {
@@ -180,8 +176,7 @@ function libraryMissing({ executable }: PythonSetting): Failure {
 }
 
 async function installerFor(cli: Cli, task: DependencyTask): Promise<Installer> {
-  const spare = join(task.buildDirectory, "pip");
-  return await findInstaller(surroundings(cli, task), task.report.python, task.target, spare);
+  return await findInstaller(surroundings(cli, task), task.report.python, task.target);
 }
 
 async function run(

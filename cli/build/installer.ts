@@ -1,8 +1,9 @@
 /** What installs packages for the worker's platform: uv when it is there, else pip. */
-import { join } from "node:path";
 import { execa } from "execa";
 import { EXIT_FAILURE, Failure } from "../failure.ts";
+import { sdkDirectory } from "../discovery/sdk-directory.ts";
 import { minorOf } from "../manifest/python-version.ts";
+import { askForPip } from "./python-requirements.ts";
 import type { SourceOption } from "./requirement-lines.ts";
 
 const INSTALL_LIMIT_MS = 600_000;
@@ -34,8 +35,10 @@ export type Surroundings = {
 /** Which tool installs, and with which interpreter. */
 export type Installer = {
   readonly tool: "uv" | "pip";
-  /** Of pip, one that has pip. */
+  /** Of pip, the one that runs it. */
   readonly python: Python;
+  /** What the tool is run by. */
+  readonly words: readonly string[];
   readonly warnings: readonly string[];
 };
 
@@ -55,14 +58,14 @@ export type Installation = {
   readonly onLine: (line: string) => void;
 };
 
-/** `spare` is a directory that may be made, for a pip where the interpreter has none. */
 export async function findInstaller(
   surroundings: Surroundings,
   python: Python,
   target: string,
-  spare: string,
 ): Promise<Installer> {
-  if (await succeeds(surroundings, "uv", ["--version"])) return { tool: "uv", python, warnings: [] };
+  if ((await run(surroundings, "uv", ["--version"])) !== undefined) {
+    return { tool: "uv", python, words: ["uv", "pip"], warnings: [] };
+  }
   const fitting = await interpreterOf(surroundings, python, target);
   const used = fitting ?? python;
   const warnings: string[] = [];
@@ -77,8 +80,7 @@ export async function findInstaller(
         "apply. Install uv, which decides by the worker.",
     );
   }
-  const executable = await withPip(surroundings, used, spare);
-  return { tool: "pip", python: { ...used, executable }, warnings };
+  return { tool: "pip", python: used, words: await pipOf(surroundings, used), warnings };
 }
 
 /** Installs; a Failure has the tool's last words and what may help. */
@@ -118,9 +120,9 @@ export async function install(
   if (result.exitCode !== 0) throw failureOf(installer, installation, lines, result.shortMessage ?? "");
 }
 
-function uvWords({ python }: Installer, installation: Installation): string[] {
+function uvWords({ python, words }: Installer, installation: Installation): string[] {
   return [
-    ...["uv", "pip", "install", "--python", python.executable, "--target", installation.into],
+    ...[...words, "install", "--python", python.executable, "--target", installation.into],
     ...["--python-platform", PLATFORM, "--python-version", installation.target],
     ...["--only-binary", ":all:", "--override", installation.overridesFile],
     ...commonWords(installation, {
@@ -130,14 +132,14 @@ function uvWords({ python }: Installer, installation: Installation): string[] {
   ];
 }
 
-function pipWords({ python }: Installer, installation: Installation): string[] {
+function pipWords({ python, words }: Installer, installation: Installation): string[] {
   const isPlain = isWorkerPlatform(python) && minorOf(python.version) === installation.target;
   const forWorker = [
     ...["--python-version", installation.target, "--implementation", "cp", "--only-binary", ":all:"],
     ...PIP_PLATFORMS.flatMap((platform) => ["--platform", platform]),
   ];
   return [
-    ...[python.executable, "-X", "utf8", "-m", "pip", "install", "--target", installation.into, "--upgrade"],
+    ...[...words, "install", "--target", installation.into, "--upgrade"],
     ...["--no-compile", "--disable-pip-version-check", "--progress-bar", "off"],
     ...(isPlain ? [] : forWorker),
     ...commonWords(installation, {}),
@@ -196,22 +198,17 @@ async function interpreterOf(
   return minorOf(version) === target ? { executable, version, platform } : undefined;
 }
 
-/** An interpreter of the same version that has pip; Python's own ensurepip gives one without any. */
-async function withPip(surroundings: Surroundings, python: Python, spare: string): Promise<string> {
-  const { executable } = python;
-  if (await succeeds(surroundings, executable, ["-m", "pip", "--version"])) return executable;
-  if (await succeeds(surroundings, executable, ["-m", "venv", spare])) return join(spare, "bin", "python");
-  throw new Failure(`${executable} has no pip, and cannot make one.`, [
+/** How an interpreter runs pip. */
+async function pipOf(surroundings: Surroundings, { executable }: Python): Promise<readonly string[]> {
+  const words = await askForPip({ ...surroundings, executable, sdk: sdkDirectory() });
+  if (words) return [executable, "-X", "utf8", ...words];
+  throw new Failure(`${executable} has no pip.`, [
     "Install uv (https://docs.astral.sh/uv), or pip for this Python: python3-pip and python3-venv on Debian.",
   ]);
 }
 
 function isWorkerPlatform({ platform }: Python): boolean {
   return platform === "linux-x86_64";
-}
-
-async function succeeds(surroundings: Surroundings, command: string, args: readonly string[]) {
-  return (await run(surroundings, command, args)) !== undefined;
 }
 
 /** What it prints; undefined when it cannot be run or fails. */

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { flashManifestSchema } from "../../src/contract/flash-manifest.ts";
 
 /** The manifest as it lies in `.flash/`: it says which archive beside it is the one that it tells of. */

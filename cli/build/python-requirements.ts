@@ -1,8 +1,9 @@
 /** Requirements as Python's own library reads them, by `python -m edgerun.requirements`. */
-import { delimiter } from "node:path";
+import { join } from "node:path";
 import { execa } from "execa";
-import { z } from "zod";
+import * as z from "zod";
 import { Failure } from "../failure.ts";
+import { SDK_PACKAGE } from "./exclusions.ts";
 
 const text = z.string();
 const texts = z.array(text);
@@ -46,12 +47,25 @@ const surveySchema = z.object({
 });
 export type Survey = z.infer<typeof surveySchema>;
 
+const pipSchema = z.object({ words: texts.nullable() });
+
 const LIBRARY_MISSING = 3;
+
+/** The package `edgerun` without what it loads for apps, which takes longer than the answer. */
+const BOOTSTRAP = `
+import runpy, sys, types
+package = types.ModuleType("edgerun")
+package.__path__ = [sys.argv.pop(1)]
+sys.modules["edgerun"] = package
+runpy.run_module("edgerun.requirements", run_name="__main__", alter_sys=True)
+`;
 
 export type PythonSetting = {
   readonly executable: string;
-  /** Directories with `edgerun`, and with `packaging` where the interpreter has none. */
-  readonly path: readonly string[];
+  /** Holds `edgerun`. */
+  readonly sdk: string;
+  /** Holds `packaging`, where the interpreter has none. */
+  readonly library?: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly signal: AbortSignal;
   /** Of the worker, such as 3.12. */
@@ -63,7 +77,7 @@ export async function readRequirements(
   setting: PythonSetting,
   written: readonly string[],
 ): Promise<Reading | undefined> {
-  return await ask(setting, { operation: "read", texts: written }, readingSchema);
+  return await ask(setting, { operation: "read", texts: written, python: setting.target }, readingSchema);
 }
 
 /** What is installed in a directory, and what of it `roots` need. */
@@ -73,19 +87,29 @@ export async function surveyInstallation(
   roots: readonly Pick<Requirement, "key" | "extras">[],
   excluded: readonly string[],
 ): Promise<Survey | undefined> {
-  return await ask(setting, { operation: "survey", directory, roots, excluded }, surveySchema);
+  const question = { operation: "survey", directory, roots, excluded, python: setting.target };
+  return await ask(setting, question, surveySchema);
+}
+
+/** What comes after the interpreter when its pip is run: its own, or that of its `ensurepip`; undefined without any. */
+export async function askForPip(
+  setting: Omit<PythonSetting, "target">,
+): Promise<readonly string[] | undefined> {
+  const answer = await ask(setting, { operation: "pip" }, pipSchema);
+  return answer?.words ?? undefined;
 }
 
 async function ask<Schema extends z.ZodType>(
-  { executable, path, environment, signal, target }: PythonSetting,
+  { executable, sdk, library, environment, signal }: Omit<PythonSetting, "target">,
   question: object,
   schema: Schema,
 ): Promise<z.output<Schema> | undefined> {
-  const result = await execa(executable, ["-X", "utf8", "-W", "ignore", "-m", "edgerun.requirements"], {
+  const script = ["-c", BOOTSTRAP, join(sdk, SDK_PACKAGE)];
+  const result = await execa(executable, ["-X", "utf8", "-W", "ignore", ...script], {
     // Where modules are looked for first; the project may have some of names that Python uses.
-    cwd: path[0] ?? ".",
-    input: JSON.stringify({ ...question, python: target }),
-    env: { ...environment, PYTHONPATH: path.join(delimiter), PYTHONDONTWRITEBYTECODE: "1" },
+    cwd: sdk,
+    input: JSON.stringify(question),
+    env: { ...environment, PYTHONPATH: library },
     extendEnv: false,
     cancelSignal: signal,
     reject: false,

@@ -1,6 +1,7 @@
 import { Command } from "commander";
-import { createApp, deleteApp, listApps, showApp } from "../apps/apps.ts";
 import type { Cli } from "../cli.ts";
+
+const apps = async () => await import("../apps/apps.ts");
 
 export function appCommand(cli: Cli): Command {
   const app = new Command("app").description("List, make and delete apps.");
@@ -8,22 +9,22 @@ export function appCommand(cli: Cli): Command {
     .command("list")
     .description("List your apps.")
     .option("--json", "print JSON")
-    .action(() => listApps(cli));
+    .action(async () => await (await apps()).listApps(cli));
   app
     .command("create <name>")
     .description("Make an app.")
     .option("--json", "print JSON")
-    .action((name: string) => createApp(cli, name));
+    .action(async (name: string) => await (await apps()).createApp(cli, name));
   app
     .command("get <name>")
     .description("Show an app's environments and builds.")
     .option("--json", "print JSON")
-    .action((name: string) => showApp(cli, name));
+    .action(async (name: string) => await (await apps()).showApp(cli, name));
   app
     .command("delete <name>")
     .description("Delete an app with its endpoints, environments and builds.")
     .option("-y, --yes", "do not ask")
     .option("--json", "print JSON")
-    .action((name: string) => deleteApp(cli, name));
+    .action(async (name: string) => await (await apps()).deleteApp(cli, name));
   return app;
 }

@@ -1,6 +1,4 @@
 import { Command } from "commander";
-import { buildApp } from "../build/build.ts";
-import { showBuild } from "../build/build-summary.ts";
 import type { Cli } from "../cli.ts";
 import { appNameOf } from "../project.ts";
 import { listOption } from "./list-option.ts";
@@ -27,8 +25,10 @@ export function buildCommand(cli: Cli): Command {
     .option("--keep-build", "keep .flash/.build")
     .option("--json", "print JSON")
     .action(async (flags: BuildFlags) => {
+      const { buildApp } = await import("../build/build.ts");
+      const { showBuild } = await import("../build/build-summary.ts");
       const result = await buildApp(cli, {
-        appName: appNameOf(cli, flags.app),
+        appName: await appNameOf(cli, flags.app),
         withDependenciesOfDependencies: flags.deps,
         output: flags.output,
         exclude: flags.exclude,

@@ -1,8 +1,7 @@
 /** `flash dev`: a local server whose functions run on workers, with the code as it is at that moment. */
 import { Command, InvalidArgumentError, Option } from "commander";
+import { problemOfPort } from "../../src/contract/port.ts";
 import type { Cli } from "../cli.ts";
-import { findEnvironmentFile } from "../configuration/environment-file.ts";
-import { dev } from "../dev/dev.ts";
 import { Failure } from "../failure.ts";
 import { appNameOf } from "../project.ts";
 
@@ -45,8 +44,9 @@ export function devCommand(cli: Cli, name = "dev"): Command {
     .option("--python <path>", "interpreter that reads the app")
     .option("-y, --yes", "do not ask")
     .action(async (flags: DevFlags, command: Command) => {
+      const { dev } = await import("../dev/dev.ts");
       await dev(cli, {
-        appName: appNameOf(cli, flags.app),
+        appName: await appNameOf(cli, flags.app),
         ...(await whereToListen(cli, flags, command)),
         reloads: flags.reload,
         provisionsAll: flags.autoProvision ?? false,
@@ -62,24 +62,18 @@ async function whereToListen(
   { host, port }: DevFlags,
   command: Command,
 ): Promise<Pick<DevFlags, "host" | "port">> {
+  const { findEnvironmentFile } = await import("../configuration/environment-file.ts");
   const file = await findEnvironmentFile(cli.directory);
   const stored = (option: string, name: string): string | undefined =>
     command.getOptionValueSource(option) === "default" ? file?.entries[name] : undefined;
   const storedPort = stored("port", "FLASH_PORT");
-  if (storedPort && !isPort(storedPort)) {
-    throw new Failure(
-      `FLASH_PORT of ${file?.path} must be a port from 1 to 65535, and is ${JSON.stringify(storedPort)}.`,
-    );
-  }
+  const problem = storedPort && problemOfPort(storedPort);
+  if (problem) throw new Failure(`FLASH_PORT of ${file?.path} is ${JSON.stringify(storedPort)}.`, [problem]);
   return { host: stored("host", "FLASH_HOST") || host, port: storedPort ? Number(storedPort) : port };
 }
 
 function parsePort(text: string): number {
-  if (isPort(text)) return Number(text);
-  throw new InvalidArgumentError("A port is a whole number from 1 to 65535.");
-}
-
-function isPort(text: string): boolean {
-  const port = Number(text);
-  return Number.isInteger(port) && port >= 1 && port <= 65_535;
+  const problem = problemOfPort(text);
+  if (problem !== undefined) throw new InvalidArgumentError(problem);
+  return Number(text);
 }

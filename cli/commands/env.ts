@@ -1,12 +1,8 @@
 import { Command, Option } from "commander";
-import {
-  createEnvironment,
-  deleteEnvironment,
-  listEnvironments,
-  showEnvironment,
-} from "../apps/environments.ts";
 import type { Cli } from "../cli.ts";
 import { appNameOf, checkedName } from "../project.ts";
+
+const environments = async () => await import("../apps/environments.ts");
 
 type Flags = { readonly app?: string };
 
@@ -17,28 +13,39 @@ export function envCommand(cli: Cli): Command {
     .description("List the environments of an app.")
     .addOption(appOption())
     .option("--json", "print JSON")
-    .action(({ app }: Flags) => listEnvironments(cli, appNameOf(cli, app)));
+    .action(
+      async ({ app }: Flags) => await (await environments()).listEnvironments(cli, await appNameOf(cli, app)),
+    );
   env
     .command("create <name>")
     .description("Make an environment, and its app where there is none.")
     .addOption(appOption())
     .option("--json", "print JSON")
-    .action((name: string, { app }: Flags) =>
-      createEnvironment(cli, appNameOf(cli, app), checkedName("environment", name)),
+    .action(
+      async (name: string, { app }: Flags) =>
+        await (
+          await environments()
+        ).createEnvironment(cli, await appNameOf(cli, app), await checkedName("environment", name)),
     );
   env
     .command("get <name>")
     .description("Show what runs in an environment.")
     .addOption(appOption())
     .option("--json", "print JSON")
-    .action((name: string, { app }: Flags) => showEnvironment(cli, appNameOf(cli, app), name));
+    .action(
+      async (name: string, { app }: Flags) =>
+        await (await environments()).showEnvironment(cli, await appNameOf(cli, app), name),
+    );
   env
     .command("delete <name>")
     .description("Delete an environment with all its endpoints.")
     .addOption(appOption())
     .option("-y, --yes", "do not ask")
     .option("--json", "print JSON")
-    .action((name: string, { app }: Flags) => deleteEnvironment(cli, appNameOf(cli, app), name));
+    .action(
+      async (name: string, { app }: Flags) =>
+        await (await environments()).deleteEnvironment(cli, await appNameOf(cli, app), name),
+    );
   return env;
 }
 

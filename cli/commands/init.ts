@@ -1,6 +1,5 @@
 import { Command } from "commander";
 import type { Cli } from "../cli.ts";
-import { initProject } from "../skeleton/init.ts";
 
 export function initCommand(cli: Cli): Command {
   return new Command("init")
@@ -9,7 +8,8 @@ export function initCommand(cli: Cli): Command {
     .option("-f, --force", "overwrite files without asking")
     .option("-y, --yes", "the same")
     .action(async (project: string | undefined, _flags, command: Command) => {
-      if (project === undefined) command.outputHelp();
-      else await initProject(cli, project);
+      if (project === undefined) return command.outputHelp();
+      const { initProject } = await import("../skeleton/init.ts");
+      await initProject(cli, project);
     });
 }

@@ -1,6 +1,5 @@
 import { Command, InvalidArgumentError } from "commander";
 import type { Cli } from "../cli.ts";
-import { logIn } from "../login/login.ts";
 
 const DEFAULT_TIMEOUT_SECONDS = 600;
 
@@ -18,9 +17,10 @@ export function loginCommand(cli: Cli): Command {
     .option("--no-open", "print the page's address only")
     .option("--timeout <seconds>", "how long to wait for you", readSeconds, DEFAULT_TIMEOUT_SECONDS)
     .option("-y, --yes", "replace a stored key without asking")
-    .action(({ url, open, timeout }: Flags) =>
-      logIn(cli, { url, opensBrowser: open, timeoutSeconds: timeout }),
-    );
+    .action(async ({ url, open, timeout }: Flags) => {
+      const { logIn } = await import("../login/login.ts");
+      await logIn(cli, { url, opensBrowser: open, timeoutSeconds: timeout });
+    });
 }
 
 function readSeconds(text: string): number {

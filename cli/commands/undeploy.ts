@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import type { Cli } from "../cli.ts";
 import { appNameOf } from "../project.ts";
-import { undeploy, type UndeployOptions } from "../undeploy/undeploy.ts";
+import type { UndeployOptions } from "../undeploy/undeploy.ts";
 
 type Flags = Omit<UndeployOptions, "app" | "name"> & { readonly app?: string };
 
@@ -17,7 +17,8 @@ export function undeployCommand(cli: Cli): Command {
     .option("-f, --force", "do not ask; with --yes not even for --all")
     .option("-y, --yes", "do not ask")
     .option("--json", "print JSON")
-    .action((name: string | undefined, { app, ...flags }: Flags) =>
-      undeploy(cli, { ...flags, name, app: appNameOf(cli, app) }),
-    );
+    .action(async (name: string | undefined, { app, ...flags }: Flags) => {
+      const { undeploy } = await import("../undeploy/undeploy.ts");
+      await undeploy(cli, { ...flags, name, app: await appNameOf(cli, app) });
+    });
 }

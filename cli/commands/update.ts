@@ -1,18 +1,6 @@
-/** `flash update`: makes the endpoints again what the last build says, without building. */
 import { Command } from "commander";
-import type { FlashManifest } from "../../src/contract/flash-manifest.ts";
 import type { Cli } from "../cli.ts";
-import { openService } from "../configuration/service-access.ts";
-import { type Built, findBuilt } from "../deploy/built.ts";
-import { release } from "../deploy/release.ts";
-import { chooseEnvironment, ensureTarget, findApp } from "../deploy/target.ts";
-import { showUpload } from "../deploy/upload-step.ts";
-import { Failure } from "../failure.ts";
-import { appNameOf, checkedName } from "../project.ts";
-import { buildById, type FlashApp } from "../service/flash-operations.ts";
-import type { Service } from "../service/service.ts";
-
-type UpdateOptions = { readonly env?: string; readonly app?: string; readonly prune?: boolean };
+import type { UpdateOptions } from "../deploy/update.ts";
 
 export function updateCommand(cli: Cli): Command {
   return new Command("update")
@@ -22,60 +10,8 @@ export function updateCommand(cli: Cli): Command {
     .option("--prune", "delete endpoints that the app no longer has")
     .option("-y, --yes", "do not ask")
     .option("--json", "print JSON")
-    .action(async (options: UpdateOptions) => await updateEndpoints(cli, options));
-}
-
-async function updateEndpoints(cli: Cli, options: UpdateOptions): Promise<void> {
-  const startedAt = performance.now();
-  const appName = appNameOf(cli, options.app);
-  const named = options.env === undefined ? undefined : checkedName("environment", options.env);
-  const service = await openService(cli);
-  const app = await findApp(service, appName);
-  const environmentName = chooseEnvironment(app, named);
-  const prepared = await prepare(cli, service, app, environmentName);
-  if (prepared === undefined) throw nothingToUpdate(appName, environmentName);
-  const target = await ensureTarget(service, appName, environmentName);
-  const build = await prepared(target.app.id);
-  const prunes = options.prune ?? false;
-  await release(cli, service, { ...build, target, prunes, warnings: [], startedAt });
-}
-
-/** The build to deploy, once the app is there that it goes to: the last one of this project, else the active one. */
-async function prepare(
-  cli: Cli,
-  service: Service,
-  app: FlashApp | undefined,
-  environmentName: string,
-): Promise<((appId: string) => Promise<StoredBuild>) | undefined> {
-  const built = await findBuilt(cli.directory);
-  if (built) return async (appId) => await storedBuild(cli, service, appId, built);
-  const active = await activeBuild(service, app, environmentName);
-  return active && (async () => active);
-}
-
-function nothingToUpdate(appName: string, environmentName: string): Failure {
-  return new Failure(
-    `There is no build in .flash/, and nothing is deployed to environment '${environmentName}' of app '${appName}'.`,
-    ["Deploy the app first: flash deploy"],
-  );
-}
-
-type StoredBuild = { readonly buildId: string; readonly manifest: FlashManifest };
-
-/** The service may not have the last build yet. */
-async function storedBuild(cli: Cli, service: Service, appId: string, built: Built): Promise<StoredBuild> {
-  return { buildId: await showUpload(cli, service, { appId, ...built }), manifest: built.manifest };
-}
-
-/** What the environment runs now. */
-async function activeBuild(
-  service: Service,
-  app: FlashApp | undefined,
-  environmentName: string,
-): Promise<StoredBuild | undefined> {
-  const environment = app?.flashEnvironments.find(({ name }) => name === environmentName);
-  const buildId = environment?.activeBuildId ?? null;
-  if (buildId === null) return undefined;
-  const { flashBuild } = await service.query(buildById, { id: buildId });
-  return flashBuild?.manifest ? { buildId, manifest: flashBuild.manifest } : undefined;
+    .action(async (options: UpdateOptions) => {
+      const { updateEndpoints } = await import("../deploy/update.ts");
+      await updateEndpoints(cli, options);
+    });
 }

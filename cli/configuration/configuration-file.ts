@@ -3,7 +3,7 @@ import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { parse, stringify, type TomlTable } from "smol-toml";
 import writeFileAtomic from "write-file-atomic";
-import { z } from "zod";
+import * as z from "zod";
 import { Failure } from "../failure.ts";
 
 const OWNER_ONLY = 0o600;

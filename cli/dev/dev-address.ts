@@ -2,7 +2,7 @@
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import writeFileAtomic from "write-file-atomic";
-import { z } from "zod";
+import * as z from "zod";
 import { FLASH_DIRECTORY } from "../build/build-directory.ts";
 
 const FILE = "dev.json";

@@ -2,7 +2,7 @@
  * What `python -m edgerun.discovery` says of an app: the contract between the Python package and the `flash`
  * command. Paths are relative to the project, with forward slashes; lines count from 1.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { manifestParameterSchema, manifestResourceSchema } from "../../src/contract/flash-manifest.ts";
 
 const text = z.string();

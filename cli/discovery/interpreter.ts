@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { execa } from "execa";
-import { z } from "zod";
+import * as z from "zod";
 import type { Cli } from "../cli.ts";
 import { Failure } from "../failure.ts";
 

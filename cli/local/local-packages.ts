@@ -4,10 +4,10 @@
  * and once more where something of it has gone.
  */
 import { createRequire } from "node:module";
-import { homedir } from "node:os";
 import { join } from "node:path";
 import prettyBytes from "pretty-bytes";
 import { AGENT_NODE_MIN, isEarlier } from "../../src/contract/agent-version.ts";
+import { cacheDirectory } from "../cache-directory.ts";
 import type { Cli } from "../cli.ts";
 import { Failure } from "../failure.ts";
 import { secondsSince } from "../terminal/seconds.ts";
@@ -38,7 +38,7 @@ export async function ensureLocalPackages(cli: Cli, sources: string): Promise<Lo
   const isThere = hasMiniflare(sources, miniflare);
   const wanted = [...(isThere ? [] : [miniflare]), ...(node ? [node] : [])];
   const targets = wanted.map((set) => targetOf(cli, set));
-  await removeUnused(cacheDirectory(cli), targets);
+  await removeUnused(cacheDirectory(cli.environment), targets);
   const isUsable = await Promise.all(targets.map(takeUp));
   await fetchAll(
     cli,
@@ -54,16 +54,6 @@ export async function ensureLocalPackages(cli: Cli, sources: string): Promise<Lo
 async function takeUp(target: string): Promise<boolean> {
   await use(target).catch(() => {}); // A cache that cannot be written to serves as well.
   return await isWhole(target);
-}
-
-/** Of this person, for what can be had again. */
-export function cacheDirectory({ environment }: Pick<Cli, "environment">): string {
-  const home = environment["HOME"] || homedir();
-  const base =
-    environment["XDG_CACHE_HOME"] ||
-    (process.platform === "win32" ? environment["LOCALAPPDATA"] : undefined) ||
-    (process.platform === "darwin" ? join(home, "Library", "Caches") : join(home, ".cache"));
-  return join(base, "edgerun");
 }
 
 /** In a checkout of Edgerun it is installed. */
@@ -87,7 +77,7 @@ function nodeSet(sources: string): PackageSet {
 }
 
 function targetOf(cli: Cli, { name, fingerprint }: PackageSet): string {
-  return join(cacheDirectory(cli), `${name}-${process.platform}-${process.arch}-${fingerprint}`);
+  return join(cacheDirectory(cli.environment), `${name}-${process.platform}-${process.arch}-${fingerprint}`);
 }
 
 function programIn(directory: string, { native = "" }: PackageSet): string {
@@ -118,7 +108,9 @@ async function fetchAll(cli: Cli, sets: readonly PackageSet[]): Promise<void> {
     throw error;
   }
   const seconds = secondsSince(startedAt);
-  step.done(`Fetched the Workers runtime: ${prettyBytes(sum())} in ${cacheDirectory(cli)} (${seconds} s)`);
+  step.done(
+    `Fetched the Workers runtime: ${prettyBytes(sum())} in ${cacheDirectory(cli.environment)} (${seconds} s)`,
+  );
 }
 
 /** Nothing goes on behind a failure. */

@@ -9,9 +9,9 @@ import {
   type StandaloneSettings,
 } from "../../standalone/messages.ts";
 import type { Part } from "../../standalone/part.ts";
+import { compiledDirectory } from "../cache-directory.ts";
 import type { Cli } from "../cli.ts";
 import { Failure } from "../failure.ts";
-import { cacheDirectory } from "./local-packages.ts";
 import { standaloneDirectory } from "./standalone-directory.ts";
 
 /** It has little to do once all runs: requests go past it. They save 90 MB. */
@@ -58,7 +58,7 @@ export async function startStandalone({ cli, node, settings }: StandaloneStart):
 
 function spawn(cli: Cli, node: string, settings: StandaloneSettings) {
   const program = join(standaloneDirectory(), "standalone.mjs");
-  const compiled = join(cacheDirectory(cli), "compiled");
+  const compiled = compiledDirectory(cli.environment);
   mkdirSync(compiled, { recursive: true });
   const child = execa(node, [...NODE_OPTIONS, program, JSON.stringify(settings)], {
     cwd: settings.stateDirectory,

@@ -7,7 +7,7 @@
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 import type Dockerode from "dockerode";
-import { z } from "zod";
+import * as z from "zod";
 import { isConflict, isGoneOrConflict, isNotFound } from "../../node-agent/runtime/docker-errors.ts";
 import { ignoring } from "../../node-agent/runtime/docker-calls.ts";
 import { readProcess } from "../../node-agent/runtime/process-table.ts";

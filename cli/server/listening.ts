@@ -1,17 +1,21 @@
 import { once } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { isBlockedPort, PORT_MAX } from "../../src/contract/port.ts";
 import { Failure } from "../failure.ts";
 
 const PORTS_TO_TRY = 20;
-const LAST_PORT = 65_535;
 
 export type Listening = { readonly servers: readonly Server[]; readonly port: number };
 
-/** Listens on the port, or on the next one that is free; port 0 is any. Throws a Failure where none is to be had. */
+/**
+ * Listens on the port, or on the next one that is free and that browsers call; port 0 is any. Throws a Failure where
+ * none is to be had.
+ */
 export async function listen(listener: RequestListener, host: string, port: number): Promise<Listening> {
-  const last = Math.min(port + PORTS_TO_TRY - 1, LAST_PORT);
+  const last = Math.min(port + PORTS_TO_TRY - 1, PORT_MAX);
   for (let candidate = port; candidate <= last; candidate += 1) {
+    if (isBlockedPort(candidate)) continue;
     const servers = await listenOnAll(listener, addressesOf(host), port === 0 ? 0 : candidate);
     const [first] = servers;
     if (first !== undefined) return { servers, port: portOf(first) };

@@ -1,5 +1,5 @@
 /** Operations on the endpoints of an environment, and on what they need. */
-import { z } from "zod";
+import * as z from "zod";
 import { type Operation, Refusal, type Service } from "./service.ts";
 
 const text = z.string();

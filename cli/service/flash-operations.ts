@@ -1,5 +1,5 @@
 /** Operations on apps, environments and builds. */
-import { z } from "zod";
+import * as z from "zod";
 import { AUTH_REQUEST_STATUSES } from "../../src/contract/flash.ts";
 import { flashManifestSchema } from "../../src/contract/flash-manifest.ts";
 import type { Operation } from "./service.ts";

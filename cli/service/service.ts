@@ -1,6 +1,6 @@
 /** The management API of the service, as commands call it. */
 import pRetry, { AbortError } from "p-retry";
-import { z } from "zod";
+import * as z from "zod";
 import { isLoopback } from "../configuration/service-address.ts";
 import { Failure } from "../failure.ts";
 import { CLIENT_NAME } from "./client-name.ts";

@@ -1,5 +1,5 @@
 /** Operations on live sessions, which are environments with a lease. */
-import { z } from "zod";
+import * as z from "zod";
 import { type Operation, Refusal } from "./service.ts";
 
 const text = z.string();

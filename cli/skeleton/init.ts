@@ -13,7 +13,9 @@ const PLACEHOLDER = /\{\{app\}\}/g;
 export async function initProject(cli: Cli, project: string): Promise<void> {
   const directory = resolve(cli.directory, project);
   const isHere = project !== "" && directory === resolve(cli.directory);
-  const app = isHere ? nameFrom(basename(directory)) : checkedName("app", project && basename(directory));
+  const app = isHere
+    ? nameFrom(basename(directory))
+    : await checkedName("app", project && basename(directory));
   const files = JSON.parse(FLASH_SKELETON) as Readonly<Record<string, string>>;
   const paths = Object.keys(files).toSorted();
   if (!(await mayWrite(cli, directory, paths))) return cli.terminal.say("Aborted; nothing was written.");

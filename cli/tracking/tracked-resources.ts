@@ -6,7 +6,7 @@ import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { lock } from "proper-lockfile";
 import writeFileAtomic from "write-file-atomic";
-import { z } from "zod";
+import * as z from "zod";
 import { FLASH_DIRECTORY } from "../build/build-directory.ts";
 import { Failure } from "../failure.ts";
 import { type Plain, readPickle, writePickle } from "./pickle.ts";

@@ -1,5 +1,5 @@
 /** Where the server of a worker listens and is asked for its health, as the variables of its endpoint say. */
-import { z } from "zod";
+import * as z from "zod";
 
 export const serverSettingsSchema = z.object({
   port: z.number().int().min(1).max(65_535),

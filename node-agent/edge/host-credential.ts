@@ -1,7 +1,7 @@
 import { chmod, mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import pRetry, { AbortError } from "p-retry";
-import { z } from "zod";
+import * as z from "zod";
 import type { JoinRequest } from "../../src/contract/agent.ts";
 import type { AgentLog } from "../log.ts";
 import { Refusal } from "../refusal.ts";

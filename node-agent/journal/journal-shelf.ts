@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { z } from "zod";
+import * as z from "zod";
 import type { CachedItem, CacheShelf } from "../runtime/cache-shelf.ts";
 
 const itemRow = z.object({

@@ -10,7 +10,7 @@
 import { chmodSync, closeSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
-import { z } from "zod";
+import * as z from "zod";
 import { type AssignmentOutline, assignmentOutlineSchema } from "../../src/contract/agent.ts";
 import { type ServerSettings, serverSettingsSchema } from "../direct/server-settings.ts";
 import { JournalShelf } from "./journal-shelf.ts";

@@ -7,7 +7,7 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type Dockerode from "dockerode";
-import { z } from "zod";
+import * as z from "zod";
 import { HOST_LABEL, ownerOfLabels } from "./container-options.ts";
 import { isNotFound } from "./docker-errors.ts";
 import { type Ending, exitReason } from "./exit-reason.ts";

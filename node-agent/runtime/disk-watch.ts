@@ -9,7 +9,7 @@ import { execFile } from "node:child_process";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import type Dockerode from "dockerode";
-import { z } from "zod";
+import * as z from "zod";
 import type { AgentLog } from "../log.ts";
 import { diskBytesOfLabels, HOST_LABEL, ownerOfLabels } from "./container-options.ts";
 import { isConflict, isNotFound } from "./docker-errors.ts";

@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { createServer, isIPv4 } from "node:net";
 import Dockerode from "dockerode";
-import { z } from "zod";
+import * as z from "zod";
 import { HOST_LABEL } from "./container-options.ts";
 
 const LIMIT_MS = 10_000;

@@ -69,17 +69,20 @@ export class OutputFile {
   }
 
   async #read(): Promise<void> {
+    const lookedAt = micros();
+    const { size } = await stat(this.#directory.logPath);
+    if (size > this.#offset) await this.#readUntil(size);
+    this.#lookedAt = lookedAt;
+  }
+
+  async #readUntil(size: number): Promise<void> {
     const file = await open(this.#directory.logPath, "r");
     try {
-      for (;;) {
-        const { buffer, bytesRead } = await file.read(Buffer.alloc(READ_BYTES), 0, READ_BYTES, this.#offset);
-        if (this.#reader.signal.aborted) return;
-        const lookedAt = micros();
-        this.#take(buffer.subarray(0, bytesRead), lookedAt);
-        if (bytesRead < READ_BYTES) {
-          this.#lookedAt = lookedAt;
-          return;
-        }
+      while (this.#offset < size) {
+        const length = Math.min(size - this.#offset, READ_BYTES);
+        const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, this.#offset);
+        if (bytesRead === 0 || this.#reader.signal.aborted) return;
+        this.#take(buffer.subarray(0, bytesRead), micros());
       }
     } finally {
       await file.close();

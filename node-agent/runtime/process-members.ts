@@ -6,7 +6,7 @@
  * M2  A group whose leader's pid now belongs to another process is not the worker's any more.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import { type ProcessRow, pidsWithEnvironment, readProcessTable } from "./process-table.ts";
+import { beganBefore, type ProcessRow, readProcessTable, withEnvironment } from "./process-table.ts";
 
 /** Variable that marks the processes of a worker; its value is the worker's own directory. */
 export const MARK_VARIABLE = "EDGERUN_WORKER_DIR";
@@ -19,6 +19,8 @@ export type WorkerProcesses = {
   readonly directory: string;
   /** First process of the worker, if one is known. */
   readonly leader: { readonly pid: number; readonly start: string } | null;
+  /** Start of that first process, also when it is known no more; empty where nobody can tell. */
+  readonly since: string;
 };
 
 /** Sends a signal to all that runs for a worker. */
@@ -45,7 +47,8 @@ export async function killAll(worker: WorkerProcesses): Promise<void> {
 /** The pids of all that runs for a worker. */
 export async function membersOf(worker: WorkerProcesses): Promise<readonly number[]> {
   const rows = (await readProcessTable()).filter((row) => !row.isZombie);
-  const marked = await pidsWithEnvironment(MARK_VARIABLE, worker.directory);
+  const younger = rows.filter(({ start }) => !beganBefore(start, worker.since));
+  const marked = await withEnvironment(younger, MARK_VARIABLE, worker.directory);
   return selectMembers(rows, worker.leader, marked).filter((pid) => pid !== process.pid);
 }
 
@@ -53,9 +56,9 @@ export async function membersOf(worker: WorkerProcesses): Promise<readonly numbe
 export function selectMembers(
   rows: readonly ProcessRow[],
   leader: WorkerProcesses["leader"],
-  marked: readonly number[],
+  marked: readonly ProcessRow[],
 ): readonly number[] {
-  const members = new Set(marked.filter((pid) => rows.some((row) => row.pid === pid)));
+  const members = new Set(marked.map(({ pid }) => pid));
   const namesake = rows.find((row) => row.pid === leader?.pid);
   const isGroupOwn = leader !== null && (!namesake || namesake.start === leader.start); // M2
   if (isGroupOwn) {

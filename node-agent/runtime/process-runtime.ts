@@ -6,8 +6,9 @@
  * P3  Workers survive their agent; the next agent finds them by their records on disk.
  */
 import { once } from "node:events";
-import { setInterval as every } from "node:timers/promises";
+import { existsSync } from "node:fs";
 import { access } from "node:fs/promises";
+import { setInterval as every } from "node:timers/promises";
 import { AppFiles } from "../artifacts/app-files.ts";
 import type { ArtifactPlace } from "../artifacts/artifact-shelf.ts";
 import type { AgentLog } from "../log.ts";
@@ -234,7 +235,8 @@ export class ProcessRuntime implements Runtime {
   async #removeNow(workerId: string): Promise<void> {
     const directory = this.#directory(workerId);
     const worker = await this.#find(workerId);
-    await killAll(worker ? processesOf(worker) : { directory: directory.path, leader: null });
+    if (!worker && !existsSync(directory.path)) return;
+    await killAll(worker ? processesOf(worker) : { directory: directory.path, leader: null, since: "" });
     await worker?.ended;
     await removeWorkerDirectory(directory);
     this.#workers.delete(workerId);
@@ -372,7 +374,7 @@ export class ProcessRuntime implements Runtime {
 
 /** After its end only marked processes are a worker's: the pid may have been given out again (P2). */
 function processesOf({ record, directory }: KnownWorker): WorkerProcesses {
-  return { directory: directory.path, leader: record.exit === null ? record : null };
+  return { directory: directory.path, leader: record.exit === null ? record : null, since: record.start };
 }
 
 /** Whether the promise resolves within the time. */

@@ -1,6 +1,6 @@
 import { test } from "vitest";
 import { selectMembers } from "./process-members.ts";
-import { parsePs, parseStat, readProcess, readProcessTable } from "./process-table.ts";
+import { beganBefore, parsePs, parseStat, readProcess, readProcessTable } from "./process-table.ts";
 
 test("a stat line is read behind the last parenthesis of the name", ({ expect }) => {
   const stat = `42 (a) b (c)) S 7 42 42 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 98765 1 1 1`;
@@ -29,6 +29,16 @@ test("this process is in the table, and is the same when asked for alone", async
   expect((await readProcessTable()).find((row) => row.pid === process.pid)).toEqual(own);
 });
 
+test("which of two processes began first is told within one boot, and not where the words are others", ({
+  expect,
+}) => {
+  expect(beganBefore("boot 99", "boot 100")).toBe(true);
+  expect(beganBefore("boot 100", "boot 100")).toBe(false);
+  expect(beganBefore("earlier 99", "boot 100")).toBe(false);
+  expect(beganBefore("boot 99", "")).toBe(false);
+  expect(beganBefore("Mon Nov 3 10:00:00 2025", "Mon Nov 4 10:00:00 2025")).toBe(false);
+});
+
 test("members are the group, its descendants and whatever is marked", ({ expect }) => {
   const row = (pid: number, parentPid: number, groupId: number, start = "x") => {
     return { pid, parentPid, groupId, isZombie: false, start };
@@ -41,7 +51,7 @@ test("members are the group, its descendants and whatever is marked", ({ expect 
     row(20, 1, 20),
     row(30, 1, 30),
   ];
-  expect(selectMembers(rows, { pid: 10, start: "x" }, [20])).toEqual([20, 10, 11, 12, 13]);
+  expect(selectMembers(rows, { pid: 10, start: "x" }, [row(20, 1, 20)])).toEqual([20, 10, 11, 12, 13]);
 });
 
 test("the group of a pid that was given out again has no members of ours", ({ expect }) => {

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { amountOf } from "../amount.ts";
 
 /** What the daemon says while it pulls an image. */

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { agentNoticeSchema, workerReportSchema } from "../../src/contract/agent.ts";
 
 /** What a running agent tells people of itself; times are in ms of its own clock. */

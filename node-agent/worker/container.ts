@@ -36,6 +36,8 @@ export class Container {
   #assignment: Assignment | undefined;
   #token: string;
   #isRunning: boolean;
+  /** Its start was not told of yet. */
+  #isStarting = false;
   /** What came before could not be cleared away. */
   #isUnclear = false;
   #wasReady: boolean;
@@ -123,6 +125,7 @@ export class Container {
   }
 
   noteReady(): void {
+    this.#noteStarted(); // it may ask for jobs before the runtime has said that it runs
     this.#wasReady = true;
     this.#readyAt = Date.now();
     try {
@@ -161,17 +164,25 @@ export class Container {
     this.#exit = null;
     this.#startedAt = Date.now();
     this.#isRunning = true;
+    this.#isStarting = true;
     try {
       this.#server = await planServer(this.#known());
       this.#save();
       await this.#options.runtime.start(this.#spec());
       this.#options.logs.begin(this.#outline);
-      this.#options.log.info("worker_started", { workerId: this.#outline.workerId });
+      this.#noteStarted();
       return null;
     } catch (error) {
       this.#isRunning = false;
+      this.#isStarting = false;
       return { kind: "start_refused", reason: messageOf(error), lastLine: undefined };
     }
+  }
+
+  #noteStarted(): void {
+    if (!this.#isStarting) return;
+    this.#isStarting = false;
+    this.#options.log.info("worker_started", { workerId: this.#outline.workerId });
   }
 
   // Freezing

@@ -1,5 +1,5 @@
 import { describe, test } from "vitest";
-import { countEndedByTake, endedByTake, judgePing, type Outstanding } from "./evidence.ts";
+import { capacityBy, countEndedByTake, endedByTake, judgePing, type Outstanding } from "./evidence.ts";
 
 const job = (jobId: string, deliveredAt: number): Outstanding => ({
   jobId,
@@ -39,6 +39,26 @@ describe("a job poll", () => {
     expect(countEndedByTake({ ...busy, free: 2 }, 2)).toBe(1);
     expect(countEndedByTake({ ...busy, free: 1 }, 2)).toBe(0);
     expect(countEndedByTake({ ...busy, capacity: null }, 2)).toBe(0);
+  });
+});
+
+describe("what a worker can hold", () => {
+  const busy = { ...take, hasJobInProgress: true, capacity: 3 };
+
+  test("is what it asks for beside the jobs inside, and no less for one that still waits on its poll", ({
+    expect,
+  }) => {
+    expect(capacityBy({ ...busy, free: 2 }, 1)).toBe(3);
+    expect(capacityBy({ ...busy, free: 2 }, 0)).toBe(3);
+    expect(capacityBy({ ...busy, free: 2, capacity: null }, 2)).toBe(4);
+  });
+
+  test("grows by any poll, and shrinks by that of an empty worker alone", ({ expect }) => {
+    expect(capacityBy({ ...busy, free: 4 }, 1)).toBe(5);
+    expect(capacityBy({ ...busy, free: 1 }, 0)).toBe(3);
+    expect(capacityBy({ ...busy, free: 1, hasJobInProgress: null }, 0)).toBe(3);
+    expect(capacityBy({ ...busy, free: 1, hasJobInProgress: false }, 1)).toBe(3);
+    expect(capacityBy({ ...busy, free: 1, hasJobInProgress: false }, 0)).toBe(1);
   });
 });
 

@@ -6,6 +6,8 @@
  *     unless they may still wait inside the worker, between its poll and its handler.
  * E3  A ping without a job's id proves its end only when earlier pings named the id, and twice in a row:
  *     some workers' pings never name any.
+ * E4  How many jobs a worker can hold, only its polls tell, and one that is busy may ask for less than fits. It
+ *     changes the figure only while it is empty.
  */
 export type Outstanding = {
   readonly jobId: string;
@@ -20,7 +22,7 @@ export type TakeEvidence = {
   readonly hasJobInProgress: boolean | null;
   /** Jobs that the worker asks for now, over all its open polls. */
   readonly free: number;
-  /** Jobs that the worker could hold when the last one was delivered; null when not known any more. */
+  /** Jobs that the worker can hold, by its earlier polls; null when not known any more. */
   readonly capacity: number | null;
 };
 
@@ -46,6 +48,12 @@ export function endedByTake(take: TakeEvidence, outstanding: readonly Outstandin
 export function countEndedByTake(take: TakeEvidence, outstandingCount: number): number {
   if (take.capacity === null) return 0;
   return Math.max(0, Math.min(outstandingCount, take.free + outstandingCount - take.capacity));
+}
+
+/** Jobs that the worker can hold, by all its polls up to this one. */
+export function capacityBy({ free, capacity, hasJobInProgress }: TakeEvidence, insideCount: number): number {
+  const isEmpty = insideCount === 0 && hasJobInProgress === false;
+  return isEmpty ? free : Math.max(capacity ?? 0, free + insideCount); // E4
 }
 
 /** Counts a ping for one outstanding job; `isEnded` when its handler is proven to be over. */

@@ -21,7 +21,7 @@ import { readChunk, readResult } from "../worker-server/result.ts";
 import { DeliveredJob } from "./delivered-job.ts";
 import { LOST_RESULTS_MAX } from "./failure.ts";
 import { StopOrders } from "./stop-orders.ts";
-import { countEndedByTake, endedByTake, judgePing, type TakeEvidence } from "./evidence.ts";
+import { capacityBy, countEndedByTake, endedByTake, judgePing, type TakeEvidence } from "./evidence.ts";
 
 const LOST_RESULT =
   "The worker asked for more work without having posted this job's result. Most likely the handler returned a value that JSON cannot encode; see the worker's log.";
@@ -55,7 +55,7 @@ export class WorkerJobs {
   readonly #heldOff = new ParkedPolls<null>(() => {});
   #waiting: WaitingJob[] = [];
   readonly #inside = new Map<string, DeliveredJob>();
-  /** Jobs that the worker could hold when the last one was delivered; null after a restart of the agent. */
+  /** Jobs that the worker can hold, as its polls have shown; null until the first one. */
   #capacity: number | null = null;
   /** Jobs in a row that the worker has taken without posting a result. */
   #lostResults = 0;
@@ -177,6 +177,7 @@ export class WorkerJobs {
       capacity: this.#capacity,
     };
     this.#judgeTake(evidence);
+    this.#capacity = capacityBy(evidence, this.#inside.size);
     this.#takes.park(poll, wish, holdMs);
     this.#deliver();
   }
@@ -249,10 +250,8 @@ export class WorkerJobs {
 
   #deliver(): void {
     while (this.#waiting.some(({ record }) => !this.#inside.has(record.jobId))) {
-      const before = this.#capacityNow();
       const take = this.#takes.shift();
       if (!take) break;
-      this.#capacity = before;
       const jobs = this.#nextJobs(take.wish);
       // First, for the worker may print before this process goes on, and that is of these jobs.
       this.#options.onChange();
@@ -298,10 +297,6 @@ export class WorkerJobs {
     this.#inside.delete(ref.jobId);
     this.#options.log.warn("job_delivery_failed", { jobId: ref.jobId, workerId: ref.workerId });
     if (body !== null && !delivered.stop) this.#waiting.unshift({ record: ref, body });
-  }
-
-  #capacityNow(): number {
-    return sum(this.#takes.wishes()) + this.#inside.size;
   }
 
   // Stopping and timing out

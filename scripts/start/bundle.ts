@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { globSync } from "node:fs";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { build } from "esbuild";
 import { EDGE_BUILD_FILE, type EdgeBuild } from "../../standalone/edge-build.ts";
 import type { Migration } from "../../standalone/migrations.ts";
 import { buildAssets } from "../assets.ts";
@@ -11,7 +12,14 @@ import { StartFailure } from "../../standalone/failure.ts";
 /** Where a state directory has the Worker script. */
 export const BUNDLE_FOLDER = "edge-bundle";
 /** All that the built edge is made of. */
-const SOURCES = ["src/**/*", "drizzle/*.sql", "wrangler.toml", "package-lock.json", "tsconfig.base.json"];
+const SOURCES = [
+  "src/**/*",
+  "drizzle/*.sql",
+  "standalone/migrat*.ts",
+  "wrangler.toml",
+  "package-lock.json",
+  "tsconfig.base.json",
+];
 /** Lies beside the script, and names the sources that it was built from. */
 const MARK = "built-from";
 
@@ -40,7 +48,19 @@ export async function edgeBuild(root: string, directory: string): Promise<EdgeBu
   const { unstable_getMiniflareWorkerOptions } = await import("wrangler");
   const { workerOptions } = unstable_getMiniflareWorkerOptions(join(root, "wrangler.toml"));
   const { rootPath: _, ...options } = workerOptions as EdgeBuild["workerOptions"] & { rootPath?: string };
-  return { directory, workerOptions: options, migrations: await readMigrations(join(root, "drizzle")) };
+  const migrations = await readMigrations(join(root, "drizzle"));
+  return { directory, workerOptions: options, migrations, migrator: await migratorScript(root) };
+}
+
+async function migratorScript(root: string): Promise<string> {
+  const { outputFiles } = await build({
+    absWorkingDir: root,
+    entryPoints: ["standalone/migrator.ts"],
+    bundle: true,
+    format: "esm",
+    write: false,
+  });
+  return outputFiles[0]?.text ?? "";
 }
 
 /** Writes it where `readEdgeBuild` finds it. */

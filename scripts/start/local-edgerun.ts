@@ -6,6 +6,7 @@ import { StartFailure } from "../../standalone/failure.ts";
 import { Installation } from "../../standalone/installation.ts";
 import { managementApi, type ManagementApi } from "../../standalone/management-api.ts";
 import { StateDirectory, StateInUse } from "../../standalone/state-directory.ts";
+import { bundledAgent } from "../assets.ts";
 import { ensureHelloImage } from "../images/node-image.ts";
 import { bannerLines, printOutcome } from "./banner.ts";
 import { BUNDLE_FOLDER, ensureEdgeBundle } from "./bundle.ts";
@@ -93,7 +94,7 @@ export class LocalEdgerun {
 
   async #startAgent(runtime: RuntimeKind): Promise<void> {
     await this.#installation.startAgent({
-      program: join(this.#root, "node-agent/main.ts"),
+      program: bundledAgent(this.#root),
       runtime,
       workerPython: { packageDirectory: join(this.#root, "sdk/python/src") },
     });

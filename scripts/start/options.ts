@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { Command, InvalidArgumentError, Option } from "commander";
+import { problemOfPort } from "../../src/contract/port.ts";
 import type { RuntimeKind } from "../../standalone/agent.ts";
 
 export type StartOptions = {
@@ -30,11 +31,9 @@ type Flags = {
 };
 
 function parsePort(text: string): number {
-  const port = Number(text);
-  if (!Number.isInteger(port) || port < 1 || port > 65_535) {
-    throw new InvalidArgumentError("A port is a whole number from 1 to 65535.");
-  }
-  return port;
+  const problem = problemOfPort(text);
+  if (problem !== undefined) throw new InvalidArgumentError(problem);
+  return Number(text);
 }
 
 /** Reads the options of `npm start`; ends the process with a usage message when they make no sense. */

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
+import { isBlockedPort, PORT_MAX } from "../../src/contract/port.ts";
 import { StartFailure } from "../../standalone/failure.ts";
 
 const HOST = "127.0.0.1";
@@ -20,8 +21,8 @@ async function isFree(port: number): Promise<boolean> {
 }
 
 async function nextFreePort(taken: number): Promise<number | undefined> {
-  for (let port = taken + 1; port <= Math.min(taken + PORTS_TO_TRY, 65_535); port += 1) {
-    if (await isFree(port)) return port;
+  for (let port = taken + 1; port <= Math.min(taken + PORTS_TO_TRY, PORT_MAX); port += 1) {
+    if (!isBlockedPort(port) && (await isFree(port))) return port;
   }
   return undefined;
 }

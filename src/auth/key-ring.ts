@@ -3,7 +3,7 @@
  * `<id>:<base64 of 32 bytes>,<id>:…`. The first one is used for whatever is new; all others only read, so a
  * key is changed without a pause by putting a new one in front.
  */
-import { z } from "zod";
+import * as z from "zod";
 
 export type RingKey = { readonly id: string; readonly bytes: Uint8Array<ArrayBuffer> };
 

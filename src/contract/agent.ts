@@ -15,7 +15,7 @@
  *
  * Everything is level-triggered: a call says all there is, so a lost or doubled call does no harm.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { artifactSchema } from "./artifact.ts";
 import { jsonValueSchema } from "./json.ts";
 import { AGENT_HOLD_MAX_MS, ERROR_MAX_LENGTH, RESULT_MAX_BYTES } from "./limits.ts";

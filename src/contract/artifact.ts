@@ -1,5 +1,5 @@
 /** The packed files of a flash app, as hosts get them. */
-import { z } from "zod";
+import * as z from "zod";
 import { ARTIFACT_MAX_BYTES } from "./limits.ts";
 
 export const sha256Schema = z

@@ -1,5 +1,5 @@
 /** What clients send and receive of batches. */
-import { z } from "zod";
+import * as z from "zod";
 import type { Immutable } from "./immutable.ts";
 import { jobRequestSchema, pageMembers, requestsQuerySchema, WIRE_STATUSES } from "./job.ts";
 import { BATCH_REQUESTS_MAX, NAME_MAX_CHARACTERS } from "./limits.ts";

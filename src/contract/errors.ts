@@ -1,5 +1,5 @@
 /** Errors of the HTTP APIs. */
-import { z } from "zod";
+import * as z from "zod";
 import type { Immutable } from "./immutable.ts";
 import { MESSAGE_MAX_CHARACTERS } from "./limits.ts";
 

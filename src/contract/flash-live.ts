@@ -2,7 +2,7 @@
  * Live mode: what `flash dev` sends to workers that run code as it stands on a person's computer. Such workers serve
  * endpoints of a session, which is a flash environment with a lease: it ends with its endpoints when nobody renews it.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { sha256Schema } from "./artifact.ts";
 
 /** Names of live endpoints begin with it; code knows them without. */

@@ -2,7 +2,7 @@
  * `flash_manifest.json`: what a build says of itself. Written by the `flash` command, kept with the build, read by
  * workers. Other clients write one of their own, so what is not known here is let through.
  */
-import { z } from "zod";
+import * as z from "zod";
 
 export const MANIFEST_FILE = "flash_manifest.json";
 

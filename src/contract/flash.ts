@@ -1,5 +1,5 @@
 /** Flash apps: what their names may be, and the words that clients and the edge share. */
-import { z } from "zod";
+import * as z from "zod";
 import { NAME_MAX_CHARACTERS } from "./limits.ts";
 
 /** Of apps, environments and endpoints of app code: they go into file names, addresses and generated code. */

@@ -1,5 +1,5 @@
 /** What clients of the queue API send and receive. */
-import { z } from "zod";
+import * as z from "zod";
 import { jsonValueSchema } from "./json.ts";
 import type { Immutable } from "./immutable.ts";
 import { LIMITED_OPERATIONS } from "./rate-limits.ts";

@@ -1,5 +1,5 @@
 /** Values that came out of `JSON.parse`. Not looked into: they are the user's, and may be megabytes. */
-import { z } from "zod";
+import * as z from "zod";
 
 export type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue };
 

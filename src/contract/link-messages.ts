@@ -1,5 +1,5 @@
 /** What the payloads of a link's frames say. */
-import { z } from "zod";
+import * as z from "zod";
 import { idSchema } from "./agent.ts";
 import { DIRECT_HEADERS_MAX, DIRECT_TARGET_MAX_CHARACTERS } from "./limits.ts";
 

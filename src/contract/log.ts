@@ -6,7 +6,7 @@
  * A line is known by its worker, its source and its `seq`: the time in microseconds, made to grow from line to
  * line. What is sent twice is therefore shown once.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { idSchema } from "./agent.ts";
 import {
   LOG_BATCH_LINES_MAX,

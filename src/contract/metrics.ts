@@ -1,5 +1,5 @@
 /** Metrics and usage, as they are shown. */
-import { z } from "zod";
+import * as z from "zod";
 import type { Immutable } from "./immutable.ts";
 
 export const METRICS_WINDOWS = ["5m", "1h", "24h", "7d"] as const;

@@ -1,5 +1,5 @@
 /** What OpenAI's clients send to `/v2/<endpointId>/openai/…`, and read there. */
-import { z } from "zod";
+import * as z from "zod";
 import type { Immutable } from "./immutable.ts";
 
 /**

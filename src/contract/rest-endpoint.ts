@@ -1,5 +1,5 @@
 /** Endpoints as REST v1 spells them. */
-import { z } from "zod";
+import * as z from "zod";
 import { CPU_FLAVORS } from "./cpu-flavors.ts";
 import { GPU_TIERS, GPU_TIER_NAMES } from "./gpu-tiers.ts";
 import {

@@ -1,5 +1,5 @@
 /** Hosts as REST v1 spells them. */
-import { z } from "zod";
+import * as z from "zod";
 
 const will = z.boolean("must be true or false");
 

@@ -1,5 +1,5 @@
 /** Pods as REST v1 spells them. */
-import { z } from "zod";
+import * as z from "zod";
 import { DATA_CENTERS } from "./data-centers.ts";
 import { cpuFlavorIdsSchema, gpuTypeIdsSchema } from "./rest-endpoint.ts";
 import { environmentSchema, oneOf, textSchema, wholeNumber, wordsSchema } from "./rest.ts";

@@ -1,5 +1,5 @@
 /** Network volumes and registry credentials as REST v1 spells them. */
-import { z } from "zod";
+import * as z from "zod";
 import { DATA_CENTERS, findDataCenter } from "./data-centers.ts";
 import { NETWORK_VOLUME_MAX_GB } from "./limits.ts";
 import { nameSchema, textSchema, wholeNumber } from "./rest.ts";

@@ -1,5 +1,5 @@
 /** Templates as REST v1 spells them. */
-import { z } from "zod";
+import * as z from "zod";
 import { CONTAINER_DISK_DEFAULT_GB } from "./limits.ts";
 import {
   blankIsAbsent,

@@ -1,5 +1,5 @@
 /** What all of REST v1 has in common. Unknown members of what clients send are dropped. */
-import { z } from "zod";
+import * as z from "zod";
 import { NAME_MAX_CHARACTERS } from "./limits.ts";
 
 /** Some clients send "" for what they do not set. */

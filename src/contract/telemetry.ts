@@ -1,5 +1,5 @@
 /** How much of a host is in use. Null for what the host cannot tell. */
-import { z } from "zod";
+import * as z from "zod";
 
 const amount = z.number().nonnegative().nullable();
 

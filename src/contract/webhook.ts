@@ -1,5 +1,5 @@
 /** Webhooks as accounts and the API see them. */
-import { z } from "zod";
+import * as z from "zod";
 import type { Immutable } from "./immutable.ts";
 
 /** A secret with which calls are signed: `whsec_` and base64, as Standard Webhooks has it. */

@@ -1,4 +1,5 @@
-import { z } from "zod";
+import * as z from "zod";
+import { toDotPath } from "zod/v4/core";
 import { GRAPHQL_VARIABLES_DEPTH_MAX } from "../contract/limits.ts";
 
 const requestSchema = z.object({
@@ -30,9 +31,7 @@ export function readRequest(body: string): RequestReading {
   }
   const parsed = requestSchema.safeParse(json);
   if (parsed.success) return { kind: "request", request: parsed.data };
-  const faults = parsed.error.issues.map(
-    (issue) => `${z.core.toDotPath(issue.path) || "body"}: ${issue.message}`,
-  );
+  const faults = parsed.error.issues.map((issue) => `${toDotPath(issue.path) || "body"}: ${issue.message}`);
   return { kind: "unreadable", message: faults.join("; ") };
 }
 

@@ -1,5 +1,6 @@
 /** How arguments are read: a schema per input, and errors that name the field at fault. */
-import { z } from "zod";
+import * as z from "zod";
+import { toDotPath } from "zod/v4/core";
 import { ENVIRONMENT_VARIABLES_MAX, NAME_MAX_CHARACTERS, ROW_MAX_BYTES } from "../contract/limits.ts";
 import { OperationError } from "./operation-error.ts";
 
@@ -7,7 +8,7 @@ import { OperationError } from "./operation-error.ts";
 export function parseInput<Schema extends z.ZodType>(schema: Schema, input: unknown): z.output<Schema> {
   const parsed = schema.safeParse(input ?? {});
   if (parsed.success) return parsed.data;
-  const faults = parsed.error.issues.map((issue) => `${z.core.toDotPath(issue.path)}: ${issue.message}`);
+  const faults = parsed.error.issues.map((issue) => `${toDotPath(issue.path)}: ${issue.message}`);
   throw new OperationError("INVALID_INPUT", faults.join("; "));
 }
 

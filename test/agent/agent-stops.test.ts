@@ -159,6 +159,26 @@ describe("a job that is not wanted any more", () => {
     expect(host.edge.reportsOf("blocked")).toEqual([]);
   });
 
+  test("and blocks is not taken for ended though it came by a poll from before its neighbour's end", async ({
+    expect,
+  }) => {
+    await using host = await AgentFixture.start();
+    const worker = await host.readyWorker({ env: { MOCK_CONCURRENCY: "2" } });
+    await host.edge.offered(worker.endpointId, worker.workerId, 2);
+    const gate = new Gate(host.stateDir);
+    host.edge.submit(worker.endpointId, { id: "first", input: { mock_until: gate.file } });
+    await host.logged("job_delivered");
+    await host.edge.offered(worker.endpointId, worker.workerId, 1);
+    gate.open();
+    await host.edge.report("first");
+    host.edge.submit(worker.endpointId, { id: "blocked", input: { mock_block: true } });
+    await host.logged("job_delivered", 2);
+    await host.edge.held("blocked");
+    host.edge.stop("blocked");
+    await host.logged("job_overstays");
+    expect((await host.logged("worker_recreated")).fields).toMatchObject({ reason: "hard_stop" });
+  });
+
   test("is cancelled in a worker with several slots without a restart", async ({ expect }) => {
     await using host = await AgentFixture.start(NEVER_OVERSTAYS);
     const worker = await host.readyWorker({ env: { MOCK_CONCURRENCY: "3" } });

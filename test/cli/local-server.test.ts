@@ -436,6 +436,12 @@ test("a taken port gives way to the next one, which is said", async ({ expect })
   other.close();
 });
 
+test("a port that browsers refuse to call gives way to the next one that they do", async ({ expect }) => {
+  await using served = await serve([tick], {}, { port: 6665 });
+  expect(served.server.port).toBeGreaterThan(6669);
+  expect(await served.call("GET", "/ping")).toMatchObject({ status: 200 });
+});
+
 test("an address of another computer is refused in words", async ({ expect }) => {
   const failure = serve([tick], {}, { host: "192.0.2.1" });
   await expect(failure).rejects.toThrow("192.0.2.1 is no address of this computer.");

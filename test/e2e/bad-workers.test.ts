@@ -1,8 +1,7 @@
-/** Handlers and images that misbehave: each is seen for what it is, and none blocks the jobs behind it. */
+/** Handlers and programs that misbehave: each is seen for what it is, and none blocks the jobs behind it. */
 import { resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, test } from "vitest";
-import { isDockerAvailable } from "../support/docker.ts";
 import { startBareEdgerun, type BareEdgerun } from "../support/edgerun.ts";
 import { createEndpoint } from "../support/management-client.ts";
 import { QueueClient } from "../support/queue-client.ts";
@@ -90,17 +89,5 @@ describe("in the process runtime", () => {
     const broken = await clientOf(edgerun, { dockerArgs: "no-such-command --at-all", ...OTHER_GPUS });
     const { id } = await broken.run({});
     expect(await reasonOf(broken, id, "worker_crash_looping")).toMatch(/no-such-command/);
-  });
-});
-
-describe.runIf(await isDockerAvailable())("in the docker runtime", () => {
-  test("an image that does not exist is seen in status", async ({ expect }) => {
-    await using edgerun = await startBareEdgerun({ runtime: "docker" });
-    const broken = await clientOf(edgerun, { imageName: "127.0.0.1:9/nobody/nothing:1" });
-    const { id } = await broken.run({});
-    let detail = "";
-    while (!detail.includes("again")) detail = await reasonOf(broken, id, "image_pulling");
-    expect(detail).toMatch(/nobody\/nothing:1/);
-    expect((await broken.health()).workers).toMatchObject({ initializing: 1 });
   });
 });

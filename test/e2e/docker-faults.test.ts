@@ -51,10 +51,11 @@ describe.runIf((await isDockerAvailable()) && (await canBreakHosts()))("a host w
     await untilDockerIsQuiet(scene);
   });
 
-  test("a job whose image is missing runs as soon as the image is there", async ({ expect }) => {
+  test("a job whose image is missing says so, and runs as soon as the image is there", async ({ expect }) => {
     const record = await dockerFaults["image missing, then there"](scene);
     expect(record.results).toMatchObject([{ status: "COMPLETED", output: "done" }]);
     expect(record.seen).toContain("IN_QUEUE: image_pulling");
+    expect(record.details.join()).toMatch(/late-.*again/);
     await untilDockerIsQuiet(scene);
   });
 });

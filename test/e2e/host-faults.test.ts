@@ -5,8 +5,7 @@ import { layOutBundle } from "../support/edgerun.ts";
 import { FleetRig } from "../support/rig/fleet-rig.ts";
 import { canBreakHosts } from "../support/rig/rig-machine.ts";
 
-/** A silent host is lost within 15 s; then its job of 2 s runs on a worker that starts elsewhere. */
-const RESCUED_WITHIN_MS = 20_000;
+const LOST_WITHIN_MS = 15_000;
 
 const completed = { status: "COMPLETED", output: "done" };
 
@@ -37,11 +36,13 @@ describe.runIf(await canBreakHosts())("a fleet of two hosts", () => {
     expect,
   }) => {
     const record = await hostFaults["host unplugged for good"](scene);
-    console.info(`Unplugged with a job of 2 s under way; all jobs had ended ${record.endedMs} ms later.`);
+    console.info(
+      `Unplugged with a job of 2 s under way; it waited again after ${record.requeuedMs} ms, and had ended after ${record.endedMs} ms.`,
+    );
     expect(record.results).toMatchObject([completed, completed]);
     expect(record.counted).toEqual({ completed: 2, failed: 0, retried: 1 });
     expect(record.seen).toContain("IN_QUEUE: worker_starting");
     await untilQuiet(scene);
-    expect(record.endedMs).toBeLessThan(RESCUED_WITHIN_MS);
+    expect(record.requeuedMs).toBeLessThan(LOST_WITHIN_MS);
   });
 });

@@ -60,7 +60,7 @@ describe.runIf(await isDockerAvailable()).concurrent("an engine behind OpenAI's 
       type: "LB",
       imageName: image,
       dockerArgs: "python3 -u /app/server.py",
-      env: { PORT: "8000" },
+      env: { PORT: "6000" }, // one that `fetch` refuses to call; an agent calls any
       workersMax: 1,
     });
     const { apiKey, baseUrl } = edgerun;

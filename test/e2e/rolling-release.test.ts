@@ -15,13 +15,13 @@ const CLIENTS = 3;
 const JOB = { mock_env: "WORD", mock_delay: 0.2 };
 const OTHER_TAG = `rolled-${process.pid}`;
 
-const runtimes = (await isDockerAvailable()) ? (["process", "docker"] as const) : (["process"] as const);
+const runtime = (await isDockerAvailable()) ? "docker" : "process";
 
 const word = (value: string, more: Record<string, string> = {}) => ({
   env: Object.entries({ WORD: value, ...more }).map(([key, text]) => ({ key, value: text })),
 });
 
-describe.for(runtimes)("with workers in the %s runtime", (runtime) => {
+describe(`with workers in the ${runtime} runtime`, () => {
   let edgerun: BareEdgerun;
   let command: Command = { imageName: "any:1", dockerArgs: WORKER };
   let otherImage = "any:2";

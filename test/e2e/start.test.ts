@@ -1,185 +1,223 @@
-import { once } from "node:events";
+/** `npm start` as a person uses it: what it says and keeps, and that nothing is left of it, however it ends. */
 import { globSync } from "node:fs";
 import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { describe, test as base, vi } from "vitest";
-import type { RuntimeKind } from "../../standalone/agent.ts";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, type ExpectStatic, test, vi } from "vitest";
+import { managementApi } from "../../standalone/management-api.ts";
 import { isDockerAvailable } from "../support/docker.ts";
-import { layOutBundle, startEdgerun } from "../support/edgerun.ts";
+import { layOutBundle } from "../support/edgerun.ts";
 import { freePort } from "../support/free-port.ts";
 import { Launch, type LaunchSettings } from "../support/launch.ts";
 import { containersOf, familyOf, isAlive, isPortFree, processesIn } from "../support/leftovers.ts";
+import { QueueClient } from "../support/queue-client.ts";
+
+const EXAMPLE_RESULT = /Example job completed in \d+ ms: \{"greeting":"Hello, Edgerun!"\}/;
+const GIVEN_KEY = "er_given";
+/** An agent gets 20 s to remove its workers. */
+const GONE_WITHIN_MS = 60_000;
 
 const hasDocker = await isDockerAvailable();
-const RUNTIMES: readonly RuntimeKind[] = hasDocker ? ["process", "docker"] : ["process"];
-const EXAMPLE_RESULT = /Example job completed in \d+ ms: \{"greeting":"Hello, Edgerun!"\}/;
 
-type Place = { readonly port: number; readonly stateDirectory: string };
-type Launcher = (settings: Partial<LaunchSettings> & Place) => Launch;
+const WAYS_TO_END = {
+  "Ctrl+C": (launch: Launch) => launch.pressControlC(),
+  "SIGINT to npm": (launch: Launch) => launch.signal("SIGINT"),
+  "SIGTERM to npm": (launch: Launch) => launch.signal("SIGTERM"),
+  "kill -9 of npm": (launch: Launch) => launch.signal("SIGKILL"),
+  "kill -9 of the script": (launch: Launch) => process.kill(launch.record.script.pid, "SIGKILL"),
+};
+type Way = keyof typeof WAYS_TO_END;
 
-const test = base.extend<{ place: Place; launch: Launcher }>({
-  // oxlint-disable-next-line no-empty-pattern -- vitest reads the fixture's needs from the pattern
-  place: async ({}, use) => {
-    const stateDirectory = await mkdtemp(join(tmpdir(), "edgerun-start-"));
-    await use({ port: await freePort(), stateDirectory });
-    await rm(stateDirectory, { recursive: true, force: true });
-  },
-  // oxlint-disable-next-line no-empty-pattern -- as above
-  launch: async ({}, use) => {
-    const launches: Launch[] = [];
-    await use((settings) => {
-      const launch = new Launch({ via: "npm", options: ["--runtime", "process"], ...settings });
-      launches.push(launch);
-      return launch;
-    });
-    await Promise.all(launches.map((launch) => launch.stop()));
-  },
-});
+/** A state directory and a port, on which one start follows another. */
+class Place implements AsyncDisposable {
+  readonly port: number;
+  readonly stateDirectory: string;
+  readonly #launches: Launch[] = [];
 
-async function callQueue(url: string, key: string, path: string, body?: unknown): Promise<unknown> {
-  const response = await fetch(`${url}/v2/${path}`, {
-    method: body === undefined ? "GET" : "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  });
-  return await response.json();
-}
+  private constructor(port: number, stateDirectory: string) {
+    this.port = port;
+    this.stateDirectory = stateDirectory;
+  }
 
-async function keyOf({ stateDirectory }: Place): Promise<string> {
-  return (await readFile(join(stateDirectory, "api-key"), "utf8")).trim();
-}
+  static async open(): Promise<Place> {
+    return new Place(await freePort(), await mkdtemp(join(tmpdir(), "edgerun-start-")));
+  }
 
-/** Works on D1's file, which the edge may have open as well. */
-function inDatabase<Result>({ stateDirectory }: Place, work: (database: DatabaseSync) => Result): Result {
-  const [path = ""] = globSync(join(stateDirectory, "edge/d1/*/*.sqlite")).filter(
-    (file) => basename(file) !== "metadata.sqlite",
-  );
-  const database = new DatabaseSync(path);
-  try {
+  launch(settings: Partial<LaunchSettings>): Launch {
+    const { port, stateDirectory } = this;
+    const launch = new Launch({ via: "npm", port, stateDirectory, ...settings });
+    this.#launches.push(launch);
+    return launch;
+  }
+
+  async key(): Promise<string> {
+    return (await readFile(join(this.stateDirectory, "api-key"), "utf8")).trim();
+  }
+
+  /** Works on D1's file, which the edge may have open as well. */
+  inDatabase<Result>(work: (database: DatabaseSync) => Result): Result {
+    const [path = ""] = globSync(join(this.stateDirectory, "edge/d1/*/*.sqlite")).filter(
+      (file) => basename(file) !== "metadata.sqlite",
+    );
+    using database = new DatabaseSync(path);
     return work(database);
-  } finally {
-    database.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#launches.map((launch) => launch.stop()));
+    await rm(this.stateDirectory, { recursive: true, force: true });
   }
 }
 
-describe("npm start", () => {
-  test("says when it is ready, runs a job, and tells how to go on; on the same state it finds key, endpoint and jobs again", async ({
-    place,
-    launch,
-    expect,
-  }) => {
-    const first = launch(place);
+function clientOf({ record: { url, endpointId } }: Launch, apiKey: string): QueueClient {
+  return new QueueClient({ baseUrl: url, apiKey, endpointId: endpointId ?? "" });
+}
+
+async function containersLeft({ record: { endpointId } }: Launch): Promise<readonly string[]> {
+  return hasDocker && endpointId !== null ? await containersOf(endpointId) : [];
+}
+
+/** Ends it in the middle of a job. */
+async function expectNothingLeft(
+  launch: Launch,
+  { place, way, apiKey, expect }: { place: Place; way: Way; apiKey: string; expect: ExpectStatic },
+): Promise<void> {
+  const client = clientOf(launch, apiKey);
+  await client.untilRunning((await client.run({ seconds: 60 })).id);
+  const processes = [...familyOf(launch.pid), ...processesIn(place.stateDirectory)];
+  expect(processes.length).toBeGreaterThan(4);
+
+  WAYS_TO_END[way](launch);
+  await vi.waitFor(
+    async () => {
+      expect(processes.filter(isAlive)).toEqual([]);
+      expect(processesIn(place.stateDirectory)).toEqual([]);
+      expect(await isPortFree(place.port)).toBe(true);
+      expect(await containersLeft(launch)).toEqual([]);
+    },
+    { timeout: GONE_WITHIN_MS, interval: 100 },
+  );
+}
+
+describe("npm start, again and again on one state directory", () => {
+  const options = ["--runtime", "process"];
+  let place: Place;
+  let first: Launch;
+  let second: Launch;
+  let jobId: string;
+  beforeAll(async () => {
+    place = await Place.open();
+  });
+  afterAll(() => place[Symbol.asyncDispose]());
+
+  test("says when it is ready, runs a job, and tells how to go on", async ({ expect }) => {
+    first = place.launch({ options });
     await first.settled();
-    const key = await keyOf(place);
+    expect(first.output).toContain("Building the edge");
     expect(first.output).toMatch(new RegExp(`^ready http://127.0.0.1:${place.port}$`, "m"));
     expect(first.output).toMatch(EXAMPLE_RESULT);
-    expect(first.output).toContain(key);
+    expect(first.output).toContain(await place.key());
     expect(first.output.match(/^ {2}curl .*/gm)).toHaveLength(3);
     expect((await stat(join(place.stateDirectory, "api-key"))).mode & 0o777).toBe(0o600);
-
-    const { url, endpointId } = first.record;
-    const sent = (await callQueue(url, key, `${endpointId}/run`, { input: { name: "again" } })) as {
-      id: string;
-    };
-    await first.stop();
-
-    const second = launch(place);
-    await second.settled();
-    expect(first.output).toContain("Building the edge");
-    expect(second.output).not.toContain("Building the edge");
-    expect(await keyOf(place)).toBe(key);
-    expect(second.record.endpointId).toBe(endpointId);
-    await vi.waitFor(
-      async () =>
-        expect(await callQueue(url, key, `${endpointId}/status/${sent.id}`)).toMatchObject({
-          status: "COMPLETED",
-          output: { greeting: "Hello, again!" },
-        }),
-      { timeout: 30_000, interval: 200 },
-    );
+    jobId = (await clientOf(first, await place.key()).run({ name: "again" })).id;
   });
 
-  test("does the maintenance of the edge, for which Cloudflare has a clock", async ({
-    place,
-    launch,
+  test("refuses a state directory that is in use", async ({ expect }) => {
+    const other = place.launch({ port: await freePort(), options });
+    expect(await other.ended).not.toBe(0);
+    expect(other.output).toContain(`already runs on this state directory, at http://127.0.0.1:${place.port}`);
+  });
+
+  test("names a free port when its own is taken", async ({ expect }) => {
+    await using elsewhere = await Place.open();
+    const other = elsewhere.launch({ via: "script", port: place.port, options });
+    expect(await other.ended).toBe(1);
+    expect(other.output).toContain(`Port ${place.port} is taken`);
+    const proposed = /npm start -- --port (\d+)/.exec(other.output)?.[1];
+    expect(await isPortFree(Number(proposed))).toBe(true);
+  });
+
+  test("refuses a port that clients could not call, and names another", async ({ expect }) => {
+    const other = place.launch({ via: "script", port: 6000, options });
+    expect(await other.ended).toBe(1);
+    expect(other.output).toMatch(/'6000' is invalid\..* refuse to call port 6000, .* such as 6001\./);
+  });
+
+  test("leaves nothing after SIGTERM to npm", async ({ expect }) => {
+    await expectNothingLeft(first, { place, way: "SIGTERM to npm", apiKey: await place.key(), expect });
+  });
+
+  test("finds key, endpoint and jobs again, and tidies up as it does on Cloudflare by the clock", async ({
     expect,
   }) => {
-    await layOutBundle(place.stateDirectory);
-    const settings = { ...place, via: "script", options: ["--no-agent"] } as const;
-    const first = launch(settings);
-    await first.settled();
-    await callQueue(first.record.url, await keyOf(place), "none/health"); // makes the account
-    await first.stop();
-    inDatabase(place, (database) =>
+    const key = await place.key();
+    place.inDatabase((database) =>
       database.exec("INSERT INTO join_token VALUES ('expired', 'default', NULL, 1, 2, NULL)"),
     );
-
-    await launch(settings).settled();
-    const countTokens = (database: DatabaseSync) =>
-      database.prepare("SELECT count(*) AS count FROM join_token").get();
-    await vi.waitFor(() => expect(inDatabase(place, countTokens)).toEqual({ count: 0 }), 30_000);
+    second = place.launch({ options });
+    await second.settled();
+    expect(second.output).not.toContain("Building the edge");
+    expect(await place.key()).toBe(key);
+    expect(second.record.endpointId).toBe(first.record.endpointId);
+    expect(await clientOf(second, key).result(jobId)).toMatchObject({
+      status: "COMPLETED",
+      output: { greeting: "Hello, again!" },
+    });
+    const isKept = (database: DatabaseSync) =>
+      database.prepare("SELECT count(*) AS count FROM join_token WHERE hash = 'expired'").get();
+    await vi.waitFor(() => expect(place.inDatabase(isKept)).toEqual({ count: 0 }), GONE_WITHIN_MS);
   });
 
-  test("names a free port when its own is taken", async ({ place, launch, expect }) => {
-    const other = createServer().listen(place.port, "127.0.0.1");
-    await once(other, "listening");
-    const edgerun = launch({ ...place, via: "script" });
-    expect(await edgerun.ended).toBe(1);
-    expect(edgerun.output).toContain(`Port ${place.port} is taken`);
-    const proposed = /npm start -- --port (\d+)/.exec(edgerun.output)?.[1];
-    expect(await isPortFree(Number(proposed))).toBe(true);
-    other.close();
+  test("leaves nothing after Ctrl+C", async ({ expect }) => {
+    await expectNothingLeft(second, { place, way: "Ctrl+C", apiKey: await place.key(), expect });
   });
+});
 
-  test("refuses a state directory that is in use", async ({ place, launch, expect }) => {
+test.for(["SIGINT to npm", "kill -9 of npm", "kill -9 of the script"] as const)(
+  "npm start takes the key that it is given, and leaves nothing after %s",
+  async (way, { expect }) => {
+    await using place = await Place.open();
     await layOutBundle(place.stateDirectory);
-    await launch({ ...place, options: ["--no-agent"] }).settled();
-    const second = launch({ ...place, port: await freePort() });
-    expect(await second.ended).not.toBe(0);
-    expect(second.output).toContain(
-      `already runs on this state directory, at http://127.0.0.1:${place.port}`,
-    );
+    const launch = place.launch({ options: ["--runtime", "process", "--api-key", GIVEN_KEY] });
+    await launch.settled();
+    const other = managementApi(launch.record.url, "er_other");
+    await expect(other.query("query { myself { id } }")).rejects.toThrow(/401|key/i);
+    await expectNothingLeft(launch, { place, way, apiKey: GIVEN_KEY, expect });
+  },
+);
+
+describe.runIf(hasDocker)("npm start with containers", () => {
+  let place: Place;
+  beforeEach(async () => {
+    place = await Place.open();
+    await layOutBundle(place.stateDirectory);
+  });
+  afterEach(() => place[Symbol.asyncDispose]());
+
+  test("ends with 0 after the example job where it shall run once", async ({ expect }) => {
+    const edgerun = place.launch({ options: ["--once", "--runtime", "docker"] });
+    expect(await edgerun.ended).toBe(0);
+    expect(edgerun.output).toMatch(EXAMPLE_RESULT);
+    expect(await containersLeft(edgerun)).toEqual([]);
+    expect(await isPortFree(place.port)).toBe(true);
   });
 
-  test("takes the key that it is given", async ({ place, launch, expect }) => {
-    await layOutBundle(place.stateDirectory);
-    const edgerun = launch({ ...place, options: ["--no-agent", "--api-key", "er_given"] });
-    await edgerun.settled();
-    const myself = async (key: string): Promise<number> =>
-      (
-        await fetch(`${edgerun.record.url}/graphql?api_key=${key}`, {
-          method: "POST",
-          headers: { "content-type": "application/json" },
-          body: JSON.stringify({ query: "query { myself { id } }" }),
-        })
-      ).status;
-    expect(await myself("er_given")).toBe(200);
-    expect(await myself("er_other")).toBe(401);
-  });
+  test.for(["SIGTERM to npm", "kill -9 of the script"] as const)(
+    "leaves nothing after %s",
+    async (way, { expect }) => {
+      const edgerun = place.launch({ options: ["--runtime", "docker"] });
+      await edgerun.settled();
+      expect(await containersLeft(edgerun)).toHaveLength(1);
+      await expectNothingLeft(edgerun, { place, way, apiKey: await place.key(), expect });
+    },
+  );
 });
 
 describe("npm start -- --once", () => {
-  for (const runtime of RUNTIMES) {
-    test(`ends with 0 after the example job, with the ${runtime} runtime`, async ({
-      place,
-      launch,
-      expect,
-    }) => {
-      await layOutBundle(place.stateDirectory);
-      const edgerun = launch({ ...place, options: ["--once", "--runtime", runtime] });
-      expect(await edgerun.ended).toBe(0);
-      expect(edgerun.output).toMatch(EXAMPLE_RESULT);
-      expect(await containersLeft(edgerun)).toEqual([]);
-      expect(await isPortFree(place.port)).toBe(true);
-    });
-  }
-
-  test("does not end with 0 when the example can not run", async ({ place, launch, expect }) => {
-    const edgerun = launch({
-      ...place,
+  test("does not end with 0 when the example can not run", async ({ expect }) => {
+    await using place = await Place.open();
+    const edgerun = place.launch({
       options: ["--once", "--runtime", "docker"],
       env: { DOCKER_HOST: "unix:///nowhere/docker.sock" },
     });
@@ -187,73 +225,9 @@ describe("npm start -- --once", () => {
     expect(edgerun.output).toContain("No Docker daemon answers");
   });
 
-  test("does not go with --no-example", async ({ place, launch, expect }) => {
-    const edgerun = launch({ ...place, via: "script", options: ["--once", "--no-example"] });
+  test("does not go with --no-example", async ({ expect }) => {
+    await using place = await Place.open();
+    const edgerun = place.launch({ via: "script", options: ["--once", "--no-example"] });
     expect(await edgerun.ended).toBe(1);
-  });
-});
-
-async function containersLeft(launch: Launch): Promise<readonly string[]> {
-  const { endpointId } = launch.record;
-  return hasDocker && endpointId !== null ? await containersOf(endpointId) : [];
-}
-
-const WAYS_TO_END: Record<string, (launch: Launch) => void> = {
-  "Ctrl+C": (launch) => launch.pressControlC(),
-  "SIGINT to npm": (launch) => launch.signal("SIGINT"),
-  "SIGTERM to npm": (launch) => launch.signal("SIGTERM"),
-  "kill -9 of npm": (launch) => launch.signal("SIGKILL"),
-  "kill -9 of the script": (launch) => process.kill(launch.record.script.pid, "SIGKILL"),
-};
-
-describe("nothing is left", () => {
-  for (const runtime of RUNTIMES) {
-    for (const [way, end] of Object.entries(WAYS_TO_END)) {
-      test(`after ${way}, with the ${runtime} runtime`, async ({ place, launch, expect }) => {
-        await layOutBundle(place.stateDirectory);
-        const edgerun = launch({ ...place, options: ["--runtime", runtime] });
-        await edgerun.settled();
-        const processes = [...familyOf(edgerun.pid), ...processesIn(place.stateDirectory)];
-        const containers = await containersLeft(edgerun);
-        expect(processes.length).toBeGreaterThan(4);
-        expect(containers).toHaveLength(runtime === "docker" ? 1 : 0);
-        const { url, endpointId } = edgerun.record;
-        const waiting = callQueue(url, await keyOf(place), `${endpointId}/runsync`, {
-          input: { seconds: 60 },
-        });
-        waiting.catch(() => {}); // a job runs and a client waits for it when the end comes
-
-        end(edgerun);
-        await vi.waitFor(
-          async () => {
-            expect(processes.filter(isAlive)).toEqual([]);
-            expect(processesIn(place.stateDirectory)).toEqual([]);
-            expect(await isPortFree(place.port)).toBe(true);
-            expect(await containersLeft(edgerun)).toEqual([]);
-          },
-          { timeout: 15_000, interval: 100 },
-        );
-      });
-    }
-  }
-});
-
-describe("a part that dies by itself", () => {
-  test("is started again, on the same port and state, with a line that says so", async ({ expect }) => {
-    await using edgerun = await startEdgerun({ runtime: "process" });
-    const before = edgerun.pids();
-
-    process.kill(before.edge, "SIGKILL");
-    await edgerun.printed(/^edge: ended by itself \(killed by SIGKILL\)/m);
-    await edgerun.printed(/^edge: running again/m);
-    process.kill(before.agent, "SIGKILL");
-    await edgerun.printed(/^agent: ended by itself \(killed by SIGKILL\)/m);
-    await edgerun.printed(/^agent: running again/m);
-
-    const { baseUrl, apiKey, endpointId } = edgerun;
-    const job = await callQueue(baseUrl, apiKey, `${endpointId}/runsync`, { input: { name: "anew" } });
-    expect(job).toMatchObject({ status: "COMPLETED", output: { greeting: "Hello, anew!" } });
-    expect(edgerun.pids().edge).not.toBe(before.edge);
-    expect(edgerun.pids().agent).not.toBe(before.agent);
   });
 });

@@ -1,4 +1,4 @@
-/** Network volumes from the API to real containers. */
+/** Disks of real containers: network volumes, and a disk that is full. */
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { createEndpoint } from "../support/management-client.ts";
 import { QueueClient } from "../support/queue-client.ts";
 import { ensureScriptImage } from "../support/script-image.ts";
 
-describe.runIf(await isDockerAvailable())("a network volume", () => {
+describe.runIf(await isDockerAvailable())("what containers write", () => {
   let edgerun: BareEdgerun;
   let imageName: string;
   beforeAll(async () => {
@@ -19,7 +19,7 @@ describe.runIf(await isDockerAvailable())("a network volume", () => {
   });
   afterAll(() => edgerun.stop());
 
-  test("is shared by workers of two endpoints, and outlives them", async ({ expect }) => {
+  test("to a network volume is shared by workers of two endpoints, and outlives them", async ({ expect }) => {
     const { createNetworkVolume: volume } = await managementApi(edgerun.baseUrl, edgerun.apiKey).query<{
       createNetworkVolume: { id: string };
     }>(
@@ -46,12 +46,8 @@ describe.runIf(await isDockerAvailable())("a network volume", () => {
       false,
     );
   });
-});
 
-describe.runIf(await isDockerAvailable())("a worker that fills its disk", () => {
-  test("ends, and its job says why", async ({ expect }) => {
-    await using edgerun = await startBareEdgerun({ runtime: "docker" });
-    const imageName = await ensureScriptImage();
+  test("beyond the disk of their worker ends it, and its job says why", async ({ expect }) => {
     const endpointId = await createEndpoint(edgerun, { name: "full", imageName, containerDiskInGb: 1 });
     const client = new QueueClient({ ...edgerun, endpointId });
     const job = await client.run({ mock_fill: 1_050_000_000, mock_never: 1 });

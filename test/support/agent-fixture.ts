@@ -56,7 +56,7 @@ export function assignment(overrides: Partial<Assignment> = {}): Assignment {
     containerDiskInGb: 1,
     gpuIndexes: [0],
     registryAuth: null,
-    startLimitMs: 20_000,
+    startLimitMs: 600_000,
     ...overrides,
   };
 }

@@ -2,11 +2,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
-import { onTestFinished } from "vitest";
+import { inject, onTestFinished } from "vitest";
 import { JOIN_TOKEN } from "./scripted-edge.ts";
-
-const MAIN = fileURLToPath(new URL("../../node-agent/main.ts", import.meta.url));
 
 export type AgentSettings = {
   readonly edgeUrl: string;
@@ -83,7 +80,7 @@ export class AgentProcess {
 
 function commandLine({ edgeUrl, stateDir, flags = [] }: AgentSettings): string[] {
   return [
-    MAIN,
+    inject("agentBundle"),
     "run",
     "--edge",
     edgeUrl,

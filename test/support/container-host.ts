@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { onTestFinished } from "vitest";
 import { DockerRuntime, type DockerRuntimeOptions } from "../../node-agent/runtime/docker-runtime.ts";
 import type { Timing } from "../../node-agent/timing.ts";
-import type { WorkerState } from "../../src/contract/agent.ts";
+import type { WorkerReport, WorkerState } from "../../src/contract/agent.ts";
 import { AgentFixture } from "./agent-fixture.ts";
 
 /** An agent whose workers are containers, in a network of its own. */
@@ -40,11 +40,13 @@ export class ContainerHost {
     await this.fixture.startAgent(timing);
   }
 
-  /** What the agent says of its worker once it is in a state. */
-  async says(state: WorkerState, words: RegExp): Promise<string> {
+  /** What the agent says of a worker, that one if it is named, once it is in a state. */
+  async says(state: WorkerState, words: RegExp, workerId?: string): Promise<string> {
     const { edge } = this.fixture;
+    const isMeant = (worker: WorkerReport) => workerId === undefined || worker.workerId === workerId;
+    const isThere = (worker: WorkerReport) => worker.state === state && words.test(worker.detail ?? "");
     const report = await edge.until(() =>
-      edge.syncs.at(-1)?.workers.find((worker) => worker.state === state && words.test(worker.detail ?? "")),
+      edge.syncs.at(-1)?.workers.find((worker) => isMeant(worker) && isThere(worker)),
     );
     return report.detail ?? "";
   }

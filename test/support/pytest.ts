@@ -13,8 +13,6 @@ export async function runPytest(version: PythonVersion, interpreter: string, arg
   const python = await ensurePytestVenv(version, interpreter);
   const { exitCode, all } = await execa(python, ["-m", "pytest", ...args], {
     cwd: PACKAGE,
-    // Several versions would write bytecode at once.
-    env: { PYTHONDONTWRITEBYTECODE: "1" },
     all: true,
     reject: false,
   });

@@ -6,7 +6,7 @@ import { createEndpoint } from "./management-client.ts";
 import { QueueClient } from "./queue-client.ts";
 
 /** Long for a computer, and short beside what a release takes. */
-const LOOK_AGAIN_MS = 50;
+const LOOK_AGAIN_MS = 100;
 
 type Target = { readonly baseUrl: string; readonly apiKey: string };
 export type Command = { readonly imageName: string; readonly dockerArgs: string };

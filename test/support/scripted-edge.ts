@@ -118,7 +118,7 @@ export class ScriptedEdge {
     });
     server.on("request", (request, response) => {
       this.#serve(request, response).catch((error: unknown) => {
-        this.faults.push(String(error));
+        this.faults.push(`${request.method} ${request.url}: ${String(error)}`);
         response.writeHead(500).end(String(error));
       });
     });
@@ -301,6 +301,8 @@ export class ScriptedEdge {
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (this.#isOffline) return this.#hangUp(request);
+    // Who looks for a worker's server at a port that it has not taken yet may find this one.
+    if (!request.url?.startsWith("/agent/v1/")) return void response.writeHead(404).end();
     if (request.url === "/agent/v1/logs") return this.#takeLogs(request, response);
     const sha256 = ARTIFACT_PATH.exec(request.url ?? "")?.[1];
     if (sha256 && request.headers.authorization === `Bearer ${HOST_TOKEN}`)

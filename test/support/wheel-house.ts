@@ -15,7 +15,7 @@ export type Wheel = {
   readonly files?: Readonly<Record<string, string>>;
   /** `<script> = <module>:<function>` */
   readonly scripts?: readonly string[];
-  /** Of a file of random bytes. */
+  /** Of a file of zeros, which are soon packed. */
   readonly ballastBytes?: number;
 };
 
@@ -30,7 +30,7 @@ for wheel in wheels:
     info = f"{module}-{version}.dist-info"
     files = {path: text.encode() for path, text in wheel.get("files", {module + ".py": f"VERSION = {version!r}\\n"}).items()}
     if wheel.get("ballastBytes"):
-        files[f"{module}_ballast.bin"] = os.urandom(wheel["ballastBytes"])
+        files[f"{module}_ballast.bin"] = bytes(wheel["ballastBytes"])
     needs = "".join(f"Requires-Dist: {text}\\n" for text in wheel.get("requires", []))
     files[f"{info}/METADATA"] = f"Metadata-Version: 2.1\\nName: {name}\\nVersion: {version}\\n{needs}".encode()
     files[f"{info}/WHEEL"] = f"Wheel-Version: 1.0\\nGenerator: hand\\nRoot-Is-Purelib: true\\nTag: {tag}\\n".encode()

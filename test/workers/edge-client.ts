@@ -50,13 +50,9 @@ export async function createEndpoint(
   settings = "workersMin: 0, workersMax: 3, idleTimeout: 5",
 ): Promise<string> {
   const name = `test-${crypto.randomUUID()}`;
-  const { saveTemplate } = await graphql<{ saveTemplate: { id: string } }>(
-    `mutation { saveTemplate(input: { name: "${name}", imageName: "test:1", containerDiskInGb: 5,
-       volumeInGb: 0, isServerless: true, dockerArgs: "", env: [] }) { id } }`,
-  );
   const { saveEndpoint } = await graphql<{ saveEndpoint: { id: string } }>(
-    `mutation { saveEndpoint(input: { name: "${name}", gpuIds: "AMPERE_16", templateId: "${saveTemplate.id}",
-       ${settings} }) { id } }`,
+    `mutation { saveEndpoint(input: { name: "${name}", gpuIds: "AMPERE_16", ${settings},
+       template: { imageName: "test:1", containerDiskInGb: 5 } }) { id } }`,
   );
   return saveEndpoint.id;
 }

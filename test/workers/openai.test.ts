@@ -256,17 +256,27 @@ describe("a client that hangs up", () => {
   });
 });
 
-test("requests have a limit of their own, and hold a slot while they wait", async ({ expect }) => {
+test("requests, streamed or not, have a limit of their own, and hold a slot while they wait", async ({
+  expect,
+}) => {
   const engine = await Engine.start();
-  const full = RATE_LIMITS.openai.concurrent ?? 0;
-  const clients = Array.from({ length: full }, () => engine.ask(QUESTION));
-  await bellsOf(engine.endpointId, "job", full);
-  const { status, body, headers } = await engine.post(CHAT, QUESTION);
-  expect({ status, body }).toMatchObject({
-    status: 429,
-    body: { error: { type: "rate_limit_error", code: "rate_limit_exceeded", param: null } },
+  const half = (RATE_LIMITS.openai.concurrent ?? 0) / 2;
+  const questions = [QUESTION, { ...QUESTION, stream: true }];
+  const clients = questions.flatMap((question) => Array.from({ length: half }, () => engine.ask(question)));
+  await bellsOf(engine.endpointId, "job", half);
+  await bellsOf(engine.endpointId, "stream", half);
+  for (const question of questions) {
+    const { status, body, headers } = await engine.post(CHAT, question);
+    expect({ status, body }).toMatchObject({
+      status: 429,
+      body: { error: { type: "rate_limit_error", code: "rate_limit_exceeded", param: null } },
+    });
+    expect(headers.get("Retry-After")).toBe("1");
+  }
+  const { body } = await call("GET", `${engine.base}/health`);
+  expect(body).toMatchObject({
+    usage: { operations: { openai: { concurrent: 2 * half }, stream: { requests: 0, concurrent: 0 } } },
   });
-  expect(headers.get("Retry-After")).toBe("1");
   expect((await call("POST", `${engine.base}/runsync?wait=1000`, { input: 1 })).status).toBe(200);
   await call("POST", `${engine.base}/purge-queue`);
   const statuses = await Promise.all(clients.map(async ({ response }) => (await response).status));

@@ -89,7 +89,7 @@ describe("a job in each state, and each operation on it", () => {
     expect(rows.map(([state]) => state)).toEqual(Object.keys(SCENES));
   });
 
-  test.for(rows)("%s", { timeout: 60_000 }, async ([state, expected], { expect }) => {
+  test.for(rows)("%s", async ([state, expected], { expect }) => {
     const build = async () => {
       await signInAsNewAccount(); // the host of an earlier scene must not get the worker of this one
       return SCENES[state]();

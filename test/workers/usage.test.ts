@@ -200,44 +200,40 @@ describe("a collection that is cut off", () => {
     evicts: fc.boolean(),
   });
 
-  test(
-    "anywhere, any number of times, counts every job and every millisecond once",
-    { timeout: 60_000 },
-    async ({ expect }) => {
-      const silent = vi.spyOn(console, "error").mockImplementation(() => {});
-      const live = async (steps: readonly Step[]) => {
-        await signInAsNewAccount();
-        vi.setSystemTime(Math.ceil(Date.now() / HOUR) * HOUR);
-        const startedAt = Date.now();
-        const { endpointId, agent, runJob, keepAlive } = await workingEndpoint();
-        let jobs = 0;
-        for (const { jobs: more, passMs, failsAt, evicts } of steps) {
-          await keepAlive();
-          for (let count = 0; count < more; count += 1) await runJob();
-          jobs += more;
-          passTime(passMs);
-          await keepAlive();
-          if (evicts && more > 0) await evict(endpointId).catch(() => {});
-          const { bindings, arm } = withFailure();
-          arm(failsAt);
-          await collect(bindings).catch(() => {});
-        }
-        await env.FLEET.getByName("default").removeHost(agent.hostId);
-        const endedAt = Date.now();
-        passTime(2 * HOUR);
-        for (let count = 0; count < 3; count += 1) await collect();
-        const rows = await rowsOf(endpointId);
-        const sum = (valueOf: (row: (typeof rows)[number]) => number) =>
-          rows.reduce((total, row) => total + valueOf(row), 0);
-        expect(sum(({ requests }) => requests)).toBe(jobs);
-        expect(sum(({ completed }) => completed)).toBe(jobs);
-        expect(sum(({ executionMs }) => executionMs)).toBe(jobs * 1_000);
-        expect(sum(({ workerMs }) => workerMs)).toBe(endedAt - startedAt);
-      };
-      await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 6 }), live), {
-        numRuns: 5,
-      });
-      silent.mockRestore();
-    },
-  );
+  test("anywhere, any number of times, counts every job and every millisecond once", async ({ expect }) => {
+    const silent = vi.spyOn(console, "error").mockImplementation(() => {});
+    const live = async (steps: readonly Step[]) => {
+      await signInAsNewAccount();
+      vi.setSystemTime(Math.ceil(Date.now() / HOUR) * HOUR);
+      const startedAt = Date.now();
+      const { endpointId, agent, runJob, keepAlive } = await workingEndpoint();
+      let jobs = 0;
+      for (const { jobs: more, passMs, failsAt, evicts } of steps) {
+        await keepAlive();
+        for (let count = 0; count < more; count += 1) await runJob();
+        jobs += more;
+        passTime(passMs);
+        await keepAlive();
+        if (evicts && more > 0) await evict(endpointId).catch(() => {});
+        const { bindings, arm } = withFailure();
+        arm(failsAt);
+        await collect(bindings).catch(() => {});
+      }
+      await env.FLEET.getByName("default").removeHost(agent.hostId);
+      const endedAt = Date.now();
+      passTime(2 * HOUR);
+      for (let count = 0; count < 3; count += 1) await collect();
+      const rows = await rowsOf(endpointId);
+      const sum = (valueOf: (row: (typeof rows)[number]) => number) =>
+        rows.reduce((total, row) => total + valueOf(row), 0);
+      expect(sum(({ requests }) => requests)).toBe(jobs);
+      expect(sum(({ completed }) => completed)).toBe(jobs);
+      expect(sum(({ executionMs }) => executionMs)).toBe(jobs * 1_000);
+      expect(sum(({ workerMs }) => workerMs)).toBe(endedAt - startedAt);
+    };
+    await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 6 }), live), {
+      numRuns: 5,
+    });
+    silent.mockRestore();
+  });
 });

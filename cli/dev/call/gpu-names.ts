@@ -1,5 +1,5 @@
 /** Which GPU a worker has, for people: asked once of each worker. */
-import { z } from "zod";
+import * as z from "zod";
 import type { Operation, Service } from "../../service/service.ts";
 
 const endpointPods = {

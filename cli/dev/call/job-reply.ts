@@ -1,5 +1,5 @@
 /** What the service says of a job, as far as a local call needs it. */
-import { z } from "zod";
+import * as z from "zod";
 import { MISSING_MODULES_ERROR } from "../../../src/contract/flash-live.ts";
 
 const jobSchema = z.looseObject({

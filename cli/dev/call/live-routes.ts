@@ -1,5 +1,5 @@
 /** Requests to routes of live endpoints. */
-import { z } from "zod";
+import * as z from "zod";
 import {
   LIVE_EXECUTE_PATH,
   LIVE_OUTCOME_HEADER,

@@ -1,7 +1,7 @@
 /** What workers of live endpoints print, shown with the calls that made them print it. */
 import { setTimeout as delay } from "node:timers/promises";
 import { EventSourceParserStream } from "eventsource-parser/stream";
-import { z } from "zod";
+import * as z from "zod";
 import { Failure } from "../../failure.ts";
 import type { CallLine } from "../../server/call-log.ts";
 import type { Service } from "../../service/service.ts";

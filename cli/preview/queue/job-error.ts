@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 
 /** As handlers of Python workers report what was raised. Its traceback is among what the container prints. */
 const raisedSchema = z.object({ error_type: z.string(), error_message: z.string() });

@@ -1,5 +1,5 @@
 /** A line that a container prints, as its person reads it. */
-import { z } from "zod";
+import * as z from "zod";
 import { APP_DIRECTORY } from "../../../src/contract/artifact.ts";
 
 /** Workers that run several jobs at a time tag what they say with the job's id. */

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { isIPv4 } from "node:net";
-import { z } from "zod";
+import * as z from "zod";
 
 /** Docker asks these from inside a container's network; where the first names the host itself, it takes the second. */
 const RESOLVER_FILES = ["/etc/resolv.conf", "/run/systemd/resolve/resolv.conf"];

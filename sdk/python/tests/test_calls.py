@@ -22,9 +22,9 @@ from edgerun import (
     RemoteExecutionError,
     SerializationError,
     ServiceUnreachableError,
-    http_exchange,
+    http_transport,
 )
-from edgerun.http_exchange import is_here
+from edgerun.http_transport import is_here
 
 RUNSYNC = "POST /v2/flash/runsync"
 STATUS = "GET /v2/flash/status/j1"
@@ -232,7 +232,7 @@ def test_a_service_on_this_computer_is_reached_without_a_proxy(
 ) -> None:
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
-    http_exchange._opener.cache_clear()
+    http_transport._opener.cache_clear()
     edge.on(RUNSYNC, completed(1))
     assert asyncio.run(nothing()) == 1
 

@@ -1,7 +1,7 @@
 /** What every operation of REST v1 is given. */
 import type { Context, MiddlewareHandler } from "hono";
 import { matchedRoutes } from "hono/route";
-import { z } from "zod";
+import * as z from "zod";
 import { authenticate } from "../../auth/principal.ts";
 import { CONTROL_BODY_MAX_BYTES } from "../../contract/limits.ts";
 import { openDatabase } from "../../db/database.ts";

@@ -1,5 +1,6 @@
 /** REST spells some things in its own way; here they meet the patches of the management API. */
-import { z } from "zod";
+import type * as z from "zod";
+import { toDotPath } from "zod/v4/core";
 import type { EnvironmentVariable } from "../../db/schema.ts";
 import { OperationError } from "../../management/operation-error.ts";
 
@@ -16,7 +17,7 @@ export function parsePatch<Schema extends z.ZodType>(
   if (parsed.success) return parsed.data;
   const faults = parsed.error.issues.map(({ path: [field, ...rest], message }) => {
     const name = restNames[String(field)] ?? String(field);
-    return `${z.core.toDotPath([name, ...rest])}: ${message}`;
+    return `${toDotPath([name, ...rest])}: ${message}`;
   });
   throw new OperationError("INVALID_INPUT", faults.join("; "));
 }

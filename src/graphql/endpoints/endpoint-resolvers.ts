@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { AccountRecord } from "../../db/accounts.ts";
 import type { EndpointRecord } from "../../db/endpoints.ts";
 import type { NetworkVolumeRecord } from "../../db/network-volumes.ts";

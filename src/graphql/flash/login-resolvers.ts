@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { AuthRequestStatus } from "../../contract/flash.ts";
 import type { FlashAuthRecord } from "../../db/flash-auth-requests.ts";
 import type { RequestContext } from "../../management/context.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { idOfJoinToken, listJoinTokens, type JoinTokenRecord } from "../../db/join-tokens.ts";
 import { ageOfAgent, type AgentAge } from "../../domain/agent-age.ts";
 import type { RequestContext } from "../../management/context.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { endpointKey } from "../../auth/endpoint-key.ts";
 import type { AccountRecord } from "../../db/accounts.ts";
 import { listApiKeys, type ApiKeyRecord } from "../../db/api-keys.ts";

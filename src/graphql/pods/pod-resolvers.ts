@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { parseInput, plainText } from "../../management/input.ts";
 import {
   clusterNotFound,

@@ -2,7 +2,7 @@ import type { AccountRecord } from "../../db/accounts.ts";
 import { listPublicTemplates, type TemplateRecord } from "../../db/templates.ts";
 import type { RequestContext } from "../../management/context.ts";
 import { nameSchema, parseInput } from "../../management/input.ts";
-import { z } from "zod";
+import * as z from "zod";
 import { templatePatchSchema } from "../../management/templates/template-patch.ts";
 import {
   changeTemplate,

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { findDataCenter, type DataCenter } from "../../contract/data-centers.ts";
 import type { NetworkVolumeRecord } from "../../db/network-volumes.ts";
 import type { RequestContext } from "../../management/context.ts";

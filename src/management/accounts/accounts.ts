@@ -1,5 +1,5 @@
 /** Accounts: made by the operator, changed by themselves. */
-import { z } from "zod";
+import * as z from "zod";
 import { PUBLIC_KEYS_MAX_CHARACTERS } from "../../contract/limits.ts";
 import {
   findAccount,

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { AUDIT_PAGE_DEFAULT, AUDIT_PAGE_MAX } from "../../contract/limits.ts";
 import { keepableText, plainText, wholeNumber } from "../input.ts";
 

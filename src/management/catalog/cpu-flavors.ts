@@ -1,5 +1,5 @@
 /** CPU instances, their prices and their stock. */
-import { z } from "zod";
+import * as z from "zod";
 import {
   CPU_FLAVOR_VCPUS_MIN,
   CPU_FLAVORS,

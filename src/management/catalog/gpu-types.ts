@@ -1,5 +1,5 @@
 /** Cards, their prices and their stock. */
-import { z } from "zod";
+import * as z from "zod";
 import { GPU_CARDS, type GpuCard } from "../../contract/gpu-catalog.ts";
 import { GPU_TIER_NAMES } from "../../contract/gpu-tiers.ts";
 import { offerOf, type GpuOffer, type HostStock } from "../../domain/stock.ts";

@@ -4,7 +4,7 @@
  *
  *   {"NVIDIA L4": 0.43, "ADA_80_PRO": 2.5}
  */
-import { z } from "zod";
+import * as z from "zod";
 import { findGpuCard, type GpuCard } from "../../contract/gpu-catalog.ts";
 import { GPU_TIER_NAMES } from "../../contract/gpu-tiers.ts";
 import { GPU_PRICE_PER_GB_HOUR, VCPU_PRICE_PER_HOUR } from "../../contract/limits.ts";

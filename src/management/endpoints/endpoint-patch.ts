@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import {
   EXECUTION_TIMEOUT_DEFAULT_MS,
   EXECUTION_TIMEOUT_MAX_MS,

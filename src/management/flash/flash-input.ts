@@ -1,5 +1,5 @@
 /** Arguments of the operations on flash apps. */
-import { z } from "zod";
+import * as z from "zod";
 import { sha256Schema } from "../../contract/artifact.ts";
 import { flashNameSchema } from "../../contract/flash.ts";
 import { flashManifestSchema, type FlashManifest } from "../../contract/flash-manifest.ts";

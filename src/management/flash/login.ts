@@ -7,7 +7,7 @@
  * L2  The key holds what the approver's key holds and no longer, as in api-keys.ts.
  * L3  The key stands sealed in the request from its approval until it was fetched, once, or the request expired.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { open, seal, type SealedPlace } from "../../auth/envelope.ts";
 import type { AuthRequestStatus } from "../../contract/flash.ts";
 import {

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { keepable, plainText } from "../input.ts";
 
 const truth = z.boolean("must be true or false");

@@ -1,5 +1,5 @@
 /** Tokens with which hosts join an account. */
-import { z } from "zod";
+import * as z from "zod";
 import { generateCredential } from "../../auth/credential.ts";
 import { hashKey } from "../../auth/hash-key.ts";
 import { JOIN_TOKEN_LIFE_MAX_MS, JOIN_TOKEN_LIFE_MIN_MS, JOIN_TOKEN_LIFE_MS } from "../../contract/limits.ts";

@@ -1,5 +1,5 @@
 /** Reading what a key shall be and may do. */
-import { z } from "zod";
+import * as z from "zod";
 import { API_KEY_ENDPOINTS_MAX, API_KEY_LIFE_MAX_MS, API_KEY_LIFE_MIN_MS } from "../../contract/limits.ts";
 import {
   allowsNothing,

@@ -1,5 +1,5 @@
 /** What a pod or a cluster is asked to be. */
-import { z } from "zod";
+import * as z from "zod";
 import { readCpuInstance } from "../../contract/cpu-flavors.ts";
 import { findGpuCard } from "../../contract/gpu-catalog.ts";
 import { environmentSchema, keepable, keepableText, nameSchema, plainText, wholeNumber } from "../input.ts";

@@ -1,5 +1,5 @@
 /** Credentials of image registries; templates name them, and only hosts that pull an image get to see them. */
-import { z } from "zod";
+import * as z from "zod";
 import { seal, type SealedPlace } from "../../auth/envelope.ts";
 import { REGISTRY_PASSWORD_MAX_BYTES, REGISTRY_USERNAME_MAX_CHARACTERS } from "../../contract/limits.ts";
 import {

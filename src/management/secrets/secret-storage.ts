@@ -1,5 +1,5 @@
 /** Secrets of an account: written by its people, read by nobody but the hosts that start its workers. */
-import { z } from "zod";
+import * as z from "zod";
 import { seal, type SealedPlace } from "../../auth/envelope.ts";
 import {
   NAME_MAX_CHARACTERS,

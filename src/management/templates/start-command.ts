@@ -3,7 +3,7 @@
  * JSON object whose `entrypoint` and `cmd` replace ENTRYPOINT and CMD.
  */
 import { join, split } from "shlex";
-import { z } from "zod";
+import * as z from "zod";
 
 /** What replaces the image's own; empty for what does not. */
 export type StartCommand = { readonly entrypoint: readonly string[]; readonly command: readonly string[] };

@@ -1,5 +1,5 @@
 /** What endpoints of the calling account used, by hour, day or longer, and what that costs nominally. */
-import { z } from "zod";
+import * as z from "zod";
 import { findGpuCard } from "../../contract/gpu-catalog.ts";
 import { GPU_TIERS, type GpuTier } from "../../contract/gpu-tiers.ts";
 import { GPU_PRICE_PER_GB_HOUR, USAGE_RETENTION_MS, USAGE_SPANS_MAX } from "../../contract/limits.ts";

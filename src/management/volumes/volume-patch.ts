@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { DATA_CENTERS, findDataCenter } from "../../contract/data-centers.ts";
 import { NETWORK_VOLUME_MAX_GB } from "../../contract/limits.ts";
 import { keepable, keepableText, nameSchema, wholeNumber } from "../input.ts";

@@ -3,15 +3,16 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
-import { delimiter, dirname, join } from "node:path";
+import { delimiter, dirname, join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
+import { bundledAgent } from "../../../scripts/assets.ts";
 import type { DockerDaemon } from "./docker-daemon.ts";
 import type { HostLink } from "./host-link.ts";
 import { layOutNvidiaSmi, type RecordedGpus } from "./recorded-gpus.ts";
 import { OwnDisk } from "./own-disk.ts";
 
-const MAIN = fileURLToPath(new URL("../../../node-agent/main.ts", import.meta.url));
+/** The edge has brought it. */
+const PROGRAM = bundledAgent(resolve(import.meta.dirname, "../../.."));
 const LOOK_AGAIN_MS = 20;
 
 export type RigHostSettings = {
@@ -126,7 +127,7 @@ export class RigHost {
 
   #command(): readonly string[] {
     const { name, gpus, dataCenterId, edgeUrl, link, docker } = this.#parts;
-    const command = [process.execPath, MAIN, "run", "--name", name];
+    const command = [process.execPath, PROGRAM, "run", "--name", name];
     command.push("--edge", link?.edgeUrl ?? edgeUrl, "--state", this.stateDirectory);
     command.push("--runtime", docker ? "docker" : "process");
     if (gpus === undefined) command.push("--simulate-gpus");

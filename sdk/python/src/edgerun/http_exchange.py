@@ -1,24 +1,17 @@
-"""HTTP requests: each in a thread of its own, so that any number of calls can wait at the same time."""
+"""HTTP requests: each in a thread of its own, so that any number of calls can wait at the same time.
+
+Nothing is loaded for them before the first: most workers call nobody.
+"""
 
 from __future__ import annotations
 
-import asyncio
-import http.client
-import json
-import random
 import threading
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from email.message import Message
-from functools import cache
-from typing import IO, Any, TypeVar
-from urllib.parse import urlsplit
+from typing import Any, TypeVar
 
-from .errors import APIKeyError, HttpError, PayloadTooLargeError, ServiceUnreachableError
-from .version import __version__
+from .errors import HttpError
 
 T = TypeVar("T")
 
@@ -52,28 +45,9 @@ def exchange(request: Request) -> Any:
         ServiceUnreachableError: No answer came.
         TimeoutError: None came in time.
     """
-    headers = {
-        **({"Authorization": f"Bearer {request.api_key}"} if request.api_key else {}),
-        "Accept": "application/json",
-        "User-Agent": f"edgerun-python/{__version__}",
-        **({"Content-Type": "application/json"} if request.body is not None else {}),
-        **(request.headers or {}),
-    }
-    sent = urllib.request.Request(request.url, data=request.body, headers=headers, method=request.method)
-    try:
-        with _opener(is_here(request.url)).open(sent, timeout=request.timeout_seconds) as answer:
-            return _parse(answer.read())
-    except urllib.error.HTTPError as error:
-        with error:
-            raise _http_error(request, error) from None
-    except urllib.error.URLError as error:
-        if isinstance(error.reason, TimeoutError):
-            raise _timeout(request) from None
-        raise _unreachable(request, error.reason) from None
-    except TimeoutError:
-        raise _timeout(request) from None
-    except (OSError, http.client.HTTPException) as error:
-        raise _unreachable(request, error) from None
+    from .http_transport import send
+
+    return send(request)
 
 
 async def exchange_in_thread(request: Request) -> Any:
@@ -83,6 +57,8 @@ async def exchange_in_thread(request: Request) -> Any:
 
 async def in_thread(work: Callable[[], T]) -> T:
     """Runs `work` in a daemon thread and answers what it returns or raises."""
+    import asyncio
+
     loop = asyncio.get_running_loop()
     outcome: asyncio.Future[T] = loop.create_future()
 
@@ -108,6 +84,8 @@ async def patiently(
     attempt: Callable[[], Awaitable[T]], deadline: float, *, again_on: tuple[int, ...] = BUSY
 ) -> T:
     """Awaits `attempt`, and again while these are its statuses, until `deadline` on the monotonic clock."""
+    import asyncio
+
     pause = BACK_OFF_FIRST_SECONDS
     while True:
         try:
@@ -124,102 +102,6 @@ def back_off(error: HttpError, pause: float) -> float | None:
     """Seconds to wait after a refusal of a busy service; None after any other error."""
     if error.status not in BUSY:
         return None
+    import random
+
     return max(error.retry_after or 0.0, pause * random.uniform(0.5, 1.0))
-
-
-class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """A redirect would take the API key to wherever it leads."""
-
-    def redirect_request(
-        self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Message, newurl: str
-    ) -> None:
-        return None
-
-
-def is_here(url: str) -> bool:
-    """Whether an address is of this computer, which no proxy of its environment can reach."""
-    host = urlsplit(url).hostname or ""
-    return host == "localhost" or host.endswith(".localhost") or host.startswith("127.") or host == "::1"
-
-
-@cache
-def _opener(is_direct: bool) -> urllib.request.OpenerDirector:
-    around = [urllib.request.ProxyHandler({})] if is_direct else []
-    return urllib.request.build_opener(_NoRedirects, *around)
-
-
-def _parse(body: bytes) -> Any:
-    if not body:
-        return None
-    try:
-        return json.loads(body)
-    except ValueError:
-        return body.decode(errors="replace")
-
-
-def _http_error(request: Request, error: urllib.error.HTTPError) -> Exception:
-    try:
-        text = error.read().decode(errors="replace")
-    except (OSError, http.client.HTTPException):
-        text = ""
-    said = _message_of(text)
-    if error.code == 401:
-        return APIKeyError(f"The service at {_origin(request.url)} refuses the API key: {said}")
-    if error.code == 413:
-        return PayloadTooLargeError(f"The service does not take that much: {said}")
-    return HttpError(
-        f"{request.method} {request.url} was answered with HTTP {error.code}: {said}",
-        status=error.code,
-        body=text,
-        code=_code_of(text),
-        retry_after=_seconds(error.headers.get("Retry-After")),
-    )
-
-
-def _message_of(text: str) -> str:
-    parsed = _parse(text.encode())
-    if isinstance(parsed, dict):
-        for key in ("error", "message", "detail"):
-            if isinstance(parsed.get(key), str):
-                return str(parsed[key])
-        if isinstance(parsed.get("detail"), list):
-            return "; ".join(map(_detail_of, parsed["detail"]))[:2000]
-    return text.strip()[:2000] or "the answer says no more."
-
-
-def _detail_of(detail: Any) -> str:
-    """One thing that is wrong with an input, such as "body.name: Field required"."""
-    if not isinstance(detail, dict):
-        return str(detail)
-    place = ".".join(map(str, detail.get("loc") or []))
-    return f"{place}: {detail.get('msg')}" if place else str(detail.get("msg"))
-
-
-def _code_of(text: str) -> str | None:
-    parsed = _parse(text.encode())
-    code = parsed.get("code") if isinstance(parsed, dict) else None
-    return code if isinstance(code, str) else None
-
-
-def _seconds(value: str | None) -> float | None:
-    try:
-        return max(0.0, float(value)) if value is not None else None
-    except ValueError:
-        return None
-
-
-def _origin(url: str) -> str:
-    return "/".join(url.split("/", 3)[:3])
-
-
-def _timeout(request: Request) -> TimeoutError:
-    return TimeoutError(
-        f"{request.method} {request.url} was not answered within {request.timeout_seconds:g} s."
-    )
-
-
-def _unreachable(request: Request, reason: object) -> ServiceUnreachableError:
-    return ServiceUnreachableError(
-        f"The service at {_origin(request.url)} cannot be reached: {reason}. "
-        "Check the address (EDGERUN_URL, or `flash login --url`), and that the service runs."
-    )

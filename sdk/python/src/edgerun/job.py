@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from typing import Any
 
@@ -115,6 +114,8 @@ class EndpointJob:
             raise TimeoutError(
                 f"Job {self.id} has not ended within {timeout:g} s; its last status is {self.last_status}."
             )
+        import asyncio
+
         await asyncio.sleep(min(pause, left))
 
     def __repr__(self) -> str:

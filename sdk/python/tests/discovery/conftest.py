@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import textwrap
 from collections.abc import Callable, Iterable
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +41,9 @@ class App:
 
     def discover(self, *, without: Iterable[str] = (), timeout_seconds: float = 20) -> Report:
         """The report; `without` are files that ignore rules drop."""
-        return discover(self.root, self.files(without), timeout_seconds)
+        # A fork keeps the streams of the process, and not those that pytest has put in their place.
+        with redirect_stdout(sys.__stdout__), redirect_stderr(sys.__stderr__):
+            return discover(self.root, self.files(without), timeout_seconds)
 
     def found(self, **options: Any) -> dict[str, Report]:
         """The endpoints by name, of an app that has no errors."""

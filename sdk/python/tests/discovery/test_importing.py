@@ -8,6 +8,9 @@ from collections.abc import Callable
 
 import pytest
 
+from edgerun.discovery.importing import import_candidates, launch_interpreter
+from edgerun.discovery.notes import Notes
+
 from .conftest import App
 
 DECLARED = (
@@ -194,6 +197,16 @@ def test_code_that_ends_the_process_is_told_and_others_go_on(app: App) -> None:
     (error,) = report["errors"]
     assert error["file"] == "worker.py" and "exit code 7" in error["message"]
     assert [endpoint["name"] for endpoint in report["endpoints"]] == ["x"]
+
+
+def test_where_a_fork_is_not_safe_an_interpreter_of_its_own_imports(app: App) -> None:
+    app.write(types="1 / 0\n", ending=FROM_VARIABLE.format("os._exit(7)"), worker=DECLARED)
+    notes = Notes()
+    candidates = ["ending.py", "worker.py"]
+    found = import_candidates(app.root, app.files(), candidates, 20, launch_interpreter, notes)
+    assert [declaration["file"] for declaration in found] == ["worker.py"]
+    (error,) = notes.errors
+    assert error.place is not None and error.place.file == "ending.py" and "exit code 7" in error.message
 
 
 def test_threads_that_modules_start_do_not_keep_discovery(app: App) -> None:

@@ -14,6 +14,7 @@ import pytest
 
 import edgerun
 from edgerun.discovery import resident
+from edgerun.discovery.importing import launch_interpreter
 from edgerun.discovery.resident import Reader, Reading
 
 from .conftest import App, Report, shown
@@ -72,9 +73,12 @@ def test_only_what_a_change_concerns_is_imported_again(watched: Watched, log: Lo
     assert log()[4:] == ["a", "c"]
 
 
-def test_a_report_is_the_one_of_a_fresh_process(watched: Watched) -> None:
+def test_a_report_is_the_one_of_a_fresh_interpreter(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
     watched.write(a=worker("a", "import b"), b=worker("b"), bad=worker("bad") + "def (:\n")
     again = [watched.read(), watched.read()]
+    monkeypatch.setattr("edgerun.discovery.app.launch_for_this_system", lambda: launch_interpreter)
     fresh = watched.app.discover()
     for report in again:
         assert {key: report[key] for key in fresh} == fresh

@@ -1,5 +1,5 @@
 /** The agent API: what hosts ask of the edge. */
-import { z } from "zod";
+import * as z from "zod";
 import type { ZodOpenApiPathsObject } from "zod-openapi";
 import {
   exchangeReplySchema,

@@ -1,5 +1,5 @@
 /** Artifacts of flash apps: addresses that the management API gives out. */
-import { z } from "zod";
+import * as z from "zod";
 import type { ZodOpenApiPathsObject, ZodOpenApiResponsesObject } from "zod-openapi";
 import { operation } from "./operation.ts";
 

@@ -1,5 +1,5 @@
 /** Batches: `/v2/{endpointId}/batch…`. */
-import { z } from "zod";
+import * as z from "zod";
 import type { ZodOpenApiPathsObject } from "zod-openapi";
 import {
   batchBodySchema,

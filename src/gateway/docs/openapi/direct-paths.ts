@@ -1,5 +1,5 @@
 /** Load-balanced endpoints: `/lb/{endpointId}/…`, where the routes are those of the workers. */
-import { z } from "zod";
+import * as z from "zod";
 import type { ZodOpenApiPathsObject } from "zod-openapi";
 import {
   DIRECT_BODY_MAX_BYTES,

@@ -1,5 +1,5 @@
 /** The OpenAPI document of all routes but GraphQL, made of the schemas that validate requests and type answers. */
-import { z } from "zod";
+import * as z from "zod";
 import { createDocument, type ZodOpenApiObject, type ZodOpenApiPathItemObject } from "zod-openapi";
 import { agentPaths } from "./agent-paths.ts";
 import { artifactPaths } from "./artifact-paths.ts";

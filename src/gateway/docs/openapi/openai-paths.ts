@@ -1,5 +1,5 @@
 /** OpenAI's routes: `/v2/{endpointId}/openai/v1/…`. */
-import { z } from "zod";
+import * as z from "zod";
 import type { ZodOpenApiPathsObject } from "zod-openapi";
 import { openaiReplySchema, openaiRequestSchema } from "../../../contract/openai.ts";
 import { openaiOperation, type Description } from "./operation.ts";

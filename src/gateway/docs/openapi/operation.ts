@@ -1,5 +1,5 @@
 /** How operations are described. */
-import { z } from "zod";
+import * as z from "zod";
 import type { ZodOpenApiOperationObject, ZodOpenApiResponsesObject } from "zod-openapi";
 import { directErrorBodySchema, errorBodySchema } from "../../../contract/errors.ts";
 import { openaiErrorSchema } from "../../../contract/openai.ts";

@@ -1,5 +1,5 @@
 /** The queue API: `/v2/{endpointId}/…`. */
-import { z } from "zod";
+import * as z from "zod";
 import type { ZodOpenApiPathsObject } from "zod-openapi";
 import {
   flagSchema,

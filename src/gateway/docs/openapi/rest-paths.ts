@@ -1,5 +1,5 @@
 /** REST v1: `/v1/…`. */
-import { z } from "zod";
+import * as z from "zod";
 import type { ZodOpenApiOperationObject, ZodOpenApiPathsObject } from "zod-openapi";
 import {
   billingQuerySchema,

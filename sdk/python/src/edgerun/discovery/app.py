@@ -13,6 +13,7 @@ from typing import Any
 from ..version import __version__
 from .candidates import ASIDE, Candidates, find_candidates
 from .closure import ImportGraph, check_imports
+from .forking import launch_for_this_system
 from .grouping import group
 from .importing import import_candidates
 from .imports import Project, imports_of
@@ -93,7 +94,9 @@ def outline(root: Path, files: list[str], known: dict[str, Parsed] | None = None
 def discover(root: Path, files: list[str], timeout_seconds: float) -> dict[str, Any]:
     """The report on a project; its shape is that of `discoveryReportSchema`."""
     read = outline(Path(os.path.abspath(root)), files)
-    declarations = import_candidates(read.root, files, read.candidates.files, timeout_seconds, read.notes)
+    declarations = import_candidates(
+        read.root, files, read.candidates.files, timeout_seconds, launch_for_this_system(), read.notes
+    )
     return read.report(declarations, read.notes)
 
 

@@ -64,6 +64,7 @@ def _record(root: Path, directory: Path) -> NoReturn:
         os.dup2(2, 1)
         os.closerange(3, nowhere)
         os.close(nowhere)
+        sys.stdin, sys.stdout, sys.stderr = sys.__stdin__, sys.__stdout__, sys.__stderr__
         os.chdir(root)
         for name in NOT_FOR_APPS:
             os.environ.pop(name, None)

@@ -185,12 +185,17 @@ class Import:
 
 
 def import_candidates(
-    root: Path, files: Iterable[str], candidates: list[str], timeout_seconds: float, notes: Notes
+    root: Path,
+    files: Iterable[str],
+    candidates: list[str],
+    timeout_seconds: float,
+    launch: Launch,
+    notes: Notes,
 ) -> list[dict[str, Any]]:
     """Imports all candidates in one process, and answers their declarations."""
     if not candidates:
         return []
-    run = Import(root, files, [tuple(candidates)], timeout_seconds, launch_interpreter)
+    run = Import(root, files, [tuple(candidates)], timeout_seconds, launch)
     found: list[Imported] = []
     while not run.is_done:
         run.wait()

@@ -3,15 +3,18 @@
 import json
 import sys
 
-from edgerun.requirements.library import load_packaging
+from edgerun.requirements.library import load_packaging, pip_words
 
 
 def main() -> None:
     """Answer the question on standard input; exit status 3 says that ``packaging`` cannot be found."""
+    question = json.load(sys.stdin)
+    if question["operation"] == "pip":
+        json.dump({"words": pip_words()}, sys.stdout)
+        return
     packaging = load_packaging()
     if packaging is None:
         sys.exit(3)
-    question = json.load(sys.stdin)
     if question["operation"] == "read":
         from edgerun.requirements.reading import read_requirements
 

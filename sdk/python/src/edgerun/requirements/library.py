@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import glob
-import importlib
+import importlib.util
 import os
 import sys
 from dataclasses import dataclass
@@ -66,6 +66,14 @@ def _load(prefix: str) -> Packaging | None:
     except ImportError:
         return None
     return Packaging(*parts)
+
+
+def pip_words() -> list[str] | None:
+    """What comes after this interpreter to run a pip: its own, or else the one that ``ensurepip`` would install."""
+    if importlib.util.find_spec("pip") is not None:
+        return ["-m", "pip"]
+    wheels = pip_wheels()
+    return [os.path.join(wheels[-1], "pip")] if wheels else None
 
 
 def pip_wheels() -> list[str]:

@@ -8,9 +8,7 @@ import threading
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-
-class Stopped(Exception):
-    """The job was stopped, and its function has ended."""
+from .failures import Stopped
 
 
 class Call:

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextvars
 import inspect
 import json
 import os
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from . import log
 from .agent import Agent, Job
 from .application import Application
-from .event_loop import Call, EventLoop, Stopped
-from .failures import InputError, JobFailure, summary, traceback_text
+from .failures import InputError, JobFailure, Stopped, summary, traceback_text
 from .json_text import NotJsonError, encode
 from .missing_package import package_advice
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from .event_loop import Call, EventLoop
 
 Handler = Callable[[Mapping[str, Any]], Any]
 
@@ -29,7 +32,12 @@ class Execution:
     """Runs a job and posts how it ended. Another thread may stop it meanwhile."""
 
     def __init__(
-        self, job: Job, handler: Handler, agent: Agent, loop: EventLoop, application: Application
+        self,
+        job: Job,
+        handler: Handler,
+        agent: Agent,
+        loop: Callable[[], EventLoop],
+        application: Application,
     ) -> None:
         self.job_id = job.id
         self._payload = job.payload
@@ -103,7 +111,7 @@ class Execution:
         return b"[" + b",".join(self._chunks) + b"]"
 
     def _await(self, awaitable: Any) -> Any:
-        self._call = self._loop.call(awaitable)
+        self._call = self._loop().call(awaitable)
         if self._is_stopped:
             self._call.cancel()
         return self._call.result()
@@ -121,10 +129,12 @@ class Execution:
 
     async def _relay(self, generator: AsyncGenerator[Any, Any]) -> None:
         """On the loop as a whole: contexts that an async generator enters must be left by the same task."""
+        import asyncio
+
         loop = asyncio.get_running_loop()
         try:
             async for value in generator:
-                await loop.run_in_executor(_posters, self._post_chunk, self._keep(value))
+                await loop.run_in_executor(_posters(), self._post_chunk, self._keep(value))
         finally:
             await generator.aclose()
 
@@ -144,8 +154,14 @@ class Execution:
         self._agent.chunk(self.job_id, chunk)
 
 
-# Not the loop's own threads, which the function may keep busy.
-_posters = ThreadPoolExecutor(max_workers=32, thread_name_prefix="chunks")
+@cache
+def _posters() -> Executor:
+    """Not the loop's own threads, which the function may keep busy."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    return ThreadPoolExecutor(max_workers=32, thread_name_prefix="chunks")
+
+
 _current: contextvars.ContextVar[Execution | None] = contextvars.ContextVar("job", default=None)
 
 

@@ -26,6 +26,10 @@ class JobFailure(Exception):
         self.error = error
 
 
+class Stopped(Exception):
+    """The job was stopped, and its function has ended."""
+
+
 class InputError(ValueError):
     """A job's input does not fit the function; the text names the argument."""
 

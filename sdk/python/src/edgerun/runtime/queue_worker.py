@@ -15,15 +15,18 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from . import log
 from .agent import Agent, Job
 from .application import Application
-from .event_loop import EventLoop
 from .execution import Execution, Handler
 from .failures import StartError
 from .handler import QueueHandler
 from .signals import ENDING, spare_children
+
+if TYPE_CHECKING:
+    from .event_loop import EventLoop
 
 _PING_DEFAULT_MS = 10_000
 _PING_MIN_MS = 1_000
@@ -39,7 +42,7 @@ class QueueWorker:
         self._agent = agent
         self._application = application
         self._slots = application.max_concurrency
-        self._loop = loop or EventLoop()
+        self._loop = loop
         self._stopping = threading.Event()
         self._lock = threading.Lock()
         self._engaged = 0
@@ -47,13 +50,15 @@ class QueueWorker:
 
     def run(self, environment: Mapping[str, str]) -> None:
         """Returns after SIGTERM, once the running jobs have ended. Raises StartError."""
-        is_async = self._loop.is_of_main_thread or _is_async(self._handler)
+        is_of_main_thread = self._loop is not None and self._loop.is_of_main_thread
+        is_async = is_of_main_thread or _is_async(self._handler)
         if self._slots > 1:
             log.tag_jobs()
         try:
             self._prepare(is_async)
         except StartError:
-            self._loop.close()  # or it complains after the last line, which says why
+            if self._loop is not None:
+                self._loop.close()  # or it complains after the last line, which says why
             raise
         self._watch_for_end()
         self._start_beside(self._follow_stops, "stops")
@@ -62,7 +67,7 @@ class QueueWorker:
             return self._serve()
         slots = [threading.Thread(target=self._serve, name=f"slot-{number}") for number in range(self._slots)]
         if is_async:
-            self._loop.run_in_place(lambda: self._begin(slots))
+            self._event_loop().run_in_place(lambda: self._begin(slots))
         else:
             self._begin(slots)
         for slot in slots:
@@ -84,7 +89,16 @@ class QueueWorker:
         async def prepare() -> None:
             handler.prepare()  # what the constructor makes may need the loop
 
-        self._loop.complete(prepare())
+        self._event_loop().complete(prepare())
+
+    def _event_loop(self) -> EventLoop:
+        """Made for the first that needs it: plain functions start sooner without asyncio."""
+        with self._lock:
+            if self._loop is None:
+                from .event_loop import EventLoop
+
+                self._loop = EventLoop()
+            return self._loop
 
     # Slots
 
@@ -108,7 +122,7 @@ class QueueWorker:
             self._engaged -= 1
 
     def _work(self, job: Job) -> None:
-        execution = Execution(job, self._handler, self._agent, self._loop, self._application)
+        execution = Execution(job, self._handler, self._agent, self._event_loop, self._application)
         with self._lock:
             self._running[job.id] = execution
         try:
@@ -146,7 +160,7 @@ class QueueWorker:
     def _stop_loop_after(self, slots: list[threading.Thread]) -> None:
         for slot in slots:
             slot.join()
-        self._loop.stop()
+        self._event_loop().stop()
 
     def _watch_for_end(self) -> None:
         reading, writing = os.pipe()

@@ -1,0 +1,56 @@
+/** `flash deploy`: builds the app, brings it to the service, and makes its endpoints what it says. */
+import { buildApp, type BuildResult } from "../build/build.ts";
+import type { Cli } from "../cli.ts";
+import { openService } from "../configuration/service-access.ts";
+import { appNameOf, checkedName } from "../project.ts";
+import { release } from "./release.ts";
+import { chooseEnvironment, ensureTarget, findApp } from "./target.ts";
+import { showUpload } from "./upload-step.ts";
+
+export type DeployOptions = {
+  readonly env?: string;
+  readonly app?: string;
+  readonly exclude: readonly string[];
+  readonly deps: boolean;
+  readonly output?: string;
+  readonly pythonVersion?: string;
+  readonly python?: string;
+  readonly prune?: boolean;
+  readonly preview?: boolean;
+};
+
+export async function deployApp(cli: Cli, options: DeployOptions): Promise<void> {
+  const startedAt = performance.now();
+  const appName = await appNameOf(cli, options.app);
+  const named = options.env === undefined ? undefined : await checkedName("environment", options.env);
+  const service = await openService(cli);
+  // Before anything is built: a wrong key or an open choice is said at once.
+  const environmentName = chooseEnvironment(await findApp(service, appName), named);
+  const { artifact, manifest, warnings } = await build(cli, appName, options);
+  const target = await ensureTarget(service, appName, environmentName);
+  const buildId = await showUpload(cli, service, { appId: target.app.id, artifact, manifest });
+  const prunes = options.prune ?? false;
+  await release(cli, service, { target, buildId, manifest, prunes, warnings, startedAt });
+}
+
+/** The same build, run on this computer; no service and no key are needed. */
+export async function previewApp(cli: Cli, options: DeployOptions): Promise<void> {
+  const { openDocker } = await import("../preview/docker-access.ts");
+  const { runPreview, tidy } = await import("../preview/preview.ts");
+  const appName = await appNameOf(cli, options.app);
+  const docker = await openDocker(cli);
+  await tidy(cli, docker);
+  await runPreview(cli, docker, await build(cli, appName, options));
+}
+
+async function build(cli: Cli, appName: string, options: DeployOptions): Promise<BuildResult> {
+  return await buildApp(cli, {
+    appName,
+    withDependenciesOfDependencies: options.deps,
+    output: options.output,
+    exclude: options.exclude,
+    pythonVersion: options.pythonVersion,
+    python: options.python,
+    keepsBuildDirectory: false,
+  });
+}
