@@ -17,7 +17,8 @@ const maxWorkers = Math.max(6, availableParallelism() - 1);
 const ownPython = ["-c", "import os, sys; print(os.path.dirname(sys.executable))"];
 const pythonFolder = String(spawnSync("python3", ownPython).stdout ?? "").trim();
 const path = process.env["PATH"]?.split(delimiter) ?? [];
-if (pythonFolder && !path.includes(pythonFolder)) process.env["PATH"] = [pythonFolder, ...path].join(delimiter);
+if (pythonFolder && !path.includes(pythonFolder))
+  process.env["PATH"] = [pythonFolder, ...path].join(delimiter);
 
 /** The tests start some hundred programs of ours: each is compiled once, not at every start. */
 process.env["NODE_COMPILE_CACHE"] ??= join(import.meta.dirname, "node_modules/.cache/node-compile");
