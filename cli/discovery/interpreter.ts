@@ -28,13 +28,20 @@ try:
     sdk = bool(places and PathFinder.find_spec("edgerun.discovery", places))
 except ImportError:
     sdk = False
-sys.stdout.write(json.dumps({"version": list(sys.version_info[:3]), "hasSdk": sdk}))
+found = {"version": list(sys.version_info[:3]), "executable": sys.executable, "hasSdk": sdk}
+sys.stdout.write(json.dumps(found))
 `;
 
-const probeSchema = z.object({ version: z.array(z.number()).length(3), hasSdk: z.boolean() });
+const probeSchema = z.object({
+  version: z.array(z.number()).length(3),
+  executable: z.string().nullish(),
+  hasSdk: z.boolean(),
+});
 
 export type Interpreter = {
   readonly path: string;
+  /** The program itself, whatever the PATH and links on the way say. */
+  readonly executable: string;
   /** It can import discovery from a package that is installed. */
   readonly hasSdk: boolean;
 };
@@ -48,7 +55,7 @@ export async function findInterpreter(cli: Cli, option?: string): Promise<Interp
     const advice = [`It comes from ${origin}.`, ...ADVICE];
     throw new Failure(`Python ${answer.version.join(".")} of ${path} is too old.`, advice);
   }
-  return { path, hasSdk: answer.hasSdk };
+  return { path, executable: answer.executable || path, hasSdk: answer.hasSdk };
 }
 
 function choice(cli: Cli, option: string | undefined): { path: string; origin: string } {

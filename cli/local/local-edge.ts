@@ -1,7 +1,6 @@
 /** An edge and an agent on this computer, for as long as a command runs. */
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { execa } from "execa";
 import { keepRunning, type KeptPart } from "../../standalone/part.ts";
 import type { Cli } from "../cli.ts";
 import { FLASH_DIRECTORY, ignoreFlashDirectory } from "../build/build-directory.ts";
@@ -36,7 +35,8 @@ export type LocalEdgeOptions = {
 export async function openLocalEdge(cli: Cli, options: LocalEdgeOptions = {}): Promise<LocalEdge> {
   const { runtime = "process" } = options;
   introduce(cli, runtime);
-  const python = await executableOf(cli, options.python);
+  // Workers have another PATH than this command.
+  const { executable: python } = await findInterpreter(cli, options.python);
   const packages = await ensureLocalPackages(cli, join(standaloneDirectory(), "packages"));
   const stateDirectory = join(cli.directory, STATE);
   await ignoreFlashDirectory(cli.directory);
@@ -80,16 +80,4 @@ async function start(cli: Cli, run: (port?: number) => Promise<StandaloneHandle>
   const { port, apiKey } = handle as unknown as StandaloneHandle;
   cli.hide?.(apiKey);
   return { url: `http://127.0.0.1:${port}`, apiKey, close: () => kept.stop() };
-}
-
-/** The interpreter itself: workers have another PATH than this command. */
-async function executableOf(cli: Cli, option: string | undefined): Promise<string> {
-  const { path } = await findInterpreter(cli, option);
-  const { stdout } = await execa(path, ["-I", "-c", "import sys; print(sys.executable)"], {
-    cwd: cli.directory,
-    env: { ...cli.environment },
-    extendEnv: false,
-    cancelSignal: cli.signal,
-  });
-  return stdout.trim() || path;
 }

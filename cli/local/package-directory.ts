@@ -8,7 +8,7 @@ import { randomUUID } from "node:crypto";
 import { lstat, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join, relative } from "node:path";
-import { z } from "zod";
+import * as z from "zod";
 import { thisOwner, whereaboutsOf } from "../tracking/owner.ts";
 
 const INVENTORY = "inventory.json";

@@ -11,6 +11,8 @@ import { inTurn } from "../support/turn.ts";
 
 const EXAMPLE = join(import.meta.dirname, "../../examples/flash-app");
 const PACKAGE = join(import.meta.dirname, "../../sdk/python/src");
+/** For one more preview beside the first. */
+const PREVIEW_LIMIT_MS = 100_000;
 const SECRET = "of-nobody-else's-business";
 
 /** A second load-balanced endpoint, one that misbehaves, and one of an image of one's own. */
@@ -244,46 +246,53 @@ describe.runIf(await isDockerAvailable())("a preview", () => {
       .toBe(200);
   });
 
-  test("stands beside others: what one leaves that is killed, the next one removes; one that nobody reads ends", async ({
-    expect,
-  }) => {
-    const other = await Desk.open(bundle, { PYTHONPATH: PACKAGE });
-    onTestFinished(() => other[Symbol.asyncDispose]());
-    const declared = (first: string): string =>
-      `${first}\nfrom edgerun import Endpoint\n\n@Endpoint(name="odd", cpu="cpu3c-1-2")\ndef odd(x: int) -> int:\n    return x\n`;
-    await other.write("main.py", declared(""));
-    const killed = new PreviewRun(other);
-    const { endpoints } = await killed.ready();
-    const answer = await request(`${endpoints[0]?.url}/runsync`, { input: { x: 5 } });
-    expect(answer.body).toMatchObject({ output: 5 });
-    const left = await killed.belongings();
-    expect(left).toEqual([
-      expect.stringMatching(/^flash-preview-[0-9a-f]{6}$/),
-      expect.stringMatching(/^flash-preview-odd-/),
-    ]);
-    killed.kill("SIGKILL");
-    await killed.ended;
+  test(
+    "stands beside others: what one leaves that is killed, the next one removes; one that nobody reads ends",
+    {
+      timeout: 3 * PREVIEW_LIMIT_MS,
+    },
+    async ({ expect }) => {
+      const other = await Desk.open(bundle, { PYTHONPATH: PACKAGE });
+      onTestFinished(() => other[Symbol.asyncDispose]());
+      const declared = (first: string): string =>
+        `${first}\nfrom edgerun import Endpoint\n\n@Endpoint(name="odd", cpu="cpu3c-1-2")\ndef odd(x: int) -> int:\n    return x\n`;
+      await other.write("main.py", declared(""));
+      const killed = new PreviewRun(other);
+      const { endpoints } = await killed.ready();
+      const answer = await request(`${endpoints[0]?.url}/runsync`, { input: { x: 5 } });
+      expect(answer.body).toMatchObject({ output: 5 });
+      const left = await killed.belongings();
+      expect(left).toEqual([
+        expect.stringMatching(/^flash-preview-[0-9a-f]{6}$/),
+        expect.stringMatching(/^flash-preview-odd-/),
+      ]);
+      killed.kill("SIGKILL");
+      await killed.ended;
 
-    const unread = new PreviewRun(other);
-    const { endpoints: served } = await unread.ready();
-    expect(unread.screen).toContain("Removed 1 container of a preview that was killed.");
-    unread.stopReading();
-    await request(`${served[0]?.url}/runsync`, { input: { x: 6 } }).catch(() => undefined); // tells of the call
-    expect((await unread.ended).exitCode).toBe(130);
-    expect(await unread.belongings()).toEqual([]);
-    expect(await killed.belongings()).toEqual([]);
+      const unread = new PreviewRun(other);
+      const { endpoints: served } = await unread.ready();
+      expect(unread.screen).toContain("Removed 1 container of a preview that was killed.");
+      unread.stopReading();
+      await request(`${served[0]?.url}/runsync`, { input: { x: 6 } }).catch(() => undefined); // tells of the call
+      expect((await unread.ended).exitCode).toBe(130);
+      expect(await unread.belongings()).toEqual([]);
+      expect(await killed.belongings()).toEqual([]);
 
-    // Discovery can import it, a worker cannot.
-    await other.write("main.py", declared(`import os\nif "RUNPOD_POD_ID" in os.environ: open("/no/model")`));
-    const next = new PreviewRun(other);
-    const { exitCode, stderr } = await next.ended;
-    expect(exitCode).toBe(1);
-    expect(stderr).toMatch(
-      /✗ The container of odd exited with code 1\.\n[^]*No such file or directory: '\/no\/model'/,
-    );
-    expect(await next.belongings()).toEqual([]);
-    expect((await preview.belongings()).length).toBeGreaterThan(9);
-  });
+      // Discovery can import it, a worker cannot.
+      await other.write(
+        "main.py",
+        declared(`import os\nif "RUNPOD_POD_ID" in os.environ: open("/no/model")`),
+      );
+      const next = new PreviewRun(other);
+      const { exitCode, stderr } = await next.ended;
+      expect(exitCode).toBe(1);
+      expect(stderr).toMatch(
+        /✗ The container of odd exited with code 1\.\n[^]*No such file or directory: '\/no\/model'/,
+      );
+      expect(await next.belongings()).toEqual([]);
+      expect((await preview.belongings()).length).toBeGreaterThan(9);
+    },
+  );
 
   test("leaves nothing behind when it is stopped", async ({ expect }) => {
     const belongings = await preview.belongings();

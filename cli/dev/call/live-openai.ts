@@ -1,5 +1,5 @@
 /** Requests of OpenAI's clients, passed on to what the service has for them. */
-import { z } from "zod";
+import * as z from "zod";
 import type { CallParts } from "./call-parts.ts";
 import type { CallContext } from "./live-calls.ts";
 import { passedHeaders, withoutConnection } from "./passed-headers.ts";
