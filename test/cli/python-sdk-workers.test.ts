@@ -21,12 +21,12 @@ describe("the workers of the Python package", () => {
     { age: "newest", python: newest, tried: VARIES },
   ])(
     "keep their promises on the $age Python",
+    { timeout: PYTEST_LIMIT_MS },
     async ({ python, tried }, { expect }) => {
       if (!python) throw new Error("There is no Python to try them on.");
       const { exitCode, all } = await runPytest(python.version, python.interpreter, tried);
       expect(exitCode, all).toBe(0);
       expect(all).toMatch(/\d+ passed/);
     },
-    PYTEST_LIMIT_MS,
   );
 });
