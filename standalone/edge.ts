@@ -3,6 +3,7 @@
  * disk. Everything of Miniflare that may change its name stays in this file.
  */
 import type { ChildProcess } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import diagnosticsChannel from "node:diagnostics_channel";
 import { createWriteStream } from "node:fs";
 import { createRequire } from "node:module";
@@ -62,6 +63,7 @@ async function withRuntime(start: () => Promise<unknown>, onEnd: () => void): Pr
 
 /** Requests to this host are for the migrator. */
 const MIGRATOR_HOST = "migrator";
+const MIGRATOR_KEY = randomUUID();
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
@@ -103,6 +105,7 @@ function createMiniflare(
     compatibilityDate,
     d1Databases,
     routes: [`${MIGRATOR_HOST}/*`],
+    bindings: { KEY: MIGRATOR_KEY },
     modules: [{ type: "ESModule" as const, path: "migrator.js", contents: migrator }],
   };
   const options = convertV4MiniflareOptions({
@@ -115,7 +118,7 @@ function createMiniflare(
       if (log.writable) log.write(`${new Date(timestamp).toISOString()} ${level} ${message}\n`);
     },
     resourcePersistencePath: settings.persistenceDirectory,
-    // Its clock is asked by a request, at a port that only this process knows.
+    // Its clock is asked by a request, at Miniflare's own port; who finds that can do no more than tidy up once more.
     unsafeTriggerHandlers: true,
     workers: [worker, migration],
   });
@@ -139,7 +142,11 @@ function keepMaintained(miniflare: MiniflarePackage.Miniflare): () => void {
 }
 
 async function migrate(miniflare: MiniflarePackage.Miniflare, { migrations }: EdgeBuild): Promise<void> {
-  await ask(miniflare, `http://${MIGRATOR_HOST}/`, { method: "POST", body: JSON.stringify(migrations) });
+  await ask(miniflare, `http://${MIGRATOR_HOST}/`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${MIGRATOR_KEY}` },
+    body: JSON.stringify(migrations),
+  });
 }
 
 /** Sends a request to a Worker in the runtime; throws with its words when it fails. */

@@ -147,12 +147,10 @@ describe.runIf(await isDockerAvailable())("a machine with systemd", () => {
   });
 
   test("comes back to the agent it had when the new one does not connect", async ({ expect }) => {
-    const workers = (await status()).workers;
     await using wrong = await serveAgent(MUTE_AGENT);
     const upgrade = await machine.run(`edgerun-agent upgrade --edge ${wrong.url} --wait 15`);
     expect(upgrade.output).toMatch(/Installed edgerun-agent 9\.9\.9.*\n.*did not connect.*\n.*connected/);
     expect(upgrade.code).toBe(1);
-    expect((await status()).workers).toMatchObject(workers.map(({ workerId }) => ({ workerId })));
     await using broken = await serveAgent("syntax error");
     const refused = await machine.run(`edgerun-agent upgrade --edge ${broken.url}`);
     expect(refused.output).toContain("does not start");
