@@ -2,6 +2,7 @@
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import ignore from "ignore";
+import { isTaken } from "../tracking/owner.ts";
 
 /** Files of the command in a project. */
 export const FLASH_DIRECTORY = ".flash";
@@ -22,7 +23,7 @@ export async function freshDirectory(project: string, kind: string): Promise<str
   await mkdir(directory, { recursive: true });
   for (const name of await readdir(directory)) {
     const [pid = ""] = name.startsWith(`${kind}-`) ? name.slice(kind.length + 1).split("-") : [];
-    if (/^\d+$/.test(pid) && !isAlive(Number(pid))) await remove(join(directory, name));
+    if (/^\d+$/.test(pid) && !isTaken(Number(pid))) await remove(join(directory, name));
   }
   return await mkdtemp(join(directory, `${kind}-${process.pid}-`));
 }
@@ -37,15 +38,6 @@ export async function endBuildDirectory(project: string, directory: string, isKe
 
 async function remove(directory: string): Promise<void> {
   await rm(directory, { recursive: true, force: true });
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    // It is somebody else's.
-    return (error as NodeJS.ErrnoException).code === "EPERM";
-  }
 }
 
 /** Adds `.flash/` to the project's .gitignore, unless it is ignored already. */

@@ -1,6 +1,7 @@
 /** What is in this person's cache of packages and serves nobody any more. */
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { isTaken } from "../tracking/owner.ts";
 import { discard, isUsed } from "./package-directory.ts";
 
 /** A directory of packages, and what a process with this number was about to make or to remove. */
@@ -25,13 +26,5 @@ async function removeIfUnused(directory: string): Promise<void> {
 }
 
 async function removeIfKilled(directory: string, pid: number): Promise<void> {
-  if (!isAlive(pid)) await rm(directory, { recursive: true, force: true });
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM"; // somebody else's
-  }
+  if (!isTaken(pid)) await rm(directory, { recursive: true, force: true });
 }

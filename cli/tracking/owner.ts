@@ -14,3 +14,12 @@ export function whereaboutsOf({ host, pid, startedAt }: Owner): "running" | "end
   if (host !== hostname()) return "elsewhere";
   return isRunning({ pid, startedAt }) ? "running" : "ended";
 }
+
+/** Whether there is a process of this number now, whoever's and however new it is. */
+export function isTaken(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM"; // somebody else's
+  }
+}

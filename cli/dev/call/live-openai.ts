@@ -23,6 +23,8 @@ export class LiveOpenAi {
   async request(context: CallContext, request: Request, path: string): Promise<Response> {
     const { endpoint, line } = context;
     const { search } = new URL(request.url);
+    const headers = new Headers(passedHeaders(request));
+    headers.set("accept-encoding", "identity");
     const body = Buffer.from(await request.arrayBuffer());
     return await placedCall(this.#parts.session, endpoint, async ({ endpointId }) => {
       const lines = this.#parts.lines.expect(endpointId, line);
@@ -30,7 +32,7 @@ export class LiveOpenAi {
       try {
         const response = await this.#parts.service.request(`/v2/${endpointId}${path}${search}`, {
           method: request.method,
-          headers: [...passedHeaders(request), ["accept-encoding", "identity"]],
+          headers,
           ...(body.length > 0 && { body }),
           signal: request.signal,
         });
