@@ -1,4 +1,4 @@
-import { and, desc, eq, exists, inArray, isNull, lt, or, sql } from "drizzle-orm";
+import { and, desc, eq, exists, gt, inArray, isNull, lt, or, sql, type SQLWrapper } from "drizzle-orm";
 import { alias } from "drizzle-orm/sqlite-core";
 import type { Permissions } from "../domain/permissions.ts";
 import { hasRoom } from "./account-room.ts";
@@ -158,6 +158,22 @@ export function stillAllows(db: Database, read: ApiKeyRecord) {
       .select({ one: sql`1` })
       .from(own)
       .where(isAsRead),
+  );
+}
+
+/** For a write: whether the key of this id may change the account at that moment, and so let hosts in. */
+export function mayLetHostsIn(db: Database, apiKeyId: SQLWrapper | string, now: number) {
+  const isInForce = and(
+    eq(apiKey.id, apiKeyId),
+    isNull(apiKey.revokedAt),
+    or(isNull(apiKey.expiresAt), gt(apiKey.expiresAt, now)),
+    sql`json_extract(${apiKey.permissions}, '$.graphql') = 'write'`,
+  );
+  return exists(
+    db
+      .select({ one: sql`1` })
+      .from(apiKey)
+      .where(isInForce),
   );
 }
 

@@ -13,20 +13,6 @@ export async function findAuthRequest(db: Database, id: string): Promise<FlashAu
   return await db.select().from(flashAuthRequest).where(eq(flashAuthRequest.id, id)).get();
 }
 
-/** Opens a request, unless so many are open that nobody decides them any more. */
-export async function insertAuthRequestIfRoom(
-  db: Database,
-  request: Pick<FlashAuthRecord, "id" | "client" | "createdAt" | "expiresAt">,
-  maxOpen: number,
-): Promise<FlashAuthRecord | undefined> {
-  const record: FlashAuthRecord = { ...request, accountId: null, status: "PENDING", sealedKey: null };
-  const open = sql`(SELECT count(*) FROM ${flashAuthRequest} WHERE ${flashAuthRequest.expiresAt} > ${request.createdAt}
-    AND ${flashAuthRequest.status} = 'PENDING')`;
-  const row = rowIf(flashAuthRequest, record, sql`${open} < ${maxOpen}`);
-  const [inserted] = await db.insert(flashAuthRequest).select(row).returning();
-  return inserted;
-}
-
 export type Approval = {
   readonly request: FlashAuthRecord;
   /** The approver's own key, as it was read. */
@@ -43,19 +29,22 @@ export async function approveIfPending(
 ): Promise<FlashAuthRecord | undefined> {
   const { accountId, now } = author;
   const key = freshApiKey(accountId, values, now);
-  const isPending = sql`EXISTS (SELECT 1 FROM ${flashAuthRequest} WHERE ${pending(request.id, now)})`;
-  const row = rowIf(apiKey, key, and(hasRoom("apiKey", accountId), stillAllows(db, own), isPending));
+  const approved = { ...request, status: "APPROVED", accountId, sealedKey } as const;
+  const row = rowIf(
+    apiKey,
+    key,
+    and(hasRoom("apiKey", accountId), stillAllows(db, own), isUndecided(request)),
+  );
   const isMade = sql`EXISTS (SELECT 1 FROM ${apiKey} WHERE ${apiKey.id} = ${key.id})`;
-  const [, , [approved]] = await db.batch([
+  const [, , [inserted]] = await db.batch([
     db.insert(apiKey).select(row),
     noteIfChanged(db, author, { kind: "api_key", id: key.id, name: key.name }),
     db
-      .update(flashAuthRequest)
-      .set({ status: "APPROVED", accountId, sealedKey })
-      .where(and(pending(request.id, now), isMade))
+      .insert(flashAuthRequest)
+      .select(rowIf(flashAuthRequest, approved, isMade))
       .returning(),
   ]);
-  return approved;
+  return inserted;
 }
 
 export async function denyIfPending(
@@ -63,15 +52,15 @@ export async function denyIfPending(
   author: Author,
   request: FlashAuthRecord,
 ): Promise<FlashAuthRecord | undefined> {
-  const [[denied]] = await db.batch([
+  const denied = { ...request, status: "DENIED", accountId: author.accountId } as const;
+  const [[inserted]] = await db.batch([
     db
-      .update(flashAuthRequest)
-      .set({ status: "DENIED", accountId: author.accountId })
-      .where(pending(request.id, author.now))
+      .insert(flashAuthRequest)
+      .select(rowIf(flashAuthRequest, denied, isUndecided(request)))
       .returning(),
     noteIfChanged(db, author, { kind: "flash_auth_request", id: request.id, name: request.client }),
   ]);
-  return denied;
+  return inserted;
 }
 
 /** Takes the sealed key out of an approved request; true for one caller alone. */
@@ -107,10 +96,7 @@ export async function removeOldAuthRequests(db: Database, before: number, limit:
   return removed.length;
 }
 
-function pending(id: string, now: number) {
-  return and(
-    eq(flashAuthRequest.id, id),
-    eq(flashAuthRequest.status, "PENDING"),
-    gt(flashAuthRequest.expiresAt, now),
-  );
+/** A request has a row from its decision on. */
+function isUndecided({ id }: FlashAuthRecord) {
+  return sql`NOT EXISTS (SELECT 1 FROM ${flashAuthRequest} WHERE ${flashAuthRequest.id} = ${id})`;
 }

@@ -2,7 +2,7 @@
 import { and, desc, eq, gt, isNotNull, isNull, or } from "drizzle-orm";
 import type { Artifact } from "../contract/artifact.ts";
 import { LIVE_PREFIX } from "../contract/flash-live.ts";
-import type { Database } from "./database.ts";
+import { isOneOf, type Database } from "./database.ts";
 import { endpoint, flashApp, flashBuild, flashEnvironment, type Json } from "./schema.ts";
 
 export type DeployedEnvironment = {
@@ -48,16 +48,26 @@ export async function findDeployedBuild(
     .get();
 }
 
-/** Where the files of any build of the account lie that have this SHA-256. */
+/** Where the files lie that have this SHA-256, of any build of an app to which one of the account's endpoints belongs. */
 export async function findStoredArtifact(
   db: Database,
   accountId: string,
+  endpointIds: readonly string[],
   sha256: string,
 ): Promise<{ readonly objectKey: string; readonly sizeBytes: number } | undefined> {
   return await db
     .select({ objectKey: flashBuild.objectKey, sizeBytes: flashBuild.sizeBytes })
     .from(flashBuild)
-    .where(and(eq(flashBuild.accountId, accountId), eq(flashBuild.sha256, sha256)))
+    .innerJoin(flashEnvironment, eq(flashEnvironment.appId, flashBuild.appId))
+    .innerJoin(endpoint, eq(endpoint.flashEnvironmentId, flashEnvironment.id))
+    .where(
+      and(
+        eq(flashBuild.accountId, accountId),
+        eq(flashBuild.sha256, sha256),
+        isOneOf(endpoint.id, endpointIds),
+      ),
+    )
+    .limit(1)
     .get();
 }
 

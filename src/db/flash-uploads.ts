@@ -3,7 +3,7 @@ import { hasRoom } from "./account-room.ts";
 import { noteIfChanged, type Author } from "./audit-log.ts";
 import { rowIf } from "./conditional-insert.ts";
 import { isOneOf, type Database } from "./database.ts";
-import { flashApp, flashUpload, flashUploadPart } from "./schema.ts";
+import { flashApp, flashBuild, flashUpload, flashUploadPart } from "./schema.ts";
 
 export type FlashUploadRecord = typeof flashUpload.$inferSelect;
 export type FlashUploadPartRecord = Omit<typeof flashUploadPart.$inferSelect, "uploadId">;
@@ -53,14 +53,29 @@ async function findOpen(
     .get();
 }
 
-/** Inserts an upload; nothing comes back when its app is gone or the account has no room. */
+/** What artifacts of an account take: one that several builds share, or whose upload is open, once. */
+function artifactBytes(accountId: string): SQL {
+  return sql`(SELECT coalesce(sum(size_bytes), 0) FROM (
+    SELECT object_key, size_bytes FROM ${flashBuild} WHERE ${flashBuild.accountId} = ${accountId}
+    UNION SELECT object_key, size_bytes FROM ${flashUpload} WHERE ${flashUpload.accountId} = ${accountId}))`;
+}
+
+/** The same, now, in bytes. */
+export async function artifactBytesOf(db: Database, accountId: string): Promise<number> {
+  const row = await db.get<{ readonly bytes: number }>(sql`SELECT ${artifactBytes(accountId)} AS "bytes"`);
+  return row.bytes;
+}
+
+/** Inserts an upload; nothing comes back when its app is gone or the account has no room or storage. */
 export async function insertFlashUploadIfRoom(
   db: Database,
   author: Author,
   record: FlashUploadRecord,
+  storageBytes: number,
 ): Promise<FlashUploadRecord | undefined> {
   const hasApp = sql`EXISTS (SELECT 1 FROM ${flashApp} WHERE ${flashApp.id} = ${record.appId})`;
-  const row = rowIf(flashUpload, record, and(hasApp, hasRoom("flashUpload", record.accountId)));
+  const hasStorage = sql`${artifactBytes(record.accountId)} + ${record.sizeBytes} <= ${storageBytes}`;
+  const row = rowIf(flashUpload, record, and(hasApp, hasRoom("flashUpload", record.accountId), hasStorage));
   const [[inserted]] = await db.batch([
     db.insert(flashUpload).select(row).returning(),
     noteIfChanged(db, author, { kind: "flash_upload", id: record.id, name: null }),

@@ -1,28 +1,44 @@
-import { and, asc, eq, isNull } from "drizzle-orm";
+import { and, asc, eq, gt, isNull, lte, or, sql } from "drizzle-orm";
+import { findApiKey, mayLetHostsIn } from "./api-keys.ts";
 import { noteIfChanged, type AuditSubject, type Author } from "./audit-log.ts";
+import { rowIf } from "./conditional-insert.ts";
 import type { Database } from "./database.ts";
 import { randomRowId } from "./row-id.ts";
 import { host } from "./schema.ts";
 
 export type HostRecord = typeof host.$inferSelect;
 
+export type FoundHost = {
+  readonly hostId: string;
+  readonly accountId: string;
+  readonly name: string;
+  readonly expiresAt: number | null;
+};
+
+export type NewHost = Pick<HostRecord, "accountId" | "name" | "tokenHash" | "apiKeyId">;
+
+/** Inserts a host, which ends with the key that let it in; nothing comes back when that one has ended. */
 export async function createHost(
   db: Database,
-  values: { readonly accountId: string; readonly name: string; readonly tokenHash: string },
+  values: NewHost,
   now: number,
-): Promise<HostRecord> {
-  const record = { ...values, id: randomRowId(), createdAt: now, revokedAt: null };
-  await db.insert(host).values(record);
-  return record;
+): Promise<HostRecord | undefined> {
+  const { accountId, apiKeyId } = values;
+  const key = apiKeyId === null ? undefined : await findApiKey(db, accountId, apiKeyId);
+  const expiresAt = key?.expiresAt ?? null; // of a key that never changes
+  const record = { ...values, id: randomRowId(), createdAt: now, revokedAt: null, expiresAt };
+  const isLetIn = apiKeyId === null ? sql`1` : mayLetHostsIn(db, apiKeyId, now);
+  const [inserted] = await db
+    .insert(host)
+    .select(rowIf(host, record, isLetIn))
+    .returning();
+  return inserted;
 }
 
-/** Finds a host whose token is not revoked. */
-export async function findHostByTokenHash(
-  db: Database,
-  hash: string,
-): Promise<{ readonly hostId: string; readonly accountId: string; readonly name: string } | undefined> {
+/** Finds a host whose token is not revoked; it may have ended with its key. */
+export async function findHostByTokenHash(db: Database, hash: string): Promise<FoundHost | undefined> {
   return await db
-    .select({ hostId: host.id, accountId: host.accountId, name: host.name })
+    .select({ hostId: host.id, accountId: host.accountId, name: host.name, expiresAt: host.expiresAt })
     .from(host)
     .where(and(eq(host.tokenHash, hash), isNull(host.revokedAt)))
     .get();
@@ -37,12 +53,13 @@ export async function findOwnHost(
   return await db.select().from(host).where(isOwn(accountId, hostId)).get();
 }
 
-/** The hosts of the account whose token is not revoked, the oldest first. */
-export async function listHosts(db: Database, accountId: string): Promise<HostRecord[]> {
+/** The hosts of the account that have not ended, the oldest first. */
+export async function listHosts(db: Database, accountId: string, now: number): Promise<HostRecord[]> {
+  const hasNotEnded = and(isNull(host.revokedAt), or(isNull(host.expiresAt), gt(host.expiresAt, now)));
   return await db
     .select()
     .from(host)
-    .where(and(eq(host.accountId, accountId), isNull(host.revokedAt)))
+    .where(and(eq(host.accountId, accountId), hasNotEnded))
     .orderBy(asc(host.createdAt), asc(host.id));
 }
 
@@ -72,6 +89,27 @@ export async function revokeHost(db: Database, author: Author, read: HostRecord)
     .set({ revokedAt: author.now })
     .where(and(isOwn(author.accountId, read.id), isNull(host.revokedAt)));
   await db.batch([write, noteIfChanged(db, author, subjectOf(read))]);
+}
+
+/** The hosts that a key of the account has let in and whose token is not revoked. */
+export async function listHostsOfKey(
+  db: Database,
+  accountId: string,
+  apiKeyId: string,
+): Promise<HostRecord[]> {
+  return await db
+    .select()
+    .from(host)
+    .where(and(eq(host.accountId, accountId), eq(host.apiKeyId, apiKeyId), isNull(host.revokedAt)));
+}
+
+/** Hosts of all accounts that have ended with their keys and whose token is not revoked. */
+export async function listExpiredHosts(db: Database, now: number, limit: number): Promise<HostRecord[]> {
+  return await db
+    .select()
+    .from(host)
+    .where(and(isNull(host.revokedAt), lte(host.expiresAt, now)))
+    .limit(limit);
 }
 
 function isOwn(accountId: string, hostId: string) {

@@ -1,4 +1,5 @@
-import { and, asc, eq, gt, inArray, isNull, lt } from "drizzle-orm";
+import { and, asc, eq, gt, inArray, isNull, lt, or } from "drizzle-orm";
+import { mayLetHostsIn } from "./api-keys.ts";
 import { hasRoom } from "./account-room.ts";
 import { noteIfChanged, type Author } from "./audit-log.ts";
 import { rowIf } from "./conditional-insert.ts";
@@ -53,7 +54,7 @@ export async function removeJoinToken(
 export async function insertJoinTokenIfRoom(
   db: Database,
   author: Author,
-  values: { readonly hash: string; readonly name: string | null; readonly expiresAt: number },
+  values: Pick<JoinTokenRecord, "hash" | "name" | "expiresAt" | "apiKeyId">,
 ): Promise<boolean> {
   const { accountId, now } = author;
   const { hash, name } = values;
@@ -69,17 +70,18 @@ export async function insertJoinTokenIfRoom(
   return inserted.length > 0;
 }
 
-/** Spends a token that is neither used nor expired; of several callers only one is served. */
+/** Spends a token that is neither used nor expired, nor its key ended; of several callers only one is served. */
 export async function redeemJoinToken(
   db: Database,
   hash: string,
   now: number,
-): Promise<{ readonly accountId: string } | undefined> {
+): Promise<Pick<JoinTokenRecord, "accountId" | "apiKeyId"> | undefined> {
+  const isOpen = and(eq(joinToken.hash, hash), isNull(joinToken.usedAt), gt(joinToken.expiresAt, now));
   const [redeemed] = await db
     .update(joinToken)
     .set({ usedAt: now })
-    .where(and(eq(joinToken.hash, hash), isNull(joinToken.usedAt), gt(joinToken.expiresAt, now)))
-    .returning({ accountId: joinToken.accountId });
+    .where(and(isOpen, or(isNull(joinToken.apiKeyId), mayLetHostsIn(db, joinToken.apiKeyId, now))))
+    .returning({ accountId: joinToken.accountId, apiKeyId: joinToken.apiKeyId });
   return redeemed;
 }
 

@@ -276,6 +276,8 @@ export const joinToken = sqliteTable("join_token", {
   createdAt: integer("created_at").notNull(),
   expiresAt: integer("expires_at").notNull(),
   usedAt: integer("used_at"),
+  /** The key that made it, without which it lets nobody in; null for older tokens. */
+  apiKeyId: text("api_key_id"),
 });
 
 export const host = sqliteTable(
@@ -287,6 +289,10 @@ export const host = sqliteTable(
     tokenHash: text("token_hash").notNull(),
     createdAt: integer("created_at").notNull(),
     revokedAt: integer("revoked_at"),
+    /** The key whose join token let it in; null for older hosts. */
+    apiKeyId: text("api_key_id"),
+    /** When that key ends, and the host with it. */
+    expiresAt: integer("expires_at"),
   },
   (table) => [
     uniqueIndex("host_token_hash").on(table.tokenHash),

@@ -3,7 +3,7 @@ import { hasRoom } from "./account-room.ts";
 import { noteIfChanged, type Author, type AuditSubject } from "./audit-log.ts";
 import { rowIf } from "./conditional-insert.ts";
 import type { Database } from "./database.ts";
-import { secret } from "./schema.ts";
+import { endpoint, secret, template, type EnvironmentVariable } from "./schema.ts";
 
 /** A secret without its value. */
 export type SecretRecord = Omit<typeof secret.$inferSelect, "sealedValue">;
@@ -90,6 +90,37 @@ export async function deleteSecret(db: Database, author: Author, read: SecretRec
 export async function hasSecretNamed(db: Database, accountId: string, name: string): Promise<boolean> {
   const isNamed = and(eq(secret.accountId, accountId), eq(secret.name, name));
   return (await db.select({ id: secret.id }).from(secret).where(isNamed).get()) !== undefined;
+}
+
+/** What holds variables that may refer to a secret. */
+export type SecretUser = {
+  readonly kind: "template" | "endpoint";
+  readonly name: string;
+  readonly env: readonly EnvironmentVariable[];
+};
+
+/** Templates and endpoints of an account in whose variables the name of a secret stands, as a reference or as text. */
+export async function listSecretUsers(
+  db: Database,
+  accountId: string,
+  secretName: string,
+): Promise<SecretUser[]> {
+  const [templates, endpoints] = await db.batch([
+    db
+      .select({ name: template.name, env: template.env })
+      .from(template)
+      .where(and(eq(template.accountId, accountId), sql`instr(${template.env}, ${secretName}) > 0`))
+      .orderBy(asc(template.createdAt), asc(template.id)),
+    db
+      .select({ name: endpoint.name, env: endpoint.env })
+      .from(endpoint)
+      .where(and(eq(endpoint.accountId, accountId), sql`instr(${endpoint.env}, ${secretName}) > 0`))
+      .orderBy(asc(endpoint.createdAt), asc(endpoint.id)),
+  ]);
+  return [
+    ...templates.map((one) => ({ kind: "template" as const, ...one })),
+    ...endpoints.map((one) => ({ kind: "endpoint" as const, ...one })),
+  ];
 }
 
 export async function findSecret(
