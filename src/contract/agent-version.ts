@@ -1,5 +1,7 @@
+import { EDGERUN_VERSION } from "./version.ts";
+
 /** Version of the agents that this edge serves; told to the edge with every join and sync. */
-export const AGENT_VERSION = "0.2.0";
+export const AGENT_VERSION = EDGERUN_VERSION;
 /** The oldest agent that this edge still gives work to. */
 export const AGENT_VERSION_MIN = "0.1.0";
 /** What runs agents: node:sqlite as the journal uses it is there from this version on. */

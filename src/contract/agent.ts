@@ -17,8 +17,19 @@
  */
 import * as z from "zod";
 import { artifactSchema } from "./artifact.ts";
+import { eachFitting, leftOut } from "./each-fitting.ts";
+import { EACH } from "./json-carver.ts";
+import { cutsAt, jsonTextSchema } from "./json-text.ts";
 import { jsonValueSchema } from "./json.ts";
-import { AGENT_HOLD_MAX_MS, ERROR_MAX_LENGTH, RESULT_MAX_BYTES } from "./limits.ts";
+import {
+  AGENT_HOLD_MAX_MS,
+  AGO_MAX_MS,
+  ERROR_MAX_LENGTH,
+  EXECUTION_TIMEOUT_MAX_MS,
+  RESULT_MAX_BYTES,
+  SLOTS_COUNTED_MAX,
+  WORKER_START_LIMIT_MS,
+} from "./limits.ts";
 import { hostTelemetrySchema } from "./telemetry.ts";
 
 export const idSchema = z
@@ -31,7 +42,9 @@ const count = z.number().int().nonnegative();
 /** Names who follows the logs of an endpoint at a time: grows with each new follower, 0 for none. */
 const follow = count;
 /** How long ago something was, in ms: the edge makes a time of its own of it, so a host's clock may be wrong. */
-const agoMs = count;
+const agoMs = count.transform((ms) => Math.min(ms, AGO_MAX_MS));
+/** Of sentences for people: they are cut, never refused. */
+const DETAIL_MAX_LENGTH = 2_000;
 const holdMs = z.number().int().min(0).max(AGENT_HOLD_MAX_MS);
 
 // Inventory
@@ -52,9 +65,9 @@ export const inventorySchema = z.object({
   memoryMb: count,
   diskFreeMb: count,
   runtime: z.enum(["docker", "process"]),
-  /** Data center that the host is in, such as EU-RO-1. Agents of before do not say. */
+  /** Data center that the host is in, such as EU-RO-1. Older agents do not say. */
   dataCenterId: z.string().max(32).optional(),
-  /** Newest CUDA that the driver of the GPUs knows, such as 12.4. Agents of before do not say. */
+  /** Newest CUDA that the driver of the GPUs knows, such as 12.4. Older agents do not say. */
   cudaVersion: z.string().max(32).optional(),
   /** Network volumes that its workers can have. A host that does not say may have any. */
   networkVolumeIds: z.array(id).max(1_000).optional(),
@@ -106,30 +119,42 @@ export const WORKER_STATES = [
 ] as const;
 export type WorkerState = (typeof WORKER_STATES)[number];
 
+const detailText = z.string().overwrite((text) => text.slice(0, DETAIL_MAX_LENGTH));
+
 export const workerReportSchema = z.object({
   workerId: id,
   endpointId: id,
   revision: count,
   state: z.enum(WORKER_STATES),
   /** One sentence for people: pull progress, last log line of a crash. */
-  detail: z.string().max(2_000).optional(),
+  detail: detailText.optional(),
   isStandby: z.boolean().optional(),
   /** What its container runs, by content: a digest of the registry, or an id where the image came from none. */
-  imageDigest: z.string().max(256).optional(),
+  imageDigest: z.string().max(256).optional().catch(undefined),
   /** Its last starts, or the pulls before them, failed: how many in a row, and how long ago the first. */
-  failing: z.object({ times: count, ago: agoMs }).optional(),
-  /** How the worker came up, as far as the agent saw it. Agents of before send none. */
+  failing: z.object({ times: count, ago: agoMs }).optional().catch(undefined),
+  /** How the worker came up, as far as the agent saw it. Older agents send none. */
   ago: z
     .object({ pullStarted: agoMs, pullEnded: agoMs, containerStarted: agoMs, ready: agoMs })
     .partial()
-    .optional(),
+    .optional()
+    .catch(undefined),
 });
 export type WorkerReport = z.infer<typeof workerReportSchema>;
+
+const workerRef = z.object({ workerId: id, endpointId: id, revision: count.catch(0) });
+
+/** A worker that its agent lists is there, whatever else the agent says of it. */
+function unreadableWorker(report: unknown, fault: string): WorkerReport | undefined {
+  const { data } = workerRef.safeParse(report);
+  const detail = `The edge cannot read what the agent says of this worker (${fault}).`;
+  return data && { ...data, state: "unhealthy", detail };
+}
 
 export const syncRequestSchema = z.object({
   agentVersion: z.string(),
   inventory: inventorySchema,
-  workers: z.array(workerReportSchema).max(1_000),
+  workers: eachFitting(workerReportSchema, unreadableWorker, 1_000),
   /** Revision of the last reply that the agent has applied; 0 for none. */
   appliedRevision: count,
   /** The agent promises its next sync within this time; the edge answers within it. */
@@ -199,6 +224,39 @@ export const assignmentSchema = z.object({
 });
 export type Assignment = z.infer<typeof assignmentSchema>;
 
+const assignmentRef = z.object({
+  workerId: id,
+  endpointId: id,
+  revision: count,
+  type: z.enum(["QB", "LB"]).catch("QB"),
+  mode: z.enum(["run", "standby"]).optional().catch(undefined),
+});
+
+/**
+ * Parts of an assignment of which nothing can be started, for the reason that it gives. Agents that know no problems
+ * say of the image that a sentence is no name of one; without arguments there is no process to start either.
+ */
+export function unstartable(reason: string) {
+  const problem = reason.slice(0, PROBLEM_MAX_LENGTH);
+  return { problem, imageName: problem, dockerArgs: "", env: {}, registryAuth: null };
+}
+
+/** An assignment of a worker of which nothing else can be said. */
+export function problemAssignment(
+  { workerId, endpointId, revision, type, mode }: z.infer<typeof assignmentRef>,
+  reason: string,
+): Assignment {
+  const nothing = { containerDiskInGb: 0, gpuIndexes: [], startLimitMs: WORKER_START_LIMIT_MS };
+  return { workerId, endpointId, revision, type, ...(mode && { mode }), ...nothing, ...unstartable(reason) };
+}
+
+/** A worker that the agent has stays, and its owner reads why it does not start again. */
+function unreadableAssignment(assignment: unknown, fault: string): Assignment | undefined {
+  const { data } = assignmentRef.safeParse(assignment);
+  const reason = `The agent of this host cannot read what the worker is made of (${fault}). On the host, run: sudo edgerun-agent upgrade`;
+  return data && problemAssignment(data, reason);
+}
+
 /** What an agent may keep of an assignment on its disk: nothing that came of a secret. */
 export const assignmentOutlineSchema = assignmentSchema.pick({
   workerId: true,
@@ -215,15 +273,17 @@ export type AgentNotice = z.infer<typeof agentNoticeSchema>;
 
 export const syncReplySchema = z.object({
   revision: count,
-  assignments: z.array(assignmentSchema),
+  assignments: eachFitting(assignmentSchema, unreadableAssignment),
   /** Absent when there is nothing to tell, and from edges of before. */
-  notice: agentNoticeSchema.optional(),
+  notice: agentNoticeSchema.optional().catch(undefined),
 });
 export type SyncReply = z.infer<typeof syncReplySchema>;
 
 // Exchange
 
-const attemptRef = { jobId: id, attempt: z.number().int().positive(), workerId: id };
+const attempt = z.number().int().positive();
+const attemptRef = { jobId: id, attempt, workerId: id };
+const attemptRefSchema = z.object(attemptRef);
 
 /** Cut, never refused: a long traceback is no reason to lose the result. */
 const errorText = z.string().transform((text) => text.slice(0, ERROR_MAX_LENGTH));
@@ -247,77 +307,129 @@ export const uploadReplySchema = z.discriminatedUnion("outcome", [
 ]);
 export type UploadReply = z.infer<typeof uploadReplySchema>;
 
-/** A result travels in its report, or was uploaded before; one above INLINE_PAYLOAD_MAX_BYTES shall be uploaded. */
-const result = { output: jsonValueSchema.optional(), upload: uploadSchema.optional() };
+/** The outcome of a result that cannot be read: its job ends and says why, or it would be sent again and again. */
+function unreadableReport(report: unknown, fault: string) {
+  const { data } = attemptRefSchema.safeParse(report);
+  const error = `The edge cannot read the worker's result (${fault}).`;
+  return data && { kind: "failed" as const, ...data, error };
+}
 
-/** What became of an attempt. `lost`: the worker is gone, or never posted a result. */
-export const attemptReportSchema = z.discriminatedUnion("kind", [
-  z.object({ kind: z.literal("completed"), ...attemptRef, ...result }),
-  z.object({ kind: z.literal("failed"), ...attemptRef, error: errorText, ...result }),
-  z.object({ kind: z.literal("timed_out"), ...attemptRef }),
-  z.object({ kind: z.literal("lost"), ...attemptRef, reason: z.string().max(2_000) }),
-]);
-export type AttemptReport = z.infer<typeof attemptReportSchema>;
+function unreadableChunks(batch: unknown, fault: string) {
+  const { data } = attemptRefSchema.safeParse(batch);
+  const why = `The edge cannot read what the worker yielded (${fault}).`;
+  return data && { ...data, from: 1, outputs: [], fault: why };
+}
 
-export const heldJobSchema = z.object({
-  ...attemptRef,
-  /** Last progress value of the handler. */
-  progress: jsonValueSchema.optional(),
-  /** When the worker took the job, and when it gave its result. Agents of before send none. */
-  ago: z.object({ handlerStarted: agoMs, handlerFinished: agoMs }).partial().optional(),
-});
-export type HeldJob = z.infer<typeof heldJobSchema>;
+/** What a worker offers beyond that it offers again with its next exchange. */
+const freeSlots = z
+  .number()
+  .int()
+  .positive()
+  .transform((free) => Math.min(free, SLOTS_COUNTED_MAX));
 
 /**
- * What a handler yielded, in order. Chunks of an attempt are numbered from 1 without gaps and sent until they
- * are acknowledged, one batch of an attempt at a time; a report goes with or after the last of them.
+ * What an exchange tells the edge. `value`: what users' values are to the reader, JSON values or the texts of
+ * such.
  */
-export const chunkBatchSchema = z.object({
-  ...attemptRef,
-  /** Number of the first chunk of this batch. */
-  from: z.number().int().positive(),
-  /** None of them has more than CHUNK_MAX_BYTES as JSON text. */
-  outputs: z.array(jsonValueSchema).min(1).max(10_000),
-});
-export type ChunkBatch = z.infer<typeof chunkBatchSchema>;
+function exchangeRequestOf<Value extends z.ZodType>(value: Value) {
+  /** A result travels in its report, or was uploaded before; one above INLINE_PAYLOAD_MAX_BYTES shall be uploaded. */
+  const result = { output: value.optional(), upload: uploadSchema.optional() };
 
-export const exchangeRequestSchema = z.object({
-  /** Random per start of the agent; a new session holds only what it lists. */
-  session: id,
-  /** Counts the exchanges of a session on this endpoint, from 1. */
-  turn: z.number().int().positive(),
-  /** Other turns still waiting for their reply; jobs in those replies are on their way, not lost. */
-  openTurns: z.array(z.number().int().positive()).max(64),
+  /** What became of an attempt. `lost`: the worker is gone, or never posted a result. */
+  const report = z.discriminatedUnion("kind", [
+    z.object({ kind: z.literal("completed"), ...attemptRef, ...result }),
+    z.object({ kind: z.literal("failed"), ...attemptRef, error: errorText, ...result }),
+    z.object({ kind: z.literal("timed_out"), ...attemptRef }),
+    z.object({ kind: z.literal("lost"), ...attemptRef, reason: detailText }),
+  ]);
+
+  const heldJob = z.object({
+    ...attemptRef,
+    /** Last progress value of the handler. */
+    progress: value.optional(),
+    /** When the worker took the job, and when it gave its result. Older agents send none. */
+    ago: z.object({ handlerStarted: agoMs, handlerFinished: agoMs }).partial().optional().catch(undefined),
+  });
+
   /**
-   * Every attempt that the agent has and whose report is not yet acknowledged. A job that came for a worker
-   * which cannot take it any more is declined by never being listed: it goes back, and no attempt is blamed.
+   * What a handler yielded, in order. Chunks of an attempt are numbered from 1 without gaps and sent until they
+   * are acknowledged, one batch of an attempt at a time; a report goes with or after the last of them.
    */
-  held: z.array(heldJobSchema).max(10_000),
-  reports: z.array(attemptReportSchema).max(1_000),
-  /** Taken before the reports of the same exchange. Agents that know no streams send none. */
-  chunks: z.array(chunkBatchSchema).max(1_000).default([]),
-  /** Free slots by ready worker; empty when the agent wants no job now. */
-  slots: z.array(z.object({ workerId: id, free: z.number().int().positive() })).max(1_000),
-  /** 0: answer at once. Above 0: hold until there is a job or a stop; replaces an older hold of this agent. */
-  holdMs,
-  /** The followers that the agent knows of; answered as soon as there are others. Agents of before do not say. */
-  follow: follow.optional(),
-});
-export type ExchangeRequest = z.infer<typeof exchangeRequestSchema>;
+  const chunkBatch = z
+    .object({
+      ...attemptRef,
+      /** Number of the first chunk of this batch. */
+      from: z.number().int().positive(),
+      /** None of them has more than CHUNK_MAX_BYTES as JSON text. */
+      outputs: z.array(value).max(10_000),
+      /** Set by who reads it: why it cannot be read, which ends the attempt. */
+      fault: z.string().optional(),
+    })
+    .refine(({ outputs, fault }) => outputs.length > 0 || fault !== undefined, {
+      path: ["outputs"],
+      message: "must hold at least one",
+    });
 
-/** A job on its way to a worker. What the container sees is `id`, `input` and the optional members. */
-export const dispatchedJobSchema = z.object({
-  id,
-  attempt: z.number().int().positive(),
-  workerId: id,
-  input: jsonValueSchema,
-  executionTimeoutMs: z.number().int().positive(),
-  webhook: z.string().optional(),
-  policy: z.record(z.string(), jsonValueSchema).optional(),
-  s3Config: z.record(z.string(), jsonValueSchema).optional(),
-  batchId: z.string().optional(),
-});
-export type DispatchedJob = z.infer<typeof dispatchedJobSchema>;
+  return z.object({
+    /** Random per start of the agent; a new session holds only what it lists. */
+    session: id,
+    /** Counts the exchanges of a session on this endpoint, from 1. */
+    turn: z.number().int().positive(),
+    /** Other turns still waiting for their reply; jobs in those replies are on their way, not lost. */
+    openTurns: z.array(z.number().int().positive()).max(64),
+    /**
+     * Every attempt that the agent has and whose report is not yet acknowledged. A job that came for a worker
+     * which cannot take it any more is declined by never being listed: it goes back, and no attempt is blamed.
+     */
+    held: eachFitting(heldJob, leftOut, 10_000),
+    reports: eachFitting(report, unreadableReport, 1_000),
+    /** Taken before the reports of the same exchange. Agents that know no streams send none. */
+    chunks: eachFitting(chunkBatch, unreadableChunks, 1_000).default([]),
+    /** Free slots by ready worker; empty when the agent wants no job now. */
+    slots: eachFitting(z.object({ workerId: id, free: freeSlots }), leftOut, 1_000),
+    /** 0: answer at once. Above 0: hold until there is a job or a stop; replaces an older hold of this agent. */
+    holdMs,
+    /** The followers that the agent knows of; answered as soon as there are others. Older agents do not say. */
+    follow: follow.optional(),
+  });
+}
+
+export const exchangeRequestSchema = exchangeRequestOf(jsonValueSchema);
+export type ExchangeRequest = z.infer<typeof exchangeRequestSchema>;
+export type HeldJob = ExchangeRequest["held"][number];
+
+/** The same with users' values as the texts that they are. */
+export const exchangeRequestTextsSchema = exchangeRequestOf(jsonTextSchema);
+export type ExchangeRequestTexts = z.infer<typeof exchangeRequestTextsSchema>;
+export const EXCHANGE_REQUEST_TEXTS = cutsAt(
+  ["held", EACH, "progress"],
+  ["reports", EACH, "output"],
+  ["chunks", EACH, "outputs", EACH],
+);
+
+/** Jobs on their way to workers. */
+function dispatchedJobsOf<Value extends z.ZodType>(value: Value) {
+  const ref = { id, attempt, workerId: id, input: value };
+  /** What the container sees is `id`, `input` and the optional members. */
+  const job = z.object({
+    ...ref,
+    executionTimeoutMs: z.number().int().positive(),
+    webhook: z.string().optional(),
+    policy: z.record(z.string(), jsonValueSchema).optional(),
+    s3Config: value.optional(),
+    batchId: z.string().optional(),
+    /** Set by who reads it: why it cannot be read, which ends the attempt. */
+    fault: z.string().optional(),
+  });
+  const refSchema = z.object(ref);
+  return eachFitting(job, (unread, fault) => {
+    const { data } = refSchema.safeParse(unread);
+    const why = `The agent of the worker's host cannot read the job (${fault}). On the host, run: sudo edgerun-agent upgrade`;
+    return (
+      data && ({ ...data, executionTimeoutMs: EXECUTION_TIMEOUT_MAX_MS, fault: why } as z.output<typeof job>)
+    );
+  });
+}
 
 /** Why the agent must stop a handler whose result is not wanted any more. */
 export const STOP_REASONS = ["cancelled", "timed_out", "expired", "lease_lost"] as const;
@@ -325,25 +437,25 @@ export type StopReason = (typeof STOP_REASONS)[number];
 
 export const exchangeReplySchema = z.object({
   /** One entry per report. `refused`: the attempt no longer owned the job; drop the result. */
-  acks: z.array(
-    z.object({ jobId: id, attempt: z.number().int().positive(), outcome: z.enum(["accepted", "refused"]) }),
-  ),
+  acks: eachFitting(z.object({ jobId: id, attempt, outcome: z.enum(["accepted", "refused"]) }), leftOut),
   /**
    * One entry per batch of chunks: they need not be sent again up to and including this number. Chunks that
    * nobody wants are acknowledged too. Absent from an edge that knows no streams.
    */
-  chunkAcks: z
-    .array(
-      z.object({
-        jobId: id,
-        attempt: z.number().int().positive(),
-        received: z.number().int().nonnegative(),
-      }),
-    )
-    .optional(),
-  jobs: z.array(dispatchedJobSchema),
-  stops: z.array(z.object({ jobId: id, attempt: z.number().int().positive(), reason: z.enum(STOP_REASONS) })),
+  chunkAcks: eachFitting(z.object({ jobId: id, attempt, received: count }), leftOut).optional(),
+  jobs: dispatchedJobsOf(jsonValueSchema),
+  stops: eachFitting(
+    z.object({ jobId: id, attempt, reason: z.enum(STOP_REASONS).catch("lease_lost") }),
+    leftOut,
+  ),
   /** Who follows the logs of this endpoint: their lines are wanted at once. Absent: as before. */
   follow: follow.optional(),
 });
 export type ExchangeReply = z.infer<typeof exchangeReplySchema>;
+export type DispatchedJob = ExchangeReply["jobs"][number];
+
+/** The same with users' values as the texts that they are. */
+export const exchangeReplyTextsSchema = exchangeReplySchema.extend({
+  jobs: dispatchedJobsOf(jsonTextSchema),
+});
+export const EXCHANGE_REPLY_TEXTS = cutsAt(["jobs", EACH, "input"], ["jobs", EACH, "s3Config"]);

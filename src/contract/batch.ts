@@ -1,19 +1,16 @@
 /** What clients send and receive of batches. */
 import * as z from "zod";
 import type { Immutable } from "./immutable.ts";
-import { jobRequestSchema, pageMembers, requestsQuerySchema, WIRE_STATUSES } from "./job.ts";
+import { pageMembers, requestsQuerySchema, WIRE_STATUSES } from "./job.ts";
 import { BATCH_REQUESTS_MAX, NAME_MAX_CHARACTERS } from "./limits.ts";
 import { jsonValueSchema } from "./json.ts";
 
-const requestsSchema = z
-  .array(jobRequestSchema, "must be an array of requests, each with an input")
-  .max(BATCH_REQUESTS_MAX, `must hold at most ${BATCH_REQUESTS_MAX} requests`);
-
 /** Requests to begin a batch with or to add to one: an array, or an object that has them as `requests`. */
-export function batchBodySchema(isArray: boolean) {
-  return isArray
-    ? requestsSchema.transform((requests) => ({ requests }))
-    : z.object({ requests: requestsSchema });
+export function batchBodySchema<Request extends z.ZodType>(request: Request, isArray: boolean) {
+  const requests = z
+    .array(request, "must be an array of requests, each with an input")
+    .max(BATCH_REQUESTS_MAX, `must hold at most ${BATCH_REQUESTS_MAX} requests`);
+  return isArray ? requests.transform((list) => ({ requests: list })) : z.object({ requests });
 }
 
 /** Attributes of a batch that can be changed at any time. */

@@ -11,15 +11,21 @@ export const ERROR_STATUS = {
   worker_timeout: 400,
   unauthorized: 401,
   insufficient_permission: 401,
+  /** The request came over plain HTTP, where others can read its key. */
+  https_required: 403,
   not_found: 404,
   endpoint_not_found: 404,
   job_not_found: 404,
   /** The worker that was asked for is none any more. */
   affinity_worker_gone: 404,
   job_not_retryable: 409,
+  /** The host has no worker of the endpoint, or none that needs what it asks for. */
+  worker_not_assigned: 409,
   payload_too_large: 413,
   rate_limited: 429,
   internal: 500,
+  /** The operator of this Edgerun has to change its settings. */
+  not_configured: 500,
   /** The worker broke off, refused the connection, or gave an answer that is none. */
   worker_failed: 502,
   /** The worker did not answer in time. */
@@ -35,6 +41,7 @@ export type ErrorStatus = (typeof ERROR_STATUS)[ErrorCode];
 const STATUS_TITLES: Record<ErrorStatus, string> = {
   400: "Bad Request",
   401: "Unauthorized",
+  403: "Forbidden",
   404: "Not Found",
   409: "Conflict",
   413: "Payload Too Large",

@@ -23,6 +23,8 @@ export const MANIFEST_MAX_BYTES = MEGABYTE;
 export const FLASH_APPS_MAX = 500;
 /** Of one app. */
 export const FLASH_ENVIRONMENTS_MAX = 100;
+/** Artifacts of an account, in GB, unless ARTIFACT_STORAGE_GB says otherwise; uploads that are open count as whole. */
+export const ARTIFACT_STORAGE_DEFAULT_GB = 200;
 /** Artifacts of an account that were announced and are no build yet. */
 export const FLASH_UPLOADS_MAX = 500;
 /** Objects of uploads that ended which one maintenance run removes at most. */
@@ -35,10 +37,6 @@ export const FLASH_BUILDS_KEPT = 20;
 export const FLASH_ADDRESS_CACHE_MS = 5 * SECOND;
 /** For which a login in the browser waits for its person. */
 export const FLASH_AUTH_LIFE_MS = 10 * MINUTE;
-/** Logins that wait at once, of all clients: anybody may open one. */
-export const FLASH_AUTH_OPEN_MAX = 1_000;
-/** Logins that one place on the network opens while one of them waits, as far as an isolate of the edge knows. */
-export const FLASH_AUTH_PER_PLACE_MAX = 30;
 /** How long an expired login is remembered, so that its client learns what became of it. */
 export const FLASH_AUTH_KEPT_MS = HOUR;
 /** What is kept of the words in which a client names itself. */

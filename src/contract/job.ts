@@ -1,6 +1,7 @@
 /** What clients of the queue API send and receive. */
 import * as z from "zod";
 import { jsonValueSchema } from "./json.ts";
+import { jsonTextSchema } from "./json-text.ts";
 import type { Immutable } from "./immutable.ts";
 import { LIMITED_OPERATIONS } from "./rate-limits.ts";
 import {
@@ -9,6 +10,7 @@ import {
   OPTION_MAX_LENGTH,
   REQUESTS_PAGE_DEFAULT,
   REQUESTS_PAGE_MAX,
+  S3_CONFIG_MAX_BYTES,
   TTL_DEFAULT_MS,
   TTL_MAX_MS,
   TTL_MIN_MS,
@@ -96,7 +98,26 @@ export const jobRequestSchema = z
     "must be a JSON object",
   )
   .meta({ id: "JobRequest" });
-export type JobRequest = z.infer<typeof jobRequestSchema>;
+
+/** Judged by what it means, and kept as it was sent: the worker gets members that nobody here knows, too. */
+const s3ConfigTextSchema = jsonTextSchema
+  .superRefine((text, context) => {
+    const issues = s3ConfigSchema.nullable().safeParse(JSON.parse(text.json)).error?.issues ?? [];
+    for (const { path, message } of issues) context.addIssue({ code: "custom", path, message });
+    if (text.sizeBytes > S3_CONFIG_MAX_BYTES)
+      context.addIssue(`must have at most ${S3_CONFIG_MAX_BYTES} bytes`);
+  })
+  .transform((text) => (text.json === "null" ? undefined : text));
+
+/** The same request with its input and s3Config as the texts that came. */
+export const receivedJobRequestSchema = jobRequestSchema.extend({
+  input: jsonTextSchema,
+  s3Config: s3ConfigTextSchema.optional(),
+});
+export type ReceivedJobRequest = z.infer<typeof receivedJobRequestSchema>;
+
+/** The members of a request that are texts; the payload is the first. */
+export const JOB_REQUEST_TEXTS = [["input"], ["s3Config"]] as const;
 
 /** The `wait` query parameter: milliseconds, clamped by nobody, refused when out of range. */
 export const waitSchema = z.coerce
@@ -159,15 +180,17 @@ export const requestsQuerySchema = z.object({
 // Answers
 
 const time = z.int().meta({ description: "Epoch milliseconds." });
-const delayTime = z
+const delayTime = z.int().meta({
+  description: "Milliseconds until a worker took the job, its start included; so far, while it waits.",
+});
+const executionTime = z
   .int()
-  .meta({ description: "Milliseconds until a worker took the job, its start included." });
-const executionTime = z.int().meta({ description: "Milliseconds from then to the result." });
+  .meta({ description: "Milliseconds from then to the result; so far, while the job runs, and 0 before." });
 const wireStatusSchema = z.enum(WIRE_STATUSES).meta({ id: "JobStatus" });
 
 const queueViewSchema = z
   .object({
-    position: z.int().meta({ description: "Jobs ahead of this one." }),
+    position: z.int().meta({ description: "Place in the queue: 1 for the job that goes next." }),
     reason: z.enum(QUEUE_REASONS),
     detail: z.string().meta({ description: "The same for people." }),
   })
@@ -209,8 +232,8 @@ export const jobReplySchema = z
   .object({
     id: z.string(),
     status: wireStatusSchema,
-    delayTime: delayTime.optional(),
-    executionTime: executionTime.optional(),
+    delayTime,
+    executionTime,
     workerId: z.string().optional(),
     error: z.string().optional(),
     retries: z.int().optional().meta({ description: "How often it was dispatched again." }),
@@ -243,8 +266,8 @@ const requestRowSchema = z
     createdAt: time,
     startedAt: time.optional(),
     completedAt: time.optional(),
-    delayTime: delayTime.optional(),
-    executionTime: executionTime.optional(),
+    delayTime,
+    executionTime,
     workerId: z.string().optional(),
     error: z.string().optional(),
   })
@@ -317,6 +340,9 @@ export const healthSchema = z
     workers: workerCountsSchema,
     release: releaseSchema.nullable().meta({
       description: "The rolling release under way; null while all workers are of the endpoint's version.",
+    }),
+    obstacle: z.string().nullable().meta({
+      description: "What keeps workers of the endpoint's version from coming up; null while nothing does.",
     }),
     limits: z
       .object({

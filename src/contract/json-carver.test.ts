@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, test } from "vitest";
-import { EACH, JsonCarver, type JsonPath } from "./json-carver.ts";
+import { EACH, JsonCarver, pathTree, type JsonPath } from "./json-carver.ts";
 import { JsonSyntaxError } from "./json-tokens.ts";
 import { JSON_DEPTH_MAX } from "./limits.ts";
 
@@ -11,16 +11,18 @@ type Carved = { readonly rest: string; readonly carved: readonly string[] };
 
 /** Reads `bytes` in chunks that end at the given places; "refused" when it is no JSON. */
 function carve(path: JsonPath, bytes: Uint8Array, cuts: readonly number[] = []): Carved | "refused" {
-  const carver = new JsonCarver(path);
+  const carver = new JsonCarver(pathTree([path]));
   const parts: number[][] = [];
   const rest: number[] = [];
   const ends = [...new Set(cuts.map((cut) => cut % (bytes.length + 1)))].toSorted((a, b) => a - b);
   let from = 0;
   try {
     for (const end of [...ends, bytes.length]) {
-      for (const piece of carver.scan(bytes.subarray(from, end))) {
+      const chunk = bytes.subarray(from, end);
+      for (const piece of carver.scan(chunk)) {
+        if (piece.carved !== null && piece.isFirst) rest.push(...encoder.encode(`${piece.carved}`));
         const target = piece.carved === null ? rest : (parts[piece.carved] ??= []);
-        target.push(...piece.bytes);
+        target.push(...chunk.subarray(piece.from, piece.to));
       }
       from = end;
     }
@@ -65,7 +67,7 @@ describe("text", () => {
       fc.property(value, indent, cuts, (json, space, places) => {
         const text = JSON.stringify(json, null, space);
         const result = carve([], encoder.encode(` ${text}\n`), places);
-        return result !== "refused" && result.carved[0] === text && result.rest === " null\n";
+        return result !== "refused" && result.carved[0] === text && result.rest === " 0\n";
       }),
     );
   });
@@ -120,10 +122,10 @@ describe("text", () => {
   });
 
   test("that is wrong is refused with what is wrong, and where", ({ expect }) => {
-    const carver = new JsonCarver([]);
+    const carver = new JsonCarver(pathTree([[]]));
     carver.scan(encoder.encode('{"a":'));
     expect(() => carver.scan(encoder.encode(" }"))).toThrow("an unexpected character at byte 6");
-    const cut = new JsonCarver([]);
+    const cut = new JsonCarver(pathTree([[]]));
     cut.scan(encoder.encode("[1,"));
     expect(() => cut.end()).toThrow("an unexpected end at byte 3");
   });
@@ -143,7 +145,7 @@ describe("a carved member", () => {
         const [carved = ""] = result.carved;
         return (
           JSON.stringify(JSON.parse(carved)) === JSON.stringify(input) &&
-          JSON.stringify(JSON.parse(result.rest)) === JSON.stringify({ ...body, input: null })
+          JSON.stringify(JSON.parse(result.rest)) === JSON.stringify({ ...body, input: 0 })
         );
       }),
     );
@@ -151,7 +153,7 @@ describe("a carved member", () => {
 
   test("is found by what its name means, and only where the path leads", ({ expect }) => {
     const carved = (text: string) => carve(["input"], encoder.encode(text));
-    expect(carved('{"in\\u0070ut":1}')).toEqual({ rest: '{"in\\u0070ut":null}', carved: ["1"] });
+    expect(carved('{"in\\u0070ut":1}')).toEqual({ rest: '{"in\\u0070ut":0}', carved: ["1"] });
     expect(carved('{"a":{"input":1},"b":[{"input":2}]}')).toMatchObject({ carved: [] });
     expect(carved('[{"input":1}]')).toMatchObject({ carved: [] });
     expect(carved('"input"')).toMatchObject({ carved: [] });
@@ -160,7 +162,7 @@ describe("a carved member", () => {
 
   test("that stands there twice is carved twice", ({ expect }) => {
     expect(carve(["input"], encoder.encode('{"input":1,"a":2,"input":[3]}'))).toEqual({
-      rest: '{"input":null,"a":2,"input":null}',
+      rest: '{"input":0,"a":2,"input":1}',
       carved: ["1", "[3]"],
     });
   });
@@ -168,8 +170,28 @@ describe("a carved member", () => {
   test("is found in each element of a list", ({ expect }) => {
     const text = '{"stops":[{"input":0}],"jobs":[{"id":"a","input":{"x":[1]}},{"input":"é"},{}]}';
     expect(carve(["jobs", EACH, "input"], encoder.encode(text), [30, 43, 50])).toEqual({
-      rest: '{"stops":[{"input":0}],"jobs":[{"id":"a","input":null},{"input":null},{}]}',
+      rest: '{"stops":[{"input":0}],"jobs":[{"id":"a","input":0},{"input":1},{}]}',
       carved: ['{"x":[1]}', '"é"'],
     });
   });
+
+  test("may nest as deeply as any other, wherever it stands", ({ expect }) => {
+    const nested = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
+    const body = (depth: number) => encoder.encode(`{"jobs":[{"input":${nested(depth)}}]}`);
+    expect(carve(["jobs", EACH, "input"], body(JSON_DEPTH_MAX))).not.toBe("refused");
+    expect(carve(["jobs", EACH, "input"], body(JSON_DEPTH_MAX + 1))).toBe("refused");
+  });
+});
+
+test("values at several paths are carved, each under the index of its path", ({ expect }) => {
+  const paths = pathTree([["a"], ["list", EACH, "x"], ["list", EACH, "y", EACH]]);
+  const bytes = encoder.encode('{"list":[{"y":[1.0,[2]],"x":{"a":3}},{"z":[4]},5],"b":{"a":6},"a":"7"}');
+  const pieces = new JsonCarver(paths).scan(bytes);
+  const carved = pieces.filter((piece) => piece.carved !== null);
+  expect(carved.map(({ path, from, to }) => [path, decoder.decode(bytes.subarray(from, to))])).toEqual([
+    [2, "1.0"],
+    [2, "[2]"],
+    [1, '{"a":3}'],
+    [0, '"7"'],
+  ]);
 });

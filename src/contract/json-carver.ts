@@ -1,25 +1,74 @@
 /**
  * Reads JSON text as it arrives and carves values out of it, without ever holding one whole.
  *
- * K1  Exactly what RFC 8259 allows passes, in well-formed UTF-8, and nested no deeper than the reader wants.
+ * K1  Exactly what RFC 8259 allows passes, in well-formed UTF-8. No carved value is nested deeper than the reader
+ *     wants, and neither is what is left, whatever stands around them.
  * K2  The pieces of a carved value, one after the other, are its text without the space around it.
- * K3  What is left, with `null` in the place of every carved value, is the same JSON text otherwise.
+ * K3  What is left, with its number in the place of every carved value, is the same JSON text otherwise.
  */
-import { JsonSyntaxError, NumberReader, TextReader, WordReader } from "./json-tokens.ts";
+import {
+  CLOSE_LIST,
+  CLOSE_OBJECT,
+  ContainerReader,
+  JsonCountError,
+  JsonDepthError,
+  JsonSyntaxError,
+  NumberReader,
+  TextReader,
+  unexpected,
+  WordReader,
+} from "./json-tokens.ts";
 import { JSON_DEPTH_MAX } from "./limits.ts";
 
 /** In a path: any element of a list. */
-export const EACH = Symbol("each");
+export const EACH: unique symbol = Symbol("each");
+/** A name for each object on the way, EACH for each list; [] is the whole text. */
 export type JsonPath = readonly (string | typeof EACH)[];
 
-/** `carved` counts the carved values from 0; null is what is left. */
-export type Piece = { readonly carved: number | null; readonly bytes: Uint8Array };
+/** A piece of what was read: the bytes `from` to `to`. Bodies may have many, so none has a view of its own. */
+export type Piece = {
+  /** Counts the carved values from 0; null is what is left. */
+  readonly carved: number | null;
+  /** The path of a carved value, by its index. */
+  readonly path: number | null;
+  /** The first piece of a carved value, whose number stands here in what is left (K3). */
+  readonly isFirst: boolean;
+  readonly from: number;
+  readonly to: number;
+};
+
+/** The paths as a tree: where each step leads, and the path that ends here. */
+export type PathTree = {
+  path: number | null;
+  readonly next: Map<JsonPath[number], PathTree>;
+};
+
+/** No path may begin with another one: what is carved is not looked into. */
+export function pathTree(paths: readonly JsonPath[]): PathTree {
+  const root: PathTree = { path: null, next: new Map() };
+  for (const [index, path] of paths.entries()) {
+    let place = root;
+    for (const step of path) {
+      const known = place.next.get(step) ?? { path: null, next: new Map() };
+      place.next.set(step, known);
+      place = known;
+    }
+    place.path = index;
+  }
+  return root;
+}
 
 type ExpectedToken = "value" | "value or end" | "key" | "key or end" | "colon" | "comma or end";
 /** What comes next: a token, or the rest of one. */
-type Expected = ExpectedToken | "text" | "number" | "word";
+type Expected = ExpectedToken | "text" | "number" | "word" | "container";
 
-const NULL = Uint8Array.from("null", (character) => character.charCodeAt(0));
+/** The most values that any message of ours holds. */
+const CARVED_MAX = 150_000;
+
+export type CarverLimits = { readonly depthMax?: number; readonly carvedMax?: number };
+
+const NO_BYTES: Uint8Array = new Uint8Array(0);
+const NOT_CARVED = { number: null, path: null };
 /** No member that anybody carves has a longer name, escapes included. */
 const KEY_MAX_BYTES = 256;
 
@@ -28,37 +77,42 @@ const COMMA = 0x2c;
 const MINUS = 0x2d;
 const COLON = 0x3a;
 const OPEN_LIST = 0x5b;
-const CLOSE_LIST = 0x5d;
 const OPEN_OBJECT = 0x7b;
-const CLOSE_OBJECT = 0x7d;
+
+/** A container into which the paths lead: where they lead there, and the byte that closes it. */
+type Followed = { readonly place: PathTree; readonly closer: number };
 
 export class JsonCarver {
-  readonly #path: JsonPath;
   readonly #text = new TextReader();
   readonly #number = new NumberReader();
   readonly #word = new WordReader();
+  /** Reads all containers into which no path leads, in one go. */
+  readonly #container = new ContainerReader();
   readonly #depthMax: number;
-  /** The bytes that close the open containers, the outermost first. */
-  #closers = new Uint8Array(64);
-  #depth = 0;
-  /** How many steps of the path the open containers and the current key follow. */
-  #matched = 0;
+  readonly #carvedMax: number;
+  /** The open containers, the outermost first; those that `#container` reads do not count. */
+  readonly #open: Followed[] = [];
+  /** Where the paths lead at the next value; undefined where nothing is carved. */
+  #place: PathTree | undefined;
   #expected: Expected = "value";
   #isKey = false;
-  #keyBytes: Uint8Array[] = [];
+  #keyBytes: Uint8Array = NO_BYTES;
   #offset = 0;
   #carvedCount = 0;
-  #isCarving = false;
+  /** The value that is being carved. */
+  #carving: { readonly number: number; readonly path: number } | null = null;
+  #isFirst = false;
   #pieces: Piece[] = [];
   #pieceFrom = 0;
 
-  /** Carves the values at `path`: a name for each object on the way, EACH for each list; [] is the whole text. */
-  constructor(path: JsonPath, depthMax = JSON_DEPTH_MAX) {
-    this.#path = path;
+  /** Carves at most `carvedMax` values at the paths, each of which may nest `depthMax` levels deep. */
+  constructor(paths: PathTree, { depthMax = JSON_DEPTH_MAX, carvedMax = CARVED_MAX }: CarverLimits = {}) {
+    this.#place = paths;
     this.#depthMax = depthMax;
+    this.#carvedMax = carvedMax;
   }
 
-  /** Reads on. The pieces are views of `bytes`. Throws JsonSyntaxError. */
+  /** Reads on. The pieces are places in `bytes`. Throws JsonSyntaxError. */
   scan(bytes: Uint8Array): Piece[] {
     this.#pieces = [];
     this.#pieceFrom = 0;
@@ -67,7 +121,7 @@ export class JsonCarver {
     } catch (error) {
       throw error instanceof JsonSyntaxError ? error.movedBy(this.#offset) : error;
     }
-    this.#cut(bytes, bytes.length);
+    this.#cut(bytes.length);
     this.#offset += bytes.length;
     return this.#pieces;
   }
@@ -75,7 +129,7 @@ export class JsonCarver {
   /** There is no more. Throws JsonSyntaxError when something is missing. */
   end(): void {
     if (this.#expected === "number" && this.#number.isWhole) this.#expected = "comma or end";
-    if (this.#expected !== "comma or end" || this.#depth > 0)
+    if (this.#expected !== "comma or end" || this.#open.length > 0)
       throw new JsonSyntaxError("an unexpected end", this.#offset);
   }
 
@@ -87,6 +141,8 @@ export class JsonCarver {
         return this.#readNumber(bytes, at);
       case "word":
         return this.#readWord(bytes, at);
+      case "container":
+        return this.#readContainer(bytes, at);
       case "value":
       case "value or end":
       case "key":
@@ -104,17 +160,17 @@ export class JsonCarver {
     if (isSpace(byte)) return at + 1;
     switch (expected) {
       case "comma or end":
-        return this.#readSeparator(bytes, byte, at);
+        return this.#readSeparator(byte, at);
       case "colon":
         return this.#readColon(byte, at);
       case "key or end":
-        return byte === CLOSE_OBJECT ? this.#close(bytes, at) : this.#beginKey(byte, at);
+        return byte === CLOSE_OBJECT ? this.#leave(at) : this.#beginKey(byte, at);
       case "key":
         return this.#beginKey(byte, at);
       case "value or end":
-        return byte === CLOSE_LIST ? this.#close(bytes, at) : this.#beginValue(bytes, byte, at);
+        return byte === CLOSE_LIST ? this.#leave(at) : this.#beginValue(byte, at);
       case "value":
-        return this.#beginValue(bytes, byte, at);
+        return this.#beginValue(byte, at);
     }
   }
 
@@ -129,20 +185,21 @@ export class JsonCarver {
     return this.#beginText(at, true);
   }
 
-  #readSeparator(bytes: Uint8Array, byte: number, at: number): number {
-    if (this.#depth === 0) throw unexpected(at);
-    const closer = this.#closers[this.#depth - 1];
-    if (byte === closer) return this.#close(bytes, at);
-    if (byte !== COMMA) throw unexpected(at);
+  #readSeparator(byte: number, at: number): number {
+    const closer = this.#open.at(-1)?.closer;
+    if (byte === closer) return this.#leave(at);
+    if (byte !== COMMA || closer === undefined) throw unexpected(at);
     this.#expected = closer === CLOSE_OBJECT ? "key" : "value";
     return at + 1;
   }
 
-  #beginValue(bytes: Uint8Array, byte: number, at: number): number {
-    if (this.#depth === this.#path.length && this.#matched === this.#depth) this.#beginCarving(bytes, at);
+  #beginValue(byte: number, at: number): number {
+    const around = this.#open.at(-1);
+    if (around?.closer === CLOSE_LIST) this.#place = around.place.next.get(EACH);
+    if (typeof this.#place?.path === "number") this.#beginCarving(at, this.#place.path);
     if (byte === QUOTE) return this.#beginText(at, false);
-    if (byte === OPEN_OBJECT) return this.#open(CLOSE_OBJECT, "key or end", at);
-    if (byte === OPEN_LIST) return this.#open(CLOSE_LIST, "value or end", at);
+    if (byte === OPEN_OBJECT) return this.#enter(CLOSE_OBJECT, at);
+    if (byte === OPEN_LIST) return this.#enter(CLOSE_LIST, at);
     if (byte === MINUS || (byte >= 0x30 && byte <= 0x39)) {
       this.#number.begin(byte);
       this.#expected = "number";
@@ -153,9 +210,9 @@ export class JsonCarver {
     return at + 1;
   }
 
-  #endValue(bytes: Uint8Array, end: number): number {
+  #endValue(end: number): number {
     this.#expected = "comma or end";
-    if (this.#isCarving && this.#depth === this.#path.length) this.#endCarving(bytes, end);
+    if (this.#carving) this.#endCarving(end);
     return end;
   }
 
@@ -163,100 +220,109 @@ export class JsonCarver {
     const end = this.#number.read(bytes, at);
     if (end === bytes.length) return end;
     if (!this.#number.isWhole) throw unexpected(end);
-    return this.#endValue(bytes, end);
+    return this.#endValue(end);
   }
 
   #readWord(bytes: Uint8Array, at: number): number {
     const end = this.#word.read(bytes, at);
-    return this.#word.isWhole ? this.#endValue(bytes, end) : end;
+    return this.#word.isWhole ? this.#endValue(end) : end;
+  }
+
+  #readContainer(bytes: Uint8Array, at: number): number {
+    const end = this.#container.read(bytes, at);
+    return this.#container.isOpen ? end : this.#endValue(end);
   }
 
   #beginText(at: number, isKey: boolean): number {
     this.#text.begin();
     this.#isKey = isKey;
-    this.#keyBytes = [];
+    this.#keyBytes = NO_BYTES;
     this.#expected = "text";
     return at + 1;
   }
 
   #readText(bytes: Uint8Array, at: number): number {
     const end = this.#text.read(bytes, at);
-    if (this.#isKey && this.#isOnPath())
-      this.#keyBytes.push(bytes.slice(at, Math.min(end, at + KEY_MAX_BYTES + 1)));
+    if (this.#isKey) this.#keepKey(bytes.subarray(at, end));
     if (this.#text.isOpen) return end;
-    if (!this.#isKey) return this.#endValue(bytes, end);
+    if (!this.#isKey) return this.#endValue(end);
     this.#expected = "colon";
-    if (this.#isOnPath()) this.#follow(readKey(this.#keyBytes));
+    this.#place = this.#open.at(-1)?.place.next.get(readKey(this.#keyBytes) ?? "");
     return end;
+  }
+
+  /** The key may be cut anywhere between two chunks. One that is too long for any path is not kept whole. */
+  #keepKey(part: Uint8Array): void {
+    const known = this.#keyBytes;
+    this.#keyBytes = known.length === 0 ? part.slice(0, KEY_MAX_BYTES + 1) : joined(known, part);
   }
 
   // Containers
 
-  #open(closer: number, expected: Expected, at: number): number {
-    if (this.#depth === this.#depthMax)
-      throw new JsonSyntaxError(`more than ${this.#depthMax} levels of nesting`, at);
-    if (this.#depth === this.#closers.length) this.#closers = doubled(this.#closers);
-    this.#closers[this.#depth] = closer;
-    this.#depth += 1;
-    this.#expected = expected;
-    if (closer === CLOSE_LIST && this.#isOnPath()) this.#follow(EACH);
+  #enter(closer: number, at: number): number {
+    const depthMax = this.#carving ? this.#depthMax : this.#depthMax - this.#open.length; // K1
+    if (depthMax <= 0) throw new JsonDepthError(this.#depthMax, at);
+    const place = this.#place;
+    if (place && !this.#carving && leadsInto(place, closer)) {
+      this.#open.push({ place, closer });
+      this.#expected = closer === CLOSE_OBJECT ? "key or end" : "value or end";
+    } else {
+      this.#container.begin(closer, depthMax);
+      this.#expected = "container";
+    }
     return at + 1;
   }
 
-  #close(bytes: Uint8Array, at: number): number {
-    this.#depth -= 1;
-    this.#matched = Math.min(this.#matched, this.#depth);
-    return this.#endValue(bytes, at + 1);
-  }
-
-  /** Whether the next step decides about a value to be carved. */
-  #isOnPath(): boolean {
-    return this.#depth <= this.#path.length && this.#matched >= this.#depth - 1;
-  }
-
-  #follow(step: JsonPath[number] | undefined): void {
-    this.#matched = step === this.#path[this.#depth - 1] ? this.#depth : this.#depth - 1;
+  #leave(at: number): number {
+    this.#open.pop();
+    return this.#endValue(at + 1);
   }
 
   // Carving
 
-  #beginCarving(bytes: Uint8Array, at: number): void {
-    this.#cut(bytes, at);
-    this.#pieces.push({ carved: null, bytes: NULL }); // K3
-    this.#isCarving = true;
+  #beginCarving(at: number, path: number): void {
+    if (this.#carvedCount === this.#carvedMax) throw new JsonCountError(this.#carvedMax, at);
+    this.#cut(at);
+    this.#carving = { number: this.#carvedCount, path };
+    this.#isFirst = true;
     this.#carvedCount += 1;
   }
 
-  #endCarving(bytes: Uint8Array, end: number): void {
-    this.#cut(bytes, end);
-    this.#isCarving = false;
+  #endCarving(end: number): void {
+    this.#cut(end);
+    this.#carving = null;
   }
 
-  #cut(bytes: Uint8Array, end: number): void {
-    const piece = bytes.subarray(this.#pieceFrom, end);
-    const carved = this.#isCarving ? this.#carvedCount - 1 : null;
-    if (piece.length > 0) this.#pieces.push({ carved, bytes: piece });
-    this.#pieceFrom = end;
+  #cut(to: number): void {
+    const from = this.#pieceFrom;
+    const { number, path } = this.#carving ?? NOT_CARVED;
+    if (to > from) {
+      this.#pieces.push({ carved: number, path, isFirst: this.#isFirst, from, to });
+      this.#isFirst = false;
+    }
+    this.#pieceFrom = to;
   }
+}
+
+function leadsInto({ next }: PathTree, closer: number): boolean {
+  return closer === CLOSE_LIST ? next.has(EACH) : next.size > (next.has(EACH) ? 1 : 0);
 }
 
 function isSpace(byte: number): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
-function doubled(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
-  const larger = new Uint8Array(bytes.length * 2);
-  larger.set(bytes);
-  return larger;
-}
-
-function unexpected(at: number): JsonSyntaxError {
-  return new JsonSyntaxError("an unexpected character", at);
+function joined(first: Uint8Array, second: Uint8Array): Uint8Array {
+  const length = Math.min(first.length + second.length, KEY_MAX_BYTES + 1);
+  const both = new Uint8Array(length);
+  both.set(first);
+  both.set(second.subarray(0, length - first.length), first.length);
+  return both;
 }
 
 /** The name that a key means; undefined when it is longer than any that is looked for. Those are ASCII. */
-function readKey(parts: readonly Uint8Array[]): string | undefined {
-  const bytes = parts.flatMap((part) => [...part]);
+function readKey(bytes: Uint8Array): string | undefined {
   if (bytes.length > KEY_MAX_BYTES) return undefined;
-  return JSON.parse(`"${String.fromCharCode(...bytes)}`) as string; // the closing quote was read with the rest
+  const text = String.fromCharCode(...bytes); // the closing quote was read with the rest
+  return text.includes("\\") ? (JSON.parse(`"${text}`) as string) : text.slice(0, -1);
 }

@@ -1,6 +1,6 @@
 /**
- * Readers for the parts of JSON text that have no parts of their own; each goes on where a chunk ended.
- * Text and numbers are tables of rules, because they are most of the bytes.
+ * Readers for parts of JSON text that need not be looked into; each goes on where a chunk ended. They are tables of
+ * rules, because these parts are most of the bytes.
  */
 
 export class JsonSyntaxError extends Error {
@@ -16,6 +16,36 @@ export class JsonSyntaxError extends Error {
 
   movedBy(offset: number): JsonSyntaxError {
     return new JsonSyntaxError(this.#what, this.offset + offset);
+  }
+}
+
+/** JSON as far as it was read, with more levels of nesting than are accepted. */
+export class JsonDepthError extends JsonSyntaxError {
+  readonly depthMax: number;
+
+  constructor(depthMax: number, offset: number) {
+    super(`more than ${depthMax} levels of nesting`, offset);
+    this.name = "JsonDepthError";
+    this.depthMax = depthMax;
+  }
+
+  override movedBy(offset: number): JsonDepthError {
+    return new JsonDepthError(this.depthMax, this.offset + offset);
+  }
+}
+
+/** JSON as far as it was read, with more values to cut out than are accepted. */
+export class JsonCountError extends JsonSyntaxError {
+  readonly countMax: number;
+
+  constructor(countMax: number, offset: number) {
+    super(`more than ${countMax} values`, offset);
+    this.name = "JsonCountError";
+    this.countMax = countMax;
+  }
+
+  override movedBy(offset: number): JsonCountError {
+    return new JsonCountError(this.countMax, this.offset + offset);
   }
 }
 
@@ -54,7 +84,8 @@ const HEX_PLACES: readonly (readonly [from: number, to: number])[] = [
   [HEX_4, PLAIN],
 ];
 
-const TEXT = tableOf(15, [
+const TEXT_STATES = 15;
+const TEXT_RULES: readonly Rule[] = [
   [PLAIN, 0x20, 0x7f, PLAIN],
   [PLAIN, 0x22, 0x22, CLOSED],
   [PLAIN, 0x5c, 0x5c, ESCAPE],
@@ -80,7 +111,8 @@ const TEXT = tableOf(15, [
   [AFTER_ED, 0x80, 0x9f, TAIL_1],
   [AFTER_F0, 0x90, 0xbf, TAIL_2],
   [AFTER_F4, 0x80, 0x8f, TAIL_2],
-]);
+];
+const TEXT = tableOf(TEXT_STATES, TEXT_RULES);
 
 /** Text behind its first quote. */
 export class TextReader {
@@ -129,7 +161,8 @@ const WHOLE_MAX = EXPONENT;
 
 const E_SIGNS = [codeOf("e"), codeOf("E")];
 
-const NUMBER = tableOf(9, [
+const NUMBER_STATES = 9;
+const NUMBER_RULES: readonly Rule[] = [
   [AFTER_MINUS, codeOf("1"), codeOf("9"), DIGITS],
   [AFTER_MINUS, codeOf("0"), codeOf("0"), ZERO],
   [DIGITS, codeOf("0"), codeOf("9"), DIGITS],
@@ -138,7 +171,8 @@ const NUMBER = tableOf(9, [
   ...[ZERO, DIGITS, FRACTION].flatMap((from) => E_SIGNS.map((sign): Rule => [from, sign, sign, AFTER_E])),
   ...["+", "-"].map((sign): Rule => [AFTER_E, codeOf(sign), codeOf(sign), AFTER_SIGN]),
   ...[AFTER_E, AFTER_SIGN, EXPONENT].map((from): Rule => [from, codeOf("0"), codeOf("9"), EXPONENT]),
-]);
+];
+const NUMBER = tableOf(NUMBER_STATES, NUMBER_RULES);
 
 /** A number behind its first byte. Nothing in it says that it ends, so it stops in front of what is none of it. */
 export class NumberReader {
@@ -189,11 +223,179 @@ export class WordReader {
   read(bytes: Uint8Array, from: number): number {
     let at = from;
     for (; at < bytes.length && !this.isWhole; at += 1) {
-      if (bytes[at] !== codeOf(this.#rest)) throw new JsonSyntaxError("an unexpected character", at);
+      if (bytes[at] !== codeOf(this.#rest)) throw unexpected(at);
       this.#rest = this.#rest.slice(1);
     }
     return at;
   }
+}
+
+// Objects and lists
+
+export const CLOSE_OBJECT = 0x7d;
+export const CLOSE_LIST = 0x5d;
+
+const VALUE = 1;
+const VALUE_OR_END = 2;
+const KEY = 3;
+const KEY_OR_END = 4;
+const COLON = 5;
+const AFTER_VALUE = 6;
+/** From here on the states of the parts: two kinds of text, which go on differently, numbers and words. */
+const IN_KEY = 6;
+const IN_TEXT = IN_KEY + TEXT_STATES;
+const IN_NUMBER = IN_TEXT + TEXT_STATES;
+const IN_WORD = IN_NUMBER + NUMBER_STATES;
+const WORD_STATES = WORDS.reduce((sum, word) => sum + word.length - 1, 0);
+/** Not states but what to do: open, close, or go on behind a comma. */
+const FIRST_ACTION = IN_WORD + WORD_STATES + 1;
+const OPEN_OBJECT = FIRST_ACTION;
+const OPEN_LIST = FIRST_ACTION + 1;
+const END_OBJECT = FIRST_ACTION + 2;
+const END_LIST = FIRST_ACTION + 3;
+const NEXT = FIRST_ACTION + 4;
+
+const CONTAINER = tableOf(FIRST_ACTION, [
+  ...[VALUE, VALUE_OR_END, KEY, KEY_OR_END, COLON, AFTER_VALUE].flatMap((state) => spaces(state, state)),
+  ...[VALUE, VALUE_OR_END].flatMap((state): Rule[] => [
+    [state, codeOf("{"), codeOf("{"), OPEN_OBJECT],
+    [state, codeOf("["), codeOf("["), OPEN_LIST],
+    [state, codeOf('"'), codeOf('"'), IN_TEXT + PLAIN],
+    [state, codeOf("-"), codeOf("-"), IN_NUMBER + AFTER_MINUS],
+    [state, codeOf("0"), codeOf("0"), IN_NUMBER + ZERO],
+    [state, codeOf("1"), codeOf("9"), IN_NUMBER + DIGITS],
+  ]),
+  [VALUE_OR_END, CLOSE_LIST, CLOSE_LIST, END_LIST],
+  ...[KEY, KEY_OR_END].map((state): Rule => [state, codeOf('"'), codeOf('"'), IN_KEY + PLAIN]),
+  [KEY_OR_END, CLOSE_OBJECT, CLOSE_OBJECT, END_OBJECT],
+  [COLON, codeOf(":"), codeOf(":"), VALUE],
+  ...afterValue(AFTER_VALUE),
+  ...moved(TEXT_RULES, IN_KEY, COLON),
+  ...moved(TEXT_RULES, IN_TEXT, AFTER_VALUE),
+  ...moved(NUMBER_RULES, IN_NUMBER),
+  ...[ZERO, DIGITS, FRACTION, EXPONENT].flatMap((state) => afterValue(IN_NUMBER + state)),
+  ...wordRules(),
+]);
+
+function spaces(from: number, to: number): Rule[] {
+  return [0x20, 0x0a, 0x0d, 0x09].map((space) => [from, space, space, to]);
+}
+
+function afterValue(state: number): Rule[] {
+  return [
+    ...spaces(state, AFTER_VALUE),
+    [state, codeOf(","), codeOf(","), NEXT],
+    [state, CLOSE_OBJECT, CLOSE_OBJECT, END_OBJECT],
+    [state, CLOSE_LIST, CLOSE_LIST, END_LIST],
+  ];
+}
+
+/** Rules whose states are others here; `closed` is where the end of a text leads. */
+function moved(rules: readonly Rule[], by: number, closed?: number): Rule[] {
+  return rules.map(([from, low, high, to]) => [
+    from + by,
+    low,
+    high,
+    to === CLOSED && closed !== undefined ? closed : to + by,
+  ]);
+}
+
+function wordRules(): Rule[] {
+  let state = IN_WORD;
+  return WORDS.flatMap((word) =>
+    word.split("").flatMap((sign, index): Rule[] => {
+      const code = codeOf(sign);
+      if (index === 0) {
+        state += 1;
+        return [VALUE, VALUE_OR_END].map((from): Rule => [from, code, code, state]);
+      }
+      const from = state;
+      if (index < word.length - 1) state += 1;
+      return [[from, code, code, index < word.length - 1 ? state : AFTER_VALUE]];
+    }),
+  );
+}
+
+/** An object or a list behind its first byte, with all that is in it. */
+export class ContainerReader {
+  #state = VALUE;
+  /** The bytes that close the open containers, the outermost first. */
+  #closers = new Uint8Array(16);
+  #depth = 0;
+  #depthMax = 0;
+
+  /** `closer` is the byte that closes it; together with what is in it, it may nest `depthMax` levels deep. */
+  begin(closer: number, depthMax: number): void {
+    this.#closers[0] = closer;
+    this.#depth = 1;
+    this.#depthMax = depthMax;
+    this.#state = closer === CLOSE_OBJECT ? KEY_OR_END : VALUE_OR_END;
+  }
+
+  /** Its last byte is still to come. */
+  get isOpen(): boolean {
+    return this.#depth > 0;
+  }
+
+  /** Reads to behind its last byte, or to the end of `bytes`; returns where it stopped. */
+  read(bytes: Uint8Array, from: number): number {
+    let state = this.#state;
+    let at = from;
+    for (; at < bytes.length && this.#depth > 0; at += 1) {
+      const byte = bytes[at] ?? 0;
+      const next = CONTAINER[state * 256 + byte] ?? NOWHERE;
+      if (next === NOWHERE) throw new JsonSyntaxError(whatIsWrongInside(state, byte), at);
+      state = next < FIRST_ACTION ? next : this.#act(next, at);
+    }
+    this.#state = state;
+    return at;
+  }
+
+  #act(action: number, at: number): number {
+    switch (action) {
+      case OPEN_OBJECT:
+        return this.#open(CLOSE_OBJECT, KEY_OR_END, at);
+      case OPEN_LIST:
+        return this.#open(CLOSE_LIST, VALUE_OR_END, at);
+      case END_OBJECT:
+        return this.#close(CLOSE_OBJECT, at);
+      case END_LIST:
+        return this.#close(CLOSE_LIST, at);
+      default:
+        return this.#closers[this.#depth - 1] === CLOSE_OBJECT ? KEY : VALUE;
+    }
+  }
+
+  #open(closer: number, state: number, at: number): number {
+    if (this.#depth === this.#depthMax) throw new JsonDepthError(this.#depthMax, at);
+    if (this.#depth === this.#closers.length) this.#closers = doubled(this.#closers);
+    this.#closers[this.#depth] = closer;
+    this.#depth += 1;
+    return state;
+  }
+
+  #close(closer: number, at: number): number {
+    if (this.#closers[this.#depth - 1] !== closer) throw unexpected(at);
+    this.#depth -= 1;
+    return AFTER_VALUE;
+  }
+}
+
+function whatIsWrongInside(state: number, byte: number): string {
+  if (state > IN_NUMBER || state <= AFTER_VALUE) return UNEXPECTED;
+  return whatIsWrong(state > IN_TEXT ? state - IN_TEXT : state - IN_KEY, byte);
+}
+
+const UNEXPECTED = "an unexpected character";
+
+export function unexpected(at: number): JsonSyntaxError {
+  return new JsonSyntaxError(UNEXPECTED, at);
+}
+
+function doubled(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  const larger = new Uint8Array(bytes.length * 2);
+  larger.set(bytes);
+  return larger;
 }
 
 function codeOf(character: string): number {

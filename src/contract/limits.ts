@@ -51,8 +51,19 @@ export const OPENAI_BODY_MAX_BYTES = 20 * MEGABYTE;
 /** All requests of one call. */
 export const BATCH_BODY_MAX_BYTES = 10 * 1024 * 1024;
 export const RESULT_MAX_BYTES = 20 * MEGABYTE;
-export const AGENT_BODY_MAX_BYTES = 64 * MEGABYTE;
+/** An exchange of an agent: EXCHANGE_REPORTS_MAX_BYTES, the held jobs with their progress, and some chunks. */
+export const EXCHANGE_BODY_MAX_BYTES = 10 * MEGABYTE;
+/** Reports that an agent sends together; large results are uploaded before. */
+export const EXCHANGE_REPORTS_MAX_BYTES = 4 * MEGABYTE;
+/** Progress of held jobs that an agent sends together; what is left out goes with a later exchange. */
+export const EXCHANGE_PROGRESS_MAX_BYTES = 2 * MEGABYTE;
+/** One progress value, as JSON text. */
+export const PROGRESS_MAX_BYTES = 256 * 1024;
+/** Progress values of running jobs that an endpoint remembers; the oldest go first. */
+export const PROGRESS_KEPT_MAX_BYTES = 16 * MEGABYTE;
 export const CONTROL_BODY_MAX_BYTES = MEGABYTE;
+/** A GraphQL request without a key: many times what the catalog and the login need. */
+export const GRAPHQL_OPEN_BODY_MAX_BYTES = 16 * 1024;
 /** What is read of the body of a refused request, so that its sender sees the refusal. */
 export const DISCARDED_BODY_MAX_BYTES = 2 * RUNSYNC_BODY_MAX_BYTES;
 
@@ -63,6 +74,8 @@ export const STREAM_MAX_BYTES = 20 * MEGABYTE;
 
 /** Longest webhook address, s3Config member. */
 export const OPTION_MAX_LENGTH = 4_096;
+/** s3Config of a job, with what it holds beside the members that are known. */
+export const S3_CONFIG_MAX_BYTES = 32 * 1024;
 export const IDEMPOTENCY_KEY_MAX_LENGTH = 255;
 /** An error text of a handler is cut to this length. */
 export const ERROR_MAX_LENGTH = 64_000;
@@ -70,7 +83,7 @@ export const ERROR_MAX_LENGTH = 64_000;
 /** A payload above this size is kept in R2; the object holds a reference. */
 export const INLINE_PAYLOAD_MAX_BYTES = 256 * 1024;
 
-/** Nesting of a payload that is read as it arrives. Readers of JSON in other languages take half of it. */
+/** Nesting of a payload, whatever its size. Readers of JSON in other languages take half of it. */
 export const JSON_DEPTH_MAX = 2_000;
 
 /** An answer to an agent brings no further job once the inputs in it are together of this size. */
@@ -151,6 +164,10 @@ export const LEASE_MS = 2 * MINUTE;
 /** Dispatches after the first that a job gets when its worker is lost. */
 export const RESCUE_LIMIT = 1;
 
+/** Whatever is longer ago counts as this long: a host's clock may jump, and a time must stay one. */
+export const AGO_MAX_MS = 366 * DAY;
+/** Free slots of one worker that are counted at a time. */
+export const SLOTS_COUNTED_MAX = 10_000;
 /** Longest time the edge holds an agent's exchange or sync. */
 export const AGENT_HOLD_MAX_MS = 50 * SECOND;
 /** Hold an agent asks of its sync while it holds jobs and has no presence, so that its silence is noticed soon. */
@@ -171,12 +188,29 @@ export const JOIN_TOKEN_LIFE_MAX_MS = 7 * DAY;
 
 /** A container that did not take its first job poll within this time has failed to start. */
 export const WORKER_START_LIMIT_MS = 7 * MINUTE;
+/** A host may bring lines of a worker for so long after that was removed. */
+export const GONE_WORKER_KEPT_MS = DAY;
+/** What a template may ask for instead. */
+export const WORKER_START_LIMIT_MIN_MS = 1 * SECOND;
+export const WORKER_START_LIMIT_MAX_MS = 24 * HOUR;
 /** A container that took jobs, has none and asks for none for so long has ended its loop, if not its process. */
 export const WORKER_SILENCE_LIMIT_MS = 3 * MINUTE;
 /** Time a cancelled or timed-out handler gets before its container is killed. */
 export const STOP_GRACE_MS = 5 * SECOND;
 /** Time a drained container gets between SIGTERM and SIGKILL. */
 export const DRAIN_GRACE_MS = 10 * SECOND;
+
+// What workers may ask of their agent at once
+
+/** Bodies of results and chunks that an agent has in memory, of all its workers: four of the largest. */
+export const WORKER_BODIES_BUDGET_BYTES = 84 * MEGABYTE;
+/** Time for a worker to send a body, once the agent reads it. */
+export const WORKER_BODY_LIMIT_MS = 30 * SECOND;
+/** Requests of one worker that are not answered yet, polls included: a worker has at most 1,000 jobs. */
+export const WORKER_REQUESTS_MAX = 1_100;
+/** Connections to the agent, of one container and of all. */
+export const WORKER_CONNECTIONS_PER_ADDRESS_MAX = 2_000;
+export const WORKER_CONNECTIONS_MAX = 10_000;
 
 // Load-balanced endpoints
 
@@ -283,6 +317,8 @@ export const FLASHBOOT_PER_HOST_MAX = 8;
 
 // Credentials
 
+/** ROOT_API_KEY opens all accounts, and a person may have chosen it. */
+export const ROOT_API_KEY_MIN_CHARACTERS = 32;
 /** Longest time a revoked key may still be accepted by an edge location. */
 export const CREDENTIAL_CACHE_MS = 30 * SECOND;
 /** How old the sentence may be that says why a worker has no place: with many hosts it is dear to find. */
@@ -354,10 +390,13 @@ export const LOG_FOLLOWERS_MAX = 32;
 export const LOG_FOLLOWER_BUFFER_BYTES = 2 * MEGABYTE;
 export const LOG_PAGE_DEFAULT = 200;
 export const LOG_PAGE_MAX = 2_000;
+/** Texts of the lines of one page; a page that is cut by it has fewer lines than it may, and a cursor. */
+export const LOG_PAGE_MAX_BYTES = 8 * MEGABYTE;
 export const LOG_TAIL_DEFAULT = 100;
 /** What one query may read of R2; the rest comes with its cursor. */
 export const LOG_QUERY_READS_MAX = 200;
 export const LOG_QUERY_LISTS_MAX = 40;
+export const LOG_QUERY_BYTES_MAX = 64 * MEGABYTE;
 /** Objects with old lines that one maintenance run removes at most. */
 export const LOG_REMOVALS_MAX = 5_000;
 
@@ -417,6 +456,8 @@ export const GRAPHQL_OPERATIONS_MAX = 10;
 export const GRAPHQL_DIRECTIVES_MAX = 50;
 /** Lists and objects within each other in the variables. */
 export const GRAPHQL_VARIABLES_DEPTH_MAX = 50;
+/** Warnings of one answer of the management API. */
+export const WARNINGS_MAX = 20;
 /** Errors that one answer tells of; as many as a level can have aliases. */
 export const GRAPHQL_ERRORS_MAX = 50;
 

@@ -8,6 +8,7 @@
  */
 import * as z from "zod";
 import { idSchema } from "./agent.ts";
+import { eachFitting, leftOut } from "./each-fitting.ts";
 import {
   LOG_BATCH_LINES_MAX,
   LOG_FIELD_MAX_CHARACTERS,
@@ -30,7 +31,7 @@ export const logLineSchema = z.object({
   /** Of a container's line; absent where the runtime does not tell them apart. */
   stream: z.enum(["stdout", "stderr"]).optional(),
   /** Without its line break; cut to LOG_LINE_MAX_BYTES, with a mark at its end. */
-  line: z.string().max(2 * LOG_LINE_MAX_BYTES),
+  line: z.string().overwrite((line) => line.slice(0, 2 * LOG_LINE_MAX_BYTES)),
   /** The job that printed it, as far as that is known. */
   jobId: field.optional(),
   level: field.optional(),
@@ -42,7 +43,7 @@ export type LogLine = z.infer<typeof logLineSchema>;
 export const workerLinesSchema = z.object({
   endpointId: idSchema,
   workerId: idSchema,
-  lines: z.array(logLineSchema).min(1).max(LOG_BATCH_LINES_MAX),
+  lines: eachFitting(logLineSchema, leftOut, LOG_BATCH_LINES_MAX),
 });
 export type WorkerLines = z.infer<typeof workerLinesSchema>;
 
@@ -51,13 +52,15 @@ export const logRequestSchema = z.object({
   now: z.number().int().nonnegative(),
   /** For those who follow, and not to be kept: the same lines are sent again to be kept. */
   isLive: z.boolean(),
-  workers: z.array(workerLinesSchema).max(1_000),
+  workers: eachFitting(workerLinesSchema, leftOut, 1_000),
 });
 export type LogRequest = z.infer<typeof logRequestSchema>;
 
 /** Of the endpoints of a live request: their followers, as `follow` of an exchange tells them. */
 export const logReplySchema = z.object({
-  follows: z.array(z.object({ endpointId: idSchema, follow: z.number().int().nonnegative() })),
+  follows: eachFitting(z.object({ endpointId: idSchema, follow: z.number().int().nonnegative() }), leftOut),
+  /** Workers that are none of the host's: their lines were dropped. Absent for none, and from older edges. */
+  refused: eachFitting(z.object({ workerId: idSchema, code: z.string().max(64) }), leftOut).optional(),
 });
 export type LogReply = z.infer<typeof logReplySchema>;
 
@@ -65,10 +68,16 @@ export type LogReply = z.infer<typeof logReplySchema>;
 
 const whole = (name: string) => z.string().regex(/^\d+$/, `must be ${name}`).transform(Number);
 
+/** No date lies further from 1970. */
+const TIME_MAX_MS = 8.64e15;
+
 const timeSchema = z
   .string()
   .transform((text) => (/^\d+$/.test(text) ? Number(text) : Date.parse(text)))
-  .refine((ms) => Number.isSafeInteger(ms), "must be a time: milliseconds since 1970, or ISO 8601")
+  .refine(
+    (ms) => Number.isInteger(ms) && Math.abs(ms) <= TIME_MAX_MS,
+    "must be a time: milliseconds since 1970, or ISO 8601",
+  )
   .pipe(z.number())
   .meta({ type: "string" });
 

@@ -39,3 +39,41 @@ export type LimitedOperation = keyof typeof LIMITS;
 export const LIMITED_OPERATIONS = Object.keys(LIMITS) as LimitedOperation[];
 
 export const RATE_LIMITS: Readonly<Record<LimitedOperation, RateLimit>> = LIMITS;
+
+/**
+ * Rate limits of everything that is not limited by an endpoint's object. They are counted by bindings of the platform,
+ * one for each limit and each location of Cloudflare's network, so a caller who reaches the edge in several places
+ * has them several times; and by each isolate for itself, which is all there is where a binding is missing.
+ * wrangler.toml says the same numbers.
+ */
+export type EdgeRateLimit = {
+  readonly requests: number;
+  readonly seconds: 10 | 60;
+  /** Whose requests are counted together. */
+  readonly per: "key" | "host" | "account" | "address" | "upload";
+  readonly what: string;
+};
+
+const EDGE_LIMITS = {
+  /** IPv6 addresses count by their first 48 bits. */
+  credentials: { requests: 300, seconds: 60, per: "address", what: "wrong keys and tokens" },
+  keyless: { requests: 600, seconds: 60, per: "address", what: "GraphQL requests without a key" },
+  join: { requests: 300, seconds: 60, per: "address", what: "joins of hosts" },
+  management: { requests: 2_000, seconds: 10, per: "key", what: "GraphQL and REST requests" },
+  logs: { requests: 1_200, seconds: 60, per: "key", what: "reads of logs" },
+  measures: { requests: 2_000, seconds: 10, per: "key", what: "reads of health and metrics" },
+  scrape: { requests: 300, seconds: 60, per: "key", what: "scrapes of metrics" },
+  unknown: { requests: 600, seconds: 60, per: "account", what: "requests to endpoints that do not exist" },
+  artifacts: { requests: 6_000, seconds: 60, per: "upload", what: "parts of artifacts" },
+  agent: { requests: 12_000, seconds: 60, per: "host", what: "calls of an agent" },
+  exchange: { requests: 20_000, seconds: 10, per: "host", what: "exchanges of an agent" },
+} as const satisfies Record<string, EdgeRateLimit>;
+
+export type EdgeLimited = keyof typeof EDGE_LIMITS;
+
+export const EDGE_RATE_LIMITS: Readonly<Record<EdgeLimited, EdgeRateLimit>> = EDGE_LIMITS;
+
+/** The name of the binding that counts a limit. */
+export function rateLimitBinding(limited: EdgeLimited): `RATE_LIMIT_${Uppercase<EdgeLimited>}` {
+  return `RATE_LIMIT_${limited.toUpperCase() as Uppercase<EdgeLimited>}`;
+}

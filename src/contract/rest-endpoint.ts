@@ -16,6 +16,7 @@ import {
   nameSchema,
   oneOf,
   textSchema,
+  warningsSchema,
   wholeNumber,
   wordsSchema,
   zeroIsAbsent,
@@ -130,6 +131,7 @@ export const endpointSchema = z
     env: z.record(z.string(), z.string()),
     template: templateSchema.optional().meta({ description: "With includeTemplate." }),
     workers: z.array(workerSchema).optional().meta({ description: "With includeWorkers." }),
+    warnings: warningsSchema,
   })
   .meta({ id: "Endpoint" });
 export type RestEndpoint = z.infer<typeof endpointSchema>;

@@ -26,6 +26,11 @@ export const hostSchema = z
     cordoned: z.boolean(),
     drained: z.boolean(),
     createdAt: z.string(),
+    apiKeyId: z.string().nullable().meta({ description: "The API key whose join token let the host in." }),
+    expiresAt: z
+      .string()
+      .nullable()
+      .meta({ description: "When that key expires, and the host ends with it." }),
     lastSeenAt: z.string().nullable(),
   })
   .meta({ id: "Host" });

@@ -7,13 +7,14 @@ import {
   nameSchema,
   oneOf,
   textSchema,
+  warningsSchema,
   wholeNumber,
   wordsSchema,
   zeroIsAbsent,
 } from "./rest.ts";
 
 const imageSchema = textSchema.trim().min(1, "must not be empty").meta({
-  description: "Container image with its tag.",
+  description: "Container image with its tag; `latest` when it has none.",
   example: "ghcr.io/acme/worker:1.4",
 });
 
@@ -87,6 +88,7 @@ export const templateSchema = z
     volumeMountPath: z.string(),
     earned: z.number().meta({ description: "Always 0." }),
     runtimeInMin: z.number().meta({ description: "Always 0." }),
+    warnings: warningsSchema,
   })
   .meta({ id: "Template" });
 export type RestTemplate = z.infer<typeof templateSchema>;

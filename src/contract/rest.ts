@@ -43,6 +43,14 @@ export const environmentSchema = z
     example: { MODEL_ID: "stabilityai/sdxl-turbo" },
   });
 
+/** What the caller should know of something that was done nevertheless. */
+export const warningsSchema = z
+  .array(z.object({ code: z.string().meta({ example: "secret_not_found" }), message: z.string() }))
+  .optional()
+  .meta({
+    description: "In the answer to a change: what was stored, but will not work as it is. Absent if nothing.",
+  });
+
 /** A parameter of the query that is on or off; off when it is absent. */
 export const includeSchema = z
   .preprocess((text) => text === "true" || text === "1", z.boolean())

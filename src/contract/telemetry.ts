@@ -1,5 +1,6 @@
 /** How much of a host is in use. Null for what the host cannot tell. */
 import * as z from "zod";
+import { AGO_MAX_MS } from "./limits.ts";
 
 const amount = z.number().nonnegative().nullable();
 
@@ -16,7 +17,10 @@ export type GpuTelemetry = z.infer<typeof gpuTelemetrySchema>;
 
 export const hostTelemetrySchema = z.object({
   /** How long ago it was read, in ms. */
-  ago: z.int().nonnegative(),
+  ago: z
+    .int()
+    .nonnegative()
+    .transform((ms) => Math.min(ms, AGO_MAX_MS)),
   /** Of all cores together. */
   cpuPercent: amount,
   memoryUsedMb: amount,

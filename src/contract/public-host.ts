@@ -1,0 +1,27 @@
+/** Which hosts are on the Internet, and not on the network of the caller. */
+import ipaddr from "ipaddr.js";
+
+const LOCAL_NAME = /(^|\.)(localhost|local|internal|home\.arpa)$/;
+
+/**
+ * IPv4 addresses at which a cloud tells its own machines about themselves, beside the link-local ones: Azure's, which is
+ * a public address, Alibaba's and Oracle's.
+ */
+export const METADATA_ADDRESSES: readonly string[] = ["168.63.129.16", "100.100.100.200", "192.0.0.192"];
+
+/**
+ * Whether a host, as `URL.hostname` spells it, may be on the Internet: a public IP address, or a name that does not say
+ * that it is local. What a name resolves to is not known here.
+ */
+export function isPublicHost(hostname: string): boolean {
+  const host = hostname.toLowerCase().replace(/^\[|\]$/g, "");
+  if (ipaddr.isValid(host)) return isPublicAddress(host);
+  const name = host.replace(/\.$/, "");
+  return name.includes(".") && !LOCAL_NAME.test(name);
+}
+
+/** Whether an IP address is on the Internet: not private, shared, reserved, loopback, link-local or metadata. */
+export function isPublicAddress(address: string): boolean {
+  const parsed = ipaddr.process(address);
+  return parsed.range() === "unicast" && !METADATA_ADDRESSES.includes(parsed.toString());
+}

@@ -1,0 +1,11 @@
+/** The key of the environment, which the operator chooses. */
+import { ROOT_API_KEY_MIN_CHARACTERS } from "./limits.ts";
+
+/** Why this may not be ROOT_API_KEY, without repeating it; undefined for one that may, and for none. */
+export function problemOfRootKey(key: string | undefined): string | undefined {
+  if (key === undefined || key === "" || key.length >= ROOT_API_KEY_MIN_CHARACTERS) return undefined;
+  return (
+    `ROOT_API_KEY has ${key.length} characters; it opens every account, so it must have at least ` +
+    `${ROOT_API_KEY_MIN_CHARACTERS}. Make one with: openssl rand -hex 32`
+  );
+}
