@@ -5,6 +5,7 @@
  *   NVIDIA L4                 one GPU model: its tier, without the tier's other models
  *   -NVIDIA A100-SXM4-80GB    leave this model out
  */
+import { GPU_CARDS } from "../contract/gpu-catalog.ts";
 import { GPU_TIERS, GPU_TIER_NAMES, tierOfModel, type GpuTier } from "../contract/gpu-tiers.ts";
 
 export type GpuSelection = {
@@ -17,12 +18,44 @@ export type GpuSelectionReading =
   | { readonly kind: "unknown-gpu"; readonly token: string }
   | { readonly kind: "no-gpu" };
 
+export type UnknownExclusion = { readonly model: string; readonly nearest: string | undefined };
+
+/**
+ * The first model that `gpuIds` leaves out although no card has that name, so that nothing would be left out.
+ * Stored selections may have such an exclusion; new ones are refused.
+ */
+export function unknownExclusion(gpuIds: string): UnknownExclusion | undefined {
+  const model = tokensOf(gpuIds)
+    .filter((token) => token.startsWith("-"))
+    .map((token) => token.slice(1).trim())
+    .find((excluded) => !GPU_CARDS.some(({ id }) => id === excluded));
+  return model === undefined ? undefined : { model, nearest: nearestCard(model) };
+}
+
+/** The card that has most of the words; undefined when none has any but the maker's. */
+function nearestCard(model: string): string | undefined {
+  const words = wordsOf(model);
+  const ranked = GPU_CARDS.map(({ id }) => {
+    const others = wordsOf(id);
+    const shared = words.filter((word) => others.includes(word)).length;
+    return { id, shared, strange: others.length - shared };
+  }).toSorted((a, b) => b.shared - a.shared || a.strange - b.strange);
+  const [best] = ranked;
+  return best !== undefined && best.shared > 0 ? best.id : undefined;
+}
+
+const MAKER_WORDS = ["nvidia", "amd", "geforce", "rtx"];
+
+function wordsOf(name: string): readonly string[] {
+  return name
+    .toLowerCase()
+    .split(/[^a-z0-9]+/)
+    .filter((word) => word !== "" && !MAKER_WORDS.includes(word));
+}
+
 /** Reads `gpuIds`; blanks around the commas and empty entries do not matter. */
 export function readGpuIds(gpuIds: string): GpuSelectionReading {
-  const tokens = gpuIds
-    .split(",")
-    .map((token) => token.trim())
-    .filter((token) => token !== "");
+  const tokens = tokensOf(gpuIds);
   const wanted = tokens.filter((token) => !token.startsWith("-"));
   const excluded = tokens.filter((token) => token.startsWith("-")).map((token) => token.slice(1).trim());
 
@@ -38,6 +71,13 @@ export function readGpuIds(gpuIds: string): GpuSelectionReading {
     tiers,
     excludedModels: [...new Set([...excluded, ...unwantedModels(tiers, wanted)])],
   };
+}
+
+function tokensOf(gpuIds: string): readonly string[] {
+  return gpuIds
+    .split(",")
+    .map((token) => token.trim())
+    .filter((token) => token !== "");
 }
 
 /** Models of tiers that are wanted for some of their models only. */

@@ -17,6 +17,7 @@
  *
  * Expiry is no transition: when ttl or retention ends, the job is deleted, whatever its state.
  */
+import { trimEndOf } from "../contract/trimming.ts";
 import {
   RESCUE_LIMIT,
   RUN_RETENTION_MS,
@@ -255,7 +256,7 @@ function retried(job: Job, now: number): Transition {
 
 function lostTooOften(times: number, reason: string): string {
   return (
-    `The worker was lost ${times} times while it ran this job; the last time: ${reason.replace(/\.*$/, ".")} ` +
+    `The worker was lost ${times} times while it ran this job; the last time: ${trimEndOf(reason, ".")}. ` +
     `The job was not tried again. See the endpoint's worker logs, then retry it.`
   );
 }

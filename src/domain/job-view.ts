@@ -14,32 +14,41 @@ const WIRE_STATUS: Record<JobState, WireStatus> = {
 /** A job as its reader sees it; `output` is a payload whose JSON text is spliced in at the rim. */
 export type JobView = JobReply & { readonly output: Payload | null };
 
-export type ViewExtras = { readonly progress: Payload | null; readonly queue: QueueView | null };
+export type ViewExtras = {
+  readonly progress: Payload | null;
+  readonly queue: QueueView | null;
+  /** The times of a job that has not ended are those up to now. */
+  readonly now: number;
+};
 
 /**
- * Encodes a job. Strict clients want integer times and a worker id on every reply but a waiting one,
- * so a job that no worker ever had says "" and 0.
+ * Encodes a job. Both times are integers in every state; strict clients also want a worker id on every reply but a
+ * waiting one, so a job that no worker ever had says "".
  */
-export function viewJob(id: string, job: Job, extras: ViewExtras): JobView {
-  const status = WIRE_STATUS[job.state];
-  if (job.state === "queued") {
-    return { id, status, ...(extras.queue && { queue: extras.queue }), ...retriesOf(job), output: null };
-  }
-  const startedAt = job.startedAt ?? job.finishedAt ?? job.queuedAt;
-  const base = { id, status, delayTime: startedAt - job.queuedAt, workerId: job.workerId ?? "" };
-  if (job.state === "running") return { ...base, ...retriesOf(job), output: extras.progress };
+export function viewJob(id: string, job: Job, { progress, queue, now }: ViewExtras): JobView {
+  const view = { id, status: WIRE_STATUS[job.state], ...timesOf(job, now) };
+  if (job.state === "queued") return { ...view, ...(queue && { queue }), ...retriesOf(job), output: null };
+  const base = { ...view, workerId: job.workerId ?? "" };
+  if (job.state === "running") return { ...base, ...retriesOf(job), output: progress };
   return {
     ...base,
-    executionTime: (job.finishedAt ?? startedAt) - startedAt,
     ...(job.error !== null && { error: job.error }),
     ...retriesOf(job),
     output: job.output,
   };
 }
 
+/** Milliseconds of waiting and of execution; a job that no worker ever had was not executed. */
+function timesOf(job: Job, now: number): { readonly delayTime: number; readonly executionTime: number } {
+  const endedAt = job.finishedAt ?? Math.max(now, job.startedAt ?? job.queuedAt);
+  const startedAt = job.state === "queued" ? endedAt : (job.startedAt ?? endedAt);
+  return { delayTime: startedAt - job.queuedAt, executionTime: endedAt - startedAt };
+}
+
 /** A job as a row of `requests`. */
-export function listJob(id: string, job: Job): RequestRow {
-  const { queue: _, retries: __, output: ___, ...view } = viewJob(id, job, { progress: null, queue: null });
+export function listJob(id: string, job: Job, now: number): RequestRow {
+  const extras = { progress: null, queue: null, now };
+  const { queue: _, retries: __, output: ___, ...view } = viewJob(id, job, extras);
   return {
     ...view,
     createdAt: job.createdAt,

@@ -23,7 +23,8 @@ test("a line is shown only when no unread object can hold a newer one", () => {
 property.prop([
   fc.array(fc.array(fc.integer({ min: 1, max: 200 }), { minLength: 1, maxLength: 8 }), { maxLength: 12 }),
   fc.integer({ min: 1, max: 7 }),
-])("pages hold every line once, in its order, however objects overlap", (contents, limit) => {
+  fc.integer({ min: 1, max: 1_200 }), // bytes of a page; a line of these takes about 200
+])("pages hold every line once, in its order, however objects overlap", (contents, limit, maxBytes) => {
   const objects = contents
     .map((seqs, index) => seqs.map((seq) => line(seq, `w${index % 3}`)))
     .toSorted((a, b) => lastOf(b) - lastOf(a));
@@ -31,7 +32,7 @@ property.prop([
   let before: { seq: number; workerId: string; source: "container" | "system" } | null = line(1_000);
   while (before) {
     const cursor = before;
-    const collector = new LogCollector(limit);
+    const collector = new LogCollector(limit, maxBytes);
     const relevant = objects.filter((object) => object.some((one) => comparePositions(one, cursor) < 0));
     let read = 0;
     while (read < relevant.length && !collector.isFull(lastOf(relevant[read] ?? []))) {
@@ -45,6 +46,18 @@ property.prop([
   }
   const all = new Map(objects.flat().map((one) => [`${one.workerId} ${one.seq}`, one]));
   expect(pages.flat()).toEqual([...all.values()].toSorted(comparePositions));
+});
+
+test("what is remembered of lines is bounded by their texts, too", () => {
+  const long = (seq: number) => ({ ...line(seq), line: "x".repeat(1_000) });
+  const collector = new LogCollector(1_000, 5_000);
+  for (let seq = 1; seq <= 100; seq += 1) collector.add([long(seq)]);
+  expect(collector.isFull(90)).toBe(true);
+  const { lines, before } = collector.cut(undefined);
+  expect(lines.map(({ seq }) => seq)).toEqual([97, 98, 99, 100]);
+  expect(before).toMatchObject({ seq: 97 });
+  const [single] = new LogCollector(10, 1).cut(undefined).lines;
+  expect(single).toBeUndefined();
 });
 
 function lastOf(lines: readonly PlacedLine[]): number {

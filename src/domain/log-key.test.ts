@@ -29,7 +29,8 @@ test("within a day the newest comes first, and a list can begin at any time", ({
 
 test("days are counted back, the first and the last included", ({ expect }) => {
   const days = daysBack(at("2026-03-01T00:00:00Z"), at("2026-02-27T23:59:59Z"));
-  expect(days).toEqual(["2026-03-01", "2026-02-28", "2026-02-27"]);
-  expect(daysBack(at("2026-03-01T00:00:00Z"), at("2026-03-02T00:00:00Z"))).toEqual([]);
+  expect([...days]).toEqual(["2026-03-01", "2026-02-28", "2026-02-27"]);
+  expect([...daysBack(at("2026-03-01T00:00:00Z"), at("2026-03-02T00:00:00Z"))]).toEqual([]);
+  expect(daysBack(at("9999-12-31T00:00:00Z"), 0).next().value).toBe("9999-12-31");
   expect(firstKeptDay(Date.parse("2026-03-15T12:00:00Z"), 14)).toBe("2026-03-01");
 });

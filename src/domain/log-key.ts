@@ -52,13 +52,13 @@ export function readLogKey(key: string): LogObject | undefined {
   return { last: HIGHEST - Number(match[1]), first: Number(match[2]), workerId: match[3] ?? "" };
 }
 
-/** The days from the one of `fromSeq` back to that of `toSeq`. */
-export function daysBack(fromSeq: number, toSeq: number): string[] {
-  const count = Math.floor(toSeq / SEQ_PER_MS / DAY_MS);
-  const first = Math.floor(fromSeq / SEQ_PER_MS / DAY_MS);
-  return Array.from({ length: Math.max(0, first - count + 1) }, (_, index) =>
-    logDay((first - index) * DAY_MS * SEQ_PER_MS),
-  );
+/** The days from the one of `fromSeq` back to that of `toSeq`, one at a time: nobody may want to see them all. */
+export function* daysBack(fromSeq: number, toSeq: number): Generator<string, undefined> {
+  const last = Math.floor(toSeq / SEQ_PER_MS / DAY_MS);
+  for (let day = Math.floor(fromSeq / SEQ_PER_MS / DAY_MS); day >= last; day -= 1) {
+    yield logDay(day * DAY_MS * SEQ_PER_MS);
+  }
+  return undefined;
 }
 
 /** The first day that is kept; a key that is smaller as a text may go. */

@@ -1,4 +1,5 @@
 /** Lines of logs: their order, which of them are meant, and how they are shown. */
+import { LOG_BATCH_MAX_BYTES } from "../contract/limits.ts";
 import type { LogLine, LogQuery, LogSource, ShownLogLine } from "../contract/log.ts";
 import { SEQ_PER_MS, SPAN_MAX } from "./log-key.ts";
 
@@ -45,18 +46,29 @@ export function showLine(line: PlacedLine): ShownLogLine {
   return { id: writePosition(line), at: Math.floor(seq / SEQ_PER_MS), ...rest };
 }
 
-/** Lines in pieces that lie no further apart than an object's may, each in the order of time. */
-export function splitBySpan(lines: readonly LogLine[]): LogLine[][] {
-  const pieces: LogLine[][] = [];
-  let begin = Number.NEGATIVE_INFINITY;
+/** What an object holds: JSON texts of lines, in the order of time. */
+export type LogPiece = { readonly first: number; readonly last: number; readonly texts: readonly string[] };
+
+/**
+ * Lines as the objects that keep them: their lines lie no further apart than an object's may, and have no more than
+ * LOG_BATCH_MAX_BYTES characters of text, or are a single one.
+ */
+export function* splitIntoPieces(lines: readonly LogLine[]): Generator<LogPiece> {
+  let piece: { first: number; last: number; texts: string[] } | undefined;
+  let length = 0;
   for (const line of lines.toSorted((one, other) => one.seq - other.seq)) {
-    if (line.seq - begin > SPAN_MAX) {
-      pieces.push([]);
-      begin = line.seq;
+    const text = JSON.stringify(line);
+    length += text.length;
+    if (piece && line.seq - piece.first <= SPAN_MAX && length <= LOG_BATCH_MAX_BYTES) {
+      piece.texts.push(text);
+      piece.last = line.seq;
+      continue;
     }
-    pieces.at(-1)?.push(line);
+    if (piece) yield piece;
+    piece = { first: line.seq, last: line.seq, texts: [text] };
+    ({ length } = text);
   }
-  return pieces;
+  if (piece) yield piece;
 }
 
 function compareTexts(one: string, other: string): number {

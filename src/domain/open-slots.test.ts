@@ -1,22 +1,36 @@
 import { test } from "vitest";
-import { openSlots } from "./open-slots.ts";
+import { openSlots, takesWork } from "./open-slots.ts";
 
-const slots = [{ workerId: "old" }, { workerId: "new" }, { workerId: "untold" }, { workerId: "unversioned" }];
-const workers = [
-  { workerId: "old", version: 1 },
-  { workerId: "new", version: 2 },
-  { workerId: "unversioned" },
-];
-const open = (version: number, workersMax: number) =>
-  openSlots(slots, workers, { version, workersMax }).map(({ workerId }) => workerId);
+const hosts = new Map([
+  ["old", "here"],
+  ["new", "here"],
+  ["another", "elsewhere"],
+]);
+const slots = ["old", "new", "another", "invented"].map((workerId) => ({ workerId, hostId: "here" }));
+const open = (outdated: readonly string[], workersMax = 1) =>
+  openSlots(slots, { hosts, outdated: new Set(outdated) }, workersMax).map(({ workerId }) => workerId);
 
-test("workers of an older release come last; those of whom no release is known count as new", ({
-  expect,
-}) => {
-  expect(open(2, 1)).toEqual(["new", "untold", "unversioned", "old"]);
-  expect(open(1, 1)).toEqual(["old", "new", "untold", "unversioned"]);
+test("a host is believed about the workers that are placed on it, and about no others", ({ expect }) => {
+  expect(open([])).toEqual(["old", "new"]);
+});
+
+test("workers of an older release come last", ({ expect }) => {
+  expect(open(["old"])).toEqual(["new", "old"]);
 });
 
 test("all are closed while no workers are allowed", ({ expect }) => {
-  expect(open(2, 0)).toEqual([]);
+  expect(open([], 0)).toEqual([]);
+});
+
+test("workers that leave or are on standby get no more work", ({ expect }) => {
+  const states = [
+    "pulling",
+    "starting",
+    "ready",
+    "unhealthy",
+    "crash_looping",
+    "stopping",
+    "standby",
+  ] as const;
+  expect(states.filter((state) => !takesWork({ state }))).toEqual(["stopping", "standby"]);
 });

@@ -1,19 +1,33 @@
-/** Which slots jobs may be given to, and in which order, as configuration and releases say. */
-import type { EndpointConfig } from "../contract/endpoint.ts";
+/** Which slots jobs may be given to, and in which order, as Fleet, configuration and releases say. */
 import type { WorkerSnapshot } from "./queue-reason.ts";
 
+/** What an agent offers for a worker, and the host from which it does. */
+export type OfferedSlot = { readonly workerId: string; readonly hostId: string };
+
+/** What is known of the workers of an endpoint. */
+export type KnownWorkers = {
+  /** The hosts of the workers that may get work, by worker. */
+  readonly hosts: ReadonlyMap<string, string>;
+  /** Workers of an older release. */
+  readonly outdated: ReadonlySet<string>;
+};
+
+/** Whether a worker may get work: one that is leaving or on standby finishes what it has. */
+export function takesWork({ state }: Pick<WorkerSnapshot, "state">): boolean {
+  return state !== "stopping" && state !== "standby";
+}
+
 /**
- * None while no workers are allowed; those of workers of an older release come last. A worker that Fleet has not
- * told of yet is a new one.
+ * None while no workers are allowed. A host is believed only about workers that Fleet has placed on it. Those of an
+ * older release come last.
  */
-export function openSlots<Slot extends { readonly workerId: string }>(
+export function openSlots<Slot extends OfferedSlot>(
   slots: readonly Slot[],
-  workers: readonly Pick<WorkerSnapshot, "workerId" | "version">[],
-  { version, workersMax }: Pick<EndpointConfig, "version" | "workersMax">,
+  { hosts, outdated }: KnownWorkers,
+  workersMax: number,
 ): readonly Slot[] {
   if (workersMax === 0) return [];
-  const outdated = workers.filter((worker) => (worker.version ?? version) < version);
-  if (outdated.length === 0) return slots;
-  const ids = new Set(outdated.map(({ workerId }) => workerId));
-  return slots.toSorted((a, b) => Number(ids.has(a.workerId)) - Number(ids.has(b.workerId)));
+  const open = slots.filter(({ workerId, hostId }) => hosts.get(workerId) === hostId);
+  if (outdated.size === 0) return open;
+  return open.toSorted((a, b) => Number(outdated.has(a.workerId)) - Number(outdated.has(b.workerId)));
 }

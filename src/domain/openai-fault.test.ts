@@ -94,6 +94,19 @@ describe("the error text of a worker", () => {
   });
 });
 
+test("a type that every object has by inheritance is no known one", ({ expect }) => {
+  for (const type of ["__proto__", "constructor", "toString"]) {
+    expect(faultOfOutput({ error: { message: "no", type } })).toMatchObject({ status: 500, type });
+  }
+});
+
+test("a traceback and the blank lines before it are left out", ({ expect }) => {
+  const { message } = faultOfErrorText(
+    `handler: no \n \n traceback: Traceback (most recent call last):\n  File`,
+  );
+  expect(message).toBe("no");
+});
+
 test("an output is an error if it says so, and nothing else is", ({ expect }) => {
   expect(faultOfOutput({ error: { message: "no", code: 404 } })?.status).toBe(404);
   expect(faultOfOutput({ object: "error", message: "no", code: 400 })?.status).toBe(400);

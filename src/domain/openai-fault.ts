@@ -19,16 +19,16 @@ const CODES: Partial<Record<ErrorCode, string>> = {
   rate_limited: "rate_limit_exceeded",
 };
 /** What engines call the errors to which they give no status. */
-const STATUS_OF_TYPE: Readonly<Record<string, number>> = {
-  BadRequestError: 400,
-  invalid_request_error: 400,
-  NotFoundError: 404,
-  not_found_error: 404,
-};
+const STATUS_OF_TYPE: ReadonlyMap<string, number> = new Map([
+  ["BadRequestError", 400],
+  ["invalid_request_error", 400],
+  ["NotFoundError", 404],
+  ["not_found_error", 404],
+]);
 
 /** `vLLM returned HTTP 404: {"error": …}`, `Request to /v1/x failed with status 404`. */
 const STATUS_IN_MESSAGE = /\b(?:HTTP|failed with status) ([45]\d\d)\b(?::\s*(.*))?$/s;
-const TRACEBACK = /\s*\n?\s*traceback: Traceback \(most recent call last\)/;
+const TRACEBACK = "traceback: Traceback (most recent call last)";
 
 /** An error of the edge. */
 export function faultOfCode(code: ErrorCode, message: string): OpenaiFault {
@@ -115,7 +115,7 @@ function faultOfError(error: JsonObject): OpenaiFault | undefined {
 
 /** What the message and the other members of an error say together. */
 function faultOfWords(words: string, error: JsonObject): OpenaiFault {
-  const message = words.split(TRACEBACK)[0]?.replace(/^handler: /, "") ?? words;
+  const message = withoutTraceback(words).replace(/^handler: /, "");
   const [, statusInMessage, detail = ""] = STATUS_IN_MESSAGE.exec(message) ?? [];
   const status = statusOf(error["code"]) ?? statusOf(error["status"]) ?? statusOf(statusInMessage ?? null);
   // An engine behind the worker said more than the worker does.
@@ -125,7 +125,7 @@ function faultOfWords(words: string, error: JsonObject): OpenaiFault {
     if (inner) return { ...inner, status: status ?? inner.status };
   }
   const said = isText(error["type"]) ? error["type"] : undefined;
-  const judged = status ?? STATUS_OF_TYPE[said ?? ""] ?? 500;
+  const judged = status ?? STATUS_OF_TYPE.get(said ?? "") ?? 500;
   const members = {
     message,
     type: said ?? typeOfStatus(judged),
@@ -133,6 +133,11 @@ function faultOfWords(words: string, error: JsonObject): OpenaiFault {
     code: codeOf(error["code"]),
   };
   return fault(judged, members, isForLater(judged));
+}
+
+function withoutTraceback(words: string): string {
+  const at = words.indexOf(TRACEBACK);
+  return at < 0 ? words : words.slice(0, at).trimEnd();
 }
 
 function fault(

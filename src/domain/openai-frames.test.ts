@@ -7,7 +7,7 @@ const ERROR = { error: { message: "no", type: "t", param: null, code: null } };
 
 function encoded(chunks: readonly unknown[]): { text: string; frames: OpenaiFrames } {
   const frames = new OpenaiFrames();
-  return { text: chunks.map((chunk) => frames.encode(chunk)).join(""), frames };
+  return { text: chunks.map((chunk) => frames.encode(JSON.stringify(chunk))).join(""), frames };
 }
 
 /** The text cut at any places. */

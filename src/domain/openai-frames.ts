@@ -5,7 +5,12 @@
  * F2  Any other value is an event of its own; the elements of a list are values one by one.
  * F3  What is added stands between events, never inside one.
  */
+import { elementsOf } from "../contract/json-text.ts";
 import type { OpenaiErrorBody } from "../contract/openai.ts";
+import { onOneLine } from "./event-data.ts";
+
+/** Each list in a list is read once more: what is nested deeper is a value. */
+const LISTS_MAX = 8;
 
 const DONE = "data: [DONE]\n\n";
 const DONE_AT_END = /(?:^|[\r\n])data: ?\[DONE\]\s*$/;
@@ -20,11 +25,15 @@ export class OpenaiFrames {
   #hasData = false;
   #hasNames = false;
 
-  /** What a chunk is on the wire. */
-  encode(output: unknown): string {
-    if (typeof output === "string") return this.#note(output); // F1
-    if (Array.isArray(output)) return output.map((element) => this.encode(element)).join(""); // F2
-    return output === undefined || output === null ? "" : this.#frame(output);
+  /** What a chunk is on the wire. `output` is JSON text, and remains so. */
+  encode(output: string, listsAround = 0): string {
+    if (output.startsWith('"')) return this.#note(JSON.parse(output) as string); // F1
+    if (output.startsWith("[") && listsAround < LISTS_MAX) {
+      return elementsOf(output)
+        .map((element) => this.encode(element, listsAround + 1))
+        .join(""); // F2
+    }
+    return output === "null" ? "" : this.#frame(output);
   }
 
   /** The worker has said that the answer is complete. */
@@ -40,11 +49,11 @@ export class OpenaiFrames {
 
   /** What ends the stream of any other job. */
   fail(error: OpenaiErrorBody): string {
-    return this.#frame(error);
+    return this.#frame(JSON.stringify(error));
   }
 
-  #frame(value: unknown): string {
-    return this.#note(`${this.#gap()}data: ${JSON.stringify(value)}\n\n`); // F3
+  #frame(json: string): string {
+    return this.#note(`${this.#gap()}data: ${onOneLine(json)}\n\n`); // F3
   }
 
   /** What is missing for the event before to be over. */

@@ -19,15 +19,15 @@ export function readPythonLiteral(text: string): JsonValue | undefined {
 
 class NoLiteral extends Error {}
 
-const WORDS: Readonly<Record<string, JsonValue>> = {
-  None: null,
-  True: true,
-  False: false,
-  Ellipsis: null,
-  inf: null,
-  nan: null,
-  "-inf": null,
-};
+const WORDS: ReadonlyMap<string, JsonValue> = new Map<string, JsonValue>([
+  ["None", null],
+  ["True", true],
+  ["False", false],
+  ["Ellipsis", null],
+  ["inf", null],
+  ["nan", null],
+  ["-inf", null],
+]);
 const WORD = /-?[A-Za-z]+/y;
 const NUMBER = /[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?/y;
 const SPACE = /\s*/y;
@@ -35,20 +35,24 @@ const TEXT_BEGIN = /(?:[bBuU])?(?=['"])/y;
 /** `<HTTPStatus.BAD_REQUEST: 400>`; the value follows the name. */
 const ENUM_NAME = /<[\w.]+: /y;
 const PLAIN = { "'": /[^'\\\n]*/y, '"': /[^"\\\n]*/y } as const;
-const SIMPLE_ESCAPES: Readonly<Record<string, string>> = {
-  "\\": "\\",
-  "'": "'",
-  '"': '"',
-  n: "\n",
-  r: "\r",
-  t: "\t",
-  b: "\b",
-  f: "\f",
-  v: "\v",
-  a: "\u0007",
-  "0": "\0",
-};
-const HEX_LENGTH: Readonly<Record<string, number>> = { x: 2, u: 4, U: 8 };
+const SIMPLE_ESCAPES: ReadonlyMap<string, string> = new Map([
+  ["\\", "\\"],
+  ["'", "'"],
+  ['"', '"'],
+  ["n", "\n"],
+  ["r", "\r"],
+  ["t", "\t"],
+  ["b", "\b"],
+  ["f", "\f"],
+  ["v", "\v"],
+  ["a", "\u0007"],
+  ["0", "\0"],
+]);
+const HEX_LENGTH: ReadonlyMap<string, number> = new Map([
+  ["x", 2],
+  ["u", 4],
+  ["U", 8],
+]);
 const CODE_POINT_MAX = 0x10ffff;
 
 class LiteralReader {
@@ -100,7 +104,7 @@ class LiteralReader {
   }
 
   #word(): JsonValue {
-    const value = WORDS[this.#match(WORD) ?? ""];
+    const value = WORDS.get(this.#match(WORD) ?? "");
     if (value === undefined) throw new NoLiteral();
     return value;
   }
@@ -163,9 +167,9 @@ class LiteralReader {
   #escaped(): string {
     const kind = this.#text[this.#at] ?? "";
     this.#at += 1;
-    const simple = SIMPLE_ESCAPES[kind];
+    const simple = SIMPLE_ESCAPES.get(kind);
     if (simple !== undefined) return simple;
-    const length = HEX_LENGTH[kind];
+    const length = HEX_LENGTH.get(kind);
     if (length === undefined) throw new NoLiteral();
     const digits = this.#text.slice(this.#at, this.#at + length);
     if (digits.length < length || !/^[\da-fA-F]+$/.test(digits)) throw new NoLiteral();
@@ -200,6 +204,14 @@ function finite(number: number): number | null {
   return Number.isFinite(number) ? number : null;
 }
 
+/** As Python has it, no dict is a key: the text of one within another doubles its escapes with each level. */
 function nameOf(key: JsonValue): string {
-  return typeof key === "string" ? key : JSON.stringify(key);
+  if (typeof key === "string") return key;
+  if (holdsObject(key)) throw new NoLiteral();
+  return JSON.stringify(key);
+}
+
+function holdsObject(value: JsonValue): boolean {
+  if (Array.isArray(value)) return value.some(holdsObject);
+  return typeof value === "object" && value !== null;
 }

@@ -35,7 +35,7 @@ test("a request is refused only if the limit was used up within a window and one
       const window = new RateWindow();
       const admitted: number[] = [];
       for (const now of moments) {
-        const recent = admitted.filter((at) => at > now - RATE_WINDOW_MS * 1.01).length;
+        const recent = admitted.filter((at) => at > now - RATE_WINDOW_MS * 1.001).length;
         const isAdmitted = window.admit(most, now).kind === "admitted";
         if (!isAdmitted && recent < most) return false;
         if (isAdmitted) admitted.push(now);

@@ -6,8 +6,8 @@
  */
 import { RATE_WINDOW_MS } from "../contract/rate-limits.ts";
 
-/** A hundredth of the window is what counting in buckets may cost a client. */
-const BUCKET_MS = RATE_WINDOW_MS / 100;
+/** A thousandth of the window is what counting in buckets may cost a client: less than its way to the edge. */
+const BUCKET_MS = RATE_WINDOW_MS / 1_000;
 /** A window touches one bucket more than it is long. */
 const BUCKETS = RATE_WINDOW_MS / BUCKET_MS + 1;
 

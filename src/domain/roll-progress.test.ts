@@ -1,8 +1,8 @@
-import { test } from "vitest";
+import { describe, test } from "vitest";
 import type { WorkerState } from "../contract/agent.ts";
 import { WORKER_START_LIMIT_MS } from "../contract/limits.ts";
 import { NO_REPORT, type FleetReport } from "./queue-reason.ts";
-import { describeRoll } from "./roll-progress.ts";
+import { describeRoll, startObstacleOf } from "./roll-progress.ts";
 
 const SINCE = Date.UTC(2030, 0, 1);
 const clock = { since: SINCE, progressAt: SINCE, stalledSince: null };
@@ -53,4 +53,19 @@ test("a release that nobody comes up for is stalled when a start would have take
   expect(describeRoll(report, 2, clock, at - 1)?.stalledSince).toBeNull();
   const late = { stalledSince: new Date(at).toISOString(), reason: "No such image." };
   expect(describeRoll(report, 2, clock, at)).toMatchObject(late);
+});
+
+describe("what keeps the first workers from coming up", () => {
+  const shortage = { reason: "no_host", detail: "No host is connected." } as const;
+  const failing = worker(3, "crash_looping", "ImportError");
+  test.for<[string, FleetReport, string | null]>([
+    ["nothing", reportOf(worker(3, "starting")), null],
+    ["nothing where none is asked for", NO_REPORT, null],
+    ["no place", { ...NO_REPORT, missing: 1, shortage }, "No host is connected."],
+    ["no place for one more", { ...reportOf(worker(3, "ready")), missing: 1, shortage }, null],
+    ["its own fault", reportOf(failing), "ImportError"],
+    ["the fault of an older one", reportOf({ ...failing, version: 2 }), null],
+  ])("%s", ([, report, reason], { expect }) => {
+    expect(startObstacleOf(report, 3)).toBe(reason);
+  });
 });

@@ -49,6 +49,13 @@ export function obstacleOf(report: FleetReport, version: number): string | undef
   return rollShortage?.roomBy.length === 0 ? rollShortage.shortage.detail : undefined;
 }
 
+/** The same, also where no older workers are there: a worker that is asked for may have no place. */
+export function startObstacleOf(report: FleetReport, version: number): string | null {
+  const obstacle = obstacleOf(report, version);
+  if (obstacle !== undefined) return obstacle;
+  return report.workers.some(isStaying) ? null : (report.shortage?.detail ?? null);
+}
+
 /** One on standby is no worker of the endpoint until it is revived. */
 function isStaying({ state }: WorkerSnapshot): boolean {
   return state !== "stopping" && state !== "standby";

@@ -4,7 +4,7 @@
  * A name that resolves to a private address is not seen here: on Cloudflare's network a fetch reaches public
  * addresses only.
  */
-import ipaddr from "ipaddr.js";
+import { isPublicHost } from "../contract/public-host.ts";
 
 /** Members of a parsed URL, whose parser has brought all notations of an IP address into one. */
 export type WebhookAddress = {
@@ -14,19 +14,10 @@ export type WebhookAddress = {
   readonly password: string;
 };
 
-const LOCAL_NAME = /(^|\.)(localhost|local|internal|home\.arpa)$/;
-
 /** What is wrong with the address, as the end of a sentence about it; null when nothing is. */
 export function faultOfWebhookAddress(address: WebhookAddress, allowsPrivate: boolean): string | null {
   if (address.protocol !== "http:" && address.protocol !== "https:") return "must be an http or https URL";
   if (address.username !== "" || address.password !== "") return "must not hold a user name or a password";
   if (allowsPrivate || isPublicHost(address.hostname)) return null;
   return "must be a public address; loopback, private and link-local ones are not called";
-}
-
-function isPublicHost(hostname: string): boolean {
-  const host = hostname.toLowerCase().replace(/^\[|\]$/g, "");
-  if (ipaddr.isValid(host)) return ipaddr.parse(host).range() === "unicast";
-  const name = host.replace(/\.$/, "");
-  return name.includes(".") && !LOCAL_NAME.test(name);
 }
