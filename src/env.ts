@@ -1,8 +1,9 @@
+import type { RateEnv } from "./auth/request-rates.ts";
 import type { EndpointObject } from "./endpoint/endpoint-object.ts";
 import type { FleetObject } from "./fleet/fleet-object.ts";
 
 /** What the Worker script is bound to; see wrangler.toml. */
-export type Env = {
+export type Env = RateEnv & {
   ENDPOINT: DurableObjectNamespace<EndpointObject>;
   FLEET: DurableObjectNamespace<FleetObject>;
   DB: D1Database;
@@ -26,11 +27,15 @@ export type Env = {
   LB_WAIT_SECONDS?: string;
   /** "true": webhooks may have loopback and private addresses; for development. */
   WEBHOOK_ALLOW_PRIVATE?: string;
+  /** "true": requests over plain HTTP are processed also from other computers; see gateway/transport.ts. */
+  ALLOW_PLAIN_HTTP?: string;
   /** With all four, whoever announces no SHA-256 uploads straight to R2: see docs/flash-apps.md. */
   ARTIFACTS_S3_ENDPOINT?: string;
   ARTIFACTS_S3_BUCKET?: string;
   ARTIFACTS_S3_ACCESS_KEY_ID?: string;
   ARTIFACTS_S3_SECRET_ACCESS_KEY?: string;
+  /** What artifacts of an account may take, in GB; see management/flash/artifact-storage.ts. */
+  ARTIFACT_STORAGE_GB?: string;
   /** Days for which logs are kept; see management/logs/log-retention.ts. */
   LOG_RETENTION_DAYS?: string;
 };

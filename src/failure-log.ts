@@ -1,6 +1,7 @@
 /** Writes one line about a failure that is our fault. Never logs inputs: they may hold secrets. */
 export function logFailure(
   event:
+    | "assignment_unfit"
     | "graphql_operation_failed"
     | "endpoint_not_told"
     | "fleet_not_reached"

@@ -1,31 +1,33 @@
 /** All routes of the edge. */
-import { Hono } from "hono";
+import { Hono, type MiddlewareHandler } from "hono";
+import { problemOfRootKey } from "./contract/root-key.ts";
 import type { Env } from "./env.ts";
 import { agentRoutes } from "./gateway/agent/routes.ts";
 import { artifactRoutes } from "./gateway/artifacts/routes.ts";
 import { ApiError, renderError } from "./gateway/api-error.ts";
 import { openApi } from "./gateway/docs/openapi/route.ts";
+import { homeRoutes } from "./gateway/docs/home-routes.ts";
 import { loginRoutes } from "./gateway/docs/login-routes.ts";
 import { docsRoutes } from "./gateway/docs/routes.ts";
 import { directRoutes, routingPath } from "./gateway/lb/routes.ts";
+import { packageRoutes } from "./gateway/packages/routes.ts";
 import { scrape } from "./gateway/prometheus/scrape.ts";
 import { restRoutes } from "./gateway/v1/routes.ts";
 import { queueRoutes } from "./gateway/v2/routes.ts";
 import { graphqlRoutes } from "./graphql/routes.ts";
 import { schemaPageRoutes } from "./graphql/schema-page.ts";
 
+/** Nothing is served under settings that open the edge to guesses. */
+const requireConfiguration: MiddlewareHandler<{ Bindings: Env }> = async ({ env }, next) => {
+  const problem = problemOfRootKey(env.ROOT_API_KEY);
+  if (problem !== undefined) throw new ApiError("not_configured", problem);
+  await next();
+};
+
 export function edgeRoutes(): Hono<{ Bindings: Env }> {
   const routes = new Hono<{ Bindings: Env }>({ getPath: routingPath });
-  routes.get("/", (context) =>
-    context.json({
-      name: "edgerun",
-      docs: "/docs",
-      queue: "/v2/<endpoint id>/run",
-      direct: "/lb/<endpoint id>/<path>",
-      rest: "/v1",
-      graphql: "/graphql",
-    }),
-  );
+  routes.use(requireConfiguration);
+  routes.route("/", homeRoutes());
   routes.get("/metrics", scrape);
   routes.route("/v2", queueRoutes());
   routes.route("/lb", directRoutes());
@@ -34,6 +36,7 @@ export function edgeRoutes(): Hono<{ Bindings: Env }> {
   routes.route("/v1", restRoutes());
   routes.route("/agent", agentRoutes());
   routes.route("/artifacts", artifactRoutes());
+  routes.route("/packages", packageRoutes());
   routes.route("/docs/graphql", schemaPageRoutes());
   routes.route("/docs", docsRoutes());
   routes.route("/flash", loginRoutes());

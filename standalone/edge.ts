@@ -11,6 +11,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type * as MiniflarePackage from "miniflare";
 import type { EdgeBuild } from "./edge-build.ts";
+import { type Front, openFront } from "./front.ts";
 import type { Part } from "./part.ts";
 
 export type EdgeSettings = {
@@ -95,9 +96,10 @@ function createMiniflare(
     name: "edgerun",
     modulesRoot: directory,
     // Past Miniflare's own entry script, which takes as long for a request as all of ours.
-    unsafeDirectSockets: [{ host: "127.0.0.1", port: settings.port }],
+    unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }],
     modules: [{ type: "ESModule" as const, path: join(directory, "index.js") }],
-    bindings: { ...workerOptions.bindings, ...settings.bindings },
+    // It listens on loopback: a request by another name has come through a proxy, whose owner decides about HTTPS.
+    bindings: { ...workerOptions.bindings, ALLOW_PLAIN_HTTP: "true", ...settings.bindings },
   };
   const { compatibilityDate, d1Databases } = workerOptions;
   const migration = {
@@ -164,9 +166,11 @@ export async function startEdge(settings: EdgeSettings): Promise<EdgePart> {
   const { miniflare, closeLog } = createMiniflare(await importMiniflare(settings.packages), settings);
   let disposed: Promise<void> | undefined;
   let endMaintenance = (): void => {};
+  let front: Front | undefined;
   // SIGKILL, since with SIGTERM the runtime drains its long polls for ever.
   const stop = async (): Promise<void> => {
     endMaintenance();
+    front?.close();
     disposed ??= miniflare.dispose().catch(() => {}); // it complains when the runtime has gone before it
     await disposed;
     closeLog();
@@ -177,9 +181,10 @@ export async function startEdge(settings: EdgeSettings): Promise<EdgePart> {
       () => void stop(),
     );
     await migrate(miniflare, settings.build);
-    const { port } = await miniflare.unsafeGetDirectURL();
+    const direct = await miniflare.unsafeGetDirectURL();
+    front = await openFront(settings.port, Number(direct.port));
     endMaintenance = keepMaintained(miniflare);
-    return { ...runtime, port: Number(port), stop };
+    return { ...runtime, port: front.port, stop };
   } catch (error) {
     await stop();
     throw error;

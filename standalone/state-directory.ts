@@ -10,12 +10,15 @@
  *   edge.log, agent.log
  */
 import { randomBytes } from "node:crypto";
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { chmodSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { generateEncryptionKey } from "./encryption-key.ts";
+import { makeUsable } from "./usable-directory.ts";
 import { identify, isRunning, type ProcessIdentity } from "./process-identity.ts";
 
+/** Payloads, logs and secrets are in files that workerd makes, readable to all who get as far. */
+const OWNER_ONLY = 0o700;
 const CLEAN_UP_WAIT_MS = 30_000;
 const CLEAN_UP_POLL_MS = 100;
 
@@ -47,9 +50,11 @@ export class StateDirectory {
   readonly #path: string;
   #record: RunningRecord | undefined;
 
+  /** Throws a StartFailure where the directory cannot be used. */
   constructor(path: string) {
     this.#path = path;
-    mkdirSync(path, { recursive: true });
+    makeUsable(path);
+    chmodSync(path, OWNER_ONLY); // one that was there keeps its mode
   }
 
   get path(): string {

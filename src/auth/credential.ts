@@ -13,9 +13,30 @@ export type CredentialKind = keyof typeof PREFIXES;
 
 const RANDOM_BYTES = 32;
 
-/** Makes a new random credential; it is shown once, and only its hash is kept. */
+/** Older credentials have no checksum at their end. */
+const FORM = /^(er[a-z]?_[0-9a-f]{64})([0-9a-f]{8})?$/;
+
+/** Makes a new random credential, which ends in a checksum; it is shown once, and only its hash is kept. */
 export function generateCredential(kind: CredentialKind): string {
-  return credentialOf(kind, crypto.getRandomValues(new Uint8Array(RANDOM_BYTES)));
+  const credential = credentialOf(kind, crypto.getRandomValues(new Uint8Array(RANDOM_BYTES)));
+  return credential + checksumOf(credential);
+}
+
+/** False for a text that generateCredential has never made, so that nobody need look for it. */
+export function mayBeIssued(credential: string): boolean {
+  const [, issued, checksum] = FORM.exec(credential) ?? [];
+  if (issued === undefined) return false;
+  return checksum === undefined || checksum === checksumOf(issued);
+}
+
+/** CRC-32 in hex, as of gzip. It tells slips and inventions from keys, and protects nothing. */
+function checksumOf(text: string): string {
+  let sum = ~0;
+  for (const byte of new TextEncoder().encode(text)) {
+    sum ^= byte;
+    for (let bit = 0; bit < 8; bit += 1) sum = (sum >>> 1) ^ (0xed_b8_83_20 & -(sum & 1));
+  }
+  return (~sum >>> 0).toString(16).padStart(8, "0");
 }
 
 /** The written form of a credential of this kind. */
@@ -34,8 +55,13 @@ export function kindOfCredential(credential: string): CredentialKind {
   return "api-key";
 }
 
-/** Takes the credential out of `Bearer <credential>` or of the bare credential. */
+/** A header of one of these schemes is meant for a proxy in between, and holds no key of ours. */
+const OTHER_SCHEME = /^(?:basic|digest|negotiate|ntlm)\s/i;
+
+/** Takes the credential out of `Bearer <credential>` or of the bare credential; undefined when there is none. */
 export function readCredential(headerOrCredential: string | null | undefined): string | undefined {
-  const credential = (headerOrCredential ?? "").trim().replace(/^bearer(?:\s+|$)/i, "");
+  const header = (headerOrCredential ?? "").trim();
+  if (OTHER_SCHEME.test(header)) return undefined;
+  const credential = header.replace(/^bearer(?:\s+|$)/i, "");
   return credential === "" ? undefined : credential;
 }

@@ -149,7 +149,7 @@ function toBase64Url(bytes: Bytes): string {
   for (let from = 0; from < bytes.length; from += PIECE_BYTES) {
     binary += Reflect.apply(String.fromCharCode, undefined, bytes.subarray(from, from + PIECE_BYTES));
   }
-  return btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+  return btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }
 
 /** Nothing for a text that is not the one spelling of its bytes (E3): the last digit may have spare bits. */

@@ -11,6 +11,7 @@ import { AnswerCache } from "./answer-cache.ts";
 import { kindOfCredential, readCredential } from "./credential.ts";
 import { environmentOfKey } from "./environment-key.ts";
 import { hashKey } from "./hash-key.ts";
+import type { RateEnv } from "./request-rates.ts";
 import { ANONYMOUS, authenticate, type Principal, type Unauthorized } from "./principal.ts";
 
 export type EnvironmentPrincipal = Principal & { readonly flashEnvironmentId: string };
@@ -31,16 +32,18 @@ const cache = new AnswerCache<EnvironmentPrincipal>({
   size: CACHED_KEYS,
 });
 
-type AuthEnv = Pick<Env, "DB" | "ROOT_API_KEY" | "ENCRYPTION_KEYS">;
+type AuthEnv = Pick<Env, "DB" | "ROOT_API_KEY" | "ENCRYPTION_KEYS"> & RateEnv;
 
 /** Finds who calls with an API key, or with the key of an environment. */
 export async function authenticateAny(
   env: AuthEnv,
   headerOrKey: string | null | undefined,
   now: number,
+  network?: string,
 ): Promise<Principal | Unauthorized> {
   return (
-    (await authenticateEnvironment(env, headerOrKey, now)) ?? (await authenticate(env, headerOrKey, now))
+    (await authenticateEnvironment(env, headerOrKey, now)) ??
+    (await authenticate(env, headerOrKey, now, network))
   );
 }
 

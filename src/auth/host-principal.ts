@@ -4,9 +4,10 @@ import { openDatabase } from "../db/database.ts";
 import { findHostByTokenHash } from "../db/hosts.ts";
 import type { Env } from "../env.ts";
 import { AnswerCache } from "./answer-cache.ts";
-import { kindOfCredential, readCredential } from "./credential.ts";
+import { kindOfCredential, mayBeIssued, readCredential } from "./credential.ts";
 import { hashKey } from "./hash-key.ts";
 import type { Unauthorized } from "./principal.ts";
+import { countFault, refuseExhausted, type RateEnv } from "./request-rates.ts";
 
 export type HostPrincipal = {
   readonly kind: "host";
@@ -14,11 +15,16 @@ export type HostPrincipal = {
   readonly accountId: string;
   /** As the host called itself when it joined. */
   readonly name: string;
+  /** When the key ends that let it in, and the host with it; null for never. */
+  readonly expiresAt: number | null;
 };
 
 const MISSING_TOKEN = "Unauthorized: no host token was sent. Send it as 'Authorization: Bearer <token>'.";
 const WRONG_TOKEN =
   "Unauthorized: the host token is wrong or was revoked. Join the host again with a new join token.";
+
+const KEY_ENDED =
+  "Unauthorized: this host has ended with the API key that let it in. Join it again with a new join token.";
 
 const CACHED_HOSTS = 10_000;
 
@@ -28,26 +34,44 @@ const cache = new AnswerCache<HostPrincipal>({
   size: CACHED_HOSTS,
 });
 
+type AuthEnv = Pick<Env, "DB"> & RateEnv;
+
 /** Finds the host behind an Authorization header or a bare host token. */
 export async function authenticateHost(
-  env: Pick<Env, "DB">,
+  env: AuthEnv,
   headerOrToken: string | null | undefined,
   now: number,
+  network?: string,
 ): Promise<HostPrincipal | Unauthorized> {
   const token = readCredential(headerOrToken);
   if (token === undefined) return { kind: "unauthorized", message: MISSING_TOKEN };
   if (kindOfCredential(token) !== "host-token") return { kind: "unauthorized", message: WRONG_TOKEN };
 
-  const host = cache.recall(token, now) ?? (await lookUp(env, token, now));
-  return host ?? { kind: "unauthorized", message: WRONG_TOKEN };
+  const host = cache.recall(token, now) ?? (await lookUp(env, token, now, network));
+  if (host === undefined) return { kind: "unauthorized", message: WRONG_TOKEN };
+  const hasEnded = host.expiresAt !== null && host.expiresAt <= now; // on time, whatever is remembered
+  return hasEnded ? { kind: "unauthorized", message: KEY_ENDED } : host;
 }
 
-async function lookUp(env: Pick<Env, "DB">, token: string, now: number): Promise<HostPrincipal | undefined> {
+/** Has this isolate look a host up again at its next call; others do within CREDENTIAL_CACHE_MS. */
+export function forgetHost(hostId: string): void {
+  cache.forget((host) => host.hostId === hostId);
+}
+
+async function lookUp(
+  env: AuthEnv,
+  token: string,
+  now: number,
+  network: string | undefined,
+): Promise<HostPrincipal | undefined> {
+  if (!mayBeIssued(token)) return undefined;
   const hash = await hashKey(token);
   if (cache.isRefused(hash, now)) return undefined;
+  if (network !== undefined) refuseExhausted("credentials", network, now);
   const found = await findHostByTokenHash(openDatabase(env.DB), hash);
   if (found === undefined) {
     cache.refuse(hash, now);
+    if (network !== undefined) await countFault(env, "credentials", network, now);
     return undefined;
   }
   const principal: HostPrincipal = { kind: "host", ...found };

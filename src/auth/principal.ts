@@ -6,6 +6,7 @@
  * P3  The key of the environment works only while it stands there.
  * P4  No message says more about a key than that it is missing or wrong.
  * P5  A key that expires does so on time, whatever is remembered of it.
+ * P6  A text that was never given out is not looked up, and others only so often for one network.
  */
 import {
   CREDENTIAL_CACHE_MS,
@@ -17,8 +18,9 @@ import { openDatabase } from "../db/database.ts";
 import { NO_PERMISSIONS, type Permissions } from "../domain/permissions.ts";
 import type { Env } from "../env.ts";
 import { AnswerCache } from "./answer-cache.ts";
-import { kindOfCredential, readCredential } from "./credential.ts";
+import { kindOfCredential, mayBeIssued, readCredential } from "./credential.ts";
 import { hashKey } from "./hash-key.ts";
+import { countFault, refuseExhausted, type RateEnv } from "./request-rates.ts";
 import { isSameText } from "./same-text.ts";
 
 export type Principal = {
@@ -55,6 +57,11 @@ export const ANONYMOUS: Principal = {
   expiresAt: null,
 };
 
+/** By what requests of a caller are counted together: the key, or what a key was derived from. */
+export function callerName({ apiKeyId, flashEnvironmentId, permissions }: Principal): string {
+  return apiKeyId || flashEnvironmentId || JSON.stringify(permissions.endpoints);
+}
+
 const CACHED_KEYS = 10_000;
 /** As many endpoints that a key names take about as much memory as a key that names none. */
 const NAMED_ENDPOINTS_OF_ORDINARY_SIZE = 4;
@@ -67,13 +74,17 @@ const cache = new AnswerCache<Principal>({
     typeof endpoints === "string" ? 1 : 1 + Object.keys(endpoints).length / NAMED_ENDPOINTS_OF_ORDINARY_SIZE,
 });
 
-type AuthEnv = Pick<Env, "DB" | "ROOT_API_KEY">;
+type AuthEnv = Pick<Env, "DB" | "ROOT_API_KEY"> & RateEnv;
 
-/** Finds the account behind an Authorization header or a bare API key. */
+/**
+ * Finds the account behind an Authorization header or a bare API key. `network`: where the caller is; one with too
+ * many wrong keys gets a RateLimitedError for keys that are not remembered here.
+ */
 export async function authenticate(
   env: AuthEnv,
   headerOrKey: string | null | undefined,
   now: number,
+  network?: string,
 ): Promise<Principal | Unauthorized> {
   const key = readCredential(headerOrKey);
   if (key === undefined) return { kind: "unauthorized", message: MISSING_KEY };
@@ -82,7 +93,7 @@ export async function authenticate(
   if (kind === "environment-key") return { kind: "unauthorized", message: ENVIRONMENT_KEY };
   if (kind !== "api-key") return { kind: "unauthorized", message: WRONG_KEY }; // P1
 
-  const principal = cache.recall(key, now) ?? (await lookUp(env, key, now));
+  const principal = cache.recall(key, now) ?? (await lookUp(env, key, now, network));
   const isUsable = principal !== undefined && !hasExpired(principal, now); // P5
   return isUsable ? principal : { kind: "unauthorized", message: WRONG_KEY };
 }
@@ -92,12 +103,23 @@ export function forgetApiKey(apiKeyId: string): void {
   cache.forget((principal) => principal.apiKeyId === apiKeyId);
 }
 
-async function lookUp(env: AuthEnv, key: string, now: number): Promise<Principal | undefined> {
+async function lookUp(
+  env: AuthEnv,
+  key: string,
+  now: number,
+  network: string | undefined,
+): Promise<Principal | undefined> {
   const hash = await hashKey(key);
   if (cache.isRefused(hash, now)) return undefined;
-  const found = await findUsableKey(env, hash, now);
+  const isRootKey = env.ROOT_API_KEY ? isSameText(hash, await hashKey(env.ROOT_API_KEY)) : false;
+  if (!isRootKey) {
+    if (!mayBeIssued(key)) return undefined; // P6
+    if (network !== undefined) refuseExhausted("credentials", network, now); // P6
+  }
+  const found = await findUsableKey(env, hash, isRootKey, now);
   if (found === undefined || hasExpired(found, now)) {
     cache.refuse(hash, now);
+    if (network !== undefined) await countFault(env, "credentials", network, now);
     return undefined;
   }
   const { lastUsedAt, ...known } = found;
@@ -112,10 +134,13 @@ async function noteUse(env: AuthEnv, apiKeyId: string, now: number): Promise<voi
   await recordApiKeyUse(openDatabase(env.DB), apiKeyId, now).catch(() => undefined);
 }
 
-async function findUsableKey(env: AuthEnv, hash: string, now: number): Promise<FoundApiKey | undefined> {
+async function findUsableKey(
+  env: AuthEnv,
+  hash: string,
+  isRootKey: boolean,
+  now: number,
+): Promise<FoundApiKey | undefined> {
   const db = openDatabase(env.DB);
-  const isRootKey = env.ROOT_API_KEY ? isSameText(hash, await hashKey(env.ROOT_API_KEY)) : false;
-
   const found = await findApiKeyByHash(db, hash);
   if (found !== undefined) return found.isRoot && !isRootKey ? undefined : found; // P3
   if (!isRootKey) return undefined;

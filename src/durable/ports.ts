@@ -16,6 +16,8 @@ export type Wish = {
 
 export interface FleetPort extends Rpc.DurableObjectBranded {
   wish(wish: Wish): Promise<void>;
+  /** What there is to tell of an endpoint now, under a revision that is greater than the one it knows. */
+  reportOf(endpointId: string, knownRevision: number): Promise<FleetReport>;
 }
 
 export interface EndpointPort extends Rpc.DurableObjectBranded {

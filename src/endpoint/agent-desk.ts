@@ -1,7 +1,8 @@
 /** What an exchange with an agent does to the queue: chunks and reports in, leases extended, jobs and stops out. */
 import type { StopReason } from "../contract/agent.ts";
+import { BoundedMap } from "../domain/bounded-map.ts";
 import { decodeJobId } from "../domain/job-id.ts";
-import { ANSWER_INPUTS_MAX_BYTES } from "../contract/limits.ts";
+import { ANSWER_INPUTS_MAX_BYTES, PROGRESS_KEPT_MAX_BYTES } from "../contract/limits.ts";
 import type { JobEvent, Payload } from "../domain/job-machine.ts";
 import type { ChunkStore } from "./chunk-store.ts";
 import { slotsInTurn, type Dispatch } from "./dispatch.ts";
@@ -42,7 +43,7 @@ export class AgentDesk {
   readonly #times: RunningTimes;
   readonly #rooms: WorkerRooms;
   /** Last progress values; lost with memory, the next exchange brings them again. */
-  readonly #progress = new Map<number, string>();
+  readonly #progress = new BoundedMap<string>(PROGRESS_KEPT_MAX_BYTES, (json) => json.length + 100);
   /** Agents that have a stop to learn of. */
   readonly #news = new Set<string>();
   #streamed: number[] = [];
@@ -123,7 +124,7 @@ export class AgentDesk {
   // Memory
 
   progressOf(seq: number): Payload | null {
-    const json = this.#progress.get(seq);
+    const json = this.#progress.get(String(seq));
     return json === undefined ? null : { kind: "inline", json };
   }
 
@@ -135,7 +136,7 @@ export class AgentDesk {
   }
 
   forget(seq: number): void {
-    this.#progress.delete(seq);
+    this.#progress.delete(String(seq));
     this.#dispatch.arrived(seq);
   }
 
@@ -151,11 +152,14 @@ export class AgentDesk {
 
   /** Chunks that nobody wants are acknowledged, so that they do not come again, and their handler is stopped. */
   #take(chunks: Chunks, hostId: string, now: number): { ack: ChunkAck; stop?: Stop } {
-    const { jobId, attempt, from, outputs } = chunks;
+    const { jobId, attempt, from, outputs, fault } = chunks;
     const id = decodeJobId(jobId);
     const stored = id && this.#queue.find(id.seq, id.nonce, now);
     if (stored && ownsJob(stored, attempt, hostId)) {
-      const appended = this.#chunks.append(stored.seq, chunks);
+      const appended =
+        fault === undefined
+          ? this.#chunks.append(stored.seq, chunks)
+          : ({ kind: "refused", error: fault } as const);
       if (appended.kind === "stored") {
         if (appended.isNews) this.#streamed.push(stored.seq);
         return { ack: { jobId, attempt, received: appended.received } };
@@ -195,7 +199,7 @@ export class AgentDesk {
     if (id && lease?.attempt === attempt && lease.hostId === call.hostId && now < lease.expiresAt) {
       this.#queue.extendLease(id.seq, now);
       this.#dispatch.arrived(id.seq);
-      if (held.progressJson !== null) this.#progress.set(id.seq, held.progressJson);
+      if (held.progressJson !== null) this.#progress.set(String(id.seq), held.progressJson);
       return [];
     }
     const stored = id && this.#queue.find(id.seq, id.nonce, now);

@@ -13,11 +13,13 @@ import { findJob, isUnderway } from "./job-reference.ts";
  */
 export async function answerFetch(parts: EndpointParts, request: Request, now: number): Promise<Response> {
   const { pathname, searchParams: query } = new URL(request.url);
-  const { facts, serving } = parts;
+  const { facts, serving, lookup } = parts;
   if (pathname === "/direct") return await answerUpgrade(request, facts, serving.desk);
   if (pathname === "/link") {
     if (!facts.config) return Response.json({ kind: "unconfigured" });
-    return serving.links.accept(query.get("host") ?? "", now);
+    const hostId = query.get("host") ?? "";
+    if (!(await lookup.hasWorkerOn(hostId))) return Response.json({ kind: "not_placed" });
+    return serving.links.accept(hostId, now);
   }
   if (query.has("direct")) return serving.desk.wait(readDirectWaiter(query, now));
   if (query.has("job")) return openForJob(parts, query, now);

@@ -2,21 +2,36 @@
 import { HOT_HOLD_MS } from "../contract/limits.ts";
 import type { EndpointConfig } from "../contract/endpoint.ts";
 import type { WebhookSecret } from "../contract/webhook.ts";
-import { openSlots } from "../domain/open-slots.ts";
+import { openSlots, takesWork, type OfferedSlot } from "../domain/open-slots.ts";
 import { NO_REPORT, type FleetReport, type WorkerSnapshot } from "../domain/queue-reason.ts";
 import type { JobStore } from "./job-store.ts";
 
 /** The object is hot, and lets calls wait inside it, for this long after the last work. */
 const HOT_FOR_MS = 2_000;
-/** Workers that are remembered as gone: those whose agents may still offer slots of them. */
-const GONE_KEPT = 1_000;
+/** Workers that are remembered as absent: those whose agents may still offer slots of them. */
+const ABSENT_KEPT = 1_000;
 
-type Hosts = { readonly report: FleetReport; readonly of: ReadonlyMap<string, string> };
+type Hosts = {
+  readonly report: FleetReport;
+  /** By worker. */
+  readonly all: ReadonlyMap<string, string>;
+  readonly ofTakers: ReadonlyMap<string, string>;
+};
 
 type Outdated = {
   readonly report: FleetReport;
   readonly version: number;
   readonly workerIds: ReadonlySet<string>;
+};
+
+/** What is different in a newer report. */
+export type FleetNews = {
+  /** Workers that are no longer the endpoint's. */
+  readonly gone: readonly WorkerSnapshot[];
+  /** Workers that took work before and do not any more, those that are gone included. */
+  readonly closed: readonly string[];
+  /** Hosts of workers that take work and did not before. */
+  readonly openedOn: ReadonlySet<string>;
 };
 
 export class EndpointFacts {
@@ -25,9 +40,12 @@ export class EndpointFacts {
   #report: FleetReport = NO_REPORT;
   #webhookSecrets: readonly WebhookSecret[] = [];
   #lastActiveAt = 0;
-  readonly #gone = new Set<string>();
+  /** Workers that Fleet does not have here. */
+  readonly #absent = new Set<string>();
+  /** Revision of the last report that brought workers which take work; of the present one after a loss of memory. */
+  #openedIn = 0;
   #outdated: Outdated | undefined;
-  #hosts: Hosts | undefined;
+  #hostsOf: Hosts | undefined;
 
   constructor(store: JobStore) {
     this.#store = store;
@@ -36,6 +54,7 @@ export class EndpointFacts {
   load(): void {
     this.#config = this.#store.readFact<EndpointConfig>("config");
     this.#report = this.#store.readFact<FleetReport>("report") ?? NO_REPORT;
+    this.#openedIn = this.#report.revision;
     this.#webhookSecrets = this.#store.readFact<WebhookSecret[]>("webhook_secrets") ?? [];
   }
 
@@ -60,7 +79,7 @@ export class EndpointFacts {
 
   /** Differs when other workers than before may take jobs. */
   get terms(): string {
-    return `${this.#config?.version}.${this.#config?.workersMax}`;
+    return `${this.#config?.version}.${this.#config?.workersMax}.${this.#openedIn}`;
   }
 
   /** Workers of an older release. */
@@ -74,20 +93,38 @@ export class EndpointFacts {
     return this.#outdated.workerIds;
   }
 
-  /** The host of a worker; undefined for one of which Fleet has not told. */
-  hostOf(workerId: string): string | undefined {
-    const report = this.#report;
-    if (this.#hosts?.report !== report) {
-      this.#hosts = { report, of: new Map(report.workers.map((worker) => [worker.workerId, worker.hostId])) };
+  /** Whether a host has a worker of the endpoint, as far as Fleet has told. */
+  hasWorkerOn(hostId: string): boolean {
+    return this.#report.workers.some((worker) => worker.hostId === hostId);
+  }
+
+  /** Whether Fleet has told of the worker, or that there is none of this id. */
+  knows(workerId: string): boolean {
+    return this.#hosts().all.has(workerId) || this.#absent.has(workerId);
+  }
+
+  /** Fleet was asked for these workers and does not have them here. */
+  noteAbsent(workerIds: readonly string[]): void {
+    for (const workerId of workerIds) this.#absent.add(workerId);
+    for (const workerId of this.#absent) {
+      if (this.#absent.size <= ABSENT_KEPT) break;
+      this.#absent.delete(workerId);
     }
-    return this.#hosts.of.get(workerId);
   }
 
   /** The slots of workers that may take jobs, or requests. */
-  openTo<Slot extends { readonly workerId: string }>(slots: readonly Slot[]): readonly Slot[] {
-    if (!this.#config) return [];
-    const present = this.#gone.size === 0 ? slots : slots.filter(({ workerId }) => !this.#gone.has(workerId));
-    return openSlots(present, this.#report.workers, this.#config);
+  openTo<Slot extends OfferedSlot>(slots: readonly Slot[]): readonly Slot[] {
+    const workers = { hosts: this.#hosts().ofTakers, outdated: this.outdated };
+    return openSlots(slots, workers, this.#config?.workersMax ?? 0);
+  }
+
+  #hosts(): Hosts {
+    const report = this.#report;
+    if (this.#hostsOf?.report !== report) {
+      const { workers } = report;
+      this.#hostsOf = { report, all: hostsBy(workers), ofTakers: hostsBy(workers.filter(takesWork)) };
+    }
+    return this.#hostsOf;
   }
 
   /** Takes over the account's secrets, unless newer ones are known already. */
@@ -111,18 +148,21 @@ export class EndpointFacts {
       .map(({ secret }) => secret);
   }
 
-  /** Takes over what Fleet says; returns the workers that are none any more, which get no jobs from now on. */
-  learn(report: FleetReport): readonly WorkerSnapshot[] {
-    const here = new Set(report.workers.map(({ workerId }) => workerId));
-    const gone = this.#report.workers.filter(({ workerId }) => !here.has(workerId));
-    for (const { workerId } of gone) this.#gone.add(workerId);
-    for (const workerId of this.#gone) {
-      if (this.#gone.size <= GONE_KEPT) break;
-      this.#gone.delete(workerId);
-    }
+  /** Takes over what Fleet says; returns what is different from before. */
+  learn(report: FleetReport): FleetNews {
+    const { ofTakers: before } = this.#hosts();
+    const known = this.#report.workers;
     this.#report = report;
     this.#store.writeFact("report", report);
-    return gone;
+    const { all, ofTakers: after } = this.#hosts();
+    const gone = known.filter(({ workerId }) => !all.has(workerId));
+    this.noteAbsent(gone.map(({ workerId }) => workerId));
+    for (const workerId of all.keys()) this.#absent.delete(workerId);
+    const openedOn = new Set(
+      [...after].filter(([workerId]) => !before.has(workerId)).map(([, host]) => host),
+    );
+    if (openedOn.size > 0) this.#openedIn = report.revision;
+    return { gone, closed: [...before.keys()].filter((workerId) => !after.has(workerId)), openedOn };
   }
 
   forgetConfig(): void {
@@ -141,6 +181,10 @@ export class EndpointFacts {
   holdMs(wishedMs: number, now: number): number {
     return now - this.#lastActiveAt < HOT_FOR_MS ? Math.min(wishedMs, HOT_HOLD_MS) : 0;
   }
+}
+
+function hostsBy(workers: readonly WorkerSnapshot[]): ReadonlyMap<string, string> {
+  return new Map(workers.map(({ workerId, hostId }) => [workerId, hostId]));
 }
 
 function newestOf(secrets: readonly WebhookSecret[]): number {

@@ -5,6 +5,7 @@ import type { EndpointConfig } from "../contract/endpoint.ts";
 import type { ResetReason } from "../contract/link-messages.ts";
 import type { WebhookSecret } from "../contract/webhook.ts";
 import type { MetricsWindow } from "../contract/metrics.ts";
+import type { LimitedOperation } from "../contract/rate-limits.ts";
 import { payloadPrefix } from "../domain/payload-key.ts";
 import type { FleetReport } from "../domain/queue-reason.ts";
 import { FLEET_NAME, type FleetPort } from "../durable/ports.ts";
@@ -25,6 +26,7 @@ import type {
   AbandonReply,
   ActivityReply,
   CancelReply,
+  Counted,
   DrainReply,
   ExchangeCall,
   ExchangeReply,
@@ -34,6 +36,7 @@ import type {
   ListCall,
   ListReply,
   PurgeReply,
+  RateLimited,
   ReadStreamReply,
   RedeliverReply,
   RetryReply,
@@ -43,6 +46,7 @@ import type {
   SubmitRequest,
   TimelineReply,
   TotalsReply,
+  Unconfigured,
   UploadRef,
   UsageReply,
   WantsUploadReply,
@@ -62,7 +66,10 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
 
   constructor(context: DurableObjectState, env: EndpointObjectEnv) {
     super(context, env);
-    this.#parts = openParts(context, env, () => this.#turnEnd.finish());
+    this.#parts = openParts(context, env, {
+      finishTurn: () => this.#turnEnd.finish(),
+      updateReport: () => this.#updateReport(),
+    });
     this.#turnEnd = new TurnEnd(this.#parts, {
       bucket: env.PAYLOADS,
       wish: (wish) => this.#fleet().wish(wish),
@@ -129,6 +136,11 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   }
 
   // Jobs, for clients
+
+  /** Counts a request that its body or its parameters do not let pass; says when those are too many. */
+  async countRefused(operation: LimitedOperation): Promise<Unconfigured | RateLimited | Counted> {
+    return this.#parts.facts.config ? this.#parts.limits.count(operation, Date.now()) : UNCONFIGURED;
+  }
 
   async submit(request: SubmitRequest): Promise<SubmitReply> {
     return this.#parts.facts.config ? this.#parts.jobs.submit(request) : UNCONFIGURED;
@@ -248,10 +260,15 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     const { revision } = this.#parts.facts.report;
     if (!this.#parts.facts.config || report.revision <= revision) return revision;
     await this.#parts.commit.run(() => {
-      const gone = this.#parts.facts.learn(report);
-      this.#parts.dispatch.withdraw(gone.map(({ workerId }) => workerId));
-      const hosts = new Set(report.workers.map(({ hostId }) => hostId));
-      for (const { hostId } of gone) if (!hosts.has(hostId)) this.#parts.bells.sendHome(hostId);
+      const { facts, dispatch, bells } = this.#parts;
+      const { gone, closed, openedOn } = facts.learn(report);
+      dispatch.withdraw(closed);
+      for (const { hostId } of gone) if (!facts.hasWorkerOn(hostId)) bells.sendHome(hostId);
+      // Their agents may have offered slots before it was known whose these are.
+      for (const hostId of openedOn) {
+        dispatch.wake(hostId);
+        bells.ringAgent(hostId);
+      }
       this.#parts.times.learn(report, this.#parts.ledger.running.values());
       this.#parts.limits.growWith(report);
       const alive = new Set(report.workers.map(({ workerId }) => workerId));
@@ -259,6 +276,11 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
       this.#parts.serving.workersGone(gone);
     });
     return report.revision;
+  }
+
+  async #updateReport(): Promise<void> {
+    const { config, report } = this.#parts.facts;
+    if (config) await this.fleetReport(await this.#fleet().reportOf(config.endpointId, report.revision));
   }
 
   // Requests that go straight to workers

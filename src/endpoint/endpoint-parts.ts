@@ -31,6 +31,7 @@ import { WebhookDesk } from "./webhook-desk.ts";
 import { WebhookOutbox } from "./webhook-outbox.ts";
 import { WebhookSender } from "./webhook-sender.ts";
 import { WebhookStore } from "./webhook-store.ts";
+import { WorkerLookup } from "./worker-lookup.ts";
 import { WorkerRooms } from "./worker-rooms.ts";
 import { Workload } from "./workload.ts";
 
@@ -42,9 +43,17 @@ export type EndpointEnv = {
 
 export type EndpointParts = ReturnType<typeof openParts>;
 
-/** Opens the storage and builds what stands on it; nothing is read yet. `finishTurn` runs at the end of each turn. */
-export function openParts(context: DurableObjectState, env: EndpointEnv, finishTurn: () => void) {
-  const core = openCore(context, finishTurn);
+/** What the object itself does for its parts. */
+export type ObjectHooks = {
+  /** Runs at the end of each turn. */
+  readonly finishTurn: () => void;
+  /** Fetches what Fleet has to tell, and takes it over. */
+  readonly updateReport: () => Promise<void>;
+};
+
+/** Opens the storage and builds what stands on it; nothing is read yet. */
+export function openParts(context: DurableObjectState, env: EndpointEnv, hooks: ObjectHooks) {
+  const core = openCore(context, hooks.finishTurn);
   const { queue, facts, ledger, limits, commit, chunks, times, dispatch, rooms } = core;
   const jobWaiters = new Waiters<number, "look">();
   const streamWaiters = new Waiters<number, "look">();
@@ -82,7 +91,20 @@ export function openParts(context: DurableObjectState, env: EndpointEnv, finishT
   });
   const batches = openBatches(core);
   const serving = openDirect(context, core);
-  return { ...core, serving, agents, webhooks, jobs, streams, sender, batches, jobWaiters, streamWaiters };
+  const lookup = new WorkerLookup({ facts, update: hooks.updateReport });
+  return {
+    ...core,
+    lookup,
+    serving,
+    agents,
+    webhooks,
+    jobs,
+    streams,
+    sender,
+    batches,
+    jobWaiters,
+    streamWaiters,
+  };
 }
 
 /** What the desks share: the stores, the queue, and what is counted. */

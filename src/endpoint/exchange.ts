@@ -5,19 +5,20 @@ import type { ExchangeAnswer, ExchangeCall, ExchangeReply, Slots } from "./messa
 
 type ExchangeParts = Pick<
   EndpointParts,
-  "facts" | "dispatch" | "commit" | "agents" | "bells" | "scaling" | "followers"
+  "facts" | "dispatch" | "commit" | "agents" | "bells" | "scaling" | "followers" | "lookup"
 >;
 
 const NOTHING: ExchangeAnswer = { acks: [], chunkAcks: [], jobs: [], stops: [] };
 
 /** Takes an agent's reports, extends its leases, answers with jobs and stops. */
 export async function exchange(parts: ExchangeParts, call: ExchangeCall): Promise<ExchangeReply> {
-  const { dispatch, commit, agents, facts } = parts;
+  const { dispatch, commit, agents, facts, lookup } = parts;
+  await lookup.learnOf(call.slots.map(({ workerId }) => workerId));
   const isOvertaken = call.isHolding && dispatch.isSuperseded(call);
   const answer = await commit.run(() => {
     const now = Date.now();
     // Asked when the reports are in: they or a turn before this one may have closed a worker.
-    const openTo = (slots: Slots) => (isOvertaken ? [] : openSlots(parts, slots));
+    const openTo = (slots: Slots) => (isOvertaken ? [] : openSlots(parts, call.hostId, slots));
     const answered = agents.exchange(call, now, openTo);
     if (!isEmptyAnswer({ ...answered, stops: [] })) facts.noteWork(now);
     return answered;
@@ -34,7 +35,7 @@ async function hold(parts: ExchangeParts, call: ExchangeCall): Promise<ExchangeR
   const { dispatch, bells, facts, agents, scaling } = parts;
   dispatch.supersede(call.hostId);
   bells.supersede(call);
-  const slots = openSlots(parts, call.slots);
+  const slots = openSlots(parts, call.hostId, call.slots);
   const free = slots.reduce((sum, slot) => sum + slot.free, 0);
   const quiet = { kind: "quiet", free, terms: termsOf(facts, scaling) } as const;
   if (facts.holdMs(HOT_HOLD_MS, Date.now()) === 0) return quiet;
@@ -61,8 +62,8 @@ function followNews({ followers }: ExchangeParts, call: ExchangeCall): number | 
   return call.follow === undefined || call.follow === followers.follow ? undefined : followers.follow;
 }
 
-function openSlots({ facts, scaling }: ExchangeParts, slots: Slots): Slots {
-  return scaling.openTo(facts.openTo(slots));
+function openSlots({ facts, scaling }: ExchangeParts, hostId: string, slots: Slots): Slots {
+  return scaling.openTo(facts.openTo(slots.map((slot) => ({ ...slot, hostId }))));
 }
 
 /** What a call was held for, and the acknowledgements that it has to bring home in any case. */

@@ -3,6 +3,7 @@ import type { HealthBody, MetricsBody } from "../contract/job.ts";
 import { DIRECT_WAITING_MAX, QUEUE_DEPTH_MAX } from "../contract/limits.ts";
 import { LIMITED_OPERATIONS, RATE_WINDOW_MS, type LimitedOperation } from "../contract/rate-limits.ts";
 import { measureWorkers } from "../domain/health.ts";
+import { startObstacleOf } from "../domain/roll-progress.ts";
 import type { EndpointFacts } from "./endpoint-facts.ts";
 import type { RequestLimits } from "./request-limits.ts";
 import type { Rollout } from "./rollout.ts";
@@ -28,6 +29,7 @@ export function reportHealth(parts: HealthParts, now: number): HealthBody {
     jobs: { completed, failed, inProgress: work.running, inQueue: work.waiting, retried },
     workers: reportMetrics(parts).workers,
     release: facts.config ? rollout.describe(facts.report, facts.config.version, now) : null,
+    obstacle: facts.config ? startObstacleOf(facts.report, facts.config.version) : null,
     limits: {
       windowMs: RATE_WINDOW_MS,
       runningWorkers: limits.runningWorkers,

@@ -144,13 +144,14 @@ export class JobDesk {
     const { limits, queue, ledger } = this.#parts;
     return limits.admit<ListOutcome>("requests", Date.now(), async () => {
       const state = status && stateOf(status);
+      const now = Date.now();
       const found = [
         ...queue
-          .newestFirst(state, Date.now())
+          .newestFirst(state, now)
           .drop(offset)
           .take(limit + 1),
       ];
-      const requests = found.slice(0, limit).map((stored) => listJob(publicId(stored), stored.job));
+      const requests = found.slice(0, limit).map((stored) => listJob(publicId(stored), stored.job, now));
       const hasMore = found.length > limit;
       // Jobs whose time is over count until they are swept; a last page shows how many are really there.
       const isLast = !hasMore && (offset === 0 || found.length > 0);
@@ -180,6 +181,7 @@ export class JobDesk {
     return viewJob(publicId(stored), stored.job, {
       progress: this.#parts.agents.progressOf(stored.seq),
       queue,
+      now: Date.now(),
     });
   }
 

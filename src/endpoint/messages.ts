@@ -33,6 +33,9 @@ export type Quota = {
 };
 
 /** The reply of an operation that has limits; no quota when the call went on with an earlier request. */
+/** A request that counts in the window. */
+export type Counted = { readonly kind: "counted"; readonly quota: Quota };
+
 export type Limited<Outcome> = RateLimited | (Outcome & { readonly quota: Quota | null });
 
 /** The slot of a request that goes on waiting between calls. The next call, or its doorbell, brings it back. */
@@ -194,8 +197,12 @@ export type Report = AttemptRef &
     | { readonly kind: "lost"; readonly reason: string }
   );
 
-/** Chunks as they came, each as JSON text. */
-export type Chunks = AttemptRef & { readonly from: number; readonly outputs: readonly ChunkText[] };
+/** Chunks as they came, each as JSON text. `fault`: why they cannot be read, which ends the attempt. */
+export type Chunks = AttemptRef & {
+  readonly from: number;
+  readonly outputs: readonly ChunkText[];
+  readonly fault?: string;
+};
 export type ChunkText = { readonly json: string; readonly sizeBytes: number };
 export type ChunkAck = AttemptRef & { readonly received: number };
 

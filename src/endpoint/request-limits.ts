@@ -7,7 +7,7 @@ import type { LimitedOperation } from "../contract/rate-limits.ts";
 import type { FleetReport } from "../domain/queue-reason.ts";
 import { effectiveLimit, runningWorkers, type EffectiveLimit } from "../domain/rate-limit.ts";
 import { RateWindow } from "../domain/rate-window.ts";
-import type { Limited, Quota, RateLimited, SlotRef } from "./messages.ts";
+import type { Counted, Limited, Quota, RateLimited, SlotRef } from "./messages.ts";
 import { RequestSlots } from "./request-slots.ts";
 
 /** Nobody knows when a request in progress ends, or when a queue empties; this is what a client may try. */
@@ -32,18 +32,25 @@ export class RequestLimits {
     now: number,
     work: (slot: RequestSlot) => Promise<Outcome>,
   ): Promise<Limited<Outcome>> {
-    const { window, slots, limit } = this.#desk(operation);
+    const { slots, limit } = this.#desk(operation);
     if (limit.concurrent !== null && slots.isFull(limit.concurrent, now)) {
       return refusal(operation, "concurrent", limit.concurrent, CONCURRENT_RETRY_MS);
     }
+    const counted = this.count(operation, now);
+    if (counted.kind === "rate_limited") return counted;
+    slots.enter();
+    return inSlot(new RequestSlot(operation, slots), work, counted.quota);
+  }
+
+  /** Counts a request, of which nothing more is done here: it was refused for what it says, or it goes on. */
+  count(operation: LimitedOperation, now: number): RateLimited | Counted {
+    const { window, limit } = this.#desk(operation);
     const verdict = window.admit(limit.requests, now);
     if (verdict.kind === "refused") {
       return refusal(operation, "requests", limit.requests, verdict.retryAfterMs);
     }
-    slots.enter();
     const { remaining, freesInMs } = verdict;
-    const quota = { operation, limit: limit.requests, remaining, freesInMs };
-    return inSlot(new RequestSlot(operation, slots), work, quota);
+    return { kind: "counted", quota: { operation, limit: limit.requests, remaining, freesInMs } };
   }
 
   /** Goes on with a request that was admitted before; it is no new one and is never refused. */

@@ -1,4 +1,5 @@
 /** The workers that nobody sent away, and since when each of them is free. */
+import { takesWork } from "../domain/open-slots.ts";
 import type { RollMember } from "../domain/release.ts";
 import { isBroken } from "../domain/roll-progress.ts";
 import type { FleetReport, WorkerSnapshot } from "../domain/queue-reason.ts";
@@ -18,9 +19,7 @@ export class Roster {
 
   /** Takes over what Fleet says; the clock of a worker starts when it is ready. */
   learn({ workers }: FleetReport, { version, leaving }: Terms, now: number): void {
-    this.#members = workers.filter(
-      (worker) => worker.state !== "stopping" && worker.state !== "standby" && !leaving.has(stintOf(worker)),
-    );
+    this.#members = workers.filter((worker) => takesWork(worker) && !leaving.has(stintOf(worker)));
     this.#version = version;
     this.#hasOutdated = this.#members.some((worker) => (worker.version ?? version) < version);
     const ready = new Set(this.#members.filter(isReady).map(({ workerId }) => workerId));

@@ -10,7 +10,9 @@ export class WebhookMessage {
   readonly #parts: readonly (Uint8Array | StoredPayload)[];
 
   constructor(bucket: R2Bucket, stored: StoredJob, input: Payload, webhook: string) {
-    const { output, ...view } = viewJob(publicId(stored), stored.job, { progress: null, queue: null });
+    const { job } = stored;
+    const extras = { progress: null, queue: null, now: job.finishedAt ?? job.queuedAt };
+    const { output, ...view } = viewJob(publicId(stored), job, extras);
     const head = JSON.stringify({ ...view, webhook }).slice(0, -1);
     // Null is left out, as in status: it is what a handler says that returned nothing.
     const hasOutput = output !== null && !(output.kind === "inline" && output.json === "null");

@@ -1,6 +1,6 @@
 /** The Fleet object: which hosts there are, and which worker runs where. */
 import { DurableObject } from "cloudflare:workers";
-import { SHORTAGE_WORDS_MS } from "../contract/limits.ts";
+import { GONE_WORKER_KEPT_MS, SHORTAGE_WORDS_MS } from "../contract/limits.ts";
 import { shardName } from "../domain/shard.ts";
 import { limitsOf } from "../domain/worker-limits.ts";
 import { AlarmClock } from "../durable/alarm-clock.ts";
@@ -24,6 +24,7 @@ import type {
   ShownWorker,
   SyncCall,
   UsageCall,
+  WorkerOfEndpoint,
 } from "./messages.ts";
 import { FLEET_MIGRATIONS } from "./schema.ts";
 import type { EndpointHour } from "./worker-usage.ts";
@@ -79,6 +80,11 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
     });
   }
 
+  /** An agent names a worker of which the endpoint has not heard: what is there to tell it now? */
+  async reportOf(endpointId: string, knownRevision: number): Promise<FleetReport> {
+    return { ...this.#describe(endpointId), revision: this.#nextReportRevision(knownRevision) };
+  }
+
   /** A secret or registry credential of the account has changed. */
   async renewAssignments(accountId: string): Promise<void> {
     await this.#commit.run(() => this.#register.renewAssignments(accountId));
@@ -110,8 +116,14 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
   async usage({ since, until, storedUntil }: UsageCall): Promise<EndpointHour[]> {
     return this.#commit.run(() => {
       this.#parts.usage.forgetBefore(storedUntil);
+      this.#store.forgetGone(Date.now() - GONE_WORKER_KEPT_MS);
       return this.#parts.usage.hours(since, until, Date.now());
     });
+  }
+
+  /** Those of the workers that the host has, or had a while ago. */
+  async workersKnownOn(hostId: string, workers: readonly WorkerOfEndpoint[]): Promise<WorkerOfEndpoint[]> {
+    return workers.filter((worker) => this.#store.isOrWasOn(hostId, worker));
   }
 
   // Hosts
@@ -235,9 +247,8 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
     const content = this.#describe(endpointId);
     const text = JSON.stringify(content);
     if (this.#heardReports.get(endpointId) !== text) {
-      this.#lastReportRevision = Math.max(this.#lastReportRevision + 1, Date.now());
       const stub = this.env.ENDPOINT.getByName(shardName(endpointId, 0));
-      const revision = this.#lastReportRevision;
+      const revision = this.#nextReportRevision();
       const known = await stub.fleetReport({ ...content, revision });
       if (known > revision) {
         // A clock of before was ahead of this one: what it wrote last must not hide this, which is sent again.
@@ -249,6 +260,11 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
     if (!this.#parts.placer.isKnown(endpointId)) this.#heardReports.delete(endpointId); // endpoints come and go, Fleet stays
     // Changed while it was on its way? Then it stays noted and is sent again.
     if (JSON.stringify(this.#describe(endpointId)) === text) this.#store.removeUnsent(endpointId);
+  }
+
+  #nextReportRevision(known = 0): number {
+    this.#lastReportRevision = Math.max(this.#lastReportRevision + 1, known + 1, Date.now());
+    return this.#lastReportRevision;
   }
 
   /** What an endpoint is told of its workers. */

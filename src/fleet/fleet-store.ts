@@ -137,15 +137,32 @@ export class FleetStore {
     this.#remember(worker);
   }
 
-  removeWorker(workerId: string): void {
+  removeWorker(workerId: string, now: number): void {
     const worker = this.workers.get(workerId);
     this.workers.delete(workerId);
     this.standbys.delete(workerId);
     if (worker) {
       forget(this.#byEndpoint, worker.endpointId, workerId);
       forget(this.#byHost, worker.hostId, workerId);
+      const { endpointId, hostId } = worker;
+      this.#statements.addGone.run({ workerId, endpointId, hostId, goneAt: now });
     }
     this.#statements.removeWorker.run({ workerId });
+  }
+
+  /** Whether the host has the worker of the endpoint, or had it a while ago. */
+  isOrWasOn(
+    hostId: string,
+    { workerId, endpointId }: Pick<WorkerRecord, "workerId" | "endpointId">,
+  ): boolean {
+    const worker = this.workers.get(workerId);
+    if (worker) return worker.hostId === hostId && worker.endpointId === endpointId;
+    return this.#statements.gone.first({ workerId, endpointId, hostId }) !== undefined;
+  }
+
+  /** Forgets workers that were removed before. */
+  forgetGone(before: number): void {
+    this.#statements.forgetGone.run({ before });
   }
 
   saveWish(wish: WishRecord): void {
@@ -269,6 +286,15 @@ function fleetStatements(database: ObjectDatabase) {
     saveWish: database.statement<{ endpointId: string; wanted: number; config: string }>(
       "INSERT OR REPLACE INTO wish (endpoint_id, wanted, config) VALUES (:endpointId, :wanted, :config)",
     ),
+    addGone: database.statement<Record<string, string | number>>(
+      `INSERT OR REPLACE INTO gone_worker (worker_id, endpoint_id, host_id, gone_at)
+       VALUES (:workerId, :endpointId, :hostId, :goneAt)`,
+    ),
+    gone: database.statement<Record<"workerId" | "endpointId" | "hostId", string>, { worker_id: string }>(
+      `SELECT worker_id FROM gone_worker
+       WHERE worker_id = :workerId AND endpoint_id = :endpointId AND host_id = :hostId`,
+    ),
+    forgetGone: database.statement<{ before: number }>("DELETE FROM gone_worker WHERE gone_at < :before"),
     unsent: database.statement<None, { endpoint_id: string }>("SELECT endpoint_id FROM unsent"),
     addUnsent: database.statement<{ endpointId: string }>(
       "INSERT OR IGNORE INTO unsent (endpoint_id) VALUES (:endpointId)",

@@ -200,8 +200,9 @@ export class HostRegister {
 
   #remove(worker: WorkerRecord): void {
     const { store, pools, placer, usage } = this.#parts;
-    usage.ended(worker, Date.now());
-    store.removeWorker(worker.workerId);
+    const now = Date.now();
+    usage.ended(worker, now);
+    store.removeWorker(worker.workerId, now);
     store.addUnsent(worker.endpointId);
     pools.changed(worker.hostId);
     placer.review(worker.endpointId);

@@ -44,6 +44,8 @@ export type FleetSyncReply =
   /** The host is none of the fleet any more. */
   | { readonly kind: "removed" };
 
+export type WorkerOfEndpoint = { readonly workerId: string; readonly endpointId: string };
+
 /** What the owner of a host wants of it; what is absent stays. */
 export type HostChange = {
   readonly hostId: string;

@@ -60,4 +60,11 @@ export const FLEET_MIGRATIONS = [
      started_at  INTEGER NOT NULL,
      PRIMARY KEY (ended_at, worker_id)
    ) STRICT, WITHOUT ROWID;`,
+  `-- Workers that are gone, as long as their hosts may still bring lines of them.
+   CREATE TABLE gone_worker (
+     worker_id   TEXT PRIMARY KEY,
+     endpoint_id TEXT    NOT NULL,
+     host_id     TEXT    NOT NULL,
+     gone_at     INTEGER NOT NULL
+   ) STRICT, WITHOUT ROWID;`,
 ] as const;

@@ -2,6 +2,8 @@
 import type { Context } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { z } from "zod";
+import { RateLimitedError } from "../auth/request-rates.ts";
+import "../contract/issue-message.ts";
 import { ERROR_STATUS, errorBody, type ErrorCode } from "../contract/errors.ts";
 import { logFailure } from "../failure-log.ts";
 import { discardBody } from "./discarded-body.ts";
@@ -27,6 +29,10 @@ export async function renderError(error: Error, context: Context): Promise<Respo
 export async function receiveError(error: Error, context: Context): Promise<ApiError> {
   await discardBody(context.req.raw);
   if (error instanceof ApiError) return error;
+  if (error instanceof RateLimitedError) {
+    context.header("Retry-After", `${error.retryAfterSeconds}`);
+    return new ApiError("rate_limited", error.message);
+  }
   if (isOverloaded(error)) {
     context.header("Retry-After", "1");
     return new ApiError("rate_limited", "The endpoint is overloaded. Try again in a second.");

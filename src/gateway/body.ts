@@ -1,7 +1,10 @@
 /** Request bodies, read within a limit and validated by a schema. */
 import type { z } from "zod";
+import type { PathTree } from "../contract/json-carver.ts";
+import { cutJson } from "../contract/json-text.ts";
+import { JsonCountError, JsonSyntaxError } from "../contract/json-tokens.ts";
 import { ApiError, invalidInput } from "./api-error.ts";
-import { readBytes } from "./byte-stream.ts";
+import { readBytes } from "../durable/byte-stream.ts";
 
 /** Reads a JSON body of at most `maxBytes`; an empty one is undefined. */
 export async function readJson(request: Request, maxBytes: number): Promise<unknown> {
@@ -10,6 +13,28 @@ export async function readJson(request: Request, maxBytes: number): Promise<unkn
 
 export async function readBody<T>(request: Request, schema: z.ZodType<T>, maxBytes: number): Promise<T> {
   return judge(await readJson(request, maxBytes), schema);
+}
+
+/**
+ * Reads a JSON body of at most `maxBytes` in which the values at `texts` stay the texts that they are; an empty
+ * body is undefined. There may be `textsMax` of these values.
+ */
+export async function readTexts(
+  request: Request,
+  texts: PathTree,
+  maxBytes: number,
+  textsMax?: number,
+): Promise<unknown> {
+  const bytes = await readWhole(request, maxBytes);
+  try {
+    return bytes.every(isSpace)
+      ? undefined
+      : cutJson(bytes, texts, textsMax === undefined ? {} : { carvedMax: textsMax });
+  } catch (error) {
+    if (error instanceof JsonCountError)
+      throw new ApiError("invalid_input", `The body holds more than ${error.countMax} values.`);
+    throw error instanceof JsonSyntaxError ? notJson(error.message) : error;
+  }
 }
 
 /** What a text means; an empty one is undefined. */
@@ -59,15 +84,22 @@ function withoutMark(bytes: Uint8Array): Uint8Array {
   return first === 0xef && second === 0xbb && third === 0xbf ? bytes.subarray(3) : bytes;
 }
 
-async function readText(request: Request, maxBytes: number): Promise<string> {
+/** The body, of at most `maxBytes`. */
+export async function readWhole(request: Request, maxBytes: number): Promise<Uint8Array> {
   const length = announcedLength(request);
   // The runtime lets no more through than was announced.
-  if (length !== null && length <= maxBytes) return request.text();
-  const decoder = new TextDecoder();
-  const texts: string[] = [];
-  for await (const chunk of readChunks(request, maxBytes))
-    texts.push(decoder.decode(chunk, { stream: true }));
-  return texts.join("") + decoder.decode();
+  if (length !== null && length <= maxBytes) return withoutMark(await request.bytes());
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of readChunks(request, maxBytes)) chunks.push(chunk);
+  return new Uint8Array(await new Blob(chunks).arrayBuffer());
+}
+
+async function readText(request: Request, maxBytes: number): Promise<string> {
+  return new TextDecoder().decode(await readWhole(request, maxBytes));
+}
+
+function isSpace(byte: number): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
 /** `place`: where the text stops being JSON, if that is known. */

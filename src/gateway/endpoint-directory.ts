@@ -1,6 +1,7 @@
 /** Finds endpoints without asking D1 for each request, and reaches their objects. */
 import { ENDPOINT_DELETED } from "../contract/errors.ts";
 import type { EndpointConfig } from "../contract/endpoint.ts";
+import { countFault, refuseExhausted } from "../auth/request-rates.ts";
 import { openDatabase } from "../db/database.ts";
 import { findEndpoint, toEndpointConfig } from "../db/endpoints.ts";
 import { findTemplate } from "../db/templates.ts";
@@ -19,6 +20,7 @@ export type EndpointStub = Pick<
   EndpointObject,
   | "configure"
   | "remove"
+  | "countRefused"
   | "submit"
   | "status"
   | "expireIn"
@@ -45,7 +47,10 @@ export type EndpointStub = Pick<
   | "abortDirect"
 > &
   Pick<Fetcher, "fetch">;
-export type FleetStub = Pick<FleetObject, "sync" | "assignments" | "hostSilent" | "census"> &
+export type FleetStub = Pick<
+  FleetObject,
+  "sync" | "assignments" | "hostSilent" | "census" | "workersKnownOn"
+> &
   Pick<Fetcher, "fetch">;
 
 const CACHE_MS = 30_000;
@@ -65,9 +70,12 @@ export async function requireEndpoint(
   accountId: string,
   endpointId: string,
 ): Promise<EndpointConfig> {
+  const now = Date.now();
+  if (!isCached(endpointId, now)) refuseExhausted("unknown", accountId, now);
   const config = await findAnyEndpoint(env, endpointId);
-  if (config?.accountId !== accountId) throw notFound(endpointId);
-  return config;
+  if (config?.accountId === accountId) return config;
+  await countFault(env, "unknown", accountId, now);
+  throw notFound(endpointId);
 }
 
 /** The configuration of an endpoint of any account; the caller must see to it that nobody gets another's. */
@@ -128,8 +136,12 @@ export function fleetStub(env: Env): FleetStub {
 }
 
 async function find(env: Env, endpointId: string): Promise<Known | undefined> {
+  return isCached(endpointId, Date.now()) ? cache.get(endpointId) : await load(env, endpointId);
+}
+
+function isCached(endpointId: string, now: number): boolean {
   const cached = cache.get(endpointId);
-  return cached && Date.now() < cached.until ? cached : await load(env, endpointId);
+  return cached !== undefined && now < cached.until;
 }
 
 async function load(env: Env, endpointId: string): Promise<Known | undefined> {

@@ -1,33 +1,58 @@
-/** Large JSON bodies, read as they arrive: one value of them becomes a payload, the rest is parsed as usual. */
-import { JsonCarver, type JsonPath } from "../contract/json-carver.ts";
+/** JSON bodies of jobs, read as they arrive: one value of them becomes a payload, the rest is parsed as usual. */
+import { ByteBuffer } from "../contract/byte-buffer.ts";
+import { JsonCarver, type PathTree, type Piece } from "../contract/json-carver.ts";
+import { JsonText, putBack } from "../contract/json-text.ts";
 import { JsonSyntaxError } from "../contract/json-tokens.ts";
 import { INLINE_PAYLOAD_MAX_BYTES } from "../contract/limits.ts";
 import { ApiError } from "./api-error.ts";
-import { notJson, parseJson } from "./body.ts";
+import { notJson } from "./body.ts";
 import { PayloadUpload } from "./payload-upload.ts";
 import type { MeasuredPayload } from "./payloads.ts";
 
 export type IntakeTarget = {
   readonly bucket: R2Bucket;
   readonly key: string;
-  /** Where the payload stands in the body. */
-  readonly path: JsonPath;
   /** Length of the whole body; null when nobody knows. */
   readonly bodyBytes: number | null;
 };
 
+/** The path of the payload among those of the texts that are cut out of a body. */
+const PAYLOAD_PATH = 0;
+/** Stands for the payload in what is left of the body. */
+const PAYLOAD = JsonText.of("null");
+
 /**
- * Reads a body to its end. `judge` gets what is left of it, with null for the payload, and what it throws
- * refuses the body: then nothing stays in R2. A small payload does not go there at all.
+ * Reads a body to its end. The first path of `texts` is that of the payload. `judge` gets what is left, with the
+ * other values at these paths as texts, and what it throws refuses the body: then nothing stays in R2. A small
+ * payload does not go there at all. An empty body is undefined.
  */
 export async function takeIn<T>(
   chunks: AsyncIterable<Uint8Array>,
+  texts: PathTree,
   target: IntakeTarget,
   judge: (rest: unknown) => T,
 ): Promise<{ readonly value: T; readonly payload: MeasuredPayload }> {
+  return keep(target, async (payload) => judge(await carve(chunks, texts, payload)));
+}
+
+/** Keeps a text of which the sender of the chunks knows that it is JSON, or throws. */
+export async function keepWhole(
+  chunks: AsyncIterable<Uint8Array>,
+  target: IntakeTarget,
+): Promise<MeasuredPayload> {
+  const { payload } = await keep(target, async (intake) => {
+    for await (const chunk of chunks) await intake.write(chunk);
+  });
+  return payload;
+}
+
+async function keep<T>(
+  target: IntakeTarget,
+  fill: (payload: PayloadIntake) => Promise<T>,
+): Promise<{ readonly value: T; readonly payload: MeasuredPayload }> {
   const payload = new PayloadIntake(target);
   try {
-    const value = judge(await carve(chunks, target.path, payload));
+    const value = await fill(payload);
     return { value, payload: await payload.finish() };
   } catch (error) {
     await payload.abort();
@@ -37,41 +62,59 @@ export async function takeIn<T>(
 
 async function carve(
   chunks: AsyncIterable<Uint8Array>,
-  path: JsonPath,
+  texts: PathTree,
   payload: PayloadIntake,
 ): Promise<unknown> {
-  const carver = new JsonCarver(path);
-  const rest = new RestText();
+  const carver = new JsonCarver(texts);
+  const beside = new BesidePayload();
+  let payloadNumber: number | null = null;
   for await (const chunk of chunks) {
-    for (const { carved, bytes } of carver.scan(chunk)) {
-      if (carved === null) rest.add(bytes);
-      else if (carved === 0) await payload.write(bytes);
-      else throw new ApiError("invalid_input", "input stands in the body more than once.");
+    for (const piece of carver.scan(chunk)) {
+      beside.add(chunk, piece, piece.path === PAYLOAD_PATH);
+      if (piece.path !== PAYLOAD_PATH) continue;
+      payloadNumber ??= piece.carved;
+      if (piece.carved !== payloadNumber)
+        throw new ApiError("invalid_input", "input stands in the body more than once.");
+      await payload.write(chunk.subarray(piece.from, piece.to));
     }
   }
+  if (beside.isBlank) return undefined;
   carver.end();
-  return parseJson(rest.text());
+  const values = beside.values();
+  if (payloadNumber !== null) values[payloadNumber] = PAYLOAD;
+  return putBack(beside.rest(), texts, values);
 }
 
-/** What is left of a body is small, or the body is refused. */
-class RestText {
-  readonly #decoder = new TextDecoder();
-  readonly #texts: string[] = [];
+/** What stands in a body beside the payload is small, or the body is refused. */
+class BesidePayload {
+  readonly #rest = new ByteBuffer();
+  readonly #values: ByteBuffer[] = [];
   #sizeBytes = 0;
 
-  add(bytes: Uint8Array): void {
-    this.#sizeBytes += bytes.length;
+  /** Takes a piece of `chunk`; of the payload only the number that stands for it. */
+  add(chunk: Uint8Array, { carved, isFirst, from, to }: Piece, isPayload: boolean): void {
+    if (carved !== null && isFirst) this.#rest.addNumber(carved);
+    if (isPayload) return;
+    this.#sizeBytes += to - from;
     if (this.#sizeBytes > INLINE_PAYLOAD_MAX_BYTES) {
       throw new ApiError(
         "payload_too_large",
         `What stands beside input has more than ${INLINE_PAYLOAD_MAX_BYTES} bytes. Send data in input.`,
       );
     }
-    this.#texts.push(this.#decoder.decode(bytes, { stream: true }));
+    (carved === null ? this.#rest : (this.#values[carved] ??= new ByteBuffer())).add(chunk, from, to);
   }
 
-  text(): string {
-    return this.#texts.join("") + this.#decoder.decode();
+  get isBlank(): boolean {
+    return this.#rest.text().trim() === "";
+  }
+
+  rest(): string {
+    return this.#rest.text();
+  }
+
+  values(): JsonText[] {
+    return this.#values.map((value) => JsonText.of(value.text()));
   }
 }
 
@@ -114,6 +157,8 @@ class PayloadIntake {
 }
 
 function textOf(parts: readonly Uint8Array[]): string {
+  const [only] = parts;
   const decoder = new TextDecoder();
+  if (only && parts.length === 1) return decoder.decode(only);
   return parts.map((part) => decoder.decode(part, { stream: true })).join("") + decoder.decode();
 }

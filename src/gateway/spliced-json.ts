@@ -16,20 +16,32 @@ export function storedPart(bucket: R2Bucket, payload: StoredPayload): StoredPart
   return { sizeBytes: payload.sizeBytes, open: () => openPayload(bucket, payload) };
 }
 
+/** Members of an object, or the text of an object that this program wrote. */
+type Members = object | string;
+
 /** Writes `members` as a JSON object with one more member whose value is already JSON text. */
-export function spliceJson(members: object, name: string, json: string): string {
+export function spliceJson(members: Members, name: string, json: string): string {
   return `${beginMember(members, name)}${json}}`;
 }
 
 /** The same with a value that comes in parts. */
-export function spliceParts(members: object, name: string, value: readonly JsonPart[]): JsonPart[] {
+export function spliceParts(members: Members, name: string, value: readonly JsonPart[]): JsonPart[] {
   return [beginMember(members, name), ...value, "}"];
 }
 
-function beginMember(members: object, name: string): string {
-  const rest = JSON.stringify(members);
-  const begin = rest === "{}" ? "{" : `${rest.slice(0, -1)},`;
-  return `${begin}${JSON.stringify(name)}:`;
+/** The members of both as one object; none may be in both. */
+export function mergeJson(members: object, others: string): string {
+  return others === "{}" ? JSON.stringify(members) : `${openEnded(members)}${others.slice(1)}`;
+}
+
+function beginMember(members: Members, name: string): string {
+  return `${openEnded(members)}${JSON.stringify(name)}:`;
+}
+
+/** The object without its end, ready for another member. */
+function openEnded(members: Members): string {
+  const text = typeof members === "string" ? members : JSON.stringify(members);
+  return text === "{}" ? "{" : `${text.slice(0, -1)},`;
 }
 
 /** The parts one after the other as an answer, which says how long it is. */

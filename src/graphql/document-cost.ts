@@ -34,6 +34,7 @@ const WEIGHTS: ReadonlyMap<string, number> = new Map([
   ["Endpoint.metrics", 5 * GRAPHQL_OBJECT_COST],
   ["User.usage", GRAPHQL_OBJECT_COST],
   ["User.hosts", GRAPHQL_OBJECT_COST],
+  ["ApiKey.hosts", GRAPHQL_OBJECT_COST],
 ]);
 
 /** What stands in their lists grows with the account; any other list holds parts of one thing. */

@@ -7,7 +7,7 @@ const CLOSING: readonly string[] = [TokenKind.BRACE_R, TokenKind.BRACKET_R, Toke
 
 /** Says which bound the text exceeds, if any. A text that is no GraphQL is left to the parser. */
 export function exceededTextLimit(query: string): string | undefined {
-  if (countComments(query) > GRAPHQL_TOKENS_MAX) {
+  if (hasMoreComments(query, GRAPHQL_TOKENS_MAX)) {
     return `The document has more than ${GRAPHQL_TOKENS_MAX} comments.`;
   }
   const lexer = new Lexer(new Source(query));
@@ -26,10 +26,13 @@ export function exceededTextLimit(query: string): string | undefined {
 }
 
 /** Counted apart, since the lexer passes over all that stand in a row at once, and keeps them. */
-function countComments(query: string): number {
+function hasMoreComments(query: string, max: number): boolean {
   let count = 0;
-  for (const _comment of query.matchAll(/#.*[\n\r]/g)) count += 1;
-  return count;
+  for (const _comment of query.matchAll(/#[^\n\r]*/g)) {
+    count += 1;
+    if (count > max) return true;
+  }
+  return false;
 }
 
 function stepOf({ kind }: Token): number {

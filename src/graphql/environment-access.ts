@@ -17,11 +17,13 @@ import { isBuildOfEnvironment } from "../db/flash-deployments.ts";
 import { OperationError } from "../management/operation-error.ts";
 import type { GraphqlContext } from "./context.ts";
 
-const FIELDS: Readonly<Record<string, ReadonlySet<string>>> = {
-  Query: new Set(["flashEnvironment", "flashBuild"]),
-  FlashEnvironment: new Set(["id", "name", "state", "activeBuildId", "createdAt"]),
-  FlashBuild: new Set(["id", "sha256", "sizeBytes", "manifest", "createdAt"]),
-};
+const FIELDS: ReadonlyMap<string, ReadonlySet<string>> = new Map<string, ReadonlySet<string>>(
+  Object.entries({
+    Query: new Set(["flashEnvironment", "flashBuild"]),
+    FlashEnvironment: new Set(["id", "name", "state", "activeBuildId", "createdAt"]),
+    FlashBuild: new Set(["id", "sha256", "sizeBytes", "manifest", "createdAt"]),
+  }),
+);
 
 /** Why a document may not be answered to the holder of an environment's key, if so (E1). */
 export function refusalInEnvironment(
@@ -33,7 +35,7 @@ export function refusalInEnvironment(
   const look = {
     Field: ({ name: { value: field } }: { readonly name: { readonly value: string } }) => {
       const type = types.getParentType()?.name ?? "";
-      if (field !== "__typename" && !FIELDS[type]?.has(field)) beyond ??= field;
+      if (field !== "__typename" && !FIELDS.get(type)?.has(field)) beyond ??= field;
     },
   };
   visit(document, visitWithTypeInfo(types, look));

@@ -2,14 +2,16 @@
 import { execute, GraphQLError, Kind, parse, validate, type DocumentNode } from "graphql";
 import { ANONYMOUS } from "../auth/principal.ts";
 import { missingKey, refusalOf } from "./admission.ts";
-import { withoutQuotation } from "./fault-words.ts";
+import { publicMessage } from "./fault-words.ts";
 import { cutMessage } from "../contract/errors.ts";
 import { GRAPHQL_ERRORS_MAX } from "../contract/limits.ts";
 import type { GraphqlContext } from "./context.ts";
 import { exceededCost } from "./document-cost.ts";
 import { exceededLimit } from "./document-limits.ts";
 import { exceededTextLimit } from "./document-text.ts";
+import { DOCUMENT_RULES } from "./interchangeable-ids.ts";
 import { logFailure } from "../failure-log.ts";
+import type { Warning } from "../management/context.ts";
 import { OperationError, type OperationErrorCode } from "../management/operation-error.ts";
 import type { GraphqlRequest } from "./request.ts";
 import { managementSchema } from "./schema.ts";
@@ -20,8 +22,12 @@ type WireError = {
   readonly extensions: { readonly code: OperationErrorCode };
 };
 export type GraphqlAnswer = {
-  readonly status: 200 | 400 | 401 | 405 | 413 | 500;
-  readonly body: { readonly data: unknown; readonly errors?: readonly WireError[] };
+  readonly status: 200 | 400 | 401 | 404 | 405 | 413 | 429 | 500;
+  readonly body: {
+    readonly data: unknown;
+    readonly errors?: readonly WireError[];
+    readonly extensions?: { readonly warnings: readonly Warning[] };
+  };
 };
 
 /** Codes that clients expect with status 401, whatever else was answered. */
@@ -58,7 +64,7 @@ export async function answerRequest(
   const exceeded = exceededLimit(document);
   if (exceeded !== undefined) return errorAnswer(400, "GRAPHQL_VALIDATION_FAILED", exceeded, path);
 
-  const faults = validate(managementSchema, document, undefined, { maxErrors: GRAPHQL_ERRORS_MAX - 1 });
+  const faults = validate(managementSchema, document, DOCUMENT_RULES, { maxErrors: GRAPHQL_ERRORS_MAX - 1 });
   if (faults.length > 0) return refuseDocument(faults, path);
   const tooDear = exceededCost(managementSchema, document);
   if (tooDear !== undefined) return errorAnswer(400, "GRAPHQL_VALIDATION_FAILED", tooDear, path);
@@ -80,10 +86,11 @@ async function carryOut(
     operationName: request.operationName ?? null,
   });
   const data = result.data ?? null;
-  if (result.errors === undefined) return { status: 200, body: { data } };
+  const extensions = context.warnings.length > 0 && { extensions: { warnings: context.warnings } };
+  if (result.errors === undefined) return { status: 200, body: { data, ...extensions } };
   const errors = result.errors.slice(0, GRAPHQL_ERRORS_MAX).map((error) => toWireError(error, path));
   const isRefused = errors.some(({ extensions }) => REFUSALS.has(extensions.code));
-  return { status: isRefused ? 401 : 200, body: { data, errors } };
+  return { status: isRefused ? 401 : 200, body: { data, errors, ...extensions } };
 }
 
 /** The answer to a caller who may not do what they ask. */
@@ -102,14 +109,14 @@ function parseDocument(query: string): DocumentNode | GraphQLError {
 
 function describeSyntaxError(error: GraphQLError): string {
   const [at] = error.locations ?? [];
-  const words = withoutQuotation(error.message);
+  const words = publicMessage(error.message);
   return at === undefined ? words : `${words} (line ${at.line}, column ${at.column})`;
 }
 
 function refuseDocument(faults: readonly GraphQLError[], path: WireError["path"]): GraphqlAnswer {
   const code = "GRAPHQL_VALIDATION_FAILED" as const;
   const errors = faults.map(({ message }) => ({
-    message: cutMessage(withoutQuotation(message)),
+    message: publicMessage(message),
     path,
     extensions: { code },
   }));
@@ -118,12 +125,12 @@ function refuseDocument(faults: readonly GraphQLError[], path: WireError["path"]
 
 function toWireError(error: GraphQLError, operationPath: WireError["path"]): WireError {
   const { originalError: cause } = error;
-  const message = cutMessage(error.message);
   const path = error.path ?? operationPath;
-  if (cause instanceof OperationError) return { message, path, extensions: { code: cause.code } };
+  if (cause instanceof OperationError)
+    return { message: cutMessage(error.message), path, extensions: { code: cause.code } };
   // Without a path nothing was executed: the variables or the operation's name do not fit the document.
   if (error.path === undefined) {
-    return { message: cutMessage(withoutQuotation(message)), path, extensions: { code: "INVALID_INPUT" } };
+    return { message: publicMessage(error.message), path, extensions: { code: "INVALID_INPUT" } };
   }
 
   logFailure("graphql_operation_failed", { path: path.join(".") }, loggable(cause ?? error));
@@ -136,7 +143,7 @@ function toWireError(error: GraphQLError, operationPath: WireError["path"]): Wir
 
 /** The engine quotes what was sent; a log must not. */
 function loggable(cause: Error): Error {
-  return cause instanceof GraphQLError ? new Error(withoutQuotation(cause.message)) : cause;
+  return cause instanceof GraphQLError ? new Error(publicMessage(cause.message)) : cause;
 }
 
 /** The first operation's first field: the path of an error that came before any field was executed. */

@@ -2,20 +2,24 @@
  * What GraphQL says of a fault, without what the client sent: it may be a secret. Names of types and known
  * fields stay; literals, values of variables and pieces of the document do not.
  */
+import { cutMessage } from "../contract/errors.ts";
 
-/** Each takes away what follows its first group. */
-const QUOTATIONS: readonly RegExp[] = [
-  /^([\s\S]*? cannot represent [\w -]*?value): [\s\S]*$/,
-  /^([\s\S]*?Expected value of [\s\S]*?type "(?:Secret|\w*RegistryAuth)\w*!?" not to include unknown field) "[\s\S]*$/,
-  /^([\s\S]*?)(?:, but encountered error "[\s\S]*|[,;.?] found: [\s\S]*)$/i,
-  /^(Syntax Error: [\s\S]*?(?:found|Unexpected) (?:Name|String|BlockString|Int|Float|Comment)) "[\s\S]*$/,
-  /^(Syntax Error: Invalid (?:character|Unicode) escape sequence): [\s\S]*$/,
-  /^(Syntax Error: Invalid character within String): [\s\S]*$/,
-  /^(Syntax Error: Invalid number), [\s\S]*$/,
+/** What follows the first match of one of these is what the client sent. Repetitions are bounded: names are short. */
+const BEFORE_QUOTATION: readonly RegExp[] = [
+  / cannot represent [\w -]{0,60}value(?=: )/,
+  /type "(?:Secret|\w{0,60}RegistryAuth)\w{0,60}!?" not to include unknown field(?= ")/,
+  /(?=, but encountered error "|[,;.?] found: )/i,
+  /(?:found|Unexpected) (?:Name|String|BlockString|Int|Float|Comment)(?= ")/,
+  /^Syntax Error: Invalid (?:(?:character|Unicode) escape sequence|character within String)(?=: )/,
+  /^Syntax Error: Invalid number(?=, )/,
 ];
 
-/** A message of the GraphQL engine in words that may be sent and logged. */
-export function withoutQuotation(message: string): string {
-  const quoting = QUOTATIONS.find((pattern) => pattern.test(message));
-  return quoting === undefined ? message : message.replace(quoting, "$1.");
+/** A message of the GraphQL engine as it may be sent and logged: cut first, so that what is searched is short. */
+export function publicMessage(message: string): string {
+  const cut = cutMessage(message);
+  for (const pattern of BEFORE_QUOTATION) {
+    const match = pattern.exec(cut);
+    if (match) return `${cut.slice(0, match.index + match[0].length)}.`;
+  }
+  return cut;
 }

@@ -3,8 +3,9 @@ import { Hono, type Context } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { readCredential } from "../auth/credential.ts";
 import { authenticateAny } from "../auth/environment-principal.ts";
-import { ANONYMOUS, type Principal } from "../auth/principal.ts";
-import { CONTROL_BODY_MAX_BYTES } from "../contract/limits.ts";
+import { ANONYMOUS, callerName, type Principal } from "../auth/principal.ts";
+import { countRequest, networkOf, RateLimitedError } from "../auth/request-rates.ts";
+import { CONTROL_BODY_MAX_BYTES, GRAPHQL_OPEN_BODY_MAX_BYTES } from "../contract/limits.ts";
 import { openDatabase } from "../db/database.ts";
 import type { Env } from "../env.ts";
 import { missingKey } from "./admission.ts";
@@ -12,6 +13,13 @@ import { answerRequest, errorAnswer, refuse, type GraphqlAnswer } from "./execut
 import { logFailure } from "../failure-log.ts";
 import { createLoaders } from "./loaders.ts";
 import { readRequest } from "./request.ts";
+
+/** What may be asked without a key is short; a longer document is not even looked at. */
+const limitOpenBody = bodyLimit({
+  maxSize: GRAPHQL_OPEN_BODY_MAX_BYTES,
+  onError: (context) => send(context, refuse(missingKey())),
+});
+const limitKeyedBody = bodyLimit({ maxSize: CONTROL_BODY_MAX_BYTES, onError: refuseLargeBody });
 
 type GraphqlEnv = { Bindings: Env; Variables: { principal: Principal; now: number } };
 
@@ -30,11 +38,14 @@ export function graphqlRoutes(): Hono<GraphqlEnv> {
     const credential =
       readCredential(context.req.header("authorization")) ?? readCredential(context.req.query("api_key"));
     // What may be asked without a key is seen in the document; a wrong key opens nothing.
+    const network = networkOf(context.req.raw);
     const principal =
-      credential === undefined ? ANONYMOUS : await authenticateAny(context.env, credential, now);
+      credential === undefined ? ANONYMOUS : await authenticateAny(context.env, credential, now, network);
     if (principal.kind === "unauthorized") {
       return send(context, errorAnswer(401, "UNAUTHORIZED", principal.message));
     }
+    if (principal !== ANONYMOUS) await countRequest(context.env, "management", callerName(principal), now);
+    else if (network !== undefined) await countRequest(context.env, "keyless", network, now);
     context.set("principal", principal);
     context.set("now", now);
     return await next();
@@ -42,7 +53,10 @@ export function graphqlRoutes(): Hono<GraphqlEnv> {
 
   routes.post(
     "/",
-    bodyLimit({ maxSize: CONTROL_BODY_MAX_BYTES, onError: refuseLargeBody }),
+    async function limitBody(context, next) {
+      const limit = context.var.principal === ANONYMOUS ? limitOpenBody : limitKeyedBody;
+      return await limit(context, next);
+    },
     async (context) => {
       const reading = readRequest(await context.req.text());
       const { env, var: known } = context;
@@ -55,8 +69,9 @@ export function graphqlRoutes(): Hono<GraphqlEnv> {
         ...known,
         db: openDatabase(env.DB),
         operation: "query",
+        warnings: [],
         origin: originOf(context),
-        ...clientOf(context),
+        userAgent: context.req.header("User-Agent") ?? "",
       };
       return send(
         context,
@@ -70,7 +85,17 @@ export function graphqlRoutes(): Hono<GraphqlEnv> {
     return send(context, errorAnswer(405, "METHOD_NOT_ALLOWED", "Send the GraphQL document by POST."));
   });
 
+  // Here and not left to the routes above, whose refusal would pass through `onError`.
+  routes.all("*", (context) => {
+    const message = `There is nothing at ${context.req.path}. Send the GraphQL document by POST to /graphql.`;
+    return send(context, errorAnswer(404, "NOT_FOUND", message));
+  });
+
   routes.onError((error, context) => {
+    if (error instanceof RateLimitedError) {
+      context.header("Retry-After", `${error.retryAfterSeconds}`);
+      return send(context, errorAnswer(429, "RATE_LIMITED", error.message));
+    }
     logFailure("graphql_operation_failed", { path: "" }, error);
     return send(context, errorAnswer(500, "INTERNAL", "Internal server error. Please try again later."));
   });
@@ -80,11 +105,6 @@ export function graphqlRoutes(): Hono<GraphqlEnv> {
 
 function originOf(context: Context): string {
   return new URL(context.req.url).origin;
-}
-
-/** What is known of whoever asks, beside the key. */
-function clientOf({ req }: Context) {
-  return { userAgent: req.header("User-Agent") ?? "", clientAddress: req.header("CF-Connecting-IP") };
 }
 
 /** Browsers name HTML first; other clients name JSON, anything, or nothing. */

@@ -1,10 +1,10 @@
 /** `/docs/graphql`: the schema of the management API for people who open it in a browser. */
 import { Hono } from "hono";
-import { printSchema } from "graphql";
 import { managementSchema } from "./schema.ts";
+import { escapeHtml as escape, schemaHtml } from "./schema-html.ts";
 
 const CONTENT_SECURITY_POLICY =
-  "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'";
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 const CALL = (origin: string) => `curl ${origin}/graphql \\
   -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" \\
@@ -28,10 +28,10 @@ export function schemaPageRoutes(): Hono {
 }
 
 /** The same for everybody, and takes a while to write. */
-let schemaText: string | undefined;
+let schema: ReturnType<typeof schemaHtml> | undefined;
 
 function page(origin: string): string {
-  schemaText ??= escape(printSchema(managementSchema));
+  schema ??= schemaHtml(managementSchema);
   return `<!doctype html>
 <html lang="en">
   <head>
@@ -43,8 +43,11 @@ function page(origin: string): string {
   </head>
   <body>
     <header>
-      <a class="name" href="/docs">Edgerun</a>
-      <nav><a href="/docs">API explorer</a> <a href="/docs/graphql" aria-current="page">GraphQL</a></nav>
+      <a class="name" href="/">Edgerun</a>
+      <nav>
+        <a href="/docs">API explorer</a> <a href="/docs/graphql" aria-current="page">GraphQL</a>
+        <a href="/openapi.json">openapi.json</a>
+      </nav>
     </header>
     <main>
       <h1>GraphQL</h1>
@@ -53,23 +56,25 @@ function page(origin: string): string {
         <code>query</code> holds a GraphQL document, <code>variables</code> its variables. The key goes into
         <code>Authorization: Bearer</code>, or into the address as <code>?api_key=</code>.
       </p>
-      <pre>${escape(CALL(origin))}</pre>
+      <pre tabindex="0">${escape(CALL(origin))}</pre>
       <p>
         A save without an <code>id</code> creates; with an <code>id</code> it changes, and what it omits stays.
         An operation that is refused is answered with 200 and <code>errors</code>, each with a
         <code>message</code> that names the field and an <code>extensions.code</code>.
       </p>
-      <pre>${escape(CHANGE(origin))}</pre>
-      <h2>Schema</h2>
-      <pre class="schema">${schemaText}</pre>
+      <pre tabindex="0">${escape(CHANGE(origin))}</pre>
+      <div class="schema">
+        <nav aria-label="Schema" tabindex="0">
+          <label for="search">Search</label>
+          <input id="search" type="search" autocomplete="off" spellcheck="false" />
+          <p id="found" role="status"></p>
+          ${schema.index}
+        </nav>
+        <div id="parts">${schema.parts}</div>
+      </div>
     </main>
+    <script src="/docs/schema.js" type="module"></script>
   </body>
 </html>
 `;
-}
-
-const ENTITIES: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
-
-function escape(text: string): string {
-  return text.replace(/[&<>"]/g, (character) => ENTITIES[character] ?? character);
 }

@@ -17,6 +17,7 @@ import type { Database } from "../db/database.ts";
 import { listOpenRemovals } from "../db/endpoints.ts";
 import { removeDesertedFlashApps } from "../db/flash-apps.ts";
 import { removeOldAuthRequests } from "../db/flash-auth-requests.ts";
+import { listExpiredHosts, revokeHost } from "../db/hosts.ts";
 import { removeExpiredJoinTokens } from "../db/join-tokens.ts";
 import { removeOrphanedTemplates } from "../db/templates.ts";
 import { removeOldUsage } from "../db/usage.ts";
@@ -27,6 +28,7 @@ import { endLapsedSessions } from "../management/flash/sessions.ts";
 import { removeOldLogs } from "../management/logs/log-removal.ts";
 import { logRetentionDays } from "../management/logs/log-retention.ts";
 import { announceRemoval } from "../management/endpoints/endpoint-announcement.ts";
+import { fleetObject } from "../management/fleet.ts";
 import { collectUsage } from "../management/usage/usage-collection.ts";
 
 export type MaintenanceContext = { readonly env: Env; readonly db: Database; readonly now: number };
@@ -51,6 +53,7 @@ export const MAINTENANCE_TASKS: readonly MaintenanceTask[] = [
     name: "remove expired join tokens",
     run: ({ db, now }) => removeExpiredJoinTokens(db, now, MAINTENANCE_ROWS_MAX),
   },
+  { name: "remove hosts whose key has expired", run: removeExpiredHosts },
   {
     name: "remove dead API keys",
     run: ({ db, now }) => removeDeadApiKeys(db, now - DEAD_KEY_RETENTION_MS, MAINTENANCE_ROWS_MAX),
@@ -79,6 +82,16 @@ export const MAINTENANCE_TASKS: readonly MaintenanceTask[] = [
     run: ({ env, now }) => removeOldLogs(env.LOGS, now, logRetentionDays(env)),
   },
 ];
+
+/** They are refused already; Fleet forgets them, and lists do. */
+async function removeExpiredHosts({ env, db, now }: MaintenanceContext): Promise<number> {
+  const expired = await listExpiredHosts(db, now, MAINTENANCE_CALLS_MAX);
+  for (const host of expired) {
+    await fleetObject(env).removeHost(host.id);
+    await revokeHost(db, { accountId: host.accountId, apiKeyId: "", operation: "expiry", now }, host);
+  }
+  return expired.length;
+}
 
 /** Tells objects whose endpoint was deleted while they could not be reached. A failure is logged where it happens. */
 async function emptyDeletedEndpoints({ env, db }: MaintenanceContext): Promise<number> {

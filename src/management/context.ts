@@ -1,7 +1,16 @@
 import type { Principal } from "../auth/principal.ts";
 import type { Author } from "../db/audit-log.ts";
 import type { Database } from "../db/database.ts";
+import { cutMessage } from "../contract/errors.ts";
+import { WARNINGS_MAX } from "../contract/limits.ts";
 import type { Env } from "../env.ts";
+
+/** What a caller should know of something that was done nevertheless. */
+export type Warning = {
+  readonly code: "SECRET_NOT_FOUND" | "SECRET_IN_USE";
+  /** A sentence for people that names the field. */
+  readonly message: string;
+};
 
 /** What every operation of the management API gets: who asks for what, when, and where things are kept. */
 export type RequestContext = {
@@ -13,11 +22,18 @@ export type RequestContext = {
   readonly operation: string;
   /** Under which the caller reached this edge, such as https://edge.example. */
   readonly origin: string;
+  /** Operations add to them; the answer tells them. */
+  readonly warnings: Warning[];
   /** What the caller's program says it is. */
   readonly userAgent?: string;
-  /** Where on the network the caller is; nothing where no one tells. */
-  readonly clientAddress?: string | undefined;
 };
+
+/** Adds a warning that is not there yet; there is an end to their number and length, whatever the caller sends. */
+export function warn({ warnings }: RequestContext, { code, message }: Warning): void {
+  const cut = cutMessage(message);
+  const isKnown = warnings.some((known) => known.message === cut);
+  if (!isKnown && warnings.length < WARNINGS_MAX) warnings.push({ code, message: cut });
+}
 
 /** Whom the audit log names. */
 export function authorOf({ principal, operation, now }: RequestContext): Author {

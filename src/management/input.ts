@@ -1,7 +1,9 @@
 /** How arguments are read: a schema per input, and errors that name the field at fault. */
 import * as z from "zod";
 import { toDotPath } from "zod/v4/core";
+import "../contract/issue-message.ts";
 import { ENVIRONMENT_VARIABLES_MAX, NAME_MAX_CHARACTERS, ROW_MAX_BYTES } from "../contract/limits.ts";
+import { START_LIMIT_VARIABLE, startLimitFault } from "../domain/start-limit.ts";
 import { OperationError } from "./operation-error.ts";
 
 /** Reads an argument, or throws the refusal that names every field at fault. */
@@ -76,5 +78,10 @@ const variableSchema = z.object({
 });
 
 export const environmentSchema = z
-  .array(variableSchema)
+  .array(
+    variableSchema.superRefine(({ key, value }, check) => {
+      const message = key === START_LIMIT_VARIABLE ? startLimitFault(value) : undefined;
+      if (message !== undefined) check.addIssue({ code: "custom", path: ["value"], message });
+    }),
+  )
   .max(ENVIRONMENT_VARIABLES_MAX, `must have at most ${ENVIRONMENT_VARIABLES_MAX} variables`);

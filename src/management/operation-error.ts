@@ -6,6 +6,7 @@ export type OperationErrorCode =
   | "INSUFFICIENT_PERMISSION"
   | "BAD_REQUEST"
   | "PAYLOAD_TOO_LARGE"
+  | "NOT_FOUND"
   | "METHOD_NOT_ALLOWED"
   | "GRAPHQL_PARSE_FAILED"
   | "GRAPHQL_VALIDATION_FAILED"
@@ -36,6 +37,7 @@ export type OperationErrorCode =
   // A client compares the code of this one with these words.
   | "Cluster not found"
   | "LIMIT_REACHED"
+  | "RATE_LIMITED"
   | "NO_CAPACITY"
   | "NOT_CONFIGURED"
   | "NOT_SUPPORTED"

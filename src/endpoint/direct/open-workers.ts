@@ -71,9 +71,7 @@ export class OpenWorkers {
     const { facts, scaling, direct, links } = this.#parts;
     const ready = links.all.flatMap((link) => {
       const isSuspect = link.isSuspect(now);
-      return link.workers
-        .filter((workerId) => facts.hostOf(workerId) === link.hostId)
-        .map((workerId) => ({ workerId, link, isSuspect }));
+      return link.workers.map((workerId) => ({ workerId, hostId: link.hostId, link, isSuspect }));
     });
     const outdated = facts.outdated;
     return scaling.openTo(facts.openTo(ready)).map((worker) => ({

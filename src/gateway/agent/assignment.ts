@@ -4,15 +4,17 @@
  * H1  Secrets are opened here and nowhere else, for the answer that hands them over; nothing of them is kept.
  * H2  Where one cannot be had, the assignment carries the problem and nothing that could be started.
  */
-import { PROBLEM_MAX_LENGTH, type Assignment } from "../../contract/agent.ts";
+import { assignmentSchema, problemAssignment, unstartable, type Assignment } from "../../contract/agent.ts";
+import { faultOf } from "../../contract/each-fitting.ts";
 import type { AssignedWorker } from "../../fleet/messages.ts";
 import type { Env } from "../../env.ts";
+import { logFailure } from "../../failure-log.ts";
 import { findBlueprint, type Blueprint, type RawVariable } from "./blueprint.ts";
 import { CallVariables, type Called } from "./call-variables.ts";
 import { HandedSecrets } from "./handed-secrets.ts";
 import { fillReferences, referredSecrets } from "../../domain/secret-reference.ts";
 
-type Filled =
+export type Filled =
   | { readonly kind: "filled"; readonly parts: Pick<Assignment, "env" | "registryAuth" | "masked"> }
   | { readonly kind: "problem"; readonly problem: string };
 
@@ -62,7 +64,8 @@ function withCalls(filled: Filled, { env, masked }: Called): Filled {
   return { kind: "filled", parts: { ...parts, env: { ...env, ...parts.env }, masked: hidden } };
 }
 
-function toAssignment(
+/** What is sent always fits the schema: an agent would refuse the whole reply, with all other workers in it. */
+export function toAssignment(
   { workerId, version: revision, gpuIndexes, mode, limits }: AssignedWorker,
   { fixed, isSuperseded }: Blueprint,
   filled: Filled,
@@ -76,11 +79,15 @@ function toAssignment(
     ...(limits && { limits }),
     ...(isSuperseded && { isSuperseded }),
   };
-  if (filled.kind === "filled") return { ...whole, ...filled.parts };
-  const problem = filled.problem.slice(0, PROBLEM_MAX_LENGTH);
-  // A sentence is no image name, which an agent of before says when it refuses it; without arguments there is
-  // no process to start either.
-  return { ...whole, problem, imageName: problem, dockerArgs: "", env: {}, registryAuth: null };
+  const parts = filled.kind === "filled" ? filled.parts : unstartable(filled.problem);
+  const assignment = { ...whole, ...parts };
+  const { error } = assignmentSchema.safeParse(assignment);
+  if (!error) return assignment;
+  logFailure("assignment_unfit", { workerId, endpointId: fixed.endpointId }, new Error(faultOf(error)));
+  return problemAssignment(
+    whole,
+    `No worker can be made of what is set (${faultOf(error)}). Save the endpoint and its template again.`,
+  );
 }
 
 function fill(

@@ -1,11 +1,11 @@
 /** What a worker of an endpoint is made of, with references in the place of secrets. */
 import type { Assignment } from "../../contract/agent.ts";
 import { LIVE_TOKEN_VARIABLE, LIVE_VARIABLE } from "../../contract/flash-live.ts";
-import { WORKER_START_LIMIT_MS } from "../../contract/limits.ts";
 import { openDatabase } from "../../db/database.ts";
 import { findEndpointWithTemplate, volumesOf } from "../../db/endpoints.ts";
 import type { EnvironmentVariable } from "../../db/schema.ts";
 import { BoundedMap } from "../../domain/bounded-map.ts";
+import { START_LIMIT_VARIABLE, startLimitMs } from "../../domain/start-limit.ts";
 import type { Env } from "../../env.ts";
 import { findFlashParts } from "./flash-parts.ts";
 
@@ -90,7 +90,7 @@ async function loadBlueprint(env: Env, accountId: string, endpointId: string) {
       containerDiskInGb: template.containerDiskInGb,
       ...(volumeIds.length > 0 && { networkVolumeIds: [...volumeIds] }),
       ...(artifact && { artifact }),
-      startLimitMs: startLimit(variables.find(({ key }) => key === "RUNPOD_INIT_TIMEOUT")?.value),
+      startLimitMs: startLimitMs(variables.find(({ key }) => key === START_LIMIT_VARIABLE)?.value),
     },
     variables,
     registryAuthId: template.containerRegistryAuthId,
@@ -113,10 +113,4 @@ function owned(variables: readonly EnvironmentVariable[], owner: string): readon
 
 function lastOfEachKey(variables: readonly RawVariable[]): readonly RawVariable[] {
   return [...new Map(variables.map((variable) => [variable.key, variable])).values()];
-}
-
-/** Images may ask for a longer start in seconds. */
-function startLimit(initTimeoutSeconds: string | undefined): number {
-  const seconds = Number(initTimeoutSeconds ?? Number.NaN);
-  return Number.isFinite(seconds) && seconds > 0 ? seconds * 1_000 : WORKER_START_LIMIT_MS;
 }

@@ -1,15 +1,31 @@
 /** What every operation of the agent API is given: the host behind the token. */
 import type { Context, MiddlewareHandler } from "hono";
 import { authenticateHost, type HostPrincipal } from "../../auth/host-principal.ts";
+import { countRequest, networkOf } from "../../auth/request-rates.ts";
 import type { Env } from "../../env.ts";
 import { ApiError } from "../api-error.ts";
 
 export type AgentApi = { Bindings: Env; Variables: { host: HostPrincipal } };
 export type AgentContext = Context<AgentApi>;
 
-export const withHost: MiddlewareHandler<AgentApi> = async (context, next) => {
-  const host = await authenticateHost(context.env, context.req.header("Authorization"), Date.now());
-  if (host.kind === "unauthorized") throw new ApiError("unauthorized", host.message);
-  context.set("host", host);
-  await next();
-};
+/** How long a call may be held that asks for so long: a host is promised nothing beyond its end. */
+export function holdWithin(context: AgentContext, holdMs: number): number {
+  const { expiresAt } = context.get("host");
+  return Math.max(0, Math.min(holdMs, (expiresAt ?? Number.POSITIVE_INFINITY) - Date.now()));
+}
+
+export const withHost = hostWithin("agent");
+/** For the call that a busy host makes most. */
+export const withBusyHost = hostWithin("exchange");
+
+function hostWithin(limited: "agent" | "exchange"): MiddlewareHandler<AgentApi> {
+  return async (context, next) => {
+    const { env, req } = context;
+    const now = Date.now();
+    const host = await authenticateHost(env, req.header("Authorization"), now, networkOf(req.raw));
+    if (host.kind === "unauthorized") throw new ApiError("unauthorized", host.message);
+    await countRequest(env, limited, host.hostId, now);
+    context.set("host", host);
+    await next();
+  };
+}

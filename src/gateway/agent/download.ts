@@ -1,4 +1,5 @@
 /** What a machine needs to become a host: the script that installs the agent, and the agent itself. */
+import { toldOrigin } from "../../contract/plain-http.ts";
 import { shellWord } from "../../domain/shell-word.ts";
 import { ApiError } from "../api-error.ts";
 import type { AgentContext } from "./context.ts";
@@ -9,10 +10,9 @@ const EDGE_LINE = /^EDGE=$/m;
 /** `GET /agent/install.sh`: the script, which knows the edge that it came from. */
 export async function installScript(context: AgentContext): Promise<Response> {
   const found = await asset(context, "/agent/install.sh");
-  const { origin } = new URL(context.req.url);
   // Its media type is not one that `text()` takes for text.
   const text = new TextDecoder().decode(await found.arrayBuffer());
-  const script = text.replace(EDGE_LINE, () => `EDGE=${shellWord(origin)}`);
+  const script = text.replace(EDGE_LINE, () => `EDGE=${shellWord(toldOrigin(new URL(context.req.url)))}`);
   return context.body(script, 200, {
     "Content-Type": "text/x-shellscript; charset=utf-8",
     "Cache-Control": "no-cache",
@@ -20,12 +20,12 @@ export async function installScript(context: AgentContext): Promise<Response> {
   });
 }
 
-/** `GET /agent/edgerun-agent.mjs`: the agent as one file; with `.sha256` its hash. */
+/** `GET /agent/edgerun-agent.mjs`: the agent as one file; with `.sha256` its hash, with `.sig` its signature. */
 export async function agentFile(context: AgentContext): Promise<Response> {
   const { path } = context.req;
   const found = await asset(context, path);
   const headers = new Headers(found.headers);
-  if (path.endsWith(".sha256")) headers.set("Content-Type", "text/plain; charset=utf-8");
+  if (!path.endsWith(".mjs")) headers.set("Content-Type", "text/plain; charset=utf-8");
   headers.set("Cache-Control", "no-cache");
   headers.set("X-Content-Type-Options", "nosniff");
   return new Response(found.body, { status: found.status, headers });

@@ -1,12 +1,10 @@
 import {
-  exchangeRequestSchema,
-  type AttemptReport,
-  type ChunkBatch,
-  type ExchangeRequest,
-  type HeldJob,
+  EXCHANGE_REQUEST_TEXTS,
+  exchangeRequestTextsSchema,
+  type ExchangeRequestTexts,
 } from "../../contract/agent.ts";
 import type { EndpointConfig } from "../../contract/endpoint.ts";
-import { AGENT_BODY_MAX_BYTES, RESULT_MAX_BYTES } from "../../contract/limits.ts";
+import { EXCHANGE_BODY_MAX_BYTES, PROGRESS_MAX_BYTES, RESULT_MAX_BYTES } from "../../contract/limits.ts";
 import { resultKey } from "../../domain/payload-key.ts";
 import type {
   Chunks,
@@ -17,26 +15,31 @@ import type {
   Report,
 } from "../../endpoint/messages.ts";
 import type { Env } from "../../env.ts";
-import { readBody } from "../body.ts";
+import { judge, readTexts } from "../body.ts";
 import { awaitRing } from "../doorbell.ts";
 import { askEndpoint, endpointStub, requireEndpoint } from "../endpoint-directory.ts";
 import { dropPayload, storePayload, type MeasuredPayload } from "../payloads.ts";
-import { jsonResponse, spliceParts, storedPart, type JsonPart } from "../spliced-json.ts";
-import type { AgentContext } from "./context.ts";
+import { jsonResponse, mergeJson, spliceParts, storedPart, type JsonPart } from "../spliced-json.ts";
+import { holdWithin, type AgentContext } from "./context.ts";
+
+type HeldJob = ExchangeRequestTexts["held"][number];
+type ChunkBatch = ExchangeRequestTexts["chunks"][number];
+type AttemptReport = ExchangeRequestTexts["reports"][number];
 
 const NOTHING: ExchangeAnswer = { acks: [], chunkAcks: [], jobs: [], stops: [] };
-const encoder = new TextEncoder();
 
 /** `POST /agent/v1/endpoints/<id>/exchange`: chunks and results in; jobs and stops out, held until there are some. */
 export async function exchange(context: AgentContext): Promise<Response> {
   const receivedAt = Date.now(); // before the body, which may take long to come
-  const request = await readBody(context.req.raw, exchangeRequestSchema, AGENT_BODY_MAX_BYTES);
+  const body = await readTexts(context.req.raw, EXCHANGE_REQUEST_TEXTS, EXCHANGE_BODY_MAX_BYTES);
+  const request = judge(body, exchangeRequestTextsSchema);
   const { hostId, accountId } = context.get("host");
   const endpoint = await requireEndpoint(context.env, accountId, context.req.param("endpointId") ?? "");
   const reports = await Promise.all(
     request.reports.map((report) => toReport(context.env, endpoint.endpointId, report)),
   );
-  const answer = await holdExchange(context, endpoint, toCall(request, hostId, reports, receivedAt));
+  const call = toCall(request, hostId, reports, receivedAt);
+  const answer = await holdExchange(context, endpoint, { ...call, holdMs: holdWithin(context, call.holdMs) });
   return jsonResponse(context, answerParts(context.env.PAYLOADS, answer));
 }
 
@@ -64,7 +67,7 @@ async function holdExchange(
 }
 
 function toCall(
-  { holdMs, held, chunks, ...request }: ExchangeRequest,
+  { holdMs, held, chunks, ...request }: ExchangeRequestTexts,
   hostId: string,
   reports: readonly Report[],
   receivedAt: number,
@@ -84,18 +87,15 @@ function toHeld({ jobId, attempt, progress, ago }: HeldJob, receivedAt: number):
   return {
     jobId,
     attempt,
-    progressJson: progress === undefined ? null : JSON.stringify(progress),
+    progressJson: progress && progress.sizeBytes <= PROGRESS_MAX_BYTES ? progress.json : null,
     ...(ago?.handlerStarted !== undefined && { handlerStartedAt: receivedAt - ago.handlerStarted }),
     ...(ago?.handlerFinished !== undefined && { handlerFinishedAt: receivedAt - ago.handlerFinished }),
   };
 }
 
-function toChunks({ jobId, attempt, from, outputs }: ChunkBatch): Chunks {
-  const texts = outputs.map((output) => {
-    const json = JSON.stringify(output);
-    return { json, sizeBytes: encoder.encode(json).byteLength };
-  });
-  return { jobId, attempt, from, outputs: texts };
+function toChunks({ jobId, attempt, from, outputs, fault }: ChunkBatch): Chunks {
+  const texts = outputs.map(({ json, sizeBytes }) => ({ json, sizeBytes }));
+  return { jobId, attempt, from, outputs: texts, ...(fault !== undefined && { fault }) };
 }
 
 // Reports
@@ -153,6 +153,6 @@ function answerParts(bucket: R2Bucket, { jobs, ...answer }: ExchangeAnswer): Jso
 function jobParts(bucket: R2Bucket, job: Dispatched): JsonPart[] {
   const { jobId, attempt, workerId, executionTimeoutMs, optionsJson } = job;
   const input = job.input.kind === "inline" ? job.input.json : storedPart(bucket, job.input);
-  const options = JSON.parse(optionsJson) as object;
-  return spliceParts({ ...options, id: jobId, attempt, workerId, executionTimeoutMs }, "input", [input]);
+  const members = mergeJson({ id: jobId, attempt, workerId, executionTimeoutMs }, optionsJson);
+  return spliceParts(members, "input", [input]);
 }

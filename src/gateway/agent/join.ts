@@ -1,5 +1,6 @@
-import { generateCredential } from "../../auth/credential.ts";
+import { generateCredential, kindOfCredential, mayBeIssued } from "../../auth/credential.ts";
 import { hashKey } from "../../auth/hash-key.ts";
+import { countRequest, networkOf } from "../../auth/request-rates.ts";
 import { joinRequestSchema, type JoinReply } from "../../contract/agent.ts";
 import { CONTROL_BODY_MAX_BYTES } from "../../contract/limits.ts";
 import { openDatabase } from "../../db/database.ts";
@@ -12,33 +13,40 @@ import type { AgentContext } from "./context.ts";
 
 /** `POST /agent/v1/join`: a join token, used once, becomes a host with a token of its own. */
 export async function join(context: AgentContext): Promise<Response> {
+  const network = networkOf(context.req.raw);
+  if (network !== undefined) await countRequest(context.env, "join", network, Date.now());
   const request = await readBody(context.req.raw, joinRequestSchema, CONTROL_BODY_MAX_BYTES);
   const notice = noticeFor(request.agentVersion);
   if (notice?.kind === "refused") throw new ApiError("invalid_input", notice.message);
   const now = Date.now();
   const database = openDatabase(context.env.DB);
-  const tokenId = await hashKey(request.joinToken);
+  const { joinToken } = request;
+  if (kindOfCredential(joinToken) !== "join-token" || !mayBeIssued(joinToken)) {
+    throw new ApiError("unauthorized", whyNot(undefined, now));
+  }
+  const tokenId = await hashKey(joinToken);
   const redeemed = await redeemJoinToken(database, tokenId, now);
-  if (!redeemed) throw new ApiError("unauthorized", whyNot(await findJoinToken(database, tokenId)));
+  if (!redeemed) throw new ApiError("unauthorized", whyNot(await findJoinToken(database, tokenId), now));
   const hostToken = generateCredential("host-token");
   const tokenHash = await hashKey(hostToken);
-  const { id: hostId } = await createHost(
-    database,
-    { accountId: redeemed.accountId, name: request.name, tokenHash },
-    now,
-  );
-  return context.json({ hostId, hostToken } satisfies JoinReply);
+  const host = await createHost(database, { ...redeemed, name: request.name, tokenHash }, now);
+  if (!host) throw new ApiError("unauthorized", KEY_ENDED);
+  return context.json({ hostId: host.id, hostToken } satisfies JoinReply);
 }
 
 /** Who holds a token that was good once may know what became of it. */
-function whyNot(token: JoinTokenRecord | undefined): string {
-  const anew = "Make a new one (joinTokenCreate) and join again.";
-  if (!token) return `The join token is unknown to this edge, or was revoked. ${anew}`;
+function whyNot(token: JoinTokenRecord | undefined, now: number): string {
+  if (!token) return `The join token is unknown to this edge, or was revoked. ${AGAIN}`;
   if (token.usedAt !== null) {
-    return `The join token was used at ${toText(token.usedAt)}: each one is for one host. ${anew}`;
+    return `The join token was used at ${toText(token.usedAt)}: each one is for one host. ${AGAIN}`;
   }
-  return `The join token expired at ${toText(token.expiresAt)}. ${anew}`;
+  return token.expiresAt <= now
+    ? `The join token expired at ${toText(token.expiresAt)}. ${AGAIN}`
+    : KEY_ENDED;
 }
+
+const AGAIN = "Make a new one (joinTokenCreate) and join again.";
+const KEY_ENDED = `The API key that made the join token was revoked, has expired, or may not change anything now. ${AGAIN}`;
 
 function toText(at: number): string {
   return new Date(at).toISOString();

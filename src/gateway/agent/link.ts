@@ -4,7 +4,10 @@ import { ApiError } from "../api-error.ts";
 import { askEndpoint, requireEndpoint } from "../endpoint-directory.ts";
 import type { AgentContext } from "./context.ts";
 
-type LinkReply = Unconfigured | { readonly kind: "opened"; readonly response: Response };
+type LinkReply =
+  | Unconfigured
+  | { readonly kind: "not_placed" }
+  | { readonly kind: "opened"; readonly response: Response };
 
 /** `GET /agent/v1/endpoints/<id>/link`, upgraded: carries requests as contract/link-frame.ts says. */
 export async function openLink(context: AgentContext): Promise<Response> {
@@ -20,9 +23,15 @@ export async function openLink(context: AgentContext): Promise<Response> {
     );
   }
   const address = `https://object/link?${new URLSearchParams({ host: hostId }).toString()}`;
-  const { response } = await askEndpoint(context.env, endpoint, async (stub): Promise<LinkReply> => {
+  const reply = await askEndpoint(context.env, endpoint, async (stub): Promise<LinkReply> => {
     const answer = await stub.fetch(address, { headers: { Upgrade: "websocket" } });
-    return answer.status === 101 ? { kind: "opened", response: answer } : { kind: "unconfigured" };
+    return answer.status === 101
+      ? { kind: "opened", response: answer }
+      : await answer.json<Exclude<LinkReply, { kind: "opened" }>>();
   });
-  return response;
+  if (reply.kind === "opened") return reply.response;
+  throw new ApiError(
+    "worker_not_assigned",
+    `This host has no worker of endpoint ${endpoint.endpointId}, so it gets no requests of it. Sync first.`,
+  );
 }

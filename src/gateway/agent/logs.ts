@@ -6,30 +6,42 @@ import {
   LOG_TEXT_MAX_BYTES,
 } from "../../contract/limits.ts";
 import type { EndpointConfig } from "../../contract/endpoint.ts";
+import type { ErrorCode } from "../../contract/errors.ts";
 import { DAY_MS, SEQ_PER_MS } from "../../domain/log-key.ts";
 import { logRetentionDays } from "../../management/logs/log-retention.ts";
 import { keepLines } from "../../management/logs/log-writer.ts";
 import { ApiError } from "../api-error.ts";
 import { announcedLength, judge, notJson, parseJson } from "../body.ts";
-import { readBytes } from "../byte-stream.ts";
+import { readBytes } from "../../durable/byte-stream.ts";
 import { endpointStub, requireEndpoint } from "../endpoint-directory.ts";
 import type { AgentContext } from "./context.ts";
+import { ownWorkers } from "./own-workers.ts";
 
 type OwnLines = { readonly endpoint: EndpointConfig; readonly workers: readonly WorkerLines[] };
 
 /**
  * `POST /agent/v1/logs`: keeps lines of the host's workers, or passes live ones on to those who follow. Lines of
- * endpoints that the host's account does not have are dropped: nobody may read them.
+ * workers that are none of the host's are refused, and those of endpoints that its account does not have are dropped:
+ * nobody may read them.
  */
 export async function takeLogs(context: AgentContext): Promise<Response> {
   const receivedAt = Date.now();
   const request = judge(await readZipped(context.req.raw), logRequestSchema);
   const shift = clockShift(request.now, receivedAt);
-  const workers = request.workers.map((one) => ({ ...one, lines: inTime(context, one.lines, shift) }));
+  const isOwn = await ownWorkers(context.env, context.get("host").hostId, request.workers);
+  const refused = request.workers.filter((worker) => !isOwn(worker));
+  const workers = request.workers
+    .filter(isOwn)
+    .map((one) => ({ ...one, lines: inTime(context, one.lines, shift) }));
   const own = await ownLines(context, workers);
   const follows = request.isLive ? await Promise.all(own.map((lines) => passOn(context, lines))) : [];
   if (!request.isLive) await Promise.all(own.map((lines) => keep(context, lines)));
-  return context.json({ follows } satisfies LogReply);
+  const reply = { follows, ...(refused.length > 0 && { refused: refused.map(refusalOf) }) };
+  return context.json(reply satisfies LogReply);
+}
+
+function refusalOf({ workerId }: WorkerLines): NonNullable<LogReply["refused"]>[number] {
+  return { workerId, code: "worker_not_assigned" satisfies ErrorCode };
 }
 
 async function ownLines(context: AgentContext, workers: readonly WorkerLines[]): Promise<OwnLines[]> {
@@ -48,7 +60,7 @@ async function ownLines(context: AgentContext, workers: readonly WorkerLines[]):
 }
 
 async function keep({ env }: AgentContext, { endpoint, workers }: OwnLines): Promise<void> {
-  await Promise.all(workers.map((lines) => keepLines(env.LOGS, endpoint, lines)));
+  for (const lines of workers) await keepLines(env.LOGS, endpoint, lines);
 }
 
 async function passOn(

@@ -1,8 +1,9 @@
 /** The agent API, `/agent/v1/...`, and what brings an agent onto a machine. */
 import { Hono } from "hono";
+import { SIGNATURE_SUFFIX } from "../../contract/agent-signature.ts";
 import { sendArtifact } from "./artifact.ts";
 import type { AgentApi } from "./context.ts";
-import { withHost } from "./context.ts";
+import { withBusyHost, withHost } from "./context.ts";
 import { agentFile, installScript } from "./download.ts";
 import { exchange } from "./exchange.ts";
 import { describeHost, drainHost, leaveFleet } from "./host.ts";
@@ -18,7 +19,7 @@ export function agentRoutes(): Hono<AgentApi> {
   routes.post("/v1/join", join);
   routes.post("/v1/sync", withHost, sync);
   routes.get("/v1/presence", withHost, presence);
-  routes.post("/v1/endpoints/:endpointId/exchange", withHost, exchange);
+  routes.post("/v1/endpoints/:endpointId/exchange", withBusyHost, exchange);
   routes.get("/v1/endpoints/:endpointId/link", withHost, openLink);
   routes.put("/v1/endpoints/:endpointId/results/:jobId/:attempt", withHost, uploadResult);
   routes.get("/v1/artifacts/:sha256", withHost, sendArtifact);
@@ -28,6 +29,7 @@ export function agentRoutes(): Hono<AgentApi> {
   routes.get("/install.sh", installScript);
   routes.get("/edgerun-agent.mjs", agentFile);
   routes.get("/edgerun-agent.mjs.sha256", agentFile);
+  routes.get(`/edgerun-agent.mjs${SIGNATURE_SUFFIX}`, agentFile);
   routes.post("/v1/logs", withHost, takeLogs);
   return routes;
 }

@@ -7,28 +7,31 @@ import { readBody } from "../body.ts";
 import { awaitRing } from "../doorbell.ts";
 import { fleetStub } from "../endpoint-directory.ts";
 import { resolveAssignments } from "./assignment.ts";
-import type { AgentContext } from "./context.ts";
+import { holdWithin, type AgentContext } from "./context.ts";
 
-const REMOVED = "Unauthorized: this host was removed. Join again with a new join token.";
+const REMOVED =
+  "Unauthorized: this host was removed, or has ended with its API key. Join again with a new join token.";
 
 /** `POST /agent/v1/sync`: what a host has against what it should have; held while the two agree. */
 export async function sync(context: AgentContext): Promise<Response> {
   const receivedAt = Date.now();
   const request = await readBody(context.req.raw, syncRequestSchema, CONTROL_BODY_MAX_BYTES);
-  const { hostId, accountId, name } = context.get("host");
-  const untilAt = Date.now() + request.holdMs;
+  const { hostId, accountId, name, expiresAt } = context.get("host");
+  const holdMs = holdWithin(context, request.holdMs);
+  const untilAt = Date.now() + holdMs;
   const fleet = fleetStub(context.env);
 
   const workers = request.workers.map((report) => ({ ...report, start: startOf(report, receivedAt) }));
-  const first = await fleet.sync({ hostId, accountId, name, ...request, workers });
+  const first = await fleet.sync({ hostId, accountId, name, ...request, holdMs, workers });
   if (first.kind === "quiet") {
-    const { appliedRevision, holdMs, presence } = request;
+    const { appliedRevision, presence } = request;
     const query = { host: hostId, revision: `${appliedRevision}`, holdMs: `${holdMs}` };
     await awaitRing(fleet, presence ? { ...query, presence } : query, untilAt, context.req.raw.signal);
   }
   const assigned = first.kind === "quiet" ? await fleet.assignments(hostId) : first;
   // Fleet knows it at once; here the token may be remembered for good a while longer.
-  if (assigned.kind === "removed") throw new ApiError("unauthorized", REMOVED);
+  if (assigned.kind === "removed" || Date.now() >= (expiresAt ?? Number.POSITIVE_INFINITY))
+    throw new ApiError("unauthorized", REMOVED);
   const { origin } = new URL(context.req.url);
   const assignments = await resolveAssignments(context.env, accountId, assigned.workers, origin);
   const notice = noticeFor(request.agentVersion);

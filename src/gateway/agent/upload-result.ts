@@ -7,9 +7,11 @@ import { ApiError } from "../api-error.ts";
 import { announcedLength, judge, readChunks } from "../body.ts";
 import { discardBody } from "../discarded-body.ts";
 import { askEndpoint, requireEndpoint } from "../endpoint-directory.ts";
+import { cutsAt } from "../../contract/json-text.ts";
 import { takeIn } from "../payload-intake.ts";
 import type { AgentContext } from "./context.ts";
 
+const WHOLE = cutsAt([]);
 const REFUSED: UploadReply = { outcome: "refused" };
 
 /**
@@ -58,7 +60,8 @@ async function isWanted(
 async function store(bucket: R2Bucket, key: string, request: Request): Promise<number> {
   const { payload } = await takeIn(
     readChunks(request, RESULT_MAX_BYTES),
-    { bucket, key, path: [], bodyBytes: announcedLength(request) },
+    WHOLE,
+    { bucket, key, bodyBytes: announcedLength(request) },
     () => undefined,
   );
   if (payload.kind === "inline") await bucket.put(key, payload.json);

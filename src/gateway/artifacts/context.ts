@@ -1,5 +1,7 @@
 import type { Context } from "hono";
+import { mayBeIssued } from "../../auth/credential.ts";
 import { hashKey } from "../../auth/hash-key.ts";
+import { countFault, countRequest, networkOf, refuseExhausted } from "../../auth/request-rates.ts";
 import { openDatabase, type Database } from "../../db/database.ts";
 import { findOpenUploadByToken, type FlashUploadRecord } from "../../db/flash-uploads.ts";
 import type { Env } from "../../env.ts";
@@ -17,9 +19,19 @@ export type OpenUpload = {
 
 /** The upload that the token in the address opens. */
 export async function requireUpload({ env, req }: ArtifactsContext): Promise<OpenUpload> {
+  const now = Date.now();
+  const token = req.param("token") ?? "";
+  if (!mayBeIssued(token)) throw uploadGone();
+  const network = networkOf(req.raw);
+  if (network !== undefined) refuseExhausted("credentials", network, now);
+  const tokenHash = await hashKey(token);
+  await countRequest(env, "artifacts", tokenHash, now);
   const db = openDatabase(env.DB);
-  const upload = await findOpenUploadByToken(db, await hashKey(req.param("token") ?? ""), Date.now());
-  if (upload === undefined) throw uploadGone();
+  const upload = await findOpenUploadByToken(db, tokenHash, now);
+  if (upload === undefined) {
+    if (network !== undefined) await countFault(env, "credentials", network, now);
+    throw uploadGone();
+  }
   return { upload, db, bucket: env.ARTIFACTS };
 }
 

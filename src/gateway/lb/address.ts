@@ -33,8 +33,14 @@ export function targetOf(url: string): string {
 /** The place of a request whose path has so many segments in front of the part that is the worker's. */
 export function placeBelow(url: string, segments: number): Place {
   const target = targetOf(url);
-  const [, prefix = "", rest = ""] = new RegExp(`^((?:/[^/?]*){${segments}})(.*)$`, "s").exec(target) ?? [];
-  return { target: rest.startsWith("/") ? rest : `/${rest}`, prefix };
+  let end = 0;
+  for (let count = 0; count < segments; count += 1) {
+    if (target.charAt(end) !== "/") return { target: "/", prefix: "" };
+    const length = target.slice(end + 1).search(/[/?]/);
+    end = length < 0 ? target.length : end + 1 + length;
+  }
+  const rest = target.slice(end);
+  return { target: rest.startsWith("/") ? rest : `/${rest}`, prefix: target.slice(0, end) };
 }
 
 /** The suffixes in the setting LB_HOSTS. */

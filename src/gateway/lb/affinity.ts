@@ -5,14 +5,17 @@ import type { Affinity } from "../../endpoint/direct/messages.ts";
 import { ApiError } from "../api-error.ts";
 import { AFFINITY_HEADER } from "./passing-headers.ts";
 
-const MODES: Readonly<Record<string, Affinity["mode"]>> = { strict: "strict", "strict-resume": "resume" };
+const MODES: ReadonlyMap<string, Affinity["mode"]> = new Map([
+  ["strict", "strict"],
+  ["strict-resume", "resume"],
+]);
 
 /** Null when the client asks for none. */
 export function readAffinity(headers: Headers): Affinity | null {
   const words = (headers.get(AFFINITY_HEADER) ?? "").trim().split(/\s+/);
   const [first = "", second] = words;
   if (first === "") return null;
-  const mode = MODES[first];
+  const mode = MODES.get(first);
   const workerId = mode === undefined ? first : (second ?? "");
   const isTooLong = words.length > (mode === undefined ? 1 : 2);
   if (isTooLong || !idSchema.safeParse(workerId).success) {

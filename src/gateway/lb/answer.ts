@@ -4,6 +4,7 @@ import { responseHeadSchema, type ResponseHead } from "../../contract/link-messa
 import { decodeJson } from "../../durable/json-bytes.ts";
 import type { DirectReply } from "../../endpoint/direct/messages.ts";
 import { DirectError } from "./direct-error.ts";
+import { keptInPlace } from "./own-place.ts";
 import { AFFINITY_HEADER, fromByteString, passingHeaders } from "./passing-headers.ts";
 import { passStream, type Watch } from "./passed-stream.ts";
 
@@ -15,6 +16,8 @@ const BODILESS = new Set([204, 205, 304]);
 /** Who gets the answer. */
 export type Listener = {
   readonly method: string;
+  /** The path in front of the worker's; empty where the endpoint has a host of its own. */
+  readonly prefix: string;
   /** Keeps the script alive until the answer has passed. */
   readonly waitUntil: (work: Promise<unknown>) => void;
   readonly giveUp: Watch["giveUp"];
@@ -23,7 +26,7 @@ export type Listener = {
 /** The worker's answer; throws worker_failed when it is none that HTTP knows. */
 export async function openAnswer(answer: DirectAnswer, listener: Listener): Promise<Response> {
   const head = readHead(answer);
-  const headers = answerHeaders(head, answer.workerId);
+  const headers = answerHeaders(head, answer.workerId, listener.prefix);
   const init = { status: head.status, statusText: head.statusText, headers, encodeBody: "manual" } as const;
   const { body } = answer;
   try {
@@ -47,11 +50,13 @@ export function readHead({ head, workerId }: Pick<DirectAnswer, "head" | "worker
   return { ...read.data, statusText: fromByteString(read.data.statusText) };
 }
 
-/** What of the worker's headers passes, and who it is. */
-export function answerHeaders(head: ResponseHead, workerId: string): Headers {
+/** What of the worker's headers passes to a client below `prefix`, and who it is. */
+export function answerHeaders(head: ResponseHead, workerId: string, prefix: string): Headers {
   const headers = new Headers();
   try {
-    for (const [name, value] of passingHeaders(head.headers)) headers.append(name, fromByteString(value));
+    for (const [name, value] of keptInPlace(passingHeaders(head.headers), prefix)) {
+      headers.append(name, fromByteString(value));
+    }
   } catch (error) {
     throw noAnswer({ workerId }, error);
   }

@@ -1,4 +1,5 @@
 /** Errors of load-balanced endpoints: the shape of the queue API and, as their clients know it, the status. */
+import { RateLimitedError } from "../../auth/request-rates.ts";
 import { ERROR_STATUS, errorBody, type DirectErrorBody, type ErrorCode } from "../../contract/errors.ts";
 import { logFailure } from "../../failure-log.ts";
 import { ApiError } from "../api-error.ts";
@@ -46,6 +47,10 @@ export async function renderDirectError(
 function explain(error: unknown): DirectError {
   if (error instanceof DirectError) return error;
   if (error instanceof ApiError) return new DirectError(error.code, error.message);
+  if (error instanceof RateLimitedError) {
+    const { message, retryAfterSeconds } = error;
+    return new DirectError("rate_limited", message, { retryAfterSeconds });
+  }
   if (isMarked(error, "overloaded")) {
     const message = "The endpoint is overloaded. Try again in a second.";
     return new DirectError("rate_limited", message, { retryAfterSeconds: 1 });

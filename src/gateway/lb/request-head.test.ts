@@ -31,14 +31,17 @@ const anyHeaders = fc.dictionary(
       "x-forwarded-for",
       "x-forwarded-proto",
       "x-forwarded-prefix",
+      "forwarded",
+      "x-real-ip",
+      "proxy",
     ),
     fc.stringMatching(/^[a-z][a-z0-9-]{0,10}$/),
   ),
   fc.stringMatching(/^[!-~]([ -~]{0,10}[!-~])?$/),
 );
 const WITHHELD =
-  /^(connection|keep-alive|te|trailer|transfer-encoding|upgrade|expect|authorization|x-runpod-worker-id|proxy-.*|cf-.*)$/;
-const SAID_BY_THE_EDGE = /^(x-forwarded-(for|proto|host|prefix)|x-request-id)$/;
+  /^(connection|keep-alive|te|trailer|transfer-encoding|upgrade|expect|authorization|x-runpod-worker-id|http2-settings|proxy(-.*)?|cf-.*|forwarded|x-original-.*|(true-|x-)?client-ip)$/;
+const SAID_BY_THE_EDGE = /^(x-forwarded-(for|proto|host|prefix)|x-request-id|x-real-ip)$/;
 
 test("nothing of the connection, the key or Cloudflare passes, and all else does as it is", ({ expect }) => {
   fc.assert(
@@ -70,6 +73,27 @@ test("what clients say about cookies, ranges, conditions and encodings passes", 
   expect(Object.fromEntries(headOf(given).headers)).toMatchObject(given);
 });
 
+const CLAIMS = [
+  "Forwarded",
+  "X-Real-IP",
+  "True-Client-IP",
+  "X-Client-IP",
+  "X-Forwarded-Port",
+  "X-Forwarded-Server",
+  "X-Forwarded-User",
+  "X-Forwarded-Ssl",
+  "X-Original-URL",
+  "X-Original-Host",
+  "X-Rewrite-URL",
+  "Proxy",
+  "HTTP2-Settings",
+  "Remote-User",
+];
+
+test("without Cloudflare nobody is said to be the client", ({ expect }) => {
+  expect(named(headOf({ "x-real-ip": "10.0.0.1" }).headers, "x-real-ip")).toEqual([]);
+});
+
 test("the edge says who the client is and what it called, whatever the client says", ({ expect }) => {
   const { headers } = headOf({
     host: "ABC.lb.example.com",
@@ -78,10 +102,12 @@ test("the edge says who the client is and what it called, whatever the client sa
     "x-forwarded-host": "evil.test",
     "x-forwarded-prefix": "/evil",
     "cf-connecting-ip": "192.0.2.7",
+    ...Object.fromEntries(CLAIMS.map((name) => [name, "evil"])),
   });
-  expect(headers.filter(([name]) => /^(host|x-forwarded-.*)$/.test(name))).toEqual([
+  expect(headers.filter(([name]) => name !== "x-request-id")).toEqual([
     ["host", "ABC.lb.example.com"],
     ["x-forwarded-for", "10.0.0.1, 192.0.2.7"],
+    ["x-real-ip", "192.0.2.7"],
     ["x-forwarded-proto", "https"],
     ["x-forwarded-host", "ABC.lb.example.com"],
   ]);

@@ -9,18 +9,33 @@ import type { RequestHead } from "../../contract/link-messages.ts";
 import type { Place } from "./address.ts";
 import { AFFINITY_HEADER, passingHeaders, toByteString } from "./passing-headers.ts";
 
-/** `expect`: the edge has answered it. */
-const OWN = new Set([
-  "authorization",
-  "expect",
-  AFFINITY_HEADER.toLowerCase(),
-  "x-forwarded-for",
-  "x-forwarded-proto",
-  "x-forwarded-host",
-  "x-forwarded-prefix",
+/** `expect`: the edge has answered it. `http2-settings` belongs to an upgrade that it does not make. */
+const OWN = new Set(["authorization", "expect", "http2-settings", AFFINITY_HEADER.toLowerCase()]);
+/**
+ * By these servers and frameworks are told who the client is and what it called, where a proxy stands in front of
+ * them. `proxy` becomes the variable HTTP_PROXY of CGI programs.
+ */
+const SAID_BY_PROXIES = new Set([
+  "client-ip",
+  "fastly-client-ip",
+  "forwarded",
+  "front-end-https",
+  "proxy",
+  "remote-user",
+  "true-client-ip",
+  "x-client-ip",
+  "x-cluster-client-ip",
+  "x-envoy-external-address",
+  "x-forwarded",
+  "x-host",
+  "x-real-ip",
+  "x-remote-user",
+  "x-rewrite-url",
+  "x-scheme",
+  "x-url-scheme",
 ]);
-/** Cloudflare's own. */
-const OWN_PREFIX = "cf-";
+/** Cloudflare's own, and families of the headers above. */
+const OWN_PREFIXES = ["cf-", "x-forwarded-", "x-original-"];
 /** Between the edge and the client, and between the agent and the worker, WebSockets are opened anew. */
 const HANDSHAKE = new Set([
   "sec-websocket-key",
@@ -50,7 +65,7 @@ export function requestHead(
 }
 
 function isOwn(name: string): boolean {
-  return OWN.has(name) || name.startsWith(OWN_PREFIX);
+  return OWN.has(name) || SAID_BY_PROXIES.has(name) || OWN_PREFIXES.some((prefix) => name.startsWith(prefix));
 }
 
 // H2
@@ -60,10 +75,12 @@ function forwarded(
 ): [string, string][] {
   const { protocol, host: calledHost } = new URL(url);
   const host = headers.get("Host") ?? calledHost;
-  const client = clientChain(headers);
+  const address = headers.get("CF-Connecting-IP");
+  const client = clientChain(headers, address);
   return [
     ...(headers.has("Host") ? [] : [["host", host] satisfies [string, string]]),
     ...(client === "" ? [] : [["x-forwarded-for", client] satisfies [string, string]]),
+    ...(address === null ? [] : [["x-real-ip", address] satisfies [string, string]]),
     ["x-forwarded-proto", protocol.slice(0, -1)],
     ["x-forwarded-host", host],
     ...(prefix === "" ? [] : [["x-forwarded-prefix", prefix] satisfies [string, string]]),
@@ -71,10 +88,9 @@ function forwarded(
 }
 
 /** Who has passed the request on before, and the last of them, whom only Cloudflare knows. */
-function clientChain(headers: Headers): string {
+function clientChain(headers: Headers, client: string | null): string {
   const before = (headers.get("X-Forwarded-For") ?? "").split(",").map((address) => address.trim());
   const chain = before.filter((address) => address !== "").map(toByteString);
-  const client = headers.get("CF-Connecting-IP");
   if (client !== null && chain.at(-1) !== client) chain.push(client);
   return chain.join(", ");
 }

@@ -18,10 +18,19 @@ function suffixesOf({ LB_HOSTS: setting = "" }: Partial<Env>): ReadonlySet<strin
   return known.suffixes;
 }
 
-/** The path by which a request finds its route: that of the endpoint, whatever the path, on the endpoint's own host. */
+/**
+ * The path by which a request finds its route: that of the endpoint, whatever the path, on the endpoint's own host.
+ * A slash at the end makes no difference but below a load-balanced endpoint, whose paths are its own.
+ */
 export function routingPath(request: Request, options?: { readonly env?: Partial<Env> }): string {
   const endpointId = endpointOfHost(request.url, suffixesOf(options?.env ?? {}));
-  return endpointId === undefined ? getPath(request) : `/lb/${endpointId}/`;
+  if (endpointId !== undefined) return `/lb/${endpointId}/`;
+  const path = getPath(request);
+  return path.startsWith("/lb/") ? path : withoutLastSlash(path);
+}
+
+function withoutLastSlash(path: string): string {
+  return path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
 }
 
 const requireWorkers: MiddlewareHandler<QueueApi> = async (context, next) => {

@@ -59,12 +59,13 @@ async function answer(context: DirectContext, endpoint: EndpointConfig, place: P
   const head = encodeJson(refuseGiant(requestHead(request, place, search.requestId)));
   const listener: Listener = {
     method: request.method,
+    prefix: place.prefix,
     waitUntil: (work) => executionCtx.waitUntil(work),
     giveUp: (reason) => search.abort(reason),
   };
   if (isUpgrade(request)) {
     const reply = await search.ask((stub) => askUpgrade(stub, search, head));
-    return reply.kind === "answer" ? await openAnswer(reply, listener) : openUpgrade(reply);
+    return reply.kind === "answer" ? await openAnswer(reply, listener) : openUpgrade(reply, place.prefix);
   }
   const body = await requestBody(request);
   const { requestId, receivedAt } = search;

@@ -43,8 +43,8 @@ export async function askUpgrade(
 }
 
 /** Hands the client its end. */
-export function openUpgrade({ head, workerId, webSocket }: Upgraded): Response {
-  const headers = answerHeaders(readHead({ head, workerId }), workerId);
+export function openUpgrade({ head, workerId, webSocket }: Upgraded, prefix: string): Response {
+  const headers = answerHeaders(readHead({ head, workerId }), workerId, prefix);
   for (const name of HANDSHAKE) headers.delete(name);
   return new Response(null, { status: 101, webSocket, headers });
 }

@@ -6,7 +6,8 @@
  */
 import type { Context } from "hono";
 import { lackForEndpoint, lackForManagement } from "../../auth/access.ts";
-import { authenticate, type Principal } from "../../auth/principal.ts";
+import { authenticate, callerName, type Principal } from "../../auth/principal.ts";
+import { countRequest, networkOf } from "../../auth/request-rates.ts";
 import { ENDPOINTS_ASKED_AT_ONCE, SCRAPE_CACHE_MS, SCRAPE_ENDPOINTS_MAX } from "../../contract/limits.ts";
 import { BoundedMap } from "../../domain/bounded-map.ts";
 import { EXPOSITION_TYPE } from "../../domain/exposition.ts";
@@ -25,8 +26,11 @@ const answers = new BoundedMap<{ readonly text: string; readonly until: number }
 
 export async function scrape(context: Context<{ Bindings: Env }>): Promise<Response> {
   const { env } = context;
-  const principal = await authenticate(env, context.req.header("Authorization"), Date.now());
+  const now = Date.now();
+  const header = context.req.header("Authorization");
+  const principal = await authenticate(env, header, now, networkOf(context.req.raw));
   if (principal.kind === "unauthorized") throw new ApiError("unauthorized", principal.message);
+  await countRequest(env, "scrape", callerName(principal), now);
   const lack = lackForManagement(principal, "read");
   if (lack !== undefined) throw new ApiError("insufficient_permission", lack);
   return context.body(await answerFor(env, principal), 200, { "Content-Type": EXPOSITION_TYPE });

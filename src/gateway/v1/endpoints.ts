@@ -1,6 +1,7 @@
 /** Endpoints: `/v1/endpoints`. */
 import {
   endpointCreateSchema,
+  endpointSchema,
   endpointUpdateSchema,
   type RestEndpoint,
 } from "../../contract/rest-endpoint.ts";
@@ -15,7 +16,7 @@ import {
   requireEndpoint,
 } from "../../management/endpoints/endpoint-storage.ts";
 import type { ShownWorker } from "../../fleet/messages.ts";
-import { idOf, readInput, type RestContext } from "./context.ts";
+import { changedJson, idOf, readInput, type RestContext } from "./context.ts";
 import { showEndpoint, toEndpointPatch } from "./endpoint-spelling.ts";
 import { showTemplate } from "./templates.ts";
 
@@ -33,18 +34,18 @@ export async function getEndpoint(context: RestContext): Promise<Response> {
 }
 
 export async function postEndpoint(context: RestContext): Promise<Response> {
-  const input = await readInput(context, endpointCreateSchema);
+  const input = await readInput(context, endpointCreateSchema, endpointSchema);
   const patch = toEndpointPatch({ ...input, name: input.name ?? NAME_DEFAULT }, undefined);
-  return context.json(showEndpoint(await createEndpoint(context.get("request"), patch)));
+  return changedJson(context, showEndpoint(await createEndpoint(context.get("request"), patch)));
 }
 
 /** `PATCH /v1/endpoints/{id}` and `POST /v1/endpoints/{id}/update`. */
 export async function patchEndpoint(context: RestContext): Promise<Response> {
   const request = context.get("request");
-  const input = await readInput(context, endpointUpdateSchema);
+  const input = await readInput(context, endpointUpdateSchema, endpointSchema);
   const stored = await requireEndpoint(request, endpointIdOf(context));
   const changed = await changeEndpoint(request, stored.id, toEndpointPatch(input, stored));
-  return context.json(showEndpoint(changed));
+  return changedJson(context, showEndpoint(changed));
 }
 
 /** Clients of REST cannot set the limits to 0 first, so workers are drained along with the endpoint. */

@@ -1,5 +1,5 @@
 /** Hosts: `/v1/hosts`. */
-import { hostUpdateSchema, type RestHost } from "../../contract/rest-host.ts";
+import { hostSchema, hostUpdateSchema, type RestHost } from "../../contract/rest-host.ts";
 import { ageOfAgent } from "../../domain/agent-age.ts";
 import { hostPatchSchema } from "../../management/hosts/host-patch.ts";
 import {
@@ -22,7 +22,7 @@ export async function getHost(context: RestContext): Promise<Response> {
 
 /** `PATCH /v1/hosts/{id}`: cordons or drains, or lifts that. */
 export async function patchHost(context: RestContext): Promise<Response> {
-  const { cordoned, drained } = await readInput(context, hostUpdateSchema);
+  const { cordoned, drained } = await readInput(context, hostUpdateSchema, hostSchema);
   const patch = parseInput(hostPatchSchema, { id: hostIdOf(context), cordoned, drained });
   return context.json(showHost(await changeHost(context.get("request"), patch)));
 }
@@ -33,11 +33,18 @@ export async function deleteHost(context: RestContext): Promise<Response> {
 }
 
 function showHost({ record, seen }: Host): RestHost {
-  const { id, name, createdAt } = record;
-  return { id, name, createdAt: new Date(createdAt).toISOString(), ...(seen ? showSeen(seen) : UNHEARD) };
+  const { id, name, createdAt, apiKeyId, expiresAt } = record;
+  const own = {
+    id,
+    name,
+    createdAt: new Date(createdAt).toISOString(),
+    apiKeyId,
+    expiresAt: expiresAt === null ? null : new Date(expiresAt).toISOString(),
+  };
+  return { ...own, ...(seen ? showSeen(seen) : UNHEARD) };
 }
 
-type Seen = Omit<RestHost, "id" | "name" | "createdAt">;
+type Seen = Omit<RestHost, "id" | "name" | "createdAt" | "apiKeyId" | "expiresAt">;
 
 /** Of a host that has not spoken yet. */
 const UNHEARD: Seen = {

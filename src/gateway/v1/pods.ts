@@ -1,14 +1,14 @@
 /** Pods: `/v1/pods`. There are none yet. */
 import { podCreateSchema, type RestPod } from "../../contract/rest-pod.ts";
 import { OperationError } from "../../management/operation-error.ts";
-import { idOf, readInput, type RestContext } from "./context.ts";
+import { idOf, readLooseInput, type RestContext } from "./context.ts";
 
 export function getPods(context: RestContext): Response {
   return context.json([] satisfies RestPod[]);
 }
 
 export async function postPod(context: RestContext): Promise<Response> {
-  await readInput(context, podCreateSchema);
+  await readLooseInput(context, podCreateSchema);
   throw new OperationError(
     "NO_CAPACITY",
     "There are no longer any instances available with the requested specifications. Please refresh and try again.",

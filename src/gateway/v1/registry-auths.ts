@@ -1,5 +1,9 @@
 /** Registry credentials: `/v1/containerregistryauth`. */
-import { registryAuthCreateSchema, type RestRegistryAuth } from "../../contract/rest-storage.ts";
+import {
+  registryAuthCreateSchema,
+  registryAuthSchema,
+  type RestRegistryAuth,
+} from "../../contract/rest-storage.ts";
 import { listRegistryAuths } from "../../db/registry-auths.ts";
 import {
   createRegistryAuth,
@@ -21,7 +25,10 @@ export async function getRegistryAuth(context: RestContext): Promise<Response> {
 }
 
 export async function postRegistryAuth(context: RestContext): Promise<Response> {
-  const input = parseInput(registryAuthCreationSchema, await readInput(context, registryAuthCreateSchema));
+  const input = parseInput(
+    registryAuthCreationSchema,
+    await readInput(context, registryAuthCreateSchema, registryAuthSchema),
+  );
   return context.json(showRegistryAuth(await createRegistryAuth(context.get("request"), input)));
 }
 

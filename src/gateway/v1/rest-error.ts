@@ -1,6 +1,7 @@
 /** Errors of REST v1: whatever was thrown becomes the one JSON shape that its clients read. */
 import type { Context } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
+import { RateLimitedError } from "../../auth/request-rates.ts";
 import { ERROR_STATUS } from "../../contract/errors.ts";
 import type { RestError } from "../../contract/rest.ts";
 import { logFailure } from "../../failure-log.ts";
@@ -14,6 +15,7 @@ const STATUS = {
   INSUFFICIENT_PERMISSION: 401,
   BAD_REQUEST: 400,
   PAYLOAD_TOO_LARGE: 413,
+  NOT_FOUND: 404,
   METHOD_NOT_ALLOWED: 404,
   GRAPHQL_PARSE_FAILED: 400,
   GRAPHQL_VALIDATION_FAILED: 400,
@@ -43,6 +45,7 @@ const STATUS = {
   ARTIFACT_NOT_FOUND: 404,
   "Cluster not found": 404,
   LIMIT_REACHED: 400,
+  RATE_LIMITED: 429,
   NO_CAPACITY: 503,
   NOT_CONFIGURED: 503,
   NOT_SUPPORTED: 400,
@@ -59,6 +62,10 @@ export async function renderRestError(error: Error, context: Context): Promise<R
   }
   if (error instanceof ApiError) {
     return restError(context, ERROR_STATUS[error.code], error.code, error.message);
+  }
+  if (error instanceof RateLimitedError) {
+    context.header("Retry-After", `${error.retryAfterSeconds}`);
+    return restError(context, 429, "rate_limited", error.message);
   }
   logFailure("request_failed", { path: context.req.path }, error);
   return restError(context, 500, "internal", "Internal server error. Please try again later.");

@@ -1,6 +1,7 @@
 /** Templates: `/v1/templates`. */
 import {
   templateCreateSchema,
+  templateSchema,
   templateUpdateSchema,
   type RestTemplate,
   type TemplateUpdate,
@@ -16,7 +17,7 @@ import {
   deleteTemplateById,
   requireTemplate,
 } from "../../management/templates/template-storage.ts";
-import { idOf, readInput, type RestContext } from "./context.ts";
+import { changedJson, idOf, readInput, type RestContext } from "./context.ts";
 import { parsePatch, toMap, toPairs, toWords } from "./spelling.ts";
 
 const MOUNT_PATH_DEFAULT = "/workspace";
@@ -33,7 +34,7 @@ export async function getTemplate(context: RestContext): Promise<Response> {
 }
 
 export async function postTemplate(context: RestContext): Promise<Response> {
-  const input = await readInput(context, templateCreateSchema);
+  const input = await readInput(context, templateCreateSchema, templateSchema);
   const patch = {
     ...toPatch(input, { entrypoint: [], command: [] }),
     isServerless: input.isServerless ?? false,
@@ -42,17 +43,17 @@ export async function postTemplate(context: RestContext): Promise<Response> {
     volumeMountPath: input.volumeMountPath ?? MOUNT_PATH_DEFAULT,
   };
   const { id: _, ...values } = parsePatch(templatePatchSchema, patch);
-  return context.json(showTemplate(await createTemplate(context.get("request"), values)));
+  return changedJson(context, showTemplate(await createTemplate(context.get("request"), values)));
 }
 
 /** `PATCH /v1/templates/{id}` and `POST /v1/templates/{id}/update`. */
 export async function patchTemplate(context: RestContext): Promise<Response> {
   const request = context.get("request");
-  const input = await readInput(context, templateUpdateSchema);
+  const input = await readInput(context, templateUpdateSchema, templateSchema);
   const { id, dockerArgs } = await requireTemplate(request, templateIdOf(context));
   const patch = toPatch(input, readStartCommand(dockerArgs));
   const { id: _, ...changes } = parsePatch(templatePatchSchema, patch);
-  return context.json(showTemplate(await changeTemplate(request, id, changes)));
+  return changedJson(context, showTemplate(await changeTemplate(request, id, changes)));
 }
 
 export async function removeTemplate(context: RestContext): Promise<Response> {

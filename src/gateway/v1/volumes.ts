@@ -1,5 +1,10 @@
 /** Network volumes: `/v1/networkvolumes`. */
-import { volumeCreateSchema, volumeUpdateSchema, type RestVolume } from "../../contract/rest-storage.ts";
+import {
+  volumeCreateSchema,
+  volumeSchema,
+  volumeUpdateSchema,
+  type RestVolume,
+} from "../../contract/rest-storage.ts";
 import {
   changeVolume,
   createVolume,
@@ -18,13 +23,13 @@ export async function getVolume(context: RestContext): Promise<Response> {
 }
 
 export async function postVolume(context: RestContext): Promise<Response> {
-  const input = await readInput(context, volumeCreateSchema);
+  const input = await readInput(context, volumeCreateSchema, volumeSchema);
   return context.json(showVolume(await createVolume(context.get("request"), input)));
 }
 
 /** `PATCH /v1/networkvolumes/{id}` and `POST /v1/networkvolumes/{id}/update`. */
 export async function patchVolume(context: RestContext): Promise<Response> {
-  const { name, size } = await readInput(context, volumeUpdateSchema);
+  const { name, size } = await readInput(context, volumeUpdateSchema, volumeSchema);
   const patch = { name: name ?? undefined, size: size ?? undefined };
   return context.json(showVolume(await changeVolume(context.get("request"), volumeIdOf(context), patch)));
 }

@@ -2,7 +2,8 @@
 import type { Context, Handler, MiddlewareHandler } from "hono";
 import type { z } from "zod";
 import { lackForEndpoint } from "../../auth/access.ts";
-import { authenticate, type Principal } from "../../auth/principal.ts";
+import { authenticate, callerName, type Principal } from "../../auth/principal.ts";
+import { countRequest, networkOf } from "../../auth/request-rates.ts";
 import type { EndpointConfig } from "../../contract/endpoint.ts";
 import { FLASH_ENDPOINT_ID } from "../../contract/flash.ts";
 import { WAIT_DEFAULT_MS } from "../../contract/limits.ts";
@@ -14,7 +15,15 @@ import { openByEndpointKey } from "./endpoint-key.ts";
 import { openByEnvironmentKey } from "./environment-key.ts";
 import { serveByAddress } from "./flash-address.ts";
 
-export type QueueApi = { Bindings: Env; Variables: { endpoint: EndpointConfig; caller: Principal } };
+export type QueueApi = {
+  Bindings: Env;
+  Variables: {
+    endpoint: EndpointConfig;
+    caller: Principal;
+    /** The endpoint's object has counted the request. */
+    isCounted?: boolean;
+  };
+};
 export type QueueContext = Context<QueueApi>;
 export type QueueHandler = Handler<QueueApi>;
 
@@ -35,7 +44,7 @@ export const withEndpoint: MiddlewareHandler<QueueApi> = async (context, next) =
 async function enter(context: QueueContext, endpointId: string): Promise<void> {
   const { env } = context;
   const header = context.req.header("Authorization");
-  const caller = await authenticate(env, header, Date.now());
+  const caller = await authenticate(env, header, Date.now(), networkOf(context.req.raw));
   if (caller.kind === "principal") {
     context.set("endpoint", await requireEndpoint(env, caller.accountId, endpointId));
     refuseLack(lackForEndpoint(caller, endpointId, "read"));
@@ -63,6 +72,14 @@ export function refuseReader(context: QueueContext): void {
 
 function refuseLack(lack: string | undefined): void {
   if (lack !== undefined) throw new ApiError("insufficient_permission", lack);
+}
+
+/** For what no object counts, by the caller's key. */
+export function limitedAs(limited: "logs" | "measures"): MiddlewareHandler<QueueApi> {
+  return async ({ env, get }, next) => {
+    await countRequest(env, limited, callerName(get("caller")), Date.now());
+    await next();
+  };
 }
 
 /** Operations on jobs make no sense on an endpoint without a queue. */

@@ -2,6 +2,7 @@
 import type { Context } from "hono";
 import { authenticateAny } from "../../auth/environment-principal.ts";
 import type { Principal } from "../../auth/principal.ts";
+import { countFault, networkOf, refuseExhausted } from "../../auth/request-rates.ts";
 import {
   FLASH_APP_HEADER,
   FLASH_ENDPOINT_HEADER,
@@ -29,7 +30,7 @@ export async function serveByAddress(
   serve: (endpointId: string) => Promise<void>,
 ): Promise<void> {
   const { env, req } = context;
-  const caller = await authenticateAny(env, req.header("Authorization"), Date.now());
+  const caller = await authenticateAny(env, req.header("Authorization"), Date.now(), networkOf(req.raw));
   if (caller.kind === "unauthorized") throw new ApiError("unauthorized", caller.message);
   const address = readAddress(context);
   const key = JSON.stringify([caller.accountId, address.app, address.environment, address.endpoint]);
@@ -46,13 +47,18 @@ export async function serveByAddress(
 
 async function resolve(env: Env, caller: Principal, address: FlashAddress, key: string): Promise<Found> {
   const cached = cache.get(key);
-  const isFresh = cached !== undefined && Date.now() < cached.until;
+  const now = Date.now();
+  const isFresh = cached !== undefined && now < cached.until;
+  if (!isFresh) refuseExhausted("unknown", caller.accountId, now);
   const found = isFresh ? cached : await findFlashAddress(openDatabase(env.DB), caller.accountId, address);
   // Who is bound to an environment learns nothing of what there is beside it.
   if (caller.flashEnvironmentId !== undefined && found?.environmentId !== caller.flashEnvironmentId) {
     throw outsideEnvironment(`app '${address.app}', environment '${address.environment}'`);
   }
-  if (!found?.endpointId) throw notFound(address);
+  if (!found?.endpointId) {
+    await countFault(env, "unknown", caller.accountId, now);
+    throw notFound(address);
+  }
   const { environmentId, endpointId } = found;
   if (!isFresh) cache.set(key, { environmentId, endpointId, until: Date.now() + FLASH_ADDRESS_CACHE_MS });
   return { environmentId, endpointId };

@@ -1,18 +1,23 @@
-/** Bodies of run and runsync: small ones are parsed, the input of a large one goes to R2 as it arrives. */
-import { jobRequestSchema, type JobRequest } from "../../contract/job.ts";
+/** Bodies of run and runsync: the input becomes a payload, as the text that it is; a large one goes to R2 as it arrives. */
+import { JOB_REQUEST_TEXTS, receivedJobRequestSchema, type ReceivedJobRequest } from "../../contract/job.ts";
+import { cutsAt } from "../../contract/json-text.ts";
 import { INLINE_PAYLOAD_MAX_BYTES } from "../../contract/limits.ts";
 import type { Payload } from "../../domain/job-machine.ts";
-import { announcedLength, judge, readBody, readChunks } from "../body.ts";
-import { takeIn } from "../payload-intake.ts";
-import { freshPayloadKey, storePayload } from "../payloads.ts";
+import { announcedLength, judge, readChunks, readWhole } from "../body.ts";
+import { takeIn, type IntakeTarget } from "../payload-intake.ts";
+import { freshPayloadKey } from "../payloads.ts";
+
+export type JobOptions = Omit<ReceivedJobRequest, "input">;
 
 export type ReceivedRequest = {
-  readonly options: Omit<JobRequest, "input">;
+  readonly options: JobOptions;
   /** In R2 when it is large; then the caller removes it if the job is refused. */
   readonly input: Payload;
 };
 
 export type PayloadPlace = { readonly bucket: R2Bucket; readonly endpointId: string };
+
+const TEXTS = cutsAt(...JOB_REQUEST_TEXTS);
 
 /** Whether the body is known to be small: it says how long it is, or there is none. */
 export function isSmall(request: Request): boolean {
@@ -20,22 +25,28 @@ export function isSmall(request: Request): boolean {
   return length === null ? !request.body : length <= INLINE_PAYLOAD_MAX_BYTES;
 }
 
-export async function readSmallRequest(request: Request, place: PayloadPlace): Promise<ReceivedRequest> {
-  const { input, ...options } = await readBody(request, jobRequestSchema, INLINE_PAYLOAD_MAX_BYTES);
-  return { options, input: await storePayload(place.bucket, place.endpointId, input) };
-}
-
 /** Reads a body of any length. Refused, it leaves nothing in R2. */
-export async function readLargeRequest(
+export async function readRequest(
   request: Request,
   maxBytes: number,
-  { bucket, endpointId }: PayloadPlace,
+  place: PayloadPlace,
 ): Promise<ReceivedRequest> {
   const { value, payload } = await takeIn(
-    readChunks(request, maxBytes),
-    { bucket, key: freshPayloadKey(endpointId), path: ["input"], bodyBytes: announcedLength(request) },
-    (rest) => judge(rest, jobRequestSchema),
+    bodyChunks(request, maxBytes),
+    TEXTS,
+    intakeTarget(request, place),
+    (rest) => judge(rest, receivedJobRequestSchema),
   );
   const { input: _, ...options } = value;
   return { options, input: payload };
+}
+
+/** The body as it arrives; a small one at once, which costs less. */
+export async function* bodyChunks(request: Request, maxBytes: number): AsyncGenerator<Uint8Array> {
+  if (isSmall(request)) yield await readWhole(request, maxBytes);
+  else yield* readChunks(request, maxBytes);
+}
+
+export function intakeTarget(request: Request, { bucket, endpointId }: PayloadPlace): IntakeTarget {
+  return { bucket, key: freshPayloadKey(endpointId), bodyBytes: announcedLength(request) };
 }

@@ -2,11 +2,12 @@
  * Limits as clients see them: 429 with Retry-After, and the header fields RateLimit and RateLimit-Policy
  * of the IETF draft (structured fields; a policy is named after its operation).
  */
-import { RATE_WINDOW_MS } from "../../contract/rate-limits.ts";
+import { RATE_WINDOW_MS, type LimitedOperation } from "../../contract/rate-limits.ts";
 import type { Quota, RateLimited, SlotRef, Unconfigured } from "../../endpoint/messages.ts";
 import { ApiError } from "../api-error.ts";
 import { askEndpoint, type EndpointStub } from "../endpoint-directory.ts";
-import type { QueueContext } from "./context.ts";
+import type { QueueContext, QueueHandler } from "./context.ts";
+import { OpenaiError } from "./openai/openai-error.ts";
 
 type LimitedReply = { readonly kind: string; readonly quota?: Quota | null };
 
@@ -16,9 +17,32 @@ export async function askWithinLimits<Reply extends LimitedReply>(
   ask: (stub: EndpointStub) => Promise<Reply>,
 ): Promise<Exclude<Reply, Unconfigured | RateLimited>> {
   const reply = await askEndpoint<LimitedReply>(context.env, context.get("endpoint"), ask);
+  context.set("isCounted", true);
   if (isRateLimited(reply)) throw refuse(context, reply);
   if (reply.quota) showQuota(context, reply.quota);
   return reply as Exclude<Reply, Unconfigured | RateLimited>;
+}
+
+/**
+ * The handler, whose refusals count as well: the object sees no request whose body is wrong, and who sends nothing
+ * but those is slowed down like all others.
+ */
+export function counted(operation: LimitedOperation, handler: QueueHandler): QueueHandler {
+  return async (context, next) => {
+    try {
+      return await handler(context, next);
+    } catch (error) {
+      if (isRefusedInput(error) && context.get("isCounted") !== true) {
+        await askWithinLimits(context, (stub) => stub.countRefused(operation));
+      }
+      throw error;
+    }
+  };
+}
+
+function isRefusedInput(error: unknown): boolean {
+  if (error instanceof OpenaiError) return error.fault.status === 400;
+  return error instanceof ApiError && ["invalid_input", "payload_too_large"].includes(error.code);
 }
 
 /** What a doorbell is told of the slot that waits on it. */
@@ -39,14 +63,14 @@ function refuse(context: QueueContext, refused: RateLimited): ApiError {
     case "requests":
       showQuota(context, { operation, limit, remaining, freesInMs: retryAfterMs });
       return rateLimited(
-        `There were ${limit} ${operation} requests to this endpoint within ${RATE_WINDOW_MS / 1_000} seconds, ` +
+        `There were ${limit} calls of '${operation}' on this endpoint within ${RATE_WINDOW_MS / 1_000} seconds, ` +
           `which is its limit. Try again in ${seconds} s.`,
       );
     case "concurrent":
       context.header("RateLimit-Policy", `"${operation}-concurrent";q=${limit};qu="concurrent-requests"`);
       context.header("RateLimit", `"${operation}-concurrent";r=${remaining}`);
       return rateLimited(
-        `${limit} ${operation} requests to this endpoint are in progress, which is its limit. ` +
+        `${limit} calls of '${operation}' on this endpoint are in progress, which is its limit. ` +
           "Try again when one of them has ended.",
       );
     case "queued":
@@ -69,9 +93,9 @@ function rateLimited(message: string): ApiError {
   return new ApiError("rate_limited", message);
 }
 
-/** Whole seconds, at least 1 and never too few. */
+/** Whole seconds, at least 1 and at most a window, which what counts in buckets may exceed by milliseconds. */
 function inSeconds(ms: number): number {
-  return Math.max(1, Math.ceil(ms / 1_000));
+  return Math.min(Math.max(1, Math.ceil(ms / 1_000)), RATE_WINDOW_MS / 1_000);
 }
 
 function isRateLimited(reply: LimitedReply): reply is RateLimited {

@@ -3,7 +3,7 @@
  * for before those that are kept are read, and agents send what is in between once more, so that none is missed;
  * what comes twice is known by its place.
  */
-import { LOG_PAGE_MAX, STREAM_HEARTBEAT_MS } from "../../contract/limits.ts";
+import { LOG_PAGE_MAX, LOG_PAGE_MAX_BYTES, STREAM_HEARTBEAT_MS } from "../../contract/limits.ts";
 import { SEQ_PER_MS } from "../../domain/log-key.ts";
 import { isMeant, showLine, type PlacedLine } from "../../domain/log-lines.ts";
 import { LogProgress } from "../../domain/log-progress.ts";
@@ -62,9 +62,11 @@ async function readKept(context: QueueContext, search: LogSearch): Promise<Kept>
 async function readMissed(bucket: R2Bucket, search: LogSearch): Promise<PlacedLine[]> {
   const lines: PlacedLine[] = [];
   let { before } = search;
-  for (let page = 0; page < MISSED_PAGES_MAX; page += 1) {
+  let length = 0;
+  for (let page = 0; page < MISSED_PAGES_MAX && length < LOG_PAGE_MAX_BYTES / 2; page += 1) {
     const found = await findLines(bucket, { ...search, before, limit: LOG_PAGE_MAX });
     lines.push(...found.lines);
+    for (const { line } of found.lines) length += line.length;
     if (!found.before) break;
     ({ before } = found);
   }

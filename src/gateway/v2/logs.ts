@@ -25,8 +25,9 @@ import { wantsEvents } from "./stream-events.ts";
 export async function logs(context: QueueContext): Promise<Response> {
   const query = readQuery(context, logQuerySchema);
   const { since, until, limit, cursor, ...filter } = query;
-  const before = cursor === undefined ? latest(until) : readPosition(cursor);
-  if (before === undefined) throw new ApiError("invalid_input", "cursor is not one that a page gave.");
+  const asked = cursor === undefined ? latest(until) : readPosition(cursor);
+  if (asked === undefined) throw new ApiError("invalid_input", "cursor is not one that a page gave.");
+  const before = { ...asked, seq: Math.min(asked.seq, latest().seq) };
   const search = { ...searchOf(context, filter), limit, before };
   if (since !== undefined) search.from = Math.max(search.from, since * SEQ_PER_MS);
   if (wantsEvents(context)) return await followLogs(context, search, "whole");

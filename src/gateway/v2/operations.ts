@@ -2,6 +2,7 @@
  * What a caller must be allowed for each operation of the queue API: the method, and the path below the
  * endpoint. Who may write may read.
  */
+import { LIMITED_OPERATIONS, type LimitedOperation } from "../../contract/rate-limits.ts";
 import type { QueueHandler } from "./context.ts";
 
 export const NEEDED_ACCESS = {
@@ -42,6 +43,14 @@ export const NEEDED_ACCESS = {
   "GET batch/:batchId/requests": "read",
   "DELETE batch/:batchId/requests/:requestId": "write",
 } as const;
+
+/** The limit that an operation on jobs counts for, by the first word of its path. */
+export function limitOf(operation: Operation): LimitedOperation | undefined {
+  const [, path = ""] = operation.split(" ");
+  const [word = ""] = path.split("/");
+  const name = word === "status-sync" ? "status" : word;
+  return LIMITED_OPERATIONS.find((limited) => limited === name);
+}
 
 export type Operation = keyof typeof NEEDED_ACCESS;
 

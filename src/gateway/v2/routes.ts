@@ -3,11 +3,19 @@ import { Hono } from "hono";
 import { ApiError } from "../api-error.ts";
 import { serveBatches } from "./batch/routes.ts";
 import { cancel } from "./cancel.ts";
-import { requireQueue, requireWrite, withEndpoint, type QueueApi, type QueueHandler } from "./context.ts";
+import {
+  limitedAs,
+  requireQueue,
+  requireWrite,
+  withEndpoint,
+  type QueueApi,
+  type QueueHandler,
+} from "./context.ts";
 import { health, metrics, requestMetrics, workerMetrics } from "./health.ts";
 import { logs, workerLogs } from "./logs.ts";
 import { openaiRoutes } from "./openai/routes.ts";
-import { NEEDED_ACCESS, type Operation, type ServeJobs } from "./operations.ts";
+import { counted } from "./limits.ts";
+import { limitOf, NEEDED_ACCESS, type Operation, type ServeJobs } from "./operations.ts";
 import { purgeQueue } from "./purge-queue.ts";
 import { requests } from "./requests.ts";
 import { retry } from "./retry.ts";
@@ -31,17 +39,20 @@ export function queueRoutes(): Hono<QueueApi> {
     const guards = NEEDED_ACCESS[operation] === "write" ? [requireWrite] : [];
     routes.on(method, [`/:endpointId/${path}`], ...guards, ...handlers);
   };
-  const serveJobs: ServeJobs = (operation, handler) => serve(operation, requireQueue, handler);
+  const serveJobs: ServeJobs = (operation, handler) => {
+    const limit = limitOf(operation);
+    serve(operation, requireQueue, limit === undefined ? handler : counted(limit, handler));
+  };
 
   // Before the others: no endpoint is called serverless.
-  routes.get("/serverless/:endpointId/workers/:workerId/logs", withEndpoint, workerLogs);
+  routes.get("/serverless/:endpointId/workers/:workerId/logs", withEndpoint, limitedAs("logs"), workerLogs);
   // It answers errors in a shape of its own, those of the key and the endpoint included.
   routes.route("/:endpointId/openai", openaiRoutes());
   routes.use("/:endpointId/*", withEndpoint);
-  serve("GET logs", logs);
-  serve("GET health", health);
-  serve("GET metrics", metrics);
-  for (const [operation, handler] of MEASURES) serve(operation, handler);
+  serve("GET logs", limitedAs("logs"), logs);
+  serve("GET health", limitedAs("measures"), health);
+  serve("GET metrics", limitedAs("measures"), metrics);
+  for (const [operation, handler] of MEASURES) serve(operation, limitedAs("measures"), handler);
   serveJobs("POST run", run);
   serveJobs("POST runsync", runsync);
   serveJobs("GET status/:jobId", status);

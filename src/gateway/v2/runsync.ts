@@ -6,7 +6,7 @@ import { submitJob } from "./submit.ts";
 import { waitForJob } from "./wait-for-job.ts";
 
 /** A strict client reads this reply as that of an ended job, whatever its status says. */
-const NOTHING_YET = { delayTime: 0, executionTime: 0, workerId: "" };
+const NO_WORKER_YET = { workerId: "" };
 
 /**
  * `POST /runsync?wait=ms`: queues a job and answers when it has ended, or after `wait` (90 s) with the job
@@ -24,5 +24,5 @@ export async function runsync(context: QueueContext): Promise<Response> {
   const view = submitted.isFinal
     ? submitted.view
     : await waitForJob(context, submitted.view.id, untilAt, submitted);
-  return jobResponse(context, { ...NOTHING_YET, ...view });
+  return jobResponse(context, { ...NO_WORKER_YET, ...view });
 }

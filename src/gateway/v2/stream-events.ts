@@ -4,8 +4,9 @@
  */
 import { errorBody } from "../../contract/errors.ts";
 import { HOT_HOLD_MS, STREAM_HEARTBEAT_MS } from "../../contract/limits.ts";
+import { bytesOnOneLine, onOneLine } from "../../domain/event-data.ts";
 import { logFailure } from "../../failure-log.ts";
-import { readBytes } from "../byte-stream.ts";
+import { readBytes } from "../../durable/byte-stream.ts";
 import { jobNotFound, type QueueContext } from "./context.ts";
 import { jobBody } from "./job-body.ts";
 import type { JsonPart, StoredPart } from "../spliced-json.ts";
@@ -76,7 +77,7 @@ async function writeChunks(
 }
 
 function encodeChunks(chunks: readonly StreamChunk[]): string {
-  return chunks.map(({ position, wire }) => `id: ${position}\ndata: ${JSON.stringify(wire)}\n\n`).join("");
+  return chunks.map(({ position, wire }) => `id: ${position}\ndata: ${onOneLine(wire)}\n\n`).join("");
 }
 
 export class EventWriter {
@@ -102,7 +103,7 @@ export class EventWriter {
     let isListening = await this.write(`event: ${event}\ndata: `);
     for (const part of data) {
       if (!isListening) return;
-      isListening = typeof part === "string" ? await this.write(part) : await this.#pass(part);
+      isListening = typeof part === "string" ? await this.write(onOneLine(part)) : await this.#pass(part);
     }
     if (isListening && (await this.write("\n\n"))) await this.close();
   }
@@ -115,7 +116,7 @@ export class EventWriter {
     const stream = await part.open();
     if (!stream) return false;
     try {
-      for await (const bytes of readBytes(stream)) await this.#writer.write(onOneLine(bytes));
+      for await (const bytes of readBytes(stream)) await this.#writer.write(bytesOnOneLine(bytes));
       return true;
     } catch {
       return false;
@@ -125,11 +126,6 @@ export class EventWriter {
   async abort(): Promise<void> {
     await this.#writer.abort().catch(() => {});
   }
-}
-
-/** Line breaks end the data of an event. In JSON text they are space, since texts have them escaped. */
-function onOneLine(bytes: Uint8Array): Uint8Array {
-  return bytes.map((byte) => (byte === 0x0a || byte === 0x0d ? 0x20 : byte));
 }
 
 /** A client that remembers nothing, or nonsense, gets the stream from its start. */

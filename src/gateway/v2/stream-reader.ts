@@ -6,6 +6,7 @@ import type {
   SlotRef,
   Unconfigured,
 } from "../../endpoint/messages.ts";
+import { elementsOf } from "../../contract/json-text.ts";
 import { awaitRing } from "../doorbell.ts";
 import { endpointStub } from "../endpoint-directory.ts";
 import type { QueueContext } from "./context.ts";
@@ -16,9 +17,16 @@ export type StreamRead = Exclude<ReadStreamReply, Unconfigured | RateLimited>;
 export type StreamChunk = {
   readonly position: number;
   readonly attempt: number;
-  /** As polls get it: `{output}`. */
-  readonly wire: { readonly output?: unknown };
+  /** As polls get it: `{"output":…}`, whose output is the text that the worker sent. */
+  readonly wire: string;
 };
+
+const WIRE_HEAD = '{"output":';
+
+/** The output of a chunk, as the text that the worker sent. */
+export function outputOf({ wire }: StreamChunk): string {
+  return wire.slice(WIRE_HEAD.length, -1);
+}
 
 export class StreamReader {
   readonly jobId: string;
@@ -56,7 +64,7 @@ export class StreamReader {
   take(runs: readonly ChunkRun[]): StreamChunk[] {
     const taken: StreamChunk[] = [];
     for (const { position, count, attempt, wire } of runs) {
-      const chunks = JSON.parse(`[${wire}]`) as StreamChunk["wire"][];
+      const chunks = count === 1 ? [wire] : elementsOf(`[${wire}]`);
       for (const [index, chunk] of chunks.entries()) {
         const at = position - count + 1 + index;
         if (at > this.#position) taken.push({ position: at, attempt, wire: chunk });

@@ -4,8 +4,9 @@ import type { JobView } from "../../domain/job-view.ts";
 import type { SlotRef, SubmitRequest } from "../../endpoint/messages.ts";
 import { ApiError } from "../api-error.ts";
 import { dropPayload } from "../payloads.ts";
+import { spliceJson } from "../spliced-json.ts";
 import type { QueueContext } from "./context.ts";
-import { isSmall, readLargeRequest, readSmallRequest, type ReceivedRequest } from "./job-request.ts";
+import { isSmall, readRequest, type JobOptions, type ReceivedRequest } from "./job-request.ts";
 import { askWithinLimits } from "./limits.ts";
 import { readWebhook } from "./webhook-option.ts";
 
@@ -28,14 +29,11 @@ export async function submitJob(
   const idempotencyKey = readIdempotencyKey(context);
   const request = context.req.raw;
   const place = { bucket: context.env.PAYLOADS, endpointId: context.get("endpoint").endpointId };
-  if (isSmall(request))
-    return queueJob(context, options, idempotencyKey, await readSmallRequest(request, place));
-
-  const submitted = readLargeRequest(request, maxBytes, place).then((received) =>
+  const submitted = readRequest(request, maxBytes, place).then((received) =>
     queueJob(context, options, idempotencyKey, received),
   );
   // Goes on when the client hangs up: between R2 and the queue a payload would be left behind.
-  context.executionCtx.waitUntil(submitted.catch(() => {}));
+  if (!isSmall(request)) context.executionCtx.waitUntil(submitted.catch(() => {}));
   return submitted;
 }
 
@@ -79,14 +77,8 @@ export function readIdempotencyKey(context: QueueContext): string | null {
   );
 }
 
-/** The members beside `input` that reach the worker, and nobody else. */
-export function workerOptions(
-  { policy, s3Config }: ReceivedRequest["options"],
-  webhook: string | null,
-): string {
-  return JSON.stringify({
-    ...(webhook && { webhook }),
-    ...(policy && { policy }),
-    ...(s3Config && { s3Config }),
-  });
+/** The members beside `input` that reach the worker, and nobody else: a JSON object. */
+export function workerOptions({ policy, s3Config }: JobOptions, webhook: string | null): string {
+  const options = { ...(webhook && { webhook }), ...(policy && { policy }) };
+  return s3Config ? spliceJson(options, "s3Config", s3Config.json) : JSON.stringify(options);
 }

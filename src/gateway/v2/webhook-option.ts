@@ -1,5 +1,5 @@
 /** The webhook of a job request. */
-import type { JobRequest } from "../../contract/job.ts";
+import type { ReceivedJobRequest } from "../../contract/job.ts";
 import { faultOfWebhookAddress } from "../../domain/webhook-address.ts";
 import type { Env } from "../../env.ts";
 import { ApiError } from "../api-error.ts";
@@ -7,7 +7,7 @@ import { ApiError } from "../api-error.ts";
 /** The address to call at the job's end; null for none. Throws invalid_input when it may not be called; `path` leads to the request. */
 export function readWebhook(
   env: Env,
-  request: Pick<JobRequest, "webhook" | "webhookV2">,
+  request: Pick<ReceivedJobRequest, "webhook" | "webhookV2">,
   path = "",
 ): string | null {
   const name = request.webhook ? "webhook" : "webhookV2";

@@ -29,13 +29,13 @@ export const endpointSdl = /* GraphQL */ `
     name: String
     "QB (default) or LB; fixed at creation."
     type: String
-    "Tiers in order of preference; '-<GPU type name>' excludes a card."
+    "Tiers in order of preference; '-<GPU type name>' excludes a card, by its full name."
     gpuIds: String
     "GPUs of one worker; 1 by default."
     gpuCount: Int
     "CPU sizes such as cpu5c-4-8; then gpuIds is not sent."
     instanceIds: [String]
-    "A template of the account."
+    "A Serverless template of the account."
     templateId: String
     "Inline template, bound to the endpoint; not together with templateId."
     template: EndpointTemplateInput
@@ -47,7 +47,7 @@ export const endpointSdl = /* GraphQL */ `
     workersPFBTarget: Int
     "Seconds that a worker stays without a job: 1 to 3600, 5 by default."
     idleTimeout: Int
-    "QUEUE_DELAY, the default of QB, or REQUEST_COUNT, which LB needs."
+    "QUEUE_DELAY, the default of QB, or REQUEST_COUNT, the default of LB, which takes no other: it has no queue."
     scalerType: String
     "QUEUE_DELAY: seconds that a job may wait. REQUEST_COUNT: jobs or requests for each worker. 4 by default."
     scalerValue: Int
@@ -55,9 +55,9 @@ export const endpointSdl = /* GraphQL */ `
     executionTimeoutMs: Int
     "Jobs that may wait at once; a submit beyond them is refused with 429. 1,000,000 by default."
     queueDepthMax: Int
-    "FLASHBOOT keeps stopped workers prepared, so that a cold start costs little; another one replaces the workers."
+    "FLASHBOOT keeps stopped workers prepared, so that a cold start costs little; another one replaces the workers. Null takes it away."
     flashBootType: FlashBootType
-    "Comma list of countries or data centers; empty means any."
+    "Comma list of countries or data centers; empty means any. Hosts that only simulate GPUs, as those of npm start, count as being everywhere unless they say where they are."
     locations: String
     "One volume of the account, or empty for none; takes the place of networkVolumeIds."
     networkVolumeId: String
@@ -84,7 +84,7 @@ export const endpointSdl = /* GraphQL */ `
   input EndpointTemplateInput {
     "Made up when absent; one of another inline template takes that one over."
     name: String
-    "Image reference with tag; not looked up when it is saved."
+    "Image reference with tag (latest when it has none), such as ghcr.io/acme/worker:1.4; not looked up when it is saved."
     imageName: String
     "GB of the container's disk; 50 by default."
     containerDiskInGb: Int

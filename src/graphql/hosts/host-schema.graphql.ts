@@ -71,6 +71,10 @@ export const hostSdl = /* GraphQL */ `
     cordoned: Boolean
     drained: Boolean
     createdAt: DateTime
+    "The API key whose join token let the host in; null for hosts that joined before this was noted."
+    apiKeyId: ID
+    "When that key expires, and the host ends with it. Null: never."
+    expiresAt: DateTime
     "Null when it is not remembered: it is kept in memory only."
     lastSeenAt: DateTime
     "How much of the host is in use; null until it has told."

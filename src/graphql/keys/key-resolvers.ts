@@ -5,11 +5,16 @@ import { listApiKeys, type ApiKeyRecord } from "../../db/api-keys.ts";
 import type { EndpointRecord } from "../../db/endpoints.ts";
 import { accessToEndpoint, levelOf, type Access, type PermissionLevel } from "../../domain/permissions.ts";
 import type { RequestContext } from "../../management/context.ts";
-import { parseInput, plainText } from "../../management/input.ts";
+import type { GraphqlContext } from "../context.ts";
+import type { Host } from "../../management/hosts/hosts.ts";
+import { keepable, parseInput, plainText } from "../../management/input.ts";
 import { keyChangeSchema, newKeySchema } from "../../management/keys/api-key-input.ts";
 import { changeApiKey, createApiKey, revokeApiKey } from "../../management/keys/api-keys.ts";
 
-const revocationSchema = z.object({ id: plainText.min(1, "must not be empty") });
+const revocationSchema = z.object({
+  id: plainText.min(1, "must not be empty"),
+  keepHosts: keepable(z.boolean("must be true or false")),
+});
 
 type NamedAccess = { readonly endpointId: string; readonly access: Access };
 type ShownPermissions = {
@@ -49,7 +54,7 @@ export const keyResolvers = {
       context: RequestContext,
     ): Promise<ApiKeyRecord> => await changeApiKey(context, parseInput(keyChangeSchema, input)),
     revokeApiKey: async (_parent: unknown, args: unknown, context: RequestContext): Promise<null> => {
-      await revokeApiKey(context, parseInput(revocationSchema, args).id);
+      await revokeApiKey(context, parseInput(revocationSchema, args));
       return null;
     },
   },
@@ -60,6 +65,8 @@ export const keyResolvers = {
       typeof endpoints === "string"
         ? { graphql, allEndpoints: endpoints, endpoints: null }
         : { graphql, allEndpoints: null, endpoints: listOf(endpoints) },
+    hosts: async ({ id }: ApiKeyRecord, _args: unknown, { loaders }: GraphqlContext): Promise<Host[]> =>
+      (await loaders.hosts.load()).filter(({ record }) => record.apiKeyId === id),
     isCurrent: ({ id }: ApiKeyRecord, _args: unknown, { principal }: RequestContext): boolean =>
       id === principal.apiKeyId,
   },

@@ -14,8 +14,12 @@ export const keySdl = /* GraphQL */ `
     createApiKey(input: ApiKeyInput): CreatedApiKey
     "Changes the name or what the key may do; a narrower key is in force everywhere within 30 seconds."
     updateApiKey(input: UpdateApiKeyInput): ApiKey
-    "Ends a key for ever, everywhere within 30 seconds. The key of the environment (ROOT_API_KEY) is ended by changing the environment."
-    revokeApiKey(id: ID): Void
+    """
+    Ends a key for ever, everywhere within 30 seconds, and removes the hosts that joined through it (hosts of ApiKey).
+    keepHosts: true leaves these; revoking the key once more without it removes them later.
+    The key of the environment (ROOT_API_KEY) is ended by changing the environment.
+    """
+    revokeApiKey(id: ID, keepHosts: Boolean): Void
   }
 
   type User {
@@ -98,6 +102,8 @@ export const keySdl = /* GraphQL */ `
     revokedAt: DateTime
     "The key of this call."
     isCurrent: Boolean
+    "Hosts that joined with a join token of this key, and are not removed."
+    hosts: [Host]
   }
   type ApiKeyPermissions {
     graphql: ApiKeyAccess

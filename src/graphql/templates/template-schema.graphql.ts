@@ -41,7 +41,7 @@ export const templateSdl = /* GraphQL */ `
     id: String
     "Unique in the account, up to 191 characters."
     name: String
-    "Image reference with tag; not looked up when it is saved."
+    "Image reference with tag (latest when it has none), such as ghcr.io/acme/worker:1.4; not looked up when it is saved."
     imageName: String
     "GB of the container's disk."
     containerDiskInGb: Int

@@ -10,7 +10,7 @@ import {
 } from "../../contract/limits.ts";
 import { readCpuInstance } from "../../contract/cpu-flavors.ts";
 import { GPU_TIER_NAMES } from "../../contract/gpu-tiers.ts";
-import { readGpuIds } from "../../domain/gpu-selection.ts";
+import { readGpuIds, unknownExclusion } from "../../domain/gpu-selection.ts";
 import {
   clearable,
   environmentSchema,
@@ -40,6 +40,11 @@ const gpuIdsSchema = listTextSchema.transform((gpuIds, context) => {
     context.addIssue(`'${reading.token}' is no GPU tier or type. ${allowed}`);
   }
   if (reading.kind === "no-gpu") context.addIssue(`must name at least one GPU tier. ${allowed}`);
+  const unknown = unknownExclusion(gpuIds);
+  if (reading.kind === "selection" && unknown !== undefined) {
+    const hint = unknown.nearest === undefined ? allowed : `Did you mean '-${unknown.nearest}'?`;
+    context.addIssue(`'-${unknown.model}' leaves nothing out: no card has that name. ${hint}`);
+  }
   return gpuIds;
 });
 
@@ -111,7 +116,7 @@ export const endpointPatchSchema = z
     minCudaVersion: clearable(cudaVersionSchema),
     executionTimeoutMs: executionTimeoutSchema,
     queueDepthMax: keepable(wholeNumber(1, QUEUE_DEPTH_MAX)),
-    flashBootType: keepable(oneOf(["OFF", "FLASHBOOT", "PRIORITY_FLASHBOOT"])),
+    flashBootType: clearable(oneOf(["OFF", "FLASHBOOT", "PRIORITY_FLASHBOOT"])),
     compliance: keepable(listOf(plainText)),
   })
   .refine((patch) => patch.template === undefined || patch.templateId === undefined, {

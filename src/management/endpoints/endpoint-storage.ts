@@ -21,9 +21,11 @@ import type { InlineTemplate } from "../templates/template-patch.ts";
 import {
   planTemplateChange,
   refuseTakenName,
+  requireServerlessTemplate,
   requireTemplate,
   saveBoundTemplate,
 } from "../templates/template-storage.ts";
+import { warnOfUnknownSecrets } from "../secrets/secret-warnings.ts";
 import { attachedIds, requireAttachable } from "../volumes/attached-volumes.ts";
 import { announceEndpoint, announceRemoval } from "./endpoint-announcement.ts";
 import { findNamesake, requireMembership, withBuild } from "./endpoint-environment.ts";
@@ -52,13 +54,14 @@ export async function createEndpoint(context: RequestContext, patch: EndpointPat
     await requireRoom(context, "endpoint");
     const { id: templateId } = inline
       ? await saveBoundTemplate(context, inline)
-      : await requireTemplate(context, patch.templateId ?? "");
+      : await requireServerlessTemplate(context, patch.templateId ?? "");
     const values = { ...(await withBuild(context, settings)), templateId };
     const inserted = await insertEndpointIfWhole(context.db, authorOf(context), values, needs);
     return inserted && { record: inserted, isNew: true };
   });
   if (!isNew) return await changeEndpoint(context, record.id, patch);
   await announceEndpoint(context, record);
+  await warnOfUnknownSecrets(context, variablesOf(patch));
   return record;
 }
 
@@ -89,7 +92,13 @@ export async function changeEndpoint(
   });
   if (changed.templateId !== found.templateId) await dropOrphan(context, found.templateId);
   await announceEndpoint(context, changed);
+  await warnOfUnknownSecrets(context, variablesOf(patch));
   return changed;
+}
+
+/** All that a patch brings, for the endpoint and for its inline template. */
+function variablesOf({ env = [], template }: EndpointPatch) {
+  return [...env, ...(template?.env ?? [])];
 }
 
 /** Refuses what an endpoint cannot have; gives what it did not have before and now needs. */
@@ -132,8 +141,10 @@ async function patchedTemplate(
   patch: EndpointPatch,
   inline: InlineTemplate | undefined,
 ) {
+  // The template that it has already may be older than the rule that it must be a Serverless one.
+  if (patch.templateId === templateId) return { templateId };
   if (patch.templateId !== undefined) {
-    return { templateId: (await requireTemplate(context, patch.templateId)).id };
+    return { templateId: (await requireServerlessTemplate(context, patch.templateId)).id };
   }
   if (patch.template === undefined || inline === undefined) return { templateId };
 

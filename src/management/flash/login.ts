@@ -6,23 +6,19 @@
  *     the person sees that it is the client in front of him.
  * L2  The key holds what the approver's key holds and no longer, as in api-keys.ts.
  * L3  The key stands sealed in the request from its approval until it was fetched, once, or the request expired.
+ * L4  Who sends no key makes the edge keep nothing: a request is in its id until it is decided (login-request.ts).
  */
 import * as z from "zod";
 import { open, seal, type SealedPlace } from "../../auth/envelope.ts";
+import { newLoginRequest, readLoginRequest, type LoginRequest } from "../../auth/login-request.ts";
 import type { AuthRequestStatus } from "../../contract/flash.ts";
-import {
-  FLASH_AUTH_CLIENT_MAX_CHARACTERS,
-  FLASH_AUTH_LIFE_MS,
-  FLASH_AUTH_OPEN_MAX,
-  FLASH_AUTH_PER_PLACE_MAX,
-} from "../../contract/flash-limits.ts";
+import { FLASH_AUTH_CLIENT_MAX_CHARACTERS } from "../../contract/flash-limits.ts";
 import type { ApiKeyRecord } from "../../db/api-keys.ts";
 import {
   approveIfPending,
   consumeIfApproved,
   denyIfPending,
   findAuthRequest,
-  insertAuthRequestIfRoom,
   type FlashAuthRecord,
 } from "../../db/flash-auth-requests.ts";
 import { logFailure } from "../../failure-log.ts";
@@ -31,13 +27,9 @@ import { authorOf, type RequestContext } from "../context.ts";
 import { openingRing, requireSealingRing } from "../encryption/sealing-ring.ts";
 import { plainText } from "../input.ts";
 import { issueToken, requireOwnKey } from "../keys/api-keys.ts";
-import { mayOpenLogin } from "./login-places.ts";
 import { OperationError } from "../operation-error.ts";
 import { untilUnchanged } from "../optimistic-write.ts";
 
-const ID_LENGTH = 32;
-/** Base32 of RFC 4648: a person compares the first of them, in capitals. */
-const ID_SYMBOLS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 const DATE_LENGTH = "2027-01-31".length;
 
 export const decisionSchema = z.object({
@@ -47,38 +39,26 @@ export const decisionSchema = z.object({
 export type Decision = z.output<typeof decisionSchema>;
 
 /** Opens a request for the client that asks. */
-export async function openLogin({
-  db,
-  now,
-  userAgent = "",
-  clientAddress,
-}: RequestContext): Promise<FlashAuthRecord> {
-  if (clientAddress !== undefined && !mayOpenLogin(clientAddress, now)) throw tooManyFrom(clientAddress);
-  const client = userAgent.slice(0, FLASH_AUTH_CLIENT_MAX_CHARACTERS);
-  const request = { id: randomId(), client, createdAt: now, expiresAt: now + FLASH_AUTH_LIFE_MS };
-  const opened = await insertAuthRequestIfRoom(db, request, FLASH_AUTH_OPEN_MAX);
-  if (opened !== undefined) return opened;
-  throw new OperationError(
-    "LIMIT_REACHED",
-    `${FLASH_AUTH_OPEN_MAX} logins wait to be approved, which is as many as there may be. Try again in some minutes, or set SVC_API_KEY.`,
-  );
-}
-
-function tooManyFrom(clientAddress: string): OperationError {
-  return new OperationError(
-    "LIMIT_REACHED",
-    `${FLASH_AUTH_PER_PLACE_MAX} logins were opened from ${clientAddress} of late. Try again in some minutes, or set SVC_API_KEY.`,
-  );
+export async function openLogin({ env, now, userAgent = "" }: RequestContext): Promise<FlashAuthRecord> {
+  requireSealingRing(env); // without one nobody could approve it
+  const request = await newLoginRequest(env, userAgent.slice(0, FLASH_AUTH_CLIENT_MAX_CHARACTERS), now);
+  if (request === undefined) throw new OperationError("NOT_CONFIGURED", "Logins cannot be signed.");
+  return undecided(request);
 }
 
 /** A request, to whoever knows its id. */
-export async function requireLogin({ db }: RequestContext, id: string): Promise<FlashAuthRecord> {
-  const request = await findAuthRequest(db, id);
-  if (request !== undefined) return request;
+export async function requireLogin({ env, db, now }: RequestContext, id: string): Promise<FlashAuthRecord> {
+  requireSealingRing(env);
+  const request = await readLoginRequest(env, id, now);
+  if (request !== undefined) return (await findAuthRequest(db, id)) ?? undecided(request);
   throw new OperationError(
     "INVALID_INPUT",
     "flashAuthRequestId: there is no such login, or it expired long ago. Run flash login again.",
   );
+}
+
+function undecided(request: LoginRequest): FlashAuthRecord {
+  return { ...request, accountId: null, status: "PENDING", sealedKey: null };
 }
 
 /** What has become of a request by now. */
@@ -141,13 +121,4 @@ function requirePending(request: FlashAuthRecord, now: number): void {
 
 function placeOf(accountId: string, requestId: string): SealedPlace {
   return { accountId, kind: "flash_login", rowId: requestId };
-}
-
-/** 160 random bits: the number of symbols divides that of bytes, so each is as likely as any other. */
-function randomId(): string {
-  let id = "";
-  for (const byte of crypto.getRandomValues(new Uint8Array(ID_LENGTH))) {
-    id += ID_SYMBOLS.charAt(byte % ID_SYMBOLS.length);
-  }
-  return id;
 }

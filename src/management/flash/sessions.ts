@@ -57,8 +57,10 @@ export async function endLapsedSessions(place: Pick<RequestContext, "env" | "db"
   return ended;
 }
 
-function nobodyOf(accountId: string): Pick<RequestContext, "principal" | "operation" | "origin"> {
-  return { principal: { ...ANONYMOUS, accountId }, operation: LEASE_END, origin: "" };
+function nobodyOf(
+  accountId: string,
+): Pick<RequestContext, "principal" | "operation" | "origin" | "warnings"> {
+  return { principal: { ...ANONYMOUS, accountId }, operation: LEASE_END, origin: "", warnings: [] };
 }
 
 function hasNoLease({ name }: FlashEnvironmentRecord): OperationError {

@@ -17,6 +17,7 @@ import { requireRoom } from "../account-room.ts";
 import { authorOf, type RequestContext } from "../context.ts";
 import { untilUnchanged } from "../optimistic-write.ts";
 import { requireApp } from "./apps.ts";
+import { artifactStorageBytes, requireArtifactStorage } from "./artifact-storage.ts";
 import type { UploadAnnouncement } from "./flash-input.ts";
 import { presignedUpload } from "./presigned-upload.ts";
 
@@ -84,8 +85,9 @@ async function openUpload(
     const begun = sha256 && (await findOpenUploadOf(db, app, { sha256, sizeBytes }, now));
     if (begun) return await renewFlashUpload(db, author, begun.id, { tokenHash, expiresAt });
     await requireRoom(context, "flashUpload");
+    await requireArtifactStorage(context, sizeBytes);
     const id = randomRowId();
-    return await insertFlashUploadIfRoom(db, author, {
+    const record = {
       id,
       accountId: principal.accountId,
       appId: app.id,
@@ -96,6 +98,7 @@ async function openUpload(
       multipartId: null,
       createdAt: now,
       expiresAt,
-    });
+    };
+    return await insertFlashUploadIfRoom(db, author, record, artifactStorageBytes(context.env));
   });
 }

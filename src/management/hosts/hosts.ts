@@ -3,7 +3,15 @@
  *
  * A change is noted in D1 first; one of which Fleet could not be told is healed by repeating it.
  */
-import { findOwnHost, listHosts, noteHostChange, revokeHost, type HostRecord } from "../../db/hosts.ts";
+import { forgetHost } from "../../auth/host-principal.ts";
+import {
+  findOwnHost,
+  listHosts,
+  listHostsOfKey,
+  noteHostChange,
+  revokeHost,
+  type HostRecord,
+} from "../../db/hosts.ts";
 import { logFailure } from "../../failure-log.ts";
 import type { ShownHost } from "../../fleet/messages.ts";
 import { authorOf, type RequestContext } from "../context.ts";
@@ -17,7 +25,7 @@ export type Host = { readonly record: HostRecord; readonly seen: ShownHost | und
 /** The hosts of the calling account, the oldest first. */
 export async function listOwnHosts(context: RequestContext): Promise<readonly Host[]> {
   const { accountId } = context.principal;
-  const records = await listHosts(context.db, accountId);
+  const records = await listHosts(context.db, accountId, context.now);
   if (records.length === 0) return [];
   const seen = new Map(
     (await fleetObject(context.env).hostsOf(accountId)).map((host) => [host.hostId, host]),
@@ -51,8 +59,19 @@ export async function changeHost(context: RequestContext, patch: HostPatch): Pro
 export async function removeHost(context: RequestContext, hostId: string): Promise<void> {
   const record = await findOwnHost(context.db, context.principal.accountId, hostId);
   if (!record) throw notFound(hostId);
+  await end(context, record);
+}
+
+/** Removes the hosts that an API key has let in. */
+export async function removeHostsOfKey(context: RequestContext, apiKeyId: string): Promise<void> {
+  const records = await listHostsOfKey(context.db, context.principal.accountId, apiKeyId);
+  for (const record of records) await end(context, record);
+}
+
+async function end(context: RequestContext, record: HostRecord): Promise<void> {
   await revokeHost(context.db, authorOf(context), record);
-  await tell(context, hostId, (fleet) => fleet.removeHost(hostId));
+  forgetHost(record.id);
+  await tell(context, record.id, (fleet) => fleet.removeHost(record.id));
 }
 
 async function tell(

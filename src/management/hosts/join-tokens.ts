@@ -3,6 +3,7 @@ import * as z from "zod";
 import { generateCredential } from "../../auth/credential.ts";
 import { hashKey } from "../../auth/hash-key.ts";
 import { JOIN_TOKEN_LIFE_MAX_MS, JOIN_TOKEN_LIFE_MIN_MS, JOIN_TOKEN_LIFE_MS } from "../../contract/limits.ts";
+import { toldOrigin } from "../../contract/plain-http.ts";
 import {
   idOfJoinToken,
   insertJoinTokenIfRoom,
@@ -36,18 +37,19 @@ export type JoinToken = {
   readonly installCommand: string;
 };
 
-/** A host stays when the key is gone, so a key that is gone already, and only remembered, brings none in. */
+/** A token ends with the key that makes it; one that is gone already, and only remembered, makes none. */
 export async function createJoinToken(
   context: RequestContext,
   { name, expiresInSeconds }: z.output<typeof joinTokenSchema>,
 ): Promise<JoinToken> {
   const lifeMs = expiresInSeconds === undefined ? JOIN_TOKEN_LIFE_MS : expiresInSeconds * SECOND_MS;
   const token = generateCredential("join-token");
-  const expiresAt = context.now + lifeMs;
-  const values = { hash: await hashKey(token), name: name ?? null, expiresAt };
+  const hash = await hashKey(token);
   return await untilUnchanged(async () => {
-    await requireOwnKey(context);
+    const own = await requireOwnKey(context);
     await requireRoom(context, "joinToken");
+    const expiresAt = Math.min(context.now + lifeMs, own.expiresAt ?? Infinity);
+    const values = { hash, name: name ?? null, expiresAt, apiKeyId: own.id };
     const isInserted = await insertJoinTokenIfRoom(context.db, authorOf(context), values);
     if (!isInserted) return undefined;
     const installCommand = installCommandOf(context.origin, token);
@@ -62,9 +64,15 @@ export async function createJoinToken(
   });
 }
 
+/**
+ * The shell itself writes the token in front of the script, which reads it as a variable: it is an argument of no
+ * program, where other users of the machine could read it. Options may follow.
+ */
 function installCommandOf(origin: string, token: string): string {
-  const address = shellWord(`${origin}/agent/install.sh`);
-  return `curl -fsSL ${address} | sudo sh -s -- --token ${token}`;
+  const address = toldOrigin(new URL(origin));
+  const protocol = address.startsWith("https:") ? "--proto '=https' --tlsv1.2 " : "";
+  const script = `curl ${protocol}-fsSL ${shellWord(`${address}/agent/install.sh`)}`;
+  return `(echo EDGERUN_JOIN_TOKEN=${token}; ${script}) | sudo sh -s --`;
 }
 
 /** Takes a token back that no host has used. */

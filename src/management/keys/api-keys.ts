@@ -22,6 +22,7 @@ import { listEndpoints } from "../../db/endpoints.ts";
 import { covers, missingIn, type Permissions } from "../../domain/permissions.ts";
 import { requireRoom } from "../account-room.ts";
 import { authorOf, type RequestContext } from "../context.ts";
+import { removeHostsOfKey } from "../hosts/hosts.ts";
 import { OperationError } from "../operation-error.ts";
 import { untilUnchanged } from "../optimistic-write.ts";
 import { endOf, type KeyChange, type NewKey } from "./api-key-input.ts";
@@ -73,8 +74,11 @@ export async function changeApiKey(context: RequestContext, change: KeyChange): 
   return changed;
 }
 
-/** Revoking again changes nothing. */
-export async function revokeApiKey(context: RequestContext, apiKeyId: string): Promise<void> {
+/** Ends a key, and the hosts that it has let in unless they are kept. Revoking again ends those that were kept. */
+export async function revokeApiKey(
+  context: RequestContext,
+  { id: apiKeyId, keepHosts = false }: { readonly id: string; readonly keepHosts?: boolean | undefined },
+): Promise<void> {
   await untilUnchanged(async () => {
     const own = await requireOwnKey(context);
     const read = await requireTouchableKey(context, own, apiKeyId); // K2
@@ -82,6 +86,7 @@ export async function revokeApiKey(context: RequestContext, apiKeyId: string): P
     return await revokeApiKeyIfUnchanged(context.db, authorOf(context), own, read);
   });
   forgetApiKey(apiKeyId);
+  if (!keepHosts) await removeHostsOfKey(context, apiKeyId);
 }
 
 /** The caller's key as it is in D1 now; refuses when it may not change anything any more. */

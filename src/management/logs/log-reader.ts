@@ -1,6 +1,7 @@
 /** Finds lines of logs in R2, the newest first, within what one query may read. */
 import { logLineSchema } from "../../contract/log.ts";
-import { LOG_QUERY_LISTS_MAX, LOG_QUERY_READS_MAX } from "../../contract/limits.ts";
+import { LOG_QUERY_BYTES_MAX, LOG_QUERY_LISTS_MAX, LOG_QUERY_READS_MAX } from "../../contract/limits.ts";
+import { readBytes } from "../../durable/byte-stream.ts";
 import { LogCollector, type LogCut } from "../../domain/log-collector.ts";
 import {
   DAY_MS,
@@ -13,13 +14,7 @@ import {
   type LogObject,
   type LogOwner,
 } from "../../domain/log-key.ts";
-import {
-  comparePositions,
-  isMeant,
-  type LogFilter,
-  type LogPosition,
-  type PlacedLine,
-} from "../../domain/log-lines.ts";
+import { comparePositions, isMeant, type LogFilter, type LogPosition } from "../../domain/log-lines.ts";
 
 export type LogSearch = {
   readonly owner: LogOwner;
@@ -33,46 +28,67 @@ export type LogSearch = {
 
 type FoundObject = LogObject & { readonly key: string };
 
-/** R2 answers so many reads of one call at the same time. */
-const READS_AT_ONCE = 6;
+/** Objects that are unpacked at the same time: each is in memory for that, but for the lines that are not meant. */
+const READS_AT_ONCE = 3;
 
 /** The newest lines that are meant. `before` of the answer leads on, also where nothing was found yet. */
 export async function findLines(bucket: R2Bucket, search: LogSearch): Promise<LogCut> {
   const collector = new LogCollector(search.limit);
   const objects = new ObjectList(bucket, search);
-  let reads = 0;
+  let [reads, readLength] = [0, 0];
   for (;;) {
     const next = await objects.take(READS_AT_ONCE);
     const [newest] = next;
     if (!newest) return collector.cut(objects.unseenLast);
-    if (collector.isFull(newest.last) || reads >= LOG_QUERY_READS_MAX) return collector.cut(newest.last);
+    const hasReadEnough = reads >= LOG_QUERY_READS_MAX || readLength >= LOG_QUERY_BYTES_MAX;
+    if (collector.isFull(newest.last) || hasReadEnough) return collector.cut(newest.last);
     // What begins before the cursor and ends after it was counted by the page before.
     reads += next.filter(({ last }) => last < search.before.seq).length;
-    for (const lines of await Promise.all(next.map((object) => readObject(bucket, search, object)))) {
-      collector.add(lines);
+    const read = await Promise.all(next.map((object) => readObject(bucket, search, object, collector)));
+    for (const [index, length] of read.entries()) {
+      if ((next[index]?.last ?? 0) < search.before.seq) readLength += length;
     }
   }
 }
 
+/** Adds the lines of an object that are meant, as they are unpacked; returns the length of all of its text. */
 async function readObject(
   bucket: R2Bucket,
   { filter, from, before }: LogSearch,
   { key, workerId }: FoundObject,
-): Promise<PlacedLine[]> {
+  collector: LogCollector,
+): Promise<number> {
   const object = await bucket.get(key);
-  if (!object) return []; // it was too old a moment ago
-  const text = await new Response(object.body.pipeThrough(new DecompressionStream("gzip"))).text();
-  return text
-    .split("\n")
-    .map((json) => ({ ...logLineSchema.parse(JSON.parse(json)), workerId }))
-    .filter((line) => line.seq >= from && comparePositions(line, before) < 0 && isMeant(line, filter));
+  if (!object) return 0; // it was too old a moment ago
+  let length = 0;
+  for await (const lines of linesOf(object.body.pipeThrough(new DecompressionStream("gzip")))) {
+    for (const json of lines) {
+      length += json.length;
+      const line = { ...logLineSchema.parse(JSON.parse(json)), workerId };
+      if (line.seq >= from && comparePositions(line, before) < 0 && isMeant(line, filter))
+        collector.add([line]);
+    }
+  }
+  return length;
+}
+
+async function* linesOf(text: ReadableStream): AsyncGenerator<string[]> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  for await (const bytes of readBytes(text)) {
+    const lines = (rest + decoder.decode(bytes, { stream: true })).split("\n");
+    rest = lines.pop() ?? "";
+    yield lines;
+  }
+  yield [rest + decoder.decode()];
 }
 
 /** The objects that may hold what is searched, those with the newest last line first. */
 class ObjectList {
   readonly #bucket: R2Bucket;
   readonly #search: LogSearch;
-  readonly #days: string[];
+  readonly #days: Iterator<string, undefined>;
+  #day: string | undefined;
   #found: FoundObject[] = [];
   #startAfter: string | undefined;
   #lists = 0;
@@ -82,6 +98,7 @@ class ObjectList {
     this.#bucket = bucket;
     this.#search = search;
     this.#days = daysBack(search.before.seq + SPAN_MAX, search.from);
+    this.#day = this.#days.next().value;
   }
 
   /** Where the list was broken off, since it had become too long; undefined at its end. */
@@ -96,7 +113,7 @@ class ObjectList {
 
   /** False when there is no more to list. */
   async #list(): Promise<boolean> {
-    const [day] = this.#days;
+    const day = this.#day;
     if (day === undefined || this.#unseenLast !== undefined) return false;
     const { owner, before } = this.#search;
     const upTo = keyBefore(owner, day, before.seq + SPAN_MAX);
@@ -109,7 +126,7 @@ class ObjectList {
     const page = await this.#bucket.list({ prefix: logPrefix(owner, day), startAfter });
     this.#found.push(...page.objects.flatMap(({ key }) => this.#meant(key)));
     this.#startAfter = page.truncated ? page.objects.at(-1)?.key : undefined;
-    if (!page.truncated) this.#days.shift();
+    if (!page.truncated) this.#day = this.#days.next().value;
     return true;
   }
 

@@ -32,7 +32,7 @@ export async function removeLogsOf(
 ): Promise<boolean> {
   const days = daysBack((now + DAY_MS) * SEQ_PER_MS, (now - retentionDays * DAY_MS) * SEQ_PER_MS);
   const emptied = await Promise.all(
-    days.map(async (day) => {
+    Array.from(days, async (day) => {
       const { objects, truncated } = await bucket.list({ prefix: logPrefix(owner, day) });
       if (objects.length > 0) await bucket.delete(objects.map(({ key }) => key));
       return !truncated;

@@ -23,6 +23,7 @@ import { requireSealingRing } from "../encryption/sealing-ring.ts";
 import { clearable, plainText } from "../input.ts";
 import { OperationError } from "../operation-error.ts";
 import { untilUnchanged } from "../optimistic-write.ts";
+import { warnOfUsers } from "./secret-warnings.ts";
 
 const valueSchema = z
   .string("must be a string")
@@ -102,11 +103,12 @@ export async function changeSecretDescription(
   return updated;
 }
 
-/** Workers that run go on; later starts of those that refer to it fail. */
+/** Workers that run go on; later starts of those that refer to it fail, of which a warning tells. */
 export async function removeSecret(context: RequestContext, id: string): Promise<void> {
   const read = await requireSecret(context, id);
   if (!(await deleteSecret(context.db, authorOf(context), read))) throw notFound(id);
   await renewAssignments(context);
+  await warnOfUsers(context, read.name);
 }
 
 async function refuseTakenName({ db, principal }: RequestContext, name: string): Promise<void> {

@@ -64,7 +64,7 @@ export const templatePatchSchema = z.object({
   portsConfig: keepable(portsConfigSchema),
   isServerless: keepable(z.boolean()),
   isPublic: keepable(z.boolean()),
-  category: keepable(oneOf(["CPU", "GPU", "NVIDIA", "AMD"])),
+  category: clearable(oneOf(["CPU", "GPU", "NVIDIA", "AMD"])),
 });
 export type TemplatePatch = Partial<Omit<z.output<typeof templatePatchSchema>, "id">>;
 

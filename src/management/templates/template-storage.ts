@@ -15,6 +15,7 @@ import { announceEndpoints } from "../endpoints/endpoint-announcement.ts";
 import { OperationError } from "../operation-error.ts";
 import { untilUnchanged } from "../optimistic-write.ts";
 import { requireRegistryAuth } from "../registry/registry-auth-storage.ts";
+import { warnOfUnknownSecrets } from "../secrets/secret-warnings.ts";
 import type { TemplatePatch } from "./template-patch.ts";
 import { changesContainers, mergeTemplate } from "./template-values.ts";
 
@@ -31,15 +32,31 @@ export async function requireTemplate(
   return template;
 }
 
+/** Finds a template of the calling account that endpoints can have, or refuses. */
+export async function requireServerlessTemplate(
+  context: RequestContext,
+  templateId: string,
+): Promise<TemplateRecord> {
+  const template = await requireTemplate(context, templateId);
+  if (template.isServerless) return template;
+  throw new OperationError(
+    "INVALID_INPUT",
+    `templateId: template '${template.name}' is one of Pods; an endpoint needs a Serverless template: ` +
+      "save it with isServerless true and volumeInGb 0, or name another one",
+  );
+}
+
 export async function createTemplate(context: RequestContext, patch: TemplatePatch): Promise<TemplateRecord> {
   const values = mergeTemplate(undefined, patch);
-  return await untilUnchanged(async () => {
+  const created = await untilUnchanged(async () => {
     await requireNamedCredential(context, patch);
     await requireRoom(context, "template");
-    const created = await insertTemplateIfWhole(context.db, authorOf(context), values, { isBound: false });
-    if (created === undefined) await refuseTakenName(context, values.name);
-    return created;
+    const inserted = await insertTemplateIfWhole(context.db, authorOf(context), values, { isBound: false });
+    if (inserted === undefined) await refuseTakenName(context, values.name);
+    return inserted;
   });
+  await warnOfUnknownSecrets(context, patch.env);
+  return created;
 }
 
 /** Merges a patch into a stored template and tells every endpoint that uses it. */
@@ -57,6 +74,7 @@ export async function changeTemplate(
   // Also when nothing changed: saving again heals an endpoint that could not be told before.
   const users = await listEndpointsOfTemplate(context.db, context.principal.accountId, templateId);
   await announceEndpoints(context, users);
+  await warnOfUnknownSecrets(context, patch.env);
   return changed;
 }
 
@@ -69,6 +87,7 @@ export async function planTemplateChange(
   const read = await requireTemplate(context, templateId, "id");
   await requireNamedCredential(context, patch);
   const values = mergeTemplate(read, patch);
+  if (read.isServerless && !values.isServerless) await refuseLoss(context, read);
   return { read, values, release: changesContainers(read, values) };
 }
 
@@ -107,6 +126,17 @@ async function deleteFound(context: RequestContext, find: () => Promise<Template
     await refuseUsed(context, template);
     return undefined;
   });
+}
+
+/** A template of endpoints stays a Serverless one. */
+async function refuseLoss({ db, principal }: RequestContext, { id, name }: TemplateRecord): Promise<void> {
+  const users = await listEndpointsOfTemplate(db, principal.accountId, id);
+  if (users.length === 0) return;
+  const userIds = users.map((user) => user.id).join(", ");
+  throw new OperationError(
+    "TEMPLATE_IN_USE",
+    `isServerless: must stay true while endpoint ${userIds} uses template '${name}'`,
+  );
 }
 
 async function refuseUsed({ db, principal }: RequestContext, { id, name }: TemplateRecord): Promise<void> {

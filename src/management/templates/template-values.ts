@@ -1,4 +1,5 @@
 /** Pure decisions about templates: what a patch makes of one, and whether containers must be replaced. */
+import { isImageReference } from "../../contract/image-reference.ts";
 import type { EnvironmentVariable } from "../../db/schema.ts";
 import type { TemplateValues } from "../../db/templates.ts";
 import { requireStorable } from "../input.ts";
@@ -25,7 +26,10 @@ const DEFAULTS: Omit<TemplateValues, (typeof CREATION_FIELDS)[number]> = {
   category: null,
 };
 
-/** Merges a patch into a stored template, or into the defaults when there is none yet. */
+/**
+ * Merges a patch into a stored template, or into the defaults when there is none yet. The image of a Pod template
+ * may be any text: some clients store a placeholder there and name the image with each pod.
+ */
 export function mergeTemplate(stored: TemplateValues | undefined, patch: TemplatePatch): TemplateValues {
   const values = { ...(stored ?? DEFAULTS), ...withoutUndefined(patch) };
   if (!isComplete(values)) {
@@ -34,6 +38,14 @@ export function mergeTemplate(stored: TemplateValues | undefined, patch: Templat
   }
   if (values.isServerless && values.volumeInGb !== 0) {
     throw new OperationError("INVALID_INPUT", "volumeInGb: must be 0 for a Serverless template");
+  }
+  const isNamed = patch.imageName !== undefined || patch.isServerless !== undefined;
+  if (isNamed && values.isServerless && !isImageReference(values.imageName)) {
+    throw new OperationError(
+      "INVALID_INPUT",
+      `imageName: '${values.imageName}' is no reference to an image; it must have the form ` +
+        "[registry/]repository[:tag][@digest] with a repository in lower case, such as ghcr.io/acme/worker:1.4",
+    );
   }
   requireStorable(values);
   return values;

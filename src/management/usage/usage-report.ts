@@ -96,7 +96,7 @@ function sumOf(rows: readonly UsageRecord[], bucket: Bucket, prices: GpuPrices):
 function priceOf({ model, tier }: GpuTime, prices: GpuPrices): number {
   const card = findGpuCard(model);
   if (card) return gpuPrice(card, prices);
-  if (tier === null || !(tier in GPU_TIERS)) return 0;
+  if (tier === null || !Object.hasOwn(GPU_TIERS, tier)) return 0;
   return prices[tier] ?? GPU_TIERS[tier as GpuTier].memoryGb * GPU_PRICE_PER_GB_HOUR;
 }
 

@@ -18,7 +18,7 @@ const download = operation(
     path: tokenPath,
     answer: undefined,
   },
-  [404, 500],
+  [404, 429, 500],
 );
 
 /** Of whatever sends a packed artifact. */
@@ -41,7 +41,7 @@ export const artifactPaths: ZodOpenApiPathsObject = {
           answer: undefined,
           status: 204,
         },
-        [400, 404, 500],
+        [400, 404, 429, 500],
       ),
       requestBody,
       ...OPEN,
@@ -59,7 +59,7 @@ export const artifactPaths: ZodOpenApiPathsObject = {
           answer: undefined,
           status: 204,
         },
-        [400, 404, 500],
+        [400, 404, 429, 500],
       ),
       requestBody,
       ...OPEN,

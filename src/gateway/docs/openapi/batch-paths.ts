@@ -10,12 +10,16 @@ import {
   batchStartSchema,
   batchSummarySchema,
 } from "../../../contract/batch.ts";
+import { jobRequestSchema } from "../../../contract/job.ts";
 import { operation, type Description } from "./operation.ts";
 import { endpointPath, idempotencyHeaders, rateLimitHeaders } from "./queue-paths.ts";
 
 const batchPath = endpointPath.extend({ batchId: z.string().meta({ param: { id: "batchId" } }) });
 const requestPath = batchPath.extend({ requestId: z.string() });
-const requestsBody = z.union([batchBodySchema(true), batchBodySchema(false)]);
+const requestsBody = z.union([
+  batchBodySchema(jobRequestSchema, true),
+  batchBodySchema(jobRequestSchema, false),
+]);
 const example = [{ input: { name: "a" } }, { input: { name: "b" } }];
 
 function batchOperation(description: Omit<Description, "tag">, ...more: readonly 413[]) {

@@ -1,6 +1,8 @@
 /** The OpenAPI document of all routes but GraphQL, made of the schemas that validate requests and type answers. */
 import * as z from "zod";
 import { createDocument, type ZodOpenApiObject, type ZodOpenApiPathItemObject } from "zod-openapi";
+import { EDGE_RATE_LIMITS } from "../../../contract/rate-limits.ts";
+import { EDGERUN_VERSION } from "../../../contract/version.ts";
 import { agentPaths } from "./agent-paths.ts";
 import { artifactPaths } from "./artifact-paths.ts";
 import { batchPaths } from "./batch-paths.ts";
@@ -19,7 +21,18 @@ Serverless GPU jobs on your own hosts.
 - **GraphQL** \`/graphql\`: the whole management API; see [its schema](/docs/graphql).
 - **Agent API** \`/agent/v1/…\`: what hosts ask of the edge.
 
-Every call carries \`Authorization: Bearer <API key>\`.`;
+Every call carries \`Authorization: Bearer <API key>\`.
+
+Limits of requests are answered with 429 and \`Retry-After\`. Those of jobs are counted for each endpoint and grow with
+its workers; \`GET /v2/{endpointId}/health\` shows them. All others, in each location of the network:
+
+${describeRateLimits()}`;
+
+function describeRateLimits(): string {
+  return Object.values(EDGE_RATE_LIMITS)
+    .map(({ requests, seconds, per, what }) => `- ${what}: ${requests} within ${seconds} s for one ${per}`)
+    .join("\n");
+}
 
 const TAGS = [
   { name: "Jobs", description: "Run jobs on an endpoint." },
@@ -80,7 +93,7 @@ const description = (): ZodOpenApiObject => ({
   openapi: "3.1.0",
   info: {
     title: "Edgerun",
-    version: "1.0.0",
+    version: EDGERUN_VERSION,
     description: DESCRIPTION.trim(),
     license: { name: "Apache 2.0", identifier: "Apache-2.0" },
   },

@@ -101,13 +101,17 @@ function success({ answer, status = 200, answerHeaders }: Description): ZodOpenA
 }
 
 function errorResponses(statuses: readonly ErrorStatus[], schema: z.ZodType): ZodOpenApiResponsesObject {
-  const entries = statuses.map((status) => [
-    `${status}`,
-    {
-      description: ERRORS[status],
-      content: { "application/json": { schema } },
-      ...(status === 429 && { headers: RETRY_AFTER }),
-    },
-  ]);
+  // A caller with a credential has a limit of requests; see rate-limits.ts.
+  const limited = statuses.includes(401) ? [...new Set([...statuses, 429 as const])] : statuses;
+  const entries = limited
+    .toSorted((one, other) => one - other)
+    .map((status) => [
+      `${status}`,
+      {
+        description: ERRORS[status],
+        content: { "application/json": { schema } },
+        ...(status === 429 && { headers: RETRY_AFTER }),
+      },
+    ]);
   return Object.fromEntries(entries) as ZodOpenApiResponsesObject;
 }

@@ -79,7 +79,9 @@ function alsoAsPost(description: Omit<Description, "tag">) {
 const statusDescription = {
   id: "getJob",
   summary: "A job as it stands",
-  text: "With `wait` the answer comes when the job has ended, or after that time with the job as it stands then.",
+  text:
+    "With `wait` the answer comes when the job has ended, or after that time with the job as it stands then. " +
+    "`delayTime` and `executionTime` of a job that has not ended are those up to now.",
   path: jobPath,
   query: wait("0 by default.").extend({
     ttl: remainingLifeSchema.optional().meta({
@@ -118,7 +120,10 @@ const SUBMIT = {
       {
         id: "runJob",
         summary: "Queue a job",
-        text: "Answers at once with its id. The result is kept for 30 minutes after the job has ended.",
+        text:
+          "Answers at once with its id. The result is kept for 30 minutes after the job has ended. `input` is an " +
+          "object for workers that name their parameters, and may be any other JSON value, which reaches the handler " +
+          "as it is.",
         ...submission,
         answer: jobStateSchema,
       },
@@ -130,7 +135,11 @@ const SUBMIT = {
       {
         id: "runJobAndWait",
         summary: "Run a job and wait for its result",
-        text: "After `wait` the job is shown as it stands, and goes on. A client that hangs up does not cancel it.",
+        text:
+          "Answers when the job has ended, or after `wait` with the job as it stands then, which goes on: read it by " +
+          "status or status-sync. No connection need be held for the hours that a job may take. A client that hangs " +
+          "up does not cancel it. `input` may be any JSON value. A job whose worker crashed is FAILED, with the " +
+          "worker's last words in `error`, and not an error of this call.",
         ...submission,
         query: wait(`${WAIT_DEFAULT_MS} by default.`),
         answer: jobReplySchema,

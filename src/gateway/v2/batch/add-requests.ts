@@ -1,11 +1,17 @@
 /** Requests come to a batch: validated like those of run, large inputs put into R2, the rest packed. */
 import { batchBodySchema } from "../../../contract/batch.ts";
-import type { JobRequest } from "../../../contract/job.ts";
-import { BATCH_BODY_MAX_BYTES, TTL_DEFAULT_MS } from "../../../contract/limits.ts";
+import {
+  JOB_REQUEST_TEXTS,
+  receivedJobRequestSchema,
+  type ReceivedJobRequest,
+} from "../../../contract/job.ts";
+import { EACH, type JsonPath } from "../../../contract/json-carver.ts";
+import { cutsAt } from "../../../contract/json-text.ts";
+import { BATCH_BODY_MAX_BYTES, BATCH_REQUESTS_MAX, TTL_DEFAULT_MS } from "../../../contract/limits.ts";
 import { packRequests, type BatchPack, type BatchRequest } from "../../../domain/batch.ts";
 import type { BatchCall } from "../../../endpoint/batch-messages.ts";
 import { invalidInput } from "../../api-error.ts";
-import { readJson } from "../../body.ts";
+import { readTexts } from "../../body.ts";
 import { dropPayload, storePayload } from "../../payloads.ts";
 import type { QueueContext } from "../context.ts";
 import { readIdempotencyKey, workerOptions } from "../submit.ts";
@@ -48,9 +54,18 @@ async function add(context: QueueContext, toCall: (packs: readonly BatchPack[]) 
   }
 }
 
-async function readRequests(context: QueueContext): Promise<readonly JobRequest[]> {
-  const body = await readJson(context.req.raw, BATCH_BODY_MAX_BYTES);
-  const parsed = batchBodySchema(Array.isArray(body)).safeParse(body ?? {});
+/** An input and an s3Config each; what is somewhat above is told how many requests there may be. */
+const TEXTS_MAX = 4 * BATCH_REQUESTS_MAX;
+const TEXTS = cutsAt(
+  ...JOB_REQUEST_TEXTS.flatMap((path): JsonPath[] => [
+    [EACH, ...path],
+    ["requests", EACH, ...path],
+  ]),
+);
+
+async function readRequests(context: QueueContext): Promise<readonly ReceivedJobRequest[]> {
+  const body = await readTexts(context.req.raw, TEXTS, BATCH_BODY_MAX_BYTES, TEXTS_MAX);
+  const parsed = batchBodySchema(receivedJobRequestSchema, Array.isArray(body)).safeParse(body ?? {});
   if (!parsed.success) throw invalidInput(parsed.error);
   return parsed.data.requests;
 }
@@ -58,7 +73,7 @@ async function readRequests(context: QueueContext): Promise<readonly JobRequest[
 async function toBatchRequest(
   bucket: R2Bucket,
   endpointId: string,
-  request: JobRequest,
+  request: ReceivedJobRequest,
   webhook: string | null,
 ): Promise<BatchRequest> {
   const { policy } = request;

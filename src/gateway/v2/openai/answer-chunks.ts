@@ -3,10 +3,11 @@ import { BELL_WAIT_MAX_MS, HOT_HOLD_MS } from "../../../contract/limits.ts";
 import type { JobView } from "../../../domain/job-view.ts";
 import type { SlotRef } from "../../../endpoint/messages.ts";
 import type { QueueContext } from "../context.ts";
-import { StreamReader, type StreamRead } from "../stream-reader.ts";
+import { outputOf, StreamReader, type StreamRead } from "../stream-reader.ts";
 
 export type AnswerStep =
-  | { readonly kind: "chunks"; readonly outputs: readonly unknown[] }
+  /** JSON texts. */
+  | { readonly kind: "chunks"; readonly outputs: readonly string[] }
   | { readonly kind: "ended"; readonly view: JobView }
   | { readonly kind: "expired" }
   /** The worker that had begun the answer is gone. */
@@ -44,7 +45,7 @@ export class AnswerChunks {
     const current = isQueued ? [] : chunks.filter((chunk) => chunk.attempt === attempt);
     if (current.length > 0) {
       this.#begunAttempt = attempt;
-      return { kind: "chunks", outputs: current.map(({ wire }) => wire.output) };
+      return { kind: "chunks", outputs: current.map(outputOf) };
     }
     if (chunks.length > 0) return "again";
     return isFinal ? { kind: "ended", view } : "nothing";

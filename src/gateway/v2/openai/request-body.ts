@@ -1,11 +1,10 @@
 /** Bodies of OpenAI's requests: they become the input of a job as they are, with the route beside them. */
-import { JsonCarver } from "../../../contract/json-carver.ts";
+import { JsonCarver, type Piece } from "../../../contract/json-carver.ts";
+import { cutsAt } from "../../../contract/json-text.ts";
 import { OPENAI_BODY_MAX_BYTES } from "../../../contract/limits.ts";
 import type { Payload } from "../../../domain/job-machine.ts";
-import { announcedLength, parseJson, readChunks } from "../../body.ts";
-import { takeIn } from "../../payload-intake.ts";
-import { freshPayloadKey } from "../../payloads.ts";
-import { isSmall, type PayloadPlace } from "../job-request.ts";
+import { keepWhole } from "../../payload-intake.ts";
+import { bodyChunks, intakeTarget, type PayloadPlace } from "../job-request.ts";
 import { wrongParameter } from "./openai-error.ts";
 
 export type OpenaiInput = {
@@ -20,70 +19,52 @@ export function bareInput(route: string): OpenaiInput {
   return { input: { kind: "inline", json }, isStream: false };
 }
 
-/** Reads the body, which is refused when it is no JSON object. */
-export function readInput(request: Request, route: string, place: PayloadPlace): Promise<OpenaiInput> {
-  return isSmall(request) ? readSmall(request, route) : readLarge(request, route, place);
+/** Reads the body, which is refused when it is no JSON object. Its text becomes a part of the input as it is. */
+export async function readInput(request: Request, route: string, place: PayloadPlace): Promise<OpenaiInput> {
+  const body = new WatchedBody(bodyChunks(request, OPENAI_BODY_MAX_BYTES));
+  const head = encoder.encode(`{"openai_route":${JSON.stringify(route)},"openai_input":`);
+  const target = intakeTarget(request, place);
+  const bodyBytes = target.bodyBytes && target.bodyBytes + head.length + TAIL.length;
+  const input = await keepWhole(framed(head, body), { ...target, bodyBytes });
+  return { input, isStream: body.isStream };
 }
 
-async function readSmall(request: Request, route: string): Promise<OpenaiInput> {
-  const text = await request.text();
-  const body = parseJson(text);
-  if (typeof body !== "object" || body === null || Array.isArray(body)) throw noObject();
-  const isStream = judgeStream("stream" in body ? body.stream : undefined);
-  // Its text, not the value: numbers stay as they were written.
-  return { input: { kind: "inline", json: `${before(route)}${text}}` }, isStream };
+/** Nothing is kept of a body that turns out to be refused: the last piece comes after it was judged. */
+async function* framed(head: Uint8Array, body: WatchedBody): AsyncGenerator<Uint8Array> {
+  yield head;
+  yield* body.chunks();
+  yield TAIL;
 }
 
-async function readLarge(
-  request: Request,
-  route: string,
-  { bucket, endpointId }: PayloadPlace,
-): Promise<OpenaiInput> {
-  const body = new WatchedBody(readChunks(request, OPENAI_BODY_MAX_BYTES));
-  const frame = [before(route), "}"] as const;
-  const length = announcedLength(request);
-  const frameBytes = frame.reduce((sum, text) => sum + encoder.encode(text).byteLength, 0);
-  const { value: isStream, payload } = await takeIn(
-    framed(body.chunks(), frame),
-    { bucket, key: freshPayloadKey(endpointId), path: [], bodyBytes: length && length + frameBytes },
-    () => judgeStream(body.stream),
-  );
-  return { input: payload, isStream };
-}
-
-function before(route: string): string {
-  return `{"openai_route":${JSON.stringify(route)},"openai_input":`;
-}
-
-async function* framed(
-  chunks: AsyncIterable<Uint8Array>,
-  [head, tail]: readonly [string, string],
-): AsyncGenerator<Uint8Array> {
-  yield encoder.encode(head);
-  yield* chunks;
-  yield encoder.encode(tail);
-}
-
+const encoder = new TextEncoder();
+const TAIL = encoder.encode("}");
+const STREAM = cutsAt(["stream"]);
 const OPEN_OBJECT = 0x7b;
 const SPACE = 0x20;
 /** Longer than any value that `stream` may have. */
 const STREAM_MAX_BYTES = 16;
-const STREAM_VALUES: Readonly<Record<string, boolean | null>> = { true: true, false: false, null: null };
+const STREAM_VALUES = new Map<string | undefined, boolean>([
+  ["true", true],
+  ["false", false],
+  ["null", false],
+  [undefined, false],
+]);
 
 /** Makes sure that what passes is one JSON object, and notes its member `stream`. */
 class WatchedBody {
   readonly #chunks: AsyncIterable<Uint8Array>;
-  readonly #carver = new JsonCarver(["stream"]);
+  readonly #carver = new JsonCarver(STREAM);
   #streamText: string | undefined;
-  #streamCount: number | null = null;
 
   constructor(chunks: AsyncIterable<Uint8Array>) {
     this.#chunks = chunks;
   }
 
-  /** To be asked at the end. */
-  get stream(): unknown {
-    return this.#streamText && (STREAM_VALUES[this.#streamText] ?? this.#streamText);
+  /** To be asked at the end. Throws what is wrong with the member. */
+  get isStream(): boolean {
+    const value = STREAM_VALUES.get(this.#streamText);
+    if (value === undefined) throw wrongParameter("stream", "stream must be true or false.");
+    return value;
   }
 
   async *chunks(): AsyncGenerator<Uint8Array> {
@@ -92,29 +73,23 @@ class WatchedBody {
       const first: number | undefined = isBegun ? undefined : chunk.find((byte) => byte > SPACE);
       if (first !== undefined && first !== OPEN_OBJECT) throw noObject();
       isBegun ||= first !== undefined;
-      for (const { carved, bytes } of this.#carver.scan(chunk)) this.#note(carved, bytes);
+      for (const piece of this.#carver.scan(chunk)) this.#note(chunk, piece);
       yield chunk;
     }
+    if (!isBegun) throw noObject();
     this.#carver.end();
+    void this.isStream;
   }
 
   /** Of several members of one name the last one counts. */
-  #note(count: number | null, bytes: Uint8Array): void {
-    if (count === null) return;
-    const before = count === this.#streamCount ? (this.#streamText ?? "") : "";
-    this.#streamCount = count;
-    this.#streamText = before + String.fromCharCode(...bytes.subarray(0, STREAM_MAX_BYTES - before.length));
+  #note(chunk: Uint8Array, { carved, isFirst, from, to }: Piece): void {
+    if (carved === null) return;
+    const before = isFirst ? "" : (this.#streamText ?? "");
+    const end = Math.min(to, from + STREAM_MAX_BYTES - before.length);
+    this.#streamText = before + String.fromCharCode(...chunk.subarray(from, end));
   }
-}
-
-function judgeStream(stream: unknown): boolean {
-  if (stream === undefined || stream === null) return false;
-  if (typeof stream === "boolean") return stream;
-  throw wrongParameter("stream", "stream must be true or false.");
 }
 
 function noObject() {
   return wrongParameter("body", "The body must be a JSON object, as OpenAI's clients send it.");
 }
-
-const encoder = new TextEncoder();

@@ -32,7 +32,7 @@ export async function answerStreamed(
     job.release();
     return context.body(text, 200, EVENT_HEADERS);
   }
-  const fault = faultOfOutput(first.outputs[0]);
+  const fault = faultOfOutput(JSON.parse(first.outputs[0] ?? "null"));
   if (fault) throw new OpenaiError(fault);
   const { readable, writable } = new IdentityTransformStream();
   const answer = new AnswerWriter(new EventWriter(writable), frames, job);
@@ -65,7 +65,7 @@ class AnswerWriter {
     try {
       let step = first;
       while (step.kind === "chunks") {
-        const text = this.#frames.encode(step.outputs);
+        const text = step.outputs.map((output) => this.#frames.encode(output)).join("");
         if (text !== "" && !(await this.#events.write(text))) return await this.#leave();
         if (this.#frames.isDone) this.#job.release(); // clients read no further, and hang up
         step = await chunks.next();

@@ -1,9 +1,8 @@
 /** An answer that comes in one piece, when the job has ended. */
-import type { JsonValue } from "../../../contract/json.ts";
 import { TTL_MAX_MS } from "../../../contract/limits.ts";
 import type { Payload } from "../../../domain/job-machine.ts";
 import type { JobView } from "../../../domain/job-view.ts";
-import { answerOf } from "../../../domain/openai-answer.ts";
+import { answerOf, answerOfChunks } from "../../../domain/openai-answer.ts";
 import { faultOfEnd, faultOfOutput, JOB_EXPIRED, NO_ANSWER } from "../../../domain/openai-fault.ts";
 import { openPayload } from "../../../durable/stored-payload.ts";
 import { ApiError } from "../../api-error.ts";
@@ -16,17 +15,17 @@ import { OpenaiError } from "./openai-error.ts";
 /** Waits for as long as the client does. */
 export async function answerWhole(context: QueueContext, submitted: SubmittedJob): Promise<Response> {
   const view = submitted.isFinal ? submitted.view : await endOf(context, submitted);
-  return context.json(await answerOfEnd(context, view));
+  return context.body(await answerOfEnd(context, view), 200, { "Content-Type": "application/json" });
 }
 
-/** The answer of a job that has ended; throws what it failed with. */
-export async function answerOfEnd(context: QueueContext, view: JobView): Promise<JsonValue> {
+/** The answer of a job that has ended, as JSON text; throws what it failed with. */
+export async function answerOfEnd(context: QueueContext, view: JobView): Promise<string> {
   if (view.status !== "COMPLETED") throw new OpenaiError(faultOfEnd(view));
   const output = view.output ? await readOutput(context, view.output) : undefined;
-  const isBare = Array.isArray(output) && output.length === 0;
-  const answer = answerOf(isBare ? await yieldedBy(context, view.id) : output);
+  const isBare = output !== undefined && /^\[\s*\]$/.test(output);
+  const answer = isBare ? answerOfChunks(await yieldedBy(context, view.id)) : answerOf(output);
   if (answer === undefined) throw new OpenaiError(NO_ANSWER);
-  const fault = faultOfOutput(answer);
+  const fault = faultOfOutput(JSON.parse(answer));
   if (fault) throw new OpenaiError(fault);
   return answer;
 }
@@ -43,19 +42,19 @@ function isExpiry(error: unknown): boolean {
   return error instanceof ApiError && error.code === "job_not_found";
 }
 
-async function readOutput({ env }: QueueContext, output: Payload): Promise<JsonValue> {
-  if (output.kind === "inline") return JSON.parse(output.json) as JsonValue;
+async function readOutput({ env }: QueueContext, output: Payload): Promise<string> {
+  if (output.kind === "inline") return output.json;
   const stream = await openPayload(env.PAYLOADS, output);
   if (!stream) throw new OpenaiError(JOB_EXPIRED);
-  return await new Response(stream).json();
+  return await new Response(stream).text();
 }
 
 /** What a handler yielded whose worker does not put it together. */
-async function yieldedBy(context: QueueContext, jobId: string): Promise<JsonValue[]> {
+async function yieldedBy(context: QueueContext, jobId: string): Promise<string[]> {
   const chunks = new AnswerChunks(context, jobId, null);
-  const outputs: JsonValue[] = [];
+  const outputs: string[] = [];
   for (let step = await chunks.next(); step.kind === "chunks"; step = await chunks.next()) {
-    outputs.push(...(step.outputs as JsonValue[]));
+    outputs.push(...step.outputs);
   }
   return outputs;
 }

@@ -1,0 +1,90 @@
+/**
+ * Limits of requests that no object counts; see contract/rate-limits.ts.
+ *
+ * R1  A caller far below a limit costs nothing: an isolate counts for itself, and asks the binding of the
+ *     platform, which counts for all isolates of a location, once a tenth of the limit is used up.
+ * R2  A binding that is missing or fails refuses nobody; the isolate's own count still does.
+ */
+import { EDGE_RATE_LIMITS, rateLimitBinding, type EdgeLimited } from "../contract/rate-limits.ts";
+import { clientNetwork } from "../domain/client-network.ts";
+import { CountedWindows } from "../domain/counted-windows.ts";
+
+/** The bindings that count; each may be missing. */
+export type RateEnv = { readonly [Limited in EdgeLimited as `RATE_LIMIT_${Uppercase<Limited>}`]?: RateLimit };
+
+/** Is thrown at a caller who has used up a limit, and becomes 429 in the shape of each API. */
+export class RateLimitedError extends Error {
+  override readonly name = "RateLimitedError";
+  readonly retryAfterSeconds: number;
+
+  constructor(limited: EdgeLimited, retryAfterSeconds: number) {
+    const { requests, seconds, per, what } = EDGE_RATE_LIMITS[limited];
+    super(
+      `Too many requests: ${requests} ${what} within ${seconds} seconds are the limit of one ${per}. ` +
+        `Try again in ${retryAfterSeconds} s.`,
+    );
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+}
+
+const ASKED_FROM = 10;
+const NAMES_KNOWN = 20_000;
+
+const windows = new Map(
+  Object.entries(EDGE_RATE_LIMITS).map(([limited, { seconds }]) => [
+    limited,
+    new CountedWindows(seconds * 1_000, NAMES_KNOWN),
+  ]),
+);
+
+/** Counts a request of `name`; throws RateLimitedError when it is one too many. */
+export async function countRequest(
+  env: RateEnv,
+  limited: EdgeLimited,
+  name: string,
+  now: number,
+): Promise<void> {
+  refuseExhausted(limited, name, now);
+  if (await isOneTooMany(env, limited, name, now)) {
+    windowsOf(limited).exhaust(name, now);
+    refuseExhausted(limited, name, now);
+  }
+}
+
+/** The same for what is counted afterwards: refuses who has used up the limit, and counts nothing. */
+export function refuseExhausted(limited: EdgeLimited, name: string, now: number): void {
+  const known = windowsOf(limited);
+  if (!known.isExhausted(name, now)) return;
+  throw new RateLimitedError(limited, Math.ceil(known.endsInMs(now) / 1_000));
+}
+
+/** Counts what turned out to be wrong: the next one is refused when it was the last that may be. */
+export async function countFault(
+  env: RateEnv,
+  limited: EdgeLimited,
+  name: string,
+  now: number,
+): Promise<void> {
+  if (await isOneTooMany(env, limited, name, now)) windowsOf(limited).exhaust(name, now);
+}
+
+/** By what a request without a key of its own is counted; undefined where nobody says where it comes from. */
+export function networkOf(request: Request): string | undefined {
+  const address = request.headers.get("CF-Connecting-IP");
+  return address === null ? undefined : clientNetwork(address);
+}
+
+async function isOneTooMany(env: RateEnv, limited: EdgeLimited, name: string, now: number): Promise<boolean> {
+  const { requests } = EDGE_RATE_LIMITS[limited];
+  const count = windowsOf(limited).count(name, now);
+  if (count > requests) return true;
+  if (count <= requests / ASKED_FROM) return false; // R1
+  const verdict = await env[rateLimitBinding(limited)]?.limit({ key: name }).catch(() => undefined);
+  return verdict?.success === false; // R2
+}
+
+function windowsOf(limited: EdgeLimited): CountedWindows {
+  const known = windows.get(limited);
+  if (known === undefined) throw new Error(`no windows for ${limited}`);
+  return known;
+}

@@ -1,0 +1,81 @@
+/**
+ * The packages of this edge: the Python package and the `flash` command, each of the edge's own version.
+ *
+ * Their names belong to nobody in public registries, so nothing may look for them there: addresses and hashes are given
+ * out here, and `/packages/simple/` is a package index (PEP 503 and 691) that holds this one project.
+ */
+import { accepts } from "hono/accepts";
+import { type Context, Hono } from "hono";
+import {
+  type PackageIndex,
+  PACKAGE_INDEX_FILE,
+  PACKAGE_NAME,
+  packageIndexSchema,
+  PACKAGES_PATH,
+} from "../../contract/packages.ts";
+import type { Env } from "../../env.ts";
+import { ApiError } from "../api-error.ts";
+import { pageFile } from "../docs/page-file.ts";
+import {
+  indexPage,
+  packageSummary,
+  projectPage,
+  requirementsText,
+  SIMPLE_JSON,
+  simpleJson,
+} from "./pages.ts";
+
+type PackageContext = Context<{ Bindings: Env }>;
+
+const MEDIA_TYPES = [SIMPLE_JSON, "text/html"];
+const FRESH = { "Cache-Control": "no-cache", "X-Content-Type-Options": "nosniff" };
+
+/** Routes to be mounted at /packages. */
+export function packageRoutes(): Hono<{ Bindings: Env }> {
+  const routes = new Hono<{ Bindings: Env }>();
+  routes.get("/", async (context) =>
+    context.json(packageSummary(await readIndex(context), originOf(context)), 200, FRESH),
+  );
+  routes.get("/requirements.txt", async (context) =>
+    context.text(requirementsText(await readIndex(context), originOf(context)), 200, FRESH),
+  );
+  // Clients ask with a slash at the end, which plays no part in routing.
+  routes.get("/simple", (context) => simple(context, indexPage, { projects: [{ name: PACKAGE_NAME }] }));
+  routes.get(`/simple/${PACKAGE_NAME}`, async (context) => {
+    const index = await readIndex(context);
+    return simple(context, () => projectPage(index), simpleJson(index));
+  });
+  routes.get("/:file", async (context) => {
+    const { python, npm } = await readIndex(context);
+    const { file } = context.req.param();
+    if (file !== python.file && file !== npm.file) throw notThere(context.req.path);
+    return await pageFile(context, context.req.path);
+  });
+  return routes;
+}
+
+function simple(context: PackageContext, page: () => string, members: object): Response {
+  const headers = { ...FRESH, Vary: "Accept" };
+  const type = accepts(context, { header: "Accept", supports: MEDIA_TYPES, default: "text/html" });
+  if (type === "text/html") return context.html(page(), 200, headers);
+  const body = JSON.stringify({ meta: { "api-version": "1.1" }, ...members });
+  return context.body(body, 200, { ...headers, "Content-Type": SIMPLE_JSON });
+}
+
+async function readIndex(context: PackageContext): Promise<PackageIndex> {
+  const address = new URL(`${PACKAGES_PATH}/${PACKAGE_INDEX_FILE}`, context.req.url);
+  const found = await context.env.ASSETS.fetch(address);
+  if (found.status === 404) throw notThere(context.req.path);
+  return packageIndexSchema.parse(await found.json());
+}
+
+function notThere(path: string): ApiError {
+  return new ApiError(
+    "not_found",
+    `There is nothing at ${path}. ${PACKAGES_PATH} names the packages of this edge; one that \`flash dev --local\` runs has none.`,
+  );
+}
+
+function originOf(context: PackageContext): string {
+  return new URL(context.req.url).origin;
+}

@@ -1,0 +1,61 @@
+/**
+ * What listens in front of the Workers runtime and passes every byte on, so that the runtime learns of clients that go.
+ *
+ * The runtime notices a reset connection at once. One that its client has closed in the ordinary way it does not notice
+ * before it sends something on it, which may be minutes later, or never; so such a connection is reset for it.
+ */
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+
+const HOST = "127.0.0.1";
+/** Some clients close their side when they have asked, and wait for the answer: they have it within this time. */
+const ANSWER_AFTER_END_MS = 10_000;
+
+export type Front = {
+  readonly port: number;
+  /** Ends all connections. */
+  close(): void;
+};
+
+/** Listens on the port, 0 for one that is free, and passes connections on to the runtime's. */
+export async function openFront(
+  port: number,
+  runtimePort: number,
+  answerAfterEndMs = ANSWER_AFTER_END_MS,
+): Promise<Front> {
+  const sockets = new Set<Socket>();
+  const server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
+    const runtime = connect({ host: HOST, port: runtimePort, noDelay: true });
+    for (const socket of [client, runtime]) {
+      sockets.add(socket);
+      socket.once("close", () => sockets.delete(socket));
+    }
+    join(client, runtime, answerAfterEndMs);
+  });
+  server.listen(port, HOST);
+  await once(server, "listening");
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: () => {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
+
+function join(client: Socket, runtime: Socket, answerAfterEndMs: number): void {
+  let patience: NodeJS.Timeout | undefined;
+  runtime.pipe(client);
+  // Its end is kept back: a connection that was shut down in order cannot be reset any more.
+  client.pipe(runtime, { end: false });
+  client.once("end", () => {
+    patience = setTimeout(() => runtime.resetAndDestroy(), answerAfterEndMs);
+  });
+  // What ends one side before its end breaks the other off. An error is followed by "close".
+  for (const socket of [client, runtime]) socket.on("error", () => {});
+  client.once("close", () => void (runtime.readableEnded || runtime.resetAndDestroy()));
+  runtime.once("close", () => {
+    clearTimeout(patience);
+    if (!runtime.readableEnded) client.resetAndDestroy();
+  });
+}

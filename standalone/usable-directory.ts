@@ -1,0 +1,64 @@
+/** Makes sure, before anything is started, that the state directory can be used by this user. */
+import { accessSync, constants, mkdirSync, readdirSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { StartFailure } from "./failure.ts";
+
+const USABLE = constants.R_OK | constants.W_OK;
+
+/** Creates the directory where there is none. Throws a StartFailure that says why it cannot be used. */
+export function makeUsable(path: string): void {
+  try {
+    makeDirectories(path);
+  } catch (error) {
+    throw unusable(path, reasonOf(error));
+  }
+  const foreign = [".", ...readdirSync(path)].find((name) => !isUsable(join(path, name)));
+  if (foreign === undefined) return;
+  throw unusable(
+    path,
+    foreign === "." ? "you may not write there" : `${foreign} in it belongs to another user`,
+    `If you have started it as root before, make it yours: sudo chown -R "$(id -un)" ${path}`,
+  );
+}
+
+/** One directory after the other: a recursive mkdir never returns below /proc. */
+function makeDirectories(path: string): void {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found?.isDirectory()) return;
+  if (found) throw new Error("it is a file");
+  if (dirname(path) !== path) makeDirectories(dirname(path));
+  mkdirSync(path, { mode: 0o700 });
+}
+
+function isUsable(path: string): boolean {
+  try {
+    accessSync(path, USABLE);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "ENOENT"; // it went meanwhile
+  }
+}
+
+const REASONS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    EACCES: "you may not write there",
+    EPERM: "you may not write there",
+    EROFS: "its file system is read-only",
+    ENOTDIR: "a part of the path is a file",
+    ENOENT: "no directory can be made there",
+    ENOSPC: "the disk is full",
+  }),
+);
+
+function reasonOf(error: unknown): string {
+  const { code = "", message } = error as NodeJS.ErrnoException;
+  return REASONS.get(code) ?? message;
+}
+
+function unusable(path: string, reason: string, ...advice: readonly string[]): StartFailure {
+  return new StartFailure(
+    `The state directory ${path} cannot be used: ${reason}.`,
+    ...advice,
+    "Or choose another directory: npm start -- --state <directory>",
+  );
+}
