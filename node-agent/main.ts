@@ -4,7 +4,8 @@ import { Command, InvalidArgumentError, Option } from "commander";
 import { DATA_CENTERS } from "../src/contract/data-centers.ts";
 import { careCommands } from "./care/commands.ts";
 import { DISK_RESERVE_DEFAULT_GB } from "../src/contract/limits.ts";
-import { edgeOption, stateOption } from "./options.ts";
+import { checkedEdgeUrl } from "./edge/edge-address.ts";
+import { edgeOption, plainHttpOption, stateOption } from "./options.ts";
 import { REFUSED_EXIT_CODE, Refusal } from "./refusal.ts";
 import { readAllowedNetwork } from "./runtime/firewall/allowed-network.ts";
 import { type RunSettings, runAgent } from "./run.ts";
@@ -14,6 +15,7 @@ import { addVolumeCommands, VOLUMES_DIRECTORY } from "./volumes/volume-commands.
 
 type RunFlags = {
   edge: string;
+  allowPlainHttp: boolean;
   joinToken?: string;
   state: string;
   runtime?: RunSettings["runtimeKind"];
@@ -26,6 +28,8 @@ type RunFlags = {
   network?: string;
   allowNetwork: string[];
   allowOpenNetwork: boolean;
+  allowRegistry: string[];
+  allowOldRuntime: boolean;
   volumes: string;
   createVolumes: boolean;
   metricsPort?: number;
@@ -40,10 +44,12 @@ program
   .command("run")
   .description("Connect this machine to an edge and run what it is assigned, until stopped.")
   .addOption(edgeOption().makeOptionMandatory())
+  .addOption(plainHttpOption())
   .addOption(
-    new Option("--join-token <token>", "token of the first start; later starts need none").env(
-      "EDGERUN_JOIN_TOKEN",
-    ),
+    new Option(
+      "--join-token <token>",
+      "token of the first start; better in EDGERUN_JOIN_TOKEN, where other users cannot see it",
+    ).env("EDGERUN_JOIN_TOKEN"),
   )
   .addOption(stateOption())
   .addOption(
@@ -74,13 +80,28 @@ program
   )
   .option("--ephemeral", "remove all workers when the agent or its parent ends", false)
   .option("--network <name>", "Docker network of the workers (default: edgerun-workers)")
-  .option(
-    "--allow-network <cidr>",
-    "private IPv4 network that workers may reach; may be repeated",
-    (text: string, earlier: string[]) => [...earlier, readAllowedNetwork(text)],
-    [],
+  .addOption(
+    new Option("--allow-network <cidr>", "private IPv4 network that workers may reach; may be repeated")
+      .env("EDGERUN_ALLOW_NETWORK")
+      .argParser(listOf(readAllowedNetwork))
+      .default([]),
+  )
+  .addOption(
+    new Option(
+      "--allow-registry <host>",
+      "registry of images that is not on the Internet, such as 10.1.2.3:5000; * is all; may be repeated",
+    )
+      .env("EDGERUN_ALLOW_REGISTRY")
+      .argParser(listOf((text) => text))
+      .default([]),
   )
   .option("--allow-open-network", "run containers also where nothing keeps them from local services", false)
+  .addOption(
+    new Option(
+      "--allow-old-runtime",
+      "run containers also with versions of Docker, runc or the NVIDIA toolkit that let images out",
+    ).default(process.env["EDGERUN_ALLOW_OLD_RUNTIME"] === "true"),
+  )
   .addOption(
     new Option("--volumes <directory>", "where network volumes are, each under its id")
       .default(VOLUMES_DIRECTORY)
@@ -94,9 +115,14 @@ program
     ).argParser(Number),
   )
   .option("--metrics-address <address>", "address of this machine at which they are served", "127.0.0.1")
-  .action(async (flags: RunFlags) => {
+  .action(async (flags: RunFlags, command: Command) => {
+    if (command.getOptionValueSource("joinToken") === "cli") {
+      process.stderr.write(
+        "warning: other users of this machine can see --join-token. Set EDGERUN_JOIN_TOKEN instead.\n",
+      );
+    }
     process.exitCode = await runAgent({
-      edgeUrl: flags.edge,
+      edgeUrl: checkedEdgeUrl(flags.edge, flags.allowPlainHttp),
       joinToken: flags.joinToken,
       stateDir: resolve(flags.state),
       runtimeKind: flags.runtime,
@@ -106,10 +132,12 @@ program
       dataCenterId: flags.dataCenter,
       isEphemeral: flags.ephemeral,
       diskReserveGb: flags.diskReserveGb,
+      allowsOldRuntime: flags.allowOldRuntime,
       network: {
         ...(flags.network !== undefined && { networkName: flags.network }),
         allowedNetworks: flags.allowNetwork,
         isOpenNetworkAllowed: flags.allowOpenNetwork,
+        allowedRegistries: flags.allowRegistry,
       },
       volumes: { directory: resolve(flags.volumes), createsMissing: flags.createVolumes },
       metrics:
@@ -128,6 +156,17 @@ try {
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
   process.exit(error instanceof Refusal ? REFUSED_EXIT_CODE : 1); // what was opened so far must not keep a failed agent alive
+}
+
+/** Reads an option that may be repeated, or hold several values as a comma list, as in the environment. */
+function listOf(read: (text: string) => string): (text: string, earlier: string[]) => string[] {
+  return (text, earlier) => [
+    ...earlier,
+    ...text
+      .split(",")
+      .filter((part) => part.trim() !== "")
+      .map((part) => read(part.trim())),
+  ];
 }
 
 function readGigabytes(text: string): number {

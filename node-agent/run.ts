@@ -1,4 +1,4 @@
-import { mkdir } from "node:fs/promises";
+import { chmod, mkdir } from "node:fs/promises";
 import type { Inventory } from "../src/contract/agent.ts";
 import { Agent } from "./agent.ts";
 import {
@@ -19,6 +19,8 @@ import {
   type RuntimeKind,
   type RuntimeSettings,
 } from "./runtime/runtime-choice.ts";
+import { describeEscape, escapesOf, type PartVersion } from "./runtime/known-escapes.ts";
+import { readRuntimeVersions } from "./runtime/runtime-versions.ts";
 import { StatusServer } from "./status/status-server.ts";
 import { StopRequest } from "./stop-request.ts";
 import { AGENT_VERSION } from "./version.ts";
@@ -36,11 +38,18 @@ export type RunSettings = {
   readonly dataCenterId: string | undefined;
   readonly isEphemeral: boolean;
   readonly diskReserveGb: number;
-  readonly network: Pick<RuntimeSettings, "networkName" | "allowedNetworks" | "isOpenNetworkAllowed">;
+  /** Workers run also where images are known to get out of their containers. */
+  readonly allowsOldRuntime: boolean;
+  readonly network: Pick<
+    RuntimeSettings,
+    "networkName" | "allowedNetworks" | "isOpenNetworkAllowed" | "allowedRegistries"
+  >;
   readonly volumes: VolumesSettings;
   readonly metrics?: { readonly address: string; readonly port: number } | undefined;
 };
 
+/** It holds the host's token, inputs and results. */
+const OWNER_ONLY = 0o700;
 const GIGABYTE = 1_000_000_000;
 /** As the inventory counts. */
 const MEGABYTE = 1024 * 1024;
@@ -49,7 +58,8 @@ const MEGABYTE = 1024 * 1024;
 export async function runAgent(settings: RunSettings): Promise<number> {
   const log = createLog();
   const stopRequest = new StopRequest(settings);
-  await mkdir(settings.stateDir, { recursive: true, mode: 0o700 });
+  await mkdir(settings.stateDir, { recursive: true, mode: OWNER_ONLY });
+  await chmod(settings.stateDir, OWNER_ONLY); // one that was there keeps its mode
   const { kind: runtimeKind, why } = await chooseRuntime(settings.runtimeKind);
   log.info("runtime_chosen", { runtime: runtimeKind, why });
   const diskDirectory = (runtimeKind === "docker" ? await dockerRoot() : null) ?? settings.stateDir;
@@ -59,13 +69,16 @@ export async function runAgent(settings: RunSettings): Promise<number> {
     return readInventory({ runtimeKind, simulateGpus, diskDirectory, dataCenterId, volumes });
   };
   const inventory = await read();
+  const hasRealGpus = inventory.gpus.some((gpu) => !gpu.isSimulated);
+  const versions = runtimeKind === "docker" ? await readRuntimeVersions(hasRealGpus) : [];
+  requireIsolation(versions, settings.allowsOldRuntime, log);
   const credential = await credentialOf(settings, inventory, log, stopRequest.signal);
   if (!credential) return 0;
-  const hasRealGpus = inventory.gpus.some((gpu) => !gpu.isSimulated);
   const runtime = createRuntime(runtimeKind, {
     hostId: credential.hostId,
     stateDir: settings.stateDir,
     hasRealGpus,
+    clearsPreloads: escapesOf(versions).some(({ part }) => part === "NVIDIA Container Toolkit"),
     pythonPackage: settings.pythonPackage,
     volumes,
     log,
@@ -96,6 +109,18 @@ export async function runAgent(settings: RunSettings): Promise<number> {
   if (reason !== "unauthorized") return 0;
   await setCredentialAside(settings.stateDir);
   throw await unauthorizedError(settings);
+}
+
+/** Throws a Refusal where an image of anybody is known to become root on this host. */
+function requireIsolation(versions: readonly PartVersion[], isOldAllowed: boolean, log: AgentLog): void {
+  const escapes = escapesOf(versions);
+  for (const escape of escapes) log.warn("runtime_outdated", { ...escape });
+  const [worst] = escapes.filter(({ certainty }) => certainty === "certain");
+  if (worst === undefined || isOldAllowed) return;
+  const { text, fix } = describeEscape(worst);
+  throw new Refusal(
+    `${text}. ${fix} Where all images are your own, --allow-old-runtime (EDGERUN_ALLOW_OLD_RUNTIME=true) runs them all the same.`,
+  );
 }
 
 /** Without it the agent works as well; only `edgerun-agent status` sees nothing. */
@@ -135,7 +160,7 @@ async function credentialOf(
   const joinToken = settings.joinToken || (await readJoinTokenFile(settings.stateDir));
   if (!joinToken) {
     throw new Refusal(
-      "This host has not joined an edge yet. Create a join token there and pass it with --join-token or EDGERUN_JOIN_TOKEN.",
+      "This host has not joined an edge yet. Create a join token there and pass it as EDGERUN_JOIN_TOKEN.",
     );
   }
   const { name } = settings;
@@ -157,7 +182,7 @@ async function unauthorizedError({ edgeUrl, stateDir, joinToken }: RunSettings):
   if (joinToken || (await readJoinTokenFile(stateDir)))
     return new Error(`${words} Started again, it joins anew.`);
   return new Refusal(
-    `${words}\nTo join again, create a join token and pass it to the installation, or to edgerun-agent run --join-token.`,
+    `${words}\nTo join again, create a join token and pass it to the installation, or to edgerun-agent run as EDGERUN_JOIN_TOKEN.`,
   );
 }
 

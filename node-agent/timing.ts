@@ -8,6 +8,7 @@ import {
   LINK_PING_MS,
   PORT_HINT_AFTER_MS,
   STOP_GRACE_MS,
+  WORKER_BODY_LIMIT_MS,
   WORKER_SILENCE_LIMIT_MS,
 } from "../src/contract/limits.ts";
 
@@ -19,6 +20,8 @@ export type Timing = {
   readonly drainPollHoldMs: number;
   /** Wait before an error reply, because workers ask again at once. */
   readonly refusalDelayMs: number;
+  /** Time for a worker to send a body. */
+  readonly bodyLimitMs: number;
   readonly stopGraceMs: number;
   /** Time from the telling of a stop to the look whether its handler has ended. */
   readonly stopLookMs: number;
@@ -67,6 +70,7 @@ export const TIMING: Timing = {
   pollHoldMs: 25_000,
   drainPollHoldMs: 1_000,
   refusalDelayMs: 2_000,
+  bodyLimitMs: WORKER_BODY_LIMIT_MS,
   stopGraceMs: STOP_GRACE_MS,
   stopLookMs: STOP_GRACE_MS / 4,
   begunAfterMs: 250,

@@ -5,8 +5,10 @@ import { readKeptArtifacts } from "../artifacts/kept-artifacts.ts";
 import { judgeHost } from "../doctor/judgements.ts";
 import { readFacts } from "../doctor/read-facts.ts";
 import { exitCodeOf, reportLines } from "../doctor/report.ts";
-import { edgeOption, stateOption } from "../options.ts";
+import { checkedEdgeUrl } from "../edge/edge-address.ts";
+import { edgeOption, plainHttpOption, stateOption } from "../options.ts";
 import type { RuntimeKind } from "../runtime/runtime-choice.ts";
+import { PINNED_KEY } from "./agent-signature.ts";
 import { isConnected, statusLines, waitForAgent } from "./status.ts";
 import { uninstall } from "./uninstall.ts";
 import { upgrade } from "./upgrade.ts";
@@ -15,7 +17,7 @@ const SECOND_MS = 1_000;
 const CONNECT_SECONDS = 60;
 const DRAIN_SECONDS = 600;
 
-type Flags = { readonly edge?: string; readonly state: string };
+type Flags = { readonly edge?: string; readonly allowPlainHttp: boolean; readonly state: string };
 
 export function careCommands(): readonly Command[] {
   return [doctorCommand(), statusCommand(), upgradeCommand(), uninstallCommand()];
@@ -25,12 +27,14 @@ function doctorCommand(): Command {
   return new Command("doctor")
     .description("Look at everything that a host needs, and say how to mend what is wrong.")
     .addOption(edgeOption())
+    .addOption(plainHttpOption())
     .addOption(stateOption())
     .addOption(new Option("--runtime <kind>", "what shall run the workers").env("EDGERUN_RUNTIME"))
     .option("--json", "findings as JSON", false)
     .action(async (flags: Flags & { readonly runtime?: RuntimeKind; readonly json: boolean }) => {
-      const { edge: edgeUrl, state, runtime: wantedRuntime } = flags;
-      const findings = judgeHost(await readFacts({ edgeUrl, stateDir: resolve(state), wantedRuntime }));
+      const { edge: edgeUrl, allowPlainHttp, state, runtime: wantedRuntime } = flags;
+      const stateDir = resolve(state);
+      const findings = judgeHost(await readFacts({ edgeUrl, allowPlainHttp, stateDir, wantedRuntime }));
       if (flags.json) say(JSON.stringify({ findings }, null, 2));
       else reportLines(findings).forEach(say);
       process.exit(exitCodeOf(findings)); // a connection kept alive must not hold it
@@ -60,16 +64,19 @@ function upgradeCommand(): Command {
   return new Command("upgrade")
     .description("Replace the agent by that of the edge. Workers and their jobs go on meanwhile.")
     .addOption(edgeOption().makeOptionMandatory())
+    .addOption(plainHttpOption())
     .addOption(stateOption())
     .option("--wait <seconds>", "time in which the new agent must connect", seconds, CONNECT_SECONDS)
-    .action(async (flags: Required<Flags> & { readonly wait: number }) => {
+    .option("--accept-key <key>", "key that signs the new agent, where the installation has lost its own")
+    .action(async (flags: Required<Flags> & { readonly wait: number; readonly acceptKey?: string }) => {
       const agentPath = process.argv[1] ?? "";
       if (!agentPath.endsWith(".mjs")) throw new Error("This agent was not installed as one file.");
       process.exitCode = await upgrade({
-        edgeUrl: flags.edge.replace(/\/+$/, ""),
+        edgeUrl: checkedEdgeUrl(flags.edge, flags.allowPlainHttp),
         stateDir: resolve(flags.state),
         agentPath,
         connectLimitMs: flags.wait * SECOND_MS,
+        trustedKey: flags.acceptKey ?? PINNED_KEY,
         say,
       });
     });
@@ -79,13 +86,14 @@ function uninstallCommand(): Command {
   return new Command("uninstall")
     .description("Finish what runs, then remove the agent and all that it has made on this host.")
     .addOption(edgeOption())
+    .addOption(plainHttpOption())
     .addOption(stateOption())
     .option("--wait <seconds>", "how long running jobs may take", seconds, DRAIN_SECONDS)
     .option("--now", "do not wait for running jobs", false)
     .action(async (flags: Flags & { readonly wait: number; readonly now: boolean }) => {
       const drainLimitMs = flags.now ? 0 : flags.wait * SECOND_MS;
       process.exitCode = await uninstall({
-        edgeUrl: flags.edge,
+        edgeUrl: flags.edge === undefined ? undefined : checkedEdgeUrl(flags.edge, flags.allowPlainHttp),
         stateDir: resolve(flags.state),
         drainLimitMs,
         say,

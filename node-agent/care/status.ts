@@ -3,6 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { type KeptArtifacts, keptWords } from "../artifacts/kept-artifacts.ts";
 import type { AgentStatus } from "../status/agent-status.ts";
 import { shownState } from "../status/shown-state.ts";
+import { PINNED_KEY } from "./agent-signature.ts";
 import { askAgent } from "../status/status-server.ts";
 
 const LOOK_EVERY_MS = 200;
@@ -31,6 +32,7 @@ export function statusLines(
   status: AgentStatus,
   now: number,
   kept: KeptArtifacts = { count: 0, bytes: 0 },
+  key = PINNED_KEY,
 ): readonly string[] {
   const { version, pid, edgeUrl, name, hostId, runtime, workers, jobs, notice, lastContactAt } = status;
   const contact = lastContactAt === null ? "never" : `${Math.round((now - lastContactAt) / 1_000)} s ago`;
@@ -38,6 +40,7 @@ export function statusLines(
     `edgerun-agent ${version} runs as process ${pid}, with ${runtime}`,
     `host     ${name} (${hostId})`,
     `edge     ${edgeUrl}, last heard ${contact}`,
+    ...(key === null ? [] : [`key      the next agent must be signed by ${key}`]),
     `workers  ${workers.length}, with ${jobs} job${jobs === 1 ? "" : "s"}`,
     ...workers.map((worker) => {
       const { workerId, endpointId, detail = "" } = worker;

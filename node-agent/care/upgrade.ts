@@ -1,16 +1,19 @@
 /**
  * `edgerun-agent upgrade`: the agent of the edge takes the place of this one.
  *
- * U1  Nothing is replaced before the new file has its hash and starts.
+ * U1  Nothing is replaced before the new file has its hash, is signed by the key that this agent has from its
+ *     deployment, and starts.
  * U2  Workers and their jobs go on: the new agent takes them over.
  * U3  An agent that does not connect in time makes room for the one before it.
  */
 import { createHash } from "node:crypto";
 import { copyFile, readFile, rename, writeFile } from "node:fs/promises";
+import { SIGNATURE_SUFFIX } from "../../src/contract/agent-signature.ts";
 import { runCommand } from "../host/command.ts";
 import { agentFiles } from "../host/layout.ts";
 import { hasService, restartService } from "../host/service.ts";
 import { askAgent } from "../status/status-server.ts";
+import { signatureFault } from "./agent-signature.ts";
 import { isConnected, waitForAgent } from "./status.ts";
 
 const FETCH_LIMIT_MS = 5 * 60_000;
@@ -22,6 +25,8 @@ export type UpgradeSettings = {
   /** The file that runs as the agent. */
   readonly agentPath: string;
   readonly connectLimitMs: number;
+  /** The key by which the new agent must be signed; null for an agent that has none. */
+  readonly trustedKey: string | null;
   readonly say: (line: string) => void;
 };
 
@@ -34,6 +39,7 @@ export async function upgrade(settings: UpgradeSettings): Promise<number> {
     say("This host has the agent of the edge already.");
     return 0;
   }
+  if (settings.trustedKey !== null) await requireSignature(settings.edgeUrl, bundle, settings.trustedKey); // U1
   await writeFile(files.next, bundle, { mode: 0o644 });
   const version = await versionOf(files.next); // U1
   await copyFile(files.current, files.previous);
@@ -56,8 +62,30 @@ async function fetchBundle(edgeUrl: string): Promise<Buffer> {
   );
 }
 
+async function requireSignature(edgeUrl: string, bundle: Buffer, trustedKey: string): Promise<void> {
+  const fault = signatureFault(bundle, await fetchSignature(edgeUrl), trustedKey);
+  if (fault === null) return;
+  throw new Error(
+    `The agent of ${edgeUrl} is not installed, and the one that runs stays: ${fault}. ` +
+      "If the installation has lost its key, ask who deploys it for the new one: edgerun-agent upgrade --accept-key <key>",
+  );
+}
+
+/** The file beside the agent of an edge; null where it has none. */
+export async function fetchSignature(edgeUrl: string): Promise<string | null> {
+  const limit = AbortSignal.timeout(FETCH_LIMIT_MS);
+  const response = await fetch(`${edgeUrl}${ADDRESS}${SIGNATURE_SUFFIX}`, {
+    signal: limit,
+    redirect: "error",
+  });
+  if (response.status === 404) return null;
+  if (!response.ok) throw new Error(`The signature of the agent: status ${response.status}.`);
+  return await response.text();
+}
+
 async function fetchFile(address: string): Promise<Buffer> {
-  const response = await fetch(address, { signal: AbortSignal.timeout(FETCH_LIMIT_MS) });
+  const limit = AbortSignal.timeout(FETCH_LIMIT_MS);
+  const response = await fetch(address, { signal: limit, redirect: "error" }); // it might lead to plain HTTP
   if (!response.ok) throw new Error(`${address} answered with status ${response.status}.`);
   return Buffer.from(await response.arrayBuffer());
 }

@@ -3,6 +3,7 @@
  * endpoint has such workers here, and says nothing while there is nothing to say, so that its other end can hibernate:
  * only pings of the WebSocket protocol, which are answered without waking anybody, show whether it is still there.
  */
+import { trimEndOf } from "../../src/contract/trimming.ts";
 import type { Agent } from "node:http";
 import { WebSocket } from "ws";
 import { LINK_FRAME_MAX_BYTES } from "../../src/contract/limits.ts";
@@ -104,7 +105,7 @@ export class Link {
     if (this.#isLeaving) return;
     const { edgeUrl, hostToken, endpointId, timing } = this.#options;
     const path = `/agent/v1/endpoints/${encodeURIComponent(endpointId)}/link`;
-    const address = new URL(`${edgeUrl.replace(/\/+$/, "").replace(/^http/, "ws")}${path}`);
+    const address = new URL(`${trimEndOf(edgeUrl, "/").replace(/^http/, "ws")}${path}`);
     const socket = new WebSocket(address, {
       ...(isUnseen(address) && { generateMask: (mask) => mask.fill(0) }),
       headers: { authorization: `Bearer ${hostToken}` },

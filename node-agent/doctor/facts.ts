@@ -4,10 +4,13 @@ import type { KeptArtifacts } from "../artifacts/kept-artifacts.ts";
 import type { EdgeOutcome } from "../edge/edge-client.ts";
 import type { GpuReading } from "../gpu/nvidia-smi.ts";
 import type { DockerReading } from "../runtime/docker-facts.ts";
+import type { PartVersion } from "../runtime/known-escapes.ts";
 import type { RuntimeKind } from "../runtime/runtime-choice.ts";
 
 export type EdgeFacts = {
   readonly url: string;
+  /** Others could read what is sent there, and nobody has allowed that. */
+  readonly isUnsafe: boolean;
   /** Addresses behind its name, or why it has none. */
   readonly names: { readonly addresses: readonly string[] } | { readonly fault: string };
   /** How far this host's clock is ahead of the edge's; null when the edge was not reached. */
@@ -17,6 +20,8 @@ export type EdgeFacts = {
   readonly host: EdgeOutcome<HostReply> | null;
   /** Whether it answers at all. */
   readonly fault: string | null;
+  /** Whether the agent that it serves is one that this host would install; null where this one has no key. */
+  readonly signature: "signed" | { readonly fault: string } | null;
 };
 
 export type HostFacts = {
@@ -25,6 +30,8 @@ export type HostFacts = {
   /** undefined: the agent takes Docker when it is there. */
   readonly wantedRuntime: RuntimeKind | undefined;
   readonly docker: DockerReading;
+  /** Of Docker and of what it runs containers with. */
+  readonly versions: readonly PartVersion[];
   readonly iptables: "works" | "absent" | { readonly fault: string };
   readonly gpus: GpuReading;
   readonly driverVersion: string | null;

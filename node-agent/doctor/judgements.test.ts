@@ -12,11 +12,13 @@ const KNOWN = {
 
 const EDGE: EdgeFacts = {
   url: "https://edge.example",
+  isUnsafe: false,
   names: { addresses: ["192.0.2.1"] },
   clockAheadMs: 200,
   proxy: null,
   host: KNOWN,
   fault: null,
+  signature: "signed",
 };
 
 const DOCKER: DockerFacts = {
@@ -37,6 +39,10 @@ const WELL: HostFacts = {
   agentVersion: "0.2.0",
   wantedRuntime: "docker",
   docker: { kind: "found", docker: DOCKER },
+  versions: [
+    { part: "runc", version: "1.3.3", changelog: undefined },
+    { part: "NVIDIA Container Toolkit", version: "1.17.8", changelog: undefined },
+  ],
   iptables: "works",
   gpus: parseGpuQuery("0, NVIDIA GeForce RTX 4090, 24564 MiB, [N/A]\n"),
   driverVersion: "550.54.15",
@@ -68,6 +74,7 @@ test("a host as it should be has nothing to mend", ({ expect }) => {
     "storage",
     "limits",
     "iptables",
+    "isolation",
     "driver",
     "gpu 0",
     "toolkit",
@@ -76,6 +83,7 @@ test("a host as it should be has nothing to mend", ({ expect }) => {
     "kept",
     "edge",
     "clock",
+    "signature",
     "host",
     "agent",
     "leftovers",
@@ -120,6 +128,22 @@ const CASES: readonly Case[] = [
     /memory/,
     /cgroup/,
   ],
+  [
+    "a toolkit that lets images out",
+    { versions: [{ part: "NVIDIA Container Toolkit", version: "1.17.7", changelog: undefined }] },
+    "fail",
+    "isolation",
+    /CVE-2025-23266/,
+    /1\.17\.8/,
+  ],
+  [
+    "a containerd of which nobody knows",
+    { versions: [{ part: "containerd", version: "1.4.3", changelog: null }] },
+    "warn",
+    "isolation",
+    /of a distribution may lack/,
+    /package with the fix/,
+  ],
   ["no iptables", { iptables: "absent" }, "fail", "iptables", /missing/, /apt-get/],
   [
     "iptables without rights",
@@ -161,6 +185,22 @@ const CASES: readonly Case[] = [
   ["little disk", { diskFreeMb: 9_000 }, "warn", "disk", /9 GB/, /prune/],
   ["little memory", { memoryMb: 2_000 }, "warn", "memory", /2 GB/, /memory/],
   ["no edge", { edge: null }, "fail", "edge", /No edge/, /--edge/],
+  [
+    "an agent that another key has signed",
+    withEdge({ signature: { fault: "it is signed by the key b" } }),
+    "fail",
+    "signature",
+    /key b/,
+    /--accept-key/,
+  ],
+  [
+    "an edge without https",
+    withEdge({ url: "http://edge.example", isUnsafe: true, host: null }),
+    "fail",
+    "edge",
+    /not encrypted/,
+    /EDGERUN_ALLOW_PLAIN_HTTP/,
+  ],
   [
     "a name that is not found",
     withEdge({ names: { fault: "getaddrinfo ENOTFOUND edge.example" }, fault: "ENOTFOUND" }),

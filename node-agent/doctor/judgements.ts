@@ -1,6 +1,7 @@
 /** What the facts of a host mean, and how to mend what is wrong. Every judgement is pure. */
 import { AGENT_NODE_MIN, isEarlier } from "../../src/contract/agent-version.ts";
 import { keptWords } from "../artifacts/kept-artifacts.ts";
+import { describeEscape, escapesOf } from "../runtime/known-escapes.ts";
 import type { EdgeFacts, HostFacts } from "./facts.ts";
 
 export type Finding = {
@@ -26,6 +27,7 @@ export function judgeHost(facts: HostFacts): readonly Finding[] {
   return [
     judgeNode(facts),
     ...judgeDocker(facts),
+    ...judgeEscapes(facts),
     ...judgeGpus(facts),
     judgeDisk(facts),
     judgeMemory(facts),
@@ -74,6 +76,21 @@ export function judgeDocker({
         ),
     judgeIptables(iptables),
   ];
+}
+
+/** Known ways out of containers. */
+export function judgeEscapes({
+  versions,
+  wantedRuntime,
+}: Pick<HostFacts, "versions" | "wantedRuntime">): readonly Finding[] {
+  if (wantedRuntime === "process" || versions.length === 0) return [];
+  const escapes = escapesOf(versions);
+  if (escapes.length === 0)
+    return [ok("isolation", versions.map(({ part, version }) => `${part} ${version}`).join(", "))];
+  return escapes.map((escape) => {
+    const { text, fix } = describeEscape(escape);
+    return escape.certainty === "certain" ? fail("isolation", text, fix) : warn("isolation", text, fix);
+  });
 }
 
 type FoundDocker = Extract<HostFacts["docker"], { kind: "found" }>["docker"];
@@ -172,6 +189,10 @@ export function judgeMemory({ memoryMb }: Pick<HostFacts, "memoryMb">): Finding 
 }
 
 export function judgeEdge(edge: EdgeFacts): readonly Finding[] {
+  if (edge.isUnsafe) {
+    const fix = "Use its https address, or set EDGERUN_ALLOW_PLAIN_HTTP=true where you trust the network.";
+    return [fail("edge", `${edge.url} is not encrypted, so the agent does not speak to it`, fix)];
+  }
   const through = edge.proxy === null ? "" : ` through the proxy ${edge.proxy}`;
   if ("fault" in edge.names && edge.proxy === null) {
     const mend = "Is the address right? See /etc/resolv.conf, and: getent hosts <name>";
@@ -181,7 +202,12 @@ export function judgeEdge(edge: EdgeFacts): readonly Finding[] {
     const mend = `Only outbound HTTPS is needed. Try: curl -v ${edge.url}   Behind a proxy: set HTTPS_PROXY in /etc/edgerun/agent.env`;
     return [fail("edge", `${edge.url} is not reached${through}: ${edge.fault}`, mend)];
   }
-  return [ok("edge", `${edge.url} answers${through}`), ...judgeClock(edge), ...judgeCredential(edge)];
+  return [
+    ok("edge", `${edge.url} answers${through}`),
+    ...judgeClock(edge),
+    ...judgeSignature(edge),
+    ...judgeCredential(edge),
+  ];
 }
 
 function judgeClock({ clockAheadMs }: EdgeFacts): readonly Finding[] {
@@ -191,6 +217,14 @@ function judgeClock({ clockAheadMs }: EdgeFacts): readonly Finding[] {
   const mend = "timedatectl set-ntp true";
   if (off >= CLOCK_WRONG_MS) return [fail("clock", text, mend)];
   return [off >= CLOCK_OFF_MS ? warn("clock", text, mend) : ok("clock", "The clock agrees with the edge's")];
+}
+
+function judgeSignature({ signature }: EdgeFacts): readonly Finding[] {
+  if (signature === null) return [];
+  if (signature === "signed")
+    return [ok("signature", "The agent of the edge is signed by the key of this host")];
+  const fix = "Ask who deploys the edge. Is its key new? Then: edgerun-agent upgrade --accept-key <key>";
+  return [fail("signature", `The agent of the edge will not be installed: ${signature.fault}`, fix)];
 }
 
 function judgeCredential({ host }: EdgeFacts): readonly Finding[] {

@@ -1,12 +1,16 @@
 /** Looks at a host as it is; every look is bounded in time and none throws. */
 import { lookup } from "node:dns/promises";
+import { isReadableOnTheWay } from "../../src/contract/plain-http.ts";
 import { readKeptArtifacts } from "../artifacts/kept-artifacts.ts";
+import { keyFault, PINNED_KEY } from "../care/agent-signature.ts";
+import { fetchSignature } from "../care/upgrade.ts";
 import { EdgeClient } from "../edge/edge-client.ts";
 import { type HostCredential, loadCredential } from "../edge/host-credential.ts";
 import { readInventory } from "../gpu/inventory.ts";
 import { readGpus } from "../gpu/nvidia-smi.ts";
 import { runCommand } from "../host/command.ts";
 import { readDockerFacts } from "../runtime/docker-facts.ts";
+import { readRuntimeVersions } from "../runtime/runtime-versions.ts";
 import type { RuntimeKind } from "../runtime/runtime-choice.ts";
 import { askAgent } from "../status/status-server.ts";
 import { AGENT_VERSION } from "../version.ts";
@@ -16,29 +20,37 @@ const EDGE_LIMIT_MS = 10_000;
 
 export type DoctorSettings = {
   readonly edgeUrl: string | undefined;
+  readonly allowPlainHttp: boolean;
   readonly stateDir: string;
   readonly wantedRuntime: RuntimeKind | undefined;
 };
 
-export async function readFacts({ edgeUrl, stateDir, wantedRuntime }: DoctorSettings): Promise<HostFacts> {
+export async function readFacts(settings: DoctorSettings): Promise<HostFacts> {
+  const { edgeUrl, stateDir } = settings;
+  const agent = await askAgent(stateDir).catch(() => undefined);
+  // An agent that runs here knows what runs its workers.
+  const wantedRuntime = settings.wantedRuntime ?? agent?.runtime;
   const credential = await loadCredential(stateDir).catch(() => undefined);
   const docker = await readDockerFacts();
   const diskDirectory = docker.kind === "found" ? docker.docker.rootDirectory : stateDir;
-  const [iptables, gpus, driverVersion, hasToolkit, inventory, artifacts, edge, agent] = await Promise.all([
-    readIptables(),
-    readGpus(),
-    readDriverVersion(),
-    hasNvidiaToolkit(),
-    readInventory({ runtimeKind: wantedRuntime ?? "docker", simulateGpus: true, diskDirectory }),
-    readKeptArtifacts(stateDir),
-    readEdge(edgeUrl ?? credential?.edgeUrl, credential),
-    askAgent(stateDir).catch(() => undefined),
-  ]);
+  const [versions, iptables, gpus, driverVersion, hasToolkit, inventory, artifacts, edge] = await Promise.all(
+    [
+      readRuntimeVersions(true),
+      readIptables(),
+      readGpus(),
+      readDriverVersion(),
+      hasNvidiaToolkit(),
+      readInventory({ runtimeKind: wantedRuntime ?? "docker", simulateGpus: true, diskDirectory }),
+      readKeptArtifacts(stateDir),
+      readEdge(edgeUrl ?? credential?.edgeUrl, settings, credential),
+    ],
+  );
   return {
     nodeVersion: process.version,
     agentVersion: AGENT_VERSION,
     wantedRuntime,
     docker,
+    versions,
     iptables,
     gpus,
     driverVersion,
@@ -80,17 +92,21 @@ async function hasNvidiaToolkit(): Promise<boolean> {
 
 async function readEdge(
   url: string | undefined,
-  credential: HostCredential | undefined,
+  { allowPlainHttp }: DoctorSettings,
+  known: HostCredential | undefined,
 ): Promise<EdgeFacts | null> {
   if (url === undefined) return null;
-  const [names, answer, host] = await Promise.all([
+  const isUnsafe = !allowPlainHttp && isReadableOnTheWay(new URL(url));
+  const credential = isUnsafe ? undefined : known; // the token is not sent there
+  const [names, answer, signature, host] = await Promise.all([
     readNames(new URL(url).hostname),
     readAnswer(url),
+    PINNED_KEY === null || isUnsafe ? null : readSignature(url, PINNED_KEY),
     credential ? readHost(url, credential) : null,
   ]);
   const { HTTPS_PROXY, HTTP_PROXY } = process.env;
   const proxy = (url.startsWith("https:") ? HTTPS_PROXY : HTTP_PROXY) ?? null;
-  return { url, names, proxy, host, ...answer };
+  return { url, isUnsafe, names, proxy, host, signature, ...answer };
 }
 
 async function readNames(name: string): Promise<EdgeFacts["names"]> {
@@ -112,6 +128,15 @@ async function readAnswer(url: string): Promise<Pick<EdgeFacts, "fault" | "clock
   } catch (error) {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : "";
     return { fault: cause || String(error), clockAheadMs: null };
+  }
+}
+
+async function readSignature(url: string, key: string): Promise<EdgeFacts["signature"]> {
+  try {
+    const fault = keyFault(await fetchSignature(url), key);
+    return fault === null ? "signed" : { fault };
+  } catch {
+    return null; // whether it is reached at all is said elsewhere
   }
 }
 

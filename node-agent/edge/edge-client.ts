@@ -1,8 +1,10 @@
+import { trimEndOf } from "../../src/contract/trimming.ts";
 import * as z from "zod";
 import {
   type DispatchedJob,
+  EXCHANGE_REPLY_TEXTS,
   type ExchangeReply,
-  exchangeReplySchema,
+  exchangeReplyTextsSchema,
   type HostReply,
   hostReplySchema,
   type JoinReply,
@@ -15,7 +17,7 @@ import {
   uploadReplySchema,
 } from "../../src/contract/agent.ts";
 import { type LogReply, logReplySchema } from "../../src/contract/log.ts";
-import { EACH, JsonCarver } from "../../src/contract/json-carver.ts";
+import { cutJson } from "../../src/contract/json-text.ts";
 import type { AttemptRef } from "../journal/journal.ts";
 
 /** How a call to the edge ended. */
@@ -26,8 +28,11 @@ export type EdgeOutcome<Reply> =
   | { readonly kind: "refused"; readonly status: number; readonly detail: string }
   | { readonly kind: "unreachable"; readonly detail: string };
 
-/** A job whose input is the JSON text that came. */
-export type ArrivedJob = Omit<DispatchedJob, "input"> & { readonly input: string };
+/** A job whose input and s3Config are the JSON texts that came. */
+export type ArrivedJob = Omit<DispatchedJob, "input" | "s3Config"> & {
+  readonly input: string;
+  readonly s3Config?: string;
+};
 export type ArrivedReply = Omit<ExchangeReply, "jobs"> & { readonly jobs: readonly ArrivedJob[] };
 
 export type CallLimits = { readonly timeoutMs: number; readonly signal: AbortSignal };
@@ -38,14 +43,13 @@ export type ArtifactBytes = { readonly from: number; readonly bytes: AsyncIterab
 const DETAIL_MAX_LENGTH = 300;
 const errorAnswer = z.object({ error: z.string() });
 const nothing = z.object({});
-
 /** Makes the agent's calls to the edge and checks every reply. Never throws. */
 export class EdgeClient {
   readonly #edgeUrl: string;
   readonly #hostToken: string | null;
 
   constructor(edgeUrl: string, hostToken: string | null) {
-    this.#edgeUrl = edgeUrl.replace(/\/+$/, "");
+    this.#edgeUrl = trimEndOf(edgeUrl, "/");
     this.#hostToken = hostToken;
   }
 
@@ -108,6 +112,7 @@ export class EdgeClient {
       const range = from > 0 ? { range: `bytes=${from}-` } : {};
       const request = {
         headers: { ...this.#headers(), ...range },
+        redirect: "error" as const,
         signal: AbortSignal.any([signal, patience.signal]),
       };
       const response = await fetch(`${this.#edgeUrl}/agent/v1/artifacts/${sha256}`, request);
@@ -139,7 +144,9 @@ export class EdgeClient {
   ): Promise<EdgeOutcome<Reply>> {
     try {
       const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
-      const request: RequestInit = { method, headers: this.#headers(), body, signal: limit };
+      // A redirect would take tokens and results to wherever it leads.
+      const redirect = "error";
+      const request: RequestInit = { method, headers: this.#headers(), body, redirect, signal: limit };
       const response = await fetch(`${this.#edgeUrl}${path}`, request);
       const bytes = Buffer.from(await response.arrayBuffer());
       if (!response.ok) return readRefusal(bytes.toString(), response.status);
@@ -171,33 +178,23 @@ function readReply<Reply>(value: unknown, schema: z.ZodType<Reply>): ReadReply<R
   return `a reply that this agent does not understand (${place}: ${issue?.message ?? "invalid"})`;
 }
 
-/** Inputs go on to workers as the text that they are; they may be megabytes. */
+/** Users' values go on to workers as the texts that they are; they may be megabytes. */
 function readExchangeReply(bytes: Buffer): ReadReply<ArrivedReply> {
-  const { rest, inputs } = carveInputs(bytes);
-  const read = readReply(parseJson(rest), exchangeReplySchema);
+  const read = readReply(cutReply(bytes), exchangeReplyTextsSchema);
   if (typeof read === "string") return read;
-  const jobs = read.reply.jobs.map(({ input: _, ...job }, index) => ({
+  const jobs = read.reply.jobs.map(({ input, s3Config, ...job }) => ({
     ...job,
-    input: inputs[index] ?? "null",
+    input: input.json,
+    ...(s3Config && { s3Config: s3Config.json }),
   }));
   return { kind: "answered", reply: { ...read.reply, jobs } };
 }
 
-function carveInputs(bytes: Buffer): { readonly rest: Buffer; readonly inputs: readonly string[] } {
-  const carver = new JsonCarver(["jobs", EACH, "input"], Number.POSITIVE_INFINITY);
+function cutReply(bytes: Buffer): unknown {
   try {
-    const pieces = carver.scan(bytes);
-    carver.end();
-    const [rest, inputs] = [
-      pieces.filter(({ carved }) => carved === null),
-      pieces.filter(({ carved }) => carved !== null),
-    ];
-    return {
-      rest: Buffer.concat(rest.map((piece) => piece.bytes)),
-      inputs: inputs.map((piece) => new TextDecoder().decode(piece.bytes)),
-    };
+    return cutJson(bytes, EXCHANGE_REPLY_TEXTS, { depthMax: Number.POSITIVE_INFINITY });
   } catch {
-    return { rest: Buffer.alloc(0), inputs: [] }; // no JSON, so no reply either
+    return undefined; // no JSON, so no reply either
   }
 }
 

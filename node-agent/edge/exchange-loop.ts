@@ -25,7 +25,14 @@ import {
 } from "./cargo.ts";
 import type { ArrivedJob, ArrivedReply, EdgeOutcome } from "./edge-client.ts";
 import type { EdgeLink } from "./edge-link.ts";
-import { areSameSlots, type OpenTurn, type Slot, slotsToHold, slotsToOfferNow } from "./exchange-plan.ts";
+import {
+  areSameSlots,
+  boundProgress,
+  type OpenTurn,
+  type Slot,
+  slotsToHold,
+  slotsToOfferNow,
+} from "./exchange-plan.ts";
 import { Pace } from "./pace.ts";
 import { Schedule } from "./schedule.ts";
 
@@ -202,17 +209,17 @@ export class ExchangeLoop {
 
   #encode({ turn, isHolding, slots, cargo }: Turn): string {
     const { session, ledger, endpointId, timing, follow } = this.#options;
-    const request: Omit<ExchangeRequest, "reports" | "chunks"> = {
+    const request: Omit<ExchangeRequest, "held" | "reports" | "chunks"> = {
       session,
       turn,
       openTurns: [...this.#open.keys()],
-      held: ledger.held(endpointId),
       slots: [...slots],
       holdMs: isHolding ? timing.edgeHoldMs : 0,
       follow: follow(),
     };
-    // Reports and chunks are JSON text already; a result of many megabytes is not parsed and encoded again.
-    return `${JSON.stringify(request).slice(0, -1)},${encodeCargo(cargo)}}`;
+    const held = `"held":[${boundProgress(ledger.held(endpointId), turn).join(",")}]`;
+    // Users' values are JSON text, and remain the text that they are.
+    return `${JSON.stringify(request).slice(0, -1)},${held},${encodeCargo(cargo)}}`;
   }
 
   #nextCargo(): Cargo {
@@ -267,7 +274,18 @@ export class ExchangeLoop {
       this.#hasNews = true; // the edge shall hear soon that it is not held
     }
     if (held.length > 0) this.#lastJobAt = Date.now();
-    if (held.length > 0) onJobs(workerId, held); // together: they may share one poll
+    for (const { job, record } of held) if (job.fault !== undefined) this.#fault(record, job.fault);
+    const readable = held.filter(({ job }) => job.fault === undefined);
+    if (readable.length > 0) onJobs(workerId, readable); // together: they may share one poll
+  }
+
+  /** It ends without its worker having seen it. */
+  #fault(record: AttemptRecord, error: string): void {
+    const { ledger, log } = this.#options;
+    log.warn("job_unreadable", { jobId: record.jobId, attempt: record.attempt, reason: error });
+    void ledger.report(record, { kind: "failed", error, output: undefined }).catch((failure: unknown) => {
+      log.error("journal_failed", { jobId: record.jobId, reason: String(failure) });
+    });
   }
 
   /** Whether answering such replies at once would make a hot loop. */

@@ -1,5 +1,12 @@
 import { describe, test } from "vitest";
-import { areSameSlots, batchReports, type OpenTurn, slotsToHold, slotsToOfferNow } from "./exchange-plan.ts";
+import {
+  areSameSlots,
+  batchReports,
+  boundProgress,
+  type OpenTurn,
+  slotsToHold,
+  slotsToOfferNow,
+} from "./exchange-plan.ts";
 
 const slot = (workerId: string, free = 1) => ({ workerId, free });
 const holding = (turn: number, ...slots: OpenTurn["slots"]): OpenTurn => ({ turn, isHolding: true, slots });
@@ -55,5 +62,28 @@ describe("the reports of an exchange", () => {
 
   test("are never more than one exchange may carry", ({ expect }) => {
     expect(batchReports(Array.from({ length: 1_500 }, () => report(1)))).toHaveLength(1_000);
+  });
+});
+
+describe("the progress of held jobs", () => {
+  const held = (jobId: string, length: number) => ({
+    body: JSON.stringify({ jobId }),
+    progress: length > 0 ? `"${"é".repeat(length / 2 - 1)}"` : undefined,
+  });
+  const idsWithProgress = (turn: number, ...jobs: ReturnType<typeof held>[]) =>
+    boundProgress(jobs, turn)
+      .map((json) => JSON.parse(json) as { jobId: string; progress?: string })
+      .filter(({ progress }) => progress !== undefined)
+      .map(({ jobId }) => jobId);
+
+  test("goes whole while it is small, and every job is held in any case", ({ expect }) => {
+    expect(idsWithProgress(7, held("a", 10), held("b", 0), held("c", 10))).toEqual(["a", "c"]);
+    expect(boundProgress([held("a", 3_000_000)], 1)).toEqual(['{"jobId":"a"}']);
+    expect(boundProgress([], 1)).toEqual([]);
+  });
+
+  test("takes turns when it is more than one exchange may carry, in bytes", ({ expect }) => {
+    const jobs = ["a", "b", "c"].map((id) => held(id, 1_200_000));
+    expect([3, 4, 5].map((turn) => idsWithProgress(turn, ...jobs))).toEqual([["a"], ["b"], ["c"]]);
   });
 });

@@ -5,6 +5,10 @@
  *     The edge answers an older holding turn as soon as a newer one arrives, so the newest offers them all.
  * X2  A large report travels alone.
  */
+import { EXCHANGE_PROGRESS_MAX_BYTES, EXCHANGE_REPORTS_MAX_BYTES } from "../../src/contract/limits.ts";
+import type { HeldText } from "../journal/attempt-ledger.ts";
+import { withMember } from "../journal/report.ts";
+
 export type Slot = { readonly workerId: string; readonly free: number };
 
 export type OpenTurn = {
@@ -13,7 +17,6 @@ export type OpenTurn = {
   readonly slots: readonly Slot[];
 };
 
-const BATCH_MAX_BYTES = 8_000_000;
 const BATCH_MAX_COUNT = 1_000;
 
 /** Slots for a holding turn: all but those that an immediate turn offers at the moment. */
@@ -39,11 +42,32 @@ export function batchReports<Report extends { readonly body: string }>(unsent: r
   let sizeBytes = 0;
   const batch: Report[] = [];
   for (const report of unsent.slice(0, BATCH_MAX_COUNT)) {
-    sizeBytes += report.body.length;
-    if (batch.length > 0 && sizeBytes > BATCH_MAX_BYTES) break; // X2
+    sizeBytes += Buffer.byteLength(report.body);
+    if (batch.length > 0 && sizeBytes > EXCHANGE_REPORTS_MAX_BYTES) break; // X2
     batch.push(report);
   }
   return batch;
+}
+
+/**
+ * Held jobs as JSON texts, with as much of their progress as one exchange may carry; that of the others has its
+ * turn in another one.
+ */
+export function boundProgress(held: readonly HeldText[], turn: number): string[] {
+  const begin = turn % Math.max(1, held.length);
+  const brought = new Set<HeldText>();
+  let leftBytes = EXCHANGE_PROGRESS_MAX_BYTES;
+  for (const job of [...held.slice(begin), ...held.slice(0, begin)]) {
+    if (job.progress === undefined) continue;
+    leftBytes -= Buffer.byteLength(job.progress);
+    if (leftBytes < 0) break;
+    brought.add(job);
+  }
+  return held.map((job) =>
+    job.progress !== undefined && brought.has(job)
+      ? withMember(job.body, "progress", job.progress)
+      : job.body,
+  );
 }
 
 function subtract(free: readonly Slot[], turns: readonly OpenTurn[]): Slot[] {

@@ -2,6 +2,7 @@
  * Says to the edge all the time that this host is there, so that its silence is noticed within seconds although
  * syncs are held for long. It carries nothing else; an edge that knows no presence only hears of the host less often.
  */
+import { trimEndOf } from "../../src/contract/trimming.ts";
 import { randomUUID } from "node:crypto";
 import { PRESENCE_BEAT, PRESENCE_REPLACED } from "../../src/contract/agent.ts";
 import { PRESENCE_BEAT_MS, PRESENCE_LIFE_MS, PRESENCE_SILENCE_MS } from "../../src/contract/limits.ts";
@@ -56,7 +57,7 @@ export class Presence {
   #open(): void {
     const { edgeUrl, hostToken } = this.#options;
     const id = randomUUID();
-    const address = new URL(`${edgeUrl.replace(/\/+$/, "")}/agent/v1/presence?id=${id}`);
+    const address = new URL(`${trimEndOf(edgeUrl, "/")}/agent/v1/presence?id=${id}`);
     address.protocol = address.protocol === "https:" ? "wss:" : "ws:";
     const socket = new WebSocket(address, { headers: { authorization: `Bearer ${hostToken}` } });
     this.#socket = socket;

@@ -1,4 +1,5 @@
 /** What nvidia-smi says about this machine's GPUs. */
+import { trimEndOf } from "../../src/contract/trimming.ts";
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import type { Gpu } from "../../src/contract/agent.ts";
@@ -61,7 +62,7 @@ function parseRow([index = "", name = "", memory = "", migMode = ""]: readonly s
 
 function failed(reason: string): GpuReading {
   const detail = `nvidia-smi can not read the GPUs: ${reason}`;
-  return { kind: "failed", detail: `${detail.replace(/\.*$/, "")}. Check the NVIDIA driver of this host.` };
+  return { kind: "failed", detail: `${trimEndOf(detail, ".")}. Check the NVIDIA driver of this host.` };
 }
 
 function textOf(error: unknown, name: string): string {

@@ -1,8 +1,9 @@
 #!/bin/sh
 # Makes this machine a GPU host of Edgerun, or brings one up to date:
 #
-#   curl -fsSL <edge>/agent/install.sh | sudo sh -s -- --token <join token>
+#   (echo EDGERUN_JOIN_TOKEN=<join token>; curl -fsSL <edge>/agent/install.sh) | sudo sh -s --
 #
+# Without a token it asks for one on the terminal. A token among the arguments could be seen by other users.
 # Everything may be run again: what is there is kept or renewed. Nothing happens before the last line was read.
 set -eu
 
@@ -38,13 +39,15 @@ has() { command -v "$1" >/dev/null 2>&1; }
 usage() {
   cat <<'HELP'
 Options:
-  --token <token>         join token; needed once, and again after the host was removed
+  --token-file <file>     holds the join token; needed once, and again after the host was removed
+                          (default: EDGERUN_JOIN_TOKEN, else it is asked for on the terminal)
   --edge <url>            address of the edge (default: where this script came from)
   --name <name>           name of this host (default: its host name)
   --data-center <id>      where this host is, such as EU-RO-1
   --runtime <kind>        docker (default) or process, which isolates nothing
   --state <directory>     what the agent remembers (default: /var/lib/edgerun-agent)
   --volumes <directory>   where the network volumes of workers are
+  --allow-plain-http      speak to an edge of another computer without https
   --proxy <url>           proxy through which the edge is reached
   --node <path>           Node to run the agent with (default: one that fits, else one is fetched)
   --no-systemd            only install; say how to run the agent
@@ -55,18 +58,24 @@ HELP
 # Arguments
 
 read_arguments() {
-  token=${EDGERUN_JOIN_TOKEN:-} edge='' name='' data_center='' runtime='' state='' volumes='' proxy='' node=''
+  token=${EDGERUN_JOIN_TOKEN:-} token_file='' plain_http='' edge='' name='' data_center='' runtime='' state='' volumes='' proxy='' node=''
   with_systemd=yes uninstalls=no now=''
+  unset EDGERUN_JOIN_TOKEN # no other program needs it
   while [ $# -gt 0 ]; do
     case $1 in
       --no-systemd) with_systemd=no ;;
       --uninstall) uninstalls=yes ;;
       --now) now=--now ;;
+      --allow-plain-http) plain_http=true ;;
       --help | -h) usage && exit 0 ;;
-      --token | --edge | --name | --data-center | --runtime | --state | --volumes | --proxy | --node)
+      --token | --token-file | --edge | --name | --data-center | --runtime | --state | --volumes | --proxy | --node)
         [ -n "${2:-}" ] || die "$1 needs a value." "See --help."
         case $1 in
-          --token) token=$2 ;;
+          --token)
+            token=$2
+            warn "Other users of this machine can see --token. Use --token-file, or EDGERUN_JOIN_TOKEN."
+            ;;
+          --token-file) token_file=$2 ;;
           --edge) edge=${2%/} ;;
           --name) name=$2 ;;
           --data-center) data_center=$2 ;;
@@ -82,6 +91,33 @@ read_arguments() {
     esac
     shift
   done
+}
+
+read_token_file() {
+  [ -z "$token_file" ] || token=$(cat -- "$token_file") || die "The join token could not be read."
+}
+
+# From the terminal, even where this script comes through a pipe; it is not shown.
+ask_token() {
+  (: >/dev/tty) 2>/dev/null || return 0
+  printf 'Join token (GraphQL: joinTokenCreate): ' >/dev/tty
+  trap 'stty echo </dev/tty; exit 130' HUP INT TERM
+  stty -echo </dev/tty
+  IFS= read -r token </dev/tty || token=''
+  stty echo </dev/tty
+  trap - HUP INT TERM
+  printf '\n' >/dev/tty
+}
+
+# A name that is this very computer, so that nothing of it is sent over a network.
+is_loopback() { # address
+  host=${1#*://} host=${host%%/*}
+  case $host in *@*) return 1 ;; esac
+  case $host in
+    localhost | localhost:* | *.localhost | *.localhost:* | '[::1]' | '[::1]:'*) return 0 ;;
+    127.*) case ${host%%:*} in *[!0-9.]*) return 1 ;; *) return 0 ;; esac ;;
+    *) return 1 ;;
+  esac
 }
 
 # What an earlier run wrote for a setting; nothing if there is none.
@@ -104,7 +140,15 @@ settle_arguments() {
   [ -n "$volumes" ] || volumes=$(kept EDGERUN_VOLUMES)
   [ -n "$proxy" ] || proxy=$(kept HTTPS_PROXY)
   [ -n "$proxy" ] || proxy=${HTTPS_PROXY:-${https_proxy:-}}
-  case $edge in http://* | https://*) ;; *) die "--edge must begin with https:// or http://." ;; esac
+  [ -n "$plain_http" ] || plain_http=$(kept EDGERUN_ALLOW_PLAIN_HTTP)
+  [ -n "$plain_http" ] || plain_http=${EDGERUN_ALLOW_PLAIN_HTTP:-}
+  case $edge in
+    https://*) ;;
+    http://*) is_loopback "$edge" || [ "$plain_http" = true ] || die \
+      "$edge is not safe: without https others can read the join token, and change what is installed." \
+      "Use its https address, or give --allow-plain-http if you trust the network." ;;
+    *) die "--edge must begin with https://." ;;
+  esac
   case $runtime in docker | process) ;; *) die "--runtime must be docker or process." ;; esac
   for path in "$state" "$volumes"; do
     case $path in '' | /*) ;; *) die "$path must be a whole path, from / on." ;; esac
@@ -118,10 +162,12 @@ settle_arguments() {
 '*) die "$value may not hold quotes, backslashes, \$ or line ends." ;;
     esac
   done
-  case $token in *[!A-Za-z0-9_-]*) die "--token is no join token: it has letters, digits, _ and - only." ;; esac
+  read_token_file
+  [ -n "$token" ] || [ -e "$state/host.json" ] || ask_token
+  case $token in *[!A-Za-z0-9_-]*) die "This is no join token: it has letters, digits, _ and - only." ;; esac
   if [ -z "$token" ] && [ ! -e "$state/host.json" ]; then
     die "This host has not joined yet, so it needs a join token." \
-      "Create one (GraphQL: joinTokenCreate) and pass it with --token."
+      "Create one (GraphQL: joinTokenCreate) and paste the line that comes with it, or use --token-file."
   fi
 }
 
@@ -158,10 +204,14 @@ check_docker() {
 # Files
 
 fetch() { # address, file
+  # A redirect must not lead from https to http.
+  case $1 in https://*) protocols='=https' ;; *) protocols='=http,https' ;; esac
   if has curl; then
-    ${proxy:+env "https_proxy=$proxy" "http_proxy=$proxy"} curl -fsSL --retry 3 -o "$2" "$1"
+    ${proxy:+env "https_proxy=$proxy" "http_proxy=$proxy"} \
+      curl --proto "$protocols" --tlsv1.2 -fsSL --retry 3 -o "$2" "$1"
   else
-    ${proxy:+env "https_proxy=$proxy" "http_proxy=$proxy"} wget -q -O "$2" "$1"
+    if wget --version 2>/dev/null | grep -q GNU; then redirects=--max-redirect=0; else redirects=''; fi
+    ${proxy:+env "https_proxy=$proxy" "http_proxy=$proxy"} wget -q $redirects -O "$2" "$1"
   fi || die "$1 could not be fetched." "Can this machine reach it? Behind a proxy: --proxy <url>"
 }
 
@@ -240,6 +290,7 @@ write_settings() {
     printf 'EDGERUN_EDGE="%s"\nEDGERUN_NAME="%s"\nEDGERUN_RUNTIME="%s"\nEDGERUN_STATE="%s"\nEDGERUN_NODE="%s"\n' \
       "$edge" "$name" "$runtime" "$state" "$node"
     [ -z "$data_center" ] || printf 'EDGERUN_DATA_CENTER="%s"\n' "$data_center"
+    [ "$plain_http" != true ] || printf 'EDGERUN_ALLOW_PLAIN_HTTP="true"\n'
     [ -z "$volumes" ] || printf 'EDGERUN_VOLUMES="%s"\n' "$volumes"
     [ -z "$proxy" ] || printf 'HTTPS_PROXY="%s"\nHTTP_PROXY="%s"\nNO_PROXY="localhost,127.0.0.1"\n' "$proxy" "$proxy"
   } | place "$CONFIG" 600
@@ -248,6 +299,12 @@ write_settings() {
 }
 
 # systemd
+
+# What the agent itself may take: containers of Docker have limits of their own, but plain processes count as its own.
+memory_limits() {
+  [ "$runtime" = docker ] || return 0
+  printf 'MemoryHigh=1536M\nMemoryMax=2G\n'
+}
 
 write_unit() {
   place "$UNIT_PATH" 644 <<UNIT_END
@@ -269,6 +326,7 @@ RestartPreventExitStatus=78
 KillMode=process
 TimeoutStopSec=60
 OOMPolicy=continue
+$(memory_limits)
 NoNewPrivileges=yes
 RestrictRealtime=yes
 LockPersonality=yes

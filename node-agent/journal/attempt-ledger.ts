@@ -10,7 +10,6 @@
  *     else: what is not written is known until this process ends, and then the edge finds out by itself.
  */
 import type { DispatchedJob, HeldJob, Upload } from "../../src/contract/agent.ts";
-import type { JsonValue } from "../../src/contract/json.ts";
 import { ageMs } from "../age.ts";
 import type { AgentLog } from "../log.ts";
 import type { AttemptRecord, AttemptRef, Journal, ReportRecord } from "./journal.ts";
@@ -18,6 +17,9 @@ import { encodeReport, withUpload, type AttemptOutcome } from "./report.ts";
 
 /** Chunks of one attempt in their order, as JSON texts; `from` is the number of the first. */
 export type ChunkRecord = AttemptRef & { readonly from: number; readonly outputs: readonly string[] };
+
+/** A held job: the JSON text of a HeldJob without its progress, and that as its own text. */
+export type HeldText = { readonly body: string; readonly progress: string | undefined };
 
 type Entry = {
   readonly record: AttemptRef;
@@ -27,7 +29,8 @@ type Entry = {
   fault: string | undefined;
   /** The result must be at the edge before the report. */
   needsUpload: boolean;
-  progress: JsonValue | undefined;
+  /** JSON text. */
+  progress: string | undefined;
   /** When the worker took the job and when it gave a result, by `performance.now()`. */
   startedAt: number | undefined;
   finishedAt: number | undefined;
@@ -82,7 +85,10 @@ export class AttemptLedger {
 
   // From the edge
 
-  receive(endpointId: string, job: Omit<DispatchedJob, "input">): AttemptRecord {
+  receive(
+    endpointId: string,
+    job: Pick<DispatchedJob, "id" | "attempt" | "workerId" | "executionTimeoutMs">,
+  ): AttemptRecord {
     const record = {
       jobId: job.id,
       attempt: job.attempt,
@@ -168,10 +174,11 @@ export class AttemptLedger {
     return this.#entries.get(keyOf(ref))?.isSettled === false;
   }
 
-  noteProgress(ref: AttemptRef, value: JsonValue): boolean {
+  /** Takes the last progress of a handler, as JSON text. False when nobody wants it. */
+  noteProgress(ref: AttemptRef, progress: string): boolean {
     const entry = this.#entries.get(keyOf(ref));
-    if (!entry || entry.isSettled || JSON.stringify(value).length > PROGRESS_MAX_LENGTH) return false;
-    entry.progress = value;
+    if (!entry || entry.isSettled || progress.length > PROGRESS_MAX_LENGTH) return false;
+    entry.progress = progress;
     this.#onChange(ref.endpointId, "progress");
     return true;
   }
@@ -200,16 +207,12 @@ export class AttemptLedger {
     return [...this.#entries.values()].some((entry) => entry.record.endpointId === endpointId);
   }
 
-  held(endpointId: string): HeldJob[] {
+  held(endpointId: string): HeldText[] {
     return this.#ofEndpoint(endpointId).map(({ record, progress, startedAt, finishedAt }) => {
       const { jobId, attempt, workerId } = record;
-      return {
-        jobId,
-        attempt,
-        workerId,
-        ...(progress !== undefined && { progress }),
-        ...(startedAt !== undefined && { ago: agesOf(startedAt, finishedAt) }),
-      };
+      const ago = startedAt === undefined ? undefined : agesOf(startedAt, finishedAt);
+      const body = JSON.stringify({ jobId, attempt, workerId, ago } satisfies Partial<HeldJob>);
+      return { body, progress };
     });
   }
 

@@ -45,6 +45,7 @@ function splitOutput(report: object, output: string | undefined): Pick<NewReport
   return { body: withMember(body, "output", output), output: null };
 }
 
-function withMember(body: string, name: string, json: string): string {
+/** Adds a member to the text of an object that has one already. */
+export function withMember(body: string, name: string, json: string): string {
   return `${body.slice(0, -1)},"${name}":${json}}`;
 }

@@ -154,6 +154,7 @@ export class LogShipper {
     const { reachability, log, onUnauthorized } = this.#options;
     if (outcome.kind === "answered") {
       this.#pace.recover();
+      for (const refusal of outcome.reply.refused ?? []) log.warn("log_lines_refused", refusal);
       return reachability.answered(CONVERSATION);
     }
     this.#pace.slowDown();

@@ -4,6 +4,7 @@ import {
   containerOptions as optionsOf,
   type ContainerSettings,
   type HostShare,
+  overriddenVariables,
   ownerOfLabels,
 } from "./container-options.ts";
 import type { WorkerSpec } from "./runtime.ts";
@@ -25,6 +26,7 @@ const settings: ContainerSettings = {
   hasRealGpus: true,
   pidsLimit: 100,
   cpuCount: 8,
+  clearsPreloads: false,
 };
 const nothing = { volumePath: null, artifact: null, hasDiskQuota: false };
 const containerOptions = (worker: WorkerSpec, how: ContainerSettings, share: HostShare = nothing) =>
@@ -46,6 +48,37 @@ describe("containerOptions", () => {
     const options = containerOptions({ ...spec, ...changes }, { ...settings, hasRealGpus });
     expect(options.HostConfig).not.toHaveProperty("DeviceRequests");
     expect(options.Env).toEqual(["TOKEN=a=b", "NVIDIA_VISIBLE_DEVICES=void"]);
+  });
+
+  test("gives a worker with GPUs no other device of the host, whatever template and image ask for", ({
+    expect,
+  }) => {
+    const asking = { ...spec, env: { NVIDIA_NVSWITCH: "enabled", NVIDIA_DRIVER_CAPABILITIES: "all" } };
+    const { Env } = containerOptions(asking, settings);
+    expect(Env).toContain("NVIDIA_DRIVER_CAPABILITIES=all");
+    for (const name of [
+      "NVIDIA_NVSWITCH",
+      "NVIDIA_MOFED",
+      "NVIDIA_IMEX_CHANNELS",
+      "NVIDIA_MIG_CONFIG_DEVICES",
+    ])
+      expect(Env?.filter((variable) => variable.startsWith(`${name}=`))).toEqual([`${name}=`]);
+    expect(overriddenVariables(asking, settings)).toEqual(["NVIDIA_NVSWITCH"]);
+    expect(overriddenVariables({ ...asking, gpuIndexes: [] }, settings)).toEqual([]);
+  });
+
+  test("leaves a template its preloads, but for a toolkit that would load them as root of the host", ({
+    expect,
+  }) => {
+    const preloading = { ...spec, env: { LD_PRELOAD: "/usr/lib/libtcmalloc.so" } };
+    expect(containerOptions(preloading, settings).Env).toContain("LD_PRELOAD=/usr/lib/libtcmalloc.so");
+    const old = { ...settings, clearsPreloads: true };
+    expect(containerOptions(preloading, old).Env).toEqual(
+      expect.arrayContaining(["LD_PRELOAD=", "LD_AUDIT="]),
+    );
+    expect(overriddenVariables(preloading, old)).toEqual(["LD_PRELOAD"]);
+    const withoutGpus = { ...preloading, gpuIndexes: [] };
+    expect(containerOptions(withoutGpus, old).Env).toContain("LD_PRELOAD=/usr/lib/libtcmalloc.so");
   });
 
   test("gives away no rights and nothing of the host", ({ expect }) => {

@@ -49,6 +49,8 @@ export type ContainerSettings = {
   readonly hostId: string;
   readonly networkName: string;
   readonly hasRealGpus: boolean;
+  /** The NVIDIA Container Toolkit of this host would load what a container names. */
+  readonly clearsPreloads: boolean;
   readonly pidsLimit: number;
   readonly cpuCount: number;
 };
@@ -215,7 +217,38 @@ function gpuRequest(spec: WorkerSpec): Dockerode.DeviceRequest {
   return { Driver: "nvidia", DeviceIDs: spec.gpuIndexes.map(String), Capabilities: [["gpu"]] };
 }
 
-/** C3: where the NVIDIA runtime is Docker's default it obeys this variable, and CUDA images set it to "all". */
+/**
+ * C3: where the NVIDIA runtime is Docker's default it obeys this variable, and CUDA images set it to "all". A worker
+ * with GPUs gets what else the runtime would do for an image's variables set to nothing.
+ */
 function gpuEnvironment(spec: WorkerSpec, settings: ContainerSettings): Readonly<Record<string, string>> {
-  return { NVIDIA_VISIBLE_DEVICES: hasOwnGpus(spec, settings) ? spec.gpuIndexes.join(",") : "void" };
+  const isOwner = hasOwnGpus(spec, settings);
+  const closed = isOwner ? closedVariables(settings) : [];
+  return {
+    ...Object.fromEntries(closed.map((name) => [name, ""])),
+    NVIDIA_VISIBLE_DEVICES: isOwner ? spec.gpuIndexes.join(",") : "void",
+  };
+}
+
+/** By these the NVIDIA runtime gives a container devices of the host beside its GPUs. */
+const HOST_DEVICE_VARIABLES = [
+  "NVIDIA_GDRCOPY",
+  "NVIDIA_GDS",
+  "NVIDIA_IMEX_CHANNELS",
+  "NVIDIA_MIG_CONFIG_DEVICES",
+  "NVIDIA_MIG_MONITOR_DEVICES",
+  "NVIDIA_MOFED",
+  "NVIDIA_NVSWITCH",
+];
+/** By these an old toolkit lets an image run its code as root of the host; with a later one they are the image's own. */
+const PRELOAD_VARIABLES = ["LD_AUDIT", "LD_PRELOAD"];
+
+function closedVariables({ clearsPreloads }: ContainerSettings): readonly string[] {
+  return clearsPreloads ? [...HOST_DEVICE_VARIABLES, ...PRELOAD_VARIABLES] : HOST_DEVICE_VARIABLES;
+}
+
+/** Variables of a template that a worker does not get as they are. */
+export function overriddenVariables(spec: WorkerSpec, settings: ContainerSettings): readonly string[] {
+  if (!hasOwnGpus(spec, settings)) return [];
+  return closedVariables(settings).filter((name) => (spec.env[name] ?? "") !== "");
 }

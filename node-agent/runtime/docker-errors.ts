@@ -64,23 +64,36 @@ export function stalledPull(imageName: string, stallMs: number): string {
   return `The pull of image ${imageName} was given up: nothing came from its registry for ${stallMs / 1_000} s.`;
 }
 
-/** Why an image is not on this host, what the registry said, and what to do about it. */
+/** Why an image is not on this host. `answer` is what was said, which may be by any server, without the login. */
+export type PullFailure = { readonly sentence: string; readonly answer: string };
+
 export function pullFailure(
-  { imageName, registryAuth }: Pick<WorkerSpec, "imageName" | "registryAuth">,
+  request: Pick<WorkerSpec, "imageName" | "registryAuth">,
   error: unknown,
+): PullFailure {
+  const answer = withoutLogin(daemonText(error), request.registryAuth);
+  return { sentence: pullSentence(request, unreachableDaemon(error), answer), answer };
+}
+
+/** What kind of failure it is, and what to do about it. Nothing of the answer is repeated. */
+function pullSentence(
+  { imageName, registryAuth }: Pick<WorkerSpec, "imageName" | "registryAuth">,
+  unreachable: string | null,
+  text: string,
 ): string {
-  const unreachable = unreachableDaemon(error);
   if (unreachable) return `Image ${imageName} could not be pulled. ${unreachable}`;
-  const text = withoutLogin(daemonText(error), registryAuth);
   if (/invalid reference|repository name must be|invalid tag/i.test(text)) return invalidImageName(imageName);
   if (registryAuth && LOGIN_REFUSED.test(text) && !/toomanyrequests|rate limit/i.test(text)) {
     const called = registryAuth.name ? ` '${registryAuth.name}'` : "";
-    return `The registry refused the credentials${called} for image ${imageName}. Check their user name, password and right to read it (updateRegistryAuth). The answer was: ${text}`;
+    return `The registry refused the credentials${called} for image ${imageName}. Check their user name, password and right to read it (updateRegistryAuth).`;
   }
   const known = PULL_FAILURES.find(({ pattern }) => pattern.test(text));
   const advice = FLASH_IMAGE.test(imageName) ? ` ${FLASH_ADVICE}` : "";
-  return `Image ${imageName} ${known?.sentence ?? "could not be pulled."}${advice} The answer was: ${text}`;
+  return `Image ${imageName} ${known?.sentence ?? UNKNOWN_FAILURE}${advice}`;
 }
+
+const UNKNOWN_FAILURE =
+  "could not be pulled. The log of the agent on that host (image_not_pulled) has the answer of its registry.";
 
 /** The images that an app gets unless it names others. */
 const FLASH_IMAGE = /^edgerun\/flash(-lb)?(-cpu)?:/;

@@ -13,6 +13,7 @@ import { freeBytesReader } from "./docker-root.ts";
 import { ImageCache } from "./image-cache.ts";
 import { imageDigestOf } from "./image-digest.ts";
 import { ImageStore } from "./image-store.ts";
+import type { RegistryTerms } from "./registry-reach.ts";
 import type { PrepareOutcome, WorkerSpec } from "./runtime.ts";
 
 export type ImageTerms = {
@@ -50,13 +51,18 @@ export class DockerImages {
   /** Where Docker keeps images. */
   readonly room: DiskRoom;
 
-  constructor(clients: DockerClients, log: AgentLog = NO_LOG, terms: Partial<ImageTerms> = {}) {
+  constructor(
+    clients: DockerClients,
+    registries: RegistryTerms,
+    log: AgentLog = NO_LOG,
+    terms: Partial<ImageTerms> = {},
+  ) {
     this.#clients = clients;
     this.#log = log;
     this.#terms = { ...TERMS, freeBytes: freeBytesReader(clients.docker), ...terms };
     const { stallMs, checkLimitMs, progressMs, freeBytes, reserveBytes, tendMs } = this.#terms;
     this.room = new DiskRoom({ freeBytes, reserveBytes, tendMs });
-    this.#store = new ImageStore({ ...clients, log, stallMs, checkLimitMs, progressMs });
+    this.#store = new ImageStore({ ...clients, log, stallMs, checkLimitMs, progressMs, registries });
   }
 
   /** Gets the worker's image onto this host unless it is there already. */

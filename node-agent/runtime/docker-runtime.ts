@@ -16,6 +16,7 @@ import {
   type ContainerSettings,
   type HostShare,
   HOST_LABEL,
+  overriddenVariables,
   ownerOfLabels,
 } from "./container-options.ts";
 import type { DiskRoom } from "./disk-room.ts";
@@ -53,12 +54,16 @@ export type DockerRuntimeOptions = {
   readonly hostId: string;
   /** False where GPUs are simulated: no device is asked of Docker then. */
   readonly hasRealGpus: boolean;
+  /** The NVIDIA Container Toolkit of this host would load what a container names. */
+  readonly clearsPreloads?: boolean;
   readonly pidsLimit?: number;
   readonly networkName?: string;
   /** IPv4 networks beyond the Internet that workers may reach. */
   readonly allowedNetworks?: readonly string[];
   /** Workers run also where nothing keeps them from the services of the host and its network. */
   readonly isOpenNetworkAllowed?: boolean;
+  /** Registries that are asked for images although they are not on the Internet. */
+  readonly allowedRegistries?: readonly string[];
   /** Absent where the host has no network volumes. */
   readonly volumes?: Volumes;
   /** Least time between two looks at how much a worker has written. */
@@ -94,6 +99,7 @@ export class DockerRuntime implements Runtime {
   readonly #watches = new Set<ContainerExits>();
   readonly #images: DockerImages;
   readonly #files: AppFiles | undefined;
+  readonly #log: AgentLog | undefined;
 
   constructor(options: DockerRuntimeOptions) {
     this.#streams = options.docker ?? new Dockerode();
@@ -101,6 +107,7 @@ export class DockerRuntime implements Runtime {
     this.#settings = {
       hostId: options.hostId,
       hasRealGpus: options.hasRealGpus,
+      clearsPreloads: options.clearsPreloads ?? false,
       networkName: options.networkName ?? NETWORK_NAME,
       pidsLimit: options.pidsLimit ?? PIDS_LIMIT,
       cpuCount: availableParallelism(),
@@ -114,7 +121,17 @@ export class DockerRuntime implements Runtime {
     this.#network = new GuardedNetwork(this.#docker, network, log);
     this.#disk = new DiskWatch(this.#docker, options.hostId, { lookMs, log });
     this.#volumes = options.volumes;
-    this.#images = new DockerImages({ docker: this.#docker, streams: this.#streams }, log, images);
+    this.#log = log;
+    const registries = {
+      allowedRegistries: options.allowedRegistries ?? [],
+      allowedNetworks: network.allowedNetworks,
+    };
+    this.#images = new DockerImages(
+      { docker: this.#docker, streams: this.#streams },
+      registries,
+      log,
+      images,
+    );
     this.#files = options.artifacts && this.#appFiles(options.artifacts, log);
   }
 
@@ -218,6 +235,11 @@ export class DockerRuntime implements Runtime {
       artifact: await this.#artifactShare(spec),
       hasDiskQuota: this.#hasDiskQuota && spec.containerDiskInGb > 0,
     };
+    const overridden = overriddenVariables(spec, this.#settings);
+    if (overridden.length > 0) {
+      const fields = { workerId: spec.workerId, variables: overridden.join(", ") };
+      this.#log?.warn("worker_environment_changed", fields);
+    }
     try {
       await this.#docker.createContainer(containerOptions(spec, this.#settings, share));
     } catch (error) {

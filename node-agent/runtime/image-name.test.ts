@@ -1,6 +1,6 @@
 import { test } from "vitest";
 import { digestIn } from "./image-digest.ts";
-import { isPinned, listedName, registryOf, repositoryOf } from "./image-name.ts";
+import { isImageName, isPinned, listedName, registryOf, repositoryOf } from "./image-name.ts";
 
 test("the registry is the first part of an image name if it looks like a host", ({ expect }) => {
   expect(registryOf("ghcr.io/team/model:1")).toBe("ghcr.io");
@@ -8,6 +8,15 @@ test("the registry is the first part of an image name if it looks like a host", 
   expect(registryOf("10.0.0.1:5000/model")).toBe("10.0.0.1:5000");
   expect(registryOf("team/model")).toBe("https://index.docker.io/v1/");
   expect(registryOf("model:1.0")).toBe("https://index.docker.io/v1/");
+});
+
+test.for([
+  ["team/model:Tag", true],
+  ["GHCR.io/team/model", true],
+  ["UPPER/case:1", false],
+  ["Host/x", false],
+] as const)("%s is an image name: %s", ([name, isOne], { expect }) => {
+  expect(isImageName(name)).toBe(isOne);
 });
 
 test.for([

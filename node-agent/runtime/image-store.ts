@@ -13,6 +13,7 @@ import { invalidImageName, isNoSpace, pullFailure, stalledPull } from "./docker-
 import { findImage, type FoundImage, type ImageCache } from "./image-cache.ts";
 import { isImageName, isPinned } from "./image-name.ts";
 import { type ImageRequest, PullError, pullImage } from "./image-pull.ts";
+import { registryRefusal, type RegistryTerms } from "./registry-reach.ts";
 import type { PrepareOutcome, WorkerSpec } from "./runtime.ts";
 import { SharedWork } from "./shared-work.ts";
 
@@ -25,6 +26,7 @@ export type ImageStoreOptions = {
   /** The same for a look whether a tag has moved, while the image is here. */
   readonly checkLimitMs: number;
   readonly progressMs: number;
+  readonly registries: RegistryTerms;
 };
 
 export type StoreRequest = ImageRequest &
@@ -32,6 +34,9 @@ export type StoreRequest = ImageRequest &
     /** Disk that the worker may take beside its image. */
     readonly neededBytes: number;
   };
+
+/** The registry is one that this host does not ask; the message says why. */
+class RegistryRefused extends Error {}
 
 export class ImageStore {
   readonly #options: ImageStoreOptions;
@@ -133,6 +138,7 @@ export class ImageStore {
     const { docker, log } = this.#options;
     const { imageName } = request;
     const beganAt = performance.now();
+    await this.#requireOpenRegistry(imageName);
     const pulls = before ? this.#checks : this.#pulls;
     for (;;) {
       try {
@@ -155,14 +161,23 @@ export class ImageStore {
     return image;
   }
 
+  async #requireOpenRegistry(imageName: string): Promise<void> {
+    const refusal = await registryRefusal(imageName, this.#options.registries);
+    if (refusal !== null) throw new RegistryRefused(refusal);
+  }
+
   #noteAsked({ endpointId, revision, imageName }: StoreRequest): void {
     this.#askedFor.set(endpointId, releaseKey(revision, imageName));
   }
 
   #wordsFor(request: StoreRequest, error: unknown): string {
-    if (!(error instanceof PullError)) return pullFailure(request, error);
-    if (error.stalledForMs === null) return pullFailure(request, error.cause);
-    return stalledPull(request.imageName, error.stalledForMs);
+    if (error instanceof RegistryRefused) return error.message;
+    if (error instanceof PullError && error.stalledForMs !== null)
+      return stalledPull(request.imageName, error.stalledForMs);
+    const { sentence, answer } = pullFailure(request, error instanceof PullError ? error.cause : error);
+    // What a server says that a template has named is for the owner of this host alone.
+    this.#options.log.warn("image_not_pulled", { image: request.imageName, detail: answer });
+    return sentence;
   }
 }
 

@@ -31,11 +31,13 @@ export async function chooseRuntime(
 
 export type RuntimeSettings = Pick<
   DockerRuntimeOptions,
-  "networkName" | "allowedNetworks" | "isOpenNetworkAllowed"
+  "networkName" | "allowedNetworks" | "isOpenNetworkAllowed" | "allowedRegistries"
 > & {
   readonly hostId: string;
   readonly stateDir: string;
   readonly hasRealGpus: boolean;
+  /** The NVIDIA Container Toolkit of this host would load what a container names. */
+  readonly clearsPreloads: boolean;
   /** Of plain processes; see ProcessRuntimeOptions. */
   readonly pythonPackage: string | undefined;
   readonly volumes: Volumes;

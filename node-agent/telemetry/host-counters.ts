@@ -26,8 +26,10 @@ export async function readHostCounters(): Promise<HostCounters> {
 export function parseNetDev(text: string): HostCounters["network"] {
   const rows = text
     .split("\n")
-    .map((line) => /^\s*([^:\s]+):\s*(.*)$/.exec(line))
-    .flatMap((match) => (match ? [{ name: match[1] ?? "", fields: (match[2] ?? "").split(/\s+/) }] : []))
+    .map((line) => /^([^:\s]+):(.*)$/.exec(line.trim()))
+    .flatMap((match) =>
+      match ? [{ name: match[1] ?? "", fields: (match[2] ?? "").trim().split(/\s+/) }] : [],
+    )
     .filter(({ name }) => !/^(lo|veth|docker|br-|virbr)/.test(name));
   if (rows.length === 0) return null;
   const sum = (column: number) => rows.reduce((total, { fields }) => total + Number(fields[column] ?? 0), 0);
@@ -37,8 +39,8 @@ export function parseNetDev(text: string): HostCounters["network"] {
 /** Memory that programs hold, without what the system would give back at once. */
 export async function readMemory(): Promise<{ usedMb: number; totalMb: number } | null> {
   const text = await textOf("/proc/meminfo");
-  const kilobytes = (name: string) => new RegExp(`^${name}:\\s+(\\d+) kB`, "m").exec(text)?.[1];
-  const [total, available] = [kilobytes("MemTotal"), kilobytes("MemAvailable")];
+  const total = /^MemTotal:\s+(\d+) kB/m.exec(text)?.[1];
+  const available = /^MemAvailable:\s+(\d+) kB/m.exec(text)?.[1];
   if (total === undefined || available === undefined) return null;
   const usedMb = Math.round((Number(total) - Number(available)) / 1024);
   return { usedMb, totalMb: Math.round(Number(total) / 1024) };

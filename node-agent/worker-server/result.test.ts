@@ -27,13 +27,16 @@ describe("a body posted to job-done", () => {
   });
 
   test("with an error that is no string is a failure with its JSON text", ({ expect }) => {
-    expect(readResult(body('{"error":{"code":7}}'))).toMatchObject({ kind: "failed", error: '{"code":7}' });
+    expect(readResult(body('{"error":{"code": 7.0}}'))).toMatchObject({
+      kind: "failed",
+      error: '{"code": 7.0}',
+    });
   });
 
   test("with status IN_PROGRESS is progress, not a result", ({ expect }) => {
     expect(readResult(body('{"status":"IN_PROGRESS","output":"half"}'))).toEqual({
       kind: "progress",
-      value: "half",
+      output: '"half"',
     });
   });
 
@@ -75,7 +78,7 @@ describe("a body posted to job-stream", () => {
   test("is the JSON text of its output", ({ expect }) => {
     expect(readChunk(body('{"output": {"token": "é"}}'))).toEqual({
       kind: "chunks",
-      outputs: ['{"token":"é"}'],
+      outputs: ['{"token": "é"}'],
     });
   });
 
@@ -86,6 +89,18 @@ describe("a body posted to job-stream", () => {
     expect(outputs.map((json) => JSON.parse(json) as string).join("")).toBe(text);
     expect(Math.max(...outputs.map((json) => Buffer.byteLength(json)))).toBeLessThan(CHUNK_MAX_BYTES);
     expect(outputs.filter((json) => /\\u[dD][89a-fA-F]/.test(json))).toEqual([]);
+  });
+
+  test("keeps its escapes as they were written when it is cut", ({ expect }) => {
+    const inner = `x${String.raw`\ud83d\ude00\u00E9\/\\\"\n\ud800é`.repeat(50_000)}`;
+    const posted = readChunk(body(`{"output":"${inner}"}`));
+    const outputs = posted.kind === "chunks" ? posted.outputs : [];
+    expect(outputs.length).toBeGreaterThan(1);
+    expect(outputs.map((json) => json.slice(1, -1)).join("") === inner).toBe(true);
+    for (const json of outputs) {
+      expect(JSON.parse(json)).toBeTypeOf("string");
+      expect(json).not.toMatch(/^"\\ude00/);
+    }
   });
 
   test("is a failure when it is large and no text, or no JSON", ({ expect }) => {

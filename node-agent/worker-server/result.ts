@@ -1,12 +1,11 @@
-import { JsonCarver } from "../../src/contract/json-carver.ts";
+import { cutJson, cutsAt, JsonText } from "../../src/contract/json-text.ts";
 import { JsonSyntaxError } from "../../src/contract/json-tokens.ts";
-import type { JsonValue } from "../../src/contract/json.ts";
 import { CHUNK_MAX_BYTES, RESULT_MAX_BYTES } from "../../src/contract/limits.ts";
 import type { ReceivedBody } from "./body.ts";
 
 /** What a body posted to job-done means. The output is JSON text as the worker wrote it, and may be megabytes. */
 export type PostedResult =
-  | { readonly kind: "progress"; readonly value: JsonValue }
+  | { readonly kind: "progress"; readonly output: string }
   | { readonly kind: "completed"; readonly output: string | undefined; readonly wantsRefresh: boolean }
   | {
       readonly kind: "failed";
@@ -28,9 +27,10 @@ export function readResult(body: ReceivedBody): PostedResult {
     return failed(`The handler's result is not valid JSON: ${posted.why}. ${NO_JSON_FORM}`);
   }
   const { members, output } = posted;
-  if (members["status"] === "IN_PROGRESS") return { kind: "progress", value: valueOf(output) };
-  if (output && output.length > RESULT_MAX_BYTES) return tooLarge({ ...body, sizeBytes: output.length });
-  const result = { output: output?.toString(), wantsRefresh: members["stopPod"] === true };
+  if (members["status"] === "IN_PROGRESS") return { kind: "progress", output: output?.json ?? "null" };
+  if (output && output.sizeBytes > RESULT_MAX_BYTES)
+    return tooLarge({ ...body, sizeBytes: output.sizeBytes });
+  const result = { output: output?.json, wantsRefresh: members["stopPod"] === true };
   const error = errorText(members["error"]);
   return error === undefined ? { kind: "completed", ...result } : { kind: "failed", error, ...result };
 }
@@ -38,30 +38,24 @@ export function readResult(body: ReceivedBody): PostedResult {
 type SplitPost =
   | {
       readonly kind: "split";
-      readonly members: Readonly<Record<string, JsonValue>>;
-      readonly output: Buffer | undefined;
+      readonly members: Readonly<Record<string, unknown>>;
+      readonly output: JsonText | undefined;
     }
   | { readonly kind: "unreadable"; readonly why: string };
 
-/** Parses all but the output. */
+const VALUES = cutsAt(["output"], ["error"]);
+
+/** Parses all but the output and the error. */
 function splitPost(bytes: Buffer): SplitPost {
-  const carver = new JsonCarver(["output"]);
   try {
-    const pieces = carver.scan(bytes);
-    carver.end();
-    const rest = pieces.filter(({ carved }) => carved === null).map((piece) => piece.bytes);
-    const members = parseObject(Buffer.concat(rest).toString());
-    if (!members) return { kind: "unreadable", why: "it is no object" };
-    const last = pieces.findLast(({ carved }) => carved !== null)?.bytes;
-    return { kind: "split", members, output: last && Buffer.from(last.buffer, last.byteOffset, last.length) };
+    const posted = cutJson(bytes, VALUES);
+    if (!isObject(posted)) return { kind: "unreadable", why: "it is no object" };
+    const { output, ...members } = posted;
+    return { kind: "split", members, output: output instanceof JsonText ? output : undefined };
   } catch (error) {
     if (error instanceof JsonSyntaxError) return { kind: "unreadable", why: error.message };
     throw error;
   }
-}
-
-function valueOf(output: Buffer | undefined): JsonValue {
-  return output ? (JSON.parse(output.toString()) as JsonValue) : null;
 }
 
 /** What a body posted to job-stream means: JSON texts, more than one when a text had to be cut. */
@@ -70,36 +64,56 @@ export type PostedChunk =
   | { readonly kind: "failed"; readonly error: string };
 
 /**
- * Reads a body posted to job-stream. Text above the size of a chunk becomes several chunks, which mean the
+ * Reads a body posted to job-stream. A string above the size of a chunk becomes several chunks, which mean the
  * same one after the other. No other value can be cut, so a large one fails its job.
  */
 export function readChunk(body: ReceivedBody): PostedChunk {
   if (body.sizeBytes > RESULT_MAX_BYTES) return chunkTooLarge(body.sizeBytes);
-  const posted = parseObject(body.bytes.toString());
-  if (!posted) {
-    return { kind: "failed", error: `A chunk that the handler yielded is not valid JSON. ${NO_JSON_FORM}` };
+  const posted = splitPost(body.bytes);
+  if (posted.kind === "unreadable") {
+    const error = `A chunk that the handler yielded is not valid JSON: ${posted.why}. ${NO_JSON_FORM}`;
+    return { kind: "failed", error };
   }
-  const output = posted["output"] ?? null;
-  const json = JSON.stringify(output);
-  const sizeBytes = Buffer.byteLength(json);
-  if (sizeBytes <= CHUNK_MAX_BYTES) return { kind: "chunks", outputs: [json] };
-  if (typeof output !== "string") return chunkTooLarge(sizeBytes);
-  return { kind: "chunks", outputs: piecesOf(output).map((piece) => JSON.stringify(piece)) };
+  const { output } = posted;
+  if (!output) return { kind: "chunks", outputs: ["null"] };
+  if (output.sizeBytes <= CHUNK_MAX_BYTES) return { kind: "chunks", outputs: [output.json] };
+  if (output.bytes[0] !== QUOTE) return chunkTooLarge(output.sizeBytes);
+  return { kind: "chunks", outputs: [...piecesOf(output.json)] };
 }
 
-/** A character takes at most 6 bytes in JSON, as an escape. */
-const PIECE_CHARACTERS = Math.floor((CHUNK_MAX_BYTES - 2) / 6);
+const QUOTE = 0x22;
+/** A UTF-16 unit takes at most 3 bytes. */
+const PIECE_UNITS = Math.floor((CHUNK_MAX_BYTES - 2) / 3);
+/** In the text of a string: what may be cut anywhere, or what must stay together. */
+const PLAIN = /[^\\\ud800-\udbff]+/y;
+const UNDIVIDED =
+  /\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|\\u[\da-fA-F]{4}|\\.|[\ud800-\udbff][\udc00-\udfff]?/y;
 
-function piecesOf(text: string): string[] {
-  const pieces: string[] = [];
-  for (let from = 0; from < text.length;) {
-    const end = from + PIECE_CHARACTERS;
-    // A character outside the basic plane has two halves, which must stay together.
-    const isInPair = (text.codePointAt(end - 1) ?? 0) > 0xff_ff;
-    pieces.push(text.slice(from, isInPair ? end - 1 : end));
-    from = isInPair ? end - 1 : end;
+/** The text of a string as the texts of several. */
+function* piecesOf(json: string): Generator<string> {
+  const end = json.length - 1; // the closing quote
+  for (let from = 1; from < end;) {
+    const to = Math.min(end, endOfPiece(json, from));
+    yield `"${json.slice(from, to)}"`;
+    from = to;
   }
-  return pieces;
+}
+
+/** Where a piece that begins at `from` must end at the latest. */
+function endOfPiece(json: string, from: number): number {
+  const limit = from + PIECE_UNITS;
+  for (let at = from; ;) {
+    at += lengthAt(PLAIN, json, at);
+    if (at >= limit) return limit;
+    const length = lengthAt(UNDIVIDED, json, at);
+    if (length === 0 || at + length > limit) return at;
+    at += length;
+  }
+}
+
+function lengthAt(pattern: RegExp, json: string, at: number): number {
+  pattern.lastIndex = at;
+  return pattern.exec(json)?.[0].length ?? 0;
 }
 
 function chunkTooLarge(sizeBytes: number): PostedChunk {
@@ -112,7 +126,7 @@ function chunkTooLarge(sizeBytes: number): PostedChunk {
 function tooLarge(body: ReceivedBody): PostedResult {
   // The start of the body is all there is; it tells a progress value from a result.
   const start = body.bytes.subarray(0, 100).toString();
-  if (/^\s*\{\s*"status"\s*:\s*"IN_PROGRESS"/.test(start)) return { kind: "progress", value: null };
+  if (/^\s*\{\s*"status"\s*:\s*"IN_PROGRESS"/.test(start)) return { kind: "progress", output: "null" };
   return failed(
     `The result has ${body.sizeBytes} bytes; the limit is ${RESULT_MAX_BYTES} bytes. Store large results elsewhere and return their address.`,
   );
@@ -122,17 +136,13 @@ function failed(error: string): PostedResult {
   return { kind: "failed", error, output: undefined, wantsRefresh: false };
 }
 
-function parseObject(text: string): Record<string, JsonValue> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
-    return value as Record<string, JsonValue>;
-  } catch {
-    return undefined;
-  }
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function errorText(error: JsonValue | undefined): string | undefined {
-  if (error === undefined || error === null || error === "" || error === false) return undefined;
-  return typeof error === "string" ? error : JSON.stringify(error);
+/** A string says what it says, any other value is its own text. What is empty is no error. */
+function errorText(error: unknown): string | undefined {
+  const json = error instanceof JsonText ? error.json : "null";
+  if (json === "null" || json === '""' || json === "false") return undefined;
+  return json.startsWith('"') ? (JSON.parse(json) as string) : json;
 }

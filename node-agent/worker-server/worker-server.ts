@@ -4,10 +4,17 @@
  */
 import { createHash, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { isIP } from "node:net";
+import { isIP, type Socket } from "node:net";
+import {
+  WORKER_BODIES_BUDGET_BYTES,
+  WORKER_CONNECTIONS_MAX,
+  WORKER_CONNECTIONS_PER_ADDRESS_MAX,
+  WORKER_REQUESTS_MAX,
+} from "../../src/contract/limits.ts";
 import type { AgentLog } from "../log.ts";
 import type { Timing } from "../timing.ts";
-import { type ReceivedBody, readBody } from "./body.ts";
+import { announcedBytes, type ReceivedBody, readBody } from "./body.ts";
+import { BodyBudget } from "./body-budget.ts";
 import type { EdgeRelay } from "./edge-relay.ts";
 import { Poll } from "./poll.ts";
 import { POST_MAX_BYTES } from "./result.ts";
@@ -25,6 +32,8 @@ export interface WorkerCalls {
   stopPoll(poll: Poll): void;
   drop(poll: Poll): void;
   ping(jobIds: ReadonlySet<string>, unhealthyReason: string | null): void;
+  /** Whether the worker has this job, so that what it posts of it is wanted. */
+  holds(jobId: string): boolean;
   result(jobId: string, body: ReceivedBody): Promise<void>;
   chunk(jobId: string, body: ReceivedBody): void;
 }
@@ -40,11 +49,18 @@ export type WorkerServerOptions = {
 /** Workers keep connections for 15 s; a server that closes first would lose a result now and then. */
 const KEEP_ALIVE_MS = 120_000;
 const LOOPBACK = "127.0.0.1";
+const POSTED = { "job-done": "result_dropped", "job-stream": "chunk_dropped" } as const;
+
+type PostedRequest = Extract<WorkerRequest, { readonly route: keyof typeof POSTED }>;
 
 export class WorkerServer {
   readonly #options: WorkerServerOptions;
   readonly #servers: Server[] = [];
   readonly #refusals = new Set<NodeJS.Timeout>();
+  readonly #bodies = new BodyBudget(WORKER_BODIES_BUDGET_BYTES, POST_MAX_BYTES);
+  /** Requests of each worker that are not answered. */
+  readonly #requests = new Tally();
+  readonly #connections = new Tally();
 
   constructor(options: WorkerServerOptions) {
     this.#options = options;
@@ -74,6 +90,8 @@ export class WorkerServer {
   #listenOn(host: string, port: number): Promise<number> {
     const server = createServer((request, response) => void this.#answer(request, response));
     server.keepAliveTimeout = KEEP_ALIVE_MS;
+    server.maxConnections = WORKER_CONNECTIONS_MAX;
+    if (host !== LOOPBACK) server.on("connection", (socket: Socket) => this.#admitConnection(socket));
     return new Promise((resolve, reject) => {
       server.once("error", reject);
       server.listen({ host, port }, () => {
@@ -85,28 +103,35 @@ export class WorkerServer {
     });
   }
 
+  /** A container has an address of its own; what comes by the loopback is of this machine, and of all workers. */
+  #admitConnection(socket: Socket): void {
+    const address = socket.remoteAddress ?? "";
+    if (this.#connections.count(address) >= WORKER_CONNECTIONS_PER_ADDRESS_MAX) return void socket.destroy();
+    this.#connections.add(address);
+    socket.once("close", () => this.#connections.remove(address));
+  }
+
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     response.on("error", () => {}); // a vanished peer; polls hear of it through "close"
     try {
       const address = request.url ?? "";
-      if (this.#passOn(address, request, response)) return;
-      const parsed = parseRequest(request.method ?? "", address);
+      const parsed = parseRelayed(address) ?? parseRequest(request.method ?? "", address);
       const session = parsed && this.#options.findSession(parsed.workerId);
       const isAllowed = hasToken(session?.token, parsed?.token);
       if (!parsed || !session || !isAllowed) return this.#refuse(request, response, 404);
-      await this.#serve(parsed, session.calls, request, response);
+      if (!this.#admitRequest(parsed.workerId, response)) return this.#refuse(request, response, 429);
+      if ("target" in parsed) this.#options.relay.pass(parsed.target, request, response);
+      else await this.#serve(parsed, session.calls, request, response);
     } catch (error) {
       this.#options.log.error("worker_request_failed", { reason: String(error) });
       if (!response.headersSent) this.#refuse(request, response, 500);
     }
   }
 
-  /** False for all but a worker's request for the edge. */
-  #passOn(address: string, request: IncomingMessage, response: ServerResponse): boolean {
-    const relayed = parseRelayed(address);
-    const session = relayed && this.#options.findSession(relayed.workerId);
-    if (!relayed || !hasToken(session?.token, relayed.token)) return false;
-    this.#options.relay.pass(relayed.target, request, response);
+  #admitRequest(workerId: string, response: ServerResponse): boolean {
+    if (this.#requests.count(workerId) >= WORKER_REQUESTS_MAX) return false;
+    this.#requests.add(workerId);
+    response.once("close", () => this.#requests.remove(workerId));
     return true;
   }
 
@@ -129,27 +154,82 @@ export class WorkerServer {
         calls.ping(parsed.jobIds, parsed.unhealthyReason);
         return accept(response);
       case "job-done":
-      case "job-stream": {
-        const body = await readBody(request, POST_MAX_BYTES);
-        if (!body) return;
-        if (parsed.route === "job-stream") calls.chunk(parsed.jobId, body);
-        else await calls.result(parsed.jobId, body);
-        return accept(response);
-      }
+      case "job-stream":
+        return await this.#receive(parsed, calls, request, response);
     }
   }
 
-  #refuse(request: IncomingMessage, response: ServerResponse, status: 404 | 500): void {
-    this.#options.log.warn("worker_request_refused", {
-      status,
-      address: request.socket.remoteAddress ?? null,
-    });
+  /** Keeps nothing of a body that no job wants, and of others as much as the budget has memory for. */
+  async #receive(
+    posted: PostedRequest,
+    calls: WorkerCalls,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void> {
+    if (!calls.holds(posted.jobId)) {
+      const { jobId } = posted;
+      const body = await this.#read(request, response, 0);
+      if (body) this.#options.log.info(POSTED[posted.route], { jobId });
+      return body && accept(response);
+    }
+    const gone = new AbortController();
+    response.once("close", () => gone.abort());
+    const bytes = announcedBytes(request) ?? POST_MAX_BYTES;
+    using reserved = await this.#bodies.reserve(posted, bytes, gone.signal);
+    const body = reserved && (await this.#read(request, response, POST_MAX_BYTES));
+    if (!body) return;
+    if (posted.route === "job-stream") calls.chunk(posted.jobId, body);
+    else await calls.result(posted.jobId, body);
+    accept(response);
+  }
+
+  /** Undefined when the sender has vanished, or needed too long and was told so. */
+  async #read(
+    request: IncomingMessage,
+    response: ServerResponse,
+    limitBytes: number,
+  ): Promise<ReceivedBody | undefined> {
+    const timer = setTimeout(() => {
+      this.#note(request, 408);
+      response.writeHead(408, { connection: "close" }).end(() => request.destroy());
+    }, this.#options.timing.bodyLimitMs);
+    const body = await readBody(request, limitBytes);
+    clearTimeout(timer);
+    return response.headersSent ? undefined : body;
+  }
+
+  #note(request: IncomingMessage, status: number): void {
+    const address = request.socket.remoteAddress ?? null;
+    this.#options.log.warn("worker_request_refused", { status, address });
+  }
+
+  #refuse(request: IncomingMessage, response: ServerResponse, status: 404 | 429 | 500): void {
+    this.#note(request, status);
     request.resume();
     const timer = setTimeout(() => {
       this.#refusals.delete(timer);
       response.writeHead(status).end();
     }, this.#options.timing.refusalDelayMs);
     this.#refusals.add(timer);
+  }
+}
+
+/** How many of something there are, by name. */
+class Tally {
+  readonly #counts = new Map<string, number>();
+
+  count(name: string): number {
+    return this.#counts.get(name) ?? 0;
+  }
+
+  add(name: string): void {
+    this.#counts.set(name, this.count(name) + 1);
+  }
+
+  remove(name: string): void {
+    const left = this.count(name) - 1;
+    if (left > 0) this.#counts.set(name, left);
+    else this.#counts.delete(name);
   }
 }
 

@@ -114,7 +114,8 @@ export class Container {
     if (assignment.isSuperseded && this.#assignment) return false; // it goes on as what it is
     const isNew = JSON.stringify(assignment) !== JSON.stringify(this.#assignment);
     this.#assignment = assignment;
-    this.#options.logs.mask(this.#outline, assignment.masked ?? []);
+    // Its token is in addresses that workers log.
+    this.#options.logs.mask(this.#outline, [...(assignment.masked ?? []), this.#token]);
     // Not before it is known what must not show in its output.
     if (this.#isRunning) this.#options.logs.goOn(this.#outline);
     return isNew;
@@ -159,6 +160,7 @@ export class Container {
     if (this.#isUnclear) await this.clearAway();
     if (this.#isUnclear) return { kind: "start_refused", reason: UNCLEAR, lastLine: undefined };
     this.#token = newToken(); // what is left of an earlier container cannot speak for this one
+    this.#options.logs.mask(this.#outline, [this.#token]);
     this.#wasReady = false;
     this.#readyAt = null;
     this.#exit = null;

@@ -48,6 +48,12 @@ describe("the environment of a worker", () => {
     expect(workerEnvironment(assignment, access, [gpu])).not.toHaveProperty("RUNPOD_SKIP_AUTO_SYSTEM_CHECKS");
   });
 
+  test("keeps the SDK's log short, unless the user asks for more", ({ expect }) => {
+    expect(workerEnvironment(assignment, access, [gpu])).toMatchObject({ RUNPOD_LOG_LEVEL: "INFO" });
+    const verbose = { ...assignment, env: { RUNPOD_LOG_LEVEL: "DEBUG" } };
+    expect(workerEnvironment(verbose, access, [gpu])).toMatchObject({ RUNPOD_LOG_LEVEL: "DEBUG" });
+  });
+
   test("names the GPUs that are the worker's own", ({ expect }) => {
     expect(workerEnvironment(assignment, access, [gpu])).toMatchObject({
       RUNPOD_GPU_COUNT: "1",

@@ -1,4 +1,5 @@
 import type { Assignment, Gpu } from "../../src/contract/agent.ts";
+import { isLoopbackHost } from "../../src/contract/plain-http.ts";
 
 /** Where and as whom a worker reaches its agent. */
 export type AgentAccess = { readonly address: string; readonly port: number; readonly token: string };
@@ -10,8 +11,8 @@ export type AssignedVariables = Pick<Assignment, "workerId" | "endpointId" | "en
 const PING_INTERVAL_MS = 4_000;
 
 /**
- * The environment of a worker. Three layers, later ones win: defaults that spare a worker without
- * a real GPU its built-in checks, the user's own variables, and those by which the worker reaches agent and edge.
+ * The environment of a worker. Three layers, later ones win: defaults for the SDK's log, and those that spare a worker
+ * without a real GPU its built-in checks, the user's own variables, and those by which the worker reaches agent and edge.
  */
 export function workerEnvironment(
   assignment: AssignedVariables,
@@ -19,12 +20,18 @@ export function workerEnvironment(
   gpus: readonly Gpu[],
 ): Record<string, string> {
   return {
+    ...logDefaults(),
     ...fitnessDefaults(gpus),
     ...assignment.env,
     ...protocolVariables(assignment, access),
     ...relayVariables(assignment, access),
     ...gpuVariables(gpus),
   };
+}
+
+/** At its own default, DEBUG, the SDK logs some forty lines for one job, its agent's address among them. */
+function logDefaults(): Record<string, string> {
+  return { RUNPOD_LOG_LEVEL: "INFO" };
 }
 
 function fitnessDefaults(gpus: readonly Gpu[]): Record<string, string> {
@@ -52,12 +59,9 @@ function protocolVariables(assignment: AssignedVariables, access: AgentAccess): 
 /** From within a container the loopback of this host is out of reach, so the agent passes on what goes there. */
 function relayVariables({ env, workerId }: AssignedVariables, access: AgentAccess): Record<string, string> {
   const edge = env["EDGERUN_URL"] ?? "";
-  if (!URL.canParse(edge) || !isLoopback(new URL(edge).hostname) || isLoopback(access.address)) return {};
+  if (!URL.canParse(edge) || !isLoopbackHost(new URL(edge).hostname) || isLoopbackHost(access.address))
+    return {};
   return { EDGERUN_URL: `http://${access.address}:${access.port}/${access.token}/edge/${workerId}` };
-}
-
-function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "[::1]" || host.startsWith("127.");
 }
 
 function gpuVariables(gpus: readonly Gpu[]): Record<string, string> {

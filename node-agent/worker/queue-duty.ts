@@ -112,6 +112,10 @@ export class QueueDuty implements Duty, WorkerCalls {
     onChange(true);
   }
 
+  holds(jobId: string): boolean {
+    return this.jobs.holds(jobId);
+  }
+
   result(jobId: string, body: ReceivedBody): Promise<void> {
     return this.jobs.result(jobId, body);
   }

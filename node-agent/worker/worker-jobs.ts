@@ -208,13 +208,17 @@ export class WorkerJobs {
 
   // Results
 
+  holds(jobId: string): boolean {
+    return this.#refOf(jobId) !== undefined;
+  }
+
   /** Takes a body posted to job-done. Resolves when it is safe to tell the worker that it arrived. */
   async result(jobId: string, body: ReceivedBody): Promise<void> {
     const { ledger, log } = this.#options;
     const ref = this.#refOf(jobId);
     const result = readResult(body);
     if (result.kind === "progress") {
-      if (!ref || !ledger.noteProgress(ref, result.value)) log.info("progress_dropped", { jobId });
+      if (!ref || !ledger.noteProgress(ref, result.output)) log.info("progress_dropped", { jobId });
       return;
     }
     const { wantsRefresh, ...outcome } = result;
@@ -367,7 +371,9 @@ export class WorkerJobs {
 
 /** What the container sees of a job. */
 function encodeJob({ id, input, webhook, policy, s3Config, batchId }: ArrivedJob): string {
-  return `${JSON.stringify({ id, webhook, policy, s3Config, batchId }).slice(0, -1)},"input":${input}}`;
+  const members = JSON.stringify({ id, webhook, policy, batchId }).slice(0, -1);
+  const config = s3Config === undefined ? "" : `,"s3Config":${s3Config}`;
+  return `${members}${config},"input":${input}}`;
 }
 
 function isAttempt(ref: AttemptRef, jobId: string, attempt: number): boolean {

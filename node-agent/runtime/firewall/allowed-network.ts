@@ -1,5 +1,5 @@
 import ipaddr from "ipaddr.js";
-import { LINK_LOCAL_NETWORK } from "./rules.ts";
+import { METADATA_NETWORKS } from "./rules.ts";
 
 /** Reads an IPv4 network such as 10.1.0.0/16, or one address. Throws with words for people. */
 export function readAllowedNetwork(text: string): string {
@@ -9,7 +9,7 @@ export function readAllowedNetwork(text: string): string {
     throw new Error(`"${text}" is no IPv4 network. Write it as 10.1.0.0/16 or 10.1.2.3.`);
   }
   const network = ipaddr.IPv4.networkAddressFromCIDR(whole);
-  if (network.match(ipaddr.IPv4.parseCIDR(LINK_LOCAL_NETWORK))) {
+  if (METADATA_NETWORKS.some((closed) => network.match(ipaddr.IPv4.parseCIDR(closed)))) {
     throw new Error(
       `${text} can not be opened: metadata services of clouds give host credentials away there.`,
     );

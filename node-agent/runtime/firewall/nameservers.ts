@@ -17,7 +17,7 @@ export async function dockerNameservers(): Promise<readonly string[]> {
 }
 
 export function nameserversIn(resolverFile: string): readonly string[] {
-  return [...resolverFile.matchAll(/^\s*nameserver\s+(\S+)/gm)].map(([, address = ""]) => address);
+  return [...resolverFile.matchAll(/^[ \t]*nameserver[ \t]+(\S+)/gm)].map(([, address = ""]) => address);
 }
 
 function daemonServers(text: string): readonly string[] {

@@ -91,6 +91,10 @@ describe("the rules", () => {
     ["100.64.0.1", "closed"],
     ["100.127.255.255", "closed"],
     ["169.254.169.254", "closed"],
+    ["168.63.129.16", "closed"],
+    ["168.63.129.17", "open"],
+    ["100.100.100.200", "closed"],
+    ["192.0.0.192", "closed"],
     ["0.0.0.0", "closed"],
     ["127.0.0.1", "closed"],
     ["192.0.0.8", "closed"],
@@ -106,10 +110,16 @@ describe("the rules", () => {
     expect(first?.includes("REJECT") ? "closed" : "open").toBe(verdict);
   });
 
-  test("let names be asked for, but never open link-local addresses", ({ expect }) => {
-    const [, forward] = chainsOf("ipv4", "filter", reach);
+  test("let names be asked for, but never open addresses of metadata", ({ expect }) => {
+    // Azure's name server is the address of its metadata.
+    const nameservers = [...reach.nameservers, "168.63.129.16"];
+    const [, forward] = chainsOf("ipv4", "filter", { ...reach, nameservers });
     const at = (part: string) => forward?.rules.findIndex((rule) => rule.includes(part)) ?? -1;
     expect(at("10.0.0.2/32")).toBeLessThan(at("169.254.0.0/16"));
+    for (const address of ["168.63.129.16", "100.100.100.200", "192.0.0.192"]) {
+      expect(at(`-d ${address}/32 -j REJECT`)).toBeLessThan(at("10.1.0.0/16"));
+    }
+    expect(at("-d 168.63.129.16/32 -p udp")).toBeLessThan(at("-d 168.63.129.16/32 -j REJECT"));
     expect(at("169.254.0.0/16")).toBeLessThan(at("10.1.0.0/16"));
     expect(at("10.1.0.0/16")).toBeLessThan(at("10.0.0.0/8"));
   });

@@ -3,7 +3,7 @@
  *
  * F1  Of the host: the agents' worker ports on the bridge's gateway, the name servers that Docker gives them, and
  *     answers to connections that the host has begun. Nothing else, on none of its addresses.
- * F2  Beyond the host: the Internet. Not link-local addresses (cloud metadata), and of private networks only what
+ * F2  Beyond the host: the Internet. Not the addresses of cloud metadata, and of private networks only what
  *     the owner of the host has opened.
  * F3  No IPv6: the network has none, and what a container might set up by itself leads nowhere.
  * F4  F2 and F3 hold at every moment. Docker takes the jump to its chain for users out of the way and sets it again
@@ -13,6 +13,7 @@
  * Rules are written as `iptables -S` prints them, so that the two can be compared.
  */
 import { createHash } from "node:crypto";
+import { METADATA_ADDRESSES } from "../../../src/contract/public-host.ts";
 
 /** An interface name has at most 15 characters. */
 const INTERFACE_NAME = /^[a-z0-9][a-z0-9-]{0,14}$/;
@@ -31,8 +32,11 @@ const CLOSED_NETWORKS = [
   "240.0.0.0/4",
 ] as const;
 
-/** Metadata services of clouds are here, so no owner can open it. */
-export const LINK_LOCAL_NETWORK = "169.254.0.0/16";
+/** Clouds tell a machine about itself here, and give away its credentials, so no owner can open them. */
+export const METADATA_NETWORKS: readonly string[] = [
+  "169.254.0.0/16", // link-local
+  ...METADATA_ADDRESSES.map((address) => `${address}/32`),
+];
 
 const DROP = "-j DROP";
 const REJECT = "-j REJECT --reject-with icmp-port-unreachable";
@@ -107,7 +111,7 @@ function forwardRules({ bridge, nameservers, allowedNetworks }: Reach, refusal: 
   return [
     `-o ${bridge} ${refusal}`,
     ...nameservers.flatMap((address) => nameRules(address, "RETURN")),
-    `-d ${LINK_LOCAL_NETWORK} ${refusal}`,
+    ...METADATA_NETWORKS.map((network) => `-d ${network} ${refusal}`),
     ...allowedNetworks.map((network) => `-d ${network} -j RETURN`),
     ...CLOSED_NETWORKS.map((network) => `-d ${network} ${refusal}`),
   ];

@@ -16,8 +16,8 @@ test.for(["", "lan", "10.1.0.0/33", "10.1/16", "fd00::/8", "10.1.0.0/16; rm"])(
   },
 );
 
-test("link-local addresses can not be opened", ({ expect }) => {
-  for (const text of ["169.254.169.254", "169.254.0.0/16"]) {
+test("addresses of metadata can not be opened", ({ expect }) => {
+  for (const text of ["169.254.169.254", "169.254.0.0/16", "168.63.129.16", "100.100.100.200/32"]) {
     expect(() => readAllowedNetwork(text)).toThrow("metadata services");
   }
 });

@@ -1,15 +1,12 @@
-import type { AgentLog } from "../../log.ts";
 import { ParkedPolls, type Poll } from "../../worker-server/poll.ts";
 import type { WorkerCalls } from "../../worker-server/worker-server.ts";
 
 /** The worker protocol toward a container that is there for requests: there are no jobs, and it may go on asking. */
 export class IdleCalls implements WorkerCalls {
-  readonly #log: AgentLog;
   readonly #holdMs: () => number;
   readonly #polls = new ParkedPolls<null>(() => {});
 
-  constructor(log: AgentLog, holdMs: () => number) {
-    this.#log = log;
+  constructor(holdMs: () => number) {
     this.#holdMs = holdMs;
   }
 
@@ -28,13 +25,14 @@ export class IdleCalls implements WorkerCalls {
   /** Its health is asked for at its own server. */
   ping(): void {}
 
-  async result(jobId: string): Promise<void> {
-    this.#log.info("result_dropped", { jobId });
+  /** There are no jobs, so nothing is received of any. */
+  holds(): boolean {
+    return false;
   }
 
-  chunk(jobId: string): void {
-    this.#log.info("chunk_dropped", { jobId });
-  }
+  async result(): Promise<void> {}
+
+  chunk(): void {}
 
   releaseAll(): void {
     this.#polls.releaseAll();

@@ -56,7 +56,7 @@ export class ServingDuty implements Duty, Door {
     this.#post = post;
     this.#options = options;
     const { drainPollHoldMs, pollHoldMs } = options.timing;
-    this.calls = new IdleCalls(options.log, () => (post.isDraining() ? drainPollHoldMs : pollHoldMs));
+    this.calls = new IdleCalls(() => (post.isDraining() ? drainPollHoldMs : pollHoldMs));
   }
 
   // The door
