@@ -9,6 +9,7 @@
 import { Command } from "commander";
 import type { Cli } from "./cli.ts";
 import { appCommand } from "./commands/app.ts";
+import { authCommand } from "./commands/auth.ts";
 import { buildCommand } from "./commands/build.ts";
 import { deployCommand } from "./commands/deploy.ts";
 import { devCommand } from "./commands/dev.ts";
@@ -44,6 +45,7 @@ const COMMANDS: readonly ((cli: Cli) => Command)[] = [
   envCommand,
   appCommand,
   loginCommand,
+  authCommand,
 ];
 
 /** Throws CommanderError where the command line is wrong, and where it only asked for help. */

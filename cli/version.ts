@@ -1,2 +1,2 @@
 /** Version of the `flash` command, and of the Python package that comes with it. */
-export const FLASH_VERSION = "0.1.0";
+export { EDGERUN_VERSION as FLASH_VERSION } from "../src/contract/version.ts";

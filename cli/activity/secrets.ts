@@ -1,11 +1,12 @@
-/** Keys of the service, and what stands where one is passed, or before the host of an address. */
+/** What is left, and behind it the secret: keys of the service, and what stands where one is passed, or before the host of an address. */
 const SECRET_SHAPES = [
-  /\ber[aehjlu]?_[0-9a-f]{16,}/g,
-  /(?<=\bBearer\s+)(?!\$)[^\s"']+/gi,
-  /(?<=[?&]api_key=)[^\s&"']+/g,
-  /(?<=:\/\/)(?!git@|\$)[^\s/"'<>]+(?=@)/g,
-  /(?<=\/artifacts\/uploads\/)[^\s/"'?]+/g,
+  /()\ber[aehjlu]?_[0-9a-f]{16,}/g,
+  /(\bBearer\s+)[^$\s"'][^\s"']*/gi,
+  /([?&]api_key=)[^\s&"']+/g,
+  /(\/artifacts\/uploads\/)[^\s/"'?]+/g,
 ];
+/** A login in front of a host; `git` alone is none, and `$NAME` stands for one. */
+const LOGIN = /:\/\/([^$\s/"'<>][^\s/"'<>]*)@/g;
 const SECRET_VARIABLES = /(KEY|TOKEN|SECRET|PASSWORD|PASSPHRASE|CREDENTIALS?)$/;
 /** A shorter value would blot out ordinary words. */
 const SHORTEST_SECRET = 8;
@@ -27,6 +28,9 @@ export class Secrets {
 
   redact(text: string): string {
     const known = [...this.#values].reduce((left, value) => left.replaceAll(value, BLOT), text);
-    return SECRET_SHAPES.reduce((left, shape) => left.replace(shape, BLOT), known);
+    const withoutLogins = known.replace(LOGIN, (address, login: string) =>
+      `${login}@`.startsWith("git@") ? address : `://${BLOT}@`,
+    );
+    return SECRET_SHAPES.reduce((left, shape) => left.replace(shape, `$1${BLOT}`), withoutLogins);
   }
 }

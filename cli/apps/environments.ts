@@ -13,11 +13,10 @@ import {
   stateOf,
 } from "../service/flash-operations.ts";
 import type { Service } from "../service/service.ts";
+import { ago } from "../terminal/ago.ts";
 import { counted } from "../terminal/counted.ts";
 import { appNamed } from "./apps.ts";
 import { removeEnvironments } from "./removal.ts";
-
-const BUILD_CHARACTERS = 12;
 
 export async function listEnvironments(cli: Cli, appName: string): Promise<void> {
   const app = await appNamed(await openService(cli), appName);
@@ -29,8 +28,8 @@ export async function listEnvironments(cli: Cli, appName: string): Promise<void>
     ["NAME", "BUILD", "CREATED", "STATE"],
     environments.map((environment) => [
       environment.name,
-      environment.activeBuildId?.slice(0, BUILD_CHARACTERS) ?? "-",
-      environment.createdAt ?? "-",
+      environment.activeBuildId ?? "-",
+      environment.createdAt === null ? "-" : ago(environment.createdAt, Date.now()),
       stateOf(environment),
     ]),
   );

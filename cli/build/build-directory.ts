@@ -1,11 +1,9 @@
 /** The directory where a build is put together. */
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import ignore from "ignore";
+import { ensureFlashDirectory, FLASH_DIRECTORY } from "../flash-directory.ts";
 import { isTaken } from "../tracking/owner.ts";
-
-/** Files of the command in a project. */
-export const FLASH_DIRECTORY = ".flash";
 
 const KEPT = ".build";
 
@@ -19,8 +17,7 @@ export async function freshBuildDirectory(project: string): Promise<string> {
  * were killed go.
  */
 export async function freshDirectory(project: string, kind: string): Promise<string> {
-  const directory = join(project, FLASH_DIRECTORY);
-  await mkdir(directory, { recursive: true });
+  const directory = await ensureFlashDirectory(project);
   for (const name of await readdir(directory)) {
     const [pid = ""] = name.startsWith(`${kind}-`) ? name.slice(kind.length + 1).split("-") : [];
     if (/^\d+$/.test(pid) && !isTaken(Number(pid))) await remove(join(directory, name));

@@ -9,6 +9,7 @@ import type { Cli } from "../cli.ts";
 import { discover } from "../discovery/discovery.ts";
 import type { DiscoveryReport } from "../discovery/discovery-report.ts";
 import { Failure } from "../failure.ts";
+import { FLASH_DIRECTORY } from "../flash-directory.ts";
 import { runtimeImages } from "../manifest/images.ts";
 import { toManifest } from "../manifest/manifest.ts";
 import { choosePythonVersion } from "../manifest/python-version.ts";
@@ -16,16 +17,12 @@ import { secondsSince } from "../terminal/seconds.ts";
 import { type Dependencies, installDependencies } from "./app-dependencies.ts";
 import { checkNamesFree, copyApp, writeHandlers } from "./app-files.ts";
 import { type Archive, packDirectory } from "./archive.ts";
-import {
-  endBuildDirectory,
-  FLASH_DIRECTORY,
-  freshBuildDirectory,
-  ignoreFlashDirectory,
-} from "./build-directory.ts";
-import { type Exclusions, exclusionsOf, exclusionWarnings } from "./exclusions.ts";
+import { endBuildDirectory, freshBuildDirectory, ignoreFlashDirectory } from "./build-directory.ts";
+import { type Exclusions, exclusionLines, exclusionsOf, exclusionWarnings } from "./exclusions.ts";
 import { declarationWarnings } from "./declaration-warnings.ts";
 import { sourceFingerprint } from "./fingerprint.ts";
 import { handlerFiles } from "./handler-files.ts";
+import { importWarnings } from "./import-warnings.ts";
 import type { KeptManifest } from "./kept-manifest.ts";
 import { type Project, type ProjectFile, readProject, shippedFiles } from "./project-files.ts";
 import { copySdk } from "./sdk-package.ts";
@@ -119,6 +116,7 @@ class Build {
     });
     const manifest = this.#manifest(report, target, { excluded, fingerprint });
     await this.#lay(files, manifest, report);
+    this.#warn(await importWarnings(report, this.#contents, this.#exclusions));
     const archive = await this.#pack(path);
     const artifact = { path, ...archive };
     await this.#keep(manifest, artifact);
@@ -162,7 +160,7 @@ class Build {
       into: this.#contents,
     });
     const { excluded } = dependencies;
-    if (excluded.length > 0) this.#cli.terminal.say(`  Excluded: ${excluded.join(", ")}`);
+    for (const line of exclusionLines(this.#exclusions, excluded)) this.#cli.terminal.say(`  ${line}`);
     this.#warn([...dependencies.warnings, ...exclusionWarnings(this.#exclusions, excluded)]);
     return dependencies;
   }

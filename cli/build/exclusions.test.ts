@@ -19,7 +19,7 @@ describe("exclusions", () => {
   });
 
   test("a name that nothing needs is worth a warning", () => {
-    expect(exclusionWarnings(exclusionsOf(["panda"], {}), ["torch"])).toEqual([
+    expect(exclusionWarnings(exclusionsOf(["panda"], {}), ["numpy"])).toEqual([
       expect.stringContaining("--exclude panda: nothing needs"),
     ]);
   });
@@ -31,8 +31,13 @@ describe("exclusions", () => {
     ]);
   });
 
-  test("no warning is given for what our own images hold", () => {
-    expect(exclusionWarnings(exclusionsOf([], {}), ["numpy", "torchvision"])).toEqual([]);
+  test("large packages are worth one where nobody says that the image has them", () => {
+    const excluded = ["numpy", "torchvision"];
+    expect(exclusionWarnings(exclusionsOf([], {}), excluded)).toEqual([
+      expect.stringMatching(/^torchvision must be in the workers' image/),
+    ]);
+    const declared = { FLASH_IMAGE_PACKAGES: excluded.join() };
+    expect(exclusionWarnings(exclusionsOf([], declared), excluded)).toEqual([]);
   });
 
   test.each(["torch==2", "a b", "-x", "", "a/b"])("%j is no name of a package", (name) => {

@@ -13,8 +13,10 @@ export type Exclusions = {
   readonly keys: readonly string[];
   /** Given by `--exclude`, normalised. */
   readonly asked: readonly string[];
-  /** What the image says that it holds. */
+  /** What the image holds. */
   readonly inImage: ReadonlySet<string>;
+  /** Nobody said what the image holds, so it is taken to hold what runtime images mostly do. */
+  readonly isAssumed: boolean;
 };
 
 /** FLASH_IMAGE_PACKAGES is what an image of one's own holds, with commas between. */
@@ -22,9 +24,9 @@ export function exclusionsOf(
   asked: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,
 ): Exclusions {
-  const declared = environment["FLASH_IMAGE_PACKAGES"]?.split(",") ?? IMAGE_PACKAGES;
+  const declared = environment["FLASH_IMAGE_PACKAGES"]?.split(",");
   const inImage = new Set(
-    declared
+    (declared ?? IMAGE_PACKAGES)
       .map((name) => name.trim())
       .filter(Boolean)
       .map(normalizedName),
@@ -33,16 +35,35 @@ export function exclusionsOf(
     if (isPackageName(name)) return normalizedName(name);
     throw new Failure(`--exclude takes names of packages, and ${JSON.stringify(name)} is none.`);
   });
-  return { keys: [...new Set([...inImage, ...askedKeys])].sort(), asked: askedKeys, inImage };
+  return {
+    keys: [...new Set([...inImage, ...askedKeys])].sort(),
+    asked: askedKeys,
+    inImage,
+    isAssumed: declared === undefined,
+  };
+}
+
+/** What was left out, each with the reason. */
+export function exclusionLines(
+  { asked, inImage }: Exclusions,
+  excluded: readonly string[],
+): readonly string[] {
+  const ofImage = excluded.filter((key) => inImage.has(key));
+  const byRequest = excluded.filter((key) => !inImage.has(key) && asked.includes(key));
+  return [
+    ...(ofImage.length === 0 ? [] : [`Excluded: ${ofImage.join(", ")} (the workers' image has it)`]),
+    ...(byRequest.length === 0 ? [] : [`Excluded: ${byRequest.join(", ")} (--exclude)`]),
+  ];
 }
 
 /** What a person should know of what was left out; `excluded` are the names that something needs. */
 export function exclusionWarnings(
-  { asked, inImage }: Exclusions,
+  { asked, inImage, isAssumed }: Exclusions,
   excluded: readonly string[],
 ): readonly string[] {
   const unknown = asked.filter((key) => !excluded.includes(key));
   const lacking = excluded.filter((key) => !inImage.has(key));
+  const large = isAssumed ? excluded.filter((key) => LARGE_PACKAGES.includes(key)) : [];
   return [
     ...unknown.map((key) => `--exclude ${key}: nothing needs a package of that name.`),
     ...lacking.map(
@@ -50,6 +71,12 @@ export function exclusionWarnings(
         `${key} IS LEFT OUT, BUT THE IMAGE DOES NOT SAY THAT IT HAS IT. Importing it on a worker will fail, ` +
         "unless the image of your own holds it; then list it in FLASH_IMAGE_PACKAGES.",
     ),
+    ...(large.length === 0
+      ? []
+      : [
+          `${large.join(", ")} must be in the workers' image. Images of \`npm run images -- flash\`, and workers that are ` +
+            "plain processes, are without: there it cannot be imported. docker/flash/Dockerfile makes images with it.",
+        ]),
   ];
 }
 

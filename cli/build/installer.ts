@@ -167,12 +167,12 @@ function failureOf(
   const text = lines.join("\n");
   const name =
     /No matching distribution found for ([^\s;]+)/.exec(text)?.[1] ??
-    /Because (?:only )?([A-Za-z0-9._-]+?)(?:[=<>!~]=?\S+)? (?:has no|was not|is not|cannot)/.exec(text)?.[1];
+    /Because (?:only )?([A-Za-z0-9._-]+)(?:[=<>!~]\S+)? (?:has no|was not|is not|cannot)/.exec(text)?.[1];
   const advice =
     name === undefined
       ? "Mend requirements.txt or the endpoint's dependencies, or leave a package out with --exclude."
       : `Is there a wheel of ${name} for Linux x86_64 and Python ${target}? If not, ask for another version, ` +
-        `or leave it out with --exclude ${name.replace(/[^A-Za-z0-9._-].*$/, "")} when the image has it.`;
+        `or leave it out with --exclude ${/^[A-Za-z0-9._-]*/.exec(name)?.[0]} when the image has it.`;
   const shown = lines.length > 0 ? lastOf(lines) : [shortMessage];
   return new Failure(`${tool} could not install the dependencies.`, [...shown, advice], EXIT_FAILURE);
 }

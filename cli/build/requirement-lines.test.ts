@@ -55,6 +55,13 @@ describe("lines of requirements.txt", () => {
     expect(lines(text)).toEqual([{ line: 1, ...expected }]);
   });
 
+  test.each(["https://edge.example", "http://127.0.0.1:8787"])(
+    "the Python package of %s goes into every artifact anyway",
+    (edge) => {
+      expect(lines(`-r ${edge}/packages/requirements.txt`)).toEqual([]);
+    },
+  );
+
   test("what holds anyway is passed over", () => {
     expect(lines("--only-binary=:all:\n--prefer-binary\n--require-hashes\n")).toEqual([]);
   });

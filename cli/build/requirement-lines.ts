@@ -1,5 +1,6 @@
 /** The lines of a requirements.txt, as pip reads them, without judging what a requirement says. */
 import { split } from "shlex";
+import { PACKAGE_REQUIREMENTS_PATH } from "../../src/contract/packages.ts";
 
 export type RequirementLine = {
   /** Of its first physical line, from 1. */
@@ -24,26 +25,40 @@ export type SourceOption =
   | "--trusted-host"
   | "--pre";
 
-const OPTIONS: Readonly<Record<string, SourceOption>> = {
-  "-i": "--index-url",
-  "--index-url": "--index-url",
-  "--pypi-url": "--index-url",
-  "--extra-index-url": "--extra-index-url",
-  "-f": "--find-links",
-  "--find-links": "--find-links",
-  "--no-index": "--no-index",
-  "--trusted-host": "--trusted-host",
-  "--pre": "--pre",
-};
-const FILES: Readonly<Record<string, "include" | "constraints">> = {
-  "-r": "include",
-  "--requirement": "include",
-  "-c": "constraints",
-  "--constraint": "constraints",
-};
+const OPTIONS: ReadonlyMap<string, SourceOption> = new Map<string, SourceOption>(
+  Object.entries({
+    "-i": "--index-url",
+    "--index-url": "--index-url",
+    "--pypi-url": "--index-url",
+    "--extra-index-url": "--extra-index-url",
+    "-f": "--find-links",
+    "--find-links": "--find-links",
+    "--no-index": "--no-index",
+    "--trusted-host": "--trusted-host",
+    "--pre": "--pre",
+  }),
+);
+const FILES: ReadonlyMap<string, "include" | "constraints"> = new Map<string, "include" | "constraints">(
+  Object.entries({
+    "-r": "include",
+    "--requirement": "include",
+    "-c": "constraints",
+    "--constraint": "constraints",
+  }),
+);
 const SWITCHES: ReadonlySet<SourceOption> = new Set(["--no-index", "--pre"]);
 /** They hold anyway: only wheels are installed, and a hash is checked wherever one stands. */
 const HELD_ANYWAY = new Set(["--prefer-binary", "--only-binary", "--require-hashes", "--use-feature"]);
+
+/** What an edge serves, and `flash init` writes. */
+const EDGE = /^https?:\/\/[^/?#]+$/;
+
+function isOfEdge(address: string): boolean {
+  return (
+    address.endsWith(PACKAGE_REQUIREMENTS_PATH) &&
+    EDGE.test(address.slice(0, -PACKAGE_REQUIREMENTS_PATH.length))
+  );
+}
 
 const EDITABLE =
   "an editable install is a link to a directory of this computer, which a worker does not have. Code of your own inside the project is shipped without being listed; of other code list the published package";
@@ -56,29 +71,42 @@ export function requirementLines(
   environment: Readonly<Record<string, string | undefined>>,
 ): RequirementLine[] {
   return joinedLines(text).flatMap(({ line, text: joined }) => {
-    const content = joined.replace(/(^|\s+)#.*$/, "").trim();
+    const content = withoutComment(joined).trim();
     if (content === "") return [];
     const known = content.replace(/\$\{([A-Z0-9_]+)\}/g, (whole, name: string) => environment[name] ?? whole);
     return readLine(known).map((read) => ({ line, ...read }));
   });
 }
 
+function withoutComment(text: string): string {
+  const at = text.search(/(?:^|\s)#/);
+  return at < 0 ? text : text.slice(0, at);
+}
+
 /** Says why a requirement is refused before anybody reads it, if it is. */
 export function localPathReason(requirement: string): string | undefined {
   const isPath = /^(\.{1,2}([/\\[]|$)|[/\\~]|[A-Za-z]:[/\\]|file:)/.test(requirement);
   const isInside = /^[^@;]*[/\\]/.test(requirement) && !/^[A-Za-z+]+:\/\//.test(requirement);
-  const isArchive = /^\S+\.(whl|tar\.gz|zip)(\s*;.*)?$/.test(requirement) && !requirement.includes("@");
+  const isArchive = !requirement.includes("@") && ARCHIVE.test(withoutMarker(requirement));
   if (/^([A-Za-z+]+):\/\//.test(requirement) && !requirement.startsWith("file:")) {
     return "an address needs a name before it: write <name> @ <address>";
   }
   return isPath || isInside || isArchive || /@\s*file:/.test(requirement) ? LOCAL : undefined;
 }
 
+const ARCHIVE = /\.(whl|tar\.gz|zip)$/;
+
+function withoutMarker(requirement: string): string {
+  return requirement.split(";", 1)[0]?.trimEnd() ?? "";
+}
+
 type Read = RequirementLine extends infer Line ? (Line extends unknown ? Omit<Line, "line"> : never) : never;
 
 function readLine(content: string): Read[] {
   if (content.startsWith("-")) return readOptions(content);
-  const [, requirement = content, options = ""] = /^(.*?)(?:\s+(--?[a-z].*))?$/.exec(content) ?? [];
+  const optionsAt = content.search(/\s--?[a-z]/);
+  const requirement = optionsAt < 0 ? content : content.slice(0, optionsAt).trimEnd();
+  const options = optionsAt < 0 ? "" : content.slice(optionsAt).trimStart();
   const reason = localPathReason(requirement);
   if (reason !== undefined) return [{ kind: "refused", text: requirement, reason }];
   const words = optionWords(options);
@@ -94,11 +122,11 @@ function readOptions(content: string): Read[] {
   const refused = (reason: string): Read[] => [{ kind: "refused", text: content, reason }];
   if (name === "-e" || name === "--editable") return refused(EDITABLE);
   if (HELD_ANYWAY.has(name)) return [];
-  const option = OPTIONS[name];
+  const option = OPTIONS.get(name);
   if (option !== undefined && SWITCHES.has(option)) {
     return [{ kind: "option", name: option, value: undefined }];
   }
-  if (option === undefined && FILES[name] === undefined)
+  if (option === undefined && FILES.get(name) === undefined)
     return refused(`the option ${name} is not supported`);
   const [value, ...more] = values;
   if (value === undefined || more.length > 0) return refused(`${name} takes one value`);
@@ -108,8 +136,10 @@ function readOptions(content: string): Read[] {
 }
 
 function readFileName(content: string, name: string, path: string): Read[] {
-  const kind = FILES[name];
+  const kind = FILES.get(name);
   if (kind === undefined) return [];
+  // It names the Python package alone, which every artifact has.
+  if (kind === "include" && isOfEdge(path)) return [];
   const reason = "files of requirements are not fetched from an address";
   return /^[a-z+]+:\/\//i.test(path) ? [{ kind: "refused", text: content, reason }] : [{ kind, path }];
 }

@@ -2,9 +2,11 @@ import { Command, Option } from "commander";
 import type { Cli } from "../cli.ts";
 import type { DeployOptions } from "../deploy/deploy.ts";
 import { listOption } from "./list-option.ts";
+import { portOption, storedSettings } from "./port-option.ts";
+import { addWaitOptions, type WaitFlags, waitLimitOf } from "./wait-options.ts";
 
 export function deployCommand(cli: Cli): Command {
-  return new Command("deploy")
+  const command = new Command("deploy")
     .description("Build the app and deploy it, one endpoint for each configuration.")
     .option("-e, --env <name>", "environment (default: the app's only one, or production)")
     .option("-a, --app <name>", "app (default: name of this directory)")
@@ -19,12 +21,16 @@ export function deployCommand(cli: Cli): Command {
         "env",
         "prune",
       ]),
-    )
+    );
+  return addWaitOptions(command)
+    .addOption(portOption("with --preview: port; the next free one when it is taken"))
     .option("-y, --yes", "do not ask")
     .option("--json", "print JSON")
-    .action(async (options: DeployOptions) => {
+    .action(async (options: DeployOptions & WaitFlags & { readonly port: number }, command: Command) => {
       const { deployApp, previewApp } = await import("../deploy/deploy.ts");
-      if (options.preview === true) await previewApp(cli, options);
-      else await deployApp(cli, options);
+      if (options.preview === true) {
+        const stored = await storedSettings(cli, command);
+        await previewApp(cli, options, stored.port ?? options.port);
+      } else await deployApp(cli, { ...options, waitSeconds: waitLimitOf(options) });
     });
 }

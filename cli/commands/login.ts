@@ -1,5 +1,6 @@
-import { Command, InvalidArgumentError } from "commander";
+import { Command } from "commander";
 import type { Cli } from "../cli.ts";
+import { readSeconds } from "./wait-options.ts";
 
 const DEFAULT_TIMEOUT_SECONDS = 600;
 
@@ -21,10 +22,4 @@ export function loginCommand(cli: Cli): Command {
       const { logIn } = await import("../login/login.ts");
       await logIn(cli, { url, opensBrowser: open, timeoutSeconds: timeout });
     });
-}
-
-function readSeconds(text: string): number {
-  const seconds = Number(text);
-  if (Number.isInteger(seconds) && seconds > 0) return seconds;
-  throw new InvalidArgumentError("It must be a whole number of seconds above 0.");
 }

@@ -3,11 +3,18 @@ import { Failure } from "../failure.ts";
 import { Service } from "../service/service.ts";
 import { readSettings, type Settings, type StoredKey } from "./settings.ts";
 
-/** The service with this person's key; throws a Failure when there is none. */
+/** The service with this person's key; throws a Failure when there is none, or when it is not for that address. */
 export async function openService(cli: Cli): Promise<Service> {
+  return new Service({ ...(await findAccess(cli)), signal: cli.signal });
+}
+
+/** The key that is used, and the address that it goes to. Throws like openService. */
+export async function findAccess(
+  cli: Cli,
+): Promise<{ readonly url: string; readonly apiKey: string; readonly keySource: string }> {
   const settings = await readSettings(cli);
   const { apiKey, source } = chooseKey(cli, settings);
-  return new Service({ url: settings.address, apiKey, keySource: source, signal: cli.signal });
+  return { url: settings.address, apiKey, keySource: source };
 }
 
 function chooseKey(cli: Cli, settings: Settings): StoredKey {
@@ -25,10 +32,26 @@ function chooseKey(cli: Cli, settings: Settings): StoredKey {
   return key;
 }
 
-/** A project could name an address of its own in its `.env`, and be sent the key of the person's account. */
-function refuseElsewhere(key: StoredKey, { address, addressSource, storedAddress, file }: Settings): void {
-  if (key.source !== file.path || storedAddress === undefined || storedAddress === address) return;
-  throw new Failure(`The stored API key is for ${storedAddress}, not for ${address} (${addressSource}).`, [
-    `Log in there with \`flash login --url ${address}\`, or set SVC_API_KEY for it.`,
-  ]);
+/**
+ * A key goes only where somebody said who is trusted at least as much as who gave the key: a project could name an
+ * address of its own in its `.env`, and be sent the key of the account. Loopback is no exception, since on a computer
+ * of several users any of them may listen there. sdk/python/tests/key_addresses.json has all cases, and
+ * sdk/python/src/edgerun/connection.py the same rule.
+ */
+function refuseElsewhere(key: StoredKey, settings: Settings): void {
+  const { address, addressSource, storedAddress, keys } = settings;
+  if (key.origin === "login" && storedAddress !== undefined && storedAddress !== address) {
+    throw new Failure(`The stored API key is for ${storedAddress}, not for ${address} (${addressSource}).`, [
+      `Log in there with \`flash login --url ${address}\`, or set SVC_API_KEY for it.`,
+    ]);
+  }
+  if (settings.addressOrigin !== "project" || address === settings.trustedAddress) return;
+  if (keys.some(({ apiKey, origin }) => origin === "project" && apiKey === key.apiKey)) return;
+  throw new Failure(
+    `The API key (${key.source}) is not sent to ${address}: only ${addressSource} names it.`,
+    [
+      `If you trust this address, say so yourself: export EDGERUN_URL=${address}`,
+      "If the key is for this project alone, put it into the same .env file, and unset it elsewhere.",
+    ],
+  );
 }

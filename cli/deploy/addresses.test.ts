@@ -46,8 +46,8 @@ const manifest: FlashManifest = {
 
 /** The words that a shell makes of a call. */
 function wordsOf(call: string): readonly string[] {
-  const script = `curl() { printf '%s\\0' "$@"; }\n${call}`;
-  return execFileSync("sh", ["-c", script], { env: { SVC_API_KEY: "the-key" }, encoding: "utf8" })
+  const commands = `flash() { [ "$*" = "auth token" ] && echo the-key; }\ncurl() { printf '%s\\0' "$@"; }`;
+  return execFileSync("sh", ["-c", `${commands}\n${call}`], { encoding: "utf8" })
     .split("\0")
     .slice(0, -1);
 }

@@ -18,8 +18,8 @@ export function routesOf(manifest: FlashManifest, endpoint: string): readonly Ro
 }
 
 /**
- * A call for the shell, one for a queue and one for each route. Where the service answers it reads the key from
- * $SVC_API_KEY; on this computer none is needed.
+ * A call for the shell, one for a queue and one for each route. Where the service answers it has the key that commands
+ * use; on this computer none is needed.
  */
 export function exampleCalls(
   manifest: FlashManifest,
@@ -51,10 +51,13 @@ function exampleInput({ functions: [first] }: ManifestResource): Readonly<Record
   };
 }
 
+/** `{name}`, or `{name:type}`. */
+const PATH_PARAMETER = /\{([^{}:]+)(?::[^{}]*)?\}/g;
+
 /** Puts arguments into the path where it names them; the rest goes another way. */
 function splitPath(path: string, example: Readonly<Record<string, unknown>>) {
-  const names = [...path.matchAll(/\{([^}:]+)[^}]*\}/g)].map(([, name = ""]) => name);
-  const inPath = path.replaceAll(/\{([^}:]+)[^}]*\}/g, (_, name: string) =>
+  const names = [...path.matchAll(PATH_PARAMETER)].map(([, name = ""]) => name);
+  const inPath = path.replaceAll(PATH_PARAMETER, (_, name: string) =>
     encodeURIComponent(wordOf(example[name] ?? name)),
   );
   const rest = Object.fromEntries(Object.entries(example).filter(([name]) => !names.includes(name)));
@@ -71,7 +74,7 @@ function wordOf(value: unknown): string {
 }
 
 function keyedCall(method: string, url: string, body?: unknown): string {
-  return curl(method, url, body, [`  -H "Authorization: Bearer $SVC_API_KEY"`]);
+  return curl(method, url, body, [`  -H "Authorization: Bearer $(flash auth token)"`]);
 }
 
 function keylessCall(method: string, url: string, body?: unknown): string {

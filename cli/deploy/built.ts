@@ -5,7 +5,7 @@ import { readFile, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { type FlashManifest, MANIFEST_FILE } from "../../src/contract/flash-manifest.ts";
-import { FLASH_DIRECTORY } from "../build/build-directory.ts";
+import { FLASH_DIRECTORY } from "../flash-directory.ts";
 import { keptManifestSchema } from "../build/kept-manifest.ts";
 import { Failure } from "../failure.ts";
 

@@ -19,7 +19,10 @@ export type DeployOptions = {
   readonly preview?: boolean;
 };
 
-export async function deployApp(cli: Cli, options: DeployOptions): Promise<void> {
+export async function deployApp(
+  cli: Cli,
+  options: DeployOptions & { readonly waitSeconds: number },
+): Promise<void> {
   const startedAt = performance.now();
   const appName = await appNameOf(cli, options.app);
   const named = options.env === undefined ? undefined : await checkedName("environment", options.env);
@@ -30,17 +33,25 @@ export async function deployApp(cli: Cli, options: DeployOptions): Promise<void>
   const target = await ensureTarget(service, appName, environmentName);
   const buildId = await showUpload(cli, service, { appId: target.app.id, artifact, manifest });
   const prunes = options.prune ?? false;
-  await release(cli, service, { target, buildId, manifest, prunes, warnings, startedAt });
+  await release(cli, service, {
+    target,
+    buildId,
+    manifest,
+    prunes,
+    warnings,
+    startedAt,
+    waitSeconds: options.waitSeconds,
+  });
 }
 
 /** The same build, run on this computer; no service and no key are needed. */
-export async function previewApp(cli: Cli, options: DeployOptions): Promise<void> {
+export async function previewApp(cli: Cli, options: DeployOptions, port: number): Promise<void> {
   const { openDocker } = await import("../preview/docker-access.ts");
   const { runPreview, tidy } = await import("../preview/preview.ts");
   const appName = await appNameOf(cli, options.app);
   const docker = await openDocker(cli);
   await tidy(cli, docker);
-  await runPreview(cli, docker, await build(cli, appName, options));
+  await runPreview(cli, docker, { ...(await build(cli, appName, options)), port });
 }
 
 async function build(cli: Cli, appName: string, options: DeployOptions): Promise<BuildResult> {

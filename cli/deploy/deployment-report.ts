@@ -5,26 +5,33 @@ import type { Terminal } from "../terminal/terminal.ts";
 import { exampleCalls } from "./addresses.ts";
 import { type GroupedEndpoint, showEndpointGroups } from "./endpoint-group.ts";
 import type { DeployedEndpoint, Deployment, RemovedEndpoint } from "./deployment.ts";
+import type { ReadyEndpoint } from "./waiting.ts";
 
 export function showDeployment(
   terminal: Terminal,
   manifest: FlashManifest,
   { endpoints, removed }: Deployment,
+  hostOf?: (id: string) => string,
 ): void {
   showEndpointGroups(
     terminal,
-    endpoints.map((endpoint) => grouped(terminal.palette, endpoint)),
+    endpoints.map((endpoint) => grouped(terminal.palette, endpoint, hostOf)),
   );
   if (removed.length > 0) terminal.say();
   for (const endpoint of removed) showRemoved(terminal, endpoint);
   showCalls(terminal, manifest, endpoints);
 }
 
-function grouped(palette: Palette, endpoint: DeployedEndpoint): GroupedEndpoint {
-  const { name, type, url, routes } = endpoint;
+function grouped(
+  palette: Palette,
+  endpoint: DeployedEndpoint,
+  hostOf: ((id: string) => string) | undefined,
+): GroupedEndpoint {
+  const { name, id, type, url, routes } = endpoint;
   const head = `${palette.bold(name)}  ${whatHappened(palette, endpoint)}`;
-  const addresses = url === null ? [] : [type === "QB" ? `${url}/runsync` : url];
-  return { head, type, addresses, routes };
+  if (url === null || id === null) return { head, type, addresses: [], routes };
+  if (type === "QB") return { head, type, addresses: [`${url}/runsync`], routes };
+  return { head, type, addresses: hostOf === undefined ? [url] : [url, hostOf(id)], routes };
 }
 
 function whatHappened(palette: Palette, { action, changes, error }: DeployedEndpoint): string {
@@ -74,6 +81,8 @@ export type DeploymentDocument = {
   readonly buildId: string;
   readonly endpoints: readonly DeployedEndpoint[];
   readonly removed: readonly RemovedEndpoint[];
+  /** Empty where nobody waited for them. */
+  readonly workers: readonly ReadyEndpoint[];
   readonly warnings: readonly string[];
   readonly seconds: number;
 };

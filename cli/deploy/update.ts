@@ -13,7 +13,10 @@ import type { Service } from "../service/service.ts";
 
 export type UpdateOptions = { readonly env?: string; readonly app?: string; readonly prune?: boolean };
 
-export async function updateEndpoints(cli: Cli, options: UpdateOptions): Promise<void> {
+export async function updateEndpoints(
+  cli: Cli,
+  options: UpdateOptions & { readonly waitSeconds: number },
+): Promise<void> {
   const startedAt = performance.now();
   const appName = await appNameOf(cli, options.app);
   const named = options.env === undefined ? undefined : await checkedName("environment", options.env);
@@ -25,7 +28,14 @@ export async function updateEndpoints(cli: Cli, options: UpdateOptions): Promise
   const target = await ensureTarget(service, appName, environmentName);
   const build = await prepared(target.app.id);
   const prunes = options.prune ?? false;
-  await release(cli, service, { ...build, target, prunes, warnings: [], startedAt });
+  await release(cli, service, {
+    ...build,
+    target,
+    prunes,
+    warnings: [],
+    startedAt,
+    waitSeconds: options.waitSeconds,
+  });
 }
 
 /** The build to deploy, once the app is there that it goes to: the last one of this project, else the active one. */

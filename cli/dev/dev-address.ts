@@ -3,7 +3,7 @@ import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import writeFileAtomic from "write-file-atomic";
 import * as z from "zod";
-import { FLASH_DIRECTORY } from "../build/build-directory.ts";
+import { FLASH_DIRECTORY } from "../flash-directory.ts";
 
 const FILE = "dev.json";
 const addressSchema = z.object({ url: z.string(), pid: z.number() });

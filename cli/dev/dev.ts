@@ -59,12 +59,18 @@ async function closeAll({ terminal }: Cli, closings: Opened): Promise<void> {
 
 async function serve(cli: Cli, options: DevOptions, opened: Opened): Promise<void> {
   const { appName, host, port, reloads, python, provisionsAll } = options;
+  const openApp = async (): Promise<LiveApp> => {
+    const app = await openLiveApp(cli, { appName, reloads, python });
+    opened.push(async () => await app.close());
+    return app;
+  };
+  // Nothing is fetched and started for a folder without an app.
+  const localApp = options.local && (await openApp());
   const edge = options.local && (await openLocalEdge(cli, { ...options.local, python }));
   if (edge) opened.push(async () => await edge.close());
   const service = await serviceOf(cli, edge);
   const leftovers = await offerRemoval(cli, service, await findLeftovers(cli, service));
-  const app = await openLiveApp(cli, { appName, reloads, python });
-  opened.push(async () => await app.close());
+  const app = localApp ?? (await openApp());
   const session = await openLiveSession(cli, service, { appName, leftovers });
   opened.push(async () => await closeSession(cli, session));
 

@@ -78,6 +78,8 @@ export const discoveryReportSchema = z.object({
   endpoints: z.array(endpointSchema),
   /** Local files that any candidate needs, sorted. */
   localFiles: texts,
+  /** What importing these files asks of other packages, by its top-level name. Older packages do not tell. */
+  imports: z.array(z.object({ file: text, line, module: text })).optional(),
   warnings: z.array(noteSchema),
   errors: z.array(noteSchema),
 });

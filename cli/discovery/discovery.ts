@@ -81,7 +81,7 @@ export function parseReport<Schema extends z.ZodType>(
   const issue = report.error.issues[0];
   throw new Failure(`The package edgerun of ${interpreter} does not fit this command.`, [
     ...(issue ? [`Its report says at ${issue.path.join(".") || "its top"}: ${issue.message}.`] : []),
-    "Bring both to the same version: `pip install --upgrade edgerun` in that Python.",
+    "Bring both to the version of your edge: `pip install --upgrade -r requirements.txt` in that Python.",
   ]);
 }
 

@@ -3,7 +3,8 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { keepRunning, type KeptPart } from "../../standalone/part.ts";
 import type { Cli } from "../cli.ts";
-import { FLASH_DIRECTORY, ignoreFlashDirectory } from "../build/build-directory.ts";
+import { ignoreFlashDirectory } from "../build/build-directory.ts";
+import { ensureFlashDirectory, FLASH_DIRECTORY } from "../flash-directory.ts";
 import { findInterpreter } from "../discovery/interpreter.ts";
 import { sdkDirectory } from "../discovery/sdk-directory.ts";
 import { secondsSince } from "../terminal/seconds.ts";
@@ -40,7 +41,7 @@ export async function openLocalEdge(cli: Cli, options: LocalEdgeOptions = {}): P
   const packages = await ensureLocalPackages(cli, join(standaloneDirectory(), "packages"));
   const stateDirectory = join(cli.directory, STATE);
   await ignoreFlashDirectory(cli.directory);
-  await mkdir(join(cli.directory, FLASH_DIRECTORY), { recursive: true });
+  await ensureFlashDirectory(cli.directory);
   // Jobs, code and logs lie there, which are for nobody else on this computer.
   await mkdir(stateDirectory, { recursive: true, mode: 0o700 });
   const settings = { stateDirectory, runtime, python, pythonPackage: sdkDirectory() };

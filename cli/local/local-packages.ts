@@ -18,10 +18,15 @@ import { requireRuntimePlatform } from "./runtime-platform.ts";
 import { removeUnused } from "./unused-packages.ts";
 
 /** What each set takes, in MB, about: on the way, and on the disk. */
-const SIZES: Readonly<Record<string, { readonly fetched: number; readonly unpacked: number }>> = {
-  miniflare: { fetched: 50, unpacked: 165 },
-  node: { fetched: 45, unpacked: 190 },
-};
+const SIZES: ReadonlyMap<string, { readonly fetched: number; readonly unpacked: number }> = new Map<
+  string,
+  { readonly fetched: number; readonly unpacked: number }
+>(
+  Object.entries({
+    miniflare: { fetched: 50, unpacked: 165 },
+    node: { fetched: 45, unpacked: 190 },
+  }),
+);
 const MEGABYTE = 1_000_000;
 
 export type LocalPackages = {
@@ -120,5 +125,5 @@ async function settleAll(work: readonly Promise<void>[]): Promise<void> {
 }
 
 function sumOf(sets: readonly PackageSet[], what: "fetched" | "unpacked"): number {
-  return sets.reduce((sum, { name }) => sum + (SIZES[name]?.[what] ?? 0), 0);
+  return sets.reduce((sum, { name }) => sum + (SIZES.get(name)?.[what] ?? 0), 0);
 }

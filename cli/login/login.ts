@@ -5,6 +5,7 @@ import { loginCodeOf } from "../../src/contract/login-code.ts";
 import type { Cli } from "../cli.ts";
 import { readSettings, type Settings } from "../configuration/settings.ts";
 import { Failure } from "../failure.ts";
+import { completeRequirements } from "../skeleton/requirements.ts";
 import { authRequestStatus, createAuthRequest } from "../service/flash-operations.ts";
 import { Service } from "../service/service.ts";
 
@@ -35,6 +36,11 @@ export async function logIn(cli: Cli, { url, opensBrowser, timeoutSeconds }: Log
   });
   cli.terminal.done(`Logged in to ${settings.address}. The key is stored in ${settings.file.path}.`);
   warnOfOthers(cli, settings, apiKey);
+  if (await completeRequirements(cli.directory, settings.address)) {
+    cli.terminal.done(
+      "requirements.txt has the address of the Python package: pip install -r requirements.txt",
+    );
+  }
 }
 
 async function mayReplace(cli: Cli, { keys, file }: Settings): Promise<boolean> {

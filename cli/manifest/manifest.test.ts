@@ -80,10 +80,17 @@ test("a queue-based endpoint has a handler file, and its path is its name (trap 
     ],
     imageName: "edgerun/flash:py3.12-latest",
     gpuIds: "ADA_24",
+    env: {},
     workersMin: 0,
     workersMax: 3,
     max_concurrency: 2,
   });
+});
+
+test("every resource has gpuIds and env, also where its declaration has none", () => {
+  expect(manifestOf(BALANCED).resources["api"]).toMatchObject({ gpuIds: "", env: {} });
+  const own = manifestOf({ ...QUEUE, resource: { gpuIds: "ADA_24", env: { A: "1" } } });
+  expect(own.resources["gpu-worker"]).toMatchObject({ gpuIds: "ADA_24", env: { A: "1" } });
 });
 
 test("a load-balanced endpoint has routes and no handler file", () => {

@@ -66,6 +66,9 @@ function resourceOf(endpoint: DiscoveredEndpoint, options: ManifestOptions): Man
     ...(isLoadBalanced || isClient ? {} : { handler_file: handlerFileOf(endpoint.name) }),
     functions: endpoint.functions.map(functionOf),
     imageName: declared.template?.imageName ?? imageFor(options.images, isLoadBalanced, isCpu),
+    // Empty where the declaration has none: a reader of a manifest finds both in every resource.
+    gpuIds: "",
+    env: {},
     ...declared,
   };
 }

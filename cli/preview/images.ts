@@ -63,8 +63,9 @@ async function pull(cli: Cli, docker: Dockerode, name: string, platform: string 
 }
 
 function reasonOf(imageName: string, error: unknown): string {
-  const request = { imageName, registryAuth: null };
-  if (!(error instanceof PullError)) return pullFailure(request, error);
-  if (error.stalledForMs !== null) return stalledPull(imageName, error.stalledForMs);
-  return pullFailure(request, error.cause);
+  if (error instanceof PullError && error.stalledForMs !== null)
+    return stalledPull(imageName, error.stalledForMs);
+  const cause = error instanceof PullError ? error.cause : error;
+  const { sentence, answer } = pullFailure({ imageName, registryAuth: null }, cause);
+  return `${sentence} The answer was: ${answer}`; // to who has named the image, on a computer of their own
 }

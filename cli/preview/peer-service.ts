@@ -7,16 +7,17 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
-import { Hono } from "hono";
+import { Hono, type HonoRequest } from "hono";
 import { errorBody, ERROR_STATUS, type ErrorCode } from "../../src/contract/errors.ts";
 import { FLASH_ENDPOINT_HEADER, FLASH_ENDPOINT_ID } from "../../src/contract/flash.ts";
 import type { FlashManifest } from "../../src/contract/flash-manifest.ts";
 import { DIRECT_BODY_MAX_BYTES } from "../../src/contract/limits.ts";
 import { detailAnswer } from "../server/call-answer.ts";
 import type { CallLog } from "../server/call-log.ts";
+import { readJob } from "../server/job-text.ts";
 import { observed } from "../server/observed-call.ts";
 import { askedOperation, searchOf } from "../server/queue-operations.ts";
-import { parseBody, readBody } from "../server/request-body.ts";
+import { readBody } from "../server/request-body.ts";
 import type { EndpointCalls, ServedEndpoint } from "../server/served-app.ts";
 import { endpointIdOf } from "./worker-plan.ts";
 
@@ -58,15 +59,19 @@ function peerApp(settings: PeerSettings): Hono {
     return Response.json({ data: environmentOf(settings.manifest, new URL(req.url).origin) });
   });
   app.all("/v2/:id/*", async ({ req }) => {
-    const id = req.param("id");
-    const name = id === FLASH_ENDPOINT_ID ? (req.header(FLASH_ENDPOINT_HEADER) ?? "") : undefined;
-    return await answerQueue(settings, req.raw, { id, name, path: behind(req.path, 3) });
+    return await answerQueue(settings, req.raw, { ...calledBy(req), path: behind(req.path, 3) });
   });
   app.all("/lb/:id/*", async ({ req }) => {
-    return await answerRoute(settings, req.raw, { id: req.param("id"), path: behind(req.path, 3) });
+    return await answerRoute(settings, req.raw, { ...calledBy(req), path: behind(req.path, 3) });
   });
   app.notFound(() => refusal("not_found", "A preview has endpoints, and nothing else of the service."));
   return app;
+}
+
+/** The endpoint by its id, or by its name where the id is the one that stands for all. */
+function calledBy(request: HonoRequest<"/:id/*">): Omit<Called, "path"> {
+  const id = request.param("id");
+  return { id, name: id === FLASH_ENDPOINT_ID ? (request.header(FLASH_ENDPOINT_HEADER) ?? "") : undefined };
 }
 
 /** Whatever is asked of the two, both are told. */
@@ -95,11 +100,10 @@ async function answerQueue(settings: PeerSettings, request: Request, called: Cal
   const line = settings.log.begin({ method: request.method, path: `/${endpoint.name}${called.path}` });
   return await observed(line, request, async () => {
     const { operation, jobId, bodyMaxBytes } = asked;
-    const body = bodyMaxBytes === undefined ? undefined : parseBody(await readBody(request, bodyMaxBytes));
     const call = {
       operation,
       jobId,
-      body: body as Readonly<Record<string, unknown>> | undefined,
+      ...(bodyMaxBytes !== undefined && { job: readJob(await readBody(request, bodyMaxBytes)) }),
       search: searchOf(asked, new URL(request.url).search),
       headers: Object.fromEntries(request.headers),
       signal: request.signal,

@@ -28,11 +28,12 @@ import { ContainerMaker } from "./worker/container-maker.ts";
 import { readLine } from "./worker/printed-line.ts";
 import { PreviewWorker } from "./worker/preview-worker.ts";
 
-/** The first that is tried for the local server. */
-const FIRST_PORT = 8888;
 export const SILENT: AgentLog = { info: () => {}, warn: () => {}, error: () => {} };
 
-export type PreviewOrder = Pick<BuildResult, "appName" | "manifest" | "artifact" | "warnings">;
+export type PreviewOrder = Pick<BuildResult, "appName" | "manifest" | "artifact" | "warnings"> & {
+  /** The first one that is tried. */
+  readonly port: number;
+};
 
 /** Runs until the person stops it. Throws a Failure when a container does not become ready. */
 export async function runPreview(cli: Cli, docker: Dockerode, order: PreviewOrder): Promise<void> {
@@ -99,7 +100,7 @@ class Preview {
       calls,
       log,
       host: "localhost",
-      port: FIRST_PORT,
+      port: this.#order.port,
     });
     this.#endings.push(() => server.close());
     return server;
@@ -124,8 +125,8 @@ class Preview {
   }
 
   async #plan(site: Site, key: string, peers: PeerService): Promise<readonly WorkerPlan[]> {
-    const { directory, hide } = this.#cli;
-    const dotEnv = await findEnvironmentFile(directory);
+    const { hide } = this.#cli;
+    const dotEnv = await findEnvironmentFile(this.#cli);
     const { plans, secrets } = planWorkers({
       manifest: this.#order.manifest,
       id: site.id,

@@ -3,20 +3,23 @@
 export type Schema = Readonly<Record<string, unknown>>;
 
 const ANYTHING: Schema = {};
-const PLAIN: Readonly<Record<string, Schema>> = {
-  int: { type: "integer" },
-  float: { type: "number" },
-  bool: { type: "boolean" },
-  str: { type: "string" },
-  bytes: { type: "string", format: "binary" },
-  none: { type: "null" },
-};
+const PLAIN: ReadonlyMap<string, Schema> = new Map<string, Schema>(
+  Object.entries({
+    int: { type: "integer" },
+    float: { type: "number" },
+    bool: { type: "boolean" },
+    str: { type: "string" },
+    bytes: { type: "string", format: "binary" },
+    none: { type: "null" },
+  }),
+);
 const LISTS = ["list", "sequence", "tuple", "set", "frozenset", "iterable"];
 const OBJECTS = ["dict", "mapping", "typeddict"];
 
 /** `annotation` is as `ast.unparse` writes it. */
 export function schemaOf(annotation: string | null): Schema {
-  const text = (annotation ?? "").trim().replace(/^(["'])(.*)\1$/s, "$2");
+  const written = (annotation ?? "").trim();
+  const text = isQuoted(written) ? written.slice(1, -1) : written;
   const choices = splitOutside(text, "|");
   if (choices.length > 1) return anyOf(choices.map(schemaOf));
   const [, name = "", within = ""] =
@@ -37,7 +40,7 @@ function schemaOfNamed(name: string, within: readonly string[]): Schema {
   if (name === "union") return anyOf(within.map(schemaOf));
   if (name === "annotated") return schemaOf(first ?? null);
   if (name === "literal") return { enum: within.map(literalValue) };
-  return PLAIN[name] ?? ANYTHING;
+  return PLAIN.get(name) ?? ANYTHING;
 }
 
 function anyOf(schemas: readonly Schema[]): Schema {
@@ -45,10 +48,15 @@ function anyOf(schemas: readonly Schema[]): Schema {
 }
 
 function literalValue(text: string): unknown {
-  if (/^(["']).*\1$/s.test(text)) return text.slice(1, -1);
+  if (isQuoted(text)) return text.slice(1, -1);
   if (text === "None") return null;
   if (text === "True" || text === "False") return text === "True";
   return Number.isNaN(Number(text)) ? text : Number(text);
+}
+
+function isQuoted(text: string): boolean {
+  const quote = text.charAt(0);
+  return (quote === "'" || quote === '"') && text.length > 1 && text.endsWith(quote);
 }
 
 /** The parts between separators that stand in no brackets and no quotes. */

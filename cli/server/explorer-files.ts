@@ -8,20 +8,24 @@ import { fileURLToPath } from "node:url";
 const PLACES = ["./explorer/", "../../node_modules/swagger-ui-dist/"];
 
 const PAGE = "/docs";
-const FILES: Readonly<Record<string, string>> = {
-  [PAGE]: "index.html",
-  "/docs/explorer.css": "explorer.css",
-  "/docs/explorer.js": "explorer.js",
-  "/docs/swagger-ui.css": "swagger-ui.css",
-  "/docs/swagger-ui-bundle.js": "swagger-ui-bundle.js",
-};
-export const EXPLORER_PATHS: readonly string[] = Object.keys(FILES);
+const FILES: ReadonlyMap<string, string> = new Map<string, string>(
+  Object.entries({
+    [PAGE]: "index.html",
+    "/docs/explorer.css": "explorer.css",
+    "/docs/explorer.js": "explorer.js",
+    "/docs/swagger-ui.css": "swagger-ui.css",
+    "/docs/swagger-ui-bundle.js": "swagger-ui-bundle.js",
+  }),
+);
+export const EXPLORER_PATHS: readonly string[] = [...FILES.keys()];
 
-const CONTENT_TYPES: Readonly<Record<string, string>> = {
-  ".html": "text/html; charset=utf-8",
-  ".css": "text/css; charset=utf-8",
-  ".js": "text/javascript; charset=utf-8",
-};
+const CONTENT_TYPES: ReadonlyMap<string, string> = new Map<string, string>(
+  Object.entries({
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+  }),
+);
 
 /** Nothing comes from elsewhere, and no other page shows this one within itself. */
 const CONTENT_POLICY = [
@@ -38,12 +42,12 @@ const CONTENT_POLICY = [
 
 /** A file of the explorer, by one of EXPLORER_PATHS. */
 export async function explorerFile(path: string): Promise<Response> {
-  const name = FILES[path] ?? "";
+  const name = FILES.get(path) ?? "";
   const found = PLACES.map((place) => fileURLToPath(new URL(place + name, import.meta.url))).find(existsSync);
   if (found === undefined) throw new Error(`${name} of the explorer is missing; install flash again`);
   return new Response(await readFile(found), {
     headers: {
-      "Content-Type": CONTENT_TYPES[extname(name)] ?? "application/octet-stream",
+      "Content-Type": CONTENT_TYPES.get(extname(name)) ?? "application/octet-stream",
       "Content-Security-Policy": CONTENT_POLICY,
       "X-Content-Type-Options": "nosniff",
       // Another version of the command may serve the next one on this port.

@@ -2,6 +2,7 @@ import { Validator } from "@seriousme/openapi-schema-validator";
 import { expect, test } from "vitest";
 import type { ManifestParameter, ManifestResource } from "../../src/contract/flash-manifest.ts";
 import { openApiDocument } from "./open-api.ts";
+import { readJob } from "./job-text.ts";
 import { checkedJob } from "./queue-input.ts";
 import type { ServedEndpoint } from "./served-app.ts";
 
@@ -107,7 +108,10 @@ test.each<[string, readonly unknown[]]>([
   const shown = examples ? Object.values(examples).map(({ value }) => value) : [example];
   expect(shown).toEqual(expected);
   const functions = queues[name] ?? [];
-  for (const body of shown) expect(checkedJob({ is_load_balanced: false, functions }, body)).toEqual(body);
+  for (const body of shown) {
+    const job = readJob(Buffer.from(JSON.stringify(body)));
+    expect(checkedJob({ is_load_balanced: false, functions }, job)).toEqual(job);
+  }
 });
 
 test("arguments of routes stand in the path, the query, JSON or a form", () => {

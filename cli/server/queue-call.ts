@@ -1,10 +1,11 @@
 /** Calls of queue-based endpoints, by the paths of the service's queue API. */
 import { CallRefusal, methodAnswer } from "./call-answer.ts";
 import type { CallLog } from "./call-log.ts";
+import { readJob } from "./job-text.ts";
 import { failuresOnly, observed } from "./observed-call.ts";
 import { askedOperation, type AskedOperation, searchOf } from "./queue-operations.ts";
 import { checkedJob } from "./queue-input.ts";
-import { parseBody, readBody } from "./request-body.ts";
+import { readBody } from "./request-body.ts";
 import type { EndpointCalls, QueueCall, ServedEndpoint } from "./served-app.ts";
 
 const PASSED_HEADERS = ["accept", "idempotency-key", "last-event-id"];
@@ -43,7 +44,7 @@ async function queueCall({ endpoint, request }: Call, asked: AskedOperation): Pr
     operation,
     ...(jobId !== undefined && { jobId }),
     ...(bodyMaxBytes !== undefined && {
-      body: checkedJob(endpoint.resource, parseBody(await readBody(request, bodyMaxBytes))),
+      job: checkedJob(endpoint.resource, readJob(await readBody(request, bodyMaxBytes))),
     }),
     search: searchOf(asked, new URL(request.url).search),
     headers: Object.fromEntries(headers),

@@ -5,6 +5,7 @@ import type {
   ManifestResource,
 } from "../../src/contract/flash-manifest.ts";
 import { CallRefusal } from "./call-answer.ts";
+import { type JobText, readJob } from "./job-text.ts";
 import { checkedJob } from "./queue-input.ts";
 
 function parameter(name: string, more: Partial<ManifestParameter> = {}): ManifestParameter {
@@ -26,10 +27,14 @@ const ofClass = (methods: Readonly<Record<string, ManifestParameter[]>>) =>
     method_parameters: methods,
   });
 
+function jobOf(body: unknown): JobText {
+  return readJob(body === undefined ? undefined : Buffer.from(JSON.stringify(body)));
+}
+
 /** Places and kinds of what is wrong, or nothing. */
 function problems(of: ManifestResource, body: unknown): readonly string[] {
   try {
-    checkedJob(of, body);
+    checkedJob(of, jobOf(body));
     return [];
   } catch (error) {
     if (!(error instanceof CallRefusal) || typeof error.detail === "string") throw error;

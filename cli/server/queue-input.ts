@@ -4,78 +4,83 @@ import type {
   ManifestParameter,
   ManifestResource,
 } from "../../src/contract/flash-manifest.ts";
+import { membersOf } from "../../src/contract/json-members.ts";
 import { CallRefusal, type FieldProblem } from "./call-answer.ts";
+import type { JobText } from "./job-text.ts";
 
-type Members = Readonly<Record<string, unknown>>;
+/** By name, as JSON texts. */
+type Values = ReadonlyMap<string, string>;
 
 const INPUT = ["body", "input"] as const;
 /** Names the method of a class, and what some clients send where an input would be empty. */
 const METHOD = "method";
+const METHOD_SHOWN_MAX = 100;
 const EMPTY = "__empty";
 
-/** The body to send, its input an object. Throws a CallRefusal that names each field at fault. */
-export function checkedJob(resource: ManifestResource, body: unknown): Members {
-  const job = body ?? {};
-  if (!isMembers(job)) throw refusal(problem(["body"], "Input should be a JSON object", "dict_type"));
+/** The job to send, with an input. Throws a CallRefusal that names each field at fault. */
+export function checkedJob(resource: ManifestResource, job: JobText): JobText {
   const [declared] = resource.functions;
   // Of an image of one's own nothing is known.
   if (declared === undefined) return job;
-  if (!("input" in job) && !takesNothing(declared)) {
+  if (job.input === undefined && !takesNothing(declared)) {
     const example = `The arguments stand in "input", as in {"input": {…}}`;
     throw refusal(problem(INPUT, `Field required. ${example}`, "missing"));
   }
-  const input = job["input"] ?? {};
-  if (!isMembers(input))
+  const input = job.input ?? "{}";
+  const members = input === "null" ? [] : membersOf(input);
+  if (members === undefined)
     throw refusal(
       problem(INPUT, "Input should be an object with the function's arguments by name", "dict_type"),
     );
-  const values = Object.fromEntries(
-    Object.entries(input).filter(([name, value]) => !(name === EMPTY && value === true)),
-  );
-  const problems = problemsOf(declared, values);
+  const values = members.filter(({ name, value }) => !(name === EMPTY && value === "true"));
+  const problems = problemsOf(declared, new Map(values.map(({ name, value }) => [name, value])));
   if (problems.length > 0) throw refusal(...problems);
-  return { ...job, input: values };
+  return { ...job, input };
 }
 
-function problemsOf(declared: ManifestFunction, values: Members): readonly FieldProblem[] {
+function problemsOf(declared: ManifestFunction, values: Values): readonly FieldProblem[] {
   const methods = declared.is_class === true ? (declared.class_methods ?? []) : [];
   const [only = ""] = methods;
   if (methods.length > 1) return problemsOfMethod(declared, methods, values);
-  const { [METHOD]: named, ...rest } = values;
   const takesMethod = declared.parameters?.some(({ name }) => name === METHOD) ?? false;
-  const isNamed = methods.length === 1 && named === only && !takesMethod;
-  return problemsOfArguments(declared.parameters, isNamed ? rest : values);
+  const isNamed = methods.length === 1 && valueOf(values, METHOD) === only && !takesMethod;
+  return problemsOfArguments(declared.parameters, isNamed ? withoutMethod(values) : values);
 }
 
 function problemsOfMethod(
   declared: ManifestFunction,
   methods: readonly string[],
-  { [METHOD]: method, ...rest }: Members,
+  values: Values,
 ): readonly FieldProblem[] {
   const known = methods.join(", ");
   const place = [...INPUT, METHOD];
+  const method = valueOf(values, METHOD);
   if (method === undefined)
     return [
       problem(place, `Field required: the method of ${declared.name} to call. It has ${known}`, "missing"),
     ];
   if (typeof method !== "string" || !methods.includes(method))
     return [
-      problem(place, `There is no method ${JSON.stringify(method)}. ${declared.name} has ${known}`, "enum"),
+      problem(
+        place,
+        `There is no method ${JSON.stringify(method).slice(0, METHOD_SHOWN_MAX)}. ${declared.name} has ${known}`,
+        "enum",
+      ),
     ];
-  return problemsOfArguments(declared.method_parameters?.[method], rest);
+  return problemsOfArguments(declared.method_parameters?.[method], withoutMethod(values));
 }
 
 function problemsOfArguments(
   parameters: readonly ManifestParameter[] | undefined,
-  values: Members,
+  values: Values,
 ): readonly FieldProblem[] {
   if (parameters === undefined) return [];
   const named = parameters.filter(({ kind }) => kind === "positional" || kind === "keyword");
-  const missing = named.filter(({ name, isRequired }) => isRequired && !Object.hasOwn(values, name));
+  const missing = named.filter(({ name, isRequired }) => isRequired && !values.has(name));
   const takesAny = parameters.some(({ kind }) => kind === "var_keyword");
   const unknown = takesAny
     ? []
-    : Object.keys(values).filter((name) => !named.some((parameter) => parameter.name === name));
+    : [...values.keys()].filter((name) => !named.some((parameter) => parameter.name === name));
   const usage =
     named.length === 0 ? "It takes no arguments" : `It takes ${named.map(({ name }) => name).join(", ")}`;
   return [
@@ -90,8 +95,13 @@ function takesNothing({ class_methods: methods = [], parameters }: ManifestFunct
   return methods.length <= 1 && parameters?.length === 0;
 }
 
-function isMembers(value: unknown): value is Members {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+function valueOf(values: Values, name: string): unknown {
+  const value = values.get(name);
+  return value === undefined ? undefined : JSON.parse(value);
+}
+
+function withoutMethod(values: Values): Values {
+  return new Map([...values].filter(([name]) => name !== METHOD));
 }
 
 function problem(loc: FieldProblem["loc"], msg: string, type: string): FieldProblem {

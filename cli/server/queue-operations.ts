@@ -18,24 +18,31 @@ type Described = {
 };
 
 const READ = ["GET", "POST"];
-const OPERATIONS: Readonly<Record<string, Described>> = {
-  run: { operation: "run", methods: ["POST"], bodyMaxBytes: RUN_BODY_MAX_BYTES, runsCode: true },
-  runsync: { operation: "runsync", methods: ["POST"], bodyMaxBytes: RUNSYNC_BODY_MAX_BYTES, runsCode: true },
-  status: { operation: "status", methods: READ, isOfJob: true, isAsked: true },
-  "status-sync": {
-    operation: "status",
-    methods: READ,
-    isOfJob: true,
-    isAsked: true,
-    waitMs: WAIT_DEFAULT_MS,
-  },
-  stream: { operation: "stream", methods: READ, isOfJob: true, isAsked: true },
-  cancel: { operation: "cancel", methods: ["POST"], isOfJob: true },
-  retry: { operation: "retry", methods: ["POST"], isOfJob: true, runsCode: true },
-  "purge-queue": { operation: "purge-queue", methods: ["POST"] },
-  health: { operation: "health", methods: ["GET"], isAsked: true },
-  requests: { operation: "requests", methods: ["GET"], isAsked: true },
-};
+const OPERATIONS: ReadonlyMap<string, Described> = new Map<string, Described>(
+  Object.entries({
+    run: { operation: "run", methods: ["POST"], bodyMaxBytes: RUN_BODY_MAX_BYTES, runsCode: true },
+    runsync: {
+      operation: "runsync",
+      methods: ["POST"],
+      bodyMaxBytes: RUNSYNC_BODY_MAX_BYTES,
+      runsCode: true,
+    },
+    status: { operation: "status", methods: READ, isOfJob: true, isAsked: true },
+    "status-sync": {
+      operation: "status",
+      methods: READ,
+      isOfJob: true,
+      isAsked: true,
+      waitMs: WAIT_DEFAULT_MS,
+    },
+    stream: { operation: "stream", methods: READ, isOfJob: true, isAsked: true },
+    cancel: { operation: "cancel", methods: ["POST"], isOfJob: true },
+    retry: { operation: "retry", methods: ["POST"], isOfJob: true, runsCode: true },
+    "purge-queue": { operation: "purge-queue", methods: ["POST"] },
+    health: { operation: "health", methods: ["GET"], isAsked: true },
+    requests: { operation: "requests", methods: ["GET"], isAsked: true },
+  }),
+);
 
 /** As ids of jobs are: nothing in them needs escaping. */
 const JOB_ID = /^[\w-]+$/;
@@ -45,7 +52,7 @@ export type AskedOperation = Described & { readonly jobId: string | undefined };
 /** What a path asks for; undefined where it is none of the queue API. */
 export function askedOperation(path: string): AskedOperation | undefined {
   const [name = "", jobId, ...rest] = path.replace(/^\//, "").replace(/\/$/, "").split("/");
-  const described = Object.hasOwn(OPERATIONS, name) ? OPERATIONS[name] : undefined;
+  const described = OPERATIONS.get(name);
   if (described === undefined || rest.length > 0) return undefined;
   if (described.isOfJob !== true) return jobId === undefined ? { ...described, jobId } : undefined;
   return jobId !== undefined && JOB_ID.test(jobId) ? { ...described, jobId } : undefined;

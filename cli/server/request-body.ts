@@ -22,20 +22,6 @@ export async function wholeRequest(request: Request, maxBytes: number): Promise<
   return new Request(url, { method, headers, signal, ...(body !== undefined && { body }) });
 }
 
-/** What a body says as JSON; undefined where there is none. Throws a CallRefusal where it is no JSON. */
-export function parseBody(body: Buffer | undefined): unknown {
-  const text = body?.toString("utf8").trim();
-  if (text === undefined || text === "") return undefined;
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new CallRefusal(422, [
-      { loc: ["body"], msg: `The body is not valid JSON: ${reason}`, type: "json_invalid" },
-    ]);
-  }
-}
-
 function tooLarge(maxBytes: number): CallRefusal {
   return new CallRefusal(413, `The body is larger than ${maxBytes / 1_000_000} MB, which is the limit here.`);
 }

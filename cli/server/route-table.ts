@@ -3,6 +3,8 @@ import type { ManifestResource } from "../../src/contract/flash-manifest.ts";
 
 export type DeclaredRoute = { readonly method: string; readonly path: string };
 
+const PARAMETER = /\{[A-Za-z_]\w*\}/;
+
 /** The routes of an endpoint, in the order of their declaration. */
 export function routesOf(resource: ManifestResource): readonly DeclaredRoute[] {
   return resource.functions.flatMap(({ http_method: method, http_path: path }) =>
@@ -24,15 +26,27 @@ function methodsOfExactly(routes: readonly DeclaredRoute[], path: string): reado
 
 /** `{id}` is any text without a slash, as it came; a path without such parts may be written in any encoding. */
 function fits(declared: string, path: string): boolean {
-  const texts = declared.split(/\{[A-Za-z_]\w*\}/);
-  if (texts.length === 1) return declared === decoded(path);
-  return new RegExp(`^${texts.map(escaped).join("[^/]+")}$`).test(path);
+  if (!PARAMETER.test(declared)) return declared === decoded(path);
+  const [wanted, given] = [declared.split("/"), path.split("/")];
+  return (
+    wanted.length === given.length &&
+    wanted.every((segment, index) => fitsSegment(segment.split(PARAMETER), given[index] ?? ""))
+  );
 }
 
-function escaped(text: string): string {
-  return text.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&");
+/** Whether a segment holds these texts in their order, with at least one character between each two. */
+function fitsSegment([first = "", ...others]: readonly string[], given: string): boolean {
+  const last = others.pop();
+  if (last === undefined) return given === first;
+  if (!given.startsWith(first)) return false;
+  let end = first.length;
+  for (const text of others) {
+    const at = given.indexOf(text, end + 1);
+    if (at < 0) return false;
+    end = at + text.length;
+  }
+  return given.endsWith(last) && given.length - last.length > end;
 }
-
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);

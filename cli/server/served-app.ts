@@ -4,6 +4,7 @@
  */
 import type { ManifestResource } from "../../src/contract/flash-manifest.ts";
 import type { CallLine } from "./call-log.ts";
+import type { JobText } from "./job-text.ts";
 
 export type ServedEndpoint = {
   readonly name: string;
@@ -33,8 +34,8 @@ export type QueueCall = {
     | "health"
     | "requests";
   readonly jobId?: string | undefined;
-  /** Checked: its `input` fits the function. */
-  readonly body?: Readonly<Record<string, unknown>> | undefined;
+  /** Of run and runsync, and checked: its input fits the function. */
+  readonly job?: JobText;
   /** With the question mark, or empty. */
   readonly search: string;
   /** Those that mean something to the queue API, by their names in small letters. */

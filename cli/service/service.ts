@@ -8,6 +8,9 @@ import { withinMs } from "./time-limit.ts";
 
 /** The longest call puts together an artifact of 1.5 GB and reads it once. */
 const CALL_LIMIT_MS = 300_000;
+/** A redirect would take what is sent to wherever it leads. */
+const STAYS = { redirect: "error" } as const;
+const READ_LIMIT_MS = 30_000;
 const RETRIES = { retries: 3, minTimeout: 1_000, maxTimeout: 15_000, randomize: true };
 
 const answerSchema = z.object({
@@ -21,6 +24,9 @@ const answerSchema = z.object({
     )
     .optional(),
 });
+
+/** What the queue API answers with where it refuses. */
+const errorSchema = z.object({ code: z.string().optional(), error: z.string().optional() });
 
 /** The service has refused an operation; `code` is one of its closed list, such as APP_NOT_FOUND. */
 export class Refusal extends Failure {
@@ -61,6 +67,11 @@ export class Service {
     return this.#settings.url;
   }
 
+  /** Undefined for the few operations that need none. */
+  get apiKey(): string | undefined {
+    return this.#settings.apiKey;
+  }
+
   /** The same, whose calls end with another signal: what is tidied up after Ctrl+C must still be said. */
   until(signal: AbortSignal): Service {
     const other = new Service({ ...this.#settings, signal });
@@ -92,6 +103,22 @@ export class Service {
     return await this.#retrying(() => this.#call(operation, variables));
   }
 
+  /** Reads a JSON document below the service's address, and asks again while the network or the service fails. */
+  async read<Schema extends z.ZodType>(path: string, schema: Schema): Promise<z.output<Schema>> {
+    return await this.#retrying(async () => {
+      const response = await this.request(path, { signal: AbortSignal.timeout(READ_LIMIT_MS) });
+      const body = parseJson(await response.text());
+      const found = schema.safeParse(body);
+      if (response.ok && found.success) return found.data;
+      if (response.status === 429 || response.status >= 500) {
+        throw new Outage(`The service at ${this.url} answered with HTTP ${response.status}.`);
+      }
+      const { code = "UNKNOWN", error = `The service answered with HTTP ${response.status}.` } =
+        errorSchema.safeParse(body).data ?? {};
+      throw refusal(code, error, undefined);
+    });
+  }
+
   /** A request below the service's address, with the key. Throws a Failure when nothing answers. */
   async request(path: string, init: RequestInit = {}): Promise<Response> {
     const { url, apiKey, signal } = this.#settings;
@@ -100,7 +127,7 @@ export class Service {
     if (apiKey !== undefined) headers.set("Authorization", `Bearer ${apiKey}`);
     const signals = init.signal ? [signal, init.signal] : [signal];
     try {
-      return await fetch(`${url}${path}`, { ...init, headers, signal: AbortSignal.any(signals) });
+      return await fetch(`${url}${path}`, { ...init, ...STAYS, headers, signal: AbortSignal.any(signals) });
     } catch (error) {
       for (const one of signals) one.throwIfAborted();
       throw this.#unreachable(error);
@@ -139,6 +166,7 @@ export class Service {
     // Not as ?api_key=: addresses end up in logs.
     const authorization = apiKey === undefined ? {} : { Authorization: `Bearer ${apiKey}` };
     const response = await fetch(`${url}/graphql`, {
+      ...STAYS,
       method: "POST",
       headers: { "Content-Type": "application/json", "User-Agent": CLIENT_NAME, ...authorization },
       body,

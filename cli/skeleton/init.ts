@@ -1,9 +1,12 @@
 /** What `flash init` does. */
+import { trimOf } from "../../src/contract/trimming.ts";
 import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { basename, join, relative, resolve } from "node:path";
 import type { Cli } from "../cli.ts";
+import { readSettings } from "../configuration/settings.ts";
 import { checkedName } from "../project.ts";
+import { requirementsText } from "./requirements.ts";
 
 /** JSON: path → text of the files beside this one; the bundler puts it in. */
 declare const FLASH_SKELETON: string;
@@ -16,7 +19,11 @@ export async function initProject(cli: Cli, project: string): Promise<void> {
   const app = isHere
     ? nameFrom(basename(directory))
     : await checkedName("app", project && basename(directory));
-  const files = JSON.parse(FLASH_SKELETON) as Readonly<Record<string, string>>;
+  const { address, hasKey } = await chosenService(cli);
+  const files: Readonly<Record<string, string>> = {
+    ...JSON.parse(FLASH_SKELETON),
+    "requirements.txt": requirementsText(address),
+  };
   const paths = Object.keys(files).toSorted();
   if (!(await mayWrite(cli, directory, paths))) return cli.terminal.say("Aborted; nothing was written.");
   await mkdir(directory, { recursive: true });
@@ -26,7 +33,16 @@ export async function initProject(cli: Cli, project: string): Promise<void> {
   cli.terminal.done(isHere ? `Initialized ${app} in this directory.` : `Created ${app}.`);
   sayTree(cli, basename(directory), paths);
   const appOption = app === basename(directory) ? "" : ` --app ${app}`;
-  sayNextSteps(cli, isHere ? undefined : relative(cli.directory, directory), appOption);
+  sayNextSteps(cli, isHere ? undefined : relative(cli.directory, directory), appOption, !hasKey);
+}
+
+/** The service that commands would call here; no address where none was chosen, or where it may not be used. */
+async function chosenService(cli: Cli): Promise<{ address: string | undefined; hasKey: boolean }> {
+  const settings = await readSettings(cli).catch(() => undefined);
+  if (settings === undefined || settings.addressSource === "default") {
+    return { address: undefined, hasKey: false };
+  }
+  return { address: settings.address, hasKey: settings.keys.length > 0 };
 }
 
 async function mayWrite(cli: Cli, directory: string, paths: readonly string[]): Promise<boolean> {
@@ -38,7 +54,7 @@ async function mayWrite(cli: Cli, directory: string, paths: readonly string[]): 
 
 /** A directory that is there may be called anything. */
 function nameFrom(directoryName: string): string {
-  const name = directoryName.replaceAll(/[^A-Za-z0-9_-]+/g, "-").replace(/^[-_]+|[-_]+$/g, "");
+  const name = trimOf(directoryName.replaceAll(/[^A-Za-z0-9_-]+/g, "-"), "-_");
   return name === "" ? "app" : name;
 }
 
@@ -50,19 +66,28 @@ function sayTree(cli: Cli, name: string, paths: readonly string[]): void {
   }
 }
 
-function sayNextSteps(cli: Cli, directory: string | undefined, appOption: string): void {
+function sayNextSteps(cli: Cli, directory: string | undefined, appOption: string, needsLogin: boolean): void {
   const steps = [
-    ...(directory === undefined ? [] : [`cd ${directory}`]),
-    "pip install -r requirements.txt",
-    "flash login",
-    `flash dev${appOption}`,
+    ...(directory === undefined ? [] : [[`cd ${directory}`]]),
+    [`flash dev --local${appOption}`, "on this computer alone, without an account"],
   ];
-  cli.terminal.say();
-  cli.terminal.say("Next:");
-  for (const step of steps) cli.terminal.say(`  ${step}`);
+  const stepsOfService = [
+    ...(needsLogin ? [["flash login", "add --url, unless it is that of npm start"]] : []),
+    ["pip install -r requirements.txt", "the Python package, for scripts and your editor"],
+    [`flash dev${appOption}`, "on your hosts, while you write"],
+    [`flash deploy${appOption}`, "for good"],
+  ];
+  sayList(cli, "Next:", steps);
   cli.terminal.say();
   cli.terminal.say("Then call the functions at http://localhost:8888/docs, edit them, and call them again.");
-  cli.terminal.say(
-    `Without an account, on this computer alone: flash dev --local${appOption}. For good: flash deploy${appOption}.`,
-  );
+  sayList(cli, "With an account:", stepsOfService);
+}
+
+function sayList(cli: Cli, title: string, steps: readonly (readonly string[])[]): void {
+  const width = Math.max(...steps.map(([command = ""]) => command.length));
+  cli.terminal.say();
+  cli.terminal.say(title);
+  for (const [command = "", what] of steps) {
+    cli.terminal.say(what === undefined ? `  ${command}` : `  ${command.padEnd(width)}   # ${what}`);
+  }
 }

@@ -59,6 +59,10 @@ export class ConsoleTerminal implements Terminal {
     this.#write(this.#notes, line);
   }
 
+  handOver(text: string): void {
+    this.#settings.streams.output.write(`${text}\n`);
+  }
+
   aside(line: string): void {
     if (isWatched(this.#notes, this.#settings.environment)) this.say(line);
     else this.#settings.log(this.#settings.redact(line));

@@ -17,6 +17,8 @@ export interface Terminal {
   readonly palette: Palette;
   /** A line for the person; `✓ ` and the like are put before it by the methods below. */
   say(line?: string): void;
+  /** What the command is run for, to standard output as it is: a secret too. The log has nothing of it. */
+  handOver(text: string): void;
   /** A line for who watches as it comes; without a terminal it goes to the log alone. */
   aside(line: string): void;
   /** ✓ green. */

@@ -2,12 +2,12 @@
  * `.flash/resources.pkl`: what this project's commands have on the service for a while, by "Type:name". Several
  * commands may run at once, so that every change is made under a lock, to what the file says then.
  */
-import { mkdir, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { lock } from "proper-lockfile";
 import writeFileAtomic from "write-file-atomic";
 import * as z from "zod";
-import { FLASH_DIRECTORY } from "../build/build-directory.ts";
+import { ensureFlashDirectory, FLASH_DIRECTORY } from "../flash-directory.ts";
 import { Failure } from "../failure.ts";
 import { type Plain, readPickle, writePickle } from "./pickle.ts";
 
@@ -63,7 +63,7 @@ export async function readTracked(directory: string): Promise<Tracked> {
 /** Writes what `change` makes of it, while nobody else writes. */
 export async function changeTracked(directory: string, change: (tracked: Tracked) => Tracked): Promise<void> {
   const path = pathIn(directory);
-  await mkdir(join(directory, FLASH_DIRECTORY), { recursive: true });
+  await ensureFlashDirectory(directory);
   const unlock = await lock(path, LOCK).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "ELOCKED") throw error;
     throw new Failure(`${path} is kept locked by another command.`, [

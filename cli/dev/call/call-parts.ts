@@ -1,4 +1,3 @@
-import type { LiveRequest } from "../../../src/contract/flash-live.ts";
 import type { Service } from "../../service/service.ts";
 import type { LiveSession } from "../session/live-session.ts";
 import type { KnownSources } from "./known-sources.ts";
@@ -11,6 +10,6 @@ export type CallParts = {
   readonly session: LiveSession;
   readonly sources: KnownSources;
   readonly lines: WorkerLines;
-  /** Adds the texts of files, but for those that are known. */
-  readonly pack: (call: LiveCall, known: ReadonlySet<string>) => LiveRequest;
+  /** The text of a live request: adds the texts of files, but for those that are known. */
+  readonly pack: (call: LiveCall, known: ReadonlySet<string>) => string;
 };

@@ -4,9 +4,10 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Failure } from "../../failure.ts";
 import { Interruption } from "../../interruption.ts";
 import type { CallLine } from "../../server/call-log.ts";
+import { jobBody, type JobText } from "../../server/job-text.ts";
 import { CallFailure, type QueueCall } from "../../server/served-app.ts";
 import type { Service } from "../../service/service.ts";
-import { errorOf, isFinal, type JobReply, readJob } from "./job-reply.ts";
+import { errorOf, isFinal, type JobReply, readReply } from "./job-reply.ts";
 
 /** Of the service: it answers when the job is over, or else after this. */
 const LOOK_MS = 1_000;
@@ -31,7 +32,7 @@ export class JobCalls {
   async submit(
     endpointId: string,
     operation: "run" | "runsync",
-    body: Readonly<Record<string, unknown>>,
+    job: JobText,
     { headers, signal }: Pick<QueueCall, "headers" | "signal">,
     line: CallLine,
   ): Promise<Submitted> {
@@ -43,11 +44,11 @@ export class JobCalls {
       {
         method: "POST",
         headers: { "idempotency-key": randomUUID(), ...headers, ...jsonHeaders() },
-        body: JSON.stringify(body),
+        body: jobBody(job),
       },
     );
-    const job = response.ok ? readJob(JSON.parse(text)) : undefined;
-    if (job !== undefined) return { job };
+    const reply = response.ok ? readReply(text) : undefined;
+    if (reply !== undefined) return { job: reply };
     return { refusal: new Response(text, { status: response.status, headers: jsonHeaders() }) };
   }
 
@@ -73,14 +74,13 @@ export class JobCalls {
   /** Any other operation, passed on as it is. */
   async pass(
     endpointId: string,
-    { operation, jobId, body, search, headers, signal }: QueueCall,
+    { operation, jobId, search, headers, signal }: QueueCall,
   ): Promise<Response> {
     const path = [operation, ...(jobId === undefined ? [] : [encodeURIComponent(jobId)])].join("/");
     const isChange = ["cancel", "retry", "purge-queue"].includes(operation);
     return await this.#service.request(`/v2/${endpointId}/${path}${search}`, {
       method: isChange ? "POST" : "GET",
-      headers: { ...headers, ...(body === undefined ? {} : jsonHeaders()) },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      headers,
       signal,
     });
   }
@@ -93,7 +93,7 @@ export class JobCalls {
   async #look(endpointId: string, job: JobReply, line: CallLine, signal: AbortSignal): Promise<JobReply> {
     const path = `/v2/${endpointId}/status-sync/${encodeURIComponent(job.id)}?wait=${LOOK_MS}`;
     const { response, text } = await this.#patiently(line, signal, path);
-    const seen = response.ok ? readJob(JSON.parse(text)) : undefined;
+    const seen = response.ok ? readReply(text) : undefined;
     if (seen !== undefined) return seen;
     if (response.status !== TOO_MANY_REQUESTS) throw gone(job, text);
     await delay(OUTAGE_PAUSE_MS, undefined, { signal });

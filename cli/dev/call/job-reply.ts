@@ -11,7 +11,8 @@ const jobSchema = z.looseObject({
   error: z.unknown().optional(),
   queue: z.looseObject({ reason: z.string(), detail: z.string().optional() }).optional(),
 });
-export type JobReply = z.infer<typeof jobSchema>;
+/** What is read of a job, and the text of the service in which it stands. */
+export type JobReply = z.infer<typeof jobSchema> & { readonly text: string };
 
 const jobErrorSchema = z.looseObject({
   error_type: z.string(),
@@ -21,8 +22,14 @@ const jobErrorSchema = z.looseObject({
 export type JobError = z.infer<typeof jobErrorSchema>;
 
 /** Nothing where it is no job. */
-export function readJob(value: unknown): JobReply | undefined {
-  return jobSchema.safeParse(value).data;
+export function readReply(text: string): JobReply | undefined {
+  const { data } = jobSchema.safeParse(parsed(text));
+  return data && { ...data, text };
+}
+
+/** The answer with this job, as the service wrote it. */
+export function answerWith({ text }: JobReply): Response {
+  return new Response(text, { headers: { "Content-Type": "application/json" } });
 }
 
 export function isFinal({ status }: JobReply): boolean {

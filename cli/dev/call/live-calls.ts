@@ -11,7 +11,7 @@ import type { LiveApp, LiveEndpoint } from "../app/live-app.ts";
 import type { LiveSession } from "../session/live-session.ts";
 import { KnownSources } from "./known-sources.ts";
 import { LiveJobs } from "./live-jobs.ts";
-import { checkArguments, type LiveCall, sourcesOf } from "./live-request.ts";
+import { calledEndpoints, checkArguments, type LiveCall, requestText, sourcesOf } from "./live-request.ts";
 import { LiveOpenAi } from "./live-openai.ts";
 import { LiveRoutes } from "./live-routes.ts";
 import { WorkerLines } from "./worker-lines.ts";
@@ -33,6 +33,7 @@ export type CallContext = {
 
 export class LiveCalls implements EndpointCalls {
   readonly #app: LiveApp;
+  readonly #session: LiveSession;
   readonly #jobs: LiveJobs;
   readonly #routes: LiveRoutes;
   readonly #openai: LiveOpenAi;
@@ -45,10 +46,14 @@ export class LiveCalls implements EndpointCalls {
       lines: new WorkerLines(service, signal),
       pack: (call: LiveCall, known: ReadonlySet<string>) => {
         checkArguments(call);
-        return { ...call, sources: sourcesOf(call, (sha256) => app.source(sha256), known) };
+        return requestText(
+          call,
+          sourcesOf(call, (sha256) => app.source(sha256), known),
+        );
       },
     };
     this.#app = app;
+    this.#session = session;
     this.#jobs = new LiveJobs(parts, signal);
     this.#routes = new LiveRoutes(parts);
     this.#openai = new LiveOpenAi(parts);
@@ -75,6 +80,9 @@ export class LiveCalls implements EndpointCalls {
     const endpoint = all.find((one) => one.name === name);
     if (endpoint === undefined) throw new CallFailure(503, `The endpoint ${name} is not declared any more.`);
     if (endpoint.problem !== undefined) throw new CallFailure(503, endpoint.problem);
+    // Workers find them by their names. Why one cannot be made is told when it is called.
+    const called = calledEndpoints(endpoint, all).filter((one) => one.name !== name);
+    await Promise.allSettled(called.map(async (one) => await this.#session.place(one)));
     return { endpoint, all, line };
   }
 }

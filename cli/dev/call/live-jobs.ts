@@ -1,10 +1,11 @@
 /** Jobs of live endpoints. */
 import type { CallLine } from "../../server/call-log.ts";
+import type { JobText } from "../../server/job-text.ts";
 import type { QueueCall } from "../../server/served-app.ts";
 import type { CallParts } from "./call-parts.ts";
 import { GpuNames } from "./gpu-names.ts";
 import { endLine, JobCalls } from "./job-call.ts";
-import { type JobReply, lacksModules } from "./job-reply.ts";
+import { answerWith, type JobReply, lacksModules } from "./job-reply.ts";
 import type { CallContext } from "./live-calls.ts";
 import { functionCall, hashesOf } from "./live-request.ts";
 import { EndpointGone, placedCall } from "./placed-call.ts";
@@ -14,6 +15,8 @@ const FOLLOW_DEFAULT_MS = 10 * 60_000;
 /** A job that was only submitted is followed for its line in the log. */
 const WATCH_MS = 60 * 60_000;
 const NO_SOURCES: ReadonlySet<string> = new Set();
+const NO_INPUT = "{}";
+const NO_JOB: JobText = { input: undefined, options: "{}" };
 
 export class LiveJobs {
   readonly #parts: CallParts;
@@ -43,7 +46,7 @@ export class LiveJobs {
     });
     if (job instanceof Response) return job;
     endLine(context.line, job);
-    return Response.json(job);
+    return answerWith(job);
   }
 
   /** Answers with the job's id; its line in the log goes on. */
@@ -53,7 +56,7 @@ export class LiveJobs {
       const submitted = await this.#submit(context, call, endpointId, NO_SOURCES);
       if (submitted instanceof Response) return submitted;
       void this.#watch(endpointId, submitted, context.line);
-      return Response.json(submitted);
+      return answerWith(submitted);
     });
   }
 
@@ -88,7 +91,7 @@ export class LiveJobs {
       const order = { line, signal: call.signal, followMs: followMs(call.search) };
       const job = await this.#calls.follow(endpointId, submitted, order);
       if (!lacksModules(job))
-        this.#parts.sources.add(endpointId, hashesOf(functionCall({ ...context, input: {} })));
+        this.#parts.sources.add(endpointId, hashesOf(functionCall({ ...context, input: NO_INPUT })));
       return job;
     } finally {
       lines.ended();
@@ -102,12 +105,12 @@ export class LiveJobs {
     known: ReadonlySet<string>,
   ): Promise<JobReply | Response> {
     const { endpoint, line } = context;
-    const { operation, body = {} } = call;
-    const input = (body["input"] ?? {}) as Readonly<Record<string, unknown>>;
+    const { operation, job = NO_JOB } = call;
     const isPlain = endpoint.resource.client_mode === true;
+    const input = job.input ?? NO_INPUT;
     const sent = isPlain
-      ? body
-      : { ...body, input: this.#parts.pack(functionCall({ ...context, input }), known) };
+      ? job
+      : { ...job, input: this.#parts.pack(functionCall({ ...context, input }), known) };
     const kind = operation === "run" ? "run" : "runsync";
     const submitted = await this.#calls.submit(endpointId, kind, sent, call, line);
     if ("job" in submitted) return submitted.job;

@@ -10,31 +10,22 @@ import {
   LIVE_SOURCES_MAX_BYTES,
   LIVE_SOURCES_SMALL_BYTES,
 } from "../../../src/contract/flash-limits.ts";
-import type { ManifestFunction } from "../../../src/contract/flash-manifest.ts";
+import { withMember } from "../../../src/contract/json-members.ts";
 import { CallFailure } from "../../server/served-app.ts";
 import type { LiveEndpoint } from "../app/live-app.ts";
 
-/** What a method of a class is called by in an input. */
-const METHOD_KEY = "method";
-
-/** A request without sources. */
-export type LiveCall = Omit<LiveRequest, "sources">;
+/** A request without sources; its arguments are the JSON text that they came as. */
+export type LiveCall = Omit<LiveRequest, "sources" | "kwargs"> & { readonly kwargs?: string };
 
 /** What is called, and all endpoints of the app. */
 type Called = { readonly endpoint: LiveEndpoint; readonly all: readonly LiveEndpoint[] };
 
-/** A job with this input. */
-export function functionCall({
-  endpoint,
-  all,
-  input,
-}: Called & { readonly input: Readonly<Record<string, unknown>> }): LiveCall {
-  const { kwargs, method } = withoutMethod(endpoint.resource.functions[0], input);
+/** A job with this input, which is JSON text. Of a class it names the method, as in jobs of a deployed one. */
+export function functionCall({ endpoint, all, input }: Called & { readonly input: string }): LiveCall {
   return {
     protocol: LIVE_PROTOCOL,
     ...endpoint.code,
-    ...(method === undefined ? {} : { method_name: method }),
-    kwargs,
+    kwargs: input,
     peers: peersOf(endpoint, all),
   };
 }
@@ -53,6 +44,12 @@ export function routeCall({ endpoint, all, http }: Called & { readonly http: Liv
     http,
     peers: peersOf(endpoint, all),
   };
+}
+
+/** The request as its worker reads it. */
+export function requestText({ kwargs, ...call }: LiveCall, sources: LiveRequest["sources"]): string {
+  const text = JSON.stringify({ ...call, sources });
+  return kwargs === undefined ? text : withMember(text, "kwargs", kwargs);
 }
 
 /**
@@ -83,8 +80,7 @@ function bytesOf(sources: readonly Source[]): number {
 
 /** Throws a CallFailure when the arguments, or the body of the request, are larger than live workers take. */
 export function checkArguments({ kwargs, http }: LiveCall): void {
-  const bytes =
-    Buffer.byteLength(JSON.stringify(kwargs ?? {})) + Buffer.byteLength(http?.body_base64 ?? "", "base64");
+  const bytes = Buffer.byteLength(kwargs ?? "") + Buffer.byteLength(http?.body_base64 ?? "", "base64");
   if (bytes <= LIVE_ARGUMENTS_MAX_BYTES) return;
   throw new CallFailure(
     413,
@@ -98,33 +94,25 @@ export function hashesOf({ modules, peers }: LiveCall): readonly string[] {
   return [...new Set(all.flatMap((one) => Object.values(one)))];
 }
 
-/** A class that has one method only needs no name of it. */
-function withoutMethod(
-  called: ManifestFunction | undefined,
-  input: Readonly<Record<string, unknown>>,
-): { readonly kwargs: Readonly<Record<string, unknown>>; readonly method?: string } {
-  const { [METHOD_KEY]: named, ...rest } = input;
-  const methods = called?.is_class ? (called.class_methods ?? []) : [];
-  const [only] = methods;
-  const takesIt = (called?.parameters ?? []).some(({ name }) => name === METHOD_KEY);
-  if (only === undefined || (methods.length === 1 && (takesIt || named !== only))) {
-    return { kwargs: input, ...(only === undefined ? {} : { method: only }) };
-  }
-  return typeof named === "string" ? { kwargs: rest, method: named } : { kwargs: input };
+function peersOf(endpoint: LiveEndpoint, all: readonly LiveEndpoint[]): Record<string, LivePeer> {
+  return Object.fromEntries(calledEndpoints(endpoint, all).map(({ name, code }) => [name, code]));
 }
 
 /** Those that the code may call, and those that they may call in turn. */
-function peersOf(endpoint: LiveEndpoint, all: readonly LiveEndpoint[]): Record<string, LivePeer> {
+export function calledEndpoints(
+  endpoint: LiveEndpoint,
+  all: readonly LiveEndpoint[],
+): readonly LiveEndpoint[] {
   const byName = new Map(all.map((one) => [one.name, one]));
-  const found = new Map<string, LivePeer>();
+  const found = new Map<string, LiveEndpoint>();
   const open = [...endpoint.peers];
   for (let name = open.pop(); name !== undefined; name = open.pop()) {
     const peer = byName.get(name);
     if (peer === undefined || found.has(name) || peer.problem !== undefined) continue;
-    found.set(name, peer.code);
+    found.set(name, peer);
     open.push(...peer.peers);
   }
-  return Object.fromEntries(found);
+  return [...found.values()];
 }
 
 function tooLarge(bytes: number): CallFailure {

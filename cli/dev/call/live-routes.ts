@@ -5,7 +5,6 @@ import {
   LIVE_OUTCOME_HEADER,
   LIVE_TOKEN_HEADER,
   type LiveHttp,
-  type LiveRequest,
 } from "../../../src/contract/flash-live.ts";
 import { Failure } from "../../failure.ts";
 import { Interruption } from "../../interruption.ts";
@@ -71,11 +70,7 @@ export class LiveRoutes {
     return response;
   }
 
-  async #send(
-    { endpointId, liveToken }: LivePlace,
-    body: LiveRequest,
-    signal: AbortSignal,
-  ): Promise<Response> {
+  async #send({ endpointId, liveToken }: LivePlace, body: string, signal: AbortSignal): Promise<Response> {
     return await this.#parts.service.request(`/lb/${endpointId}${LIVE_EXECUTE_PATH}`, {
       method: "POST",
       headers: {
@@ -83,7 +78,7 @@ export class LiveRoutes {
         "Accept-Encoding": "identity",
         [LIVE_TOKEN_HEADER]: liveToken,
       },
-      body: JSON.stringify(body),
+      body,
       redirect: "manual",
       signal,
     });

@@ -1,6 +1,6 @@
 /** The jobs of one queue of a preview, in memory. They change as the domain says; an expired one is gone for every reader. */
 import { EventEmitter } from "node:events";
-import type { JobRequest } from "../../../src/contract/job.ts";
+import type { ReceivedJobRequest } from "../../../src/contract/job.ts";
 import {
   isExpired,
   type Job,
@@ -9,12 +9,15 @@ import {
   transition,
 } from "../../../src/domain/job-machine.ts";
 
+/** A request whose input is the JSON text that was sent. */
+export type PreviewRequest = Omit<ReceivedJobRequest, "input"> & { readonly input: string };
+
 export type PreviewJob = {
   readonly id: string;
   /** Of idempotency. */
   readonly key: string | undefined;
   readonly isLowPriority: boolean;
-  readonly request: JobRequest;
+  readonly request: PreviewRequest;
   job: Job;
   progress: Payload | null;
   /** What the handler has yielded, as JSON texts, and how many of them a reader of the stream has got. */

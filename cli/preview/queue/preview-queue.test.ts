@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { JobRequest } from "../../../src/contract/job.ts";
 import { RUN_RETENTION_MS, TTL_DEFAULT_MS } from "../../../src/contract/limits.ts";
+import type { PreviewRequest } from "./preview-jobs.ts";
 import { type ClaimedJob, PreviewQueue } from "./preview-queue.ts";
 
 /** A queue whose time is moved by hand, and what it has asked for. */
@@ -16,8 +16,8 @@ function openQueue() {
     onQueued: () => (queuedCount += 1),
     now: () => clock.now,
   });
-  const submit = (request: Partial<JobRequest> = {}, key?: string): string =>
-    queue.submit({ input: {}, ...request }, { isSync: false, waitMs: null, key });
+  const submit = (request: Partial<PreviewRequest> = {}, key?: string): string =>
+    queue.submit({ input: "{}", ...request }, { isSync: false, waitMs: null, key });
   const claim = (): ClaimedJob => {
     const [claimed] = queue.claim("worker", 1);
     if (!claimed) throw new Error("Nothing waits.");
@@ -28,7 +28,7 @@ function openQueue() {
 
 test("a job waits, runs and ends with what its worker reports", async () => {
   const { queue, clock, submit, claim } = openQueue();
-  const id = submit({ input: { x: 1 }, policy: { executionTimeout: 5_000 } });
+  const id = submit({ input: '{"x":1}', policy: { executionTimeout: 5_000 } });
   expect(queue.view(id)).toMatchObject({ status: "IN_QUEUE", queue: { position: 0 } });
   clock.now += 250;
   const { record, job } = claim();
@@ -81,7 +81,7 @@ test("a cancelled job that runs is stopped, and its late result changes nothing"
 
 test("a failed job can be retried, under its id and with its input; a completed one cannot", async () => {
   const { queue, submit, claim } = openQueue();
-  const id = submit({ input: { x: 1 } });
+  const id = submit({ input: '{"x":1}' });
   await queue.report(claim().record, { kind: "failed", error: "no", output: undefined });
   expect(queue.retry(id)).toEqual({ isDone: true, status: "IN_QUEUE" });
   const again = claim();

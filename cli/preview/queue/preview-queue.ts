@@ -8,8 +8,7 @@ import type { ArrivedJob } from "../../../node-agent/edge/edge-client.ts";
 import type { AttemptRecord, AttemptRef } from "../../../node-agent/journal/journal.ts";
 import type { AttemptOutcome } from "../../../node-agent/journal/report.ts";
 import type { JobLedger } from "../../../node-agent/worker/worker-jobs.ts";
-import type { JobRequest, QueueView, RequestsPage, WireStatus } from "../../../src/contract/job.ts";
-import type { JsonValue } from "../../../src/contract/json.ts";
+import type { QueueView, RequestsPage, WireStatus } from "../../../src/contract/job.ts";
 import { TTL_DEFAULT_MS } from "../../../src/contract/limits.ts";
 import {
   isFinal,
@@ -20,7 +19,7 @@ import {
   retentionOf,
 } from "../../../src/domain/job-machine.ts";
 import { type JobView, listJob, viewJob, wireStatusOf } from "../../../src/domain/job-view.ts";
-import { type JobEffects, type PreviewJob, PreviewJobs } from "./preview-jobs.ts";
+import { type JobEffects, type PreviewJob, PreviewJobs, type PreviewRequest } from "./preview-jobs.ts";
 
 /** Where a claimed job runs; the domain tells handlers to stop by it. */
 const HOST_ID = "preview";
@@ -52,7 +51,7 @@ export class PreviewQueue implements JobLedger {
 
   /** `key`: the same one gives the same job. */
   submit(
-    request: JobRequest,
+    request: PreviewRequest,
     how: { readonly isSync: boolean; readonly waitMs: number | null; readonly key?: string | undefined },
   ): string {
     const { policy } = request;
@@ -79,7 +78,7 @@ export class PreviewQueue implements JobLedger {
     if (!entry) return undefined;
     const isQueued = entry.job.state === "queued";
     const queue = isQueued ? this.#options.explainWait(this.#jobs.waiting().indexOf(entry)) : null;
-    return viewJob(id, entry.job, { progress: entry.progress, queue });
+    return viewJob(id, entry.job, { progress: entry.progress, queue, now: Date.now() });
   }
 
   hasEnded(id: string): boolean {
@@ -143,7 +142,7 @@ export class PreviewQueue implements JobLedger {
       .toReversed();
     const page = found.slice(offset, offset + limit);
     return {
-      requests: page.map(({ id, job }) => listJob(id, job)),
+      requests: page.map(({ id, job }) => listJob(id, job, Date.now())),
       total: found.length,
       offset,
       limit,
@@ -178,9 +177,9 @@ export class PreviewQueue implements JobLedger {
 
   noteStart(): void {}
 
-  noteProgress(ref: AttemptRef, value: JsonValue): boolean {
+  noteProgress(ref: AttemptRef, progress: string): boolean {
     return this.#note(ref, (entry) => {
-      entry.progress = { kind: "inline", json: JSON.stringify(value) };
+      entry.progress = { kind: "inline", json: progress };
     });
   }
 
@@ -208,7 +207,7 @@ export class PreviewQueue implements JobLedger {
     return {
       record: { jobId: id, attempt, workerId, endpointId, receivedAt: this.#now(), executionTimeoutMs },
       job: {
-        ...{ id, attempt, workerId, executionTimeoutMs, input: JSON.stringify(request.input) },
+        ...{ id, attempt, workerId, executionTimeoutMs, input: request.input },
         ...optionsOf(request),
       },
     };
@@ -228,11 +227,11 @@ function optionsOf({
   webhook,
   policy,
   s3Config,
-}: JobRequest): Pick<ArrivedJob, "webhook" | "policy" | "s3Config"> {
+}: PreviewRequest): Pick<ArrivedJob, "webhook" | "policy" | "s3Config"> {
   const options = {
     webhook: webhook ?? undefined,
     policy: policy ?? undefined,
-    s3Config: s3Config ?? undefined,
+    s3Config: s3Config?.json,
   };
   return JSON.parse(JSON.stringify(options)) as ReturnType<typeof optionsOf>;
 }

@@ -2,20 +2,30 @@
 import type { z } from "zod";
 import { errorBody, ERROR_STATUS, type ErrorCode } from "../../../src/contract/errors.ts";
 import {
-  jobRequestSchema,
+  receivedJobRequestSchema,
   remainingLifeSchema,
   requestsQuerySchema,
   waitSchema,
   type WorkerCounts,
 } from "../../../src/contract/job.ts";
 import { STREAM_HOLD_MS, WAIT_DEFAULT_MS } from "../../../src/contract/limits.ts";
+import { withMember } from "../../../src/contract/json-members.ts";
+import { cutJson, cutsAt, JsonText } from "../../../src/contract/json-text.ts";
+import { JsonSyntaxError } from "../../../src/contract/json-tokens.ts";
 import type { JobView } from "../../../src/domain/job-view.ts";
 import type { CallLine } from "../../server/call-log.ts";
+import type { JobText } from "../../server/job-text.ts";
 import type { QueueCall } from "../../server/served-app.ts";
 import { reasonOf } from "./job-error.ts";
+import type { PreviewRequest } from "./preview-jobs.ts";
 import type { PreviewQueue } from "./preview-queue.ts";
 
 const IDEMPOTENCY_KEY = "idempotency-key";
+const NO_JSON = "null";
+const NO_JOB: JobText = { input: undefined, options: "{}" };
+/** The schema asks for an input, which may be any JSON. */
+const ANY_JSON = JsonText.of(NO_JSON);
+const OPTION_TEXTS = cutsAt(["s3Config"]);
 
 /** A strict client reads the reply of a runsync as that of an ended job, whatever its status says. */
 const NOTHING_YET = { delayTime: 0, executionTime: 0, workerId: "" };
@@ -82,12 +92,28 @@ function health({ queue, workers }: QueueQuestion): Response {
 }
 
 function submit({ queue, call, line }: QueueQuestion, isSync: boolean): string {
-  const request = jobRequestSchema.safeParse(call.body ?? {});
-  if (!request.success) throw invalid(request.error);
+  const request = requestOf(call);
   const waitMs = parameter(call, "wait", waitSchema) ?? null;
-  const id = queue.submit(request.data, { isSync, waitMs, key: call.headers[IDEMPOTENCY_KEY] });
+  const id = queue.submit(request, { isSync, waitMs, key: call.headers[IDEMPOTENCY_KEY] });
   void follow(queue, id, line);
   return id;
+}
+
+function requestOf({ job: { input, options } = NO_JOB }: QueueCall): PreviewRequest {
+  const sent = input === undefined ? {} : { input: ANY_JSON };
+  const checked = receivedJobRequestSchema.safeParse({ ...optionsOf(options), ...sent });
+  if (!checked.success) throw invalid(checked.error);
+  return { ...checked.data, input: input ?? NO_JSON };
+}
+
+function optionsOf(json: string): object {
+  try {
+    return cutJson(Buffer.from(json), OPTION_TEXTS) as object;
+  } catch (error) {
+    if (error instanceof JsonSyntaxError)
+      throw new Refusal("invalid_input", `The body has ${error.message}.`);
+    throw error;
+  }
 }
 
 async function runsync(question: QueueQuestion): Promise<Response> {
@@ -177,7 +203,7 @@ function tellLine(
 function jobAnswer({ output, ...view }: JobView): Response {
   const text = output?.kind === "inline" && output.json !== "null" ? output.json : undefined;
   const rest = JSON.stringify(view);
-  return json(text === undefined ? rest : `${rest.slice(0, -1)},"output":${text}}`);
+  return json(text === undefined ? rest : withMember(rest, "output", text));
 }
 
 function json(text: string): Response {

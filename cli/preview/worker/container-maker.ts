@@ -94,6 +94,7 @@ export class ContainerMaker {
         hostId: site.id,
         networkName: site.networkName,
         hasRealGpus: gpus.length > 0,
+        clearsPreloads: false, // the image is the person's own
         pidsLimit: PIDS_LIMIT,
         cpuCount,
       },

@@ -64,7 +64,7 @@ export class PreviewWorker implements WorkerSession {
     this.id = plan.endpointId;
     if (plan.server !== null) {
       this.queue = this.#work = null;
-      this.calls = new IdleCalls(log, () => timing.pollHoldMs);
+      this.calls = new IdleCalls(() => timing.pollHoldMs);
       return;
     }
     const queue = new PreviewQueue({

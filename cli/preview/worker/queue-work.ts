@@ -85,6 +85,10 @@ export class QueueWork implements WorkerCalls {
     else this.#jobs.ping(jobIds);
   }
 
+  holds(jobId: string): boolean {
+    return this.#jobs.holds(jobId);
+  }
+
   async result(jobId: string, body: ReceivedBody): Promise<void> {
     await this.#jobs.result(jobId, body);
   }

@@ -1,0 +1,14 @@
+const UNITS = [
+  ["day", 86_400_000],
+  ["hour", 3_600_000],
+  ["minute", 60_000],
+] as const;
+
+/** How long before `now` (Unix ms) an ISO time was, in words: "5 minutes ago"; as it is where it is no time. */
+export function ago(time: string, now: number): string {
+  const passedMs = now - Date.parse(time);
+  if (Number.isNaN(passedMs)) return time;
+  const [unit, lengthMs] = UNITS.find(([, length]) => passedMs >= length) ?? [];
+  if (unit === undefined || lengthMs === undefined) return "just now";
+  return new Intl.RelativeTimeFormat("en").format(-Math.floor(passedMs / lengthMs), unit);
+}
