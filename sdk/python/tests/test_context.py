@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -100,16 +102,39 @@ def store(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(folder))
 
 
-def test_the_key_of_the_environment_is_before_that_of_the_env_file_and_of_the_login(
-    monkeypatch: pytest.MonkeyPatch,
+CASES = json.loads((Path(__file__).parent / "key_addresses.json").read_text(encoding="utf-8"))
+"""The command `flash` is held to the same table."""
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+def test_a_key_goes_only_to_an_address_of_a_source_that_is_trusted_as_much(
+    monkeypatch: pytest.MonkeyPatch, case: dict[str, Any]
 ) -> None:
-    store(monkeypatch, 'api_key = "er_login"\n')
-    assert find_connection() == Connection("http://127.0.0.1:8787", "er_login")
-    Path(".env").write_text('SVC_API_KEY="er_file"\nEDGERUN_URL=https://edge.example/\n')
-    assert find_connection() == Connection("https://edge.example", "er_file")
-    monkeypatch.setenv("SVC_API_KEY", "er_environment")
-    monkeypatch.setenv("EDGERUN_URL", "https://other.example")
-    assert find_connection() == Connection("https://other.example", "er_environment")
+    def said(place: str) -> dict[str, str]:
+        found = {"SVC_API_KEY": case["keys"].get(place), "EDGERUN_URL": case["addresses"].get(place)}
+        if case.get("plain_http", {}).get(place):
+            found["EDGERUN_ALLOW_PLAIN_HTTP"] = "true"
+        return {name: value for name, value in found.items() if value}
+
+    names = {"SVC_API_KEY": "api_key", "EDGERUN_URL": "url"}
+    stored = [f'{names[name]} = "{value}"\n' for name, value in said("login").items() if name in names]
+    store(monkeypatch, "".join(stored) + ("insecure = true\n" if case.get("plain_http", {}).get("login") else ""))
+    Path(".env").write_text("".join(f"{name}={value}\n" for name, value in said("project").items()))
+    for name, value in said("environment").items():
+        monkeypatch.setenv(name, value)
+    if case["goes"] is None:
+        with pytest.raises((APIKeyError, ValueError)):
+            find_connection()
+    else:
+        key, url = case["goes"]
+        assert find_connection() == Connection(url, key)
+
+
+def test_a_worker_may_call_its_host_without_https(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SVC_API_KEY", "er_a")
+    monkeypatch.setenv("EDGERUN_URL", "http://172.18.0.1:9000/token/edge/worker")
+    monkeypatch.setenv("RUNPOD_ENDPOINT_ID", "endpoint")
+    assert find_connection().url == "http://172.18.0.1:9000/token/edge/worker"
 
 
 def test_the_env_file_is_found_upward(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,14 +144,28 @@ def test_the_env_file_is_found_upward(monkeypatch: pytest.MonkeyPatch) -> None:
     assert find_connection().api_key == "er_file"
 
 
-def test_the_stored_key_is_not_sent_to_another_address(monkeypatch: pytest.MonkeyPatch) -> None:
-    store(monkeypatch, 'url = "https://edge.example"\napi_key = "er_login"\n')
-    assert find_connection() == Connection("https://edge.example", "er_login")
-    Path(".env").write_text("EDGERUN_URL=https://evil.example\n")
-    with pytest.raises(
-        APIKeyError, match="stored API key is for https://edge.example, not for https://evil.example"
-    ):
+def test_the_env_file_is_looked_for_no_further_than_the_project(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path(".env").write_text("SVC_API_KEY=er_file\n")
+    Path("deep/down").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(Path("deep/down").absolute()))
+    monkeypatch.chdir("deep/down")
+    with pytest.raises(APIKeyError):
         find_connection()
+    monkeypatch.setenv("HOME", "/nowhere")
+    assert find_connection().api_key == "er_file"
+    Path("../.git").mkdir()
+    with pytest.raises(APIKeyError):
+        find_connection()
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can give files away")
+def test_the_env_file_of_another_user_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path(".env").write_text("SVC_API_KEY=er_file\n")
+    os.chown(".env", 1234, 1234)
+    with pytest.warns(UserWarning, match="another user owns it"), pytest.raises(APIKeyError):
+        find_connection()
+    monkeypatch.setenv("SUDO_UID", "1234")
+    assert find_connection().api_key == "er_file"
 
 
 def test_an_address_that_is_none_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,7 +191,7 @@ url = "https://elsewhere.example"
 
 
 def test_the_login_file_is_read_alike_with_and_without_tomllib(tmp_path: Path) -> None:
-    expected = {"url": "https://edge.example", "api_key": "er_a\\b", "quoted": 'a "b" \\ c'}
+    expected = {"url": "https://edge.example", "api_key": "er_a\\b", "quoted": 'a "b" \\ c', "insecure": "true"}
     file = tmp_path / "config.toml"
     file.write_text(TOML)
     assert parse_top_texts(TOML) == expected

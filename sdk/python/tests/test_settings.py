@@ -36,6 +36,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"workers": (0, 1.5)}, r"workers=\(0, 1.5\) must be a whole number, or a pair"),
     ({"workers": -1}, r"workers=-1 must not be negative: the least is 0"),
     ({"workers": (-1, 2)}, r"workers=\(-1, 2\) must not be negative"),
+    ({"workers": (0, 1001)}, r"workers=\(0, 1001\) has max 1001: an endpoint may have at most 1000"),
     ({"workers": (3, 2)}, r"workers=\(3, 2\) has min 3 above max 2"),
     ({"max_concurrency": 0}, r"max_concurrency=0 is out of range: .* at least 1"),
     ({"max_concurrency": "4"}, r"max_concurrency='4' must be a whole number of at least 1"),

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import edgerun
-from edgerun import Endpoint, EndpointJob, FlashError
+from edgerun import Endpoint, EndpointJob, FlashError, NetworkVolume, PodTemplate
 
 PACKAGE = Path(__file__).parent.parent
 README = (PACKAGE / "README.md").read_text(encoding="utf-8")
@@ -174,3 +174,24 @@ def test_the_readme_lists_every_parameter_of_an_endpoint() -> None:
         r"^\| `(\w+)`", README.partition("## Parameters")[2].partition("\n## ")[0], re.MULTILINE
     )
     assert rows == list(inspect.signature(Endpoint).parameters)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda: Endpoint(name="a", wrokers=3),
+            "Endpoint() has no parameter 'wrokers'. Did you mean 'workers'?",
+        ),
+        (lambda: Endpoint(name="a", zzz=3), "Endpoint() has no parameter 'zzz'."),
+        (lambda: NetworkVolume(nme="a"), "NetworkVolume() has no parameter 'nme'. Did you mean 'name'?"),
+        (
+            lambda: PodTemplate(containerDiskGb=3),
+            "PodTemplate() has no parameter 'containerDiskGb'. Did you mean 'containerDiskInGb'?",
+        ),
+    ],
+)
+def test_a_parameter_that_is_not_there_is_named_with_the_nearest(make: Any, message: str) -> None:
+    with pytest.raises(TypeError) as caught:
+        make()
+    assert str(caught.value) == message

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .dev_server import VARIABLE, told_address
-from .dotenv import folders_upward, setting
+from .dotenv import folders_upward, read_own_file, setting
 from .errors import AppContextError
 from .project import script_folder
 
@@ -62,8 +62,8 @@ def _deployed_context() -> AppContext | None:
 
 def _read_context(file: Path) -> AppContext | None:
     try:
-        stored = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        stored = json.loads(read_own_file(file) or "null")
+    except ValueError:
         return None
     if not isinstance(stored, dict):
         return None

@@ -8,8 +8,10 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from .dotenv import setting
+from .dotenv import read_dotenv
 from .errors import APIKeyError
+from .loopback import is_here
+from .worker import is_worker
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -32,19 +34,29 @@ def find_connection() -> Connection:
     """The address and key of the environment, else of `.env`, else of `flash login`.
 
     Raises:
-        APIKeyError: There is no key.
-        ValueError: The address is none.
+        APIKeyError: There is no key, or it must not be sent to that address.
+        ValueError: The address is none, or others could read what is sent to it.
     """
     stored = read_config(config_file())
-    url = _read_url(setting("EDGERUN_URL") or stored.get("url") or DEFAULT_URL)
-    key = setting("SVC_API_KEY")
-    if not key:
+    project = read_dotenv()
+    trusted_url = _read_url(os.environ.get("EDGERUN_URL") or stored.get("url") or DEFAULT_URL)
+    project_url = None if os.environ.get("EDGERUN_URL") else project.get("EDGERUN_URL")
+    url = _read_url(project_url) if project_url else trusted_url
+    key = os.environ.get("SVC_API_KEY")
+    if not key and not (key := project.get("SVC_API_KEY")):
         key = stored.get("api_key")
         _refuse_elsewhere(url, stored.get("url"))
     if not key:
         raise APIKeyError(
             "There is no API key. Log in with `flash login`, export SVC_API_KEY, or put SVC_API_KEY=… into a .env file."
         )
+    if key != project.get("SVC_API_KEY") and url != trusted_url:
+        raise APIKeyError(
+            f"The API key is not sent to {url}: only the project's .env file names it. "
+            f"If you trust this address, say so yourself: export EDGERUN_URL={url}. "
+            "If the key is for this project alone, put it into the same .env file, and unset it elsewhere."
+        )
+    _refuse_plain_http(url, stored)
     return Connection(url, key.strip())
 
 
@@ -57,6 +69,20 @@ def _refuse_elsewhere(url: str, stored_url: str | None) -> None:
         )
 
 
+def _refuse_plain_http(url: str, stored: dict[str, str]) -> None:
+    # What a worker calls is between its container and its host, or was chosen by the host's owner.
+    if url.startswith("https:") or is_here(url) or is_worker():
+        return
+    if os.environ.get("EDGERUN_ALLOW_PLAIN_HTTP") == "true":
+        return
+    if stored.get("insecure") == "true" and url == _read_url(stored.get("url") or DEFAULT_URL):
+        return
+    raise ValueError(
+        f"{url} is not safe: without https anybody on the way could read the API key. "
+        "Use an https address, or export EDGERUN_ALLOW_PLAIN_HTTP=true if you trust the network."
+    )
+
+
 def config_file() -> Path:
     """The file in which `flash login` keeps the address and key."""
     folder = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
@@ -64,7 +90,7 @@ def config_file() -> Path:
 
 
 def read_config(file: Path) -> dict[str, str]:
-    """The texts at the top of the file; none where there is no such file."""
+    """The texts and truth values at the top of the file; none where there is no such file."""
     try:
         text = file.read_text(encoding="utf-8")
     except OSError:
@@ -78,21 +104,27 @@ def _parse_toml(text: str) -> dict[str, str]:
             values = tomllib.loads(text)
         except tomllib.TOMLDecodeError:
             return {}
-        return {key: value for key, value in values.items() if isinstance(value, str)}
+        texts = {True: "true", False: "false"}
+        return {
+            key: texts[value] if isinstance(value, bool) else value
+            for key, value in values.items()
+            if isinstance(value, (str, bool))
+        }
     return parse_top_texts(text)
 
 
-_TOP_TEXT = re.compile(r"""^\s*(?P<key>[\w-]+)\s*=\s*(?:"(?P<basic>(?:[^"\\]|\\.)*)"|'(?P<literal>[^']*)')""")
+_TOP_TEXT = re.compile(r"""^\s*(?P<key>[\w-]+)\s*=\s*(?:"(?P<basic>(?:[^"\\]|\\.)*)"|'(?P<literal>[^']*)'|(?P<truth>true|false)\b)""")
 
 
 def parse_top_texts(text: str) -> dict[str, str]:
-    """Reads the texts that stand in TOML before its first table; for Python without tomllib."""
+    """Reads the texts and truth values that stand in TOML before its first table; for Python without tomllib."""
     found: dict[str, str] = {}
     for line in text.splitlines():
         if line.lstrip().startswith("["):
             break
         if match := _TOP_TEXT.match(line):
-            found[match["key"]] = match["literal"] if match["basic"] is None else _unescape(match["basic"])
+            plain = match["truth"] if match["literal"] is None else match["literal"]
+            found[match["key"]] = plain if match["basic"] is None else _unescape(match["basic"])
     return found
 
 

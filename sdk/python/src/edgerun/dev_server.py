@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from urllib.parse import quote
 
-from .dotenv import folders_upward, setting
+from .dotenv import folders_upward, read_own_file, setting
 from .project import script_folder
 from .queue_api import QueueApi
 from .worker import is_worker
@@ -50,8 +50,8 @@ def told_address() -> str | None:
 
 def _read_address(file: Path) -> str | None:
     try:
-        stored = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        stored = json.loads(read_own_file(file) or "null")
+    except ValueError:
         return None
     url, pid = (stored.get("url"), stored.get("pid")) if isinstance(stored, dict) else (None, None)
     if not isinstance(url, str) or not url.startswith(("http://", "https://")):

@@ -1,9 +1,11 @@
-"""The `.env` file of a project, found upward from the working directory."""
+"""The `.env` file of a project, found upward from the working directory within the project."""
 
 from __future__ import annotations
 
 import os
 import re
+import sys
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,10 +28,35 @@ def setting(name: str) -> str | None:
 def read_dotenv() -> dict[str, str]:
     """The variables of the first `.env` file upward from the working directory; none where there is no file."""
     for folder in folders_upward(Path.cwd()):
-        file = folder / FILE
-        if file.is_file():
-            return parse_dotenv(file.read_text(encoding="utf-8", errors="replace"))
+        text = read_own_file(folder / FILE)
+        if text is not None:
+            return parse_dotenv(text)
     return {}
+
+
+def read_own_file(file: Path) -> str | None:
+    """The text of a file; None where there is none, or where another user than this one and root owns it.
+
+    A user who can write to a directory above could otherwise say where keys and calls go.
+    """
+    if not file.is_file():
+        return None
+    try:
+        with file.open(encoding="utf-8", errors="replace") as opened:
+            # Of the opened file: nobody can put another in its place in between.
+            if _is_trusted_owner(os.fstat(opened.fileno()).st_uid):
+                return opened.read()
+    except OSError:
+        return None
+    warnings.warn(f"{file} is ignored: another user owns it. Make it yours (chown) to have it read.", stacklevel=2)
+    return None
+
+
+def _is_trusted_owner(uid: int) -> bool:
+    if sys.platform == "win32":
+        return True
+    own = os.getuid()
+    return uid in (own, 0) or (own == 0 and os.environ.get("SUDO_UID") == str(uid))
 
 
 def parse_dotenv(text: str) -> dict[str, str]:
@@ -38,9 +65,12 @@ def parse_dotenv(text: str) -> dict[str, str]:
 
 
 def folders_upward(folder: Path) -> Iterator[Path]:
-    """`folder` and all folders above it."""
-    yield folder
-    yield from folder.parents
+    """`folder` and those above it, to the root of its Git repository or the home directory."""
+    home = Path(os.path.expanduser("~"))
+    for above in (folder, *folder.parents):
+        yield above
+        if above == home or (above / ".git").exists():
+            return
 
 
 def _value(match: re.Match[str]) -> str:

@@ -15,23 +15,25 @@ from .declared_endpoint import DeclaredEndpoint
 from .endpoint_client import EndpointClient
 from .gpu import Gpu
 from .job import EndpointJob
+from .keywords import NamesKeywords
 from .lifecycle import managed_by
 from .remote_class import RemoteClass
 from .remote_function import remote_function
+from .remote_route import remote_route
 from .route import Route, place_of, read_path, refuse_second, refuse_unknown_names
 from .scaling import DEFAULT_WORKERS_MAX, DEFAULT_WORKERS_MIN, ServerlessScalerType
 from .settings import read_name, read_settings
 from .template import PodTemplate
 from .verb import DEFAULT_TIMEOUT_SECONDS, Verb
 from .volume import NetworkVolume
-from .worker import is_worker_of
+from .worker import is_worker, is_worker_of
 
 T = TypeVar("T")
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class Endpoint(DeclaredEndpoint):
+class Endpoint(NamesKeywords, DeclaredEndpoint):
     """One configuration of workers, and the code or image that runs on them.
 
     It is used in one of four ways:
@@ -258,13 +260,15 @@ class Endpoint(DeclaredEndpoint):
                 "use ServerlessScalerType.REQUEST_COUNT, or leave it out."
             )
 
-    def _add_route(self, route: Route) -> None:
+    def _add_route(self, route: Route) -> Callable[..., Any]:
         self._refuse_route(route.method)
         refuse_second(route, self._routes)
         refuse_unknown_names(route)
         if not self._routes:
             warn_of_ignored_concurrency(self.max_concurrency)
         self._routes.append(route)
+        is_elsewhere = is_worker() and not is_worker_of(self._name or "")
+        return remote_route(self, route) if is_elsewhere else route.function
 
     # Jobs of a client
 

@@ -19,6 +19,7 @@ from .peers import find_peer_id
 from .query_text import query_text
 from .queue_api import QUICK_SECONDS, QueueApi
 from .remote_call import api_by_name, name_headers
+from .route import OF_QUERY
 from .scaling import ServerlessType
 from .worker import is_worker
 
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from .endpoint import Endpoint
 
 RUNSYNC_SECONDS = 60.0
-# Workers read the parameters of these from the address.
-_OF_QUERY = ("GET", "DELETE")
 
 
 class EndpointClient:
@@ -88,7 +87,7 @@ class EndpointClient:
         base, key, own_headers = await self._routes()
         url = f"{base}{path}"
         body = None
-        if data is not None and method in _OF_QUERY:
+        if data is not None and method in OF_QUERY:
             url = f"{url}{'&' if '?' in path else '?'}{query_text(data)}"
         elif data is not None:
             body = encode_json(data, "data")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 __all__ = [
     "APIKeyError",
     "AppContextError",
@@ -97,6 +99,7 @@ class HttpError(FlashRuntimeError):
         body: The answer as text.
         code: The service's code for the refusal, such as "endpoint_not_found", or None.
         retry_after: Seconds that the answer asks to wait, or None.
+        headers: Those of the answer, by their names in lower case.
     """
 
     def __init__(
@@ -107,12 +110,14 @@ class HttpError(FlashRuntimeError):
         body: str = "",
         code: str | None = None,
         retry_after: float | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(message)
         self.status = status
         self.body = body
         self.code = code
         self.retry_after = retry_after
+        self.headers = headers or {}
 
 
 class ServiceUnreachableError(FlashRuntimeError):

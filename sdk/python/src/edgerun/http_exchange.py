@@ -42,6 +42,7 @@ def exchange(request: Request) -> Any:
         APIKeyError: The service refuses the key.
         PayloadTooLargeError: The body is larger than the service takes.
         HttpError: Any other HTTP error.
+        SerializationError: The answer is JSON that Python's json does not read.
         ServiceUnreachableError: No answer came.
         TimeoutError: None came in time.
     """

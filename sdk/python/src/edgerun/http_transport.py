@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import http.client
-import json
 import urllib.error
 import urllib.request
 from email.message import Message
 from functools import cache
 from typing import IO, Any
-from urllib.parse import urlsplit
 
-from .errors import APIKeyError, HttpError, PayloadTooLargeError, ServiceUnreachableError
+from .errors import (
+    APIKeyError,
+    HttpError,
+    PayloadTooLargeError,
+    SerializationError,
+    ServiceUnreachableError,
+)
 from .http_exchange import Request
+from .json_value import JsonLimitError, parse_json
+from .loopback import is_here
 from .version import __version__
 
 
@@ -51,12 +57,6 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
         return None
 
 
-def is_here(url: str) -> bool:
-    """Whether an address is of this computer, which no proxy of its environment can reach."""
-    host = urlsplit(url).hostname or ""
-    return host == "localhost" or host.endswith(".localhost") or host.startswith("127.") or host == "::1"
-
-
 @cache
 def _opener(is_direct: bool) -> urllib.request.OpenerDirector:
     around = [urllib.request.ProxyHandler({})] if is_direct else []
@@ -67,9 +67,20 @@ def _parse(body: bytes) -> Any:
     if not body:
         return None
     try:
-        return json.loads(body)
+        return parse_json(body)
+    except JsonLimitError as error:
+        raise SerializationError(f"The answer is JSON that Python cannot read: {error}.") from None
     except ValueError:
         return body.decode(errors="replace")
+
+
+def _members(text: str) -> dict[str, Any]:
+    """What an error says as an object; empty where it is none."""
+    try:
+        parsed = parse_json(text)
+    except ValueError:
+        return {}
+    return parsed if isinstance(parsed, dict) else {}
 
 
 def _http_error(request: Request, error: urllib.error.HTTPError) -> Exception:
@@ -88,17 +99,17 @@ def _http_error(request: Request, error: urllib.error.HTTPError) -> Exception:
         body=text,
         code=_code_of(text),
         retry_after=_seconds(error.headers.get("Retry-After")),
+        headers={name.lower(): value for name, value in error.headers.items()},
     )
 
 
 def _message_of(text: str) -> str:
-    parsed = _parse(text.encode())
-    if isinstance(parsed, dict):
-        for key in ("error", "message", "detail"):
-            if isinstance(parsed.get(key), str):
-                return str(parsed[key])
-        if isinstance(parsed.get("detail"), list):
-            return "; ".join(map(_detail_of, parsed["detail"]))[:2000]
+    parsed = _members(text)
+    for key in ("error", "message", "detail"):
+        if isinstance(parsed.get(key), str):
+            return str(parsed[key])
+    if isinstance(parsed.get("detail"), list):
+        return "; ".join(map(_detail_of, parsed["detail"]))[:2000]
     return text.strip()[:2000] or "the answer says no more."
 
 
@@ -111,8 +122,7 @@ def _detail_of(detail: Any) -> str:
 
 
 def _code_of(text: str) -> str | None:
-    parsed = _parse(text.encode())
-    code = parsed.get("code") if isinstance(parsed, dict) else None
+    code = _members(text).get("code")
     return code if isinstance(code, str) else None
 
 

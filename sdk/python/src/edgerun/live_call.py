@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+import base64
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .errors import EndpointNotFoundError, LocalModulePayloadTooLargeError, PayloadTooLargeError
-from .json_value import encode_json
+from .json_value import encode_json, parse_json
 from .live_peers import LivePeers
+
+if TYPE_CHECKING:
+    from .route_call import RouteRequest
 
 PROTOCOL = 1
 MISSING_MODULES = "MissingModules"
@@ -39,21 +42,42 @@ class LiveCall:
             LocalModulePayloadTooLargeError: Its files are too large.
         """
         arguments = encode_json(self.arguments, f"the input of {self.function}()")
+        self._refuse_large(arguments)
+        request = {
+            **self._request(with_all_sources),
+            **({} if self.method is None else {"method_name": self.method}),
+            "args": [],
+        }
+        head = encode_json(request, f"the call of {self.function}()")
+        return b'{"input":' + head[:-1] + b',"kwargs":' + arguments + b"}}"
+
+    def route_body(
+        self, routes: Sequence[Mapping[str, str]], request: RouteRequest, *, with_all_sources: bool
+    ) -> bytes:
+        """What a worker with routes is sent: a request to one of them, with the code of all. Raises as `body` does."""
+        body = request.body or b""
+        self._refuse_large(body)
+        http = {
+            "method": request.method,
+            "path": request.path,
+            "query": request.query,
+            "headers": [["content-type", "application/json"]] if body else [],
+            "body_base64": base64.b64encode(body).decode(),
+        }
+        sent = {**self._request(with_all_sources), "routes": list(routes), "http": http}
+        return encode_json(sent, f"the call of {self.function}()")
+
+    def _request(self, with_all_sources: bool) -> dict[str, Any]:
+        others = {name: code for name, code in self.peers.codes.items() if name != self.endpoint_name}
+        sources = self._sources(with_all_sources)
+        return {"protocol": PROTOCOL, **self._code(), "sources": sources, "peers": others}
+
+    def _refuse_large(self, arguments: bytes) -> None:
         if len(arguments) > ARGUMENTS_MAX_BYTES:
             raise PayloadTooLargeError(
                 f"The arguments of {self.function}() have {len(arguments)} bytes; in a live call they may have "
                 f"{ARGUMENTS_MAX_BYTES}. Pass the address of large values instead."
             )
-        request = {
-            "protocol": PROTOCOL,
-            **self._code(),
-            **({} if self.method is None else {"method_name": self.method}),
-            "args": [],
-            "kwargs": dict(self.arguments),
-            "sources": self._sources(with_all_sources),
-            "peers": {name: code for name, code in self.peers.codes.items() if name != self.endpoint_name},
-        }
-        return encode_json({"input": request}, f"the call of {self.function}()")
 
     def note_taken(self) -> None:
         """A worker has run it: what came along is there."""
@@ -91,7 +115,7 @@ def lacks_modules(error: str | None) -> bool:
     if error is None or MISSING_MODULES not in error:
         return False
     try:
-        told = json.loads(error)
+        told = parse_json(error)
     except ValueError:
         return False
     return isinstance(told, dict) and told.get("error_type") == MISSING_MODULES

@@ -18,6 +18,7 @@ class LivePeers:
 
 _of_call: ContextVar[LivePeers | None] = ContextVar("edgerun_live_peers", default=None)
 _latest: LivePeers | None = None
+_token = ""
 
 
 def use(peers: LivePeers) -> None:
@@ -25,6 +26,17 @@ def use(peers: LivePeers) -> None:
     global _latest
     _of_call.set(peers)
     _latest = peers
+
+
+def hold_token(token: str) -> None:
+    """Keeps the token by which live workers with routes take code; it is not in the environment."""
+    global _token
+    _token = token
+
+
+def held_token() -> str:
+    """The token that was kept; empty where there is none."""
+    return _token
 
 
 def current() -> LivePeers | None:

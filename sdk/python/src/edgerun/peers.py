@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
+from urllib.parse import quote
 
 from .connection import Connection, find_connection
 from .errors import FlashError, ManifestServiceUnavailableError
@@ -17,7 +18,7 @@ from .queue_api import QueueApi
 
 CACHE_SECONDS = 300.0
 
-_QUEUE_ADDRESS = re.compile(r"(?P<origin>https?://.+?)/v2/(?P<id>[^/?#]+)")
+_ADDRESS = re.compile(r"(?P<origin>https?://.+?)/(?:v2|lb)/(?P<id>[^/?#]+)")
 
 _ACTIVE_BUILD = "query ($id: String) { flashEnvironment(flashEnvironmentId: $id) { activeBuildId } }"
 _MANIFEST = "query ($id: String) { flashBuild(flashBuildId: $id) { manifest } }"
@@ -89,29 +90,40 @@ async def find_peer(name: str) -> QueueApi | None:
         ManifestServiceUnavailableError: The service cannot be asked, and never was.
         APIKeyError: The worker has no key: its build saw no calls of other endpoints.
     """
-    found = await _find_address(name)
+    found = await in_thread(lambda: _find_address(name))
     if found is None:
         return None
-    connection, address = found
-    # The address is the one for people; the worker may reach the service by another.
-    origin = os.environ.get("EDGERUN_URL") or address["origin"]
-    return QueueApi.of_endpoint(Connection(origin.rstrip("/"), connection.api_key), address["id"])
+    connection, id = found
+    return QueueApi.of_endpoint(connection, id)
 
 
 async def find_peer_id(name: str) -> str | None:
     """The id of another endpoint of this worker's environment, as `find_peer` finds it."""
-    found = await _find_address(name)
-    return None if found is None else found[1]["id"]
+    found = await in_thread(lambda: _find_address(name))
+    return None if found is None else found[1]
 
 
-async def _find_address(name: str) -> tuple[Connection, re.Match[str]] | None:
+def peer_connection(name: str) -> Connection | None:
+    """Where the routes of another endpoint are, as `find_peer` finds it. Blocks."""
+    found = _find_address(name)
+    if found is None:
+        return None
+    connection, id = found
+    return Connection(f"{connection.url}/lb/{quote(id, safe='')}", connection.api_key)
+
+
+def _find_address(name: str) -> tuple[Connection, str] | None:
     environment_id = os.environ.get("FLASH_ENVIRONMENT_ID")
     if not environment_id:
         return None
     connection = find_connection()
-    address = await in_thread(lambda: _directory.address(connection, environment_id, name))
-    match = _QUEUE_ADDRESS.match(address) if address else None
-    return None if match is None else (connection, match)
+    address = _directory.address(connection, environment_id, name)
+    match = _ADDRESS.match(address) if address else None
+    if match is None:
+        return None
+    # The address is the one for people; the worker may reach the service by another.
+    origin = os.environ.get("EDGERUN_URL") or match["origin"]
+    return Connection(origin.rstrip("/"), connection.api_key), match["id"]
 
 
 def forget_peers() -> None:

@@ -64,7 +64,7 @@ async def call_remote(
     name = endpoint.name or function
     for argument, value in arguments.items():
         check_json(value, f"argument '{argument}' of {function}()")
-    timeout_seconds = _timeout_seconds(endpoint.execution_timeout_ms)
+    timeout_seconds = call_timeout_seconds(endpoint.execution_timeout_ms)
     live_peers = live_peers_of_worker()
     if live_peers is not None:
         return await _run_live(LiveCall(name, function, method, arguments, live_peers), timeout_seconds)
@@ -177,7 +177,8 @@ def _says_no_endpoint(error: HttpError) -> bool:
     return error.status == _NOT_FOUND and error.code != _JOB_NOT_FOUND
 
 
-def _timeout_seconds(execution_timeout_ms: int) -> float:
+def call_timeout_seconds(execution_timeout_ms: int) -> float:
+    """Seconds that a call may take: FLASH_SENTINEL_TIMEOUT, else 90; an endpoint may have more."""
     chosen = os.environ.get("FLASH_SENTINEL_TIMEOUT") or str(DEFAULT_TIMEOUT_SECONDS)
     try:
         seconds = float(chosen)

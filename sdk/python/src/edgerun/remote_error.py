@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from .errors import RemoteExecutionError
 from .job import EndpointJob
+from .json_value import parse_json
 
 _TRACEBACK_BEGINS = "Traceback (most recent call last):"
 
@@ -44,7 +44,7 @@ def _read_error(error: str) -> tuple[str | None, str, str | None]:
 
 def _parse_object(text: str) -> dict[str, Any]:
     try:
-        parsed = json.loads(text)
+        parsed = parse_json(text)
     except ValueError:
         return {}
     return parsed if isinstance(parsed, dict) else {}

@@ -11,6 +11,8 @@ from typing import Any
 from .signatures import signature_of
 
 METHODS = ("GET", "POST", "PUT", "DELETE", "PATCH")
+OF_QUERY = ("GET", "DELETE")
+"""Workers read the parameters of these from the address."""
 RESERVED_PATHS = ("/ping", "/execute")
 
 

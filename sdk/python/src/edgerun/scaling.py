@@ -8,6 +8,8 @@ DEFAULT_WORKERS_MIN = 0
 """Workers that stay when there is nothing to do."""
 DEFAULT_WORKERS_MAX = 1
 """Workers that an endpoint may have at most, unless it says otherwise."""
+WORKERS_MAX = 1000
+"""As many an endpoint may have."""
 
 
 class ServerlessScalerType(str, Enum):
@@ -42,6 +44,8 @@ def read_workers(value: object) -> tuple[int, int]:
         raise ValueError(f"workers={value!r} must not be negative: the least is 0.")
     if least > most:
         raise ValueError(f"workers={value!r} has min {least} above max {most}: min must be at most max.")
+    if most > WORKERS_MAX:
+        raise ValueError(f"workers={value!r} has max {most}: an endpoint may have at most {WORKERS_MAX}.")
     return least, most
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .keywords import NamesKeywords
 from .whole_number import read_whole_number
 
 DEFAULT_DISK_GB = 64
 
 
-class PodTemplate:
+class PodTemplate(NamesKeywords):
     """Container settings of an endpoint's workers; the names are those of the management API.
 
     Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Generator
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from .route import Route
 
@@ -21,7 +21,7 @@ class Verb:
         method: str,
         path: str,
         *,
-        register: Callable[[Route], None] | None,
+        register: Callable[[Route], Callable[..., Any]] | None,
         send: Callable[[], Awaitable[Any]] | None,
     ) -> None:
         self._shown = f"{endpoint!r}.{method.lower()}({path!r})"
@@ -31,8 +31,10 @@ class Verb:
         self._send = send
 
     @classmethod
-    def route(cls, endpoint: object, method: str, path: str, register: Callable[[Route], None]) -> Verb:
-        """A decorator that gives its function to `register`."""
+    def route(
+        cls, endpoint: object, method: str, path: str, register: Callable[[Route], Callable[..., Any]]
+    ) -> Verb:
+        """A decorator that gives its function to `register`, and answers what that answers."""
         return cls(endpoint, method, path, register=register, send=None)
 
     @classmethod
@@ -41,14 +43,13 @@ class Verb:
         return cls(endpoint, method, path, register=None, send=send)
 
     def __call__(self, function: F) -> F:
-        """Makes `function` the route's function, and gives it back unchanged."""
+        """Makes `function` the route's function. In workers of other endpoints calls of it go to the route."""
         if self._register is None:
             raise TypeError(
                 f"{self._shown} is a request of a client, to be awaited, and no decorator: "
                 "routes are declared on an Endpoint(name=…) without id and image."
             )
-        self._register(Route(self._method, self._path, function))
-        return function
+        return cast(F, self._register(Route(self._method, self._path, function)))
 
     def __await__(self) -> Generator[Any, Any, Any]:
         """Sends the request and answers its parsed JSON."""

@@ -7,6 +7,7 @@ from typing import Any
 from .connection import find_connection
 from .data_center import DataCenter, read_data_center
 from .http_exchange import in_thread
+from .keywords import NamesKeywords
 from .lifecycle import managed_by
 from .volume_store import ensure_volume
 from .whole_number import read_whole_number
@@ -16,7 +17,7 @@ SIZE_MAX_GB = 4096
 DEFAULT_SIZE_GB = 100
 
 
-class NetworkVolume:
+class NetworkVolume(NamesKeywords):
     """A volume that is mounted at `/runpod-volume` in each worker.
 
     It is found by its id, or by name and data center, and made when there is none. Nothing deletes it.

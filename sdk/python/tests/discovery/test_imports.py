@@ -133,3 +133,21 @@ def test_a_module_beside_the_importer_is_warned_about(app: App) -> None:
     app.write(sub__worker=HEAD + TAIL.format("import beside"), sub__beside="")
     (warning,) = app.warnings()
     assert warning.startswith("sub/worker.py:4:") and "sub.beside" in warning
+
+
+def test_packages_that_loading_the_code_asks_for_are_listed(app: App) -> None:
+    app.add(
+        {
+            "helper.py": "import left.deep\ntry:\n    import maybe\nexcept ImportError:\n    maybe = None\n",
+            "apart.py": "import nobody\n",
+            "worker.py": "import json, right\nimport helper\nif True:\n    from up import down\n"
+            + HEAD
+            + TAIL.format("import later"),
+        }
+    )
+    assert app.discover()["imports"] == [
+        {"file": "helper.py", "line": 1, "module": "left"},
+        {"file": "worker.py", "line": 1, "module": "right"},
+        {"file": "worker.py", "line": 4, "module": "up"},
+        {"file": "worker.py", "line": 5, "module": "edgerun"},
+    ]

@@ -162,7 +162,9 @@ def test_a_process_that_ends_for_no_reason_of_a_file_says_so(watched: Watched) -
 def test_files_that_cannot_be_parsed_are_named_with_their_line(watched: Watched) -> None:
     watched.write(a=worker("a", "import part"), part="x = = 1\n")
     report = watched.read()
-    assert [shown(note) for note in report["faults"]] == ["part.py:1: invalid syntax"]
+    assert [shown(note) for note in report["faults"]] == [
+        "part.py:1: invalid syntax\n    x = = 1\n        ^"
+    ]
     assert sorted(report["hashes"]) == ["a.py", "part.py"]
 
 

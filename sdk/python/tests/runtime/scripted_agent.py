@@ -21,7 +21,7 @@ class ScriptedAgent:
 
     def __init__(self, port: int = 0) -> None:
         self.changed = threading.Condition()
-        self.waiting: list[dict[str, Any]] = []
+        self.waiting: list[bytes] = []
         self.stop_orders: list[str] = []
         self.bodies: dict[str, list[bytes]] = defaultdict(list)
         self.chunks: dict[str, list[Any]] = defaultdict(list)
@@ -66,10 +66,14 @@ class ScriptedAgent:
 
     def submit(self, value: Any, job_id: str | None = None) -> str:
         """Queues a job; answers its id."""
+        return self.submit_text(json.dumps(value), job_id)
+
+    def submit_text(self, text: str, job_id: str | None = None) -> str:
+        """The same with an input that is JSON text."""
         with self.changed:
             self._count += 1
             job_id = job_id or f"job-{self._count}"
-            self.waiting.append({"id": job_id, "input": value})
+            self.waiting.append(f'{{"id":{json.dumps(job_id)},"input":{text}}}'.encode())
             self.changed.notify_all()
         return job_id
 
@@ -211,10 +215,11 @@ class _Request(BaseHTTPRequestHandler):
         self._send(200, {})
 
     def _send(self, status: int, value: Any) -> None:
-        body = b"" if value is None else json.dumps(value).encode()
+        if not isinstance(value, bytes):
+            value = b"" if value is None else json.dumps(value).encode()
         self.send_response(status)
         self.send_header("content-type", "application/json")
         if status != 204:
-            self.send_header("content-length", str(len(body)))
+            self.send_header("content-length", str(len(value)))
         self.end_headers()
-        self.wfile.write(body)
+        self.wfile.write(value)

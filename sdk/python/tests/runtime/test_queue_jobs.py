@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import json
+import random
 
-import pytest
+from json_texts import random_text
+
+from edgerun.json_value import dump_json
+
+SAMPLE = '{"seed":18446744073709551615,"cfg":7.0,"z":-0,"f":-0.0,"t":"\\ud800é","b":1,"a":2}'
 
 
 def test_a_job_calls_the_function_with_its_input_by_name(agent, serve):
@@ -95,13 +100,14 @@ NOT_JSON = [
     ("float('nan')", "output is nan, which JSON cannot carry: pass None or a text instead."),
     ("[{1, 2}]", "output[0] is of type set, which JSON cannot carry: pass a list"),
     ("{(1, 2): 3}", "output has the key (1, 2) of type tuple"),
-    ("LOOP", "output[0][0][0]"),
+    ("LOOP", "output is nested more than 2000 deep, or holds itself."),
     (
         "datetime.date(2026, 1, 2)",
         "output is of type datetime.date, which JSON cannot carry: pass its .isoformat()",
     ),
     ("Point(1)", "output is of type main.Point, which JSON cannot carry: pass dataclasses.asdict"),
-    ("'\\ud800'", "output holds text with half a character"),
+    ("[10 ** 5000]", "output[0] is too large a number"),
+    ("float('1e400')", "output is inf, which JSON cannot carry: pass None or a text instead."),
     ("object", "output is of type type, which JSON cannot carry: pass texts, numbers"),
 ]
 
@@ -151,6 +157,35 @@ def test_trap_12_and_4_functions_that_share_a_name_are_told_apart_by_their_endpo
 def test_an_error_text_with_half_a_character_still_ends_the_job(agent, serve):
     serve("def work():\n    raise ValueError('\\ud800')\n")
     assert json.loads(agent.run({})["error"])["error_message"] == "\ud800"
+
+
+def test_values_come_back_as_python_reads_them(agent, serve):
+    serve(
+        """
+        from edgerun.runtime import progress
+
+        def work(value):
+            progress(value)
+            yield value
+            yield value
+        """
+    )
+    chance = random.Random(7)
+    for text in [SAMPLE, *(random_text(chance) for _ in range(60))]:
+        job = agent.submit_text(f'{{"value":{text}}}')
+        value = json.loads(text)
+        agent.result(job)
+        written = dump_json(value, "it")
+        assert agent.bodies[job] == [b'{"output":[' + written + b"," + written + b"]}"]
+        assert repr([*agent.progress[job], *agent.chunks[job]]) == repr([value] * 3)
+
+
+def test_an_input_that_python_does_not_read_fails_its_job_and_no_other(agent, serve):
+    serve("def work(value):\n    return value\n")
+    for text, words in (("[" * 100_000 + "]" * 100_000, "it is nested"), ("9" * 5_000, "Exceeds the limit")):
+        job = agent.submit_text(f'{{"value":{text}}}')
+        assert agent.result(job)["error"].startswith(f"The input cannot be read: {words}")
+        assert agent.run({"value": 1}) == {"output": 1}
 
 
 def test_progress_is_shown_while_the_job_runs(agent, serve):

@@ -314,3 +314,47 @@ def test_a_process_that_a_function_forks_ends_without_the_server(listen):
     )
     assert server.ask("GET", "/work").json == -15
     assert server.ask("GET", "/work").json == -15
+
+
+def test_a_client_that_goes_ends_its_request_and_leaves_no_trace(listen):
+    server = listen(
+        """
+        import asyncio, threading
+
+        ended = []
+        reached = threading.Event()
+
+        async def wait():
+            reached.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                ended.append("wait")
+
+        async def stream():
+            try:
+                yield "first"
+                await asyncio.Event().wait()
+            finally:
+                ended.append("stream")
+
+        def begun():
+            return reached.wait(20)
+
+        async def told():
+            while len(ended) < 2:
+                await asyncio.sleep(0.01)
+            return sorted(ended)
+        """,
+        {"GET /wait": "wait", "GET /stream": "stream", "GET /begun": "begun", "GET /told": "told"},
+    )
+    waiting = socket.create_connection(("127.0.0.1", server.port), WAIT_S)
+    waiting.sendall(b"GET /wait HTTP/1.1\r\nHost: x\r\n\r\n")
+    streaming = http.client.HTTPConnection("127.0.0.1", server.port, timeout=WAIT_S)
+    streaming.request("GET", "/stream")
+    assert streaming.getresponse().read(5) == b"first"
+    assert server.ask("GET", "/begun").json is True
+    waiting.close()
+    streaming.close()
+    assert server.ask("GET", "/told").json == ["stream", "wait"]
+    assert "Traceback" not in server.messages

@@ -171,7 +171,10 @@ def test_types_that_exist_for_type_checkers_only_leave_the_others_as_they_are(li
 def test_one_dict_parameter_gets_the_whole_body_unless_it_is_named(shop):
     assert shop.ask("POST", "/process", {"input_data": {"a": 1}}).json == {"got": {"a": 1}}
     assert shop.ask("POST", "/process", {"a": 1, "b": [2]}).json == {"got": {"a": 1, "b": [2]}}
-    assert shop.ask("POST", "/process", {}).status == 422
+    assert shop.ask("POST", "/process", {}).json == {"got": {}}
+    assert shop.ask("POST", "/process").status == 422
+    both = shop.ask("POST", "/process", {"input_data": {}, "extra": 1})
+    assert (both.status, both.json["detail"][0]["loc"]) == (422, ["body", "extra"])
 
 
 def test_a_body_that_names_no_parameter_is_422(listen):

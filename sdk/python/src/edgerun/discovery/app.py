@@ -16,7 +16,7 @@ from .closure import ImportGraph, check_imports
 from .forking import launch_for_this_system
 from .grouping import group
 from .importing import import_candidates
-from .imports import Project, imports_of
+from .imports import Project, imports_of, packages_imported_by
 from .names import check_handler_files, check_names
 from .notes import Notes, Place
 from .sources import Parsed, read_sources
@@ -74,8 +74,18 @@ class Outline:
             "sdkVersion": __version__,
             "endpoints": endpoints,
             "localFiles": sorted(self.needed),
+            "imports": self._imports(),
             **notes.take(),
         }
+
+    def _imports(self) -> list[dict[str, Any]]:
+        """What importing the files asks of other packages."""
+        return [
+            {"file": path, "line": line, "module": top}
+            for path in sorted(self.needed & self.graph.sources.keys())
+            for line, top in packages_imported_by(self.graph.sources[path])
+            if top not in sys.stdlib_module_names and not self.graph.project.has(top)
+        ]
 
 
 def outline(root: Path, files: list[str], known: dict[str, Parsed] | None = None) -> Outline:

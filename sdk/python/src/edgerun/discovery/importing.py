@@ -171,7 +171,7 @@ class Import:
         stack = (self._directory / recorder.STACK).read_text("utf-8", errors="replace")
         if not stack.strip():
             return f"its code ended the process (exit code {code})"
-        for match in re.finditer(r'File "(.+)", line (\d+)', stack):
+        for match in re.finditer(r'File "([^"\n]+)", line (\d+)', stack):
             place = Path(match[1])
             if place.is_relative_to(self.root) and place.relative_to(self.root).as_posix() in self._files:
                 where = f", at {place.relative_to(self.root).as_posix()}:{match[2]}"

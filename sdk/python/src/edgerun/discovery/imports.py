@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from .sources import Source, live_nodes, once_for_each
+from .sources import Source, live_nodes, module_level, once_for_each
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,19 @@ class Imports:
         """What one import statement imports."""
         place = (node.lineno, node.col_offset)
         return [found for found in self.found if (found.line, found.column) == place]
+
+
+@once_for_each
+def packages_imported_by(source: Source) -> tuple[tuple[int, str], ...]:
+    """Line and top-level name of what importing a file imports and cannot do without."""
+    imports = imports_of(source)
+    return tuple(
+        (found.line, found.module.split(".")[0])
+        for statement in module_level(source.tree.body)
+        if isinstance(statement, (ast.Import, ast.ImportFrom))
+        for found in imports.of(statement)
+        if not found.is_relative and not found.is_optional
+    )
 
 
 @once_for_each

@@ -87,7 +87,7 @@ def parse(root: Path, path: str, known: Parsed | None = None) -> Parsed:
             warnings.simplefilter("ignore")
             return Parsed(digest, Source(path, module_of(path), ast.parse(content, path)), None, False)
     except SyntaxError as error:
-        place, reason = Place(path, error.lineno or 1), error.msg
+        place, reason = Place(path, error.lineno or 1), _shown(error)
     except (OSError, ValueError, RecursionError, MemoryError) as error:
         place, reason = Place(path, 1), str(error) or type(error).__name__
     return Parsed(digest, None, Note(place, reason), _SDK_IMPORT.search(content) is not None)
@@ -108,6 +108,16 @@ def read_sources(
         if parsed.fault is not None:
             _note_unreadable(parsed.fault, parsed.declares, notes)
     return {path: parsed.source for path, parsed in found.items() if parsed.source is not None}
+
+
+def _shown(error: SyntaxError) -> str:
+    """The message, and below it the line with a caret under the place, where Python knows them."""
+    line = (error.text or "").rstrip()
+    text = line.lstrip()
+    if not text or error.offset is None or not text.isprintable():
+        return error.msg
+    caret = max(0, error.offset - 1 - (len(line) - len(text)))
+    return f"{error.msg}\n    {text}\n    {' ' * caret}^"
 
 
 def _note_unreadable(fault: Note, declares: bool, notes: Notes) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import re
 import socket
 import threading
 import time
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlsplit
 
+from ..json_value import JsonLimitError, parse_json
 from . import log
 from .failures import StartError
 
@@ -30,6 +32,8 @@ class Job:
 
     id: str
     payload: Mapping[str, Any]
+    problem: str | None = None
+    """Why the payload cannot be read; it is empty then."""
 
 
 class Agent:
@@ -68,7 +72,9 @@ class Agent:
         if status != 200:
             return []
         try:
-            found = json.loads(body)
+            found = parse_json(body)
+        except JsonLimitError as error:
+            return _unreadable(body, error)
         except ValueError:
             return []
         jobs = found if isinstance(found, list) else [found]
@@ -163,6 +169,16 @@ class Agent:
         if connection is None:
             connection = self._local.connection = _Connection(self._take_url, self._key)
         return connection
+
+
+# The agent writes the id first.
+_ID = re.compile(rb'\s*\{\s*"id"\s*:\s*"([^"\\]+)"')
+
+
+def _unreadable(body: bytes, error: JsonLimitError) -> list[Job]:
+    """The job that came, to be failed by its id."""
+    found = _ID.match(body)
+    return [Job(found[1].decode(), {}, f"The input cannot be read: {error}.")] if found else []
 
 
 def _url_of(template: str, job_id: str, is_stream: bool) -> str:

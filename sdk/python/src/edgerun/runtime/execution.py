@@ -40,7 +40,7 @@ class Execution:
         application: Application,
     ) -> None:
         self.job_id = job.id
-        self._payload = job.payload
+        self._job = job
         self._handler = handler
         self._agent = agent
         self._loop = loop
@@ -95,7 +95,9 @@ class Execution:
             log.say(text, level="ERROR", job_id=self.job_id)
 
     def _output(self) -> bytes:
-        result = self._handler(self._payload)
+        if self._job.problem is not None:
+            raise InputError(self._job.problem)
+        result = self._handler(self._job.payload)
         if inspect.isawaitable(result):
             result = self._await(result)
         if inspect.isasyncgen(result):

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import MutableMapping
 from pathlib import Path
 
+from ... import live_peers
 from ..agent import Agent
 from ..queue_worker import QueueWorker
 from .application import LiveApplication, live_application
@@ -23,6 +24,7 @@ def serve_live(environment: MutableMapping[str, str]) -> None:
     """Serves until SIGTERM. Raises StartError."""
     # What people print of the environment does not open their worker to others.
     token = environment.pop(_TOKEN_VARIABLE, "")
+    live_peers.hold_token(token)
     with tempfile.TemporaryDirectory(prefix="edgerun-live-", ignore_cleanup_errors=True) as directory:
         sets = Path(directory).resolve()
         application = live_application(environment, sets)

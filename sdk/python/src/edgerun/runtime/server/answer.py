@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -122,7 +121,7 @@ def _piece(value: Any, as_event: bool) -> bytes:
         return value.encode("utf-8", "replace")
     if isinstance(value, (bytes, bytearray)):
         return bytes(value)
-    return json.dumps(value, ensure_ascii=False).encode("utf-8")
+    return encode(value, "a yielded value")
 
 
 async def _close(values: Any) -> None:

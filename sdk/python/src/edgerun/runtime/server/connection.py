@@ -3,6 +3,7 @@ One connection of a client.
 
 C1  Requests are answered one after the other, in the order in which they came.
 C2  Whatever a client sends, at most its own connection ends.
+C3  When a client goes, the work for its request is cancelled.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ from .message import Refusal, Request, encode_head, read_request
 KEEP_ALIVE_S = 600.0
 # Seconds for a client that was refused in the middle of its request to read why.
 _LINGER_S = 2.0
+
+# Seconds between two looks whether the client of a request is still there.
+_LOOK_S = 1.0
 
 # Statuses whose answers have no body.
 _BARE = (204, 304)
@@ -51,6 +55,9 @@ class Connection:
             await self._refuse(refusal)
         except (ConnectionError, asyncio.IncompleteReadError, OSError):
             pass  # the client is gone
+        except asyncio.CancelledError as error:
+            if not is_client_gone(error):
+                raise
         except Exception as error:
             log.say(f"A connection has failed: {error!r}", level="ERROR")
         finally:
@@ -74,6 +81,13 @@ class Connection:
 
     async def _answer(self, request: Request) -> bool:
         """False when the connection is of no more use."""
+        watch = _Watch(self._reader, self._writer)
+        try:
+            return await self._answer_watched(request)
+        finally:
+            watch.stop()
+
+    async def _answer_watched(self, request: Request) -> bool:
         answer = await self._respond(request)
         keeps = request.keeps_connection and not self._is_ending
         try:
@@ -140,6 +154,42 @@ class Connection:
             pass
         finally:
             timer.cancel()
+
+
+_CLIENT_GONE = "the client of the request has gone"
+
+
+def is_client_gone(error: BaseException) -> bool:
+    """Whether work was cancelled because nobody waits for its answer."""
+    return isinstance(error, asyncio.CancelledError) and error.args == (_CLIENT_GONE,)
+
+
+class _Watch:
+    """Cancels the task that has made it when the client goes."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._task = asyncio.current_task()
+        self._loop = asyncio.get_running_loop()
+        self._timer = self._loop.call_later(_LOOK_S, self._look)
+
+    def stop(self) -> None:
+        self._timer.cancel()
+
+    def _look(self) -> None:
+        if self._is_gone():
+            assert self._task is not None
+            self._task.cancel(_CLIENT_GONE)
+        else:
+            self._timer = self._loop.call_later(_LOOK_S, self._look)
+
+    def _is_gone(self) -> bool:
+        return (
+            self._reader.at_eof()
+            or self._reader.exception() is not None
+            or self._writer.transport.is_closing()
+        )
 
 
 def _is_bare(request: Request, answer: Answer) -> bool:

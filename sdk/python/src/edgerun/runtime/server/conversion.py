@@ -5,12 +5,13 @@ from __future__ import annotations
 import collections.abc
 import datetime
 import enum
-import json
 import math
 import types
 import typing
 import uuid
 from typing import Any
+
+from ...json_value import parse_json
 
 Place = tuple[str | int, ...]
 
@@ -226,6 +227,6 @@ def _convert_inner(value: Any, annotation: Any, key: str | int, is_text: bool) -
 
 def _parse(text: str) -> Any:
     try:
-        return json.loads(text)
+        return parse_json(text)
     except ValueError:
         return text

@@ -20,7 +20,7 @@ BODY_MAX_BYTES = 30_000_000
 _CHUNK_LINE_MAX_BYTES = 4_096
 
 _REQUEST_LINE = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]{1,32}) ([\x21-\x7e]+) HTTP/(\d)\.(\d)")
-_HEADER = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[ \t]*([^\x00-\x08\x0a-\x1f\x7f]*)")
+_HEADER = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+):([^\x00-\x08\x0a-\x1f\x7f]*)")
 _LENGTH = re.compile(r"[0-9]{1,18}")
 _CHUNK_SIZE = re.compile(rb"([0-9a-fA-F]{1,8})[ \t]*(?:;[^\r\n]*)?")
 
@@ -118,7 +118,7 @@ def _parse_fields(fields: list[bytes]) -> dict[str, str]:
         if match is None:
             raise Refusal(400, "A header of the request is malformed.")
         name = match[1].decode("ascii").lower()
-        value = match[2].decode("latin-1").rstrip(" \t")
+        value = match[2].decode("latin-1").strip(" \t")
         if name in headers and name in ("host", "content-length", "transfer-encoding"):
             raise Refusal(400, f"The request has more than one {name} header.")
         headers[name] = f"{headers[name]}, {value}" if name in headers else value

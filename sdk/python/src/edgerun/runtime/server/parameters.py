@@ -63,9 +63,10 @@ class Parameters:
     def is_required(self, name: str) -> bool:
         return self._parameters[name].default is inspect.Parameter.empty
 
-    def whole_body_name(self, body: Mapping[str, Any]) -> str | None:
-        """The one parameter that gets all of a body whose keys it does not name."""
-        if len(self._of_request) != 1 or self._takes_any or self._of_request[0] in body:
+    @property
+    def only_dict(self) -> str | None:
+        """The one parameter, a dictionary: it gets all of a body that does not name it."""
+        if len(self._of_request) != 1 or self._takes_any:
             return None
         [name] = self._of_request
         return name if wants(self.annotation(name), dict, Mapping) else None
@@ -104,8 +105,10 @@ class _Values:
             self._take_fields({**body, **self._texts(_read_query(request.query))}, "query", is_text=not body)
         elif is_form(content_type) and not _is_json(content_type, request.body):
             self._take_fields(self._texts(read_form(content_type, request.body)), "body", is_text=True)
+        elif request.body:
+            self._take_body(self._read_json())
         else:
-            self._take_body(self._read_json() if request.body else {})
+            self._take_fields({}, "body", is_text=False)
 
     def finish(self) -> tuple[list[Any], dict[str, Any]]:
         if self._details:
@@ -118,8 +121,12 @@ class _Values:
     # Fields
 
     def _take_body(self, body: dict[str, Any]) -> None:
-        whole = self._parameters.whole_body_name(body) if body else None
-        self._take_fields({whole: body} if whole is not None else body, "body", is_text=False)
+        whole = self._parameters.only_dict
+        if whole is not None and whole not in body:
+            body = {whole: body}
+        self._take_fields(body, "body", is_text=False)
+        if whole is not None:  # Of others beside it nobody can say whether they belong to it.
+            self._refuse_others([name for name in body if name != whole])
 
     def _take_fields(self, fields: Mapping[str, Any], source: str, *, is_text: bool) -> None:
         parameters = self._parameters
@@ -133,8 +140,11 @@ class _Values:
         if parameters.takes_any:
             self._values.update({name: fields[name] for name in others})
         elif source == "body" and others and len(others) == len(fields):
-            for name in others:  # nothing in it is known, so it can not be meant for this route
-                self._refuse("extra_forbidden", (source, name), "Extra inputs are not permitted", None)
+            self._refuse_others(others)  # nothing in it is known, so it can not be meant for this route
+
+    def _refuse_others(self, names: list[str]) -> None:
+        for name in names:
+            self._refuse("extra_forbidden", ("body", name), "Extra inputs are not permitted", None)
 
     def _texts(self, fields: Mapping[str, list[Any]]) -> dict[str, Any]:
         return {

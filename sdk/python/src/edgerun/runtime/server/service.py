@@ -14,6 +14,7 @@ from ..application import Application
 from ..failures import traceback_text
 from ..missing_package import package_advice
 from .answer import Answer, answer_of_error, answer_of_result, answer_of_stream, detail_answer, json_answer
+from .connection import is_client_gone
 from .message import Refusal, Request
 from .parameters import InvalidRequest
 from .routes import Found, Routes
@@ -36,7 +37,7 @@ class Service:
         self._threads = ThreadPoolExecutor(THREADS_MAX, thread_name_prefix="route")
 
     async def answer(self, request: Request) -> Answer:
-        """The answer to a request; never raises."""
+        """The answer to a request; raises nothing but the cancellation of a request whose client has gone."""
         health = self.answer_of_health(request)
         if health is not None:
             return health
@@ -47,6 +48,8 @@ class Service:
         except InvalidRequest as invalid:
             return detail_answer(422, invalid.details)
         except (Exception, SystemExit, KeyboardInterrupt, asyncio.CancelledError) as error:
+            if is_client_gone(error):
+                raise
             return self.answer_of_failure(error, request)
 
     def answer_of_health(self, request: Request) -> Answer | None:
