@@ -17,24 +17,69 @@ for (const place of document.querySelectorAll("[data-command]")) {
   place.textContent = COMMANDS[place.dataset.command];
 }
 
-const loaded = Promise.withResolvers();
-const explorer = globalThis.SwaggerUIBundle({
-  url: "/openapi.json",
-  dom_id: "#explorer",
-  deepLinking: true,
-  docExpansion: "list",
-  defaultModelsExpandDepth: 0,
-  displayRequestDuration: true,
-  filter: true,
-  tryItOutEnabled: true,
-  // The key lives as long as the page.
-  persistAuthorization: false,
-  validatorUrl: null,
-  onComplete: loaded.resolve,
-});
+const darkness = matchMedia("(prefers-color-scheme: dark)");
+const followColours = () => document.documentElement.classList.toggle("dark-mode", darkness.matches);
+darkness.addEventListener("change", followColours);
+followColours();
+
+const AGENT_TAG = "agent";
+
+/** The document with the operations, and their tags, of which `isWanted` holds. */
+function withOperations(whole, isWanted) {
+  const paths = Object.entries(whole.paths).map(([path, item]) => [
+    path,
+    Object.fromEntries(Object.entries(item).filter(([, { tags = [] }]) => isWanted(tags))),
+  ]);
+  const known = paths.filter(([, item]) => Object.keys(item).length > 0);
+  return {
+    ...whole,
+    tags: whole.tags.filter(({ name }) => isWanted([name])),
+    paths: Object.fromEntries(known),
+  };
+}
+
+function explore(selector, spec, settings) {
+  const { promise, resolve } = Promise.withResolvers();
+  const explorer = globalThis.SwaggerUIBundle({
+    spec,
+    dom_id: selector,
+    docExpansion: "list",
+    defaultModelsExpandDepth: 0,
+    displayRequestDuration: true,
+    tryItOutEnabled: true,
+    // The key lives as long as the page.
+    persistAuthorization: false,
+    validatorUrl: null,
+    onComplete: () => resolve(explorer),
+    ...settings,
+  });
+  return promise;
+}
+
+const whole = await (await fetch("/openapi.json")).json();
+const loaded = explore(
+  "#explorer",
+  withOperations(whole, (tags) => !tags.includes(AGENT_TAG)),
+  {
+    deepLinking: true,
+    filter: true,
+  },
+);
+
+const forAgents = document.querySelector("#agent-operations");
+forAgents.addEventListener(
+  "toggle",
+  () =>
+    void explore(
+      "#agent-explorer",
+      withOperations(whole, (tags) => tags.includes(AGENT_TAG)),
+      {},
+    ),
+  { once: true },
+);
 
 async function authorize() {
-  await loaded.promise; // a key that comes before the document would be forgotten
+  const explorer = await loaded; // a key that comes before the document would be forgotten
   const field = document.querySelector("#key");
   explorer.preauthorizeApiKey("apiKey", field.value.trim());
   field.value = "";
