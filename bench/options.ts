@@ -1,4 +1,5 @@
 import { Command } from "commander";
+import { JOB_BODY, jobBody } from "./contestants/handler.ts";
 import { CONTESTANT_NAMES, type ContestantName } from "./contestants/contestant.ts";
 
 export type Options = {
@@ -6,6 +7,8 @@ export type Options = {
   readonly hasCpu: boolean;
   readonly rounds: number;
   readonly loadMs: number;
+  /** What runsync submits. */
+  readonly jobBody: string;
   readonly scenarios: readonly string[];
   readonly contestants: readonly ContestantName[];
   /** Where the report goes; null for the terminal only. */
@@ -20,6 +23,7 @@ type Flags = {
   readonly only?: string;
   readonly contestants: string;
   readonly report?: string;
+  readonly inputBytes?: string;
 };
 
 /** Reads the options of `npm run bench`, whose quick form measures less; ends the process with a usage message when they make no sense. */
@@ -32,6 +36,7 @@ export function parseOptions(scenarioNames: readonly string[], quickNames: reado
     .option("--rounds <count>", "rounds of each measurement; the median is reported")
     .option("--seconds <seconds>", "length of one load")
     .option("--cpu", "also the processor time of each process, per job", false)
+    .option("--input-bytes <count>", "size of the inputs of runsync")
     .option("--report <path>", "file for the report; a whole run writes bench/RESULTS.md")
     .parse();
   const flags = command.opts<Flags>();
@@ -48,8 +53,9 @@ export function parseOptions(scenarioNames: readonly string[], quickNames: reado
     hasCpu: flags.cpu,
     rounds: Number(flags.rounds ?? (flags.quick ? 2 : 5)),
     loadMs: Number(flags.seconds ?? (flags.quick ? 1 : 2)) * 1_000,
+    jobBody: flags.inputBytes === undefined ? JOB_BODY : jobBody(Number(flags.inputBytes)),
     scenarios: choose(flags.only ?? (flags.quick ? quickNames : scenarioNames).join(","), scenarioNames),
     contestants: choose(flags.contestants, CONTESTANT_NAMES) as readonly ContestantName[],
-    reportPath: flags.report ?? (isWhole ? "bench/RESULTS.md" : null),
+    reportPath: flags.report ?? (isWhole && flags.inputBytes === undefined ? "bench/RESULTS.md" : null),
   };
 }

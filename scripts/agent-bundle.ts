@@ -4,11 +4,12 @@ import { build } from "esbuild";
 import { AGENT_NODE_MIN } from "../src/contract/agent-version.ts";
 import { nodeProgram } from "./node-program.ts";
 
-/** Builds the agent; the same sources give the same bytes. */
-export async function bundleAgent(root: string): Promise<Buffer> {
+/** Builds the agent; the same sources and key give the same bytes. The next agent must be signed by the key, if any. */
+export async function bundleAgent(root: string, signingKey = ""): Promise<Buffer> {
   const { outputFiles } = await build({
     ...nodeProgram(root, AGENT_NODE_MIN),
     entryPoints: [join(root, "node-agent/main.ts")],
+    define: { EDGERUN_AGENT_KEY: JSON.stringify(signingKey) },
     write: false,
     minifyWhitespace: true,
   });

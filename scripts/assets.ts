@@ -3,40 +3,48 @@
  *
  *   console/           our own pages
  *   swagger-ui-dist    the API explorer, under /docs/swagger-ui
- *   node-agent         the agent as one file, its hash, and the script that installs it, under /agent
+ *   node-agent         the agent as one file, its hash and signature, and the script that installs it, under /agent
  */
 import { createHash, randomUUID } from "node:crypto";
 import { globSync } from "node:fs";
 import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { SIGNATURE_SUFFIX } from "../src/contract/agent-signature.ts";
 import { bundleAgent } from "./agent-bundle.ts";
+import type { AgentSigner } from "./agent-signing.ts";
 
 const EXPLORER = "node_modules/swagger-ui-dist";
 const AGENT = "agent/edgerun-agent.mjs";
 const AGENT_HASH = `${AGENT}.sha256`;
+const AGENT_SIGNATURE = `${AGENT}${SIGNATURE_SUFFIX}`;
 const EXPLORER_FILES = ["swagger-ui-bundle.js", "swagger-ui.css", "LICENSE", "NOTICE"];
 
 /** All that the files are made of, and what they are made by. */
 const SOURCES = ["console/**/*", "node-agent/**/*", "src/contract/**/*", "scripts/*.ts", "package-lock.json"];
+
+/** The packages come later; see packages.ts. */
+const PACKAGES = "packages";
+const OWN_FILES = ["*", `!(${PACKAGES}|${PACKAGES}.*)/**/*`];
 
 /** The agent as one file, once the assets are there: it starts in a third of the time that its sources take. */
 export function bundledAgent(root: string): string {
   return join(root, "dist/assets", AGENT);
 }
 
-/** Brings `dist/assets` up to date. Several may do so at once: what is as it should be is not touched. */
-export async function buildAssets(root: string): Promise<void> {
+/** Brings `dist/assets` up to date, with an agent that is signed where there is a signer. Several may do so at once: what is as it should be is not touched. */
+export async function buildAssets(root: string, signer?: AgentSigner): Promise<void> {
   const target = join(root, "dist/assets");
-  const state = async () => `${await digestOf(root, SOURCES)} ${await digestOf(target, ["**/*"])}\n`;
+  const key = signer?.publicKey ?? "unsigned";
+  const state = async () => `${key} ${await digestOf(root, SOURCES)} ${await digestOf(target, OWN_FILES)}\n`;
   // Beside the directory, for all that is in it is served. The agent takes half a second to bundle.
   const mark = `${target}.built`;
   if ((await readFile(mark, "utf8").catch(() => "")) === (await state())) return;
-  await layOutAssets(root, target);
+  await layOutAssets(root, target, signer);
   await writeIfOther(Buffer.from(await state()), mark);
 }
 
 /** Differs whenever a file that the patterns name does. */
-async function digestOf(directory: string, patterns: readonly string[]): Promise<string> {
+export async function digestOf(directory: string, patterns: readonly string[]): Promise<string> {
   const hash = createHash("sha256");
   for (const path of filesUnder(directory, patterns)) {
     const content = await readFile(join(directory, path));
@@ -45,17 +53,21 @@ async function digestOf(directory: string, patterns: readonly string[]): Promise
   return hash.digest("hex");
 }
 
-async function layOutAssets(root: string, target: string): Promise<void> {
+async function layOutAssets(root: string, target: string, signer?: AgentSigner): Promise<void> {
   const sources = assetSources(root);
   for (const [path, source] of sources) {
     await writeIfOther(await readFile(join(root, source)), join(target, path));
   }
-  const agent = await bundleAgent(root);
+  const agent = await bundleAgent(root, signer?.publicKey);
   const hash = createHash("sha256").update(agent).digest("hex");
-  await writeIfOther(agent, join(target, AGENT));
-  await writeIfOther(Buffer.from(`${hash}\n`), join(target, AGENT_HASH));
-  const wanted = new Set([...sources.keys(), AGENT, AGENT_HASH]);
-  const stale = filesUnder(target).filter((path) => !wanted.has(path) && !path.endsWith(".part"));
+  const made = new Map([
+    [AGENT, agent],
+    [AGENT_HASH, Buffer.from(`${hash}\n`)],
+  ]);
+  if (signer) made.set(AGENT_SIGNATURE, Buffer.from(signer.signatureOf(agent)));
+  for (const [path, content] of made) await writeIfOther(content, join(target, path));
+  const wanted = new Set([...sources.keys(), ...made.keys()]);
+  const stale = filesUnder(target, OWN_FILES).filter((path) => !wanted.has(path) && !path.endsWith(".part"));
   for (const path of stale) await rm(join(target, path), { force: true });
 }
 

@@ -21,6 +21,7 @@ const COMMANDS = {
   start: ["scripts/start.ts"],
   test: ["node_modules/vitest/vitest.mjs", "run"],
   check: ["scripts/check.ts"],
+  build: ["scripts/build.ts"],
   deploy: ["scripts/deploy.ts"],
   bench: ["bench/main.ts"],
   images: ["scripts/images/main.ts"],
@@ -64,14 +65,25 @@ function isInstalled() {
   return Object.keys(wanted).every((path) => path === "" || wanted[path].optional || isSame(path));
 }
 
-function install() {
-  console.log("Installing dependencies from package-lock.json (once; about half a minute) ...");
+function runNpm(...args) {
   const npm = process.env.npm_execpath;
-  const args = ["ci", "--no-audit", "--no-fund", "--loglevel=error"];
-  const begun = Date.now();
   const options = { cwd: ROOT, stdio: "inherit" };
   const result = npm ? spawnSync(process.execPath, [npm, ...args], options) : spawnSync("npm", args, options);
-  if (result.status !== 0) {
+  return result.status === 0;
+}
+
+/** Packages whose install scripts may run. */
+function allowedScripts() {
+  const { allowScripts } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
+  return Object.keys(allowScripts).filter((name) => allowScripts[name]);
+}
+
+function install() {
+  console.log("Installing dependencies from package-lock.json (once; about half a minute) ...");
+  const begun = Date.now();
+  // Packages run nothing while they are installed, but for those that allowScripts names: older npms do not know it.
+  const isLaidOut = runNpm("ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error");
+  if (!isLaidOut || !runNpm("rebuild", "--ignore-scripts=false", "--loglevel=error", ...allowedScripts())) {
     fail(
       "The dependencies could not be installed; npm says why above.\n" +
         "Often it is the network: try again, or check the registry with `npm config get registry`.",
@@ -79,8 +91,7 @@ function install() {
   }
   if (!existsSync(join(BIN, "node"))) {
     fail(
-      "npm did not install the pinned Node, most likely because install scripts are switched off.\n" +
-        "Run: npm ci --ignore-scripts=false",
+      "npm did not install the pinned Node, although its install script was run.\n" + "Run: npm rebuild node",
     );
   }
   console.log(`Installed in ${Math.round((Date.now() - begun) / 1000)} s.`);

@@ -1,13 +1,24 @@
-/** `npm run package`: lays out in `dist/` what is published: the command alone, as a package for npm, and for pip. */
+/**
+ * `npm run package`: builds what the edge serves below /packages, into `dist/assets/packages`, and lists all packages in
+ * it. Fails where one of them has a serious known fault.
+ */
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { layOutCli } from "./cli-bundle.ts";
-import { layOutNpmPackage } from "./npm-package.ts";
-import { buildPythonWheel } from "./python-wheel.ts";
+import { auditPackages, writeBillOfMaterials } from "./dependencies.ts";
+import { buildPackages } from "./packages.ts";
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
+const SBOM = join("dist", "sbom.cdx.json");
 
-await layOutCli(ROOT, join(ROOT, "dist/cli"));
-await layOutNpmPackage(ROOT, join(ROOT, "dist/npm"));
-await buildPythonWheel(ROOT, join(ROOT, "dist/python"));
-console.log("Laid out dist/cli, dist/npm and dist/python.");
+await buildPackages(ROOT);
+await writeBillOfMaterials(ROOT, join(ROOT, SBOM));
+console.log(`The packages are in ${join("dist", "assets", "packages")}; ${SBOM} lists what is in them.`);
+
+const audit = await auditPackages(ROOT);
+if (audit.kind === "clean") console.log("No package in it has a serious known fault.");
+if (audit.kind === "unknown")
+  console.warn(`\n!!!!!! NOT AUDITED: the registry gave no advisories. ${audit.detail}\n`);
+if (audit.kind === "faulty") {
+  console.error(`\nPackages with serious known faults:\n  ${audit.packages.join("\n  ")}`);
+  process.exitCode = 1;
+}

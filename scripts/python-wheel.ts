@@ -1,54 +1,109 @@
-/** The Python package as a wheel, with the `flash` command in it. */
-import { copyFile, cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { basename, join } from "node:path";
-import { execa } from "execa";
-import { layOutCli } from "./cli-bundle.ts";
+/**
+ * The Python package as a wheel, with the `flash` command in it. A wheel is a zip archive with a record of its files:
+ * it is written here, so that no Python and no package index is needed where the edge is deployed from.
+ */
+import { createHash } from "node:crypto";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { zipSync, type Zippable } from "fflate";
+import { parse } from "smol-toml";
+import * as z from "zod";
+import { EDGERUN_VERSION } from "../src/contract/version.ts";
 
 const PACKAGE = "sdk/python";
-const NOT_BUILT_FROM = /^(__pycache__|\..*|tests)$/;
+const NOT_SHIPPED = /(^|\/)(__pycache__|\.[^/]*)(\/|$)|\.py[co]$/;
+/** The first day that a zip archive can name; all files have it, so that the same sources give the same bytes. */
+const NO_TIME = "1980-01-01T00:00:00";
 
-/** Builds the wheel into a directory and answers its path; the same sources give the same bytes. */
-export async function buildPythonWheel(root: string, directory: string): Promise<string> {
-  const builder = await ensureBuilder(root);
-  const stage = await mkdtemp(join(tmpdir(), "edgerun-wheel-"));
-  try {
-    await layOutSources(root, stage);
-    const built = join(stage, "dist");
-    await execa(builder, ["-m", "hatchling", "build", "-t", "wheel", "-d", built], { cwd: stage });
-    const [wheel] = await readdir(built);
-    if (wheel === undefined) throw new Error("hatchling made no wheel.");
-    await mkdir(directory, { recursive: true });
-    await copyFile(join(built, wheel), join(directory, wheel));
-    return join(directory, wheel);
-  } finally {
-    await rm(stage, { recursive: true, force: true });
-  }
+const projectSchema = z.object({
+  project: z.object({
+    name: z.string(),
+    description: z.string(),
+    license: z.string(),
+    "requires-python": z.string(),
+    dependencies: z.array(z.string()),
+    scripts: z.record(z.string(), z.string()),
+  }),
+});
+type Project = z.infer<typeof projectSchema>["project"];
+type Files = ReadonlyMap<string, Uint8Array>;
+
+export const WHEEL_FILE = `edgerun-${EDGERUN_VERSION}-py3-none-any.whl`;
+
+/** Builds the wheel into a directory and returns its path; `cli` is where the command was laid out. */
+export async function buildPythonWheel(root: string, cli: string, directory: string): Promise<string> {
+  const source = join(root, PACKAGE);
+  const toml = await readFile(join(source, "pyproject.toml"), "utf8");
+  const { project } = projectSchema.parse(parse(toml));
+  const info = `${project.name}-${EDGERUN_VERSION}.dist-info`;
+  const files = new Map([
+    ...(await filesIn(join(source, "src"), "")),
+    ...(await filesIn(cli, `${project.name}/_cli/`)),
+    [`${info}/METADATA`, metadata(project, await readFile(join(source, "README.md"), "utf8"))],
+    [
+      `${info}/WHEEL`,
+      bytes("Wheel-Version: 1.0\nGenerator: edgerun\nRoot-Is-Purelib: true\nTag: py3-none-any\n"),
+    ],
+    [`${info}/entry_points.txt`, entryPoints(project)],
+    [`${info}/licenses/LICENSE`, await readFile(join(root, "LICENSE"))],
+  ]);
+  const path = join(directory, WHEEL_FILE);
+  await mkdir(directory, { recursive: true });
+  await writeFile(path, archive(new Map([...files, [`${info}/RECORD`, record(files, info)]])));
+  return path;
 }
 
-async function layOutSources(root: string, stage: string): Promise<void> {
-  await cp(join(root, PACKAGE), stage, {
-    recursive: true,
-    filter: (source) => source === join(root, PACKAGE) || !NOT_BUILT_FROM.test(basename(source)),
+async function filesIn(directory: string, prefix: string): Promise<[string, Uint8Array][]> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+  const paths = entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(directory.length + 1))
+    .filter((path) => !NOT_SHIPPED.test(path))
+    .toSorted();
+  return await Promise.all(
+    paths.map(async (path): Promise<[string, Uint8Array]> => [
+      prefix + path,
+      await readFile(join(directory, path)),
+    ]),
+  );
+}
+
+function metadata(project: Project, readme: string): Uint8Array {
+  return bytes(
+    [
+      "Metadata-Version: 2.4",
+      `Name: ${project.name}`,
+      `Version: ${EDGERUN_VERSION}`,
+      `Summary: ${project.description}`,
+      `License-Expression: ${project.license}`,
+      "License-File: LICENSE",
+      `Requires-Python: ${project["requires-python"]}`,
+      ...project.dependencies.map((dependency) => `Requires-Dist: ${dependency}`),
+      "Description-Content-Type: text/markdown",
+      "",
+      readme,
+    ].join("\n"),
+  );
+}
+
+function entryPoints({ scripts }: Project): Uint8Array {
+  const lines = Object.entries(scripts).map(([name, target]) => `${name} = ${target}\n`);
+  return bytes(`[console_scripts]\n${lines.join("")}`);
+}
+
+function record(files: Files, info: string): Uint8Array {
+  const lines = [...files].map(([path, content]) => {
+    const hash = createHash("sha256").update(content).digest("base64url");
+    return `${path},sha256=${hash},${content.length}\n`;
   });
-  await copyFile(join(root, "LICENSE"), join(stage, "LICENSE"));
-  const cli = join(stage, "cli");
-  await layOutCli(root, cli);
-  await cp(cli, join(stage, "src/edgerun/_cli"), { recursive: true });
-  await rm(cli, { recursive: true });
+  return bytes(`${lines.join("")}${info}/RECORD,,\n`);
 }
 
-/** A Python with the build backend that pyproject.toml names; made once under .venv/. */
-async function ensureBuilder(root: string): Promise<string> {
-  const text = await readFile(join(root, PACKAGE, "pyproject.toml"), "utf8");
-  const [, backend] = /^requires = \["([^"]+)"\]$/m.exec(text) ?? [];
-  if (backend === undefined) throw new Error(`${PACKAGE}/pyproject.toml does not name its build backend.`);
-  const folder = join(root, ".venv/wheel-builder");
-  const marker = join(folder, "installed.txt");
-  const python = join(folder, "bin/python");
-  if ((await readFile(marker, "utf8").catch(() => "")) === backend) return python;
-  await execa("python3", ["-m", "venv", "--clear", folder]);
-  await execa(python, ["-m", "pip", "install", "--quiet", "--no-compile", backend]);
-  await writeFile(marker, backend);
-  return python;
+function archive(files: Files): Uint8Array {
+  const entries = [...files].map(([path, content]): [string, Zippable[string]] => [path, content]);
+  return zipSync(Object.fromEntries(entries), { mtime: NO_TIME });
+}
+
+function bytes(text: string): Uint8Array {
+  return new TextEncoder().encode(text);
 }

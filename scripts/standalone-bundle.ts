@@ -38,10 +38,15 @@ async function bundlePrograms(root: string, directory: string): Promise<void> {
 async function layOutEdge(built: string, assets: string, directory: string): Promise<void> {
   await mkdir(directory, { recursive: true });
   await cp(join(built, "index.js"), join(directory, "index.js"));
-  await cp(assets, join(directory, "assets"), { recursive: true, filter: (path) => !path.endsWith(".part") });
+  await cp(assets, join(directory, "assets"), { recursive: true, filter: isOfLocalEdge });
   const { workerOptions, ...others } = await readEdgeBuild(built);
   const placed = { ...workerOptions, assets: { ...workerOptions.assets, directory: "assets" } };
   await writeEdgeBuild({ ...others, directory, workerOptions: placed });
+}
+
+/** The packages are made of this edge, so it cannot hold them. */
+function isOfLocalEdge(path: string): boolean {
+  return !path.endsWith(".part") && !path.endsWith("/assets/packages");
 }
 
 /** The directory of the edge of the sources as they are now. */

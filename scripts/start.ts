@@ -36,6 +36,7 @@ async function main(): Promise<number> {
     if (!options.isOnce) {
       say("Ctrl+C stops everything; the data stays.");
       await asked;
+      say(`Stopping. Data and logs stay in ${options.stateDirectory}; npm start goes on with them.`);
     }
     return isWell || !options.isOnce ? 0 : 1;
   } catch (error) {

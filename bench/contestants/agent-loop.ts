@@ -5,8 +5,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import {
-  type AttemptReport,
-  type ChunkBatch,
   type DispatchedJob,
   type ExchangeReply,
   exchangeReplySchema,
@@ -149,11 +147,11 @@ function refOf({ id, attempt, workerId }: DispatchedJob) {
   return { jobId: id, attempt, workerId };
 }
 
-function reportOf(job: DispatchedJob): AttemptReport {
+function reportOf(job: DispatchedJob): ExchangeRequest["reports"][number] {
   return { kind: "completed", ...refOf(job), output: answerTo(job.input).output };
 }
 
-function chunksOf(job: DispatchedJob): ChunkBatch[] {
+function chunksOf(job: DispatchedJob): ExchangeRequest["chunks"] {
   const { chunk } = answerTo(job.input);
   return chunk === undefined ? [] : [{ ...refOf(job), from: 1, outputs: [chunk] }];
 }

@@ -10,4 +10,17 @@ export function answerTo(input: unknown): HandlerAnswer {
 }
 
 export const JOB_BODY = JSON.stringify({ input: { name: "bench" } });
+
+/** A job whose input has about so many bytes of values as image models get them. */
+export function jobBody(inputBytes: number): string {
+  const row = {
+    prompt: "a photo of an astronaut",
+    steps: 30,
+    cfg: 7.5,
+    seed: 123_456_789,
+    tags: ["x", null],
+  };
+  const rows = Array.from({ length: Math.ceil(inputBytes / JSON.stringify(row).length) }, () => row);
+  return JSON.stringify({ input: { name: "bench", rows } });
+}
 export const STREAMED_JOB_BODY = JSON.stringify({ input: { name: "bench", chunk: "first" } });

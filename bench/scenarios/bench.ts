@@ -14,6 +14,8 @@ export type Bench = {
   /** Length of one load in ms. */
   readonly loadMs: number;
   readonly isQuick: boolean;
+  /** What runsync submits. */
+  readonly jobBody: string;
   /** Measure processor time too. */
   readonly hasCpu: boolean;
 };

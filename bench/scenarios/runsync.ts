@@ -1,5 +1,4 @@
 /** HTTP in, queue, worker, HTTP out: a job and its result in one request. */
-import { JOB_BODY } from "../contestants/handler.ts";
 import { type Bench, interleaved, load, note, noteLatency, type Scenario } from "./bench.ts";
 
 const CLIENTS = [1, 16, 64] as const;
@@ -16,7 +15,7 @@ export const runsync: Scenario = {
       };
       await interleaved(bench, async (contestant) => {
         const result = await load(bench, contestant, condition, {
-          request: { method: "POST", path: "/runsync", body: JOB_BODY },
+          request: { method: "POST", path: "/runsync", body: bench.jobBody },
           clients,
           maxRequests: contestant.budget.runsync,
           maxMs: bench.loadMs,
@@ -34,7 +33,7 @@ async function warmUp(bench: Bench): Promise<void> {
   for (const contestant of bench.contestants) {
     await bench.driver.ask("load", {
       api: contestant.api,
-      request: { method: "POST", path: "/runsync", body: JOB_BODY },
+      request: { method: "POST", path: "/runsync", body: bench.jobBody },
       clients: 16,
       maxRequests: contestant.budget.runsync,
       maxMs: WARM_UP_MS,

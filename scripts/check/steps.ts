@@ -2,8 +2,8 @@ import { globSync } from "node:fs";
 import { cp, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { buildAssets } from "../assets.ts";
 import { lockfileIsWhole } from "./lockfile.ts";
+import { patternsAreLinear } from "./patterns.ts";
 import { runTool, type Step, type StepOutcome } from "./step.ts";
 
 /** All that must hold before a change is shared, cheapest first. */
@@ -13,6 +13,7 @@ export function checkSteps(root: string): readonly Step[] {
     { name: "lockfile", run: () => lockfileIsWhole(root) },
     { name: "format", run: () => runTool(root, "oxfmt/bin/oxfmt", ["--check"]) },
     { name: "lint", run: () => runTool(root, "oxlint/bin/oxlint", [], countWarnings) },
+    { name: "patterns", run: () => patternsAreLinear(root) },
     ...typedLayers(root).map((layer) => ({
       name: `types ${layer}`,
       // Each checker of a step works out for itself what the layers share: one is done with a third of the work.
@@ -69,7 +70,6 @@ async function migrationsMatchSchema(root: string): Promise<StepOutcome> {
 
 /** Builds what a deployment would upload; wrangler refuses bound classes that are not exported. */
 async function bundleBuilds(root: string): Promise<StepOutcome> {
-  await buildAssets(root);
   return await withTemporaryDirectory((directory) =>
     runTool(
       root,

@@ -3,6 +3,8 @@
  *
  *   npm run images -- [NAME ...]     (default: all)
  */
+import { dockerAnswers } from "../../standalone/docker-daemon.ts";
+import { StartFailure } from "../../standalone/failure.ts";
 import { ensureFlashImages } from "./flash-images.ts";
 import { ensureHelloImage, ensureNodeServerImage } from "./node-image.ts";
 import { ensurePythonImage } from "./python-image.ts";
@@ -11,24 +13,37 @@ import { ensureWorkerImage } from "./worker-images.ts";
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
-const BUILDERS: Record<string, () => Promise<{ image: string }>> = {
-  hello: () => ensureHelloImage({ say }),
-  flash: () => ensureFlashImages(say),
-  python: () => ensurePythonImage(say),
-  "mock-worker": () => ensureWorkerImage("mock-worker", say),
-  embeddings: () => ensureWorkerImage("embeddings", say),
-  "node-server": () => ensureNodeServerImage({ say }),
-  "static-files": () => ensureStaticFilesImage(say),
-  fastapi: () => ensureWorkerImage("fastapi", say),
-  flask: () => ensureWorkerImage("flask", say),
-  openai: () => ensureWorkerImage("openai", say),
-};
+const BUILDERS: ReadonlyMap<string, () => Promise<{ image: string }>> = new Map<
+  string,
+  () => Promise<{ image: string }>
+>(
+  Object.entries({
+    hello: () => ensureHelloImage({ say }),
+    flash: () => ensureFlashImages(say),
+    python: () => ensurePythonImage(say),
+    "mock-worker": () => ensureWorkerImage("mock-worker", say),
+    embeddings: () => ensureWorkerImage("embeddings", say),
+    "node-server": () => ensureNodeServerImage({ say }),
+    "static-files": () => ensureStaticFilesImage(say),
+    fastapi: () => ensureWorkerImage("fastapi", say),
+    flask: () => ensureWorkerImage("flask", say),
+    openai: () => ensureWorkerImage("openai", say),
+  }),
+);
 
-const wanted = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(BUILDERS);
+if (!(await dockerAnswers())) {
+  const failure = new StartFailure(
+    "No Docker daemon answers, and images are built by one.",
+    "Start Docker (or set DOCKER_HOST), and run the command again.",
+  );
+  process.stderr.write(`${failure.message}\n`);
+  process.exit(1);
+}
+const wanted = process.argv.length > 2 ? process.argv.slice(2) : [...BUILDERS.keys()];
 for (const name of wanted) {
-  const build = BUILDERS[name];
+  const build = BUILDERS.get(name);
   if (build === undefined) {
-    process.stderr.write(`There is no image "${name}". Choose from: ${Object.keys(BUILDERS).join(", ")}\n`);
+    process.stderr.write(`There is no image "${name}". Choose from: ${[...BUILDERS.keys()].join(", ")}\n`);
     process.exit(1);
   }
   const startedAt = Date.now();

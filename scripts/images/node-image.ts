@@ -124,7 +124,7 @@ async function place(root: string, source: string, target: string): Promise<void
 /** The shared libraries that a program loads, as absolute paths, and those it needs to look up host names. */
 async function librariesOf(program: string): Promise<readonly string[]> {
   const { stdout } = await run("ldd", [program]);
-  const linked = [...stdout.matchAll(/(\/\S+) \(0x/g)].map((match) => match[1] ?? "");
+  const linked = stdout.split(/\s+/).filter((word) => word.startsWith("/"));
   const libc = linked.find((path) => basename(path).startsWith("libc.so"));
   if (libc === undefined) throw new Error(`ldd named no C library for ${program}:\n${stdout}`);
 

@@ -23,6 +23,11 @@ const SOURCES = [
 /** Lies beside the script, and names the sources that it was built from. */
 const MARK = "built-from";
 
+/** Set in the environment of wrangler where it shall not build the files that the edge serves. */
+export const ASSETS_ARE_BUILT = "EDGERUN_ASSETS_ARE_BUILT";
+
+const QUIET = { WRANGLER_SEND_METRICS: "false", WRANGLER_HIDE_BANNER: "true", CI: "1" };
+
 type BuildFailure = Error & { readonly stdout: string; readonly stderr: string };
 
 /** Makes sure that the directory holds the Worker script of the sources as they are now; says so when it builds. */
@@ -95,7 +100,7 @@ async function buildEdgeBundle(root: string, directory: string): Promise<void> {
   await mkdir(directory, { recursive: true });
   const wrangler = join(root, "node_modules/wrangler/bin/wrangler.js");
   const args = [wrangler, "deploy", "--dry-run", "--outdir", directory];
-  const env = { ...process.env, WRANGLER_SEND_METRICS: "false", WRANGLER_HIDE_BANNER: "true", CI: "1" };
+  const env = { ...process.env, [ASSETS_ARE_BUILT]: "1", ...QUIET };
   await new Promise<void>((resolve, reject) => {
     execFile(process.execPath, args, { cwd: root, env }, (error, stdout, stderr) => {
       if (!error) resolve();

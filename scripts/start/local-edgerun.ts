@@ -7,10 +7,12 @@ import { Installation } from "../../standalone/installation.ts";
 import { managementApi, type ManagementApi } from "../../standalone/management-api.ts";
 import { StateDirectory, StateInUse } from "../../standalone/state-directory.ts";
 import { bundledAgent } from "../assets.ts";
+import { buildPackages } from "../packages.ts";
 import { ensureHelloImage } from "../images/node-image.ts";
 import { bannerLines, printOutcome } from "./banner.ts";
 import { BUNDLE_FOLDER, ensureEdgeBundle } from "./bundle.ts";
 import { ensureExample, runExampleJob, type ExampleEndpoint, type ExampleWorker } from "./example.ts";
+import { followJobs } from "./job-lines.ts";
 import type { StartOptions } from "./options.ts";
 import { requireFreePort } from "./port.ts";
 import { chooseRuntime } from "./runtime-choice.ts";
@@ -52,6 +54,9 @@ export class LocalEdgerun {
     const { stateDirectory } = this.#options;
     const facts = { url: this.#url, apiKey: this.#apiKey, stateDirectory, runtime, example };
     bannerLines(facts).forEach((line) => this.#say(line));
+    if (runtime && !this.#options.isQuiet && !this.isStopping) {
+      followJobs(this.#state.file("agent.log"), this.#say, this.#installation.stopped);
+    }
     return isWell;
   }
 
@@ -77,6 +82,7 @@ export class LocalEdgerun {
   async #startEdge(): Promise<void> {
     const directory = this.#state.file(BUNDLE_FOLDER);
     await ensureEdgeBundle(this.#root, directory, this.#say);
+    await buildPackages(this.#root, this.#say);
     await this.#installation.startEdge({
       build: await readEdgeBuild(directory),
       packages: this.#root,

@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { Command, InvalidArgumentError, Option } from "commander";
+import { problemOfRootKey } from "../../src/contract/root-key.ts";
 import { problemOfPort } from "../../src/contract/port.ts";
 import type { RuntimeKind } from "../../standalone/agent.ts";
 
@@ -10,6 +11,8 @@ export type StartOptions = {
   readonly hasAgent: boolean;
   readonly hasExample: boolean;
   readonly isOnce: boolean;
+  /** No line for each job. */
+  readonly isQuiet: boolean;
   /** Webhooks may have addresses of this machine and of private networks. */
   readonly allowsPrivateWebhooks: boolean;
   /** Where DevTools may look into the edge; undefined: nowhere. */
@@ -25,6 +28,7 @@ type Flags = {
   readonly agent: boolean;
   readonly example: boolean;
   readonly once: boolean;
+  readonly quiet: boolean;
   readonly allowPrivateWebhooks: boolean;
   readonly inspect?: number;
   readonly runtime?: RuntimeKind;
@@ -42,10 +46,14 @@ export function parseOptions(argv: readonly string[]): StartOptions {
     .description("Starts Edgerun on this machine: the edge, one agent, and an example endpoint.")
     .option("--port <number>", "port of the edge on 127.0.0.1", parsePort, 8787)
     .option("--state <directory>", "where data, key and logs are kept", ".edgerun")
-    .option("--api-key <key>", "API key to accept (default: generated once, kept in the state directory)")
+    .option(
+      "--api-key <key>",
+      "API key to accept, of at least 32 characters (default: generated once, kept in the state directory)",
+    )
     .option("--no-agent", "run the edge only; no example either")
     .option("--no-example", "create no example endpoint")
     .option("--once", "stop after the example job; exit code 0 only if it completed", false)
+    .option("--quiet", "print no line for each job", false)
     .option("--allow-private-webhooks", "webhooks may have addresses of this machine and its networks", false)
     .option("--inspect <port>", "let DevTools look into the edge, at this port of 127.0.0.1", parsePort)
     .addOption(
@@ -57,6 +65,11 @@ export function parseOptions(argv: readonly string[]): StartOptions {
     .allowExcessArguments(false)
     .parse(argv, { from: "user" })
     .opts<Flags>();
+  const problem = problemOfRootKey(flags.apiKey);
+  if (problem !== undefined) {
+    console.error(`--api-key: ${problem}`); // commander would repeat the key
+    process.exit(1);
+  }
   const hasExample = flags.agent && flags.example;
   if (flags.once && !hasExample) {
     console.error("--once waits for the example job, so it cannot go with --no-agent or --no-example.");
@@ -69,6 +82,7 @@ export function parseOptions(argv: readonly string[]): StartOptions {
     hasAgent: flags.agent,
     hasExample,
     isOnce: flags.once,
+    isQuiet: flags.quiet,
     allowsPrivateWebhooks: flags.allowPrivateWebhooks,
     inspectorPort: flags.inspect,
     runtime: flags.runtime,
