@@ -26,7 +26,12 @@ export default defineConfig({
       {
         test: {
           name: "unit",
-          include: ["src/**/*.test.ts", "node-agent/**/*.test.ts", "cli/**/*.test.ts"],
+          include: [
+            "src/**/*.test.ts",
+            "node-agent/**/*.test.ts",
+            "cli/**/*.test.ts",
+            "standalone/**/*.test.ts",
+          ],
           // Pure code: one process runs all files, and reads what they share once.
           isolate: false,
           testTimeout: 5_000,
@@ -49,9 +54,10 @@ export default defineConfig({
               miniflare: {
                 bindings: {
                   TEST_MIGRATIONS: await readD1Migrations("./drizzle"),
-                  ROOT_API_KEY: "test-root-key",
+                  ROOT_API_KEY: "test-root-key-of-more-than-32-characters",
                   ENCRYPTION_KEYS: `test:${Buffer.alloc(32, 7).toString("base64")}`,
                   WEBHOOK_ALLOW_PRIVATE: "true",
+                  ALLOW_PLAIN_HTTP: "true",
                   // More runs of the model test, for a longer search than `npm test` makes.
                   MODEL_RUNS: process.env["MODEL_RUNS"] ?? "50",
                   // One history of it again.

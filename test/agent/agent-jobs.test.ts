@@ -80,7 +80,7 @@ describe("a job", () => {
     const other = await host.readyWorker({ workerId: "worker-2", endpointId: "endpoint-2" });
     host.edge.submit(other.endpointId, { id: "late", input: { mock_return: 1, mock_late_progress: true } });
     await host.edge.report("late");
-    expect((await host.logged("progress_dropped")).fields).toEqual({ jobId: "late" });
+    expect((await host.logged("result_dropped")).fields).toEqual({ jobId: "late" });
     expect(host.edge.reportsOf("late")).toHaveLength(1);
   });
 

@@ -66,6 +66,23 @@ test("without a join token a host that has not joined says what to do", async ({
   expect(agent.stderr).toContain("Create a join token");
 });
 
+test("an edge of another computer without https is not spoken to, and the agent stays down", async ({
+  expect,
+}) => {
+  await using agent = AgentProcess.start({ edgeUrl: "http://edge.invalid", stateDir });
+  expect(await agent.exited).toBe(78);
+  expect(agent.stderr).toContain("--allow-plain-http");
+  expect(agent.stderr).not.toContain("edge_unreachable");
+});
+
+test("a join token among the arguments works, with a warning that does not show it", async ({ expect }) => {
+  const flags = ["--join-token", JOIN_TOKEN];
+  await using agent = AgentProcess.start({ edgeUrl: edge.url, stateDir, flags }, {});
+  await agent.printed("connected");
+  expect(agent.stderr).toContain("EDGERUN_JOIN_TOKEN");
+  expect(agent.stderr.replaceAll("--join-token", "")).not.toContain(JOIN_TOKEN);
+});
+
 test("a join token that is refused ends the agent with the words of the edge", async ({ expect }) => {
   await using agent = start({ EDGERUN_JOIN_TOKEN: "erj_wrong" });
   expect(await agent.exited).toBe(78);

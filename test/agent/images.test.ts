@@ -24,7 +24,12 @@ class ImageHost {
   readonly runtime: DockerRuntime;
   readonly name = `edgerun-test-${randomUUID().slice(0, 8)}`;
 
-  constructor(images: Partial<ImageTerms>, shelf: MemoryShelf, client = docker) {
+  constructor(
+    images: Partial<ImageTerms>,
+    shelf: MemoryShelf,
+    client = docker,
+    allowedRegistries: readonly string[] = ["127.0.0.1"],
+  ) {
     this.shelf = shelf;
     const note = (event: AgentEvent, fields: LogFields = {}): void =>
       void this.events.push({ event, fields });
@@ -36,6 +41,7 @@ class ImageHost {
       hasRealGpus: false,
       log,
       images: { progressMs: 0, ...images },
+      allowedRegistries,
     });
     this.runtime.keepOn({
       shelf: this.shelf,
@@ -125,6 +131,33 @@ describe.runIf(hasDocker)("images", () => {
     await host.runtime.close();
     await removeImages(registry);
     await registry.close();
+  });
+
+  describe("registries on the host's own network", () => {
+    test("are not asked, unless the owner allows it; an image that is here starts all the same", async ({
+      expect,
+    }) => {
+      host = new ImageHost({}, new MemoryShelf(), docker, []);
+      const imageName = registry.image("team/model:1");
+      const login = { username: "ada", password: "secret" };
+      expect(await host.prepare(imageName, { registryAuth: login })).toMatchObject({
+        kind: "failed",
+        detail: expect.stringMatching(/127\.0\.0\.1:\d+ is on this host's own network.*--allow-registry/),
+      });
+      expect(registry.requests).toBe(0);
+      await pullByHand(imageName);
+      expect(await host.prepare(imageName)).toEqual({ kind: "prepared" });
+    });
+
+    test("and what a server answers are not repeated to who has named it", async ({ expect }) => {
+      open();
+      registry.says("root:x:0:0 of another service");
+      const outcome = await host.prepare(registry.image("team/absent:1"));
+      expect(outcome).toMatchObject({ kind: "failed", detail: expect.stringContaining("team/absent:1") });
+      expect(JSON.stringify(outcome)).not.toContain("root:x");
+      const noted = host.events.filter(({ event }) => event === "image_not_pulled");
+      expect(JSON.stringify(noted)).toContain("root:x:0:0");
+    });
   });
 
   describe("pulls", () => {

@@ -35,7 +35,7 @@ async function openFixture(): Promise<DockerFixture> {
   const opened: DockerRuntime[] = [];
   const reopen = (options: Partial<DockerRuntimeOptions> = {}): DockerRuntime => {
     const own = { hostId, networkName, hasRealGpus: false, isOpenNetworkAllowed: !isRoot };
-    const runtime = new DockerRuntime({ ...own, ...options });
+    const runtime = new DockerRuntime({ ...own, allowedRegistries: ["127.0.0.1"], ...options });
     opened.push(runtime);
     return runtime;
   };

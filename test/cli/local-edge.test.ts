@@ -14,8 +14,8 @@ const HELLO = `
 from edgerun import Endpoint
 
 @Endpoint(name="hello")
-def hello(name: str):
-    return {"message": f"Hello, {name}!"}
+def hello(name):
+    return {"message": f"Hello, {name}!", "name": name}
 `;
 
 let bundle: string;
@@ -48,13 +48,18 @@ async function start(): Promise<RunningCommand> {
 }
 
 async function callHello(dev: RunningCommand): Promise<unknown> {
+  return JSON.parse(await answerOfHello(dev, '"you"')) as unknown;
+}
+
+/** The answer as it was written, to a name that is JSON text. */
+async function answerOfHello(dev: RunningCommand, name: string): Promise<string> {
   const [, url = ""] = await dev.printed(/(http:\/\/localhost:\d+)\/docs/);
   const response = await fetch(`${url}/hello/runsync`, {
     method: "POST",
     headers: { "Content-Type": "application/json" },
-    body: JSON.stringify({ input: { name: "you" } }),
+    body: `{"input":{"name":${name}}}`,
   });
-  return await response.json();
+  return await response.text();
 }
 
 /** What the calls print that the README of a new app has for `flash dev`. */
@@ -106,6 +111,8 @@ test("a function runs on this computer, again after a kill, and nothing is left 
   await using killed = await start();
   expect(await callHello(killed)).toMatchObject(completed);
   expect(killed.output).toContain("no other service is used");
+  const exact = '{"seed":18446744073709551615,"cfg":7.0,"f":-0.0,"10":1,"2":"\\ud800"}';
+  expect(await answerOfHello(killed, exact)).toContain(`"name":${exact}`);
 
   await using second = await start();
   expect(await second.over()).toBe(1);

@@ -1,11 +1,12 @@
-/** The package for npm: packed, installed, run. */
+/** The package for npm: served, installed, run. */
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { execa } from "execa";
 import { onTestFinished, test } from "vitest";
 import { FLASH_VERSION } from "../../cli/version.ts";
-import { layOutNpmPackage } from "../../scripts/npm-package.ts";
+import { layOutCli } from "../../scripts/cli-bundle.ts";
+import { newAccount } from "./support/shared-edge.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 
@@ -15,14 +16,13 @@ async function directory(): Promise<string> {
   return made;
 }
 
-test("npm install -g of the packed package gives flash, with the Python package and the explorer beside it", async ({
+test("npm install -g from the edge gives flash, with the Python package and the explorer beside it", async ({
   expect,
 }) => {
   const [place, prefix] = [await directory(), await directory()];
-  await layOutNpmPackage(ROOT, join(place, "npm"));
-  await execa("npm", ["pack", "--silent", join(place, "npm")], { cwd: place });
-  const archive = join(place, `edgerun-${FLASH_VERSION}.tgz`);
-  await execa("npm", ["install", "-g", "--offline", "--no-audit", "--no-fund", "--prefix", prefix, archive]);
+  const { baseUrl } = await newAccount("npm-package");
+  const { npm } = (await (await fetch(`${baseUrl}/packages`)).json()) as { npm: { url: string } };
+  await execa("npm", ["install", "-g", "--no-audit", "--no-fund", "--prefix", prefix, npm.url]);
 
   const { stdout } = await execa(join(prefix, "bin/flash"), ["--version"]);
   expect(stdout).toBe(`flash ${FLASH_VERSION}`);
@@ -37,19 +37,21 @@ test("npm install -g of the packed package gives flash, with the Python package 
 
 test("a start reads the command line, and nothing of what commands do", async ({ expect }) => {
   const place = await directory();
-  await layOutNpmPackage(ROOT, place);
+  await layOutCli(ROOT, place);
   const [run = ""] = (await readdir(place)).filter((name) => name.startsWith("flash-run-"));
   const modules = [...(await modulesAtStart(place, "flash.mjs")), ...(await modulesAtStart(place, run))];
   const folders = modules.map(
     (module) => /^cli\/\w+(?=\/)|^node_modules(?=\/zod\/)|^src\/.*/.exec(module)?.[0],
   );
-  const known = ["cli/activity", "cli/commands", "cli/completion", "cli/terminal", "src/contract/port.ts"];
+  const known = [
+    "cli/activity",
+    "cli/commands",
+    "cli/completion",
+    "cli/terminal",
+    "src/contract/port.ts",
+    "src/contract/version.ts",
+  ];
   expect(new Set(folders.filter(Boolean))).toEqual(new Set(known));
-});
-
-test("the command and the Python package are of one version", async ({ expect }) => {
-  const python = await readFile(join(ROOT, "sdk/python/src/edgerun/version.py"), "utf8");
-  expect(python).toContain(`"${FLASH_VERSION}"`);
 });
 
 /** Paths of the sources that are in a part of the command, and in those that it cannot do without. */

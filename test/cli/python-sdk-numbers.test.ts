@@ -8,12 +8,14 @@ import {
   EXECUTION_TIMEOUT_MAX_MS,
   EXECUTION_TIMEOUT_MIN_MS,
   IDLE_TIMEOUT_MAX_SECONDS,
+  JSON_DEPTH_MAX,
   NAME_MAX_CHARACTERS,
+  WORKERS_PER_ENDPOINT_MAX,
 } from "../../src/contract/limits.ts";
 
 const SCRIPT = `
 import json
-from edgerun import CpuInstanceType, DataCenter, gpu, settings
+from edgerun import CpuInstanceType, DataCenter, gpu, json_value, scaling, settings
 from edgerun.data_center import country_of
 print(json.dumps({
     "tiers": {group.value: sorted(models) for group, models in gpu._MODELS.items()},
@@ -24,6 +26,8 @@ print(json.dumps({
         settings.IDLE_TIMEOUT_MAX_SECONDS,
         settings.EXECUTION_TIMEOUT_MIN_MS,
         settings.EXECUTION_TIMEOUT_MAX_MS,
+        json_value.DEPTH_MAX,
+        scaling.WORKERS_MAX,
     ],
 }))
 `;
@@ -61,6 +65,8 @@ describe("the Python package and the service", () => {
       IDLE_TIMEOUT_MAX_SECONDS,
       EXECUTION_TIMEOUT_MIN_MS,
       EXECUTION_TIMEOUT_MAX_MS,
+      JSON_DEPTH_MAX,
+      WORKERS_PER_ENDPOINT_MAX,
     ]);
   });
 });

@@ -1,13 +1,15 @@
 import { createHash } from "node:crypto";
-import { mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { execa } from "execa";
-import { afterAll, beforeAll, describe, test } from "vitest";
+import { afterAll, beforeAll, describe, inject, test } from "vitest";
 import { FLASH_VERSION } from "../../cli/version.ts";
+import { layOutCli } from "../../scripts/cli-bundle.ts";
 import { buildPythonWheel } from "../../scripts/python-wheel.ts";
 import { inTurn } from "../support/turn.ts";
-import { installWheel } from "../support/uv.ts";
+import { installRequirements } from "../support/uv.ts";
+import { newAccount } from "./support/shared-edge.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 /** Holds the wheel of Node, 61 MB, which is downloaded once. */
@@ -19,14 +21,33 @@ let bin: string;
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "edgerun-wheel-test-"));
-  wheel = await buildPythonWheel(ROOT, join(directory, "first"));
+  await layOutCli(ROOT, join(directory, "cli"));
+  wheel = await buildPythonWheel(ROOT, join(directory, "cli"), join(directory, "first"));
   await ensureNodeWheel();
-  bin = await installWheel(wheel, NODE_WHEELS, join(directory, "venv"));
+  const { baseUrl } = await newAccount("python-wheel");
+  const flash = join(inject("flashBundle"), "flash.mjs");
+  await execa(process.execPath, [flash, "init", "app"], { cwd: directory, env: { EDGERUN_URL: baseUrl } });
+  const requirements = join(directory, "app/requirements.txt");
+  bin = await installRequirements(requirements, NODE_WHEELS, join(directory, "venv"));
 }, 300_000);
 
 afterAll(async () => await rm(directory, { recursive: true, force: true }));
 
 describe("the wheel of the Python package", () => {
+  test("is what the requirements of a new app install, from the edge and no index", async ({ expect }) => {
+    const script =
+      "import importlib.metadata as m; print(m.distribution('edgerun').read_text('direct_url.json'))";
+    const { stdout } = await execa(join(bin, "python"), ["-c", script]);
+    const { url } = JSON.parse(stdout) as { url: string };
+    expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/packages\/edgerun-/);
+    const { origin } = new URL(url);
+    const text = await (await fetch(`${origin}/packages/requirements.txt`)).text();
+    expect(text).toContain(`\nedgerun @ ${url}#sha256=${await digest(wheel)}\n`);
+    const served = join(directory, "served.whl");
+    await writeFile(served, Buffer.from(await (await fetch(url)).arrayBuffer()));
+    expect(await digest(served)).toBe(await digest(wheel));
+  });
+
   test("gives a flash command that needs no Node of the computer", async ({ expect }) => {
     const { stdout } = await execa(join(bin, "flash"), ["--version"], bare());
     expect(stdout).toContain(FLASH_VERSION);
@@ -52,7 +73,7 @@ describe("the wheel of the Python package", () => {
   });
 
   test("is the same to the byte when it is built again", async ({ expect }) => {
-    const again = await buildPythonWheel(ROOT, join(directory, "second"));
+    const again = await buildPythonWheel(ROOT, join(directory, "cli"), join(directory, "second"));
     expect(await digest(again)).toBe(await digest(wheel));
   });
 });

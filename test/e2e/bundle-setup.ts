@@ -5,6 +5,7 @@ import { mkdir, readFile, rename, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { TestProject } from "vitest/node";
 import { layOutCli } from "../../scripts/cli-bundle.ts";
+import { buildPackages } from "../../scripts/packages.ts";
 import { builtEdge } from "../../scripts/standalone-bundle.ts";
 import { inTurn } from "../support/turn.ts";
 
@@ -24,6 +25,7 @@ export async function setup(project: TestProject): Promise<void> {
   await inTurn("bundles", async () => {
     project.provide("edgeBundle", await builtEdge(ROOT));
     project.provide("flashBundle", await builtCommand());
+    await buildPackages(ROOT); // they are served by every edge that starts from here on
   });
 }
 

@@ -80,9 +80,49 @@ describe.skipIf(executablePath === undefined)("the pages of the documentation", 
   test("a browser that opens the address of GraphQL is shown its schema", async ({ expect }) => {
     const { page, notes } = await openedPage("/graphql");
     expect(page.url()).toBe(`${edge.baseUrl}/docs/graphql`);
-    expect(await page.locator("pre.schema").innerText()).toContain(
-      "saveEndpoint(input: EndpointInput): Endpoint",
-    );
+    const part = page.locator("#Mutation\\.saveEndpoint");
+    expect(await part.innerText()).toContain("saveEndpoint(input: EndpointInput): Endpoint");
+    await page.getByLabel("Search").fill("joinTokenCreate");
+    expect(await part.isHidden()).toBe(true);
+    expect(await page.locator("#Mutation\\.joinTokenCreate").isVisible()).toBe(true);
+    await page.getByLabel("Search").fill("");
+    await part.getByRole("link", { name: "EndpointInput" }).click();
+    expect(page.url()).toMatch(/#EndpointInput$/);
+    expect(notes).toEqual({ faults: [], hosts: new Set([new URL(edge.baseUrl).host]) });
+    await page.close();
+  });
+
+  test("what only agents of hosts call is apart, and shown when it is opened", async ({ expect }) => {
+    const { page, notes } = await openedPage("/docs");
+    await page.locator("#operations-Jobs-runJob").waitFor();
+    expect(await page.locator("[id^=operations-agent]").count()).toBe(0);
+    await page.getByText("For agents of hosts alone").click();
+    await page.locator("#operations-agent-joinHost").waitFor();
+    expect(notes.faults).toEqual([]);
+    await page.close();
+  });
+
+  test.for(["/", "/docs", "/docs/graphql", "/flash/login?request=x"])(
+    "%s fits a phone, and is dark for who wants it so",
+    async (path, { expect }) => {
+      const page = await browser.newPage({ viewport: { width: 390, height: 844 }, colorScheme: "dark" });
+      const { faults } = watchPage(page);
+      await page.goto(edge.baseUrl + path);
+      if (path === "/docs") await page.locator("#operations-Jobs-runJob").waitFor();
+      const [width, colour] = await page.evaluate<[number, string]>(
+        "[document.documentElement.scrollWidth, getComputedStyle(document.body).backgroundColor]",
+      );
+      expect(width).toBe(390);
+      const [red = 255] = (colour.match(/\d+/g) ?? []).map(Number);
+      expect(red).toBeLessThan(64);
+      expect(faults.filter((fault) => !fault.includes("404"))).toEqual([]);
+      await page.close();
+    },
+  );
+
+  test("the first page has commands with the address under which it was opened", async ({ expect }) => {
+    const { page, notes } = await openedPage("/");
+    await page.getByText(`npm install -g ${edge.baseUrl}/packages/edgerun.tgz`).waitFor();
     expect(notes).toEqual({ faults: [], hosts: new Set([new URL(edge.baseUrl).host]) });
     await page.close();
   });

@@ -275,3 +275,20 @@ test("two deployments at once make each endpoint once (trap 10)", async ({ expec
   const ids = runs.map(({ endpoints }) => endpoints.map(({ name, id }) => [name, id]));
   expect(ids[0]).toEqual(ids[1]);
 });
+
+test("a deployment whose workers cannot start fails with the edge's reason, unless nobody waits", async ({
+  expect,
+}) => {
+  const app = APP.replace('"cpu3c-1-2"', '"cpu3c-1-2", workers=(1, 1)');
+  await using desk = await openDesk(edge.baseUrl, { "app.py": app });
+  const { stdout, stderr, exitCode } = await desk.run("flash deploy --app stuck --json");
+  expect(exitCode).toBe(1);
+  const { workers } = JSON.parse(stdout) as { workers: readonly object[] };
+  expect(workers).toEqual([
+    { name: "first", state: "failed", reason: expect.stringContaining("No host") },
+    { name: "second", state: "idle" },
+  ]);
+  expect(stderr).toContain("first: No host");
+  expect((await desk.run("flash deploy --app stuck")).exitCode).toBe(1);
+  expect((await desk.run("flash deploy --app stuck --no-wait")).exitCode).toBe(0);
+});

@@ -17,6 +17,12 @@ const STATE = "/var/lib/edgerun-agent";
 /** Starts, and never says a word to an edge. */
 const MUTE_AGENT = `if (process.argv.includes("--version")) console.log("9.9.9"); else setInterval(() => {}, 1000);\n`;
 
+/** From then on programs by their names in /opt/spy write down their arguments before they start. */
+const SPY_ON_ARGUMENTS = `mkdir /opt/spy && for name in sh curl env sed cat mv chmod mkdir mktemp sha256sum systemctl; do
+  printf '#!/bin/sh\\necho "%s $*" >>/opt/spy/log; exec /usr/bin/%s "$@"\\n' $name $name >/opt/spy/$name
+  chmod 755 /opt/spy/$name
+done`;
+
 type Host = { readonly id: string; readonly name: string; readonly isPresent: boolean };
 
 describe.runIf(await isDockerAvailable())("a machine with systemd", () => {
@@ -59,6 +65,8 @@ describe.runIf(await isDockerAvailable())("a machine with systemd", () => {
       ["sh -s -- --tokens x", /no option --tokens/],
       [`sh -s -- --token erj_x ${flags} --name 'a"b'`, /may not hold quotes/],
       [`sh -s -- --token erj_x ${flags} --state /etc`, /a directory of the agent's own/],
+      [`sh -s -- ${flags} --edge http://edge.example`, /not safe: without https/],
+      [`sh -s -- ${flags} --edge http://127.0.0.1.edge.example`, /not safe: without https/],
     ] as const;
     for (const [line, words] of cases) {
       const { code, output } = await machine.run(`${script()} | ${line}`);
@@ -74,14 +82,18 @@ describe.runIf(await isDockerAvailable())("a machine with systemd", () => {
 
   test("joins with the one line, under dash, and runs a job", async ({ expect }) => {
     const { token, installCommand } = await joinToken();
-    // Root as it is, the machine has no sudo.
+    // Root as it is, the machine has no sudo. The line is typed, so that it is no argument of the test's own.
     const line = `${installCommand.replace("sudo ", "")} ${flags}`;
-    const { code, output } = await machine.run(line);
+    await machine.run(SPY_ON_ARGUMENTS);
+    const { code, output } = await machine.run("PATH=/opt/spy:$PATH sh", { input: line });
     expect(output).toContain("edgerun-agent doctor");
     expect(code).toBe(0);
     expect(await hosts()).toMatchObject([{ name: "rack-1", isPresent: true }]);
     expect(await client.runsync({ mock_return: 42 })).toMatchObject({ status: "COMPLETED", output: 42 });
 
+    const { output: started } = await machine.run("cat /opt/spy/log");
+    expect(started).toMatch(/curl .*agent\/install\.sh/);
+    expect(started).not.toContain(token);
     // The token is nowhere any more, and what is secret is its owner's alone.
     const traces = await machine.run(
       `grep -rlf - /etc /opt/edgerun /usr/local/bin ${STATE} /proc/[0-9]*/environ /proc/[0-9]*/cmdline 2>/dev/null`,

@@ -148,7 +148,12 @@ describe.runIf(await isDockerAvailable())("load-balanced endpoints with workers 
       ] as const;
       const answer = await answerWith({ status: 418, headers, body: Buffer.from("short and stout") });
       expect(answer.statusCode).toBe(418);
-      expect(answer.headers["set-cookie"]).toEqual(["a=1; Path=/", headers[1][1]]);
+      // They came by the path /lb/<endpoint>, and are for it.
+      expect(answer.headers["set-cookie"]).toEqual([
+        `a=1; Path=/lb/${endpointId}/`,
+        `${headers[1][1]}; Path=/lb/${endpointId}/`,
+      ]);
+      expect(answer.headers["content-security-policy"]).toBe("sandbox");
       expect(answer.headers["x-odd"]).toBe("a, b");
       expect(answer.headers[WORKER_ID]).toMatch(/^[\w-]+$/);
       expect(await answer.body.text()).toBe("short and stout");
@@ -274,6 +279,7 @@ describe.runIf(await isDockerAvailable())("load-balanced endpoints with workers 
       ["in the middle of its upload", "upload", "reset"],
       ["in the ordinary way, in the middle of its upload,", "upload", "leave"],
       ["before the answer begins", "hold", "reset"],
+      ["in the ordinary way, before the answer begins,", "hold", "leave"],
       ["in the middle of the answer", "chunks", "reset"],
     ] as const)("%s ends the app's request", async ([, what, going], { expect }) => {
       const name = crypto.randomUUID();

@@ -94,7 +94,10 @@ describe.runIf(await isDockerAvailable()).concurrent("a handler on the Python SD
   // The slow ones first: the others pass meanwhile.
 
   test("whose container gets a SIGTERM while it waits loses no job", async ({ expect }) => {
-    const endpoint = await MockEndpoint.create("signalled", { idleTimeout: 60 });
+    const endpoint = await MockEndpoint.create("signalled", {
+      idleTimeout: 60,
+      env: { RUNPOD_LOG_LEVEL: "DEBUG" },
+    });
     await endpoint.runsync({});
     await endpoint.printed(/Finished\..*rp_job . get_job:/s); // a take is pending
     await execa("docker", ["kill", "--signal", "SIGTERM", await endpoint.container()]);
@@ -149,9 +152,7 @@ describe.runIf(await isDockerAvailable()).concurrent("a handler on the Python SD
     }
     const completed = { id, status: "COMPLETED", output: "result" };
     expect(await plain.result(id)).toMatchObject(completed);
-    await plain.until(
-      async () => /"jobId":"(.*)","msg":"progress_dropped"/.exec(await agentLog())?.[1] === id,
-    );
+    await plain.until(async () => /"jobId":"(.*)","msg":"result_dropped"/.exec(await agentLog())?.[1] === id);
     expect(await plain.status(id)).toMatchObject(completed);
   });
 
@@ -173,7 +174,7 @@ describe.runIf(await isDockerAvailable()).concurrent("a handler on the Python SD
     const raised: unknown = JSON.parse(await errorOf(jobs.raised));
     expect(raised).toMatchObject({ error_type: "<class 'RuntimeError'>", error_message: "told to" });
     expect(await errorOf(jobs.text)).toBe("no such model");
-    expect(await errorOf(jobs.object)).toBe('{"code":7}');
+    expect(await errorOf(jobs.object)).toBe('{"code": 7}'); // as Python wrote it
     expect(await errorOf(jobs.unserialisable)).toMatch(/lost 2 times.*a value that JSON cannot encode/);
     expect(await errorOf(jobs.large)).toMatch(/result has 2516\d{4} bytes; the limit is 20000000 bytes/);
     const next = await plain.result(jobs.next.id);
@@ -253,7 +254,9 @@ describe.runIf(await isDockerAvailable()).concurrent("a handler on the Python SD
   test("runs four jobs at once; a cancel stops one of them and leaves its neighbours alone", async ({
     expect,
   }) => {
-    const endpoint = await MockEndpoint.create("four", { env: { CONCURRENCY_MODIFIER: "4" } });
+    const endpoint = await MockEndpoint.create("four", {
+      env: { RUNPOD_LOG_LEVEL: "DEBUG", CONCURRENCY_MODIFIER: "4" },
+    });
     const input = { mock_progress: { updates: ["begun"] }, mock_never: true };
     const jobs = await Promise.all([1, 2, 3, 4].map(() => endpoint.run(input)));
     const seen = await Promise.all(

@@ -1,6 +1,6 @@
 /** `npm start` as a person uses it: what it says and keeps, and that nothing is left of it, however it ends. */
 import { globSync } from "node:fs";
-import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { chmod, mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -14,7 +14,7 @@ import { containersOf, familyOf, isAlive, isPortFree, processesIn } from "../sup
 import { QueueClient } from "../support/queue-client.ts";
 
 const EXAMPLE_RESULT = /Example job completed in \d+ ms: \{"greeting":"Hello, Edgerun!"\}/;
-const GIVEN_KEY = "er_given";
+const GIVEN_KEY = "er_given_by_the_person_who_starts_it";
 /** An agent gets 20 s to remove its workers. */
 const GONE_WITHIN_MS = 60_000;
 
@@ -112,6 +112,7 @@ describe("npm start, again and again on one state directory", () => {
   afterAll(() => place[Symbol.asyncDispose]());
 
   test("says when it is ready, runs a job, and tells how to go on", async ({ expect }) => {
+    await chmod(place.stateDirectory, 0o755); // as an earlier version left it
     first = place.launch({ options });
     await first.settled();
     expect(first.output).toContain("Building the edge");
@@ -119,7 +120,10 @@ describe("npm start, again and again on one state directory", () => {
     expect(first.output).toMatch(EXAMPLE_RESULT);
     expect(first.output).toContain(await place.key());
     expect(first.output.match(/^ {2}curl .*/gm)).toHaveLength(3);
-    expect((await stat(join(place.stateDirectory, "api-key"))).mode & 0o777).toBe(0o600);
+    const modes = ["", "agent", "api-key"].map(async (name) => {
+      return (await stat(join(place.stateDirectory, name))).mode & 0o777;
+    });
+    expect(await Promise.all(modes)).toEqual([0o700, 0o700, 0o600]);
     jobId = (await clientOf(first, await place.key()).run({ name: "again" })).id;
   });
 
@@ -153,7 +157,9 @@ describe("npm start, again and again on one state directory", () => {
   }) => {
     const key = await place.key();
     place.inDatabase((database) =>
-      database.exec("INSERT INTO join_token VALUES ('expired', 'default', NULL, 1, 2, NULL)"),
+      database.exec(
+        "INSERT INTO join_token (hash, account_id, created_at, expires_at) VALUES ('expired', 'default', 1, 2)",
+      ),
     );
     second = place.launch({ options });
     await second.settled();

@@ -141,6 +141,16 @@ const OTHER_RULES: readonly PlantedFile[] = [
     "src/fleet/imports-value.ts",
     'import { Thing } from "./thing.ts";\nexport type Copy = Thing;\n',
   ),
+  breaks(
+    "edgerun(no-open-tables)",
+    "src/domain/open-table.ts",
+    "export const CODES: Readonly<Record<string, number>> = { a: 1 };\n",
+  ),
+  {
+    path: "src/domain/closed-table.ts",
+    source: 'export const CODES: Readonly<Record<"a" | "b", number>> = { a: 1, b: 2 };\n',
+    rule: undefined,
+  },
   breaks("unicorn(filename-case)", "src/domain/CamelCase.ts", "export const one = 1;\n"),
   breaks("import(no-default-export)", "src/domain/has-default.ts", "export default 1;\n"),
   breaks("eslint(no-console)", "src/domain/prints.ts", 'console.log("here");\nexport const one = 1;\n'),

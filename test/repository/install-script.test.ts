@@ -24,6 +24,18 @@ describe("the script that installs the agent", () => {
     expect(`${major}.${minor}.0`).toBe(AGENT_NODE_MIN);
   });
 
+  test.for([
+    ["docker", true],
+    ["process", false],
+  ] as const)("bounds the memory of an agent on %s: %s", ([runtime, isBounded], { expect }) => {
+    const functions = text.trimEnd().split("\n").slice(0, -1).join("\n");
+    const input = `${functions}\nplace() { cat; }\nruntime=${runtime} edge=http://edge write_unit`;
+    const { stdout, status } = spawnSync("/bin/sh", [], { input });
+    expect(status).toBe(0);
+    expect(/^MemoryMax=2G$/m.test(stdout.toString())).toBe(isBounded);
+    expect(stdout.toString()).toContain("\nNoNewPrivileges=yes\n");
+  });
+
   test.skipIf(!hasShellcheck)("has no fault that shellcheck finds", ({ expect }) => {
     const { stdout } = spawnSync("shellcheck", ["--shell=sh", "--severity=info", SCRIPT]);
     expect(stdout.toString()).toBe("");

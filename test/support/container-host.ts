@@ -24,7 +24,7 @@ export class ContainerHost {
     timing: Partial<Timing> = {},
   ): Promise<ContainerHost> {
     const name = `edgerun-test-${randomUUID().slice(0, 8)}`;
-    const own = { hostId: name, networkName: name, hasRealGpus: false };
+    const own = { hostId: name, networkName: name, hasRealGpus: false, allowedRegistries: ["127.0.0.1"] };
     const fixture = await AgentFixture.create();
     const artifacts = { stateDirectory: fixture.stateDir };
     const host = new ContainerHost(fixture, { ...own, artifacts, ...options });

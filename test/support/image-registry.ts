@@ -38,6 +38,9 @@ export class ImageRegistry {
   readonly #watchers = new Set<() => void>();
   /** Answers begun so far, by what was asked for. */
   readonly asked: Record<Asked, number> = { manifests: 0, blobs: 0 };
+  /** Requests of any kind so far. */
+  requests = 0;
+  #unknown = "manifest unknown";
   /** Answers that have begun and got no further. */
   openAnswers = 0;
 
@@ -91,6 +94,11 @@ export class ImageRegistry {
       this.#digestByTag.set(tag, this.#addImage(smallImage()).digest);
       return this.image(`team/model:${tag}`);
     });
+  }
+
+  /** From here on this is the message of answers about images that do not exist. */
+  says(message: string): void {
+    this.#unknown = message;
   }
 
   /** From here on the tag means another image. */
@@ -159,6 +167,7 @@ export class ImageRegistry {
   }
 
   #answer(request: IncomingMessage, reply: ServerResponse): void {
+    this.requests += 1;
     const { pathname } = new URL(request.url ?? "/", "http://registry");
     if (this.#authorization !== null && request.headers.authorization !== this.#authorization) {
       reply.setHeader("www-authenticate", 'Basic realm="test"');
@@ -168,7 +177,7 @@ export class ImageRegistry {
     const [, kind, reference = ""] = /^\/v2\/team\/model\/(manifests|blobs)\/(.+)$/.exec(pathname) ?? [];
     const digest = reference === "1" ? this.#manifest.digest : this.#digestByTag.get(reference);
     const bytes = this.#blobs.get(digest ?? reference);
-    if (bytes === undefined) return refuse(reply, 404, "MANIFEST_UNKNOWN", "manifest unknown");
+    if (bytes === undefined) return refuse(reply, 404, "MANIFEST_UNKNOWN", this.#unknown);
     reply.setHeader("content-type", kind === "manifests" ? MANIFEST_TYPE : "application/octet-stream");
     reply.setHeader("docker-content-digest", digestOf(bytes));
     reply.setHeader("content-length", bytes.length);

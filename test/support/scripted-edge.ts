@@ -9,8 +9,6 @@ import { createGunzip } from "node:zlib";
 import { type WebSocket, WebSocketServer } from "ws";
 import {
   type Assignment,
-  type AttemptReport,
-  type ChunkBatch,
   type DispatchedJob,
   type ExchangeReply,
   type ExchangeRequest,
@@ -56,7 +54,7 @@ export class ScriptedEdge {
   /** Breaches of the contract; a test ends with none. */
   readonly faults: string[] = [];
   /** What the edge answers to a report. */
-  outcomeOf: (report: AttemptReport) => "accepted" | "refused" = () => "accepted";
+  outcomeOf: (report: ExchangeRequest["reports"][number]) => "accepted" | "refused" = () => "accepted";
   /** Results that came by themselves, in their order. */
   readonly uploads: UploadedResult[] = [];
   /** What the edge answers to an upload; a number is a status. */
@@ -85,8 +83,8 @@ export class ScriptedEdge {
   readonly #leases = new Map<string, Lease>();
   readonly #holds = new Map<string, Hold>();
   #session = "";
-  readonly #reports: AttemptReport[] = [];
-  readonly #chunks = new Map<string, ChunkBatch["outputs"]>();
+  readonly #reports: ExchangeRequest["reports"][number][] = [];
+  readonly #chunks = new Map<string, ExchangeRequest["chunks"][number]["outputs"]>();
   readonly #watchers = new Set<() => void>();
   #reportGate: Promise<void> | null = null;
   #uploadGate: Promise<void> | null = null;
@@ -245,18 +243,18 @@ export class ScriptedEdge {
     }
   }
 
-  report(jobId: string, attempt = 1): Promise<AttemptReport> {
+  report(jobId: string, attempt = 1): Promise<ExchangeRequest["reports"][number]> {
     return this.until(() =>
       this.#reports.find((report) => report.jobId === jobId && report.attempt === attempt),
     );
   }
 
   /** What the edge has of a stream. */
-  chunksOf(jobId: string, attempt = 1): ChunkBatch["outputs"] {
+  chunksOf(jobId: string, attempt = 1): ExchangeRequest["chunks"][number]["outputs"] {
     return this.#chunks.get(`${jobId}/${attempt}`) ?? [];
   }
 
-  reportsOf(jobId: string): AttemptReport[] {
+  reportsOf(jobId: string): ExchangeRequest["reports"] {
     return this.#reports.filter((report) => report.jobId === jobId);
   }
 
@@ -472,7 +470,7 @@ export class ScriptedEdge {
     return due.map((entry) => entry.stop);
   }
 
-  #takeChunks({ jobId, attempt, from, outputs }: ChunkBatch) {
+  #takeChunks({ jobId, attempt, from, outputs }: ExchangeRequest["chunks"][number]) {
     const key = `${jobId}/${attempt}`;
     const known = this.#chunks.get(key) ?? [];
     if (from > known.length + 1) this.faults.push(`chunks of ${key} jump from ${known.length} to ${from}`);
@@ -483,7 +481,7 @@ export class ScriptedEdge {
     return { jobId, attempt, received: known.length + fresh.length };
   }
 
-  #acknowledge(report: AttemptReport): ExchangeReply["acks"][number] {
+  #acknowledge(report: ExchangeRequest["reports"][number]): ExchangeReply["acks"][number] {
     const { jobId, attempt } = report;
     const hasUpload = this.uploads.some((one) => one.jobId === jobId && one.attempt === attempt);
     if ("upload" in report && report.upload && !hasUpload)

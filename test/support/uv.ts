@@ -25,12 +25,17 @@ export async function ensureVenv(name: string, interpreter: string, packages: st
   return python;
 }
 
-/** Makes a new environment with this wheel, and what it needs out of a folder of wheels; answers its bin. */
-export async function installWheel(wheel: string, house: string, folder: string): Promise<string> {
+/** Makes a new environment of a requirements file, whose names are found in a folder of wheels alone; its bin. */
+export async function installRequirements(
+  requirements: string,
+  house: string,
+  folder: string,
+): Promise<string> {
   await ensureUv();
   await execa(UV, ["venv", "--quiet", "--python", "python3", folder]);
-  const offline = ["--quiet", "--offline", "--no-index", "--find-links", house];
-  await execa(UV, ["pip", "install", ...offline, "--python", join(folder, "bin/python"), wheel]);
+  const python = join(folder, "bin/python");
+  const places = ["--no-index", "--find-links", house, "--no-cache"];
+  await execa(UV, ["pip", "install", "--quiet", ...places, "--python", python, "-r", requirements]);
   return join(folder, "bin");
 }
 

@@ -26,6 +26,9 @@
  *   mock_post_and_crash  posts its result and exits at once
  *   mock_stop_to A       tells the address A, which ends in "?", its job and the moment when it is stopped
  *
+ * With MOCK_RAW nothing is parsed: the text of each input is posted as progress, yielded as a chunk, and returned;
+ * a job whose input begins with ["fail once" fails the first time, one with ["until", F waits for the file F between.
+ *
  * Environment: MOCK_GENERATOR (yields each element of mock_return, mock_delay seconds before each), MOCK_DELAY
  * (mock_delay where the input has none), MOCK_CONCURRENCY, MOCK_LOOK_MS (pause at full concurrency; the SDK's is
  * 1 s), MOCK_PINGS (off, or process: from a child process, as the SDK does), MOCK_EXIT_AT_START, MOCK_NEVER_TAKE,
@@ -55,7 +58,9 @@ let pings;
 
 // Results
 
-async function post(template, jobId, body, isStream = false) {
+const post = (template, jobId, body, isStream) => postText(template, jobId, JSON.stringify(body), isStream);
+
+async function postText(template, jobId, body, isStream = false) {
   const url = `${template.replace("$ID", jobId)}&isStream=${isStream}`;
   try {
     // Raw JSON under a form content type; only a 5xx is worth another try: as the SDK does.
@@ -63,7 +68,7 @@ async function post(template, jobId, body, isStream = false) {
       const response = await fetch(url, {
         method: "POST",
         headers: { ...headers, "content-type": "application/x-www-form-urlencoded", charset: "utf-8" },
-        body: JSON.stringify(body),
+        body,
       });
       await response.text();
       if (response.status < 500) return;
@@ -203,6 +208,26 @@ async function takeJobs() {
   }
 }
 
+const CHUNK_MAX_BYTES = 1_000_000;
+
+async function echoTexts() {
+  const failed = new Set();
+  while (!isShutDown) {
+    const text = await askForText(`${takeUrl}&job_in_progress=0`);
+    if (!text) continue;
+    const { 1: jobId } = /^\{"id":"([^"]+)"/.exec(text);
+    const input = text.slice(text.indexOf(',"input":') + ',"input":'.length, -1);
+    const result = { output: `{"output":${input}}` };
+    if (input.startsWith('["fail once"') && !failed.has(jobId)) result.output = '{"error":"once"}';
+    failed.add(jobId);
+    await postText(env.RUNPOD_WEBHOOK_POST_OUTPUT, jobId, `{"status":"IN_PROGRESS","output":${input}}`);
+    if (input.startsWith('["until"')) await isThere(JSON.parse(input)[1]);
+    if (Buffer.byteLength(input) <= CHUNK_MAX_BYTES)
+      await postText(env.RUNPOD_WEBHOOK_POST_STREAM, jobId, `{"output":${input}}`);
+    await postText(env.RUNPOD_WEBHOOK_POST_OUTPUT, jobId, result.output);
+  }
+}
+
 async function watchStops() {
   while (!isShutDown) {
     const told = await ask(takeUrl.replace("/job-take/", "/job-stop/"));
@@ -212,10 +237,15 @@ async function watchStops() {
 }
 
 async function ask(url) {
+  const text = await askForText(url);
+  return text && JSON.parse(text);
+}
+
+async function askForText(url) {
   try {
     const response = await fetch(url, { headers, signal: AbortSignal.timeout(90_000) });
     const text = await response.text();
-    return response.status === 200 ? JSON.parse(text) : undefined;
+    return response.status === 200 ? text : undefined;
   } catch {
     await delay(50); // nobody there; the SDK would ask again at once
     return undefined;
@@ -253,7 +283,7 @@ async function main() {
   });
   if (env.MOCK_PINGS === "process") pings = fork(fileURLToPath(import.meta.url), ["--pings"]);
   if (env.MOCK_NEVER_TAKE) return void setInterval(() => {}, 60_000);
-  await Promise.all([takeJobs(), watchStops()]);
+  await Promise.all([env.MOCK_RAW ? echoTexts() : takeJobs(), watchStops()]);
   while (running.size > 0) await delay(10);
   process.exit(0);
 }

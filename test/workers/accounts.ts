@@ -1,4 +1,5 @@
 import { env } from "cloudflare:workers";
+import { generateCredential } from "../../src/auth/credential.ts";
 import { hashKey } from "../../src/auth/hash-key.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { account, apiKey } from "../../src/db/schema.ts";
@@ -8,7 +9,7 @@ export type TestAccount = { readonly accountId: string; readonly key: string; re
 /** An account of its own for one test, with a key that opens it. */
 export async function freshAccount(): Promise<TestAccount> {
   const accountId = crypto.randomUUID();
-  const key = `er_${crypto.randomUUID()}`;
+  const key = generateCredential("api-key");
   const keyHash = await hashKey(key);
   const db = openDatabase(env.DB);
   await db.insert(account).values({ id: accountId, name: "test", createdAt: 1 });

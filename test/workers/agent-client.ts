@@ -7,8 +7,6 @@ import {
   exchangeReplySchema,
   joinReplySchema,
   syncReplySchema,
-  type AttemptReport,
-  type ChunkBatch,
   type DispatchedJob,
   type ExchangeReply,
   type ExchangeRequest,
@@ -64,6 +62,10 @@ export class ScriptedAgent {
     return new ScriptedAgent(hostId, hostToken);
   }
 
+  get token(): string {
+    return this.#token;
+  }
+
   async sync(request: Partial<SyncRequest> = {}): Promise<SyncReply> {
     const body = {
       agentVersion: "test",
@@ -98,20 +100,25 @@ export class ScriptedAgent {
     return webSocket;
   }
 
-  /** Says that a worker of the endpoint is ready, until the fleet has assigned one; returns its id. */
+  /** Says that a worker of the endpoint is ready, as soon as the fleet has assigned one; returns its id. */
   async bringUpWorker(endpointId: string): Promise<string> {
+    const [workerId = ""] = await this.bringUpWorkers(endpointId, 1);
+    return workerId;
+  }
+
+  /** The same for so many workers. */
+  async bringUpWorkers(endpointId: string, count: number): Promise<string[]> {
     let revision = 0;
     for (;;) {
       const reply = await this.sync({ appliedRevision: revision, holdMs: revision === 0 ? 0 : 5_000 });
       revision = reply.revision;
-      const assigned = reply.assignments.find((assignment) => assignment.endpointId === endpointId);
-      if (!assigned) continue;
-      const { workerId } = assigned;
-      await this.sync({
-        appliedRevision: revision,
-        workers: [{ workerId, endpointId, revision: assigned.revision, state: "ready" }],
+      const assigned = reply.assignments.filter((assignment) => assignment.endpointId === endpointId);
+      if (assigned.length < count) continue;
+      const workers = assigned.slice(0, count).map(({ workerId, revision: version }) => {
+        return { workerId, endpointId, revision: version, state: "ready" as const };
       });
-      return workerId;
+      await this.sync({ appliedRevision: revision, workers });
+      return workers.map(({ workerId }) => workerId);
     }
   }
 
@@ -149,7 +156,10 @@ export class ScriptedAgent {
     return job;
   }
 
-  async report(endpointId: string, report: AttemptReport): Promise<"accepted" | "refused"> {
+  async report(
+    endpointId: string,
+    report: ExchangeRequest["reports"][number],
+  ): Promise<"accepted" | "refused"> {
     const { acks } = await this.exchange(endpointId, { reports: [report] });
     return acks[0]?.outcome ?? "refused";
   }
@@ -169,7 +179,7 @@ export class ScriptedAgent {
     endpointId: string,
     job: DispatchedJob,
     from: number,
-    outputs: ChunkBatch["outputs"],
+    outputs: ExchangeRequest["chunks"][number]["outputs"],
     request: Partial<ExchangeRequest> = {},
   ): Promise<number | undefined> {
     const { id: jobId, attempt, workerId } = job;

@@ -12,6 +12,7 @@ import {
   deployed,
   finalized,
   freshApp,
+  madeApp,
   manifestOf,
   prepared,
   put,
@@ -37,6 +38,24 @@ const PART_BYTES = 8 * 1024 * 1024;
 /** Two parts: a whole one and a little more. */
 const LARGE = archive(PART_BYTES + 500, 7);
 const partOf = (number: number) => LARGE.slice((number - 1) * PART_BYTES, number * PART_BYTES);
+
+describe("the storage of an account for artifacts", () => {
+  test("counts builds and open uploads once each, and refuses what goes beyond it", async ({ expect }) => {
+    const client = await freshClient({ ...env, ARTIFACT_STORAGE_GB: "0.00001" }); // 10,000 bytes
+    const app = { ...client, ...(await madeApp(client)) };
+    const [first, second] = [archive(6_000, 1), archive(6_000, 2)];
+    await prepared(app, app, await announcementOf(first));
+    const { uploadUrl, objectKey } = await prepared(app, app, await announcementOf(first)); // goes on
+    const refused = /LIMIT_REACHED: .* 0\.00 GB/;
+    const announced = await announcementOf(second);
+    await expect(prepared(app, app, announced)).rejects.toThrow(refused);
+    await put(uploadUrl, first);
+    await finalized(app, app, objectKey, manifestOf());
+    await finalized(app, app, objectKey, manifestOf(["other"])); // of the same bytes
+    await expect(prepared(app, app, announced)).rejects.toThrow(refused);
+    await prepared(app, app, await announcementOf(archive(3_500, 3)));
+  });
+});
 
 describe("an artifact that comes whole", () => {
   test("is kept as it is, and becomes the same build however often it is finalized", async ({ expect }) => {

@@ -1,6 +1,10 @@
-/** What an assignment says of the host's CPU, memory and network volumes. */
-import { beforeEach, describe, test } from "vitest";
-import type { Assignment, Inventory } from "../../src/contract/agent.ts";
+/** What an assignment says of the host's CPU, memory and network volumes, and that it is always one. */
+import fc from "fast-check";
+import { beforeEach, describe, test, vi } from "vitest";
+import { assignmentSchema, type Assignment, type Inventory } from "../../src/contract/agent.ts";
+import { startLimitMs } from "../../src/domain/start-limit.ts";
+import { toAssignment, type Filled } from "../../src/gateway/agent/assignment.ts";
+import type { Blueprint } from "../../src/gateway/agent/blueprint.ts";
 import { INVENTORY, ScriptedAgent } from "./agent-client.ts";
 import { graphql, signInAsNewAccount } from "./edge-client.ts";
 
@@ -78,4 +82,69 @@ describe("an assignment", () => {
     const endpointId = await endpointWith('gpuIds: "AMPERE_16"');
     expect(await assigned(INVENTORY, endpointId)).not.toHaveProperty("networkVolumeIds");
   });
+});
+
+// Whatever is stored
+
+const WORKER = { workerId: "w", endpointId: "e", version: 1, gpuIndexes: [0] };
+const MINUTE_MS = 60_000;
+
+/** Of the type that the code expects, or of none of it: rows are older than the rules that they were saved under. */
+const odd = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T> =>
+  fc.oneof(
+    { weight: 8, arbitrary },
+    { weight: 1, arbitrary: fc.oneof(fc.double(), fc.constant(null), fc.string()) as fc.Arbitrary<T> },
+  );
+const limit = fc.oneof(
+  fc.string(),
+  fc.double().map(String),
+  fc.constantFrom("1.005", "1e20", "0.0001", "-1"),
+);
+const blueprint = fc.record(
+  {
+    fixed: fc.record(
+      {
+        endpointId: fc.constant("e"),
+        type: fc.constantFrom("QB" as const, "LB" as const),
+        imageName: odd(fc.string({ unit: "binary" })),
+        dockerArgs: odd(fc.string({ unit: "binary" })),
+        containerDiskInGb: odd(fc.nat()),
+        startLimitMs: limit.map(startLimitMs),
+        networkVolumeIds: odd(fc.array(fc.string())),
+        artifact: odd(fc.record({ sha256: fc.string(), sizeBytes: fc.nat() })),
+      },
+      {
+        requiredKeys: ["endpointId", "type", "imageName", "dockerArgs", "containerDiskInGb", "startLimitMs"],
+      },
+    ),
+    variables: fc.constant([]),
+    registryAuthId: fc.constant(null),
+    templateName: fc.string(),
+    isSuperseded: fc.constant(true as const),
+  },
+  { requiredKeys: ["fixed", "variables", "registryAuthId", "templateName"] },
+);
+const filled: fc.Arbitrary<Filled> = fc.oneof(
+  fc.record({
+    kind: fc.constant("filled" as const),
+    parts: fc.record({
+      env: fc.dictionary(fc.string({ minLength: 1 }), odd(fc.string())),
+      registryAuth: odd(fc.constant(null)),
+    }),
+  }),
+  fc.record({ kind: fc.constant("problem" as const), problem: fc.string({ maxLength: 5_000 }) }),
+);
+
+test("whatever a template says, the assignment fits what agents read, and keeps its worker", ({ expect }) => {
+  using _silent = vi.spyOn(console, "error").mockImplementation(() => {});
+  fc.assert(
+    fc.property(blueprint as fc.Arbitrary<Blueprint>, filled, (made, parts) => {
+      const sent = JSON.parse(JSON.stringify(toAssignment(WORKER, made, parts)));
+      const { data, error } = assignmentSchema.safeParse(sent);
+      expect(error).toBeUndefined();
+      expect(data).toMatchObject({ workerId: "w", endpointId: "e", revision: 1 });
+      expect(data?.startLimitMs).toBeLessThanOrEqual(24 * 60 * MINUTE_MS);
+      if (data?.problem !== undefined) expect([data.env, data.dockerArgs]).toEqual([{}, ""]);
+    }),
+  );
 });

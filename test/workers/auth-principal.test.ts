@@ -19,8 +19,8 @@ const NOW = Date.UTC(2026, 10, 1);
 async function freshHost(accountId: string) {
   const token = generateCredential("host-token");
   const tokenHash = await hashKey(token);
-  const { id } = await createHost(db, { accountId, name: "host", tokenHash }, NOW);
-  return { token, hostId: id };
+  const host = await createHost(db, { accountId, name: "host", tokenHash, apiKeyId: null }, NOW);
+  return { token, hostId: host?.id ?? "" };
 }
 
 describe("API keys", () => {
@@ -176,6 +176,7 @@ describe("host tokens", () => {
     const { token, hostId } = await freshHost(accountId);
     expect(await authenticateHost(env, `Bearer ${token}`, NOW)).toEqual({
       kind: "host",
+      expiresAt: null,
       hostId,
       accountId,
       name: "host",
@@ -202,7 +203,7 @@ test("no credential works in another kind's place", async ({ expect }) => {
   await insertJoinTokenIfRoom(
     db,
     { accountId, apiKeyId: "", operation: "joinTokenCreate", now: NOW },
-    { hash: joinHash, name: null, expiresAt: NOW + 1_000 },
+    { hash: joinHash, name: null, expiresAt: NOW + 1_000, apiKeyId: null },
   );
 
   // Even a key row with a host token's hash opens nothing: the prefix decides first.

@@ -225,17 +225,27 @@ describe("endpoints", () => {
 describe("join tokens and hosts", () => {
   test("of many that redeem a token at once, one is served", async ({ expect }) => {
     const { accountId } = await freshAccount();
-    await insertJoinTokenIfRoom(db, by(accountId), { hash: "once", name: "rack", expiresAt: NOW + 10 });
+    await insertJoinTokenIfRoom(db, by(accountId), {
+      hash: "once",
+      name: "rack",
+      expiresAt: NOW + 10,
+      apiKeyId: null,
+    });
 
     const outcomes = await Promise.all(
       [1, 2, 3, 4].map(async () => await redeemJoinToken(db, "once", NOW + 9)),
     );
-    expect(outcomes.filter((outcome) => outcome !== undefined)).toEqual([{ accountId }]);
+    expect(outcomes.filter((outcome) => outcome !== undefined)).toEqual([{ accountId, apiKeyId: null }]);
   });
 
   test("an expired or unknown token is not redeemed", async ({ expect }) => {
     const { accountId } = await freshAccount();
-    await insertJoinTokenIfRoom(db, by(accountId), { hash: "late", name: null, expiresAt: NOW + 10 });
+    await insertJoinTokenIfRoom(db, by(accountId), {
+      hash: "late",
+      name: null,
+      expiresAt: NOW + 10,
+      apiKeyId: null,
+    });
 
     expect(await redeemJoinToken(db, "late", NOW + 10)).toBeUndefined();
     expect(await redeemJoinToken(db, "unknown", NOW)).toBeUndefined();
@@ -243,9 +253,11 @@ describe("join tokens and hosts", () => {
 
   test("a host is found by its token's hash", async ({ expect }) => {
     const { accountId } = await freshAccount();
-    const host = await createHost(db, { accountId, name: "gpu-1", tokenHash: "host-hash" }, NOW);
-    expect(host.id).toMatch(/^[a-z0-9]{14}$/);
-    expect(await findHostByTokenHash(db, "host-hash")).toEqual({ hostId: host.id, accountId, name: "gpu-1" });
+    const values = { accountId, name: "gpu-1", tokenHash: "host-hash", apiKeyId: null };
+    const hostId = (await createHost(db, values, NOW))?.id;
+    expect(hostId).toMatch(/^[a-z0-9]{14}$/);
+    const found = { hostId, accountId, name: "gpu-1", expiresAt: null };
+    expect(await findHostByTokenHash(db, "host-hash")).toEqual(found);
     expect(await findHostByTokenHash(db, "other")).toBeUndefined();
   });
 });

@@ -7,10 +7,15 @@ import { passStream } from "../../src/gateway/lb/passed-stream.ts";
 
 type Body = DirectAnswer["body"];
 
-async function open(head: Partial<ResponseHead>, body: Body = null, method = "GET"): Promise<Response> {
+async function open(
+  head: Partial<ResponseHead>,
+  body: Body = null,
+  method = "GET",
+  prefix = "",
+): Promise<Response> {
   const whole = { status: 200, statusText: "", headers: [], ...head };
   const answer: DirectAnswer = { kind: "answer", workerId: "w-1", head: encodeJson(whole), body };
-  return await openAnswer(answer, { method, waitUntil: () => {}, giveUp: () => {} });
+  return await openAnswer(answer, { method, prefix, waitUntil: () => {}, giveUp: () => {} });
 }
 
 const bytesOf = (text: string) => new TextEncoder().encode(text);
@@ -48,6 +53,46 @@ test("status, its words and all headers but those of the connection come as the 
     "x-runpod-worker-id": "w-1",
   });
   expect(await response.text()).toBe("hello");
+});
+
+test("below a path of the API's host an answer speaks for nothing but its endpoint", async () => {
+  const headers: [string, string][] = [
+    ["Set-Cookie", "a=1; Domain=example.com; Path=/; Secure"],
+    ["Set-Cookie", "b=2; path=/lb/abc/x"],
+    ["Set-Cookie", "c=3; Path=/lb/abcd; HttpOnly"],
+    ["Set-Cookie", "d=4"],
+    ["Strict-Transport-Security", "max-age=1; includeSubDomains"],
+    ["Clear-Site-Data", '"*"'],
+    ["Alt-Svc", 'h2="evil.test:443"'],
+    ["Service-Worker-Allowed", "/"],
+    ["NEL", "{}"],
+    ["Report-To", "{}"],
+    ["Content-Security-Policy", "sandbox allow-scripts"],
+    ["X-Own", "1"],
+  ];
+  const shared = await open({ headers }, null, "GET", "/lb/abc");
+  expect(shared.headers.getSetCookie()).toEqual([
+    "a=1; Secure; Path=/lb/abc/",
+    "b=2; Path=/lb/abc/x",
+    "c=3; HttpOnly; Path=/lb/abc/lb/abcd",
+    "d=4; Path=/lb/abc/",
+  ]);
+  expect([...shared.headers.keys()].filter((name) => name !== "set-cookie")).toEqual([
+    "content-security-policy",
+    "x-own",
+    "x-runpod-worker-id",
+  ]);
+  expect(shared.headers.get("Content-Security-Policy")).toBe("sandbox allow-scripts, sandbox");
+
+  const own = await open({ headers });
+  expect(own.headers.getSetCookie()).toEqual([
+    "a=1; Path=/; Secure",
+    "b=2; path=/lb/abc/x",
+    "c=3; Path=/lb/abcd; HttpOnly",
+    "d=4",
+  ]);
+  expect(own.headers.get("Strict-Transport-Security")).toBe("max-age=1; includeSubDomains");
+  expect(own.headers.get("Content-Security-Policy")).toBe("sandbox allow-scripts");
 });
 
 test("a body that is encoded stays as it is", async () => {

@@ -41,7 +41,7 @@ class LinkedHost {
 
   static async join(endpointId: string): Promise<LinkedHost> {
     const agent = await ScriptedAgent.join();
-    await agent.sync({ inventory });
+    while ((await agent.sync({ inventory })).assignments.length === 0) await scheduler.wait(5);
     return new LinkedHost(agent, new ScriptedLink(await agent.openLink(endpointId)), endpointId);
   }
 
@@ -497,8 +497,8 @@ describe("requests", () => {
     const receivedAt = Date.now();
     const bell = await openBell(endpointId);
     const agent = await ScriptedAgent.join();
-    const link = new ScriptedLink(await agent.openLink(endpointId));
     const { assignments, revision } = await agent.sync();
+    const link = new ScriptedLink(await agent.openLink(endpointId));
     const { workerId = "", revision: release = 0 } = assignments[0] ?? {};
     passTime(20_000);
     const ago = { pullStarted: 19_000, pullEnded: 4_000, containerStarted: 3_000, ready: 0 };

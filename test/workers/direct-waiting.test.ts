@@ -154,11 +154,7 @@ describe("a request for a certain worker", () => {
 describe("requests of an endpoint", () => {
   test("are shared by the workers of all hosts", async ({ expect }) => {
     const { endpointId, link, workerId } = await linkedEndpoint();
-    const second = await ScriptedAgent.join("second");
-    const other = new ScriptedLink(await second.openLink(endpointId));
-    await second.sync();
-    await configure(endpointId, { workersMin: 2 });
-    const secondWorkerId = await second.bringUpWorker(endpointId);
+    const { workerId: secondWorkerId, link: other } = await secondHost(endpointId);
     other.ready(secondWorkerId);
     await untilReady(endpointId, secondWorkerId);
     const replies = Array.from({ length: 6 }, () => direct(endpointId));
@@ -182,7 +178,7 @@ describe("requests of an endpoint", () => {
     expect,
   }) => {
     const { endpointId, link, workerId } = await linkedEndpoint();
-    const liar = new ScriptedLink(await (await ScriptedAgent.join("liar")).openLink(endpointId));
+    const { link: liar } = await secondHost(endpointId);
     liar.ready(workerId, "invented");
     await liar.heard();
     const affinity = { mode: "strict", workerId } as const;
@@ -221,6 +217,13 @@ describe("requests of an endpoint", () => {
 });
 
 describe("a link", () => {
+  test("is for hosts that have a worker of the endpoint", async ({ expect }) => {
+    const { endpointId } = await linkedEndpoint();
+    const stranger = await ScriptedAgent.join("stranger");
+    await stranger.sync();
+    await expect(stranger.openLink(endpointId)).rejects.toThrow("worker_not_assigned");
+  });
+
   test("is for hosts of the account, of load-balanced endpoints, and a WebSocket", async ({ expect }) => {
     const endpointId = await createEndpoint(`${LB}, workersMin: 0`);
     const queued = await createEndpoint();
@@ -244,8 +247,17 @@ describe("a link", () => {
   });
 });
 
+/** A further host, with a worker of the endpoint that takes no requests yet. */
+async function secondHost(endpointId: string) {
+  const agent = await ScriptedAgent.join("second");
+  await agent.sync();
+  await configure(endpointId, { workersMin: 2 });
+  const workerId = await agent.bringUpWorker(endpointId);
+  return { workerId, link: new ScriptedLink(await agent.openLink(endpointId)) };
+}
+
 /** Makes the object know its endpoint, as any call of the gateway does. */
 async function configureBy(endpointId: string): Promise<void> {
   const agent = await ScriptedAgent.join("idle");
-  (await agent.openLink(endpointId)).close();
+  await agent.exchange(endpointId);
 }

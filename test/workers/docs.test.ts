@@ -6,17 +6,37 @@ function get(path: string, headers: Record<string, string> = {}): Promise<Respon
   return exports.default.fetch(`http://edge${path}`, { headers, redirect: "manual" });
 }
 
-const PAGES = ["/docs", "/docs/graphql", "/flash/login?request=x"];
+const PAGES = ["/", "/docs", "/docs/graphql", "/flash/login?request=x"];
 
 test.for(PAGES)("%s needs no key and may load nothing from elsewhere", async (path, { expect }) => {
-  const response = await get(path);
+  const response = await get(path, { Accept: "text/html,application/xhtml+xml,*/*;q=0.8" });
   expect(response.status).toBe(200);
   expect(response.headers.get("Content-Type")).toMatch(/^text\/html/);
   const policy = response.headers.get("Content-Security-Policy") ?? "";
   expect(policy).toContain("default-src 'none'");
   expect(policy).not.toMatch(/unsafe|https?:|\*/);
   const text = await response.text();
-  expect([...text.matchAll(/(?:src|href)="(?!\/)/g)]).toEqual([]);
+  expect([...text.matchAll(/(?:src|href)="(?![/#])/g)]).toEqual([]);
+});
+
+test.for([undefined, "*/*", "application/json", "application/json, text/html;q=0.5"])(
+  "a program that accepts %s is told the addresses as JSON",
+  async (accept, { expect }) => {
+    const response = await get("/", accept === undefined ? {} : { Accept: accept });
+    expect(response.headers.get("Vary")).toBe("Accept");
+    expect(await response.json()).toMatchObject({
+      name: "edgerun",
+      docs: "/docs",
+      packages: "/packages",
+      directHosts: ["lb.localhost", "localhost"],
+    });
+  },
+);
+
+test("a browser that looks for an icon beside the API finds one", async ({ expect }) => {
+  const response = await get("/favicon.ico");
+  expect([response.status, response.headers.get("Content-Type")]).toEqual([200, "image/svg+xml"]);
+  await response.arrayBuffer();
 });
 
 test("all that the explorer names is there, and asked again it need not come twice", async ({ expect }) => {

@@ -2,7 +2,7 @@
 import { exports } from "cloudflare:workers";
 import { freshAccount, type TestAccount } from "./accounts.ts";
 
-export const ROOT_API_KEY = "test-root-key";
+export const ROOT_API_KEY = "test-root-key-of-more-than-32-characters";
 
 let apiKey = ROOT_API_KEY;
 

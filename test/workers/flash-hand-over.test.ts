@@ -261,8 +261,9 @@ describe("an artifact", () => {
   }
 
   test("reaches hosts of its account whole, or from where they were", async ({ expect }) => {
-    const { sha256, bytes } = await deployed({ makes_remote_calls: false });
+    const { sha256, bytes, endpointId } = await deployed({ makes_remote_calls: false }, "workersMin: 1");
     const agent = await ScriptedAgent.join();
+    await agent.bringUpWorker(endpointId);
     const whole = await download(sha256, {}, agent);
     expect(whole.status).toBe(200);
     expect(new Uint8Array(await whole.arrayBuffer())).toEqual(bytes);
@@ -282,6 +283,17 @@ describe("an artifact", () => {
 
     const beyond = await download(sha256, { Range: "bytes=1000-" }, agent);
     expect([beyond.status, beyond.headers.get("Content-Range")]).toEqual([416, "bytes */1000"]);
+  });
+
+  test("does not reach a host that has no worker of the app, or has it no more", async ({ expect }) => {
+    const { sha256, endpointId } = await deployed({ makes_remote_calls: false }, "workersMin: 1");
+    const agent = await ScriptedAgent.join();
+    await agent.bringUpWorker(endpointId);
+    const other = await ScriptedAgent.join();
+    await other.sync();
+    expect((await download(sha256, {}, other)).status).toBe(404);
+    await agent.ask("POST", "/agent/v1/host/drain");
+    expect((await download(sha256, {}, agent)).status).toBe(404);
   });
 
   test("of another account is none, nor is what is lost, nor what never was", async ({ expect }) => {

@@ -1,9 +1,10 @@
-import { evictDurableObject, runDurableObjectAlarm } from "cloudflare:test";
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
+import type { FleetReport } from "../../src/domain/queue-reason.ts";
 import { HOST_GRACE_MS, LEAVE_GAP_MS } from "../../src/contract/limits.ts";
 import { INVENTORY, ScriptedAgent } from "./agent-client.ts";
 import { call, createEndpoint, graphql, signInAsNewAccount } from "./edge-client.ts";
-import { bellsOf, fireAlarm, fleetObject, passTime } from "./object.ts";
+import { bellsOf, endpointObject, fireAlarm, fleetObject, kill, passTime } from "./object.ts";
 
 beforeEach(signInAsNewAccount);
 beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
@@ -45,6 +46,69 @@ test("an endpoint hears of its workers though Fleet wakes where the clock is beh
     (told) => !isReady(told),
   );
   expect(workers).toMatchObject({ idle: 0, unhealthy: 1 });
+});
+
+/** The state of the only worker, as the endpoint has been told. */
+async function toldState(endpointId: string): Promise<string | undefined> {
+  const { json } = await runInDurableObject(endpointObject(endpointId), (_, { storage }) =>
+    storage.sql.exec<{ json: string }>("SELECT json FROM fact WHERE name = 'report'").one(),
+  );
+  return (JSON.parse(json) as FleetReport).workers[0]?.state;
+}
+
+describe("a host", () => {
+  const slotOf = (workerId: string) => ({ slots: [{ workerId, free: 1 }] });
+
+  test("gets jobs for a worker of which the endpoint has not been told, and of which Fleet is asked", async ({
+    expect,
+  }) => {
+    const endpointId = await createEndpoint("workersMin: 1");
+    const agent = await ScriptedAgent.join();
+    const workerId = await agent.bringUpWorker(endpointId);
+    await call("POST", `/v2/${endpointId}/run`, { input: 1 });
+    // As if the report had been lost: Fleet believes that it was heard.
+    await runInDurableObject(endpointObject(endpointId), (_, { storage }) => {
+      storage.sql.exec("DELETE FROM fact WHERE name = 'report'");
+    });
+    await kill(endpointId);
+    const { jobs } = await agent.exchange(endpointId, slotOf(workerId));
+    expect(jobs).toMatchObject([{ workerId, input: 1 }]);
+  });
+
+  test("gets none for workers of others, or for invented ones, whatever it is told of", async ({
+    expect,
+  }) => {
+    const endpointId = await createEndpoint("workersMin: 1");
+    const workerId = await (await ScriptedAgent.join()).bringUpWorker(endpointId);
+    const liar = await ScriptedAgent.join("liar");
+    await call("POST", `/v2/${endpointId}/run`, { input: 1 });
+    for (const id of [workerId, "invented"]) {
+      expect((await liar.exchange(endpointId, slotOf(id))).jobs).toEqual([]);
+      expect((await liar.exchange(endpointId, { ...slotOf(id), holdMs: 1 })).jobs).toEqual([]);
+    }
+  });
+
+  test.for([
+    ["drained", 0, "completed"],
+    ["cordoned", 1, "completed"],
+  ] as const)(
+    "that is %s gets %i new jobs, and its running one is %s",
+    async ([change, count], { expect }) => {
+      const endpointId = await createEndpoint("workersMin: 1");
+      const agent = await ScriptedAgent.join();
+      const workerId = await agent.bringUpWorker(endpointId);
+      await call("POST", `/v2/${endpointId}/run`, { input: 1 });
+      const job = await agent.take(endpointId, workerId);
+      await call("POST", `/v2/${endpointId}/run`, { input: 2 });
+      await graphql(`mutation { hostUpdate(input: { id: "${agent.hostId}", ${change}: true }) { id } }`);
+      await eventually(
+        () => toldState(endpointId),
+        (state) => state === (count === 0 ? "stopping" : "ready"),
+      );
+      expect((await agent.exchange(endpointId, slotOf(workerId))).jobs).toHaveLength(count);
+      expect(await agent.complete(endpointId, job, "done")).toBe("accepted");
+    },
+  );
 });
 
 describe("why a job waits", () => {

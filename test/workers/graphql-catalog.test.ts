@@ -412,7 +412,7 @@ describe("prices", () => {
   test("wrong settings are told in words that help, and break nothing else", async ({ expect }) => {
     const wrong = {
       "{": "it is not JSON",
-      "[]": "expected record",
+      "[]": "must be an object",
       '{"NVIDIA L5": 1}': "NVIDIA L5: is no GPU type and no tier",
       '{"NVIDIA L4": "1"}': "NVIDIA L4: must be a number of dollars per hour",
       '{"ADA_24": -1}': "ADA_24: must not be negative",

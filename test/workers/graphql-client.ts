@@ -32,7 +32,7 @@ export async function freshClient(bindings: Env = env): Promise<Client> {
 /** Posts any body with any headers. */
 export async function post(
   path: string,
-  body: string,
+  body: string | ReadableStream,
   headers: Record<string, string> = {},
   bindings: Env = env,
 ): Promise<Answer> {

@@ -22,6 +22,7 @@ const KNOWN_CODES: Record<OperationErrorCode, true> = {
   INSUFFICIENT_PERMISSION: true,
   BAD_REQUEST: true,
   PAYLOAD_TOO_LARGE: true,
+  NOT_FOUND: true,
   METHOD_NOT_ALLOWED: true,
   GRAPHQL_PARSE_FAILED: true,
   GRAPHQL_VALIDATION_FAILED: true,
@@ -51,6 +52,7 @@ const KNOWN_CODES: Record<OperationErrorCode, true> = {
   ARTIFACT_NOT_FOUND: true,
   "Cluster not found": true,
   LIMIT_REACHED: true,
+  RATE_LIMITED: true,
   NO_CAPACITY: true,
   NOT_CONFIGURED: true,
   NOT_SUPPORTED: true,
@@ -122,7 +124,8 @@ function calls({ args }: GraphQLField<unknown, unknown>): string[] {
     return `${argument.name}: { ${ids.map(({ name }) => `${name}: "none"`).join(", ")} }`;
   };
   const isInput = args.some(({ type }) => isInputObjectType(getNamedType(type)));
-  return ["", ...(isInput ? [`(${args[0]?.name}: {})`] : []), `(${args.map(filled).join(", ")})`];
+  const fillable = args.filter(({ type }) => String(type) !== "Boolean");
+  return ["", ...(isInput ? [`(${args[0]?.name}: {})`] : []), `(${fillable.map(filled).join(", ")})`];
 }
 
 /** Gives the account one of everything, so that selections reach something. */

@@ -234,6 +234,10 @@ describe("creating", () => {
     const refusals = {
       'gpuIds: "ADA_25"': "gpuIds: 'ADA_25' is no GPU tier or type. Allowed: AMPERE_16, AMPERE_24, ADA_24",
       'gpuIds: "-NVIDIA A40"': "gpuIds: must name at least one GPU tier",
+      'gpuIds: "AMPERE_16,-NVIDIA A4000"':
+        "gpuIds: '-NVIDIA A4000' leaves nothing out: no card has that name. Did you mean '-NVIDIA RTX A4000'?",
+      'gpuIds: "AMPERE_16,-Quadro"':
+        "gpuIds: '-Quadro' leaves nothing out: no card has that name. Allowed: AMPERE_16",
       [`gpuIds: "ADA_24,-${"x".repeat(4_090)}"`]: "gpuIds: must have at most 4096 characters",
       [`locations: "${"EU-RO-1,".repeat(513)}"`]: "locations: must have at most 4096 characters",
       'locations: "EU-RO-1234"': "locations: 'EU-RO-1234' is not allowed",
@@ -263,6 +267,8 @@ describe("creating", () => {
       'templateId: "t", template: { imageName: "a:1" }':
         "template: must not be sent together with templateId",
       'template: { imageName: "" }': "template.imageName: must not be empty",
+      'name: "e", gpuIds: "ADA_24", template: { imageName: "not valid image" }':
+        "imageName: 'not valid image' is no reference to an image",
     };
     for (const [field, message] of Object.entries(refusals)) {
       const answer = await save(client, field);
@@ -277,6 +283,21 @@ describe("creating", () => {
     expect(limits.errors[0].message).toContain("workersMin: 4 must not be above workersMax, which is 3");
     const { data } = await client.send("{ myself { endpoints { id } } }");
     expect(data.myself.endpoints).toEqual([]);
+  });
+
+  test("a template of Pods is refused, and one that an endpoint has stays Serverless", async ({ expect }) => {
+    const client = await freshClient();
+    const { data } = await client.send(`mutation { saveTemplate(input: { containerDiskInGb: 5,
+      imageName: "None", name: "of pods", volumeInGb: 5 }) { id } }`);
+    const fields = `gpuIds: "ADA_24", templateId: "${data.saveTemplate.id}"`;
+    const refused = await save(client, `name: "e", ${fields}`);
+    expect(codeOf(refused)).toBe("INVALID_INPUT");
+    expect(refused.errors[0].message).toContain("templateId: template");
+
+    const endpoint = await savedEndpoint(client);
+    expect(codeOf(await save(client, `id: "${endpoint.id}", ${fields}`))).toBe("INVALID_INPUT");
+    const change = `mutation { saveTemplate(input: { id: "${endpoint.templateId}", isServerless: false }) { id } }`;
+    expect(codeOf(await client.send(change))).toBe("TEMPLATE_IN_USE");
   });
 
   test("an unknown template is refused", async ({ expect }) => {
@@ -412,7 +433,7 @@ describe("changing", () => {
     );
     const answer = await save(
       client,
-      `id: "${before.id}", name: "renamed", workersMin: 1, scalerType: null, idleTimeout: null, env: null, flashBootType: null`,
+      `id: "${before.id}", name: "renamed", workersMin: 1, scalerType: null, idleTimeout: null, env: null`,
       ALL,
     );
     expect(answer.data.saveEndpoint).toEqual({ ...before, name: "renamed", workersMin: 1 });
@@ -421,7 +442,7 @@ describe("changing", () => {
   test("null and the empty string clear what can be cleared", async ({ expect }) => {
     const client = await freshClient();
     const volumeId = await savedVolume(client);
-    const filled = `, locations: "US", networkVolumeId: "${volumeId}", networkVolumeIds: [{ networkVolumeId: "${volumeId}" }], minCudaVersion: "12.8", allowedCudaVersions: "12.8"`;
+    const filled = `, flashBootType: FLASHBOOT, locations: "US", networkVolumeId: "${volumeId}", networkVolumeIds: [{ networkVolumeId: "${volumeId}" }], minCudaVersion: "12.8", allowedCudaVersions: "12.8"`;
     const clearings = [
       'locations: "", networkVolumeId: "", networkVolumeIds: [], minCudaVersion: "", allowedCudaVersions: ""',
       "locations: null, networkVolumeId: null, networkVolumeIds: null, minCudaVersion: null, allowedCudaVersions: null",
@@ -429,14 +450,15 @@ describe("changing", () => {
     for (const clearing of clearings) {
       const { id } = await savedEndpoint(client, filled);
       const selection =
-        "locations networkVolumeId networkVolumeIds { networkVolumeId } minCudaVersion allowedCudaVersions version";
-      const answer = await save(client, `id: "${id}", ${clearing}`, selection);
+        "locations networkVolumeId networkVolumeIds { networkVolumeId } minCudaVersion allowedCudaVersions flashBootType version";
+      const answer = await save(client, `id: "${id}", flashBootType: null, ${clearing}`, selection);
       expect(answer.data.saveEndpoint).toEqual({
         locations: null,
         networkVolumeId: null,
         networkVolumeIds: [],
         minCudaVersion: null,
         allowedCudaVersions: null,
+        flashBootType: null,
         version: 2,
       });
     }

@@ -16,13 +16,16 @@ test("a join token opens its account for an hour, once", async ({ expect }) => {
 
   expect(errors).toBeUndefined();
   const { token, expiresAt } = data.joinTokenCreate;
-  expect(token).toMatch(/^erj_[0-9a-f]{64}$/);
+  expect(token).toMatch(/^erj_[0-9a-f]{72}$/);
   expect(Date.parse(expiresAt)).toBeGreaterThanOrEqual(before + HOUR_MS);
   expect(Date.parse(expiresAt)).toBeLessThanOrEqual(Date.now() + HOUR_MS);
 
   const db = openDatabase(env.DB);
   const hash = await hashKey(token);
-  expect(await redeemJoinToken(db, hash, Date.now())).toEqual({ accountId: client.accountId });
+  expect(await redeemJoinToken(db, hash, Date.now())).toEqual({
+    accountId: client.accountId,
+    apiKeyId: expect.any(String),
+  });
   expect(await redeemJoinToken(db, hash, Date.now())).toBeUndefined();
 });
 

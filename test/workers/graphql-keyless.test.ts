@@ -42,6 +42,20 @@ test("the catalog and the login are answered without a key, and nothing else is"
   }
 });
 
+test("without a key only a short document is looked at, also where the field is open", async ({ expect }) => {
+  const comment = (length: number) => `{ countryCodes } #${"x".repeat(length)}`;
+  expect((await ask(comment(15_000))).status).toBe(200);
+  const long = await ask(comment(16_400));
+  expect([long.status, codeOf(long)]).toEqual([401, "UNAUTHORIZED"]);
+  const unmeasured = new ReadableStream({
+    start(controller) {
+      controller.enqueue(new TextEncoder().encode(JSON.stringify({ query: comment(20_000) })));
+      controller.close();
+    },
+  });
+  expect((await post("/", unmeasured)).status).toBe(401);
+});
+
 test("CATALOG_REQUIRES_KEY closes the catalog, but not the login", async ({ expect }) => {
   for (const query of CATALOG) expect((await ask(query, "/", closedCatalog)).status, query).toBe(401);
   for (const query of LOGIN) expect((await ask(query, "/", closedCatalog)).status, query).not.toBe(401);

@@ -95,6 +95,49 @@ describe("secrets", () => {
     await created(await freshClient());
   });
 
+  test("that are missing or still referred to are told of in warnings", async ({ expect }) => {
+    const client = await freshClient();
+    const { id } = await created(client);
+    const env = `env: [{ key: "A", value: "{{ SECRET_HF_TOKEN }}" }, { key: "B", value: "{{SECRET_gone}} HF_TOKEN" }]`;
+    const saved = await client.send(`mutation { saveTemplate(input: { name: "t", imageName: "a:1",
+      containerDiskInGb: 5, volumeInGb: 0, isServerless: true, ${env} }) { id } }`);
+    expect(saved.body).toEqual({
+      data: { saveTemplate: { id: expect.any(String) } },
+      extensions: {
+        warnings: [{ code: "SECRET_NOT_FOUND", message: expect.stringContaining("'gone'") }],
+      },
+    });
+    const endpoint = await client.send(`mutation { saveEndpoint(input: { name: "e", gpuIds: "ADA_24",
+      template: { imageName: "a:1", ${env} }, ${env} }) { id } }`);
+    expect(endpoint.body.extensions.warnings).toHaveLength(1);
+
+    const deleted = await client.send(`mutation { secretDelete(id: "${id}") }`);
+    expect(deleted.body).toEqual({
+      data: { secretDelete: null },
+      extensions: {
+        warnings: [
+          {
+            code: "SECRET_IN_USE",
+            message: expect.stringMatching(/template 't', template 'e__.*endpoint 'e'/),
+          },
+        ],
+      },
+    });
+  });
+
+  test("are named by variables of either type", async ({ expect }) => {
+    const client = await freshClient();
+    for (const [index, type] of ["ID!", "String!", "ID", "String"].entries()) {
+      const { id } = await created(client, `named${index}`);
+      const change = `mutation ($id: ${type}) { secretDescriptionUpdate(input: { id: $id, description: "x" }) { id } }`;
+      expect((await client.send(change, { id })).body).toEqual({ data: { secretDescriptionUpdate: { id } } });
+      const answer = await client.send(`mutation ($id: ${type}) { secretDelete(id: $id) }`, { id });
+      expect(answer.body).toEqual({ data: { secretDelete: null } });
+    }
+    const wrong = await client.send("mutation ($id: Int!) { secretDelete(id: $id) }", { id: 1 });
+    expect(codeOf(wrong)).toBe("GRAPHQL_VALIDATION_FAILED");
+  });
+
   test("of another account look as if there were none", async ({ expect }) => {
     const owner = await freshClient();
     const { id } = await created(owner);

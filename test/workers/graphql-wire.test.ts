@@ -24,7 +24,7 @@ describe("credentials", () => {
     const answer = await post(`/?api_key=${one.key}`, MYSELF, { authorization: `Bearer ${two.key}` });
     expect(answer.data.myself.id).toBe(two.accountId);
 
-    for (const authorization of ["Bearer", "Bearer ", " "]) {
+    for (const authorization of ["Bearer", "Bearer ", " ", "Basic dXNlcjpwYXNz"]) {
       const empty = await post(`/?api_key=${one.key}`, MYSELF, { authorization });
       expect(empty.data.myself.id).toBe(one.accountId);
     }
@@ -43,7 +43,7 @@ describe("credentials", () => {
   });
 
   test("the key of the environment opens the default account", async ({ expect }) => {
-    const answer = await post("/?api_key=test-root-key", MYSELF);
+    const answer = await post("/?api_key=test-root-key-of-more-than-32-characters", MYSELF);
     expect(answer.body).toEqual({ data: { myself: { id: "default" } } });
   });
 });
@@ -148,6 +148,21 @@ describe("documents", () => {
         },
       ],
     });
+  });
+
+  test.for([
+    ["secretDelete", "id"],
+    ["deleteEndpoint", "id"],
+    ["revokeApiKey", "id"],
+    ["deleteRegistryAuth", "registryAuthId"],
+    ["deleteTemplate", "templateName"],
+    ["updateEndpointTemplate(input: {})", "endpointId"],
+    ["hostRemove", "id"],
+  ])("%s without its %s says that it is required", async ([call, field], { expect }) => {
+    const selection = call?.includes("(") ? "{ id }" : "";
+    const answer = await (await freshClient()).send(`mutation { ${call} ${selection} }`);
+    expect(codeOf(answer)).toBe("INVALID_INPUT");
+    expect(answer.errors[0].message).toContain(`${field}: is required and must be a string`);
   });
 
   test("variables that do not fit are answered 200 with a path and a code", async ({ expect }) => {

@@ -33,6 +33,7 @@ test("a fresh endpoint has all counters at zero, and the base limits", async ({ 
       operations: Object.fromEntries(base),
     },
     release: null,
+    obstacle: null,
     usage: { queueDepth: 0, operations: Object.fromEntries(unused) },
   });
   expect(await get(endpointId, "metrics")).toEqual({ readyWorkers: [], workers: NO_WORKERS });

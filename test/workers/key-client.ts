@@ -1,5 +1,6 @@
 /** Keys of one account that may do less than everything. */
 import { env } from "cloudflare:workers";
+import { generateCredential } from "../../src/auth/credential.ts";
 import { hashKey } from "../../src/auth/hash-key.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { apiKey } from "../../src/db/schema.ts";
@@ -7,7 +8,7 @@ import type { Permissions } from "../../src/domain/permissions.ts";
 
 /** A key of the account that holds these permissions; its name is "limited". */
 export async function keyWith(accountId: string, permissions: Permissions): Promise<string> {
-  const key = `er_${crypto.randomUUID()}`;
+  const key = generateCredential("api-key");
   await openDatabase(env.DB)
     .insert(apiKey)
     .values({

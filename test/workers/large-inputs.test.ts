@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, test, vi } from "vitest";
 import {
   ANSWER_INPUTS_MAX_BYTES,
   INLINE_PAYLOAD_MAX_BYTES,
+  JSON_DEPTH_MAX,
   RUN_BODY_MAX_BYTES,
   RUN_RETENTION_MS,
   RUNSYNC_BODY_MAX_BYTES,
@@ -171,5 +172,39 @@ describe("an answer to an agent", () => {
     await env.PAYLOADS.delete(gone);
     const { jobs } = await agent.exchange(endpointId, { slots: [{ workerId, free: 2 }] });
     expect(new Set(jobs.map((job) => job.input))).toEqual(new Set([null, rest]));
+  });
+});
+
+describe("nesting has the same limit", () => {
+  const nested = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
+  const bodies: readonly [what: string, operation: string, body: (depth: number) => string][] = [
+    ["a small body", "run", (depth) => `{"input":${nested(depth)}}`],
+    ["a large body", "run", (depth) => `{"input":["${LARGE}",${nested(depth - 1)}]}`],
+    ["a batch", "batch", (depth) => `[{"input":${nested(depth)}}]`],
+    ["an object of requests", "batch", (depth) => `{"requests":[{"input":${nested(depth)}}]}`],
+    ["what nobody reads", "run", (depth) => `{"input":1,"other":${nested(depth - 1)}}`],
+  ];
+  test.for(bodies)("in %s", async ([, operation, body], { expect }) => {
+    const endpointId = await createEndpoint();
+    for (const encode of [(text: string) => text, inPieces]) {
+      expect(await submit(endpointId, encode(body(JSON_DEPTH_MAX)), operation)).toMatchObject({
+        status: 200,
+      });
+      expect(await submit(endpointId, encode(body(JSON_DEPTH_MAX + 1)), operation)).toMatchObject({
+        status: 400,
+        body: { code: "invalid_input", error: expect.stringContaining("levels of nesting") },
+      });
+    }
+  });
+
+  test("in a body of OpenAI's", async ({ expect }) => {
+    const endpointId = await createEndpoint("workersMax: 0");
+    for (const [depth, status] of [
+      [JSON_DEPTH_MAX - 1, 503],
+      [JSON_DEPTH_MAX, 400],
+    ] as const) {
+      const body = `{"messages":${nested(depth)}}`;
+      expect((await submit(endpointId, body, "openai/v1/chat/completions")).status).toBe(status);
+    }
   });
 });

@@ -1,7 +1,13 @@
 import { env, exports } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
-import type { AttemptReport, DispatchedJob } from "../../src/contract/agent.ts";
-import { INLINE_PAYLOAD_MAX_BYTES, RESULT_MAX_BYTES, RUN_RETENTION_MS } from "../../src/contract/limits.ts";
+import type { DispatchedJob, ExchangeRequest } from "../../src/contract/agent.ts";
+import {
+  EXCHANGE_BODY_MAX_BYTES,
+  INLINE_PAYLOAD_MAX_BYTES,
+  PROGRESS_MAX_BYTES,
+  RESULT_MAX_BYTES,
+  RUN_RETENTION_MS,
+} from "../../src/contract/limits.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { apiKeyOfTest, call, createEndpoint, openEvents, signInAsNewAccount } from "./edge-client.ts";
 import { evict, fireAlarm, passTime } from "./object.ts";
@@ -29,7 +35,7 @@ async function takenJob() {
   return { endpointId, agent, job, take, status };
 }
 
-function reportOf({ id, attempt, workerId }: DispatchedJob): AttemptReport {
+function reportOf({ id, attempt, workerId }: DispatchedJob): ExchangeRequest["reports"][number] {
   return { kind: "completed", jobId: id, attempt, workerId, upload: { sizeBytes: SIZE_BYTES } };
 }
 
@@ -171,5 +177,27 @@ describe("a result that was uploaded and never reported is removed", () => {
       await fireAlarm(endpointId);
       await bucketIsEmpty(endpointId);
     }
+  });
+});
+
+describe("an exchange", () => {
+  test("is refused when it is larger than agents send, before it is read", async ({ expect }) => {
+    const { endpointId, agent, job } = await takenJob();
+    const output = "x".repeat(EXCHANGE_BODY_MAX_BYTES);
+    await expect(agent.complete(endpointId, job, output)).rejects.toThrow("answered 413");
+  });
+
+  test("shows progress that fits, and leaves out what is too large", async ({ expect }) => {
+    const { endpointId, agent, job, status } = await takenJob();
+    const { id: jobId, attempt, workerId } = job;
+    const hold = (length: number) =>
+      agent.exchange(endpointId, { held: [{ jobId, attempt, workerId, progress: "x".repeat(length) }] });
+    await hold(PROGRESS_MAX_BYTES - 1);
+    expect(await status()).not.toHaveProperty("output");
+    await hold(PROGRESS_MAX_BYTES - 2);
+    expect(await status()).toMatchObject({
+      status: "IN_PROGRESS",
+      output: "x".repeat(PROGRESS_MAX_BYTES - 2),
+    });
   });
 });

@@ -135,7 +135,7 @@ test("one run does a bounded piece of work, and the next one goes on", async ({ 
   const rows = MAINTENANCE_ROWS_MAX + 3;
   await env.DB.prepare(
     `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?2)
-     INSERT INTO join_token SELECT 'hash ' || i, ?1, NULL, 1, 2, NULL FROM n`,
+     INSERT INTO join_token SELECT 'hash ' || i, ?1, NULL, 1, 2, NULL, NULL FROM n`,
   )
     .bind(accountId, rows)
     .run();

@@ -1,6 +1,6 @@
 /** An engine behind OpenAI's routes, played by a test, and clients of it that can hang up. */
 import { exports } from "cloudflare:workers";
-import type { ChunkBatch, DispatchedJob } from "../../src/contract/agent.ts";
+import type { DispatchedJob, ExchangeRequest } from "../../src/contract/agent.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { apiKeyOfTest, call, createEndpoint } from "./edge-client.ts";
 
@@ -41,7 +41,7 @@ export class Engine {
     return this.agent.take(this.endpointId, this.workerId);
   }
 
-  yields(job: DispatchedJob, from: number, ...outputs: ChunkBatch["outputs"]) {
+  yields(job: DispatchedJob, from: number, ...outputs: ExchangeRequest["chunks"][number]["outputs"]) {
     return this.agent.stream(this.endpointId, job, from, outputs);
   }
 

@@ -6,9 +6,10 @@ import { createEndpoint, graphql, ROOT_API_KEY } from "./edge-client.ts";
 import { webhookTarget } from "./webhook-target.ts";
 
 test("what a job's life is told by is as documented", async () => {
-  const endpointId = await createEndpoint();
+  const endpointId = await createEndpoint("workersMin: 1");
   const base = `/v2/${endpointId}`;
   const agent = await ScriptedAgent.join();
+  const workerId = await agent.bringUpWorker(endpointId);
   const job = { input: { a: 1 }, webhook: webhookTarget().webhook };
   const { body: queued } = await documentedCall("POST", `${base}/run`, job, { "Idempotency-Key": "k" });
   await documentedCall("GET", `${base}/status/${queued.id}?timeline=1`);
@@ -18,7 +19,7 @@ test("what a job's life is told by is as documented", async () => {
   await agent.sendLogs([
     {
       endpointId,
-      workerId: "w",
+      workerId,
       lines: [{ seq: Date.now() * 1_000, source: "system", line: "x", jobId: "j" }],
     },
   ]);
@@ -27,7 +28,6 @@ test("what a job's life is told by is as documented", async () => {
   await documentedCall("GET", `${base}/metrics/requests?window=24h`);
   await documentedCall("GET", `${base}/metrics/workers`);
 
-  const workerId = await agent.bringUpWorker(endpointId);
   const taken = await agent.take(endpointId, workerId);
   await agent.stream(endpointId, taken, 1, ["first"]);
   await documentedCall("GET", `${base}/stream/${queued.id}`);

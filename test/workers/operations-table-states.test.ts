@@ -48,8 +48,8 @@ another account's endpoint    | 404 endpoint_not_found | 404 endpoint_not_found 
 
 /** Members of a job as status, status-sync and runsync show it; those of the second list may be absent. */
 const MEMBERS: Record<string, readonly [required: string, optional: string]> = {
-  IN_QUEUE: ["id queue status", "retries"],
-  IN_PROGRESS: ["delayTime id status workerId", "output retries"],
+  IN_QUEUE: ["delayTime executionTime id queue status", "retries"],
+  IN_PROGRESS: ["delayTime executionTime id status workerId", "output retries"],
   COMPLETED: ["delayTime executionTime id status workerId", "output retries"],
   FAILED: ["delayTime error executionTime id status workerId", "output retries"],
   CANCELLED: ["delayTime executionTime id status workerId", "retries"],

@@ -97,9 +97,35 @@ describe("an endpoint whose release needs a place, on a host with two GPUs", () 
       placer.review(endpointId);
       placer.plan(0, () => true);
     };
+    const syncAs = (hostId: string, workers: readonly WorkerRecord[], revision: number) => {
+      const reports = workers.map(({ workerId, endpointId, version }) => {
+        return { workerId, endpointId, revision: version, state: "crash_looping" as const, start: null };
+      });
+      const none = { ...inventory, gpus: [] };
+      register.welcome({ ...HOST, hostId, inventory: none, workers: reports, appliedRevision: revision }, 0);
+      placer.plan(0, () => true);
+    };
     const versions = (endpointId: string) => store.workersOf(endpointId).map((worker) => worker.version);
-    return { store, placer, sync, want, versions };
+    return { store, placer, sync, syncAs, want, versions };
   }
+
+  test("is told of its workers by their own host alone", async ({ expect }) => {
+    await runInDurableObject(env.FLEET.getByName(crypto.randomUUID()), (_, { storage }) => {
+      const { store, placer, sync, syncAs, want } = openFleet(storage);
+      sync([]);
+      want("e", 1);
+      const [worker] = store.workersOf("e");
+      if (!worker) throw new Error("There is no worker.");
+      sync([worker]);
+      const before = store.workersOf("e");
+      syncAs("liar", [worker], Number.MAX_SAFE_INTEGER);
+      syncAs("liar", [{ ...worker, workerId: "invented" }], Number.MAX_SAFE_INTEGER);
+      expect(store.workersOf("e")).toEqual(before);
+      placer.letGo("e", [worker.workerId], 0); // and the room of a leaving one is freed by nobody else
+      syncAs("liar", [], Number.MAX_SAFE_INTEGER);
+      expect(store.workersOf("e")).toMatchObject([{ hostId: "h", state: "stopping" }]);
+    });
+  });
 
   test("comes after one that has none, and gets the place that its own worker gives up", async ({
     expect,

@@ -19,6 +19,7 @@ import { QueueModel, type ModelBatch, type ModelJob } from "./queue-model.ts";
 
 const WORKER = "worker1";
 const HOST = "host1";
+const LIAR = "host2";
 const TTLS = [10_000, 60_000, 3_600_000, 86_400_000];
 const EXECUTION_TIMEOUTS = [5_000, 600_000, 7_200_000];
 /** Just before and after ttl, execution timeouts, leases, both retentions, and far beyond. */
@@ -52,6 +53,7 @@ class Real {
       | "list"
       | "health"
       | "exchange"
+      | "wantsUpload"
       | "batch"
       | "batchRequests"
     >;
@@ -227,7 +229,7 @@ const endRunning = (pick: number, kind: "completed" | "failed" | "lost" | "timed
     else model.end(job, kind === "completed" ? "COMPLETED" : kind === "failed" ? "FAILED" : "TIMED_OUT", now);
   });
 
-function reportOf({ id: jobId, attempt }: ModelJob, kind: Report["kind"]): Report {
+function reportOf({ id: jobId, attempt }: Pick<ModelJob, "id" | "attempt">, kind: Report["kind"]): Report {
   const ref = { jobId, attempt };
   switch (kind) {
     case "completed":
@@ -248,6 +250,35 @@ const reportLate = (pick: number) =>
     if (!job) return;
     const reply = await real.exchange(model, { reports: [reportOf(job, "completed")] });
     must(reply.kind === "answer" && reply.acks[0]?.outcome === "refused", "a late report was accepted");
+  });
+
+/**
+ * A host without a worker of the endpoint claims, reports, yields, keeps alive and uploads what is another host's,
+ * or was: it gets nothing, and nothing comes of it.
+ */
+const lie = (pick: number, kind: Report["kind"], value: number) =>
+  command(`a host lies: ${kind} #${pick}`, async (model, real, now) => {
+    model.wake(now);
+    model.turn += 1;
+    const job = choose(model.jobs, pick);
+    const { id: jobId, attempt } = { attempt: Math.max(1, job?.attempt ?? 1), id: job?.id ?? "none" };
+    const outputs = [{ json: `"${value}"`, sizeBytes: 3 }];
+    const reply = await real.stub.exchange({
+      hostId: LIAR,
+      session: "s", // also that of another host
+      turn: model.turn,
+      openTurns: [],
+      held: [{ jobId, attempt, progressJson: String(value), handlerStartedAt: now, handlerFinishedAt: now }],
+      reports: [reportOf({ id: jobId, attempt }, kind)],
+      chunks: [{ jobId, attempt, from: 1, outputs }],
+      slots: [WORKER, "invented"].map((workerId) => ({ workerId, free: 5 })),
+      isHolding: false,
+    });
+    must(reply.kind === "answer" && reply.jobs.length === 0, `it got ${JSON.stringify(reply)}`);
+    must(reply.acks[0]?.outcome === "refused", "its report was accepted");
+    const upload = { jobId, attempt, hostId: LIAR, key: "none" };
+    const wanted = await real.stub.wantsUpload(upload);
+    must(wanted.kind === "answer" && !wanted.isWanted, "its upload is wanted");
   });
 
 const loseOnTheWay = (pick: number) =>
@@ -507,6 +538,9 @@ const commands = fc.commands(
       .tuple(pick, fc.constantFrom("completed", "failed", "lost", "timed_out"))
       .map(([which, how]) => endRunning(which, how)),
     pick.map(reportLate),
+    fc
+      .tuple(pick, fc.constantFrom("completed", "failed", "lost", "timed_out"), fc.nat(9))
+      .map(([which, how, value]) => lie(which, how, value)),
     pick.map(loseOnTheWay),
     fc.tuple(pick, fc.nat(9)).map(([which, value]) => progress(which, value)),
     fc

@@ -31,6 +31,21 @@ test("a new template needs a name and an image; the rest has defaults", async ({
   expect((await rest("GET", `/templates/${body.id}`)).body).toEqual(body);
 });
 
+test("a change that refers to an unknown secret says so, and so does what is no image", async ({
+  expect,
+}) => {
+  const rest = await restClient();
+  const fields = { name: "t", imageName: "w", isServerless: true };
+  const saved = await rest("POST", "/templates", { ...fields, env: { A: "{{ SECRET_gone }}" } });
+  expect(saved.body).toMatchObject({ imageName: "w", warnings: [{ code: "secret_not_found" }] });
+  expect((await rest("GET", `/templates/${saved.body.id}`)).body).not.toHaveProperty("warnings");
+  const refused = await rest("PATCH", `/templates/${saved.body.id}`, { imageName: "Not An Image" });
+  expect([refused.status, refused.body.code]).toEqual([400, "invalid_input"]);
+  // Some clients store a placeholder with a template of pods.
+  const pods = await rest("POST", "/templates", { name: "pods", imageName: "None" });
+  expect(pods.status).toBe(200);
+});
+
 test("what REST spells in its own way comes back as it was sent", async ({ expect }) => {
   const rest = await restClient();
   const fields = {

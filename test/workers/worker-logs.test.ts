@@ -1,7 +1,14 @@
 /** Logs: taken from agents, kept, found again, followed, and removed when their time is over. */
+import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, test } from "vitest";
-import { LOG_FOLLOWERS_MAX, LOG_PAGE_MAX, LOG_RETENTION_DAYS_DEFAULT } from "../../src/contract/limits.ts";
+import {
+  LOG_BATCH_MAX_BYTES,
+  LOG_FOLLOWERS_MAX,
+  LOG_PAGE_MAX,
+  LOG_PAGE_MAX_BYTES,
+  LOG_RETENTION_DAYS_DEFAULT,
+} from "../../src/contract/limits.ts";
 import type { LogLine, LogPage, ShownLogLine } from "../../src/contract/log.ts";
 import { maintain } from "../../src/maintenance/maintain.ts";
 import { ScriptedAgent } from "./agent-client.ts";
@@ -14,7 +21,7 @@ import {
   signInAsNewAccount,
   type ServerEvent,
 } from "./edge-client.ts";
-import { evict, noBellOf } from "./object.ts";
+import { evict, fleetObject, noBellOf } from "./object.ts";
 
 beforeEach(signInAsNewAccount);
 
@@ -27,12 +34,14 @@ function printed(agoMs: number, texts: readonly string[], more: Partial<LogLine>
   return texts.map((line, index) => ({ seq: from + index * MICROS, source: "container", line, ...more }));
 }
 
-async function newWorker(workerId = "worker-1") {
-  const endpointId = await createEndpoint();
+/** An endpoint with workers on a host: one, or `two`. */
+async function newWorker(count = 1) {
+  const endpointId = await createEndpoint(`workersMin: ${count}`);
   const agent = await ScriptedAgent.join();
+  const [workerId = "", two = ""] = await agent.bringUpWorkers(endpointId, count);
   const send = (lines: LogLine[], options?: Parameters<ScriptedAgent["sendLogs"]>[1]) =>
     agent.sendLogs([{ endpointId, workerId, lines }], options);
-  return { endpointId, agent, workerId, send };
+  return { endpointId, agent, workerId, two, send };
 }
 
 async function query(endpointId: string, parameters: Record<string, string> = {}): Promise<LogPage> {
@@ -82,16 +91,16 @@ describe("lines of a worker", () => {
   });
 
   test("are found by worker, job, source, level, text and time", async ({ expect }) => {
-    const { endpointId, agent } = await newWorker();
+    const { endpointId, agent, workerId: one, two } = await newWorker(2);
     const of = (workerId: string, lines: LogLine[]) => ({ endpointId, workerId, lines });
     await agent.sendLogs([
-      of("one", printed(60_000, ["Loading"], { jobId: "a", level: "INFO" })),
-      of("one", printed(50_000, ["started"], { source: "system" })),
-      of("two", printed(40_000, ["loading too"], { jobId: "b", level: "ERROR" })),
+      of(one, printed(60_000, ["Loading"], { jobId: "a", level: "INFO" })),
+      of(one, printed(50_000, ["started"], { source: "system" })),
+      of(two, printed(40_000, ["loading too"], { jobId: "b", level: "ERROR" })),
     ]);
     const found = async (parameters: Record<string, string>) => texts(await query(endpointId, parameters));
     expect(await found({})).toEqual(["Loading", "started", "loading too"]);
-    expect(await found({ workerId: "one" })).toEqual(["Loading", "started"]);
+    expect(await found({ workerId: one })).toEqual(["Loading", "started"]);
     expect(await found({ jobId: "b" })).toEqual(["loading too"]);
     expect(await found({ source: "system" })).toEqual(["started"]);
     expect(await found({ level: "error" })).toEqual(["loading too"]);
@@ -102,10 +111,10 @@ describe("lines of a worker", () => {
   });
 
   test("come page after page, each once, though objects of workers overlap", async ({ expect }) => {
-    const { endpointId, agent } = await newWorker();
+    const { endpointId, agent, workerId: one, two } = await newWorker(2);
     const base = Date.now() - 600_000;
     const all: { at: number; line: string }[] = [];
-    for (const [number, workerId] of ["one", "two", "three"].entries()) {
+    for (const [number, workerId] of [one, two].entries()) {
       for (let batch = 0; batch < 4; batch += 1) {
         const lines = Array.from({ length: 25 }, (_, index): LogLine => {
           const seq = (base + batch * 60_000 + index * 2_000 + number * 7) * MICROS;
@@ -118,7 +127,7 @@ describe("lines of a worker", () => {
     const expected = all.toSorted((a, b) => a.at - b.at).map(({ line }) => line);
     const pages: string[][] = [];
     for (let cursor: string | null = ""; cursor !== null;) {
-      const page = await query(endpointId, { limit: "70", cursor });
+      const page = await query(endpointId, { limit: "45", cursor });
       pages.unshift(texts(page));
       ({ cursor } = page);
     }
@@ -163,6 +172,37 @@ describe("lines of a worker", () => {
   });
 });
 
+/** The text of an object of logs, unpacked. */
+async function textOf(key: string): Promise<string> {
+  const object = await env.LOGS.get(key);
+  return await new Response(object?.body.pipeThrough(new DecompressionStream("gzip"))).text();
+}
+
+describe("more than a batch of one worker", () => {
+  test("is kept in objects of that size, and found page after page", async ({ expect }) => {
+    const { endpointId, send } = await newWorker();
+    const lines = printed(
+      60_000,
+      Array.from({ length: 300 }, (_, index) => `${index} ${"x".repeat(32_000)}`),
+    );
+    await send(lines);
+
+    const sizes = (await Promise.all((await keysOf(endpointId)).map(textOf))).map(({ length }) => length);
+    expect(sizes.length).toBeGreaterThanOrEqual(10);
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(LOG_BATCH_MAX_BYTES);
+
+    const found: string[] = [];
+    for (let cursor: string | null = ""; cursor !== null;) {
+      const page = await query(endpointId, { limit: "2000", cursor });
+      expect(texts(page).join("").length).toBeLessThanOrEqual(LOG_PAGE_MAX_BYTES);
+      found.unshift(...texts(page));
+      ({ cursor } = page);
+    }
+    expect(found.map((text) => text.split(" ")[0])).toEqual(lines.map((_, index) => `${index}`));
+    expect(texts(await query(endpointId, { search: "299 x" }))).toHaveLength(1);
+  });
+});
+
 describe("nobody", () => {
   test("writes logs without a host token, or what is no lines", async ({ expect }) => {
     const { agent } = await newWorker();
@@ -171,15 +211,44 @@ describe("nobody", () => {
   });
 
   test("writes into the logs of another account, or reads them", async ({ expect }) => {
-    const { endpointId, send } = await newWorker();
+    const { endpointId, workerId, send } = await newWorker();
     await send(printed(1_000, ["mine"]));
     await signInAsNewAccount();
     const other = await newWorker();
-    await other.agent.sendLogs([{ endpointId, workerId: "worker-1", lines: printed(900, ["foreign"]) }]);
-    for (const path of [`/v2/${endpointId}/logs`, `/v2/serverless/${endpointId}/workers/worker-1/logs`]) {
+    await other.agent.sendLogs([{ endpointId, workerId, lines: printed(900, ["foreign"]) }]);
+    for (const path of [`/v2/${endpointId}/logs`, `/v2/serverless/${endpointId}/workers/${workerId}/logs`]) {
       expect((await call("GET", path)).body["code"]).toBe("endpoint_not_found");
     }
     expect(await keysOf(endpointId)).toHaveLength(1);
+  });
+
+  test("writes into the logs of a worker that is another host's, or was, or never was", async ({
+    expect,
+  }) => {
+    const { endpointId, agent, workerId, send } = await newWorker();
+    const liar = await ScriptedAgent.join("liar");
+    const of = (id: string, line: string) => ({ endpointId, workerId: id, lines: printed(900, [line]) });
+    const refused = [workerId, "invented"].map((id) => ({ workerId: id, code: "worker_not_assigned" }));
+    const lies = [of(workerId, "forged"), of("invented", "forged")];
+    expect(await liar.sendLogs(lies)).toEqual({ follows: [], refused });
+    expect(await liar.sendLogs(lies, { isLive: true })).toEqual({ follows: [], refused });
+    const mixed = await agent.sendLogs([of("invented", "forged"), of(workerId, "true")]);
+    expect(mixed.refused).toEqual(refused.slice(1));
+
+    await agent.ask("POST", "/agent/v1/host/drain");
+    const { revision } = await agent.sync();
+    await agent.sync({ appliedRevision: revision }); // it lists the worker no more
+    await evictDurableObject(fleetObject());
+    expect(await send(printed(500, ["last words"]))).toEqual({ follows: [] });
+    expect((await liar.sendLogs(lies)).refused).toEqual(refused);
+    expect(texts(await query(endpointId))).toEqual(["true", "last words"]);
+  });
+
+  test("keeps lines from being kept that are beside one that cannot be read", async ({ expect }) => {
+    const { endpointId, send } = await newWorker();
+    const [good] = printed(900, ["good"]);
+    await send([{ ...good, source: "nowhere" } as never, good as LogLine]);
+    expect(texts(await query(endpointId))).toEqual(["good"]);
   });
 
   test("asks for what makes no sense without being told so", async ({ expect }) => {
@@ -212,7 +281,9 @@ describe("logs end", () => {
     await send(printed(3 * DAY_MS, ["old"]));
     await send(printed(1_000, ["new"]));
     expect(await keysOf(endpointId)).toHaveLength(2);
-    await graphql(`mutation { saveEndpoint(input: { id: "${endpointId}", workersMax: 0 }) { id } }`);
+    await graphql(
+      `mutation { saveEndpoint(input: { id: "${endpointId}", workersMin: 0, workersMax: 0 }) { id } }`,
+    );
     await graphql(`mutation { deleteEndpoint(id: "${endpointId}") }`);
     expect(await keysOf(endpointId)).toEqual([]);
   });
@@ -240,18 +311,18 @@ describe("who follows", () => {
   });
 
   test("gets only what he asked for, in the shape of the worker's address", async ({ expect }) => {
-    const { endpointId, agent } = await newWorker();
+    const { endpointId, agent, workerId, two } = await newWorker(2);
     await using events = await openEvents(
-      `/v2/serverless/${endpointId}/workers/two/logs?source=container&tail=0`,
+      `/v2/serverless/${endpointId}/workers/${two}/logs?source=container&tail=0`,
     );
     await events.comment();
     const lines = printed(-1_000, ["shown"]);
     await agent.sendLogs(
       [
-        { endpointId, workerId: "one", lines: printed(-1_000, ["of another"]) },
+        { endpointId, workerId, lines: printed(-1_000, ["of another"]) },
         {
           endpointId,
-          workerId: "two",
+          workerId: two,
           lines: [...printed(-1_000, ["event"], { source: "system" }), ...lines],
         },
       ],
@@ -262,7 +333,7 @@ describe("who follows", () => {
   });
 
   test("goes on after the last event that he got, with what was kept meanwhile", async ({ expect }) => {
-    const { endpointId, agent, send } = await newWorker();
+    const { endpointId, agent, send, two } = await newWorker(2);
     const mine = printed(9_000, numbers(1, 6));
     const others = printed(9_000, ["other 1", "other 2"]);
     await send(mine.slice(0, 3));
@@ -273,7 +344,7 @@ describe("who follows", () => {
     }
     await noBellOf(endpointId, "follow");
     await send(mine.slice(3));
-    await agent.sendLogs([{ endpointId, workerId: "worker-2", lines: others }]);
+    await agent.sendLogs([{ endpointId, workerId: two, lines: others }]);
     await using again = await follow(endpointId, "", id);
     const got: string[] = [];
     for (let count = 0; count < 5; count += 1) got.push(String(lineOf(await again.next())));

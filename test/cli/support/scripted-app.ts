@@ -8,6 +8,7 @@ import {
   startLocalServer,
 } from "../../../cli/server/local-server.ts";
 import type { EndpointCalls, QueueCall, ServedApp, ServedEndpoint } from "../../../cli/server/served-app.ts";
+import { jobBody } from "../../../cli/server/job-text.ts";
 import { ConsoleTerminal } from "../../../cli/terminal/console-terminal.ts";
 import { PassThrough } from "node:stream";
 
@@ -170,8 +171,8 @@ export function quietCli({ isTerminal = false } = {}): Screened {
   };
 }
 
-function told({ signal: _, ...call }: QueueCall): object {
-  return call;
+function told({ signal: _, job, ...call }: QueueCall): object {
+  return { ...call, ...(job && { body: JSON.parse(jobBody(job)) }) };
 }
 
 function parsed(text: string): unknown {

@@ -140,6 +140,9 @@ export class RigHost {
     return {
       ...process.env,
       EDGERUN_JOIN_TOKEN: joinToken,
+      // Edge and registry are at addresses of the rig's own network.
+      EDGERUN_ALLOW_PLAIN_HTTP: "true",
+      EDGERUN_ALLOW_REGISTRY: "*",
       // A worker's plain `node` is the Node that runs this.
       PATH: [this.#binDirectory, dirname(process.execPath), process.env["PATH"]].join(delimiter),
       ...(docker && { DOCKER_HOST: docker.address }),

@@ -1,0 +1,216 @@
+/**
+ * JSON texts that no encoder writes, through every operation that carries users' values, to a worker that parses
+ * nothing and back. EXACT_TEXTS is how many there are, EXACT_SEED which: a failure says both.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, test } from "vitest";
+import { EACH, type JsonPath } from "../../src/contract/json-carver.ts";
+import { cutJson, cutsAt, type JsonText } from "../../src/contract/json-text.ts";
+import { isDockerAvailable } from "../support/docker.ts";
+import { Gate } from "../support/gate.ts";
+import { startBareEdgerun, type BareEdgerun } from "../support/edgerun.ts";
+import { randomJson, seededRandom } from "../support/json-texts.ts";
+import { createEndpoint } from "../support/management-client.ts";
+import { ensureScriptImage } from "../support/script-image.ts";
+import { WebhookReceiver } from "../support/webhook-receiver.ts";
+
+const WORKER = fileURLToPath(new URL("../support/worker-script.mjs", import.meta.url));
+const COUNT = Number(process.env["EXACT_TEXTS"] ?? 1_000);
+const SEED = Number(process.env["EXACT_SEED"] ?? 1);
+const CLIENTS = 8;
+const EVENTS = { Accept: "text/event-stream" };
+const CHUNK_MAX_BYTES = 1_000_000;
+/** One text in so many is large; the others are of all sizes up to 100 kB. */
+const LARGE_EVERY = 101;
+/** Batches have the lowest rate limit. */
+const BATCH_EVERY = 40;
+
+/** The example that was found first. */
+const KNOWN = '{"seed":18446744073709551615,"cfg":7.0,"x":1e400,"z":-0,"s":"\\ud800\\/","b":1,"a":[1.0]}';
+
+describe.for([
+  { runtime: "process", isThere: true, count: COUNT },
+  { runtime: "docker", isThere: await isDockerAvailable(), count: Math.ceil(COUNT / 10) },
+] as const)("values in the $runtime runtime", ({ runtime, isThere, count }) => {
+  let edgerun: BareEdgerun;
+  let receiver: WebhookReceiver;
+  let address: string;
+
+  beforeAll(async () => {
+    if (!isThere) return;
+    const imageName = runtime === "docker" ? await ensureScriptImage() : "none";
+    receiver = await WebhookReceiver.start();
+    edgerun = await startBareEdgerun({ runtime, options: ["--allow-private-webhooks"] });
+    const endpointId = await createEndpoint(edgerun, {
+      name: "raw",
+      imageName,
+      dockerArgs: runtime === "docker" ? "" : `"${process.execPath}" "${WORKER}"`,
+      env: { MOCK_RAW: "1" },
+      workersMin: 2,
+      workersMax: 2,
+    });
+    address = `${edgerun.baseUrl}/v2/${endpointId}`;
+  });
+  afterAll(async () => {
+    await receiver?.stop();
+    await edgerun?.stop();
+  });
+
+  /** Sends a body, with its length or in chunks, again after a rate limit; answers the text that came. */
+  async function ask(
+    method: string,
+    path: string,
+    body?: string,
+    isChunked = false,
+    headers: Record<string, string> = {},
+  ): Promise<Uint8Array> {
+    for (;;) {
+      const sent = body !== undefined && isChunked ? new Blob([body]).stream() : body;
+      const response = await fetch(`${address}/${path}`, {
+        method,
+        headers: { Authorization: `Bearer ${edgerun.apiKey}`, ...headers },
+        ...(sent !== undefined && { body: sent, duplex: "half" }),
+      });
+      const bytes = await response.bytes();
+      if (response.ok) return bytes;
+      if (response.status !== 429) throw new Error(`${response.status}: ${new TextDecoder().decode(bytes)}`);
+      await delay(1_000 * Number(response.headers.get("Retry-After")));
+    }
+  }
+
+  async function submit(body: string, isChunked: boolean): Promise<string> {
+    return (JSON.parse(new TextDecoder().decode(await ask("POST", "run", body, isChunked))) as { id: string })
+      .id;
+  }
+
+  const cutAt = (bytes: Uint8Array, ...paths: JsonPath[]) => cutJson(bytes, cutsAt(...paths));
+  /** Of a job that completed; null is left out of its status. */
+  const output = (bytes: Uint8Array) => {
+    const job = cutAt(bytes, ["output"]) as { status: string; output?: JsonText };
+    return job.status === "COMPLETED" ? (job.output?.json ?? "null") : undefined;
+  };
+
+  type Way = (input: string, isChunked: boolean) => Promise<string | undefined>;
+  const ways: Record<string, Way> = {
+    runsync: async (input, isChunked) =>
+      output(await ask("POST", "runsync", `{"input":${input}}`, isChunked)),
+    run: async (input, isChunked) => {
+      const id = await submit(`{ "policy":{"ttl":600000}, "input" : ${input} }`, isChunked);
+      return output(await ask("GET", `status-sync/${id}`));
+    },
+    retry: async (input, isChunked) => {
+      const text = `["fail once",${input}]`;
+      const id = await submit(`{"input":${text}}`, isChunked);
+      // Each worker fails it once.
+      for (let status = await ask("GET", `status-sync/${id}`); ;) {
+        const returned = output(status);
+        if (returned !== undefined) return returned === text ? input : returned;
+        await ask("POST", `retry/${id}`);
+        status = await ask("GET", `status-sync/${id}`);
+      }
+    },
+    stream: async (input, isChunked) => {
+      const id = await submit(`{"input":${input}}`, isChunked);
+      if (Buffer.byteLength(input) > CHUNK_MAX_BYTES) return output(await ask("GET", `status-sync/${id}`));
+      await ask("GET", `status-sync/${id}`);
+      type Streamed = { stream: { output: JsonText }[] };
+      const { stream } = cutAt(await ask("GET", `stream/${id}`), ["stream", EACH, "output"]) as Streamed;
+      return stream[0]?.output.json;
+    },
+    events: async (input, isChunked) => {
+      const id = await submit(`{"input":${input}}`, isChunked);
+      const events = new TextDecoder().decode(await ask("GET", `stream/${id}`, undefined, false, EVENTS));
+      const datas = events.split("\n").filter((line) => line.startsWith("data: "));
+      const [chunk, end] = datas.slice(-2).map((line) => line.split(/"output":(.*)\}$/su)[1]);
+      // Line breaks end the data of an event; in JSON text they are space.
+      const isSame = [chunk, end].every((json) => (json ?? "null") === input.replace(/[\n\r]/g, " "));
+      return isSame ? input : events;
+    },
+    batch: async (input, isChunked) => {
+      const body = `[{"input":1.0},{"input":${input}}]`;
+      const { id } = JSON.parse(new TextDecoder().decode(await ask("POST", "batch", body, isChunked))) as {
+        id: string;
+      };
+      await ask("POST", `batch/${id}/finalize`);
+      for (;;) {
+        const page = await ask("GET", `batch/${id}/requests`);
+        type Page = { requests: { status: string; output?: JsonText }[] };
+        const { requests } = cutAt(page, ["requests", EACH, "output"]) as Page;
+        if (requests.every(({ status }) => status === "COMPLETED")) return requests[1]?.output?.json;
+        await delay(20);
+      }
+    },
+    webhook: async (input, isChunked) => {
+      const key = crypto.randomUUID();
+      const webhook = `${receiver.url}/200/${key}`;
+      await submit(`{"webhook":"${webhook}","input":${input}}`, isChunked);
+      const [call] = await receiver.received(key, 1);
+      const body = cutAt(new TextEncoder().encode(call?.body), ["input"], ["output"]);
+      const told = body as { input: JsonText; output?: JsonText };
+      const returned = told.output?.json ?? "null";
+      return told.input.json === returned ? returned : `${told.input.json} is not its output`;
+    },
+    openai: async (input, isChunked) => {
+      const body = `{"model":${input}}`;
+      const answer = new TextDecoder().decode(await ask("POST", "openai/v1/completions", body, isChunked));
+      const expected = `{"openai_route":"/v1/completions","openai_input":${body}}`;
+      return answer === expected ? input : answer;
+    },
+  };
+
+  test.runIf(isThere)(
+    `come back as they were sent: ${count} texts of seed ${SEED}`,
+    { timeout: 60_000 + count * 300 },
+    async ({ expect }) => {
+      const { batch: _, ...unlimited } = ways;
+      const names = Object.keys(unlimited);
+      let next = 0;
+      const client = async () => {
+        for (let index = next++; index < count; index = next++) {
+          const random = seededRandom(SEED * 1_000_003 + index);
+          const name = index % BATCH_EVERY === 0 ? "batch" : (names[index % names.length] ?? "");
+          const input = index < names.length ? KNOWN : randomJson(random, sizeOf(index, name, random));
+          const returned = await ways[name]?.(input, random() < 0.3);
+          // Not printed whole: it may have megabytes.
+          if (returned !== input)
+            expect.fail(`${name} changes text ${index}: ${difference(input, returned)}`);
+        }
+      };
+      await Promise.all(Array.from({ length: CLIENTS }, client));
+      expect(next).toBeGreaterThanOrEqual(count);
+    },
+  );
+
+  // In a container there is no such file.
+  if (runtime === "docker") return;
+  test("stand in the progress of a job as they are", async ({ expect }) => {
+    const gate = new Gate(edgerun.stateDirectory);
+    const input = `["until",${JSON.stringify(gate.file)},${KNOWN}]`;
+    const id = await submit(`{"input":${input}}`, false);
+    for (;;) {
+      const job = cutAt(await ask("GET", `status/${id}`), ["output"]) as {
+        status: string;
+        output?: JsonText;
+      };
+      if (!job.output) continue;
+      expect([job.status, job.output.json]).toEqual(["IN_PROGRESS", input]);
+      break;
+    }
+    gate.open();
+    expect(output(await ask("GET", `status-sync/${id}`))).toBe(input);
+  });
+});
+
+function sizeOf(index: number, way: string, random: () => number): number {
+  const isLarge = index % LARGE_EVERY === LARGE_EVERY - 1;
+  const maxBytes = isLarge ? (way === "runsync" ? 12_000_000 : 8_000_000) : 100_000;
+  return 10 * (maxBytes / 10) ** random();
+}
+
+function difference(sent: string, returned = ""): string {
+  let at = 0;
+  while (at < sent.length && sent[at] === returned[at]) at += 1;
+  const from = Math.max(0, at - 20);
+  return `${sent.slice(from, from + 60)} became ${returned.slice(from, from + 60)} (at ${at} of ${sent.length})`;
+}

@@ -1,0 +1,237 @@
+/** What reads text from outside: of callers, of workers, of daemons and of projects. */
+import { requirementLines } from "../../cli/build/requirement-lines.ts";
+import { isPackageName, normalizedName } from "../../cli/build/exclusions.ts";
+import { readAddress } from "../../cli/configuration/service-address.ts";
+import { Secrets } from "../../cli/activity/secrets.ts";
+import { askedOperation } from "../../cli/server/queue-operations.ts";
+import { isOwnHost } from "../../cli/server/host-names.ts";
+import { methodsOf } from "../../cli/server/route-table.ts";
+import { fetchFailure } from "../../cli/local/fetch-failure.ts";
+import { Masks } from "../../node-agent/logs/masks.ts";
+import { readFacts } from "../../node-agent/logs/line-facts.ts";
+import { readServerSettings } from "../../node-agent/direct/server-settings.ts";
+import { requestHeaders, upgradeHeaders } from "../../node-agent/direct/message-headers.ts";
+import { parseGpuTelemetry } from "../../node-agent/gpu/gpu-telemetry.ts";
+import { parseCudaVersion } from "../../node-agent/gpu/cuda-version.ts";
+import { parseGpuQuery } from "../../node-agent/gpu/nvidia-smi.ts";
+import { pullFailure, startFailure } from "../../node-agent/runtime/docker-errors.ts";
+import { nameserversIn } from "../../node-agent/runtime/firewall/nameservers.ts";
+import { isImageName, listedName, registryOf, repositoryOf } from "../../node-agent/runtime/image-name.ts";
+import { lastLinesOf } from "../../node-agent/runtime/last-lines.ts";
+import { listeningIn } from "../../node-agent/runtime/listening-sockets.ts";
+import { parsePs, parseStat } from "../../node-agent/runtime/process-table.ts";
+import { readChunk, readResult } from "../../node-agent/worker-server/result.ts";
+import { parseRelayed, parseRequest } from "../../node-agent/worker-server/worker-request.ts";
+import { kindOfCredential, readCredential } from "../../src/auth/credential.ts";
+import { readKeyRing } from "../../src/auth/key-ring.ts";
+import { isEarlier } from "../../src/contract/agent-version.ts";
+import { readCpuInstance } from "../../src/contract/cpu-flavors.ts";
+import { cutMessage } from "../../src/contract/errors.ts";
+import { jobRequestSchema } from "../../src/contract/job.ts";
+import { JsonCarver } from "../../src/contract/json-carver.ts";
+import { cutsAt } from "../../src/contract/json-text.ts";
+import { decodeFrames } from "../../src/contract/link-frame.ts";
+import { logQuerySchema } from "../../src/contract/log.ts";
+import { trimOf } from "../../src/contract/trimming.ts";
+import { readRange } from "../../src/domain/byte-range.ts";
+import { expose } from "../../src/domain/exposition.ts";
+import { modelsOfGpuIds, readGpuIds } from "../../src/domain/gpu-selection.ts";
+import { decodeJobId } from "../../src/domain/job-id.ts";
+import { readLogKey } from "../../src/domain/log-key.ts";
+import { readPosition } from "../../src/domain/log-lines.ts";
+import { LogProgress } from "../../src/domain/log-progress.ts";
+import { answerOf } from "../../src/domain/openai-answer.ts";
+import { faultOfErrorText, faultOfOutput } from "../../src/domain/openai-fault.ts";
+import { OpenaiFrames } from "../../src/domain/openai-frames.ts";
+import { missingIn } from "../../src/domain/permissions.ts";
+import { readPythonLiteral } from "../../src/domain/python-literal.ts";
+import { referredSecrets } from "../../src/domain/secret-reference.ts";
+import { shellWord } from "../../src/domain/shell-word.ts";
+import { faultOfWebhookAddress } from "../../src/domain/webhook-address.ts";
+import { endpointOfHost, placeBelow, readSuffixes } from "../../src/gateway/lb/address.ts";
+import { fromByteString, passingHeaders, toByteString } from "../../src/gateway/lb/passing-headers.ts";
+import { requestHead } from "../../src/gateway/lb/request-head.ts";
+import { exceededTextLimit } from "../../src/graphql/document-text.ts";
+import { publicMessage } from "../../src/graphql/fault-words.ts";
+import { readRequest } from "../../src/graphql/request.ts";
+import { templatePatchSchema } from "../../src/management/templates/template-patch.ts";
+
+export type TextReader = {
+  readonly name: string;
+  /** Where its literals stand. */
+  readonly path: string;
+  readonly read: (text: string) => unknown;
+};
+
+const encoder = new TextEncoder();
+const bodyOf = (text: string) => ({ bytes: Buffer.from(text), sizeBytes: Buffer.byteLength(text) });
+
+/** Headers of a request with one text as every value that the edge reads; a Map, since Headers refuse some. */
+function headersOf(value: string): Headers {
+  const names = ["x-forwarded-for", "connection", "host", "x-runpod-worker-id", "x-own", "upgrade"];
+  const headers = new Map(names.map((name) => [name, value]));
+  return Object.assign(headers, {
+    get: (name: string) => (headers.has(name.toLowerCase()) ? value : null),
+  }) as unknown as Headers;
+}
+
+const masks = new Masks();
+masks.add(["secret-value", "aaaaaaaaaaaaaaaa", `${"a".repeat(300)}b`, `b${"a".repeat(300)}`]);
+const secrets = new Secrets({ API_KEY: "secret-value" });
+
+function reader(path: string, name: string, read: TextReader["read"]): TextReader {
+  return { name: `${path}: ${name}`, path, read };
+}
+
+export const TEXT_READERS: readonly TextReader[] = [
+  reader("src/graphql/document-text.ts", "exceededTextLimit", exceededTextLimit),
+  reader("src/graphql/fault-words.ts", "publicMessage", publicMessage),
+  reader("src/graphql/request.ts", "readRequest, body", readRequest),
+  reader("src/graphql/request.ts", "readRequest, query", (query) => readRequest(JSON.stringify({ query }))),
+  reader("src/domain/openai-fault.ts", "faultOfErrorText", faultOfErrorText),
+  reader("src/domain/openai-fault.ts", "faultOfOutput", (message) =>
+    faultOfOutput({ error: { message, type: message, code: message } }),
+  ),
+  reader("src/domain/openai-answer.ts", "answerOf", (text) => answerOf(JSON.stringify([text, text]))),
+  reader("src/domain/openai-frames.ts", "OpenaiFrames", (text) => {
+    const frames = new OpenaiFrames();
+    return frames.encode(JSON.stringify(text)) + frames.end();
+  }),
+  reader("src/domain/python-literal.ts", "readPythonLiteral", readPythonLiteral),
+  reader("src/domain/python-literal.ts", "readPythonLiteral, list", (text) => readPythonLiteral(`[${text}]`)),
+  reader("src/domain/python-literal.ts", "readPythonLiteral, text", (text) => readPythonLiteral(`'${text}'`)),
+  reader("src/contract/json-carver.ts", "JsonCarver", (text) => {
+    const carver = new JsonCarver(cutsAt(["input"]));
+    carver.scan(encoder.encode(text));
+    carver.end();
+  }),
+  reader("src/contract/json-carver.ts", "JsonCarver, key", (text) => {
+    const carver = new JsonCarver(cutsAt(["input"]));
+    for (const character of `{${JSON.stringify(text.slice(0, 1_000))}:1}`)
+      carver.scan(encoder.encode(character));
+    carver.end();
+  }),
+  reader("src/contract/link-frame.ts", "decodeFrames", (text) => decodeFrames(encoder.encode(text))),
+  reader("src/contract/job.ts", "jobRequestSchema", (text) =>
+    jobRequestSchema.safeParse({
+      input: text,
+      webhook: text,
+      webhookV2: text,
+      s3Config: { endpointUrl: text },
+    }),
+  ),
+  reader("src/contract/log.ts", "logQuerySchema", (text) =>
+    logQuerySchema.safeParse({ since: text, until: text, limit: text, cursor: text, search: text }),
+  ),
+  reader("src/contract/agent-version.ts", "isEarlier", (text) => isEarlier(text, text)),
+  reader("src/contract/cpu-flavors.ts", "readCpuInstance", readCpuInstance),
+  reader("src/contract/errors.ts", "cutMessage", cutMessage),
+  reader("src/contract/trimming.ts", "trimOf", (text) => trimOf(text, "-_=./")),
+  reader("src/domain/shell-word.ts", "shellWord", shellWord),
+  reader("src/domain/secret-reference.ts", "referredSecrets", referredSecrets),
+  reader("src/domain/webhook-address.ts", "faultOfWebhookAddress", (hostname) =>
+    faultOfWebhookAddress({ protocol: "https:", hostname, username: "", password: "" }, false),
+  ),
+  reader("src/domain/webhook-address.ts", "URL", (text) =>
+    faultOfWebhookAddress(new URL(`https://${text}.example/`), false),
+  ),
+  reader("src/domain/job-id.ts", "decodeJobId", decodeJobId),
+  reader("src/domain/log-key.ts", "readLogKey", readLogKey),
+  reader("src/domain/log-lines.ts", "readPosition", readPosition),
+  reader("src/domain/log-progress.ts", "LogProgress.read", (text) => LogProgress.read(text)),
+  reader("src/domain/byte-range.ts", "readRange", (text) => readRange(text, 1_000)),
+  reader("src/domain/gpu-selection.ts", "readGpuIds", (text) => [readGpuIds(text), modelsOfGpuIds(text)]),
+  reader("src/domain/permissions.ts", "missingIn", (text) =>
+    missingIn({ graphql: "read", endpoints: {} }, { graphql: "read", endpoints: { [text]: "read" } }),
+  ),
+  reader("src/domain/exposition.ts", "expose", (text) =>
+    expose([{ name: "n", help: "h", type: "gauge", samples: [{ labels: { label: text }, value: 1 }] }]),
+  ),
+  reader("src/gateway/lb/address.ts", "endpointOfHost, placeBelow", (text) => [
+    endpointOfHost(`https://${text}/`, readSuffixes("lb.example")),
+    placeBelow(`https://lb.example/${text}`, 2),
+  ]),
+  reader("src/gateway/lb/address.ts", "readSuffixes", readSuffixes),
+  reader("src/gateway/lb/passing-headers.ts", "passingHeaders", (text) => [
+    passingHeaders([
+      ["connection", text],
+      ["x", text],
+    ]),
+    fromByteString(text),
+    toByteString(text),
+  ]),
+  reader("src/gateway/lb/request-head.ts", "requestHead", (text) =>
+    requestHead(
+      { method: "GET", url: `https://lb.example/${encodeURIComponent(text)}`, headers: headersOf(text) },
+      { target: text, prefix: text },
+      "id",
+    ),
+  ),
+  reader("src/auth/credential.ts", "readCredential", (text) => kindOfCredential(readCredential(text) ?? "")),
+  reader("src/auth/key-ring.ts", "readKeyRing", (text) => readKeyRing({ ENCRYPTION_KEYS: text })),
+  reader("src/management/templates/template-patch.ts", "templatePatchSchema", (text) =>
+    templatePatchSchema.safeParse({ name: text, imageName: text, ports: text, volumeMountPath: text }),
+  ),
+  reader("node-agent/logs/masks.ts", "Masks", (text) => masks.apply(text)),
+  reader("node-agent/logs/line-facts.ts", "readFacts", readFacts),
+  reader("node-agent/runtime/docker-errors.ts", "pullFailure", (text) => [
+    pullFailure(
+      { imageName: "a/b", registryAuth: { name: "n", username: "u", password: "password" } },
+      new Error(text),
+    ),
+    startFailure("w", "a/b", Object.assign(new Error(text), { statusCode: 500 })),
+  ]),
+  reader("node-agent/runtime/image-name.ts", "image names", (text) => [
+    isImageName(text),
+    listedName(text),
+    registryOf(text),
+    repositoryOf(text),
+  ]),
+  reader("node-agent/runtime/last-lines.ts", "lastLinesOf", (text) => lastLinesOf(text, 20)),
+  reader("node-agent/runtime/listening-sockets.ts", "listeningIn", (text) => listeningIn(text)),
+  reader("node-agent/runtime/process-table.ts", "parsePs", (text) => [
+    parsePs(text),
+    parseStat(text, "boot"),
+  ]),
+  reader("node-agent/runtime/firewall/nameservers.ts", "nameserversIn", nameserversIn),
+  reader("node-agent/gpu/gpu-telemetry.ts", "parseGpuTelemetry", parseGpuTelemetry),
+  reader("node-agent/gpu/cuda-version.ts", "parseCudaVersion", parseCudaVersion),
+  reader("node-agent/gpu/nvidia-smi.ts", "parseGpuQuery", parseGpuQuery),
+  reader("node-agent/worker-server/worker-request.ts", "parseRequest", (text) => [
+    parseRequest("POST", `/${text}`),
+    parseRelayed(`/${text}`),
+  ]),
+  reader("node-agent/worker-server/result.ts", "readResult", (text) => [
+    readResult(bodyOf(text)),
+    readChunk(bodyOf(text)),
+  ]),
+  reader("node-agent/direct/server-settings.ts", "readServerSettings", (text) =>
+    readServerSettings({ PORT: text, PORT_HEALTH: text, HEALTH_PATH: text }),
+  ),
+  reader("node-agent/direct/message-headers.ts", "requestHeaders", (text) => {
+    const head = {
+      kind: "http",
+      method: "POST",
+      target: "/",
+      headers: [
+        ["connection", text],
+        ["x", text],
+      ],
+    } as const;
+    const mutable = {
+      ...head,
+      headers: head.headers.map(([name, value]): [string, string] => [name, value]),
+    };
+    return [requestHeaders(mutable, true), upgradeHeaders(mutable)];
+  }),
+  reader("cli/activity/secrets.ts", "Secrets", (text) => secrets.redact(text)),
+  reader("cli/build/requirement-lines.ts", "requirementLines", (text) => requirementLines(text, {})),
+  reader("cli/build/exclusions.ts", "normalizedName", (text) => [isPackageName(text), normalizedName(text)]),
+  reader("cli/configuration/service-address.ts", "readAddress", (text) => readAddress(text, "a test")),
+  reader("cli/server/queue-operations.ts", "askedOperation", askedOperation),
+  reader("cli/server/host-names.ts", "isOwnHost", (text) => isOwnHost(text, "127.0.0.1")),
+  reader("cli/server/route-table.ts", "methodsOf", (path) =>
+    methodsOf([{ method: "GET", path: "/a{one}-{two}-{three}b" }], path),
+  ),
+  reader("cli/local/fetch-failure.ts", "fetchFailure", (text) => fetchFailure(text, "/tmp")),
+];
