@@ -9,6 +9,7 @@ import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { parse, validate } from "graphql";
 import { afterEach, beforeEach, test, vi } from "vitest";
+import { RUN_RETENTION_MS } from "../../src/contract/limits.ts";
 import { managementSchema } from "../../src/graphql/schema.ts";
 import { OPERATIONS, type Operation } from "./isolation-operations.ts";
 import { neverWas, Tenant, wordFor, type Answer, type Thing } from "./isolation-world.ts";
@@ -16,8 +17,10 @@ import { passTime } from "./object.ts";
 
 const TENANTS = 3;
 const CALLS_PER_LOOK = 10;
-/** Beyond all windows in which calls are counted. */
-const BETWEEN_STEPS_MS = 20_000;
+/** Beyond all windows in which calls are counted; a whole history is shorter than what has ended is kept. */
+const BETWEEN_STEPS_MS = 12_000;
+const TURNS_MAX = 6;
+const STEPS_MAX = 20;
 /** What another account's things, and things that never were, are answered with. */
 const REFUSALS = [200, 400, 404];
 
@@ -73,7 +76,7 @@ const stepArbitrary: fc.Arbitrary<Step> = fc.record({
 
 const turnArbitrary: fc.Arbitrary<Turn> = fc.record({
   caller: fc.nat(TENANTS - 1),
-  steps: fc.array(stepArbitrary, { minLength: 10, maxLength: 20 }),
+  steps: fc.array(stepArbitrary, { minLength: 10, maxLength: STEPS_MAX }),
 });
 
 class Scene {
@@ -109,7 +112,9 @@ class Scene {
     }
     const after = await Promise.all(others.map((other) => other.look()));
     const what = called.join(" or ");
-    must(JSON.stringify(after) === JSON.stringify(before), `${what} changed another account`);
+    for (const [index, seen] of after.entries()) {
+      must(seen === before[index], `${what} changed another account: ${firstDifference(before[index], seen)}`);
+    }
     this.#mustShowOnly(tenant, await tenant.look(), []);
   }
 
@@ -207,11 +212,23 @@ function without(text: string, words: readonly string[]): string {
   return words.reduce((rest, word) => (word === "" ? rest : rest.replaceAll(word, "…")), text);
 }
 
+/** Where two texts part, with what surrounds it. */
+function firstDifference(before = "", after = ""): string {
+  const parted = [...after].findIndex((letter, place) => letter !== before[place]);
+  const at = parted === -1 ? after.length : parted;
+  const from = Math.max(0, at - 100);
+  return JSON.stringify([before.slice(from, at + 100), after.slice(from, at + 100)]);
+}
+
 function must(isRight: boolean, what: string): asserts isRight {
   if (!isRight) throw new Error(what);
 }
 
 // Tests
+
+test("a history ends before anything in it expires", ({ expect }) => {
+  expect(TURNS_MAX * STEPS_MAX * BETWEEN_STEPS_MS).toBeLessThan(RUN_RETENTION_MS);
+});
 
 test("every operation whose field exists fits the schema", ({ expect }) => {
   const misfits = OPERATIONS.filter((operation) => presenceOf(operation) === "misfit");
@@ -225,7 +242,7 @@ test(
     const operations = await presentOperations();
     expect(operations.length).toBeGreaterThan(30);
     await fc.assert(
-      fc.asyncProperty(fc.array(turnArbitrary, { minLength: 4, maxLength: 6 }), async (turns) => {
+      fc.asyncProperty(fc.array(turnArbitrary, { minLength: 4, maxLength: TURNS_MAX }), async (turns) => {
         const names = Array.from(
           { length: TENANTS },
           (_, index) => `own-${"abc"[index]}-${crypto.randomUUID().slice(0, 8)}-`,
