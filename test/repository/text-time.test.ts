@@ -108,5 +108,5 @@ describe("text of a caller is read in linear time", () => {
 
 test("a reader that is quadratic is noticed", ({ expect }) => {
   const strip = (text: string) => text.replace(/=+$/, "");
-  expect(measure(strip, "=", LENGTH / 2, LIMIT_MS).ms).toBeGreaterThan(LIMIT_MS);
+  expect(measure(strip, "=", LENGTH, LIMIT_MS).ms).toBeGreaterThan(LIMIT_MS);
 });
