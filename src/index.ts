@@ -1,4 +1,6 @@
 /** The edge: one Worker script with its Durable Objects. */
+import { ERROR_STATUS, errorBody } from "./contract/errors.ts";
+import { problemOfRootKey } from "./contract/root-key.ts";
 import type { Env } from "./env.ts";
 import { refusedTransport, withHsts } from "./gateway/transport.ts";
 import { maintain } from "./maintenance/maintain.ts";
@@ -9,8 +11,17 @@ export { FleetObject } from "./fleet/fleet-object.ts";
 
 const routes = edgeRoutes();
 
+/** Nothing is served under settings that open the edge to guesses. */
+function refusedConfiguration({ ROOT_API_KEY }: Env): Response | null {
+  const problem = problemOfRootKey(ROOT_API_KEY);
+  if (problem === undefined) return null;
+  return Response.json(errorBody("not_configured", problem), { status: ERROR_STATUS.not_configured });
+}
+
 export default {
   fetch: async (request: Request, env: Env, context: ExecutionContext): Promise<Response> =>
-    refusedTransport(request, env) ?? withHsts(request, await routes.fetch(request, env, context)),
+    refusedTransport(request, env) ??
+    refusedConfiguration(env) ??
+    withHsts(request, await routes.fetch(request, env, context)),
   scheduled: async (_event: ScheduledController, env: Env): Promise<void> => await maintain(env, Date.now()),
 };

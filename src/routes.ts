@@ -1,6 +1,5 @@
 /** All routes of the edge. */
-import { Hono, type MiddlewareHandler } from "hono";
-import { problemOfRootKey } from "./contract/root-key.ts";
+import { Hono } from "hono";
 import type { Env } from "./env.ts";
 import { agentRoutes } from "./gateway/agent/routes.ts";
 import { artifactRoutes } from "./gateway/artifacts/routes.ts";
@@ -17,16 +16,8 @@ import { queueRoutes } from "./gateway/v2/routes.ts";
 import { graphqlRoutes } from "./graphql/routes.ts";
 import { schemaPageRoutes } from "./graphql/schema-page.ts";
 
-/** Nothing is served under settings that open the edge to guesses. */
-const requireConfiguration: MiddlewareHandler<{ Bindings: Env }> = async ({ env }, next) => {
-  const problem = problemOfRootKey(env.ROOT_API_KEY);
-  if (problem !== undefined) throw new ApiError("not_configured", problem);
-  await next();
-};
-
 export function edgeRoutes(): Hono<{ Bindings: Env }> {
   const routes = new Hono<{ Bindings: Env }>({ getPath: routingPath });
-  routes.use(requireConfiguration);
   routes.route("/", homeRoutes());
   routes.get("/metrics", scrape);
   routes.route("/v2", queueRoutes());

@@ -12,18 +12,19 @@ export function eachFitting<Schema extends z.ZodType>(
   instead: (item: unknown, fault: string) => z.output<Schema> | undefined,
   most = Number.MAX_SAFE_INTEGER,
 ) {
-  const fitting = (item: unknown): unknown => {
-    const { error } = schema.safeParse(item);
-    return error ? instead(item, faultOf(error)) : item;
+  const list = z.array(schema).max(most);
+  const fitting = (item: unknown): z.output<Schema>[] => {
+    const { data, error } = schema.safeParse(item);
+    const fit = error ? instead(item, faultOf(error)) : data;
+    return fit === undefined ? [] : [fit];
   };
-  // Judged before, and read by a schema of its own, which is what documents show.
-  return z.preprocess(
-    (items) =>
-      Array.isArray(items) && items.length <= most
-        ? items.map(fitting).filter((item) => item !== undefined)
-        : items,
-    z.array(schema).max(most),
-  );
+  return z.unknown().transform((items, context): z.output<Schema>[] => {
+    const { data, error } = list.safeParse(items);
+    if (data !== undefined) return data;
+    if (Array.isArray(items) && items.length <= most) return items.flatMap(fitting);
+    for (const { path, message } of error.issues) context.addIssue({ code: "custom", path, message });
+    return z.NEVER;
+  });
 }
 
 /** For parts that nobody misses. */

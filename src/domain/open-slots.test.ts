@@ -6,9 +6,11 @@ const hosts = new Map([
   ["new", "here"],
   ["another", "elsewhere"],
 ]);
-const slots = ["old", "new", "another", "invented"].map((workerId) => ({ workerId, hostId: "here" }));
+const slots = ["old", "new", "another", "invented"].map((workerId) => ({ workerId }));
 const open = (outdated: readonly string[], workersMax = 1) =>
-  openSlots(slots, { hosts, outdated: new Set(outdated) }, workersMax).map(({ workerId }) => workerId);
+  openSlots(slots, () => "here", { hosts, outdated: new Set(outdated) }, workersMax).map(
+    ({ workerId }) => workerId,
+  );
 
 test("a host is believed about the workers that are placed on it, and about no others", ({ expect }) => {
   expect(open([])).toEqual(["old", "new"]);

@@ -1,8 +1,8 @@
 /** Which slots jobs may be given to, and in which order, as Fleet, configuration and releases say. */
 import type { WorkerSnapshot } from "./queue-reason.ts";
 
-/** What an agent offers for a worker, and the host from which it does. */
-export type OfferedSlot = { readonly workerId: string; readonly hostId: string };
+/** What an agent offers for a worker. */
+export type OfferedSlot = { readonly workerId: string };
 
 /** What is known of the workers of an endpoint. */
 export type KnownWorkers = {
@@ -18,16 +18,17 @@ export function takesWork({ state }: Pick<WorkerSnapshot, "state">): boolean {
 }
 
 /**
- * None while no workers are allowed. A host is believed only about workers that Fleet has placed on it. Those of an
- * older release come last.
+ * None while no workers are allowed. A host, which `hostOf` names for each slot, is believed only about workers that
+ * Fleet has placed on it. Those of an older release come last.
  */
 export function openSlots<Slot extends OfferedSlot>(
   slots: readonly Slot[],
+  hostOf: (slot: Slot) => string,
   { hosts, outdated }: KnownWorkers,
   workersMax: number,
 ): readonly Slot[] {
   if (workersMax === 0) return [];
-  const open = slots.filter(({ workerId, hostId }) => hosts.get(workerId) === hostId);
+  const open = slots.filter((slot) => hosts.get(slot.workerId) === hostOf(slot));
   if (outdated.size === 0) return open;
   return open.toSorted((a, b) => Number(outdated.has(a.workerId)) - Number(outdated.has(b.workerId)));
 }

@@ -112,10 +112,10 @@ export class EndpointFacts {
     }
   }
 
-  /** The slots of workers that may take jobs, or requests. */
-  openTo<Slot extends OfferedSlot>(slots: readonly Slot[]): readonly Slot[] {
+  /** The slots of workers that may take jobs, or requests; `hostOf`: who offers one. */
+  openTo<Slot extends OfferedSlot>(slots: readonly Slot[], hostOf: (slot: Slot) => string): readonly Slot[] {
     const workers = { hosts: this.#hosts().ofTakers, outdated: this.outdated };
-    return openSlots(slots, workers, this.#config?.workersMax ?? 0);
+    return openSlots(slots, hostOf, workers, this.#config?.workersMax ?? 0);
   }
 
   #hosts(): Hosts {

@@ -13,7 +13,7 @@ const NOTHING: ExchangeAnswer = { acks: [], chunkAcks: [], jobs: [], stops: [] }
 /** Takes an agent's reports, extends its leases, answers with jobs and stops. */
 export async function exchange(parts: ExchangeParts, call: ExchangeCall): Promise<ExchangeReply> {
   const { dispatch, commit, agents, facts, lookup } = parts;
-  await lookup.learnOf(call.slots.map(({ workerId }) => workerId));
+  await lookup.learnOf(call.slots);
   const isOvertaken = call.isHolding && dispatch.isSuperseded(call);
   const answer = await commit.run(() => {
     const now = Date.now();
@@ -63,7 +63,7 @@ function followNews({ followers }: ExchangeParts, call: ExchangeCall): number | 
 }
 
 function openSlots({ facts, scaling }: ExchangeParts, hostId: string, slots: Slots): Slots {
-  return scaling.openTo(facts.openTo(slots.map((slot) => ({ ...slot, hostId }))));
+  return scaling.openTo(facts.openTo(slots, () => hostId));
 }
 
 /** What a call was held for, and the acknowledgements that it has to bring home in any case. */

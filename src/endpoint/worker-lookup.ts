@@ -18,10 +18,10 @@ export class WorkerLookup {
   }
 
   /** Resolves at once when all of these workers are known. Where Fleet does not answer, its report comes a little later. */
-  async learnOf(workerIds: readonly string[]): Promise<void> {
+  async learnOf(workers: readonly { readonly workerId: string }[]): Promise<void> {
     const { facts, update } = this.#parts;
-    const unknown = workerIds.filter((workerId) => !facts.knows(workerId));
-    if (unknown.length === 0) return;
+    if (workers.every(({ workerId }) => facts.knows(workerId))) return;
+    const unknown = workers.map(({ workerId }) => workerId).filter((workerId) => !facts.knows(workerId));
     const isTold = await update().then(
       () => true,
       () => false,

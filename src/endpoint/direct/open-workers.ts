@@ -71,10 +71,10 @@ export class OpenWorkers {
     const { facts, scaling, direct, links } = this.#parts;
     const ready = links.all.flatMap((link) => {
       const isSuspect = link.isSuspect(now);
-      return link.workers.map((workerId) => ({ workerId, hostId: link.hostId, link, isSuspect }));
+      return link.workers.map((workerId) => ({ workerId, link, isSuspect }));
     });
     const outdated = facts.outdated;
-    return scaling.openTo(facts.openTo(ready)).map((worker) => ({
+    return scaling.openTo(facts.openTo(ready, ({ link }) => link.hostId)).map((worker) => ({
       ...worker,
       inFlight: direct.busy.get(worker.workerId) ?? 0,
       usedAt: this.#usedAt.get(worker.workerId) ?? 0,
