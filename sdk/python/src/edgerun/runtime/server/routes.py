@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
 from .parameters import Parameters
-
-_PARAMETER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
+from .path_pattern import PathPattern, parameter_names
 
 
 @dataclass(frozen=True)
@@ -24,7 +22,7 @@ class Route:
 
 
 def make_route(method: str, path: str, function: Callable[..., Any]) -> Route:
-    return Route(method.upper(), path, function, Parameters(function, tuple(_PARAMETER.findall(path))))
+    return Route(method.upper(), path, function, Parameters(function, parameter_names(path)))
 
 
 @dataclass(frozen=True)
@@ -40,7 +38,7 @@ class Routes:
 
     def __init__(self, routes: Iterable[Route]) -> None:
         self._exact: dict[str, dict[str, Route]] = {}
-        self._patterns: dict[str, tuple[re.Pattern[str], dict[str, Route]]] = {}
+        self._patterns: dict[str, tuple[PathPattern, dict[str, Route]]] = {}
         for route in routes:
             self._place(route)
 
@@ -63,10 +61,10 @@ class Routes:
         return sorted(allowed)
 
     def _place(self, route: Route) -> None:
-        if not _PARAMETER.search(route.path):
+        if not parameter_names(route.path):
             self._exact.setdefault(route.path, {})[route.method] = route
             return
-        _, by_method = self._patterns.setdefault(route.path, (_pattern_of(route.path), {}))
+        _, by_method = self._patterns.setdefault(route.path, (PathPattern(route.path), {}))
         by_method[route.method] = route
 
     def _candidates(self, path: str) -> Iterable[tuple[dict[str, Route], dict[str, str]]]:
@@ -74,13 +72,6 @@ class Routes:
         if exact is not None:
             yield exact, {}
         for pattern, by_method in self._patterns.values():
-            match = pattern.fullmatch(path)
-            if match is not None:
-                yield by_method, {name: unquote(value) for name, value in match.groupdict().items()}
-
-
-def _pattern_of(path: str) -> re.Pattern[str]:
-    pieces = _PARAMETER.split(path)
-    texts = [re.escape(text) for text in pieces[::2]]
-    groups = [f"(?P<{name}>[^/]+)" for name in pieces[1::2]]
-    return re.compile("".join(text + group for text, group in zip(texts, [*groups, ""])))
+            values = pattern.values_in(path)
+            if values is not None:
+                yield by_method, {name: unquote(value) for name, value in values.items()}
