@@ -14,7 +14,7 @@ export type HttpStreamOptions = ForwardedRequest & {
 };
 
 const HEAD_MAX_BYTES = 64 * 1024;
-/** Requests that change nothing: one of these may be sent twice. */
+
 export class HttpStream implements LinkStream {
   readonly kind = "http";
   readonly #options: HttpStreamOptions;

@@ -18,13 +18,16 @@ export function eachFitting<Schema extends z.ZodType>(
     const fit = error ? instead(item, faultOf(error)) : data;
     return fit === undefined ? [] : [fit];
   };
-  return z.unknown().transform((items, context): z.output<Schema>[] => {
-    const { data, error } = list.safeParse(items);
-    if (data !== undefined) return data;
-    if (Array.isArray(items) && items.length <= most) return items.flatMap(fitting);
-    for (const { path, message } of error.issues) context.addIssue({ code: "custom", path, message });
-    return z.NEVER;
-  });
+  const anyList = z.array(z.unknown()).max(most);
+  return z.preprocess(
+    (items, context) => {
+      for (const { path, message } of anyList.safeParse(items).error?.issues ?? [])
+        context.addIssue({ code: "custom", path, message });
+      return items;
+    },
+    // Only a list with an item that does not fit is read item by item.
+    list.catch(({ value }) => anyList.parse(value).flatMap(fitting)),
+  );
 }
 
 /** For parts that nobody misses. */

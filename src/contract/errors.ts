@@ -10,6 +10,7 @@ export const ERROR_STATUS = {
   /** No worker took the request in time. */
   worker_timeout: 400,
   unauthorized: 401,
+  /** Clients of this API style know 401 for every key that may not do something; 403 they do not handle. */
   insufficient_permission: 401,
   /** The request came over plain HTTP, where others can read its key. */
   https_required: 403,

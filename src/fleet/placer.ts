@@ -9,6 +9,7 @@ import { planWorkers, type Rank } from "../domain/fleet-plan.ts";
 import { type Moves, movesAfter, shallMove } from "../domain/other-host.ts";
 import type { HostPool, Place, Shortage } from "../domain/placement.ts";
 import type { RollShortage } from "../domain/queue-reason.ts";
+import { randomId } from "../domain/random-id.ts";
 import { SHORTAGE_WORDS_MS } from "../contract/limits.ts";
 import { explainShortage } from "../domain/shortage.ts";
 import { stintOf, workerOfStint } from "../domain/standby.ts";
@@ -278,7 +279,7 @@ export class Placer {
   ): void {
     const { endpointId, version } = config;
     this.#store.saveWorker({
-      workerId: newWorkerId(),
+      workerId: randomId((count) => crypto.getRandomValues(new Uint8Array(count))),
       endpointId,
       hostId,
       version,
@@ -346,10 +347,4 @@ function needOf(
 ): PlacedNeed {
   const { endpointId } = wish.config;
   return { endpointId, has: wish.wanted - missing, least, canWait, wanted: wish.wanted, since, wish };
-}
-
-/** 14 lowercase letters and digits, as clients know worker ids. */
-function newWorkerId(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(14));
-  return [...bytes].map((byte) => (byte % 36).toString(36)).join("");
 }

@@ -66,8 +66,8 @@ export async function answerRequest(
 
   const faults = validate(managementSchema, document, DOCUMENT_RULES, { maxErrors: GRAPHQL_ERRORS_MAX - 1 });
   if (faults.length > 0) return refuseDocument(faults, path);
-  const tooDear = exceededCost(managementSchema, document);
-  if (tooDear !== undefined) return errorAnswer(400, "GRAPHQL_VALIDATION_FAILED", tooDear, path);
+  const costProblem = exceededCost(managementSchema, document);
+  if (costProblem !== undefined) return errorAnswer(400, "GRAPHQL_VALIDATION_FAILED", costProblem, path);
 
   return await carryOut(request, document, context, path);
 }
