@@ -18,13 +18,22 @@ export function eachFitting<Schema extends z.ZodType>(
     const fit = error ? instead(item, faultOf(error)) : data;
     return fit === undefined ? [] : [fit];
   };
-  return z.unknown().transform((items, context): z.output<Schema>[] => {
-    const { data, error } = list.safeParse(items);
-    if (data !== undefined) return data;
-    if (Array.isArray(items) && items.length <= most) return items.flatMap(fitting);
-    for (const { path, message } of error.issues) context.addIssue({ code: "custom", path, message });
-    return z.NEVER;
-  });
+  return z.preprocess(
+    (items, context): z.output<Schema>[] => {
+      const { data, error } = list.safeParse(items);
+      if (data !== undefined) return data;
+      if (Array.isArray(items) && items.length <= most) return items.flatMap(fitting);
+      for (const { path, message } of error.issues) context.addIssue({ code: "custom", path, message });
+      return z.NEVER;
+    },
+    alreadyParsed(z.array(schema).max(most)),
+  );
+}
+
+/** The schema that documents show of a value which has been parsed before: parsing it again costs each request time. */
+function alreadyParsed<Schema extends z.ZodType>(schema: Schema): Schema {
+  schema._zod.run = (payload) => payload;
+  return schema;
 }
 
 /** For parts that nobody misses. */

@@ -113,7 +113,10 @@ class Scene {
     const after = await Promise.all(others.map((other) => other.look()));
     const what = called.join(" or ");
     for (const [index, seen] of after.entries()) {
-      must(seen === before[index], `${what} changed another account: ${firstDifference(before[index], seen)}`);
+      must(
+        seen === before[index],
+        `${what} changed another account: ${firstDifference(before[index], seen)}`,
+      );
     }
     this.#mustShowOnly(tenant, await tenant.look(), []);
   }
