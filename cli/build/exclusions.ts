@@ -51,7 +51,7 @@ export function exclusionLines(
   const ofImage = excluded.filter((key) => inImage.has(key));
   const byRequest = excluded.filter((key) => !inImage.has(key) && asked.includes(key));
   return [
-    ...(ofImage.length === 0 ? [] : [`Excluded: ${ofImage.join(", ")} (the workers' image has it)`]),
+    ...(ofImage.length === 0 ? [] : [`Excluded: ${ofImage.join(", ")} (left to the workers' image)`]),
     ...(byRequest.length === 0 ? [] : [`Excluded: ${byRequest.join(", ")} (--exclude)`]),
   ];
 }

@@ -161,7 +161,7 @@ describe.each(TOOLS)("with $tool", ({ path }) => {
     expect(pathsIn(artifact.path).filter((name) => /torch|numpy|nvidia|triton|extra/.test(name))).toEqual([]);
     expect(excluded).toEqual(["extra-one", "numpy", "torch", "torchvision"]);
     expect(manifest.excluded_packages).toEqual(excluded);
-    expect(shown).toContain("Excluded: numpy, torch, torchvision (the workers' image has it)");
+    expect(shown).toContain("Excluded: numpy, torch, torchvision (left to the workers' image)");
     expect(shown).toContain("Excluded: extra-one (--exclude)");
     expect(warnings).toEqual([
       expect.stringContaining("unheard-of: nothing needs"),

@@ -62,9 +62,9 @@ function refuseUnknown(fields: readonly string[], known: readonly string[], show
   if (unknown.length === 0) return;
   const errors = unknown.map((field) => {
     const nearest = nearestWord(field, known);
-    return `${field}: there is no such field${nearest === undefined ? "" : `; did you mean ${nearest}?`}`;
+    return `${field}: there is no such field${nearest === undefined ? "." : `; did you mean ${nearest}?`}`;
   });
-  throw new OperationError("INVALID_INPUT", `${errors.join("; ")}. Fields: ${known.join(", ")}`);
+  throw new OperationError("INVALID_INPUT", `${errors.join(" ")} Fields: ${known.join(", ")}`);
 }
 
 /** The same, where fields that nobody knows are passed over. */

@@ -30,7 +30,7 @@ export async function warnOfUsers(context: RequestContext, secretName: string): 
   const named = users.map(({ kind, name }) => `${kind} '${name}'`).join(", ");
   warn(context, {
     code: "SECRET_IN_USE",
-    message: `id: secret '${secretName}' is deleted, but ${named} refer to it; their next workers will not start until there is one of that name.`,
+    message: `id: secret '${secretName}' is deleted, but used by ${named}; workers will not start there until there is one of that name.`,
   });
 }
 
