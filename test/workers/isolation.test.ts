@@ -113,7 +113,10 @@ class Scene {
     const after = await Promise.all(others.map((other) => other.look()));
     const what = called.join(" or ");
     for (const [index, seen] of after.entries()) {
-      must(seen === before[index], `${what} changed another account: ${firstDifference(before[index], seen)}`);
+      must(
+        seen === before[index],
+        `${what} changed another account: ${firstDifference(before[index], seen)}`,
+      );
     }
     this.#mustShowOnly(tenant, await tenant.look(), []);
   }
@@ -214,8 +217,8 @@ function without(text: string, words: readonly string[]): string {
 
 /** Where two texts part, with what surrounds it. */
 function firstDifference(before = "", after = ""): string {
-  const parted = [...after].findIndex((letter, place) => letter !== before[place]);
-  const at = parted === -1 ? after.length : parted;
+  let at = 0;
+  while (at < after.length && after[at] === before[at]) at += 1;
   const from = Math.max(0, at - 100);
   return JSON.stringify([before.slice(from, at + 100), after.slice(from, at + 100)]);
 }
