@@ -1,3 +1,4 @@
+import type { ServiceWarnings } from "./service/service-warnings.ts";
 import type { Terminal } from "./terminal/terminal.ts";
 
 /** What every command is given: where it was started, and how it speaks to its person. */
@@ -12,6 +13,8 @@ export type Cli = {
   readonly isInsecure?: boolean;
   /** From now on this text is shown to nobody and written to no log. */
   readonly hide?: (secret: string) => void;
+  /** What the service warns of. */
+  readonly warnings?: ServiceWarnings;
   /**
    * From now on the command has something to tidy up at its end. A second Ctrl+C ends the process at once, with the lines
    * that `tell` says then of what is left.

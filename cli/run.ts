@@ -8,13 +8,18 @@ import { installCompletion } from "./completion/completion.ts";
 import { EXIT_FAILURE, EXIT_USAGE, Failure } from "./failure.ts";
 import { Interruptions } from "./interruption.ts";
 import { flashProgram } from "./program.ts";
+import { ServiceWarnings } from "./service/service-warnings.ts";
 import { ConsoleTerminal } from "./terminal/console-terminal.ts";
 import { FLASH_VERSION } from "./version.ts";
 
 /** Stands for a command, and for none that can be completed. */
 const INSTALL_COMPLETION = "--install-completion";
 
-type Run = { readonly cli: Cli & { isInsecure: boolean }; readonly terminal: ConsoleTerminal };
+type Run = {
+  readonly cli: Cli & { isInsecure: boolean };
+  readonly terminal: ConsoleTerminal;
+  readonly warnings: ServiceWarnings;
+};
 
 /** Runs a command in this process and says with which code it should end. */
 export async function runFlash(args: readonly string[]): Promise<number> {
@@ -22,7 +27,7 @@ export async function runFlash(args: readonly string[]): Promise<number> {
   const directory = currentDirectory();
   const log = new ActivityLog(directory);
   const run = startRun(directory, secrets, log);
-  const { cli, terminal } = run;
+  const { cli, terminal, warnings } = run;
   const program = flashProgram({
     cli,
     configure: (_command, { isInsecure, ...options }) => {
@@ -38,6 +43,7 @@ export async function runFlash(args: readonly string[]): Promise<number> {
     if (first === undefined) program.outputHelp();
     else if (first === INSTALL_COMPLETION) installCompletion(cli, program, second);
     else await program.parseAsync([...args], { from: "user" });
+    warnings.release();
     // Some run until they are stopped.
     return cli.signal.aborted ? (cli.signal.reason as Failure).exitCode : 0;
   } catch (error) {
@@ -74,6 +80,7 @@ function startRun(directory: string, secrets: Secrets, log: ActivityLog): Run {
     redact: (text) => secrets.redact(text),
     log: (line) => log.append(stripVTControlCharacters(line)),
   });
+  const warnings = new ServiceWarnings((message) => terminal.warn(message));
   const cli = {
     directory,
     environment: process.env,
@@ -81,13 +88,15 @@ function startRun(directory: string, secrets: Secrets, log: ActivityLog): Run {
     signal,
     isInsecure: false,
     hide: (secret: string) => secrets.add(secret),
+    warnings,
     onHurry: interruptions.expect,
   };
-  return { cli, terminal };
+  return { cli, terminal, warnings };
 }
 
-function end({ cli, terminal }: Run, error: unknown): number {
+function end({ cli, terminal, warnings }: Run, error: unknown): number {
   terminal.close();
+  warnings.release(); // why it failed stands last
   if (error instanceof CommanderError) return endOfParsing(terminal, error);
   if (cli.signal.aborted && !(error instanceof Failure)) return show(terminal, cli.signal.reason as Failure);
   if (error instanceof Failure) {

@@ -12,6 +12,7 @@ import {
   lasting,
   stateOf,
 } from "../service/flash-operations.ts";
+import { gpuName } from "../service/gpu-name.ts";
 import type { Service } from "../service/service.ts";
 import { ago } from "../terminal/ago.ts";
 import { counted } from "../terminal/counted.ts";
@@ -111,15 +112,17 @@ function shownEndpoint(service: Service, endpoint: DeployedEndpoint) {
     id: pod.id,
     status: pod.desiredStatus,
     gpu: pod.machine?.gpuDisplayName ?? null,
+    isGpuSimulated: pod.machine?.isGpuSimulated ?? false,
     gpuCount: pod.gpuCount,
     location: pod.machine?.location ?? null,
   }));
   return { id, name, type, url: addressOf(service.url, id, type === "LB"), workersMin, workersMax, workers };
 }
 
-/** Such as "2 workers (NVIDIA L4), at most 3". */
+/** Such as "2 workers (L4), at most 3", or "1 worker (simulated L4), at most 3". */
 function workersOf({ workers, workersMax }: ReturnType<typeof shownEndpoint>): string {
-  const gpus = [...new Set(workers.flatMap(({ gpu }) => gpu ?? []))];
+  const names = workers.map(({ gpu, isGpuSimulated }) => gpuName({ gpuDisplayName: gpu, isGpuSimulated }));
+  const gpus = [...new Set(names.filter((name) => name !== undefined))];
   const kinds = gpus.length > 0 ? ` (${gpus.join(", ")})` : "";
   return `${counted(workers.length, "worker")}${kinds}, at most ${workersMax}`;
 }

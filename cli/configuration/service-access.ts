@@ -5,7 +5,11 @@ import { readSettings, type Settings, type StoredKey } from "./settings.ts";
 
 /** The service with this person's key; throws a Failure when there is none, or when it is not for that address. */
 export async function openService(cli: Cli): Promise<Service> {
-  return new Service({ ...(await findAccess(cli)), signal: cli.signal });
+  return new Service({
+    ...(await findAccess(cli)),
+    onWarning: (message) => cli.warnings?.add(message),
+    signal: cli.signal,
+  });
 }
 
 /** The key that is used, and the address that it goes to. Throws like openService. */

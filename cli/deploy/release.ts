@@ -38,7 +38,7 @@ export async function release(cli: Cli, service: Service, order: Release): Promi
     endpoints,
     removed,
     workers,
-    warnings,
+    warnings: [...warnings, ...(cli.warnings?.messages ?? [])],
     seconds: secondsSince(startedAt),
   } satisfies DeploymentDocument);
   if (deployment.hasFailed) {

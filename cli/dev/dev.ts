@@ -75,15 +75,17 @@ async function serve(cli: Cli, options: DevOptions, opened: Opened): Promise<voi
   opened.push(async () => await closeSession(cli, session));
 
   const calls = new LiveCalls({ service, app, session, signal: cli.signal });
-  const server = await startLocalServer(cli, { app, calls, log: openCallLog(cli), host, port });
+  const log = openCallLog(cli);
+  const server = await startLocalServer(cli, { app, calls, log, host, port });
   opened.push(async () => await server.close());
   await tellAddress(cli.directory, server.url);
   opened.push(async () => await forgetAddress(cli.directory));
 
+  cli.warnings?.release(); // its end is hours away
   const endpoints = await app.endpoints();
   showStartupTable(cli, endpoints, server);
   app.onChange((change) => {
-    showChange(cli.terminal, change);
+    log.between(() => showChange(cli.terminal, change));
     void removeUndeclared(cli, app, session);
   });
   if (provisionsAll && (await confirmProvisioning(cli, session, endpoints)))
@@ -104,7 +106,12 @@ async function removeUndeclared({ terminal }: Cli, app: LiveApp, session: LiveSe
 async function serviceOf(cli: Cli, edge: LocalEdge | undefined): Promise<Service> {
   if (edge === undefined) return await openService(cli);
   cli.hide?.(edge.apiKey);
-  return new Service({ url: edge.url, apiKey: edge.apiKey, signal: cli.signal });
+  return new Service({
+    url: edge.url,
+    apiKey: edge.apiKey,
+    onWarning: (message) => cli.warnings?.add(message),
+    signal: cli.signal,
+  });
 }
 
 async function closeSession({ terminal }: Cli, session: LiveSession): Promise<void> {

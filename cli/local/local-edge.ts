@@ -57,8 +57,9 @@ export async function openLocalEdge(cli: Cli, options: LocalEdgeOptions = {}): P
 /** Whatever else is configured is not used, and a person who has forgotten that would look in the wrong place. */
 function introduce({ terminal }: Cli, runtime: "process" | "docker"): void {
   terminal.say("--local: edge and workers run on this computer alone; no other service is used.");
-  if (runtime === "docker") terminal.say("Workers run in Docker. GPUs are simulated.");
-  else terminal.say("Workers are plain processes, which nothing isolates. GPUs are simulated.");
+  if (runtime === "docker") terminal.say("Workers run in Docker. GPUs are simulated: no card is used.");
+  else
+    terminal.say("Workers are plain processes, which nothing isolates. GPUs are simulated: no card is used.");
 }
 
 async function start(cli: Cli, run: (port?: number) => Promise<StandaloneHandle>): Promise<LocalEdge> {

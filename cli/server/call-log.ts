@@ -11,6 +11,11 @@ export interface CallLine {
   running(worker: { readonly id: string; readonly gpu?: string | undefined }): void;
   /** What the worker has printed. */
   printed(line: string): void;
+  /**
+   * What the worker prints comes by a way of its own, and perhaps after the answer. The result is to be called when all of
+   * it has been told; calls that begin meanwhile are shown after it.
+   */
+  awaitLog(): () => void;
   done(facts: { readonly ranMs?: number | undefined; readonly queuedMs?: number | undefined }): void;
   /** `detail` may have several lines, such as a traceback with local files. */
   fail(reason: string, detail?: string): void;
@@ -22,4 +27,6 @@ export interface CallLog {
     readonly path: string;
     readonly endpoint?: string | undefined;
   }): CallLine;
+  /** Shows something else in its place among the calls: after those that are over by now. */
+  between(show: () => void): void;
 }

@@ -31,6 +31,7 @@ export function failuresOnly(log: CallLog, call: Parameters<CallLog["begin"]>[0]
     waiting: silent,
     running: silent,
     printed: silent,
+    awaitLog: () => silent,
     done: silent,
     fail: (reason, detail) => log.begin(call).fail(reason, detail),
   };

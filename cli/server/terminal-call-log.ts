@@ -2,20 +2,28 @@ import { stripVTControlCharacters } from "node:util";
 import type { Cli } from "../cli.ts";
 import type { Step } from "../terminal/terminal.ts";
 import type { CallLine, CallLog } from "./call-log.ts";
+import { CallOrder, type Turn } from "./call-order.ts";
 
 /** Shows calls in the terminal, each under a number of its own. */
 export function openCallLog(cli: Cli): CallLog {
+  const order = new CallOrder(cli.signal);
   let last = 0;
   return {
     begin: ({ method, path }) => {
       last += 1;
-      return new TerminalCall(cli, last, `${method} ${path}`);
+      return new TerminalCall(cli, order.begin(), { number: last, title: `${method} ${path}` });
+    },
+    between: (show) => {
+      const turn = order.begin();
+      turn.show(show);
+      turn.end();
     },
   };
 }
 
 class TerminalCall implements CallLine {
   readonly #cli: Cli;
+  readonly #turn: Turn;
   readonly #number: string;
   readonly #title: string;
   readonly #startedAt = performance.now();
@@ -24,8 +32,9 @@ class TerminalCall implements CallLine {
   #reason: string | undefined;
   #worker: string | undefined;
 
-  constructor(cli: Cli, number: number, title: string) {
+  constructor(cli: Cli, turn: Turn, { number, title }: { readonly number: number; readonly title: string }) {
     this.#cli = cli;
+    this.#turn = turn;
     this.#number = `#${number}`;
     this.#title = title;
     this.#aside(title);
@@ -49,7 +58,12 @@ class TerminalCall implements CallLine {
 
   printed(line: string): void {
     const { dim } = this.#cli.terminal.palette;
-    this.#cli.terminal.say(`${INDENT}${this.#number} ${dim("│")} ${printable(line)}`);
+    const text = `${INDENT}${this.#number} ${dim("│")} ${printable(line)}`;
+    this.#turn.show(() => this.#cli.terminal.say(text));
+  }
+
+  awaitLog(): () => void {
+    return this.#turn.awaitLog();
   }
 
   done({ ranMs, queuedMs }: Parameters<CallLine["done"]>[0]): void {
@@ -58,7 +72,9 @@ class TerminalCall implements CallLine {
       duration(ranMs ?? performance.now() - this.#startedAt),
       ...(queuedMs !== undefined && queuedMs >= SHOWN_WAIT_MS ? [`waited ${duration(queuedMs)}`] : []),
     ];
-    this.#step.done(`${this.#head()} ${this.#cli.terminal.palette.dim(`(${times.join(", ")})`)}`);
+    const text = `${this.#head()} ${this.#cli.terminal.palette.dim(`(${times.join(", ")})`)}`;
+    this.#turn.show(() => this.#step.done(text));
+    this.#turn.end();
   }
 
   fail(reason: string, detail = ""): void {
@@ -67,7 +83,9 @@ class TerminalCall implements CallLine {
     // A traceback ends with the words that stand above it already.
     if (first.startsWith(rest.at(-1) ?? first)) rest.pop();
     const below = rest.map((line) => `\n${INDENT}${printable(line)}`).join("");
-    this.#step.fail(`${this.#head()}: ${printable(first)}${below}`);
+    const text = `${this.#head()}: ${printable(first)}${below}`;
+    this.#turn.show(() => this.#step.fail(text));
+    this.#turn.end();
   }
 
   /** Whether it has ended before. */
@@ -78,7 +96,8 @@ class TerminalCall implements CallLine {
   }
 
   #aside(text: string): void {
-    this.#cli.terminal.aside(`  ${clock()} ${this.#number} ${text}`);
+    const line = `  ${clock()} ${this.#number} ${text}`;
+    this.#turn.show(() => this.#cli.terminal.aside(line));
   }
 
   #head(): string {

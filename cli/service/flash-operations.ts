@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { AUTH_REQUEST_STATUSES } from "../../src/contract/flash.ts";
 import { flashManifestSchema } from "../../src/contract/flash-manifest.ts";
+import { GPU_FIELDS, gpuShape } from "./gpu-name.ts";
 import type { Operation } from "./service.ts";
 
 const text = z.string();
@@ -95,7 +96,7 @@ const deployedEndpointSchema = z.object({
       id: text,
       desiredStatus: text,
       gpuCount: z.number().int().nullable(),
-      machine: z.object({ gpuDisplayName: text.nullable(), location: text.nullable() }).nullable(),
+      machine: z.object({ ...gpuShape, location: text.nullable() }).nullable(),
     }),
   ),
 });
@@ -108,7 +109,7 @@ export const environmentDetails = operation(
       id name state activeBuildId createdAt leaseExpiresAt
       endpoints {
         id name type workersMin workersMax
-        pods { id desiredStatus gpuCount machine { gpuDisplayName location } }
+        pods { id desiredStatus gpuCount machine { ${GPU_FIELDS} location } }
       }
       networkVolumes { id name size dataCenterId }
     }

@@ -23,6 +23,7 @@ const answerSchema = z.object({
       }),
     )
     .optional(),
+  extensions: z.object({ warnings: z.array(z.object({ message: z.string() })) }).catch({ warnings: [] }),
 });
 
 /** What the queue API answers with where it refuses. */
@@ -52,6 +53,8 @@ export type ServiceSettings = {
   readonly apiKey?: string | undefined;
   /** Where the key stands, for the person whose key is refused. */
   readonly keySource?: string | undefined;
+  /** Told what the service warns of although it does what it is asked. */
+  readonly onWarning?: ((message: string) => void) | undefined;
   readonly signal: AbortSignal;
 };
 
@@ -190,10 +193,15 @@ export class Service {
     ]);
   }
 
+  #warn(answer: z.output<typeof answerSchema> | undefined): void {
+    for (const { message } of answer?.extensions.warnings ?? []) this.#settings.onWarning?.(message);
+  }
+
   #read<Schema extends z.ZodType>({ isOk, status, text }: Answer, schema: Schema): z.output<Schema> {
     const answer = answerSchema.safeParse(parseJson(text));
     const [fault] = answer.data?.errors ?? [];
     const { keySource } = this.#settings;
+    this.#warn(answer.data);
     if (fault) throw refusal(fault.extensions?.code ?? "UNKNOWN", fault.message, keySource);
     if (status === 401) {
       throw refusal("UNAUTHORIZED", "The service does not accept the API key.", keySource);

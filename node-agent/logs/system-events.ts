@@ -1,6 +1,13 @@
 /** What the agent notes of a worker is told to the worker's owner, in a sentence. */
 import type { AgentEvent, AgentLog, LogFields } from "../log.ts";
+import type { Recreation } from "../worker/recreation.ts";
 import type { LogDesk } from "./log-desk.ts";
+
+const RECREATIONS: Readonly<Record<Recreation, string>> = {
+  refresh: "Restarts, as its handler asked.",
+  hard_stop: "Restarts: a job that was told to stop did not.",
+  new_code: "Restarts with the new code.",
+};
 
 /** An event that is not here is no news to the owner of a worker. */
 const SENTENCES: { readonly [Event in AgentEvent]?: (fields: LogFields) => string } = {
@@ -22,11 +29,8 @@ const SENTENCES: { readonly [Event in AgentEvent]?: (fields: LogFields) => strin
   worker_thawed: () => "Wanted again: it goes on.",
   worker_failed: ({ state, reason }) =>
     `${state === "crash_looping" ? "Keeps failing" : "Failed"}: ${reason}`,
-  worker_recreated: ({ reason }) =>
-    reason === "refresh"
-      ? "Starts anew, as its handler asked."
-      : "Starts anew: a job that is not wanted any more did not stop.",
-  worker_draining: () => "Draining: it gets no more jobs.",
+  worker_recreated: ({ reason }) => RECREATIONS[reason as Recreation],
+  worker_draining: () => "No longer needed here: it finishes what it has, and gets no more.",
   worker_removed: () => "Removed from this host.",
   worker_remove_failed: ({ reason }) => `Could not be removed yet: ${reason}`,
   job_lost: ({ jobId, reason }) => `Job ${jobId} was lost: ${reason}`,

@@ -22,6 +22,7 @@ import { type DutyOptions, dutyOf } from "./duties.ts";
 import type { Duty } from "./duty.ts";
 import { judgeLife, type LifeEnd, type LifeFacts } from "./life.ts";
 import { Preparation } from "./preparation.ts";
+import { type Recreation, recreationOf } from "./recreation.ts";
 import { describeFailure, type Failure, judgeFailure, restartDelayMs, restartPolicy } from "./restart.ts";
 import { Standby } from "./standby.ts";
 import { Standing } from "./standing.ts";
@@ -236,8 +237,8 @@ export class Worker implements WorkerSession {
     const reason = this.#container.exit?.reason ?? "exited";
     const words = describeFailure({ reason, lastLine });
     this.duty.lose(`The worker ended before the job had a result: ${words}`);
-    const { isRefreshing, complaint } = this.duty.facts();
-    if (isRefreshing || this.#isDraining) return null;
+    if (this.#isDraining || this.#recreationOf(end) !== null) return null;
+    const { complaint } = this.duty.facts();
     if (complaint === null) return { kind: "exited", reason, lastLine };
     return { kind: "reported_unhealthy", reason: complaint, lastLine };
   }
@@ -250,11 +251,23 @@ export class Worker implements WorkerSession {
       this.duty.halt(); // the SDK ends when its polls have returned
       await terminated;
     }
-    if (end === "hard_stop" || end === "refresh") {
-      this.#options.log.info("worker_recreated", { workerId: this.workerId, reason: end });
+    const recreation = this.#recreationOf(end);
+    if (recreation !== null) {
+      this.#options.log.info("worker_recreated", { workerId: this.workerId, reason: recreation });
     }
     this.duty.end(end);
     await this.#container.clearAway();
+  }
+
+  #recreationOf(end: LifeEnd | null): Recreation | null {
+    const { wasReady, exit, assignment } = this.#container;
+    return recreationOf(end, {
+      isRefreshing: this.duty.facts().isRefreshing,
+      isDraining: this.#isDraining,
+      wasReady,
+      exitCode: exit?.exitCode ?? null,
+      env: assignment?.env,
+    });
   }
 
   #recordFailure(failure: Failure): number {

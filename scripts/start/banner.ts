@@ -18,6 +18,10 @@ const RUNTIME_WORDS: Record<RuntimeKind, string> = {
 const OPEN_NETWORK_WARNING =
   "  WARNING          containers can reach the services of this machine and its network: only root on Linux can keep them away";
 
+/** The agent beside a local edge is always told to simulate them: see standalone/agent.ts. */
+const SIMULATED_GPUS =
+  "  GPUs             simulated, four of each tier: workers get the names of cards, and no card";
+
 function canGuardNetwork(): boolean {
   return process.platform === "linux" && process.getuid?.() === 0;
 }
@@ -43,7 +47,7 @@ export function bannerLines(facts: BannerFacts): readonly string[] {
     `  Try them out     ${facts.url}/docs`,
     `  API key          ${facts.apiKey}`,
     ...(facts.example ? [`  Endpoint         ${facts.example.id} (${facts.example.name})`] : []),
-    ...(facts.runtime ? [`  Workers          ${RUNTIME_WORDS[facts.runtime]}; GPUs are simulated`] : []),
+    ...(facts.runtime ? [`  Workers          ${RUNTIME_WORDS[facts.runtime]}`, SIMULATED_GPUS] : []),
     ...(facts.runtime === "docker" && !canGuardNetwork() ? [OPEN_NETWORK_WARNING] : []),
     `  Data and logs    ${directory.startsWith("..") ? facts.stateDirectory : directory}`,
     "",

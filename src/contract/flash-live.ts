@@ -26,6 +26,12 @@ export const LIVE_EXECUTE_PATH = "/execute";
  */
 export const LIVE_OUTCOME_HEADER = "X-Flash-Live";
 
+/**
+ * A live worker that was ready ends with this exit code where its process cannot go on with the new code: a package that
+ * it has imported is wanted in another version. It is started again at once, and that is no failure. EX_TEMPFAIL.
+ */
+export const LIVE_RESTART_EXIT_CODE = 75;
+
 /** `error_type` of a job that failed because its worker lacks sources; `missing_modules` beside it names them. */
 export const MISSING_MODULES_ERROR = "MissingModules";
 

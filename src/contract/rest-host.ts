@@ -21,7 +21,15 @@ export const hostSchema = z
     isPresent: z.boolean(),
     agentVersion: z.string().nullable(),
     isAgentOutdated: z.boolean(),
-    gpus: z.array(z.object({ name: z.string(), tier: z.string().nullable(), total: z.int(), free: z.int() })),
+    gpus: z.array(
+      z.object({
+        name: z.string(),
+        tier: z.string().nullable(),
+        isSimulated: z.boolean().meta({ description: "true: the host does not have such a card." }),
+        total: z.int(),
+        free: z.int(),
+      }),
+    ),
     workers: z.int(),
     cordoned: z.boolean(),
     drained: z.boolean(),

@@ -16,7 +16,7 @@ const host = (free: number, total = free, more: Partial<HostStock> = {}): HostSt
   dataCenterId: "EU-RO-1",
   cpuCount: 16,
   memoryMb: 64_000,
-  gpus: [{ model: "NVIDIA L4", tier: "AMPERE_24", total, free }],
+  gpus: [{ model: "NVIDIA L4", tier: "AMPERE_24", isSimulated: false, total, free }],
   ...more,
 });
 
@@ -29,11 +29,20 @@ describe("the stock of a host", () => {
       cpuCount: 8,
       memoryMb: 1,
       gpus: [
-        { model: "NVIDIA L4", tier: "AMPERE_24", total: 2, free: 1 },
-        { model: "NVIDIA A40", tier: "AMPERE_48", total: 1, free: 0 },
-        { model: "NVIDIA L4", tier: null, total: 1, free: 1 },
+        { model: "NVIDIA L4", tier: "AMPERE_24", isSimulated: false, total: 2, free: 1 },
+        { model: "NVIDIA A40", tier: "AMPERE_48", isSimulated: false, total: 1, free: 0 },
+        { model: "NVIDIA L4", tier: null, isSimulated: false, total: 1, free: 1 },
       ],
     });
+  });
+
+  test("it does not count simulated GPUs with those that are there", ({ expect }) => {
+    const gpus = [model(0), { ...model(1), isSimulated: true }, { ...model(2), isSimulated: true }];
+    const { gpus: counted } = stockOfHost({ gpus, cpuCount: 8, memoryMb: 1 }, new Set());
+    expect(counted.map(({ isSimulated, total }) => [isSimulated, total])).toEqual([
+      [false, 1],
+      [true, 2],
+    ]);
   });
 
   test("a place that nobody knows is the default one", ({ expect }) => {
@@ -64,8 +73,8 @@ describe("the offer of a card", () => {
     expect(offerOf(L4, [small], { gpuCount: 1 })).toMatchObject({ minVcpuCount: 1, minMemoryGb: 1 });
     const mixed = host(2, 2, {
       gpus: [
-        { model: "NVIDIA L4", tier: "AMPERE_24", total: 2, free: 2 },
-        { model: "NVIDIA A40", tier: "AMPERE_48", total: 2, free: 0 },
+        { model: "NVIDIA L4", tier: "AMPERE_24", isSimulated: false, total: 2, free: 2 },
+        { model: "NVIDIA A40", tier: "AMPERE_48", isSimulated: false, total: 2, free: 0 },
       ],
     });
     expect(offerOf(L4, [mixed], { gpuCount: 2 })).toMatchObject({ minVcpuCount: 8, minMemoryGb: 32 });

@@ -8,6 +8,8 @@ import { STOCK_HIGH_FROM, STOCK_MEDIUM_FROM } from "../contract/limits.ts";
 export type GpuStock = {
   readonly model: string;
   readonly tier: string | null;
+  /** They stand for cards that the host does not have. */
+  readonly isSimulated: boolean;
   readonly total: number;
   readonly free: number;
 };
@@ -59,11 +61,15 @@ export function stockOfHost(
   },
   takenGpus: ReadonlySet<number>,
 ): HostStock {
-  const models = Map.groupBy(inventory.gpus, ({ name, tier }) => JSON.stringify([name, tier]));
+  const models = Map.groupBy(inventory.gpus, ({ name, tier, isSimulated }) =>
+    JSON.stringify([name, tier, isSimulated]),
+  );
   const gpus = [...models.values()].flatMap((same) => {
     const [first] = same;
+    if (first === undefined) return [];
     const free = same.filter(({ index }) => !takenGpus.has(index)).length;
-    return first ? [{ model: first.name, tier: first.tier, total: same.length, free }] : [];
+    const { name: model, tier, isSimulated } = first;
+    return [{ model, tier, isSimulated, total: same.length, free }];
   });
   const { cpuCount, memoryMb } = inventory;
   return { dataCenterId: knownDataCenter(inventory.dataCenterId), cpuCount, memoryMb, gpus };

@@ -81,6 +81,8 @@ export type ShownWorker = {
   readonly dataCenterId: string;
   /** Models of the GPUs that it has. */
   readonly gpuModels: readonly string[];
+  /** They stand for cards that its host does not have. */
+  readonly isGpuSimulated: boolean;
   readonly state: WorkerState;
   readonly detail: string | null;
   readonly imageDigest: string | null;

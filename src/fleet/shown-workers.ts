@@ -32,9 +32,11 @@ function show(store: FleetStore, worker: WorkerRecord): ShownWorker {
   const state = stateOf(worker);
   const detail = detailWithMoves(worker);
   const inventory = store.hosts.get(hostId)?.inventory;
-  const models = new Map(inventory?.gpus.map(({ index, name }) => [index, name]));
-  const gpuModels = gpuIndexes.map((index) => models.get(index) ?? "");
+  const hostGpus = new Map(inventory?.gpus.map((gpu) => [gpu.index, gpu]));
+  const gpus = gpuIndexes.map((index) => hostGpus.get(index));
+  const gpuModels = gpus.map((gpu) => gpu?.name ?? "");
+  const isGpuSimulated = gpus.some((gpu) => gpu?.isSimulated === true);
   const dataCenterId = knownDataCenter(inventory?.dataCenterId);
   const stand = { state, detail, imageDigest, createdAt, start };
-  return { workerId, endpointId, hostId, version, dataCenterId, gpuModels, ...stand };
+  return { workerId, endpointId, hostId, version, dataCenterId, gpuModels, isGpuSimulated, ...stand };
 }

@@ -1,4 +1,5 @@
 import { describe, test } from "vitest";
+import { LIVE_RESTART_EXIT_CODE } from "../../src/contract/flash-live.ts";
 import { AgentFixture, assignment } from "../support/agent-fixture.ts";
 import { processesNaming } from "../support/agent-process.ts";
 
@@ -119,6 +120,35 @@ describe("a worker", () => {
     expect(host.events.findIndex(({ event }) => event === "worker_recreated")).toBeLessThan(
       host.events.findLastIndex(({ event }) => event === "job_delivered"),
     );
+  });
+
+  test("that ends because the new code needs a fresh process is started at once, and has not failed", async ({
+    expect,
+  }) => {
+    await using host = await AgentFixture.start();
+    const { endpointId } = await host.readyWorker({ env: { FLASH_LIVE: "true" } });
+    const input = { mock_return: 1, mock_post_and_crash: LIVE_RESTART_EXIT_CODE };
+    host.edge.submit(endpointId, { id: "job-1", input });
+    await host.logged("worker_ready", 2);
+
+    expect((await host.logged("worker_recreated")).fields).toMatchObject({ reason: "new_code" });
+    expect(host.count("worker_failed")).toBe(0);
+    const told = host.edge.syncs.flatMap(({ workers }) => workers);
+    expect(told.filter(({ failing }) => failing !== undefined)).toEqual([]);
+    await host.edge.until(() =>
+      host.edge.logLines({ source: "system" }).find(({ line }) => line.includes("new code")),
+    );
+  });
+
+  test("that exits with code 0 by itself has failed, live or not", async ({ expect }) => {
+    for (const env of [{}, { FLASH_LIVE: "true" }]) {
+      await using host = await AgentFixture.start();
+      const { endpointId } = await host.readyWorker({ env });
+      host.edge.submit(endpointId, { id: "job-1", input: { mock_crash: 0 } });
+      const { fields } = await host.logged("worker_failed");
+      expect(fields["reason"]).toContain("exited with code 0");
+      expect(host.count("worker_recreated")).toBe(0);
+    }
   });
 
   test("that was ready for long and asks for a fresh container is not called failing for what was before", async ({

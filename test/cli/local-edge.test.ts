@@ -15,6 +15,7 @@ from edgerun import Endpoint
 
 @Endpoint(name="hello")
 def hello(name):
+    print(f"greeting {name}")
     return {"message": f"Hello, {name}!", "name": name}
 `;
 
@@ -111,6 +112,10 @@ test("a function runs on this computer, again after a kill, and nothing is left 
   await using killed = await start();
   expect(await callHello(killed)).toMatchObject(completed);
   expect(killed.output).toContain("no other service is used");
+  await answerOfHello(killed, '"again"');
+  await killed.printed(/#2 │ greeting again/);
+  const shown = killed.output.match(/#\d+ (?:POST|│ greeting)/g);
+  expect(shown).toEqual(["#1 POST", "#1 │ greeting", "#2 POST", "#2 │ greeting"]);
   const exact = '{"seed":18446744073709551615,"cfg":7.0,"f":-0.0,"10":1,"2":"\\ud800"}';
   expect(await answerOfHello(killed, exact)).toContain(`"name":${exact}`);
 

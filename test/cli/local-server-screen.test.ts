@@ -72,6 +72,28 @@ test("in a terminal a call is told from its request to its end", async ({ expect
   ]);
 });
 
+test("the lines of a worker stand with their call, however late they come", ({ expect }) => {
+  const { cli, screen } = quietCli({ isTerminal: true });
+  const log = openCallLog(cli);
+  const first = log.begin({ method: "POST", path: "/hello/runsync" });
+  const logShown = first.awaitLog();
+  first.done({ ranMs: 12 });
+  const second = log.begin({ method: "POST", path: "/hello/runsync" });
+  second.fail("ValueError: no");
+  expect(linesOf(screen())).not.toContain("✗ <time> #2 POST /hello/runsync: ValueError: no");
+  log.between(() => cli.terminal.done("Reloaded"));
+  first.printed("loaded");
+  logShown();
+  expect(linesOf(screen())).toEqual([
+    "  <time> #1 POST /hello/runsync",
+    "✓ <time> #1 POST /hello/runsync (12 ms)",
+    "           #1 │ loaded",
+    "  <time> #2 POST /hello/runsync",
+    "✗ <time> #2 POST /hello/runsync: ValueError: no",
+    "✓ Reloaded",
+  ]);
+});
+
 test("without a terminal only what is printed and how calls end is shown; the log has all", async ({
   expect,
 }) => {

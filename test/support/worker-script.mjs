@@ -23,7 +23,7 @@
  *   mock_fill N          writes a file of N bytes first
  *   mock_size N          returns N bytes of text            mock_twice          posts its result twice
  *   mock_output_size N   with mock_error: returns N bytes of text besides
- *   mock_post_and_crash  posts its result and exits at once
+ *   mock_post_and_crash C  posts its result and exits with code C (1 for true) at once
  *   mock_stop_to A       tells the address A, which ends in "?", its job and the moment when it is stopped
  *
  * With MOCK_RAW nothing is parsed: the text of each input is posted as progress, yielded as a chunk, and returned;
@@ -107,7 +107,7 @@ async function handle(job, signal) {
   for (const value of input.mock_progress ?? []) await progress(job.id, value);
   if ("mock_crash" in input) {
     process.stderr.write("the handler crashes now\n");
-    process.exit(Number(input.mock_crash) || 1);
+    process.exit(Number.isInteger(input.mock_crash) ? input.mock_crash : 1);
   }
   if (input.mock_never) await delay(2 ** 31 - 1, undefined, { signal });
   if (input.mock_deaf) await isThere(input.mock_deaf);
@@ -180,7 +180,9 @@ async function run(job) {
   try {
     const body = await handle(job, stop.signal);
     const input = job.input ?? {};
-    if (input.mock_post_and_crash) void done(job.id, body).then(() => process.exit(1));
+    if (input.mock_post_and_crash) {
+      void done(job.id, body).then(() => process.exit(Number(input.mock_post_and_crash)));
+    }
     if (body !== undefined) await done(job.id, body, Boolean(input.mock_stream));
     if (input.mock_twice) await done(job.id, { output: "the second result" });
     if (input.mock_late_progress) await progress(job.id, "late");

@@ -60,7 +60,7 @@ describe("the hosts of an account", () => {
     );
     expect(
       await hosts(
-        "name isPresent agentVersion dataCenterId workers cordoned drained gpus { name tier total free } lastSeenAt",
+        "name isPresent agentVersion dataCenterId workers cordoned drained gpus { name tier isSimulated total free } lastSeenAt",
       ),
     ).toEqual([
       {
@@ -71,7 +71,7 @@ describe("the hosts of an account", () => {
         workers: 1,
         cordoned: false,
         drained: false,
-        gpus: [{ name: "Simulated AMPERE_16", tier: "AMPERE_16", total: 2, free: 1 }],
+        gpus: [{ name: "Simulated AMPERE_16", tier: "AMPERE_16", isSimulated: true, total: 2, free: 1 }],
         lastSeenAt: expect.any(String),
       },
     ]);

@@ -7,7 +7,7 @@ import { passTime } from "./object.ts";
 
 const POD = `id name podType desiredStatus imageName dockerArgs dockerId env gpuCount vcpuCount memoryInGb
   containerDiskInGb volumeInGb volumeMountPath ports port costPerHr version templateId networkVolumeId
-  containerRegistryAuthId machineId machine { podHostId gpuDisplayName location } dataCenterId clusterIp clusterIdx
+  containerRegistryAuthId machineId machine { podHostId gpuDisplayName isGpuSimulated location } dataCenterId clusterIp clusterIdx
   clusterRole lastStatusChange uptimeSeconds
   runtime { uptimeInSeconds ports { ip isIpPublic privatePort publicPort type }
     gpus { id gpuUtilPercent memoryUtilPercent } container { cpuPercent memoryPercent } }`;
@@ -35,17 +35,17 @@ describe("workers of an endpoint", () => {
   };
 
   /** A host with one worker of the endpoint, and a way to say where the worker stands. */
-  async function hostOf(endpointId: string) {
+  async function hostOf(endpointId: string, inventory = HOST) {
     const agent = await ScriptedAgent.join();
-    let assigned = (await agent.sync({ inventory: HOST })).assignments[0];
+    let assigned = (await agent.sync({ inventory })).assignments[0];
     while (assigned === undefined) {
       await scheduler.wait(5);
-      assigned = (await agent.sync({ inventory: HOST })).assignments[0];
+      assigned = (await agent.sync({ inventory })).assignments[0];
     }
     const { workerId, revision } = assigned;
     type Report = SyncRequest["workers"][number];
     const say = async (state: WorkerState, more: Partial<Report> = {}) => {
-      await agent.sync({ inventory: HOST, workers: [{ workerId, endpointId, revision, state, ...more }] });
+      await agent.sync({ inventory, workers: [{ workerId, endpointId, revision, state, ...more }] });
     };
     return { agent, workerId, say };
   }
@@ -84,6 +84,7 @@ describe("workers of an endpoint", () => {
       machine: {
         podHostId: `${workerId}-${agent.hostId.slice(0, 8)}`,
         gpuDisplayName: "RTX A4000",
+        isGpuSimulated: false,
         location: "US",
       },
       dataCenterId: "US-KS-2",
@@ -129,6 +130,14 @@ describe("workers of an endpoint", () => {
         },
       ]);
     }
+  });
+
+  test("a worker with a simulated GPU is told from one with a real one", async ({ expect }) => {
+    const endpointId = await createEndpoint("workersMin: 1, workersMax: 1");
+    await hostOf(endpointId, { ...HOST, gpus: [{ ...GPU, isSimulated: true }] });
+    expect(await podsOf(endpointId, "machine { gpuDisplayName isGpuSimulated }")).toEqual([
+      { machine: { gpuDisplayName: "RTX A4000", isGpuSimulated: true } },
+    ]);
   });
 
   test("a worker without GPUs has the size of its instance", async ({ expect }) => {

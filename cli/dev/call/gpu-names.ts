@@ -1,9 +1,10 @@
 /** Which GPU a worker has, for people: asked once of each worker. */
 import * as z from "zod";
+import { GPU_FIELDS, gpuName, gpuShape } from "../../service/gpu-name.ts";
 import type { Operation, Service } from "../../service/service.ts";
 
 const endpointPods = {
-  document: "query ($id: String) { myself { endpoint(id: $id) { pods { id machine { gpuDisplayName } } } } }",
+  document: `query ($id: String) { myself { endpoint(id: $id) { pods { id machine { ${GPU_FIELDS} } } } } }`,
   schema: z.object({
     myself: z.object({
       endpoint: z
@@ -11,7 +12,7 @@ const endpointPods = {
           pods: z.array(
             z.object({
               id: z.string(),
-              machine: z.object({ gpuDisplayName: z.string().nullable() }).nullable(),
+              machine: z.object(gpuShape).nullable(),
             }),
           ),
         })
@@ -39,7 +40,7 @@ export class GpuNames {
     try {
       const { myself } = await this.#service.query(endpointPods, { id: endpointId });
       const pod = myself.endpoint?.pods.find(({ id }) => id === workerId);
-      return pod?.machine?.gpuDisplayName ?? undefined;
+      return pod?.machine ? gpuName(pod.machine) : undefined;
     } catch {
       return undefined;
     }

@@ -1,10 +1,11 @@
-import { expect, test } from "vitest";
-import { nearest, type OpenCall } from "./worker-lines.ts";
+import { describe, expect, test } from "vitest";
+import { nearest, type OpenCall, quietAt } from "./worker-lines.ts";
 
 const line: OpenCall["line"] = {
   waiting: () => {},
   running: () => {},
   printed: () => {},
+  awaitLog: () => () => {},
   done: () => {},
   fail: () => {},
 };
@@ -23,4 +24,25 @@ test("of calls at the same time the latest is taken, and of none the nearest", (
   expect(nearest([first, second], 42)).toBe(second);
   expect(nearest([first, second], -3)).toBe(first);
   expect(nearest([], 0)).toBeUndefined();
+});
+
+describe("the log of a call that is over", () => {
+  const endedAt = 10_000;
+  const waitMs = (printedAt?: number, followedAt: number | undefined = 0): number =>
+    quietAt(printedAt === undefined ? { endedAt } : { endedAt, printedAt }, followedAt) - endedAt;
+
+  test("is waited for a moment, whatever it has printed before", () => {
+    expect(waitMs()).toBeGreaterThan(0);
+    expect(waitMs(endedAt - 5_000)).toBe(waitMs());
+  });
+
+  test("is waited for longer while lines come, but not for ever", () => {
+    expect(waitMs(endedAt + 500)).toBeGreaterThan(waitMs());
+    expect(waitMs(endedAt + 60_000)).toBe(2_000);
+  });
+
+  test("is waited for from the moment on at which lines come at all", () => {
+    expect(waitMs(undefined, endedAt + 300)).toBe(waitMs() + 300);
+    expect(quietAt({ endedAt }) - endedAt).toBe(2_000);
+  });
 });

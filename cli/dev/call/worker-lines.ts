@@ -2,6 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { EventSourceParserStream } from "eventsource-parser/stream";
 import * as z from "zod";
+import { LOG_LIVE_GATHER_MS } from "../../../src/contract/limits.ts";
 import { Failure } from "../../failure.ts";
 import type { CallLine } from "../../server/call-log.ts";
 import type { Service } from "../../service/service.ts";
@@ -18,6 +19,12 @@ const lineSchema = z.looseObject({
 const PAUSE_MS = 1_000;
 /** For which a call that is over still gets its lines: they come by a way of their own. */
 const AFTERGLOW_MS = 5_000;
+/** Within which the first of them come, and each further part: they are gathered on the host, and cross the service. */
+const FIRST_PART_MS = LOG_LIVE_GATHER_MS + 400;
+const NEXT_PART_MS = LOG_LIVE_GATHER_MS + 100;
+/** A worker that prints on and on holds up the calls that are shown after it for no longer than this. */
+const LOG_WAIT_MAX_MS = 2_000;
+const LOOK_MS = 100;
 /** Lines of jobs that no call has told its own yet: a job may print before its caller has its id. */
 const EARLY_MAX = 1_000;
 
@@ -26,6 +33,8 @@ export type OpenCall = {
   readonly startedAt: number;
   jobId?: string;
   endedAt?: number;
+  /** When the last line of it came. */
+  printedAt?: number;
 };
 type EarlyLine = { readonly jobId: string; readonly text: string };
 
@@ -34,6 +43,8 @@ export class WorkerLines {
   readonly #signal: AbortSignal;
   readonly #open = new Map<string, Set<OpenCall>>();
   readonly #followed = new Set<string>();
+  /** Since when lines of an endpoint come. */
+  readonly #followedAt = new Map<string, number>();
   #early: readonly EarlyLine[] = [];
 
   constructor(service: Service, signal: AbortSignal) {
@@ -44,20 +55,28 @@ export class WorkerLines {
   /** From now on lines of the endpoint belong to this call: those of its job, once that is known. */
   expect(endpointId: string, line: CallLine): { ofJob(id: string): void; ended(): void } {
     const call: OpenCall = { line, startedAt: Date.now() };
+    const logShown = line.awaitLog();
     const calls = this.#open.get(endpointId) ?? new Set();
     this.#open.set(endpointId, calls.add(call));
     if (!this.#followed.has(endpointId)) void this.#follow(endpointId);
     return {
       ofJob: (id) => {
         call.jobId = id;
-        for (const { jobId, text } of this.#early) if (jobId === id) line.printed(text);
+        for (const { jobId, text } of this.#early) if (jobId === id) print(call, text);
         this.#early = this.#early.filter(({ jobId }) => jobId !== id);
       },
       ended: () => {
         call.endedAt = Date.now();
+        void this.#untilQuiet(endpointId, call).finally(logShown);
         setTimeout(() => calls.delete(call), AFTERGLOW_MS).unref();
       },
     };
+  }
+
+  async #untilQuiet(endpointId: string, call: OpenCall): Promise<void> {
+    while (quietAt(call, this.#followedAt.get(endpointId)) > Date.now()) {
+      await delay(LOOK_MS, undefined, { ref: false });
+    }
   }
 
   async #follow(endpointId: string): Promise<void> {
@@ -86,6 +105,7 @@ export class WorkerLines {
       });
     if (response === undefined) return true;
     if (!response.ok || response.body === null) return response.status !== 404;
+    if (!this.#followedAt.has(endpointId)) this.#followedAt.set(endpointId, Date.now());
     const events = response.body
       .pipeThrough(new TextDecoderStream())
       .pipeThrough(new EventSourceParserStream());
@@ -106,9 +126,23 @@ export class WorkerLines {
     const call = nearest(own, at);
     if (source === "system") {
       if (call?.endedAt === undefined) call?.line.waiting(line);
-    } else if (call !== undefined) call.line.printed(line);
+    } else if (call !== undefined) print(call, line);
     else if (jobId !== undefined) this.#early = [...this.#early, { jobId, text: line }].slice(-EARLY_MAX);
   }
+}
+
+function print(call: OpenCall, text: string): void {
+  call.printedAt = Date.now();
+  call.line.printed(text);
+}
+
+/** From when on no more lines are expected of a call that is over; `followedAt`: since when lines come at all. */
+export function quietAt(
+  { endedAt = Infinity, printedAt = 0 }: Pick<OpenCall, "endedAt" | "printedAt">,
+  followedAt = Infinity,
+): number {
+  const quiet = Math.max(Math.max(endedAt, followedAt) + FIRST_PART_MS, printedAt + NEXT_PART_MS);
+  return Math.min(quiet, endedAt + LOG_WAIT_MAX_MS);
 }
 
 /** The latest call that was under way then; clocks may differ a little, so one that was nearly so will do. */

@@ -67,7 +67,7 @@ function showSeen(seen: NonNullable<Host["seen"]>): Seen {
     isPresent,
     agentVersion: hasSpoken ? agentVersion : null,
     isAgentOutdated: hasSpoken && ageOfAgent(agentVersion) !== "current",
-    gpus: gpus.map(({ model, tier, total, free }) => ({ name: model, tier, total, free })),
+    gpus: gpus.map(({ model, ...rest }) => ({ name: model, ...rest })),
     workers,
     cordoned: seen.isCordoned,
     drained: seen.isDrained,

@@ -111,6 +111,8 @@ export const hostSdl = /* GraphQL */ `
     name: String
     "Null when GPUs of this kind are not given to workers."
     tier: String
+    "Whether the host only simulates them, as that of npm start does: no such card is there."
+    isSimulated: Boolean
     total: Int
     "Those that no worker has."
     free: Int

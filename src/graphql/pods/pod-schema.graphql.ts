@@ -159,6 +159,8 @@ export const podSdl = /* GraphQL */ `
   type PodMachineInfo {
     podHostId: String
     gpuDisplayName: String
+    "Whether the host only simulates the GPU, as that of npm start does: no such card is there."
+    isGpuSimulated: Boolean
     "The country, two letters."
     location: String
   }

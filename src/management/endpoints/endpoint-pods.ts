@@ -86,11 +86,12 @@ function sizeOf({ gpuModels }: ShownWorker, endpoint: EndpointRecord, gpuPrices:
   return { gpuCount: gpuModels.length, costPerHr: roundPrice(costs.reduce((sum, cost) => sum + cost, 0)) };
 }
 
-function machineOf({ workerId, hostId, gpuModels, dataCenterId }: ShownWorker) {
+function machineOf({ workerId, hostId, gpuModels, isGpuSimulated, dataCenterId }: ShownWorker) {
   const [model] = gpuModels;
   return {
     podHostId: `${workerId}-${hostId.slice(0, 8)}`,
     gpuDisplayName: model === undefined ? null : (findGpuCard(model)?.displayName ?? model),
+    isGpuSimulated,
     location: findDataCenter(dataCenterId)?.countryCode ?? null,
   };
 }

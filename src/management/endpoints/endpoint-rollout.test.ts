@@ -9,6 +9,7 @@ const worker = (version: number, state: WorkerState) => ({
   version,
   dataCenterId: "",
   gpuModels: [],
+  isGpuSimulated: false,
   state,
   detail: null,
   imageDigest: null,

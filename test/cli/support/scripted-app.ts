@@ -55,6 +55,10 @@ export function routedEndpoint(
 export class RecordedLog implements CallLog {
   readonly lines: string[] = [];
 
+  between(show: () => void): void {
+    show();
+  }
+
   begin({ method, path }: { readonly method: string; readonly path: string }): CallLine {
     const say = (text: string): void => void this.lines.push(`${method} ${path} ${text}`);
     say("begins");
@@ -62,6 +66,7 @@ export class RecordedLog implements CallLog {
       waiting: (reason) => say(`waits: ${reason}`),
       running: ({ id }) => say(`runs on ${id}`),
       printed: (line) => say(`prints ${line}`),
+      awaitLog: () => () => {},
       done: () => say("is done"),
       fail: (reason, detail) => say(`fails: ${reason}${detail ? ` (${detail})` : ""}`),
     };

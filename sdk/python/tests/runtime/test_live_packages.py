@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import pytest
-from live_worker import LiveWorker, Project, told
+from live_worker import LiveServer, LiveWorker, Project, told
 from wheels import make_wheel, only_from, served_to
 from worker_process import SOURCES, WAIT_S
 
@@ -27,6 +27,9 @@ from edgerun.runtime.live.system_packages import install_system_packages
 _OWN_UV = Path(__file__).resolve().parents[4] / ".venv" / "uv" / "bin" / "uv"
 UV = shutil.which("uv") or (str(_OWN_UV) if _OWN_UV.exists() else None)
 
+RESTART_EXIT_CODE = 75
+"""By which the agent knows that the end was planned: LIVE_RESTART_EXIT_CODE of src/contract/flash-live.ts."""
+
 FUNCTION = """
     from edgerun import Endpoint
 
@@ -36,6 +39,17 @@ FUNCTION = """
         return [module.WORD, module.__file__.startswith(PLACE)]
 """
 
+
+ROUTE = """
+    from edgerun import Endpoint
+
+    api = Endpoint(name="api", cpu="cpu3c-1-2")
+
+    @api.get("/word")
+    def word():
+        import tea_leaf
+        return tea_leaf.WORD
+"""
 
 INSTALLERS = ["pip", "uv"]
 QUICKEST = ["uv" if UV else "pip"]
@@ -133,7 +147,7 @@ def test_a_package_may_be_added_and_one_in_another_version_gets_a_fresh_worker(a
     request = made.request(dependencies=["tea-leaf==2.0"])
     error = told(agent.run(request))
     assert (error["error_type"], error["missing_modules"]) == ("MissingModules", [*made.modules.values()])
-    assert worker.wait() == 0
+    assert worker.wait() == RESTART_EXIT_CODE
     assert "The package tea_leaf is loaded as it was before" in worker.output
     fresh = LiveWorker(
         tmp_path, {**agent.environment, **only_from(tmp_path / "index"), "PATH": worker_path(tmp_path)}
@@ -142,6 +156,23 @@ def test_a_package_may_be_added_and_one_in_another_version_gets_a_fresh_worker(a
         assert agent.run(request)["output"][0] == "two"
     finally:
         fresh.close()
+
+
+def test_a_worker_of_routes_ends_for_a_fresh_one_in_the_same_way(tmp_path):
+    index = tmp_path / "index"
+    for version in ("1.0", "2.0"):
+        make_wheel(index, "tea_leaf", version, {"tea_leaf.py": f"WORD = {version!r}\n"})
+    made = Project(main=ROUTE)
+    routes = {"GET /word": "word"}
+    server = LiveServer(tmp_path, only_from(index))
+    try:
+        first = server.execute(made.route(routes, "GET", "/word", dependencies=["tea-leaf<2"]))
+        assert (first.status, first.json) == (200, "1.0")
+        second = server.execute(made.route(routes, "GET", "/word", dependencies=["tea-leaf==2.0"]))
+        assert (second.status, second.headers["x-flash-live"]) == (409, "missing-modules")
+        assert server.wait() == RESTART_EXIT_CODE
+    finally:
+        server.close()
 
 
 @pytest.mark.parametrize("worker", QUICKEST, indirect=True)

@@ -17,12 +17,11 @@ _END_S = 3.0
 
 
 def main() -> int:
-    """Serves until SIGTERM; returns 0 then, and 1 when the worker cannot start."""
+    """Serves until SIGTERM; returns the exit code, which is 1 when the worker cannot start."""
     log.write_lines_at_once()
     try:
         if os.environ.get("FLASH_LIVE") == "true":
-            _serve_live()
-            return 0
+            return _serve_live()
         application = current_application()
         prepare_imports(application)
         if application.is_load_balanced:
@@ -36,10 +35,10 @@ def main() -> int:
     return 0
 
 
-def _serve_live() -> None:
+def _serve_live() -> int:
     from .live.worker import serve_live
 
-    serve_live(os.environ)
+    return serve_live(os.environ)
 
 
 def _serve_jobs(application: Application) -> None:

@@ -27,7 +27,9 @@ def say(message: str, *, level: Level = "INFO", job_id: str | None = None) -> No
         return
     if _tags_jobs and job_id is not None:
         message = json.dumps({"requestId": job_id, "message": message, "level": level}, ensure_ascii=False)
-    print(message.rstrip("\n"), file=sys.stderr, flush=True)
+    text = message.rstrip("\n")
+    sys.stderr.write(f"{text}\n")  # at once: print() lets lines of other threads in before the line break
+    sys.stderr.flush()
 
 
 def write_lines_at_once() -> None:

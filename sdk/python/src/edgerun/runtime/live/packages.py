@@ -51,6 +51,12 @@ class Packages:
         self._downloads = self._cache / "downloads" if self._cache.is_relative_to(_VOLUME) else None
         self._searched = [path for path in sys.path if path]
         self._current: Path | None = None
+        self._is_spent = False
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether this process cannot load what is wanted, and has ended itself for a fresh one."""
+        return self._is_spent
 
     def provide(self, code: Code) -> None:
         """Raises NotLoaded where something cannot be installed, and says why; WorkerSpent."""
@@ -77,13 +83,14 @@ class Packages:
         stale = stale_package(before, after)
         if stale is None:
             return
+        self._is_spent = True
         os.kill(os.getpid(), signal.SIGTERM)  # the calls that run come to their end
-        spent = WorkerSpent(
+        why = (
             f"The package {stale} is loaded as it was before, and a process cannot load it twice: a fresh worker runs "
-            "the code as it is now. Call again."
+            "the code as it is now."
         )
-        log.say(str(spent))
-        raise spent
+        log.say(why)
+        raise WorkerSpent(f"{why} Call again.")
 
     def _installed(self, wanted: list[str], side_by_side: bool) -> Path:
         target = self._cache / "packages" / _name_of(wanted)

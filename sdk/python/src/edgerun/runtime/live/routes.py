@@ -35,12 +35,14 @@ TOKEN_HEADER = "x-flash-live-token"
 OUTCOME_HEADER = "x-flash-live"
 
 
-def serve_routes(application: LiveApplication, token: str, environment: Mapping[str, str]) -> None:
+def serve_routes(
+    application: LiveApplication, token: str, packages: Packages, environment: Mapping[str, str]
+) -> None:
     """Serves until SIGTERM. Raises StartError."""
     if not token:
         raise StartError("FLASH_LIVE_TOKEN is not set: live workers are started by the service.")
     sources = Sources()
-    code = LiveCode(application, sources, Packages(environment), lambda load: load())
+    code = LiveCode(application, sources, packages, lambda load: load())
     serve_service(LiveService(application, code, sources, token, environment), environment)
 
 

@@ -18,27 +18,33 @@ from .queue_jobs import LiveHandler
 from .sources import Sources
 
 _TOKEN_VARIABLE = "FLASH_LIVE_TOKEN"
+# With this exit code the agent starts the worker again at once, and does not take its end for a failure.
+_RESTART_EXIT_CODE = 75
 
 
-def serve_live(environment: MutableMapping[str, str]) -> None:
-    """Serves until SIGTERM. Raises StartError."""
+def serve_live(environment: MutableMapping[str, str]) -> int:
+    """Serves until SIGTERM, or until the code needs a fresh process; returns the exit code. Raises StartError."""
     # What people print of the environment does not open their worker to others.
     token = environment.pop(_TOKEN_VARIABLE, "")
     live_peers.hold_token(token)
     with tempfile.TemporaryDirectory(prefix="edgerun-live-", ignore_cleanup_errors=True) as directory:
         sets = Path(directory).resolve()
         application = live_application(environment, sets)
+        packages = Packages(environment)
         if application.is_load_balanced:
             from .routes import serve_routes
 
-            serve_routes(application, token, environment)
+            serve_routes(application, token, packages, environment)
         else:
-            _serve_jobs(application, environment)
+            _serve_jobs(application, packages, environment)
+    return _RESTART_EXIT_CODE if packages.is_spent else 0
 
 
-def _serve_jobs(application: LiveApplication, environment: MutableMapping[str, str]) -> None:
+def _serve_jobs(
+    application: LiveApplication, packages: Packages, environment: MutableMapping[str, str]
+) -> None:
     main = MainThread()
     sources = Sources()
-    code = LiveCode(application, sources, Packages(environment), main.run)
+    code = LiveCode(application, sources, packages, main.run)
     handler = LiveHandler(application, code, sources, main)
     QueueWorker(handler, Agent(os.environ), application, main).run(environment)
