@@ -34,6 +34,10 @@ export type Env = RateEnv & {
   ARTIFACTS_S3_BUCKET?: string;
   ARTIFACTS_S3_ACCESS_KEY_ID?: string;
   ARTIFACTS_S3_SECRET_ACCESS_KEY?: string;
+  /** What jobs of an endpoint may take, in GB; see endpoint/job-storage.ts. */
+  ENDPOINT_STORAGE_GB?: string;
+  /** What logs of an account may add in a day, in GB; see management/logs/log-quota.ts. */
+  LOG_STORAGE_GB_PER_DAY?: string;
   /** What artifacts of an account may take, in GB; see management/flash/artifact-storage.ts. */
   ARTIFACT_STORAGE_GB?: string;
   /** Days for which logs are kept; see management/logs/log-retention.ts. */

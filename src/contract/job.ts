@@ -151,6 +151,7 @@ export type WireStatus = (typeof WIRE_STATUSES)[number];
 export const QUEUE_REASONS = [
   "no_host",
   "no_matching_gpu",
+  "storage_full",
   "workers_max_is_zero",
   "at_max_workers",
   "image_pulling",

@@ -99,6 +99,13 @@ export const QUEUE_DEPTH_MAX = 1_000_000;
  */
 export const LOW_PRIORITY_EVERY = 20;
 
+/** What jobs of one endpoint may take, in GB, unless ENDPOINT_STORAGE_GB says otherwise; see domain/endpoint-storage.ts. */
+export const ENDPOINT_STORAGE_DEFAULT_GB = 50;
+/** The platform writes nothing more into the database of an object that has so many. */
+export const OBJECT_DATABASE_MAX_BYTES = 10_000 * MEGABYTE;
+/** What the end of a running job may add to the database: its result, its error, its row. */
+export const RUNNING_JOB_RESERVE_BYTES = 500_000;
+
 // Batches
 
 /** Drafts, and batches of which something still waits or runs; so at most 50,000 of their requests wait. */
@@ -397,6 +404,11 @@ export const LOG_TAIL_DEFAULT = 100;
 export const LOG_QUERY_READS_MAX = 200;
 export const LOG_QUERY_LISTS_MAX = 40;
 export const LOG_QUERY_BYTES_MAX = 64 * MEGABYTE;
+/** What logs of an account may add to R2 in a day, in GB, unless LOG_STORAGE_GB_PER_DAY says otherwise. */
+export const LOG_STORAGE_DEFAULT_GB_PER_DAY = 10;
+/** What an isolate may take of that ahead: the smallest and the largest share. */
+export const LOG_SHARE_MIN_BYTES = MEGABYTE;
+export const LOG_SHARE_MAX_BYTES = 64 * MEGABYTE;
 /** Objects with old lines that one maintenance run removes at most. */
 export const LOG_REMOVALS_MAX = 5_000;
 

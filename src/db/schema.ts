@@ -425,3 +425,17 @@ export const usageProgress = sqliteTable("usage_progress", {
   source: text("source").primaryKey(),
   hour: integer("hour").notNull(),
 });
+
+/** What logs of an account may have added to R2 on a day (UTC): what isolates took of it, stored or not. */
+export const logDay = sqliteTable(
+  "log_day",
+  {
+    accountId: accountId(),
+    /** As `2026-11-23`. */
+    day: text("day").notNull(),
+    takenBytes: integer("taken_bytes").notNull(),
+    /** When there was too little left; null while there is enough. */
+    fullSince: integer("full_since"),
+  },
+  (table) => [primaryKey({ columns: [table.accountId, table.day] }), index("log_day_day").on(table.day)],
+);

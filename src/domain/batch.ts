@@ -12,7 +12,7 @@
  * B3  Completed jobs are counted when their rows are removed; who is neither there nor counted has failed.
  */
 import type { BatchStatus } from "../contract/batch.ts";
-import type { Payload } from "./job-machine.ts";
+import { storedBytesOf, type Payload } from "./job-machine.ts";
 import { countSeqs, type SeqRanges } from "./seq-ranges.ts";
 
 export const BATCH_STATES = ["draft", "starting", "started", "cancelling", "cancelled"] as const;
@@ -36,6 +36,8 @@ export type Batch = {
   /** Completed jobs at the moment when nothing waited or ran any more; null while something does. */
   readonly endedCompleted: number | null;
   readonly idempotencyKey: string | null;
+  /** Bytes in R2 of requests that are no jobs yet. */
+  readonly storedBytes: number;
 };
 
 /** A request as it lies in a pack: what a job is submitted with. */
@@ -51,7 +53,12 @@ export type BatchRequest = {
 };
 
 /** Requests as one JSON text: an array in which null stands for one that was removed. */
-export type BatchPack = { readonly count: number; readonly json: string };
+export type BatchPack = {
+  readonly count: number;
+  readonly json: string;
+  /** Bytes in R2 of their inputs; absent in old callers. */
+  readonly storedBytes?: number;
+};
 
 export type BatchProgress = {
   readonly waiting: number;
@@ -68,19 +75,23 @@ const PACK_MAX_REQUESTS = 1_000;
 
 /** Writes requests in packs, each of which fits into a row and can be started in one turn. */
 export function packRequests(requests: readonly BatchRequest[]): BatchPack[] {
-  const packs: string[][] = [];
+  const packs: { readonly texts: string[]; storedBytes: number }[] = [];
   let characters = Infinity;
   for (const request of requests) {
     const json = JSON.stringify(request);
-    const isFull = (packs.at(-1)?.length ?? 0) >= PACK_MAX_REQUESTS;
+    const isFull = (packs.at(-1)?.texts.length ?? 0) >= PACK_MAX_REQUESTS;
     if (isFull || characters + json.length > PACK_MAX_CHARACTERS) {
-      packs.push([]);
+      packs.push({ texts: [], storedBytes: 0 });
       characters = 0;
     }
-    packs.at(-1)?.push(json);
+    const pack = packs.at(-1);
+    pack?.texts.push(json);
+    if (pack) pack.storedBytes += storedBytesOf(request.input);
     characters += json.length;
   }
-  return packs.map((texts) => ({ count: texts.length, json: `[${texts.join(",")}]` }));
+  return packs.map(({ texts, storedBytes }) => {
+    return { count: texts.length, json: `[${texts.join(",")}]`, storedBytes };
+  });
 }
 
 /** Whether a turn that has started so much should leave the next pack to the next turn. */
@@ -90,6 +101,20 @@ export function isTurnFull(requests: number, characters: number): boolean {
 
 export function unpackRequests(json: string): (BatchRequest | null)[] {
   return JSON.parse(json) as (BatchRequest | null)[];
+}
+
+/** Bytes that packs take. */
+export function sizeOfPacks(packs: readonly BatchPack[]): number {
+  return packs.reduce((sum, { json, storedBytes = 0 }) => sum + json.length + storedBytes, 0);
+}
+
+/** What a batch has left in R2 when these requests have left it. */
+export function storedBytesWithout(
+  { storedBytes }: Pick<Batch, "storedBytes">,
+  requests: readonly (BatchRequest | null)[],
+): number {
+  const gone = requests.reduce((sum, request) => sum + storedBytesOf(request?.input ?? null), 0);
+  return Math.max(0, storedBytes - gone);
 }
 
 /** The options that the worker gets, with the id of its batch. */

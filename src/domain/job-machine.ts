@@ -34,11 +34,22 @@ export type FinalState = Exclude<JobState, "queued" | "running">;
 /** A value of the user, as JSON text or as a reference to where the text is kept. */
 export type Payload =
   | { readonly kind: "inline"; readonly json: string }
-  | { readonly kind: "stored"; readonly key: string; readonly sizeBytes: number };
+  | {
+      readonly kind: "stored";
+      readonly key: string;
+      readonly sizeBytes: number;
+      /** Size of the object with the spaces behind the text, as its writer knows it; absent where there are none. */
+      readonly objectBytes?: number;
+    };
 
 /** Bytes, or for text at hand characters. */
 export function sizeOf(payload: Payload): number {
   return payload.kind === "inline" ? payload.json.length : payload.sizeBytes;
+}
+
+/** Bytes that the payload takes beside the database. */
+export function storedBytesOf(payload: Payload | null): number {
+  return payload?.kind === "stored" ? (payload.objectBytes ?? payload.sizeBytes) : 0;
 }
 
 export type Job = {

@@ -36,16 +36,19 @@ export const NO_REPORT: FleetReport = { revision: 0, workers: [], missing: 0, sh
 
 export type WaitingSample = {
   readonly isLowPriority: boolean;
+  /** What jobs of the endpoint left behind takes so much that none is handed out. */
+  readonly isStorageFull: boolean;
   readonly workersMax: number;
   readonly report: FleetReport;
 };
 
 /**
- * The first of these that holds: no worker is allowed; one comes up, and how far it is; one cannot come up;
+ * The first of these that holds: nothing more can be kept; no worker is allowed; one comes up, and how far it is; one cannot come up;
  * there is no place for one; the job itself asks for none; all there are have other jobs.
  */
 export function explainWait(sample: WaitingSample): Explanation {
   const { report, workersMax } = sample;
+  if (sample.isStorageFull) return STORAGE_FULL;
   if (workersMax === 0) {
     return {
       reason: "workers_max_is_zero",
@@ -80,6 +83,13 @@ export function explainFailure(report: FleetReport): Explanation | undefined {
 }
 
 const JOB_NEXT = "the job runs when it has asked for one";
+
+const STORAGE_FULL = {
+  reason: "storage_full",
+  detail:
+    "Results and inputs of this endpoint's jobs take all the storage that they may. The job runs when older results " +
+    "have been removed: 30 minutes after their jobs ended, and a day in batches.",
+} as const;
 
 const BEHIND_NORMAL_JOBS = {
   reason: "low_priority_waiting",

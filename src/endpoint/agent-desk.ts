@@ -4,7 +4,7 @@ import { BoundedMap } from "../domain/bounded-map.ts";
 import { decodeJobId } from "../domain/job-id.ts";
 import { ANSWER_INPUTS_MAX_BYTES, PROGRESS_KEPT_MAX_BYTES } from "../contract/limits.ts";
 import type { JobEvent, Payload } from "../domain/job-machine.ts";
-import type { ChunkStore } from "./chunk-store.ts";
+import type { Appended, ChunkStore } from "./chunk-store.ts";
 import { slotsInTurn, type Dispatch } from "./dispatch.ts";
 import { publicId } from "./job-reference.ts";
 import type { StoredJob, WorkOrder } from "./job-store.ts";
@@ -21,6 +21,7 @@ import type {
   Stop,
   UploadRef,
 } from "./messages.ts";
+import type { JobStorage } from "./job-storage.ts";
 import type { QueueLedger } from "./queue-ledger.ts";
 import type { Queue } from "./queue.ts";
 import type { RunningTimes } from "./running-times.ts";
@@ -33,6 +34,7 @@ export type AgentDeskParts = {
   readonly dispatch: Dispatch;
   readonly times: RunningTimes;
   readonly rooms: WorkerRooms;
+  readonly storage: JobStorage;
 };
 
 export class AgentDesk {
@@ -42,6 +44,7 @@ export class AgentDesk {
   readonly #dispatch: Dispatch;
   readonly #times: RunningTimes;
   readonly #rooms: WorkerRooms;
+  readonly #storage: JobStorage;
   /** Last progress values; lost with memory, the next exchange brings them again. */
   readonly #progress = new BoundedMap<string>(PROGRESS_KEPT_MAX_BYTES, (json) => json.length + 100);
   /** Agents that have a stop to learn of. */
@@ -55,6 +58,7 @@ export class AgentDesk {
     this.#dispatch = parts.dispatch;
     this.#times = parts.times;
     this.#rooms = parts.rooms;
+    this.#storage = parts.storage;
   }
 
   /** `openTo` says which of the slots may have jobs. */
@@ -152,14 +156,11 @@ export class AgentDesk {
 
   /** Chunks that nobody wants are acknowledged, so that they do not come again, and their handler is stopped. */
   #take(chunks: Chunks, hostId: string, now: number): { ack: ChunkAck; stop?: Stop } {
-    const { jobId, attempt, from, outputs, fault } = chunks;
+    const { jobId, attempt, from, outputs } = chunks;
     const id = decodeJobId(jobId);
     const stored = id && this.#queue.find(id.seq, id.nonce, now);
     if (stored && ownsJob(stored, attempt, hostId)) {
-      const appended =
-        fault === undefined
-          ? this.#chunks.append(stored.seq, chunks)
-          : ({ kind: "refused", error: fault } as const);
+      const appended = this.#append(stored.seq, chunks);
       if (appended.kind === "stored") {
         if (appended.isNews) this.#streamed.push(stored.seq);
         return { ack: { jobId, attempt, received: appended.received } };
@@ -168,6 +169,12 @@ export class AgentDesk {
     }
     const ack = { jobId, attempt, received: from + outputs.length - 1 };
     return { ack, stop: { jobId, attempt, reason: stopReasonOf(stored, attempt) ?? "lease_lost" } };
+  }
+
+  #append(seq: number, chunks: Chunks): Appended {
+    if (chunks.fault !== undefined) return { kind: "refused", error: chunks.fault };
+    if (this.#storage.isFullForChunks) return { kind: "refused", error: NO_STORAGE_FOR_CHUNKS };
+    return this.#chunks.append(seq, chunks);
   }
 
   #noteTimes(held: Held, hostId: string, now: number): void {
@@ -219,8 +226,9 @@ export class AgentDesk {
   }
 
   #claim(call: ExchangeCall, now: number): Dispatched[] {
-    if (this.#ledger.queued === 0) return [];
-    const slots = slotsInTurn(this.openSlots(call)).take(this.#ledger.queued);
+    const { claimable } = this.#storage;
+    if (claimable === 0) return [];
+    const slots = slotsInTurn(this.openSlots(call)).take(claimable);
     const takers = [...slots].map((workerId) => ({ workerId, hostId: call.hostId }));
     return this.#queue.claim(takers, now, ANSWER_INPUTS_MAX_BYTES).map((claimed) => {
       this.#dispatch.carry(claimed.seq, call);
@@ -228,6 +236,10 @@ export class AgentDesk {
     });
   }
 }
+
+const NO_STORAGE_FOR_CHUNKS =
+  "What jobs of this endpoint have streamed takes all of its storage. Stream less at a time, or run the job again " +
+  "when older results have been removed.";
 
 function ownsJob({ job }: StoredJob, attempt: number, hostId: string): boolean {
   return job.state === "running" && job.attempt === attempt && job.hostId === hostId;

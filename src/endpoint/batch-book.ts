@@ -13,13 +13,17 @@ export class BatchBook {
   readonly #batches = new Map<number, Batch>();
   readonly #changed = new Set<number>();
   #owners: SeqOwners<number> | null = null;
+  #storedBytes = 0;
 
   constructor(store: BatchStore) {
     this.store = store;
   }
 
   load(): void {
-    for (const batch of this.store.all()) this.#batches.set(batch.number, batch);
+    for (const batch of this.store.all()) {
+      this.#batches.set(batch.number, batch);
+      this.#storedBytes += batch.storedBytes;
+    }
   }
 
   // Reading
@@ -31,6 +35,11 @@ export class BatchBook {
   /** Whether one more would be too many to remember. */
   get isFull(): boolean {
     return this.#batches.size >= BATCHES_KEPT_MAX;
+  }
+
+  /** Bytes in R2 of requests that are no jobs yet. */
+  get storedBytes(): number {
+    return this.#storedBytes;
   }
 
   /** All batches, the newest first. */
@@ -65,12 +74,15 @@ export class BatchBook {
 
   /** Takes over a new batch, or what became of a known one. */
   put(batch: Batch): void {
-    if (this.#batches.get(batch.number)?.ranges !== batch.ranges) this.#owners = null;
+    const before = this.#batches.get(batch.number);
+    if (before?.ranges !== batch.ranges) this.#owners = null;
+    this.#storedBytes += batch.storedBytes - (before?.storedBytes ?? 0);
     this.#batches.set(batch.number, batch);
     this.#changed.add(batch.number);
   }
 
   forget(number: number): void {
+    this.#storedBytes -= this.#batches.get(number)?.storedBytes ?? 0;
     this.#batches.delete(number);
     this.#changed.delete(number);
     this.#owners = null;

@@ -8,7 +8,9 @@ import {
   isActive,
   isAtWork,
   requestIdOf,
+  sizeOfPacks,
   statusOf,
+  storedBytesWithout,
   type Batch,
   type BatchPack,
 } from "../domain/batch.ts";
@@ -28,7 +30,8 @@ import type { BatchStore } from "./batch-store.ts";
 import type { BatchWork } from "./batch-work.ts";
 import type { EndpointFacts } from "./endpoint-facts.ts";
 import { publicId, randomNonce } from "./job-reference.ts";
-import type { Limited } from "./messages.ts";
+import type { Limited, RateLimited } from "./messages.ts";
+import type { JobStorage } from "./job-storage.ts";
 import type { QueueLedger } from "./queue-ledger.ts";
 import type { Queue } from "./queue.ts";
 import { queueFull, tooManyBatches, type RequestLimits } from "./request-limits.ts";
@@ -43,6 +46,7 @@ export type BatchDeskParts = {
   readonly queue: Queue;
   readonly ledger: QueueLedger;
   readonly limits: RequestLimits;
+  readonly storage: JobStorage;
   readonly commit: GroupCommit;
   readonly book: BatchBook;
   readonly store: BatchStore;
@@ -107,7 +111,11 @@ export class BatchDesk {
     if (!batch) return NO_BATCH;
     switch (call.kind) {
       case "append":
-        return this.#inDraft(batch, now, () => this.#append(batch, call.packs, now));
+        return this.#inDraft(
+          batch,
+          now,
+          () => this.#refuse(call.packs) ?? this.#append(batch, call.packs, now),
+        );
       case "remove_request":
         return this.#inDraft(batch, now, () => this.#removeRequest(batch, call.requestId, now));
       case "rename":
@@ -128,6 +136,8 @@ export class BatchDesk {
     if (book.newestFirst.filter((batch) => this.#isActive(batch, now)).length >= ACTIVE_BATCHES_MAX) {
       return tooManyBatches(ACTIVE_BATCHES_MAX);
     }
+    const refusal = this.#refuse(packs);
+    if (refusal) return refusal;
     this.#makeRoom(now);
     const batch: Batch = {
       number: book.nextNumber,
@@ -142,8 +152,14 @@ export class BatchDesk {
       removedCompleted: 0,
       endedCompleted: null,
       idempotencyKey,
+      storedBytes: 0,
     };
     return this.#append(batch, packs, now);
+  }
+
+  /** Packs for which there is no storage. */
+  #refuse(packs: readonly BatchPack[]): RateLimited | undefined {
+    return this.#parts.storage.refuse("batch", sizeOfPacks(packs));
   }
 
   /** Forgets the oldest batch that has ended, when one more would be too many. */
@@ -157,12 +173,13 @@ export class BatchDesk {
   #append(batch: Batch, packs: readonly BatchPack[], now: number): BatchOutcome {
     const requestCount = packs.reduce((total, { count }) => total + count, batch.requestCount);
     if (requestCount > BATCH_REQUESTS_MAX) return { kind: "too_many_requests", requestTotal: requestCount };
-    let { nextRequest } = batch;
-    for (const { count, json } of packs) {
-      this.#parts.store.addPack(batch.number, nextRequest, count, json);
-      nextRequest += count;
+    let { nextRequest, storedBytes } = batch;
+    for (const pack of packs) {
+      this.#parts.store.addPack(batch.number, nextRequest, pack.count, pack.json);
+      nextRequest += pack.count;
+      storedBytes += pack.storedBytes ?? 0;
     }
-    return this.#put({ ...batch, requestCount, nextRequest }, now);
+    return this.#put({ ...batch, requestCount, nextRequest, storedBytes }, now);
   }
 
   #removeRequest(batch: Batch, requestId: string, now: number): BatchOutcome {
@@ -174,7 +191,8 @@ export class BatchDesk {
     if (!pack || !request) return { kind: "request_not_found" };
     work.dropRequest(request);
     store.replacePack(batch.number, { ...pack, requests: pack.requests.with(index, null) });
-    return this.#put({ ...batch, requestCount: batch.requestCount - 1 }, now);
+    const storedBytes = storedBytesWithout(batch, [request]);
+    return this.#put({ ...batch, requestCount: batch.requestCount - 1, storedBytes }, now);
   }
 
   /** Starts a draft; one that was started before stays as it is. */

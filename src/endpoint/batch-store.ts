@@ -22,6 +22,7 @@ type BatchRow = {
   removed_completed: number;
   ended_completed: number | null;
   idempotency_key: string | null;
+  stored_bytes: number;
 };
 
 export class BatchStore {
@@ -49,6 +50,7 @@ export class BatchStore {
       removedCompleted: batch.removedCompleted,
       endedCompleted: batch.endedCompleted,
       idempotencyKey: batch.idempotencyKey,
+      storedBytes: batch.storedBytes,
     });
   }
 
@@ -98,14 +100,14 @@ function batchStatements(database: ObjectDatabase) {
     all: database.statement<Record<never, never>, BatchRow>("SELECT * FROM batch ORDER BY number"),
     save: database.statement<Record<string, string | number | null>>(
       `INSERT INTO batch (number, nonce, state, name, created_at, touched_at, request_count, next_request,
-                          ranges, removed_completed, ended_completed, idempotency_key)
+                          ranges, removed_completed, ended_completed, idempotency_key, stored_bytes)
        VALUES (:number, :nonce, :state, :name, :createdAt, :touchedAt, :requestCount, :nextRequest,
-               :ranges, :removedCompleted, :endedCompleted, :idempotencyKey)
+               :ranges, :removedCompleted, :endedCompleted, :idempotencyKey, :storedBytes)
        ON CONFLICT (number) DO UPDATE
           SET state = excluded.state, name = excluded.name, touched_at = excluded.touched_at,
               request_count = excluded.request_count, next_request = excluded.next_request,
               ranges = excluded.ranges, removed_completed = excluded.removed_completed,
-              ended_completed = excluded.ended_completed`,
+              ended_completed = excluded.ended_completed, stored_bytes = excluded.stored_bytes`,
     ),
     remove: database.statement<{ number: number }>("DELETE FROM batch WHERE number = :number"),
     addPack: database.statement<{ batch: number; first: number; live: number; requests: string }>(
@@ -141,5 +143,6 @@ function toBatch(row: BatchRow): Batch {
     removedCompleted: row.removed_completed,
     endedCompleted: row.ended_completed,
     idempotencyKey: row.idempotency_key,
+    storedBytes: row.stored_bytes,
   };
 }

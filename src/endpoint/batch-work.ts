@@ -4,7 +4,14 @@
  */
 import { BATCH_RETENTION_MS } from "../contract/limits.ts";
 import type { EndpointConfig } from "../contract/endpoint.ts";
-import { batchIdOf, isTurnFull, optionsInBatch, type Batch, type BatchRequest } from "../domain/batch.ts";
+import {
+  batchIdOf,
+  isTurnFull,
+  optionsInBatch,
+  storedBytesWithout,
+  type Batch,
+  type BatchRequest,
+} from "../domain/batch.ts";
 import { withSeqs, type SeqRange } from "../domain/seq-ranges.ts";
 import type { BatchBook } from "./batch-book.ts";
 import { boundsOf, type BatchJobs } from "./batch-jobs.ts";
@@ -93,14 +100,17 @@ export class BatchWork {
     facts.noteWork(now);
     const batchId = batchIdOf(batch);
     const seqs: number[] = [];
+    let { storedBytes } = batch;
     const isDone = this.#takePacks(batch, ({ requests }) => {
+      storedBytes = storedBytesWithout({ storedBytes }, requests);
       for (const request of requests) {
         if (request) seqs.push(this.#submit(request, batchId, config, now));
       }
       return seqs.length;
     });
     const ranges = withSeqs(batch.ranges, seqs);
-    book.put({ ...batch, ranges, state: isDone ? "started" : "starting" });
+    if (isDone) book.put({ ...batch, ranges, storedBytes: 0, state: "started" });
+    else book.put({ ...batch, ranges, storedBytes, state: "starting" });
   }
 
   #submit(request: BatchRequest, batchId: string, config: EndpointConfig, now: number): number {
@@ -135,12 +145,16 @@ export class BatchWork {
   // Cancelling
 
   #cancel(batch: Batch, now: number): void {
+    let { storedBytes } = batch;
     const isUnpacked = this.#takePacks(batch, ({ requests }) => {
+      storedBytes = storedBytesWithout({ storedBytes }, requests);
       for (const request of requests) if (request) this.dropRequest(request);
       return 0;
     });
-    if (!isUnpacked) this.#parts.book.put(batch);
-    else if (this.#cancelJobs(batch, now)) this.#parts.book.put({ ...batch, state: "cancelled" });
+    if (!isUnpacked) this.#parts.book.put({ ...batch, storedBytes });
+    else if (this.#cancelJobs(batch, now)) {
+      this.#parts.book.put({ ...batch, storedBytes: 0, state: "cancelled" });
+    } else if (batch.storedBytes > 0) this.#parts.book.put({ ...batch, storedBytes: 0 });
   }
 
   /** Looks at a bounded number of rows; true when none is left. */

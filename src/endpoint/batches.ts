@@ -7,6 +7,7 @@ import { BatchJobs } from "./batch-jobs.ts";
 import { BatchWork } from "./batch-work.ts";
 import type { EndpointFacts } from "./endpoint-facts.ts";
 import { JobRanges } from "./job-ranges.ts";
+import type { JobStorage } from "./job-storage.ts";
 import type { QueueLedger } from "./queue-ledger.ts";
 import type { Queue } from "./queue.ts";
 import type { RequestLimits } from "./request-limits.ts";
@@ -21,6 +22,7 @@ export type BatchesParts = {
   readonly queue: Queue;
   readonly ledger: QueueLedger;
   readonly limits: RequestLimits;
+  readonly storage: JobStorage;
   readonly commit: GroupCommit;
 };
 

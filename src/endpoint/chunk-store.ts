@@ -13,7 +13,7 @@ import type { ChunkRun, ChunkText, Chunks } from "./messages.ts";
 
 export type Appended =
   | { readonly kind: "stored"; readonly received: number; readonly isNews: boolean }
-  | { readonly kind: "too_large"; readonly error: string };
+  | { readonly kind: "refused"; readonly error: string };
 
 /** The last row of a stream: where it stands. */
 type Tail = { position: number; attempt: number; number: number; total_bytes: number };
@@ -70,7 +70,7 @@ export class ChunkStore {
     const start = { position: tail?.position ?? 0, number: received }; // C2
     const keptBytes = tail && !isNewAttempt ? tail.total_bytes : 0;
     const error = judgeSizes(fresh, keptBytes);
-    if (error !== undefined) return { kind: "too_large", error };
+    if (error !== undefined) return { kind: "refused", error };
     if (isNewAttempt) this.#remove.run({ seq }); // C1
     this.#insert(seq, attempt, start, keptBytes, fresh);
     return { kind: "stored", received: received + fresh.length, isNews: true };

@@ -43,11 +43,11 @@ function openForStream(
 }
 
 function openForAgent(parts: EndpointParts, query: URLSearchParams): Response {
-  const { agents, ledger, facts, scaling, followers, bells } = parts;
+  const { agents, storage, facts, scaling, followers, bells } = parts;
   const agent = readAgentQuery(query);
   const hasNews =
     agents.hasNewsFor(agent.hostId) ||
-    (agent.free > 0 && ledger.queued > 0) ||
+    (agent.free > 0 && storage.claimable > 0) ||
     query.get("terms") !== termsOf(facts, scaling) ||
     Number(query.get("follow") ?? followers.follow) !== followers.follow;
   return bells.openForAgent(agent, hasNews);

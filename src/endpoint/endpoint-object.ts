@@ -363,10 +363,11 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     return this.env.FLEET.getByName(FLEET_NAME);
   }
 
-  /** What the object did since it woke, in the units that cost, and who waits inside it now. */
+  /** What the object did since it woke, in the units that cost, what it keeps in R2, and who waits inside it now. */
   async vitals(): Promise<Vitals> {
     const { read, written } = this.#parts.database.rows;
     return {
+      storedBytes: this.#parts.storage.storedBytes,
       rowsRead: read,
       rowsWritten: written + this.#parts.alarm.writes,
       heldExchanges: this.#parts.dispatch.heldCount,
@@ -379,6 +380,8 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
 }
 
 type Vitals = {
+  /** What payloads take in R2. */
+  readonly storedBytes: number;
   readonly rowsRead: number;
   /** Alarms included. */
   readonly rowsWritten: number;

@@ -17,6 +17,7 @@ import { EndpointBells } from "./endpoint-bells.ts";
 import { EndpointFacts } from "./endpoint-facts.ts";
 import { Followers } from "./followers.ts";
 import { JobDesk } from "./job-desk.ts";
+import { JobStorage } from "./job-storage.ts";
 import { JobStore } from "./job-store.ts";
 import { PresentLevels } from "./present-levels.ts";
 import { QueueLedger } from "./queue-ledger.ts";
@@ -37,6 +38,8 @@ import { Workload } from "./workload.ts";
 
 export type EndpointEnv = {
   readonly PAYLOADS: R2Bucket;
+  /** What jobs of an endpoint may take, in GB; see job-storage.ts. */
+  readonly ENDPOINT_STORAGE_GB?: string;
   /** "true": webhooks may have loopback and private addresses; for development. */
   readonly WEBHOOK_ALLOW_PRIVATE?: string;
 };
@@ -53,11 +56,11 @@ export type ObjectHooks = {
 
 /** Opens the storage and builds what stands on it; nothing is read yet. */
 export function openParts(context: DurableObjectState, env: EndpointEnv, hooks: ObjectHooks) {
-  const core = openCore(context, hooks.finishTurn);
-  const { queue, facts, ledger, limits, commit, chunks, times, dispatch, rooms } = core;
+  const core = openCore(context, env, hooks.finishTurn);
+  const { queue, facts, ledger, limits, commit, chunks, times, dispatch, rooms, storage } = core;
   const jobWaiters = new Waiters<number, "look">();
   const streamWaiters = new Waiters<number, "look">();
-  const agents = new AgentDesk({ queue, chunks, ledger, dispatch, times, rooms });
+  const agents = new AgentDesk({ queue, chunks, ledger, dispatch, times, rooms, storage });
   const webhooks = new WebhookDesk({ queue, outbox: core.outbox, limits, commit });
   const jobs = new JobDesk({
     facts,
@@ -68,6 +71,7 @@ export function openParts(context: DurableObjectState, env: EndpointEnv, hooks: 
     dispatch,
     agents,
     limits,
+    storage,
     commit,
     waiters: jobWaiters,
   });
@@ -108,7 +112,7 @@ export function openParts(context: DurableObjectState, env: EndpointEnv, hooks: 
 }
 
 /** What the desks share: the stores, the queue, and what is counted. */
-function openCore(context: DurableObjectState, finishTurn: () => void) {
+function openCore(context: DurableObjectState, env: EndpointEnv, finishTurn: () => void) {
   const database = new ObjectDatabase(context.storage.sql);
   database.migrate(ENDPOINT_MIGRATIONS);
   const store = new JobStore(database);
@@ -120,6 +124,8 @@ function openCore(context: DurableObjectState, finishTurn: () => void) {
   const outbox = new WebhookOutbox(new WebhookStore(database));
   const book = new BatchBook(new BatchStore(database));
   const queue = new Queue({ store, chunks, ledger, times, outbox, counter: book });
+  const { sql } = context.storage;
+  const storage = new JobStorage({ sql, ledger, book, gigabytes: env.ENDPOINT_STORAGE_GB });
   const facts = new EndpointFacts(store);
   const rooms = new WorkerRooms();
   const rollout = new Rollout(store);
@@ -135,6 +141,7 @@ function openCore(context: DurableObjectState, finishTurn: () => void) {
     times,
     outbox,
     book,
+    storage,
     queue,
     facts,
     rooms,

@@ -2,7 +2,7 @@
 import { QUEUE_DEPTH_MAX } from "../contract/limits.ts";
 import type { EndpointConfig } from "../contract/endpoint.ts";
 import type { WebhookLogBody } from "../contract/webhook.ts";
-import { isFinal, newExpiry, retentionOf, type JobEvent } from "../domain/job-machine.ts";
+import { isFinal, newExpiry, retentionOf, storedBytesOf, type JobEvent } from "../domain/job-machine.ts";
 import { listJob, stateOf, viewJob, wireStatusOf, type JobView } from "../domain/job-view.ts";
 import { laneOf } from "../domain/lanes.ts";
 import { explainWait } from "../domain/queue-reason.ts";
@@ -30,6 +30,7 @@ import type {
   TimelineReply,
   Unconfigured,
 } from "./messages.ts";
+import type { JobStorage } from "./job-storage.ts";
 import type { QueueLedger } from "./queue-ledger.ts";
 import type { Queue } from "./queue.ts";
 import type { RunningTimes } from "./running-times.ts";
@@ -45,6 +46,7 @@ export type JobDeskParts = {
   readonly dispatch: Dispatch;
   readonly agents: AgentDesk;
   readonly limits: RequestLimits;
+  readonly storage: JobStorage;
   readonly commit: GroupCommit;
   readonly waiters: Waiters<number, "look">;
 };
@@ -188,20 +190,22 @@ export class JobDesk {
   // Submitting, inside a turn
 
   #submitOnce(request: SubmitRequest, now: number): Submitted {
-    const { facts, queue, ledger } = this.#parts;
+    const { facts, queue, ledger, storage } = this.#parts;
     const { config } = facts;
     if (!config || (request.hasWebhook && !facts.canSign)) return { kind: "unconfigured" };
     const known = request.idempotencyKey ? queue.findByKey(request.idempotencyKey, now) : undefined;
     if (known) return { kind: "stored", stored: known, isNew: false };
     const depthMax = config.queueDepthMax ?? QUEUE_DEPTH_MAX;
     if (ledger.queued >= depthMax) return queueFull(operationOf(request), depthMax);
+    const refusal = storage.refuse(operationOf(request), sizeOfRequest(request));
+    if (refusal) return refusal;
     return { kind: "stored", stored: this.#submitNow(request, config, now), isNew: true };
   }
 
   #submitNow(request: SubmitRequest, config: EndpointConfig, now: number): StoredJob {
-    const { facts, queue, ledger, dispatch, agents } = this.#parts;
+    const { facts, queue, ledger, dispatch, agents, storage } = this.#parts;
     facts.noteWork(now);
-    const slot = ledger.queued === 0 ? dispatch.takeSlot() : undefined;
+    const slot = ledger.queued === 0 && !storage.isHoldingBack ? dispatch.takeSlot() : undefined;
     const order = { input: request.input, optionsJson: request.optionsJson };
     const stored = queue.submit(
       {
@@ -249,9 +253,10 @@ export class JobDesk {
   }
 
   #explain(seq: number) {
-    const { facts, queue } = this.#parts;
+    const { facts, queue, storage } = this.#parts;
     const why = explainWait({
       isLowPriority: laneOf(seq) === "low",
+      isStorageFull: storage.isHoldingBack,
       workersMax: facts.config?.workersMax ?? 0,
       report: facts.report,
     });
@@ -267,6 +272,10 @@ type Submitted =
 const NOT_FOUND = { kind: "not_found" } as const;
 const CANCEL: JobEvent = { kind: "cancel" };
 const RETRY: JobEvent = { kind: "retry" };
+
+function sizeOfRequest({ input, optionsJson }: SubmitRequest): number {
+  return (input.kind === "inline" ? input.json.length : storedBytesOf(input)) + optionsJson.length;
+}
 
 function operationOf({ operation, isSync }: SubmitRequest): "run" | "runsync" | "openai" {
   return operation ?? (isSync ? "runsync" : "run");

@@ -1,5 +1,5 @@
 /** All SQL about jobs and facts. Nobody else knows a column name of theirs. */
-import { retentionOf, type Job, type JobState, type Payload } from "../domain/job-machine.ts";
+import { retentionOf, storedBytesOf, type Job, type JobState, type Payload } from "../domain/job-machine.ts";
 import type { ObjectDatabase } from "../durable/sql.ts";
 
 /** A job with what makes it findable. */
@@ -7,6 +7,12 @@ export type StoredJob = { readonly seq: number; readonly nonce: string; readonly
 
 /** What a worker gets, and nobody else. */
 export type WorkOrder = { readonly input: Payload; readonly optionsJson: string };
+
+/** What a job leaves behind whose row is removed. */
+export type Removed = { readonly keys: readonly string[]; readonly storedBytes: number };
+
+/** The last job of a lane, and the bytes in R2 of all inputs that the lane ever got; null when nobody counted. */
+export type LastJob = { readonly seq: number; readonly storedTotal: number | null };
 
 /** A job that waits, with all that its worker will get. */
 export type QueuedJob = StoredJob & { readonly order: WorkOrder };
@@ -45,6 +51,13 @@ const JOB_COLUMNS = `seq, nonce, state, is_sync, attempt, retries, rescues, crea
   execution_timeout_ms, retention_ms, started_at, finished_at, remove_at, worker_id, host_id, output, error,
   trace`;
 
+export type InsertedWith = {
+  readonly idempotencyKey: string | null;
+  readonly hasWebhook: boolean;
+  /** Bytes in R2 of all inputs that the lane ever got, this one included. */
+  readonly storedTotal: number;
+};
+
 export class JobStore {
   readonly #statements: ReturnType<typeof jobStatements>;
 
@@ -52,8 +65,9 @@ export class JobStore {
     this.#statements = jobStatements(database);
   }
 
-  insert(stored: StoredJob, order: WorkOrder, idempotencyKey: string | null, hasWebhook: boolean): void {
+  insert(stored: StoredJob, order: WorkOrder, more: InsertedWith): void {
     const { job } = stored;
+    const { idempotencyKey, hasWebhook, storedTotal } = more;
     if (idempotencyKey !== null) this.#statements.addKey.run({ key: idempotencyKey, seq: stored.seq });
     this.#statements.insert.run({
       seq: stored.seq,
@@ -72,6 +86,8 @@ export class JobStore {
       options: order.optionsJson,
       idempotencyKey,
       webhookPage: hasWebhook ? 0 : null,
+      storedInput: storedBytesOf(order.input),
+      storedTotal,
     });
   }
 
@@ -132,15 +148,17 @@ export class JobStore {
     this.#statements.saveExpiry.run({ seq, expiresAt });
   }
 
-  /** Deletes a job; returns the keys of its payloads that are kept elsewhere. */
-  remove(seq: number): string[] {
+  /** Deletes a job; returns what of it is kept elsewhere. */
+  remove(seq: number): Removed {
     const row = this.#statements.remove.first({ seq });
-    if (!row) return [];
+    if (!row) return { keys: [], storedBytes: 0 };
     if (row.idempotency_key !== null) this.#statements.removeKey.run({ key: row.idempotency_key, seq });
-    return [row.input, row.output].flatMap((text) => {
-      const payload = text === null ? null : decodePayload(text);
-      return payload?.kind === "stored" ? [payload.key] : [];
-    });
+    const [input, output] = [
+      decodePayload(row.input),
+      row.output === null ? null : decodePayload(row.output),
+    ];
+    const keys = [input, output].flatMap((payload) => (payload?.kind === "stored" ? [payload.key] : []));
+    return { keys, storedBytes: (row.stored_input ?? storedBytesOf(input)) + storedBytesOf(output) };
   }
 
   // Queue order
@@ -179,8 +197,14 @@ export class JobStore {
 
   // Recovery and sweep
 
-  lastSeq(from: number, end: number): number | null {
-    return this.#statements.lastSeq.first({ from, end })?.last ?? null;
+  lastJob(from: number, end: number): LastJob | undefined {
+    const row = this.#statements.lastJob.first({ from, end });
+    return row && { seq: row.seq, storedTotal: row.stored_total };
+  }
+
+  /** Bytes in R2 of all jobs, from each row: for an object whose jobs were never counted. */
+  sumStoredBytes(): number {
+    return this.#statements.sumStoredBytes.first({})?.sum ?? 0;
   }
 
   jobsFrom(from: number, end: number, limit: number): StoredJob[] {
@@ -245,13 +269,15 @@ function jobStatements(database: ObjectDatabase) {
       options: string;
       idempotencyKey: string | null;
       webhookPage: number | null;
+      storedInput: number;
+      storedTotal: number;
     }>(
       `INSERT INTO job (seq, nonce, state, is_sync, attempt, retries, rescues, created_at, queued_at, expires_at,
                         execution_timeout_ms, retention_ms, started_at, worker_id, host_id, input, options,
-                        idempotency_key, webhook_page)
+                        idempotency_key, webhook_page, stored_input, stored_total)
        VALUES (:seq, :nonce, :state, :isSync, :attempt, 0, 0, :createdAt, :createdAt, :expiresAt,
                :executionTimeoutMs, :retentionMs, :startedAt, :workerId, :hostId, :input, :options,
-               :idempotencyKey, :webhookPage)`,
+               :idempotencyKey, :webhookPage, :storedInput, :storedTotal)`,
     ),
     find: database.statement<{ seq: number }, JobRow>(`SELECT ${JOB_COLUMNS} FROM job WHERE seq = :seq`),
     /** No row comes back when another transition came first. */
@@ -277,8 +303,8 @@ function jobStatements(database: ObjectDatabase) {
     ),
     remove: database.statement<
       { seq: number },
-      { input: string; output: string | null; idempotency_key: string | null }
-    >("DELETE FROM job WHERE seq = :seq RETURNING input, output, idempotency_key"),
+      { input: string; output: string | null; idempotency_key: string | null; stored_input: number | null }
+    >("DELETE FROM job WHERE seq = :seq RETURNING input, output, idempotency_key, stored_input"),
     findKey: database.statement<{ key: string }, { seq: number }>(
       "SELECT seq FROM idempotency WHERE key = :key",
     ),
@@ -315,8 +341,12 @@ function jobStatements(database: ObjectDatabase) {
     countRequeued: database.statement<Record<never, never>, { count: number }>(
       "SELECT count(*) AS count FROM requeued",
     ),
-    lastSeq: database.statement<{ from: number; end: number }, { last: number | null }>(
-      "SELECT max(seq) AS last FROM job WHERE seq >= :from AND seq < :end",
+    lastJob: database.statement<{ from: number; end: number }, { seq: number; stored_total: number | null }>(
+      "SELECT seq, stored_total FROM job WHERE seq >= :from AND seq < :end ORDER BY seq DESC LIMIT 1",
+    ),
+    sumStoredBytes: database.statement<Record<never, never>, { sum: number }>(
+      `SELECT coalesce(sum(coalesce(stored_input, ${storedSize("input")}) + ${storedSize("output")}), 0) AS sum
+         FROM job`,
     ),
     jobsFrom: database.statement<Range, JobRow>(
       `SELECT ${JOB_COLUMNS} FROM job WHERE seq >= :from AND seq < :end ORDER BY seq LIMIT :limit`,
@@ -347,6 +377,12 @@ function jobStatements(database: ObjectDatabase) {
        ON CONFLICT (name) DO UPDATE SET json = excluded.json`,
     ),
   };
+}
+
+/** What `decodePayload` says of a column, without a look at texts that are too long for a reference. */
+function storedSize(column: "input" | "output"): string {
+  const size = `CAST(substr(${column}, 2) AS INTEGER)`; // the digits that it begins with
+  return `iif(octet_length(${column}) < 1000 AND substr(${column}, 1, 1) = '@', ${size}, 0)`;
 }
 
 function toQueuedJob(row: QueuedRow): QueuedJob {

@@ -5,6 +5,7 @@ import type { RequestMetrics, WorkerMetrics } from "../contract/metrics.ts";
 import type { WebhookLogBody } from "../contract/webhook.ts";
 import type { LimitedOperation } from "../contract/rate-limits.ts";
 import type { ActivityRecord, JobCounts } from "../domain/activity.ts";
+import type { StorageMeasure } from "../domain/endpoint-storage.ts";
 import type { Payload } from "../domain/job-machine.ts";
 import type { Levels } from "../domain/levels.ts";
 import type { JobView } from "../domain/job-view.ts";
@@ -16,11 +17,16 @@ export type Unconfigured = { readonly kind: "unconfigured" };
 export type RateLimited = {
   readonly kind: "rate_limited";
   readonly operation: LimitedOperation;
-  /** Of what there are too many: requests in the window, requests in progress, jobs in the queue, batches. */
-  readonly measure: "requests" | "concurrent" | "queued" | "batches";
+  /**
+   * Of what there are too many: requests in the window, requests in progress, jobs in the queue, batches, bytes that
+   * all jobs take, bytes of their database.
+   */
+  readonly measure: "requests" | "concurrent" | "queued" | "batches" | StorageMeasure;
   readonly limit: number;
   readonly remaining: number;
   readonly retryAfterMs: number;
+  /** Bytes that are taken; absent where it is not bytes that there are too many of. */
+  readonly used?: number;
 };
 
 /** What an operation's window still admits after this request. */

@@ -17,9 +17,11 @@
  * L5  A checkpoint carries what the activity book has not written (B1): after a restart the book is told of what
  *     was added, ran and ended since, as far as L2 finds it.
  * L6  It carries as well since when workers are free, once that is worth a note.
+ * L7  Payloads in R2 are counted in bytes. Each row says how many bytes of inputs its lane got up to it, so the last
+ *     row tells what came since a checkpoint; results are found by L2, and what goes writes a checkpoint (L1).
  */
 import { LANE_END, LANE_START, laneOf, LANES, type Lane, type LaneCounts } from "../domain/lanes.ts";
-import { isFinal, type FinalState, type Job, type JobState } from "../domain/job-machine.ts";
+import { isFinal, storedBytesOf, type FinalState, type Job, type JobState } from "../domain/job-machine.ts";
 import type { ActivityBook, ActivityNote } from "./activity-book.ts";
 import type { NotedClocks } from "./idle-clocks.ts";
 import { HAND, handedOutIn, type Hand, type HandedOut } from "./hand.ts";
@@ -33,6 +35,8 @@ type LaneBounds = {
   head: number;
   /** The next sequence number to be given out. */
   tail: number;
+  /** Bytes in R2 of all inputs that the lane ever got (L7). */
+  storedTotal: number;
 };
 
 type Counts = {
@@ -48,11 +52,13 @@ type Counts = {
 type Purge = { readonly from: number; readonly end: number; readonly at: number };
 
 type Checkpoint = {
-  readonly lanes: Record<Lane, LaneBounds>;
+  /** Without `storedTotal` in checkpoints of before. */
+  readonly lanes: Record<Lane, Omit<LaneBounds, "storedTotal"> & Partial<LaneBounds>>;
   readonly counts: Counts;
   readonly running: readonly number[];
   readonly purges: readonly Purge[];
-  /** Absent in checkpoints of before. */
+  /** These are absent in checkpoints of before. */
+  readonly storedBytes?: number;
   readonly activity?: ActivityNote;
   readonly idle?: NotedClocks | null;
 };
@@ -81,9 +87,10 @@ export class QueueLedger {
   readonly #jobsOf = new Map<string, number>();
   #freed: string[] = [];
   #lanes: Record<Lane, LaneBounds> = {
-    normal: { head: LANE_START.normal, tail: LANE_START.normal },
-    low: { head: LANE_START.low, tail: LANE_START.low },
+    normal: { head: LANE_START.normal, tail: LANE_START.normal, storedTotal: 0 },
+    low: { head: LANE_START.low, tail: LANE_START.low, storedTotal: 0 },
   };
+  #storedBytes = 0;
   #counts: Counts = {
     queued: { normal: 0, low: 0 },
     kept: { completed: 0, failed: 0, cancelled: 0, timed_out: 0 },
@@ -107,6 +114,11 @@ export class QueueLedger {
 
   get counts(): Readonly<Counts> {
     return this.#counts;
+  }
+
+  /** Bytes that payloads of jobs take in R2. */
+  get storedBytes(): number {
+    return this.#storedBytes;
   }
 
   get queued(): number {
@@ -171,12 +183,16 @@ export class QueueLedger {
 
   // Changing
 
-  takeSeq(lane: Lane): number {
-    const seq = this.#lanes[lane].tail;
-    this.#lanes[lane].tail += 1;
+  /** A job joins the queue: its number, and what its row says of its lane. */
+  add(lane: Lane, storedInput: number): { readonly seq: number; readonly storedTotal: number } {
+    const bounds = this.#lanes[lane];
+    const seq = bounds.tail;
+    bounds.tail += 1;
+    bounds.storedTotal += storedInput;
+    this.#storedBytes += storedInput;
     this.#counts.queued[lane] += 1;
     this.#activity.submitted(1);
-    return seq;
+    return { seq, storedTotal: bounds.storedTotal };
   }
 
   /** A job left the queue for a worker. */
@@ -197,6 +213,7 @@ export class QueueLedger {
     if (after.state === "queued") this.#counts.queued[laneOf(seq)] += 1;
     if (isFinal(before.state)) this.#counts.kept[before.state] -= 1;
     this.#letGo(seq);
+    this.#storedBytes -= storedBytesOf(before.output);
     this.#countEnd(after);
     this.#counts.retried += after.retries - before.retries;
     this.#activity.retried(after.retries - before.retries);
@@ -223,7 +240,9 @@ export class QueueLedger {
     this.#isCheckpointDue = true;
   }
 
-  removed(seq: number, before: Job): void {
+  /** `storedBytes`: those of its payloads. */
+  removed(seq: number, before: Job, storedBytes: number): void {
+    this.#storedBytes -= storedBytes;
     if (before.state === "queued") this.#counts.queued[laneOf(seq)] -= 1;
     else if (before.state !== "running") this.#counts.kept[before.state] -= 1;
     if (!isFinal(before.state)) this.#activity.expired();
@@ -301,6 +320,7 @@ export class QueueLedger {
       counts: this.#counts,
       running: [...this.#running.keys()],
       purges: this.#purges,
+      storedBytes: this.#storedBytes,
       activity: this.#activity.note(now),
       idle: this.#idle,
     };
@@ -312,36 +332,53 @@ export class QueueLedger {
   /** Brings an empty ledger up to date from the last checkpoint and the rows. */
   recover(): void {
     const checkpoint = this.#store.readFact<Checkpoint>("checkpoint");
-    if (checkpoint) {
-      this.#lanes = checkpoint.lanes;
-      this.#counts = checkpoint.counts;
-      this.#purges = checkpoint.purges;
-      this.#idle = checkpoint.idle ?? null;
-      this.#activity.recover(checkpoint.activity);
-    }
+    if (checkpoint) this.#goOnFrom(checkpoint);
     const hands = this.#store.readFacts<Hand>(HAND);
     const handedOut = handedOutIn(hands);
     for (const seq of checkpoint?.running ?? []) {
       const stored = this.#store.find(seq);
       if (stored) this.#recoverClaimed(stored, handedOut.get(seq));
     }
+    let isCounted = !checkpoint || checkpoint.storedBytes !== undefined;
     for (const lane of LANES) {
       const { tail } = this.#lanes[lane];
-      this.#recoverTail(lane);
+      isCounted = this.#recoverTail(lane) && isCounted;
       const taken = this.#recoverHead(lane, handedOut);
       this.#recoverAdded(lane, tail, taken);
     }
     for (const { name, value } of hands) {
       if (!value.some(([seq]) => this.#running.has(seq))) this.#store.removeFact(name);
     }
+    if (!isCounted) this.#countStoredBytes();
   }
 
-  #recoverTail(lane: Lane): void {
+  #goOnFrom({ lanes, storedBytes, counts, purges, idle, activity }: Checkpoint): void {
+    for (const lane of LANES) this.#lanes[lane] = { storedTotal: 0, ...lanes[lane] };
+    this.#storedBytes = storedBytes ?? 0;
+    this.#counts = counts;
+    this.#purges = purges;
+    this.#idle = idle ?? null;
+    this.#activity.recover(activity);
+  }
+
+  /** Jobs of before are counted once, by their rows. */
+  #countStoredBytes(): void {
+    this.#storedBytes = this.#store.sumStoredBytes();
+    for (const lane of LANES) this.#lanes[lane].storedTotal = 0;
+    this.#isCheckpointDue = true;
+  }
+
+  /** False when the jobs were added by code that did not count bytes. */
+  #recoverTail(lane: Lane): boolean {
     const bounds = this.#lanes[lane];
-    const last = this.#store.lastSeq(bounds.tail, LANE_END[lane]);
-    if (last === null) return;
-    this.#counts.queued[lane] += last + 1 - bounds.tail;
-    bounds.tail = last + 1;
+    const last = this.#store.lastJob(bounds.tail, LANE_END[lane]);
+    if (!last) return true;
+    this.#counts.queued[lane] += last.seq + 1 - bounds.tail;
+    bounds.tail = last.seq + 1;
+    if (last.storedTotal === null) return false;
+    this.#storedBytes += last.storedTotal - bounds.storedTotal;
+    bounds.storedTotal = last.storedTotal;
+    return true;
   }
 
   /** Jobs added since the checkpoint. Of those that nobody has taken only the first is read: it stands for all. */
@@ -390,6 +427,7 @@ export class QueueLedger {
   #countEnd(job: Job): void {
     const { state } = job;
     this.#activity.ended(job);
+    this.#storedBytes += storedBytesOf(job.output);
     if (isFinal(state)) this.#counts.kept[state] += 1;
     if (state === "completed") this.#counts.completed += 1;
     if (state === "failed" || state === "timed_out") this.#counts.failed += 1;

@@ -8,6 +8,7 @@ import {
   isFinal,
   queuedJob,
   sizeOf,
+  storedBytesOf,
   transition,
   type Effect,
   type Job,
@@ -96,11 +97,11 @@ export class Queue {
 
   /** Adds a job. With a taker, who must only be given when nothing waits, it is claimed in the same write. */
   submit(submission: Submission, taker: Taker | undefined, now: number): StoredJob {
-    const seq = this.#ledger.takeSeq(submission.lane);
+    const { nonce, order, idempotencyKey, hasWebhook } = submission;
+    const { seq, storedTotal } = this.#ledger.add(submission.lane, storedBytesOf(order.input));
     const queued = queuedJob(submission, now);
     const job = taker ? claimedBy(queued, taker, now) : queued;
-    const { nonce, order, idempotencyKey, hasWebhook } = submission;
-    this.#store.insert({ seq, nonce, job }, order, idempotencyKey, hasWebhook);
+    this.#store.insert({ seq, nonce, job }, order, { idempotencyKey, hasWebhook, storedTotal });
     this.#segments.note(seq, job.expiresAt);
     if (taker) this.#startLease(seq, job, "insert", now);
     return { seq, nonce, job };
@@ -435,11 +436,12 @@ export class Queue {
   #remove(stored: StoredJob): void {
     const { seq, job } = stored;
     if (job.state === "queued" && job.attempt > 0) this.#requeued -= this.#store.removeRequeued(seq);
-    for (const key of this.#store.remove(seq)) this.orphan(key);
+    const removed = this.#store.remove(seq);
+    for (const key of removed.keys) this.orphan(key);
     this.#orphanUpload(stored);
     this.#chunks.remove(seq);
     this.#outbox.withdraw(seq);
-    this.#ledger.removed(seq, job);
+    this.#ledger.removed(seq, job, removed.storedBytes);
     this.#counter.jobRemoved(seq, job);
     this.#leaseUntil.delete(seq);
     this.#times.forget(seq);

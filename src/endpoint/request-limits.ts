@@ -4,15 +4,17 @@
  */
 import type { OperationUsage } from "../contract/job.ts";
 import type { LimitedOperation } from "../contract/rate-limits.ts";
+import type { StorageRefusal } from "../domain/endpoint-storage.ts";
 import type { FleetReport } from "../domain/queue-reason.ts";
 import { effectiveLimit, runningWorkers, type EffectiveLimit } from "../domain/rate-limit.ts";
 import { RateWindow } from "../domain/rate-window.ts";
 import type { Counted, Limited, Quota, RateLimited, SlotRef } from "./messages.ts";
 import { RequestSlots } from "./request-slots.ts";
 
-/** Nobody knows when a request in progress ends, or when a queue empties; this is what a client may try. */
+/** Nobody knows when a request in progress ends, or when a queue or storage empties; this is what a client may try. */
 const CONCURRENT_RETRY_MS = 1_000;
 const QUEUE_FULL_RETRY_MS = 10_000;
+const STORAGE_FULL_RETRY_MS = 10_000;
 
 type Desk = { readonly window: RateWindow; readonly slots: RequestSlots; limit: EffectiveLimit };
 
@@ -122,6 +124,15 @@ export class RequestSlot {
 /** Refuses a job because so many wait already. */
 export function queueFull(operation: LimitedOperation, depthMax: number): RateLimited {
   return refusal(operation, "queued", depthMax, QUEUE_FULL_RETRY_MS);
+}
+
+/** Refuses what would take more bytes than there may be. */
+export function storageFull(
+  operation: LimitedOperation,
+  { measure, used, limit }: StorageRefusal,
+): RateLimited {
+  const remaining = Math.max(0, limit - used);
+  return { ...refusal(operation, measure, limit, STORAGE_FULL_RETRY_MS), remaining, used };
 }
 
 /** Refuses a batch because so many are still at work. */

@@ -100,4 +100,14 @@ export const ENDPOINT_MIGRATIONS = [
      json TEXT    NOT NULL,
      PRIMARY KEY (kind, slot)
    ) STRICT, WITHOUT ROWID;`,
+
+  `-- Bytes of inputs in R2: of the job, and of all jobs that its lane got until then. Null in jobs from before.
+   ALTER TABLE job ADD COLUMN stored_input INTEGER;
+   ALTER TABLE job ADD COLUMN stored_total INTEGER;
+   -- Of the requests in its packs.
+   ALTER TABLE batch ADD COLUMN stored_bytes INTEGER NOT NULL DEFAULT 0;
+   UPDATE batch SET stored_bytes = (
+     SELECT coalesce(sum(request.value ->> '$.input.sizeBytes'), 0) FROM batch_pack, json_each(requests) AS request
+      WHERE batch_pack.batch = batch.number AND request.value ->> '$.input.kind' = 'stored'
+   );`,
 ] as const;

@@ -29,8 +29,9 @@ export class TurnEnd {
   /** Runs once per turn: everything that follows from what the turn did, in the same commit. */
   finish(): void {
     const now = Date.now();
-    const { facts, scaling, ledger, outbox, sender, book, activity, levels, direct } = this.#parts;
+    const { facts, scaling, ledger, outbox, sender, book, activity, levels, direct, storage } = this.#parts;
     this.#handOut(now);
+    storage.endTurn();
     this.#tellOfChunks(now);
     this.#carryOutEffects(now);
     this.#dropOrphanedPayloads();
@@ -82,8 +83,8 @@ export class TurnEnd {
 
   /** Gives what waits to the agents held here, then rings for those that wait outside. */
   #handOut(now: number): void {
-    const { dispatch, ledger, queue, agents, bells } = this.#parts;
-    const slots = dispatch.takeSlots(ledger.queued);
+    const { dispatch, storage, queue, agents, bells } = this.#parts;
+    const slots = dispatch.takeSlots(storage.claimable);
     const claims = queue.claim(slots, now, ANSWER_INPUTS_MAX_BYTES);
     for (const [index, slot] of slots.entries()) {
       const claimed = claims[index];
@@ -91,7 +92,7 @@ export class TurnEnd {
       else slot.putBack();
     }
     dispatch.flush();
-    bells.ringForJobs(ledger.queued);
+    bells.ringForJobs(storage.claimable);
   }
 
   #tellOfChunks(now: number): void {

@@ -139,8 +139,8 @@ class PayloadIntake {
   async finish(): Promise<MeasuredPayload> {
     const sizeBytes = this.#sizeBytes;
     if (!this.#upload) return { kind: "inline", json: textOf(this.#head), sizeBytes };
-    await this.#upload.finish();
-    return { kind: "stored", key: this.#target.key, sizeBytes };
+    const objectBytes = await this.#upload.finish();
+    return { kind: "stored", key: this.#target.key, sizeBytes, objectBytes };
   }
 
   async abort(): Promise<void> {

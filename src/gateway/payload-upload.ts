@@ -23,6 +23,7 @@ export class PayloadUpload {
   #multipart: R2MultipartUpload | undefined;
   readonly #storedParts: R2UploadedPart[] = [];
   #part: Part | undefined;
+  #writtenBytes = 0;
 
   /** No more than `maxBytes` will be written; null when nobody knows, which costs more calls to R2. */
   constructor(bucket: R2Bucket, key: string, maxBytes: number | null) {
@@ -33,6 +34,7 @@ export class PayloadUpload {
 
   /** Resolves when R2 has taken the bytes. */
   async write(bytes: Uint8Array): Promise<void> {
+    this.#writtenBytes += bytes.length;
     for (let rest = bytes; rest.length > 0;) {
       const part = (this.#part ??= await this.#openPart());
       const piece = rest.subarray(0, part.leftBytes);
@@ -43,9 +45,11 @@ export class PayloadUpload {
     }
   }
 
-  async finish(): Promise<void> {
+  /** Returns the size of the object. */
+  async finish(): Promise<number> {
     while (this.#part) await this.write(SPACES.subarray(0, this.#part.leftBytes));
     await this.#multipart?.complete(this.#storedParts);
+    return this.#writtenBytes;
   }
 
   async abort(): Promise<void> {

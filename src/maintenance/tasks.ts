@@ -19,8 +19,10 @@ import { removeDesertedFlashApps } from "../db/flash-apps.ts";
 import { removeOldAuthRequests } from "../db/flash-auth-requests.ts";
 import { listExpiredHosts, revokeHost } from "../db/hosts.ts";
 import { removeExpiredJoinTokens } from "../db/join-tokens.ts";
+import { removeOldLogDays } from "../db/log-days.ts";
 import { removeOrphanedTemplates } from "../db/templates.ts";
 import { removeOldUsage } from "../db/usage.ts";
+import { firstKeptDay } from "../domain/log-key.ts";
 import type { Env } from "../env.ts";
 import { resealOlder } from "../management/encryption/reseal.ts";
 import { removeEndedUploads, removeSurplusBuilds } from "../management/flash/artifact-removal.ts";
@@ -80,6 +82,10 @@ export const MAINTENANCE_TASKS: readonly MaintenanceTask[] = [
   {
     name: "remove old logs",
     run: ({ env, now }) => removeOldLogs(env.LOGS, now, logRetentionDays(env)),
+  },
+  {
+    name: "forget what logs of past days took",
+    run: ({ db, now }) => removeOldLogDays(db, firstKeptDay(now, 1), MAINTENANCE_ROWS_MAX),
   },
 ];
 

@@ -234,6 +234,7 @@ const ROWS: readonly (readonly [since: number, table: string, row: Record<string
   ],
   [5, "flash_upload_part", { upload_id: "fu1", number: 1, etag: "x" }],
   [5, "flash_auth_request", { id: "ABCDEFGH", status: "PENDING", created_at: 1, expires_at: 2 }],
+  [9, "log_day", { account_id: "acme", day: "2026-11-23", taken_bytes: 1_000_000 }],
 ];
 
 function endpointRow(id: string, values: Record<string, unknown>): Record<string, unknown> {
@@ -298,6 +299,7 @@ async function readAll(database: TestDatabase) {
     flashEnvironment: await db.select().from(schema.flashEnvironment),
     flashUpload: await db.select().from(schema.flashUpload),
     flashUploadPart: await db.select().from(schema.flashUploadPart),
+    logDay: await db.select().from(schema.logDay),
     flashAuthRequest: await db.select().from(schema.flashAuthRequest),
   };
 }

@@ -3,6 +3,7 @@ import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
 import { encodeJobId } from "../../src/domain/job-id.ts";
+import { LANE_START } from "../../src/domain/lanes.ts";
 import { ObjectDatabase } from "../../src/durable/sql.ts";
 import { ENDPOINT_MIGRATIONS } from "../../src/endpoint/schema.ts";
 import { FLEET_MIGRATIONS } from "../../src/fleet/schema.ts";
@@ -157,6 +158,74 @@ describe("an endpoint's object", () => {
     expect(await schemaOf(stub)).toEqual(await schemaOf(fresh));
     await evictDurableObject(stub);
     expect(await statusOf(1)).toBe("IN_QUEUE");
+  });
+});
+
+/** What was kept in R2 before anybody counted it. */
+const STORED_ROWS: Rows = [
+  [1, "job", jobRow(1, { ...RUNNING, input: "@20000000:jobs/e/running" })],
+  [1, "job", jobRow(2, { ...ENDED, state: "completed", output: "@400000:jobs/e/output" })],
+  [1, "job", jobRow(3, { ...ENDED, state: "completed", input: `"@${"x".repeat(2_000)}"`, output: '"@7"' })],
+  [1, "job", jobRow(4, { input: "@300000:jobs/e/input" })],
+  [
+    6,
+    "batch",
+    {
+      number: 1,
+      nonce: "0".repeat(20),
+      state: "draft",
+      created_at: NOW,
+      touched_at: NOW,
+      request_count: 2,
+      next_request: 3,
+      ranges: "[]",
+      removed_completed: 0,
+    },
+  ],
+  [6, "batch_pack", { batch: 1, first: 0, live: 2, requests: packOf([300_000, null, 0, 500_000]) }],
+];
+
+function packOf(sizes: readonly (number | null)[]): string {
+  const inputs = sizes.map((sizeBytes) => {
+    if (sizeBytes === null) return null;
+    const kept = { kind: "stored", key: "jobs/e/request", sizeBytes };
+    return { input: sizeBytes === 0 ? { kind: "inline", json: "1" } : kept, optionsJson: "{}" };
+  });
+  return JSON.stringify(inputs);
+}
+
+/** As it was written after the third job had been claimed. */
+const OLD_CHECKPOINT = {
+  lanes: { normal: { head: 4, tail: 5 }, low: { head: LANE_START.low, tail: LANE_START.low } },
+  counts: {
+    queued: { normal: 1, low: 0 },
+    kept: { completed: 2, failed: 0, cancelled: 0, timed_out: 0 },
+    completed: 2,
+    failed: 0,
+    retried: 0,
+  },
+  running: [1],
+  purges: [],
+};
+
+describe("what an endpoint's object keeps in R2 is counted once, by its rows", () => {
+  const checkpoints: readonly [string, Rows][] = [
+    ["without a checkpoint", []],
+    ["with one", [[1, "fact", { name: "checkpoint", json: JSON.stringify(OLD_CHECKPOINT) }]]],
+  ];
+  test.each(checkpoints)("%s", async (_, checkpoint) => {
+    const endpointId = crypto.randomUUID().replaceAll("-", "").slice(0, 14);
+    const stub = endpointObject(endpointId);
+    const config: Rows = [[1, "fact", { name: "config", json: JSON.stringify({ ...CONFIG, endpointId }) }]];
+    await reborn(stub, ENDPOINT_MIGRATIONS, 7, [...STORED_ROWS, ...config, ...checkpoint]);
+    const stored = 20_000_000 + 400_000 + 300_000 + (300_000 + 500_000);
+    expect((await stub.vitals()).storedBytes).toBe(stored);
+    const woken = (await stub.vitals()).rowsRead;
+
+    await stub.cancel(jobIdOf(4)); // the first turn writes it down
+    await evictDurableObject(stub);
+    expect((await stub.vitals()).storedBytes).toBe(stored);
+    expect((await stub.vitals()).rowsRead).toBeLessThan(woken);
   });
 });
 

@@ -100,3 +100,8 @@ export async function configOf(endpointId: string): Promise<EndpointConfig> {
 export async function configure(endpointId: string, settings: Partial<EndpointConfig>): Promise<void> {
   await endpointObject(endpointId).configure({ ...(await configOf(endpointId)), ...settings });
 }
+
+/** Objects that are constructed from now on have so much storage for their jobs; undefined for the default. */
+export function limitStorage(gigabytes: string | undefined): void {
+  Object.assign(env, { ENDPOINT_STORAGE_GB: gigabytes });
+}

@@ -11,6 +11,7 @@ import { afterEach, beforeEach, test, vi } from "vitest";
 import type { EndpointConfig } from "../../src/contract/endpoint.ts";
 import type { FleetReport } from "../../src/domain/queue-reason.ts";
 import { packRequests } from "../../src/domain/batch.ts";
+import type { Payload } from "../../src/domain/job-machine.ts";
 import { RATE_WINDOW_MS } from "../../src/contract/rate-limits.ts";
 import type { EndpointObject } from "../../src/endpoint/endpoint-object.ts";
 import type { Chunks, ExchangeReply, Held, Report, SubmitRequest } from "../../src/endpoint/messages.ts";
@@ -22,6 +23,8 @@ const HOST = "host1";
 const LIAR = "host2";
 const TTLS = [10_000, 60_000, 3_600_000, 86_400_000];
 const EXECUTION_TIMEOUTS = [5_000, 600_000, 7_200_000];
+/** Bytes in R2, none for half of the payloads. */
+const PAYLOADS = [0, 0, 300_000, 700_001];
 /** Just before and after ttl, execution timeouts, leases, both retentions, and far beyond. */
 const STEPS = [1_000, 4_999, 10_000, 59_999, 120_000, 599_000, 1_800_000, 7_200_000];
 
@@ -56,6 +59,7 @@ class Real {
       | "wantsUpload"
       | "batch"
       | "batchRequests"
+      | "vitals"
     >;
   }
 
@@ -150,11 +154,23 @@ type Kind = {
   readonly isSync: boolean;
   readonly ttlMs: number;
   readonly executionTimeoutMs: number;
+  /** Size of the input in R2; 0 for a small one. */
+  readonly inputBytes: number;
 };
 
-function requestOf(kind: Kind, idempotencyKey: string | null): SubmitRequest & { hasWebhook: boolean } {
-  const input = { kind: "inline", json: "1" } as const;
+function requestOf(
+  { inputBytes, ...kind }: Kind,
+  idempotencyKey: string | null,
+): SubmitRequest & { hasWebhook: boolean } {
+  const input = payloadOf(inputBytes, "1");
   return { ...kind, input, optionsJson: "{}", hasWebhook: false, idempotencyKey, holdMs: 0 };
+}
+
+/** A payload of so many bytes in R2, of an object with spaces at its end if the number is odd; `json` for none. */
+function payloadOf(sizeBytes: number, json: string): Payload {
+  if (sizeBytes === 0) return { kind: "inline", json };
+  const stored = { kind: "stored", key: `jobs/model/${crypto.randomUUID()}`, sizeBytes } as const;
+  return sizeBytes % 2 === 0 ? stored : { ...stored, objectBytes: sizeBytes + 1_000 };
 }
 
 async function submitOne(model: QueueModel, real: Real, kind: Kind, key: string, now: number) {
@@ -219,23 +235,27 @@ const claimWhileWaiting = (kind: Kind) =>
     else must(reply.kind === "quiet", reply.kind);
   });
 
-const endRunning = (pick: number, kind: "completed" | "failed" | "lost" | "timed_out") =>
-  command(`${kind} #${pick}`, async (model, real, now) => {
+const endRunning = (pick: number, kind: "completed" | "failed" | "lost" | "timed_out", outputBytes: number) =>
+  command(`${kind} #${pick} with ${outputBytes}`, async (model, real, now) => {
     const job = choose(model.running(now), pick);
     if (!job) return;
-    const reply = await real.exchange(model, { reports: [reportOf(job, kind)] });
+    const reply = await real.exchange(model, { reports: [reportOf(job, kind, outputBytes)] });
     must(reply.kind === "answer" && reply.acks[0]?.outcome === "accepted", `refused: ${kind}`);
     if (kind === "lost") model.requeue(job, true, now);
     else model.end(job, kind === "completed" ? "COMPLETED" : kind === "failed" ? "FAILED" : "TIMED_OUT", now);
   });
 
-function reportOf({ id: jobId, attempt }: Pick<ModelJob, "id" | "attempt">, kind: Report["kind"]): Report {
+function reportOf(
+  { id: jobId, attempt }: Pick<ModelJob, "id" | "attempt">,
+  kind: Report["kind"],
+  outputBytes = 0,
+): Report {
   const ref = { jobId, attempt };
   switch (kind) {
     case "completed":
-      return { kind, ...ref, output: { kind: "inline", json: "2" } };
+      return { kind, ...ref, output: payloadOf(outputBytes, "2") };
     case "failed":
-      return { kind, ...ref, error: "e", output: null };
+      return { kind, ...ref, error: "e", output: outputBytes > 0 ? payloadOf(outputBytes, "") : null };
     case "timed_out":
       return { kind, ...ref };
     case "lost":
@@ -431,6 +451,7 @@ const compare = command("compare", async (model, real) => {
   await compareJobs(model, real, now);
   await compareCounters(model, real, now);
   await compareList(model, real, now);
+  await compareStorage(real);
   for (const batch of model.batches) await compareBatch(model, real, batch, now);
 });
 
@@ -473,6 +494,13 @@ async function compareList(model: QueueModel, real: Real, now: number): Promise<
   must(listed.join() === known.join(), `listed ${listed.join()}, known ${known.join()}`);
 }
 
+/** What is counted is what the rows say. */
+async function compareStorage(real: Real): Promise<void> {
+  const { storedBytes } = await real.stub.vitals();
+  const expected = await storedBytesOfRows(real.endpointId);
+  must(storedBytes === expected, `${storedBytes} bytes in R2, not ${expected}`);
+}
+
 async function compareBatch(model: QueueModel, real: Real, batch: ModelBatch, now: number): Promise<void> {
   const { id, total, completed } = batch;
   const visible = model.visible(now).filter((job) => job.batch === batch);
@@ -498,6 +526,7 @@ const wipe = command("all time passes", async (model, real) => {
   const { inQueue, inProgress } = reply.health.jobs;
   must(inQueue + inProgress === 0, `${inQueue} queued and ${inProgress} running are left`);
   must((await rowsOf(real.endpointId)) === 0, "rows are left");
+  must((await real.stub.vitals()).storedBytes === 0, "bytes are left");
   model.jobs.length = 0;
   model.batches.length = 0;
 });
@@ -509,6 +538,23 @@ async function rowsOf(endpointId: string): Promise<number> {
       .map((table) => storage.sql.exec(`SELECT * FROM ${table}`).toArray().length)
       .reduce((sum, count) => sum + count),
   );
+}
+
+async function storedBytesOfRows(endpointId: string): Promise<number> {
+  const { runInDurableObject } = await import("cloudflare:test");
+  const { inputs, outputs, requests } = await runInDurableObject(
+    endpointObject(endpointId),
+    (_, { storage }) =>
+      storage.sql
+        .exec<{ inputs: number; outputs: number; requests: number }>(
+          `SELECT (SELECT total(stored_input) FROM job) AS inputs,
+                  (SELECT total(CAST(substr(output, 2) AS INTEGER)) FROM job WHERE output LIKE '@%') AS outputs,
+                  (SELECT total(coalesce(value ->> '$.input.objectBytes', value ->> '$.input.sizeBytes'))
+                     FROM batch_pack, json_each(requests)) AS requests`,
+        )
+        .one(),
+  );
+  return inputs + outputs + requests;
 }
 
 /** Lets the rate limits of rare operations forget what came before. */
@@ -525,6 +571,7 @@ const kind: fc.Arbitrary<Kind> = fc.record({
   isSync: fc.boolean(),
   ttlMs: fc.constantFrom(...TTLS),
   executionTimeoutMs: fc.constantFrom(...EXECUTION_TIMEOUTS),
+  inputBytes: fc.constantFrom(...PAYLOADS),
 });
 const commands = fc.commands(
   [
@@ -535,8 +582,12 @@ const commands = fc.commands(
     pick.map(cancelBatch),
     fc.integer({ min: 1, max: 4 }).map(claim),
     fc
-      .tuple(pick, fc.constantFrom("completed", "failed", "lost", "timed_out"))
-      .map(([which, how]) => endRunning(which, how)),
+      .tuple(
+        pick,
+        fc.constantFrom("completed", "failed", "lost", "timed_out"),
+        fc.constantFrom(0, 400_000, 500_000),
+      )
+      .map(([which, how, bytes]) => endRunning(which, how, bytes)),
     pick.map(reportLate),
     fc
       .tuple(pick, fc.constantFrom("completed", "failed", "lost", "timed_out"), fc.nat(9))

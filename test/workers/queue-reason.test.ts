@@ -1,13 +1,15 @@
-/** Why a job waits: each of the eight reasons in the situation that it names, with the real Fleet. */
+/** Why a job waits: each of the nine reasons in the situation that it names, with the real Fleet. */
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
 import type { SyncRequest, WorkerState } from "../../src/contract/agent.ts";
 import { QUEUE_REASONS } from "../../src/contract/job.ts";
 import { INVENTORY, ScriptedAgent } from "./agent-client.ts";
 import { call, createEndpoint, graphql, signInAsNewAccount } from "./edge-client.ts";
+import { limitStorage } from "./object.ts";
 
 beforeEach(signInAsNewAccount);
 beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
 afterEach(() => void vi.useRealTimers());
+afterEach(() => limitStorage(undefined));
 
 type Queue = { position: number; reason: string; detail: string };
 
@@ -173,6 +175,19 @@ const tests: Record<string, [situation: string, run: () => Promise<{ queue: Queu
         await hostWith(endpointId, [["unhealthy", "reported itself unhealthy: gpu: no CUDA device"]]);
         const queue = await waitsFor(endpointId, jobId, "worker_crash_looping");
         return { queue, detail: /no CUDA device/ };
+      },
+    ],
+  ],
+  storage_full: [
+    [
+      "what jobs left behind takes too much",
+      async () => {
+        limitStorage("0.0001"); // not enough for the result of one job
+        const endpointId = await createEndpoint();
+        const jobId = await submit(endpointId);
+        await hostWith(endpointId, [["ready"]]);
+        const queue = await waitsFor(endpointId, jobId, "storage_full");
+        return { queue, detail: /take all the storage that they may/ };
       },
     ],
   ],

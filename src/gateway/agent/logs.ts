@@ -35,7 +35,7 @@ export async function takeLogs(context: AgentContext): Promise<Response> {
     .map((one) => ({ ...one, lines: inTime(context, one.lines, shift) }));
   const own = await ownLines(context, workers);
   const follows = request.isLive ? await Promise.all(own.map((lines) => passOn(context, lines))) : [];
-  if (!request.isLive) await Promise.all(own.map((lines) => keep(context, lines)));
+  if (!request.isLive) await Promise.all(own.map((lines) => keep(context, lines, receivedAt)));
   const reply = { follows, ...(refused.length > 0 && { refused: refused.map(refusalOf) }) };
   return context.json(reply satisfies LogReply);
 }
@@ -59,8 +59,8 @@ async function ownLines(context: AgentContext, workers: readonly WorkerLines[]):
   return found.filter((lines) => lines !== undefined);
 }
 
-async function keep({ env }: AgentContext, { endpoint, workers }: OwnLines): Promise<void> {
-  for (const lines of workers) await keepLines(env.LOGS, endpoint, lines);
+async function keep({ env }: AgentContext, { endpoint, workers }: OwnLines, now: number): Promise<void> {
+  for (const lines of workers) await keepLines(env, endpoint, lines, now);
 }
 
 async function passOn(

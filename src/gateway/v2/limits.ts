@@ -2,7 +2,9 @@
  * Limits as clients see them: 429 with Retry-After, and the header fields RateLimit and RateLimit-Policy
  * of the IETF draft (structured fields; a policy is named after its operation).
  */
+import { INLINE_PAYLOAD_MAX_BYTES } from "../../contract/limits.ts";
 import { RATE_WINDOW_MS, type LimitedOperation } from "../../contract/rate-limits.ts";
+import { inGigabytes } from "../../domain/gigabytes.ts";
 import type { Quota, RateLimited, SlotRef, Unconfigured } from "../../endpoint/messages.ts";
 import { ApiError } from "../api-error.ts";
 import { askEndpoint, type EndpointStub } from "../endpoint-directory.ts";
@@ -56,7 +58,7 @@ function showQuota(context: QueueContext, { operation, limit, remaining, freesIn
 }
 
 function refuse(context: QueueContext, refused: RateLimited): ApiError {
-  const { operation, measure, limit, remaining, retryAfterMs } = refused;
+  const { operation, measure, limit, remaining, retryAfterMs, used = limit } = refused;
   const seconds = inSeconds(retryAfterMs);
   context.header("Retry-After", String(seconds));
   switch (measure) {
@@ -86,7 +88,29 @@ function refuse(context: QueueContext, refused: RateLimited): ApiError {
         `${limit} batches of this endpoint are drafts or still have requests to run, which is its limit. ` +
           "Wait until one of them has ended, or cancel one.",
       );
+    case "storage":
+      showStorage(context, limit, remaining);
+      return rateLimited(
+        `Jobs of this endpoint take ${inGigabytes(used)} GB (inputs, results, streams, batches), and with this ` +
+          `request it would be more than ${inGigabytes(limit)} GB, which is its limit. ${STORAGE_ADVICE} ` +
+          "The operator can raise the limit: ENDPOINT_STORAGE_GB.",
+      );
+    case "database":
+      showStorage(context, limit, remaining);
+      return rateLimited(
+        `The database of this endpoint's jobs has ${inGigabytes(used)} GB; above ${inGigabytes(limit)} GB it takes ` +
+          `no more. Streams and whatever has up to ${INLINE_PAYLOAD_MAX_BYTES} bytes are kept there. ${STORAGE_ADVICE}`,
+      );
   }
+}
+
+const STORAGE_ADVICE =
+  "Results are removed 30 minutes after their jobs ended, and a day in batches: try again then, send and return less, " +
+  "or store the data elsewhere and send its URL.";
+
+function showStorage(context: QueueContext, limit: number, remaining: number): void {
+  context.header("RateLimit-Policy", `"storage";q=${limit};qu="stored-bytes"`);
+  context.header("RateLimit", `"storage";r=${remaining}`);
 }
 
 function rateLimited(message: string): ApiError {

@@ -1,16 +1,14 @@
 /** What artifacts of an account may take in R2. */
-import { ARTIFACT_STORAGE_DEFAULT_GB } from "../../contract/flash-limits.ts";
+import { ARTIFACT_STORAGE_DEFAULT_GB, FLASH_BUILDS_KEPT } from "../../contract/flash-limits.ts";
 import { artifactBytesOf } from "../../db/flash-uploads.ts";
+import { bytesOfVariable, inGigabytes } from "../../domain/gigabytes.ts";
 import type { Env } from "../../env.ts";
 import type { RequestContext } from "../context.ts";
 import { OperationError } from "../operation-error.ts";
 
-const GIGABYTE = 1_000_000_000;
-
 /** ARTIFACT_STORAGE_GB in bytes, if it is a size that makes sense. */
 export function artifactStorageBytes({ ARTIFACT_STORAGE_GB }: Pick<Env, "ARTIFACT_STORAGE_GB">): number {
-  const gigabytes = Number(ARTIFACT_STORAGE_GB ?? Number.NaN);
-  return (gigabytes > 0 ? gigabytes : ARTIFACT_STORAGE_DEFAULT_GB) * GIGABYTE;
+  return bytesOfVariable(ARTIFACT_STORAGE_GB, ARTIFACT_STORAGE_DEFAULT_GB);
 }
 
 /** Refuses an artifact that the account has no storage for. */
@@ -23,11 +21,8 @@ export async function requireArtifactStorage(
   throw new OperationError(
     "LIMIT_REACHED",
     `Artifacts of the account take ${inGigabytes(used)} GB, and this one has ${inGigabytes(sizeBytes)} GB; together ` +
-      `they may take ${inGigabytes(limit)} GB. Delete apps or builds that are not used any more (flash app delete), ` +
-      "or ask the operator for a higher ARTIFACT_STORAGE_GB.",
+      `they may take ${inGigabytes(limit)} GB. Delete apps that are not used any more (\`flash app list\`, ` +
+      `\`flash app delete NAME\`), or ask the operator for a higher ARTIFACT_STORAGE_GB. Of the builds that no ` +
+      `environment uses, the newest ${FLASH_BUILDS_KEPT} of each app are kept; older ones go by themselves.`,
   );
-}
-
-function inGigabytes(bytes: number): string {
-  return (bytes / GIGABYTE).toFixed(2);
 }

@@ -1,24 +1,70 @@
 /** Puts lines of logs into R2: one gzipped object per worker and batch, a JSON text per line. */
-import type { WorkerLines } from "../../contract/log.ts";
-import { logKey, type LogOwner } from "../../domain/log-key.ts";
+import type { LogLine, WorkerLines } from "../../contract/log.ts";
+import { BoundedMap } from "../../domain/bounded-map.ts";
+import { inGigabytes } from "../../domain/gigabytes.ts";
+import { logKey, SEQ_PER_MS, type LogOwner } from "../../domain/log-key.ts";
 import { splitIntoPieces, type LogPiece } from "../../domain/log-lines.ts";
+import type { Env } from "../../env.ts";
+import { logBytesPerDay, logsFullSince, takeLogStorage } from "./log-quota.ts";
 
-/** The same lines, sent again, take the place of the first ones. One object after the other is made. */
+type LogEnv = Pick<Env, "DB" | "LOGS" | "LOG_STORAGE_GB_PER_DAY">;
+
+/** Keys of the lines about a full day that this isolate has written. */
+const noted = new BoundedMap<true>(10_000);
+
+/**
+ * The same lines, sent again, take the place of the first ones. One object after the other is made. Lines for which
+ * the account has no storage today are dropped, and a line in their place says so.
+ */
 export async function keepLines(
-  bucket: R2Bucket,
+  env: LogEnv,
   owner: LogOwner,
   { workerId, lines }: WorkerLines,
+  now: number,
 ): Promise<void> {
-  for (const piece of splitIntoPieces(lines)) await keepPiece(bucket, owner, workerId, piece);
+  for (const piece of splitIntoPieces(lines)) {
+    if (!(await keepPiece(env, owner, workerId, piece, now))) break;
+  }
+  const fullSince = logsFullSince(owner.accountId, now);
+  if (fullSince !== undefined && lines.length > 0) await noteFullDay(env, owner, workerId, fullSince);
 }
 
+/** False when there is no storage for it. */
 async function keepPiece(
-  bucket: R2Bucket,
+  env: LogEnv,
   owner: LogOwner,
   workerId: string,
   { first, last, texts }: LogPiece,
-): Promise<void> {
-  const zipped = new Response(texts.join("\n")).body?.pipeThrough(new CompressionStream("gzip"));
-  const bytes = await new Response(zipped).arrayBuffer(); // R2 wants to know the length
-  await bucket.put(logKey(owner, { workerId, first, last }), bytes);
+  now: number,
+): Promise<boolean> {
+  const { accountId } = owner;
+  if (logsFullSince(accountId, now) !== undefined) return false; // spares the work of zipping it
+  const bytes = await zipped(texts);
+  if (!(await takeLogStorage(env, accountId, bytes.byteLength, now))) return false;
+  await env.LOGS.put(logKey(owner, { workerId, first, last }), bytes);
+  return true;
+}
+
+/** Every isolate writes the same line under the same key, so a worker has one in a day. */
+async function noteFullDay(env: LogEnv, owner: LogOwner, workerId: string, fullSince: number): Promise<void> {
+  const seq = fullSince * SEQ_PER_MS;
+  const key = logKey(owner, { workerId, first: seq, last: seq });
+  if (noted.get(key)) return;
+  const line: LogLine = { seq, source: "system", line: describeFullDay(fullSince, logBytesPerDay(env)) };
+  await env.LOGS.put(key, await zipped([JSON.stringify(line)]));
+  noted.set(key, true);
+}
+
+function describeFullDay(fullSince: number, limitBytes: number): string {
+  const time = new Date(fullSince).toISOString().slice(11, 16);
+  return (
+    `Lines since ${time} UTC are not kept: logs of the account may add ${inGigabytes(limitBytes)} GB a day, gzipped, ` +
+    "and have done so today. Lines are kept again from 00:00 UTC on; until then they are shown only while somebody " +
+    "follows. Print less, or ask the operator for a higher LOG_STORAGE_GB_PER_DAY."
+  );
+}
+
+async function zipped(texts: readonly string[]): Promise<ArrayBuffer> {
+  const stream = new Response(texts.join("\n")).body?.pipeThrough(new CompressionStream("gzip"));
+  return await new Response(stream).arrayBuffer(); // R2 wants to know the length
 }
