@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { exchangeReplySchema, exchangeRequestSchema, syncReplySchema, syncRequestSchema } from "./agent.ts";
+import { AGENT_VERSION_MAX_CHARACTERS, INVENTORY_MAX_CHARACTERS, NAME_MAX_CHARACTERS } from "./limits.ts";
 import { logRequestSchema } from "./log.ts";
 
 const ref = { jobId: "j", attempt: 1, workerId: "w" };
@@ -125,4 +126,24 @@ test("long sentences are cut, and no reason to refuse anything", () => {
   expect([workers[0]?.detail?.length, reports[0]?.kind === "lost" && reports[0].reason.length]).toEqual([
     2_000, 2_000,
   ]);
+});
+
+test("what a host says of itself stays short", () => {
+  const gpu = {
+    index: 0,
+    name: "n".repeat(100_000),
+    tier: "t".repeat(100_000),
+    memoryMb: 1,
+    isSimulated: false,
+  };
+  const inventory = { gpus: [gpu], cpuCount: 1, memoryMb: 1, diskFreeMb: 1, runtime: "docker" };
+  const sync = { agentVersion: "1".repeat(100_000), inventory, workers: [], appliedRevision: 0, holdMs: 0 };
+  const read = syncRequestSchema.parse(sync);
+  expect(read.agentVersion).toHaveLength(AGENT_VERSION_MAX_CHARACTERS);
+  expect(read.inventory.gpus[0]?.name).toHaveLength(NAME_MAX_CHARACTERS);
+  expect(read.inventory.gpus[0]?.tier).toHaveLength(NAME_MAX_CHARACTERS);
+  const networkVolumeIds = Array.from({ length: 1_000 }, () => "v".repeat(INVENTORY_MAX_CHARACTERS / 1_000));
+  expect(
+    syncRequestSchema.safeParse({ ...sync, inventory: { ...inventory, networkVolumeIds } }).success,
+  ).toBe(false);
 });

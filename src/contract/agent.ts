@@ -23,9 +23,12 @@ import { cutsAt, jsonTextSchema } from "./json-text.ts";
 import { jsonValueSchema } from "./json.ts";
 import {
   AGENT_HOLD_MAX_MS,
+  AGENT_VERSION_MAX_CHARACTERS,
   AGO_MAX_MS,
   ERROR_MAX_LENGTH,
   EXECUTION_TIMEOUT_MAX_MS,
+  INVENTORY_MAX_CHARACTERS,
+  NAME_MAX_CHARACTERS,
   RESULT_MAX_BYTES,
   SLOTS_COUNTED_MAX,
   WORKER_START_LIMIT_MS,
@@ -49,17 +52,22 @@ const holdMs = z.number().int().min(0).max(AGENT_HOLD_MAX_MS);
 
 // Inventory
 
+/** Of names that a host gives: they are cut, never refused. */
+const hostName = (max: number) => z.string().overwrite((text) => text.slice(0, max));
+const agentVersion = hostName(AGENT_VERSION_MAX_CHARACTERS);
+
 export const gpuSchema = z.object({
   index: count,
-  name: z.string(),
+  name: hostName(NAME_MAX_CHARACTERS),
   /** GPU tier, such as ADA_24; null when the model belongs to no tier we know. */
-  tier: z.string().nullable(),
+  tier: hostName(NAME_MAX_CHARACTERS).nullable(),
   memoryMb: count,
   isSimulated: z.boolean(),
 });
 export type Gpu = z.infer<typeof gpuSchema>;
 
-export const inventorySchema = z.object({
+/** Fleet has the inventories of all hosts in memory. */
+const wholeInventorySchema = z.object({
   gpus: z.array(gpuSchema).max(256),
   cpuCount: count,
   memoryMb: count,
@@ -74,6 +82,10 @@ export const inventorySchema = z.object({
   /** Its workers can be frozen and go on later. Agents of before cannot. */
   canFreeze: z.boolean().optional(),
 });
+export const inventorySchema = wholeInventorySchema.refine(
+  (inventory) => JSON.stringify(inventory).length <= INVENTORY_MAX_CHARACTERS,
+  `must have at most ${INVENTORY_MAX_CHARACTERS} characters as JSON`,
+);
 export type Inventory = z.infer<typeof inventorySchema>;
 
 // Join
@@ -81,7 +93,7 @@ export type Inventory = z.infer<typeof inventorySchema>;
 export const joinRequestSchema = z.object({
   joinToken: z.string().min(1),
   name: z.string().min(1).max(191),
-  agentVersion: z.string(),
+  agentVersion,
   inventory: inventorySchema,
 });
 export type JoinRequest = z.infer<typeof joinRequestSchema>;
@@ -152,7 +164,7 @@ function unreadableWorker(report: unknown, fault: string): WorkerReport | undefi
 }
 
 export const syncRequestSchema = z.object({
-  agentVersion: z.string(),
+  agentVersion,
   inventory: inventorySchema,
   workers: eachFitting(workerReportSchema, unreadableWorker, 1_000),
   /** Revision of the last reply that the agent has applied; 0 for none. */

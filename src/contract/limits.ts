@@ -154,6 +154,8 @@ export const TEMPLATES_MAX = 2_000;
 export const SECRETS_MAX = 2_000;
 export const REGISTRY_AUTHS_MAX = 500;
 export const NETWORK_VOLUMES_MAX = 1_000;
+/** Hosts that have ended do not count. Fleet has those of all accounts in memory. */
+export const HOSTS_MAX = 1_000;
 /** Used ones count until they expire. */
 export const JOIN_TOKENS_MAX = 1_000;
 /** Secrets that sign webhooks at once; each call carries a signature of every one. */
@@ -175,6 +177,9 @@ export const RESCUE_LIMIT = 1;
 export const AGO_MAX_MS = 366 * DAY;
 /** Free slots of one worker that are counted at a time. */
 export const SLOTS_COUNTED_MAX = 10_000;
+/** What a host has, as JSON: with 256 GPUs and 1,000 volumes it takes 50,000. */
+export const INVENTORY_MAX_CHARACTERS = 64_000;
+export const AGENT_VERSION_MAX_CHARACTERS = 64;
 /** Longest time the edge holds an agent's exchange or sync. */
 export const AGENT_HOLD_MAX_MS = 50 * SECOND;
 /** Hold an agent asks of its sync while it holds jobs and has no presence, so that its silence is noticed soon. */
@@ -436,6 +441,10 @@ export const LIST_MAX_CHARACTERS = 4_096;
 
 /** Variables in one list of a template or an endpoint. */
 export const ENVIRONMENT_VARIABLES_MAX = 50;
+/** Variables of one worker with their secrets filled in: more than that, Linux gives no process. */
+export const WORKER_VARIABLES_MAX_CHARACTERS = 2 * MEGABYTE;
+/** Variables and arguments of all workers in one answer to a host; the workers beyond it wait, and say why. */
+export const ANSWER_ASSIGNMENTS_MAX_CHARACTERS = 16 * MEGABYTE;
 
 // Network volumes
 

@@ -1,7 +1,9 @@
 /** Which hosts are on the Internet, and not on the network of the caller. */
 import ipaddr from "ipaddr.js";
 
-const LOCAL_NAME = /(^|\.)(localhost|local|internal|home\.arpa)$/;
+const LOCAL_NAME = /(^|\.)(localhost|localdomain|local|internal|home\.arpa)$/;
+/** All that IPv6 gives to the Internet; beside it are notations of IPv4 addresses that some systems follow. */
+const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR("2000::/3");
 
 /**
  * IPv4 addresses at which a cloud tells its own machines about themselves, beside the link-local ones: Azure's, which is
@@ -23,5 +25,6 @@ export function isPublicHost(hostname: string): boolean {
 /** Whether an IP address is on the Internet: not private, shared, reserved, loopback, link-local or metadata. */
 export function isPublicAddress(address: string): boolean {
   const parsed = ipaddr.process(address);
+  if (parsed instanceof ipaddr.IPv6 && !parsed.match(GLOBAL_IPV6)) return false;
   return parsed.range() === "unicast" && !METADATA_ADDRESSES.includes(parsed.toString());
 }

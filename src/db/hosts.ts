@@ -1,4 +1,5 @@
-import { and, asc, eq, gt, isNull, lte, or, sql } from "drizzle-orm";
+import { and, asc, eq, gt, isNull, lte, or, sql, type SQL } from "drizzle-orm";
+import { HOSTS_MAX } from "../contract/limits.ts";
 import { findApiKey, mayLetHostsIn } from "./api-keys.ts";
 import { noteIfChanged, type AuditSubject, type Author } from "./audit-log.ts";
 import { rowIf } from "./conditional-insert.ts";
@@ -17,7 +18,10 @@ export type FoundHost = {
 
 export type NewHost = Pick<HostRecord, "accountId" | "name" | "tokenHash" | "apiKeyId">;
 
-/** Inserts a host, which ends with the key that let it in; nothing comes back when that one has ended. */
+/**
+ * Inserts a host, which ends with the key that let it in; nothing comes back when that one has ended, or when the
+ * account has as many hosts as it may have.
+ */
 export async function createHost(
   db: Database,
   values: NewHost,
@@ -30,9 +34,23 @@ export async function createHost(
   const isLetIn = apiKeyId === null ? sql`1` : mayLetHostsIn(db, apiKeyId, now);
   const [inserted] = await db
     .insert(host)
-    .select(rowIf(host, record, isLetIn))
+    .select(rowIf(host, record, and(isLetIn, mayHaveMoreHosts(db, accountId, now))))
     .returning();
   return inserted;
+}
+
+export async function countHosts(db: Database, accountId: string, now: number): Promise<number> {
+  return await db.$count(host, isListed(accountId, now));
+}
+
+function mayHaveMoreHosts(db: Database, accountId: string, now: number): SQL {
+  return sql`${db.$count(host, isListed(accountId, now))} < ${HOSTS_MAX}`;
+}
+
+/** The hosts of the account that have not ended. */
+function isListed(accountId: string, now: number): SQL | undefined {
+  const hasNotEnded = and(isNull(host.revokedAt), or(isNull(host.expiresAt), gt(host.expiresAt, now)));
+  return and(eq(host.accountId, accountId), hasNotEnded);
 }
 
 /** Finds a host whose token is not revoked; it may have ended with its key. */
@@ -55,11 +73,10 @@ export async function findOwnHost(
 
 /** The hosts of the account that have not ended, the oldest first. */
 export async function listHosts(db: Database, accountId: string, now: number): Promise<HostRecord[]> {
-  const hasNotEnded = and(isNull(host.revokedAt), or(isNull(host.expiresAt), gt(host.expiresAt, now)));
   return await db
     .select()
     .from(host)
-    .where(and(eq(host.accountId, accountId), hasNotEnded))
+    .where(isListed(accountId, now))
     .orderBy(asc(host.createdAt), asc(host.id));
 }
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, test } from "vitest";
-import { fillReferences, referredSecrets, SECRET_NAME } from "./secret-reference.ts";
+import { filledLength, fillReferences, referredSecrets, SECRET_NAME } from "./secret-reference.ts";
 
 const name = fc.stringMatching(/^[A-Za-z0-9_.-]{1,20}$/);
 const blanks = fc.stringMatching(/^[ \t]{0,3}$/);
@@ -18,6 +18,7 @@ describe("references to secrets", () => {
         expect(referredSecrets(text)).toEqual(pairs.map(([, { of }]) => of));
         const filled = pairs.map(([before, { of }]) => `${before}<${of}>`).join("") + rest;
         expect(fillReferences(text, (of) => `<${of}>`)).toBe(filled);
+        expect(filledLength(text, (of) => of.length + 2)).toBe(filled.length);
       }),
     );
   });

@@ -18,3 +18,12 @@ export function referredSecrets(text: string): readonly string[] {
 export function fillReferences(text: string, valueOf: (name: string) => string): string {
   return text.replaceAll(REFERENCE, (_reference, name: string) => valueOf(name.trim()));
 }
+
+/** How long `fillReferences` makes a text, without making it: a short text may refer to a long value many times. */
+export function filledLength(text: string, lengthOf: (name: string) => number): number {
+  const references = [...text.matchAll(REFERENCE)];
+  return references.reduce(
+    (length, [reference, name = ""]) => length - reference.length + lengthOf(name.trim()),
+    text.length,
+  );
+}

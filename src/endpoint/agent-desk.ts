@@ -193,7 +193,10 @@ export class AgentDesk {
     }
     // Nobody wants the result of an attempt that no longer owned its job, unless it is the job's own, again.
     const output = "output" in report ? report.output : null;
-    if (output?.kind === "stored" && !(stored && hasOutput(stored, output.key))) {
+    if (
+      output?.kind === "stored" &&
+      !(stored && (hasOutput(stored, output.key) || isRunning(stored, attempt)))
+    ) {
       this.#queue.orphan(output.key);
     }
     return { jobId, attempt, outcome: "refused" };
@@ -241,8 +244,13 @@ const NO_STORAGE_FOR_CHUNKS =
   "What jobs of this endpoint have streamed takes all of its storage. Stream less at a time, or run the job again " +
   "when older results have been removed.";
 
-function ownsJob({ job }: StoredJob, attempt: number, hostId: string): boolean {
-  return job.state === "running" && job.attempt === attempt && job.hostId === hostId;
+function ownsJob(stored: StoredJob, attempt: number, hostId: string): boolean {
+  return isRunning(stored, attempt) && stored.job.hostId === hostId;
+}
+
+/** What is kept of such an attempt is for its own host to report, whatever others say of it. */
+function isRunning({ job }: StoredJob, attempt: number): boolean {
+  return job.state === "running" && job.attempt === attempt;
 }
 
 function hasOutput({ job }: StoredJob, key: string): boolean {

@@ -105,7 +105,7 @@ export class HostRegister {
     const host = store.hosts.get(hostId);
     if (!host) return;
     for (const worker of store.workersOn(hostId)) this.#remove(worker);
-    store.saveHost({ ...host, removedAt: now });
+    store.saveHost({ ...host, inventory: NOTHING, removedAt: now }); // remembered until the object starts again
     pools.expel(hostId);
     presence.forget(hostId);
     this.#parts.telemetry.forget(hostId);

@@ -3,7 +3,7 @@ import { env, exports } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
 import { AGENT_VERSION } from "../../src/contract/agent-version.ts";
 import { hostReplySchema } from "../../src/contract/agent.ts";
-import { CREDENTIAL_CACHE_MS } from "../../src/contract/limits.ts";
+import { CREDENTIAL_CACHE_MS, HOSTS_MAX } from "../../src/contract/limits.ts";
 import { maintain } from "../../src/maintenance/maintain.ts";
 import { INVENTORY, ScriptedAgent } from "./agent-client.ts";
 import { apiKeyOfTest, call, createEndpoint, graphql, signInAs, signInAsNewAccount } from "./edge-client.ts";
@@ -202,6 +202,24 @@ describe("a join token", () => {
     expect(await list()).toEqual([]);
     const late = await client.send(`mutation { joinTokenRevoke(input: { id: "${used.id}" }) }`);
     expect(codeOf(late)).toBe("JOIN_TOKEN_NOT_FOUND");
+  });
+});
+
+describe("an account with as many hosts as it may have", () => {
+  test("gets no more until one is removed", async ({ expect }) => {
+    const { myself } = await graphql<{ myself: { id: string } }>("{ myself { id } }");
+    const own = await ScriptedAgent.join();
+    await env.DB.prepare(
+      `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
+       INSERT INTO host (id, account_id, name, token_hash, created_at)
+       SELECT ?2 || i, ?2, 'rack', ?2 || i, 0 FROM n`,
+    )
+      .bind(HOSTS_MAX - 1, myself.id)
+      .run();
+    const refused = await join((await makeToken()).token);
+    expect(refused).toMatchObject({ status: 400, body: { code: "invalid_input" } });
+    await graphql(`mutation { hostRemove(input: { id: "${own.hostId}" }) }`);
+    expect(await join((await makeToken()).token)).toMatchObject({ status: 200 });
   });
 });
 

@@ -84,6 +84,17 @@ describe("an uploaded result", () => {
     expect(await payloadKeys(endpointId)).toHaveLength(1);
   });
 
+  test("outlives the report of a host that does not have the job", async ({ expect }) => {
+    const { endpointId, agent, job, status } = await takenJob();
+    const other = await ScriptedAgent.join();
+    await agent.upload(endpointId, job, RESULT);
+    expect(await other.report(endpointId, reportOf(job))).toBe("refused");
+    await evict(endpointId); // what was to be removed has been removed
+    expect(await payloadKeys(endpointId)).toHaveLength(1);
+    expect(await agent.report(endpointId, reportOf(job))).toBe("accepted");
+    expect(await status()).toMatchObject({ status: "COMPLETED", output: OUTPUT });
+  });
+
   test("of a failed job is its output too, and a retry removes it", async ({ expect }) => {
     const { endpointId, agent, job, status } = await takenJob();
     await agent.upload(endpointId, job, RESULT);

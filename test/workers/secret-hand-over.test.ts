@@ -3,8 +3,10 @@ import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { beforeEach, describe, test } from "vitest";
 import type { Assignment } from "../../src/contract/agent.ts";
+import { ANSWER_ASSIGNMENTS_MAX_CHARACTERS } from "../../src/contract/limits.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { registryAuth, secret, template } from "../../src/db/schema.ts";
+import { resolveAssignments } from "../../src/gateway/agent/assignment.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { call, graphql, signInAsNewAccount } from "./edge-client.ts";
 
@@ -178,4 +180,40 @@ test("a waiting job tells why its worker is not started, and health counts the w
   }
   const health = await call("GET", `/v2/${endpointId}/health`);
   expect(health.body["workers"]).toMatchObject({ unhealthy: 1 });
+});
+
+describe("what would not fit a process, or an answer", () => {
+  const value = "s".repeat(60_000);
+
+  test("is not filled in, however short the template is", async ({ expect }) => {
+    await createSecret("LONG", value);
+    const often = (times: number) => `[{ key: "A", value: "${"{{ SECRET_LONG }}".repeat(times)}" }]`;
+    const agent = await ScriptedAgent.join();
+    const fits = await assigned(agent, await endpointWith({ env: often(30) }));
+    expect(fits.env["A"]).toHaveLength(30 * value.length);
+    const tooLong = await assigned(agent, await endpointWith({ env: often(34) }));
+    expect(tooLong).toMatchObject({ env: {}, problem: expect.stringContaining("2040001") });
+  });
+
+  test("waits where the workers of a host are too many for one answer", async ({ expect }) => {
+    await createSecret("LONG", value);
+    const endpointId = await endpointWith({
+      env: `[{ key: "A", value: "${"{{ SECRET_LONG }}".repeat(30)}" }]`,
+    });
+    const { myself } = await graphql<{ myself: { id: string } }>("{ myself { id } }");
+    const workers = Array.from({ length: 100 }, (_, index) => ({
+      workerId: `w${index}`,
+      endpointId,
+      version: 1,
+    }));
+    const assignments = await resolveAssignments(
+      env,
+      myself.id,
+      workers.map((worker) => ({ ...worker, gpuIndexes: [] })),
+      "http://edge",
+    );
+    expect(assignments.map(({ workerId }) => workerId)).toEqual(workers.map(({ workerId }) => workerId));
+    expect(assignments.filter(({ problem }) => problem === undefined)).toHaveLength(8); // of 1.86 million characters each
+    expect(JSON.stringify(assignments).length).toBeLessThan(ANSWER_ASSIGNMENTS_MAX_CHARACTERS);
+  });
 });

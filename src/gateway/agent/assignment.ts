@@ -3,16 +3,19 @@
  *
  * H1  Secrets are opened here and nowhere else, for the answer that hands them over; nothing of them is kept.
  * H2  Where one cannot be had, the assignment carries the problem and nothing that could be started.
+ * H3  Texts are measured before they are made: a short template may refer to a long secret many times, and a host may
+ *     have many workers of a long one.
  */
 import { assignmentSchema, problemAssignment, unstartable, type Assignment } from "../../contract/agent.ts";
 import { faultOf } from "../../contract/each-fitting.ts";
+import { ANSWER_ASSIGNMENTS_MAX_CHARACTERS, WORKER_VARIABLES_MAX_CHARACTERS } from "../../contract/limits.ts";
 import type { AssignedWorker } from "../../fleet/messages.ts";
 import type { Env } from "../../env.ts";
 import { logFailure } from "../../failure-log.ts";
 import { findBlueprint, type Blueprint, type RawVariable } from "./blueprint.ts";
 import { CallVariables, type Called } from "./call-variables.ts";
 import { HandedSecrets } from "./handed-secrets.ts";
-import { fillReferences, referredSecrets } from "../../domain/secret-reference.ts";
+import { filledLength, fillReferences, referredSecrets } from "../../domain/secret-reference.ts";
 
 export type Filled =
   | { readonly kind: "filled"; readonly parts: Pick<Assignment, "env" | "registryAuth" | "masked"> }
@@ -28,32 +31,67 @@ export async function resolveAssignments(
   workers: readonly AssignedWorker[],
   origin: string,
 ): Promise<Assignment[]> {
-  const found = await Promise.all(
-    workers.map(async (worker) => ({
-      worker,
-      blueprint: await findBlueprint(env, accountId, worker.endpointId, worker.version),
-    })),
-  );
-  const blueprints = found.map(({ blueprint }) => blueprint).filter((blueprint) => blueprint !== undefined);
+  const releases = await findReleases(env, accountId, workers);
+  const blueprints = [...releases.values()].filter((blueprint) => blueprint !== undefined);
   const secrets = await HandedSecrets.read(env, accountId, {
     names: blueprints.flatMap(({ variables }) => variables.flatMap(({ value }) => referredSecrets(value))),
     registryAuthIds: blueprints.map(({ registryAuthId }) => registryAuthId).filter((id) => id !== null),
   });
   const calls = new CallVariables(env, origin);
-  return await Promise.all(
-    found.flatMap(({ worker, blueprint }) =>
-      blueprint === undefined ? [] : [handOver(worker, blueprint, secrets, calls)],
+  const filled = new Map(
+    await Promise.all(
+      blueprints.map(
+        async (blueprint) =>
+          [blueprint, withCalls(fill(blueprint, secrets), await calls.of(blueprint))] as const,
+      ),
+    ),
+  );
+  let charactersLeft = ANSWER_ASSIGNMENTS_MAX_CHARACTERS;
+  return workers.flatMap((worker) => {
+    const blueprint = releases.get(releaseOf(worker));
+    const own = blueprint && filled.get(blueprint);
+    if (!own) return [];
+    const characters = lengthOf(blueprint, own);
+    if (characters > charactersLeft) return [toAssignment(worker, blueprint, TOO_MUCH_TOGETHER)];
+    charactersLeft -= characters;
+    return [toAssignment(worker, blueprint, own)];
+  });
+}
+
+const TOO_MUCH_TOGETHER: Filled = {
+  kind: "problem",
+  problem:
+    `The variables and arguments of the workers of this host have more than ${ANSWER_ASSIGNMENTS_MAX_CHARACTERS} characters ` +
+    "together. Give their templates less, or lower workersMax.",
+};
+
+function releaseOf({ endpointId, version }: Pick<AssignedWorker, "endpointId" | "version">): string {
+  return `${endpointId}@${version}`;
+}
+
+/** Looks each release up once, however many workers of it the host has. */
+async function findReleases(
+  env: Env,
+  accountId: string,
+  workers: readonly AssignedWorker[],
+): Promise<ReadonlyMap<string, Blueprint | undefined>> {
+  const releases = new Map(workers.map((worker) => [releaseOf(worker), worker]));
+  return new Map(
+    await Promise.all(
+      [...releases].map(
+        async ([release, { endpointId, version }]) =>
+          [release, await findBlueprint(env, accountId, endpointId, version)] as const,
+      ),
     ),
   );
 }
 
-async function handOver(
-  worker: AssignedWorker,
-  blueprint: Blueprint,
-  secrets: HandedSecrets,
-  calls: CallVariables,
-): Promise<Assignment> {
-  return toAssignment(worker, blueprint, withCalls(fill(blueprint, secrets), await calls.of(blueprint)));
+/** Of what may be long in an assignment. */
+function lengthOf({ fixed: { dockerArgs, imageName } }: Blueprint, filled: Filled): number {
+  if (filled.kind === "problem") return filled.problem.length;
+  const { env, masked = [] } = filled.parts;
+  const texts = [dockerArgs, imageName, ...Object.entries(env).flat(), ...masked];
+  return texts.reduce((length, text) => length + text.length, 0);
 }
 
 /** What the owner has set stays. */
@@ -99,6 +137,11 @@ function fill(
     variables.map((variable) => problemOf(variable, secrets)).find((sentence) => sentence !== undefined) ??
     (registryAuthId === null ? undefined : secrets.problemOfLogin(registryAuthId, templateName));
   if (problem !== undefined) return { kind: "problem", problem };
+  const characters = variables.reduce(
+    (sum, { key, value }) => sum + key.length + filledLength(value, (name) => secrets.value(name).length),
+    0,
+  );
+  if (characters > WORKER_VARIABLES_MAX_CHARACTERS) return { kind: "problem", problem: tooLong(characters) };
   const env = Object.fromEntries(
     variables.map(({ key, value }) => [key, fillReferences(value, (name) => secrets.value(name))]),
   );
@@ -106,6 +149,13 @@ function fill(
   const names = new Set(variables.flatMap(({ value }) => referredSecrets(value)));
   const masked = names.size === 0 ? {} : { masked: [...names].map((name) => secrets.value(name)) };
   return { kind: "filled", parts: { env, registryAuth, ...masked } };
+}
+
+function tooLong(characters: number): string {
+  return (
+    `The variables of the worker have ${characters} characters with their secrets filled in; at most ` +
+    `${WORKER_VARIABLES_MAX_CHARACTERS} are possible. Shorten them, or refer to secrets less often.`
+  );
 }
 
 function problemOf({ key, value, owner }: RawVariable, secrets: HandedSecrets): string | undefined {

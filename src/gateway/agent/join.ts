@@ -2,9 +2,9 @@ import { generateCredential, kindOfCredential, mayBeIssued } from "../../auth/cr
 import { hashKey } from "../../auth/hash-key.ts";
 import { countRequest, networkOf } from "../../auth/request-rates.ts";
 import { joinRequestSchema, type JoinReply } from "../../contract/agent.ts";
-import { CONTROL_BODY_MAX_BYTES } from "../../contract/limits.ts";
+import { CONTROL_BODY_MAX_BYTES, HOSTS_MAX } from "../../contract/limits.ts";
 import { openDatabase } from "../../db/database.ts";
-import { createHost } from "../../db/hosts.ts";
+import { countHosts, createHost } from "../../db/hosts.ts";
 import { findJoinToken, redeemJoinToken, type JoinTokenRecord } from "../../db/join-tokens.ts";
 import { noticeFor } from "../../domain/agent-age.ts";
 import { ApiError } from "../api-error.ts";
@@ -30,6 +30,9 @@ export async function join(context: AgentContext): Promise<Response> {
   const hostToken = generateCredential("host-token");
   const tokenHash = await hashKey(hostToken);
   const host = await createHost(database, { ...redeemed, name: request.name, tokenHash }, now);
+  if (!host && (await countHosts(database, redeemed.accountId, now)) >= HOSTS_MAX) {
+    throw new ApiError("invalid_input", TOO_MANY);
+  }
   if (!host) throw new ApiError("unauthorized", KEY_ENDED);
   return context.json({ hostId: host.id, hostToken } satisfies JoinReply);
 }
@@ -47,6 +50,7 @@ function whyNot(token: JoinTokenRecord | undefined, now: number): string {
 
 const AGAIN = "Make a new one (joinTokenCreate) and join again.";
 const KEY_ENDED = `The API key that made the join token was revoked, has expired, or may not change anything now. ${AGAIN}`;
+const TOO_MANY = `The account has ${HOSTS_MAX} hosts, which is as many as it may have. Remove those that are not used any more (hostRemove), and join again with a new join token.`;
 
 function toText(at: number): string {
   return new Date(at).toISOString();

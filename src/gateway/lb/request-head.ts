@@ -64,7 +64,9 @@ export function requestHead(
   return { kind, method, target: place.target, headers: [...passing, ...forwarded(request, place)] };
 }
 
-function isOwn(name: string): boolean {
+/** CGI and WSGI tell `_` and `-` in names of headers not apart. */
+function isOwn(written: string): boolean {
+  const name = written.replaceAll("_", "-");
   return OWN.has(name) || SAID_BY_PROXIES.has(name) || OWN_PREFIXES.some((prefix) => name.startsWith(prefix));
 }
 
