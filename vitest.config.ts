@@ -18,6 +18,8 @@ process.env["NODE_COMPILE_CACHE"] ??= join(import.meta.dirname, "node_modules/.c
 delete process.env["PYTHONDONTWRITEBYTECODE"];
 process.env["PATH"] = pathWithPython(process.env["PATH"] ?? "");
 
+// Nowhere are files isolated: none of them changes its process, and one that follows another in the same process finds
+// the modules loaded.
 export default defineConfig({
   test: {
     maxWorkers,
@@ -32,7 +34,6 @@ export default defineConfig({
             "cli/**/*.test.ts",
             "standalone/**/*.test.ts",
           ],
-          // Pure code: one process runs all files, and reads what they share once.
           isolate: false,
           testTimeout: 5_000,
         },
@@ -41,6 +42,7 @@ export default defineConfig({
         test: {
           name: "repository",
           include: ["test/lint/**/*.test.ts", "test/repository/**/*.test.ts"],
+          isolate: false,
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },
@@ -83,7 +85,6 @@ export default defineConfig({
           name: "agent",
           include: ["test/agent/**/*.test.ts"],
           globalSetup: ["./test/agent/bundle-setup.ts"],
-          // Each test has an agent of its own, so files may follow each other in a process that knows the modules.
           isolate: false,
           // A test that hangs is ended by these; how long anything may take is no claim of any test.
           testTimeout: 120_000,
@@ -95,6 +96,7 @@ export default defineConfig({
         test: {
           name: "cli",
           include: ["test/cli/**/*.test.ts"],
+          isolate: false,
           globalSetup: ["./test/e2e/bundle-setup.ts", "./test/cli/edge-setup.ts"],
           testTimeout: 120_000,
           hookTimeout: 120_000,
@@ -104,6 +106,7 @@ export default defineConfig({
         test: {
           name: "e2e",
           include: ["test/e2e/**/*.test.ts"],
+          isolate: false,
           globalSetup: ["./test/e2e/bundle-setup.ts"],
           // Whoever is a container beside five other files on two cores may need minutes.
           testTimeout: 300_000,

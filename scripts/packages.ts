@@ -31,8 +31,8 @@ const SOURCES = [
 export async function buildPackages(root: string, say: (line: string) => void = () => {}): Promise<void> {
   const target = join(root, "dist/assets/packages");
   const mark = join(root, "dist/packages.built");
-  const state = async () => `${await digestOf(root, SOURCES)} ${await digestOf(target, ["**/*"])}\n`;
-  if ((await readFile(mark, "utf8").catch(() => "")) === (await state())) return;
+  const state = () => `${digestOf(root, SOURCES)} ${digestOf(target, ["**/*"])}\n`;
+  if ((await readFile(mark, "utf8").catch(() => "")) === state()) return;
   say("Building the packages of flash ...");
   await mkdir(join(root, "dist"), { recursive: true });
   const stage = await mkdtemp(join(root, "dist/packages-"));
@@ -42,7 +42,7 @@ export async function buildPackages(root: string, say: (line: string) => void = 
   } finally {
     await rm(stage, { recursive: true, force: true });
   }
-  await writeFile(mark, await state());
+  await writeFile(mark, state());
 }
 
 async function layOutPackages(root: string, stage: string): Promise<void> {

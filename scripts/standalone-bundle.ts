@@ -51,7 +51,7 @@ function isOfLocalEdge(path: string): boolean {
 
 /** The directory of the edge of the sources as they are now. */
 export async function builtEdge(root: string): Promise<string> {
-  const directory = join(root, EDGES, (await fingerprintOf(root)).slice(0, 16));
+  const directory = join(root, EDGES, fingerprintOf(root).slice(0, 16));
   // Builds nothing where there is one, but sees to the assets, which are of other sources.
   if (existsSync(directory)) {
     await ensureEdgeBundle(root, directory, () => {});

@@ -1,12 +1,10 @@
 import { execFile } from "node:child_process";
-import { createHash } from "node:crypto";
-import { globSync } from "node:fs";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { build } from "esbuild";
 import { EDGE_BUILD_FILE, type EdgeBuild } from "../../standalone/edge-build.ts";
 import type { Migration } from "../../standalone/migrations.ts";
-import { buildAssets } from "../assets.ts";
+import { buildAssets, digestOf } from "../assets.ts";
 import { StartFailure } from "../../standalone/failure.ts";
 
 /** Where a state directory has the Worker script. */
@@ -37,7 +35,7 @@ export async function ensureEdgeBundle(
   say: (line: string) => void,
 ): Promise<void> {
   await buildAssets(root);
-  const sources = await fingerprintOf(root);
+  const sources = fingerprintOf(root);
   const mark = join(directory, MARK);
   if ((await readFile(mark, "utf8").catch(() => "")) === sources) return;
   say("Building the edge ...");
@@ -82,17 +80,8 @@ export async function readMigrations(directory: string): Promise<readonly Migrat
 }
 
 /** Differs whenever a source differs. */
-export async function fingerprintOf(root: string): Promise<string> {
-  const paths = globSync(SOURCES, { cwd: root, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name))
-    .toSorted();
-  const hash = createHash("sha256");
-  for (const path of paths) {
-    const content = await readFile(path);
-    hash.update(`${path.slice(root.length)} ${content.length}\n`).update(content);
-  }
-  return hash.digest("hex");
+export function fingerprintOf(root: string): string {
+  return digestOf(root, SOURCES);
 }
 
 /** Builds the Worker script exactly as a deployment would, without talking to anybody. */

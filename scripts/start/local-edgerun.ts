@@ -8,7 +8,6 @@ import { managementApi, type ManagementApi } from "../../standalone/management-a
 import { StateDirectory, StateInUse } from "../../standalone/state-directory.ts";
 import { bundledAgent } from "../assets.ts";
 import { buildPackages } from "../packages.ts";
-import { ensureHelloImage } from "../images/node-image.ts";
 import { bannerLines, printOutcome } from "./banner.ts";
 import { BUNDLE_FOLDER, ensureEdgeBundle } from "./bundle.ts";
 import { ensureExample, runExampleJob, type ExampleEndpoint, type ExampleWorker } from "./example.ts";
@@ -117,6 +116,7 @@ export class LocalEdgerun {
 
   async #exampleWorker(runtime: RuntimeKind): Promise<ExampleWorker> {
     if (runtime === "docker") {
+      const { ensureHelloImage } = await import("../images/node-image.ts"); // loads the Docker client
       const { image } = await ensureHelloImage({ say: this.#say });
       return { imageName: image, dockerArgs: "" };
     }

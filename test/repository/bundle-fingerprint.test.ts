@@ -14,7 +14,7 @@ test("a bundle is built anew when a source has changed, come, gone or moved, and
   const after = async (change: Promise<void>): Promise<boolean> => {
     await change;
     const { size } = seen;
-    return seen.add(await fingerprintOf(root)).size > size;
+    return seen.add(fingerprintOf(root)).size > size;
   };
 
   expect(await after(writeFile(inRoot("src/index.ts"), "one"))).toBe(true);

@@ -18,23 +18,74 @@ type TestDatabase = MigratableDatabase & {
   readonly rows: (sql: string) => Promise<Record<string, unknown>[]>;
 };
 
+/** Passes statements on to a database. Miniflare's own way to one stops this process for each of them. */
+const PASSING = `export default {
+  async fetch(request, env) {
+    const { name, how, statements } = await request.json();
+    const prepared = statements.map(({ sql, values }) => env[name].prepare(sql).bind(...values));
+    try {
+      return Response.json(how === "batch" ? await env[name].batch(prepared) : await prepared[0][how]());
+    } catch (error) {
+      return new Response(String(error), { status: 500 });
+    }
+  },
+}`;
+
+type How = "all" | "run" | "raw" | "batch";
+type Pass = (how: How, statements: readonly PassedStatement[]) => Promise<unknown>;
+
+class PassedStatement {
+  readonly #pass: Pass;
+  readonly sql: string;
+  readonly values: readonly unknown[];
+
+  constructor(pass: Pass, sql: string, values: readonly unknown[] = []) {
+    this.#pass = pass;
+    this.sql = sql;
+    this.values = values;
+  }
+
+  bind(...values: unknown[]): PassedStatement {
+    return new PassedStatement(this.#pass, this.sql, values);
+  }
+
+  async all(): Promise<{ results: Record<string, unknown>[] }> {
+    return (await this.#pass("all", [this])) as { results: Record<string, unknown>[] };
+  }
+
+  async run(): Promise<unknown> {
+    return await this.#pass("run", [this]);
+  }
+
+  async raw(): Promise<unknown> {
+    return await this.#pass("raw", [this]);
+  }
+}
+
 function startRuntime(names: readonly string[], directory?: string): Miniflare {
   const options = {
     modules: true,
-    script: "export default {}",
+    script: PASSING,
     d1Databases: [...names],
     ...(directory !== undefined && { resourcePersistencePath: directory }),
   };
   return new Miniflare(convertV4MiniflareOptions(options));
 }
 
-async function databaseOf(runtime: Miniflare, name: string): Promise<TestDatabase> {
-  const bindings = (await runtime.getD1Database(name)) as unknown as AnyD1Database;
-  const database = bindings as unknown as MigratableDatabase;
+function databaseOf(runtime: Miniflare, name: string): TestDatabase {
+  const pass: Pass = async (how, statements) => {
+    const body = JSON.stringify({ name, how, statements });
+    const response = await runtime.dispatchFetch("http://databases", { method: "POST", body });
+    if (!response.ok) throw new Error(await response.text());
+    return await response.json();
+  };
+  const database = {
+    prepare: (sql: string) => new PassedStatement(pass, sql),
+    batch: async (statements: readonly PassedStatement[]) => await pass("batch", statements),
+  };
   return {
-    bindings,
-    prepare: (sql) => database.prepare(sql),
-    batch: (statements) => database.batch(statements),
+    ...(database as unknown as MigratableDatabase),
+    bindings: database as unknown as AnyD1Database,
     rows: async (sql) => (await database.prepare(sql).all()).results,
   };
 }
@@ -45,8 +96,8 @@ const unused = [...NAMES];
 const shared = startRuntime(NAMES);
 afterAll(async () => await shared.dispose());
 
-async function emptyDatabase(): Promise<TestDatabase> {
-  return await databaseOf(shared, unused.pop() ?? "none left");
+function emptyDatabase(): TestDatabase {
+  return databaseOf(shared, unused.pop() ?? "none left");
 }
 
 /** Applies the first so many migrations; all of them when no number is given. */
@@ -62,7 +113,7 @@ async function schemaOf(database: TestDatabase): Promise<unknown> {
 }
 
 const newSchema = (async () => {
-  const database = await emptyDatabase();
+  const database = emptyDatabase();
   await migrate(database);
   return await schemaOf(database);
 })();
@@ -308,7 +359,7 @@ describe.each(FILES.map((name, index) => ({ name, index })))("from $name", ({ in
   test("the rows of that time are kept, the code reads them, and the schema is that of a new database", async ({
     expect,
   }) => {
-    const database = await emptyDatabase();
+    const database = emptyDatabase();
     await migrate(database, index + 1);
     const written = await seed(database, index);
     expect(await migrate(database)).toEqual(FILES.slice(index + 1));
@@ -344,7 +395,7 @@ test("a second start on the same disk migrates nothing and finds everything", as
     for (const expected of [FILES, []]) {
       const runtime = startRuntime(["DB"], directory);
       try {
-        const database = await databaseOf(runtime, "DB");
+        const database = databaseOf(runtime, "DB");
         expect(await migrate(database)).toEqual(expected);
         if (expected.length > 0) await seed(database, FILES.length - 1);
         expect(Object.values(await readAll(database)).flat()).toHaveLength(ROWS.length);
@@ -358,7 +409,7 @@ test("a second start on the same disk migrates nothing and finds everything", as
 });
 
 test("a migration that fails leaves nothing of itself and is tried again", async ({ expect }) => {
-  const database = await emptyDatabase();
+  const database = emptyDatabase();
   await migrate(database, 1);
   await database.prepare("CREATE TABLE webhook_secret (wrong TEXT)").run();
   await expect(migrate(database)).rejects.toThrow("webhook_secret");

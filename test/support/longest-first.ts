@@ -57,15 +57,15 @@ export class LongestFirst extends BaseSequencer {
   }
 }
 
-/** Projects whose files share processes. */
-const SHARING = ["agent", "workers", "unit"];
+/** Projects of many short files, in their order. */
+const SHORT = ["agent", "workers", "unit"];
 
 /**
- * Files that share a process come behind the others and follow each other: a process that has run one of them takes
+ * Files of these projects come behind the others and follow each other: a process that has run one of them takes
  * the next one only if it is of the same project, and a runtime with the whole edge in it takes seconds to make.
  */
 function groupOf({ project }: TestSpecification): number {
-  return project.config.isolate ? -1 : SHARING.indexOf(project.name);
+  return SHORT.indexOf(project.name);
 }
 
 function placeOf({ moduleId }: TestSpecification): number {
