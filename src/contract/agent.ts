@@ -27,6 +27,7 @@ import {
   AGO_MAX_MS,
   ERROR_MAX_LENGTH,
   EXECUTION_TIMEOUT_MAX_MS,
+  HOST_WORKERS_MAX,
   INVENTORY_MAX_CHARACTERS,
   NAME_MAX_CHARACTERS,
   RESULT_MAX_BYTES,
@@ -166,7 +167,7 @@ function unreadableWorker(report: unknown, fault: string): WorkerReport | undefi
 export const syncRequestSchema = z.object({
   agentVersion,
   inventory: inventorySchema,
-  workers: eachFitting(workerReportSchema, unreadableWorker, 1_000),
+  workers: eachFitting(workerReportSchema, unreadableWorker, HOST_WORKERS_MAX),
   /** Revision of the last reply that the agent has applied; 0 for none. */
   appliedRevision: count,
   /** The agent promises its next sync within this time; the edge answers within it. */

@@ -154,6 +154,10 @@ export const TEMPLATES_MAX = 2_000;
 export const SECRETS_MAX = 2_000;
 export const REGISTRY_AUTHS_MAX = 500;
 export const NETWORK_VOLUMES_MAX = 1_000;
+/** Workers of one host, standby workers included; a sync lists them all. */
+export const HOST_WORKERS_MAX = 1_000;
+/** Secrets that workers of one host refer to: all are open at once while its assignments are made. */
+export const HOST_SECRETS_MAX = 200;
 /** Hosts that have ended do not count. Fleet has those of all accounts in memory. */
 export const HOSTS_MAX = 1_000;
 /** Used ones count until they expire. */

@@ -1,6 +1,7 @@
 /** What a host has, and how much of it its workers leave free. */
 import type { Gpu } from "../contract/agent.ts";
 import { findDataCenter } from "../contract/data-centers.ts";
+import { HOST_WORKERS_MAX } from "../contract/limits.ts";
 import { knownDataCenter } from "./stock.ts";
 
 /** What a worker takes of its host beside GPUs. */
@@ -49,6 +50,7 @@ export class HostRoom {
   /** GPUs on which a standby worker was. */
   readonly #keptGpus = new Set<number>();
   readonly #taken = { cpuMilli: 0, memoryMb: 0, diskMb: 0 };
+  #workers = 0;
 
   constructor(host: CandidateHost, workers: readonly TakenRoom[]) {
     this.host = host;
@@ -60,6 +62,7 @@ export class HostRoom {
       if (standbyAt !== null) for (const index of gpuIndexes) this.#keptGpus.add(index);
       else this.take(gpuIndexes, size ?? { ...this.shareOf(gpuIndexes.length), diskMb: 0 });
     }
+    this.#workers = workers.length;
   }
 
   take(gpuIndexes: readonly number[], size: Size): void {
@@ -67,6 +70,12 @@ export class HostRoom {
     this.#taken.cpuMilli += size.cpuMilli;
     this.#taken.memoryMb += size.memoryMb;
     this.#taken.diskMb += size.diskMb;
+    this.#workers += 1;
+  }
+
+  /** However much is free: a host says itself how much that is. */
+  get isFull(): boolean {
+    return this.#workers >= HOST_WORKERS_MAX;
   }
 
   get free(): Size {

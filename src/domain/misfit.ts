@@ -87,9 +87,10 @@ function neverFits(room: HostRoom, wanted: Requirement, { ask, gpus, size }: Nee
   return size.diskMb > room.whole.diskMb ? "disk" : undefined;
 }
 
-function notNow({ host }: HostRoom): Misfit | undefined {
+function notNow({ host, isFull }: HostRoom): Misfit | undefined {
   if (host.isDrained) return "drained";
-  return host.isCordoned ? "cordoned" : undefined;
+  if (host.isCordoned) return "cordoned";
+  return isFull ? "taken" : undefined;
 }
 
 function sizeOf(room: HostRoom, wanted: Requirement, ask: Ask): Size {

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, test } from "vitest";
+import { HOST_WORKERS_MAX } from "../contract/limits.ts";
 import type { CandidateHost, Size } from "./host-room.ts";
 import type { Requirement } from "./misfit.ts";
 import { HostPool, type Place } from "./placement.ts";
@@ -202,6 +203,18 @@ describe("a host", () => {
     const wanted = { ...GPU, containerDiskInGb: 50 };
     expect(poolOf([host("a", ["ADA_24"], { diskFreeMb: 50_000 })]).take(wanted)).toBeDefined();
     expect(poolOf([host("a", ["ADA_24"], { diskFreeMb: 49_999 })]).take(wanted)).toBeUndefined();
+  });
+
+  test("has so many workers and no more, however large it says it is", ({ expect }) => {
+    const boasting = host("h", [], { cpuCount: 1_000_000_000, memoryMb: 1_000_000_000 });
+    const pool = poolOf([boasting]);
+    const tiny: Requirement = { ...CPU, instanceIds: [] };
+    expect(fill(pool, tiny, 2 * HOST_WORKERS_MAX)).toHaveLength(HOST_WORKERS_MAX);
+    pool.put(
+      boasting,
+      Array.from({ length: HOST_WORKERS_MAX - 1 }, () => ({ gpuIndexes: [], size: null })),
+    );
+    expect(fill(pool, tiny, 2)).toHaveLength(1);
   });
 
   test("gets its room back when a worker leaves", ({ expect }) => {

@@ -70,11 +70,20 @@ export async function* readChunks(request: Request, maxBytes: number): AsyncGene
   if ((announcedLength(request) ?? 0) > maxBytes) throw tooLarge(maxBytes);
   if (!request.body) return;
   let sizeBytes = 0;
-  for await (const bytes of readBytes(request.body)) {
+  for await (const bytes of unbroken(readBytes(request.body))) {
     const isFirst = sizeBytes === 0;
     sizeBytes += bytes.byteLength;
     if (sizeBytes > maxBytes) throw tooLarge(maxBytes);
     yield isFirst ? withoutMark(bytes) : bytes;
+  }
+}
+
+/** A body that breaks off, or whose chunks are malformed, is a mistake of its sender. */
+export async function* unbroken(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* chunks;
+  } catch {
+    throw brokenOff();
   }
 }
 
@@ -88,7 +97,12 @@ function withoutMark(bytes: Uint8Array): Uint8Array {
 export async function readWhole(request: Request, maxBytes: number): Promise<Uint8Array> {
   const length = announcedLength(request);
   // The runtime lets no more through than was announced.
-  if (length !== null && length <= maxBytes) return withoutMark(await request.bytes());
+  if (length !== null && length <= maxBytes) {
+    const bytes = await request.bytes().catch(() => {
+      throw brokenOff();
+    });
+    return withoutMark(bytes);
+  }
   const chunks: Uint8Array[] = [];
   for await (const chunk of readChunks(request, maxBytes)) chunks.push(chunk);
   return new Uint8Array(await new Blob(chunks).arrayBuffer());
@@ -106,6 +120,10 @@ function isSpace(byte: number): boolean {
 export function notJson(place?: string): ApiError {
   const where = place === undefined ? "" : `: ${place}`;
   return new ApiError("invalid_input", `The body is not valid JSON${where}. Send a JSON object.`);
+}
+
+function brokenOff(): ApiError {
+  return new ApiError("invalid_input", "The body broke off, or its chunks are malformed. Send it again.");
 }
 
 function tooLarge(maxBytes: number): ApiError {

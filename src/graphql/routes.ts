@@ -55,10 +55,13 @@ export function graphqlRoutes(): Hono<GraphqlEnv> {
     "/",
     async function limitBody(context, next) {
       const limit = context.var.principal === ANONYMOUS ? limitOpenBody : limitKeyedBody;
-      return await limit(context, next);
+      // It reads a body that does not say how long it is; what follows has a handler of errors of its own.
+      return await limit(context, next).catch(() => refuseBrokenBody(context));
     },
     async (context) => {
-      const reading = readRequest(await context.req.text());
+      const body = await context.req.text().catch(() => undefined);
+      if (body === undefined) return refuseBrokenBody(context);
+      const reading = readRequest(body);
       const { env, var: known } = context;
       if (reading.kind === "unreadable") {
         if (known.principal === ANONYMOUS) return send(context, refuse(missingKey()));
@@ -101,6 +104,11 @@ export function graphqlRoutes(): Hono<GraphqlEnv> {
   });
 
   return routes;
+}
+
+function refuseBrokenBody(context: Context): Response {
+  const message = "The body broke off, or its chunks are malformed. Send it again.";
+  return send(context, errorAnswer(400, "BAD_REQUEST", message));
 }
 
 function originOf(context: Context): string {

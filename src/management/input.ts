@@ -33,7 +33,8 @@ export const nameSchema = z
   .string()
   .trim()
   .min(1, "must not be empty")
-  .max(NAME_MAX_CHARACTERS, `must have at most ${NAME_MAX_CHARACTERS} characters`);
+  .max(NAME_MAX_CHARACTERS, `must have at most ${NAME_MAX_CHARACTERS} characters`)
+  .regex(/^[^\p{Cc}]*$/u, "must have no control characters");
 
 export const plainText = z.string();
 

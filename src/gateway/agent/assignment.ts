@@ -8,7 +8,11 @@
  */
 import { assignmentSchema, problemAssignment, unstartable, type Assignment } from "../../contract/agent.ts";
 import { faultOf } from "../../contract/each-fitting.ts";
-import { ANSWER_ASSIGNMENTS_MAX_CHARACTERS, WORKER_VARIABLES_MAX_CHARACTERS } from "../../contract/limits.ts";
+import {
+  ANSWER_ASSIGNMENTS_MAX_CHARACTERS,
+  HOST_SECRETS_MAX,
+  WORKER_VARIABLES_MAX_CHARACTERS,
+} from "../../contract/limits.ts";
 import type { AssignedWorker } from "../../fleet/messages.ts";
 import type { Env } from "../../env.ts";
 import { logFailure } from "../../failure-log.ts";
@@ -32,9 +36,9 @@ export async function resolveAssignments(
   origin: string,
 ): Promise<Assignment[]> {
   const releases = await findReleases(env, accountId, workers);
-  const blueprints = [...releases.values()].filter((blueprint) => blueprint !== undefined);
+  const blueprints = withinSecrets([...releases.values()].filter((blueprint) => blueprint !== undefined));
   const secrets = await HandedSecrets.read(env, accountId, {
-    names: blueprints.flatMap(({ variables }) => variables.flatMap(({ value }) => referredSecrets(value))),
+    names: blueprints.flatMap(secretsOf),
     registryAuthIds: blueprints.map(({ registryAuthId }) => registryAuthId).filter((id) => id !== null),
   });
   const calls = new CallVariables(env, origin);
@@ -49,8 +53,8 @@ export async function resolveAssignments(
   let charactersLeft = ANSWER_ASSIGNMENTS_MAX_CHARACTERS;
   return workers.flatMap((worker) => {
     const blueprint = releases.get(releaseOf(worker));
-    const own = blueprint && filled.get(blueprint);
-    if (!own) return [];
+    if (!blueprint) return [];
+    const own = filled.get(blueprint) ?? TOO_MUCH_TOGETHER;
     const characters = lengthOf(blueprint, own);
     if (characters > charactersLeft) return [toAssignment(worker, blueprint, TOO_MUCH_TOGETHER)];
     charactersLeft -= characters;
@@ -62,8 +66,23 @@ const TOO_MUCH_TOGETHER: Filled = {
   kind: "problem",
   problem:
     `The variables and arguments of the workers of this host have more than ${ANSWER_ASSIGNMENTS_MAX_CHARACTERS} characters ` +
-    "together. Give their templates less, or lower workersMax.",
+    `together, or refer to more than ${HOST_SECRETS_MAX} secrets. Give their templates less, or lower workersMax.`,
 };
+
+function secretsOf({ variables }: Blueprint): readonly string[] {
+  return variables.flatMap(({ value }) => referredSecrets(value));
+}
+
+/** The first ones, up to so many secrets that they refer to. */
+function withinSecrets(blueprints: readonly Blueprint[]): readonly Blueprint[] {
+  let names: ReadonlySet<string> = new Set();
+  return blueprints.filter((blueprint) => {
+    const more = new Set([...names, ...secretsOf(blueprint)]);
+    if (more.size > HOST_SECRETS_MAX) return false;
+    names = more;
+    return true;
+  });
+}
 
 function releaseOf({ endpointId, version }: Pick<AssignedWorker, "endpointId" | "version">): string {
   return `${endpointId}@${version}`;

@@ -1,6 +1,6 @@
 /** Bytes of an artifact on their way into R2, looked at as they pass. */
 import { ApiError } from "../api-error.ts";
-import { announcedLength } from "../body.ts";
+import { announcedLength, unbroken } from "../body.ts";
 import { readBytes } from "../../durable/byte-stream.ts";
 
 const GZIP_MAGIC = [0x1f, 0x8b];
@@ -56,7 +56,7 @@ async function failureOf(stored: Promise<unknown>): Promise<never> {
 
 async function* checked({ body }: Request, expected: Expectation): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   let sizeBytes = 0;
-  for await (const bytes of body ? readBytes(body) : []) {
+  for await (const bytes of body ? unbroken(readBytes(body)) : []) {
     if (sizeBytes === 0 && expected.isBeginning && !isGzip(bytes)) throw noArchive(expected);
     sizeBytes += bytes.byteLength;
     if (sizeBytes > expected.sizeBytes) throw wrongSize(expected, sizeBytes);
