@@ -1,4 +1,4 @@
-import type { ServiceWarnings } from "./service/service-warnings.ts";
+import type { ServiceWarnings } from "./terminal/service-warnings.ts";
 import type { Terminal } from "./terminal/terminal.ts";
 
 /** What every command is given: where it was started, and how it speaks to its person. */

@@ -8,7 +8,7 @@ import { installCompletion } from "./completion/completion.ts";
 import { EXIT_FAILURE, EXIT_USAGE, Failure } from "./failure.ts";
 import { Interruptions } from "./interruption.ts";
 import { flashProgram } from "./program.ts";
-import { ServiceWarnings } from "./service/service-warnings.ts";
+import { ServiceWarnings } from "./terminal/service-warnings.ts";
 import { ConsoleTerminal } from "./terminal/console-terminal.ts";
 import { FLASH_VERSION } from "./version.ts";
 
