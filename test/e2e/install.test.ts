@@ -143,6 +143,8 @@ describe.runIf(await isDockerAvailable())("a machine with systemd", () => {
     const gate = new Gate(machine.sharedDirectory);
     const { id } = await client.run({ mock_until: gate.file, mock_return: "kept" });
     await client.untilRunning(id);
+    // A worker that was replaced while the agent was away may still be on its way out.
+    await expect.poll(async () => (await status()).workers.length, { timeout: 60_000 }).toBe(1);
     const before = await status();
     await machine.run("echo '// an older agent' >> /opt/edgerun/edgerun-agent.mjs");
     const upgraded = await machine.run("edgerun-agent upgrade");
