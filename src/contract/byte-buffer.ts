@@ -32,6 +32,17 @@ export class ByteBuffer {
     return decoder.decode(this.#bytes.subarray(0, this.#length));
   }
 
+  get isEmpty(): boolean {
+    return this.#length === 0;
+  }
+
+  /** The text of all of it; then it is empty again. */
+  take(): string {
+    const text = this.text();
+    this.#length = 0;
+    return text;
+  }
+
   #reserve(size: number): void {
     const wanted = this.#length + size;
     if (wanted <= this.#bytes.length) return;

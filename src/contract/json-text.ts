@@ -9,7 +9,7 @@ import {
   type JsonPath,
   type PathTree,
 } from "./json-carver.ts";
-import { JsonSyntaxError } from "./json-tokens.ts";
+import { JsonCountError, JsonSyntaxError } from "./json-tokens.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -68,18 +68,97 @@ export function cutJson(bytes: Uint8Array, paths: PathTree, limits?: CarverLimit
       texts.push(new JsonText(bytes, from, to));
     }
   }
-  return putBack(rest.text(), paths, texts);
+  const left = rest.text();
+  if (hasMoreValues(left, LEFT_VALUES_MAX)) throw new JsonCountError(LEFT_VALUES_MAX, 0);
+  return putBack(left, paths, texts);
 }
 
-/** The elements of a list, each as its text. Throws JsonSyntaxError when `json` is no list. */
-export function elementsOf(json: string): string[] {
-  const elements = cutJson(encoder.encode(json), EACH_ELEMENT, UNLIMITED);
-  if (!Array.isArray(elements)) throw new JsonSyntaxError("no list", 0);
-  return elements.map((element: JsonText) => element.json);
+/** The most values that are parsed beside those that are cut out: each takes some hundred bytes of memory. */
+const LEFT_VALUES_MAX = 200_000;
+
+/** Whether a JSON text has more than `most` values, found without making them. Where it is no JSON nothing more counts. */
+export function hasMoreValues(json: string, most: number): boolean {
+  let count = 1;
+  for (let at = 0; at < json.length && count <= most; at += 1) {
+    const code = json.charCodeAt(at);
+    if (code === QUOTE) at = endOfText(json, at);
+    else if (code === COMMA || code === OPEN_LIST || code === OPEN_OBJECT) count += 1;
+  }
+  return count > most;
+}
+
+/** Where the text that begins at `from` has its closing quote. */
+function endOfText(json: string, from: number): number {
+  for (let at = from + 1; at < json.length; at += 1) {
+    const code = json.charCodeAt(at);
+    if (code === QUOTE) return at;
+    if (code === BACKSLASH) at += 1;
+  }
+  return json.length;
+}
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const OPEN_LIST = 0x5b;
+const BACKSLASH = 0x5c;
+const OPEN_OBJECT = 0x7b;
+
+/** The most elements of a list that anybody reads one by one. */
+const ELEMENTS_MAX = 100_000;
+const SLICE_CHARACTERS = 64 * 1024;
+
+/**
+ * The elements of a list, each as its text; the list is read only as far as they are wanted. Throws JsonSyntaxError when
+ * `json` is no list, and JsonCountError when it has more than 100,000 elements.
+ */
+export function* elementsOf(json: string): Generator<string, void, undefined> {
+  const carver = new JsonCarver(EACH_ELEMENT, {
+    depthMax: Number.POSITIVE_INFINITY,
+    carvedMax: ELEMENTS_MAX,
+  });
+  const element = new ByteBuffer();
+  let number = 0;
+  for (const bytes of slicesOf(json)) {
+    for (const { carved, from, to } of carver.scan(bytes)) {
+      if (carved === null) continue;
+      if (carved > number) {
+        yield element.take();
+        number = carved;
+      }
+      element.add(bytes, from, to);
+    }
+  }
+  carver.end();
+  if (!element.isEmpty) yield element.take();
+  else if (!json.trimStart().startsWith("[")) throw new JsonSyntaxError("no list", 0);
+}
+
+/** Whether a text is JSON, however large it is: nothing is made of it. */
+export function isJson(text: string): boolean {
+  const carver = new JsonCarver(NOTHING, { depthMax: Number.POSITIVE_INFINITY });
+  try {
+    for (const bytes of slicesOf(text)) carver.scan(bytes);
+    carver.end();
+    return true;
+  } catch (error) {
+    if (error instanceof JsonSyntaxError) return false;
+    throw error;
+  }
 }
 
 const EACH_ELEMENT = cutsAt([EACH]);
-const UNLIMITED = { depthMax: Number.POSITIVE_INFINITY, carvedMax: Number.POSITIVE_INFINITY };
+const NOTHING = cutsAt();
+
+/** The text in UTF-8; no character is cut in two. */
+function* slicesOf(text: string): Generator<Uint8Array, void, undefined> {
+  for (let at = 0; at < text.length;) {
+    const end = at + SLICE_CHARACTERS;
+    const isInside = end < text.length && (text.codePointAt(end - 1) ?? 0) > 0xff_ff;
+    const next = isInside ? end + 1 : end;
+    yield encoder.encode(text.slice(at, next));
+    at = next;
+  }
+}
 
 /** Puts values in the places of the numbers that a carver has left for them. Each of them has one. */
 export function putBack<Value>(rest: string, paths: PathTree, values: readonly Value[]): unknown {

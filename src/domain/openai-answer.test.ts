@@ -1,5 +1,6 @@
 import { test } from "vitest";
 import type { JsonValue } from "../contract/json.ts";
+import { JsonCountError } from "../contract/json-tokens.ts";
 import { answerOf } from "./openai-answer.ts";
 
 const ANSWER = { id: "1", choices: [] };
@@ -18,4 +19,11 @@ test.for<[what: string, output: JsonValue | undefined, answer: JsonValue | undef
 ])("an answer is found in %s", ([, output, answer], { expect }) => {
   const json = answerOf(output === undefined ? undefined : JSON.stringify(output));
   expect(json && JSON.parse(json)).toEqual(answer);
+});
+
+test("a list is read no further than its answer", ({ expect }) => {
+  expect(answerOf(`[7${",1".repeat(5_000_000)}]`)).toBe("7");
+  expect(answerOf(`["a"${",1".repeat(5_000_000)}]`)).toBe('"a"');
+  expect(answerOf(`[[[7${",1".repeat(1_000_000)}]]]`)).toBe("7");
+  expect(() => answerOf(`["a"${',"b"'.repeat(100_000)}]`)).toThrow(JsonCountError);
 });

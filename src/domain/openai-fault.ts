@@ -70,6 +70,12 @@ export const NO_ANSWER = jobFault(
   "The worker's handler ended without an answer. See the endpoint's logs.",
 );
 
+export const TOO_MANY_PARTS = jobFault(
+  502,
+  "answer_unreadable",
+  "The worker's answer is a list of more than 100,000 elements, which no route of OpenAI has.",
+);
+
 /** Nobody will take the job; why is in the queue's own words. */
 export function faultOfNoWorker(reason: string): OpenaiFault {
   return jobFault(503, "no_worker", `No worker can take the request. ${reason}`);
@@ -85,6 +91,14 @@ export function faultOfErrorText(text: string): OpenaiFault {
   const known = isObject(value) ? faultOfError(innerError(value)) : undefined;
   return known ?? faultOfWords(text, {});
 }
+
+/** The same of an output as its text. */
+export function faultOfText(json: string): OpenaiFault | undefined {
+  return json.length <= FAULT_MAX_CHARACTERS ? faultOfOutput(JSON.parse(json)) : undefined;
+}
+
+/** No error is longer; what is, is an answer, and not read for this. */
+const FAULT_MAX_CHARACTERS = 256 * 1024;
 
 /** An output that is an error: `{"error": {…}}`, or `{"object": "error", …}`; undefined for any other. */
 export function faultOfOutput(output: unknown): OpenaiFault | undefined {

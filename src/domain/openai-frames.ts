@@ -10,7 +10,7 @@ import type { OpenaiErrorBody } from "../contract/openai.ts";
 import { onOneLine } from "./event-data.ts";
 
 /** Each list in a list is read once more: what is nested deeper is a value. */
-const LISTS_MAX = 8;
+const LISTS_MAX = 3;
 
 const DONE = "data: [DONE]\n\n";
 const DONE_AT_END = /(?:^|[\r\n])data: ?\[DONE\]\s*$/;
@@ -29,9 +29,9 @@ export class OpenaiFrames {
   encode(output: string, listsAround = 0): string {
     if (output.startsWith('"')) return this.#note(JSON.parse(output) as string); // F1
     if (output.startsWith("[") && listsAround < LISTS_MAX) {
-      return elementsOf(output)
-        .map((element) => this.encode(element, listsAround + 1))
-        .join(""); // F2
+      let text = "";
+      for (const element of elementsOf(output)) text += this.encode(element, listsAround + 1); // F2
+      return text;
     }
     return output === "null" ? "" : this.#frame(output);
   }

@@ -1,4 +1,4 @@
-/** The memory of the edge while a host sends it the most that it takes. */
+/** The memory of the edge while others send it the most that it takes. */
 import { readFile, writeFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
@@ -94,4 +94,27 @@ test("a search through the largest logs that a host may send takes little memory
     expect(await found.json()).toMatchObject({ lines: [], cursor: expect.any(String) });
   };
   expect(await growthDuring(edge.pid(), search)).toBeLessThan(120);
+});
+
+test("bodies of millions of values are refused before they are made", async ({ expect }) => {
+  await using edge = await startLoneEdge();
+  const { baseUrl, apiKey } = edge;
+  const endpointId = await createEndpoint(edge, { name: "bodies", imageName: "x/y" });
+  const hostToken = await joinHost(edge);
+  const many = (bytes: number) => `{"zz":[${"{},".repeat(bytes / 3)}{}]}`;
+  const calls = [
+    { path: `agent/v1/endpoints/${endpointId}/exchange`, key: hostToken, body: many(9_900_000) },
+    { path: `v2/${endpointId}/batch`, key: apiKey, body: many(9_900_000) },
+    { path: "agent/v1/logs", key: hostToken, body: new Uint8Array(await zip(many(15_000_000))) },
+  ];
+  const statuses = new Set<number>();
+  const growth = await growthDuring(edge.pid(), async () => {
+    for (const { path, key, body } of [...calls, ...calls]) {
+      const headers = { authorization: `Bearer ${key}` };
+      const { status } = await fetch(`${baseUrl}/${path}`, { method: "POST", headers, body });
+      statuses.add(status);
+    }
+  });
+  expect([...statuses].toSorted((a, b) => a - b)).toEqual([400, 413]);
+  expect(growth).toBeLessThan(150);
 });

@@ -5,6 +5,7 @@ import {
   LOG_CLOCK_TOLERANCE_MS,
   LOG_TEXT_MAX_BYTES,
 } from "../../contract/limits.ts";
+import { hasMoreValues } from "../../contract/json-text.ts";
 import type { EndpointConfig } from "../../contract/endpoint.ts";
 import type { ErrorCode } from "../../contract/errors.ts";
 import { DAY_MS, SEQ_PER_MS } from "../../domain/log-key.ts";
@@ -16,6 +17,9 @@ import { readBytes } from "../../durable/byte-stream.ts";
 import { endpointStub, requireEndpoint } from "../endpoint-directory.ts";
 import type { AgentContext } from "./context.ts";
 import { ownWorkers } from "./own-workers.ts";
+
+/** In as many bytes as a body may have there could be millions, which take a hundred times as much memory. */
+const LOG_VALUES_MAX = 1_000_000;
 
 type OwnLines = { readonly endpoint: EndpointConfig; readonly workers: readonly WorkerLines[] };
 
@@ -108,7 +112,13 @@ async function readZipped(request: Request): Promise<unknown> {
   } catch (error) {
     throw error instanceof ApiError ? error : notJson("it must be JSON text, compressed with gzip");
   }
-  return parseJson(text + decoder.decode());
+  text += decoder.decode();
+  if (hasMoreValues(text, LOG_VALUES_MAX))
+    throw new ApiError(
+      "payload_too_large",
+      `The body has more than ${LOG_VALUES_MAX} values. Send fewer lines at a time.`,
+    );
+  return parseJson(text);
 }
 
 function tooLarge(): ApiError {

@@ -65,8 +65,9 @@ export class StreamReader {
     const taken: StreamChunk[] = [];
     for (const { position, count, attempt, wire } of runs) {
       const chunks = count === 1 ? [wire] : elementsOf(`[${wire}]`);
-      for (const [index, chunk] of chunks.entries()) {
-        const at = position - count + 1 + index;
+      let at = position - count;
+      for (const chunk of chunks) {
+        at += 1;
         if (at > this.#position) taken.push({ position: at, attempt, wire: chunk });
       }
       this.#position = position;

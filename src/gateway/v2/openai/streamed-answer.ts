@@ -1,11 +1,13 @@
 /** An answer that is sent while the worker yields it. */
+import { JsonCountError } from "../../../contract/json-tokens.ts";
 import { OpenaiFrames } from "../../../domain/openai-frames.ts";
 import {
   bodyOfFault,
   faultOfCode,
   faultOfEnd,
-  faultOfOutput,
+  faultOfText,
   JOB_EXPIRED,
+  TOO_MANY_PARTS,
   WORKER_LOST,
   type OpenaiFault,
 } from "../../../domain/openai-fault.ts";
@@ -32,7 +34,7 @@ export async function answerStreamed(
     job.release();
     return context.body(text, 200, EVENT_HEADERS);
   }
-  const fault = faultOfOutput(JSON.parse(first.outputs[0] ?? "null"));
+  const fault = faultOfText(first.outputs[0] ?? "null");
   if (fault) throw new OpenaiError(fault);
   const { readable, writable } = new IdentityTransformStream();
   const answer = new AnswerWriter(new EventWriter(writable), frames, job);
@@ -72,6 +74,7 @@ class AnswerWriter {
       }
       await this.#finish(step);
     } catch (error) {
+      if (error instanceof JsonCountError) return await this.#fail(TOO_MANY_PARTS);
       logFailure("stream_failed", { path: context.req.path }, error);
       await this.#fail(faultOfCode("internal", "The stream broke off on our side. Send the request again."));
     }

@@ -1,9 +1,16 @@
 /** An answer that comes in one piece, when the job has ended. */
+import { JsonCountError } from "../../../contract/json-tokens.ts";
 import { TTL_MAX_MS } from "../../../contract/limits.ts";
 import type { Payload } from "../../../domain/job-machine.ts";
 import type { JobView } from "../../../domain/job-view.ts";
 import { answerOf, answerOfChunks } from "../../../domain/openai-answer.ts";
-import { faultOfEnd, faultOfOutput, JOB_EXPIRED, NO_ANSWER } from "../../../domain/openai-fault.ts";
+import {
+  faultOfEnd,
+  faultOfText,
+  JOB_EXPIRED,
+  NO_ANSWER,
+  TOO_MANY_PARTS,
+} from "../../../domain/openai-fault.ts";
 import { openPayload } from "../../../durable/stored-payload.ts";
 import { ApiError } from "../../api-error.ts";
 import type { QueueContext } from "../context.ts";
@@ -23,11 +30,19 @@ export async function answerOfEnd(context: QueueContext, view: JobView): Promise
   if (view.status !== "COMPLETED") throw new OpenaiError(faultOfEnd(view));
   const output = view.output ? await readOutput(context, view.output) : undefined;
   const isBare = output !== undefined && /^\[\s*\]$/.test(output);
-  const answer = isBare ? answerOfChunks(await yieldedBy(context, view.id)) : answerOf(output);
+  const answer = readable(isBare ? await yieldedBy(context, view.id) : output);
   if (answer === undefined) throw new OpenaiError(NO_ANSWER);
-  const fault = faultOfOutput(JSON.parse(answer));
+  const fault = faultOfText(answer);
   if (fault) throw new OpenaiError(fault);
   return answer;
+}
+
+function readable(output: string | readonly string[] | undefined): string | undefined {
+  try {
+    return typeof output === "object" ? answerOfChunks(output) : answerOf(output);
+  } catch (error) {
+    throw error instanceof JsonCountError ? new OpenaiError(TOO_MANY_PARTS) : error;
+  }
 }
 
 async function endOf(context: QueueContext, submitted: SubmittedJob): Promise<JobView> {
