@@ -36,7 +36,10 @@ describe("a body posted to job-done", () => {
   test.for(["0", "-0.0", "0E5", "false", "null", '""', "[]", "{ }"])(
     "with the error %s is no failure: it is what Python takes for no error",
     (error, { expect }) => {
-      expect(readResult(body(`{"output":1,"error":${error}}`))).toMatchObject({ kind: "completed", output: "1" });
+      expect(readResult(body(`{"output":1,"error":${error}}`))).toMatchObject({
+        kind: "completed",
+        output: "1",
+      });
     },
   );
 
