@@ -33,6 +33,16 @@ describe("a body posted to job-done", () => {
     });
   });
 
+  test.for(["0", "-0.0", "0E5", "false", "null", '""', "[]", "{ }"])(
+    "with the error %s is no failure: it is what Python takes for no error",
+    (error, { expect }) => {
+      expect(readResult(body(`{"output":1,"error":${error}}`))).toMatchObject({
+        kind: "completed",
+        output: "1",
+      });
+    },
+  );
+
   test("with status IN_PROGRESS is progress, not a result", ({ expect }) => {
     expect(readResult(body('{"status":"IN_PROGRESS","output":"half"}'))).toEqual({
       kind: "progress",

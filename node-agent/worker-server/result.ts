@@ -140,9 +140,12 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A string says what it says, any other value is its own text. What is empty is no error. */
+/** null, false, zero and what is empty: what Python takes for false, and its SDK for no error. */
+const NO_ERROR = /^(?:null|false|""|\[\s*\]|\{\s*\}|-?0(?:\.0+)?(?:[eE][+-]?\d+)?)$/;
+
+/** A string says what it says, any other value is its own text. */
 function errorText(error: unknown): string | undefined {
   const json = error instanceof JsonText ? error.json : "null";
-  if (json === "null" || json === '""' || json === "false") return undefined;
+  if (NO_ERROR.test(json)) return undefined;
   return json.startsWith('"') ? (JSON.parse(json) as string) : json;
 }

@@ -126,7 +126,7 @@ export class JobStore {
       workerId: after.workerId,
       hostId: after.hostId,
       output: after.output && encodePayload(after.output),
-      error: after.error,
+      error: after.error && encodeText(after.error),
       trace: after.trace,
       webhookPage,
     });
@@ -411,10 +411,22 @@ function toStoredJob(row: JobRow): StoredJob {
     workerId: row.worker_id,
     hostId: row.host_id,
     output: row.output === null ? null : decodePayload(row.output),
-    error: row.error,
+    error: row.error && decodeText(row.error),
     trace: row.trace,
   };
   return { seq: row.seq, nonce: row.nonce, job };
+}
+
+/** No text of a worker begins with this character, which Unicode keeps out of texts. */
+const ENCODED = "\uffff";
+
+/** The database has UTF-8, which has no form for a lone surrogate: a text with one is kept as JSON text. */
+function encodeText(text: string): string {
+  return text.isWellFormed() && !text.startsWith(ENCODED) ? text : ENCODED + JSON.stringify(text);
+}
+
+function decodeText(text: string): string {
+  return text.startsWith(ENCODED) ? (JSON.parse(text.slice(ENCODED.length)) as string) : text;
 }
 
 /** A stored payload is written `@<bytes>:<key>`; JSON text never begins with @. */

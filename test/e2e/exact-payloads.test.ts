@@ -91,13 +91,16 @@ describe.for([
     return job.status === "COMPLETED" ? (job.output?.json ?? "null") : undefined;
   };
 
-  type Way = (input: string, isChunked: boolean) => Promise<string | undefined>;
+  type Way = (input: string, isChunked: boolean, random: () => number) => Promise<string | undefined>;
   const ways: Record<string, Way> = {
     runsync: async (input, isChunked) =>
       output(await ask("POST", "runsync", `{"input":${input}}`, isChunked)),
-    run: async (input, isChunked) => {
-      const id = await submit(`{ "policy":{"ttl":600000}, "input" : ${input} }`, isChunked);
-      return output(await ask("GET", `status-sync/${id}`));
+    run: async (input, isChunked, random) => {
+      const config = s3Config(random);
+      const body = `{ "policy":{"ttl":600000}, "s3Config": ${config} , "input" : ${input} }`;
+      const id = await submit(body, isChunked);
+      const returned = output(await ask("GET", `status-sync/${id}`));
+      return returned === `[${config},${input}]` ? input : `${returned} with ${config}`;
     },
     retry: async (input, isChunked) => {
       const text = `["fail once",${input}]`;
@@ -176,7 +179,7 @@ describe.for([
           const random = seededRandom(SEED * 1_000_003 + index);
           const name = index % BATCH_EVERY === 0 ? "batch" : (names[index % names.length] ?? "");
           const input = index < names.length ? KNOWN : randomJson(random, sizeOf(index, name, random));
-          const returned = await ways[name]?.(input, random() < 0.3);
+          const returned = await ways[name]?.(input, random() < 0.3, random);
           // Not printed whole: it may have megabytes.
           if (returned !== input)
             expect.fail(`${name} changes text ${index}: ${difference(input, returned)}`);
@@ -206,6 +209,12 @@ describe.for([
     expect(output(await ask("GET", `status-sync/${id}`))).toBe(input);
   });
 });
+
+/** Members that the edge knows are valid, and may be spelled with escapes; others are of any kind. */
+function s3Config(random: () => number): string {
+  const others = randomJson(random, 10 * 800 ** random());
+  return `{"bucketName":"b\\/\\ud800", "\\u0061ccessId":"é","seed": ${KNOWN},"others":${others} }`;
+}
 
 function sizeOf(index: number, way: string, random: () => number): number {
   const isLarge = index % LARGE_EVERY === LARGE_EVERY - 1;

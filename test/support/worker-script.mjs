@@ -26,8 +26,9 @@
  *   mock_post_and_crash C  posts its result and exits with code C (1 for true) at once
  *   mock_stop_to A       tells the address A, which ends in "?", its job and the moment when it is stopped
  *
- * With MOCK_RAW nothing is parsed: the text of each input is posted as progress, yielded as a chunk, and returned;
- * a job whose input begins with ["fail once" fails the first time, one with ["until", F waits for the file F between.
+ * With MOCK_RAW nothing is parsed: the text of each input is posted as progress, yielded as a chunk, and returned,
+ * in a list behind the text of the job's s3Config where it has one; a job whose input begins with ["fail once" fails
+ * the first time, one with ["until", F waits for the file F between.
  *
  * Environment: MOCK_GENERATOR (yields each element of mock_return, mock_delay seconds before each), MOCK_DELAY
  * (mock_delay where the input has none), MOCK_CONCURRENCY, MOCK_LOOK_MS (pause at full concurrency; the SDK's is
@@ -219,7 +220,8 @@ async function echoTexts() {
     if (!text) continue;
     const { 1: jobId } = /^\{"id":"([^"]+)"/.exec(text);
     const input = text.slice(text.indexOf(',"input":') + ',"input":'.length, -1);
-    const result = { output: `{"output":${input}}` };
+    const [, config] = /,"s3Config":(.*)$/s.exec(text.slice(0, text.indexOf(',"input":'))) ?? [];
+    const result = { output: `{"output":${config ? `[${config},${input}]` : input}}` };
     if (input.startsWith('["fail once"') && !failed.has(jobId)) result.output = '{"error":"once"}';
     failed.add(jobId);
     await postText(env.RUNPOD_WEBHOOK_POST_OUTPUT, jobId, `{"status":"IN_PROGRESS","output":${input}}`);

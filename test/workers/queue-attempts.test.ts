@@ -44,6 +44,19 @@ describe("attempts", () => {
     expect(done.body).toMatchObject({ delayTime: 812, executionTime: 2_303 });
   });
 
+  test.for(["a\ud800b", "\udc00", "\uffff", '\uffff"\ud800', "\ud83d\ude00é\u0000\n"])(
+    "the error %j is told as the worker wrote it",
+    async (error, { expect }) => {
+      const { endpointId, agent, job, status } = await startedJob();
+      await agent.report(endpointId, { kind: "failed", ...refOf(job), error });
+      // As JSON: a failure that holds a lone surrogate could not be reported.
+      const told = async () => JSON.stringify((await status())["error"]);
+      expect(await told()).toBe(JSON.stringify(error));
+      await evict(endpointId);
+      expect(await told()).toBe(JSON.stringify(error));
+    },
+  );
+
   test("a lost worker's job is given out once more, then it fails and says why", async ({ expect }) => {
     const { endpointId, agent, job, status, take } = await startedJob();
     await agent.report(endpointId, { kind: "lost", ...refOf(job), reason: "exited with code 1." });

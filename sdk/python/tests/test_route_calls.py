@@ -273,6 +273,9 @@ def test_what_a_live_route_raises_is_raised_here_with_its_traceback(live: Edge) 
     ) as raised:
         asyncio.run(Api().process({}))
     assert raised.value.remote_traceback == "Traceback: line 3"
+    live.on(EXECUTE, Answer(500, ["not an object"], {"X-Flash-Live": "raised"}))
+    with pytest.raises(RemoteExecutionError, match="failed: .*not an object"):
+        asyncio.run(Api().process({}))
     live.on(EXECUTE, Answer(404, {"detail": "none"}))
     with pytest.raises(HttpError, match="none"):
         asyncio.run(Api().process({}))

@@ -17,7 +17,7 @@ from .errors import (
     ServiceUnreachableError,
 )
 from .http_exchange import Request
-from .json_value import JsonLimitError, parse_json
+from .json_value import JsonLimitError, parse_json, parse_object
 from .loopback import is_here
 from .version import __version__
 
@@ -74,15 +74,6 @@ def _parse(body: bytes) -> Any:
         return body.decode(errors="replace")
 
 
-def _members(text: str) -> dict[str, Any]:
-    """What an error says as an object; empty where it is none."""
-    try:
-        parsed = parse_json(text)
-    except ValueError:
-        return {}
-    return parsed if isinstance(parsed, dict) else {}
-
-
 def _http_error(request: Request, error: urllib.error.HTTPError) -> Exception:
     try:
         text = error.read().decode(errors="replace")
@@ -104,7 +95,7 @@ def _http_error(request: Request, error: urllib.error.HTTPError) -> Exception:
 
 
 def _message_of(text: str) -> str:
-    parsed = _members(text)
+    parsed = parse_object(text)
     for key in ("error", "message", "detail"):
         if isinstance(parsed.get(key), str):
             return str(parsed[key])
@@ -122,7 +113,7 @@ def _detail_of(detail: Any) -> str:
 
 
 def _code_of(text: str) -> str | None:
-    code = _members(text).get("code")
+    code = parse_object(text).get("code")
     return code if isinstance(code, str) else None
 
 

@@ -40,6 +40,15 @@ def parse_json(text: bytes | str) -> Any:
         raise JsonLimitError(str(error)) from None
 
 
+def parse_object(text: bytes | str) -> dict[str, Any]:
+    """The members of an object; none where it is no JSON, or JSON of another kind."""
+    try:
+        parsed = parse_json(text)
+    except ValueError:
+        return {}
+    return parsed if isinstance(parsed, dict) else {}
+
+
 def encode_json(value: Any, what: str) -> bytes:
     """`value` as JSON in UTF-8; `what` names it in errors, such as "argument 'image' of resize()".
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .errors import EndpointNotFoundError, LocalModulePayloadTooLargeError, PayloadTooLargeError
-from .json_value import encode_json, parse_json
+from .json_value import encode_json, parse_object
 from .live_peers import LivePeers
 
 if TYPE_CHECKING:
@@ -114,8 +114,4 @@ def lacks_modules(error: str | None) -> bool:
     """Whether a job was not run because its worker lacks the texts of files."""
     if error is None or MISSING_MODULES not in error:
         return False
-    try:
-        told = parse_json(error)
-    except ValueError:
-        return False
-    return isinstance(told, dict) and told.get("error_type") == MISSING_MODULES
+    return parse_object(error).get("error_type") == MISSING_MODULES

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from .errors import RemoteExecutionError
 from .job import EndpointJob
-from .json_value import parse_json
+from .json_value import parse_object
 
 _TRACEBACK_BEGINS = "Traceback (most recent call last):"
 
@@ -32,7 +30,7 @@ def remote_error(function: str, endpoint_name: str, job: EndpointJob) -> RemoteE
 
 
 def _read_error(error: str) -> tuple[str | None, str, str | None]:
-    told = _parse_object(error)
+    told = parse_object(error)
     if isinstance(told.get("error_message"), str):
         return _text(told.get("error_type")), told["error_message"], _text(told.get("error_traceback"))
     if _TRACEBACK_BEGINS in error:
@@ -40,14 +38,6 @@ def _read_error(error: str) -> tuple[str | None, str, str | None]:
         last_line = error.rstrip().rsplit("\n", 1)[-1]
         return None, before.strip() or last_line, error[error.index(_TRACEBACK_BEGINS) :]
     return None, error, None
-
-
-def _parse_object(text: str) -> dict[str, Any]:
-    try:
-        parsed = parse_json(text)
-    except ValueError:
-        return {}
-    return parsed if isinstance(parsed, dict) else {}
 
 
 def _text(value: object) -> str | None:

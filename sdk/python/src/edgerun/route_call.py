@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import time
 from collections.abc import Callable, Mapping
@@ -20,7 +19,7 @@ from .errors import (
     SerializationError,
 )
 from .http_exchange import BACK_OFF_FIRST_SECONDS, BACK_OFF_MAX_SECONDS, Request, back_off, exchange
-from .json_value import check_json, encode_json
+from .json_value import check_json, encode_json, parse_object
 from .live_call import LiveCall
 from .live_peers import current as live_peers_of_worker
 from .live_peers import held_token
@@ -254,10 +253,7 @@ class _LiveRouteCall:
         """What the worker tells of an error of the code, to its author."""
         if _LIVE_OUTCOME not in error.headers:
             return error
-        try:
-            told = json.loads(error.body)
-        except ValueError:
-            told = {}
+        told = parse_object(error.body)
         detail, traceback = told.get("detail", error.body), told.get("traceback")
         shown = f"\n\nRemote traceback:\n{traceback.rstrip()}" if isinstance(traceback, str) else ""
         return RemoteExecutionError(

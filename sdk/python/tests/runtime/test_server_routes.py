@@ -240,17 +240,30 @@ def test_results_are_json_and_bytes_are_themselves(listen):
         def plain(): return "text"
         def pair(): return ("body", 201)
         def raw(): return b"\\x00\\xff"
-        def bad(): return {1, 2}
         """,
-        {"GET /plain": "plain", "GET /pair": "pair", "GET /raw": "raw", "GET /bad": "bad"},
+        {"GET /plain": "plain", "GET /pair": "pair", "GET /raw": "raw"},
     )
     plain = server.ask("GET", "/plain")
     assert (plain.body, plain.headers["content-type"]) == (b'"text"', "application/json")
     assert server.ask("GET", "/pair").json == ["body", 201]
     raw = server.ask("GET", "/raw")
     assert (raw.body, raw.headers["content-type"]) == (b"\x00\xff", "application/octet-stream")
-    assert server.ask("GET", "/bad").json == {"detail": "Internal Server Error"}
-    assert "the answer is of type set" in server.messages
+
+
+@pytest.mark.parametrize(
+    ("result", "why"),
+    [
+        ("{1, 2}", "the answer is of type set, which JSON cannot carry"),
+        ("{'v': float('inf')}", "the answer['v'] is inf, which JSON cannot carry"),
+        ("[1, float('nan')]", "the answer[1] is nan, which JSON cannot carry"),
+    ],
+)
+def test_a_result_that_is_no_json_is_said_to_the_caller(listen, result, why):
+    server = listen(f"def bad(): return {result}\n", {"GET /bad": "bad"})
+    reply = server.ask("GET", "/bad")
+    assert (reply.status, list(reply.json)) == (500, ["detail"])
+    assert reply.json["detail"].startswith(why)
+    assert why in server.messages
 
 
 @pytest.mark.parametrize("kind", ["def", "async def"])

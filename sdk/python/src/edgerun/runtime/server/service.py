@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from .. import log
 from ..application import Application
 from ..failures import traceback_text
+from ..json_text import NotJsonError
 from ..missing_package import package_advice
 from .answer import Answer, answer_of_error, answer_of_result, answer_of_stream, detail_answer, json_answer
 from .connection import is_client_gone
@@ -58,7 +59,7 @@ class Service:
         return json_answer(200, {"status": "healthy"})
 
     def answer_of_failure(self, error: BaseException, request: Request) -> Answer:
-        """Callers learn nothing of an unforeseen error; its traceback is in the log."""
+        """Callers learn of an unforeseen error only that a result is no JSON; its traceback is in the log."""
         try:
             foreseen = answer_of_error(error)
         except Exception:
@@ -69,7 +70,8 @@ class Service:
         return self.answer_of_unforeseen(error)
 
     def answer_of_unforeseen(self, error: BaseException) -> Answer:
-        return detail_answer(500, "Internal Server Error")
+        is_no_json = isinstance(error, NotJsonError)  # It says a place and a type, and nothing of the code.
+        return detail_answer(500, str(error) if is_no_json else "Internal Server Error")
 
     def note(self, error: BaseException, request: Request) -> None:
         trace = traceback_text(error, self._application)
