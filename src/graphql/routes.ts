@@ -45,34 +45,7 @@ export function graphqlRoutes(): Hono<GraphqlEnv> {
     return await next();
   });
 
-  routes.post("/", async (context) => {
-    const { env, var: known } = context;
-    const isOpen = known.principal === ANONYMOUS;
-    // What may be asked without a key is short; a longer document is not even looked at.
-    const maxBytes = isOpen ? GRAPHQL_OPEN_BODY_MAX_BYTES : CONTROL_BODY_MAX_BYTES;
-    const body = await readLimited(context.req.raw, maxBytes);
-    if (body.kind === "broken") return await refuseBrokenBody(context);
-    if (body.kind === "large")
-      return await (isOpen ? send(context, refuse(missingKey())) : refuseLargeBody(context));
-    const reading = readRequest(body.text);
-    if (reading.kind === "unreadable") {
-      if (isOpen) return await send(context, refuse(missingKey()));
-      return await send(context, errorAnswer(400, "BAD_REQUEST", reading.message));
-    }
-    const request = {
-      env,
-      ...known,
-      db: openDatabase(env.DB),
-      operation: "query",
-      warnings: [],
-      origin: originOf(context),
-      userAgent: context.req.header("User-Agent") ?? "",
-    };
-    return await send(
-      context,
-      await answerRequest(reading.request, { ...request, loaders: createLoaders(request) }),
-    );
-  });
+  routes.post("/", answerDocument);
 
   routes.all("/", async (context) => {
     context.header("Allow", "POST");
@@ -98,6 +71,34 @@ export function graphqlRoutes(): Hono<GraphqlEnv> {
   });
 
   return routes;
+}
+
+async function answerDocument(context: Context<GraphqlEnv>): Promise<Response> {
+  const { env, var: known } = context;
+  const isOpen = known.principal === ANONYMOUS;
+  // What may be asked without a key is short; a longer document is not even looked at.
+  const maxBytes = isOpen ? GRAPHQL_OPEN_BODY_MAX_BYTES : CONTROL_BODY_MAX_BYTES;
+  const body = await readLimited(context.req.raw, maxBytes);
+  if (body.kind === "broken") return await refuseBrokenBody(context);
+  if (body.kind === "large") {
+    return await (isOpen ? send(context, refuse(missingKey())) : refuseLargeBody(context));
+  }
+  const reading = readRequest(body.text);
+  if (reading.kind === "unreadable") {
+    if (isOpen) return await send(context, refuse(missingKey()));
+    return await send(context, errorAnswer(400, "BAD_REQUEST", reading.message));
+  }
+  const request = {
+    env,
+    ...known,
+    db: openDatabase(env.DB),
+    operation: "query",
+    warnings: [],
+    origin: originOf(context),
+    userAgent: context.req.header("User-Agent") ?? "",
+  };
+  const loaders = createLoaders(request);
+  return await send(context, await answerRequest(reading.request, { ...request, loaders }));
 }
 
 async function refuseBrokenBody(context: Context): Promise<Response> {
