@@ -29,6 +29,8 @@ export type Env = RateEnv & {
   WEBHOOK_ALLOW_PRIVATE?: string;
   /** "true": requests over plain HTTP are processed also from other computers; see gateway/transport.ts. */
   ALLOW_PLAIN_HTTP?: string;
+  /** "true": no header says truly who the client is; see auth/client-address.ts. */
+  WITHOUT_CLOUDFLARE?: string;
   /** With all four, whoever announces no SHA-256 uploads straight to R2: see docs/flash-apps.md. */
   ARTIFACTS_S3_ENDPOINT?: string;
   ARTIFACTS_S3_BUCKET?: string;

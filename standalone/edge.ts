@@ -99,7 +99,12 @@ function createMiniflare(
     unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }],
     modules: [{ type: "ESModule" as const, path: join(directory, "index.js") }],
     // It listens on loopback: a request by another name has come through a proxy, whose owner decides about HTTPS.
-    bindings: { ...workerOptions.bindings, ALLOW_PLAIN_HTTP: "true", ...settings.bindings },
+    bindings: {
+      ...workerOptions.bindings,
+      ALLOW_PLAIN_HTTP: "true",
+      WITHOUT_CLOUDFLARE: "true",
+      ...settings.bindings,
+    },
   };
   const { compatibilityDate, d1Databases } = workerOptions;
   const migration = {

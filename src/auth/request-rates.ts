@@ -8,6 +8,7 @@
 import { EDGE_RATE_LIMITS, rateLimitBinding, type EdgeLimited } from "../contract/rate-limits.ts";
 import { clientNetwork } from "../domain/client-network.ts";
 import { CountedWindows } from "../domain/counted-windows.ts";
+import { clientAddress, type ClientAddressEnv } from "./client-address.ts";
 
 /** The bindings that count; each may be missing. */
 export type RateEnv = { readonly [Limited in EdgeLimited as `RATE_LIMIT_${Uppercase<Limited>}`]?: RateLimit };
@@ -69,8 +70,8 @@ export async function countFault(
 }
 
 /** By what a request without a key of its own is counted; undefined where nobody says where it comes from. */
-export function networkOf(request: Request): string | undefined {
-  const address = request.headers.get("CF-Connecting-IP");
+export function networkOf(env: ClientAddressEnv, request: Request): string | undefined {
+  const address = clientAddress(env, request);
   return address === null ? undefined : clientNetwork(address);
 }
 

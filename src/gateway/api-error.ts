@@ -6,7 +6,7 @@ import { RateLimitedError } from "../auth/request-rates.ts";
 import "../contract/issue-message.ts";
 import { ERROR_STATUS, errorBody, type ErrorCode } from "../contract/errors.ts";
 import { logFailure } from "../failure-log.ts";
-import { discardBody } from "./discarded-body.ts";
+import { discardBody } from "../durable/discarded-body.ts";
 
 export class ApiError extends Error {
   readonly code: ErrorCode;

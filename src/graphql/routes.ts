@@ -1,25 +1,19 @@
 /** The management API over HTTP: one POST route, and JSON whatever happens. */
 import { Hono, type Context } from "hono";
-import { bodyLimit } from "hono/body-limit";
 import { readCredential } from "../auth/credential.ts";
 import { authenticateAny } from "../auth/environment-principal.ts";
 import { ANONYMOUS, callerName, type Principal } from "../auth/principal.ts";
 import { countRequest, networkOf, RateLimitedError } from "../auth/request-rates.ts";
 import { CONTROL_BODY_MAX_BYTES, GRAPHQL_OPEN_BODY_MAX_BYTES } from "../contract/limits.ts";
 import { openDatabase } from "../db/database.ts";
+import { discardBody } from "../durable/discarded-body.ts";
 import type { Env } from "../env.ts";
 import { missingKey } from "./admission.ts";
 import { answerRequest, errorAnswer, refuse, type GraphqlAnswer } from "./execution.ts";
 import { logFailure } from "../failure-log.ts";
 import { createLoaders } from "./loaders.ts";
+import { readLimited } from "./request-body.ts";
 import { readRequest } from "./request.ts";
-
-/** What may be asked without a key is short; a longer document is not even looked at. */
-const limitOpenBody = bodyLimit({
-  maxSize: GRAPHQL_OPEN_BODY_MAX_BYTES,
-  onError: (context) => send(context, refuse(missingKey())),
-});
-const limitKeyedBody = bodyLimit({ maxSize: CONTROL_BODY_MAX_BYTES, onError: refuseLargeBody });
 
 type GraphqlEnv = { Bindings: Env; Variables: { principal: Principal; now: number } };
 
@@ -38,11 +32,11 @@ export function graphqlRoutes(): Hono<GraphqlEnv> {
     const credential =
       readCredential(context.req.header("authorization")) ?? readCredential(context.req.query("api_key"));
     // What may be asked without a key is seen in the document; a wrong key opens nothing.
-    const network = networkOf(context.req.raw);
+    const network = networkOf(context.env, context.req.raw);
     const principal =
       credential === undefined ? ANONYMOUS : await authenticateAny(context.env, credential, now, network);
     if (principal.kind === "unauthorized") {
-      return send(context, errorAnswer(401, "UNAUTHORIZED", principal.message));
+      return await send(context, errorAnswer(401, "UNAUTHORIZED", principal.message));
     }
     if (principal !== ANONYMOUS) await countRequest(context.env, "management", callerName(principal), now);
     else if (network !== undefined) await countRequest(context.env, "keyless", network, now);
@@ -51,64 +45,65 @@ export function graphqlRoutes(): Hono<GraphqlEnv> {
     return await next();
   });
 
-  routes.post(
-    "/",
-    async function limitBody(context, next) {
-      const limit = context.var.principal === ANONYMOUS ? limitOpenBody : limitKeyedBody;
-      // It reads a body that does not say how long it is; what follows has a handler of errors of its own.
-      return await limit(context, next).catch(() => refuseBrokenBody(context));
-    },
-    async (context) => {
-      const body = await context.req.text().catch(() => undefined);
-      if (body === undefined) return refuseBrokenBody(context);
-      const reading = readRequest(body);
-      const { env, var: known } = context;
-      if (reading.kind === "unreadable") {
-        if (known.principal === ANONYMOUS) return send(context, refuse(missingKey()));
-        return send(context, errorAnswer(400, "BAD_REQUEST", reading.message));
-      }
-      const request = {
-        env,
-        ...known,
-        db: openDatabase(env.DB),
-        operation: "query",
-        warnings: [],
-        origin: originOf(context),
-        userAgent: context.req.header("User-Agent") ?? "",
-      };
-      return send(
-        context,
-        await answerRequest(reading.request, { ...request, loaders: createLoaders(request) }),
-      );
-    },
-  );
+  routes.post("/", answerDocument);
 
-  routes.all("/", (context) => {
+  routes.all("/", async (context) => {
     context.header("Allow", "POST");
-    return send(context, errorAnswer(405, "METHOD_NOT_ALLOWED", "Send the GraphQL document by POST."));
+    return await send(context, errorAnswer(405, "METHOD_NOT_ALLOWED", "Send the GraphQL document by POST."));
   });
 
   // Here and not left to the routes above, whose refusal would pass through `onError`.
-  routes.all("*", (context) => {
+  routes.all("*", async (context) => {
     const message = `There is nothing at ${context.req.path}. Send the GraphQL document by POST to /graphql.`;
-    return send(context, errorAnswer(404, "NOT_FOUND", message));
+    return await send(context, errorAnswer(404, "NOT_FOUND", message));
   });
 
-  routes.onError((error, context) => {
+  routes.onError(async (error, context) => {
     if (error instanceof RateLimitedError) {
       context.header("Retry-After", `${error.retryAfterSeconds}`);
-      return send(context, errorAnswer(429, "RATE_LIMITED", error.message));
+      return await send(context, errorAnswer(429, "RATE_LIMITED", error.message));
     }
     logFailure("graphql_operation_failed", { path: "" }, error);
-    return send(context, errorAnswer(500, "INTERNAL", "Internal server error. Please try again later."));
+    return await send(
+      context,
+      errorAnswer(500, "INTERNAL", "Internal server error. Please try again later."),
+    );
   });
 
   return routes;
 }
 
-function refuseBrokenBody(context: Context): Response {
+async function answerDocument(context: Context<GraphqlEnv>): Promise<Response> {
+  const { env, var: known } = context;
+  const isOpen = known.principal === ANONYMOUS;
+  // What may be asked without a key is short; a longer document is not even looked at.
+  const maxBytes = isOpen ? GRAPHQL_OPEN_BODY_MAX_BYTES : CONTROL_BODY_MAX_BYTES;
+  const body = await readLimited(context.req.raw, maxBytes);
+  if (body.kind === "broken") return await refuseBrokenBody(context);
+  if (body.kind === "large") {
+    return await (isOpen ? send(context, refuse(missingKey())) : refuseLargeBody(context));
+  }
+  const reading = readRequest(body.text);
+  if (reading.kind === "unreadable") {
+    if (isOpen) return await send(context, refuse(missingKey()));
+    return await send(context, errorAnswer(400, "BAD_REQUEST", reading.message));
+  }
+  const request = {
+    env,
+    ...known,
+    db: openDatabase(env.DB),
+    operation: "query",
+    warnings: [],
+    origin: originOf(context),
+    userAgent: context.req.header("User-Agent") ?? "",
+  };
+  const loaders = createLoaders(request);
+  return await send(context, await answerRequest(reading.request, { ...request, loaders }));
+}
+
+async function refuseBrokenBody(context: Context): Promise<Response> {
   const message = "The body broke off, or its chunks are malformed. Send it again.";
-  return send(context, errorAnswer(400, "BAD_REQUEST", message));
+  return await send(context, errorAnswer(400, "BAD_REQUEST", message));
 }
 
 function originOf(context: Context): string {
@@ -120,13 +115,14 @@ function asksForPage(context: Context): boolean {
   return /^text\/html\b/i.test(context.req.header("Accept") ?? "");
 }
 
-function refuseLargeBody(context: Context): Response {
-  const message = `The body is larger than ${CONTROL_BODY_MAX_BYTES} bytes.`;
-  return send(context, errorAnswer(413, "PAYLOAD_TOO_LARGE", message));
+async function refuseLargeBody(context: Context): Promise<Response> {
+  const message = `The body is larger than ${CONTROL_BODY_MAX_BYTES / 1_000_000} MB. Send less.`;
+  return await send(context, errorAnswer(413, "PAYLOAD_TOO_LARGE", message));
 }
 
 /** Nobody between keeps an answer or takes it for anything but JSON; pages of other origins cannot read it. */
-function send(context: Context, answer: GraphqlAnswer): Response {
+async function send(context: Context, answer: GraphqlAnswer): Promise<Response> {
+  await discardBody(context.req.raw);
   context.header("Cache-Control", "no-store");
   context.header("X-Content-Type-Options", "nosniff");
   return context.json(answer.body, answer.status);

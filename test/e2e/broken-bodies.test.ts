@@ -40,3 +40,39 @@ test("are mistakes of their sender at every address that takes a body", async ({
   });
   expect(await Promise.all(statuses)).toEqual(cases.map(({ path, name }) => [path, name, "400"]));
 });
+
+/** Sends the whole body before it listens, as many clients do; undefined when the connection was reset. */
+async function statusOfLarge(baseUrl: string, head: string, body: string): Promise<string | undefined> {
+  const { hostname, port } = new URL(baseUrl);
+  const socket = connect(Number(port), hostname);
+  const written = new Promise<void>((resolve) => {
+    socket.write(`${head}\r\nHost: ${hostname}\r\nConnection: close\r\n${body}`, () => resolve());
+  });
+  socket.pause();
+  const ended = new Promise<void>((resolve) => socket.once("error", () => resolve()));
+  await Promise.race([written, ended]);
+  const answer = await text(socket).catch(() => "");
+  return /^HTTP\/1\.1 (\d+)/.exec(answer)?.[1];
+}
+
+test("that are too large for GraphQL are refused with an answer", async ({ expect }) => {
+  await using edge = await startLoneEdge();
+  const large = "x".repeat(1_800_000);
+  const bodies = {
+    announced: `Content-Length: ${large.length}\r\n\r\n${large}`,
+    chunked: `Transfer-Encoding: chunked\r\n\r\n${large.length.toString(16)}\r\n${large}\r\n0\r\n\r\n`,
+  };
+  const keys = {
+    "413": `\r\nAuthorization: Bearer ${edge.apiKey}`,
+    "401": "",
+  };
+  for (const [name, body] of Object.entries(bodies)) {
+    for (const [status, key] of Object.entries(keys)) {
+      const statuses: (string | undefined)[] = [];
+      for (let count = 0; count < 10; count += 1) {
+        statuses.push(await statusOfLarge(edge.baseUrl, `POST /graphql HTTP/1.1${key}`, body));
+      }
+      expect(statuses, name).toEqual(Array<string>(10).fill(status));
+    }
+  }
+});

@@ -112,6 +112,13 @@ describe.runIf(await isDockerAvailable())("load-balanced endpoints with workers 
       expect(valuesOf(echo, "authorization")).toEqual([]);
     });
 
+    test("says nothing of an address that only its client names", async ({ expect }) => {
+      const headers = { "cf-connecting-ip": "192.0.2.7", "mf-cf-blob": '{"country":"CH"}' };
+      const echo = await app.json<Echo>("/echo", { method: "POST", headers, body: "x" });
+      expect(valuesOf(echo, "x-real-ip")).toEqual([]);
+      expect(valuesOf(echo, "x-forwarded-for")).toEqual([]);
+    });
+
     test("loses what concerns its client's connection, and what that calls so", async ({ expect }) => {
       const headers = { connection: "close, X-Own", "x-own": "1", "keep-alive": "timeout=5", te: "trailers" };
       const { answer } = app.begin("/echo", { headers: { ...headers, "x-other": "2" } });

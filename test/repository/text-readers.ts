@@ -164,7 +164,7 @@ export const TEXT_READERS: readonly TextReader[] = [
     requestHead(
       { method: "GET", url: `https://lb.example/${encodeURIComponent(text)}`, headers: headersOf(text) },
       { target: text, prefix: text },
-      "id",
+      { requestId: "id", client: null },
     ),
   ),
   reader("src/auth/credential.ts", "readCredential", (text) => kindOfCredential(readCredential(text) ?? "")),

@@ -15,7 +15,10 @@ const LENGTH = 32_768;
 const FULL_LENGTH = 1_048_576;
 /** Time of the processor, so that what else runs on the machine does not count. What is quadratic takes seconds. */
 const LIMIT_MS = 150;
-const FULL_LIMIT_MS = 1_500;
+/** 1 MB is to take 100 ms at most; a machine that is three times slower keeps this. */
+const FULL_LIMIT_MS = 400;
+/** Half a million lines of a person's own file, read on their own computer. */
+const FULL_LIMITS_MS: ReadonlyMap<string, number> = new Map([["cli/build/requirement-lines.ts", 1_800]]);
 /** What disturbs one measurement (a collection of garbage, a compilation) does not disturb each. */
 const MEASUREMENTS = 3;
 
@@ -82,12 +85,17 @@ function measure(read: TextReader["read"], unit: string, length: number, limitMs
   return { unit, ms: most };
 }
 
-function slowestOf(read: TextReader["read"], units: readonly string[]): Slowest {
+function slowestOf(
+  read: TextReader["read"],
+  units: readonly string[],
+  length: number,
+  limitMs: number,
+): Slowest {
   let slowest: Slowest = { unit: " ", ms: 0 };
   for (const unit of units) {
-    const measured = measure(read, unit, LENGTH, LIMIT_MS);
+    const measured = measure(read, unit, length, limitMs);
     if (measured.ms > slowest.ms) slowest = measured;
-    if (measured.ms > LIMIT_MS) break;
+    if (measured.ms > limitMs) break;
   }
   return slowest;
 }
@@ -98,10 +106,11 @@ describe("text of a caller is read in linear time", () => {
       const own = literalsOf(path);
       const some = own.slice(0, 6);
       const inTurn = some.flatMap((one) => [...some, " ", "\n"].map((two) => one + two));
-      const slowest = slowestOf(read, [...SPECIAL, ...PAIRS, ...own, ...inTurn]);
+      const slowest = slowestOf(read, [...SPECIAL, ...PAIRS, ...own, ...inTurn], LENGTH, LIMIT_MS);
       expect(slowest.ms, JSON.stringify(slowest.unit)).toBeLessThan(LIMIT_MS);
-      const full = measure(read, slowest.unit, FULL_LENGTH, FULL_LIMIT_MS);
-      expect(full.ms, JSON.stringify(full.unit)).toBeLessThan(FULL_LIMIT_MS);
+      const fullLimitMs = FULL_LIMITS_MS.get(path) ?? FULL_LIMIT_MS;
+      const full = slowestOf(read, [slowest.unit, ...SPECIAL, ...PAIRS], FULL_LENGTH, fullLimitMs);
+      expect(full.ms, JSON.stringify(full.unit)).toBeLessThan(fullLimitMs);
     });
   }
 });

@@ -22,7 +22,7 @@ function hostWithin(limited: "agent" | "exchange"): MiddlewareHandler<AgentApi> 
   return async (context, next) => {
     const { env, req } = context;
     const now = Date.now();
-    const host = await authenticateHost(env, req.header("Authorization"), now, networkOf(req.raw));
+    const host = await authenticateHost(env, req.header("Authorization"), now, networkOf(env, req.raw));
     if (host.kind === "unauthorized") throw new ApiError("unauthorized", host.message);
     await countRequest(env, limited, host.hostId, now);
     context.set("host", host);

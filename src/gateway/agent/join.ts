@@ -13,7 +13,7 @@ import type { AgentContext } from "./context.ts";
 
 /** `POST /agent/v1/join`: a join token, used once, becomes a host with a token of its own. */
 export async function join(context: AgentContext): Promise<Response> {
-  const network = networkOf(context.req.raw);
+  const network = networkOf(context.env, context.req.raw);
   if (network !== undefined) await countRequest(context.env, "join", network, Date.now());
   const request = await readBody(context.req.raw, joinRequestSchema, CONTROL_BODY_MAX_BYTES);
   const notice = noticeFor(request.agentVersion);

@@ -5,7 +5,7 @@ import { resultKey } from "../../domain/payload-key.ts";
 import type { UploadRef } from "../../endpoint/messages.ts";
 import { ApiError } from "../api-error.ts";
 import { announcedLength, judge, readChunks } from "../body.ts";
-import { discardBody } from "../discarded-body.ts";
+import { discardBody } from "../../durable/discarded-body.ts";
 import { askEndpoint, requireEndpoint } from "../endpoint-directory.ts";
 import { cutsAt } from "../../contract/json-text.ts";
 import { takeIn } from "../payload-intake.ts";

@@ -22,7 +22,7 @@ export async function requireUpload({ env, req }: ArtifactsContext): Promise<Ope
   const now = Date.now();
   const token = req.param("token") ?? "";
   if (!mayBeIssued(token)) throw uploadGone();
-  const network = networkOf(req.raw);
+  const network = networkOf(env, req.raw);
   if (network !== undefined) refuseExhausted("credentials", network, now);
   const tokenHash = await hashKey(token);
   await countRequest(env, "artifacts", tokenHash, now);

@@ -3,7 +3,7 @@ import { RateLimitedError } from "../../auth/request-rates.ts";
 import { ERROR_STATUS, errorBody, type DirectErrorBody, type ErrorCode } from "../../contract/errors.ts";
 import { logFailure } from "../../failure-log.ts";
 import { ApiError } from "../api-error.ts";
-import { discardBody } from "../discarded-body.ts";
+import { discardBody } from "../../durable/discarded-body.ts";
 import { AFFINITY_HEADER } from "./passing-headers.ts";
 
 type Known = { readonly workerId?: string | null; readonly retryAfterSeconds?: number };

@@ -3,11 +3,13 @@ import { test } from "vitest";
 import { requestHeadSchema } from "../../contract/link-messages.ts";
 import { requestHead } from "./request-head.ts";
 
+/** What Cloudflare says of the client. */
+const SEEN = { client: "192.0.2.7" } as object;
 const PLACE = { target: "/x?y", prefix: "" };
 
 function headOf(headers: Record<string, string>, { url = "https://abc.lb.example.com/x?y", ...more } = {}) {
   const request = { method: "GET", url, headers: new Headers(headers), ...more };
-  return requestHead(request, { ...PLACE, ...more }, "id-1");
+  return requestHead(request, { ...PLACE, ...more }, { requestId: "id-1", client: null, ...more });
 }
 
 const named = (headers: readonly (readonly [string, string])[], name: string) =>
@@ -94,19 +96,22 @@ const CLAIMS = [
 ];
 
 test("without Cloudflare nobody is said to be the client", ({ expect }) => {
-  expect(named(headOf({ "x-real-ip": "10.0.0.1" }).headers, "x-real-ip")).toEqual([]);
+  expect(
+    named(headOf({ "x-real-ip": "10.0.0.1", "cf-connecting-ip": "10.0.0.2" }).headers, "x-real-ip"),
+  ).toEqual([]);
 });
 
 test("the edge says who the client is and what it called, whatever the client says", ({ expect }) => {
-  const { headers } = headOf({
+  const said = {
     host: "ABC.lb.example.com",
     "x-forwarded-for": "10.0.0.1",
     "x-forwarded-proto": "gopher",
     "x-forwarded-host": "evil.test",
     "x-forwarded-prefix": "/evil",
-    "cf-connecting-ip": "192.0.2.7",
+    "cf-connecting-ip": "10.0.0.2",
     ...Object.fromEntries(CLAIMS.map((name) => [name, "evil"])),
-  });
+  };
+  const { headers } = headOf(said, SEEN);
   expect(headers.filter(([name]) => name !== "x-request-id")).toEqual([
     ["host", "ABC.lb.example.com"],
     ["x-forwarded-for", "10.0.0.1, 192.0.2.7"],
@@ -117,7 +122,7 @@ test("the edge says who the client is and what it called, whatever the client sa
 });
 
 test("a client that Cloudflare has named already is not named twice", ({ expect }) => {
-  const { headers } = headOf({ "x-forwarded-for": "192.0.2.7", "cf-connecting-ip": "192.0.2.7" });
+  const { headers } = headOf({ "x-forwarded-for": "192.0.2.7" }, SEEN);
   expect(named(headers, "x-forwarded-for")).toEqual(["192.0.2.7"]);
 });
 
@@ -160,5 +165,7 @@ test("text beyond ASCII passes as its bytes", ({ expect }) => {
     },
   };
   const request = { method: "GET", url: "http://a/", headers: headers as unknown as Headers };
-  expect(named(requestHead(request, PLACE, "id").headers, "x-name")).toEqual(["\u00c3\u00a9"]);
+  expect(named(requestHead(request, PLACE, { requestId: "id", client: null }).headers, "x-name")).toEqual([
+    "\u00c3\u00a9",
+  ]);
 });

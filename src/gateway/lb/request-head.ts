@@ -49,11 +49,17 @@ export function isUpgrade({ method, headers }: Pick<Request, "method" | "headers
   return method === "GET" && headers.get("Upgrade")?.toLowerCase() === "websocket";
 }
 
-/** `requestId` names the request where its client did not. */
+export type SeenOfRequest = {
+  /** Names the request where its client did not. */
+  readonly requestId: string;
+  /** The address of who sent it; null where nobody has seen it. */
+  readonly client: string | null;
+};
+
 export function requestHead(
   request: Pick<Request, "method" | "url" | "headers">,
   place: Place,
-  requestId: string,
+  { requestId, client }: SeenOfRequest,
 ): RequestHead {
   const { method, headers } = request;
   const kind = isUpgrade(request) ? "websocket" : "http";
@@ -61,7 +67,7 @@ export function requestHead(
     .filter(([name]) => !isOwn(name) && !(kind === "websocket" && HANDSHAKE.has(name))) // H1
     .map(([name, value]): [string, string] => [name, toByteString(value)]);
   if (!headers.has("X-Request-Id")) passing.push(["x-request-id", requestId]);
-  return { kind, method, target: place.target, headers: [...passing, ...forwarded(request, place)] };
+  return { kind, method, target: place.target, headers: [...passing, ...forwarded(request, place, client)] };
 }
 
 /** CGI and WSGI tell `_` and `-` in names of headers not apart. */
@@ -74,10 +80,10 @@ function isOwn(written: string): boolean {
 function forwarded(
   { url, headers }: Pick<Request, "url" | "headers">,
   { prefix }: Place,
+  address: string | null,
 ): [string, string][] {
   const { protocol, host: calledHost } = new URL(url);
   const host = headers.get("Host") ?? calledHost;
-  const address = headers.get("CF-Connecting-IP");
   const client = clientChain(headers, address);
   return [
     ...(headers.has("Host") ? [] : [["host", host] satisfies [string, string]]),

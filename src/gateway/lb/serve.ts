@@ -6,6 +6,7 @@ import {
   DIRECT_TIME_LIMIT_MS,
 } from "../../contract/limits.ts";
 import type { RequestHead } from "../../contract/link-messages.ts";
+import { clientAddress } from "../../auth/client-address.ts";
 import { encodeJson } from "../../durable/json-bytes.ts";
 import type { Env } from "../../env.ts";
 import { ApiError } from "../api-error.ts";
@@ -56,7 +57,8 @@ async function answer(context: DirectContext, endpoint: EndpointConfig, place: P
     executionCtx,
     limitMs: DIRECT_TIME_LIMIT_MS,
   });
-  const head = encodeJson(refuseGiant(requestHead(request, place, search.requestId)));
+  const seen = { requestId: search.requestId, client: clientAddress(env, request) };
+  const head = encodeJson(refuseGiant(requestHead(request, place, seen)));
   const listener: Listener = {
     method: request.method,
     prefix: place.prefix,

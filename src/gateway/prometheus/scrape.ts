@@ -28,7 +28,7 @@ export async function scrape(context: Context<{ Bindings: Env }>): Promise<Respo
   const { env } = context;
   const now = Date.now();
   const header = context.req.header("Authorization");
-  const principal = await authenticate(env, header, now, networkOf(context.req.raw));
+  const principal = await authenticate(env, header, now, networkOf(env, context.req.raw));
   if (principal.kind === "unauthorized") throw new ApiError("unauthorized", principal.message);
   await countRequest(env, "scrape", callerName(principal), now);
   const lack = lackForManagement(principal, "read");

@@ -24,7 +24,7 @@ const READING: ReadonlySet<string> = new Set(["GET", "HEAD"]);
 export const withAccess: MiddlewareHandler<RestApi> = async (context, next) => {
   const { env } = context;
   const now = Date.now();
-  const network = networkOf(context.req.raw);
+  const network = networkOf(env, context.req.raw);
   const principal = await authenticate(env, context.req.header("Authorization"), now, network);
   if (principal.kind === "unauthorized") throw new ApiError("unauthorized", principal.message);
   await countRequest(env, "management", callerName(principal), now);

@@ -7,7 +7,7 @@ import type { RestError } from "../../contract/rest.ts";
 import { logFailure } from "../../failure-log.ts";
 import { OperationError, type OperationErrorCode } from "../../management/operation-error.ts";
 import { ApiError } from "../api-error.ts";
-import { discardBody } from "../discarded-body.ts";
+import { discardBody } from "../../durable/discarded-body.ts";
 
 /** Clients try again after 5xx, so nothing that stays as it is may have one; 403 means a dead key to some. */
 const STATUS = {

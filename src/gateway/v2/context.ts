@@ -44,7 +44,7 @@ export const withEndpoint: MiddlewareHandler<QueueApi> = async (context, next) =
 async function enter(context: QueueContext, endpointId: string): Promise<void> {
   const { env } = context;
   const header = context.req.header("Authorization");
-  const caller = await authenticate(env, header, Date.now(), networkOf(context.req.raw));
+  const caller = await authenticate(env, header, Date.now(), networkOf(env, context.req.raw));
   if (caller.kind === "principal") {
     context.set("endpoint", await requireEndpoint(env, caller.accountId, endpointId));
     refuseLack(lackForEndpoint(caller, endpointId, "read"));

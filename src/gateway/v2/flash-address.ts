@@ -30,7 +30,7 @@ export async function serveByAddress(
   serve: (endpointId: string) => Promise<void>,
 ): Promise<void> {
   const { env, req } = context;
-  const caller = await authenticateAny(env, req.header("Authorization"), Date.now(), networkOf(req.raw));
+  const caller = await authenticateAny(env, req.header("Authorization"), Date.now(), networkOf(env, req.raw));
   if (caller.kind === "unauthorized") throw new ApiError("unauthorized", caller.message);
   const address = readAddress(context);
   const key = JSON.stringify([caller.accountId, address.app, address.environment, address.endpoint]);

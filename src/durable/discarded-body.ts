@@ -1,5 +1,5 @@
 import { DISCARDED_BODY_MAX_BYTES } from "../contract/limits.ts";
-import { readBytes } from "../durable/byte-stream.ts";
+import { readBytes } from "./byte-stream.ts";
 
 /**
  * Reads what is left of the body of a refused request, within reason. Many clients do not listen before they
