@@ -48,8 +48,8 @@ export const STREAM_HEARTBEAT_MS = 15 * SECOND;
 export const RUN_BODY_MAX_BYTES = 10 * MEGABYTE;
 export const RUNSYNC_BODY_MAX_BYTES = 20 * MEGABYTE;
 export const OPENAI_BODY_MAX_BYTES = 20 * MEGABYTE;
-/** All requests of one call: 10 MiB, and a little more, so that the limit is a round number. */
-export const BATCH_BODY_MAX_BYTES = 10.5 * MEGABYTE;
+/** All requests of one call. */
+export const BATCH_BODY_MAX_BYTES = 10 * 1024 * 1024;
 export const RESULT_MAX_BYTES = 20 * MEGABYTE;
 /** An exchange of an agent: EXCHANGE_REPORTS_MAX_BYTES, the held jobs with their progress, and some chunks. */
 export const EXCHANGE_BODY_MAX_BYTES = 10 * MEGABYTE;

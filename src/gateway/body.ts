@@ -129,6 +129,6 @@ function brokenOff(): ApiError {
 function tooLarge(maxBytes: number): ApiError {
   return new ApiError(
     "payload_too_large",
-    `The body is larger than ${maxBytes / 1_000_000} MB. Send less, or put the data into storage and send its address.`,
+    `The body is larger than ${Math.round(maxBytes / 100_000) / 10} MB. Send less, or put the data into storage and send its address.`,
   );
 }

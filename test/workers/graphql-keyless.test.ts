@@ -48,6 +48,7 @@ test("without a key only a short document is looked at, also where the field is 
   const long = await ask(comment(16_400));
   expect([long.status, codeOf(long)]).toEqual([401, "UNAUTHORIZED"]);
   const unmeasured = new ReadableStream({
+    type: "bytes",
     start(controller) {
       controller.enqueue(new TextEncoder().encode(JSON.stringify({ query: comment(20_000) })));
       controller.close();
