@@ -208,8 +208,9 @@ test("killed in the middle of an upload of three parts, it sends what is missing
   const { size } = await stat(join(desk.project, ".flash/artifact.tar.gz"));
   const sent = proxy.takeCount();
   console.info(`of ${size} bytes ${sent} were sent in the second run`);
-  expect(sent).toBeGreaterThan(size - PART_BYTES);
-  expect(sent).toBeLessThan(size - PART_BYTES + CALLS_BYTES);
+  // The second part may have arrived before the signal did.
+  const missing = [1, 2].map((whole) => size - whole * PART_BYTES);
+  expect(missing.filter((bytes) => sent > bytes && sent < bytes + CALLS_BYTES)).toHaveLength(1);
   expect(endpoints.map(({ name, action }) => [name, action])).toEqual([
     ["first", "created"],
     ["second", "created"],

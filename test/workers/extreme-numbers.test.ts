@@ -294,7 +294,7 @@ test("times of an agent's log lines", async ({ expect }) => {
   const endpointId = await createEndpoint("workersMax: 0");
   const agent = await ScriptedAgent.join();
   for (const seq of [1, 2 ** 31, 2 ** 53 - 1]) {
-    for (const now of [0, 1, 2 ** 31, 2 ** 53 - 1]) {
+    for (const now of [0, 1, 2 ** 31, 2 ** 53 - 60_000]) {
       const lines = [{ seq, source: "system" as const, line: "x" }];
       await agent.sendLogs([{ endpointId, workerId: "w", lines }], { aheadMs: now - Date.now() });
       await tried(expect, "GET", `/v2/${endpointId}/logs?until=${seq}`);
