@@ -15,7 +15,7 @@ describe("a new container is planned", () => {
     expect(recreationOf("exited", live)).toBe("new_code");
   });
 
-  test("where the handler has asked for it, whoever ends the old one", ({ expect }) => {
+  test("where the handler has asked for it, no matter what ends the old one", ({ expect }) => {
     const refreshing = { ...live, isRefreshing: true, exitCode: 0 };
     expect(recreationOf("refresh", refreshing)).toBe("refresh");
     expect(recreationOf("exited", refreshing)).toBe("refresh");

@@ -1,6 +1,6 @@
 /** Cloudflare's runtime does not need it; what starts the edge elsewhere sets it. */
 export type ClientAddressEnv = {
-  /** "true": nobody in front of the edge says where a request comes from, so whoever does is its client. */
+  /** "true": no proxy in front of the edge sets the address, so a header with one was written by the client. */
   readonly WITHOUT_CLOUDFLARE?: string;
 };
 

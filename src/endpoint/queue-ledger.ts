@@ -52,12 +52,12 @@ type Counts = {
 type Purge = { readonly from: number; readonly end: number; readonly at: number };
 
 type Checkpoint = {
-  /** Without `storedTotal` in checkpoints of before. */
+  /** Without `storedTotal` in checkpoints of earlier versions. */
   readonly lanes: Record<Lane, Omit<LaneBounds, "storedTotal"> & Partial<LaneBounds>>;
   readonly counts: Counts;
   readonly running: readonly number[];
   readonly purges: readonly Purge[];
-  /** These are absent in checkpoints of before. */
+  /** These are absent in checkpoints of earlier versions. */
   readonly storedBytes?: number;
   readonly activity?: ActivityNote;
   readonly idle?: NotedClocks | null;
@@ -361,7 +361,7 @@ export class QueueLedger {
     this.#activity.recover(activity);
   }
 
-  /** Jobs of before are counted once, by their rows. */
+  /** Jobs of earlier versions are counted once, by their rows. */
   #countStoredBytes(): void {
     this.#storedBytes = this.#store.sumStoredBytes();
     for (const lane of LANES) this.#lanes[lane].storedTotal = 0;

@@ -116,7 +116,7 @@ describe("the bytes of a day", () => {
   const take = (accountId: string, bytes: LogBytes, now = NOON) =>
     takeLogBytes(openDatabase(env.DB), { accountId, day: "2026-11-23" }, bytes, now);
 
-  test("are never taken beyond the limit, whoever takes them at once", async ({ expect }) => {
+  test("are never taken beyond the limit, however many isolates take them at once", async ({ expect }) => {
     const { accountId } = await freshAccount();
     const bytes = { needed: 700, wanted: 5_000, limit: 100_000 };
     const takers = Array.from({ length: 50 }, (_, index) => take(accountId, bytes, NOON + index));
