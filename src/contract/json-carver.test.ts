@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, test } from "vitest";
 import { EACH, JsonCarver, pathTree, type JsonPath } from "./json-carver.ts";
-import { JsonSyntaxError } from "./json-tokens.ts";
+import { JsonRepeatError, JsonSyntaxError } from "./json-tokens.ts";
 import { JSON_DEPTH_MAX } from "./limits.ts";
 
 const encoder = new TextEncoder();
@@ -160,11 +160,15 @@ describe("a carved member", () => {
     expect(carved(`{"${"x".repeat(300)}":1,"input":2}`)).toMatchObject({ carved: ["2"] });
   });
 
-  test("that stands there twice is carved twice", ({ expect }) => {
-    expect(carve(["input"], encoder.encode('{"input":1,"a":2,"input":[3]}'))).toEqual({
-      rest: '{"input":0,"a":2,"input":1}',
-      carved: ["1", "[3]"],
-    });
+  test("stands once in its object, and so does what leads to it", ({ expect }) => {
+    const read = (text: string) => () =>
+      new JsonCarver(pathTree([["a", "b"], ["c"]])).scan(encoder.encode(text));
+    expect(read('{"a":{"b":1,"x":2,"b":3}}')).toThrow(new JsonRepeatError("b", 19));
+    expect(read('{"a":{"b":1},"a":{}}')).toThrow(new JsonRepeatError("a", 14));
+    expect(read('{"c":1,"\\u0063":2}')).toThrow(new JsonRepeatError("c", 8));
+    expect(read('{"x":1,"x":2,"a":{"c":1,"c":2}}')).not.toThrow();
+    const each = () => carve(["jobs", EACH, "input"], encoder.encode('{"jobs":[{"input":1},{"input":2}]}'));
+    expect(each().carved).toEqual(["1", "2"]);
   });
 
   test("is found in each element of a list", ({ expect }) => {

@@ -4,7 +4,8 @@
  * K1  Exactly what RFC 8259 allows passes, in well-formed UTF-8. No carved value is nested deeper than the reader
  *     wants, and neither is what is left, whatever stands around them.
  * K2  The pieces of a carved value, one after the other, are its text without the space around it.
- * K3  What is left, with its number in the place of every carved value, is the same JSON text otherwise.
+ * K3  No member that is carved, or in which there are such, stands twice in one object.
+ * K4  What is left, with its number in the place of every carved value, is the same JSON text otherwise.
  */
 import {
   CLOSE_LIST,
@@ -12,6 +13,7 @@ import {
   ContainerReader,
   JsonCountError,
   JsonDepthError,
+  JsonRepeatError,
   JsonSyntaxError,
   NumberReader,
   TextReader,
@@ -31,7 +33,7 @@ export type Piece = {
   readonly carved: number | null;
   /** The path of a carved value, by its index. */
   readonly path: number | null;
-  /** The first piece of a carved value, whose number stands here in what is left (K3). */
+  /** The first piece of a carved value, whose number stands here in what is left (K4). */
   readonly isFirst: boolean;
   readonly from: number;
   readonly to: number;
@@ -79,8 +81,8 @@ const COLON = 0x3a;
 const OPEN_LIST = 0x5b;
 const OPEN_OBJECT = 0x7b;
 
-/** A container into which the paths lead: where they lead there, and the byte that closes it. */
-type Followed = { readonly place: PathTree; readonly closer: number };
+/** A container into which the paths lead: where they lead there, the byte that closes it, the places found so far. */
+type Followed = { readonly place: PathTree; readonly closer: number; readonly found: PathTree[] };
 
 export class JsonCarver {
   readonly #text = new TextReader();
@@ -229,8 +231,17 @@ export class JsonCarver {
   }
 
   #readContainer(bytes: Uint8Array, at: number): number {
-    const end = this.#container.read(bytes, at);
+    const end = this.#readNested(bytes, at);
     return this.#container.isOpen ? end : this.#endValue(end);
+  }
+
+  /** The limit that is named is that of the whole text (K1), not what is left of it at this place. */
+  #readNested(bytes: Uint8Array, at: number): number {
+    try {
+      return this.#container.read(bytes, at);
+    } catch (error) {
+      throw error instanceof JsonDepthError ? new JsonDepthError(this.#depthMax, error.offset) : error;
+    }
   }
 
   #beginText(at: number, isKey: boolean): number {
@@ -247,8 +258,17 @@ export class JsonCarver {
     if (this.#text.isOpen) return end;
     if (!this.#isKey) return this.#endValue(end);
     this.#expected = "colon";
-    this.#place = this.#open.at(-1)?.place.next.get(readKey(this.#keyBytes) ?? "");
+    this.#place = this.#follow(readKey(this.#keyBytes) ?? "", at);
     return end;
+  }
+
+  #follow(name: string, at: number): PathTree | undefined {
+    const around = this.#open.at(-1);
+    const place = around?.place.next.get(name);
+    if (around === undefined || place === undefined) return undefined;
+    if (around.found.includes(place)) throw new JsonRepeatError(name, at); // K3
+    around.found.push(place);
+    return place;
   }
 
   /** The key may be cut anywhere between two chunks. One that is too long for any path is not kept whole. */
@@ -264,7 +284,7 @@ export class JsonCarver {
     if (depthMax <= 0) throw new JsonDepthError(this.#depthMax, at);
     const place = this.#place;
     if (place && !this.#carving && leadsInto(place, closer)) {
-      this.#open.push({ place, closer });
+      this.#open.push({ place, closer, found: [] });
       this.#expected = closer === CLOSE_OBJECT ? "key or end" : "value or end";
     } else {
       this.#container.begin(closer, depthMax);

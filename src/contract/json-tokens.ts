@@ -34,6 +34,21 @@ export class JsonDepthError extends JsonSyntaxError {
   }
 }
 
+/** JSON as far as it was read, in which a member that is cut out stands twice in one object: nobody can say which counts. */
+export class JsonRepeatError extends JsonSyntaxError {
+  readonly member: string;
+
+  constructor(member: string, offset: number) {
+    super(`a second ${JSON.stringify(member)} in one object`, offset);
+    this.name = "JsonRepeatError";
+    this.member = member;
+  }
+
+  override movedBy(offset: number): JsonRepeatError {
+    return new JsonRepeatError(this.member, this.offset + offset);
+  }
+}
+
 /** JSON as far as it was read, with more values to cut out than are accepted. */
 export class JsonCountError extends JsonSyntaxError {
   readonly countMax: number;

@@ -2,9 +2,10 @@
 import type { z } from "zod";
 import type { PathTree } from "../contract/json-carver.ts";
 import { cutJson } from "../contract/json-text.ts";
-import { JsonCountError, JsonSyntaxError } from "../contract/json-tokens.ts";
+import { JsonCountError, JsonDepthError, JsonRepeatError, JsonSyntaxError } from "../contract/json-tokens.ts";
 import { ApiError, invalidInput } from "./api-error.ts";
 import { readBytes } from "../durable/byte-stream.ts";
+import { announcedLength, BROKEN_BODY, readWithin } from "../durable/request-body.ts";
 
 /** Reads a JSON body of at most `maxBytes`; an empty one is undefined. */
 export async function readJson(request: Request, maxBytes: number): Promise<unknown> {
@@ -31,9 +32,7 @@ export async function readTexts(
       ? undefined
       : cutJson(bytes, texts, textsMax === undefined ? {} : { carvedMax: textsMax });
   } catch (error) {
-    if (error instanceof JsonCountError)
-      throw new ApiError("invalid_input", `The body holds more than ${error.countMax} values.`);
-    throw error instanceof JsonSyntaxError ? notJson(error.message) : error;
+    throw error instanceof JsonSyntaxError ? unreadable(error) : error;
   }
 }
 
@@ -57,12 +56,6 @@ export function judge<T>(body: unknown, schema: z.ZodType<T>): T {
 function placeOf(error: unknown): string | undefined {
   const place = error instanceof Error ? /\bat position \d+/.exec(error.message)?.[0] : undefined;
   return place && `something unexpected ${place}`;
-}
-
-/** The announced length in bytes; null when the body says itself where it ends. */
-export function announcedLength(request: Request): number | null {
-  const length = request.headers.get("Content-Length");
-  return length === null ? null : Number(length);
 }
 
 /** The body as it arrives, refused as soon as it is longer than `maxBytes`. */
@@ -95,17 +88,10 @@ function withoutMark(bytes: Uint8Array): Uint8Array {
 
 /** The body, of at most `maxBytes`. */
 export async function readWhole(request: Request, maxBytes: number): Promise<Uint8Array> {
-  const length = announcedLength(request);
-  // The runtime lets no more through than was announced.
-  if (length !== null && length <= maxBytes) {
-    const bytes = await request.bytes().catch(() => {
-      throw brokenOff();
-    });
-    return withoutMark(bytes);
-  }
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of readChunks(request, maxBytes)) chunks.push(chunk);
-  return new Uint8Array(await new Blob(chunks).arrayBuffer());
+  const body = await readWithin(request, maxBytes);
+  if (body.kind === "large") throw tooLarge(maxBytes);
+  if (body.kind === "broken") throw brokenOff();
+  return withoutMark(body.bytes);
 }
 
 async function readText(request: Request, maxBytes: number): Promise<string> {
@@ -116,6 +102,17 @@ function isSpace(byte: number): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
+/** What is wrong with a text, and where. */
+export function unreadable(error: JsonSyntaxError): ApiError {
+  if (error instanceof JsonCountError)
+    return new ApiError("invalid_input", `The body holds more than ${error.countMax} values. Send fewer.`);
+  if (error instanceof JsonDepthError)
+    return new ApiError("invalid_input", `The body has ${error.message}. Nest its values less deeply.`);
+  if (error instanceof JsonRepeatError)
+    return new ApiError("invalid_input", `${error.member} is sent twice. Send it once.`);
+  return notJson(error.message);
+}
+
 /** `place`: where the text stops being JSON, if that is known. */
 export function notJson(place?: string): ApiError {
   const where = place === undefined ? "" : `: ${place}`;
@@ -123,7 +120,7 @@ export function notJson(place?: string): ApiError {
 }
 
 function brokenOff(): ApiError {
-  return new ApiError("invalid_input", "The body broke off, or its chunks are malformed. Send it again.");
+  return new ApiError("invalid_input", BROKEN_BODY);
 }
 
 function tooLarge(maxBytes: number): ApiError {

@@ -5,7 +5,7 @@ import { JsonText, putBack } from "../contract/json-text.ts";
 import { JsonSyntaxError } from "../contract/json-tokens.ts";
 import { INLINE_PAYLOAD_MAX_BYTES } from "../contract/limits.ts";
 import { ApiError } from "./api-error.ts";
-import { notJson } from "./body.ts";
+import { unreadable } from "./body.ts";
 import { PayloadUpload } from "./payload-upload.ts";
 import type { MeasuredPayload } from "./payloads.ts";
 
@@ -56,7 +56,7 @@ async function keep<T>(
     return { value, payload: await payload.finish() };
   } catch (error) {
     await payload.abort();
-    throw error instanceof JsonSyntaxError ? notJson(error.message) : error;
+    throw error instanceof JsonSyntaxError ? unreadable(error) : error;
   }
 }
 
@@ -73,8 +73,6 @@ async function carve(
       beside.add(chunk, piece, piece.path === PAYLOAD_PATH);
       if (piece.path !== PAYLOAD_PATH) continue;
       payloadNumber ??= piece.carved;
-      if (piece.carved !== payloadNumber)
-        throw new ApiError("invalid_input", "input stands in the body more than once.");
       await payload.write(chunk.subarray(piece.from, piece.to));
     }
   }

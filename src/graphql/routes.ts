@@ -7,12 +7,12 @@ import { countRequest, networkOf, RateLimitedError } from "../auth/request-rates
 import { CONTROL_BODY_MAX_BYTES, GRAPHQL_OPEN_BODY_MAX_BYTES } from "../contract/limits.ts";
 import { openDatabase } from "../db/database.ts";
 import { discardBody } from "../durable/discarded-body.ts";
+import { BROKEN_BODY, readWithin } from "../durable/request-body.ts";
 import type { Env } from "../env.ts";
 import { missingKey } from "./admission.ts";
 import { answerRequest, errorAnswer, refuse, type GraphqlAnswer } from "./execution.ts";
 import { logFailure } from "../failure-log.ts";
 import { createLoaders } from "./loaders.ts";
-import { readLimited } from "./request-body.ts";
 import { readRequest } from "./request.ts";
 
 type GraphqlEnv = { Bindings: Env; Variables: { principal: Principal; now: number } };
@@ -78,12 +78,12 @@ async function answerDocument(context: Context<GraphqlEnv>): Promise<Response> {
   const isOpen = known.principal === ANONYMOUS;
   // What may be asked without a key is short; a longer document is not even looked at.
   const maxBytes = isOpen ? GRAPHQL_OPEN_BODY_MAX_BYTES : CONTROL_BODY_MAX_BYTES;
-  const body = await readLimited(context.req.raw, maxBytes);
-  if (body.kind === "broken") return await refuseBrokenBody(context);
+  const body = await readWithin(context.req.raw, maxBytes);
+  if (body.kind === "broken") return await send(context, errorAnswer(400, "BAD_REQUEST", BROKEN_BODY));
   if (body.kind === "large") {
     return await (isOpen ? send(context, refuse(missingKey())) : refuseLargeBody(context));
   }
-  const reading = readRequest(body.text);
+  const reading = readRequest(new TextDecoder().decode(body.bytes));
   if (reading.kind === "unreadable") {
     if (isOpen) return await send(context, refuse(missingKey()));
     return await send(context, errorAnswer(400, "BAD_REQUEST", reading.message));
@@ -99,11 +99,6 @@ async function answerDocument(context: Context<GraphqlEnv>): Promise<Response> {
   };
   const loaders = createLoaders(request);
   return await send(context, await answerRequest(reading.request, { ...request, loaders }));
-}
-
-async function refuseBrokenBody(context: Context): Promise<Response> {
-  const message = "The body broke off, or its chunks are malformed. Send it again.";
-  return await send(context, errorAnswer(400, "BAD_REQUEST", message));
 }
 
 function originOf(context: Context): string {

@@ -75,7 +75,7 @@ describe.for(bodies)("a large body %s", ([, encode]) => {
       [`{"input":[${input},]}`, "invalid_input", /not valid JSON/],
       [`[${input}]`, "payload_too_large", /beside input/],
       [`{"inputs":${input}}`, "payload_too_large", /beside input/],
-      [`{"input":${input},"input":1}`, "invalid_input", /^input stands in the body more than once/],
+      [`{"input":${input},"input":1}`, "invalid_input", /^input is sent twice/],
       [`{"input":${input},"policy":{"ttl":9}}`, "invalid_input", /^policy\.ttl must be at least/],
       [`{"webhook":"ftp://a","input":${input}}`, "invalid_input", /^webhook must be/],
     ] as const;

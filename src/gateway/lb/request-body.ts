@@ -2,7 +2,7 @@
 import { DIRECT_BODY_MAX_BYTES, DIRECT_INLINE_BODY_BYTES } from "../../contract/limits.ts";
 import type { DirectCall } from "../../endpoint/direct/messages.ts";
 import { ApiError } from "../api-error.ts";
-import { announcedLength } from "../body.ts";
+import { announcedLength } from "../../durable/request-body.ts";
 
 /**
  * A small body is read at once; others wait to be asked for. What does not say how long it is can only be counted on

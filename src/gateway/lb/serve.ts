@@ -10,7 +10,7 @@ import { clientAddress } from "../../auth/client-address.ts";
 import { encodeJson } from "../../durable/json-bytes.ts";
 import type { Env } from "../../env.ts";
 import { ApiError } from "../api-error.ts";
-import { announcedLength } from "../body.ts";
+import { announcedLength } from "../../durable/request-body.ts";
 import type { Place } from "./address.ts";
 import { readAffinity } from "./affinity.ts";
 import { openAnswer, type Listener } from "./answer.ts";

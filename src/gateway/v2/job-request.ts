@@ -3,7 +3,8 @@ import { JOB_REQUEST_TEXTS, receivedJobRequestSchema, type ReceivedJobRequest } 
 import { cutsAt } from "../../contract/json-text.ts";
 import { INLINE_PAYLOAD_MAX_BYTES } from "../../contract/limits.ts";
 import type { Payload } from "../../domain/job-machine.ts";
-import { announcedLength, judge, readChunks, readWhole } from "../body.ts";
+import { announcedLength } from "../../durable/request-body.ts";
+import { judge, readChunks, readWhole } from "../body.ts";
 import { takeIn, type IntakeTarget } from "../payload-intake.ts";
 import { freshPayloadKey } from "../payloads.ts";
 
