@@ -27,6 +27,7 @@ const COMMANDS = {
   images: ["scripts/images/main.ts"],
   flash: ["scripts/flash.ts"],
   package: ["scripts/package.ts"],
+  structure: ["scripts/structure.ts"],
   format: ["node_modules/oxfmt/bin/oxfmt"],
 };
 

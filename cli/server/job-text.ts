@@ -3,7 +3,7 @@ import { ByteBuffer } from "../../src/contract/byte-buffer.ts";
 import { JsonCarver } from "../../src/contract/json-carver.ts";
 import { membersOf, objectOf, withMember } from "../../src/contract/json-members.ts";
 import { cutsAt } from "../../src/contract/json-text.ts";
-import { JsonDepthError, JsonSyntaxError } from "../../src/contract/json-tokens.ts";
+import { JsonDepthError, JsonRepeatError, JsonSyntaxError } from "../../src/contract/json-tokens.ts";
 import { CallRefusal } from "./call-answer.ts";
 
 export type JobText = {
@@ -22,11 +22,10 @@ const MARK = Buffer.from("\uFEFF");
 export function readJob(body: Buffer | undefined): JobText {
   const bytes = body?.subarray(body.subarray(0, MARK.length).equals(MARK) ? MARK.length : 0);
   if (bytes === undefined || bytes.every(isSpace)) return { input: undefined, options: "{}" };
-  const { rest, inputs } = cut(bytes);
+  const { rest, input } = cut(bytes);
   const members = membersOf(rest);
   if (members === undefined) throw refusal(["body"], "Input should be a JSON object", "dict_type");
-  if (inputs.length > 1) throw refusal(["body", INPUT], "Stands in the body more than once", "duplicate");
-  return { input: inputs[0], options: objectOf(members.filter(({ name }) => name !== INPUT)) };
+  return { input, options: objectOf(members.filter(({ name }) => name !== INPUT)) };
 }
 
 /** The body again, without the space around its members. */
@@ -34,28 +33,30 @@ export function jobBody({ input, options }: JobText): string {
   return input === undefined ? options : withMember(options, INPUT, input);
 }
 
-/** Each input as its text, and all that is left of the body. A text that is read at once has one piece of each. */
-function cut(bytes: Buffer): { readonly rest: string; readonly inputs: readonly string[] } {
+/** The text of the input, and all that is left of the body. A text that is read at once has one piece of it. */
+function cut(bytes: Buffer): { readonly rest: string; readonly input: string | undefined } {
   try {
     const carver = new JsonCarver(INPUTS);
     const pieces = carver.scan(bytes);
     carver.end();
     const rest = new ByteBuffer();
-    const inputs: string[] = [];
+    let input: string | undefined;
     for (const { carved, from, to } of pieces) {
       if (carved === null) rest.add(bytes, from, to);
       else {
         rest.addNumber(carved);
-        inputs.push(bytes.toString("utf8", from, to));
+        input = bytes.toString("utf8", from, to);
       }
     }
-    return { rest: rest.text(), inputs };
+    return { rest: rest.text(), input };
   } catch (error) {
     if (error instanceof JsonDepthError)
       throw new CallRefusal(
         400,
         `The body is nested deeper than ${error.depthMax} levels, which is the limit.`,
       );
+    if (error instanceof JsonRepeatError)
+      throw refusal(["body", error.member], "The body has this member twice. Send it once.", "duplicate");
     if (!(error instanceof JsonSyntaxError)) throw error;
     throw refusal(["body"], `The body is not valid JSON: ${error.message}`, "json_invalid");
   }
