@@ -64,8 +64,8 @@ export const PROGRESS_KEPT_MAX_BYTES = 16 * MEGABYTE;
 export const CONTROL_BODY_MAX_BYTES = MEGABYTE;
 /** A GraphQL request without a key: many times what the catalog and the login need. */
 export const GRAPHQL_OPEN_BODY_MAX_BYTES = 16 * 1024;
-/** What is read of the body of a refused request, so that its sender sees the refusal. */
-export const DISCARDED_BODY_MAX_BYTES = 2 * RUNSYNC_BODY_MAX_BYTES;
+/** What is read of the body of a refused request, so that its sender sees the answer: all that Cloudflare lets through. */
+export const DISCARDED_BODY_MAX_BYTES = 100 * MEGABYTE;
 
 /** One chunk of a stream, as JSON text. Larger text is sent in pieces; another larger value fails its job. */
 export const CHUNK_MAX_BYTES = MEGABYTE;
