@@ -16,7 +16,7 @@ import {
 } from "../../src/contract/agent.ts";
 import { logReplySchema, type LogReply, type LogRequest } from "../../src/contract/log.ts";
 import { GPU_TIER_NAMES } from "../../src/contract/gpu-tiers.ts";
-import { graphql } from "./edge-client.ts";
+import type { EdgeClient } from "./edge-client.ts";
 
 export const INVENTORY = {
   gpus: GPU_TIER_NAMES.flatMap((tier) => [tier, tier]).map((tier, index) => ({
@@ -45,7 +45,7 @@ export class ScriptedAgent {
     this.#token = token;
   }
 
-  static async join(name = "host"): Promise<ScriptedAgent> {
+  static async join({ graphql }: Pick<EdgeClient, "graphql">, name = "host"): Promise<ScriptedAgent> {
     const data = await graphql<{ joinTokenCreate: { token: string } }>(
       `mutation { joinTokenCreate(input: { name: "${name}" }) { token } }`,
     );

@@ -3,8 +3,11 @@ import { afterEach, beforeEach, describe, test, vi } from "vitest";
 import type { FleetReport } from "../../src/domain/queue-reason.ts";
 import { HOST_GRACE_MS, LEAVE_GAP_MS } from "../../src/contract/limits.ts";
 import { INVENTORY, ScriptedAgent } from "./agent-client.ts";
-import { call, createEndpoint, graphql, signInAsNewAccount } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
 import { bellsOf, endpointObject, fireAlarm, fleetObject, kill, passTime } from "./object.ts";
+
+const api = new EdgeClient();
+const { call, createEndpoint, graphql, signInAsNewAccount } = api;
 
 beforeEach(signInAsNewAccount);
 beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
@@ -34,7 +37,7 @@ async function eventually<T>(look: () => Promise<T>, isThere: (value: T) => bool
 
 test("an endpoint hears of its workers though Fleet wakes where the clock is behind", async ({ expect }) => {
   const endpointId = await createEndpoint("workersMin: 1");
-  const agent = await ScriptedAgent.join();
+  const agent = await ScriptedAgent.join(api);
   const workerId = await agent.bringUpWorker(endpointId);
   const isReady = (workers: unknown) => (workers as { idle: number }).idle === 1;
   await eventually(() => workersOf(endpointId), isReady);
@@ -63,7 +66,7 @@ describe("a host", () => {
     expect,
   }) => {
     const endpointId = await createEndpoint("workersMin: 1");
-    const agent = await ScriptedAgent.join();
+    const agent = await ScriptedAgent.join(api);
     const workerId = await agent.bringUpWorker(endpointId);
     await call("POST", `/v2/${endpointId}/run`, { input: 1 });
     // As if the report had been lost: Fleet believes that it was heard.
@@ -79,8 +82,8 @@ describe("a host", () => {
     expect,
   }) => {
     const endpointId = await createEndpoint("workersMin: 1");
-    const workerId = await (await ScriptedAgent.join()).bringUpWorker(endpointId);
-    const liar = await ScriptedAgent.join("liar");
+    const workerId = await (await ScriptedAgent.join(api)).bringUpWorker(endpointId);
+    const liar = await ScriptedAgent.join(api, "liar");
     await call("POST", `/v2/${endpointId}/run`, { input: 1 });
     for (const id of [workerId, "invented"]) {
       expect((await liar.exchange(endpointId, slotOf(id))).jobs).toEqual([]);
@@ -95,7 +98,7 @@ describe("a host", () => {
     "that is %s gets %i new jobs, and its running one is %s",
     async ([change, count], { expect }) => {
       const endpointId = await createEndpoint("workersMin: 1");
-      const agent = await ScriptedAgent.join();
+      const agent = await ScriptedAgent.join(api);
       const workerId = await agent.bringUpWorker(endpointId);
       await call("POST", `/v2/${endpointId}/run`, { input: 1 });
       const job = await agent.take(endpointId, workerId);
@@ -121,7 +124,7 @@ describe("why a job waits", () => {
     );
     expect(told.detail).toContain("No host of this account");
 
-    const agent = await ScriptedAgent.join();
+    const agent = await ScriptedAgent.join(api);
     await agent.sync({ inventory: { ...INVENTORY, gpus: [] }, holdMs: 0 });
     await eventually(
       () => queueOf(endpointId, body["id"]),
@@ -154,7 +157,7 @@ describe("why a job waits", () => {
 describe("workers come and go with work", () => {
   test("one while there is work, none after idleTimeout", async ({ expect }) => {
     const endpointId = await createEndpoint("workersMax: 3, idleTimeout: 5");
-    const agent = await ScriptedAgent.join();
+    const agent = await ScriptedAgent.join(api);
     await agent.sync();
     await call("POST", `/v2/${endpointId}/run`, { input: 1 });
     const workerId = await agent.bringUpWorker(endpointId);
@@ -178,7 +181,7 @@ describe("workers come and go with work", () => {
 
   test("workersMin are there without work, and leave with it", async ({ expect }) => {
     const endpointId = await createEndpoint("workersMin: 2, workersMax: 3");
-    const agent = await ScriptedAgent.join();
+    const agent = await ScriptedAgent.join(api);
     const { assignments } = await eventually(
       () => agent.sync(),
       (reply) => reply.assignments.length === 2,
@@ -201,7 +204,7 @@ describe("workers come and go with work", () => {
 
   test("who was let go stays so, though its agent has not heard of it yet", async ({ expect }) => {
     const endpointId = await createEndpoint("workersMin: 1, workersMax: 1");
-    const agent = await ScriptedAgent.join();
+    const agent = await ScriptedAgent.join(api);
     const workerId = await agent.bringUpWorker(endpointId);
     await graphql(
       `mutation { saveEndpoint(input: { id: "${endpointId}", name: "x", gpuIds: "AMPERE_16", workersMin: 0, workersMax: 0 }) { id } }`,
@@ -221,7 +224,7 @@ describe("workers come and go with work", () => {
     expect,
   }) => {
     const endpointId = await createEndpoint();
-    const agent = await ScriptedAgent.join();
+    const agent = await ScriptedAgent.join(api);
     const { revision } = await agent.sync();
     const parked = agent.sync({ appliedRevision: revision, holdMs: 30_000 });
     await eventually(
@@ -238,7 +241,7 @@ describe("workers come and go with work", () => {
 describe("a host that falls silent", () => {
   test("its worker is placed elsewhere and its job runs again there", async ({ expect }) => {
     const endpointId = await createEndpoint();
-    const lost = await ScriptedAgent.join("lost");
+    const lost = await ScriptedAgent.join(api, "lost");
     await call("POST", `/v2/${endpointId}/run`, { input: 1 });
     const workerId = await lost.bringUpWorker(endpointId);
     const job = await lost.take(endpointId, workerId);
@@ -248,7 +251,7 @@ describe("a host that falls silent", () => {
     });
 
     passTime(HOST_GRACE_MS + 1);
-    const other = await ScriptedAgent.join("other");
+    const other = await ScriptedAgent.join(api, "other");
     await other.sync();
     await runDurableObjectAlarm(fleetObject());
     const secondWorker = await other.bringUpWorker(endpointId);
@@ -269,7 +272,7 @@ async function fleetBells(hostId: string): Promise<number> {
 
 test("held jobs and workers of a deleted endpoint are stopped", async ({ expect }) => {
   const endpointId = await createEndpoint();
-  const agent = await ScriptedAgent.join();
+  const agent = await ScriptedAgent.join(api);
   await call("POST", `/v2/${endpointId}/run`, { input: 1 });
   const workerId = await agent.bringUpWorker(endpointId);
   const job = await agent.take(endpointId, workerId);
@@ -284,7 +287,7 @@ test("held jobs and workers of a deleted endpoint are stopped", async ({ expect 
 
 test("a host that was removed gets no job, though its agent still waits for one", async ({ expect }) => {
   const endpointId = await createEndpoint();
-  const hosts = [await ScriptedAgent.join("first"), await ScriptedAgent.join("second")] as const;
+  const hosts = [await ScriptedAgent.join(api, "first"), await ScriptedAgent.join(api, "second")] as const;
   for (const host of hosts) await host.sync();
   await graphql(
     `mutation { saveEndpoint(input: { id: "${endpointId}", name: "x", gpuIds: "AMPERE_16", workersMin: 2, workersMax: 2 }) { id } }`,

@@ -2,8 +2,11 @@
 import { afterEach, beforeEach, test, vi } from "vitest";
 import { LIMITED_OPERATIONS, RATE_LIMITS, RATE_WINDOW_MS } from "../../src/contract/rate-limits.ts";
 import { ScriptedAgent } from "./agent-client.ts";
-import { call, createEndpoint, signInAsNewAccount } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
 import { bellOf, passTime } from "./object.ts";
+
+const api = new EdgeClient();
+const { call, createEndpoint, signInAsNewAccount } = api;
 
 beforeEach(signInAsNewAccount);
 afterEach(() => void vi.useRealTimers());
@@ -65,7 +68,7 @@ test("a request that waits is in progress, inside the object and on its doorbell
 
 test("running workers raise the limits, and metrics names those that are free", async ({ expect }) => {
   const endpointId = await createEndpoint("workersMin: 6, workersMax: 6, idleTimeout: 3600");
-  const agent = await ScriptedAgent.join();
+  const agent = await ScriptedAgent.join(api);
   let assigned = (await agent.sync()).assignments;
   while (assigned.length < 2) ({ assignments: assigned } = await agent.sync()); // two GPUs of the tier
   const workers = assigned.map(({ workerId }) => ({

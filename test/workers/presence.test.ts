@@ -3,8 +3,11 @@ import { afterEach, beforeEach, describe, test, vi } from "vitest";
 import { PRESENCE_BEAT, PRESENCE_REPLACED } from "../../src/contract/agent.ts";
 import { AGENT_HOLD_MAX_MS, HOST_GRACE_MS } from "../../src/contract/limits.ts";
 import { ScriptedAgent } from "./agent-client.ts";
-import { call, createEndpoint, signInAsNewAccount } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
 import { fleetObject, passTime } from "./object.ts";
+
+const api = new EdgeClient();
+const { call, createEndpoint, signInAsNewAccount } = api;
 
 beforeEach(signInAsNewAccount);
 beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
@@ -15,7 +18,7 @@ const alarmOfFleet = () => runInDurableObject(fleetObject(), (_, { storage }) =>
 /** A host with a job on its worker, whose sync is held for as long as may be. */
 async function busyHost(presence: string) {
   const endpointId = await createEndpoint();
-  const host = await ScriptedAgent.join("busy");
+  const host = await ScriptedAgent.join(api, "busy");
   await call("POST", `/v2/${endpointId}/run`, { input: 1 });
   const workerId = await host.bringUpWorker(endpointId);
   await host.take(endpointId, workerId);
@@ -46,7 +49,7 @@ async function replacementOn(other: ScriptedAgent, endpointId: string) {
 
 describe("a host's presence", () => {
   test("answers its beats", async ({ expect }) => {
-    const host = await ScriptedAgent.join();
+    const host = await ScriptedAgent.join(api);
     const presence = await host.openPresence("one");
     const answer = new Promise<unknown>((resolve) =>
       presence.addEventListener("message", ({ data }) => resolve(data), { once: true }),
@@ -67,7 +70,7 @@ describe("a host's presence", () => {
       while (((await alarmOfFleet()) ?? Infinity) > endedAt + HOST_GRACE_MS) await scheduler.wait(5);
       if (fleet === "hibernates after") await evictDurableObject(fleetObject());
       await alarmOfFleet(); // wakes it: from then on who is silent has the time to come back
-      const other = await ScriptedAgent.join("other");
+      const other = await ScriptedAgent.join(api, "other");
 
       passTime(HOST_GRACE_MS - 1);
       expect(await replacementOn(other, endpointId)).toBeUndefined();
@@ -79,7 +82,7 @@ describe("a host's presence", () => {
 
   test("of whose silence Fleet hears late is given up in that moment", async ({ expect }) => {
     const { endpointId, host, parked } = await busyHost("late");
-    const other = await ScriptedAgent.join("other");
+    const other = await ScriptedAgent.join(api, "other");
     await other.sync({ holdMs: AGENT_HOLD_MAX_MS, appliedRevision: 0 });
     const silentSince = Date.now();
     passTime(HOST_GRACE_MS + 2_000);
@@ -94,7 +97,7 @@ describe("a host's presence", () => {
     const first = await host.openPresence("first");
     await host.openPresence("second");
     await close(first);
-    const other = await ScriptedAgent.join("other");
+    const other = await ScriptedAgent.join(api, "other");
 
     passTime(AGENT_HOLD_MAX_MS + HOST_GRACE_MS - 1);
     expect(await replacementOn(other, endpointId)).toBeUndefined();
@@ -104,7 +107,7 @@ describe("a host's presence", () => {
   });
 
   test("needs a host's token, a name and an upgrade", async ({ expect }) => {
-    const host = await ScriptedAgent.join();
+    const host = await ScriptedAgent.join(api);
     await expect(host.openPresence("no name!")).rejects.toThrow("id: name the presence");
     const response = await call("GET", "/agent/v1/presence?id=x");
     expect(response.status).toBe(401);

@@ -3,8 +3,11 @@ import { afterEach, beforeEach, describe, test, vi } from "vitest";
 import type { SyncRequest, WorkerState } from "../../src/contract/agent.ts";
 import { QUEUE_REASONS } from "../../src/contract/job.ts";
 import { INVENTORY, ScriptedAgent } from "./agent-client.ts";
-import { call, createEndpoint, graphql, signInAsNewAccount } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
 import { limitStorage } from "./object.ts";
+
+const api = new EdgeClient();
+const { call, createEndpoint, graphql, signInAsNewAccount } = api;
 
 beforeEach(signInAsNewAccount);
 beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
@@ -38,7 +41,7 @@ async function hostWith(
   states: readonly (readonly [WorkerState, string?])[],
   inventory: SyncRequest["inventory"] = INVENTORY,
 ) {
-  const agent = await ScriptedAgent.join();
+  const agent = await ScriptedAgent.join(api);
   let reply = await agent.sync({ inventory });
   while (reply.assignments.length < states.length) reply = await agent.sync({ inventory });
   const ids = reply.assignments.map(({ workerId }) => workerId);
@@ -80,7 +83,7 @@ const tests: Record<string, [situation: string, run: () => Promise<{ queue: Queu
     [
       "no host of the account is there, though one of another account is",
       async () => {
-        await (await ScriptedAgent.join()).sync();
+        await (await ScriptedAgent.join(api)).sync();
         await signInAsNewAccount();
         const endpointId = await createEndpoint();
         const queue = await waitsFor(endpointId, await submit(endpointId), "no_host");
@@ -93,7 +96,7 @@ const tests: Record<string, [situation: string, run: () => Promise<{ queue: Queu
       "hosts have GPUs of other tiers only",
       async () => {
         const endpointId = await createEndpoint();
-        await (await ScriptedAgent.join()).sync({ inventory: gpusOf("ADA_24") });
+        await (await ScriptedAgent.join(api)).sync({ inventory: gpusOf("ADA_24") });
         const queue = await waitsFor(endpointId, await submit(endpointId), "no_matching_gpu");
         return { queue, detail: /asks for AMPERE_16, and the connected host can give ADA_24\. Add a tier/ };
       },
@@ -209,7 +212,7 @@ const tests: Record<string, [situation: string, run: () => Promise<{ queue: Queu
       "no worker is up, and the job does not start one",
       async () => {
         const endpointId = await createEndpoint();
-        await (await ScriptedAgent.join()).sync();
+        await (await ScriptedAgent.join(api)).sync();
         const jobId = await submit(endpointId, { lowPriority: true });
         const queue = await waitsFor(endpointId, jobId, "low_priority_waiting");
         return { queue, detail: /a low-priority job does not start one/ };

@@ -3,8 +3,11 @@ import { afterEach, beforeEach, describe, test, vi } from "vitest";
 import type { Assignment, DispatchedJob, WorkerState } from "../../src/contract/agent.ts";
 import { RELEASE_HOLD_MS } from "../../src/contract/limits.ts";
 import { INVENTORY, ScriptedAgent } from "./agent-client.ts";
-import { call, createEndpoint, graphql, signInAsNewAccount } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
 import { bellOf, evict, fireAlarm, fleetObject, passTime } from "./object.ts";
+
+const api = new EdgeClient();
+const { call, createEndpoint, graphql, signInAsNewAccount } = api;
 
 beforeEach(signInAsNewAccount);
 beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
@@ -93,7 +96,7 @@ class Host {
 /** An endpoint with as many ready workers as it has at least, on a host with so many GPUs. */
 async function standing(workers = 1, gpus = 4) {
   const endpointId = await createEndpoint(`workersMin: ${workers}, workersMax: ${workers}`);
-  const host = new Host(await ScriptedAgent.join(), endpointId, gpus);
+  const host = new Host(await ScriptedAgent.join(api), endpointId, gpus);
   const ids = await host.until(...Array.from({ length: workers }, () => 1));
   for (const workerId of ids) host.set(workerId, "ready");
   await host.untilReady(workers);

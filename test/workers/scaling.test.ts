@@ -3,8 +3,11 @@ import { afterEach, beforeEach, describe, test, vi } from "vitest";
 import type { DispatchedJob, WorkerState } from "../../src/contract/agent.ts";
 import { IDLE_NOTE_AFTER_MS, LEAVE_GAP_MS } from "../../src/contract/limits.ts";
 import { ScriptedAgent } from "./agent-client.ts";
-import { call, createEndpoint, graphql, signInAsNewAccount } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
 import { alarmOf, endpointObject, evict, fireAlarm, passTime } from "./object.ts";
+
+const api = new EdgeClient();
+const { call, createEndpoint, graphql, signInAsNewAccount } = api;
 
 const SECOND = 1_000;
 /** Default of scalerValue. */
@@ -82,7 +85,7 @@ async function save(endpointId: string, settings: string): Promise<void> {
 async function open(settings: string): Promise<{ endpointId: string; host: ReadyHost }> {
   const endpointId = await createEndpoint(settings);
   await save(endpointId, "");
-  const host = new ReadyHost(await ScriptedAgent.join(), endpointId);
+  const host = new ReadyHost(await ScriptedAgent.join(api), endpointId);
   await host.agent.sync();
   return { endpointId, host };
 }

@@ -5,8 +5,11 @@ import { afterEach, beforeEach, describe, test, vi } from "vitest";
 import type { Assignment, WorkerReport } from "../../src/contract/agent.ts";
 import { FLASHBOOT_KEEP_MS, LEAVE_GAP_MS } from "../../src/contract/limits.ts";
 import { INVENTORY, ScriptedAgent } from "./agent-client.ts";
-import { apiKeyOfTest, call, createEndpoint, graphql, signInAsNewAccount } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
 import { configOf, evict, fireAlarm, fleetObject, passTime } from "./object.ts";
+
+const api = new EdgeClient();
+const { call, createEndpoint, graphql, signInAsNewAccount } = api;
 
 const FLASHBOOT = "workersMax: 2, idleTimeout: 5, flashBootType: FLASHBOOT";
 const SECOND = 1_000;
@@ -27,7 +30,7 @@ class ObedientHost {
   }
 
   static async join(inventory: object = {}): Promise<ObedientHost> {
-    const host = new ObedientHost(await ScriptedAgent.join(), {
+    const host = new ObedientHost(await ScriptedAgent.join(api), {
       ...INVENTORY,
       canFreeze: true,
       ...inventory,
@@ -264,7 +267,7 @@ describe("a worker that an endpoint with FLASHBOOT lets go", () => {
   test("is told to Prometheus as what it is, and takes no GPU", async ({ expect }) => {
     const { endpointId, host } = await openStandby();
     await host.until("standby");
-    const headers = { Authorization: `Bearer ${apiKeyOfTest()}` };
+    const headers = { Authorization: `Bearer ${api.key}` };
     const text = await (await exports.default.fetch("http://edge/metrics", { headers })).text();
     const lines = text.split("\n").map((line) => line.replace(/name="[^"]*",?/, ""));
     const workers = lines.filter((line) =>
