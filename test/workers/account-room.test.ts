@@ -9,8 +9,7 @@ import { codeOf, freshClient, savedVolume, type Client } from "./graphql-client.
 import { keyWith } from "./key-client.ts";
 import { EdgeClient } from "./edge-client.ts";
 
-const api = new EdgeClient();
-const { call } = api;
+const { call } = new EdgeClient();
 
 const db = openDatabase(env.DB);
 

@@ -2,8 +2,7 @@ import { exports } from "cloudflare:workers";
 import { test } from "vitest";
 import { EdgeClient } from "./edge-client.ts";
 
-const api = new EdgeClient();
-const { call } = api;
+const { call } = new EdgeClient();
 
 function get(path: string, headers: Record<string, string> = {}): Promise<Response> {
   return exports.default.fetch(`http://edge${path}`, { headers, redirect: "manual" });

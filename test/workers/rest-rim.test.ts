@@ -4,8 +4,7 @@ import { EdgeClient } from "./edge-client.ts";
 import { freshClient, savedEndpoint } from "./graphql-client.ts";
 import { restClient, type RestClient } from "./rest-client.ts";
 
-const api = new EdgeClient();
-const { call } = api;
+const { call } = new EdgeClient();
 
 test("nobody gets in without a right key", async ({ expect }) => {
   for (const headers of [{ Authorization: "" }, { Authorization: "Bearer wrong" }]) {
