@@ -66,6 +66,11 @@ export class FleetHarness {
     return host;
   }
 
+  async updateHost({ agent }: TestHost, fields: string): Promise<void> {
+    await this.api.graphql(`mutation { hostUpdate(input: { id: "${agent.hostId}", ${fields} }) { id } }`);
+  }
+
+  /** Runs what Fleet has planned for a time that is over. */
   async fireAlarm(): Promise<boolean> {
     return runDurableObjectAlarm(fleetObject());
   }
