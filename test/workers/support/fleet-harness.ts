@@ -2,7 +2,7 @@
  * A fleet in the hands of a test: an account of its own, its endpoints with their jobs, hosts that do what they are
  * told, and a clock that the test moves.
  */
-import { runDurableObjectAlarm } from "cloudflare:test";
+import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { expect, test as base, vi } from "vitest";
 import type {
   Assignment,
@@ -89,6 +89,10 @@ export class TestEndpoint {
     return this.#api.call("GET", `/v2/${this.id}/${path}`);
   }
 
+  post(path: string, body?: unknown) {
+    return this.#api.call("POST", `/v2/${this.id}/${path}`, body);
+  }
+
   async save(fields: string): Promise<void> {
     await this.#api.graphql(`mutation { saveEndpoint(input: { id: "${this.id}", ${fields} }) { id } }`);
   }
@@ -100,7 +104,7 @@ export class TestEndpoint {
 
   /** Submits a job; returns its id. */
   async submit(policy: object = {}): Promise<string> {
-    const { body } = await this.#api.call("POST", `/v2/${this.id}/run`, { input: 1, policy });
+    const { body } = await this.post("run", { input: 1, policy });
     return String(body["id"]);
   }
 
@@ -153,7 +157,8 @@ export class TestEndpoint {
 /** A host that does at once what it is told: it runs workers, freezes them, removes them. */
 export class TestHost {
   readonly agent: ScriptedAgent;
-  readonly inventory: Inventory;
+  /** What it tells the edge that it has. */
+  inventory: Inventory;
   readonly #state: WorkerState;
   readonly #states = new Map<string, { readonly state: WorkerState; readonly detail?: string }>();
   readonly #endpointIds = new Map<string, string>();
@@ -204,7 +209,7 @@ export class TestHost {
     return this.untilHas("versions", versions, ({ revision }) => revision);
   }
 
-  /** Resolves with the assignments, sorted by what `of` tells of them, once that is as expected. */
+  /** Resolves with the ids of its workers, sorted by what `of` tells of them, once that is as expected, in this order. */
   async untilHas<T extends string | number>(
     what: string,
     expected: readonly T[],
@@ -213,11 +218,19 @@ export class TestHost {
     const look = async () => {
       const found = (await this.sync()).toSorted((a, b) => (of(a) < of(b) ? -1 : Number(of(a) > of(b))));
       const seen = found.map(of);
-      return seen.join() === expected.toSorted().join()
-        ? found.map(({ workerId }) => workerId)
-        : notYet(seen);
+      return seen.join() === expected.join() ? found.map(({ workerId }) => workerId) : notYet(seen);
     };
     return until(look, `the host has these ${what}: [${expected.join()}]`);
+  }
+
+  /** Resolves once so many of its syncs wait outside of Fleet. */
+  async untilSyncsWait(count = 1): Promise<void> {
+    const look = async () => {
+      const tag = `host:${this.agent.hostId}`;
+      const waiting = await runInDurableObject(fleetObject(), (_, state) => state.getWebSockets(tag).length);
+      return waiting === count || notYet(waiting);
+    };
+    await until(look, `${count} syncs of the host wait`);
   }
 
   /** Offers free slots of workers of one endpoint; returns the jobs that it is given. */
