@@ -211,7 +211,7 @@ export async function linkedEndpoint(api: EdgeClient, settings = "") {
 export async function linkedPair(api: EdgeClient) {
   const endpointId = await api.createEndpoint(`${LB}, workersMin: 2`);
   const agent = await ScriptedAgent.join(api, "linked");
-  const [workerId = "", other = ""] = await bringUpPair(agent, endpointId);
+  const [workerId = "", other = ""] = await agent.bringUpWorkers(endpointId, 2);
   const link = new ScriptedLink(await agent.openLink(endpointId));
   link.ready(workerId, other);
   await untilReady(endpointId, workerId);
@@ -224,23 +224,6 @@ export async function linkedPair(api: EdgeClient) {
     link,
     direct: (call: Partial<DirectCall> = {}) => direct(endpointId, call),
   };
-}
-
-async function bringUpPair(agent: ScriptedAgent, endpointId: string): Promise<string[]> {
-  for (;;) {
-    const { assignments, revision: appliedRevision } = await agent.sync();
-    const workers = assignments.map(({ workerId, revision }) => ({
-      workerId,
-      endpointId,
-      revision,
-      state: "ready" as const,
-    }));
-    if (workers.length === 2) {
-      await agent.sync({ appliedRevision, workers });
-      return workers.map(({ workerId }) => workerId);
-    }
-    await scheduler.wait(5);
-  }
 }
 
 /** Resolves once the object has heard that a worker takes requests. */

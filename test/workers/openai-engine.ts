@@ -3,6 +3,7 @@ import { exports } from "cloudflare:workers";
 import type { DispatchedJob, ExchangeRequest } from "../../src/contract/agent.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import type { EdgeClient } from "./edge-client.ts";
+import { notYet, until } from "./support/until.ts";
 
 export const CHAT = "/v1/chat/completions";
 export const QUESTION = { model: "m", messages: [{ role: "user", content: "Hello" }] };
@@ -81,7 +82,11 @@ export class Engine {
 
   /** Resolves once the job has the status. */
   async until(jobId: string, status: string): Promise<void> {
-    while ((await this.statusOf(jobId)) !== status) await scheduler.wait(5);
+    const look = async () => {
+      const seen = await this.statusOf(jobId);
+      return seen === status || notYet(seen);
+    };
+    await until(look, `the job is ${status}`);
   }
 
   /** A client that can hang up, and that reads as it comes. */

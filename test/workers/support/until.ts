@@ -21,7 +21,7 @@ export function notYet(seen: unknown): NotYet {
 export async function until<T>(
   look: () => T | Promise<T>,
   what: string,
-  withinMs = 30_000,
+  withinMs = 60_000,
 ): Promise<Exclude<T, NotYet | undefined | null | false>> {
   const deadline = performance.now() + withinMs;
   for (;;) {
