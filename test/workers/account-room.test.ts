@@ -7,7 +7,9 @@ import { openDatabase } from "../../src/db/database.ts";
 import { madeApp } from "./flash-client.ts";
 import { codeOf, freshClient, savedVolume, type Client } from "./graphql-client.ts";
 import { keyWith } from "./key-client.ts";
-import { call } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
+
+const { call } = new EdgeClient();
 
 const db = openDatabase(env.DB);
 

@@ -3,8 +3,11 @@ import { afterEach, beforeEach, describe, test, vi } from "vitest";
 import type { DispatchedJob } from "../../src/contract/agent.ts";
 import type { RequestMetrics, WorkerMetrics } from "../../src/contract/metrics.ts";
 import { ScriptedAgent } from "./agent-client.ts";
-import { call, createEndpoint, signInAsNewAccount } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
 import { endpointObject, evict, fireAlarm, kill, passTime } from "./object.ts";
+
+const api = new EdgeClient();
+const { call, createEndpoint, signInAsNewAccount } = api;
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -28,7 +31,7 @@ async function workersOf(endpointId: string, window = "1h"): Promise<WorkerMetri
 
 async function warmEndpoint() {
   const endpointId = await createEndpoint("workersMin: 1, workersMax: 1, idleTimeout: 3600");
-  const agent = await ScriptedAgent.join();
+  const agent = await ScriptedAgent.join(api);
   const workerId = await agent.bringUpWorker(endpointId);
   const submit = async () => String((await call("POST", `/v2/${endpointId}/run`, { input: 1 })).body["id"]);
   /** A job that waits and runs as long as it is said. */
@@ -111,7 +114,7 @@ describe("requests", () => {
   test("that waited for a worker to come up have a cold start", async ({ expect }) => {
     const endpointId = await createEndpoint("idleTimeout: 3600");
     await call("POST", `/v2/${endpointId}/run`, { input: 1 });
-    const agent = await ScriptedAgent.join();
+    const agent = await ScriptedAgent.join(api);
     const { assignments, revision } = await agent.sync();
     const { workerId = "", revision: release = 0 } = assignments[0] ?? {};
     passTime(20_000);

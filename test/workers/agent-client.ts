@@ -16,7 +16,8 @@ import {
 } from "../../src/contract/agent.ts";
 import { logReplySchema, type LogReply, type LogRequest } from "../../src/contract/log.ts";
 import { GPU_TIER_NAMES } from "../../src/contract/gpu-tiers.ts";
-import { graphql } from "./edge-client.ts";
+import type { EdgeClient } from "./edge-client.ts";
+import { notYet, until } from "./support/until.ts";
 
 export const INVENTORY = {
   gpus: GPU_TIER_NAMES.flatMap((tier) => [tier, tier]).map((tier, index) => ({
@@ -45,7 +46,7 @@ export class ScriptedAgent {
     this.#token = token;
   }
 
-  static async join(name = "host"): Promise<ScriptedAgent> {
+  static async join({ graphql }: Pick<EdgeClient, "graphql">, name = "host"): Promise<ScriptedAgent> {
     const data = await graphql<{ joinTokenCreate: { token: string } }>(
       `mutation { joinTokenCreate(input: { name: "${name}" }) { token } }`,
     );
@@ -108,18 +109,19 @@ export class ScriptedAgent {
 
   /** The same for so many workers. */
   async bringUpWorkers(endpointId: string, count: number): Promise<string[]> {
-    let revision = 0;
-    for (;;) {
-      const reply = await this.sync({ appliedRevision: revision, holdMs: revision === 0 ? 0 : 5_000 });
-      revision = reply.revision;
+    let appliedRevision = 0;
+    const look = async () => {
+      const reply = await this.sync({ appliedRevision, holdMs: appliedRevision === 0 ? 0 : 5_000 });
+      appliedRevision = reply.revision;
       const assigned = reply.assignments.filter((assignment) => assignment.endpointId === endpointId);
-      if (assigned.length < count) continue;
-      const workers = assigned.slice(0, count).map(({ workerId, revision: version }) => {
-        return { workerId, endpointId, revision: version, state: "ready" as const };
-      });
-      await this.sync({ appliedRevision: revision, workers });
-      return workers.map(({ workerId }) => workerId);
-    }
+      return assigned.length >= count ? assigned.slice(0, count) : notYet(reply.assignments);
+    };
+    const assigned = await until(look, `the host shall have ${count} workers of the endpoint`);
+    const workers = assigned.map(({ workerId, revision }) => {
+      return { workerId, endpointId, revision, state: "ready" as const };
+    });
+    await this.sync({ appliedRevision, workers });
+    return workers.map(({ workerId }) => workerId);
   }
 
   async exchange(endpointId: string, request: Partial<ExchangeRequest> = {}): Promise<ExchangeReply> {

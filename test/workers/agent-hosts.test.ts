@@ -6,9 +6,12 @@ import { hostReplySchema } from "../../src/contract/agent.ts";
 import { CREDENTIAL_CACHE_MS, HOSTS_MAX } from "../../src/contract/limits.ts";
 import { maintain } from "../../src/maintenance/maintain.ts";
 import { INVENTORY, ScriptedAgent } from "./agent-client.ts";
-import { apiKeyOfTest, call, createEndpoint, graphql, signInAs, signInAsNewAccount } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
 import { codeOf, freshClient } from "./graphql-client.ts";
 import { passTime } from "./object.ts";
+
+const api = new EdgeClient();
+const { call, createEndpoint, graphql, signInAs, signInAsNewAccount } = api;
 
 beforeEach(signInAsNewAccount);
 beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
@@ -52,7 +55,7 @@ describe("a host and the key that let it in", () => {
   };
   /** What is done with another key, and then goes on with the earlier one. */
   const as = async <T>(key: string, work: () => Promise<T>): Promise<T> => {
-    const own = apiKeyOfTest();
+    const own = api.key;
     signInAs({ key });
     try {
       return await work();
@@ -85,7 +88,7 @@ describe("a host and the key that let it in", () => {
     const endpointId = await createEndpoint("workersMin: 1");
     const { id, key } = await keyFor("level: ALL, expiresInSeconds: 60");
     const late = await as(key, makeToken);
-    const agent = await as(key, () => ScriptedAgent.join("short"));
+    const agent = await as(key, () => ScriptedAgent.join(api, "short"));
     const workerId = await agent.bringUpWorker(endpointId);
     await call("POST", `/v2/${endpointId}/run`, { input: 1 });
     await agent.take(endpointId, workerId);
@@ -106,7 +109,7 @@ describe("a host and the key that let it in", () => {
     const endpointId = await createEndpoint("workersMin: 1");
     const { id, key } = await keyFor("level: ALL");
     const late = await as(key, makeToken);
-    const agent = await as(key, () => ScriptedAgent.join("leaked"));
+    const agent = await as(key, () => ScriptedAgent.join(api, "leaked"));
     const workerId = await agent.bringUpWorker(endpointId);
     await call("POST", `/v2/${endpointId}/run`, { input: 1 });
     await agent.take(endpointId, workerId);
@@ -208,7 +211,7 @@ describe("a join token", () => {
 describe("an account with as many hosts as it may have", () => {
   test("gets no more until one is removed", async ({ expect }) => {
     const { myself } = await graphql<{ myself: { id: string } }>("{ myself { id } }");
-    const own = await ScriptedAgent.join();
+    const own = await ScriptedAgent.join(api);
     await env.DB.prepare(
       `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
        INSERT INTO host (id, account_id, name, token_hash, created_at)
@@ -226,7 +229,7 @@ describe("an account with as many hosts as it may have", () => {
 describe("a host", () => {
   test("sees that it is known, gives its workers away, and leaves", async ({ expect }) => {
     const endpointId = await createEndpoint("workersMin: 1");
-    const agent = await ScriptedAgent.join("leaving");
+    const agent = await ScriptedAgent.join(api, "leaving");
     expect(hostReplySchema.parse(await agent.ask("GET", "/agent/v1/host"))).toMatchObject({
       hostId: agent.hostId,
       name: "leaving",
@@ -246,7 +249,7 @@ describe("a host", () => {
   });
 
   test("with an older agent works and is told; its owner sees it", async ({ expect }) => {
-    const agent = await ScriptedAgent.join();
+    const agent = await ScriptedAgent.join(api);
     const { notice } = await agent.sync({ agentVersion: "0.1.0" });
     expect(notice).toMatchObject({
       kind: "outdated",
@@ -262,7 +265,7 @@ describe("a host", () => {
     expect,
   }) => {
     const endpointId = await createEndpoint("workersMin: 1");
-    const agent = await ScriptedAgent.join();
+    const agent = await ScriptedAgent.join(api);
     await agent.sync();
     const workerId = await agent.bringUpWorker(endpointId);
     const workers = [{ workerId, endpointId, revision: 1, state: "ready" as const }];

@@ -6,7 +6,10 @@ import { startLimitMs } from "../../src/domain/start-limit.ts";
 import { toAssignment, type Filled } from "../../src/gateway/agent/assignment.ts";
 import type { Blueprint } from "../../src/gateway/agent/blueprint.ts";
 import { INVENTORY, ScriptedAgent } from "./agent-client.ts";
-import { graphql, signInAsNewAccount } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
+
+const api = new EdgeClient();
+const { graphql, signInAsNewAccount } = api;
 
 beforeEach(signInAsNewAccount);
 
@@ -31,7 +34,7 @@ async function volumeIn(dataCenterId: string): Promise<string> {
 
 /** What a host of this kind is told to run; it asks until it is told of a worker. */
 async function assigned(inventory: Inventory, endpointId: string): Promise<Assignment> {
-  const agent = await ScriptedAgent.join();
+  const agent = await ScriptedAgent.join(api);
   for (;;) {
     const { assignments } = await agent.sync({ inventory });
     const found = assignments.find((assignment) => assignment.endpointId === endpointId);
@@ -71,7 +74,7 @@ describe("an assignment", () => {
     const endpointId = await endpointWith(
       `gpuIds: "AMPERE_16", networkVolumeIds: [{ networkVolumeId: "${kansas}" }, { networkVolumeId: "${norway}" }]`,
     );
-    const without = await ScriptedAgent.join("without");
+    const without = await ScriptedAgent.join(api, "without");
     const { assignments } = await without.sync({ inventory: { ...INVENTORY, networkVolumeIds: [] } });
     expect(assignments).toEqual([]);
     const { networkVolumeIds } = await assigned({ ...INVENTORY, networkVolumeIds: [norway] }, endpointId);

@@ -1,7 +1,7 @@
 /** The batch API of one endpoint, as a client of the documentation calls it. */
 import type { BatchSummary } from "../../src/contract/batch.ts";
 import { ScriptedAgent } from "./agent-client.ts";
-import { call, createEndpoint } from "./edge-client.ts";
+import type { EdgeClient } from "./edge-client.ts";
 import { passTime } from "./object.ts";
 
 export type Row = { id: string; status: string; output?: unknown; error?: string };
@@ -10,17 +10,20 @@ export type RequestPage = { requests: Row[]; total: number; hasMore: boolean };
 export class BatchClient {
   readonly endpointId: string;
 
-  constructor(endpointId: string) {
+  readonly #api: EdgeClient;
+
+  private constructor(api: EdgeClient, endpointId: string) {
+    this.#api = api;
     this.endpointId = endpointId;
   }
 
-  static async onFreshEndpoint(settings?: string): Promise<BatchClient> {
-    return new BatchClient(await createEndpoint(settings));
+  static async onFreshEndpoint(api: EdgeClient, settings?: string): Promise<BatchClient> {
+    return new BatchClient(api, await api.createEndpoint(settings));
   }
 
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>) {
     passTime(200); // a hundred calls in a moment would meet the rate limit
-    return call(method, `/v2/${this.endpointId}/${path}`, body, headers);
+    return this.#api.call(method, `/v2/${this.endpointId}/${path}`, body, headers);
   }
 
   async create(requests: unknown): Promise<string> {
@@ -63,9 +66,9 @@ export class BatchClient {
 }
 
 /** An endpoint with a ready worker that holds nothing. */
-export async function warmBatchClient() {
-  const client = await BatchClient.onFreshEndpoint("idleTimeout: 3600");
-  const agent = await ScriptedAgent.join();
+export async function warmBatchClient(api: EdgeClient) {
+  const client = await BatchClient.onFreshEndpoint(api, "idleTimeout: 3600");
+  const agent = await ScriptedAgent.join(api);
   await client.call("POST", "run", { input: "first" });
   const workerId = await agent.bringUpWorker(client.endpointId);
   await agent.complete(client.endpointId, await agent.take(client.endpointId, workerId), 0);

@@ -3,8 +3,11 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
 import { BatchClient, inputs, warmBatchClient } from "./batch-client.ts";
-import { graphql, signInAsNewAccount } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
 import { endpointObject, evict, fireAlarm, passTime } from "./object.ts";
+
+const api = new EdgeClient();
+const { graphql, signInAsNewAccount } = api;
 
 beforeEach(signInAsNewAccount);
 beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
@@ -24,7 +27,7 @@ const inQueue = async (client: BatchClient) =>
 
 describe("an eviction", () => {
   test("in the middle of a start: every request becomes one job", async ({ expect }) => {
-    const { client, endpointId, take } = await warmBatchClient();
+    const { client, endpointId, take } = await warmBatchClient(api);
     const id = await client.create(inputs(5_000));
     const calm = hurryClock(400);
     expect(await client.post(`${id}/finalize`)).toMatchObject({ status: "FINALIZED", requestTotal: 5_000 });
@@ -42,7 +45,7 @@ describe("an eviction", () => {
   });
 
   test("in the middle of a cancellation: nothing of the batch waits", async ({ expect }) => {
-    const client = await BatchClient.onFreshEndpoint("workersMax: 0");
+    const client = await BatchClient.onFreshEndpoint(api, "workersMax: 0");
     const id = await client.start(inputs(2_000));
     const calm = hurryClock(400);
     await client.post(`${id}/cancel`);
@@ -55,7 +58,7 @@ describe("an eviction", () => {
   });
 
   test("of a draft, and of a batch of which jobs run, have ended and are gone", async ({ expect }) => {
-    const { client, agent, endpointId, take } = await warmBatchClient();
+    const { client, agent, endpointId, take } = await warmBatchClient(api);
     const draft = await client.create(inputs(2));
     const id = await client.start([...inputs(3), { input: 3, policy: { ttl: 10_000 } }]);
     const [first] = await take(2);
@@ -74,7 +77,7 @@ describe("an eviction", () => {
 
 describe("what happens to jobs happens to those of a batch", () => {
   test("purge-queue takes what waits, also what was about to start", async ({ expect }) => {
-    const { client, agent, endpointId, take } = await warmBatchClient();
+    const { client, agent, endpointId, take } = await warmBatchClient(api);
     const whole = await client.start(inputs(3));
     const [running] = await take(1);
     const partly = await client.create(inputs(3_000));
@@ -93,7 +96,7 @@ describe("what happens to jobs happens to those of a batch", () => {
   });
 
   test("what expires has failed, before and after its row is removed", async ({ expect }) => {
-    const { client, agent, endpointId, take } = await warmBatchClient();
+    const { client, agent, endpointId, take } = await warmBatchClient(api);
     const id = await client.start(inputs(3).map((each) => ({ ...each, policy: { ttl: 60_000 } })));
     const [done] = await take(2); // one ends, one runs on, one waits
     if (!done) throw new Error("a job");
@@ -112,7 +115,7 @@ describe("what happens to jobs happens to those of a batch", () => {
   test("one job can be cancelled or retried alone, and a batch that had ended goes on", async ({
     expect,
   }) => {
-    const { client, agent, workerId, endpointId, take } = await warmBatchClient();
+    const { client, agent, workerId, endpointId, take } = await warmBatchClient(api);
     const id = await client.start(inputs(2));
     const [failing] = await take(1);
     if (!failing) throw new Error("a job");
@@ -131,7 +134,7 @@ describe("what happens to jobs happens to those of a batch", () => {
   });
 
   test("a lost worker's job is queued again and counted as waiting", async ({ expect }) => {
-    const { client, agent, workerId, endpointId, take } = await warmBatchClient();
+    const { client, agent, workerId, endpointId, take } = await warmBatchClient(api);
     const id = await client.start(inputs(1));
     const [job] = await take(1);
     if (!job) throw new Error("a job");
@@ -142,7 +145,7 @@ describe("what happens to jobs happens to those of a batch", () => {
   test("one that comes back to the queue of a cancelled batch may run, or be cancelled as well", async ({
     expect,
   }) => {
-    const { client, agent, workerId, endpointId, take } = await warmBatchClient();
+    const { client, agent, workerId, endpointId, take } = await warmBatchClient(api);
     const id = await client.start(inputs(1));
     const [job] = await take(1);
     if (!job) throw new Error("a job");
@@ -154,7 +157,7 @@ describe("what happens to jobs happens to those of a batch", () => {
   });
 
   test("a deleted endpoint takes its batches and their payloads along", async ({ expect }) => {
-    const client = await BatchClient.onFreshEndpoint("workersMin: 0, workersMax: 0");
+    const client = await BatchClient.onFreshEndpoint(api, "workersMin: 0, workersMax: 0");
     const { endpointId } = client;
     await client.create([{ input: "x".repeat(300_000) }]);
     await client.start(inputs(3));
@@ -166,7 +169,7 @@ describe("what happens to jobs happens to those of a batch", () => {
 
 describe("what a batch costs", () => {
   test("payloads of removed and dropped requests go from R2", async ({ expect }) => {
-    const client = await BatchClient.onFreshEndpoint("workersMax: 0");
+    const client = await BatchClient.onFreshEndpoint(api, "workersMax: 0");
     const large = { input: "x".repeat(300_000) };
     const id = await client.create([large, { input: 1 }, large]);
     expect(await stored(client.endpointId)).toBe(2);
@@ -180,7 +183,7 @@ describe("what a batch costs", () => {
   });
 
   test("a row for each job, and few for the batch", async ({ expect }) => {
-    const client = await BatchClient.onFreshEndpoint("workersMax: 0");
+    const client = await BatchClient.onFreshEndpoint(api, "workersMax: 0");
     const { endpointId } = client;
     await client.call("GET", "health");
     const rowsWritten = async () => (await endpointObject(endpointId).vitals()).rowsWritten;

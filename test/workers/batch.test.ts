@@ -1,8 +1,11 @@
 /** The batch API: drafts, their start, progress, results, cancelling. */
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
 import { BatchClient, inputs, warmBatchClient } from "./batch-client.ts";
-import { signInAsNewAccount } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
 import { fireAlarm, passTime } from "./object.ts";
+
+const api = new EdgeClient();
+const { signInAsNewAccount } = api;
 
 beforeEach(signInAsNewAccount);
 beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
@@ -12,7 +15,7 @@ const DAY_MS = 86_400_000;
 
 describe("a draft", () => {
   test("is made, grows, shrinks, gets a name, and starts nothing", async ({ expect }) => {
-    const client = await BatchClient.onFreshEndpoint("workersMax: 0");
+    const client = await BatchClient.onFreshEndpoint(api, "workersMax: 0");
     const made = await client.call("POST", "batch", inputs(2));
     expect(made).toMatchObject({ status: 200 });
     expect(made.body).toEqual({ id: expect.stringMatching(/^batch_[0-9a-f]+$/), status: "DRAFT" });
@@ -48,7 +51,7 @@ describe("a draft", () => {
   });
 
   test("lists its requests in pages over packs", async ({ expect }) => {
-    const client = await BatchClient.onFreshEndpoint("workersMax: 0");
+    const client = await BatchClient.onFreshEndpoint(api, "workersMax: 0");
     const id = await client.create(inputs(1_500));
     await client.post(`${id}/requests`, { requests: inputs(10) });
     const page = await client.requests(id, "?offset=990&limit=20");
@@ -62,7 +65,7 @@ describe("a draft", () => {
   });
 
   test("cannot be made twice with one idempotency key", async ({ expect }) => {
-    const client = await BatchClient.onFreshEndpoint("workersMax: 0");
+    const client = await BatchClient.onFreshEndpoint(api, "workersMax: 0");
     const make = async () => {
       const { body } = await client.call("POST", "batch", inputs(1), { "Idempotency-Key": "tonight" });
       return body["id"];
@@ -72,7 +75,7 @@ describe("a draft", () => {
   });
 
   test("is cancelled when nobody touches it for a day, and forgotten a day later", async ({ expect }) => {
-    const client = await BatchClient.onFreshEndpoint("workersMax: 0");
+    const client = await BatchClient.onFreshEndpoint(api, "workersMax: 0");
     const id = await client.create(inputs(3));
     passTime(DAY_MS);
     await fireAlarm(client.endpointId);
@@ -85,7 +88,7 @@ describe("a draft", () => {
 
 describe("a started batch", () => {
   test("shows its progress and hands out results in the order of its requests", async ({ expect }) => {
-    const { client, agent, workerId, endpointId, take } = await warmBatchClient();
+    const { client, agent, workerId, endpointId, take } = await warmBatchClient(api);
     const id = await client.create([]);
     await client.post(`${id}/requests`, { requests: [{ input: "a" }, { input: "b" }, { input: "c" }] });
     expect(await client.post(`${id}/finalize`)).toMatchObject({ status: "FINALIZED", requestTotal: 3 });
@@ -125,7 +128,7 @@ describe("a started batch", () => {
   test("keeps the order of its requests and sends low priority ones to the other lane", async ({
     expect,
   }) => {
-    const { client, take } = await warmBatchClient();
+    const { client, take } = await warmBatchClient(api);
     const low = { policy: { lowPriority: true } };
     const id = await client.start([
       { input: "a" },
@@ -144,7 +147,7 @@ describe("a started batch", () => {
   });
 
   test("is its own jobs only, whatever else is queued between", async ({ expect }) => {
-    const { client, take } = await warmBatchClient();
+    const { client, take } = await warmBatchClient(api);
     const one = await client.start(inputs(2));
     await client.call("POST", "run", { input: "alone" });
     const other = await client.start(inputs(3));
@@ -161,7 +164,7 @@ describe("a started batch", () => {
   test("options of a request reach the worker, large inputs and outputs go by way of R2", async ({
     expect,
   }) => {
-    const { client, agent, endpointId, take } = await warmBatchClient();
+    const { client, agent, endpointId, take } = await warmBatchClient(api);
     const large = "x".repeat(300_000);
     const request = { input: large, webhook: "https://example.com/", policy: { executionTimeout: 9_000 } };
     const id = await client.start([request, { input: 1 }]);
@@ -173,7 +176,7 @@ describe("a started batch", () => {
   });
 
   test("a page is as long as it was asked to be", async ({ expect }) => {
-    const client = await BatchClient.onFreshEndpoint("workersMax: 0");
+    const client = await BatchClient.onFreshEndpoint(api, "workersMax: 0");
     const id = await client.start(inputs(130));
     const page = await client.requests(id, "?limit=120");
     expect(page.hasMore).toBe(true);
@@ -187,7 +190,7 @@ describe("a started batch", () => {
   });
 
   test("can be finalized twice, and is no draft any more", async ({ expect }) => {
-    const client = await BatchClient.onFreshEndpoint("workersMax: 0");
+    const client = await BatchClient.onFreshEndpoint(api, "workersMax: 0");
     const id = await client.start(inputs(2));
     expect(await client.post(`${id}/finalize`)).toMatchObject({ status: "FINALIZED", requestTotal: 2 });
     expect((await client.call("GET", "health")).body["jobs"]).toMatchObject({ inQueue: 2 });
@@ -204,7 +207,7 @@ describe("a started batch", () => {
   });
 
   test("results are kept for a day, the batch longer than they", async ({ expect }) => {
-    const { client, agent, endpointId, take } = await warmBatchClient();
+    const { client, agent, endpointId, take } = await warmBatchClient(api);
     const id = await client.start(inputs(2).map((each) => ({ ...each, policy: { ttl: 7 * DAY_MS } })));
     const [first, second] = await take(2);
     if (!first || !second) throw new Error("two jobs");
@@ -227,7 +230,7 @@ describe("a started batch", () => {
 
 describe("cancelling", () => {
   test("a draft drops its requests", async ({ expect }) => {
-    const client = await BatchClient.onFreshEndpoint("workersMax: 0");
+    const client = await BatchClient.onFreshEndpoint(api, "workersMax: 0");
     const id = await client.create([{ input: "x".repeat(300_000) }, { input: 1 }]);
     expect(await client.post(`${id}/cancel`)).toMatchObject({ status: "CANCELLED", requestFailed: 2 });
     const { status, body } = await client.call("POST", `batch/${id}/finalize`);
@@ -237,7 +240,7 @@ describe("cancelling", () => {
   test("what waits is cancelled, what runs may finish, and then the batch is cancelled", async ({
     expect,
   }) => {
-    const { client, agent, endpointId, take } = await warmBatchClient();
+    const { client, agent, endpointId, take } = await warmBatchClient(api);
     const id = await client.start(inputs(1_200));
     const [running] = await take(1);
     if (!running) throw new Error("a job");
@@ -250,7 +253,7 @@ describe("cancelling", () => {
   });
 
   test("other jobs of the queue are left alone", async ({ expect }) => {
-    const client = await BatchClient.onFreshEndpoint("workersMax: 0");
+    const client = await BatchClient.onFreshEndpoint(api, "workersMax: 0");
     const before = await client.call("POST", "run", { input: 1 });
     const id = await client.start(inputs(2));
     const after = await client.call("POST", "run", { input: 1 });
@@ -262,7 +265,7 @@ describe("cancelling", () => {
 
 describe("limits", () => {
   test("ten batches may be at work; one that has ended makes room", async ({ expect }) => {
-    const { client, agent, endpointId, take } = await warmBatchClient();
+    const { client, agent, endpointId, take } = await warmBatchClient(api);
     const first = await client.start(inputs(1));
     for (let more = 0; more < 9; more += 1) await client.create([]);
     const refused = await client.call("POST", "batch", inputs(1));
@@ -284,7 +287,7 @@ describe("limits", () => {
     ["a wrong policy", [{ input: 1, policy: { ttl: 1 } }], /^\[0\]\.policy\.ttl must be at least/],
     ["too many requests", inputs(5_001), /^The body must hold at most 5000/],
   ] as const)("refuses %s, and makes nothing", async ([, body, message], { expect }) => {
-    const client = await BatchClient.onFreshEndpoint("workersMax: 0");
+    const client = await BatchClient.onFreshEndpoint(api, "workersMax: 0");
     const reply = await client.call("POST", "batch", body);
     expect(reply).toMatchObject({
       status: 400,
@@ -294,7 +297,7 @@ describe("limits", () => {
   });
 
   test("a batch holds 5000 requests, however they come", async ({ expect }) => {
-    const client = await BatchClient.onFreshEndpoint("workersMax: 0");
+    const client = await BatchClient.onFreshEndpoint(api, "workersMax: 0");
     const id = await client.create(inputs(4_999));
     const append = (requests: unknown) => client.call("POST", `batch/${id}/requests`, { requests });
     expect(await append(inputs(2))).toMatchObject({
@@ -306,7 +309,7 @@ describe("limits", () => {
   });
 
   test("a body above 10 MiB is refused", async ({ expect }) => {
-    const client = await BatchClient.onFreshEndpoint("workersMax: 0");
+    const client = await BatchClient.onFreshEndpoint(api, "workersMax: 0");
     const just = JSON.stringify([{ input: "x".repeat(10 * 1024 * 1024 - 20) }]);
     expect((await client.call("POST", "batch", just)).status).toBe(200);
     expect(await client.call("POST", "batch", `${just}         `)).toMatchObject({
@@ -316,8 +319,8 @@ describe("limits", () => {
   });
 
   test("other endpoints and other ids know nothing of a batch", async ({ expect }) => {
-    const client = await BatchClient.onFreshEndpoint("workersMax: 0");
-    const other = await BatchClient.onFreshEndpoint("workersMax: 0");
+    const client = await BatchClient.onFreshEndpoint(api, "workersMax: 0");
+    const other = await BatchClient.onFreshEndpoint(api, "workersMax: 0");
     const id = await client.create([]);
     await other.create([]);
     for (const reply of [

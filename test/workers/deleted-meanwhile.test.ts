@@ -1,5 +1,7 @@
 import { beforeEach, test } from "vitest";
-import { call, createEndpoint, signInAsNewAccount } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
+
+const { call, createEndpoint, signInAsNewAccount } = new EdgeClient();
 
 beforeEach(signInAsNewAccount);
 

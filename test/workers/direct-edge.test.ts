@@ -9,10 +9,13 @@ import { findAnyEndpoint } from "../../src/gateway/endpoint-directory.ts";
 import { WorkerSearch } from "../../src/gateway/lb/worker-search.ts";
 import edge from "../../src/index.ts";
 import { ScriptedAgent } from "./agent-client.ts";
-import { apiKeyOfTest, createEndpoint, signInAsNewAccount } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
 import { direct, headOf, LB, linkedEndpoint, ScriptedLink, text } from "./link-client.ts";
 import { bellOf, kill, noBellOf, passTime, ringBells } from "./object.ts";
 import { withMeantimeBefore } from "./tapped-database.ts";
+
+const api = new EdgeClient();
+const { createEndpoint, signInAsNewAccount } = api;
 
 beforeEach(signInAsNewAccount);
 afterEach(() => void vi.useRealTimers());
@@ -22,7 +25,7 @@ function ask(
   address: string,
   init: Omit<RequestInit, "headers"> & { headers?: Record<string, string> } = {},
 ): Promise<Response> {
-  const headers = { Authorization: `Bearer ${apiKeyOfTest()}`, ...init.headers };
+  const headers = { Authorization: `Bearer ${api.key}`, ...init.headers };
   return exports.default.fetch(address, { redirect: "manual", ...init, headers });
 }
 
@@ -32,7 +35,7 @@ const valueOf = ({ headers }: RequestHead, name: string) =>
 /** A load-balanced endpoint with a worker that takes no requests yet. */
 async function unreadyEndpoint() {
   const endpointId = await createEndpoint(`${LB}, workersMin: 1`);
-  const agent = await ScriptedAgent.join("linked");
+  const agent = await ScriptedAgent.join(api, "linked");
   const workerId = await agent.bringUpWorker(endpointId);
   return { endpointId, workerId, link: new ScriptedLink(await agent.openLink(endpointId)) };
 }
@@ -48,7 +51,7 @@ async function refusal(response: Promise<Response>) {
 
 describe("a request", () => {
   test("reaches a worker by the endpoint's path, and its answer comes back", async ({ expect }) => {
-    const { endpointId, link, workerId } = await linkedEndpoint();
+    const { endpointId, link, workerId } = await linkedEndpoint(api);
     const asked = ask(`http://edge/lb/${endpointId}/a%20b/%2F?x=%zz&y`, { headers: { Cookie: "c=1" } });
     const { stream, head, hasBody } = await link.open();
     expect(head).toMatchObject({ kind: "http", method: "GET", target: "/a%20b/%2F?x=%zz&y" });
@@ -67,7 +70,7 @@ describe("a request", () => {
   test("reaches it by a host of the endpoint, whatever stands at that path of the edge", async ({
     expect,
   }) => {
-    const { endpointId, link } = await linkedEndpoint();
+    const { endpointId, link } = await linkedEndpoint(api);
     for (const host of [`${endpointId}.lb.localhost:8787`, `${endpointId.toUpperCase()}.localhost`]) {
       const asked = ask(`http://${host}/v2/x/run?y=1`, { method: "DELETE" });
       const { stream, head } = await link.open();
@@ -80,7 +83,7 @@ describe("a request", () => {
   });
 
   test("brings its body along, short, long, or of a length that nobody knows", async ({ expect }) => {
-    const { endpointId, link } = await linkedEndpoint();
+    const { endpointId, link } = await linkedEndpoint(api);
     const long = new Uint8Array(1_000_000).map((_, index) => index % 251);
     const unknown = () => new Blob([long]).stream().pipeThrough(new TransformStream());
     for (const [body, sent] of [
@@ -102,7 +105,7 @@ describe("a request", () => {
   });
 
   test("gets its answer piece by piece", async ({ expect }) => {
-    const { endpointId, link } = await linkedEndpoint();
+    const { endpointId, link } = await linkedEndpoint(api);
     const asked = ask(`http://edge/lb/${endpointId}/events`);
     const { stream } = await link.open();
     link.head(stream, { status: 200, statusText: "", headers: [["Content-Type", "text/event-stream"]] });
@@ -116,13 +119,13 @@ describe("a request", () => {
   });
 
   test("asks no database once its key and its endpoint are known", async ({ expect }) => {
-    const { endpointId, link } = await linkedEndpoint();
+    const { endpointId, link } = await linkedEndpoint(api);
     let questions = 0;
     const bindings = withMeantimeBefore(1, async () => (questions += 1));
     for (const expected of [0, 0]) {
       const context = createExecutionContext();
       const request = new Request(`http://edge/lb/${endpointId}/`, {
-        headers: { Authorization: `Bearer ${apiKeyOfTest()}` },
+        headers: { Authorization: `Bearer ${api.key}` },
       });
       const asked = edge.fetch(request, bindings, context);
       const { stream } = await link.open();
@@ -168,7 +171,7 @@ describe("a request that no worker can take", () => {
   });
 
   test("is told when the worker that it wants is none", async ({ expect }) => {
-    const { endpointId } = await linkedEndpoint();
+    const { endpointId } = await linkedEndpoint(api);
     const headers = { "X-Runpod-Worker-Id": "strict nobody" };
     expect(await refusal(ask(`http://edge/lb/${endpointId}/`, { headers }))).toMatchObject({
       status: 404,
@@ -212,7 +215,7 @@ describe("a request that no worker can take", () => {
   });
 
   test("is told to come again when there are too many", async ({ expect }) => {
-    const { endpointId, link } = await linkedEndpoint();
+    const { endpointId, link } = await linkedEndpoint(api);
     const others = Array.from({ length: DIRECT_REQUESTS_MAX }, () => direct(endpointId));
     const refused = await refusal(ask(`http://edge/lb/${endpointId}/`));
     expect(refused).toMatchObject({
@@ -237,7 +240,7 @@ describe("a worker that fails", () => {
   ];
 
   test.for(failures)("gives 502: %s", async ([, fail, detail], { expect }) => {
-    const { endpointId, link, workerId } = await linkedEndpoint();
+    const { endpointId, link, workerId } = await linkedEndpoint(api);
     const refused = refusal(ask(`http://edge/lb/${endpointId}/`));
     const { stream } = await link.open();
     fail(link, stream);
@@ -249,7 +252,7 @@ describe("a worker that fails", () => {
   });
 
   test("gives 502 as well when the endpoint's object dies", async ({ expect }) => {
-    const { endpointId, link } = await linkedEndpoint();
+    const { endpointId, link } = await linkedEndpoint(api);
     const refused = refusal(ask(`http://edge/lb/${endpointId}/`));
     await link.open();
     await kill(endpointId);
@@ -257,7 +260,7 @@ describe("a worker that fails", () => {
   });
 
   test("gives 524 when it does not answer, and is told", async ({ expect }) => {
-    const { endpointId, link, workerId } = await linkedEndpoint();
+    const { endpointId, link, workerId } = await linkedEndpoint(api);
     const endpoint = await findAnyEndpoint(env, endpointId);
     if (!endpoint) throw new Error("no endpoint");
     const executionCtx = createExecutionContext();
@@ -272,7 +275,7 @@ describe("a worker that fails", () => {
   });
 
   test("gives 524 when its host says that it is too slow", async ({ expect }) => {
-    const { endpointId, link } = await linkedEndpoint();
+    const { endpointId, link } = await linkedEndpoint(api);
     const refused = refusal(ask(`http://edge/lb/${endpointId}/`));
     link.reset((await link.open()).stream, "timeout");
     expect(await refused).toMatchObject({ status: 524, body: { code: "worker_too_slow", status: 524 } });
@@ -280,7 +283,7 @@ describe("a worker that fails", () => {
 });
 
 test("a body that turns out too long on its way gives 413", async ({ expect }) => {
-  const { endpointId, link } = await linkedEndpoint();
+  const { endpointId, link } = await linkedEndpoint(api);
   const body = new Blob(["x"]).stream();
   const refused = refusal(ask(`http://edge/lb/${endpointId}/`, { method: "POST", body }));
   link.reset((await link.open()).stream, "too_large");
@@ -291,7 +294,7 @@ describe("a WebSocket", () => {
   const UPGRADE = { Upgrade: "websocket", "Sec-WebSocket-Protocol": "chat, other" };
 
   test("is opened to a worker, with the subprotocol that it has chosen", async ({ expect }) => {
-    const { endpointId, link, workerId } = await linkedEndpoint();
+    const { endpointId, link, workerId } = await linkedEndpoint(api);
     const asked = ask(`http://edge/lb/${endpointId}/socket?x`, { headers: UPGRADE });
     const { stream, head } = await link.open();
     expect(head).toMatchObject({ kind: "websocket", target: "/socket?x" });
@@ -324,7 +327,7 @@ describe("a WebSocket", () => {
   });
 
   test("that the worker does not want ends with the worker's own answer", async ({ expect }) => {
-    const { endpointId, link } = await linkedEndpoint();
+    const { endpointId, link } = await linkedEndpoint(api);
     const asked = ask(`http://edge/lb/${endpointId}/`, { headers: UPGRADE });
     const { stream } = await link.open();
     link.answer(stream, "no sockets here", { status: 426, statusText: "", headers: [["X-Own", "1"]] });
@@ -350,7 +353,7 @@ describe("a WebSocket", () => {
 });
 
 test("another account's endpoint is none", async ({ expect }) => {
-  const { endpointId, link } = await linkedEndpoint();
+  const { endpointId, link } = await linkedEndpoint(api);
   await signInAsNewAccount();
   for (const address of [`http://edge/lb/${endpointId}/`, `http://${endpointId}.lb.localhost/`]) {
     expect(await refusal(ask(address))).toMatchObject({ status: 404, body: { code: "endpoint_not_found" } });
@@ -363,7 +366,7 @@ test("an object that knows nothing yet is told of its endpoint by the first requ
   await kill(endpointId);
   const context = createExecutionContext();
   void edge.fetch(
-    new Request(`http://edge/lb/${endpointId}/`, { headers: { Authorization: `Bearer ${apiKeyOfTest()}` } }),
+    new Request(`http://edge/lb/${endpointId}/`, { headers: { Authorization: `Bearer ${api.key}` } }),
     env,
     context,
   );

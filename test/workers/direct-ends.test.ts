@@ -8,7 +8,7 @@ import {
   LINK_SILENCE_MS,
   LINK_WINDOW_BYTES,
 } from "../../src/contract/limits.ts";
-import { signInAsNewAccount } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
 import {
   answered,
   bytesOf,
@@ -23,6 +23,9 @@ import {
 } from "./link-client.ts";
 import { endpointObject, fleetObject, passTime } from "./object.ts";
 
+const api = new EdgeClient();
+const { signInAsNewAccount } = api;
+
 beforeEach(signInAsNewAccount);
 beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] })); // so that no host is lost meanwhile
 afterEach(() => void vi.useRealTimers());
@@ -34,7 +37,7 @@ const frame = bytesOf(LINK_FRAME_MAX_BYTES);
 
 /** A request whose answer has begun. */
 async function begun() {
-  const scene = await linkedEndpoint();
+  const scene = await linkedEndpoint(api);
   const requestId = crypto.randomUUID();
   const reply = scene.direct({ requestId });
   const { stream } = await scene.link.open();
@@ -45,7 +48,7 @@ async function begun() {
 
 describe("an abort", () => {
   test("ends a request that has no answer yet", async ({ expect }) => {
-    const { endpointId, link, direct: call } = await linkedEndpoint();
+    const { endpointId, link, direct: call } = await linkedEndpoint(api);
     const reply = call({ requestId: "one" });
     await link.open();
     await endpointObject(endpointId).abortDirect("one", "timeout");
@@ -54,7 +57,7 @@ describe("an abort", () => {
   });
 
   test("ends a request whose body is on its way, and the body", async ({ expect }) => {
-    const { endpointId, link, direct: call } = await linkedEndpoint();
+    const { endpointId, link, direct: call } = await linkedEndpoint(api);
     const body = new WrittenBody();
     const reply = call({ requestId: "one", body });
     await link.open();
@@ -97,7 +100,7 @@ describe("an abort", () => {
   });
 
   test("is what the agent hears of a client whose body breaks off", async ({ expect }) => {
-    const { link, direct: call } = await linkedEndpoint();
+    const { link, direct: call } = await linkedEndpoint(api);
     const body = new WrittenBody();
     const reply = call({ body });
     await link.open();
@@ -109,7 +112,7 @@ describe("an abort", () => {
   });
 
   test("that overtakes its request keeps it from any worker", async ({ expect }) => {
-    const { endpointId, link, direct: call } = await linkedEndpoint();
+    const { endpointId, link, direct: call } = await linkedEndpoint(api);
     await endpointObject(endpointId).abortDirect("one", "aborted");
     expect(await call({ requestId: "one" })).toMatchObject({ kind: "failed", reason: "aborted" });
     const other = call({ requestId: "two" });
@@ -119,7 +122,7 @@ describe("an abort", () => {
   });
 
   test("of a request that is over, or never was, changes nothing", async ({ expect }) => {
-    const { endpointId, link, direct: call } = await linkedEndpoint();
+    const { endpointId, link, direct: call } = await linkedEndpoint(api);
     const reply = call({ requestId: "one" });
     link.answer((await link.open()).stream, "");
     await reply;
@@ -146,7 +149,7 @@ describe("back-pressure", () => {
   });
 
   test("lets an agent that gives no credit bound what the client may send", async ({ expect }) => {
-    const { endpointId, link, direct: call } = await linkedEndpoint();
+    const { endpointId, link, direct: call } = await linkedEndpoint(api);
     const body = new WrittenBody();
     void call({ requestId: "one", body });
     await link.open();
@@ -174,7 +177,7 @@ describe("back-pressure", () => {
 
 describe("a body above the limit", () => {
   test("of a request is cut off, and the reply says so", async ({ expect }) => {
-    const { link, direct: call } = await linkedEndpoint();
+    const { link, direct: call } = await linkedEndpoint(api);
     const body = new WrittenBody();
     const reply = call({ body });
     const { stream } = await link.open();
@@ -197,7 +200,7 @@ describe("a body above the limit", () => {
   });
 
   test("is not one with exactly so many bytes", async ({ expect }) => {
-    const { link, direct: call } = await linkedEndpoint();
+    const { link, direct: call } = await linkedEndpoint(api);
     const body = new WrittenBody();
     const reply = call({ body });
     const { stream } = await link.open();
@@ -215,7 +218,7 @@ describe("a body above the limit", () => {
 
 describe("a link that closes", () => {
   test("ends requests that have no answer yet, and says whose they were", async ({ expect }) => {
-    const { agent, workerId, link, direct: call } = await linkedEndpoint();
+    const { agent, workerId, link, direct: call } = await linkedEndpoint(api);
     const reply = call();
     await link.open();
     link.socket.close(1000);
@@ -227,7 +230,7 @@ describe("a link that closes", () => {
   });
 
   test("ends requests whose body is on its way", async ({ expect }) => {
-    const { link, direct: call } = await linkedEndpoint();
+    const { link, direct: call } = await linkedEndpoint(api);
     const body = new WrittenBody();
     const reply = call({ body });
     await link.open();
@@ -247,7 +250,7 @@ describe("a link that closes", () => {
   });
 
   test("leaves no worker behind", async ({ expect }) => {
-    const { link, direct: call } = await linkedEndpoint();
+    const { link, direct: call } = await linkedEndpoint(api);
     const reply = call();
     await link.open();
     link.socket.close(1000);
@@ -256,7 +259,7 @@ describe("a link that closes", () => {
   });
 
   test("because its agent has opened another one has lost its requests", async ({ expect }) => {
-    const { endpointId, agent, workerId, link, direct: call } = await linkedEndpoint();
+    const { endpointId, agent, workerId, link, direct: call } = await linkedEndpoint(api);
     const reply = call();
     await link.open();
     const second = new ScriptedLink(await agent.openLink(endpointId));
@@ -272,7 +275,7 @@ describe("a link that closes", () => {
 
 describe("a link that is silent", () => {
   test("is given up after a while, with the requests on it", async ({ expect }) => {
-    const { endpointId, agent, workerId, link, direct: call } = await linkedEndpoint();
+    const { endpointId, agent, workerId, link, direct: call } = await linkedEndpoint(api);
     const workers = [{ workerId, endpointId, revision: 1, state: "ready" as const }];
     const { revision } = await agent.sync({ workers });
     const parked = agent.sync({ workers, appliedRevision: revision, holdMs: AGENT_HOLD_MAX_MS }); // so the host is there
@@ -288,7 +291,7 @@ describe("a link that is silent", () => {
   });
 
   test("is not given up while it beats, nor when it was silent before the request", async ({ expect }) => {
-    const { endpointId, link, direct: call } = await linkedEndpoint();
+    const { endpointId, link, direct: call } = await linkedEndpoint(api);
     passTime(LINK_SILENCE_MS);
     const reply = call();
     const { stream } = await link.open();
@@ -306,7 +309,7 @@ describe("a link that is silent", () => {
 
 describe("a worker", () => {
   test("that breaks its request is named in the reply", async ({ expect }) => {
-    const { link, workerId, direct: call } = await linkedEndpoint();
+    const { link, workerId, direct: call } = await linkedEndpoint(api);
     const reply = call();
     link.reset((await link.open()).stream, "worker_failed", "ECONNREFUSED");
     const failed = { kind: "failed", reason: "worker_failed", detail: "ECONNREFUSED", workerId };
@@ -325,7 +328,7 @@ describe("a worker", () => {
   test("that takes no requests any more gives its request back, which waits for another", async ({
     expect,
   }) => {
-    const { link, direct: call } = await linkedEndpoint();
+    const { link, direct: call } = await linkedEndpoint(api);
     const reply = call();
     link.reset((await link.open()).stream, "worker_gone");
     expect(await reply).toMatchObject({ kind: "wait" });
@@ -334,7 +337,7 @@ describe("a worker", () => {
   test("that gives its request back, though its agent says that it is ready, does not get it again", async ({
     expect,
   }) => {
-    const { link, workerId, other, direct: call } = await linkedPair();
+    const { link, workerId, other, direct: call } = await linkedPair(api);
     link.ready(workerId);
     await link.heard();
     const reply = call();
@@ -359,7 +362,7 @@ describe("a worker", () => {
   });
 
   test("that gives back a body that it has not read lets another one have all of it", async ({ expect }) => {
-    const { link, direct: call } = await linkedPair();
+    const { link, direct: call } = await linkedPair(api);
     const body = new WrittenBody();
     const reply = call({ body });
     const first = await link.open();
@@ -380,7 +383,7 @@ describe("a worker", () => {
     ["of which it has read", true],
     ["that nobody else takes", false],
   ] as const)("that gives back a body %s has lost it", async ([, hasRead], { expect }) => {
-    const { link, workerId, other, direct: call } = await linkedPair();
+    const { link, workerId, other, direct: call } = await linkedPair(api);
     link.ready(workerId, ...(hasRead ? [other] : []));
     await link.heard();
     const body = new WrittenBody();
@@ -395,7 +398,7 @@ describe("a worker", () => {
   });
 
   test("that is gone, as Fleet says, has lost its requests", async ({ expect }) => {
-    const { agent, workerId, link, direct: call } = await linkedEndpoint();
+    const { agent, workerId, link, direct: call } = await linkedEndpoint(api);
     const reply = call();
     await link.open();
     await agent.ask("POST", "/agent/v1/host/leave");
@@ -445,7 +448,7 @@ describe("an agent that breaks the protocol loses its link, and its requests end
   };
 
   test.for(Object.keys(faults))("by %s", async (name, { expect }) => {
-    const { endpointId, agent, workerId, link, direct: call } = await linkedEndpoint();
+    const { endpointId, agent, workerId, link, direct: call } = await linkedEndpoint(api);
     const body = new WrittenBody(); // so the request goes on after its answer
     const reply = call({ body });
     const { stream } = await link.open();
@@ -463,7 +466,7 @@ describe("an agent that breaks the protocol loses its link, and its requests end
   });
 
   test("but a stream that it alone knows is only reset", async ({ expect }) => {
-    const { link, direct: call } = await linkedEndpoint();
+    const { link, direct: call } = await linkedEndpoint(api);
     const reply = call();
     const { stream } = await link.open();
     link.data((stream + 1_000) % 2 ** 32, "x");

@@ -6,9 +6,12 @@ import { ACTIVITY_NOTE_MS, IDLE_NOTE_AFTER_MS } from "../../src/contract/limits.
 import type { RequestMetrics, WorkerMetrics } from "../../src/contract/metrics.ts";
 import type { Affinity } from "../../src/endpoint/direct/messages.ts";
 import { INVENTORY, ScriptedAgent } from "./agent-client.ts";
-import { call, createEndpoint, graphql, signInAsNewAccount } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
 import { answered, direct, headOf, json, ScriptedLink, untilReady } from "./link-client.ts";
 import { alarmOf, configure, endpointObject, evict, fireAlarm, kill, passTime } from "./object.ts";
+
+const api = new EdgeClient();
+const { call, createEndpoint, graphql, signInAsNewAccount } = api;
 
 const SECOND = 1_000;
 const IDLE_TIMEOUT_MS = 60 * SECOND;
@@ -40,7 +43,7 @@ class LinkedHost {
   }
 
   static async join(endpointId: string): Promise<LinkedHost> {
-    const agent = await ScriptedAgent.join();
+    const agent = await ScriptedAgent.join(api);
     while ((await agent.sync({ inventory })).assignments.length === 0) await scheduler.wait(5);
     return new LinkedHost(agent, new ScriptedLink(await agent.openLink(endpointId)), endpointId);
   }
@@ -496,7 +499,7 @@ describe("requests", () => {
     const endpointId = await createEndpoint(`${LB}, workersMin: 0, workersMax: 1`);
     const receivedAt = Date.now();
     const bell = await openBell(endpointId);
-    const agent = await ScriptedAgent.join();
+    const agent = await ScriptedAgent.join(api);
     const { assignments, revision } = await agent.sync();
     const link = new ScriptedLink(await agent.openLink(endpointId));
     const { workerId = "", revision: release = 0 } = assignments[0] ?? {};

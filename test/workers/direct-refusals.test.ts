@@ -9,8 +9,11 @@ import {
 import { openDatabase } from "../../src/db/database.ts";
 import { findEndpoint } from "../../src/db/endpoints.ts";
 import { NEEDED_ACCESS } from "../../src/gateway/v2/operations.ts";
-import { apiKeyOfTest, call, createEndpoint } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
 import { keyWith } from "./key-client.ts";
+
+const api = new EdgeClient();
+const { call, createEndpoint } = api;
 
 const LB = 'type: "LB", scalerType: "REQUEST_COUNT", scalerValue: 1, workersMin: 0, workersMax: 1';
 
@@ -18,7 +21,7 @@ async function ask(
   address: string,
   init: Omit<RequestInit, "headers"> & { headers?: Record<string, string> } = {},
 ): Promise<{ status: number; body: unknown }> {
-  const headers = { Authorization: `Bearer ${apiKeyOfTest()}`, ...init.headers };
+  const headers = { Authorization: `Bearer ${api.key}`, ...init.headers };
   const response = await exports.default.fetch(address, { ...init, headers });
   return { status: response.status, body: await response.json() };
 }

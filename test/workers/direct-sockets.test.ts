@@ -7,9 +7,12 @@ import {
   WEBSOCKET_MESSAGE_MAX_BYTES,
 } from "../../src/contract/limits.ts";
 import { UPGRADE_HEAD, UPGRADE_WORKER } from "../../src/endpoint/direct/messages.ts";
-import { signInAsNewAccount } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
 import { bytesOf, direct, headOf, json, linkedEndpoint, type ScriptedLink, text } from "./link-client.ts";
 import { endpointObject, evict } from "./object.ts";
+
+const api = new EdgeClient();
+const { signInAsNewAccount } = api;
 
 beforeEach(signInAsNewAccount);
 beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] })); // so that no host is lost meanwhile
@@ -59,7 +62,7 @@ class Client {
 
 /** An open WebSocket between a client and the agent's end of it. */
 async function opened() {
-  const scene = await linkedEndpoint();
+  const scene = await linkedEndpoint(api);
   const requestId = crypto.randomUUID();
   const response = upgrade(scene.endpointId, requestId);
   const { stream } = await scene.link.open();
@@ -86,7 +89,7 @@ const inFlight = async (endpointId: string) => (await endpointObject(endpointId)
 
 describe("a WebSocket", () => {
   test("is open when its worker has said so, with the worker's head", async ({ expect }) => {
-    const { endpointId, link, workerId } = await linkedEndpoint();
+    const { endpointId, link, workerId } = await linkedEndpoint(api);
     const response = upgrade(endpointId);
     const { stream, head, workerId: asked } = await link.open();
     expect(asked).toBe(workerId);
@@ -103,7 +106,7 @@ describe("a WebSocket", () => {
   });
 
   test("that its worker does not want is answered like a request", async ({ expect }) => {
-    const { endpointId, link } = await linkedEndpoint();
+    const { endpointId, link } = await linkedEndpoint(api);
     const response = upgrade(endpointId);
     const { stream } = await link.open();
     link.send({ type: FRAME.HEAD, stream, payload: json({ status: 403, statusText: "No", headers: [] }) });
@@ -118,7 +121,7 @@ describe("a WebSocket", () => {
   });
 
   test("that no worker takes has to wait, and one that is broken fails", async ({ expect }) => {
-    const { endpointId, link, workerId } = await linkedEndpoint();
+    const { endpointId, link, workerId } = await linkedEndpoint(api);
     const broken = upgrade(endpointId);
     link.reset((await link.open()).stream, "worker_failed", "refused");
     const failed = { kind: "failed", reason: "worker_failed", detail: "refused", workerId };

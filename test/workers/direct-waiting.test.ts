@@ -3,9 +3,12 @@ import { afterEach, beforeEach, describe, test, vi } from "vitest";
 import { DIRECT_WAITING_MAX } from "../../src/contract/limits.ts";
 import type { Affinity } from "../../src/endpoint/direct/messages.ts";
 import { ScriptedAgent } from "./agent-client.ts";
-import { createEndpoint, signInAsNewAccount } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
 import { direct, LB, linkedEndpoint, linkedPair, ScriptedLink, untilReady, vitalsOf } from "./link-client.ts";
 import { configure, endpointObject, evict, noBellOf } from "./object.ts";
+
+const api = new EdgeClient();
+const { createEndpoint, signInAsNewAccount } = api;
 
 beforeEach(signInAsNewAccount);
 beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] })); // so that no host is lost meanwhile
@@ -47,7 +50,7 @@ describe("a request that no worker takes", () => {
   });
 
   test("is rung for when a worker takes requests", async ({ expect }) => {
-    const { endpointId, link, workerId } = await linkedEndpoint();
+    const { endpointId, link, workerId } = await linkedEndpoint(api);
     link.ready();
     await link.heard();
     const bell = await waitOnBell(endpointId);
@@ -58,7 +61,7 @@ describe("a request that no worker takes", () => {
   });
 
   test("is rung for at once when a worker came meanwhile", async ({ expect }) => {
-    const { endpointId } = await linkedEndpoint();
+    const { endpointId } = await linkedEndpoint(api);
     expect(await (await waitOnBell(endpointId)).rung).toBe("look");
     expect(await waitingIn(endpointId)).toBe(0);
   });
@@ -74,7 +77,7 @@ describe("a request that no worker takes", () => {
   });
 
   test("waits on, and is counted, when the object loses its memory", async ({ expect }) => {
-    const { endpointId, link, workerId } = await linkedEndpoint();
+    const { endpointId, link, workerId } = await linkedEndpoint(api);
     link.ready();
     await link.heard();
     const bell = await waitOnBell(endpointId);
@@ -102,7 +105,7 @@ describe("a request that no worker takes", () => {
 
 describe("a request for a certain worker", () => {
   test("goes to it although another one is free", async ({ expect }) => {
-    const { endpointId, link, workerId, other } = await linkedPair();
+    const { endpointId, link, workerId, other } = await linkedPair(api);
     for (const mode of ["soft", "strict", "resume"] as const) {
       for (const asked of [workerId, other, workerId, other]) {
         const reply = direct(endpointId, { affinity: { mode, workerId: asked } });
@@ -115,14 +118,14 @@ describe("a request for a certain worker", () => {
   });
 
   test("goes to another one if that is all right", async ({ expect }) => {
-    const { endpointId, link, workerId } = await linkedEndpoint();
+    const { endpointId, link, workerId } = await linkedEndpoint(api);
     const reply = direct(endpointId, { affinity: { mode: "soft", workerId: "gone" } });
     link.answer((await link.open()).stream, "");
     expect(await reply).toMatchObject({ kind: "answer", workerId });
   });
 
   test("waits for it while it takes none, and is rung for it alone", async ({ expect }) => {
-    const { endpointId, link, workerId, other } = await linkedPair();
+    const { endpointId, link, workerId, other } = await linkedPair(api);
     link.ready(other);
     await link.heard();
     const affinity = { mode: "strict", workerId } as const;
@@ -137,7 +140,7 @@ describe("a request for a certain worker", () => {
   });
 
   test("is told when that is gone, also while it waits", async ({ expect }) => {
-    const { endpointId, agent, link, workerId } = await linkedEndpoint();
+    const { endpointId, agent, link, workerId } = await linkedEndpoint(api);
     link.ready();
     await link.heard();
     const affinity = { mode: "strict", workerId } as const;
@@ -153,7 +156,7 @@ describe("a request for a certain worker", () => {
 
 describe("requests of an endpoint", () => {
   test("are shared by the workers of all hosts", async ({ expect }) => {
-    const { endpointId, link, workerId } = await linkedEndpoint();
+    const { endpointId, link, workerId } = await linkedEndpoint(api);
     const { workerId: secondWorkerId, link: other } = await secondHost(endpointId);
     other.ready(secondWorkerId);
     await untilReady(endpointId, secondWorkerId);
@@ -177,7 +180,7 @@ describe("requests of an endpoint", () => {
   test("never go to an agent that tells of a worker on another host, or of none that is known", async ({
     expect,
   }) => {
-    const { endpointId, link, workerId } = await linkedEndpoint();
+    const { endpointId, link, workerId } = await linkedEndpoint(api);
     const { link: liar } = await secondHost(endpointId);
     liar.ready(workerId, "invented");
     await liar.heard();
@@ -194,14 +197,14 @@ describe("requests of an endpoint", () => {
   });
 
   test("do not go to workers that were sent away", async ({ expect }) => {
-    const { endpointId, link } = await linkedEndpoint();
+    const { endpointId, link } = await linkedEndpoint(api);
     await configure(endpointId, { workersMin: 0, workersMax: 0 });
     expect((await direct(endpointId)).kind).toBe("wait");
     expect(link.unread).toEqual([]);
   });
 
   test("write no row", async ({ expect }) => {
-    const { endpointId, link, direct: call } = await linkedEndpoint();
+    const { endpointId, link, direct: call } = await linkedEndpoint(api);
     const once = async () => {
       const reply = call();
       link.answer((await link.open()).stream, "x");
@@ -218,8 +221,8 @@ describe("requests of an endpoint", () => {
 
 describe("a link", () => {
   test("is for hosts that have a worker of the endpoint", async ({ expect }) => {
-    const { endpointId } = await linkedEndpoint();
-    const stranger = await ScriptedAgent.join("stranger");
+    const { endpointId } = await linkedEndpoint(api);
+    const stranger = await ScriptedAgent.join(api, "stranger");
     await stranger.sync();
     await expect(stranger.openLink(endpointId)).rejects.toThrow("worker_not_assigned");
   });
@@ -227,19 +230,19 @@ describe("a link", () => {
   test("is for hosts of the account, of load-balanced endpoints, and a WebSocket", async ({ expect }) => {
     const endpointId = await createEndpoint(`${LB}, workersMin: 0`);
     const queued = await createEndpoint();
-    const agent = await ScriptedAgent.join();
+    const agent = await ScriptedAgent.join(api);
     await expect(agent.openLink(queued)).rejects.toThrow("wrong_endpoint_type");
     await expect(agent.openLink("none")).rejects.toThrow("endpoint_not_found");
     await expect(agent.ask("GET", `/agent/v1/endpoints/${endpointId}/link`)).rejects.toThrow(
       "Upgrade: websocket",
     );
     await signInAsNewAccount();
-    const stranger = await ScriptedAgent.join();
+    const stranger = await ScriptedAgent.join(api);
     await expect(stranger.openLink(endpointId)).rejects.toThrow("endpoint_not_found");
   });
 
   test("outlasts the object's memory, with the workers that it has told of", async ({ expect }) => {
-    const { endpointId, link, direct: call } = await linkedEndpoint();
+    const { endpointId, link, direct: call } = await linkedEndpoint(api);
     await evict(endpointId);
     const reply = call();
     link.answer((await link.open()).stream, "still there");
@@ -249,7 +252,7 @@ describe("a link", () => {
 
 /** A further host, with a worker of the endpoint that takes no requests yet. */
 async function secondHost(endpointId: string) {
-  const agent = await ScriptedAgent.join("second");
+  const agent = await ScriptedAgent.join(api, "second");
   await agent.sync();
   await configure(endpointId, { workersMin: 2 });
   const workerId = await agent.bringUpWorker(endpointId);
@@ -258,6 +261,6 @@ async function secondHost(endpointId: string) {
 
 /** Makes the object know its endpoint, as any call of the gateway does. */
 async function configureBy(endpointId: string): Promise<void> {
-  const agent = await ScriptedAgent.join("idle");
+  const agent = await ScriptedAgent.join(api, "idle");
   await agent.exchange(endpointId);
 }

@@ -1,7 +1,10 @@
 import { beforeEach, describe, test } from "vitest";
 import { FLAG_END, FRAME } from "../../src/contract/link-frame.ts";
-import { signInAsNewAccount } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
 import { answered, headOf, linkedEndpoint, readAll, text, WrittenBody } from "./link-client.ts";
+
+const api = new EdgeClient();
+const { signInAsNewAccount } = api;
 
 beforeEach(signInAsNewAccount);
 
@@ -9,7 +12,7 @@ const bytes = (content: string) => new TextEncoder().encode(content);
 
 describe("a request", () => {
   test("reaches its worker as it is, and its answer comes back in one piece", async ({ expect }) => {
-    const { link, workerId, direct } = await linkedEndpoint();
+    const { link, workerId, direct } = await linkedEndpoint(api);
     const head = { method: "PURGE", target: "/a?b=c", headers: [["X-A", "1"] as [string, string]] };
     const reply = direct({ head: headOf(head) });
     const open = await link.open();
@@ -27,7 +30,7 @@ describe("a request", () => {
   });
 
   test("brings a small body along in the message that opens it", async ({ expect }) => {
-    const { link, direct } = await linkedEndpoint();
+    const { link, direct } = await linkedEndpoint(api);
     const reply = direct({ body: bytes("hello") });
     const { stream, hasBody } = await link.open();
     expect(hasBody).toBe(true);
@@ -38,7 +41,7 @@ describe("a request", () => {
   });
 
   test("streams its body, piece by piece", async ({ expect }) => {
-    const { link, direct } = await linkedEndpoint();
+    const { link, direct } = await linkedEndpoint(api);
     const body = new WrittenBody();
     const reply = direct({ body });
     const { stream } = await link.open();
@@ -54,7 +57,7 @@ describe("a request", () => {
   });
 
   test("gets its answer chunk by chunk", async ({ expect }) => {
-    const { link, direct } = await linkedEndpoint();
+    const { link, direct } = await linkedEndpoint(api);
     const reply = direct();
     const { stream } = await link.open();
     link.head(stream);
@@ -70,7 +73,7 @@ describe("a request", () => {
   });
 
   test("may be answered while its body is still on its way", async ({ expect }) => {
-    const { link, direct } = await linkedEndpoint();
+    const { link, direct } = await linkedEndpoint(api);
     const body = new WrittenBody();
     const reply = direct({ body });
     const { stream } = await link.open();

@@ -1,6 +1,8 @@
 import { exports } from "cloudflare:workers";
 import { test } from "vitest";
-import { call } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
+
+const { call } = new EdgeClient();
 
 function get(path: string, headers: Record<string, string> = {}): Promise<Response> {
   return exports.default.fetch(`http://edge${path}`, { headers, redirect: "manual" });

@@ -1,7 +1,7 @@
 /** Calls of the edge whose answers are held against its OpenAPI document. */
 import { Validator, type Schema } from "@cfworker/json-schema";
 import { makeDocument } from "../../src/gateway/docs/openapi/document.ts";
-import { call } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
 
 type Json = any; // oxlint-disable-line typescript/no-explicit-any -- answers are asserted, not typed
 
@@ -22,10 +22,10 @@ export const checkedOperations = new Set<string>();
 
 /** Calls and throws when the status is not documented, or the body is not as the document says. */
 export async function documentedCall(
-  ...[method, path, body, headers]: Parameters<typeof call>
+  ...[method, path, body, headers]: Parameters<EdgeClient["call"]>
 ): Promise<{ readonly status: number; readonly body: Json }> {
   const operation = operationOf(method, path);
-  const answer = await call(method, path, body, headers);
+  const answer = await new EdgeClient().call(method, path, body, headers);
   const documented = operation.responses[`${answer.status}`];
   if (!documented) throw new Error(`${method} ${path} answered ${answer.status}, which is not documented`);
   const schema = documented.content?.["application/json"]?.schema;

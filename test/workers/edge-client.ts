@@ -4,66 +4,85 @@ import { freshAccount, type TestAccount } from "./accounts.ts";
 
 export const ROOT_API_KEY = "test-root-key-of-more-than-32-characters";
 
-let apiKey = ROOT_API_KEY;
-
-/** From here on all calls are those of a new account: hosts of other tests are not its hosts. */
-export async function signInAsNewAccount(): Promise<void> {
-  signInAs(await freshAccount());
-}
-
-export function signInAs({ key }: Pick<TestAccount, "key">): void {
-  apiKey = key;
-}
-
-/** From here on all calls are those of the account that every test file begins with. */
-export function signInAsRoot(): void {
-  apiKey = ROOT_API_KEY;
-}
-
-export function apiKeyOfTest(): string {
-  return apiKey;
-}
-
-export async function call(
-  method: string,
-  path: string,
-  body?: unknown,
-  headers: Record<string, string> = {},
-): Promise<{ status: number; body: Record<string, unknown>; headers: Headers }> {
-  const response = await exports.default.fetch(`http://edge${path}`, {
-    method,
-    headers: { Authorization: `Bearer ${apiKey}`, ...headers },
-    ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
-  });
-  const text = await response.text();
-  return { status: response.status, body: text === "" ? null : JSON.parse(text), headers: response.headers };
-}
-
-export async function graphql<Data>(query: string): Promise<Data> {
-  const reply = await call("POST", "/graphql", { query });
-  if (reply.body["errors"]) throw new Error(JSON.stringify(reply.body["errors"]));
-  return reply.body["data"] as Data;
-}
-
-/** Creates an endpoint with a template of its own; returns its id. */
-export async function createEndpoint(
-  settings = "workersMin: 0, workersMax: 3, idleTimeout: 5",
-): Promise<string> {
-  const name = `test-${crypto.randomUUID()}`;
-  const { saveEndpoint } = await graphql<{ saveEndpoint: { id: string } }>(
-    `mutation { saveEndpoint(input: { name: "${name}", gpuIds: "AMPERE_16", ${settings},
-       template: { imageName: "test:1", containerDiskInGb: 5 } }) { id } }`,
-  );
-  return saveEndpoint.id;
-}
+export type EdgeAnswer = {
+  readonly status: number;
+  readonly body: Record<string, unknown>;
+  readonly headers: Headers;
+};
 
 export type ServerEvent = { readonly event: string; readonly id?: string; readonly data: unknown };
 
-/** Opens an event stream; `next` answers undefined at its end, `comment` resolves when the next comment came. */
-export async function openEvents(path: string, lastEventId?: number | string) {
+/** A user of the edge with the key of one account: the root account unless it signs in as another. */
+export class EdgeClient {
+  #key: string;
+
+  constructor(key = ROOT_API_KEY) {
+    this.#key = key;
+  }
+
+  static async ofNewAccount(): Promise<EdgeClient> {
+    return new EdgeClient((await freshAccount()).key);
+  }
+
+  get key(): string {
+    return this.#key;
+  }
+
+  /** From here on all calls are those of a new account: hosts of other tests are not its hosts. */
+  readonly signInAsNewAccount = async (): Promise<void> => {
+    this.signInAs(await freshAccount());
+  };
+
+  readonly signInAs = ({ key }: Pick<TestAccount, "key">): void => {
+    this.#key = key;
+  };
+
+  readonly call = async (
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<EdgeAnswer> => {
+    const response = await exports.default.fetch(`http://edge${path}`, {
+      method,
+      headers: { Authorization: `Bearer ${this.#key}`, ...headers },
+      ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    return {
+      status: response.status,
+      body: text === "" ? null : JSON.parse(text),
+      headers: response.headers,
+    };
+  };
+
+  readonly graphql = async <Data>(query: string): Promise<Data> => {
+    const reply = await this.call("POST", "/graphql", { query });
+    if (reply.body["errors"]) throw new Error(JSON.stringify(reply.body["errors"]));
+    return reply.body["data"] as Data;
+  };
+
+  /** Creates an endpoint with a template of its own; returns its id. */
+  readonly createEndpoint = async (
+    settings = "workersMin: 0, workersMax: 3, idleTimeout: 5",
+  ): Promise<string> => {
+    const name = `test-${crypto.randomUUID()}`;
+    const { saveEndpoint } = await this.graphql<{ saveEndpoint: { id: string } }>(
+      `mutation { saveEndpoint(input: { name: "${name}", gpuIds: "AMPERE_16", ${settings},
+         template: { imageName: "test:1", containerDiskInGb: 5 } }) { id } }`,
+    );
+    return saveEndpoint.id;
+  };
+
+  /** Opens an event stream; `next` answers undefined at its end, `comment` resolves when the next comment came. */
+  readonly openEvents = (path: string, lastEventId?: number | string) =>
+    openEvents(this.#key, path, lastEventId);
+}
+
+async function openEvents(key: string, path: string, lastEventId?: number | string) {
   const response = await exports.default.fetch(`http://edge${path}`, {
     headers: {
-      Authorization: `Bearer ${apiKey}`,
+      Authorization: `Bearer ${key}`,
       Accept: "text/event-stream",
       ...(lastEventId !== undefined && { "Last-Event-ID": String(lastEventId) }),
     },

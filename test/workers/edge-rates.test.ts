@@ -11,8 +11,11 @@ import type { Env } from "../../src/env.ts";
 import edge from "../../src/index.ts";
 import { edgeRoutes } from "../../src/routes.ts";
 import { ScriptedAgent } from "./agent-client.ts";
-import { apiKeyOfTest, createEndpoint, signInAsNewAccount } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
 import { withTap } from "./tapped-database.ts";
+
+const api = new EdgeClient();
+const { createEndpoint, signInAsNewAccount } = api;
 
 const NOW = Date.UTC(2027, 0, 1) + 1_000;
 
@@ -46,7 +49,7 @@ let place = 0;
 const freshAddress = (): string => `198.51.100.${(place += 1)}`;
 
 async function ask(path: string, init: RequestInit = {}, headers: Record<string, string> = {}) {
-  const key = `Bearer ${apiKeyOfTest()}`;
+  const key = `Bearer ${api.key}`;
   const request = { ...init, headers: { Authorization: key, ...headers } };
   const response = await exports.default.fetch(`http://edge${path}`, request);
   const retryAfter = response.headers.get("Retry-After");
@@ -77,7 +80,7 @@ describe("invented keys", () => {
     expect,
   }) => {
     const { bindings, asked } = counted();
-    const known = await authenticate(bindings, apiKeyOfTest(), NOW);
+    const known = await authenticate(bindings, api.key, NOW);
     const before = asked();
     const network = "2001:db8:7";
     const guess = async () => await authenticate(bindings, generateCredential("api-key"), NOW, network);
@@ -88,7 +91,7 @@ describe("invented keys", () => {
     for (let guesses = 0; guesses < 50; guesses += 1) await expect(guess()).rejects.toThrow(RateLimitedError);
     expect(asked() - before).toBe(requests + 1);
 
-    expect(await authenticate(bindings, apiKeyOfTest(), NOW, network)).toEqual(known);
+    expect(await authenticate(bindings, api.key, NOW, network)).toEqual(known);
     const root = { ...bindings, ROOT_API_KEY: "the operator is never kept out by others" };
     expect((await authenticate(root, root.ROOT_API_KEY, NOW, network)).kind).toBe("principal");
     expect((await authenticate(bindings, generateCredential("api-key"), NOW, "2001:db8:8")).kind).toBe(
@@ -129,7 +132,7 @@ describe("invented keys", () => {
 describe("a limit", () => {
   test("of a key holds for what that key asks", async ({ expect }) => {
     const endpointId = await createEndpoint();
-    const caller = await authenticate(env, apiKeyOfTest(), NOW);
+    const caller = await authenticate(env, api.key, NOW);
     const name = caller.kind === "principal" ? callerName(caller) : "";
     for (const limited of ["management", "logs", "measures", "scrape"] as const) await useUp(limited, name);
     const paths = ["/v1/endpoints", "/metrics", `/v2/${endpointId}/logs`, `/v2/${endpointId}/health`];
@@ -143,7 +146,7 @@ describe("a limit", () => {
   test("of a host holds for its calls, and of an address for joins and for requests without a key", async ({
     expect,
   }) => {
-    const agent = await ScriptedAgent.join();
+    const agent = await ScriptedAgent.join(api);
     await useUp("agent", agent.hostId);
     await expect(agent.sync()).rejects.toThrow("answered 429");
     const address = freshAddress();
@@ -161,7 +164,7 @@ describe("a limit", () => {
   }) => {
     const endpointId = await createEndpoint();
     expect((await ask(`/v2/${endpointId}/health`)).status).toBe(200);
-    const caller = await authenticate(env, apiKeyOfTest(), NOW);
+    const caller = await authenticate(env, api.key, NOW);
     await useUp("unknown", caller.kind === "principal" ? caller.accountId : "");
     expect(await ask("/v2/unknown/health")).toMatchObject(REFUSED);
     expect((await ask(`/v2/${endpointId}/health`)).status).toBe(200);

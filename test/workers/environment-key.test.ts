@@ -9,7 +9,7 @@ import { flashEnvironment } from "../../src/db/schema.ts";
 import { NEEDED_ACCESS } from "../../src/gateway/v2/operations.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { freshAccount, type TestAccount } from "./accounts.ts";
-import { call, createEndpoint, signInAs } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
 import {
   activeBuild,
   addEnvironment,
@@ -20,6 +20,9 @@ import {
 } from "./flash-world.ts";
 import { linkedEndpoint } from "./link-client.ts";
 import { passTime } from "./object.ts";
+
+const api = new EdgeClient();
+const { call, createEndpoint, signInAs } = api;
 
 let account: TestAccount;
 let world: FlashWorld;
@@ -47,7 +50,7 @@ describe("the queue API", () => {
   test("is open to it: a worker calls another, and reads the result (trap 25)", async ({ expect }) => {
     const endpointId = await createEndpoint("workersMin: 1");
     await deployEndpoint(endpointId, world, "worker");
-    const agent = await ScriptedAgent.join();
+    const agent = await ScriptedAgent.join(api);
     const workerId = await agent.bringUpWorker(endpointId);
     signInAs({ key: await keyOf() });
     const running = call("POST", `/v2/${endpointId}/runsync`, { input: { n: 1 } });
@@ -117,7 +120,7 @@ test("closes when the lease of its session lapses, whether that was tidied up or
 test("requests of load-balanced endpoints are open to it, and it does not reach their worker", async ({
   expect,
 }) => {
-  const { endpointId, link } = await linkedEndpoint(`, flashEnvironmentId: "${world.environmentId}"`);
+  const { endpointId, link } = await linkedEndpoint(api, `, flashEnvironmentId: "${world.environmentId}"`);
   const key = await keyOf();
   signInAs({ key });
   const asked = call("GET", `/lb/${endpointId}/path`);

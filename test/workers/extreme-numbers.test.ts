@@ -18,7 +18,10 @@ import { describe, test, type ExpectStatic } from "vitest";
 import { managementSchema } from "../../src/graphql/schema.ts";
 import { INVENTORY, ScriptedAgent } from "./agent-client.ts";
 import { DOCUMENT } from "./documented-call.ts";
-import { apiKeyOfTest, call, createEndpoint, signInAsNewAccount } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
+
+const api = new EdgeClient();
+const { call, createEndpoint, signInAsNewAccount } = api;
 
 type Json = any; // oxlint-disable-line typescript/no-explicit-any -- documents of any shape are walked
 
@@ -43,13 +46,7 @@ const TEXTS = [
 const LIMIT_MS = 5_000;
 
 /** Calls, drops the body, and holds status and time against what a caller's number may cause. */
-async function tried(
-  expect: ExpectStatic,
-  method: string,
-  path: string,
-  body?: unknown,
-  key = apiKeyOfTest(),
-) {
+async function tried(expect: ExpectStatic, method: string, path: string, body?: unknown, key = api.key) {
   const startedAt = performance.now();
   const response = await exports.default.fetch(`http://edge${path}`, {
     method,
@@ -163,7 +160,7 @@ async function endedJob(): Promise<{ endpointId: string; jobId: string }> {
 describe("the OpenAPI document's parameters", () => {
   test("in addresses", async ({ expect }) => {
     await signInAsNewAccount();
-    const agent = await ScriptedAgent.join();
+    const agent = await ScriptedAgent.join(api);
     const known: Record<string, string> = await endedJob();
     let count = 0;
     for (const { method, path, operation } of OPERATIONS) {
@@ -180,7 +177,7 @@ describe("the OpenAPI document's parameters", () => {
           );
           const query = parameter.in === "query" ? `?${parameter.name}=${encodeURIComponent(value)}` : "";
           const body = method === "GET" || method === "DELETE" ? undefined : { input: 1 };
-          const key = path.startsWith("/agent/") ? agent.token : apiKeyOfTest();
+          const key = path.startsWith("/agent/") ? agent.token : api.key;
           await tried(expect, method, address + query, body, key);
           count += 1;
         }
@@ -191,7 +188,7 @@ describe("the OpenAPI document's parameters", () => {
 
   test("in bodies", async ({ expect }) => {
     await signInAsNewAccount();
-    const agent = await ScriptedAgent.join();
+    const agent = await ScriptedAgent.join(api);
     const accepted = await bodies();
     const { endpointId, jobId } = await endedJob();
     let count = 0;
@@ -204,7 +201,7 @@ describe("the OpenAPI document's parameters", () => {
             .replace("{endpointId}", endpointId)
             .replace("{jobId}", jobId)
             .replace(/\{\w+\}/g, "x");
-          const key = path.startsWith("/agent/") ? agent.token : apiKeyOfTest();
+          const key = path.startsWith("/agent/") ? agent.token : api.key;
           const wait = path.endsWith("/runsync") ? "?wait=1000" : "";
           await tried(expect, method, address + wait, withAt(base, place, value), key);
           count += 1;
@@ -292,7 +289,7 @@ test("the GraphQL schema's arguments", async ({ expect }) => {
 test("times of an agent's log lines", async ({ expect }) => {
   await signInAsNewAccount();
   const endpointId = await createEndpoint("workersMax: 0");
-  const agent = await ScriptedAgent.join();
+  const agent = await ScriptedAgent.join(api);
   for (const seq of [1, 2 ** 31, 2 ** 53 - 1]) {
     for (const now of [0, 1, 2 ** 31, 2 ** 53 - 60_000]) {
       const lines = [{ seq, source: "system" as const, line: "x" }];

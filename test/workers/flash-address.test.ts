@@ -7,12 +7,15 @@ import { FLASH_ADDRESS_CACHE_MS } from "../../src/contract/flash-limits.ts";
 import edge from "../../src/index.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { freshAccount, type TestAccount } from "./accounts.ts";
-import { apiKeyOfTest, call, createEndpoint, graphql, signInAs } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
 import { addEnvironment, deployEndpoint, freshEnvironment, lease, type FlashWorld } from "./flash-world.ts";
 import { keyWith } from "./key-client.ts";
 import { linkedEndpoint } from "./link-client.ts";
 import { passTime } from "./object.ts";
 import { withTap } from "./tapped-database.ts";
+
+const api = new EdgeClient();
+const { call, createEndpoint, graphql, signInAs } = api;
 
 let account: TestAccount;
 let world: FlashWorld;
@@ -42,7 +45,7 @@ const health = async (headers: Record<string, string>) =>
 describe("a job by names", () => {
   test("goes to the endpoint that they mean, and the answer says its id", async ({ expect }) => {
     const endpointId = await deployed("worker", "workersMin: 1");
-    const agent = await ScriptedAgent.join();
+    const agent = await ScriptedAgent.join(api);
     const workerId = await agent.bringUpWorker(endpointId);
     const running = call("POST", "/v2/flash/runsync", { input: {} }, naming());
     await agent.complete(endpointId, await agent.take(endpointId, workerId), "done");
@@ -66,7 +69,7 @@ describe("a job by names", () => {
     expect,
   }) => {
     const endpointId = await deployed();
-    const keys = [apiKeyOfTest(), (await environmentKey(env, world.environmentId)) ?? ""];
+    const keys = [api.key, (await environmentKey(env, world.environmentId)) ?? ""];
     const requests = [endpointId, "flash"].flatMap((id) =>
       [`POST /v2/${id}/run`, `GET /v2/${id}/status/unknown`].flatMap((operation) =>
         keys.map((key) => ({ operation, key })),
@@ -196,9 +199,9 @@ describe("a request to a load-balanced endpoint by names", () => {
   test.for(["http://edge/lb/flash", "http://flash.lb.localhost:8787"])(
     "comes by %s",
     async (base, { expect }) => {
-      const { endpointId, link } = await linkedEndpoint();
+      const { endpointId, link } = await linkedEndpoint(api);
       await deployEndpoint(endpointId, world, "api");
-      const headers = { Authorization: `Bearer ${apiKeyOfTest()}`, ...naming("api") };
+      const headers = { Authorization: `Bearer ${api.key}`, ...naming("api") };
       const asked = exports.default.fetch(`${base}/items/1?x=y`, { headers });
       const { stream, head } = await link.open();
       expect(head.target).toBe("/items/1?x=y");

@@ -10,7 +10,7 @@ import type { Env } from "../../src/env.ts";
 import { resolveAssignments } from "../../src/gateway/agent/assignment.ts";
 import { freshAccount, type TestAccount } from "./accounts.ts";
 import { ScriptedAgent } from "./agent-client.ts";
-import { createEndpoint, graphql, signInAs } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
 import { withMeantimeBefore } from "./tapped-database.ts";
 import {
   activeBuild,
@@ -20,6 +20,9 @@ import {
   lease,
   type FlashWorld,
 } from "./flash-world.ts";
+
+const api = new EdgeClient();
+const { createEndpoint, graphql, signInAs } = api;
 
 const EDGE = "https://edge.example";
 let account: TestAccount;
@@ -55,7 +58,7 @@ describe("a worker of a flash app", () => {
     expect,
   }) => {
     const { endpointId, sha256 } = await deployed({ makes_remote_calls: false }, "workersMin: 1");
-    const agent = await ScriptedAgent.join();
+    const agent = await ScriptedAgent.join(api);
     const workerId = await agent.bringUpWorker(endpointId);
     const { assignments } = await agent.sync();
     const assignment = assignments.find((one) => one.workerId === workerId);
@@ -256,13 +259,13 @@ describe("a worker of a session", () => {
 
 describe("an artifact", () => {
   async function download(sha256: string, headers: Record<string, string> = {}, agent?: ScriptedAgent) {
-    const host = agent ?? (await ScriptedAgent.join());
+    const host = agent ?? (await ScriptedAgent.join(api));
     return await host.download(`/agent/v1/artifacts/${sha256}`, headers);
   }
 
   test("reaches hosts of its account whole, or from where they were", async ({ expect }) => {
     const { sha256, bytes, endpointId } = await deployed({ makes_remote_calls: false }, "workersMin: 1");
-    const agent = await ScriptedAgent.join();
+    const agent = await ScriptedAgent.join(api);
     await agent.bringUpWorker(endpointId);
     const whole = await download(sha256, {}, agent);
     expect(whole.status).toBe(200);
@@ -287,9 +290,9 @@ describe("an artifact", () => {
 
   test("does not reach a host that has no worker of the app, or has it no more", async ({ expect }) => {
     const { sha256, endpointId } = await deployed({ makes_remote_calls: false }, "workersMin: 1");
-    const agent = await ScriptedAgent.join();
+    const agent = await ScriptedAgent.join(api);
     await agent.bringUpWorker(endpointId);
-    const other = await ScriptedAgent.join();
+    const other = await ScriptedAgent.join(api);
     await other.sync();
     expect((await download(sha256, {}, other)).status).toBe(404);
     await agent.ask("POST", "/agent/v1/host/drain");
@@ -299,7 +302,7 @@ describe("an artifact", () => {
   test("of another account is none, nor is what is lost, nor what never was", async ({ expect }) => {
     const { sha256 } = await deployed({ makes_remote_calls: false });
     signInAs(await freshAccount());
-    const agent = await ScriptedAgent.join();
+    const agent = await ScriptedAgent.join(api);
     const theirs = await download(sha256, {}, agent);
     const never = await download("0".repeat(64), {}, agent);
     expect([theirs.status, never.status]).toEqual([404, 404]);

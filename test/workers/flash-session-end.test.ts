@@ -8,12 +8,15 @@ import { flashApp, flashEnvironment } from "../../src/db/schema.ts";
 import type { Env } from "../../src/env.ts";
 import { MAINTENANCE_TASKS } from "../../src/maintenance/tasks.ts";
 import { ScriptedAgent } from "./agent-client.ts";
-import { call, signInAs } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
 import { ask, freshApp, madeSession, madeSessionApp, renewed, savedInto } from "./flash-client.ts";
 import { lease } from "./flash-world.ts";
 import { codeOf, freshClient, post, type Client } from "./graphql-client.ts";
 import { endpointObject } from "./object.ts";
 import { withFailure, withMeantimeBefore } from "./tapped-database.ts";
+
+const api = new EdgeClient();
+const { call, signInAs } = api;
 
 const LAPSED = 1;
 const db = openDatabase(env.DB);
@@ -160,7 +163,7 @@ describe("a session that nobody renews", () => {
     signInAs(client);
     const session = await madeSession(client, await madeSessionApp(client));
     const { id } = await savedInto(client, session.id, "live-worker", { workersMin: 1 });
-    const agent = await ScriptedAgent.join();
+    const agent = await ScriptedAgent.join(api);
     const workerId = await agent.bringUpWorker(id);
     const waiting = call("POST", `/v2/${id}/runsync?wait=60000`, { input: {} });
     const job = await agent.take(id, workerId);

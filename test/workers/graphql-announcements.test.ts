@@ -3,8 +3,11 @@ import { test } from "vitest";
 import type { EndpointConfig } from "../../src/contract/endpoint.ts";
 import type { Env } from "../../src/env.ts";
 import { ScriptedAgent } from "./agent-client.ts";
-import { call, createEndpoint, graphql, signInAsNewAccount } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
 import { codeOf, freshClient, savedEndpoint, type Client } from "./graphql-client.ts";
+
+const api = new EdgeClient();
+const { call, createEndpoint, graphql, signInAsNewAccount } = api;
 
 /** The real objects behind a wire that shows what is said to them, and that can be cut. */
 function tappedWire() {
@@ -170,7 +173,7 @@ test("another account cannot complete a deletion", async ({ expect }) => {
 test("the next job runs by what the endpoint says now", async ({ expect }) => {
   await signInAsNewAccount();
   const endpointId = await createEndpoint("workersMin: 1, workersMax: 1");
-  const agent = await ScriptedAgent.join();
+  const agent = await ScriptedAgent.join(api);
   const workerId = await agent.bringUpWorker(endpointId);
   const runOne = async () => {
     await call("POST", `/v2/${endpointId}/run`, { input: 1 });

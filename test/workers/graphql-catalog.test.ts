@@ -5,9 +5,12 @@ import type { Gpu, Inventory } from "../../src/contract/agent.ts";
 import { HOST_GRACE_MS, STOCK_CACHE_MS } from "../../src/contract/limits.ts";
 import { managementSchema } from "../../src/graphql/schema.ts";
 import { INVENTORY, ScriptedAgent } from "./agent-client.ts";
-import { createEndpoint, graphql, signInAsNewAccount } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
 import { codeOf, freshClient } from "./graphql-client.ts";
 import { passTime } from "./object.ts";
+
+const api = new EdgeClient();
+const { createEndpoint, graphql, signInAsNewAccount } = api;
 
 type Json = any; // oxlint-disable-line typescript/no-explicit-any -- answers are asserted, not typed
 
@@ -34,7 +37,7 @@ const cards = (count: number, name: string, tier: string | null) =>
 
 /** Joins a host that has these GPUs. */
 async function hostWith(gpus: readonly Gpu[], more: Partial<Inventory> = {}): Promise<ScriptedAgent> {
-  const agent = await ScriptedAgent.join();
+  const agent = await ScriptedAgent.join(api);
   await agent.sync({ inventory: { ...INVENTORY, ...more, gpus: [...gpus] } });
   return agent;
 }

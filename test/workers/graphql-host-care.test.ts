@@ -1,9 +1,12 @@
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
 import { CREDENTIAL_CACHE_MS } from "../../src/contract/limits.ts";
 import { INVENTORY, ScriptedAgent } from "./agent-client.ts";
-import { call, createEndpoint, graphql, signInAsNewAccount } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
 import { codeOf, freshClient } from "./graphql-client.ts";
 import { fleetObject, passTime } from "./object.ts";
+
+const api = new EdgeClient();
+const { call, createEndpoint, graphql, signInAsNewAccount } = api;
 
 beforeEach(signInAsNewAccount);
 beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
@@ -38,7 +41,7 @@ async function reasonOf(endpointId: string, id: unknown): Promise<string> {
 describe("the hosts of an account", () => {
   test("are listed with what they have and how much of it is free", async ({ expect }) => {
     expect(await hosts()).toEqual([]);
-    const agent = await ScriptedAgent.join("rack-1");
+    const agent = await ScriptedAgent.join(api, "rack-1");
     expect(await hosts("id name isPresent agentVersion dataCenterId lastSeenAt")).toEqual([
       {
         id: agent.hostId,
@@ -78,7 +81,7 @@ describe("the hosts of an account", () => {
   });
 
   test("are unknown to other accounts", async ({ expect }) => {
-    const agent = await ScriptedAgent.join();
+    const agent = await ScriptedAgent.join(api);
     const stranger = await freshClient();
     expect((await stranger.send("{ myself { hosts { id } } }")).data.myself.hosts).toEqual([]);
     for (const mutation of [
@@ -94,7 +97,7 @@ describe("the hosts of an account", () => {
   });
 
   test("a change is noted, and needs an id", async ({ expect }) => {
-    const agent = await ScriptedAgent.join("rack-1");
+    const agent = await ScriptedAgent.join(api, "rack-1");
     await update(agent.hostId, "cordoned: true");
     await graphql(`mutation { hostRemove(input: { id: "${agent.hostId}" }) }`);
     const { myself } = await graphql<{ myself: { auditLog: unknown } }>(`
@@ -124,7 +127,7 @@ describe("a cordoned host", () => {
   test("gets no new worker and says so, also when it was cordoned before its first word", async ({
     expect,
   }) => {
-    const agent = await ScriptedAgent.join("rack-1");
+    const agent = await ScriptedAgent.join(api, "rack-1");
     expect(await update(agent.hostId, "cordoned: true")).toEqual({
       hostUpdate: { id: agent.hostId, cordoned: true, drained: false },
     });
@@ -144,7 +147,7 @@ describe("a cordoned host", () => {
 
   test("keeps the workers that it has", async ({ expect }) => {
     const endpointId = await createEndpoint("workersMin: 1");
-    const agent = await ScriptedAgent.join();
+    const agent = await ScriptedAgent.join(api);
     await agent.sync();
     await agent.bringUpWorker(endpointId);
     await update(agent.hostId, "cordoned: true");
@@ -155,11 +158,11 @@ describe("a cordoned host", () => {
 describe("a drained host", () => {
   test("loses its workers to another one, and both know at once", async ({ expect }) => {
     const endpointId = await createEndpoint("workersMin: 1");
-    const first = await ScriptedAgent.join("first");
+    const first = await ScriptedAgent.join(api, "first");
     await first.sync();
     const workerId = await first.bringUpWorker(endpointId);
     passTime(1);
-    const second = await ScriptedAgent.join("second");
+    const second = await ScriptedAgent.join(api, "second");
     await second.sync();
 
     await update(first.hostId, "drained: true");
@@ -187,10 +190,10 @@ describe("a drained host", () => {
 describe("a removed host", () => {
   test("is not listed, its worker is placed elsewhere, and its token opens nothing", async ({ expect }) => {
     const endpointId = await createEndpoint("workersMin: 1");
-    const gone = await ScriptedAgent.join("gone");
+    const gone = await ScriptedAgent.join(api, "gone");
     await gone.sync();
     await gone.bringUpWorker(endpointId);
-    const other = await ScriptedAgent.join("other");
+    const other = await ScriptedAgent.join(api, "other");
     await other.sync();
     await graphql(`mutation { hostRemove(input: { id: "${gone.hostId}" }) }`);
     await graphql(`mutation { hostRemove(input: { id: "${gone.hostId}" }) }`);

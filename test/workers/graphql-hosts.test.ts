@@ -4,8 +4,11 @@ import { hashKey } from "../../src/auth/hash-key.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { redeemJoinToken } from "../../src/db/join-tokens.ts";
 import { ScriptedAgent } from "./agent-client.ts";
-import { graphql, signInAsNewAccount } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
 import { codeOf, freshClient, post } from "./graphql-client.ts";
+
+const api = new EdgeClient();
+const { graphql, signInAsNewAccount } = api;
 
 const HOUR_MS = 3_600_000;
 
@@ -76,7 +79,7 @@ describe("telemetry of a host", () => {
 
   test("is the latest that its agent told; nothing is written for it", async ({ expect }) => {
     await signInAsNewAccount();
-    const agent = await ScriptedAgent.join();
+    const agent = await ScriptedAgent.join(api);
     await agent.sync();
     expect(await graphql(DOCUMENT)).toMatchObject({ myself: { hosts: [{ telemetry: null }] } });
     await agent.sync({ telemetry: TELEMETRY });
@@ -99,7 +102,7 @@ describe("telemetry of a host", () => {
 
   test("that makes no sense is left out, and the sync counts", async ({ expect }) => {
     await signInAsNewAccount();
-    const agent = await ScriptedAgent.join();
+    const agent = await ScriptedAgent.join(api);
     await agent.sync({ telemetry: { ...TELEMETRY, cpuPercent: "much" } as never });
     expect(await graphql(DOCUMENT)).toMatchObject({ myself: { hosts: [{ telemetry: null }] } });
   });

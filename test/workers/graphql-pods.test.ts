@@ -1,9 +1,12 @@
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
 import type { SyncRequest, WorkerState } from "../../src/contract/agent.ts";
 import { INVENTORY, ScriptedAgent } from "./agent-client.ts";
-import { createEndpoint, graphql, signInAsNewAccount } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
 import { codeOf, freshClient, type Client } from "./graphql-client.ts";
 import { passTime } from "./object.ts";
+
+const api = new EdgeClient();
+const { createEndpoint, graphql, signInAsNewAccount } = api;
 
 const POD = `id name podType desiredStatus imageName dockerArgs dockerId env gpuCount vcpuCount memoryInGb
   containerDiskInGb volumeInGb volumeMountPath ports port costPerHr version templateId networkVolumeId
@@ -36,7 +39,7 @@ describe("workers of an endpoint", () => {
 
   /** A host with one worker of the endpoint, and a way to say where the worker stands. */
   async function hostOf(endpointId: string, inventory = HOST) {
-    const agent = await ScriptedAgent.join();
+    const agent = await ScriptedAgent.join(api);
     let assigned = (await agent.sync({ inventory })).assignments[0];
     while (assigned === undefined) {
       await scheduler.wait(5);

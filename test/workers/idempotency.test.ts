@@ -1,7 +1,10 @@
 import { afterEach, beforeEach, test, vi } from "vitest";
 import { ScriptedAgent } from "./agent-client.ts";
-import { call, createEndpoint, signInAsNewAccount } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
 import { endpointObject, evict, fireAlarm, passTime } from "./object.ts";
+
+const api = new EdgeClient();
+const { call, createEndpoint, signInAsNewAccount } = api;
 
 beforeEach(signInAsNewAccount);
 beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
@@ -26,7 +29,7 @@ test("a runsync sent again waits for the job that is under way, also after an ev
   expect,
 }) => {
   const endpointId = await createEndpoint();
-  const agent = await ScriptedAgent.join();
+  const agent = await ScriptedAgent.join(api);
   const first = submit(endpointId, "runsync", "key");
   const workerId = await agent.bringUpWorker(endpointId);
   const job = await agent.take(endpointId, workerId);

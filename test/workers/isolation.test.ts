@@ -8,7 +8,7 @@
 import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { parse, validate } from "graphql";
-import { afterEach, beforeEach, test, vi } from "vitest";
+import { beforeEach, test, vi } from "vitest";
 import { RUN_RETENTION_MS } from "../../src/contract/limits.ts";
 import { managementSchema } from "../../src/graphql/schema.ts";
 import { OPERATIONS, type Operation } from "./isolation-operations.ts";
@@ -25,7 +25,6 @@ const STEPS_MAX = 20;
 const REFUSALS = [200, 400, 404];
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
-afterEach(() => void vi.useRealTimers());
 
 // Which operations there are
 

@@ -1,7 +1,7 @@
 /** A job in each state that there is, reached the way that jobs get there. */
 import { vi } from "vitest";
 import { ScriptedAgent } from "./agent-client.ts";
-import { call, createEndpoint, signInAsNewAccount } from "./edge-client.ts";
+import type { EdgeClient } from "./edge-client.ts";
 import { fireAlarm, passTime } from "./object.ts";
 
 /** An endpoint, and an id to ask it for: that of a job in some state, or one that is none of its jobs. */
@@ -20,35 +20,35 @@ function travel(ms: number): void {
   passTime(ms);
 }
 
-async function submitted(policy: object = {}, settings = "workersMax: 0"): Promise<Scene> {
-  const endpointId = await createEndpoint(settings);
+async function submitted(api: EdgeClient, policy: object = {}, settings = "workersMax: 0"): Promise<Scene> {
+  const endpointId = await api.createEndpoint(settings);
   const headers = { "Idempotency-Key": SCENE_KEY };
-  const { body } = await call("POST", `/v2/${endpointId}/run`, { input: { a: 1 }, policy }, headers);
+  const { body } = await api.call("POST", `/v2/${endpointId}/run`, { input: { a: 1 }, policy }, headers);
   return { endpointId, jobId: String(body["id"]) };
 }
 
-async function taken(policy: object = {}) {
-  const scene = await submitted(policy, "idleTimeout: 3600");
-  const agent = await ScriptedAgent.join();
+async function taken(api: EdgeClient, policy: object = {}) {
+  const scene = await submitted(api, policy, "idleTimeout: 3600");
+  const agent = await ScriptedAgent.join(api);
   const workerId = await agent.bringUpWorker(scene.endpointId);
   const job = await agent.take(scene.endpointId, workerId);
   const ref = { jobId: job.id, attempt: job.attempt, workerId };
   return { ...scene, agent, job, ref };
 }
 
-async function completed(output: unknown = { ok: true }): Promise<Scene> {
-  const { agent, job, ...scene } = await taken();
+async function completed(api: EdgeClient, output: unknown = { ok: true }): Promise<Scene> {
+  const { agent, job, ...scene } = await taken(api);
   await agent.complete(scene.endpointId, job, output);
   return scene;
 }
 
-async function failed(): Promise<Scene> {
-  const { agent, ref, ...scene } = await taken();
+async function failed(api: EdgeClient): Promise<Scene> {
+  const { agent, ref, ...scene } = await taken(api);
   await agent.report(scene.endpointId, { kind: "failed", ...ref, error: "no such model" });
   return scene;
 }
 
-async function cancelled(scene: Scene): Promise<Scene> {
+async function cancelled({ call }: EdgeClient, scene: Scene): Promise<Scene> {
   await call("POST", `/v2/${scene.endpointId}/cancel/${scene.jobId}`);
   return scene;
 }
@@ -63,82 +63,82 @@ async function expired(scene: Scene, isSwept: boolean): Promise<Scene> {
 }
 
 export const SCENES = {
-  queued: () => submitted(),
-  running: () => taken(),
-  "running, with progress": async () => {
-    const { agent, ref, ...scene } = await taken();
+  queued: (api) => submitted(api),
+  running: (api) => taken(api),
+  "running, with progress": async (api) => {
+    const { agent, ref, ...scene } = await taken(api);
     await agent.exchange(scene.endpointId, { held: [{ ...ref, progress: "half" }] });
     return scene;
   },
-  "queued again, its worker lost": async () => {
-    const { agent, ref, ...scene } = await taken();
+  "queued again, its worker lost": async (api) => {
+    const { agent, ref, ...scene } = await taken(api);
     await agent.report(scene.endpointId, { kind: "lost", ...ref, reason: "gone." });
     return scene;
   },
-  completed: () => completed(),
-  "completed with nothing": () => completed(null),
+  completed: (api) => completed(api),
+  "completed with nothing": (api) => completed(api, null),
   failed,
-  "failed, its worker lost twice": async () => {
-    const { agent, ref, ...scene } = await taken();
+  "failed, its worker lost twice": async (api) => {
+    const { agent, ref, ...scene } = await taken(api);
     await agent.report(scene.endpointId, { kind: "lost", ...ref, reason: "gone." });
     const { attempt } = await agent.take(scene.endpointId, ref.workerId);
     await agent.report(scene.endpointId, { kind: "lost", ...ref, attempt, reason: "gone." });
     return scene;
   },
-  "failed, then retried": async () => {
-    const scene = await failed();
-    await call("POST", `/v2/${scene.endpointId}/retry/${scene.jobId}`);
+  "failed, then retried": async (api) => {
+    const scene = await failed(api);
+    await api.call("POST", `/v2/${scene.endpointId}/retry/${scene.jobId}`);
     return scene;
   },
-  "cancelled while queued": async () => cancelled(await submitted()),
-  "cancelled while running": async () => cancelled(await taken()),
-  timed_out: async () => {
-    const scene = await taken({ executionTimeout: EXECUTION_TIMEOUT_MS });
+  "cancelled while queued": async (api) => cancelled(api, await submitted(api)),
+  "cancelled while running": async (api) => cancelled(api, await taken(api)),
+  timed_out: async (api) => {
+    const scene = await taken(api, { executionTimeout: EXECUTION_TIMEOUT_MS });
     travel(EXECUTION_TIMEOUT_MS);
     await fireAlarm(scene.endpointId);
     return scene;
   },
-  purged: async () => {
-    const scene = await submitted();
-    await call("POST", `/v2/${scene.endpointId}/purge-queue`);
+  purged: async (api) => {
+    const scene = await submitted(api);
+    await api.call("POST", `/v2/${scene.endpointId}/purge-queue`);
     travel(11_000); // so that purge-queue may be asked for twice more
     return scene;
   },
-  "expired while queued": async () => expired(await submitted({ ttl: TTL_MS }), false),
-  "expired while queued, swept": async () => expired(await submitted({ ttl: TTL_MS }), true),
-  "expired while running": async () => expired(await taken({ ttl: TTL_MS }), false),
-  "expired while running, swept": async () => expired(await taken({ ttl: TTL_MS }), true),
-  "retained out": async () => {
-    const scene = await completed();
+  "expired while queued": async (api) => expired(await submitted(api, { ttl: TTL_MS }), false),
+  "expired while queued, swept": async (api) => expired(await submitted(api, { ttl: TTL_MS }), true),
+  "expired while running": async (api) => expired(await taken(api, { ttl: TTL_MS }), false),
+  "expired while running, swept": async (api) => expired(await taken(api, { ttl: TTL_MS }), true),
+  "retained out": async (api) => {
+    const scene = await completed(api);
     travel(RUN_RETENTION_MS);
     return scene;
   },
-  "retained out, swept": async () => {
-    const scene = await completed();
+  "retained out, swept": async (api) => {
+    const scene = await completed(api);
     travel(RUN_RETENTION_MS + 10_000);
     await fireAlarm(scene.endpointId);
     return scene;
   },
-  "unknown id": async () => ({
-    endpointId: await createEndpoint(),
+  "unknown id": async (api) => ({
+    endpointId: await api.createEndpoint(),
     jobId: "00000000-0000-4000-8000-000000000000-s0",
   }),
-  "malformed id": async () => ({ endpointId: await createEndpoint(), jobId: "hello" }),
-  "another endpoint's id": async () => {
-    const { jobId } = await submitted();
-    return { endpointId: await createEndpoint("workersMax: 0"), jobId };
+  "malformed id": async (api) => ({ endpointId: await api.createEndpoint(), jobId: "hello" }),
+  "another endpoint's id": async (api) => {
+    const { jobId } = await submitted(api);
+    return { endpointId: await api.createEndpoint("workersMax: 0"), jobId };
   },
-  "another account's id": async () => {
-    const { jobId } = await submitted();
-    await signInAsNewAccount();
-    return { endpointId: await createEndpoint("workersMax: 0"), jobId };
+  "another account's id": async (api) => {
+    const { jobId } = await submitted(api);
+    await api.signInAsNewAccount();
+    return { endpointId: await api.createEndpoint("workersMax: 0"), jobId };
   },
-  "another account's endpoint": async () => {
-    const scene = await submitted();
-    await signInAsNewAccount();
+  "another account's endpoint": async (api) => {
+    const scene = await submitted(api);
+    await api.signInAsNewAccount();
     return scene;
   },
-} satisfies Record<string, () => Promise<Scene>>;
+} satisfies Record<string, (api: EdgeClient) => Promise<Scene>>;
 
 export type SceneName = keyof typeof SCENES;
 

@@ -5,7 +5,7 @@ import type { DispatchedJob } from "../../src/contract/agent.ts";
 import { BATCH_RETENTION_MS, RUN_RETENTION_MS } from "../../src/contract/limits.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { inputs, warmBatchClient } from "./batch-client.ts";
-import { apiKeyOfTest, call, createEndpoint, signInAsNewAccount } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
 import {
   configure,
   endpointObject,
@@ -17,6 +17,9 @@ import {
   untilHeld,
 } from "./object.ts";
 import { bucketIsEmpty, inPieces, payloadKeys } from "./payload-bucket.ts";
+
+const api = new EdgeClient();
+const { call, createEndpoint, signInAsNewAccount } = api;
 
 beforeEach(signInAsNewAccount);
 beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
@@ -30,7 +33,7 @@ const run = (endpointId: string, input: unknown, headers?: Record<string, string
 /** An endpoint with a worker that takes jobs. */
 async function readyEndpoint() {
   const endpointId = await createEndpoint("workersMin: 1, workersMax: 1, idleTimeout: 3600");
-  const agent = await ScriptedAgent.join();
+  const agent = await ScriptedAgent.join(api);
   const workerId = await agent.bringUpWorker(endpointId);
   const take = async (count: number) =>
     (await agent.exchange(endpointId, { slots: [{ workerId, free: count }] })).jobs;
@@ -88,7 +91,7 @@ describe("above the limit", () => {
   });
 
   test("a draft takes no more requests, and starts", async ({ expect }) => {
-    const { client, endpointId } = await warmBatchClient();
+    const { client, endpointId } = await warmBatchClient(api);
     const id = await client.create([{ input: LARGE }, { input: LARGE }]);
     const refused = await client.call("POST", `batch/${id}/requests`, [{ input: LARGE }]);
     expect([refused.status, refused.body["code"]]).toEqual([429, "rate_limited"]);
@@ -173,7 +176,7 @@ describe("payloads in R2 are counted", () => {
   const submitInPieces = (endpointId: string, input: string) =>
     exports.default.fetch(`http://edge/v2/${endpointId}/run`, {
       method: "POST",
-      headers: { Authorization: `Bearer ${apiKeyOfTest()}` },
+      headers: { Authorization: `Bearer ${api.key}` },
       body: inPieces(JSON.stringify({ input })),
     });
 
@@ -220,7 +223,7 @@ describe("payloads in R2 are counted", () => {
   });
 
   test("in batches as well, from the draft on", async ({ expect }) => {
-    const { client, agent, endpointId, take } = await warmBatchClient();
+    const { client, agent, endpointId, take } = await warmBatchClient(api);
     const expectBytes = async (count: number) => {
       await vi.waitUntil(async () => (await payloadKeys(endpointId)).length === count);
       for (const look of [1, 2]) {

@@ -9,9 +9,12 @@ import {
   RUNSYNC_BODY_MAX_BYTES,
 } from "../../src/contract/limits.ts";
 import { ScriptedAgent } from "./agent-client.ts";
-import { apiKeyOfTest, call, createEndpoint, signInAsNewAccount } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
 import { configure, fireAlarm, passTime } from "./object.ts";
 import { bucketIsEmpty, inPieces, payloadKeys } from "./payload-bucket.ts";
+
+const api = new EdgeClient();
+const { call, createEndpoint, signInAsNewAccount } = api;
 
 beforeEach(signInAsNewAccount);
 beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
@@ -22,7 +25,7 @@ const LARGE = "é".repeat(INLINE_PAYLOAD_MAX_BYTES / 2);
 /** An endpoint with a worker that takes jobs. */
 async function readyEndpoint() {
   const endpointId = await createEndpoint("workersMin: 1, workersMax: 1, idleTimeout: 5");
-  const agent = await ScriptedAgent.join();
+  const agent = await ScriptedAgent.join(api);
   return { endpointId, agent, workerId: await agent.bringUpWorker(endpointId) };
 }
 
@@ -30,7 +33,7 @@ async function readyEndpoint() {
 async function submit(endpointId: string, body: BodyInit, operation = "run", headers = {}) {
   const response = await exports.default.fetch(`http://edge/v2/${endpointId}/${operation}`, {
     method: "POST",
-    headers: { Authorization: `Bearer ${apiKeyOfTest()}`, ...headers },
+    headers: { Authorization: `Bearer ${api.key}`, ...headers },
     body,
   });
   const text = await response.text();

@@ -9,9 +9,12 @@ import {
   RUN_RETENTION_MS,
 } from "../../src/contract/limits.ts";
 import { ScriptedAgent } from "./agent-client.ts";
-import { apiKeyOfTest, call, createEndpoint, openEvents, signInAsNewAccount } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
 import { evict, fireAlarm, passTime } from "./object.ts";
 import { bucketIsEmpty, inPieces, payloadKeys } from "./payload-bucket.ts";
+
+const api = new EdgeClient();
+const { call, createEndpoint, openEvents, signInAsNewAccount } = api;
 
 beforeEach(signInAsNewAccount);
 beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
@@ -26,7 +29,7 @@ const ACCEPTED = { status: 200, reply: { outcome: "accepted", upload: { sizeByte
 /** A job that a worker has taken. */
 async function takenJob() {
   const endpointId = await createEndpoint("workersMin: 1, workersMax: 1, idleTimeout: 5");
-  const agent = await ScriptedAgent.join();
+  const agent = await ScriptedAgent.join(api);
   const workerId = await agent.bringUpWorker(endpointId);
   await call("POST", `/v2/${endpointId}/run`, { input: 1 });
   const take = () => agent.take(endpointId, workerId);
@@ -58,7 +61,7 @@ describe("an uploaded result", () => {
     await agent.upload(endpointId, job, ` ${RESULT}\n`);
     await agent.report(endpointId, reportOf(job));
     const response = await exports.default.fetch(`http://edge/v2/${endpointId}/status/${job.id}`, {
-      headers: { Authorization: `Bearer ${apiKeyOfTest()}` },
+      headers: { Authorization: `Bearer ${api.key}` },
     });
     expect((await response.text()).endsWith(`,"output":${RESULT}}`)).toBe(true);
   });
@@ -86,7 +89,7 @@ describe("an uploaded result", () => {
 
   test("outlives the report of a host that does not have the job", async ({ expect }) => {
     const { endpointId, agent, job, status } = await takenJob();
-    const other = await ScriptedAgent.join();
+    const other = await ScriptedAgent.join(api);
     await agent.upload(endpointId, job, RESULT);
     expect(await other.report(endpointId, reportOf(job))).toBe("refused");
     await evict(endpointId); // what was to be removed has been removed
@@ -116,7 +119,7 @@ describe("an uploaded result", () => {
 describe("an upload is refused", () => {
   test("when the attempt is another host's, unknown, or not the current one", async ({ expect }) => {
     const { endpointId, agent, job } = await takenJob();
-    const other = await ScriptedAgent.join();
+    const other = await ScriptedAgent.join(api);
     const unknown = { ...job, id: `00000000-${job.id.slice(9)}` };
     expect(await other.upload(endpointId, job, RESULT)).toEqual(REFUSED);
     expect(await agent.upload(endpointId, unknown, RESULT)).toEqual(REFUSED);
@@ -127,7 +130,7 @@ describe("an upload is refused", () => {
   test("when the endpoint is another account's", async ({ expect }) => {
     const { endpointId, job } = await takenJob();
     await signInAsNewAccount();
-    const stranger = await ScriptedAgent.join();
+    const stranger = await ScriptedAgent.join(api);
     expect(await stranger.upload(endpointId, job, RESULT)).toMatchObject({ status: 404 });
     expect(await payloadKeys(endpointId)).toEqual([]);
   });

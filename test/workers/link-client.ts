@@ -17,7 +17,7 @@ import { ReceiveWindow, WindowBudget } from "../../src/contract/link-window.ts";
 import { LINK_FRAME_MAX_BYTES, LINK_WINDOW_BYTES, LINK_WINDOW_MAX_BYTES } from "../../src/contract/limits.ts";
 import type { DirectCall, DirectReply } from "../../src/endpoint/direct/messages.ts";
 import { ScriptedAgent } from "./agent-client.ts";
-import { createEndpoint } from "./edge-client.ts";
+import type { EdgeClient } from "./edge-client.ts";
 import { endpointObject } from "./object.ts";
 
 const encoder = new TextEncoder();
@@ -191,9 +191,9 @@ export class ScriptedLink {
 export const LB = 'type: "LB", scalerType: "REQUEST_COUNT", scalerValue: 4, workersMax: 3, idleTimeout: 60';
 
 /** A load-balanced endpoint with one worker on one host, which takes requests. */
-export async function linkedEndpoint(settings = "") {
-  const endpointId = await createEndpoint(`${LB}, workersMin: 1 ${settings}`);
-  const agent = await ScriptedAgent.join("linked");
+export async function linkedEndpoint(api: EdgeClient, settings = "") {
+  const endpointId = await api.createEndpoint(`${LB}, workersMin: 1 ${settings}`);
+  const agent = await ScriptedAgent.join(api, "linked");
   const workerId = await agent.bringUpWorker(endpointId);
   const link = new ScriptedLink(await agent.openLink(endpointId));
   link.ready(workerId);
@@ -208,10 +208,10 @@ export async function linkedEndpoint(settings = "") {
 }
 
 /** The same with two workers on the host. */
-export async function linkedPair() {
-  const endpointId = await createEndpoint(`${LB}, workersMin: 2`);
-  const agent = await ScriptedAgent.join("linked");
-  const [workerId = "", other = ""] = await bringUpPair(agent, endpointId);
+export async function linkedPair(api: EdgeClient) {
+  const endpointId = await api.createEndpoint(`${LB}, workersMin: 2`);
+  const agent = await ScriptedAgent.join(api, "linked");
+  const [workerId = "", other = ""] = await agent.bringUpWorkers(endpointId, 2);
   const link = new ScriptedLink(await agent.openLink(endpointId));
   link.ready(workerId, other);
   await untilReady(endpointId, workerId);
@@ -224,23 +224,6 @@ export async function linkedPair() {
     link,
     direct: (call: Partial<DirectCall> = {}) => direct(endpointId, call),
   };
-}
-
-async function bringUpPair(agent: ScriptedAgent, endpointId: string): Promise<string[]> {
-  for (;;) {
-    const { assignments, revision: appliedRevision } = await agent.sync();
-    const workers = assignments.map(({ workerId, revision }) => ({
-      workerId,
-      endpointId,
-      revision,
-      state: "ready" as const,
-    }));
-    if (workers.length === 2) {
-      await agent.sync({ appliedRevision, workers });
-      return workers.map(({ workerId }) => workerId);
-    }
-    await scheduler.wait(5);
-  }
 }
 
 /** Resolves once the object has heard that a worker takes requests. */

@@ -8,9 +8,12 @@ import { takeLogStorage } from "../../src/management/logs/log-quota.ts";
 import { maintain } from "../../src/maintenance/maintain.ts";
 import { freshAccount } from "./accounts.ts";
 import { ScriptedAgent } from "./agent-client.ts";
-import { call, createEndpoint, openEvents, signInAsNewAccount } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
 import { passTime } from "./object.ts";
 import { withTap } from "./tapped-database.ts";
+
+const api = new EdgeClient();
+const { call, createEndpoint, openEvents, signInAsNewAccount } = api;
 
 const NOON = Date.UTC(2026, 10, 23, 12, 34);
 const DAY_MS = 86_400_000;
@@ -38,7 +41,7 @@ const printed = (...lines: string[]): LogLine[] =>
 
 async function twoWorkers() {
   const endpointId = await createEndpoint("workersMin: 2");
-  const agent = await ScriptedAgent.join();
+  const agent = await ScriptedAgent.join(api);
   const [one = "", two = ""] = await agent.bringUpWorkers(endpointId, 2);
   const send = (workerId: string, ...lines: string[]) =>
     agent.sendLogs([{ endpointId, workerId, lines: printed(...lines) }]);

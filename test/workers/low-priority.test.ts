@@ -2,8 +2,11 @@
 import { afterEach, beforeEach, test, vi } from "vitest";
 import { LOW_PRIORITY_EVERY } from "../../src/contract/limits.ts";
 import { inputs, warmBatchClient } from "./batch-client.ts";
-import { signInAsNewAccount } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
 import { evict } from "./object.ts";
+
+const api = new EdgeClient();
+const { signInAsNewAccount } = api;
 
 beforeEach(signInAsNewAccount);
 beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
@@ -12,7 +15,7 @@ afterEach(() => void vi.useRealTimers());
 const low = { policy: { lowPriority: true } };
 
 async function crowdedQueue() {
-  const { client, take } = await warmBatchClient();
+  const { client, take } = await warmBatchClient(api);
   const lows = await client.start([
     { input: "low 1", ...low },
     { input: "low 2", ...low },

@@ -3,6 +3,7 @@ import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "c
 import { env } from "cloudflare:workers";
 import { vi } from "vitest";
 import type { EndpointConfig } from "../../src/contract/endpoint.ts";
+import { notYet, until } from "./support/until.ts";
 
 export function endpointObject(endpointId: string) {
   return env.ENDPOINT.getByName(`${endpointId}#0`);
@@ -34,7 +35,11 @@ export function fleetObject() {
 
 /** Resolves once no webhook is under way and all outcomes are written. */
 export async function untilWebhooksRest(endpointId: string): Promise<void> {
-  while ((await endpointObject(endpointId).vitals()).openWebhooks > 0) await scheduler.wait(5);
+  const look = async () => {
+    const { openWebhooks } = await endpointObject(endpointId).vitals();
+    return openWebhooks === 0 || notYet(openWebhooks);
+  };
+  await until(look, "no webhook is under way");
 }
 
 /** Moves the clock of the test and of the objects. */
@@ -44,7 +49,7 @@ export function passTime(ms: number): void {
 
 /** Resolves once the object has a doorbell under the tag: the waiter waits outside, the object is free. */
 export async function bellOf(endpointId: string, tag: string): Promise<void> {
-  await untilBells(endpointId, tag, (count) => count > 0);
+  await untilBells(endpointId, tag, "some", (count) => count > 0);
 }
 
 /** Tells all who wait under the tag to look, though nothing happened. */
@@ -56,11 +61,10 @@ export async function ringBells(endpointId: string, tag: string): Promise<void> 
 
 /** Resolves once a call of an agent waits, inside the object or, on a slow machine, on a doorbell already. */
 export async function untilHeld(endpointId: string): Promise<void> {
-  for (;;) {
-    if ((await endpointObject(endpointId).vitals()).heldExchanges > 0) return;
-    if ((await countBells(endpointId, "agent")) > 0) return;
-    await scheduler.wait(1);
-  }
+  const look = async () =>
+    (await endpointObject(endpointId).vitals()).heldExchanges > 0 ||
+    (await countBells(endpointId, "agent")) > 0;
+  await until(look, "a call of an agent waits");
 }
 
 async function countBells(endpointId: string, tag: string): Promise<number> {
@@ -69,23 +73,25 @@ async function countBells(endpointId: string, tag: string): Promise<number> {
 
 /** Resolves once nobody waits under the tag. */
 export async function noBellOf(endpointId: string, tag: string): Promise<void> {
-  await untilBells(endpointId, tag, (count) => count === 0);
+  await untilBells(endpointId, tag, "0", (count) => count === 0);
 }
 
 /** Resolves once so many wait under the tag. */
 export async function bellsOf(endpointId: string, tag: string, count: number): Promise<void> {
-  await untilBells(endpointId, tag, (open) => open === count);
+  await untilBells(endpointId, tag, `${count}`, (open) => open === count);
 }
 
 async function untilBells(
   endpointId: string,
   tag: string,
-  isWanted: (count: number) => boolean,
+  what: string,
+  isExpected: (count: number) => boolean,
 ): Promise<void> {
-  for (;;) {
-    if (isWanted(await countBells(endpointId, tag))) return;
-    await scheduler.wait(5);
-  }
+  const look = async () => {
+    const count = await countBells(endpointId, tag);
+    return isExpected(count) || notYet(count);
+  };
+  await until(look, `${what} wake-up channels with the tag '${tag}' are open`);
 }
 
 /** What the object was told of its endpoint. */

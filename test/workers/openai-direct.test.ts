@@ -1,15 +1,18 @@
 /** OpenAI's routes of a load-balanced endpoint: its workers answer them. */
 import { beforeEach, describe, test } from "vitest";
 import { FRAME } from "../../src/contract/link-frame.ts";
-import { call, createEndpoint, signInAsNewAccount } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
 import { LB, linkedEndpoint, text } from "./link-client.ts";
 import { CHAT, QUESTION } from "./openai-engine.ts";
+
+const api = new EdgeClient();
+const { call, createEndpoint, signInAsNewAccount } = api;
 
 beforeEach(signInAsNewAccount);
 
 describe("OpenAI's routes of a load-balanced endpoint", () => {
   test("reach its worker as the worker serves them, whatever the method", async ({ expect }) => {
-    const { endpointId, link } = await linkedEndpoint();
+    const { endpointId, link } = await linkedEndpoint(api);
     for (const [method, route] of [
       ["POST", CHAT],
       ["GET", "/v1/models/a%2Fb?x=1"],
@@ -29,7 +32,7 @@ describe("OpenAI's routes of a load-balanced endpoint", () => {
   test("are not asked again by OpenAI's clients when the worker took too long, but when it broke off", async ({
     expect,
   }) => {
-    const { endpointId, link } = await linkedEndpoint();
+    const { endpointId, link } = await linkedEndpoint(api);
     for (const [reason, status, code, advice] of [
       ["timeout", 524, "worker_too_slow", "false"],
       ["worker_failed", 502, "worker_failed", null],

@@ -2,7 +2,8 @@
 import { exports } from "cloudflare:workers";
 import type { DispatchedJob, ExchangeRequest } from "../../src/contract/agent.ts";
 import { ScriptedAgent } from "./agent-client.ts";
-import { apiKeyOfTest, call, createEndpoint } from "./edge-client.ts";
+import type { EdgeClient } from "./edge-client.ts";
+import { notYet, until } from "./support/until.ts";
 
 export const CHAT = "/v1/chat/completions";
 export const QUESTION = { model: "m", messages: [{ role: "user", content: "Hello" }] };
@@ -12,20 +13,23 @@ export class Engine {
   readonly agent: ScriptedAgent;
   readonly workerId: string;
 
-  private constructor(endpointId: string, agent: ScriptedAgent, workerId: string) {
+  readonly #api: EdgeClient;
+
+  private constructor(api: EdgeClient, endpointId: string, agent: ScriptedAgent, workerId: string) {
+    this.#api = api;
     this.endpointId = endpointId;
     this.agent = agent;
     this.workerId = workerId;
   }
 
   /** An endpoint with one worker that is ready. */
-  static async start(settings?: string): Promise<Engine> {
-    const endpointId = await createEndpoint(settings);
-    const agent = await ScriptedAgent.join();
-    const first = await call("POST", `/v2/${endpointId}/run`, { input: "brings up a worker" });
+  static async start(api: EdgeClient, settings?: string): Promise<Engine> {
+    const endpointId = await api.createEndpoint(settings);
+    const agent = await ScriptedAgent.join(api);
+    const first = await api.call("POST", `/v2/${endpointId}/run`, { input: "brings up a worker" });
     const workerId = await agent.bringUpWorker(endpointId);
     await agent.complete(endpointId, await agent.take(endpointId, workerId), first.status);
-    return new Engine(endpointId, agent, workerId);
+    return new Engine(api, endpointId, agent, workerId);
   }
 
   get base(): string {
@@ -34,7 +38,7 @@ export class Engine {
 
   /** A request whose answer comes in one piece. */
   post(route: string, body: unknown, headers: Record<string, string> = {}) {
-    return call("POST", `${this.base}/openai${route}`, body, headers);
+    return this.#api.call("POST", `${this.base}/openai${route}`, body, headers);
   }
 
   take(): Promise<DispatchedJob> {
@@ -73,17 +77,21 @@ export class Engine {
   }
 
   async statusOf(jobId: string): Promise<unknown> {
-    return (await call("GET", `${this.base}/status/${jobId}`)).body["status"];
+    return (await this.#api.call("GET", `${this.base}/status/${jobId}`)).body["status"];
   }
 
   /** Resolves once the job has the status. */
   async until(jobId: string, status: string): Promise<void> {
-    while ((await this.statusOf(jobId)) !== status) await scheduler.wait(5);
+    const look = async () => {
+      const seen = await this.statusOf(jobId);
+      return seen === status || notYet(seen);
+    };
+    await until(look, `the job is ${status}`);
   }
 
   /** A client that can hang up, and that reads as it comes. */
   ask(body: unknown, route = CHAT): OpenaiClient {
-    return new OpenaiClient(`${this.base}/openai${route}`, body);
+    return new OpenaiClient(this.#api, `${this.base}/openai${route}`, body);
   }
 }
 
@@ -93,10 +101,10 @@ export class OpenaiClient {
   readonly #decoder = new TextDecoder();
   #reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
 
-  constructor(path: string, body: unknown) {
+  constructor({ key }: EdgeClient, path: string, body: unknown) {
     this.response = exports.default.fetch(`http://edge${path}`, {
       method: "POST",
-      headers: { Authorization: `Bearer ${apiKeyOfTest()}`, "Content-Type": "application/json" },
+      headers: { Authorization: `Bearer ${key}`, "Content-Type": "application/json" },
       body: JSON.stringify(body),
       signal: this.#controller.signal,
     });

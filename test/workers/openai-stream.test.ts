@@ -1,9 +1,12 @@
 /** Streamed answers of OpenAI's routes: what the worker yields, as it yields it. */
 import fc from "fast-check";
 import { beforeEach, describe, test } from "vitest";
-import { signInAsNewAccount } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
 import { bellOf, evict, kill } from "./object.ts";
 import { CHAT, Engine, QUESTION } from "./openai-engine.ts";
+
+const api = new EdgeClient();
+const { signInAsNewAccount } = api;
 
 beforeEach(signInAsNewAccount);
 
@@ -13,7 +16,7 @@ const DONE = "data: [DONE]\n\n";
 
 describe("a streamed answer", () => {
   test("begins with the first chunk, and passes each on at once", async ({ expect }) => {
-    const engine = await Engine.start();
+    const engine = await Engine.start(api);
     const client = engine.ask(STREAMED);
     const job = await engine.take();
     expect(job.input).toEqual({ openai_route: CHAT, openai_input: STREAMED });
@@ -32,7 +35,7 @@ describe("a streamed answer", () => {
   });
 
   test("is the worker's text, byte for byte, however that is cut", async () => {
-    const engine = await Engine.start();
+    const engine = await Engine.start(api);
     const anyText = fc.string({
       unit: fc.constantFrom("a", "é", "😀", "\n", "\r", ":", "data: ", "{", '"', "\\", "\u2028"),
     });
@@ -59,7 +62,7 @@ describe("a streamed answer", () => {
   });
 
   test("of values has them in frames, and an end", async ({ expect }) => {
-    const engine = await Engine.start();
+    const engine = await Engine.start(api);
     const client = engine.ask(STREAMED);
     const job = await engine.take();
     await engine.yields(job, 1, { a: 1 }, [{ b: "\n" }, { c: 3 }]);
@@ -68,7 +71,7 @@ describe("a streamed answer", () => {
   });
 
   test("gets no end that its route does not know", async ({ expect }) => {
-    const engine = await Engine.start();
+    const engine = await Engine.start(api);
     const client = engine.ask(STREAMED, "/v1/responses");
     const job = await engine.take();
     const events = `event: response.created\ndata: {}\n\nevent: response.completed\ndata: {}\n\n`;
@@ -78,14 +81,14 @@ describe("a streamed answer", () => {
   });
 
   test("is one event when the worker does not yield", async ({ expect }) => {
-    const engine = await Engine.start();
+    const engine = await Engine.start(api);
     const client = engine.ask(STREAMED);
     await engine.complete(await engine.take(), { a: 1 });
     expect(await client.rest()).toBe(`data: {"a":1}\n\n${DONE}`);
   });
 
   test("outlasts the object's memory", async ({ expect }) => {
-    const engine = await Engine.start();
+    const engine = await Engine.start(api);
     const client = engine.ask(STREAMED);
     const job = await engine.take();
     await engine.yields(job, 1, frame("1"));
@@ -108,7 +111,7 @@ describe("a streamed answer", () => {
 
 describe("a failure", () => {
   test("before the first chunk has its own status", async ({ expect }) => {
-    const engine = await Engine.start();
+    const engine = await Engine.start(api);
     const failed = engine.ask(STREAMED);
     await engine.fail(await engine.take(), "{'message': 'no', 'type': 'BadRequestError', 'code': 400}");
     const response = await failed.response;
@@ -124,7 +127,7 @@ describe("a failure", () => {
   });
 
   test("in the middle is the last event, on a line of its own", async ({ expect }) => {
-    const engine = await Engine.start();
+    const engine = await Engine.start(api);
     const client = engine.ask(STREAMED);
     const job = await engine.take();
     await engine.yields(job, 1, frame("H"), "data: {");
@@ -134,7 +137,7 @@ describe("a failure", () => {
   });
 
   test("of the worker ends an answer that it had begun, and nobody begins it anew", async ({ expect }) => {
-    const engine = await Engine.start();
+    const engine = await Engine.start(api);
     const client = engine.ask(STREAMED);
     const job = await engine.take();
     await engine.yields(job, 1, frame("H"));
@@ -145,7 +148,7 @@ describe("a failure", () => {
   });
 
   test("of a worker that had yielded nothing is made good by the next one", async ({ expect }) => {
-    const engine = await Engine.start();
+    const engine = await Engine.start(api);
     const client = engine.ask(STREAMED);
     await engine.lose(await engine.take());
     const second = await engine.take();
@@ -156,7 +159,7 @@ describe("a failure", () => {
   });
 
   test("of the object is an event as well, and the job is cancelled", async ({ expect }) => {
-    const engine = await Engine.start();
+    const engine = await Engine.start(api);
     const client = engine.ask(STREAMED);
     const job = await engine.take();
     await engine.yields(job, 1, frame("H"));
@@ -171,7 +174,7 @@ describe("a failure", () => {
 
 describe("a client that hangs up", () => {
   test("before the first chunk, and in the middle, has its job cancelled", async ({ expect }) => {
-    const engine = await Engine.start();
+    const engine = await Engine.start(api);
     const early = engine.ask(STREAMED);
     const first = await engine.take();
     await bellOf(engine.endpointId, "stream:2");
@@ -190,7 +193,7 @@ describe("a client that hangs up", () => {
   });
 
   test("once the worker has said that it is done leaves the job its end", async ({ expect }) => {
-    const engine = await Engine.start();
+    const engine = await Engine.start(api);
     const client = engine.ask(STREAMED);
     const job = await engine.take();
     await engine.yields(job, 1, frame("H") + DONE);
@@ -202,7 +205,7 @@ describe("a client that hangs up", () => {
   });
 
   test("after the last chunk changes nothing", async ({ expect }) => {
-    const engine = await Engine.start();
+    const engine = await Engine.start(api);
     const client = engine.ask(STREAMED);
     const job = await engine.take();
     await engine.yields(job, 1, frame("H"), DONE);

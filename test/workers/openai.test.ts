@@ -2,10 +2,13 @@
 import { beforeEach, describe, test } from "vitest";
 import { BELL_WAIT_MAX_MS, OPENAI_BODY_MAX_BYTES } from "../../src/contract/limits.ts";
 import { RATE_LIMITS } from "../../src/contract/rate-limits.ts";
-import { call, createEndpoint, signInAsNewAccount } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
 import { bellOf, bellsOf, evict, noBellOf } from "./object.ts";
 import { payloadKeys } from "./payload-bucket.ts";
 import { CHAT, Engine, QUESTION } from "./openai-engine.ts";
+
+const api = new EdgeClient();
+const { call, createEndpoint, signInAsNewAccount } = api;
 
 beforeEach(signInAsNewAccount);
 
@@ -15,7 +18,7 @@ describe("an answer in one piece", () => {
   test("is the first thing that the worker yielded; the job's id is the id of the request", async ({
     expect,
   }) => {
-    const engine = await Engine.start();
+    const engine = await Engine.start(api);
     const asked = engine.post(CHAT, QUESTION);
     const job = await engine.take();
     expect(job.input).toEqual({ openai_route: CHAT, openai_input: QUESTION });
@@ -32,7 +35,7 @@ describe("an answer in one piece", () => {
     ["JSON text in lines", JSON.stringify(ANSWER, null, 1).split("\n")],
     ["the first of a batch", [[ANSWER, "another"]]],
   ])("may be %s", async (_, output) => {
-    const engine = await Engine.start();
+    const engine = await Engine.start(api);
     const asked = engine.post(CHAT, QUESTION);
     await engine.complete(await engine.take(), output);
     const { status, body } = await asked;
@@ -41,7 +44,7 @@ describe("an answer in one piece", () => {
   });
 
   test("is what the worker streamed, if it puts nothing together", async ({ expect }) => {
-    const engine = await Engine.start();
+    const engine = await Engine.start(api);
     const asked = engine.post(CHAT, QUESTION);
     const job = await engine.take();
     await engine.yields(job, 1, ANSWER);
@@ -50,7 +53,7 @@ describe("an answer in one piece", () => {
   });
 
   test("may be large, and so may the question", async ({ expect }) => {
-    const engine = await Engine.start();
+    const engine = await Engine.start(api);
     const question = { input: "é".repeat(300_000), stream: false };
     const asked = engine.post("/v1/embeddings", question);
     const job = await engine.take();
@@ -62,7 +65,7 @@ describe("an answer in one piece", () => {
   });
 
   test("is waited for beyond 90 s, outside the object, which may lose its memory", async ({ expect }) => {
-    const engine = await Engine.start();
+    const engine = await Engine.start(api);
     const asked = engine.post(CHAT, QUESTION);
     const job = await engine.take();
     await bellOf(engine.endpointId, "job:2");
@@ -75,7 +78,7 @@ describe("an answer in one piece", () => {
   test("comes for a route without a body, with the query, and for routes that nobody knows", async ({
     expect,
   }) => {
-    const engine = await Engine.start();
+    const engine = await Engine.start(api);
     const listed = call("GET", `${engine.base}/openai/v1/models?after=a%2Fb`);
     const list = await engine.take();
     expect(list.input).toEqual({ openai_route: "/v1/models?after=a%2Fb" });
@@ -186,7 +189,7 @@ describe("a worker's error", () => {
       { message: "no", type: "NotFoundError", param: "model", code: 404 },
     ],
   ])("may be %s", async (_, text, status, error) => {
-    const engine = await Engine.start();
+    const engine = await Engine.start(api);
     const asked = engine.post(CHAT, QUESTION);
     await engine.fail(await engine.take(), text);
     const { status: answered, body, headers } = await asked;
@@ -196,7 +199,7 @@ describe("a worker's error", () => {
   });
 
   test("may come as an output; one that asks for patience may be tried again", async ({ expect }) => {
-    const engine = await Engine.start();
+    const engine = await Engine.start(api);
     const asked = engine.post(CHAT, QUESTION);
     await engine.complete(await engine.take(), [
       { object: "error", message: "no", type: "NotFoundError", param: null, code: 404 },
@@ -214,7 +217,7 @@ describe("a worker's error", () => {
   test("is a 500 when there is no answer, and a 409 when somebody else cancels the job", async ({
     expect,
   }) => {
-    const engine = await Engine.start();
+    const engine = await Engine.start(api);
     const empty = engine.post(CHAT, QUESTION);
     await engine.complete(await engine.take(), null);
     expect(await empty).toMatchObject({ status: 500, body: { error: { code: "no_answer" } } });
@@ -227,7 +230,7 @@ describe("a worker's error", () => {
 
 describe("a client that hangs up", () => {
   test("has its job cancelled, running or queued", async ({ expect }) => {
-    const engine = await Engine.start();
+    const engine = await Engine.start(api);
     const client = engine.ask(QUESTION);
     const job = await engine.take();
     await bellOf(engine.endpointId, "job:2");
@@ -243,7 +246,7 @@ describe("a client that hangs up", () => {
   });
 
   test("finds its job again by the key that it named", async ({ expect }) => {
-    const engine = await Engine.start();
+    const engine = await Engine.start(api);
     const headers = { "Idempotency-Key": "once" };
     const asked = engine.post(CHAT, QUESTION, headers);
     const job = await engine.take();
@@ -259,7 +262,7 @@ describe("a client that hangs up", () => {
 test("requests, streamed or not, have a limit of their own, and hold a slot while they wait", async ({
   expect,
 }) => {
-  const engine = await Engine.start();
+  const engine = await Engine.start(api);
   const half = (RATE_LIMITS.openai.concurrent ?? 0) / 2;
   const questions = [QUESTION, { ...QUESTION, stream: true }];
   const clients = questions.flatMap((question) => Array.from({ length: half }, () => engine.ask(question)));

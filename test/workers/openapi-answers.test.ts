@@ -2,13 +2,16 @@
 import { expect, test } from "vitest";
 import { ScriptedAgent, INVENTORY } from "./agent-client.ts";
 import { checkedOperations, documentedCall, DOCUMENT } from "./documented-call.ts";
-import { createEndpoint, graphql, ROOT_API_KEY } from "./edge-client.ts";
+import { EdgeClient, ROOT_API_KEY } from "./edge-client.ts";
 import { webhookTarget } from "./webhook-target.ts";
+
+const api = new EdgeClient();
+const { createEndpoint, graphql } = api;
 
 test("what a job's life is told by is as documented", async () => {
   const endpointId = await createEndpoint("workersMin: 1");
   const base = `/v2/${endpointId}`;
-  const agent = await ScriptedAgent.join();
+  const agent = await ScriptedAgent.join(api);
   const workerId = await agent.bringUpWorker(endpointId);
   const job = { input: { a: 1 }, webhook: webhookTarget().webhook };
   const { body: queued } = await documentedCall("POST", `${base}/run`, job, { "Idempotency-Key": "k" });

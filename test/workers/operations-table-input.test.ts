@@ -5,7 +5,10 @@
 import { exports } from "cloudflare:workers";
 import { beforeAll, describe, test } from "vitest";
 import { ScriptedAgent } from "./agent-client.ts";
-import { apiKeyOfTest, call, createEndpoint, signInAsNewAccount } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
+
+const api = new EdgeClient();
+const { call, createEndpoint, signInAsNewAccount } = api;
 
 type Reply = Awaited<ReturnType<typeof call>>;
 
@@ -289,7 +292,7 @@ beforeAll(async () => {
   endpointId = await createEndpoint("idleTimeout: 3600");
   const { body } = await call("POST", `/v2/${endpointId}/run`, { input: 1 });
   jobId = String(body["id"]);
-  const agent = await ScriptedAgent.join();
+  const agent = await ScriptedAgent.join(api);
   const job = await agent.take(endpointId, await agent.bringUpWorker(endpointId));
   await agent.complete(endpointId, job, 1);
 });
@@ -329,8 +332,7 @@ describe.for(OPERATIONS)("%s %s", ([method, path, good]) => {
 
   test.for(CALLERS)("from %s", async ([, given, answer], { expect }) => {
     const headers = { ...given };
-    if (given["Authorization"])
-      headers["Authorization"] = given["Authorization"].replace("KEY", apiKeyOfTest());
+    if (given["Authorization"]) headers["Authorization"] = given["Authorization"].replace("KEY", api.key);
     const reply = await send(method, path, headers, await ownEndpoint());
     expect(answerOf(reply)).toEqual(wanted(answer ?? good, expect));
   });
@@ -383,7 +385,7 @@ describe("bodies of run that come in pieces, of unknown length", () => {
       });
       const response = await exports.default.fetch(`http://edge/v2/${endpointId}/run`, {
         method: "POST",
-        headers: { Authorization: `Bearer ${apiKeyOfTest()}` },
+        headers: { Authorization: `Bearer ${api.key}` },
         body: pieces,
       });
       const { status, headers } = response;
@@ -445,7 +447,7 @@ test("a worker gets the members that the contract names, and no other", async ({
     s3Config: { accessId: "a", accessSecret: "b", bucketName: "c", endpointUrl: "d", objectPath: "e" },
   };
   await call("POST", `/v2/${to}/run`, { ...options, input: { a: 1 }, batchId: "x", id: "y", attempt: 7 });
-  const agent = await ScriptedAgent.join();
+  const agent = await ScriptedAgent.join(api);
   const workerId = await agent.bringUpWorker(to);
   expect(await agent.take(to, workerId)).toEqual({
     ...options,

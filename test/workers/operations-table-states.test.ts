@@ -3,8 +3,11 @@
  * the code of the error. The table is the contract; a reply that differs from it is a fault of the edge.
  */
 import { afterEach, describe, test, vi } from "vitest";
-import { call, openEvents, signInAsNewAccount } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
 import { isSceneName, SCENES, SCENE_KEY, type Scene, type SceneName } from "./job-scenes.ts";
+
+const api = new EdgeClient();
+const { call, openEvents, signInAsNewAccount } = api;
 
 /**
  * read      GET and POST of status, status?wait and status-sync?wait
@@ -92,7 +95,7 @@ describe("a job in each state, and each operation on it", () => {
   test.for(rows)("%s", async ([state, expected], { expect }) => {
     const build = async () => {
       await signInAsNewAccount(); // the host of an earlier scene must not get the worker of this one
-      return SCENES[state]();
+      return SCENES[state](api);
     };
     const row: Row = {};
     const scene = await build();

@@ -2,8 +2,11 @@
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
 import type { SyncReply, SyncRequest } from "../../src/contract/agent.ts";
 import { ScriptedAgent } from "./agent-client.ts";
-import { call, createEndpoint, graphql, signInAsNewAccount } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
 import { passTime } from "./object.ts";
+
+const api = new EdgeClient();
+const { call, createEndpoint, graphql, signInAsNewAccount } = api;
 
 const MINUTE_MS = 60_000;
 type Assigned = SyncReply["assignments"][number];
@@ -24,7 +27,7 @@ class Host {
   }
 
   static async join(name: string): Promise<Host> {
-    const host = new Host(await ScriptedAgent.join(name));
+    const host = new Host(await ScriptedAgent.join(api, name));
     await host.sync();
     return host;
   }

@@ -1,5 +1,6 @@
 /** What lies in the bucket of payloads, for one endpoint. */
 import { env } from "cloudflare:workers";
+import { notYet, until } from "./support/until.ts";
 
 export async function payloadKeys(endpointId: string): Promise<string[]> {
   const { objects } = await env.PAYLOADS.list({ prefix: `jobs/${endpointId}/` });
@@ -8,7 +9,11 @@ export async function payloadKeys(endpointId: string): Promise<string[]> {
 
 /** Resolves once there is nothing any more: removal follows the answer. */
 export async function bucketIsEmpty(endpointId: string): Promise<void> {
-  while ((await payloadKeys(endpointId)).length > 0) await scheduler.wait(5);
+  const look = async () => {
+    const keys = await payloadKeys(endpointId);
+    return keys.length === 0 || notYet(keys);
+  };
+  await until(look, "the bucket holds nothing of the endpoint");
 }
 
 /** A body that says nothing about its length, and comes in pieces. */

@@ -1,14 +1,17 @@
 import { beforeEach, test } from "vitest";
 import type { LogLine } from "../../src/contract/log.ts";
 import { ScriptedAgent } from "./agent-client.ts";
-import { call, createEndpoint, signInAsNewAccount } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
+
+const api = new EdgeClient();
+const { call, createEndpoint, signInAsNewAccount } = api;
 
 beforeEach(signInAsNewAccount);
 
 test("a worker that is there shows its last lines to clients that know its id alone", async ({ expect }) => {
   const endpointId = await createEndpoint();
   await call("POST", `/v2/${endpointId}/run`, { input: 1 });
-  const agent = await ScriptedAgent.join();
+  const agent = await ScriptedAgent.join(api);
   const workerId = await agent.bringUpWorker(endpointId);
   const seq = Date.now() * 1_000;
   const lines: LogLine[] = [

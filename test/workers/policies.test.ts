@@ -1,8 +1,11 @@
 /** Policies of a job: how long it may run, how long it lives, how long its result is kept, and its secrets. */
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
 import { ScriptedAgent } from "./agent-client.ts";
-import { call, createEndpoint, graphql, openEvents, signInAsNewAccount } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
 import { bellOf, endpointObject, evict, fireAlarm, passTime } from "./object.ts";
+
+const api = new EdgeClient();
+const { call, createEndpoint, graphql, openEvents, signInAsNewAccount } = api;
 
 const DAY = 86_400_000;
 const MINUTE = 60_000;
@@ -17,7 +20,7 @@ const post = (path: string, body?: unknown) => call("POST", `/v2/${path}`, body)
 async function startedJob(policy: object = {}, operation = "run") {
   const endpointId = await createEndpoint("idleTimeout: 3600");
   const submitted = post(`${endpointId}/${operation}`, { input: 1, policy });
-  const agent = await ScriptedAgent.join();
+  const agent = await ScriptedAgent.join(api);
   const workerId = await agent.bringUpWorker(endpointId);
   const job = await agent.take(endpointId, workerId);
   const ref = { jobId: job.id, attempt: job.attempt, workerId };
@@ -29,7 +32,7 @@ describe("executionTimeout", () => {
   async function timeoutOf(settings: string, policy: object = {}): Promise<number> {
     const endpointId = await createEndpoint(settings);
     await post(`${endpointId}/run`, { input: 1, policy });
-    const agent = await ScriptedAgent.join();
+    const agent = await ScriptedAgent.join(api);
     return (await agent.take(endpointId, await agent.bringUpWorker(endpointId))).executionTimeoutMs;
   }
 
@@ -64,7 +67,7 @@ describe("executionTimeout", () => {
     const endpointId = await createEndpoint("idleTimeout: 3600");
     const { body } = await post(`${endpointId}/run`, { input: 1, policy: { executionTimeout: 5_000 } });
     passTime(10 * MINUTE);
-    const agent = await ScriptedAgent.join();
+    const agent = await ScriptedAgent.join(api);
     const workerId = await agent.bringUpWorker(endpointId);
     const job = await agent.take(endpointId, workerId);
     passTime(4_999);
@@ -266,7 +269,7 @@ describe("s3Config", () => {
     const { id } = await ask("POST", `${base}/run`, { input: { a: 1 }, s3Config });
     const jobId = String(id);
     await lookAround(jobId); // queued
-    const agent = await ScriptedAgent.join();
+    const agent = await ScriptedAgent.join(api);
     const workerId = await agent.bringUpWorker(endpointId);
     const job = await agent.take(endpointId, workerId);
     expect(job.s3Config).toEqual(s3Config);

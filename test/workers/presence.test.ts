@@ -1,33 +1,27 @@
-import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
-import { afterEach, beforeEach, describe, test, vi } from "vitest";
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { describe } from "vitest";
 import { PRESENCE_BEAT, PRESENCE_REPLACED } from "../../src/contract/agent.ts";
 import { AGENT_HOLD_MAX_MS, HOST_GRACE_MS } from "../../src/contract/limits.ts";
-import { ScriptedAgent } from "./agent-client.ts";
-import { call, createEndpoint, signInAsNewAccount } from "./edge-client.ts";
 import { fleetObject, passTime } from "./object.ts";
-
-beforeEach(signInAsNewAccount);
-beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
-afterEach(() => void vi.useRealTimers());
+import { test, type FleetHarness, type TestEndpoint, type TestHost } from "./support/fleet-harness.ts";
+import { notYet, until } from "./support/until.ts";
 
 const alarmOfFleet = () => runInDurableObject(fleetObject(), (_, { storage }) => storage.getAlarm());
 
-/** A host with a job on its worker, whose sync is held for as long as may be. */
-async function busyHost(presence: string) {
-  const endpointId = await createEndpoint();
-  const host = await ScriptedAgent.join("busy");
-  await call("POST", `/v2/${endpointId}/run`, { input: 1 });
-  const workerId = await host.bringUpWorker(endpointId);
-  await host.take(endpointId, workerId);
-  const workers = [{ workerId, endpointId, revision: 1, state: "ready" as const }];
-  const { revision } = await host.sync({ workers });
-  const parked = host.sync({ workers, appliedRevision: revision, holdMs: AGENT_HOLD_MAX_MS, presence });
-  while ((await bellsOfHost(host.hostId)) === 0) await scheduler.wait(5);
-  return { endpointId, host, parked };
+/** A host with a job on its worker, whose sync waits for as long as may be. */
+async function busyHost(fleet: FleetHarness, presence: string) {
+  const endpoint = await fleet.endpoint();
+  const host = await fleet.host({ name: "busy" });
+  const { agent } = host;
+  await endpoint.submit();
+  const workerId = await agent.bringUpWorker(endpoint.id);
+  await agent.take(endpoint.id, workerId);
+  const workers = [{ workerId, endpointId: endpoint.id, revision: 1, state: "ready" as const }];
+  const { revision } = await agent.sync({ workers });
+  const waiting = agent.sync({ workers, appliedRevision: revision, holdMs: AGENT_HOLD_MAX_MS, presence });
+  await host.untilSyncsWait();
+  return { endpoint, agent, waiting };
 }
-
-const bellsOfHost = (hostId: string) =>
-  runInDurableObject(fleetObject(), (_, state) => state.getWebSockets(`host:${hostId}`).length);
 
 /** Closes a presence; resolves once the edge has dealt with it. */
 async function close(presence: WebSocket): Promise<void> {
@@ -37,17 +31,17 @@ async function close(presence: WebSocket): Promise<void> {
 }
 
 /** The worker that another host of the account gets for the endpoint now. */
-async function replacementOn(other: ScriptedAgent, endpointId: string) {
-  await other.sync();
-  await runDurableObjectAlarm(fleetObject());
-  const { assignments } = await other.sync();
-  return assignments.find((assignment) => assignment.endpointId === endpointId);
+async function replacementOn(fleet: FleetHarness, other: TestHost, endpoint: TestEndpoint) {
+  await other.agent.sync();
+  await fleet.fireAlarm();
+  const { assignments } = await other.agent.sync();
+  return assignments.find(({ endpointId }) => endpointId === endpoint.id);
 }
 
 describe("a host's presence", () => {
-  test("answers its beats", async ({ expect }) => {
-    const host = await ScriptedAgent.join();
-    const presence = await host.openPresence("one");
+  test("answers its beats", async ({ expect, fleet }) => {
+    const { agent } = await fleet.host();
+    const presence = await agent.openPresence("one");
     const answer = new Promise<unknown>((resolve) =>
       presence.addEventListener("message", ({ data }) => resolve(data), { once: true }),
     );
@@ -58,55 +52,60 @@ describe("a host's presence", () => {
 
   test.for(["hibernates before", "hibernates after", "is awake"])(
     "that ends lets the host be lost soon, whatever its sync promised, when Fleet %s",
-    async (fleet, { expect }) => {
-      const { endpointId, host, parked } = await busyHost("only");
-      const presence = await host.openPresence("only");
-      if (fleet === "hibernates before") await evictDurableObject(fleetObject());
+    async (moment, { expect, fleet }) => {
+      const { endpoint, agent, waiting } = await busyHost(fleet, "only");
+      const presence = await agent.openPresence("only");
+      if (moment === "hibernates before") await evictDurableObject(fleetObject());
       await close(presence);
       const endedAt = Date.now();
-      while (((await alarmOfFleet()) ?? Infinity) > endedAt + HOST_GRACE_MS) await scheduler.wait(5);
-      if (fleet === "hibernates after") await evictDurableObject(fleetObject());
+      const isSetSoon = async () => {
+        const at = await alarmOfFleet();
+        return (at !== null && at <= endedAt + HOST_GRACE_MS) || notYet(at);
+      };
+      await until(isSetSoon, "the alarm of Fleet is set for the end of the grace period");
+      if (moment === "hibernates after") await evictDurableObject(fleetObject());
       await alarmOfFleet(); // wakes it: from then on who is silent has the time to come back
-      const other = await ScriptedAgent.join("other");
+      const other = await fleet.host({ name: "other" });
 
       passTime(HOST_GRACE_MS - 1);
-      expect(await replacementOn(other, endpointId)).toBeUndefined();
+      expect(await replacementOn(fleet, other, endpoint)).toBeUndefined();
       passTime(1);
-      expect(await replacementOn(other, endpointId)).toMatchObject({ endpointId });
-      expect((await parked).assignments).toMatchObject([{ endpointId }]); // as it was when the news came
+      expect(await replacementOn(fleet, other, endpoint)).toMatchObject({ endpointId: endpoint.id });
+      expect((await waiting).assignments).toMatchObject([{ endpointId: endpoint.id }]); // as it was when the news came
     },
   );
 
-  test("of whose silence Fleet hears late is given up in that moment", async ({ expect }) => {
-    const { endpointId, host, parked } = await busyHost("late");
-    const other = await ScriptedAgent.join("other");
-    await other.sync({ holdMs: AGENT_HOLD_MAX_MS, appliedRevision: 0 });
+  test("of whose silence Fleet hears late is given up in that moment", async ({ expect, fleet }) => {
+    const { endpoint, agent, waiting } = await busyHost(fleet, "late");
+    const other = await fleet.host({ name: "other" });
+    await other.agent.sync({ holdMs: AGENT_HOLD_MAX_MS, appliedRevision: 0 });
     const silentSince = Date.now();
     passTime(HOST_GRACE_MS + 2_000);
-    await fleetObject().hostSilent(host.hostId, "late", silentSince);
-    const { assignments } = await other.sync();
-    expect(assignments).toMatchObject([{ endpointId }]);
-    expect((await parked).assignments).toEqual([]);
+    await fleetObject().hostSilent(agent.hostId, "late", silentSince);
+    const { assignments } = await other.agent.sync();
+    expect(assignments).toMatchObject([{ endpointId: endpoint.id }]);
+    expect((await waiting).assignments).toEqual([]);
   });
 
-  test("that the host has replaced may end", async ({ expect }) => {
-    const { endpointId, host, parked } = await busyHost("second");
-    const first = await host.openPresence("first");
-    await host.openPresence("second");
+  test("that the host has replaced may end", async ({ expect, fleet }) => {
+    const { endpoint, agent, waiting } = await busyHost(fleet, "second");
+    const first = await agent.openPresence("first");
+    await agent.openPresence("second");
     await close(first);
-    const other = await ScriptedAgent.join("other");
+    const other = await fleet.host({ name: "other" });
 
     passTime(AGENT_HOLD_MAX_MS + HOST_GRACE_MS - 1);
-    expect(await replacementOn(other, endpointId)).toBeUndefined();
+    expect(await replacementOn(fleet, other, endpoint)).toBeUndefined();
     passTime(1); // what its sync promised is over now
-    expect(await replacementOn(other, endpointId)).toMatchObject({ endpointId });
-    expect((await parked).assignments).toEqual([]);
+    expect(await replacementOn(fleet, other, endpoint)).toMatchObject({ endpointId: endpoint.id });
+    expect((await waiting).assignments).toEqual([]);
   });
 
-  test("needs a host's token, a name and an upgrade", async ({ expect }) => {
-    const host = await ScriptedAgent.join();
-    await expect(host.openPresence("no name!")).rejects.toThrow("id: name the presence");
-    const response = await call("GET", "/agent/v1/presence?id=x");
-    expect(response.status).toBe(401);
+  test("needs a host's token, a name and an upgrade", async ({ expect, fleet }) => {
+    const { agent } = await fleet.host();
+    await expect(agent.openPresence("no name!")).rejects.toThrow(
+      /"id: .*"invalid_input"|"invalid_input".*"id: /,
+    );
+    expect(await fleet.api.call("GET", "/agent/v1/presence?id=x")).toMatchObject({ status: 401 });
   });
 });

@@ -3,8 +3,11 @@ import { exports } from "cloudflare:workers";
 import { afterEach, beforeEach, test, vi } from "vitest";
 import { parseExposition, type ParsedFamily } from "../support/exposition-parser.ts";
 import { ScriptedAgent } from "./agent-client.ts";
-import { apiKeyOfTest, call, createEndpoint, signInAsNewAccount } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
 import { passTime } from "./object.ts";
+
+const api = new EdgeClient();
+const { call, createEndpoint, signInAsNewAccount } = api;
 
 beforeEach(signInAsNewAccount);
 beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
@@ -12,7 +15,7 @@ afterEach(() => void vi.useRealTimers());
 
 async function scrape(): Promise<{ text: string; families: ReadonlyMap<string, ParsedFamily> }> {
   const response = await exports.default.fetch("http://edge/metrics", {
-    headers: { Authorization: `Bearer ${apiKeyOfTest()}` },
+    headers: { Authorization: `Bearer ${api.key}` },
   });
   if (response.status !== 200) throw new Error(await response.text());
   const text = await response.text();
@@ -30,7 +33,7 @@ function valueOf(families: ReadonlyMap<string, ParsedFamily>, name: string, labe
 
 async function workingEndpoint() {
   const endpoint = await createEndpoint("workersMin: 1, workersMax: 2, idleTimeout: 3600");
-  const agent = await ScriptedAgent.join("host");
+  const agent = await ScriptedAgent.join(api, "host");
   const workerId = await agent.bringUpWorker(endpoint);
   for (let count = 0; count < 3; count += 1) {
     await call("POST", `/v2/${endpoint}/run`, { input: 1 });

@@ -2,8 +2,11 @@ import { afterEach, beforeEach, describe, test, vi } from "vitest";
 import type { DispatchedJob } from "../../src/contract/agent.ts";
 import { LEASE_MS } from "../../src/contract/limits.ts";
 import { ScriptedAgent } from "./agent-client.ts";
-import { call, createEndpoint, signInAsNewAccount } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
 import { endpointObject, evict, fireAlarm, passTime } from "./object.ts";
+
+const api = new EdgeClient();
+const { call, createEndpoint, signInAsNewAccount } = api;
 
 beforeEach(signInAsNewAccount);
 beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
@@ -12,7 +15,7 @@ afterEach(() => void vi.useRealTimers());
 async function startedJob(policy: object = {}): Promise<Started> {
   const endpointId = await createEndpoint();
   const { body } = await call("POST", `/v2/${endpointId}/run`, { input: 1, policy });
-  const agent = await ScriptedAgent.join();
+  const agent = await ScriptedAgent.join(api);
   const workerId = await agent.bringUpWorker(endpointId);
   const job = await agent.take(endpointId, workerId);
   const status = async () => (await call("GET", `/v2/${endpointId}/status/${String(body["id"])}`)).body;
@@ -34,7 +37,7 @@ describe("attempts", () => {
   test("times are those that the object saw, to the millisecond", async ({ expect }) => {
     const endpointId = await createEndpoint();
     const { body } = await call("POST", `/v2/${endpointId}/run`, { input: 1 });
-    const agent = await ScriptedAgent.join();
+    const agent = await ScriptedAgent.join(api);
     const workerId = await agent.bringUpWorker(endpointId);
     passTime(812);
     const job = await agent.take(endpointId, workerId);
@@ -83,7 +86,7 @@ describe("attempts", () => {
 
   test("another host cannot report what is not leased to it", async ({ expect }) => {
     const { endpointId, job, status } = await startedJob();
-    const stranger = await ScriptedAgent.join("stranger");
+    const stranger = await ScriptedAgent.join(api, "stranger");
     expect(await stranger.complete(endpointId, job, "forged")).toBe("refused");
     expect(await status()).toMatchObject({ status: "IN_PROGRESS" });
   });
@@ -223,7 +226,7 @@ describe("deadlines", () => {
     "results of %s are kept %d ms, then the row is gone",
     async ([operation, retentionMs], { expect }) => {
       const endpointId = await createEndpoint();
-      const agent = await ScriptedAgent.join();
+      const agent = await ScriptedAgent.join(api);
       const submitted = call("POST", `/v2/${endpointId}/${operation}`, { input: 1 });
       const workerId = await agent.bringUpWorker(endpointId);
       const job = await agent.take(endpointId, workerId);
@@ -251,7 +254,7 @@ test("large inputs and results travel through R2 and go with their job", async (
   const { env } = await import("cloudflare:workers");
   const endpointId = await createEndpoint();
   const large = "é".repeat(400_000);
-  const agent = await ScriptedAgent.join();
+  const agent = await ScriptedAgent.join(api);
   const { body } = await call("POST", `/v2/${endpointId}/run`, { input: { large } });
   const workerId = await agent.bringUpWorker(endpointId);
   const job = await agent.take(endpointId, workerId);

@@ -1,5 +1,7 @@
 import { describe, test } from "vitest";
-import { ROOT_API_KEY, call, createEndpoint, graphql } from "./edge-client.ts";
+import { EdgeClient, ROOT_API_KEY } from "./edge-client.ts";
+
+const { call, createEndpoint, graphql } = new EdgeClient();
 
 const endpointId = await createEndpoint();
 const run = `/v2/${endpointId}/run`;

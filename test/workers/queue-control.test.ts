@@ -1,8 +1,11 @@
 /** retry, purge-queue and requests. */
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
 import { ScriptedAgent } from "./agent-client.ts";
-import { call, createEndpoint, signInAsNewAccount } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
 import { endpointObject, evict, fireAlarm, passTime } from "./object.ts";
+
+const api = new EdgeClient();
+const { call, createEndpoint, signInAsNewAccount } = api;
 
 beforeEach(signInAsNewAccount);
 beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
@@ -10,7 +13,7 @@ afterEach(() => void vi.useRealTimers());
 
 async function readyEndpoint() {
   const endpointId = await createEndpoint("idleTimeout: 3600");
-  const agent = await ScriptedAgent.join();
+  const agent = await ScriptedAgent.join(api);
   const run = async (input: unknown, policy = {}) =>
     String((await call("POST", `/v2/${endpointId}/run`, { input, policy })).body["id"]);
   const post = (operation: string) => call("POST", `/v2/${endpointId}/${operation}`);

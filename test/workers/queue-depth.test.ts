@@ -2,8 +2,11 @@
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeEach, test, vi } from "vitest";
 import { ScriptedAgent } from "./agent-client.ts";
-import { call, createEndpoint, signInAsNewAccount } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
 import { endpointObject, evict } from "./object.ts";
+
+const api = new EdgeClient();
+const { call, createEndpoint, signInAsNewAccount } = api;
 
 const DEPTH = 100_000;
 
@@ -14,7 +17,7 @@ afterEach(() => void vi.useRealTimers());
 /** An endpoint with one running job, one failed one, and so many behind them that are copies of a real one. */
 async function deepEndpoint() {
   const endpointId = await createEndpoint("idleTimeout: 3600");
-  const agent = await ScriptedAgent.join();
+  const agent = await ScriptedAgent.join(api);
   const run = () => call("POST", `/v2/${endpointId}/run`, { input: 1 });
   await Promise.all([run(), run(), run()]);
   const workerId = await agent.bringUpWorker(endpointId);

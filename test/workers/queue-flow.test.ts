@@ -1,6 +1,9 @@
 import { beforeEach, describe, test } from "vitest";
 import { ScriptedAgent } from "./agent-client.ts";
-import { call, createEndpoint, signInAsNewAccount } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
+
+const api = new EdgeClient();
+const { call, createEndpoint, signInAsNewAccount } = api;
 
 beforeEach(signInAsNewAccount);
 
@@ -11,7 +14,7 @@ describe("the way of a job", () => {
     expect(submitted.status).toBe(200);
     expect(submitted.body).toEqual({ id: expect.stringMatching(/^[0-9a-f-]{36}-s0$/), status: "IN_QUEUE" });
 
-    const agent = await ScriptedAgent.join();
+    const agent = await ScriptedAgent.join(api);
     const workerId = await agent.bringUpWorker(endpointId);
     const job = await agent.take(endpointId, workerId);
     expect(job).toMatchObject({
@@ -37,7 +40,7 @@ describe("the way of a job", () => {
 
   test("runsync answers with the result of its job", async ({ expect }) => {
     const endpointId = await createEndpoint();
-    const agent = await ScriptedAgent.join();
+    const agent = await ScriptedAgent.join(api);
     const reply = call("POST", `/v2/${endpointId}/runsync`, { input: { name: "Ada" } });
     const workerId = await agent.bringUpWorker(endpointId);
     const job = await agent.take(endpointId, workerId);
@@ -51,7 +54,7 @@ describe("the way of a job", () => {
 
   test("a job submitted while an agent waits is claimed in the write that inserts it", async ({ expect }) => {
     const endpointId = await createEndpoint();
-    const agent = await ScriptedAgent.join();
+    const agent = await ScriptedAgent.join(api);
     await call("POST", `/v2/${endpointId}/run`, { input: 1 });
     const workerId = await agent.bringUpWorker(endpointId);
     const first = await agent.take(endpointId, workerId);

@@ -6,8 +6,11 @@ import type { HealthBody } from "../../src/contract/job.ts";
 import { RATE_LIMITS, RATE_WINDOW_MS } from "../../src/contract/rate-limits.ts";
 import type { EndpointObject } from "../../src/endpoint/endpoint-object.ts";
 import { ScriptedAgent } from "./agent-client.ts";
-import { apiKeyOfTest, call, createEndpoint, signInAsNewAccount } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
 import { configure, endpointObject, evict, passTime } from "./object.ts";
+
+const api = new EdgeClient();
+const { call, createEndpoint, signInAsNewAccount } = api;
 
 /** A window, and the bucket by which counting may be late. */
 const WINDOW_PASSED_MS = RATE_WINDOW_MS * 1.01;
@@ -200,7 +203,7 @@ const pulling: ScriptedAgent[] = [];
 
 /** A host with two workers of the endpoint; one whose workers are pulling is used again to make them ready. */
 async function bringUpTwo(endpointId: string, state: "ready" | "pulling"): Promise<void> {
-  const agent = pulling.pop() ?? (await ScriptedAgent.join());
+  const agent = pulling.pop() ?? (await ScriptedAgent.join(api));
   let reply = await agent.sync();
   while (reply.assignments.length < 2) reply = await agent.sync();
   const workers = reply.assignments.map(({ workerId, revision }) => ({
@@ -225,7 +228,7 @@ describe("requests in progress", () => {
   /** A job in progress, as many waits for it as may be, and a look that finds no slot. */
   async function crowdedEndpoint() {
     const endpointId = await createEndpoint();
-    const agent = await ScriptedAgent.join();
+    const agent = await ScriptedAgent.join(api);
     await call("POST", `/v2/${endpointId}/run`, { input: 1 });
     const workerId = await agent.bringUpWorker(endpointId);
     const job = await agent.take(endpointId, workerId);
@@ -349,7 +352,7 @@ class WaitingClient {
 
   async #ask(path: string) {
     const response = await exports.default.fetch(`http://edge${path}`, {
-      headers: { Authorization: `Bearer ${apiKeyOfTest()}` },
+      headers: { Authorization: `Bearer ${api.key}` },
       signal: this.#controller.signal,
     });
     return { status: response.status, body: await response.json<Record<string, unknown>>() };

@@ -1,171 +1,101 @@
 /** What a changed endpoint or template does to its workers: they are replaced one by one, and no job is lost. */
-import { afterEach, beforeEach, describe, test, vi } from "vitest";
-import type { Assignment, DispatchedJob, WorkerState } from "../../src/contract/agent.ts";
+import { describe } from "vitest";
 import { RELEASE_HOLD_MS } from "../../src/contract/limits.ts";
-import { INVENTORY, ScriptedAgent } from "./agent-client.ts";
-import { call, createEndpoint, graphql, signInAsNewAccount } from "./edge-client.ts";
-import { bellOf, evict, fireAlarm, fleetObject, passTime } from "./object.ts";
+import { bellOf, fleetObject, passTime } from "./object.ts";
+import { test, type FleetHarness, type TestEndpoint } from "./support/fleet-harness.ts";
+import { notYet, until } from "./support/until.ts";
 
-beforeEach(signInAsNewAccount);
-beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
-afterEach(() => void vi.useRealTimers());
-
-async function change(endpointId: string, fields: string): Promise<void> {
-  await graphql(`mutation { saveEndpoint(input: { id: "${endpointId}", ${fields} }) { id } }`);
+/** Changes what the workers of the endpoint are made of. */
+async function release(endpoint: TestEndpoint): Promise<void> {
+  await endpoint.save(`env: [{ key: "A", value: "${crypto.randomUUID()}" }]`);
 }
 
-let releases = 1;
-async function release(endpointId: string): Promise<void> {
-  releases += 1;
-  await change(endpointId, `env: [{ key: "A", value: "${releases}" }]`);
-}
-
-const run = async (endpointId: string) => await call("POST", `/v2/${endpointId}/run`, { input: {} });
-const health = async (endpointId: string) => (await call("GET", `/v2/${endpointId}/health`)).body;
-const rollOf = async (endpointId: string) => (await health(endpointId))["release"];
-
-/** A host whose workers come up as a test says. */
-class Host {
-  readonly agent: ScriptedAgent;
-  readonly #endpointId: string;
-  readonly #gpus: number;
-  readonly #states = new Map<string, { state: WorkerState; detail: string }>();
-
-  constructor(agent: ScriptedAgent, endpointId: string, gpus: number) {
-    this.agent = agent;
-    this.#endpointId = endpointId;
-    this.#gpus = gpus;
-  }
-
-  set(workerId: string, state: WorkerState, detail = `It is ${state}.`): void {
-    this.#states.set(workerId, { state, detail });
-  }
-
-  async sync(): Promise<Assignment[]> {
-    const [first] = INVENTORY.gpus;
-    if (!first) throw new Error("There is no GPU.");
-    const gpus = Array.from({ length: this.#gpus }, (_, index) => ({ ...first, index }));
-    const inventory = { ...INVENTORY, gpus };
-    const { revision, assignments } = await this.agent.sync({ inventory });
-    const workers = assignments.map(({ workerId, revision: version }) => {
-      const known = this.#states.get(workerId) ?? { state: "starting" as const };
-      return { workerId, endpointId: this.#endpointId, revision: version, ...known };
-    });
-    await this.agent.sync({ inventory, appliedRevision: revision, workers });
-    return assignments;
-  }
-
-  /** Resolves with the workers that the host shall have, once these are of the versions, in any order. */
-  async until(...versions: number[]): Promise<string[]> {
-    for (;;) {
-      const assignments = await this.sync();
-      const found = assignments.toSorted((a, b) => a.revision - b.revision);
-      if (found.map(({ revision }) => revision).join() === versions.join()) {
-        return found.map(({ workerId }) => workerId);
-      }
-      await scheduler.wait(5);
-    }
-  }
-
-  /** Resolves once the endpoint knows that so many workers are ready. */
-  async untilReady(count: number): Promise<void> {
-    for (;;) {
-      await this.sync();
-      const { idle, running } = (await health(this.#endpointId))["workers"] as Record<string, number>;
-      if ((idle ?? 0) + (running ?? 0) === count) return;
-      await scheduler.wait(5);
-    }
-  }
-
-  async offer(...workerIds: string[]): Promise<readonly DispatchedJob[]> {
-    const slots = workerIds.map((workerId) => ({ workerId, free: 1 }));
-    return (await this.agent.exchange(this.#endpointId, { slots })).jobs;
-  }
-
-  /** Ends a job and offers its worker again, as agents do, in one exchange. */
-  async completeAndOffer({ id: jobId, attempt, workerId }: DispatchedJob): Promise<readonly DispatchedJob[]> {
-    const reports = [{ kind: "completed" as const, jobId, attempt, workerId, output: 1 }];
-    const slots = [{ workerId, free: 1 }];
-    return (await this.agent.exchange(this.#endpointId, { reports, slots })).jobs;
-  }
+async function rolloutOf(endpoint: TestEndpoint): Promise<Record<string, unknown> | null> {
+  return (await endpoint.health())["release"] as Record<string, unknown> | null;
 }
 
 /** An endpoint with as many ready workers as it has at least, on a host with so many GPUs. */
-async function standing(workers = 1, gpus = 4) {
-  const endpointId = await createEndpoint(`workersMin: ${workers}, workersMax: ${workers}`);
-  const host = new Host(await ScriptedAgent.join(), endpointId, gpus);
-  const ids = await host.until(...Array.from({ length: workers }, () => 1));
-  for (const workerId of ids) host.set(workerId, "ready");
-  await host.untilReady(workers);
+async function open(fleet: FleetHarness, workers = 1, gpus = 4) {
+  const endpoint = await fleet.endpoint(`workersMin: ${workers}, workersMax: ${workers}`);
+  const tiers = Array.from({ length: gpus }, () => "AMPERE_16");
+  const host = await fleet.host({ gpus: tiers, state: "starting" });
+  const ids = await host.untilVersions(...Array.from({ length: workers }, () => 1));
+  for (const id of ids) host.set(id, "ready");
+  await host.untilReady(endpoint, workers);
   const [workerId = ""] = ids;
-  return { endpointId, host, ids, workerId };
+  return { endpoint, host, ids, workerId };
 }
 
 /** The same, with a job in each worker and jobs that wait. */
-async function busy(workers: number, gpus: number) {
-  const { endpointId, host, ids, workerId } = await standing(workers, gpus);
-  for (let job = 0; job < workers + 4; job += 1) await run(endpointId);
-  const jobs = await host.offer(...ids);
-  return { endpointId, host, ids, workerId, jobs };
+async function openBusy(fleet: FleetHarness, workers: number, gpus: number) {
+  const scene = await open(fleet, workers, gpus);
+  await scene.endpoint.submitMany(workers + 4);
+  const [one, two = one] = await scene.host.offer(scene.ids);
+  if (!one || !two) throw new Error("The workers were given no jobs.");
+  return { ...scene, one, two };
 }
 
 describe("an endpoint without jobs", () => {
-  test("gives the next job to a worker of the new release, and then lets the old one go", async ({
+  test("gives the next job to a worker of the new version, and then lets the old one go", async ({
     expect,
+    fleet,
   }) => {
-    const { endpointId, host, workerId } = await standing();
-    await release(endpointId);
-    const { body } = await run(endpointId);
-    expect(await host.offer(workerId)).toEqual([]);
+    const { endpoint, host, workerId } = await open(fleet);
+    await release(endpoint);
+    const id = await endpoint.submit();
+    expect(await host.offer([workerId])).toEqual([]);
 
-    const [, successor = ""] = await host.until(1, 2);
+    const [, successor = ""] = await host.untilVersions(1, 2);
     host.set(successor, "ready");
-    expect(await host.until(2)).toEqual([successor]);
-    expect(await host.offer(workerId, successor)).toMatchObject([{ id: body["id"], workerId: successor }]);
+    expect(await host.untilVersions(2)).toEqual([successor]);
+    expect(await host.offer([workerId, successor])).toMatchObject([{ id, workerId: successor }]);
   });
 
-  test("gives none to an agent either that waits on a doorbell with a worker of before", async ({
-    expect,
-  }) => {
-    const { endpointId, host, workerId } = await standing();
+  test("gives none to an agent either that waits for jobs of an older worker", async ({ expect, fleet }) => {
+    const { endpoint, host, workerId } = await open(fleet);
     passTime(60_000); // the object is quiet, so that who waits waits outside
     await host.sync();
     const slots = [{ workerId, free: 1 }];
-    const waiting = host.agent.exchange(endpointId, { slots, holdMs: 1_000 });
-    await bellOf(endpointId, "agent");
-    await release(endpointId);
-    await run(endpointId);
+    const waiting = host.agent.exchange(endpoint.id, { slots, holdMs: 1_000 });
+    await bellOf(endpoint.id, "agent");
+    await release(endpoint);
+    await endpoint.submit();
     expect((await waiting).jobs).toEqual([]);
   });
 
   for (const isEvicted of [false, true]) {
     const title = "gives it to the old worker when the new one takes too long";
-    test(isEvicted ? `${title}, also when the object forgets in between` : title, async ({ expect }) => {
-      const { endpointId, host, workerId } = await standing();
-      await release(endpointId);
-      await run(endpointId);
-      await host.until(1, 2);
-      if (isEvicted) await evict(endpointId);
-      passTime(RELEASE_HOLD_MS - 1);
-      await host.sync();
-      expect(await host.offer(workerId)).toEqual([]);
-      passTime(1);
-      await fireAlarm(endpointId);
-      expect(await host.offer(workerId)).toMatchObject([{ workerId }]);
-    });
+    test(
+      isEvicted ? `${title}, also when the object forgets in between` : title,
+      async ({ expect, fleet }) => {
+        const { endpoint, host, workerId } = await open(fleet);
+        await release(endpoint);
+        await endpoint.submit();
+        await host.untilVersions(1, 2);
+        if (isEvicted) await endpoint.evict();
+        passTime(RELEASE_HOLD_MS - 1);
+        await host.sync();
+        expect(await host.offer([workerId])).toEqual([]);
+        await endpoint.later(1);
+        expect(await host.offer([workerId])).toMatchObject([{ workerId }]);
+      },
+    );
   }
 
-  test("gives it to the old worker at once when the new one fails, and says so", async ({ expect }) => {
-    const { endpointId, host, workerId } = await standing();
-    await release(endpointId);
-    const { body } = await run(endpointId);
-    const [, broken = ""] = await host.until(1, 2);
-    const waiting = host.agent.take(endpointId, workerId);
+  test("gives it to the old worker at once when the new one fails, and says so", async ({
+    expect,
+    fleet,
+  }) => {
+    const { endpoint, host, workerId } = await open(fleet);
+    await release(endpoint);
+    const id = await endpoint.submit();
+    const [, broken = ""] = await host.untilVersions(1, 2);
+    const waiting = host.agent.take(endpoint.id, workerId);
     host.set(broken, "crash_looping", "It exits with code 3.");
     await host.sync();
-    expect(await waiting).toMatchObject({ id: body["id"], workerId });
-    const { myself } = await graphql<{ myself: { endpoint: { rollout: unknown } } }>(
-      `{ myself { endpoint(id: "${endpointId}") { rollout {
+    expect(await waiting).toMatchObject({ id, workerId });
+    const { myself } = await fleet.api.graphql<{ myself: { endpoint: { rollout: unknown } } }>(
+      `{ myself { endpoint(id: "${endpoint.id}") { rollout {
         inProgress oldestVersion workersOnLatest workersTotal percentOnLatest reason } } } }`,
     );
     expect(myself.endpoint.rollout).toEqual({
@@ -176,7 +106,7 @@ describe("an endpoint without jobs", () => {
       percentOnLatest: 50,
       reason: "It exits with code 3.",
     });
-    expect(await rollOf(endpointId)).toMatchObject({
+    expect(await rolloutOf(endpoint)).toMatchObject({
       from: 1,
       to: 2,
       outdated: 1,
@@ -191,160 +121,163 @@ describe("an endpoint without jobs", () => {
 describe("an endpoint with jobs", () => {
   test("works on while new workers come up, each of which replaces one that is out of jobs", async ({
     expect,
+    fleet,
   }) => {
-    const { endpointId, host, ids, jobs } = await busy(2, 3);
-    await release(endpointId);
-    const [, , first = ""] = await host.until(1, 1, 2);
-    const [one, two] = jobs;
-    if (!one || !two) throw new Error("There were no jobs.");
+    const { endpoint, host, ids, one, two } = await openBusy(fleet, 2, 3);
+    await release(endpoint);
+    const [, , first = ""] = await host.untilVersions(1, 1, 2);
     const [next] = await host.completeAndOffer(one);
     expect(next).toMatchObject({ workerId: one.workerId });
 
     host.set(first, "ready");
-    await host.untilReady(3);
+    await host.untilReady(endpoint, 3);
     expect(await host.completeAndOffer(two)).toEqual([]);
-    const [stays = "", , second = ""] = await host.until(1, 2, 2);
+    const [stays = "", , second = ""] = await host.untilVersions(1, 2, 2);
     expect(ids).toContain(stays);
-    expect(await host.offer(first)).toHaveLength(1);
-    expect(await rollOf(endpointId)).toMatchObject({ outdated: 1, current: 2, ready: 1, stalledSince: null });
+    expect(await host.offer([first])).toHaveLength(1);
+    expect(await rolloutOf(endpoint)).toMatchObject({
+      outdated: 1,
+      current: 2,
+      ready: 1,
+      stalledSince: null,
+    });
 
     host.set(second, "ready");
-    await host.untilReady(3);
+    await host.untilReady(endpoint, 3);
     if (!next) throw new Error("There was no other job.");
     expect(await host.completeAndOffer(next)).toEqual([]);
-    expect((await host.until(2, 2)).toSorted()).toEqual([first, second].toSorted());
-    expect(await rollOf(endpointId)).toBeNull();
-    expect((await health(endpointId))["jobs"]).toMatchObject({ failed: 0, retried: 0 });
+    expect((await host.untilVersions(2, 2)).toSorted()).toEqual([first, second].toSorted());
+    expect(await rolloutOf(endpoint)).toBeNull();
+    expect((await endpoint.health())["jobs"]).toMatchObject({ failed: 0, retried: 0 });
   });
 
-  test("whose workers have all GPUs gives one up, that which is first without a job", async ({ expect }) => {
-    const { endpointId, host, jobs } = await busy(2, 2);
-    await release(endpointId);
-    const [one, two] = jobs;
-    if (!one || !two) throw new Error("There were no jobs.");
-    await until(async () => await rollOf(endpointId), Boolean);
-    await host.until(1, 1);
-    await until(
-      async () => await host.completeAndOffer(two),
-      (given) => given.length === 0,
-    );
-    const [stays = "", successor = ""] = await host.until(1, 2);
+  test("whose workers have all GPUs gives up the one that is first without a job", async ({
+    expect,
+    fleet,
+  }) => {
+    const { endpoint, host, one, two } = await openBusy(fleet, 2, 2);
+    await release(endpoint);
+    await until(async () => await rolloutOf(endpoint), "the rollout has begun");
+    await host.untilVersions(1, 1);
+    const isOutOfJobs = async () => (await host.completeAndOffer(two)).length === 0;
+    await until(isOutOfJobs, "the worker is given no other job");
+    const [stays = "", successor = ""] = await host.untilVersions(1, 2);
     expect(stays).toBe(one.workerId);
     expect(await host.completeAndOffer(one)).toHaveLength(1);
     host.set(successor, "ready");
-    await host.untilReady(2);
-    expect(await rollOf(endpointId)).toMatchObject({ outdated: 1, ready: 1 });
+    await host.untilReady(endpoint, 2);
+    expect(await rolloutOf(endpoint)).toMatchObject({ outdated: 1, ready: 1 });
   });
 
-  test("is not harmed by a release that fails, and rolls on with the next one", async ({ expect }) => {
-    const { endpointId, host, ids, jobs } = await busy(2, 3);
-    await release(endpointId);
-    const [, , broken = ""] = await host.until(1, 1, 2);
+  test("is not harmed by a version that fails, and goes on with the next one", async ({ expect, fleet }) => {
+    const { endpoint, host, ids, one, two } = await openBusy(fleet, 2, 3);
+    await release(endpoint);
+    const [, , broken = ""] = await host.untilVersions(1, 1, 2);
     host.set(broken, "crash_looping");
     await host.sync();
-    for (const job of jobs) expect(await host.completeAndOffer(job)).toHaveLength(1);
+    for (const job of [one, two]) expect(await host.completeAndOffer(job)).toHaveLength(1);
 
-    await release(endpointId);
-    const [, , good = ""] = await host.until(1, 1, 3);
+    await release(endpoint);
+    const [, , good = ""] = await host.untilVersions(1, 1, 3);
     expect(ids).not.toContain(good);
-    expect(await rollOf(endpointId)).toMatchObject({ from: 1, to: 3, outdated: 2, stalledSince: null });
+    expect(await rolloutOf(endpoint)).toMatchObject({ from: 1, to: 3, outdated: 2, stalledSince: null });
   });
 
-  test("says what is in the way when no host is right for the new release, and keeps its workers", async ({
+  test("says what is in the way when no host fits the new version, and keeps its workers", async ({
     expect,
+    fleet,
   }) => {
-    const { endpointId, host, jobs } = await busy(2, 3);
-    await change(endpointId, 'gpuIds: "ADA_80_PRO"');
-    await until(
-      async () => (await rollOf(endpointId)) as { stalledSince: string | null } | null,
-      (roll) => roll?.stalledSince !== null && roll?.stalledSince !== undefined,
-    );
-    expect(await rollOf(endpointId)).toMatchObject({
+    const { endpoint, host, one, two } = await openBusy(fleet, 2, 3);
+    await endpoint.save('gpuIds: "ADA_80_PRO"');
+    const isStalled = async () => {
+      const rollout = await rolloutOf(endpoint);
+      return typeof rollout?.["stalledSince"] === "string" || notYet(rollout);
+    };
+    await until(isStalled, "the rollout has stalled");
+    expect(await rolloutOf(endpoint)).toMatchObject({
       outdated: 2,
       reason: expect.stringContaining("ADA_80_PRO"),
     });
-    for (const job of jobs) expect(await host.completeAndOffer(job)).toHaveLength(1);
-    await host.until(1, 1);
+    for (const job of [one, two]) expect(await host.completeAndOffer(job)).toHaveLength(1);
+    await host.untilVersions(1, 1);
   });
 });
 
-async function until<T>(look: () => Promise<T>, isThere: (value: T) => boolean): Promise<T> {
-  for (;;) {
-    const value = await look();
-    if (isThere(value)) return value;
-    await scheduler.wait(5);
-  }
-}
-
 describe("an endpoint that allows no workers", () => {
-  test("hands out nothing, also to one that still stands", async ({ expect }) => {
-    const { endpointId, host, workerId } = await standing();
-    await change(endpointId, "workersMin: 0, workersMax: 0");
-    await run(endpointId);
-    expect(await host.offer(workerId)).toEqual([]);
-    expect(await health(endpointId)).toMatchObject({ jobs: { inQueue: 1 } });
+  test("dispatches no job, also to a worker that is still there", async ({ expect, fleet }) => {
+    const { endpoint, host, workerId } = await open(fleet);
+    await endpoint.save("workersMin: 0, workersMax: 0");
+    await endpoint.submit();
+    expect(await host.offer([workerId])).toEqual([]);
+    expect(await endpoint.health()).toMatchObject({ jobs: { inQueue: 1 } });
   });
 
-  test("in the middle of a release lets all go, and comes back with the new one", async ({ expect }) => {
-    const { endpointId, host, workerId, jobs } = await busy(1, 2);
-    await release(endpointId);
-    await host.until(1, 2);
-    await change(endpointId, "workersMin: 0, workersMax: 0");
-    await host.until(1);
-    const [job] = jobs;
-    expect(job && (await host.completeAndOffer(job))).toEqual([]);
-    await host.until();
-    await change(endpointId, "workersMax: 1");
-    expect(await host.until(2)).not.toContain(workerId);
-  });
-
-  test("lets an agent know that waits for a worker at its job when they are allowed again", async ({
+  test("in the middle of a rollout lets all go, and comes back with the new version", async ({
     expect,
+    fleet,
   }) => {
-    const { endpointId, host, workerId } = await standing();
-    await run(endpointId);
-    await host.agent.take(endpointId, workerId);
-    await change(endpointId, "workersMin: 0, workersMax: 0");
-    const { body } = await run(endpointId);
+    const { endpoint, host, workerId, one } = await openBusy(fleet, 1, 2);
+    await release(endpoint);
+    await host.untilVersions(1, 2);
+    await endpoint.save("workersMin: 0, workersMax: 0");
+    await host.untilVersions(1);
+    expect(await host.completeAndOffer(one)).toEqual([]);
+    await host.untilVersions();
+    await endpoint.save("workersMax: 1");
+    expect(await host.untilVersions(2)).not.toContain(workerId);
+  });
+
+  test("lets an agent know that waits for a busy worker when they are allowed again", async ({
+    expect,
+    fleet,
+  }) => {
+    const { endpoint, host, workerId } = await open(fleet);
+    await endpoint.submit();
+    await host.agent.take(endpoint.id, workerId);
+    await endpoint.save("workersMin: 0, workersMax: 0");
+    const id = await endpoint.submit();
     const slots = [{ workerId, free: 1 }];
-    const waiting = host.agent.exchange(endpointId, { slots, holdMs: 10_000 });
-    await change(endpointId, "workersMax: 3");
-    expect((await waiting).jobs).toMatchObject([{ id: body["id"], workerId }]);
+    const waiting = host.agent.exchange(endpoint.id, { slots, holdMs: 10_000 });
+    await endpoint.save("workersMax: 3");
+    expect((await waiting).jobs).toMatchObject([{ id, workerId }]);
   });
 });
 
 describe("a change that leaves workers as they are", () => {
-  test("keeps them at work", async ({ expect }) => {
-    const { endpointId, host, workerId } = await standing();
-    await change(endpointId, "idleTimeout: 9, executionTimeoutMs: 7000");
-    await run(endpointId);
-    expect(await host.agent.take(endpointId, workerId)).toMatchObject({
+  test("keeps them at work", async ({ expect, fleet }) => {
+    const { endpoint, host, workerId } = await open(fleet);
+    await endpoint.save("idleTimeout: 9, executionTimeoutMs: 7000");
+    await endpoint.submit();
+    expect(await host.agent.take(endpoint.id, workerId)).toMatchObject({
       workerId,
       executionTimeoutMs: 7_000,
     });
-    expect(await fleetObject().workersOf([endpointId])).toMatchObject([{ workerId }]);
+    expect(await fleetObject().workersOf([endpoint.id])).toMatchObject([{ workerId }]);
   });
 
-  test("is no release: other words for people, and values that are what they were", async ({ expect }) => {
-    const { endpointId } = await standing();
+  test("makes no version: another name and readme, and values that are what they were", async ({
+    expect,
+    fleet,
+  }) => {
+    const { endpoint } = await open(fleet);
     const selection = "myself { endpoints { id version templateId name gpuIds workersMin workersMax } }";
     type Listed = { id: string; version: number; templateId: string; name: string; gpuIds: string };
     const read = async () => {
-      const { myself } = await graphql<{ myself: { endpoints: Listed[] } }>(`{ ${selection} }`);
-      const [found] = myself.endpoints.filter(({ id }) => id === endpointId);
+      const { myself } = await fleet.api.graphql<{ myself: { endpoints: Listed[] } }>(`{ ${selection} }`);
+      const [found] = myself.endpoints.filter(({ id }) => id === endpoint.id);
       if (!found) throw new Error("The endpoint is gone.");
       return found;
     };
     const { version, templateId, name, gpuIds } = await read();
     const saveTemplate = async (fields: string) => {
-      await graphql(`mutation { saveTemplate(input: { id: "${templateId}", ${fields} }) { id } }`);
+      await fleet.api.graphql(`mutation { saveTemplate(input: { id: "${templateId}", ${fields} }) { id } }`);
     };
-    await saveTemplate(`name: "${name} with another name", readme: "# Other words"`);
+    await saveTemplate(`name: "${name} with another name", readme: "# Another readme"`);
     await saveTemplate('imageName: "test:1", containerDiskInGb: 5, dockerArgs: "", env: []');
     const same = `name: "${name}", gpuIds: "${gpuIds}", templateId: "${templateId}", env: [], locations: ""`;
-    await change(endpointId, `${same}, workersMin: 1, workersMax: 2`);
+    await endpoint.save(`${same}, workersMin: 1, workersMax: 2`);
     expect((await read()).version).toBe(version);
-    expect(await rollOf(endpointId)).toBeNull();
+    expect(await rolloutOf(endpoint)).toBeNull();
 
     await saveTemplate('imageName: "test:2"');
     expect((await read()).version).toBe(version + 1);

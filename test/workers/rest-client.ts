@@ -5,7 +5,7 @@ import { openDatabase } from "../../src/db/database.ts";
 import { apiKey, auditEntry } from "../../src/db/schema.ts";
 import type { Permissions } from "../../src/domain/permissions.ts";
 import { freshAccount, type TestAccount } from "./accounts.ts";
-import { call } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
 
 type Json = any; // oxlint-disable-line typescript/no-explicit-any -- answers are asserted, not typed
 
@@ -22,8 +22,9 @@ export async function restClient(permissions?: Permissions): Promise<RestClient>
   const account = await freshAccount();
   const db = openDatabase(env.DB);
   if (permissions) await db.update(apiKey).set({ permissions }).where(eq(apiKey.hash, account.keyHash));
+  const { call } = new EdgeClient(account.key);
   const send = (method: string, path: string, body?: unknown): Promise<RestAnswer> =>
-    call(method, `/v1${path}`, body, { Authorization: `Bearer ${account.key}` });
+    call(method, `/v1${path}`, body);
   const template = async (fields: object = {}): Promise<string> => {
     const name = `template ${crypto.randomUUID()}`;
     const saved = await send("POST", "/templates", { name, imageName: "w:1", isServerless: true, ...fields });

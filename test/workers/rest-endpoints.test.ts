@@ -1,8 +1,11 @@
 import { test } from "vitest";
 import { GPU_TIER_NAMES } from "../../src/contract/gpu-tiers.ts";
 import { ScriptedAgent } from "./agent-client.ts";
-import { call, createEndpoint, signInAsNewAccount } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
 import { restClient } from "./rest-client.ts";
+
+const api = new EdgeClient();
+const { call, createEndpoint, signInAsNewAccount } = api;
 
 test("a new endpoint needs a template alone; the rest has defaults", async ({ expect }) => {
   const rest = await restClient();
@@ -144,7 +147,7 @@ test("an endpoint without a template, or with one that is not there, is refused"
 test("template and workers are shown to those who ask for them", async ({ expect }) => {
   await signInAsNewAccount();
   const endpointId = await createEndpoint("workersMin: 1, workersMax: 1");
-  const agent = await ScriptedAgent.join();
+  const agent = await ScriptedAgent.join(api);
   const workerId = await agent.bringUpWorker(endpointId);
   const plain = await call("GET", `/v1/endpoints/${endpointId}`);
   expect(plain.body).not.toHaveProperty("workers");
@@ -162,7 +165,7 @@ test("template and workers are shown to those who ask for them", async ({ expect
 test("a deletion needs no limits at 0: workers leave and jobs are gone", async ({ expect }) => {
   await signInAsNewAccount();
   const endpointId = await createEndpoint("workersMin: 1, workersMax: 2");
-  const agent = await ScriptedAgent.join();
+  const agent = await ScriptedAgent.join(api);
   await agent.bringUpWorker(endpointId);
   await call("POST", `/v2/${endpointId}/run`, { input: 1 });
 

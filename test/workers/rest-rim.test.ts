@@ -1,8 +1,10 @@
 /** What holds for all of REST v1. */
 import { test } from "vitest";
-import { call } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
 import { freshClient, savedEndpoint } from "./graphql-client.ts";
 import { restClient, type RestClient } from "./rest-client.ts";
+
+const { call } = new EdgeClient();
 
 test("nobody gets in without a right key", async ({ expect }) => {
   for (const headers of [{ Authorization: "" }, { Authorization: "Bearer wrong" }]) {

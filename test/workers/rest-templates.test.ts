@@ -1,7 +1,9 @@
 import { test } from "vitest";
-import { call } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
 import { freshClient } from "./graphql-client.ts";
 import { auditedOperations, restClient } from "./rest-client.ts";
+
+const { call } = new EdgeClient();
 
 test("a new template needs a name and an image; the rest has defaults", async ({ expect }) => {
   const rest = await restClient();

@@ -1,9 +1,12 @@
 /** What storage is billed by: rows written in the whole life of a job, alarms and checkpoints included. */
 import { afterEach, beforeEach, test, vi } from "vitest";
 import { ScriptedAgent } from "./agent-client.ts";
-import { call, createEndpoint, signInAsNewAccount } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
 import { endpointObject, fireAlarm, passTime, untilHeld, untilWebhooksRest } from "./object.ts";
 import { webhookTarget } from "./webhook-target.ts";
+
+const api = new EdgeClient();
+const { call, createEndpoint, signInAsNewAccount } = api;
 
 const JOBS = 200;
 /** So many that the rows of a quiet period, which are few and fixed, hardly show. */
@@ -20,7 +23,7 @@ afterEach(() => void vi.useRealTimers());
 
 async function warmEndpoint() {
   const endpointId = await createEndpoint("idleTimeout: 3600");
-  const agent = await ScriptedAgent.join();
+  const agent = await ScriptedAgent.join(api);
   await call("POST", `/v2/${endpointId}/run`, { input: "first" });
   const workerId = await agent.bringUpWorker(endpointId);
   await agent.complete(endpointId, await agent.take(endpointId, workerId), 0);

@@ -8,7 +8,10 @@ import { openDatabase } from "../../src/db/database.ts";
 import { registryAuth, secret, template } from "../../src/db/schema.ts";
 import { resolveAssignments } from "../../src/gateway/agent/assignment.ts";
 import { ScriptedAgent } from "./agent-client.ts";
-import { call, graphql, signInAsNewAccount } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
+
+const api = new EdgeClient();
+const { call, graphql, signInAsNewAccount } = api;
 
 beforeEach(signInAsNewAccount);
 
@@ -56,7 +59,7 @@ describe("an assignment", () => {
              { key: "OVER", value: "{{ SECRET_NOWHERE }}" }]`,
       endpointEnv: `[{ key: "OVER", value: "{{ SECRET_TOKEN }}" }]`,
     });
-    const assignment = await assigned(await ScriptedAgent.join(), endpointId);
+    const assignment = await assigned(await ScriptedAgent.join(api), endpointId);
     expect(assignment).toMatchObject({ imageName: "test:1", dockerArgs: "run it", registryAuth: null });
     expect(assignment.problem).toBeUndefined();
     expect(assignment.env).toEqual({
@@ -72,7 +75,7 @@ describe("an assignment", () => {
     expect,
   }) => {
     const endpointId = await endpointWith({ env: '[{ key: "TOKEN", value: "x{{ SECRET_ABSENT }}" }]' });
-    const agent = await ScriptedAgent.join();
+    const agent = await ScriptedAgent.join(api);
     const assignment = await assigned(agent, endpointId);
     expect(assignment.problem).toMatch(
       /^Secret 'ABSENT', to which variable TOKEN of template 't-[0-9a-f]{8}' refers, does not exist\./,
@@ -90,7 +93,7 @@ describe("an assignment", () => {
   test("is handed over anew, without waiting, when a secret changes", async ({ expect }) => {
     const secretId = await createSecret("TOKEN", "old");
     const endpointId = await endpointWith({ env: '[{ key: "TOKEN", value: "{{ SECRET_TOKEN }}" }]' });
-    const agent = await ScriptedAgent.join();
+    const agent = await ScriptedAgent.join(api);
     await assigned(agent, endpointId);
     const { revision } = await agent.sync();
     // Held for 50 s if nobody rings.
@@ -116,7 +119,7 @@ describe("an assignment", () => {
       env: "[]",
       endpointEnv: '[{ key: "TOKEN", value: "{{ SECRET_TOKEN }}" }]',
     });
-    const { problem } = await assigned(await ScriptedAgent.join(), endpointId);
+    const { problem } = await assigned(await ScriptedAgent.join(api), endpointId);
     expect(problem).toMatch(/variable TOKEN of endpoint 'the endpoint' refers, does not open/);
   });
 
@@ -124,7 +127,7 @@ describe("an assignment", () => {
     const secretId = await createSecret("TOKEN", "hunter2");
     await db.update(secret).set({ sealedValue: "v1:lost:AAAA:AAAA" }).where(eq(secret.id, secretId));
     const endpointId = await endpointWith({ env: '[{ key: "TOKEN", value: "{{ SECRET_TOKEN }}" }]' });
-    const { problem } = await assigned(await ScriptedAgent.join(), endpointId);
+    const { problem } = await assigned(await ScriptedAgent.join(api), endpointId);
     expect(problem).toMatch(/is sealed under key 'lost', which ENCRYPTION_KEYS lacks/);
   });
 
@@ -136,7 +139,7 @@ describe("an assignment", () => {
       env: "[]",
       more: `, containerRegistryAuthId: "${saveRegistryAuth.id}"`,
     });
-    const agent = await ScriptedAgent.join();
+    const agent = await ScriptedAgent.join(api);
     expect((await assigned(agent, endpointId)).registryAuth).toEqual({
       name: "team",
       username: "ada",
@@ -155,7 +158,7 @@ describe("an assignment", () => {
     await createSecret("S7", "seven");
     const references = names.map((name) => `{{ SECRET_${name} }}`).join(" ");
     const endpointId = await endpointWith({ env: `[{ key: "ALL", value: "${references}" }]` });
-    expect((await assigned(await ScriptedAgent.join(), endpointId)).problem).toContain("'S0'");
+    expect((await assigned(await ScriptedAgent.join(api), endpointId)).problem).toContain("'S0'");
   });
 });
 
@@ -163,7 +166,7 @@ test("a waiting job tells why its worker is not started, and health counts the w
   expect,
 }) => {
   const endpointId = await endpointWith({ env: '[{ key: "TOKEN", value: "{{ SECRET_ABSENT }}" }]' });
-  const agent = await ScriptedAgent.join();
+  const agent = await ScriptedAgent.join(api);
   const { workerId, revision, problem } = await assigned(agent, endpointId);
   const { body } = await call("POST", `/v2/${endpointId}/run`, { input: 1 });
   const detail = problem ?? "";
@@ -188,7 +191,7 @@ describe("what would not fit a process, or an answer", () => {
   test("is not filled in, however short the template is", async ({ expect }) => {
     await createSecret("LONG", value);
     const often = (times: number) => `[{ key: "A", value: "${"{{ SECRET_LONG }}".repeat(times)}" }]`;
-    const agent = await ScriptedAgent.join();
+    const agent = await ScriptedAgent.join(api);
     const fits = await assigned(agent, await endpointWith({ env: often(30) }));
     expect(fits.env["A"]).toHaveLength(30 * value.length);
     const tooLong = await assigned(agent, await endpointWith({ env: often(34) }));

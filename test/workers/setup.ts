@@ -2,7 +2,6 @@ import { applyD1Migrations, reset } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, vi } from "vitest";
 import { authenticate, forgetApiKey } from "../../src/auth/principal.ts";
-import { signInAsRoot } from "./edge-client.ts";
 
 // One runtime runs many files, and each of them begins with nothing. What the script remembers is not reset with
 // what is stored: the root key must not be taken for that of the account before.
@@ -11,7 +10,6 @@ const root = await authenticate(env, env.ROOT_API_KEY, Date.now());
 if (root.kind === "principal") forgetApiKey(root.apiKeyId);
 await reset();
 await applyD1Migrations(env.DB, env.TEST_MIGRATIONS);
-signInAsRoot();
 
 // The clock is that of the runtime too: whoever moves it leaves it standing for all that follow.
 afterEach(() => void vi.useRealTimers());

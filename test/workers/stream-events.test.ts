@@ -2,15 +2,18 @@
 import { beforeEach, describe, test, vi } from "vitest";
 import { STREAM_HEARTBEAT_MS } from "../../src/contract/limits.ts";
 import { ScriptedAgent } from "./agent-client.ts";
-import { call, createEndpoint, openEvents, signInAsNewAccount } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
 import { bellOf, evict, noBellOf, passTime, ringBells } from "./object.ts";
+
+const api = new EdgeClient();
+const { call, createEndpoint, openEvents, signInAsNewAccount } = api;
 
 beforeEach(signInAsNewAccount);
 
 async function startedJob() {
   const endpointId = await createEndpoint();
   await call("POST", `/v2/${endpointId}/run`, { input: 1 });
-  const agent = await ScriptedAgent.join();
+  const agent = await ScriptedAgent.join(api);
   const workerId = await agent.bringUpWorker(endpointId);
   const job = await agent.take(endpointId, workerId);
   const path = `/v2/${endpointId}/stream/${job.id}`;

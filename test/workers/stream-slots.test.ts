@@ -3,8 +3,11 @@ import { afterEach, beforeEach, test, vi } from "vitest";
 import { RATE_LIMITS } from "../../src/contract/rate-limits.ts";
 import type { EndpointObject } from "../../src/endpoint/endpoint-object.ts";
 import { ScriptedAgent } from "./agent-client.ts";
-import { call, createEndpoint, openEvents, signInAsNewAccount } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
 import { bellsOf, endpointObject, evict } from "./object.ts";
+
+const api = new EdgeClient();
+const { call, createEndpoint, openEvents, signInAsNewAccount } = api;
 
 beforeEach(signInAsNewAccount);
 beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
@@ -16,7 +19,7 @@ const WAITING = 4;
 async function crowdedStream() {
   const endpointId = await createEndpoint();
   await call("POST", `/v2/${endpointId}/run`, { input: 1 });
-  const agent = await ScriptedAgent.join();
+  const agent = await ScriptedAgent.join(api);
   const job = await agent.take(endpointId, await agent.bringUpWorker(endpointId));
   const path = `/v2/${endpointId}/stream/${job.id}`;
   const object = () => endpointObject(endpointId) as unknown as Pick<EndpointObject, "drain" | "readStream">;

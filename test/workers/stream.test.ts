@@ -4,8 +4,11 @@ import { afterEach, beforeEach, describe, test, vi } from "vitest";
 import type { DispatchedJob } from "../../src/contract/agent.ts";
 import { CHUNK_MAX_BYTES, STREAM_MAX_BYTES } from "../../src/contract/limits.ts";
 import { ScriptedAgent } from "./agent-client.ts";
-import { call, createEndpoint, signInAsNewAccount } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
 import { bellOf, endpointObject, evict, fireAlarm, passTime } from "./object.ts";
+
+const api = new EdgeClient();
+const { call, createEndpoint, signInAsNewAccount } = api;
 
 beforeEach(signInAsNewAccount);
 afterEach(() => void vi.useRealTimers());
@@ -15,7 +18,7 @@ async function startedJob() {
   const endpointId = await createEndpoint();
   const { body } = await call("POST", `/v2/${endpointId}/run`, { input: 1 });
   const jobId = String(body["id"]);
-  const agent = await ScriptedAgent.join();
+  const agent = await ScriptedAgent.join(api);
   const workerId = await agent.bringUpWorker(endpointId);
   const job = await agent.take(endpointId, workerId);
   return {
@@ -179,7 +182,7 @@ describe("chunks of an agent", () => {
 
   test("of a host that does not hold the job are refused", async ({ expect }) => {
     const { endpointId, agent, job, drain } = await startedJob();
-    const stranger = await ScriptedAgent.join("stranger");
+    const stranger = await ScriptedAgent.join(api, "stranger");
     await stranger.stream(endpointId, job, 1, ["forged"]);
     await agent.complete(endpointId, job, []);
     expect(await drain()).toEqual({ status: "COMPLETED", stream: [] });

@@ -3,8 +3,11 @@ import { afterEach, beforeEach, describe, test, vi } from "vitest";
 import type { DispatchedJob, WorkerReport } from "../../src/contract/agent.ts";
 import type { TimelineEvent } from "../../src/contract/job.ts";
 import { ScriptedAgent } from "./agent-client.ts";
-import { call, createEndpoint, signInAsNewAccount } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
 import { endpointObject, evict, fireAlarm, passTime } from "./object.ts";
+
+const api = new EdgeClient();
+const { call, createEndpoint, signInAsNewAccount } = api;
 
 beforeEach(signInAsNewAccount);
 beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
@@ -17,7 +20,7 @@ async function queuedJob(policy: object = {}) {
   const startedAt = Date.now();
   const { body } = await call("POST", `/v2/${endpointId}/run`, { input: 1, policy });
   const jobId = String(body["id"]);
-  const agent = await ScriptedAgent.join();
+  const agent = await ScriptedAgent.join(api);
   /** Each event with its time after the submission. */
   const timeline = async () => {
     const reply = await call("GET", `/v2/${endpointId}/status/${jobId}?timeline=1`);
@@ -171,7 +174,7 @@ describe("a timeline", () => {
       { event: "handler_started", at: 0, attempt: 1 },
       { event: "handler_finished", at: 100, attempt: 1 },
     ]);
-    const stranger = await ScriptedAgent.join("stranger");
+    const stranger = await ScriptedAgent.join(api, "stranger");
     await stranger.exchange(endpointId, { held: [{ ...refOf(job), ago: { handlerStarted: 50 } }] });
     expect((await timeline())[2]).toMatchObject({ at: 0 });
   });

@@ -9,9 +9,12 @@ import { removeOldUsage } from "../../src/db/usage.ts";
 import type { Env } from "../../src/env.ts";
 import { collectUsage } from "../../src/management/usage/usage-collection.ts";
 import { ScriptedAgent } from "./agent-client.ts";
-import { call, createEndpoint, graphql, signInAsNewAccount } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
 import { evict, passTime } from "./object.ts";
 import { withFailure } from "./tapped-database.ts";
+
+const api = new EdgeClient();
+const { call, createEndpoint, graphql, signInAsNewAccount } = api;
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -32,7 +35,7 @@ const collect = async (bindings: Env = env) =>
 
 async function workingEndpoint() {
   const endpointId = await createEndpoint("workersMin: 1, workersMax: 1, idleTimeout: 3600");
-  const agent = await ScriptedAgent.join();
+  const agent = await ScriptedAgent.join(api);
   const workerId = await agent.bringUpWorker(endpointId);
   const keepAlive = () => agent.sync({ workers: [{ workerId, endpointId, revision: 1, state: "ready" }] });
   const runJob = async (runMs = 1_000) => {

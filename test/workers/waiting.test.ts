@@ -1,11 +1,14 @@
 import { beforeEach, describe, test } from "vitest";
 import { ScriptedAgent } from "./agent-client.ts";
-import { call, createEndpoint, signInAsNewAccount } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
 import { bellOf, evict, untilHeld } from "./object.ts";
+
+const api = new EdgeClient();
+const { call, createEndpoint, signInAsNewAccount } = api;
 
 async function readyEndpoint() {
   const endpointId = await createEndpoint();
-  const agent = await ScriptedAgent.join();
+  const agent = await ScriptedAgent.join(api);
   await call("POST", `/v2/${endpointId}/run`, { input: "first" });
   const workerId = await agent.bringUpWorker(endpointId);
   const job = await agent.take(endpointId, workerId);

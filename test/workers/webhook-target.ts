@@ -2,7 +2,7 @@
 import { inject } from "vitest";
 import { Webhook } from "standardwebhooks";
 import type { Received } from "../support/webhook-receiver.ts";
-import { graphql } from "./edge-client.ts";
+import type { EdgeClient } from "./edge-client.ts";
 
 const SERVER = new URL(inject("webhookReceiver"));
 
@@ -30,7 +30,7 @@ export async function receivedFor(key: string, count: number): Promise<Received[
 
 export type ShownSecret = { secret: string; createdAt: string; previousValidUntil: string | null };
 
-export async function webhookSecret(): Promise<ShownSecret> {
+export async function webhookSecret({ graphql }: EdgeClient): Promise<ShownSecret> {
   const data = await graphql<{ myself: { webhookSecret: ShownSecret } }>(
     "{ myself { webhookSecret { secret createdAt previousValidUntil } } }",
   );

@@ -6,9 +6,12 @@ import { renderError } from "../../src/gateway/api-error.ts";
 import { WEBHOOK_NET_MS } from "../../src/contract/limits.ts";
 import { queueRoutes } from "../../src/gateway/v2/routes.ts";
 import { ScriptedAgent } from "./agent-client.ts";
-import { apiKeyOfTest, call, createEndpoint, graphql, signInAsNewAccount } from "./edge-client.ts";
+import { EdgeClient } from "./edge-client.ts";
 import { alarmOf, endpointObject, evict, fireAlarm, kill, passTime, untilWebhooksRest } from "./object.ts";
 import { receivedFor, verified, webhookSecret, webhookTarget, type WebhookTarget } from "./webhook-target.ts";
+
+const api = new EdgeClient();
+const { call, createEndpoint, graphql, signInAsNewAccount } = api;
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -34,7 +37,7 @@ class Place {
 
   static async open(): Promise<Place> {
     const endpointId = await createEndpoint("workersMin: 1, workersMax: 1, idleTimeout: 3600");
-    const agent = await ScriptedAgent.join();
+    const agent = await ScriptedAgent.join(api);
     return new Place(endpointId, agent, await agent.bringUpWorker(endpointId));
   }
 
@@ -117,7 +120,7 @@ describe("what is told", () => {
     const id = await place.complete(target);
     const [got] = await target.received(1);
     const status = await call("GET", `/v2/${place.endpointId}/status/${id}`);
-    expect(verified(got, (await webhookSecret()).secret)).toEqual({
+    expect(verified(got, (await webhookSecret(api)).secret)).toEqual({
       ...status.body,
       input: { a: 1 },
       webhook: target.webhook,
@@ -193,7 +196,7 @@ describe("what is told", () => {
     const output = { text: "ß".repeat(400_000) };
     await place.complete(target, output, input);
     const [got] = await target.received(1);
-    expect(verified(got, (await webhookSecret()).secret)).toMatchObject({
+    expect(verified(got, (await webhookSecret(api)).secret)).toMatchObject({
       status: "COMPLETED",
       input,
       output,
@@ -380,7 +383,7 @@ describe("nothing is lost with memory", () => {
     const target = webhookTarget();
     await place.complete(target);
     const [got] = await target.received(1);
-    expect(verified(got, (await webhookSecret()).secret)).toMatchObject({ status: "COMPLETED" });
+    expect(verified(got, (await webhookSecret(api)).secret)).toMatchObject({ status: "COMPLETED" });
   });
 });
 
@@ -506,12 +509,12 @@ describe("secrets", () => {
     expect,
   }) => {
     const place = await Place.open();
-    const old = await webhookSecret();
+    const old = await webhookSecret(api);
     expect(old).toMatchObject({ secret: expect.stringMatching(/^whsec_/), previousValidUntil: null });
     const { webhookSecretRotate: fresh } = await graphql<{ webhookSecretRotate: { secret: string } }>(
       "mutation { webhookSecretRotate { secret previousValidUntil } }",
     );
-    expect(await webhookSecret()).toMatchObject(fresh);
+    expect(await webhookSecret(api)).toMatchObject(fresh);
     expect(fresh.secret).not.toBe(old.secret);
 
     const target = webhookTarget();
@@ -526,13 +529,13 @@ describe("secrets", () => {
     const [, alone] = await target.received(2);
     expect(verified(alone, fresh.secret)).toMatchObject({ status: "COMPLETED" });
     expect(() => verified(alone, old.secret)).toThrow("No matching signature");
-    expect((await webhookSecret()).previousValidUntil).toBeNull();
+    expect((await webhookSecret(api)).previousValidUntil).toBeNull();
   });
 
   test("each account has its own", async ({ expect }) => {
-    const first = await webhookSecret();
+    const first = await webhookSecret(api);
     await signInAsNewAccount();
-    expect((await webhookSecret()).secret).not.toBe(first.secret);
+    expect((await webhookSecret(api)).secret).not.toBe(first.secret);
   });
 });
 
@@ -545,7 +548,7 @@ describe("addresses", () => {
         `/${endpointId}/run`,
         {
           method: "POST",
-          headers: { Authorization: `Bearer ${apiKeyOfTest()}` },
+          headers: { Authorization: `Bearer ${api.key}` },
           body: JSON.stringify(body),
         },
         { ...env, WEBHOOK_ALLOW_PRIVATE: "false" },

@@ -13,15 +13,11 @@ import type { LogLine, LogPage, ShownLogLine } from "../../src/contract/log.ts";
 import { maintain } from "../../src/maintenance/maintain.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { freshAccount } from "./accounts.ts";
-import {
-  call,
-  createEndpoint,
-  graphql,
-  openEvents,
-  signInAsNewAccount,
-  type ServerEvent,
-} from "./edge-client.ts";
+import { EdgeClient, type ServerEvent } from "./edge-client.ts";
 import { evict, fleetObject, noBellOf } from "./object.ts";
+
+const api = new EdgeClient();
+const { call, createEndpoint, graphql, openEvents, signInAsNewAccount } = api;
 
 beforeEach(signInAsNewAccount);
 
@@ -37,7 +33,7 @@ function printed(agoMs: number, texts: readonly string[], more: Partial<LogLine>
 /** An endpoint with workers on a host: one, or `two`. */
 async function newWorker(count = 1) {
   const endpointId = await createEndpoint(`workersMin: ${count}`);
-  const agent = await ScriptedAgent.join();
+  const agent = await ScriptedAgent.join(api);
   const [workerId = "", two = ""] = await agent.bringUpWorkers(endpointId, count);
   const send = (lines: LogLine[], options?: Parameters<ScriptedAgent["sendLogs"]>[1]) =>
     agent.sendLogs([{ endpointId, workerId, lines }], options);
@@ -226,7 +222,7 @@ describe("nobody", () => {
     expect,
   }) => {
     const { endpointId, agent, workerId, send } = await newWorker();
-    const liar = await ScriptedAgent.join("liar");
+    const liar = await ScriptedAgent.join(api, "liar");
     const of = (id: string, line: string) => ({ endpointId, workerId: id, lines: printed(900, [line]) });
     const refused = [workerId, "invented"].map((id) => ({ workerId: id, code: "worker_not_assigned" }));
     const lies = [of(workerId, "forged"), of("invented", "forged")];
