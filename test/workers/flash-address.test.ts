@@ -13,6 +13,7 @@ import { keyWith } from "./key-client.ts";
 import { linkedEndpoint } from "./link-client.ts";
 import { passTime } from "./object.ts";
 import { withTap } from "./tapped-database.ts";
+import { holding } from "./message-facts.ts";
 
 const api = new EdgeClient();
 const { call, createEndpoint, graphql, signInAs } = api;
@@ -102,10 +103,7 @@ describe("a job by names", () => {
     ]) {
       const { status, body } = await health(names);
       expect([status, body["code"]]).toEqual([404, "endpoint_not_found"]);
-      expect(body["error"]).toBe(
-        `Endpoint '${names["X-Flash-Endpoint"]}' was not found in app '${names["X-Flash-App"]}', ` +
-          `environment '${names["X-Flash-Environment"]}'. Deploy it with flash deploy, or check the names.`,
-      );
+      expect(body["error"]).toMatch(holding(...Object.values(names).map((name) => `'${name}'`)));
     }
   });
 
@@ -116,9 +114,7 @@ describe("a job by names", () => {
       for (const value of ["", "x".repeat(192)]) {
         const { status, body } = await health({ ...naming(), [header]: value });
         expect([status, body["code"]]).toEqual([400, "invalid_input"]);
-        expect(body["error"]).toMatch(
-          new RegExp(`^Header ${header} (is missing|has more than 191 characters):`),
-        );
+        expect(body["error"]).toMatch(holding(header, ...(value === "" ? [] : [191])));
       }
     },
   );
@@ -126,7 +122,7 @@ describe("a job by names", () => {
   test("without a key is refused before its names are looked at", async ({ expect }) => {
     const response = await exports.default.fetch("http://edge/v2/flash/health");
     expect(response.status).toBe(401);
-    expect(await response.text()).toContain("no API key was sent");
+    expect(await response.text()).toContain("Authorization: Bearer");
   });
 
   test("needs a key that is allowed this of the endpoint", async ({ expect }) => {
@@ -236,7 +232,7 @@ describe("the key of an environment", () => {
     for (const names of beyond) {
       const { status, body } = await health(names);
       expect([status, body["code"]]).toEqual([401, "insufficient_permission"]);
-      expect(body["error"]).toContain("This is the key of a flash environment.");
+      expect(body["error"]).toContain("flashEnvironment and flashBuild");
     }
   });
 });

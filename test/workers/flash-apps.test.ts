@@ -23,6 +23,7 @@ import {
 import { codeOf, freshClient, post, savedEndpoint, savedVolume, type Client } from "./graphql-client.ts";
 import { keyWith } from "./key-client.ts";
 import { endpointObject } from "./object.ts";
+import { issueAt } from "./message-facts.ts";
 
 async function refusal(client: Client, document: string, variables: object = {}): Promise<string> {
   const answer = await client.send(document, variables);
@@ -45,9 +46,7 @@ const DELETE_APP = "mutation ($id: String) { deleteFlashApp(flashAppId: $id) }";
 describe("names", () => {
   const hostile = ["", "-a", "_a", "a b", "../a", "a/b", "a'; DROP", "ü", "a\n", "a".repeat(192)];
 
-  test("trap 16: of apps, environments and endpoints are refused where they do not fit", async ({
-    expect,
-  }) => {
+  test("of apps, environments and endpoints are refused where they do not fit", async ({ expect }) => {
     const client = await freshApp();
     const { appId, environmentId } = client;
     const app = "mutation ($name: String) { createFlashApp(input: { name: $name }) { id } }";
@@ -71,11 +70,9 @@ describe("names", () => {
   test("that are taken are refused as such, in their app and account only", async ({ expect }) => {
     const client = await freshClient();
     const { appId } = await madeApp(client, "shop");
-    await expect(madeApp(client, "shop")).rejects.toThrow(
-      "APP_NAME_TAKEN: name: a flash app named 'shop' already",
-    );
+    await expect(madeApp(client, "shop")).rejects.toThrow(/APP_NAME_TAKEN: name: .*'shop'/);
     await expect(madeEnvironment(client, appId, "production")).rejects.toThrow(
-      "FLASH_ENVIRONMENT_NAME_TAKEN: name: an environment named 'production' already exists in this app",
+      /FLASH_ENVIRONMENT_NAME_TAKEN: name: .*'production'/,
     );
     await madeApp(client, "other");
     await madeApp(await freshClient(), "shop");
@@ -98,9 +95,7 @@ describe("names", () => {
 test("an app has room for so many environments and no more", async ({ expect }) => {
   const client = await freshApp();
   await filledWithEnvironments(client, FLASH_ENVIRONMENTS_MAX);
-  await expect(madeEnvironment(client, client.appId, "one-more")).rejects.toThrow(
-    "LIMIT_REACHED: The app has 100",
-  );
+  await expect(madeEnvironment(client, client.appId, "one-more")).rejects.toThrow(/LIMIT_REACHED: .*\b100\b/);
 });
 
 test("a key that may only read sees apps and changes nothing", async ({ expect }) => {
@@ -121,7 +116,7 @@ test("a key that may only read sees apps and changes nothing", async ({ expect }
 });
 
 describe("an endpoint of an environment", () => {
-  test("trap 10: is one for each name, however often and by however many it is saved", async ({ expect }) => {
+  test("is one for each name, however often and by however many it is saved", async ({ expect }) => {
     const client = await freshApp();
     const { environmentId } = client;
     await deployed(client, environmentId, await built(client, client));
@@ -138,9 +133,7 @@ describe("an endpoint of an environment", () => {
     ).toBeTruthy();
   });
 
-  test("trap 29: an identical deploy changes nothing, a change of code alone is a release", async ({
-    expect,
-  }) => {
+  test("an identical deploy changes nothing, a change of code alone is a release", async ({ expect }) => {
     const client = await freshApp();
     const { environmentId } = client;
     const manifest = manifestOf();
@@ -162,9 +155,7 @@ describe("an endpoint of an environment", () => {
     expect(await savedInto(client, environmentId)).toEqual({ ...before, version: 2, activeBuildid: second });
   });
 
-  test("trap 29: a template that is saved releases the active build, and only when it changes", async ({
-    expect,
-  }) => {
+  test("a template that is saved releases the active build, and only when it changes", async ({ expect }) => {
     const client = await freshApp();
     const { environmentId } = client;
     const manifest = manifestOf();
@@ -188,7 +179,7 @@ describe("an endpoint of an environment", () => {
     expect(await shown()).toEqual({ version: 2, activeBuildid: second });
   });
 
-  test("trap 29: variables and code that change in one deploy are one release", async ({ expect }) => {
+  test("variables and code that change in one deploy are one release", async ({ expect }) => {
     const client = await freshApp();
     const { environmentId } = client;
     await deployed(client, environmentId, await built(client, client, archive(1_000, 1)));
@@ -233,14 +224,14 @@ describe("an endpoint of an environment", () => {
     const [client, other] = [await freshApp(), await freshApp()];
     for (const unknown of ["none", other.environmentId]) {
       const input = endpointInput(unknown);
-      expect(await refusal(client, SAVE, { input })).toBe(
-        `FLASH_ENVIRONMENT_NOT_FOUND: flashEnvironmentId: flash environment '${unknown}' was not found`,
+      expect(await refusal(client, SAVE, { input })).toMatch(
+        new RegExp(`^FLASH_ENVIRONMENT_NOT_FOUND: flashEnvironmentId: .*'${unknown}'`),
       );
     }
     const { id } = await savedInto(client, client.environmentId, "one");
     const { id: twoId } = await savedInto(client, client.environmentId, "two");
-    expect(await refusal(client, SAVE, { input: { id: twoId, name: "one" } })).toBe(
-      `ENDPOINT_NAME_TAKEN: name: an endpoint named 'one' already exists in this flash environment: ${id}`,
+    expect(await refusal(client, SAVE, { input: { id: twoId, name: "one" } })).toMatch(
+      new RegExp(`^ENDPOINT_NAME_TAKEN: name: .*'one'.*${id}`),
     );
     const [{ data }] = [await client.send(SAVE, { input: { id: twoId, name: "three" } })];
     expect(data.saveEndpoint.version).toBe(1);
@@ -369,17 +360,13 @@ test("manifests of many builds are not shown in one document", async ({ expect }
   }
   const document = `{ flashApp(flashAppId: "${client.appId}") { flashBuilds { id manifest } } }`;
   const answer = await client.send(document);
-  expect(answer.errors[0].message).toContain(
-    `manifest: asked of ${FLASH_MANIFESTS_AT_ONCE + 1} builds at once`,
-  );
+  expect(answer.errors[0].message).toMatch(issueAt("manifest", FLASH_MANIFESTS_AT_ONCE + 1));
   const listed = await ask(client, document.replace("manifest", ""));
   expect(listed.flashApp.flashBuilds).toHaveLength(FLASH_MANIFESTS_AT_ONCE + 1);
 });
 
 describe("deleting", () => {
-  test("trap 32: an environment goes with its endpoints, whatever their worker limits", async ({
-    expect,
-  }) => {
+  test("an environment goes with its endpoints, whatever their worker limits", async ({ expect }) => {
     const client = await freshApp();
     const { environmentId } = client;
     const ids = [];
@@ -392,12 +379,12 @@ describe("deleting", () => {
     for (const id of ids) expect((await endpointObject(id).health()).kind).toBe("unconfigured");
     const { myself } = await ask(client, "{ myself { flashApps { id flashEnvironments { id } } } }");
     expect(myself.flashApps).toEqual([{ id: client.appId, flashEnvironments: [] }]);
-    expect(await refusal(client, DELETE_ENVIRONMENT, { id: environmentId })).toContain("was not found");
+    expect(await refusal(client, DELETE_ENVIRONMENT, { id: environmentId })).toContain(
+      "FLASH_ENVIRONMENT_NOT_FOUND",
+    );
   });
 
-  test("trap 31: an app goes with environments, endpoints, builds and what lies in the bucket", async ({
-    expect,
-  }) => {
+  test("an app goes with environments, endpoints, builds and what lies in the bucket", async ({ expect }) => {
     const client = await freshApp();
     await deployed(client, client.environmentId, await built(client, client, archive(1_000, 1)));
     await built(client, client, archive(1_000, 2), manifestOf(["other"]));
@@ -431,10 +418,10 @@ describe("deleting", () => {
       .bind(environmentId)
       .run();
     expect(await environmentState(client, environmentId)).toBe("DELETING");
-    await expect(savedInto(client, environmentId, "late")).rejects.toThrow("is being deleted");
-    await expect(deployed(client, environmentId, buildId)).rejects.toThrow("is being deleted");
+    await expect(savedInto(client, environmentId, "late")).rejects.toThrow(/flashEnvironmentId: .*delet/);
+    await expect(deployed(client, environmentId, buildId)).rejects.toThrow(/flashEnvironmentId: .*delet/);
     await expect(madeEnvironment(client, client.appId, "production")).rejects.toThrow(
-      "delete it again to finish",
+      /FLASH_ENVIRONMENT_NAME_TAKEN: name: .*'production'/,
     );
     // Its endpoints may still be scaled down.
     await ask(client, SAVE, { input: { id, workersMin: 0, workersMax: 0 } });
@@ -443,7 +430,7 @@ describe("deleting", () => {
     await madeEnvironment(client, client.appId, "production");
   });
 
-  test("trap 31: endpoints that could not be deleted are named, and go the next time", async ({ expect }) => {
+  test("endpoints that could not be deleted are named, and go the next time", async ({ expect }) => {
     const client = await freshApp();
     const { id } = await savedInto(client, client.environmentId, "stubborn");
     const failing = {

@@ -24,7 +24,7 @@ afterEach(() => void vi.useRealTimers());
 
 const SECOND = 1_000;
 const DELETE = "mutation ($id: String) { deleteFlashEnvironment(flashEnvironmentId: $id) }";
-const ENDED = "FLASH_ENVIRONMENT_NOT_FOUND: .* has ended, since its lease was not renewed in time";
+const ENDED = "FLASH_ENVIRONMENT_NOT_FOUND: .*lease";
 
 describe("a session", () => {
   test("is made with a lease and a token, and its renewal moves the end", async ({ expect }) => {
@@ -79,11 +79,11 @@ describe("a session", () => {
   test("needs a lease to be renewed, and one of its own account", async ({ expect }) => {
     const client = await freshApp();
     await expect(renewed(client, client.environmentId)).rejects.toThrow(
-      "INVALID_INPUT: flashEnvironmentId: environment 'production' lasts and has no lease",
+      /INVALID_INPUT: flashEnvironmentId: .*'production'.*lease/,
     );
     const { id } = await madeSession(client, client.appId);
     const stranger = await freshClient();
-    await expect(renewed(stranger, id)).rejects.toThrow(`flash environment '${id}' was not found`);
+    await expect(renewed(stranger, id)).rejects.toThrow(new RegExp(`FLASH_ENVIRONMENT_NOT_FOUND: .*'${id}'`));
   });
 
   test("is not made where nothing can sign its token", async ({ expect }) => {
@@ -103,7 +103,7 @@ describe("a session", () => {
     await filledWithEnvironments(client, FLASH_ENVIRONMENTS_MAX - 1);
     const { id } = await madeSession(client, appId);
     await expect(madeSession(client, appId)).rejects.toThrow(
-      `LIMIT_REACHED: The app has ${FLASH_ENVIRONMENTS_MAX}`,
+      new RegExp(`LIMIT_REACHED: .*\\b${FLASH_ENVIRONMENTS_MAX}\\b`),
     );
     await expect(madeEnvironment(client, appId, "late")).rejects.toThrow("LIMIT_REACHED");
     await ask(client, DELETE, { id });
@@ -114,7 +114,7 @@ describe("a session", () => {
     const client = await freshApp();
     const { id, name } = await madeSession(client, client.appId);
     await expect(deployed(client, id, await built(client, client))).rejects.toThrow(
-      `INVALID_INPUT: flashEnvironmentId: '${name}' is a session of flash dev, which takes no build`,
+      `INVALID_INPUT: flashEnvironmentId: '${name}'`,
     );
   });
 });

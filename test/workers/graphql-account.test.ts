@@ -1,5 +1,6 @@
 import { test } from "vitest";
 import { codeOf, freshClient, post } from "./graphql-client.ts";
+import { issueAt } from "./message-facts.ts";
 
 const root = async (query: string) =>
   await post("/?api_key=test-root-key-of-more-than-32-characters", JSON.stringify({ query }));
@@ -43,7 +44,7 @@ test("public keys are kept as they were sent", async ({ expect }) => {
     "mutation ($pubKey: String) { updateUserSettings(input: { pubKey: $pubKey }) { id } }",
     { pubKey: "x".repeat(65_537) },
   );
-  expect(large.errors[0].message).toBe("pubKey: must have at most 65536 characters");
+  expect(large.errors[0].message).toMatch(issueAt("pubKey", 65_536));
 });
 
 test("the operator makes accounts and lists them", async ({ expect }) => {
@@ -70,14 +71,14 @@ test("the operator makes accounts and lists them", async ({ expect }) => {
 });
 
 test("what is wrong with a new account is named", async ({ expect }) => {
-  for (const [input, message] of [
-    ["{}", "name: "],
-    ['{ name: " " }', "name: must not be empty"],
-    ['{ name: "a", email: "nonsense" }', "email: must be an e-mail address"],
-  ]) {
+  for (const [input, path] of [
+    ["{}", "name"],
+    ['{ name: " " }', "name"],
+    ['{ name: "a", email: "nonsense" }', "email"],
+  ] as const) {
     const answer = await root(`mutation { accountCreate(input: ${input}) { apiKey } }`);
     expect(codeOf(answer)).toBe("INVALID_INPUT");
-    expect(answer.errors[0].message).toContain(message);
+    expect(answer.errors[0].message).toMatch(issueAt(path));
   }
 });
 
@@ -91,7 +92,7 @@ test("accounts are the operator's alone, also within the operator's account", as
     ]) {
       const answer = await post(`/?api_key=${key}`, JSON.stringify({ query }));
       expect([answer.status, codeOf(answer)]).toEqual([401, "INSUFFICIENT_PERMISSION"]);
-      expect(answer.errors[0].message).toContain("is not ROOT_API_KEY");
+      expect(answer.errors[0].message).toContain("ROOT_API_KEY");
     }
   }
 });

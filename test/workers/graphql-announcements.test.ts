@@ -5,6 +5,7 @@ import type { Env } from "../../src/env.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { EdgeClient } from "./edge-client.ts";
 import { codeOf, freshClient, savedEndpoint, type Client } from "./graphql-client.ts";
+import { holding } from "./message-facts.ts";
 
 const api = new EdgeClient();
 const { call, createEndpoint, graphql, signInAsNewAccount } = api;
@@ -126,7 +127,7 @@ test("a change that the object could not be told of fails as retryable, and savi
   const failed = await change(client, id, 'gpuIds: "ADA_24"');
   expect(failed.status).toBe(200);
   expect(codeOf(failed)).toBe("UNAVAILABLE");
-  expect(failed.errors[0].message).toContain("try again later");
+  expect(failed.errors[0].message).toMatch(holding(id));
   const template = `mutation { saveTemplate(input: { id: "${templateId}", imageName: "b:2" }) { id } }`;
   expect(codeOf(await client.send(template))).toBe("UNAVAILABLE");
   configs.length = 0;

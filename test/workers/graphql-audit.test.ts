@@ -14,6 +14,7 @@ import { keyWith } from "./key-client.ts";
 import { createHost } from "../../src/db/hosts.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { env } from "cloudflare:workers";
+import { holding } from "./message-facts.ts";
 
 async function savedHost({ accountId }: Client): Promise<string> {
   const values = { accountId, name: "rack-1", tokenHash: crypto.randomUUID(), apiKeyId: null };
@@ -80,9 +81,9 @@ describe("reading", () => {
   });
 
   test("a limit or cursor that makes no sense is named", async ({ expect }) => {
-    await expect(entries(client, "limit: 201")).rejects.toThrow("limit: must be between 1 and 200");
-    await expect(entries(client, "limit: 0")).rejects.toThrow("limit: must be between 1 and 200");
-    await expect(entries(client, 'before: "x"')).rejects.toThrow("before: must be the id of an entry");
+    await expect(entries(client, "limit: 201")).rejects.toThrow(holding("limit", 1, 200));
+    await expect(entries(client, "limit: 0")).rejects.toThrow(holding("limit", 1, 200));
+    await expect(entries(client, 'before: "x"')).rejects.toThrow(holding("before"));
   });
 
   test("another account sees nothing of it", async ({ expect }) => {

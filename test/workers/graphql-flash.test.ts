@@ -127,7 +127,7 @@ test("a finished deployment is DEPLOYED or FAILED, and nothing else", async ({ e
       state: "${state}" }) { id state } }`);
   const early = await finish("DEPLOYED");
   expect(codeOf(early)).toBe("INVALID_INPUT");
-  expect(early.errors[0].message).toContain("call deployBuildToEnvironment first");
+  expect(early.errors[0].message).toContain("deployBuildToEnvironment");
 
   await deployed(client, environmentId, await built(client, client));
   expect((await finish("FAILED")).data.finishFlashDeployment).toEqual({ id: environmentId, state: "FAILED" });

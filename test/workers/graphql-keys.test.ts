@@ -6,6 +6,7 @@ import { openDatabase } from "../../src/db/database.ts";
 import { apiKey } from "../../src/db/schema.ts";
 import { codeOf, freshClient, post, savedEndpoint, type Answer, type Client } from "./graphql-client.ts";
 import { passTime } from "./object.ts";
+import { holding, type Issue, issueAt } from "./message-facts.ts";
 
 const db = openDatabase(env.DB);
 const SHOWN =
@@ -96,28 +97,29 @@ describe("creating", () => {
     const { id } = await savedEndpoint(other);
     const listed = (endpointId: string) =>
       `permissions: { endpoints: [{ endpointId: "${endpointId}", access: READ }] }`;
-    const cases = {
-      'level: ALL, name: ""': "name: must not be empty",
-      'name: "k"': "level: must be ALL or READ_ONLY, or RESTRICTED with permissions",
-      'name: "k", level: RESTRICTED': "level: must be ALL or READ_ONLY, or RESTRICTED with permissions",
-      'name: "k", level: ALL, permissions: { graphql: READ }': "level: ALL says everything",
-      'name: "k", permissions: {}': "permissions: must allow something",
-      'name: "k", permissions: { endpoints: [] }': "permissions: must allow something",
-      'name: "k", permissions: { allEndpoints: READ, endpoints: [] }':
-        "permissions.endpoints: must not be sent together with allEndpoints",
+    const cases: Record<string, Issue> = {
+      'level: ALL, name: ""': ["name"],
+      'name: "k"': ["level", "ALL", "READ_ONLY", "RESTRICTED"],
+      'name: "k", level: RESTRICTED': ["level", "ALL", "READ_ONLY", "RESTRICTED"],
+      'name: "k", level: ALL, permissions: { graphql: READ }': ["level", "ALL"],
+      'name: "k", permissions: {}': ["permissions"],
+      'name: "k", permissions: { endpoints: [] }': ["permissions"],
+      'name: "k", permissions: { allEndpoints: READ, endpoints: [] }': [
+        "permissions.endpoints",
+        "allEndpoints",
+      ],
       'name: "k", permissions: { endpoints: [{ endpointId: "a", access: READ }, { endpointId: "a", access: WRITE }] }':
-        "permissions.endpoints: must name each endpoint once",
-      'name: "k", level: ALL, expiresAt: "tomorrow"': "expiresAt: must be ISO 8601",
-      'name: "k", level: ALL, expiresAt: "2001-01-01"': "expiresAt: must be at least a minute ahead",
-      'name: "k", level: ALL, expiresInSeconds: 59': "expiresInSeconds: must be between 60 and",
-      'name: "k", level: ALL, expiresInSeconds: 60, expiresAt: "2040-01-01"':
-        "expiresAt: must not be sent together",
-      [`name: "k", ${listed("nonsense")}`]: "permissions.endpoints: endpoint 'nonsense' was not found",
-      [`name: "k", ${listed(id)}`]: `permissions.endpoints: endpoint '${id}' was not found`,
+        ["permissions.endpoints"],
+      'name: "k", level: ALL, expiresAt: "tomorrow"': ["expiresAt"],
+      'name: "k", level: ALL, expiresAt: "2001-01-01"': ["expiresAt"],
+      'name: "k", level: ALL, expiresInSeconds: 59': ["expiresInSeconds", 60],
+      'name: "k", level: ALL, expiresInSeconds: 60, expiresAt: "2040-01-01"': ["expiresAt"],
+      [`name: "k", ${listed("nonsense")}`]: ["permissions.endpoints", "'nonsense'"],
+      [`name: "k", ${listed(id)}`]: ["permissions.endpoints", `'${id}'`],
     };
-    for (const [fields, message] of Object.entries(cases)) {
+    for (const [fields, issue] of Object.entries(cases)) {
       const answer = await create(client, fields);
-      expect(answer.errors?.[0].message, fields).toContain(message);
+      expect(answer.errors?.[0].message, fields).toMatch(issueAt(...issue));
       expect(answer.status).toBe(200);
     }
     expect((await client.send("{ apiKeys { id } }")).data.apiKeys).toHaveLength(1);
@@ -166,7 +168,7 @@ describe("nobody gives what they do not hold", () => {
     for (const [fields, missing] of Object.entries(cases)) {
       const answer = await create(narrow, `name: "k", ${fields}`);
       expect([answer.status, codeOf(answer)]).toEqual([401, "INSUFFICIENT_PERMISSION"]);
-      expect(answer.errors[0].message).toContain(`cannot give what it does not hold (${missing})`);
+      expect(answer.errors[0].message).toContain(`(${missing})`);
     }
   });
 
@@ -176,7 +178,7 @@ describe("nobody gives what they do not hold", () => {
     for (const fields of ["", ", expiresInSeconds: 700"]) {
       const answer = await create(ending, `name: "k", level: ALL${fields}`);
       expect(codeOf(answer)).toBe("INSUFFICIENT_PERMISSION");
-      expect(answer.errors[0].message).toMatch(/^expiresAt: .* cannot give access for longer/);
+      expect(answer.errors[0].message).toMatch(issueAt("expiresAt"));
     }
     expect((await create(ending, 'name: "k", level: ALL, expiresInSeconds: 500')).errors).toBeUndefined();
 
@@ -223,9 +225,7 @@ describe("changing and revoking", () => {
     expect(changed.data.updateApiKey).toEqual({ name: "renamed", level: "READ_ONLY" });
     const answer = await create(other, 'name: "k", level: ALL');
     expect([answer.status, codeOf(answer)]).toEqual([401, "INSUFFICIENT_PERMISSION"]);
-    expect(answer.errors[0].message).toContain(
-      "'renamed' may read the management API but not change anything",
-    );
+    expect(answer.errors[0].message).toMatch(holding("'renamed'", "graphql: READ"));
     expect((await other.send("{ myself { id } }")).status).toBe(200);
   });
 
@@ -254,7 +254,7 @@ describe("changing and revoking", () => {
     ]) {
       const answer = await root(query);
       expect(codeOf(answer)).toBe("NOT_SUPPORTED");
-      expect(answer.errors[0].message).toContain("Change or remove ROOT_API_KEY instead");
+      expect(answer.errors[0].message).toContain("ROOT_API_KEY");
     }
   });
 
@@ -292,9 +292,7 @@ describe("what a key may ask of the management API", () => {
         expect([document, held, answer.status]).toEqual([document, held, allowed.includes(held) ? 200 : 401]);
         if (answer.status === 200) continue;
         expect(codeOf(answer)).toBe("INSUFFICIENT_PERMISSION");
-        expect(answer.errors[0].message).toMatch(
-          /^The API key 'other' .* \(graphql: (READ|NONE)\)\. Use a key with/,
-        );
+        expect(answer.errors[0].message).toMatch(/'other'.*\(graphql: (READ|NONE)\)/);
       }
     }
   });

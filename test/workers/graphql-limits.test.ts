@@ -102,11 +102,11 @@ describe("documents", () => {
     "more than 10 operations": aliases(11, "").replaceAll(/a(\d+): /g, "query Q$1 { myself { id } }"),
     "more than 500 selections": `{ myself { id } } fragment F on User { ${"id ".repeat(GRAPHQL_SELECTIONS_MAX)} }`,
     "more than 50 directives": `{ myself { id ${"@x ".repeat(51)} } }`,
-    "brackets within each other": `{ podTemplate(id: ${"[".repeat(9_000)}`,
+    brackets: `{ podTemplate(id: ${"[".repeat(9_000)}`,
     "more than 20000 tokens": `{ ${"id ".repeat(20_000)} }`,
     "more than 20000 comments": `${"#\n".repeat(100_000)} { myself { id } }`,
     "a name of more than 200 characters": `{ ${"x".repeat(201)} }`,
-    "may have no aliases": `{ __schema { types { a: name b: name } } }`,
+    aliases: `{ __schema { types { a: name b: name } } }`,
     "introspection depth": `{ __schema { types { fields { type { fields { type { fields { name } } } } } } } }`,
   };
   for (const [reason, document] of Object.entries(cases)) {
@@ -201,7 +201,6 @@ describe("variables and bodies", () => {
     const { key } = await freshClient();
     const answer = await post(`/?api_key=${key}`, '[{"query":"{ myself { id } }"}]');
     expect([answer.status, codeOf(answer)]).toEqual([400, "BAD_REQUEST"]);
-    expect(answer.errors[0].message).toContain("one JSON object per request");
   });
 
   test("the body is read as JSON whatever the content type says", async ({ expect }) => {

@@ -16,6 +16,7 @@ import {
 } from "./graphql-client.ts";
 import { endpointObject } from "./object.ts";
 import { withMeantime, withMeantimeBefore } from "./tapped-database.ts";
+import { issueAt } from "./message-facts.ts";
 
 const db = openDatabase(env.DB);
 
@@ -35,7 +36,7 @@ describe("an endpoint is not saved", () => {
     before(async () => await db.delete(template).where(eq(template.id, id)));
     const answer = await saveEndpoint(client, `gpuIds: "ADA_24", name: "e", templateId: "${id}"`);
     expect(codeOf(answer)).toBe("TEMPLATE_NOT_FOUND");
-    expect(answer.errors[0].message).toBe(`templateId: template '${id}' was not found`);
+    expect(answer.errors[0].message).toMatch(issueAt("templateId", `'${id}'`));
   });
 
   test("with a network volume that is deleted at that moment", async ({ expect }) => {

@@ -6,6 +6,7 @@ import { readKeyRing } from "../../src/auth/key-ring.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { auditEntry, registryAuth } from "../../src/db/schema.ts";
 import { codeOf, freshClient, savedTemplate, type Client } from "./graphql-client.ts";
+import { issueAt } from "./message-facts.ts";
 
 const db = openDatabase(env.DB);
 
@@ -54,7 +55,7 @@ test("registry credentials are saved, listed oldest first, changed and deleted",
     ["updateRegistryAuth", ["username", "password"]],
     ["deleteRegistryAuth", []],
   ]);
-  expect(JSON.stringify(notes)).not.toMatch(/hunter2|ada|eve/);
+  expect(JSON.stringify(notes)).not.toMatch(/hunter2|\bada\b|\beve\b/);
 });
 
 test("those that clients delete one after the other come oldest first", async ({ expect }) => {
@@ -78,7 +79,7 @@ test("one that templates name is not deleted, and the refusal names them", async
   const template = await savedTemplate(client, `, containerRegistryAuthId: "${id}"`);
   const refused = await client.send(`mutation { deleteRegistryAuth(registryAuthId: "${id}") }`);
   expect(codeOf(refused)).toBe("REGISTRY_AUTH_IN_USE");
-  expect(refused.errors[0].message).toContain(`'team' is in use by template '${template.name}'`);
+  expect(refused.errors[0].message).toMatch(issueAt("registryAuthId", "'team'", `'${template.name}'`));
 
   await client.send(`mutation { deleteTemplate(templateName: "${template.name}") }`);
   const deleted = await client.send(`mutation { deleteRegistryAuth(registryAuthId: "${id}") }`);
@@ -98,9 +99,7 @@ test("a template that names an unknown one is refused, a blank one is none", asy
   ]) {
     const answer = await client.send(`mutation { ${call} }`);
     expect(codeOf(answer)).toBe("REGISTRY_AUTH_NOT_FOUND");
-    expect(answer.errors[0].message).toMatch(
-      new RegExp(`^containerRegistryAuthId: registry credential '${foreign}' was not found`),
-    );
+    expect(answer.errors[0].message).toMatch(issueAt("containerRegistryAuthId", foreign));
   }
   const { data } = await client.send("{ myself { podTemplates { name containerRegistryAuthId } } }");
   expect(data.myself.podTemplates).toEqual([{ name: template.name, containerRegistryAuthId: null }]);

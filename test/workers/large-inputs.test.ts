@@ -12,6 +12,7 @@ import { ScriptedAgent } from "./agent-client.ts";
 import { EdgeClient } from "./edge-client.ts";
 import { configure, fireAlarm, passTime } from "./object.ts";
 import { bucketIsEmpty, inPieces, payloadKeys } from "./payload-bucket.ts";
+import { issueAt } from "./message-facts.ts";
 
 const api = new EdgeClient();
 const { call, createEndpoint, signInAsNewAccount } = api;
@@ -73,14 +74,14 @@ describe.for(bodies)("a large body %s", ([, encode]) => {
     const endpointId = await createEndpoint();
     const input = JSON.stringify(LARGE);
     const cases = [
-      [`{"input":${input}`, "invalid_input", /not valid JSON: an unexpected end/],
-      [`{"input":${input}}}`, "invalid_input", /not valid JSON: an unexpected character at byte/],
-      [`{"input":[${input},]}`, "invalid_input", /not valid JSON/],
+      [`{"input":${input}`, "invalid_input", /JSON.* byte \d+/],
+      [`{"input":${input}}}`, "invalid_input", /JSON.* byte \d+/],
+      [`{"input":[${input},]}`, "invalid_input", /JSON/],
       [`[${input}]`, "payload_too_large", /beside input/],
       [`{"inputs":${input}}`, "payload_too_large", /beside input/],
-      [`{"input":${input},"input":1}`, "invalid_input", /^input is sent twice/],
-      [`{"input":${input},"policy":{"ttl":9}}`, "invalid_input", /^policy\.ttl must be at least/],
-      [`{"webhook":"ftp://a","input":${input}}`, "invalid_input", /^webhook must be/],
+      [`{"input":${input},"input":1}`, "invalid_input", issueAt("input")],
+      [`{"input":${input},"policy":{"ttl":9}}`, "invalid_input", issueAt("policy.ttl")],
+      [`{"webhook":"ftp://a","input":${input}}`, "invalid_input", issueAt("webhook")],
     ] as const;
     for (const [body, code, message] of cases) {
       const refused = await submit(endpointId, encode(body));
@@ -195,7 +196,7 @@ describe("nesting has the same limit", () => {
       });
       expect(await submit(endpointId, encode(body(JSON_DEPTH_MAX + 1)), operation)).toMatchObject({
         status: 400,
-        body: { code: "invalid_input", error: expect.stringContaining("levels of nesting") },
+        body: { code: "invalid_input", error: expect.stringContaining(`${JSON_DEPTH_MAX}`) },
       });
     }
   });

@@ -75,7 +75,7 @@ describe("a day's logs above the limit", () => {
         at: NOON + 60_000,
         source: "system",
         workerId: two,
-        line: expect.stringMatching(/0\.00 GB a day.*LOG_STORAGE_GB_PER_DAY/),
+        line: expect.stringMatching(/0\.00 GB.*LOG_STORAGE_GB_PER_DAY/),
       },
     ]);
   });

@@ -5,6 +5,7 @@
 import { exports } from "cloudflare:workers";
 import { beforeAll, describe, test } from "vitest";
 import { ScriptedAgent } from "./agent-client.ts";
+import { holding, issueAt } from "./message-facts.ts";
 import { EdgeClient } from "./edge-client.ts";
 
 const api = new EdgeClient();
@@ -13,16 +14,16 @@ const { call, createEndpoint, signInAsNewAccount } = api;
 type Reply = Awaited<ReturnType<typeof call>>;
 
 /** HTTP status and, of an error, its code and what its message says. */
-type Answer = "200" | readonly [number, string, RegExp];
+type Answer = "200" | readonly [number, string, RegExp?];
 
-const NO_KEY: Answer = [401, "unauthorized", /^Unauthorized: no API key was sent/];
-const WRONG_KEY: Answer = [401, "unauthorized", /^Unauthorized: the API key is wrong/];
-const NO_ENDPOINT: Answer = [404, "endpoint_not_found", /^There is no endpoint/];
-const WRONG_TYPE: Answer = [400, "wrong_endpoint_type", /is load-balanced and has no queue/];
-const NO_OPERATION: Answer = [404, "not_found", /^There is no operation/];
-const NO_JOB: Answer = [404, "job_not_found", /^There is no job/];
-const NOT_RETRYABLE: Answer = [409, "job_not_retryable", /is COMPLETED; only a FAILED or TIMED_OUT job/];
-const TOO_LARGE: Answer = [413, "payload_too_large", /^The body is larger than/];
+const NO_KEY: Answer = [401, "unauthorized", holding("Authorization: Bearer")];
+const WRONG_KEY: Answer = [401, "unauthorized", /^(?!.*Bearer)/];
+const NO_ENDPOINT: Answer = [404, "endpoint_not_found"];
+const WRONG_TYPE: Answer = [400, "wrong_endpoint_type"];
+const NO_OPERATION: Answer = [404, "not_found"];
+const NO_JOB: Answer = [404, "job_not_found"];
+const NOT_RETRYABLE: Answer = [409, "job_not_retryable", holding("COMPLETED", "FAILED", "TIMED_OUT")];
+const TOO_LARGE: Answer = [413, "payload_too_large", /\d MB/];
 const invalid = (message: RegExp): Answer => [400, "invalid_input", message];
 
 /** Each operation, and what it answers when all is well. JOB is the id of a completed job. */
@@ -103,17 +104,17 @@ const s3 = (member: string, value: unknown) => ({ input: 1, s3Config: { [member]
 
 /** Bodies of run and runsync. Text is sent as it is. */
 const BODIES: readonly (readonly [what: string, body: unknown, answer: Answer])[] = [
-  ["nothing", undefined, invalid(/^input is required/)],
-  ["blanks", "  \n", invalid(/^input is required/)],
-  ["no JSON", "{nope", invalid(/^The body is not valid JSON/)],
-  ["JSON and more", '{"input":1}}', invalid(/^The body is not valid JSON/)],
-  ["a form", "input=1", invalid(/^The body is not valid JSON/)],
-  ["null", "null", invalid(/^input is required/)],
-  ["a list", [], invalid(/^The body must be a JSON object/)],
-  ["a text", '"input"', invalid(/^The body must be a JSON object/)],
-  ["a number", "1", invalid(/^The body must be a JSON object/)],
-  ["no input", { policy: {} }, invalid(/^input is required/)],
-  ["input of another name", { Input: 1 }, invalid(/^input is required/)],
+  ["nothing", undefined, invalid(issueAt("input"))],
+  ["blanks", "  \n", invalid(issueAt("input"))],
+  ["no JSON", "{nope", invalid(/JSON/)],
+  ["JSON and more", '{"input":1}}', invalid(/JSON/)],
+  ["a form", "input=1", invalid(/JSON/)],
+  ["null", "null", invalid(issueAt("input"))],
+  ["a list", [], invalid(/JSON/)],
+  ["a text", '"input"', invalid(/JSON/)],
+  ["a number", "1", invalid(/JSON/)],
+  ["no input", { policy: {} }, invalid(issueAt("input"))],
+  ["input of another name", { Input: 1 }, invalid(issueAt("input"))],
   ["JSON after a byte order mark", '\uFEFF{"input":1}', "200"],
 
   ["input null", { input: null }, "200"],
@@ -126,95 +127,71 @@ const BODIES: readonly (readonly [what: string, body: unknown, answer: Answer])[
   ["webhook null", { input: 1, webhook: null }, "200"],
   ["webhook empty", { input: 1, webhook: "" }, "200"],
   ["webhook http", { input: 1, webhook: "http://a.example" }, "200"],
-  ["webhook ftp", { input: 1, webhook: "ftp://a.example" }, invalid(/^webhook must be an http or https URL/)],
-  ["webhook a path", { input: 1, webhook: "/hook" }, invalid(/^webhook must be an http or https URL/)],
-  ["webhook a number", { input: 1, webhook: 5 }, invalid(/^webhook must be/)],
-  ["webhook a list", { input: 1, webhook: ["https://a.example"] }, invalid(/^webhook must be/)],
+  ["webhook ftp", { input: 1, webhook: "ftp://a.example" }, invalid(issueAt("webhook", "http"))],
+  ["webhook a path", { input: 1, webhook: "/hook" }, invalid(issueAt("webhook", "http"))],
+  ["webhook a number", { input: 1, webhook: 5 }, invalid(issueAt("webhook"))],
+  ["webhook a list", { input: 1, webhook: ["https://a.example"] }, invalid(issueAt("webhook"))],
   ["webhook of 4096 characters", { input: 1, webhook: url(4_096) }, "200"],
-  ["webhook of 4097", { input: 1, webhook: url(4_097) }, invalid(/^webhook must have at most 4096/)],
+  ["webhook of 4097", { input: 1, webhook: url(4_097) }, invalid(issueAt("webhook", 4_096))],
 
   ["policy null", { input: 1, policy: null }, "200"],
   ["policy {}", { input: 1, policy: {} }, "200"],
-  ["policy a text", { input: 1, policy: "fast" }, invalid(/^policy must be an object/)],
-  ["policy a list", { input: 1, policy: [] }, invalid(/^policy must be an object/)],
+  ["policy a text", { input: 1, policy: "fast" }, invalid(issueAt("policy"))],
+  ["policy a list", { input: 1, policy: [] }, invalid(issueAt("policy"))],
   ["executionTimeout null", policy("executionTimeout", null), "200"],
   ["executionTimeout 5000", policy("executionTimeout", 5_000), "200"],
   [
     "executionTimeout 4999",
     policy("executionTimeout", 4_999),
-    invalid(/^policy\.executionTimeout must be at least 5000 ms/),
+    invalid(issueAt("policy.executionTimeout", 5_000)),
   ],
   ["executionTimeout 7 days", policy("executionTimeout", DAYS_7), "200"],
   [
     "executionTimeout 7 days and 1 ms",
     policy("executionTimeout", DAYS_7 + 1),
-    invalid(/^policy\.executionTimeout must be at most 604800000 ms/),
+    invalid(issueAt("policy.executionTimeout", 604_800_000)),
   ],
-  [
-    "executionTimeout 0",
-    policy("executionTimeout", 0),
-    invalid(/^policy\.executionTimeout must be at least/),
-  ],
-  [
-    "executionTimeout negative",
-    policy("executionTimeout", -1),
-    invalid(/^policy\.executionTimeout must be at least/),
-  ],
+  ["executionTimeout 0", policy("executionTimeout", 0), invalid(issueAt("policy.executionTimeout"))],
+  ["executionTimeout negative", policy("executionTimeout", -1), invalid(issueAt("policy.executionTimeout"))],
   [
     "executionTimeout 6000.5",
     policy("executionTimeout", 6_000.5),
-    invalid(/^policy\.executionTimeout must be a whole number/),
+    invalid(issueAt("policy.executionTimeout")),
   ],
   [
     "executionTimeout a text",
     policy("executionTimeout", "6000"),
-    invalid(/^policy\.executionTimeout must be a number/),
+    invalid(issueAt("policy.executionTimeout")),
   ],
-  [
-    "executionTimeout true",
-    policy("executionTimeout", true),
-    invalid(/^policy\.executionTimeout must be a number/),
-  ],
+  ["executionTimeout true", policy("executionTimeout", true), invalid(issueAt("policy.executionTimeout"))],
   [
     "executionTimeout beyond all numbers",
     '{"input":1,"policy":{"executionTimeout":1e999}}',
-    invalid(/^policy\.executionTimeout must be/),
+    invalid(issueAt("policy.executionTimeout")),
   ],
   ["ttl null", policy("ttl", null), "200"],
   ["ttl 10000", policy("ttl", 10_000), "200"],
-  ["ttl 9999", policy("ttl", 9_999), invalid(/^policy\.ttl must be at least 10000 ms/)],
+  ["ttl 9999", policy("ttl", 9_999), invalid(issueAt("policy.ttl", 10_000))],
   ["ttl 7 days", policy("ttl", DAYS_7), "200"],
-  ["ttl 7 days and 1 ms", policy("ttl", DAYS_7 + 1), invalid(/^policy\.ttl must be at most 604800000 ms/)],
-  ["ttl a text", policy("ttl", "1h"), invalid(/^policy\.ttl must be a number/)],
-  ["ttl an object", policy("ttl", {}), invalid(/^policy\.ttl must be a number/)],
+  ["ttl 7 days and 1 ms", policy("ttl", DAYS_7 + 1), invalid(issueAt("policy.ttl", 604_800_000))],
+  ["ttl a text", policy("ttl", "1h"), invalid(issueAt("policy.ttl"))],
+  ["ttl an object", policy("ttl", {}), invalid(issueAt("policy.ttl"))],
   ["lowPriority null", policy("lowPriority", null), "200"],
   ["lowPriority false", policy("lowPriority", false), "200"],
-  [
-    "lowPriority a text",
-    policy("lowPriority", "true"),
-    invalid(/^policy\.lowPriority must be true or false/),
-  ],
-  ["lowPriority 1", policy("lowPriority", 1), invalid(/^policy\.lowPriority must be true or false/)],
+  ["lowPriority a text", policy("lowPriority", "true"), invalid(issueAt("policy.lowPriority"))],
+  ["lowPriority 1", policy("lowPriority", 1), invalid(issueAt("policy.lowPriority"))],
 
   ["s3Config null", { input: 1, s3Config: null }, "200"],
   ["s3Config {}", { input: 1, s3Config: {} }, "200"],
-  ["s3Config a text", { input: 1, s3Config: "s3://a" }, invalid(/^s3Config must be an object/)],
-  ["s3Config a list", { input: 1, s3Config: [] }, invalid(/^s3Config must be an object/)],
+  ["s3Config a text", { input: 1, s3Config: "s3://a" }, invalid(issueAt("s3Config"))],
+  ["s3Config a list", { input: 1, s3Config: [] }, invalid(issueAt("s3Config"))],
   ...["accessId", "accessSecret", "bucketName", "endpointUrl", "objectPath"].flatMap(
     (member): readonly (readonly [string, unknown, Answer])[] => [
       [`s3Config.${member} null`, s3(member, null), "200"],
       [`s3Config.${member} empty`, s3(member, ""), "200"],
       [`s3Config.${member} of 4096 characters`, s3(member, text(4_096)), "200"],
-      [
-        `s3Config.${member} of 4097`,
-        s3(member, text(4_097)),
-        invalid(new RegExp(`^s3Config\\.${member} must have at most 4096`)),
-      ],
-      [
-        `s3Config.${member} a number`,
-        s3(member, 5),
-        invalid(new RegExp(`^s3Config\\.${member} must be text`)),
-      ],
+      [`s3Config.${member} of 4097`, s3(member, text(4_097)), invalid(issueAt(`s3Config.${member}`, 4_096))],
+      [`s3Config.${member} a number`, s3(member, 5), invalid(issueAt(`s3Config.${member}`))],
     ],
   ),
 ];
@@ -231,12 +208,12 @@ const QUERIES: readonly (readonly [
       const method = path === "runsync" ? "POST" : "GET";
       return [
         [method, `${path}?wait=1000`, "200"],
-        [method, `${path}?wait=999`, invalid(/^wait must be at least 1000 ms/)],
-        [method, `${path}?wait=300001`, invalid(/^wait must be at most 300000 ms/)],
-        [method, `${path}?wait=0`, invalid(/^wait must be at least 1000 ms/)],
-        [method, `${path}?wait=-1`, invalid(/^wait must be at least 1000 ms/)],
-        [method, `${path}?wait=1000.5`, invalid(/^wait must be a whole number/)],
-        [method, `${path}?wait=soon`, invalid(/^wait must be a number/)],
+        [method, `${path}?wait=999`, invalid(issueAt("wait", 1_000))],
+        [method, `${path}?wait=300001`, invalid(issueAt("wait", 300_000))],
+        [method, `${path}?wait=0`, invalid(issueAt("wait", 1_000))],
+        [method, `${path}?wait=-1`, invalid(issueAt("wait", 1_000))],
+        [method, `${path}?wait=1000.5`, invalid(issueAt("wait"))],
+        [method, `${path}?wait=soon`, invalid(issueAt("wait"))],
         [method, `${path}?wait=1000&wait=soon`, "200"],
         [method, `${path}?wait=1000&more=1`, "200"],
       ];
@@ -251,29 +228,24 @@ const QUERIES: readonly (readonly [
   ["POST", "run?wait=soon", "200"],
   ["GET", "requests?limit=1", "200"],
   ["GET", "requests?limit=500", "200"],
-  ["GET", "requests?limit=0", invalid(/^limit must be at least 1/)],
-  ["GET", "requests?limit=501", invalid(/^limit must be at most 500/)],
-  ["GET", "requests?limit=many", invalid(/^limit must be a number/)],
-  ["GET", "requests?limit=1.5", invalid(/^limit must be a whole number/)],
+  ["GET", "requests?limit=0", invalid(issueAt("limit", 1))],
+  ["GET", "requests?limit=501", invalid(issueAt("limit", 500))],
+  ["GET", "requests?limit=many", invalid(issueAt("limit"))],
+  ["GET", "requests?limit=1.5", invalid(issueAt("limit"))],
   ["GET", "requests?limit=&offset=&status=", "200"],
   ["GET", "requests?offset=0", "200"],
   ["GET", "requests?offset=1000000", "200"],
-  ["GET", "requests?offset=-1", invalid(/^offset must be 0 or more/)],
-  ["GET", "requests?offset=x", invalid(/^offset must be a number/)],
-  ["GET", "requests?offset=0.5", invalid(/^offset must be a whole number/)],
+  ["GET", "requests?offset=-1", invalid(issueAt("offset", 0))],
+  ["GET", "requests?offset=x", invalid(issueAt("offset"))],
+  ["GET", "requests?offset=0.5", invalid(issueAt("offset"))],
   ...["IN_QUEUE", "IN_PROGRESS", "COMPLETED", "FAILED", "CANCELLED", "TIMED_OUT"].map(
     (status): readonly [string, string, Answer] => ["GET", `requests?status=${status}`, "200"],
   ),
-  ["GET", "requests?status=RUNNING", invalid(/^status must be one of IN_QUEUE, IN_PROGRESS/)],
-  ["GET", "requests?status=completed", invalid(/^status must be one of/)],
+  ["GET", "requests?status=RUNNING", invalid(issueAt("status", "IN_QUEUE", "IN_PROGRESS"))],
+  ["GET", "requests?status=completed", invalid(issueAt("status"))],
   ["GET", "requests?page=2", "200"],
   ["POST", "run", "200", { "Idempotency-Key": text(255) }],
-  [
-    "POST",
-    "run",
-    invalid(/^Idempotency-Key has 256 characters; at most 255/),
-    { "Idempotency-Key": text(256) },
-  ],
+  ["POST", "run", invalid(issueAt("Idempotency-Key", 256, 255)), { "Idempotency-Key": text(256) }],
   ["POST", "run", "200", { "Idempotency-Key": "" }],
   ["GET", "stream/JOB", "200", { Accept: "application/json" }],
   ["GET", "stream/JOB", "200", { Accept: "*/*" }],
@@ -323,7 +295,7 @@ function answerOf({ status, body, headers }: Reply): unknown {
 }
 
 function wanted(answer: Answer, expect: { stringMatching(pattern: RegExp): unknown }): unknown {
-  return answer === "200" ? answer : [answer[0], answer[1], expect.stringMatching(answer[2])];
+  return answer === "200" ? answer : [answer[0], answer[1], expect.stringMatching(answer[2] ?? /./)];
 }
 
 describe.for(OPERATIONS)("%s %s", ([method, path, good]) => {

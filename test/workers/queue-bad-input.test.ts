@@ -1,4 +1,5 @@
 import { describe, test } from "vitest";
+import { holding, issueAt } from "./message-facts.ts";
 import { EdgeClient, ROOT_API_KEY } from "./edge-client.ts";
 
 const { call, createEndpoint, graphql } = new EdgeClient();
@@ -9,43 +10,43 @@ const NO_JOB = "00000000-0000-4000-8000-000000000000-s0";
 
 describe("a refused call names what is wrong and has no job status", () => {
   const cases: readonly [string, () => ReturnType<typeof call>, number, string, RegExp][] = [
-    ["malformed JSON", () => call("POST", run, "{nope"), 400, "invalid_input", /not valid JSON/],
-    ["an empty body", () => call("POST", run), 400, "invalid_input", /^input is required/],
+    ["malformed JSON", () => call("POST", run, "{nope"), 400, "invalid_input", /JSON/],
+    ["an empty body", () => call("POST", run), 400, "invalid_input", issueAt("input")],
     ["a body that is no object", () => call("POST", run, []), 400, "invalid_input", /The body/],
     [
       "no input",
       () => call("POST", run, { webhook: "https://a.example" }),
       400,
       "invalid_input",
-      /^input is required/,
+      issueAt("input"),
     ],
     [
       "a wrong webhook",
       () => call("POST", run, { input: 1, webhook: "ftp://a" }),
       400,
       "invalid_input",
-      /^webhook must be/,
+      issueAt("webhook"),
     ],
     [
       "a ttl too short",
       () => call("POST", run, { input: 1, policy: { ttl: 9 } }),
       400,
       "invalid_input",
-      /^policy\.ttl must be at least 10000/,
+      issueAt("policy.ttl", 10_000),
     ],
     [
       "a ttl that is a word",
       () => call("POST", run, { input: 1, policy: { ttl: "x" } }),
       400,
       "invalid_input",
-      /^policy\.ttl must be a number/,
+      issueAt("policy.ttl"),
     ],
     [
       "an executionTimeout too long",
       () => call("POST", run, { input: 1, policy: { executionTimeout: 1e12 } }),
       400,
       "invalid_input",
-      /^policy\.executionTimeout must be at most/,
+      issueAt("policy.executionTimeout"),
     ],
     [
       "a wrong lowPriority",
@@ -66,63 +67,57 @@ describe("a refused call names what is wrong and has no job status", () => {
       () => call("GET", `/v2/${endpointId}/status/${NO_JOB}?wait=5`),
       400,
       "invalid_input",
-      /^wait must be at least 1000/,
+      issueAt("wait", 1_000),
     ],
     [
       "an unknown endpoint",
       () => call("POST", "/v2/nosuchendpoint/run", { input: 1 }),
       404,
       "endpoint_not_found",
-      /no endpoint nosuchendpoint/,
+      holding("nosuchendpoint"),
     ],
     [
       "an unknown job",
       () => call("GET", `/v2/${endpointId}/status/${NO_JOB}`),
       404,
       "job_not_found",
-      /no job/,
+      holding(NO_JOB),
     ],
     [
       "an id that is none",
       () => call("GET", `/v2/${endpointId}/status/hello`),
       404,
       "job_not_found",
-      /no job hello/,
+      holding("hello"),
     ],
     [
       "cancel of an unknown job",
       () => call("POST", `/v2/${endpointId}/cancel/${NO_JOB}`, {}),
       404,
       "job_not_found",
-      /no job/,
+      holding(NO_JOB),
     ],
-    [
-      "an unknown operation",
-      () => call("POST", `/v2/${endpointId}/fly`, {}),
-      404,
-      "not_found",
-      /no operation POST/,
-    ],
+    ["an unknown operation", () => call("POST", `/v2/${endpointId}/fly`, {}), 404, "not_found", /POST.*fly/],
     [
       "a wrong key",
       () => call("POST", run, { input: 1 }, { Authorization: "Bearer nope" }),
       401,
       "unauthorized",
-      /API key is wrong/,
+      /^(?!.*Bearer)/,
     ],
     [
       "no key",
       () => call("POST", run, { input: 1 }, { Authorization: "" }),
       401,
       "unauthorized",
-      /no API key/,
+      holding("Authorization: Bearer"),
     ],
     [
       "a host token as key",
       () => call("POST", run, { input: 1 }, { Authorization: "Bearer erh_1" }),
       401,
       "unauthorized",
-      /API key is wrong/,
+      /^(?!.*Bearer)/,
     ],
     [
       "a body over 10 MB",

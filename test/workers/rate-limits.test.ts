@@ -8,6 +8,7 @@ import type { EndpointObject } from "../../src/endpoint/endpoint-object.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { EdgeClient } from "./edge-client.ts";
 import { configure, endpointObject, evict, passTime } from "./object.ts";
+import { holding } from "./message-facts.ts";
 
 const api = new EdgeClient();
 const { call, createEndpoint, signInAsNewAccount } = api;
@@ -372,7 +373,7 @@ describe("a full queue", () => {
     for (const operation of ["run", "runsync"]) {
       const refused = await call("POST", `/v2/${endpointId}/${operation}`, { input: 1 });
       expect(refused).toMatchObject({ status: 429, body: { code: "rate_limited" } });
-      expect(refused.body["error"]).toContain("queue is full");
+      expect(refused.body["error"]).toMatch(holding(2));
       expect(limitHeaders(refused)).toEqual([`"queue";q=2;qu="queued-jobs"`, `"queue";r=0`, "10"]);
     }
     expect(await rowsWritten(endpointId)).toBe(before);

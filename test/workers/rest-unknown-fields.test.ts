@@ -1,6 +1,7 @@
 /** Fields of REST that nobody knows: a mistake is named, and what clients send back of an answer is accepted. */
 import { test } from "vitest";
 import { restClient } from "./rest-client.ts";
+import { holding } from "./message-facts.ts";
 
 test.for([
   ["/endpoints", "workersMaxx", "workersMax"],
@@ -12,7 +13,7 @@ test.for([
   const { status, body } = await rest("POST", path, { [field]: "x" });
   expect({ status, body }).toMatchObject({ status: 400, body: { code: "invalid_input" } });
   expect(body.message).toContain(field);
-  expect(body.message).toContain(`did you mean ${nearest}?`);
+  expect(body.message).toMatch(holding(nearest));
 });
 
 test("a patch with a mistake changes nothing, and one with all that was shown is accepted", async ({

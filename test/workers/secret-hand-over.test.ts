@@ -77,9 +77,7 @@ describe("an assignment", () => {
     const endpointId = await endpointWith({ env: '[{ key: "TOKEN", value: "x{{ SECRET_ABSENT }}" }]' });
     const agent = await ScriptedAgent.join(api);
     const assignment = await assigned(agent, endpointId);
-    expect(assignment.problem).toMatch(
-      /^Secret 'ABSENT', to which variable TOKEN of template 't-[0-9a-f]{8}' refers, does not exist\./,
-    );
+    expect(assignment.problem).toMatch(/'ABSENT'.*\bTOKEN\b.*'t-[0-9a-f]{8}'/);
     expect(assignment).toMatchObject({ dockerArgs: "", env: {}, registryAuth: null });
     // What the Docker runtime demands of an image name.
     expect(assignment.imageName).not.toMatch(/^[A-Za-z0-9][A-Za-z0-9_.:@/-]*$/);
@@ -120,7 +118,7 @@ describe("an assignment", () => {
       endpointEnv: '[{ key: "TOKEN", value: "{{ SECRET_TOKEN }}" }]',
     });
     const { problem } = await assigned(await ScriptedAgent.join(api), endpointId);
-    expect(problem).toMatch(/variable TOKEN of endpoint 'the endpoint' refers, does not open/);
+    expect(problem).toMatch(/\bTOKEN\b.*'the endpoint'/);
   });
 
   test("tells of a secret whose key is missing, by the id of the key", async ({ expect }) => {
@@ -128,7 +126,7 @@ describe("an assignment", () => {
     await db.update(secret).set({ sealedValue: "v1:lost:AAAA:AAAA" }).where(eq(secret.id, secretId));
     const endpointId = await endpointWith({ env: '[{ key: "TOKEN", value: "{{ SECRET_TOKEN }}" }]' });
     const { problem } = await assigned(await ScriptedAgent.join(api), endpointId);
-    expect(problem).toMatch(/is sealed under key 'lost', which ENCRYPTION_KEYS lacks/);
+    expect(problem).toMatch(/'lost'.*ENCRYPTION_KEYS/);
   });
 
   test("carries the registry login that its template names, or tells that it is gone", async ({ expect }) => {
@@ -147,9 +145,7 @@ describe("an assignment", () => {
     });
     await db.delete(registryAuth).where(eq(registryAuth.id, saveRegistryAuth.id));
     expect((await assigned(agent, endpointId)).problem).toMatch(
-      new RegExp(
-        `^Registry credential '${saveRegistryAuth.id}', which template 't-.*' names, does not exist`,
-      ),
+      new RegExp(`'${saveRegistryAuth.id}'.*'t-.*'`),
     );
   });
 
@@ -178,7 +174,7 @@ test("a waiting job tells why its worker is not started, and health counts the w
       await scheduler.wait(5);
       continue;
     }
-    expect(queue.detail).toContain("Secret 'ABSENT', to which variable TOKEN of template");
+    expect(queue.detail).toMatch(/'ABSENT'.*\bTOKEN\b/);
     break;
   }
   const health = await call("GET", `/v2/${endpointId}/health`);

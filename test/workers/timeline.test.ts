@@ -5,6 +5,7 @@ import type { TimelineEvent } from "../../src/contract/job.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { EdgeClient } from "./edge-client.ts";
 import { endpointObject, evict, fireAlarm, passTime } from "./object.ts";
+import { issueAt } from "./message-facts.ts";
 
 const api = new EdgeClient();
 const { call, createEndpoint, signInAsNewAccount } = api;
@@ -58,7 +59,10 @@ describe("a timeline", () => {
       expect(body).not.toHaveProperty("timeline");
     }
     const refused = await call("GET", `/v2/${endpointId}/status/${jobId}?timeline=yes`);
-    expect(refused).toMatchObject({ status: 400, body: { error: "timeline must be 1 or 0." } });
+    expect(refused).toMatchObject({
+      status: 400,
+      body: { error: expect.stringMatching(issueAt("timeline", 1, 0)) },
+    });
   });
 
   test("tells the whole way of a job that waited for a cold start", async ({ expect }) => {
@@ -153,9 +157,9 @@ describe("a timeline", () => {
     expect(await timeline()).toEqual([
       { event: "submitted", at: 0 },
       taken(1, 0),
-      { event: "requeued", at: 10, attempt: 1, reason: "The worker was lost: it exited with code 1." },
+      { event: "requeued", at: 10, attempt: 1, reason: expect.stringContaining("it exited with code 1.") },
       taken(2, 20),
-      { event: "requeued", at: 30, attempt: 2, reason: "The job did not reach its worker." },
+      { event: "requeued", at: 30, attempt: 2, reason: expect.any(String) },
       taken(3, 40),
       { event: "finished", at: 50, status: "FAILED" },
       { event: "retried", at: 60 },
