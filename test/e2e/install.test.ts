@@ -2,7 +2,6 @@
 import { createHash } from "node:crypto";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { managementApi } from "../../standalone/management-api.ts";
 import type { AgentStatus } from "../../node-agent/status/agent-status.ts";
@@ -12,6 +11,7 @@ import { startLoneEdge, type LoneEdge } from "../support/lone-edge.ts";
 import { createEndpoint } from "../support/management-client.ts";
 import { QueueClient } from "../support/queue-client.ts";
 import { MACHINE_NODE, MACHINE_WORKER, SystemdMachine } from "../support/systemd-machine.ts";
+import { until } from "../support/until.ts";
 
 const STATE = "/var/lib/edgerun-agent";
 /** Starts, and never says a word to an edge. */
@@ -193,7 +193,7 @@ describe.runIf(await isDockerAvailable())("a machine with systemd", () => {
     const gate = new Gate(machine.sharedDirectory);
     const { id } = await client.run({ mock_until: gate.file, mock_return: "last" });
     await client.untilRunning(id);
-    while ((await status()).jobs === 0) await delay(50); // on its way to the host
+    await until(async () => (await status()).jobs, "a job on the host", 60_000);
     const uninstalling = machine.run(`${script()} | sh -s -- --uninstall`);
     await Promise.race([hostIsDrained(), uninstalling]);
     gate.open();
@@ -231,13 +231,16 @@ describe.runIf(await isDockerAvailable())("a machine with systemd", () => {
   });
 
   async function hostIsDrained(): Promise<void> {
-    for (;;) {
-      const { myself } = await api().query<{ myself: { hosts: { drained: boolean }[] } }>(
-        "{ myself { hosts { drained } } }",
-      );
-      if (myself.hosts.length === 0 || myself.hosts.some(({ drained }) => drained)) return;
-      await delay(50);
-    }
+    await until(
+      async () => {
+        const { myself } = await api().query<{ myself: { hosts: { drained: boolean }[] } }>(
+          "{ myself { hosts { drained } } }",
+        );
+        return myself.hosts.length === 0 || myself.hosts.some(({ drained }) => drained);
+      },
+      "a drained host",
+      60_000,
+    );
   }
 });
 

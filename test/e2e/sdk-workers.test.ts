@@ -1,7 +1,6 @@
 /** The unmodified Python SDK in containers, through a whole Edgerun: what a client sees of each kind of handler. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { execa } from "execa";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { isDockerAvailable } from "../support/docker.ts";
@@ -9,11 +8,10 @@ import { startBareEdgerun, type BareEdgerun } from "../support/edgerun.ts";
 import { createEndpoint } from "../support/management-client.ts";
 import { readEvents, type StreamEvent } from "../support/event-client.ts";
 import { type JobReply, QueueClient } from "../support/queue-client.ts";
+import { until } from "../support/until.ts";
 import { ensureWorkerImage } from "../support/worker-image.ts";
 
 type Counted = { readonly job_number: number };
-
-const LOOK_AGAIN_MS = 100;
 
 let edgerun: BareEdgerun;
 let image = "";
@@ -37,11 +35,12 @@ class MockEndpoint extends QueueClient {
 
   /** The job once its status is as wanted. */
   async seen(jobId: string, isWanted: (reply: JobReply) => boolean): Promise<JobReply> {
-    for (;;) {
+    const look = async () => {
       const reply = await this.status(jobId);
-      if (isWanted(reply)) return reply;
-      await delay(LOOK_AGAIN_MS);
-    }
+      if (!isWanted(reply)) throw new Error(JSON.stringify(reply));
+      return reply;
+    };
+    return until(look, `a status of the job ${jobId}`, 120_000);
   }
 
   async container(): Promise<string> {
@@ -74,10 +73,6 @@ class MockEndpoint extends QueueClient {
       events.push(event);
     }
     return events;
-  }
-
-  async until(isSo: () => Promise<boolean>): Promise<void> {
-    while (!(await isSo())) await delay(LOOK_AGAIN_MS);
   }
 }
 
@@ -117,7 +112,11 @@ describe.runIf(await isDockerAvailable()).concurrent("a handler on the Python SD
     expect(await endpoint.cancel(deaf.id)).toMatchObject({ status: "CANCELLED" });
     const container = await endpoint.container();
     const overstays = new RegExp(`"jobId":"${deaf.id}".*"job_overstays"`);
-    await endpoint.until(async () => overstays.test(await agentLog()));
+    await until(
+      async () => overstays.test(await agentLog()),
+      `${overstays} in the log of the agent`,
+      120_000,
+    );
     const next = await endpoint.run({ mock_count: true });
 
     for (const { id } of neighbours) {
@@ -152,7 +151,8 @@ describe.runIf(await isDockerAvailable()).concurrent("a handler on the Python SD
     }
     const completed = { id, status: "COMPLETED", output: "result" };
     expect(await plain.result(id)).toMatchObject(completed);
-    await plain.until(async () => /"jobId":"(.*)","msg":"result_dropped"/.exec(await agentLog())?.[1] === id);
+    const dropped = async () => /"jobId":"(.*)","msg":"result_dropped"/.exec(await agentLog())?.[1] === id;
+    await until(dropped, `result_dropped of the job ${id} in the log of the agent`, 120_000);
     expect(await plain.status(id)).toMatchObject(completed);
   });
 
@@ -187,7 +187,7 @@ describe.runIf(await isDockerAvailable()).concurrent("a handler on the Python SD
     const jobNumber = async () => ((await plain.runsync({ mock_count: true })).output as Counted).job_number;
     const before = await jobNumber();
     const { id } = await plain.run({ mock_never: true });
-    while ((await plain.status(id)).status === "IN_QUEUE");
+    await plain.untilRunning(id);
     expect(await plain.cancel(id)).toEqual({ id, status: "CANCELLED" });
     expect(await jobNumber()).toBeGreaterThan(before);
   });
