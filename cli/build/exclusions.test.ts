@@ -12,7 +12,7 @@ describe("exclusions", () => {
     expect(keys).toEqual(["torch", "xformers"]);
   });
 
-  test("names that differ in case and dashes alone are one (trap 15)", () => {
+  test("names that differ in case and dashes alone are one", () => {
     expect(
       ["Flask-SQLAlchemy", "flask_sqlalchemy", "flask.sqlalchemy", "flask-_sqlalchemy"].map(normalizedName),
     ).toEqual(Array(4).fill("flask-sqlalchemy"));
@@ -24,7 +24,7 @@ describe("exclusions", () => {
     ]);
   });
 
-  test("a package that the image lacks is worth a loud one (trap 23)", () => {
+  test("a package that the image lacks is worth a loud one", () => {
     const exclusions = exclusionsOf(["torchvision"], { FLASH_IMAGE_PACKAGES: "torch" });
     expect(exclusionWarnings(exclusions, ["torch", "torchvision"])).toEqual([
       expect.stringContaining("torchvision IS LEFT OUT, BUT THE IMAGE"),

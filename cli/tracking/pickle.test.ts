@@ -15,7 +15,7 @@ test("what Python writes with protocol 2 is read", ({ expect }) => {
   expect(readPickle(Buffer.from(bytes, "hex"))).toEqual({ a: ["x", "x", 1, 300, true, null] });
 });
 
-test("trap 40: a pickle that would run something is refused before anything is done", ({ expect }) => {
+test("a pickle that would run something is refused before anything is done", ({ expect }) => {
   // pickle.dumps of an object whose __reduce__ names os.system
   const hostile = Buffer.from("80026e740a73797374656d0a710058020000006c73710185710252710369", "hex");
   expect(() => readPickle(hostile)).toThrow("which is not one of plain values");

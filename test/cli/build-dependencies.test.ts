@@ -86,7 +86,7 @@ function pyenvPythons(minor: string): string[] {
     .map((name) => join(root, "versions", name, "bin/python"));
 }
 
-test("requirements and endpoints' dependencies are bundled with what they need, the same bytes by either tool (trap 35)", async () => {
+test("requirements and endpoints' dependencies are bundled with what they need, the same bytes by either tool", async () => {
   const environment = indexEnvironment(
     wheelHouse(
       { name: "declared", version: "1.2" },
@@ -170,7 +170,7 @@ describe.each(TOOLS)("with $tool", ({ path }) => {
     ]);
   });
 
-  test("markers are judged for the worker's Python, and wheels for its Linux are taken (trap 22)", async () => {
+  test("markers are judged for the worker's Python, and wheels for its Linux are taken", async () => {
     const environment = environmentOf(...MARKED);
     const project = projectOf({
       "app.py": app(["native", "older"]),
@@ -208,7 +208,7 @@ describe("with either tool", () => {
     PATH: PATH_WITH_UV,
   });
 
-  test("an image that says what it holds decides what is left out (trap 23)", async () => {
+  test("an image that says what it holds decides what is left out", async () => {
     const project = projectOf({ "app.py": app(["torch", "torchvision"]) });
     const environment = {
       ...environmentOf({ name: "torch" }, { name: "torchvision", requires: ["torch"] }),
@@ -257,7 +257,7 @@ describe("with either tool", () => {
   });
 });
 
-test("without the worker's Python pip decides by another one, and the person is told loudly (trap 22)", async () => {
+test("without the worker's Python pip decides by another one, and the person is told loudly", async () => {
   const project = projectOf({ "app.py": app(["native", "older"]) });
   const environment = { ...indexEnvironment(wheelHouse(...MARKED)), PATH: lonePath(OWN_MINOR) };
   const { artifact, warnings } = await built(project, { environment, pythonVersion: OTHER_MINOR });
@@ -268,7 +268,7 @@ test("without the worker's Python pip decides by another one, and the person is 
   ]);
 });
 
-test("requirements that contradict each other are named with both places (trap 15)", async () => {
+test("requirements that contradict each other are named with both places", async () => {
   const project = projectOf({ "app.py": app(["left>=2"]), "requirements.txt": "\nLeft == 1.4\n" });
   const { failure } = await build(project);
   expect(failure?.message).toBe("Two requirements contradict each other.");

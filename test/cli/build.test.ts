@@ -73,7 +73,7 @@ test("an app becomes an archive, and what it was put together from is removed", 
   expect(readFileSync(join(directory, "handler_hello.py"), "utf8")).toContain('queue_handler("hello")');
 });
 
-test("the same input gives the same bytes, elsewhere and later too (trap 35)", async () => {
+test("the same input gives the same bytes, elsewhere and later too", async () => {
   const files = { "app.py": HELLO, "b/x.py": "X = 1\n", "run.sh": "#!/bin/sh\n" };
   const project = projectOf(files);
   chmodSync(join(project, "run.sh"), 0o700);
@@ -100,7 +100,7 @@ test("the same input gives the same bytes, elsewhere and later too (trap 35)", a
   expect(moved.manifest.source_fingerprint).toBe(first.manifest.source_fingerprint);
 });
 
-test("directories called env, build, docs or tests are shipped where code needs them (trap 14)", async () => {
+test("directories called env, build, docs or tests are shipped where code needs them", async () => {
   const project = projectOf({
     "app.py": `import docs.words\nfrom env import settings\n${HELLO}`,
     "docs/__init__.py": "",
@@ -193,7 +193,7 @@ test("a directory without Python files is left alone, with advice", async () => 
   expect(existsSync(join(project, ".flash"))).toBe(false);
 });
 
-test("an app without endpoints fails, and leaves nothing half-made (trap 5)", async () => {
+test("an app without endpoints fails, and leaves nothing half-made", async () => {
   const project = projectOf({ "app.py": "print('hello')\n" });
   const { failure } = await build(project);
   expect(failure).toBeDefined();

@@ -52,9 +52,7 @@ async function clientOf(id: string): Promise<string> {
   return flashAuthRequestStatus.client;
 }
 
-test("trap 19: an approved login stores a key that opens the service, for its owner alone", async ({
-  expect,
-}) => {
+test("an approved login stores a key that opens the service, for its owner alone", async ({ expect }) => {
   await using desk = await Desk.open(bundle);
   const login = await startLogin(desk);
   expect(login.output()).toContain(`${edge.baseUrl}/flash/login?request=${login.requested}`);

@@ -25,7 +25,7 @@ async function deployed(app: string, address = edge.baseUrl) {
   return { desk, names };
 }
 
-test("trap 33: --all deletes after yes and the typed text", async ({ expect }) => {
+test("--all deletes after yes and the typed text", async ({ expect }) => {
   const { desk, names } = await deployed("typed");
   await using _ = desk;
   const { exitCode } = await talk(desk, "flash undeploy --all --app typed", [
@@ -36,7 +36,7 @@ test("trap 33: --all deletes after yes and the typed text", async ({ expect }) =
   expect(await names()).toEqual([]);
 });
 
-test("trap 33: another text cancels and deletes nothing", async ({ expect }) => {
+test("another text cancels and deletes nothing", async ({ expect }) => {
   const { desk, names } = await deployed("mistyped");
   await using _ = desk;
   const { screen, exitCode } = await talk(desk, "flash undeploy --all --app mistyped", [
@@ -69,7 +69,7 @@ test("Ctrl+C at the last question deletes nothing and ends with 130", async ({ e
   expect(await names()).toEqual(["one", "two"]);
 });
 
-test("trap 32: an endpoint that is not deleted is named, and the command fails", async ({ expect }) => {
+test("an endpoint that is not deleted is named, and the command fails", async ({ expect }) => {
   await using service = await refusing(edge.baseUrl);
   const { desk } = await deployed("surviving", service.url);
   await using _ = desk;
@@ -78,7 +78,7 @@ test("trap 32: an endpoint that is not deleted is named, and the command fails",
   expect(all.stderr).toMatch(/2 endpoints could not be deleted: one \(\w+\), two \(\w+\)\./);
 });
 
-test("trap 31: an app whose endpoints survive is kept, and they are named", async ({ expect }) => {
+test("an app whose endpoints survive is kept, and they are named", async ({ expect }) => {
   await using service = await refusing(edge.baseUrl);
   const { desk, names } = await deployed("kept", service.url);
   await using _ = desk;
@@ -102,7 +102,7 @@ test("--cleanup-stale forgets what is tracked here and gone from the service", a
   expect((await desk.run("flash undeploy list --app $APP")).stdout).not.toContain("old");
 });
 
-test("trap 40: a hostile resources.pkl is refused with the advice to delete it", async ({ expect }) => {
+test("a hostile resources.pkl is refused with the advice to delete it", async ({ expect }) => {
   const { desk } = await deployed("hostile");
   await using _ = desk;
   await desk.write(".flash/resources.pkl", Buffer.from("cos\nsystem\n(S'touch hit'\ntR."));
