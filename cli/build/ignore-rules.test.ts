@@ -25,7 +25,7 @@ describe("what is never shipped", () => {
     "a/app_test.py",
     "NOTES.md",
     "a/b/CHANGES.md",
-  ])("%s (trap 14)", (path) => {
+  ])("%s", (path) => {
     expect(isNeverShipped(path)).toBe(true);
   });
 

@@ -72,27 +72,27 @@ describe("lines of requirements.txt", () => {
   });
 
   test.each([
-    ["-e .", /editable/],
-    ["--editable=git+https://h/x#egg=x", /editable/],
-    ["./left", /path of this computer/],
-    ["../left", /path of this computer/],
-    [".", /path of this computer/],
-    [".[dev]", /path of this computer/],
-    ["/opt/left", /path of this computer/],
-    ["C:\\left", /path of this computer/],
-    ["left/right", /path of this computer/],
-    ["left-1.0-py3-none-any.whl", /path of this computer/],
-    ["file:///opt/left.whl", /path of this computer/],
-    ["left @ file:///opt/left.whl", /path of this computer/],
-    ["https://host/left-1.0-py3-none-any.whl", /name @ |<name>/],
-    ["git+https://host/left", /<name>/],
-    ["--no-binary :all:", /--no-binary is not supported/],
-    ["-r https://host/more.txt", /not fetched/],
-    ["-r", /takes one value/],
-    ["left --config-settings a=b", /cannot be given to a package/],
-  ])("%s is refused, and the reason is given", (text, reason) => {
+    "-e .",
+    "--editable=git+https://h/x#egg=x",
+    "./left",
+    "../left",
+    ".",
+    ".[dev]",
+    "/opt/left",
+    "C:\\left",
+    "left/right",
+    "left-1.0-py3-none-any.whl",
+    "file:///opt/left.whl",
+    "left @ file:///opt/left.whl",
+    "https://host/left-1.0-py3-none-any.whl",
+    "git+https://host/left",
+    "--no-binary :all:",
+    "-r https://host/more.txt",
+    "-r",
+    "left --config-settings a=b",
+  ])("%s is refused, and the reason is given", (text) => {
     expect(lines(text)).toEqual([expect.objectContaining({ kind: "refused", line: 1 })]);
-    expect(lines(text)).toMatchObject([{ reason: expect.stringMatching(reason) }]);
+    expect(lines(text)).toMatchSnapshot();
   });
 
   test.each(["left", "left==1.0", "a.b-c_d>=1", "left @ https://host/a/b.whl", "left[x] ; os_name == 'a/b'"])(

@@ -13,7 +13,7 @@ function configuration(text?: string): ConfigurationFile {
   return file;
 }
 
-test("trap 19: entries of others are kept, and nobody else may read the file", async ({ expect }) => {
+test("entries of others are kept, and nobody else may read the file", async ({ expect }) => {
   const file = configuration('theme = "dark"\n[profiles.work]\nregion = "EU"\n');
   await file.write({ url: "https://edge.example", api_key: "key" });
   expect(await file.read()).toEqual({

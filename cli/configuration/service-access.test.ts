@@ -51,9 +51,9 @@ describe("the .env file", () => {
     const open = () => findAccess(computer.cli({}, deep));
     expect((await open()).apiKey).toBe("er_project");
     await mkdir(join(computer.project, "a/.git"));
-    await expect(open()).rejects.toThrow("There is no API key.");
+    await expect(open()).rejects.toThrowErrorMatchingSnapshot();
     await rm(join(computer.project, "a/.git"), { recursive: true });
-    await expect(findAccess(computer.cli({ HOME: deep }, deep))).rejects.toThrow("There is no API key.");
+    await expect(findAccess(computer.cli({ HOME: deep }, deep))).rejects.toThrowErrorMatchingSnapshot();
   });
 
   test.skipIf(process.getuid?.() !== 0)("of another user is passed over, and said", async ({ expect }) => {
@@ -61,7 +61,7 @@ describe("the .env file", () => {
     await computer.writeProject({ SVC_API_KEY: "er_project" });
     const file = join(computer.project, ".env");
     await chown(file, 1234, 1234);
-    await expect(findAccess(computer.cli({}))).rejects.toThrow("There is no API key.");
+    await expect(findAccess(computer.cli({}))).rejects.toThrowErrorMatchingSnapshot();
     expect(computer.warnings.join("\n")).toContain(file);
     // The user who called sudo.
     expect((await findAccess(computer.cli({ SUDO_UID: "1234" }))).apiKey).toBe("er_project");

@@ -70,16 +70,16 @@ describe("a call that is shown", () => {
     ]);
   });
 
-  test("of a function without parameters has an empty input (trap 28)", () => {
+  test("of a function without parameters has an empty input", () => {
     expect(body(exampleCalls(manifest, "tick", "http://x/v2/a")[0])).toEqual({ input: {} });
   });
 
-  test("of a class with several methods names one and has its arguments (trap 18)", () => {
+  test("of a class with several methods names one and has its arguments", () => {
     const call = exampleCalls(manifest, "model", "http://x/v2/a")[0];
     expect(body(call)).toEqual({ input: { method: "load", path: "hello" } });
   });
 
-  test("of a route has no wrapper (trap 18), and arguments where the route wants them", () => {
+  test("of a route has no wrapper, and arguments where the route wants them", () => {
     const [process, item, said] = exampleCalls(manifest, "api", "http://x/lb/a");
     expect(body(process)).toEqual({ input_data: { message: "hello" } });
     expect(wordsOf(item ?? "")).toContain("http://x/lb/a/items/1?q=hello");

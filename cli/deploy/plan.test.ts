@@ -44,14 +44,14 @@ const actions = (plan: ReturnType<typeof planDeployment>) =>
   ]);
 
 describe("a deployment", () => {
-  plainTest("creates what is not there, and lists what is no longer in the app (trap 9)", () => {
+  plainTest("creates what is not there, and lists what is no longer in the app", () => {
     const old = present({ ...gpuWorker, name: "old_worker" });
     const plan = planDeployment([{ input: gpuWorker, buildId: "build-1" }], [old]);
     expect(actions(plan)).toEqual([["gpu_worker", "create"]]);
     expect(plan.removed.map(({ name }) => name)).toEqual(["old_worker"]);
   });
 
-  plainTest("changes nothing where nothing is different (trap 29)", () => {
+  plainTest("changes nothing where nothing is different", () => {
     const plan = planDeployment([{ input: gpuWorker, buildId: "build-1" }], [present(gpuWorker)]);
     expect(actions(plan)).toEqual([["gpu_worker", "unchanged"]]);
   });
@@ -78,7 +78,7 @@ describe("a deployment", () => {
     expect(actions(plan)).toEqual([["gpu_worker", "update", "gpuCount", "workersMax", "env"]]);
   });
 
-  plainTest("keeps the variables of the platform that the app has never set (trap 29)", () => {
+  plainTest("keeps the variables of the platform that the app has never set", () => {
     const before = present(gpuWorker);
     const withPort: PresentEndpoint = {
       ...before,

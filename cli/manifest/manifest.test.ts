@@ -56,7 +56,7 @@ test("a manifest says what the app is, and which function belongs to which endpo
   });
 });
 
-test("a queue-based endpoint has a handler file, and its path is its name (trap 13)", () => {
+test("a queue-based endpoint has a handler file, and its path is its name", () => {
   expect(manifestOf(QUEUE).resources["gpu-worker"]).toEqual({
     resource_type: "LiveServerless",
     is_load_balanced: false,
@@ -125,7 +125,7 @@ test("the kind of an endpoint decides its resource type and image", () => {
   ]);
 });
 
-test("what a declaration sets arrives unchanged (trap 2)", () => {
+test("what a declaration sets arrives unchanged", () => {
   const resource = {
     gpuCount: 2,
     executionTimeoutMs: 60_000,
@@ -137,7 +137,7 @@ test("what a declaration sets arrives unchanged (trap 2)", () => {
   expect(worker).toMatchObject({ ...resource, imageName: "mine/base:1" });
 });
 
-test("an endpoint of an own image keeps its image and has no code (trap 5)", () => {
+test("an endpoint of an own image keeps its image and has no code", () => {
   const own = discoveredEndpoint({
     name: "vllm",
     isClient: true,
@@ -149,7 +149,7 @@ test("an endpoint of an own image keeps its image and has no code (trap 5)", () 
   expect(vllm).not.toHaveProperty("handler_file");
 });
 
-test("the same function name in two endpoints stands twice in the registry (trap 12)", () => {
+test("the same function name in two endpoints stands twice in the registry", () => {
   const of = (name: string) =>
     discoveredEndpoint({ name, functions: [discoveredFunction({ name: "predict", module: name })] });
   expect(manifestOf(of("one"), of("two")).function_registry).toEqual({
@@ -174,7 +174,7 @@ test("the public methods of a class are listed with what they take, and of a fun
   expect(ofFunction).not.toHaveProperty("method_parameters");
 });
 
-test("the order in which endpoints were found does not change the manifest (trap 35)", () => {
+test("the order in which endpoints were found does not change the manifest", () => {
   const text = (...endpoints: DiscoveredEndpoint[]) =>
     JSON.stringify(toManifest(discoveryReport(endpoints), OPTIONS));
   expect(text(QUEUE, BALANCED)).toBe(text(BALANCED, QUEUE));

@@ -36,7 +36,7 @@ test("two versions in one app are a failure that names both places", () => {
 });
 
 test.each(["3.9", "3.14", "3", "3.12.1", "latest", ""])("Python %j has no image", (version) => {
-  expect(() => choosePythonVersion(reportOf("3.11.7", [null]), version)).toThrow("has no runtime image");
+  expect(() => choosePythonVersion(reportOf("3.11.7", [null]), version)).toThrowErrorMatchingSnapshot();
 });
 
 test("an endpoint of an own image has no say", () => {

@@ -67,15 +67,15 @@ describe("an archive", () => {
   });
 
   test.for([
-    ["absolute", "/etc/passwd", /leaves the app's folder: "\/etc\/passwd"/],
-    ["above", "../x", /leaves/],
-    ["above by a way round", "a/../../x", /leaves/],
-    ["cut by a zero", "a/\0", /leaves/],
-    ["the folder itself", ".", /in place of the app's folder/],
-    ["longer than a name may be", "x".repeat(256), /too long a name/],
-    ["deeper than a path may be", "ab/".repeat(1_001), /too long a name/],
-  ] as const)("with an entry that is %s is refused", ([, name, words], { expect }) => {
-    expect(faultOf(file(name))).toMatch(words);
+    ["absolute", "/etc/passwd"],
+    ["above", "../x"],
+    ["above by a way round", "a/../../x"],
+    ["cut by a zero", "a/\0"],
+    ["the folder itself", "."],
+    ["longer than a name may be", "x".repeat(256)],
+    ["deeper than a path may be", "ab/".repeat(1_001)],
+  ] as const)("with an entry that is %s is refused", ([, name], { expect }) => {
+    expect(faultOf(file(name))).toMatchSnapshot();
   });
 
   test.for([
@@ -98,22 +98,18 @@ describe("an archive", () => {
       [link("a", "b"), hardLink("c", "a")],
       [file("a"), link("a", "b"), hardLink("c", "a")],
     ]) {
-      expect(faultOf(...entries)).toMatch(/has a hard link to what is no file of its own/);
+      expect(faultOf(...entries)).toMatchSnapshot();
     }
   });
 
   test.for(["CharacterDevice", "BlockDevice", "FIFO"])("with a %s is refused", (type, { expect }) => {
-    expect(faultOf({ path: "x", type, size: 0 })).toBe(
-      'has an entry that is neither file, directory nor link: "x"',
-    );
+    expect(faultOf({ path: "x", type, size: 0 })).toMatchSnapshot();
   });
 
   test("is bounded in its entries and its bytes", ({ expect }) => {
     expect(faultOf(...Array.from({ length: 10 }, (_, index) => file(`f${index}`)))).toBeNull();
-    expect(faultOf(...Array.from({ length: 11 }, (_, index) => file(`f${index}`)))).toBe(
-      "has more than 10 entries",
-    );
-    expect(faultOf(file("a", 600), file("b", 401))).toMatch(/more than .* GB of files/);
+    expect(faultOf(...Array.from({ length: 11 }, (_, index) => file(`f${index}`)))).toMatchSnapshot();
+    expect(faultOf(file("a", 600), file("b", 401))).toMatchSnapshot();
   });
 });
 

@@ -3,10 +3,15 @@ import { judgeArtifacts } from "../doctor/judgements.ts";
 import { keptWords } from "./kept-artifacts.ts";
 
 test("what a host keeps of apps is said by its builds and its size", ({ expect }) => {
-  expect(keptWords({ count: 1, bytes: 1_500 })).toBe("files of 1 app build, 2 kB");
-  expect(judgeArtifacts({ artifacts: { count: 2, bytes: 40_400_000 } })).toMatchObject({
-    level: "ok",
-    text: "files of 2 app builds, 40 MB; what nobody uses goes when the disk gets full",
-  });
-  expect(judgeArtifacts({ artifacts: { count: 0, bytes: 0 } }).text).toMatch(/^no files of apps/);
+  expect(keptWords({ count: 1, bytes: 1_500 })).toMatchInlineSnapshot(`"files of 1 app build, 2 kB"`);
+  expect(judgeArtifacts({ artifacts: { count: 2, bytes: 40_400_000 } })).toMatchInlineSnapshot(`
+    {
+      "check": "kept",
+      "level": "ok",
+      "text": "files of 2 app builds, 40 MB; what nobody uses goes when the disk gets full",
+    }
+  `);
+  expect(judgeArtifacts({ artifacts: { count: 0, bytes: 0 } }).text).toMatchInlineSnapshot(
+    `"no files of apps; what nobody uses goes when the disk gets full"`,
+  );
 });

@@ -90,187 +90,103 @@ test("a host as it should be has nothing to mend", ({ expect }) => {
   ]);
 });
 
-type Case = readonly [string, Partial<HostFacts>, Finding["level"], string, RegExp, RegExp];
+type Case = readonly [string, Partial<HostFacts>, Finding["level"], string];
 
 const CASES: readonly Case[] = [
-  ["an old Node", { nodeVersion: "v22.15.1" }, "fail", "node", /too old/, /22\.16/],
+  ["an old Node", { nodeVersion: "v22.15.1" }, "fail", "node"],
   [
     "a silent daemon",
     { docker: { kind: "silent", detail: "connect ENOENT /var/run/docker.sock" } },
     "fail",
     "docker",
-    /ENOENT/,
-    /systemctl enable --now docker/,
   ],
-  ["an old Docker", withDocker({ version: "19.03.15" }), "fail", "docker", /19\.03/, /20\.10/],
+  ["an old Docker", withDocker({ version: "19.03.15" }), "fail", "docker"],
   [
     "disks without quota",
     withDocker({ hasProjectQuota: false, backingFileSystem: "extfs" }),
     "warn",
     "storage",
-    /overlay2 on extfs/,
-    /XFS.*pquota/,
   ],
-  [
-    "Docker elsewhere",
-    withDocker({ isOnThisMachine: false }),
-    "fail",
-    "docker",
-    /cannot reach each other/,
-    /virtual machine/,
-  ],
-  ["vfs", withDocker({ storageDriver: "vfs", hasProjectQuota: false }), "warn", "storage", /vfs/, /overlay2/],
-  [
-    "limits that are missing",
-    withDocker({ missingLimits: ["memory"] }),
-    "warn",
-    "limits",
-    /memory/,
-    /cgroup/,
-  ],
+  ["Docker elsewhere", withDocker({ isOnThisMachine: false }), "fail", "docker"],
+  ["vfs", withDocker({ storageDriver: "vfs", hasProjectQuota: false }), "warn", "storage"],
+  ["limits that are missing", withDocker({ missingLimits: ["memory"] }), "warn", "limits"],
   [
     "a toolkit that lets images out",
     { versions: [{ part: "NVIDIA Container Toolkit", version: "1.17.7", changelog: undefined }] },
     "fail",
     "isolation",
-    /CVE-2025-23266/,
-    /1\.17\.8/,
   ],
   [
     "a containerd of which nobody knows",
     { versions: [{ part: "containerd", version: "1.4.3", changelog: null }] },
     "warn",
     "isolation",
-    /of a distribution may lack/,
-    /package with the fix/,
   ],
-  ["no iptables", { iptables: "absent" }, "fail", "iptables", /missing/, /apt-get/],
-  [
-    "iptables without rights",
-    { iptables: { fault: "Permission denied" } },
-    "fail",
-    "iptables",
-    /denied/,
-    /root/,
-  ],
-  ["no driver", { gpus: { kind: "absent" } }, "warn", "gpu", /no GPU/, /driver/],
-  ["no GPU", { gpus: parseGpuQuery("No devices were found") }, "warn", "gpu", /finds no GPU/, /lspci/],
+  ["no iptables", { iptables: "absent" }, "fail", "iptables"],
+  ["iptables without rights", { iptables: { fault: "Permission denied" } }, "fail", "iptables"],
+  ["no driver", { gpus: { kind: "absent" } }, "warn", "gpu"],
+  ["no GPU", { gpus: parseGpuQuery("No devices were found") }, "warn", "gpu"],
   [
     "a driver in trouble",
     { gpus: parseGpuQuery("Failed to initialize NVML: Driver/library version mismatch") },
     "fail",
     "gpu",
-    /version mismatch/,
-    /dmesg/,
   ],
-  [
-    "a GPU of no tier",
-    { gpus: parseGpuQuery("0, Tesla T4, 15360, [N/A]") },
-    "warn",
-    "gpu 0",
-    /Tesla T4/,
-    /MIG/,
-  ],
-  [
-    "a partitioned GPU",
-    { gpus: parseGpuQuery("0, NVIDIA A100-SXM4-80GB, 81920, Enabled") },
-    "warn",
-    "gpu 0",
-    /A100/,
-    /nvidia-smi -mig 0/,
-  ],
-  ["no toolkit", { hasToolkit: false }, "fail", "toolkit", /missing/, /nvidia-ctk runtime configure/],
-  ["Docker without nvidia", withDocker({ runtimes: ["runc"] }), "warn", "toolkit", /nvidia/, /nvidia-ctk/],
-  ["a full disk", { diskFreeMb: 900 }, "fail", "disk", /no worker fits/, /prune/],
-  ["little disk", { diskFreeMb: 9_000 }, "warn", "disk", /9 GB/, /prune/],
-  ["little memory", { memoryMb: 2_000 }, "warn", "memory", /2 GB/, /memory/],
-  ["no edge", { edge: null }, "fail", "edge", /No edge/, /--edge/],
+  ["a GPU of no tier", { gpus: parseGpuQuery("0, Tesla T4, 15360, [N/A]") }, "warn", "gpu 0"],
+  ["a partitioned GPU", { gpus: parseGpuQuery("0, NVIDIA A100-SXM4-80GB, 81920, Enabled") }, "warn", "gpu 0"],
+  ["no toolkit", { hasToolkit: false }, "fail", "toolkit"],
+  ["Docker without nvidia", withDocker({ runtimes: ["runc"] }), "warn", "toolkit"],
+  ["a full disk", { diskFreeMb: 900 }, "fail", "disk"],
+  ["little disk", { diskFreeMb: 9_000 }, "warn", "disk"],
+  ["little memory", { memoryMb: 2_000 }, "warn", "memory"],
+  ["no edge", { edge: null }, "fail", "edge"],
   [
     "an agent that another key has signed",
     withEdge({ signature: { fault: "it is signed by the key b" } }),
     "fail",
     "signature",
-    /key b/,
-    /--accept-key/,
   ],
   [
     "an edge without https",
     withEdge({ url: "http://edge.example", isUnsafe: true, host: null }),
     "fail",
     "edge",
-    /not encrypted/,
-    /EDGERUN_ALLOW_PLAIN_HTTP/,
   ],
   [
     "a name that is not found",
     withEdge({ names: { fault: "getaddrinfo ENOTFOUND edge.example" }, fault: "ENOTFOUND" }),
     "fail",
     "edge",
-    /ENOTFOUND/,
-    /resolv\.conf/,
   ],
-  [
-    "an edge that is not reached",
-    withEdge({ fault: "certificate has expired" }),
-    "fail",
-    "edge",
-    /certificate has expired/,
-    /curl -v/,
-  ],
+  ["an edge that is not reached", withEdge({ fault: "certificate has expired" }), "fail", "edge"],
   [
     "a proxy in the way",
     withEdge({ proxy: "http://proxy:3128", names: { fault: "ENOTFOUND" }, fault: "connect ECONNREFUSED" }),
     "fail",
     "edge",
-    /through the proxy http:\/\/proxy:3128/,
-    /HTTPS_PROXY/,
   ],
-  ["a wrong clock", withEdge({ clockAheadMs: -90_000 }), "fail", "clock", /90 s behind/, /timedatectl/],
-  ["a clock that is off", withEdge({ clockAheadMs: 8_000 }), "warn", "clock", /8 s ahead/, /timedatectl/],
-  ["a host that has not joined", withEdge({ host: null }), "fail", "host", /not joined/, /join token/],
-  [
-    "a host that was removed",
-    withEdge({ host: { kind: "unauthorized", detail: "" } }),
-    "fail",
-    "host",
-    /does not know/,
-    /new join token/,
-  ],
+  ["a wrong clock", withEdge({ clockAheadMs: -90_000 }), "fail", "clock"],
+  ["a clock that is off", withEdge({ clockAheadMs: 8_000 }), "warn", "clock"],
+  ["a host that has not joined", withEdge({ host: null }), "fail", "host"],
+  ["a host that was removed", withEdge({ host: { kind: "unauthorized", detail: "" } }), "fail", "host"],
   [
     "an edge of before",
     withEdge({ host: { kind: "refused", status: 404, detail: "There is nothing" } }),
     "warn",
     "host",
-    /no word/,
-    /Upgrade the edge/,
   ],
-  ["no agent", { agent: null }, "warn", "agent", /No agent runs/, /systemctl start/],
-  [
-    "an agent in silence",
-    { agent: { workers: 0, silentMs: 300_000 } },
-    "fail",
-    "agent",
-    /not heard/,
-    /journalctl/,
-  ],
-  ["an outdated agent", { agentVersion: "0.1.0" }, "warn", "agent", /edge has 0\.2\.0/, /upgrade/],
-  ["a refused agent", { agentVersion: "0.0.9" }, "fail", "agent", /too old/, /upgrade/],
-  [
-    "containers of another host",
-    withDocker({ containersByHost: { h1: 1, h0: 3 } }),
-    "warn",
-    "leftovers",
-    /3 containers of host h0/,
-    /docker ps/,
-  ],
+  ["no agent", { agent: null }, "warn", "agent"],
+  ["an agent in silence", { agent: { workers: 0, silentMs: 300_000 } }, "fail", "agent"],
+  ["an outdated agent", { agentVersion: "0.1.0" }, "warn", "agent"],
+  ["a refused agent", { agentVersion: "0.0.9" }, "fail", "agent"],
+  ["containers of another host", withDocker({ containersByHost: { h1: 1, h0: 3 } }), "warn", "leftovers"],
 ];
 
 describe("a host with something to mend", () => {
-  test.for(CASES)("%s", ([, change, level, check, text, mend], { expect }) => {
+  test.for(CASES)("%s", ([, change, level, check], { expect }) => {
     const found = faults(change).filter((finding) => finding.check === check);
-    expect(found).toEqual([
-      { check, level, text: expect.stringMatching(text), mend: expect.stringMatching(mend) },
-    ]);
+    expect(found.map((finding) => [finding.check, finding.level])).toEqual([[check, level]]);
+    expect(found).toMatchSnapshot();
     expect(exitCodeOf(judgeHost({ ...WELL, ...change }))).toBe(level === "fail" ? 1 : 0);
   });
 });
@@ -278,9 +194,8 @@ describe("a host with something to mend", () => {
 test("plain processes need no Docker, and say that nothing isolates them", ({ expect }) => {
   const silent = { kind: "silent", detail: "none" } as const;
   const found = faults({ wantedRuntime: "process", docker: silent, iptables: "absent", hasToolkit: false });
-  expect(found).toMatchObject([
-    { check: "docker", level: "warn", text: expect.stringMatching(/nothing isolates/) },
-  ]);
+  expect(found).toMatchObject([{ check: "docker", level: "warn" }]);
+  expect(found).toMatchSnapshot();
 });
 
 test("the report has a line for each finding, and below it how to mend it", ({ expect }) => {

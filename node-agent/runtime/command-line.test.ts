@@ -29,6 +29,8 @@ describe("splitCommandLine", () => {
   });
 
   test("says what is wrong with an open quote", ({ expect }) => {
-    expect(() => splitCommandLine("echo 'open")).toThrow(/every quote is closed/);
+    expect(() => splitCommandLine("echo 'open")).toThrowErrorMatchingInlineSnapshot(
+      `[Error: The start arguments can not be split into words: echo 'open. Check that every quote is closed.]`,
+    );
   });
 });

@@ -86,25 +86,22 @@ describe("the progress of a pull", () => {
 
 describe("pullFailure", () => {
   test.for([
-    [
-      "pull access denied for a/b, repository does not exist or may require 'docker login': denied: requested access to the resource is denied",
-      /not found in its registry, or is private/,
-    ],
-    ["manifest for a/b:9 not found: manifest unknown: manifest unknown", /was not found in its registry/],
-    ['Get "https://r.example/v2/": dial tcp: lookup r.example: no such host', /not reachable from this host/],
-    ['Get "https://r.example/v2/": net/http: request canceled (Client.Timeout exceeded)', /not reachable/],
-    ['Head "https://ghcr.io/v2/a/b/manifests/1": unauthorized', /registry credentials/],
-    ["toomanyrequests: You have reached your pull rate limit", /too many pulls/],
-    ["write /var/lib/docker/tmp/x: no space left on device", /does not fit on this host's disk/],
-    ["no matching manifest for linux/arm64/v8 in the manifest list entries", /this host's processor/],
-    ["something new", /Image a\/b could not be pulled\. The log of the agent/],
-  ] as const)("explains: %s", ([text, sentence], { expect }) => {
+    "pull access denied for a/b, repository does not exist or may require 'docker login': denied: requested access to the resource is denied",
+    "manifest for a/b:9 not found: manifest unknown: manifest unknown",
+    'Get "https://r.example/v2/": dial tcp: lookup r.example: no such host',
+    'Get "https://r.example/v2/": net/http: request canceled (Client.Timeout exceeded)',
+    'Head "https://ghcr.io/v2/a/b/manifests/1": unauthorized',
+    "toomanyrequests: You have reached your pull rate limit",
+    "write /var/lib/docker/tmp/x: no space left on device",
+    "no matching manifest for linux/arm64/v8 in the manifest list entries",
+    "something new",
+  ])("explains: %s", (text, { expect }) => {
     const failure = pullFailure(
       { imageName: "a/b", registryAuth: null },
       new Error(`(HTTP code 500) server error - ${text} `),
     );
-    expect(failure.sentence).toMatch(sentence);
-    expect(failure.sentence).toMatch(/^Image a\/b /);
+    expect(failure.sentence).toMatchSnapshot();
+    expect(failure.sentence).toContain("a/b");
     // Any server may have written it, also one that only the host can ask.
     expect(failure.sentence).not.toContain(text);
     expect(failure.answer).toBe(text);
@@ -125,13 +122,13 @@ describe("pullFailure", () => {
     const text =
       'Get "https://auth.example/token?account=ada&scope=x": denied: s3cr3t/1 and s3cr3t%2F1 are wrong';
     const { sentence, answer } = pullFailure({ imageName: "a/b", registryAuth }, new Error(text));
-    expect(sentence).toContain("The registry refused the credentials 'team' for image a/b.");
+    expect(sentence).toMatchSnapshot();
     expect(sentence + answer).not.toMatch(/ada|s3cr3t/);
   });
 
   test("blames no credentials for a rate limit", ({ expect }) => {
     const text = "toomanyrequests: unauthorized: You have reached your pull rate limit";
     const { sentence } = pullFailure({ imageName: "a/b", registryAuth }, new Error(text));
-    expect(sentence).toContain("too many pulls");
+    expect(sentence).toMatchSnapshot();
   });
 });

@@ -73,13 +73,13 @@ describe("a body posted to job-done", () => {
     expect(readResult(ofSize(RESULT_MAX_BYTES))).toMatchObject({ kind: "completed" });
     expect(readResult(ofSize(RESULT_MAX_BYTES + 1))).toMatchObject({
       kind: "failed",
-      error: expect.stringContaining("20000001 bytes; the limit is 20000000 bytes"),
+      error: expect.stringMatching(/\b20000001\b.*\b20000000\b/),
     });
   });
 
   test("far above the limit is judged by its start and its size", ({ expect }) => {
     const posted = readResult(body('{"output":"xxx', POST_MAX_BYTES + 1));
-    expect(posted).toMatchObject({ kind: "failed", error: expect.stringContaining("21000001 bytes") });
+    expect(posted).toMatchObject({ kind: "failed", error: expect.stringContaining("21000001") });
     expect(readResult(body('{"status": "IN_PROGRESS", "out', POST_MAX_BYTES + 1)).kind).toBe("progress");
   });
 });
@@ -115,7 +115,7 @@ describe("a body posted to job-stream", () => {
 
   test("is a failure when it is large and no text, or no JSON", ({ expect }) => {
     const large = JSON.stringify({ output: ["x".repeat(CHUNK_MAX_BYTES)] });
-    expect(readChunk(body(large))).toMatchObject({ error: expect.stringContaining("1000004 bytes") });
+    expect(readChunk(body(large))).toMatchObject({ error: expect.stringContaining("1000004") });
     expect(readChunk(body('{"output": NaN}'))).toMatchObject({ kind: "failed" });
   });
 });

@@ -52,9 +52,7 @@ describe.runIf(hasDocker)("a worker in a container", () => {
     await using registry = await ImageRegistry.openFor("s390x");
     const imageName = registry.image("team/model:1");
     host.fixture.edge.assign(assignment({ workerId: workerId(), imageName, dockerArgs: "/one.txt" }));
-    expect(await host.says("crash_looping", /built for/)).toMatch(
-      /The image is built for s390x processors, and this host's is \w+\.$/,
-    );
+    expect(await host.says("crash_looping", /built for/)).toMatch(/\bs390x\b/);
     host.fixture.edge.assign();
     await host.fixture.logged("worker_removed");
     await docker.getImage(imageName).remove();

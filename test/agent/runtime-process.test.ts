@@ -63,7 +63,7 @@ describe("process runtime, on its own", () => {
   const directoryOf = (workerId: string): string => join(fixture.stateDirectory, "workers", workerId);
 
   test("a worker without a start command is refused with what to do", async ({ expect }) => {
-    await expect(fixture.runtime.start(workerSpec("", ""))).rejects.toThrow(/set dockerArgs/);
+    await expect(fixture.runtime.start(workerSpec("", ""))).rejects.toThrow("dockerArgs");
   });
 
   test("a worker is told where its network volume is, for nothing can be mounted", async ({ expect }) => {
@@ -93,14 +93,14 @@ describe("process runtime, on its own", () => {
     expect(await runtime.lastLines(spec.workerId, 1)).toEqual([
       `the runtime of ${join(pythonPackage, "edgerun/runtime.py")}`,
     ]);
-    await expect(runtime.start(workerSpec("", ""))).rejects.toThrow(/set dockerArgs/);
+    await expect(runtime.start(workerSpec("", ""))).rejects.toThrow("dockerArgs");
     exits.stop();
     await runtime.close();
   });
 
   test("a command that does not exist is refused by name, and leaves nothing", async ({ expect }) => {
     const spec = workerSpec("", "no-such-command");
-    await expect(fixture.runtime.start(spec)).rejects.toThrow(/"no-such-command" was not found on this host/);
+    await expect(fixture.runtime.start(spec)).rejects.toThrow("no-such-command");
     expect(await fixture.traces(spec.workerId)).toEqual([]);
   });
 
@@ -201,6 +201,8 @@ describe("process runtime, on its own", () => {
   });
 
   test("a worker id never leads out of the state directory", async ({ expect }) => {
-    await expect(fixture.runtime.remove("../../etc")).rejects.toThrow(/is no worker id/);
+    await expect(fixture.runtime.remove("../../etc")).rejects.toThrowErrorMatchingInlineSnapshot(
+      `[Error: "../../etc" is no worker id.]`,
+    );
   });
 });

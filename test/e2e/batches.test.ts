@@ -5,17 +5,17 @@ import { afterAll, beforeAll, beforeEach, describe, test } from "vitest";
 import type { BatchSummary } from "../../src/contract/batch.ts";
 import { startBareEdgerun, type BareEdgerun } from "../support/edgerun.ts";
 import { createEndpoint } from "../support/management-client.ts";
+import { until } from "../support/until.ts";
 
 type Page = { requests: { id: string; status: string; output: unknown }[]; total: number; hasMore: boolean };
 
 const WORKER = fileURLToPath(new URL("../support/worker-script.mjs", import.meta.url));
-const AGAIN_MS = 200;
 /** Three steps of the start, the last of them a small one. */
 const LARGE_COUNT = 2_100;
 
 let edgerun: BareEdgerun;
 let endpointId: string;
-/** What a batch was like when it was last asked for, or why it could not be. */
+/** What a batch was like when it was last asked for. */
 let lastHeard: unknown;
 
 beforeAll(async () => {
@@ -39,25 +39,18 @@ async function call<Reply>(method: string, path: string, body?: unknown): Promis
 
 /** Asks until the edge is there. */
 async function insist<Reply>(method: string, path: string): Promise<Reply> {
-  for (;;) {
-    try {
-      const reply = await call<Reply>(method, path);
-      lastHeard = reply;
-      return reply;
-    } catch (error) {
-      lastHeard = error;
-      await delay(AGAIN_MS);
-    }
-  }
+  const reply = await until(() => call<Reply>(method, path), `an answer to ${method} ${path}`, 60_000);
+  lastHeard = reply;
+  return reply as Reply;
 }
 
 /** As the documentation says when all requests have finished. */
 async function untilEnded(id: string): Promise<BatchSummary> {
-  for (;;) {
+  const look = async () => {
     const batch = await insist<BatchSummary>("GET", `batch/${id}`);
-    if (batch.requestCompleted + batch.requestFailed === batch.requestTotal) return batch;
-    await delay(AGAIN_MS);
-  }
+    return batch.requestCompleted + batch.requestFailed === batch.requestTotal && batch;
+  };
+  return until(look, `the end of the batch ${id}`, 120_000);
 }
 
 async function allRequests(id: string): Promise<Page["requests"]> {

@@ -14,6 +14,7 @@ import { startBareEdgerun, type BareEdgerun } from "../support/edgerun.ts";
 import { randomJson, seededRandom } from "../support/json-texts.ts";
 import { createEndpoint } from "../support/management-client.ts";
 import { ensureScriptImage } from "../support/script-image.ts";
+import { until } from "../support/until.ts";
 import { WebhookReceiver } from "../support/webhook-receiver.ts";
 
 const WORKER = fileURLToPath(new URL("../support/worker-script.mjs", import.meta.url));
@@ -144,13 +145,13 @@ describe.for([
         id: string;
       };
       await ask("POST", `batch/${id}/finalize`);
-      for (;;) {
+      type Page = { requests: { status: string; output?: JsonText }[] };
+      const look = async () => {
         const page = await ask("GET", `batch/${id}/requests`);
-        type Page = { requests: { status: string; output?: JsonText }[] };
         const { requests } = cutAt(page, ["requests", EACH, "output"]) as Page;
-        if (requests.every(({ status }) => status === "COMPLETED")) return requests[1]?.output?.json;
-        await delay(20);
-      }
+        return requests.every(({ status }) => status === "COMPLETED") && requests;
+      };
+      return (await until(look, `the jobs of the batch ${id}`, 60_000))[1]?.output?.json;
     },
     webhook: async (input, isChunked) => {
       const key = crypto.randomUUID();

@@ -269,7 +269,7 @@ test("Ctrl+C while endpoints are saved is told, and leaves an environment that s
   expect(flashAppByName.flashEnvironments).toContainEqual({ name: "later", state: "FAILED" });
 });
 
-test("two deployments at once make each endpoint once (trap 10)", async ({ expect }) => {
+test("two deployments at once make each endpoint once", async ({ expect }) => {
   await using one = await openDesk(edge.baseUrl);
   await using other = await openDesk(edge.baseUrl);
   const runs = await Promise.all([one, other].map((desk) => deployed(desk, "--app twice")));

@@ -282,9 +282,7 @@ describe.runIf(await isDockerAvailable())("flash dev with workers in containers"
     await dev.printed(/Reloaded: .*hello/);
   });
 
-  test("a file with a syntax error stops its own functions only, and says where (trap 27)", async ({
-    expect,
-  }) => {
+  test("a file with a syntax error stops its own functions only, and says where", async ({ expect }) => {
     const from = dev.output.length;
     await desk.write("broken.py", BROKEN.replace("return 1 / 0", "return 1 /"));
     const refused = await call("/broken/runsync", { input: {} });
@@ -328,7 +326,7 @@ describe.runIf(await isDockerAvailable())("flash dev with workers in containers"
     );
   });
 
-  test("killed itself, it leaves its endpoints, which the next one finds and takes away (trap 8)", async ({
+  test("killed itself, it leaves its endpoints, which the next one finds and takes away", async ({
     expect,
   }) => {
     const before = await liveEndpoints();

@@ -140,7 +140,7 @@ describe.runIf(await isDockerAvailable())("a preview", () => {
     expect(containers).toHaveLength(names.length);
   });
 
-  test("prints a curl for each endpoint, which works as pasted (trap 18)", async ({ expect }) => {
+  test("prints a curl for each endpoint, which works as pasted", async ({ expect }) => {
     const calls = preview.screen.split("\n\n").filter((text) => text.startsWith("curl "));
     expect(calls).toHaveLength(document.endpoints.length);
     for (const call of calls) {
@@ -151,7 +151,7 @@ describe.runIf(await isDockerAvailable())("a preview", () => {
     }
   });
 
-  test("runs packages, classes, generators and functions without arguments (trap 28)", async ({ expect }) => {
+  test("runs packages, classes, generators and functions without arguments", async ({ expect }) => {
     expect(await ask("thumbnails", { width: 300, height: 600, size: 30 })).toMatchObject({
       status: "COMPLETED",
       output: { width: 15, height: 30 },
@@ -178,7 +178,7 @@ describe.runIf(await isDockerAvailable())("a preview", () => {
     expect((await request(`${url}/requests`)).body).toMatchObject({ requests: [{ id }, {}], total: 2 });
   });
 
-  test("serves two load-balanced endpoints at once, by ports of their own and under the local server (trap 17)", async ({
+  test("serves two load-balanced endpoints at once, by ports of their own and under the local server", async ({
     expect,
   }) => {
     const [api, greeter] = [endpointNamed("api"), endpointNamed("greeter")];

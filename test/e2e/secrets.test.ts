@@ -2,7 +2,6 @@
 import { createHash } from "node:crypto";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import Docker from "dockerode";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { managementApi } from "../../standalone/management-api.ts";
@@ -12,18 +11,18 @@ import { ImageRegistry } from "../support/image-registry.ts";
 import { createEndpoint } from "../support/management-client.ts";
 import { QueueClient } from "../support/queue-client.ts";
 import { ensureScriptImage } from "../support/script-image.ts";
-
-const LOOK_AGAIN_MS = 100;
+import { until } from "../support/until.ts";
 
 const hashOf = (text: string) => createHash("sha256").update(text).digest("hex");
 
 /** Looks at a queued job until what it says of its wait matches. */
 async function waitsBecause(client: QueueClient, jobId: string, pattern: RegExp): Promise<string> {
-  for (;;) {
+  const look = async () => {
     const { queue } = await client.status(jobId);
-    if (queue && pattern.test(queue.detail)) return queue.reason;
-    await delay(LOOK_AGAIN_MS);
-  }
+    if (!queue || !pattern.test(queue.detail)) throw new Error(JSON.stringify(queue));
+    return queue.reason;
+  };
+  return until(look, `a wait because of ${pattern}`, 120_000);
 }
 
 /** Files below a folder that hold one of the texts; databases are files, too. */

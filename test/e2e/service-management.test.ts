@@ -125,7 +125,7 @@ describe("endpoints", () => {
     for (const missing of Object.keys(all)) {
       const rest = Object.entries(all).filter(([field]) => field !== missing);
       const fields = rest.map(([field, value]) => `${field}: ${value}`).join(", ");
-      expect(await refusal(saveEndpoint(fields))).toMatch(new RegExp(`^INVALID_INPUT ${missing}: required`));
+      expect(await refusal(saveEndpoint(fields))).toMatch(new RegExp(`^INVALID_INPUT ${missing}: `));
     }
   });
 
@@ -169,9 +169,7 @@ describe("endpoints", () => {
     const { myself } = await ask("{ myself { endpoints { id type } } }");
     const typeOf = (id: string) => myself.endpoints.find((endpoint: Json) => endpoint.id === id)?.type;
     expect([typeOf(queued.id), typeOf(balanced.id)]).toEqual(["QB", "LB"]);
-    expect(await refusal(saveEndpoint(`id: "${queued.id}", type: "LB"`))).toMatch(
-      /^INVALID_INPUT type: is fixed/,
-    );
+    expect(await refusal(saveEndpoint(`id: "${queued.id}", type: "LB"`))).toMatch(/^INVALID_INPUT type: /);
   });
 
   test("myself lists the endpoints with their pods, and a discount or null", async ({ expect }) => {
@@ -196,7 +194,7 @@ describe("endpoints", () => {
     await ask(saveEndpoint(`id: "${id}", workersMin: 0, workersMax: 0`));
     expect(await ask(remove)).toEqual({ deleteEndpoint: null });
     expect(await ask(`{ myself { endpoint(id: "${id}") { id } } }`)).toEqual({ myself: { endpoint: null } });
-    expect(await refusal(remove)).toMatch(/^ENDPOINT_NOT_FOUND .*not found/);
+    expect(await refusal(remove)).toMatch(/^ENDPOINT_NOT_FOUND /);
     expect(await queue("GET", `${id}/health`)).toMatchObject({ code: "endpoint_not_found" });
   });
 });
@@ -207,7 +205,7 @@ describe("templates", () => {
     for (const missing of Object.keys(all)) {
       const rest = Object.entries(all).filter(([field]) => field !== missing);
       const fields = rest.map(([field, value]) => `${field}: ${value}`).join(", ");
-      expect(await refusal(saveTemplate(fields))).toMatch(new RegExp(`^INVALID_INPUT ${missing}: required`));
+      expect(await refusal(saveTemplate(fields))).toMatch(new RegExp(`^INVALID_INPUT ${missing}: `));
     }
   });
 
@@ -229,7 +227,7 @@ describe("templates", () => {
       volumeMountPath: "/data",
     });
     const serverless = `containerDiskInGb: 5, imageName: "any:1", name: "with volume", volumeInGb: 1, isServerless: true`;
-    expect(await refusal(saveTemplate(serverless))).toMatch(/^INVALID_INPUT volumeInGb: must be 0/);
+    expect(await refusal(saveTemplate(serverless))).toMatch(/^INVALID_INPUT volumeInGb: .*\b0\b/);
   });
 
   test("an id modifies, and a taken name makes creation fail", async ({ expect }) => {
@@ -237,7 +235,7 @@ describe("templates", () => {
     const changed = saveTemplate(`id: "${id}", imageName: "any:3"`, "id name imageName");
     expect((await ask(changed)).saveTemplate).toEqual({ id, name, imageName: "any:3" });
     const again = `containerDiskInGb: 5, imageName: "any:1", name: "${name}", volumeInGb: 0`;
-    expect(await refusal(saveTemplate(again))).toMatch(/^TEMPLATE_NAME_TAKEN .*already exists/);
+    expect(await refusal(saveTemplate(again))).toMatch(/^TEMPLATE_NAME_TAKEN /);
   });
 
   test("a private image is referenced through a registry credential that exists", async ({ expect }) => {
@@ -251,16 +249,16 @@ describe("templates", () => {
       saveRegistryAuth.id,
     );
     const unknown = `${private_}, containerRegistryAuthId: "nowhere"`;
-    expect(await refusal(saveTemplate(unknown))).toMatch(/containerRegistryAuthId: .*nowhere.*not found/);
+    expect(await refusal(saveTemplate(unknown))).toMatch(/containerRegistryAuthId: .*nowhere/);
   });
 
   test("deleteTemplate is by name, not while in use, and at once after the last use", async ({ expect }) => {
     const { id, template } = await freshEndpoint(", workersMax: 0");
     const remove = `mutation { deleteTemplate(templateName: "${template.name}") }`;
-    expect(await refusal(remove)).toMatch(/^TEMPLATE_IN_USE .*in use/);
+    expect(await refusal(remove)).toMatch(/^TEMPLATE_IN_USE /);
     await ask(`mutation { deleteEndpoint(id: "${id}") }`);
     expect(await ask(remove)).toEqual({ deleteTemplate: null });
-    expect(await refusal(remove)).toMatch(/^TEMPLATE_NOT_FOUND .*not found/);
+    expect(await refusal(remove)).toMatch(/^TEMPLATE_NOT_FOUND /);
   });
 });
 
@@ -277,7 +275,7 @@ describe("secrets", () => {
     ).toMatch(/^GRAPHQL_VALIDATION_FAILED/);
     expect(await ask(`mutation { secretDelete(id: "${secretCreate.id}") }`)).toEqual({ secretDelete: null });
     expect(await refusal(`mutation { secretDelete(id: "${secretCreate.id}") }`)).toMatch(
-      /^SECRET_NOT_FOUND .*not found/,
+      /^SECRET_NOT_FOUND /,
     );
   });
 

@@ -1,7 +1,6 @@
 /** What handlers yield, end to end, as server-sent events, with parts killed. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { startBareEdgerun, type BareEdgerun } from "../support/edgerun.ts";
@@ -9,8 +8,8 @@ import { Gate } from "../support/gate.ts";
 import { readEvents, type StreamEvent } from "../support/event-client.ts";
 import { createEndpoint } from "../support/management-client.ts";
 import { QueueClient } from "../support/queue-client.ts";
+import { until } from "../support/until.ts";
 
-const LOOK_AGAIN_MS = 50;
 const pathOf = (file: string): string => fileURLToPath(new URL(`../../${file}`, import.meta.url));
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index + 1);
 
@@ -32,7 +31,11 @@ describe("a worker as a plain process", () => {
   /** Resolves once a new agent serves the workers of the one that was killed. */
   async function untilAdopted(): Promise<void> {
     const log = join(edgerun.stateDirectory, "agent.log");
-    while (!(await readFile(log, "utf8")).includes("worker_adopted")) await delay(LOOK_AGAIN_MS);
+    await until(
+      async () => (await readFile(log, "utf8")).includes("worker_adopted"),
+      "worker_adopted",
+      60_000,
+    );
   }
 
   test.for(["agent", "edge"] as const)(

@@ -1,5 +1,4 @@
 /** Webhooks of a whole Edgerun: receivers of all kinds at once, and an edge that is killed in the middle. */
-import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, test } from "vitest";
 import { Webhook } from "standardwebhooks";
 import { managementApi } from "../../standalone/management-api.ts";
@@ -7,10 +6,10 @@ import type { WebhookLogBody } from "../../src/contract/webhook.ts";
 import { WEBHOOK_RETRY_MS, WEBHOOK_TIMEOUT_MS } from "../../src/contract/limits.ts";
 import { startEdgerun, type Edgerun } from "../support/edgerun.ts";
 import { QueueClient } from "../support/queue-client.ts";
+import { until } from "../support/until.ts";
 import { WebhookReceiver, type Received } from "../support/webhook-receiver.ts";
 
 const JOBS = 60;
-const LOOK_AGAIN_MS = 50;
 
 let edgerun: Edgerun;
 let client: QueueClient;
@@ -39,11 +38,12 @@ function verified({ body, headers }: Received): { id: string; status: string } {
 
 /** What the log says of a webhook once its state is that: it is written after the call. */
 async function untilLogged(jobId: string, state: string): Promise<WebhookLogBody> {
-  for (;;) {
+  const look = async () => {
     const log = await client.webhookLog(jobId);
-    if (log.state === state) return log;
-    await delay(LOOK_AGAIN_MS);
-  }
+    if (log.state !== state) throw new Error(JSON.stringify(log));
+    return log;
+  };
+  return until(look, `the state ${state} of the webhook of ${jobId}`, 60_000);
 }
 
 /** Answers of the receivers, and what the log says in the end. Each is a host of its own. */

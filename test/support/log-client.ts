@@ -1,6 +1,7 @@
 /** A client of logs: asks for pages, and follows as a browser does, going on after a broken connection. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { LogPage, ShownLogLine } from "../../src/contract/log.ts";
+import { until } from "./until.ts";
 
 type Target = { readonly baseUrl: string; readonly apiKey: string; readonly endpointId: string };
 
@@ -28,11 +29,12 @@ export class LogClient {
     parameters: Record<string, string>,
     isWanted: (lines: readonly ShownLogLine[]) => boolean,
   ): Promise<readonly ShownLogLine[]> {
-    for (;;) {
+    const look = async () => {
       const lines = await this.lines(parameters);
-      if (isWanted(lines)) return lines;
-      await delay(AGAIN_MS);
-    }
+      if (!isWanted(lines)) throw new Error(JSON.stringify(lines));
+      return lines;
+    };
+    return until(look, `log lines of ${JSON.stringify(parameters)}`, 120_000);
   }
 
   /** What is kept, then all that follow; ends with the signal. */

@@ -1,7 +1,7 @@
 /** A client of the queue API that keeps trying while the edge is down, as a patient user would. */
-import { setTimeout as delay } from "node:timers/promises";
 import type { HealthBody } from "../../src/contract/job.ts";
 import type { WebhookLogBody } from "../../src/contract/webhook.ts";
+import { until } from "./until.ts";
 
 export type JobReply = {
   readonly id: string;
@@ -16,7 +16,8 @@ export type JobReply = {
 };
 type Target = { readonly baseUrl: string; readonly apiKey: string; readonly endpointId: string };
 
-const AGAIN_MS = 50;
+/** A worker in a container may start slowly on a busy machine. */
+const PATIENCE_MS = 240_000;
 
 export class QueueClient {
   readonly #address: string;
@@ -71,22 +72,18 @@ export class QueueClient {
   }
 
   async untilRunning(jobId: string): Promise<void> {
-    while ((await this.status(jobId)).status === "IN_QUEUE") await delay(AGAIN_MS);
+    const look = async () => (await this.status(jobId)).status !== "IN_QUEUE";
+    await until(look, `the start of the job ${jobId}`, PATIENCE_MS);
   }
 
   /** Waits until at least so many jobs have completed since the endpoint exists. */
   async untilCompleted(count: number): Promise<void> {
-    while ((await this.health()).jobs.completed < count) await delay(AGAIN_MS);
+    const look = async () => (await this.health()).jobs.completed >= count;
+    await until(look, `${count} completed jobs`, PATIENCE_MS);
   }
 
   async #untilReached(method: string, path: string): Promise<unknown> {
-    for (;;) {
-      try {
-        return await this.#once(method, path);
-      } catch {
-        await delay(AGAIN_MS);
-      }
-    }
+    return until(() => this.#once(method, path), `an answer to ${method} ${path}`, PATIENCE_MS);
   }
 
   async #once(method: string, path: string, body?: unknown): Promise<unknown> {

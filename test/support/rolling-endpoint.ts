@@ -1,12 +1,11 @@
 /** An endpoint that is changed while it works, and what its workers look like meanwhile. */
-import { setTimeout as delay } from "node:timers/promises";
 import { managementApi, type ManagementApi } from "../../standalone/management-api.ts";
 import type { ReleaseBody } from "../../src/contract/job.ts";
 import { createEndpoint } from "./management-client.ts";
 import { QueueClient } from "./queue-client.ts";
+import { until } from "./until.ts";
 
 /** Long for a computer, and short beside what a release takes. */
-const LOOK_AGAIN_MS = 100;
 
 type Target = { readonly baseUrl: string; readonly apiKey: string };
 export type Command = { readonly imageName: string; readonly dockerArgs: string };
@@ -75,12 +74,13 @@ export class RollingEndpoint implements AsyncDisposable {
 
   /** Looks at the workers again and again until they are as wanted; resolves with the last look. */
   async until(isThere: (sample: Sample) => boolean): Promise<Sample> {
-    for (;;) {
+    const look = async () => {
       const sample = await this.#look();
       this.samples.push(sample);
-      if (isThere(sample)) return sample;
-      await delay(LOOK_AGAIN_MS);
-    }
+      if (!isThere(sample)) throw new Error(JSON.stringify(sample));
+      return sample;
+    };
+    return until(look, "workers as wanted", 240_000);
   }
 
   /** Resolves when all workers are of the endpoint's release and ready, and none of before is there. */

@@ -7,15 +7,14 @@ import { spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { execa } from "execa";
+import { until } from "./until.ts";
 
 const IMAGE = "edgerun-test/systemd:bookworm-1";
 const PACKAGES = ["systemd-sysv", "ca-certificates", "curl", "procps"];
 const NODE = resolve(import.meta.dirname, "../../node_modules/node/bin/node");
 const WORKER = resolve(import.meta.dirname, "worker-script.mjs");
 const START_LIMIT_MS = 120_000;
-const LOOK_EVERY_MS = 200;
 
 const NVIDIA_SMI = `#!/bin/sh
 case $1 in
@@ -67,13 +66,12 @@ export class SystemdMachine implements AsyncDisposable {
   }
 
   async #booted(): Promise<void> {
-    const until = performance.now() + START_LIMIT_MS;
-    for (;;) {
+    const look = async () => {
       const { output } = await this.run("systemctl is-system-running --wait");
-      if (/running|degraded/.test(output)) return;
-      if (performance.now() > until) throw new Error(`systemd did not come up: ${output}`);
-      await delay(LOOK_EVERY_MS);
-    }
+      if (!/running|degraded/.test(output)) throw new Error(output);
+      return true;
+    };
+    await until(look, "the start of systemd", START_LIMIT_MS);
   }
 
   async #placeNvidiaSmi(): Promise<void> {

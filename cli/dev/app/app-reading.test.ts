@@ -74,7 +74,7 @@ describe("an endpoint that a reading lacks", () => {
   test("stays while its file is being imported, and when it cannot be", () => {
     const unread = ["b.py", "part.py"];
     const interim = read([endpoint("a")], { isInterim: true, unread }, both);
-    expect(problems(interim)).toEqual({ a: undefined, b: expect.stringContaining("still being imported") });
+    expect(problems(interim)).toEqual({ a: undefined, b: expect.stringContaining("b.py") });
     expect(problems(read([endpoint("a")], { unread, failure: "it died" }, both))).toMatchObject({
       b: "it died",
     });

@@ -4,12 +4,11 @@ import { once } from "node:events";
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import Dockerode from "dockerode";
 import type { HostLink } from "./host-link.ts";
 import { OwnDisk } from "./own-disk.ts";
+import { until } from "../until.ts";
 
-const LOOK_AGAIN_MS = 100;
 const DATA = "data";
 
 type DaemonSettings = {
@@ -56,11 +55,10 @@ export class DockerDaemon {
     const daemon = spawn(command, args, { stdio: ["ignore", log, log] });
     this.#process = daemon;
     closeSync(log);
-    while (!(await this.#answers())) {
-      if (daemon.exitCode !== null || daemon.signalCode !== null) {
-        throw new Error(`dockerd ended:\n${readFileSync(this.#path("dockerd.log"), "utf8").slice(-2_000)}`);
-      }
-      await delay(LOOK_AGAIN_MS);
+    const isOver = () => daemon.exitCode !== null || daemon.signalCode !== null;
+    await until(async () => isOver() || (await this.client.ping()), "an answer of dockerd", 120_000);
+    if (isOver()) {
+      throw new Error(`dockerd ended:\n${readFileSync(this.#path("dockerd.log"), "utf8").slice(-2_000)}`);
     }
   }
 
@@ -91,13 +89,6 @@ export class DockerDaemon {
     ];
     const registries = ["--insecure-registry", "10.0.0.0/8"]; // those that are reached over the cable
     return ["dockerd", "--host", this.address, ...paths, ...registries, "--cgroup-parent", `/${rigName}`];
-  }
-
-  async #answers(): Promise<boolean> {
-    return this.client.ping().then(
-      () => true,
-      () => false,
-    );
   }
 
   #path(name: string): string {

@@ -4,16 +4,15 @@ import { once } from "node:events";
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { delimiter, dirname, join, resolve } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { bundledAgent } from "../../../scripts/assets.ts";
 import type { DockerDaemon } from "./docker-daemon.ts";
 import type { HostLink } from "./host-link.ts";
 import { layOutNvidiaSmi, type RecordedGpus } from "./recorded-gpus.ts";
 import { OwnDisk } from "./own-disk.ts";
+import { until } from "../until.ts";
 
 /** The edge has brought it. */
 const PROGRAM = bundledAgent(resolve(import.meta.dirname, "../../.."));
-const LOOK_AGAIN_MS = 20;
 
 export type RigHostSettings = {
   /** Short: it is part of the names of interfaces and namespaces. */
@@ -111,10 +110,10 @@ export class RigHost {
 
   /** Waits until the agents of this host have printed a text, perhaps after so many characters. */
   async logged(text: string, fromCharacter = 0): Promise<void> {
-    while (!this.log.slice(fromCharacter).includes(text)) {
-      if (this.#agent?.exitCode != null) throw new Error(`The agent of ${this.name} ended:\n${this.log}`);
-      await delay(LOOK_AGAIN_MS);
-    }
+    const isLogged = () => this.log.slice(fromCharacter).includes(text);
+    const isOver = () => this.#agent?.exitCode != null;
+    await until(() => isLogged() || isOver(), `${text} in the log of ${this.name}`, 240_000);
+    if (!isLogged()) throw new Error(`The agent of ${this.name} ended:\n${this.log}`);
   }
 
   get #logPath(): string {

@@ -4,12 +4,11 @@ import { readdirSync, readFileSync, readlinkSync, rmdirSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
+import { until } from "../until.ts";
 
 const run = promisify(execFile);
 
-const LOOK_AGAIN_MS = 20;
 const NAMESPACES = "/run/netns";
 const CGROUPS = "/sys/fs/cgroup";
 
@@ -20,15 +19,18 @@ export function rigDirectory(rigName: string): string {
 
 /** Processes, mounts, namespaces, cgroups and files, in this order; what is not there is no fault. */
 export async function sweep(rigName: string): Promise<void> {
-  for (let pids = processesOf(rigName); pids.length > 0; pids = processesOf(rigName)) {
-    for (const pid of pids) kill(pid);
-    await delay(LOOK_AGAIN_MS);
-  }
+  await until(() => killProcessesOf(rigName) === 0, `the end of all processes of ${rigName}`, 60_000);
   for (const path of mountsOf(rigName)) await run("umount", ["--lazy", path]).catch(() => {});
   for (const name of namespacesOf(rigName)) await run("ip", ["netns", "delete", name]).catch(() => {});
   removeGroups(join(CGROUPS, rigName));
   for (const controller of entriesOf(CGROUPS)) removeGroups(join(CGROUPS, controller, rigName));
   await rm(rigDirectory(rigName), { recursive: true, force: true });
+}
+
+function killProcessesOf(rigName: string): number {
+  const pids = processesOf(rigName);
+  for (const pid of pids) kill(pid);
+  return pids.length;
 }
 
 /** Living processes that name the rig in their command, environment, directory or control group. */
