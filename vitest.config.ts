@@ -2,7 +2,7 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
-import { buildAssets } from "./scripts/assets.ts";
+import { buildAssets } from "./scripts/bundle/assets.ts";
 import { pathWithPython } from "./test/support/direct-python.ts";
 import { LongestFirst } from "./test/support/longest-first.ts";
 

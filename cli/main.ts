@@ -1,6 +1,6 @@
 /** The `flash` command. */
 import module from "node:module";
-import { compiledDirectory } from "./cache-directory.ts";
+import { compiledDirectory } from "./core/cache-directory.ts";
 
 // Node 20 cannot; where nothing can be written, Node goes on without.
 module.enableCompileCache?.(compiledDirectory(process.env));

@@ -7,7 +7,7 @@
  * command declares them, and need not pass them on.
  */
 import { Command } from "commander";
-import type { Cli } from "./cli.ts";
+import type { Cli } from "./core/cli.ts";
 import { appCommand } from "./commands/app.ts";
 import { authCommand } from "./commands/auth.ts";
 import { buildCommand } from "./commands/build.ts";
@@ -18,8 +18,8 @@ import { initCommand } from "./commands/init.ts";
 import { loginCommand } from "./commands/login.ts";
 import { undeployCommand } from "./commands/undeploy.ts";
 import { updateCommand } from "./commands/update.ts";
-import { addCompletion } from "./completion/completion.ts";
-import { FLASH_VERSION } from "./version.ts";
+import { addCompletion } from "./commands/completion.ts";
+import { FLASH_VERSION } from "./core/version.ts";
 
 /** What the command line says that concerns every command. */
 export type CommonOptions = {

@@ -1,16 +1,16 @@
 /** One run of the `flash` command, from its arguments to its exit code. */
 import { stripVTControlCharacters } from "node:util";
 import { CommanderError } from "commander";
-import { ActivityLog } from "./activity/activity-log.ts";
-import { Secrets } from "./activity/secrets.ts";
-import type { Cli } from "./cli.ts";
-import { installCompletion } from "./completion/completion.ts";
-import { EXIT_FAILURE, EXIT_USAGE, Failure } from "./failure.ts";
-import { Interruptions } from "./interruption.ts";
+import { ActivityLog } from "./terminal/activity-log.ts";
+import { Secrets } from "./terminal/secrets.ts";
+import type { Cli } from "./core/cli.ts";
+import { installCompletion } from "./commands/completion.ts";
+import { EXIT_FAILURE, EXIT_USAGE, Failure } from "./core/failure.ts";
+import { Interruptions } from "./core/interruption.ts";
 import { flashProgram } from "./program.ts";
-import { ServiceWarnings } from "./terminal/service-warnings.ts";
+import { ServiceWarnings } from "./core/service-warnings.ts";
 import { ConsoleTerminal } from "./terminal/console-terminal.ts";
-import { FLASH_VERSION } from "./version.ts";
+import { FLASH_VERSION } from "./core/version.ts";
 
 /** Stands for a command, and for none that can be completed. */
 const INSTALL_COMPLETION = "--install-completion";
@@ -43,7 +43,7 @@ export async function runFlash(args: readonly string[]): Promise<number> {
     if (first === undefined) program.outputHelp();
     else if (first === INSTALL_COMPLETION) installCompletion(cli, program, second);
     else await program.parseAsync([...args], { from: "user" });
-    warnings.release();
+    warnings.flush();
     // Some run until they are stopped.
     return cli.signal.aborted ? (cli.signal.reason as Failure).exitCode : 0;
   } catch (error) {
@@ -69,7 +69,7 @@ function startRun(directory: string, secrets: Secrets, log: ActivityLog): Run {
       terminal.close();
       for (const line of left) terminal.warn(line);
     },
-    (fault) => showBug(cli, terminal, fault),
+    (error) => showBug(cli, terminal, error),
   );
   const { signal } = interruptions;
   for (const stream of [process.stdout, process.stderr]) stream.on("error", interruptions.onOutputError);
@@ -89,14 +89,14 @@ function startRun(directory: string, secrets: Secrets, log: ActivityLog): Run {
     isInsecure: false,
     hide: (secret: string) => secrets.add(secret),
     warnings,
-    onHurry: interruptions.expect,
+    onHurry: interruptions.addForceQuitMessage,
   };
   return { cli, terminal, warnings };
 }
 
 function end({ cli, terminal, warnings }: Run, error: unknown): number {
   terminal.close();
-  warnings.release(); // why it failed stands last
+  warnings.flush(); // why it failed stands last
   if (error instanceof CommanderError) return endOfParsing(terminal, error);
   if (cli.signal.aborted && !(error instanceof Failure)) return show(terminal, cli.signal.reason as Failure);
   if (error instanceof Failure) {
@@ -131,9 +131,9 @@ function isOfSystem(error: unknown): error is NodeJS.ErrnoException {
 
 function showBug(cli: Cli, terminal: ConsoleTerminal, error: unknown): number {
   const isDebug = Boolean(cli.environment["DEBUG"] || cli.environment["FLASH_DEBUG"]);
-  const text = error instanceof Error ? error : new Error(String(error));
-  terminal.fail(`flash has met a fault of its own: ${text.message}`);
-  if (isDebug) terminal.advise(text.stack ?? "");
+  const shownError = error instanceof Error ? error : new Error(String(error));
+  terminal.fail(`flash has met a fault of its own: ${shownError.message}`);
+  if (isDebug) terminal.advise(shownError.stack ?? "");
   else terminal.advise("Run it again with FLASH_DEBUG=1 to see where.");
   terminal.advise(
     `Please report it to those from whom you have Edgerun, with the command and the version (flash ${FLASH_VERSION}).`,

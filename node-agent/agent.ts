@@ -6,25 +6,25 @@ import type {
   Gpu,
   Inventory,
   SyncReply,
-} from "../src/contract/agent.ts";
-import type { Doors } from "./direct/doors.ts";
-import { Links } from "./direct/links.ts";
+} from "../src/contract/agent/agent.ts";
+import type { AdmissionControl } from "./worker/admission.ts";
+import { Links } from "./link/links.ts";
 import { EdgeClient } from "./edge/edge-client.ts";
-import type { EdgeLink } from "./edge/edge-link.ts";
+import type { EdgeContext } from "./edge/edge-context.ts";
 import { ExchangeLoop } from "./edge/exchange-loop.ts";
 import { Presence } from "./edge/presence.ts";
 import { ResultUploads } from "./edge/result-uploads.ts";
 import { Reachability } from "./edge/reachability.ts";
 import { SyncLoop } from "./edge/sync-loop.ts";
 import { readGpuTelemetry } from "./gpu/gpu-telemetry.ts";
-import { InventoryWatch } from "./inventory-watch.ts";
+import { InventoryWatch } from "./gpu/inventory-watch.ts";
 import { AttemptLedger, type LedgerChange } from "./journal/attempt-ledger.ts";
 import { Journal } from "./journal/journal.ts";
 import type { AgentLog } from "./log.ts";
-import { LogDesk } from "./logs/log-desk.ts";
+import { WorkerLogs } from "./logs/worker-logs.ts";
 import { withSystemEvents } from "./logs/system-events.ts";
 import type { Runtime } from "./runtime/runtime.ts";
-import type { AgentStatus } from "./status/agent-status.ts";
+import type { AgentStatus } from "./host/agent-status.ts";
 import { AgentMetrics } from "./telemetry/agent-metrics.ts";
 import { MetricsServer, type MetricsAddress } from "./telemetry/metrics-server.ts";
 import { TelemetryWatch } from "./telemetry/telemetry-watch.ts";
@@ -62,14 +62,14 @@ export class Agent {
   readonly #journal: Journal;
   readonly #ledger: AttemptLedger;
   readonly #inventory: InventoryWatch;
-  readonly #logs: LogDesk;
+  readonly #logs: WorkerLogs;
   readonly #telemetry: TelemetryWatch;
   #metrics: AgentMetrics | undefined;
   #metricsServer: MetricsServer | undefined;
   readonly #server: WorkerServer;
   readonly #workers: Workers;
   readonly #exchanges = new Map<string, ExchangeLoop>();
-  readonly #link: EdgeLink;
+  readonly #edge: EdgeContext;
   readonly #links: Links;
   readonly #presence: Presence;
   readonly #sync: SyncLoop;
@@ -89,8 +89,8 @@ export class Agent {
       stateDir: options.stateDir,
       readGpus: async () => (this.#hasRealGpus() ? readGpuTelemetry() : []),
     });
-    this.#link = this.#createLink();
-    this.#logs = new LogDesk({ ...this.#link, runtime: options.runtime, journal: this.#journal });
+    this.#edge = this.#createEdgeContext();
+    this.#logs = new WorkerLogs({ ...this.#edge, runtime: options.runtime, journal: this.#journal });
     this.#workers = this.#createWorkers();
     this.#server = new WorkerServer({
       relay: new EdgeRelay(options.edgeUrl),
@@ -99,15 +99,15 @@ export class Agent {
       timing: this.#timing,
     });
     const { edgeUrl, hostToken } = options;
-    this.#links = new Links({ ...this.#link, edgeUrl, hostToken, doors: this.#workers });
+    this.#links = new Links({ ...this.#edge, edgeUrl, hostToken, admissionControl: this.#workers });
     this.#presence = this.#createPresence();
     this.#sync = this.#createSync();
-    this.#uploads = new ResultUploads({ ...this.#link, ledger: this.#ledger });
-    options.runtime.keepOn({
-      shelf: this.#journal.shelf,
+    this.#uploads = new ResultUploads({ ...this.#edge, ledger: this.#ledger });
+    options.runtime.configureCache({
+      cachedImages: this.#journal.cachedImages,
       assignedImages: () => this.#workers.imageNames(),
       assignedArtifacts: () => this.#workers.artifacts(),
-      artifacts: this.#link.client,
+      artifacts: this.#edge.client,
     });
     this.#ledger.onChange((endpointId, change) => this.#ledgerChanged(endpointId, change));
   }
@@ -120,7 +120,7 @@ export class Agent {
     agent.#access = { address, port };
     await options.runtime.admit(port);
     await agent.#workers.adopt({ isReachable: isSame });
-    agent.#links.keep(agent.#directEndpointIds());
+    agent.#links.keep(agent.#loadBalancedEndpointIds());
     for (const endpointId of agent.#ledger.endpointIds()) agent.#exchangeOf(endpointId);
     agent.#uploads.reportsChanged();
     await agent.#serveMetrics();
@@ -139,7 +139,7 @@ export class Agent {
     this.#inventory.stop();
     this.#telemetry.stop();
     if (removeWorkers) await this.#workers.removeAll();
-    else await this.#workers.release();
+    else await this.#workers.detach();
     await this.#server.close();
     await this.#metricsServer?.close();
     await this.#logs.close(this.#timing.logFlushMs);
@@ -151,18 +151,18 @@ export class Agent {
   // Parts
 
   async #serveMetrics(): Promise<void> {
-    const { metrics: address, log } = this.#options;
-    if (!address) return;
+    const { metrics: metricsAddress, log } = this.#options;
+    if (!metricsAddress) return;
     const metrics = new AgentMetrics({
       reports: () => this.#workers.reports(),
       telemetry: () => this.#telemetry.latest(),
-      isEdgeReachable: () => this.#link.reachability.isReachable,
+      isEdgeReachable: () => this.#edge.reachability.isReachable,
       journal: () => this.#ledger.depth(),
     });
     this.#metrics = metrics;
     this.#ledger.onReport((outcome) => metrics.jobEnded(outcome));
-    this.#metricsServer = await MetricsServer.listen(metrics, address);
-    log.info("metrics_served", { ...address });
+    this.#metricsServer = await MetricsServer.listen(metrics, metricsAddress);
+    log.info("metrics_served", { ...metricsAddress });
   }
 
   #createWorkers(): Workers {
@@ -177,11 +177,11 @@ export class Agent {
       environmentOf: (assignment, token) => this.#environmentOf(assignment, token),
       onSlotsChange: (endpointId, isWithdrawn) => this.#slotsChanged(endpointId, isWithdrawn),
       onStateChange: (isNewState) => this.#stateChanged(isNewState),
-      onDoorsChange: (endpointId) => this.#links.doorsChanged(endpointId),
+      onAdmissionChange: (endpointId) => this.#links.admissionChanged(endpointId),
     });
   }
 
-  #createLink(): EdgeLink {
+  #createEdgeContext(): EdgeContext {
     const { edgeUrl, hostToken, log, onUnauthorized } = this.#options;
     return {
       client: new EdgeClient(edgeUrl, hostToken),
@@ -198,7 +198,7 @@ export class Agent {
 
   #createPresence(): Presence {
     const { edgeUrl, hostToken } = this.#options;
-    const { timing, random } = this.#link;
+    const { timing, random } = this.#edge;
     const { signal } = this.#leaving;
     const onChange = () => this.#sync.presenceChanged();
     return new Presence({ edgeUrl, hostToken, timing, random, signal, onChange });
@@ -206,7 +206,7 @@ export class Agent {
 
   #createSync(): SyncLoop {
     return new SyncLoop({
-      ...this.#link,
+      ...this.#edge,
       inventory: () => this.#inventory.current(),
       reports: () => this.#workers.reports(),
       telemetry: () => this.#telemetry.latest(),
@@ -219,24 +219,24 @@ export class Agent {
   }
 
   #exchangeOf(endpointId: string): ExchangeLoop {
-    const known = this.#exchanges.get(endpointId);
-    if (known) return known;
+    const existing = this.#exchanges.get(endpointId);
+    if (existing) return existing;
     const exchange = new ExchangeLoop({
-      ...this.#link,
+      ...this.#edge,
       endpointId,
       session: this.#session,
       ledger: this.#ledger,
       freeSlots: () =>
         this.#workers
           .ofEndpoint(endpointId)
-          .map((worker) => ({ workerId: worker.workerId, free: worker.duty.queue?.freeSlots() ?? 0 }))
+          .map((worker) => ({ workerId: worker.workerId, free: worker.mode.queue?.freeSlots() ?? 0 }))
           .filter((slot) => slot.free > 0),
       hasWorkers: () => this.#workers.ofEndpoint(endpointId).some((worker) => !worker.isFrozen),
-      roomOf: (workerId) => this.#workers.find(workerId)?.duty.queue?.room() ?? 0,
-      onJobs: (workerId, jobs) => this.#workers.find(workerId)?.duty.queue?.jobs.accept(jobs),
+      acceptableJobs: (workerId) => this.#workers.find(workerId)?.mode.queue?.acceptableJobs() ?? 0,
+      onJobs: (workerId, jobs) => this.#workers.find(workerId)?.mode.queue?.jobs.accept(jobs),
       onStop: (stop) => this.#stopJob(endpointId, stop),
       follow: () => this.#logs.follow(endpointId),
-      onFollow: (follow) => this.#logs.learnFollow(endpointId, follow),
+      onFollow: (follow) => this.#logs.setFollow(endpointId, follow),
       onOver: () => this.#exchanges.delete(endpointId),
     });
     this.#exchanges.set(endpointId, exchange);
@@ -255,7 +255,7 @@ export class Agent {
   }
 
   /** Who takes requests here. */
-  get doors(): Doors {
+  get admissionControl(): AdmissionControl {
     return this.#workers;
   }
 
@@ -274,16 +274,16 @@ export class Agent {
     if (this.#stopping.signal.aborted) return;
     this.#sync.changed(isNewState);
     this.#metrics?.workersChanged();
-    this.#links.keep(this.#directEndpointIds());
+    this.#links.keep(this.#loadBalancedEndpointIds());
     // By its exchange an endpoint says who follows its logs, of workers that take no jobs yet as well.
     for (const endpointId of this.#workers.endpointIds()) this.#exchangeOf(endpointId);
   }
 
   /** Endpoints that have load-balanced workers here, whether they take requests yet or not. */
-  #directEndpointIds(): string[] {
-    const isDirect = (endpointId: string) =>
+  #loadBalancedEndpointIds(): string[] {
+    const isLoadBalanced = (endpointId: string) =>
       this.#workers.ofEndpoint(endpointId).some(({ assignment }) => assignment.type === "LB");
-    return [...this.#workers.endpointIds()].filter(isDirect);
+    return [...this.#workers.endpointIds()].filter(isLoadBalanced);
   }
 
   #slotsChanged(endpointId: string, isWithdrawn: boolean): void {
@@ -295,7 +295,7 @@ export class Agent {
 
   #ledgerChanged(endpointId: string, change: LedgerChange): void {
     if (this.#stopping.signal.aborted) return;
-    this.#sync.heldChanged();
+    this.#sync.attemptsChanged();
     if (change === "report") {
       this.#uploads.reportsChanged();
       this.#exchangeOf(endpointId).reportsChanged();
@@ -306,8 +306,8 @@ export class Agent {
 
   #stopJob(endpointId: string, { jobId, attempt, reason }: ExchangeReply["stops"][number]): void {
     const workers = this.#workers.ofEndpoint(endpointId);
-    if (!workers.some((worker) => worker.duty.queue?.jobs.stop(jobId, attempt, reason)))
-      this.#ledger.release(jobId, attempt);
+    if (!workers.some((worker) => worker.mode.queue?.jobs.stop(jobId, attempt, reason)))
+      this.#ledger.abandon(jobId, attempt);
   }
 
   #environmentOf(assignment: Assignment, token: string): Record<string, string> {

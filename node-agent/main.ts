@@ -1,17 +1,17 @@
 import { hostname } from "node:os";
 import { resolve } from "node:path";
 import { Command, InvalidArgumentError, Option } from "commander";
-import { DATA_CENTERS } from "../src/contract/data-centers.ts";
-import { careCommands } from "./care/commands.ts";
+import { DATA_CENTERS } from "../src/catalog/data-centers.ts";
+import { hostCommands } from "./commands/host-commands.ts";
 import { DISK_RESERVE_DEFAULT_GB } from "../src/contract/limits.ts";
-import { checkedEdgeUrl } from "./edge/edge-address.ts";
-import { edgeOption, plainHttpOption, stateOption } from "./options.ts";
-import { REFUSED_EXIT_CODE, Refusal } from "./refusal.ts";
-import { readAllowedNetwork } from "./runtime/firewall/allowed-network.ts";
+import { checkedEdgeUrl } from "./edge/edge-url.ts";
+import { edgeOption, plainHttpOption, stateOption } from "./commands/options.ts";
+import { FATAL_EXIT_CODE, FatalError } from "./fatal-error.ts";
+import { readAllowedNetwork } from "./runtime/network/allowed-network.ts";
 import { type RunSettings, runAgent } from "./run.ts";
-import { addNetworkCommands } from "./runtime/network-commands.ts";
+import { addNetworkCommands } from "./commands/network-commands.ts";
 import { AGENT_VERSION } from "./version.ts";
-import { addVolumeCommands, VOLUMES_DIRECTORY } from "./volumes/volume-commands.ts";
+import { addVolumeCommands, VOLUMES_DIRECTORY } from "./commands/volume-commands.ts";
 
 type RunFlags = {
   edge: string;
@@ -149,13 +149,13 @@ program
 
 addVolumeCommands(program);
 addNetworkCommands(program);
-for (const command of careCommands()) program.addCommand(command);
+for (const command of hostCommands()) program.addCommand(command);
 
 try {
   await program.parseAsync();
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-  process.exit(error instanceof Refusal ? REFUSED_EXIT_CODE : 1); // what was opened so far must not keep a failed agent alive
+  process.exit(error instanceof FatalError ? FATAL_EXIT_CODE : 1); // what was opened so far must not keep a failed agent alive
 }
 
 /** Reads an option that may be repeated, or hold several values as a comma list, as in the environment. */

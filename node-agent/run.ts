@@ -1,5 +1,5 @@
 import { chmod, mkdir } from "node:fs/promises";
-import type { Inventory } from "../src/contract/agent.ts";
+import type { Inventory } from "../src/contract/agent/agent.ts";
 import { Agent } from "./agent.ts";
 import {
   type HostCredential,
@@ -11,17 +11,17 @@ import {
 import { readJoinTokenFile, removeJoinTokenFile } from "./edge/join-token-file.ts";
 import { readInventory } from "./gpu/inventory.ts";
 import { type AgentLog, createLog } from "./log.ts";
-import { Refusal } from "./refusal.ts";
-import { areOnOneDisk, dockerRoot } from "./runtime/docker-root.ts";
+import { FatalError } from "./fatal-error.ts";
+import { areOnOneDisk, dockerRoot } from "./runtime/docker/docker-root.ts";
 import {
   chooseRuntime,
   createRuntime,
   type RuntimeKind,
   type RuntimeSettings,
-} from "./runtime/runtime-choice.ts";
-import { describeEscape, escapesOf, type PartVersion } from "./runtime/known-escapes.ts";
-import { readRuntimeVersions } from "./runtime/runtime-versions.ts";
-import { StatusServer } from "./status/status-server.ts";
+} from "./runtime/create-runtime.ts";
+import { describeEscape, escapesOf, type ComponentVersion } from "./runtime/docker/known-escapes.ts";
+import { readRuntimeVersions } from "./runtime/docker/component-versions.ts";
+import { StatusServer } from "./host/status-server.ts";
 import { StopRequest } from "./stop-request.ts";
 import { AGENT_VERSION } from "./version.ts";
 import { Volumes, type VolumesSettings } from "./volumes/volumes.ts";
@@ -78,7 +78,7 @@ export async function runAgent(settings: RunSettings): Promise<number> {
     hostId: credential.hostId,
     stateDir: settings.stateDir,
     hasRealGpus,
-    clearsPreloads: escapesOf(versions).some(({ part }) => part === "NVIDIA Container Toolkit"),
+    clearsPreloads: escapesOf(versions).some(({ component }) => component === "NVIDIA Container Toolkit"),
     pythonPackage: settings.pythonPackage,
     volumes,
     log,
@@ -112,13 +112,13 @@ export async function runAgent(settings: RunSettings): Promise<number> {
 }
 
 /** Throws a Refusal where an image of anybody is known to become root on this host. */
-function requireIsolation(versions: readonly PartVersion[], isOldAllowed: boolean, log: AgentLog): void {
+function requireIsolation(versions: readonly ComponentVersion[], isOldAllowed: boolean, log: AgentLog): void {
   const escapes = escapesOf(versions);
   for (const escape of escapes) log.warn("runtime_outdated", { ...escape });
   const [worst] = escapes.filter(({ certainty }) => certainty === "certain");
   if (worst === undefined || isOldAllowed) return;
   const { text, fix } = describeEscape(worst);
-  throw new Refusal(
+  throw new FatalError(
     `${text}. ${fix} Where all images are your own, --allow-old-runtime (EDGERUN_ALLOW_OLD_RUNTIME=true) runs them all the same.`,
   );
 }
@@ -159,7 +159,7 @@ async function credentialOf(
   if (known) return known;
   const joinToken = settings.joinToken || (await readJoinTokenFile(settings.stateDir));
   if (!joinToken) {
-    throw new Refusal(
+    throw new FatalError(
       "This host has not joined an edge yet. Create a join token there and pass it as EDGERUN_JOIN_TOKEN.",
     );
   }
@@ -178,11 +178,11 @@ async function credentialOf(
 
 /** With a join token at hand, whoever keeps the agent running starts it again, and it joins anew. */
 async function unauthorizedError({ edgeUrl, stateDir, joinToken }: RunSettings): Promise<Error> {
-  const words = `The edge ${edgeUrl} does not accept this host's token any more: the host was removed there, or the edge's data is new. Its workers are removed.`;
+  const message = `The edge ${edgeUrl} does not accept this host's token any more: the host was removed there, or the edge's data is new. Its workers are removed.`;
   if (joinToken || (await readJoinTokenFile(stateDir)))
-    return new Error(`${words} Started again, it joins anew.`);
-  return new Refusal(
-    `${words}\nTo join again, create a join token and pass it to the installation, or to edgerun-agent run as EDGERUN_JOIN_TOKEN.`,
+    return new Error(`${message} Started again, it joins anew.`);
+  return new FatalError(
+    `${message}\nTo join again, create a join token and pass it to the installation, or to edgerun-agent run as EDGERUN_JOIN_TOKEN.`,
   );
 }
 

@@ -19,12 +19,12 @@ export type Timing = {
   /** The same while the worker drains, so that it notices its SIGTERM soon. */
   readonly drainPollHoldMs: number;
   /** Wait before an error reply, because workers ask again at once. */
-  readonly refusalDelayMs: number;
+  readonly errorDelayMs: number;
   /** Time for a worker to send a body. */
   readonly bodyLimitMs: number;
   readonly stopGraceMs: number;
   /** Time from the telling of a stop to the look whether its handler has ended. */
-  readonly stopLookMs: number;
+  readonly stopCheckMs: number;
   /**
    * Time from its delivery after which a job has surely begun; the Python SDK begins one within 100 ms. A worker
    * ignores the stop of a job that has not begun, so it is told again.
@@ -35,7 +35,7 @@ export type Timing = {
   readonly healthProbeMs: number;
   readonly healthProbeStartMs: number;
   /** Time for the requests of a worker to end that shall not run any more. */
-  readonly directGraceMs: number;
+  readonly requestGraceMs: number;
   /** Time without a server on its port after which it is looked for on others. */
   readonly portHintAfterMs: number;
   /** Time for what an ended worker sent last to be read. */
@@ -69,15 +69,15 @@ export type Timing = {
 export const TIMING: Timing = {
   pollHoldMs: 25_000,
   drainPollHoldMs: 1_000,
-  refusalDelayMs: 2_000,
+  errorDelayMs: 2_000,
   bodyLimitMs: WORKER_BODY_LIMIT_MS,
   stopGraceMs: STOP_GRACE_MS,
-  stopLookMs: STOP_GRACE_MS / 4,
+  stopCheckMs: STOP_GRACE_MS / 4,
   begunAfterMs: 250,
   drainGraceMs: DRAIN_GRACE_MS,
   healthProbeMs: HEALTH_PROBE_MS,
   healthProbeStartMs: HEALTH_PROBE_START_MS,
-  directGraceMs: DIRECT_DRAIN_MS,
+  requestGraceMs: DIRECT_DRAIN_MS,
   portHintAfterMs: PORT_HINT_AFTER_MS,
   exitSettleMs: 100,
   restartBaseMs: 1_000,

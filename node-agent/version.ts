@@ -1,2 +1,2 @@
 /** Told to the edge with every join and sync. */
-export { AGENT_VERSION } from "../src/contract/agent-version.ts";
+export { AGENT_VERSION } from "../src/contract/agent/agent-version.ts";

@@ -1,10 +1,10 @@
 /** What wrangler runs before it builds the Worker script (`[build]` of wrangler.toml): the files that the edge serves. */
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
-import { AgentSigner, signingKeyPath } from "./agent-signing.ts";
-import { buildAssets } from "./assets.ts";
-import { buildPackages } from "./packages.ts";
-import { ASSETS_ARE_BUILT } from "./start/bundle.ts";
+import { AgentSigner, signingKeyPath } from "./bundle/agent-signing.ts";
+import { buildAssets } from "./bundle/assets.ts";
+import { buildPackages } from "./bundle/packages.ts";
+import { ASSETS_ARE_BUILT } from "./bundle/edge-bundle.ts";
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 

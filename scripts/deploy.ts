@@ -12,7 +12,7 @@ import * as z from "zod";
 import { ROOT_API_KEY_MIN_CHARACTERS } from "../src/contract/limits.ts";
 import { problemOfRootKey } from "../src/contract/root-key.ts";
 import { generateEncryptionKey } from "../standalone/encryption-key.ts";
-import { AgentSigner, signingKeyPath } from "./agent-signing.ts";
+import { AgentSigner, signingKeyPath } from "./bundle/agent-signing.ts";
 import { type BoundResources, creatingCommands } from "./deploy-setup.ts";
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));

@@ -1,7 +1,7 @@
 /** `npm run flash -- …`: the `flash` command of this repository, bundled as it is shipped. */
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { layOutCli } from "./cli-bundle.ts";
+import { layOutCli } from "./bundle/cli-bundle.ts";
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const DIRECTORY = join(ROOT, "dist/cli");

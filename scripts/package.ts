@@ -5,7 +5,7 @@
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { auditPackages, writeBillOfMaterials } from "./dependencies.ts";
-import { buildPackages } from "./packages.ts";
+import { buildPackages } from "./bundle/packages.ts";
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const SBOM = join("dist", "sbom.cdx.json");

@@ -24,7 +24,7 @@ function say(line: string): void {
 async function main(): Promise<number> {
   const options = parseOptions(process.argv.slice(2));
   const edgerun = new LocalEdgerun(ROOT, options, say);
-  const { promise: asked, resolve } = Promise.withResolvers<void>();
+  const { promise: stopRequested, resolve } = Promise.withResolvers<void>();
   const ask = (): void => {
     resolve();
     void edgerun.stop();
@@ -35,7 +35,7 @@ async function main(): Promise<number> {
     const isWell = await edgerun.start();
     if (!options.isOnce) {
       say("Ctrl+C stops everything; the data stays.");
-      await asked;
+      await stopRequested;
       say(`Stopping. Data and logs stay in ${options.stateDirectory}; npm start goes on with them.`);
     }
     return isWell || !options.isOnce ? 0 : 1;

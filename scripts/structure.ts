@@ -5,9 +5,9 @@
 import { globSync, readFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { parseSync } from "oxc-parser";
-import { retiredWordsIn } from "./check/words.ts";
+import { findRetiredTerms } from "./check/words.ts";
 
-const ROOMS = ["src", "node-agent", "cli"] as const;
+const AREAS = ["src", "node-agent", "cli"] as const;
 const SMALL_FILE_LINES = 40;
 const JOB_TYPES =
   /^(Job|WorkOrder|Submission|Dispatched|Delivered|Stored|Queued|Arrived|Received|Waiting|Submitted|Claimed|Submit)(Job|Request|View|Reply|$)|Job$/;
@@ -25,12 +25,12 @@ const importers = countImporters();
 
 print(
   "production files",
-  ROOMS.map((room) => `${room} ${inRoom(room).length}`),
+  AREAS.map((area) => `${area} ${inArea(area).length}`),
   files.size,
 );
 print(
   "production lines",
-  ROOMS.map((room) => `${room} ${linesOf(inRoom(room))}`),
+  AREAS.map((area) => `${area} ${linesOf(inArea(area))}`),
   linesOf([...files.values()]),
 );
 print("files under 40 lines with one importer", [], smallWithOneImporter().length);
@@ -43,7 +43,7 @@ print(
   cycles().length,
 );
 print("types of a job", jobTypes(), jobTypes().length);
-print("retired words", [], retiredWordsIn(root).length);
+print("retired words", [], findRetiredTerms(root).length);
 
 function print(what: string, details: readonly string[], figure: number): void {
   const listed = details.length === 0 ? "" : `  (${details.join(", ")})`;
@@ -52,7 +52,7 @@ function print(what: string, details: readonly string[], figure: number): void {
 
 /** Tests, their support and type declarations apart. */
 function productionFiles(): readonly string[] {
-  return globSync(`{${ROOMS.join(",")}}/**/*.ts`, { cwd: root })
+  return globSync(`{${AREAS.join(",")}}/**/*.ts`, { cwd: root })
     .filter((path) => !/\.test\.ts$|\.d\.ts$|node_modules/.test(path))
     .toSorted();
 }
@@ -97,8 +97,8 @@ function countImporters(): ReadonlyMap<string, number> {
   return counts;
 }
 
-function inRoom(room: string): readonly SourceFile[] {
-  return [...files.values()].filter(({ path }) => path.startsWith(`${room}/`));
+function inArea(area: string): readonly SourceFile[] {
+  return [...files.values()].filter(({ path }) => path.startsWith(`${area}/`));
 }
 
 function linesOf(sources: readonly SourceFile[]): number {

@@ -11,7 +11,7 @@ export type Env = RateEnv & {
   LOGS: R2Bucket;
   /** Packed files of flash apps. */
   ARTIFACTS: R2Bucket;
-  /** Files of the pages; what scripts/assets.ts has put together. */
+  /** Files of the pages; what scripts/bundle/assets.ts has put together. */
   ASSETS: Fetcher;
   /** Opens the account "default"; for a start without any other key. */
   ROOT_API_KEY?: string;

@@ -8,11 +8,11 @@ import { openApi } from "./gateway/docs/openapi/route.ts";
 import { homeRoutes } from "./gateway/docs/home-routes.ts";
 import { loginRoutes } from "./gateway/docs/login-routes.ts";
 import { docsRoutes } from "./gateway/docs/routes.ts";
-import { directRoutes, routingPath } from "./gateway/lb/routes.ts";
+import { loadBalancingRoutes, routingPath } from "./gateway/load-balancing/routes.ts";
 import { packageRoutes } from "./gateway/packages/routes.ts";
 import { scrape } from "./gateway/prometheus/scrape.ts";
-import { restRoutes } from "./gateway/v1/routes.ts";
-import { queueRoutes } from "./gateway/v2/routes.ts";
+import { restRoutes } from "./gateway/rest/routes.ts";
+import { queueRoutes } from "./gateway/queue/routes.ts";
 import { graphqlRoutes } from "./graphql/routes.ts";
 import { schemaPageRoutes } from "./graphql/schema-page.ts";
 
@@ -21,7 +21,7 @@ export function edgeRoutes(): Hono<{ Bindings: Env }> {
   routes.route("/", homeRoutes());
   routes.get("/metrics", scrape);
   routes.route("/v2", queueRoutes());
-  routes.route("/lb", directRoutes());
+  routes.route("/lb", loadBalancingRoutes());
   routes.get("/openapi.json", openApi);
   routes.get("/v1/openapi.json", openApi);
   routes.route("/v1", restRoutes());

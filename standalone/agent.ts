@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { closeSync, fstatSync, openSync, readFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import type { Part } from "./part.ts";
+import type { SupervisedProcess } from "./supervised-process.ts";
 
 /** Time the agent gets to remove its workers after it was told to end. */
 export const AGENT_END_LIMIT_MS = 20_000;
@@ -55,7 +55,7 @@ function agentArguments(settings: AgentSettings): readonly string[] {
 }
 
 /** What the agent said last about why it ends: its last line with an error in it. */
-function lastWords(logPath: string, fromBytes: number): string {
+function lastError(logPath: string, fromBytes: number): string {
   const lines = readFileSync(logPath).subarray(fromBytes).toString("utf8").trim().split("\n");
   const error = lines.findLast((line) => /error/i.test(line)) ?? lines.at(-1);
   return error ? `: ${error.trim()}` : "";
@@ -65,7 +65,7 @@ function lastWords(logPath: string, fromBytes: number): string {
  * Starts the agent. It is ephemeral: when its input ends, because we closed it or because we were
  * killed, it removes its workers and exits.
  */
-export async function startAgent(settings: AgentSettings): Promise<Part> {
+export async function startAgent(settings: AgentSettings): Promise<SupervisedProcess> {
   const log = openSync(settings.logPath, "a", 0o600);
   const { size } = fstatSync(log);
   const child = spawn(process.execPath, agentArguments(settings), {
@@ -85,7 +85,7 @@ export async function startAgent(settings: AgentSettings): Promise<Part> {
   const ended = new Promise<string>((resolve) => {
     child.once("exit", (code, signal) => {
       if (signal) resolve(`killed by ${signal}`);
-      else resolve(`exit code ${code}${lastWords(settings.logPath, size)}`);
+      else resolve(`exit code ${code}${lastError(settings.logPath, size)}`);
     });
     child.once("error", (error) => resolve(error.message));
   });

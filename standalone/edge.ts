@@ -12,7 +12,7 @@ import { pathToFileURL } from "node:url";
 import type * as MiniflarePackage from "miniflare";
 import type { EdgeBuild } from "./edge-build.ts";
 import { type Front, openFront } from "./front.ts";
-import type { Part } from "./part.ts";
+import type { SupervisedProcess } from "./supervised-process.ts";
 
 export type EdgeSettings = {
   readonly build: EdgeBuild;
@@ -29,7 +29,7 @@ export type EdgeSettings = {
 };
 
 /** The edge as a part, and where it listens. */
-export type EdgePart = Part & { readonly port: number };
+export type EdgeProcess = SupervisedProcess & { readonly port: number };
 
 type MiniflareModule = typeof MiniflarePackage;
 type Runtime = { readonly pid: number; readonly ended: Promise<string> };
@@ -167,7 +167,7 @@ async function ask(
 }
 
 /** Starts the runtime and brings the database up to date. The port answers before this resolves. */
-export async function startEdge(settings: EdgeSettings): Promise<EdgePart> {
+export async function startEdge(settings: EdgeSettings): Promise<EdgeProcess> {
   const { miniflare, closeLog } = createMiniflare(await importMiniflare(settings.packages), settings);
   let disposed: Promise<void> | undefined;
   let endMaintenance = (): void => {};

@@ -36,17 +36,17 @@ export class Guard {
     const identity = identify(pid);
     if (identity) this.#guarded.set(name, { ...identity, graceMs });
     else this.#guarded.delete(name);
-    this.#tell();
+    this.#send();
   }
 
   /** Tells the guard that all ended in good order. */
-  release(): void {
+  dismiss(): void {
     this.#guarded.clear();
-    this.#tell();
+    this.#send();
     this.#child.stdin.end();
   }
 
-  #tell(): void {
+  #send(): void {
     this.#child.stdin.write(`${JSON.stringify([...this.#guarded.values()])}\n`);
   }
 }

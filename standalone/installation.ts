@@ -3,7 +3,7 @@ import { AGENT_END_LIMIT_MS, type AgentSettings, startAgent } from "./agent.ts";
 import { type EdgeSettings, startEdge } from "./edge.ts";
 import { Guard } from "./guard.ts";
 import { createJoinToken, managementApi } from "./management-api.ts";
-import { keepRunning, type KeptPart, type Part } from "./part.ts";
+import { supervise, type Supervisor, type SupervisedProcess } from "./supervised-process.ts";
 import type { StateDirectory } from "./state-directory.ts";
 
 /** After the agent: it still talks to the edge while it removes its workers. */
@@ -24,7 +24,7 @@ export class Installation {
   readonly #stopped = new AbortController();
   #guard: Guard | undefined;
   /** In the order of their start; stopped in the reverse one. */
-  readonly #parts: KeptPart[] = [];
+  readonly #supervisors: Supervisor[] = [];
   #stopping: Promise<void> | undefined;
   #url = "";
 
@@ -53,12 +53,12 @@ export class Installation {
   /** Where any port will do, the first start chooses it and later ones keep it. */
   async startEdge(settings: Omit<EdgeSettings, "persistenceDirectory" | "logPath">): Promise<void> {
     const { state } = this.#settings;
-    const kept = { persistenceDirectory: state.file("edge"), logPath: state.file("edge.log") };
+    const paths = { persistenceDirectory: state.file("edge"), logPath: state.file("edge.log") };
     let { port } = settings;
-    await this.#keep("edge", EDGE_KILL_GRACE_MS, async () => {
-      const part = await startEdge({ ...settings, ...kept, port });
-      ({ port } = part);
-      return part;
+    await this.#supervise("edge", EDGE_KILL_GRACE_MS, async () => {
+      const edge = await startEdge({ ...settings, ...paths, port });
+      ({ port } = edge);
+      return edge;
     });
     this.#url = `http://127.0.0.1:${port}`;
     state.update({ url: this.#url });
@@ -70,27 +70,31 @@ export class Installation {
     const place = { stateDirectory: state.file("agent"), logPath: state.file("agent.log") };
     const edgeUrl = this.#url;
     // A token for each start of the agent: one that lost its state joins anew.
-    await this.#keep("agent", AGENT_END_LIMIT_MS, async () =>
+    await this.#supervise("agent", AGENT_END_LIMIT_MS, async () =>
       startAgent({ ...settings, ...place, edgeUrl, joinToken: await createJoinToken(api, AGENT_NAME) }),
     );
   }
 
   /** Ends everything that was started; safe to call at any time and more than once. */
   async stop(): Promise<void> {
-    this.#stopping ??= this.#stopParts();
+    this.#stopping ??= this.#stopAll();
     await this.#stopping;
   }
 
-  async #stopParts(): Promise<void> {
+  async #stopAll(): Promise<void> {
     this.#stopped.abort();
-    for (const part of this.#parts.toReversed()) await part.stop();
-    this.#guard?.release();
+    for (const supervisor of this.#supervisors.toReversed()) await supervisor.stop();
+    this.#guard?.dismiss();
   }
 
-  async #keep(name: "edge" | "agent", graceMs: number, start: () => Promise<Part>): Promise<void> {
+  async #supervise(
+    name: "edge" | "agent",
+    graceMs: number,
+    start: () => Promise<SupervisedProcess>,
+  ): Promise<void> {
     this.#stopped.signal.throwIfAborted();
     const { state, say } = this.#settings;
-    const part = await keepRunning({
+    const supervisor = await supervise({
       name,
       start,
       onStarted: ({ pid }) => {
@@ -99,7 +103,7 @@ export class Installation {
       },
       say,
     });
-    this.#parts.push(part);
-    if (this.#stopped.signal.aborted) await part.stop();
+    this.#supervisors.push(supervisor);
+    if (this.#stopped.signal.aborted) await supervisor.stop();
   }
 }

@@ -1,6 +1,6 @@
 /**
  * The program behind `flash dev --local`: an edge and an agent, for as long as whoever has started it holds its input
- * open. It is laid out as one file beside what it needs; see scripts/standalone-bundle.ts.
+ * open. It is laid out as one file beside what it needs; see scripts/bundle/standalone-bundle.ts.
  */
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -17,7 +17,7 @@ const EDGE = join(OWN_DIRECTORY, "edge");
 /** The edge hands it to hosts; here it is run as it lies there. */
 const AGENT = join(EDGE, "assets/agent/edgerun-agent.mjs");
 
-function tell(message: StandaloneMessage): void {
+function send(message: StandaloneMessage): void {
   process.stdout.write(`${JSON.stringify(message)}\n`);
 }
 
@@ -43,7 +43,7 @@ async function start(
   await installation.startEdge({ build: await readEdgeBuild(EDGE), packages, port, bindings });
   // No other command uses this state, so they are of killed ones, and their jobs would run with the code of then.
   if (settings.port === undefined) await endSessions(managementApi(installation.url, apiKey));
-  tell({ kind: "ready", port: Number(new URL(installation.url).port), apiKey });
+  send({ kind: "ready", port: Number(new URL(installation.url).port), apiKey });
   const workerPython = { interpreter: python, packageDirectory: pythonPackage };
   await installation.startAgent({ program: AGENT, runtime, workerPython });
 }
@@ -60,22 +60,22 @@ function failureOf(error: unknown): StandaloneMessage {
 
 async function main(): Promise<number> {
   const settings = standaloneSettingsSchema.parse(JSON.parse(process.argv[2] ?? ""));
-  const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
+  const { promise: stopRequested, resolve: ask } = Promise.withResolvers<void>();
   process.stdin.on("end", ask).on("close", ask).on("error", ask).resume();
   process.stdout.on("error", () => {}); // nobody reads any more; the input has ended, too
   // The terminal sends them to everybody; who has started this decides when it ends.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
   const state = new StateDirectory(settings.stateDirectory);
   const guardProgram = join(OWN_DIRECTORY, "guard-main.mjs");
-  const say = (line: string): void => tell({ kind: "said", line });
+  const say = (line: string): void => send({ kind: "said", line });
   const installation = new Installation({ state, apiKey: state.apiKey(), say, guardProgram });
-  const isStopped = asked.then(() => void installation.stop());
+  const isStopped = stopRequested.then(() => void installation.stop());
   try {
     await start(installation, state, settings);
     await isStopped;
     return 0;
   } catch (error) {
-    if (!installation.stopped.aborted) tell(failureOf(error));
+    if (!installation.stopped.aborted) send(failureOf(error));
     return 1;
   } finally {
     await installation.stop();

@@ -100,8 +100,8 @@ export class StateDirectory {
   /** Throws StateInUse where another process has claimed the directory at the very same moment. */
   update(change: Partial<RunningRecord>): void {
     if (!this.#record) throw new Error("the state directory is not claimed");
-    const kept = this.#readRecord();
-    if (kept && kept.script.pid !== process.pid && isRunning(kept.script)) throw new StateInUse(kept);
+    const stored = this.#readRecord();
+    if (stored && stored.script.pid !== process.pid && isRunning(stored.script)) throw new StateInUse(stored);
     this.#write({ ...this.#record, ...change });
   }
 

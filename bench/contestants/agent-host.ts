@@ -7,7 +7,7 @@ import {
   type SyncReply,
   syncReplySchema,
   type SyncRequest,
-} from "../../src/contract/agent.ts";
+} from "../../src/contract/agent/agent.ts";
 
 export type HostSettings = {
   readonly edgeUrl: string;

@@ -9,7 +9,7 @@ import {
   type ExchangeReply,
   exchangeReplySchema,
   type ExchangeRequest,
-} from "../../src/contract/agent.ts";
+} from "../../src/contract/agent/agent.ts";
 import type { Latency } from "../load/order.ts";
 import { latencyOf } from "../load/percentiles.ts";
 import type { Host } from "./agent-host.ts";

@@ -6,8 +6,8 @@
 import { globSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { NONCE_BYTES } from "../../src/domain/job-id.ts";
-import { LANE_END, LANE_START } from "../../src/domain/lanes.ts";
+import { NONCE_BYTES } from "../../src/domain/jobs/job-id.ts";
+import { PRIORITY_END, PRIORITY_START } from "../../src/domain/jobs/priorities.ts";
 import type { Edge } from "./edge.ts";
 import { JOB_BODY } from "./handler.ts";
 
@@ -78,7 +78,7 @@ function newestQueued(database: DatabaseSync): number {
     .prepare(
       "SELECT seq FROM job WHERE state = 'queued' AND attempt = 0 AND seq < ? ORDER BY seq DESC LIMIT 1",
     )
-    .get(LANE_END.normal);
+    .get(PRIORITY_END.normal);
   if (!row) throw new Error("No job is queued that others could be made after.");
   return Number(row["seq"]);
 }
@@ -87,6 +87,6 @@ function newestQueued(database: DatabaseSync): number {
 function lastSeq(database: DatabaseSync): number {
   const row = database
     .prepare("SELECT max(seq) AS last FROM job WHERE seq >= ? AND seq < ?")
-    .get(LANE_START.normal, LANE_END.normal);
+    .get(PRIORITY_START.normal, PRIORITY_END.normal);
   return Number(row?.["last"]);
 }

@@ -52,7 +52,7 @@ export async function startRedis(durability: Durability): Promise<RedisServer> {
       const ended = once(server, "exit");
       server.kill("SIGKILL");
       await ended;
-      guard.release();
+      guard.dismiss();
       await rm(directory, { recursive: true, force: true });
     },
   };

@@ -11,7 +11,7 @@ import getPort from "get-port";
 import { Desk } from "../../test/cli/support/flash-command.ts";
 import { RunningCommand } from "../../test/cli/support/running-command.ts";
 import { CountingProxy } from "../../test/support/counting-proxy.ts";
-import { layOutCli } from "../../scripts/cli-bundle.ts";
+import { layOutCli } from "../../scripts/bundle/cli-bundle.ts";
 import { Launch } from "../../test/support/launch.ts";
 
 const [EDITS = 20, DEPLOYMENTS = 5] = process.argv.slice(2).map(Number);

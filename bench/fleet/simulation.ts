@@ -4,13 +4,13 @@
  * The parts of the Fleet object run in this process, on Node's SQLite, without network, doorbells and alarms:
  * 1,000 hosts with 8 GPUs each, 200 endpoints, 10,000 workers wanted on average, and wishes that change.
  */
-import type { Inventory } from "../../src/contract/agent.ts";
+import type { Inventory } from "../../src/contract/agent/agent.ts";
 import type { EndpointConfig } from "../../src/contract/endpoint.ts";
 import { ObjectDatabase } from "../../src/durable/sql.ts";
-import { fleetParts } from "../../src/fleet/fleet-parts.ts";
-import { HostRegister } from "../../src/fleet/host-register.ts";
+import { fleetParts } from "../../src/fleet/composition.ts";
+import { HostRegistry } from "../../src/fleet/hosts/host-registry.ts";
 import { FLEET_MIGRATIONS } from "../../src/fleet/schema.ts";
-import { reportedWorkers } from "../../src/fleet/shown-workers.ts";
+import { reportedWorkers } from "../../src/fleet/worker-views.ts";
 import { openSql } from "./counted-sql.ts";
 
 const HOSTS = 1_000;
@@ -24,7 +24,7 @@ const ACCOUNTS = Number(process.argv[2] ?? 1);
 const database = new ObjectDatabase(openSql());
 database.migrate(FLEET_MIGRATIONS);
 const parts = fleetParts(database);
-const register = new HostRegister(parts);
+const register = new HostRegistry(parts);
 let now = 1;
 let seed = 7;
 
@@ -75,12 +75,12 @@ const applied = new Map<string, number>();
 function turn<Value>(work: () => Value): Value {
   now += 1;
   const value = work();
-  register.noteSilence(now);
+  register.expelSilent(now);
   parts.placer.plan(now, (hostId) => parts.presence.isPresent(hostId, now));
   for (const endpointId of parts.placer.takeChangedEndpoints()) parts.store.addUnsent(endpointId);
   parts.revisions.takeChanged();
   for (const endpointId of parts.store.unsent) {
-    JSON.stringify([reportedWorkers(parts.store, endpointId), parts.placer.shortageOf(endpointId)]);
+    JSON.stringify([reportedWorkers(parts.store, endpointId), parts.placer.placementStatus(endpointId)]);
     parts.store.removeUnsent(endpointId);
   }
   return value;
@@ -97,7 +97,7 @@ function sync(host: number): void {
   const appliedRevision = applied.get(hostId) ?? 0;
   const said = { hostId, accountId: `a${host % ACCOUNTS}`, name: hostId, agentVersion: "1" };
   turn(() =>
-    register.welcome(
+    register.applySync(
       { ...said, inventory: inventoryOf(host), workers, appliedRevision, holdMs: 50_000 },
       now,
     ),
@@ -106,9 +106,9 @@ function sync(host: number): void {
 }
 
 function wish(endpoint: number, wanted: number): void {
-  const known = parts.store.wishes.get(`e${endpoint}`);
+  const known = parts.store.desiredWorkers.get(`e${endpoint}`);
   turn(() => {
-    parts.store.saveWish({ wanted, config: known?.config ?? configOf(endpoint) });
+    parts.store.saveDesiredWorkers({ desired: wanted, config: known?.config ?? configOf(endpoint) });
     parts.store.addUnsent(`e${endpoint}`);
     parts.placer.review(`e${endpoint}`);
   });
@@ -142,7 +142,9 @@ const numbers = (count: number) => Array.from({ length: count }, (_, index) => i
 const all = numbers(HOSTS).map((host) => () => sync(host));
 const state = () => {
   const active = [...parts.store.workers.values()].filter(({ retiredIn }) => retiredIn === null).length;
-  const short = [...parts.store.wishes.keys()].filter((id) => parts.placer.shortageOf(id).missing > 0);
+  const short = [...parts.store.desiredWorkers.keys()].filter(
+    (id) => parts.placer.placementStatus(id).missing > 0,
+  );
   console.log(`  ${active} workers, ${short.length} endpoints short`);
 };
 

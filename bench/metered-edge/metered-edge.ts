@@ -3,8 +3,8 @@ import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
-import { buildAssets } from "../../scripts/assets.ts";
-import { edgeBuild } from "../../scripts/start/bundle.ts";
+import { buildAssets } from "../../scripts/bundle/assets.ts";
+import { edgeBuild } from "../../scripts/bundle/edge-bundle.ts";
 import { Guard } from "../../standalone/guard.ts";
 import { startEdge } from "../../standalone/edge.ts";
 import type { Usage } from "../scenarios/price.ts";
@@ -48,7 +48,7 @@ export function startMeteredEdge(): Promise<Edge> {
     guard.watch("edge", part.pid, 0);
     const stop = async () => {
       await part.stop();
-      guard.release();
+      guard.dismiss();
     };
     return { apiKey, pids: [part.pid], stop };
   };

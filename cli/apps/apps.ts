@@ -1,12 +1,12 @@
 /** What `flash app` does. */
-import type { Cli } from "../cli.ts";
+import type { Cli } from "../core/cli.ts";
 import { openService } from "../configuration/service-access.ts";
 import { findApp } from "../deploy/target.ts";
-import { Failure } from "../failure.ts";
-import { checkedName } from "../project.ts";
+import { Failure } from "../core/failure.ts";
+import { checkedName } from "../project/app-name.ts";
 import * as operations from "../service/flash-operations.ts";
 import type { FlashApp } from "../service/flash-operations.ts";
-import { Refusal, type Service } from "../service/service.ts";
+import { ServiceError, type Service } from "../service/service.ts";
 import { counted } from "../terminal/counted.ts";
 import { removeEnvironments } from "./removal.ts";
 
@@ -36,7 +36,7 @@ export async function createApp(cli: Cli, name: string): Promise<void> {
   const { createFlashApp: app } = await service
     .mutate(operations.createApp, { input: { name: checked } })
     .catch((error: unknown) => {
-      const isTaken = error instanceof Refusal && error.code === "APP_NAME_TAKEN";
+      const isTaken = error instanceof ServiceError && error.code === "APP_NAME_TAKEN";
       throw isTaken ? new Failure(`There is an app '${checked}' already.`) : error;
     });
   cli.terminal.json({ app: { id: app.id, name: app.name } });
@@ -75,7 +75,7 @@ export async function deleteApp(cli: Cli, name: string): Promise<void> {
   await removeEnvironments(cli, service, app.flashEnvironments);
   // One that was made for sessions goes with the last of them.
   await service.mutate(operations.deleteApp, { id: app.id }).catch((error: unknown) => {
-    if (!(error instanceof Refusal && error.code === "APP_NOT_FOUND")) throw error;
+    if (!(error instanceof ServiceError && error.code === "APP_NOT_FOUND")) throw error;
   });
   cli.terminal.json({ deleted: { id: app.id, name: app.name } });
   cli.terminal.done(`Deleted app ${app.name}.`);

@@ -1,9 +1,9 @@
 /** What `flash env` does. */
-import type { Cli } from "../cli.ts";
+import type { Cli } from "../core/cli.ts";
 import { openService } from "../configuration/service-access.ts";
-import { addressOf } from "../deploy/addresses.ts";
+import { endpointUrl } from "../deploy/endpoint-urls.ts";
 import { ensureTarget, findApp } from "../deploy/target.ts";
-import { Failure } from "../failure.ts";
+import { Failure } from "../core/failure.ts";
 import {
   type DeployedEndpoint,
   environmentDetails,
@@ -14,7 +14,7 @@ import {
 } from "../service/flash-operations.ts";
 import { gpuName } from "../service/gpu-name.ts";
 import type { Service } from "../service/service.ts";
-import { ago } from "../terminal/ago.ts";
+import { ago } from "../core/format.ts";
 import { counted } from "../terminal/counted.ts";
 import { appNamed } from "./apps.ts";
 import { removeEnvironments } from "./removal.ts";
@@ -38,13 +38,13 @@ export async function listEnvironments(cli: Cli, appName: string): Promise<void>
 
 export async function createEnvironment(cli: Cli, appName: string, name: string): Promise<void> {
   const service = await openService(cli);
-  const known = await findApp(service, appName);
-  if (known?.flashEnvironments.some((environment) => environment.name === name)) {
+  const existing = await findApp(service, appName);
+  if (existing?.flashEnvironments.some((environment) => environment.name === name)) {
     throw new Failure(`App '${appName}' has an environment '${name}' already.`);
   }
   const { app, environment } = await ensureTarget(service, appName, name);
   cli.terminal.json({ app, environment });
-  if (!known) cli.terminal.done(`Created app ${app.name}.`);
+  if (!existing) cli.terminal.done(`Created app ${app.name}.`);
   cli.terminal.done(`Created environment ${environment.name}.`);
 }
 
@@ -54,8 +54,8 @@ export async function showEnvironment(cli: Cli, appName: string, name: string): 
   const { flashEnvironment: environment } = await service.query(environmentDetails, { id });
   if (!environment) throw new Failure(`Environment '${name}' was deleted a moment ago.`);
   const { endpoints, networkVolumes, ...rest } = environment;
-  const shown = endpoints.map((endpoint) => shownEndpoint(service, endpoint));
-  cli.terminal.json({ app: appName, environment: rest, endpoints: shown, networkVolumes });
+  const views = endpoints.map((endpoint) => endpointView(service, endpoint));
+  cli.terminal.json({ app: appName, environment: rest, endpoints: views, networkVolumes });
   if (cli.terminal.isJson) return;
   cli.terminal.say(`Environment ${name} of app ${appName}`);
   cli.terminal.say(`State         ${stateOf(environment)}`);
@@ -64,11 +64,11 @@ export async function showEnvironment(cli: Cli, appName: string, name: string): 
   }
   cli.terminal.say(`Active build  ${environment.activeBuildId ?? "-"}`);
   cli.terminal.say();
-  if (shown.length === 0) cli.terminal.say("Nothing is deployed. `flash deploy` does that.");
+  if (views.length === 0) cli.terminal.say("Nothing is deployed. `flash deploy` does that.");
   else
     cli.terminal.table(
       ["ENDPOINT", "ID", "WORKERS", "ADDRESS"],
-      shown.map((endpoint) => [endpoint.name, endpoint.id, workersOf(endpoint), endpoint.url]),
+      views.map((endpoint) => [endpoint.name, endpoint.id, workersOf(endpoint), endpoint.url]),
     );
   if (networkVolumes.length === 0) return;
   cli.terminal.say();
@@ -106,7 +106,7 @@ export function environmentNotFound(app: FlashApp, name: string): Failure {
   ]);
 }
 
-function shownEndpoint(service: Service, endpoint: DeployedEndpoint) {
+function endpointView(service: Service, endpoint: DeployedEndpoint) {
   const { id, name, type, workersMin, workersMax, pods } = endpoint;
   const workers = pods.map((pod) => ({
     id: pod.id,
@@ -116,11 +116,19 @@ function shownEndpoint(service: Service, endpoint: DeployedEndpoint) {
     gpuCount: pod.gpuCount,
     location: pod.machine?.location ?? null,
   }));
-  return { id, name, type, url: addressOf(service.url, id, type === "LB"), workersMin, workersMax, workers };
+  return {
+    id,
+    name,
+    type,
+    url: endpointUrl(service.url, id, type === "LB"),
+    workersMin,
+    workersMax,
+    workers,
+  };
 }
 
 /** Such as "2 workers (L4), at most 3", or "1 worker (simulated L4), at most 3". */
-function workersOf({ workers, workersMax }: ReturnType<typeof shownEndpoint>): string {
+function workersOf({ workers, workersMax }: ReturnType<typeof endpointView>): string {
   const names = workers.map(({ gpu, isGpuSimulated }) => gpuName({ gpuDisplayName: gpu, isGpuSimulated }));
   const gpus = [...new Set(names.filter((name) => name !== undefined))];
   const kinds = gpus.length > 0 ? ` (${gpus.join(", ")})` : "";

@@ -2,11 +2,11 @@
 import { chmod, copyFile, mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { execa } from "execa";
-import { MANIFEST_FILE } from "../../src/contract/flash-manifest.ts";
-import { Failure } from "../failure.ts";
-import { SDK_PACKAGE } from "./exclusions.ts";
+import { MANIFEST_FILE } from "../../src/contract/flash/flash-manifest.ts";
+import { Failure } from "../core/failure.ts";
+import { SDK_PACKAGE } from "../requirements/exclusions.ts";
 import type { GeneratedFile } from "./handler-files.ts";
-import type { Surroundings } from "./installer.ts";
+import type { ExecutionContext } from "../requirements/installer.ts";
 import type { ProjectFile } from "./project-files.ts";
 
 /** Names that the build gives to files of its own must be free. */
@@ -48,7 +48,7 @@ export async function copyApp(
 
 /** Writes Python files and has the interpreter read them. */
 export async function writeHandlers(
-  surroundings: Surroundings,
+  context: ExecutionContext,
   python: string,
   handlers: readonly GeneratedFile[],
   into: string,
@@ -56,7 +56,7 @@ export async function writeHandlers(
   for (const { path, text } of handlers) await writeFile(join(into, path), text);
   const script =
     "import sys\nfor path in sys.argv[1:]: compile(open(path, encoding='utf-8').read(), path, 'exec')";
-  const { environment, signal } = surroundings;
+  const { environment, signal } = context;
   const result = await execa(python, ["-I", "-c", script, ...handlers.map(({ path }) => path)], {
     cwd: into,
     env: environment,

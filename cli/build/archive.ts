@@ -11,7 +11,7 @@ const LARGEST_SHOWN = 5;
 
 export type Archive = { readonly sha256: string; readonly sizeBytes: number };
 
-export type PackingOutcome =
+export type PackingResult =
   | ({ readonly kind: "packed" } & Archive)
   /** There is no archive. `largest` are names at the top of the directory. */
   | { readonly kind: "too-large"; readonly largest: readonly Weight[] };
@@ -31,7 +31,7 @@ export async function packDirectory(
   directory: string,
   archive: string,
   { maxBytes, signal, onProgress }: PackingOptions,
-): Promise<PackingOutcome> {
+): Promise<PackingResult> {
   const paths = await filesOf(directory);
   const sizes = await sizesOf(directory, paths);
   const totalBytes = sizes.reduce((sum, bytes) => sum + bytes, 0);

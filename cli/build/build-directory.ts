@@ -2,14 +2,14 @@
 import { mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import ignore from "ignore";
-import { ensureFlashDirectory, FLASH_DIRECTORY } from "../flash-directory.ts";
-import { isTaken } from "../tracking/owner.ts";
+import { ensureFlashDirectory, FLASH_DIRECTORY } from "../project/flash-directory.ts";
+import { processExists } from "../project/process-owner.ts";
 
-const KEPT = ".build";
+const BUILD_DIRECTORY = ".build";
 
 /** A directory of this build alone. */
 export async function freshBuildDirectory(project: string): Promise<string> {
-  return await freshDirectory(project, KEPT);
+  return await freshDirectory(project, BUILD_DIRECTORY);
 }
 
 /**
@@ -20,16 +20,20 @@ export async function freshDirectory(project: string, kind: string): Promise<str
   const directory = await ensureFlashDirectory(project);
   for (const name of await readdir(directory)) {
     const [pid = ""] = name.startsWith(`${kind}-`) ? name.slice(kind.length + 1).split("-") : [];
-    if (/^\d+$/.test(pid) && !isTaken(Number(pid))) await remove(join(directory, name));
+    if (/^\d+$/.test(pid) && !processExists(Number(pid))) await remove(join(directory, name));
   }
   return await mkdtemp(join(directory, `${kind}-${process.pid}-`));
 }
 
 /** Removes a build's directory, or keeps it as `.flash/.build`. */
-export async function endBuildDirectory(project: string, directory: string, isKept: boolean): Promise<void> {
-  const kept = join(project, FLASH_DIRECTORY, KEPT);
-  await remove(kept);
-  if (isKept) await rename(directory, kept);
+export async function endBuildDirectory(
+  project: string,
+  directory: string,
+  keepsDirectory: boolean,
+): Promise<void> {
+  const target = join(project, FLASH_DIRECTORY, BUILD_DIRECTORY);
+  await remove(target);
+  if (keepsDirectory) await rename(directory, target);
   else await remove(directory);
 }
 
@@ -40,11 +44,11 @@ async function remove(directory: string): Promise<void> {
 /** Adds `.flash/` to the project's .gitignore, unless it is ignored already. */
 export async function ignoreFlashDirectory(project: string): Promise<void> {
   const path = join(project, ".gitignore");
-  const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+  const content = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "ENOENT") throw error;
     return "";
   });
-  if (ignore().add(text).ignores(`${FLASH_DIRECTORY}/`)) return;
-  const start = text === "" || text.endsWith("\n") ? text : `${text}\n`;
+  if (ignore().add(content).ignores(`${FLASH_DIRECTORY}/`)) return;
+  const start = content === "" || content.endsWith("\n") ? content : `${content}\n`;
   await writeFile(path, `${start}${FLASH_DIRECTORY}/\n`);
 }

@@ -1,7 +1,7 @@
 /** What a build tells at its end. */
 import { relative } from "node:path";
 import prettyBytes from "pretty-bytes";
-import type { Cli } from "../cli.ts";
+import type { Cli } from "../core/cli.ts";
 import type { BuildResult } from "./build.ts";
 
 export function showBuild({ directory, terminal }: Cli, result: BuildResult): void {

@@ -3,27 +3,36 @@ import { mkdir, rename, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import prettyBytes from "pretty-bytes";
 import writeFileAtomic from "write-file-atomic";
-import { type FlashManifest, flashManifestSchema, MANIFEST_FILE } from "../../src/contract/flash-manifest.ts";
-import { ARTIFACT_MAX_BYTES, MANIFEST_MAX_BYTES } from "../../src/contract/flash-limits.ts";
-import type { Cli } from "../cli.ts";
+import {
+  type FlashManifest,
+  flashManifestSchema,
+  MANIFEST_FILE,
+} from "../../src/contract/flash/flash-manifest.ts";
+import { ARTIFACT_MAX_BYTES, MANIFEST_MAX_BYTES } from "../../src/contract/flash/flash-limits.ts";
+import type { Cli } from "../core/cli.ts";
 import { discover } from "../discovery/discovery.ts";
 import type { DiscoveryReport } from "../discovery/discovery-report.ts";
-import { Failure } from "../failure.ts";
-import { FLASH_DIRECTORY } from "../flash-directory.ts";
+import { Failure } from "../core/failure.ts";
+import { FLASH_DIRECTORY } from "../project/flash-directory.ts";
 import { runtimeImages } from "../manifest/images.ts";
 import { toManifest } from "../manifest/manifest.ts";
 import { choosePythonVersion } from "../manifest/python-version.ts";
 import { secondsSince } from "../terminal/seconds.ts";
-import { type Dependencies, installDependencies } from "./app-dependencies.ts";
+import { type Dependencies, installDependencies } from "../requirements/app-dependencies.ts";
 import { checkNamesFree, copyApp, writeHandlers } from "./app-files.ts";
 import { type Archive, packDirectory } from "./archive.ts";
 import { endBuildDirectory, freshBuildDirectory, ignoreFlashDirectory } from "./build-directory.ts";
-import { type Exclusions, exclusionLines, exclusionsOf, exclusionWarnings } from "./exclusions.ts";
+import {
+  type Exclusions,
+  exclusionLines,
+  exclusionsOf,
+  exclusionWarnings,
+} from "../requirements/exclusions.ts";
 import { declarationWarnings } from "./declaration-warnings.ts";
 import { sourceFingerprint } from "./fingerprint.ts";
 import { handlerFiles } from "./handler-files.ts";
-import { importWarnings } from "./import-warnings.ts";
-import type { KeptManifest } from "./kept-manifest.ts";
+import { importWarnings } from "./warnings.ts";
+import type { StoredManifest } from "./local-build.ts";
 import { type Project, type ProjectFile, readProject, shippedFiles } from "./project-files.ts";
 import { copySdk } from "./sdk-package.ts";
 
@@ -115,11 +124,11 @@ class Build {
       sdkVersion: report.sdkVersion,
     });
     const manifest = this.#manifest(report, target, { excluded, fingerprint });
-    await this.#lay(files, manifest, report);
+    await this.#writeContents(files, manifest, report);
     this.#warn(await importWarnings(report, this.#contents, this.#exclusions));
     const archive = await this.#pack(path);
     const artifact = { path, ...archive };
-    await this.#keep(manifest, artifact);
+    await this.#writeManifest(manifest, artifact);
     const warnings = this.#warnings;
     return { appName, manifest, artifact, fileCount: files.length, packages, excluded, warnings };
   }
@@ -132,14 +141,14 @@ class Build {
   #manifest(
     report: DiscoveryReport,
     pythonVersion: string,
-    known: { readonly excluded: readonly string[]; readonly fingerprint: string },
+    facts: { readonly excluded: readonly string[]; readonly fingerprint: string },
   ): FlashManifest {
     const manifest = toManifest(report, {
       appName: this.#options.appName,
       pythonVersion,
       images: runtimeImages(this.#cli.environment, pythonVersion),
-      fingerprint: known.fingerprint,
-      excludedPackages: known.excluded,
+      fingerprint: facts.fingerprint,
+      excludedPackages: facts.excluded,
       generatedAt: new Date().toISOString(),
     });
     const checked = flashManifestSchema.safeParse(manifest);
@@ -166,13 +175,17 @@ class Build {
   }
 
   /** Puts everything beside the installed packages. */
-  async #lay(files: readonly ProjectFile[], manifest: FlashManifest, report: DiscoveryReport): Promise<void> {
+  async #writeContents(
+    files: readonly ProjectFile[],
+    manifest: FlashManifest,
+    report: DiscoveryReport,
+  ): Promise<void> {
     const replaced = await copyApp(files, this.#contents, this.#cli.signal);
     this.#warn(replaced.map((name) => `${name} of the project takes the place of the installed package.`));
     await copySdk(this.#contents);
     await writeHandlers(this.#cli, report.python.executable, handlerFiles(manifest), this.#contents);
-    const text = manifestText({ ...manifest, generated_at: NO_TIME });
-    await writeFile(join(this.#contents, MANIFEST_FILE), text);
+    const json = manifestJson({ ...manifest, generated_at: NO_TIME });
+    await writeFile(join(this.#contents, MANIFEST_FILE), json);
   }
 
   async #pack(path: string): Promise<Archive> {
@@ -196,11 +209,11 @@ class Build {
     }
   }
 
-  async #keep(manifest: FlashManifest, { path, sha256 }: BuildResult["artifact"]): Promise<void> {
-    const kept: KeptManifest = { ...manifest, artifact: { file: basename(path), sha256 } };
+  async #writeManifest(manifest: FlashManifest, { path, sha256 }: BuildResult["artifact"]): Promise<void> {
+    const stored: StoredManifest = { ...manifest, artifact: { file: basename(path), sha256 } };
     await writeFileAtomic(
       join(this.#cli.directory, FLASH_DIRECTORY, MANIFEST_FILE),
-      `${JSON.stringify(kept, null, 2)}\n`,
+      `${JSON.stringify(stored, null, 2)}\n`,
     );
   }
 
@@ -210,9 +223,9 @@ class Build {
   }
 }
 
-function manifestText(manifest: FlashManifest): string {
-  const text = `${JSON.stringify(manifest, null, 2)}\n`;
-  if (Buffer.byteLength(text) <= MANIFEST_MAX_BYTES) return text;
+function manifestJson(manifest: FlashManifest): string {
+  const json = `${JSON.stringify(manifest, null, 2)}\n`;
+  if (Buffer.byteLength(json) <= MANIFEST_MAX_BYTES) return json;
   throw new Failure(`The manifest has more than ${prettyBytes(MANIFEST_MAX_BYTES)}.`, [
     "Declare fewer endpoints in one app, or less environment with each.",
   ]);

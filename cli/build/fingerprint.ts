@@ -20,8 +20,8 @@ export async function sourceFingerprint(input: FingerprintInput): Promise<string
     frame(hash, Buffer.from(path));
     frame(hash, await readFile(source));
   }
-  for (const text of [...input.dependencies, input.pythonVersion, input.sdkVersion]) {
-    frame(hash, Buffer.from(text));
+  for (const value of [...input.dependencies, input.pythonVersion, input.sdkVersion]) {
+    frame(hash, Buffer.from(value));
   }
   return hash.digest("hex");
 }

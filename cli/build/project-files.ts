@@ -1,7 +1,7 @@
 /** The files of a project that may go into its artifact. */
 import { lstat, readdir, readFile, realpath, stat } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
-import { Failure } from "../failure.ts";
+import { Failure } from "../core/failure.ts";
 import { byProductDirectories, IgnoreRules, isNeverShipped } from "./ignore-rules.ts";
 
 export type ProjectFile = {
@@ -75,19 +75,24 @@ class Walk {
       : outer;
     for (const entry of entries) {
       const inner = path === "" ? entry.name : `${path}/${entry.name}`;
-      const address = join(real, entry.name);
-      if (entry.isSymbolicLink()) await this.#follow(inner, address, rules, [...above, real]);
+      const absolutePath = join(real, entry.name);
+      if (entry.isSymbolicLink()) await this.#follow(inner, absolutePath, rules, [...above, real]);
       else if (isLeftOut(inner, entry.isDirectory(), rules)) continue;
-      else if (entry.isDirectory()) await this.#enter(inner, address, rules, [...above, real]);
-      else if (entry.isFile()) await this.#take(inner, address);
+      else if (entry.isDirectory()) await this.#enter(inner, absolutePath, rules, [...above, real]);
+      else if (entry.isFile()) await this.#take(inner, absolutePath);
       else this.#warnings.push(`${inner} is no regular file, and is left out.`);
     }
   }
 
-  async #follow(path: string, address: string, rules: IgnoreRules, above: readonly string[]): Promise<void> {
+  async #follow(
+    path: string,
+    absolutePath: string,
+    rules: IgnoreRules,
+    above: readonly string[],
+  ): Promise<void> {
     // To git a link is a file, wherever it leads; what is built in knows no such difference.
     if (isLeftOut(path, false, rules) || isNeverShipped(`${path}/`)) return;
-    const target = await realpath(address).catch(() => undefined);
+    const target = await realpath(absolutePath).catch(() => undefined);
     if (target === undefined) {
       this.#warnings.push(`${path} is a link that leads nowhere, and is left out.`);
       return;

@@ -3,7 +3,7 @@ import { copyFile, mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { sdkDirectory } from "../discovery/sdk-directory.ts";
 import { filesOf } from "./archive.ts";
-import { SDK_PACKAGE } from "./exclusions.ts";
+import { SDK_PACKAGE } from "../requirements/exclusions.ts";
 
 /** Bytecode, and the command itself where pip has installed it. */
 const NOT_SHIPPED = /(^|\/)__pycache__\/|\.py[co]$|^_cli\//;

@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import type { Cli } from "../cli.ts";
+import type { Cli } from "../core/cli.ts";
 
 const apps = async () => await import("../apps/apps.ts");
 

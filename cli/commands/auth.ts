@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import type { Cli } from "../cli.ts";
+import type { Cli } from "../core/cli.ts";
 
 export function authCommand(cli: Cli): Command {
   const auth = new Command("auth").description("What commands use to call the service.");

@@ -1,6 +1,6 @@
 import { Command } from "commander";
-import type { Cli } from "../cli.ts";
-import { appNameOf } from "../project.ts";
+import type { Cli } from "../core/cli.ts";
+import { appNameOf } from "../project/app-name.ts";
 import { listOption } from "./list-option.ts";
 
 type BuildFlags = {

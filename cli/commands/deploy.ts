@@ -1,8 +1,8 @@
 import { Command, Option } from "commander";
-import type { Cli } from "../cli.ts";
+import type { Cli } from "../core/cli.ts";
 import type { DeployOptions } from "../deploy/deploy.ts";
 import { listOption } from "./list-option.ts";
-import { portOption, storedSettings } from "./port-option.ts";
+import { portOption, storedSettings } from "./options.ts";
 import { addWaitOptions, type WaitFlags, waitLimitOf } from "./wait-options.ts";
 
 export function deployCommand(cli: Cli): Command {

@@ -1,8 +1,8 @@
 /** `flash dev`: a local server whose functions run on workers, with the code as it is at that moment. */
 import { Command, Option } from "commander";
-import type { Cli } from "../cli.ts";
-import { appNameOf } from "../project.ts";
-import { portOption, storedSettings } from "./port-option.ts";
+import type { Cli } from "../core/cli.ts";
+import { appNameOf } from "../project/app-name.ts";
+import { portOption, storedSettings } from "./options.ts";
 
 const DEFAULT_HOST = "localhost";
 

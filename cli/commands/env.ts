@@ -1,6 +1,6 @@
 import { Command, Option } from "commander";
-import type { Cli } from "../cli.ts";
-import { appNameOf, checkedName } from "../project.ts";
+import type { Cli } from "../core/cli.ts";
+import { appNameOf, checkedName } from "../project/app-name.ts";
 
 const environments = async () => await import("../apps/environments.ts");
 

@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import type { Cli } from "../cli.ts";
+import type { Cli } from "../core/cli.ts";
 
 export function initCommand(cli: Cli): Command {
   return new Command("init")

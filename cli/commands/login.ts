@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import type { Cli } from "../cli.ts";
+import type { Cli } from "../core/cli.ts";
 import { readSeconds } from "./wait-options.ts";
 
 const DEFAULT_TIMEOUT_SECONDS = 600;
@@ -19,7 +19,7 @@ export function loginCommand(cli: Cli): Command {
     .option("--timeout <seconds>", "how long to wait for you", readSeconds, DEFAULT_TIMEOUT_SECONDS)
     .option("-y, --yes", "replace a stored key without asking")
     .action(async ({ url, open, timeout }: Flags) => {
-      const { logIn } = await import("../login/login.ts");
+      const { logIn } = await import("../configuration/login.ts");
       await logIn(cli, { url, opensBrowser: open, timeoutSeconds: timeout });
     });
 }

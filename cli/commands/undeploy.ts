@@ -1,7 +1,7 @@
 import { Command } from "commander";
-import type { Cli } from "../cli.ts";
-import { appNameOf } from "../project.ts";
-import type { UndeployOptions } from "../undeploy/undeploy.ts";
+import type { Cli } from "../core/cli.ts";
+import { appNameOf } from "../project/app-name.ts";
+import type { UndeployOptions } from "../apps/undeploy.ts";
 
 type Flags = Omit<UndeployOptions, "app" | "name"> & { readonly app?: string };
 
@@ -18,7 +18,7 @@ export function undeployCommand(cli: Cli): Command {
     .option("-y, --yes", "do not ask")
     .option("--json", "print JSON")
     .action(async (name: string | undefined, { app, ...flags }: Flags) => {
-      const { undeploy } = await import("../undeploy/undeploy.ts");
+      const { undeploy } = await import("../apps/undeploy.ts");
       await undeploy(cli, { ...flags, name, app: await appNameOf(cli, app) });
     });
 }

@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import type { Cli } from "../cli.ts";
+import type { Cli } from "../core/cli.ts";
 import type { UpdateOptions } from "../deploy/update.ts";
 import { addWaitOptions, type WaitFlags, waitLimitOf } from "./wait-options.ts";
 

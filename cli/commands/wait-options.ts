@@ -18,8 +18,8 @@ export function waitLimitOf({ wait, timeout }: WaitFlags): number {
 }
 
 /** Throws where it is no whole number above 0. */
-export function readSeconds(text: string): number {
-  const seconds = Number(text);
+export function readSeconds(value: string): number {
+  const seconds = Number(value);
   if (Number.isInteger(seconds) && seconds > 0) return seconds;
   throw new InvalidArgumentError("It must be a whole number of seconds above 0.");
 }

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { parse, stringify, type TomlTable } from "smol-toml";
 import writeFileAtomic from "write-file-atomic";
 import * as z from "zod";
-import { Failure } from "../failure.ts";
+import { Failure } from "../core/failure.ts";
 
 const OWNER_ONLY = 0o600;
 const OWNER_ONLY_DIRECTORY = 0o700;
@@ -39,8 +39,8 @@ export class ConfigurationFile {
   async write(changes: Stored): Promise<void> {
     const entries = { ...(await this.#entries()), ...changes };
     await mkdir(dirname(this.path), { recursive: true, mode: OWNER_ONLY_DIRECTORY });
-    const kept = Object.fromEntries(Object.entries(entries).filter(([, value]) => value !== undefined));
-    await writeFileAtomic(this.path, stringify(kept), { mode: OWNER_ONLY });
+    const defined = Object.fromEntries(Object.entries(entries).filter(([, value]) => value !== undefined));
+    await writeFileAtomic(this.path, stringify(defined), { mode: OWNER_ONLY });
   }
 
   async #entries(): Promise<TomlTable> {

@@ -3,7 +3,7 @@ import { type FileHandle, open, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { parseEnv } from "node:util";
-import type { Cli } from "../cli.ts";
+import type { Cli } from "../core/cli.ts";
 
 const FILE_NAME = ".env";
 /** Its directory is the root of a project: what is above belongs to something else. */

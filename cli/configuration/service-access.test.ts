@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { stringify } from "smol-toml";
 import { describe, test } from "vitest";
-import type { Cli } from "../cli.ts";
-import { Failure } from "../failure.ts";
+import type { Cli } from "../core/cli.ts";
+import { Failure } from "../core/failure.ts";
 import { findAccess } from "./service-access.ts";
 
 type Place = "environment" | "project" | "login";

@@ -1,5 +1,5 @@
-import type { Cli } from "../cli.ts";
-import { Failure } from "../failure.ts";
+import type { Cli } from "../core/cli.ts";
+import { Failure } from "../core/failure.ts";
 import { Service } from "../service/service.ts";
 import { readSettings, type Settings, type StoredKey } from "./settings.ts";
 
@@ -18,7 +18,7 @@ export async function findAccess(
 ): Promise<{ readonly url: string; readonly apiKey: string; readonly keySource: string }> {
   const settings = await readSettings(cli);
   const { apiKey, source } = chooseKey(cli, settings);
-  return { url: settings.address, apiKey, keySource: source };
+  return { url: settings.url, apiKey, keySource: source };
 }
 
 function chooseKey(cli: Cli, settings: Settings): StoredKey {
@@ -28,7 +28,7 @@ function chooseKey(cli: Cli, settings: Settings): StoredKey {
       "Log in with `flash login`, or set SVC_API_KEY in the environment or in a .env file.",
     ]);
   }
-  refuseElsewhere(key, settings);
+  requireTrustedUrl(key, settings);
   for (const other of hidden) {
     if (other.apiKey === key.apiKey) continue;
     cli.terminal.warn(`${key.source} is used; it hides another API key, that of ${other.source}.`);
@@ -42,20 +42,17 @@ function chooseKey(cli: Cli, settings: Settings): StoredKey {
  * of several users any of them may listen there. sdk/python/tests/key_addresses.json has all cases, and
  * sdk/python/src/edgerun/connection.py the same rule.
  */
-function refuseElsewhere(key: StoredKey, settings: Settings): void {
-  const { address, addressSource, storedAddress, keys } = settings;
-  if (key.origin === "login" && storedAddress !== undefined && storedAddress !== address) {
-    throw new Failure(`The stored API key is for ${storedAddress}, not for ${address} (${addressSource}).`, [
-      `Log in there with \`flash login --url ${address}\`, or set SVC_API_KEY for it.`,
+function requireTrustedUrl(key: StoredKey, settings: Settings): void {
+  const { url, urlSource, storedUrl, keys } = settings;
+  if (key.origin === "login" && storedUrl !== undefined && storedUrl !== url) {
+    throw new Failure(`The stored API key is for ${storedUrl}, not for ${url} (${urlSource}).`, [
+      `Log in there with \`flash login --url ${url}\`, or set SVC_API_KEY for it.`,
     ]);
   }
-  if (settings.addressOrigin !== "project" || address === settings.trustedAddress) return;
+  if (settings.urlOrigin !== "project" || url === settings.trustedUrl) return;
   if (keys.some(({ apiKey, origin }) => origin === "project" && apiKey === key.apiKey)) return;
-  throw new Failure(
-    `The API key (${key.source}) is not sent to ${address}: only ${addressSource} names it.`,
-    [
-      `If you trust this address, say so yourself: export EDGERUN_URL=${address}`,
-      "If the key is for this project alone, put it into the same .env file, and unset it elsewhere.",
-    ],
-  );
+  throw new Failure(`The API key (${key.source}) is not sent to ${url}: only ${urlSource} names it.`, [
+    `If you trust this address, say so yourself: export EDGERUN_URL=${url}`,
+    "If the key is for this project alone, put it into the same .env file, and unset it elsewhere.",
+  ]);
 }

@@ -1,11 +1,11 @@
 /** Which service a command speaks to, and with which key. */
-import { ALLOW_PLAIN_HTTP_VARIABLE } from "../../src/contract/plain-http.ts";
-import type { Cli } from "../cli.ts";
+import { ALLOW_PLAIN_HTTP_VARIABLE } from "../../src/net/insecure-url.ts";
+import type { Cli } from "../core/cli.ts";
 import { ConfigurationFile, type Stored } from "./configuration-file.ts";
 import { type EnvironmentFile, findEnvironmentFile } from "./environment-file.ts";
-import { checkSafe, DEFAULT_ADDRESS, readAddress } from "./service-address.ts";
+import { requireSecureUrl, DEFAULT_URL, parseServiceUrl } from "../service/service-url.ts";
 
-const ADDRESS_VARIABLE = "EDGERUN_URL";
+const URL_VARIABLE = "EDGERUN_URL";
 const KEY_VARIABLE = "SVC_API_KEY";
 
 /**
@@ -21,15 +21,15 @@ export type StoredKey = { readonly apiKey: string; readonly origin: Origin; read
 
 export type Settings = {
   /** Without a slash at its end. */
-  readonly address: string;
-  readonly addressOrigin: Origin;
-  readonly addressSource: string;
+  readonly url: string;
+  readonly urlOrigin: Origin;
+  readonly urlSource: string;
   /** The address if there was no `.env`. */
-  readonly trustedAddress: string;
+  readonly trustedUrl: string;
   /** In the order in which they count; the first is used. */
   readonly keys: readonly StoredKey[];
   /** Address that the key of the configuration file was given out by. */
-  readonly storedAddress: string | undefined;
+  readonly storedUrl: string | undefined;
   readonly file: ConfigurationFile;
 };
 
@@ -39,26 +39,26 @@ export async function readSettings(cli: Cli, url?: string): Promise<Settings> {
   const [stored, dotEnv] = await Promise.all([file.read(), findEnvironmentFile(cli)]);
   const keys = settingsOf(KEY_VARIABLE, cli, dotEnv, { path: file.path, value: stored.api_key });
   for (const { value } of keys) cli.hide?.(value);
-  const named = settingsOf(ADDRESS_VARIABLE, cli, dotEnv, { path: file.path, value: stored.url });
+  const named = settingsOf(URL_VARIABLE, cli, dotEnv, { path: file.path, value: stored.url });
   const option: Setting[] = url ? [{ value: url.trim(), origin: "option", source: "--url" }] : [];
-  const addresses = [...option, ...named, FALLBACK];
-  const [address = FALLBACK] = addresses;
-  const trusted = addresses.find(({ origin }) => origin !== "project") ?? FALLBACK;
-  const chosen = readAddress(address.value, address.source);
-  const storedAddress = stored.url === undefined ? undefined : readAddress(stored.url, file.path);
-  if (!mayBePlain(cli, stored, chosen === storedAddress)) checkSafe(chosen);
+  const candidates = [...option, ...named, FALLBACK];
+  const [selected = FALLBACK] = candidates;
+  const trusted = candidates.find(({ origin }) => origin !== "project") ?? FALLBACK;
+  const chosen = parseServiceUrl(selected.value, selected.source);
+  const storedUrl = stored.url === undefined ? undefined : parseServiceUrl(stored.url, file.path);
+  if (!allowsPlainHttp(cli, stored, chosen === storedUrl)) requireSecureUrl(chosen);
   return {
-    address: chosen,
-    addressOrigin: address.origin,
-    addressSource: address.source,
-    trustedAddress: readAddress(trusted.value, trusted.source),
+    url: chosen,
+    urlOrigin: selected.origin,
+    urlSource: selected.source,
+    trustedUrl: parseServiceUrl(trusted.value, trusted.source),
     keys: keys.map(({ value, origin, source }) => ({ apiKey: value, origin, source })),
-    storedAddress,
+    storedUrl,
     file,
   };
 }
 
-const FALLBACK: Setting = { value: DEFAULT_ADDRESS, origin: "default", source: "default" };
+const FALLBACK: Setting = { value: DEFAULT_URL, origin: "default", source: "default" };
 
 /** What a variable is set to, the one that counts first. */
 function settingsOf(
@@ -76,7 +76,7 @@ function settingsOf(
 }
 
 /** A login without https was allowed for its own address alone. */
-function mayBePlain(cli: Cli, stored: Stored, isStoredAddress: boolean): boolean {
+function allowsPlainHttp(cli: Cli, stored: Stored, isStoredUrl: boolean): boolean {
   if (cli.isInsecure === true || cli.environment[ALLOW_PLAIN_HTTP_VARIABLE] === "true") return true;
-  return isStoredAddress && stored.insecure === true;
+  return isStoredUrl && stored.insecure === true;
 }

@@ -4,24 +4,24 @@ import { createReadStream } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { type FlashManifest, MANIFEST_FILE } from "../../src/contract/flash-manifest.ts";
-import { FLASH_DIRECTORY } from "../flash-directory.ts";
-import { keptManifestSchema } from "../build/kept-manifest.ts";
-import { Failure } from "../failure.ts";
+import { type FlashManifest, MANIFEST_FILE } from "../../src/contract/flash/flash-manifest.ts";
+import { FLASH_DIRECTORY } from "../project/flash-directory.ts";
+import { storedManifestSchema } from "../build/local-build.ts";
+import { Failure } from "../core/failure.ts";
 
-export type Built = {
+export type LocalBuild = {
   readonly manifest: FlashManifest;
   readonly artifact: { readonly path: string; readonly sha256: string; readonly sizeBytes: number };
 };
 
 /** Nothing when there is none; throws a Failure when its files are damaged, or do not belong together. */
-export async function findBuilt(directory: string): Promise<Built | undefined> {
+export async function findLocalBuild(directory: string): Promise<LocalBuild | undefined> {
   const manifestPath = join(directory, FLASH_DIRECTORY, MANIFEST_FILE);
-  const text = await readFile(manifestPath, "utf8").catch(() => undefined);
-  if (text === undefined) return undefined;
-  const kept = keptManifestSchema.safeParse(jsonOf(text));
-  if (!kept.success) throw damaged(`${manifestPath} is no manifest that this command understands.`);
-  const { artifact, ...manifest } = kept.data;
+  const json = await readFile(manifestPath, "utf8").catch(() => undefined);
+  if (json === undefined) return undefined;
+  const stored = storedManifestSchema.safeParse(jsonOf(json));
+  if (!stored.success) throw damaged(`${manifestPath} is no manifest that this command understands.`);
+  const { artifact, ...manifest } = stored.data;
   const path = join(directory, FLASH_DIRECTORY, basename(artifact.file));
   const found = await stat(path).catch(() => undefined);
   if (found === undefined) return undefined;
@@ -41,9 +41,9 @@ async function sha256Of(path: string): Promise<string> {
   return hash.digest("hex");
 }
 
-function jsonOf(text: string): unknown {
+function jsonOf(json: string): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(json);
   } catch {
     return undefined;
   }

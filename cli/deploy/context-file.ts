@@ -1,7 +1,7 @@
 /** `.flash/context.json`: where this project was deployed to last, by which scripts find their functions. */
 import { join } from "node:path";
 import writeFileAtomic from "write-file-atomic";
-import { ensureFlashDirectory } from "../flash-directory.ts";
+import { ensureFlashDirectory } from "../project/flash-directory.ts";
 import type { Target } from "./target.ts";
 
 export async function writeContext(directory: string, { app, environment }: Target): Promise<void> {

@@ -1,11 +1,11 @@
 /** `flash deploy`: builds the app, brings it to the service, and makes its endpoints what it says. */
 import { buildApp, type BuildResult } from "../build/build.ts";
-import type { Cli } from "../cli.ts";
+import type { Cli } from "../core/cli.ts";
 import { openService } from "../configuration/service-access.ts";
-import { appNameOf, checkedName } from "../project.ts";
-import { release } from "./release.ts";
+import { appNameOf, checkedName } from "../project/app-name.ts";
+import { deployBuildToEnvironment } from "./deploy-build.ts";
 import { chooseEnvironment, ensureTarget, findApp } from "./target.ts";
-import { showUpload } from "./upload-step.ts";
+import { uploadWithProgress } from "./upload-step.ts";
 
 export type DeployOptions = {
   readonly env?: string;
@@ -31,9 +31,9 @@ export async function deployApp(
   const environmentName = chooseEnvironment(await findApp(service, appName), named);
   const { artifact, manifest, warnings } = await build(cli, appName, options);
   const target = await ensureTarget(service, appName, environmentName);
-  const buildId = await showUpload(cli, service, { appId: target.app.id, artifact, manifest });
+  const buildId = await uploadWithProgress(cli, service, { appId: target.app.id, artifact, manifest });
   const prunes = options.prune ?? false;
-  await release(cli, service, {
+  await deployBuildToEnvironment(cli, service, {
     target,
     buildId,
     manifest,

@@ -1,8 +1,8 @@
 /** What a deployment says at its end. */
-import type { FlashManifest } from "../../src/contract/flash-manifest.ts";
-import type { Palette } from "../terminal/palette.ts";
-import type { Terminal } from "../terminal/terminal.ts";
-import { exampleCalls } from "./addresses.ts";
+import type { FlashManifest } from "../../src/contract/flash/flash-manifest.ts";
+import type { Palette } from "../core/palette.ts";
+import type { Terminal } from "../core/terminal.ts";
+import { exampleCalls } from "./endpoint-urls.ts";
 import { type GroupedEndpoint, showEndpointGroups } from "./endpoint-group.ts";
 import type { DeployedEndpoint, Deployment, RemovedEndpoint } from "./deployment.ts";
 import type { ReadyEndpoint } from "./waiting.ts";
@@ -29,9 +29,9 @@ function grouped(
 ): GroupedEndpoint {
   const { name, id, type, url, routes } = endpoint;
   const head = `${palette.bold(name)}  ${whatHappened(palette, endpoint)}`;
-  if (url === null || id === null) return { head, type, addresses: [], routes };
-  if (type === "QB") return { head, type, addresses: [`${url}/runsync`], routes };
-  return { head, type, addresses: hostOf === undefined ? [url] : [url, hostOf(id)], routes };
+  if (url === null || id === null) return { head, type, urls: [], routes };
+  if (type === "QB") return { head, type, urls: [`${url}/runsync`], routes };
+  return { head, type, urls: hostOf === undefined ? [url] : [url, hostOf(id)], routes };
 }
 
 function whatHappened(palette: Palette, { action, changes, error }: DeployedEndpoint): string {

@@ -1,6 +1,6 @@
 /** Makes the endpoints of an environment what a build says, whatever they were before. */
-import type { FlashManifest } from "../../src/contract/flash-manifest.ts";
-import { Failure } from "../failure.ts";
+import type { FlashManifest } from "../../src/contract/flash/flash-manifest.ts";
+import { Failure } from "../core/failure.ts";
 import {
   environmentEndpoints,
   type PresentEndpoint,
@@ -9,10 +9,10 @@ import {
 } from "../service/endpoint-operations.ts";
 import { buildById, deployBuild, finishDeployment, updateManifest } from "../service/flash-operations.ts";
 import type { Service } from "../service/service.ts";
-import type { Step } from "../terminal/terminal.ts";
-import { addressOf, type Route, routesOf } from "./addresses.ts";
+import type { Step } from "../core/terminal.ts";
+import { endpointUrl, type Route, routesOf } from "./endpoint-urls.ts";
 import { toEndpointInput } from "./endpoint-input.ts";
-import { type Plan, planDeployment, type PlannedEndpoint, type WantedEndpoint } from "./plan.ts";
+import { type Plan, planDeployment, type PlannedEndpoint, type DesiredEndpoint } from "./plan.ts";
 import type { Target } from "./target.ts";
 import { findVolumes } from "./volumes.ts";
 
@@ -58,27 +58,27 @@ export async function deploy(service: Service, order: DeploymentOrder, step: Ste
   const { target, buildId, manifest, prunes } = order;
   const before = await readEnvironment(service, target);
   const volumes = await findVolumes(service, manifest);
-  const wanted = wantedEndpoints(manifest, buildId, volumes);
-  const plan = planDeployment(wanted, before.endpoints, {
+  const desired = desiredEndpoints(manifest, buildId, volumes);
+  const plan = planDeployment(desired, before.endpoints, {
     ownVariablesBefore: await ownVariables(service, before.activeBuildId),
   });
-  if (!prunes) refuseOtherTypes(plan.ofOtherType);
+  if (!prunes) requireSameTypes(plan.ofOtherType);
 
-  await service.mutateAgain(deployBuild, {
+  await service.mutateIdempotent(deployBuild, {
     input: { flashEnvironmentId: target.environment.id, flashBuildId: buildId },
   });
   try {
-    const deployment = await carryOut(service, order, plan, step);
+    const deployment = await applyPlan(service, order, plan, step);
     await finish(service, target, deployment.hasFailed);
     return deployment;
   } catch (error) {
-    const lastCall = service.until(AbortSignal.timeout(LAST_CALL_LIMIT_MS));
+    const lastCall = service.withSignal(AbortSignal.timeout(LAST_CALL_LIMIT_MS));
     await finish(lastCall, target, true).catch(() => undefined); // What went wrong first is said.
     throw error;
   }
 }
 
-async function carryOut(
+async function applyPlan(
   service: Service,
   { target, buildId, manifest, prunes }: DeploymentOrder,
   plan: Plan,
@@ -95,14 +95,14 @@ async function carryOut(
     }),
   );
   const removed = await Promise.all(plan.removed.map((endpoint) => remove(service, endpoint, prunes)));
-  await tellAddresses(service, buildId, manifest, endpoints);
+  await publishUrls(service, buildId, manifest, endpoints);
   const hasFailed =
     endpoints.some(({ action }) => action === "failed") || removed.some(({ error }) => error !== undefined);
   return { endpoints, removed, hasFailed };
 }
 
 async function finish(service: Service, { environment }: Target, hasFailed: boolean): Promise<void> {
-  await service.mutateAgain(finishDeployment, {
+  await service.mutateIdempotent(finishDeployment, {
     input: { flashEnvironmentId: environment.id, state: hasFailed ? "FAILED" : "DEPLOYED" },
   });
 }
@@ -113,11 +113,11 @@ async function readEnvironment(service: Service, { environment }: Target) {
   throw new Failure(`Environment '${environment.name}' was deleted meanwhile.`, ["Run the command again."]);
 }
 
-function wantedEndpoints(
+function desiredEndpoints(
   manifest: FlashManifest,
   buildId: string,
   volumes: ReadonlyMap<string, readonly string[]>,
-): readonly WantedEndpoint[] {
+): readonly DesiredEndpoint[] {
   const fingerprint = manifest.source_fingerprint ?? "";
   return Object.entries(manifest.resources).map(([name, resource]) => ({
     input: toEndpointInput(name, resource, { fingerprint, volumeIds: volumes.get(name) ?? [] }),
@@ -141,7 +141,7 @@ async function ownVariables(
   );
 }
 
-function refuseOtherTypes(endpoints: readonly PresentEndpoint[]): void {
+function requireSameTypes(endpoints: readonly PresentEndpoint[]): void {
   const [first] = endpoints;
   if (first === undefined) return;
   const kind = (isLoadBalanced: boolean) => (isLoadBalanced ? "load-balanced" : "queue-based");
@@ -158,17 +158,17 @@ async function save(
   manifest: FlashManifest,
   planned: PlannedEndpoint,
 ): Promise<DeployedEndpoint> {
-  const { wanted } = planned;
-  const routes = routesOf(manifest, wanted.name);
-  const common = { name: wanted.name, type: wanted.type, routes };
-  const found = (id: string) => ({ id, url: addressOf(service.url, id, wanted.type === "LB") });
+  const { input } = planned;
+  const routes = routesOf(manifest, input.name);
+  const common = { name: input.name, type: input.type, routes };
+  const found = (id: string) => ({ id, url: endpointUrl(service.url, id, input.type === "LB") });
   if (planned.action === "unchanged") {
     return { ...common, ...found(planned.id), action: "unchanged", changes: [] };
   }
   const changes = planned.action === "update" ? planned.changes : [];
   try {
-    const { type, gpuIds, instanceIds, gpuCount, networkVolumeIds, ...rest } = wanted;
-    const { saveEndpoint: saved } = await service.mutateAgain(saveEndpoint, {
+    const { type, gpuIds, instanceIds, gpuCount, networkVolumeIds, ...rest } = input;
+    const { saveEndpoint: saved } = await service.mutateIdempotent(saveEndpoint, {
       input: {
         ...rest,
         networkVolumeIds: networkVolumeIds.map((networkVolumeId) => ({ networkVolumeId })),
@@ -203,21 +203,21 @@ async function remove(
 }
 
 /** Deployed functions find each other by what the manifest of their build says. */
-async function tellAddresses(
+async function publishUrls(
   service: Service,
   buildId: string,
   manifest: FlashManifest,
   endpoints: readonly DeployedEndpoint[],
 ): Promise<void> {
   const resources = { ...manifest.resources };
-  const addresses: Record<string, string> = {};
+  const urls: Record<string, string> = {};
   for (const { name, id, url } of endpoints) {
     const resource = resources[name];
     if (id === null || url === null || resource === undefined) continue;
     resources[name] = { ...resource, endpoint_id: id };
-    addresses[name] = url;
+    urls[name] = url;
   }
-  await service.mutateAgain(updateManifest, {
-    input: { flashBuildId: buildId, manifest: { ...manifest, resources, resources_endpoints: addresses } },
+  await service.mutateIdempotent(updateManifest, {
+    input: { flashBuildId: buildId, manifest: { ...manifest, resources, resources_endpoints: urls } },
   });
 }

@@ -1,12 +1,12 @@
-import type { Terminal } from "../terminal/terminal.ts";
-import type { Route } from "./addresses.ts";
+import type { Terminal } from "../core/terminal.ts";
+import type { Route } from "./endpoint-urls.ts";
 
 export type GroupedEndpoint = {
   /** What stands in its first line. */
   readonly head: string;
   readonly type: "QB" | "LB";
   /** Where it is called; none where it could not be made. */
-  readonly addresses: readonly string[];
+  readonly urls: readonly string[];
   readonly routes: readonly Route[];
 };
 
@@ -27,10 +27,10 @@ function showGroup(
   const { bold, cyan } = terminal.palette;
   terminal.say();
   terminal.say(bold(title));
-  for (const { head, addresses, routes } of group) {
+  for (const { head, urls, routes } of group) {
     terminal.say(`  ${head}`);
-    for (const address of addresses) terminal.say(`    ${cyan(address)}`);
-    if (addresses.length === 0) continue;
+    for (const url of urls) terminal.say(`    ${cyan(url)}`);
+    if (urls.length === 0) continue;
     for (const { method, path } of routes) terminal.say(`    ${method.padEnd(6)} ${path}`);
   }
 }

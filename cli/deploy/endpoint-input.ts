@@ -1,6 +1,6 @@
 /** What an endpoint of a manifest shall be, in the words of the management API. */
 import { EXECUTION_TIMEOUT_DEFAULT_MS, SCALER_VALUE_DEFAULT } from "../../src/contract/limits.ts";
-import type { ManifestResource } from "../../src/contract/flash-manifest.ts";
+import type { ManifestResource } from "../../src/contract/flash/flash-manifest.ts";
 
 export type Variable = { readonly key: string; readonly value: string };
 
@@ -102,6 +102,6 @@ function templateOf(resource: ManifestResource, fingerprint: string | undefined)
 
 /** The service keeps a comma list in this form. */
 function withoutBlanks(list: string): string {
-  const words = list.split(",").map((word) => word.trim());
-  return words.filter((word) => word !== "").join(",");
+  const items = list.split(",").map((item) => item.trim());
+  return items.filter((item) => item !== "").join(",");
 }

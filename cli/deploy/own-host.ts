@@ -1,7 +1,7 @@
 /** The address at which a load-balanced endpoint has a host of its own. */
 import * as z from "zod";
-import { isLoopback } from "../configuration/service-address.ts";
-import { Failure } from "../failure.ts";
+import { isLoopback } from "../service/service-url.ts";
+import { Failure } from "../core/failure.ts";
 import type { Service } from "../service/service.ts";
 
 /** What stands at the address of the service; one of an earlier version says nothing of hosts. */

@@ -38,7 +38,7 @@ function present(input: EndpointInput, changes: Partial<PresentEndpoint> = {}): 
 
 const actions = (plan: ReturnType<typeof planDeployment>) =>
   plan.endpoints.map((endpoint) => [
-    endpoint.wanted.name,
+    endpoint.input.name,
     endpoint.action,
     ...(endpoint.action === "update" ? endpoint.changes : []),
   ]);
@@ -130,6 +130,6 @@ const input = fc
 test.prop([input, input])("once done, a deployment has nothing left to do", (before, after) => {
   const wanted = [{ input: after, buildId: "build-1" }];
   const [planned] = planDeployment(wanted, [present(before)]).endpoints;
-  const done = planDeployment(wanted, [present(planned?.wanted ?? after)]);
+  const done = planDeployment(wanted, [present(planned?.input ?? after)]);
   expect(done.endpoints.map(({ action }) => action)).toEqual(["unchanged"]);
 });

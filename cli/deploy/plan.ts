@@ -3,15 +3,15 @@ import type { PresentEndpoint } from "../service/endpoint-operations.ts";
 import { FINGERPRINT_VARIABLE, type EndpointInput } from "./endpoint-input.ts";
 
 export type PlannedEndpoint =
-  | { readonly action: "create"; readonly wanted: EndpointInput }
+  | { readonly action: "create"; readonly input: EndpointInput }
   | {
       readonly action: "update";
       readonly id: string;
-      readonly wanted: EndpointInput;
+      readonly input: EndpointInput;
       /** Names of what changes, as the API spells them; "code" for other sources. */
       readonly changes: readonly string[];
     }
-  | { readonly action: "unchanged"; readonly id: string; readonly wanted: EndpointInput };
+  | { readonly action: "unchanged"; readonly id: string; readonly input: EndpointInput };
 
 export type Plan = {
   readonly endpoints: readonly PlannedEndpoint[];
@@ -22,7 +22,7 @@ export type Plan = {
 };
 
 /** An endpoint, with the build that its workers shall run; null for an image of one's own. */
-export type WantedEndpoint = { readonly input: EndpointInput; readonly buildId: string | null };
+export type DesiredEndpoint = { readonly input: EndpointInput; readonly buildId: string | null };
 
 /** Variables that the platform sets in templates; they stay unless the app has said otherwise before. */
 const PLATFORM_VARIABLES = ["PORT", "PORT_HEALTH"];
@@ -33,22 +33,22 @@ export type PlanOptions = {
 };
 
 export function planDeployment(
-  wanted: readonly WantedEndpoint[],
+  desired: readonly DesiredEndpoint[],
   present: readonly PresentEndpoint[],
   { ownVariablesBefore = {} }: PlanOptions = {},
 ): Plan {
   const presentByName = new Map(present.map((endpoint) => [endpoint.name, endpoint]));
-  const names = new Set(wanted.map(({ input }) => input.name));
-  const typeOf = new Map(wanted.map(({ input }) => [input.name, input.type]));
+  const names = new Set(desired.map(({ input }) => input.name));
+  const typeOf = new Map(desired.map(({ input }) => [input.name, input.type]));
   return {
-    endpoints: wanted.map(({ input, buildId }) => {
+    endpoints: desired.map(({ input, buildId }) => {
       const found = presentByName.get(input.name);
-      if (found === undefined || found.type !== input.type) return { action: "create", wanted: input };
-      const kept = withPlatformVariables(input, found, ownVariablesBefore[input.name] ?? []);
-      const changes = changesOf(kept, buildId, found);
+      if (found === undefined || found.type !== input.type) return { action: "create", input: input };
+      const merged = withPlatformVariables(input, found, ownVariablesBefore[input.name] ?? []);
+      const changes = changesOf(merged, buildId, found);
       return changes.length === 0
-        ? { action: "unchanged", id: found.id, wanted: kept }
-        : { action: "update", id: found.id, wanted: kept, changes };
+        ? { action: "unchanged", id: found.id, input: merged }
+        : { action: "update", id: found.id, input: merged, changes };
     }),
     removed: present.filter(({ name }) => !names.has(name)).toSorted(byName),
     ofOtherType: present.filter(({ name, type }) => names.has(name) && typeOf.get(name) !== type),
@@ -65,23 +65,25 @@ function withPlatformVariables(
   ownBefore: readonly string[],
 ): EndpointInput {
   const { template } = input;
-  const kept = (present.template?.env ?? []).filter(
+  const platformVariables = (present.template?.env ?? []).filter(
     ({ key }) =>
       PLATFORM_VARIABLES.includes(key) &&
       !ownBefore.includes(key) &&
       !template.env.some((variable) => variable.key === key),
   );
-  return kept.length === 0 ? input : { ...input, template: { ...template, env: [...template.env, ...kept] } };
+  return platformVariables.length === 0
+    ? input
+    : { ...input, template: { ...template, env: [...template.env, ...platformVariables] } };
 }
 
 /** Names of what differs, as the API spells them; "code" for another build or other sources. */
 function changesOf(
-  wanted: EndpointInput,
+  desired: EndpointInput,
   buildId: string | null,
   present: PresentEndpoint,
 ): readonly string[] {
   const before = traitsOf(asInput(present));
-  const after = traitsOf(wanted);
+  const after = traitsOf(desired);
   const changed = Object.keys(after).filter((name) => after[name] !== before[name]);
   const isOtherBuild = buildId !== null && buildId !== present.activeBuildid;
   return isOtherBuild && !changed.includes("code") ? ["code", ...changed] : changed;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type Health, judgeReadiness } from "./readiness.ts";
+import { type Health, readinessOf } from "./readiness.ts";
 
 const NONE = { idle: 0, running: 0, initializing: 0, throttled: 0, unhealthy: 0 };
 
@@ -30,6 +30,6 @@ describe("the workers of an endpoint", () => {
       { state: "failed", reason: "ImportError" },
     ],
   ] as const)("%s", (_, said, workersMin, expected) => {
-    expect(judgeReadiness(said, workersMin)).toMatchObject(expected);
+    expect(readinessOf(said, workersMin)).toMatchObject(expected);
   });
 });

@@ -20,7 +20,7 @@ export type Readiness =
 const UNKNOWN_FAILURE = "Its workers keep failing. See their logs.";
 
 /** `workersMin` is that of the endpoint: so many run without any call. */
-export function judgeReadiness({ workers, release, obstacle }: Health, workersMin: number): Readiness {
+export function readinessOf({ workers, release, obstacle }: Health, workersMin: number): Readiness {
   const ready = workers.idle + workers.running;
   if (obstacle) return { state: "failed", reason: obstacle };
   if (release !== null) {

@@ -1,6 +1,6 @@
 /** The app and the environment that a deployment goes to. */
-import { DEFAULT_ENVIRONMENT } from "../../src/contract/flash.ts";
-import { Failure } from "../failure.ts";
+import { DEFAULT_ENVIRONMENT } from "../../src/contract/flash/flash-names.ts";
+import { Failure } from "../core/failure.ts";
 import {
   appByName,
   createApp,
@@ -8,7 +8,7 @@ import {
   type FlashApp,
   lasting,
 } from "../service/flash-operations.ts";
-import { Refusal, type Service } from "../service/service.ts";
+import { ServiceError, type Service } from "../service/service.ts";
 
 export type Target = {
   readonly app: { readonly id: string; readonly name: string };
@@ -20,7 +20,7 @@ export async function findApp(service: Service, name: string): Promise<FlashApp 
   try {
     return (await service.query(appByName, { name })).flashAppByName;
   } catch (error) {
-    if (error instanceof Refusal && error.code === "APP_NOT_FOUND") return undefined;
+    if (error instanceof ServiceError && error.code === "APP_NOT_FOUND") return undefined;
     throw error;
   }
 }
@@ -47,8 +47,8 @@ export async function ensureTarget(
   environmentName: string,
 ): Promise<Target> {
   const app = await ensureApp(service, appName);
-  const known = app.flashEnvironments.find(({ name }) => name === environmentName);
-  const environment = known ?? (await createdEnvironment(service, app, environmentName));
+  const existing = app.flashEnvironments.find(({ name }) => name === environmentName);
+  const environment = existing ?? (await createdEnvironment(service, app, environmentName));
   return { app: { id: app.id, name: appName }, environment: { id: environment.id, name: environmentName } };
 }
 
@@ -83,6 +83,6 @@ async function createdEnvironment(
 
 function unlessTaken(code: string): (error: unknown) => void {
   return (error) => {
-    if (!(error instanceof Refusal && error.code === code)) throw error;
+    if (!(error instanceof ServiceError && error.code === code)) throw error;
   };
 }

@@ -1,13 +1,13 @@
 /** `flash update`: makes the endpoints again what the last build says, without building. */
-import type { FlashManifest } from "../../src/contract/flash-manifest.ts";
-import type { Cli } from "../cli.ts";
+import type { FlashManifest } from "../../src/contract/flash/flash-manifest.ts";
+import type { Cli } from "../core/cli.ts";
 import { openService } from "../configuration/service-access.ts";
-import { type Built, findBuilt } from "./built.ts";
-import { release } from "./release.ts";
+import { type LocalBuild, findLocalBuild } from "./built.ts";
+import { deployBuildToEnvironment } from "./deploy-build.ts";
 import { chooseEnvironment, ensureTarget, findApp } from "./target.ts";
-import { showUpload } from "./upload-step.ts";
-import { Failure } from "../failure.ts";
-import { appNameOf, checkedName } from "../project.ts";
+import { uploadWithProgress } from "./upload-step.ts";
+import { Failure } from "../core/failure.ts";
+import { appNameOf, checkedName } from "../project/app-name.ts";
 import { buildById, type FlashApp } from "../service/flash-operations.ts";
 import type { Service } from "../service/service.ts";
 
@@ -28,7 +28,7 @@ export async function updateEndpoints(
   const target = await ensureTarget(service, appName, environmentName);
   const build = await prepared(target.app.id);
   const prunes = options.prune ?? false;
-  await release(cli, service, {
+  await deployBuildToEnvironment(cli, service, {
     ...build,
     target,
     prunes,
@@ -45,8 +45,8 @@ async function prepare(
   app: FlashApp | undefined,
   environmentName: string,
 ): Promise<((appId: string) => Promise<StoredBuild>) | undefined> {
-  const built = await findBuilt(cli.directory);
-  if (built) return async (appId) => await storedBuild(cli, service, appId, built);
+  const localBuild = await findLocalBuild(cli.directory);
+  if (localBuild) return async (appId) => await storedBuild(cli, service, appId, localBuild);
   const active = await activeBuild(service, app, environmentName);
   return active && (async () => active);
 }
@@ -61,8 +61,16 @@ function nothingToUpdate(appName: string, environmentName: string): Failure {
 type StoredBuild = { readonly buildId: string; readonly manifest: FlashManifest };
 
 /** The service may not have the last build yet. */
-async function storedBuild(cli: Cli, service: Service, appId: string, built: Built): Promise<StoredBuild> {
-  return { buildId: await showUpload(cli, service, { appId, ...built }), manifest: built.manifest };
+async function storedBuild(
+  cli: Cli,
+  service: Service,
+  appId: string,
+  localBuild: LocalBuild,
+): Promise<StoredBuild> {
+  return {
+    buildId: await uploadWithProgress(cli, service, { appId, ...localBuild }),
+    manifest: localBuild.manifest,
+  };
 }
 
 /** What the environment runs now. */

@@ -1,11 +1,11 @@
 import prettyBytes from "pretty-bytes";
-import type { Cli } from "../cli.ts";
+import type { Cli } from "../core/cli.ts";
 import type { Service } from "../service/service.ts";
 import { secondsSince } from "../terminal/seconds.ts";
 import { type Upload, uploadBuild } from "./upload.ts";
 
 /** Uploads a build before the eyes of the person; answers its id. */
-export async function showUpload(cli: Cli, service: Service, upload: Upload): Promise<string> {
+export async function uploadWithProgress(cli: Cli, service: Service, upload: Upload): Promise<string> {
   const startedAt = performance.now();
   const step = cli.terminal.step("Uploading");
   try {

@@ -2,12 +2,12 @@
 import { openAsBlob } from "node:fs";
 import { basename } from "node:path";
 import pRetry, { AbortError } from "p-retry";
-import { ARTIFACT_MAX_BYTES } from "../../src/contract/flash-limits.ts";
-import { Failure } from "../failure.ts";
+import { ARTIFACT_MAX_BYTES } from "../../src/contract/flash/flash-limits.ts";
+import { Failure } from "../core/failure.ts";
 import { finalizeUpload, prepareUpload } from "../service/flash-operations.ts";
 import type { Service } from "../service/service.ts";
 import { withinMs } from "../service/time-limit.ts";
-import type { Step } from "../terminal/terminal.ts";
+import type { Step } from "../core/terminal.ts";
 
 const PART_LIMIT_MS = 600_000;
 const RETRIES = { retries: 2, minTimeout: 2_000, factor: 1 };
@@ -15,7 +15,7 @@ const GZIP_MAGIC = [0x1f, 0x8b];
 /** How often an upload goes on after another one has taken its place. */
 const SUPERSEDED_MAX = 20;
 /** Of an answer that refuses. */
-const WORDS_SHOWN = 500;
+const ERROR_BODY_MAX_CHARACTERS = 500;
 
 export type Upload = {
   readonly appId: string;
@@ -35,7 +35,7 @@ export async function uploadBuild(
   const blob = await openArtifact(artifact.path);
   let sentBytes = 0;
   for (let superseded = 0; ; superseded += 1) {
-    const { prepareFlashArtifactUpload: prepared } = await service.mutateAgain(prepareUpload, {
+    const { prepareFlashArtifactUpload: prepared } = await service.mutateIdempotent(prepareUpload, {
       input: { flashAppId: appId, tarballSize: artifact.sizeBytes, tarballSha256: artifact.sha256 },
     });
     try {
@@ -45,7 +45,7 @@ export async function uploadBuild(
       step.update("somebody else uploads the same; going on with what is missing");
       continue;
     }
-    const { finalizeFlashArtifactUpload: build } = await service.mutateAgain(finalizeUpload, {
+    const { finalizeFlashArtifactUpload: build } = await service.mutateIdempotent(finalizeUpload, {
       input: { flashAppId: appId, objectKey: prepared.objectKey, manifest },
     });
     return { buildId: build.id, wasThere: prepared.isUploaded, sentBytes };
@@ -108,16 +108,18 @@ async function sendPart(
   onSent: (bytes: number) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  await pRetry(() => tryPart(url, part, onSent, signal), { ...RETRIES, signal }).catch((error: unknown) => {
-    signal.throwIfAborted();
-    if (error instanceof Failure) throw error;
-    throw new Failure(`The upload broke off: ${error instanceof Error ? error.message : String(error)}`, [
-      "Run the command again: it goes on where it stopped.",
-    ]);
-  });
+  await pRetry(() => sendPartOnce(url, part, onSent, signal), { ...RETRIES, signal }).catch(
+    (error: unknown) => {
+      signal.throwIfAborted();
+      if (error instanceof Failure) throw error;
+      throw new Failure(`The upload broke off: ${error instanceof Error ? error.message : String(error)}`, [
+        "Run the command again: it goes on where it stopped.",
+      ]);
+    },
+  );
 }
 
-async function tryPart(
+async function sendPartOnce(
   url: string,
   part: Blob,
   onSent: (bytes: number) => void,
@@ -133,10 +135,10 @@ async function tryPart(
   }).catch((error: unknown) => {
     throw isOfTls(error) ? new AbortError(error as Error) : error;
   });
-  const words = (await response.text()).slice(0, WORDS_SHOWN);
+  const body = (await response.text()).slice(0, ERROR_BODY_MAX_CHARACTERS);
   if (response.ok) return;
   const Kind = response.status === 404 ? Superseded : Failure;
-  const refused = new Kind(`The upload was refused with HTTP ${response.status}: ${words}`);
+  const refused = new Kind(`The upload was refused with HTTP ${response.status}: ${body}`);
   throw response.status >= 500 || response.status === 429 ? refused : new AbortError(refused);
 }
 

@@ -1,6 +1,6 @@
 /** Network volumes that an app names: found by name and data center, or made. They are never deleted. */
-import type { FlashManifest, ManifestResource } from "../../src/contract/flash-manifest.ts";
-import { Failure } from "../failure.ts";
+import type { FlashManifest, ManifestResource } from "../../src/contract/flash/flash-manifest.ts";
+import { Failure } from "../core/failure.ts";
 import { createNetworkVolume, networkVolumes } from "../service/endpoint-operations.ts";
 import type { Service } from "../service/service.ts";
 
@@ -14,15 +14,15 @@ export async function findVolumes(
   service: Service,
   manifest: Pick<FlashManifest, "resources">,
 ): Promise<ReadonlyMap<string, readonly string[]>> {
-  const wanted = Object.entries(manifest.resources).map(
+  const declared = Object.entries(manifest.resources).map(
     ([name, resource]): [string, readonly NamedVolume[]] => [name, volumesOf(resource)],
   );
-  if (wanted.every(([, volumes]) => volumes.length === 0)) return new Map();
+  if (declared.every(([, volumes]) => volumes.length === 0)) return new Map();
 
   const { myself } = await service.query(networkVolumes);
   const present: PresentVolume[] = [...myself.networkVolumes];
   const found = new Map<string, readonly string[]>();
-  for (const [endpoint, volumes] of wanted.filter(([, named]) => named.length > 0)) {
+  for (const [endpoint, volumes] of declared.filter(([, named]) => named.length > 0)) {
     const ids: string[] = [];
     // One after the other: the same new volume may be named twice.
     for (const volume of volumes) ids.push(await findVolume(service, endpoint, volume, present));

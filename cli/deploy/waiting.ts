@@ -1,13 +1,13 @@
 /** `flash deploy` waits until the new workers of each endpoint are ready, or cannot become so. */
 import { setTimeout } from "node:timers/promises";
-import type { FlashManifest } from "../../src/contract/flash-manifest.ts";
-import type { Cli } from "../cli.ts";
+import type { FlashManifest } from "../../src/contract/flash/flash-manifest.ts";
+import type { Cli } from "../core/cli.ts";
 import { counted } from "../terminal/counted.ts";
-import { Refusal, type Service } from "../service/service.ts";
+import { ServiceError, type Service } from "../service/service.ts";
 import { secondsSince } from "../terminal/seconds.ts";
-import type { Step } from "../terminal/terminal.ts";
+import type { Step } from "../core/terminal.ts";
 import type { DeployedEndpoint } from "./deployment.ts";
-import { healthSchema, judgeReadiness, type Readiness } from "./readiness.ts";
+import { healthSchema, readinessOf, type Readiness } from "./readiness.ts";
 
 const POLL_MS = 1_000;
 
@@ -40,13 +40,15 @@ export async function awaitWorkers(
   const step = cli.terminal.step("Waiting for workers");
   try {
     while (true) {
-      const judged = await Promise.all(saved.map(async (endpoint) => await judge(service, endpoint)));
+      const results = await Promise.all(
+        saved.map(async (endpoint) => await readReadiness(service, endpoint)),
+      );
       const isOver = performance.now() - startedAt > limitSeconds * 1_000;
-      if (isOver || judged.every(({ state }) => state !== "waiting")) {
-        end(step, judged, secondsSince(startedAt));
-        return judged;
+      if (isOver || results.every(({ state }) => state !== "waiting")) {
+        endStep(step, results, secondsSince(startedAt));
+        return results;
       }
-      step.update(detailOf(judged));
+      step.update(detailOf(results));
       await setTimeout(POLL_MS, undefined, { signal: cli.signal }).catch(() => cli.signal.throwIfAborted());
     }
   } catch (error) {
@@ -57,25 +59,28 @@ export async function awaitWorkers(
 
 type SavedEndpoint = { readonly name: string; readonly id: string; readonly workersMin: number };
 
-async function judge(service: Service, { name, id, workersMin }: SavedEndpoint): Promise<ReadyEndpoint> {
+async function readReadiness(
+  service: Service,
+  { name, id, workersMin }: SavedEndpoint,
+): Promise<ReadyEndpoint> {
   try {
-    return { name, ...judgeReadiness(await service.read(`/v2/${id}/health`, healthSchema), workersMin) };
+    return { name, ...readinessOf(await service.read(`/v2/${id}/health`, healthSchema), workersMin) };
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
+    if (!(error instanceof ServiceError)) throw error;
     // It was deleted meanwhile, or the key may deploy but not look.
     return { name, state: error.code === "not_found" ? "failed" : "unknown", reason: error.message };
   }
 }
 
-function detailOf(judged: readonly ReadyEndpoint[]): string {
-  const waiting = judged.filter(({ state }) => state === "waiting");
+function detailOf(results: readonly ReadyEndpoint[]): string {
+  const waiting = results.filter(({ state }) => state === "waiting");
   const [reason] = waiting.flatMap((one) => (one.state === "waiting" && one.reason ? [one.reason] : []));
   const names = waiting.map(({ name }) => name).join(", ");
   return reason === undefined ? names : `${names}: ${reason}`;
 }
 
-function end(step: Step, judged: readonly ReadyEndpoint[], seconds: number): void {
-  const having = (state: ReadyEndpoint["state"]) => judged.filter((one) => one.state === state);
+function endStep(step: Step, results: readonly ReadyEndpoint[], seconds: number): void {
+  const having = (state: ReadyEndpoint["state"]) => results.filter((one) => one.state === state);
   const [failed, waiting, ready] = [having("failed"), having("waiting"), having("ready")];
   const open = [...having("idle"), ...having("unknown")].map(({ name }) => name).join(", ");
   if (failed.length > 0)

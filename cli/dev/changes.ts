@@ -1,4 +1,4 @@
-import type { Terminal } from "../terminal/terminal.ts";
+import type { Terminal } from "../core/terminal.ts";
 import type { AppChange } from "./app/live-app.ts";
 
 /** What a change of files has changed; nothing for a change that no endpoint notices. */
@@ -6,13 +6,13 @@ export function showChange(terminal: Terminal, change: AppChange): void {
   const { added, removed, changed, reconfigured, problems, warnings } = change;
   const isNamed = new Set([...added, ...reconfigured]);
   const parts = [
-    partOf(
+    changeSummary(
       "changed",
       changed.filter((name) => !isNamed.has(name)),
     ),
-    partOf("configured anew", reconfigured),
-    partOf("added", added),
-    partOf("removed", removed),
+    changeSummary("configured anew", reconfigured),
+    changeSummary("added", added),
+    changeSummary("removed", removed),
   ].filter((part) => part !== "");
   if (parts.length > 0) terminal.done(`Reloaded: ${parts.join("; ")}`);
   for (const warning of warnings) terminal.warn(warning);
@@ -22,6 +22,6 @@ export function showChange(terminal: Terminal, change: AppChange): void {
   else if (parts.length + warnings.length === 0) terminal.done("Reloaded: everything can be read again");
 }
 
-function partOf(what: string, names: readonly string[]): string {
+function changeSummary(what: string, names: readonly string[]): string {
   return names.length === 0 ? "" : `${what} ${names.join(", ")}`;
 }

@@ -1,6 +1,6 @@
 /** What `flash dev` does, from its start to Ctrl+C. */
 import { once } from "node:events";
-import type { Cli } from "../cli.ts";
+import type { Cli } from "../core/cli.ts";
 import { openService } from "../configuration/service-access.ts";
 import { type LocalEdge, openLocalEdge } from "../local/local-edge.ts";
 import { startLocalServer } from "../server/local-server.ts";
@@ -12,10 +12,10 @@ import type { LiveApp } from "./app/live-app.ts";
 import { openLiveApp } from "./app/watched-app.ts";
 import { LiveCalls } from "./call/live-calls.ts";
 import { showChange } from "./changes.ts";
-import { forgetAddress, tellAddress } from "./dev-address.ts";
+import { removeDevServerUrl, writeDevServerUrl } from "./dev-server-file.ts";
 import { findLeftovers, offerRemoval } from "./session/leftovers.ts";
 import type { LiveSession } from "./session/live-session.ts";
-import { openLiveSession } from "./session/opening.ts";
+import { openLiveSession } from "./session/open-session.ts";
 import { confirmProvisioning, provision } from "./session/provisioning.ts";
 
 export type DevOptions = {
@@ -78,10 +78,10 @@ async function serve(cli: Cli, options: DevOptions, opened: Opened): Promise<voi
   const log = openCallLog(cli);
   const server = await startLocalServer(cli, { app, calls, log, host, port });
   opened.push(async () => await server.close());
-  await tellAddress(cli.directory, server.url);
-  opened.push(async () => await forgetAddress(cli.directory));
+  await writeDevServerUrl(cli.directory, server.url);
+  opened.push(async () => await removeDevServerUrl(cli.directory));
 
-  cli.warnings?.release(); // its end is hours away
+  cli.warnings?.flush(); // its end is hours away
   const endpoints = await app.endpoints();
   showStartupTable(cli, endpoints, server);
   app.onChange((change) => {

@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
-import { Failure } from "../failure.ts";
+import { Failure } from "../core/failure.ts";
 import type { DiscoveryRequest } from "./discovery-report.ts";
 
 /** Between being asked to end and being ended. */
@@ -32,7 +32,7 @@ export type DiscoveryCall = {
 };
 
 /** Answers the report as text: from descriptor 3, or from a file where descriptors cannot be inherited. */
-export async function askDiscovery(call: DiscoveryCall): Promise<string> {
+export async function runDiscovery(call: DiscoveryCall): Promise<string> {
   const { options = [] } = call;
   if (IS_POSIX) return await runPython(call, options);
   const directory = await mkdtemp(join(tmpdir(), "flash-discovery-"));
@@ -64,7 +64,7 @@ async function runPython(call: DiscoveryCall, options: readonly string[]): Promi
     const result = await child;
     call.signal.throwIfAborted();
     if (result.failed) {
-      const advice = [howItEnded(result)];
+      const advice = [describeExit(result)];
       throw new Failure(`${call.interpreter} could not read the app's declarations.`, advice);
     }
     const report: unknown = result.stdio[3];
@@ -76,7 +76,7 @@ async function runPython(call: DiscoveryCall, options: readonly string[]): Promi
 }
 
 /** Execa's own message would show the whole script. */
-export function howItEnded({ originalMessage, signal, exitCode }: Ending): string {
+export function describeExit({ originalMessage, signal, exitCode }: Ending): string {
   if (originalMessage) return originalMessage;
   if (signal !== undefined) return `It was ended by ${signal}.`;
   return `It ended with exit code ${exitCode ?? "unknown"}.`;

@@ -3,10 +3,10 @@
  * command. Paths are relative to the project, with forward slashes; lines count from 1.
  */
 import * as z from "zod";
-import { manifestParameterSchema, manifestResourceSchema } from "../../src/contract/flash-manifest.ts";
+import { manifestParameterSchema, manifestResourceSchema } from "../../src/contract/flash/flash-manifest.ts";
 
-const text = z.string();
-const texts = z.array(text);
+const string = z.string();
+const strings = z.array(string);
 const line = z.number().int().positive();
 
 /** What discovery is asked, as JSON on its standard input. */
@@ -19,69 +19,69 @@ export type DiscoveryRequest = {
 };
 
 const functionSchema = z.object({
-  name: text,
-  module: text,
+  name: string,
+  module: string,
   line,
   isAsync: z.boolean(),
   isGenerator: z.boolean(),
   isClass: z.boolean(),
-  classMethods: texts,
-  httpMethod: text.nullable(),
-  httpPath: text.nullable(),
-  description: text.nullable(),
+  classMethods: strings,
+  httpMethod: string.nullable(),
+  httpPath: string.nullable(),
+  description: string.nullable(),
   /** Without `self`; of a class with one public method those of that method, with several none. */
   parameters: z.array(manifestParameterSchema),
   /** Of a class: those of each public method, without `self`. Older packages do not tell. */
-  methodParameters: z.record(text, z.array(manifestParameterSchema)).optional(),
+  methodParameters: z.record(string, z.array(manifestParameterSchema)).optional(),
 });
 export type DiscoveredFunction = z.infer<typeof functionSchema>;
 
 const endpointSchema = z.object({
-  name: text,
-  filePath: text,
-  modulePath: text,
+  name: string,
+  filePath: string,
+  modulePath: string,
   line,
-  configVariable: text.nullable(),
+  configVariable: string.nullable(),
   isLoadBalanced: z.boolean(),
   /** An image of one's own. */
   isClient: z.boolean(),
   /** What `Endpoint.resource()` says: the keys of a manifest resource that the declaration decides. */
   resource: manifestResourceSchema.partial(),
-  dependencies: texts,
-  systemDependencies: texts,
+  dependencies: strings,
+  systemDependencies: strings,
   /** Older packages do not tell. */
   accelerateDownloads: z.boolean().optional(),
-  pythonVersion: text.nullable(),
+  pythonVersion: string.nullable(),
   functions: z.array(functionSchema),
   /** Local files that its code needs, its own included. */
-  localFiles: texts,
+  localFiles: strings,
   makesRemoteCalls: z.boolean(),
   /** Other endpoints whose functions its code refers to. Older packages do not tell. */
-  calls: texts.optional(),
+  calls: strings.optional(),
 });
 export type DiscoveredEndpoint = z.infer<typeof endpointSchema>;
 
 /** `file` is null for what belongs to none. */
-const noteSchema = z.object({ file: text.nullable(), line: line.nullable(), message: text });
-export type DiscoveryNote = z.infer<typeof noteSchema>;
+const diagnosticSchema = z.object({ file: string.nullable(), line: line.nullable(), message: string });
+export type Diagnostic = z.infer<typeof diagnosticSchema>;
 
 export const discoveryReportSchema = z.object({
   protocol: z.literal(1),
   python: z.object({
     /** Such as 3.12.1. */
-    version: text,
-    executable: text,
+    version: string,
+    executable: string,
     /** As sysconfig says: linux-x86_64. */
-    platform: text,
+    platform: string,
   }),
-  sdkVersion: text,
+  sdkVersion: string,
   endpoints: z.array(endpointSchema),
   /** Local files that any candidate needs, sorted. */
-  localFiles: texts,
+  localFiles: strings,
   /** What importing these files asks of other packages, by its top-level name. Older packages do not tell. */
-  imports: z.array(z.object({ file: text, line, module: text })).optional(),
-  warnings: z.array(noteSchema),
-  errors: z.array(noteSchema),
+  imports: z.array(z.object({ file: string, line, module: string })).optional(),
+  warnings: z.array(diagnosticSchema),
+  errors: z.array(diagnosticSchema),
 });
 export type DiscoveryReport = z.infer<typeof discoveryReportSchema>;
 
@@ -92,16 +92,16 @@ export const liveReportSchema = discoveryReportSchema.extend({
   /** Some files are being imported still; another report follows. */
   isInterim: z.boolean(),
   /** Files that cannot be parsed. */
-  faults: z.array(noteSchema),
+  faults: z.array(diagnosticSchema),
   /** SHA-256 of the candidates and of all local files that they need. */
-  hashes: z.record(text, text),
+  hashes: z.record(string, string),
   /** Files that are imported together, since candidates among them may have to do with each other. */
-  groups: z.array(texts),
+  groups: z.array(strings),
   /** Those of which nothing is known. */
-  unread: texts,
+  unread: strings,
   /** Why nothing is; null while they are being imported. */
-  failure: text.nullable(),
+  failure: string.nullable(),
   /** Files that importing has opened, besides modules; they may be missing. */
-  opened: texts,
+  opened: strings,
 });
 export type LiveReport = z.infer<typeof liveReportSchema>;

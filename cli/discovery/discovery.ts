@@ -1,12 +1,12 @@
 /** What an app declares, by the Python package that knows how to read it. */
 import { delimiter } from "node:path";
 import type { z } from "zod";
-import type { Cli } from "../cli.ts";
-import { Failure } from "../failure.ts";
-import { askDiscovery } from "./discovery-process.ts";
+import type { Cli } from "../core/cli.ts";
+import { Failure } from "../core/failure.ts";
+import { runDiscovery } from "./discovery-process.ts";
 import { type DiscoveryReport, discoveryReportSchema } from "./discovery-report.ts";
 import { findInterpreter, type Interpreter } from "./interpreter.ts";
-import { failureOf, noteLine } from "./notes.ts";
+import { failureOf, formatDiagnostic } from "./diagnostics.ts";
 import { sdkDirectory } from "./sdk-directory.ts";
 
 /** For the import of one file. */
@@ -26,9 +26,9 @@ export type DiscoveryOptions = {
 export async function discover(cli: Cli, options: DiscoveryOptions): Promise<DiscoveryReport> {
   const setting = await discoverySetting(cli, options.python);
   const request = { root: cli.directory, files: options.files, timeoutSeconds: IMPORT_LIMIT_SECONDS };
-  const text = await askDiscovery({ ...setting, request, signal: cli.signal });
-  const report = parseReport(discoveryReportSchema, setting.interpreter, text);
-  for (const warning of report.warnings) cli.terminal.warn(noteLine(warning));
+  const json = await runDiscovery({ ...setting, request, signal: cli.signal });
+  const report = parseReport(discoveryReportSchema, setting.interpreter, json);
+  for (const warning of report.warnings) cli.terminal.warn(formatDiagnostic(warning));
   if (report.errors.length > 0) throw failureOf(report.errors);
   return report;
 }
@@ -44,16 +44,16 @@ export type DiscoverySetting = {
 /** Which Python reads the app, and how it finds the package; says so when that is the command's own. */
 export async function discoverySetting(cli: Cli, python?: string): Promise<DiscoverySetting> {
   const interpreter = await findInterpreter(cli, python);
-  if (!interpreter.hasSdk) sayWhichSdk(cli, interpreter);
+  if (!interpreter.hasSdk) announceBundledSdk(cli, interpreter);
   const environment = environmentFor(cli, interpreter);
   return { interpreter: interpreter.path, directory: cli.directory, environment };
 }
 
-const told = new WeakSet<Cli>();
+const notified = new WeakSet<Cli>();
 
-function sayWhichSdk(cli: Cli, interpreter: Interpreter): void {
-  if (told.has(cli)) return;
-  told.add(cli);
+function announceBundledSdk(cli: Cli, interpreter: Interpreter): void {
+  if (notified.has(cli)) return;
+  notified.add(cli);
   cli.terminal.say(
     `${interpreter.path} has no package edgerun, so the one that comes with this command is used.`,
   );
@@ -74,9 +74,9 @@ function environmentFor(cli: Cli, interpreter: Interpreter): Record<string, stri
 export function parseReport<Schema extends z.ZodType>(
   schema: Schema,
   interpreter: string,
-  text: string,
+  json: string,
 ): z.output<Schema> {
-  const report = schema.safeParse(parsed(text));
+  const report = schema.safeParse(parsed(json));
   if (report.success) return report.data;
   const issue = report.error.issues[0];
   throw new Failure(`The package edgerun of ${interpreter} does not fit this command.`, [
@@ -85,9 +85,9 @@ export function parseReport<Schema extends z.ZodType>(
   ]);
 }
 
-function parsed(text: string): unknown {
+function parsed(json: string): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(json);
   } catch {
     return undefined;
   }

@@ -3,8 +3,8 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { execa } from "execa";
 import * as z from "zod";
-import type { Cli } from "../cli.ts";
-import { Failure } from "../failure.ts";
+import type { Cli } from "../core/cli.ts";
+import { Failure } from "../core/failure.ts";
 
 const LEAST_MINOR = 10;
 const ADVICE = [
@@ -99,9 +99,9 @@ async function probe(cli: Cli, path: string, origin: string): Promise<z.infer<ty
   ]);
 }
 
-function parsed(text: string): unknown {
+function parsed(json: string): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(json);
   } catch {
     return undefined;
   }

@@ -1,7 +1,7 @@
-import { Failure } from "../failure.ts";
+import { Failure } from "../core/failure.ts";
 
 const LINES_SHOWN = 6;
-const BESIDE_THE_POINT = /^npm warn (?!tar )|A complete log of this run/;
+const IRRELEVANT = /^npm warn (?!tar )|A complete log of this run/;
 
 type Cause = { readonly pattern: RegExp; readonly message: string; readonly advice: readonly string[] };
 
@@ -46,10 +46,10 @@ function causes(directory: string): readonly Cause[] {
 }
 
 /** What a person can do about an installation that failed with these words. */
-export function fetchFailure(words: string, directory: string): Failure {
-  const cause = causes(directory).find(({ pattern }) => pattern.test(words));
-  const lines = words.split("\n").filter((line) => line.trim() !== "");
-  const shown = lines.filter((line) => !BESIDE_THE_POINT.test(line)).slice(0, LINES_SHOWN);
-  if (cause) return new Failure(cause.message, [...cause.advice, ...shown.slice(0, 2)]);
-  return new Failure("npm could not install the Workers runtime.", shown);
+export function fetchFailure(output: string, directory: string): Failure {
+  const cause = causes(directory).find(({ pattern }) => pattern.test(output));
+  const lines = output.split("\n").filter((line) => line.trim() !== "");
+  const relevant = lines.filter((line) => !IRRELEVANT.test(line)).slice(0, LINES_SHOWN);
+  if (cause) return new Failure(cause.message, [...cause.advice, ...relevant.slice(0, 2)]);
+  return new Failure("npm could not install the Workers runtime.", relevant);
 }

@@ -1,10 +1,10 @@
 /** An edge and an agent on this computer, for as long as a command runs. */
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { keepRunning, type KeptPart } from "../../standalone/part.ts";
-import type { Cli } from "../cli.ts";
+import { supervise, type Supervisor } from "../../standalone/supervised-process.ts";
+import type { Cli } from "../core/cli.ts";
 import { ignoreFlashDirectory } from "../build/build-directory.ts";
-import { ensureFlashDirectory, FLASH_DIRECTORY } from "../flash-directory.ts";
+import { ensureFlashDirectory, FLASH_DIRECTORY } from "../project/flash-directory.ts";
 import { findInterpreter } from "../discovery/interpreter.ts";
 import { sdkDirectory } from "../discovery/sdk-directory.ts";
 import { secondsSince } from "../terminal/seconds.ts";
@@ -35,7 +35,7 @@ export type LocalEdgeOptions = {
  */
 export async function openLocalEdge(cli: Cli, options: LocalEdgeOptions = {}): Promise<LocalEdge> {
   const { runtime = "process" } = options;
-  introduce(cli, runtime);
+  announce(cli, runtime);
   // Workers have another PATH than this command.
   const { executable: python } = await findInterpreter(cli, options.python);
   const packages = await ensureLocalPackages(cli, join(standaloneDirectory(), "packages"));
@@ -55,7 +55,7 @@ export async function openLocalEdge(cli: Cli, options: LocalEdgeOptions = {}): P
 }
 
 /** Whatever else is configured is not used, and a person who has forgotten that would look in the wrong place. */
-function introduce({ terminal }: Cli, runtime: "process" | "docker"): void {
+function announce({ terminal }: Cli, runtime: "process" | "docker"): void {
   terminal.say("--local: edge and workers run on this computer alone; no other service is used.");
   if (runtime === "docker") terminal.say("Workers run in Docker. GPUs are simulated: no card is used.");
   else
@@ -66,9 +66,9 @@ async function start(cli: Cli, run: (port?: number) => Promise<StandaloneHandle>
   const startedAt = performance.now();
   const step = cli.terminal.step("Starting the local edge");
   let handle: StandaloneHandle | undefined;
-  let kept: KeptPart;
+  let supervised: Supervisor;
   try {
-    kept = await keepRunning({
+    supervised = await supervise({
       name: "local edge",
       start: async () => (handle = await run(handle?.port)),
       onStarted: () => {},
@@ -81,5 +81,5 @@ async function start(cli: Cli, run: (port?: number) => Promise<StandaloneHandle>
   step.done(`Started the local edge (${secondsSince(startedAt)} s)`);
   const { port, apiKey } = handle as unknown as StandaloneHandle;
   cli.hide?.(apiKey);
-  return { url: `http://127.0.0.1:${port}`, apiKey, close: () => kept.stop() };
+  return { url: `http://127.0.0.1:${port}`, apiKey, close: () => supervised.stop() };
 }

@@ -6,10 +6,10 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import prettyBytes from "pretty-bytes";
-import { AGENT_NODE_MIN, isEarlier } from "../../src/contract/agent-version.ts";
-import { cacheDirectory } from "../cache-directory.ts";
-import type { Cli } from "../cli.ts";
-import { Failure } from "../failure.ts";
+import { AGENT_NODE_MIN, isEarlier } from "../../src/contract/agent/agent-version.ts";
+import { cacheDirectory } from "../core/cache-directory.ts";
+import type { Cli } from "../core/cli.ts";
+import { Failure } from "../core/failure.ts";
 import { secondsSince } from "../terminal/seconds.ts";
 import { fetchPackages } from "./package-fetch.ts";
 import { isWhole, use } from "./package-directory.ts";
@@ -41,13 +41,13 @@ export async function ensureLocalPackages(cli: Cli, sources: string): Promise<Lo
   const miniflare = readPackageSet(join(sources, "miniflare"));
   const node = isEarlier(process.versions.node, AGENT_NODE_MIN) ? nodeSet(sources) : undefined;
   const isThere = hasMiniflare(sources, miniflare);
-  const wanted = [...(isThere ? [] : [miniflare]), ...(node ? [node] : [])];
-  const targets = wanted.map((set) => targetOf(cli, set));
+  const required = [...(isThere ? [] : [miniflare]), ...(node ? [node] : [])];
+  const targets = required.map((set) => targetOf(cli, set));
   await removeUnused(cacheDirectory(cli.environment), targets);
-  const isUsable = await Promise.all(targets.map(takeUp));
+  const isUsable = await Promise.all(targets.map(markUsed));
   await fetchAll(
     cli,
-    wanted.filter((_, index) => isUsable[index] !== true),
+    required.filter((_, index) => isUsable[index] !== true),
   );
   return {
     directory: isThere ? sources : targetOf(cli, miniflare),
@@ -56,7 +56,7 @@ export async function ensureLocalPackages(cli: Cli, sources: string): Promise<Lo
 }
 
 /** Whether it can be run from; nobody removes it from now on. */
-async function takeUp(target: string): Promise<boolean> {
+async function markUsed(target: string): Promise<boolean> {
   await use(target).catch(() => {}); // A cache that cannot be written to serves as well.
   return await isWhole(target);
 }
@@ -99,14 +99,14 @@ async function fetchAll(cli: Cli, sets: readonly PackageSet[]): Promise<void> {
   const step = cli.terminal.step(`Fetching the Workers runtime, once (${sumOf(sets, "fetched")} MB)`);
   const bytes = new Map<PackageSet, number>();
   const sum = (): number => [...bytes.values()].reduce((all, each) => all + each, 0);
-  const tell = (set: PackageSet, written: number): void => {
+  const report = (set: PackageSet, written: number): void => {
     bytes.set(set, written);
     if (sum() < MEGABYTE) return;
     step.update(`${Math.round(sum() / MEGABYTE)} of ${sumOf(sets, "unpacked")} MB on disk`);
   };
   try {
     await settleAll(
-      sets.map((set) => fetchPackages(cli, set, targetOf(cli, set), (written) => tell(set, written))),
+      sets.map((set) => fetchPackages(cli, set, targetOf(cli, set), (written) => report(set, written))),
     );
   } catch (error) {
     step.fail("The Workers runtime was not fetched");

@@ -9,12 +9,12 @@ import { lstat, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "no
 import { hostname } from "node:os";
 import { join, relative } from "node:path";
 import * as z from "zod";
-import { thisOwner, whereaboutsOf } from "../tracking/owner.ts";
+import { thisOwner, processStateOf } from "../project/process-owner.ts";
 
 const INVENTORY = "inventory.json";
 const USERS = "users";
 /** Who goes from one version to another and back shall not fetch each time. */
-const KEPT_MS = 14 * 24 * 3_600_000;
+const RETENTION_MS = 14 * 24 * 3_600_000;
 
 const inventorySchema = z.record(z.string(), z.number());
 const userSchema = z.object({ pid: z.number(), startedAt: z.string(), host: z.string() });
@@ -58,7 +58,7 @@ export async function use(directory: string): Promise<void> {
   });
   await writeFile(join(users, `${hostname()}-${process.pid}`), JSON.stringify(thisOwner()));
   for (const name of await readdir(users)) {
-    if ((await whereabouts(join(users, name))) === "ended") await rm(join(users, name), { force: true });
+    if ((await userState(join(users, name))) === "ended") await rm(join(users, name), { force: true });
   }
 }
 
@@ -68,8 +68,8 @@ export async function isUsed(directory: string): Promise<boolean> {
   const names = await readdir(users).catch((): string[] => []);
   for (const path of [directory, ...names.map((name) => join(users, name))]) {
     const { mtimeMs } = await stat(path);
-    if (Date.now() - mtimeMs < KEPT_MS) return true;
-    if (path !== directory && (await whereabouts(path)) === "running") return true;
+    if (Date.now() - mtimeMs < RETENTION_MS) return true;
+    if (path !== directory && (await userState(path)) === "running") return true;
   }
   return false;
 }
@@ -77,17 +77,17 @@ export async function isUsed(directory: string): Promise<boolean> {
 /** Takes it away in one step; leaves it where it is when somebody wants it after all. */
 export async function discard(
   directory: string,
-  isWanted: (directory: string) => Promise<boolean>,
+  isStillNeeded: (directory: string) => Promise<boolean>,
 ): Promise<void> {
   const aside = `${directory}.${process.pid}-${randomUUID()}`;
   await rename(directory, aside);
-  if (await isWanted(aside)) await rename(aside, directory);
+  if (await isStillNeeded(aside)) await rename(aside, directory);
   else await rm(aside, { recursive: true, force: true });
 }
 
-async function whereabouts(user: string): Promise<"running" | "ended" | "elsewhere"> {
+async function userState(user: string): Promise<"running" | "ended" | "elsewhere"> {
   try {
-    return whereaboutsOf(userSchema.parse(JSON.parse(await readFile(user, "utf8"))));
+    return processStateOf(userSchema.parse(JSON.parse(await readFile(user, "utf8"))));
   } catch {
     return "ended"; // It was killed while it wrote this.
   }

@@ -3,13 +3,13 @@ import { constants, existsSync } from "node:fs";
 import { access, mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { execa } from "execa";
-import type { Cli } from "../cli.ts";
-import { Failure } from "../failure.ts";
+import type { Cli } from "../core/cli.ts";
+import { Failure } from "../core/failure.ts";
 import { fetchFailure } from "./fetch-failure.ts";
 import { discard, fileSizes, isWhole, seal, use } from "./package-directory.ts";
 import { installationFiles, type PackageSet } from "./package-set.ts";
 
-const LOOK_MS = 400;
+const POLL_MS = 400;
 const LIMIT_MS = 900_000;
 
 /** What a person's own configuration of npm could have otherwise, and this needs. Its registry and proxy count. */
@@ -31,8 +31,8 @@ export async function fetchPackages(
   try {
     await mkdir(dirname(target), { recursive: true });
     fresh = await mkdtemp(`${target}.${process.pid}-`);
-    for (const [name, text] of Object.entries(installationFiles(set))) {
-      await writeFile(join(fresh, name), text);
+    for (const [name, content] of Object.entries(installationFiles(set))) {
+      await writeFile(join(fresh, name), content);
     }
     await install(cli, fresh, onBytes);
     await seal(fresh);
@@ -47,8 +47,8 @@ export async function fetchPackages(
 }
 
 async function install(cli: Cli, directory: string, onBytes: (bytes: number) => void): Promise<void> {
-  const [command, ...words] = await npmCommand();
-  const running = execa(command, [...words, "ci", ...OPTIONS], {
+  const [command, ...args] = await npmCommand();
+  const running = execa(command, [...args, "ci", ...OPTIONS], {
     cwd: directory,
     env: withoutNpm(cli.environment),
     extendEnv: false,
@@ -58,7 +58,7 @@ async function install(cli: Cli, directory: string, onBytes: (bytes: number) => 
     timeout: LIMIT_MS,
     reject: false,
   });
-  const look = setInterval(() => void sizeOf(directory).then(onBytes, () => {}), LOOK_MS);
+  const poll = setInterval(() => void sizeOf(directory).then(onBytes, () => {}), POLL_MS);
   try {
     const { failed, code, all, shortMessage } = await running;
     cli.signal.throwIfAborted();
@@ -68,7 +68,7 @@ async function install(cli: Cli, directory: string, onBytes: (bytes: number) => 
       throw code === "ENOENT" ? npmMissing() : fetchFailure(all || shortMessage || "", dirname(directory));
     onBytes(await sizeOf(directory));
   } finally {
-    clearInterval(look);
+    clearInterval(poll);
   }
 }
 

@@ -30,8 +30,8 @@ export function readPackageSet(
   directory: string,
   platform: { readonly os: string; readonly cpu: string } = { os: process.platform, cpu: process.arch },
 ): PackageSet {
-  const text = readFileSync(join(directory, "package-lock.json"), "utf8");
-  const lockfile = JSON.parse(text) as Lockfile;
+  const json = readFileSync(join(directory, "package-lock.json"), "utf8");
+  const lockfile = JSON.parse(json) as Lockfile;
   const paths = Object.entries(lockfile.packages)
     .filter(
       ([, { os, cpu }]) =>
@@ -40,7 +40,7 @@ export function readPackageSet(
     .map(([path]) => NATIVE.exec(path)?.[1]);
   return {
     name: basename(directory),
-    fingerprint: createHash("sha256").update(text).digest("hex").slice(0, 12),
+    fingerprint: createHash("sha256").update(json).digest("hex").slice(0, 12),
     manifest: JSON.parse(readFileSync(join(directory, "package.json"), "utf8")) as Manifest,
     lockfile,
     native: paths.find((name) => name !== undefined),

@@ -1,4 +1,4 @@
-import { Failure } from "../failure.ts";
+import { Failure } from "../core/failure.ts";
 
 /** Of these there are builds of workerd. */
 const PLATFORMS = ["linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64", "win32-x64"];

@@ -8,10 +8,10 @@ import {
   standaloneMessageSchema,
   type StandaloneSettings,
 } from "../../standalone/messages.ts";
-import type { Part } from "../../standalone/part.ts";
-import { compiledDirectory } from "../cache-directory.ts";
-import type { Cli } from "../cli.ts";
-import { Failure } from "../failure.ts";
+import type { SupervisedProcess } from "../../standalone/supervised-process.ts";
+import { compiledDirectory } from "../core/cache-directory.ts";
+import type { Cli } from "../core/cli.ts";
+import { Failure } from "../core/failure.ts";
 import { standaloneDirectory } from "./standalone-directory.ts";
 
 /** It has little to do once all runs: requests go past it. They save 90 MB. */
@@ -20,7 +20,7 @@ const NODE_OPTIONS = ["--optimize-for-size", "--max-semi-space-size=2"];
 const END_LIMIT_MS = 30_000;
 
 /** One run of it. */
-export type StandaloneHandle = Part & { readonly port: number; readonly apiKey: string };
+export type StandaloneHandle = SupervisedProcess & { readonly port: number; readonly apiKey: string };
 
 export type StandaloneStart = {
   readonly cli: Cli;

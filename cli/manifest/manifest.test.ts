@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { flashManifestSchema } from "../../src/contract/flash-manifest.ts";
+import { flashManifestSchema } from "../../src/contract/flash/flash-manifest.ts";
 import { discoveredEndpoint, discoveredFunction, discoveryReport } from "../../test/support/discovered.ts";
 import type { DiscoveredEndpoint } from "../discovery/discovery-report.ts";
 import { runtimeImages } from "./images.ts";

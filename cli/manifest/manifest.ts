@@ -1,5 +1,9 @@
 /** flash_manifest.json, out of what discovery has found. */
-import type { FlashManifest, ManifestFunction, ManifestResource } from "../../src/contract/flash-manifest.ts";
+import type {
+  FlashManifest,
+  ManifestFunction,
+  ManifestResource,
+} from "../../src/contract/flash/flash-manifest.ts";
 import type {
   DiscoveredEndpoint,
   DiscoveredFunction,

@@ -1,30 +1,30 @@
 /** The one Python version that an app is built for. */
 import type { DiscoveredEndpoint, DiscoveryReport } from "../discovery/discovery-report.ts";
-import { Failure } from "../failure.ts";
+import { Failure } from "../core/failure.ts";
 
 /** Versions that there are runtime images for. */
 export const PYTHON_VERSIONS = ["3.10", "3.11", "3.12", "3.13"] as const;
 const DEFAULT_VERSION = "3.12";
 
-type Wish = { readonly version: string; readonly from: string };
+type VersionRequest = { readonly version: string; readonly from: string };
 
 /**
  * Such as 3.12: what was asked for, else what endpoints declare, else that of the interpreter where there is an image
  * for it. Throws a Failure that names both when two want different ones.
  */
-export function choosePythonVersion(report: DiscoveryReport, asked?: string): string {
-  const wishes: Wish[] = [
-    ...(asked === undefined ? [] : [{ version: asked, from: "--python-version" }]),
+export function choosePythonVersion(report: DiscoveryReport, requested?: string): string {
+  const requests: VersionRequest[] = [
+    ...(requested === undefined ? [] : [{ version: requested, from: "--python-version" }]),
     ...report.endpoints.filter(hasCode).flatMap((endpoint) => {
       const { pythonVersion, name, filePath, line } = endpoint;
       const from = `the endpoint ${name} (${filePath}:${line})`;
       return pythonVersion === null ? [] : [{ version: pythonVersion, from }];
     }),
   ];
-  for (const wish of wishes) assertSupported(wish);
-  const [first] = wishes;
+  for (const request of requests) assertSupported(request);
+  const [first] = requests;
   if (first === undefined) return versionOf(report);
-  const other = wishes.find(({ version }) => version !== first.version);
+  const other = requests.find(({ version }) => version !== first.version);
   if (other === undefined) return first.version;
   throw new Failure("An app has one Python version, but two are asked for.", [
     `${first.from}: ${first.version}`,
@@ -36,7 +36,7 @@ function hasCode(endpoint: DiscoveredEndpoint): boolean {
   return !endpoint.isClient;
 }
 
-function assertSupported({ version, from }: Wish): void {
+function assertSupported({ version, from }: VersionRequest): void {
   if (isSupported(version)) return;
   throw new Failure(`Python ${version}, asked for by ${from}, has no runtime image.`, [
     `It can be ${PYTHON_VERSIONS.slice(0, -1).join(", ")} or ${PYTHON_VERSIONS.at(-1)}.`,

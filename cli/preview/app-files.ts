@@ -1,10 +1,10 @@
 /** The files of the app on this computer, as containers get them: unpacked once, and the archive beside them. */
 import { copyFile, link, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { ArchiveFault, unpack } from "../../node-agent/artifacts/unpacking.ts";
+import { ArchiveError, unpack } from "../../node-agent/artifacts/unpacking.ts";
 import { freshDirectory } from "../build/build-directory.ts";
-import type { Cli } from "../cli.ts";
-import { Failure } from "../failure.ts";
+import type { Cli } from "../core/cli.ts";
+import { Failure } from "../core/failure.ts";
 
 /** In `.flash/`. */
 const KIND = ".preview";
@@ -26,7 +26,7 @@ export async function layOutFiles({ directory, signal }: Cli, archive: string): 
     return files;
   } catch (error) {
     await remove();
-    if (error instanceof ArchiveFault) throw new Failure(`The archive ${archive} ${error.message}.`);
+    if (error instanceof ArchiveError) throw new Failure(`The archive ${archive} ${error.message}.`);
     throw error;
   }
 }

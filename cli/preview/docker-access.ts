@@ -2,8 +2,8 @@
 import { existsSync } from "node:fs";
 import Dockerode from "dockerode";
 import { execa } from "execa";
-import type { Cli } from "../cli.ts";
-import { Failure } from "../failure.ts";
+import type { Cli } from "../core/cli.ts";
+import { Failure } from "../core/failure.ts";
 
 const DEFAULT_SOCKET = "/var/run/docker.sock";
 const NAMED_BY = "DOCKER_HOST";

@@ -1,10 +1,10 @@
 /** The images that containers of a preview start from. */
 import type Dockerode from "dockerode";
-import { isNotFound, pullFailure, stalledPull } from "../../node-agent/runtime/docker-errors.ts";
-import { PullError, pullImage } from "../../node-agent/runtime/image-pull.ts";
+import { isNotFound, pullFailure, stalledPull } from "../../node-agent/runtime/docker/docker-errors.ts";
+import { PullError, pullImage } from "../../node-agent/runtime/images/image-pull.ts";
 import { PULL_STALL_MS } from "../../src/contract/limits.ts";
-import type { Cli } from "../cli.ts";
-import { Failure } from "../failure.ts";
+import type { Cli } from "../core/cli.ts";
+import { Failure } from "../core/failure.ts";
 import type { WorkerPlan } from "./worker-plan.ts";
 
 /**
@@ -66,6 +66,6 @@ function reasonOf(imageName: string, error: unknown): string {
   if (error instanceof PullError && error.stalledForMs !== null)
     return stalledPull(imageName, error.stalledForMs);
   const cause = error instanceof PullError ? error.cause : error;
-  const { sentence, answer } = pullFailure({ imageName, registryAuth: null }, cause);
-  return `${sentence} The answer was: ${answer}`; // to who has named the image, on a computer of their own
+  const { message, answer } = pullFailure({ imageName, registryAuth: null }, cause);
+  return `${message} The answer was: ${answer}`; // to who has named the image, on a computer of their own
 }

@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import type Dockerode from "dockerode";
 import { readGpus } from "../../node-agent/gpu/nvidia-smi.ts";
-import type { Gpu } from "../../src/contract/agent.ts";
+import type { Gpu } from "../../src/contract/agent/agent.ts";
 
 /** What artifacts are built for. */
 const ARTIFACT_PLATFORM = "linux/amd64";

@@ -9,16 +9,16 @@ import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { Hono, type HonoRequest } from "hono";
 import { errorBody, ERROR_STATUS, type ErrorCode } from "../../src/contract/errors.ts";
-import { FLASH_ENDPOINT_HEADER, FLASH_ENDPOINT_ID } from "../../src/contract/flash.ts";
-import type { FlashManifest } from "../../src/contract/flash-manifest.ts";
+import { FLASH_ENDPOINT_HEADER, FLASH_ENDPOINT_ID } from "../../src/contract/flash/flash-names.ts";
+import type { FlashManifest } from "../../src/contract/flash/flash-manifest.ts";
 import { DIRECT_BODY_MAX_BYTES } from "../../src/contract/limits.ts";
-import { detailAnswer } from "../server/call-answer.ts";
-import type { CallLog } from "../server/call-log.ts";
-import { readJob } from "../server/job-text.ts";
-import { observed } from "../server/observed-call.ts";
-import { askedOperation, searchOf } from "../server/queue-operations.ts";
-import { readBody } from "../server/request-body.ts";
-import type { EndpointCalls, ServedEndpoint } from "../server/served-app.ts";
+import { detailResponse } from "../server/requests/responses.ts";
+import type { CallLog } from "../server/requests/call-log.ts";
+import { readJob } from "../server/requests/job-json.ts";
+import { answerObserved } from "../server/requests/observed-call.ts";
+import { parseOperation, searchOf } from "../server/requests/queue-operations.ts";
+import { readBody } from "../server/requests/request-body.ts";
+import type { EndpointCalls, ServedEndpoint } from "../server/requests/served-app.ts";
 import { endpointIdOf } from "./worker-plan.ts";
 
 export type PeerSettings = {
@@ -94,11 +94,11 @@ type Called = { readonly id: string; readonly name?: string | undefined; readonl
 async function answerQueue(settings: PeerSettings, request: Request, called: Called): Promise<Response> {
   const endpoint = endpointOf(settings, called);
   if (endpoint === undefined) return unknown(called);
-  const asked = askedOperation(called.path);
+  const asked = parseOperation(called.path);
   if (asked === undefined || endpoint.resource.is_load_balanced)
     return refusal("not_found", `${endpoint.name} has no operation ${request.method} ${called.path}.`);
   const line = settings.log.begin({ method: request.method, path: `/${endpoint.name}${called.path}` });
-  return await observed(line, request, async () => {
+  return await answerObserved(line, request, async () => {
     const { operation, jobId, bodyMaxBytes } = asked;
     const call = {
       operation,
@@ -116,7 +116,7 @@ async function answerRoute(settings: PeerSettings, request: Request, called: Cal
   const endpoint = endpointOf(settings, called);
   if (endpoint?.resource.is_load_balanced !== true) return unknown(called);
   const line = settings.log.begin({ method: request.method, path: `/${endpoint.name}${called.path}` });
-  return await observed(line, request, async () => {
+  return await answerObserved(line, request, async () => {
     const { method, headers, signal, url } = request;
     const body = await readBody(request, DIRECT_BODY_MAX_BYTES);
     const whole = new Request(url, { method, headers, signal, ...(body !== undefined && { body }) });
@@ -135,7 +135,7 @@ function unknown({ id, name = id }: Called): Response {
 function refusal(code: ErrorCode, message: string): Response {
   const status = ERROR_STATUS[code];
   return code === "not_found"
-    ? detailAnswer(status, message)
+    ? detailResponse(status, message)
     : Response.json(errorBody(code, message), { status });
 }
 

@@ -1,10 +1,10 @@
 /** What a preview says once it runs. */
-import type { FlashManifest } from "../../src/contract/flash-manifest.ts";
-import type { Cli } from "../cli.ts";
-import { exampleCalls, routesOf, type Route } from "../deploy/addresses.ts";
+import type { FlashManifest } from "../../src/contract/flash/flash-manifest.ts";
+import type { Cli } from "../core/cli.ts";
+import { exampleCalls, routesOf, type Route } from "../deploy/endpoint-urls.ts";
 import { type GroupedEndpoint, showEndpointGroups } from "../deploy/endpoint-group.ts";
 import type { LocalServer } from "../server/local-server.ts";
-import type { Palette } from "../terminal/palette.ts";
+import type { Palette } from "../core/palette.ts";
 import { PREVIEW_ENVIRONMENT } from "./worker-plan.ts";
 import type { PreviewWorker } from "./worker/preview-worker.ts";
 
@@ -77,5 +77,5 @@ function shown(
 
 function grouped(palette: Palette, { name, type, url, localUrl, routes }: ShownEndpoint): GroupedEndpoint {
   const own = type === "QB" ? `${url}/runsync` : url;
-  return { head: palette.bold(name), type, addresses: url === localUrl ? [own] : [own, localUrl], routes };
+  return { head: palette.bold(name), type, urls: url === localUrl ? [own] : [own, localUrl], routes };
 }

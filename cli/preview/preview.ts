@@ -8,9 +8,9 @@ import { once } from "node:events";
 import type Dockerode from "dockerode";
 import type { AgentLog } from "../../node-agent/log.ts";
 import type { BuildResult } from "../build/build.ts";
-import type { Cli } from "../cli.ts";
+import type { Cli } from "../core/cli.ts";
 import { findEnvironmentFile } from "../configuration/environment-file.ts";
-import { Failure } from "../failure.ts";
+import { Failure } from "../core/failure.ts";
 import { type LocalServer, startLocalServer } from "../server/local-server.ts";
 import { openCallLog } from "../server/terminal-call-log.ts";
 import { counted } from "../terminal/counted.ts";
@@ -81,7 +81,7 @@ class Preview {
 
   async start(): Promise<LocalServer> {
     const site = await newSite();
-    this.#cli.onHurry?.(() => this.#left(site));
+    this.#cli.onForceQuit?.(() => this.#left(site));
     const key = `preview_${randomBytes(24).toString("hex")}`;
     this.#cli.hide?.(key);
     const app = servedApp(this.#order.manifest, this.#order.appName);
@@ -139,7 +139,7 @@ class Preview {
 
   async #maker(site: Site, peers: PeerService, machine: Machine): Promise<ContainerMaker> {
     const files = await layOutFiles(this.#cli, this.#order.artifact.path);
-    this.#cli.onHurry?.(() => [
+    this.#cli.onForceQuit?.(() => [
       "What is left of the preview, the next `flash deploy --preview` here removes.",
     ]);
     this.#endings.push(() => files.remove());

@@ -2,8 +2,8 @@
  * What deployed workers get from the account's secrets, those of a preview get from `.env`. A variable that is declared
  * without a value is filled from there as well; one with a value stays as it is, as it does when it is deployed.
  */
-import { fillReferences, referredSecrets } from "../../src/domain/secret-reference.ts";
-import { Failure } from "../failure.ts";
+import { fillReferences, referencedSecrets } from "../../src/domain/accounts/secret-reference.ts";
+import { Failure } from "../core/failure.ts";
 
 type Values = Readonly<Record<string, string | undefined>>;
 type Variable = { readonly key: string; readonly value: string };
@@ -44,7 +44,7 @@ export function fillVariables(declared: DeclaredVariables, values: Values): Fill
 
 function missingOf(endpoint: string, variables: readonly Variable[], values: Values): readonly string[] {
   return variables.flatMap(({ key, value }) =>
-    [...new Set(referredSecrets(value))]
+    [...new Set(referencedSecrets(value))]
       .filter((name) => values[name] === undefined)
       .map((name) => `${name}=… for the variable ${key} of ${endpoint}`),
   );

@@ -1,14 +1,14 @@
 /** The workers of a preview behind the local server. */
 import { proxy } from "hono/proxy";
-import type { FlashManifest } from "../../src/contract/flash-manifest.ts";
-import type { CallLine } from "../server/call-log.ts";
+import type { FlashManifest } from "../../src/contract/flash/flash-manifest.ts";
+import type { CallLine } from "../server/requests/call-log.ts";
 import {
   CallFailure,
   type EndpointCalls,
   type QueueCall,
   type ServedApp,
   type ServedEndpoint,
-} from "../server/served-app.ts";
+} from "../server/requests/served-app.ts";
 import { answerQueueCall } from "./queue/queue-answers.ts";
 import type { PreviewWorker } from "./worker/preview-worker.ts";
 

@@ -8,9 +8,9 @@ import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 import type Dockerode from "dockerode";
 import * as z from "zod";
-import { isConflict, isGoneOrConflict, isNotFound } from "../../node-agent/runtime/docker-errors.ts";
-import { ignoring } from "../../node-agent/runtime/docker-calls.ts";
-import { readProcess } from "../../node-agent/runtime/process-table.ts";
+import { isConflict, isGoneOrConflict, isNotFound } from "../../node-agent/runtime/docker/docker-errors.ts";
+import { ignoring } from "../../node-agent/runtime/docker/docker-calls.ts";
+import { readProcess } from "../../node-agent/runtime/process/process-table.ts";
 
 const PREVIEW_LABEL = "edgerun.preview";
 const OWNER_LABEL = "edgerun.preview.owner";

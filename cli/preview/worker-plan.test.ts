@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { FlashManifest, ManifestResource } from "../../src/contract/flash-manifest.ts";
+import type { FlashManifest, ManifestResource } from "../../src/contract/flash/flash-manifest.ts";
 import { planWorkers, type WorkerPlan } from "./worker-plan.ts";
 
 const QUEUE: ManifestResource = {

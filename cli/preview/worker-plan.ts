@@ -1,12 +1,15 @@
 /** What the worker of each endpoint is made of, in the layers of a deployed one. */
-import type { ServerSettings } from "../../node-agent/direct/server-settings.ts";
-import { readServerSettings, serverVariables } from "../../node-agent/direct/server-settings.ts";
+import type { ServerSettings } from "../../node-agent/worker/load-balancing/server-settings.ts";
+import {
+  readServerSettings,
+  serverVariables,
+} from "../../node-agent/worker/load-balancing/server-settings.ts";
 import type { WorkerLimits } from "../../node-agent/runtime/runtime.ts";
-import { readCpuInstance } from "../../src/contract/cpu-flavors.ts";
-import { LIVE_TOKEN_VARIABLE, LIVE_VARIABLE } from "../../src/contract/flash-live.ts";
-import type { FlashManifest, ManifestResource } from "../../src/contract/flash-manifest.ts";
+import { readCpuInstance } from "../../src/catalog/cpu-flavors.ts";
+import { LIVE_TOKEN_VARIABLE, LIVE_VARIABLE } from "../../src/contract/flash/flash-live.ts";
+import type { FlashManifest, ManifestResource } from "../../src/contract/flash/flash-manifest.ts";
 import { toEndpointInput } from "../deploy/endpoint-input.ts";
-import { Failure } from "../failure.ts";
+import { Failure } from "../core/failure.ts";
 import { fillVariables } from "./secret-values.ts";
 
 /** Name of the environment that workers of a preview are in. */

@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { isBlockedPort, PORT_MAX } from "../../src/contract/port.ts";
-import { Failure } from "../failure.ts";
+import { isBlockedPort, PORT_MAX } from "../../src/net/port.ts";
+import { Failure } from "../core/failure.ts";
 
 const PORTS_TO_TRY = 20;
 

@@ -3,12 +3,12 @@ import { once } from "node:events";
 import type { Server } from "node:http";
 import { isIPv6 } from "node:net";
 import { getRequestListener } from "@hono/node-server";
-import type { Cli } from "../cli.ts";
-import type { CallLog } from "./call-log.ts";
+import type { Cli } from "../core/cli.ts";
+import type { CallLog } from "./requests/call-log.ts";
 import { isLoopback, isWildcard } from "./host-names.ts";
 import { listen } from "./listening.ts";
-import { localApp } from "./local-app.ts";
-import type { EndpointCalls, ServedApp } from "./served-app.ts";
+import { localApp } from "./router.ts";
+import type { EndpointCalls, ServedApp } from "./requests/served-app.ts";
 
 export type LocalServerSettings = {
   readonly app: ServedApp;
@@ -35,27 +35,27 @@ export type LocalServer = {
  * Failure where it cannot listen.
  */
 export async function startLocalServer(cli: Cli, settings: LocalServerSettings): Promise<LocalServer> {
-  const { host, port: asked } = settings;
+  const { host, port: requestedPort } = settings;
   // The globals stay those of Node: the rest of the command uses them too.
   const listener = getRequestListener(localApp(settings).fetch, { overrideGlobalObjects: false });
   const { servers, port } = await listen(
     (request, response) => void listener(request, response),
     host,
-    asked,
+    requestedPort,
   );
-  const isMoved = asked !== 0 && port !== asked;
-  if (isMoved) cli.terminal.warn(`Port ${asked} is taken; the server is on port ${port}.`);
+  const isMoved = requestedPort !== 0 && port !== requestedPort;
+  if (isMoved) cli.terminal.warn(`Port ${requestedPort} is taken; the server is on port ${port}.`);
   if (!isLoopback(host))
     cli.terminal.warn(`Whoever reaches this computer on ${host} can call the endpoints, without a key.`);
   return {
-    url: `http://${shownHost(host)}:${port}`,
+    url: `http://${displayHost(host)}:${port}`,
     port,
     isMoved,
     close: async () => await closeAll(servers),
   };
 }
 
-function shownHost(host: string): string {
+function displayHost(host: string): string {
   if (isWildcard(host)) return "localhost";
   return isIPv6(host) ? `[${host}]` : host;
 }

@@ -1,7 +1,7 @@
-import type { Cli } from "../cli.ts";
+import type { Cli } from "../core/cli.ts";
 import type { LocalServer } from "./local-server.ts";
-import { routesOf } from "./route-table.ts";
-import type { ServedEndpoint } from "./served-app.ts";
+import { routesOf } from "./requests/route-table.ts";
+import type { ServedEndpoint } from "./requests/served-app.ts";
 
 const DESCRIPTION_MAX_CHARACTERS = 60;
 

@@ -1,12 +1,12 @@
 import { stripVTControlCharacters } from "node:util";
-import type { Cli } from "../cli.ts";
-import type { Step } from "../terminal/terminal.ts";
-import type { CallLine, CallLog } from "./call-log.ts";
-import { CallOrder, type Turn } from "./call-order.ts";
+import type { Cli } from "../core/cli.ts";
+import type { Step } from "../core/terminal.ts";
+import type { CallLine, CallLog } from "./requests/call-log.ts";
+import { DisplayOrder, type DisplayedCall } from "./display-order.ts";
 
 /** Shows calls in the terminal, each under a number of its own. */
 export function openCallLog(cli: Cli): CallLog {
-  const order = new CallOrder(cli.signal);
+  const order = new DisplayOrder(cli.signal);
   let last = 0;
   return {
     begin: ({ method, path }) => {
@@ -14,16 +14,16 @@ export function openCallLog(cli: Cli): CallLog {
       return new TerminalCall(cli, order.begin(), { number: last, title: `${method} ${path}` });
     },
     between: (show) => {
-      const turn = order.begin();
-      turn.show(show);
-      turn.end();
+      const displayed = order.begin();
+      displayed.show(show);
+      displayed.end();
     },
   };
 }
 
 class TerminalCall implements CallLine {
   readonly #cli: Cli;
-  readonly #turn: Turn;
+  readonly #displayed: DisplayedCall;
   readonly #number: string;
   readonly #title: string;
   readonly #startedAt = performance.now();
@@ -32,9 +32,13 @@ class TerminalCall implements CallLine {
   #reason: string | undefined;
   #worker: string | undefined;
 
-  constructor(cli: Cli, turn: Turn, { number, title }: { readonly number: number; readonly title: string }) {
+  constructor(
+    cli: Cli,
+    displayed: DisplayedCall,
+    { number, title }: { readonly number: number; readonly title: string },
+  ) {
     this.#cli = cli;
-    this.#turn = turn;
+    this.#displayed = displayed;
     this.#number = `#${number}`;
     this.#title = title;
     this.#aside(title);
@@ -59,22 +63,24 @@ class TerminalCall implements CallLine {
   printed(line: string): void {
     const { dim } = this.#cli.terminal.palette;
     const text = `${INDENT}${this.#number} ${dim("│")} ${printable(line)}`;
-    this.#turn.show(() => this.#cli.terminal.say(text));
+    this.#displayed.show(() => this.#cli.terminal.say(text));
   }
 
   awaitLog(): () => void {
-    return this.#turn.awaitLog();
+    return this.#displayed.awaitLog();
   }
 
   done({ ranMs, queuedMs }: Parameters<CallLine["done"]>[0]): void {
     if (this.#ends()) return;
     const times = [
       duration(ranMs ?? performance.now() - this.#startedAt),
-      ...(queuedMs !== undefined && queuedMs >= SHOWN_WAIT_MS ? [`waited ${duration(queuedMs)}`] : []),
+      ...(queuedMs !== undefined && queuedMs >= DISPLAYED_QUEUE_MIN_MS
+        ? [`waited ${duration(queuedMs)}`]
+        : []),
     ];
     const text = `${this.#head()} ${this.#cli.terminal.palette.dim(`(${times.join(", ")})`)}`;
-    this.#turn.show(() => this.#step.done(text));
-    this.#turn.end();
+    this.#displayed.show(() => this.#step.done(text));
+    this.#displayed.end();
   }
 
   fail(reason: string, detail = ""): void {
@@ -84,8 +90,8 @@ class TerminalCall implements CallLine {
     if (first.startsWith(rest.at(-1) ?? first)) rest.pop();
     const below = rest.map((line) => `\n${INDENT}${printable(line)}`).join("");
     const text = `${this.#head()}: ${printable(first)}${below}`;
-    this.#turn.show(() => this.#step.fail(text));
-    this.#turn.end();
+    this.#displayed.show(() => this.#step.fail(text));
+    this.#displayed.end();
   }
 
   /** Whether it has ended before. */
@@ -97,7 +103,7 @@ class TerminalCall implements CallLine {
 
   #aside(text: string): void {
     const line = `  ${clock()} ${this.#number} ${text}`;
-    this.#turn.show(() => this.#cli.terminal.aside(line));
+    this.#displayed.show(() => this.#cli.terminal.aside(line));
   }
 
   #head(): string {
@@ -107,7 +113,7 @@ class TerminalCall implements CallLine {
 
 /** As wide as the mark and the time before the lines of a call. */
 const INDENT = " ".repeat("✓ 00:00:00 ".length);
-const SHOWN_WAIT_MS = 100;
+const DISPLAYED_QUEUE_MIN_MS = 100;
 
 function clock(): string {
   return new Date().toTimeString().slice(0, "00:00:00".length);

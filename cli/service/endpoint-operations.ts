@@ -1,10 +1,10 @@
 /** Operations on the endpoints of an environment, and on what they need. */
 import * as z from "zod";
-import { type Operation, Refusal, type Service } from "./service.ts";
+import { type Operation, ServiceError, type Service } from "./service.ts";
 
-const text = z.string();
+const string = z.string();
 const count = z.number().int();
-const variableSchema = z.object({ key: text, value: text });
+const variableSchema = z.object({ key: string, value: string });
 
 function operation<Shape extends z.ZodRawShape>(document: string, shape: Shape) {
   return { document, schema: z.object(shape) } satisfies Operation<z.ZodObject<Shape>>;
@@ -12,35 +12,35 @@ function operation<Shape extends z.ZodRawShape>(document: string, shape: Shape) 
 
 /** An endpoint as the service has it. */
 export const presentEndpointSchema = z.object({
-  id: text,
-  name: text,
+  id: string,
+  name: string,
   type: z.enum(["QB", "LB"]),
   version: count,
-  gpuIds: text.nullable(),
+  gpuIds: string.nullable(),
   gpuCount: count,
-  instanceIds: z.array(text),
+  instanceIds: z.array(string),
   workersMin: count,
   workersMax: count,
   idleTimeout: count,
-  scalerType: text,
+  scalerType: string,
   scalerValue: count,
   executionTimeoutMs: count,
-  locations: text.nullable(),
-  minCudaVersion: text.nullable(),
-  flashBootType: text.nullable(),
-  networkVolumeId: text.nullable(),
-  networkVolumeIds: z.array(z.object({ networkVolumeId: text })),
+  locations: string.nullable(),
+  minCudaVersion: string.nullable(),
+  flashBootType: string.nullable(),
+  networkVolumeId: string.nullable(),
+  networkVolumeIds: z.array(z.object({ networkVolumeId: string })),
   /** The build that its workers run. */
-  activeBuildid: text.nullable(),
+  activeBuildid: string.nullable(),
   template: z
     .object({
-      imageName: text,
+      imageName: string,
       containerDiskInGb: count,
-      dockerArgs: text,
-      ports: text.nullable(),
-      startScript: text,
+      dockerArgs: string,
+      ports: string.nullable(),
+      startScript: string,
       advancedStart: z.boolean(),
-      containerRegistryAuthId: text.nullable(),
+      containerRegistryAuthId: string.nullable(),
       env: z.array(variableSchema),
     })
     .nullable(),
@@ -60,10 +60,10 @@ export const environmentEndpoints = operation(
   {
     flashEnvironment: z
       .object({
-        id: text,
-        name: text,
-        state: text.nullable(),
-        activeBuildId: text.nullable(),
+        id: string,
+        name: string,
+        state: string.nullable(),
+        activeBuildId: string.nullable(),
         endpoints: z.array(presentEndpointSchema),
       })
       .nullable(),
@@ -73,10 +73,10 @@ export const environmentEndpoints = operation(
 /** Without an id it creates, or changes the one of this name in the environment: doing it twice does no harm. */
 export const saveEndpoint = operation(
   "mutation ($input: EndpointInput) { saveEndpoint(input: $input) { id name type version } }",
-  { saveEndpoint: z.object({ id: text, name: text, type: z.enum(["QB", "LB"]), version: count }) },
+  { saveEndpoint: z.object({ id: string, name: string, type: z.enum(["QB", "LB"]), version: count }) },
 );
 
-const volumeSchema = z.object({ id: text, name: text, dataCenterId: text });
+const volumeSchema = z.object({ id: string, name: string, dataCenterId: string });
 
 export const networkVolumes = operation("query { myself { networkVolumes { id name dataCenterId } } }", {
   myself: z.object({ networkVolumes: z.array(volumeSchema) }),
@@ -88,7 +88,7 @@ export const createNetworkVolume = operation(
 );
 
 const limitWorkers = operation("mutation ($input: EndpointInput) { saveEndpoint(input: $input) { id } }", {
-  saveEndpoint: z.object({ id: text }),
+  saveEndpoint: z.object({ id: string }),
 });
 
 const deleteEndpoint = operation("mutation ($id: String) { deleteEndpoint(id: $id) }", {
@@ -98,11 +98,11 @@ const deleteEndpoint = operation("mutation ($id: String) { deleteEndpoint(id: $i
 /** Deletes an endpoint after its worker limits were set to 0, which the API asks for; "gone" when there is none. */
 export async function removeEndpoint(service: Service, id: string): Promise<"deleted" | "gone"> {
   try {
-    await service.mutateAgain(limitWorkers, { input: { id, workersMin: 0, workersMax: 0 } });
+    await service.mutateIdempotent(limitWorkers, { input: { id, workersMin: 0, workersMax: 0 } });
     await service.mutate(deleteEndpoint, { id });
     return "deleted";
   } catch (error) {
-    if (error instanceof Refusal && error.code === "ENDPOINT_NOT_FOUND") return "gone";
+    if (error instanceof ServiceError && error.code === "ENDPOINT_NOT_FOUND") return "gone";
     throw error;
   }
 }

@@ -1,24 +1,24 @@
 /** Operations on apps, environments and builds. */
 import * as z from "zod";
-import { AUTH_REQUEST_STATUSES } from "../../src/contract/flash.ts";
-import { flashManifestSchema } from "../../src/contract/flash-manifest.ts";
+import { AUTH_REQUEST_STATUSES } from "../../src/contract/flash/flash-names.ts";
+import { flashManifestSchema } from "../../src/contract/flash/flash-manifest.ts";
 import { GPU_FIELDS, gpuShape } from "./gpu-name.ts";
 import type { Operation } from "./service.ts";
 
-const text = z.string();
+const string = z.string();
 
 function operation<Shape extends z.ZodRawShape>(document: string, shape: Shape) {
   return { document, schema: z.object(shape) } satisfies Operation<z.ZodObject<Shape>>;
 }
 
 export const environmentSchema = z.object({
-  id: text,
-  name: text,
-  state: text.nullable(),
-  activeBuildId: text.nullable(),
-  createdAt: text.nullable(),
+  id: string,
+  name: string,
+  state: string.nullable(),
+  activeBuildId: string.nullable(),
+  createdAt: string.nullable(),
   /** Of a live session, which ends then unless it is renewed; null for an environment that lasts. */
-  leaseExpiresAt: text.nullable(),
+  leaseExpiresAt: string.nullable(),
 });
 export type FlashEnvironment = z.infer<typeof environmentSchema>;
 
@@ -34,11 +34,11 @@ export function stateOf({ state, leaseExpiresAt }: FlashEnvironment): string {
   return leaseExpiresAt === null || state === "DELETING" ? (state ?? "-") : "LIVE";
 }
 
-const buildSchema = z.object({ id: text, sha256: text.nullable(), createdAt: text.nullable() });
+const buildSchema = z.object({ id: string, sha256: string.nullable(), createdAt: string.nullable() });
 
 export const appSchema = z.object({
-  id: text,
-  name: text,
+  id: string,
+  name: string,
   flashEnvironments: z.array(environmentSchema),
   flashBuilds: z.array(buildSchema),
 });
@@ -56,7 +56,7 @@ export const appByName = operation(
 
 export const createApp = operation(
   "mutation ($input: CreateFlashAppInput) { createFlashApp(input: $input) { id name } }",
-  { createFlashApp: z.object({ id: text, name: text }) },
+  { createFlashApp: z.object({ id: string, name: string }) },
 );
 
 export const listApps = operation(
@@ -65,10 +65,10 @@ export const listApps = operation(
     myself: z.object({
       flashApps: z.array(
         z.object({
-          id: text,
-          name: text,
+          id: string,
+          name: string,
           flashEnvironments: z.array(environmentSchema.pick({ id: true, name: true, leaseExpiresAt: true })),
-          flashBuilds: z.array(z.object({ id: text })),
+          flashBuilds: z.array(z.object({ id: string })),
         }),
       ),
     }),
@@ -86,17 +86,17 @@ export const deleteEnvironment = operation(
 );
 
 const deployedEndpointSchema = z.object({
-  id: text,
-  name: text,
+  id: string,
+  name: string,
   type: z.enum(["QB", "LB"]),
   workersMin: z.number().int(),
   workersMax: z.number().int(),
   pods: z.array(
     z.object({
-      id: text,
-      desiredStatus: text,
+      id: string,
+      desiredStatus: string,
       gpuCount: z.number().int().nullable(),
-      machine: z.object({ ...gpuShape, location: text.nullable() }).nullable(),
+      machine: z.object({ ...gpuShape, location: string.nullable() }).nullable(),
     }),
   ),
 });
@@ -118,7 +118,9 @@ export const environmentDetails = operation(
     flashEnvironment: environmentSchema
       .extend({
         endpoints: z.array(deployedEndpointSchema),
-        networkVolumes: z.array(z.object({ id: text, name: text, size: z.number(), dataCenterId: text })),
+        networkVolumes: z.array(
+          z.object({ id: string, name: string, size: z.number(), dataCenterId: string }),
+        ),
       })
       .nullable(),
   },
@@ -126,13 +128,13 @@ export const environmentDetails = operation(
 
 /** Of all endpoints of the account. */
 export const endpointIds = operation("query { myself { endpoints { id } } }", {
-  myself: z.object({ endpoints: z.array(z.object({ id: text })) }),
+  myself: z.object({ endpoints: z.array(z.object({ id: string })) }),
 });
 
 const authRequestSchema = z.object({
-  id: text,
+  id: string,
   status: z.enum(AUTH_REQUEST_STATUSES),
-  expiresAt: text.nullable(),
+  expiresAt: string.nullable(),
 });
 
 /** Needs no key. */
@@ -143,12 +145,12 @@ export const createAuthRequest = operation("mutation { createFlashAuthRequest { 
 /** Needs no key. The key of the account comes with APPROVED, and once only. */
 export const authRequestStatus = operation(
   "query ($id: String) { flashAuthRequestStatus(flashAuthRequestId: $id) { id status expiresAt apiKey } }",
-  { flashAuthRequestStatus: authRequestSchema.extend({ apiKey: text.nullable() }) },
+  { flashAuthRequestStatus: authRequestSchema.extend({ apiKey: string.nullable() }) },
 );
 
 export const createEnvironment = operation(
   "mutation ($appId: String, $name: String) { createFlashEnvironment(input: { flashAppId: $appId, name: $name }) { id name } }",
-  { createFlashEnvironment: z.object({ id: text, name: text }) },
+  { createFlashEnvironment: z.object({ id: string, name: string }) },
 );
 
 /** `uploadUrl` takes the whole by PUT, or parts of `partBytes` at `<uploadUrl>/parts/<n>`. */
@@ -158,9 +160,9 @@ export const prepareUpload = operation(
   }`,
   {
     prepareFlashArtifactUpload: z.object({
-      uploadUrl: text,
-      objectKey: text,
-      expiresAt: text,
+      uploadUrl: string,
+      objectKey: string,
+      expiresAt: string,
       /** The app has this artifact; nothing needs to be sent. */
       isUploaded: z.boolean(),
       partBytes: z.number().int().positive(),
@@ -172,30 +174,30 @@ export const prepareUpload = operation(
 
 export const finalizeUpload = operation(
   `mutation ($input: FinalizeFlashArtifactUploadInput) { finalizeFlashArtifactUpload(input: $input) { id } }`,
-  { finalizeFlashArtifactUpload: z.object({ id: text }) },
+  { finalizeFlashArtifactUpload: z.object({ id: string }) },
 );
 
 export const deployBuild = operation(
   `mutation ($input: DeployBuildToEnvironmentInput) { deployBuildToEnvironment(input: $input) { id } }`,
-  { deployBuildToEnvironment: z.object({ id: text }) },
+  { deployBuildToEnvironment: z.object({ id: string }) },
 );
 
 /** Says how a deployment ended: DEPLOYED or FAILED. */
 export const finishDeployment = operation(
   `mutation ($input: FinishFlashDeploymentInput) { finishFlashDeployment(input: $input) { id state } }`,
-  { finishFlashDeployment: z.object({ id: text, state: text }) },
+  { finishFlashDeployment: z.object({ id: string, state: string }) },
 );
 
 export const updateManifest = operation(
   `mutation ($input: UpdateFlashBuildManifestInput) { updateFlashBuildManifest(input: $input) { id } }`,
-  { updateFlashBuildManifest: z.object({ id: text }) },
+  { updateFlashBuildManifest: z.object({ id: string }) },
 );
 
 export const buildById = operation(
   "query ($id: String) { flashBuild(flashBuildId: $id) { id sha256 manifest } }",
   {
     flashBuild: z
-      .object({ id: text, sha256: text.nullable(), manifest: flashManifestSchema.nullable() })
+      .object({ id: string, sha256: string.nullable(), manifest: flashManifestSchema.nullable() })
       .nullable(),
   },
 );

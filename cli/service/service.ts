@@ -1,15 +1,15 @@
 /** The management API of the service, as commands call it. */
 import pRetry, { AbortError } from "p-retry";
 import * as z from "zod";
-import { isLoopback } from "../configuration/service-address.ts";
-import { Failure } from "../failure.ts";
+import { isLoopback } from "./service-url.ts";
+import { Failure } from "../core/failure.ts";
 import { CLIENT_NAME } from "./client-name.ts";
 import { withinMs } from "./time-limit.ts";
 
 /** The longest call puts together an artifact of 1.5 GB and reads it once. */
 const CALL_LIMIT_MS = 300_000;
 /** A redirect would take what is sent to wherever it leads. */
-const STAYS = { redirect: "error" } as const;
+const NO_REDIRECT = { redirect: "error" } as const;
 const READ_LIMIT_MS = 30_000;
 const RETRIES = { retries: 3, minTimeout: 1_000, maxTimeout: 15_000, randomize: true };
 
@@ -30,7 +30,7 @@ const answerSchema = z.object({
 const errorSchema = z.object({ code: z.string().optional(), error: z.string().optional() });
 
 /** The service has refused an operation; `code` is one of its closed list, such as APP_NOT_FOUND. */
-export class Refusal extends Failure {
+export class ServiceError extends Failure {
   readonly code: string;
 
   constructor(code: string, message: string, advice: readonly string[] = []) {
@@ -76,7 +76,7 @@ export class Service {
   }
 
   /** The same, whose calls end with another signal: what is tidied up after Ctrl+C must still be said. */
-  until(signal: AbortSignal): Service {
+  withSignal(signal: AbortSignal): Service {
     const other = new Service({ ...this.#settings, signal });
     other.#hasAnswered = this.#hasAnswered;
     return other;
@@ -99,7 +99,7 @@ export class Service {
   }
 
   /** Changes something that may be done twice without harm, and tries again like a query. */
-  async mutateAgain<Schema extends z.ZodType>(
+  async mutateIdempotent<Schema extends z.ZodType>(
     operation: Operation<Schema>,
     variables: Readonly<Record<string, unknown>>,
   ): Promise<z.output<Schema>> {
@@ -118,7 +118,7 @@ export class Service {
       }
       const { code = "UNKNOWN", error = `The service answered with HTTP ${response.status}.` } =
         errorSchema.safeParse(body).data ?? {};
-      throw refusal(code, error, undefined);
+      throw serviceError(code, error, undefined);
     });
   }
 
@@ -130,7 +130,12 @@ export class Service {
     if (apiKey !== undefined) headers.set("Authorization", `Bearer ${apiKey}`);
     const signals = init.signal ? [signal, init.signal] : [signal];
     try {
-      return await fetch(`${url}${path}`, { ...init, ...STAYS, headers, signal: AbortSignal.any(signals) });
+      return await fetch(`${url}${path}`, {
+        ...init,
+        ...NO_REDIRECT,
+        headers,
+        signal: AbortSignal.any(signals),
+      });
     } catch (error) {
       for (const one of signals) one.throwIfAborted();
       throw this.#unreachable(error);
@@ -169,7 +174,7 @@ export class Service {
     // Not as ?api_key=: addresses end up in logs.
     const authorization = apiKey === undefined ? {} : { Authorization: `Bearer ${apiKey}` };
     const response = await fetch(`${url}/graphql`, {
-      ...STAYS,
+      ...NO_REDIRECT,
       method: "POST",
       headers: { "Content-Type": "application/json", "User-Agent": CLIENT_NAME, ...authorization },
       body,
@@ -199,12 +204,12 @@ export class Service {
 
   #read<Schema extends z.ZodType>({ isOk, status, text }: Answer, schema: Schema): z.output<Schema> {
     const answer = answerSchema.safeParse(parseJson(text));
-    const [fault] = answer.data?.errors ?? [];
+    const [error] = answer.data?.errors ?? [];
     const { keySource } = this.#settings;
     this.#warn(answer.data);
-    if (fault) throw refusal(fault.extensions?.code ?? "UNKNOWN", fault.message, keySource);
+    if (error) throw serviceError(error.extensions?.code ?? "UNKNOWN", error.message, keySource);
     if (status === 401) {
-      throw refusal("UNAUTHORIZED", "The service does not accept the API key.", keySource);
+      throw serviceError("UNAUTHORIZED", "The service does not accept the API key.", keySource);
     }
     if (status === 429 || status >= 500) {
       throw new Outage(`The service at ${this.url} answered with HTTP ${status}.`);
@@ -222,20 +227,20 @@ type Answer = { readonly isOk: boolean; readonly status: number; readonly text: 
 /** Over sooner or later, so that trying again helps. */
 class Outage extends Failure {}
 
-function refusal(code: string, message: string, keySource: string | undefined): Failure {
+function serviceError(code: string, message: string, keySource: string | undefined): Failure {
   if (code === "UNAVAILABLE" || code === "INTERNAL") return new Outage(message);
   if (code === "UNAUTHORIZED") {
-    return new Refusal(code, message, [
+    return new ServiceError(code, message, [
       ...(keySource === undefined ? [] : [`It is that of ${keySource}.`]),
       "Log in with `flash login`, or set SVC_API_KEY in the environment or in a .env file.",
     ]);
   }
-  return new Refusal(code, message);
+  return new ServiceError(code, message);
 }
 
-function parseJson(text: string): unknown {
+function parseJson(json: string): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(json);
   } catch {
     return undefined;
   }

@@ -1,15 +1,15 @@
 /** Operations on live sessions, which are environments with a lease. */
 import * as z from "zod";
-import { type Operation, Refusal } from "./service.ts";
+import { type Operation, ServiceError } from "./service.ts";
 
-const text = z.string();
+const string = z.string();
 
 function operation<Shape extends z.ZodRawShape>(document: string, shape: Shape) {
   return { document, schema: z.object(shape) } satisfies Operation<z.ZodObject<Shape>>;
 }
 
 /** Without a token where somebody else looks, and where the environment is a lasting one. */
-const sessionSchema = z.object({ id: text, name: text, leaseExpiresAt: text, liveToken: text });
+const sessionSchema = z.object({ id: string, name: string, leaseExpiresAt: string, liveToken: string });
 export type OpenedSession = z.infer<typeof sessionSchema>;
 
 const SESSION_FIELDS = "id name leaseExpiresAt liveToken";
@@ -28,6 +28,6 @@ export const renewLease = operation(
 );
 
 /** The session is no more: deleted, or its lease has lapsed. */
-export function isOfEndedSession(error: unknown): boolean {
-  return error instanceof Refusal && error.code === "FLASH_ENVIRONMENT_NOT_FOUND";
+export function isSessionNotFound(error: unknown): boolean {
+  return error instanceof ServiceError && error.code === "FLASH_ENVIRONMENT_NOT_FOUND";
 }

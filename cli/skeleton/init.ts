@@ -1,12 +1,12 @@
 /** What `flash init` does. */
-import { trimOf } from "../../src/contract/trimming.ts";
+import { trimOf } from "../../src/net/trimming.ts";
 import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { basename, join, relative, resolve } from "node:path";
-import type { Cli } from "../cli.ts";
+import type { Cli } from "../core/cli.ts";
 import { readSettings } from "../configuration/settings.ts";
-import { checkedName } from "../project.ts";
-import { requirementsText } from "./requirements.ts";
+import { checkedName } from "../project/app-name.ts";
+import { requirementsContent } from "../configuration/package-requirement.ts";
 
 /** JSON: path → text of the files beside this one; the bundler puts it in. */
 declare const FLASH_SKELETON: string;
@@ -19,16 +19,16 @@ export async function initProject(cli: Cli, project: string): Promise<void> {
   const app = isHere
     ? nameFrom(basename(directory))
     : await checkedName("app", project && basename(directory));
-  const { address, hasKey } = await chosenService(cli);
+  const { url, hasKey } = await chosenService(cli);
   const files: Readonly<Record<string, string>> = {
     ...JSON.parse(FLASH_SKELETON),
-    "requirements.txt": requirementsText(address),
+    "requirements.txt": requirementsContent(url),
   };
   const paths = Object.keys(files).toSorted();
   if (!(await mayWrite(cli, directory, paths))) return cli.terminal.say("Aborted; nothing was written.");
   await mkdir(directory, { recursive: true });
-  for (const [path, text] of Object.entries(files)) {
-    await writeFile(join(directory, path), text.replaceAll(PLACEHOLDER, app));
+  for (const [path, content] of Object.entries(files)) {
+    await writeFile(join(directory, path), content.replaceAll(PLACEHOLDER, app));
   }
   cli.terminal.done(isHere ? `Initialized ${app} in this directory.` : `Created ${app}.`);
   sayTree(cli, basename(directory), paths);
@@ -37,12 +37,12 @@ export async function initProject(cli: Cli, project: string): Promise<void> {
 }
 
 /** The service that commands would call here; no address where none was chosen, or where it may not be used. */
-async function chosenService(cli: Cli): Promise<{ address: string | undefined; hasKey: boolean }> {
+async function chosenService(cli: Cli): Promise<{ url: string | undefined; hasKey: boolean }> {
   const settings = await readSettings(cli).catch(() => undefined);
-  if (settings === undefined || settings.addressSource === "default") {
-    return { address: undefined, hasKey: false };
+  if (settings === undefined || settings.urlSource === "default") {
+    return { url: undefined, hasKey: false };
   }
-  return { address: settings.address, hasKey: settings.keys.length > 0 };
+  return { url: settings.url, hasKey: settings.keys.length > 0 };
 }
 
 async function mayWrite(cli: Cli, directory: string, paths: readonly string[]): Promise<boolean> {

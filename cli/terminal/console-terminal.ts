@@ -1,10 +1,10 @@
 import type { Readable, Writable } from "node:stream";
 import Table from "cli-table3";
 import prettyBytes from "pretty-bytes";
-import { CLEAR, MovingLine } from "./moving-line.ts";
-import { isWatched, type Palette, paletteOf } from "./palette.ts";
+import { CLEAR, StatusLine } from "./status-line.ts";
+import { isInteractive, type Palette, paletteOf } from "../core/palette.ts";
 import { Prompter } from "./prompter.ts";
-import type { Step, Terminal } from "./terminal.ts";
+import type { Step, Terminal } from "../core/terminal.ts";
 
 const BAR_WIDTH = 24;
 /** Columns two spaces apart, without lines, so that a program can cut them too. */
@@ -30,7 +30,7 @@ export type TerminalOptions = { readonly isJson: boolean; readonly isYes: boolea
 
 export class ConsoleTerminal implements Terminal {
   readonly #settings: TerminalSettings;
-  readonly #movingLines = new Map<Writable, MovingLine>();
+  readonly #statusLines = new Map<Writable, StatusLine>();
   #options: TerminalOptions = { isJson: false, isYes: false };
 
   constructor(settings: TerminalSettings) {
@@ -47,7 +47,7 @@ export class ConsoleTerminal implements Terminal {
   }
 
   get palette(): Palette {
-    return paletteOf(this.#notes, this.#settings.environment);
+    return paletteOf(this.#messageStream, this.#settings.environment);
   }
 
   /** What the command line says, once it is read. */
@@ -56,20 +56,20 @@ export class ConsoleTerminal implements Terminal {
   }
 
   say(line = ""): void {
-    this.#write(this.#notes, line);
+    this.#write(this.#messageStream, line);
   }
 
-  handOver(text: string): void {
+  writeResult(text: string): void {
     this.#settings.streams.output.write(`${text}\n`);
   }
 
   aside(line: string): void {
-    if (isWatched(this.#notes, this.#settings.environment)) this.say(line);
+    if (isInteractive(this.#messageStream, this.#settings.environment)) this.say(line);
     else this.#settings.log(this.#settings.redact(line));
   }
 
   done(line: string): void {
-    this.#write(this.#notes, `${this.palette.green("✓")} ${line}`);
+    this.#write(this.#messageStream, `${this.palette.green("✓")} ${line}`);
   }
 
   warn(line: string): void {
@@ -101,7 +101,7 @@ export class ConsoleTerminal implements Terminal {
   }
 
   step(title: string): Step {
-    const line = this.#movingLine();
+    const line = this.#statusLine();
     const owner = {};
     const show = (text: string): void => line?.show(owner, this.#settings.redact(text));
     show(title);
@@ -137,11 +137,11 @@ export class ConsoleTerminal implements Terminal {
 
   /** Leaves the terminal as it was found. */
   close(): void {
-    for (const line of this.#movingLines.values()) line.end();
+    for (const line of this.#statusLines.values()) line.end();
   }
 
   /** For what a person reads. */
-  get #notes(): Writable {
+  get #messageStream(): Writable {
     return this.isJson ? this.#errors : this.#settings.streams.output;
   }
 
@@ -155,19 +155,19 @@ export class ConsoleTerminal implements Terminal {
 
   /** The terminal has put ^C there, where the next line begins. */
   #wipeLine(): void {
-    if (isWatched(this.#notes, this.#settings.environment)) this.#notes.write(CLEAR);
+    if (isInteractive(this.#messageStream, this.#settings.environment)) this.#messageStream.write(CLEAR);
   }
 
   #prompter(): Prompter {
     const { streams, environment, signal } = this.#settings;
-    return new Prompter({ input: streams.input, output: this.#notes, environment, signal });
+    return new Prompter({ input: streams.input, output: this.#messageStream, environment, signal });
   }
 
-  #movingLine(): MovingLine | undefined {
-    const stream = this.#notes;
-    if (!isWatched(stream, this.#settings.environment)) return undefined;
-    const line = this.#movingLines.get(stream) ?? new MovingLine(stream);
-    this.#movingLines.set(stream, line);
+  #statusLine(): StatusLine | undefined {
+    const stream = this.#messageStream;
+    if (!isInteractive(stream, this.#settings.environment)) return undefined;
+    const line = this.#statusLines.get(stream) ?? new StatusLine(stream);
+    this.#statusLines.set(stream, line);
     return line;
   }
 
@@ -176,15 +176,15 @@ export class ConsoleTerminal implements Terminal {
     this.#settings.log(text);
     const write = (): void => void stream.write(`${text}\n`);
     // Both streams mostly end in one terminal.
-    const [moving] = this.#movingLines.values();
+    const [moving] = this.#statusLines.values();
     if (moving) moving.around(write);
     else write();
   }
 }
 
 function bar(doneBytes: number, totalBytes: number): string {
-  const part = totalBytes > 0 ? Math.min(1, doneBytes / totalBytes) : 1;
-  const full = Math.round(part * BAR_WIDTH);
+  const fraction = totalBytes > 0 ? Math.min(1, doneBytes / totalBytes) : 1;
+  const full = Math.round(fraction * BAR_WIDTH);
   const size = `${prettyBytes(doneBytes)} of ${prettyBytes(totalBytes)}`;
-  return `${"█".repeat(full)}${"░".repeat(BAR_WIDTH - full)} ${Math.floor(part * 100)} %, ${size}`;
+  return `${"█".repeat(full)}${"░".repeat(BAR_WIDTH - full)} ${Math.floor(fraction * 100)} %, ${size}`;
 }

@@ -1,8 +1,8 @@
 import type { Readable, Writable } from "node:stream";
 import { type CANCEL_SYMBOL, confirm, isCancel, multiselect, text } from "@clack/prompts";
-import { Failure } from "../failure.ts";
-import { Interruption } from "../interruption.ts";
-import { isWatched } from "./palette.ts";
+import { Failure } from "../core/failure.ts";
+import { Interruption } from "../core/interruption.ts";
+import { isInteractive } from "../core/palette.ts";
 
 type PrompterSettings = {
   readonly input: Readable;
@@ -22,7 +22,7 @@ export class Prompter {
   /** Somebody is there to be asked. */
   get isPossible(): boolean {
     const { input, output, environment } = this.#settings;
-    return "isTTY" in input && input.isTTY === true && isWatched(output, environment);
+    return "isTTY" in input && input.isTTY === true && isInteractive(output, environment);
   }
 
   async confirm(question: string): Promise<boolean> {

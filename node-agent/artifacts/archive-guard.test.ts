@@ -19,7 +19,7 @@ const hardLink = (path: string, linkpath: string): ArchiveEntry => ({
 
 function faultOf(...entries: readonly ArchiveEntry[]): string | null {
   const guard = new ArchiveGuard({ entriesMax: 10, bytesMax: 1_000 });
-  return entries.map((entry) => guard.faultOf(entry)).find((fault) => fault !== null) ?? null;
+  return entries.map((entry) => guard.issueOf(entry)).find((fault) => fault !== null) ?? null;
 }
 
 /** Names that have led programs out of their folder. */
@@ -58,7 +58,7 @@ describe("an archive", () => {
         for (const [name, target] of pairs) {
           const at = posix.join(ROOT, name).replace(/\/$/, "");
           if (isFolder(at)) continue; // what unpacks goes through no link, and replaces no full folder
-          if (guard.faultOf(link(name, target)) === null) targets.set(at, target);
+          if (guard.issueOf(link(name, target)) === null) targets.set(at, target);
         }
         expect(isInside(follow(start, targets))).toBe(true);
       }),

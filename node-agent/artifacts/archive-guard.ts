@@ -7,7 +7,7 @@
  * G2  A hard link names a file that came before it. Of a symbolic link it would make another one elsewhere.
  * G3  Entries, bytes and lengths of names are bounded.
  */
-import { ARTIFACT_ENTRIES_MAX, ARTIFACT_UNPACKED_MAX_BYTES } from "../../src/contract/flash-limits.ts";
+import { ARTIFACT_ENTRIES_MAX, ARTIFACT_UNPACKED_MAX_BYTES } from "../../src/contract/flash/flash-limits.ts";
 
 /** An entry as it stands in the archive. */
 export type ArchiveEntry = {
@@ -25,7 +25,7 @@ const BOUNDS: ArchiveBounds = { entriesMax: ARTIFACT_ENTRIES_MAX, bytesMax: ARTI
 const FILES = new Set(["File", "OldFile", "ContiguousFile"]);
 const SEGMENT_MAX_BYTES = 255;
 const PATH_MAX_BYTES = 3_000;
-const SHOWN_CHARACTERS = 120;
+const QUOTED_MAX_LENGTH = 120;
 
 /** Looks at the entries of one archive, in their order. */
 export class ArchiveGuard {
@@ -44,34 +44,34 @@ export class ArchiveGuard {
   }
 
   /** Why the archive must not be unpacked, to be read after "it"; null when the entry is fine. */
-  faultOf(entry: ArchiveEntry): string | null {
+  issueOf(entry: ArchiveEntry): string | null {
     const { entriesMax, bytesMax } = this.#bounds;
     this.#entries += 1;
     this.#bytes += entry.size;
     if (this.#entries > entriesMax) return `has more than ${entriesMax} entries`;
     if (this.#bytes > bytesMax) return `has more than ${bytesMax / 1e9} GB of files`;
     const path = insidePath(entry.path);
-    if (path === null) return `has an entry that leaves the app's folder: ${shown(entry.path)}`;
+    if (path === null) return `has an entry that leaves the app's folder: ${quoted(entry.path)}`;
     const isTooLong = Buffer.byteLength(path) > PATH_MAX_BYTES || path.split("/").some(isLong);
-    if (isTooLong) return `has an entry with too long a name: ${shown(entry.path)}`;
+    if (isTooLong) return `has an entry with too long a name: ${quoted(entry.path)}`;
     if (entry.type === "Directory") return null;
     if (path === "") return "has an entry in place of the app's folder";
-    return this.#faultOfContent(path, entry);
+    return this.#contentIssueOf(path, entry);
   }
 
-  #faultOfContent(path: string, { type, linkpath = "" }: ArchiveEntry): string | null {
+  #contentIssueOf(path: string, { type, linkpath = "" }: ArchiveEntry): string | null {
     if (FILES.has(type)) {
       this.#files.add(path);
       return null;
     }
     this.#files.delete(path);
     if (type === "SymbolicLink") {
-      return staysInside(path, linkpath) ? null : `has a link that leaves the app's folder: ${shown(path)}`;
+      return staysInside(path, linkpath) ? null : `has a link that leaves the app's folder: ${quoted(path)}`;
     }
-    if (type !== "Link") return `has an entry that is neither file, directory nor link: ${shown(path)}`;
+    if (type !== "Link") return `has an entry that is neither file, directory nor link: ${quoted(path)}`;
     const target = insidePath(linkpath);
     if (target === null || !this.#files.has(target)) {
-      return `has a hard link to what is no file of its own: ${shown(path)}`;
+      return `has a hard link to what is no file of its own: ${quoted(path)}`;
     }
     this.#files.add(path);
     return null;
@@ -104,7 +104,7 @@ function isLong(segment: string): boolean {
 }
 
 /** Names are not ours, and go into a sentence for people. */
-function shown(path: string): string {
-  const text = JSON.stringify(path.slice(0, SHOWN_CHARACTERS));
-  return path.length > SHOWN_CHARACTERS ? `${text} …` : text;
+function quoted(path: string): string {
+  const text = JSON.stringify(path.slice(0, QUOTED_MAX_LENGTH));
+  return path.length > QUOTED_MAX_LENGTH ? `${text} …` : text;
 }

@@ -2,9 +2,9 @@
 import { createHash, type Hash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { type FileHandle, open, rm, stat } from "node:fs/promises";
-import type { Artifact } from "../../src/contract/artifact.ts";
+import type { Artifact } from "../../src/contract/agent/artifact.ts";
 import type { ArtifactBytes, EdgeClient, EdgeOutcome } from "../edge/edge-client.ts";
-import { amountOf } from "../amount.ts";
+import { formatProgress } from "../format.ts";
 
 /** The part of the edge that artifacts come from. */
 export type ArtifactSource = Pick<EdgeClient, "artifact">;
@@ -18,7 +18,7 @@ export type DownloadOptions = {
 };
 
 /** The artifact did not come; the message is a whole sentence for people. */
-export class DownloadFailure extends Error {
+export class DownloadError extends Error {
   override readonly name = "DownloadFailure";
 }
 
@@ -27,7 +27,7 @@ export async function download(artifact: Artifact, path: string, options: Downlo
   const { sha256, sizeBytes } = artifact;
   let bytes = await sizeOf(path);
   if (bytes > sizeBytes) bytes = 0;
-  options.onProgress(progressWords(bytes, sizeBytes));
+  options.onProgress(progressMessage(bytes, sizeBytes));
   const file = await open(path, "a+", 0o600);
   try {
     await file.truncate(bytes);
@@ -37,7 +37,7 @@ export async function download(artifact: Artifact, path: string, options: Downlo
     const found = await new Transfer(artifact, file, options, { hash, bytes }).run();
     if (found === sha256) return;
     await rm(path, { force: true });
-    throw new DownloadFailure(
+    throw new DownloadError(
       `The app's files came damaged and were thrown away: their SHA-256 is ${found}, and ${sha256} was announced.`,
     );
   } finally {
@@ -70,9 +70,9 @@ class Transfer {
   async run(): Promise<string> {
     while (this.#bytes < this.#artifact.sizeBytes) {
       const before = this.#bytes;
-      const fault = await this.#call();
+      const error = await this.#call();
       this.#options.signal.throwIfAborted();
-      if (fault !== null && this.#bytes <= before) throw new DownloadFailure(fault); // else it is worth another call
+      if (error !== null && this.#bytes <= before) throw new DownloadError(error); // else it is worth another call
     }
     return this.#hash.digest("hex");
   }
@@ -83,8 +83,8 @@ class Transfer {
     const stalled = new AbortController();
     const limits = { timeoutMs: stallMs, signal: AbortSignal.any([signal, stalled.signal]) };
     const outcome = await source.artifact(this.#artifact.sha256, this.#bytes, limits);
-    if (outcome.kind !== "answered") return callFault(outcome);
-    if (outcome.reply.from !== this.#bytes) await this.#beginAnew();
+    if (outcome.kind !== "answered") return callError(outcome);
+    if (outcome.reply.from !== this.#bytes) await this.#restart();
     const timer = setTimeout(() => stalled.abort(new Error("nothing came any more")), stallMs);
     try {
       for await (const chunk of pieces(outcome.reply)) {
@@ -101,18 +101,18 @@ class Transfer {
   async #take(chunk: Uint8Array): Promise<void> {
     const { sizeBytes } = this.#artifact;
     if (this.#bytes + chunk.length > sizeBytes) {
-      await this.#beginAnew(); // whatever that was
-      throw new DownloadFailure(
+      await this.#restart(); // whatever that was
+      throw new DownloadError(
         `The edge sends more than the ${sizeBytes} bytes that it announced of the app's files.`,
       );
     }
     await this.#file.write(chunk);
     this.#hash.update(chunk);
     this.#bytes += chunk.length;
-    this.#options.onProgress(progressWords(this.#bytes, sizeBytes));
+    this.#options.onProgress(progressMessage(this.#bytes, sizeBytes));
   }
 
-  async #beginAnew(): Promise<void> {
+  async #restart(): Promise<void> {
     await this.#file.truncate(0);
     this.#hash = createHash("sha256");
     this.#bytes = 0;
@@ -129,7 +129,7 @@ async function* pieces({ bytes }: ArtifactBytes): AsyncGenerator<Uint8Array> {
   }
 }
 
-function callFault(outcome: Exclude<EdgeOutcome<ArtifactBytes>, { readonly kind: "answered" }>): string {
+function callError(outcome: Exclude<EdgeOutcome<ArtifactBytes>, { readonly kind: "answered" }>): string {
   if (outcome.kind === "refused") return `The edge does not hand out the app's files: ${outcome.detail}`;
   return unreachable(outcome.detail);
 }
@@ -142,6 +142,6 @@ async function sizeOf(path: string): Promise<number> {
   return (await stat(path).catch(() => null))?.size ?? 0;
 }
 
-function progressWords(bytes: number, sizeBytes: number): string {
-  return `downloading the app's files ${amountOf(bytes, sizeBytes)}`;
+function progressMessage(bytes: number, sizeBytes: number): string {
+  return `downloading the app's files ${formatProgress(bytes, sizeBytes)}`;
 }

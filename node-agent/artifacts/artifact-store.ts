@@ -6,57 +6,57 @@
  * A3  What an assigned worker may ask for, a worker has, or is being brought, is never removed. Of the rest the
  *     longest unused goes first when the disk gets full.
  */
-import type { Artifact } from "../../src/contract/artifact.ts";
-import { ARTIFACT_ROOM_FACTOR, ARTIFACT_STALL_MS } from "../../src/contract/flash-limits.ts";
+import type { Artifact } from "../../src/contract/agent/artifact.ts";
+import { ARTIFACT_DISK_FACTOR, ARTIFACT_STALL_MS } from "../../src/contract/flash/flash-limits.ts";
 import { PULL_PROGRESS_MS } from "../../src/contract/limits.ts";
 import type { AgentLog } from "../log.ts";
-import { isNoSpace } from "../runtime/docker-errors.ts";
-import type { DiskRoom, Keeper, Removable } from "../runtime/disk-room.ts";
+import { isNoSpace } from "../runtime/docker/docker-errors.ts";
+import type { DiskSpace, EvictionSource, Removable } from "../disk/disk-space.ts";
 import type { PrepareOutcome } from "../runtime/runtime.ts";
-import { type SharedOptions, SharedWork } from "../runtime/shared-work.ts";
-import { Turns } from "../runtime/turns.ts";
-import { type ArtifactSource, download, DownloadFailure } from "./artifact-download.ts";
-import { type ArtifactPlace, ArtifactShelf, type KeptArtifact } from "./artifact-shelf.ts";
-import { ArchiveFault } from "./unpacking.ts";
+import { type SharedOptions, SharedWork } from "../async/shared-work.ts";
+import { KeyedMutex } from "../async/keyed-mutex.ts";
+import { type ArtifactSource, download, DownloadError } from "./artifact-download.ts";
+import { type ArtifactPlace, ArtifactDirectory, type StoredArtifact } from "./artifact-directory.ts";
+import { ArchiveError } from "./unpacking.ts";
 
 export type ArtifactStoreOptions = {
   readonly stateDirectory: string;
   readonly source: ArtifactSource;
-  readonly room: DiskRoom;
+  readonly disk: DiskSpace;
   readonly log: Pick<AgentLog, "info" | "warn">;
   /** SHA-256s that workers of this host shall have. */
   readonly assigned: () => ReadonlySet<string>;
   /** SHA-256s that its workers have, running or not. */
-  readonly held: () => Promise<ReadonlySet<string>>;
+  readonly usedByWorkers: () => Promise<ReadonlySet<string>>;
   readonly stallMs?: number | undefined;
   readonly progressMs?: number | undefined;
 };
 
 const NEVER = new AbortController().signal;
 
-export class ArtifactStore implements Keeper {
+export class ArtifactStore implements EvictionSource {
   readonly #options: ArtifactStoreOptions;
-  readonly #shelf: ArtifactShelf;
+  readonly #directory: ArtifactDirectory;
   readonly #work: SharedWork<Artifact>;
   /** Work that was called off may still be ending when the next begins. */
-  readonly #turns = new Turns();
-  readonly #coming = new Set<string>();
+  readonly #mutex = new KeyedMutex();
+  readonly #downloading = new Set<string>();
   #opened: Promise<void> | null = null;
 
   constructor(options: ArtifactStoreOptions) {
     this.#options = options;
-    this.#shelf = new ArtifactShelf(options.stateDirectory);
+    this.#directory = new ArtifactDirectory(options.stateDirectory);
     this.#work = new SharedWork({
       keyOf: ({ sha256 }) => sha256,
-      work: (artifact, shared) => this.#turns.take(artifact.sha256, () => this.#bring(artifact, shared)),
+      work: (artifact, shared) => this.#mutex.run(artifact.sha256, () => this.#fetch(artifact, shared)),
       intervalMs: options.progressMs ?? PULL_PROGRESS_MS,
     });
-    options.room.add(this);
+    options.disk.add(this);
   }
 
   /** Where the files are once they were prepared. */
   place(sha256: string): ArtifactPlace {
-    return this.#shelf.place(sha256);
+    return this.#directory.place(sha256);
   }
 
   /** Gets the files onto this host unless they are there already; ends early when called off. */
@@ -66,17 +66,18 @@ export class ArtifactStore implements Keeper {
     signal: AbortSignal = NEVER,
   ): Promise<PrepareOutcome> {
     try {
-      if (!(await this.#shelf.use(artifact.sha256))) await this.#work.share(artifact, onProgress, signal);
+      if (!(await this.#directory.touch(artifact.sha256)))
+        await this.#work.share(artifact, onProgress, signal);
       return { kind: "prepared" };
     } catch (error) {
-      return { kind: "failed", detail: wordsFor(error) };
+      return { kind: "failed", detail: failureMessage(error) };
     }
   }
 
   async removable(): Promise<readonly Removable[]> {
-    return (await this.#unused()).map((kept) => {
-      const { sizeBytes, lastUsedAt } = kept;
-      return { sizeBytes, lastUsedAt, remove: () => this.#remove(kept) };
+    return (await this.#unused()).map((artifact) => {
+      const { sizeBytes, lastUsedAt } = artifact;
+      return { sizeBytes, lastUsedAt, remove: () => this.#remove(artifact) };
     });
   }
 
@@ -86,62 +87,63 @@ export class ArtifactStore implements Keeper {
 
   // Bringing
 
-  async #bring(artifact: Artifact, shared: SharedOptions): Promise<void> {
+  async #fetch(artifact: Artifact, shared: SharedOptions): Promise<void> {
     const { sha256, sizeBytes } = artifact;
-    const { room, log } = this.#options;
-    this.#coming.add(sha256);
+    const { disk, log } = this.#options;
+    this.#downloading.add(sha256);
     try {
-      await (this.#opened ??= this.#shelf.open());
-      if (await this.#shelf.use(sha256)) return;
+      await (this.#opened ??= this.#directory.open());
+      if (await this.#directory.touch(sha256)) return;
       const beganAt = performance.now();
-      await room.make(sizeBytes * ARTIFACT_ROOM_FACTOR);
+      await disk.ensureFree(sizeBytes * ARTIFACT_DISK_FACTOR);
       await this.#fetchAndUnpack(artifact, shared);
       log.info("artifact_kept", { sha256, sizeBytes, durationMs: Math.round(performance.now() - beganAt) });
     } finally {
-      this.#coming.delete(sha256);
+      this.#downloading.delete(sha256);
     }
   }
 
   async #fetchAndUnpack(artifact: Artifact, { signal, onProgress }: SharedOptions): Promise<void> {
-    const { source, room, stallMs = ARTIFACT_STALL_MS } = this.#options;
+    const { source, disk, stallMs = ARTIFACT_STALL_MS } = this.#options;
     for (;;) {
       try {
-        const path = this.#shelf.incomingPath(artifact.sha256);
+        const path = this.#directory.incomingPath(artifact.sha256);
         await download(artifact, path, { source, stallMs, onProgress, signal });
         onProgress("unpacking the app's files");
-        return await this.#shelf.keep(artifact.sha256, signal);
+        return await this.#directory.store(artifact.sha256, signal);
       } catch (error) {
-        if (!isNoSpace(error) || !(await room.freeOne())) throw error;
+        if (!isNoSpace(error) || !(await disk.evictOne())) throw error;
       }
     }
   }
 
   // Parting
 
-  async #unused(): Promise<KeptArtifact[]> {
+  async #unused(): Promise<StoredArtifact[]> {
     const inUse = await this.#inUse();
-    const kept = await this.#shelf.all();
-    for (const { sha256, isWhole } of kept) if (isWhole && inUse.has(sha256)) await this.#shelf.use(sha256);
-    return kept.filter(({ sha256 }) => !inUse.has(sha256));
+    const artifacts = await this.#directory.list();
+    for (const { sha256, isComplete } of artifacts)
+      if (isComplete && inUse.has(sha256)) await this.#directory.touch(sha256);
+    return artifacts.filter(({ sha256 }) => !inUse.has(sha256));
   }
 
   async #inUse(): Promise<ReadonlySet<string>> {
-    const { assigned, held } = this.#options;
-    return new Set([...(await held()), ...assigned(), ...this.#coming]);
+    const { assigned, usedByWorkers } = this.#options;
+    return new Set([...(await usedByWorkers()), ...assigned(), ...this.#downloading]);
   }
 
-  async #remove(kept: KeptArtifact): Promise<boolean> {
-    const { sha256, sizeBytes } = kept;
+  async #remove(artifact: StoredArtifact): Promise<boolean> {
+    const { sha256, sizeBytes } = artifact;
     if ((await this.#inUse()).has(sha256)) return false; // since it was chosen
-    await this.#shelf.remove(kept);
+    await this.#directory.remove(artifact);
     this.#options.log.info("artifact_removed", { sha256, sizeBytes });
     return true;
   }
 }
 
-function wordsFor(error: unknown): string {
-  if (error instanceof DownloadFailure) return error.message;
-  if (error instanceof ArchiveFault) return `The app's archive is not unpacked: it ${error.message}.`;
+function failureMessage(error: unknown): string {
+  if (error instanceof DownloadError) return error.message;
+  if (error instanceof ArchiveError) return `The app's archive is not unpacked: it ${error.message}.`;
   if (isNoSpace(error)) return "The app's files do not fit on this host's disk. Free space on it.";
   const reason = error instanceof Error ? error.message : String(error);
   return `The app's files could not be put on this host's disk: ${reason}.`;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, test } from "vitest";
 import { archiveOf, headOf, type PackedEntry } from "../../test/support/archive.ts";
-import { ArchiveFault, unpack } from "./unpacking.ts";
+import { ArchiveError, unpack } from "./unpacking.ts";
 
 describe("unpacking", () => {
   let scratch = "";
@@ -53,7 +53,7 @@ describe("unpacking", () => {
   ];
   test.for(hostile)("refuses %s, and writes nothing beside the folder", async ([, entries], { expect }) => {
     await expect(unpacked(archiveOf([{ path: "good", body: "1" }, ...entries]))).rejects.toThrow(
-      ArchiveFault,
+      ArchiveError,
     );
     expect((await readdir(scratch)).toSorted()).toEqual(["app", "archive"]);
   });

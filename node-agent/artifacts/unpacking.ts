@@ -5,14 +5,14 @@ import { Transform, Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
 import { ReadEntry, Unpack } from "tar";
-import { ARTIFACT_UNPACKED_MAX_BYTES } from "../../src/contract/flash-limits.ts";
+import { ARTIFACT_UNPACKED_MAX_BYTES } from "../../src/contract/flash/flash-limits.ts";
 import { ArchiveGuard } from "./archive-guard.ts";
 
 /** Headers, padding, and what comes after the end. */
 const STREAM_MAX_BYTES = 2 * ARTIFACT_UNPACKED_MAX_BYTES;
 
 /** The archive is not to be unpacked, whoever tries it; the message is to be read after "it". */
-export class ArchiveFault extends Error {
+export class ArchiveError extends Error {
   override readonly name = "ArchiveFault";
 }
 
@@ -30,7 +30,7 @@ export async function unpack(archivePath: string, folder: string, signal?: Abort
   try {
     await pipeline(...stages, { signal: signal ?? new AbortController().signal });
   } catch (error) {
-    throw isUnreadable(error) ? new ArchiveFault("is no gzipped tar archive that can be read") : error;
+    throw isUnreadable(error) ? new ArchiveError("is no gzipped tar archive that can be read") : error;
   }
   return guard.bytes;
 }
@@ -41,7 +41,7 @@ class UnpackingSink extends Writable {
 
   constructor(folder: string, guard: ArchiveGuard) {
     super();
-    const refuse = (fault: string): void => void this.destroy(new ArchiveFault(fault));
+    const refuse = (issue: string): void => void this.destroy(new ArchiveError(issue));
     this.#unpack = new Unpack({
       cwd: folder,
       strict: true,
@@ -53,10 +53,10 @@ class UnpackingSink extends Writable {
       maxDepth: Number.POSITIVE_INFINITY, // the guard bounds the whole path
       filter: (_path, entry) => {
         if (this.destroyed || !(entry instanceof ReadEntry)) return false;
-        const fault = guard.faultOf(entry);
-        if (fault !== null) refuse(fault);
+        const issue = guard.issueOf(entry);
+        if (issue !== null) refuse(issue);
         entry.mode = modeOf(entry);
-        return fault === null;
+        return issue === null;
       },
     });
     this.#unpack.on("error", (error: Error) => this.destroy(error));
@@ -86,7 +86,7 @@ function boundedBytes(max: number): Transform {
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
       bytes += chunk.length;
-      if (bytes > max) done(new ArchiveFault("unpacks to far more than it says"));
+      if (bytes > max) done(new ArchiveError("unpacks to far more than it says"));
       else done(null, chunk);
     },
   });

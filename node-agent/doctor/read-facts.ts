@@ -1,18 +1,18 @@
 /** Looks at a host as it is; every look is bounded in time and none throws. */
 import { lookup } from "node:dns/promises";
-import { isReadableOnTheWay } from "../../src/contract/plain-http.ts";
-import { readKeptArtifacts } from "../artifacts/kept-artifacts.ts";
-import { keyFault, PINNED_KEY } from "../care/agent-signature.ts";
-import { fetchSignature } from "../care/upgrade.ts";
+import { isInsecureUrl } from "../../src/net/insecure-url.ts";
+import { readArtifactUsage } from "../artifacts/artifact-usage.ts";
+import { keyIssue, PINNED_KEY } from "../host/agent-signature.ts";
+import { fetchSignature } from "../commands/upgrade.ts";
 import { EdgeClient } from "../edge/edge-client.ts";
 import { type HostCredential, loadCredential } from "../edge/host-credential.ts";
 import { readInventory } from "../gpu/inventory.ts";
 import { readGpus } from "../gpu/nvidia-smi.ts";
 import { runCommand } from "../host/command.ts";
-import { readDockerFacts } from "../runtime/docker-facts.ts";
-import { readRuntimeVersions } from "../runtime/runtime-versions.ts";
-import type { RuntimeKind } from "../runtime/runtime-choice.ts";
-import { askAgent } from "../status/status-server.ts";
+import { readDockerFacts } from "../runtime/docker/docker-facts.ts";
+import { readRuntimeVersions } from "../runtime/docker/component-versions.ts";
+import type { RuntimeKind } from "../runtime/create-runtime.ts";
+import { queryAgent } from "../host/status-server.ts";
 import { AGENT_VERSION } from "../version.ts";
 import type { EdgeFacts, HostFacts } from "./facts.ts";
 
@@ -22,14 +22,14 @@ export type DoctorSettings = {
   readonly edgeUrl: string | undefined;
   readonly allowPlainHttp: boolean;
   readonly stateDir: string;
-  readonly wantedRuntime: RuntimeKind | undefined;
+  readonly requestedRuntime: RuntimeKind | undefined;
 };
 
 export async function readFacts(settings: DoctorSettings): Promise<HostFacts> {
   const { edgeUrl, stateDir } = settings;
-  const agent = await askAgent(stateDir).catch(() => undefined);
+  const agent = await queryAgent(stateDir).catch(() => undefined);
   // An agent that runs here knows what runs its workers.
-  const wantedRuntime = settings.wantedRuntime ?? agent?.runtime;
+  const requestedRuntime = settings.requestedRuntime ?? agent?.runtime;
   const credential = await loadCredential(stateDir).catch(() => undefined);
   const docker = await readDockerFacts();
   const diskDirectory = docker.kind === "found" ? docker.docker.rootDirectory : stateDir;
@@ -40,15 +40,15 @@ export async function readFacts(settings: DoctorSettings): Promise<HostFacts> {
       readGpus(),
       readDriverVersion(),
       hasNvidiaToolkit(),
-      readInventory({ runtimeKind: wantedRuntime ?? "docker", simulateGpus: true, diskDirectory }),
-      readKeptArtifacts(stateDir),
+      readInventory({ runtimeKind: requestedRuntime ?? "docker", simulateGpus: true, diskDirectory }),
+      readArtifactUsage(stateDir),
       readEdge(edgeUrl ?? credential?.edgeUrl, settings, credential),
     ],
   );
   return {
     nodeVersion: process.version,
     agentVersion: AGENT_VERSION,
-    wantedRuntime,
+    requestedRuntime,
     docker,
     versions,
     iptables,
@@ -72,7 +72,7 @@ export async function readFacts(settings: DoctorSettings): Promise<HostFacts> {
 async function readIptables(): Promise<HostFacts["iptables"]> {
   const end = await runCommand("iptables", ["-w", "5", "-S", "FORWARD"]);
   if (end.kind === "absent") return "absent";
-  return end.code === 0 ? "works" : { fault: end.output.split("\n")[0] ?? "" };
+  return end.code === 0 ? "works" : { error: end.output.split("\n")[0] ?? "" };
 }
 
 async function readDriverVersion(): Promise<string | null> {
@@ -93,11 +93,11 @@ async function hasNvidiaToolkit(): Promise<boolean> {
 async function readEdge(
   url: string | undefined,
   { allowPlainHttp }: DoctorSettings,
-  known: HostCredential | undefined,
+  storedCredential: HostCredential | undefined,
 ): Promise<EdgeFacts | null> {
   if (url === undefined) return null;
-  const isUnsafe = !allowPlainHttp && isReadableOnTheWay(new URL(url));
-  const credential = isUnsafe ? undefined : known; // the token is not sent there
+  const isUnsafe = !allowPlainHttp && isInsecureUrl(new URL(url));
+  const credential = isUnsafe ? undefined : storedCredential; // the token is not sent there
   const [names, answer, signature, host] = await Promise.all([
     readNames(new URL(url).hostname),
     readAnswer(url),
@@ -113,28 +113,28 @@ async function readNames(name: string): Promise<EdgeFacts["names"]> {
   try {
     return { addresses: (await lookup(name, { all: true })).map(({ address }) => address) };
   } catch (error) {
-    return { fault: error instanceof Error ? error.message : String(error) };
+    return { error: error instanceof Error ? error.message : String(error) };
   }
 }
 
 /** Whether the edge answers, and what time it has: half of the way is behind its answer. */
-async function readAnswer(url: string): Promise<Pick<EdgeFacts, "fault" | "clockAheadMs">> {
-  const askedAt = Date.now();
+async function readAnswer(url: string): Promise<Pick<EdgeFacts, "error" | "clockAheadMs">> {
+  const sentAt = Date.now();
   try {
     const response = await fetch(url, { method: "HEAD", signal: AbortSignal.timeout(EDGE_LIMIT_MS) });
-    const middle = (askedAt + Date.now()) / 2;
+    const middle = (sentAt + Date.now()) / 2;
     const edgeTime = Date.parse(response.headers.get("date") ?? "");
-    return { fault: null, clockAheadMs: Number.isNaN(edgeTime) ? null : middle - edgeTime };
+    return { error: null, clockAheadMs: Number.isNaN(edgeTime) ? null : middle - edgeTime };
   } catch (error) {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : "";
-    return { fault: cause || String(error), clockAheadMs: null };
+    return { error: cause || String(error), clockAheadMs: null };
   }
 }
 
 async function readSignature(url: string, key: string): Promise<EdgeFacts["signature"]> {
   try {
-    const fault = keyFault(await fetchSignature(url), key);
-    return fault === null ? "signed" : { fault };
+    const issue = keyIssue(await fetchSignature(url), key);
+    return issue === null ? "signed" : { error: issue };
   } catch {
     return null; // whether it is reached at all is said elsewhere
   }

@@ -1,13 +1,13 @@
-import type { Finding } from "./judgements.ts";
+import type { Finding } from "./checks.ts";
 
-const MARKS = { ok: "ok  ", warn: "warn", fail: "FAIL" } as const;
+const LABELS = { ok: "ok  ", warn: "warn", fail: "FAIL" } as const;
 
 /** The findings for people: one line each, and below it how to mend it. */
 export function reportLines(findings: readonly Finding[]): readonly string[] {
   const width = Math.max(...findings.map(({ check }) => check.length));
-  return findings.flatMap(({ check, level, text, mend }) => [
-    `${MARKS[level]}  ${check.padEnd(width)}  ${text}`,
-    ...(mend === undefined ? [] : [`${" ".repeat(width + 8)}→ ${mend}`]),
+  return findings.flatMap(({ check, level, text, fix }) => [
+    `${LABELS[level]}  ${check.padEnd(width)}  ${text}`,
+    ...(fix === undefined ? [] : [`${" ".repeat(width + 8)}→ ${fix}`]),
   ]);
 }
 

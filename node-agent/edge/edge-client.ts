@@ -1,10 +1,10 @@
-import { trimEndOf } from "../../src/contract/trimming.ts";
+import { trimEndOf } from "../../src/net/trimming.ts";
 import * as z from "zod";
 import {
   type DispatchedJob,
-  EXCHANGE_REPLY_TEXTS,
+  EXCHANGE_REPLY_CUTS,
   type ExchangeReply,
-  exchangeReplyTextsSchema,
+  rawExchangeReplySchema,
   type HostReply,
   hostReplySchema,
   type JoinReply,
@@ -15,9 +15,9 @@ import {
   syncReplySchema,
   type UploadReply,
   uploadReplySchema,
-} from "../../src/contract/agent.ts";
-import { type LogReply, logReplySchema } from "../../src/contract/log.ts";
-import { cutJson } from "../../src/contract/json-text.ts";
+} from "../../src/contract/agent/agent.ts";
+import { type LogReply, logReplySchema } from "../../src/contract/agent/log.ts";
+import { cutJson } from "../../src/json/raw-json.ts";
 import type { AttemptRef } from "../journal/journal.ts";
 
 /** How a call to the edge ended. */
@@ -29,11 +29,11 @@ export type EdgeOutcome<Reply> =
   | { readonly kind: "unreachable"; readonly detail: string };
 
 /** A job whose input and s3Config are the JSON texts that came. */
-export type ArrivedJob = Omit<DispatchedJob, "input" | "s3Config"> & {
+export type IncomingJob = Omit<DispatchedJob, "input" | "s3Config"> & {
   readonly input: string;
   readonly s3Config?: string;
 };
-export type ArrivedReply = Omit<ExchangeReply, "jobs"> & { readonly jobs: readonly ArrivedJob[] };
+export type IncomingReply = Omit<ExchangeReply, "jobs"> & { readonly jobs: readonly IncomingJob[] };
 
 export type CallLimits = { readonly timeoutMs: number; readonly signal: AbortSignal };
 
@@ -83,7 +83,7 @@ export class EdgeClient {
   }
 
   /** Takes the request as JSON text: results were encoded when they were journalled. */
-  exchange(endpointId: string, request: string, limits: CallLimits): Promise<EdgeOutcome<ArrivedReply>> {
+  exchange(endpointId: string, request: string, limits: CallLimits): Promise<EdgeOutcome<IncomingReply>> {
     const path = `${endpointPath(endpointId)}/exchange`;
     return this.#call("POST", path, request, readExchangeReply, limits);
   }
@@ -106,19 +106,19 @@ export class EdgeClient {
     from: number,
     { timeoutMs, signal }: CallLimits,
   ): Promise<EdgeOutcome<ArtifactBytes>> {
-    const patience = new AbortController();
-    const timer = setTimeout(() => patience.abort(new Error("no answer in time")), timeoutMs);
+    const timeout = new AbortController();
+    const timer = setTimeout(() => timeout.abort(new Error("no answer in time")), timeoutMs);
     try {
       const range = from > 0 ? { range: `bytes=${from}-` } : {};
       const request = {
         headers: { ...this.#headers(), ...range },
         redirect: "error" as const,
-        signal: AbortSignal.any([signal, patience.signal]),
+        signal: AbortSignal.any([signal, timeout.signal]),
       };
       const response = await fetch(`${this.#edgeUrl}/agent/v1/artifacts/${sha256}`, request);
-      if (!response.ok || !response.body) return readRefusal(await response.text(), response.status);
-      const isPart = response.headers.get("content-range")?.startsWith(`bytes ${from}-`) ?? false;
-      return { kind: "answered", reply: { from: isPart ? from : 0, bytes: response.body } };
+      if (!response.ok || !response.body) return readErrorReply(await response.text(), response.status);
+      const isPartial = response.headers.get("content-range")?.startsWith(`bytes ${from}-`) ?? false;
+      return { kind: "answered", reply: { from: isPartial ? from : 0, bytes: response.body } };
     } catch (error) {
       return { kind: "unreachable", detail: describeNetworkError(error) };
     } finally {
@@ -149,7 +149,7 @@ export class EdgeClient {
       const request: RequestInit = { method, headers: this.#headers(), body, redirect, signal: limit };
       const response = await fetch(`${this.#edgeUrl}${path}`, request);
       const bytes = Buffer.from(await response.arrayBuffer());
-      if (!response.ok) return readRefusal(bytes.toString(), response.status);
+      if (!response.ok) return readErrorReply(bytes.toString(), response.status);
       const reply = read(bytes);
       return typeof reply === "string" ? { kind: "refused", status: response.status, detail: reply } : reply;
     } catch (error) {
@@ -179,8 +179,8 @@ function readReply<Reply>(value: unknown, schema: z.ZodType<Reply>): ReadReply<R
 }
 
 /** Users' values go on to workers as the texts that they are; they may be megabytes. */
-function readExchangeReply(bytes: Buffer): ReadReply<ArrivedReply> {
-  const read = readReply(cutReply(bytes), exchangeReplyTextsSchema);
+function readExchangeReply(bytes: Buffer): ReadReply<IncomingReply> {
+  const read = readReply(cutReply(bytes), rawExchangeReplySchema);
   if (typeof read === "string") return read;
   const jobs = read.reply.jobs.map(({ input, s3Config, ...job }) => ({
     ...job,
@@ -192,13 +192,13 @@ function readExchangeReply(bytes: Buffer): ReadReply<ArrivedReply> {
 
 function cutReply(bytes: Buffer): unknown {
   try {
-    return cutJson(bytes, EXCHANGE_REPLY_TEXTS, { depthMax: Number.POSITIVE_INFINITY });
+    return cutJson(bytes, EXCHANGE_REPLY_CUTS, { depthMax: Number.POSITIVE_INFINITY });
   } catch {
     return undefined; // no JSON, so no reply either
   }
 }
 
-function readRefusal(text: string, status: number): EdgeOutcome<never> {
+function readErrorReply(text: string, status: number): EdgeOutcome<never> {
   const detail = (errorOf(text) ?? text).slice(0, DETAIL_MAX_LENGTH);
   if (status === 401) return { kind: "unauthorized", detail };
   if (status >= 500) return { kind: "unreachable", detail: `status ${status}: ${detail}` };

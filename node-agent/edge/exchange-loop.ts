@@ -11,40 +11,40 @@
  * T3  Reports and chunks are sent again until they are acknowledged (see cargo.ts).
  * T4  No turn is sent while the conversation rests after a failure or after a hold that the edge did not hold.
  */
-import type { ExchangeReply, ExchangeRequest } from "../../src/contract/agent.ts";
+import type { ExchangeReply, ExchangeRequest } from "../../src/contract/agent/agent.ts";
 import type { AttemptLedger } from "../journal/attempt-ledger.ts";
 import type { AttemptRecord } from "../journal/journal.ts";
 import {
-  type Cargo,
-  encodeCargo,
+  type ExchangeBatch,
+  encodeBatch,
   isAcknowledged,
   isEmpty,
-  NO_CARGO,
-  nextCargo,
-  settleChunks,
-} from "./cargo.ts";
-import type { ArrivedJob, ArrivedReply, EdgeOutcome } from "./edge-client.ts";
-import type { EdgeLink } from "./edge-link.ts";
+  EMPTY_BATCH,
+  nextBatch,
+  acknowledgeChunks,
+} from "./exchange-batch.ts";
+import type { IncomingJob, IncomingReply, EdgeOutcome } from "./edge-client.ts";
+import type { EdgeContext } from "./edge-context.ts";
 import {
   areSameSlots,
   boundProgress,
   type OpenTurn,
   type Slot,
-  slotsToHold,
-  slotsToOfferNow,
+  longPollSlots,
+  immediateSlots,
 } from "./exchange-plan.ts";
-import { Pace } from "./pace.ts";
-import { Schedule } from "./schedule.ts";
+import { Backoff } from "../async/backoff.ts";
+import { Schedule } from "../async/schedule.ts";
 
-export type ExchangeLoopOptions = EdgeLink & {
+export type ExchangeLoopOptions = EdgeContext & {
   readonly endpointId: string;
   readonly session: string;
   readonly ledger: AttemptLedger;
   readonly freeSlots: () => Slot[];
   readonly hasWorkers: () => boolean;
   /** How many jobs a worker can still get. */
-  readonly roomOf: (workerId: string) => number;
-  readonly onJobs: (workerId: string, jobs: readonly ReceivedJob[]) => void;
+  readonly acceptableJobs: (workerId: string) => number;
+  readonly onJobs: (workerId: string, jobs: readonly AcceptedJob[]) => void;
   readonly onStop: (stop: ExchangeReply["stops"][number]) => void;
   /** Who follows the logs, as far as it is known. */
   readonly follow: () => number;
@@ -54,11 +54,11 @@ export type ExchangeLoopOptions = EdgeLink & {
 };
 
 /** A job, and what the ledger knows of it. */
-export type ReceivedJob = { readonly record: AttemptRecord; readonly job: ArrivedJob };
+export type AcceptedJob = { readonly record: AttemptRecord; readonly job: IncomingJob };
 
 type Turn = OpenTurn & {
   readonly sentAt: number;
-  readonly cargo: Cargo;
+  readonly batch: ExchangeBatch;
   /** A newer holding turn has gone out: the edge answers this one at once. */
   isReplaced: boolean;
 };
@@ -77,14 +77,14 @@ const IMMEDIATE_MAX = 4;
 const SHARE_MS = 5;
 const OPEN_MAX = 16;
 /** A hold that brings no news and comes back before this was not held. A few in a row are chance. */
-const NOT_HELD_MS = 500;
+const QUICK_REPLY_MS = 500;
 const QUICK_HOLDS_MAX = 3;
 
 export class ExchangeLoop {
   readonly #options: ExchangeLoopOptions;
   readonly #open = new Map<number, Turn>();
   readonly #schedule = new Schedule(() => this.#pump());
-  readonly #pace: Pace;
+  readonly #backoff: Backoff;
   #lastTurn = 0;
   #hasNews = false;
   #quickHolds = 0;
@@ -93,7 +93,7 @@ export class ExchangeLoop {
 
   constructor(options: ExchangeLoopOptions) {
     this.#options = options;
-    this.#pace = new Pace(options.timing, options.random);
+    this.#backoff = new Backoff(options.timing, options.random);
     options.signal.addEventListener("abort", () => this.#schedule.cancel(), { once: true });
     this.#schedule.within(0);
   }
@@ -106,10 +106,10 @@ export class ExchangeLoop {
   // What happens on the host
 
   slotsChanged(): void {
-    const parked = this.#parked();
-    const offered = new Map(parked?.slots.map((slot) => [slot.workerId, slot.free]));
+    const longPoll = this.#longPoll();
+    const offered = new Map(longPoll?.slots.map((slot) => [slot.workerId, slot.free]));
     const hasMore = this.#slotsToHold().some((slot) => slot.free > (offered.get(slot.workerId) ?? 0));
-    this.#schedule.within(hasMore || !parked ? GATHER_MS : WITHDRAW_MS);
+    this.#schedule.within(hasMore || !longPoll ? GATHER_MS : WITHDRAW_MS);
   }
 
   /** A worker stopped taking jobs for good: its slots are withdrawn at once. */
@@ -134,106 +134,113 @@ export class ExchangeLoop {
 
   #pump(): void {
     if (this.#options.signal.aborted) return;
-    const restMs = this.#pace.restMs();
+    const restMs = this.#backoff.remainingMs();
     if (restMs > 0) return this.#schedule.within(restMs); // T4
     if (this.#hasFailed) return this.#probe();
-    this.#sendCargo();
-    this.#park();
+    this.#sendBatches();
+    this.#ensureLongPoll();
   }
 
   /** After a failure one turn goes first, and does not hold: its reply tells at once that the edge is back. */
   #probe(): void {
-    if (this.#count((turn) => !turn.isHolding) > 0 || this.#isOver()) return;
-    this.#send(false, this.#slotsToOfferNow(), this.#nextCargo());
+    if (this.#count((turn) => !turn.isLongPoll) > 0 || this.#isOver()) return;
+    this.#send(false, this.#slotsToOfferNow(), this.#nextBatch());
   }
 
-  #sendCargo(): void {
-    while (this.#count((turn) => !turn.isHolding) < IMMEDIATE_MAX && this.#open.size < OPEN_MAX) {
-      const cargo = this.#nextCargo();
-      if (isEmpty(cargo)) break;
+  #sendBatches(): void {
+    while (this.#count((turn) => !turn.isLongPoll) < IMMEDIATE_MAX && this.#open.size < OPEN_MAX) {
+      const batch = this.#nextBatch();
+      if (isEmpty(batch)) break;
       const shareMs = this.#shareMs();
       if (shareMs > 0) {
         this.#schedule.within(shareMs);
         break;
       }
-      if (this.#hasSlotsToPark()) this.#hold(this.#slotsToHold(), cargo);
-      else this.#send(false, this.#slotsToOfferNow(), cargo);
+      if (this.#hasNewSlots()) this.#sendLongPoll(this.#slotsToHold(), batch);
+      else this.#send(false, this.#slotsToOfferNow(), batch);
     }
-    if (this.#hasNews && this.#open.size < OPEN_MAX) this.#send(false, [], NO_CARGO);
+    if (this.#hasNews && this.#open.size < OPEN_MAX) this.#send(false, [], EMPTY_BATCH);
   }
 
   #shareMs(): number {
-    const withCargo = [...this.#open.values()].filter((turn) => !isEmpty(turn.cargo));
-    const sentAt = Math.max(0, ...withCargo.map((turn) => turn.sentAt));
+    const withBatch = [...this.#open.values()].filter((turn) => !isEmpty(turn.batch));
+    const sentAt = Math.max(0, ...withBatch.map((turn) => turn.sentAt));
     return sentAt + SHARE_MS - Date.now();
   }
 
-  #hasSlotsToPark(): boolean {
+  #hasNewSlots(): boolean {
     const slots = this.#slotsToHold();
-    return slots.length > 0 && !areSameSlots(this.#parked()?.slots ?? [], slots);
+    return slots.length > 0 && !areSameSlots(this.#longPoll()?.slots ?? [], slots);
   }
 
-  #hold(slots: readonly Slot[], cargo: Cargo): void {
-    const parked = this.#parked();
-    if (parked) parked.isReplaced = true;
-    this.#send(true, slots, cargo);
+  #sendLongPoll(slots: readonly Slot[], batch: ExchangeBatch): void {
+    const longPoll = this.#longPoll();
+    if (longPoll) longPoll.isReplaced = true;
+    this.#send(true, slots, batch);
   }
 
-  #park(): void {
+  #ensureLongPoll(): void {
     const { hasWorkers, ledger, endpointId } = this.#options;
     const slots = this.#slotsToHold();
-    const parked = this.#parked();
-    const isOffering = parked !== undefined && parked.slots.length > 0; // which is taken back in any case
+    const longPoll = this.#longPoll();
+    const isOffering = longPoll !== undefined && longPoll.slots.length > 0; // which is taken back in any case
     if (!hasWorkers() && !ledger.hasAnyOf(endpointId) && !isOffering) return;
-    if (parked && areSameSlots(parked.slots, slots)) return;
+    if (longPoll && areSameSlots(longPoll.slots, slots)) return;
     if (this.#open.size >= OPEN_MAX) return; // the next reply pumps again
     const earlyMs = this.#lastJobAt + STOPS_ONLY_AFTER_MS - Date.now();
-    if (slots.length === 0 && !parked && earlyMs > 0) return this.#schedule.within(earlyMs);
-    this.#hold(slots, NO_CARGO);
+    if (slots.length === 0 && !longPoll && earlyMs > 0) return this.#schedule.within(earlyMs);
+    this.#sendLongPoll(slots, EMPTY_BATCH);
   }
 
-  #send(isHolding: boolean, slots: readonly Slot[], cargo: Cargo): void {
+  #send(isLongPoll: boolean, slots: readonly Slot[], batch: ExchangeBatch): void {
     this.#hasNews = false;
     this.#lastTurn += 1;
-    const turn = { turn: this.#lastTurn, isHolding, slots, cargo, sentAt: Date.now(), isReplaced: false };
+    const turn = {
+      turn: this.#lastTurn,
+      isLongPoll,
+      slots,
+      batch,
+      sentAt: Date.now(),
+      isReplaced: false,
+    };
     const body = this.#encode(turn);
     this.#open.set(turn.turn, turn); // T1
     void this.#call(turn, body).then((outcome) => this.#settle(turn, outcome));
   }
 
-  #call(turn: Turn, body: string): Promise<EdgeOutcome<ArrivedReply>> {
+  #call(turn: Turn, body: string): Promise<EdgeOutcome<IncomingReply>> {
     const { client, endpointId, timing, signal } = this.#options;
-    const holdMs = turn.isHolding ? timing.edgeHoldMs : 0;
+    const holdMs = turn.isLongPoll ? timing.edgeHoldMs : 0;
     return client.exchange(endpointId, body, { timeoutMs: holdMs + timing.edgeSlackMs, signal });
   }
 
-  #encode({ turn, isHolding, slots, cargo }: Turn): string {
+  #encode({ turn, isLongPoll, slots, batch }: Turn): string {
     const { session, ledger, endpointId, timing, follow } = this.#options;
     const request: Omit<ExchangeRequest, "held" | "reports" | "chunks"> = {
       session,
       turn,
       openTurns: [...this.#open.keys()],
       slots: [...slots],
-      holdMs: isHolding ? timing.edgeHoldMs : 0,
+      holdMs: isLongPoll ? timing.edgeHoldMs : 0,
       follow: follow(),
     };
-    const held = `"held":[${boundProgress(ledger.held(endpointId), turn).join(",")}]`;
+    const attempts = `"held":[${boundProgress(ledger.encodedAttempts(endpointId), turn).join(",")}]`;
     // Users' values are JSON text, and remain the text that they are.
-    return `${JSON.stringify(request).slice(0, -1)},${held},${encodeCargo(cargo)}}`;
+    return `${JSON.stringify(request).slice(0, -1)},${attempts},${encodeBatch(batch)}}`;
   }
 
-  #nextCargo(): Cargo {
+  #nextBatch(): ExchangeBatch {
     const { ledger, endpointId } = this.#options;
-    return nextCargo(
+    return nextBatch(
       ledger,
       endpointId,
-      [...this.#open.values()].map((turn) => turn.cargo),
+      [...this.#open.values()].map((turn) => turn.batch),
     );
   }
 
   // Replies
 
-  #settle(turn: Turn, outcome: EdgeOutcome<ArrivedReply>): void {
+  #settle(turn: Turn, outcome: EdgeOutcome<IncomingReply>): void {
     if (this.#options.signal.aborted) return;
     if (outcome.kind === "answered") this.#apply(turn, outcome.reply);
     else this.#fail(turn, outcome);
@@ -241,7 +248,7 @@ export class ExchangeLoop {
     else this.#schedule.within(0);
   }
 
-  #apply(turn: Turn, reply: ArrivedReply): void {
+  #apply(turn: Turn, reply: IncomingReply): void {
     const { endpointId, ledger, onStop, onFollow, reachability } = this.#options;
     this.#open.delete(turn.turn);
     const bringsNews = this.#bringsNews(reply);
@@ -251,36 +258,38 @@ export class ExchangeLoop {
     this.#hasFailed = false;
     reachability.answered(endpointId);
     for (const ack of reply.acks) ledger.acknowledge(ack.jobId, ack.attempt, ack.outcome);
-    settleChunks(turn.cargo, reply.chunkAcks, ledger);
+    acknowledgeChunks(turn.batch, reply.chunkAcks, ledger);
     for (const stop of reply.stops) onStop(stop);
     if (reply.follow !== undefined) onFollow(reply.follow);
-    if (this.#isSuspicious(turn, reply, bringsNews)) this.#pace.slowDown();
-    else this.#pace.recover();
+    if (this.#isSuspicious(turn, reply, bringsNews)) this.#backoff.increase();
+    else this.#backoff.reset();
   }
 
   /** A stop of what is not held says nothing new. */
-  #bringsNews({ jobs, stops, follow }: ArrivedReply): boolean {
+  #bringsNews({ jobs, stops, follow }: IncomingReply): boolean {
     if (follow !== undefined && follow !== this.#options.follow()) return true;
     return jobs.length > 0 || stops.some((stop) => this.#options.ledger.isOpen(stop));
   }
 
-  #receive(workerId: string, jobs: readonly ArrivedJob[]): void {
-    const { endpointId, ledger, log, roomOf, onJobs } = this.#options;
-    const room = roomOf(workerId);
-    const held = jobs.slice(0, room).map((job) => ({ job, record: ledger.receive(endpointId, job) }));
-    for (const { job } of held) log.info("job_received", { jobId: job.id, attempt: job.attempt, workerId });
-    for (const job of jobs.slice(room)) {
+  #receive(workerId: string, jobs: readonly IncomingJob[]): void {
+    const { endpointId, ledger, log, acceptableJobs, onJobs } = this.#options;
+    const limit = acceptableJobs(workerId);
+    const accepted = jobs.slice(0, limit).map((job) => ({ job, record: ledger.receive(endpointId, job) }));
+    for (const { job } of accepted)
+      log.info("job_received", { jobId: job.id, attempt: job.attempt, workerId });
+    for (const job of jobs.slice(limit)) {
       log.info("job_declined", { jobId: job.id, attempt: job.attempt, workerId });
       this.#hasNews = true; // the edge shall hear soon that it is not held
     }
-    if (held.length > 0) this.#lastJobAt = Date.now();
-    for (const { job, record } of held) if (job.fault !== undefined) this.#fault(record, job.fault);
-    const readable = held.filter(({ job }) => job.fault === undefined);
+    if (accepted.length > 0) this.#lastJobAt = Date.now();
+    for (const { job, record } of accepted)
+      if (job.error !== undefined) this.#failUnreadable(record, job.error);
+    const readable = accepted.filter(({ job }) => job.error === undefined);
     if (readable.length > 0) onJobs(workerId, readable); // together: they may share one poll
   }
 
   /** It ends without its worker having seen it. */
-  #fault(record: AttemptRecord, error: string): void {
+  #failUnreadable(record: AttemptRecord, error: string): void {
     const { ledger, log } = this.#options;
     log.warn("job_unreadable", { jobId: record.jobId, attempt: record.attempt, reason: error });
     void ledger.report(record, { kind: "failed", error, output: undefined }).catch((failure: unknown) => {
@@ -289,19 +298,19 @@ export class ExchangeLoop {
   }
 
   /** Whether answering such replies at once would make a hot loop. */
-  #isSuspicious(turn: Turn, reply: ArrivedReply, bringsNews: boolean): boolean {
-    if (!isAcknowledged(turn.cargo, reply)) return true;
-    if (!turn.isHolding || turn.isReplaced || !isEmpty(turn.cargo)) return false;
-    const isQuick = !bringsNews && Date.now() - turn.sentAt < NOT_HELD_MS;
+  #isSuspicious(turn: Turn, reply: IncomingReply, bringsNews: boolean): boolean {
+    if (!isAcknowledged(turn.batch, reply)) return true;
+    if (!turn.isLongPoll || turn.isReplaced || !isEmpty(turn.batch)) return false;
+    const isQuick = !bringsNews && Date.now() - turn.sentAt < QUICK_REPLY_MS;
     this.#quickHolds = isQuick ? this.#quickHolds + 1 : 0;
     return this.#quickHolds > QUICK_HOLDS_MAX;
   }
 
-  #fail(turn: Turn, outcome: Exclude<EdgeOutcome<ArrivedReply>, { kind: "answered" }>): void {
+  #fail(turn: Turn, outcome: Exclude<EdgeOutcome<IncomingReply>, { kind: "answered" }>): void {
     const { endpointId, ledger, log, reachability, onUnauthorized, hasWorkers } = this.#options;
     this.#open.delete(turn.turn);
     this.#hasFailed = true;
-    this.#pace.slowDown();
+    this.#backoff.increase();
     switch (outcome.kind) {
       case "unauthorized":
         return onUnauthorized();
@@ -316,16 +325,16 @@ export class ExchangeLoop {
 
   // Turns
 
-  #parked(): Turn | undefined {
-    return [...this.#open.values()].find((turn) => turn.isHolding && !turn.isReplaced);
+  #longPoll(): Turn | undefined {
+    return [...this.#open.values()].find((turn) => turn.isLongPoll && !turn.isReplaced);
   }
 
   #slotsToHold(): Slot[] {
-    return slotsToHold(this.#options.freeSlots(), [...this.#open.values()]);
+    return longPollSlots(this.#options.freeSlots(), [...this.#open.values()]);
   }
 
   #slotsToOfferNow(): Slot[] {
-    return slotsToOfferNow(this.#options.freeSlots(), [...this.#open.values()]);
+    return immediateSlots(this.#options.freeSlots(), [...this.#open.values()]);
   }
 
   #count(matches: (turn: Turn) => boolean): number {

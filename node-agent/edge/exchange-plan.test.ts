@@ -4,41 +4,41 @@ import {
   batchReports,
   boundProgress,
   type OpenTurn,
-  slotsToHold,
-  slotsToOfferNow,
+  longPollSlots,
+  immediateSlots,
 } from "./exchange-plan.ts";
 
 const slot = (workerId: string, free = 1) => ({ workerId, free });
-const holding = (turn: number, ...slots: OpenTurn["slots"]): OpenTurn => ({ turn, isHolding: true, slots });
+const holding = (turn: number, ...slots: OpenTurn["slots"]): OpenTurn => ({ turn, isLongPoll: true, slots });
 const immediate = (turn: number, ...slots: OpenTurn["slots"]): OpenTurn => ({
   turn,
-  isHolding: false,
+  isLongPoll: false,
   slots,
 });
 
 describe("the slots of an exchange", () => {
   test("are all free ones when it holds, also those that an older hold offers", ({ expect }) => {
-    expect(slotsToHold([slot("a"), slot("b", 2)], [holding(1, slot("a"))])).toEqual([
+    expect(longPollSlots([slot("a"), slot("b", 2)], [holding(1, slot("a"))])).toEqual([
       slot("a"),
       slot("b", 2),
     ]);
   });
 
   test("leave out what an immediate exchange offers", ({ expect }) => {
-    expect(slotsToHold([slot("a"), slot("b", 2)], [immediate(2, slot("b", 1))])).toEqual([
+    expect(longPollSlots([slot("a"), slot("b", 2)], [immediate(2, slot("b", 1))])).toEqual([
       slot("a"),
       slot("b", 1),
     ]);
   });
 
   test("are only the newly free ones when it is immediate", ({ expect }) => {
-    expect(slotsToOfferNow([slot("a"), slot("b")], [holding(1, slot("a"))])).toEqual([slot("b")]);
-    expect(slotsToOfferNow([slot("a")], [holding(1), immediate(2, slot("a"))])).toEqual([]);
+    expect(immediateSlots([slot("a"), slot("b")], [holding(1, slot("a"))])).toEqual([slot("b")]);
+    expect(immediateSlots([slot("a")], [holding(1), immediate(2, slot("a"))])).toEqual([]);
   });
 
   test("count the newest hold alone, because the edge answers the older ones", ({ expect }) => {
     const open = [holding(1, slot("a"), slot("b")), holding(2, slot("a"))];
-    expect(slotsToOfferNow([slot("a"), slot("b")], open)).toEqual([slot("b")]);
+    expect(immediateSlots([slot("a"), slot("b")], open)).toEqual([slot("b")]);
   });
 
   test("are compared without regard to their order", ({ expect }) => {

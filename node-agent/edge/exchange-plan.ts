@@ -6,29 +6,29 @@
  * X2  A large report travels alone.
  */
 import { EXCHANGE_PROGRESS_MAX_BYTES, EXCHANGE_REPORTS_MAX_BYTES } from "../../src/contract/limits.ts";
-import type { HeldText } from "../journal/attempt-ledger.ts";
+import type { EncodedAttempt } from "../journal/attempt-ledger.ts";
 import { withMember } from "../journal/report.ts";
 
 export type Slot = { readonly workerId: string; readonly free: number };
 
 export type OpenTurn = {
   readonly turn: number;
-  readonly isHolding: boolean;
+  readonly isLongPoll: boolean;
   readonly slots: readonly Slot[];
 };
 
 const BATCH_MAX_COUNT = 1_000;
 
 /** Slots for a holding turn: all but those that an immediate turn offers at the moment. */
-export function slotsToHold(free: readonly Slot[], open: readonly OpenTurn[]): Slot[] {
+export function longPollSlots(free: readonly Slot[], open: readonly OpenTurn[]): Slot[] {
   return subtract(
     free,
-    open.filter((turn) => !turn.isHolding),
+    open.filter((turn) => !turn.isLongPoll),
   );
 }
 
 /** Slots for an immediate turn: those that no open turn offers. */
-export function slotsToOfferNow(free: readonly Slot[], open: readonly OpenTurn[]): Slot[] {
+export function immediateSlots(free: readonly Slot[], open: readonly OpenTurn[]): Slot[] {
   return subtract(free, open);
 }
 
@@ -53,17 +53,17 @@ export function batchReports<Report extends { readonly body: string }>(unsent: r
  * Held jobs as JSON texts, with as much of their progress as one exchange may carry; that of the others has its
  * turn in another one.
  */
-export function boundProgress(held: readonly HeldText[], turn: number): string[] {
-  const begin = turn % Math.max(1, held.length);
-  const brought = new Set<HeldText>();
+export function boundProgress(attempts: readonly EncodedAttempt[], turn: number): string[] {
+  const begin = turn % Math.max(1, attempts.length);
+  const brought = new Set<EncodedAttempt>();
   let leftBytes = EXCHANGE_PROGRESS_MAX_BYTES;
-  for (const job of [...held.slice(begin), ...held.slice(0, begin)]) {
+  for (const job of [...attempts.slice(begin), ...attempts.slice(0, begin)]) {
     if (job.progress === undefined) continue;
     leftBytes -= Buffer.byteLength(job.progress);
     if (leftBytes < 0) break;
     brought.add(job);
   }
-  return held.map((job) =>
+  return attempts.map((job) =>
     job.progress !== undefined && brought.has(job)
       ? withMember(job.body, "progress", job.progress)
       : job.body,
@@ -73,9 +73,9 @@ export function boundProgress(held: readonly HeldText[], turn: number): string[]
 function subtract(free: readonly Slot[], turns: readonly OpenTurn[]): Slot[] {
   const offered = new Map<string, number>();
   // Several holding turns offer the same slots: the newest counts.
-  const newestHold = turns.findLast((turn) => turn.isHolding);
+  const newestLongPoll = turns.findLast((turn) => turn.isLongPoll);
   for (const turn of turns) {
-    if (turn.isHolding && turn !== newestHold) continue;
+    if (turn.isLongPoll && turn !== newestLongPoll) continue;
     for (const slot of turn.slots) offered.set(slot.workerId, (offered.get(slot.workerId) ?? 0) + slot.free);
   }
   return free

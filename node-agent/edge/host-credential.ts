@@ -2,9 +2,9 @@ import { chmod, mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import pRetry, { AbortError } from "p-retry";
 import * as z from "zod";
-import type { JoinRequest } from "../../src/contract/agent.ts";
+import type { JoinRequest } from "../../src/contract/agent/agent.ts";
 import type { AgentLog } from "../log.ts";
-import { Refusal } from "../refusal.ts";
+import { FatalError } from "../fatal-error.ts";
 import { EdgeClient } from "./edge-client.ts";
 import { Reachability } from "./reachability.ts";
 
@@ -70,10 +70,10 @@ export async function joinHost(
         reachability.failed("join", outcome.detail);
         throw new Error(outcome.detail);
       case "unauthorized":
-        throw new AbortError(new Refusal(`The edge does not accept this host: ${outcome.detail}`));
+        throw new AbortError(new FatalError(`The edge does not accept this host: ${outcome.detail}`));
       case "refused":
         throw new AbortError(
-          new Refusal(`The edge refused this host (status ${outcome.status}): ${outcome.detail}`),
+          new FatalError(`The edge refused this host (status ${outcome.status}): ${outcome.detail}`),
         );
     }
   };

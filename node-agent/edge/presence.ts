@@ -2,13 +2,13 @@
  * Says to the edge all the time that this host is there, so that its silence is noticed within seconds although
  * syncs are held for long. It carries nothing else; an edge that knows no presence only hears of the host less often.
  */
-import { trimEndOf } from "../../src/contract/trimming.ts";
+import { trimEndOf } from "../../src/net/trimming.ts";
 import { randomUUID } from "node:crypto";
-import { PRESENCE_BEAT, PRESENCE_REPLACED } from "../../src/contract/agent.ts";
-import { PRESENCE_BEAT_MS, PRESENCE_LIFE_MS, PRESENCE_SILENCE_MS } from "../../src/contract/limits.ts";
+import { PRESENCE_BEAT, PRESENCE_REPLACED } from "../../src/contract/agent/agent.ts";
+import { PRESENCE_BEAT_MS, PRESENCE_MAX_AGE_MS, PRESENCE_SILENCE_MS } from "../../src/contract/limits.ts";
 import type { Timing } from "../timing.ts";
-import { Pace } from "./pace.ts";
-import { Schedule } from "./schedule.ts";
+import { Backoff } from "../async/backoff.ts";
+import { Schedule } from "../async/schedule.ts";
 
 export type PresenceOptions = {
   readonly edgeUrl: string;
@@ -22,7 +22,7 @@ export type PresenceOptions = {
 
 export class Presence {
   readonly #options: PresenceOptions;
-  readonly #pace: Pace;
+  readonly #backoff: Backoff;
   readonly #schedule = new Schedule(() => this.#step());
   #socket: WebSocket | null = null;
   #id: string | null = null;
@@ -31,7 +31,7 @@ export class Presence {
 
   constructor(options: PresenceOptions) {
     this.#options = options;
-    this.#pace = new Pace(options.timing, options.random);
+    this.#backoff = new Backoff(options.timing, options.random);
     options.signal.addEventListener("abort", () => this.#leave(), { once: true });
   }
 
@@ -49,7 +49,7 @@ export class Presence {
     const now = performance.now();
     if (this.#socket === null) return this.#open();
     if (now - this.#heardAt > PRESENCE_SILENCE_MS) return this.#lost(this.#socket);
-    if (this.#id !== null && now - this.#openedAt > PRESENCE_LIFE_MS) return this.#replace(this.#socket);
+    if (this.#id !== null && now - this.#openedAt > PRESENCE_MAX_AGE_MS) return this.#replace(this.#socket);
     if (this.#id !== null) this.#socket.send(PRESENCE_BEAT);
     this.#schedule.within(PRESENCE_BEAT_MS);
   }
@@ -57,9 +57,9 @@ export class Presence {
   #open(): void {
     const { edgeUrl, hostToken } = this.#options;
     const id = randomUUID();
-    const address = new URL(`${trimEndOf(edgeUrl, "/")}/agent/v1/presence?id=${id}`);
-    address.protocol = address.protocol === "https:" ? "wss:" : "ws:";
-    const socket = new WebSocket(address, { headers: { authorization: `Bearer ${hostToken}` } });
+    const url = new URL(`${trimEndOf(edgeUrl, "/")}/agent/v1/presence?id=${id}`);
+    url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
+    const socket = new WebSocket(url, { headers: { authorization: `Bearer ${hostToken}` } });
     this.#socket = socket;
     this.#heardAt = performance.now();
     socket.addEventListener("open", () => this.#opened(socket, id));
@@ -75,7 +75,7 @@ export class Presence {
     if (socket !== this.#socket) return;
     this.#openedAt = this.#heardAt = performance.now();
     this.#id = id;
-    this.#pace.recover();
+    this.#backoff.reset();
     socket.send(PRESENCE_BEAT);
     this.#options.onChange();
   }
@@ -90,10 +90,10 @@ export class Presence {
     if (socket !== this.#socket) return;
     const wasOpen = this.#id !== null;
     this.#forget();
-    hangUp(socket);
+    closeSocket(socket);
     if (this.#options.signal.aborted) return;
-    this.#pace.slowDown();
-    this.#schedule.within(this.#pace.restMs());
+    this.#backoff.increase();
+    this.#schedule.within(this.#backoff.remainingMs());
     if (wasOpen) this.#options.onChange();
   }
 
@@ -101,7 +101,7 @@ export class Presence {
     this.#schedule.cancel();
     const socket = this.#socket;
     this.#forget();
-    if (socket) hangUp(socket);
+    if (socket) closeSocket(socket);
   }
 
   #forget(): void {
@@ -111,7 +111,7 @@ export class Presence {
 }
 
 /** Closing waits for the other end, which may be gone; nobody waits for that. */
-function hangUp(socket: WebSocket): void {
+function closeSocket(socket: WebSocket): void {
   try {
     socket.close();
   } catch {

@@ -4,34 +4,34 @@
  * An upload may be repeated, so nothing about it is written down: what the journal holds after a restart is
  * uploaded again.
  */
-import type { UploadReply } from "../../src/contract/agent.ts";
+import type { UploadReply } from "../../src/contract/agent/agent.ts";
 import type { AttemptLedger } from "../journal/attempt-ledger.ts";
 import type { AttemptRef } from "../journal/journal.ts";
 import type { EdgeOutcome } from "./edge-client.ts";
-import type { EdgeLink } from "./edge-link.ts";
-import { Pace } from "./pace.ts";
-import { Schedule } from "./schedule.ts";
+import type { EdgeContext } from "./edge-context.ts";
+import { Backoff } from "../async/backoff.ts";
+import { Schedule } from "../async/schedule.ts";
 
-export type ResultUploadsOptions = EdgeLink & { readonly ledger: AttemptLedger };
+export type ResultUploadsOptions = EdgeContext & { readonly ledger: AttemptLedger };
 
 export class ResultUploads {
   readonly #options: ResultUploadsOptions;
   readonly #schedule = new Schedule(() => void this.#uploadNext());
-  readonly #pace: Pace;
+  readonly #backoff: Backoff;
   #isUploading = false;
   /** Goes last, so that one result that cannot be brought holds up no other. */
   #failedLast: AttemptRef | undefined;
 
   constructor(options: ResultUploadsOptions) {
     this.#options = options;
-    this.#pace = new Pace(options.timing, options.random);
+    this.#backoff = new Backoff(options.timing, options.random);
     options.signal.addEventListener("abort", () => this.#schedule.cancel(), { once: true });
   }
 
   /** There may be a result to upload. */
   reportsChanged(): void {
     if (this.#isUploading || this.#options.signal.aborted) return;
-    if (this.#options.ledger.resultsToUpload().length > 0) this.#schedule.within(this.#pace.restMs());
+    if (this.#options.ledger.resultsToUpload().length > 0) this.#schedule.within(this.#backoff.remainingMs());
   }
 
   async #uploadNext(): Promise<void> {
@@ -44,7 +44,7 @@ export class ResultUploads {
       await this.#upload(ref);
     } catch (error) {
       log.error("journal_failed", { jobId: ref.jobId, reason: String(error) });
-      this.#pace.slowDown();
+      this.#backoff.increase();
     }
     this.#isUploading = false;
     this.reportsChanged();
@@ -61,25 +61,25 @@ export class ResultUploads {
     const { ledger, log, onUnauthorized } = this.#options;
     const { endpointId, jobId, attempt } = ref;
     if (outcome.kind === "answered") {
-      this.#pace.recover();
+      this.#backoff.reset();
       if (outcome.reply.outcome === "refused") return ledger.acknowledge(jobId, attempt, "refused");
       const { upload } = outcome.reply;
       log.info("result_uploaded", { jobId, attempt, sizeBytes: upload.sizeBytes });
-      return ledger.noteUploaded(ref, upload);
+      return ledger.markUploaded(ref, upload);
     }
     if (outcome.kind === "unauthorized") onUnauthorized();
     if (outcome.kind === "refused") {
       log.warn("edge_refused", { endpointId, status: outcome.status, detail: outcome.detail });
-      if (isAgainstTheResult(outcome.status)) {
+      if (isPermanent(outcome.status)) {
         return ledger.failUpload(ref, `The edge did not take the result: ${outcome.detail}`);
       }
     }
     this.#failedLast = ref;
-    this.#pace.slowDown();
+    this.#backoff.increase();
   }
 }
 
 /** A repeated upload would be refused for ever. */
-function isAgainstTheResult(status: number): boolean {
+function isPermanent(status: number): boolean {
   return status === 400 || status === 413;
 }

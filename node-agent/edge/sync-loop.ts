@@ -8,16 +8,16 @@ import type {
   SyncReply,
   SyncRequest,
   WorkerReport,
-} from "../../src/contract/agent.ts";
-import type { HostTelemetry } from "../../src/contract/telemetry.ts";
+} from "../../src/contract/agent/agent.ts";
+import type { HostTelemetry } from "../../src/contract/agent/telemetry.ts";
 import { BUSY_SYNC_HOLD_MS } from "../../src/contract/limits.ts";
 import { AGENT_VERSION } from "../version.ts";
 import type { EdgeOutcome } from "./edge-client.ts";
-import type { EdgeLink } from "./edge-link.ts";
-import { Pace } from "./pace.ts";
-import { Schedule } from "./schedule.ts";
+import type { EdgeContext } from "./edge-context.ts";
+import { Backoff } from "../async/backoff.ts";
+import { Schedule } from "../async/schedule.ts";
 
-export type SyncLoopOptions = EdgeLink & {
+export type SyncLoopOptions = EdgeContext & {
   readonly inventory: () => Inventory;
   readonly reports: () => WorkerReport[];
   readonly telemetry?: () => HostTelemetry | undefined;
@@ -44,14 +44,14 @@ const DETAIL_MS = 2_000;
 const BUSY_MS = 1_000;
 const OPEN_MAX = 8;
 /** A sync that is answered before this was not held. A few in a row are chance. */
-const NOT_HELD_MS = 500;
+const QUICK_REPLY_MS = 500;
 const QUICK_REPLIES_MAX = 3;
 
 export class SyncLoop {
   readonly #options: SyncLoopOptions;
   readonly #open = new Set<OpenSync>();
   readonly #schedule = new Schedule(() => this.#pump());
-  readonly #pace: Pace;
+  readonly #backoff: Backoff;
   #hasNews = true;
   #lastNumber = 0;
   #appliedNumber = 0;
@@ -62,7 +62,7 @@ export class SyncLoop {
 
   constructor(options: SyncLoopOptions) {
     this.#options = options;
-    this.#pace = new Pace(options.timing, options.random);
+    this.#backoff = new Backoff(options.timing, options.random);
     options.signal.addEventListener("abort", () => this.#schedule.cancel(), { once: true });
   }
 
@@ -76,8 +76,8 @@ export class SyncLoop {
     this.#schedule.within(isNewState ? GATHER_MS : DETAIL_MS);
   }
 
-  heldChanged(): void {
-    if (this.#mustPromiseSoon() && !this.#hasShortHold()) this.#schedule.within(BUSY_MS);
+  attemptsChanged(): void {
+    if (this.#mustPromiseSoon() && !this.#hasShortLongPoll()) this.#schedule.within(BUSY_MS);
   }
 
   /** A new presence vouches for the promise of the next sync; without one the promise must be short. */
@@ -88,17 +88,17 @@ export class SyncLoop {
 
   #pump(): void {
     if (this.#options.signal.aborted) return;
-    const restMs = this.#pace.restMs();
+    const restMs = this.#backoff.remainingMs();
     if (restMs > 0) return this.#schedule.within(restMs);
-    const mustShorten = this.#mustPromiseSoon() && !this.#hasShortHold();
-    if (this.#parked() && !this.#hasNews && !mustShorten) return;
+    const mustShorten = this.#mustPromiseSoon() && !this.#hasShortLongPoll();
+    if (this.#longPoll() && !this.#hasNews && !mustShorten) return;
     if (this.#open.size < OPEN_MAX) this.#send();
   }
 
   #send(): void {
     const { timing, client, signal } = this.#options;
-    const parked = this.#parked();
-    if (parked) parked.isReplaced = true;
+    const longPoll = this.#longPoll();
+    if (longPoll) longPoll.isReplaced = true;
     this.#hasNews = false;
     this.#lastNumber += 1;
     const holdMs = this.#holdMs();
@@ -142,7 +142,7 @@ export class SyncLoop {
     } else {
       this.#hasNews = true;
       this.#hasFailed = true;
-      this.#pace.slowDown();
+      this.#backoff.increase();
       if (outcome.kind === "unauthorized") return onUnauthorized();
       if (outcome.kind === "unreachable") reachability.failed(CONVERSATION, outcome.detail);
       else log.warn("edge_refused", { status: outcome.status, detail: outcome.detail });
@@ -152,10 +152,10 @@ export class SyncLoop {
 
   #apply(sync: OpenSync, reply: SyncReply): void {
     this.#options.onReply?.(reply);
-    const isQuick = !sync.isReplaced && Date.now() - sync.sentAt < NOT_HELD_MS;
+    const isQuick = !sync.isReplaced && Date.now() - sync.sentAt < QUICK_REPLY_MS;
     this.#quickReplies = isQuick ? this.#quickReplies + 1 : 0;
-    if (this.#quickReplies > QUICK_REPLIES_MAX) this.#pace.slowDown();
-    else this.#pace.recover();
+    if (this.#quickReplies > QUICK_REPLIES_MAX) this.#backoff.increase();
+    else this.#backoff.reset();
     // Replies of concurrent calls may overtake each other; an older one may still be newer news.
     if (sync.number > this.#appliedNumber || reply.revision > this.#appliedRevision) {
       this.#appliedNumber = Math.max(sync.number, this.#appliedNumber);
@@ -167,12 +167,12 @@ export class SyncLoop {
     this.#options.onConnected();
   }
 
-  #parked(): OpenSync | undefined {
+  #longPoll(): OpenSync | undefined {
     return [...this.#open].find((sync) => !sync.isReplaced);
   }
 
-  #hasShortHold(): boolean {
-    const parked = this.#parked();
-    return parked !== undefined && parked.holdMs <= BUSY_SYNC_HOLD_MS;
+  #hasShortLongPoll(): boolean {
+    const longPoll = this.#longPoll();
+    return longPoll !== undefined && longPoll.holdMs <= BUSY_SYNC_HOLD_MS;
   }
 }

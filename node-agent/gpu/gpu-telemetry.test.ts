@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test } from "vitest";
-import { gpuTelemetrySchema } from "../../src/contract/telemetry.ts";
+import { gpuTelemetrySchema } from "../../src/contract/agent/telemetry.ts";
 import { parseGpuTelemetry, readGpuTelemetry } from "./gpu-telemetry.ts";
 
 describe("parseGpuTelemetry", () => {

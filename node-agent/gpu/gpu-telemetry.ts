@@ -1,7 +1,7 @@
 /** How busy this machine's GPUs are, as nvidia-smi says. */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import type { GpuTelemetry } from "../../src/contract/telemetry.ts";
+import type { GpuTelemetry } from "../../src/contract/agent/telemetry.ts";
 
 const run = promisify(execFile);
 

@@ -1,8 +1,8 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "vitest";
-import { inventorySchema } from "../../src/contract/agent.ts";
-import { GPU_TIER_NAMES } from "../../src/contract/gpu-tiers.ts";
+import { inventorySchema } from "../../src/contract/agent/agent.ts";
+import { GPU_TIER_NAMES } from "../../src/catalog/gpu-tiers.ts";
 import { Volumes } from "../volumes/volumes.ts";
 import { memoryForWorkersMb, readInventory } from "./inventory.ts";
 

@@ -1,7 +1,7 @@
 import { statfs } from "node:fs/promises";
 import { availableParallelism, totalmem } from "node:os";
 import { dirname, resolve } from "node:path";
-import type { Gpu, Inventory } from "../../src/contract/agent.ts";
+import type { Gpu, Inventory } from "../../src/contract/agent/agent.ts";
 import { readCudaVersion } from "./cuda-version.ts";
 import { type GpuReading, readGpus } from "./nvidia-smi.ts";
 import type { Volumes } from "../volumes/volumes.ts";
@@ -25,7 +25,7 @@ export type InventoryRequest = {
   readonly dataCenterId?: string | undefined;
   readonly volumes?: Volumes;
   /** Hears why GPUs could not be read; the inventory then has none. */
-  readonly onFault?: (detail: string) => void;
+  readonly onError?: (detail: string) => void;
 };
 
 /** What this host has to offer at this moment. */
@@ -33,7 +33,7 @@ export async function readInventory(request: InventoryRequest): Promise<Inventor
   const cudaVersion = request.simulateGpus ? undefined : await readCudaVersion();
   const networkVolumeIds = await request.volumes?.offered();
   return {
-    gpus: [...(request.simulateGpus ? simulatedGpus() : realGpus(await readGpus(), request.onFault))],
+    gpus: [...(request.simulateGpus ? simulatedGpus() : realGpus(await readGpus(), request.onError))],
     cpuCount: availableParallelism(),
     memoryMb: memoryForWorkersMb(Math.floor(totalmem() / MEGABYTE)),
     diskFreeMb: isMadeUp(request) ? SIMULATED_DISK_MB : await diskFreeMb(request.diskDirectory),
@@ -56,9 +56,9 @@ export function memoryForWorkersMb(totalMb: number): number {
   return Math.max(0, Math.floor(totalMb - reserved));
 }
 
-function realGpus(reading: GpuReading, onFault: InventoryRequest["onFault"]): readonly Gpu[] {
+function realGpus(reading: GpuReading, onError: InventoryRequest["onError"]): readonly Gpu[] {
   if (reading.kind === "found") return reading.gpus;
-  if (reading.kind === "failed") onFault?.(reading.detail);
+  if (reading.kind === "failed") onError?.(reading.detail);
   return [];
 }
 

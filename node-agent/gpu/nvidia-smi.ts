@@ -1,9 +1,9 @@
 /** What nvidia-smi says about this machine's GPUs. */
-import { trimEndOf } from "../../src/contract/trimming.ts";
+import { trimEndOf } from "../../src/net/trimming.ts";
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import type { Gpu } from "../../src/contract/agent.ts";
-import { GPU_TIERS, tierOfModel } from "../../src/contract/gpu-tiers.ts";
+import type { Gpu } from "../../src/contract/agent/agent.ts";
+import { GPU_TIERS, tierOfModel } from "../../src/catalog/gpu-tiers.ts";
 
 const run = promisify(execFile);
 

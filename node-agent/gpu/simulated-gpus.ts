@@ -1,5 +1,5 @@
-import type { Gpu } from "../../src/contract/agent.ts";
-import { GPU_TIER_NAMES, GPU_TIERS } from "../../src/contract/gpu-tiers.ts";
+import type { Gpu } from "../../src/contract/agent/agent.ts";
+import { GPU_TIER_NAMES, GPU_TIERS } from "../../src/catalog/gpu-tiers.ts";
 
 const GPUS_PER_TIER = 4;
 

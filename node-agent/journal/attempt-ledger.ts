@@ -9,8 +9,8 @@
  * A5  A journal that cannot be written, as on a full disk, refuses results, which workers send again, and nothing
  *     else: what is not written is known until this process ends, and then the edge finds out by itself.
  */
-import type { DispatchedJob, HeldJob, Upload } from "../../src/contract/agent.ts";
-import { ageMs } from "../age.ts";
+import type { DispatchedJob, LeasedJob, Upload } from "../../src/contract/agent/agent.ts";
+import { ageMs } from "../async/age.ts";
 import type { AgentLog } from "../log.ts";
 import type { AttemptRecord, AttemptRef, Journal, ReportRecord } from "./journal.ts";
 import { encodeReport, withUpload, type AttemptOutcome } from "./report.ts";
@@ -19,14 +19,14 @@ import { encodeReport, withUpload, type AttemptOutcome } from "./report.ts";
 export type ChunkRecord = AttemptRef & { readonly from: number; readonly outputs: readonly string[] };
 
 /** A held job: the JSON text of a HeldJob without its progress, and that as its own text. */
-export type HeldText = { readonly body: string; readonly progress: string | undefined };
+export type EncodedAttempt = { readonly body: string; readonly progress: string | undefined };
 
 type Entry = {
   readonly record: AttemptRef;
   isSettled: boolean;
   report: ReportRecord | undefined;
   /** Why a result could not be kept. */
-  fault: string | undefined;
+  writeError: string | undefined;
   /** The result must be at the edge before the report. */
   needsUpload: boolean;
   /** JSON text. */
@@ -104,7 +104,7 @@ export class AttemptLedger {
   }
 
   /** Forgets an attempt whose outcome nobody wants; false when it is not held, or reported already. */
-  release(jobId: string, attempt: number): boolean {
+  abandon(jobId: string, attempt: number): boolean {
     const entry = this.#entries.get(keyOf({ jobId, attempt }));
     if (!entry || entry.isSettled) return false;
     this.#forget(entry);
@@ -137,10 +137,10 @@ export class AttemptLedger {
     entry.isSettled = true;
     if (isResult(outcome) && entry.startedAt !== undefined) entry.finishedAt = performance.now();
     try {
-      await this.#keepReport(entry, outcome);
+      await this.#storeReport(entry, outcome);
     } catch (error) {
       entry.isSettled = false;
-      entry.fault = error instanceof Error ? error.message : String(error);
+      entry.writeError = error instanceof Error ? error.message : String(error);
       throw error;
     }
     this.#onReport(outcome.kind);
@@ -150,24 +150,24 @@ export class AttemptLedger {
   }
 
   /** The worker has the job. */
-  noteStart(ref: AttemptRef): void {
+  recordStart(ref: AttemptRef): void {
     const entry = this.#entries.get(keyOf(ref));
     if (!entry || entry.isSettled) return;
     entry.startedAt = performance.now(); // told with the next exchange, and no sooner
   }
 
-  async #keepReport(entry: Entry, outcome: AttemptOutcome): Promise<void> {
+  async #storeReport(entry: Entry, outcome: AttemptOutcome): Promise<void> {
     const { output, ...report } = encodeReport(entry.record, outcome);
     const writing = this.#journal.addReport({ ...report, output });
     if (isResult(outcome)) await writing;
-    else await writing.catch((error: unknown) => this.#noteFault(entry.record, error)); // A5
+    else await writing.catch((error: unknown) => this.#logWriteError(entry.record, error)); // A5
     entry.report = report;
     entry.needsUpload = output !== null; // it is on the disk, and read when its turn comes
   }
 
   /** Why this host could not keep the result of an open attempt; undefined when none came. */
-  faultOf(ref: AttemptRef): string | undefined {
-    return this.#entries.get(keyOf(ref))?.fault;
+  writeErrorOf(ref: AttemptRef): string | undefined {
+    return this.#entries.get(keyOf(ref))?.writeError;
   }
 
   isOpen(ref: Pick<AttemptRef, "jobId" | "attempt">): boolean {
@@ -175,7 +175,7 @@ export class AttemptLedger {
   }
 
   /** Takes the last progress of a handler, as JSON text. False when nobody wants it. */
-  noteProgress(ref: AttemptRef, progress: string): boolean {
+  recordProgress(ref: AttemptRef, progress: string): boolean {
     const entry = this.#entries.get(keyOf(ref));
     if (!entry || entry.isSettled || progress.length > PROGRESS_MAX_LENGTH) return false;
     entry.progress = progress;
@@ -184,7 +184,7 @@ export class AttemptLedger {
   }
 
   /** Takes what a handler yielded, as JSON text. False when nobody wants it. */
-  noteChunk(ref: AttemptRef, output: string): boolean {
+  recordChunk(ref: AttemptRef, output: string): boolean {
     const entry = this.#entries.get(keyOf(ref));
     if (!entry || entry.isSettled) return false;
     this.#journal.addChunk(ref, entry.chunkCount + 1, output);
@@ -207,11 +207,11 @@ export class AttemptLedger {
     return [...this.#entries.values()].some((entry) => entry.record.endpointId === endpointId);
   }
 
-  held(endpointId: string): HeldText[] {
+  encodedAttempts(endpointId: string): EncodedAttempt[] {
     return this.#ofEndpoint(endpointId).map(({ record, progress, startedAt, finishedAt }) => {
       const { jobId, attempt, workerId } = record;
       const ago = startedAt === undefined ? undefined : agesOf(startedAt, finishedAt);
-      const body = JSON.stringify({ jobId, attempt, workerId, ago } satisfies Partial<HeldJob>);
+      const body = JSON.stringify({ jobId, attempt, workerId, ago } satisfies Partial<LeasedJob>);
       return { body, progress };
     });
   }
@@ -233,7 +233,7 @@ export class AttemptLedger {
   }
 
   /** The edge has the result; its report may go. */
-  noteUploaded(ref: AttemptRef, upload: Upload): void {
+  markUploaded(ref: AttemptRef, upload: Upload): void {
     const entry = this.#entries.get(keyOf(ref));
     if (!entry?.report) return;
     entry.report = { ...entry.report, body: withUpload(entry.report.body, upload) };
@@ -245,7 +245,7 @@ export class AttemptLedger {
   async failUpload(ref: AttemptRef, error: string): Promise<void> {
     const entry = this.#entries.get(keyOf(ref));
     if (!entry) return;
-    await this.#keepReport(entry, { kind: "failed", error, output: undefined });
+    await this.#storeReport(entry, { kind: "failed", error, output: undefined });
     this.#onChange(ref.endpointId, "report");
   }
 
@@ -303,7 +303,7 @@ export class AttemptLedger {
       record,
       isSettled: false,
       report: undefined,
-      fault: undefined,
+      writeError: undefined,
       needsUpload: false,
       progress: undefined,
       startedAt: undefined,
@@ -327,16 +327,16 @@ export class AttemptLedger {
     try {
       write();
     } catch (error) {
-      this.#noteFault(ref, error);
+      this.#logWriteError(ref, error);
     }
   }
 
-  #noteFault({ jobId, attempt }: AttemptRef, error: unknown): void {
+  #logWriteError({ jobId, attempt }: AttemptRef, error: unknown): void {
     this.#log.error("journal_failed", { jobId, attempt, reason: String(error) });
   }
 }
 
-function agesOf(startedAt: number, finishedAt: number | undefined): HeldJob["ago"] {
+function agesOf(startedAt: number, finishedAt: number | undefined): LeasedJob["ago"] {
   const handlerStarted = ageMs(startedAt);
   return finishedAt === undefined
     ? { handlerStarted }

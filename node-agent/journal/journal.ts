@@ -11,9 +11,9 @@ import { chmodSync, closeSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import * as z from "zod";
-import { type AssignmentOutline, assignmentOutlineSchema } from "../../src/contract/agent.ts";
-import { type ServerSettings, serverSettingsSchema } from "../direct/server-settings.ts";
-import { JournalShelf } from "./journal-shelf.ts";
+import { type AssignmentOutline, assignmentOutlineSchema } from "../../src/contract/agent/agent.ts";
+import { type ServerSettings, serverSettingsSchema } from "../worker/load-balancing/server-settings.ts";
+import { JournalImageStore } from "./image-records.ts";
 import { JOURNAL_MIGRATIONS } from "./schema.ts";
 
 export type AttemptRef = {
@@ -71,7 +71,7 @@ const settingRow = z.object({ value: z.string() });
 const CHUNKS_MAX = 1_000;
 
 export class Journal {
-  readonly shelf: JournalShelf;
+  readonly cachedImages: JournalImageStore;
   readonly #database: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
   #pending: PendingReport[] = [];
@@ -82,7 +82,7 @@ export class Journal {
     chmodSync(path, 0o600);
     this.#database = openDatabase(path);
     migrate(this.#database);
-    this.shelf = new JournalShelf(this.#database);
+    this.cachedImages = new JournalImageStore(this.#database);
   }
 
   close(): void {
@@ -281,8 +281,8 @@ export class Journal {
   }
 
   #statement(sql: string): StatementSync {
-    const known = this.#statements.get(sql);
-    if (known) return known;
+    const cached = this.#statements.get(sql);
+    if (cached) return cached;
     const statement = this.#database.prepare(sql);
     this.#statements.set(sql, statement);
     return statement;

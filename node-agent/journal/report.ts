@@ -1,5 +1,5 @@
 /** Reports as JSON text, put together without parsing the results in them, which may be megabytes. */
-import type { Upload } from "../../src/contract/agent.ts";
+import type { Upload } from "../../src/contract/agent/agent.ts";
 import { ERROR_MAX_LENGTH, INLINE_PAYLOAD_MAX_BYTES } from "../../src/contract/limits.ts";
 import type { AttemptRef, NewReport } from "./journal.ts";
 

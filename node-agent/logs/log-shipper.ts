@@ -4,20 +4,20 @@
  */
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
-import type { LogReply, LogRequest } from "../../src/contract/log.ts";
-import { LOG_LIVE_GATHER_MS } from "../../src/contract/limits.ts";
+import type { LogReply, LogRequest } from "../../src/contract/agent/log.ts";
+import { LOG_LIVE_DELAY_MS } from "../../src/contract/limits.ts";
 import type { EdgeOutcome } from "../edge/edge-client.ts";
-import type { EdgeLink } from "../edge/edge-link.ts";
-import { Pace } from "../edge/pace.ts";
-import { Schedule } from "../edge/schedule.ts";
+import type { EdgeContext } from "../edge/edge-context.ts";
+import { Backoff } from "../async/backoff.ts";
+import { Schedule } from "../async/schedule.ts";
 import type { Batch, WorkerLines } from "./worker-lines.ts";
 
-export type LogShipperOptions = EdgeLink & {
+export type LogShipperOptions = EdgeContext & {
   readonly workers: () => readonly WorkerLines[];
   /** Called before lines are sent to be kept. */
   readonly onBatch: () => void;
   /** Called when the edge has kept a batch, or refused it for good. */
-  readonly onKept: (worker: WorkerLines, batch: Batch) => void;
+  readonly onStored: (worker: WorkerLines, batch: Batch) => void;
 };
 
 type Sent = { readonly worker: WorkerLines; readonly batch: Batch };
@@ -29,7 +29,7 @@ const zip = promisify(gzip);
 
 export class LogShipper {
   readonly #options: LogShipperOptions;
-  readonly #pace: Pace;
+  readonly #backoff: Backoff;
   readonly #batches = new Schedule(() => void this.#sendBatches());
   readonly #live = new Schedule(() => void this.#sendLive());
   /** Who follows, by endpoint; as the edge says it. */
@@ -41,7 +41,7 @@ export class LogShipper {
 
   constructor(options: LogShipperOptions) {
     this.#options = options;
-    this.#pace = new Pace(options.timing, options.random);
+    this.#backoff = new Backoff(options.timing, options.random);
     options.signal.addEventListener("abort", () => {
       this.#batches.cancel();
       this.#live.cancel();
@@ -53,7 +53,7 @@ export class LogShipper {
   }
 
   /** The edge says who follows the logs of an endpoint. */
-  learnFollow(endpointId: string, follow: number): void {
+  setFollow(endpointId: string, follow: number): void {
     const known = this.follow(endpointId);
     if (follow === 0) this.#follows.delete(endpointId);
     else this.#follows.set(endpointId, follow);
@@ -70,7 +70,7 @@ export class LogShipper {
     const now = Date.now();
     const dueAt = worker.dueAt(now);
     if (dueAt !== undefined && !this.#sending) this.#batches.within(Math.max(0, dueAt - now));
-    if (this.follow(worker.endpointId) > 0 && !this.#isLiveUnderway) this.#live.within(LOG_LIVE_GATHER_MS);
+    if (this.follow(worker.endpointId) > 0 && !this.#isLiveUnderway) this.#live.within(LOG_LIVE_DELAY_MS);
   }
 
   /** Sends all that is there, as far as the edge takes it within the time, and ends. */
@@ -88,7 +88,7 @@ export class LogShipper {
 
   async #sendBatches(): Promise<void> {
     if (this.#sending || this.#options.signal.aborted) return;
-    const restMs = this.#pace.restMs();
+    const restMs = this.#backoff.remainingMs();
     if (restMs > 0) return this.#batches.within(restMs);
     this.#options.onBatch();
     const now = Date.now();
@@ -109,7 +109,7 @@ export class LogShipper {
     // What the edge refuses it will not take later.
     const isOver = outcome.kind === "answered" || outcome.kind === "refused";
     for (const { worker, batch } of sent) {
-      if (isOver) this.#options.onKept(worker, batch);
+      if (isOver) this.#options.onStored(worker, batch);
       else worker.failed(now);
     }
     return isOver;
@@ -131,9 +131,9 @@ export class LogShipper {
     // Lost on the way: he who follows finds it when it is kept.
     for (const { worker, batch } of sent) worker.sentLive(batch);
     if (outcome.kind === "answered") {
-      for (const { endpointId, follow } of outcome.reply.follows) this.learnFollow(endpointId, follow);
+      for (const { endpointId, follow } of outcome.reply.follows) this.setFollow(endpointId, follow);
     }
-    if (!this.#options.signal.aborted) this.#live.within(LOG_LIVE_GATHER_MS);
+    if (!this.#options.signal.aborted) this.#live.within(LOG_LIVE_DELAY_MS);
   }
 
   // The call
@@ -146,18 +146,18 @@ export class LogShipper {
     const request: LogRequest = { now: Date.now(), isLive, workers };
     const body = new Uint8Array(await zip(JSON.stringify(request)));
     const outcome = await client.logs(body, { timeoutMs: timing.edgeSlackMs, signal: this.#closing.signal });
-    if (!this.#options.signal.aborted) this.#judge(outcome);
+    if (!this.#options.signal.aborted) this.#recordOutcome(outcome);
     return outcome;
   }
 
-  #judge(outcome: EdgeOutcome<LogReply>): void {
+  #recordOutcome(outcome: EdgeOutcome<LogReply>): void {
     const { reachability, log, onUnauthorized } = this.#options;
     if (outcome.kind === "answered") {
-      this.#pace.recover();
-      for (const refusal of outcome.reply.refused ?? []) log.warn("log_lines_refused", refusal);
+      this.#backoff.reset();
+      for (const refused of outcome.reply.refused ?? []) log.warn("log_lines_refused", refused);
       return reachability.answered(CONVERSATION);
     }
-    this.#pace.slowDown();
+    this.#backoff.increase();
     if (outcome.kind === "unauthorized") return onUnauthorized();
     if (outcome.kind === "unreachable") return reachability.failed(CONVERSATION, outcome.detail);
     log.warn("edge_refused", { conversation: CONVERSATION, status: outcome.status, detail: outcome.detail });

@@ -3,20 +3,20 @@ import { SoleJobs } from "./sole-jobs.ts";
 
 test("a line is of the only job that was there when it was printed", ({ expect }) => {
   const jobs = new SoleJobs();
-  jobs.note(["a"], 10);
-  jobs.note([], 20);
-  jobs.note(["b"], 30);
-  jobs.note(["b", "c"], 40);
-  jobs.note(["c"], 50);
+  jobs.record(["a"], 10);
+  jobs.record([], 20);
+  jobs.record(["b"], 30);
+  jobs.record(["b", "c"], 40);
+  jobs.record(["c"], 50);
   expect([5, 15, 35, 45, 55].map((at) => jobs.during(at, at))).toEqual([undefined, "a", "b", undefined, "c"]);
 });
 
 test("a line that is stamped after its job is of the job before, if that is not long ago", ({ expect }) => {
   const jobs = new SoleJobs();
-  jobs.note(["a"], 10);
-  jobs.note([], 20);
-  jobs.note(["b", "c"], 10_000_000);
-  jobs.note([], 10_000_010);
+  jobs.record(["a"], 10);
+  jobs.record([], 20);
+  jobs.record(["b", "c"], 10_000_000);
+  jobs.record([], 10_000_010);
   expect(jobs.during(25, 25)).toBe("a");
   expect(jobs.during(1_999_999, 1_999_999)).toBe("a");
   expect(jobs.during(5_000_000, 5_000_000)).toBeUndefined();
@@ -25,9 +25,9 @@ test("a line that is stamped after its job is of the job before, if that is not 
 
 test("where the time is not known exactly, only one job may have been there in all of it", ({ expect }) => {
   const jobs = new SoleJobs();
-  jobs.note(["a"], 10);
-  jobs.note([], 20);
-  jobs.note(["b"], 30);
+  jobs.record(["a"], 10);
+  jobs.record([], 20);
+  jobs.record(["b"], 30);
   expect(jobs.during(12, 25)).toBe("a");
   expect(jobs.during(5, 12)).toBe("a");
   expect(jobs.during(15, 35)).toBeUndefined();
@@ -36,7 +36,7 @@ test("where the time is not known exactly, only one job may have been there in a
 
 test("the time before last thousand changes is forgotten", ({ expect }) => {
   const jobs = new SoleJobs();
-  for (let number = 1; number <= 5_000; number += 1) jobs.note([`job ${number}`], number * 10);
+  for (let number = 1; number <= 5_000; number += 1) jobs.record([`job ${number}`], number * 10);
   expect(jobs.during(50_000, 50_000)).toBe("job 5000");
   expect(jobs.during(15, 15)).toBeUndefined();
 });

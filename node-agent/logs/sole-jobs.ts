@@ -12,7 +12,7 @@ export class SoleJobs {
   #spans: Span[] = [];
 
   /** From now on, in microseconds, these are in the worker. */
-  note(jobIds: readonly string[], now: number): void {
+  record(jobIds: readonly string[], now: number): void {
     const last = this.#spans.at(-1)?.jobIds ?? [];
     if (last.length === jobIds.length && last.every((jobId, index) => jobId === jobIds[index])) return;
     this.#spans.push({ from: now, jobIds });

@@ -1,7 +1,7 @@
 /** What the agent notes of a worker is told to the worker's owner, in a sentence. */
 import type { AgentEvent, AgentLog, LogFields } from "../log.ts";
-import type { Recreation } from "../worker/recreation.ts";
-import type { LogDesk } from "./log-desk.ts";
+import type { Recreation } from "../worker/lifecycle/recreation.ts";
+import type { WorkerLogs } from "./worker-logs.ts";
 
 const RECREATIONS: Readonly<Record<Recreation, string>> = {
   refresh: "Restarts, as its handler asked.",
@@ -10,7 +10,7 @@ const RECREATIONS: Readonly<Record<Recreation, string>> = {
 };
 
 /** An event that is not here is no news to the owner of a worker. */
-const SENTENCES: { readonly [Event in AgentEvent]?: (fields: LogFields) => string } = {
+const MESSAGES: { readonly [Event in AgentEvent]?: (fields: LogFields) => string } = {
   worker_assigned: ({ isSuperseded }) =>
     isSuperseded
       ? "Assigned to this host; made anew of a release that came meanwhile, since its own is not kept."
@@ -38,12 +38,12 @@ const SENTENCES: { readonly [Event in AgentEvent]?: (fields: LogFields) => strin
 };
 
 /** A log that tells the owners of workers what concerns them, too. */
-export function withSystemEvents(log: AgentLog, desk: LogDesk): AgentLog {
-  const tell = (event: AgentEvent, fields: LogFields = {}): void => {
-    const sentence = SENTENCES[event]?.(fields);
+export function withSystemEvents(log: AgentLog, logs: WorkerLogs): AgentLog {
+  const addSystemEvent = (event: AgentEvent, fields: LogFields = {}): void => {
+    const message = MESSAGES[event]?.(fields);
     const { workerId, endpointId, jobId } = fields;
-    if (sentence === undefined || typeof workerId !== "string") return;
-    desk.note(workerId, sentence, {
+    if (message === undefined || typeof workerId !== "string") return;
+    logs.addEvent(workerId, message, {
       ...(typeof endpointId === "string" && { endpointId }),
       ...(typeof jobId === "string" && { jobId }),
     });
@@ -51,15 +51,15 @@ export function withSystemEvents(log: AgentLog, desk: LogDesk): AgentLog {
   return {
     info: (event, fields) => {
       log.info(event, fields);
-      tell(event, fields);
+      addSystemEvent(event, fields);
     },
     warn: (event, fields) => {
       log.warn(event, fields);
-      tell(event, fields);
+      addSystemEvent(event, fields);
     },
     error: (event, fields) => {
       log.error(event, fields);
-      tell(event, fields);
+      addSystemEvent(event, fields);
     },
   };
 }

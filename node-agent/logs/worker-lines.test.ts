@@ -2,8 +2,8 @@ import { test } from "vitest";
 import {
   LOG_BATCH_AFTER_MS,
   LOG_BATCH_BURST,
-  LOG_HELD_MAX_BYTES,
-  LOG_SEAM_MS,
+  LOG_BUFFER_MAX_BYTES,
+  LOG_OVERLAP_MS,
 } from "../../src/contract/limits.ts";
 import { WorkerLines } from "./worker-lines.ts";
 
@@ -23,7 +23,7 @@ function batchesWithin(durationMs: number, everyMs: number): number {
   for (let now = 0; now < durationMs; now += 500) {
     if (now % everyMs === 0) add(lines, now);
     if ((lines.dueAt(now) ?? Number.POSITIVE_INFINITY) > now) continue;
-    lines.kept(lines.nextBatch(now), now);
+    lines.markStored(lines.nextBatch(now), now);
     batches += 1;
   }
   return batches;
@@ -58,13 +58,13 @@ test("what does not fit goes, the oldest first, and its number is told once", ({
   while (!lines.isEmpty) {
     const batch = lines.nextBatch(count);
     sent.push(...batch.lines.map((one) => one.line));
-    lines.kept(batch, count);
+    lines.markStored(batch, count);
   }
   const [told = "", ...rest] = sent;
   expect(rest.every((one) => one === line)).toBe(true);
   expect(told).toBe(`${count - rest.length} lines were dropped here: the edge could not be reached.`);
-  expect(rest.length * line.length).toBeLessThan(LOG_HELD_MAX_BYTES);
-  expect(rest.length * line.length).toBeGreaterThan(LOG_HELD_MAX_BYTES / 2);
+  expect(rest.length * line.length).toBeLessThan(LOG_BUFFER_MAX_BYTES);
+  expect(rest.length * line.length).toBeGreaterThan(LOG_BUFFER_MAX_BYTES / 2);
 });
 
 test("lines that were on their way count as dropped only when they did not arrive", ({ expect }) => {
@@ -73,7 +73,7 @@ test("lines that were on their way count as dropped only when they did not arriv
     for (let now = 1; now <= 10; now += 1) add(lines, now);
     const batch = lines.nextBatch(10);
     while (lines.nextLive().lines[0]?.line === "text") add(lines, 20, "x".repeat(100_000));
-    if (isKept) lines.kept(batch, 30);
+    if (isKept) lines.markStored(batch, 30);
     else lines.failed(30);
     return lines
       .nextBatch(30)
@@ -91,22 +91,22 @@ test("the place in the output is that of the last line which the edge has", ({ e
   const first = lines.nextBatch(1);
   add(lines, 2);
   lines.reached("two");
-  expect(lines.kept(first, 3)).toEqual({ position: "one", seq: 1_000 });
+  expect(lines.markStored(first, 3)).toEqual({ position: "one", seq: 1_000 });
   const second = lines.nextBatch(3);
-  lines.forgetPlaces();
-  expect(lines.kept(second, 4)).toBeUndefined();
+  lines.clearPlaces();
+  expect(lines.markStored(second, 4)).toBeUndefined();
 });
 
 test("who begins to follow is sent what is held and what was kept a moment ago", ({ expect }) => {
   const lines = newLines();
   const now = 100_000;
-  const keep = (at: number) => lines.kept(lines.nextBatch(at), at);
+  const keep = (at: number) => lines.markStored(lines.nextBatch(at), at);
   add(lines, now, "old");
   keep(now);
-  add(lines, now + LOG_SEAM_MS, "recent");
-  keep(now + LOG_SEAM_MS);
-  add(lines, now + LOG_SEAM_MS + 1, "held");
-  lines.beginLive(now + LOG_SEAM_MS + 1);
+  add(lines, now + LOG_OVERLAP_MS, "recent");
+  keep(now + LOG_OVERLAP_MS);
+  add(lines, now + LOG_OVERLAP_MS + 1, "held");
+  lines.beginLive(now + LOG_OVERLAP_MS + 1);
   const live = lines.nextLive();
   expect(live.lines.map(({ line }) => line)).toEqual(["recent", "held"]);
   lines.sentLive(live);

@@ -5,27 +5,27 @@
  * L2  A place in the output counts as read when the edge has kept the lines up to it.
  * L3  Lines are numbered by time, and grow; read again from the same place they get the same numbers.
  */
-import type { LogLine, LogSource } from "../../src/contract/log.ts";
+import type { LogLine, LogSource } from "../../src/contract/agent/log.ts";
 import {
   LOG_BATCH_AFTER_MS,
   LOG_BATCH_BURST,
   LOG_BATCH_EVERY_MS,
   LOG_BATCH_LINES_MAX,
   LOG_BATCH_MAX_BYTES,
-  LOG_HELD_MAX_BYTES,
-  LOG_SEAM_MS,
+  LOG_BUFFER_MAX_BYTES,
+  LOG_OVERLAP_MS,
 } from "../../src/contract/limits.ts";
 import type { OutputPlace } from "../journal/journal.ts";
-import { TokenBucket } from "./token-bucket.ts";
+import { TokenBucket } from "../async/token-bucket.ts";
 
-type HeldLine = {
+type BufferedLine = {
   readonly line: LogLine;
   readonly bytes: number;
   readonly addedAt: number;
   /** Behind this line, where a part of the output ends. */
   place?: OutputPlace;
   /** Since when the edge has it. */
-  keptAt?: number;
+  storedAt?: number;
   /** Of a line that stands for lines which are gone. */
   readonly lostCount?: number;
 };
@@ -39,13 +39,13 @@ export class WorkerLines {
   readonly workerId: string;
   readonly endpointId: string;
   readonly #budget: TokenBucket;
-  #held: HeldLine[] = [];
+  #buffer: BufferedLine[] = [];
   /** Number of the first held line since the beginning. */
   #begin = 0;
-  #keptEnd = 0;
+  #storedEnd = 0;
   #liveEnd = 0;
   #bytes = 0;
-  #unkeptBytes = 0;
+  #unstoredBytes = 0;
   /** A batch that the edge may get, though some of its lines were dropped meanwhile. */
   #underway: { readonly end: number; lostCount: number } | undefined;
   readonly #lastSeq: Record<LogSource, number> = { container: 0, system: 0 };
@@ -58,15 +58,15 @@ export class WorkerLines {
   }
 
   get #end(): number {
-    return this.#begin + this.#held.length;
+    return this.#begin + this.#buffer.length;
   }
 
   get isEmpty(): boolean {
-    return this.#keptEnd >= this.#end;
+    return this.#storedEnd >= this.#end;
   }
 
   /** Lines of a container go on with numbers above this. */
-  goOnFrom(seq: number): void {
+  resumeFrom(seq: number): void {
     this.#lastSeq.container = Math.max(this.#lastSeq.container, seq);
   }
 
@@ -77,36 +77,36 @@ export class WorkerLines {
     const seq = Math.max(at, this.#lastSeq[line.source] + 1);
     this.#lastSeq[line.source] = seq;
     const bytes = LINE_BYTES + Buffer.byteLength(line.line);
-    this.#held.push({ line: { ...line, seq }, bytes, addedAt: now });
+    this.#buffer.push({ line: { ...line, seq }, bytes, addedAt: now });
     this.#bytes += bytes;
-    this.#unkeptBytes += bytes;
-    if (this.#bytes > LOG_HELD_MAX_BYTES) this.#shrink(now);
+    this.#unstoredBytes += bytes;
+    if (this.#bytes > LOG_BUFFER_MAX_BYTES) this.#shrink(now);
   }
 
   /** The output was read up to here, whatever of it became lines. */
   reached(position: string): void {
-    const last = this.#held.findLast(({ line }) => line.source === "container");
-    if (last && !last.keptAt) last.place = { position, seq: last.line.seq };
+    const last = this.#buffer.findLast(({ line }) => line.source === "container");
+    if (last && !last.storedAt) last.place = { position, seq: last.line.seq };
   }
 
   /** The output begins anew: what was reached in the old one means nothing there. */
-  forgetPlaces(): void {
-    for (const held of this.#held) delete held.place;
+  clearPlaces(): void {
+    for (const buffered of this.#buffer) delete buffered.place;
   }
 
   // Lines go
 
   /** When the next batch may be sent; undefined when there is nothing to send. */
   dueAt(now: number): number | undefined {
-    const oldest = this.#held[this.#keptEnd - this.#begin];
+    const oldest = this.#buffer[this.#storedEnd - this.#begin];
     if (!oldest) return undefined;
-    if (this.#unkeptBytes >= LOG_BATCH_MAX_BYTES) return now;
+    if (this.#unstoredBytes >= LOG_BATCH_MAX_BYTES) return now;
     return Math.max(oldest.addedAt + LOG_BATCH_AFTER_MS, now + this.#budget.waitMs(1, now));
   }
 
   nextBatch(now: number): Batch {
     this.#budget.take(1, now);
-    const batch = this.#batchFrom(this.#keptEnd);
+    const batch = this.#batchFrom(this.#storedEnd);
     this.#underway = { end: batch.end, lostCount: 0 };
     return batch;
   }
@@ -115,19 +115,19 @@ export class WorkerLines {
   failed(now: number): void {
     const lostCount = this.#underway?.lostCount ?? 0;
     this.#underway = undefined;
-    if (lostCount > 0) this.#tellOfLost(lostCount, now);
+    if (lostCount > 0) this.#addLossNotice(lostCount, now);
   }
 
   /** The edge has the lines of a batch; returns the place up to which the output need not be read again. */
-  kept({ end }: Batch, now: number): OutputPlace | undefined {
+  markStored({ end }: Batch, now: number): OutputPlace | undefined {
     let place: OutputPlace | undefined;
     this.#underway = undefined;
-    for (; this.#keptEnd < end; this.#keptEnd += 1) {
-      const held = this.#held[this.#keptEnd - this.#begin];
-      if (!held) continue;
-      held.keptAt = now;
-      this.#unkeptBytes -= held.bytes;
-      place = held.place ?? place;
+    for (; this.#storedEnd < end; this.#storedEnd += 1) {
+      const buffered = this.#buffer[this.#storedEnd - this.#begin];
+      if (!buffered) continue;
+      buffered.storedAt = now;
+      this.#unstoredBytes -= buffered.bytes;
+      place = buffered.place ?? place;
     }
     this.#trim(now);
     return place;
@@ -151,10 +151,13 @@ export class WorkerLines {
   #batchFrom(begin: number): Batch {
     const lines: LogLine[] = [];
     let bytes = 0;
-    for (const held of this.#held.slice(begin - this.#begin, begin - this.#begin + LOG_BATCH_LINES_MAX)) {
-      if (lines.length > 0 && bytes + held.bytes > LOG_BATCH_MAX_BYTES) break;
-      lines.push(held.line);
-      bytes += held.bytes;
+    for (const buffered of this.#buffer.slice(
+      begin - this.#begin,
+      begin - this.#begin + LOG_BATCH_LINES_MAX,
+    )) {
+      if (lines.length > 0 && bytes + buffered.bytes > LOG_BATCH_MAX_BYTES) break;
+      lines.push(buffered.line);
+      bytes += buffered.bytes;
     }
     return { lines, bytes, end: begin + lines.length };
   }
@@ -162,48 +165,48 @@ export class WorkerLines {
   // Bounds
 
   #trim(now: number): void {
-    const isOver = ({ keptAt }: HeldLine) => keptAt !== undefined && now - keptAt > LOG_SEAM_MS;
-    const first = this.#held.findIndex((held) => !isOver(held));
-    this.#remove(first < 0 ? this.#held.length : first);
+    const isOver = ({ storedAt }: BufferedLine) => storedAt !== undefined && now - storedAt > LOG_OVERLAP_MS;
+    const first = this.#buffer.findIndex((buffered) => !isOver(buffered));
+    this.#remove(first < 0 ? this.#buffer.length : first);
   }
 
   /** L1: a quarter at a time, so that the next line does not do it again. */
   #shrink(now: number): void {
     let [count, bytes] = [0, 0];
-    for (const held of this.#held) {
-      if (bytes >= LOG_HELD_MAX_BYTES / 4) break;
-      bytes += held.bytes;
+    for (const buffered of this.#buffer) {
+      if (bytes >= LOG_BUFFER_MAX_BYTES / 4) break;
+      bytes += buffered.bytes;
       count += 1;
     }
     let lostCount = 0;
-    for (const [index, held] of this.#held.slice(0, count).entries()) {
-      if (held.keptAt !== undefined) continue;
-      this.#unkeptBytes -= held.bytes;
-      const lost = held.lostCount ?? 1;
+    for (const [index, buffered] of this.#buffer.slice(0, count).entries()) {
+      if (buffered.storedAt !== undefined) continue;
+      this.#unstoredBytes -= buffered.bytes;
+      const lost = buffered.lostCount ?? 1;
       if (this.#underway && this.#begin + index < this.#underway.end) this.#underway.lostCount += lost;
       else lostCount += lost;
     }
     this.#remove(count);
-    if (lostCount > 0) this.#tellOfLost(lostCount, now);
+    if (lostCount > 0) this.#addLossNotice(lostCount, now);
   }
 
-  #tellOfLost(lostCount: number, now: number): void {
+  #addLossNotice(lostCount: number, now: number): void {
     const text = `${lostCount} lines were dropped here: the edge could not be reached.`;
-    const [oldest] = this.#held;
+    const [oldest] = this.#buffer;
     const seq = (oldest?.line.seq ?? now * 1_000) - 1;
     const bytes = LINE_BYTES + text.length;
     const line: LogLine = { seq, source: "system", line: text };
-    this.#held.unshift({ line, bytes, addedAt: oldest?.addedAt ?? now, lostCount });
+    this.#buffer.unshift({ line, bytes, addedAt: oldest?.addedAt ?? now, lostCount });
     this.#begin -= 1;
-    this.#keptEnd = this.#begin;
+    this.#storedEnd = this.#begin;
     this.#bytes += bytes;
-    this.#unkeptBytes += bytes;
+    this.#unstoredBytes += bytes;
   }
 
   #remove(count: number): void {
-    for (const { bytes } of this.#held.splice(0, count)) this.#bytes -= bytes;
+    for (const { bytes } of this.#buffer.splice(0, count)) this.#bytes -= bytes;
     this.#begin += count;
-    this.#keptEnd = Math.max(this.#keptEnd, this.#begin);
+    this.#storedEnd = Math.max(this.#storedEnd, this.#begin);
     this.#liveEnd = Math.max(this.#liveEnd, this.#begin);
   }
 }

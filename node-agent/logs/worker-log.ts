@@ -1,10 +1,10 @@
 /** The log of one worker: makes lines of what it prints and of what happens to it. */
-import type { LogLine } from "../../src/contract/log.ts";
+import type { LogLine } from "../../src/contract/agent/log.ts";
 import type { OutputLine, OutputPart } from "../runtime/output.ts";
 import { readFacts } from "./line-facts.ts";
 import { Masks } from "./masks.ts";
 import { SoleJobs } from "./sole-jobs.ts";
-import { TokenBucket } from "./token-bucket.ts";
+import { TokenBucket } from "../async/token-bucket.ts";
 import { LINE_BYTES, WorkerLines } from "./worker-lines.ts";
 
 type Reading = { readonly stop: AbortController; readonly ended: Promise<void> };
@@ -40,23 +40,23 @@ export class WorkerLog {
     for (const line of lines) this.lines.add(line.at, this.#lineOf(line), now);
     this.#dropped += dropped;
     this.lines.reached(position);
-    if (this.lines.isEmpty) this.tellDropped(); // else with the next batch
+    if (this.lines.isEmpty) this.reportDropped(); // else with the next batch
   }
 
-  noteJobs(jobIds: readonly string[]): void {
-    this.#jobs.note(jobIds, micros());
+  setJobs(jobIds: readonly string[]): void {
+    this.#jobs.record(jobIds, micros());
   }
 
-  note(sentence: string, jobId?: string): void {
-    const line = this.masks.apply(sentence);
+  addEvent(message: string, jobId?: string): void {
+    const line = this.masks.apply(message);
     this.lines.add(micros(), { source: "system", line, ...(jobId !== undefined && { jobId }) }, Date.now());
   }
 
   /** Says how many lines were too many since it was said last. */
-  tellDropped(): void {
+  reportDropped(): void {
     if (this.#dropped === 0) return;
     const limit = `${this.#perSecond / 1_000} KB a second`;
-    this.note(`${this.#dropped} lines are missing here: the worker printed more than ${limit}.`);
+    this.addEvent(`${this.#dropped} lines are missing here: the worker printed more than ${limit}.`);
     this.#dropped = 0;
   }
 

@@ -18,8 +18,8 @@ const MEGABYTE = 1024 * 1024;
 
 /** Says in one sentence how a worker ended. */
 export function exitReason({ isRemoved, ...ending }: Ending): string {
-  const words = reasonOf(ending);
-  return isRemoved ? `${words}; its container was removed from outside` : words;
+  const reason = reasonOf(ending);
+  return isRemoved ? `${reason}; its container was removed from outside` : reason;
 }
 
 function reasonOf({ exitCode, isOutOfMemory, memoryLimitBytes = 0 }: Omit<Ending, "isRemoved">): string {

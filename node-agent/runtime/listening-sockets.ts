@@ -51,11 +51,11 @@ export function listeningIn(table: string, order = endianness()): readonly Socke
 
 /** The kernel prints addresses in hex, each word of 32 bits in the order of the machine. */
 function addressOf(hex: string, order: "LE" | "BE"): string {
-  const words = (hex.match(/.{8}/g) ?? []).map((word) => {
+  const groups = (hex.match(/.{8}/g) ?? []).map((word) => {
     const bytes = Buffer.from(word, "hex");
     return order === "LE" ? bytes.reverse() : bytes;
   });
-  const bytes = Buffer.concat(words);
+  const bytes = Buffer.concat(groups);
   if (hex.length === IPV4_HEX_LENGTH) return bytes.join(".");
   const text = bytes.toString("hex").toUpperCase();
   if (text.startsWith(MAPPED)) return bytes.subarray(12).join(".");

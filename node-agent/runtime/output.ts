@@ -27,18 +27,18 @@ export type OutputReader = {
   readonly signal: AbortSignal;
 };
 
-const CUT_MARK = " … (cut)";
+const TRUNCATION_SUFFIX = " … (cut)";
 const NEWLINE = 0x0a;
 const RETURN = 0x0d;
 
 /** Text of a line, without its break, and cut when it is too long. */
-export function textOfLine(bytes: Buffer, isCut: boolean): string {
+export function decodeLine(bytes: Buffer, isTruncated: boolean): string {
   const isTooLong = bytes.length > LOG_LINE_MAX_BYTES;
   let end = isTooLong ? LOG_LINE_MAX_BYTES : bytes.length;
   if (!isTooLong && bytes[end - 1] === NEWLINE) end -= 1;
   if (!isTooLong && bytes[end - 1] === RETURN) end -= 1;
   const text = bytes.toString("utf8", 0, end);
-  return isTooLong || isCut ? `${text}${CUT_MARK}` : text;
+  return isTooLong || isTruncated ? `${text}${TRUNCATION_SUFFIX}` : text;
 }
 
 export function endsLine(bytes: Buffer): boolean {

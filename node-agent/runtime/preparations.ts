@@ -7,11 +7,11 @@ export type Preparing = {
 };
 
 export async function prepareAll(
-  parts: readonly Preparing[],
+  preparations: readonly Preparing[],
   onProgress: (progress: PrepareProgress) => void,
 ): Promise<PrepareOutcome> {
   const details = new Map<string, string>();
-  const runs = parts.map(async ({ what, run }) => {
+  const runs = preparations.map(async ({ what, run }) => {
     const outcome = await run((detail) => {
       details.set(what, detail);
       onProgress({ what, detail: [...details.values()].join("; ") });
@@ -20,8 +20,10 @@ export async function prepareAll(
     return outcome;
   });
   const outcomes = await Promise.all(runs);
-  const faults = outcomes.flatMap((outcome) => (outcome.kind === "failed" ? [outcome.detail] : []));
-  if (faults.length > 0) return { kind: "failed", detail: faults.join(" ") };
-  const notes = outcomes.flatMap((outcome) => (outcome.kind === "prepared" ? (outcome.note ?? []) : []));
-  return notes.length > 0 ? { kind: "prepared", note: notes.join(" ") } : { kind: "prepared" };
+  const errors = outcomes.flatMap((outcome) => (outcome.kind === "failed" ? [outcome.detail] : []));
+  if (errors.length > 0) return { kind: "failed", detail: errors.join(" ") };
+  const warnings = outcomes.flatMap((outcome) =>
+    outcome.kind === "prepared" ? (outcome.warning ?? []) : [],
+  );
+  return warnings.length > 0 ? { kind: "prepared", warning: warnings.join(" ") } : { kind: "prepared" };
 }

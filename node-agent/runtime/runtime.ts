@@ -8,8 +8,8 @@
  * R5  A frozen worker runs no instruction and keeps all its memory; stopping and removing it work as ever.
  */
 
-import type { Artifact } from "../../src/contract/artifact.ts";
-import type { CacheTerms } from "./cache-shelf.ts";
+import type { Artifact } from "../../src/contract/agent/artifact.ts";
+import type { CacheOptions } from "./images/cached-images.ts";
 import type { OutputReader } from "./output.ts";
 
 /** All that is needed to run one worker, address and token of the agent already in `env`. */
@@ -74,7 +74,7 @@ export type PrepareProgress = { readonly what: "image" | "files"; readonly detai
 
 export type PrepareOutcome =
   /** `note`: what people should know although the start goes on. */
-  | { readonly kind: "prepared"; readonly note?: string }
+  | { readonly kind: "prepared"; readonly warning?: string }
   | { readonly kind: "failed"; readonly detail: string };
 
 export interface Runtime {
@@ -84,7 +84,7 @@ export interface Runtime {
   /** Lets workers reach the server of the agent that listens at this port of its address. */
   admit(port: number): Promise<void>;
   /** Ports for a worker's server: those wanted, or others where workers share the ports of the host. */
-  portsFor(wanted: ServerPorts): Promise<ServerPorts>;
+  portsFor(requested: ServerPorts): Promise<ServerPorts>;
   /** Address at which the agent reaches a worker's server. Throws when the worker does not run. */
   addressOf(workerId: string): Promise<string>;
   /** Where the worker's own programs listen; null where that cannot be told. */
@@ -100,7 +100,7 @@ export interface Runtime {
     signal?: AbortSignal,
   ): Promise<PrepareOutcome>;
   /** From here on what was brought to this host is remembered, and removed when the disk gets full. */
-  keepOn(terms: CacheTerms): void;
+  configureCache(terms: CacheOptions): void;
   /** Disk that what is kept would give back if there were need of it, in bytes. */
   freeableBytes(): Promise<number>;
   /** What the worker's image is by its content: the registry's digest, or an id where it came from none. */

@@ -1,8 +1,8 @@
 /** Takes everything off a host that workers of an agent have made there. */
-import { isConflict, isForbidden } from "./docker-errors.ts";
-import { DockerRuntime } from "./docker-runtime.ts";
-import { ProcessRuntime } from "./process-runtime.ts";
-import type { RuntimeKind } from "./runtime-choice.ts";
+import { isConflict, isForbidden } from "./docker/docker-errors.ts";
+import { DockerRuntime } from "./docker/docker-runtime.ts";
+import { ProcessRuntime } from "./process/process-runtime.ts";
+import type { RuntimeKind } from "./create-runtime.ts";
 import type { Runtime } from "./runtime.ts";
 
 type Place = { readonly hostId: string; readonly stateDir: string };

@@ -1,6 +1,6 @@
 import { test } from "vitest";
-import type { WorkerReport } from "../../src/contract/agent.ts";
-import { statusLines } from "../care/status.ts";
+import type { WorkerReport } from "../../src/contract/agent/agent.ts";
+import { statusLines } from "../commands/status.ts";
 import { AgentMetrics } from "./agent-metrics.ts";
 
 const report: WorkerReport = { workerId: "w", endpointId: "e", revision: 1, state: "stopping" };

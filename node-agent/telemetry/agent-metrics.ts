@@ -1,8 +1,8 @@
 /** What Prometheus reads of an agent: its process, its workers and jobs, its edge, its GPUs. */
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
-import { WORKER_STATES, type WorkerReport } from "../../src/contract/agent.ts";
-import type { HostTelemetry } from "../../src/contract/telemetry.ts";
-import { shownState } from "../status/shown-state.ts";
+import { WORKER_STATES, type WorkerReport } from "../../src/contract/agent/agent.ts";
+import type { HostTelemetry } from "../../src/contract/agent/telemetry.ts";
+import { displayState } from "../host/worker-state.ts";
 
 export type AgentSources = {
   readonly reports: () => readonly WorkerReport[];
@@ -71,7 +71,7 @@ export class AgentMetrics {
       labelNames: ["state"],
       registers,
       collect() {
-        const states = Map.groupBy(reports(), shownState);
+        const states = Map.groupBy(reports(), displayState);
         for (const state of WORKER_STATES) this.set({ state }, states.get(state)?.length ?? 0);
       },
     });

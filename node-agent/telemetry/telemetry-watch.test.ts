@@ -1,6 +1,6 @@
 import { tmpdir } from "node:os";
 import { describe, test } from "vitest";
-import { hostTelemetrySchema } from "../../src/contract/telemetry.ts";
+import { hostTelemetrySchema } from "../../src/contract/agent/telemetry.ts";
 import { parseNetDev } from "./host-counters.ts";
 import { ratesBetween, TelemetryWatch } from "./telemetry-watch.ts";
 

@@ -1,5 +1,5 @@
 /** How much of this host is in use, read anew every quarter of a minute. */
-import type { GpuTelemetry, HostTelemetry } from "../../src/contract/telemetry.ts";
+import type { GpuTelemetry, HostTelemetry } from "../../src/contract/agent/telemetry.ts";
 import { readDisk, readHostCounters, readMemory, type HostCounters } from "./host-counters.ts";
 
 const REFRESH_MS = 15_000;

@@ -8,7 +8,7 @@ import { setTimeout as delay } from "node:timers/promises";
 
 const VOLUME_ID = /^[A-Za-z0-9_-]{1,128}$/;
 /** A file server that is gone can keep a look waiting for ever. */
-const LOOK_LIMIT_MS = 3_000;
+const LOOKUP_LIMIT_MS = 3_000;
 /** As many as an inventory may tell. */
 const VOLUMES_MAX = 1_000;
 
@@ -21,7 +21,7 @@ export type VolumesSettings = {
 export class Volumes {
   readonly #settings: VolumesSettings;
   /** Looks under way: one that hangs is not joined by another. */
-  readonly #looks = new Map<string, Promise<string | null>>();
+  readonly #lookups = new Map<string, Promise<string | null>>();
 
   constructor(settings: VolumesSettings) {
     this.#settings = settings;
@@ -35,9 +35,9 @@ export class Volumes {
   /** Ids of those that are there. */
   async ids(): Promise<string[]> {
     const names = await readdir(this.#settings.directory).catch(() => []);
-    const known = names.filter((name) => VOLUME_ID.test(name)).slice(0, VOLUMES_MAX);
-    const paths = await Promise.all(known.map((id) => this.#find(id)));
-    return known.filter((_, index) => paths[index] !== null).toSorted();
+    const volumeIds = names.filter((name) => VOLUME_ID.test(name)).slice(0, VOLUMES_MAX);
+    const paths = await Promise.all(volumeIds.map((id) => this.#find(id)));
+    return volumeIds.filter((_, index) => paths[index] !== null).toSorted();
   }
 
   /** Where the first of these volumes is that this host has; null for none wanted. Throws with words for people. */
@@ -72,12 +72,12 @@ export class Volumes {
 
   async #find(id: string): Promise<string | null> {
     const path = this.#place(id);
-    const look = this.#looks.get(path) ?? directoryAt(path);
-    this.#looks.set(path, look);
-    void look.finally(() => this.#looks.delete(path));
+    const lookup = this.#lookups.get(path) ?? directoryAt(path);
+    this.#lookups.set(path, lookup);
+    void lookup.finally(() => this.#lookups.delete(path));
     const limit = new AbortController();
-    const late = delay(LOOK_LIMIT_MS, null, { signal: limit.signal, ref: false }).catch(() => null);
-    return Promise.race([look, late]).finally(() => limit.abort());
+    const late = delay(LOOKUP_LIMIT_MS, null, { signal: limit.signal, ref: false }).catch(() => null);
+    return Promise.race([lookup, late]).finally(() => limit.abort());
   }
 
   #place(id: string): string {

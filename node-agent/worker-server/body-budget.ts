@@ -52,8 +52,8 @@ export class BodyBudget {
     for (const waiting of this.#waiting) {
       const job = jobOf(waiting);
       const isFirst = !this.#busyJobs.has(job) && !aheadOfJob.has(job); // B1
-      const held = this.#bytesOf.get(waiting.workerId) ?? 0;
-      if (isFirst && held + waiting.bytes <= this.#shareBytes) {
+      const workerBytes = this.#bytesOf.get(waiting.workerId) ?? 0;
+      if (isFirst && workerBytes + waiting.bytes <= this.#shareBytes) {
         if (this.#reservedBytes + waiting.bytes > this.#totalBytes) return; // B3
         this.#admit(waiting);
       } else aheadOfJob.add(job); // B2
@@ -64,11 +64,11 @@ export class BodyBudget {
     this.#waiting.delete(waiting);
     this.#busyJobs.add(jobOf(waiting));
     this.#count(waiting.workerId, waiting.bytes);
-    let isHeld = true;
+    let isReserved = true;
     waiting.admit({
       [Symbol.dispose]: () => {
-        if (!isHeld) return;
-        isHeld = false;
+        if (!isReserved) return;
+        isReserved = false;
         this.#busyJobs.delete(jobOf(waiting));
         this.#count(waiting.workerId, -waiting.bytes);
         this.#admitWaiting();
@@ -77,9 +77,9 @@ export class BodyBudget {
   }
 
   #count(workerId: string, bytes: number): void {
-    const held = (this.#bytesOf.get(workerId) ?? 0) + bytes;
-    if (held === 0) this.#bytesOf.delete(workerId);
-    else this.#bytesOf.set(workerId, held);
+    const workerBytes = (this.#bytesOf.get(workerId) ?? 0) + bytes;
+    if (workerBytes === 0) this.#bytesOf.delete(workerId);
+    else this.#bytesOf.set(workerId, workerBytes);
     this.#reservedBytes += bytes;
   }
 }

@@ -18,16 +18,16 @@ export async function readBody(
   limitBytes: number,
 ): Promise<ReceivedBody | undefined> {
   const keepBytes = (announcedBytes(request) ?? 0) > limitBytes ? START_BYTES : limitBytes;
-  const kept: Buffer[] = [];
+  const chunks: Buffer[] = [];
   let sizeBytes = 0;
   try {
-    for await (const part of request as AsyncIterable<Buffer>) {
-      if (sizeBytes < keepBytes) kept.push(part);
-      sizeBytes += part.length;
-      if (sizeBytes > limitBytes) kept.splice(1);
+    for await (const chunk of request as AsyncIterable<Buffer>) {
+      if (sizeBytes < keepBytes) chunks.push(chunk);
+      sizeBytes += chunk.length;
+      if (sizeBytes > limitBytes) chunks.splice(1);
     }
   } catch {
     return undefined;
   }
-  return { bytes: Buffer.concat(kept), sizeBytes };
+  return { bytes: Buffer.concat(chunks), sizeBytes };
 }

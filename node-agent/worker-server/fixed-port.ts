@@ -16,22 +16,23 @@ export async function listenOnFixedPort(
   log: AgentLog,
 ): Promise<{ readonly port: number; readonly isSame: boolean }> {
   const address = `${workerAddress}:${journal.setting(SETTING) ?? "0"}`;
-  const wantedPort = Number(journal.setting(SETTING) ?? 0);
+  const preferredPort = Number(journal.setting(SETTING) ?? 0);
   const isSameAddress = (journal.setting(ADDRESS_SETTING) ?? LOOPBACK) === workerAddress;
   journal.saveSetting(ADDRESS_SETTING, workerAddress);
-  const kept = wantedPort === 0 ? undefined : await tryListen(server, workerAddress, wantedPort);
-  if (kept !== undefined) return { port: kept, isSame: isSameAddress };
+  const reusedPort =
+    preferredPort === 0 ? undefined : await listenIfFree(server, workerAddress, preferredPort);
+  if (reusedPort !== undefined) return { port: reusedPort, isSame: isSameAddress };
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
-    const port = await tryListen(server, workerAddress, 0);
+    const port = await listenIfFree(server, workerAddress, 0);
     if (port === undefined) continue;
     journal.saveSetting(SETTING, String(port));
-    if (wantedPort !== 0) log.warn("worker_port_changed", { address, port });
-    return { port, isSame: wantedPort === 0 };
+    if (preferredPort !== 0) log.warn("worker_port_changed", { address, port });
+    return { port, isSame: preferredPort === 0 };
   }
   throw new Error(`No port is free for workers on both 127.0.0.1 and ${workerAddress}.`);
 }
 
-async function tryListen(
+async function listenIfFree(
   server: WorkerServer,
   workerAddress: string,
   port: number,

@@ -26,7 +26,7 @@ export class Poll {
   }
 
   /** Answers that there is nothing. */
-  release(): void {
+  end(): void {
     if (this.#take()) this.#response.writeHead(204).end();
   }
 
@@ -39,24 +39,24 @@ export class Poll {
 }
 
 /** The polls of one kind that a worker has open, oldest first. Each is answered after its hold. */
-export class ParkedPolls<Wish> {
+export class PollQueue<Value> {
   readonly #onChange: () => void;
-  readonly #answerHeld: (poll: Poll) => void;
-  readonly #parked = new Map<Poll, { readonly wish: Wish; readonly timer: NodeJS.Timeout }>();
+  readonly #onTimeout: (poll: Poll) => void;
+  readonly #entries = new Map<Poll, { readonly value: Value; readonly timer: NodeJS.Timeout }>();
 
   /** `answerHeld`: ends a poll whose hold is over; there is nothing for it. */
-  constructor(onChange: () => void, answerHeld = (poll: Poll) => poll.release()) {
+  constructor(onChange: () => void, onTimeout = (poll: Poll) => poll.end()) {
     this.#onChange = onChange;
-    this.#answerHeld = answerHeld;
+    this.#onTimeout = onTimeout;
   }
 
-  park(poll: Poll, wish: Wish, holdMs: number): void {
+  add(poll: Poll, value: Value, holdMs: number): void {
     const timer = setTimeout(() => {
       if (!this.#remove(poll)) return;
-      this.#answerHeld(poll);
+      this.#onTimeout(poll);
       this.#onChange();
     }, holdMs);
-    this.#parked.set(poll, { wish, timer });
+    this.#entries.set(poll, { value, timer });
     this.#onChange();
   }
 
@@ -66,32 +66,32 @@ export class ParkedPolls<Wish> {
   }
 
   /** Takes the oldest poll out; its owner must answer it. */
-  shift(): { readonly poll: Poll; readonly wish: Wish } | undefined {
-    const [first] = this.#parked;
+  shift(): { readonly poll: Poll; readonly value: Value } | undefined {
+    const [first] = this.#entries;
     if (!first) return undefined;
-    const [poll, { wish }] = first;
+    const [poll, { value }] = first;
     this.#remove(poll);
-    return { poll, wish };
+    return { poll, value };
   }
 
-  releaseAll(): void {
-    for (const poll of [...this.#parked.keys()]) this.#release(poll);
+  endAll(): void {
+    for (const poll of [...this.#entries.keys()]) this.#end(poll);
   }
 
-  wishes(): Wish[] {
-    return [...this.#parked.values()].map((parked) => parked.wish);
+  values(): Value[] {
+    return [...this.#entries.values()].map((entry) => entry.value);
   }
 
-  #release(poll: Poll): void {
+  #end(poll: Poll): void {
     if (!this.#remove(poll)) return;
-    poll.release();
+    poll.end();
     this.#onChange();
   }
 
   #remove(poll: Poll): boolean {
-    const parked = this.#parked.get(poll);
-    if (!parked) return false;
-    clearTimeout(parked.timer);
-    return this.#parked.delete(poll);
+    const entry = this.#entries.get(poll);
+    if (!entry) return false;
+    clearTimeout(entry.timer);
+    return this.#entries.delete(poll);
   }
 }

@@ -1,5 +1,5 @@
-import { cutJson, cutsAt, JsonText } from "../../src/contract/json-text.ts";
-import { JsonSyntaxError } from "../../src/contract/json-tokens.ts";
+import { cutJson, cutsAt, RawJson } from "../../src/json/raw-json.ts";
+import { JsonSyntaxError } from "../../src/json/json-tokens.ts";
 import { CHUNK_MAX_BYTES, RESULT_MAX_BYTES } from "../../src/contract/limits.ts";
 import type { ReceivedBody } from "./body.ts";
 
@@ -39,7 +39,7 @@ type SplitPost =
   | {
       readonly kind: "split";
       readonly members: Readonly<Record<string, unknown>>;
-      readonly output: JsonText | undefined;
+      readonly output: RawJson | undefined;
     }
   | { readonly kind: "unreadable"; readonly why: string };
 
@@ -51,7 +51,7 @@ function splitPost(bytes: Buffer): SplitPost {
     const posted = cutJson(bytes, VALUES);
     if (!isObject(posted)) return { kind: "unreadable", why: "it is no object" };
     const { output, ...members } = posted;
-    return { kind: "split", members, output: output instanceof JsonText ? output : undefined };
+    return { kind: "split", members, output: output instanceof RawJson ? output : undefined };
   } catch (error) {
     if (error instanceof JsonSyntaxError) return { kind: "unreadable", why: error.message };
     throw error;
@@ -145,7 +145,7 @@ const NO_ERROR = /^(?:null|false|""|\[\s*\]|\{\s*\}|-?0(?:\.0+)?(?:[eE][+-]?\d+)
 
 /** A string says what it says, any other value is its own text. */
 function errorText(error: unknown): string | undefined {
-  const json = error instanceof JsonText ? error.json : "null";
+  const json = error instanceof RawJson ? error.json : "null";
   if (NO_ERROR.test(json)) return undefined;
   return json.startsWith('"') ? (JSON.parse(json) as string) : json;
 }

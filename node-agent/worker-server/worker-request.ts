@@ -17,8 +17,8 @@ const RELAYED_PATH = /^\/(?<token>[^/]+)\/edge\/(?<workerId>[^/]+)(?<path>\/.*)$
 export type RelayedRequest = { readonly token: string; readonly workerId: string; readonly target: string };
 
 /** Undefined for anything else, and for the edge's routes for agents, which are no worker's business. */
-export function parseRelayed(address: string): RelayedRequest | undefined {
-  const parts = RELAYED_PATH.exec(address)?.groups;
+export function parseRelayed(requestUrl: string): RelayedRequest | undefined {
+  const parts = RELAYED_PATH.exec(requestUrl)?.groups;
   const token = decode(parts?.["token"]);
   const workerId = decode(parts?.["workerId"]);
   const target = parts && readTarget(parts["path"] ?? "");
@@ -34,8 +34,8 @@ function readTarget(path: string): string | undefined {
 }
 
 /** Reads `/<token>/<route>/<workerId>[/<jobId>]`; undefined for anything else. */
-export function parseRequest(method: string, address: string): WorkerRequest | undefined {
-  const url = parseUrl(address, "http://agent");
+export function parseRequest(method: string, requestUrl: string): WorkerRequest | undefined {
+  const url = parseUrl(requestUrl, "http://agent");
   const parts = url?.pathname.match(PATH)?.groups;
   const token = decode(parts?.["token"]);
   const workerId = decode(parts?.["workerId"]);
@@ -45,8 +45,8 @@ export function parseRequest(method: string, address: string): WorkerRequest | u
 }
 
 /** As URL.parse does it, which Node has since 22. */
-function parseUrl(address: string, base?: string): URL | null {
-  return URL.canParse(address, base) ? new URL(address, base) : null;
+function parseUrl(input: string, base?: string): URL | null {
+  return URL.canParse(input, base) ? new URL(input, base) : null;
 }
 
 function readCall(call: string, query: URLSearchParams, jobId: string | undefined): WorkerCall | undefined {

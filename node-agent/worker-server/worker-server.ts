@@ -8,7 +8,7 @@ import { isIP, type Socket } from "node:net";
 import {
   WORKER_BODIES_BUDGET_BYTES,
   WORKER_CONNECTIONS_MAX,
-  WORKER_CONNECTIONS_PER_ADDRESS_MAX,
+  WORKER_CONNECTIONS_PER_IP_MAX,
   WORKER_REQUESTS_MAX,
 } from "../../src/contract/limits.ts";
 import type { AgentLog } from "../log.ts";
@@ -28,7 +28,7 @@ export interface WorkerSession {
 
 /** What a container may ask of its agent. */
 export interface WorkerCalls {
-  take(poll: Poll, wish: number, hasJobInProgress: boolean | null): void;
+  take(poll: Poll, maxJobs: number, hasJobInProgress: boolean | null): void;
   stopPoll(poll: Poll): void;
   drop(poll: Poll): void;
   ping(jobIds: ReadonlySet<string>, unhealthyReason: string | null): void;
@@ -56,7 +56,7 @@ type PostedRequest = Extract<WorkerRequest, { readonly route: keyof typeof POSTE
 export class WorkerServer {
   readonly #options: WorkerServerOptions;
   readonly #servers: Server[] = [];
-  readonly #refusals = new Set<NodeJS.Timeout>();
+  readonly #errorTimers = new Set<NodeJS.Timeout>();
   readonly #bodies = new BodyBudget(WORKER_BODIES_BUDGET_BYTES, POST_MAX_BYTES);
   /** Requests of each worker that are not answered. */
   readonly #requests = new Tally();
@@ -67,8 +67,8 @@ export class WorkerServer {
   }
 
   /** Listens on loopback and on the address that workers use. Port 0 lets the system choose; returns the port. */
-  async listen(workerAddress: string, wantedPort: number): Promise<number> {
-    const port = await this.#listenOn(LOOPBACK, wantedPort);
+  async listen(workerAddress: string, preferredPort: number): Promise<number> {
+    const port = await this.#listenOn(LOOPBACK, preferredPort);
     // A name instead of an address leads to the loopback of this machine by way of Docker's own proxy.
     const needsOwnSocket = isIP(workerAddress) !== 0 && workerAddress !== LOOPBACK;
     if (needsOwnSocket) await this.#listenOn(workerAddress, port);
@@ -76,7 +76,7 @@ export class WorkerServer {
   }
 
   async close(): Promise<void> {
-    for (const timer of this.#refusals) clearTimeout(timer);
+    for (const timer of this.#errorTimers) clearTimeout(timer);
     const servers = this.#servers.splice(0);
     await Promise.all(
       servers.map((server) => {
@@ -106,7 +106,7 @@ export class WorkerServer {
   /** A container has an address of its own; what comes by the loopback is of this machine, and of all workers. */
   #admitConnection(socket: Socket): void {
     const address = socket.remoteAddress ?? "";
-    if (this.#connections.count(address) >= WORKER_CONNECTIONS_PER_ADDRESS_MAX) return void socket.destroy();
+    if (this.#connections.count(address) >= WORKER_CONNECTIONS_PER_IP_MAX) return void socket.destroy();
     this.#connections.add(address);
     socket.once("close", () => this.#connections.remove(address));
   }
@@ -114,8 +114,8 @@ export class WorkerServer {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     response.on("error", () => {}); // a vanished peer; polls hear of it through "close"
     try {
-      const address = request.url ?? "";
-      const parsed = parseRelayed(address) ?? parseRequest(request.method ?? "", address);
+      const requestUrl = request.url ?? "";
+      const parsed = parseRelayed(requestUrl) ?? parseRequest(request.method ?? "", requestUrl);
       const session = parsed && this.#options.findSession(parsed.workerId);
       const isAllowed = hasToken(session?.token, parsed?.token);
       if (!parsed || !session || !isAllowed) return this.#refuse(request, response, 404);
@@ -190,7 +190,7 @@ export class WorkerServer {
     limitBytes: number,
   ): Promise<ReceivedBody | undefined> {
     const timer = setTimeout(() => {
-      this.#note(request, 408);
+      this.#logRefused(request, 408);
       response.writeHead(408, { connection: "close" }).end(() => request.destroy());
     }, this.#options.timing.bodyLimitMs);
     const body = await readBody(request, limitBytes);
@@ -198,19 +198,19 @@ export class WorkerServer {
     return response.headersSent ? undefined : body;
   }
 
-  #note(request: IncomingMessage, status: number): void {
+  #logRefused(request: IncomingMessage, status: number): void {
     const address = request.socket.remoteAddress ?? null;
     this.#options.log.warn("worker_request_refused", { status, address });
   }
 
   #refuse(request: IncomingMessage, response: ServerResponse, status: 404 | 429 | 500): void {
-    this.#note(request, status);
+    this.#logRefused(request, status);
     request.resume();
     const timer = setTimeout(() => {
-      this.#refusals.delete(timer);
+      this.#errorTimers.delete(timer);
       response.writeHead(status).end();
-    }, this.#options.timing.refusalDelayMs);
-    this.#refusals.add(timer);
+    }, this.#options.timing.errorDelayMs);
+    this.#errorTimers.add(timer);
   }
 }
 

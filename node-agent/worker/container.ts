@@ -1,20 +1,20 @@
 import { randomBytes } from "node:crypto";
-import type { Assignment, AssignmentOutline } from "../../src/contract/agent.ts";
-import { type ServerSettings, serverVariables } from "../direct/server-settings.ts";
+import type { Assignment, AssignmentOutline } from "../../src/contract/agent/agent.ts";
+import { type ServerSettings, serverVariables } from "./load-balancing/server-settings.ts";
 import type { Journal, WorkerRecord } from "../journal/journal.ts";
 import type { AgentLog } from "../log.ts";
-import type { LogDesk } from "../logs/log-desk.ts";
+import type { WorkerLogs } from "../logs/worker-logs.ts";
 import type { PrepareOutcome, PrepareProgress, Runtime, WorkerExit, WorkerSpec } from "../runtime/runtime.ts";
 import type { Timing } from "../timing.ts";
-import type { Failure } from "./restart.ts";
-import type { Wake } from "./wake.ts";
+import type { Failure } from "./lifecycle/restart.ts";
+import type { Notifier } from "../async/notifier.ts";
 
 export type ContainerOptions = {
   readonly runtime: Runtime;
   readonly journal: Journal;
   readonly log: AgentLog;
   readonly timing: Timing;
-  readonly logs: LogDesk;
+  readonly logs: WorkerLogs;
   readonly environmentOf: (assignment: Assignment, token: string) => Record<string, string>;
 };
 
@@ -22,16 +22,16 @@ export type ContainerOptions = {
 export type AdoptedWorker = WorkerRecord & { readonly isFrozen: boolean };
 
 /** Time for the runtime to tell of an exit that was asked for, before the next start. */
-const EXIT_NEWS_MS = 2_000;
+const EXIT_EVENT_LIMIT_MS = 2_000;
 
-const UNCLEAR =
+const CLEAN_UP_FAILED =
   "its last container could not be removed: the runtime does not answer, or refuses; see the agent's log";
 
 /** The container of one worker: at most one at a time, each with its own token. */
 export class Container {
   readonly #outline: AssignmentOutline;
   readonly #options: ContainerOptions;
-  readonly #wake: Wake;
+  readonly #notifier: Notifier;
   /** What the next start is made of; not known of an adopted worker until the edge has told it. */
   #assignment: Assignment | undefined;
   #token: string;
@@ -39,7 +39,7 @@ export class Container {
   /** Its start was not told of yet. */
   #isStarting = false;
   /** What came before could not be cleared away. */
-  #isUnclear = false;
+  #needsCleanUp = false;
   #wasReady: boolean;
   #isFrozen: boolean;
   #server: ServerSettings | null;
@@ -50,12 +50,12 @@ export class Container {
   constructor(
     outline: AssignmentOutline,
     options: ContainerOptions,
-    wake: Wake,
+    notifier: Notifier,
     record: AdoptedWorker | undefined,
   ) {
     this.#outline = outline;
     this.#options = options;
-    this.#wake = wake;
+    this.#notifier = notifier;
     this.#token = record?.token ?? newToken();
     this.#isRunning = record !== undefined;
     this.#wasReady = record?.wasReady ?? false;
@@ -110,23 +110,23 @@ export class Container {
   // Told from outside
 
   /** The edge says anew what the worker is made of; the next start is so. False when it says the same. */
-  renew(assignment: Assignment): boolean {
+  setAssignment(assignment: Assignment): boolean {
     if (assignment.isSuperseded && this.#assignment) return false; // it goes on as what it is
     const isNew = JSON.stringify(assignment) !== JSON.stringify(this.#assignment);
     this.#assignment = assignment;
     // Its token is in addresses that workers log.
     this.#options.logs.mask(this.#outline, [...(assignment.masked ?? []), this.#token]);
     // Not before it is known what must not show in its output.
-    if (this.#isRunning) this.#options.logs.goOn(this.#outline);
+    if (this.#isRunning) this.#options.logs.resume(this.#outline);
     return isNew;
   }
 
-  noteExit(exit: WorkerExit): void {
+  recordExit(exit: WorkerExit): void {
     if (this.#isRunning) this.#exit = exit;
   }
 
-  noteReady(): void {
-    this.#noteStarted(); // it may ask for jobs before the runtime has said that it runs
+  markReady(): void {
+    this.#logStarted(); // it may ask for jobs before the runtime has said that it runs
     this.#wasReady = true;
     this.#readyAt = Date.now();
     try {
@@ -157,8 +157,8 @@ export class Container {
   async launch(
     planServer: (assignment: Assignment) => Promise<ServerSettings | null>,
   ): Promise<Failure | null> {
-    if (this.#isUnclear) await this.clearAway();
-    if (this.#isUnclear) return { kind: "start_refused", reason: UNCLEAR, lastLine: undefined };
+    if (this.#needsCleanUp) await this.cleanUp();
+    if (this.#needsCleanUp) return { kind: "start_refused", reason: CLEAN_UP_FAILED, lastLine: undefined };
     this.#token = newToken(); // what is left of an earlier container cannot speak for this one
     this.#options.logs.mask(this.#outline, [this.#token]);
     this.#wasReady = false;
@@ -168,11 +168,11 @@ export class Container {
     this.#isRunning = true;
     this.#isStarting = true;
     try {
-      this.#server = await planServer(this.#known());
+      this.#server = await planServer(this.#requireAssignment());
       this.#save();
       await this.#options.runtime.start(this.#spec());
       this.#options.logs.begin(this.#outline);
-      this.#noteStarted();
+      this.#logStarted();
       return null;
     } catch (error) {
       this.#isRunning = false;
@@ -181,7 +181,7 @@ export class Container {
     }
   }
 
-  #noteStarted(): void {
+  #logStarted(): void {
     if (!this.#isStarting) return;
     this.#isStarting = false;
     this.#options.log.info("worker_started", { workerId: this.#outline.workerId });
@@ -214,17 +214,17 @@ export class Container {
   }
 
   /** Kills what still runs and removes it; the next start finds a clean place. */
-  async clearAway(): Promise<void> {
+  async cleanUp(): Promise<void> {
     const { runtime, log, logs } = this.#options;
     const { workerId } = this.#outline;
     try {
       await runtime.stop(workerId, 0);
-      if (this.#isRunning) await this.#untilExitIsKnown();
+      if (this.#isRunning) await this.#waitForExit();
       await logs.finish(workerId);
       await runtime.remove(workerId);
-      this.#isUnclear = false;
+      this.#needsCleanUp = false;
     } catch (error) {
-      this.#isUnclear = true;
+      this.#needsCleanUp = true;
       log.error("worker_remove_failed", { workerId, reason: messageOf(error) });
     }
     this.#isRunning = false;
@@ -258,8 +258,8 @@ export class Container {
   }
 
   /** So that the news of this container's end is not taken for the end of its successor. */
-  async #untilExitIsKnown(): Promise<void> {
-    await this.#wake.pause(EXIT_NEWS_MS, () => this.#exit !== null);
+  async #waitForExit(): Promise<void> {
+    await this.#notifier.waitUntil(EXIT_EVENT_LIMIT_MS, () => this.#exit !== null);
   }
 
   #save(): void {
@@ -272,13 +272,13 @@ export class Container {
     });
   }
 
-  #known(): Assignment {
+  #requireAssignment(): Assignment {
     if (this.#assignment === undefined) throw new Error("The edge has not said yet what this worker is.");
     return this.#assignment;
   }
 
   #spec(): WorkerSpec {
-    const assignment = this.#known();
+    const assignment = this.#requireAssignment();
     const env = this.#options.environmentOf(assignment, this.#token);
     return { ...assignment, env: { ...env, ...(this.#server && serverVariables(this.#server)) } };
   }

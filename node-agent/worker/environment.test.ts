@@ -1,5 +1,5 @@
 import { describe, test } from "vitest";
-import type { Assignment, Gpu } from "../../src/contract/agent.ts";
+import type { Assignment, Gpu } from "../../src/contract/agent/agent.ts";
 import { workerEnvironment } from "./environment.ts";
 
 const assignment: Assignment = {

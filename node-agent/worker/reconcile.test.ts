@@ -1,5 +1,5 @@
 import { describe, test } from "vitest";
-import type { Assignment } from "../../src/contract/agent.ts";
+import type { Assignment } from "../../src/contract/agent/agent.ts";
 import { planWorkers } from "./reconcile.ts";
 
 function assignment(workerId: string, revision = 1): Assignment {

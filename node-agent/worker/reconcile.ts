@@ -1,4 +1,4 @@
-import type { Assignment } from "../../src/contract/agent.ts";
+import type { Assignment } from "../../src/contract/agent/agent.ts";
 
 /** A worker that this host has, as far as reconciling cares. */
 export type PresentWorker = {

@@ -1,15 +1,15 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { Assignment, WorkerReport } from "../../src/contract/agent.ts";
-import type { Doors, Entry } from "../direct/doors.ts";
+import type { Assignment, WorkerReport } from "../../src/contract/agent/agent.ts";
+import type { AdmissionControl, Admission } from "./admission.ts";
 import type { AttemptRecord } from "../journal/journal.ts";
 import type { FoundWorker } from "../runtime/runtime.ts";
 import type { AdoptedWorker } from "./container.ts";
-import type { Door } from "./duty.ts";
+import type { AdmissionGate } from "./mode.ts";
 import { planWorkers } from "./reconcile.ts";
 import { Worker, type WorkerOptions } from "./worker.ts";
 
 /** All workers of this host: adopts, starts and drains them. */
-export class Workers implements Doors {
+export class Workers implements AdmissionControl {
   readonly #options: WorkerOptions;
   readonly #workers = new Map<string, Worker>();
   readonly #running = new Set<Promise<void>>();
@@ -51,27 +51,27 @@ export class Workers implements Doors {
 
   // Doors
 
-  open(endpointId: string): readonly string[] {
+  openWorkers(endpointId: string): readonly string[] {
     return this.ofEndpoint(endpointId)
-      .filter(({ duty }) => duty.door?.isOpen())
+      .filter(({ mode }) => mode.gate?.isOpen())
       .map(({ workerId }) => workerId);
   }
 
-  enter(endpointId: string, workerId: string, turnOut: () => void): Entry | null {
-    return this.#doorOf(endpointId, workerId)?.enter(turnOut) ?? null;
+  admit(endpointId: string, workerId: string, evict: () => void): Admission | null {
+    return this.#gateOf(endpointId, workerId)?.admit(evict) ?? null;
   }
 
-  suspect(endpointId: string, workerId: string): void {
-    this.#doorOf(endpointId, workerId)?.suspect();
+  connectionFailed(endpointId: string, workerId: string): void {
+    this.#gateOf(endpointId, workerId)?.connectionFailed();
   }
 
-  refused(endpointId: string, workerId: string): void {
-    this.#doorOf(endpointId, workerId)?.refused();
+  connectionRefused(endpointId: string, workerId: string): void {
+    this.#gateOf(endpointId, workerId)?.connectionRefused();
   }
 
-  #doorOf(endpointId: string, workerId: string): Door | null {
+  #gateOf(endpointId: string, workerId: string): AdmissionGate | null {
     const worker = this.#workers.get(workerId);
-    return worker?.assignment.endpointId === endpointId ? worker.duty.door : null;
+    return worker?.assignment.endpointId === endpointId ? worker.mode.gate : null;
   }
 
   // Adopting
@@ -79,7 +79,7 @@ export class Workers implements Doors {
   /** Takes over what an earlier agent process left: running containers, and the attempts they hold. */
   async adopt({ isReachable }: { isReachable: boolean }): Promise<void> {
     const { runtime, journal } = this.#options;
-    this.#unwatch = runtime.watch((exit) => this.#workers.get(exit.workerId)?.exited(exit));
+    this.#unwatch = runtime.watch((exit) => this.#workers.get(exit.workerId)?.recordExit(exit));
     const records = new Map(journal.workers().map((record) => [record.assignment.workerId, record]));
     const attempts = Map.groupBy(journal.attempts(), (attempt) => attempt.workerId);
     const found = await runtime.list();
@@ -92,19 +92,19 @@ export class Workers implements Doors {
         this.#adoptOne({ ...record, isFrozen }, attempts.get(workerId) ?? []);
       else journal.removeWorker(workerId);
     }
-    await this.#loseAttemptsOfGone([...attempts.values()].flat());
+    await this.#loseOrphanedAttempts([...attempts.values()].flat());
     await this.#discard(found);
   }
 
   #adoptOne(record: AdoptedWorker, attempts: readonly AttemptRecord[]): void {
     const worker = new Worker(record.assignment, this.#options, record);
-    for (const attempt of attempts) worker.duty.queue?.jobs.adopt(attempt);
+    for (const attempt of attempts) worker.mode.queue?.jobs.adopt(attempt);
     const { workerId, endpointId } = record.assignment;
     this.#options.log.info("worker_adopted", { workerId, endpointId, attempts: attempts.length });
     this.#add(worker);
   }
 
-  async #loseAttemptsOfGone(attempts: readonly AttemptRecord[]): Promise<void> {
+  async #loseOrphanedAttempts(attempts: readonly AttemptRecord[]): Promise<void> {
     const { ledger } = this.#options;
     const reason = "The worker ended while the agent of its host was not running.";
     const lost = attempts.filter((attempt) => !this.#workers.has(attempt.workerId));
@@ -138,20 +138,20 @@ export class Workers implements Doors {
     });
     const plan = planWorkers(this.#assignments, present);
     for (const workerId of plan.drain) this.#workers.get(workerId)?.drain();
-    for (const assignment of this.#assignments) this.#renew(assignment);
+    for (const assignment of this.#assignments) this.#update(assignment);
     for (const assignment of plan.start) {
       const { workerId, endpointId, isSuperseded = false } = assignment;
       this.#options.log.info("worker_assigned", { workerId, endpointId, isSuperseded });
       const worker = new Worker(assignment, this.#options);
-      worker.renew(assignment);
+      worker.setAssignment(assignment);
       this.#add(worker);
     }
   }
 
   /** One of another release drains; it shall not become what its successor will be. */
-  #renew(assignment: Assignment): void {
+  #update(assignment: Assignment): void {
     const worker = this.#workers.get(assignment.workerId);
-    if (worker?.assignment.revision === assignment.revision) worker.renew(assignment);
+    if (worker?.assignment.revision === assignment.revision) worker.setAssignment(assignment);
   }
 
   #add(worker: Worker): void {
@@ -167,7 +167,7 @@ export class Workers implements Doors {
     } catch (error) {
       // A fault of ours: the worker is given up, and reconciling starts it anew if it is still assigned.
       this.#options.log.error("worker_failed", { workerId: worker.workerId, reason: String(error) });
-      worker.duty.lose(`The agent failed to run the worker: ${String(error)}`);
+      worker.mode.loseJobs(`The agent failed to run the worker: ${String(error)}`);
       await this.#options.runtime.remove(worker.workerId).catch(() => {});
       // What has failed at once may fail at once again.
       const { signal } = this.#stopping;
@@ -184,17 +184,17 @@ export class Workers implements Doors {
   // Stopping
 
   /** Leaves the containers running, for the next agent process. */
-  async release(): Promise<void> {
+  async detach(): Promise<void> {
     this.#stopping.abort();
     await Promise.all(this.#running);
-    for (const worker of this.#workers.values()) worker.duty.close();
+    for (const worker of this.#workers.values()) worker.mode.close();
     this.#unwatch?.();
   }
 
   /** Kills and removes every worker of this host. */
   async removeAll(): Promise<void> {
     const { runtime, journal } = this.#options;
-    await this.release();
+    await this.detach();
     const found = await runtime.list();
     await Promise.all(found.map(({ workerId }) => runtime.remove(workerId)));
     for (const { assignment } of journal.workers()) journal.removeWorker(assignment.workerId);

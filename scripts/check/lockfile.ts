@@ -16,12 +16,12 @@ async function readJson<T>(path: string): Promise<T> {
 
 /** Says whether `npm ci` will accept the lockfile on a fresh clone, also one of another platform. */
 export async function lockfileIsWhole(root: string): Promise<StepOutcome> {
-  const wanted = await readJson<Package>(join(root, "package.json"));
+  const manifest = await readJson<Package>(join(root, "package.json"));
   const { packages } = await readJson<{ packages: Packages }>(join(root, "package-lock.json"));
   const locked = packages[""];
   if (
-    !isDeepStrictEqual(wanted.dependencies, locked?.dependencies) ||
-    !isDeepStrictEqual(wanted.devDependencies, locked?.devDependencies)
+    !isDeepStrictEqual(manifest.dependencies, locked?.dependencies) ||
+    !isDeepStrictEqual(manifest.devDependencies, locked?.devDependencies)
   ) {
     return {
       kind: "failed",

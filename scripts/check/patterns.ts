@@ -22,10 +22,10 @@ export type FoundPattern = { readonly source: string; readonly flags: string; re
 export async function patternsAreLinear(root: string): Promise<StepOutcome> {
   const paths = globSync(SOURCES, { cwd: root, exclude: (path) => /node_modules|\.test\.ts$/.test(path) });
   const patterns = new Map<string, FoundPattern>();
-  const faults: string[] = [];
+  const issues: string[] = [];
   for (const path of paths.toSorted()) {
     const { literals, constructed } = patternsOf(path, await readFile(join(root, path), "utf8"));
-    faults.push(...constructed.map((place) => `${place}  made at run time, so that nobody can check it`));
+    issues.push(...constructed.map((place) => `${place}  made at run time, so that nobody can check it`));
     for (const { source, flags, place } of literals) {
       const known = patterns.get(`/${source}/${flags}`);
       if (known) known.places.push(place);
@@ -33,15 +33,15 @@ export async function patternsAreLinear(root: string): Promise<StepOutcome> {
     }
   }
   for (const pattern of patterns.values()) {
-    const fault = await faultOf(pattern);
-    if (fault !== undefined) faults.push(...pattern.places.map((place) => `${place}  ${fault}`));
+    const issue = await issueOf(pattern);
+    if (issue !== undefined) issues.push(...pattern.places.map((place) => `${place}  ${issue}`));
   }
-  if (faults.length === 0) return { kind: "passed", remark: `${patterns.size} patterns` };
-  return { kind: "failed", output: ["Not proven to take linear time:", ...faults].join("\n") };
+  if (issues.length === 0) return { kind: "passed", remark: `${patterns.size} patterns` };
+  return { kind: "failed", output: ["Not proven to take linear time:", ...issues].join("\n") };
 }
 
 /** Why a pattern is refused; undefined when it is proven to be linear. */
-export async function faultOf({
+export async function issueOf({
   source,
   flags,
 }: Pick<FoundPattern, "source" | "flags">): Promise<string | undefined> {
@@ -58,7 +58,7 @@ export function patternsOf(path: string, text: string): { literals: Literal[]; c
   const literals: Literal[] = [];
   const constructed: string[] = [];
   const placeOf = (offset: number) => `${path}:${text.slice(0, offset).split("\n").length}`;
-  const noteCall = ({ callee, start }: CallExpression | NewExpression) => {
+  const recordCall = ({ callee, start }: CallExpression | NewExpression) => {
     if (callee.type === "Identifier" && callee.name === "RegExp") constructed.push(placeOf(start));
   };
   new Visitor({
@@ -67,8 +67,8 @@ export function patternsOf(path: string, text: string): { literals: Literal[]; c
       const { pattern, flags } = node.regex;
       literals.push({ source: pattern, flags, place: placeOf(node.start) });
     },
-    NewExpression: noteCall,
-    CallExpression: noteCall,
+    NewExpression: recordCall,
+    CallExpression: recordCall,
   }).visit(parseSync(path, text).program);
   return { literals, constructed };
 }

@@ -19,10 +19,10 @@ export type RetiredWord = { readonly path: string; readonly line: number; readon
 type RetiredLists = {
   readonly anywhere: readonly string[];
   readonly inNames: ReadonlySet<string>;
-  readonly kept: ReadonlySet<string>;
+  readonly allowed: ReadonlySet<string>;
 };
 
-export function retiredWordsIn(root: string): readonly RetiredWord[] {
+export function findRetiredTerms(root: string): readonly RetiredWord[] {
   const lists = readLists(readFileSync(GLOSSARY, "utf8"));
   return trackedFiles(root).flatMap((path) => {
     const text = readFileSync(join(root, path), "utf8");
@@ -41,7 +41,7 @@ function readLists(glossary: string): RetiredLists {
   return {
     anywhere: listUnder(glossary, "Nowhere"),
     inNames: new Set(listUnder(glossary, "In no name")),
-    kept: new Set(listUnder(glossary, "Names that stay")),
+    allowed: new Set(listUnder(glossary, "Names that stay")),
   };
 }
 
@@ -54,7 +54,7 @@ function listUnder(glossary: string, heading: string): readonly string[] {
 function inText(path: string, text: string, { anywhere }: RetiredLists): readonly RetiredWord[] {
   return text.split("\n").flatMap((content, index) => {
     const spaced = ` ${(content.toLowerCase().match(/[\p{L}\p{N}_']+/gu) ?? []).join(" ")} `;
-    const found = anywhere.filter((words) => spaced.includes(` ${words} `));
+    const found = anywhere.filter((phrase) => spaced.includes(` ${phrase} `));
     return found.map((word) => ({ path, line: index + 1, word }));
   });
 }
@@ -63,11 +63,11 @@ function inText(path: string, text: string, { anywhere }: RetiredLists): readonl
 function inNames(
   path: string,
   text: string,
-  { inNames: retired, kept }: RetiredLists,
+  { inNames: retired, allowed }: RetiredLists,
 ): readonly RetiredWord[] {
   const names = namesOf(path, text);
   return names
-    .filter(({ name }) => !kept.has(name) && partsOf(name).some((part) => retired.has(part)))
+    .filter(({ name }) => !allowed.has(name) && partsOf(name).some((part) => retired.has(part)))
     .map(({ name, at }) => ({ path, line: text.slice(0, at).split("\n").length, word: name }));
 }
 

@@ -39,8 +39,8 @@ if (!(await dockerAnswers())) {
   process.stderr.write(`${failure.message}\n`);
   process.exit(1);
 }
-const wanted = process.argv.length > 2 ? process.argv.slice(2) : [...BUILDERS.keys()];
-for (const name of wanted) {
+const requested = process.argv.length > 2 ? process.argv.slice(2) : [...BUILDERS.keys()];
+for (const name of requested) {
   const build = BUILDERS.get(name);
   if (build === undefined) {
     process.stderr.write(`There is no image "${name}". Choose from: ${[...BUILDERS.keys()].join(", ")}\n`);

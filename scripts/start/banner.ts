@@ -10,7 +10,7 @@ export type BannerFacts = {
   readonly example: ExampleEndpoint | undefined;
 };
 
-const RUNTIME_WORDS: Record<RuntimeKind, string> = {
+const RUNTIME_LABELS: Record<RuntimeKind, string> = {
   docker: "docker, each worker in its own container",
   process: "process, workers are plain processes with no isolation: run only code you trust",
 };
@@ -47,7 +47,7 @@ export function bannerLines(facts: BannerFacts): readonly string[] {
     `  Try them out     ${facts.url}/docs`,
     `  API key          ${facts.apiKey}`,
     ...(facts.example ? [`  Endpoint         ${facts.example.id} (${facts.example.name})`] : []),
-    ...(facts.runtime ? [`  Workers          ${RUNTIME_WORDS[facts.runtime]}`, SIMULATED_GPUS] : []),
+    ...(facts.runtime ? [`  Workers          ${RUNTIME_LABELS[facts.runtime]}`, SIMULATED_GPUS] : []),
     ...(facts.runtime === "docker" && !canGuardNetwork() ? [OPEN_NETWORK_WARNING] : []),
     `  Data and logs    ${directory.startsWith("..") ? facts.stateDirectory : directory}`,
     "",

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { problemOfRootKey } from "../../src/contract/root-key.ts";
-import { problemOfPort } from "../../src/contract/port.ts";
+import { portIssue } from "../../src/net/port.ts";
 import type { RuntimeKind } from "../../standalone/agent.ts";
 
 export type StartOptions = {
@@ -35,7 +35,7 @@ type Flags = {
 };
 
 function parsePort(text: string): number {
-  const problem = problemOfPort(text);
+  const problem = portIssue(text);
   if (problem !== undefined) throw new InvalidArgumentError(problem);
   return Number(text);
 }

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
-import { isBlockedPort, PORT_MAX } from "../../src/contract/port.ts";
+import { isBlockedPort, PORT_MAX } from "../../src/net/port.ts";
 import { StartFailure } from "../../standalone/failure.ts";
 
 const HOST = "127.0.0.1";

@@ -1,28 +1,31 @@
 /** What a caller lacks, in words: the same ones for all APIs. */
-import { accessToEndpoint, suffices, type Access } from "../domain/permissions.ts";
+import { accessToEndpoint, suffices, type Access } from "../domain/accounts/permissions.ts";
 import type { Principal } from "./principal.ts";
 
 type Needed = Exclude<Access, "none">;
 
 /** Says what the caller lacks for the management API; undefined when nothing is lacking. */
-export function lackForManagement({ name, permissions }: Principal, needed: Needed): string | undefined {
-  const held = permissions.graphql;
-  if (suffices(held, needed)) return undefined;
-  if (held === "read") {
+export function missingManagementAccess(
+  { name, permissions }: Principal,
+  needed: Needed,
+): string | undefined {
+  const granted = permissions.graphql;
+  if (suffices(granted, needed)) return undefined;
+  if (granted === "read") {
     return `The API key '${name}' may read the management API but not change anything (graphql: READ). Use a key with graphql: WRITE, or widen this one.`;
   }
   return `The API key '${name}' has no access to the management API (graphql: NONE). Use a key with graphql: ${needed.toUpperCase()}, or widen this one.`;
 }
 
 /** Says what the caller lacks for an endpoint of its account; undefined when nothing is lacking. */
-export function lackForEndpoint(
+export function missingEndpointAccess(
   { name, permissions }: Principal,
   endpointId: string,
   needed: Needed,
 ): string | undefined {
-  const held = accessToEndpoint(permissions, endpointId);
-  if (suffices(held, needed)) return undefined;
-  return held === "read"
+  const granted = accessToEndpoint(permissions, endpointId);
+  if (suffices(granted, needed)) return undefined;
+  return granted === "read"
     ? `The API key '${name}' may read endpoint ${endpointId} but not write it. Use a key with write access, or widen this one.`
     : `The API key '${name}' has no access to endpoint ${endpointId}. Use a key with ${needed} access, or widen this one.`;
 }

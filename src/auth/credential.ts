@@ -30,9 +30,9 @@ export function mayBeIssued(credential: string): boolean {
 }
 
 /** CRC-32 in hex, as of gzip. It tells slips and inventions from keys, and protects nothing. */
-function checksumOf(text: string): string {
+function checksumOf(value: string): string {
   let sum = ~0;
-  for (const byte of new TextEncoder().encode(text)) {
+  for (const byte of new TextEncoder().encode(value)) {
     sum ^= byte;
     for (let bit = 0; bit < 8; bit += 1) sum = (sum >>> 1) ^ (0xed_b8_83_20 & -(sum & 1));
   }

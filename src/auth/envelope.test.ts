@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, test } from "vitest";
-import { open, rewrap, seal, type SealedPlace, type SealingRing } from "./envelope.ts";
-import type { RingKey } from "./key-ring.ts";
+import { open, rewrap, seal, type SealedPlace, type SealingKeys } from "./envelope.ts";
+import type { EncryptionKey } from "./encryption-keys.ts";
 
-const key = (id: string, byte: number): RingKey => ({ id, bytes: new Uint8Array(32).fill(byte) });
-const OLD: SealingRing = [key("k1", 1)];
-const ROTATED: SealingRing = [key("k2", 2), ...OLD];
+const key = (id: string, byte: number): EncryptionKey => ({ id, bytes: new Uint8Array(32).fill(byte) });
+const OLD: SealingKeys = [key("k1", 1)];
+const ROTATED: SealingKeys = [key("k2", 2), ...OLD];
 const PLACE: SealedPlace = { accountId: "account", kind: "secret", rowId: "row" };
 
 /** A text is ASCII, so one of its bits is a bit of one of its characters. */
@@ -25,7 +25,10 @@ describe("a sealed text", () => {
   test("opens to what it was, whatever that is", async ({ expect }) => {
     await fc.assert(
       fc.asyncProperty(anyText, async (text) => {
-        expect(await open(OLD, PLACE, await seal(OLD, PLACE, text))).toEqual({ kind: "opened", text });
+        expect(await open(OLD, PLACE, await seal(OLD, PLACE, text))).toEqual({
+          kind: "opened",
+          plaintext: text,
+        });
       }),
     );
   });
@@ -50,7 +53,7 @@ describe("a sealed text", () => {
       fc.asyncProperty(anyPlace, anyPlace, async (home, other) => {
         const opening = await open(OLD, other, await seal(OLD, home, "value"));
         const isHome = JSON.stringify(home) === JSON.stringify(other);
-        expect(opening).toEqual(isHome ? { kind: "opened", text: "value" } : { kind: "damaged" });
+        expect(opening).toEqual(isHome ? { kind: "opened", plaintext: "value" } : { kind: "damaged" });
       }),
     );
   });
@@ -78,7 +81,7 @@ describe("a sealed text", () => {
 describe("a changed ring", () => {
   test("opens what was sealed before, and seals under its newest key", async ({ expect }) => {
     const before = await seal(OLD, PLACE, "value");
-    expect(await open(ROTATED, PLACE, before)).toEqual({ kind: "opened", text: "value" });
+    expect(await open(ROTATED, PLACE, before)).toEqual({ kind: "opened", plaintext: "value" });
     expect(await seal(ROTATED, PLACE, "value")).toMatch(/^v1:k2:/);
   });
 
@@ -93,7 +96,7 @@ describe("a changed ring", () => {
     const before = await seal(OLD, PLACE, "value");
     const outcome = await rewrap(ROTATED, PLACE, before);
     const sealed = outcome.kind === "rewrapped" ? outcome.sealed : "";
-    expect(await open([key("k2", 2)], PLACE, sealed)).toEqual({ kind: "opened", text: "value" });
+    expect(await open([key("k2", 2)], PLACE, sealed)).toEqual({ kind: "opened", plaintext: "value" });
     expect(sealed.split(":")[3]).toBe(before.split(":")[3]);
   });
 

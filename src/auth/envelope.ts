@@ -9,7 +9,7 @@
  *
  * Text form: `v1:<key id>:<nonce and sealed data key>:<nonce and sealed value>`, base64url without padding.
  */
-import type { RingKey } from "./key-ring.ts";
+import type { EncryptionKey } from "./encryption-keys.ts";
 
 /** Where a sealed text lives; it opens there and nowhere else. */
 export type SealedPlace = {
@@ -19,10 +19,10 @@ export type SealedPlace = {
 };
 
 /** The newest key comes first; there is at least one. */
-export type SealingRing = readonly [RingKey, ...RingKey[]];
+export type SealingKeys = readonly [EncryptionKey, ...EncryptionKey[]];
 
 export type Opening =
-  | { readonly kind: "opened"; readonly text: string }
+  | { readonly kind: "opened"; readonly plaintext: string }
   | { readonly kind: "key_missing"; readonly keyId: string }
   /** Changed, copied from elsewhere, or sealed under another key of the same id. */
   | { readonly kind: "damaged" };
@@ -39,34 +39,41 @@ const DATA_KEY_BYTES = 32;
 const FORM = /^v1:([a-z0-9-]{1,32}):([A-Za-z0-9_-]+):([A-Za-z0-9_-]+)$/;
 const WRAPPING = "edgerun envelope v1: data keys";
 
-type Parts = { readonly keyId: string; readonly dataKey: Bytes; readonly value: string };
+type Envelope = { readonly keyId: string; readonly dataKey: Bytes; readonly value: string };
 type Bytes = Uint8Array<ArrayBuffer>;
 type AesKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
 
 /** Seals a text, which must be well-formed Unicode, under the ring's newest key. */
-export async function seal([newest]: SealingRing, place: SealedPlace, text: string): Promise<string> {
+export async function seal([newest]: SealingKeys, place: SealedPlace, plaintext: string): Promise<string> {
   const dataKey = crypto.getRandomValues(new Uint8Array(DATA_KEY_BYTES));
-  const value = await encrypt(await importDataKey(dataKey), valueBinding(place), bytesOf(text));
+  const value = await encrypt(await importDataKey(dataKey), valueBinding(place), encodeUtf8(plaintext));
   return await wrap(newest, place, dataKey, toBase64Url(value));
 }
 
 /** Opens a text in its place; says which key is missing, and nothing more of a text that does not open. */
-export async function open(ring: readonly RingKey[], place: SealedPlace, sealed: string): Promise<Opening> {
-  const unwrapped = await unwrap(ring, place, sealed);
+export async function open(
+  keys: readonly EncryptionKey[],
+  place: SealedPlace,
+  sealed: string,
+): Promise<Opening> {
+  const unwrapped = await unwrap(keys, place, sealed);
   if (unwrapped.kind !== "unwrapped") return unwrapped;
   const value = fromBase64Url(unwrapped.value);
   const key = await importDataKey(unwrapped.dataKey);
   const bytes = value && (await decrypt(key, valueBinding(place), value));
   if (bytes === undefined) return { kind: "damaged" };
-  return { kind: "opened", text: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes) };
+  return {
+    kind: "opened",
+    plaintext: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes),
+  };
 }
 
 /** Puts the data key of a sealed text under the ring's newest key. */
-export async function rewrap(ring: SealingRing, place: SealedPlace, sealed: string): Promise<Rewrapping> {
-  const unwrapped = await unwrap(ring, place, sealed);
+export async function rewrap(keys: SealingKeys, place: SealedPlace, sealed: string): Promise<Rewrapping> {
+  const unwrapped = await unwrap(keys, place, sealed);
   if (unwrapped.kind !== "unwrapped") return unwrapped;
   const { dataKey, value } = unwrapped;
-  return { kind: "rewrapped", sealed: await wrap(ring[0], place, dataKey, value) };
+  return { kind: "rewrapped", sealed: await wrap(keys[0], place, dataKey, value) };
 }
 
 /** How texts begin that are sealed under a key; it holds no character that means something in a LIKE. */
@@ -76,22 +83,22 @@ export function sealedPrefix(keyId: string): string {
 
 // The outer layer
 
-async function wrap(key: RingKey, place: SealedPlace, dataKey: Bytes, value: string): Promise<string> {
+async function wrap(key: EncryptionKey, place: SealedPlace, dataKey: Bytes, value: string): Promise<string> {
   const wrapped = await encrypt(await deriveWrappingKey(key), keyBinding(key.id, place), dataKey);
   return `${sealedPrefix(key.id)}${toBase64Url(wrapped)}:${value}`;
 }
 
-async function unwrap(ring: readonly RingKey[], place: SealedPlace, sealed: string) {
-  const parts = readForm(sealed);
-  if (parts === undefined) return { kind: "damaged" as const };
-  const key = ring.find(({ id }) => id === parts.keyId);
-  if (key === undefined) return { kind: "key_missing" as const, keyId: parts.keyId };
-  const dataKey = await decrypt(await deriveWrappingKey(key), keyBinding(key.id, place), parts.dataKey);
+async function unwrap(keys: readonly EncryptionKey[], place: SealedPlace, sealed: string) {
+  const envelope = readForm(sealed);
+  if (envelope === undefined) return { kind: "damaged" as const };
+  const key = keys.find(({ id }) => id === envelope.keyId);
+  if (key === undefined) return { kind: "key_missing" as const, keyId: envelope.keyId };
+  const dataKey = await decrypt(await deriveWrappingKey(key), keyBinding(key.id, place), envelope.dataKey);
   if (dataKey?.length !== DATA_KEY_BYTES) return { kind: "damaged" as const };
-  return { kind: "unwrapped" as const, dataKey, value: parts.value };
+  return { kind: "unwrapped" as const, dataKey, value: envelope.value };
 }
 
-function readForm(sealed: string): Parts | undefined {
+function readForm(sealed: string): Envelope | undefined {
   const [, keyId, wrapped, value] = FORM.exec(sealed) ?? [];
   const dataKey = wrapped && fromBase64Url(wrapped);
   return keyId && dataKey && value ? { keyId, dataKey, value } : undefined;
@@ -100,16 +107,16 @@ function readForm(sealed: string): Parts | undefined {
 // Cryptography
 
 function keyBinding(keyId: string, { accountId, kind, rowId }: SealedPlace): Bytes {
-  return bytesOf(JSON.stringify(["edgerun", VERSION, "data key", keyId, accountId, kind, rowId]));
+  return encodeUtf8(JSON.stringify(["edgerun", VERSION, "data key", keyId, accountId, kind, rowId]));
 }
 
 function valueBinding({ accountId, kind, rowId }: SealedPlace): Bytes {
-  return bytesOf(JSON.stringify(["edgerun", VERSION, "value", accountId, kind, rowId]));
+  return encodeUtf8(JSON.stringify(["edgerun", VERSION, "value", accountId, kind, rowId]));
 }
 
-async function deriveWrappingKey({ bytes }: RingKey): Promise<AesKey> {
+async function deriveWrappingKey({ bytes }: EncryptionKey): Promise<AesKey> {
   const material = await crypto.subtle.importKey("raw", bytes, "HKDF", false, ["deriveKey"]);
-  const derivation = { name: "HKDF", hash: "SHA-256", salt: new Uint8Array(), info: bytesOf(WRAPPING) };
+  const derivation = { name: "HKDF", hash: "SHA-256", salt: new Uint8Array(), info: encodeUtf8(WRAPPING) };
   const purpose = { name: "AES-GCM", length: 256 };
   return await crypto.subtle.deriveKey(derivation, material, purpose, false, ["encrypt", "decrypt"]);
 }
@@ -140,8 +147,8 @@ async function decrypt(key: AesKey, binding: Bytes, whole: Bytes): Promise<Bytes
 
 // Text and bytes
 
-function bytesOf(text: string): Bytes {
-  return new Uint8Array(new TextEncoder().encode(text));
+function encodeUtf8(plaintext: string): Bytes {
+  return new Uint8Array(new TextEncoder().encode(plaintext));
 }
 
 function toBase64Url(bytes: Bytes): string {
@@ -153,11 +160,11 @@ function toBase64Url(bytes: Bytes): string {
 }
 
 /** Nothing for a text that is not the one spelling of its bytes (E3): the last digit may have spare bits. */
-function fromBase64Url(text: string): Bytes | undefined {
-  if (text.length % 4 === 1) return undefined;
-  const binary = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
+function fromBase64Url(plaintext: string): Bytes | undefined {
+  if (plaintext.length % 4 === 1) return undefined;
+  const binary = atob(plaintext.replaceAll("-", "+").replaceAll("_", "/"));
   const bytes = new Uint8Array(binary.length);
   for (let index = 0; index < binary.length; index += 1) bytes[index] = binary.charCodeAt(index);
   const rest = binary.length % 3;
-  return text.endsWith(toBase64Url(bytes.subarray(bytes.length - rest))) ? bytes : undefined;
+  return plaintext.endsWith(toBase64Url(bytes.subarray(bytes.length - rest))) ? bytes : undefined;
 }

@@ -3,14 +3,14 @@
  *
  * Such a caller holds no permission at all: what the key opens is asked for by the environment's id.
  */
-import { CREDENTIAL_CACHE_MS, CREDENTIAL_REFUSAL_CACHE_MS } from "../contract/limits.ts";
+import { CREDENTIAL_CACHE_MS, CREDENTIAL_REJECTION_CACHE_MS } from "../contract/limits.ts";
 import { openDatabase } from "../db/database.ts";
-import { findEnvironmentAccount } from "../db/flash-deployments.ts";
+import { findEnvironmentAccount } from "../db/flash/deployments.ts";
 import type { Env } from "../env.ts";
-import { AnswerCache } from "./answer-cache.ts";
+import { CredentialCache } from "./credential-cache.ts";
 import { kindOfCredential, readCredential } from "./credential.ts";
-import { environmentOfKey } from "./environment-key.ts";
-import { hashKey } from "./hash-key.ts";
+import { environmentOfKey } from "./derived-keys/environment-key.ts";
+import { hashKey } from "./digest.ts";
 import type { RateEnv } from "./request-rates.ts";
 import { ANONYMOUS, authenticate, type Principal, type Unauthorized } from "./principal.ts";
 
@@ -26,9 +26,9 @@ export const ENVIRONMENT_KEY_USE =
 
 const CACHED_KEYS = 10_000;
 
-const cache = new AnswerCache<EnvironmentPrincipal>({
-  acceptedLifeMs: CREDENTIAL_CACHE_MS,
-  refusedLifeMs: CREDENTIAL_REFUSAL_CACHE_MS,
+const cache = new CredentialCache<EnvironmentPrincipal>({
+  acceptedTtlMs: CREDENTIAL_CACHE_MS,
+  rejectedTtlMs: CREDENTIAL_REJECTION_CACHE_MS,
   size: CACHED_KEYS,
 });
 
@@ -55,18 +55,18 @@ export async function authenticateEnvironment(
 ): Promise<EnvironmentPrincipal | Unauthorized | undefined> {
   const key = readCredential(headerOrKey);
   if (key === undefined || kindOfCredential(key) !== "environment-key") return undefined;
-  const principal = cache.recall(key, now) ?? (await lookUp(env, key, now));
+  const principal = cache.recall(key, now) ?? (await resolve(env, key, now));
   return principal ?? { kind: "unauthorized", message: WRONG_KEY };
 }
 
-async function lookUp(env: AuthEnv, key: string, now: number): Promise<EnvironmentPrincipal | undefined> {
+async function resolve(env: AuthEnv, key: string, now: number): Promise<EnvironmentPrincipal | undefined> {
   const hash = await hashKey(key);
-  if (cache.isRefused(hash, now)) return undefined;
+  if (cache.isRejected(hash, now)) return undefined;
   const flashEnvironmentId = await environmentOfKey(env, key);
   const accountId =
     flashEnvironmentId && (await findEnvironmentAccount(openDatabase(env.DB), flashEnvironmentId, now));
   if (!flashEnvironmentId || !accountId) {
-    cache.refuse(hash, now);
+    cache.reject(hash, now);
     return undefined;
   }
   const principal = { ...ANONYMOUS, accountId, name: "environment key", flashEnvironmentId };

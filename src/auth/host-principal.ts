@@ -1,13 +1,13 @@
 /** Which host calls the agent API: the one behind a host token. Rules as in principal.ts. */
-import { CREDENTIAL_CACHE_MS, CREDENTIAL_REFUSAL_CACHE_MS } from "../contract/limits.ts";
+import { CREDENTIAL_CACHE_MS, CREDENTIAL_REJECTION_CACHE_MS } from "../contract/limits.ts";
 import { openDatabase } from "../db/database.ts";
 import { findHostByTokenHash } from "../db/hosts.ts";
 import type { Env } from "../env.ts";
-import { AnswerCache } from "./answer-cache.ts";
+import { CredentialCache } from "./credential-cache.ts";
 import { kindOfCredential, mayBeIssued, readCredential } from "./credential.ts";
-import { hashKey } from "./hash-key.ts";
+import { hashKey } from "./digest.ts";
 import type { Unauthorized } from "./principal.ts";
-import { countFault, refuseExhausted, type RateEnv } from "./request-rates.ts";
+import { countFailure, refuseExhausted, type RateEnv } from "./request-rates.ts";
 
 export type HostPrincipal = {
   readonly kind: "host";
@@ -28,9 +28,9 @@ const KEY_ENDED =
 
 const CACHED_HOSTS = 10_000;
 
-const cache = new AnswerCache<HostPrincipal>({
-  acceptedLifeMs: CREDENTIAL_CACHE_MS,
-  refusedLifeMs: CREDENTIAL_REFUSAL_CACHE_MS,
+const cache = new CredentialCache<HostPrincipal>({
+  acceptedTtlMs: CREDENTIAL_CACHE_MS,
+  rejectedTtlMs: CREDENTIAL_REJECTION_CACHE_MS,
   size: CACHED_HOSTS,
 });
 
@@ -47,7 +47,7 @@ export async function authenticateHost(
   if (token === undefined) return { kind: "unauthorized", message: MISSING_TOKEN };
   if (kindOfCredential(token) !== "host-token") return { kind: "unauthorized", message: WRONG_TOKEN };
 
-  const host = cache.recall(token, now) ?? (await lookUp(env, token, now, network));
+  const host = cache.recall(token, now) ?? (await resolve(env, token, now, network));
   if (host === undefined) return { kind: "unauthorized", message: WRONG_TOKEN };
   const hasEnded = host.expiresAt !== null && host.expiresAt <= now; // on time, whatever is remembered
   return hasEnded ? { kind: "unauthorized", message: KEY_ENDED } : host;
@@ -58,7 +58,7 @@ export function forgetHost(hostId: string): void {
   cache.forget((host) => host.hostId === hostId);
 }
 
-async function lookUp(
+async function resolve(
   env: AuthEnv,
   token: string,
   now: number,
@@ -66,12 +66,12 @@ async function lookUp(
 ): Promise<HostPrincipal | undefined> {
   if (!mayBeIssued(token)) return undefined;
   const hash = await hashKey(token);
-  if (cache.isRefused(hash, now)) return undefined;
+  if (cache.isRejected(hash, now)) return undefined;
   if (network !== undefined) refuseExhausted("credentials", network, now);
   const found = await findHostByTokenHash(openDatabase(env.DB), hash);
   if (found === undefined) {
-    cache.refuse(hash, now);
-    if (network !== undefined) await countFault(env, "credentials", network, now);
+    cache.reject(hash, now);
+    if (network !== undefined) await countFailure(env, "credentials", network, now);
     return undefined;
   }
   const principal: HostPrincipal = { kind: "host", ...found };

@@ -10,18 +10,23 @@
  */
 import {
   CREDENTIAL_CACHE_MS,
-  CREDENTIAL_REFUSAL_CACHE_MS,
-  KEY_USE_NOTE_INTERVAL_MS,
+  CREDENTIAL_REJECTION_CACHE_MS,
+  KEY_USE_RECORD_INTERVAL_MS,
 } from "../contract/limits.ts";
-import { ensureRootApiKey, findApiKeyByHash, recordApiKeyUse, type FoundApiKey } from "../db/api-keys.ts";
+import {
+  ensureRootApiKey,
+  findApiKeyByHash,
+  recordApiKeyUse,
+  type FoundApiKey,
+} from "../db/credentials/api-keys.ts";
 import { openDatabase } from "../db/database.ts";
-import { NO_PERMISSIONS, type Permissions } from "../domain/permissions.ts";
+import { NO_PERMISSIONS, type Permissions } from "../domain/accounts/permissions.ts";
 import type { Env } from "../env.ts";
-import { AnswerCache } from "./answer-cache.ts";
+import { CredentialCache } from "./credential-cache.ts";
 import { kindOfCredential, mayBeIssued, readCredential } from "./credential.ts";
-import { hashKey } from "./hash-key.ts";
-import { countFault, refuseExhausted, type RateEnv } from "./request-rates.ts";
-import { isSameText } from "./same-text.ts";
+import { hashKey } from "./digest.ts";
+import { countFailure, refuseExhausted, type RateEnv } from "./request-rates.ts";
+import { timingSafeEqual } from "./same-text.ts";
 
 export type Principal = {
   readonly kind: "principal";
@@ -66,9 +71,9 @@ const CACHED_KEYS = 10_000;
 /** As many endpoints that a key names take about as much memory as a key that names none. */
 const NAMED_ENDPOINTS_OF_ORDINARY_SIZE = 4;
 
-const cache = new AnswerCache<Principal>({
-  acceptedLifeMs: CREDENTIAL_CACHE_MS,
-  refusedLifeMs: CREDENTIAL_REFUSAL_CACHE_MS,
+const cache = new CredentialCache<Principal>({
+  acceptedTtlMs: CREDENTIAL_CACHE_MS,
+  rejectedTtlMs: CREDENTIAL_REJECTION_CACHE_MS,
   size: CACHED_KEYS,
   weigh: ({ permissions: { endpoints } }) =>
     typeof endpoints === "string" ? 1 : 1 + Object.keys(endpoints).length / NAMED_ENDPOINTS_OF_ORDINARY_SIZE,
@@ -93,7 +98,7 @@ export async function authenticate(
   if (kind === "environment-key") return { kind: "unauthorized", message: ENVIRONMENT_KEY };
   if (kind !== "api-key") return { kind: "unauthorized", message: WRONG_KEY }; // P1
 
-  const principal = cache.recall(key, now) ?? (await lookUp(env, key, now, network));
+  const principal = cache.recall(key, now) ?? (await resolve(env, key, now, network));
   const isUsable = principal !== undefined && !hasExpired(principal, now); // P5
   return isUsable ? principal : { kind: "unauthorized", message: WRONG_KEY };
 }
@@ -103,34 +108,34 @@ export function forgetApiKey(apiKeyId: string): void {
   cache.forget((principal) => principal.apiKeyId === apiKeyId);
 }
 
-async function lookUp(
+async function resolve(
   env: AuthEnv,
   key: string,
   now: number,
   network: string | undefined,
 ): Promise<Principal | undefined> {
   const hash = await hashKey(key);
-  if (cache.isRefused(hash, now)) return undefined;
-  const isRootKey = env.ROOT_API_KEY ? isSameText(hash, await hashKey(env.ROOT_API_KEY)) : false;
+  if (cache.isRejected(hash, now)) return undefined;
+  const isRootKey = env.ROOT_API_KEY ? timingSafeEqual(hash, await hashKey(env.ROOT_API_KEY)) : false;
   if (!isRootKey) {
     if (!mayBeIssued(key)) return undefined; // P6
     if (network !== undefined) refuseExhausted("credentials", network, now); // P6
   }
   const found = await findUsableKey(env, hash, isRootKey, now);
   if (found === undefined || hasExpired(found, now)) {
-    cache.refuse(hash, now);
-    if (network !== undefined) await countFault(env, "credentials", network, now);
+    cache.reject(hash, now);
+    if (network !== undefined) await countFailure(env, "credentials", network, now);
     return undefined;
   }
   const { lastUsedAt, ...known } = found;
   const principal: Principal = { kind: "principal", ...known };
   cache.accept(key, principal, now);
-  if ((lastUsedAt ?? 0) + KEY_USE_NOTE_INTERVAL_MS <= now) await noteUse(env, found.apiKeyId, now);
+  if ((lastUsedAt ?? 0) + KEY_USE_RECORD_INTERVAL_MS <= now) await recordUse(env, found.apiKeyId, now);
   return principal;
 }
 
 /** A note for people: nobody is turned away because it could not be made, and it is made at a later use. */
-async function noteUse(env: AuthEnv, apiKeyId: string, now: number): Promise<void> {
+async function recordUse(env: AuthEnv, apiKeyId: string, now: number): Promise<void> {
   await recordApiKeyUse(openDatabase(env.DB), apiKeyId, now).catch(() => undefined);
 }
 

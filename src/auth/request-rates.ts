@@ -6,8 +6,8 @@
  * R2  A binding that is missing or fails refuses nobody; the isolate's own count still does.
  */
 import { EDGE_RATE_LIMITS, rateLimitBinding, type EdgeLimited } from "../contract/rate-limits.ts";
-import { clientNetwork } from "../domain/client-network.ts";
-import { CountedWindows } from "../domain/counted-windows.ts";
+import { clientNetwork } from "../domain/limits/client-network.ts";
+import { CountedWindows } from "../domain/limits/counted-windows.ts";
 import { clientAddress, type ClientAddressEnv } from "./client-address.ts";
 
 /** The bindings that count; each may be missing. */
@@ -28,13 +28,13 @@ export class RateLimitedError extends Error {
   }
 }
 
-const ASKED_FROM = 10;
-const NAMES_KNOWN = 20_000;
+const SHARED_COUNT_FRACTION = 10;
+const NAMES_MAX = 20_000;
 
 const windows = new Map(
   Object.entries(EDGE_RATE_LIMITS).map(([limited, { seconds }]) => [
     limited,
-    new CountedWindows(seconds * 1_000, NAMES_KNOWN),
+    new CountedWindows(seconds * 1_000, NAMES_MAX),
   ]),
 );
 
@@ -54,13 +54,13 @@ export async function countRequest(
 
 /** The same for what is counted afterwards: refuses who has used up the limit, and counts nothing. */
 export function refuseExhausted(limited: EdgeLimited, name: string, now: number): void {
-  const known = windowsOf(limited);
-  if (!known.isExhausted(name, now)) return;
-  throw new RateLimitedError(limited, Math.ceil(known.endsInMs(now) / 1_000));
+  const counter = windowsOf(limited);
+  if (!counter.isExhausted(name, now)) return;
+  throw new RateLimitedError(limited, Math.ceil(counter.endsInMs(now) / 1_000));
 }
 
 /** Counts what turned out to be wrong: the next one is refused when it was the last that may be. */
-export async function countFault(
+export async function countFailure(
   env: RateEnv,
   limited: EdgeLimited,
   name: string,
@@ -79,13 +79,13 @@ async function isOneTooMany(env: RateEnv, limited: EdgeLimited, name: string, no
   const { requests } = EDGE_RATE_LIMITS[limited];
   const count = windowsOf(limited).count(name, now);
   if (count > requests) return true;
-  if (count <= requests / ASKED_FROM) return false; // R1
+  if (count <= requests / SHARED_COUNT_FRACTION) return false; // R1
   const verdict = await env[rateLimitBinding(limited)]?.limit({ key: name }).catch(() => undefined);
   return verdict?.success === false; // R2
 }
 
 function windowsOf(limited: EdgeLimited): CountedWindows {
-  const known = windows.get(limited);
-  if (known === undefined) throw new Error(`no windows for ${limited}`);
-  return known;
+  const found = windows.get(limited);
+  if (found === undefined) throw new Error(`no windows for ${limited}`);
+  return found;
 }

@@ -1,7 +1,7 @@
 /** What clients of the queue API send and receive. */
 import * as z from "zod";
-import { jsonValueSchema } from "./json.ts";
-import { jsonTextSchema } from "./json-text.ts";
+import { jsonValueSchema } from "../json/json-value.ts";
+import { rawJsonSchema } from "../json/raw-json.ts";
 import type { Immutable } from "./immutable.ts";
 import { LIMITED_OPERATIONS } from "./rate-limits.ts";
 import {
@@ -100,24 +100,24 @@ export const jobRequestSchema = z
   .meta({ id: "JobRequest" });
 
 /** Judged by what it means, and kept as it was sent: the worker gets members that nobody here knows, too. */
-const s3ConfigTextSchema = jsonTextSchema
-  .superRefine((text, context) => {
-    const issues = s3ConfigSchema.nullable().safeParse(JSON.parse(text.json)).error?.issues ?? [];
+const rawS3ConfigSchema = rawJsonSchema
+  .superRefine((raw, context) => {
+    const issues = s3ConfigSchema.nullable().safeParse(JSON.parse(raw.json)).error?.issues ?? [];
     for (const { path, message } of issues) context.addIssue({ code: "custom", path, message });
-    if (text.sizeBytes > S3_CONFIG_MAX_BYTES)
+    if (raw.sizeBytes > S3_CONFIG_MAX_BYTES)
       context.addIssue(`must have at most ${S3_CONFIG_MAX_BYTES} bytes`);
   })
-  .transform((text) => (text.json === "null" ? undefined : text));
+  .transform((raw) => (raw.json === "null" ? undefined : raw));
 
 /** The same request with its input and s3Config as the texts that came. */
 export const receivedJobRequestSchema = jobRequestSchema.extend({
-  input: jsonTextSchema,
-  s3Config: s3ConfigTextSchema.optional(),
+  input: rawJsonSchema,
+  s3Config: rawS3ConfigSchema.optional(),
 });
 export type ReceivedJobRequest = z.infer<typeof receivedJobRequestSchema>;
 
 /** The members of a request that are texts; the payload is the first. */
-export const JOB_REQUEST_TEXTS = [["input"], ["s3Config"]] as const;
+export const JOB_REQUEST_CUTS = [["input"], ["s3Config"]] as const;
 
 /** The `wait` query parameter: milliseconds, clamped by nobody, refused when out of range. */
 export const waitSchema = z.coerce
@@ -127,7 +127,7 @@ export const waitSchema = z.coerce
   .max(WAIT_MAX_MS, `must be at most ${WAIT_MAX_MS} ms`);
 
 /** The `ttl` query parameter of status: the remaining life of the job in milliseconds. */
-export const remainingLifeSchema = z.coerce
+export const remainingTtlSchema = z.coerce
   .number("must be a number of milliseconds")
   .int("must be a whole number of milliseconds")
   .min(TTL_MIN_MS, `must be at least ${TTL_MIN_MS} ms`)
@@ -136,7 +136,7 @@ export const remainingLifeSchema = z.coerce
 /** A query parameter that is on or off. */
 export const flagSchema = z
   .enum(["1", "true", "0", "false"], "must be 1 or 0")
-  .transform((text) => text === "1" || text === "true");
+  .transform((value) => value === "1" || value === "true");
 
 export const WIRE_STATUSES = [
   "IN_QUEUE",
@@ -311,7 +311,7 @@ const operationLimitSchema = z.object({
 const operationUsageSchema = z.object({ requests: z.int(), concurrent: z.int() });
 export type OperationUsage = Immutable<z.infer<typeof operationUsageSchema>>;
 
-const releaseSchema = z
+const rolloutSchema = z
   .object({
     from: z.int().meta({ description: "Oldest version that a worker still runs." }),
     to: z.int().meta({ description: "Version of the endpoint, which all workers shall run." }),
@@ -326,7 +326,7 @@ const releaseSchema = z
     reason: z.string().nullable().meta({ description: "What it waits for, as far as that is known." }),
   })
   .meta({ id: "RollingRelease", description: "How far the workers have been replaced after a change." });
-export type ReleaseBody = Immutable<z.infer<typeof releaseSchema>>;
+export type RolloutBody = Immutable<z.infer<typeof rolloutSchema>>;
 
 /** Body of `health`: job counters since the endpoint exists, its workers by state, limits and their use. */
 export const healthSchema = z
@@ -339,7 +339,7 @@ export const healthSchema = z
       retried: z.int(),
     }),
     workers: workerCountsSchema,
-    release: releaseSchema.nullable().meta({
+    release: rolloutSchema.nullable().meta({
       description: "The rolling release under way; null while all workers are of the endpoint's version.",
     }),
     obstacle: z.string().nullable().meta({

@@ -30,10 +30,10 @@ export const WAIT_MAX_MS = 5 * MINUTE;
 export const WAIT_DEFAULT_MS = 90 * SECOND;
 
 /** How long a wait may stay open inside a busy object before the caller moves to a doorbell. */
-export const HOT_HOLD_MS = 250;
+export const IN_OBJECT_WAIT_MS = 250;
 
 /** Longest wait on one doorbell, after which who waits looks by himself: a ring may have been lost. */
-export const BELL_WAIT_MAX_MS = 90 * SECOND;
+export const CHANNEL_WAIT_MAX_MS = 90 * SECOND;
 
 /**
  * How long a stream call is held while there is nothing to send. Less than 10 s, after which the Python
@@ -60,7 +60,7 @@ export const EXCHANGE_PROGRESS_MAX_BYTES = 2 * MEGABYTE;
 /** One progress value, as JSON text. */
 export const PROGRESS_MAX_BYTES = 256 * 1024;
 /** Progress values of running jobs that an endpoint remembers; the oldest go first. */
-export const PROGRESS_KEPT_MAX_BYTES = 16 * MEGABYTE;
+export const PROGRESS_CACHE_MAX_BYTES = 16 * MEGABYTE;
 export const CONTROL_BODY_MAX_BYTES = MEGABYTE;
 /** A GraphQL request without a key: many times what the catalog and the login need. */
 export const GRAPHQL_OPEN_BODY_MAX_BYTES = 16 * 1024;
@@ -112,7 +112,7 @@ export const RUNNING_JOB_RESERVE_BYTES = 500_000;
 export const ACTIVE_BATCHES_MAX = 10;
 export const BATCH_REQUESTS_MAX = 5_000;
 /** Batches of an endpoint that are remembered; beyond, the oldest that have ended are forgotten early. */
-export const BATCHES_KEPT_MAX = 500;
+export const BATCHES_RETAINED_MAX = 500;
 /**
  * How long a draft is kept that nobody touches, and the result of a batch's job after its end: whoever hands
  * in a night's work looks at it in the morning.
@@ -140,7 +140,7 @@ export const WEBHOOK_SUSPECT_CALLS = 2;
 /** Deliveries of one endpoint that may be pending: they are held in memory. Above it they fail unsent. */
 export const WEBHOOK_PENDING_MAX = 100_000;
 /** Time after which pending deliveries are looked at again, should the object have lost its memory. */
-export const WEBHOOK_NET_MS = MINUTE;
+export const WEBHOOK_RECHECK_MS = MINUTE;
 
 /** What one row of the management API may hold: D1 keeps no larger one than 2 MB. */
 export const ROW_MAX_BYTES = 1_500_000;
@@ -193,19 +193,19 @@ export const PRESENCE_BEAT_MS = 3 * SECOND;
 /** Silence of a presence after which its other end is taken for gone: two beats, and time for one that was lost on its way. */
 export const PRESENCE_SILENCE_MS = 10 * SECOND;
 /** A presence is replaced before the script that holds it has used up its CPU time. */
-export const PRESENCE_LIFE_MS = HOUR;
+export const PRESENCE_MAX_AGE_MS = HOUR;
 /** Silence beyond the promised next sync after which a host is lost. */
 export const HOST_GRACE_MS = 8 * SECOND;
 
-export const JOIN_TOKEN_LIFE_MS = HOUR;
-export const JOIN_TOKEN_LIFE_MAX_MS = 7 * DAY;
+export const JOIN_TOKEN_TTL_MS = HOUR;
+export const JOIN_TOKEN_TTL_MAX_MS = 7 * DAY;
 
 // Workers
 
 /** A container that did not take its first job poll within this time has failed to start. */
 export const WORKER_START_LIMIT_MS = 7 * MINUTE;
 /** A host may bring lines of a worker for so long after that was removed. */
-export const GONE_WORKER_KEPT_MS = DAY;
+export const REMOVED_WORKER_RETENTION_MS = DAY;
 /** What a template may ask for instead. */
 export const WORKER_START_LIMIT_MIN_MS = 1 * SECOND;
 export const WORKER_START_LIMIT_MAX_MS = 24 * HOUR;
@@ -225,7 +225,7 @@ export const WORKER_BODY_LIMIT_MS = 30 * SECOND;
 /** Requests of one worker that are not answered yet, polls included: a worker has at most 1,000 jobs. */
 export const WORKER_REQUESTS_MAX = 1_100;
 /** Connections to the agent, of one container and of all. */
-export const WORKER_CONNECTIONS_PER_ADDRESS_MAX = 2_000;
+export const WORKER_CONNECTIONS_PER_IP_MAX = 2_000;
 export const WORKER_CONNECTIONS_MAX = 10_000;
 
 // Load-balanced endpoints
@@ -246,14 +246,14 @@ export const DIRECT_TIME_LIMIT_MS = 5.5 * MINUTE;
 export const DIRECT_REQUESTS_MAX = 1_000;
 export const DIRECT_WAITING_MAX = 2_000;
 /** Scaling looks at requests that began or ended at least this often, while there are any. */
-export const SCALING_LOOK_MS = 25;
+export const SCALING_INTERVAL_MS = 25;
 /** A message of a WebSocket, and what may wait for one side to read it. */
 export const WEBSOCKET_MESSAGE_MAX_BYTES = 16 * MEGABYTE;
 export const WEBSOCKET_BACKLOG_MAX_BYTES = 8 * MEGABYTE;
 /** What waits on all WebSockets of an endpoint, and parts of messages that are not whole. */
-export const WEBSOCKETS_HELD_MAX_BYTES = 32 * MEGABYTE;
+export const WEBSOCKETS_BUFFER_MAX_BYTES = 32 * MEGABYTE;
 /** The same on a host, of all endpoints. */
-export const WEBSOCKETS_HELD_BY_AGENT_MAX_BYTES = 64 * MEGABYTE;
+export const AGENT_WEBSOCKETS_BUFFER_MAX_BYTES = 64 * MEGABYTE;
 
 /** Payload of one frame: small, so that streams take turns often. */
 export const LINK_FRAME_MAX_BYTES = 64 * 1024;
@@ -311,23 +311,23 @@ export const MOVE_PAUSES_MS: readonly number[] = [MINUTE, 10 * MINUTE];
 export const MOVE_FORGIVEN_MS = 6 * HOUR;
 
 /** Idle workers of an endpoint leave at least this far apart. */
-export const LEAVE_GAP_MS = SECOND;
+export const SCALE_DOWN_INTERVAL_MS = SECOND;
 /** Of many workers that may leave at once, one of so many does. */
-export const LEAVE_SHARE = 8;
+export const SCALE_DOWN_SHARE = 8;
 /**
  * How long idle workers of an older release are given no job, so that the next one sees the change; longer than
  * most containers take to start, and short enough to wait for when they do not.
  */
-export const RELEASE_HOLD_MS = 30 * SECOND;
+export const ROLLOUT_HOLD_MS = 30 * SECOND;
 /** Time after which another worker may make room for a new release, though none has come for the one before. */
-export const RELEASE_ROOM_AGAIN_MS = MINUTE;
+export const EVICTION_RETRY_MS = MINUTE;
 /** An idle endpoint notes since when its workers are free before it may hibernate, which it does after 10 s. */
-export const IDLE_NOTE_AFTER_MS = 8 * SECOND;
+export const IDLE_STORE_AFTER_MS = 8 * SECOND;
 
 // FLASHBOOT
 
 /** How long the container of a worker that was let go is kept frozen: a day's pauses, not its nights. */
-export const FLASHBOOT_KEEP_MS = 30 * MINUTE;
+export const FLASHBOOT_RETENTION_MS = 30 * MINUTE;
 /** Frozen containers of one host, which hold its memory. */
 export const FLASHBOOT_PER_HOST_MAX = 8;
 
@@ -338,16 +338,16 @@ export const ROOT_API_KEY_MIN_CHARACTERS = 32;
 /** Longest time a revoked key may still be accepted by an edge location. */
 export const CREDENTIAL_CACHE_MS = 30 * SECOND;
 /** How old the sentence may be that says why a worker has no place: with many hosts it is dear to find. */
-export const SHORTAGE_WORDS_MS = 5 * SECOND;
+export const PLACEMENT_FAILURE_CACHE_MS = 5 * SECOND;
 /** How long a removed host is remembered, so that a token that is still taken for good does not bring it back. */
 export const HOST_TOMBSTONE_MS = 2 * CREDENTIAL_CACHE_MS;
 /** How long an edge location remembers that a credential was wrong. */
-export const CREDENTIAL_REFUSAL_CACHE_MS = 5 * SECOND;
-export const JOIN_TOKEN_LIFE_MIN_MS = MINUTE;
+export const CREDENTIAL_REJECTION_CACHE_MS = 5 * SECOND;
+export const JOIN_TOKEN_TTL_MIN_MS = MINUTE;
 /** Least time between two notes of a key's last use: good enough for people, and cheap in writes. */
-export const KEY_USE_NOTE_INTERVAL_MS = HOUR;
-export const API_KEY_LIFE_MIN_MS = MINUTE;
-export const API_KEY_LIFE_MAX_MS = 3_650 * DAY;
+export const KEY_USE_RECORD_INTERVAL_MS = HOUR;
+export const API_KEY_TTL_MIN_MS = MINUTE;
+export const API_KEY_TTL_MAX_MS = 3_650 * DAY;
 /** Endpoints that one key may name; whoever needs more gives access to all. */
 export const API_KEY_ENDPOINTS_MAX = 100;
 /** Public keys of an account, all together. */
@@ -359,7 +359,7 @@ export const AUDIT_PAGE_DEFAULT = 50;
 export const AUDIT_PAGE_MAX = 200;
 export const AUDIT_RETENTION_MS = 400 * DAY;
 /** How long a revoked or expired key is still listed. */
-export const DEAD_KEY_RETENTION_MS = 90 * DAY;
+export const INACTIVE_KEY_RETENTION_MS = 90 * DAY;
 /** How long an inline template is kept whose endpoint could not be saved: a client that tries again takes it over. */
 export const ORPHAN_RETENTION_MS = HOUR;
 /** Rows that one task of one maintenance run removes at most. */
@@ -380,7 +380,7 @@ export const LOG_FIELD_MAX_CHARACTERS = 256;
 export const LOG_BYTES_PER_SECOND = 100_000;
 export const LOG_BURST_BYTES = 2 * MEGABYTE;
 /** Lines of one worker that an agent holds until the edge has them; beyond it the oldest are dropped. */
-export const LOG_HELD_MAX_BYTES = 4 * MEGABYTE;
+export const LOG_BUFFER_MAX_BYTES = 4 * MEGABYTE;
 /** Lines of one worker that are sent, and kept, together. */
 export const LOG_BATCH_MAX_BYTES = MEGABYTE;
 export const LOG_BATCH_LINES_MAX = 20_000;
@@ -392,15 +392,15 @@ export const LOG_BATCH_BURST = 10;
 export const LOG_SPAN_MAX_MS = 10 * MINUTE;
 /** One call of an agent with lines, as sent and unpacked. */
 export const LOG_BODY_MAX_BYTES = 4 * MEGABYTE;
-export const LOG_TEXT_MAX_BYTES = 16 * MEGABYTE;
+export const LOG_UNPACKED_MAX_BYTES = 16 * MEGABYTE;
 /** A host's clock that is wrong by less is believed. */
 export const LOG_CLOCK_TOLERANCE_MS = 5 * SECOND;
 /** Lines of a later time are not kept. */
 export const LOG_AHEAD_MAX_MS = MINUTE;
 /** While somebody follows, lines that come this close together are sent together. */
-export const LOG_LIVE_GATHER_MS = 200;
+export const LOG_LIVE_DELAY_MS = 200;
 /** Lines that were kept this shortly before somebody began to follow are sent once more. */
-export const LOG_SEAM_MS = 10 * SECOND;
+export const LOG_OVERLAP_MS = 10 * SECOND;
 export const LOG_FOLLOWERS_MAX = 32;
 /** What waits for one slow follower; beyond it his stream ends, and he may go on from where he was. */
 export const LOG_FOLLOWER_BUFFER_BYTES = 2 * MEGABYTE;
@@ -493,14 +493,14 @@ export const GRAPHQL_COST_MAX = 25_000;
 /** Elements that a list of what an account owns is assumed to have. */
 export const GRAPHQL_LIST_SIZE_ASSUMED = 20;
 /** Elements that a list of parts of one thing is assumed to have: workers of an endpoint, variables of a template. */
-export const GRAPHQL_PARTS_ASSUMED = 4;
+export const GRAPHQL_CHILDREN_ASSUMED = 4;
 /** A mutation writes, and tells objects. */
 export const GRAPHQL_MUTATION_COST = 1_000;
 /** A field for which a Durable Object is asked. */
 export const GRAPHQL_OBJECT_COST = 10;
 
 /** Endpoint objects that one request of the management API tells something at the same time. */
-export const ENDPOINTS_ASKED_AT_ONCE = 20;
+export const ENDPOINT_CALLS_CONCURRENT_MAX = 20;
 
 // Messages
 
@@ -512,11 +512,11 @@ export const MESSAGE_MAX_CHARACTERS = 2_000;
 /** Minutes of activity that share one row. */
 export const ACTIVITY_PAGE_MS = 10 * MINUTE;
 /** Pages of an endpoint that are kept: those of the last hour, of the one being written, and one to spare. */
-export const ACTIVITY_PAGES_KEPT = 8;
+export const ACTIVITY_PAGES_RETAINED = 8;
 /** Hours of an endpoint that are kept: a week, and as long as usage may go without being collected. */
-export const ACTIVITY_HOURS_KEPT = 240;
+export const ACTIVITY_HOURS_RETAINED = 240;
 /** Of an endpoint it is noted this often at most that its workers changed, unless that is written anyway. */
-export const ACTIVITY_NOTE_MS = MINUTE;
+export const ACTIVITY_CHECKPOINT_MS = MINUTE;
 /** Objects of endpoints that one maintenance run asks for their usage. */
 export const USAGE_CALLS_MAX = 100;
 /** Hours of usage that one maintenance run collects of workers, and the most that one question covers. */
@@ -525,7 +525,7 @@ export const USAGE_HOURS_MAX = 24;
 export const USAGE_REACH_MS = 9 * DAY;
 export const USAGE_RETENTION_MS = 400 * DAY;
 /** Clocks of objects may differ: an hour is complete when it is over by this. */
-export const USAGE_SETTLE_MS = 2 * MINUTE;
+export const USAGE_CLOCK_TOLERANCE_MS = 2 * MINUTE;
 /** Hours of endpoints that one question about usage may read. */
 export const USAGE_SPANS_MAX = 20_000;
 /** How long an edge location gives the same answer to those who scrape metrics. */

@@ -62,7 +62,7 @@ export const requestMetricsSchema = z
   .meta({ id: "RequestMetrics" });
 export type RequestMetrics = Immutable<z.infer<typeof requestMetricsSchema>>;
 
-const levelsSchema = z
+const gaugesSchema = z
   .object({
     starting: z.number(),
     busy: z.number().meta({ description: "Workers with jobs or requests." }),
@@ -79,8 +79,8 @@ const levelsSchema = z
 export const workerMetricsSchema = z
   .object({
     ...spanMembers,
-    now: levelsSchema,
-    points: z.array(z.object({ at, mean: levelsSchema, max: levelsSchema })),
+    now: gaugesSchema,
+    points: z.array(z.object({ at, mean: gaugesSchema, max: gaugesSchema })),
   })
   .meta({ id: "WorkerMetrics" });
 export type WorkerMetrics = Immutable<z.infer<typeof workerMetricsSchema>>;

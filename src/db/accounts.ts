@@ -1,6 +1,6 @@
 import { asc, eq } from "drizzle-orm";
-import { freshApiKey, type NewApiKey } from "./api-keys.ts";
-import { changedFields, noteIfChanged, type Author } from "./audit-log.ts";
+import { freshApiKey, type NewApiKey } from "./credentials/api-keys.ts";
+import { changedFields, auditIfChanged, type Author } from "./audit-log.ts";
 import type { Database } from "./database.ts";
 import { randomRowId } from "./row-id.ts";
 import { account, apiKey } from "./schema.ts";
@@ -29,7 +29,7 @@ export async function insertAccount(
   const record = { ...values, id: randomRowId(), pubKey: null, createdAt: author.now };
   await db.batch([
     db.insert(account).values(record),
-    noteIfChanged(db, author, { kind: "account", id: record.id, name: record.name }),
+    auditIfChanged(db, author, { kind: "account", id: record.id, name: record.name }),
     db.insert(apiKey).values(freshApiKey(record.id, key, author.now)),
   ]);
   return record;
@@ -47,7 +47,7 @@ export async function updateAccountSettings(
   const subject = { kind: "account", id: read.id, name: read.name, fields } as const;
   await db.batch([
     db.update(account).set(settings).where(eq(account.id, author.accountId)),
-    noteIfChanged(db, author, subject),
+    auditIfChanged(db, author, subject),
   ]);
   return { ...read, ...settings };
 }

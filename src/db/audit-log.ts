@@ -39,10 +39,10 @@ export type AuditSubject = {
  * A statement for the place right behind a write in the same batch: notes that write if it changed a row.
  * SQLite's changes() tells of the statement before, so nothing may stand between the two.
  */
-export function noteIfChanged(db: Database, author: Author, subject: AuditSubject) {
+export function auditIfChanged(db: Database, author: Author, subject: AuditSubject) {
   const { accountId, now, apiKeyId, operation } = author;
   const { kind, id, name, fields = [] } = subject;
-  const note = db
+  const entry = db
     .select({
       id: sql<number>`NULL`.as("id"),
       accountId: sql<string>`${accountId}`.as("account_id"),
@@ -56,7 +56,7 @@ export function noteIfChanged(db: Database, author: Author, subject: AuditSubjec
     })
     .from(sql`(SELECT 1)`)
     .where(sql`changes() > 0`);
-  return db.insert(auditEntry).select(note);
+  return db.insert(auditEntry).select(entry);
 }
 
 /** Names of the fields in which two versions of a row differ. */

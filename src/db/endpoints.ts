@@ -1,11 +1,11 @@
 import { and, asc, eq, exists, notExists, sql, type SQL } from "drizzle-orm";
 import type { EndpointConfig } from "../contract/endpoint.ts";
-import { readGpuIds } from "../domain/gpu-selection.ts";
-import { hasRoom } from "./account-room.ts";
-import { changedFields, noteIfChanged, type Author, type AuditSubject } from "./audit-log.ts";
+import { readGpuIds } from "../catalog/gpu-selection.ts";
+import { isWithinQuota } from "./quotas.ts";
+import { changedFields, auditIfChanged, type Author, type AuditSubject } from "./audit-log.ts";
 import { rowIf } from "./conditional-insert.ts";
 import { isOneOf, type Database } from "./database.ts";
-import { takesEndpoints } from "./flash-environments.ts";
+import { takesEndpoints } from "./flash/environments.ts";
 import { randomRowId } from "./row-id.ts";
 import { endpoint, endpointRemoval, networkVolume, template } from "./schema.ts";
 import {
@@ -59,11 +59,11 @@ export async function findOwnEndpoints(
   accountId: string,
   endpointIds: readonly string[],
 ): Promise<EndpointRecord[]> {
-  const isAsked = isOneOf(endpoint.id, endpointIds);
+  const isRequested = isOneOf(endpoint.id, endpointIds);
   return await db
     .select()
     .from(endpoint)
-    .where(and(eq(endpoint.accountId, accountId), isAsked));
+    .where(and(eq(endpoint.accountId, accountId), isRequested));
 }
 
 /** The endpoint of this name in a flash environment of the account. */
@@ -134,17 +134,17 @@ export function toEndpointConfig(
     gpuTiers: isGpu ? gpus.tiers : [],
     excludedGpuModels: isGpu ? gpus.excludedModels : [],
     gpuCount: isGpu ? record.gpuCount : 0,
-    locations: wordsOf(record.locations),
+    locations: splitList(record.locations),
     instanceIds: record.instanceIds,
     networkVolumeIds: volumesOf(record),
-    allowedCudaVersions: wordsOf(record.allowedCudaVersions),
+    allowedCudaVersions: splitList(record.allowedCudaVersions),
     minCudaVersion: record.minCudaVersion,
     flashBootType: record.flashBootType,
     ...(template && { containerDiskInGb: template.containerDiskInGb }),
   };
 }
 
-function wordsOf(commaList: string | null): readonly string[] {
+function splitList(commaList: string | null): readonly string[] {
   return (commaList ?? "").split(",").filter((word) => word !== "");
 }
 
@@ -167,7 +167,7 @@ export type EndpointNeeds = {
  * Inserts an endpoint; nothing comes back when its template, a volume or its flash environment is gone, when that
  * has one of this name, or when the account has no room.
  */
-export async function insertEndpointIfWhole(
+export async function insertEndpointIfAllowed(
   db: Database,
   author: Author,
   values: EndpointValues,
@@ -183,20 +183,20 @@ export async function insertEndpointIfWhole(
     createdAt: now,
     updatedAt: now,
   };
-  const condition = and(hasRoom("endpoint", accountId), isWhole(accountId, values.templateId, needs));
+  const condition = and(isWithinQuota("endpoint", accountId), hasNeeds(accountId, values.templateId, needs));
   const [[inserted]] = await db.batch([
     db
       .insert(endpoint)
       .select(rowIf(endpoint, record, condition))
       .onConflictDoNothing()
       .returning(),
-    noteIfChanged(db, author, subjectOf(record)),
+    auditIfChanged(db, author, subjectOf(record)),
   ]);
   return inserted;
 }
 
 export type EndpointChange = EndpointNeeds & {
-  readonly release: boolean;
+  readonly isNewVersion: boolean;
   /** Of its inline template, which no other endpoint may use then. */
   readonly templateChange?: TemplateChange | undefined;
 };
@@ -210,13 +210,13 @@ export async function updateEndpointIfUnchanged(
   author: Author,
   read: EndpointRecord,
   values: EndpointValues,
-  { release, templateChange, ...needs }: EndpointChange,
+  { isNewVersion, templateChange, ...needs }: EndpointChange,
 ): Promise<EndpointRecord | undefined> {
   const update = db
     .update(endpoint)
     .set({
       ...values,
-      version: release ? read.version + 1 : read.version,
+      version: isNewVersion ? read.version + 1 : read.version,
       revision: read.revision + 1,
       updatedAt: author.now,
     })
@@ -224,17 +224,17 @@ export async function updateEndpointIfUnchanged(
       and(
         isOwn(author.accountId, read.id),
         eq(endpoint.revision, read.revision),
-        isWhole(author.accountId, values.templateId, needs),
+        hasNeeds(author.accountId, values.templateId, needs),
         isNameFree(values, read),
         templateChange && mayChangeOwnTemplate(db, read, templateChange),
       ),
     )
     .returning();
   const fields = changedFields(read, values);
-  const note = noteIfChanged(db, author, { ...subjectOf({ ...read, ...values }), fields });
+  const audit = auditIfChanged(db, author, { ...subjectOf({ ...read, ...values }), fields });
   const [[updated]] = await db.batch([
     update,
-    ...(fields.length === 0 ? [] : [note]),
+    ...(fields.length === 0 ? [] : [audit]),
     ...(templateChange ? changeTemplateAsWell(db, author, templateChange) : []),
   ]);
   return updated;
@@ -286,7 +286,7 @@ export async function deleteEndpointIfUnchanged(
   const [, deleted] = await db.batch([
     db.insert(endpointRemoval).select(removal),
     db.delete(endpoint).where(isUnchanged).returning({ id: endpoint.id }),
-    noteIfChanged(db, author, subjectOf(read)),
+    auditIfChanged(db, author, subjectOf(read)),
     db.delete(template).where(isUnusedAndBound),
   ]);
   return deleted.length > 0;
@@ -329,7 +329,7 @@ export async function closeEndpointRemoval(
 }
 
 /** Whether the account has the template and all else that is needed at the moment of the write. */
-function isWhole(
+function hasNeeds(
   accountId: string,
   templateId: string,
   { volumeIds, environmentId }: EndpointNeeds,

@@ -1,7 +1,7 @@
 import { and, asc, eq, gt, isNull, lte, or, sql, type SQL } from "drizzle-orm";
 import { HOSTS_MAX } from "../contract/limits.ts";
-import { findApiKey, mayLetHostsIn } from "./api-keys.ts";
-import { noteIfChanged, type AuditSubject, type Author } from "./audit-log.ts";
+import { findApiKey, mayAddHosts } from "./credentials/api-keys.ts";
+import { auditIfChanged, type AuditSubject, type Author } from "./audit-log.ts";
 import { rowIf } from "./conditional-insert.ts";
 import type { Database } from "./database.ts";
 import { randomRowId } from "./row-id.ts";
@@ -31,10 +31,10 @@ export async function createHost(
   const key = apiKeyId === null ? undefined : await findApiKey(db, accountId, apiKeyId);
   const expiresAt = key?.expiresAt ?? null; // of a key that never changes
   const record = { ...values, id: randomRowId(), createdAt: now, revokedAt: null, expiresAt };
-  const isLetIn = apiKeyId === null ? sql`1` : mayLetHostsIn(db, apiKeyId, now);
+  const isAllowed = apiKeyId === null ? sql`1` : mayAddHosts(db, apiKeyId, now);
   const [inserted] = await db
     .insert(host)
-    .select(rowIf(host, record, and(isLetIn, mayHaveMoreHosts(db, accountId, now))))
+    .select(rowIf(host, record, and(isAllowed, mayHaveMoreHosts(db, accountId, now))))
     .returning();
   return inserted;
 }
@@ -84,7 +84,7 @@ export async function listHosts(db: Database, accountId: string, now: number): P
  * Notes what the account wants of a host, which Fleet keeps; says whether the host is still the account's.
  * The row is written as it is, since a note stands behind a write.
  */
-export async function noteHostChange(
+export async function auditHostChange(
   db: Database,
   author: Author,
   read: HostRecord,
@@ -95,7 +95,7 @@ export async function noteHostChange(
     .set({ name: read.name })
     .where(and(isOwn(author.accountId, read.id), isNull(host.revokedAt)))
     .returning({ id: host.id });
-  const [written] = await db.batch([write, noteIfChanged(db, author, { ...subjectOf(read), fields })]);
+  const [written] = await db.batch([write, auditIfChanged(db, author, { ...subjectOf(read), fields })]);
   return written.length > 0;
 }
 
@@ -105,7 +105,7 @@ export async function revokeHost(db: Database, author: Author, read: HostRecord)
     .update(host)
     .set({ revokedAt: author.now })
     .where(and(isOwn(author.accountId, read.id), isNull(host.revokedAt)));
-  await db.batch([write, noteIfChanged(db, author, subjectOf(read))]);
+  await db.batch([write, auditIfChanged(db, author, subjectOf(read))]);
 }
 
 /** The hosts that a key of the account has let in and whose token is not revoked. */

@@ -8,7 +8,7 @@ export type AccountDay = { readonly accountId: string; readonly day: string };
 export type LogBytes = {
   /** What is needed at once, and what may be taken as well for what comes next. */
   readonly needed: number;
-  readonly wanted: number;
+  readonly requested: number;
   readonly limit: number;
 };
 
@@ -21,18 +21,18 @@ export type TakenBytes = { readonly bytes: number } | { readonly fullSince: numb
 export async function takeLogBytes(
   db: Database,
   { accountId, day }: AccountDay,
-  { needed, wanted, limit }: LogBytes,
+  { needed, requested, limit }: LogBytes,
   now: number,
 ): Promise<TakenBytes> {
   const isDay = and(eq(logDay.accountId, accountId), eq(logDay.day, day));
-  const isEnough = sql`${logDay.takenBytes} + iif(${logDay.fullSince} IS NULL, ${needed}, ${wanted}) <= ${limit}`;
+  const isEnough = sql`${logDay.takenBytes} + iif(${logDay.fullSince} IS NULL, ${needed}, ${requested}) <= ${limit}`;
   const [, [before], [after]] = await db.batch([
     db.insert(logDay).values({ accountId, day, takenBytes: 0 }).onConflictDoNothing(),
     db.select().from(logDay).where(isDay),
     db
       .update(logDay)
       .set({
-        takenBytes: sql`iif(${isEnough}, min(${logDay.takenBytes} + ${wanted}, ${limit}), ${logDay.takenBytes})`,
+        takenBytes: sql`iif(${isEnough}, min(${logDay.takenBytes} + ${requested}, ${limit}), ${logDay.takenBytes})`,
         fullSince: sql`iif(${isEnough}, NULL, coalesce(${logDay.fullSince}, ${now}))`,
       })
       .where(isDay)
@@ -43,11 +43,11 @@ export async function takeLogBytes(
 }
 
 /** Forgets some of the days before this one; says how many. */
-export async function removeOldLogDays(db: Database, firstKept: string, limit: number): Promise<number> {
+export async function removeOldLogDays(db: Database, firstRetained: string, limit: number): Promise<number> {
   const old = db
     .select({ rowid: sql`rowid` })
     .from(logDay)
-    .where(lt(logDay.day, firstKept))
+    .where(lt(logDay.day, firstRetained))
     .limit(limit);
   const removed = await db
     .delete(logDay)

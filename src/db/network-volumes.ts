@@ -1,6 +1,6 @@
 import { and, asc, eq, lte, notExists, or, sql } from "drizzle-orm";
-import { hasRoom } from "./account-room.ts";
-import { changedFields, noteIfChanged, type AuditSubject, type Author } from "./audit-log.ts";
+import { isWithinQuota } from "./quotas.ts";
+import { changedFields, auditIfChanged, type AuditSubject, type Author } from "./audit-log.ts";
 import { rowIf } from "./conditional-insert.ts";
 import { isOneOf, type Database } from "./database.ts";
 import type { EndpointRecord } from "./endpoints.ts";
@@ -50,17 +50,17 @@ export async function listEndpointsOfVolume(
 }
 
 /** Inserts a volume; nothing comes back when the account has no room for one more. */
-export async function insertNetworkVolumeIfRoom(
+export async function insertNetworkVolumeWithinQuota(
   db: Database,
   author: Author,
   values: NetworkVolumeValues,
 ): Promise<NetworkVolumeRecord | undefined> {
   const { accountId, now } = author;
   const record = { ...values, accountId, id: randomRowId(), createdAt: now, updatedAt: now };
-  const row = rowIf(networkVolume, record, hasRoom("networkVolume", accountId));
+  const row = rowIf(networkVolume, record, isWithinQuota("networkVolume", accountId));
   const [[inserted]] = await db.batch([
     db.insert(networkVolume).select(row).returning(),
-    noteIfChanged(db, author, subjectOf(record)),
+    auditIfChanged(db, author, subjectOf(record)),
   ]);
   return inserted;
 }
@@ -81,7 +81,7 @@ export async function growNetworkVolume(
     .returning();
   const [updated] = await db.batch([
     update,
-    noteIfChanged(db, author, { ...subjectOf({ ...read, ...values }), fields }),
+    auditIfChanged(db, author, { ...subjectOf({ ...read, ...values }), fields }),
   ]);
   return updated[0];
 }
@@ -100,7 +100,7 @@ export async function deleteNetworkVolumeIfUnused(
     .delete(networkVolume)
     .where(and(isOwn(author.accountId, read.id), notExists(users)))
     .returning({ id: networkVolume.id });
-  const [deleted] = await db.batch([deletion, noteIfChanged(db, author, subjectOf(read))]);
+  const [deleted] = await db.batch([deletion, auditIfChanged(db, author, subjectOf(read))]);
   return deleted.length > 0;
 }
 

@@ -4,10 +4,10 @@
  */
 import { sql } from "drizzle-orm";
 import { check, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
-import { AUTH_REQUEST_STATUSES, ENVIRONMENT_STATES } from "../contract/flash.ts";
+import { AUTH_REQUEST_STATUSES, ENVIRONMENT_STATES } from "../contract/flash/flash-names.ts";
 import { QUEUE_DEPTH_MAX } from "../contract/limits.ts";
-import { FULL_PERMISSIONS, type Permissions } from "../domain/permissions.ts";
-import type { GpuTime } from "../domain/worker-usage.ts";
+import { FULL_PERMISSIONS, type Permissions } from "../domain/accounts/permissions.ts";
+import type { GpuTime } from "../domain/metrics/worker-usage.ts";
 
 export type EnvironmentVariable = { readonly key: string; readonly value: string };
 export type NamedPort = { readonly port: string; readonly name: string };

@@ -1,10 +1,10 @@
 import { and, asc, eq, exists, inArray, lt, ne, notExists, sql, type SQL } from "drizzle-orm";
 import { alias } from "drizzle-orm/sqlite-core";
-import { hasRoom } from "./account-room.ts";
-import { changedFields, noteIfChanged, type Author, type AuditSubject } from "./audit-log.ts";
+import { isWithinQuota } from "./quotas.ts";
+import { changedFields, auditIfChanged, type Author, type AuditSubject } from "./audit-log.ts";
 import { rowIf } from "./conditional-insert.ts";
 import { isOneOf, type Database } from "./database.ts";
-import { buildAtRelease } from "./flash-pins.ts";
+import { buildForNewVersion } from "./flash/pinned-builds.ts";
 import { randomRowId } from "./row-id.ts";
 import { endpoint, registryAuth, template } from "./schema.ts";
 
@@ -34,11 +34,11 @@ export async function findTemplates(
   accountId: string,
   templateIds: readonly string[],
 ): Promise<TemplateRecord[]> {
-  const isAsked = isOneOf(template.id, templateIds);
+  const isRequested = isOneOf(template.id, templateIds);
   return await db
     .select()
     .from(template)
-    .where(and(eq(template.accountId, accountId), isAsked));
+    .where(and(eq(template.accountId, accountId), isRequested));
 }
 
 export async function findTemplateByName(
@@ -84,7 +84,7 @@ export async function listTemplates(db: Database, accountId: string): Promise<Te
 export type TemplateChange = { readonly read: TemplateRecord; readonly values: TemplateValues };
 
 /** Inserts a template; nothing comes back when its name is taken, its credential is gone, or there is no room. */
-export async function insertTemplateIfWhole(
+export async function insertTemplateIfAllowed(
   db: Database,
   author: Author,
   values: TemplateValues,
@@ -103,10 +103,12 @@ export async function insertTemplateIfWhole(
   const [[inserted]] = await db.batch([
     db
       .insert(template)
-      .select(rowIf(template, record, and(hasRoom("template", accountId), hasCredential(accountId, values))))
+      .select(
+        rowIf(template, record, and(isWithinQuota("template", accountId), hasCredential(accountId, values))),
+      )
       .onConflictDoNothing({ target: [template.accountId, template.name] })
       .returning(),
-    noteIfChanged(db, author, subjectOf(record)),
+    auditIfChanged(db, author, subjectOf(record)),
   ]);
   return inserted;
 }
@@ -120,7 +122,7 @@ export async function updateTemplateIfUnchanged(
   author: Author,
   read: TemplateRecord,
   values: TemplateValues,
-  options: { readonly release: boolean },
+  options: { readonly isNewVersion: boolean },
 ): Promise<TemplateRecord | undefined> {
   const mayChange = mayChangeTemplate(db, { read, values });
   const update = db
@@ -132,11 +134,11 @@ export async function updateTemplateIfUnchanged(
   const fields = changedFields(read, values);
   if (fields.length === 0) return (await update)[0];
 
-  const note = noteIfChanged(db, author, { ...subjectOf({ ...read, ...values }), fields });
+  const audit = auditIfChanged(db, author, { ...subjectOf({ ...read, ...values }), fields });
   // The release comes first: both statements must meet the same guard.
-  const [updated] = options.release
-    ? (await db.batch([releaseUsers(db, author, read, mayChange), update, note]))[1]
-    : (await db.batch([update, note]))[0];
+  const [updated] = options.isNewVersion
+    ? (await db.batch([bumpEndpointVersions(db, author, read, mayChange), update, audit]))[1]
+    : (await db.batch([update, audit]))[0];
   return updated;
 }
 
@@ -158,11 +160,16 @@ export function changeTemplateAsWell(db: Database, author: Author, { read, value
     .where(and(isRead, sql`changes() > 0`));
   const fields = changedFields(read, values);
   if (fields.length === 0) return [update];
-  return [update, noteIfChanged(db, author, { ...subjectOf({ ...read, ...values }), fields })];
+  return [update, auditIfChanged(db, author, { ...subjectOf({ ...read, ...values }), fields })];
 }
 
 /** Gives the endpoints of a template a new version if the template may be changed. */
-function releaseUsers(db: Database, author: Author, read: TemplateRecord, mayChange: SQL | undefined) {
+function bumpEndpointVersions(
+  db: Database,
+  author: Author,
+  read: TemplateRecord,
+  mayChange: SQL | undefined,
+) {
   const change = db
     .select({ one: sql`1` })
     .from(template)
@@ -171,7 +178,7 @@ function releaseUsers(db: Database, author: Author, read: TemplateRecord, mayCha
     .update(endpoint)
     .set({
       version: sql`${endpoint.version} + 1`,
-      flashBuildId: buildAtRelease(),
+      flashBuildId: buildForNewVersion(),
       revision: sql`${endpoint.revision} + 1`,
       updatedAt: author.now,
     })
@@ -221,7 +228,7 @@ export async function deleteTemplateIfUnused(
       ),
     )
     .returning({ id: template.id });
-  const [deleted] = await db.batch([deletion, noteIfChanged(db, author, subjectOf(read))]);
+  const [deleted] = await db.batch([deletion, auditIfChanged(db, author, subjectOf(read))]);
   return deleted.length > 0;
 }
 

@@ -6,8 +6,8 @@
  * U2  Whoever writes workers leaves the jobs alone, and the other way round.
  */
 import { and, asc, eq, gte, inArray, lt, min, sql } from "drizzle-orm";
-import { USAGE_SETTLE_MS } from "../contract/limits.ts";
-import type { GpuTime } from "../domain/worker-usage.ts";
+import { USAGE_CLOCK_TOLERANCE_MS } from "../contract/limits.ts";
+import type { GpuTime } from "../domain/metrics/worker-usage.ts";
 import type { Database } from "./database.ts";
 import { usageHour, usageProgress } from "./schema.ts";
 
@@ -60,7 +60,7 @@ export async function saveJobTotals(
   db: Database,
   { endpointId, accountId, endpointName }: Pick<UsageRecord, "endpointId" | "accountId" | "endpointName">,
   totals: readonly JobTotals[],
-  askedAt: number,
+  queriedAt: number,
 ): Promise<void> {
   const rows = JSON.stringify(totals);
   await db.run(sql`
@@ -69,7 +69,7 @@ export async function saveJobTotals(
     SELECT ${endpointId}, value ->> 'hour', ${accountId}, ${endpointName}, value ->> 'requests',
            value ->> 'completed', value ->> 'failed', value ->> 'cancelled', value ->> 'timedOut',
            value ->> 'expired', value ->> 'retried', value ->> 'coldStarts', value ->> 'delayMs',
-           value ->> 'executionMs', ${askedAt}
+           value ->> 'executionMs', ${queriedAt}
     FROM json_each(${rows}) WHERE true
     ON CONFLICT (endpoint_id, hour) DO UPDATE SET
       requests = excluded.requests, completed = excluded.completed, failed = excluded.failed,
@@ -80,16 +80,16 @@ export async function saveJobTotals(
 }
 
 /** Hours of an endpoint of which its object, asked at `askedAt`, had nothing to tell. */
-export async function noteAsked(db: Database, endpointId: string, askedAt: number): Promise<void> {
+export async function saveQueryTime(db: Database, endpointId: string, queriedAt: number): Promise<void> {
   await db
     .update(usageHour)
-    .set({ jobsAt: askedAt })
-    .where(and(eq(usageHour.endpointId, endpointId), isOpen, lt(usageHour.jobsAt, askedAt)));
+    .set({ jobsAt: queriedAt })
+    .where(and(eq(usageHour.endpointId, endpointId), isOpen, lt(usageHour.jobsAt, queriedAt)));
 }
 
 const HOUR_MS = 3_600_000;
 /** The object was not asked since the hour was over. */
-const isOpen = sql`${usageHour.jobsAt} < ${usageHour.hour} + ${HOUR_MS + USAGE_SETTLE_MS}`;
+const isOpen = sql`${usageHour.jobsAt} < ${usageHour.hour} + ${HOUR_MS + USAGE_CLOCK_TOLERANCE_MS}`;
 
 export type OpenUsage = Pick<UsageRecord, "endpointId" | "accountId" | "endpointName"> & {
   /** Its first hour that is not complete. */
@@ -122,7 +122,7 @@ export async function findUsageProgress(db: Database): Promise<number | null> {
   return row?.hour ?? null;
 }
 
-export async function noteUsageProgress(db: Database, hour: number): Promise<void> {
+export async function saveUsageProgress(db: Database, hour: number): Promise<void> {
   await db
     .insert(usageProgress)
     .values({ source: WORKERS, hour })

@@ -17,7 +17,7 @@ export class AlarmClock {
   }
 
   /** To be called first in `alarm()`. */
-  rang(): void {
+  fired(): void {
     this.#armedAt = null;
   }
 

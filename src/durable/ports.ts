@@ -1,11 +1,11 @@
 /** What the two kinds of objects call of each other; both import this instead of one another. */
 import type { EndpointConfig } from "../contract/endpoint.ts";
-import type { FleetReport } from "../domain/queue-reason.ts";
+import type { FleetReport } from "../domain/jobs/queue-reason.ts";
 
 /** "This endpoint wants so many workers, and these may go." Level-triggered: the last wish counts. */
-export type Wish = {
+export type DesiredWorkersUpdate = {
   readonly config: EndpointConfig;
-  readonly wanted: number;
+  readonly desired: number;
   /** Free workers that get no more jobs: no others are too many. Absent in wishes of before. */
   readonly leaving?: readonly string[];
   /** Stints of workers on standby that shall run again, each of them and no other in its place. */
@@ -15,9 +15,9 @@ export type Wish = {
 };
 
 export interface FleetPort extends Rpc.DurableObjectBranded {
-  wish(wish: Wish): Promise<void>;
+  setDesiredWorkers(update: DesiredWorkersUpdate): Promise<void>;
   /** What there is to tell of an endpoint now, under a revision that is greater than the one it knows. */
-  reportOf(endpointId: string, knownRevision: number): Promise<FleetReport>;
+  reportOf(endpointId: string, lastRevision: number): Promise<FleetReport>;
 }
 
 export interface EndpointPort extends Rpc.DurableObjectBranded {

@@ -6,18 +6,18 @@ type Params = Readonly<Record<string, Value>>;
 /** One statement of a store. `:names` in its text are bound from the members of the parameters. */
 export class Statement<P extends Params, Row = never> {
   readonly #database: ObjectDatabase;
-  readonly #text: string;
+  readonly #sql: string;
   readonly #names: readonly string[];
 
-  constructor(database: ObjectDatabase, text: string) {
+  constructor(database: ObjectDatabase, sql: string) {
     this.#database = database;
-    this.#names = [...text.matchAll(/:([A-Za-z]+)/g)].map((match) => match[1] ?? "");
-    this.#text = text.replaceAll(/:[A-Za-z]+/g, "?");
+    this.#names = [...sql.matchAll(/:([A-Za-z]+)/g)].map((match) => match[1] ?? "");
+    this.#sql = sql.replaceAll(/:[A-Za-z]+/g, "?");
   }
 
   all(params: P): Row[] {
     const values = this.#names.map((name) => params[name] ?? null);
-    return this.#database.execute<Row>(this.#text, values);
+    return this.#database.execute<Row>(this.#sql, values);
   }
 
   first(params: P): Row | undefined {
@@ -38,12 +38,12 @@ export class ObjectDatabase {
     this.#sql = sql;
   }
 
-  statement<P extends Params, Row = never>(text: string): Statement<P, Row> {
-    return new Statement<P, Row>(this, text);
+  statement<P extends Params, Row = never>(sql: string): Statement<P, Row> {
+    return new Statement<P, Row>(this, sql);
   }
 
-  execute<Row>(text: string, values: readonly Value[]): Row[] {
-    const cursor = this.#sql.exec(text, ...values);
+  execute<Row>(sql: string, values: readonly Value[]): Row[] {
+    const cursor = this.#sql.exec(sql, ...values);
     const rows = cursor.toArray() as Row[];
     this.#read += cursor.rowsRead;
     this.#written += cursor.rowsWritten;

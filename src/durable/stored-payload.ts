@@ -1,5 +1,5 @@
 /** Payloads that lie in R2. */
-import type { Payload } from "../domain/job-machine.ts";
+import type { Payload } from "../domain/jobs/job-machine.ts";
 
 export type StoredPayload = Extract<Payload, { readonly kind: "stored" }>;
 

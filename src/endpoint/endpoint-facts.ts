@@ -1,15 +1,15 @@
 /** What an endpoint's object knows of its endpoint: configuration, workers, and how busy it is. */
-import { HOT_HOLD_MS } from "../contract/limits.ts";
+import { IN_OBJECT_WAIT_MS } from "../contract/limits.ts";
 import type { EndpointConfig } from "../contract/endpoint.ts";
 import type { WebhookSecret } from "../contract/webhook.ts";
-import { openSlots, takesWork, type OfferedSlot } from "../domain/open-slots.ts";
-import { NO_REPORT, type FleetReport, type WorkerSnapshot } from "../domain/queue-reason.ts";
-import type { JobStore } from "./job-store.ts";
+import { openSlots, acceptsJobs, type OfferedSlot } from "../domain/scaling/open-slots.ts";
+import { NO_REPORT, type FleetReport, type WorkerSnapshot } from "../domain/jobs/queue-reason.ts";
+import type { JobStore } from "./queue/job-store.ts";
 
 /** The object is hot, and lets calls wait inside it, for this long after the last work. */
 const HOT_FOR_MS = 2_000;
 /** Workers that are remembered as absent: those whose agents may still offer slots of them. */
-const ABSENT_KEPT = 1_000;
+const ABSENT_WORKERS_MAX = 1_000;
 
 type Hosts = {
   readonly report: FleetReport;
@@ -104,10 +104,10 @@ export class EndpointFacts {
   }
 
   /** Fleet was asked for these workers and does not have them here. */
-  noteAbsent(workerIds: readonly string[]): void {
+  recordAbsent(workerIds: readonly string[]): void {
     for (const workerId of workerIds) this.#absent.add(workerId);
     for (const workerId of this.#absent) {
-      if (this.#absent.size <= ABSENT_KEPT) break;
+      if (this.#absent.size <= ABSENT_WORKERS_MAX) break;
       this.#absent.delete(workerId);
     }
   }
@@ -122,7 +122,7 @@ export class EndpointFacts {
     const report = this.#report;
     if (this.#hostsOf?.report !== report) {
       const { workers } = report;
-      this.#hostsOf = { report, all: hostsBy(workers), ofTakers: hostsBy(workers.filter(takesWork)) };
+      this.#hostsOf = { report, all: hostsBy(workers), ofTakers: hostsBy(workers.filter(acceptsJobs)) };
     }
     return this.#hostsOf;
   }
@@ -156,7 +156,7 @@ export class EndpointFacts {
     this.#store.writeFact("report", report);
     const { all, ofTakers: after } = this.#hosts();
     const gone = known.filter(({ workerId }) => !all.has(workerId));
-    this.noteAbsent(gone.map(({ workerId }) => workerId));
+    this.recordAbsent(gone.map(({ workerId }) => workerId));
     for (const workerId of all.keys()) this.#absent.delete(workerId);
     const openedOn = new Set(
       [...after].filter(([workerId]) => !before.has(workerId)).map(([, host]) => host),
@@ -169,17 +169,17 @@ export class EndpointFacts {
     this.#config = undefined;
   }
 
-  noteRemoval(): void {
+  recordRemoval(): void {
     this.#store.writeFact("removed", true);
   }
 
-  noteWork(now: number): void {
+  recordWork(now: number): void {
     this.#lastActiveAt = now;
   }
 
   /** How long a call may wait inside the object: a quiet one must be free to hibernate. */
-  holdMs(wishedMs: number, now: number): number {
-    return now - this.#lastActiveAt < HOT_FOR_MS ? Math.min(wishedMs, HOT_HOLD_MS) : 0;
+  holdMs(requestedMs: number, now: number): number {
+    return now - this.#lastActiveAt < HOT_FOR_MS ? Math.min(requestedMs, IN_OBJECT_WAIT_MS) : 0;
   }
 }
 

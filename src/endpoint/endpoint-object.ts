@@ -2,12 +2,12 @@
 import { ENDPOINT_DELETED } from "../contract/errors.ts";
 import { DurableObject } from "cloudflare:workers";
 import type { EndpointConfig } from "../contract/endpoint.ts";
-import type { ResetReason } from "../contract/link-messages.ts";
+import type { ResetReason } from "../link/link-messages.ts";
 import type { WebhookSecret } from "../contract/webhook.ts";
 import type { MetricsWindow } from "../contract/metrics.ts";
 import type { LimitedOperation } from "../contract/rate-limits.ts";
-import { payloadPrefix } from "../domain/payload-key.ts";
-import type { FleetReport } from "../domain/queue-reason.ts";
+import { payloadPrefix } from "../domain/jobs/payload-key.ts";
+import type { FleetReport } from "../domain/jobs/queue-reason.ts";
 import { FLEET_NAME, type FleetPort } from "../durable/ports.ts";
 import type {
   BatchCall,
@@ -15,13 +15,13 @@ import type {
   BatchReply,
   BatchRequestsCall,
   BatchRequestsReply,
-} from "./batch-messages.ts";
-import type { DirectCall, DirectReply } from "./direct/messages.ts";
-import { reportActivity, reportUsage } from "./activity-report.ts";
-import { answerFetch } from "./endpoint-door.ts";
-import { openParts, type EndpointEnv, type EndpointParts } from "./endpoint-parts.ts";
-import { exchange } from "./exchange.ts";
-import { reportHealth, reportMetrics } from "./health-report.ts";
+} from "./batches/messages.ts";
+import type { ForwardCall, ForwardReply } from "./load-balancing/messages.ts";
+import { reportActivity, reportUsage } from "./metrics/activity-report.ts";
+import { routeUpgrade } from "./router.ts";
+import { openParts, type EndpointEnv, type EndpointParts } from "./composition.ts";
+import { exchange } from "./dispatch/exchange.ts";
+import { reportHealth, reportMetrics } from "./metrics/health-report.ts";
 import type {
   AbandonReply,
   ActivityReply,
@@ -49,11 +49,11 @@ import type {
   Unconfigured,
   UploadRef,
   UsageReply,
-  WantsUploadReply,
+  UploadReply,
   WebhookLogReply,
 } from "./messages.ts";
 import { ENDPOINT_MIGRATIONS } from "./schema.ts";
-import { TurnEnd } from "./turn-end.ts";
+import { CommitHooks } from "./commit-hooks.ts";
 
 /** Time that the answer to `remove` gets to leave before the object's memory is reset. */
 const RESET_AFTER_MS = 100;
@@ -62,17 +62,17 @@ export type EndpointObjectEnv = EndpointEnv & { readonly FLEET: DurableObjectNam
 
 export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   readonly #parts: EndpointParts;
-  readonly #turnEnd: TurnEnd;
+  readonly #commitHooks: CommitHooks;
 
   constructor(context: DurableObjectState, env: EndpointObjectEnv) {
     super(context, env);
     this.#parts = openParts(context, env, {
-      finishTurn: () => this.#turnEnd.finish(),
+      finishTurn: () => this.#commitHooks.finish(),
       updateReport: () => this.#updateReport(),
     });
-    this.#turnEnd = new TurnEnd(this.#parts, {
+    this.#commitHooks = new CommitHooks(this.#parts, {
       bucket: env.PAYLOADS,
-      wish: (wish) => this.#fleet().wish(wish),
+      setDesiredWorkers: (desired) => this.#fleet().setDesiredWorkers(desired),
       keepAlive: (work) => context.waitUntil(work),
     });
     void context.blockConcurrencyWhile(() => this.#wake());
@@ -80,18 +80,30 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
 
   async #wake(): Promise<void> {
     const now = Date.now();
-    const { facts, limits, bells, book, queue, ledger, times, scaling, outbox, alarm, activity, levels } =
-      this.#parts;
+    const {
+      facts,
+      limits,
+      notifier,
+      batchIndex,
+      queue,
+      ledger,
+      times,
+      scaling,
+      outbox,
+      alarm,
+      activity,
+      gauges,
+    } = this.#parts;
     facts.load();
     limits.growWith(facts.report);
-    bells.recover();
+    notifier.recover();
     this.#parts.followers.recount();
-    book.load();
+    batchIndex.load();
     queue.recover(now);
     times.learn(facts.report, ledger.running.values());
-    this.#parts.serving.recover(now);
+    this.#parts.loadBalancing.recover(now);
     scaling.recover(now);
-    activity.resume(levels.read(), now);
+    activity.resume(gauges.read(), now);
     outbox.recover(now);
     await alarm.load();
     if (outbox.isReady) alarm.armBy(now); // sending was cut short
@@ -107,12 +119,12 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
       this.#parts.facts.configure(config);
       if (this.#parts.facts.terms !== terms) {
         this.#parts.dispatch.wakeAll();
-        this.#parts.bells.ringAllAgents();
+        this.#parts.notifier.notifyAllAgents();
       }
       this.#parts.facts.learnWebhookSecrets(webhookSecrets);
       this.#parts.scaling.repeat();
     });
-    this.#parts.serving.desk.ring();
+    this.#parts.loadBalancing.handlers.notify();
   }
 
   /** The account has new secrets. An object that knows no endpoint gets them with its configuration. */
@@ -125,12 +137,12 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   async remove(): Promise<void> {
     const { config } = this.#parts.facts;
     if (!config) return;
-    await this.#fleet().wish({ config, wanted: 0, isRemoved: true });
+    await this.#fleet().setDesiredWorkers({ config, desired: 0, isRemoved: true });
     await removePayloads(this.env.PAYLOADS, config.endpointId);
     this.#parts.facts.forgetConfig();
     await this.ctx.storage.deleteAll();
     this.#parts.database.migrate(ENDPOINT_MIGRATIONS);
-    this.#parts.facts.noteRemoval();
+    this.#parts.facts.recordRemoval();
     // Memory must go too. Until then every call finds no configuration and touches no table.
     setTimeout(() => this.ctx.abort(ENDPOINT_DELETED), RESET_AFTER_MS);
   }
@@ -186,7 +198,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
 
   async purge(): Promise<PurgeReply> {
     return this.#parts.facts.config
-      ? this.#parts.jobs.purge((now) => this.#turnEnd.tellOfPurge(now))
+      ? this.#parts.jobs.purge((now) => this.#commitHooks.notifyOfPurge(now))
       : UNCONFIGURED;
   }
 
@@ -203,15 +215,15 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   }
 
   async batch(call: BatchCall): Promise<BatchReply> {
-    return this.#parts.facts.config ? this.#parts.batches.desk.carryOut(call) : UNCONFIGURED;
+    return this.#parts.facts.config ? this.#parts.batches.handlers.execute(call) : UNCONFIGURED;
   }
 
   async batches(page: { readonly offset: number; readonly limit: number }): Promise<BatchListReply> {
-    return this.#parts.facts.config ? this.#parts.batches.desk.list(page) : UNCONFIGURED;
+    return this.#parts.facts.config ? this.#parts.batches.handlers.list(page) : UNCONFIGURED;
   }
 
   async batchRequests(call: BatchRequestsCall): Promise<BatchRequestsReply> {
-    return this.#parts.facts.config ? this.#parts.batches.desk.requests(call) : UNCONFIGURED;
+    return this.#parts.facts.config ? this.#parts.batches.handlers.requests(call) : UNCONFIGURED;
   }
 
   async health(): Promise<HealthReply> {
@@ -247,9 +259,9 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   }
 
   /** Whether the result of an attempt shall be stored under its key, or is and shall stay there. */
-  async wantsUpload(upload: UploadRef): Promise<WantsUploadReply> {
+  async acceptsUpload(upload: UploadRef): Promise<UploadReply> {
     if (!this.#parts.facts.config) return UNCONFIGURED;
-    return { kind: "answer", isWanted: this.#parts.agents.wantsUpload(upload, Date.now()) };
+    return { kind: "answer", isAccepted: this.#parts.agents.acceptsUpload(upload, Date.now()) };
   }
 
   /**
@@ -260,20 +272,20 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     const { revision } = this.#parts.facts.report;
     if (!this.#parts.facts.config || report.revision <= revision) return revision;
     await this.#parts.commit.run(() => {
-      const { facts, dispatch, bells } = this.#parts;
+      const { facts, dispatch, notifier } = this.#parts;
       const { gone, closed, openedOn } = facts.learn(report);
       dispatch.withdraw(closed);
-      for (const { hostId } of gone) if (!facts.hasWorkerOn(hostId)) bells.sendHome(hostId);
+      for (const { hostId } of gone) if (!facts.hasWorkerOn(hostId)) notifier.closeWaitersOf(hostId);
       // Their agents may have offered slots before it was known whose these are.
       for (const hostId of openedOn) {
         dispatch.wake(hostId);
-        bells.ringAgent(hostId);
+        notifier.notifyAgent(hostId);
       }
       this.#parts.times.learn(report, this.#parts.ledger.running.values());
       this.#parts.limits.growWith(report);
       const alive = new Set(report.workers.map(({ workerId }) => workerId));
       this.#parts.agents.rescueFromLostWorkers(alive, Date.now());
-      this.#parts.serving.workersGone(gone);
+      this.#parts.loadBalancing.workersGone(gone);
     });
     return report.revision;
   }
@@ -286,41 +298,41 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   // Requests that go straight to workers
 
   /** Hands a request to a worker; the answer's body follows while it is read. */
-  async direct(call: DirectCall): Promise<DirectReply> {
-    return this.#parts.facts.config ? this.#parts.serving.desk.direct(call) : UNCONFIGURED;
+  async forward(call: ForwardCall): Promise<ForwardReply> {
+    return this.#parts.facts.config ? this.#parts.loadBalancing.handlers.forward(call) : UNCONFIGURED;
   }
 
   /** Ends a request that was handed to a worker; nothing happens if it is over. */
-  async abortDirect(requestId: string, reason: ResetReason): Promise<void> {
-    this.#parts.serving.desk.abort(requestId, reason);
+  async abortForwarded(requestId: string, reason: ResetReason): Promise<void> {
+    this.#parts.loadBalancing.handlers.abort(requestId, reason);
   }
 
   // Logs
 
   /** Passes lines on to all who follow the logs, as they are; says who does. */
-  async tellFollowers(lines: string): Promise<FollowReply> {
-    this.#parts.followers.tell(lines);
+  async sendToFollowers(lines: string): Promise<FollowReply> {
+    this.#parts.followers.send(lines);
     return { kind: "follow", follow: this.#parts.followers.follow };
   }
 
   #follow(): Response {
     const response = this.#parts.followers.accept(Date.now());
-    if (response.webSocket) this.#tellAgentsOfFollowers();
+    if (response.webSocket) this.#notifyAgentsOfFollowers();
     return response;
   }
 
   #closed(socket: WebSocket, code: number, reason: string): void {
-    const { followers, bells, serving } = this.#parts;
-    if (serving.closed(socket, code, reason)) return;
-    bells.closed(socket);
+    const { followers, notifier, loadBalancing } = this.#parts;
+    if (loadBalancing.closed(socket, code, reason)) return;
+    notifier.closed(socket);
     const { follow } = followers;
     followers.recount();
-    if (followers.follow !== follow) this.#tellAgentsOfFollowers();
+    if (followers.follow !== follow) this.#notifyAgentsOfFollowers();
   }
 
-  #tellAgentsOfFollowers(): void {
+  #notifyAgentsOfFollowers(): void {
     this.#parts.dispatch.wakeAll();
-    this.#parts.bells.ringAllAgents();
+    this.#parts.notifier.notifyAllAgents();
   }
 
   // Sockets
@@ -328,11 +340,11 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   /** Upgrades, as endpoint-door.ts says; and `?logs`, which is no wait, but brings lines as they come. */
   override async fetch(request: Request): Promise<Response> {
     if (new URL(request.url).searchParams.has("logs")) return this.#follow();
-    return await answerFetch(this.#parts, request, Date.now());
+    return await routeUpgrade(this.#parts, request, Date.now());
   }
 
   override async webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void> {
-    this.#parts.serving.links.take(socket, message, Date.now());
+    this.#parts.loadBalancing.links.take(socket, message, Date.now());
   }
 
   override async webSocketClose(socket: WebSocket, code: number, reason: string): Promise<void> {
@@ -348,7 +360,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   // Time
 
   override async alarm(): Promise<void> {
-    this.#parts.alarm.rang();
+    this.#parts.alarm.fired();
     if (!this.#parts.facts.config) return;
     await this.#parts.commit.run(() => {
       const now = Date.now();
@@ -356,7 +368,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
       this.#parts.outbox.sweep(now);
       this.#parts.batches.work.sweep(now);
     });
-    await this.#parts.batches.desk.goOn();
+    await this.#parts.batches.handlers.goOn();
   }
 
   #fleet(): DurableObjectStub<FleetPort> {
@@ -370,11 +382,11 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
       storedBytes: this.#parts.storage.storedBytes,
       rowsRead: read,
       rowsWritten: written + this.#parts.alarm.writes,
-      heldExchanges: this.#parts.dispatch.heldCount,
+      waitingExchanges: this.#parts.dispatch.waitingCount,
       openWebhooks: this.#parts.outbox.openCount,
-      requestsInFlight: this.#parts.direct.running,
-      waitingRequests: this.#parts.direct.waiting,
-      awaitedRequests: this.#parts.direct.awaited,
+      requestsInFlight: this.#parts.requests.running,
+      waitingRequests: this.#parts.requests.waiting,
+      awaitedRequests: this.#parts.requests.awaited,
     };
   }
 }
@@ -385,7 +397,7 @@ type Vitals = {
   readonly rowsRead: number;
   /** Alarms included. */
   readonly rowsWritten: number;
-  readonly heldExchanges: number;
+  readonly waitingExchanges: number;
   /** Zero when nothing is sent, and all outcomes are written. */
   readonly openWebhooks: number;
   /** Requests that workers have, and that wait for one. */

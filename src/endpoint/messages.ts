@@ -1,14 +1,14 @@
 /** What crosses the border of the Endpoint object by RPC. Expected results are outcomes, never exceptions. */
-import type { StopReason } from "../contract/agent.ts";
+import type { StopReason } from "../contract/agent/agent.ts";
 import type { HealthBody, MetricsBody, RequestsPage, TimelineEvent, WireStatus } from "../contract/job.ts";
 import type { RequestMetrics, WorkerMetrics } from "../contract/metrics.ts";
 import type { WebhookLogBody } from "../contract/webhook.ts";
 import type { LimitedOperation } from "../contract/rate-limits.ts";
-import type { ActivityRecord, JobCounts } from "../domain/activity.ts";
-import type { StorageMeasure } from "../domain/endpoint-storage.ts";
-import type { Payload } from "../domain/job-machine.ts";
-import type { Levels } from "../domain/levels.ts";
-import type { JobView } from "../domain/job-view.ts";
+import type { ActivityRecord, JobCounts } from "../domain/metrics/activity.ts";
+import type { StorageMeasure } from "../domain/limits/endpoint-storage.ts";
+import type { Payload } from "../domain/jobs/job-machine.ts";
+import type { Gauges } from "../domain/metrics/gauges.ts";
+import type { JobView } from "../domain/jobs/job-view.ts";
 
 /** The object was never told of its endpoint: the caller loads the configuration and calls `configure`. */
 export type Unconfigured = { readonly kind: "unconfigured" };
@@ -70,7 +70,7 @@ export type SubmitRequest = {
   readonly holdMs: number;
 };
 /** A job, and the slot of a caller who goes on waiting for it. */
-type Shown = { readonly view: JobView; readonly isFinal: boolean; readonly slot: SlotRef | null };
+type ShownJob = { readonly view: JobView; readonly isFinal: boolean; readonly slot: SlotRef | null };
 
 export type SubmitOutcome =
   | Unconfigured
@@ -79,7 +79,7 @@ export type SubmitOutcome =
       readonly kind: "submitted";
       /** False when the key named a job that was there already. */
       readonly isNew: boolean;
-    } & Shown);
+    } & ShownJob);
 export type SubmitReply = Unconfigured | Limited<SubmitOutcome>;
 
 /** Chunks in their wire form, `{"output":…}` after `{"output":…}` with commas between. */
@@ -122,7 +122,7 @@ export type ReadStreamOutcome =
 
 export type ReadStreamReply = Unconfigured | Limited<ReadStreamOutcome>;
 
-export type StatusOutcome = { readonly kind: "not_found" } | ({ readonly kind: "found" } & Shown);
+export type StatusOutcome = { readonly kind: "not_found" } | ({ readonly kind: "found" } & ShownJob);
 export type StatusReply = Unconfigured | Limited<StatusOutcome>;
 
 /** The slot is for the look at the job that follows, which is the same request. */
@@ -176,7 +176,7 @@ export type ActivityReply = Unconfigured | ({ readonly kind: "activity" } & Acti
 /** What the endpoint did since it exists, and its levels now. */
 export type TotalsReply =
   | Unconfigured
-  | { readonly kind: "totals"; readonly total: ActivityRecord; readonly levels: Levels };
+  | { readonly kind: "totals"; readonly total: ActivityRecord; readonly levels: Gauges };
 
 /** What jobs did in an hour: exact. Times are sums in ms. */
 export type JobHour = {
@@ -206,13 +206,13 @@ export type Report = AttemptRef &
 /** Chunks as they came, each as JSON text. `fault`: why they cannot be read, which ends the attempt. */
 export type Chunks = AttemptRef & {
   readonly from: number;
-  readonly outputs: readonly ChunkText[];
-  readonly fault?: string;
+  readonly outputs: readonly ChunkJson[];
+  readonly error?: string;
 };
-export type ChunkText = { readonly json: string; readonly sizeBytes: number };
+export type ChunkJson = { readonly json: string; readonly sizeBytes: number };
 export type ChunkAck = AttemptRef & { readonly received: number };
 
-export type Held = AttemptRef & {
+export type RunningAttempt = AttemptRef & {
   readonly progressJson: string | null;
   /** When its worker took the job, and when its handler was over; absent while that is not known. */
   readonly handlerStartedAt?: number;
@@ -222,7 +222,7 @@ export type Held = AttemptRef & {
 /** An attempt whose result would be stored under `key`. */
 export type UploadRef = AttemptRef & { readonly hostId: string; readonly key: string };
 
-export type WantsUploadReply = Unconfigured | { readonly kind: "answer"; readonly isWanted: boolean };
+export type UploadReply = Unconfigured | { readonly kind: "answer"; readonly isAccepted: boolean };
 
 export type Slots = readonly { readonly workerId: string; readonly free: number }[];
 
@@ -231,12 +231,12 @@ export type ExchangeCall = {
   readonly session: string;
   readonly turn: number;
   readonly openTurns: readonly number[];
-  readonly held: readonly Held[];
+  readonly running: readonly RunningAttempt[];
   readonly reports: readonly Report[];
   readonly chunks: readonly Chunks[];
   readonly slots: Slots;
   /** The agent would wait for a job or a stop. */
-  readonly isHolding: boolean;
+  readonly isWaiting: boolean;
   /** Who follows the logs, as far as the agent knows; absent when it does not care. */
   readonly follow?: number | undefined;
 };

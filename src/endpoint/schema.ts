@@ -110,4 +110,12 @@ export const ENDPOINT_MIGRATIONS = [
      SELECT coalesce(sum(request.value ->> '$.input.sizeBytes'), 0) FROM batch_pack, json_each(requests) AS request
       WHERE batch_pack.batch = batch.number AND request.value ->> '$.input.kind' = 'stored'
    );`,
+
+  `-- Facts under the names of the glossary: desired workers, rollout, claims that no row tells.
+   UPDATE fact SET name = 'desired_workers', json = json_set(
+     json_remove(json, '$.wanted', '$.isTold'), '$.desired', json -> '$.wanted', '$.isSent', json -> '$.isTold'
+   ) WHERE name = 'wish';
+   UPDATE fact SET name = 'rollout', json = json_set(json_remove(json, '$.room'), '$.eviction', json -> '$.room')
+    WHERE name = 'release';
+   UPDATE fact SET name = 'claims:' || substr(name, 6) WHERE name >= 'hand:' AND name < 'hand;';`,
 ] as const;

@@ -1,27 +1,27 @@
 /** The Fleet object: which hosts there are, and which worker runs where. */
 import { DurableObject } from "cloudflare:workers";
-import { GONE_WORKER_KEPT_MS, SHORTAGE_WORDS_MS } from "../contract/limits.ts";
-import { shardName } from "../domain/shard.ts";
-import { limitsOf } from "../domain/worker-limits.ts";
+import { REMOVED_WORKER_RETENTION_MS, PLACEMENT_FAILURE_CACHE_MS } from "../contract/limits.ts";
+import { shardName } from "../durable/object-name.ts";
+import { limitsOf } from "./placement/worker-limits.ts";
 import { AlarmClock } from "../durable/alarm-clock.ts";
-import { Doorbells } from "../durable/doorbells.ts";
+import { WakeUpChannels } from "../durable/wake-up-channels.ts";
 import { GroupCommit } from "../durable/group-commit.ts";
-import type { HostStock } from "../domain/stock.ts";
-import type { EndpointPort, Wish } from "../durable/ports.ts";
+import type { HostStock } from "../domain/placement/stock.ts";
+import type { EndpointPort, DesiredWorkersUpdate } from "../durable/ports.ts";
 import { ObjectDatabase } from "../durable/sql.ts";
-import type { FleetReport } from "../domain/queue-reason.ts";
-import { takeCensus, type Census } from "./census.ts";
-import { fleetParts, type FleetParts } from "./fleet-parts.ts";
+import type { FleetReport } from "../domain/jobs/queue-reason.ts";
+import { takeFleetSnapshot, type FleetSnapshot } from "./fleet-snapshot.ts";
+import { fleetParts, type FleetParts } from "./composition.ts";
 import type { FleetStore } from "./fleet-store.ts";
-import type { Heard } from "./host-presence.ts";
-import { HostRegister } from "./host-register.ts";
-import { reportedWorkers, showWorkers } from "./shown-workers.ts";
+import type { Heard } from "./hosts/host-presence.ts";
+import { HostRegistry } from "./hosts/host-registry.ts";
+import { reportedWorkers, viewWorkers } from "./worker-views.ts";
 import type {
   AssignmentsReply,
   FleetSyncReply,
   HostChange,
-  ShownHost,
-  ShownWorker,
+  HostView,
+  WorkerView,
   SyncCall,
   UsageCall,
   WorkerOfEndpoint,
@@ -36,13 +36,13 @@ export type FleetObjectEnv = { readonly ENDPOINT: DurableObjectNamespace<Endpoin
 export class FleetObject extends DurableObject<FleetObjectEnv> {
   readonly #parts: FleetParts;
   readonly #store: FleetStore;
-  readonly #register: HostRegister;
+  readonly #registry: HostRegistry;
   readonly #commit: GroupCommit;
   readonly #alarm: AlarmClock;
   /** Hosts that wait; after a hibernation their sockets tell that they are there. */
-  readonly #bells: Doorbells<Heard>;
+  readonly #channels: WakeUpChannels<Heard>;
   /** Last report that each endpoint has heard, as text. */
-  readonly #heardReports = new Map<string, string>();
+  readonly #sentReports = new Map<string, string>();
   #lastReportRevision = 0;
   #isSending = false;
 
@@ -52,16 +52,16 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
     database.migrate(FLEET_MIGRATIONS);
     this.#parts = fleetParts(database);
     this.#store = this.#parts.store;
-    this.#register = new HostRegister(this.#parts);
+    this.#registry = new HostRegistry(this.#parts);
     this.#alarm = new AlarmClock(context.storage);
-    this.#bells = new Doorbells(context);
+    this.#channels = new WakeUpChannels(context);
     this.#commit = new GroupCommit(context, () => this.#finishTurn());
     void context.blockConcurrencyWhile(() => this.#wake());
   }
 
   async #wake(): Promise<void> {
     this.#store.load();
-    this.#register.recover(Date.now(), (hostId) => this.#bells.find(hostTag(hostId))[0]?.waiter);
+    this.#registry.recover(Date.now(), (hostId) => this.#channels.find(hostTag(hostId))[0]?.waiter);
     this.#parts.placer.reviewAll();
     await this.#alarm.load();
   }
@@ -69,60 +69,60 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
   // Endpoints
 
   /** An endpoint says how many workers it wants, of which kind, and which of those it has may go. */
-  async wish(wish: Wish): Promise<void> {
+  async setDesiredWorkers(update: DesiredWorkersUpdate): Promise<void> {
     await this.#commit.run(() => {
-      if (wish.isRemoved) this.#parts.placer.removeWish(wish.config.endpointId);
-      else this.#store.saveWish({ wanted: wish.wanted, config: wish.config });
-      this.#parts.placer.letGo(wish.config.endpointId, wish.leaving ?? [], Date.now());
-      this.#parts.placer.resume(wish.config.endpointId, wish.resume ?? []);
-      this.#store.addUnsent(wish.config.endpointId);
-      this.#parts.placer.review(wish.config.endpointId);
+      if (update.isRemoved) this.#parts.placer.removeDesiredWorkers(update.config.endpointId);
+      else this.#store.saveDesiredWorkers({ desired: update.desired, config: update.config });
+      this.#parts.placer.scaleDown(update.config.endpointId, update.leaving ?? [], Date.now());
+      this.#parts.placer.resume(update.config.endpointId, update.resume ?? []);
+      this.#store.addUnsent(update.config.endpointId);
+      this.#parts.placer.review(update.config.endpointId);
     });
   }
 
   /** An agent names a worker of which the endpoint has not heard: what is there to tell it now? */
-  async reportOf(endpointId: string, knownRevision: number): Promise<FleetReport> {
-    return { ...this.#describe(endpointId), revision: this.#nextReportRevision(knownRevision) };
+  async reportOf(endpointId: string, lastRevision: number): Promise<FleetReport> {
+    return { ...this.#describe(endpointId), revision: this.#nextReportRevision(lastRevision) };
   }
 
   /** A secret or registry credential of the account has changed. */
   async renewAssignments(accountId: string): Promise<void> {
-    await this.#commit.run(() => this.#register.renewAssignments(accountId));
+    await this.#commit.run(() => this.#registry.renewAssignments(accountId));
   }
 
   // For people who look
 
   /** What the hosts of all accounts have and how much of it is free; nothing tells whose a host is. */
   async stock(): Promise<HostStock[]> {
-    return this.#register.stock(Date.now());
+    return this.#registry.stock(Date.now());
   }
 
   /** The hosts of an account, as far as Fleet knows them. */
-  async hostsOf(accountId: string): Promise<ShownHost[]> {
-    return this.#register.show(accountId, Date.now());
+  async hostsOf(accountId: string): Promise<HostView[]> {
+    return this.#registry.viewsOf(accountId, Date.now());
   }
 
   /** Workers of endpoints, the oldest first; the caller answers for whose endpoints these are. */
-  async workersOf(endpointIds: readonly string[]): Promise<ShownWorker[]> {
-    return showWorkers(this.#store, endpointIds);
+  async workersOf(endpointIds: readonly string[]): Promise<WorkerView[]> {
+    return viewWorkers(this.#store, endpointIds);
   }
 
   /** Who is there of an account; for those who measure. */
-  async census(accountId: string): Promise<Census> {
-    return takeCensus(this.#parts, accountId, Date.now());
+  async snapshot(accountId: string): Promise<FleetSnapshot> {
+    return takeFleetSnapshot(this.#parts, accountId, Date.now());
   }
 
   /** Hours of workers from `since` on; whoever asks has stored what is older than `storedUntil`. */
   async usage({ since, until, storedUntil }: UsageCall): Promise<EndpointHour[]> {
     return this.#commit.run(() => {
       this.#parts.usage.forgetBefore(storedUntil);
-      this.#store.forgetGone(Date.now() - GONE_WORKER_KEPT_MS);
+      this.#store.forgetGone(Date.now() - REMOVED_WORKER_RETENTION_MS);
       return this.#parts.usage.hours(since, until, Date.now());
     });
   }
 
   /** Those of the workers that the host has, or had a while ago. */
-  async workersKnownOn(hostId: string, workers: readonly WorkerOfEndpoint[]): Promise<WorkerOfEndpoint[]> {
+  async recentWorkersOn(hostId: string, workers: readonly WorkerOfEndpoint[]): Promise<WorkerOfEndpoint[]> {
     return workers.filter((worker) => this.#store.isOrWasOn(hostId, worker));
   }
 
@@ -131,8 +131,8 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
   /** An agent says what its host has and hears what it should have. */
   async sync(call: SyncCall): Promise<FleetSyncReply> {
     return this.#commit.run(() => {
-      this.#register.welcome(call, Date.now());
-      this.#bells.ringAll(hostTag(call.hostId)); // sends an older hold home
+      this.#registry.applySync(call, Date.now());
+      this.#channels.notifyAll(hostTag(call.hostId)); // sends an older hold home
       this.#plan();
       const { revision = 0, removedAt = null } = this.#store.hosts.get(call.hostId) ?? {};
       if (removedAt !== null) return { kind: "removed" };
@@ -145,19 +145,19 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
   async hostSilent(hostId: string, presence: string, at: number): Promise<void> {
     await this.#commit.run(() => {
       if (!this.#parts.presence.silent(hostId, presence, at)) return;
-      this.#bells.ringAll(hostTag(hostId)); // or its promise would be believed again after a loss of memory
-      this.#register.giveUpLost(Date.now()); // the news may be older than the time that a silent host gets
+      this.#channels.notifyAll(hostTag(hostId)); // or its promise would be believed again after a loss of memory
+      this.#registry.removeLost(Date.now()); // the news may be older than the time that a silent host gets
     });
   }
 
   /** The owner of a host wants something else of it. */
   async changeHost(change: HostChange): Promise<void> {
-    await this.#commit.run(() => this.#register.change(change));
+    await this.#commit.run(() => this.#registry.change(change));
   }
 
   /** The token of a host is revoked: its workers are placed elsewhere. */
   async removeHost(hostId: string): Promise<void> {
-    await this.#commit.run(() => this.#register.remove(hostId, Date.now()));
+    await this.#commit.run(() => this.#registry.remove(hostId, Date.now()));
   }
 
   /** What a host should have, without its agent having anything to say. */
@@ -172,8 +172,8 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
     const hostId = query.get("host") ?? "";
     const presence = query.get("presence") ?? undefined;
     const waiter = { at: Date.now(), holdMs: Number(query.get("holdMs")), presence };
-    const { response, ring } = this.#bells.accept([hostTag(hostId)], waiter);
-    if (this.#store.hosts.get(hostId)?.revision !== Number(query.get("revision"))) ring("look");
+    const { response, notify } = this.#channels.accept([hostTag(hostId)], waiter);
+    if (this.#store.hosts.get(hostId)?.revision !== Number(query.get("revision"))) notify("look");
     return response;
   }
 
@@ -184,8 +184,8 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
   // Time
 
   override async alarm(): Promise<void> {
-    this.#alarm.rang();
-    await this.#commit.run(() => this.#register.giveUpLost(Date.now()));
+    this.#alarm.fired();
+    await this.#commit.run(() => this.#registry.removeLost(Date.now()));
   }
 
   /** Runs once per turn: place what is wanted, tell hosts and endpoints what changed. */
@@ -193,7 +193,7 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
     const now = Date.now();
     const { revisions, presence } = this.#parts;
     this.#plan();
-    for (const hostId of revisions.takeChanged()) this.#bells.ringAll(hostTag(hostId));
+    for (const hostId of revisions.takeChanged()) this.#channels.notifyAll(hostTag(hostId));
     const hasUnsent = this.#store.unsent.size > 0;
     if (hasUnsent) this.ctx.waitUntil(this.#sendReports());
     // A host with workers that is not there is lost already.
@@ -201,14 +201,14 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
     if (hasUnsent) this.#alarm.armBy(now + REPORT_AGAIN_MS);
     const { nextExpiryAt } = this.#parts.standbys;
     if (nextExpiryAt !== null) this.#alarm.armBy(nextExpiryAt);
-    if (this.#parts.placer.hasOldWords) this.#alarm.armBy(now + SHORTAGE_WORDS_MS);
+    if (this.#parts.placer.hasStaleFailures) this.#alarm.armBy(now + PLACEMENT_FAILURE_CACHE_MS);
   }
 
   // Inside a turn
 
   #plan(): void {
     const now = Date.now();
-    this.#register.noteSilence(now);
+    this.#registry.expelSilent(now);
     this.#parts.placer.plan(now, (hostId) => this.#parts.presence.isPresent(hostId, now));
     for (const endpointId of this.#parts.placer.takeChangedEndpoints()) this.#store.addUnsent(endpointId);
   }
@@ -245,32 +245,32 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
 
   async #send(endpointId: string): Promise<void> {
     const content = this.#describe(endpointId);
-    const text = JSON.stringify(content);
-    if (this.#heardReports.get(endpointId) !== text) {
+    const json = JSON.stringify(content);
+    if (this.#sentReports.get(endpointId) !== json) {
       const stub = this.env.ENDPOINT.getByName(shardName(endpointId, 0));
       const revision = this.#nextReportRevision();
-      const known = await stub.fleetReport({ ...content, revision });
-      if (known > revision) {
+      const acknowledged = await stub.fleetReport({ ...content, revision });
+      if (acknowledged > revision) {
         // A clock of before was ahead of this one: what it wrote last must not hide this, which is sent again.
-        this.#lastReportRevision = Math.max(this.#lastReportRevision, known);
+        this.#lastReportRevision = Math.max(this.#lastReportRevision, acknowledged);
         return;
       }
-      this.#heardReports.set(endpointId, text);
+      this.#sentReports.set(endpointId, json);
     }
-    if (!this.#parts.placer.isKnown(endpointId)) this.#heardReports.delete(endpointId); // endpoints come and go, Fleet stays
+    if (!this.#parts.placer.hasEndpoint(endpointId)) this.#sentReports.delete(endpointId); // endpoints come and go, Fleet stays
     // Changed while it was on its way? Then it stays noted and is sent again.
-    if (JSON.stringify(this.#describe(endpointId)) === text) this.#store.removeUnsent(endpointId);
+    if (JSON.stringify(this.#describe(endpointId)) === json) this.#store.removeUnsent(endpointId);
   }
 
-  #nextReportRevision(known = 0): number {
-    this.#lastReportRevision = Math.max(this.#lastReportRevision + 1, known + 1, Date.now());
+  #nextReportRevision(lastRevision = 0): number {
+    this.#lastReportRevision = Math.max(this.#lastReportRevision + 1, lastRevision + 1, Date.now());
     return this.#lastReportRevision;
   }
 
   /** What an endpoint is told of its workers. */
   #describe(endpointId: string): Omit<FleetReport, "revision"> {
     const workers = reportedWorkers(this.#store, endpointId);
-    return { workers, ...this.#parts.placer.shortageOf(endpointId) };
+    return { workers, ...this.#parts.placer.placementStatus(endpointId) };
   }
 }
 

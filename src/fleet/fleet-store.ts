@@ -1,9 +1,9 @@
 /** All SQL of the Fleet object, in front of copies of its small tables in memory. */
-import type { Inventory, WorkerState } from "../contract/agent.ts";
+import type { Inventory, WorkerState } from "../contract/agent/agent.ts";
 import type { EndpointConfig } from "../contract/endpoint.ts";
-import type { Size } from "../domain/host-room.ts";
-import type { Failing, Moves } from "../domain/other-host.ts";
-import type { WorkerStart } from "../domain/timeline.ts";
+import type { Size } from "../domain/placement/host-capacity.ts";
+import type { Failing, Moves } from "../domain/placement/worker-moves.ts";
+import type { WorkerStart } from "../domain/jobs/timeline.ts";
 import type { ObjectDatabase } from "../durable/sql.ts";
 
 export type HostRecord = {
@@ -45,12 +45,12 @@ export type WorkerRecord = {
   readonly moves: Moves | null;
 };
 
-export type WishRecord = { readonly wanted: number; readonly config: EndpointConfig };
+export type DesiredWorkersRecord = { readonly desired: number; readonly config: EndpointConfig };
 
 export class FleetStore {
   readonly hosts = new Map<string, HostRecord>();
   readonly workers = new Map<string, WorkerRecord>();
-  readonly wishes = new Map<string, WishRecord>();
+  readonly desiredWorkers = new Map<string, DesiredWorkersRecord>();
   /** Endpoints that have not heard the latest of their workers. */
   readonly unsent = new Set<string>();
   /** Workers on standby that were not sent away. */
@@ -98,9 +98,9 @@ export class FleetStore {
         moves: row.moves === null ? null : (JSON.parse(row.moves) as Moves),
       });
     }
-    for (const row of this.#statements.wishes.all({})) {
+    for (const row of this.#statements.desiredWorkers.all({})) {
       const config = JSON.parse(row.config) as EndpointConfig;
-      this.wishes.set(row.endpoint_id, { wanted: row.wanted, config });
+      this.desiredWorkers.set(row.endpoint_id, { desired: row.desired, config });
     }
     for (const row of this.#statements.unsent.all({})) this.unsent.add(row.endpoint_id);
   }
@@ -142,8 +142,8 @@ export class FleetStore {
     this.workers.delete(workerId);
     this.standbys.delete(workerId);
     if (worker) {
-      forget(this.#byEndpoint, worker.endpointId, workerId);
-      forget(this.#byHost, worker.hostId, workerId);
+      removeFrom(this.#byEndpoint, worker.endpointId, workerId);
+      removeFrom(this.#byHost, worker.hostId, workerId);
       const { endpointId, hostId } = worker;
       this.#statements.addGone.run({ workerId, endpointId, hostId, goneAt: now });
     }
@@ -165,15 +165,19 @@ export class FleetStore {
     this.#statements.forgetGone.run({ before });
   }
 
-  saveWish(wish: WishRecord): void {
-    const { endpointId } = wish.config;
-    this.wishes.set(endpointId, wish);
-    this.#statements.saveWish.run({ endpointId, wanted: wish.wanted, config: JSON.stringify(wish.config) });
+  saveDesiredWorkers(record: DesiredWorkersRecord): void {
+    const { endpointId } = record.config;
+    this.desiredWorkers.set(endpointId, record);
+    this.#statements.saveDesiredWorkers.run({
+      endpointId,
+      desired: record.desired,
+      config: JSON.stringify(record.config),
+    });
   }
 
-  removeWish(endpointId: string): void {
-    this.wishes.delete(endpointId);
-    this.#statements.removeWish.run({ endpointId });
+  removeDesiredWorkers(endpointId: string): void {
+    this.desiredWorkers.delete(endpointId);
+    this.#statements.removeDesiredWorkers.run({ endpointId });
   }
 
   addUnsent(endpointId: string): void {
@@ -209,20 +213,20 @@ export class FleetStore {
     this.workers.set(worker.workerId, worker);
     if (worker.standbyAt !== null && worker.retiredIn === null) this.standbys.set(worker.workerId, worker);
     else this.standbys.delete(worker.workerId);
-    note(this.#byEndpoint, worker.endpointId, worker);
-    note(this.#byHost, worker.hostId, worker);
+    addTo(this.#byEndpoint, worker.endpointId, worker);
+    addTo(this.#byHost, worker.hostId, worker);
   }
 }
 
 type Groups = Map<string, Map<string, WorkerRecord>>;
 
-function note(groups: Groups, key: string, worker: WorkerRecord): void {
+function addTo(groups: Groups, key: string, worker: WorkerRecord): void {
   const group = groups.get(key);
   if (group) group.set(worker.workerId, worker);
   else groups.set(key, new Map([[worker.workerId, worker]]));
 }
 
-function forget(groups: Groups, key: string, workerId: string): void {
+function removeFrom(groups: Groups, key: string, workerId: string): void {
   const group = groups.get(key);
   group?.delete(workerId);
   if (group?.size === 0) groups.delete(key);
@@ -265,8 +269,8 @@ function fleetStatements(database: ObjectDatabase) {
   return {
     hosts: database.statement<None, HostRow>("SELECT * FROM host"),
     workers: database.statement<None, WorkerRow>("SELECT * FROM worker"),
-    wishes: database.statement<None, { endpoint_id: string; wanted: number; config: string }>(
-      "SELECT * FROM wish",
+    desiredWorkers: database.statement<None, { endpoint_id: string; desired: number; config: string }>(
+      "SELECT * FROM desired_workers",
     ),
     saveHost: database.statement<Record<string, string | number | null>>(
       `INSERT OR REPLACE INTO host
@@ -283,8 +287,8 @@ function fleetStatements(database: ObjectDatabase) {
                :start, :size, :standbyAt, :revivals, :revivedAt, :imageDigest, :moves)`,
     ),
     removeWorker: database.statement<{ workerId: string }>("DELETE FROM worker WHERE worker_id = :workerId"),
-    saveWish: database.statement<{ endpointId: string; wanted: number; config: string }>(
-      "INSERT OR REPLACE INTO wish (endpoint_id, wanted, config) VALUES (:endpointId, :wanted, :config)",
+    saveDesiredWorkers: database.statement<{ endpointId: string; desired: number; config: string }>(
+      "INSERT OR REPLACE INTO desired_workers (endpoint_id, desired, config) VALUES (:endpointId, :desired, :config)",
     ),
     addGone: database.statement<Record<string, string | number>>(
       `INSERT OR REPLACE INTO gone_worker (worker_id, endpoint_id, host_id, gone_at)
@@ -302,8 +306,8 @@ function fleetStatements(database: ObjectDatabase) {
     removeUnsent: database.statement<{ endpointId: string }>(
       "DELETE FROM unsent WHERE endpoint_id = :endpointId",
     ),
-    removeWish: database.statement<{ endpointId: string }>(
-      "DELETE FROM wish WHERE endpoint_id = :endpointId",
+    removeDesiredWorkers: database.statement<{ endpointId: string }>(
+      "DELETE FROM desired_workers WHERE endpoint_id = :endpointId",
     ),
   };
 }

@@ -1,10 +1,10 @@
 /** What crosses the border of the Fleet object by RPC. */
-import type { Inventory, WorkerReport, WorkerState } from "../contract/agent.ts";
-import type { HostTelemetry } from "../contract/telemetry.ts";
-import type { GpuStock } from "../domain/stock.ts";
-import type { WorkerLimits } from "../domain/worker-limits.ts";
-import type { WorkerStart } from "../domain/timeline.ts";
-import type { SeenTelemetry } from "./host-telemetry.ts";
+import type { Inventory, WorkerReport, WorkerState } from "../contract/agent/agent.ts";
+import type { HostTelemetry } from "../contract/agent/telemetry.ts";
+import type { GpuStock } from "../domain/placement/stock.ts";
+import type { WorkerLimits } from "./placement/worker-limits.ts";
+import type { WorkerStart } from "../domain/jobs/timeline.ts";
+import type { SeenTelemetry } from "./hosts/telemetry-cache.ts";
 
 export type SyncCall = {
   readonly hostId: string;
@@ -56,7 +56,7 @@ export type HostChange = {
 };
 
 /** A host as Fleet knows it, for its owner. */
-export type ShownHost = {
+export type HostView = {
   readonly hostId: string;
   readonly agentVersion: string;
   readonly dataCenterId: string;
@@ -72,7 +72,7 @@ export type ShownHost = {
 };
 
 /** A worker of an endpoint, for people who look at it. */
-export type ShownWorker = {
+export type WorkerView = {
   readonly workerId: string;
   readonly endpointId: string;
   readonly hostId: string;

@@ -67,4 +67,6 @@ export const FLEET_MIGRATIONS = [
      host_id     TEXT    NOT NULL,
      gone_at     INTEGER NOT NULL
    ) STRICT, WITHOUT ROWID;`,
+  `ALTER TABLE wish RENAME COLUMN wanted TO desired;
+   ALTER TABLE wish RENAME TO desired_workers;`,
 ] as const;

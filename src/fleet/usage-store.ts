@@ -1,5 +1,5 @@
 /** Workers that are gone, as long as somebody may still want to know how long they were there. */
-import type { UsedGpus, WorkerLife } from "../domain/worker-usage.ts";
+import type { UsedGpus, WorkerLifetime } from "../domain/metrics/worker-usage.ts";
 import type { ObjectDatabase } from "../durable/sql.ts";
 
 type EndedRow = {
@@ -17,13 +17,13 @@ export class UsageStore {
     this.#statements = usageStatements(database);
   }
 
-  add(workerId: string, { endpointId, accountId, gpus, from, to }: WorkerLife): void {
+  add(workerId: string, { endpointId, accountId, gpus, from, to }: WorkerLifetime): void {
     const json = JSON.stringify(gpus);
     this.#statements.add.run({ workerId, endpointId, accountId, gpus: json, startedAt: from, endedAt: to });
   }
 
   /** Workers that ended at `since` or later. */
-  endedSince(since: number): WorkerLife[] {
+  endedSince(since: number): WorkerLifetime[] {
     return this.#statements.endedSince.all({ since }).map((row) => ({
       endpointId: row.endpoint_id,
       accountId: row.account_id,

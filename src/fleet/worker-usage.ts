@@ -1,6 +1,6 @@
 /** What workers took of their hosts, hour by hour. An hour that is over never changes. */
-import type { UsedGpus, WorkerHour, WorkerLife } from "../domain/worker-usage.ts";
-import { workerHours } from "../domain/worker-usage.ts";
+import type { UsedGpus, WorkerHour, WorkerLifetime } from "../domain/metrics/worker-usage.ts";
+import { workerHours } from "../domain/metrics/worker-usage.ts";
 import type { FleetStore, WorkerRecord } from "./fleet-store.ts";
 import type { UsageStore } from "./usage-store.ts";
 
@@ -22,8 +22,8 @@ export class WorkerUsage {
 
   /** A worker is gone or on standby; to be called in the turn that removes or keeps it, and before it does. */
   ended(worker: WorkerRecord, now: number): void {
-    const life = this.#lifeOf(worker, now);
-    if (life) this.#ended.add(worker.workerId, life);
+    const lifetime = this.#lifetimeOf(worker, now);
+    if (lifetime) this.#ended.add(worker.workerId, lifetime);
   }
 
   /**
@@ -32,12 +32,12 @@ export class WorkerUsage {
    */
   hours(since: number, until: number, now: number): EndpointHour[] {
     const end = Math.min(until, now);
-    const living = [...this.#store.workers.values()].flatMap((worker) => this.#lifeOf(worker, now) ?? []);
-    const lives = [...this.#ended.endedSince(since), ...living];
+    const living = [...this.#store.workers.values()].flatMap((worker) => this.#lifetimeOf(worker, now) ?? []);
+    const lifetimes = [...this.#ended.endedSince(since), ...living];
     const waiting = until > now ? this.#waiting(now) : [];
-    return [...workerHours(lives, since, end), ...waiting].map((hour) => ({
+    return [...workerHours(lifetimes, since, end), ...waiting].map((hour) => ({
       ...hour,
-      name: this.#store.wishes.get(hour.endpointId)?.config.name ?? "",
+      name: this.#store.desiredWorkers.get(hour.endpointId)?.config.name ?? "",
     }));
   }
 
@@ -53,8 +53,8 @@ export class WorkerUsage {
 
   #waiting(at: number): WorkerHour[] {
     const hour = Math.floor(at / HOUR_MS) * HOUR_MS;
-    return [...this.#store.wishes.values()]
-      .filter(({ wanted, config }) => wanted > 0 && !this.#hasRunning(config.endpointId))
+    return [...this.#store.desiredWorkers.values()]
+      .filter(({ desired, config }) => desired > 0 && !this.#hasRunning(config.endpointId))
       .map(({ config: { endpointId, accountId } }) => ({
         endpointId,
         accountId,
@@ -69,7 +69,7 @@ export class WorkerUsage {
   }
 
   /** Undefined for a worker whose host nobody remembers, and for one on standby. */
-  #lifeOf(worker: WorkerRecord, now: number): WorkerLife | undefined {
+  #lifetimeOf(worker: WorkerRecord, now: number): WorkerLifetime | undefined {
     const { endpointId, hostId, createdAt, revivedAt, gpuIndexes } = worker;
     const from = revivedAt ?? createdAt;
     const host = this.#store.hosts.get(hostId);

@@ -46,16 +46,16 @@ export function errorResponse(context: Context, code: ErrorCode, message: string
   return context.json(errorBody(code, message), ERROR_STATUS[code] as ContentfulStatusCode);
 }
 
-const ISSUES_SHOWN = 20;
+const ISSUES_MAX = 20;
 
 /** The issues of a schema, each with the path of its member: `requests[3].policy.ttl must be at least 10000 ms`. */
 export function invalidInput({ issues }: z.ZodError): ApiError {
-  const described = issues.slice(0, ISSUES_SHOWN).map(({ path, message }) => `${pathOf(path)} ${message}`);
+  const described = issues.slice(0, ISSUES_MAX).map(({ path, message }) => `${pathOf(path)} ${message}`);
   return new ApiError("invalid_input", `${described.join("; ")}.`);
 }
 
 function pathOf(path: readonly PropertyKey[]): string {
-  return path.reduce<string>((text, member) => text + pathStep(member, text), "") || "The body";
+  return path.reduce<string>((joined, member) => joined + pathStep(member, joined), "") || "The body";
 }
 
 function pathStep(member: PropertyKey, before: string): string {

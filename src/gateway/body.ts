@@ -1,8 +1,8 @@
 /** Request bodies, read within a limit and validated by a schema. */
 import type { z } from "zod";
-import type { PathTree } from "../contract/json-carver.ts";
-import { cutJson } from "../contract/json-text.ts";
-import { JsonCountError, JsonDepthError, JsonRepeatError, JsonSyntaxError } from "../contract/json-tokens.ts";
+import type { PathTree } from "../json/json-carver.ts";
+import { cutJson } from "../json/raw-json.ts";
+import { JsonCountError, JsonDepthError, JsonRepeatError, JsonSyntaxError } from "../json/json-tokens.ts";
 import { ApiError, invalidInput } from "./api-error.ts";
 import { readBytes } from "../durable/byte-stream.ts";
 import { announcedLength, BROKEN_BODY, readWithin } from "../durable/request-body.ts";
@@ -13,26 +13,26 @@ export async function readJson(request: Request, maxBytes: number): Promise<unkn
 }
 
 export async function readBody<T>(request: Request, schema: z.ZodType<T>, maxBytes: number): Promise<T> {
-  return judge(await readJson(request, maxBytes), schema);
+  return validate(await readJson(request, maxBytes), schema);
 }
 
 /**
  * Reads a JSON body of at most `maxBytes` in which the values at `texts` stay the texts that they are; an empty
  * body is undefined. There may be `textsMax` of these values.
  */
-export async function readTexts(
+export async function readCutJson(
   request: Request,
-  texts: PathTree,
+  paths: PathTree,
   maxBytes: number,
-  textsMax?: number,
+  cutsMax?: number,
 ): Promise<unknown> {
   const bytes = await readWhole(request, maxBytes);
   try {
     return bytes.every(isSpace)
       ? undefined
-      : cutJson(bytes, texts, textsMax === undefined ? {} : { carvedMax: textsMax });
+      : cutJson(bytes, paths, cutsMax === undefined ? {} : { carvedMax: cutsMax });
   } catch (error) {
-    throw error instanceof JsonSyntaxError ? unreadable(error) : error;
+    throw error instanceof JsonSyntaxError ? toApiError(error) : error;
   }
 }
 
@@ -46,7 +46,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-export function judge<T>(body: unknown, schema: z.ZodType<T>): T {
+export function validate<T>(body: unknown, schema: z.ZodType<T>): T {
   const parsed = schema.safeParse(body ?? {});
   if (!parsed.success) throw invalidInput(parsed.error);
   return parsed.data;
@@ -67,7 +67,7 @@ export async function* readChunks(request: Request, maxBytes: number): AsyncGene
     const isFirst = sizeBytes === 0;
     sizeBytes += bytes.byteLength;
     if (sizeBytes > maxBytes) throw tooLarge(maxBytes);
-    yield isFirst ? withoutMark(bytes) : bytes;
+    yield isFirst ? withoutBom(bytes) : bytes;
   }
 }
 
@@ -76,12 +76,12 @@ export async function* unbroken(chunks: AsyncIterable<Uint8Array>): AsyncGenerat
   try {
     yield* chunks;
   } catch {
-    throw brokenOff();
+    throw incompleteBody();
   }
 }
 
 /** Some programs begin their JSON with a byte order mark; text that is read whole loses it by itself. */
-function withoutMark(bytes: Uint8Array): Uint8Array {
+function withoutBom(bytes: Uint8Array): Uint8Array {
   const [first, second, third] = bytes;
   return first === 0xef && second === 0xbb && third === 0xbf ? bytes.subarray(3) : bytes;
 }
@@ -90,8 +90,8 @@ function withoutMark(bytes: Uint8Array): Uint8Array {
 export async function readWhole(request: Request, maxBytes: number): Promise<Uint8Array> {
   const body = await readWithin(request, maxBytes);
   if (body.kind === "large") throw tooLarge(maxBytes);
-  if (body.kind === "broken") throw brokenOff();
-  return withoutMark(body.bytes);
+  if (body.kind === "broken") throw incompleteBody();
+  return withoutBom(body.bytes);
 }
 
 async function readText(request: Request, maxBytes: number): Promise<string> {
@@ -103,7 +103,7 @@ function isSpace(byte: number): boolean {
 }
 
 /** What is wrong with a text, and where. */
-export function unreadable(error: JsonSyntaxError): ApiError {
+export function toApiError(error: JsonSyntaxError): ApiError {
   if (error instanceof JsonCountError)
     return new ApiError("invalid_input", `The body holds more than ${error.countMax} values. Send fewer.`);
   if (error instanceof JsonDepthError)
@@ -119,7 +119,7 @@ export function notJson(place?: string): ApiError {
   return new ApiError("invalid_input", `The body is not valid JSON${where}. Send a JSON object.`);
 }
 
-function brokenOff(): ApiError {
+function incompleteBody(): ApiError {
   return new ApiError("invalid_input", BROKEN_BODY);
 }
 

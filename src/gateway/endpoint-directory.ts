@@ -1,18 +1,18 @@
 /** Finds endpoints without asking D1 for each request, and reaches their objects. */
 import { ENDPOINT_DELETED } from "../contract/errors.ts";
 import type { EndpointConfig } from "../contract/endpoint.ts";
-import { countFault, refuseExhausted } from "../auth/request-rates.ts";
+import { countFailure, refuseExhausted } from "../auth/request-rates.ts";
 import { openDatabase } from "../db/database.ts";
 import { findEndpoint, toEndpointConfig } from "../db/endpoints.ts";
 import { findTemplate } from "../db/templates.ts";
-import { BoundedMap } from "../domain/bounded-map.ts";
-import { shardName } from "../domain/shard.ts";
+import { BoundedMap } from "../domain/limits/bounded-map.ts";
+import { shardName } from "../durable/object-name.ts";
 import type { EndpointObject } from "../endpoint/endpoint-object.ts";
 import type { FleetObject } from "../fleet/fleet-object.ts";
 import { FLEET_NAME } from "../durable/ports.ts";
 import type { Unconfigured } from "../endpoint/messages.ts";
 import type { Env } from "../env.ts";
-import { ensureWebhookSecrets } from "../management/webhooks/webhook-secrets.ts";
+import { ensureWebhookSecrets } from "../management/secrets/webhook-secrets.ts";
 import { ApiError } from "./api-error.ts";
 
 /** The objects as their classes say; the generated stub types lose the outcome unions. */
@@ -38,31 +38,31 @@ export type EndpointStub = Pick<
   | "activity"
   | "totals"
   | "exchange"
-  | "wantsUpload"
+  | "acceptsUpload"
   | "batch"
   | "batches"
   | "batchRequests"
-  | "tellFollowers"
-  | "direct"
-  | "abortDirect"
+  | "sendToFollowers"
+  | "forward"
+  | "abortForwarded"
 > &
   Pick<Fetcher, "fetch">;
 export type FleetStub = Pick<
   FleetObject,
-  "sync" | "assignments" | "hostSilent" | "census" | "workersKnownOn"
+  "sync" | "assignments" | "hostSilent" | "snapshot" | "recentWorkersOn"
 > &
   Pick<Fetcher, "fetch">;
 
 const CACHE_MS = 30_000;
 const CACHE_SIZE = 10_000;
 
-type Known = {
+type CachedEndpoint = {
   readonly config: EndpointConfig;
   readonly flashEnvironmentId: string | null;
   readonly until: number;
 };
 
-const cache = new BoundedMap<Known>(CACHE_SIZE);
+const cache = new BoundedMap<CachedEndpoint>(CACHE_SIZE);
 
 /** The endpoint's configuration; throws endpoint_not_found when the account has none of this id. */
 export async function requireEndpoint(
@@ -74,7 +74,7 @@ export async function requireEndpoint(
   if (!isCached(endpointId, now)) refuseExhausted("unknown", accountId, now);
   const config = await findAnyEndpoint(env, endpointId);
   if (config?.accountId === accountId) return config;
-  await countFault(env, "unknown", accountId, now);
+  await countFailure(env, "unknown", accountId, now);
   throw notFound(endpointId);
 }
 
@@ -94,13 +94,13 @@ export async function findEndpointOfEnvironment(
 }
 
 /** Calls an endpoint's object; tells it its configuration first when it does not know it. */
-export async function askEndpoint<Reply extends { readonly kind: string }>(
+export async function callEndpoint<Reply extends { readonly kind: string }>(
   env: Env,
   { endpointId, accountId }: EndpointConfig,
-  ask: (stub: EndpointStub) => Promise<Reply>,
+  call: (stub: EndpointStub) => Promise<Reply>,
 ): Promise<Exclude<Reply, Unconfigured>> {
-  const reply = await ask(endpointStub(env, endpointId)).catch((error: unknown) => {
-    if (isDeletion(error)) return ask(endpointStub(env, endpointId)); // it is empty now, and says so
+  const reply = await call(endpointStub(env, endpointId)).catch((error: unknown) => {
+    if (isDeletion(error)) return call(endpointStub(env, endpointId)); // it is empty now, and says so
     throw error;
   });
   if (isConfigured(reply)) return reply;
@@ -110,7 +110,7 @@ export async function askEndpoint<Reply extends { readonly kind: string }>(
   const stub = endpointStub(env, endpointId);
   await stub.configure(config, await ensureWebhookSecrets(env, accountId, Date.now()));
   await refuseDeleted(env, stub, endpointId);
-  const second = await ask(stub);
+  const second = await call(stub);
   if (isConfigured(second)) return second;
   throw notFound(endpointId);
 }
@@ -135,7 +135,7 @@ export function fleetStub(env: Env): FleetStub {
   return env.FLEET.getByName(FLEET_NAME) as unknown as FleetStub;
 }
 
-async function find(env: Env, endpointId: string): Promise<Known | undefined> {
+async function find(env: Env, endpointId: string): Promise<CachedEndpoint | undefined> {
   return isCached(endpointId, Date.now()) ? cache.get(endpointId) : await load(env, endpointId);
 }
 
@@ -144,13 +144,13 @@ function isCached(endpointId: string, now: number): boolean {
   return cached !== undefined && now < cached.until;
 }
 
-async function load(env: Env, endpointId: string): Promise<Known | undefined> {
+async function load(env: Env, endpointId: string): Promise<CachedEndpoint | undefined> {
   const record = await findEndpoint(openDatabase(env.DB), endpointId);
   if (!record) return undefined;
   const { flashEnvironmentId } = record;
-  const known = { config: toEndpointConfig(record), flashEnvironmentId, until: Date.now() + CACHE_MS };
-  cache.set(endpointId, known);
-  return known;
+  const cached = { config: toEndpointConfig(record), flashEnvironmentId, until: Date.now() + CACHE_MS };
+  cache.set(endpointId, cached);
+  return cached;
 }
 
 /** With what the object needs and nobody else. */

@@ -1,8 +1,8 @@
 /** Payloads of jobs: small ones travel as text, large ones lie in R2 and only their key travels. */
-import type { JsonText } from "../contract/json-text.ts";
+import type { RawJson } from "../json/raw-json.ts";
 import { INLINE_PAYLOAD_MAX_BYTES } from "../contract/limits.ts";
-import type { Payload } from "../domain/job-machine.ts";
-import { payloadKey } from "../domain/payload-key.ts";
+import type { Payload } from "../domain/jobs/job-machine.ts";
+import { payloadKey } from "../domain/jobs/payload-key.ts";
 
 export type MeasuredPayload = Payload & { readonly sizeBytes: number };
 
@@ -14,7 +14,7 @@ export function freshPayloadKey(endpointId: string): string {
 export async function storePayload(
   bucket: R2Bucket,
   endpointId: string,
-  text: JsonText,
+  text: RawJson,
 ): Promise<MeasuredPayload> {
   const { sizeBytes } = text;
   if (sizeBytes <= INLINE_PAYLOAD_MAX_BYTES) return { kind: "inline", json: text.json, sizeBytes };

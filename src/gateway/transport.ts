@@ -6,7 +6,7 @@
  * X2  Each answer over HTTPS tells browsers to use nothing else for this host (HSTS).
  */
 import { ERROR_STATUS, errorBody } from "../contract/errors.ts";
-import { isReadableOnTheWay } from "../contract/plain-http.ts";
+import { isInsecureUrl } from "../net/insecure-url.ts";
 import type { Env } from "../env.ts";
 
 const HSTS = "max-age=31536000";
@@ -17,7 +17,7 @@ type TransportEnv = Pick<Env, "ALLOW_PLAIN_HTTP">;
 export function refusedTransport(request: Request, env: TransportEnv): Response | null {
   if (request.url.startsWith("https:") || env.ALLOW_PLAIN_HTTP === "true") return null;
   const secure = new URL(request.url);
-  if (!isReadableOnTheWay(secure)) return null;
+  if (!isInsecureUrl(secure)) return null;
   secure.protocol = "https:";
   if (isReader(request, secure)) return Response.redirect(secure.href, 308);
   const message =

@@ -13,8 +13,8 @@ import {
   type GraphQLSchema,
 } from "graphql";
 import { ENVIRONMENT_KEY_USE } from "../auth/environment-principal.ts";
-import { isBuildOfEnvironment } from "../db/flash-deployments.ts";
-import { OperationError } from "../management/operation-error.ts";
+import { isBuildOfEnvironment } from "../db/flash/deployments.ts";
+import { OperationError } from "../management/errors.ts";
 import type { GraphqlContext } from "./context.ts";
 
 const FIELDS: ReadonlyMap<string, ReadonlySet<string>> = new Map<string, ReadonlySet<string>>(
@@ -26,20 +26,20 @@ const FIELDS: ReadonlyMap<string, ReadonlySet<string>> = new Map<string, Readonl
 );
 
 /** Why a document may not be answered to the holder of an environment's key, if so (E1). */
-export function refusalInEnvironment(
+export function environmentAccessError(
   schema: GraphQLSchema,
   document: DocumentNode,
 ): OperationError | undefined {
   const types = new TypeInfo(schema);
-  let beyond: string | undefined;
-  const look = {
+  let forbidden: string | undefined;
+  const visitor = {
     Field: ({ name: { value: field } }: { readonly name: { readonly value: string } }) => {
       const type = types.getParentType()?.name ?? "";
-      if (field !== "__typename" && !FIELDS.get(type)?.has(field)) beyond ??= field;
+      if (field !== "__typename" && !FIELDS.get(type)?.has(field)) forbidden ??= field;
     },
   };
-  visit(document, visitWithTypeInfo(types, look));
-  return beyond === undefined ? undefined : outside(`field '${beyond}'`);
+  visit(document, visitWithTypeInfo(types, visitor));
+  return forbidden === undefined ? undefined : outside(`field '${forbidden}'`);
 }
 
 type Resolver = GraphQLFieldResolver<unknown, GraphqlContext>;

@@ -1,18 +1,18 @@
 /** From a request to an answer: bound, parse, validate, estimate, execute, and name every failure by a code. */
 import { execute, GraphQLError, Kind, parse, validate, type DocumentNode } from "graphql";
 import { ANONYMOUS } from "../auth/principal.ts";
-import { missingKey, refusalOf } from "./admission.ts";
-import { publicMessage } from "./fault-words.ts";
+import { missingKey, accessError } from "./authorization.ts";
+import { publicMessage } from "./public-message.ts";
 import { cutMessage } from "../contract/errors.ts";
 import { GRAPHQL_ERRORS_MAX } from "../contract/limits.ts";
 import type { GraphqlContext } from "./context.ts";
-import { exceededCost } from "./document-cost.ts";
-import { exceededLimit } from "./document-limits.ts";
-import { exceededTextLimit } from "./document-text.ts";
-import { DOCUMENT_RULES } from "./interchangeable-ids.ts";
+import { exceededCost } from "./documents/cost.ts";
+import { exceededLimit } from "./documents/limits.ts";
+import { exceededTextLimit } from "./documents/text-limits.ts";
+import { DOCUMENT_RULES } from "./documents/id-variables.ts";
 import { logFailure } from "../failure-log.ts";
 import type { Warning } from "../management/context.ts";
-import { OperationError, type OperationErrorCode } from "../management/operation-error.ts";
+import { OperationError, type OperationErrorCode } from "../management/errors.ts";
 import type { GraphqlRequest } from "./request.ts";
 import { managementSchema } from "./schema.ts";
 
@@ -31,7 +31,10 @@ export type GraphqlAnswer = {
 };
 
 /** Codes that clients expect with status 401, whatever else was answered. */
-const REFUSALS: ReadonlySet<OperationErrorCode> = new Set(["UNAUTHORIZED", "INSUFFICIENT_PERMISSION"]);
+const UNAUTHORIZED_CODES: ReadonlySet<OperationErrorCode> = new Set([
+  "UNAUTHORIZED",
+  "INSUFFICIENT_PERMISSION",
+]);
 
 /** An answer that holds one error and no data. */
 export function errorAnswer(
@@ -51,28 +54,28 @@ export async function answerRequest(
   context: GraphqlContext,
 ): Promise<GraphqlAnswer> {
   const tooLarge = exceededTextLimit(request.query);
-  if (tooLarge !== undefined && context.principal === ANONYMOUS) return refuse(missingKey());
+  if (tooLarge !== undefined && context.principal === ANONYMOUS) return unauthorizedAnswer(missingKey());
   if (tooLarge !== undefined) return errorAnswer(400, "GRAPHQL_VALIDATION_FAILED", tooLarge);
   const document = parseDocument(request.query);
   if (document instanceof GraphQLError) {
-    if (context.principal === ANONYMOUS) return refuse(missingKey());
+    if (context.principal === ANONYMOUS) return unauthorizedAnswer(missingKey());
     return errorAnswer(400, "GRAPHQL_PARSE_FAILED", describeSyntaxError(document));
   }
   const path = operationPath(document);
-  const refusal = refusalOf(document, request.operationName, context);
-  if (refusal !== undefined) return refuse(refusal, path);
+  const denial = accessError(document, request.operationName, context);
+  if (denial !== undefined) return unauthorizedAnswer(denial, path);
   const exceeded = exceededLimit(document);
   if (exceeded !== undefined) return errorAnswer(400, "GRAPHQL_VALIDATION_FAILED", exceeded, path);
 
-  const faults = validate(managementSchema, document, DOCUMENT_RULES, { maxErrors: GRAPHQL_ERRORS_MAX - 1 });
-  if (faults.length > 0) return refuseDocument(faults, path);
+  const issues = validate(managementSchema, document, DOCUMENT_RULES, { maxErrors: GRAPHQL_ERRORS_MAX - 1 });
+  if (issues.length > 0) return rejectDocument(issues, path);
   const costProblem = exceededCost(managementSchema, document);
   if (costProblem !== undefined) return errorAnswer(400, "GRAPHQL_VALIDATION_FAILED", costProblem, path);
 
-  return await carryOut(request, document, context, path);
+  return await executeDocument(request, document, context, path);
 }
 
-async function carryOut(
+async function executeDocument(
   request: GraphqlRequest,
   document: DocumentNode,
   context: GraphqlContext,
@@ -89,12 +92,15 @@ async function carryOut(
   const extensions = context.warnings.length > 0 && { extensions: { warnings: context.warnings } };
   if (result.errors === undefined) return { status: 200, body: { data, ...extensions } };
   const errors = result.errors.slice(0, GRAPHQL_ERRORS_MAX).map((error) => toWireError(error, path));
-  const isRefused = errors.some(({ extensions }) => REFUSALS.has(extensions.code));
+  const isRefused = errors.some(({ extensions }) => UNAUTHORIZED_CODES.has(extensions.code));
   return { status: isRefused ? 401 : 200, body: { data, errors, ...extensions } };
 }
 
 /** The answer to a caller who may not do what they ask. */
-export function refuse({ code, message }: OperationError, path: WireError["path"] = []): GraphqlAnswer {
+export function unauthorizedAnswer(
+  { code, message }: OperationError,
+  path: WireError["path"] = [],
+): GraphqlAnswer {
   return errorAnswer(401, code, message, path);
 }
 
@@ -109,13 +115,13 @@ function parseDocument(query: string): DocumentNode | GraphQLError {
 
 function describeSyntaxError(error: GraphQLError): string {
   const [at] = error.locations ?? [];
-  const words = publicMessage(error.message);
-  return at === undefined ? words : `${words} (line ${at.line}, column ${at.column})`;
+  const publicText = publicMessage(error.message);
+  return at === undefined ? publicText : `${publicText} (line ${at.line}, column ${at.column})`;
 }
 
-function refuseDocument(faults: readonly GraphQLError[], path: WireError["path"]): GraphqlAnswer {
+function rejectDocument(issues: readonly GraphQLError[], path: WireError["path"]): GraphqlAnswer {
   const code = "GRAPHQL_VALIDATION_FAILED" as const;
-  const errors = faults.map(({ message }) => ({
+  const errors = issues.map(({ message }) => ({
     message: publicMessage(message),
     path,
     extensions: { code },

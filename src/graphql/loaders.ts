@@ -8,17 +8,17 @@
 import DataLoader from "dataloader";
 import { findAccount } from "../db/accounts.ts";
 import { findOwnEndpoints, listEndpoints } from "../db/endpoints.ts";
-import { listFlashApps } from "../db/flash-apps.ts";
-import { findFlashBuilds, findFlashManifests, listFlashBuilds } from "../db/flash-builds.ts";
-import { listFlashEnvironments } from "../db/flash-environments.ts";
+import { listFlashApps } from "../db/flash/apps.ts";
+import { findFlashBuilds, findFlashManifests, listFlashBuilds } from "../db/flash/builds.ts";
+import { listFlashEnvironments } from "../db/flash/environments.ts";
 import { findNetworkVolumes } from "../db/network-volumes.ts";
 import { findTemplates, listUnboundTemplates } from "../db/templates.ts";
-import { FLASH_MANIFESTS_AT_ONCE } from "../contract/flash-limits.ts";
+import { FLASH_MANIFESTS_AT_ONCE } from "../contract/flash/flash-limits.ts";
 import type { RequestContext } from "../management/context.ts";
-import { listWorkers } from "../management/endpoints/endpoint-pods.ts";
+import { listWorkers } from "../management/endpoints/worker-pods.ts";
 import { listOwnHosts } from "../management/hosts/hosts.ts";
-import { OperationError } from "../management/operation-error.ts";
-import { ensureWebhookSecrets } from "../management/webhooks/webhook-secrets.ts";
+import { OperationError } from "../management/errors.ts";
+import { ensureWebhookSecrets } from "../management/secrets/webhook-secrets.ts";
 
 export type Loaders = ReturnType<typeof createLoaders>;
 

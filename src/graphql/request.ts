@@ -31,8 +31,8 @@ export function readRequest(body: string): RequestReading {
   }
   const parsed = requestSchema.safeParse(json);
   if (parsed.success) return { kind: "request", request: parsed.data };
-  const faults = parsed.error.issues.map((issue) => `${toDotPath(issue.path) || "body"}: ${issue.message}`);
-  return { kind: "unreadable", message: faults.join("; ") };
+  const issues = parsed.error.issues.map((issue) => `${toDotPath(issue.path) || "body"}: ${issue.message}`);
+  return { kind: "unreadable", message: issues.join("; ") };
 }
 
 /** Level by level, since a function that calls itself is what such a value is meant to exhaust. */

@@ -9,8 +9,8 @@ import { openDatabase } from "../db/database.ts";
 import { discardBody } from "../durable/discarded-body.ts";
 import { BROKEN_BODY, readWithin } from "../durable/request-body.ts";
 import type { Env } from "../env.ts";
-import { missingKey } from "./admission.ts";
-import { answerRequest, errorAnswer, refuse, type GraphqlAnswer } from "./execution.ts";
+import { missingKey } from "./authorization.ts";
+import { answerRequest, errorAnswer, unauthorizedAnswer, type GraphqlAnswer } from "./execution.ts";
 import { logFailure } from "../failure-log.ts";
 import { createLoaders } from "./loaders.ts";
 import { readRequest } from "./request.ts";
@@ -24,7 +24,7 @@ export function graphqlRoutes(): Hono<GraphqlEnv> {
   // People who look at the address in a browser are shown what there is.
   routes.get("/", async (context, next) => {
     context.header("Vary", "Accept");
-    return asksForPage(context) ? context.redirect("/docs/graphql") : await next();
+    return acceptsHtml(context) ? context.redirect("/docs/graphql") : await next();
   });
 
   routes.use(async function requirePrincipal(context, next) {
@@ -74,23 +74,23 @@ export function graphqlRoutes(): Hono<GraphqlEnv> {
 }
 
 async function answerDocument(context: Context<GraphqlEnv>): Promise<Response> {
-  const { env, var: known } = context;
-  const isOpen = known.principal === ANONYMOUS;
+  const { env, var: caller } = context;
+  const isOpen = caller.principal === ANONYMOUS;
   // What may be asked without a key is short; a longer document is not even looked at.
   const maxBytes = isOpen ? GRAPHQL_OPEN_BODY_MAX_BYTES : CONTROL_BODY_MAX_BYTES;
   const body = await readWithin(context.req.raw, maxBytes);
   if (body.kind === "broken") return await send(context, errorAnswer(400, "BAD_REQUEST", BROKEN_BODY));
   if (body.kind === "large") {
-    return await (isOpen ? send(context, refuse(missingKey())) : refuseLargeBody(context));
+    return await (isOpen ? send(context, unauthorizedAnswer(missingKey())) : rejectLargeBody(context));
   }
   const reading = readRequest(new TextDecoder().decode(body.bytes));
   if (reading.kind === "unreadable") {
-    if (isOpen) return await send(context, refuse(missingKey()));
+    if (isOpen) return await send(context, unauthorizedAnswer(missingKey()));
     return await send(context, errorAnswer(400, "BAD_REQUEST", reading.message));
   }
   const request = {
     env,
-    ...known,
+    ...caller,
     db: openDatabase(env.DB),
     operation: "query",
     warnings: [],
@@ -106,11 +106,11 @@ function originOf(context: Context): string {
 }
 
 /** Browsers name HTML first; other clients name JSON, anything, or nothing. */
-function asksForPage(context: Context): boolean {
+function acceptsHtml(context: Context): boolean {
   return /^text\/html\b/i.test(context.req.header("Accept") ?? "");
 }
 
-async function refuseLargeBody(context: Context): Promise<Response> {
+async function rejectLargeBody(context: Context): Promise<Response> {
   const message = `The body is larger than ${CONTROL_BODY_MAX_BYTES / 1_000_000} MB. Send less.`;
   return await send(context, errorAnswer(413, "PAYLOAD_TOO_LARGE", message));
 }

@@ -28,18 +28,18 @@ const TOKENS = /"""[\s\S]*?"""|"(?:\\.|[^"\\])*"|[A-Za-z_]\w*|[^A-Za-z_"]+|"/g;
 /** The index and the parts, for {@link schemaPageRoutes}. */
 export function schemaHtml(schema: GraphQLSchema): { readonly index: string; readonly parts: string } {
   const groups = groupsOf(schema);
-  const known = new Set(groups.flatMap(({ entries }) => entries.map(({ title }) => title)));
+  const typeNames = new Set(groups.flatMap(({ entries }) => entries.map(({ title }) => title)));
   return {
     index: groups.map(indexOf).join("\n"),
-    parts: groups.map((group) => partsOf(group, known)).join("\n"),
+    parts: groups.map((group) => partsOf(group, typeNames)).join("\n"),
   };
 }
 
 function groupsOf(schema: GraphQLSchema): readonly Group[] {
   const document = parse(printSchema(schema), { noLocation: true });
-  const kind = (wanted: Kind): readonly Entry[] =>
+  const kind = (nodeKind: Kind): readonly Entry[] =>
     document.definitions
-      .filter((definition) => definition.kind === wanted && !isRoot(definition))
+      .filter((definition) => definition.kind === nodeKind && !isRoot(definition))
       .map((definition) => entryOf(nameOf(definition), print(definition)))
       .toSorted(byTitle);
   return [
@@ -87,25 +87,25 @@ function indexOf({ title, entries }: Group): string {
   return `<details open><summary>${title} <small>${entries.length}</small></summary><ul>${items.join("")}</ul></details>`;
 }
 
-function partsOf({ title, entries }: Group, known: ReadonlySet<string>): string {
+function partsOf({ title, entries }: Group, typeNames: ReadonlySet<string>): string {
   const parts = entries.map(
     ({ anchor, title: name, source }) =>
-      `<section id="${anchor}"><h3>${name}</h3><pre><code>${coloured(source, known)}</code></pre></section>`,
+      `<section id="${anchor}"><h3>${name}</h3><pre><code>${highlighted(source, typeNames)}</code></pre></section>`,
   );
   return `<h2>${title}</h2>${parts.join("\n")}`;
 }
 
-function coloured(source: string, known: ReadonlySet<string>): string {
+function highlighted(source: string, typeNames: ReadonlySet<string>): string {
   const tokens = source.match(TOKENS) ?? [];
-  return tokens.map((token, at) => colouredToken(token, tokens[at + 1] ?? "", known)).join("");
+  return tokens.map((token, at) => highlightedToken(token, tokens[at + 1] ?? "", typeNames)).join("");
 }
 
-function colouredToken(token: string, next: string, known: ReadonlySet<string>): string {
+function highlightedToken(token: string, next: string, typeNames: ReadonlySet<string>): string {
   const text = escapeHtml(token);
   if (token.startsWith('"')) return `<span class="description">${text}</span>`;
   if (/^\s*[:(]/.test(next)) return `<span class="field">${text}</span>`;
   if (KEYWORDS.has(token)) return `<span class="keyword">${text}</span>`;
-  return known.has(token) && /^[A-Z]/.test(token) ? `<a href="#${token}">${text}</a>` : text;
+  return typeNames.has(token) && /^[A-Z]/.test(token) ? `<a href="#${token}">${text}</a>` : text;
 }
 
 const ENTITIES: ReadonlyMap<string, string> = new Map(

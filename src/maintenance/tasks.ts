@@ -2,36 +2,36 @@
  * What is looked after without being asked. A task does a bounded piece of work and says how much it did; the
  * rest waits for the next run. Runs may overlap and may be cut off anywhere: a task does no harm twice.
  */
-import { FLASH_AUTH_KEPT_MS } from "../contract/flash-limits.ts";
+import { FLASH_AUTH_RETENTION_MS } from "../contract/flash/flash-limits.ts";
 import {
   AUDIT_RETENTION_MS,
-  DEAD_KEY_RETENTION_MS,
+  INACTIVE_KEY_RETENTION_MS,
   MAINTENANCE_CALLS_MAX,
   MAINTENANCE_ROWS_MAX,
   ORPHAN_RETENTION_MS,
   USAGE_RETENTION_MS,
 } from "../contract/limits.ts";
-import { removeDeadApiKeys } from "../db/api-keys.ts";
+import { removeEndedApiKeys } from "../db/credentials/api-keys.ts";
 import { removeOldAuditEntries } from "../db/audit-log.ts";
 import type { Database } from "../db/database.ts";
 import { listOpenRemovals } from "../db/endpoints.ts";
-import { removeDesertedFlashApps } from "../db/flash-apps.ts";
-import { removeOldAuthRequests } from "../db/flash-auth-requests.ts";
+import { removeOrphanedFlashApps } from "../db/flash/apps.ts";
+import { removeOldAuthRequests } from "../db/flash/auth-requests.ts";
 import { listExpiredHosts, revokeHost } from "../db/hosts.ts";
-import { removeExpiredJoinTokens } from "../db/join-tokens.ts";
+import { removeExpiredJoinTokens } from "../db/credentials/join-tokens.ts";
 import { removeOldLogDays } from "../db/log-days.ts";
 import { removeOrphanedTemplates } from "../db/templates.ts";
 import { removeOldUsage } from "../db/usage.ts";
-import { firstKeptDay } from "../domain/log-key.ts";
+import { firstRetainedDay } from "../domain/logs/log-key.ts";
 import type { Env } from "../env.ts";
-import { resealOlder } from "../management/encryption/reseal.ts";
+import { resealOlder } from "../management/secrets/reseal.ts";
 import { removeEndedUploads, removeSurplusBuilds } from "../management/flash/artifact-removal.ts";
 import { endLapsedSessions } from "../management/flash/sessions.ts";
 import { removeOldLogs } from "../management/logs/log-removal.ts";
 import { logRetentionDays } from "../management/logs/log-retention.ts";
 import { announceRemoval } from "../management/endpoints/endpoint-announcement.ts";
 import { fleetObject } from "../management/fleet.ts";
-import { collectUsage } from "../management/usage/usage-collection.ts";
+import { collectUsage } from "../management/accounts/usage-collection.ts";
 
 export type MaintenanceContext = { readonly env: Env; readonly db: Database; readonly now: number };
 
@@ -44,7 +44,7 @@ export const MAINTENANCE_TASKS: readonly MaintenanceTask[] = [
   { name: "end lapsed sessions", run: endLapsedSessions },
   {
     name: "remove apps of no session",
-    run: ({ db, now }) => removeDesertedFlashApps(db, now - ORPHAN_RETENTION_MS, MAINTENANCE_ROWS_MAX),
+    run: ({ db, now }) => removeOrphanedFlashApps(db, now - ORPHAN_RETENTION_MS, MAINTENANCE_ROWS_MAX),
   },
   { name: "empty deleted endpoints", run: emptyDeletedEndpoints },
   {
@@ -58,7 +58,7 @@ export const MAINTENANCE_TASKS: readonly MaintenanceTask[] = [
   { name: "remove hosts whose key has expired", run: removeExpiredHosts },
   {
     name: "remove dead API keys",
-    run: ({ db, now }) => removeDeadApiKeys(db, now - DEAD_KEY_RETENTION_MS, MAINTENANCE_ROWS_MAX),
+    run: ({ db, now }) => removeEndedApiKeys(db, now - INACTIVE_KEY_RETENTION_MS, MAINTENANCE_ROWS_MAX),
   },
   {
     name: "remove orphaned inline templates",
@@ -66,7 +66,7 @@ export const MAINTENANCE_TASKS: readonly MaintenanceTask[] = [
   },
   {
     name: "remove old logins",
-    run: ({ db, now }) => removeOldAuthRequests(db, now - FLASH_AUTH_KEPT_MS, MAINTENANCE_ROWS_MAX),
+    run: ({ db, now }) => removeOldAuthRequests(db, now - FLASH_AUTH_RETENTION_MS, MAINTENANCE_ROWS_MAX),
   },
   { name: "end unused flash builds", run: removeSurplusBuilds },
   { name: "remove ended uploads", run: removeEndedUploads },
@@ -85,7 +85,7 @@ export const MAINTENANCE_TASKS: readonly MaintenanceTask[] = [
   },
   {
     name: "forget what logs of past days took",
-    run: ({ db, now }) => removeOldLogDays(db, firstKeptDay(now, 1), MAINTENANCE_ROWS_MAX),
+    run: ({ db, now }) => removeOldLogDays(db, firstRetainedDay(now, 1), MAINTENANCE_ROWS_MAX),
   },
 ];
 

@@ -31,8 +31,8 @@ export type RequestContext = {
 /** Adds a warning that is not there yet; there is an end to their number and length, whatever the caller sends. */
 export function warn({ warnings }: RequestContext, { code, message }: Warning): void {
   const cut = cutMessage(message);
-  const isKnown = warnings.some((known) => known.message === cut);
-  if (!isKnown && warnings.length < WARNINGS_MAX) warnings.push({ code, message: cut });
+  const isDuplicate = warnings.some((existing) => existing.message === cut);
+  if (!isDuplicate && warnings.length < WARNINGS_MAX) warnings.push({ code, message: cut });
 }
 
 /** Whom the audit log names. */

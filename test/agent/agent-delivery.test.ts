@@ -91,7 +91,7 @@ describe("the server for workers", () => {
   test("answers a wrong token slowly with 404, and does not tell a wrong worker from a wrong token", async ({
     expect,
   }) => {
-    await using host = await AgentFixture.start({ refusalDelayMs: 200 });
+    await using host = await AgentFixture.start({ errorDelayMs: 200 });
     const worker = await RawWorker.start(host);
     const [, token] = worker.takeUrl.pathname.split("/");
     const startedAt = performance.now();

@@ -1,5 +1,5 @@
 import { describe, test } from "vitest";
-import { ProcessRuntime } from "../../node-agent/runtime/process-runtime.ts";
+import { ProcessRuntime } from "../../node-agent/runtime/process/process-runtime.ts";
 import { AGENT_HOLD_MAX_MS, BUSY_SYNC_HOLD_MS } from "../../src/contract/limits.ts";
 import { AgentFixture } from "../support/agent-fixture.ts";
 

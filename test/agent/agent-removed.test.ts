@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, test } from "vitest";
-import { askAgent } from "../../node-agent/status/status-server.ts";
+import { queryAgent } from "../../node-agent/host/status-server.ts";
 import { assignment } from "../support/agent-fixture.ts";
 import { AgentProcess, processesNaming } from "../support/agent-process.ts";
 import { JOIN_TOKEN, ScriptedEdge } from "../support/scripted-edge.ts";
@@ -52,12 +52,12 @@ test("a token that the installation left is used once and removed; refused then,
   await agent.printed("connected");
   await expect.poll(() => existsSync(within("join-token"))).toBe(false);
   await expect
-    .poll(() => askAgent(stateDir))
+    .poll(() => queryAgent(stateDir))
     .toMatchObject({ hostId: "host-1", name: "test", workers: [], jobs: 0, notice: null });
   refuse();
   expect(await agent.exited).toBe(78);
   expect(agent.stderr).toMatch(/join token/);
-  expect(await askAgent(stateDir)).toBeUndefined();
+  expect(await queryAgent(stateDir)).toBeUndefined();
 });
 
 test("without a join token a host that has not joined says what to do", async ({ expect }) => {

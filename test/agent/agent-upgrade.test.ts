@@ -7,8 +7,8 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { execa } from "execa";
 import { afterAll, beforeAll, beforeEach, describe, inject, test } from "vitest";
-import { bundleAgent } from "../../scripts/agent-bundle.ts";
-import { AgentSigner } from "../../scripts/agent-signing.ts";
+import { bundleAgent } from "../../scripts/bundle/agent-bundle.ts";
+import { AgentSigner } from "../../scripts/bundle/agent-signing.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const NEXT = Buffer.from(`if (process.argv.includes("--version")) console.log("9.9.9");\n`);

@@ -1,5 +1,5 @@
 import { describe, test } from "vitest";
-import { LIVE_RESTART_EXIT_CODE } from "../../src/contract/flash-live.ts";
+import { LIVE_RESTART_EXIT_CODE } from "../../src/contract/flash/flash-live.ts";
 import { AgentFixture, assignment } from "../support/agent-fixture.ts";
 import { processesNaming } from "../support/agent-process.ts";
 

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, type ExpectStatic, test } from "vitest";
 import { EdgeClient } from "../../node-agent/edge/edge-client.ts";
-import { DockerRuntime } from "../../node-agent/runtime/docker-runtime.ts";
+import { DockerRuntime } from "../../node-agent/runtime/docker/docker-runtime.ts";
 import type { WorkerSpec } from "../../node-agent/runtime/runtime.ts";
 import { removeWorkerNetwork } from "../../node-agent/runtime/worker-removal.ts";
 import { ensureFlashImages } from "../../scripts/images/flash-images.ts";
@@ -79,8 +79,8 @@ describe.runIf(hasDocker)("files of an app in containers", () => {
       // Whatever nobody uses goes before anything new comes.
       images: { reserveBytes: 1, freeBytes: async () => 0 },
     });
-    runtime.keepOn({
-      shelf: new MemoryShelf(),
+    runtime.configureCache({
+      cachedImages: new MemoryShelf(),
       assignedImages: () => new Set(),
       assignedArtifacts: () => assigned,
       artifacts: new EdgeClient(edge.url, HOST_TOKEN),

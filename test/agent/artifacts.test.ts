@@ -5,13 +5,13 @@ import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, onTestFinished, test } from "vitest";
-import { ArtifactShelf } from "../../node-agent/artifacts/artifact-shelf.ts";
+import { ArtifactDirectory } from "../../node-agent/artifacts/artifact-directory.ts";
 import { ArtifactStore } from "../../node-agent/artifacts/artifact-store.ts";
-import { readKeptArtifacts } from "../../node-agent/artifacts/kept-artifacts.ts";
+import { readArtifactUsage } from "../../node-agent/artifacts/artifact-usage.ts";
 import { EdgeClient } from "../../node-agent/edge/edge-client.ts";
-import { DiskRoom } from "../../node-agent/runtime/disk-room.ts";
-import { ProcessRuntime } from "../../node-agent/runtime/process-runtime.ts";
-import type { Artifact } from "../../src/contract/artifact.ts";
+import { DiskSpace } from "../../node-agent/disk/disk-space.ts";
+import { ProcessRuntime } from "../../node-agent/runtime/process/process-runtime.ts";
+import type { Artifact } from "../../src/contract/agent/artifact.ts";
 import { AgentFixture, assignment } from "../support/agent-fixture.ts";
 import { AgentProcess } from "../support/agent-process.ts";
 import { archiveOf } from "../support/archive.ts";
@@ -146,11 +146,11 @@ describe("the files that a host keeps", () => {
 
   /** As much disk as so many builds take. */
   function storeFor(count: number, assigned: ReadonlySet<string>): ArtifactStore {
-    const shelf = new ArtifactShelf(stateDirectory);
-    const room = new DiskRoom({
-      freeBytes: async () => count - (await shelf.all()).length,
+    const shelf = new ArtifactDirectory(stateDirectory);
+    const room = new DiskSpace({
+      freeBytes: async () => count - (await shelf.list()).length,
       reserveBytes: 1,
-      tendMs: 3_600_000,
+      checkIntervalMs: 3_600_000,
     });
     onTestFinished(() => room.close());
     const source = new EdgeClient(edge.url, HOST_TOKEN);
@@ -158,10 +158,10 @@ describe("the files that a host keeps", () => {
     return new ArtifactStore({
       stateDirectory,
       source,
-      room,
+      disk: room,
       log,
       assigned: () => assigned,
-      held: async () => new Set(),
+      usedByWorkers: async () => new Set(),
     });
   }
 
@@ -171,16 +171,16 @@ describe("the files that a host keeps", () => {
     const apps = ["1", "2", "3", "4"].map(appOf);
     const [first, second, third, fourth] = apps.map(({ sha256 }) => sha256);
     const store = storeFor(3, new Set([first ?? ""]));
-    const shelf = new ArtifactShelf(stateDirectory);
+    const shelf = new ArtifactDirectory(stateDirectory);
     for (const [index, app] of apps.slice(0, 3).entries()) {
       expect(await store.prepare(app, () => {})).toEqual({ kind: "prepared" });
-      await shelf.use(app.sha256, new Date(index * 1_000));
+      await shelf.touch(app.sha256, new Date(index * 1_000));
     }
     for (const app of apps.slice(3)) await store.prepare(app, () => {});
-    const kept = (await shelf.all()).map(({ sha256 }) => sha256);
+    const kept = (await shelf.list()).map(({ sha256 }) => sha256);
     expect(kept).not.toContain(second);
     expect(new Set(kept)).toEqual(new Set([first, third, fourth]));
-    expect(await readKeptArtifacts(stateDirectory)).toMatchObject({ count: 3 });
+    expect(await readArtifactUsage(stateDirectory)).toMatchObject({ count: 3 });
   });
 
   test("go as half downloads, too", async ({ expect }) => {
@@ -191,10 +191,12 @@ describe("the files that a host keeps", () => {
       kind: "failed",
       detail: expect.stringContaining("broke off"),
     });
-    expect(await new ArtifactShelf(stateDirectory).all()).toMatchObject([{ isWhole: false, sizeBytes: 60 }]);
+    expect(await new ArtifactDirectory(stateDirectory).list()).toMatchObject([
+      { isWhole: false, sizeBytes: 60 },
+    ]);
     const whole = appOf("whole");
     await store.prepare(whole, () => {});
-    expect(await new ArtifactShelf(stateDirectory).all()).toMatchObject([
+    expect(await new ArtifactDirectory(stateDirectory).list()).toMatchObject([
       { sha256: whole.sha256, isWhole: true },
     ]);
   });
@@ -231,7 +233,7 @@ describe("the files that a host keeps", () => {
     const calledOff = new AbortController();
     const details: string[] = [];
     const first = store.prepare(app, (detail) => details.push(detail), calledOff.signal);
-    const incoming = new ArtifactShelf(stateDirectory).incomingPath(app.sha256);
+    const incoming = new ArtifactDirectory(stateDirectory).incomingPath(app.sha256);
     await expect.poll(() => sizeOf(incoming), { interval: 20 }).toBe(1_000_000);
     calledOff.abort();
     expect(await first).toMatchObject({ kind: "failed" });
@@ -259,8 +261,8 @@ describe("the files that a host keeps", () => {
     onTestFinished(() => runtime.close());
     const source = new EdgeClient(edge.url, HOST_TOKEN);
     const nothing = () => new Set<string>();
-    runtime.keepOn({
-      shelf: new MemoryShelf(),
+    runtime.configureCache({
+      cachedImages: new MemoryShelf(),
       assignedImages: nothing,
       assignedArtifacts: nothing,
       artifacts: source,

@@ -4,7 +4,7 @@ import { dirname, join, resolve } from "node:path";
 import { execa } from "execa";
 import type { TestProject } from "vitest/node";
 import writeFileAtomic from "write-file-atomic";
-import { bundleAgent } from "../../scripts/agent-bundle.ts";
+import { bundleAgent } from "../../scripts/bundle/agent-bundle.ts";
 
 declare module "vitest" {
   export interface ProvidedContext {

@@ -17,7 +17,7 @@ async function relayTo(edgePort: number) {
     relay: new EdgeRelay(`http://127.0.0.1:${edgePort}`),
     findSession: (workerId) => (workerId === "w1" ? { token: "T", calls } : undefined),
     log: SILENT,
-    timing: { ...TIMING, refusalDelayMs: 0 },
+    timing: { ...TIMING, errorDelayMs: 0 },
   });
   const port = await server.listen("127.0.0.1", 0);
   onTestFinished(() => server.close());

@@ -5,8 +5,8 @@ import Dockerode from "dockerode";
 import { afterEach, beforeEach, describe, test } from "vitest";
 import { EdgeClient } from "../../node-agent/edge/edge-client.ts";
 import type { AgentEvent, AgentLog, LogFields } from "../../node-agent/log.ts";
-import type { ImageTerms } from "../../node-agent/runtime/docker-images.ts";
-import { DockerRuntime } from "../../node-agent/runtime/docker-runtime.ts";
+import type { ImageOptions } from "../../node-agent/runtime/images/docker-images.ts";
+import { DockerRuntime } from "../../node-agent/runtime/docker/docker-runtime.ts";
 import type { PrepareOutcome, WorkerSpec } from "../../node-agent/runtime/runtime.ts";
 import { isDockerAvailable } from "../support/docker.ts";
 import { ImageRegistry } from "../support/image-registry.ts";
@@ -25,7 +25,7 @@ class ImageHost {
   readonly name = `edgerun-test-${randomUUID().slice(0, 8)}`;
 
   constructor(
-    images: Partial<ImageTerms>,
+    images: Partial<ImageOptions>,
     shelf: MemoryShelf,
     client = docker,
     allowedRegistries: readonly string[] = ["127.0.0.1"],
@@ -43,8 +43,8 @@ class ImageHost {
       images: { progressMs: 0, ...images },
       allowedRegistries,
     });
-    this.runtime.keepOn({
-      shelf: this.shelf,
+    this.runtime.configureCache({
+      cachedImages: this.shelf,
       assignedImages: () => this.assigned,
       assignedArtifacts: () => new Set(),
       artifacts: new EdgeClient("http://127.0.0.1:9", null),
@@ -119,7 +119,7 @@ describe.runIf(hasDocker)("images", () => {
   let registry: ImageRegistry;
   let host: ImageHost;
   /** An agent on the terms; one after another may have the same shelf. */
-  const open = (images: Partial<ImageTerms> = {}, shelf = new MemoryShelf()): ImageHost => {
+  const open = (images: Partial<ImageOptions> = {}, shelf = new MemoryShelf()): ImageHost => {
     host = new ImageHost(images, shelf);
     return host;
   };
@@ -298,7 +298,7 @@ describe.runIf(hasDocker)("images", () => {
 
   describe("the disk", () => {
     /** A disk on which just so many images of the test's registry have room. */
-    const room = (count: number): Partial<ImageTerms> => ({
+    const room = (count: number): Partial<ImageOptions> => ({
       reserveBytes: 1,
       freeBytes: async () => count - (await namesOf(registry)).length,
     });

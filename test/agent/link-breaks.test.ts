@@ -1,5 +1,5 @@
 import { describe, test } from "vitest";
-import { FRAME } from "../../src/contract/link-frame.ts";
+import { FRAME } from "../../src/link/link-frame.ts";
 import { LinkFixture } from "../support/link-fixture.ts";
 import { rawWorker } from "../support/raw-server.ts";
 

@@ -1,5 +1,5 @@
 import { describe, test } from "vitest";
-import { FRAME } from "../../src/contract/link-frame.ts";
+import { FRAME } from "../../src/link/link-frame.ts";
 import { ENDPOINT, LinkFixture } from "../support/link-fixture.ts";
 
 describe("a link", () => {
@@ -12,9 +12,9 @@ describe("a link", () => {
     expect(host.link.said).toEqual([[]]);
     await host.worker("w1", () => {});
     await host.worker("w2", () => {});
-    host.links.doorsChanged(ENDPOINT); // nothing new
+    host.links.admissionChanged(ENDPOINT); // nothing new
     host.doors.ports.delete("w1");
-    host.links.doorsChanged(ENDPOINT);
+    host.links.admissionChanged(ENDPOINT);
     await host.link.until(() => host.link.said.at(-1)?.[0] === "w2" && host.link.said.at(-1)?.length === 1);
     expect(host.link.said).toEqual([[], ["w1"], ["w1", "w2"], ["w2"]]);
     host.links.keep([]);

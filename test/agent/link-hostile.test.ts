@@ -4,7 +4,7 @@ import { once } from "node:events";
 import type { Socket } from "node:net";
 import { describe, test } from "vitest";
 import { type WebSocket, WebSocketServer } from "ws";
-import type { RequestHead } from "../../src/contract/link-messages.ts";
+import type { RequestHead } from "../../src/link/link-messages.ts";
 import { LinkFixture } from "../support/link-fixture.ts";
 import { rawWorker } from "../support/raw-server.ts";
 

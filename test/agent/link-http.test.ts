@@ -2,7 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { buffer } from "node:stream/consumers";
 import { describe, test } from "vitest";
-import { FLAG_END, FRAME } from "../../src/contract/link-frame.ts";
+import { FLAG_END, FRAME } from "../../src/link/link-frame.ts";
 import { LinkFixture } from "../support/link-fixture.ts";
 
 const MEGABYTE = 1024 * 1024;

@@ -2,7 +2,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { describe, test } from "vitest";
 import { WebSocketServer } from "ws";
-import type { RequestHead } from "../../src/contract/link-messages.ts";
+import type { RequestHead } from "../../src/link/link-messages.ts";
 import { LinkFixture } from "../support/link-fixture.ts";
 import type { ScriptedStream } from "../support/scripted-link.ts";
 
@@ -36,7 +36,7 @@ async function pliantWorker(host: LinkFixture): Promise<{ server: Server; socket
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   host.doors.ports.set("w1", (server.address() as AddressInfo).port);
-  host.links.doorsChanged("endpoint-1");
+  host.links.admissionChanged("endpoint-1");
   return { server, sockets };
 }
 

@@ -5,7 +5,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, test } from "vitest";
 import { LINK_FRAME_MAX_BYTES, LINK_WINDOWS_BUDGET_BYTES } from "../../src/contract/limits.ts";
-import { FLAG_END, FRAME } from "../../src/contract/link-frame.ts";
+import { FLAG_END, FRAME } from "../../src/link/link-frame.ts";
 import { LinkFixture } from "../support/link-fixture.ts";
 
 const MEGABYTE = 1024 * 1024;
@@ -36,7 +36,7 @@ async function pouringWorker(host: LinkFixture): Promise<ChildProcess & Disposab
   const child = spawn(process.execPath, ["-e", POURING], { stdio: ["ignore", "pipe", "inherit"] });
   const [line] = (await once(createInterface({ input: child.stdout }), "line")) as [string];
   host.doors.ports.set("pouring", Number(line));
-  host.links.doorsChanged("endpoint-1");
+  host.links.admissionChanged("endpoint-1");
   return Object.assign(child, { [Symbol.dispose]: () => void child.kill("SIGKILL") });
 }
 

@@ -2,8 +2,8 @@
 import { delimiter } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, test } from "vitest";
-import type { Assignment } from "../../src/contract/agent.ts";
-import type { JsonValue } from "../../src/contract/json.ts";
+import type { Assignment } from "../../src/contract/agent/agent.ts";
+import type { JsonValue } from "../../src/json/json-value.ts";
 import { AgentFixture, assignment } from "../support/agent-fixture.ts";
 import { enter } from "../support/serving-worker.ts";
 
@@ -112,10 +112,10 @@ describe("a worker of Python routes", () => {
   test("is healthy, answers requests, and ends when it is let go", async ({ expect }) => {
     await using host = await AgentFixture.start();
     await host.readyWorker(python("api", "LB"));
-    const { leave, ...place } = enter(host);
+    const { release, ...place } = enter(host);
     const response = await fetch(`http://${place.host}:${place.port}/double/21`);
     expect(await response.json()).toEqual({ double: 42 });
-    leave();
+    release();
 
     host.edge.assign();
     await host.edge.workerGone("worker-1");

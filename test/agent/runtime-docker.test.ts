@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import Dockerode from "dockerode";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, test } from "vitest";
-import { DockerRuntime, type DockerRuntimeOptions } from "../../node-agent/runtime/docker-runtime.ts";
+import { DockerRuntime, type DockerRuntimeOptions } from "../../node-agent/runtime/docker/docker-runtime.ts";
 import type { WorkerSpec } from "../../node-agent/runtime/runtime.ts";
 import { removeWorkerNetwork } from "../../node-agent/runtime/worker-removal.ts";
 import { DockerLink } from "../support/docker-link.ts";

@@ -7,13 +7,13 @@ import { fileURLToPath } from "node:url";
 import Dockerode from "dockerode";
 import { execa } from "execa";
 import { beforeAll, describe, test as base } from "vitest";
-import { DockerRuntime, type DockerRuntimeOptions } from "../../node-agent/runtime/docker-runtime.ts";
+import { DockerRuntime, type DockerRuntimeOptions } from "../../node-agent/runtime/docker/docker-runtime.ts";
 import type { WorkerSpec } from "../../node-agent/runtime/runtime.ts";
 import { Volumes } from "../../node-agent/volumes/volumes.ts";
 import { ensureTestImage, isDockerAvailable, TEST_IMAGE } from "../support/docker.ts";
 import { ExitLog, printed, shell, workerSpec } from "./runtime-conformance.ts";
 
-const RUNTIME = fileURLToPath(new URL("../../node-agent/runtime/docker-runtime.ts", import.meta.url));
+const RUNTIME = fileURLToPath(new URL("../../node-agent/runtime/docker/docker-runtime.ts", import.meta.url));
 
 const hasDocker = await isDockerAvailable();
 const isRoot = process.getuid?.() === 0;
@@ -44,7 +44,7 @@ const test = base.extend<{ world: World }>({
     const open = (options: Partial<DockerRuntimeOptions> = {}): DockerRuntime => {
       const own = { hostId: networkName, networkName, hasRealGpus: false, isOpenNetworkAllowed: !isRoot };
       const shared = new Volumes({ directory: volumes, createsMissing: false });
-      const runtime = new DockerRuntime({ ...own, diskLookMs: 50, volumes: shared, ...options });
+      const runtime = new DockerRuntime({ ...own, diskCheckMs: 50, volumes: shared, ...options });
       opened.push(runtime);
       return runtime;
     };

@@ -1,5 +1,5 @@
 /** An agent reduced to its runtime: starts one worker, says so, and waits to be killed. */
-import { ProcessRuntime } from "../../node-agent/runtime/process-runtime.ts";
+import { ProcessRuntime } from "../../node-agent/runtime/process/process-runtime.ts";
 
 const [stateDirectory = "", spec = ""] = process.argv.slice(2);
 

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, test } from "vitest";
-import { ProcessRuntime } from "../../node-agent/runtime/process-runtime.ts";
+import { ProcessRuntime } from "../../node-agent/runtime/process/process-runtime.ts";
 import { Volumes } from "../../node-agent/volumes/volumes.ts";
 import {
   describeRuntime,

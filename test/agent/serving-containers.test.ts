@@ -54,7 +54,7 @@ describe.runIf(hasDocker)("a container that serves requests", () => {
       const said = names.map(async (name) => (await fetch(`${place}/env/${name}`)).text());
       expect(await Promise.all(said)).toEqual(cases[index]?.says);
       expect(String(entry.port)).toBe(cases[index]?.says[0]);
-      entry.leave();
+      entry.release();
     }
   });
 
@@ -104,7 +104,7 @@ describe.runIf(hasDocker)("a container that serves requests", () => {
     await fixture.edge.worker(workerId, "stopping");
     await tell(entry, "/release");
     expect(await answer.text()).toBe("whole");
-    entry.leave();
+    entry.release();
     await fixture.edge.workerGone(workerId);
     expect(await host.runtime.list()).toEqual([]);
   });
@@ -116,7 +116,7 @@ describe.runIf(hasDocker)("a container that serves requests", () => {
     fixture.edge.assign(one);
     await fixture.edge.worker(one.workerId, "ready");
     const before = enter(fixture, one.workerId);
-    before.leave();
+    before.release();
     fixture.edge.assign({ ...one, mode: "standby" });
     await fixture.logged("worker_frozen");
     expect(openDoors(fixture)).toEqual([]);
@@ -131,8 +131,8 @@ describe.runIf(hasDocker)("a container that serves requests", () => {
   test("goes on while its agent is started anew, and takes requests after one look", async ({ expect }) => {
     await using host = await ContainerHost.start();
     const workerId = await served(host, { PORT: "5000" });
-    const { leave, ...place } = enter(host.fixture, workerId);
-    leave();
+    const { release, ...place } = enter(host.fixture, workerId);
+    release();
     await host.restart({ healthProbeMs: 600_000 });
     await expect.poll(() => openDoors(host.fixture)).toEqual([workerId]);
     expect(enter(host.fixture, workerId)).toMatchObject(place);

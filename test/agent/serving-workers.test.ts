@@ -12,19 +12,19 @@ describe("a worker that serves requests", () => {
       /^GET \/ping on port \d+ answers 503; it must answer 200 once the worker can take requests$/;
     await said(host, "starting", words);
     expect(openDoors(host)).toEqual([]);
-    expect(host.doors.enter("endpoint-1", "worker-1", () => {})).toBeNull();
+    expect(host.doors.admit("endpoint-1", "worker-1", () => {})).toBeNull();
 
     await tell(placeOf(host), "/health/200");
     const { detail, ago } = await host.edge.worker("worker-1", "ready");
     expect(detail).toBeUndefined();
     expect(Object.keys(ago ?? {})).toEqual(["containerStarted", "ready"]);
     expect(openDoors(host)).toEqual(["worker-1"]);
-    expect(host.doors.open("endpoint-2")).toEqual([]);
-    expect(host.doors.enter("endpoint-2", "worker-1", () => {})).toBeNull();
-    const { leave, ...place } = enter(host);
+    expect(host.doors.openWorkers("endpoint-2")).toEqual([]);
+    expect(host.doors.admit("endpoint-2", "worker-1", () => {})).toBeNull();
+    const { release, ...place } = enter(host);
     expect(await tell(place, "/")).toBe("done");
-    leave();
-    leave();
+    release();
+    release();
   });
 
   test("says that it initializes while it answers 204", async ({ expect }) => {
@@ -41,8 +41,8 @@ describe("a worker that serves requests", () => {
   }) => {
     await using host = await AgentFixture.start();
     await servingWorker(host);
-    const { leave, ...place } = enter(host);
-    leave();
+    const { release, ...place } = enter(host);
+    release();
     await tell(place, "/health/500");
     await host.logged("worker_health_lost");
     expect(openDoors(host)).toEqual([]);
@@ -70,11 +70,11 @@ describe("a worker that serves requests", () => {
   test("is looked at anew when a connection to it has failed", async ({ expect }) => {
     await using host = await AgentFixture.start({ healthProbeMs: 600_000 });
     await servingWorker(host);
-    const { leave, ...place } = enter(host);
-    leave();
+    const { release, ...place } = enter(host);
+    release();
     await tell(place, "/deaf");
     expect(openDoors(host)).toEqual(["worker-1"]);
-    host.doors.suspect("endpoint-1", "worker-1");
+    host.doors.connectionFailed("endpoint-1", "worker-1");
     await host.logged("worker_health_lost");
     expect(openDoors(host)).toEqual([]);
   });
@@ -84,7 +84,7 @@ describe("a worker that serves requests", () => {
   }) => {
     await using host = await AgentFixture.start({ healthProbeMs: 600_000 });
     await servingWorker(host);
-    host.doors.refused("endpoint-1", "worker-1");
+    host.doors.connectionRefused("endpoint-1", "worker-1");
     expect(openDoors(host)).toEqual([]);
     await expect.poll(() => openDoors(host)).toEqual(["worker-1"]);
     expect(host.count("worker_health_lost")).toBe(0);
@@ -128,10 +128,10 @@ describe("a worker that serves requests", () => {
     await tell(stale, "/exit/3").catch(() => "the connection broke");
     await host.logged("worker_failed");
     expect(openDoors(host)).toEqual([]);
-    expect(host.doors.enter("endpoint-1", "worker-1", () => {})).toBeNull();
+    expect(host.doors.admit("endpoint-1", "worker-1", () => {})).toBeNull();
     await host.logged("worker_ready", 2);
     expect(openDoors(host)).toEqual(["worker-1"]);
-    stale.leave();
+    stale.release();
   });
 
   test("gets no job, though it asks for some as a queue's worker does", async ({ expect }) => {
@@ -213,17 +213,17 @@ describe("a worker that serves requests and shall not any more", () => {
     host.edge.assign();
     await host.edge.worker("worker-1", "stopping");
     expect(openDoors(host)).toEqual([]);
-    expect(host.doors.enter("endpoint-1", "worker-1", () => {})).toBeNull();
+    expect(host.doors.admit("endpoint-1", "worker-1", () => {})).toBeNull();
     await tell(entry, "/release"); // it still runs
     expect(await answer.text()).toBe("whole");
     expect(host.count("worker_removed")).toBe(0);
-    entry.leave();
+    entry.release();
     await host.edge.workerGone("worker-1");
     expect(await host.runtime().list()).toEqual([]);
   });
 
   test("ends after a while though one of them never ends", async ({ expect }) => {
-    await using host = await AgentFixture.start({ directGraceMs: 300 });
+    await using host = await AgentFixture.start({ requestGraceMs: 300 });
     await servingWorker(host);
     enter(host);
     host.edge.assign();
@@ -232,12 +232,12 @@ describe("a worker that serves requests and shall not any more", () => {
   });
 
   test("is frozen after a while though one of them never ends, which is turned out", async ({ expect }) => {
-    await using host = await AgentFixture.start({ directGraceMs: 300 });
+    await using host = await AgentFixture.start({ requestGraceMs: 300 });
     await servingWorker(host);
     const out = Promise.withResolvers<string>();
-    const { leave } = enter(host, "worker-1", () => {
+    const { release } = enter(host, "worker-1", () => {
       out.resolve(host.count("worker_frozen") === 0 ? "while it runs" : "when it is frozen");
-      leave();
+      release();
     });
     host.edge.assign(serving({}, { mode: "standby" }));
     expect(await out.promise).toBe("while it runs");
@@ -262,7 +262,7 @@ describe("a worker that serves requests and shall not any more", () => {
     await host.edge.until(() => host.edge.syncs.at(-1)?.appliedRevision === host.edge.revision);
     expect(openDoors(host)).toEqual([]);
     await tell(entry, "/health/503"); // it runs as long as there is a request
-    entry.leave();
+    entry.release();
     await host.edge.until(() => host.edge.syncs.at(-1)?.workers.some(({ isStandby }) => isStandby));
     expect(host.edge.syncs.length).toBeGreaterThan(syncs);
     expect(await host.runtime().list()).toMatchObject([{ isFrozen: true }]);

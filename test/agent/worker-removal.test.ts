@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import Dockerode from "dockerode";
 import { execa } from "execa";
 import { describe, test } from "vitest";
-import { DockerRuntime } from "../../node-agent/runtime/docker-runtime.ts";
+import { DockerRuntime } from "../../node-agent/runtime/docker/docker-runtime.ts";
 import { removeAllWorkers, removeWorkerNetwork } from "../../node-agent/runtime/worker-removal.ts";
 import { ensureTestImage, isDockerAvailable } from "../support/docker.ts";
 

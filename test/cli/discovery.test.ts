@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
 import { test } from "vitest";
-import type { Cli } from "../../cli/cli.ts";
+import type { Cli } from "../../cli/core/cli.ts";
 import { discover } from "../../cli/discovery/discovery.ts";
 import { findInterpreter } from "../../cli/discovery/interpreter.ts";
 import { sdkDirectory } from "../../cli/discovery/sdk-directory.ts";

@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { resolve } from "node:path";
 import type { TestProject } from "vitest/node";
-import { builtEdge } from "../../scripts/standalone-bundle.ts";
+import { builtEdge } from "../../scripts/bundle/standalone-bundle.ts";
 import { type EdgeAccess, type LoneEdge, startLoneEdge } from "../support/lone-edge.ts";
 
 declare module "vitest" {

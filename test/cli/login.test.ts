@@ -5,7 +5,7 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { spawn } from "node:child_process";
 import { beforeAll, inject, test } from "vitest";
-import { FLASH_VERSION } from "../../cli/version.ts";
+import { FLASH_VERSION } from "../../cli/core/version.ts";
 import { managementApi } from "../../standalone/management-api.ts";
 import type { EdgeAccess } from "../support/lone-edge.ts";
 import { Desk } from "./support/flash-command.ts";

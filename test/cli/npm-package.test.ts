@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { execa } from "execa";
 import { onTestFinished, test } from "vitest";
-import { FLASH_VERSION } from "../../cli/version.ts";
-import { layOutCli } from "../../scripts/cli-bundle.ts";
+import { FLASH_VERSION } from "../../cli/core/version.ts";
+import { layOutCli } from "../../scripts/bundle/cli-bundle.ts";
 import { newAccount } from "./support/shared-edge.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
@@ -48,7 +48,7 @@ test("a start reads the command line, and nothing of what commands do", async ({
     "cli/commands",
     "cli/completion",
     "cli/terminal",
-    "src/contract/port.ts",
+    "src/net/port.ts",
     "src/contract/version.ts",
   ];
   expect(new Set(folders.filter(Boolean))).toEqual(new Set(known));

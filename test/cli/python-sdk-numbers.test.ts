@@ -1,9 +1,9 @@
 import { resolve } from "node:path";
 import { execa } from "execa";
 import { describe, test } from "vitest";
-import { GPU_TIERS } from "../../src/contract/gpu-tiers.ts";
-import { readCpuInstance } from "../../src/contract/cpu-flavors.ts";
-import { findDataCenter } from "../../src/contract/data-centers.ts";
+import { GPU_TIERS } from "../../src/catalog/gpu-tiers.ts";
+import { readCpuInstance } from "../../src/catalog/cpu-flavors.ts";
+import { findDataCenter } from "../../src/catalog/data-centers.ts";
 import {
   EXECUTION_TIMEOUT_MAX_MS,
   EXECUTION_TIMEOUT_MIN_MS,

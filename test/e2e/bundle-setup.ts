@@ -4,9 +4,9 @@ import { existsSync, globSync } from "node:fs";
 import { mkdir, readFile, rename, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { TestProject } from "vitest/node";
-import { layOutCli } from "../../scripts/cli-bundle.ts";
-import { buildPackages } from "../../scripts/packages.ts";
-import { builtEdge } from "../../scripts/standalone-bundle.ts";
+import { layOutCli } from "../../scripts/bundle/cli-bundle.ts";
+import { buildPackages } from "../../scripts/bundle/packages.ts";
+import { builtEdge } from "../../scripts/bundle/standalone-bundle.ts";
 import { inTurn } from "../support/turn.ts";
 
 declare module "vitest" {

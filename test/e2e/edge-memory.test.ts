@@ -4,8 +4,8 @@ import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { test } from "vitest";
 import { managementApi } from "../../standalone/management-api.ts";
-import { syncReplySchema } from "../../src/contract/agent.ts";
-import { LOG_TEXT_MAX_BYTES } from "../../src/contract/limits.ts";
+import { syncReplySchema } from "../../src/contract/agent/agent.ts";
+import { LOG_UNPACKED_MAX_BYTES } from "../../src/contract/limits.ts";
 import { startLoneEdge, type LoneEdge } from "../support/lone-edge.ts";
 import { createEndpoint } from "../support/management-client.ts";
 
@@ -73,7 +73,7 @@ test("a search through the largest logs that a host may send takes little memory
   });
   const authorization = `Bearer ${await joinHost(edge)}`;
   const now = Date.now();
-  const count = Math.floor((LOG_TEXT_MAX_BYTES * 0.95) / LINE.length);
+  const count = Math.floor((LOG_UNPACKED_MAX_BYTES * 0.95) / LINE.length);
   for (const workerId of await placedWorkers(edge, authorization)) {
     const lines = Array.from({ length: count }, (_, index) => {
       return { seq: (now - 60_000) * 1_000 + index, source: "container", line: LINE };

@@ -5,8 +5,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, test } from "vitest";
-import { EACH, type JsonPath } from "../../src/contract/json-carver.ts";
-import { cutJson, cutsAt, type JsonText } from "../../src/contract/json-text.ts";
+import { EACH, type JsonPath } from "../../src/json/json-carver.ts";
+import { cutJson, cutsAt, type RawJson } from "../../src/json/raw-json.ts";
 import { RUN_BODY_MAX_BYTES } from "../../src/contract/limits.ts";
 import { isDockerAvailable } from "../support/docker.ts";
 import { Gate } from "../support/gate.ts";
@@ -91,7 +91,7 @@ describe.for([
   const cutAt = (bytes: Uint8Array, ...paths: JsonPath[]) => cutJson(bytes, cutsAt(...paths));
   /** Of a job that completed; null is left out of its status. */
   const output = (bytes: Uint8Array) => {
-    const job = cutAt(bytes, ["output"]) as { status: string; output?: JsonText };
+    const job = cutAt(bytes, ["output"]) as { status: string; output?: RawJson };
     return job.status === "COMPLETED" ? (job.output?.json ?? "null") : undefined;
   };
 
@@ -121,7 +121,7 @@ describe.for([
       const id = await submit(`{"input":${input}}`, isChunked);
       if (Buffer.byteLength(input) > CHUNK_MAX_BYTES) return output(await ask("GET", `status-sync/${id}`));
       await ask("GET", `status-sync/${id}`);
-      type Streamed = { stream: { output: JsonText }[] };
+      type Streamed = { stream: { output: RawJson }[] };
       const { stream } = cutAt(await ask("GET", `stream/${id}`), ["stream", EACH, "output"]) as Streamed;
       return stream[0]?.output.json;
     },
@@ -145,7 +145,7 @@ describe.for([
         id: string;
       };
       await ask("POST", `batch/${id}/finalize`);
-      type Page = { requests: { status: string; output?: JsonText }[] };
+      type Page = { requests: { status: string; output?: RawJson }[] };
       const look = async () => {
         const page = await ask("GET", `batch/${id}/requests`);
         const { requests } = cutAt(page, ["requests", EACH, "output"]) as Page;
@@ -159,7 +159,7 @@ describe.for([
       await submit(`{"webhook":"${webhook}","input":${input}}`, isChunked);
       const [call] = await receiver.received(key, 1);
       const body = cutAt(new TextEncoder().encode(call?.body), ["input"], ["output"]);
-      const told = body as { input: JsonText; output?: JsonText };
+      const told = body as { input: RawJson; output?: RawJson };
       const returned = told.output?.json ?? "null";
       return told.input.json === returned ? returned : `${told.input.json} is not its output`;
     },
@@ -203,7 +203,7 @@ describe.for([
     for (;;) {
       const job = cutAt(await ask("GET", `status/${id}`), ["output"]) as {
         status: string;
-        output?: JsonText;
+        output?: RawJson;
       };
       if (!job.output) continue;
       expect([job.status, job.output.json]).toEqual(["IN_PROGRESS", input]);

@@ -7,7 +7,7 @@ import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { RUN_BODY_MAX_BYTES, RUNSYNC_BODY_MAX_BYTES } from "../../src/contract/limits.ts";
-import { readLogKey } from "../../src/domain/log-key.ts";
+import { readLogKey } from "../../src/domain/logs/log-key.ts";
 import { startBareEdgerun, type BareEdgerun } from "../support/edgerun.ts";
 import { createEndpoint } from "../support/management-client.ts";
 import { QueueClient, type JobReply } from "../support/queue-client.ts";

@@ -1,7 +1,7 @@
 /** Logs on a whole Edgerun: found by job, followed as they are printed, whole though the agent is killed. */
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, test } from "vitest";
-import type { ShownLogLine } from "../../src/contract/log.ts";
+import type { LogLineView } from "../../src/contract/agent/log.ts";
 import { isDockerAvailable } from "../support/docker.ts";
 import { startBareEdgerun, type BareEdgerun } from "../support/edgerun.ts";
 import { LogClient } from "../support/log-client.ts";
@@ -15,7 +15,7 @@ const runtimes = (await isDockerAvailable()) ? (["process", "docker"] as const) 
 /** Long enough for an agent to be killed and started anew in between, mostly. */
 const PAUSE_SECONDS = 3;
 
-const texts = (lines: readonly ShownLogLine[]): string[] => lines.map(({ line }) => line);
+const texts = (lines: readonly LogLineView[]): string[] => lines.map(({ line }) => line);
 
 describe.for(runtimes)("with workers in the %s runtime", (runtime) => {
   let edgerun: BareEdgerun;
@@ -89,7 +89,7 @@ describe.for(runtimes)("with workers in the %s runtime", (runtime) => {
     await Promise.all([first, second].map(({ id }) => queue.result(id)));
     // A worker that finds no agent when it has a result drops it: the job runs, and prints, again.
     const runs = 1 + ((await queue.status(second.id)).retries ?? 0);
-    const count = (lines: readonly ShownLogLine[], text: string) =>
+    const count = (lines: readonly LogLineView[], text: string) =>
       texts(lines).filter((line) => line === text).length;
     const lines = await logs.until(
       { search: ": " },

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "vitest";
-import { fingerprintOf } from "../../scripts/start/bundle.ts";
+import { fingerprintOf } from "../../scripts/bundle/edge-bundle.ts";
 
 test("a bundle is built anew when a source has changed, come, gone or moved, and only then", async ({
   expect,

@@ -6,7 +6,7 @@ import { drizzle, type AnyD1Database } from "drizzle-orm/d1";
 import { convertV4MiniflareOptions, Miniflare } from "miniflare";
 import { afterAll, describe, test } from "vitest";
 import { applyMigrations, type MigratableDatabase } from "../../standalone/migrations.ts";
-import { readMigrations } from "../../scripts/start/bundle.ts";
+import { readMigrations } from "../../scripts/bundle/edge-bundle.ts";
 import * as schema from "../../src/db/schema.ts";
 
 const MIGRATIONS = resolve(import.meta.dirname, "../../drizzle");

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, test } from "vitest";
-import { AGENT_NODE_MIN } from "../../src/contract/agent-version.ts";
+import { AGENT_NODE_MIN } from "../../src/contract/agent/agent-version.ts";
 
 const SCRIPT = join(resolve(import.meta.dirname, "../.."), "node-agent/install/install.sh");
 const text = readFileSync(SCRIPT, "utf8");

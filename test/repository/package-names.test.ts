@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { test } from "vitest";
-import { PACKAGE_NAME } from "../../src/contract/packages.ts";
+import { PACKAGE_NAME } from "../../src/contract/flash/packages.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const NAME = `["']?${PACKAGE_NAME}(?:\\[[^\\]]*\\])?(?:[=<>~@!][^\\s/]*)?["']?`;

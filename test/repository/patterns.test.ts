@@ -1,11 +1,11 @@
 import { test } from "vitest";
-import { faultOf, patternsOf } from "../../scripts/check/patterns.ts";
+import { issueOf, patternsOf } from "../../scripts/check/patterns.ts";
 
 test("the check refuses patterns that are not linear, and lets others pass", async ({ expect }) => {
   const refused = [/=+$/, /#.*[\n\r]/g, /^(a+)+$/, /\s*\n?\s*traceback/, /^(['"]).*\1$/];
-  for (const { source, flags } of refused) expect(await faultOf({ source, flags }), source).toBeDefined();
+  for (const { source, flags } of refused) expect(await issueOf({ source, flags }), source).toBeDefined();
   const passed = [/#[^\n\r]*/g, /^[a-z]+$/, /\{\{\s*SECRET_([^{}]*)\}\}/g];
-  for (const { source, flags } of passed) expect(await faultOf({ source, flags })).toBeUndefined();
+  for (const { source, flags } of passed) expect(await issueOf({ source, flags })).toBeUndefined();
 });
 
 test("the check finds every pattern of a file", ({ expect }) => {

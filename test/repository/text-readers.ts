@@ -1,60 +1,65 @@
 /** What reads text from outside: of callers, of workers, of daemons and of projects. */
-import { requirementLines } from "../../cli/build/requirement-lines.ts";
-import { isPackageName, normalizedName } from "../../cli/build/exclusions.ts";
-import { readAddress } from "../../cli/configuration/service-address.ts";
-import { Secrets } from "../../cli/activity/secrets.ts";
-import { askedOperation } from "../../cli/server/queue-operations.ts";
+import { requirementLines } from "../../cli/requirements/requirement-lines.ts";
+import { isPackageName, normalizedName } from "../../cli/requirements/exclusions.ts";
+import { parseServiceUrl } from "../../cli/service/service-url.ts";
+import { Secrets } from "../../cli/terminal/secrets.ts";
+import { parseOperation } from "../../cli/server/requests/queue-operations.ts";
 import { isOwnHost } from "../../cli/server/host-names.ts";
-import { methodsOf } from "../../cli/server/route-table.ts";
+import { methodsOf } from "../../cli/server/requests/route-table.ts";
 import { fetchFailure } from "../../cli/local/fetch-failure.ts";
 import { Masks } from "../../node-agent/logs/masks.ts";
 import { readFacts } from "../../node-agent/logs/line-facts.ts";
-import { readServerSettings } from "../../node-agent/direct/server-settings.ts";
-import { requestHeaders, upgradeHeaders } from "../../node-agent/direct/message-headers.ts";
+import { readServerSettings } from "../../node-agent/worker/load-balancing/server-settings.ts";
+import { requestHeaders, upgradeHeaders } from "../../node-agent/link/message-headers.ts";
 import { parseGpuTelemetry } from "../../node-agent/gpu/gpu-telemetry.ts";
 import { parseCudaVersion } from "../../node-agent/gpu/cuda-version.ts";
 import { parseGpuQuery } from "../../node-agent/gpu/nvidia-smi.ts";
-import { pullFailure, startFailure } from "../../node-agent/runtime/docker-errors.ts";
-import { nameserversIn } from "../../node-agent/runtime/firewall/nameservers.ts";
-import { isImageName, listedName, registryOf, repositoryOf } from "../../node-agent/runtime/image-name.ts";
+import { pullFailure, startFailure } from "../../node-agent/runtime/docker/docker-errors.ts";
+import { nameserversIn } from "../../node-agent/runtime/network/nameservers.ts";
+import {
+  isImageName,
+  listedName,
+  registryOf,
+  repositoryOf,
+} from "../../node-agent/runtime/images/image-name.ts";
 import { lastLinesOf } from "../../node-agent/runtime/last-lines.ts";
 import { listeningIn } from "../../node-agent/runtime/listening-sockets.ts";
-import { parsePs, parseStat } from "../../node-agent/runtime/process-table.ts";
+import { parsePs, parseStat } from "../../node-agent/runtime/process/process-table.ts";
 import { readChunk, readResult } from "../../node-agent/worker-server/result.ts";
 import { parseRelayed, parseRequest } from "../../node-agent/worker-server/worker-request.ts";
 import { kindOfCredential, readCredential } from "../../src/auth/credential.ts";
-import { readKeyRing } from "../../src/auth/key-ring.ts";
-import { isEarlier } from "../../src/contract/agent-version.ts";
-import { readCpuInstance } from "../../src/contract/cpu-flavors.ts";
+import { readEncryptionKeys } from "../../src/auth/encryption-keys.ts";
+import { isEarlier } from "../../src/contract/agent/agent-version.ts";
+import { readCpuInstance } from "../../src/catalog/cpu-flavors.ts";
 import { cutMessage } from "../../src/contract/errors.ts";
 import { jobRequestSchema } from "../../src/contract/job.ts";
-import { JsonCarver } from "../../src/contract/json-carver.ts";
-import { cutsAt } from "../../src/contract/json-text.ts";
-import { decodeFrames } from "../../src/contract/link-frame.ts";
-import { logQuerySchema } from "../../src/contract/log.ts";
-import { trimOf } from "../../src/contract/trimming.ts";
-import { readRange } from "../../src/domain/byte-range.ts";
-import { expose } from "../../src/domain/exposition.ts";
-import { modelsOfGpuIds, readGpuIds } from "../../src/domain/gpu-selection.ts";
-import { decodeJobId } from "../../src/domain/job-id.ts";
-import { readLogKey } from "../../src/domain/log-key.ts";
-import { readPosition } from "../../src/domain/log-lines.ts";
-import { LogProgress } from "../../src/domain/log-progress.ts";
-import { answerOf } from "../../src/domain/openai-answer.ts";
-import { faultOfErrorText, faultOfOutput } from "../../src/domain/openai-fault.ts";
-import { OpenaiFrames } from "../../src/domain/openai-frames.ts";
-import { missingIn } from "../../src/domain/permissions.ts";
-import { readPythonLiteral } from "../../src/domain/python-literal.ts";
-import { referredSecrets } from "../../src/domain/secret-reference.ts";
-import { shellWord } from "../../src/domain/shell-word.ts";
-import { faultOfWebhookAddress } from "../../src/domain/webhook-address.ts";
-import { endpointOfHost, placeBelow, readSuffixes } from "../../src/gateway/lb/address.ts";
-import { fromByteString, passingHeaders, toByteString } from "../../src/gateway/lb/passing-headers.ts";
-import { requestHead } from "../../src/gateway/lb/request-head.ts";
-import { exceededTextLimit } from "../../src/graphql/document-text.ts";
-import { publicMessage } from "../../src/graphql/fault-words.ts";
+import { JsonCarver } from "../../src/json/json-carver.ts";
+import { cutsAt } from "../../src/json/raw-json.ts";
+import { decodeFrames } from "../../src/link/link-frame.ts";
+import { logQuerySchema } from "../../src/contract/agent/log.ts";
+import { trimOf } from "../../src/net/trimming.ts";
+import { readRange } from "../../src/gateway/byte-range.ts";
+import { expose } from "../../src/domain/metrics/exposition.ts";
+import { modelsOfGpuIds, readGpuIds } from "../../src/catalog/gpu-selection.ts";
+import { decodeJobId } from "../../src/domain/jobs/job-id.ts";
+import { readLogKey } from "../../src/domain/logs/log-key.ts";
+import { readPosition } from "../../src/domain/logs/log-lines.ts";
+import { LogProgress } from "../../src/domain/logs/log-progress.ts";
+import { answerOf } from "../../src/domain/openai/openai-answer.ts";
+import { errorOfString, errorInOutput } from "../../src/domain/openai/openai-error-details.ts";
+import { OpenaiFrames } from "../../src/domain/openai/openai-frames.ts";
+import { missingIn } from "../../src/domain/accounts/permissions.ts";
+import { readPythonLiteral } from "../../src/domain/openai/python-literal.ts";
+import { referencedSecrets } from "../../src/domain/accounts/secret-reference.ts";
+import { shellWord } from "../../src/management/hosts/shell-word.ts";
+import { webhookUrlIssue } from "../../src/domain/webhooks/webhook-url.ts";
+import { endpointOfHost, placeBelow, readSuffixes } from "../../src/gateway/load-balancing/endpoint-url.ts";
+import { fromByteString, endToEndHeaders, toByteString } from "../../src/gateway/load-balancing/headers.ts";
+import { requestHead } from "../../src/gateway/load-balancing/request-head.ts";
+import { exceededTextLimit } from "../../src/graphql/documents/text-limits.ts";
+import { publicMessage } from "../../src/graphql/public-message.ts";
 import { readRequest } from "../../src/graphql/request.ts";
-import { templatePatchSchema } from "../../src/management/templates/template-patch.ts";
+import { templatePatchSchema } from "../../src/management/endpoints/template-patch.ts";
 
 export type TextReader = {
   readonly name: string;
@@ -84,34 +89,38 @@ function reader(path: string, name: string, read: TextReader["read"]): TextReade
 }
 
 export const TEXT_READERS: readonly TextReader[] = [
-  reader("src/graphql/document-text.ts", "exceededTextLimit", exceededTextLimit),
-  reader("src/graphql/fault-words.ts", "publicMessage", publicMessage),
+  reader("src/graphql/documents/text-limits.ts", "exceededTextLimit", exceededTextLimit),
+  reader("src/graphql/public-message.ts", "publicMessage", publicMessage),
   reader("src/graphql/request.ts", "readRequest, body", readRequest),
   reader("src/graphql/request.ts", "readRequest, query", (query) => readRequest(JSON.stringify({ query }))),
-  reader("src/domain/openai-fault.ts", "faultOfErrorText", faultOfErrorText),
-  reader("src/domain/openai-fault.ts", "faultOfOutput", (message) =>
-    faultOfOutput({ error: { message, type: message, code: message } }),
+  reader("src/domain/openai/openai-error-details.ts", "faultOfErrorText", errorOfString),
+  reader("src/domain/openai/openai-error-details.ts", "faultOfOutput", (message) =>
+    errorInOutput({ error: { message, type: message, code: message } }),
   ),
-  reader("src/domain/openai-answer.ts", "answerOf", (text) => answerOf(JSON.stringify([text, text]))),
-  reader("src/domain/openai-frames.ts", "OpenaiFrames", (text) => {
+  reader("src/domain/openai/openai-answer.ts", "answerOf", (text) => answerOf(JSON.stringify([text, text]))),
+  reader("src/domain/openai/openai-frames.ts", "OpenaiFrames", (text) => {
     const frames = new OpenaiFrames();
     return frames.encode(JSON.stringify(text)) + frames.end();
   }),
-  reader("src/domain/python-literal.ts", "readPythonLiteral", readPythonLiteral),
-  reader("src/domain/python-literal.ts", "readPythonLiteral, list", (text) => readPythonLiteral(`[${text}]`)),
-  reader("src/domain/python-literal.ts", "readPythonLiteral, text", (text) => readPythonLiteral(`'${text}'`)),
-  reader("src/contract/json-carver.ts", "JsonCarver", (text) => {
+  reader("src/domain/openai/python-literal.ts", "readPythonLiteral", readPythonLiteral),
+  reader("src/domain/openai/python-literal.ts", "readPythonLiteral, list", (text) =>
+    readPythonLiteral(`[${text}]`),
+  ),
+  reader("src/domain/openai/python-literal.ts", "readPythonLiteral, text", (text) =>
+    readPythonLiteral(`'${text}'`),
+  ),
+  reader("src/json/json-carver.ts", "JsonCarver", (text) => {
     const carver = new JsonCarver(cutsAt(["input"]));
     carver.scan(encoder.encode(text));
     carver.end();
   }),
-  reader("src/contract/json-carver.ts", "JsonCarver, key", (text) => {
+  reader("src/json/json-carver.ts", "JsonCarver, key", (text) => {
     const carver = new JsonCarver(cutsAt(["input"]));
     for (const character of `{${JSON.stringify(text.slice(0, 1_000))}:1}`)
       carver.scan(encoder.encode(character));
     carver.end();
   }),
-  reader("src/contract/link-frame.ts", "decodeFrames", (text) => decodeFrames(encoder.encode(text))),
+  reader("src/link/link-frame.ts", "decodeFrames", (text) => decodeFrames(encoder.encode(text))),
   reader("src/contract/job.ts", "jobRequestSchema", (text) =>
     jobRequestSchema.safeParse({
       input: text,
@@ -120,47 +129,47 @@ export const TEXT_READERS: readonly TextReader[] = [
       s3Config: { endpointUrl: text },
     }),
   ),
-  reader("src/contract/log.ts", "logQuerySchema", (text) =>
+  reader("src/contract/agent/log.ts", "logQuerySchema", (text) =>
     logQuerySchema.safeParse({ since: text, until: text, limit: text, cursor: text, search: text }),
   ),
-  reader("src/contract/agent-version.ts", "isEarlier", (text) => isEarlier(text, text)),
-  reader("src/contract/cpu-flavors.ts", "readCpuInstance", readCpuInstance),
+  reader("src/contract/agent/agent-version.ts", "isEarlier", (text) => isEarlier(text, text)),
+  reader("src/catalog/cpu-flavors.ts", "readCpuInstance", readCpuInstance),
   reader("src/contract/errors.ts", "cutMessage", cutMessage),
-  reader("src/contract/trimming.ts", "trimOf", (text) => trimOf(text, "-_=./")),
-  reader("src/domain/shell-word.ts", "shellWord", shellWord),
-  reader("src/domain/secret-reference.ts", "referredSecrets", referredSecrets),
-  reader("src/domain/webhook-address.ts", "faultOfWebhookAddress", (hostname) =>
-    faultOfWebhookAddress({ protocol: "https:", hostname, username: "", password: "" }, false),
+  reader("src/net/trimming.ts", "trimOf", (text) => trimOf(text, "-_=./")),
+  reader("src/management/hosts/shell-word.ts", "shellWord", shellWord),
+  reader("src/domain/accounts/secret-reference.ts", "referredSecrets", referencedSecrets),
+  reader("src/domain/webhooks/webhook-url.ts", "faultOfWebhookAddress", (hostname) =>
+    webhookUrlIssue({ protocol: "https:", hostname, username: "", password: "" }, false),
   ),
-  reader("src/domain/webhook-address.ts", "URL", (text) =>
-    faultOfWebhookAddress(new URL(`https://${text}.example/`), false),
+  reader("src/domain/webhooks/webhook-url.ts", "URL", (text) =>
+    webhookUrlIssue(new URL(`https://${text}.example/`), false),
   ),
-  reader("src/domain/job-id.ts", "decodeJobId", decodeJobId),
-  reader("src/domain/log-key.ts", "readLogKey", readLogKey),
-  reader("src/domain/log-lines.ts", "readPosition", readPosition),
-  reader("src/domain/log-progress.ts", "LogProgress.read", (text) => LogProgress.read(text)),
-  reader("src/domain/byte-range.ts", "readRange", (text) => readRange(text, 1_000)),
-  reader("src/domain/gpu-selection.ts", "readGpuIds", (text) => [readGpuIds(text), modelsOfGpuIds(text)]),
-  reader("src/domain/permissions.ts", "missingIn", (text) =>
+  reader("src/domain/jobs/job-id.ts", "decodeJobId", decodeJobId),
+  reader("src/domain/logs/log-key.ts", "readLogKey", readLogKey),
+  reader("src/domain/logs/log-lines.ts", "readPosition", readPosition),
+  reader("src/domain/logs/log-progress.ts", "LogProgress.read", (text) => LogProgress.read(text)),
+  reader("src/gateway/byte-range.ts", "readRange", (text) => readRange(text, 1_000)),
+  reader("src/catalog/gpu-selection.ts", "readGpuIds", (text) => [readGpuIds(text), modelsOfGpuIds(text)]),
+  reader("src/domain/accounts/permissions.ts", "missingIn", (text) =>
     missingIn({ graphql: "read", endpoints: {} }, { graphql: "read", endpoints: { [text]: "read" } }),
   ),
-  reader("src/domain/exposition.ts", "expose", (text) =>
+  reader("src/domain/metrics/exposition.ts", "expose", (text) =>
     expose([{ name: "n", help: "h", type: "gauge", samples: [{ labels: { label: text }, value: 1 }] }]),
   ),
-  reader("src/gateway/lb/address.ts", "endpointOfHost, placeBelow", (text) => [
+  reader("src/gateway/load-balancing/endpoint-url.ts", "endpointOfHost, placeBelow", (text) => [
     endpointOfHost(`https://${text}/`, readSuffixes("lb.example")),
     placeBelow(`https://lb.example/${text}`, 2),
   ]),
-  reader("src/gateway/lb/address.ts", "readSuffixes", readSuffixes),
-  reader("src/gateway/lb/passing-headers.ts", "passingHeaders", (text) => [
-    passingHeaders([
+  reader("src/gateway/load-balancing/endpoint-url.ts", "readSuffixes", readSuffixes),
+  reader("src/gateway/load-balancing/headers.ts", "passingHeaders", (text) => [
+    endToEndHeaders([
       ["connection", text],
       ["x", text],
     ]),
     fromByteString(text),
     toByteString(text),
   ]),
-  reader("src/gateway/lb/request-head.ts", "requestHead", (text) =>
+  reader("src/gateway/load-balancing/request-head.ts", "requestHead", (text) =>
     requestHead(
       { method: "GET", url: `https://lb.example/${encodeURIComponent(text)}`, headers: headersOf(text) },
       { target: text, prefix: text },
@@ -168,20 +177,22 @@ export const TEXT_READERS: readonly TextReader[] = [
     ),
   ),
   reader("src/auth/credential.ts", "readCredential", (text) => kindOfCredential(readCredential(text) ?? "")),
-  reader("src/auth/key-ring.ts", "readKeyRing", (text) => readKeyRing({ ENCRYPTION_KEYS: text })),
-  reader("src/management/templates/template-patch.ts", "templatePatchSchema", (text) =>
+  reader("src/auth/encryption-keys.ts", "readKeyRing", (text) =>
+    readEncryptionKeys({ ENCRYPTION_KEYS: text }),
+  ),
+  reader("src/management/endpoints/template-patch.ts", "templatePatchSchema", (text) =>
     templatePatchSchema.safeParse({ name: text, imageName: text, ports: text, volumeMountPath: text }),
   ),
   reader("node-agent/logs/masks.ts", "Masks", (text) => masks.apply(text)),
   reader("node-agent/logs/line-facts.ts", "readFacts", readFacts),
-  reader("node-agent/runtime/docker-errors.ts", "pullFailure", (text) => [
+  reader("node-agent/runtime/docker/docker-errors.ts", "pullFailure", (text) => [
     pullFailure(
       { imageName: "a/b", registryAuth: { name: "n", username: "u", password: "password" } },
       new Error(text),
     ),
     startFailure("w", "a/b", Object.assign(new Error(text), { statusCode: 500 })),
   ]),
-  reader("node-agent/runtime/image-name.ts", "image names", (text) => [
+  reader("node-agent/runtime/images/image-name.ts", "image names", (text) => [
     isImageName(text),
     listedName(text),
     registryOf(text),
@@ -189,11 +200,11 @@ export const TEXT_READERS: readonly TextReader[] = [
   ]),
   reader("node-agent/runtime/last-lines.ts", "lastLinesOf", (text) => lastLinesOf(text, 20)),
   reader("node-agent/runtime/listening-sockets.ts", "listeningIn", (text) => listeningIn(text)),
-  reader("node-agent/runtime/process-table.ts", "parsePs", (text) => [
+  reader("node-agent/runtime/process/process-table.ts", "parsePs", (text) => [
     parsePs(text),
     parseStat(text, "boot"),
   ]),
-  reader("node-agent/runtime/firewall/nameservers.ts", "nameserversIn", nameserversIn),
+  reader("node-agent/runtime/network/nameservers.ts", "nameserversIn", nameserversIn),
   reader("node-agent/gpu/gpu-telemetry.ts", "parseGpuTelemetry", parseGpuTelemetry),
   reader("node-agent/gpu/cuda-version.ts", "parseCudaVersion", parseCudaVersion),
   reader("node-agent/gpu/nvidia-smi.ts", "parseGpuQuery", parseGpuQuery),
@@ -205,10 +216,10 @@ export const TEXT_READERS: readonly TextReader[] = [
     readResult(bodyOf(text)),
     readChunk(bodyOf(text)),
   ]),
-  reader("node-agent/direct/server-settings.ts", "readServerSettings", (text) =>
+  reader("node-agent/worker/load-balancing/server-settings.ts", "readServerSettings", (text) =>
     readServerSettings({ PORT: text, PORT_HEALTH: text, HEALTH_PATH: text }),
   ),
-  reader("node-agent/direct/message-headers.ts", "requestHeaders", (text) => {
+  reader("node-agent/link/message-headers.ts", "requestHeaders", (text) => {
     const head = {
       kind: "http",
       method: "POST",
@@ -224,13 +235,16 @@ export const TEXT_READERS: readonly TextReader[] = [
     };
     return [requestHeaders(mutable, true), upgradeHeaders(mutable)];
   }),
-  reader("cli/activity/secrets.ts", "Secrets", (text) => secrets.redact(text)),
-  reader("cli/build/requirement-lines.ts", "requirementLines", (text) => requirementLines(text, {})),
-  reader("cli/build/exclusions.ts", "normalizedName", (text) => [isPackageName(text), normalizedName(text)]),
-  reader("cli/configuration/service-address.ts", "readAddress", (text) => readAddress(text, "a test")),
-  reader("cli/server/queue-operations.ts", "askedOperation", askedOperation),
+  reader("cli/terminal/secrets.ts", "Secrets", (text) => secrets.redact(text)),
+  reader("cli/requirements/requirement-lines.ts", "requirementLines", (text) => requirementLines(text, {})),
+  reader("cli/requirements/exclusions.ts", "normalizedName", (text) => [
+    isPackageName(text),
+    normalizedName(text),
+  ]),
+  reader("cli/service/service-url.ts", "readAddress", (text) => parseServiceUrl(text, "a test")),
+  reader("cli/server/requests/queue-operations.ts", "askedOperation", parseOperation),
   reader("cli/server/host-names.ts", "isOwnHost", (text) => isOwnHost(text, "127.0.0.1")),
-  reader("cli/server/route-table.ts", "methodsOf", (path) =>
+  reader("cli/server/requests/route-table.ts", "methodsOf", (path) =>
     methodsOf([{ method: "GET", path: "/a{one}-{two}-{three}b" }], path),
   ),
   reader("cli/local/fetch-failure.ts", "fetchFailure", (text) => fetchFailure(text, "/tmp")),

@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 import { Agent } from "../../node-agent/agent.ts";
-import type { Doors } from "../../node-agent/direct/doors.ts";
+import type { AdmissionControl } from "../../node-agent/worker/admission.ts";
 import type { AgentEvent, AgentLog, LogFields } from "../../node-agent/log.ts";
-import { ProcessRuntime } from "../../node-agent/runtime/process-runtime.ts";
+import { ProcessRuntime } from "../../node-agent/runtime/process/process-runtime.ts";
 import type {
   PrepareOutcome,
   PrepareProgress,
@@ -15,7 +15,7 @@ import type {
   WorkerSpec,
 } from "../../node-agent/runtime/runtime.ts";
 import type { Timing } from "../../node-agent/timing.ts";
-import type { Assignment, Inventory } from "../../src/contract/agent.ts";
+import type { Assignment, Inventory } from "../../src/contract/agent/agent.ts";
 import { HOST_TOKEN, ScriptedEdge } from "./scripted-edge.ts";
 
 const SCRIPT = fileURLToPath(new URL("./worker-script.mjs", import.meta.url));
@@ -31,13 +31,13 @@ const INVENTORY: Inventory = {
 /** Waits that a test would otherwise sit through. */
 const FAST: Partial<Timing> = {
   stopGraceMs: 400,
-  stopLookMs: 100,
+  stopCheckMs: 100,
   drainGraceMs: 2_000,
   drainPollHoldMs: 50,
   healthProbeMs: 50,
   healthProbeStartMs: 50,
   portHintAfterMs: 100,
-  refusalDelayMs: 50,
+  errorDelayMs: 50,
   restartBaseMs: 50,
   edgeRetryBaseMs: 20,
   edgeRetryCapMs: 200,
@@ -151,9 +151,9 @@ export class AgentFixture {
   }
 
   /** Who takes requests here. */
-  get doors(): Doors {
+  get doors(): AdmissionControl {
     if (this.#agent === null) throw new Error("no agent runs");
-    return this.#agent.doors;
+    return this.#agent.admissionControl;
   }
 
   /** The edge does not accept this host's token. */

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { Header, type HeaderData } from "tar";
-import type { Artifact } from "../../src/contract/artifact.ts";
+import type { Artifact } from "../../src/contract/agent/artifact.ts";
 
 export type PackedEntry = Pick<HeaderData, "path" | "linkpath" | "mode"> & {
   readonly type?: HeaderData["type"];

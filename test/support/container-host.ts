@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { onTestFinished } from "vitest";
-import { DockerRuntime, type DockerRuntimeOptions } from "../../node-agent/runtime/docker-runtime.ts";
+import { DockerRuntime, type DockerRuntimeOptions } from "../../node-agent/runtime/docker/docker-runtime.ts";
 import type { Timing } from "../../node-agent/timing.ts";
-import type { WorkerReport, WorkerState } from "../../src/contract/agent.ts";
+import type { WorkerReport, WorkerState } from "../../src/contract/agent/agent.ts";
 import { AgentFixture } from "./agent-fixture.ts";
 
 /** An agent whose workers are containers, in a network of its own. */

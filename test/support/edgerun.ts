@@ -4,7 +4,7 @@ import { cp, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inject } from "vitest";
-import { BUNDLE_FOLDER } from "../../scripts/start/bundle.ts";
+import { BUNDLE_FOLDER } from "../../scripts/bundle/edge-bundle.ts";
 import type { RuntimeKind } from "../../standalone/agent.ts";
 import { freePort } from "./free-port.ts";
 import { Launch } from "./launch.ts";

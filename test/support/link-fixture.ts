@@ -1,8 +1,8 @@
 /** Links of an agent against a scripted edge, and servers on this machine as their workers. */
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { Doors, Entry } from "../../node-agent/direct/doors.ts";
-import { Links } from "../../node-agent/direct/links.ts";
+import type { AdmissionControl, Admission } from "../../node-agent/worker/admission.ts";
+import { Links } from "../../node-agent/link/links.ts";
 import { Reachability } from "../../node-agent/edge/reachability.ts";
 import type { AgentEvent, AgentLog } from "../../node-agent/log.ts";
 import { TIMING, type Timing } from "../../node-agent/timing.ts";
@@ -11,7 +11,7 @@ import { LINK_TOKEN, ScriptedLink } from "./scripted-link.ts";
 export const ENDPOINT = "endpoint-1";
 
 /** Workers by their ports. */
-class ScriptedDoors implements Doors {
+class ScriptedDoors implements AdmissionControl {
   readonly ports = new Map<string, number>();
   onChange: (endpointId: string) => void = () => {};
   /** Requests that are inside. */
@@ -25,11 +25,11 @@ class ScriptedDoors implements Doors {
     this.#onLeave = onLeave;
   }
 
-  open(): readonly string[] {
+  openWorkers(): readonly string[] {
     return [...this.ports.keys()];
   }
 
-  enter(_: string, workerId: string): Entry | null {
+  admit(_: string, workerId: string): Admission | null {
     const port = this.ports.get(workerId);
     if (port === undefined) return null;
     this.inside += 1;
@@ -40,14 +40,14 @@ class ScriptedDoors implements Doors {
       this.inside -= 1;
       this.#onLeave();
     };
-    return { host: "127.0.0.1", port, leave };
+    return { host: "127.0.0.1", port, release: leave };
   }
 
-  suspect(_: string, workerId: string): void {
+  connectionFailed(_: string, workerId: string): void {
     this.suspected.push(workerId);
   }
 
-  refused(endpointId: string, workerId: string): void {
+  connectionRefused(endpointId: string, workerId: string): void {
     this.refusing.push(workerId);
     this.ports.delete(workerId);
     this.onChange(endpointId);
@@ -66,11 +66,11 @@ export class LinkFixture {
     this.link = link;
     this.doors = new ScriptedDoors(() => link.changed());
     const log = this.#log();
-    this.doors.onChange = (endpointId) => this.links.doorsChanged(endpointId);
+    this.doors.onChange = (endpointId) => this.links.admissionChanged(endpointId);
     this.links = new Links({
       edgeUrl: link.url,
       hostToken: LINK_TOKEN,
-      doors: this.doors,
+      admissionControl: this.doors,
       log,
       reachability: new Reachability(log),
       timing: { ...TIMING, edgeRetryBaseMs: 20, edgeRetryCapMs: 200, ...timing },
@@ -105,7 +105,7 @@ export class LinkFixture {
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     this.#servers.add(server);
     this.doors.ports.set(workerId, (server.address() as AddressInfo).port);
-    this.links.doorsChanged(ENDPOINT);
+    this.links.admissionChanged(ENDPOINT);
     return server;
   }
 

@@ -1,6 +1,6 @@
 /** A client of logs: asks for pages, and follows as a browser does, going on after a broken connection. */
 import { setTimeout as delay } from "node:timers/promises";
-import type { LogPage, ShownLogLine } from "../../src/contract/log.ts";
+import type { LogPage, LogLineView } from "../../src/contract/agent/log.ts";
 import { until } from "./until.ts";
 
 type Target = { readonly baseUrl: string; readonly apiKey: string; readonly endpointId: string };
@@ -16,7 +16,7 @@ export class LogClient {
     this.#headers = { Authorization: `Bearer ${apiKey}` };
   }
 
-  async lines(parameters: Record<string, string>): Promise<readonly ShownLogLine[]> {
+  async lines(parameters: Record<string, string>): Promise<readonly LogLineView[]> {
     const query = new URLSearchParams(parameters).toString();
     const response = await fetch(`${this.#address}?${query}`, { headers: this.#headers });
     if (response.status !== 200)
@@ -27,8 +27,8 @@ export class LogClient {
   /** Asks until the lines are as wanted. */
   async until(
     parameters: Record<string, string>,
-    isWanted: (lines: readonly ShownLogLine[]) => boolean,
-  ): Promise<readonly ShownLogLine[]> {
+    isWanted: (lines: readonly LogLineView[]) => boolean,
+  ): Promise<readonly LogLineView[]> {
     const look = async () => {
       const lines = await this.lines(parameters);
       if (!isWanted(lines)) throw new Error(JSON.stringify(lines));
@@ -38,7 +38,7 @@ export class LogClient {
   }
 
   /** What is kept, then all that follow; ends with the signal. */
-  async *follow(parameters: Record<string, string>, signal: AbortSignal): AsyncGenerator<ShownLogLine> {
+  async *follow(parameters: Record<string, string>, signal: AbortSignal): AsyncGenerator<LogLineView> {
     let lastId: string | undefined;
     while (!signal.aborted) {
       try {
@@ -72,7 +72,7 @@ export class LogClient {
       for (const block of blocks) {
         const data = /^data: (.*)$/m.exec(block)?.[1];
         const id = /^id: (.*)$/m.exec(block)?.[1];
-        if (data !== undefined) yield { id, data: JSON.parse(data) as ShownLogLine };
+        if (data !== undefined) yield { id, data: JSON.parse(data) as LogLineView };
       }
     }
   }

@@ -1,7 +1,7 @@
-import type { CachedItem, CacheShelf } from "../../node-agent/runtime/cache-shelf.ts";
+import type { CachedItem, CachedImageStore } from "../../node-agent/runtime/images/cached-images.ts";
 
 /** A shelf that lives as long as the test. */
-export class MemoryShelf implements CacheShelf {
+export class MemoryShelf implements CachedImageStore {
   readonly #items = new Map<string, CachedItem>();
 
   items(): CachedItem[] {

@@ -1,6 +1,6 @@
 /** An endpoint that is changed while it works, and what its workers look like meanwhile. */
 import { managementApi, type ManagementApi } from "../../standalone/management-api.ts";
-import type { ReleaseBody } from "../../src/contract/job.ts";
+import type { RolloutBody } from "../../src/contract/job.ts";
 import { createEndpoint } from "./management-client.ts";
 import { QueueClient } from "./queue-client.ts";
 import { until } from "./until.ts";
@@ -18,7 +18,7 @@ export type Sample = {
   readonly present: number;
   readonly ready: number;
   readonly current: number;
-  readonly release: ReleaseBody | null;
+  readonly release: RolloutBody | null;
 };
 
 export class RollingEndpoint implements AsyncDisposable {

@@ -1,6 +1,6 @@
 /** Artifacts of a scripted edge, and what goes wrong on their way. */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Artifact } from "../../src/contract/artifact.ts";
+import type { Artifact } from "../../src/contract/agent/artifact.ts";
 import { artifactOf } from "./archive.ts";
 
 export const ARTIFACT_PATH = /^\/agent\/v1\/artifacts\/([0-9a-f]{64})$/;

@@ -19,8 +19,13 @@ import {
   type UploadReply,
   syncRequestSchema,
   type WorkerReport,
-} from "../../src/contract/agent.ts";
-import { type LogLine, type LogRequest, logRequestSchema, type LogSource } from "../../src/contract/log.ts";
+} from "../../src/contract/agent/agent.ts";
+import {
+  type LogLine,
+  type LogRequest,
+  logRequestSchema,
+  type LogSource,
+} from "../../src/contract/agent/log.ts";
 
 import { ARTIFACT_PATH, ScriptedArtifacts } from "./scripted-artifacts.ts";
 import { LINK_PATH, ScriptedLink } from "./scripted-link.ts";

@@ -18,7 +18,7 @@ import {
   FRAME,
   type Frame,
   NO_PAYLOAD,
-} from "../../src/contract/link-frame.ts";
+} from "../../src/link/link-frame.ts";
 import {
   type Close,
   closeSchema,
@@ -28,7 +28,7 @@ import {
   resetSchema,
   type ResponseHead,
   responseHeadSchema,
-} from "../../src/contract/link-messages.ts";
+} from "../../src/link/link-messages.ts";
 
 export const LINK_TOKEN = "host-token";
 export const LINK_PATH = /^\/agent\/v1\/endpoints\/([^/]+)\/link$/;

@@ -1,8 +1,8 @@
 /** Workers of a load-balanced endpoint, which run server-script.mjs. */
 import { randomUUID } from "node:crypto";
 import { fileURLToPath } from "node:url";
-import type { Entry } from "../../node-agent/direct/doors.ts";
-import type { Assignment } from "../../src/contract/agent.ts";
+import type { Admission } from "../../node-agent/worker/admission.ts";
+import type { Assignment } from "../../src/contract/agent/agent.ts";
 import { type AgentFixture, assignment } from "./agent-fixture.ts";
 
 const SCRIPT = fileURLToPath(new URL("./server-script.mjs", import.meta.url));
@@ -29,12 +29,12 @@ export async function servingWorker(host: AgentFixture, env: Record<string, stri
 }
 
 export function openDoors(host: AgentFixture): readonly string[] {
-  return host.doors.open("endpoint-1");
+  return host.doors.openWorkers("endpoint-1");
 }
 
 /** Leave to send a request; fails where the door is closed. */
-export function enter(host: AgentFixture, workerId = "worker-1", turnOut = () => {}): Entry {
-  const entry = host.doors.enter("endpoint-1", workerId, turnOut);
+export function enter(host: AgentFixture, workerId = "worker-1", turnOut = () => {}): Admission {
+  const entry = host.doors.admit("endpoint-1", workerId, turnOut);
   if (entry === null) throw new Error(`${workerId} takes no requests`);
   return entry;
 }

@@ -2,7 +2,7 @@
 import { env } from "cloudflare:workers";
 import { sql } from "drizzle-orm";
 import { describe, test } from "vitest";
-import { roomFor, type BoundedKind } from "../../src/db/account-room.ts";
+import { quotaOf, type QuotaKind } from "../../src/db/quotas.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { madeApp } from "./flash-client.ts";
 import { codeOf, freshClient, savedVolume, type Client } from "./graphql-client.ts";
@@ -16,7 +16,7 @@ const db = openDatabase(env.DB);
 
 /** By kind: its table, a row of it, and how one more is made. */
 const KINDS: Record<
-  BoundedKind,
+  QuotaKind,
   {
     table: string;
     key: string;
@@ -95,7 +95,7 @@ async function countOf(table: string, accountId: string): Promise<number> {
 }
 
 /** Copies a row of the account until it has `count`. */
-async function fill(accountId: string, { table, key, unique }: (typeof KINDS)[BoundedKind], count: number) {
+async function fill(accountId: string, { table, key, unique }: (typeof KINDS)[QuotaKind], count: number) {
   const columns = await db.all<{ name: string }>(sql`SELECT name FROM pragma_table_info(${table})`);
   const values = columns.map(({ name }) =>
     [key, ...[unique].flat()].includes(name)
@@ -110,21 +110,21 @@ async function fill(accountId: string, { table, key, unique }: (typeof KINDS)[Bo
          (SELECT value FROM json_each(${numbers})) AS numbers`);
 }
 
-describe.for(Object.entries(KINDS) as [BoundedKind, (typeof KINDS)[BoundedKind]][])("%s", ([kind, row]) => {
+describe.for(Object.entries(KINDS) as [QuotaKind, (typeof KINDS)[QuotaKind]][])("%s", ([kind, row]) => {
   test("of two that fill the last place at once one is made, and then none", async ({ expect }) => {
     const client = await freshClient();
     const neededId = (await row.need?.(client)) ?? "";
     const create = async (name: string) => await client.send(`mutation { ${row.create(name, neededId)} }`);
     expect((await create("first")).errors).toBeUndefined();
-    await fill(client.accountId, row, roomFor(kind) - 1);
+    await fill(client.accountId, row, quotaOf(kind) - 1);
 
     const answers = await Promise.all([create("one"), create("two")]);
     const codes = answers.map((answer) => (answer.errors === undefined ? "made" : codeOf(answer)));
     expect(codes.toSorted()).toEqual(["LIMIT_REACHED", "made"]);
     const refused = await create("three");
     expect(codeOf(refused)).toBe("LIMIT_REACHED");
-    expect(refused.errors[0].message).toMatch(holding(roomFor(kind)));
-    expect(await countOf(row.table, client.accountId)).toBe(roomFor(kind));
+    expect(refused.errors[0].message).toMatch(holding(quotaOf(kind)));
+    expect(await countOf(row.table, client.accountId)).toBe(quotaOf(kind));
 
     const other = await freshClient();
     const othersId = (await row.need?.(other)) ?? "";
@@ -135,7 +135,7 @@ describe.for(Object.entries(KINDS) as [BoundedKind, (typeof KINDS)[BoundedKind]]
 test("REST says so as well, and not as something to try again", async ({ expect }) => {
   const client = await freshClient();
   await savedVolume(client);
-  await fill(client.accountId, KINDS.networkVolume, roomFor("networkVolume"));
+  await fill(client.accountId, KINDS.networkVolume, quotaOf("networkVolume"));
   const key = await keyWith(client.accountId, { graphql: "write", endpoints: "none" });
   const volume = { name: "v", size: 1, dataCenterId: "EU-RO-1" };
   const { status, body } = await call("POST", "/v1/networkvolumes", volume, {

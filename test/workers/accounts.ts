@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { generateCredential } from "../../src/auth/credential.ts";
-import { hashKey } from "../../src/auth/hash-key.ts";
+import { hashKey } from "../../src/auth/digest.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { account, apiKey } from "../../src/db/schema.ts";
 

@@ -1,6 +1,6 @@
 /** What an endpoint did: counted without rows for jobs, and exact whatever the object forgets. */
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
-import type { DispatchedJob } from "../../src/contract/agent.ts";
+import type { DispatchedJob } from "../../src/contract/agent/agent.ts";
 import type { RequestMetrics, WorkerMetrics } from "../../src/contract/metrics.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { EdgeClient } from "./edge-client.ts";

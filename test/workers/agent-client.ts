@@ -1,5 +1,5 @@
 /**
- * A scripted agent: joins as a host and speaks src/contract/agent.ts over the real HTTP API. It keeps the
+ * A scripted agent: joins as a host and speaks src/contract/agent/agent.ts over the real HTTP API. It keeps the
  * rules of the exchange: it lists what it holds and which turns are open, unless a test says otherwise.
  */
 import { exports } from "cloudflare:workers";
@@ -10,12 +10,12 @@ import {
   type DispatchedJob,
   type ExchangeReply,
   type ExchangeRequest,
-  type HeldJob,
+  type LeasedJob,
   type SyncReply,
   type SyncRequest,
-} from "../../src/contract/agent.ts";
-import { logReplySchema, type LogReply, type LogRequest } from "../../src/contract/log.ts";
-import { GPU_TIER_NAMES } from "../../src/contract/gpu-tiers.ts";
+} from "../../src/contract/agent/agent.ts";
+import { logReplySchema, type LogReply, type LogRequest } from "../../src/contract/agent/log.ts";
+import { GPU_TIER_NAMES } from "../../src/catalog/gpu-tiers.ts";
 import type { EdgeClient } from "./edge-client.ts";
 import { notYet, until } from "./support/until.ts";
 
@@ -37,7 +37,7 @@ export class ScriptedAgent {
   readonly hostId: string;
   readonly #token: string;
   readonly #session = crypto.randomUUID();
-  readonly #held = new Map<string, HeldJob>();
+  readonly #held = new Map<string, LeasedJob>();
   readonly #openTurns = new Set<number>();
   #turn = 0;
 

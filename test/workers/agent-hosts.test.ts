@@ -1,8 +1,8 @@
 /** Hosts that join, look after themselves and leave, and the agents that the edge serves. */
 import { env, exports } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
-import { AGENT_VERSION } from "../../src/contract/agent-version.ts";
-import { hostReplySchema } from "../../src/contract/agent.ts";
+import { AGENT_VERSION } from "../../src/contract/agent/agent-version.ts";
+import { hostReplySchema } from "../../src/contract/agent/agent.ts";
 import { CREDENTIAL_CACHE_MS, HOSTS_MAX } from "../../src/contract/limits.ts";
 import { maintain } from "../../src/maintenance/maintain.ts";
 import { INVENTORY, ScriptedAgent } from "./agent-client.ts";

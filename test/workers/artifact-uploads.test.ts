@@ -3,7 +3,7 @@ import { createExecutionContext } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { AwsV4Signer } from "aws4fetch";
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
-import { ARTIFACT_MAX_BYTES, ARTIFACT_UPLOAD_LIFE_MS } from "../../src/contract/flash-limits.ts";
+import { ARTIFACT_MAX_BYTES, ARTIFACT_UPLOAD_TTL_MS } from "../../src/contract/flash/flash-limits.ts";
 import edge from "../../src/index.ts";
 import {
   archive,
@@ -248,7 +248,7 @@ describe("what an upload does not take", () => {
       const { status, body } = await put(url, bytes);
       expect([status, body.code]).toEqual([404, "not_found"]);
     }
-    passTime(ARTIFACT_UPLOAD_LIFE_MS + 1);
+    passTime(ARTIFACT_UPLOAD_TTL_MS + 1);
     expect((await put(uploadUrl, bytes)).status).toBe(404);
     await expect(finalized(client, client, objectKey)).rejects.toThrow("ARTIFACT_NOT_FOUND");
   });

@@ -1,10 +1,10 @@
 /** What an assignment says of the host's CPU, memory and network volumes, and that it is always one. */
 import fc from "fast-check";
 import { beforeEach, describe, test, vi } from "vitest";
-import { assignmentSchema, type Assignment, type Inventory } from "../../src/contract/agent.ts";
-import { startLimitMs } from "../../src/domain/start-limit.ts";
-import { toAssignment, type Filled } from "../../src/gateway/agent/assignment.ts";
-import type { Blueprint } from "../../src/gateway/agent/blueprint.ts";
+import { assignmentSchema, type Assignment, type Inventory } from "../../src/contract/agent/agent.ts";
+import { startLimitMs } from "../../src/domain/scaling/start-limit.ts";
+import { toAssignment, type Filled } from "../../src/management/assignments/assignments.ts";
+import type { Blueprint } from "../../src/management/assignments/blueprint.ts";
 import { INVENTORY, ScriptedAgent } from "./agent-client.ts";
 import { EdgeClient } from "./edge-client.ts";
 
@@ -130,7 +130,7 @@ const blueprint = fc.record(
 const filled: fc.Arbitrary<Filled> = fc.oneof(
   fc.record({
     kind: fc.constant("filled" as const),
-    parts: fc.record({
+    fields: fc.record({
       env: fc.dictionary(fc.string({ minLength: 1 }), odd(fc.string())),
       registryAuth: odd(fc.constant(null)),
     }),
@@ -141,8 +141,8 @@ const filled: fc.Arbitrary<Filled> = fc.oneof(
 test("whatever a template says, the assignment fits what agents read, and keeps its worker", ({ expect }) => {
   using _silent = vi.spyOn(console, "error").mockImplementation(() => {});
   fc.assert(
-    fc.property(blueprint as fc.Arbitrary<Blueprint>, filled, (made, parts) => {
-      const sent = JSON.parse(JSON.stringify(toAssignment(WORKER, made, parts)));
+    fc.property(blueprint as fc.Arbitrary<Blueprint>, filled, (made, fields) => {
+      const sent = JSON.parse(JSON.stringify(toAssignment(WORKER, made, fields)));
       const { data, error } = assignmentSchema.safeParse(sent);
       expect(error).toBeUndefined();
       expect(data).toMatchObject({ workerId: "w", endpointId: "e", revision: 1 });

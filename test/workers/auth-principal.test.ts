@@ -2,15 +2,15 @@ import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { describe, test } from "vitest";
 import { generateCredential } from "../../src/auth/credential.ts";
-import { hashKey } from "../../src/auth/hash-key.ts";
+import { hashKey } from "../../src/auth/digest.ts";
 import { authenticateHost } from "../../src/auth/host-principal.ts";
 import { authenticate, forgetApiKey } from "../../src/auth/principal.ts";
-import { CREDENTIAL_CACHE_MS, CREDENTIAL_REFUSAL_CACHE_MS } from "../../src/contract/limits.ts";
+import { CREDENTIAL_CACHE_MS, CREDENTIAL_REJECTION_CACHE_MS } from "../../src/contract/limits.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { createHost } from "../../src/db/hosts.ts";
-import { insertJoinTokenIfRoom } from "../../src/db/join-tokens.ts";
+import { insertJoinTokenWithinQuota } from "../../src/db/credentials/join-tokens.ts";
 import { account, apiKey, host } from "../../src/db/schema.ts";
-import { FULL_PERMISSIONS, NO_PERMISSIONS } from "../../src/domain/permissions.ts";
+import { FULL_PERMISSIONS, NO_PERMISSIONS } from "../../src/domain/accounts/permissions.ts";
 import { freshAccount } from "./accounts.ts";
 
 const db = openDatabase(env.DB);
@@ -69,8 +69,8 @@ describe("API keys", () => {
       createdAt: NOW,
     });
 
-    expect((await authenticate(env, key, NOW + CREDENTIAL_REFUSAL_CACHE_MS - 1)).kind).toBe("unauthorized");
-    expect((await authenticate(env, key, NOW + CREDENTIAL_REFUSAL_CACHE_MS)).kind).toBe("principal");
+    expect((await authenticate(env, key, NOW + CREDENTIAL_REJECTION_CACHE_MS - 1)).kind).toBe("unauthorized");
+    expect((await authenticate(env, key, NOW + CREDENTIAL_REJECTION_CACHE_MS)).kind).toBe("principal");
   });
 
   test("a cached answer asks D1 nothing", async ({ expect }) => {
@@ -200,7 +200,7 @@ test("no credential works in another kind's place", async ({ expect }) => {
   const { token } = await freshHost(accountId);
   const joinToken = generateCredential("join-token");
   const joinHash = await hashKey(joinToken);
-  await insertJoinTokenIfRoom(
+  await insertJoinTokenWithinQuota(
     db,
     { accountId, apiKeyId: "", operation: "joinTokenCreate", now: NOW },
     { hash: joinHash, name: null, expiresAt: NOW + 1_000, apiKeyId: null },

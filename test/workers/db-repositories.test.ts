@@ -1,12 +1,12 @@
 import { env } from "cloudflare:workers";
 import { describe, test } from "vitest";
-import { ensureRootApiKey, findApiKeyByHash } from "../../src/db/api-keys.ts";
+import { ensureRootApiKey, findApiKeyByHash } from "../../src/db/credentials/api-keys.ts";
 import type { Author } from "../../src/db/audit-log.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import {
   deleteEndpointIfUnchanged,
   findEndpoint,
-  insertEndpointIfWhole,
+  insertEndpointIfAllowed,
   listEndpoints,
   toEndpointConfig,
   updateEndpointIfUnchanged,
@@ -14,23 +14,23 @@ import {
   type EndpointValues,
 } from "../../src/db/endpoints.ts";
 import { createHost, findHostByTokenHash } from "../../src/db/hosts.ts";
-import { insertJoinTokenIfRoom, redeemJoinToken } from "../../src/db/join-tokens.ts";
+import { insertJoinTokenWithinQuota, redeemJoinToken } from "../../src/db/credentials/join-tokens.ts";
 import {
   deleteTemplateIfUnused,
   findTemplate,
-  insertTemplateIfWhole,
+  insertTemplateIfAllowed,
   updateTemplateIfUnchanged,
   type TemplateRecord,
   type TemplateValues,
 } from "../../src/db/templates.ts";
 import { webhookSecret } from "../../src/db/schema.ts";
-import { ensureWebhookSecrets, rotateWebhookSecret } from "../../src/management/webhooks/webhook-secrets.ts";
+import { ensureWebhookSecrets, rotateWebhookSecret } from "../../src/management/secrets/webhook-secrets.ts";
 import { WEBHOOK_SECRET_OVERLAP_MS } from "../../src/contract/limits.ts";
 import { freshAccount } from "./accounts.ts";
 
 const db = openDatabase(env.DB);
 const NOW = 1_000;
-const OF_RELEASE = { release: true, volumeIds: [], environmentId: null };
+const OF_RELEASE = { isNewVersion: true, volumeIds: [], environmentId: null };
 
 const templateValues = (name: string): TemplateValues => ({
   name,
@@ -86,7 +86,7 @@ function by(accountId: string, now = NOW): Author {
 }
 
 async function freshTemplate(accountId: string, name = "t"): Promise<TemplateRecord> {
-  const inserted = await insertTemplateIfWhole(db, by(accountId), templateValues(name), {
+  const inserted = await insertTemplateIfAllowed(db, by(accountId), templateValues(name), {
     isBound: false,
   });
   if (!inserted) throw new Error("the name is taken");
@@ -94,7 +94,7 @@ async function freshTemplate(accountId: string, name = "t"): Promise<TemplateRec
 }
 
 async function freshEndpoint(author: Author, values: EndpointValues): Promise<EndpointRecord> {
-  const inserted = await insertEndpointIfWhole(db, author, values, { volumeIds: [], environmentId: null });
+  const inserted = await insertEndpointIfAllowed(db, author, values, { volumeIds: [], environmentId: null });
   if (!inserted) throw new Error("the endpoint is not whole");
   return inserted;
 }
@@ -119,7 +119,7 @@ describe("templates", () => {
     const read = await freshTemplate(accountId);
     const endpoint = await freshEndpoint(by(accountId), endpointValues(read.id));
     const author = by(accountId, NOW + 1);
-    const options = { release: true };
+    const options = { isNewVersion: true };
 
     const values = { ...templateValues("t"), imageName: "a:2" };
     expect(await updateTemplateIfUnchanged(db, author, read, values, options)).toMatchObject({ revision: 2 });
@@ -135,7 +135,7 @@ describe("templates", () => {
 
     const taken = templateValues("taken");
     expect(
-      await updateTemplateIfUnchanged(db, by(accountId), read, taken, { release: true }),
+      await updateTemplateIfUnchanged(db, by(accountId), read, taken, { isNewVersion: true }),
     ).toBeUndefined();
     expect(await findEndpoint(db, endpoint.id)).toMatchObject({ version: 1, revision: 1 });
   });
@@ -173,7 +173,7 @@ describe("endpoints", () => {
     expect(await findEndpoint(db, read.id)).toMatchObject({ version: 2 });
   });
 
-  test("an endpoint and its inline template change together, as one release, or neither does", async ({
+  test("an endpoint and its inline template change together, as one isNewVersion, or neither does", async ({
     expect,
   }) => {
     const { accountId } = await freshAccount();
@@ -209,7 +209,7 @@ describe("endpoints", () => {
     const wrongLimits = { ...endpointValues(templateId), workersMin: 4 };
     await expect(freshEndpoint(by(accountId), wrongLimits)).rejects.toThrow();
     const needs = { volumeIds: [], environmentId: null };
-    expect(await insertEndpointIfWhole(db, by(accountId), endpointValues("none"), needs)).toBeUndefined();
+    expect(await insertEndpointIfAllowed(db, by(accountId), endpointValues("none"), needs)).toBeUndefined();
     expect(await listEndpoints(db, accountId)).toEqual([]);
   });
 
@@ -225,7 +225,7 @@ describe("endpoints", () => {
 describe("join tokens and hosts", () => {
   test("of many that redeem a token at once, one is served", async ({ expect }) => {
     const { accountId } = await freshAccount();
-    await insertJoinTokenIfRoom(db, by(accountId), {
+    await insertJoinTokenWithinQuota(db, by(accountId), {
       hash: "once",
       name: "rack",
       expiresAt: NOW + 10,
@@ -240,7 +240,7 @@ describe("join tokens and hosts", () => {
 
   test("an expired or unknown token is not redeemed", async ({ expect }) => {
     const { accountId } = await freshAccount();
-    await insertJoinTokenIfRoom(db, by(accountId), {
+    await insertJoinTokenWithinQuota(db, by(accountId), {
       hash: "late",
       name: null,
       expiresAt: NOW + 10,

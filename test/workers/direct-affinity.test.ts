@@ -1,7 +1,7 @@
 import { test } from "vitest";
 import { DIRECT_STRICT_WAIT_MS, DIRECT_WAIT_MS } from "../../src/contract/limits.ts";
 import { ApiError } from "../../src/gateway/api-error.ts";
-import { patienceMs, readAffinity } from "../../src/gateway/lb/affinity.ts";
+import { waitLimitMs, readAffinity } from "../../src/gateway/load-balancing/affinity.ts";
 
 const read = (value: string) => readAffinity(new Headers({ "X-Runpod-Worker-Id": value }));
 
@@ -21,8 +21,8 @@ test("anything else is refused by the name of the header", ({ expect }) => {
 });
 
 test("who wants one worker and no other waits longer", ({ expect }) => {
-  expect(patienceMs(null)).toBe(DIRECT_WAIT_MS);
-  expect(patienceMs(read("w"))).toBe(DIRECT_WAIT_MS);
-  expect(patienceMs(read("strict w"))).toBe(DIRECT_STRICT_WAIT_MS);
-  expect(patienceMs(read("strict-resume w"))).toBe(DIRECT_STRICT_WAIT_MS);
+  expect(waitLimitMs(null)).toBe(DIRECT_WAIT_MS);
+  expect(waitLimitMs(read("w"))).toBe(DIRECT_WAIT_MS);
+  expect(waitLimitMs(read("strict w"))).toBe(DIRECT_STRICT_WAIT_MS);
+  expect(waitLimitMs(read("strict-resume w"))).toBe(DIRECT_STRICT_WAIT_MS);
 });

@@ -1,11 +1,11 @@
 /** What becomes of a worker's answer on its way to the client. */
 import { expect, test, vi } from "vitest";
-import type { ResponseHead } from "../../src/contract/link-messages.ts";
-import { encodeJson } from "../../src/durable/json-bytes.ts";
-import { openAnswer, type DirectAnswer } from "../../src/gateway/lb/answer.ts";
-import { passStream } from "../../src/gateway/lb/passed-stream.ts";
+import type { ResponseHead } from "../../src/link/link-messages.ts";
+import { encodeJson } from "../../src/link/json-bytes.ts";
+import { openAnswer, type WorkerAnswer } from "../../src/gateway/load-balancing/answer.ts";
+import { copyStream } from "../../src/gateway/load-balancing/stream-copy.ts";
 
-type Body = DirectAnswer["body"];
+type Body = WorkerAnswer["body"];
 
 async function open(
   head: Partial<ResponseHead>,
@@ -14,7 +14,7 @@ async function open(
   prefix = "",
 ): Promise<Response> {
   const whole = { status: 200, statusText: "", headers: [], ...head };
-  const answer: DirectAnswer = { kind: "answer", workerId: "w-1", head: encodeJson(whole), body };
+  const answer: WorkerAnswer = { kind: "answer", workerId: "w-1", head: encodeJson(whole), body };
   return await openAnswer(answer, { method, prefix, waitUntil: () => {}, giveUp: () => {} });
 }
 
@@ -168,7 +168,7 @@ test("who does not read an answer to its end stops it", async () => {
   const { body, writer } = written();
   const { readable, writable } = new IdentityTransformStream();
   const reasons: string[] = [];
-  const passed = passStream(body, writable, { limitMs: 1_000, giveUp: (reason) => reasons.push(reason) });
+  const passed = copyStream(body, writable, { limitMs: 1_000, giveUp: (reason) => reasons.push(reason) });
   await readable.cancel();
   await writer.write(bytesOf("x"));
   await passed;
@@ -180,7 +180,7 @@ test("a worker that falls silent is given up, and its answer broken off", async 
   const { body } = written();
   const { readable, writable } = new IdentityTransformStream();
   const reasons: string[] = [];
-  const passed = passStream(body, writable, { limitMs: 20, giveUp: (reason) => reasons.push(reason) });
+  const passed = copyStream(body, writable, { limitMs: 20, giveUp: (reason) => reasons.push(reason) });
   await expect(new Response(readable).text()).rejects.toThrow(/./);
   await passed;
   expect(reasons).toEqual(["timeout"]);
@@ -191,7 +191,7 @@ test("a client that reads nothing for long is no silence of the worker", async (
   const { body, writer } = written();
   const { readable, writable } = new IdentityTransformStream();
   const reasons: string[] = [];
-  const passed = passStream(body, writable, { limitMs: 1_000, giveUp: (reason) => reasons.push(reason) });
+  const passed = copyStream(body, writable, { limitMs: 1_000, giveUp: (reason) => reasons.push(reason) });
   await writer.write(bytesOf("x"));
   await vi.advanceTimersByTimeAsync(10_000);
   await writer.close();

@@ -2,11 +2,11 @@
 import { createExecutionContext } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { beforeEach, afterEach, describe, test, vi } from "vitest";
-import { FRAME } from "../../src/contract/link-frame.ts";
-import type { RequestHead } from "../../src/contract/link-messages.ts";
+import { FRAME } from "../../src/link/link-frame.ts";
+import type { RequestHead } from "../../src/link/link-messages.ts";
 import { DIRECT_REQUESTS_MAX, DIRECT_STRICT_WAIT_MS, DIRECT_WAIT_MS } from "../../src/contract/limits.ts";
 import { findAnyEndpoint } from "../../src/gateway/endpoint-directory.ts";
-import { WorkerSearch } from "../../src/gateway/lb/worker-search.ts";
+import { WorkerSearch } from "../../src/gateway/load-balancing/worker-search.ts";
 import edge from "../../src/index.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { EdgeClient } from "./edge-client.ts";
@@ -199,7 +199,7 @@ describe("a request that no worker can take", () => {
       const { requestId, receivedAt } = search;
       return search.ask((stub) => {
         asked += 1;
-        return stub.direct({ requestId, head: headOf(), body: null, affinity: null, receivedAt });
+        return stub.forward({ requestId, head: headOf(), body: null, affinity: null, receivedAt });
       });
     };
     const waiting = seek();
@@ -267,7 +267,13 @@ describe("a worker that fails", () => {
     const { signal } = new AbortController();
     const search = new WorkerSearch({ env, endpoint, affinity: null, signal, executionCtx, limitMs: 50 });
     const asked = search.ask((stub) =>
-      stub.direct({ requestId: search.requestId, head: headOf(), body: null, affinity: null, receivedAt: 0 }),
+      stub.forward({
+        requestId: search.requestId,
+        head: headOf(),
+        body: null,
+        affinity: null,
+        receivedAt: 0,
+      }),
     );
     await expect(asked).rejects.toMatchObject({ code: "worker_too_slow" });
     expect((await link.open()).workerId).toBe(workerId);

@@ -1,6 +1,6 @@
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
-import { FLAG_END, FRAME } from "../../src/contract/link-frame.ts";
+import { FLAG_END, FRAME } from "../../src/link/link-frame.ts";
 import {
   AGENT_HOLD_MAX_MS,
   DIRECT_BODY_MAX_BYTES,
@@ -51,7 +51,7 @@ describe("an abort", () => {
     const { endpointId, link, direct: call } = await linkedEndpoint(api);
     const reply = call({ requestId: "one" });
     await link.open();
-    await endpointObject(endpointId).abortDirect("one", "timeout");
+    await endpointObject(endpointId).abortForwarded("one", "timeout");
     expect(await link.resetReason()).toBe("timeout");
     expect(await reply).toMatchObject({ kind: "failed", reason: "timeout" });
   });
@@ -63,7 +63,7 @@ describe("an abort", () => {
     await link.open();
     const written = body.writeForever(frame);
     await link.next(FRAME.DATA);
-    await endpointObject(endpointId).abortDirect("one", "aborted");
+    await endpointObject(endpointId).abortForwarded("one", "aborted");
     expect(await link.resetReason()).toBe("aborted");
     expect(await reply).toMatchObject({ kind: "failed", reason: "aborted" });
     await written;
@@ -74,7 +74,7 @@ describe("an abort", () => {
     link.data(stream, "some");
     const reader = body.getReader();
     await reader.read();
-    await endpointObject(endpointId).abortDirect(requestId, "aborted");
+    await endpointObject(endpointId).abortForwarded(requestId, "aborted");
     expect(await link.resetReason()).toBe("aborted");
     await expect(reader.read()).rejects.toThrow();
     link.data(stream, "late"); // a stream that is over is no fault
@@ -113,7 +113,7 @@ describe("an abort", () => {
 
   test("that overtakes its request keeps it from any worker", async ({ expect }) => {
     const { endpointId, link, direct: call } = await linkedEndpoint(api);
-    await endpointObject(endpointId).abortDirect("one", "aborted");
+    await endpointObject(endpointId).abortForwarded("one", "aborted");
     expect(await call({ requestId: "one" })).toMatchObject({ kind: "failed", reason: "aborted" });
     const other = call({ requestId: "two" });
     link.answer((await link.open()).stream, "");
@@ -126,8 +126,8 @@ describe("an abort", () => {
     const reply = call({ requestId: "one" });
     link.answer((await link.open()).stream, "");
     await reply;
-    await endpointObject(endpointId).abortDirect("one", "aborted");
-    await endpointObject(endpointId).abortDirect("two", "aborted");
+    await endpointObject(endpointId).abortForwarded("one", "aborted");
+    await endpointObject(endpointId).abortForwarded("two", "aborted");
     expect(link.unread).toEqual([]);
   });
 });
@@ -161,7 +161,7 @@ describe("back-pressure", () => {
     }
     await scheduler.wait(100); // time in which nothing may come
     expect(link.unread).toEqual([]);
-    await endpointObject(endpointId).abortDirect("one", "aborted");
+    await endpointObject(endpointId).abortForwarded("one", "aborted");
     expect(await link.resetReason()).toBe("aborted");
     expect(await written).toBeLessThanOrEqual(4_000_000); // what pipes on the way hold
   });

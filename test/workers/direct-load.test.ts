@@ -1,10 +1,10 @@
 /** Requests of load-balanced endpoints as work: they scale, hold workers, are counted, and write no rows. */
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
-import type { Assignment, WorkerReport } from "../../src/contract/agent.ts";
-import { FLAG_END, FRAME } from "../../src/contract/link-frame.ts";
-import { ACTIVITY_NOTE_MS, IDLE_NOTE_AFTER_MS } from "../../src/contract/limits.ts";
+import type { Assignment, WorkerReport } from "../../src/contract/agent/agent.ts";
+import { FLAG_END, FRAME } from "../../src/link/link-frame.ts";
+import { ACTIVITY_CHECKPOINT_MS, IDLE_STORE_AFTER_MS } from "../../src/contract/limits.ts";
 import type { RequestMetrics, WorkerMetrics } from "../../src/contract/metrics.ts";
-import type { Affinity } from "../../src/endpoint/direct/messages.ts";
+import type { Affinity } from "../../src/endpoint/load-balancing/messages.ts";
 import { INVENTORY, ScriptedAgent } from "./agent-client.ts";
 import { EdgeClient } from "./edge-client.ts";
 import { answered, direct, headOf, json, ScriptedLink, untilReady } from "./link-client.ts";
@@ -174,7 +174,7 @@ describe("rows", () => {
     await configure(endpointId, { workersMin: 0 });
     const once = async () => {
       await serve();
-      for (const ms of [IDLE_NOTE_AFTER_MS, 22 * SECOND]) {
+      for (const ms of [IDLE_STORE_AFTER_MS, 22 * SECOND]) {
         passTime(ms);
         const alarm = await alarmOf(endpointId);
         if (alarm !== null && alarm <= Date.now()) await fireAlarm(endpointId);
@@ -228,10 +228,10 @@ describe("workers", () => {
     const { endpointId, host, serve } = await linked();
     await configure(endpointId, { workersMin: 0 });
     await serve();
-    passTime(IDLE_NOTE_AFTER_MS);
+    passTime(IDLE_STORE_AFTER_MS);
     await fireAlarm(endpointId);
     await evict(endpointId);
-    passTime(IDLE_TIMEOUT_MS - IDLE_NOTE_AFTER_MS - 1);
+    passTime(IDLE_TIMEOUT_MS - IDLE_STORE_AFTER_MS - 1);
     await fireAlarm(endpointId);
     expect(await host.until(1)).toHaveLength(1);
     await evict(endpointId);
@@ -244,7 +244,7 @@ describe("workers", () => {
     const { endpointId, host, serve, workerId } = await linked();
     await configure(endpointId, { workersMin: 0 });
     await serve();
-    passTime(IDLE_NOTE_AFTER_MS);
+    passTime(IDLE_STORE_AFTER_MS);
     await fireAlarm(endpointId);
     passTime(40 * SECOND);
     await serve();
@@ -375,7 +375,7 @@ describe("requests", () => {
     for (const reason of ["aborted", "timeout"] as const) {
       const reply = direct(endpointId, { requestId });
       await link.open();
-      await endpointObject(endpointId).abortDirect(requestId, reason);
+      await endpointObject(endpointId).abortForwarded(requestId, reason);
       expect(await reply).toMatchObject({ kind: "failed", reason });
       await link.next(FRAME.RESET);
     }
@@ -400,7 +400,7 @@ describe("requests", () => {
       const requestId = crypto.randomUUID();
       const reply = direct(endpointId, { requestId });
       const { stream } = await link.open();
-      return { stream, reply, abort: () => endpointObject(endpointId).abortDirect(requestId, "aborted") };
+      return { stream, reply, abort: () => endpointObject(endpointId).abortForwarded(requestId, "aborted") };
     };
     const beginAnswer = async () => {
       const request = await begin();
@@ -439,7 +439,7 @@ describe("requests", () => {
       },
       async () => {
         const requestId = crypto.randomUUID();
-        await endpointObject(endpointId).abortDirect(requestId, "aborted");
+        await endpointObject(endpointId).abortForwarded(requestId, "aborted");
         expect((await direct(endpointId, { requestId })).kind).toBe("failed");
       },
     ];
@@ -481,12 +481,12 @@ describe("requests", () => {
   }) => {
     const { endpointId, serve } = await linked();
     await serve(1_000);
-    passTime(IDLE_NOTE_AFTER_MS);
+    passTime(IDLE_STORE_AFTER_MS);
     await fireAlarm(endpointId);
     await evict(endpointId);
     expect(await requestsOf(endpointId)).toMatchObject({ requests: 1, completed: 1 });
     await serve(1_000);
-    passTime(ACTIVITY_NOTE_MS);
+    passTime(ACTIVITY_CHECKPOINT_MS);
     await fireAlarm(endpointId);
     await serve(1_000);
     await serve(1_000);

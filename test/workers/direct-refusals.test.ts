@@ -8,7 +8,7 @@ import {
 } from "../../src/contract/limits.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { findEndpoint } from "../../src/db/endpoints.ts";
-import { NEEDED_ACCESS } from "../../src/gateway/v2/operations.ts";
+import { NEEDED_ACCESS } from "../../src/gateway/queue/operations.ts";
 import { EdgeClient } from "./edge-client.ts";
 import { keyWith } from "./key-client.ts";
 

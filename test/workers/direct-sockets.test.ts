@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
-import { FLAG_FIN, FRAME } from "../../src/contract/link-frame.ts";
+import { FLAG_FIN, FRAME } from "../../src/link/link-frame.ts";
 import {
   LINK_FRAME_MAX_BYTES,
   LINK_WINDOW_BYTES,
   WEBSOCKET_BACKLOG_MAX_BYTES,
   WEBSOCKET_MESSAGE_MAX_BYTES,
 } from "../../src/contract/limits.ts";
-import { UPGRADE_HEAD, UPGRADE_WORKER } from "../../src/endpoint/direct/messages.ts";
+import { UPGRADE_HEAD, UPGRADE_WORKER } from "../../src/endpoint/load-balancing/messages.ts";
 import { EdgeClient } from "./edge-client.ts";
 import { bytesOf, direct, headOf, json, linkedEndpoint, type ScriptedLink, text } from "./link-client.ts";
 import { endpointObject, evict } from "./object.ts";
@@ -259,7 +259,7 @@ describe("a WebSocket", () => {
 
   test("is closed when its request is aborted", async ({ expect }) => {
     const { endpointId, requestId, link, client } = await opened();
-    await endpointObject(endpointId).abortDirect(requestId, "aborted");
+    await endpointObject(endpointId).abortForwarded(requestId, "aborted");
     expect((await client.closed).code).toBe(1011);
     expect(await link.resetReason()).toBe("aborted");
   });

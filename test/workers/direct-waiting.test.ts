@@ -1,7 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
 import { DIRECT_WAITING_MAX } from "../../src/contract/limits.ts";
-import type { Affinity } from "../../src/endpoint/direct/messages.ts";
+import type { Affinity } from "../../src/endpoint/load-balancing/messages.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { EdgeClient } from "./edge-client.ts";
 import { direct, LB, linkedEndpoint, linkedPair, ScriptedLink, untilReady, vitalsOf } from "./link-client.ts";

@@ -1,5 +1,5 @@
 import { beforeEach, describe, test } from "vitest";
-import { FLAG_END, FRAME } from "../../src/contract/link-frame.ts";
+import { FLAG_END, FRAME } from "../../src/link/link-frame.ts";
 import { EdgeClient } from "./edge-client.ts";
 import { answered, headOf, linkedEndpoint, readAll, text, WrittenBody } from "./link-client.ts";
 

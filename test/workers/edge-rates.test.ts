@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, test, vi } from "vitest";
 import { generateCredential } from "../../src/auth/credential.ts";
 import { authenticateHost } from "../../src/auth/host-principal.ts";
 import { authenticate, callerName } from "../../src/auth/principal.ts";
-import { countFault, countRequest, RateLimitedError, type RateEnv } from "../../src/auth/request-rates.ts";
+import { countFailure, countRequest, RateLimitedError, type RateEnv } from "../../src/auth/request-rates.ts";
 import { EDGE_RATE_LIMITS, rateLimitBinding, type EdgeLimited } from "../../src/contract/rate-limits.ts";
 import type { Env } from "../../src/env.ts";
 import edge from "../../src/index.ts";
@@ -41,7 +41,7 @@ function counted() {
 
 async function useUp(limited: EdgeLimited, name: string): Promise<void> {
   const count = EDGE_RATE_LIMITS[limited].requests + 1;
-  for (let done = 0; done < count; done += 1) await countFault({}, limited, name, NOW);
+  for (let done = 0; done < count; done += 1) await countFailure({}, limited, name, NOW);
 }
 
 let place = 0;

@@ -2,11 +2,11 @@
 import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
-import { environmentKey, environmentOfKey } from "../../src/auth/environment-key.ts";
+import { environmentKey, environmentOfKey } from "../../src/auth/derived-keys/environment-key.ts";
 import { CREDENTIAL_CACHE_MS } from "../../src/contract/limits.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { flashEnvironment } from "../../src/db/schema.ts";
-import { NEEDED_ACCESS } from "../../src/gateway/v2/operations.ts";
+import { NEEDED_ACCESS } from "../../src/gateway/queue/operations.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { freshAccount, type TestAccount } from "./accounts.ts";
 import { EdgeClient } from "./edge-client.ts";

@@ -2,8 +2,8 @@
 import { createExecutionContext } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
-import { environmentKey } from "../../src/auth/environment-key.ts";
-import { FLASH_ADDRESS_CACHE_MS } from "../../src/contract/flash-limits.ts";
+import { environmentKey } from "../../src/auth/derived-keys/environment-key.ts";
+import { FLASH_URL_CACHE_MS } from "../../src/contract/flash/flash-limits.ts";
 import edge from "../../src/index.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { freshAccount, type TestAccount } from "./accounts.ts";
@@ -159,7 +159,7 @@ describe("names", () => {
     expect((await health(naming())).status).toBe(200);
     await graphql(`mutation { deleteEndpoint(id: "${first}") }`);
     const second = await deployed();
-    passTime(FLASH_ADDRESS_CACHE_MS);
+    passTime(FLASH_URL_CACHE_MS);
     expect((await health(naming())).headers.get("X-Flash-Endpoint-Id")).toBe(second);
   });
 

@@ -1,8 +1,8 @@
 /** Apps, environments and the endpoints that they own. */
 import { env } from "cloudflare:workers";
 import { describe, test } from "vitest";
-import { FLASH_ENVIRONMENTS_MAX, FLASH_MANIFESTS_AT_ONCE } from "../../src/contract/flash-limits.ts";
-import { environmentKey } from "../../src/auth/environment-key.ts";
+import { FLASH_ENVIRONMENTS_MAX, FLASH_MANIFESTS_AT_ONCE } from "../../src/contract/flash/flash-limits.ts";
+import { environmentKey } from "../../src/auth/derived-keys/environment-key.ts";
 import {
   archive,
   ask,

@@ -2,12 +2,12 @@
 import { env, exports } from "cloudflare:workers";
 import { beforeEach, describe, test } from "vitest";
 import { eq } from "drizzle-orm";
-import { environmentKey } from "../../src/auth/environment-key.ts";
-import type { Assignment } from "../../src/contract/agent.ts";
+import { environmentKey } from "../../src/auth/derived-keys/environment-key.ts";
+import type { Assignment } from "../../src/contract/agent/agent.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { endpoint, template, type Json } from "../../src/db/schema.ts";
 import type { Env } from "../../src/env.ts";
-import { resolveAssignments } from "../../src/gateway/agent/assignment.ts";
+import { resolveAssignments } from "../../src/management/assignments/assignments.ts";
 import { freshAccount, type TestAccount } from "./accounts.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { EdgeClient } from "./edge-client.ts";

@@ -2,9 +2,9 @@
 import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
-import { FLASH_AUTH_KEPT_MS, FLASH_AUTH_LIFE_MS } from "../../src/contract/flash-limits.ts";
+import { FLASH_AUTH_RETENTION_MS, FLASH_AUTH_TTL_MS } from "../../src/contract/flash/flash-limits.ts";
 import { openDatabase } from "../../src/db/database.ts";
-import { removeOldAuthRequests } from "../../src/db/flash-auth-requests.ts";
+import { removeOldAuthRequests } from "../../src/db/flash/auth-requests.ts";
 import { apiKey, flashAuthRequest } from "../../src/db/schema.ts";
 import type { Env } from "../../src/env.ts";
 import { codeOf, freshClient, post, type Answer, type Client } from "./graphql-client.ts";
@@ -50,7 +50,7 @@ describe("a login", () => {
     expect(first).toEqual({
       id: expect.stringMatching(/^[A-Z2-7]{32}\./),
       status: "PENDING",
-      expiresAt: new Date(Date.now() + FLASH_AUTH_LIFE_MS).toISOString(),
+      expiresAt: new Date(Date.now() + FLASH_AUTH_TTL_MS).toISOString(),
       client: "flash/1.0 on laptop",
       apiKey: null,
     });
@@ -125,7 +125,7 @@ describe("a login", () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     const [waiting, approved] = [await opened(), await opened()];
     await person.send(decide(approved.id, true));
-    passTime(FLASH_AUTH_LIFE_MS - 1);
+    passTime(FLASH_AUTH_TTL_MS - 1);
     expect(await look(waiting.id)).toEqual({ status: "PENDING" });
     passTime(1);
     for (const { id } of [waiting, approved]) {
@@ -137,11 +137,11 @@ describe("a login", () => {
   test("is forgotten some time after it expired, and not before", async ({ expect }) => {
     vi.useFakeTimers({ toFake: ["Date"] });
     const { id } = await opened();
-    passTime(FLASH_AUTH_LIFE_MS + FLASH_AUTH_KEPT_MS);
-    await removeOldAuthRequests(db, Date.now() - FLASH_AUTH_KEPT_MS, 100);
+    passTime(FLASH_AUTH_TTL_MS + FLASH_AUTH_RETENTION_MS);
+    await removeOldAuthRequests(db, Date.now() - FLASH_AUTH_RETENTION_MS, 100);
     expect(await look(id)).toEqual({ status: "EXPIRED" });
     passTime(1);
-    await removeOldAuthRequests(db, Date.now() - FLASH_AUTH_KEPT_MS, 100);
+    await removeOldAuthRequests(db, Date.now() - FLASH_AUTH_RETENTION_MS, 100);
     const answer = await ask(`{ flashAuthRequestStatus(flashAuthRequestId: "${id}") { status } }`);
     expect(answer.errors[0].message).toMatch(issueAt("flashAuthRequestId"));
   });

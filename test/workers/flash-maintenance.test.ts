@@ -1,10 +1,10 @@
 /** What maintenance does about builds that nothing uses, and uploads that became none. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, test, vi } from "vitest";
-import { ARTIFACT_UPLOAD_LIFE_MS, FLASH_BUILDS_KEPT } from "../../src/contract/flash-limits.ts";
+import { ARTIFACT_UPLOAD_TTL_MS, FLASH_BUILDS_RETAINED } from "../../src/contract/flash/flash-limits.ts";
 import { ORPHAN_RETENTION_MS } from "../../src/contract/limits.ts";
 import { openDatabase } from "../../src/db/database.ts";
-import { findFlashBuild, insertFlashBuildIfStored } from "../../src/db/flash-builds.ts";
+import { findFlashBuild, insertFlashBuildIfStored } from "../../src/db/flash/builds.ts";
 import { MAINTENANCE_TASKS } from "../../src/maintenance/tasks.ts";
 import {
   archive,
@@ -56,7 +56,7 @@ test("builds that nothing uses go, but for the newest; their objects follow when
   const oldest = await built(client, client, shared, manifestOf(["old"]));
   const alone = await built(client, client, archive(1_000, 4), manifestOf(["alone"]));
   const kept: string[] = [];
-  for (let count = 0; count < FLASH_BUILDS_KEPT; count += 1) {
+  for (let count = 0; count < FLASH_BUILDS_RETAINED; count += 1) {
     passTime(1_000);
     kept.push(await built(client, client, shared, manifestOf([`new-${count}`])));
   }
@@ -87,7 +87,7 @@ test("a build that is finalized again counts as new", async ({ expect }) => {
   const client = await freshApp();
   const manifest = manifestOf(["first"]);
   const first = await built(client, client, archive(), manifest);
-  for (let count = 0; count < FLASH_BUILDS_KEPT; count += 1) {
+  for (let count = 0; count < FLASH_BUILDS_RETAINED; count += 1) {
     passTime(1_000);
     await built(client, client, archive(), manifestOf([`new-${count}`]));
   }
@@ -95,7 +95,7 @@ test("a build that is finalized again counts as new", async ({ expect }) => {
   await built(client, client, archive(), manifest);
   await run("end unused flash builds");
   const left = await buildsOf(client, client.appId);
-  expect([left.length, left[0]]).toEqual([FLASH_BUILDS_KEPT, first]);
+  expect([left.length, left[0]]).toEqual([FLASH_BUILDS_RETAINED, first]);
 });
 
 test("what came of an upload that became no build goes with it, an hour after its end", async ({
@@ -114,7 +114,7 @@ test("what came of an upload that became no build goes with it, an hour after it
       .all<{ multipart_id: string }>()
   ).results;
 
-  passTime(ARTIFACT_UPLOAD_LIFE_MS + 1_000);
+  passTime(ARTIFACT_UPLOAD_TTL_MS + 1_000);
   await run("remove ended uploads");
   expect(await objectsOf(client)).toBe(1);
   // It takes no more, and the artifact begins anew elsewhere.

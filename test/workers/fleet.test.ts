@@ -1,9 +1,9 @@
 /** Fleet, endpoints and hosts together: who hears of what, and what happens when one of them is gone. */
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { describe } from "vitest";
-import type { Assignment } from "../../src/contract/agent.ts";
-import { HOST_GRACE_MS, LEAVE_GAP_MS } from "../../src/contract/limits.ts";
-import type { FleetReport } from "../../src/domain/queue-reason.ts";
+import type { Assignment } from "../../src/contract/agent/agent.ts";
+import { HOST_GRACE_MS, SCALE_DOWN_INTERVAL_MS } from "../../src/contract/limits.ts";
+import type { FleetReport } from "../../src/domain/jobs/queue-reason.ts";
 import { INVENTORY } from "./agent-client.ts";
 import { bellsOf, endpointObject, fleetObject, kill, passTime } from "./object.ts";
 import { test, type TestEndpoint, type TestHost } from "./support/fleet-harness.ts";
@@ -150,7 +150,7 @@ describe("workers come and go with work", () => {
       await host.agent.sync();
       await endpoint.later(0);
       await untilAssigned(host, left);
-      passTime(LEAVE_GAP_MS);
+      passTime(SCALE_DOWN_INTERVAL_MS);
     }
   });
 

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, test } from "vitest";
-import { shardName } from "../../src/domain/shard.ts";
+import { shardName } from "../../src/durable/object-name.ts";
 import { madeApp } from "./flash-client.ts";
 import {
   codeOf,

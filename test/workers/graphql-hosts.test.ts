@@ -1,8 +1,8 @@
 import { env } from "cloudflare:workers";
 import { describe, test } from "vitest";
-import { hashKey } from "../../src/auth/hash-key.ts";
+import { hashKey } from "../../src/auth/digest.ts";
 import { openDatabase } from "../../src/db/database.ts";
-import { redeemJoinToken } from "../../src/db/join-tokens.ts";
+import { redeemJoinToken } from "../../src/db/credentials/join-tokens.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { EdgeClient } from "./edge-client.ts";
 import { codeOf, freshClient, post } from "./graphql-client.ts";

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { describe, test } from "vitest";
-import { hashKey } from "../../src/auth/hash-key.ts";
+import { hashKey } from "../../src/auth/digest.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { apiKey } from "../../src/db/schema.ts";
 import { codeOf, freshClient, post, savedEndpoint, type Answer, type Client } from "./graphql-client.ts";

@@ -9,9 +9,9 @@ import {
   GRAPHQL_VARIABLES_DEPTH_MAX,
   MESSAGE_MAX_CHARACTERS,
 } from "../../src/contract/limits.ts";
-import { costOf } from "../../src/graphql/document-cost.ts";
-import { exceededLimit } from "../../src/graphql/document-limits.ts";
-import { exceededTextLimit } from "../../src/graphql/document-text.ts";
+import { costOf } from "../../src/graphql/documents/cost.ts";
+import { exceededLimit } from "../../src/graphql/documents/limits.ts";
+import { exceededTextLimit } from "../../src/graphql/documents/text-limits.ts";
 import { managementSchema } from "../../src/graphql/schema.ts";
 import { SURVEYED_DOCUMENTS } from "../support/surveyed-documents.ts";
 import { codeOf, freshClient, post, type Answer, type Client } from "./graphql-client.ts";

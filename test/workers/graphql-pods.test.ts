@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
-import type { SyncRequest, WorkerState } from "../../src/contract/agent.ts";
+import type { SyncRequest, WorkerState } from "../../src/contract/agent/agent.ts";
 import { INVENTORY, ScriptedAgent } from "./agent-client.ts";
 import { EdgeClient } from "./edge-client.ts";
 import { codeOf, freshClient, type Client } from "./graphql-client.ts";

@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { test } from "vitest";
 import { open } from "../../src/auth/envelope.ts";
-import { readKeyRing } from "../../src/auth/key-ring.ts";
+import { readEncryptionKeys } from "../../src/auth/encryption-keys.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { auditEntry, registryAuth } from "../../src/db/schema.ts";
 import { codeOf, freshClient, savedTemplate, type Client } from "./graphql-client.ts";
@@ -21,8 +21,8 @@ async function saved(client: Client, name = "team"): Promise<string> {
 async function openedLogin({ accountId }: Client, id: string): Promise<unknown> {
   const row = await db.select().from(registryAuth).where(eq(registryAuth.id, id)).get();
   const place = { accountId, kind: "registry_auth" as const, rowId: id };
-  const opening = await open(readKeyRing(env), place, row?.sealedCredentials ?? "");
-  return opening.kind === "opened" ? JSON.parse(opening.text) : opening;
+  const opening = await open(readEncryptionKeys(env), place, row?.sealedCredentials ?? "");
+  return opening.kind === "opened" ? JSON.parse(opening.plaintext) : opening;
 }
 
 test("registry credentials are saved, listed oldest first, changed and deleted", async ({ expect }) => {

@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { describe, test } from "vitest";
 import { open } from "../../src/auth/envelope.ts";
-import { readKeyRing } from "../../src/auth/key-ring.ts";
+import { readEncryptionKeys } from "../../src/auth/encryption-keys.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { auditEntry, secret } from "../../src/db/schema.ts";
 import type { Env } from "../../src/env.ts";
@@ -24,7 +24,11 @@ async function created(client: Client, name = "HF_TOKEN", value = VALUE) {
 
 async function openedValue({ accountId }: Client, id: string): Promise<unknown> {
   const row = await db.select().from(secret).where(eq(secret.id, id)).get();
-  return await open(readKeyRing(env), { accountId, kind: "secret", rowId: id }, row?.sealedValue ?? "");
+  return await open(
+    readEncryptionKeys(env),
+    { accountId, kind: "secret", rowId: id },
+    row?.sealedValue ?? "",
+  );
 }
 
 describe("secrets", () => {

@@ -2,7 +2,7 @@
 import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { test } from "vitest";
-import { hashKey } from "../../src/auth/hash-key.ts";
+import { hashKey } from "../../src/auth/digest.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { apiKey } from "../../src/db/schema.ts";
 import { freshClient, post, savedEndpoint } from "./graphql-client.ts";

@@ -1,7 +1,7 @@
 /** What jobs of an endpoint may take: refused above the limit, counted exactly, and given back. */
 import { env, exports } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
-import type { DispatchedJob } from "../../src/contract/agent.ts";
+import type { DispatchedJob } from "../../src/contract/agent/agent.ts";
 import { BATCH_RETENTION_MS, RUN_RETENTION_MS } from "../../src/contract/limits.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { inputs, warmBatchClient } from "./batch-client.ts";

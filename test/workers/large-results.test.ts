@@ -1,6 +1,6 @@
 import { env, exports } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
-import type { DispatchedJob, ExchangeRequest } from "../../src/contract/agent.ts";
+import type { DispatchedJob, ExchangeRequest } from "../../src/contract/agent/agent.ts";
 import {
   EXCHANGE_BODY_MAX_BYTES,
   INLINE_PAYLOAD_MAX_BYTES,

@@ -11,11 +11,11 @@ import {
   FRAME,
   type Frame,
   type FrameType,
-} from "../../src/contract/link-frame.ts";
-import type { linkWorkersSchema, RequestHead, ResponseHead } from "../../src/contract/link-messages.ts";
-import { ReceiveWindow, WindowBudget } from "../../src/contract/link-window.ts";
+} from "../../src/link/link-frame.ts";
+import type { linkWorkersSchema, RequestHead, ResponseHead } from "../../src/link/link-messages.ts";
+import { ReceiveWindow, WindowBudget } from "../../src/link/link-window.ts";
 import { LINK_FRAME_MAX_BYTES, LINK_WINDOW_BYTES, LINK_WINDOW_MAX_BYTES } from "../../src/contract/limits.ts";
-import type { DirectCall, DirectReply } from "../../src/endpoint/direct/messages.ts";
+import type { ForwardCall, ForwardReply } from "../../src/endpoint/load-balancing/messages.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import type { EdgeClient } from "./edge-client.ts";
 import { endpointObject } from "./object.ts";
@@ -203,7 +203,7 @@ export async function linkedEndpoint(api: EdgeClient, settings = "") {
     agent,
     workerId,
     link,
-    direct: (call: Partial<DirectCall> = {}) => direct(endpointId, call),
+    direct: (call: Partial<ForwardCall> = {}) => direct(endpointId, call),
   };
 }
 
@@ -222,7 +222,7 @@ export async function linkedPair(api: EdgeClient) {
     workerId,
     other,
     link,
-    direct: (call: Partial<DirectCall> = {}) => direct(endpointId, call),
+    direct: (call: Partial<ForwardCall> = {}) => direct(endpointId, call),
   };
 }
 
@@ -246,7 +246,7 @@ export function headOf(head: Partial<RequestHead> = {}): Uint8Array {
 }
 
 /** Brings a request to the object, as the gateway does. */
-export function direct(endpointId: string, call: Partial<DirectCall> = {}): Promise<DirectReply> {
+export function direct(endpointId: string, call: Partial<ForwardCall> = {}): Promise<ForwardReply> {
   const whole = {
     requestId: crypto.randomUUID(),
     head: headOf(),
@@ -255,11 +255,11 @@ export function direct(endpointId: string, call: Partial<DirectCall> = {}): Prom
     receivedAt: Date.now(),
     ...call,
   };
-  return endpointObject(endpointId).direct(whole as never) as Promise<DirectReply>;
+  return endpointObject(endpointId).forward(whole as never) as Promise<ForwardReply>;
 }
 
 /** An answer that must be one. */
-export async function answered(reply: Promise<DirectReply>) {
+export async function answered(reply: Promise<ForwardReply>) {
   const answer = await reply;
   if (answer.kind !== "answer") throw new Error(JSON.stringify(answer));
   return answer;

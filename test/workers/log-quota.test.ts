@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
 import { openDatabase } from "../../src/db/database.ts";
 import { takeLogBytes, type LogBytes } from "../../src/db/log-days.ts";
-import type { LogLine, LogPage, ShownLogLine } from "../../src/contract/log.ts";
+import type { LogLine, LogPage, LogLineView } from "../../src/contract/agent/log.ts";
 import { takeLogStorage } from "../../src/management/logs/log-quota.ts";
 import { maintain } from "../../src/maintenance/maintain.ts";
 import { freshAccount } from "./accounts.ts";
@@ -87,7 +87,7 @@ describe("a day's logs above the limit", () => {
     await using events = await openEvents(`/v2/${endpointId}/logs?limit=1`);
     const nextLine = async () => {
       const event = await events.next();
-      return (event?.data as ShownLogLine | undefined)?.line.slice(0, 20);
+      return (event?.data as LogLineView | undefined)?.line.slice(0, 20);
     };
     expect(await nextLine()).toMatch(/^Lines since/);
     passTime(1_000);
@@ -121,7 +121,7 @@ describe("the bytes of a day", () => {
 
   test("are never taken beyond the limit, however many isolates take them at once", async ({ expect }) => {
     const { accountId } = await freshAccount();
-    const bytes = { needed: 700, wanted: 5_000, limit: 100_000 };
+    const bytes = { needed: 700, requested: 5_000, limit: 100_000 };
     const takers = Array.from({ length: 50 }, (_, index) => take(accountId, bytes, NOON + index));
     const taken = await Promise.all(takers);
     const granted = taken.flatMap((one) => ("bytes" in one ? one.bytes : []));
@@ -134,10 +134,12 @@ describe("the bytes of a day", () => {
   test("that are left over are not given to smaller lines, until the limit is raised", async ({ expect }) => {
     const { accountId } = await freshAccount();
     const limit = 1_000;
-    expect(await take(accountId, { needed: 900, wanted: 900, limit })).toEqual({ bytes: 900 });
-    expect(await take(accountId, { needed: 200, wanted: 500, limit })).toEqual({ fullSince: NOON });
-    expect(await take(accountId, { needed: 50, wanted: 500, limit }, NOON + 1)).toEqual({ fullSince: NOON });
-    expect(await take(accountId, { needed: 50, wanted: 500, limit: 1_500 })).toEqual({ bytes: 500 });
+    expect(await take(accountId, { needed: 900, requested: 900, limit })).toEqual({ bytes: 900 });
+    expect(await take(accountId, { needed: 200, requested: 500, limit })).toEqual({ fullSince: NOON });
+    expect(await take(accountId, { needed: 50, requested: 500, limit }, NOON + 1)).toEqual({
+      fullSince: NOON,
+    });
+    expect(await take(accountId, { needed: 50, requested: 500, limit: 1_500 })).toEqual({ bytes: 500 });
   });
 
   test("are asked of D1 once in 64 MB, after the first", async ({ expect }) => {
@@ -161,7 +163,7 @@ describe("the bytes of a day", () => {
 
   test("of past days are forgotten", async ({ expect }) => {
     const { accountId } = await freshAccount();
-    await take(accountId, { needed: 1, wanted: 1, limit: 10 });
+    await take(accountId, { needed: 1, requested: 1, limit: 10 });
     await maintain(env, NOON + DAY_MS);
     expect(await takenBytes(accountId)).toBe(1);
     await maintain(env, NOON + 2 * DAY_MS);

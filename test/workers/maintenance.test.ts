@@ -4,7 +4,7 @@ import { eq, inArray } from "drizzle-orm";
 import { beforeEach, test, vi } from "vitest";
 import {
   AUDIT_RETENTION_MS,
-  DEAD_KEY_RETENTION_MS,
+  INACTIVE_KEY_RETENTION_MS,
   MAINTENANCE_CALLS_MAX,
   MAINTENANCE_ROWS_MAX,
 } from "../../src/contract/limits.ts";
@@ -94,7 +94,7 @@ test("old audit entries, ended join tokens and dead keys go; younger ones stay",
     subjectId: "t",
     fields: [],
   });
-  const dead = now - DEAD_KEY_RETENTION_MS;
+  const dead = now - INACTIVE_KEY_RETENTION_MS;
   const key = (hash: string, end: object) => ({
     id: hash,
     accountId,

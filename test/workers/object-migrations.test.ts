@@ -2,8 +2,8 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
-import { encodeJobId } from "../../src/domain/job-id.ts";
-import { LANE_START } from "../../src/domain/lanes.ts";
+import { encodeJobId } from "../../src/domain/jobs/job-id.ts";
+import { PRIORITY_START } from "../../src/domain/jobs/priorities.ts";
 import { ObjectDatabase } from "../../src/durable/sql.ts";
 import { ENDPOINT_MIGRATIONS } from "../../src/endpoint/schema.ts";
 import { FLEET_MIGRATIONS } from "../../src/fleet/schema.ts";
@@ -196,7 +196,7 @@ function packOf(sizes: readonly (number | null)[]): string {
 
 /** As it was written after the third job had been claimed. */
 const OLD_CHECKPOINT = {
-  lanes: { normal: { head: 4, tail: 5 }, low: { head: LANE_START.low, tail: LANE_START.low } },
+  lanes: { normal: { head: 4, tail: 5 }, low: { head: PRIORITY_START.low, tail: PRIORITY_START.low } },
   counts: {
     queued: { normal: 1, low: 0 },
     kept: { completed: 2, failed: 0, cancelled: 0, timed_out: 0 },

@@ -62,7 +62,7 @@ export async function ringBells(endpointId: string, tag: string): Promise<void> 
 /** Resolves once a call of an agent waits, inside the object or, on a slow machine, on a doorbell already. */
 export async function untilHeld(endpointId: string): Promise<void> {
   const look = async () =>
-    (await endpointObject(endpointId).vitals()).heldExchanges > 0 ||
+    (await endpointObject(endpointId).vitals()).waitingExchanges > 0 ||
     (await countBells(endpointId, "agent")) > 0;
   await until(look, "a call of an agent waits");
 }

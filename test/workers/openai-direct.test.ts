@@ -1,6 +1,6 @@
 /** OpenAI's routes of a load-balanced endpoint: its workers answer them. */
 import { beforeEach, describe, test } from "vitest";
-import { FRAME } from "../../src/contract/link-frame.ts";
+import { FRAME } from "../../src/link/link-frame.ts";
 import { EdgeClient } from "./edge-client.ts";
 import { LB, linkedEndpoint, text } from "./link-client.ts";
 import { CHAT, QUESTION } from "./openai-engine.ts";

@@ -1,6 +1,6 @@
 /** An engine behind OpenAI's routes, played by a test, and clients of it that can hang up. */
 import { exports } from "cloudflare:workers";
-import type { DispatchedJob, ExchangeRequest } from "../../src/contract/agent.ts";
+import type { DispatchedJob, ExchangeRequest } from "../../src/contract/agent/agent.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import type { EdgeClient } from "./edge-client.ts";
 import { notYet, until } from "./support/until.ts";

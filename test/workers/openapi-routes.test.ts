@@ -1,5 +1,5 @@
 import { test } from "vitest";
-import { DIRECT_METHODS } from "../../src/gateway/docs/openapi/direct-paths.ts";
+import { DIRECT_METHODS } from "../../src/gateway/docs/openapi/load-balancing-paths.ts";
 import { makeDocument } from "../../src/gateway/docs/openapi/document.ts";
 import { edgeRoutes } from "../../src/routes.ts";
 

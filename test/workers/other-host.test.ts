@@ -1,6 +1,6 @@
 /** A worker that keeps failing on its host is tried on another one, a few times. */
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
-import type { SyncReply, SyncRequest } from "../../src/contract/agent.ts";
+import type { SyncReply, SyncRequest } from "../../src/contract/agent/agent.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { EdgeClient } from "./edge-client.ts";
 import { passTime } from "./object.ts";

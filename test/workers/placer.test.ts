@@ -2,12 +2,12 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { test } from "vitest";
-import type { WorkerState } from "../../src/contract/agent.ts";
+import type { WorkerState } from "../../src/contract/agent/agent.ts";
 import type { EndpointConfig } from "../../src/contract/endpoint.ts";
 import { ObjectDatabase } from "../../src/durable/sql.ts";
-import { fleetParts } from "../../src/fleet/fleet-parts.ts";
+import { fleetParts } from "../../src/fleet/composition.ts";
 import type { WorkerRecord } from "../../src/fleet/fleet-store.ts";
-import { HostRegister } from "../../src/fleet/host-register.ts";
+import { HostRegistry } from "../../src/fleet/hosts/host-registry.ts";
 
 const config: EndpointConfig = {
   endpointId: "e",
@@ -40,7 +40,7 @@ function openFleet({ storage }: { readonly storage: DurableObjectStorage }, gpuC
   };
   const parts = fleetParts(new ObjectDatabase(storage.sql));
   const { store, placer } = parts;
-  const register = new HostRegister(parts);
+  const register = new HostRegistry(parts);
   const plan = (now = 0) => placer.plan(now, () => true);
   /** The host says which workers it has, all in the state. */
   const sync = (
@@ -51,18 +51,18 @@ function openFleet({ storage }: { readonly storage: DurableObjectStorage }, gpuC
       return { workerId, endpointId, revision, state, start: null };
     });
     const host = { hostId, accountId: "a", name: "h", agentVersion: "test", holdMs: 0, appliedRevision };
-    register.welcome(
+    register.applySync(
       { ...host, inventory: hostId === "h" ? inventory : { ...inventory, gpus: [] }, workers: reports },
       0,
     );
     plan();
   };
   const want = (endpointId: string, settings: Partial<EndpointConfig> = {}) => {
-    store.saveWish({ wanted: 1, config: { ...config, endpointId, ...settings } });
+    store.saveDesiredWorkers({ desired: 1, config: { ...config, endpointId, ...settings } });
     placer.review(endpointId);
     plan();
   };
-  const letGo = (worker: string, now = 0) => placer.letGo("e", [worker], now);
+  const letGo = (worker: string, now = 0) => placer.scaleDown("e", [worker], now);
   const only = (endpointId: string) => {
     const [worker, ...others] = store.workersOf(endpointId);
     if (!worker || others.length > 0) throw new Error(`${endpointId} has not one worker.`);
@@ -83,14 +83,14 @@ test("the placement failure of a deleted endpoint is forgotten, and so is the en
   await inFleet((state) => {
     const { placer, want, plan } = openFleet(state);
     want("e");
-    expect(placer.shortageOf("e")).toMatchObject({ missing: 1, shortage: { reason: "no_host" } });
-    expect(placer.isKnown("e")).toBe(true);
+    expect(placer.placementStatus("e")).toMatchObject({ missing: 1, shortage: { reason: "no_host" } });
+    expect(placer.hasEndpoint("e")).toBe(true);
 
-    placer.removeWish("e");
+    placer.removeDesiredWorkers("e");
     placer.review("e");
     plan(1);
-    expect(placer.shortageOf("e")).toEqual({ missing: 0, shortage: null });
-    expect(placer.isKnown("e")).toBe(false);
+    expect(placer.placementStatus("e")).toEqual({ missing: 0, shortage: null });
+    expect(placer.hasEndpoint("e")).toBe(false);
   });
 });
 
@@ -126,11 +126,11 @@ test("a newer version comes after endpoints without workers, and gets the place 
     const { workerId } = only("e");
     sync([only("e")]);
 
-    store.saveWish({ wanted: 1, config: { ...config, version: 2 } });
+    store.saveDesiredWorkers({ desired: 1, config: { ...config, version: 2 } });
     placer.review("e");
     want("f");
     expect([versions("e"), versions("f")]).toEqual([[1], [1]]);
-    expect(placer.shortageOf("e")).toMatchObject({
+    expect(placer.placementStatus("e")).toMatchObject({
       missing: 0,
       shortage: null,
       rollShortage: { roomBy: [[workerId]] },
@@ -155,14 +155,14 @@ test("standby workers outlive the memory of Fleet, and run again with another re
     before.want("e", flashBoot);
     const placed = before.only("e");
     before.store.saveWorker({ ...placed, state: "ready" });
-    before.store.saveWish({ wanted: 0, config: { ...config, ...flashBoot } });
+    before.store.saveDesiredWorkers({ desired: 0, config: { ...config, ...flashBoot } });
     before.letGo(placed.workerId, 1);
     expect(before.store.workersOf("e")).toMatchObject([{ standbyAt: 1, retiredIn: null, revivals: 0 }]);
 
     const { store, pools, placer, plan, letGo } = openFleet(state, 1);
     store.load();
     pools.admit("h");
-    store.saveWish({ wanted: 1, config: { ...config, ...flashBoot } });
+    store.saveDesiredWorkers({ desired: 1, config: { ...config, ...flashBoot } });
     placer.reviewAll();
     plan(2);
     expect(store.workersOf("e")).toMatchObject([

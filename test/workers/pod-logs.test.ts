@@ -1,5 +1,5 @@
 import { beforeEach, test } from "vitest";
-import type { LogLine } from "../../src/contract/log.ts";
+import type { LogLine } from "../../src/contract/agent/log.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { EdgeClient } from "./edge-client.ts";
 

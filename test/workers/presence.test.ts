@@ -1,6 +1,6 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { describe } from "vitest";
-import { PRESENCE_BEAT, PRESENCE_REPLACED } from "../../src/contract/agent.ts";
+import { PRESENCE_BEAT, PRESENCE_REPLACED } from "../../src/contract/agent/agent.ts";
 import { AGENT_HOLD_MAX_MS, HOST_GRACE_MS } from "../../src/contract/limits.ts";
 import { fleetObject, passTime } from "./object.ts";
 import { test, type FleetHarness, type TestEndpoint, type TestHost } from "./support/fleet-harness.ts";

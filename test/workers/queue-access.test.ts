@@ -1,10 +1,10 @@
 import { env, exports } from "cloudflare:workers";
 import { beforeAll, describe, test } from "vitest";
-import { endpointKey } from "../../src/auth/endpoint-key.ts";
+import { endpointKey } from "../../src/auth/derived-keys/endpoint-key.ts";
 import type { OpenaiErrorBody } from "../../src/contract/openai.ts";
-import type { Access } from "../../src/domain/permissions.ts";
-import { NEEDED_ACCESS } from "../../src/gateway/v2/operations.ts";
-import { queueRoutes } from "../../src/gateway/v2/routes.ts";
+import type { Access } from "../../src/domain/accounts/permissions.ts";
+import { NEEDED_ACCESS } from "../../src/gateway/queue/operations.ts";
+import { queueRoutes } from "../../src/gateway/queue/routes.ts";
 import { codeOf, freshClient, post, savedEndpoint, type Client } from "./graphql-client.ts";
 import { keyWith } from "./key-client.ts";
 import { holding } from "./message-facts.ts";

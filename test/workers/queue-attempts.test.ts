@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
-import type { DispatchedJob } from "../../src/contract/agent.ts";
+import type { DispatchedJob } from "../../src/contract/agent/agent.ts";
 import { LEASE_MS } from "../../src/contract/limits.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { EdgeClient } from "./edge-client.ts";

@@ -9,12 +9,18 @@ import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { afterEach, beforeEach, test, vi } from "vitest";
 import type { EndpointConfig } from "../../src/contract/endpoint.ts";
-import type { FleetReport } from "../../src/domain/queue-reason.ts";
-import { packRequests } from "../../src/domain/batch.ts";
-import type { Payload } from "../../src/domain/job-machine.ts";
+import type { FleetReport } from "../../src/domain/jobs/queue-reason.ts";
+import { packRequests } from "../../src/domain/jobs/batch.ts";
+import type { Payload } from "../../src/domain/jobs/job-machine.ts";
 import { RATE_WINDOW_MS } from "../../src/contract/rate-limits.ts";
 import type { EndpointObject } from "../../src/endpoint/endpoint-object.ts";
-import type { Chunks, ExchangeReply, Held, Report, SubmitRequest } from "../../src/endpoint/messages.ts";
+import type {
+  Chunks,
+  ExchangeReply,
+  RunningAttempt,
+  Report,
+  SubmitRequest,
+} from "../../src/endpoint/messages.ts";
 import { endpointObject, evict, fireAlarm, passTime } from "./object.ts";
 import { QueueModel, type ModelBatch, type ModelJob } from "./queue-model.ts";
 
@@ -56,7 +62,7 @@ class Real {
       | "list"
       | "health"
       | "exchange"
-      | "wantsUpload"
+      | "acceptsUpload"
       | "batch"
       | "batchRequests"
       | "vitals"
@@ -76,7 +82,7 @@ class Real {
     model.turn += 1;
     const reported = new Set((parts.reports ?? []).map(({ jobId }) => jobId));
     const holding = model.running(now).filter((job) => job !== parts.leftOut && !reported.has(job.id));
-    const held: Held[] = holding.map(({ id, attempt, progress }) => ({
+    const held: RunningAttempt[] = holding.map(({ id, attempt, progress }) => ({
       jobId: id,
       attempt,
       progressJson: progress,
@@ -88,11 +94,11 @@ class Real {
       session: "s",
       turn: model.turn,
       openTurns: [],
-      held,
+      running: held,
       reports: parts.reports ?? [],
       chunks: parts.chunks ?? [],
       slots: parts.free ? [{ workerId: WORKER, free: parts.free }] : [],
-      isHolding: parts.isHolding ?? false,
+      isWaiting: parts.isHolding ?? false,
     });
   }
 }
@@ -288,17 +294,19 @@ const lie = (pick: number, kind: Report["kind"], value: number) =>
       session: "s", // also that of another host
       turn: model.turn,
       openTurns: [],
-      held: [{ jobId, attempt, progressJson: String(value), handlerStartedAt: now, handlerFinishedAt: now }],
+      running: [
+        { jobId, attempt, progressJson: String(value), handlerStartedAt: now, handlerFinishedAt: now },
+      ],
       reports: [reportOf({ id: jobId, attempt }, kind)],
       chunks: [{ jobId, attempt, from: 1, outputs }],
       slots: [WORKER, "invented"].map((workerId) => ({ workerId, free: 5 })),
-      isHolding: false,
+      isWaiting: false,
     });
     must(reply.kind === "answer" && reply.jobs.length === 0, `it got ${JSON.stringify(reply)}`);
     must(reply.acks[0]?.outcome === "refused", "its report was accepted");
     const upload = { jobId, attempt, hostId: LIAR, key: "none" };
-    const wanted = await real.stub.wantsUpload(upload);
-    must(wanted.kind === "answer" && !wanted.isWanted, "its upload is wanted");
+    const wanted = await real.stub.acceptsUpload(upload);
+    must(wanted.kind === "answer" && !wanted.isAccepted, "its upload is wanted");
   });
 
 const loseOnTheWay = (pick: number) =>

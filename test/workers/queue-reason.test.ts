@@ -1,6 +1,6 @@
 /** Why a job waits: each of the reasons in the situation that it names, with the real Fleet. */
 import { afterEach, describe } from "vitest";
-import type { WorkerState } from "../../src/contract/agent.ts";
+import type { WorkerState } from "../../src/contract/agent/agent.ts";
 import { QUEUE_REASONS, type QueueReason } from "../../src/contract/job.ts";
 import { EdgeClient } from "./edge-client.ts";
 import { limitStorage } from "./object.ts";

@@ -1,6 +1,6 @@
 /** What a changed endpoint or template does to its workers: they are replaced one by one, and no job is lost. */
 import { describe } from "vitest";
-import { RELEASE_HOLD_MS } from "../../src/contract/limits.ts";
+import { ROLLOUT_HOLD_MS } from "../../src/contract/limits.ts";
 import { bellOf, fleetObject, passTime } from "./object.ts";
 import { test, type FleetHarness, type TestEndpoint } from "./support/fleet-harness.ts";
 import { notYet, until } from "./support/until.ts";
@@ -73,7 +73,7 @@ describe("an endpoint without jobs", () => {
         await endpoint.submit();
         await host.untilVersions(1, 2);
         if (isEvicted) await endpoint.evict();
-        passTime(RELEASE_HOLD_MS - 1);
+        passTime(ROLLOUT_HOLD_MS - 1);
         await host.sync();
         expect(await host.offer([workerId])).toEqual([]);
         await endpoint.later(1);

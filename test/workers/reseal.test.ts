@@ -3,12 +3,12 @@ import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { beforeEach, test } from "vitest";
 import { open } from "../../src/auth/envelope.ts";
-import { readKeyRing } from "../../src/auth/key-ring.ts";
+import { readEncryptionKeys } from "../../src/auth/encryption-keys.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { registryAuth, secret, webhookSecret } from "../../src/db/schema.ts";
 import type { Env } from "../../src/env.ts";
-import { resealOlder } from "../../src/management/encryption/reseal.ts";
-import { ensureWebhookSecrets } from "../../src/management/webhooks/webhook-secrets.ts";
+import { resealOlder } from "../../src/management/secrets/reseal.ts";
+import { ensureWebhookSecrets } from "../../src/management/secrets/webhook-secrets.ts";
 import { ROOT_API_KEY } from "./edge-client.ts";
 import { freshClient, post, type Client } from "./graphql-client.ts";
 
@@ -35,7 +35,7 @@ async function opened(bindings: { ENCRYPTION_KEYS: string }, id: string): Promis
   const row = await db.select().from(secret).where(eq(secret.id, id)).get();
   if (!row) return undefined;
   const place = { accountId: row.accountId, kind: "secret" as const, rowId: id };
-  return await open(readKeyRing(bindings), place, row.sealedValue);
+  return await open(readEncryptionKeys(bindings), place, row.sealedValue);
 }
 
 async function encryptionOf(bindings: Env): Promise<unknown> {

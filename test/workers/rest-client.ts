@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { openDatabase } from "../../src/db/database.ts";
 import { apiKey, auditEntry } from "../../src/db/schema.ts";
-import type { Permissions } from "../../src/domain/permissions.ts";
+import type { Permissions } from "../../src/domain/accounts/permissions.ts";
 import { freshAccount, type TestAccount } from "./accounts.ts";
 import { EdgeClient } from "./edge-client.ts";
 

@@ -1,6 +1,6 @@
 /** An endpoint's workers come with load, go when they are free for long enough, and cost no rows while nothing happens. */
 import { describe } from "vitest";
-import { IDLE_NOTE_AFTER_MS, LEAVE_GAP_MS } from "../../src/contract/limits.ts";
+import { IDLE_STORE_AFTER_MS, SCALE_DOWN_INTERVAL_MS } from "../../src/contract/limits.ts";
 import { alarmOf, endpointObject } from "./object.ts";
 import { test, type FleetHarness } from "./support/fleet-harness.ts";
 
@@ -100,15 +100,15 @@ describe("scale-in", () => {
         const settings = "workersMin: 1, workersMax: 4, idleTimeout: 60";
         const { endpoint, untilWorkers, ids, completeOn } = await openBusy(fleet, settings, 4);
         await completeOn(...ids);
-        await endpoint.later(IDLE_NOTE_AFTER_MS);
+        await endpoint.later(IDLE_STORE_AFTER_MS);
         if (isEvicted) await endpoint.evict();
-        await endpoint.later(60 * SECOND - IDLE_NOTE_AFTER_MS - 1);
+        await endpoint.later(60 * SECOND - IDLE_STORE_AFTER_MS - 1);
         await untilWorkers(4);
         if (isEvicted) await endpoint.evict();
         await endpoint.later(1);
         await untilWorkers(3);
         for (const left of [2, 1, 1]) {
-          await endpoint.later(LEAVE_GAP_MS - 1);
+          await endpoint.later(SCALE_DOWN_INTERVAL_MS - 1);
           await endpoint.later(1);
           await untilWorkers(left);
         }
@@ -176,7 +176,7 @@ test("a burst writes few rows for scaling, and an idle endpoint none", async ({ 
   await endpoint.later(5 * SECOND);
   for (const left of [3, 2, 1]) {
     await untilWorkers(left);
-    await endpoint.later(LEAVE_GAP_MS);
+    await endpoint.later(SCALE_DOWN_INTERVAL_MS);
   }
   const done = await rows();
   console.info(

@@ -2,7 +2,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { exports } from "cloudflare:workers";
 import { describe } from "vitest";
-import { FLASHBOOT_KEEP_MS, LEAVE_GAP_MS } from "../../src/contract/limits.ts";
+import { FLASHBOOT_RETENTION_MS, SCALE_DOWN_INTERVAL_MS } from "../../src/contract/limits.ts";
 import { configOf, fleetObject, passTime } from "./object.ts";
 import {
   NO_WORKERS,
@@ -118,7 +118,7 @@ describe("a worker that an endpoint with FLASHBOOT lets go", () => {
 
   test("goes after a time, though nothing happens", async ({ expect, fleet }) => {
     const { endpoint, host } = await openStandby(fleet);
-    passTime(FLASHBOOT_KEEP_MS - 1);
+    passTime(FLASHBOOT_RETENTION_MS - 1);
     await host.sync();
     await untilModes(host, "standby");
     passTime(1);
@@ -213,9 +213,9 @@ async function openTwo(fleet: FleetHarness) {
 
 /** Both workers of the endpoint go on standby; returns them in their order. */
 async function letAllGo(endpoint: TestEndpoint, host: TestHost): Promise<readonly string[]> {
-  await endpoint.later(60 * SECOND + LEAVE_GAP_MS);
+  await endpoint.later(60 * SECOND + SCALE_DOWN_INTERVAL_MS);
   const [second = "", first = ""] = await untilModes(host, "run", "standby");
-  await endpoint.later(60 * SECOND + LEAVE_GAP_MS);
+  await endpoint.later(60 * SECOND + SCALE_DOWN_INTERVAL_MS);
   await untilModes(host, "standby", "standby");
   return [first, second];
 }
@@ -241,7 +241,7 @@ describe("a worker on standby that is asked for by name", () => {
     { workersMax = 2, wanted = 1, resume = [] as readonly string[], leaving = [] as readonly string[] },
   ) => {
     const config = { ...(await configOf(id)), workersMax };
-    await fleetObject().wish({ config, wanted, leaving, resume, isRemoved: false });
+    await fleetObject().setDesiredWorkers({ config, desired: wanted, leaving, resume, isRemoved: false });
   };
   const running = async (host: TestHost) => (await untilModes(host, "run", "standby"))[0];
 

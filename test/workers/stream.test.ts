@@ -1,7 +1,7 @@
 /** Streams as clients see them: what a handler yields, drained by polls. */
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
-import type { DispatchedJob } from "../../src/contract/agent.ts";
+import type { DispatchedJob } from "../../src/contract/agent/agent.ts";
 import { CHUNK_MAX_BYTES, STREAM_MAX_BYTES } from "../../src/contract/limits.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { EdgeClient } from "./edge-client.ts";

@@ -1,6 +1,6 @@
 /** The timeline of a job: what happened, in its order, in the time of the edge. */
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
-import type { DispatchedJob, WorkerReport } from "../../src/contract/agent.ts";
+import type { DispatchedJob, WorkerReport } from "../../src/contract/agent/agent.ts";
 import type { TimelineEvent } from "../../src/contract/job.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { EdgeClient } from "./edge-client.ts";

@@ -7,7 +7,7 @@ import { openDatabase } from "../../src/db/database.ts";
 import { usageHour, usageProgress } from "../../src/db/schema.ts";
 import { removeOldUsage } from "../../src/db/usage.ts";
 import type { Env } from "../../src/env.ts";
-import { collectUsage } from "../../src/management/usage/usage-collection.ts";
+import { collectUsage } from "../../src/management/accounts/usage-collection.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { EdgeClient } from "./edge-client.ts";
 import { evict, passTime } from "./object.ts";

@@ -7,11 +7,11 @@ import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { test } from "vitest";
 import { WEBHOOK_ATTEMPTS, WEBHOOK_RETRY_MS } from "../../src/contract/limits.ts";
-import { stateOfDelivery } from "../../src/domain/webhook-delivery.ts";
+import { stateOfDelivery } from "../../src/domain/webhooks/webhook-delivery.ts";
 import { ObjectDatabase } from "../../src/durable/sql.ts";
 import { ENDPOINT_MIGRATIONS } from "../../src/endpoint/schema.ts";
-import { WebhookOutbox } from "../../src/endpoint/webhook-outbox.ts";
-import { WebhookStore } from "../../src/endpoint/webhook-store.ts";
+import { WebhookOutbox } from "../../src/endpoint/webhooks/webhook-outbox.ts";
+import { WebhookStore } from "../../src/endpoint/webhooks/webhook-store.ts";
 
 const HOSTS = ["a.example", "b.example", "c.example"];
 const LIFE_MS = 3_600_000;

@@ -9,7 +9,7 @@ import {
   LOG_PAGE_MAX_BYTES,
   LOG_RETENTION_DAYS_DEFAULT,
 } from "../../src/contract/limits.ts";
-import type { LogLine, LogPage, ShownLogLine } from "../../src/contract/log.ts";
+import type { LogLine, LogPage, LogLineView } from "../../src/contract/agent/log.ts";
 import { maintain } from "../../src/maintenance/maintain.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { freshAccount } from "./accounts.ts";
@@ -300,7 +300,7 @@ describe("who follows", () => {
   const follow = (endpointId: string, words = "", lastEventId?: string) =>
     openEvents(`/v2/${endpointId}/logs?${words}`, lastEventId);
 
-  const lineOf = (event: ServerEvent | undefined) => (event?.data as ShownLogLine | undefined)?.line;
+  const lineOf = (event: ServerEvent | undefined) => (event?.data as LogLineView | undefined)?.line;
 
   /** What an agent that has learned of the followers sends them. */
   const live = { isLive: true };

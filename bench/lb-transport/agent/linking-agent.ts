@@ -10,8 +10,8 @@ import {
   FRAME,
   type Frame,
   NO_PAYLOAD,
-} from "../../../src/contract/link-frame.ts";
-import { ReceiveWindow, SendWindow, WindowBudget } from "../../../src/contract/link-window.ts";
+} from "../../../src/link/link-frame.ts";
+import { ReceiveWindow, SendWindow, WindowBudget } from "../../../src/link/link-window.ts";
 import { LINK_FRAME_MAX_BYTES, LINK_WINDOWS_BUDGET_BYTES } from "../../../src/contract/limits.ts";
 import { callWorker, encodeAnswerHead, type RequestHead, type WorkerCall, wholeBody } from "./worker-call.ts";
 
@@ -102,7 +102,7 @@ class AgentStream {
     else if (type === FRAME.DATA) this.#data(payload, (flags & FLAG_END) !== 0);
     else if (type === FRAME.RESET) {
       this.#isOver = true;
-      this.#sending.release();
+      this.#sending.close();
       this.#call.destroy();
     }
   }

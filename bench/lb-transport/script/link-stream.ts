@@ -6,8 +6,8 @@ import {
   FRAME,
   type Frame,
   NO_PAYLOAD,
-} from "../../../src/contract/link-frame.ts";
-import { ReceiveWindow, SendWindow, type WindowBudget } from "../../../src/contract/link-window.ts";
+} from "../../../src/link/link-frame.ts";
+import { ReceiveWindow, SendWindow, type WindowBudget } from "../../../src/link/link-window.ts";
 import { LINK_FRAME_MAX_BYTES } from "../../../src/contract/limits.ts";
 import type { Answer } from "./answer.ts";
 
@@ -94,7 +94,7 @@ export class LinkStream {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#receiving.close();
-    this.#sending.release();
+    this.#sending.close();
     this.#over();
   }
 }

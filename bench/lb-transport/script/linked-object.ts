@@ -7,8 +7,8 @@ import {
   FLAG_END,
   FRAME,
   type Frame,
-} from "../../../src/contract/link-frame.ts";
-import { WindowBudget } from "../../../src/contract/link-window.ts";
+} from "../../../src/link/link-frame.ts";
+import { WindowBudget } from "../../../src/link/link-window.ts";
 import { LINK_WINDOWS_BUDGET_BYTES } from "../../../src/contract/limits.ts";
 import type { Answer, Body } from "./answer.ts";
 import { LinkStream } from "./link-stream.ts";

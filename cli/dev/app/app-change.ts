@@ -1,6 +1,6 @@
 /** What is different between two readings of an app. */
 import { isDeepStrictEqual } from "node:util";
-import type { ManifestResource } from "../../../src/contract/flash-manifest.ts";
+import type { ManifestResource } from "../../../src/contract/flash/flash-manifest.ts";
 import type { AppReading } from "./app-reading.ts";
 import type { AppChange, LiveEndpoint } from "./live-app.ts";
 
@@ -8,15 +8,17 @@ import type { AppChange, LiveEndpoint } from "./live-app.ts";
 export function changeBetween(before: AppReading, after: AppReading): AppChange | undefined {
   const old = new Map(before.endpoints.map((endpoint) => [endpoint.name, endpoint]));
   const names = new Set(after.endpoints.map(({ name }) => name));
-  const kept = after.endpoints.flatMap((endpoint) => {
+  const retained = after.endpoints.flatMap((endpoint) => {
     const earlier = old.get(endpoint.name);
     return earlier === undefined ? [] : [{ earlier, endpoint }];
   });
   const change = {
     added: after.endpoints.map(({ name }) => name).filter((name) => !old.has(name)),
     removed: before.endpoints.map(({ name }) => name).filter((name) => !names.has(name)),
-    changed: kept.filter((pair) => canRun(pair) && hasOtherCode(pair)).map(({ endpoint }) => endpoint.name),
-    reconfigured: kept.filter(hasOtherSettings).map(({ endpoint }) => endpoint.name),
+    changed: retained
+      .filter((pair) => canRun(pair) && hasOtherCode(pair))
+      .map(({ endpoint }) => endpoint.name),
+    reconfigured: retained.filter(hasOtherSettings).map(({ endpoint }) => endpoint.name),
     problems: after.problems,
     warnings: after.warnings.filter((warning) => !before.warnings.includes(warning)),
   };

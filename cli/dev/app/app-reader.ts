@@ -1,7 +1,7 @@
 /** Reads a project once: its files, what they declare, and what live workers need of it. */
 import { join } from "node:path";
 import { type Project, readProject } from "../../build/project-files.ts";
-import type { Cli } from "../../cli.ts";
+import type { Cli } from "../../core/cli.ts";
 import type { LiveReport } from "../../discovery/discovery-report.ts";
 import { runtimeImages } from "../../manifest/images.ts";
 import { toManifest } from "../../manifest/manifest.ts";
@@ -9,8 +9,8 @@ import { choosePythonVersion } from "../../manifest/python-version.ts";
 import { type AppReading, toReading } from "./app-reading.ts";
 import { FileStates } from "./file-states.ts";
 import { readPackages } from "./live-packages.ts";
-import type { ResidentDiscovery } from "./resident-discovery.ts";
-import { SourceTexts } from "./source-texts.ts";
+import type { ResidentDiscovery } from "../../discovery/resident-discovery.ts";
+import { SourceCache } from "./source-cache.ts";
 
 /** A checkout may take a directory away while it is being looked into. */
 const WALKS = 3;
@@ -28,7 +28,7 @@ export class AppReader {
   readonly #cli: Cli;
   readonly #appName: string;
   readonly #discovery: ResidentDiscovery;
-  readonly #sources: SourceTexts;
+  readonly #sources: SourceCache;
   /** Files that declarations or requirements depend on, besides modules; whole paths. */
   #others: readonly string[];
 
@@ -36,7 +36,7 @@ export class AppReader {
     this.#cli = cli;
     this.#appName = appName;
     this.#discovery = discovery;
-    this.#sources = new SourceTexts(cli.directory);
+    this.#sources = new SourceCache(cli.directory);
     this.#others = [join(cli.directory, "requirements.txt"), join(cli.directory, ".env")];
   }
 
@@ -50,7 +50,7 @@ export class AppReader {
   }
 
   /** `follow` is told of all directories, and says whether there are new ones among them. */
-  async look(
+  async scan(
     follow: (directories: readonly string[]) => boolean,
     before: FileStates | undefined,
   ): Promise<Snapshot> {
@@ -81,7 +81,7 @@ export class AppReader {
     before: AppReading,
   ): Promise<ReadApp | undefined> {
     const { directory, environment } = this.#cli;
-    const { changed, unsendable } = await this.#sources.take(report.hashes);
+    const { changed, unsendable } = await this.#sources.update(report.hashes);
     if (changed.length > 0) return undefined;
     const packages = await readPackages(directory, report.endpoints, environment);
     const opened = report.opened.map((path) => join(directory, path));

@@ -4,7 +4,7 @@ import type { DiscoveredEndpoint, LiveReport } from "../../discovery/discovery-r
 import { runtimeImages } from "../../manifest/images.ts";
 import { toManifest } from "../../manifest/manifest.ts";
 import { changeBetween } from "./app-change.ts";
-import { type AppReading, NOTHING_READ, stuckReading, toReading } from "./app-reading.ts";
+import { type AppReading, NOTHING_READ, failedReading, toReading } from "./app-reading.ts";
 
 const SHA = "a".repeat(64);
 
@@ -99,7 +99,7 @@ describe("what is wrong", () => {
   });
 
   test("for all of the app keeps everything, with the reason", () => {
-    expect(problems(stuckReading(both, "the disk is gone"))).toEqual({
+    expect(problems(failedReading(both, "the disk is gone"))).toEqual({
       a: "the disk is gone",
       b: "the disk is gone",
     });
@@ -143,7 +143,7 @@ describe("a change", () => {
   });
 
   test("of problems is told, with those that go on", () => {
-    const stuck = stuckReading(both, "m");
+    const stuck = failedReading(both, "m");
     expect(changeBetween(both, stuck)).toEqual({ ...names, problems: ["m"] });
     expect(changeBetween(stuck, both)).toEqual(names);
   });

@@ -1,8 +1,8 @@
 /** What a reading of the files makes of the app, given what it was before. */
-import type { LivePeer } from "../../../src/contract/flash-live.ts";
-import type { FlashManifest } from "../../../src/contract/flash-manifest.ts";
-import type { DiscoveredEndpoint, DiscoveryNote, LiveReport } from "../../discovery/discovery-report.ts";
-import { noteLine } from "../../discovery/notes.ts";
+import type { LivePeer } from "../../../src/contract/flash/flash-live.ts";
+import type { FlashManifest } from "../../../src/contract/flash/flash-manifest.ts";
+import type { DiscoveredEndpoint, Diagnostic, LiveReport } from "../../discovery/discovery-report.ts";
+import { formatDiagnostic } from "../../discovery/diagnostics.ts";
 import type { LiveEndpoint } from "./live-app.ts";
 import type { AppPackages } from "./live-packages.ts";
 
@@ -27,30 +27,34 @@ export type Findings = {
 
 /** An endpoint whose file cannot be read now stays as it was, with the reason as its problem. */
 export function toReading(findings: Findings, before: AppReading): AppReading {
-  const faults = faultsOf(findings);
-  const found = findings.report.endpoints.map((endpoint) => endpointOf(endpoint, findings, faults));
+  const issues = issuesOf(findings);
+  const found = findings.report.endpoints.map((endpoint) => endpointOf(endpoint, findings, issues));
   const names = new Set(found.map(({ name }) => name));
-  const kept = before.endpoints.filter(({ name }) => !names.has(name)).flatMap(keptOf(findings, faults));
-  const endpoints = [...found, ...kept].toSorted((one, other) => (one.name < other.name ? -1 : 1));
+  const retained = before.endpoints
+    .filter(({ name }) => !names.has(name))
+    .flatMap(retainedOf(findings, issues));
+  const endpoints = [...found, ...retained].toSorted((one, other) => (one.name < other.name ? -1 : 1));
   const packageProblems = [...findings.packages.byEndpoint.values()].flatMap(({ problems }) => problems);
   return {
     endpoints,
-    problems: [...new Set([...faults.map(noteLine), ...packageProblems])],
+    problems: [...new Set([...issues.map(formatDiagnostic), ...packageProblems])],
     warnings: [
-      ...findings.report.warnings.filter((note) => !isFault(note, findings)).map(noteLine),
+      ...findings.report.warnings
+        .filter((diagnostic) => !isParseError(diagnostic, findings))
+        .map(formatDiagnostic),
       ...findings.packages.warnings,
     ],
   };
 }
 
 /** Nothing could be read, for a reason that is of no file: all stays, and says why it cannot be called. */
-export function stuckReading(before: AppReading, problem: string): AppReading {
+export function failedReading(before: AppReading, problem: string): AppReading {
   const endpoints = before.endpoints.map((endpoint) => ({ ...endpoint, problem }));
   return { endpoints, problems: [problem], warnings: before.warnings };
 }
 
 /** What must be put right. Files that cannot be parsed count only where an endpoint needs them. */
-function faultsOf({ report, unsendable }: Findings): readonly DiscoveryNote[] {
+function issuesOf({ report, unsendable }: Findings): readonly Diagnostic[] {
   const needed = new Set([
     ...Object.keys(report.hashes),
     ...report.endpoints.flatMap((one) => one.localFiles),
@@ -58,36 +62,40 @@ function faultsOf({ report, unsendable }: Findings): readonly DiscoveryNote[] {
   const noted = new Set(report.errors.map(({ file }) => file));
   const unparsed = report.faults
     .filter(({ file }) => file !== null && needed.has(file) && !noted.has(file))
-    .map((note) => ({ ...note, message: `Python cannot read this file: ${note.message}` }));
+    .map((diagnostic) => ({ ...diagnostic, message: `Python cannot read this file: ${diagnostic.message}` }));
   const unsent = unsendable.map((file) => ({
     file,
     line: 1,
     message: "the file is not in UTF-8, so it cannot be sent to a live worker. Save it in UTF-8.",
   }));
-  const errors = report.errors.map((note) => (note.file === null ? firstLineOf(note) : note));
+  const errors = report.errors.map((diagnostic) =>
+    diagnostic.file === null ? firstLineOf(diagnostic) : diagnostic,
+  );
   return [...errors, ...unparsed, ...unsent];
 }
 
 /** That of the whole app goes on with examples, which are for who begins. */
-function firstLineOf(note: DiscoveryNote): DiscoveryNote {
-  return { ...note, message: note.message.split("\n")[0] ?? "" };
+function firstLineOf(diagnostic: Diagnostic): Diagnostic {
+  return { ...diagnostic, message: diagnostic.message.split("\n")[0] ?? "" };
 }
 
-function isFault({ file }: DiscoveryNote, { report }: Findings): boolean {
-  return report.faults.some((fault) => fault.file === file) && file !== null && file in report.hashes;
+function isParseError({ file }: Diagnostic, { report }: Findings): boolean {
+  return (
+    report.faults.some((parseError) => parseError.file === file) && file !== null && file in report.hashes
+  );
 }
 
 function endpointOf(
   endpoint: DiscoveredEndpoint,
   { report, resources, packages }: Findings,
-  faults: readonly DiscoveryNote[],
+  issues: readonly Diagnostic[],
 ): LiveEndpoint {
   const resource = resources[endpoint.name];
   if (resource === undefined) throw new Error(`the manifest lacks ${endpoint.name}`);
   const own = packages.byEndpoint.get(endpoint.name) ?? { dependencies: [], problems: [] };
   const files = new Set([endpoint.filePath, ...(endpoint.isClient ? [] : endpoint.localFiles)]);
   const problems = [
-    ...faults.filter(({ file }) => file !== null && files.has(file)).map(noteLine),
+    ...issues.filter(({ file }) => file !== null && files.has(file)).map(formatDiagnostic),
     ...own.problems,
   ];
   return {
@@ -123,16 +131,16 @@ function codeOf(
 }
 
 /** What becomes of an endpoint that the report lacks: nothing, where its declaration has gone. */
-function keptOf(
+function retainedOf(
   { report, files }: Findings,
-  faults: readonly DiscoveryNote[],
+  issues: readonly Diagnostic[],
 ): (endpoint: LiveEndpoint) => readonly LiveEndpoint[] {
   const unread = new Set(report.unread);
   return (endpoint) => {
     if (!files.includes(endpoint.filePath)) return [];
     const group = report.groups.find((members) => members.includes(endpoint.filePath)) ?? [];
     const needed = new Set([endpoint.filePath, ...Object.keys(endpoint.code.modules), ...group]);
-    const problems = faults.filter(({ file }) => file !== null && needed.has(file)).map(noteLine);
+    const problems = issues.filter(({ file }) => file !== null && needed.has(file)).map(formatDiagnostic);
     if (unread.has(endpoint.filePath)) {
       problems.push(
         report.failure ??

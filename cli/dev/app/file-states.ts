@@ -25,9 +25,9 @@ export class FileStates {
 
   /** `before` saves looking into directories that are as they were. */
   static async of(paths: Iterable<string>, before?: FileStates): Promise<FileStates> {
-    const known = before === undefined ? undefined : before.#states;
+    const previous = before === undefined ? undefined : before.#states;
     const states = [...new Set(paths)].map(async (path): Promise<[string, State]> => {
-      return [path, await stateOf(path, known?.get(path))];
+      return [path, await stateOf(path, previous?.get(path))];
     });
     return new FileStates(new Map(await Promise.all(states)));
   }

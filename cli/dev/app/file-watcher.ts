@@ -21,7 +21,7 @@ export class FileWatcher {
   readonly #directories = new Map<string, Followed>();
   #files: ReadonlySet<string> = new Set();
   /** Directories of such files that are no part of the project. */
-  #aside: readonly string[] = [];
+  #outside: readonly string[] = [];
   #timer: NodeJS.Timeout | undefined;
   #firstAt = 0;
   #hasFailed = false;
@@ -34,32 +34,32 @@ export class FileWatcher {
 
   /** From now on these directories are followed, and no others; says whether there are new ones among them. */
   follow(directories: readonly string[]): boolean {
-    const wanted = new Set([...directories, ...this.#aside]);
-    for (const path of this.#directories.keys()) if (!wanted.has(path)) this.#leave(path);
-    const added = [...wanted].filter((path) => this.#begin(path));
-    return added.some((path) => !this.#aside.includes(path));
+    const watched = new Set([...directories, ...this.#outside]);
+    for (const path of this.#directories.keys()) if (!watched.has(path)) this.#unwatch(path);
+    const added = [...watched].filter((path) => this.#watch(path));
+    return added.some((path) => !this.#outside.includes(path));
   }
 
   /** Files that matter besides Python ones. */
   followFiles(paths: readonly string[]): void {
     this.#files = new Set(paths);
-    this.#aside = [...new Set(paths.map((path) => dirname(path)))];
-    for (const path of this.#aside) this.#begin(path);
+    this.#outside = [...new Set(paths.map((path) => dirname(path)))];
+    for (const path of this.#outside) this.#watch(path);
   }
 
   close(): void {
     clearTimeout(this.#timer);
-    for (const path of this.#directories.keys()) this.#leave(path);
+    for (const path of this.#directories.keys()) this.#unwatch(path);
   }
 
   /** One that has come again under its name is a new one. */
-  #begin(path: string): boolean {
+  #watch(path: string): boolean {
     const inode = statSync(path, { throwIfNoEntry: false })?.ino;
     if (inode === undefined || this.#directories.get(path)?.inode === inode) return false;
-    this.#leave(path);
+    this.#unwatch(path);
     try {
-      const watcher = watch(path, (event, name) => this.#hear(path, event, name));
-      watcher.on("error", () => this.#leave(path));
+      const watcher = watch(path, (event, name) => this.#onEvent(path, event, name));
+      watcher.on("error", () => this.#unwatch(path));
       this.#directories.set(path, { watcher, inode });
       return true;
     } catch (error) {
@@ -68,7 +68,7 @@ export class FileWatcher {
     }
   }
 
-  #leave(path: string): void {
+  #unwatch(path: string): void {
     this.#directories.get(path)?.watcher.close();
     this.#directories.delete(path);
   }
@@ -78,7 +78,7 @@ export class FileWatcher {
     this.#hasFailed = true;
   }
 
-  #hear(directory: string, event: string, name: string | null): void {
+  #onEvent(directory: string, event: string, name: string | null): void {
     const path = name === null ? directory : join(directory, name);
     if (name === null || this.#matters(path)) this.#wait();
     else if (event === "rename") void this.#waitForDirectory(path);

@@ -1,6 +1,6 @@
 /** The app as its files are now: read again when one changes. */
-import type { LivePeer } from "../../../src/contract/flash-live.ts";
-import type { ServedApp, ServedEndpoint } from "../../server/served-app.ts";
+import type { LivePeer } from "../../../src/contract/flash/flash-live.ts";
+import type { ServedApp, ServedEndpoint } from "../../server/requests/served-app.ts";
 
 export type LiveEndpoint = ServedEndpoint & {
   /** What a worker is told to run. */

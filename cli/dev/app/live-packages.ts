@@ -1,9 +1,9 @@
 /** What live workers install: requirements.txt, and what endpoints declare whose files the code needs. */
 import { isAbsolute, join } from "node:path";
-import { exclusionsOf, LARGE_PACKAGES, normalizedName, SDK_PACKAGE } from "../../build/exclusions.ts";
-import { readWishes, type Wishes } from "../../build/requirement-files.ts";
+import { exclusionsOf, LARGE_PACKAGES, normalizedName, SDK_PACKAGE } from "../../requirements/exclusions.ts";
+import { readRequirementFiles, type RequirementFiles } from "../../requirements/requirement-files.ts";
 import type { DiscoveredEndpoint } from "../../discovery/discovery-report.ts";
-import { Failure } from "../../failure.ts";
+import { Failure } from "../../core/failure.ts";
 
 /** What is to be installed for one endpoint, as lines of a requirements file, or why it cannot be. */
 export type Packages = { readonly dependencies: readonly string[]; readonly problems: readonly string[] };
@@ -30,10 +30,10 @@ export async function readPackages(
     if (endpoint.isClient) continue;
     const needed = endpoints.filter(({ filePath }) => endpoint.localFiles.includes(filePath));
     try {
-      const wishes = await readWishes(directory, needed, environment);
-      for (const file of wishes.files) files.add(file);
-      for (const warning of warningsOf(wishes)) warnings.add(warning);
-      byEndpoint.set(endpoint.name, { dependencies: requirementsOf(wishes, leftOut), problems: [] });
+      const declared = await readRequirementFiles(directory, needed, environment);
+      for (const file of declared.files) files.add(file);
+      for (const warning of warningsOf(declared)) warnings.add(warning);
+      byEndpoint.set(endpoint.name, { dependencies: requirementsOf(declared, leftOut), problems: [] });
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
       byEndpoint.set(endpoint.name, { dependencies: [], problems: [...error.advice] });
@@ -43,7 +43,7 @@ export async function readPackages(
 }
 
 /** Files and directories of this computer do not travel to live workers. */
-function warningsOf({ constraints, options }: Wishes): readonly string[] {
+function warningsOf({ constraints, options }: RequirementFiles): readonly string[] {
   return [
     ...constraints.map((file) => `Live workers do not know the constraints of ${file}.`),
     ...options
@@ -52,7 +52,7 @@ function warningsOf({ constraints, options }: Wishes): readonly string[] {
   ];
 }
 
-function isOfThisComputer({ name, value }: Wishes["options"][number]): boolean {
+function isOfThisComputer({ name, value }: RequirementFiles["options"][number]): boolean {
   return name === "--find-links" && value !== undefined && isAbsolute(value);
 }
 
@@ -66,12 +66,17 @@ function leftOutOf(environment: Readonly<Record<string, string | undefined>>): R
 }
 
 /** Lines of a requirements file, each once. Where packages are looked for comes first. */
-function requirementsOf({ wishes, options }: Wishes, leftOut: ReadonlySet<string>): readonly string[] {
-  const texts = wishes.map(({ text }) => text).filter((text) => !leftOut.has(nameOf(text)));
-  if (texts.length === 0) return [];
+function requirementsOf(
+  { requirements, options }: RequirementFiles,
+  leftOut: ReadonlySet<string>,
+): readonly string[] {
+  const specifiers = requirements
+    .map(({ specifier }) => specifier)
+    .filter((specifier) => !leftOut.has(nameOf(specifier)));
+  if (specifiers.length === 0) return [];
   const reachable = options.filter((option) => !isOfThisComputer(option));
   const places = reachable.map(({ name, value }) => (value === undefined ? name : `${name} ${value}`));
-  return [...new Set([...places, ...texts])];
+  return [...new Set([...places, ...specifiers])];
 }
 
 function nameOf(requirement: string): string {

@@ -1,17 +1,17 @@
 /** The app of a project that a person is working on: read anew when its files change. */
 import { realpath } from "node:fs/promises";
 import { setTimeout } from "node:timers/promises";
-import type { Cli } from "../../cli.ts";
+import type { Cli } from "../../core/cli.ts";
 import { discoverySetting } from "../../discovery/discovery.ts";
-import { failureOf } from "../../discovery/notes.ts";
-import { Failure } from "../../failure.ts";
+import { failureOf } from "../../discovery/diagnostics.ts";
+import { Failure } from "../../core/failure.ts";
 import { changeBetween } from "./app-change.ts";
 import { AppReader } from "./app-reader.ts";
-import { type AppReading, NOTHING_READ, stuckReading } from "./app-reading.ts";
+import { type AppReading, NOTHING_READ, failedReading } from "./app-reading.ts";
 import type { FileStates } from "./file-states.ts";
 import { FileWatcher } from "./file-watcher.ts";
 import type { AppChange, LiveApp, LiveEndpoint } from "./live-app.ts";
-import { ResidentDiscovery } from "./resident-discovery.ts";
+import { ResidentDiscovery } from "../../discovery/resident-discovery.ts";
 
 /** Editors empty a file before they write it, or rename it before another one takes its place. */
 const SAVE_MS = 50;
@@ -52,12 +52,12 @@ class WatchedApp implements LiveApp {
   /** Of the files as the latest reading, done or under way, has found them. */
   #states: FileStates | undefined;
   /** Numbers of readings: the latest that is wanted, and the latest that is done. */
-  #wanted = 0;
+  #requested = 0;
   #done = 0;
   #work: Promise<void> | undefined;
-  #known = new Known();
+  #latch = new Latch();
   /** An endpoint has gone, and it is being made sure that this is not because of a save that is under way. */
-  #looksTwice = false;
+  #isRechecking = false;
   #isClosed = false;
   #closing: Promise<void> | undefined;
 
@@ -75,7 +75,7 @@ class WatchedApp implements LiveApp {
     this.#cli.signal.throwIfAborted();
     this.#read();
     const work = this.#work;
-    await Promise.race([work, this.#known.soon]);
+    await Promise.race([work, this.#latch.opened]);
     if (this.#reading === NOTHING_READ) await work;
     this.#cli.signal.throwIfAborted();
     for (const warning of this.#reading.warnings) this.#cli.terminal.warn(warning);
@@ -84,7 +84,7 @@ class WatchedApp implements LiveApp {
 
   async endpoints(): Promise<readonly LiveEndpoint[]> {
     if (this.#watcher !== undefined && (await this.#states?.haveChanged())) this.#read();
-    await this.#known.soon;
+    await this.#latch.opened;
     return this.#reading.endpoints;
   }
 
@@ -102,7 +102,7 @@ class WatchedApp implements LiveApp {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#known.tell();
+    this.#latch.open();
     this.#watcher?.close();
     this.#closing ??= this.#discovery.close();
     await this.#closing;
@@ -125,65 +125,65 @@ class WatchedApp implements LiveApp {
   /** Wants one more reading, of the files as they are now. */
   #read(): void {
     if (this.#isClosed) return;
-    this.#wanted += 1;
-    this.#known.await();
+    this.#requested += 1;
+    this.#latch.close();
     this.#discovery.abandon();
-    this.#work ??= this.#readUntilKnown();
+    this.#work ??= this.#readAndOpen();
   }
 
-  async #readUntilKnown(): Promise<void> {
+  async #readAndOpen(): Promise<void> {
     try {
       await this.#readAll();
     } finally {
       this.#work = undefined;
-      this.#known.tell();
+      this.#latch.open();
     }
   }
 
   async #readAll(): Promise<void> {
-    while (this.#done < this.#wanted && !this.#isClosed) {
-      const wanted = this.#wanted;
+    while (this.#done < this.#requested && !this.#isClosed) {
+      const requested = this.#requested;
       try {
-        if (await this.#readOnce(() => wanted === this.#wanted)) this.#done = wanted;
+        if (await this.#readOnce(() => requested === this.#requested)) this.#done = requested;
       } catch (error) {
         // Before anything is known there is nothing to go on with.
         if (this.#reading === NOTHING_READ || !isOutside(error)) throw error;
-        this.#become(stuckReading(this.#reading, problemOf(error)));
-        this.#done = wanted;
+        this.#apply(failedReading(this.#reading, problemOf(error)));
+        this.#done = requested;
       }
     }
   }
 
   /** Says whether it came to an end. */
-  async #readOnce(isWanted: () => boolean): Promise<boolean> {
-    const snapshot = await this.#reader.look((directories) => this.#follow(directories), this.#states);
+  async #readOnce(isCurrent: () => boolean): Promise<boolean> {
+    const snapshot = await this.#reader.scan((directories) => this.#follow(directories), this.#states);
     this.#states = snapshot.states;
-    if (!isWanted()) return false;
+    if (!isCurrent()) return false;
     let isDone = false;
     const read = await this.#reader.read(snapshot, this.#reading, (interim) => {
-      void interim.then((known) => {
-        if (known === undefined || isDone || !isWanted() || known.reading.endpoints.length === 0) return;
-        this.#become(known.reading);
-        this.#known.tell();
+      void interim.then((found) => {
+        if (found === undefined || isDone || !isCurrent() || found.reading.endpoints.length === 0) return;
+        this.#apply(found.reading);
+        this.#latch.open();
       }, isOutside); // The reading itself will say what is wrong.
     });
     isDone = true;
     if (read === undefined || this.#isClosed) return false;
-    if (losesSome(this.#reading, read.reading) && !this.#looksTwice) {
-      this.#looksTwice = true;
+    if (losesSome(this.#reading, read.reading) && !this.#isRechecking) {
+      this.#isRechecking = true;
       await setTimeout(SAVE_MS);
       return false;
     }
-    this.#looksTwice = false;
+    this.#isRechecking = false;
     const isNothing = this.#reading === NOTHING_READ && read.reading.endpoints.length === 0;
     if (isNothing) throw failureOf(read.report.errors, "read");
     this.#watcher?.followFiles(this.#reader.others);
     await this.#states.follow(this.#reader.others);
-    this.#become(read.reading);
+    this.#apply(read.reading);
     return true;
   }
 
-  #become(reading: AppReading): void {
+  #apply(reading: AppReading): void {
     const before = this.#reading;
     this.#reading = reading;
     if (before === NOTHING_READ) return;
@@ -193,24 +193,24 @@ class WatchedApp implements LiveApp {
 }
 
 /** Whether what the files say is known, as far as it can be in a bearable time. */
-class Known {
-  #tell: (() => void) | undefined;
-  #soon: Promise<void> = Promise.resolve();
+class Latch {
+  #resolve: (() => void) | undefined;
+  #opened: Promise<void> = Promise.resolve();
 
-  get soon(): Promise<void> {
-    return this.#soon;
+  get opened(): Promise<void> {
+    return this.#opened;
   }
 
-  await(): void {
-    if (this.#tell !== undefined) return;
-    this.#soon = new Promise((tell) => {
-      this.#tell = tell;
+  close(): void {
+    if (this.#resolve !== undefined) return;
+    this.#opened = new Promise((resolve) => {
+      this.#resolve = resolve;
     });
   }
 
-  tell(): void {
-    this.#tell?.();
-    this.#tell = undefined;
+  open(): void {
+    this.#resolve?.();
+    this.#resolve = undefined;
   }
 }
 

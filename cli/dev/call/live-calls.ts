@@ -1,20 +1,20 @@
 /** Calls of the local server, carried out by workers of live endpoints. */
-import type { CallLine } from "../../server/call-log.ts";
+import type { CallLine } from "../../server/requests/call-log.ts";
 import {
   CallFailure,
   type EndpointCalls,
   type QueueCall,
   type ServedEndpoint,
-} from "../../server/served-app.ts";
+} from "../../server/requests/served-app.ts";
 import type { Service } from "../../service/service.ts";
 import type { LiveApp, LiveEndpoint } from "../app/live-app.ts";
 import type { LiveSession } from "../session/live-session.ts";
-import { KnownSources } from "./known-sources.ts";
+import { SentSources } from "./sent-sources.ts";
 import { LiveJobs } from "./live-jobs.ts";
-import { calledEndpoints, checkArguments, type LiveCall, requestText, sourcesOf } from "./live-request.ts";
+import { calledEndpoints, checkArguments, type LiveCall, requestJson, sourcesOf } from "./live-request.ts";
 import { LiveOpenAi } from "./live-openai.ts";
 import { LiveRoutes } from "./live-routes.ts";
-import { WorkerLines } from "./worker-lines.ts";
+import { WorkerLines } from "../../calls/worker-lines.ts";
 
 export type LiveCallsSettings = {
   readonly service: Service;
@@ -39,31 +39,31 @@ export class LiveCalls implements EndpointCalls {
   readonly #openai: LiveOpenAi;
 
   constructor({ service, app, session, signal }: LiveCallsSettings) {
-    const parts = {
+    const dependencies = {
       service,
       session,
-      sources: new KnownSources(),
+      sources: new SentSources(),
       lines: new WorkerLines(service, signal),
-      pack: (call: LiveCall, known: ReadonlySet<string>) => {
+      pack: (call: LiveCall, sent: ReadonlySet<string>) => {
         checkArguments(call);
-        return requestText(
+        return requestJson(
           call,
-          sourcesOf(call, (sha256) => app.source(sha256), known),
+          sourcesOf(call, (sha256) => app.source(sha256), sent),
         );
       },
     };
     this.#app = app;
     this.#session = session;
-    this.#jobs = new LiveJobs(parts, signal);
-    this.#routes = new LiveRoutes(parts);
-    this.#openai = new LiveOpenAi(parts);
+    this.#jobs = new LiveJobs(dependencies, signal);
+    this.#routes = new LiveRoutes(dependencies);
+    this.#openai = new LiveOpenAi(dependencies);
   }
 
   async queue({ name }: ServedEndpoint, call: QueueCall, line: CallLine): Promise<Response> {
     const context = await this.#context(name, line);
     if (call.operation === "run") return await this.#jobs.run(context, call);
     if (call.operation === "runsync") return await this.#jobs.runsync(context, call);
-    return await this.#jobs.pass(context, call);
+    return await this.#jobs.forward(context, call);
   }
 
   async route({ name }: ServedEndpoint, request: Request, path: string, line: CallLine): Promise<Response> {

@@ -1,14 +1,14 @@
 /** Jobs of live endpoints. */
-import type { CallLine } from "../../server/call-log.ts";
-import type { JobText } from "../../server/job-text.ts";
-import type { QueueCall } from "../../server/served-app.ts";
-import type { CallParts } from "./call-parts.ts";
-import { GpuNames } from "./gpu-names.ts";
-import { endLine, JobCalls } from "./job-call.ts";
-import { answerWith, type JobReply, lacksModules } from "./job-reply.ts";
+import type { CallLine } from "../../server/requests/call-log.ts";
+import type { JobJson } from "../../server/requests/job-json.ts";
+import type { QueueCall } from "../../server/requests/served-app.ts";
+import type { CallDependencies } from "./call-context.ts";
+import { GpuNames } from "../../calls/gpu-names.ts";
+import { endLine, JobCalls } from "../../calls/job-calls.ts";
+import { answerWith, type JobReply, lacksModules } from "../../calls/job-reply.ts";
 import type { CallContext } from "./live-calls.ts";
 import { functionCall, hashesOf } from "./live-request.ts";
-import { EndpointGone, placedCall } from "./placed-call.ts";
+import { EndpointNotFound, withPlace } from "./with-place.ts";
 
 /** For which a job is followed unless its caller says otherwise: installing packages takes its time. */
 const FOLLOW_DEFAULT_MS = 10 * 60_000;
@@ -16,32 +16,32 @@ const FOLLOW_DEFAULT_MS = 10 * 60_000;
 const WATCH_MS = 60 * 60_000;
 const NO_SOURCES: ReadonlySet<string> = new Set();
 const NO_INPUT = "{}";
-const NO_JOB: JobText = { input: undefined, options: "{}" };
+const NO_JOB: JobJson = { input: undefined, options: "{}" };
 
 export class LiveJobs {
-  readonly #parts: CallParts;
+  readonly #dependencies: CallDependencies;
   readonly #calls: JobCalls;
   /** Of the whole command. */
   readonly #signal: AbortSignal;
 
-  constructor(parts: CallParts, signal: AbortSignal) {
-    const gpus = new GpuNames(parts.service);
-    this.#parts = parts;
+  constructor(dependencies: CallDependencies, signal: AbortSignal) {
+    const gpus = new GpuNames(dependencies.service);
+    this.#dependencies = dependencies;
     this.#signal = signal;
-    this.#calls = new JobCalls(parts.service, (endpointId, workerId, line) => {
+    this.#calls = new JobCalls(dependencies.service, (endpointId, workerId, line) => {
       void gpus.of(endpointId, workerId).then((gpu) => line.running({ id: workerId, gpu }));
     });
   }
 
   /** Answers when the job is over, or else with the job as it stands. */
   async runsync(context: CallContext, call: QueueCall): Promise<Response> {
-    const job = await this.#placed(context, async (endpointId) => {
+    const job = await this.#withPlace(context, async (endpointId) => {
       // The same key is answered with the same job, which could not be sent again with what it lacked.
       const isOnce = call.headers["idempotency-key"] !== undefined;
-      const known = isOnce ? NO_SOURCES : this.#parts.sources.of(endpointId);
-      const first = await this.#attempt(context, call, endpointId, known);
+      const sentSources = isOnce ? NO_SOURCES : this.#dependencies.sources.of(endpointId);
+      const first = await this.#attempt(context, call, endpointId, sentSources);
       if (isOnce || first instanceof Response || !lacksModules(first)) return first;
-      this.#parts.sources.forget(endpointId);
+      this.#dependencies.sources.forget(endpointId);
       return await this.#attempt(context, call, endpointId, NO_SOURCES);
     });
     if (job instanceof Response) return job;
@@ -51,7 +51,7 @@ export class LiveJobs {
 
   /** Answers with the job's id; its line in the log goes on. */
   async run(context: CallContext, call: QueueCall): Promise<Response> {
-    return await this.#placed(context, async (endpointId) => {
+    return await this.#withPlace(context, async (endpointId) => {
       // Nobody waits who could send again what a worker lacks.
       const submitted = await this.#submit(context, call, endpointId, NO_SOURCES);
       if (submitted instanceof Response) return submitted;
@@ -61,37 +61,37 @@ export class LiveJobs {
   }
 
   /** Any other operation, passed on as it is. */
-  async pass(context: CallContext, call: QueueCall): Promise<Response> {
+  async forward(context: CallContext, call: QueueCall): Promise<Response> {
     const startedAt = performance.now();
-    const response = await this.#placed(
+    const response = await this.#withPlace(
       context,
-      async (endpointId) => await this.#calls.pass(endpointId, call),
+      async (endpointId) => await this.#calls.forward(endpointId, call),
     );
     context.line.done({ ranMs: performance.now() - startedAt });
     return response;
   }
 
-  async #placed<T>({ endpoint }: CallContext, act: (endpointId: string) => Promise<T>): Promise<T> {
-    const { session } = this.#parts;
-    return await placedCall(session, endpoint, async ({ endpointId }) => await act(endpointId));
+  async #withPlace<T>({ endpoint }: CallContext, act: (endpointId: string) => Promise<T>): Promise<T> {
+    const { session } = this.#dependencies;
+    return await withPlace(session, endpoint, async ({ endpointId }) => await act(endpointId));
   }
 
   async #attempt(
     context: CallContext,
     call: QueueCall,
     endpointId: string,
-    known: ReadonlySet<string>,
+    sentSources: ReadonlySet<string>,
   ): Promise<JobReply | Response> {
     const { line } = context;
-    const lines = this.#parts.lines.expect(endpointId, line);
+    const lines = this.#dependencies.lines.expect(endpointId, line);
     try {
-      const submitted = await this.#submit(context, call, endpointId, known);
+      const submitted = await this.#submit(context, call, endpointId, sentSources);
       if (submitted instanceof Response) return submitted;
       lines.ofJob(submitted.id);
       const order = { line, signal: call.signal, followMs: followMs(call.search) };
       const job = await this.#calls.follow(endpointId, submitted, order);
       if (!lacksModules(job))
-        this.#parts.sources.add(endpointId, hashesOf(functionCall({ ...context, input: NO_INPUT })));
+        this.#dependencies.sources.add(endpointId, hashesOf(functionCall({ ...context, input: NO_INPUT })));
       return job;
     } finally {
       lines.ended();
@@ -102,7 +102,7 @@ export class LiveJobs {
     context: CallContext,
     call: QueueCall,
     endpointId: string,
-    known: ReadonlySet<string>,
+    sentSources: ReadonlySet<string>,
   ): Promise<JobReply | Response> {
     const { endpoint, line } = context;
     const { operation, job = NO_JOB } = call;
@@ -110,18 +110,18 @@ export class LiveJobs {
     const input = job.input ?? NO_INPUT;
     const sent = isPlain
       ? job
-      : { ...job, input: this.#parts.pack(functionCall({ ...context, input }), known) };
+      : { ...job, input: this.#dependencies.pack(functionCall({ ...context, input }), sentSources) };
     const kind = operation === "run" ? "run" : "runsync";
     const submitted = await this.#calls.submit(endpointId, kind, sent, call, line);
     if ("job" in submitted) return submitted.job;
-    const { refusal } = submitted;
-    if (refusal.status === 404) throw new EndpointGone();
-    line.fail(`the service refuses the job: ${(await refusal.clone().text()).slice(0, 500)}`);
-    return refusal;
+    const { errorResponse } = submitted;
+    if (errorResponse.status === 404) throw new EndpointNotFound();
+    line.fail(`the service refuses the job: ${(await errorResponse.clone().text()).slice(0, 500)}`);
+    return errorResponse;
   }
 
   async #watch(endpointId: string, submitted: JobReply, line: CallLine): Promise<void> {
-    const lines = this.#parts.lines.expect(endpointId, line);
+    const lines = this.#dependencies.lines.expect(endpointId, line);
     lines.ofJob(submitted.id);
     try {
       const order = { line, signal: this.#signal, followMs: WATCH_MS };

@@ -1,9 +1,9 @@
 /** Requests of OpenAI's clients, passed on to what the service has for them. */
 import * as z from "zod";
-import type { CallParts } from "./call-parts.ts";
+import type { CallDependencies } from "./call-context.ts";
 import type { CallContext } from "./live-calls.ts";
-import { passedHeaders, withoutConnection } from "./passed-headers.ts";
-import { EndpointGone, placedCall } from "./placed-call.ts";
+import { forwardedHeaders, responseHeaders } from "../../calls/forwarded-headers.ts";
+import { EndpointNotFound, withPlace } from "./with-place.ts";
 
 /** Of the answer: the job that it comes from. */
 const JOB_HEADER = "x-request-id";
@@ -13,24 +13,24 @@ const errorSchema = z.looseObject({
 });
 
 export class LiveOpenAi {
-  readonly #parts: CallParts;
+  readonly #dependencies: CallDependencies;
 
-  constructor(parts: CallParts) {
-    this.#parts = parts;
+  constructor(dependencies: CallDependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** Answers as the service does, errors and streams included. */
   async request(context: CallContext, request: Request, path: string): Promise<Response> {
     const { endpoint, line } = context;
     const { search } = new URL(request.url);
-    const headers = new Headers(passedHeaders(request));
+    const headers = new Headers(forwardedHeaders(request));
     headers.set("accept-encoding", "identity");
     const body = Buffer.from(await request.arrayBuffer());
-    return await placedCall(this.#parts.session, endpoint, async ({ endpointId }) => {
-      const lines = this.#parts.lines.expect(endpointId, line);
+    return await withPlace(this.#dependencies.session, endpoint, async ({ endpointId }) => {
+      const lines = this.#dependencies.lines.expect(endpointId, line);
       const startedAt = performance.now();
       try {
-        const response = await this.#parts.service.request(`/v2/${endpointId}${path}${search}`, {
+        const response = await this.#dependencies.service.request(`/v2/${endpointId}${path}${search}`, {
           method: request.method,
           headers,
           ...(body.length > 0 && { body }),
@@ -38,9 +38,9 @@ export class LiveOpenAi {
         });
         const jobId = response.headers.get(JOB_HEADER);
         if (jobId !== null) lines.ofJob(jobId);
-        await tell(response, context, startedAt);
+        await endLineOf(response, context, startedAt);
         const { status, statusText } = response;
-        return new Response(response.body, { status, statusText, headers: withoutConnection(response) });
+        return new Response(response.body, { status, statusText, headers: responseHeaders(response) });
       } finally {
         lines.ended();
       }
@@ -49,11 +49,11 @@ export class LiveOpenAi {
 }
 
 /** Ends the line of a call; throws EndpointGone. */
-async function tell(response: Response, { line }: CallContext, startedAt: number): Promise<void> {
+async function endLineOf(response: Response, { line }: CallContext, startedAt: number): Promise<void> {
   if (response.ok) return line.done({ ranMs: performance.now() - startedAt });
   const text = await response.clone().text();
   const error = readError(text);
-  if (error?.code === "endpoint_not_found") throw new EndpointGone();
+  if (error?.code === "endpoint_not_found") throw new EndpointNotFound();
   line.fail(`HTTP ${response.status}: ${error?.message ?? text.slice(0, 500)}`);
 }
 

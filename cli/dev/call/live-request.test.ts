@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
-import { liveRequestSchema } from "../../../src/contract/flash-live.ts";
+import { liveRequestSchema } from "../../../src/contract/flash/flash-live.ts";
 import {
   LIVE_ARGUMENTS_MAX_BYTES,
   LIVE_SOURCES_MAX_BYTES,
   LIVE_SOURCES_SMALL_BYTES,
-} from "../../../src/contract/flash-limits.ts";
-import type { ManifestFunction } from "../../../src/contract/flash-manifest.ts";
-import { CallFailure } from "../../server/served-app.ts";
+} from "../../../src/contract/flash/flash-limits.ts";
+import type { ManifestFunction } from "../../../src/contract/flash/flash-manifest.ts";
+import { CallFailure } from "../../server/requests/served-app.ts";
 import type { LiveEndpoint } from "../app/live-app.ts";
-import { checkArguments, functionCall, hashesOf, requestText, routeCall, sourcesOf } from "./live-request.ts";
+import { checkArguments, functionCall, hashesOf, requestJson, routeCall, sourcesOf } from "./live-request.ts";
 
 function endpoint(
   name: string,
@@ -47,13 +47,13 @@ test("a call carries its arguments by name, and is a live request once it has it
     kwargs: '{"x":1}',
     peers: {},
   });
-  const request: unknown = JSON.parse(requestText(call, {}));
+  const request: unknown = JSON.parse(requestJson(call, {}));
   expect(liveRequestSchema.parse(request)).toEqual({ ...call, kwargs: { x: 1 }, sources: {} });
 });
 
 test("arguments travel as they were written", () => {
   const input = '{ "x": 1e400, "x":-0,"seed":18446744073709551615, "t":"\\ud800\\u0041é" }';
-  const text = requestText(functionCall({ endpoint: endpoint("a"), all: [], input }), {});
+  const text = requestJson(functionCall({ endpoint: endpoint("a"), all: [], input }), {});
   expect(text).toContain(`"kwargs":${input}}`);
 });
 

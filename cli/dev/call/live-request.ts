@@ -4,14 +4,14 @@ import {
   type LivePeer,
   type LiveRequest,
   LIVE_PROTOCOL,
-} from "../../../src/contract/flash-live.ts";
+} from "../../../src/contract/flash/flash-live.ts";
 import {
   LIVE_ARGUMENTS_MAX_BYTES,
   LIVE_SOURCES_MAX_BYTES,
   LIVE_SOURCES_SMALL_BYTES,
-} from "../../../src/contract/flash-limits.ts";
-import { withMember } from "../../../src/contract/json-members.ts";
-import { CallFailure } from "../../server/served-app.ts";
+} from "../../../src/contract/flash/flash-limits.ts";
+import { withMember } from "../../../src/json/json-members.ts";
+import { CallFailure } from "../../server/requests/served-app.ts";
 import type { LiveEndpoint } from "../app/live-app.ts";
 
 /** A request without sources; its arguments are the JSON text that they came as. */
@@ -47,9 +47,9 @@ export function routeCall({ endpoint, all, http }: Called & { readonly http: Liv
 }
 
 /** The request as its worker reads it. */
-export function requestText({ kwargs, ...call }: LiveCall, sources: LiveRequest["sources"]): string {
-  const text = JSON.stringify({ ...call, sources });
-  return kwargs === undefined ? text : withMember(text, "kwargs", kwargs);
+export function requestJson({ kwargs, ...call }: LiveCall, sources: LiveRequest["sources"]): string {
+  const json = JSON.stringify({ ...call, sources });
+  return kwargs === undefined ? json : withMember(json, "kwargs", kwargs);
 }
 
 /**
@@ -59,23 +59,23 @@ export function requestText({ kwargs, ...call }: LiveCall, sources: LiveRequest[
 export function sourcesOf(
   call: LiveCall,
   read: (sha256: string) => string | undefined,
-  known: ReadonlySet<string>,
+  sent: ReadonlySet<string>,
 ): Record<string, string> {
   const all = hashesOf(call).flatMap((sha256): Source[] => {
-    const text = read(sha256);
-    return text === undefined ? [] : [[sha256, text]];
+    const source = read(sha256);
+    return source === undefined ? [] : [[sha256, source]];
   });
   if (bytesOf(all) <= LIVE_SOURCES_SMALL_BYTES) return Object.fromEntries(all);
-  const wanted = all.filter(([sha256]) => !known.has(sha256));
-  if (bytesOf(wanted) > LIVE_SOURCES_MAX_BYTES) throw tooLarge(bytesOf(wanted));
-  return Object.fromEntries(wanted);
+  const missing = all.filter(([sha256]) => !sent.has(sha256));
+  if (bytesOf(missing) > LIVE_SOURCES_MAX_BYTES) throw tooLarge(bytesOf(missing));
+  return Object.fromEntries(missing);
 }
 
 /** SHA-256 and text of a file. */
 type Source = [string, string];
 
 function bytesOf(sources: readonly Source[]): number {
-  return sources.reduce((sum, [, text]) => sum + Buffer.byteLength(text), 0);
+  return sources.reduce((sum, [, source]) => sum + Buffer.byteLength(source), 0);
 }
 
 /** Throws a CallFailure when the arguments, or the body of the request, are larger than live workers take. */

@@ -5,16 +5,16 @@ import {
   LIVE_OUTCOME_HEADER,
   LIVE_TOKEN_HEADER,
   type LiveHttp,
-} from "../../../src/contract/flash-live.ts";
-import { Failure } from "../../failure.ts";
-import { Interruption } from "../../interruption.ts";
-import { CallFailure } from "../../server/served-app.ts";
+} from "../../../src/contract/flash/flash-live.ts";
+import { Failure } from "../../core/failure.ts";
+import { Interruption } from "../../core/interruption.ts";
+import { CallFailure } from "../../server/requests/served-app.ts";
 import type { LivePlace } from "../session/live-session.ts";
-import type { CallParts } from "./call-parts.ts";
+import type { CallDependencies } from "./call-context.ts";
 import type { CallContext } from "./live-calls.ts";
 import { hashesOf, routeCall } from "./live-request.ts";
-import { passedHeaders, withoutConnection } from "./passed-headers.ts";
-import { EndpointGone, placedCall } from "./placed-call.ts";
+import { forwardedHeaders, responseHeaders } from "../../calls/forwarded-headers.ts";
+import { EndpointNotFound, withPlace } from "./with-place.ts";
 
 const WORKER_HEADER = "X-Runpod-Worker-Id";
 /** What the service answers with, as this server says it. */
@@ -23,22 +23,22 @@ const STATUS_OF_SERVICE: Readonly<Record<number, CallFailure["status"]>> = { 502
 const CODES_OF_SERVICE = ["worker_failed", "worker_too_slow"];
 
 export class LiveRoutes {
-  readonly #parts: CallParts;
+  readonly #dependencies: CallDependencies;
 
-  constructor(parts: CallParts) {
-    this.#parts = parts;
+  constructor(dependencies: CallDependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** Answers as the route does; what it answers with may be a stream. */
   async request(context: CallContext, request: Request, path: string): Promise<Response> {
     const { endpoint, line } = context;
     const http = await packRequest(request, path);
-    return await placedCall(this.#parts.session, endpoint, async (place) => {
-      const lines = this.#parts.lines.expect(place.endpointId, line);
+    return await withPlace(this.#dependencies.session, endpoint, async (place) => {
+      const lines = this.#dependencies.lines.expect(place.endpointId, line);
       const startedAt = performance.now();
       try {
         const response = endpoint.resource.client_mode
-          ? await this.#pass(place, http, request.signal)
+          ? await this.#forward(place, http, request.signal)
           : await this.#execute(place, context, http, request.signal);
         return await answerOf(response, context, startedAt);
       } catch (error) {
@@ -57,10 +57,10 @@ export class LiveRoutes {
     http: LiveHttp,
     signal: AbortSignal,
   ): Promise<Response> {
-    const { pack, sources } = this.#parts;
+    const { pack, sources } = this.#dependencies;
     const call = routeCall({ ...context, http });
-    const known = sources.of(place.endpointId);
-    let response = await this.#send(place, pack(call, known), signal);
+    const sent = sources.of(place.endpointId);
+    let response = await this.#send(place, pack(call, sent), signal);
     if (response.headers.get(LIVE_OUTCOME_HEADER) === "missing-modules") {
       await response.body?.cancel();
       sources.forget(place.endpointId);
@@ -71,7 +71,7 @@ export class LiveRoutes {
   }
 
   async #send({ endpointId, liveToken }: LivePlace, body: string, signal: AbortSignal): Promise<Response> {
-    return await this.#parts.service.request(`/lb/${endpointId}${LIVE_EXECUTE_PATH}`, {
+    return await this.#dependencies.service.request(`/lb/${endpointId}${LIVE_EXECUTE_PATH}`, {
       method: "POST",
       headers: {
         "Content-Type": "application/json",
@@ -85,10 +85,10 @@ export class LiveRoutes {
   }
 
   /** An image of one's own has no live mode. */
-  async #pass(place: LivePlace, http: LiveHttp, signal: AbortSignal): Promise<Response> {
+  async #forward(place: LivePlace, http: LiveHttp, signal: AbortSignal): Promise<Response> {
     const { method, path, query, headers, body_base64 } = http;
     const hasBody = method !== "GET" && method !== "HEAD";
-    return await this.#parts.service.request(`/lb/${place.endpointId}${path}${query && `?${query}`}`, {
+    return await this.#dependencies.service.request(`/lb/${place.endpointId}${path}${query && `?${query}`}`, {
       method,
       headers: headers.map(([name, value]): [string, string] => [name, value]),
       ...(hasBody ? { body: Buffer.from(body_base64, "base64") } : {}),
@@ -101,19 +101,19 @@ export class LiveRoutes {
 async function answerOf(response: Response, { line }: CallContext, startedAt: number): Promise<Response> {
   const worker = response.headers.get(WORKER_HEADER);
   if (worker !== null) line.running({ id: worker });
-  if (response.headers.has(LIVE_OUTCOME_HEADER)) throw await ofWorker(response);
-  if (worker === null && response.status === 404) throw new EndpointGone();
-  if (response.status >= 400 && (worker === null || (await isOfService(response))))
-    throw await ofService(response);
+  if (response.headers.has(LIVE_OUTCOME_HEADER)) throw await workerError(response);
+  if (worker === null && response.status === 404) throw new EndpointNotFound();
+  if (response.status >= 400 && (worker === null || (await isServiceError(response))))
+    throw await serviceError(response);
   line.done({ ranMs: performance.now() - startedAt });
   const { status, statusText } = response;
-  return new Response(response.body, { status, statusText, headers: withoutConnection(response) });
+  return new Response(response.body, { status, statusText, headers: responseHeaders(response) });
 }
 
 /** Whether the service answers in the place of a worker that broke off; a route may answer with such a status too. */
-async function isOfService(response: Response): Promise<boolean> {
+async function isServiceError(response: Response): Promise<boolean> {
   if (STATUS_OF_SERVICE[response.status] === undefined) return false;
-  const { code } = readTold(await response.clone().text());
+  const { code } = parseErrorBody(await response.clone().text());
   return code !== undefined && CODES_OF_SERVICE.includes(code);
 }
 
@@ -124,33 +124,33 @@ async function packRequest(request: Request, path: string): Promise<LiveHttp> {
     method: request.method,
     path,
     query: new URL(request.url).search.replace(/^\?/, ""),
-    headers: passedHeaders(request),
+    headers: forwardedHeaders(request),
     body_base64: body.toString("base64"),
   };
 }
 
 /** What the worker says beside the route's own answers. */
-async function ofWorker(response: Response): Promise<CallFailure> {
-  const { detail, traceback } = readTold(await response.text());
+async function workerError(response: Response): Promise<CallFailure> {
+  const { detail, traceback } = parseErrorBody(await response.text());
   return new CallFailure(500, detail, traceback);
 }
 
 /** The service's own word: no worker came, or the one that had the request broke off. */
-async function ofService(response: Response): Promise<CallFailure> {
-  const { detail } = readTold(await response.text());
+async function serviceError(response: Response): Promise<CallFailure> {
+  const { detail } = parseErrorBody(await response.text());
   return new CallFailure(STATUS_OF_SERVICE[response.status] ?? 503, detail);
 }
 
-const toldSchema = z.looseObject({
+const errorBodySchema = z.looseObject({
   detail: z.string(),
   traceback: z.string().optional(),
   code: z.string().optional(),
 });
 
-function readTold(text: string): z.output<typeof toldSchema> {
+function parseErrorBody(text: string): z.output<typeof errorBodySchema> {
   try {
-    const told = toldSchema.safeParse(JSON.parse(text));
-    if (told.success) return told.data;
+    const parsed = errorBodySchema.safeParse(JSON.parse(text));
+    if (parsed.success) return parsed.data;
   } catch {
     // It is shown as it is.
   }

@@ -1,18 +1,18 @@
 /** Live endpoints of a `flash dev` that was killed. */
-import type { Cli } from "../../cli.ts";
+import type { Cli } from "../../core/cli.ts";
 import { environmentEndpoints, type PresentEndpoint } from "../../service/endpoint-operations.ts";
 import { deleteEnvironment } from "../../service/flash-operations.ts";
 import type { Service } from "../../service/service.ts";
-import { isOfEndedSession } from "../../service/session-operations.ts";
+import { isSessionNotFound } from "../../service/session-operations.ts";
 import { counted } from "../../terminal/counted.ts";
-import { whereaboutsOf } from "../../tracking/owner.ts";
+import { processStateOf } from "../../project/process-owner.ts";
 import {
   changeTracked,
   readTracked,
   type TrackedResource,
   trackedSessions,
   withoutIds,
-} from "../../tracking/tracked-resources.ts";
+} from "../../project/tracked-resources.ts";
 
 export type Leftover = {
   readonly session: TrackedResource;
@@ -37,7 +37,7 @@ async function findLeftover(
   service: Service,
   session: TrackedResource,
 ): Promise<Leftover | "in use" | "gone"> {
-  const whereabouts = session.owner ? whereaboutsOf(session.owner) : "ended";
+  const whereabouts = session.owner ? processStateOf(session.owner) : "ended";
   if (whereabouts === "running") return "in use";
   // On another service it ends by itself, as its lease does.
   if (session.service !== service.url) return whereabouts === "ended" ? "gone" : "in use";
@@ -73,8 +73,8 @@ export async function offerRemoval(
 
 async function remove(cli: Cli, service: Service, leftovers: readonly Leftover[]): Promise<void> {
   for (const { session } of leftovers) {
-    await service.mutateAgain(deleteEnvironment, { id: session.id }).catch((error: unknown) => {
-      if (!isOfEndedSession(error)) throw error;
+    await service.mutateIdempotent(deleteEnvironment, { id: session.id }).catch((error: unknown) => {
+      if (!isSessionNotFound(error)) throw error;
     });
   }
   await forget(

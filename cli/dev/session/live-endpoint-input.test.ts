@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { ManifestResource } from "../../../src/contract/flash-manifest.ts";
+import type { ManifestResource } from "../../../src/contract/flash/flash-manifest.ts";
 import { configurationHash, toLiveInput } from "./live-endpoint-input.ts";
 
 const resource: ManifestResource = {

@@ -1,7 +1,7 @@
 /** A live endpoint in the words of the management API. */
 import { createHash } from "node:crypto";
-import { LIVE_PREFIX } from "../../../src/contract/flash-live.ts";
-import type { ManifestResource } from "../../../src/contract/flash-manifest.ts";
+import { LIVE_PREFIX } from "../../../src/contract/flash/flash-live.ts";
+import type { ManifestResource } from "../../../src/contract/flash/flash-manifest.ts";
 import { type EndpointInput, toEndpointInput } from "../../deploy/endpoint-input.ts";
 import { volumesOf } from "../../deploy/volumes.ts";
 

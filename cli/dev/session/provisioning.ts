@@ -1,5 +1,5 @@
 /** What `--auto-provision` asks and says. */
-import type { Cli } from "../../cli.ts";
+import type { Cli } from "../../core/cli.ts";
 import { counted } from "../../terminal/counted.ts";
 import type { LiveEndpoint } from "../app/live-app.ts";
 import type { LiveSession, Provisioned } from "./live-session.ts";

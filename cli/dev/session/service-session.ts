@@ -1,19 +1,19 @@
 /** A live session whose endpoints the service has. */
-import { LIVE_PREFIX } from "../../../src/contract/flash-live.ts";
-import type { Cli } from "../../cli.ts";
+import { LIVE_PREFIX } from "../../../src/contract/flash/flash-live.ts";
+import type { Cli } from "../../core/cli.ts";
 import { findVolumes } from "../../deploy/volumes.ts";
-import { Failure } from "../../failure.ts";
+import { Failure } from "../../core/failure.ts";
 import { environmentEndpoints, removeEndpoint, saveEndpoint } from "../../service/endpoint-operations.ts";
 import { deleteEnvironment } from "../../service/flash-operations.ts";
 import type { Service } from "../../service/service.ts";
-import { isOfEndedSession, type OpenedSession } from "../../service/session-operations.ts";
+import { isSessionNotFound, type OpenedSession } from "../../service/session-operations.ts";
 import { counted } from "../../terminal/counted.ts";
 import type { LiveEndpoint } from "../app/live-app.ts";
-import { Lease } from "./lease.ts";
+import { SessionLease } from "./session-lease.ts";
 import { configurationHash, toLiveInput } from "./live-endpoint-input.ts";
 import type { LivePlace, LiveSession, Provisioned } from "./live-session.ts";
 import type { SessionTracking } from "./session-tracking.ts";
-import { Turns } from "./turns.ts";
+import { KeyedQueue } from "./keyed-queue.ts";
 
 const PLACED_AT_ONCE = 3;
 /** For placements under way when the session is closed. */
@@ -48,11 +48,11 @@ export class ServiceSession implements LiveSession {
   readonly #cli: Cli;
   readonly #service: Service;
   readonly #tracking: SessionTracking;
-  readonly #lease: Lease;
+  readonly #lease: SessionLease;
   readonly #placed: Map<string, Placed>;
-  readonly #turns = new Turns();
+  readonly #queue = new KeyedQueue();
   /** Volumes are looked up by one at a time, for two may name the same new one. */
-  readonly #volumeTurns = new Turns();
+  readonly #volumeQueue = new KeyedQueue();
   /** Ctrl+C does not abort what is said to the service: the end of the session does. */
   readonly #ended = new AbortController();
   #closing: ReturnType<LiveSession["close"]> | undefined;
@@ -60,16 +60,16 @@ export class ServiceSession implements LiveSession {
   constructor(settings: ServiceSessionSettings) {
     const { cli, service, appName, tracking, opened, placed, renewedEveryMs } = settings;
     this.#cli = cli;
-    this.#service = service.until(this.#ended.signal);
+    this.#service = service.withSignal(this.#ended.signal);
     this.#tracking = tracking;
     this.#placed = new Map(placed);
-    this.#lease = new Lease(
+    this.#lease = new SessionLease(
       {
         service: this.#service,
         appName,
         renewedEveryMs,
-        onReplaced: (before, after) => this.#makeAnew(before, after),
-        onTrouble: (reason) => this.#tellTrouble(reason),
+        onReplaced: (before, after) => this.#recreate(before, after),
+        onTrouble: (reason) => this.#reportTrouble(reason),
       },
       opened,
     );
@@ -105,9 +105,9 @@ export class ServiceSession implements LiveSession {
   }
 
   async keepOnly(names: readonly string[]): Promise<void> {
-    const known = new Set([...this.#placed.keys(), ...this.#turns.names()]);
-    const removed = [...known].filter((name) => !names.includes(name));
-    await Promise.all(removed.map((name) => this.#turns.take(name, async () => await this.#remove(name))));
+    const candidates = new Set([...this.#placed.keys(), ...this.#queue.names()]);
+    const removed = [...candidates].filter((name) => !names.includes(name));
+    await Promise.all(removed.map((name) => this.#queue.run(name, async () => await this.#remove(name))));
   }
 
   async close(): ReturnType<LiveSession["close"]> {
@@ -116,7 +116,7 @@ export class ServiceSession implements LiveSession {
   }
 
   left(): readonly string[] {
-    const underWay = this.#turns.names().filter((name) => !this.#placed.has(name));
+    const underWay = this.#queue.names().filter((name) => !this.#placed.has(name));
     return [
       ...[...this.#placed].map(([name, { id }]) => `${LIVE_PREFIX}${name} (${id})`),
       ...underWay.map((name) => `${LIVE_PREFIX}${name}`),
@@ -128,14 +128,14 @@ export class ServiceSession implements LiveSession {
     if (this.#closing) throw new Failure("The live session has ended.");
     const { name } = endpoint;
     const hash = configurationHash(endpoint);
-    const known = this.#found(name, hash);
-    return known ?? (await this.#turns.take(name, async () => await this.#placeNow(endpoint, hash)));
+    const existing = this.#found(name, hash);
+    return existing ?? (await this.#queue.run(name, async () => await this.#placeNow(endpoint, hash)));
   }
 
   #found(name: string, hash: string): Placing | undefined {
-    const known = this.#placed.get(name);
-    if (known?.configurationHash !== hash) return undefined;
-    return { place: this.#placeOf(known, this.#lease.current), outcome: "cached" };
+    const existing = this.#placed.get(name);
+    if (existing?.configurationHash !== hash) return undefined;
+    return { place: this.#placeOf(existing, this.#lease.current), outcome: "cached" };
   }
 
   #placeOf({ id }: Placed, { liveToken }: OpenedSession): LivePlace {
@@ -145,14 +145,14 @@ export class ServiceSession implements LiveSession {
   /** What waited for its turn may find everything done. */
   async #placeNow(endpoint: LiveEndpoint, hash: string): Promise<Placing> {
     const { name } = endpoint;
-    const known = this.#found(name, hash);
-    if (known) return known;
+    const existing = this.#found(name, hash);
+    if (existing) return existing;
     const outcome = this.#placed.has(name) ? "updated" : "deployed";
     const session = this.#lease.current;
     try {
       return await this.#save(session, endpoint, hash)
         .catch(async (error: unknown) => {
-          if (!isOfEndedSession(error)) throw error;
+          if (!isSessionNotFound(error)) throw error;
           return await this.#save(await this.#lease.replace(session), endpoint, hash);
         })
         .then((place) => ({ place, outcome }));
@@ -168,7 +168,7 @@ export class ServiceSession implements LiveSession {
     const before = this.#placed.get(name);
     if (before && before.type !== input.type) await this.#remove(name);
     const { gpuIds, gpuCount, instanceIds, networkVolumeIds, ...rest } = input;
-    const { saveEndpoint: saved } = await this.#service.mutateAgain(saveEndpoint, {
+    const { saveEndpoint: saved } = await this.#service.mutateIdempotent(saveEndpoint, {
       input: {
         ...rest,
         networkVolumeIds: networkVolumeIds.map((networkVolumeId) => ({ networkVolumeId })),
@@ -187,7 +187,7 @@ export class ServiceSession implements LiveSession {
 
   async #volumesOf({ name, resource }: LiveEndpoint): Promise<readonly string[]> {
     const find = () => findVolumes(this.#service, { resources: { [name]: resource } });
-    return (await this.#volumeTurns.take("volumes", find)).get(name) ?? [];
+    return (await this.#volumeQueue.run("volumes", find)).get(name) ?? [];
   }
 
   async #provisioned(endpoint: LiveEndpoint): Promise<Provisioned> {
@@ -203,39 +203,39 @@ export class ServiceSession implements LiveSession {
 
   /** One that cannot be deleted stays known, so that the end of the session deletes it. */
   async #remove(name: string): Promise<void> {
-    const known = this.#placed.get(name);
-    if (known === undefined) return;
+    const existing = this.#placed.get(name);
+    if (existing === undefined) return;
     try {
-      await removeEndpoint(this.#service, known.id);
+      await removeEndpoint(this.#service, existing.id);
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
       return this.#cli.terminal.warn(
-        `${LIVE_PREFIX}${name} (${known.id}) could not be deleted: ${error.message}`,
+        `${LIVE_PREFIX}${name} (${existing.id}) could not be deleted: ${error.message}`,
       );
     }
     this.#placed.delete(name);
-    await this.#tracking.gone([known.id]);
+    await this.#tracking.gone([existing.id]);
   }
 
   /** What the session that has ended had is placed again, so that the next calls need not wait for it. */
-  #makeAnew(before: OpenedSession, after: OpenedSession): void {
+  #recreate(before: OpenedSession, after: OpenedSession): void {
     const endpoints = [...this.#placed.values()].flatMap(({ endpoint }) => endpoint ?? []);
     this.#placed.clear();
     const what = endpoints.length > 0 ? ` ${counted(endpoints.length, "live endpoint")} made anew.` : "";
     this.#cli.terminal.warn(
       `The live session had ended on the service, as it does when this computer sleeps for long.${what}`,
     );
-    void this.#trackAnew(before, after);
+    void this.#retrack(before, after);
     // Failures are told by the next call of each.
     void this.placeAll(endpoints, () => undefined).catch(() => undefined);
   }
 
-  async #trackAnew(before: OpenedSession, after: OpenedSession): Promise<void> {
+  async #retrack(before: OpenedSession, after: OpenedSession): Promise<void> {
     await this.#tracking.gone([before.id]);
     await this.#tracking.session(after);
   }
 
-  #tellTrouble(reason: string | undefined): void {
+  #reportTrouble(reason: string | undefined): void {
     const { terminal } = this.#cli;
     if (reason === undefined) return terminal.done("The live session is renewed again.");
     terminal.warn(`The live session could not be renewed: ${reason} It is tried again.`);
@@ -257,18 +257,18 @@ export class ServiceSession implements LiveSession {
   async #settle(): Promise<void> {
     const limit = setTimeout(() => this.#end(), SETTLE_LIMIT_MS);
     await this.#lease.stop();
-    await this.#turns.settled();
+    await this.#queue.settled();
     clearTimeout(limit);
     this.#end();
   }
 
   async #delete(): ReturnType<LiveSession["close"]> {
     const { id } = this.#lease.current;
-    const tidying = this.#service.until(AbortSignal.timeout(DELETION_LIMIT_MS));
+    const tidying = this.#service.withSignal(AbortSignal.timeout(DELETION_LIMIT_MS));
     try {
-      await tidying.mutateAgain(deleteEnvironment, { id });
+      await tidying.mutateIdempotent(deleteEnvironment, { id });
     } catch (error) {
-      if (!isOfEndedSession(error)) return await this.#survivors(tidying, id);
+      if (!isSessionNotFound(error)) return await this.#survivors(tidying, id);
     }
     const deleted = this.#placed.size;
     this.#placed.clear();

@@ -1,15 +1,15 @@
 /** What of a session stands in `.flash/resources.pkl`, so that a crash leaves word of it. */
-import type { Cli } from "../../cli.ts";
+import type { Cli } from "../../core/cli.ts";
 import type { Service } from "../../service/service.ts";
 import type { OpenedSession } from "../../service/session-operations.ts";
-import type { Owner } from "../../tracking/owner.ts";
+import type { Owner } from "../../project/process-owner.ts";
 import {
   changeTracked,
   SESSION_TYPE,
   type Tracked,
   withLiveEndpoint,
   withoutIds,
-} from "../../tracking/tracked-resources.ts";
+} from "../../project/tracked-resources.ts";
 
 type LiveEndpointFacts = {
   readonly id: string;

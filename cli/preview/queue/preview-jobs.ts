@@ -7,7 +7,7 @@ import {
   type JobEvent,
   type Payload,
   transition,
-} from "../../../src/domain/job-machine.ts";
+} from "../../../src/domain/jobs/job-machine.ts";
 
 /** A request whose input is the JSON text that was sent. */
 export type PreviewRequest = Omit<ReceivedJobRequest, "input"> & { readonly input: string };

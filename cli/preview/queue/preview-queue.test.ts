@@ -72,7 +72,7 @@ test("a cancelled job that runs is stopped, and its late result changes nothing"
   const { record } = claim();
   expect(queue.cancel(id)).toBe("CANCELLED");
   expect(stops).toEqual(["1 cancelled"]);
-  expect(queue.release(id, 1)).toBe(true);
+  expect(queue.abandon(id, 1)).toBe(true);
   expect(await queue.report(record, { kind: "completed", output: "1" })).toBe(false);
   expect(queue.cancel(id)).toBe("CANCELLED");
   expect(stops).toHaveLength(1);
@@ -95,14 +95,14 @@ test("chunks are handed out once, and those of a lost attempt are not mixed with
   const { queue, submit, claim } = openQueue();
   const id = submit();
   const first = claim().record;
-  queue.noteChunk(first, "1");
+  queue.recordChunk(first, "1");
   await queue.report(first, { kind: "lost", reason: "it ended" });
   const second = claim().record;
-  expect(queue.noteChunk(first, "2")).toBe(false);
-  queue.noteChunk(second, "3");
-  queue.noteChunk(second, "4");
+  expect(queue.recordChunk(first, "2")).toBe(false);
+  queue.recordChunk(second, "3");
+  queue.recordChunk(second, "4");
   expect(queue.drain(id)).toEqual({ status: "IN_PROGRESS", outputs: ["3", "4"] });
-  queue.noteChunk(second, "5");
+  queue.recordChunk(second, "5");
   await queue.report(second, { kind: "completed", output: "[3,4,5]" });
   expect(queue.drain(id)).toEqual({ status: "COMPLETED", outputs: ["5"] });
   expect(queue.drain(id)).toEqual({ status: "COMPLETED", outputs: [] });

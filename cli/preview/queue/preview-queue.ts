@@ -4,10 +4,10 @@
  * L1  An attempt is open from its claim to its report, or until nobody wants it.
  */
 import { randomUUID } from "node:crypto";
-import type { ArrivedJob } from "../../../node-agent/edge/edge-client.ts";
+import type { IncomingJob } from "../../../node-agent/edge/edge-client.ts";
 import type { AttemptRecord, AttemptRef } from "../../../node-agent/journal/journal.ts";
 import type { AttemptOutcome } from "../../../node-agent/journal/report.ts";
-import type { JobLedger } from "../../../node-agent/worker/worker-jobs.ts";
+import type { JobLedger } from "../../../node-agent/worker/queue/worker-jobs.ts";
 import type { QueueView, RequestsPage, WireStatus } from "../../../src/contract/job.ts";
 import { TTL_DEFAULT_MS } from "../../../src/contract/limits.ts";
 import {
@@ -17,8 +17,8 @@ import {
   type Payload,
   queuedJob,
   retentionOf,
-} from "../../../src/domain/job-machine.ts";
-import { type JobView, listJob, viewJob, wireStatusOf } from "../../../src/domain/job-view.ts";
+} from "../../../src/domain/jobs/job-machine.ts";
+import { type JobView, listJob, viewJob, wireStatusOf } from "../../../src/domain/jobs/job-view.ts";
 import { type JobEffects, type PreviewJob, PreviewJobs, type PreviewRequest } from "./preview-jobs.ts";
 
 /** Where a claimed job runs; the domain tells handlers to stop by it. */
@@ -32,7 +32,7 @@ export type PreviewQueueOptions = JobEffects & {
   readonly now?: () => number;
 };
 
-export type ClaimedJob = { readonly record: AttemptRecord; readonly job: ArrivedJob };
+export type ClaimedJob = { readonly record: AttemptRecord; readonly job: IncomingJob };
 
 export class PreviewQueue implements JobLedger {
   readonly #options: PreviewQueueOptions;
@@ -164,7 +164,7 @@ export class PreviewQueue implements JobLedger {
       .map((entry) => this.#claim(entry, workerId));
   }
 
-  release(jobId: string, attempt: number): boolean {
+  abandon(jobId: string, attempt: number): boolean {
     return this.#open.delete(keyOf({ jobId, attempt }));
   }
 
@@ -175,15 +175,15 @@ export class PreviewQueue implements JobLedger {
     return true;
   }
 
-  noteStart(): void {}
+  recordStart(): void {}
 
-  noteProgress(ref: AttemptRef, progress: string): boolean {
+  recordProgress(ref: AttemptRef, progress: string): boolean {
     return this.#note(ref, (entry) => {
       entry.progress = { kind: "inline", json: progress };
     });
   }
 
-  noteChunk(ref: AttemptRef, output: string): boolean {
+  recordChunk(ref: AttemptRef, output: string): boolean {
     return this.#note(ref, (entry) => void entry.chunks.push(output));
   }
 
@@ -191,7 +191,7 @@ export class PreviewQueue implements JobLedger {
     return this.#open.has(keyOf(ref));
   }
 
-  faultOf(): undefined {
+  writeErrorOf(): undefined {
     return undefined;
   }
 
@@ -227,7 +227,7 @@ function optionsOf({
   webhook,
   policy,
   s3Config,
-}: PreviewRequest): Pick<ArrivedJob, "webhook" | "policy" | "s3Config"> {
+}: PreviewRequest): Pick<IncomingJob, "webhook" | "policy" | "s3Config"> {
   const options = {
     webhook: webhook ?? undefined,
     policy: policy ?? undefined,

@@ -3,28 +3,28 @@ import type { z } from "zod";
 import { errorBody, ERROR_STATUS, type ErrorCode } from "../../../src/contract/errors.ts";
 import {
   receivedJobRequestSchema,
-  remainingLifeSchema,
+  remainingTtlSchema,
   requestsQuerySchema,
   waitSchema,
   type WorkerCounts,
 } from "../../../src/contract/job.ts";
 import { STREAM_HOLD_MS, WAIT_DEFAULT_MS } from "../../../src/contract/limits.ts";
-import { withMember } from "../../../src/contract/json-members.ts";
-import { cutJson, cutsAt, JsonText } from "../../../src/contract/json-text.ts";
-import { JsonSyntaxError } from "../../../src/contract/json-tokens.ts";
-import type { JobView } from "../../../src/domain/job-view.ts";
-import type { CallLine } from "../../server/call-log.ts";
-import type { JobText } from "../../server/job-text.ts";
-import type { QueueCall } from "../../server/served-app.ts";
+import { withMember } from "../../../src/json/json-members.ts";
+import { cutJson, cutsAt, RawJson } from "../../../src/json/raw-json.ts";
+import { JsonSyntaxError } from "../../../src/json/json-tokens.ts";
+import type { JobView } from "../../../src/domain/jobs/job-view.ts";
+import type { CallLine } from "../../server/requests/call-log.ts";
+import type { JobJson } from "../../server/requests/job-json.ts";
+import type { QueueCall } from "../../server/requests/served-app.ts";
 import { reasonOf } from "./job-error.ts";
 import type { PreviewRequest } from "./preview-jobs.ts";
 import type { PreviewQueue } from "./preview-queue.ts";
 
 const IDEMPOTENCY_KEY = "idempotency-key";
 const NO_JSON = "null";
-const NO_JOB: JobText = { input: undefined, options: "{}" };
+const NO_JOB: JobJson = { input: undefined, options: "{}" };
 /** The schema asks for an input, which may be any JSON. */
-const ANY_JSON = JsonText.of(NO_JSON);
+const ANY_JSON = RawJson.of(NO_JSON);
 const OPTION_TEXTS = cutsAt(["s3Config"]);
 
 /** A strict client reads the reply of a runsync as that of an ended job, whatever its status says. */
@@ -126,7 +126,7 @@ async function runsync(question: QueueQuestion): Promise<Response> {
 
 async function status({ queue, call }: QueueQuestion): Promise<Response> {
   const id = call.jobId ?? "";
-  const ttlMs = parameter(call, "ttl", remainingLifeSchema);
+  const ttlMs = parameter(call, "ttl", remainingTtlSchema);
   if (ttlMs !== undefined) queue.expireIn(id, ttlMs);
   const view = await waitForEnd(queue, id, parameter(call, "wait", waitSchema) ?? 0, call.signal);
   return jobAnswer(known(view, call));

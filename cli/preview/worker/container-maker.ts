@@ -1,10 +1,10 @@
 /** What Docker is asked to make for the workers of a preview: what a host asks for, and what makes it callable here. */
 import type Dockerode from "dockerode";
 import { workerEnvironment } from "../../../node-agent/worker/environment.ts";
-import { containerOptions, VOLUME_MOUNT } from "../../../node-agent/runtime/container-options.ts";
-import { isConflict, startFailure } from "../../../node-agent/runtime/docker-errors.ts";
-import type { Gpu } from "../../../src/contract/agent.ts";
-import { Failure } from "../../failure.ts";
+import { containerOptions, VOLUME_MOUNT } from "../../../node-agent/runtime/docker/container-options.ts";
+import { isConflict, startFailure } from "../../../node-agent/runtime/docker/docker-errors.ts";
+import type { Gpu } from "../../../src/contract/agent/agent.ts";
+import { Failure } from "../../core/failure.ts";
 import { imageVariable } from "../images.ts";
 import { CONTAINER_PREFIX, type Site } from "../site.ts";
 import type { WorkerPlan } from "../worker-plan.ts";

@@ -1,9 +1,9 @@
 /** One container of a preview, from its making to its end. It is made as the agent of a host makes it. */
 import type Dockerode from "dockerode";
-import { ContainerOutput } from "../../../node-agent/runtime/container-output.ts";
-import { textOfLog } from "../../../node-agent/runtime/container-log.ts";
-import { inspect, ignoring } from "../../../node-agent/runtime/docker-calls.ts";
-import { isGoneOrConflict, isNotFound } from "../../../node-agent/runtime/docker-errors.ts";
+import { ContainerOutput } from "../../../node-agent/runtime/docker/container-output.ts";
+import { textOfLog } from "../../../node-agent/runtime/docker/container-log.ts";
+import { inspect, ignoring } from "../../../node-agent/runtime/docker/docker-calls.ts";
+import { isGoneOrConflict, isNotFound } from "../../../node-agent/runtime/docker/docker-errors.ts";
 import { exitReason } from "../../../node-agent/runtime/exit-reason.ts";
 import { lastLinesOf } from "../../../node-agent/runtime/last-lines.ts";
 

@@ -7,15 +7,15 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { AgentLog } from "../../../node-agent/log.ts";
-import { restartDelayMs, restartPolicy } from "../../../node-agent/worker/restart.ts";
-import { probeHealth, type ServerPlace } from "../../../node-agent/worker/serving/health-probe.ts";
-import { IdleCalls } from "../../../node-agent/worker/serving/idle-calls.ts";
-import type { ServerSettings } from "../../../node-agent/direct/server-settings.ts";
+import { restartDelayMs, restartPolicy } from "../../../node-agent/worker/lifecycle/restart.ts";
+import { probeHealth, type ServerLocation } from "../../../node-agent/worker/load-balancing/health-probe.ts";
+import { IdleCalls } from "../../../node-agent/worker/load-balancing/idle-calls.ts";
+import type { ServerSettings } from "../../../node-agent/worker/load-balancing/server-settings.ts";
 import { type Timing, TIMING } from "../../../node-agent/timing.ts";
 import type { WorkerCalls, WorkerSession } from "../../../node-agent/worker-server/worker-server.ts";
 import type { WorkerCounts } from "../../../src/contract/job.ts";
 import { HEALTH_PROBE_EAGER_MS, HEALTH_PROBE_MS } from "../../../src/contract/limits.ts";
-import { Failure } from "../../failure.ts";
+import { Failure } from "../../core/failure.ts";
 import { PreviewQueue } from "../queue/preview-queue.ts";
 import type { WorkerPlan } from "../worker-plan.ts";
 import type { ContainerMaker } from "./container-maker.ts";
@@ -55,7 +55,7 @@ export class PreviewWorker implements WorkerSession {
   #isRenewed = false;
   #endsInRow = 0;
   #kept: Promise<void> = Promise.resolve();
-  #place: ServerPlace | null = null;
+  #place: ServerLocation | null = null;
   #onReady: () => void = () => {};
 
   constructor(options: PreviewWorkerOptions) {
@@ -119,7 +119,7 @@ export class PreviewWorker implements WorkerSession {
   async close(): Promise<void> {
     this.#closing.abort();
     this.#work?.close();
-    if (this.calls instanceof IdleCalls) this.calls.releaseAll();
+    if (this.calls instanceof IdleCalls) this.calls.endPolls();
     await this.#container?.stop(STOP_GRACE_SECONDS);
     await this.#kept;
   }
@@ -138,7 +138,7 @@ export class PreviewWorker implements WorkerSession {
     return container;
   }
 
-  async #findPlace(container: PreviewContainer, server: ServerSettings): Promise<ServerPlace> {
+  async #findPlace(container: PreviewContainer, server: ServerSettings): Promise<ServerLocation> {
     const before = this.address;
     this.#place = {
       host: LOOPBACK,
@@ -181,7 +181,7 @@ export class PreviewWorker implements WorkerSession {
     await delay(pauseMs, undefined, { signal: this.#closing.signal });
   }
 
-  async #watchHealth(container: PreviewContainer, place: ServerPlace): Promise<void> {
+  async #watchHealth(container: PreviewContainer, place: ServerLocation): Promise<void> {
     const { signal } = this.#closing;
     while (this.#container === container && !signal.aborted) {
       const answer = await probeHealth(place, signal);

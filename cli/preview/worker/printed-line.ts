@@ -1,6 +1,6 @@
 /** A line that a container prints, as its person reads it. */
 import * as z from "zod";
-import { APP_DIRECTORY } from "../../../src/contract/artifact.ts";
+import { APP_DIRECTORY } from "../../../src/contract/agent/artifact.ts";
 
 /** Workers that run several jobs at a time tag what they say with the job's id. */
 const taggedSchema = z.object({ requestId: z.string(), message: z.string() });

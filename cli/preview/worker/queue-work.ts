@@ -1,5 +1,5 @@
 /** Work on the jobs of a preview's queue, as the agent of a host hands them to a container. */
-import { WorkerJobs } from "../../../node-agent/worker/worker-jobs.ts";
+import { WorkerJobs } from "../../../node-agent/worker/queue/worker-jobs.ts";
 import type { AgentLog } from "../../../node-agent/log.ts";
 import type { Timing } from "../../../node-agent/timing.ts";
 import type { ReceivedBody } from "../../../node-agent/worker-server/body.ts";
@@ -45,7 +45,7 @@ export class QueueWork implements WorkerCalls {
   feed(): void {
     if (this.#jobs.needsHardStop()) return this.#renew();
     if (this.#isRenewing) return void (this.#jobs.isEmpty() && this.#renew());
-    if (this.#jobs.hasOverstayed()) return;
+    if (this.#jobs.hasOverdueStop()) return;
     const claimed = this.#options.queue.claim(this.#options.workerId, this.#jobs.freeSlots());
     if (claimed.length > 0) this.#jobs.accept(claimed);
   }
@@ -57,7 +57,7 @@ export class QueueWork implements WorkerCalls {
   /** The container is gone: what ran in it is lost. */
   lose(reason: string): void {
     this.#isRenewing = false;
-    this.#jobs.releasePolls();
+    this.#jobs.endPolls();
     this.#jobs.loseAll(reason);
   }
 

@@ -1,10 +1,10 @@
 /** The packed files of an app, on their way to a host. */
-import { sha256Schema } from "../../contract/artifact.ts";
+import { sha256Schema } from "../../contract/agent/artifact.ts";
 import { openDatabase } from "../../db/database.ts";
-import { findStoredArtifact } from "../../db/flash-deployments.ts";
+import { findStoredArtifact } from "../../db/flash/deployments.ts";
 import { ApiError } from "../api-error.ts";
 import { fleetStub } from "../endpoint-directory.ts";
-import { artifactResponse } from "../stored-artifact.ts";
+import { artifactResponse } from "../artifacts/stored-artifact.ts";
 import type { AgentContext } from "./context.ts";
 
 /**

@@ -1,6 +1,6 @@
 /** What a machine needs to become a host: the script that installs the agent, and the agent itself. */
-import { toldOrigin } from "../../contract/plain-http.ts";
-import { shellWord } from "../../domain/shell-word.ts";
+import { publicOrigin } from "../../net/insecure-url.ts";
+import { shellWord } from "../../management/hosts/shell-word.ts";
 import { ApiError } from "../api-error.ts";
 import type { AgentContext } from "./context.ts";
 
@@ -11,8 +11,11 @@ const EDGE_LINE = /^EDGE=$/m;
 export async function installScript(context: AgentContext): Promise<Response> {
   const found = await asset(context, "/agent/install.sh");
   // Its media type is not one that `text()` takes for text.
-  const text = new TextDecoder().decode(await found.arrayBuffer());
-  const script = text.replace(EDGE_LINE, () => `EDGE=${shellWord(toldOrigin(new URL(context.req.url)))}`);
+  const template = new TextDecoder().decode(await found.arrayBuffer());
+  const script = template.replace(
+    EDGE_LINE,
+    () => `EDGE=${shellWord(publicOrigin(new URL(context.req.url)))}`,
+  );
   return context.body(script, 200, {
     "Content-Type": "text/x-shellscript; charset=utf-8",
     "Cache-Control": "no-cache",

@@ -1,50 +1,53 @@
 import {
-  EXCHANGE_REQUEST_TEXTS,
-  exchangeRequestTextsSchema,
-  type ExchangeRequestTexts,
-} from "../../contract/agent.ts";
+  EXCHANGE_REQUEST_CUTS,
+  rawExchangeRequestSchema,
+  type RawExchangeRequest,
+} from "../../contract/agent/agent.ts";
 import type { EndpointConfig } from "../../contract/endpoint.ts";
 import { EXCHANGE_BODY_MAX_BYTES, PROGRESS_MAX_BYTES, RESULT_MAX_BYTES } from "../../contract/limits.ts";
-import { resultKey } from "../../domain/payload-key.ts";
+import { resultKey } from "../../domain/jobs/payload-key.ts";
 import type {
   Chunks,
   Dispatched,
   ExchangeAnswer,
   ExchangeCall,
-  Held,
+  RunningAttempt,
   Report,
 } from "../../endpoint/messages.ts";
 import type { Env } from "../../env.ts";
-import { judge, readTexts } from "../body.ts";
-import { awaitRing } from "../doorbell.ts";
-import { askEndpoint, endpointStub, requireEndpoint } from "../endpoint-directory.ts";
+import { validate, readCutJson } from "../body.ts";
+import { awaitWakeUp } from "../wake-up.ts";
+import { callEndpoint, endpointStub, requireEndpoint } from "../endpoint-directory.ts";
 import { dropPayload, storePayload, type MeasuredPayload } from "../payloads.ts";
 import { jsonResponse, mergeJson, spliceParts, storedPart, type JsonPart } from "../spliced-json.ts";
 import { holdWithin, type AgentContext } from "./context.ts";
 
-type HeldJob = ExchangeRequestTexts["held"][number];
-type ChunkBatch = ExchangeRequestTexts["chunks"][number];
-type AttemptReport = ExchangeRequestTexts["reports"][number];
+type LeaseReport = RawExchangeRequest["held"][number];
+type ChunkBatch = RawExchangeRequest["chunks"][number];
+type AttemptReport = RawExchangeRequest["reports"][number];
 
 const NOTHING: ExchangeAnswer = { acks: [], chunkAcks: [], jobs: [], stops: [] };
 
 /** `POST /agent/v1/endpoints/<id>/exchange`: chunks and results in; jobs and stops out, held until there are some. */
 export async function exchange(context: AgentContext): Promise<Response> {
   const receivedAt = Date.now(); // before the body, which may take long to come
-  const body = await readTexts(context.req.raw, EXCHANGE_REQUEST_TEXTS, EXCHANGE_BODY_MAX_BYTES);
-  const request = judge(body, exchangeRequestTextsSchema);
+  const body = await readCutJson(context.req.raw, EXCHANGE_REQUEST_CUTS, EXCHANGE_BODY_MAX_BYTES);
+  const request = validate(body, rawExchangeRequestSchema);
   const { hostId, accountId } = context.get("host");
   const endpoint = await requireEndpoint(context.env, accountId, context.req.param("endpointId") ?? "");
   const reports = await Promise.all(
     request.reports.map((report) => toReport(context.env, endpoint.endpointId, report)),
   );
   const call = toCall(request, hostId, reports, receivedAt);
-  const answer = await holdExchange(context, endpoint, { ...call, holdMs: holdWithin(context, call.holdMs) });
+  const answer = await awaitExchange(context, endpoint, {
+    ...call,
+    holdMs: holdWithin(context, call.holdMs),
+  });
   return jsonResponse(context, answerParts(context.env.PAYLOADS, answer));
 }
 
 /** Waits in two phases: inside the object while it is hot, on a doorbell when it is quiet. */
-async function holdExchange(
+async function awaitExchange(
   context: AgentContext,
   endpoint: EndpointConfig,
   { holdMs, ...first }: ExchangeCall & { readonly holdMs: number },
@@ -54,20 +57,25 @@ async function holdExchange(
   const { hostId: host, session } = first;
   let call: ExchangeCall = first;
   for (;;) {
-    const reply = await askEndpoint(context.env, endpoint, (stub) => stub.exchange(call));
+    const reply = await callEndpoint(context.env, endpoint, (stub) => stub.exchange(call));
     if (reply.kind === "answer") return reply;
     if (reply.kind === "superseded") return NOTHING;
     const { free, terms } = reply;
     const follow = first.follow === undefined ? undefined : { follow: `${first.follow}` };
-    const bell = { host, session, turn: `${first.turn}`, free: `${free}`, terms, ...follow };
-    const ring = await awaitRing(endpointStub(context.env, endpoint.endpointId), bell, untilAt, signal);
-    if (ring !== "look" || Date.now() >= untilAt) return NOTHING;
+    const channel = { host, session, turn: `${first.turn}`, free: `${free}`, terms, ...follow };
+    const wakeUp = await awaitWakeUp(
+      endpointStub(context.env, endpoint.endpointId),
+      channel,
+      untilAt,
+      signal,
+    );
+    if (wakeUp !== "look" || Date.now() >= untilAt) return NOTHING;
     call = { ...call, reports: [], chunks: [] };
   }
 }
 
 function toCall(
-  { holdMs, held, chunks, ...request }: ExchangeRequestTexts,
+  { holdMs, held, chunks, ...request }: RawExchangeRequest,
   hostId: string,
   reports: readonly Report[],
   receivedAt: number,
@@ -77,13 +85,13 @@ function toCall(
     hostId,
     reports,
     chunks: chunks.map(toChunks),
-    held: held.map((job) => toHeld(job, receivedAt)),
-    isHolding: holdMs > 0,
+    running: held.map((job) => toLease(job, receivedAt)),
+    isWaiting: holdMs > 0,
     holdMs,
   };
 }
 
-function toHeld({ jobId, attempt, progress, ago }: HeldJob, receivedAt: number): Held {
+function toLease({ jobId, attempt, progress, ago }: LeaseReport, receivedAt: number): RunningAttempt {
   return {
     jobId,
     attempt,
@@ -93,9 +101,9 @@ function toHeld({ jobId, attempt, progress, ago }: HeldJob, receivedAt: number):
   };
 }
 
-function toChunks({ jobId, attempt, from, outputs, fault }: ChunkBatch): Chunks {
-  const texts = outputs.map(({ json, sizeBytes }) => ({ json, sizeBytes }));
-  return { jobId, attempt, from, outputs: texts, ...(fault !== undefined && { fault }) };
+function toChunks({ jobId, attempt, from, outputs, error }: ChunkBatch): Chunks {
+  const fragments = outputs.map(({ json, sizeBytes }) => ({ json, sizeBytes }));
+  return { jobId, attempt, from, outputs: fragments, ...(error !== undefined && { error }) };
 }
 
 // Reports
@@ -113,10 +121,10 @@ async function toReport(env: Env, endpointId: string, report: AttemptReport): Pr
         jobId,
         attempt,
         error: report.error,
-        output: await keepOutput(env, endpointId, report),
+        output: await storeOutput(env, endpointId, report),
       };
     case "completed": {
-      const output = await keepOutput(env, endpointId, report);
+      const output = await storeOutput(env, endpointId, report);
       if (output && output.sizeBytes > RESULT_MAX_BYTES) {
         await dropPayload(env.PAYLOADS, output);
         return { kind: "failed", jobId, attempt, error: tooLarge(output.sizeBytes), output: null };
@@ -126,7 +134,7 @@ async function toReport(env: Env, endpointId: string, report: AttemptReport): Pr
   }
 }
 
-async function keepOutput(
+async function storeOutput(
   env: Env,
   endpointId: string,
   { jobId, attempt, output, upload }: Extract<AttemptReport, { readonly kind: "completed" | "failed" }>,

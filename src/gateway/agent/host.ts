@@ -1,8 +1,8 @@
 /** What a host says of itself as a whole: `/agent/v1/host`. */
-import { AGENT_VERSION, AGENT_VERSION_MIN } from "../../contract/agent-version.ts";
-import type { HostReply } from "../../contract/agent.ts";
+import { AGENT_VERSION, AGENT_VERSION_MIN } from "../../contract/agent/agent-version.ts";
+import type { HostReply } from "../../contract/agent/agent.ts";
 import { openDatabase } from "../../db/database.ts";
-import { findOwnHost, noteHostChange, revokeHost } from "../../db/hosts.ts";
+import { findOwnHost, auditHostChange, revokeHost } from "../../db/hosts.ts";
 import type { Author } from "../../db/audit-log.ts";
 import { fleetObject } from "../../management/fleet.ts";
 import type { AgentContext } from "./context.ts";
@@ -19,7 +19,7 @@ export async function drainHost(context: AgentContext): Promise<Response> {
   const { hostId, accountId, name } = context.get("host");
   const database = openDatabase(context.env.DB);
   const host = await findOwnHost(database, accountId, hostId);
-  if (host) await noteHostChange(database, authorOf(context), host, ["drained"]);
+  if (host) await auditHostChange(database, authorOf(context), host, ["drained"]);
   await fleetObject(context.env).changeHost({ hostId, accountId, name, drained: true });
   return context.json({});
 }

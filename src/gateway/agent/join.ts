@@ -1,12 +1,12 @@
 import { generateCredential, kindOfCredential, mayBeIssued } from "../../auth/credential.ts";
-import { hashKey } from "../../auth/hash-key.ts";
+import { hashKey } from "../../auth/digest.ts";
 import { countRequest, networkOf } from "../../auth/request-rates.ts";
-import { joinRequestSchema, type JoinReply } from "../../contract/agent.ts";
+import { joinRequestSchema, type JoinReply } from "../../contract/agent/agent.ts";
 import { CONTROL_BODY_MAX_BYTES, HOSTS_MAX } from "../../contract/limits.ts";
 import { openDatabase } from "../../db/database.ts";
 import { countHosts, createHost } from "../../db/hosts.ts";
-import { findJoinToken, redeemJoinToken, type JoinTokenRecord } from "../../db/join-tokens.ts";
-import { noticeFor } from "../../domain/agent-age.ts";
+import { findJoinToken, redeemJoinToken, type JoinTokenRecord } from "../../db/credentials/join-tokens.ts";
+import { noticeFor } from "../../domain/placement/agent-support.ts";
 import { ApiError } from "../api-error.ts";
 import { readBody } from "../body.ts";
 import type { AgentContext } from "./context.ts";
@@ -41,10 +41,10 @@ export async function join(context: AgentContext): Promise<Response> {
 function whyNot(token: JoinTokenRecord | undefined, now: number): string {
   if (!token) return `The join token is unknown to this edge, or was revoked. ${AGAIN}`;
   if (token.usedAt !== null) {
-    return `The join token was used at ${toText(token.usedAt)}: each one is for one host. ${AGAIN}`;
+    return `The join token was used at ${toIsoTime(token.usedAt)}: each one is for one host. ${AGAIN}`;
   }
   return token.expiresAt <= now
-    ? `The join token expired at ${toText(token.expiresAt)}. ${AGAIN}`
+    ? `The join token expired at ${toIsoTime(token.expiresAt)}. ${AGAIN}`
     : KEY_ENDED;
 }
 
@@ -52,6 +52,6 @@ const AGAIN = "Make a new one (joinTokenCreate) and join again.";
 const KEY_ENDED = `The API key that made the join token was revoked, has expired, or may not change anything now. ${AGAIN}`;
 const TOO_MANY = `The account has ${HOSTS_MAX} hosts, which is as many as it may have. Remove those that are not used any more (hostRemove), and join again with a new join token.`;
 
-function toText(at: number): string {
+function toIsoTime(at: number): string {
   return new Date(at).toISOString();
 }

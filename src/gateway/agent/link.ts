@@ -1,7 +1,7 @@
 /** An agent's link to a load-balanced endpoint: a WebSocket that this script hands on to the endpoint's object. */
 import type { Unconfigured } from "../../endpoint/messages.ts";
 import { ApiError } from "../api-error.ts";
-import { askEndpoint, requireEndpoint } from "../endpoint-directory.ts";
+import { callEndpoint, requireEndpoint } from "../endpoint-directory.ts";
 import type { AgentContext } from "./context.ts";
 
 type LinkReply =
@@ -22,9 +22,9 @@ export async function openLink(context: AgentContext): Promise<Response> {
       "Only load-balanced endpoints have links. Take jobs by exchange.",
     );
   }
-  const address = `https://object/link?${new URLSearchParams({ host: hostId }).toString()}`;
-  const reply = await askEndpoint(context.env, endpoint, async (stub): Promise<LinkReply> => {
-    const answer = await stub.fetch(address, { headers: { Upgrade: "websocket" } });
+  const url = `https://object/link?${new URLSearchParams({ host: hostId }).toString()}`;
+  const reply = await callEndpoint(context.env, endpoint, async (stub): Promise<LinkReply> => {
+    const answer = await stub.fetch(url, { headers: { Upgrade: "websocket" } });
     return answer.status === 101
       ? { kind: "opened", response: answer }
       : await answer.json<Exclude<LinkReply, { kind: "opened" }>>();

@@ -1,23 +1,23 @@
-import { logRequestSchema, type LogLine, type LogReply, type WorkerLines } from "../../contract/log.ts";
+import { logRequestSchema, type LogLine, type LogReply, type WorkerLines } from "../../contract/agent/log.ts";
 import {
   LOG_AHEAD_MAX_MS,
   LOG_BODY_MAX_BYTES,
   LOG_CLOCK_TOLERANCE_MS,
-  LOG_TEXT_MAX_BYTES,
+  LOG_UNPACKED_MAX_BYTES,
 } from "../../contract/limits.ts";
-import { hasMoreValues } from "../../contract/json-text.ts";
+import { hasMoreValues } from "../../json/raw-json.ts";
 import type { EndpointConfig } from "../../contract/endpoint.ts";
 import type { ErrorCode } from "../../contract/errors.ts";
-import { DAY_MS, SEQ_PER_MS } from "../../domain/log-key.ts";
+import { DAY_MS, SEQ_PER_MS } from "../../domain/logs/log-key.ts";
 import { logRetentionDays } from "../../management/logs/log-retention.ts";
-import { keepLines } from "../../management/logs/log-writer.ts";
+import { storeLines } from "../../management/logs/log-writer.ts";
 import { ApiError } from "../api-error.ts";
 import { announcedLength } from "../../durable/request-body.ts";
-import { judge, notJson, parseJson } from "../body.ts";
+import { validate, notJson, parseJson } from "../body.ts";
 import { readBytes } from "../../durable/byte-stream.ts";
 import { endpointStub, requireEndpoint } from "../endpoint-directory.ts";
 import type { AgentContext } from "./context.ts";
-import { ownWorkers } from "./own-workers.ts";
+import { ownWorkers } from "./host-workers.ts";
 
 /** In as many bytes as a body may have there could be millions, which take a hundred times as much memory. */
 const LOG_VALUES_MAX = 1_000_000;
@@ -29,9 +29,9 @@ type OwnLines = { readonly endpoint: EndpointConfig; readonly workers: readonly 
  * workers that are none of the host's are refused, and those of endpoints that its account does not have are dropped:
  * nobody may read them.
  */
-export async function takeLogs(context: AgentContext): Promise<Response> {
+export async function receiveLogs(context: AgentContext): Promise<Response> {
   const receivedAt = Date.now();
-  const request = judge(await readZipped(context.req.raw), logRequestSchema);
+  const request = validate(await readZipped(context.req.raw), logRequestSchema);
   const shift = clockShift(request.now, receivedAt);
   const isOwn = await ownWorkers(context.env, context.get("host").hostId, request.workers);
   const refused = request.workers.filter((worker) => !isOwn(worker));
@@ -40,12 +40,12 @@ export async function takeLogs(context: AgentContext): Promise<Response> {
     .map((one) => ({ ...one, lines: inTime(context, one.lines, shift) }));
   const own = await ownLines(context, workers);
   const follows = request.isLive ? await Promise.all(own.map((lines) => passOn(context, lines))) : [];
-  if (!request.isLive) await Promise.all(own.map((lines) => keep(context, lines, receivedAt)));
-  const reply = { follows, ...(refused.length > 0 && { refused: refused.map(refusalOf) }) };
+  if (!request.isLive) await Promise.all(own.map((lines) => store(context, lines, receivedAt)));
+  const reply = { follows, ...(refused.length > 0 && { refused: refused.map(toRejected) }) };
   return context.json(reply satisfies LogReply);
 }
 
-function refusalOf({ workerId }: WorkerLines): NonNullable<LogReply["refused"]>[number] {
+function toRejected({ workerId }: WorkerLines): NonNullable<LogReply["refused"]>[number] {
   return { workerId, code: "worker_not_assigned" satisfies ErrorCode };
 }
 
@@ -64,8 +64,8 @@ async function ownLines(context: AgentContext, workers: readonly WorkerLines[]):
   return found.filter((lines) => lines !== undefined);
 }
 
-async function keep({ env }: AgentContext, { endpoint, workers }: OwnLines, now: number): Promise<void> {
-  for (const lines of workers) await keepLines(env, endpoint, lines, now);
+async function store({ env }: AgentContext, { endpoint, workers }: OwnLines, now: number): Promise<void> {
+  for (const lines of workers) await storeLines(env, endpoint, lines, now);
 }
 
 async function passOn(
@@ -73,7 +73,7 @@ async function passOn(
   { endpoint: { endpointId }, workers }: OwnLines,
 ): Promise<LogReply["follows"][number]> {
   const lines = workers.flatMap(({ workerId, lines }) => lines.map((line) => ({ ...line, workerId })));
-  const { follow } = await endpointStub(env, endpointId).tellFollowers(JSON.stringify(lines));
+  const { follow } = await endpointStub(env, endpointId).sendToFollowers(JSON.stringify(lines));
   return { endpointId, follow };
 }
 
@@ -107,7 +107,7 @@ async function readZipped(request: Request): Promise<unknown> {
   try {
     for await (const bytes of readBytes(request.body.pipeThrough(new DecompressionStream("gzip")))) {
       sizeBytes += bytes.byteLength;
-      if (sizeBytes > LOG_TEXT_MAX_BYTES) throw tooLarge();
+      if (sizeBytes > LOG_UNPACKED_MAX_BYTES) throw tooLarge();
       text += decoder.decode(bytes, { stream: true });
     }
   } catch (error) {
@@ -125,6 +125,6 @@ async function readZipped(request: Request): Promise<unknown> {
 function tooLarge(): ApiError {
   return new ApiError(
     "payload_too_large",
-    `The lines have more than ${LOG_TEXT_MAX_BYTES / 1_000_000} MB. Send fewer at a time.`,
+    `The lines have more than ${LOG_UNPACKED_MAX_BYTES / 1_000_000} MB. Send fewer at a time.`,
   );
 }

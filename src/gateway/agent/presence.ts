@@ -2,7 +2,7 @@
  * A host's presence: a WebSocket that ends in this script, for which waiting is free, and beats. The Fleet object
  * hears of it only when it falls silent, so a host that is there costs no call of an object.
  */
-import { PRESENCE_BEAT, PRESENCE_REPLACED, presenceQuerySchema } from "../../contract/agent.ts";
+import { PRESENCE_BEAT, PRESENCE_REPLACED, presenceQuerySchema } from "../../contract/agent/agent.ts";
 import { PRESENCE_SILENCE_MS } from "../../contract/limits.ts";
 import { ApiError } from "../api-error.ts";
 import { fleetStub } from "../endpoint-directory.ts";
@@ -24,8 +24,8 @@ export function presence(context: AgentContext): Response {
   server.accept();
   listen(server, (silentSince) => {
     // A fault here only delays the news until the host's next sync is overdue.
-    const told = fleetStub(context.env).hostSilent(hostId, query.data.id, silentSince);
-    context.executionCtx.waitUntil(told.catch(() => {}));
+    const report = fleetStub(context.env).hostSilent(hostId, query.data.id, silentSince);
+    context.executionCtx.waitUntil(report.catch(() => {}));
   });
   return new Response(null, { status: 101, webSocket: client });
 }
@@ -41,13 +41,13 @@ function listen(socket: WebSocket, onSilence: (silentSince: number) => void): vo
     if (silentSince !== null) onSilence(silentSince);
     socket.close(GOING_AWAY);
   };
-  const patience = () => setTimeout(() => end(heardAt), PRESENCE_SILENCE_MS);
-  let timer = patience();
+  const startTimer = () => setTimeout(() => end(heardAt), PRESENCE_SILENCE_MS);
+  let timer = startTimer();
   socket.addEventListener("message", () => {
     if (isOver) return;
     heardAt = Date.now();
     clearTimeout(timer);
-    timer = patience();
+    timer = startTimer();
     socket.send(PRESENCE_BEAT);
   });
   socket.addEventListener("close", ({ reason }) => end(reason === PRESENCE_REPLACED ? null : Date.now()));

@@ -1,6 +1,6 @@
 /** The agent API, `/agent/v1/...`, and what brings an agent onto a machine. */
 import { Hono } from "hono";
-import { SIGNATURE_SUFFIX } from "../../contract/agent-signature.ts";
+import { SIGNATURE_SUFFIX } from "../../contract/agent/agent-signature.ts";
 import { sendArtifact } from "./artifact.ts";
 import type { AgentApi } from "./context.ts";
 import { withBusyHost, withHost } from "./context.ts";
@@ -9,7 +9,7 @@ import { exchange } from "./exchange.ts";
 import { describeHost, drainHost, leaveFleet } from "./host.ts";
 import { join } from "./join.ts";
 import { openLink } from "./link.ts";
-import { takeLogs } from "./logs.ts";
+import { receiveLogs } from "./logs.ts";
 import { presence } from "./presence.ts";
 import { sync } from "./sync.ts";
 import { uploadResult } from "./upload-result.ts";
@@ -30,6 +30,6 @@ export function agentRoutes(): Hono<AgentApi> {
   routes.get("/edgerun-agent.mjs", agentFile);
   routes.get("/edgerun-agent.mjs.sha256", agentFile);
   routes.get(`/edgerun-agent.mjs${SIGNATURE_SUFFIX}`, agentFile);
-  routes.post("/v1/logs", withHost, takeLogs);
+  routes.post("/v1/logs", withHost, receiveLogs);
   return routes;
 }

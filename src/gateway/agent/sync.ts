@@ -1,12 +1,12 @@
-import { syncRequestSchema, type SyncReply, type WorkerReport } from "../../contract/agent.ts";
+import { syncRequestSchema, type SyncReply, type WorkerReport } from "../../contract/agent/agent.ts";
 import { CONTROL_BODY_MAX_BYTES } from "../../contract/limits.ts";
-import { noticeFor } from "../../domain/agent-age.ts";
-import type { WorkerStart } from "../../domain/timeline.ts";
+import { noticeFor } from "../../domain/placement/agent-support.ts";
+import type { WorkerStart } from "../../domain/jobs/timeline.ts";
 import { ApiError } from "../api-error.ts";
 import { readBody } from "../body.ts";
-import { awaitRing } from "../doorbell.ts";
+import { awaitWakeUp } from "../wake-up.ts";
 import { fleetStub } from "../endpoint-directory.ts";
-import { resolveAssignments } from "./assignment.ts";
+import { resolveAssignments } from "../../management/assignments/assignments.ts";
 import { holdWithin, type AgentContext } from "./context.ts";
 
 const REMOVED =
@@ -26,7 +26,7 @@ export async function sync(context: AgentContext): Promise<Response> {
   if (first.kind === "quiet") {
     const { appliedRevision, presence } = request;
     const query = { host: hostId, revision: `${appliedRevision}`, holdMs: `${holdMs}` };
-    await awaitRing(fleet, presence ? { ...query, presence } : query, untilAt, context.req.raw.signal);
+    await awaitWakeUp(fleet, presence ? { ...query, presence } : query, untilAt, context.req.raw.signal);
   }
   const assigned = first.kind === "quiet" ? await fleet.assignments(hostId) : first;
   // Fleet knows it at once; here the token may be remembered for good a while longer.

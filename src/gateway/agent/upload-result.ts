@@ -1,19 +1,19 @@
-import { uploadParamsSchema, type UploadReply } from "../../contract/agent.ts";
+import { uploadParamsSchema, type UploadReply } from "../../contract/agent/agent.ts";
 import type { EndpointConfig } from "../../contract/endpoint.ts";
 import { RESULT_MAX_BYTES } from "../../contract/limits.ts";
-import { resultKey } from "../../domain/payload-key.ts";
+import { resultKey } from "../../domain/jobs/payload-key.ts";
 import type { UploadRef } from "../../endpoint/messages.ts";
 import { ApiError } from "../api-error.ts";
 import { announcedLength } from "../../durable/request-body.ts";
-import { judge, readChunks } from "../body.ts";
+import { validate, readChunks } from "../body.ts";
 import { discardBody } from "../../durable/discarded-body.ts";
-import { askEndpoint, requireEndpoint } from "../endpoint-directory.ts";
-import { cutsAt } from "../../contract/json-text.ts";
-import { takeIn } from "../payload-intake.ts";
+import { callEndpoint, requireEndpoint } from "../endpoint-directory.ts";
+import { cutsAt } from "../../json/raw-json.ts";
+import { ingestPayload } from "../payload-ingest.ts";
 import type { AgentContext } from "./context.ts";
 
 const WHOLE = cutsAt([]);
-const REFUSED: UploadReply = { outcome: "refused" };
+const REJECTED: UploadReply = { outcome: "refused" };
 
 /**
  * `PUT /agent/v1/endpoints/<id>/results/<jobId>/<attempt>`: keeps the result of a running attempt for the
@@ -21,10 +21,10 @@ const REFUSED: UploadReply = { outcome: "refused" };
  */
 export async function uploadResult(context: AgentContext): Promise<Response> {
   const { hostId, accountId } = context.get("host");
-  const { jobId, attempt } = judge(context.req.param(), uploadParamsSchema);
+  const { jobId, attempt } = validate(context.req.param(), uploadParamsSchema);
   const endpoint = await requireEndpoint(context.env, accountId, context.req.param("endpointId") ?? "");
   const upload = { jobId, attempt, hostId, key: resultKey(endpoint.endpointId, jobId, attempt) };
-  const reply = keepResult(context, endpoint, upload);
+  const reply = storeResult(context, endpoint, upload);
   context.executionCtx.waitUntil(reply.catch(() => {})); // the second look must not be missed
   const { outcome } = await reply;
   if (outcome === "refused") await discardBody(context.req.raw);
@@ -32,26 +32,26 @@ export async function uploadResult(context: AgentContext): Promise<Response> {
 }
 
 /** Whoever ended the attempt meanwhile has removed what was there then, so the edge looks again afterwards. */
-async function keepResult(
+async function storeResult(
   context: AgentContext,
   endpoint: EndpointConfig,
   upload: UploadRef,
 ): Promise<UploadReply> {
   const bucket = context.env.PAYLOADS;
-  if (!(await isWanted(context, endpoint, upload))) return REFUSED;
+  if (!(await isExpected(context, endpoint, upload))) return REJECTED;
   const sizeBytes = await store(bucket, upload.key, context.req.raw);
-  if (await isWanted(context, endpoint, upload)) return { outcome: "accepted", upload: { sizeBytes } };
+  if (await isExpected(context, endpoint, upload)) return { outcome: "accepted", upload: { sizeBytes } };
   await bucket.delete(upload.key);
-  return REFUSED;
+  return REJECTED;
 }
 
-async function isWanted(
+async function isExpected(
   { env }: AgentContext,
   endpoint: EndpointConfig,
   upload: UploadRef,
 ): Promise<boolean> {
   try {
-    return (await askEndpoint(env, endpoint, (stub) => stub.wantsUpload(upload))).isWanted;
+    return (await callEndpoint(env, endpoint, (stub) => stub.acceptsUpload(upload))).isAccepted;
   } catch (error) {
     if (error instanceof ApiError) return false; // the endpoint was deleted
     throw error;
@@ -59,7 +59,7 @@ async function isWanted(
 }
 
 async function store(bucket: R2Bucket, key: string, request: Request): Promise<number> {
-  const { payload } = await takeIn(
+  const { payload } = await ingestPayload(
     readChunks(request, RESULT_MAX_BYTES),
     WHOLE,
     { bucket, key, bodyBytes: announcedLength(request) },

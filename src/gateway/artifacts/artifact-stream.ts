@@ -16,14 +16,14 @@ export type Expectation = {
   readonly what: string;
 };
 
-export type Passed<Stored> = { readonly sha256: string; readonly stored: Stored };
+export type StoredStream<Stored> = { readonly sha256: string; readonly stored: Stored };
 
 /** Hands a body to `store` and gives its SHA-256 in hex; one of another size or hash, or that is no archive, is refused. */
-export async function passThrough<Stored>(
+export async function storeChecked<Stored>(
   request: Request,
   expected: Expectation,
   store: (readable: ReadableStream) => Promise<Stored>,
-): Promise<Passed<Stored>> {
+): Promise<StoredStream<Stored>> {
   const length = announcedLength(request);
   if (length !== null && length !== expected.sizeBytes) throw wrongSize(expected, length);
   const { readable, writable } = new FixedLengthStream(expected.sizeBytes);
@@ -39,7 +39,7 @@ export async function passThrough<Stored>(
     }
     await hasher.close();
     const sha256 = hex(await digest.digest);
-    if (expected.sha256 !== null && sha256 !== expected.sha256) throw otherBytes(expected, sha256);
+    if (expected.sha256 !== null && sha256 !== expected.sha256) throw hashMismatch(expected, sha256);
     await writer.close();
     return { sha256, stored: await stored };
   } catch (error) {
@@ -58,7 +58,7 @@ async function failureOf(stored: Promise<unknown>): Promise<never> {
 async function* checked({ body }: Request, expected: Expectation): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   let sizeBytes = 0;
   for await (const bytes of body ? unbroken(readBytes(body)) : []) {
-    if (sizeBytes === 0 && expected.isBeginning && !isGzip(bytes)) throw noArchive(expected);
+    if (sizeBytes === 0 && expected.isBeginning && !isGzip(bytes)) throw notGzip(expected);
     sizeBytes += bytes.byteLength;
     if (sizeBytes > expected.sizeBytes) throw wrongSize(expected, sizeBytes);
     yield bytes as Uint8Array<ArrayBuffer>;
@@ -77,14 +77,14 @@ function wrongSize({ what, sizeBytes }: Expectation, found: number): ApiError {
   );
 }
 
-function otherBytes({ what, sha256 }: Expectation, found: string): ApiError {
+function hashMismatch({ what, sha256 }: Expectation, found: string): ApiError {
   return new ApiError(
     "invalid_input",
     `${what} has the SHA-256 ${found}; ${sha256} was announced, or came before. Prepare a new upload.`,
   );
 }
 
-function noArchive({ what }: Expectation): ApiError {
+function notGzip({ what }: Expectation): ApiError {
   return new ApiError("invalid_input", `${what} does not begin like a gzipped archive (1f 8b).`);
 }
 

@@ -1,9 +1,9 @@
 import type { Context } from "hono";
 import { mayBeIssued } from "../../auth/credential.ts";
-import { hashKey } from "../../auth/hash-key.ts";
-import { countFault, countRequest, networkOf, refuseExhausted } from "../../auth/request-rates.ts";
+import { hashKey } from "../../auth/digest.ts";
+import { countFailure, countRequest, networkOf, refuseExhausted } from "../../auth/request-rates.ts";
 import { openDatabase, type Database } from "../../db/database.ts";
-import { findOpenUploadByToken, type FlashUploadRecord } from "../../db/flash-uploads.ts";
+import { findOpenUploadByToken, type FlashUploadRecord } from "../../db/flash/uploads.ts";
 import type { Env } from "../../env.ts";
 import { ApiError } from "../api-error.ts";
 
@@ -29,7 +29,7 @@ export async function requireUpload({ env, req }: ArtifactsContext): Promise<Ope
   const db = openDatabase(env.DB);
   const upload = await findOpenUploadByToken(db, tokenHash, now);
   if (upload === undefined) {
-    if (network !== undefined) await countFault(env, "credentials", network, now);
+    if (network !== undefined) await countFailure(env, "credentials", network, now);
     throw uploadGone();
   }
   return { upload, db, bucket: env.ARTIFACTS };

@@ -1,9 +1,9 @@
-import { buildOfDownloadToken } from "../../auth/download-token.ts";
+import { buildOfDownloadToken } from "../../auth/derived-keys/download-token.ts";
 import { countRequest } from "../../auth/request-rates.ts";
 import { openDatabase } from "../../db/database.ts";
-import { findAnyFlashBuild } from "../../db/flash-builds.ts";
+import { findAnyFlashBuild } from "../../db/flash/builds.ts";
 import { ApiError } from "../api-error.ts";
-import { artifactResponse } from "../stored-artifact.ts";
+import { artifactResponse } from "./stored-artifact.ts";
 import type { ArtifactsContext } from "./context.ts";
 
 /** `GET /artifacts/downloads/<token>`: the artifact of a build, or the part that Range asks for. */

@@ -3,8 +3,8 @@ import { Hono } from "hono";
 import { ApiError, renderError } from "../api-error.ts";
 import type { ArtifactsApi } from "./context.ts";
 import { sendDownload } from "./download.ts";
-import { takeArtifact } from "./upload.ts";
-import { takePart } from "./upload-part.ts";
+import { receiveArtifact } from "./upload.ts";
+import { receivePart } from "./upload-part.ts";
 
 export function artifactRoutes(): Hono<ArtifactsApi> {
   const routes = new Hono<ArtifactsApi>();
@@ -14,8 +14,8 @@ export function artifactRoutes(): Hono<ArtifactsApi> {
     context.header("Cache-Control", "private, no-store");
     await next();
   });
-  routes.put("/uploads/:token", takeArtifact);
-  routes.put("/uploads/:token/parts/:number", takePart);
+  routes.put("/uploads/:token", receiveArtifact);
+  routes.put("/uploads/:token/parts/:number", receivePart);
   routes.get("/downloads/:token", sendDownload);
   routes.all("*", (context) => {
     throw new ApiError("not_found", `There is no operation ${context.req.method} at this address.`);

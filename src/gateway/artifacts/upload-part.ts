@@ -1,27 +1,27 @@
 import {
   beginFlashUploadParts,
-  noteFlashUploadPart,
+  saveFlashUploadPart,
   type FlashUploadRecord,
-} from "../../db/flash-uploads.ts";
-import { bytesOfPart, countOfParts } from "../../domain/artifact-parts.ts";
+} from "../../db/flash/uploads.ts";
+import { bytesOfPart, countOfParts } from "../../management/flash/artifact-parts.ts";
 import { ApiError } from "../api-error.ts";
-import { passThrough } from "./artifact-stream.ts";
+import { storeChecked } from "./artifact-stream.ts";
 import { requireUpload, uploadGone, type ArtifactsContext, type OpenUpload } from "./context.ts";
 
 /** `PUT /artifacts/uploads/<token>/parts/<n>`: one part, in any order; sent again it takes the place of the first. */
-export async function takePart(context: ArtifactsContext): Promise<Response> {
+export async function receivePart(context: ArtifactsContext): Promise<Response> {
   const open = await requireUpload(context);
   const number = Number(context.req.param("number"));
   const sizeBytes = bytesOfPart(open.upload.sizeBytes, number);
-  if (sizeBytes === undefined) throw noSuchPart(open.upload, context.req.param("number") ?? "");
+  if (sizeBytes === undefined) throw partNotFound(open.upload, context.req.param("number") ?? "");
 
   const upload = await begun(open);
   const multipart = open.bucket.resumeMultipartUpload(upload.objectKey, upload.multipartId ?? "");
   const expected = { sizeBytes, sha256: null, isBeginning: number === 1, what: `Part ${number}` };
-  const { stored } = await passThrough(context.req.raw, expected, async (readable) =>
+  const { stored } = await storeChecked(context.req.raw, expected, async (readable) =>
     multipart.uploadPart(number, readable),
   );
-  if (!(await noteFlashUploadPart(open.db, upload, { number, etag: stored.etag }))) throw uploadGone();
+  if (!(await saveFlashUploadPart(open.db, upload, { number, etag: stored.etag }))) throw uploadGone();
   return context.body(null, 204);
 }
 
@@ -35,7 +35,7 @@ async function begun({ upload, db, bucket }: OpenUpload): Promise<FlashUploadRec
   return begun;
 }
 
-function noSuchPart({ sizeBytes }: FlashUploadRecord, number: string): ApiError {
+function partNotFound({ sizeBytes }: FlashUploadRecord, number: string): ApiError {
   return new ApiError(
     "invalid_input",
     `There is no part ${number.slice(0, 20)}: the artifact has the parts 1 to ${countOfParts(sizeBytes)}.`,

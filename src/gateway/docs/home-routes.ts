@@ -2,10 +2,10 @@
 import { accepts } from "hono/accepts";
 import { Hono } from "hono";
 import type { Env } from "../../env.ts";
-import { readSuffixes } from "../lb/address.ts";
+import { readSuffixes } from "../load-balancing/endpoint-url.ts";
 import { pageFile } from "./page-file.ts";
 
-const ADDRESSES = {
+const PATHS = {
   name: "edgerun",
   docs: "/docs",
   queue: "/v2/<endpoint id>/run",
@@ -16,8 +16,8 @@ const ADDRESSES = {
 };
 
 /** `directHosts`: below them load-balanced endpoints have hosts of their own. */
-const addresses = ({ LB_HOSTS: setting = "" }: Partial<Env>) => ({
-  ...ADDRESSES,
+const pathsOf = ({ LB_HOSTS: setting = "" }: Partial<Env>) => ({
+  ...PATHS,
   directHosts: [...readSuffixes(setting)],
 });
 
@@ -29,9 +29,7 @@ export function homeRoutes(): Hono<{ Bindings: Env }> {
   routes.get("/", async (context) => {
     const type = accepts(context, { header: "Accept", supports: MEDIA_TYPES, default: "application/json" });
     const answer =
-      type === "text/html"
-        ? await pageFile(context, "/home/index.html")
-        : context.json(addresses(context.env));
+      type === "text/html" ? await pageFile(context, "/home/index.html") : context.json(pathsOf(context.env));
     answer.headers.set("Vary", "Accept");
     return answer;
   });

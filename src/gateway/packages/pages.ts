@@ -4,7 +4,7 @@ import {
   PACKAGE_REQUIREMENTS_PATH,
   type PackageIndex,
   PACKAGES_PATH,
-} from "../../contract/packages.ts";
+} from "../../contract/flash/packages.ts";
 
 export const SIMPLE_JSON = "application/vnd.pypi.simple.v1+json";
 
@@ -39,8 +39,8 @@ export function indexPage(): string {
 
 /** Of PEP 503. */
 export function projectPage({ python }: PackageIndex): string {
-  const address = `${PACKAGES_PATH}/${python.file}#sha256=${python.sha256}`;
-  return page(PACKAGE_NAME, `<a href="${address}">${python.file}</a>`);
+  const path = `${PACKAGES_PATH}/${python.file}#sha256=${python.sha256}`;
+  return page(PACKAGE_NAME, `<a href="${path}">${python.file}</a>`);
 }
 
 /** Of PEP 691, without `meta`. */

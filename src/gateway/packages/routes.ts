@@ -12,7 +12,7 @@ import {
   PACKAGE_NAME,
   packageIndexSchema,
   PACKAGES_PATH,
-} from "../../contract/packages.ts";
+} from "../../contract/flash/packages.ts";
 import type { Env } from "../../env.ts";
 import { ApiError } from "../api-error.ts";
 import { pageFile } from "../docs/page-file.ts";
@@ -48,7 +48,7 @@ export function packageRoutes(): Hono<{ Bindings: Env }> {
   routes.get("/:file", async (context) => {
     const { python, npm } = await readIndex(context);
     const { file } = context.req.param();
-    if (file !== python.file && file !== npm.file) throw notThere(context.req.path);
+    if (file !== python.file && file !== npm.file) throw notFound(context.req.path);
     return await pageFile(context, context.req.path);
   });
   return routes;
@@ -63,13 +63,13 @@ function simple(context: PackageContext, page: () => string, members: object): R
 }
 
 async function readIndex(context: PackageContext): Promise<PackageIndex> {
-  const address = new URL(`${PACKAGES_PATH}/${PACKAGE_INDEX_FILE}`, context.req.url);
-  const found = await context.env.ASSETS.fetch(address);
-  if (found.status === 404) throw notThere(context.req.path);
+  const url = new URL(`${PACKAGES_PATH}/${PACKAGE_INDEX_FILE}`, context.req.url);
+  const found = await context.env.ASSETS.fetch(url);
+  if (found.status === 404) throw notFound(context.req.path);
   return packageIndexSchema.parse(await found.json());
 }
 
-function notThere(path: string): ApiError {
+function notFound(path: string): ApiError {
   return new ApiError(
     "not_found",
     `There is nothing at ${path}. ${PACKAGES_PATH} names the packages of this edge; one that \`flash dev --local\` runs has none.`,

@@ -1,10 +1,10 @@
 /** What an account's hosts and endpoints are, as metrics. One series per endpoint, host or GPU, and per state. */
-import { expose, histogramSamples, type Family } from "../../domain/exposition.ts";
-import { Activity } from "../../domain/activity.ts";
-import type { Census, CensusEndpoint, CensusHost } from "../../fleet/census.ts";
+import { expose, histogramSamples, type Family } from "../../domain/metrics/exposition.ts";
+import { Activity } from "../../domain/metrics/activity.ts";
+import type { FleetSnapshot, EndpointSnapshot, HostSnapshot } from "../../fleet/fleet-snapshot.ts";
 import type { TotalsReply } from "../../endpoint/messages.ts";
 
-export type MeasuredEndpoint = CensusEndpoint & {
+export type MeasuredEndpoint = EndpointSnapshot & {
   /** Null when the object was not asked or did not answer. */
   readonly totals: Extract<TotalsReply, { readonly kind: "totals" }> | null;
 };
@@ -12,7 +12,7 @@ export type MeasuredEndpoint = CensusEndpoint & {
 const MEGABYTE = 1024 * 1024;
 
 export function exposeAccount(
-  hosts: Census["hosts"],
+  hosts: FleetSnapshot["hosts"],
   endpoints: readonly MeasuredEndpoint[],
   omitted: number,
 ): string {
@@ -34,8 +34,8 @@ const gauge = (name: string, help: string, samples: Family["samples"]): Family =
   samples,
 });
 
-function hostFamilies(hosts: Census["hosts"]): Family[] {
-  const each = (name: string, help: string, valueOf: (host: CensusHost) => number | null | undefined) =>
+function hostFamilies(hosts: FleetSnapshot["hosts"]): Family[] {
+  const each = (name: string, help: string, valueOf: (host: HostSnapshot) => number | null | undefined) =>
     gauge(
       name,
       help,
@@ -59,8 +59,8 @@ function hostFamilies(hosts: Census["hosts"]): Family[] {
   ];
 }
 
-function gpuFamilies(hosts: Census["hosts"]): Family[] {
-  type Gpu = NonNullable<CensusHost["telemetry"]>["gpus"][number];
+function gpuFamilies(hosts: FleetSnapshot["hosts"]): Family[] {
+  type Gpu = NonNullable<HostSnapshot["telemetry"]>["gpus"][number];
   const each = (name: string, help: string, valueOf: (gpu: Gpu) => number | null | undefined) =>
     gauge(
       name,
@@ -95,7 +95,7 @@ function workerFamilies(endpoints: readonly MeasuredEndpoint[]): Family[] {
     gauge(
       "edgerun_endpoint_workers_wanted",
       "Workers that the scaler wants.",
-      each(({ wanted }) => wanted),
+      each(({ desired }) => desired),
     ),
     gauge(
       "edgerun_endpoint_workers_missing",
@@ -151,7 +151,7 @@ function jobFamilies(endpoints: readonly MeasuredEndpoint[]): Family[] {
   ];
 }
 
-function labelsOf({ endpointId, name }: CensusEndpoint) {
+function labelsOf({ endpointId, name }: EndpointSnapshot) {
   return { endpoint: endpointId, name };
 }
 

@@ -5,14 +5,18 @@
  * again for some seconds, so several scrapers cost what one does.
  */
 import type { Context } from "hono";
-import { lackForEndpoint, lackForManagement } from "../../auth/access.ts";
+import { missingEndpointAccess, missingManagementAccess } from "../../auth/access.ts";
 import { authenticate, callerName, type Principal } from "../../auth/principal.ts";
 import { countRequest, networkOf } from "../../auth/request-rates.ts";
-import { ENDPOINTS_ASKED_AT_ONCE, SCRAPE_CACHE_MS, SCRAPE_ENDPOINTS_MAX } from "../../contract/limits.ts";
-import { BoundedMap } from "../../domain/bounded-map.ts";
-import { EXPOSITION_TYPE } from "../../domain/exposition.ts";
+import {
+  ENDPOINT_CALLS_CONCURRENT_MAX,
+  SCRAPE_CACHE_MS,
+  SCRAPE_ENDPOINTS_MAX,
+} from "../../contract/limits.ts";
+import { BoundedMap } from "../../domain/limits/bounded-map.ts";
+import { EXPOSITION_TYPE } from "../../domain/metrics/exposition.ts";
 import type { Env } from "../../env.ts";
-import type { CensusEndpoint } from "../../fleet/census.ts";
+import type { EndpointSnapshot } from "../../fleet/fleet-snapshot.ts";
 import { ApiError } from "../api-error.ts";
 import { endpointStub, fleetStub } from "../endpoint-directory.ts";
 import { exposeAccount, type MeasuredEndpoint } from "./families.ts";
@@ -31,7 +35,7 @@ export async function scrape(context: Context<{ Bindings: Env }>): Promise<Respo
   const principal = await authenticate(env, header, now, networkOf(env, context.req.raw));
   if (principal.kind === "unauthorized") throw new ApiError("unauthorized", principal.message);
   await countRequest(env, "scrape", callerName(principal), now);
-  const lack = lackForManagement(principal, "read");
+  const lack = missingManagementAccess(principal, "read");
   if (lack !== undefined) throw new ApiError("insufficient_permission", lack);
   return context.body(await answerFor(env, principal), 200, { "Content-Type": EXPOSITION_TYPE });
 }
@@ -39,38 +43,38 @@ export async function scrape(context: Context<{ Bindings: Env }>): Promise<Respo
 async function answerFor(env: Env, principal: Principal): Promise<string> {
   const now = Date.now();
   const who = `${principal.accountId} ${JSON.stringify(principal.permissions)}`;
-  const known = answers.get(who);
-  if (known && now < known.until) return known.text;
+  const cached = answers.get(who);
+  if (cached && now < cached.until) return cached.text;
   const text = await measure(env, principal);
   answers.set(who, { text, until: now + SCRAPE_CACHE_MS });
   return text;
 }
 
 async function measure(env: Env, principal: Principal): Promise<string> {
-  const { hosts, endpoints } = await fleetStub(env).census(principal.accountId);
+  const { hosts, endpoints } = await fleetStub(env).snapshot(principal.accountId);
   const readable = endpoints
-    .filter(({ endpointId }) => lackForEndpoint(principal, endpointId, "read") === undefined)
+    .filter(({ endpointId }) => missingEndpointAccess(principal, endpointId, "read") === undefined)
     .toSorted((a, b) => workersOf(b) - workersOf(a) || a.endpointId.localeCompare(b.endpointId));
   const measured: MeasuredEndpoint[] = [];
   for (
     let from = 0;
     from < Math.min(readable.length, SCRAPE_ENDPOINTS_MAX);
-    from += ENDPOINTS_ASKED_AT_ONCE
+    from += ENDPOINT_CALLS_CONCURRENT_MAX
   ) {
-    const group = readable.slice(from, Math.min(from + ENDPOINTS_ASKED_AT_ONCE, SCRAPE_ENDPOINTS_MAX));
-    measured.push(...(await Promise.all(group.map(async (endpoint) => await ask(env, endpoint)))));
+    const group = readable.slice(from, Math.min(from + ENDPOINT_CALLS_CONCURRENT_MAX, SCRAPE_ENDPOINTS_MAX));
+    measured.push(...(await Promise.all(group.map(async (endpoint) => await fetchTotals(env, endpoint)))));
   }
   return exposeAccount(hosts, measured, readable.length - measured.length);
 }
 
 /** An object that cannot be reached at the moment costs its series, not the scrape. */
-async function ask(env: Env, endpoint: CensusEndpoint): Promise<MeasuredEndpoint> {
+async function fetchTotals(env: Env, endpoint: EndpointSnapshot): Promise<MeasuredEndpoint> {
   const reply = await endpointStub(env, endpoint.endpointId)
     .totals()
     .catch(() => null);
   return { ...endpoint, totals: reply?.kind === "totals" ? reply : null };
 }
 
-function workersOf({ workers }: CensusEndpoint): number {
+function workersOf({ workers }: EndpointSnapshot): number {
   return Object.values(workers).reduce((sum, count) => sum + count, 0);
 }

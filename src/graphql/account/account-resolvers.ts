@@ -6,7 +6,7 @@ import {
   createAccount,
 } from "../../management/accounts/accounts.ts";
 import type { RequestContext } from "../../management/context.ts";
-import { parseInput } from "../../management/input.ts";
+import { parseInput } from "../../management/input-schemas.ts";
 import type { GraphqlContext } from "../context.ts";
 
 const never = (): boolean => false;

@@ -4,20 +4,20 @@ import type { EndpointRecord } from "../../db/endpoints.ts";
 import type { NetworkVolumeRecord } from "../../db/network-volumes.ts";
 import type { TemplateRecord } from "../../db/templates.ts";
 import type { RequestContext } from "../../management/context.ts";
-import { hasFlashBoot } from "../../domain/standby.ts";
-import { parseInput, plainText } from "../../management/input.ts";
+import { hasFlashBoot } from "../../domain/placement/standby.ts";
+import { parseInput, stringSchema } from "../../management/input-schemas.ts";
 import { endpointPatchSchema, endpointTemplateSchema } from "../../management/endpoints/endpoint-patch.ts";
-import { toPod } from "../../management/endpoints/endpoint-pods.ts";
+import { toPod } from "../../management/endpoints/worker-pods.ts";
 import {
   changeEndpoint,
   changeEndpointTemplate,
   createEndpoint,
   deleteEndpoint,
-} from "../../management/endpoints/endpoint-storage.ts";
-import { toRollout, type Rollout } from "../../management/endpoints/endpoint-rollout.ts";
+} from "../../management/endpoints/endpoints.ts";
+import { toRollout, type Rollout } from "../../management/endpoints/rollout.ts";
 import type { GraphqlContext } from "../context.ts";
 
-const deletionSchema = z.object({ id: plainText.min(1, "must not be empty") });
+const deletionSchema = z.object({ id: stringSchema.min(1, "must not be empty") });
 
 type NamedVolume = { readonly networkVolumeId: string; readonly dataCenterId: string | null };
 

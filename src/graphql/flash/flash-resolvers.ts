@@ -1,10 +1,10 @@
-import { ARTIFACT_DOWNLOAD_LIFE_MS } from "../../contract/flash-limits.ts";
-import { downloadToken } from "../../auth/download-token.ts";
-import { liveToken } from "../../auth/live-token.ts";
+import { ARTIFACT_DOWNLOAD_TTL_MS } from "../../contract/flash/flash-limits.ts";
+import { downloadToken } from "../../auth/derived-keys/download-token.ts";
+import { liveToken } from "../../auth/derived-keys/live-token.ts";
 import type { EndpointRecord } from "../../db/endpoints.ts";
-import type { FlashAppRecord } from "../../db/flash-apps.ts";
-import type { FlashBuildRecord } from "../../db/flash-builds.ts";
-import { findFlashEnvironmentByName, type FlashEnvironmentRecord } from "../../db/flash-environments.ts";
+import type { FlashAppRecord } from "../../db/flash/apps.ts";
+import type { FlashBuildRecord } from "../../db/flash/builds.ts";
+import { findFlashEnvironmentByName, type FlashEnvironmentRecord } from "../../db/flash/environments.ts";
 import type { NetworkVolumeRecord } from "../../db/network-volumes.ts";
 import type { Json } from "../../db/schema.ts";
 import type { RequestContext } from "../../management/context.ts";
@@ -31,14 +31,14 @@ import {
   uploadAnnouncementSchema,
 } from "../../management/flash/flash-input.ts";
 import { renewLease } from "../../management/flash/sessions.ts";
-import { withAddresses } from "../../management/flash/manifests.ts";
+import { withUrls } from "../../management/flash/manifests.ts";
 import { prepareUpload, type PreparedUpload } from "../../management/flash/uploads.ts";
-import { parseInput } from "../../management/input.ts";
-import { attachedIds } from "../../management/volumes/attached-volumes.ts";
+import { parseInput } from "../../management/input-schemas.ts";
+import { attachedIds } from "../../management/endpoints/attached-volumes.ts";
 import type { GraphqlContext } from "../context.ts";
 
 type Arguments = { readonly input?: unknown };
-type ShownArtifact = {
+type ArtifactView = {
   readonly objectKey: string;
   readonly downloadUrl: string | null;
   readonly expiresAt: number;
@@ -156,8 +156,8 @@ export const flashResolvers = {
       _args: unknown,
       { env, principal }: RequestContext,
     ): Promise<string | null> => {
-      const isShown = leaseExpiresAt !== null && principal.permissions.graphql === "write";
-      return (isShown ? await liveToken(env, id) : undefined) ?? null;
+      const isVisible = leaseExpiresAt !== null && principal.permissions.graphql === "write";
+      return (isVisible ? await liveToken(env, id) : undefined) ?? null;
     },
     endpoints: async ({ id }: FlashEnvironmentRecord, _args: unknown, { loaders }: GraphqlContext) =>
       await endpointsOf(loaders, id),
@@ -174,10 +174,10 @@ export const flashResolvers = {
       { activeBuildId }: FlashEnvironmentRecord,
       _args: unknown,
       { loaders, env, now, origin }: GraphqlContext,
-    ): Promise<ShownArtifact | null> => {
+    ): Promise<ArtifactView | null> => {
       const build = activeBuildId === null ? undefined : await loaders.flashBuild.load(activeBuildId);
       if (build === undefined) return null;
-      const expiresAt = now + ARTIFACT_DOWNLOAD_LIFE_MS;
+      const expiresAt = now + ARTIFACT_DOWNLOAD_TTL_MS;
       const token = await downloadToken(env, build.id, expiresAt);
       const downloadUrl = token === undefined ? null : `${origin}/artifacts/downloads/${token}`;
       return { objectKey: build.objectKey, downloadUrl, expiresAt };
@@ -191,7 +191,7 @@ export const flashResolvers = {
       context: GraphqlContext,
     ): Promise<Json | null> => {
       const found = await context.loaders.flashManifest.load(id);
-      return found === undefined ? null : await withAddresses(context, found.manifest);
+      return found === undefined ? null : await withUrls(context, found.manifest);
     },
   },
 };

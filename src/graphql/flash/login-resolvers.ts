@@ -1,6 +1,6 @@
 import * as z from "zod";
-import type { AuthRequestStatus } from "../../contract/flash.ts";
-import type { FlashAuthRecord } from "../../db/flash-auth-requests.ts";
+import type { AuthRequestStatus } from "../../contract/flash/flash-names.ts";
+import type { FlashAuthRecord } from "../../db/flash/auth-requests.ts";
 import type { RequestContext } from "../../management/context.ts";
 import {
   decideLogin,
@@ -10,11 +10,11 @@ import {
   requireLogin,
   statusOf,
 } from "../../management/flash/login.ts";
-import { parseInput, plainText } from "../../management/input.ts";
+import { parseInput, stringSchema } from "../../management/input-schemas.ts";
 
-const statusSchema = z.object({ flashAuthRequestId: plainText.min(1, "must not be empty") });
+const statusSchema = z.object({ flashAuthRequestId: stringSchema.min(1, "must not be empty") });
 
-type ShownRequest = Pick<FlashAuthRecord, "id" | "expiresAt" | "client"> & {
+type LoginView = Pick<FlashAuthRecord, "id" | "expiresAt" | "client"> & {
   readonly status: AuthRequestStatus;
   /** Called when it is asked for, since whoever only looks at a request must not use its key up. */
   readonly apiKey?: () => Promise<string | null>;
@@ -26,9 +26,9 @@ export const loginResolvers = {
       _parent: unknown,
       args: unknown,
       context: RequestContext,
-    ): Promise<ShownRequest> => {
+    ): Promise<LoginView> => {
       const request = await requireLogin(context, parseInput(statusSchema, args).flashAuthRequestId);
-      return { ...shown(request, context), apiKey: () => fetchKey(context, request) };
+      return { ...toView(request, context), apiKey: () => fetchKey(context, request) };
     },
   },
   Mutation: {
@@ -36,16 +36,16 @@ export const loginResolvers = {
       _parent: unknown,
       _args: unknown,
       context: RequestContext,
-    ): Promise<ShownRequest> => shown(await openLogin(context), context),
+    ): Promise<LoginView> => toView(await openLogin(context), context),
     approveFlashAuthRequest: async (
       _parent: unknown,
       { input }: { readonly input?: unknown },
       context: RequestContext,
-    ): Promise<ShownRequest> => shown(await decideLogin(context, parseInput(decisionSchema, input)), context),
+    ): Promise<LoginView> => toView(await decideLogin(context, parseInput(decisionSchema, input)), context),
   },
 };
 
-function shown(request: FlashAuthRecord, { now }: RequestContext): ShownRequest {
+function toView(request: FlashAuthRecord, { now }: RequestContext): LoginView {
   const { id, expiresAt, client } = request;
   return { id, expiresAt, client, status: statusOf(request, now) };
 }

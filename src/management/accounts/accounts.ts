@@ -8,15 +8,15 @@ import {
   updateAccountSettings,
   type AccountRecord,
 } from "../../db/accounts.ts";
-import { FULL_PERMISSIONS } from "../../domain/permissions.ts";
+import { FULL_PERMISSIONS } from "../../domain/accounts/permissions.ts";
 import { authorOf, type RequestContext } from "../context.ts";
-import { clearable, keepableText, nameSchema, parseInput } from "../input.ts";
-import { issueToken } from "../keys/api-keys.ts";
-import { OperationError } from "../operation-error.ts";
+import { clearable, optionalNonEmpty, nameSchema, parseInput } from "../input-schemas.ts";
+import { issueToken } from "./api-keys.ts";
+import { OperationError } from "../errors.ts";
 
 const newAccountSchema = z.object({
   name: nameSchema,
-  email: keepableText(z.email("must be an e-mail address")),
+  email: optionalNonEmpty(z.email("must be an e-mail address")),
 });
 
 export const accountSettingsSchema = z.object({

@@ -5,17 +5,17 @@ import {
   CPU_FLAVORS,
   readCpuInstance,
   type CpuFlavor,
-} from "../../contract/cpu-flavors.ts";
-import { cpuStatus, type StockStatus } from "../../domain/stock.ts";
-import { keepableText, plainText } from "../input.ts";
+} from "../../catalog/cpu-flavors.ts";
+import { cpuStatus, type StockStatus } from "../../domain/placement/stock.ts";
+import { optionalNonEmpty, stringSchema } from "../input-schemas.ts";
 import type { CatalogContext } from "./context.ts";
 import { presentStock } from "./present-stock.ts";
 import { cpuPrice } from "./prices.ts";
 
-export const cpuFilterSchema = z.object({ id: keepableText(plainText) });
+export const cpuFilterSchema = z.object({ id: optionalNonEmpty(stringSchema) });
 export const cpuQuestionSchema = z.object({
-  dataCenterId: keepableText(plainText),
-  instanceId: keepableText(plainText),
+  dataCenterId: optionalNonEmpty(stringSchema),
+  instanceId: optionalNonEmpty(stringSchema),
 });
 
 /** Flavors, or the one of this id. */
@@ -30,7 +30,7 @@ export type CpuOffer = {
 };
 
 /** Answers for the instance that is asked for, or for the smallest one of the flavor. */
-export async function askForCpu(
+export async function cpuOffer(
   context: CatalogContext,
   flavor: CpuFlavor,
   { dataCenterId, instanceId }: z.output<typeof cpuQuestionSchema>,

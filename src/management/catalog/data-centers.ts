@@ -1,7 +1,7 @@
 /** Data centers, and what is in stock in each. */
-import { DATA_CENTERS, DEFAULT_DATA_CENTER_ID } from "../../contract/data-centers.ts";
-import { askForGpu, listGpus, type ListedGpu, type OfferQuestion } from "./gpu-types.ts";
-import type { GpuOffer } from "../../domain/stock.ts";
+import { DATA_CENTERS, DEFAULT_DATA_CENTER_ID } from "../../catalog/data-centers.ts";
+import { gpuOffer, listGpus, type ListedGpu, type OfferQuestion } from "./gpu-types.ts";
+import type { GpuOffer } from "../../domain/placement/stock.ts";
 import type { CatalogContext } from "./context.ts";
 import { presentStock } from "./present-stock.ts";
 
@@ -28,5 +28,5 @@ export async function listAvailability(
   question: OfferQuestion,
 ): Promise<{ readonly gpu: ListedGpu; readonly offer: GpuOffer }[]> {
   const gpus = await listGpus(context);
-  return gpus.map((gpu) => ({ gpu, offer: askForGpu(gpu, { ...question, dataCenterId }) }));
+  return gpus.map((gpu) => ({ gpu, offer: gpuOffer(gpu, { ...question, dataCenterId }) }));
 }

@@ -1,28 +1,28 @@
 /** Cards, their prices and their stock. */
 import * as z from "zod";
-import { GPU_CARDS, type GpuCard } from "../../contract/gpu-catalog.ts";
-import { GPU_TIER_NAMES } from "../../contract/gpu-tiers.ts";
-import { offerOf, type GpuOffer, type HostStock } from "../../domain/stock.ts";
-import { keepable, keepableText, plainText, wholeNumber } from "../input.ts";
+import { GPU_CARDS, type GpuCard } from "../../catalog/gpu-cards.ts";
+import { GPU_TIER_NAMES } from "../../catalog/gpu-tiers.ts";
+import { offerOf, type GpuOffer, type HostStock } from "../../domain/placement/stock.ts";
+import { optional, optionalNonEmpty, stringSchema, wholeNumber } from "../input-schemas.ts";
 import type { CatalogContext } from "./context.ts";
 import { presentStock } from "./present-stock.ts";
 import { gpuPrice, readGpuPrices } from "./prices.ts";
 
 export const gpuFilterSchema = z.object({
-  id: keepableText(plainText),
-  ids: keepable(z.array(plainText.nullable())),
-  cluster: keepable(z.boolean()),
+  id: optionalNonEmpty(stringSchema),
+  ids: optional(z.array(stringSchema.nullable())),
+  cluster: optional(z.boolean()),
 });
 export type GpuFilter = Partial<z.output<typeof gpuFilterSchema>>;
 
 export const offerQuestionSchema = z.object({
-  gpuCount: keepable(wholeNumber(1)),
-  secureCloud: keepable(z.boolean()),
-  isCluster: keepable(z.boolean()),
-  dataCenterId: keepableText(plainText),
-  countryCode: keepableText(plainText),
-  minVcpuCount: keepable(wholeNumber(0)),
-  minMemoryInGb: keepable(wholeNumber(0)),
+  gpuCount: optional(wholeNumber(1)),
+  secureCloud: optional(z.boolean()),
+  isCluster: optional(z.boolean()),
+  dataCenterId: optionalNonEmpty(stringSchema),
+  countryCode: optionalNonEmpty(stringSchema),
+  minVcpuCount: optional(wholeNumber(0)),
+  minMemoryInGb: optional(wholeNumber(0)),
 });
 export type OfferQuestion = Partial<z.output<typeof offerQuestionSchema>>;
 
@@ -37,21 +37,21 @@ export type ListedGpu = {
 /** Cards by id or tier; an unknown name finds none. There are no clusters, so none of their cards. */
 export async function listGpus(context: CatalogContext, filter: GpuFilter = {}): Promise<ListedGpu[]> {
   const prices = readGpuPrices(context.env.GPU_PRICES);
-  const cards = filter.cluster ? [] : GPU_CARDS.filter((card) => isWanted(card, filter));
+  const cards = filter.cluster ? [] : GPU_CARDS.filter((card) => matchesFilter(card, filter));
   if (cards.length === 0) return [];
   const hosts = await presentStock(context);
   return cards.map((card) => ({ card, price: gpuPrice(card, prices), hosts }));
 }
 
 /** What is to be had of a card. All hosts are "secure"; there are no community hosts and no clusters. */
-export function askForGpu(
+export function gpuOffer(
   { card, hosts }: Pick<ListedGpu, "card" | "hosts">,
   question: OfferQuestion,
 ): GpuOffer {
   const { gpuCount = 1, dataCenterId, countryCode, minVcpuCount, minMemoryInGb } = question;
   const candidates = question.secureCloud === false || question.isCluster ? [] : hosts;
-  const asked = { gpuCount, dataCenterId, countryCode, minVcpuCount, minMemoryGb: minMemoryInGb };
-  return offerOf(card, candidates, asked);
+  const request = { gpuCount, dataCenterId, countryCode, minVcpuCount, minMemoryGb: minMemoryInGb };
+  return offerOf(card, candidates, request);
 }
 
 /** Most GPUs that one worker can have on the largest host; 1 where there is none. */
@@ -67,7 +67,7 @@ export function listTiers(): { readonly id: string; readonly gpuTypeIds: readonl
   });
 }
 
-function isWanted(card: GpuCard, { id, ids }: GpuFilter): boolean {
+function matchesFilter(card: GpuCard, { id, ids }: GpuFilter): boolean {
   if (id !== undefined && card.id !== id) return false;
   const names = ids?.filter((name) => name !== null && name !== "") ?? [];
   return names.length === 0 || names.includes(card.id) || (card.tier !== null && names.includes(card.tier));

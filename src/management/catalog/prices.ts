@@ -5,10 +5,10 @@
  *   {"NVIDIA L4": 0.43, "ADA_80_PRO": 2.5}
  */
 import * as z from "zod";
-import { findGpuCard, type GpuCard } from "../../contract/gpu-catalog.ts";
-import { GPU_TIER_NAMES } from "../../contract/gpu-tiers.ts";
+import { findGpuCard, type GpuCard } from "../../catalog/gpu-cards.ts";
+import { GPU_TIER_NAMES } from "../../catalog/gpu-tiers.ts";
 import { GPU_PRICE_PER_GB_HOUR, VCPU_PRICE_PER_HOUR } from "../../contract/limits.ts";
-import { OperationError } from "../operation-error.ts";
+import { OperationError } from "../errors.ts";
 
 export type GpuPrices = { readonly [cardOrTier: string]: number };
 
@@ -18,12 +18,12 @@ const pricesSchema = z.record(
 );
 
 /** The settings are read once per text, since the text changes with a deployment only. */
-let latest: { readonly text: string; readonly prices: GpuPrices } = { text: "", prices: {} };
+let latest: { readonly setting: string; readonly prices: GpuPrices } = { setting: "", prices: {} };
 
 /** Reads GPU_PRICES; throws NOT_CONFIGURED with what is wrong with it. */
-export function readGpuPrices(text: string | undefined): GpuPrices {
-  if (!text) return {};
-  if (latest.text !== text) latest = { text, prices: parse(text) };
+export function readGpuPrices(setting: string | undefined): GpuPrices {
+  if (!setting) return {};
+  if (latest.setting !== setting) latest = { setting, prices: parse(setting) };
   return latest.prices;
 }
 
@@ -43,10 +43,10 @@ export function roundPrice(price: number): number {
   return Number(price.toFixed(4));
 }
 
-function parse(text: string): GpuPrices {
+function parse(setting: string): GpuPrices {
   let json: unknown;
   try {
-    json = JSON.parse(text);
+    json = JSON.parse(setting);
   } catch {
     throw notConfigured("it is not JSON");
   }

@@ -4,10 +4,10 @@
  * A1  D1 is written first; an object that could not be told is healed by saving or deleting again.
  * A2  Whoever tells last has told the newest state: after telling, D1 is read again until nothing changed.
  */
-import { ENDPOINTS_ASKED_AT_ONCE, USAGE_REACH_MS } from "../../contract/limits.ts";
+import { ENDPOINT_CALLS_CONCURRENT_MAX, USAGE_REACH_MS } from "../../contract/limits.ts";
 import type { WebhookSecret } from "../../contract/webhook.ts";
 import type { EndpointObject } from "../../endpoint/endpoint-object.ts";
-import { shardName } from "../../domain/shard.ts";
+import { shardName } from "../../durable/object-name.ts";
 import {
   closeEndpointRemoval,
   findOwnEndpoints,
@@ -20,9 +20,9 @@ import type { RequestContext } from "../context.ts";
 import { logFailure } from "../../failure-log.ts";
 import { removeLogsOf } from "../logs/log-removal.ts";
 import { logRetentionDays } from "../logs/log-retention.ts";
-import { OperationError } from "../operation-error.ts";
-import { collectJobsOf } from "../usage/usage-collection.ts";
-import { ensureWebhookSecrets } from "../webhooks/webhook-secrets.ts";
+import { OperationError } from "../errors.ts";
+import { collectJobsOf } from "../accounts/usage-collection.ts";
+import { ensureWebhookSecrets } from "../secrets/webhook-secrets.ts";
 
 const ROUNDS = 5;
 
@@ -47,36 +47,36 @@ export async function announceEndpoints(
   context: RequestContext,
   written: readonly EndpointRecord[],
 ): Promise<void> {
-  let told = written;
-  for (let round = 0; round < ROUNDS && told.length > 0; round += 1) {
-    const secrets = await asked(told, () => webhookSecretsOf(context));
-    const templates = await asked(told, () => templatesOf(context, told));
-    await fewAtOnce(told, async (endpoint) => {
-      await tell(endpoint.id, () =>
+  let sent = written;
+  for (let round = 0; round < ROUNDS && sent.length > 0; round += 1) {
+    const secrets = await load(sent, () => webhookSecretsOf(context));
+    const templates = await load(sent, () => templatesOf(context, sent));
+    await fewAtOnce(sent, async (endpoint) => {
+      await notify(endpoint.id, () =>
         endpointObject(context, endpoint.id).configure(
           toEndpointConfig(endpoint, templates.get(endpoint.templateId)),
           secrets,
         ),
       );
     });
-    told = await changedMeanwhile(context, told); // A2
+    sent = await changedMeanwhile(context, sent); // A2
   }
 }
 
 /** What D1 says of endpoints about which something else was told; the objects of deleted ones are emptied. */
 async function changedMeanwhile(
   context: RequestContext,
-  told: readonly EndpointRecord[],
+  sent: readonly EndpointRecord[],
 ): Promise<readonly EndpointRecord[]> {
-  const ids = told.map(({ id }) => id);
-  const found = await asked(told, () => findOwnEndpoints(context.db, context.principal.accountId, ids));
+  const ids = sent.map(({ id }) => id);
+  const found = await load(sent, () => findOwnEndpoints(context.db, context.principal.accountId, ids));
   const current = new Map(found.map((endpoint) => [endpoint.id, endpoint]));
   await fewAtOnce(
-    told.filter(({ id }) => !current.has(id)),
+    sent.filter(({ id }) => !current.has(id)),
     async (gone) => await announceRemoval(context, gone),
   );
-  const revisions = new Map(told.map(({ id, revision }) => [id, revision]));
-  return found.filter(({ id, revision }) => revisions.get(id) !== revision);
+  const rowVersions = new Map(sent.map(({ id, revision }) => [id, revision]));
+  return found.filter(({ id, revision }) => rowVersions.get(id) !== revision);
 }
 
 async function templatesOf(
@@ -99,7 +99,7 @@ export async function announceWebhookSecrets(
 ): Promise<void> {
   const endpoints = await listEndpoints(context.db, context.principal.accountId);
   await fewAtOnce(endpoints, async ({ id }) => {
-    await tell(id, () => endpointObject(context, id).learnWebhookSecrets(secrets));
+    await notify(id, () => endpointObject(context, id).learnWebhookSecrets(secrets));
   });
 }
 
@@ -108,7 +108,7 @@ export async function announceRemoval(
   context: Place,
   removed: { readonly id: string; readonly accountId: string },
 ): Promise<void> {
-  await tell(removed.id, async () => {
+  await notify(removed.id, async () => {
     const now = Date.now();
     const usage = { endpointId: removed.id, accountId: removed.accountId, endpointName: "" };
     await collectJobsOf(context, { ...usage, since: now - USAGE_REACH_MS }, now);
@@ -137,17 +137,17 @@ async function fewAtOnce(
   endpoints: readonly EndpointRecord[],
   work: (endpoint: EndpointRecord) => Promise<void>,
 ): Promise<void> {
-  for (let from = 0; from < endpoints.length; from += ENDPOINTS_ASKED_AT_ONCE) {
-    await Promise.all(endpoints.slice(from, from + ENDPOINTS_ASKED_AT_ONCE).map(work));
+  for (let from = 0; from < endpoints.length; from += ENDPOINT_CALLS_CONCURRENT_MAX) {
+    await Promise.all(endpoints.slice(from, from + ENDPOINT_CALLS_CONCURRENT_MAX).map(work));
   }
 }
 
-async function tell(endpointId: string, call: () => Promise<void>): Promise<void> {
+async function notify(endpointId: string, call: () => Promise<void>): Promise<void> {
   await call().catch((cause: unknown) => refuse([endpointId], cause));
 }
 
 /** What telling these endpoints needs of D1. */
-async function asked<Answer>(
+async function load<Answer>(
   endpoints: readonly EndpointRecord[],
   ask: () => Promise<Answer>,
 ): Promise<Answer> {

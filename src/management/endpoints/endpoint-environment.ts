@@ -1,10 +1,10 @@
 /** What being part of a flash environment asks of an endpoint, and gives to it. */
-import { flashNameSchema } from "../../contract/flash.ts";
+import { flashNameSchema } from "../../contract/flash/flash-names.ts";
 import { findEndpointOfEnvironment, type EndpointRecord } from "../../db/endpoints.ts";
-import { findPinnedBuild } from "../../db/flash-pins.ts";
+import { findPinnedBuild } from "../../db/flash/pinned-builds.ts";
 import type { RequestContext } from "../context.ts";
 import { requireOpenEnvironment } from "../flash/open-environment.ts";
-import { OperationError } from "../operation-error.ts";
+import { OperationError } from "../errors.ts";
 import type { EndpointPatch } from "./endpoint-patch.ts";
 import type { EndpointSettings } from "./endpoint-settings.ts";
 
@@ -39,8 +39,8 @@ export async function requireMembership(
   if (flashEnvironmentId === null) return null;
   const { accountId } = context.principal;
   await requireOpenEnvironment(context, flashEnvironmentId);
-  const [fault] = flashNameSchema.safeParse(name).error?.issues ?? [];
-  if (fault) throw new OperationError("INVALID_INPUT", `name: in a flash environment it ${fault.message}`);
+  const [issue] = flashNameSchema.safeParse(name).error?.issues ?? [];
+  if (issue) throw new OperationError("INVALID_INPUT", `name: in a flash environment it ${issue.message}`);
 
   const holder = await findEndpointOfEnvironment(context.db, accountId, flashEnvironmentId, name);
   if (holder === undefined || holder.id === endpointId) return flashEnvironmentId;

@@ -8,20 +8,20 @@ import {
   QUEUE_DEPTH_MAX,
   WORKERS_PER_ENDPOINT_MAX,
 } from "../../contract/limits.ts";
-import { readCpuInstance } from "../../contract/cpu-flavors.ts";
-import { GPU_TIER_NAMES } from "../../contract/gpu-tiers.ts";
-import { readGpuIds, unknownExclusion } from "../../domain/gpu-selection.ts";
+import { readCpuInstance } from "../../catalog/cpu-flavors.ts";
+import { GPU_TIER_NAMES } from "../../catalog/gpu-tiers.ts";
+import { readGpuIds, unknownExclusion } from "../../catalog/gpu-selection.ts";
 import {
   clearable,
   environmentSchema,
-  keepable,
-  keepableText,
+  optional,
+  optionalNonEmpty,
   nameSchema,
   oneOf,
-  plainText,
+  stringSchema,
   wholeNumber,
-} from "../input.ts";
-import { inlineTemplateSchema } from "../templates/template-patch.ts";
+} from "../input-schemas.ts";
+import { inlineTemplateSchema } from "./template-patch.ts";
 
 const COUNTRIES = ["CZ", "FR", "GB", "NO", "RO", "US"];
 const DATA_CENTER = /^[A-Z]{2,3}-[A-Z]{2,3}-\d{1,3}$/;
@@ -29,11 +29,11 @@ const DATA_CENTER = /^[A-Z]{2,3}-[A-Z]{2,3}-\d{1,3}$/;
 const CUDA_VERSIONS = ["11.8", ...Array.from({ length: 10 }, (_, minor) => `12.${minor}`), "13.0"];
 
 /** What is told to objects and kept in their memory must not be as large as a body. */
-const listTextSchema = z
+const commaListSchema = z
   .string()
   .max(LIST_MAX_CHARACTERS, `must have at most ${LIST_MAX_CHARACTERS} characters`);
 
-const gpuIdsSchema = listTextSchema.transform((gpuIds, context) => {
+const gpuIdsSchema = commaListSchema.transform((gpuIds, context) => {
   const reading = readGpuIds(gpuIds);
   const allowed = `Allowed: ${GPU_TIER_NAMES.join(", ")}, GPU type names, and -<GPU type name> to leave one out`;
   if (reading.kind === "unknown-gpu") {
@@ -55,14 +55,14 @@ const instanceIdSchema = z.string("must be a string").superRefine((instanceId, c
 
 /** A comma list of words, kept without blanks; an empty one means "not set". */
 function commaList(isAllowed: (word: string) => boolean, allowed: string) {
-  return listTextSchema.transform((list, context) => {
-    const words = list
+  return commaListSchema.transform((list, context) => {
+    const entries = list
       .split(",")
       .map((word) => word.trim())
       .filter((word) => word !== "");
-    const wrong = words.find((word) => !isAllowed(word));
+    const wrong = entries.find((word) => !isAllowed(word));
     if (wrong !== undefined) context.addIssue(`'${wrong}' is not allowed. Allowed: ${allowed}`);
-    return words.length === 0 ? null : words.join(",");
+    return entries.length === 0 ? null : entries.join(",");
   });
 }
 
@@ -93,31 +93,31 @@ const volumeIdsSchema = listOf(z.object({ networkVolumeId: z.string("must be a s
 /** What a saveEndpoint asks to be different; undefined keeps, null clears. */
 export const endpointPatchSchema = z
   .object({
-    id: keepableText(plainText),
-    name: keepable(nameSchema),
-    type: keepable(oneOf(["QB", "LB"])),
-    templateId: keepableText(plainText),
-    template: keepable(inlineTemplateSchema),
-    gpuIds: keepableText(gpuIdsSchema),
-    gpuCount: keepable(wholeNumber(0)),
-    instanceIds: keepable(listOf(instanceIdSchema)),
-    idleTimeout: keepable(wholeNumber(1, IDLE_TIMEOUT_MAX_SECONDS)),
+    id: optionalNonEmpty(stringSchema),
+    name: optional(nameSchema),
+    type: optional(oneOf(["QB", "LB"])),
+    templateId: optionalNonEmpty(stringSchema),
+    template: optional(inlineTemplateSchema),
+    gpuIds: optionalNonEmpty(gpuIdsSchema),
+    gpuCount: optional(wholeNumber(0)),
+    instanceIds: optional(listOf(instanceIdSchema)),
+    idleTimeout: optional(wholeNumber(1, IDLE_TIMEOUT_MAX_SECONDS)),
     locations: clearable(locationsSchema),
-    networkVolumeId: clearable(plainText),
+    networkVolumeId: clearable(stringSchema),
     networkVolumeIds: clearable(volumeIdsSchema),
-    flashEnvironmentId: keepableText(plainText),
-    scalerType: keepable(oneOf(["QUEUE_DELAY", "REQUEST_COUNT"])),
-    scalerValue: keepable(wholeNumber(1)),
-    workersMin: keepable(wholeNumber(0, WORKERS_PER_ENDPOINT_MAX)),
-    workersMax: keepable(wholeNumber(0, WORKERS_PER_ENDPOINT_MAX)),
-    workersPFBTarget: keepable(wholeNumber(0, WORKERS_PER_ENDPOINT_MAX)),
-    env: keepable(environmentSchema),
+    flashEnvironmentId: optionalNonEmpty(stringSchema),
+    scalerType: optional(oneOf(["QUEUE_DELAY", "REQUEST_COUNT"])),
+    scalerValue: optional(wholeNumber(1)),
+    workersMin: optional(wholeNumber(0, WORKERS_PER_ENDPOINT_MAX)),
+    workersMax: optional(wholeNumber(0, WORKERS_PER_ENDPOINT_MAX)),
+    workersPFBTarget: optional(wholeNumber(0, WORKERS_PER_ENDPOINT_MAX)),
+    env: optional(environmentSchema),
     allowedCudaVersions: clearable(cudaVersionsSchema),
     minCudaVersion: clearable(cudaVersionSchema),
     executionTimeoutMs: executionTimeoutSchema,
-    queueDepthMax: keepable(wholeNumber(1, QUEUE_DEPTH_MAX)),
+    queueDepthMax: optional(wholeNumber(1, QUEUE_DEPTH_MAX)),
     flashBootType: clearable(oneOf(["OFF", "FLASHBOOT", "PRIORITY_FLASHBOOT"])),
-    compliance: keepable(listOf(plainText)),
+    compliance: optional(listOf(stringSchema)),
   })
   .refine((patch) => patch.template === undefined || patch.templateId === undefined, {
     path: ["template"],
@@ -131,6 +131,6 @@ export type EndpointPatch = Partial<z.output<typeof endpointPatchSchema>>;
 
 /** Another template for an endpoint, and nothing else. */
 export const endpointTemplateSchema = z.object({
-  endpointId: plainText.min(1, "must not be empty"),
-  templateId: plainText.min(1, "must not be empty"),
+  endpointId: stringSchema.min(1, "must not be empty"),
+  templateId: stringSchema.min(1, "must not be empty"),
 });

@@ -7,9 +7,9 @@ import {
   WORKERS_MAX_DEFAULT,
 } from "../../contract/limits.ts";
 import type { EndpointRecord, EndpointValues } from "../../db/endpoints.ts";
-import { requireStorable } from "../input.ts";
-import { OperationError } from "../operation-error.ts";
-import { inOrderOfKeys, withoutUndefined } from "../templates/template-values.ts";
+import { requireStorable } from "../input-schemas.ts";
+import { OperationError } from "../errors.ts";
+import { inOrderOfKeys, withoutUndefined } from "./template-values.ts";
 import type { EndpointPatch } from "./endpoint-patch.ts";
 
 export type EndpointSettings = Omit<EndpointValues, "templateId">;
@@ -131,7 +131,7 @@ function mergeCompute(stored: Compute, patch: EndpointPatch): Compute {
 }
 
 /** Says whether running workers must be replaced. Limits, scaler and timeouts need no new workers. */
-export function needsRelease(before: EndpointValues, after: EndpointValues): boolean {
+export function needsNewVersion(before: EndpointValues, after: EndpointValues): boolean {
   return JSON.stringify(workerTraits(before)) !== JSON.stringify(workerTraits(after));
 }
 

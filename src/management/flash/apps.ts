@@ -4,14 +4,14 @@ import {
   findFlashApp,
   findFlashAppByName,
   insertFlashAppIfFree,
-  keepFlashApp,
+  makeFlashAppPermanent,
   type FlashAppRecord,
-} from "../../db/flash-apps.ts";
-import { listFlashEnvironments } from "../../db/flash-environments.ts";
-import { requireRoom } from "../account-room.ts";
+} from "../../db/flash/apps.ts";
+import { listFlashEnvironments } from "../../db/flash/environments.ts";
+import { requireQuota } from "../quota.ts";
 import { authorOf, type RequestContext } from "../context.ts";
-import { OperationError } from "../operation-error.ts";
-import { untilUnchanged } from "../optimistic-write.ts";
+import { OperationError } from "../errors.ts";
+import { retryOnConflict } from "../optimistic-write.ts";
 import { removeArtifactsOfApp } from "./artifact-removal.ts";
 import { removeEnvironment } from "./environment-removal.ts";
 import type { AppCreation } from "./flash-input.ts";
@@ -43,15 +43,15 @@ export async function createApp(
 ): Promise<FlashAppRecord> {
   const { db, principal } = context;
   const values = { name, isForSessions: isForSessions ?? false };
-  return await untilUnchanged(async () => {
+  return await retryOnConflict(async () => {
     const holder = await findFlashAppByName(db, principal.accountId, name);
     if (holder?.isForSessions && !values.isForSessions) {
-      return await keepFlashApp(db, authorOf(context), holder);
+      return await makeFlashAppPermanent(db, authorOf(context), holder);
     }
     if (holder !== undefined) {
       throw new OperationError("APP_NAME_TAKEN", `name: a flash app named '${name}' already exists`);
     }
-    await requireRoom(context, "flashApp");
+    await requireQuota(context, "flashApp");
     return await insertFlashAppIfFree(db, authorOf(context), values);
   });
 }
@@ -59,7 +59,7 @@ export async function createApp(
 /** Deletes an app with its environments and their endpoints, workers running or not, and with its builds. */
 export async function deleteApp(context: RequestContext, appId: string): Promise<void> {
   const { db, principal } = context;
-  await untilUnchanged(async () => {
+  await retryOnConflict(async () => {
     const app = await requireApp(context, appId);
     for (const environment of await listFlashEnvironments(db, principal.accountId, [appId])) {
       await removeEnvironment(context, environment);

@@ -1,41 +1,41 @@
 /** Whether what was uploaded is what was announced. */
-import type { Artifact } from "../../contract/artifact.ts";
+import type { Artifact } from "../../contract/agent/artifact.ts";
 import type { Database } from "../../db/database.ts";
 import {
   endFlashUpload,
-  forgetFlashUploadParts,
+  deleteFlashUploadParts,
   listFlashUploadParts,
   type FlashUploadRecord,
-} from "../../db/flash-uploads.ts";
-import { countOfParts } from "../../domain/artifact-parts.ts";
+} from "../../db/flash/uploads.ts";
+import { countOfParts } from "./artifact-parts.ts";
 import type { Env } from "../../env.ts";
-import { OperationError } from "../operation-error.ts";
+import { OperationError } from "../errors.ts";
 
 type Place = { readonly env: Pick<Env, "ARTIFACTS">; readonly db: Database; readonly now: number };
 
 /** What R2 says of parts that will never fit together: too small, unknown upload, unknown part, unequal. */
-const HOPELESS = /\((?:10011|10024|10025|10048)\)/;
+const UNRECOVERABLE = /\((?:10011|10024|10025|10048)\)/;
 const GZIP_MAGIC = [0x1f, 0x8b];
-const NAMED_PARTS = 10;
+const PARTS_LISTED_MAX = 10;
 
 /** The artifact of an upload, put together of its parts if it came in parts; refuses what is not as announced. */
 export async function verifiedArtifact(place: Place, upload: FlashUploadRecord): Promise<Artifact> {
   const bucket = place.env.ARTIFACTS;
-  const object = (await bucket.head(upload.objectKey)) ?? (await putTogether(place, upload));
+  const object = (await bucket.head(upload.objectKey)) ?? (await completeUpload(place, upload));
   if (object.size !== upload.sizeBytes) {
-    throw await refused(place, upload, `has ${object.size} bytes; ${upload.sizeBytes} were announced`);
+    throw await reject(place, upload, `has ${object.size} bytes; ${upload.sizeBytes} were announced`);
   }
   if (!(await isGzip(bucket, upload.objectKey))) {
-    throw await refused(place, upload, "is no gzipped archive");
+    throw await reject(place, upload, "is no gzipped archive");
   }
-  const sha256 = knownHash(object, upload) ?? (await readHash(bucket, upload.objectKey));
+  const sha256 = verifiedHash(object, upload) ?? (await readHash(bucket, upload.objectKey));
   if (upload.sha256 !== null && sha256 !== upload.sha256) {
-    throw await refused(place, upload, `has the SHA-256 ${sha256}; ${upload.sha256} was announced`);
+    throw await reject(place, upload, `has the SHA-256 ${sha256}; ${upload.sha256} was announced`);
   }
   return { sha256, sizeBytes: object.size };
 }
 
-async function putTogether({ env, db }: Place, upload: FlashUploadRecord): Promise<R2Object> {
+async function completeUpload({ env, db }: Place, upload: FlashUploadRecord): Promise<R2Object> {
   const { id, objectKey, multipartId, sizeBytes } = upload;
   const parts = await listFlashUploadParts(db, id);
   const missing = missingParts(countOfParts(sizeBytes), new Set(parts.map(({ number }) => number)));
@@ -46,8 +46,8 @@ async function putTogether({ env, db }: Place, upload: FlashUploadRecord): Promi
   return await multipart.complete(uploaded).catch(async (cause: unknown) => {
     const object = await env.ARTIFACTS.head(objectKey); // somebody else was faster
     if (object !== null) return object;
-    if (!(cause instanceof Error) || !HOPELESS.test(cause.message)) throw cause;
-    await forgetFlashUploadParts(db, id);
+    if (!(cause instanceof Error) || !UNRECOVERABLE.test(cause.message)) throw cause;
+    await deleteFlashUploadParts(db, id);
     await multipart.abort().catch(() => {});
     throw new OperationError(
       "ARTIFACT_NOT_FOUND",
@@ -61,8 +61,8 @@ function missingParts(count: number, present: ReadonlySet<number>): readonly num
 }
 
 function notComplete(objectKey: string, missing: readonly number[], hasBegun: boolean): OperationError {
-  const named = missing.slice(0, NAMED_PARTS).join(", ");
-  const more = missing.length > NAMED_PARTS ? ", …" : "";
+  const named = missing.slice(0, PARTS_LISTED_MAX).join(", ");
+  const more = missing.length > PARTS_LISTED_MAX ? ", …" : "";
   const what = hasBegun ? `lacks these parts: ${named}${more}` : "was not uploaded yet";
   return new OperationError(
     "ARTIFACT_NOT_FOUND",
@@ -71,7 +71,10 @@ function notComplete(objectKey: string, missing: readonly number[], hasBegun: bo
 }
 
 /** R2 has checked what it calls the SHA-256, and the edge what it found while the whole came in one request. */
-function knownHash({ checksums }: R2Object, { sha256, multipartId }: FlashUploadRecord): string | undefined {
+function verifiedHash(
+  { checksums }: R2Object,
+  { sha256, multipartId }: FlashUploadRecord,
+): string | undefined {
   if (checksums.sha256) return hex(checksums.sha256);
   return multipartId === null ? (sha256 ?? undefined) : undefined;
 }
@@ -91,12 +94,12 @@ async function isGzip(bucket: R2Bucket, objectKey: string): Promise<boolean> {
 }
 
 /** What is wrong stays so: nobody goes on with this upload. */
-async function refused({ env, db, now }: Place, upload: FlashUploadRecord, fault: string): Promise<Error> {
+async function reject({ env, db, now }: Place, upload: FlashUploadRecord, issue: string): Promise<Error> {
   await endFlashUpload(db, upload.id, now);
   await env.ARTIFACTS.delete(upload.objectKey);
   return new OperationError(
     "INVALID_INPUT",
-    `objectKey: what was uploaded ${fault}. Prepare a new upload and send the artifact again.`,
+    `objectKey: what was uploaded ${issue}. Prepare a new upload and send the artifact again.`,
   );
 }
 

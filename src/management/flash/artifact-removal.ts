@@ -1,14 +1,14 @@
 /** Removing what lies in the bucket and is no longer needed. Objects go before their rows, so that none is forgotten. */
-import { ARTIFACTS_REMOVED_AT_ONCE, FLASH_BUILDS_KEPT } from "../../contract/flash-limits.ts";
+import { ARTIFACTS_REMOVED_AT_ONCE, FLASH_BUILDS_RETAINED } from "../../contract/flash/flash-limits.ts";
 import { MAINTENANCE_ROWS_MAX, ORPHAN_RETENTION_MS } from "../../contract/limits.ts";
 import type { Database } from "../../db/database.ts";
-import { listFlashBuilds, listSurplusFlashBuilds, removeFlashBuildsIfUnused } from "../../db/flash-builds.ts";
+import { listFlashBuilds, listSurplusFlashBuilds, removeFlashBuildsIfUnused } from "../../db/flash/builds.ts";
 import {
   deleteFlashUploads,
   listEndedFlashUploads,
   listFlashUploadsOfApp,
   type FlashUploadRecord,
-} from "../../db/flash-uploads.ts";
+} from "../../db/flash/uploads.ts";
 import type { Env } from "../../env.ts";
 import type { RequestContext } from "../context.ts";
 
@@ -31,7 +31,7 @@ export async function removeArtifactsOfApp(context: RequestContext, appId: strin
 
 /** Removes builds of all accounts that nothing uses, but for the newest of each app; says how many. */
 export async function removeSurplusBuilds({ db, now }: Place): Promise<number> {
-  const surplus = await listSurplusFlashBuilds(db, FLASH_BUILDS_KEPT, MAINTENANCE_ROWS_MAX);
+  const surplus = await listSurplusFlashBuilds(db, FLASH_BUILDS_RETAINED, MAINTENANCE_ROWS_MAX);
   return await removeFlashBuildsIfUnused(db, surplus, now);
 }
 

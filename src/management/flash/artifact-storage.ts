@@ -1,10 +1,10 @@
 /** What artifacts of an account may take in R2. */
-import { ARTIFACT_STORAGE_DEFAULT_GB, FLASH_BUILDS_KEPT } from "../../contract/flash-limits.ts";
-import { artifactBytesOf } from "../../db/flash-uploads.ts";
-import { bytesOfVariable, inGigabytes } from "../../domain/gigabytes.ts";
+import { ARTIFACT_STORAGE_DEFAULT_GB, FLASH_BUILDS_RETAINED } from "../../contract/flash/flash-limits.ts";
+import { artifactBytesOf } from "../../db/flash/uploads.ts";
+import { bytesOfVariable, inGigabytes } from "../../domain/limits/gigabytes.ts";
 import type { Env } from "../../env.ts";
 import type { RequestContext } from "../context.ts";
-import { OperationError } from "../operation-error.ts";
+import { OperationError } from "../errors.ts";
 
 /** ARTIFACT_STORAGE_GB in bytes, if it is a size that makes sense. */
 export function artifactStorageBytes({ ARTIFACT_STORAGE_GB }: Pick<Env, "ARTIFACT_STORAGE_GB">): number {
@@ -23,6 +23,6 @@ export async function requireArtifactStorage(
     `Artifacts of the account take ${inGigabytes(used)} GB, and this one has ${inGigabytes(sizeBytes)} GB; together ` +
       `they may take ${inGigabytes(limit)} GB. Delete apps that are not used any more (\`flash app list\`, ` +
       `\`flash app delete NAME\`), or ask the operator for a higher ARTIFACT_STORAGE_GB. Of the builds that no ` +
-      `environment uses, the newest ${FLASH_BUILDS_KEPT} of each app are kept; older ones go by themselves.`,
+      `environment uses, the newest ${FLASH_BUILDS_RETAINED} of each app are kept; older ones go by themselves.`,
   );
 }

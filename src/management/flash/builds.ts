@@ -1,8 +1,8 @@
 /** Builds of flash apps: artifacts with what they say of themselves. */
-import { isCompleteManifest, namedEndpoints } from "../../domain/deployed-manifest.ts";
-import { manifestIdentity } from "../../domain/build-identity.ts";
-import type { Artifact } from "../../contract/artifact.ts";
-import type { FlashManifest } from "../../contract/flash-manifest.ts";
+import { isCompleteManifest, namedEndpoints } from "./deployed-manifest.ts";
+import { manifestIdentity } from "./build-identity.ts";
+import type { Artifact } from "../../contract/agent/artifact.ts";
+import type { FlashManifest } from "../../contract/flash/flash-manifest.ts";
 import { findOwnEndpoints } from "../../db/endpoints.ts";
 import {
   changeFlashManifest,
@@ -10,14 +10,14 @@ import {
   findFlashBuildOf,
   insertFlashBuildIfStored,
   type FlashBuildRecord,
-} from "../../db/flash-builds.ts";
-import { listFlashEnvironments } from "../../db/flash-environments.ts";
-import { findFlashUploadByKey, type FlashUploadRecord } from "../../db/flash-uploads.ts";
-import type { FlashAppRecord } from "../../db/flash-apps.ts";
+} from "../../db/flash/builds.ts";
+import { listFlashEnvironments } from "../../db/flash/environments.ts";
+import { findFlashUploadByKey, type FlashUploadRecord } from "../../db/flash/uploads.ts";
+import type { FlashAppRecord } from "../../db/flash/apps.ts";
 import { derivedRowId } from "../../db/row-id.ts";
 import { authorOf, type RequestContext } from "../context.ts";
-import { OperationError } from "../operation-error.ts";
-import { untilUnchanged } from "../optimistic-write.ts";
+import { OperationError } from "../errors.ts";
+import { retryOnConflict } from "../optimistic-write.ts";
 import { requireApp } from "./apps.ts";
 import { verifiedArtifact } from "./artifact-check.ts";
 import type { Finalization, ManifestChange } from "./flash-input.ts";
@@ -42,7 +42,7 @@ export async function finalizeUpload(
 ): Promise<FlashBuildRecord> {
   const { db, principal } = context;
   const app = await requireApp(context, flashAppId);
-  return await untilUnchanged(async () => {
+  return await retryOnConflict(async () => {
     const upload = await findFlashUploadByKey(db, app, objectKey);
     const { sha256, sizeBytes } = await requireArtifact(context, app, objectKey, upload);
     const id = await derivedRowId(`${app.id} ${sha256} ${manifestIdentity(manifest)}`);
@@ -63,8 +63,8 @@ async function requireArtifact(
   if (upload && upload.expiresAt > now) return await verifiedArtifact({ db, env, now }, upload);
   const build = await findFlashBuildOf(db, accountId, appId, { objectKey });
   const same = upload?.sha256 && (await findFlashBuildOf(db, accountId, appId, { sha256: upload.sha256 }));
-  const known = build ?? same;
-  if (known) return known;
+  const existing = build ?? same;
+  if (existing) return existing;
   throw new OperationError(
     "ARTIFACT_NOT_FOUND",
     `objectKey: artifact '${objectKey}' was not found; an upload ends a day after it was prepared. Prepare a new one.`,

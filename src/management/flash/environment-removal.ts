@@ -1,15 +1,15 @@
 /** Deleting an environment: first its endpoints, then itself. Cut off anywhere, it is finished by deleting again. */
-import { ENDPOINTS_ASKED_AT_ONCE } from "../../contract/limits.ts";
+import { ENDPOINT_CALLS_CONCURRENT_MAX } from "../../contract/limits.ts";
 import { listEndpointsOfEnvironment, type EndpointRecord } from "../../db/endpoints.ts";
 import {
   closeFlashEnvironment,
   deleteFlashEnvironmentIfEmpty,
   type FlashEnvironmentRecord,
-} from "../../db/flash-environments.ts";
+} from "../../db/flash/environments.ts";
 import { logFailure } from "../../failure-log.ts";
 import { authorOf, type RequestContext } from "../context.ts";
-import { deleteEndpoint } from "../endpoints/endpoint-storage.ts";
-import { OperationError } from "../operation-error.ts";
+import { deleteEndpoint } from "../endpoints/endpoints.ts";
+import { OperationError } from "../errors.ts";
 
 /** Nothing can be added to the environment from the moment on in which this begins. */
 export async function removeEnvironment(
@@ -19,8 +19,8 @@ export async function removeEnvironment(
   const { db, principal } = context;
   await closeFlashEnvironment(db, authorOf(context), environment.id);
   const endpoints = await listEndpointsOfEnvironment(db, principal.accountId, environment.id);
-  for (let from = 0; from < endpoints.length; from += ENDPOINTS_ASKED_AT_ONCE) {
-    const some = endpoints.slice(from, from + ENDPOINTS_ASKED_AT_ONCE);
+  for (let from = 0; from < endpoints.length; from += ENDPOINT_CALLS_CONCURRENT_MAX) {
+    const some = endpoints.slice(from, from + ENDPOINT_CALLS_CONCURRENT_MAX);
     await Promise.all(some.map(async (endpoint) => await removeEndpoint(context, endpoint)));
   }
   if (await deleteFlashEnvironmentIfEmpty(db, authorOf(context), environment)) return;

@@ -6,15 +6,15 @@ import {
   findFlashEnvironmentByName,
   findFlashEnvironmentOfEndpoint,
   insertFlashEnvironmentIfFree,
-  mayHaveMoreEnvironments,
+  hasEnvironmentQuotaLeft,
   type FlashEnvironmentRecord,
-} from "../../db/flash-environments.ts";
-import { FLASH_ENVIRONMENTS_MAX } from "../../contract/flash-limits.ts";
-import { keepFlashApp } from "../../db/flash-apps.ts";
+} from "../../db/flash/environments.ts";
+import { FLASH_ENVIRONMENTS_MAX } from "../../contract/flash/flash-limits.ts";
+import { makeFlashAppPermanent } from "../../db/flash/apps.ts";
 import { authorOf, type RequestContext } from "../context.ts";
-import { requireSealingRing } from "../encryption/sealing-ring.ts";
-import { OperationError } from "../operation-error.ts";
-import { untilUnchanged } from "../optimistic-write.ts";
+import { requireSealingKeys } from "../secrets/sealing-keys.ts";
+import { OperationError } from "../errors.ts";
+import { retryOnConflict } from "../optimistic-write.ts";
 import { requireApp } from "./apps.ts";
 import { buildNotFound, requireBuild } from "./builds.ts";
 import { removeEnvironment } from "./environment-removal.ts";
@@ -39,14 +39,14 @@ export async function createEnvironment(
   { flashAppId, name, leaseSeconds }: EnvironmentCreation,
 ): Promise<FlashEnvironmentRecord> {
   const { db, principal, env, now } = context;
-  if (leaseSeconds !== undefined) requireSealingRing(env); // Its workers could not tell who may have them run code.
+  if (leaseSeconds !== undefined) requireSealingKeys(env); // Its workers could not tell who may have them run code.
   const leaseExpiresAt = leaseSeconds === undefined ? null : leaseEnd(leaseSeconds, now);
-  return await untilUnchanged(async () => {
+  return await retryOnConflict(async () => {
     const app = await requireApp(context, flashAppId);
     const holder = await findFlashEnvironmentByName(db, principal.accountId, app.id, name);
     if (holder !== undefined) throw nameTaken(name, holder);
-    if (!(await mayHaveMoreEnvironments(db, app.id))) throw noRoom();
-    if (leaseExpiresAt === null && app.isForSessions) await keepFlashApp(db, authorOf(context), app);
+    if (!(await hasEnvironmentQuotaLeft(db, app.id))) throw limitReached();
+    if (leaseExpiresAt === null && app.isForSessions) await makeFlashAppPermanent(db, authorOf(context), app);
     return await insertFlashEnvironmentIfFree(db, authorOf(context), app, { name, leaseExpiresAt });
   });
 }
@@ -59,7 +59,7 @@ export async function deployBuild(
     flashBuildId,
   }: { readonly flashEnvironmentId: string; readonly flashBuildId: string },
 ): Promise<FlashEnvironmentRecord> {
-  return await untilUnchanged(async () => {
+  return await retryOnConflict(async () => {
     const environment = await requireOpenEnvironment(context, flashEnvironmentId);
     if (environment.leaseExpiresAt !== null) throw takesNoBuild(environment);
     const build = await requireBuild(context, flashBuildId);
@@ -76,7 +76,7 @@ export async function finishDeployment(
     state,
   }: { readonly flashEnvironmentId: string; readonly state: "DEPLOYED" | "FAILED" },
 ): Promise<FlashEnvironmentRecord> {
-  return await untilUnchanged(async () => {
+  return await retryOnConflict(async () => {
     const environment = await requireOpenEnvironment(context, flashEnvironmentId);
     if (environment.activeBuildId === null) {
       throw new OperationError(
@@ -109,7 +109,7 @@ function nameTaken(name: string, { state }: FlashEnvironmentRecord): OperationEr
   );
 }
 
-function noRoom(): OperationError {
+function limitReached(): OperationError {
   return new OperationError(
     "LIMIT_REACHED",
     `The app has ${FLASH_ENVIRONMENTS_MAX} environments, which is as many as it may have. Delete what is not used any more.`,

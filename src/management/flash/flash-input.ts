@@ -1,12 +1,16 @@
 /** Arguments of the operations on flash apps. */
 import * as z from "zod";
-import { sha256Schema } from "../../contract/artifact.ts";
-import { flashNameSchema } from "../../contract/flash.ts";
-import { flashManifestSchema, type FlashManifest } from "../../contract/flash-manifest.ts";
-import { ARTIFACT_MAX_BYTES, LIVE_LEASE_SECONDS, MANIFEST_MAX_BYTES } from "../../contract/flash-limits.ts";
-import { keepable, keepableText, oneOf, plainText, wholeNumber } from "../input.ts";
+import { sha256Schema } from "../../contract/agent/artifact.ts";
+import { flashNameSchema } from "../../contract/flash/flash-names.ts";
+import { flashManifestSchema, type FlashManifest } from "../../contract/flash/flash-manifest.ts";
+import {
+  ARTIFACT_MAX_BYTES,
+  LIVE_LEASE_SECONDS,
+  MANIFEST_MAX_BYTES,
+} from "../../contract/flash/flash-limits.ts";
+import { optional, optionalNonEmpty, oneOf, stringSchema, wholeNumber } from "../input-schemas.ts";
 
-const idSchema = plainText.min(1, "must not be empty");
+const idSchema = stringSchema.min(1, "must not be empty");
 
 export const appArgumentSchema = z.object({ flashAppId: idSchema });
 export const environmentArgumentSchema = z.object({ flashEnvironmentId: idSchema });
@@ -20,7 +24,7 @@ const leaseSchema = wholeNumber(LIVE_LEASE_SECONDS.min, LIVE_LEASE_SECONDS.max);
 export const environmentCreationSchema = z.object({
   flashAppId: idSchema,
   name: flashNameSchema,
-  leaseSeconds: keepable(leaseSchema),
+  leaseSeconds: optional(leaseSchema),
 });
 export type EnvironmentCreation = z.output<typeof environmentCreationSchema>;
 export const leaseRenewalSchema = z.object({ flashEnvironmentId: idSchema, leaseSeconds: leaseSchema });
@@ -31,7 +35,7 @@ export const environmentSearchSchema = z.object({ flashAppId: idSchema, name: id
 export const uploadAnnouncementSchema = z.object({
   flashAppId: idSchema,
   tarballSize: wholeNumber(1, ARTIFACT_MAX_BYTES),
-  tarballSha256: keepableText(sha256Schema),
+  tarballSha256: optionalNonEmpty(sha256Schema),
 });
 export type UploadAnnouncement = z.output<typeof uploadAnnouncementSchema>;
 
@@ -47,9 +51,9 @@ const manifestSchema = z.unknown().transform((sent, context): FlashManifest => {
     return z.NEVER;
   }
   for (const name of Object.keys(read.data.resources)) {
-    const [fault] = flashNameSchema.safeParse(name).error?.issues ?? [];
-    if (fault)
-      context.addIssue({ code: "custom", message: `the name ${fault.message}`, path: ["resources", name] });
+    const [issue] = flashNameSchema.safeParse(name).error?.issues ?? [];
+    if (issue)
+      context.addIssue({ code: "custom", message: `the name ${issue.message}`, path: ["resources", name] });
   }
   if (storedBytes(read.data) > MANIFEST_MAX_BYTES) {
     context.addIssue(`must have at most ${MANIFEST_MAX_BYTES} bytes as JSON`);

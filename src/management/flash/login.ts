@@ -10,37 +10,41 @@
  */
 import * as z from "zod";
 import { open, seal, type SealedPlace } from "../../auth/envelope.ts";
-import { newLoginRequest, readLoginRequest, type LoginRequest } from "../../auth/login-request.ts";
-import type { AuthRequestStatus } from "../../contract/flash.ts";
-import { FLASH_AUTH_CLIENT_MAX_CHARACTERS } from "../../contract/flash-limits.ts";
-import type { ApiKeyRecord } from "../../db/api-keys.ts";
+import {
+  newLoginRequest,
+  readLoginRequest,
+  type LoginRequest,
+} from "../../auth/derived-keys/login-request.ts";
+import type { AuthRequestStatus } from "../../contract/flash/flash-names.ts";
+import { FLASH_AUTH_CLIENT_MAX_CHARACTERS } from "../../contract/flash/flash-limits.ts";
+import type { ApiKeyRecord } from "../../db/credentials/api-keys.ts";
 import {
   approveIfPending,
   consumeIfApproved,
   denyIfPending,
   findAuthRequest,
   type FlashAuthRecord,
-} from "../../db/flash-auth-requests.ts";
+} from "../../db/flash/auth-requests.ts";
 import { logFailure } from "../../failure-log.ts";
-import { requireRoom } from "../account-room.ts";
+import { requireQuota } from "../quota.ts";
 import { authorOf, type RequestContext } from "../context.ts";
-import { openingRing, requireSealingRing } from "../encryption/sealing-ring.ts";
-import { plainText } from "../input.ts";
-import { issueToken, requireOwnKey } from "../keys/api-keys.ts";
-import { OperationError } from "../operation-error.ts";
-import { untilUnchanged } from "../optimistic-write.ts";
+import { openingKeys, requireSealingKeys } from "../secrets/sealing-keys.ts";
+import { stringSchema } from "../input-schemas.ts";
+import { issueToken, requireOwnKey } from "../accounts/api-keys.ts";
+import { OperationError } from "../errors.ts";
+import { retryOnConflict } from "../optimistic-write.ts";
 
 const DATE_LENGTH = "2027-01-31".length;
 
 export const decisionSchema = z.object({
-  flashAuthRequestId: plainText.min(1, "must not be empty"),
+  flashAuthRequestId: stringSchema.min(1, "must not be empty"),
   isApproved: z.boolean("must be true or false"),
 });
 export type Decision = z.output<typeof decisionSchema>;
 
 /** Opens a request for the client that asks. */
 export async function openLogin({ env, now, userAgent = "" }: RequestContext): Promise<FlashAuthRecord> {
-  requireSealingRing(env); // without one nobody could approve it
+  requireSealingKeys(env); // without one nobody could approve it
   const request = await newLoginRequest(env, userAgent.slice(0, FLASH_AUTH_CLIENT_MAX_CHARACTERS), now);
   if (request === undefined) throw new OperationError("NOT_CONFIGURED", "Logins cannot be signed.");
   return undecided(request);
@@ -48,7 +52,7 @@ export async function openLogin({ env, now, userAgent = "" }: RequestContext): P
 
 /** A request, to whoever knows its id. */
 export async function requireLogin({ env, db, now }: RequestContext, id: string): Promise<FlashAuthRecord> {
-  requireSealingRing(env);
+  requireSealingKeys(env);
   const request = await readLoginRequest(env, id, now);
   if (request !== undefined) return (await findAuthRequest(db, id)) ?? undecided(request);
   throw new OperationError(
@@ -74,8 +78,8 @@ export async function fetchKey(
   const { accountId, sealedKey } = request;
   if (accountId === null || sealedKey === null) return null;
   if (!(await consumeIfApproved(db, request, now))) return null;
-  const opening = await open(openingRing(env), placeOf(accountId, request.id), sealedKey);
-  if (opening.kind === "opened") return opening.text;
+  const opening = await open(openingKeys(env), placeOf(accountId, request.id), sealedKey);
+  if (opening.kind === "opened") return opening.plaintext;
   logFailure("sealed_text_unopenable", { kind: "flash_login", id: "" }, new Error(opening.kind));
   throw new OperationError("NOT_CONFIGURED", "The key does not open any more. Run flash login again.");
 }
@@ -85,7 +89,7 @@ export async function decideLogin(
   context: RequestContext,
   { flashAuthRequestId, isApproved }: Decision,
 ): Promise<FlashAuthRecord> {
-  return await untilUnchanged(async () => {
+  return await retryOnConflict(async () => {
     const own = await requireOwnKey(context);
     const request = await requireLogin(context, flashAuthRequestId);
     requirePending(request, context.now);
@@ -100,10 +104,10 @@ async function approve(
   own: ApiKeyRecord,
   request: FlashAuthRecord,
 ): Promise<FlashAuthRecord | undefined> {
-  const ring = requireSealingRing(context.env);
-  await requireRoom(context, "apiKey");
+  const keys = requireSealingKeys(context.env);
+  await requireQuota(context, "apiKey");
   const { token, stored } = await issueToken();
-  const sealedKey = await seal(ring, placeOf(own.accountId, request.id), token);
+  const sealedKey = await seal(keys, placeOf(own.accountId, request.id), token);
   const { permissions, expiresAt } = own; // L2
   const name = `flash login ${new Date(context.now).toISOString().slice(0, DATE_LENGTH)}`;
   const values = { ...stored, name, permissions, expiresAt };

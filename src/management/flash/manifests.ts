@@ -7,16 +7,16 @@ import type { RequestContext } from "../context.ts";
  * A worker of an environment is told where the environment's endpoints are now, under the address by which it
  * has come here: a build may be deployed to several environments, and its deployer may call the edge otherwise.
  */
-export async function withAddresses(context: RequestContext, manifest: Json): Promise<Json> {
+export async function withUrls(context: RequestContext, manifest: Json): Promise<Json> {
   const { db, principal, origin } = context;
   const { flashEnvironmentId, accountId } = principal;
   if (flashEnvironmentId === undefined || !isObject(manifest)) return manifest;
   const endpoints = await listEndpointsOfEnvironment(db, accountId, flashEnvironmentId);
-  const addresses = endpoints.map((endpoint) => [endpoint.name, addressOf(origin, endpoint)] as const);
-  return { ...manifest, resources_endpoints: Object.fromEntries(addresses) };
+  const urls = endpoints.map((endpoint) => [endpoint.name, urlOf(origin, endpoint)] as const);
+  return { ...manifest, resources_endpoints: Object.fromEntries(urls) };
 }
 
-function addressOf(origin: string, { id, type }: EndpointRecord): string {
+function urlOf(origin: string, { id, type }: EndpointRecord): string {
   return type === "LB" ? `${origin}/lb/${id}` : `${origin}/v2/${id}`;
 }
 

@@ -1,7 +1,7 @@
 /** Flash environments that something is to be put into. */
-import { findFlashEnvironment, type FlashEnvironmentRecord } from "../../db/flash-environments.ts";
+import { findFlashEnvironment, type FlashEnvironmentRecord } from "../../db/flash/environments.ts";
 import type { RequestContext } from "../context.ts";
-import { OperationError } from "../operation-error.ts";
+import { OperationError } from "../errors.ts";
 
 /** Finds an environment of the calling account, or refuses. */
 export async function requireEnvironment(

@@ -1,6 +1,6 @@
 /** Addresses of R2 itself, which take larger requests than a Worker does. */
 import { AwsClient } from "aws4fetch";
-import { ARTIFACT_DOWNLOAD_LIFE_MS } from "../../contract/flash-limits.ts";
+import { ARTIFACT_DOWNLOAD_TTL_MS } from "../../contract/flash/flash-limits.ts";
 import type { Env } from "../../env.ts";
 
 export type PresignedUpload = { readonly uploadUrl: string; readonly expiresAt: number };
@@ -16,8 +16,8 @@ export async function presignedUpload(
   if (!endpoint || !bucket || !accessKeyId || !secretAccessKey) return undefined;
 
   const url = new URL(`${bucket}/${objectKey}`, endpoint.endsWith("/") ? endpoint : `${endpoint}/`);
-  url.searchParams.set("X-Amz-Expires", String(ARTIFACT_DOWNLOAD_LIFE_MS / 1_000));
+  url.searchParams.set("X-Amz-Expires", String(ARTIFACT_DOWNLOAD_TTL_MS / 1_000));
   const client = new AwsClient({ accessKeyId, secretAccessKey, service: "s3", region: "auto" });
   const signed = await client.sign(url.toString(), { method: "PUT", aws: { signQuery: true } });
-  return { uploadUrl: signed.url, expiresAt: now + ARTIFACT_DOWNLOAD_LIFE_MS };
+  return { uploadUrl: signed.url, expiresAt: now + ARTIFACT_DOWNLOAD_TTL_MS };
 }

@@ -1,12 +1,12 @@
 /** Sessions: flash environments that end when nobody renews their lease. */
 import { ANONYMOUS } from "../../auth/principal.ts";
-import { LIVE_SESSIONS_ENDED_AT_ONCE } from "../../contract/flash-limits.ts";
-import { deleteFlashAppIfEmpty, findFlashApp } from "../../db/flash-apps.ts";
-import type { FlashEnvironmentRecord } from "../../db/flash-environments.ts";
-import { closeIfLapsed, listLapsedSessions, renewLeaseIfHeld } from "../../db/flash-sessions.ts";
+import { LIVE_SESSIONS_ENDED_AT_ONCE } from "../../contract/flash/flash-limits.ts";
+import { deleteFlashAppIfEmpty, findFlashApp } from "../../db/flash/apps.ts";
+import type { FlashEnvironmentRecord } from "../../db/flash/environments.ts";
+import { closeIfLapsed, listLapsedSessions, renewLeaseIfActive } from "../../db/flash/sessions.ts";
 import { logFailure } from "../../failure-log.ts";
 import { authorOf, type RequestContext } from "../context.ts";
-import { OperationError } from "../operation-error.ts";
+import { OperationError } from "../errors.ts";
 import { removeEnvironment } from "./environment-removal.ts";
 import type { LeaseRenewal } from "./flash-input.ts";
 import { leaseLapsed, requireOpenEnvironment } from "./open-environment.ts";
@@ -28,7 +28,7 @@ export async function renewLease(
   const environment = await requireOpenEnvironment(context, flashEnvironmentId);
   if (environment.leaseExpiresAt === null) throw hasNoLease(environment);
   const author = authorOf(context);
-  const renewed = await renewLeaseIfHeld(db, author, environment.id, leaseEnd(leaseSeconds, now));
+  const renewed = await renewLeaseIfActive(db, author, environment.id, leaseEnd(leaseSeconds, now));
   if (renewed === undefined) throw leaseLapsed(environment.id);
   return renewed;
 }
@@ -49,7 +49,7 @@ export async function endLapsedSessions(place: Pick<RequestContext, "env" | "db"
   let ended = 0;
   for (const session of await listLapsedSessions(db, now, LIVE_SESSIONS_ENDED_AT_ONCE)) {
     if (!(await closeIfLapsed(db, session.id, now))) continue;
-    await removeSession({ ...place, ...nobodyOf(session.accountId) }, session).then(
+    await removeSession({ ...place, ...systemContext(session.accountId) }, session).then(
       () => (ended += 1),
       (cause: unknown) => logFailure("session_not_ended", { flashEnvironmentId: session.id }, cause),
     );
@@ -57,7 +57,7 @@ export async function endLapsedSessions(place: Pick<RequestContext, "env" | "db"
   return ended;
 }
 
-function nobodyOf(
+function systemContext(
   accountId: string,
 ): Pick<RequestContext, "principal" | "operation" | "origin" | "warnings"> {
   return { principal: { ...ANONYMOUS, accountId }, operation: LEASE_END, origin: "", warnings: [] };

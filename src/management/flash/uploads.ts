@@ -1,21 +1,21 @@
 /** Announcing the upload of an artifact. */
 import { generateCredential } from "../../auth/credential.ts";
-import { hashKey } from "../../auth/hash-key.ts";
-import { ARTIFACT_UPLOAD_LIFE_MS } from "../../contract/flash-limits.ts";
-import { findFlashBuildOf } from "../../db/flash-builds.ts";
-import type { FlashAppRecord } from "../../db/flash-apps.ts";
+import { hashKey } from "../../auth/digest.ts";
+import { ARTIFACT_UPLOAD_TTL_MS } from "../../contract/flash/flash-limits.ts";
+import { findFlashBuildOf } from "../../db/flash/builds.ts";
+import type { FlashAppRecord } from "../../db/flash/apps.ts";
 import {
   findOpenUploadOf,
-  insertFlashUploadIfRoom,
+  insertFlashUploadWithinQuota,
   listFlashUploadParts,
   renewFlashUpload,
   type FlashUploadRecord,
-} from "../../db/flash-uploads.ts";
+} from "../../db/flash/uploads.ts";
 import { randomRowId } from "../../db/row-id.ts";
-import { partBytesOf } from "../../domain/artifact-parts.ts";
-import { requireRoom } from "../account-room.ts";
+import { partBytesOf } from "./artifact-parts.ts";
+import { requireQuota } from "../quota.ts";
 import { authorOf, type RequestContext } from "../context.ts";
-import { untilUnchanged } from "../optimistic-write.ts";
+import { retryOnConflict } from "../optimistic-write.ts";
 import { requireApp } from "./apps.ts";
 import { artifactStorageBytes, requireArtifactStorage } from "./artifact-storage.ts";
 import type { UploadAnnouncement } from "./flash-input.ts";
@@ -39,11 +39,11 @@ export async function prepareUpload(
   const { db, principal, env, now } = context;
   const app = await requireApp(context, announced.flashAppId);
   const { tarballSha256: sha256, tarballSize: sizeBytes } = announced;
-  const expiresAt = now + ARTIFACT_UPLOAD_LIFE_MS;
+  const expiresAt = now + ARTIFACT_UPLOAD_TTL_MS;
   const common = { expiresAt, partBytes: partBytesOf(sizeBytes) };
 
-  const known = sha256 && (await findFlashBuildOf(db, principal.accountId, app.id, { sha256 }));
-  if (known) return { ...common, ...nothingToSend(known.objectKey) };
+  const existing = sha256 && (await findFlashBuildOf(db, principal.accountId, app.id, { sha256 }));
+  if (existing) return { ...common, ...nothingToSend(existing.objectKey) };
   const token = generateCredential("upload-token");
   const upload = await openUpload(context, app, { sizeBytes, sha256, token, expiresAt });
   const { objectKey } = upload;
@@ -81,10 +81,10 @@ async function openUpload(
   const { db, principal, now } = context;
   const author = authorOf(context);
   const tokenHash = await hashKey(token);
-  return await untilUnchanged(async () => {
+  return await retryOnConflict(async () => {
     const begun = sha256 && (await findOpenUploadOf(db, app, { sha256, sizeBytes }, now));
     if (begun) return await renewFlashUpload(db, author, begun.id, { tokenHash, expiresAt });
-    await requireRoom(context, "flashUpload");
+    await requireQuota(context, "flashUpload");
     await requireArtifactStorage(context, sizeBytes);
     const id = randomRowId();
     const record = {
@@ -99,6 +99,6 @@ async function openUpload(
       createdAt: now,
       expiresAt,
     };
-    return await insertFlashUploadIfRoom(db, author, record, artifactStorageBytes(context.env));
+    return await insertFlashUploadWithinQuota(db, author, record, artifactStorageBytes(context.env));
   });
 }

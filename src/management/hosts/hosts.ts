@@ -8,19 +8,19 @@ import {
   findOwnHost,
   listHosts,
   listHostsOfKey,
-  noteHostChange,
+  auditHostChange,
   revokeHost,
   type HostRecord,
 } from "../../db/hosts.ts";
 import { logFailure } from "../../failure-log.ts";
-import type { ShownHost } from "../../fleet/messages.ts";
+import type { HostView } from "../../fleet/messages.ts";
 import { authorOf, type RequestContext } from "../context.ts";
 import { fleetObject } from "../fleet.ts";
-import { OperationError } from "../operation-error.ts";
+import { OperationError } from "../errors.ts";
 import type { HostPatch } from "./host-patch.ts";
 
 /** A host, and what Fleet knows of it once it has spoken. */
-export type Host = { readonly record: HostRecord; readonly seen: ShownHost | undefined };
+export type Host = { readonly record: HostRecord; readonly seen: HostView | undefined };
 
 /** The hosts of the calling account, the oldest first. */
 export async function listOwnHosts(context: RequestContext): Promise<readonly Host[]> {
@@ -44,12 +44,14 @@ export async function changeHost(context: RequestContext, patch: HostPatch): Pro
   const { id, cordoned, drained } = patch;
   const record = await findOwnHost(context.db, context.principal.accountId, id);
   if (!record || record.revokedAt !== null) throw notFound(id);
-  const wanted = Object.entries({ cordoned, drained }).filter(([, value]) => value !== undefined);
-  const fields = wanted.map(([field]) => field);
+  const requested = Object.entries({ cordoned, drained }).filter(([, value]) => value !== undefined);
+  const fields = requested.map(([field]) => field);
   if (fields.length > 0) {
-    if (!(await noteHostChange(context.db, authorOf(context), record, fields))) throw notFound(id);
+    if (!(await auditHostChange(context.db, authorOf(context), record, fields))) throw notFound(id);
     const { accountId, name } = record;
-    await tell(context, id, (fleet) => fleet.changeHost({ hostId: id, accountId, name, cordoned, drained }));
+    await notifyFleet(context, id, (fleet) =>
+      fleet.changeHost({ hostId: id, accountId, name, cordoned, drained }),
+    );
   }
   const hosts = await listOwnHosts(context);
   return hosts.find((host) => host.record.id === id) ?? { record, seen: undefined };
@@ -59,22 +61,22 @@ export async function changeHost(context: RequestContext, patch: HostPatch): Pro
 export async function removeHost(context: RequestContext, hostId: string): Promise<void> {
   const record = await findOwnHost(context.db, context.principal.accountId, hostId);
   if (!record) throw notFound(hostId);
-  await end(context, record);
+  await revoke(context, record);
 }
 
 /** Removes the hosts that an API key has let in. */
 export async function removeHostsOfKey(context: RequestContext, apiKeyId: string): Promise<void> {
   const records = await listHostsOfKey(context.db, context.principal.accountId, apiKeyId);
-  for (const record of records) await end(context, record);
+  for (const record of records) await revoke(context, record);
 }
 
-async function end(context: RequestContext, record: HostRecord): Promise<void> {
+async function revoke(context: RequestContext, record: HostRecord): Promise<void> {
   await revokeHost(context.db, authorOf(context), record);
   forgetHost(record.id);
-  await tell(context, record.id, (fleet) => fleet.removeHost(record.id));
+  await notifyFleet(context, record.id, (fleet) => fleet.removeHost(record.id));
 }
 
-async function tell(
+async function notifyFleet(
   context: RequestContext,
   hostId: string,
   call: (fleet: ReturnType<typeof fleetObject>) => Promise<void>,

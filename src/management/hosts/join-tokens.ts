@@ -1,29 +1,29 @@
 /** Tokens with which hosts join an account. */
 import * as z from "zod";
 import { generateCredential } from "../../auth/credential.ts";
-import { hashKey } from "../../auth/hash-key.ts";
-import { JOIN_TOKEN_LIFE_MAX_MS, JOIN_TOKEN_LIFE_MIN_MS, JOIN_TOKEN_LIFE_MS } from "../../contract/limits.ts";
-import { toldOrigin } from "../../contract/plain-http.ts";
+import { hashKey } from "../../auth/digest.ts";
+import { JOIN_TOKEN_TTL_MAX_MS, JOIN_TOKEN_TTL_MIN_MS, JOIN_TOKEN_TTL_MS } from "../../contract/limits.ts";
+import { publicOrigin } from "../../net/insecure-url.ts";
 import {
   idOfJoinToken,
-  insertJoinTokenIfRoom,
+  insertJoinTokenWithinQuota,
   listJoinTokens,
   removeJoinToken,
-} from "../../db/join-tokens.ts";
-import { shellWord } from "../../domain/shell-word.ts";
-import { requireRoom } from "../account-room.ts";
+} from "../../db/credentials/join-tokens.ts";
+import { shellWord } from "./shell-word.ts";
+import { requireQuota } from "../quota.ts";
 import { authorOf, type RequestContext } from "../context.ts";
-import { keepable, keepableText, nameSchema, wholeNumber } from "../input.ts";
-import { requireOwnKey } from "../keys/api-keys.ts";
-import { OperationError } from "../operation-error.ts";
-import { untilUnchanged } from "../optimistic-write.ts";
+import { optional, optionalNonEmpty, nameSchema, wholeNumber } from "../input-schemas.ts";
+import { requireOwnKey } from "../accounts/api-keys.ts";
+import { OperationError } from "../errors.ts";
+import { retryOnConflict } from "../optimistic-write.ts";
 
 const SECOND_MS = 1_000;
 
 export const joinTokenSchema = z.object({
-  name: keepableText(nameSchema),
-  expiresInSeconds: keepable(
-    wholeNumber(JOIN_TOKEN_LIFE_MIN_MS / SECOND_MS, JOIN_TOKEN_LIFE_MAX_MS / SECOND_MS),
+  name: optionalNonEmpty(nameSchema),
+  expiresInSeconds: optional(
+    wholeNumber(JOIN_TOKEN_TTL_MIN_MS / SECOND_MS, JOIN_TOKEN_TTL_MAX_MS / SECOND_MS),
   ),
 });
 
@@ -42,15 +42,15 @@ export async function createJoinToken(
   context: RequestContext,
   { name, expiresInSeconds }: z.output<typeof joinTokenSchema>,
 ): Promise<JoinToken> {
-  const lifeMs = expiresInSeconds === undefined ? JOIN_TOKEN_LIFE_MS : expiresInSeconds * SECOND_MS;
+  const ttlMs = expiresInSeconds === undefined ? JOIN_TOKEN_TTL_MS : expiresInSeconds * SECOND_MS;
   const token = generateCredential("join-token");
   const hash = await hashKey(token);
-  return await untilUnchanged(async () => {
+  return await retryOnConflict(async () => {
     const own = await requireOwnKey(context);
-    await requireRoom(context, "joinToken");
-    const expiresAt = Math.min(context.now + lifeMs, own.expiresAt ?? Infinity);
+    await requireQuota(context, "joinToken");
+    const expiresAt = Math.min(context.now + ttlMs, own.expiresAt ?? Infinity);
     const values = { hash, name: name ?? null, expiresAt, apiKeyId: own.id };
-    const isInserted = await insertJoinTokenIfRoom(context.db, authorOf(context), values);
+    const isInserted = await insertJoinTokenWithinQuota(context.db, authorOf(context), values);
     if (!isInserted) return undefined;
     const installCommand = installCommandOf(context.origin, token);
     return {
@@ -69,9 +69,9 @@ export async function createJoinToken(
  * program, where other users of the machine could read it. Options may follow.
  */
 function installCommandOf(origin: string, token: string): string {
-  const address = toldOrigin(new URL(origin));
-  const protocol = address.startsWith("https:") ? "--proto '=https' --tlsv1.2 " : "";
-  const script = `curl ${protocol}-fsSL ${shellWord(`${address}/agent/install.sh`)}`;
+  const edgeUrl = publicOrigin(new URL(origin));
+  const protocol = edgeUrl.startsWith("https:") ? "--proto '=https' --tlsv1.2 " : "";
+  const script = `curl ${protocol}-fsSL ${shellWord(`${edgeUrl}/agent/install.sh`)}`;
   return `(echo EDGERUN_JOIN_TOKEN=${token}; ${script}) | sudo sh -s --`;
 }
 

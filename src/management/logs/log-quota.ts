@@ -12,9 +12,9 @@ import {
 } from "../../contract/limits.ts";
 import { openDatabase } from "../../db/database.ts";
 import { takeLogBytes } from "../../db/log-days.ts";
-import { BoundedMap } from "../../domain/bounded-map.ts";
-import { bytesOfVariable } from "../../domain/gigabytes.ts";
-import { logDay, SEQ_PER_MS } from "../../domain/log-key.ts";
+import { BoundedMap } from "../../domain/limits/bounded-map.ts";
+import { bytesOfVariable } from "../../domain/limits/gigabytes.ts";
+import { logDay, SEQ_PER_MS } from "../../domain/logs/log-key.ts";
 import type { Env } from "../../env.ts";
 
 type QuotaEnv = Pick<Env, "DB" | "LOG_STORAGE_GB_PER_DAY">;
@@ -28,7 +28,7 @@ type Share = {
   /** When the day's bytes were used up. */
   fullSince: number | undefined;
   /** Lines that come meanwhile wait for the same answer. */
-  asking: Promise<void> | undefined;
+  pending: Promise<void> | undefined;
 };
 
 const ACCOUNTS_REMEMBERED = 10_000;
@@ -54,8 +54,8 @@ export async function takeLogStorage(
 ): Promise<boolean> {
   const share = shareOf(accountId, now);
   while (share.fullSince === undefined && share.leftBytes < sizeBytes) {
-    share.asking ??= takeMore(env, share, sizeBytes, now).finally(() => (share.asking = undefined));
-    await share.asking;
+    share.pending ??= takeMore(env, share, sizeBytes, now).finally(() => (share.pending = undefined));
+    await share.pending;
   }
   if (share.fullSince !== undefined) return false;
   share.leftBytes -= sizeBytes;
@@ -66,7 +66,7 @@ export async function takeLogStorage(
 async function takeMore(env: QuotaEnv, share: Share, sizeBytes: number, now: number): Promise<void> {
   const ahead = Math.min(Math.max(share.storedBytes, LOG_SHARE_MIN_BYTES), LOG_SHARE_MAX_BYTES);
   const needed = sizeBytes - share.leftBytes;
-  const bytes = { needed, wanted: Math.max(needed, ahead), limit: logBytesPerDay(env) };
+  const bytes = { needed, requested: Math.max(needed, ahead), limit: logBytesPerDay(env) };
   const taken = await takeLogBytes(openDatabase(env.DB), share, bytes, now);
   if ("bytes" in taken) share.leftBytes += taken.bytes;
   else share.fullSince = taken.fullSince;
@@ -74,9 +74,9 @@ async function takeMore(env: QuotaEnv, share: Share, sizeBytes: number, now: num
 
 function shareOf(accountId: string, now: number): Share {
   const day = logDay(now * SEQ_PER_MS);
-  const known = shares.get(accountId);
-  if (known?.day === day) return known;
-  const fresh = { accountId, day, leftBytes: 0, storedBytes: 0, fullSince: undefined, asking: undefined };
+  const cached = shares.get(accountId);
+  if (cached?.day === day) return cached;
+  const fresh = { accountId, day, leftBytes: 0, storedBytes: 0, fullSince: undefined, pending: undefined };
   shares.set(accountId, fresh);
   return fresh;
 }

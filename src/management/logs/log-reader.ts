@@ -1,8 +1,8 @@
 /** Finds lines of logs in R2, the newest first, within what one query may read. */
-import { logLineSchema } from "../../contract/log.ts";
+import { logLineSchema } from "../../contract/agent/log.ts";
 import { LOG_QUERY_BYTES_MAX, LOG_QUERY_LISTS_MAX, LOG_QUERY_READS_MAX } from "../../contract/limits.ts";
 import { readBytes } from "../../durable/byte-stream.ts";
-import { LogCollector, type LogCut } from "../../domain/log-collector.ts";
+import { LogCollector, type LogCut } from "../../domain/logs/log-collector.ts";
 import {
   DAY_MS,
   daysBack,
@@ -13,8 +13,13 @@ import {
   SPAN_MAX,
   type LogObject,
   type LogOwner,
-} from "../../domain/log-key.ts";
-import { comparePositions, isMeant, type LogFilter, type LogPosition } from "../../domain/log-lines.ts";
+} from "../../domain/logs/log-key.ts";
+import {
+  comparePositions,
+  matchesFilter,
+  type LogFilter,
+  type LogPosition,
+} from "../../domain/logs/log-lines.ts";
 
 export type LogSearch = {
   readonly owner: LogOwner;
@@ -65,7 +70,7 @@ async function readObject(
     for (const json of lines) {
       length += json.length;
       const line = { ...logLineSchema.parse(JSON.parse(json)), workerId };
-      if (line.seq >= from && comparePositions(line, before) < 0 && isMeant(line, filter))
+      if (line.seq >= from && comparePositions(line, before) < 0 && matchesFilter(line, filter))
         collector.add([line]);
     }
   }

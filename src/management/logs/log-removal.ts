@@ -3,19 +3,19 @@ import { LOG_REMOVALS_MAX } from "../../contract/limits.ts";
 import {
   DAY_MS,
   daysBack,
-  firstKeptDay,
+  firstRetainedDay,
   logPrefix,
   SEQ_PER_MS,
   type LogOwner,
-} from "../../domain/log-key.ts";
+} from "../../domain/logs/log-key.ts";
 
 /** Removes some of what is too old, which stands at the beginning of the bucket; returns how many objects. */
 export async function removeOldLogs(bucket: R2Bucket, now: number, retentionDays: number): Promise<number> {
-  const firstKept = firstKeptDay(now, retentionDays);
+  const firstRetained = firstRetainedDay(now, retentionDays);
   let removed = 0;
   while (removed < LOG_REMOVALS_MAX) {
     const { objects } = await bucket.list();
-    const old = objects.map(({ key }) => key).filter((key) => key < firstKept);
+    const old = objects.map(({ key }) => key).filter((key) => key < firstRetained);
     if (old.length > 0) await bucket.delete(old);
     removed += old.length;
     if (old.length === 0 || old.length < objects.length) break;

@@ -1,11 +1,11 @@
 /** Warnings about references to secrets: what is saved or deleted is valid, but workers will not start with it. */
-import { listSecrets, listSecretUsers } from "../../db/secrets.ts";
+import { listSecrets, listSecretUsers } from "../../db/credentials/secrets.ts";
 import type { EnvironmentVariable } from "../../db/schema.ts";
-import { referredSecrets } from "../../domain/secret-reference.ts";
+import { referencedSecrets } from "../../domain/accounts/secret-reference.ts";
 import { warn, type RequestContext } from "../context.ts";
 
 /** Warns of secrets that these variables refer to and that the account does not have. */
-export async function warnOfUnknownSecrets(
+export async function warnOfMissingSecrets(
   context: RequestContext,
   env: readonly EnvironmentVariable[] | undefined,
 ): Promise<void> {
@@ -23,7 +23,7 @@ export async function warnOfUnknownSecrets(
 }
 
 /** Warns of templates and endpoints whose variables refer to a secret that has been deleted. */
-export async function warnOfUsers(context: RequestContext, secretName: string): Promise<void> {
+export async function warnOfDependents(context: RequestContext, secretName: string): Promise<void> {
   const mentioning = await listSecretUsers(context.db, context.principal.accountId, secretName);
   const users = mentioning.filter(({ env }) => namesIn(env).includes(secretName));
   if (users.length === 0) return;
@@ -35,5 +35,5 @@ export async function warnOfUsers(context: RequestContext, secretName: string): 
 }
 
 function namesIn(env: readonly EnvironmentVariable[]): readonly string[] {
-  return env.flatMap(({ value }) => referredSecrets(value));
+  return env.flatMap(({ value }) => referencedSecrets(value));
 }

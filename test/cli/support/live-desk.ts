@@ -4,14 +4,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { stripVTControlCharacters } from "node:util";
-import type { Cli } from "../../../cli/cli.ts";
+import type { Cli } from "../../../cli/core/cli.ts";
 import type { LiveEndpoint } from "../../../cli/dev/app/live-app.ts";
-import { type LiveSessionOptions, openLiveSession } from "../../../cli/dev/session/opening.ts";
+import { type LiveSessionOptions, openLiveSession } from "../../../cli/dev/session/open-session.ts";
 import type { LiveSession } from "../../../cli/dev/session/live-session.ts";
-import { Interruption } from "../../../cli/interruption.ts";
+import { Interruption } from "../../../cli/core/interruption.ts";
 import { Service } from "../../../cli/service/service.ts";
 import { ConsoleTerminal } from "../../../cli/terminal/console-terminal.ts";
-import type { ManifestResource } from "../../../src/contract/flash-manifest.ts";
+import type { ManifestResource } from "../../../src/contract/flash/flash-manifest.ts";
 import { managementApi } from "../../../standalone/management-api.ts";
 import type { EdgeAccess } from "../../support/lone-edge.ts";
 

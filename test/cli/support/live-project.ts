@@ -15,7 +15,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
-import type { Cli } from "../../../cli/cli.ts";
+import type { Cli } from "../../../cli/core/cli.ts";
 import type { AppChange, LiveApp, LiveEndpoint } from "../../../cli/dev/app/live-app.ts";
 import { openLiveApp } from "../../../cli/dev/app/watched-app.ts";
 import { sdkDirectory } from "../../../cli/discovery/sdk-directory.ts";

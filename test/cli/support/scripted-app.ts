@@ -1,14 +1,19 @@
 /** An app behind the local server whose calls do what a test says. */
-import type { ManifestParameter, ManifestResource } from "../../../src/contract/flash-manifest.ts";
-import type { Cli } from "../../../cli/cli.ts";
-import type { CallLine, CallLog } from "../../../cli/server/call-log.ts";
+import type { ManifestParameter, ManifestResource } from "../../../src/contract/flash/flash-manifest.ts";
+import type { Cli } from "../../../cli/core/cli.ts";
+import type { CallLine, CallLog } from "../../../cli/server/requests/call-log.ts";
 import {
   type LocalServer,
   type LocalServerSettings,
   startLocalServer,
 } from "../../../cli/server/local-server.ts";
-import type { EndpointCalls, QueueCall, ServedApp, ServedEndpoint } from "../../../cli/server/served-app.ts";
-import { jobBody } from "../../../cli/server/job-text.ts";
+import type {
+  EndpointCalls,
+  QueueCall,
+  ServedApp,
+  ServedEndpoint,
+} from "../../../cli/server/requests/served-app.ts";
+import { jobBody } from "../../../cli/server/requests/job-json.ts";
 import { ConsoleTerminal } from "../../../cli/terminal/console-terminal.ts";
 import { PassThrough } from "node:stream";
 

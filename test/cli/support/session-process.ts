@@ -1,8 +1,8 @@
 /** What `flash dev` does of a live session, as a process that can be killed: it places `one` and waits. */
 import { once } from "node:events";
-import { openLiveSession } from "../../../cli/dev/session/opening.ts";
+import { openLiveSession } from "../../../cli/dev/session/open-session.ts";
 import { findLeftovers, offerRemoval } from "../../../cli/dev/session/leftovers.ts";
-import { Interruptions } from "../../../cli/interruption.ts";
+import { Interruptions } from "../../../cli/core/interruption.ts";
 import { Service } from "../../../cli/service/service.ts";
 import { ConsoleTerminal } from "../../../cli/terminal/console-terminal.ts";
 import { APP, declared } from "./live-desk.ts";
@@ -30,7 +30,7 @@ const cli = {
   environment: process.env,
   terminal,
   signal,
-  onHurry: interruptions.expect,
+  onHurry: interruptions.addForceQuitMessage,
 };
 const service = new Service({ url, apiKey, signal });
 const leftovers = await offerRemoval(cli, service, await findLeftovers(cli, service));

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { delimiter, dirname, join, resolve } from "node:path";
-import { bundledAgent } from "../../../scripts/assets.ts";
+import { bundledAgent } from "../../../scripts/bundle/assets.ts";
 import type { DockerDaemon } from "./docker-daemon.ts";
 import type { HostLink } from "./host-link.ts";
 import { layOutNvidiaSmi, type RecordedGpus } from "./recorded-gpus.ts";

@@ -10,7 +10,7 @@ import type {
   SyncRequest,
   WorkerReport,
   WorkerState,
-} from "../../../src/contract/agent.ts";
+} from "../../../src/contract/agent/agent.ts";
 import type { QueueReason } from "../../../src/contract/job.ts";
 import { INVENTORY, ScriptedAgent } from "../agent-client.ts";
 import { EdgeClient } from "../edge-client.ts";

@@ -28,7 +28,7 @@ _OWN_UV = Path(__file__).resolve().parents[4] / ".venv" / "uv" / "bin" / "uv"
 UV = shutil.which("uv") or (str(_OWN_UV) if _OWN_UV.exists() else None)
 
 RESTART_EXIT_CODE = 75
-"""By which the agent knows that the end was planned: LIVE_RESTART_EXIT_CODE of src/contract/flash-live.ts."""
+"""By which the agent knows that the end was planned: LIVE_RESTART_EXIT_CODE of src/contract/flash/flash-live.ts."""
 
 FUNCTION = """
     from edgerun import Endpoint

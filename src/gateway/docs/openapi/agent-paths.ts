@@ -11,10 +11,10 @@ import {
   syncRequestSchema,
   uploadParamsSchema,
   uploadReplySchema,
-} from "../../../contract/agent.ts";
-import { sha256Schema } from "../../../contract/artifact.ts";
-import { logReplySchema, logRequestSchema } from "../../../contract/log.ts";
-import { jsonValueSchema } from "../../../contract/json.ts";
+} from "../../../contract/agent/agent.ts";
+import { sha256Schema } from "../../../contract/agent/artifact.ts";
+import { logReplySchema, logRequestSchema } from "../../../contract/agent/log.ts";
+import { jsonValueSchema } from "../../../json/json-value.ts";
 import { ARCHIVE } from "./artifact-paths.ts";
 import { operation } from "./operation.ts";
 import { endpointPath } from "./queue-paths.ts";
@@ -27,7 +27,7 @@ const artifact = operation(
     id: "downloadArtifact",
     tag: TAG,
     summary: "The packed files of an app of the host's account",
-    text: "`Range` with `If-Range` goes on where a download ended; the ETag is the SHA-256.",
+    details: "`Range` with `If-Range` goes on where a download ended; the ETag is the SHA-256.",
     path: z.object({ sha256: sha256Schema }),
     answer: undefined,
   },
@@ -57,7 +57,7 @@ export const agentPaths: ZodOpenApiPathsObject = {
           id: "syncHost",
           tag: TAG,
           summary: "What a host has against what it should have",
-          text: "Held while the two agree, for `holdMs` at most.",
+          details: "Held while the two agree, for `holdMs` at most.",
           body: syncRequestSchema,
           answer: syncReplySchema,
         },
@@ -118,7 +118,7 @@ export const agentPaths: ZodOpenApiPathsObject = {
           id: "sendLogs",
           tag: TAG,
           summary: "Lines of the logs of a host's workers, to be kept or for those who follow",
-          text: "The body is compressed with gzip.",
+          details: "The body is compressed with gzip.",
           body: logRequestSchema,
           answer: logReplySchema,
         },
@@ -134,7 +134,7 @@ export const agentPaths: ZodOpenApiPathsObject = {
           id: "exchange",
           tag: TAG,
           summary: "Chunks, results and free slots in; jobs and stops out",
-          text: "Held until there is something, for `holdMs` at most.",
+          details: "Held until there is something, for `holdMs` at most.",
           path: endpointPath,
           body: exchangeRequestSchema,
           answer: exchangeReplySchema,

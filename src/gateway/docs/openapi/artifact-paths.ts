@@ -14,7 +14,8 @@ const download = operation(
     id: "downloadBuild",
     tag: TAG,
     summary: "The artifact of a build",
-    text: "The address is `activeArtifact.downloadUrl` of an environment. `Range` asks for a part; the ETag is the SHA-256.",
+    details:
+      "The address is `activeArtifact.downloadUrl` of an environment. `Range` asks for a part; the ETag is the SHA-256.",
     path: tokenPath,
     answer: undefined,
   },
@@ -36,7 +37,8 @@ export const artifactPaths: ZodOpenApiPathsObject = {
           id: "uploadArtifact",
           tag: TAG,
           summary: "Takes an artifact in one request",
-          text: "The address is `uploadUrl` of prepareFlashArtifactUpload. Size and SHA-256 must be as announced.",
+          details:
+            "The address is `uploadUrl` of prepareFlashArtifactUpload. Size and SHA-256 must be as announced.",
           path: tokenPath,
           answer: undefined,
           status: 204,
@@ -54,7 +56,7 @@ export const artifactPaths: ZodOpenApiPathsObject = {
           id: "uploadArtifactPart",
           tag: TAG,
           summary: "Takes a part of an artifact",
-          text: "In any order, and again if need be. Each but the last has `partBytes` bytes.",
+          details: "In any order, and again if need be. Each but the last has `partBytes` bytes.",
           path: tokenPath.extend({ number: z.number().int().min(1) }),
           answer: undefined,
           status: 204,

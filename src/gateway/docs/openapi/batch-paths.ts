@@ -33,7 +33,7 @@ export const batchPaths: ZodOpenApiPathsObject = {
       {
         id: "createBatch",
         summary: "A draft of many jobs",
-        text: "Nothing of it runs before `finalize`. The list may be empty.",
+        details: "Nothing of it runs before `finalize`. The list may be empty.",
         path: endpointPath,
         headers: idempotencyHeaders,
         body: requestsBody,

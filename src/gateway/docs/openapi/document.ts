@@ -6,7 +6,7 @@ import { EDGERUN_VERSION } from "../../../contract/version.ts";
 import { agentPaths } from "./agent-paths.ts";
 import { artifactPaths } from "./artifact-paths.ts";
 import { batchPaths } from "./batch-paths.ts";
-import { directPaths } from "./direct-paths.ts";
+import { directPaths } from "./load-balancing-paths.ts";
 import { openaiPaths } from "./openai-paths.ts";
 import { operation } from "./operation.ts";
 import { queuePaths } from "./queue-paths.ts";

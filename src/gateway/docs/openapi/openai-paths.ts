@@ -12,20 +12,20 @@ const answerHeaders = rateLimitHeaders.extend({
     .meta({ description: "Id of the job, where the endpoint has a queue." }),
 });
 
-const TEXT =
+const DETAILS =
   "With a queue it is a job, whose worker gets the route and the body; answered when that has ended, or, with " +
   "`stream`, in server-sent events as the worker yields them. A client that hangs up cancels it. The workers of a " +
   "load-balanced endpoint are asked themselves.";
 
-type Asked = Pick<Description, "id" | "summary"> & { readonly example: unknown };
+type CallDescription = Pick<Description, "id" | "summary"> & { readonly example: unknown };
 
-function question({ id, summary, example }: Asked) {
+function callOperation({ id, summary, example }: CallDescription) {
   return openaiOperation(
     {
       id,
       tag: "OpenAI",
       summary,
-      text: TEXT,
+      details: DETAILS,
       path: endpointPath,
       headers: idempotencyHeaders,
       body: openaiRequestSchema,
@@ -39,35 +39,35 @@ function question({ id, summary, example }: Asked) {
 
 function listing(id: string, summary: string, path: z.ZodObject) {
   return openaiOperation(
-    { id, tag: "OpenAI", summary, text: "A job, too.", path, answer: openaiReplySchema, answerHeaders },
+    { id, tag: "OpenAI", summary, details: "A job, too.", path, answer: openaiReplySchema, answerHeaders },
     [400, 401, 404, 409, 429, 500, 502, 503, 504, 524],
   );
 }
 
 export const openaiPaths: ZodOpenApiPathsObject = {
   "/v2/{endpointId}/openai/v1/chat/completions": {
-    post: question({
+    post: callOperation({
       id: "createChatCompletion",
       summary: "Go on with a conversation",
       example: { model: "m", messages: [{ role: "user", content: "Hello" }] },
     }),
   },
   "/v2/{endpointId}/openai/v1/completions": {
-    post: question({
+    post: callOperation({
       id: "createCompletion",
       summary: "Go on with a text",
       example: { model: "m", prompt: "Hello" },
     }),
   },
   "/v2/{endpointId}/openai/v1/embeddings": {
-    post: question({
+    post: callOperation({
       id: "createEmbedding",
       summary: "Turn texts into vectors",
       example: { model: "m", input: "Hello" },
     }),
   },
   "/v2/{endpointId}/openai/v1/responses": {
-    post: question({ id: "createResponse", summary: "Answer", example: { model: "m", input: "Hello" } }),
+    post: callOperation({ id: "createResponse", summary: "Answer", example: { model: "m", input: "Hello" } }),
   },
   "/v2/{endpointId}/openai/v1/models": {
     get: listing("listModels", "The models that the workers serve", endpointPath),

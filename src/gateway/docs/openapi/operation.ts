@@ -3,14 +3,14 @@ import * as z from "zod";
 import type { ZodOpenApiOperationObject, ZodOpenApiResponsesObject } from "zod-openapi";
 import { directErrorBodySchema, errorBodySchema } from "../../../contract/errors.ts";
 import { openaiErrorSchema } from "../../../contract/openai.ts";
-import { restErrorSchema } from "../../../contract/rest.ts";
+import { restErrorSchema } from "../../../contract/rest/rest.ts";
 
 export type Description = {
   /** Unique in the document; clients that are generated name their methods so. */
   readonly id: string;
   readonly tag: string;
   readonly summary: string;
-  readonly text?: string;
+  readonly details?: string;
   readonly path?: z.ZodObject;
   readonly query?: z.ZodObject;
   readonly headers?: z.ZodObject;
@@ -68,7 +68,7 @@ export function workerOperation(
 }
 
 function describe(description: Description, errors: ZodOpenApiResponsesObject): ZodOpenApiOperationObject {
-  const { id, tag, summary, text, path, query, headers, body, example } = description;
+  const { id, tag, summary, details, path, query, headers, body, example } = description;
   const requestParams = {
     ...(path && { path }),
     ...(query && { query }),
@@ -78,7 +78,7 @@ function describe(description: Description, errors: ZodOpenApiResponsesObject): 
     operationId: id,
     tags: [tag],
     summary,
-    ...(text !== undefined && { description: text }),
+    ...(details !== undefined && { description: details }),
     ...(Object.keys(requestParams).length > 0 && { requestParams }),
     ...(body && {
       requestBody: {

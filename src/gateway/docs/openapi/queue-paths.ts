@@ -9,14 +9,14 @@ import {
   jobStateSchema,
   metricsSchema,
   purgeReplySchema,
-  remainingLifeSchema,
+  remainingTtlSchema,
   requestsPageSchema,
   requestsQuerySchema,
   streamReplySchema,
   waitSchema,
 } from "../../../contract/job.ts";
 import { IDEMPOTENCY_KEY_MAX_LENGTH, STREAM_HOLD_MS, WAIT_DEFAULT_MS } from "../../../contract/limits.ts";
-import { logPageSchema, logQuerySchema, workerLogQuerySchema } from "../../../contract/log.ts";
+import { logPageSchema, logQuerySchema, workerLogQuerySchema } from "../../../contract/agent/log.ts";
 import { metricsWindowSchema, requestMetricsSchema, workerMetricsSchema } from "../../../contract/metrics.ts";
 import { webhookLogSchema } from "../../../contract/webhook.ts";
 import { operation, type Description } from "./operation.ts";
@@ -51,8 +51,8 @@ export const idempotencyHeaders = z.object({
   }),
 });
 
-const wait = (text: string) =>
-  z.object({ wait: waitSchema.optional().meta({ description: `Milliseconds to wait. ${text}` }) });
+const wait = (details: string) =>
+  z.object({ wait: waitSchema.optional().meta({ description: `Milliseconds to wait. ${details}` }) });
 
 const metricsQuerySchema = z.object({
   window: metricsWindowSchema.optional().meta({ description: "`1h` by default." }),
@@ -67,7 +67,7 @@ function limited(description: Omit<Description, "tag">, ...more: readonly (409 |
 }
 
 /** Some clients send POST for what is read. */
-function alsoAsPost(description: Omit<Description, "tag">) {
+function withPost(description: Omit<Description, "tag">) {
   const asPost = {
     ...description,
     id: `${description.id}ByPost`,
@@ -79,12 +79,12 @@ function alsoAsPost(description: Omit<Description, "tag">) {
 const statusDescription = {
   id: "getJob",
   summary: "A job as it stands",
-  text:
+  details:
     "With `wait` the answer comes when the job has ended, or after that time with the job as it stands then. " +
     "`delayTime` and `executionTime` of a job that has not ended are those up to now.",
   path: jobPath,
   query: wait("0 by default.").extend({
-    ttl: remainingLifeSchema.optional().meta({
+    ttl: remainingTtlSchema.optional().meta({
       description: "Gives the job so many milliseconds to live from now on.",
     }),
     timeline: flagSchema.optional().meta({ description: "Adds what happened to the job, and when." }),
@@ -95,7 +95,7 @@ const statusDescription = {
 const streamDescription = {
   id: "streamJob",
   summary: "What the handler yielded since the last call",
-  text:
+  details:
     "Held until there is something, the job has ended or `wait` is over; the first answer with a final status holds " +
     "all that is left. With `Accept: text/event-stream` server-sent events come instead, from the start or from " +
     "`Last-Event-ID` on.",
@@ -120,7 +120,7 @@ const SUBMIT = {
       {
         id: "runJob",
         summary: "Queue a job",
-        text:
+        details:
           "Answers at once with its id. The result is kept for 30 minutes after the job has ended. `input` is an " +
           "object for workers that name their parameters, and may be any other JSON value, which reaches the handler " +
           "as it is.",
@@ -135,7 +135,7 @@ const SUBMIT = {
       {
         id: "runJobAndWait",
         summary: "Run a job and wait for its result",
-        text:
+        details:
           "Answers when the job has ended, or after `wait` with the job as it stands then, which goes on: read it by " +
           "status or status-sync. No connection need be held for the hours that a job may take. A client that hangs " +
           "up does not cancel it. `input` may be any JSON value. A job whose worker crashed is FAILED, with the " +
@@ -150,20 +150,20 @@ const SUBMIT = {
 } satisfies ZodOpenApiPathsObject;
 
 const JOBS = {
-  "/v2/{endpointId}/status/{jobId}": alsoAsPost(statusDescription),
-  "/v2/{endpointId}/status-sync/{jobId}": alsoAsPost({
+  "/v2/{endpointId}/status/{jobId}": withPost(statusDescription),
+  "/v2/{endpointId}/status-sync/{jobId}": withPost({
     id: "waitForJob",
     summary: "A job, once it has ended",
     path: jobPath,
     query: wait(`${WAIT_DEFAULT_MS} by default.`),
     answer: jobReplySchema,
   }),
-  "/v2/{endpointId}/stream/{jobId}": alsoAsPost(streamDescription),
+  "/v2/{endpointId}/stream/{jobId}": withPost(streamDescription),
   "/v2/{endpointId}/cancel/{jobId}": {
     post: limited({
       id: "cancelJob",
       summary: "Cancel a job",
-      text: "A queued or running job ends as CANCELLED; one that has ended stays as it is.",
+      details: "A queued or running job ends as CANCELLED; one that has ended stays as it is.",
       path: jobPath,
       answer: jobStateSchema,
     }),
@@ -173,7 +173,7 @@ const JOBS = {
       {
         id: "retryJob",
         summary: "Queue a failed or timed-out job again",
-        text: "With the same id and input.",
+        details: "With the same id and input.",
         path: jobPath,
         answer: jobStateSchema,
       },
@@ -214,7 +214,7 @@ const QUEUE = {
         id: "getLogs",
         tag: TAG,
         summary: "What workers print, and what happens to them",
-        text:
+        details:
           "The newest lines that are meant, in the order of time. With `Accept: text/event-stream` they come as " +
           "server-sent events, and go on as they are printed, or from `Last-Event-ID` on.",
         path: endpointPath,
@@ -230,7 +230,7 @@ const QUEUE = {
         id: "followWorkerLogs",
         tag: TAG,
         summary: "The last lines of one worker, and all that follow",
-        text: "Server-sent events, each `{source, line, ts}`.",
+        details: "Server-sent events, each `{source, line, ts}`.",
         path: endpointPath.extend({ workerId: z.string() }),
         query: workerLogQuerySchema,
         answer: undefined,

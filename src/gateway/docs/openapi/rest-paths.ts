@@ -6,27 +6,27 @@ import {
   billingRecordSchema,
   podCreateSchema,
   podSchema,
-} from "../../../contract/rest-pod.ts";
-import { podLogsSchema } from "../../../contract/log.ts";
+} from "../../../contract/rest/rest-pod.ts";
+import { podLogsSchema } from "../../../contract/agent/log.ts";
 import {
   endpointCreateSchema,
   endpointSchema,
   endpointUpdateSchema,
-} from "../../../contract/rest-endpoint.ts";
+} from "../../../contract/rest/rest-endpoint.ts";
 import {
   registryAuthCreateSchema,
   registryAuthSchema,
   volumeCreateSchema,
   volumeSchema,
   volumeUpdateSchema,
-} from "../../../contract/rest-storage.ts";
+} from "../../../contract/rest/rest-storage.ts";
 import {
   templateCreateSchema,
   templateSchema,
   templateUpdateSchema,
-} from "../../../contract/rest-template.ts";
-import { hostSchema, hostUpdateSchema } from "../../../contract/rest-host.ts";
-import { includeSchema } from "../../../contract/rest.ts";
+} from "../../../contract/rest/rest-template.ts";
+import { hostSchema, hostUpdateSchema } from "../../../contract/rest/rest-host.ts";
+import { includeSchema } from "../../../contract/rest/rest.ts";
 import { restOperation } from "./operation.ts";
 
 /** One kind of thing that REST keeps; what is absent cannot be done with it. */
@@ -39,7 +39,7 @@ type Noun = {
   /** As it stands in the ids of operations: createTemplate, listTemplates. */
   readonly name: string;
   readonly plural: string;
-  readonly shown: z.ZodType;
+  readonly view: z.ZodType;
   readonly created: z.ZodType;
   readonly example: unknown;
   readonly changed?: z.ZodType;
@@ -54,48 +54,48 @@ const WRITE = [400, 401, 404, 413, 500, 503] as const;
 
 /** The operations that are alike for all nouns. */
 function nounPaths(noun: Noun): ZodOpenApiPathsObject {
-  const address = `/v1/${noun.path}/{${noun.parameter}}`;
+  const itemPath = `/v1/${noun.path}/{${noun.parameter}}`;
   const parameters = z.object({ [noun.parameter]: z.string() });
   const change = changeOperations(noun, parameters);
   return {
     [`/v1/${noun.path}`]: listOperations(noun),
-    [address]: {
+    [itemPath]: {
       ...oneOperations(noun, parameters),
       ...(change && { patch: change.patch }),
     },
-    ...(change && { [`${address}/update`]: { post: change.post } }),
+    ...(change && { [`${itemPath}/update`]: { post: change.post } }),
   };
 }
 
-function listOperations({ tag, one, many, name, plural, shown, ...noun }: Noun) {
+function listOperations({ tag, one, many, name, plural, view, ...noun }: Noun) {
   const list = {
     id: `list${plural}`,
     tag,
     summary: `List ${many}`,
     ...(noun.listQuery && { query: noun.listQuery }),
-    answer: z.array(shown),
+    answer: z.array(view),
   };
-  const creation = { body: noun.created, example: noun.example, answer: shown };
+  const creation = { body: noun.created, example: noun.example, answer: view };
   return {
     get: restOperation(list, READ),
     post: restOperation({ id: `create${name}`, tag, summary: `Create ${one}`, ...creation }, WRITE),
   };
 }
 
-function oneOperations({ tag, one, name, shown, oneQuery, deletion }: Noun, path: z.ZodObject) {
+function oneOperations({ tag, one, name, view, oneQuery, deletion }: Noun, path: z.ZodObject) {
   const find = {
     id: `get${name}`,
     tag,
     summary: `Get ${one}`,
     path,
     ...(oneQuery && { query: oneQuery }),
-    answer: shown,
+    answer: view,
   };
   const removal = {
     id: `delete${name}`,
     tag,
     summary: `Delete ${one}`,
-    ...(deletion !== undefined && { text: deletion }),
+    ...(deletion !== undefined && { details: deletion }),
     path,
     answer: undefined,
     status: 204 as const,
@@ -106,10 +106,10 @@ function oneOperations({ tag, one, name, shown, oneQuery, deletion }: Noun, path
   };
 }
 
-function changeOperations({ tag, one, name, changed, shown }: Noun, path: z.ZodObject) {
+function changeOperations({ tag, one, name, changed, view }: Noun, path: z.ZodObject) {
   if (!changed) return undefined;
-  const text = "What the body omits stays as it is.";
-  const described = { tag, text, path, body: changed, example: {}, answer: shown };
+  const details = "What the body omits stays as it is.";
+  const described = { tag, text: details, path, body: changed, example: {}, answer: view };
   return {
     patch: restOperation({ id: `update${name}`, summary: `Change ${one}`, ...described }, WRITE),
     post: restOperation(
@@ -130,7 +130,7 @@ const NOUNS: readonly Noun[] = [
     many: "endpoints",
     name: "Endpoint",
     plural: "Endpoints",
-    shown: endpointSchema,
+    view: endpointSchema,
     created: endpointCreateSchema,
     example: { templateId: "xkhgg72fuo4q8z", name: "sdxl", gpuTypeIds: ["NVIDIA GeForce RTX 4090"] },
     changed: endpointUpdateSchema,
@@ -146,7 +146,7 @@ const NOUNS: readonly Noun[] = [
     many: "templates",
     name: "Template",
     plural: "Templates",
-    shown: templateSchema,
+    view: templateSchema,
     created: templateCreateSchema,
     example: { name: "sdxl", imageName: "ghcr.io/acme/worker:1.4", isServerless: true },
     changed: templateUpdateSchema,
@@ -174,7 +174,7 @@ const NOUNS: readonly Noun[] = [
     many: "network volumes",
     name: "NetworkVolume",
     plural: "NetworkVolumes",
-    shown: volumeSchema,
+    view: volumeSchema,
     created: volumeCreateSchema,
     example: { name: "models", size: 50, dataCenterId: "EU-RO-1" },
     changed: volumeUpdateSchema,
@@ -188,7 +188,7 @@ const NOUNS: readonly Noun[] = [
     many: "registry credentials",
     name: "ContainerRegistryAuth",
     plural: "ContainerRegistryAuths",
-    shown: registryAuthSchema,
+    view: registryAuthSchema,
     created: registryAuthCreateSchema,
     example: { name: "ghcr", username: "acme", password: "secret" },
     deletion: "Refused while a template uses them.",
@@ -215,7 +215,7 @@ const HOST_PATHS: ZodOpenApiPathsObject = {
         ...HOSTS,
         id: "updateHost",
         summary: "Cordon or drain a host, or lift that",
-        text: "What the body omits stays as it is.",
+        details: "What the body omits stays as it is.",
         path: hostPath,
         body: hostUpdateSchema,
         example: { drained: true },
@@ -228,7 +228,7 @@ const HOST_PATHS: ZodOpenApiPathsObject = {
         ...HOSTS,
         id: "deleteHost",
         summary: "Remove a host",
-        text: "Revokes its token for good: its workers are placed elsewhere, and their jobs run again.",
+        details: "Revokes its token for good: its workers are placed elsewhere, and their jobs run again.",
         path: hostPath,
         answer: undefined,
         status: 204,
@@ -255,7 +255,7 @@ const POD_PATHS: ZodOpenApiPathsObject = {
         id: "createPod",
         tag: "Pods",
         summary: "Create a pod",
-        text: "Not possible yet: a valid body is answered with 503.",
+        details: "Not possible yet: a valid body is answered with 503.",
         body: podCreateSchema,
         answer: podSchema,
         status: 201,
@@ -299,12 +299,12 @@ const POD_PATHS: ZodOpenApiPathsObject = {
 
 const NOTHING_BILLED = "Always empty: nothing is billed.";
 
-function billingPath(noun: string, name: string, text: string): ZodOpenApiPathsObject {
+function billingPath(noun: string, name: string, details: string): ZodOpenApiPathsObject {
   const description = {
     id: `list${name}Billing`,
     tag: "Billing",
     summary: `What ${noun} cost`,
-    text,
+    text: details,
     query: billingQuerySchema,
     answer: z.array(billingRecordSchema),
   };

@@ -5,12 +5,12 @@ import { makeDocument } from "./document.ts";
 const MAX_AGE_SECONDS = 300;
 
 /** It is the same for everybody and takes a while to make. */
-let text: string | undefined;
+let json: string | undefined;
 
 /** `GET /openapi.json`: the document of all REST routes; needs no key. */
 export function openApi(context: Context): Response {
-  text ??= JSON.stringify(makeDocument());
-  return context.body(text, 200, {
+  json ??= JSON.stringify(makeDocument());
+  return context.body(json, 200, {
     "Content-Type": "application/json",
     "Cache-Control": `public, max-age=${MAX_AGE_SECONDS}`,
   });

@@ -1,4 +1,4 @@
-"""What a live worker is asked to run. The other side of it is `src/contract/flash-live.ts`."""
+"""What a live worker is asked to run. The other side of it is `src/contract/flash/flash-live.ts`."""
 
 from __future__ import annotations
 

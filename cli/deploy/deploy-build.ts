@@ -1,0 +1,91 @@
+/** A build that is on the service becomes what an environment runs; what `deploy` and `update` end with. */
+import type { FlashManifest } from "../../src/contract/flash/flash-manifest.ts";
+import type { Cli } from "../core/cli.ts";
+import { Failure } from "../core/failure.ts";
+import type { Service } from "../service/service.ts";
+import { writeContext } from "./context-file.ts";
+import { deploy, type Deployment } from "./deployment.ts";
+import { secondsSince } from "../terminal/seconds.ts";
+import { type DeploymentDocument, showDeployment } from "./deployment-report.ts";
+import { ownHostOf } from "./own-host.ts";
+import type { Target } from "./target.ts";
+import { awaitWorkers, type ReadyEndpoint } from "./waiting.ts";
+
+export type BuildDeployment = {
+  readonly target: Target;
+  readonly buildId: string;
+  readonly manifest: FlashManifest;
+  readonly prunes: boolean;
+  readonly warnings: readonly string[];
+  /** How long to wait until workers are ready; 0 for not at all. */
+  readonly waitSeconds: number;
+  /** When the command began, of `performance.now()`. */
+  readonly startedAt: number;
+};
+
+/** Throws a Failure when an endpoint or its workers are not what they should be; all that was done was shown by then. */
+export async function deployBuildToEnvironment(
+  cli: Cli,
+  service: Service,
+  order: BuildDeployment,
+): Promise<void> {
+  const { target, manifest, warnings, startedAt, waitSeconds: limitSeconds } = order;
+  const deployment = await deployWithProgress(cli, service, order);
+  const { endpoints, removed } = deployment;
+  const workers = await awaitWorkers(cli, service, { manifest, endpoints, limitSeconds });
+  const hostOf = endpoints.some(({ type }) => type === "LB") ? await ownHostOf(service) : undefined;
+  showDeployment(cli.terminal, manifest, deployment, hostOf);
+  cli.terminal.json({
+    app: target.app.name,
+    environment: target.environment.name,
+    buildId: order.buildId,
+    endpoints,
+    removed,
+    workers,
+    warnings: [...warnings, ...(cli.warnings?.messages ?? [])],
+    seconds: secondsSince(startedAt),
+  } satisfies DeploymentDocument);
+  if (deployment.hasFailed) {
+    throw new Failure("Not everything could be deployed; what failed is named above.", [
+      "Correct it and run the command again: what is done already stays as it is.",
+    ]);
+  }
+  requireReady(workers);
+}
+
+async function deployWithProgress(cli: Cli, service: Service, order: BuildDeployment): Promise<Deployment> {
+  const { target } = order;
+  const { name } = target.environment;
+  const title = `Deploying to ${name}`;
+  const stepStartedAt = performance.now();
+  const step = cli.terminal.step(title);
+  let isOver = false;
+  cli.onForceQuit?.(() =>
+    isOver ? [] : [`Environment '${name}' stays DEPLOYING until it is deployed to again.`],
+  );
+  const deployment = await deploy(service, order, step)
+    .catch((error: unknown) => {
+      step.fail(`${title} failed`);
+      if (cli.signal.aborted) cli.terminal.warn(`${title} was cut off. Run the command again: it goes on.`);
+      throw error;
+    })
+    .finally(() => (isOver = true));
+  await writeContext(cli.directory, target);
+  const stepSeconds = secondsSince(stepStartedAt);
+  if (deployment.hasFailed) step.fail(`Deployed to ${name} in part (${stepSeconds} s)`);
+  else step.done(`Deployed to ${name} (${stepSeconds} s)`);
+  return deployment;
+}
+
+/** Older workers go on serving meanwhile, but what was deployed does not run. */
+function requireReady(workers: readonly ReadyEndpoint[]): void {
+  const reasons = workers.flatMap((one) => {
+    if (one.state === "failed") return [`${one.name}: ${one.reason}`];
+    return one.state === "waiting" ? [`${one.name}: ${one.reason ?? "no worker is ready yet."}`] : [];
+  });
+  if (reasons.length === 0) return;
+  throw new Failure("Everything is saved, but not every endpoint has a worker that is ready.", [
+    ...reasons,
+    "Workers of the version before go on where there are any. Correct it and deploy again; --no-wait ends sooner.",
+  ]);
+}

@@ -1,0 +1,98 @@
+/** Where the endpoints of a deployment are called, and calls of them that can be pasted. */
+import type { FlashManifest, ManifestResource } from "../../src/contract/flash/flash-manifest.ts";
+import { exampleArguments } from "../manifest/example-arguments.ts";
+
+/** The address of a deployed endpoint: to its routes, or to its queue operations. */
+export function endpointUrl(serviceUrl: string, id: string, isLoadBalanced: boolean): string {
+  return isLoadBalanced ? `${serviceUrl}/lb/${id}` : `${serviceUrl}/v2/${id}`;
+}
+
+export type Route = { readonly method: string; readonly path: string; readonly function: string };
+
+/** The routes of a load-balanced endpoint, in the order of their declaration. */
+export function routesOf(manifest: FlashManifest, endpoint: string): readonly Route[] {
+  return Object.entries(manifest.routes?.[endpoint] ?? {}).map(([route, name]) => {
+    const [method = "", path = ""] = route.split(" ");
+    return { method, path, function: name };
+  });
+}
+
+/**
+ * A call for the shell, one for a queue and one for each route. Where the service answers it has the key that commands
+ * use; on this computer none is needed.
+ */
+export function exampleCalls(
+  manifest: FlashManifest,
+  endpoint: string,
+  url: string,
+  where: "service" | "local" = "service",
+): readonly string[] {
+  const curl = where === "local" ? keylessCall : keyedCall;
+  const resource = manifest.resources[endpoint];
+  if (resource === undefined) return [];
+  if (!resource.is_load_balanced) {
+    return [curl("POST", `${url}/runsync`, { input: exampleInput(resource) })];
+  }
+  return routesOf(manifest, endpoint).map(({ method, path, function: name }) => {
+    const declared = resource.functions.find((one) => one.name === name);
+    const { inPath, rest } = splitPath(path, exampleArguments(declared?.parameters ?? []));
+    const isInQuery = method === "GET" || method === "DELETE";
+    const query = isInQuery ? queryOf(rest) : "";
+    return curl(method, `${url}${inPath}${query}`, isInQuery ? undefined : rest);
+  });
+}
+
+function exampleInput({ functions: [first] }: ManifestResource): Readonly<Record<string, unknown>> {
+  if (first === undefined) return {};
+  const [method = "", ...others] = first.class_methods ?? [];
+  return {
+    ...(others.length > 0 && { method }),
+    ...exampleArguments(first.method_parameters?.[method] ?? first.parameters ?? []),
+  };
+}
+
+/** `{name}`, or `{name:type}`. */
+const PATH_PARAMETER = /\{([^{}:]+)(?::[^{}]*)?\}/g;
+
+/** Puts arguments into the path where it names them; the rest goes another way. */
+function splitPath(path: string, example: Readonly<Record<string, unknown>>) {
+  const names = [...path.matchAll(PATH_PARAMETER)].map(([, name = ""]) => name);
+  const inPath = path.replaceAll(PATH_PARAMETER, (_, name: string) =>
+    encodeURIComponent(stringOf(example[name] ?? name)),
+  );
+  const rest = Object.fromEntries(Object.entries(example).filter(([name]) => !names.includes(name)));
+  return { inPath, rest };
+}
+
+function queryOf(values: Readonly<Record<string, unknown>>): string {
+  const entries = Object.entries(values).map(([name, value]): [string, string] => [name, stringOf(value)]);
+  return entries.length === 0 ? "" : `?${new URLSearchParams(entries).toString()}`;
+}
+
+function stringOf(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+function keyedCall(method: string, url: string, body?: unknown): string {
+  return curl(method, url, body, [`  -H "Authorization: Bearer $(flash auth token)"`]);
+}
+
+function keylessCall(method: string, url: string, body?: unknown): string {
+  return curl(method, url, body, []);
+}
+
+function curl(method: string, url: string, body: unknown, headers: readonly string[]): string {
+  const hasBody = body !== undefined;
+  return [
+    `curl -X ${method} ${shellQuoted(url)}`,
+    ...headers,
+    ...(hasBody
+      ? [`  -H "Content-Type: application/json"`, `  -d ${shellQuoted(JSON.stringify(body))}`]
+      : []),
+  ].join(" \\\n");
+}
+
+/** One word of a POSIX shell, whatever is in it. */
+function shellQuoted(argument: string): string {
+  return /^[\w@%+=:,./-]+$/.test(argument) ? argument : `'${argument.replaceAll("'", `'\\''`)}'`;
+}

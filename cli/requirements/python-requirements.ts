@@ -1,0 +1,125 @@
+/** Requirements as Python's own library reads them, by `python -m edgerun.requirements`. */
+import { join } from "node:path";
+import { execa } from "execa";
+import * as z from "zod";
+import { Failure } from "../core/failure.ts";
+import { SDK_PACKAGE } from "./exclusions.ts";
+
+const string = z.string();
+const strings = z.array(string);
+
+const requirementSchema = z.object({
+  name: string,
+  /** Normalised, as PEP 503 has it. */
+  key: string,
+  extras: strings,
+  /** Without its marker. */
+  text: string,
+  /** Its marker, if any, is true on the worker. */
+  applies: z.boolean(),
+});
+export type Requirement = z.infer<typeof requirementSchema>;
+
+const readingSchema = z.object({
+  /** In the order of the texts. */
+  requirements: z.array(z.union([z.object({ error: string }), requirementSchema])),
+  /** Numbers of two that cannot both be met. */
+  conflicts: z.array(z.tuple([z.number(), z.number()])),
+});
+
+export type Reading = z.infer<typeof readingSchema>;
+
+const surveySchema = z.object({
+  distributions: z.array(
+    z.object({
+      key: string,
+      version: string,
+      /** Excluded, or needed by excluded ones only. */
+      isSuperfluous: z.boolean(),
+      /** As its RECORD has them. */
+      files: strings,
+    }),
+  ),
+  /** Excluded names that something needs. */
+  excluded: strings,
+  /** Needed on a worker, and not installed. */
+  missing: strings,
+});
+export type Survey = z.infer<typeof surveySchema>;
+
+const pipSchema = z.object({ words: strings.nullable() });
+
+const LIBRARY_MISSING = 3;
+
+/** The package `edgerun` without what it loads for apps, which takes longer than the answer. */
+const BOOTSTRAP = `
+import runpy, sys, types
+package = types.ModuleType("edgerun")
+package.__path__ = [sys.argv.pop(1)]
+sys.modules["edgerun"] = package
+runpy.run_module("edgerun.requirements", run_name="__main__", alter_sys=True)
+`;
+
+export type PythonSetting = {
+  readonly executable: string;
+  /** Holds `edgerun`. */
+  readonly sdk: string;
+  /** Holds `packaging`, where the interpreter has none. */
+  readonly library?: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly signal: AbortSignal;
+  /** Of the worker, such as 3.12. */
+  readonly target: string;
+};
+
+/** Undefined when the interpreter has no library that reads requirements. */
+export async function parseRequirements(
+  setting: PythonSetting,
+  written: readonly string[],
+): Promise<Reading | undefined> {
+  return await callPython(
+    setting,
+    { operation: "read", texts: written, python: setting.target },
+    readingSchema,
+  );
+}
+
+/** What is installed in a directory, and what of it `roots` need. */
+export async function surveyInstallation(
+  setting: PythonSetting,
+  directory: string,
+  roots: readonly Pick<Requirement, "key" | "extras">[],
+  excluded: readonly string[],
+): Promise<Survey | undefined> {
+  const question = { operation: "survey", directory, roots, excluded, python: setting.target };
+  return await callPython(setting, question, surveySchema);
+}
+
+/** What comes after the interpreter when its pip is run: its own, or that of its `ensurepip`; undefined without any. */
+export async function findPip(
+  setting: Omit<PythonSetting, "target">,
+): Promise<readonly string[] | undefined> {
+  const answer = await callPython(setting, { operation: "pip" }, pipSchema);
+  return answer?.words ?? undefined;
+}
+
+async function callPython<Schema extends z.ZodType>(
+  { executable, sdk, library, environment, signal }: Omit<PythonSetting, "target">,
+  question: object,
+  schema: Schema,
+): Promise<z.output<Schema> | undefined> {
+  const script = ["-c", BOOTSTRAP, join(sdk, SDK_PACKAGE)];
+  const result = await execa(executable, ["-X", "utf8", "-W", "ignore", ...script], {
+    // Where modules are looked for first; the project may have some of names that Python uses.
+    cwd: sdk,
+    input: JSON.stringify(question),
+    env: { ...environment, PYTHONPATH: library },
+    extendEnv: false,
+    cancelSignal: signal,
+    reject: false,
+  });
+  signal.throwIfAborted();
+  if (result.exitCode === LIBRARY_MISSING) return undefined;
+  if (result.exitCode === 0) return schema.parse(JSON.parse(result.stdout));
+  throw new Failure(`${executable} cannot read requirements.`, result.stderr.split("\n").slice(-5));
+}

@@ -1,0 +1,135 @@
+/** What an app asks for: its requirements.txt, with the files it includes, and the dependencies of its endpoints. */
+import { access, readFile } from "node:fs/promises";
+import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import type { DiscoveredEndpoint } from "../discovery/discovery-report.ts";
+import { Failure } from "../core/failure.ts";
+import {
+  localPathReason,
+  type RequirementLine,
+  requirementLines,
+  type SourceOption,
+} from "./requirement-lines.ts";
+
+/** One requirement, and where it stands. */
+export type DeclaredRequirement = {
+  readonly specifier: string;
+  readonly hashes: readonly string[];
+  readonly place: string;
+};
+
+export type RequirementFiles = {
+  readonly requirements: readonly DeclaredRequirement[];
+  /** Where packages are looked for. */
+  readonly options: readonly { readonly name: SourceOption; readonly value: string | undefined }[];
+  /** Files of constraints, as whole paths. */
+  readonly constraints: readonly string[];
+  /** All files that were read or looked for, as whole paths. */
+  readonly files: readonly string[];
+};
+
+const FILE = "requirements.txt";
+
+/** Throws a Failure that names every line which cannot be had. */
+export async function readRequirementFiles(
+  directory: string,
+  endpoints: readonly DiscoveredEndpoint[],
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<RequirementFiles> {
+  const reading = new Reading(directory, environment);
+  await reading.read(join(directory, FILE));
+  for (const endpoint of endpoints) reading.add(endpoint);
+  return reading.end();
+}
+
+class Reading {
+  readonly #directory: string;
+  readonly #environment: Readonly<Record<string, string | undefined>>;
+  readonly #requirements: DeclaredRequirement[] = [];
+  readonly #options: RequirementFiles["options"][number][] = [];
+  readonly #constraints: string[] = [];
+  readonly #refused: string[] = [];
+  readonly #files: string[] = [];
+
+  constructor(directory: string, environment: Readonly<Record<string, string | undefined>>) {
+    this.#directory = directory;
+    this.#environment = environment;
+  }
+
+  /** `including` are the files on the way, each with the line that includes the next. */
+  async read(path: string, including: readonly { path: string; place: string }[] = []): Promise<void> {
+    this.#files.push(path);
+    const content = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== "ENOENT") throw error;
+    });
+    const place = including.at(-1)?.place;
+    if (content === undefined) {
+      if (place !== undefined) this.#refused.push(`${place}: there is no file ${this.#displayPath(path)}.`);
+      return;
+    }
+    const inner = [...including, { path, place: this.#displayPath(path) }];
+    for (const line of requirementLines(content, this.#environment)) await this.#take(line, path, inner);
+  }
+
+  /** The dependencies that an endpoint declares; one with an image of its own has none of ours. */
+  add(endpoint: DiscoveredEndpoint): void {
+    if (endpoint.isClient) return;
+    const place = `${endpoint.filePath}:${endpoint.line} (endpoint ${endpoint.name})`;
+    for (const specifier of endpoint.dependencies) {
+      const reason = localPathReason(specifier);
+      if (reason === undefined) this.#requirements.push({ specifier, hashes: [], place });
+      else this.#refused.push(`${place}: ${JSON.stringify(specifier)} cannot be installed: ${reason}.`);
+    }
+  }
+
+  end(): RequirementFiles {
+    if (this.#refused.length > 0) throw new Failure("Some requirements cannot be installed.", this.#refused);
+    const constraints = this.#constraints;
+    const files = [...this.#files, ...constraints];
+    return { requirements: this.#requirements, options: this.#options, constraints, files };
+  }
+
+  async #take(
+    line: RequirementLine,
+    path: string,
+    including: readonly { path: string; place: string }[],
+  ): Promise<void> {
+    const place = `${this.#displayPath(path)}:${line.line}`;
+    const beside = (name: string): string => resolve(dirname(path), name);
+    if (line.kind === "requirement")
+      this.#requirements.push({ specifier: line.text, hashes: line.hashes, place });
+    else if (line.kind === "refused") {
+      this.#refused.push(`${place}: ${JSON.stringify(line.text)} cannot be installed: ${line.reason}.`);
+    } else if (line.kind === "option") {
+      const value = line.name === "--find-links" ? await findLinks(line.value, beside) : line.value;
+      this.#options.push({ name: line.name, value });
+    } else if (line.kind === "constraints") {
+      const file = beside(line.path);
+      if (await exists(file)) this.#constraints.push(file);
+      else this.#refused.push(`${place}: there is no file ${this.#displayPath(file)}.`);
+    } else if (including.some((file) => file.path === beside(line.path))) {
+      this.#refused.push(`${place}: ${line.path} includes itself.`);
+    } else {
+      await this.read(beside(line.path), [...including.slice(0, -1), { path, place }]);
+    }
+  }
+
+  #displayPath(path: string): string {
+    const within = relative(this.#directory, path);
+    return within.startsWith("..") || isAbsolute(within) ? path : within.split(sep).join("/");
+  }
+}
+
+/** A directory beside the file, as a whole path; an address stays as it is. */
+async function findLinks(
+  value: string | undefined,
+  beside: (name: string) => string,
+): Promise<string | undefined> {
+  return value !== undefined && (await exists(beside(value))) ? beside(value) : value;
+}
+
+async function exists(path: string): Promise<boolean> {
+  return await access(path).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,94 @@
+import { expect, test } from "vitest";
+import { DisplayOrder, type DisplayedCall } from "./display-order.ts";
+
+function openOrder() {
+  const ending = new AbortController();
+  const order = new DisplayOrder(ending.signal);
+  const shown: string[] = [];
+  const begin = (): { readonly turn: DisplayedCall; readonly say: (text: string) => void } => {
+    const turn = order.begin();
+    return { turn, say: (text) => turn.show(() => shown.push(text)) };
+  };
+  return { begin, shown, end: () => ending.abort() };
+}
+
+test("a call that begins after another one is shown once the log of that one is", () => {
+  const { begin, shown } = openOrder();
+  const first = begin();
+  first.say("1 begins");
+  const logShown = first.turn.awaitLog();
+  first.say("1 done");
+  first.turn.end();
+
+  const second = begin();
+  second.say("2 begins");
+  first.say("1 printed");
+  second.say("2 done");
+  second.turn.end();
+  expect(shown).toEqual(["1 begins", "1 done", "1 printed"]);
+  logShown();
+  expect(shown.slice(3)).toEqual(["2 begins", "2 done"]);
+});
+
+test("calls that run side by side are shown as they come", () => {
+  const { begin, shown } = openOrder();
+  const first = begin();
+  first.turn.awaitLog();
+  const second = begin();
+  second.say("2 begins");
+  first.turn.end();
+  second.say("2 done");
+  expect(shown).toEqual(["2 begins", "2 done"]);
+});
+
+test("a call without a log holds up nobody", () => {
+  const { begin, shown } = openOrder();
+  begin().turn.end();
+  begin().say("2 begins");
+  expect(shown).toEqual(["2 begins"]);
+});
+
+test("held calls are shown one after the other, each with its own log", () => {
+  const { begin, shown } = openOrder();
+  const calls = [1, 2, 3].map((number) => {
+    const { turn, say } = begin();
+    const logShown = turn.awaitLog();
+    say(`${number} begins`);
+    turn.end();
+    return { say, logShown };
+  });
+  const [first, second, third] = calls;
+  second?.say("2 printed");
+  second?.logShown();
+  third?.say("3 printed");
+  third?.logShown();
+  first?.say("1 printed");
+  first?.logShown();
+  expect(shown).toEqual(["1 begins", "1 printed", "2 begins", "2 printed", "3 begins", "3 printed"]);
+});
+
+test("a log that is said to be shown twice counts once", () => {
+  const { begin, shown } = openOrder();
+  const { turn } = begin();
+  const [once, other] = [turn.awaitLog(), turn.awaitLog()];
+  turn.end();
+  once();
+  once();
+  const second = begin();
+  second.say("2 begins");
+  expect(shown).toEqual([]);
+  other();
+  expect(shown).toEqual(["2 begins"]);
+});
+
+test("what is held is shown when the command is ended, and nothing is held after that", () => {
+  const { begin, shown, end } = openOrder();
+  const { turn } = begin();
+  turn.awaitLog();
+  turn.end();
+  begin().say("2 begins");
+  end();
+  expect(shown).toEqual(["2 begins"]);
+  begin().say("3 begins");
+  expect(shown).toEqual(["2 begins", "3 begins"]);
+});

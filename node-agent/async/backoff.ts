@@ -1,0 +1,30 @@
+import type { Timing } from "../timing.ts";
+import { retryDelayMs } from "./retry-delay.ts";
+
+/** Counts what goes wrong in a row, and says when the next call may be made. */
+export class Backoff {
+  readonly #policy: { readonly baseMs: number; readonly capMs: number };
+  readonly #random: () => number;
+  #failures = 0;
+  #restsUntil = 0;
+
+  constructor(timing: Timing, random: () => number) {
+    this.#policy = { baseMs: timing.edgeRetryBaseMs, capMs: timing.edgeRetryCapMs };
+    this.#random = random;
+  }
+
+  /** Calls that fail together count once. */
+  increase(): void {
+    if (this.remainingMs() > 0) return;
+    this.#failures += 1;
+    this.#restsUntil = Date.now() + retryDelayMs(this.#failures, this.#policy, this.#random());
+  }
+
+  reset(): void {
+    this.#failures = 0;
+  }
+
+  remainingMs(): number {
+    return Math.max(0, this.#restsUntil - Date.now());
+  }
+}

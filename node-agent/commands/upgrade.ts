@@ -1,0 +1,122 @@
+/**
+ * `edgerun-agent upgrade`: the agent of the edge takes the place of this one.
+ *
+ * U1  Nothing is replaced before the new file has its hash, is signed by the key that this agent has from its
+ *     deployment, and starts.
+ * U2  Workers and their jobs go on: the new agent takes them over.
+ * U3  An agent that does not connect in time makes room for the one before it.
+ */
+import { createHash } from "node:crypto";
+import { copyFile, readFile, rename, writeFile } from "node:fs/promises";
+import { SIGNATURE_SUFFIX } from "../../src/contract/agent/agent-signature.ts";
+import { runCommand } from "../host/command.ts";
+import { agentFiles } from "../host/layout.ts";
+import { hasService, restartService } from "../host/service.ts";
+import { queryAgent } from "../host/status-server.ts";
+import { signatureIssue } from "../host/agent-signature.ts";
+import { isConnected, waitForAgent } from "./status.ts";
+
+const FETCH_LIMIT_MS = 5 * 60_000;
+const AGENT_PATH = "/agent/edgerun-agent.mjs";
+
+export type UpgradeSettings = {
+  readonly edgeUrl: string;
+  readonly stateDir: string;
+  /** The file that runs as the agent. */
+  readonly agentPath: string;
+  readonly connectLimitMs: number;
+  /** The key by which the new agent must be signed; null for an agent that has none. */
+  readonly trustedKey: string | null;
+  readonly say: (line: string) => void;
+};
+
+/** Returns the exit code; throws with words for people. */
+export async function upgrade(settings: UpgradeSettings): Promise<number> {
+  const { agentPath, say } = settings;
+  const files = agentFiles(agentPath);
+  const bundle = await fetchBundle(settings.edgeUrl);
+  if (bundle.equals(await readFile(files.current))) {
+    say("This host has the agent of the edge already.");
+    return 0;
+  }
+  if (settings.trustedKey !== null) await requireSignature(settings.edgeUrl, bundle, settings.trustedKey); // U1
+  await writeFile(files.next, bundle, { mode: 0o644 });
+  const version = await versionOf(files.next); // U1
+  await copyFile(files.current, files.previous);
+  await rename(files.next, files.current);
+  say(`Installed edgerun-agent ${version}.`);
+  if (!hasService()) {
+    say("No service keeps the agent running: start it anew. Its workers go on meanwhile.");
+    return 0;
+  }
+  return (await restartAs(settings)) ? 0 : await rollback(settings);
+}
+
+async function fetchBundle(edgeUrl: string): Promise<Buffer> {
+  const bundle = await fetchFile(`${edgeUrl}${AGENT_PATH}`);
+  const expected = (await fetchFile(`${edgeUrl}${AGENT_PATH}.sha256`)).toString().trim();
+  const hash = createHash("sha256").update(bundle).digest("hex");
+  if (hash === expected) return bundle;
+  throw new Error(
+    `What ${edgeUrl} sent is not what it should be: its SHA-256 is ${hash}, not ${expected}. If the edge was deployed at this moment, try again.`,
+  );
+}
+
+async function requireSignature(edgeUrl: string, bundle: Buffer, trustedKey: string): Promise<void> {
+  const issue = signatureIssue(bundle, await fetchSignature(edgeUrl), trustedKey);
+  if (issue === null) return;
+  throw new Error(
+    `The agent of ${edgeUrl} is not installed, and the one that runs stays: ${issue}. ` +
+      "If the installation has lost its key, ask who deploys it for the new one: edgerun-agent upgrade --accept-key <key>",
+  );
+}
+
+/** The file beside the agent of an edge; null where it has none. */
+export async function fetchSignature(edgeUrl: string): Promise<string | null> {
+  const limit = AbortSignal.timeout(FETCH_LIMIT_MS);
+  const response = await fetch(`${edgeUrl}${AGENT_PATH}${SIGNATURE_SUFFIX}`, {
+    signal: limit,
+    redirect: "error",
+  });
+  if (response.status === 404) return null;
+  if (!response.ok) throw new Error(`The signature of the agent: status ${response.status}.`);
+  return await response.text();
+}
+
+async function fetchFile(url: string): Promise<Buffer> {
+  const limit = AbortSignal.timeout(FETCH_LIMIT_MS);
+  const response = await fetch(url, { signal: limit, redirect: "error" }); // it might lead to plain HTTP
+  if (!response.ok) throw new Error(`${url} answered with status ${response.status}.`);
+  return Buffer.from(await response.arrayBuffer());
+}
+
+async function versionOf(path: string): Promise<string> {
+  const end = await runCommand(process.execPath, [path, "--version"]);
+  if (end.kind === "ended" && end.code === 0) return end.stdout.trim();
+  throw new Error(
+    `The new agent does not start on Node ${process.version}: ${end.kind === "ended" ? end.output : "no Node"}`,
+  );
+}
+
+/** Whether another process than before is the agent now, and heard the edge. */
+async function restartAs({ stateDir, connectLimitMs, say }: UpgradeSettings): Promise<boolean> {
+  const before = await queryAgent(stateDir).catch(() => undefined);
+  await restartService();
+  const status = await waitForAgent(
+    stateDir,
+    connectLimitMs,
+    (now) => now.pid !== before?.pid && isConnected(now),
+  );
+  if (status) say(`It is connected, with ${status.workers.length} workers.`);
+  return status !== undefined;
+}
+
+async function rollback(settings: UpgradeSettings): Promise<number> {
+  const { agentPath, connectLimitMs, say } = settings;
+  const { current, previous, next } = agentFiles(agentPath);
+  say(`It did not connect within ${connectLimitMs / 1_000} s; the one before comes back.`);
+  await copyFile(previous, next);
+  await rename(next, current);
+  if (!(await restartAs(settings))) say("That one does not connect either. See: edgerun-agent doctor");
+  return 1;
+}

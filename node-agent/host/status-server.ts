@@ -1,0 +1,62 @@
+/** Where the commands of a host ask its running agent: a socket that only its owner opens. */
+import { chmod, rm } from "node:fs/promises";
+import { createServer, request, type Server } from "node:http";
+import { text } from "node:stream/consumers";
+import { once } from "node:events";
+import { join } from "node:path";
+import { agentStatusSchema, type AgentStatus } from "./agent-status.ts";
+
+const ANSWER_LIMIT_MS = 5_000;
+
+export class StatusServer {
+  readonly #server: Server;
+  readonly #path: string;
+
+  private constructor(server: Server, path: string) {
+    this.#server = server;
+    this.#path = path;
+  }
+
+  /** Answers whoever asks in the state directory; the agent that holds its journal is the only one there. */
+  static async start(stateDir: string, read: () => AgentStatus): Promise<StatusServer> {
+    const path = socketPath(stateDir);
+    await rm(path, { force: true }); // of an agent that was killed
+    const server = createServer((_, response) => {
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(read()));
+    });
+    server.listen(path);
+    await once(server, "listening");
+    await chmod(path, 0o600);
+    return new StatusServer(server, path);
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+    await rm(this.#path, { force: true });
+  }
+}
+
+/** What the agent of a state directory says; undefined when none runs there. Throws when one runs and is silent. */
+export async function queryAgent(stateDir: string): Promise<AgentStatus | undefined> {
+  try {
+    const query = request({ socketPath: socketPath(stateDir), path: "/", timeout: ANSWER_LIMIT_MS });
+    query.on("timeout", () => query.destroy(new Error("no answer in time")));
+    query.end();
+    const [response] = (await once(query, "response")) as [NodeJS.ReadableStream];
+    return agentStatusSchema.parse(JSON.parse(await text(response)));
+  } catch (error) {
+    if (isNotListening(error)) return undefined;
+    const detail = error instanceof Error ? error.message : String(error);
+    throw new Error(`The agent of ${stateDir} does not answer: ${detail}`, { cause: error });
+  }
+}
+
+/** No socket, or one that an agent left that was killed. */
+function isNotListening(error: unknown): boolean {
+  return error instanceof Error && "code" in error && ["ENOENT", "ECONNREFUSED"].includes(String(error.code));
+}
+
+function socketPath(stateDir: string): string {
+  return join(stateDir, "agent.sock");
+}

@@ -1,0 +1,169 @@
+/** One open connection of a link: its streams, from the frame that opens each until it is over. */
+import type { Agent } from "node:http";
+import {
+  decodeCredit,
+  decodeFrames,
+  decodeOpen,
+  FLAG_END,
+  FRAME,
+  type Frame,
+  NO_PAYLOAD,
+} from "../../src/link/link-frame.ts";
+import { requestHeadSchema, type ResetReason } from "../../src/link/link-messages.ts";
+import type { WindowBudget } from "../../src/link/link-window.ts";
+import { Channel } from "./channel.ts";
+import type { AdmissionControl } from "../worker/admission.ts";
+import type { BufferedMessages } from "./message-buffer.ts";
+import { HttpStream } from "./http-stream.ts";
+import { decodeJson, encodeJson } from "./json-bytes.ts";
+import type { ForwardedRequest, LinkStream } from "./link-stream.ts";
+import { type MessageSocket, SendScheduler } from "./send-scheduler.ts";
+import type { Timing } from "../timing.ts";
+import { WebsocketStream } from "./websocket-stream.ts";
+
+export type LinkSessionOptions = {
+  readonly socket: MessageSocket;
+  readonly endpointId: string;
+  readonly admissionControl: AdmissionControl;
+  readonly connections: Agent;
+  readonly budget: WindowBudget;
+  readonly buffered: BufferedMessages;
+  readonly timing: Pick<Timing, "linkBeatMs">;
+  /** The last stream is over. */
+  readonly onQuiet: () => void;
+};
+
+type Open = { readonly channel: Channel; stream: LinkStream | null };
+
+export class LinkSession {
+  readonly #options: LinkSessionOptions;
+  readonly #scheduler: SendScheduler;
+  readonly #streams = new Map<number, Open>();
+  /** The highest number of a stream so far. */
+  #newest = 0;
+  #beat: NodeJS.Timeout | null = null;
+
+  constructor(options: LinkSessionOptions) {
+    this.#options = options;
+    this.#scheduler = new SendScheduler(options.socket);
+  }
+
+  get isQuiet(): boolean {
+    return this.#streams.size === 0;
+  }
+
+  announceWorkers(workers: readonly string[]): void {
+    this.#scheduler.sendFirst({ type: FRAME.WORKERS, flags: 0, stream: 0, payload: encodeJson({ workers }) });
+  }
+
+  /** False when the message is none of a link. */
+  receive(message: Uint8Array): boolean {
+    const frames = decodeFrames(message);
+    if (!frames) return false;
+    for (const frame of frames) {
+      if (frame.type === FRAME.OPEN) this.#open(frame);
+      else this.#receive(frame);
+    }
+    return true;
+  }
+
+  /** Ends all streams with the reason, as one sentence for people. */
+  fail(detail: string): void {
+    for (const opened of this.#streams.values()) end(opened, "worker_failed", detail);
+  }
+
+  /** The connection is gone. */
+  close(): void {
+    if (this.#beat) clearTimeout(this.#beat);
+    for (const { channel, stream } of this.#streams.values()) {
+      channel.drop();
+      stream?.abort();
+    }
+  }
+
+  // Frames
+
+  #open({ stream, flags, payload }: Frame): void {
+    const { budget, admissionControl, endpointId, buffered } = this.#options;
+    if (this.#streams.has(stream) || stream === 0) return;
+    this.#newest = Math.max(this.#newest, stream);
+    const channel = new Channel({
+      stream,
+      scheduler: this.#scheduler,
+      budget,
+      onOver: () => this.#over(stream),
+    });
+    const opened: Open = { channel, stream: null };
+    this.#streams.set(stream, opened);
+    const open = decodeOpen(payload);
+    const head = requestHeadSchema.safeParse(open && decodeJson(open.head));
+    if (!open || !head.success) return channel.fail("protocol", "The head of the request is none.");
+    const evict = () => end(opened, "worker_gone", `The worker ${open.workerId} was put on standby.`);
+    const admission = admissionControl.admit(endpointId, open.workerId, evict);
+    if (!admission)
+      return channel.fail("worker_gone", `The worker ${open.workerId} takes no requests any more.`);
+    const connectionFailed = () => admissionControl.connectionFailed(endpointId, open.workerId);
+    const connectionRefused = () => admissionControl.connectionRefused(endpointId, open.workerId);
+    const hasBody = (flags & FLAG_END) === 0;
+    opened.stream = this.#forward(
+      { channel, admission, connectionFailed, connectionRefused, buffered, head: head.data },
+      hasBody,
+    );
+    this.#beatSoon();
+  }
+
+  #forward(request: ForwardedRequest, hasBody: boolean): LinkStream | null {
+    const { connections } = this.#options;
+    try {
+      if (request.head.kind === "websocket") return new WebsocketStream(request);
+      return new HttpStream({ ...request, hasBody, connections });
+    } catch (error) {
+      const { channel, admission } = request;
+      admission.release();
+      const detail = error instanceof Error ? error.message : String(error);
+      channel.fail("protocol", `The request cannot be written as HTTP: ${detail}.`);
+      return null;
+    }
+  }
+
+  #receive({ type, stream, payload, flags }: Frame): void {
+    const opened = this.#streams.get(stream);
+    if (!opened) return this.#receivedOfNone(type, stream);
+    if (type === FRAME.RESET) {
+      opened.channel.drop();
+      opened.stream?.abort();
+    } else if (type === FRAME.CREDIT) {
+      opened.channel.credited(decodeCredit(payload) ?? 0);
+    } else if (!opened.channel.hasReceivedLast) {
+      opened.stream?.receive({ type, stream, payload, flags });
+    }
+  }
+
+  /** Of a stream that is over nothing matters; one that never was is news to the edge. */
+  #receivedOfNone(type: Frame["type"], stream: number): void {
+    if (stream <= this.#newest || type === FRAME.RESET || type === FRAME.CREDIT) return;
+    const payload = encodeJson({ reason: "protocol", detail: "There is no such stream." });
+    this.#scheduler.sendFirst({ type: FRAME.RESET, flags: 0, stream, payload });
+  }
+
+  #over(stream: number): void {
+    this.#streams.delete(stream);
+    if (this.isQuiet) this.#options.onQuiet();
+  }
+
+  // Beats
+
+  #beatSoon(): void {
+    this.#beat ??= setTimeout(() => {
+      this.#beat = null;
+      if (![...this.#streams.values()].some(({ stream }) => stream?.kind === "http")) return;
+      this.#scheduler.sendFirst({ type: FRAME.BEAT, flags: 0, stream: 0, payload: NO_PAYLOAD });
+      this.#beatSoon();
+    }, this.#options.timing.linkBeatMs);
+  }
+}
+
+function end({ channel, stream }: Open, reason: ResetReason, detail: string): void {
+  channel.fail(reason, detail);
+  stream?.abort();
+}

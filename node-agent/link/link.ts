@@ -1,0 +1,187 @@
+/**
+ * The connection over which the workers of one load-balanced endpoint get their requests. It is kept open while the
+ * endpoint has such workers here, and says nothing while there is nothing to say, so that its other end can hibernate:
+ * only pings of the WebSocket protocol, which are answered without waking anybody, show whether it is still there.
+ */
+import { trimEndOf } from "../../src/net/trimming.ts";
+import type { Agent } from "node:http";
+import { WebSocket } from "ws";
+import { LINK_FRAME_MAX_BYTES } from "../../src/contract/limits.ts";
+import type { WindowBudget } from "../../src/link/link-window.ts";
+import type { EdgeContext } from "../edge/edge-context.ts";
+import { Backoff } from "../async/backoff.ts";
+import { Schedule } from "../async/schedule.ts";
+import type { AdmissionControl } from "../worker/admission.ts";
+import type { BufferedMessages } from "./message-buffer.ts";
+import { LinkSession } from "./link-session.ts";
+
+export type LinkOptions = Pick<
+  EdgeContext,
+  "log" | "timing" | "random" | "reachability" | "onUnauthorized"
+> & {
+  readonly edgeUrl: string;
+  readonly hostToken: string;
+  readonly endpointId: string;
+  readonly admissionControl: AdmissionControl;
+  /** Shared by the links of an agent. */
+  readonly connections: Agent;
+  readonly budget: WindowBudget;
+  readonly buffered: BufferedMessages;
+};
+
+/** Frames of several streams may share a message. */
+const MESSAGE_MAX_BYTES = 16 * LINK_FRAME_MAX_BYTES;
+/** Time for the other end to say goodbye as well. */
+const GOODBYE_MS = 1_000;
+const GOING_AWAY = 1001;
+const NO_LINK = 1002;
+const STOPPED = "The agent of the host was stopped.";
+
+export class Link {
+  readonly #options: LinkOptions;
+  readonly #backoff: Backoff;
+  readonly #schedule = new Schedule(() => this.#step());
+  #socket: WebSocket | null = null;
+  #session: LinkSession | null = null;
+  #isHeard = false;
+  /** Workers that the edge has been told of. */
+  #announced: readonly string[] = [];
+  #isLeaving = false;
+  #onQuiet: () => void = () => {};
+
+  constructor(options: LinkOptions) {
+    this.#options = options;
+    this.#backoff = new Backoff(options.timing, options.random);
+    this.#schedule.within(0);
+  }
+
+  /** Other workers may take requests than before. */
+  admissionChanged(): void {
+    const { admissionControl, endpointId } = this.#options;
+    const workers = this.#isLeaving ? [] : admissionControl.openWorkers(endpointId);
+    if (!this.#session || areSame(workers, this.#announced)) return;
+    this.#announced = workers;
+    this.#session.announceWorkers(workers);
+  }
+
+  /** Takes no more requests, lets those that run end for so long, then closes. */
+  async leave(graceMs: number): Promise<void> {
+    this.#isLeaving = true;
+    this.admissionChanged();
+    await this.#quiet(graceMs);
+    this.#session?.fail(STOPPED);
+    this.#schedule.cancel();
+    this.#options.reachability.answered(this.#conversation);
+    setImmediate(() => this.#closeSocket()); // after what was said last
+  }
+
+  #closeSocket(): void {
+    const socket = this.#socket;
+    socket?.close(GOING_AWAY);
+    setTimeout(() => socket?.terminate(), GOODBYE_MS).unref();
+  }
+
+  async #quiet(graceMs: number): Promise<void> {
+    if (!this.#session || this.#session.isQuiet) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#onQuiet = resolve;
+    const timer = setTimeout(resolve, graceMs);
+    await promise;
+    clearTimeout(timer);
+  }
+
+  // Connecting
+
+  get #conversation(): string {
+    return `link of ${this.#options.endpointId}`;
+  }
+
+  #step(): void {
+    if (!this.#socket) return this.#open();
+    if (!this.#isHeard) return this.#socket.terminate();
+    this.#isHeard = false;
+    this.#socket.ping();
+    this.#schedule.within(this.#options.timing.linkPingMs);
+  }
+
+  #open(): void {
+    if (this.#isLeaving) return;
+    const { edgeUrl, hostToken, endpointId, timing } = this.#options;
+    const path = `/agent/v1/endpoints/${encodeURIComponent(endpointId)}/link`;
+    const url = new URL(`${trimEndOf(edgeUrl, "/").replace(/^http/, "ws")}${path}`);
+    const socket = new WebSocket(url, {
+      ...(isUnseen(url) && { generateMask: (mask) => mask.fill(0) }),
+      headers: { authorization: `Bearer ${hostToken}` },
+      perMessageDeflate: false,
+      maxPayload: MESSAGE_MAX_BYTES,
+      handshakeTimeout: timing.edgeSlackMs,
+    });
+    this.#socket = socket;
+    let problem: string | null = "the connection was closed";
+    socket.on("open", () => this.#opened(socket));
+    socket.on("message", (message: Buffer) => this.#received(socket, message));
+    socket.on("pong", () => this.#heard());
+    socket.on("unexpected-response", (_, response) => {
+      if (this.#isRejected(response.statusCode ?? 0)) problem = null;
+      socket.terminate();
+    });
+    socket.on("error", (error) => (problem &&= error.message));
+    socket.on("close", () => this.#lost(problem));
+  }
+
+  #opened(socket: WebSocket): void {
+    const { endpointId, admissionControl, reachability, timing } = this.#options;
+    this.#session = new LinkSession({ ...this.#options, socket, onQuiet: () => this.#onQuiet() });
+    this.#isHeard = true;
+    this.#announced = this.#isLeaving ? [] : admissionControl.openWorkers(endpointId);
+    this.#session.announceWorkers(this.#announced);
+    this.#schedule.within(timing.linkPingMs);
+    reachability.answered(this.#conversation);
+  }
+
+  #received(socket: WebSocket, message: Buffer): void {
+    this.#heard();
+    if (!this.#session?.receive(message)) socket.close(NO_LINK, "The message is none of a link.");
+  }
+
+  /** Only who was heard of is taken for healthy: an edge may accept a link, and drop it at once. */
+  #heard(): void {
+    this.#isHeard = true;
+    this.#backoff.reset();
+  }
+
+  /** Whether the edge has understood, and does not want the link. */
+  #isRejected(status: number): boolean {
+    const { log, endpointId, onUnauthorized } = this.#options;
+    if (status >= 500) return false;
+    if (status === 401) onUnauthorized();
+    else log.warn("link_refused", { endpointId, status });
+    return true;
+  }
+
+  /** `problem`: null when the edge does not want the link. */
+  #lost(problem: string | null): void {
+    const { reachability, timing } = this.#options;
+    this.#session?.close();
+    this.#session = null;
+    this.#socket = null;
+    this.#onQuiet();
+    if (this.#isLeaving) return this.#schedule.cancel();
+    if (problem === null) return this.#schedule.within(timing.linkRefusedMs);
+    reachability.failed(this.#conversation, problem);
+    this.#backoff.increase();
+    this.#schedule.within(this.#backoff.remainingMs());
+  }
+}
+
+/**
+ * Masks keep content that somebody chose from looking like HTTP to proxies that read along. Where none can, an empty
+ * mask saves the copy and a third of the agent's work for large answers.
+ */
+function isUnseen({ protocol, hostname }: URL): boolean {
+  return protocol === "wss:" || ["127.0.0.1", "[::1]", "localhost"].includes(hostname);
+}
+
+function areSame(some: readonly string[], others: readonly string[]): boolean {
+  return some.length === others.length && some.every((one) => others.includes(one));
+}

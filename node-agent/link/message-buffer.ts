@@ -1,0 +1,29 @@
+/**
+ * What the agent holds of the messages of WebSockets: a worker may send large ones that nobody reads, or that never
+ * end. All of them together are bounded; up to a share of its own a WebSocket is never the one that has to go.
+ */
+import { LINK_WINDOW_MAX_BYTES, AGENT_WEBSOCKETS_BUFFER_MAX_BYTES } from "../../src/contract/limits.ts";
+
+/** Shared by all WebSockets of an agent. */
+export class BufferedMessages {
+  bytes = 0;
+}
+
+export class BufferShare {
+  readonly #all: BufferedMessages;
+  #bytes = 0;
+
+  constructor(all: BufferedMessages) {
+    this.#all = all;
+  }
+
+  /** So many bytes more, or fewer, are held. */
+  add(bytes: number): void {
+    this.#bytes += bytes;
+    this.#all.bytes += bytes;
+  }
+
+  get isTooLarge(): boolean {
+    return this.#bytes > LINK_WINDOW_MAX_BYTES / 4 && this.#all.bytes > AGENT_WEBSOCKETS_BUFFER_MAX_BYTES;
+  }
+}

@@ -1,0 +1,50 @@
+/** What went wrong between the agent and a worker's server. */
+import type { ForwardedRequest } from "./link-stream.ts";
+
+const BROKEN = new Set(["ECONNRESET", "EPIPE", "ERR_STREAM_PREMATURE_CLOSE", "ERR_STREAM_DESTROYED"]);
+
+/** Ends a request whose connection to the worker has failed; one that has reached nobody may go to another worker. */
+export function failRequest(
+  error: Error,
+  request: Omit<ForwardedRequest, "head">,
+  hasAnswered = false,
+): void {
+  const { channel, admission, connectionFailed, connectionRefused } = request;
+  const detail = workerFailure(error, admission.port, hasAnswered);
+  if (!isUnreached(error)) {
+    channel.fail("worker_failed", detail);
+    return connectionFailed();
+  }
+  connectionRefused(); // first, or the edge would choose the worker again
+  channel.fail("worker_gone", detail);
+}
+
+/** Says it in one sentence. */
+export function workerFailure(error: Error, port: number, hasAnswered = false): string {
+  const code = codeOf(error);
+  if (code === "ECONNREFUSED")
+    return `The worker refused the connection: nothing listens on its port ${port}.`;
+  if (code === "HPE_HEADER_OVERFLOW") return headFailure(port);
+  if (code.startsWith("HPE_")) return `The worker's answer on port ${port} is not HTTP: ${error.message}.`;
+  if (hasAnswered) return `The worker broke off in the middle of its answer on port ${port}.`;
+  if (isBroken(error)) return `The worker closed the connection on port ${port} before it answered.`;
+  return `The worker cannot be reached on port ${port}: ${error.message}.`;
+}
+
+export function headFailure(port: number): string {
+  return `The head of the worker's answer on port ${port} is too large, or none that can be passed on.`;
+}
+
+/** The other end closed the connection, as it may with one that was kept for the next request. */
+function isBroken(error: Error): boolean {
+  return BROKEN.has(codeOf(error));
+}
+
+/** There was no connection. */
+function isUnreached(error: Error): boolean {
+  return "syscall" in error && error.syscall === "connect";
+}
+
+function codeOf(error: Error): string {
+  return "code" in error && typeof error.code === "string" ? error.code : "";
+}

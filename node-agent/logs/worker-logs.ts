@@ -1,0 +1,158 @@
+/** The logs of all workers of this host: what they print, and what happens to them. */
+import { LOG_BURST_BYTES, LOG_BYTES_PER_SECOND } from "../../src/contract/limits.ts";
+import type { EdgeContext } from "../edge/edge-context.ts";
+import type { Journal } from "../journal/journal.ts";
+import type { OutputPart } from "../runtime/output.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+import { LogShipper } from "./log-shipper.ts";
+import { WorkerLog } from "./worker-log.ts";
+
+export type WorkerLogsOptions = EdgeContext & { readonly runtime: Runtime; readonly journal: Journal };
+
+/** The worker whose output is read. */
+export type LoggedWorker = { readonly workerId: string; readonly endpointId: string };
+
+/** Time for the last output of an ended worker to be read. */
+const FINISH_MS = 2_000;
+
+export class WorkerLogs {
+  readonly #options: WorkerLogsOptions;
+  readonly #shipper: LogShipper;
+  readonly #logs = new Map<string, WorkerLog>();
+
+  constructor(options: WorkerLogsOptions) {
+    this.#options = options;
+    this.#shipper = new LogShipper({
+      ...options,
+      workers: () => [...this.#logs.values()].map(({ lines }) => lines),
+      onBatch: () => this.#eachLog((log) => log.reportDropped()),
+      onStored: (lines, batch) => {
+        const place = lines.markStored(batch, Date.now());
+        if (place) options.journal.saveOutputPlace(lines.workerId, place);
+        this.#forgetIfOver(lines.workerId);
+      },
+    });
+  }
+
+  // What workers print
+
+  /** A worker has a new container, whose output is read from its beginning. */
+  begin(worker: LoggedWorker): void {
+    const log = this.#logOf(worker);
+    this.#options.journal.removeOutputPlace(worker.workerId);
+    log.lines.clearPlaces();
+    this.#read(log, null);
+  }
+
+  /** A container of an earlier agent process; its output is read on from where the edge has it. */
+  resume(worker: LoggedWorker): void {
+    const log = this.#logOf(worker);
+    if (log.hasRead) return;
+    const place = this.#options.journal.outputPlace(worker.workerId);
+    log.lines.resumeFrom(place?.seq ?? 0);
+    this.#read(log, place?.position ?? null);
+  }
+
+  /** The container has ended, and will be removed: reads what it has printed until then. */
+  async finish(workerId: string): Promise<void> {
+    const log = this.#logs.get(workerId);
+    if (!log?.reading) return;
+    const timer = setTimeout(() => log.reading?.stop.abort(), FINISH_MS);
+    await log.reading.ended;
+    clearTimeout(timer);
+    log.reading = undefined;
+  }
+
+  /** Nothing is left of the worker but lines that the edge does not have. */
+  removed(workerId: string): void {
+    const log = this.#logs.get(workerId);
+    if (!log) return;
+    log.isRemoved = true;
+    log.reading?.stop.abort();
+    this.#forgetIfOver(workerId);
+  }
+
+  /** These must not show in what the worker prints. */
+  mask(worker: LoggedWorker, values: readonly string[]): void {
+    this.#logOf(worker).masks.add(values);
+  }
+
+  masked(workerId: string, text: string): string {
+    return this.#logs.get(workerId)?.masks.apply(text) ?? text;
+  }
+
+  /** The jobs that are in a worker now. */
+  setJobs(workerId: string, jobIds: readonly string[]): void {
+    this.#logs.get(workerId)?.setJobs(jobIds);
+  }
+
+  // What happens to workers
+
+  /** A sentence for people. Of a worker that is not known nothing is noted. */
+  addEvent(workerId: string, message: string, more: { endpointId?: string; jobId?: string } = {}): void {
+    const { endpointId, jobId } = more;
+    const log = endpointId === undefined ? this.#logs.get(workerId) : this.#logOf({ workerId, endpointId });
+    if (!log) return;
+    log.isRemoved = false;
+    log.addEvent(message, jobId);
+    this.#shipper.changed(log.lines);
+  }
+
+  // Who follows
+
+  follow(endpointId: string): number {
+    return this.#shipper.follow(endpointId);
+  }
+
+  setFollow(endpointId: string, follow: number): void {
+    this.#shipper.setFollow(endpointId, follow);
+  }
+
+  /** The agent ends: the edge gets what is there, if it takes it within the time. */
+  async close(timeoutMs: number): Promise<void> {
+    this.#eachLog((log) => log.reading?.stop.abort());
+    await Promise.all([...this.#logs.values()].map(async (log) => await log.reading?.ended));
+    await this.#shipper.close(timeoutMs);
+  }
+
+  #read(log: WorkerLog, position: string | null): void {
+    log.reading?.stop.abort();
+    const stop = new AbortController();
+    const { runtime } = this.#options;
+    const reader = {
+      position,
+      admits: (bytes: number) => log.admits(bytes),
+      onPart: (part: OutputPart) => {
+        if (stop.signal.aborted) return;
+        log.take(part);
+        this.#shipper.changed(log.lines);
+      },
+      signal: stop.signal,
+    };
+    const ended = runtime.output(log.lines.workerId, reader).catch(() => {}); // a worker's log is not worth its life
+    log.reading = { stop, ended };
+    log.hasRead = true;
+  }
+
+  #logOf({ workerId, endpointId }: LoggedWorker): WorkerLog {
+    const known = this.#logs.get(workerId);
+    if (known) return known;
+    const log = new WorkerLog(
+      { workerId, endpointId },
+      { perSecond: LOG_BYTES_PER_SECOND, burst: LOG_BURST_BYTES },
+    );
+    this.#logs.set(workerId, log);
+    return log;
+  }
+
+  #forgetIfOver(workerId: string): void {
+    const log = this.#logs.get(workerId);
+    if (!log?.isRemoved || !log.lines.isEmpty) return;
+    this.#logs.delete(workerId);
+    this.#options.journal.removeOutputPlace(workerId);
+  }
+
+  #eachLog(act: (log: WorkerLog) => void): void {
+    for (const log of this.#logs.values()) act(log);
+  }
+}

@@ -1,0 +1,88 @@
+import Dockerode from "dockerode";
+import type { AgentLog } from "../log.ts";
+import type { Volumes } from "../volumes/volumes.ts";
+import { DiskSpace } from "../disk/disk-space.ts";
+import { freeBytesOf } from "./docker/docker-root.ts";
+import { DockerRuntime, type DockerRuntimeOptions } from "./docker/docker-runtime.ts";
+import { ProcessRuntime } from "./process/process-runtime.ts";
+import type { Runtime } from "./runtime.ts";
+
+export type RuntimeKind = Runtime["kind"];
+
+const PING_LIMIT_MS = 3_000;
+/** Time between two looks at a disk that only files of apps are kept on. */
+const CHECK_INTERVAL_MS = 60_000;
+
+/** Docker when a daemon answers, else plain processes; says why. Throws when Docker was asked for and is not there. */
+export async function chooseRuntime(
+  requested: RuntimeKind | undefined,
+): Promise<{ readonly kind: RuntimeKind; readonly why: string }> {
+  if (requested === "process") return { kind: "process", why: "asked for" };
+  const error = await dockerError();
+  if (error === null) return { kind: "docker", why: "a Docker daemon answers" };
+  if (requested === undefined) {
+    const why = `no Docker daemon answers (${error}); workers run as plain processes without isolation`;
+    return { kind: "process", why };
+  }
+  throw new Error(
+    `No Docker daemon answers (${error}). Start Docker, or set DOCKER_HOST, or choose --runtime process.`,
+  );
+}
+
+export type RuntimeSettings = Pick<
+  DockerRuntimeOptions,
+  "networkName" | "allowedNetworks" | "isOpenNetworkAllowed" | "allowedRegistries"
+> & {
+  readonly hostId: string;
+  readonly stateDir: string;
+  readonly hasRealGpus: boolean;
+  /** The NVIDIA Container Toolkit of this host would load what a container names. */
+  readonly clearsPreloads: boolean;
+  /** Of plain processes; see ProcessRuntimeOptions. */
+  readonly pythonPackage: string | undefined;
+  readonly volumes: Volumes;
+  readonly log: AgentLog;
+  /** Free disk below which images and files of apps that nobody uses are removed. */
+  readonly diskReserveBytes: number;
+  /** The state directory is on the disk that images are on. */
+  readonly isStateBesideImages: boolean;
+};
+
+export function createRuntime(kind: RuntimeKind, settings: RuntimeSettings): Runtime {
+  const {
+    stateDir,
+    diskReserveBytes: reserveBytes,
+    isStateBesideImages,
+    pythonPackage,
+    ...docker
+  } = settings;
+  if (kind === "docker") {
+    const disk = isStateBesideImages ? undefined : diskSpaceOf(stateDir, reserveBytes);
+    return new DockerRuntime({
+      ...docker,
+      images: { reserveBytes },
+      artifacts: { stateDirectory: stateDir, ...(disk && { disk }) },
+    });
+  }
+  const { hasRealGpus, volumes, log } = settings;
+  const disk = diskSpaceOf(stateDir, reserveBytes);
+  return new ProcessRuntime({ stateDirectory: stateDir, hasRealGpus, pythonPackage, volumes, log, disk });
+}
+
+function diskSpaceOf(directory: string, reserveBytes: number): DiskSpace {
+  return new DiskSpace({
+    freeBytes: () => freeBytesOf(directory),
+    reserveBytes,
+    checkIntervalMs: CHECK_INTERVAL_MS,
+  });
+}
+
+/** Why no daemon answers; null when one does. */
+async function dockerError(): Promise<string | null> {
+  try {
+    await new Dockerode({ timeout: PING_LIMIT_MS }).ping();
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}

@@ -1,0 +1,141 @@
+/**
+ * Exits of a host's containers, from Docker's event stream.
+ *
+ * E1  Events are subscribed to before the containers are listed, so nothing falls in between.
+ * E2  After a broken stream the list is taken again: what ended in the gap is found there.
+ * E3  A container is reported once, by its id: a worker that is started anew has a new container.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import type Dockerode from "dockerode";
+import * as z from "zod";
+import { HOST_LABEL, ownerOfLabels } from "./container-options.ts";
+import { isNotFound } from "./docker-errors.ts";
+import { type Ending, exitReason } from "../exit-reason.ts";
+import { jsonLines } from "./json-lines.ts";
+import type { WorkerExit } from "../runtime.ts";
+
+const RECONNECT_FIRST_MS = 100;
+const RECONNECT_MAX_MS = 10_000;
+const REPORTED_MAX = 10_000;
+
+const ENDED_STATES = new Set(["exited", "dead", "removing"]);
+
+const eventSchema = z.object({
+  Action: z.string(),
+  Actor: z.object({ ID: z.string(), Attributes: z.record(z.string(), z.string()) }),
+});
+type ContainerEvent = z.infer<typeof eventSchema>;
+
+export class ContainerExits {
+  readonly #docker: Dockerode;
+  readonly #hostId: string;
+  readonly #onExit: (exit: WorkerExit) => void;
+  /** Why the agent itself ended a container. */
+  readonly #reasonOf: (containerId: string) => string | undefined;
+  readonly #abort = new AbortController();
+  readonly #liveByContainer = new Map<string, string>();
+  readonly #reportedContainers = new Set<string>();
+  #reconnectMs = RECONNECT_FIRST_MS;
+
+  constructor(
+    docker: Dockerode,
+    hostId: string,
+    onExit: (exit: WorkerExit) => void,
+    reasonOf: (containerId: string) => string | undefined,
+  ) {
+    this.#docker = docker;
+    this.#hostId = hostId;
+    this.#onExit = onExit;
+    this.#reasonOf = reasonOf;
+  }
+
+  /** Watches until `stop`; a daemon that does not answer is tried again with back-off. */
+  async run(): Promise<void> {
+    while (!this.#abort.signal.aborted) {
+      await this.#follow().catch(() => undefined); // whatever broke the stream, the next turn lists anew
+      if (this.#abort.signal.aborted) return;
+      await delay(this.#reconnectMs, undefined, { signal: this.#abort.signal, ref: false }).catch(
+        () => undefined,
+      );
+      this.#reconnectMs = Math.min(this.#reconnectMs * 2, RECONNECT_MAX_MS);
+    }
+  }
+
+  stop(): void {
+    this.#abort.abort();
+  }
+
+  async #follow(): Promise<void> {
+    const connection = new AbortController();
+    try {
+      const stream = await this.#docker.getEvents({
+        filters: {
+          type: ["container"],
+          event: ["start", "die"],
+          label: [`${HOST_LABEL}=${this.#hostId}`],
+        },
+        abortSignal: AbortSignal.any([this.#abort.signal, connection.signal]),
+      });
+      await this.#takeList(); // E1, E2
+      this.#reconnectMs = RECONNECT_FIRST_MS;
+      for await (const line of jsonLines(stream)) await this.#takeEvent(eventSchema.parse(line));
+    } finally {
+      connection.abort();
+    }
+  }
+
+  async #takeList(): Promise<void> {
+    const filters = { label: [`${HOST_LABEL}=${this.#hostId}`] };
+    const containers = await this.#docker.listContainers({ all: true, filters });
+    const present = new Set(containers.map((container) => container.Id));
+    for (const container of containers) {
+      const workerId = ownerOfLabels(container.Labels)?.workerId;
+      if (workerId === undefined) continue;
+      if (ENDED_STATES.has(container.State)) {
+        await this.#report(container.Id, workerId, null);
+      } else this.#liveByContainer.set(container.Id, workerId);
+    }
+    for (const [containerId, workerId] of this.#liveByContainer) {
+      if (!present.has(containerId)) await this.#report(containerId, workerId, null);
+    }
+  }
+
+  async #takeEvent({ Action, Actor }: ContainerEvent): Promise<void> {
+    const workerId = ownerOfLabels(Actor.Attributes)?.workerId;
+    if (workerId === undefined) return;
+    if (Action === "start") this.#liveByContainer.set(Actor.ID, workerId);
+    else await this.#report(Actor.ID, workerId, Number(Actor.Attributes["exitCode"] ?? Number.NaN));
+  }
+
+  /** `knownExitCode` is what remains to be said when the container is gone already. */
+  async #report(containerId: string, workerId: string, knownExitCode: number | null): Promise<void> {
+    if (this.#reportedContainers.has(containerId)) return; // E3
+    const ending = await this.#endingOf(containerId, knownExitCode);
+    if (this.#abort.signal.aborted) return;
+    this.#liveByContainer.delete(containerId);
+    this.#remember(containerId);
+    const reason = this.#reasonOf(containerId) ?? exitReason(ending);
+    const exit = { workerId, exitCode: ending.exitCode, reason };
+    queueMicrotask(() => this.#onExit(exit)); // outside of the stream's error handling, so that a bug there is seen
+  }
+
+  async #endingOf(containerId: string, knownExitCode: number | null): Promise<Ending> {
+    try {
+      const { State, HostConfig } = await this.#docker.getContainer(containerId).inspect();
+      const memoryLimitBytes = HostConfig.Memory ?? 0;
+      return { exitCode: State.ExitCode, isOutOfMemory: State.OOMKilled, memoryLimitBytes };
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      const isKnown = knownExitCode !== null && Number.isFinite(knownExitCode);
+      return { exitCode: isKnown ? knownExitCode : null, isOutOfMemory: false, isRemoved: true };
+    }
+  }
+
+  #remember(containerId: string): void {
+    this.#reportedContainers.add(containerId);
+    const [oldest] = this.#reportedContainers;
+    if (oldest !== undefined && this.#reportedContainers.size > REPORTED_MAX) {
+      this.#reportedContainers.delete(oldest);
+    }
+  }
+}

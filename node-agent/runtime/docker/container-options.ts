@@ -1,0 +1,254 @@
+/**
+ * How a worker's container is made.
+ *
+ * C1  The few capabilities that root needs inside its own files and processes, no new privileges, bounded
+ *     processes and memory; never privileged. Nothing of a template or image can change that.
+ * C2  Nothing of the host is mounted but the worker's own network volume, and the files of its app, which it may
+ *     read only; least of all the Docker socket.
+ * C3  A container sees the GPUs that are its own and no others, whatever its image or template asks for.
+ * C4  Docker never restarts a container: whether a worker runs again is the edge's decision.
+ */
+import type Dockerode from "dockerode";
+import { APP_DIRECTORY, PACKED_ARTIFACT_PATH } from "../../../src/contract/agent/artifact.ts";
+import { artifactEnvironment } from "../../artifacts/artifact-environment.ts";
+import type { ArtifactPlace } from "../../artifacts/artifact-directory.ts";
+import { readStartCommand } from "../start-command.ts";
+import type { WorkerSpec } from "../runtime.ts";
+
+const MEGABYTE = 1024 * 1024;
+
+export const HOST_LABEL = "edgerun.host";
+const WORKER_LABEL = "edgerun.worker";
+const ENDPOINT_LABEL = "edgerun.endpoint";
+const REVISION_LABEL = "edgerun.revision";
+const ARTIFACT_LABEL = "edgerun.artifact";
+const DISK_LABEL = "edgerun.disk-bytes";
+
+/** Upper limit of the shared memory between a worker's processes; only what is used counts as memory. */
+const SHARED_MEMORY_BYTES = 8 * 1024 * MEGABYTE;
+
+/**
+ * Images are made for root: package managers and entry points give files away, become another user and end its
+ * processes. What Docker gives besides reaches beyond the container, or is needed by next to nobody.
+ */
+const CAPABILITIES = ["CHOWN", "DAC_OVERRIDE", "FOWNER", "KILL", "SETGID", "SETUID"];
+
+/** The host ends a worker before anything of its own when memory runs out (-1000 to 1000). */
+const OUT_OF_MEMORY_SCORE = 500;
+
+/** Where workers expect their network volume. */
+export const VOLUME_MOUNT = "/runpod-volume";
+
+/** Docker's measure of a whole CPU, and the largest that it takes. */
+const SHARES_PER_CPU = 1_024;
+const SHARES_MAX = 262_144;
+
+const LOG_CONFIG = { Type: "json-file", Config: { "max-size": "10m", "max-file": "3" } };
+
+export type ContainerSettings = {
+  readonly hostId: string;
+  readonly networkName: string;
+  readonly hasRealGpus: boolean;
+  /** The NVIDIA Container Toolkit of this host would load what a container names. */
+  readonly clearsPreloads: boolean;
+  readonly pidsLimit: number;
+  readonly cpuCount: number;
+};
+
+/** What of the host a container is given. */
+export type HostShare = {
+  /** Directory of its network volume; null for none. */
+  readonly volumePath: string | null;
+  /** Files of its app; null for none. */
+  readonly artifact: (ArtifactPlace & { readonly imagePythonPath: string }) | null;
+  /** Docker bounds its disk by itself. */
+  readonly hasDiskQuota: boolean;
+};
+
+export function containerName(workerId: string): string {
+  return `edgerun-${workerId}`;
+}
+
+/** Whose container this is, from its labels; null when it is no worker's. */
+export function ownerOfLabels(
+  labels: Readonly<Record<string, string>>,
+): { readonly workerId: string; readonly endpointId: string; readonly revision: number } | null {
+  const workerId = labels[WORKER_LABEL];
+  if (workerId === undefined) return null;
+  return {
+    workerId,
+    endpointId: labels[ENDPOINT_LABEL] ?? "",
+    revision: Number(labels[REVISION_LABEL] ?? 0),
+  };
+}
+
+/** SHA-256s of the files that containers have mounted, whatever state they are in. */
+export function artifactsOfContainers(
+  containers: readonly Pick<Dockerode.ContainerInfo, "Labels">[],
+): ReadonlySet<string> {
+  return new Set(containers.flatMap(({ Labels }) => Labels[ARTIFACT_LABEL] ?? []));
+}
+
+/** What Docker is asked to create for a worker. */
+export function containerOptions(
+  spec: WorkerSpec,
+  settings: ContainerSettings,
+  share: HostShare,
+): Dockerode.ContainerCreateOptions {
+  const { entrypoint, command } = readStartCommand(spec.dockerArgs);
+  return {
+    name: containerName(spec.workerId),
+    Image: spec.imageName,
+    ...(entrypoint.length > 0 && { Entrypoint: [...entrypoint] }),
+    ...(command.length > 0 && { Cmd: [...command] }),
+    ...(share.artifact && { WorkingDir: APP_DIRECTORY }),
+    Env: Object.entries({
+      ...ownEnvironment(spec, share),
+      ...gpuEnvironment(spec, settings),
+      ...volumeEnvironment(share),
+    }).map(([name, value]) => `${name}=${value}`),
+    Labels: {
+      [HOST_LABEL]: settings.hostId,
+      [WORKER_LABEL]: spec.workerId,
+      [ENDPOINT_LABEL]: spec.endpointId,
+      [REVISION_LABEL]: String(spec.revision),
+      [DISK_LABEL]: String(diskBytes(spec)),
+      ...(share.artifact && spec.artifact && { [ARTIFACT_LABEL]: spec.artifact.sha256 }),
+    },
+    HostConfig: hostConfig(spec, settings, share),
+  };
+}
+
+/** The types of the client are behind the API. */
+type HostConfig = Dockerode.HostConfig & { readonly CgroupnsMode: "private" };
+
+function hostConfig(spec: WorkerSpec, settings: ContainerSettings, share: HostShare): HostConfig {
+  return {
+    Init: true,
+    Privileged: false,
+    CapDrop: ["ALL"],
+    CapAdd: CAPABILITIES,
+    SecurityOpt: ["no-new-privileges"],
+    PidsLimit: settings.pidsLimit,
+    OomScoreAdj: OUT_OF_MEMORY_SCORE,
+    // The host may hand what a program leaves at its crash to a program of its own.
+    Ulimits: [{ Name: "core", Soft: 0, Hard: 0 }],
+    ...cpuAndMemory(spec, settings),
+    ...(share.hasDiskQuota && { StorageOpt: { size: String(diskBytes(spec)) } }),
+    ShmSize: SHARED_MEMORY_BYTES,
+    IpcMode: "private",
+    CgroupnsMode: "private",
+    NetworkMode: settings.networkName,
+    RestartPolicy: { Name: "no" }, // C4
+    LogConfig: LOG_CONFIG,
+    ...(isGiven(share) && { Mounts: mounts(share) }),
+    ...(hasOwnGpus(spec, settings) && { DeviceRequests: [gpuRequest(spec)] }),
+  };
+}
+
+/** A CPU worker has what was asked for it; one with GPUs has its share while others want theirs, else more. */
+function cpuAndMemory(
+  { limits, gpuIndexes }: WorkerSpec,
+  { cpuCount }: ContainerSettings,
+): Dockerode.HostConfig {
+  if (limits === undefined) return {};
+  const memory = limits.memoryMb * MEGABYTE;
+  const cpus = Math.min(limits.cpuMilli / 1_000, cpuCount);
+  const shares = Math.min(Math.max(2, Math.floor(cpus * SHARES_PER_CPU)), SHARES_MAX);
+  return {
+    // Swap is part of the limit, or a worker would crawl instead of failing.
+    ...(memory > 0 && { Memory: memory, MemorySwap: memory }),
+    ...(cpus > 0 && (gpuIndexes.length > 0 ? { CpuShares: shares } : { NanoCpus: Math.round(cpus * 1e9) })),
+  };
+}
+
+/** Bytes that a container may write to its own file system, from its labels; 0 for no limit. */
+export function diskBytesOfLabels(labels: Readonly<Record<string, string>>): number {
+  return Number(labels[DISK_LABEL] ?? 0);
+}
+
+function diskBytes({ containerDiskInGb }: Pick<WorkerSpec, "containerDiskInGb">): number {
+  return containerDiskInGb * 1e9;
+}
+
+function isGiven({ volumePath, artifact }: HostShare): boolean {
+  return volumePath !== null || artifact !== null;
+}
+
+function mounts({ volumePath, artifact }: HostShare): Dockerode.MountSettings[] {
+  return [
+    ...(volumePath === null ? [] : [volumeMount(volumePath)]),
+    ...(artifact === null
+      ? []
+      : [
+          readOnlyMount(artifact.appPath, APP_DIRECTORY),
+          readOnlyMount(artifact.archivePath, PACKED_ARTIFACT_PATH),
+        ]),
+  ];
+}
+
+function readOnlyMount(path: string, target: string): Dockerode.MountSettings {
+  return { ...bindMount(path, target), ReadOnly: true };
+}
+
+function volumeMount(path: string): Dockerode.MountSettings {
+  return bindMount(path, VOLUME_MOUNT);
+}
+
+function bindMount(path: string, target: string): Dockerode.MountSettings {
+  return { Type: "bind", Source: path, Target: target, BindOptions: { Propagation: "rprivate" } };
+}
+
+function ownEnvironment({ env }: WorkerSpec, { artifact }: HostShare): Readonly<Record<string, string>> {
+  if (artifact === null) return env;
+  const view = { appDirectory: APP_DIRECTORY, archivePath: PACKED_ARTIFACT_PATH };
+  return artifactEnvironment(env, view, artifact.imagePythonPath);
+}
+
+function volumeEnvironment({ volumePath }: HostShare): Readonly<Record<string, string>> {
+  return volumePath === null ? {} : { EDGERUN_VOLUME: VOLUME_MOUNT };
+}
+
+function hasOwnGpus(spec: WorkerSpec, settings: ContainerSettings): boolean {
+  return settings.hasRealGpus && spec.gpuIndexes.length > 0;
+}
+
+function gpuRequest(spec: WorkerSpec): Dockerode.DeviceRequest {
+  return { Driver: "nvidia", DeviceIDs: spec.gpuIndexes.map(String), Capabilities: [["gpu"]] };
+}
+
+/**
+ * C3: where the NVIDIA runtime is Docker's default it obeys this variable, and CUDA images set it to "all". A worker
+ * with GPUs gets what else the runtime would do for an image's variables set to nothing.
+ */
+function gpuEnvironment(spec: WorkerSpec, settings: ContainerSettings): Readonly<Record<string, string>> {
+  const isOwner = hasOwnGpus(spec, settings);
+  const closed = isOwner ? closedVariables(settings) : [];
+  return {
+    ...Object.fromEntries(closed.map((name) => [name, ""])),
+    NVIDIA_VISIBLE_DEVICES: isOwner ? spec.gpuIndexes.join(",") : "void",
+  };
+}
+
+/** By these the NVIDIA runtime gives a container devices of the host beside its GPUs. */
+const HOST_DEVICE_VARIABLES = [
+  "NVIDIA_GDRCOPY",
+  "NVIDIA_GDS",
+  "NVIDIA_IMEX_CHANNELS",
+  "NVIDIA_MIG_CONFIG_DEVICES",
+  "NVIDIA_MIG_MONITOR_DEVICES",
+  "NVIDIA_MOFED",
+  "NVIDIA_NVSWITCH",
+];
+/** By these an old toolkit lets an image run its code as root of the host; with a later one they are the image's own. */
+const PRELOAD_VARIABLES = ["LD_AUDIT", "LD_PRELOAD"];
+
+function closedVariables({ clearsPreloads }: ContainerSettings): readonly string[] {
+  return clearsPreloads ? [...HOST_DEVICE_VARIABLES, ...PRELOAD_VARIABLES] : HOST_DEVICE_VARIABLES;
+}
+
+/** Variables of a template that a worker does not get as they are. */
+export function overriddenVariables(spec: WorkerSpec, settings: ContainerSettings): readonly string[] {
+  if (!hasOwnGpus(spec, settings)) return [];
+  return closedVariables(settings).filter((name) => (spec.env[name] ?? "") !== "");
+}

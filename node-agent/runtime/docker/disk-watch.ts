@@ -1,0 +1,170 @@
+/**
+ * Ends workers that write more than their containerDiskInGb.
+ *
+ * W1  Whom to watch is asked of Docker at each look, so workers of an earlier agent process are among them.
+ * W2  A worker is measured when it could be full at the fastest, at least once a minute.
+ * W3  What it writes to volumes that its image declares counts, too: they lie on the host's disk.
+ */
+import { execFile } from "node:child_process";
+import { setTimeout as delay } from "node:timers/promises";
+import { promisify } from "node:util";
+import type Dockerode from "dockerode";
+import * as z from "zod";
+import type { AgentLog } from "../../log.ts";
+import { diskBytesOfLabels, HOST_LABEL, ownerOfLabels } from "./container-options.ts";
+import { isConflict, isNotFound } from "./docker-errors.ts";
+
+const run = promisify(execFile);
+
+/** A good disk takes no more in a second. */
+const FASTEST_BYTES_PER_MS = 1e9 / 1_000;
+const CHECK_MIN_MS = 5_000;
+const CHECK_MAX_MS = 60_000;
+/** A tree of many millions of files. */
+const MEASURE_LIMIT_MS = 60_000;
+
+/** Of Docker's overlay driver; other drivers tell other things. */
+const driverDataSchema = z.object({ UpperDir: z.string().optional() });
+const sizeSchema = z.object({ SizeRw: z.number().default(0) });
+
+type Watched = {
+  readonly workerId: string;
+  readonly limitBytes: number;
+  /** Directories of the host that hold what the container writes; null when only Docker may look at them. */
+  readonly directories: readonly string[] | null;
+  dueAt: number;
+};
+
+export class DiskWatch {
+  readonly #docker: Dockerode;
+  readonly #hostId: string;
+  readonly #intervalMs: number;
+  readonly #log: AgentLog | undefined;
+  readonly #abort = new AbortController();
+  readonly #watched = new Map<string, Watched>();
+  readonly #reasons = new Map<string, string>();
+  #isRunning = false;
+
+  constructor(
+    docker: Dockerode,
+    hostId: string,
+    options: { intervalMs?: number | undefined; log?: AgentLog | undefined },
+  ) {
+    this.#docker = docker;
+    this.#hostId = hostId;
+    this.#intervalMs = options.intervalMs ?? CHECK_MIN_MS;
+    this.#log = options.log;
+  }
+
+  /** Why a container was ended; undefined when that was not our doing. */
+  reasonOf(containerId: string): string | undefined {
+    return this.#reasons.get(containerId);
+  }
+
+  /** Watches until `stop`; more than one call does no harm. */
+  start(): void {
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    void this.#run();
+  }
+
+  stop(): void {
+    this.#abort.abort();
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#abort;
+    while (!signal.aborted) {
+      await this.#check().catch((error: unknown) => this.#logFailure(error)); // the next look may do better
+      await delay(this.#intervalMs, undefined, { signal, ref: false }).catch(() => {});
+    }
+  }
+
+  async #check(): Promise<void> {
+    const filters = { label: [`${HOST_LABEL}=${this.#hostId}`] };
+    const containers = await this.#docker.listContainers({ all: true, filters });
+    const present = new Set(containers.map(({ Id }) => Id));
+    for (const containerId of [...this.#watched.keys(), ...this.#reasons.keys()].filter(
+      (id) => !present.has(id),
+    )) {
+      this.#watched.delete(containerId);
+      this.#reasons.delete(containerId);
+    }
+    for (const container of containers.filter(({ State }) => State === "running")) {
+      if (this.#abort.signal.aborted) return;
+      await this.#checkContainer(container).catch((error: unknown) => {
+        if (!isNotFound(error)) this.#logFailure(error);
+      });
+    }
+  }
+
+  async #checkContainer(container: Dockerode.ContainerInfo): Promise<void> {
+    const watched = this.#watched.get(container.Id) ?? (await this.#follow(container));
+    if (watched === null || watched.dueAt > Date.now()) return;
+    const bytes = await this.#measure(container.Id, watched);
+    watched.dueAt = Date.now() + nextCheckMs(watched.limitBytes - bytes, this.#intervalMs);
+    if (bytes > watched.limitBytes) await this.#end(container.Id, watched, bytes);
+  }
+
+  async #follow({ Id, Labels }: Dockerode.ContainerInfo): Promise<Watched | null> {
+    const limitBytes = diskBytesOfLabels(Labels);
+    const workerId = ownerOfLabels(Labels)?.workerId;
+    if (workerId === undefined || limitBytes === 0) return null;
+    const { GraphDriver, Mounts } = await this.#docker.getContainer(Id).inspect();
+    const { UpperDir: upper } = driverDataSchema.parse(GraphDriver?.Data ?? {});
+    const volumes = Mounts.filter(({ Type }) => Type === "volume").map(({ Source }) => Source);
+    const directories = upper === undefined ? null : [upper, ...volumes];
+    const watched: Watched = { workerId, limitBytes, directories, dueAt: 0 };
+    this.#watched.set(Id, watched);
+    return watched;
+  }
+
+  async #measure(containerId: string, { directories }: Watched): Promise<number> {
+    const bytes = directories && (await diskUsage(directories).catch(() => null));
+    if (bytes !== null) return bytes;
+    const withSize: object = { size: true };
+    return sizeSchema.parse(await this.#docker.getContainer(containerId).inspect(withSize)).SizeRw;
+  }
+
+  async #end(containerId: string, { workerId, limitBytes }: Watched, bytes: number): Promise<void> {
+    const reason = overDisk(bytes, limitBytes);
+    this.#reasons.set(containerId, reason);
+    this.#log?.warn("worker_over_disk", { workerId, reason });
+    try {
+      await this.#docker.getContainer(containerId).kill({ signal: "SIGKILL" });
+    } catch (error) {
+      if (!isConflict(error)) throw error; // it has just ended by itself
+    }
+  }
+
+  #logFailure(error: unknown): void {
+    if (!this.#abort.signal.aborted) this.#log?.warn("disk_watch_failed", { reason: String(error) });
+  }
+}
+
+export function overDisk(bytes: number, limitBytes: number): string {
+  const written = Math.round(bytes / 1e8) / 10;
+  return `was ended: it wrote ${written} GB, containerDiskInGb is ${limitBytes / 1e9}`;
+}
+
+/** W2 */
+export function nextCheckMs(freeBytes: number, leastMs: number): number {
+  return Math.min(CHECK_MAX_MS, Math.max(leastMs, freeBytes / FASTEST_BYTES_PER_MS));
+}
+
+/** Bytes that directories take on their disks, without what is mounted inside of them. */
+async function diskUsage(directories: readonly string[]): Promise<number | null> {
+  const command = ["-skx", "--", ...directories];
+  const stdout = await run("du", command, { timeout: MEASURE_LIMIT_MS }).then(
+    (done) => done.stdout,
+    // Files that vanish meanwhile make it fail, and the sum is there all the same.
+    (error: unknown) => (isVanishing(error) ? error.stdout : ""),
+  );
+  const sums = [...stdout.matchAll(/^(\d+)\t/gm)].map(([, kilobytes]) => Number(kilobytes) * 1_024);
+  return sums.length === directories.length ? sums.reduce((sum, bytes) => sum + bytes, 0) : null;
+}
+
+function isVanishing(error: unknown): error is { readonly stdout: string } {
+  if (!(error instanceof Error) || !("stderr" in error) || !("stdout" in error)) return false;
+  return typeof error.stdout === "string" && !/permission denied/i.test(String(error.stderr));
+}

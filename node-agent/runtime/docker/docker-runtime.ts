@@ -1,0 +1,443 @@
+import { availableParallelism } from "node:os";
+import { setTimeout as delay } from "node:timers/promises";
+import Dockerode from "dockerode";
+import { DOCKER_CALL_LIMIT_MS } from "../../../src/contract/limits.ts";
+import { AppFiles, type AppFilesOptions } from "../app-files.ts";
+import type { AgentLog } from "../../log.ts";
+import type { Volumes } from "../../volumes/volumes.ts";
+import type { CacheOptions } from "../images/cached-images.ts";
+import { ContainerExits } from "./container-exits.ts";
+import { textOfLog } from "./container-log.ts";
+import { ContainerOutput, sinceOf } from "./container-output.ts";
+import {
+  artifactsOfContainers,
+  containerName,
+  containerOptions,
+  type ContainerSettings,
+  type HostShare,
+  HOST_LABEL,
+  overriddenVariables,
+  ownerOfLabels,
+} from "./container-options.ts";
+import type { DiskSpace } from "../../disk/disk-space.ts";
+import { DiskWatch } from "./disk-watch.ts";
+import { ignoring, inspect, withTimeLimit } from "./docker-calls.ts";
+import {
+  isConflict,
+  isGoneOrConflict,
+  isNotFound,
+  isQuotaUnsupported,
+  startFailure,
+} from "./docker-errors.ts";
+import { DockerImages, type ImageOptions } from "../images/docker-images.ts";
+import { GuardedNetwork } from "../network/guarded-network.ts";
+import { lastLinesOf } from "../last-lines.ts";
+import type { OutputReader } from "../output.ts";
+import { socketsOfNetwork } from "../listening-sockets.ts";
+import { prepareAll, type Preparing } from "../preparations.ts";
+import type {
+  FoundWorker,
+  ListeningSocket,
+  PrepareOutcome,
+  PrepareProgress,
+  Runtime,
+  ServerPorts,
+  WorkerExit,
+  WorkerSpec,
+} from "../runtime.ts";
+import { KeyedMutex } from "../../async/keyed-mutex.ts";
+
+/** Pause before a log stream that broke off is opened again. */
+const OUTPUT_RETRY_MS = 200;
+/** Docker's own name server inside of each container. */
+const DOCKER_RESOLVER = "127.0.0.11";
+const NETWORK_NAME = "edgerun-workers";
+/** Enough for many model processes with a thread per core each, far below what a fork bomb needs. */
+const PIDS_LIMIT = 16_384;
+
+export type DockerRuntimeOptions = {
+  /** Only containers that carry this id are seen or touched. */
+  readonly hostId: string;
+  /** False where GPUs are simulated: no device is asked of Docker then. */
+  readonly hasRealGpus: boolean;
+  /** The NVIDIA Container Toolkit of this host would load what a container names. */
+  readonly clearsPreloads?: boolean;
+  readonly pidsLimit?: number;
+  readonly networkName?: string;
+  /** IPv4 networks beyond the Internet that workers may reach. */
+  readonly allowedNetworks?: readonly string[];
+  /** Workers run also where nothing keeps them from the services of the host and its network. */
+  readonly isOpenNetworkAllowed?: boolean;
+  /** Registries that are asked for images although they are not on the Internet. */
+  readonly allowedRegistries?: readonly string[];
+  /** Absent where the host has no network volumes. */
+  readonly volumes?: Volumes;
+  /** Least time between two looks at how much a worker has written. */
+  readonly diskCheckMs?: number;
+  readonly log?: AgentLog;
+  readonly docker?: Dockerode;
+  readonly images?: Partial<ImageOptions>;
+  /** Where files of apps are kept; absent where no worker has any. */
+  readonly artifacts?: ArtifactOptions;
+  /** Time for the daemon to answer a call that is no stream. */
+  readonly callLimitMs?: number;
+};
+
+export type ArtifactOptions = Pick<AppFilesOptions, "stateDirectory" | "stallMs" | "progressMs"> & {
+  /** The disk that they are on, where that is not the one of the images. */
+  readonly disk?: DiskSpace;
+};
+
+/** Runs each worker as a Docker container. */
+export class DockerRuntime implements Runtime {
+  readonly kind = "docker";
+  /** For calls that are answered soon, each with a limit: a daemon that hangs shall not hold a worker. */
+  readonly #docker: Dockerode;
+  /** For those that take as long as they take: events, pulls, waits. */
+  readonly #streams: Dockerode;
+  readonly #settings: ContainerSettings;
+  readonly #network: GuardedNetwork;
+  readonly #disk: DiskWatch;
+  readonly #volumes: Volumes | undefined;
+  /** Whether Docker can bound a container's disk is known after the first try. */
+  #hasDiskQuota = true;
+  readonly #mutex = new KeyedMutex();
+  readonly #watches = new Set<ContainerExits>();
+  readonly #images: DockerImages;
+  readonly #files: AppFiles | undefined;
+  readonly #log: AgentLog | undefined;
+
+  constructor(options: DockerRuntimeOptions) {
+    this.#streams = options.docker ?? new Dockerode();
+    this.#docker = withTimeLimit(this.#streams, options.callLimitMs ?? DOCKER_CALL_LIMIT_MS);
+    this.#settings = {
+      hostId: options.hostId,
+      hasRealGpus: options.hasRealGpus,
+      clearsPreloads: options.clearsPreloads ?? false,
+      networkName: options.networkName ?? NETWORK_NAME,
+      pidsLimit: options.pidsLimit ?? PIDS_LIMIT,
+      cpuCount: availableParallelism(),
+    };
+    const network = {
+      name: this.#settings.networkName,
+      allowedNetworks: options.allowedNetworks ?? [],
+      isOpenAllowed: options.isOpenNetworkAllowed ?? false,
+    };
+    const { diskCheckMs: intervalMs, log, images } = options;
+    this.#network = new GuardedNetwork(this.#docker, network, log);
+    this.#disk = new DiskWatch(this.#docker, options.hostId, { intervalMs, log });
+    this.#volumes = options.volumes;
+    this.#log = log;
+    const registries = {
+      allowedRegistries: options.allowedRegistries ?? [],
+      allowedNetworks: network.allowedNetworks,
+    };
+    this.#images = new DockerImages(
+      { docker: this.#docker, streams: this.#streams },
+      registries,
+      log,
+      images,
+    );
+    this.#files = options.artifacts && this.#appFiles(options.artifacts, log);
+  }
+
+  agentAddress(): Promise<string> {
+    return this.#network.gatewayAddress();
+  }
+
+  admit(port: number): Promise<void> {
+    this.#disk.start(); // workers of an earlier agent may be there
+    return this.#network.admit(port);
+  }
+
+  // Servers
+
+  /** Each container has all ports to itself. */
+  async portsFor(requested: ServerPorts): Promise<ServerPorts> {
+    return requested;
+  }
+
+  async addressOf(workerId: string): Promise<string> {
+    const container = await this.#inspectOwn(workerId);
+    const address = container?.NetworkSettings.Networks[this.#settings.networkName]?.IPAddress;
+    if (!address) throw new Error(`The container of worker ${workerId} has no address in its network.`);
+    return address;
+  }
+
+  async listening(workerId: string): Promise<readonly ListeningSocket[] | null> {
+    const container = await this.#inspectOwn(workerId);
+    if (!container?.State.Running) return null;
+    const sockets = await socketsOfNetwork(container.State.Pid);
+    return sockets && sockets.filter(({ address }) => address !== DOCKER_RESOLVER);
+  }
+
+  // Images, and files of apps
+
+  prepare(
+    spec: WorkerSpec,
+    onProgress: (progress: PrepareProgress) => void,
+    signal?: AbortSignal,
+  ): Promise<PrepareOutcome> {
+    const { artifact } = spec;
+    const image = {
+      what: "image",
+      run: (onDetail) => this.#images.prepare(spec, onDetail, signal),
+    } satisfies Preparing;
+    if (!artifact) return prepareAll([image], onProgress);
+    const run: Preparing["run"] = (onDetail) => this.#filesOfApps().prepare(artifact, onDetail, signal);
+    return prepareAll([image, { what: "files", run }], onProgress);
+  }
+
+  configureCache(options: CacheOptions): void {
+    this.#images.configureCache(options);
+    this.#files?.configureCache(options);
+  }
+
+  #appFiles(options: ArtifactOptions, log: AgentLog | undefined): AppFiles {
+    const usedByWorkers = async () => artifactsOfContainers(await this.#ownContainers());
+    return new AppFiles({ disk: this.#images.disk, ...options, log, usedByWorkers });
+  }
+
+  #filesOfApps(): AppFiles {
+    if (!this.#files) throw new Error("No place for files of apps was named to this runtime.");
+    return this.#files;
+  }
+
+  /** Of the disk that images are on. */
+  freeableBytes(): Promise<number> {
+    return this.#images.disk.freeableBytes();
+  }
+
+  async imageDigest(workerId: string): Promise<string | null> {
+    const container = await this.#inspectOwn(workerId);
+    return container && this.#images.digestOf(container);
+  }
+
+  // Starting
+
+  start(spec: WorkerSpec): Promise<void> {
+    return this.#mutex.run(spec.workerId, () => this.#startIfAbsent(spec));
+  }
+
+  async #startIfAbsent(spec: WorkerSpec): Promise<void> {
+    try {
+      const found = await this.#inspectOwn(spec.workerId);
+      if (found?.State.Running) return;
+      if (found) await this.#removeContainer(spec.workerId);
+      await this.#network.ensure();
+      this.#disk.start();
+      await this.#create(spec);
+      await this.#container(spec.workerId).start();
+    } catch (error) {
+      await this.#removeOwnIfNotRunning(spec.workerId);
+      throw new Error(startFailure(spec.workerId, spec.imageName, error), { cause: error });
+    }
+  }
+
+  async #create(spec: WorkerSpec): Promise<void> {
+    const volumePath = (await this.#volumes?.pathOfFirst(spec.networkVolumeIds ?? [])) ?? null;
+    const share: HostShare = {
+      volumePath,
+      artifact: await this.#artifactShare(spec),
+      hasDiskQuota: this.#hasDiskQuota && spec.containerDiskInGb > 0,
+    };
+    const overridden = overriddenVariables(spec, this.#settings);
+    if (overridden.length > 0) {
+      const fields = { workerId: spec.workerId, variables: overridden.join(", ") };
+      this.#log?.warn("worker_environment_changed", fields);
+    }
+    try {
+      await this.#docker.createContainer(containerOptions(spec, this.#settings, share));
+    } catch (error) {
+      if (!share.hasDiskQuota || !isQuotaUnsupported(error)) throw error;
+      this.#hasDiskQuota = false;
+      await this.#create(spec);
+    }
+  }
+
+  async #artifactShare({ artifact, imageName }: WorkerSpec): Promise<HostShare["artifact"]> {
+    const place = artifact && this.#filesOfApps().place(artifact);
+    return place
+      ? { ...place, imagePythonPath: await this.#images.variableOf(imageName, "PYTHONPATH") }
+      : null;
+  }
+
+  async #removeOwnIfNotRunning(workerId: string): Promise<void> {
+    const found = await this.#inspectOwn(workerId).catch(() => null);
+    if (found && !found.State.Running) await this.#removeContainer(workerId);
+  }
+
+  // Freezing
+
+  freeze(workerId: string): Promise<void> {
+    return this.#mutex.run(workerId, async () => {
+      if (!(await this.#isFrozen(workerId))) await this.#container(workerId).pause();
+    });
+  }
+
+  thaw(workerId: string): Promise<void> {
+    return this.#mutex.run(workerId, async () => {
+      if (await this.#isFrozen(workerId)) await this.#container(workerId).unpause();
+    });
+  }
+
+  async #isFrozen(workerId: string): Promise<boolean> {
+    const found = await this.#inspectOwn(workerId);
+    if (!found?.State.Running) throw new Error(`The container of worker ${workerId} does not run.`);
+    return found.State.Paused;
+  }
+
+  // Stopping
+
+  async stop(workerId: string, graceMs: number): Promise<void> {
+    await this.#mutex.settled(workerId); // a start under way must not outlive this call
+    if ((await this.#inspectOwn(workerId)) === null) return;
+    if (graceMs > 0) {
+      await this.#signal(workerId, "SIGTERM");
+      if (await this.#endsWithin(workerId, graceMs)) return;
+    }
+    await this.#signal(workerId, "SIGKILL");
+    await ignoring(isNotFound, this.#container(workerId).wait());
+  }
+
+  async #signal(workerId: string, signal: "SIGTERM" | "SIGKILL"): Promise<void> {
+    await ignoring(isGoneOrConflict, this.#container(workerId).kill({ signal }));
+  }
+
+  async #endsWithin(workerId: string, graceMs: number): Promise<boolean> {
+    const abortSignal = AbortSignal.timeout(graceMs);
+    try {
+      const container = this.#streams.getContainer(containerName(workerId));
+      await container.wait({ condition: "not-running", abortSignal });
+      return true;
+    } catch (error) {
+      if (abortSignal.aborted) return false;
+      if (isNotFound(error)) return true;
+      throw error;
+    }
+  }
+
+  remove(workerId: string): Promise<void> {
+    return this.#mutex.run(workerId, async () => {
+      if (await this.#inspectOwn(workerId)) await this.#removeContainer(workerId);
+    });
+  }
+
+  async #removeContainer(workerId: string): Promise<void> {
+    const container = this.#container(workerId);
+    try {
+      await container.remove({ force: true, v: true });
+    } catch (error) {
+      if (isNotFound(error)) return;
+      if (!isConflict(error)) throw error;
+      // Somebody else removes it at this moment.
+      await ignoring(isNotFound, container.wait({ condition: "removed" }));
+    }
+  }
+
+  // Looking
+
+  async list(): Promise<readonly FoundWorker[]> {
+    const containers = await this.#ownContainers();
+    const found = await Promise.all(
+      containers.filter(({ State }) => State !== "removing").map((container) => this.#foundWorker(container)),
+    );
+    return found.filter((worker) => worker !== null);
+  }
+
+  #ownContainers(): Promise<Dockerode.ContainerInfo[]> {
+    const filters = { label: [`${HOST_LABEL}=${this.#settings.hostId}`] };
+    return this.#docker.listContainers({ all: true, filters });
+  }
+
+  async #foundWorker(container: Dockerode.ContainerInfo): Promise<FoundWorker | null> {
+    const owner = ownerOfLabels(container.Labels);
+    if (owner === null) return null;
+    const state = await inspect(this.#docker.getContainer(container.Id));
+    if (state === null) return null;
+    const { Running, Paused, Status, ExitCode } = state.State;
+    const hasRun = Status !== "created";
+    const exitCode = !Running && hasRun ? ExitCode : null;
+    return { ...owner, isRunning: Running, isFrozen: Paused, exitCode };
+  }
+
+  async lastLines(workerId: string, count: number): Promise<readonly string[]> {
+    if ((await this.#inspectOwn(workerId)) === null || count <= 0) return [];
+    const log = this.#container(workerId).logs({ stdout: true, stderr: true, tail: count, follow: false });
+    const bytes = await ignoring(isGoneOrConflict, log);
+    return bytes ? lastLinesOf(textOfLog(bytes), count) : [];
+  }
+
+  async output(workerId: string, reader: OutputReader): Promise<void> {
+    const output = new ContainerOutput(reader);
+    for (;;) {
+      const wasRunning = (await this.#inspectOwn(workerId).catch(() => undefined))?.State.Running !== false;
+      const isWhole = await this.#readOutput(workerId, output, reader.signal);
+      // The stream of a container may end before its last lines: only one that began after the end has all.
+      if (reader.signal.aborted || isWhole === "gone" || (isWhole && !wasRunning)) return;
+      output.reopened();
+      if (!isWhole)
+        await delay(OUTPUT_RETRY_MS, undefined, { signal: reader.signal, ref: false }).catch(() => {});
+    }
+  }
+
+  /** Whether the stream came to its end. */
+  async #readOutput(
+    workerId: string,
+    output: ContainerOutput,
+    abortSignal: AbortSignal,
+  ): Promise<boolean | "gone"> {
+    const since = sinceOf(output.position);
+    try {
+      const stream = await this.#streams.getContainer(containerName(workerId)).logs({
+        stdout: true,
+        stderr: true,
+        timestamps: true,
+        follow: true,
+        abortSignal,
+        ...(since !== undefined && { since }),
+      });
+      for await (const chunk of stream) output.take(chunk as Buffer);
+      return true;
+    } catch (error) {
+      return isNotFound(error) ? "gone" : false;
+    }
+  }
+
+  /** Also reports workers that ended before and whose containers are still there, once per watch. */
+  watch(onExit: (exit: WorkerExit) => void): () => void {
+    const watch = new ContainerExits(this.#streams, this.#settings.hostId, onExit, (containerId) =>
+      this.#disk.reasonOf(containerId),
+    );
+    this.#watches.add(watch);
+    void watch.run();
+    return () => {
+      watch.stop();
+      this.#watches.delete(watch);
+    };
+  }
+
+  async close(): Promise<void> {
+    this.#images.close();
+    this.#files?.close();
+    for (const watch of this.#watches) watch.stop();
+    this.#watches.clear();
+    this.#disk.stop();
+    this.#network.close();
+  }
+
+  /** Takes the workers' network and its rules from the host. Fails while containers use it. */
+  removeNetwork(): Promise<void> {
+    return this.#network.remove();
+  }
+
+  #container(workerId: string): Dockerode.Container {
+    return this.#docker.getContainer(containerName(workerId));
+  }
+
+  /** The worker's container, unless there is none or it belongs to another host's agent. */
+  async #inspectOwn(workerId: string): Promise<Dockerode.ContainerInspectInfo | null> {
+    const found = await inspect(this.#container(workerId));
+    return found?.Config.Labels[HOST_LABEL] === this.#settings.hostId ? found : null;
+  }
+}

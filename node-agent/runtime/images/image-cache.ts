@@ -1,0 +1,162 @@
+/**
+ * The images that the agent has pulled to this host. They stay for later starts, and go when the disk gets full.
+ *
+ * I1  What the agent has not pulled is its owner's, and is never removed. A name that has come to mean another
+ *     image than the one the agent pulled is the owner's, too.
+ * I2  An image that a container has, running or not, or that an assigned worker may ask for, is never removed.
+ * I3  Of the others the longest unused goes first (disk-room.ts).
+ */
+import type Dockerode from "dockerode";
+import type { AgentLog } from "../../log.ts";
+import type { CachedItem, CacheOptions } from "./cached-images.ts";
+import type { EvictionSource, Removable } from "../../disk/disk-space.ts";
+import { isConflict, isNotFound } from "../docker/docker-errors.ts";
+import { evictable, type InUse, isInUse } from "../../disk/eviction.ts";
+import { listedName } from "./image-name.ts";
+
+export type ImageCacheOptions = {
+  readonly docker: Dockerode;
+  readonly log: Pick<AgentLog, "info">;
+};
+
+/** An image of this host. */
+export type FoundImage = {
+  readonly id: string;
+  readonly sizeBytes: number;
+  readonly names: readonly string[];
+  /** The processor that it is built for, in Docker's word; empty when it does not say. */
+  readonly architecture: string;
+};
+
+/** Uses closer together than this are not worth a write. */
+const USE_STEP_MS = 60_000;
+
+export class ImageCache implements EvictionSource {
+  readonly #options: ImageCacheOptions;
+  readonly #cacheOptions: CacheOptions;
+  /** Names that are being prepared, which may come before their assignment is known as such. */
+  readonly #preparing = new Map<string, number>();
+
+  constructor(options: ImageCacheOptions, cacheOptions: CacheOptions) {
+    this.#options = options;
+    this.#cacheOptions = cacheOptions;
+  }
+
+  /** Keeps an image from being removed while the work goes on. */
+  async protectWhile<T>(imageName: string, work: () => Promise<T>): Promise<T> {
+    const name = listedName(imageName);
+    this.#preparing.set(name, (this.#preparing.get(name) ?? 0) + 1);
+    try {
+      return await work();
+    } finally {
+      const left = (this.#preparing.get(name) ?? 1) - 1;
+      if (left > 0) this.#preparing.set(name, left);
+      else this.#preparing.delete(name);
+    }
+  }
+
+  /** Whether the agent has brought the image that the name means now. */
+  isOwn(imageName: string, image: FoundImage): boolean {
+    return this.#itemOf(imageName)?.contentId === image.id;
+  }
+
+  recordUse(imageName: string, now = Date.now()): void {
+    const item = this.#itemOf(imageName);
+    if (item && now - item.lastUsedAt >= USE_STEP_MS)
+      this.#cacheOptions.cachedImages.save({ ...item, lastUsedAt: now });
+  }
+
+  /** The agent has pulled this image; `before` is what the name meant until then, if anything. */
+  recordPull(imageName: string, image: FoundImage, before: FoundImage | null, now = Date.now()): void {
+    const { cachedImages } = this.#cacheOptions;
+    if (before && !this.isOwn(imageName, before)) return; // I1
+    if (before && before.id !== image.id) {
+      const { id, sizeBytes } = before; // it has no name any more
+      cachedImages.save({ kind: "image", name: id, contentId: id, sizeBytes, lastUsedAt: now });
+    }
+    const { id: contentId, sizeBytes } = image;
+    cachedImages.save({ kind: "image", name: listedName(imageName), contentId, sizeBytes, lastUsedAt: now });
+  }
+
+  async removable(): Promise<readonly Removable[]> {
+    return (await this.#evictable()).map((item) => {
+      const { sizeBytes, lastUsedAt } = item;
+      return { sizeBytes, lastUsedAt, remove: () => this.#remove(item) };
+    });
+  }
+
+  /** What would be free besides if all went that may go. What images share, and what cannot be told, is left out. */
+  async freeableBytes(): Promise<number> {
+    const { docker } = this.#options;
+    const query: object = { "shared-size": true };
+    const images = new Map((await docker.listImages(query)).map((image) => [image.Id, image]));
+    return ownBytes((await this.#evictable()).flatMap(({ contentId }) => images.get(contentId) ?? []));
+  }
+
+  async #evictable(): Promise<CachedItem[]> {
+    const inUse = await this.#inUse();
+    for (const item of this.#cacheOptions.cachedImages.items())
+      if (isInUse(item, inUse)) this.recordUse(item.name);
+    return evictable(this.#cacheOptions.cachedImages.items(), inUse);
+  }
+
+  async #inUse(): Promise<InUse> {
+    const containers = await this.#options.docker.listContainers({ all: true });
+    const assigned = [...this.#cacheOptions.assignedImages()].map(listedName);
+    return {
+      contentIds: new Set(containers.map(({ ImageID }) => ImageID)),
+      names: new Set([...assigned, ...this.#preparing.keys()]),
+    };
+  }
+
+  /** False when the image is not, or no longer, the agent's to remove. */
+  async #remove(item: CachedItem): Promise<boolean> {
+    const { docker, log } = this.#options;
+    const { cachedImages } = this.#cacheOptions;
+    const found = await findImage(docker, item.name);
+    if (!found || !isStillOwn(item, found)) {
+      cachedImages.remove(item); // I1
+      return false;
+    }
+    if (isInUse(item, await this.#inUse())) return false; // I2: since it was chosen
+    try {
+      await docker.getImage(item.name).remove();
+    } catch (error) {
+      if (isConflict(error)) return false; // somebody uses it from this moment on
+      if (!isNotFound(error)) throw error;
+    }
+    cachedImages.remove(item);
+    log.info("image_removed", { image: item.name, sizeBytes: item.sizeBytes });
+    return true;
+  }
+
+  #itemOf(imageName: string): CachedItem | undefined {
+    const name = listedName(imageName);
+    return this.#cacheOptions.cachedImages
+      .items()
+      .find((item) => item.kind === "image" && item.name === name);
+  }
+}
+
+/** Bytes that images share with no others; Docker before version 23 does not tell what they share. */
+export function ownBytes(images: readonly { readonly Size: number; readonly SharedSize: number }[]): number {
+  const own = images.map(({ Size, SharedSize }) => (SharedSize < 0 ? 0 : Size - SharedSize));
+  return own.reduce((total, bytes) => total + bytes, 0);
+}
+
+function isStillOwn(item: CachedItem, found: FoundImage): boolean {
+  if (found.id !== item.contentId) return false;
+  // One that had lost its name may have been given another by somebody.
+  return item.name !== item.contentId || found.names.length === 0;
+}
+
+/** What a name, or an id, means on this host; null when it means nothing. */
+export async function findImage(docker: Dockerode, name: string): Promise<FoundImage | null> {
+  try {
+    const { Id: id, Size: sizeBytes, RepoTags, Architecture } = await docker.getImage(name).inspect();
+    return { id, sizeBytes, names: RepoTags ?? [], architecture: Architecture };
+  } catch (error) {
+    if (isNotFound(error)) return null;
+    throw error;
+  }
+}

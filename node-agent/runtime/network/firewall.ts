@@ -1,0 +1,156 @@
+import { execFile } from "node:child_process";
+import { access } from "node:fs/promises";
+import { promisify } from "node:util";
+import { listeningPorts } from "./listening-ports.ts";
+import { dockerNameservers } from "./nameservers.ts";
+import {
+  agentRule,
+  agentsChain,
+  chainsOf,
+  type Family,
+  jumpsOf,
+  repairScript,
+  removalOf,
+  type Table,
+  TABLES,
+} from "./firewall-rules.ts";
+
+const run = promisify(execFile);
+
+/** Somebody else who holds the lock of the tables for longer is in trouble. */
+const LOCK_SECONDS = "10";
+const COMMANDS = { ipv4: "iptables", ipv6: "ip6tables" } as const;
+
+export type FirewallSettings = {
+  readonly bridge: string;
+  readonly allowedNetworks: readonly string[];
+};
+
+/** Where an agent of the bridge's workers listens. */
+export type AgentListener = { readonly gateway: string; readonly port: number };
+
+/** Keeps the containers of a bridge from everything that is not theirs to reach. */
+export class Firewall {
+  readonly #settings: FirewallSettings;
+
+  constructor(settings: FirewallSettings) {
+    this.#settings = settings;
+  }
+
+  /** Sets what is missing; with nothing missing it only reads. Throws with words for people. */
+  async ensure(gateway: string, listeners: readonly AgentListener[]): Promise<void> {
+    try {
+      const families = await familiesOfHost();
+      await Promise.all(families.map((family) => this.#ensureFamily(family, gateway, listeners)));
+    } catch (error) {
+      throw new Error(closedOnly(error), { cause: error });
+    }
+  }
+
+  async #ensureFamily(family: Family, gateway: string, listeners: readonly AgentListener[]): Promise<void> {
+    const agents = agentsChain(this.#settings.bridge);
+    const present = await list(family, "filter");
+    if (family === "ipv4" && !present.includes(`-N ${agents}`)) {
+      await iptables(family, "filter", ["-N", agents]).catch(() => {}); // another agent may be faster; the next step tells
+    }
+    await this.#repair(family, "filter", present);
+    await this.#repair(family, "security", await list(family, "security"));
+    if (family === "ipv4") await this.#ensureAgentRules(gateway, listeners, present);
+  }
+
+  async #repair(family: Family, table: Table, present: readonly string[]): Promise<void> {
+    const reach = { ...this.#settings, nameservers: await dockerNameservers() };
+    const jumps = jumpsOf(table, reach.bridge, present);
+    const script = repairScript(table, chainsOf(family, table, reach), jumps, present);
+    if (script !== null) await restore(family, script);
+  }
+
+  /** Opens the doors of this agent, and closes those of agents that are gone. */
+  async #ensureAgentRules(
+    gateway: string,
+    listeners: readonly AgentListener[],
+    present: readonly string[],
+  ): Promise<void> {
+    const chain = agentsChain(this.#settings.bridge);
+    const found = present
+      .filter((line) => line.startsWith(`-A ${chain} `))
+      .map((line) => line.slice(4 + chain.length));
+    const own = listeners.map((listener) => agentRule(listener.gateway, listener.port));
+    for (const rule of own.filter((rule) => !found.includes(rule))) await this.#change("-A", chain, rule);
+    const others = found.filter((rule) => !own.includes(rule));
+    if (others.length === 0) return;
+    const alive = [...(await listeningPorts(gateway))].map((port) => agentRule(gateway, port));
+    for (const rule of others.filter((rule) => !alive.includes(rule))) {
+      await this.#change("-D", chain, rule).catch(() => {}); // another agent may be faster
+    }
+  }
+
+  async #change(how: "-A" | "-D", chain: string, rule: string): Promise<void> {
+    await iptables("ipv4", "filter", [how, chain, ...rule.split(" ")]);
+  }
+
+  /** Takes away all that was ever set for the bridge, and nothing of other bridges. */
+  async remove(): Promise<void> {
+    for (const family of await familiesOfHost()) {
+      for (const table of TABLES) {
+        for (const command of removalOf(this.#settings.bridge, await listIfAny(family, table)))
+          await iptables(family, table, command);
+      }
+    }
+  }
+}
+
+async function list(family: Family, table: Table): Promise<readonly string[]> {
+  return (await iptables(family, table, ["-S"])).split("\n");
+}
+
+/** Where there is no command, nothing was ever set. */
+async function listIfAny(family: Family, table: Table): Promise<readonly string[]> {
+  return list(family, table).catch((error: unknown) => {
+    if (isAbsence(error)) return [];
+    throw error;
+  });
+}
+
+async function iptables(family: Family, table: Table, command: readonly string[]): Promise<string> {
+  const { stdout } = await run(COMMANDS[family], ["-w", LOCK_SECONDS, "-t", table, ...command], {
+    env: toolEnvironment(),
+  });
+  return stdout;
+}
+
+async function restore(family: Family, script: string): Promise<void> {
+  const command = ["-w", LOCK_SECONDS, "--noflush"];
+  const running = run(`${COMMANDS[family]}-restore`, command, { env: toolEnvironment() });
+  running.child.stdin?.end(script);
+  await running;
+}
+
+/** Services and plain users often have no sbin in their path. */
+function toolEnvironment(): NodeJS.ProcessEnv {
+  return { ...process.env, PATH: `${process.env["PATH"] ?? ""}:/usr/sbin:/sbin` };
+}
+
+/** A kernel without IPv6 has no tables for it either. */
+async function familiesOfHost(): Promise<readonly Family[]> {
+  return access("/proc/net/if_inet6").then(
+    () => ["ipv4", "ipv6"],
+    () => ["ipv4"],
+  );
+}
+
+function closedOnly(error: unknown): string {
+  return `Workers can not be kept away from the other services of this host and its network (${reasonOf(error)}). Install iptables and run the agent as root beside Docker's own daemon, or allow it with --allow-open-network.`;
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (isAbsence(error)) return "there is no iptables command";
+  const firstLine =
+    "stderr" in error && typeof error.stderr === "string" ? error.stderr.trim().split("\n")[0] : "";
+  return firstLine || error.message;
+}
+
+function isAbsence(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "ENOENT";
+}

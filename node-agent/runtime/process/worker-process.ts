@@ -1,0 +1,125 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { open } from "node:fs/promises";
+import { delimiter } from "node:path";
+import { LIVE_VARIABLE } from "../../../src/contract/flash/flash-live.ts";
+import { artifactEnvironment } from "../../artifacts/artifact-environment.ts";
+import type { ArtifactPlace } from "../../artifacts/artifact-directory.ts";
+import { readStartCommand } from "../start-command.ts";
+import { type Ending, exitCodeOfSignal } from "../exit-reason.ts";
+import { WORKER_DIRECTORY_VARIABLE } from "./process-members.ts";
+import { readProcess } from "./process-table.ts";
+import { runtimeCommand } from "./python-command.ts";
+import type { WorkerSpec } from "../runtime.ts";
+import type { WorkerDirectory } from "./worker-directory.ts";
+
+export type SpawnedProcess = {
+  readonly pid: number;
+  /** Start of the process as process-table.ts gives it; empty when it had ended before anyone could look. */
+  readonly start: string;
+  readonly ended: Promise<Ending>;
+};
+
+/** What of the host a plain process is given. */
+export type ProcessEnvironment = {
+  /** Where the files of its app are; null for none. */
+  readonly place: ArtifactPlace | null;
+  /** Holds the Python package `edgerun`, for workers without files of an app. */
+  readonly pythonPackage?: string | undefined;
+  readonly hostEnvironment: Readonly<Record<string, string>>;
+};
+
+/** Starts a worker's command as the leader of a process group of its own, writing to the worker's log. */
+export async function spawnWorker(
+  spec: WorkerSpec,
+  directory: WorkerDirectory,
+  share: ProcessEnvironment,
+): Promise<SpawnedProcess> {
+  const env = { ...inheritedEnvironment(), ...environmentOf(spec, share), ...share.hostEnvironment };
+  const [command, ...args] = await startCommand(spec, share, env);
+  if (command === undefined) {
+    throw new Error(
+      `Worker ${spec.workerId} has no start command. The process runtime ignores the image: set dockerArgs of the template to the command that starts the handler.`,
+    );
+  }
+  const log = await open(directory.logPath, "a", 0o600);
+  try {
+    const child = spawn(command, args, {
+      cwd: directory.workPath,
+      env: { ...env, [WORKER_DIRECTORY_VARIABLE]: directory.path },
+      // The file itself, not a pipe of the agent's: a worker goes on writing when the agent is gone.
+      stdio: ["ignore", log.fd, log.fd],
+      detached: true,
+    });
+    return await watchStart(child, command);
+  } finally {
+    await log.close();
+  }
+}
+
+/** Without a command of its own, a worker of an app runs the app's files, and a live one what it will be sent. */
+async function startCommand(
+  spec: WorkerSpec,
+  { place }: ProcessEnvironment,
+  env: NodeJS.ProcessEnv,
+): Promise<readonly string[]> {
+  const { entrypoint, command } = readStartCommand(spec.dockerArgs);
+  const argv = [...entrypoint, ...command];
+  if (argv.length > 0) return argv;
+  return place || isLive(spec) ? runtimeCommand(place?.appPath ?? null, env) : [];
+}
+
+/** Nothing can be mounted for a process, so it is told where the files are. */
+function environmentOf(
+  spec: WorkerSpec,
+  { place, pythonPackage }: ProcessEnvironment,
+): Readonly<Record<string, string>> {
+  const { env } = spec;
+  if (place) return artifactEnvironment(env, { ...place, appDirectory: place.appPath });
+  if (!isLive(spec)) return env;
+  const paths = [pythonPackage, env["PYTHONPATH"]].filter((path) => path !== undefined && path !== "");
+  return { PYTHONUNBUFFERED: "1", ...env, ...(paths.length > 0 && { PYTHONPATH: paths.join(delimiter) }) };
+}
+
+/** It has no files of its own, as those of deployed apps have, and an image that would bring the runtime is not used. */
+function isLive({ env }: WorkerSpec): boolean {
+  return env[LIVE_VARIABLE] === "true";
+}
+
+/** Nothing else of the agent's environment reaches a worker. */
+function inheritedEnvironment(): NodeJS.ProcessEnv {
+  const { PATH, HOME, FLASH_PYTHON } = process.env;
+  return {
+    ...(PATH !== undefined && { PATH }),
+    ...(HOME !== undefined && { HOME }),
+    ...(FLASH_PYTHON !== undefined && { FLASH_PYTHON }),
+  };
+}
+
+async function watchStart(child: ChildProcess, command: string): Promise<SpawnedProcess> {
+  const ended = new Promise<Ending>((resolve) => {
+    child.once("exit", (code, signal) => {
+      resolve({ exitCode: signal === null ? code : exitCodeOfSignal(signal) });
+    });
+  });
+  try {
+    await once(child, "spawn");
+  } catch (error) {
+    throw new Error(startFailure(command, error), { cause: error });
+  }
+  child.unref();
+  const { pid } = child;
+  if (pid === undefined) throw new Error(`The command "${command}" was started without a process id.`);
+  return { pid, start: (await readProcess(pid))?.start ?? "", ended };
+}
+
+function startFailure(command: string, error: unknown): string {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  if (code === "ENOENT") {
+    return `The command "${command}" was not found on this host. Install it, or correct dockerArgs of the template.`;
+  }
+  if (code === "EACCES") {
+    return `The command "${command}" can not be executed by the agent's user. Check its permissions.`;
+  }
+  return `The command "${command}" could not be started: ${error instanceof Error ? error.message : String(error)}.`;
+}

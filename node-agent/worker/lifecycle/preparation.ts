@@ -1,0 +1,143 @@
+/**
+ * What comes before a start of a worker: that it is known what to start, that nothing speaks against it, and that
+ * its image, and the files of its app, are on this host.
+ */
+import type { Assignment } from "../../../src/contract/agent/agent.ts";
+import type { AgentLog } from "../../log.ts";
+import type { Container } from "../container.ts";
+import { restartDelayMs, type RestartPolicy, withRetry } from "./restart.ts";
+import type { WorkerStatus } from "./worker-status.ts";
+import type { Notifier } from "../../async/notifier.ts";
+
+export type PreparationOptions = {
+  readonly workerId: string;
+  readonly container: Container;
+  readonly status: WorkerStatus;
+  readonly notifier: Notifier;
+  readonly log: AgentLog;
+  readonly policy: RestartPolicy;
+  readonly isDraining: () => boolean;
+  /** Why no container can be started of the assignment. */
+  readonly problemOf: (assignment: Assignment) => string | undefined;
+};
+
+export class Preparation {
+  readonly #options: PreparationOptions;
+  /** The edge has said something new since the last try to prepare a start. */
+  #isRenewed = false;
+  /** The start waits for a problem to be solved. */
+  #isWithheld = false;
+  #warning: string | undefined;
+
+  constructor(options: PreparationOptions) {
+    this.#options = options;
+  }
+
+  /** The edge says anew what the worker is made of; a container that runs goes on as it is. */
+  setAssignment(assignment: Assignment): void {
+    const { container, notifier } = this.#options;
+    if (!container.setAssignment(assignment)) return;
+    this.#isRenewed = true;
+    notifier.notify();
+  }
+
+  /** What there was to say of the image although it was there. */
+  get warning(): string | undefined {
+    return this.#warning;
+  }
+
+  /** Gets image and files onto this host, however often that fails. False when the worker shall not start. */
+  async prepare(signal: AbortSignal): Promise<boolean> {
+    const { workerId, container, status, notifier, log, policy, isDraining } = this.#options;
+    const { startTimes } = status;
+    for (let failures = 1; await this.untilStartable(signal); failures += 1) {
+      this.#isRenewed = false;
+      const calledOff = new AbortController();
+      const preparing = container.prepare(({ what, detail }) => {
+        if (what === "image") this.#recordPullStart();
+        this.#pulling(detail);
+      }, calledOff.signal);
+      const outcome = await this.#unlessDrained(preparing, signal);
+      calledOff.abort();
+      if (outcome === "called_off") return false;
+      if (outcome.kind === "prepared") {
+        if (startTimes.has("pullStarted")) {
+          startTimes.record("pullEnded");
+          this.#logPull("image_pull_ended");
+        }
+        this.#warning = outcome.warning;
+        if (outcome.warning !== undefined) this.#reportWarning(outcome.warning);
+        return !isDraining();
+      }
+      const delayMs = restartDelayMs(failures, policy);
+      status.recordFailures(failures);
+      log.warn("worker_prepare_failed", { workerId, reason: outcome.detail });
+      this.#pulling(withRetry(outcome.detail, "tries", delayMs));
+      await notifier.waitUntil(delayMs, () => isDraining() || this.#isRenewed || signal.aborted);
+      if (this.#isRenewed) failures = 0;
+    }
+    return false;
+  }
+
+  /** Waits until it is known what to start and nothing speaks against it. False when the worker shall not start. */
+  async untilStartable(signal: AbortSignal): Promise<boolean> {
+    const { container, status, notifier, isDraining, problemOf } = this.#options;
+    while (!isDraining() && !signal.aborted) {
+      const { assignment } = container;
+      const problem = assignment && (assignment.problem ?? problemOf(assignment));
+      if (assignment && problem === undefined) {
+        if (this.#isWithheld) status.setState("starting");
+        this.#isWithheld = false;
+        return true;
+      }
+      if (problem !== undefined) this.#withhold(problem);
+      await notifier.wait(null);
+    }
+    return false;
+  }
+
+  #withhold(problem: string): void {
+    const { workerId, status, log } = this.#options;
+    if (this.#isWithheld && status.detail === problem) return;
+    this.#isWithheld = true;
+    log.warn("worker_start_withheld", { workerId, reason: problem });
+    status.setState("unhealthy", problem);
+  }
+
+  #recordPullStart(): void {
+    const { startTimes } = this.#options.status;
+    if (!startTimes.has("pullStarted")) this.#logPull("image_pull_started");
+    startTimes.record("pullStarted");
+  }
+
+  #logPull(event: "image_pull_started" | "image_pull_ended"): void {
+    const { workerId, container, log } = this.#options;
+    log.info(event, { workerId, image: container.assignment?.imageName ?? "" });
+  }
+
+  #reportWarning(warning: string): void {
+    const { workerId, status, log, isDraining } = this.#options;
+    log.warn("image_noted", { workerId, note: warning });
+    if (!isDraining()) status.setState("starting", warning);
+  }
+
+  #pulling(detail: string): void {
+    const { container, status, isDraining } = this.#options;
+    if (!container.isStarted && !isDraining()) status.setState("pulling", detail);
+  }
+
+  /** Nobody has to wait until what was called off has ended. */
+  async #unlessDrained<T>(work: Promise<T>, signal: AbortSignal): Promise<T | "called_off"> {
+    const { notifier, isDraining } = this.#options;
+    let isOver = false;
+    void work.finally(() => {
+      isOver = true;
+      notifier.notify();
+    });
+    while (!isOver) {
+      if (isDraining() || signal.aborted) return "called_off";
+      await notifier.wait(null);
+    }
+    return work;
+  }
+}

@@ -1,0 +1,64 @@
+/** Everything that decides whether the running container of a worker goes on living. */
+export type LifeFacts = {
+  readonly hasExited: boolean;
+  readonly isDraining: boolean;
+  /** It asked to be recreated after its jobs. */
+  readonly isRefreshing: boolean;
+  /** All that it still runs is unwanted and did not stop when told. */
+  readonly needsHardStop: boolean;
+  /** It shall be frozen as soon as that can be. */
+  readonly isStandby: boolean;
+  readonly isFrozen: boolean;
+  /** It has no job and no request. */
+  readonly isIdle: boolean;
+  readonly wasReady: boolean;
+  readonly runsForMs: number;
+  readonly startLimitMs: number;
+  /** For how long it could have asked for a job and did not, or was not healthy. */
+  readonly silentForMs: number;
+  readonly silenceLimitMs: number;
+  /** Several jobs in a row got no result. */
+  readonly hasLostResults: boolean;
+};
+
+export type LifeDecision =
+  | { readonly kind: "live"; readonly forMs: number | null }
+  | { readonly kind: "freeze" | "thaw" }
+  | { readonly kind: "end"; readonly reason: LifeEnd };
+
+export type LifeEnd =
+  | "exited"
+  | "hard_stop"
+  | "drained"
+  | "refresh"
+  | "start_limit"
+  | "silent"
+  | "mute"
+  | "standby_failed";
+
+/**
+ * Says whether a container lives on, and for how long at most until the question must be asked again. One that was
+ * never ready has nothing that would be worth freezing.
+ */
+export function decideLife(facts: LifeFacts): LifeDecision {
+  if (facts.hasExited) return end("exited");
+  if (facts.isDraining && facts.isIdle) return end("drained");
+  if (facts.needsHardStop) return end("hard_stop");
+  if (facts.isRefreshing && facts.isIdle) return end("refresh");
+  if (facts.hasLostResults) return end("mute");
+  if (facts.isFrozen) return facts.isStandby ? { kind: "live", forMs: null } : { kind: "thaw" };
+  if (facts.isStandby && facts.isIdle && facts.wasReady) return { kind: "freeze" };
+  if (facts.wasReady) return decideSilence(facts);
+  if (facts.runsForMs >= facts.startLimitMs) return end("start_limit");
+  return { kind: "live", forMs: facts.startLimitMs - facts.runsForMs };
+}
+
+/** A worker without jobs always has a poll open: the moments between two are short. */
+function decideSilence({ silentForMs, silenceLimitMs }: LifeFacts): LifeDecision {
+  if (silentForMs >= silenceLimitMs) return end("silent");
+  return { kind: "live", forMs: silentForMs === 0 ? null : silenceLimitMs - silentForMs };
+}
+
+function end(reason: LifeEnd): LifeDecision {
+  return { kind: "end", reason };
+}

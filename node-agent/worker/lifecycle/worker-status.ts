@@ -1,0 +1,79 @@
+import type { AssignmentOutline, WorkerReport, WorkerState } from "../../../src/contract/agent/agent.ts";
+import { ageMs } from "../../async/age.ts";
+import { StartTimes } from "./start-times.ts";
+
+const DETAIL_MAX_LENGTH = 2_000;
+
+/** Where a worker stands, as the edge is told: its state, one sentence for people, and how it came up. */
+export class WorkerStatus {
+  readonly startTimes = new StartTimes();
+  readonly #onChange: (isNewState: boolean) => void;
+  #state: WorkerState;
+  #detail: string | undefined;
+  #imageDigest: string | undefined;
+  #failing: { readonly times: number; readonly firstAt: number } | null = null;
+
+  /** `onChange`: told whether more than the detail has changed. */
+  constructor(state: WorkerState, onChange: (isNewState: boolean) => void) {
+    this.#state = state;
+    this.#onChange = onChange;
+  }
+
+  get state(): WorkerState {
+    return this.#state;
+  }
+
+  get detail(): string | undefined {
+    return this.#detail;
+  }
+
+  setState(state: WorkerState, detail?: string): void {
+    const isNewState = state !== this.#state;
+    if (!isNewState && detail === this.#detail) return;
+    this.#state = state;
+    this.#detail = detail?.slice(0, DETAIL_MAX_LENGTH);
+    this.#onChange(isNewState);
+  }
+
+  /** What the container runs, by its content. False when that was known. */
+  setImageDigest(digest: string): boolean {
+    if (digest === this.#imageDigest) return false;
+    this.#imageDigest = digest;
+    this.#onChange(false);
+    return true;
+  }
+
+  /** So many starts have failed one after the other. */
+  recordFailures(times: number): void {
+    const firstAt = times > 1 ? this.#failing?.firstAt : undefined;
+    this.#failing = { times, firstAt: firstAt ?? performance.now() };
+    this.#onChange(true); // the words that follow may be old with the next start
+  }
+
+  /** What failed before is no reason for what comes. */
+  resetFailures(): void {
+    this.#failing = null;
+  }
+
+  reportFor({ workerId, endpointId, revision }: AssignmentOutline): WorkerReport {
+    return {
+      workerId,
+      endpointId,
+      revision,
+      ...this.#reportedState(),
+      ago: this.startTimes.ago(),
+      ...(this.#detail !== undefined && { detail: this.#detail }),
+      ...this.#failure(),
+      ...(this.#imageDigest !== undefined && { imageDigest: this.#imageDigest }),
+    };
+  }
+
+  #reportedState(): Pick<WorkerReport, "state" | "isStandby"> {
+    return this.#state === "standby" ? { state: "stopping", isStandby: true } : { state: this.#state };
+  }
+
+  #failure(): Pick<WorkerReport, "failing"> {
+    if (this.#failing === null || this.#state === "ready") return {};
+    return { failing: { times: this.#failing.times, ago: ageMs(this.#failing.firstAt) } };
+  }
+}

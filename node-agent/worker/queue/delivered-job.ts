@@ -1,0 +1,41 @@
+import type { StopReason } from "../../../src/contract/agent/agent.ts";
+import type { AttemptRecord } from "../../journal/journal.ts";
+import type { Outstanding } from "./evidence.ts";
+
+/** A job inside a worker, from the moment its reply is written until its handler is known to be over. */
+export class DeliveredJob {
+  readonly ref: AttemptRecord;
+  /** What to send again while it is not certain that the whole reply went out. */
+  body: string | null;
+  deliveredAt: number | null;
+  wasSeenInPing = false;
+  pingsWithout = 0;
+  /** Nobody wants its result any more. */
+  stop: { readonly reason: StopReason | "failed"; isSent: boolean; isGraceOver: boolean } | null = null;
+  readonly #timers = new Set<NodeJS.Timeout>();
+
+  constructor(ref: AttemptRecord, body: string | null, deliveredAt: number | null) {
+    this.ref = ref;
+    this.body = body;
+    this.deliveredAt = deliveredAt;
+  }
+
+  after(delayMs: number, act: () => void): void {
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      act();
+    }, delayMs);
+    this.#timers.add(timer);
+  }
+
+  clearTimers(): void {
+    for (const timer of this.#timers) clearTimeout(timer);
+    this.#timers.clear();
+  }
+
+  outstanding(): Outstanding | undefined {
+    const { deliveredAt, wasSeenInPing, pingsWithout } = this;
+    if (deliveredAt === null) return undefined;
+    return { jobId: this.ref.jobId, deliveredAt, wasSeenInPing, pingsWithout };
+  }
+}

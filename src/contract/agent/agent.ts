@@ -1,0 +1,475 @@
+/**
+ * What a host's agent and the edge say to each other. All calls are made by the agent.
+ *
+ *   POST /agent/v1/join                              join token  -> host token
+ *   POST /agent/v1/sync                              what the host has -> what it should have
+ *   GET  /agent/v1/presence?id=<id>                  a WebSocket that beats; its silence means that the host is gone
+ *   POST /agent/v1/endpoints/<endpointId>/exchange   chunks, results, held jobs, free slots -> jobs, stops
+ *   GET  /agent/v1/endpoints/<endpointId>/link       a WebSocket that carries load-balanced requests; see link-frame.ts
+ *   PUT  /agent/v1/endpoints/<endpointId>/results/<jobId>/<attempt>
+ *                                                    a large result, as JSON text -> what its report says of it
+ *   GET  /agent/v1/artifacts/<sha256>                the packed files of an app; Range is honoured
+ *   GET  /agent/v1/host                              who the host is, and which agents the edge knows
+ *   POST /agent/v1/host/drain                        the host wants no more work, and gives away its workers
+ *   POST /agent/v1/host/leave                        the host is none any more; its token opens nothing
+ *
+ * Everything is level-triggered: a call says all there is, so a lost or doubled call does no harm.
+ */
+import * as z from "zod";
+import { artifactSchema } from "./artifact.ts";
+import { lenientList, dropItem } from "../lenient-list.ts";
+import { EACH } from "../../json/json-carver.ts";
+import { cutsAt, rawJsonSchema } from "../../json/raw-json.ts";
+import { jsonValueSchema } from "../../json/json-value.ts";
+import {
+  AGENT_HOLD_MAX_MS,
+  AGENT_VERSION_MAX_CHARACTERS,
+  AGO_MAX_MS,
+  ERROR_MAX_LENGTH,
+  EXECUTION_TIMEOUT_MAX_MS,
+  HOST_WORKERS_MAX,
+  INVENTORY_MAX_CHARACTERS,
+  NAME_MAX_CHARACTERS,
+  RESULT_MAX_BYTES,
+  SLOTS_COUNTED_MAX,
+  WORKER_START_LIMIT_MS,
+} from "../limits.ts";
+import { hostTelemetrySchema } from "./telemetry.ts";
+
+export const idSchema = z
+  .string()
+  .min(1)
+  .max(128)
+  .regex(/^[A-Za-z0-9_-]+$/, "may hold letters, digits, _ and - only");
+const id = idSchema;
+const count = z.number().int().nonnegative();
+/** Names who follows the logs of an endpoint at a time: grows with each new follower, 0 for none. */
+const follow = count;
+/** How long ago something was, in ms: the edge makes a time of its own of it, so a host's clock may be wrong. */
+const agoMs = count.transform((ms) => Math.min(ms, AGO_MAX_MS));
+/** Of sentences for people: they are cut, never refused. */
+const DETAIL_MAX_LENGTH = 2_000;
+const holdMs = z.number().int().min(0).max(AGENT_HOLD_MAX_MS);
+
+// Inventory
+
+/** Of names that a host gives: they are cut, never refused. */
+const hostName = (max: number) => z.string().overwrite((value) => value.slice(0, max));
+const agentVersion = hostName(AGENT_VERSION_MAX_CHARACTERS);
+
+export const gpuSchema = z.object({
+  index: count,
+  name: hostName(NAME_MAX_CHARACTERS),
+  /** GPU tier, such as ADA_24; null when the model belongs to no tier we know. */
+  tier: hostName(NAME_MAX_CHARACTERS).nullable(),
+  memoryMb: count,
+  isSimulated: z.boolean(),
+});
+export type Gpu = z.infer<typeof gpuSchema>;
+
+/** Fleet has the inventories of all hosts in memory. */
+const wholeInventorySchema = z.object({
+  gpus: z.array(gpuSchema).max(256),
+  cpuCount: count,
+  memoryMb: count,
+  diskFreeMb: count,
+  runtime: z.enum(["docker", "process"]),
+  /** Data center that the host is in, such as EU-RO-1. Older agents do not say. */
+  dataCenterId: z.string().max(32).optional(),
+  /** Newest CUDA that the driver of the GPUs knows, such as 12.4. Older agents do not say. */
+  cudaVersion: z.string().max(32).optional(),
+  /** Network volumes that its workers can have. A host that does not say may have any. */
+  networkVolumeIds: z.array(id).max(1_000).optional(),
+  /** Its workers can be frozen and go on later. Agents of before cannot. */
+  canFreeze: z.boolean().optional(),
+});
+export const inventorySchema = wholeInventorySchema.refine(
+  (inventory) => JSON.stringify(inventory).length <= INVENTORY_MAX_CHARACTERS,
+  `must have at most ${INVENTORY_MAX_CHARACTERS} characters as JSON`,
+);
+export type Inventory = z.infer<typeof inventorySchema>;
+
+// Join
+
+export const joinRequestSchema = z.object({
+  joinToken: z.string().min(1),
+  name: z.string().min(1).max(191),
+  agentVersion,
+  inventory: inventorySchema,
+});
+export type JoinRequest = z.infer<typeof joinRequestSchema>;
+
+export const joinReplySchema = z.object({ hostId: id, hostToken: z.string() });
+export type JoinReply = z.infer<typeof joinReplySchema>;
+
+// The host itself
+
+/** Answer to `GET /agent/v1/host`, by which a host finds out whether it is still known. */
+export const hostReplySchema = z.object({
+  hostId: id,
+  name: z.string(),
+  agent: z.object({ current: z.string(), minimum: z.string() }),
+});
+export type HostReply = z.infer<typeof hostReplySchema>;
+
+// Sync
+
+/**
+ * Where a worker stands, as its agent sees it.
+ * pulling, starting: not there yet. ready: takes jobs. unhealthy: reported itself so.
+ * crash_looping: its container keeps exiting and is restarted with back-off. stopping: drains.
+ * standby: frozen, for when a worker is wanted again. Edges of before know no such state: an agent says that it
+ * is stopping, and `isStandby`.
+ */
+export const WORKER_STATES = [
+  "pulling",
+  "starting",
+  "ready",
+  "unhealthy",
+  "crash_looping",
+  "stopping",
+  "standby",
+] as const;
+export type WorkerState = (typeof WORKER_STATES)[number];
+
+const detailString = z.string().overwrite((value) => value.slice(0, DETAIL_MAX_LENGTH));
+
+export const workerReportSchema = z.object({
+  workerId: id,
+  endpointId: id,
+  revision: count,
+  state: z.enum(WORKER_STATES),
+  /** One sentence for people: pull progress, last log line of a crash. */
+  detail: detailString.optional(),
+  isStandby: z.boolean().optional(),
+  /** What its container runs, by content: a digest of the registry, or an id where the image came from none. */
+  imageDigest: z.string().max(256).optional().catch(undefined),
+  /** Its last starts, or the pulls before them, failed: how many in a row, and how long ago the first. */
+  failing: z.object({ times: count, ago: agoMs }).optional().catch(undefined),
+  /** How the worker came up, as far as the agent saw it. Older agents send none. */
+  ago: z
+    .object({ pullStarted: agoMs, pullEnded: agoMs, containerStarted: agoMs, ready: agoMs })
+    .partial()
+    .optional()
+    .catch(undefined),
+});
+export type WorkerReport = z.infer<typeof workerReportSchema>;
+
+const workerRef = z.object({ workerId: id, endpointId: id, revision: count.catch(0) });
+
+/** A worker that its agent lists is there, whatever else the agent says of it. */
+function unreadableWorker(report: unknown, issue: string): WorkerReport | undefined {
+  const { data } = workerRef.safeParse(report);
+  const detail = `The edge cannot read what the agent says of this worker (${issue}).`;
+  return data && { ...data, state: "unhealthy", detail };
+}
+
+export const syncRequestSchema = z.object({
+  agentVersion,
+  inventory: inventorySchema,
+  workers: lenientList(workerReportSchema, unreadableWorker, HOST_WORKERS_MAX),
+  /** Revision of the last reply that the agent has applied; 0 for none. */
+  appliedRevision: count,
+  /** The agent promises its next sync within this time; the edge answers within it. */
+  holdMs,
+  /** The presence that is open now. Without one only the next sync shows that the host is still there. */
+  presence: idSchema.optional(),
+  /** How much of the host is in use. Agents of before send none; what is wrong with it is no reason to refuse a sync. */
+  telemetry: hostTelemetrySchema.optional().catch(undefined),
+});
+export type SyncRequest = z.infer<typeof syncRequestSchema>;
+
+/** Both ends of a presence send this; the edge answers each beat with one of its own. */
+export const PRESENCE_BEAT = ".";
+export const presenceQuerySchema = z.object({ id });
+/** An agent that closes its presence so is about to open the next one. */
+export const PRESENCE_REPLACED = "replaced";
+
+export const PROBLEM_MAX_LENGTH = 2_000;
+
+/** "This host shall run this worker." All that the agent needs to run it, secrets resolved. */
+export const assignmentSchema = z.object({
+  workerId: id,
+  endpointId: id,
+  /** Release of the endpoint; a worker of an older release is replaced. */
+  revision: count,
+  type: z.enum(["QB", "LB"]),
+  imageName: z.string(),
+  /** Start arguments: passed to the image, or the command itself in the process runtime. */
+  dockerArgs: z.string(),
+  env: z.record(z.string(), z.string()),
+  containerDiskInGb: count,
+  /** Indexes of the GPUs of the host that are the worker's own. */
+  gpuIndexes: z.array(count),
+  registryAuth: z
+    .object({
+      username: z.string(),
+      password: z.string(),
+      /** Name of the credential, for messages. Edges of before send none. */
+      name: z.string().optional(),
+    })
+    .nullable(),
+  /** Time that a container may take from its start to its first job poll. */
+  startLimitMs: count,
+  /**
+   * standby: the worker takes no jobs, and its container is frozen once it has ended those it has. Sent only to
+   * agents that can; absent for a worker that runs.
+   */
+  mode: z.enum(["run", "standby"]).optional(),
+  /**
+   * Why no container may be started for now, as one sentence for people; the assignment is sent again when that
+   * is over. Agents of before know no problems: image, arguments and variables are such that they start nothing.
+   */
+  problem: z.string().max(PROBLEM_MAX_LENGTH).optional(),
+  /**
+   * The worker is of an older release, and this is what the newest one is made of: only who does not know its
+   * own may start it so. Edges of before never say.
+   */
+  isSuperseded: z.boolean().optional(),
+  /** What the worker may use of the host; absent for as much as there is. Edges of before send none. */
+  limits: z.object({ cpuMilli: count, memoryMb: count }).optional(),
+  /** Network volumes of the endpoint: the worker gets the first that its host has. Edges of before send none. */
+  networkVolumeIds: z.array(id).max(1_000).optional(),
+  /** Files of an app, which the worker finds unpacked at APP_DIRECTORY. Absent for images that bring all they need. */
+  artifact: artifactSchema.optional(),
+  /** Values of secrets, which may not show in logs. Edges of before send none. */
+  masked: z.array(z.string()).optional(),
+});
+export type Assignment = z.infer<typeof assignmentSchema>;
+
+const assignmentRef = z.object({
+  workerId: id,
+  endpointId: id,
+  revision: count,
+  type: z.enum(["QB", "LB"]).catch("QB"),
+  mode: z.enum(["run", "standby"]).optional().catch(undefined),
+});
+
+/**
+ * Parts of an assignment of which nothing can be started, for the reason that it gives. Agents that know no problems
+ * say of the image that a sentence is no name of one; without arguments there is no process to start either.
+ */
+export function unstartable(reason: string) {
+  const problem = reason.slice(0, PROBLEM_MAX_LENGTH);
+  return { problem, imageName: problem, dockerArgs: "", env: {}, registryAuth: null };
+}
+
+/** An assignment of a worker of which nothing else can be said. */
+export function problemAssignment(
+  { workerId, endpointId, revision, type, mode }: z.infer<typeof assignmentRef>,
+  reason: string,
+): Assignment {
+  const nothing = { containerDiskInGb: 0, gpuIndexes: [], startLimitMs: WORKER_START_LIMIT_MS };
+  return { workerId, endpointId, revision, type, ...(mode && { mode }), ...nothing, ...unstartable(reason) };
+}
+
+/** A worker that the agent has stays, and its owner reads why it does not start again. */
+function unreadableAssignment(assignment: unknown, issue: string): Assignment | undefined {
+  const { data } = assignmentRef.safeParse(assignment);
+  const reason = `The agent of this host cannot read what the worker is made of (${issue}). On the host, run: sudo edgerun-agent upgrade`;
+  return data && problemAssignment(data, reason);
+}
+
+/** What an agent may keep of an assignment on its disk: nothing that came of a secret. */
+export const assignmentOutlineSchema = assignmentSchema.pick({
+  workerId: true,
+  endpointId: true,
+  revision: true,
+  type: true,
+  startLimitMs: true,
+});
+export type AssignmentOutline = z.infer<typeof assignmentOutlineSchema>;
+
+/** What an agent shall tell its owner. `refused`: it gets no work any more, and finishes what it has. */
+export const agentNoticeSchema = z.object({ kind: z.enum(["outdated", "refused"]), message: z.string() });
+export type AgentNotice = z.infer<typeof agentNoticeSchema>;
+
+export const syncReplySchema = z.object({
+  revision: count,
+  assignments: lenientList(assignmentSchema, unreadableAssignment),
+  /** Absent when there is nothing to tell, and from edges of before. */
+  notice: agentNoticeSchema.optional().catch(undefined),
+});
+export type SyncReply = z.infer<typeof syncReplySchema>;
+
+// Exchange
+
+const attempt = z.number().int().positive();
+const attemptRef = { jobId: id, attempt, workerId: id };
+const attemptRefSchema = z.object(attemptRef);
+
+/** Cut, never refused: a long traceback is no reason to lose the result. */
+const errorString = z.string().transform((value) => value.slice(0, ERROR_MAX_LENGTH));
+
+// Results
+
+/** Where in the address of an upload its attempt stands. */
+export const uploadParamsSchema = z.object({ jobId: id, attempt: z.coerce.number().int().positive() });
+
+/**
+ * A result that was uploaded. Its place is that of the attempt, so an upload may be repeated, and a report
+ * can name no other. What no report names is removed with the attempt.
+ */
+export const uploadSchema = z.object({ sizeBytes: z.number().int().positive().max(RESULT_MAX_BYTES) });
+export type Upload = z.infer<typeof uploadSchema>;
+
+/** `refused`: the attempt no longer owns the job; drop the result. */
+export const uploadReplySchema = z.discriminatedUnion("outcome", [
+  z.object({ outcome: z.literal("accepted"), upload: uploadSchema }),
+  z.object({ outcome: z.literal("refused") }),
+]);
+export type UploadReply = z.infer<typeof uploadReplySchema>;
+
+/** The outcome of a result that cannot be read: its job ends and says why, or it would be sent again and again. */
+function unreadableReport(report: unknown, issue: string) {
+  const { data } = attemptRefSchema.safeParse(report);
+  const error = `The edge cannot read the worker's result (${issue}).`;
+  return data && { kind: "failed" as const, ...data, error };
+}
+
+function unreadableChunks(batch: unknown, issue: string) {
+  const { data } = attemptRefSchema.safeParse(batch);
+  const message = `The edge cannot read what the worker yielded (${issue}).`;
+  return data && { ...data, from: 1, outputs: [], error: message };
+}
+
+/** What a worker offers beyond that it offers again with its next exchange. */
+const freeSlots = z
+  .number()
+  .int()
+  .positive()
+  .transform((free) => Math.min(free, SLOTS_COUNTED_MAX));
+
+/**
+ * What an exchange tells the edge. `value`: what users' values are to the reader, JSON values or the texts of
+ * such.
+ */
+function exchangeRequestOf<Value extends z.ZodType>(value: Value) {
+  /** A result travels in its report, or was uploaded before; one above INLINE_PAYLOAD_MAX_BYTES shall be uploaded. */
+  const result = { output: value.optional(), upload: uploadSchema.optional() };
+
+  /** What became of an attempt. `lost`: the worker is gone, or never posted a result. */
+  const report = z.discriminatedUnion("kind", [
+    z.object({ kind: z.literal("completed"), ...attemptRef, ...result }),
+    z.object({ kind: z.literal("failed"), ...attemptRef, error: errorString, ...result }),
+    z.object({ kind: z.literal("timed_out"), ...attemptRef }),
+    z.object({ kind: z.literal("lost"), ...attemptRef, reason: detailString }),
+  ]);
+
+  const leasedJob = z.object({
+    ...attemptRef,
+    /** Last progress value of the handler. */
+    progress: value.optional(),
+    /** When the worker took the job, and when it gave its result. Older agents send none. */
+    ago: z.object({ handlerStarted: agoMs, handlerFinished: agoMs }).partial().optional().catch(undefined),
+  });
+
+  /**
+   * What a handler yielded, in order. Chunks of an attempt are numbered from 1 without gaps and sent until they
+   * are acknowledged, one batch of an attempt at a time; a report goes with or after the last of them.
+   */
+  const chunkBatch = z
+    .object({
+      ...attemptRef,
+      /** Number of the first chunk of this batch. */
+      from: z.number().int().positive(),
+      /** None of them has more than CHUNK_MAX_BYTES as JSON text. */
+      outputs: z.array(value).max(10_000),
+      /** Set by who reads it: why it cannot be read, which ends the attempt. */
+      error: z.string().optional(),
+    })
+    .refine(({ outputs, error }) => outputs.length > 0 || error !== undefined, {
+      path: ["outputs"],
+      message: "must hold at least one",
+    });
+
+  return z.object({
+    /** Random per start of the agent; a new session holds only what it lists. */
+    session: id,
+    /** Counts the exchanges of a session on this endpoint, from 1. */
+    turn: z.number().int().positive(),
+    /** Other turns still waiting for their reply; jobs in those replies are on their way, not lost. */
+    openTurns: z.array(z.number().int().positive()).max(64),
+    /**
+     * Every attempt that the agent has and whose report is not yet acknowledged. A job that came for a worker
+     * which cannot take it any more is declined by never being listed: it goes back, and no attempt is blamed.
+     */
+    held: lenientList(leasedJob, dropItem, 10_000),
+    reports: lenientList(report, unreadableReport, 1_000),
+    /** Taken before the reports of the same exchange. Agents that know no streams send none. */
+    chunks: lenientList(chunkBatch, unreadableChunks, 1_000).default([]),
+    /** Free slots by ready worker; empty when the agent wants no job now. */
+    slots: lenientList(z.object({ workerId: id, free: freeSlots }), dropItem, 1_000),
+    /** 0: answer at once. Above 0: hold until there is a job or a stop; replaces an older hold of this agent. */
+    holdMs,
+    /** The followers that the agent knows of; answered as soon as there are others. Older agents do not say. */
+    follow: follow.optional(),
+  });
+}
+
+export const exchangeRequestSchema = exchangeRequestOf(jsonValueSchema);
+export type ExchangeRequest = z.infer<typeof exchangeRequestSchema>;
+export type LeasedJob = ExchangeRequest["held"][number];
+
+/** The same with users' values as the texts that they are. */
+export const rawExchangeRequestSchema = exchangeRequestOf(rawJsonSchema);
+export type RawExchangeRequest = z.infer<typeof rawExchangeRequestSchema>;
+export const EXCHANGE_REQUEST_CUTS = cutsAt(
+  ["held", EACH, "progress"],
+  ["reports", EACH, "output"],
+  ["chunks", EACH, "outputs", EACH],
+);
+
+/** Jobs on their way to workers. */
+function dispatchedJobsOf<Value extends z.ZodType>(value: Value) {
+  const ref = { id, attempt, workerId: id, input: value };
+  /** What the container sees is `id`, `input` and the optional members. */
+  const job = z.object({
+    ...ref,
+    executionTimeoutMs: z.number().int().positive(),
+    webhook: z.string().optional(),
+    policy: z.record(z.string(), jsonValueSchema).optional(),
+    s3Config: value.optional(),
+    batchId: z.string().optional(),
+    /** Set by who reads it: why it cannot be read, which ends the attempt. */
+    error: z.string().optional(),
+  });
+  const refSchema = z.object(ref);
+  return lenientList(job, (unread, issue) => {
+    const { data } = refSchema.safeParse(unread);
+    const message = `The agent of the worker's host cannot read the job (${issue}). On the host, run: sudo edgerun-agent upgrade`;
+    return (
+      data &&
+      ({ ...data, executionTimeoutMs: EXECUTION_TIMEOUT_MAX_MS, error: message } as z.output<typeof job>)
+    );
+  });
+}
+
+/** Why the agent must stop a handler whose result is not wanted any more. */
+export const STOP_REASONS = ["cancelled", "timed_out", "expired", "lease_lost"] as const;
+export type StopReason = (typeof STOP_REASONS)[number];
+
+export const exchangeReplySchema = z.object({
+  /** One entry per report. `refused`: the attempt no longer owned the job; drop the result. */
+  acks: lenientList(z.object({ jobId: id, attempt, outcome: z.enum(["accepted", "refused"]) }), dropItem),
+  /**
+   * One entry per batch of chunks: they need not be sent again up to and including this number. Chunks that
+   * nobody wants are acknowledged too. Absent from an edge that knows no streams.
+   */
+  chunkAcks: lenientList(z.object({ jobId: id, attempt, received: count }), dropItem).optional(),
+  jobs: dispatchedJobsOf(jsonValueSchema),
+  stops: lenientList(
+    z.object({ jobId: id, attempt, reason: z.enum(STOP_REASONS).catch("lease_lost") }),
+    dropItem,
+  ),
+  /** Who follows the logs of this endpoint: their lines are wanted at once. Absent: as before. */
+  follow: follow.optional(),
+});
+export type ExchangeReply = z.infer<typeof exchangeReplySchema>;
+export type DispatchedJob = ExchangeReply["jobs"][number];
+
+/** The same with users' values as the texts that they are. */
+export const rawExchangeReplySchema = exchangeReplySchema.extend({
+  jobs: dispatchedJobsOf(rawJsonSchema),
+});
+export const EXCHANGE_REPLY_CUTS = cutsAt(["jobs", EACH, "input"], ["jobs", EACH, "s3Config"]);

@@ -1,0 +1,135 @@
+/**
+ * Logs: what workers print, and what happens to them.
+ *
+ *   POST /agent/v1/logs                lines of a host's workers, gzipped JSON -> who follows them
+ *
+ * A line is known by its worker, its source and its `seq`: the time in microseconds, made to grow from line to
+ * line. What is sent twice is therefore shown once.
+ */
+import * as z from "zod";
+import { idSchema } from "./agent.ts";
+import { lenientList, dropItem } from "../lenient-list.ts";
+import {
+  LOG_BATCH_LINES_MAX,
+  LOG_FIELD_MAX_CHARACTERS,
+  LOG_LINE_MAX_BYTES,
+  LOG_PAGE_DEFAULT,
+  LOG_PAGE_MAX,
+  LOG_TAIL_DEFAULT,
+} from "../limits.ts";
+
+/** container: what the worker prints. system: what Edgerun does with it. */
+export const LOG_SOURCES = ["container", "system"] as const;
+export type LogSource = (typeof LOG_SOURCES)[number];
+
+const seq = z.number().int().positive();
+const field = z.string().max(LOG_FIELD_MAX_CHARACTERS);
+
+export const logLineSchema = z.object({
+  seq,
+  source: z.enum(LOG_SOURCES),
+  /** Of a container's line; absent where the runtime does not tell them apart. */
+  stream: z.enum(["stdout", "stderr"]).optional(),
+  /** Without its line break; cut to LOG_LINE_MAX_BYTES, with a mark at its end. */
+  line: z.string().overwrite((line) => line.slice(0, 2 * LOG_LINE_MAX_BYTES)),
+  /** The job that printed it, as far as that is known. */
+  jobId: field.optional(),
+  level: field.optional(),
+});
+export type LogLine = z.infer<typeof logLineSchema>;
+
+// From agents
+
+export const workerLinesSchema = z.object({
+  endpointId: idSchema,
+  workerId: idSchema,
+  lines: lenientList(logLineSchema, dropItem, LOG_BATCH_LINES_MAX),
+});
+export type WorkerLines = z.infer<typeof workerLinesSchema>;
+
+export const logRequestSchema = z.object({
+  /** The host's clock in ms: when it is wrong, the edge moves the times of the lines. */
+  now: z.number().int().nonnegative(),
+  /** For those who follow, and not to be kept: the same lines are sent again to be kept. */
+  isLive: z.boolean(),
+  workers: lenientList(workerLinesSchema, dropItem, 1_000),
+});
+export type LogRequest = z.infer<typeof logRequestSchema>;
+
+/** Of the endpoints of a live request: their followers, as `follow` of an exchange tells them. */
+export const logReplySchema = z.object({
+  follows: lenientList(z.object({ endpointId: idSchema, follow: z.number().int().nonnegative() }), dropItem),
+  /** Workers that are none of the host's: their lines were dropped. Absent for none, and from older edges. */
+  refused: lenientList(z.object({ workerId: idSchema, code: z.string().max(64) }), dropItem).optional(),
+});
+export type LogReply = z.infer<typeof logReplySchema>;
+
+// For people
+
+const whole = (name: string) => z.string().regex(/^\d+$/, `must be ${name}`).transform(Number);
+
+/** No date lies further from 1970. */
+const TIME_MAX_MS = 8.64e15;
+
+const timeSchema = z
+  .string()
+  .transform((value) => (/^\d+$/.test(value) ? Number(value) : Date.parse(value)))
+  .refine(
+    (ms) => Number.isInteger(ms) && Math.abs(ms) <= TIME_MAX_MS,
+    "must be a time: milliseconds since 1970, or ISO 8601",
+  )
+  .pipe(z.number())
+  .meta({ type: "string" });
+
+const queryString = z.string().min(1).max(LOG_FIELD_MAX_CHARACTERS);
+
+/** What `GET /v2/<endpoint>/logs` shows; members of the query. */
+export const logQuerySchema = z.object({
+  workerId: queryString.optional().meta({ description: "Lines of this worker only." }),
+  jobId: queryString.optional().meta({ description: "Lines that are known to be of this job." }),
+  source: z.enum(LOG_SOURCES).optional(),
+  level: queryString
+    .optional()
+    .meta({ description: "Such as ERROR; what the Python SDK writes carries one." }),
+  search: queryString.optional().meta({ description: "Text in the line, in capitals or not." }),
+  since: timeSchema.optional().meta({ description: "From this time on." }),
+  until: timeSchema.optional().meta({ description: "Up to this time, not included." }),
+  limit: whole("a whole number")
+    .pipe(z.number().int().min(1).max(LOG_PAGE_MAX, `must be at most ${LOG_PAGE_MAX}`))
+    .default(LOG_PAGE_DEFAULT)
+    .meta({ type: "string" }),
+  cursor: queryString.optional().meta({ description: "`cursor` of the page before." }),
+});
+export type LogQuery = z.infer<typeof logQuerySchema>;
+
+/** What the log stream of one worker shows. */
+export const workerLogQuerySchema = z.object({
+  source: z.enum(LOG_SOURCES).optional(),
+  tail: whole("a whole number")
+    .pipe(z.number().int().max(LOG_PAGE_MAX, `must be at most ${LOG_PAGE_MAX}`))
+    .default(LOG_TAIL_DEFAULT)
+    .meta({ type: "string" }),
+});
+
+export const logLineViewSchema = logLineSchema.omit({ seq: true }).extend({
+  /** Names the line within the logs of its endpoint. */
+  id: z.string(),
+  at: z.number().meta({ description: "Milliseconds since 1970." }),
+  workerId: z.string(),
+});
+export type LogLineView = z.infer<typeof logLineViewSchema>;
+
+export const logPageSchema = z
+  .object({
+    lines: z.array(logLineViewSchema).meta({ description: "In the order of time." }),
+    cursor: z
+      .string()
+      .nullable()
+      .meta({ description: "Brings the lines before these; null when there are none." }),
+  })
+  .meta({ id: "LogPage" });
+export type LogPage = z.infer<typeof logPageSchema>;
+
+/** The logs of a worker as a pod's. */
+export const podLogsSchema = z.object({ container: z.array(z.string()), system: z.array(z.string()) });
+export type PodLogs = z.infer<typeof podLogsSchema>;

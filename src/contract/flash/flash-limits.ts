@@ -1,0 +1,67 @@
+/** The numbers of flash: apps and their builds, live sessions, and files of apps on a host; each with its unit. */
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+const MEGABYTE = 1_000_000;
+
+// Flash apps
+
+/** Of a deployment artifact, packed; 1.5 GB as people count it. */
+export const ARTIFACT_MAX_BYTES = 1_500 * MEGABYTE;
+/** Of each part of an upload but the last: R2 wants them equal, and a small artifact loses less with small ones. */
+export const ARTIFACT_PART_BYTES = { min: 8 * 1024 * 1024, max: 64 * 1024 * 1024 } as const;
+/** Into which an artifact is cut, as long as that makes neither larger nor smaller ones. */
+export const ARTIFACT_PARTS_TARGET = 16;
+/** How long an upload may be resumed. */
+export const ARTIFACT_UPLOAD_TTL_MS = DAY;
+/** For which the address of a stored artifact opens it. */
+export const ARTIFACT_DOWNLOAD_TTL_MS = HOUR;
+/** As text; a manifest is one row. */
+export const MANIFEST_MAX_BYTES = MEGABYTE;
+export const FLASH_APPS_MAX = 500;
+/** Of one app. */
+export const FLASH_ENVIRONMENTS_MAX = 100;
+/** Artifacts of an account, in GB, unless ARTIFACT_STORAGE_GB says otherwise; uploads that are open count as whole. */
+export const ARTIFACT_STORAGE_DEFAULT_GB = 200;
+/** Artifacts of an account that were announced and are no build yet. */
+export const FLASH_UPLOADS_MAX = 500;
+/** Objects of uploads that ended which one maintenance run removes at most. */
+export const ARTIFACTS_REMOVED_AT_ONCE = 100;
+/** Manifests that one document may ask for: each may be as large as a body. */
+export const FLASH_MANIFESTS_AT_ONCE = 20;
+/** Builds of an app that no environment uses: the newest are kept, so that one can go back. */
+export const FLASH_BUILDS_RETAINED = 20;
+/** How long an edge location remembers which endpoint an app calls by a name: it may be deployed anew at any time. */
+export const FLASH_URL_CACHE_MS = 5 * SECOND;
+/** For which a login in the browser waits for its person. */
+export const FLASH_AUTH_TTL_MS = 10 * MINUTE;
+/** How long an expired login is remembered, so that its client learns what became of it. */
+export const FLASH_AUTH_RETENTION_MS = HOUR;
+/** What is kept of the words in which a client names itself. */
+export const FLASH_AUTH_CLIENT_MAX_CHARACTERS = 200;
+
+// Live sessions of flash
+
+/** A session that nobody renews ends after this; who opens one chooses within. */
+export const LIVE_LEASE_SECONDS = { min: 30, max: 3_600 } as const;
+/** Texts of local files in one live request, in bytes. */
+export const LIVE_SOURCES_MAX_BYTES = 8 * 1024 * 1024;
+/** Files of an app that have no more than this together travel with each call, whatever its worker has. */
+export const LIVE_SOURCES_SMALL_BYTES = 32 * 1024;
+/** Arguments of one live call, or the body of a request to a route, in bytes. */
+export const LIVE_ARGUMENTS_MAX_BYTES = 10 * MEGABYTE;
+/** Sessions whose lease has lapsed which one maintenance run ends at most. */
+export const LIVE_SESSIONS_ENDED_AT_ONCE = 20;
+
+// Files of apps on a host
+
+/** Of an artifact when it is unpacked, in bytes: the largest ones are five times smaller packed. */
+export const ARTIFACT_UNPACKED_MAX_BYTES = 10_000 * MEGABYTE;
+/** Files, directories and links in an artifact. */
+export const ARTIFACT_ENTRIES_MAX = 500_000;
+/** Disk that a host makes sure of before a download, in sizes of the packed artifact. */
+export const ARTIFACT_DISK_FACTOR = 4;
+/** Time without a byte after which the download of an artifact goes on with another call. */
+export const ARTIFACT_STALL_MS = 30 * SECOND;

@@ -1,0 +1,43 @@
+/** Lists that hold parts of several workers or jobs: what is wrong with one part is no reason to refuse the others. */
+import * as z from "zod";
+
+const DETAIL_MAX_CHARACTERS = 300;
+
+/**
+ * A list of the items that fit `schema`. For one that does not, `instead` gives what stands in its place, or undefined
+ * to leave it out; `fault` says what is wrong with it, without repeating its content.
+ */
+export function lenientList<Schema extends z.ZodType>(
+  schema: Schema,
+  fallback: (item: unknown, issue: string) => z.output<Schema> | undefined,
+  most = Number.MAX_SAFE_INTEGER,
+) {
+  const list = z.array(schema).max(most);
+  const parseItem = (item: unknown): z.output<Schema>[] => {
+    const { data, error } = schema.safeParse(item);
+    const fit = error ? fallback(item, firstIssue(error)) : data;
+    return fit === undefined ? [] : [fit];
+  };
+  const anyList = z.array(z.unknown()).max(most);
+  return z.preprocess(
+    (items, context) => {
+      for (const { path, message } of anyList.safeParse(items).error?.issues ?? [])
+        context.addIssue({ code: "custom", path, message });
+      return items;
+    },
+    // Only a list with an item that does not fit is read item by item.
+    list.catch(({ value }) => anyList.parse(value).flatMap(parseItem)),
+  );
+}
+
+/** For parts that nobody misses. */
+export function dropItem(): undefined {
+  return undefined;
+}
+
+/** The first thing that is wrong, and where. */
+export function firstIssue({ issues }: z.ZodError): string {
+  const [issue] = issues;
+  const place = issue?.path.join(".") || "value";
+  return `${place}: ${issue?.message ?? "invalid"}`.slice(0, DETAIL_MAX_CHARACTERS);
+}

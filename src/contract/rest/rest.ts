@@ -1,0 +1,71 @@
+/** What all of REST v1 has in common. Unknown members of what clients send are dropped. */
+import * as z from "zod";
+import { NAME_MAX_CHARACTERS } from "../limits.ts";
+
+/** Some clients send "" for what they do not set. */
+export function blankIsAbsent<Schema extends z.ZodType>(schema: Schema) {
+  return z.preprocess((value) => (value === "" ? undefined : value), schema.nullish());
+}
+
+/** Some clients send 0 for what they do not set. */
+export function zeroIsAbsent<Schema extends z.ZodType>(schema: Schema) {
+  return z.preprocess((value) => (value === 0 ? undefined : value), schema.nullish());
+}
+
+/** A whole number within a range; the message tells the range. */
+export function wholeNumber(min: number, max?: number) {
+  const number = z.number("must be a number").int("must be a whole number");
+  if (max === undefined) return number.min(min, `must be at least ${min}`);
+  const range = `must be between ${min} and ${max}`;
+  return number.min(min, range).max(max, range);
+}
+
+/** One word of a list; the message tells the list. */
+export function oneOf<const Value extends string>(values: readonly Value[]) {
+  return z.enum(values, `must be one of ${values.join(", ")}`);
+}
+
+export const stringSchema = z.string("must be text");
+export const stringsSchema = z.array(stringSchema, "must be a list of texts");
+
+export const nameSchema = stringSchema
+  .trim()
+  .min(1, "must not be empty")
+  .max(NAME_MAX_CHARACTERS, `must have at most ${NAME_MAX_CHARACTERS} characters`);
+
+export const environmentSchema = z
+  .record(stringSchema.regex(/^[^=]+$/), stringSchema, {
+    error: ({ code }) =>
+      code === "invalid_key" ? "a name must not be empty or contain =" : "must be an object of texts",
+  })
+  .meta({
+    description: "Environment variables of the container, by name.",
+    example: { MODEL_ID: "stabilityai/sdxl-turbo" },
+  });
+
+/** What the caller should know of something that was done nevertheless. */
+export const warningsSchema = z
+  .array(z.object({ code: z.string().meta({ example: "secret_not_found" }), message: z.string() }))
+  .optional()
+  .meta({
+    description: "In the answer to a change: what was stored, but will not work as it is. Absent if nothing.",
+  });
+
+/** A parameter of the query that is on or off; off when it is absent. */
+export const includeSchema = z
+  .preprocess((value) => value === "true" || value === "1", z.boolean())
+  .optional()
+  .meta({ override: { type: "boolean", default: false } });
+
+/** Body of every answer of REST v1 that is an error; readers differ in which member they look at. */
+export const restErrorSchema = z
+  .object({
+    error: z.string(),
+    message: z.string().meta({ description: "The same sentence: what happened and what to do." }),
+    status: z.int().meta({ description: "The HTTP status.", example: 404 }),
+    code: z
+      .string()
+      .meta({ description: "What it was, in one word for programs.", example: "template_not_found" }),
+  })
+  .meta({ id: "RestError" });
+export type RestError = z.infer<typeof restErrorSchema>;

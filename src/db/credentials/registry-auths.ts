@@ -1,0 +1,135 @@
+import { and, asc, eq, inArray, notExists, sql } from "drizzle-orm";
+import { isWithinQuota } from "../quotas.ts";
+import { auditIfChanged, type Author, type AuditSubject } from "../audit-log.ts";
+import { rowIf } from "../conditional-insert.ts";
+import type { Database } from "../database.ts";
+import { registryAuth, template } from "../schema.ts";
+
+/** A registry credential without what it holds. */
+export type RegistryAuthRecord = Omit<typeof registryAuth.$inferSelect, "sealedCredentials">;
+export type SealedRegistryAuth = Pick<typeof registryAuth.$inferSelect, "id" | "name" | "sealedCredentials">;
+
+const publicColumns = {
+  id: registryAuth.id,
+  accountId: registryAuth.accountId,
+  name: registryAuth.name,
+  createdAt: registryAuth.createdAt,
+  updatedAt: registryAuth.updatedAt,
+};
+
+/** Oldest first: some clients delete in this order until they are refused. */
+export async function listRegistryAuths(db: Database, accountId: string): Promise<RegistryAuthRecord[]> {
+  return await db
+    .select(publicColumns)
+    .from(registryAuth)
+    .where(eq(registryAuth.accountId, accountId))
+    .orderBy(asc(registryAuth.createdAt), asc(registryAuth.id));
+}
+
+export async function findRegistryAuth(
+  db: Database,
+  accountId: string,
+  registryAuthId: string,
+): Promise<RegistryAuthRecord | undefined> {
+  return await db.select(publicColumns).from(registryAuth).where(isOwn({ accountId }, registryAuthId)).get();
+}
+
+/** Those of the credentials that there are, sealed. */
+export async function findSealedRegistryAuths(
+  db: Database,
+  accountId: string,
+  registryAuthIds: readonly string[],
+): Promise<SealedRegistryAuth[]> {
+  const isNamed = inArray(
+    registryAuth.id,
+    sql`(SELECT value FROM json_each(${JSON.stringify(registryAuthIds)}))`,
+  );
+  return await db
+    .select({
+      id: registryAuth.id,
+      name: registryAuth.name,
+      sealedCredentials: registryAuth.sealedCredentials,
+    })
+    .from(registryAuth)
+    .where(and(eq(registryAuth.accountId, accountId), isNamed));
+}
+
+/** Inserts a credential; nothing comes back when the account has no room for one more. */
+export async function insertRegistryAuthWithinQuota(
+  db: Database,
+  author: Author,
+  values: SealedRegistryAuth,
+): Promise<RegistryAuthRecord | undefined> {
+  const { accountId, now } = author;
+  const record = { ...values, accountId, createdAt: now, updatedAt: now };
+  const row = rowIf(registryAuth, record, isWithinQuota("registryAuth", accountId));
+  const [[inserted]] = await db.batch([
+    db.insert(registryAuth).select(row).returning(publicColumns),
+    auditIfChanged(db, author, subjectOf(record)),
+  ]);
+  return inserted;
+}
+
+/** Replaces user name and password; nothing comes back when the account has no credential of this id. */
+export async function updateRegistryAuth(
+  db: Database,
+  author: Author,
+  read: RegistryAuthRecord,
+  sealedCredentials: string,
+): Promise<RegistryAuthRecord | undefined> {
+  const [[updated]] = await db.batch([
+    db
+      .update(registryAuth)
+      .set({ sealedCredentials, updatedAt: author.now })
+      .where(isOwn(author, read.id))
+      .returning(publicColumns),
+    auditIfChanged(db, author, { ...subjectOf(read), fields: ["username", "password"] }),
+  ]);
+  return updated;
+}
+
+/** Deletes a credential unless a template names it; says whether it did. */
+export async function deleteRegistryAuthIfUnused(
+  db: Database,
+  author: Author,
+  read: RegistryAuthRecord,
+): Promise<boolean> {
+  const users = db
+    .select({ one: sql`1` })
+    .from(template)
+    .where(isUserOf(author.accountId, read.id));
+  const [deleted] = await db.batch([
+    db
+      .delete(registryAuth)
+      .where(and(isOwn(author, read.id), notExists(users)))
+      .returning({ id: registryAuth.id }),
+    auditIfChanged(db, author, subjectOf(read)),
+  ]);
+  return deleted.length > 0;
+}
+
+/** Names of the templates that name a credential. */
+export async function listTemplatesOfRegistryAuth(
+  db: Database,
+  accountId: string,
+  registryAuthId: string,
+): Promise<string[]> {
+  const users = await db
+    .select({ name: template.name })
+    .from(template)
+    .where(isUserOf(accountId, registryAuthId))
+    .orderBy(asc(template.name));
+  return users.map(({ name }) => name);
+}
+
+function isOwn({ accountId }: { readonly accountId: string }, registryAuthId: string) {
+  return and(eq(registryAuth.accountId, accountId), eq(registryAuth.id, registryAuthId));
+}
+
+function isUserOf(accountId: string, registryAuthId: string) {
+  return and(eq(template.accountId, accountId), eq(template.containerRegistryAuthId, registryAuthId));
+}
+
+function subjectOf({ id, name }: { readonly id: string; readonly name: string }): AuditSubject {
+  return { kind: "registry_auth", id, name };
+}

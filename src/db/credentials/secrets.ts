@@ -1,0 +1,140 @@
+import { and, asc, eq, sql } from "drizzle-orm";
+import { isWithinQuota } from "../quotas.ts";
+import { auditIfChanged, type Author, type AuditSubject } from "../audit-log.ts";
+import { rowIf } from "../conditional-insert.ts";
+import type { Database } from "../database.ts";
+import { endpoint, secret, template, type EnvironmentVariable } from "../schema.ts";
+
+/** A secret without its value. */
+export type SecretRecord = Omit<typeof secret.$inferSelect, "sealedValue">;
+export type SealedSecret = Pick<typeof secret.$inferSelect, "id" | "name" | "sealedValue">;
+
+const publicColumns = {
+  id: secret.id,
+  accountId: secret.accountId,
+  name: secret.name,
+  description: secret.description,
+  createdAt: secret.createdAt,
+  updatedAt: secret.updatedAt,
+};
+
+export async function listSecrets(db: Database, accountId: string): Promise<SecretRecord[]> {
+  return await db
+    .select(publicColumns)
+    .from(secret)
+    .where(eq(secret.accountId, accountId))
+    .orderBy(asc(secret.createdAt), asc(secret.id));
+}
+
+/** Those of the named secrets that there are, with their sealed values; any number of names. */
+export async function findSealedSecrets(
+  db: Database,
+  accountId: string,
+  names: readonly string[],
+): Promise<SealedSecret[]> {
+  // One parameter for all names: D1 takes at most 100.
+  const isNamed = sql`${secret.name} IN (SELECT value FROM json_each(${JSON.stringify(names)}))`;
+  return await db
+    .select({ id: secret.id, name: secret.name, sealedValue: secret.sealedValue })
+    .from(secret)
+    .where(and(eq(secret.accountId, accountId), isNamed));
+}
+
+/** Inserts a secret; nothing comes back when the account has that name already, or no room. */
+export async function insertSecretIfNameFree(
+  db: Database,
+  author: Author,
+  values: Pick<typeof secret.$inferSelect, "id" | "name" | "description" | "sealedValue">,
+): Promise<SecretRecord | undefined> {
+  const { accountId, now } = author;
+  const record = { ...values, accountId, createdAt: now, updatedAt: now };
+  const [[inserted]] = await db.batch([
+    db
+      .insert(secret)
+      .select(rowIf(secret, record, isWithinQuota("secret", accountId)))
+      .onConflictDoNothing({ target: [secret.accountId, secret.name] })
+      .returning(publicColumns),
+    auditIfChanged(db, author, subjectOf(record)),
+  ]);
+  return inserted;
+}
+
+/** Changes the value or the description of a secret; nothing comes back when the account has none of this id. */
+export async function updateSecret(
+  db: Database,
+  author: Author,
+  read: SecretRecord,
+  change: { readonly sealedValue: string } | { readonly description: string | null },
+): Promise<SecretRecord | undefined> {
+  const fields = "sealedValue" in change ? ["value"] : ["description"];
+  const [[updated]] = await db.batch([
+    db
+      .update(secret)
+      .set({ ...change, updatedAt: author.now })
+      .where(isOwn(author, read.id))
+      .returning(publicColumns),
+    auditIfChanged(db, author, { ...subjectOf(read), fields }),
+  ]);
+  return updated;
+}
+
+/** Says whether there was one to delete. */
+export async function deleteSecret(db: Database, author: Author, read: SecretRecord): Promise<boolean> {
+  const [deleted] = await db.batch([
+    db.delete(secret).where(isOwn(author, read.id)).returning({ id: secret.id }),
+    auditIfChanged(db, author, subjectOf(read)),
+  ]);
+  return deleted.length > 0;
+}
+
+export async function hasSecretNamed(db: Database, accountId: string, name: string): Promise<boolean> {
+  const isNamed = and(eq(secret.accountId, accountId), eq(secret.name, name));
+  return (await db.select({ id: secret.id }).from(secret).where(isNamed).get()) !== undefined;
+}
+
+/** What holds variables that may refer to a secret. */
+export type SecretUser = {
+  readonly kind: "template" | "endpoint";
+  readonly name: string;
+  readonly env: readonly EnvironmentVariable[];
+};
+
+/** Templates and endpoints of an account in whose variables the name of a secret stands, as a reference or as text. */
+export async function listSecretUsers(
+  db: Database,
+  accountId: string,
+  secretName: string,
+): Promise<SecretUser[]> {
+  const [templates, endpoints] = await db.batch([
+    db
+      .select({ name: template.name, env: template.env })
+      .from(template)
+      .where(and(eq(template.accountId, accountId), sql`instr(${template.env}, ${secretName}) > 0`))
+      .orderBy(asc(template.createdAt), asc(template.id)),
+    db
+      .select({ name: endpoint.name, env: endpoint.env })
+      .from(endpoint)
+      .where(and(eq(endpoint.accountId, accountId), sql`instr(${endpoint.env}, ${secretName}) > 0`))
+      .orderBy(asc(endpoint.createdAt), asc(endpoint.id)),
+  ]);
+  return [
+    ...templates.map((one) => ({ kind: "template" as const, ...one })),
+    ...endpoints.map((one) => ({ kind: "endpoint" as const, ...one })),
+  ];
+}
+
+export async function findSecret(
+  db: Database,
+  accountId: string,
+  secretId: string,
+): Promise<SecretRecord | undefined> {
+  return await db.select(publicColumns).from(secret).where(isOwn({ accountId }, secretId)).get();
+}
+
+function isOwn({ accountId }: { readonly accountId: string }, secretId: string) {
+  return and(eq(secret.accountId, accountId), eq(secret.id, secretId));
+}
+
+function subjectOf({ id, name }: { readonly id: string; readonly name: string }): AuditSubject {
+  return { kind: "secret", id, name };
+}

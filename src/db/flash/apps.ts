@@ -1,0 +1,122 @@
+import { and, asc, eq, inArray, lt, notExists, sql, type SQL } from "drizzle-orm";
+import { isWithinQuota } from "../quotas.ts";
+import { auditIfChanged, type AuditSubject, type Author } from "../audit-log.ts";
+import { rowIf } from "../conditional-insert.ts";
+import type { Database } from "../database.ts";
+import { randomRowId } from "../row-id.ts";
+import { flashApp, flashBuild, flashEnvironment, flashUpload } from "../schema.ts";
+
+export type FlashAppRecord = typeof flashApp.$inferSelect;
+
+export async function findFlashApp(
+  db: Database,
+  accountId: string,
+  appId: string,
+): Promise<FlashAppRecord | undefined> {
+  return await db
+    .select()
+    .from(flashApp)
+    .where(and(eq(flashApp.accountId, accountId), eq(flashApp.id, appId)))
+    .get();
+}
+
+export async function findFlashAppByName(
+  db: Database,
+  accountId: string,
+  name: string,
+): Promise<FlashAppRecord | undefined> {
+  return await db
+    .select()
+    .from(flashApp)
+    .where(and(eq(flashApp.accountId, accountId), eq(flashApp.name, name)))
+    .get();
+}
+
+/** The oldest first. */
+export async function listFlashApps(db: Database, accountId: string): Promise<FlashAppRecord[]> {
+  return await db
+    .select()
+    .from(flashApp)
+    .where(eq(flashApp.accountId, accountId))
+    .orderBy(asc(flashApp.createdAt), asc(flashApp.id));
+}
+
+/** Inserts an app; nothing comes back when its name is taken or the account has no room. */
+export async function insertFlashAppIfFree(
+  db: Database,
+  author: Author,
+  values: Pick<FlashAppRecord, "name" | "isForSessions">,
+): Promise<FlashAppRecord | undefined> {
+  const { accountId, now } = author;
+  const record = { ...values, id: randomRowId(), accountId, createdAt: now };
+  const [[inserted]] = await db.batch([
+    db
+      .insert(flashApp)
+      .select(rowIf(flashApp, record, isWithinQuota("flashApp", accountId)))
+      .onConflictDoNothing({ target: [flashApp.accountId, flashApp.name] })
+      .returning(),
+    auditIfChanged(db, author, subjectOf(record)),
+  ]);
+  return inserted;
+}
+
+/** Has an app last that was made for sessions; nothing comes back when it is gone, or lasts already. */
+export async function makeFlashAppPermanent(
+  db: Database,
+  author: Author,
+  read: FlashAppRecord,
+): Promise<FlashAppRecord | undefined> {
+  const update = db
+    .update(flashApp)
+    .set({ isForSessions: false })
+    .where(and(isOwn(author.accountId, read.id), eq(flashApp.isForSessions, true)))
+    .returning();
+  const audit = auditIfChanged(db, author, { ...subjectOf(read), fields: ["isForSessions"] });
+  return (await db.batch([update, audit]))[0][0];
+}
+
+/** Deletes an app that has no environment, build or upload, and lasts or not as it was read; says whether it did. */
+export async function deleteFlashAppIfEmpty(
+  db: Database,
+  author: Author,
+  read: FlashAppRecord,
+): Promise<boolean> {
+  const isAsRead = eq(flashApp.isForSessions, read.isForSessions);
+  const deletion = db
+    .delete(flashApp)
+    .where(and(isOwn(author.accountId, read.id), isAsRead, isEmpty(db)))
+    .returning({ id: flashApp.id });
+  const [deleted] = await db.batch([deletion, auditIfChanged(db, author, subjectOf(read))]);
+  return deleted.length > 0;
+}
+
+/** Deletes apps of all accounts that were made for sessions before and have none; says how many. */
+export async function removeOrphanedFlashApps(db: Database, before: number, limit: number): Promise<number> {
+  const isOrphaned = and(eq(flashApp.isForSessions, true), lt(flashApp.createdAt, before), isEmpty(db));
+  const orphaned = db.select({ id: flashApp.id }).from(flashApp).where(isOrphaned).limit(limit);
+  const deleted = await db
+    .delete(flashApp)
+    .where(inArray(flashApp.id, orphaned))
+    .returning({ id: flashApp.id });
+  return deleted.length;
+}
+
+function isEmpty(db: Database): SQL | undefined {
+  const parts = [flashEnvironment, flashBuild, flashUpload].map((table) =>
+    notExists(
+      db
+        .select({ one: sql`1` })
+        .from(table)
+        .where(eq(table.appId, flashApp.id)),
+    ),
+  );
+  return and(...parts);
+}
+
+function isOwn(accountId: string, appId: string): SQL | undefined {
+  return and(eq(flashApp.accountId, accountId), eq(flashApp.id, appId));
+}
+
+function subjectOf({ id, name }: FlashAppRecord): AuditSubject {
+  return { kind: "flash_app", id, name };
+}

@@ -1,0 +1,190 @@
+import { and, asc, eq, ne, notExists, sql, type SQL } from "drizzle-orm";
+import { FLASH_ENVIRONMENTS_MAX } from "../../contract/flash/flash-limits.ts";
+import { auditIfChanged, type AuditSubject, type Author } from "../audit-log.ts";
+import { rowIf } from "../conditional-insert.ts";
+import { isOneOf, type Database } from "../database.ts";
+import type { FlashAppRecord } from "./apps.ts";
+import { randomRowId } from "../row-id.ts";
+import { endpoint, flashApp, flashBuild, flashEnvironment } from "../schema.ts";
+
+export type FlashEnvironmentRecord = typeof flashEnvironment.$inferSelect;
+
+export async function findFlashEnvironment(
+  db: Database,
+  accountId: string,
+  environmentId: string,
+): Promise<FlashEnvironmentRecord | undefined> {
+  return await db.select().from(flashEnvironment).where(isOwn(accountId, environmentId)).get();
+}
+
+/** The environment that an endpoint of the account belongs to. */
+export async function findFlashEnvironmentOfEndpoint(
+  db: Database,
+  accountId: string,
+  endpointId: string,
+): Promise<FlashEnvironmentRecord | undefined> {
+  const named = db
+    .select({ id: endpoint.flashEnvironmentId })
+    .from(endpoint)
+    .where(and(eq(endpoint.accountId, accountId), eq(endpoint.id, endpointId)));
+  return await db
+    .select()
+    .from(flashEnvironment)
+    .where(and(eq(flashEnvironment.accountId, accountId), eq(flashEnvironment.id, named)))
+    .get();
+}
+
+export async function findFlashEnvironmentByName(
+  db: Database,
+  accountId: string,
+  appId: string,
+  name: string,
+): Promise<FlashEnvironmentRecord | undefined> {
+  const isNamed = and(eq(flashEnvironment.appId, appId), eq(flashEnvironment.name, name));
+  return await db
+    .select()
+    .from(flashEnvironment)
+    .where(and(eq(flashEnvironment.accountId, accountId), isNamed))
+    .get();
+}
+
+/** Those of apps of the account, the oldest first. */
+export async function listFlashEnvironments(
+  db: Database,
+  accountId: string,
+  appIds: readonly string[],
+): Promise<FlashEnvironmentRecord[]> {
+  return await db
+    .select()
+    .from(flashEnvironment)
+    .where(and(eq(flashEnvironment.accountId, accountId), isOneOf(flashEnvironment.appId, appIds)))
+    .orderBy(asc(flashEnvironment.createdAt), asc(flashEnvironment.id));
+}
+
+/** Whether the app may have one more environment now. */
+export async function hasEnvironmentQuotaLeft(db: Database, appId: string): Promise<boolean> {
+  const row = await db.get<{ readonly isWithinQuota: number }>(
+    sql`SELECT ${isWithinQuota(appId)} AS "hasRoom"`,
+  );
+  return row.isWithinQuota === 1;
+}
+
+/** Inserts an environment; nothing comes back when its name is taken, or the app is gone or has no room. */
+export async function insertFlashEnvironmentIfFree(
+  db: Database,
+  author: Author,
+  app: FlashAppRecord,
+  values: Pick<FlashEnvironmentRecord, "name" | "leaseExpiresAt">,
+): Promise<FlashEnvironmentRecord | undefined> {
+  const { accountId, now } = author;
+  const record: FlashEnvironmentRecord = {
+    ...values,
+    id: randomRowId(),
+    accountId,
+    appId: app.id,
+    state: "PENDING",
+    activeBuildId: null,
+    createdAt: now,
+    updatedAt: now,
+  };
+  const hasApp = sql`EXISTS (SELECT 1 FROM ${flashApp} WHERE ${flashApp.id} = ${app.id})`;
+  const [[inserted]] = await db.batch([
+    db
+      .insert(flashEnvironment)
+      .select(rowIf(flashEnvironment, record, and(hasApp, isWithinQuota(app.id))))
+      .onConflictDoNothing({ target: [flashEnvironment.appId, flashEnvironment.name] })
+      .returning(),
+    auditIfChanged(db, author, subjectOf(record)),
+  ]);
+  return inserted;
+}
+
+/** Makes a build the active one; nothing comes back when either is gone or the environment is being deleted. */
+export async function activateFlashBuild(
+  db: Database,
+  author: Author,
+  read: FlashEnvironmentRecord,
+  buildId: string,
+): Promise<FlashEnvironmentRecord | undefined> {
+  const hasBuild = sql`EXISTS (SELECT 1 FROM ${flashBuild} WHERE ${flashBuild.id} = ${buildId})`;
+  const change = { activeBuildId: buildId, state: "DEPLOYING" as const };
+  return await changeIfOpen(db, author, read, change, hasBuild);
+}
+
+/** Says how a deployment ended; nothing comes back when the environment is gone or being deleted. */
+export async function endFlashDeployment(
+  db: Database,
+  author: Author,
+  read: FlashEnvironmentRecord,
+  state: "DEPLOYED" | "FAILED",
+): Promise<FlashEnvironmentRecord | undefined> {
+  return await changeIfOpen(db, author, read, { state });
+}
+
+async function changeIfOpen(
+  db: Database,
+  author: Author,
+  read: FlashEnvironmentRecord,
+  change: Partial<Pick<FlashEnvironmentRecord, "state" | "activeBuildId">>,
+  condition?: SQL,
+): Promise<FlashEnvironmentRecord | undefined> {
+  const update = db
+    .update(flashEnvironment)
+    .set({ ...change, updatedAt: author.now })
+    .where(and(isOwn(author.accountId, read.id), ne(flashEnvironment.state, "DELETING"), condition))
+    .returning();
+  const audit = auditIfChanged(db, author, { ...subjectOf(read), fields: Object.keys(change) });
+  return (await db.batch([update, audit]))[0][0];
+}
+
+/** From now on the environment takes no endpoint and no build any more. */
+export async function closeFlashEnvironment(
+  db: Database,
+  author: Author,
+  environmentId: string,
+): Promise<void> {
+  await db
+    .update(flashEnvironment)
+    .set({ state: "DELETING", updatedAt: author.now })
+    .where(isOwn(author.accountId, environmentId));
+}
+
+/** Deletes an environment that is being deleted and has no endpoint any more; says whether it did. */
+export async function deleteFlashEnvironmentIfEmpty(
+  db: Database,
+  author: Author,
+  read: FlashEnvironmentRecord,
+): Promise<boolean> {
+  const endpoints = db
+    .select({ one: sql`1` })
+    .from(endpoint)
+    .where(eq(endpoint.flashEnvironmentId, read.id));
+  const deletion = db
+    .delete(flashEnvironment)
+    .where(
+      and(isOwn(author.accountId, read.id), eq(flashEnvironment.state, "DELETING"), notExists(endpoints)),
+    )
+    .returning({ id: flashEnvironment.id });
+  const [deleted] = await db.batch([deletion, auditIfChanged(db, author, subjectOf(read))]);
+  return deleted.length > 0;
+}
+
+/** For a write: whether the account has the environment at that moment and it takes endpoints. */
+export function takesEndpoints(accountId: string, environmentId: string): SQL {
+  const { id, accountId: owner, state } = flashEnvironment;
+  return sql`EXISTS (SELECT 1 FROM ${flashEnvironment}
+    WHERE ${owner} = ${accountId} AND ${id} = ${environmentId} AND ${state} <> 'DELETING')`;
+}
+
+function isWithinQuota(appId: string): SQL {
+  const count = sql`(SELECT count(*) FROM ${flashEnvironment} WHERE ${flashEnvironment.appId} = ${appId})`;
+  return sql`${count} < ${FLASH_ENVIRONMENTS_MAX}`;
+}
+
+function isOwn(accountId: string, environmentId: string) {
+  return and(eq(flashEnvironment.accountId, accountId), eq(flashEnvironment.id, environmentId));
+}
+
+function subjectOf({ id, name }: FlashEnvironmentRecord): AuditSubject {
+  return { kind: "flash_environment", id, name };
+}

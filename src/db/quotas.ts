@@ -1,0 +1,57 @@
+/** How much of each kind an account may have, so that its lists and what is done for all of them stay bounded. */
+import { sql, type SQL } from "drizzle-orm";
+import { FLASH_APPS_MAX, FLASH_UPLOADS_MAX } from "../contract/flash/flash-limits.ts";
+import {
+  API_KEYS_MAX,
+  ENDPOINTS_MAX,
+  JOIN_TOKENS_MAX,
+  NETWORK_VOLUMES_MAX,
+  REGISTRY_AUTHS_MAX,
+  SECRETS_MAX,
+  TEMPLATES_MAX,
+} from "../contract/limits.ts";
+import type { Database } from "./database.ts";
+import {
+  apiKey,
+  endpoint,
+  flashApp,
+  flashUpload,
+  joinToken,
+  networkVolume,
+  registryAuth,
+  secret,
+  template,
+} from "./schema.ts";
+
+const QUOTAS = {
+  apiKey: { table: apiKey, max: API_KEYS_MAX },
+  endpoint: { table: endpoint, max: ENDPOINTS_MAX },
+  flashApp: { table: flashApp, max: FLASH_APPS_MAX },
+  flashUpload: { table: flashUpload, max: FLASH_UPLOADS_MAX },
+  joinToken: { table: joinToken, max: JOIN_TOKENS_MAX },
+  networkVolume: { table: networkVolume, max: NETWORK_VOLUMES_MAX },
+  registryAuth: { table: registryAuth, max: REGISTRY_AUTHS_MAX },
+  secret: { table: secret, max: SECRETS_MAX },
+  template: { table: template, max: TEMPLATES_MAX },
+} as const;
+
+export type QuotaKind = keyof typeof QUOTAS;
+
+/** How many of a kind an account may have. */
+export function quotaOf(kind: QuotaKind): number {
+  return QUOTAS[kind].max;
+}
+
+/** For a write: whether the account may have one more at that moment. */
+export function isWithinQuota(kind: QuotaKind, accountId: string): SQL {
+  const { table, max } = QUOTAS[kind];
+  return sql`(SELECT count(*) FROM ${table} WHERE ${table.accountId} = ${accountId}) < ${max}`;
+}
+
+/** Whether the account may have one more now. */
+export async function hasQuotaLeft(db: Database, kind: QuotaKind, accountId: string): Promise<boolean> {
+  const row = await db.get<{ readonly isWithinQuota: number }>(
+    sql`SELECT ${isWithinQuota(kind, accountId)} AS "hasRoom"`,
+  );
+  return row.isWithinQuota === 1;
+}

@@ -1,0 +1,62 @@
+/** What an API key may do, apart from who holds it. */
+
+export const ACCESSES = ["none", "read", "write"] as const;
+export type Access = (typeof ACCESSES)[number];
+
+export type Permissions = {
+  /** The management API: GraphQL and its REST companion. */
+  readonly graphql: Access;
+  /** The endpoints themselves (jobs, requests): all alike, or by id, where what is not named is "none". */
+  readonly endpoints: Access | { readonly [endpointId: string]: Access };
+};
+
+export const FULL_PERMISSIONS: Permissions = { graphql: "write", endpoints: "write" };
+export const READ_ONLY_PERMISSIONS: Permissions = { graphql: "read", endpoints: "read" };
+export const NO_PERMISSIONS: Permissions = { graphql: "none", endpoints: "none" };
+
+const RANK: Record<Access, number> = { none: 0, read: 1, write: 2 };
+
+/** Says whether what is held suffices for what is needed. */
+export function suffices(granted: Access, needed: Access): boolean {
+  return RANK[granted] >= RANK[needed];
+}
+
+/** What the holder may do with one endpoint. */
+export function accessToEndpoint({ endpoints }: Permissions, endpointId: string): Access {
+  if (typeof endpoints === "string") return endpoints;
+  return Object.hasOwn(endpoints, endpointId) ? (endpoints[endpointId] ?? "none") : "none";
+}
+
+/** Whether whatever `asked` allows is allowed by `held` as well. */
+export function covers(granted: Permissions, requested: Permissions): boolean {
+  return missingIn(granted, requested) === undefined;
+}
+
+/** The first thing that `asked` allows and `held` does not, as a client would write it. */
+export function missingIn(granted: Permissions, requested: Permissions): string | undefined {
+  if (!suffices(granted.graphql, requested.graphql)) return `graphql: ${requested.graphql.toUpperCase()}`;
+  if (typeof requested.endpoints !== "string") {
+    const [missing] = Object.entries(requested.endpoints).filter(
+      ([endpointId, access]) => !suffices(accessToEndpoint(granted, endpointId), access),
+    );
+    return missing && `endpoint ${missing[0]}: ${missing[1].toUpperCase()}`;
+  }
+  // Access to all endpoints counts those that will be made later, which no list names.
+  const grantedForAll = typeof granted.endpoints === "string" ? granted.endpoints : "none";
+  return suffices(grantedForAll, requested.endpoints)
+    ? undefined
+    : `allEndpoints: ${requested.endpoints.toUpperCase()}`;
+}
+
+/** Whether nothing at all is allowed. */
+export function allowsNothing(permissions: Permissions): boolean {
+  return covers(NO_PERMISSIONS, permissions);
+}
+
+export type PermissionLevel = "ALL" | "READ_ONLY" | "RESTRICTED";
+
+/** The word for common permissions; RESTRICTED for all others. */
+export function levelOf({ graphql, endpoints }: Permissions): PermissionLevel {
+  if (graphql === "write" && endpoints === "write") return "ALL";
+  return graphql === "read" && endpoints === "read" ? "READ_ONLY" : "RESTRICTED";
+}

@@ -1,0 +1,278 @@
+/**
+ * The job machine: every change of a job goes through `transition`.
+ *
+ *              claim                    complete, fail, timeOut
+ *   queued ------------> running -------------------------------> completed, failed, timed_out
+ *     ^  ^                | | |  rescue, used up                        |
+ *     |  +----------------+ | +-------------------> failed              |
+ *     |   undeliver, rescue | cancel                                    |
+ *     |                     v                                           |
+ *     |  cancel ------> cancelled                                       |
+ *     +------------------------------ retry (failed, timed_out) --------+
+ *
+ * M1  Only the current attempt of a running job can end it.
+ * M2  A final state is left by retry alone, and only from failed and timed_out.
+ * M3  Attempts only grow. Every claim is a new attempt.
+ * M4  `finishedAt` and `removeAt` are set in final states and nowhere else.
+ *
+ * Expiry is no transition: when ttl or retention ends, the job is deleted, whatever its state.
+ */
+import { trimEndOf } from "../../net/trimming.ts";
+import {
+  RESCUE_LIMIT,
+  RUN_RETENTION_MS,
+  RUNSYNC_RETENTION_MAX_MS,
+  RUNSYNC_RETENTION_MS,
+  TTL_MAX_MS,
+} from "../../contract/limits.ts";
+import type { StopReason } from "../../contract/agent/agent.ts";
+
+export const JOB_STATES = ["queued", "running", "completed", "failed", "cancelled", "timed_out"] as const;
+export type JobState = (typeof JOB_STATES)[number];
+export type FinalState = Exclude<JobState, "queued" | "running">;
+
+/** A value of the user, as JSON text or as a reference to where the text is kept. */
+export type Payload =
+  | { readonly kind: "inline"; readonly json: string }
+  | {
+      readonly kind: "stored";
+      readonly key: string;
+      readonly sizeBytes: number;
+      /** Size of the object with the spaces behind the text, as its writer knows it; absent where there are none. */
+      readonly objectBytes?: number;
+    };
+
+/** Bytes, or for text at hand characters. */
+export function sizeOf(payload: Payload): number {
+  return payload.kind === "inline" ? payload.json.length : payload.sizeBytes;
+}
+
+/** Bytes that the payload takes beside the database. */
+export function storedBytesOf(payload: Payload | null): number {
+  return payload?.kind === "stored" ? (payload.objectBytes ?? payload.sizeBytes) : 0;
+}
+
+export type Job = {
+  readonly state: JobState;
+  readonly isSync: boolean;
+  readonly attempt: number;
+  /** How often the job was queued again after its worker was lost or by retry. */
+  readonly retries: number;
+  /** Dispatches lost since the submission or the last retry. */
+  readonly rescues: number;
+  readonly createdAt: number;
+  /** Start of the wait that delayTime measures: submission or last retry. */
+  readonly queuedAt: number;
+  readonly expiresAt: number;
+  readonly executionTimeoutMs: number;
+  /** How long the job is kept after it ended. */
+  readonly retentionMs: number;
+  readonly startedAt: number | null;
+  readonly finishedAt: number | null;
+  readonly removeAt: number | null;
+  readonly workerId: string | null;
+  readonly hostId: string | null;
+  readonly output: Payload | null;
+  readonly error: string | null;
+  /** What its timeline tells beyond the members above (see timeline.ts), as JSON; null while there is nothing. */
+  readonly trace: string | null;
+};
+
+export type JobEvent =
+  | { readonly kind: "claim"; readonly workerId: string; readonly hostId: string }
+  | { readonly kind: "undeliver"; readonly attempt: number }
+  | { readonly kind: "rescue"; readonly attempt: number; readonly reason: string }
+  | { readonly kind: "complete"; readonly attempt: number; readonly output: Payload | null }
+  | {
+      readonly kind: "fail";
+      readonly attempt: number;
+      readonly error: string;
+      readonly output: Payload | null;
+    }
+  | { readonly kind: "timeOut"; readonly attempt: number }
+  | { readonly kind: "cancel" }
+  | { readonly kind: "retry" };
+
+/** What a transition asks of the object, to be carried out after the write. */
+export type Effect =
+  | { readonly kind: "settled" }
+  | { readonly kind: "requeued" }
+  | {
+      readonly kind: "stopHandler";
+      readonly hostId: string;
+      readonly attempt: number;
+      readonly reason: StopReason;
+    };
+
+export type RejectionReason =
+  | "already_final"
+  | "attempt_replaced"
+  | "not_queued"
+  | "not_running"
+  | "not_retryable";
+
+export type Transition =
+  | { readonly kind: "moved"; readonly job: Job; readonly effects: readonly Effect[] }
+  | { readonly kind: "refused"; readonly reason: RejectionReason };
+
+/** A job as it is when it is submitted. */
+export function queuedJob(
+  submitted: Pick<Job, "isSync" | "executionTimeoutMs" | "retentionMs"> & { readonly ttlMs: number },
+  now: number,
+): Job {
+  return {
+    state: "queued",
+    isSync: submitted.isSync,
+    attempt: 0,
+    retries: 0,
+    rescues: 0,
+    createdAt: now,
+    queuedAt: now,
+    expiresAt: now + submitted.ttlMs,
+    executionTimeoutMs: submitted.executionTimeoutMs,
+    retentionMs: submitted.retentionMs,
+    trace: null,
+    ...NOTHING_YET,
+  };
+}
+
+/** What a queued job has not got. */
+const NOTHING_YET = {
+  startedAt: null,
+  finishedAt: null,
+  removeAt: null,
+  workerId: null,
+  hostId: null,
+  output: null,
+  error: null,
+} as const;
+
+/** Says what `event` makes of `job` at `now`, or why it may not happen. */
+export function transition(job: Job, event: JobEvent, now: number): Transition {
+  switch (event.kind) {
+    case "claim":
+      return job.state === "queued" ? claimed(job, event.workerId, event.hostId, now) : refused("not_queued");
+    case "cancel":
+      return isFinal(job.state) ? refused("already_final") : cancelled(job, now);
+    case "retry":
+      return job.state === "failed" || job.state === "timed_out"
+        ? retried(job, now)
+        : refused("not_retryable");
+    case "undeliver":
+    case "rescue":
+    case "complete":
+    case "fail":
+    case "timeOut":
+      return checkAttempt(job, event.attempt) ?? endAttempt(job, event, now);
+  }
+}
+
+export function isFinal(state: JobState): state is FinalState {
+  return state !== "queued" && state !== "running";
+}
+
+/**
+ * How long a job is kept after it ended: a runsync for as long as its client said it may wait for it
+ * (null: it did not say), within bounds.
+ */
+export function retentionOf(isSync: boolean, waitMs: number | null): number {
+  if (!isSync) return RUN_RETENTION_MS;
+  return Math.min(Math.max(waitMs ?? 0, RUNSYNC_RETENTION_MS), RUNSYNC_RETENTION_MAX_MS);
+}
+
+/** When a job expires that is given a new life from now on. No life is longer than the longest ttl. */
+export function newExpiry(job: Pick<Job, "createdAt">, ttlMs: number, now: number): number {
+  return Math.min(now + ttlMs, job.createdAt + TTL_MAX_MS);
+}
+
+/** A job is gone for every reader from this moment on, swept or not. */
+export function isExpired(job: Pick<Job, "expiresAt" | "removeAt">, now: number): boolean {
+  return now >= job.expiresAt || (job.removeAt !== null && now >= job.removeAt);
+}
+
+// Guards
+
+function checkAttempt(job: Job, attempt: number): Transition | undefined {
+  if (isFinal(job.state)) return refused("already_final");
+  if (job.state !== "running") return refused("not_running");
+  if (job.attempt !== attempt) return refused("attempt_replaced"); // M1
+  return undefined;
+}
+
+function refused(reason: RejectionReason): Transition {
+  return { kind: "refused", reason };
+}
+
+// Moves
+
+function claimed(job: Job, workerId: string, hostId: string, now: number): Transition {
+  const next: Job = { ...job, state: "running", attempt: job.attempt + 1, startedAt: now, workerId, hostId };
+  return { kind: "moved", job: next, effects: [] };
+}
+
+type AttemptEvent = Extract<JobEvent, { readonly attempt: number }>;
+
+function endAttempt(job: Job, event: AttemptEvent, now: number): Transition {
+  switch (event.kind) {
+    case "undeliver":
+      return requeued(job, { rescues: job.rescues, retries: job.retries });
+    case "rescue":
+      return job.rescues < RESCUE_LIMIT
+        ? requeued(job, { rescues: job.rescues + 1, retries: job.retries + 1 })
+        : settled(job, "failed", now, { error: lostTooOften(job.rescues + 1, event.reason), output: null });
+    case "complete":
+      return settled(job, "completed", now, { error: null, output: event.output });
+    case "fail":
+      return settled(job, "failed", now, { error: event.error, output: event.output });
+    case "timeOut":
+      return withStop(
+        job,
+        "timed_out",
+        settled(job, "timed_out", now, { error: "executionTimeout exceeded", output: null }),
+      );
+  }
+}
+
+function requeued(job: Job, counts: Pick<Job, "rescues" | "retries">): Transition {
+  const next: Job = { ...job, ...counts, state: "queued", startedAt: null, workerId: null, hostId: null };
+  return { kind: "moved", job: next, effects: [{ kind: "requeued" }] };
+}
+
+function settled(
+  job: Job,
+  state: JobState,
+  now: number,
+  result: Pick<Job, "output" | "error">,
+): Extract<Transition, { kind: "moved" }> {
+  const next: Job = { ...job, ...result, state, finishedAt: now, removeAt: now + job.retentionMs };
+  return { kind: "moved", job: next, effects: [{ kind: "settled" }] };
+}
+
+function cancelled(job: Job, now: number): Transition {
+  return withStop(job, "cancelled", settled(job, "cancelled", now, { error: null, output: null }));
+}
+
+function withStop(before: Job, reason: StopReason, move: Extract<Transition, { kind: "moved" }>): Transition {
+  if (before.hostId === null) return move;
+  const stop: Effect = { kind: "stopHandler", hostId: before.hostId, attempt: before.attempt, reason };
+  return { ...move, effects: [...move.effects, stop] };
+}
+
+function retried(job: Job, now: number): Transition {
+  const next: Job = {
+    ...job,
+    ...NOTHING_YET,
+    state: "queued",
+    retries: job.retries + 1,
+    rescues: 0,
+    queuedAt: now,
+  };
+  return { kind: "moved", job: next, effects: [{ kind: "requeued" }] };
+}
+
+function lostTooOften(times: number, reason: string): string {
+  return (
+    `The worker was lost ${times} times while it ran this job; the last time: ${trimEndOf(reason, ".")}. ` +
+    `The job was not tried again. See the endpoint's worker logs, then retry it.`
+  );
+}

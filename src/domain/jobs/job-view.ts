@@ -1,0 +1,72 @@
+/** The one place where job states become the words of the wire. */
+import type { JobReply, QueueView, RequestRow, WireStatus } from "../../contract/job.ts";
+import { JOB_STATES, type Job, type JobState, type Payload } from "./job-machine.ts";
+
+const WIRE_STATUS: Record<JobState, WireStatus> = {
+  queued: "IN_QUEUE",
+  running: "IN_PROGRESS",
+  completed: "COMPLETED",
+  failed: "FAILED",
+  cancelled: "CANCELLED",
+  timed_out: "TIMED_OUT",
+};
+
+/** A job as its reader sees it; `output` is a payload whose JSON text is spliced in at the rim. */
+export type JobView = JobReply & { readonly output: Payload | null };
+
+export type ViewExtras = {
+  readonly progress: Payload | null;
+  readonly queue: QueueView | null;
+  /** The times of a job that has not ended are those up to now. */
+  readonly now: number;
+};
+
+/**
+ * Encodes a job. Both times are integers in every state; strict clients also want a worker id on every reply but a
+ * waiting one, so a job that no worker ever had says "".
+ */
+export function viewJob(id: string, job: Job, { progress, queue, now }: ViewExtras): JobView {
+  const view = { id, status: WIRE_STATUS[job.state], ...timesOf(job, now) };
+  if (job.state === "queued") return { ...view, ...(queue && { queue }), ...retriesOf(job), output: null };
+  const base = { ...view, workerId: job.workerId ?? "" };
+  if (job.state === "running") return { ...base, ...retriesOf(job), output: progress };
+  return {
+    ...base,
+    ...(job.error !== null && { error: job.error }),
+    ...retriesOf(job),
+    output: job.output,
+  };
+}
+
+/** Milliseconds of waiting and of execution; a job that no worker ever had was not executed. */
+function timesOf(job: Job, now: number): { readonly delayTime: number; readonly executionTime: number } {
+  const endedAt = job.finishedAt ?? Math.max(now, job.startedAt ?? job.queuedAt);
+  const startedAt = job.state === "queued" ? endedAt : (job.startedAt ?? endedAt);
+  return { delayTime: startedAt - job.queuedAt, executionTime: endedAt - startedAt };
+}
+
+/** A job as a row of `requests`. */
+export function listJob(id: string, job: Job, now: number): RequestRow {
+  const extras = { progress: null, queue: null, now };
+  const { queue: _, retries: __, output: ___, ...view } = viewJob(id, job, extras);
+  return {
+    ...view,
+    createdAt: job.createdAt,
+    ...(job.startedAt !== null && { startedAt: job.startedAt }),
+    ...(job.finishedAt !== null && { completedAt: job.finishedAt }),
+  };
+}
+
+const STATE_OF = new Map(JOB_STATES.map((state) => [WIRE_STATUS[state], state]));
+
+export function stateOf(status: WireStatus): JobState {
+  return STATE_OF.get(status) ?? "queued";
+}
+
+export function wireStatusOf(state: JobState): WireStatus {
+  return WIRE_STATUS[state];
+}
+
+function retriesOf(job: Job): { retries?: number } {
+  return job.retries > 0 ? { retries: job.retries } : {};
+}

@@ -1,0 +1,65 @@
+/**
+ * What the jobs of an endpoint may take: the database of its object, and payloads in R2 beside it.
+ *
+ * S1  A submission is refused when both together would be above the limit, or the database above its own.
+ * S2  A result is never refused: the job has run. So jobs stay queued while what is kept is half again above a limit,
+ *     or while running jobs may still bring the database there. It goes on when results have been removed.
+ * S3  What jobs yield meanwhile is kept up to the last tenth of the database.
+ */
+import { RUNNING_JOB_RESERVE_BYTES, OBJECT_DATABASE_MAX_BYTES } from "../../contract/limits.ts";
+
+export type StorageUse = {
+  /** Rows of jobs with their small payloads, chunks and batches. */
+  readonly databaseBytes: number;
+  /** Payloads in R2. */
+  readonly storedBytes: number;
+  readonly runningJobs: number;
+};
+
+export type StorageMeasure = "storage" | "database";
+
+export type ExceededStorage = {
+  readonly measure: StorageMeasure;
+  readonly used: number;
+  readonly limit: number;
+};
+
+const DATABASE_SHARE = 0.5;
+const DISPATCH_SHARE = 1.5;
+const CHUNKS_SHARE = 1.8;
+/** More than a turn adds to the database. */
+const TURN_BYTES = 256_000_000;
+
+/** Why so many bytes more are too many; undefined when they are not. */
+export function findExceeded(
+  use: StorageUse,
+  addedBytes: number,
+  limitBytes: number,
+): ExceededStorage | undefined {
+  const used = use.databaseBytes + use.storedBytes;
+  if (used + addedBytes > limitBytes) return { measure: "storage", used, limit: limitBytes };
+  const limit = databaseLimit(limitBytes);
+  if (use.databaseBytes <= limit) return undefined;
+  return { measure: "database", used: use.databaseBytes, limit };
+}
+
+/** How many more jobs may run, of which each may bring a result. */
+export function jobsToRun(use: StorageUse, limitBytes: number): number {
+  if (use.databaseBytes + use.storedBytes > limitBytes * DISPATCH_SHARE) return 0;
+  const freeBytes = databaseLimit(limitBytes) * DISPATCH_SHARE - use.databaseBytes;
+  return Math.max(0, Math.floor(freeBytes / RUNNING_JOB_RESERVE_BYTES) - use.runningJobs);
+}
+
+/** Whether the database takes no more chunks of streams. */
+export function isFullForChunks({ databaseBytes }: StorageUse, limitBytes: number): boolean {
+  return databaseBytes > databaseLimit(limitBytes) * CHUNKS_SHARE;
+}
+
+/** For how many turns the size of the database needs no look, at least one. */
+export function turnsUntilFull(databaseBytes: number, limitBytes: number): number {
+  return Math.max(1, Math.floor((databaseLimit(limitBytes) - databaseBytes) / TURN_BYTES));
+}
+
+function databaseLimit(limitBytes: number): number {
+  return Math.min(limitBytes, OBJECT_DATABASE_MAX_BYTES * DATABASE_SHARE);
+}

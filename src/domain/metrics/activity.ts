@@ -1,0 +1,128 @@
+/** What an endpoint did in a span of time: requests, ends of jobs, how long these took, and its levels. */
+import { Histogram, type HistogramRecord } from "./histogram.ts";
+import type { FinalState } from "../jobs/job-machine.ts";
+import { GaugeTracker, ZERO_GAUGES, type GaugeRecord, type Gauges } from "./gauges.ts";
+
+export type JobCounts = {
+  /** Jobs that were submitted. */
+  requests: number;
+  /** Jobs that were queued once more. */
+  retried: number;
+  /** Jobs that did not end before their ttl did. */
+  expired: number;
+} & Record<FinalState, number>;
+
+const TIMES = ["delay", "execution", "coldStart"] as const;
+/** In ms. A value belongs to the span in which its job ended. */
+export type Times<Of = Histogram> = Readonly<Record<(typeof TIMES)[number], Of>>;
+
+export type ActivityRecord = {
+  readonly from: number;
+  readonly counts: JobCounts;
+  readonly times: Times<HistogramRecord>;
+  readonly levels: GaugeRecord;
+};
+
+export class Activity {
+  readonly from: number;
+  readonly counts: JobCounts;
+  readonly times: Times;
+  readonly gauges: GaugeTracker;
+
+  private constructor(from: number, counts: JobCounts, times: Times, gauges: GaugeTracker) {
+    this.from = from;
+    this.counts = counts;
+    this.times = times;
+    this.gauges = gauges;
+  }
+
+  /** Nothing yet, of a span that begins with these levels. */
+  static begin(from: number, gauges: Gauges): Activity {
+    return new Activity(
+      from,
+      { ...NO_JOBS },
+      timesBy(() => new Histogram()),
+      new GaugeTracker(from, gauges),
+    );
+  }
+
+  static from({ from, counts, times, levels }: ActivityRecord): Activity {
+    const histograms = timesBy((name) => Histogram.from(times[name]));
+    return new Activity(from, { ...counts }, histograms, GaugeTracker.from(levels));
+  }
+
+  /** A job has ended. */
+  recordEnd(state: FinalState, { delay, execution, coldStart }: Times<number | null>): void {
+    this.counts[state] += 1;
+    if (delay !== null) this.times.delay.add(delay);
+    if (execution !== null) this.times.execution.add(execution);
+    if (coldStart !== null) this.times.coldStart.add(coldStart);
+  }
+
+  /** Takes over a later span that ends at `end`. */
+  append(later: Activity, end: number): void {
+    for (const name of Object.keys(NO_JOBS) as (keyof JobCounts)[]) this.counts[name] += later.counts[name];
+    for (const name of TIMES) this.times[name].merge(later.times[name]);
+    this.gauges.append(later.from, later.gauges, end);
+  }
+
+  toRecord(): ActivityRecord {
+    const { from, counts, times, gauges } = this;
+    return { from, counts, times: timesBy((name) => times[name].toRecord()), levels: gauges.toRecord() };
+  }
+}
+
+/** A part of what is known: minutes, or hours. Parts do not overlap; between them nothing happened. */
+export type ActivitySegment = { readonly activity: Activity; readonly lengthMs: number };
+
+/** Where spans of equal length lie. */
+export type Grid = { readonly from: number; readonly stepMs: number; readonly count: number };
+
+/**
+ * What happened in each span of a grid, of which every part lies in one. The last span is over at `now` or holds
+ * it; `present` are the levels that hold now.
+ */
+export function spansOf(
+  segments: readonly ActivitySegment[],
+  grid: Grid,
+  present: Gauges,
+  now: number,
+): Activity[] {
+  const { from, stepMs, count } = grid;
+  const end = from + count * stepMs;
+  const inOrder = segments
+    .filter(({ activity }) => activity.from >= from && activity.from < end)
+    .toSorted((a, b) => a.activity.from - b.activity.from);
+  const bySpan = Map.groupBy(inOrder, ({ activity }) => Math.floor((activity.from - from) / stepMs));
+  let gauges = inOrder[0]?.activity.gauges.first ?? present;
+  return Array.from({ length: count }, (_, index) => {
+    const span = Activity.begin(from + index * stepMs, gauges);
+    for (const { activity, lengthMs } of bySpan.get(index) ?? []) {
+      span.append(activity, Math.min(activity.from + lengthMs, Math.max(now, activity.from)));
+    }
+    gauges = span.gauges.last;
+    return span;
+  });
+}
+
+/** All spans as one. */
+export function sumOf(spans: readonly Activity[], stepMs: number, now: number): Activity {
+  const [first] = spans;
+  const sum = Activity.begin(first?.from ?? now, first?.gauges.first ?? ZERO_GAUGES);
+  for (const span of spans) sum.append(span, Math.min(span.from + stepMs, Math.max(now, span.from)));
+  return sum;
+}
+
+const NO_JOBS: Readonly<JobCounts> = {
+  requests: 0,
+  retried: 0,
+  expired: 0,
+  completed: 0,
+  failed: 0,
+  cancelled: 0,
+  timed_out: 0,
+};
+
+function timesBy<Value>(valueOf: (name: (typeof TIMES)[number]) => Value): Times<Value> {
+  return { delay: valueOf("delay"), execution: valueOf("execution"), coldStart: valueOf("coldStart") };
+}

@@ -1,0 +1,64 @@
+/**
+ * What must change so that an endpoint has the workers that it wants. Pure: placement of the missing ones
+ * comes after.
+ */
+import type { EndpointConfig } from "../../contract/endpoint.ts";
+
+export type PlannedWorker = {
+  readonly workerId: string;
+  readonly version: number;
+  readonly isReady: boolean;
+  /** It is on its way out. */
+  readonly isRetired: boolean;
+  /** Its host is to be emptied. */
+  readonly isDrained: boolean;
+};
+
+/** What an endpoint wants. */
+export type Goal = Pick<EndpointConfig, "workersMin" | "workersMax" | "version"> & {
+  readonly desired: number;
+};
+
+/** Which endpoints come before others where there is not room for all. */
+export type Rank = {
+  /** Workers up to this number come first. */
+  readonly least: number;
+  /** Workers of an older release stand in for all that it lacks: others come first. */
+  readonly canWait: boolean;
+};
+
+export type EndpointPlan = {
+  /** Workers to retire: those on a drained host, and all when nobody wants any. */
+  readonly retire: readonly string[];
+  /** How many workers of the current version to add. */
+  readonly add: number;
+  readonly rank: Rank;
+};
+
+/**
+ * Workers on drained hosts go, missing ones come. Of too many, and of those of an older release, none is chosen
+ * here: only the endpoint knows which are free, and names them.
+ *
+ * Beside workers of an older release comes one more than are wanted; when that has become ready, as many as
+ * workersMax and one leave room for. So a release that never comes up costs one place, and one that does is
+ * through soon.
+ */
+export function planWorkers(workers: readonly PlannedWorker[], goal: Goal | undefined): EndpointPlan {
+  const active = workers.filter(({ isRetired }) => !isRetired);
+  const leaving = goal ? active.filter(({ isDrained }) => isDrained) : active;
+  const retire = leaving.map(({ workerId }) => workerId);
+  if (!goal) return { retire, add: 0, rank: { least: 0, canWait: false } };
+
+  const { desired, workersMin, workersMax, version } = goal;
+  const staying = active.filter((worker) => !leaving.includes(worker));
+  const current = staying.filter((worker) => worker.version >= version);
+  const hasOlder = current.length < staying.length;
+  const isProven = current.some(({ isReady }) => isReady);
+  const most = (isProven ? Math.max(desired, workersMax) : desired) + 1;
+  const headroom = hasOlder ? most - staying.length : Infinity;
+  const add = Math.max(0, Math.min(desired - current.length, headroom));
+  // Who has given up a worker for its release is first: the room was its own.
+  const isRolling = hasOlder || workers.some((worker) => worker.isRetired && worker.version < version);
+  const least = isRolling ? Math.max(workersMin, desired - add + 1) : workersMin;
+  return { retire, add, rank: { least, canWait: hasOlder && staying.length >= desired } };
+}

@@ -1,0 +1,129 @@
+/** Whether a host has room for a worker, and what is in the way if it has not. */
+import type { Gpu } from "../../contract/agent/agent.ts";
+import { readCpuInstance } from "../../catalog/cpu-flavors.ts";
+import type { EndpointConfig } from "../../contract/endpoint.ts";
+import type { HostCapacity, Size } from "./host-capacity.ts";
+
+export type Requirement = Pick<
+  EndpointConfig,
+  | "gpuTiers"
+  | "excludedGpuModels"
+  | "gpuCount"
+  | "locations"
+  | "instanceIds"
+  | "containerDiskInGb"
+  | "networkVolumeIds"
+  | "allowedCudaVersions"
+  | "minCudaVersion"
+>;
+
+/** One of the ways in which an endpoint's worker can be had. */
+export type ResourceRequest =
+  | { readonly kind: "gpu"; readonly tier: string }
+  | { readonly kind: "cpu"; readonly cpuMilli: number; readonly memoryMb: number };
+
+/** What is in the way, the more of it is right the later in this list. */
+export const MISFITS = [
+  "no_gpu",
+  "few_gpus",
+  "location",
+  "cuda",
+  "volume",
+  "small",
+  "disk",
+  "drained",
+  "cordoned",
+  "taken",
+] as const;
+export type Misfit = (typeof MISFITS)[number];
+
+export type Fit =
+  | { readonly kind: "fits"; readonly gpuIndexes: readonly number[]; readonly size: Size }
+  | { readonly kind: "misfit"; readonly misfit: Misfit };
+
+const MEGABYTES_PER_GB = 1_000;
+
+/** The ways in which an endpoint's worker can be had, in order of preference. */
+export function resourceRequests({ gpuTiers, instanceIds = [] }: Requirement): readonly ResourceRequest[] {
+  if (gpuTiers.length > 0) return gpuTiers.map((tier) => ({ kind: "gpu", tier }));
+  const sizes = instanceIds.flatMap((id): ResourceRequest[] => {
+    const reading = readCpuInstance(id);
+    if (reading.kind === "refused") return [];
+    const { vcpus, memoryGb } = reading.instance;
+    return [{ kind: "cpu", cpuMilli: vcpus * 1_000, memoryMb: memoryGb * MEGABYTES_PER_GB }];
+  });
+  return sizes.length > 0 ? sizes : [{ kind: "cpu", cpuMilli: 0, memoryMb: 0 }];
+}
+
+/** MB of disk that a worker of the endpoint may fill. */
+export function diskOf({ containerDiskInGb = 0 }: Requirement): number {
+  return containerDiskInGb * MEGABYTES_PER_GB;
+}
+
+export function fitOf(capacity: HostCapacity, requirement: Requirement, request: ResourceRequest): Fit {
+  const gpus = request.kind === "gpu" ? capacity.gpusOf(request.tier, requirement.excludedGpuModels) : [];
+  const size = sizeOf(capacity, requirement, request);
+  const misfit = permanentMisfit(capacity, requirement, { request, gpus, size }) ?? temporaryMisfit(capacity);
+  if (misfit) return { kind: "misfit", misfit };
+
+  const count = request.kind === "gpu" ? requirement.gpuCount : 0;
+  const free = gpus.filter((gpu) => capacity.isFree(gpu)).slice(0, count);
+  if (free.length < count || !contains(capacity.free, size)) {
+    return { kind: "misfit", misfit: lacksDisk(capacity, size) ? "disk" : "taken" };
+  }
+  return { kind: "fits", gpuIndexes: free.map(({ index }) => index), size };
+}
+
+type Need = { readonly request: ResourceRequest; readonly gpus: readonly Gpu[]; readonly size: Size };
+
+/** What would be in the way if the host had no workers. */
+function permanentMisfit(
+  capacity: HostCapacity,
+  requirement: Requirement,
+  { request, gpus, size }: Need,
+): Misfit | undefined {
+  if (request.kind === "gpu" && gpus.length === 0) return "no_gpu";
+  if (request.kind === "gpu" && gpus.length < requirement.gpuCount) return "few_gpus";
+  if (!capacity.isIn(requirement.locations)) return "location";
+  if (request.kind === "gpu" && !hasCuda(capacity.host.cudaVersion, requirement)) return "cuda";
+  if (!hasVolume(capacity.host.networkVolumeIds, requirement.networkVolumeIds)) return "volume";
+  if (size.cpuMilli > capacity.total.cpuMilli || size.memoryMb > capacity.total.memoryMb) return "small";
+  return size.diskMb > capacity.total.diskMb ? "disk" : undefined;
+}
+
+function temporaryMisfit({ host, isFull }: HostCapacity): Misfit | undefined {
+  if (host.isDrained) return "drained";
+  if (host.isCordoned) return "cordoned";
+  return isFull ? "taken" : undefined;
+}
+
+function sizeOf(capacity: HostCapacity, requirement: Requirement, request: ResourceRequest): Size {
+  const { cpuMilli, memoryMb } = request.kind === "cpu" ? request : capacity.shareOf(requirement.gpuCount);
+  return { cpuMilli, memoryMb, diskMb: diskOf(requirement) };
+}
+
+function contains(free: Size, size: Size): boolean {
+  return size.cpuMilli <= free.cpuMilli && size.memoryMb <= free.memoryMb && size.diskMb <= free.diskMb;
+}
+
+/** All else would fit. */
+function lacksDisk({ free }: HostCapacity, size: Size): boolean {
+  return size.diskMb > free.diskMb && contains(free, { ...size, diskMb: free.diskMb });
+}
+
+/** A host that does not say what it has may have anything. */
+function hasVolume(present: readonly string[] | undefined, required: readonly string[] = []): boolean {
+  return present === undefined || required.length === 0 || required.some((id) => present.includes(id));
+}
+
+function hasCuda(version: string | undefined, requirement: Requirement): boolean {
+  if (version === undefined) return true;
+  const { allowedCudaVersions: allowed = [], minCudaVersion: least } = requirement;
+  if (allowed.length > 0 && !allowed.includes(version)) return false;
+  return !least || rankOf(version) >= rankOf(least);
+}
+
+function rankOf(version: string): number {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  return major * 1_000 + minor;
+}

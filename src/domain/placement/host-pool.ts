@@ -1,0 +1,158 @@
+/**
+ * Which host runs a new worker. One pool holds the hosts of one account that are there.
+ *
+ * P1  The first way in the order of preference for which any host has room is taken.
+ * P2  Of hosts with room, a worker of one GPU or none goes where most is free: losing a host then costs little.
+ *     A worker of several GPUs goes where fewest are left over, so that the next large one finds room.
+ * P3  A worker without GPUs goes to a host with GPUs only if none without has room.
+ * P4  Standby workers take no room; a worker goes where none of them is in its way, if there is such a place.
+ */
+import type { QueueReason } from "../../contract/job.ts";
+import { HostCapacity, type CandidateHost, type Size, type Allocation } from "./host-capacity.ts";
+import { resourceRequests, fitOf, type ResourceRequest, type Requirement } from "./host-fit.ts";
+import { CapacityIndex } from "./capacity-index.ts";
+
+export type PlacementFailure = { readonly reason: QueueReason; readonly detail: string };
+
+export type Place = {
+  readonly hostId: string;
+  readonly gpuIndexes: readonly number[];
+  readonly size: Size;
+};
+
+type Found = Omit<Place, "hostId"> & { readonly capacity: HostCapacity };
+
+export class HostPool {
+  readonly #hosts = new Map<string, HostCapacity>();
+  /** By tier, or by kind of host for workers without GPUs. */
+  readonly #indexes = new Map<string, CapacityIndex>();
+  /** Where each host stands on the shelves. */
+  readonly #positions = new Map<HostCapacity, readonly (readonly [key: string, count: number])[]>();
+  #generation = 0;
+
+  /** Grows when a host comes, goes or is another than before; not when workers come and go. */
+  get generation(): number {
+    return this.#generation;
+  }
+
+  get hosts(): readonly HostCapacity[] {
+    return [...this.#hosts.values()];
+  }
+
+  /** Adds a host, or replaces what was known of it. */
+  upsert(host: CandidateHost, workers: readonly Allocation[]): void {
+    const current = this.#hosts.get(host.hostId);
+    if (!current || !isSameHost(current.host, host)) this.#generation += 1;
+    if (current) this.#removeFromIndexes(current);
+    const capacity = new HostCapacity(host, workers);
+    this.#hosts.set(host.hostId, capacity);
+    this.#addToIndexes(capacity);
+  }
+
+  remove(hostId: string): void {
+    const capacity = this.#hosts.get(hostId);
+    if (!capacity) return;
+    this.#generation += 1;
+    this.#removeFromIndexes(capacity);
+    this.#hosts.delete(hostId);
+  }
+
+  /**
+   * Takes room for a worker on one of the hosts, if there is any. An endpoint for which none had room needs to
+   * look only at those that have changed since. `except`: hosts that are not asked.
+   */
+  allocate(
+    requirement: Requirement,
+    among?: ReadonlySet<string>,
+    except?: ReadonlySet<string>,
+  ): Place | undefined {
+    for (const request of resourceRequests(requirement)) {
+      let second: Found | undefined;
+      for (const capacity of among ? this.#named(among) : this.#candidates(requirement, request)) {
+        if (except?.has(capacity.host.hostId)) continue;
+        const fit = fitOf(capacity, requirement, request);
+        if (fit.kind === "misfit") continue;
+        if (!capacity.wouldEvict(fit.gpuIndexes)) return this.#allocate({ capacity, ...fit });
+        second ??= { capacity, ...fit };
+      }
+      if (second) return this.#allocate(second);
+    }
+    return undefined;
+  }
+
+  /** Takes the room that a worker had before, if it is still there. */
+  reclaim({ hostId, gpuIndexes, size }: Place): boolean {
+    const capacity = this.#hosts.get(hostId);
+    if (!capacity?.canReclaim(gpuIndexes, size)) return false;
+    this.#allocate({ capacity, gpuIndexes, size });
+    return true;
+  }
+
+  capacityOf(hostId: string): HostCapacity | undefined {
+    return this.#hosts.get(hostId);
+  }
+
+  #allocate({ capacity, gpuIndexes, size }: Found): Place {
+    this.#removeFromIndexes(capacity);
+    capacity.allocate(gpuIndexes, size);
+    this.#addToIndexes(capacity);
+    return { hostId: capacity.host.hostId, gpuIndexes, size };
+  }
+
+  *#named(hostIds: ReadonlySet<string>): Generator<HostCapacity> {
+    for (const hostId of hostIds) {
+      const capacity = this.#hosts.get(hostId);
+      if (capacity && !capacity.host.isCordoned && !capacity.host.isDrained) yield capacity;
+    }
+  }
+
+  *#candidates(requirement: Requirement, request: ResourceRequest): Generator<HostCapacity> {
+    if (request.kind === "cpu") {
+      const vcpus = Math.floor(request.cpuMilli / 1_000);
+      for (const key of [WITHOUT_GPUS, WITH_GPUS]) yield* this.#indexFor(key).from(vcpus, "most free");
+      return;
+    }
+    const { gpuCount } = requirement;
+    yield* this.#indexFor(request.tier).from(gpuCount, gpuCount > 1 ? "least free" : "most free");
+  }
+
+  #addToIndexes(capacity: HostCapacity): void {
+    const positions = positionsOf(capacity);
+    for (const [key, count] of positions) this.#indexFor(key).add(count, capacity);
+    this.#positions.set(capacity, positions);
+  }
+
+  #removeFromIndexes(capacity: HostCapacity): void {
+    for (const [key, count] of this.#positions.get(capacity) ?? [])
+      this.#indexFor(key).remove(count, capacity);
+    this.#positions.delete(capacity);
+  }
+
+  #indexFor(key: string): CapacityIndex {
+    const current = this.#indexes.get(key);
+    if (current) return current;
+    const index = new CapacityIndex();
+    this.#indexes.set(key, index);
+    return index;
+  }
+}
+
+const WITHOUT_GPUS = "without GPUs";
+const WITH_GPUS = "with GPUs";
+
+/** The list of GPUs is another one when anything of an inventory but free disk has changed. */
+function isSameHost(a: CandidateHost, b: CandidateHost): boolean {
+  return a.gpus === b.gpus && a.isCordoned === b.isCordoned && a.isDrained === b.isDrained;
+}
+
+/** A host that takes no new workers stands on no shelf. */
+function positionsOf(capacity: HostCapacity): readonly (readonly [string, number])[] {
+  const { gpus, isCordoned, isDrained } = capacity.host;
+  if (isCordoned || isDrained) return [];
+  const free = new Map<string, number>();
+  for (const gpu of gpus) {
+    if (gpu.tier !== null && capacity.isFree(gpu)) free.set(gpu.tier, (free.get(gpu.tier) ?? 0) + 1);
+  }
+  const vcpus = Math.floor(capacity.free.cpuMilli / 1_000);
+  return [...free, [gpus.length === 0 ? WITHOUT_GPUS : WITH_GPUS, vcpus]];
+}

@@ -1,0 +1,215 @@
+/** Why a wanted worker has no place: what was looked for, and how near the nearest host comes. */
+import type { HostCapacity } from "./host-capacity.ts";
+import {
+  resourceRequests,
+  diskOf,
+  fitOf,
+  MISFITS,
+  type ResourceRequest,
+  type Misfit,
+  type Requirement,
+} from "./host-fit.ts";
+import type { PlacementFailure } from "./host-pool.ts";
+
+type Miss = { readonly capacity: HostCapacity; readonly request: ResourceRequest; readonly misfit: Misfit };
+
+const NAMES_MAX = 3;
+const NO_HOST = "No host of this account is connected. Join one (joinTokenCreate), or start its agent.";
+
+/** To be asked only for a worker for which none of the hosts has room. */
+export function explainPlacementFailure(
+  requirement: Requirement,
+  capacities: readonly HostCapacity[],
+): PlacementFailure {
+  if (capacities.length === 0) return { reason: "no_host", detail: NO_HOST };
+  const nearest = nearestMisses(requirement, capacities);
+  const reason = requirement.gpuTiers.length > 0 ? "no_matching_gpu" : "no_host";
+  return { reason, detail: describeMisses(requirement, capacities, nearest) };
+}
+
+/** What the hosts that come nearest lack; of one host the way that comes nearest. */
+function nearestMisses(requirement: Requirement, capacities: readonly HostCapacity[]): readonly Miss[] {
+  const asks = resourceRequests(requirement);
+  let nearest: Miss[] = [];
+  let best = -1;
+  for (const capacity of capacities) {
+    for (const request of asks) {
+      const fit = fitOf(capacity, requirement, request);
+      if (fit.kind === "fits") continue;
+      const rank = MISFITS.indexOf(fit.misfit);
+      if (rank > best) nearest = [];
+      best = Math.max(best, rank);
+      if (rank === best) nearest.push({ capacity, request, misfit: fit.misfit });
+    }
+  }
+  return nearest;
+}
+
+function describeMisses(
+  requirement: Requirement,
+  capacities: readonly HostCapacity[],
+  misses: readonly Miss[],
+): string {
+  const [first] = misses;
+  if (!first) return "There was no room a moment ago; it is looked for again.";
+  const hosts = [...new Set(misses.map(({ capacity }) => capacity))];
+  switch (first.misfit) {
+    case "no_gpu":
+      return describeNoGpu(requirement, capacities);
+    case "few_gpus":
+      return describeFewGpus(requirement, hosts);
+    case "location":
+      return `No host ${having(requirement)}is in ${list(requirement.locations, "or")}; ${describeLocations(hosts)}. ${MOVE}`;
+    case "cuda":
+      return `${nameHosts(hosts)} ${has(hosts)} CUDA ${list(cudaVersions(hosts), "and")}; ${describeCuda(requirement)}. ${RELAX}`;
+    case "volume":
+      return `Network volume ${list(requirement.networkVolumeIds ?? [], "or")} is not there: ${nameHosts(hosts)} ${has(hosts)} others or none. ${ATTACH}`;
+    case "small":
+      return `${describeLargest(hosts)}; ${describeSize(first)} are asked for. Ask for less, or join a larger host.`;
+    case "disk":
+      return `${describeMostDisk(hosts)}; ${gb(diskOf(requirement))} are asked for. Make room, or lower containerDiskInGb.`;
+    case "drained":
+    case "cordoned":
+      return `${nameHosts(hosts)} ${hosts.length === 1 ? "is" : "are"} ${first.misfit}. Lift that (hostUpdate), or join a host.`;
+    case "taken":
+      return describeTaken(requirement, hosts, first);
+  }
+}
+
+const MOVE = "Allow one of these places in locations, or join a host there.";
+const RELAX = "Allow another version, or update the driver.";
+const ATTACH = "Use another volume, or join a host that has it.";
+
+function describeNoGpu(
+  { gpuTiers, excludedGpuModels }: Requirement,
+  capacities: readonly HostCapacity[],
+): string {
+  const gpus = capacities.flatMap(({ host }) => host.gpus);
+  const offered = [...new Set(gpus.flatMap(({ tier }) => tier ?? []))].toSorted();
+  const hosts = capacities.length === 1 ? "the connected host" : `the ${capacities.length} connected hosts`;
+  const without = excludedGpuModels.length > 0 ? ` without ${list(excludedGpuModels, "and")}` : "";
+  const offer = offered.length > 0 ? offered.join(", ") : "no GPU of a known tier";
+  return (
+    `The endpoint asks for ${gpuTiers.join(", ")}${without}, and ${hosts} can give ${offer}. ` +
+    "Add a tier that is there to gpuIds, or join a host that has one of these."
+  );
+}
+
+function describeFewGpus(requirement: Requirement, hosts: readonly HostCapacity[]): string {
+  const most = Math.max(
+    ...hosts.flatMap((capacity) =>
+      requirement.gpuTiers.map((tier) => countGpus(capacity, requirement, tier)),
+    ),
+  );
+  return (
+    `The endpoint asks for ${requirement.gpuCount} GPUs of ${list(requirement.gpuTiers, "or")} on one host; ` +
+    `no host has more than ${most}. Lower gpuCount, or join a larger host.`
+  );
+}
+
+function describeTaken(requirement: Requirement, hosts: readonly HostCapacity[], { request }: Miss): string {
+  const wait = "Wait for other workers to leave, or join a host.";
+  if (request.kind === "cpu") {
+    const vcpus = Math.max(...hosts.map(({ free }) => free.cpuMilli)) / 1_000;
+    const memory = Math.max(...hosts.map(({ free }) => free.memoryMb));
+    const free = `at most ${round(vcpus)} vCPUs and ${gb(memory)} of memory free`;
+    return `${nameHosts(hosts)} ${has(hosts)} ${free}; ${describeResources(request)} are asked for. ${wait}`;
+  }
+  const tiers = requirement.gpuTiers.filter((tier) =>
+    hosts.some((capacity) => countGpus(capacity, requirement, tier) > 0),
+  );
+  const gpus = hosts.flatMap((capacity) =>
+    tiers.flatMap((tier) =>
+      capacity.gpusOf(tier, requirement.excludedGpuModels).map((gpu) => ({ room: capacity, gpu })),
+    ),
+  );
+  const free = gpus.filter(({ room, gpu }) => room.isFree(gpu)).length;
+  const subject = `${nameHosts(hosts)} ${has(hosts)} ${list(tiers, "and")}`;
+  if (free === 0) {
+    const all = gpus.length === 1 ? "the only GPU is" : `all ${gpus.length} GPUs are`;
+    return `${subject}, but ${all} taken. ${wait}`;
+  }
+  return (
+    `${subject}, and ${free} of ${gpus.length} GPUs ${free === 1 ? "is" : "are"} free, but no host has room for ` +
+    `${requirement.gpuCount} with the vCPUs, memory and disk that go with them. ${wait}`
+  );
+}
+
+// Words
+
+function nameHosts(hosts: readonly HostCapacity[]): string {
+  const names = hosts.map(({ host }) => host.name || host.hostId);
+  if (names.length === 1) return `Host ${names[0]}`;
+  if (names.length > NAMES_MAX) return `${names.length} hosts`;
+  return `${names.length} hosts (${list(names, "and")})`;
+}
+
+function has(hosts: readonly HostCapacity[]): string {
+  return hosts.length === 1 ? "has" : "have";
+}
+
+function having({ gpuTiers }: Requirement): string {
+  return gpuTiers.length > 0 ? `with ${list(gpuTiers, "or")} ` : "";
+}
+
+function describeLocations(hosts: readonly HostCapacity[]): string {
+  const places = [
+    ...new Set(hosts.map((capacity) => `${capacity.countryCode} (${capacity.dataCenterId})`)),
+  ].toSorted();
+  const subject = hosts.length === 1 ? "the one that would do is" : "those that would do are";
+  return `${subject} in ${list(places, "and")}`;
+}
+
+function cudaVersions(hosts: readonly HostCapacity[]): readonly string[] {
+  return [...new Set(hosts.map(({ host }) => host.cudaVersion ?? "unknown"))].toSorted();
+}
+
+function describeCuda({ allowedCudaVersions = [], minCudaVersion }: Requirement): string {
+  const allowed = allowedCudaVersions.length > 0 ? [list(allowedCudaVersions, "or")] : [];
+  return `${[...allowed, ...(minCudaVersion ? [`${minCudaVersion} or later`] : [])].join(", ")} is asked for`;
+}
+
+function describeLargest(hosts: readonly HostCapacity[]): string {
+  const [largest] = hosts.toSorted((a, b) => b.total.cpuMilli - a.total.cpuMilli);
+  if (!largest) return "";
+  const { cpuMilli, memoryMb } = largest.total;
+  return `${nameHosts([largest])} has ${round(cpuMilli / 1_000)} vCPUs and ${gb(memoryMb)} of memory`;
+}
+
+function describeSize({ request }: Miss): string {
+  return request.kind === "cpu" ? describeResources(request) : "more vCPUs or memory";
+}
+
+function describeResources({
+  cpuMilli,
+  memoryMb,
+}: {
+  readonly cpuMilli: number;
+  readonly memoryMb: number;
+}): string {
+  return `${round(cpuMilli / 1_000)} vCPUs and ${gb(memoryMb)}`;
+}
+
+function describeMostDisk(hosts: readonly HostCapacity[]): string {
+  const [most] = hosts.toSorted((a, b) => b.free.diskMb - a.free.diskMb);
+  if (!most) return "";
+  const others = hosts.length > 1 ? ", the most of all" : "";
+  return `${nameHosts([most])} has ${gb(Math.max(0, most.free.diskMb))} of disk free${others}`;
+}
+
+function countGpus(capacity: HostCapacity, { excludedGpuModels }: Requirement, tier: string): number {
+  return capacity.gpusOf(tier, excludedGpuModels).length;
+}
+
+function gb(megabytes: number): string {
+  return `${Math.floor(megabytes / 100) / 10} GB`;
+}
+
+function round(value: number): number {
+  return Math.floor(value * 10) / 10;
+}
+
+function list(items: readonly string[], last: "and" | "or"): string {
+  if (items.length < 2) return items.join("");
+  return `${items.slice(0, -1).join(", ")} ${last} ${items.at(-1)}`;
+}

@@ -1,0 +1,159 @@
+/** What present hosts have free, as the catalog shows it. */
+import type { Gpu } from "../../contract/agent/agent.ts";
+import type { GpuCard } from "../../catalog/gpu-cards.ts";
+import { DEFAULT_DATA_CENTER_ID, findDataCenter } from "../../catalog/data-centers.ts";
+import { STOCK_HIGH_FROM, STOCK_MEDIUM_FROM } from "../../contract/limits.ts";
+
+/** GPUs of one model on one host. */
+export type GpuStock = {
+  readonly model: string;
+  readonly tier: string | null;
+  /** They stand for cards that the host does not have. */
+  readonly isSimulated: boolean;
+  readonly total: number;
+  readonly free: number;
+};
+
+/** One present host, without what would tell whose it is. */
+export type HostStock = {
+  readonly dataCenterId: string;
+  readonly cpuCount: number;
+  readonly memoryMb: number;
+  readonly gpus: readonly GpuStock[];
+};
+
+export type StockStatus = "High" | "Medium" | "Low" | null;
+
+/** What a caller wants to know the stock for; absent members do not narrow it. */
+export type StockQuestion = {
+  readonly gpuCount: number;
+  readonly dataCenterId?: string | undefined;
+  readonly countryCode?: string | undefined;
+  readonly minVcpuCount?: number | undefined;
+  readonly minMemoryGb?: number | undefined;
+};
+
+export type GpuOffer = {
+  readonly status: StockStatus;
+  readonly total: number;
+  readonly free: number;
+  /** Most GPUs of the model on one host: all of them, and free ones. */
+  readonly largestTotal: number;
+  readonly largestFree: number;
+  /** The smallest share of a host that comes with the GPUs asked for; null when nothing is in stock. */
+  readonly minVcpuCount: number | null;
+  readonly minMemoryGb: number | null;
+  /** Where it is in stock. */
+  readonly dataCenterIds: readonly string[];
+};
+
+type Place = { readonly host: HostStock; readonly gpus: GpuStock };
+
+const MEGABYTES_PER_GB = 1_000;
+
+/** Counts what a host has of each model. */
+export function stockOfHost(
+  inventory: {
+    readonly gpus: readonly Gpu[];
+    readonly cpuCount: number;
+    readonly memoryMb: number;
+    readonly dataCenterId?: string | undefined;
+  },
+  takenGpus: ReadonlySet<number>,
+): HostStock {
+  const models = Map.groupBy(inventory.gpus, ({ name, tier, isSimulated }) =>
+    JSON.stringify([name, tier, isSimulated]),
+  );
+  const gpus = [...models.values()].flatMap((same) => {
+    const [first] = same;
+    if (first === undefined) return [];
+    const free = same.filter(({ index }) => !takenGpus.has(index)).length;
+    const { name: model, tier, isSimulated } = first;
+    return [{ model, tier, isSimulated, total: same.length, free }];
+  });
+  const { cpuCount, memoryMb } = inventory;
+  return { dataCenterId: resolveDataCenter(inventory.dataCenterId), cpuCount, memoryMb, gpus };
+}
+
+/** The data center that a host names, or the one where hosts are that name none we know. */
+export function resolveDataCenter(dataCenterId: string | undefined): string {
+  return findDataCenter(dataCenterId ?? "")?.id ?? DEFAULT_DATA_CENTER_ID;
+}
+
+/** What the hosts offer of one card. */
+export function offerOf(card: GpuCard, hosts: readonly HostStock[], question: StockQuestion): GpuOffer {
+  const places = hosts
+    .filter((host) => isAtLocation(host, question))
+    .flatMap((host) => host.gpus.filter((gpus) => isCard(gpus, card)).map((gpus): Place => ({ host, gpus })));
+  const fitting = places.filter((place) => fits(place, question));
+  const available = sum(fitting.map(({ gpus }) => Math.floor(gpus.free / question.gpuCount)));
+  return {
+    status: statusOf(available),
+    total: sum(places.map(({ gpus }) => gpus.total)),
+    free: sum(places.map(({ gpus }) => gpus.free)),
+    largestTotal: Math.max(0, ...places.map(({ gpus }) => gpus.total)),
+    largestFree: Math.max(0, ...places.map(({ gpus }) => gpus.free)),
+    minVcpuCount: smallest(fitting.map((place) => vcpuShare(place, question.gpuCount))),
+    minMemoryGb: smallest(fitting.map((place) => memoryShare(place, question.gpuCount))),
+    dataCenterIds: [...new Set(fitting.map(({ host }) => host.dataCenterId))].toSorted(),
+  };
+}
+
+/** Whether hosts of this size are there for an instance without GPUs. */
+export function cpuStatus(
+  hosts: readonly HostStock[],
+  size: { readonly vcpus: number; readonly memoryGb: number },
+  dataCenterId: string | undefined,
+): StockStatus {
+  const available = hosts
+    .filter((host) => dataCenterId === undefined || host.dataCenterId === dataCenterId)
+    .map((host) =>
+      Math.floor(Math.min(host.cpuCount / size.vcpus, host.memoryMb / MEGABYTES_PER_GB / size.memoryGb)),
+    );
+  return statusOf(sum(available));
+}
+
+function statusOf(available: number): StockStatus {
+  if (available >= STOCK_HIGH_FROM) return "High";
+  if (available >= STOCK_MEDIUM_FROM) return "Medium";
+  return available > 0 ? "Low" : null;
+}
+
+function isAtLocation({ dataCenterId }: HostStock, question: StockQuestion): boolean {
+  if (question.dataCenterId !== undefined && question.dataCenterId !== dataCenterId) return false;
+  const { countryCode } = question;
+  return countryCode === undefined || findDataCenter(dataCenterId)?.countryCode === countryCode;
+}
+
+/** A GPU that cannot be given away as a whole has no tier, and is no stock of a card that has one. */
+function isCard(gpus: GpuStock, card: GpuCard): boolean {
+  return gpus.model === card.id && gpus.tier === card.tier;
+}
+
+function fits(place: Place, { gpuCount, minVcpuCount = 0, minMemoryGb = 0 }: StockQuestion): boolean {
+  return (
+    place.gpus.free >= gpuCount &&
+    vcpuShare(place, gpuCount) >= minVcpuCount &&
+    memoryShare(place, gpuCount) >= minMemoryGb
+  );
+}
+
+function vcpuShare(place: Place, gpuCount: number): number {
+  return Math.max(1, Math.floor(place.host.cpuCount * shareOf(place, gpuCount)));
+}
+
+function memoryShare(place: Place, gpuCount: number): number {
+  return Math.max(1, Math.floor((place.host.memoryMb / MEGABYTES_PER_GB) * shareOf(place, gpuCount)));
+}
+
+function shareOf({ host }: Place, gpuCount: number): number {
+  return gpuCount / sum(host.gpus.map(({ total }) => total));
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}
+
+function smallest(numbers: readonly number[]): number | null {
+  return numbers.length === 0 ? null : Math.min(...numbers);
+}

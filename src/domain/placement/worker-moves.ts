@@ -1,0 +1,67 @@
+/**
+ * Whether a worker that keeps failing is tried on another host: its host may be broken, or full. A worker that fails
+ * there as well most likely has a fault of its own, so it does not wander on.
+ */
+import type { WorkerState } from "../../contract/agent/agent.ts";
+import {
+  MOVE_AFTER_FAILURES,
+  MOVE_AFTER_LONG_MS,
+  MOVE_FORGIVEN_MS,
+  MOVE_PAUSES_MS,
+} from "../../contract/limits.ts";
+
+/** Starts that failed one after the other. */
+export type Failing = { readonly times: number; readonly since: number };
+
+/** Where a worker, or the ones in whose place it came, had failed before. */
+export type Moves = {
+  readonly count: number;
+  readonly hostIds: readonly string[];
+  readonly at: number;
+  /** Why it failed on the last of them. */
+  readonly reason: string;
+};
+
+export type FailingWorker = {
+  readonly hostId: string;
+  readonly state: WorkerState;
+  readonly detail: string | null;
+  readonly failing: Failing | null;
+  readonly moves: Moves | null;
+};
+
+const REASON_MAX_LENGTH = 300;
+
+/** The first move comes soon, the next after a longer pause, and then no more. */
+export function shouldMove({ state, failing, moves }: FailingWorker, now: number): boolean {
+  if (failing === null || state === "ready" || state === "stopping") return false;
+  const pauseMs = MOVE_PAUSES_MS[recentMoves(moves, now)?.count ?? 0];
+  const failsForMs = now - failing.since;
+  if (pauseMs === undefined || failsForMs < pauseMs) return false;
+  return failing.times >= MOVE_AFTER_FAILURES || (failing.times > 1 && failsForMs >= MOVE_AFTER_LONG_MS);
+}
+
+/** What its successor on another host carries on. */
+export function movesAfter({ hostId, detail, moves }: FailingWorker, now: number): Moves {
+  const before = recentMoves(moves, now);
+  return {
+    count: (before?.count ?? 0) + 1,
+    hostIds: [...(before?.hostIds ?? []), hostId],
+    at: now,
+    reason: (detail ?? "it kept failing").slice(0, REASON_MAX_LENGTH),
+  };
+}
+
+/** The words of a worker, with those of its predecessors while it does not run itself. */
+export function detailWithMoves({ state, detail, moves }: Omit<FailingWorker, "failing" | "hostId">) {
+  if (moves === null || state === "ready" || state === "stopping") return detail;
+  const hosts = moves.count === 1 ? "another host" : `${moves.count} other hosts`;
+  const stays = moves.count >= MOVE_PAUSES_MS.length ? " It stays on this one." : "";
+  const before = `It failed on ${hosts} before, lastly so: ${moves.reason}.${stays}`;
+  return detail === null ? before : `${detail}. ${before}`;
+}
+
+/** Old failures say nothing of today. */
+function recentMoves(moves: Moves | null, now: number): Moves | null {
+  return moves !== null && now - moves.at < MOVE_FORGIVEN_MS ? moves : null;
+}

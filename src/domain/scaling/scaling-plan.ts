@@ -1,0 +1,174 @@
+/**
+ * How many workers an endpoint wants, and which of them may go: sample -> decide -> apply, these being the
+ * decisions. Load makes the wish grow and never lets it fall; it falls when workers were free for idleTimeout.
+ */
+import type { EndpointConfig } from "../../contract/endpoint.ts";
+import { SCALE_DOWN_INTERVAL_MS, SCALE_DOWN_SHARE } from "../../contract/limits.ts";
+
+export type Load = {
+  readonly normalQueued: number;
+  readonly normalRunning: number;
+  /** Attempts of both lanes. */
+  readonly running: number;
+  /** Since when the first normal job waits; null when none does. */
+  readonly oldestQueuedAt: number | null;
+  /** Jobs that a worker takes at once, as far as is known. */
+  readonly jobsPerWorker: number;
+};
+
+/** A worker of the current release that nobody has sent away. */
+export type WorkerSample = {
+  readonly workerId: string;
+  readonly isReady: boolean;
+  readonly jobs: number;
+  /** It gets no more jobs. */
+  readonly isDraining: boolean;
+  /** When it became ready or its last job ended. */
+  readonly freeSinceAt: number;
+};
+
+export type ScaleState = {
+  readonly desired: number;
+  /** When it last grew. */
+  readonly grownAt: number;
+};
+
+export type ScaleUp = {
+  readonly desired: number;
+  /** The load asks for so many: fewer than these may not stay. */
+  readonly floor: number;
+  /** When the decision must be made again though nothing happens; null for never. */
+  readonly reviewAt: number | null;
+};
+
+export type ScaleUpConfig = Pick<EndpointConfig, "workersMin" | "workersMax" | "scalerType" | "scalerValue">;
+
+/** The wish under a load: within workersMin and workersMax, and otherwise never less than it was. */
+export function planScaleUp(load: Load, state: ScaleState, config: ScaleUpConfig, now: number): ScaleUp {
+  const clamp = (workers: number) => Math.min(Math.max(workers, config.workersMin), config.workersMax);
+  const { asked, reviewAt } =
+    config.scalerType === "REQUEST_COUNT"
+      ? { asked: workersByCount(load, config.scalerValue), reviewAt: null }
+      : workersByDelay(load, state, config, now);
+  return { desired: clamp(Math.max(state.desired, asked)), floor: clamp(asked), reviewAt };
+}
+
+/** Low-priority jobs count only as what occupies workers while normal ones wait. */
+function workersByCount(load: Load, perWorker: number): number {
+  const running = load.normalQueued > 0 ? load.running : load.normalRunning;
+  return Math.ceil((load.normalQueued + running) / Math.max(1, perWorker));
+}
+
+/**
+ * The first worker comes at once. When a job has waited for scalerValue seconds the wish doubles, and again
+ * after as many seconds, but never beyond what would leave no job waiting.
+ */
+function workersByDelay(load: Load, { desired, grownAt }: ScaleState, config: ScaleUpConfig, now: number) {
+  if (load.oldestQueuedAt === null) return { asked: 0, reviewAt: null };
+  const enough = Math.ceil((load.normalQueued + load.running) / load.jobsPerWorker);
+  const most = Math.min(enough, config.workersMax);
+  const delayMs = scaleUpDelayMs(config);
+  const dueAt = Math.max(load.oldestQueuedAt, grownAt) + delayMs;
+  const isGrowing = desired === 0 || (desired < most && now >= dueAt);
+  const asked = isGrowing ? Math.max(1, Math.min(2 * desired, enough)) : desired;
+  if (asked >= most) return { asked, reviewAt: null };
+  return { asked, reviewAt: isGrowing ? now + delayMs : dueAt };
+}
+
+/** How long a job may wait before it asks for workers, in ms. */
+export function scaleUpDelayMs({ scalerValue }: Pick<ScaleUpConfig, "scalerValue">): number {
+  return Math.max(1, scalerValue) * 1_000;
+}
+
+export type WorkerSetSample = {
+  readonly workers: readonly WorkerSample[];
+  readonly desired: number;
+  readonly floor: number;
+  /** A job of either lane waits. */
+  readonly hasWaitingJobs: boolean;
+  /** Since when there is no job at all; null while there is one. */
+  readonly idleSinceAt: number | null;
+  /** When workers were last let go. */
+  readonly leftAt: number;
+};
+
+export type ScaleDown = {
+  readonly desired: number;
+  /** Free workers that go now. */
+  readonly leaving: readonly string[];
+  /** Busy workers above workersMax: they get no more jobs, and go when those they have are done. */
+  readonly draining: readonly string[];
+  readonly reviewAt: number | null;
+};
+
+export type ScaleDownConfig = Pick<EndpointConfig, "workersMax" | "idleTimeoutSeconds">;
+
+/**
+ * Who goes. Workers above workersMax go at once. Others go when they were free for idleTimeout and nothing waits:
+ * one at a time, of many an eighth; wanted ones that never came are given up first, then those not ready.
+ */
+export function planScaleDown(sample: WorkerSetSample, config: ScaleDownConfig, now: number): ScaleDown {
+  const { workers, desired, floor } = sample;
+  const surplus = workers.length - config.workersMax;
+  if (surplus > 0) return removeSurplus(workers, surplus, config.workersMax);
+
+  const stay = { desired: Math.max(desired, workers.length), leaving: [], draining: [] };
+  if (sample.hasWaitingJobs || stay.desired <= floor) return { ...stay, reviewAt: null };
+  const reviewAt = nextScaleDownAt({ ...sample, desired: stay.desired }, config);
+  if (reviewAt === null || now < reviewAt) return { ...stay, reviewAt };
+
+  const isDue = (worker: WorkerSample) => !worker.isReady || now >= worker.freeSinceAt + timeoutOf(config);
+  const due = workers.filter((worker) => worker.jobs === 0 && isDue(worker)).toSorted(leastUsefulFirst);
+  const spare = Math.max(0, workers.length - floor);
+  const leaving = due.slice(0, Math.min(Math.ceil(due.length / SCALE_DOWN_SHARE), spare));
+  const remaining = workers.filter((worker) => !leaving.includes(worker));
+  const rest = { ...sample, workers: remaining, desired: Math.max(floor, remaining.length), leftAt: now };
+  return {
+    desired: rest.desired,
+    leaving: idsOf(leaving),
+    draining: [],
+    reviewAt: rest.desired > floor ? nextScaleDownAt(rest, config) : null,
+  };
+}
+
+/** When the next worker may go, should nothing happen until then. */
+function nextScaleDownAt(
+  { workers, desired, idleSinceAt, leftAt }: WorkerSetSample,
+  config: ScaleDownConfig,
+): number | null {
+  const free = workers.filter(({ jobs }) => jobs === 0);
+  const since = free.filter(({ isReady }) => isReady).map(({ freeSinceAt }) => freeSinceAt);
+  const isShort = desired > workers.length || free.some(({ isReady }) => !isReady);
+  if (isShort && idleSinceAt !== null) since.push(idleSinceAt);
+  if (since.length === 0) return null;
+  return Math.max(Math.min(...since) + timeoutOf(config), leftAt + SCALE_DOWN_INTERVAL_MS);
+}
+
+function timeoutOf({ idleTimeoutSeconds }: ScaleDownConfig): number {
+  return idleTimeoutSeconds * 1_000;
+}
+
+function removeSurplus(workers: readonly WorkerSample[], surplus: number, workersMax: number): ScaleDown {
+  const chosen = workers.toSorted(leastUsefulFirst).slice(0, surplus);
+  return {
+    desired: workersMax,
+    leaving: idsOf(chosen.filter(({ jobs }) => jobs === 0)),
+    draining: idsOf(chosen.filter(({ jobs }) => jobs > 0)),
+    reviewAt: null,
+  };
+}
+
+/** Free ones before busy ones, those not ready or sent home before others, then who was free longest. */
+function leastUsefulFirst(a: WorkerSample, b: WorkerSample): number {
+  return (
+    Number(a.jobs > 0) - Number(b.jobs > 0) ||
+    Number(b.isDraining) - Number(a.isDraining) ||
+    Number(a.isReady) - Number(b.isReady) ||
+    a.jobs - b.jobs ||
+    a.freeSinceAt - b.freeSinceAt
+  );
+}
+
+function idsOf(workers: readonly WorkerSample[]): readonly string[] {
+  return workers.map(({ workerId }) => workerId);
+}

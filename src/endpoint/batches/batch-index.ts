@@ -1,0 +1,132 @@
+/**
+ * The batches of an endpoint, kept in memory as their rows say. What a turn changes is written at its end,
+ * one row for each batch that changed.
+ */
+import { BATCH_RETENTION_MS, BATCHES_RETAINED_MAX } from "../../contract/limits.ts";
+import { decodeBatchId, isAtWork, type Batch } from "../../domain/jobs/batch.ts";
+import type { Job } from "../../domain/jobs/job-machine.ts";
+import { SeqOwners } from "../../domain/jobs/seq-ranges.ts";
+import type { BatchStore } from "./batch-store.ts";
+
+export class BatchIndex {
+  readonly store: BatchStore;
+  readonly #batches = new Map<number, Batch>();
+  readonly #changed = new Set<number>();
+  #owners: SeqOwners<number> | null = null;
+  #storedBytes = 0;
+
+  constructor(store: BatchStore) {
+    this.store = store;
+  }
+
+  load(): void {
+    for (const batch of this.store.all()) {
+      this.#batches.set(batch.number, batch);
+      this.#storedBytes += batch.storedBytes;
+    }
+  }
+
+  // Reading
+
+  get size(): number {
+    return this.#batches.size;
+  }
+
+  /** Whether one more would be too many to remember. */
+  get isFull(): boolean {
+    return this.#batches.size >= BATCHES_RETAINED_MAX;
+  }
+
+  /** Bytes in R2 of requests that are no jobs yet. */
+  get storedBytes(): number {
+    return this.#storedBytes;
+  }
+
+  /** All batches, the newest first. */
+  get newestFirst(): Batch[] {
+    return [...this.#batches.values()].toReversed();
+  }
+
+  get nextNumber(): number {
+    return Math.max(0, ...this.#batches.keys()) + 1;
+  }
+
+  find(batchId: string): Batch | undefined {
+    const id = decodeBatchId(batchId);
+    const batch = id && this.#batches.get(id.number);
+    return batch?.nonce === id?.nonce ? batch : undefined;
+  }
+
+  get(number: number): Batch | undefined {
+    return this.#batches.get(number);
+  }
+
+  findByKey(idempotencyKey: string): Batch | undefined {
+    return this.newestFirst.find((batch) => batch.idempotencyKey === idempotencyKey);
+  }
+
+  /** A batch in the middle of what takes several turns. */
+  get atWork(): Batch | undefined {
+    return [...this.#batches.values()].find(isAtWork);
+  }
+
+  // Changing
+
+  /** Takes over a new batch, or what became of a known one. */
+  put(batch: Batch): void {
+    const before = this.#batches.get(batch.number);
+    if (before?.ranges !== batch.ranges) this.#owners = null;
+    this.#storedBytes += batch.storedBytes - (before?.storedBytes ?? 0);
+    this.#batches.set(batch.number, batch);
+    this.#changed.add(batch.number);
+  }
+
+  forget(number: number): void {
+    this.#storedBytes -= this.#batches.get(number)?.storedBytes ?? 0;
+    this.#batches.delete(number);
+    this.#changed.delete(number);
+    this.#owners = null;
+    this.store.remove(number);
+  }
+
+  // Jobs
+
+  /** To be told of every job whose row is removed. */
+  jobRemoved(seq: number, { state }: Job): void {
+    const batch = state === "completed" ? this.#ownerOf(seq) : undefined;
+    if (batch) this.put({ ...batch, removedCompleted: batch.removedCompleted + 1 });
+  }
+
+  /** To be told of every job that waits again: its batch may have ended before. */
+  jobRequeued(seq: number): void {
+    const batch = this.#ownerOf(seq);
+    if (batch && batch.endedCompleted !== null) this.put({ ...batch, endedCompleted: null });
+  }
+
+  #ownerOf(seq: number): Batch | undefined {
+    if (this.#batches.size === 0) return undefined;
+    this.#owners ??= new SeqOwners([...this.#batches.values()].map(({ number, ranges }) => [number, ranges]));
+    const number = this.#owners.find(seq);
+    return number === undefined ? undefined : this.#batches.get(number);
+  }
+
+  // Lasting
+
+  /** Writes what changed in this turn. */
+  persist(now: number): void {
+    for (const number of this.#changed) {
+      const batch = this.#batches.get(number);
+      if (!batch) continue;
+      const touched = { ...batch, touchedAt: now };
+      this.#batches.set(number, touched);
+      this.store.save(touched);
+    }
+    this.#changed.clear();
+  }
+
+  /** When some batch may be forgotten; null for never. */
+  get dueAt(): number | null {
+    if (this.#batches.size === 0) return null;
+    return Math.min(...[...this.#batches.values()].map(({ touchedAt }) => touchedAt)) + BATCH_RETENTION_MS;
+  }
+}

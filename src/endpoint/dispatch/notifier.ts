@@ -1,0 +1,165 @@
+/** The doorbells of an Endpoint object: clients that wait for a job, agents that wait for work. */
+import { WakeUpChannels } from "../../durable/wake-up-channels.ts";
+import type { LimitedOperation } from "../../contract/rate-limits.ts";
+import type { SlotRef } from "../messages.ts";
+import type { RequestLimits } from "../limits/request-limits.ts";
+
+/** An agent that waits, and how many jobs it could take. */
+export type AgentWaiter = {
+  readonly hostId: string;
+  readonly session: string;
+  readonly turn: number;
+  readonly free: number;
+};
+
+/** A client that waits for a job, or for chunks of it. Its open socket is the slot of its request. */
+export type JobWaiter = {
+  /** Undefined for a job that is not there. */
+  readonly seq: number | undefined;
+  readonly slot: SlotRef;
+  readonly untilAt: number;
+};
+
+export class EndpointNotifier {
+  readonly #jobs: WakeUpChannels<JobWaiter>;
+  readonly #streams: WakeUpChannels<JobWaiter>;
+  readonly #agents: WakeUpChannels<AgentWaiter>;
+  readonly #limits: RequestLimits;
+
+  constructor(context: DurableObjectState, limits: RequestLimits) {
+    this.#limits = limits;
+    this.#jobs = new WakeUpChannels(context);
+    this.#streams = new WakeUpChannels(context);
+    this.#agents = new WakeUpChannels(context);
+  }
+
+  // Jobs
+
+  /** After a loss of memory: the sockets know which requests wait. */
+  recover(): void {
+    for (const { waiter } of this.#jobs.find(ANY_JOB)) this.#keepSlot(waiter);
+    for (const { waiter } of this.#streams.find(ANY_STREAM)) this.#keepSlot(waiter);
+  }
+
+  /** Waits for a job to end; one that has ended, or is none, rings at once. */
+  openForJob(waiter: JobWaiter, isUnderway: boolean): Response {
+    const { response, notify } = this.#jobs.accept([ANY_JOB, jobTag(waiter.seq ?? 0)], waiter);
+    if (isUnderway) this.#keepSlot(waiter);
+    else notify("look");
+    return response;
+  }
+
+  /** Waits for chunks of a job, or its end; rings at once when there is something to see. */
+  openForStream(waiter: JobWaiter, isQuiet: boolean): Response {
+    const { response, notify } = this.#streams.accept([ANY_STREAM, streamTag(waiter.seq ?? 0)], waiter);
+    if (isQuiet) this.#keepSlot(waiter);
+    else notify("look");
+    return response;
+  }
+
+  notifyStream(seq: number, now: number): void {
+    this.#notify(this.#streams, streamTag(seq), now);
+  }
+
+  notifyJob(seq: number, now: number): void {
+    this.#notify(this.#jobs, jobTag(seq), now);
+    this.notifyStream(seq, now);
+  }
+
+  notifyAllJobs(now: number): void {
+    this.#notify(this.#jobs, ANY_JOB, now);
+    this.#notify(this.#streams, ANY_STREAM, now);
+  }
+
+  /** To be told of every socket that closed. */
+  closed(socket: WebSocket): void {
+    const waiter = socket.deserializeAttachment() as JobWaiter | AgentWaiter | null;
+    if (waiter && "slot" in waiter) this.#limits.slotsOf(waiter.slot.operation).closed(waiter.slot.id);
+  }
+
+  #notify(channels: WakeUpChannels<JobWaiter>, tag: string, now: number): void {
+    for (const { waiter, notify } of channels.find(tag)) {
+      this.#limits.slotsOf(waiter.slot.operation).notified(waiter.slot.id, now);
+      notify("look");
+    }
+  }
+
+  #keepSlot({ slot, untilAt }: JobWaiter): void {
+    this.#limits.slotsOf(slot.operation).waitOnChannel(slot.id, untilAt);
+  }
+
+  // Agents
+
+  openForAgent(agent: AgentWaiter, hasNews: boolean): Response {
+    this.supersede(agent);
+    const { response, notify } = this.#agents.accept([ANY_AGENT, agentTag(agent.hostId)], agent);
+    if (hasNews) notify("look");
+    return response;
+  }
+
+  /** Sends older waits of the same agent home. */
+  supersede({ hostId, session, turn }: Pick<AgentWaiter, "hostId" | "session" | "turn">): void {
+    for (const { waiter, notify } of this.#agents.find(agentTag(hostId))) {
+      const isNewer = waiter.session === session && waiter.turn > turn;
+      if (!isNewer) notify("superseded");
+    }
+  }
+
+  /** Ends the waits of an agent that has no worker here: nobody may be there to take a job. */
+  closeWaitersOf(hostId: string): void {
+    for (const { notify } of this.#agents.find(agentTag(hostId))) notify("superseded");
+  }
+
+  notifyAgent(hostId: string): void {
+    this.#agents.notifyAll(agentTag(hostId));
+  }
+
+  notifyAllAgents(): void {
+    this.#agents.notifyAll(ANY_AGENT);
+  }
+
+  /** Rings for as many agents as so many jobs need. */
+  notifyAgentsOfJobs(count: number): void {
+    if (count === 0) return;
+    let unserved = count;
+    for (const { waiter, notify } of this.#agents.find(ANY_AGENT)) {
+      if (unserved <= 0) return;
+      if (waiter.free === 0) continue;
+      unserved -= waiter.free;
+      notify("look");
+    }
+  }
+}
+
+/** Reads `operation=…&slot=…&wait=…`, as the gateway writes it. */
+export function readJobWaiter(query: URLSearchParams, seq: number | undefined, now: number): JobWaiter {
+  const operation = query.get("operation") as LimitedOperation;
+  const slot = { operation, id: query.get("slot") ?? "" };
+  return { seq, slot, untilAt: now + Number(query.get("wait")) };
+}
+
+/** Reads `host=…&session=…&turn=…&free=…`, as the gateway writes it. */
+export function readAgentQuery(query: URLSearchParams): AgentWaiter {
+  return {
+    hostId: query.get("host") ?? "",
+    session: query.get("session") ?? "",
+    turn: Number(query.get("turn")),
+    free: Number(query.get("free")),
+  };
+}
+
+const ANY_AGENT = "agent";
+const ANY_JOB = "job";
+const ANY_STREAM = "stream";
+
+function agentTag(hostId: string): string {
+  return `agent:${hostId}`;
+}
+
+function streamTag(seq: number): string {
+  return `stream:${seq}`;
+}
+
+function jobTag(seq: number): string {
+  return `job:${seq}`;
+}

@@ -1,0 +1,67 @@
+import { describe, test } from "vitest";
+import { RequestSlots } from "./request-slots.ts";
+
+const NOW = 1_800_000_000_000;
+
+/** Slots with one request that was admitted and handed over as "a". */
+function withHandedOver(): RequestSlots {
+  const slots = new RequestSlots();
+  slots.enter();
+  slots.handOver("a", NOW);
+  return slots;
+}
+
+describe("a request has one slot", () => {
+  test("while it goes from the object to a doorbell and back, until its last call ends", ({ expect }) => {
+    const slots = new RequestSlots();
+    const isFull = () => slots.isFull(1, NOW);
+    const steps = [
+      () => slots.enter(),
+      () => slots.handOver("a", NOW),
+      () => slots.waitOnChannel("a", NOW + 90_000),
+      () => slots.notified("a", NOW),
+      () => slots.closed("a"), // the bell that rang closes
+      () => slots.resume("a"),
+      () => slots.handOver("b", NOW),
+      () => slots.waitOnChannel("b", NOW + 90_000),
+      () => slots.closed("a"), // and is said to be closed once more
+    ];
+    for (const step of steps) {
+      step();
+      expect([isFull(), slots.isFull(2, NOW)]).toEqual([true, false]);
+    }
+    slots.resume("b");
+    slots.leave();
+    expect(isFull()).toBe(false);
+  });
+
+  test("that it loses when its doorbell closes before it rang", ({ expect }) => {
+    const slots = withHandedOver();
+    slots.waitOnChannel("a", NOW + 90_000);
+    slots.closed("a");
+    expect(slots.isFull(1, NOW)).toBe(false);
+  });
+
+  test("that is free some seconds later when the caller never came to the doorbell", ({ expect }) => {
+    const slots = withHandedOver();
+    expect(slots.isFull(1, NOW + 1_000)).toBe(true);
+    expect(slots.isFull(1, NOW + 10_000)).toBe(false);
+  });
+
+  test("that is free some seconds after the wait's end, if nobody said that the doorbell closed", ({
+    expect,
+  }) => {
+    const slots = withHandedOver();
+    slots.waitOnChannel("a", NOW + 90_000);
+    expect(slots.isFull(1, NOW + 90_000)).toBe(true);
+    expect(slots.isFull(1, NOW + 100_000)).toBe(false);
+  });
+
+  test("and it comes back with it when memory was lost in between", ({ expect }) => {
+    const slots = new RequestSlots();
+    slots.resume("a");
+    expect([slots.isFull(1, NOW), slots.isFull(2, NOW)]).toEqual([true, false]);
+    slots.leave();
+    expect(slots.isFull(1, NOW)).toBe(false);
+  });
+});

@@ -1,0 +1,86 @@
+/** Takes the body of an answer: as bytes while nobody reads it yet, then as a stream whose reader gives the credit. */
+import { DIRECT_BODY_MAX_BYTES } from "../../contract/limits.ts";
+import { ReceiveWindow, type WindowBudget } from "../../link/link-window.ts";
+
+export type AnswerPort = {
+  /** The agent may send so many bytes more. */
+  readonly credit: (bytes: number) => void;
+  /** Nobody reads it any more. */
+  readonly abandoned: () => void;
+};
+
+export class AnswerBody {
+  readonly #port: AnswerPort;
+  readonly #window: ReceiveWindow;
+  #pieces: Uint8Array[] = [];
+  #writer: WritableStreamDefaultWriter<Uint8Array> | undefined;
+  #bytes = 0;
+  #isEnded = false;
+
+  constructor(budget: WindowBudget, port: AnswerPort) {
+    this.#window = new ReceiveWindow(budget);
+    this.#port = port;
+  }
+
+  /** All of it has come. */
+  get isEnded(): boolean {
+    return this.#isEnded;
+  }
+
+  take(piece: Uint8Array): "taken" | "beyond_credit" | "too_large" {
+    if (!this.#window.received(piece.byteLength)) return "beyond_credit";
+    this.#bytes += piece.byteLength;
+    if (this.#bytes > DIRECT_BODY_MAX_BYTES) return "too_large";
+    if (piece.byteLength === 0) return "taken";
+    if (this.#writer) this.#write(this.#writer, piece);
+    else this.#pieces.push(piece);
+    return "taken";
+  }
+
+  end(): void {
+    this.#isEnded = true;
+    this.#window.close();
+    this.#writer?.close().catch(() => {});
+  }
+
+  /** What has come so far is no longer on its own: whoever gets it reads all, or the rest as it comes. */
+  body(): Uint8Array | ReadableStream<Uint8Array> | null {
+    if (this.#isEnded) return this.#bytes === 0 ? null : joined(this.#pieces, this.#bytes);
+    const { readable, writable } = new IdentityTransformStream();
+    const writer: WritableStreamDefaultWriter<Uint8Array> = writable.getWriter();
+    this.#writer = writer;
+    writer.closed.catch(() => this.#port.abandoned());
+    for (const piece of this.#pieces) this.#write(writer, piece);
+    this.#pieces = [];
+    return readable;
+  }
+
+  /** It will not be complete; the reader sees an error. */
+  break(detail: string): void {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    this.#window.close();
+    this.#writer?.abort(new Error(detail)).catch(() => {});
+  }
+
+  #write(writer: WritableStreamDefaultWriter<Uint8Array>, piece: Uint8Array): void {
+    writer.write(piece).then(
+      () => {
+        const credit = this.#window.consumed(piece.byteLength);
+        if (credit > 0 && !this.#isEnded) this.#port.credit(credit);
+      },
+      () => this.#port.abandoned(),
+    );
+  }
+}
+
+/** A copy of its own: the message may hold frames of others. */
+function joined(pieces: readonly Uint8Array[], bytes: number): Uint8Array {
+  const whole = new Uint8Array(bytes);
+  let at = 0;
+  for (const piece of pieces) {
+    whole.set(piece, at);
+    at += piece.byteLength;
+  }
+  return whole;
+}

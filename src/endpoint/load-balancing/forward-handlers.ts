@@ -1,0 +1,203 @@
+/** Requests that go straight to workers: each gets a worker and a stream on the link of its host, or has to wait. */
+import { WindowBudget } from "../../link/link-window.ts";
+import type { Reset, ResetReason } from "../../link/link-messages.ts";
+import {
+  DIRECT_REQUESTS_MAX,
+  DIRECT_WAITING_MAX,
+  LINK_WINDOW_BYTES,
+  LINK_WINDOWS_BUDGET_BYTES,
+} from "../../contract/limits.ts";
+import { BoundedMap } from "../../domain/limits/bounded-map.ts";
+import type { Autoscaler } from "../scaling/autoscaler.ts";
+import type { WaitingRequests, WaitingRequest } from "./waiting-requests.ts";
+import type { RequestTracker } from "./request-tracker.ts";
+import { HttpStream, type HttpReply } from "./http-stream.ts";
+import type { Link } from "./link.ts";
+import type { Affinity, NoWorker, ForwardCall, ForwardFailure, ForwardReply } from "./messages.ts";
+import type { OpenWorker, OpenWorkers } from "./open-workers.ts";
+import { RequestSource } from "./request-source.ts";
+import type { Sockets } from "./sockets.ts";
+import type { PlacedRequest, Streams } from "./streams.ts";
+import { UpgradeStream, type Opened } from "./upgrade-stream.ts";
+
+export type ForwardHandlersParts = {
+  readonly scaling: Pick<Autoscaler, "availabilityOf" | "resume">;
+  readonly requests: RequestTracker;
+  readonly streams: Streams;
+  readonly sockets: Sockets;
+  readonly waitingRequests: WaitingRequests;
+  readonly workers: OpenWorkers;
+  /** Runs work in the next turn; nobody waits for it. */
+  readonly inTurn: (work: () => void) => void;
+};
+
+export type UpgradeCall = Omit<ForwardCall, "body">;
+export type UpgradeReply = NoWorker | Exclude<HttpReply, { readonly kind: "returned" }> | Opened;
+
+type Placed = { readonly kind: "placed"; readonly link: Link; readonly booked: PlacedRequest };
+
+export class ForwardHandlers {
+  readonly #parts: ForwardHandlersParts;
+  readonly #budget = new WindowBudget(LINK_WINDOWS_BUDGET_BYTES);
+  /** Requests that were ended when they were not here. */
+  readonly #aborted = new BoundedMap<Reset>(ABORTED_MAX);
+
+  constructor(parts: ForwardHandlersParts) {
+    this.#parts = parts;
+  }
+
+  /** Hands a request to a worker; resolves with its answer as soon as that has begun. */
+  async forward(call: ForwardCall): Promise<ForwardReply> {
+    const body = readable(call);
+    let opened: ForwardFailure | undefined;
+    for (const refusers = new Set<string>(); ;) {
+      const place = this.#place(call, refusers);
+      if (place.kind !== "placed") return opened ?? place;
+      const stream = this.#begin(place, refusers.size === 0);
+      stream.send(call.head, body);
+      const reply = await stream.reply;
+      if (reply.kind !== "returned") return reply;
+      refusers.add(stream.workerId);
+      if (body instanceof RequestSource) opened = reply.why; // its caller cannot open it again
+    }
+  }
+
+  /** The same for a WebSocket. A worker that wants none answers as to any request. */
+  async upgrade(call: UpgradeCall): Promise<UpgradeReply> {
+    for (const refusers = new Set<string>(); ;) {
+      const place = this.#place(call, refusers);
+      if (place.kind !== "placed") return place;
+      const stream = this.#beginUpgrade(place, refusers.size === 0);
+      stream.send(call.head);
+      const reply = await stream.reply;
+      if (reply.kind !== "returned") return reply;
+      refusers.add(stream.workerId);
+    }
+  }
+
+  /** Ends a request; one that is not here may still be on its way, overtaken by this. */
+  abort(requestId: string, reason: ResetReason): void {
+    const reset = { reason, detail: ABORTED[reason] ?? "The request was ended." };
+    if (!this.#parts.streams.break(requestId, reset)) this.#aborted.set(requestId, reset);
+  }
+
+  // Waiting
+
+  /** After a loss of memory. */
+  recover(): void {
+    const { waitingRequests, requests } = this.#parts;
+    waitingRequests.recover();
+    requests.waiting = waitingRequests.count;
+  }
+
+  /** Waits for a worker; rings at once when there is no need to wait, or no use. */
+  wait(waiter: WaitingRequest): Response {
+    const { waitingRequests, requests } = this.#parts;
+    const response = waitingRequests.open(
+      waiter,
+      requests.waiting >= DIRECT_WAITING_MAX || this.#isServed(waiter),
+    );
+    this.#countWaiting();
+    return response;
+  }
+
+  /** Rings for those who need not wait any more, or need not hope. */
+  notify(): void {
+    if (this.#parts.waitingRequests.count === 0) return;
+    let free = DIRECT_REQUESTS_MAX - this.#parts.streams.count;
+    this.#parts.waitingRequests.notify((waiter) => free > 0 && this.#isServed(waiter) && (free -= 1) >= 0);
+    this.#countWaiting();
+  }
+
+  /** A socket has closed; one that had to wait in vain is counted. False when it was none of a waiting request. */
+  closed(socket: WebSocket, now: number): boolean {
+    const waiter = this.#parts.waitingRequests.closed(socket);
+    if (!waiter) return false;
+    const outcome = now >= waiter.untilAt ? "timed_out" : "cancelled";
+    const end = { outcome, receivedAt: waiter.sinceAt, startedAt: null, endedAt: now } as const;
+    this.#parts.inTurn(() => this.#parts.requests.ended(null, end));
+    this.#countWaiting();
+    return true;
+  }
+
+  #isServed({ affinity }: WaitingRequest): boolean {
+    const { workers } = this.#parts;
+    if (workers.choose(affinity, Date.now())) return true;
+    return workers.absence(affinity).kind !== "wait";
+  }
+
+  #countWaiting(): void {
+    const { requests, waitingRequests, streams } = this.#parts;
+    if (requests.waiting === waitingRequests.count) return;
+    requests.waiting = waitingRequests.count;
+    streams.reviewScaling();
+  }
+
+  // Placing
+
+  /** `refusers` have said that they do not take it. */
+  #place(call: UpgradeCall, refusers: ReadonlySet<string>): Placed | NoWorker | ForwardFailure {
+    const { streams, workers, requests } = this.#parts;
+    const now = Date.now();
+    const aborted = this.#aborted.get(call.requestId);
+    if (aborted) return { kind: "failed", ...aborted, workerId: null };
+    if (streams.count >= DIRECT_REQUESTS_MAX) return { kind: "overloaded", limit: DIRECT_REQUESTS_MAX };
+    const worker = workers.choose(call.affinity, now, refusers);
+    if (worker) {
+      workers.used(worker.workerId);
+      return placeOf(call, worker, now);
+    }
+    this.#wakeRequested(call.affinity);
+    const absence = workers.absence(call.affinity);
+    const isFull = absence.kind === "wait" && requests.waiting >= DIRECT_WAITING_MAX;
+    return isFull ? { kind: "overloaded", limit: DIRECT_WAITING_MAX } : absence;
+  }
+
+  /** A worker that was scaled down comes back for whoever asks for it so. */
+  #wakeRequested(affinity: Affinity | null): void {
+    const { scaling, inTurn } = this.#parts;
+    if (affinity?.mode !== "resume" || scaling.availabilityOf(affinity.workerId) !== "standby") return;
+    inTurn(() => scaling.resume(affinity.workerId));
+  }
+
+  #begin({ link, booked }: Placed, isNew: boolean): HttpStream {
+    return this.#parts.streams.begin(
+      link,
+      booked,
+      isNew,
+      (port) => new HttpStream(booked, port, this.#budget),
+    );
+  }
+
+  #beginUpgrade({ link, booked }: Placed, isNew: boolean): UpgradeStream {
+    const { streams, sockets } = this.#parts;
+    return streams.begin(link, booked, isNew, (port) => {
+      const request = new HttpStream(booked, port, this.#budget);
+      const attachment = { ...booked, stream: port.id, hostId: link.hostId, open: LINK_WINDOW_BYTES };
+      return new UpgradeStream(request, port, () => {
+        const { client, stream } = sockets.open(attachment, port);
+        port.become(stream);
+        return client;
+      });
+    });
+  }
+}
+
+function readable({ body, bodyBytes = null }: ForwardCall): Uint8Array | RequestSource | null {
+  return body === null || body instanceof Uint8Array ? body : new RequestSource(body, bodyBytes !== null);
+}
+
+function placeOf(
+  { requestId, receivedAt }: UpgradeCall,
+  { workerId, link }: OpenWorker,
+  now: number,
+): Placed {
+  return { kind: "placed", link, booked: { requestId, workerId, receivedAt, startedAt: now } };
+}
+
+const ABORTED_MAX = 1_000;
+
+const ABORTED: Partial<Record<ResetReason, string>> = {
+  aborted: "The client is gone.",
+  timeout: "The worker took too long.",
+};

@@ -1,0 +1,81 @@
+/** What the links of an endpoint say and where they end, and who has to hear of it. */
+import type { WorkerSnapshot } from "../../domain/jobs/queue-reason.ts";
+import { LinkWatch } from "./link-watch.ts";
+import { lossOf, type Links } from "./links.ts";
+import type { Sockets } from "./sockets.ts";
+import type { Streams } from "./streams.ts";
+
+export type LinkHandlersParts = {
+  readonly links: Links;
+  readonly sockets: Sockets;
+  readonly streams: Streams;
+  /** Other workers than before take requests. */
+  readonly onChange: () => void;
+};
+
+export class LinkHandlers {
+  readonly #parts: LinkHandlersParts;
+  readonly #watch: LinkWatch;
+
+  constructor(parts: LinkHandlersParts) {
+    this.#parts = parts;
+    const { links, sockets, onChange } = parts;
+    this.#watch = new LinkWatch(
+      () => sockets.areUnderway || links.all.some(({ isAwaited }) => isAwaited),
+      () => void (links.dropLost(Date.now()) && onChange()),
+    );
+  }
+
+  /** After a loss of memory: puts the WebSockets that are open on their links. */
+  recover(now: number): void {
+    const { links, sockets, streams } = this.#parts;
+    links.recover(now);
+    sockets.recover((attachment, make) => {
+      const link = links.of(attachment.hostId);
+      return link && streams.keep(link, attachment.stream, attachment, make);
+    });
+  }
+
+  accept(hostId: string, now: number): Response {
+    const response = this.#parts.links.accept(hostId, now);
+    this.#parts.onChange();
+    return response;
+  }
+
+  /** A request was sent, or part of one. */
+  watch(): void {
+    this.#watch.start();
+  }
+
+  /** A request is over. */
+  rest(): void {
+    this.#watch.rest();
+  }
+
+  /** False for a socket of others. */
+  take(socket: WebSocket, message: string | ArrayBuffer, now: number): boolean {
+    const { links, sockets, onChange } = this.#parts;
+    const isTaken = sockets.take(socket, message) || links.take(socket, message, now, onChange);
+    if (sockets.areUnderway) this.#watch.start();
+    return isTaken;
+  }
+
+  closed(socket: WebSocket, code: number, reason: string): boolean {
+    const { links, sockets, onChange } = this.#parts;
+    if (sockets.closed(socket, code, reason)) return true;
+    if (!links.closed(socket)) return false;
+    onChange();
+    return true;
+  }
+
+  /** Workers that are none any more, as Fleet says: their requests end. */
+  lost(workers: readonly WorkerSnapshot[]): void {
+    for (const { workerId, hostId } of workers) {
+      for (const link of this.#parts.links.all) {
+        link.breakStreams(() => lossOf(workerId, hostId, WORKER_GONE), workerId);
+      }
+    }
+  }
+}
+
+const WORKER_GONE = "the worker is gone, or its host is unreachable.";

@@ -1,0 +1,86 @@
+/**
+ * The workers that take requests: those that the link of their host says are ready, and that nobody has closed. No
+ * agent is believed of a worker that Fleet has not placed on its host.
+ */
+import { chooseWorker, type Candidate } from "../../domain/scaling/balancer.ts";
+import { explainAbsence } from "../../domain/jobs/request-wait.ts";
+import type { EndpointFacts } from "../endpoint-facts.ts";
+import type { Autoscaler } from "../scaling/autoscaler.ts";
+import type { RequestTracker } from "./request-tracker.ts";
+import type { Link } from "./link.ts";
+import type { Links } from "./links.ts";
+import type { Affinity, NoWorker } from "./messages.ts";
+
+export type OpenWorkersParts = {
+  readonly facts: EndpointFacts;
+  readonly scaling: Pick<Autoscaler, "openTo" | "availabilityOf">;
+  readonly requests: Pick<RequestTracker, "busy">;
+  readonly links: Links;
+};
+
+export type OpenWorker = Candidate & { readonly link: Link };
+
+export class OpenWorkers {
+  readonly #parts: OpenWorkersParts;
+  readonly #usedAt = new Map<string, number>();
+  #uses = 0;
+
+  constructor(parts: OpenWorkersParts) {
+    this.#parts = parts;
+  }
+
+  /** The worker for a request, none of `except`; undefined when there is none. */
+  choose(affinity: Affinity | null, now: number, except: ReadonlySet<string> = NONE): OpenWorker | undefined {
+    const candidates = this.#candidates(now);
+    const others =
+      except.size === 0 ? candidates : candidates.filter(({ workerId }) => !except.has(workerId));
+    return chooseWorker(others, affinity);
+  }
+
+  /** A worker gets a request. */
+  used(workerId: string): void {
+    this.#uses += 1;
+    this.#usedAt.set(workerId, this.#uses);
+  }
+
+  /** Those that are no workers any more. */
+  forget(workerIds: readonly string[]): void {
+    for (const workerId of workerIds) this.#usedAt.delete(workerId);
+  }
+
+  /** What becomes of a request that nobody takes. */
+  absence(affinity: Affinity | null): NoWorker {
+    const { facts, scaling } = this.#parts;
+    const detail = explainAbsence(facts.report, facts.config?.workersMax ?? 0);
+    if (!affinity || affinity.mode === "soft") return { kind: "wait", detail };
+    const { workerId } = affinity;
+    switch (scaling.availabilityOf(workerId)) {
+      case "gone":
+        return { kind: "worker_gone" };
+      case "standby":
+        return { kind: "wait", detail: `Worker ${workerId} was scaled down.` };
+      case "leaving":
+        return { kind: "wait", detail: `Worker ${workerId} takes no more requests.` };
+      case "ready":
+      case "coming":
+        return { kind: "wait", detail: `Worker ${workerId} takes no requests yet.` };
+    }
+  }
+
+  #candidates(now: number): readonly OpenWorker[] {
+    const { facts, scaling, requests, links } = this.#parts;
+    const ready = links.all.flatMap((link) => {
+      const isSuspect = link.isSuspect(now);
+      return link.workers.map((workerId) => ({ workerId, link, isSuspect }));
+    });
+    const outdated = facts.outdated;
+    return scaling.openTo(facts.openTo(ready, ({ link }) => link.hostId)).map((worker) => ({
+      ...worker,
+      inFlight: requests.busy.get(worker.workerId) ?? 0,
+      usedAt: this.#usedAt.get(worker.workerId) ?? 0,
+      isOutdated: outdated.has(worker.workerId),
+    }));
+  }
+}
+
+const NONE: ReadonlySet<string> = new Set();

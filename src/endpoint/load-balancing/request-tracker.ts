@@ -1,0 +1,142 @@
+/**
+ * The requests that go straight to workers, in memory: how many each worker has, how many wait for one, and how they
+ * end. No row is written for a request.
+ */
+import { IDLE_STORE_AFTER_MS } from "../../contract/limits.ts";
+import { coldStartBy } from "../../domain/jobs/timeline.ts";
+import type { ActivityCounters } from "../metrics/activity-counters.ts";
+import type { EndpointFacts } from "../endpoint-facts.ts";
+import type { RequestEnd } from "./request-end.ts";
+
+export type RequestTrackerParts = {
+  readonly activity: Pick<ActivityCounters, "requested" | "answered">;
+  readonly facts: Pick<EndpointFacts, "report">;
+};
+
+export class RequestTracker {
+  readonly #parts: RequestTrackerParts;
+  readonly #inFlight = new Map<string, number>();
+  #running = 0;
+  #freed: string[] = [];
+  #waiting = 0;
+  #moves = 0;
+  /** Requests that somebody waits for: they keep the object awake. */
+  awaited = 0;
+  /** As the last turn saw it. */
+  #seen = { moves: 0, movedAt: 0, isNone: true };
+  /** What happens, or happened last, began after a quiet time. */
+  #isLone = true;
+
+  constructor(parts: RequestTrackerParts) {
+    this.#parts = parts;
+  }
+
+  /** Workers that have requests, and how many. */
+  get busy(): ReadonlyMap<string, number> {
+    return this.#inFlight;
+  }
+
+  get running(): number {
+    return this.#running;
+  }
+
+  /** Requests that no worker has. */
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  set waiting(count: number) {
+    if (count !== this.#waiting) this.#moves += 1;
+    this.#waiting = count;
+  }
+
+  /** Differs after any request came, began or ended, as long as the object remembers. */
+  get moves(): number {
+    return this.#moves;
+  }
+
+  /** When a turn last saw that any request had come, begun or ended; 0 for never. */
+  get movedAt(): number {
+    return this.#seen.movedAt;
+  }
+
+  /**
+   * When it is worth a row to note what requests have done: at once after a lone one, else when there was none for a
+   * while; null while they keep the object awake.
+   */
+  get checkpointDueAt(): number | null {
+    if (this.awaited > 0) return null;
+    return this.movedAt + (this.#isLone && this.#seen.isNone ? 0 : IDLE_STORE_AFTER_MS);
+  }
+
+  /** After a loss of memory, when what is open was counted again. */
+  recovered(): void {
+    this.#seen = { moves: this.#moves, movedAt: 0, isNone: this.#isNone };
+  }
+
+  /** To be called at the end of each turn. */
+  endTurn(now: number): void {
+    const { moves, movedAt, isNone } = this.#seen;
+    if (moves === this.#moves) return;
+    if (isNone) this.#isLone = now >= movedAt + IDLE_STORE_AFTER_MS;
+    this.#seen = { moves: this.#moves, movedAt: now, isNone: this.#isNone };
+  }
+
+  get #isNone(): boolean {
+    return this.#running + this.#waiting === 0;
+  }
+
+  /** Workers whose last request has ended since this was asked before; some may have a new one. */
+  takeFreed(): readonly string[] {
+    if (this.#freed.length === 0) return NONE;
+    const freed = this.#freed;
+    this.#freed = [];
+    return freed;
+  }
+
+  /** A worker gets a request. */
+  began(workerId: string): void {
+    this.#parts.activity.requested();
+    this.resumed(workerId);
+  }
+
+  /** A worker has a request that it had before a loss of memory: an open WebSocket. */
+  resumed(workerId: string): void {
+    this.#moves += 1;
+    this.#running += 1;
+    this.#inFlight.set(workerId, (this.#inFlight.get(workerId) ?? 0) + 1);
+  }
+
+  /** A worker has not taken its request, which goes to another one. */
+  gaveBack(workerId: string): void {
+    this.#moves += 1;
+    this.#remove(workerId);
+  }
+
+  /** A request is over; `workerId` is null when no worker had it. To be called once for each. */
+  ended(workerId: string | null, end: RequestEnd): void {
+    this.#moves += 1;
+    if (workerId === null) this.#parts.activity.requested();
+    else this.#remove(workerId);
+    this.#parts.activity.answered(end, this.#coldStartOf(workerId, end));
+  }
+
+  #remove(workerId: string): void {
+    const left = (this.#inFlight.get(workerId) ?? 0) - 1;
+    this.#running -= 1;
+    if (left > 0) {
+      this.#inFlight.set(workerId, left);
+      return;
+    }
+    this.#inFlight.delete(workerId);
+    this.#freed.push(workerId);
+  }
+
+  #coldStartOf(workerId: string | null, { receivedAt, startedAt }: RequestEnd): number | null {
+    if (workerId === null || startedAt === null) return null;
+    const worker = this.#parts.facts.report.workers.find((one) => one.workerId === workerId);
+    return coldStartBy(worker?.start ?? null, receivedAt, startedAt);
+  }
+}
+
+const NONE: readonly string[] = [];

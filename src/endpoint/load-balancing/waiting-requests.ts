@@ -1,0 +1,75 @@
+/** Requests that wait for a worker. The open socket is the record, so the count outlasts the object's memory. */
+import { WakeUpChannels, type WakeUpChannel } from "../../durable/wake-up-channels.ts";
+import type { Affinity } from "./messages.ts";
+
+export type WaitingRequest = {
+  readonly requestId: string;
+  readonly affinity: Affinity | null;
+  /** Since when it waits, and until when; epoch ms. */
+  readonly sinceAt: number;
+  readonly untilAt: number;
+};
+
+const TAG = "direct";
+
+export class WaitingRequests {
+  readonly #channels: WakeUpChannels<WaitingRequest>;
+  readonly #waiting = new Set<string>();
+
+  constructor(context: DurableObjectState) {
+    this.#channels = new WakeUpChannels(context);
+  }
+
+  recover(): void {
+    for (const { waiter } of this.#channels.find(TAG)) this.#waiting.add(waiter.requestId);
+  }
+
+  get count(): number {
+    return this.#waiting.size;
+  }
+
+  /** Waits, unless there is something to look at already. */
+  open(waiter: WaitingRequest, hasNews: boolean): Response {
+    const { response, notify } = this.#channels.accept([TAG], waiter);
+    if (hasNews) notify("look");
+    else this.#waiting.add(waiter.requestId);
+    return response;
+  }
+
+  /** Rings for those of whom `isServed` says so, the first come first. */
+  notify(isServed: (waiter: WaitingRequest) => boolean): void {
+    if (this.#waiting.size === 0) return;
+    for (const channel of this.#channels.find(TAG)) if (isServed(channel.waiter)) this.#notify(channel);
+  }
+
+  /** A socket has closed; returns who waited there, if nobody had rung. */
+  closed(socket: WebSocket): WaitingRequest | undefined {
+    if (this.#waiting.size === 0) return undefined;
+    const waiter = socket.deserializeAttachment() as
+      | WaitingRequest
+      | { readonly requestId?: undefined }
+      | null;
+    return waiter?.requestId !== undefined && this.#waiting.delete(waiter.requestId) ? waiter : undefined;
+  }
+
+  #notify({ waiter, notify }: WakeUpChannel<WaitingRequest>): void {
+    this.#waiting.delete(waiter.requestId);
+    notify("look");
+  }
+}
+
+/** Reads `direct=<requestId>&affinity=<mode>:<workerId>&until=<epoch ms>`, as the gateway writes it. */
+export function readWaitingRequest(query: URLSearchParams, now: number): WaitingRequest {
+  return {
+    requestId: query.get("direct") ?? "",
+    affinity: readAffinity(query.get("affinity")),
+    sinceAt: now,
+    untilAt: Number(query.get("until")),
+  };
+}
+
+export function readAffinity(value: string | null): Affinity | null {
+  if (!value) return null;
+  const [mode = "", ...rest] = value.split(":");
+  return { mode: mode as Affinity["mode"], workerId: rest.join(":") };
+}

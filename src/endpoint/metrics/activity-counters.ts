@@ -1,0 +1,270 @@
+/**
+ * What the endpoint did, by minutes and hours, in memory and on the way to its rows.
+ *
+ * B1  Nothing is written for a job. What is not in rows yet is the note, which is written inside the checkpoint of
+ *     the ledger, and of each job that ended after a checkpoint the ledger says so again after a loss of memory:
+ *     counts and times are exact whatever happens.
+ * B2  Levels are noted with it. How jobs moved them since, the ledger finds as well. Of workers a loss of memory
+ *     loses what changed within ACTIVITY_NOTE_MS of a note: later changes are noted in their own turn. They are
+ *     then taken to have been those that the object knows when it wakes.
+ * B3  Minutes of one page become a row when the page is over, and hours are folded from them.
+ * B4  Requests that go straight to workers leave no rows to find them in: they are noted in the first turn
+ *     ACTIVITY_NOTE_MS after the first of them, or when they have become quiet, as the book of requests says. What was
+ *     not noted an object forgets that dies; one that hibernates has noted all.
+ */
+import { ACTIVITY_CHECKPOINT_MS, ACTIVITY_PAGE_MS, ACTIVITY_PAGES_RETAINED } from "../../contract/limits.ts";
+import {
+  Activity,
+  spansOf,
+  type ActivityRecord,
+  type ActivitySegment,
+} from "../../domain/metrics/activity.ts";
+import { isFinal, type Job } from "../../domain/jobs/job-machine.ts";
+import { gaugesOfJobs, type JobSpan } from "../../domain/metrics/job-gauges.ts";
+import { isSameGauges, isSameWorkers, ZERO_GAUGES, type Gauges } from "../../domain/metrics/gauges.ts";
+import { coldStartOf } from "../../domain/jobs/timeline.ts";
+import type { ActivityStore } from "./activity-store.ts";
+import type { RequestEnd } from "../load-balancing/request-end.ts";
+
+export const MINUTE_MS = 60_000;
+export const HOUR_MS = 3_600_000;
+
+/** What the checkpoint carries. */
+export type ActivityCheckpoint = {
+  readonly at: number;
+  /** Hours before this are in rows of their own. */
+  readonly foldedUntil: number;
+  readonly levels: Gauges;
+  readonly minutes: readonly ActivityRecord[];
+  /** Since the endpoint exists. */
+  readonly total: ActivityRecord;
+};
+
+export class ActivityCounters {
+  readonly #store: ActivityStore;
+  readonly #minutes = new Map<number, Activity>();
+  #total = Activity.begin(0, ZERO_GAUGES);
+  #gauges: Gauges = ZERO_GAUGES;
+  #foldedUntil = 0;
+  #checkpointedAt = 0;
+  /** Other workers than the note has. */
+  #hasNewWorkers = false;
+  /** Of jobs since the note, until the object knows its levels. */
+  #found: JobSpan[] = [];
+  /** Of this turn, until its time is known. */
+  #pending = { requests: 0, retried: 0, expired: 0, cancelled: 0 };
+  /** Requests of this turn that went straight to workers, and the ends of such. */
+  #requests = 0;
+  /** When the first of them happened that no note has; null while there is none. */
+  #unwrittenSince: number | null = null;
+  /** When they are quiet, and a note is due; null while they keep the object awake. */
+  #quietAt: number | null = null;
+
+  constructor(store: ActivityStore) {
+    this.#store = store;
+  }
+
+  recover(checkpoint: ActivityCheckpoint | undefined): void {
+    if (!checkpoint) return;
+    for (const minute of checkpoint.minutes) this.#minutes.set(minute.from, Activity.from(minute));
+    this.#total = Activity.from(checkpoint.total);
+    this.#gauges = checkpoint.levels;
+    this.#foldedUntil = checkpoint.foldedUntil;
+    this.#checkpointedAt = checkpoint.at;
+  }
+
+  /** A job that waited or ran after the note. */
+  found({ queuedAt, startedAt, finishedAt, workerId, count = 1 }: JobSpan): void {
+    this.#found.push({ queuedAt, startedAt, finishedAt, workerId, count }); // a job is large
+  }
+
+  /** The levels as the object knows them when it wakes (B2). */
+  resume(present: Gauges, now: number): void {
+    const first = this.#found.reduce((earliest, { queuedAt }) => Math.min(earliest, queuedAt), now);
+    const since = this.#checkpointedAt === 0 ? first : this.#checkpointedAt;
+    for (const { at, gauges } of gaugesOfJobs(this.#found, present, since)) this.#setGauges(gauges, at);
+    this.#found = [];
+  }
+
+  // Counting
+
+  submitted(count: number): void {
+    this.#pending.requests += count;
+  }
+
+  /** Jobs that were submitted after the note. */
+  submittedAt(at: number, count: number): void {
+    this.#count(at).requests += count;
+    this.#total.counts.requests += count;
+  }
+
+  retried(count: number): void {
+    this.#pending.retried += count;
+  }
+
+  expired(): void {
+    this.#pending.expired += 1;
+  }
+
+  /** Jobs were cancelled that nobody looked at. */
+  purged(count: number): void {
+    this.#pending.cancelled += count;
+  }
+
+  ended(job: Job): void {
+    const { state, queuedAt, startedAt, finishedAt } = job;
+    if (!isFinal(state) || finishedAt === null) return;
+    const times = {
+      delay: startedAt === null ? null : startedAt - queuedAt,
+      execution: startedAt === null ? null : finishedAt - startedAt,
+      coldStart: startedAt === null ? null : coldStartOf(job),
+    };
+    this.#minuteOf(finishedAt).recordEnd(state, times);
+    this.#total.recordEnd(state, times);
+  }
+
+  /** A request goes to a worker, or has ended without one. */
+  requested(): void {
+    this.#pending.requests += 1;
+    this.#requests += 1;
+  }
+
+  /** Such a request has ended. */
+  answered({ outcome, receivedAt, startedAt, endedAt }: RequestEnd, coldStart: number | null): void {
+    const times = {
+      delay: startedAt === null ? null : startedAt - receivedAt,
+      execution: startedAt === null ? null : endedAt - startedAt,
+      coldStart,
+    };
+    this.#minuteOf(endedAt).recordEnd(outcome, times);
+    this.#total.recordEnd(outcome, times);
+    this.#requests += 1;
+  }
+
+  /**
+   * To be called at the end of each turn: what was counted in it happened now, and these levels hold from now on.
+   * `quietAt`: when requests that go straight to workers are quiet; null while they keep the object awake.
+   */
+  endTurn(levels: Gauges, now: number, quietAt: number | null): void {
+    this.#takePending(now);
+    if (this.#requests > 0) this.#unwrittenSince ??= now;
+    this.#requests = 0;
+    this.#quietAt = quietAt;
+    this.#hasNewWorkers ||= !isSameWorkers(levels, this.#gauges);
+    if (!isSameGauges(levels, this.#gauges)) this.#setGauges(levels, now);
+  }
+
+  #takePending(now: number): void {
+    const { requests, retried, expired, cancelled } = this.#pending;
+    if (requests + retried + expired + cancelled === 0) return;
+    for (const counts of [this.#count(now), this.#total.counts]) {
+      counts.requests += requests;
+      counts.retried += retried;
+      counts.expired += expired;
+      counts.cancelled += cancelled;
+    }
+    this.#pending = { requests: 0, retried: 0, expired: 0, cancelled: 0 };
+  }
+
+  #count(at: number): Activity["counts"] {
+    return this.#minuteOf(at).counts;
+  }
+
+  #setGauges(levels: Gauges, at: number): void {
+    if (isSameGauges(levels, this.#gauges)) return;
+    this.#minuteOf(at).gauges.set(levels, at);
+    this.#gauges = levels;
+  }
+
+  /** A clock that went back must not touch a page that is a row already. */
+  #minuteOf(at: number): Activity {
+    const pageFrom = Math.floor(this.#checkpointedAt / ACTIVITY_PAGE_MS) * ACTIVITY_PAGE_MS;
+    const from = Math.floor(Math.max(at, pageFrom) / MINUTE_MS) * MINUTE_MS;
+    const known = this.#minutes.get(from);
+    if (known) return known;
+    const minute = Activity.begin(from, this.#gauges);
+    this.#minutes.set(from, minute);
+    return minute;
+  }
+
+  // Lasting
+
+  /** Whether a note is worth a row of its own. */
+  isCheckpointDue(now: number): boolean {
+    const areWorkersDue = this.#hasNewWorkers && now >= this.#checkpointedAt + ACTIVITY_CHECKPOINT_MS;
+    if (areWorkersDue || this.#unwrittenSince === null) return areWorkersDue;
+    return now >= Math.min(this.#unwrittenSince + ACTIVITY_CHECKPOINT_MS, this.#quietAt ?? Infinity);
+  }
+
+  /** When a note is due though nothing happens until then; null for never. */
+  get checkpointDueAt(): number | null {
+    return this.#unwrittenSince === null ? null : this.#quietAt;
+  }
+
+  /** What the checkpoint shall carry. Pages that are over become rows. */
+  checkpoint(now: number): ActivityCheckpoint {
+    this.#foldHours(now); // first: pages take the places of older ones
+    this.#writePages(now);
+    this.#checkpointedAt = now;
+    this.#hasNewWorkers = false;
+    this.#unwrittenSince = null;
+    return {
+      at: now,
+      foldedUntil: this.#foldedUntil,
+      levels: this.#gauges,
+      minutes: [...this.#minutes.values()].map((minute) => minute.toRecord()),
+      total: this.#total.toRecord(),
+    };
+  }
+
+  #writePages(now: number): void {
+    const current = Math.floor(now / ACTIVITY_PAGE_MS);
+    const pages = Map.groupBy(this.#minutes.values(), ({ from }) => Math.floor(from / ACTIVITY_PAGE_MS));
+    for (const [page, minutes] of pages) {
+      if (page >= current) continue;
+      const records = minutes.map((minute) => minute.toRecord());
+      if (page > current - ACTIVITY_PAGES_RETAINED) this.#store.savePage(page, records);
+      for (const { from } of minutes) this.#minutes.delete(from);
+    }
+  }
+
+  /** Hours that are over become rows, if anything happened in them. */
+  #foldHours(now: number): void {
+    const present = Math.floor(now / HOUR_MS) * HOUR_MS;
+    if (this.#foldedUntil >= present) return;
+    const parts = this.minutesSince(this.#foldedUntil);
+    const hours = new Set(parts.map(({ activity }) => Math.floor(activity.from / HOUR_MS) * HOUR_MS));
+    for (const from of hours) {
+      if (from < this.#foldedUntil || from >= present) continue;
+      const [hour] = spansOf(parts, { from, stepMs: HOUR_MS, count: 1 }, this.#gauges, now);
+      if (hour) this.#store.saveHour(hour.toRecord());
+    }
+    this.#foldedUntil = present;
+  }
+
+  // Reading
+
+  get levels(): Gauges {
+    return this.#gauges;
+  }
+
+  get total(): Activity {
+    return this.#total;
+  }
+
+  /** All minutes that are known from `since` on. */
+  minutesSince(since: number): ActivitySegment[] {
+    const written = this.#store.minutesSince(since - ACTIVITY_PAGE_MS);
+    const minutes = [...written.map((record) => Activity.from(record)), ...this.#minutes.values()];
+    return minutes.map((activity) => ({ activity, lengthMs: MINUTE_MS }));
+  }
+
+  /** All hours that are known from `since` on, and the minutes of those that are not over. */
+  hoursSince(since: number): ActivitySegment[] {
+    const hours = this.#store.hoursSince(since).map((record) => Activity.from(record));
+    const minutes = this.minutesSince(this.#foldedUntil).filter(
+      ({ activity }) => activity.from >= this.#foldedUntil,
+    );
+    return [...hours.map((activity) => ({ activity, lengthMs: HOUR_MS })), ...minutes];
+  }
+}

@@ -1,0 +1,86 @@
+/** What the endpoint did within a window, as it is shown. */
+import type { Durations, MetricsWindow, WorkerMetrics } from "../../contract/metrics.ts";
+import { spansOf, sumOf, type Activity, type Grid } from "../../domain/metrics/activity.ts";
+import type { Histogram } from "../../domain/metrics/histogram.ts";
+import { gaugesBy } from "../../domain/metrics/gauges.ts";
+import { HOUR_MS, MINUTE_MS, type ActivityCounters } from "./activity-counters.ts";
+import type { ActivityReport, JobHour } from "../messages.ts";
+
+/** Windows end with the minute or hour that is not over. */
+const WINDOWS: Readonly<Record<MetricsWindow, Omit<Grid, "from">>> = {
+  "5m": { stepMs: MINUTE_MS, count: 5 },
+  "1h": { stepMs: MINUTE_MS, count: 60 },
+  "24h": { stepMs: HOUR_MS, count: 24 },
+  "7d": { stepMs: HOUR_MS, count: 168 },
+};
+
+export function reportActivity(
+  counters: ActivityCounters,
+  window: MetricsWindow,
+  now: number,
+): ActivityReport {
+  const { stepMs, count } = WINDOWS[window];
+  const from = (Math.floor(now / stepMs) - count + 1) * stepMs;
+  const parts = stepMs === MINUTE_MS ? counters.minutesSince(from) : counters.hoursSince(from);
+  const spans = spansOf(parts, { from, stepMs, count }, counters.levels, now);
+  const about = { window, from, to: now, stepMs };
+  const sum = sumOf(spans, stepMs, now);
+  return {
+    requests: {
+      ...about,
+      ...describeJobs(sum),
+      requestsPerMinute: sum.counts.requests / ((now - from) / MINUTE_MS || 1),
+      points: spans.map((span) => ({ at: span.from, ...describeJobs(span) })),
+    },
+    workers: {
+      ...about,
+      now: counters.levels,
+      points: spans.map((span) => describeGauges(span, Math.min(span.from + stepMs, now))),
+    },
+  };
+}
+
+/** The hours from `since` on in which anything happened. */
+export function reportUsage(counters: ActivityCounters, since: number, now: number): JobHour[] {
+  const parts = counters.hoursSince(since).filter(({ activity }) => activity.from >= since);
+  const hours = Map.groupBy(parts, ({ activity }) => Math.floor(activity.from / HOUR_MS) * HOUR_MS);
+  return [...hours].flatMap(([hour, group]) => {
+    const [span] = spansOf(group, { from: hour, stepMs: HOUR_MS, count: 1 }, counters.levels, now);
+    if (!span) return [];
+    const { delay, execution, coldStart } = span.times;
+    const times = { delayMs: delay.sum, executionMs: execution.sum, coldStarts: coldStart.count };
+    return { hour, counts: span.counts, ...times };
+  });
+}
+
+function describeJobs({ counts, times }: Activity) {
+  const { timed_out: timedOut, ...rest } = counts;
+  return {
+    ...rest,
+    timedOut,
+    delayTime: describe(times.delay),
+    executionTime: describe(times.execution),
+    coldStartTime: describe(times.coldStart),
+  };
+}
+
+function describe(histogram: Histogram): Durations {
+  const quantile = (share: number) => {
+    const value = histogram.quantile(share);
+    return value === null ? null : Math.round(value);
+  };
+  const { count, sum } = histogram;
+  const mean = count === 0 ? null : Math.round(sum / count);
+  return { count, mean, p50: quantile(0.5), p90: quantile(0.9), p99: quantile(0.99) };
+}
+
+function describeGauges({ from, gauges }: Activity, end: number): WorkerMetrics["points"][number] {
+  const areas = gauges.areasUntil(end);
+  const lengthMs = end - from;
+  const mean = gaugesBy((name) => (lengthMs > 0 ? round(areas[name] / lengthMs) : gauges.last[name]));
+  return { at: from, mean, max: gauges.max };
+}
+
+function round(value: number): number {
+  return Number(value.toFixed(3));
+}

@@ -1,0 +1,447 @@
+/** All SQL about jobs and facts. Nobody else knows a column name of theirs. */
+import {
+  retentionOf,
+  storedBytesOf,
+  type Job,
+  type JobState,
+  type Payload,
+} from "../../domain/jobs/job-machine.ts";
+import type { ObjectDatabase } from "../../durable/sql.ts";
+
+/** A job with what makes it findable. */
+export type StoredJob = { readonly seq: number; readonly nonce: string; readonly job: Job };
+
+/** What a worker gets, and nobody else. */
+export type JobRequest = { readonly input: Payload; readonly optionsJson: string };
+
+/** What a job leaves behind whose row is removed. */
+export type Removed = { readonly keys: readonly string[]; readonly storedBytes: number };
+
+/** The last job of a lane, and the bytes in R2 of all inputs that the lane ever got; null when nobody counted. */
+export type LastJob = { readonly seq: number; readonly storedTotal: number | null };
+
+/** A job that waits, with all that its worker will get. */
+export type QueuedJob = StoredJob & { readonly order: JobRequest };
+/** Where the end of a job is told to; the page of the outbox is 0 as long as there is none. */
+export type JobWebhook = { readonly url: string | null; readonly page: number };
+
+type JobRow = {
+  seq: number;
+  nonce: string;
+  state: JobState;
+  is_sync: number;
+  attempt: number;
+  retries: number;
+  rescues: number;
+  created_at: number;
+  queued_at: number;
+  expires_at: number;
+  execution_timeout_ms: number;
+  retention_ms: number | null;
+  started_at: number | null;
+  finished_at: number | null;
+  remove_at: number | null;
+  worker_id: string | null;
+  host_id: string | null;
+  output: string | null;
+  error: string | null;
+  trace: string | null;
+};
+
+type QueuedRow = JobRow & { input: string; options: string };
+
+type DeadlineRow = { seq: number; expires_at: number; remove_at: number | null };
+
+/** All but input and options, which may be large and which only a worker wants. */
+const JOB_COLUMNS = `seq, nonce, state, is_sync, attempt, retries, rescues, created_at, queued_at, expires_at,
+  execution_timeout_ms, retention_ms, started_at, finished_at, remove_at, worker_id, host_id, output, error,
+  trace`;
+
+export type InsertedWith = {
+  readonly idempotencyKey: string | null;
+  readonly hasWebhook: boolean;
+  /** Bytes in R2 of all inputs that the lane ever got, this one included. */
+  readonly storedTotal: number;
+};
+
+export class JobStore {
+  readonly #statements: ReturnType<typeof jobStatements>;
+
+  constructor(database: ObjectDatabase) {
+    this.#statements = jobStatements(database);
+  }
+
+  insert(stored: StoredJob, order: JobRequest, more: InsertedWith): void {
+    const { job } = stored;
+    const { idempotencyKey, hasWebhook, storedTotal } = more;
+    if (idempotencyKey !== null) this.#statements.addKey.run({ key: idempotencyKey, seq: stored.seq });
+    this.#statements.insert.run({
+      seq: stored.seq,
+      nonce: stored.nonce,
+      state: job.state,
+      attempt: job.attempt,
+      startedAt: job.startedAt,
+      workerId: job.workerId,
+      hostId: job.hostId,
+      isSync: job.isSync ? 1 : 0,
+      createdAt: job.createdAt,
+      expiresAt: job.expiresAt,
+      executionTimeoutMs: job.executionTimeoutMs,
+      retentionMs: job.retentionMs,
+      input: encodePayload(order.input),
+      options: order.optionsJson,
+      idempotencyKey,
+      webhookPage: hasWebhook ? 0 : null,
+      storedInput: storedBytesOf(order.input),
+      storedTotal,
+    });
+  }
+
+  find(seq: number): StoredJob | undefined {
+    const row = this.#statements.find.first({ seq });
+    return row && toStoredJob(row);
+  }
+
+  /** The job that was submitted with this key. */
+  seqOfKey(idempotencyKey: string): number | undefined {
+    return this.#statements.findKey.first({ key: idempotencyKey })?.seq;
+  }
+
+  /**
+   * Writes what a transition made of a job; undefined when the row does not say what it should have said before.
+   * The page is written only for a job with a webhook, whose address comes back.
+   */
+  save(
+    seq: number,
+    before: Pick<Job, "state" | "attempt">,
+    after: Job,
+    webhookPage = 0,
+  ): { readonly webhook: string | null } | undefined {
+    const rows = this.#statements.saveIfUnchanged.all({
+      seq,
+      fromState: before.state,
+      fromAttempt: before.attempt,
+      state: after.state,
+      attempt: after.attempt,
+      retries: after.retries,
+      rescues: after.rescues,
+      queuedAt: after.queuedAt,
+      startedAt: after.startedAt,
+      finishedAt: after.finishedAt,
+      removeAt: after.removeAt,
+      workerId: after.workerId,
+      hostId: after.hostId,
+      output: after.output && encodePayload(after.output),
+      error: after.error && encodeString(after.error),
+      trace: after.trace,
+      webhookPage,
+    });
+    return rows[0];
+  }
+
+  webhookOf(seq: number): JobWebhook {
+    const row = this.#statements.webhook.first({ seq });
+    return { url: row?.url ?? null, page: row?.page ?? 0 };
+  }
+
+  workOrder(seq: number): JobRequest | undefined {
+    const row = this.#statements.workOrder.first({ seq });
+    return row && orderOf(row);
+  }
+
+  /** Gives a job another end of its life. */
+  saveExpiry(seq: number, expiresAt: number): void {
+    this.#statements.saveExpiry.run({ seq, expiresAt });
+  }
+
+  /** Deletes a job; returns what of it is kept elsewhere. */
+  remove(seq: number): Removed {
+    const row = this.#statements.remove.first({ seq });
+    if (!row) return { keys: [], storedBytes: 0 };
+    if (row.idempotency_key !== null) this.#statements.removeKey.run({ key: row.idempotency_key, seq });
+    const [input, output] = [
+      decodePayload(row.input),
+      row.output === null ? null : decodePayload(row.output),
+    ];
+    const keys = [input, output].flatMap((payload) => (payload?.kind === "stored" ? [payload.key] : []));
+    return { keys, storedBytes: (row.stored_input ?? storedBytesOf(input)) + storedBytesOf(output) };
+  }
+
+  // Queue order
+
+  queuedWithPriority(from: number, end: number, limit: number): QueuedJob[] {
+    return this.#statements.queuedInLane.all({ from, end, limit }).map(toQueuedJob);
+  }
+
+  requeuedWithPriority(from: number, end: number, limit: number): QueuedJob[] {
+    return this.#statements.requeuedInLane.all({ from, end, limit }).map(toQueuedJob);
+  }
+
+  /** Since when the first never-claimed job of a range waits. */
+  queuedSince(from: number, end: number): number | null {
+    return this.#statements.queuedSince.first({ from, end })?.queued_at ?? null;
+  }
+
+  /** Since when the first requeued job of a range waits. */
+  requeuedSince(from: number, end: number): number | null {
+    return this.#statements.requeuedSince.first({ from, end })?.queued_at ?? null;
+  }
+
+  /** Returns how many rows were added. */
+  addRequeued(seq: number): number {
+    return this.#statements.addRequeued.all({ seq }).length;
+  }
+
+  /** Returns how many rows were removed. */
+  removeRequeued(seq: number): number {
+    return this.#statements.removeRequeued.all({ seq }).length;
+  }
+
+  countRequeued(): number {
+    return this.#statements.countRequeued.first({})?.count ?? 0;
+  }
+
+  // Recovery and sweep
+
+  lastJob(from: number, end: number): LastJob | undefined {
+    const row = this.#statements.lastJob.first({ from, end });
+    return row && { seq: row.seq, storedTotal: row.stored_total };
+  }
+
+  /** Bytes in R2 of all jobs, from each row: for an object whose jobs were never counted. */
+  sumStoredBytes(): number {
+    return this.#statements.sumStoredBytes.first({})?.sum ?? 0;
+  }
+
+  jobsFrom(from: number, end: number, limit: number): StoredJob[] {
+    return this.#statements.jobsFrom.all({ from, end, limit }).map(toStoredJob);
+  }
+
+  /** The newest jobs of a range that ends before `before`, newest first; `state` as the row says it. */
+  jobsBefore(before: number, from: number, limit: number, state: JobState | null): StoredJob[] {
+    const range = { before, from, limit };
+    const rows = state
+      ? this.#statements.jobsOfStateBefore.all({ ...range, state })
+      : this.#statements.jobsBefore.all(range);
+    return rows.map(toStoredJob);
+  }
+
+  deadlines(from: number, end: number, limit: number): { seq: number; at: number }[] {
+    return this.#statements.deadlines
+      .all({ from, end, limit })
+      .map((row) => ({ seq: row.seq, at: Math.min(row.expires_at, row.remove_at ?? row.expires_at) }));
+  }
+
+  // Facts
+
+  readFact<T>(name: string): T | undefined {
+    const row = this.#statements.readFact.first({ name });
+    return row && (JSON.parse(row.json) as T);
+  }
+
+  /** All facts whose names begin so. */
+  readFacts<T>(prefix: string): { readonly name: string; readonly value: T }[] {
+    return this.#statements.readFacts
+      .all({ prefix, end: `${prefix}\u{10ffff}` })
+      .map(({ name, json }) => ({ name, value: JSON.parse(json) as T }));
+  }
+
+  writeFact(name: string, value: unknown): void {
+    this.#statements.writeFact.run({ name, json: JSON.stringify(value) });
+  }
+
+  removeFact(name: string): void {
+    this.#statements.removeFact.run({ name });
+  }
+}
+
+function jobStatements(database: ObjectDatabase) {
+  type Range = { from: number; end: number; limit: number };
+  return {
+    insert: database.statement<{
+      seq: number;
+      nonce: string;
+      state: JobState;
+      attempt: number;
+      startedAt: number | null;
+      workerId: string | null;
+      hostId: string | null;
+      isSync: number;
+      createdAt: number;
+      expiresAt: number;
+      executionTimeoutMs: number;
+      retentionMs: number;
+      input: string;
+      options: string;
+      idempotencyKey: string | null;
+      webhookPage: number | null;
+      storedInput: number;
+      storedTotal: number;
+    }>(
+      `INSERT INTO job (seq, nonce, state, is_sync, attempt, retries, rescues, created_at, queued_at, expires_at,
+                        execution_timeout_ms, retention_ms, started_at, worker_id, host_id, input, options,
+                        idempotency_key, webhook_page, stored_input, stored_total)
+       VALUES (:seq, :nonce, :state, :isSync, :attempt, 0, 0, :createdAt, :createdAt, :expiresAt,
+               :executionTimeoutMs, :retentionMs, :startedAt, :workerId, :hostId, :input, :options,
+               :idempotencyKey, :webhookPage, :storedInput, :storedTotal)`,
+    ),
+    find: database.statement<{ seq: number }, JobRow>(`SELECT ${JOB_COLUMNS} FROM job WHERE seq = :seq`),
+    /** No row comes back when another transition came first. */
+    saveIfUnchanged: database.statement<Record<string, string | number | null>, { webhook: string | null }>(
+      `UPDATE job
+          SET state = :state, attempt = :attempt, retries = :retries, rescues = :rescues,
+              queued_at = :queuedAt, started_at = :startedAt, finished_at = :finishedAt,
+              remove_at = :removeAt, worker_id = :workerId, host_id = :hostId,
+              output = :output, error = :error, trace = :trace,
+              webhook_page = iif(webhook_page IS NULL, NULL, :webhookPage)
+        WHERE seq = :seq AND state = :fromState AND attempt = :fromAttempt
+       RETURNING iif(webhook_page IS NULL, NULL, options ->> '$.webhook') AS webhook`,
+    ),
+    webhook: database.statement<{ seq: number }, { url: string | null; page: number | null }>(
+      `SELECT webhook_page AS page, iif(webhook_page IS NULL, NULL, options ->> '$.webhook') AS url
+         FROM job WHERE seq = :seq`,
+    ),
+    workOrder: database.statement<{ seq: number }, { input: string; options: string }>(
+      "SELECT input, options FROM job WHERE seq = :seq",
+    ),
+    saveExpiry: database.statement<{ seq: number; expiresAt: number }>(
+      "UPDATE job SET expires_at = :expiresAt WHERE seq = :seq",
+    ),
+    remove: database.statement<
+      { seq: number },
+      { input: string; output: string | null; idempotency_key: string | null; stored_input: number | null }
+    >("DELETE FROM job WHERE seq = :seq RETURNING input, output, idempotency_key, stored_input"),
+    findKey: database.statement<{ key: string }, { seq: number }>(
+      "SELECT seq FROM idempotency WHERE key = :key",
+    ),
+    addKey: database.statement<{ key: string; seq: number }>(
+      "INSERT OR REPLACE INTO idempotency (key, seq) VALUES (:key, :seq)",
+    ),
+    /** The key may name a newer job by now. */
+    removeKey: database.statement<{ key: string; seq: number }>(
+      "DELETE FROM idempotency WHERE key = :key AND seq = :seq",
+    ),
+    queuedInLane: database.statement<Range, QueuedRow>(
+      `SELECT ${JOB_COLUMNS}, input, options FROM job
+        WHERE seq >= :from AND seq < :end AND state = 'queued' AND attempt = 0
+        ORDER BY seq LIMIT :limit`,
+    ),
+    requeuedInLane: database.statement<Range, QueuedRow>(
+      `SELECT ${JOB_COLUMNS}, input, options FROM requeued JOIN job USING (seq)
+        WHERE seq >= :from AND seq < :end ORDER BY seq LIMIT :limit`,
+    ),
+    queuedSince: database.statement<{ from: number; end: number }, { queued_at: number }>(
+      `SELECT queued_at FROM job WHERE seq >= :from AND seq < :end AND state = 'queued' AND attempt = 0
+        ORDER BY seq LIMIT 1`,
+    ),
+    requeuedSince: database.statement<{ from: number; end: number }, { queued_at: number }>(
+      `SELECT queued_at FROM requeued JOIN job USING (seq) WHERE seq >= :from AND seq < :end
+        ORDER BY seq LIMIT 1`,
+    ),
+    addRequeued: database.statement<{ seq: number }, { seq: number }>(
+      "INSERT OR IGNORE INTO requeued (seq) VALUES (:seq) RETURNING seq",
+    ),
+    removeRequeued: database.statement<{ seq: number }, { seq: number }>(
+      "DELETE FROM requeued WHERE seq = :seq RETURNING seq",
+    ),
+    countRequeued: database.statement<Record<never, never>, { count: number }>(
+      "SELECT count(*) AS count FROM requeued",
+    ),
+    lastJob: database.statement<{ from: number; end: number }, { seq: number; stored_total: number | null }>(
+      "SELECT seq, stored_total FROM job WHERE seq >= :from AND seq < :end ORDER BY seq DESC LIMIT 1",
+    ),
+    sumStoredBytes: database.statement<Record<never, never>, { sum: number }>(
+      `SELECT coalesce(sum(coalesce(stored_input, ${storedSize("input")}) + ${storedSize("output")}), 0) AS sum
+         FROM job`,
+    ),
+    jobsFrom: database.statement<Range, JobRow>(
+      `SELECT ${JOB_COLUMNS} FROM job WHERE seq >= :from AND seq < :end ORDER BY seq LIMIT :limit`,
+    ),
+    jobsBefore: database.statement<{ before: number; from: number; limit: number }, JobRow>(
+      `SELECT ${JOB_COLUMNS} FROM job WHERE seq >= :from AND seq < :before ORDER BY seq DESC LIMIT :limit`,
+    ),
+    jobsOfStateBefore: database.statement<
+      { before: number; from: number; limit: number; state: JobState },
+      JobRow
+    >(
+      `SELECT ${JOB_COLUMNS} FROM job WHERE seq >= :from AND seq < :before AND state = :state
+        ORDER BY seq DESC LIMIT :limit`,
+    ),
+    deadlines: database.statement<Range, DeadlineRow>(
+      `SELECT seq, expires_at, remove_at FROM job
+        WHERE seq >= :from AND seq < :end ORDER BY seq LIMIT :limit`,
+    ),
+    readFact: database.statement<{ name: string }, { json: string }>(
+      "SELECT json FROM fact WHERE name = :name",
+    ),
+    readFacts: database.statement<{ prefix: string; end: string }, { name: string; json: string }>(
+      "SELECT name, json FROM fact WHERE name >= :prefix AND name < :end",
+    ),
+    removeFact: database.statement<{ name: string }>("DELETE FROM fact WHERE name = :name"),
+    writeFact: database.statement<{ name: string; json: string }>(
+      `INSERT INTO fact (name, json) VALUES (:name, :json)
+       ON CONFLICT (name) DO UPDATE SET json = excluded.json`,
+    ),
+  };
+}
+
+/** What `decodePayload` says of a column, without a look at texts that are too long for a reference. */
+function storedSize(column: "input" | "output"): string {
+  const size = `CAST(substr(${column}, 2) AS INTEGER)`; // the digits that it begins with
+  return `iif(octet_length(${column}) < 1000 AND substr(${column}, 1, 1) = '@', ${size}, 0)`;
+}
+
+function toQueuedJob(row: QueuedRow): QueuedJob {
+  return { ...toStoredJob(row), order: orderOf(row) };
+}
+
+function orderOf(row: Pick<QueuedRow, "input" | "options">): JobRequest {
+  return { input: decodePayload(row.input), optionsJson: row.options };
+}
+
+function toStoredJob(row: JobRow): StoredJob {
+  const job: Job = {
+    state: row.state,
+    isSync: row.is_sync === 1,
+    attempt: row.attempt,
+    retries: row.retries,
+    rescues: row.rescues,
+    createdAt: row.created_at,
+    queuedAt: row.queued_at,
+    expiresAt: row.expires_at,
+    executionTimeoutMs: row.execution_timeout_ms,
+    retentionMs: row.retention_ms ?? retentionOf(row.is_sync === 1, null),
+    startedAt: row.started_at,
+    finishedAt: row.finished_at,
+    removeAt: row.remove_at,
+    workerId: row.worker_id,
+    hostId: row.host_id,
+    output: row.output === null ? null : decodePayload(row.output),
+    error: row.error && decodeString(row.error),
+    trace: row.trace,
+  };
+  return { seq: row.seq, nonce: row.nonce, job };
+}
+
+/** No text of a worker begins with this character, which Unicode keeps out of texts. */
+const ENCODED = "\uffff";
+
+/** The database has UTF-8, which has no form for a lone surrogate: a text with one is kept as JSON text. */
+function encodeString(text: string): string {
+  return text.isWellFormed() && !text.startsWith(ENCODED) ? text : ENCODED + JSON.stringify(text);
+}
+
+function decodeString(text: string): string {
+  return text.startsWith(ENCODED) ? (JSON.parse(text.slice(ENCODED.length)) as string) : text;
+}
+
+/** A stored payload is written `@<bytes>:<key>`; JSON text never begins with @. */
+function encodePayload(payload: Payload): string {
+  return payload.kind === "inline" ? payload.json : `@${payload.sizeBytes}:${payload.key}`;
+}
+
+function decodePayload(text: string): Payload {
+  const match = /^@(\d+):/.exec(text);
+  if (!match) return { kind: "inline", json: text };
+  return { kind: "stored", sizeBytes: Number(match[1]), key: text.slice(match[0].length) };
+}

@@ -1,0 +1,47 @@
+/**
+ * When rows must be looked at again for ttl and retention, without an index on either.
+ *
+ * Rows are grouped in segments of neighbouring sequence numbers; memory holds the earliest deadline of each
+ * segment. Readers judge expiry by themselves, exactly; the sweep only has to give the space back, so
+ * deadlines are rounded up and a segment is swept once for many rows.
+ *
+ * After a restart the segments are unknown until `note` has been told of every row (see Queue.sweep).
+ */
+const SEGMENT_ROWS = 1_024;
+const GRAIN_MS = 10_000;
+
+export type Segment = { readonly from: number; readonly end: number };
+
+export class SegmentDeadlines {
+  readonly #dueAt = new Map<number, number>();
+  #nextAt: number | null = null;
+
+  /** The row `seq` must be looked at no sooner than `at`. */
+  record(seq: number, at: number): void {
+    const roundedAt = Math.ceil(at / GRAIN_MS) * GRAIN_MS;
+    const segment = Math.floor(seq / SEGMENT_ROWS);
+    const knownAt = this.#dueAt.get(segment);
+    if (knownAt === undefined || roundedAt < knownAt) this.#dueAt.set(segment, roundedAt);
+    if (this.#nextAt === null || roundedAt < this.#nextAt) this.#nextAt = roundedAt;
+  }
+
+  /** The same for all rows from `from` to before `end`. */
+  recordRange(from: number, end: number, at: number): void {
+    for (let seq = from; seq < end; seq = (Math.floor(seq / SEGMENT_ROWS) + 1) * SEGMENT_ROWS)
+      this.record(seq, at);
+  }
+
+  /** Earliest time at which some segment is due; may be too early, never too late. */
+  get nextAt(): number | null {
+    return this.#nextAt;
+  }
+
+  /** Takes up to `limit` due segments out; what stays in them must be noted again. */
+  takeDue(now: number, limit: number): Segment[] {
+    if (this.#nextAt === null || now < this.#nextAt) return [];
+    const due = [...this.#dueAt].filter(([, at]) => at <= now).slice(0, limit);
+    for (const [segment] of due) this.#dueAt.delete(segment);
+    this.#nextAt = this.#dueAt.size === 0 ? null : Math.min(...this.#dueAt.values());
+    return due.map(([segment]) => ({ from: segment * SEGMENT_ROWS, end: (segment + 1) * SEGMENT_ROWS }));
+  }
+}

@@ -1,0 +1,344 @@
+/** The endpoint's wish for workers: sampled, decided in the domain, told to Fleet until it has heard. */
+import { IDLE_STORE_AFTER_MS } from "../../contract/limits.ts";
+import type { EndpointConfig } from "../../contract/endpoint.ts";
+import type { FleetReport } from "../../domain/jobs/queue-reason.ts";
+import type { RolloutWorker, RolloutPlan } from "../../domain/rollouts/rollout-plan.ts";
+import { epochOf, workersIn } from "../../domain/placement/standby.ts";
+import {
+  scaleUpDelayMs,
+  planScaleUp,
+  planScaleDown,
+  type ScaleUp,
+  type Load,
+  type ScaleDown,
+} from "../../domain/scaling/scaling-plan.ts";
+import type { EndpointFacts } from "../endpoint-facts.ts";
+import { IdleTracker } from "./idle-tracker.ts";
+import type { JobStore } from "../queue/job-store.ts";
+import type { QueueLedger } from "../queue/queue-ledger.ts";
+import type { Queue } from "../queue/queue.ts";
+import type { Rollout } from "./rollout.ts";
+import { WorkerSet } from "./worker-set.ts";
+import type { WorkerConcurrency } from "./concurrency.ts";
+import type { Workload } from "./workload.ts";
+
+const RESEND_AFTER_MS = 2_000;
+
+/** What Fleet hears; `leaving` and `resume` are stints of workers. */
+export type DesiredWorkers = {
+  readonly desired: number;
+  readonly leaving: readonly string[];
+  /** Absent in what was stored before. */
+  readonly resume?: readonly string[];
+};
+
+type DesiredState = DesiredWorkers & {
+  readonly grownAt: number;
+  readonly jobsPerWorker: number;
+  readonly isSent: boolean;
+};
+
+export type AutoscalerParts = {
+  readonly store: JobStore;
+  readonly ledger: Pick<QueueLedger, "idle" | "storeIdle">;
+  readonly work: Workload;
+  readonly queue: Pick<Queue, "waitingSince">;
+  readonly facts: EndpointFacts;
+  readonly concurrency: WorkerConcurrency;
+  readonly rollout: Rollout;
+};
+
+/** Workers that get no more jobs from now on, and whether some get jobs again that did not. */
+export type AdmissionChange = { readonly closed: readonly string[]; readonly hasReopened: boolean };
+
+/**
+ * ready: it takes requests. coming: it does not yet, or not for now. leaving: it takes no more, and is on standby or
+ * gone soon. standby: it was let go, and can be resumed. gone: it is none of the endpoint, as far as Fleet has said.
+ */
+export type WorkerAvailability = "ready" | "coming" | "leaving" | "standby" | "gone";
+
+export class Autoscaler {
+  readonly #parts: AutoscalerParts;
+  readonly #workerSet = new WorkerSet();
+  readonly #idleTracker: IdleTracker;
+  #desired: DesiredState = { desired: 0, leaving: [], grownAt: 0, jobsPerWorker: 1, isSent: true };
+  /** Workers that get no more jobs and go after those they have. */
+  #draining: ReadonlySet<string> = new Set();
+  /** Workers that get no jobs for now, and may get some again. */
+  #heldBack: ReadonlySet<string> = new Set();
+  /** Workers that get no jobs: those that leave, those that will, and those that are held. */
+  #closed: ReadonlySet<string> = new Set();
+  /** So many of these leave as soon as they have no job. */
+  #either: RolloutPlan["either"] = NO_CHOICE;
+  #reopenings = 0;
+  /** Since when the oldest normal job waits, or an earlier time; null when none waits. */
+  #waitingSince: number | null = 0;
+  #idleSinceAt: number | null = null;
+  #leftAt = 0;
+  #seen: { readonly report: FleetReport; readonly version: number } | null = null;
+  #reviewAt: number | null = null;
+  /** Workers were sent away since the roster was last brought up to date. */
+  #hasLeft = false;
+  #isSending = false;
+  /** Fleet has said something new of the workers, some of which may have been revived. */
+  #hasNews = false;
+
+  constructor(parts: AutoscalerParts) {
+    this.#parts = parts;
+    this.#idleTracker = new IdleTracker(parts);
+  }
+
+  recover(now: number): void {
+    const { store, facts, concurrency } = this.#parts;
+    this.#desired = { ...this.#desired, ...store.readFact<DesiredState>("desired_workers") };
+    concurrency.recover(this.#desired.jobsPerWorker);
+    this.#closed = new Set(workersIn(this.#desired.leaving, facts.report.workers));
+    this.#parts.rollout.recover();
+    if (facts.config) this.#follow(facts.config, now);
+    if (facts.config) this.#holdAgain(facts.config, now);
+    const stored = this.#idleTracker.recover();
+    this.#idleSinceAt = stored?.idleSinceAt ?? now;
+    this.#workerSet.restore(stored?.freeSince ?? []);
+  }
+
+  /** Decides anew; to be called at the end of every turn. */
+  decide(config: EndpointConfig, now: number): AdmissionChange {
+    const { work } = this.#parts;
+    this.#follow(config, now);
+    this.#idleTracker.follow();
+    this.#workerSet.freed(work.takeFreed(), now);
+    this.#idleSinceAt = work.isNone ? (this.#idleSinceAt ?? now) : null;
+
+    const growth = planScaleUp(this.#load(config, now), this.#desired, config, now);
+    const rolling = this.#planRollout(growth.desired, this.#isCapacityComing(), config, now);
+    const scaleDown = this.#planScaleDown(growth, rolling?.rest, config, now);
+    const reviewAt = earliest(growth.reviewAt, scaleDown.reviewAt);
+    this.#reviewAt = earliest(this.#storeIdle(reviewAt, config, now), rolling?.reviewAt ?? null);
+    this.#adopt(scaleDown, rolling?.leaving ?? NONE, now);
+    return this.#close(scaleDown, rolling);
+  }
+
+  /** The slots of workers that still get jobs, or requests. */
+  openTo<Slot extends { readonly workerId: string }>(slots: readonly Slot[]): readonly Slot[] {
+    if (this.#closed.size === 0) return slots;
+    const { busy } = this.#parts.work;
+    let leaving = this.#either.count;
+    return slots.filter(({ workerId }) => {
+      if (this.#closed.has(workerId)) return false;
+      return busy.has(workerId) || !this.#either.among.has(workerId) || (leaving -= 1) < 0;
+    });
+  }
+
+  /** Differs when workers get jobs again that did not. */
+  get admissionVersion(): string {
+    return `${this.#reopenings}`;
+  }
+
+  /** Fleet must hear the wish again, because the configuration that travels with it changed. */
+  repeat(): void {
+    this.#save({ ...this.#desired, isSent: false });
+  }
+
+  /** What a request may expect that asks for this very worker. */
+  availabilityOf(workerId: string): WorkerAvailability {
+    const worker = this.#parts.facts.report.workers.find((one) => one.workerId === workerId);
+    if (!worker || worker.state === "stopping") return "gone";
+    if (worker.state === "standby") return "standby";
+    const isHeld = this.#heldBack.has(workerId) && !this.#draining.has(workerId);
+    if (this.#closed.has(workerId) && !isHeld) return "leaving";
+    return worker.state === "ready" && !isHeld ? "ready" : "coming";
+  }
+
+  /** To be called in a turn: this worker, if it is on standby, shall run again, as workersMax allows. */
+  resume(workerId: string): void {
+    const { workers } = this.#parts.facts.report;
+    const worker = workers.find((one) => one.workerId === workerId);
+    if (worker?.state !== "standby") return;
+    const resume = this.#desired.resume ?? NONE;
+    const epoch = epochOf(worker);
+    if (resume.includes(epoch)) return;
+    const kept = resume.filter((other) => workersIn([other], workers).length > 0);
+    this.#save({ ...this.#desired, resume: [...kept, epoch], isSent: false });
+  }
+
+  get desired(): number {
+    return this.#desired.desired;
+  }
+
+  get isUnsent(): boolean {
+    return !this.#desired.isSent;
+  }
+
+  /** When to decide or to tell again though nothing happens; null for never. */
+  nextAt(now: number): number | null {
+    if (!this.#desired.isSent) return now + RESEND_AFTER_MS;
+    return this.#reviewAt;
+  }
+
+  /** Tells Fleet, again and again while the wish changes on the way; a failure is left to the alarm. */
+  async send(send: (desired: DesiredWorkers) => Promise<void>): Promise<void> {
+    if (this.#isSending) return;
+    this.#isSending = true;
+    try {
+      while (!this.#desired.isSent) {
+        const sent = this.#desired;
+        await send(sent);
+        if (this.#desired === sent) this.#save({ ...sent, isSent: true });
+      }
+    } catch {
+      // Fleet is unreachable at the moment; the alarm brings us back.
+    } finally {
+      this.#isSending = false;
+    }
+  }
+
+  // Sampling
+
+  /** Looks at the workers anew when Fleet or the configuration says something else of them. */
+  #follow({ version }: EndpointConfig, now: number): void {
+    const { facts, work, rollout } = this.#parts;
+    const { report } = facts;
+    if (this.#seen?.report === report && this.#seen.version === version && !this.#hasLeft) return;
+    if (this.#seen && this.#seen.version !== version) {
+      rollout.begin(work.isNone, now);
+    }
+    this.#seen = { report, version };
+    this.#hasLeft = false;
+    this.#hasNews = this.#desired.leaving.length > 0;
+    this.#workerSet.learn(report, { version, leaving: new Set(this.#desired.leaving) }, now);
+    this.#parts.concurrency.keepOnly(new Set(report.workers.map(({ workerId }) => workerId)));
+  }
+
+  #load(config: EndpointConfig, now: number): Load {
+    const { work, concurrency } = this.#parts;
+    const { waiting, running } = work.normal;
+    return {
+      normalQueued: waiting,
+      normalRunning: running,
+      running: work.running,
+      oldestQueuedAt: this.#oldestQueuedAt(config, now),
+      jobsPerWorker: concurrency.jobsPerWorker,
+    };
+  }
+
+  /** Rows are asked only when the time known so far would make the wish grow: jobs wait in their order. */
+  #oldestQueuedAt(config: EndpointConfig, now: number): number | null {
+    const { work, queue } = this.#parts;
+    if (work.normal.waiting === 0) return (this.#waitingSince = null);
+    this.#waitingSince ??= now;
+    const isGrowing = config.scalerType === "QUEUE_DELAY" && this.#desired.desired < config.workersMax;
+    if (isGrowing && now >= Math.max(this.#waitingSince, this.#desired.grownAt) + scaleUpDelayMs(config)) {
+      this.#waitingSince = queue.waitingSince("normal") ?? now;
+    }
+    return this.#waitingSince;
+  }
+
+  /** What a rolling release asks for; undefined while there is none. */
+  #planRollout(desired: number, isCapacityComing: boolean, config: EndpointConfig, now: number) {
+    if (!this.#workerSet.hasOutdated) return undefined;
+    const { work, facts, rollout } = this.#parts;
+    const { report } = facts;
+    const workers = this.#workerSet.sample(work.busy, this.#draining);
+    return rollout.step({ workers, report, desired, isCapacityComing }, config, now);
+  }
+
+  /** A worker that was sent away is still there; one on standby takes no room. */
+  #isCapacityComing(): boolean {
+    const sent = new Set(this.#desired.leaving);
+    const { workers } = this.#parts.facts.report;
+    return workers.some((worker) => worker.state !== "standby" && sent.has(epochOf(worker)));
+  }
+
+  /** The first turn after a loss of memory shall give no job to whom the last one gave none. */
+  #holdAgain(config: EndpointConfig, now: number): void {
+    const { desired } = this.#desired;
+    this.#close(NO_SCALE_DOWN, this.#planRollout(desired, true, config, now));
+  }
+
+  #planScaleDown(
+    { desired, floor }: ScaleUp,
+    members: readonly RolloutWorker[] | undefined,
+    config: EndpointConfig,
+    now: number,
+  ): ScaleDown {
+    const { work } = this.#parts;
+    const isWaitedFor = work.waiting > 0;
+    const size = members?.length ?? this.#workerSet.size;
+    if (size <= config.workersMax && (isWaitedFor || Math.max(desired, size) <= floor)) {
+      return { desired, leaving: NONE, draining: NONE, reviewAt: null };
+    }
+    const workers = members ?? this.#workerSet.sample(work.busy, this.#draining);
+    const idleTimes = { idleSinceAt: this.#idleSinceAt, leftAt: this.#leftAt };
+    return planScaleDown({ workers, desired, floor, hasWaitingJobs: isWaitedFor, ...idleTimes }, config, now);
+  }
+
+  // Applying
+
+  #adopt({ desired, leaving: spare }: ScaleDown, outdated: readonly string[], now: number): void {
+    const { jobsPerWorker } = this.#parts.concurrency;
+    const leaving = [...outdated, ...spare];
+    if (desired === this.#desired.desired && leaving.length === 0) {
+      // Less than was known is no news: a new worker often begins with one job at a time.
+      if (jobsPerWorker > this.#desired.jobsPerWorker) this.#save({ ...this.#desired, jobsPerWorker });
+      return;
+    }
+    const { workers } = this.#parts.facts.report;
+    const epochs = new Map(workers.map((worker) => [worker.workerId, epochOf(worker)]));
+    const known = new Set(epochs.values());
+    this.#save({
+      ...this.#desired,
+      desired,
+      // Whom Fleet still lists may be shown as ready again by an agent that has not heard of it.
+      leaving: [
+        ...this.#desired.leaving.filter((epoch) => known.has(epoch)),
+        ...leaving.map((workerId) => epochs.get(workerId) ?? workerId),
+      ],
+      grownAt: desired > this.#desired.desired ? now : this.#desired.grownAt,
+      jobsPerWorker,
+      isSent: false,
+    });
+    if (spare.length > 0) this.#leftAt = now;
+    if (leaving.length > 0) this.#hasLeft = true;
+  }
+
+  #close(
+    { leaving, draining }: Pick<ScaleDown, "leaving" | "draining">,
+    rolling: RolloutPlan | undefined,
+  ): AdmissionChange {
+    this.#either = rolling?.either ?? NO_CHOICE;
+    const isAsBefore = !rolling && leaving.length + draining.length + this.#heldBack.size === 0;
+    if (isAsBefore && !this.#hasNews) return UNCHANGED;
+    this.#hasNews = false;
+    const before = this.#closed;
+    this.#draining = new Set([...draining, ...(rolling?.draining ?? NONE)]);
+    this.#heldBack = new Set([...this.#draining, ...(rolling?.onHold ?? NONE)]);
+    const left = workersIn(this.#desired.leaving, this.#parts.facts.report.workers);
+    this.#closed = new Set([...left, ...this.#heldBack]);
+    const hasReopened = [...before].some(
+      (workerId) => !this.#closed.has(workerId) && this.#workerSet.has(workerId),
+    );
+    if (hasReopened) this.#reopenings += 1;
+    return { closed: [...this.#closed].filter((workerId) => !before.has(workerId)), hasReopened };
+  }
+
+  /** Sees to the note of the clocks; returns when to look again. */
+  #storeIdle(reviewAt: number | null, { idleTimeoutSeconds }: EndpointConfig, now: number): number | null {
+    if (reviewAt === null || idleTimeoutSeconds * 1_000 <= IDLE_STORE_AFTER_MS) return reviewAt;
+    const idleTimes = { idleSinceAt: this.#idleSinceAt, freeSince: [...this.#workerSet.idleTimes] };
+    return earliest(reviewAt, this.#idleTracker.keep(idleTimes, now));
+  }
+
+  #save(desired: DesiredState): void {
+    this.#desired = desired;
+    this.#parts.store.writeFact("desired_workers", desired);
+  }
+}
+
+const NONE: readonly string[] = [];
+const NO_CHOICE: RolloutPlan["either"] = { count: 0, among: new Set() };
+const NO_SCALE_DOWN = { leaving: NONE, draining: NONE };
+const UNCHANGED: AdmissionChange = { closed: NONE, hasReopened: false };
+
+function earliest(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? (a ?? b) : Math.min(a, b);
+}

@@ -1,0 +1,74 @@
+/** The workers that nobody sent away, and since when each of them is free. */
+import { acceptsJobs } from "../../domain/scaling/open-slots.ts";
+import type { RolloutWorker } from "../../domain/rollouts/rollout-plan.ts";
+import { isBroken } from "../../domain/rollouts/rollout-progress.ts";
+import type { FleetReport, WorkerSnapshot } from "../../domain/jobs/queue-reason.ts";
+import { epochOf } from "../../domain/placement/standby.ts";
+
+export type Terms = {
+  readonly version: number;
+  /** Stints of workers that were sent away. */
+  readonly leaving: ReadonlySet<string>;
+};
+
+export class WorkerSet {
+  #members: readonly WorkerSnapshot[] = [];
+  readonly #freeSince = new Map<string, number>();
+  #version = 0;
+  #hasOutdated = false;
+
+  /** Takes over what Fleet says; the clock of a worker starts when it is ready. */
+  learn({ workers }: FleetReport, { version, leaving }: Terms, now: number): void {
+    this.#members = workers.filter((worker) => acceptsJobs(worker) && !leaving.has(epochOf(worker)));
+    this.#version = version;
+    this.#hasOutdated = this.#members.some((worker) => (worker.version ?? version) < version);
+    const ready = new Set(this.#members.filter(isReady).map(({ workerId }) => workerId));
+    for (const workerId of this.#freeSince.keys()) if (!ready.has(workerId)) this.#freeSince.delete(workerId);
+    for (const workerId of ready) if (!this.#freeSince.has(workerId)) this.#freeSince.set(workerId, now);
+  }
+
+  /** Their last jobs have ended. */
+  freed(workerIds: readonly string[], now: number): void {
+    for (const workerId of workerIds) if (this.#freeSince.has(workerId)) this.#freeSince.set(workerId, now);
+  }
+
+  has(workerId: string): boolean {
+    return this.#members.some((worker) => worker.workerId === workerId);
+  }
+
+  get size(): number {
+    return this.#members.length;
+  }
+
+  /** Some are of an older release. */
+  get hasOutdated(): boolean {
+    return this.#hasOutdated;
+  }
+
+  sample(busy: ReadonlyMap<string, number>, draining: ReadonlySet<string>): RolloutWorker[] {
+    return this.#members.map((worker) => ({
+      workerId: worker.workerId,
+      isReady: isReady(worker),
+      jobs: busy.get(worker.workerId) ?? 0,
+      isDraining: draining.has(worker.workerId),
+      freeSinceAt: this.#freeSince.get(worker.workerId) ?? 0,
+      version: worker.version ?? this.#version,
+      isBroken: isBroken(worker),
+    }));
+  }
+
+  /** The clocks, for a note. */
+  get idleTimes(): ReadonlyMap<string, number> {
+    return this.#freeSince;
+  }
+
+  /** Sets clocks as they were noted. */
+  restore(idleTimes: Iterable<readonly [workerId: string, freeSinceAt: number]>): void {
+    for (const [workerId, at] of idleTimes)
+      if (this.#freeSince.has(workerId)) this.#freeSince.set(workerId, at);
+  }
+}
+
+function isReady({ state }: WorkerSnapshot): boolean {
+  return state === "ready";
+}

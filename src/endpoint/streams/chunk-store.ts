@@ -1,0 +1,169 @@
+/**
+ * Chunks that handlers yielded, and how far each stream was drained: the SQL, and what is accepted.
+ *
+ * C1  A stream shows one attempt. The first chunk of a newer attempt removes those of the older ones.
+ * C2  Positions count on over all attempts of a job, so a reader that goes on from a position never sees a
+ *     chunk twice, and sees a newer attempt from its start.
+ * C3  Chunks of an attempt are taken in order and once, by their numbers, however often they come.
+ * C4  A chunk is drained once. The cursor is written in the turn that hands the chunks out, and only then.
+ */
+import { CHUNK_MAX_BYTES, STREAM_MAX_BYTES } from "../../contract/limits.ts";
+import type { ObjectDatabase, Statement } from "../../durable/sql.ts";
+import type { ChunkRun, ChunkJson, Chunks } from "../messages.ts";
+
+export type Appended =
+  | { readonly kind: "stored"; readonly received: number; readonly isNews: boolean }
+  | { readonly kind: "refused"; readonly error: string };
+
+/** The last row of a stream: where it stands. */
+type Tail = { position: number; attempt: number; number: number; total_bytes: number };
+
+type RunRow = { position: number; count: number; wire: string; attempt: number };
+
+/** The documented limit of a row is 2 MB. */
+const ROW_MAX_BYTES = 1_500_000;
+/** Bounds what one read of an event stream brings. */
+const READ_ROWS = 16;
+const ALL_ROWS = -1;
+
+export class ChunkStore {
+  readonly #tail: Statement<{ seq: number }, Tail>;
+  readonly #append: Statement<Record<string, string | number>, never>;
+  readonly #after: Statement<{ seq: number; position: number; limit: number }, RunRow>;
+  readonly #remove: Statement<{ seq: number }, never>;
+  readonly #cursor: Statement<{ seq: number }, { position: number }>;
+  readonly #moveCursor: Statement<{ seq: number; position: number }, never>;
+  readonly #removeCursor: Statement<{ seq: number }, never>;
+
+  constructor(database: ObjectDatabase) {
+    this.#tail = database.statement(
+      `SELECT position, attempt, number, total_bytes FROM chunk
+        WHERE seq = :seq ORDER BY position DESC LIMIT 1`,
+    );
+    this.#append = database.statement(
+      `INSERT INTO chunk (seq, position, count, attempt, number, total_bytes, wire)
+       VALUES (:seq, :position, :count, :attempt, :number, :totalBytes, :wire)`,
+    );
+    this.#after = database.statement(
+      `SELECT position, count, wire, attempt FROM chunk
+        WHERE seq = :seq AND position > :position ORDER BY position LIMIT :limit`,
+    );
+    this.#remove = database.statement("DELETE FROM chunk WHERE seq = :seq");
+    this.#cursor = database.statement("SELECT position FROM drained WHERE seq = :seq");
+    this.#moveCursor = database.statement(
+      `INSERT INTO drained (seq, position) VALUES (:seq, :position)
+       ON CONFLICT (seq) DO UPDATE SET position = excluded.position`,
+    );
+    this.#removeCursor = database.statement("DELETE FROM drained WHERE seq = :seq");
+  }
+
+  // Writing
+
+  /** Takes the chunks of the attempt that holds the job. */
+  append(seq: number, { attempt, from, outputs }: Chunks): Appended {
+    const tail = this.#tail.first({ seq });
+    const isNewAttempt = tail !== undefined && tail.attempt < attempt;
+    const received = tail?.attempt === attempt ? tail.number : 0;
+    const fresh = from > received + 1 ? [] : outputs.slice(received + 1 - from); // C3
+    if (fresh.length === 0) return { kind: "stored", received, isNews: false };
+
+    const start = { position: tail?.position ?? 0, number: received }; // C2
+    const storedBytes = tail && !isNewAttempt ? tail.total_bytes : 0;
+    const error = checkSizes(fresh, storedBytes);
+    if (error !== undefined) return { kind: "refused", error };
+    if (isNewAttempt) this.#remove.run({ seq }); // C1
+    this.#insert(seq, attempt, start, storedBytes, fresh);
+    return { kind: "stored", received: received + fresh.length, isNews: true };
+  }
+
+  #insert(
+    seq: number,
+    attempt: number,
+    start: { readonly position: number; readonly number: number },
+    storedBytes: number,
+    chunks: readonly ChunkJson[],
+  ): void {
+    let count = 0;
+    let totalBytes = storedBytes;
+    for (const row of rowsOf(chunks)) {
+      count += row.length;
+      totalBytes += sumBytes(row);
+      this.#append.run({
+        seq,
+        position: start.position + count,
+        count: row.length,
+        attempt,
+        number: start.number + count,
+        totalBytes,
+        wire: row.map(({ json }) => `{"output":${json}}`).join(","),
+      });
+    }
+  }
+
+  remove(seq: number): void {
+    this.#remove.run({ seq });
+    this.#removeCursor.run({ seq });
+  }
+
+  // Reading
+
+  /** Position of the last chunk; 0 when there is none. */
+  endOf(seq: number): number {
+    return this.#tail.first({ seq })?.position ?? 0;
+  }
+
+  /** Position up to which the stream was drained. */
+  cursorOf(seq: number): number {
+    return this.#cursor.first({ seq })?.position ?? 0;
+  }
+
+  /** What comes after a position, in a bounded batch. The first run may begin before it. */
+  after(seq: number, position: number): ChunkRun[] {
+    return this.#after.all({ seq, position, limit: READ_ROWS });
+  }
+
+  /** Hands out all that was not drained yet; to be called inside a turn. */
+  drain(seq: number): { readonly runs: readonly ChunkRun[]; readonly position: number } {
+    const cursor = this.cursorOf(seq);
+    const runs = this.#after.all({ seq, position: cursor, limit: ALL_ROWS });
+    const position = runs.at(-1)?.position ?? cursor;
+    if (position > cursor) this.#moveCursor.run({ seq, position }); // C4
+    return { runs, position };
+  }
+}
+
+function checkSizes(chunks: readonly ChunkJson[], storedBytes: number): string | undefined {
+  const largest = Math.max(...chunks.map(({ sizeBytes }) => sizeBytes));
+  if (largest > CHUNK_MAX_BYTES) return chunkTooLarge(largest);
+  if (storedBytes + sumBytes(chunks) <= STREAM_MAX_BYTES) return undefined;
+  return (
+    `The handler streamed more than ${STREAM_MAX_BYTES} bytes, which is all that is kept of one job. ` +
+    "Stream less, or store the data elsewhere and stream its address."
+  );
+}
+
+function chunkTooLarge(sizeBytes: number): string {
+  return (
+    `The handler yielded a chunk of ${sizeBytes} bytes; at most ${CHUNK_MAX_BYTES} are taken. ` +
+    "Yield smaller chunks, or store the data elsewhere and yield its address."
+  );
+}
+
+/** Cuts chunks into rows that storage takes; nearly always one. */
+function rowsOf(chunks: readonly ChunkJson[]): ChunkJson[][] {
+  const rows: ChunkJson[][] = [[]];
+  let rowBytes = 0;
+  for (const chunk of chunks) {
+    if (rowBytes > 0 && rowBytes + chunk.sizeBytes > ROW_MAX_BYTES) {
+      rows.push([]);
+      rowBytes = 0;
+    }
+    rows.at(-1)?.push(chunk);
+    rowBytes += chunk.sizeBytes;
+  }
+  return rows;
+}
+
+function sumBytes(chunks: readonly ChunkJson[]): number {
+  return chunks.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+}

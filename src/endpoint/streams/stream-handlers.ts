@@ -1,0 +1,120 @@
+/** Streams for their readers: chunks drained by polls, or read on from a position. */
+import { isFinal } from "../../domain/jobs/job-machine.ts";
+import { wireStatusOf, type JobView } from "../../domain/jobs/job-view.ts";
+import type { GroupCommit } from "../../durable/group-commit.ts";
+import type { Waiters } from "../../durable/waiters.ts";
+import type { ChunkStore } from "./chunk-store.ts";
+import type { EndpointFacts } from "../endpoint-facts.ts";
+import { findJob, isUnderway } from "../queue/job-reference.ts";
+import type { StoredJob } from "../queue/job-store.ts";
+import type {
+  DrainOutcome,
+  DrainReply,
+  Limited,
+  ReadStreamOutcome,
+  ReadStreamReply,
+  SlotRef,
+} from "../messages.ts";
+import type { Queue } from "../queue/queue.ts";
+import type { RequestLimits, RequestSlot } from "../limits/request-limits.ts";
+
+export type StreamHandlersParts = {
+  readonly facts: EndpointFacts;
+  readonly queue: Queue;
+  readonly chunks: ChunkStore;
+  readonly limits: RequestLimits;
+  readonly commit: GroupCommit;
+  readonly waiters: Waiters<number, "look">;
+  readonly view: (stored: StoredJob) => JobView;
+};
+
+export class StreamHandlers {
+  readonly #parts: StreamHandlersParts;
+
+  constructor(parts: StreamHandlersParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Hands out the chunks that no earlier call got; waits a moment for some when asked to. Who has waited
+   * before brings the slot that it was given then.
+   */
+  drain(jobId: string, holdMs: number, keptSlot: SlotRef | null): Promise<DrainReply> {
+    return this.#admit<DrainOutcome>(keptSlot, (slot) => this.#drainNow(jobId, holdMs, slot));
+  }
+
+  /** Chunks beyond a position, in batches, without touching what is drained; all reads are one request. */
+  read(jobId: string, position: number, holdMs: number, keptSlot: SlotRef | null): Promise<ReadStreamReply> {
+    return this.#admit<ReadStreamOutcome>(keptSlot, (slot) => this.#readNow(jobId, position, holdMs, slot));
+  }
+
+  #admit<Outcome extends object>(
+    keptSlot: SlotRef | null,
+    read: (slot: RequestSlot) => Promise<Outcome>,
+  ): Promise<Limited<Outcome>> {
+    const { limits } = this.#parts;
+    return keptSlot ? limits.resume(keptSlot, read) : limits.admit("stream", Date.now(), read);
+  }
+
+  async #drainNow(jobId: string, holdMs: number, slot: RequestSlot): Promise<DrainOutcome> {
+    const { chunks } = this.#parts;
+    const stored = await this.#awaitChunks(jobId, holdMs, (seq) => chunks.cursorOf(seq));
+    if (!stored) return NOT_FOUND;
+    const cursor = chunks.cursorOf(stored.seq);
+    const isEmpty = chunks.endOf(stored.seq) <= cursor;
+    const outcome = isEmpty
+      ? drained(stored, { runs: [], position: cursor })
+      : await this.#drainInTurn(jobId);
+    const isWaiting = outcome.kind === "found" && outcome.runs.length === 0 && !outcome.isFinal;
+    return isWaiting && holdMs > 0 ? { ...outcome, slot: slot.keep(Date.now()) } : outcome;
+  }
+
+  #drainInTurn(jobId: string): Promise<DrainOutcome> {
+    const { queue, chunks, commit } = this.#parts;
+    return commit.run(() => {
+      const latest = findJob(queue, jobId, Date.now());
+      return latest ? drained(latest, chunks.drain(latest.seq)) : NOT_FOUND;
+    });
+  }
+
+  async #readNow(
+    jobId: string,
+    position: number,
+    holdMs: number,
+    slot: RequestSlot,
+  ): Promise<ReadStreamOutcome> {
+    const stored = await this.#awaitChunks(jobId, holdMs, () => position);
+    if (!stored) return NOT_FOUND;
+    const runs = this.#parts.chunks.after(stored.seq, position);
+    const isEnded = isFinal(stored.job.state);
+    const isOver = isEnded && runs.length === 0;
+    const keptSlot = isOver ? null : slot.keep(Date.now());
+    const view = this.#parts.view(stored);
+    return { kind: "found", view, attempt: stored.job.attempt, isFinal: isEnded, runs, slot: keptSlot };
+  }
+
+  /** The job, after a moment in which chunks may have come if there are none beyond the position yet. */
+  async #awaitChunks(
+    jobId: string,
+    requestedMs: number,
+    positionOf: (seq: number) => number,
+  ): Promise<StoredJob | undefined> {
+    const { facts, queue, chunks, waiters } = this.#parts;
+    const now = Date.now();
+    const stored = findJob(queue, jobId, now);
+    const holdMs = facts.holdMs(requestedMs, now);
+    if (!isUnderway(stored) || holdMs === 0) return stored;
+    if (chunks.endOf(stored.seq) > positionOf(stored.seq)) return stored;
+    await waiters.wait(stored.seq, holdMs);
+    return findJob(queue, jobId, Date.now());
+  }
+}
+
+type Drained = Extract<DrainOutcome, { kind: "found" }>;
+
+const NOT_FOUND = { kind: "not_found" } as const;
+
+function drained({ job }: StoredJob, chunks: Pick<Drained, "runs" | "position">): DrainOutcome {
+  const slot = null;
+  return { kind: "found", status: wireStatusOf(job.state), isFinal: isFinal(job.state), ...chunks, slot };
+}

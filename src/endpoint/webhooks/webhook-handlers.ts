@@ -1,0 +1,74 @@
+/** What clients do with webhooks of jobs: reading the log of a delivery, and having it sent once more. */
+import { isFinal } from "../../domain/jobs/job-machine.ts";
+import type { WebhookLogBody } from "../../contract/webhook.ts";
+import { stateOfDelivery, type Delivery } from "../../domain/webhooks/webhook-delivery.ts";
+import type { GroupCommit } from "../../durable/group-commit.ts";
+import { findJob, publicId } from "../queue/job-reference.ts";
+import type { StoredJob } from "../queue/job-store.ts";
+import type { Limited, RedeliverOutcome, WebhookLogOutcome } from "../messages.ts";
+import type { Queue } from "../queue/queue.ts";
+import type { RequestLimits } from "../limits/request-limits.ts";
+import type { WebhookOutbox } from "./webhook-outbox.ts";
+
+export type WebhookHandlersParts = {
+  readonly queue: Queue;
+  readonly outbox: WebhookOutbox;
+  readonly limits: RequestLimits;
+  readonly commit: GroupCommit;
+};
+
+export class WebhookHandlers {
+  readonly #parts: WebhookHandlersParts;
+
+  constructor(parts: WebhookHandlersParts) {
+    this.#parts = parts;
+  }
+
+  log(jobId: string): Promise<Limited<WebhookLogOutcome>> {
+    const { limits, queue } = this.#parts;
+    return limits.admit<WebhookLogOutcome>("webhooks", Date.now(), async () => {
+      const stored = findJob(queue, jobId, Date.now());
+      return stored ? { kind: "log", log: this.logOf(stored) } : NOT_FOUND;
+    });
+  }
+
+  redeliver(jobId: string): Promise<Limited<RedeliverOutcome>> {
+    const { limits, queue, outbox, commit } = this.#parts;
+    const work = (): RedeliverOutcome => {
+      const now = Date.now();
+      const stored = findJob(queue, jobId, now);
+      if (!stored) return NOT_FOUND;
+      const { seq, job } = stored;
+      const { url, page } = queue.webhookOf(seq);
+      if (url === null) return { kind: "refused", reason: "no_webhook" };
+      if (!isFinal(job.state)) return { kind: "refused", reason: "not_ended" };
+      const delivery = outbox.redeliver(page, seq, job.retries, now);
+      if (!delivery) return { kind: "refused", reason: "never_sent" };
+      return { kind: "log", log: toBody(stored, url, delivery) };
+    };
+    return limits.admit("webhooks", Date.now(), () => commit.run(work));
+  }
+
+  /** The log of the delivery of a job's last end. */
+  logOf(stored: StoredJob): WebhookLogBody {
+    const { queue, outbox } = this.#parts;
+    const { url, page } = queue.webhookOf(stored.seq);
+    const delivery = page === 0 ? undefined : outbox.find(page, stored.seq, stored.job.retries);
+    return toBody(stored, url, delivery);
+  }
+}
+
+const NOT_FOUND = { kind: "not_found" } as const;
+
+function toBody(stored: StoredJob, webhook: string | null, delivery: Delivery | undefined): WebhookLogBody {
+  const id = publicId(stored);
+  if (!delivery) return { id, webhook, state: "none", attempts: [] };
+  const { attempts, nextAt } = delivery;
+  return {
+    id,
+    webhook,
+    state: stateOfDelivery(delivery),
+    attempts,
+    ...(nextAt !== null && { nextAttemptAt: nextAt }),
+  };
+}

@@ -1,0 +1,312 @@
+/**
+ * The outbox: deliveries that are pending, and the log of those that are over.
+ *
+ * Deliveries lie on pages, one row each, since a row per delivery would cost as much as a step of the job.
+ *
+ * O1  A delivery is written in the turn in which its job ends. The job's row names its page.
+ * O2  Outcomes are kept in memory for a moment and written with whatever else the page gets. One that is lost
+ *     costs a repeated call, which receivers tell by the delivery's name.
+ * O3  A page is open while something on it is pending or while it is being filled. After a restart the open
+ *     pages are read, and no others.
+ * O4  A pending delivery whose job has gone, or was queued again, is dropped by its sender at the latest; nothing
+ *     is written for it before. So the pages may name several ends of a job, of which only the last one counts.
+ * O5  No more than WEBHOOK_PENDING_MAX deliveries are pending, since a receiver that answers nothing would else
+ *     fill the memory.
+ * O6  A page goes when all its jobs are gone.
+ */
+import {
+  afterAttempt,
+  droppedDelivery,
+  newDelivery,
+  redelivered,
+  type Delivery,
+  type WebhookAttempt,
+} from "../../domain/webhooks/webhook-delivery.ts";
+import { WEBHOOK_RECHECK_MS, WEBHOOK_PENDING_MAX } from "../../contract/limits.ts";
+import type { PageRow, WebhookStore } from "./webhook-store.ts";
+
+const PAGE_DELIVERIES = 64;
+const SWEEP_PAGES = 1_000;
+
+type Page = {
+  readonly number: number;
+  /** By the sequence of the job; a later end of a job takes the place of an earlier one. */
+  readonly deliveries: Map<number, Delivery>;
+  removeAt: number;
+  pending: number;
+  /** How the row says it; null when there is no row yet. */
+  wasOpen: boolean | null;
+};
+
+/** A job's end that is to be told. */
+export type JobEnd = {
+  readonly seq: number;
+  readonly end: number;
+  readonly webhook: string;
+  /** When the job will be gone. */
+  readonly goneAt: number;
+};
+
+export class WebhookOutbox {
+  readonly #store: WebhookStore;
+  readonly #pendingMax: number;
+  /** Open pages. */
+  readonly #pages = new Map<number, Page>();
+  /** Where the pending delivery of a job is. */
+  readonly #pageOf = new Map<number, Page>();
+  /** Due deliveries by host; hosts take turns in the order of the map. */
+  readonly #ready = new Map<string, Set<number>>();
+  /** Deliveries that wait for their next attempt, the earliest first. */
+  readonly #waiting = new Set<number>();
+  readonly #sending = new Set<number>();
+  /** Pages to be written in this turn. */
+  readonly #changed = new Set<Page>();
+  /** Pages with outcomes that only memory knows. */
+  readonly #unsaved = new Set<Page>();
+  #filling: Page | null = null;
+  #lastNumber = 0;
+
+  constructor(store: WebhookStore, pendingMax = WEBHOOK_PENDING_MAX) {
+    this.#store = store;
+    this.#pendingMax = pendingMax;
+  }
+
+  /** Reads what is pending after memory was lost. */
+  recover(now: number): void {
+    this.#lastNumber = this.#store.lastClosed();
+    const pages = this.#store.openPages().map((row) => this.#load(row, true));
+    this.#lastNumber = Math.max(this.#lastNumber, pages.at(-1)?.number ?? 0);
+    this.#filling = pages.findLast((page) => !isFull(page)) ?? null;
+    const pending = this.#pendingOn(pages).toSorted((a, b) => a.nextAt - b.nextAt);
+    for (const { page, delivery } of pending) this.#schedule(page, delivery, now);
+  }
+
+  /** Pending deliveries; of a job that has ended several times, the last one, which is on the last page (O4). */
+  #pendingOn(pages: readonly Page[]): { page: Page; delivery: Delivery; nextAt: number }[] {
+    const latest = new Map<number, { page: Page; delivery: Delivery; nextAt: number }>();
+    for (const page of pages) {
+      for (const delivery of page.deliveries.values()) {
+        const { seq, nextAt } = delivery;
+        if (nextAt !== null) latest.set(seq, { page, delivery, nextAt });
+      }
+    }
+    return [...latest.values()];
+  }
+
+  // In a turn
+
+  /** The page on which the next delivery will be. */
+  pageFor(now: number): number {
+    return this.#filling && !isFull(this.#filling)
+      ? this.#filling.number
+      : Math.max(this.#lastNumber + 1, now);
+  }
+
+  /** Notes that a job has ended. */
+  add({ seq, end, webhook, goneAt }: JobEnd, now: number): void {
+    this.withdraw(seq); // what is pending of an earlier end
+    const page = this.#pageToFill(now);
+    page.removeAt = Math.max(page.removeAt, goneAt);
+    const job = { seq, end, host: new URL(webhook).host };
+    const hasCapacity = this.#pageOf.size < this.#pendingMax;
+    const delivery = hasCapacity ? newDelivery(job, now) : droppedDelivery(job, now);
+    page.deliveries.set(seq, delivery);
+    this.#changed.add(page);
+    if (hasCapacity) this.#schedule(page, delivery, now);
+  }
+
+  /** Begins a delivery anew that is over, or brings a pending one forward. */
+  redeliver(pageNumber: number, seq: number, end: number, now: number): Delivery | undefined {
+    const found = this.find(pageNumber, seq, end);
+    if (!found || this.#sending.has(seq)) return found;
+    const page = this.#pages.get(pageNumber) ?? this.#reopen(pageNumber);
+    if (!page) return undefined;
+    this.withdraw(seq);
+    const delivery = redelivered(found, now);
+    page.deliveries.set(seq, delivery);
+    this.#changed.add(page);
+    this.#schedule(page, delivery, now);
+    return delivery;
+  }
+
+  /** The job has gone: what is pending of it is dropped. */
+  withdraw(seq: number): void {
+    const page = this.#pageOf.get(seq);
+    const delivery = page?.deliveries.get(seq);
+    if (page && delivery) this.#end(page, { ...delivery, nextAt: null });
+  }
+
+  /** Writes the pages that changed; to be called once, at the end of a turn. */
+  save(): void {
+    for (const page of this.#changed) this.#write(page);
+    this.#changed.clear();
+  }
+
+  /** Has outcomes written in this turn. */
+  flush(): void {
+    for (const page of this.#unsaved) this.#changed.add(page);
+  }
+
+  /** Removes pages whose jobs are gone, in a bounded batch. */
+  sweep(now: number): void {
+    this.#store.removeClosed(now, SWEEP_PAGES);
+    for (const page of this.#pages.values()) {
+      if (page.pending > 0 || page.removeAt > now) continue;
+      if (page.wasOpen !== null) this.#store.remove(page.number, page.wasOpen);
+      this.#forget(page);
+    }
+  }
+
+  // Sending
+
+  get hasUnsaved(): boolean {
+    return this.#unsaved.size > 0;
+  }
+
+  /** Deliveries that are under way, and pages with outcomes that are still to be written. */
+  get openCount(): number {
+    return this.#ready.size + this.#sending.size + this.#unsaved.size;
+  }
+
+  /** When the alarm must ring: for the next attempt, or because memory may be lost before. */
+  nextAt(now: number): number | null {
+    const [first] = this.#waiting;
+    const waitsUntil = first === undefined ? null : this.#pending(first)?.nextAt;
+    const isUnderway = this.#ready.size > 0 || this.#sending.size > 0;
+    const candidates = [waitsUntil ?? null, isUnderway ? now + WEBHOOK_RECHECK_MS : null];
+    const times = candidates.filter((at) => at !== null);
+    return times.length === 0 ? null : Math.min(...times);
+  }
+
+  /** Whether something could be sent at once. */
+  get isReady(): boolean {
+    return this.#ready.size > 0;
+  }
+
+  /** Takes out the next due delivery; `choose` says of which host. */
+  take(now: number, choose: (hosts: Iterable<string>) => string | undefined): Delivery | undefined {
+    this.#wakeWaiting(now);
+    const host = choose(this.#ready.keys());
+    const ready = host === undefined ? undefined : this.#ready.get(host);
+    const [seq] = ready ?? [];
+    if (host === undefined || !ready || seq === undefined) return undefined;
+    ready.delete(seq);
+    this.#ready.delete(host);
+    if (ready.size > 0) this.#ready.set(host, ready); // behind the others
+    this.#sending.add(seq);
+    return this.#pending(seq);
+  }
+
+  /** Takes the outcome of an attempt; null when there is nothing more to tell. */
+  settle(sent: Delivery, attempt: WebhookAttempt | null, now: number): void {
+    const page = this.#pageOf.get(sent.seq);
+    const delivery = page?.deliveries.get(sent.seq);
+    if (!page || delivery?.end !== sent.end) return; // withdrawn while it was sent
+    this.#sending.delete(sent.seq);
+    const next = attempt ? afterAttempt(delivery, attempt) : { ...delivery, nextAt: null };
+    if (next.nextAt === null) return this.#end(page, next);
+    page.deliveries.set(next.seq, next);
+    this.#unsaved.add(page);
+    page.pending -= 1;
+    this.#schedule(page, next, now);
+  }
+
+  // Reading
+
+  /** What became of a job's end. */
+  find(pageNumber: number, seq: number, end: number): Delivery | undefined {
+    const page = this.#pages.get(pageNumber);
+    const row = page ? undefined : this.#store.closedPage(pageNumber);
+    const delivery = page ? page.deliveries.get(seq) : row && readDeliveries(row).find((d) => d.seq === seq);
+    return delivery?.end === end ? delivery : undefined;
+  }
+
+  // Steps
+
+  #pending(seq: number): Delivery | undefined {
+    return this.#pageOf.get(seq)?.deliveries.get(seq);
+  }
+
+  #schedule(page: Page, delivery: Delivery, now: number): void {
+    const { seq, host, nextAt } = delivery;
+    page.pending += 1;
+    this.#pageOf.set(seq, page);
+    if (nextAt !== null && nextAt > now) this.#waiting.add(seq);
+    else this.#makeReady(host, seq);
+  }
+
+  #makeReady(host: string, seq: number): void {
+    const ready = this.#ready.get(host) ?? new Set();
+    this.#ready.set(host, ready.add(seq));
+  }
+
+  #wakeWaiting(now: number): void {
+    for (const seq of this.#waiting) {
+      const delivery = this.#pending(seq);
+      if (delivery && (delivery.nextAt ?? 0) > now) return;
+      this.#waiting.delete(seq);
+      if (delivery) this.#makeReady(delivery.host, seq);
+    }
+  }
+
+  #end(page: Page, delivery: Delivery): void {
+    const { seq, host } = delivery;
+    page.deliveries.set(seq, delivery);
+    page.pending -= 1;
+    this.#pageOf.delete(seq);
+    this.#waiting.delete(seq);
+    this.#sending.delete(seq);
+    const ready = this.#ready.get(host);
+    if (ready?.delete(seq) && ready.size === 0) this.#ready.delete(host);
+    this.#unsaved.add(page);
+  }
+
+  // Pages
+
+  #pageToFill(now: number): Page {
+    if (this.#filling && !isFull(this.#filling)) return this.#filling;
+    const number = this.pageFor(now);
+    const page: Page = { number, deliveries: new Map(), removeAt: 0, pending: 0, wasOpen: null };
+    this.#filling = page;
+    this.#lastNumber = number;
+    this.#pages.set(number, page);
+    return page;
+  }
+
+  #load(row: PageRow, wasOpen: boolean): Page {
+    const deliveries = new Map(readDeliveries(row).map((delivery) => [delivery.seq, delivery]));
+    const page: Page = { number: row.page, deliveries, removeAt: row.remove_at, pending: 0, wasOpen };
+    this.#pages.set(page.number, page);
+    return page;
+  }
+
+  #reopen(number: number): Page | undefined {
+    const row = this.#store.closedPage(number);
+    return row && this.#load(row, false);
+  }
+
+  #write(page: Page): void {
+    const isOpen = page.pending > 0 || (page === this.#filling && !isFull(page));
+    const deliveries = JSON.stringify([...page.deliveries.values()]);
+    if (page.wasOpen === null) this.#store.insert(page.number, isOpen, page.removeAt, deliveries);
+    else this.#store.update(page.number, page.wasOpen, isOpen, page.removeAt, deliveries);
+    page.wasOpen = isOpen;
+    this.#unsaved.delete(page);
+    if (!isOpen) this.#forget(page);
+  }
+
+  #forget(page: Page): void {
+    this.#pages.delete(page.number);
+    this.#unsaved.delete(page);
+    this.#changed.delete(page);
+    if (this.#filling === page) this.#filling = null;
+  }
+}
+
+function isFull({ deliveries }: Page): boolean {
+  return deliveries.size >= PAGE_DELIVERIES;
+}
+
+function readDeliveries({ deliveries }: PageRow): Delivery[] {
+  return JSON.parse(deliveries) as Delivery[];
+}

@@ -1,0 +1,75 @@
+/** Who is there of one account, for those who measure: its hosts, and its endpoints with workers. */
+import type { WorkerState } from "../contract/agent/agent.ts";
+import type { FleetParts } from "./composition.ts";
+import type { WorkerRecord } from "./fleet-store.ts";
+import type { SeenTelemetry } from "./hosts/telemetry-cache.ts";
+import { stateOf } from "./worker-views.ts";
+
+export type HostSnapshot = {
+  readonly hostId: string;
+  readonly name: string;
+  readonly isPresent: boolean;
+  /** Those on standby take no room and are not among them. */
+  readonly workers: number;
+  readonly gpus: { readonly total: number; readonly taken: number };
+  readonly telemetry: SeenTelemetry | null;
+};
+
+export type EndpointSnapshot = {
+  readonly endpointId: string;
+  readonly name: string;
+  readonly desired: number;
+  readonly missing: number;
+  readonly workers: Readonly<Partial<Record<WorkerState, number>>>;
+};
+
+export type FleetSnapshot = {
+  readonly hosts: readonly HostSnapshot[];
+  /** Those that want workers, have some, or had some a short while ago. */
+  readonly endpoints: readonly EndpointSnapshot[];
+};
+
+/** How long after its last worker an endpoint is still looked at. */
+const RECENT_MS = 15 * 60_000;
+
+/** Counts in memory; of the rows only those of workers that ended a short while ago are read. */
+export function takeFleetSnapshot(
+  { store, presence, telemetry, placer, usage }: FleetParts,
+  accountId: string,
+  now: number,
+): FleetSnapshot {
+  const hosts = [...store.hosts.values()]
+    .filter((host) => host.accountId === accountId && host.removedAt === null)
+    .map(({ hostId, name, inventory }) => {
+      const workers = store.workersOn(hostId).filter(({ standbyAt }) => standbyAt === null);
+      const taken = workers.reduce((sum, { gpuIndexes }) => sum + gpuIndexes.length, 0);
+      return {
+        hostId,
+        name,
+        isPresent: presence.isPresent(hostId, now),
+        workers: workers.length,
+        gpus: { total: inventory.gpus.length, taken },
+        telemetry: telemetry.of(hostId),
+      };
+    });
+  const recent = usage.endpointsSince(now - RECENT_MS);
+  const endpoints = [...store.desiredWorkers.values()]
+    .filter(({ config }) => config.accountId === accountId)
+    .map(({ desired, config: { endpointId, name } }) => ({
+      endpointId,
+      name,
+      desired,
+      missing: placer.placementStatus(endpointId).missing,
+      workers: countStates(store.workersOf(endpointId)),
+    }))
+    .filter(
+      ({ endpointId, desired, workers }) =>
+        desired > 0 || Object.keys(workers).length > 0 || recent.has(endpointId),
+    );
+  return { hosts, endpoints };
+}
+
+function countStates(workers: readonly WorkerRecord[]): EndpointSnapshot["workers"] {
+  const groups = [...Map.groupBy(workers, stateOf)];
+  return Object.fromEntries(groups.map(([state, group]) => [state, group.length]));
+}

@@ -1,0 +1,85 @@
+/** The rooms of the hosts that are there, account by account, kept in step with the store. */
+import type { CandidateHost } from "../../domain/placement/host-capacity.ts";
+import { HostPool } from "../../domain/placement/host-pool.ts";
+import { isDraining } from "./draining.ts";
+import type { FleetStore, HostRecord } from "../fleet-store.ts";
+
+export class HostPools {
+  readonly #store: FleetStore;
+  readonly #pools = new Map<string, HostPool>();
+  /** Hosts in a pool, with the account of each. */
+  readonly #accounts = new Map<string, string>();
+  /** Free disk as hosts last said; not stored, since it changes all the time. */
+  readonly #diskFreeMb = new Map<string, number>();
+  #stale = new Set<string>();
+
+  constructor(store: FleetStore) {
+    this.#store = store;
+  }
+
+  /** Workers are placed on the host from now on. */
+  admit(hostId: string): void {
+    const host = this.#store.hosts.get(hostId);
+    if (!host || host.removedAt !== null) return;
+    this.#accounts.set(hostId, host.accountId);
+    this.#stale.add(hostId);
+  }
+
+  /** The host is not there any more. */
+  expel(hostId: string): void {
+    this.#diskFreeMb.delete(hostId);
+    this.changed(hostId);
+  }
+
+  /** Something of the host or its workers has changed. */
+  changed(hostId: string): void {
+    if (this.#accounts.has(hostId)) this.#stale.add(hostId);
+  }
+
+  /** Notes what disk a host has free; small changes are not worth a new plan. */
+  measureDisk(hostId: string, freeMb: number): void {
+    const current = this.#diskFreeMb.get(hostId) ?? this.#store.hosts.get(hostId)?.inventory.diskFreeMb ?? 0;
+    if (Math.abs(current - freeMb) < DISK_STEP_MB) return;
+    this.#diskFreeMb.set(hostId, freeMb);
+    this.changed(hostId);
+  }
+
+  of(accountId: string): HostPool {
+    const current = this.#pools.get(accountId);
+    if (current) return current;
+    const pool = new HostPool();
+    this.#pools.set(accountId, pool);
+    return pool;
+  }
+
+  /** Brings the pools in step; returns the hosts that had changed, by account. */
+  refresh(isPresent: (hostId: string) => boolean): ReadonlyMap<string, ReadonlySet<string>> {
+    const changed = new Map<string, Set<string>>();
+    for (const hostId of this.#stale) {
+      const accountId = this.#accounts.get(hostId);
+      if (accountId === undefined) continue;
+      changed.set(accountId, (changed.get(accountId) ?? new Set<string>()).add(hostId));
+      const host = this.#store.hosts.get(hostId);
+      if (host && host.removedAt === null && isPresent(hostId)) {
+        this.of(accountId).upsert(this.#candidate(host), this.#store.workersOn(hostId));
+      } else {
+        this.of(accountId).remove(hostId);
+        this.#accounts.delete(hostId);
+      }
+    }
+    this.#stale = new Set();
+    return changed;
+  }
+
+  #candidate(host: HostRecord): CandidateHost {
+    const { hostId, name, inventory, isCordoned } = host;
+    const { gpus, cpuCount, memoryMb, dataCenterId, cudaVersion, networkVolumeIds } = inventory;
+    const diskMb = inventory.diskFreeMb;
+    const diskFreeMb = this.#diskFreeMb.get(hostId) ?? diskMb;
+    const size = { cpuCount, memoryMb, diskMb, diskFreeMb };
+    const place = { dataCenterId, cudaVersion, networkVolumeIds };
+    return { hostId, name, gpus, ...size, ...place, isCordoned, isDrained: isDraining(host) };
+  }
+}
+
+const DISK_STEP_MB = 1_000;

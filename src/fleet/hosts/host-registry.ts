@@ -1,0 +1,240 @@
+/** The hosts of the fleet: who is there, what they have, and what their owners want of them. */
+import type { Inventory, WorkerReport } from "../../contract/agent/agent.ts";
+import { HOST_TOMBSTONE_MS } from "../../contract/limits.ts";
+import type { Failing } from "../../domain/placement/worker-moves.ts";
+import { stockOfHost, type HostStock } from "../../domain/placement/stock.ts";
+import { mergeStart } from "../../domain/jobs/timeline.ts";
+import { isDraining } from "./draining.ts";
+import type { FleetParts } from "../composition.ts";
+import type { HostRecord, WorkerRecord } from "../fleet-store.ts";
+import type { Heard } from "./host-presence.ts";
+import type { HostChange, HostView, SyncCall } from "../messages.ts";
+
+const NOTHING: Inventory = { gpus: [], cpuCount: 0, memoryMb: 0, diskFreeMb: 0, runtime: "docker" };
+
+export class HostRegistry {
+  readonly #parts: FleetParts;
+
+  constructor(parts: FleetParts) {
+    this.#parts = parts;
+  }
+
+  /** To be called once, when the store is loaded; a host with workers gets the time to come back. */
+  recover(now: number, heardOf: (hostId: string) => Heard | undefined): void {
+    const { store } = this.#parts;
+    for (const { hostId, removedAt } of store.hosts.values()) {
+      if (removedAt !== null && now - removedAt > HOST_TOMBSTONE_MS) store.removeHost(hostId);
+      if (removedAt !== null) continue;
+      const heard = heardOf(hostId);
+      if (heard) this.#heard(hostId, heard);
+      else if (store.countWorkersOn(hostId) > 0) this.#heard(hostId, { at: now, holdMs: 0 });
+    }
+  }
+
+  /** Takes over what the host says of itself and its workers, unless it was removed. */
+  applySync(call: SyncCall, now: number): void {
+    const { store, pools } = this.#parts;
+    const stored = store.hosts.get(call.hostId);
+    if (stored && stored.removedAt !== null) return;
+    const host = this.#record(call, stored);
+    if (!stored || !isSame(stored, host)) {
+      store.saveHost(host);
+      pools.changed(call.hostId);
+      if (stored && isDraining(stored) !== isDraining(host)) this.#reviewWorkersOn(call.hostId);
+    } else store.hosts.set(call.hostId, host);
+    if (call.telemetry) this.#parts.telemetry.record(call.hostId, call.telemetry, now);
+    pools.measureDisk(call.hostId, call.inventory.diskFreeMb);
+    this.#heard(call.hostId, { at: now, holdMs: call.holdMs, presence: call.presence });
+    this.#applyWorkerReports(call, now);
+  }
+
+  /** Hosts that have fallen silent take no more workers. */
+  expelSilent(now: number): void {
+    for (const hostId of this.#parts.presence.takeLost(now)) this.#parts.pools.expel(hostId);
+  }
+
+  /** Drops the workers of hosts that have been silent for too long. */
+  removeLost(now: number): void {
+    const { store, presence, revisions } = this.#parts;
+    this.expelSilent(now);
+    for (const hostId of store.busyHosts()) {
+      if (presence.isPresent(hostId, now)) continue;
+      for (const worker of store.workersOn(hostId)) this.#remove(worker);
+      revisions.touch(hostId);
+      presence.forget(hostId);
+    }
+    revisions.endStep();
+  }
+
+  /** The account's hosts shall fetch their assignments anew: what these hold beyond their release has changed. */
+  renewAssignments(accountId: string): void {
+    const { store, revisions } = this.#parts;
+    for (const hostId of store.busyHosts()) {
+      if (store.hosts.get(hostId)?.accountId === accountId) revisions.touch(hostId);
+    }
+    revisions.endStep();
+  }
+
+  /** What the owner of a host wants of it; it need not have spoken yet. */
+  change({ hostId, accountId, name, cordoned, drained }: HostChange): void {
+    const { store, pools } = this.#parts;
+    const defaults = { agentVersion: "", inventory: NOTHING, revision: 1, removedAt: null };
+    const stored = store.hosts.get(hostId) ?? {
+      ...defaults,
+      hostId,
+      accountId,
+      name,
+      isCordoned: false,
+      isDrained: false,
+    };
+    if (stored.removedAt !== null) return;
+    const host = {
+      ...stored,
+      isCordoned: cordoned ?? stored.isCordoned,
+      isDrained: drained ?? stored.isDrained,
+    };
+    if (isSame(stored, host)) return;
+    store.saveHost(host);
+    pools.changed(hostId);
+    this.#reviewWorkersOn(hostId);
+  }
+
+  /** The host is none of the fleet any more; its token may still be taken for good for a moment. */
+  remove(hostId: string, now: number): void {
+    const { store, pools, presence, revisions } = this.#parts;
+    const host = store.hosts.get(hostId);
+    if (!host) return;
+    for (const worker of store.workersOn(hostId)) this.#remove(worker);
+    store.saveHost({ ...host, inventory: NOTHING, removedAt: now }); // remembered until the object starts again
+    pools.expel(hostId);
+    presence.forget(hostId);
+    this.#parts.telemetry.forget(hostId);
+    revisions.touch(hostId);
+    revisions.endStep();
+  }
+
+  /** What the hosts that are there have, and how much of it is free. */
+  stock(now: number): HostStock[] {
+    const { store, presence } = this.#parts;
+    return [...store.hosts.values()]
+      .filter(({ hostId, removedAt }) => removedAt === null && presence.isPresent(hostId, now))
+      .map(({ hostId, inventory }) => stockOfHost(inventory, this.#takenGpus(hostId)));
+  }
+
+  /** The account's hosts that have spoken or that their owner has changed. */
+  viewsOf(accountId: string, now: number): HostView[] {
+    const { store, presence, telemetry } = this.#parts;
+    return [...store.hosts.values()]
+      .filter((host) => host.accountId === accountId && host.removedAt === null)
+      .map(({ hostId, agentVersion, inventory, isCordoned, isDrained }) => ({
+        hostId,
+        agentVersion,
+        dataCenterId: stockOfHost(inventory, new Set()).dataCenterId,
+        gpus: stockOfHost(inventory, this.#takenGpus(hostId)).gpus,
+        isPresent: presence.isPresent(hostId, now),
+        workers: store.workersOn(hostId).filter(({ standbyAt }) => standbyAt === null).length,
+        isCordoned,
+        isDrained,
+        lastSeenAt: presence.heardAt(hostId),
+        telemetry: telemetry.of(hostId),
+      }));
+  }
+
+  #record(call: SyncCall, stored: HostRecord | undefined): HostRecord {
+    const { hostId, accountId, name, agentVersion } = call;
+    const hasWorkers = this.#parts.store.countWorkersOn(hostId) > 0;
+    const diskFreeMb = (hasWorkers ? stored : call)?.inventory.diskFreeMb ?? call.inventory.diskFreeMb;
+    // What is equal stays the very same, by which others see that nothing has changed.
+    const isEqual = stored && sameInventory(stored.inventory, call.inventory);
+    return {
+      hostId,
+      accountId,
+      name,
+      agentVersion,
+      inventory: { ...(isEqual ? stored.inventory : call.inventory), diskFreeMb },
+      revision: stored?.revision ?? 1,
+      isCordoned: stored?.isCordoned ?? false,
+      isDrained: stored?.isDrained ?? false,
+      removedAt: null,
+    };
+  }
+
+  #heard(hostId: string, heard: Heard): void {
+    const { presence, pools } = this.#parts;
+    if (presence.heard(hostId, heard) === "came") pools.admit(hostId);
+  }
+
+  #reviewWorkersOn(hostId: string): void {
+    const { store, placer } = this.#parts;
+    for (const { endpointId } of store.workersOn(hostId)) placer.review(endpointId);
+  }
+
+  #applyWorkerReports(call: SyncCall, now: number): void {
+    const reported = new Map(call.workers.map((report) => [report.workerId, report]));
+    for (const worker of this.#parts.store.workersOn(call.hostId)) {
+      const report = reported.get(worker.workerId);
+      if (report) this.#applyReport(worker, report, now);
+      else if (worker.retiredIn !== null && call.appliedRevision >= worker.retiredIn) this.#remove(worker);
+    }
+  }
+
+  #applyReport(worker: WorkerRecord, report: SyncCall["workers"][number], now: number): void {
+    // Fleet knows best who is on standby: the agent may not have heard yet that the worker is wanted again.
+    if (report.isStandby) return;
+    const { store, placer } = this.#parts;
+    const { detail = null, imageDigest = worker.imageDigest } = report;
+    // And who was let go: an agent that has not heard of it yet still calls it ready.
+    const state = worker.retiredIn === null ? report.state : "stopping";
+    const start = mergeStart(worker.start, report.start);
+    const failing = failingNow(worker.failing, report.failing, now);
+    const isSame = worker.state === state && worker.detail === detail && worker.start === start;
+    const isStored = isSame && worker.imageDigest === imageDigest;
+    if (isStored && worker.failing === failing) return;
+    const reported = { ...worker, state, detail, start, imageDigest, failing };
+    if (isStored) store.rememberWorker(reported);
+    else store.saveWorker(reported);
+    if (worker.failing !== failing) placer.review(worker.endpointId);
+    if (!isSame) store.addUnsent(worker.endpointId);
+    if (worker.state !== state) placer.reviewRollout(worker.endpointId);
+  }
+
+  #remove(worker: WorkerRecord): void {
+    const { store, pools, placer, usage } = this.#parts;
+    const now = Date.now();
+    usage.ended(worker, now);
+    store.removeWorker(worker.workerId, now);
+    store.addUnsent(worker.endpointId);
+    pools.changed(worker.hostId);
+    placer.review(worker.endpointId);
+  }
+
+  #takenGpus(hostId: string): ReadonlySet<number> {
+    const workers = this.#parts.store.workersOn(hostId).filter(({ standbyAt }) => standbyAt === null);
+    return new Set(workers.flatMap(({ gpuIndexes }) => gpuIndexes));
+  }
+}
+
+/** The record of before unless the worker has failed once more, or does not fail any more. */
+function failingNow(
+  previous: Failing | null,
+  reported: WorkerReport["failing"],
+  now: number,
+): Failing | null {
+  if (reported === undefined) return null;
+  return reported.times === previous?.times ? previous : { times: reported.times, since: now - reported.ago };
+}
+
+function isSame(a: HostRecord, b: HostRecord): boolean {
+  return (
+    a.agentVersion === b.agentVersion &&
+    a.name === b.name &&
+    a.isCordoned === b.isCordoned &&
+    a.isDrained === b.isDrained &&
+    sameInventory(a.inventory, b.inventory)
+  );
+}
+
+/** Free disk changes all the time and is no reason to write a row. */
+function sameInventory(a: Inventory, b: Inventory): boolean {
+  return JSON.stringify({ ...a, diskFreeMb: 0 }) === JSON.stringify({ ...b, diskFreeMb: 0 });
+}

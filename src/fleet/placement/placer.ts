@@ -1,0 +1,373 @@
+/**
+ * Carries out what the domain decides about workers, and remembers whom a change concerns.
+ *
+ * An endpoint is planned when its wish or its workers have changed; one that is short of workers also when hosts
+ * of its account have. A plan writes one row for each worker and one for each host that it changes.
+ */
+import { serveFairly, type Need } from "../../domain/scaling/fair-share.ts";
+import { planWorkers, type Rank } from "../../domain/placement/fleet-plan.ts";
+import { type Moves, movesAfter, shouldMove } from "../../domain/placement/worker-moves.ts";
+import type { HostPool, Place, PlacementFailure } from "../../domain/placement/host-pool.ts";
+import type { RolloutObstacle } from "../../domain/jobs/queue-reason.ts";
+import { randomId } from "../../domain/accounts/random-id.ts";
+import { PLACEMENT_FAILURE_CACHE_MS } from "../../contract/limits.ts";
+import { explainPlacementFailure } from "../../domain/placement/placement-failure.ts";
+import { epochOf, workerOfEpoch } from "../../domain/placement/standby.ts";
+import { isDraining } from "../hosts/draining.ts";
+import type { FleetStore, DesiredWorkersRecord, WorkerRecord } from "../fleet-store.ts";
+import type { HostPools } from "../hosts/host-pools.ts";
+import type { HostRevisions } from "../hosts/host-revisions.ts";
+import { evictionSetsOf } from "./eviction-sets.ts";
+import type { Standbys } from "./standbys.ts";
+
+type PlacedNeed = Need &
+  Rank & {
+    readonly record: DesiredWorkersRecord;
+    /** The hosts that may have room; absent for all. */
+    readonly among?: ReadonlySet<string>;
+  };
+
+const NO_HOSTS: ReadonlySet<string> = new Set();
+
+type Shortfall = Rank & {
+  readonly accountId: string;
+  readonly record: DesiredWorkersRecord;
+  readonly failure: PlacementFailure;
+  readonly missing: number;
+  readonly since: number;
+  /** Sets of older workers, each of which would make room. */
+  readonly evictionSets: readonly (readonly string[])[];
+  /** When the words were found, and of which hosts they tell. */
+  readonly foundAt: number;
+  readonly generation: number;
+};
+
+type PlacementStatus = {
+  readonly shortage: PlacementFailure | null;
+  readonly missing: number;
+  readonly rollShortage?: RolloutObstacle;
+};
+
+export class Placer {
+  readonly #store: FleetStore;
+  readonly #pools: HostPools;
+  readonly #revisions: HostRevisions;
+  readonly #standbys: Standbys;
+  readonly #shortfalls = new Map<string, Shortfall>();
+  /** Endpoints whose shortage may have other reasons by now. */
+  readonly #staleFailures = new Set<string>();
+  /** Stints on standby that endpoints have asked for and that do not run yet. */
+  readonly #resuming = new Map<string, readonly string[]>();
+  #stale = new Set<string>();
+  #changed = new Set<string>();
+
+  constructor(store: FleetStore, pools: HostPools, revisions: HostRevisions, standbys: Standbys) {
+    this.#store = store;
+    this.#pools = pools;
+    this.#revisions = revisions;
+    this.#standbys = standbys;
+  }
+
+  /** The endpoint's wish or one of its workers has changed. */
+  review(endpointId: string): void {
+    this.#stale.add(endpointId);
+  }
+
+  /** A worker has become ready, or is so no more: a release may go on. */
+  reviewRollout(endpointId: string): void {
+    const version = this.#store.desiredWorkers.get(endpointId)?.config.version ?? 0;
+    if (this.#stayingOf(endpointId).some((worker) => worker.version < version)) this.review(endpointId);
+  }
+
+  /** To be called once, when the store is loaded. */
+  reviewAll(): void {
+    for (const endpointId of this.#store.desiredWorkers.keys()) this.#stale.add(endpointId);
+    for (const { endpointId } of this.#store.workers.values()) this.#stale.add(endpointId);
+  }
+
+  /** Brings the workers in step with the wishes. Without a change it does nothing. */
+  plan(now: number, isPresent: (hostId: string) => boolean): void {
+    const changedHosts = this.#pools.refresh(isPresent);
+    const endpointIds = new Set([...this.#stale, ...this.#standbys.expired(now)]);
+    this.#stale = new Set();
+    if (endpointIds.size === 0 && changedHosts.size === 0 && this.#staleFailures.size === 0) return;
+
+    for (const endpointId of this.#resuming.keys()) this.#resume(endpointId, now);
+    this.#moveFailing(endpointIds, now);
+    const settled = [...endpointIds].flatMap((endpointId) => this.#settle(endpointId, now) ?? []);
+    const needs = [...settled, ...this.#shortfallNeeds(endpointIds, changedHosts, now)];
+    const byAccount = Map.groupBy(needs, ({ record }) => record.config.accountId);
+    for (const [accountId, ofAccount] of byAccount) this.#placeAll(accountId, ofAccount, now);
+    for (const worker of this.#standbys.evicted(changedHosts)) this.#retire(worker);
+    this.#revisions.endStep();
+  }
+
+  /** Some endpoint is told words of before: they are found anew by a plan a while later. */
+  get hasStaleFailures(): boolean {
+    return this.#staleFailures.size > 0;
+  }
+
+  removeDesiredWorkers(endpointId: string): void {
+    this.#store.removeDesiredWorkers(endpointId);
+    this.#clearShortfall(endpointId);
+  }
+
+  /** Says whether an endpoint still wants workers or has some. */
+  hasEndpoint(endpointId: string): boolean {
+    return this.#store.desiredWorkers.has(endpointId) || this.#store.workersOf(endpointId).length > 0;
+  }
+
+  /** The endpoint gives workers no more jobs in these stints. */
+  scaleDown(endpointId: string, epochs: readonly string[], now: number): void {
+    for (const epoch of epochs) {
+      const worker = this.#store.workers.get(workerOfEpoch(epoch));
+      if (worker?.endpointId !== endpointId || !isActive(worker) || epochOf(worker) !== epoch) continue;
+      if (this.#standbys.pause(worker, now)) this.#changed.add(endpointId);
+      else this.#retire(worker);
+    }
+    this.#revisions.endStep();
+  }
+
+  /** Requests wait for these very workers, if they are on standby in these stints. */
+  resume(endpointId: string, epochs: readonly string[]): void {
+    const onStandby = epochs.filter((epoch) => {
+      const worker = this.#store.standbys.get(workerOfEpoch(epoch));
+      return worker?.endpointId === endpointId && epochOf(worker) === epoch;
+    });
+    if (onStandby.length > 0) this.#resuming.set(endpointId, onStandby);
+    else this.#resuming.delete(endpointId);
+  }
+
+  /**
+   * Why the endpoint has fewer workers than it wants, and how many fewer; those of an older release count until
+   * they are replaced.
+   */
+  placementStatus(endpointId: string): PlacementStatus {
+    const shortfall = this.#shortfalls.get(endpointId);
+    const desired = this.#store.desiredWorkers.get(endpointId)?.desired ?? 0;
+    if (!shortfall) return { missing: 0, shortage: null };
+    const staying = this.#stayingOf(endpointId);
+    const { failure, evictionSets } = shortfall;
+    const lacking = Math.min(shortfall.missing, Math.max(0, desired - staying.length));
+    const isRolling = staying.some(({ version }) => version < shortfall.record.config.version);
+    return {
+      missing: lacking,
+      shortage: lacking > 0 ? failure : null,
+      ...(isRolling && { rollShortage: { shortage: failure, roomBy: evictionSets } }),
+    };
+  }
+
+  /** Endpoints whose workers or shortage a plan has changed since this was last asked. */
+  takeChangedEndpoints(): ReadonlySet<string> {
+    const changed = this.#changed;
+    this.#changed = new Set();
+    return changed;
+  }
+
+  /** Retires what the endpoint should not have; returns what it lacks, if anything. */
+  #settle(endpointId: string, now: number): PlacedNeed | undefined {
+    const record = this.#store.desiredWorkers.get(endpointId);
+    for (const worker of this.#standbys.discardable(endpointId, now)) this.#retire(worker);
+    const workers = this.#store.workersOf(endpointId).filter(({ standbyAt }) => standbyAt === null);
+    const plan = planWorkers(
+      workers.map((worker) => {
+        const host = this.#store.hosts.get(worker.hostId);
+        return {
+          ...worker,
+          isRetired: worker.retiredIn !== null,
+          isReady: worker.state === "ready",
+          isDrained: host !== undefined && isDraining(host),
+        };
+      }),
+      record && { desired: record.desired, ...record.config },
+    );
+    const retired = new Set(plan.retire);
+    for (const worker of workers) if (retired.has(worker.workerId)) this.#retire(worker);
+    if (!record || plan.add === 0) {
+      this.#clearShortfall(endpointId);
+      return undefined;
+    }
+    const previous = this.#shortfalls.get(endpointId);
+    // What it gave way for is remembered until the wish is another.
+    const least = Math.max(plan.rank.least, previous?.record === record ? previous.least : 0);
+    return needOf(record, { missing: plan.add, ...plan.rank, least, since: previous?.since ?? now });
+  }
+
+  /** Before any worker is placed: who is asked for by name counts among those that are wanted. */
+  #resume(endpointId: string, now: number): void {
+    const config = this.#store.desiredWorkers.get(endpointId)?.config;
+    const epochs = this.#resuming.get(endpointId) ?? [];
+    const most = (config?.workersMax ?? 0) - this.#stayingOf(endpointId).length;
+    const pool = config && this.#pools.of(config.accountId);
+    if (pool && this.#standbys.resume(endpointId, epochs, { pool, most, now })) this.#changed.add(endpointId);
+    this.resume(endpointId, epochs); // less those that run now
+  }
+
+  /** What endpoints lack that are not settled now, though hosts that may have room for it have changed. */
+  #shortfallNeeds(
+    settled: ReadonlySet<string>,
+    changedHosts: ReadonlyMap<string, ReadonlySet<string>>,
+    now: number,
+  ): PlacedNeed[] {
+    return [...this.#shortfalls].flatMap(([endpointId, shortfall]) => {
+      const isStale =
+        this.#staleFailures.has(endpointId) && now - shortfall.foundAt >= PLACEMENT_FAILURE_CACHE_MS;
+      const isDue = changedHosts.has(shortfall.accountId) || isStale;
+      const record =
+        isDue && !settled.has(endpointId) ? this.#store.desiredWorkers.get(endpointId) : undefined;
+      const among = changedHosts.get(shortfall.accountId) ?? NO_HOSTS;
+      return record ? [{ ...needOf(record, shortfall), among }] : [];
+    });
+  }
+
+  #stayingOf(endpointId: string): readonly WorkerRecord[] {
+    return this.#store.workersOf(endpointId).filter(isActive);
+  }
+
+  #placeAll(accountId: string, needs: readonly PlacedNeed[], now: number): void {
+    const pool = this.#pools.of(accountId);
+    const byEndpoint = new Map(needs.map((need) => [need.endpointId, need]));
+    const missing = new Map(needs.map(({ endpointId, desired, has }) => [endpointId, desired - has]));
+    const place = ({ endpointId }: Need) => {
+      const need = byEndpoint.get(endpointId);
+      if (!need) return false;
+      const isRevived = this.#standbys.revive(endpointId, pool, now);
+      const found = isRevived ? undefined : pool.allocate(need.record.config, need.among);
+      if (found) this.#add(need.record, found, now);
+      else if (!isRevived) return false;
+      this.#changed.add(endpointId);
+      missing.set(endpointId, (missing.get(endpointId) ?? 0) - 1);
+      return true;
+    };
+    for (const canWait of [false, true]) {
+      serveFairly(
+        needs.filter((need) => need.canWait === canWait),
+        place,
+      );
+    }
+    for (const need of needs) {
+      const count = missing.get(need.endpointId) ?? 0;
+      if (count > 0) this.#recordShortfall(need, count, pool, now);
+      else this.#clearShortfall(need.endpointId);
+    }
+  }
+
+  /** A worker that keeps failing is tried elsewhere, if there is room. */
+  #moveFailing(endpointIds: ReadonlySet<string>, now: number): void {
+    for (const endpointId of endpointIds) this.#moveFailingOf(endpointId, now);
+  }
+
+  #moveFailingOf(endpointId: string, now: number): void {
+    const record = this.#store.desiredWorkers.get(endpointId);
+    if (!record || record.desired === 0) return;
+    for (const worker of this.#store.workersOf(endpointId)) {
+      const isCurrent = isActive(worker) && worker.version === record.config.version;
+      if (!isCurrent || !shouldMove(worker, now)) continue;
+      const moves = movesAfter(worker, now);
+      const place = this.#pools
+        .of(record.config.accountId)
+        .allocate(record.config, undefined, new Set(moves.hostIds));
+      if (!place) continue;
+      this.#retire(worker);
+      this.#add(record, place, now, moves);
+    }
+  }
+
+  #add(
+    { config }: DesiredWorkersRecord,
+    { hostId, gpuIndexes, size }: Place,
+    now: number,
+    moves: Moves | null = null,
+  ): void {
+    const { endpointId, version } = config;
+    this.#store.saveWorker({
+      workerId: randomId((count) => crypto.getRandomValues(new Uint8Array(count))),
+      endpointId,
+      hostId,
+      version,
+      gpuIndexes,
+      state: "starting",
+      detail: null,
+      createdAt: now,
+      retiredIn: null,
+      start: null,
+      size,
+      standbyAt: null,
+      revivals: 0,
+      revivedAt: null,
+      imageDigest: null,
+      failing: null,
+      moves,
+    });
+    this.#standbys.recheck(hostId);
+    this.#revisions.touch(hostId);
+  }
+
+  #recordShortfall(need: PlacedNeed, missing: number, pool: HostPool, now: number): void {
+    const { endpointId, record, since, least, canWait } = need;
+    const { accountId } = record.config;
+    const previous = this.#shortfalls.get(endpointId);
+    const evictionSets = evictionSetsOf(this.#store, record.config, pool);
+    if (JSON.stringify(previous?.evictionSets) !== JSON.stringify(evictionSets))
+      this.#changed.add(endpointId);
+    const isFresh =
+      previous &&
+      previous.record === record &&
+      previous.generation === pool.generation &&
+      now - previous.foundAt < PLACEMENT_FAILURE_CACHE_MS;
+    if (isFresh) {
+      this.#staleFailures.add(endpointId);
+      if (previous.missing !== missing) this.#changed.add(endpointId);
+      this.#shortfalls.set(endpointId, { ...previous, missing, least, canWait, evictionSets });
+      return;
+    }
+    const failure = explainPlacementFailure(record.config, pool.hosts);
+    const isSame = previous?.missing === missing && previous.failure.detail === failure.detail;
+    if (!isSame) this.#changed.add(endpointId);
+    this.#staleFailures.delete(endpointId);
+    const found = { foundAt: now, generation: pool.generation };
+    const rank = { least, canWait };
+    this.#shortfalls.set(endpointId, {
+      accountId,
+      record,
+      failure,
+      missing,
+      since,
+      evictionSets,
+      ...rank,
+      ...found,
+    });
+  }
+
+  #clearShortfall(endpointId: string): void {
+    this.#staleFailures.delete(endpointId);
+    if (this.#shortfalls.delete(endpointId)) this.#changed.add(endpointId);
+  }
+
+  /** Its room is free when its agent lists it no more. */
+  #retire(worker: WorkerRecord): void {
+    const retiredIn = this.#revisions.touch(worker.hostId);
+    this.#store.saveWorker({ ...worker, state: "stopping", detail: null, retiredIn });
+    this.#changed.add(worker.endpointId);
+  }
+}
+
+function isActive({ retiredIn, standbyAt }: WorkerRecord): boolean {
+  return retiredIn === null && standbyAt === null;
+}
+
+function needOf(
+  record: DesiredWorkersRecord,
+  { missing, least, canWait, since }: Rank & Pick<Shortfall, "missing" | "since">,
+): PlacedNeed {
+  const { endpointId } = record.config;
+  return {
+    endpointId,
+    has: record.desired - missing,
+    least,
+    canWait,
+    desired: record.desired,
+    since,
+    record,
+  };
+}

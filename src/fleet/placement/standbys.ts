@@ -1,0 +1,150 @@
+/**
+ * The standby workers of a fleet: which workers are kept when they are let go, which of them are revived, and which
+ * have to go after all.
+ */
+import { FLASHBOOT_RETENTION_MS } from "../../contract/limits.ts";
+import type { HostPool } from "../../domain/placement/host-pool.ts";
+import {
+  hasFlashBoot,
+  retainedByEndpoint,
+  retainedByHost,
+  epochOf,
+  type StandbyWorker,
+} from "../../domain/placement/standby.ts";
+import { isDraining } from "../hosts/draining.ts";
+import type { FleetStore, WorkerRecord } from "../fleet-store.ts";
+import type { HostPools } from "../hosts/host-pools.ts";
+import type { HostRevisions } from "../hosts/host-revisions.ts";
+import type { WorkerUsage } from "../worker-usage.ts";
+
+type StandbyRecord = WorkerRecord & StandbyWorker;
+
+export class Standbys {
+  readonly #store: FleetStore;
+  readonly #pools: HostPools;
+  readonly #revisions: HostRevisions;
+  readonly #usage: WorkerUsage;
+  /** Hosts that have got a worker, and so may have less room for those on standby. */
+  readonly #toRecheck = new Set<string>();
+
+  constructor(store: FleetStore, pools: HostPools, revisions: HostRevisions, usage: WorkerUsage) {
+    this.#store = store;
+    this.#pools = pools;
+    this.#revisions = revisions;
+    this.#usage = usage;
+  }
+
+  /** Keeps a worker that is let go. False if it shall not be kept: only one that came up is worth it. */
+  pause(worker: WorkerRecord, now: number): boolean {
+    const config = this.#store.desiredWorkers.get(worker.endpointId)?.config;
+    const host = this.#store.hosts.get(worker.hostId);
+    if (worker.state !== "ready" || !config || !hasFlashBoot(config) || !host?.inventory.canFreeze)
+      return false;
+    const [retained] = retainedByEndpoint([this.#describe({ ...worker, standbyAt: now })], config, now);
+    if (!retained) return false;
+    this.#usage.ended(worker, now);
+    this.#store.saveWorker({ ...worker, detail: null, standbyAt: now });
+    this.#freed(worker.hostId);
+    return true;
+  }
+
+  /** Makes a standby worker of the endpoint run again where it is. False if there is none that could. */
+  revive(endpointId: string, pool: HostPool, now: number): boolean {
+    const latest = this.#of(endpointId).toSorted((a, b) => b.standbyAt - a.standbyAt);
+    return latest.some((worker) => this.#revive(worker, pool, now));
+  }
+
+  /** Makes these stints of the endpoint's standby workers run again, as many as `most`; says whether any does. */
+  resume(
+    endpointId: string,
+    epochs: readonly string[],
+    { pool, most, now }: { readonly pool: HostPool; readonly most: number; readonly now: number },
+  ): boolean {
+    const named = this.#of(endpointId).filter(
+      (worker) => !worker.isClosed && epochs.includes(epochOf(worker)),
+    );
+    let left = most;
+    for (const worker of named) if (left > 0 && this.#revive(worker, pool, now)) left -= 1;
+    return left < most;
+  }
+
+  /** Those of an endpoint that it does not keep any more. */
+  discardable(endpointId: string, now: number): readonly WorkerRecord[] {
+    const all = this.#of(endpointId);
+    if (all.length === 0) return all;
+    const retained = new Set(
+      retainedByEndpoint(all, this.#store.desiredWorkers.get(endpointId)?.config, now),
+    );
+    return all.filter((worker) => !retained.has(worker));
+  }
+
+  recheck(hostId: string): void {
+    this.#toRecheck.add(hostId);
+  }
+
+  /** Those for which their hosts have no room left; `changed` are hosts by account that may have less of it. */
+  evicted(changed: ReadonlyMap<string, ReadonlySet<string>>): readonly WorkerRecord[] {
+    const hostIds = new Set([...this.#toRecheck, ...[...changed.values()].flatMap((ids) => [...ids])]);
+    this.#toRecheck.clear();
+    if (this.#store.standbys.size === 0) return [];
+    return [...hostIds].flatMap((hostId) => this.#evictedFrom(hostId));
+  }
+
+  /** Endpoints of which a standby worker was kept for long enough. */
+  expired(now: number): readonly string[] {
+    const due = [...this.#store.standbys.values()].filter(({ standbyAt }) => expiryOf(standbyAt) <= now);
+    return due.map(({ endpointId }) => endpointId);
+  }
+
+  /** When the next of them expires; null when there is none. */
+  get nextExpiryAt(): number | null {
+    const times = [...this.#store.standbys.values()].map(({ standbyAt }) => expiryOf(standbyAt));
+    return times.length === 0 ? null : Math.min(...times);
+  }
+
+  #revive({ isClosed: _, ...worker }: StandbyRecord, pool: HostPool, now: number): boolean {
+    const { hostId, gpuIndexes, size } = worker;
+    if (!pool.reclaim({ hostId, gpuIndexes, size: size ?? NO_SIZE })) return false;
+    const revived = { standbyAt: null, revivals: worker.revivals + 1, revivedAt: now, start: null };
+    this.#store.saveWorker({ ...worker, ...revived, state: "starting", detail: null });
+    this.recheck(hostId);
+    this.#freed(hostId);
+    return true;
+  }
+
+  #of(endpointId: string): readonly StandbyRecord[] {
+    if (this.#store.standbys.size === 0) return [];
+    return this.#store
+      .workersOf(endpointId)
+      .flatMap((worker) => (this.#store.standbys.has(worker.workerId) ? [this.#describe(worker)] : []));
+  }
+
+  #evictedFrom(hostId: string): readonly WorkerRecord[] {
+    const all = this.#store.workersOn(hostId).filter(({ workerId }) => this.#store.standbys.has(workerId));
+    const account = this.#store.hosts.get(hostId)?.accountId;
+    const capacity =
+      all.length === 0 || account === undefined ? undefined : this.#pools.of(account).capacityOf(hostId);
+    if (!capacity) return []; // a host that is silent may come back
+    const described = all.map((worker) => this.#describe(worker));
+    const retained = new Set(retainedByHost(capacity, described));
+    return described.filter((worker) => !retained.has(worker));
+  }
+
+  #describe(worker: WorkerRecord): StandbyRecord {
+    const host = this.#store.hosts.get(worker.hostId);
+    const isClosed = !host || host.isCordoned || isDraining(host);
+    return { ...worker, standbyAt: worker.standbyAt ?? 0, isClosed };
+  }
+
+  /** Its host hears of it, and its room is another one. */
+  #freed(hostId: string): void {
+    this.#revisions.touch(hostId);
+    this.#pools.changed(hostId);
+  }
+}
+
+const NO_SIZE = { cpuMilli: 0, memoryMb: 0, diskMb: 0 };
+
+function expiryOf(standbyAt: number | null): number {
+  return (standbyAt ?? 0) + FLASHBOOT_RETENTION_MS;
+}

@@ -1,0 +1,67 @@
+/** Load-balanced endpoints: `/lb/{endpointId}/…`, where the routes are those of the workers. */
+import * as z from "zod";
+import type { ZodOpenApiPathsObject } from "zod-openapi";
+import {
+  DIRECT_BODY_MAX_BYTES,
+  DIRECT_STRICT_WAIT_MS,
+  DIRECT_TIME_LIMIT_MS,
+  DIRECT_WAIT_MS,
+} from "../../../contract/limits.ts";
+import { workerOperation } from "./operation.ts";
+import { endpointPath } from "./queue-paths.ts";
+
+export const DIRECT_METHODS = ["get", "post", "put", "patch", "delete"] as const;
+
+const minutes = (ms: number): string => `${ms / 60_000} minutes`;
+
+const DETAILS =
+  "Goes straight to a worker's HTTP server, whatever the method, the path and the body, and back as the worker " +
+  `answers, piece by piece. Bodies may have ${DIRECT_BODY_MAX_BYTES / 1_000_000} MB each way. When no worker takes the ` +
+  `request within ${minutes(DIRECT_WAIT_MS)} the answer is 400 \`worker_timeout\`; when the worker does not begin its ` +
+  `answer within ${minutes(DIRECT_TIME_LIMIT_MS)} it is 524. A WebSocket is opened in the same way. The endpoint has a ` +
+  "host of its own, too, where paths begin without `/lb/{endpointId}`.";
+
+const path = endpointPath.extend({
+  path: z.string().meta({ description: "Path on the worker; it may have slashes." }),
+});
+
+const headers = z.object({
+  "X-Runpod-Worker-Id": z
+    .string()
+    .optional()
+    .meta({
+      description:
+        "Asks for the worker that answered before: `<id>` if it takes requests, `strict <id>` for that one alone, " +
+        `waited for up to ${minutes(DIRECT_STRICT_WAIT_MS)}, \`strict-resume <id>\` to wake it if it was scaled down.`,
+    }),
+  "X-Request-Id": z
+    .string()
+    .optional()
+    .meta({ description: "Names the request to the worker; made up where it is absent." }),
+});
+
+const answer = {
+  description: "Whatever the worker answers, with its status and headers.",
+  headers: z.object({
+    "X-Runpod-Worker-Id": z.string().meta({ description: "The worker that answered." }),
+  }),
+  content: { "*/*": { schema: z.string().meta({ format: "binary" }) } },
+};
+
+const describe = (method: (typeof DIRECT_METHODS)[number]) =>
+  workerOperation(
+    {
+      id: `${method}OfWorker`,
+      tag: "Load-balanced endpoints",
+      summary: `${method.toUpperCase()} on a worker`,
+      details: DETAILS,
+      path,
+      headers,
+    },
+    answer,
+    [400, 401, 404, 413, 429, 500, 502, 524],
+  );
+
+export const directPaths: ZodOpenApiPathsObject = {
+  "/lb/{endpointId}/{path}": Object.fromEntries(DIRECT_METHODS.map((method) => [method, describe(method)])),
+};

@@ -1,0 +1,39 @@
+/** The header by which a client asks for the worker that answered it before. */
+import { idSchema } from "../../contract/agent/agent.ts";
+import { DIRECT_STRICT_WAIT_MS, DIRECT_WAIT_MS } from "../../contract/limits.ts";
+import type { Affinity } from "../../endpoint/load-balancing/messages.ts";
+import { ApiError } from "../api-error.ts";
+import { AFFINITY_HEADER } from "./headers.ts";
+
+const MODES: ReadonlyMap<string, Affinity["mode"]> = new Map([
+  ["strict", "strict"],
+  ["strict-resume", "resume"],
+]);
+
+/** Null when the client asks for none. */
+export function readAffinity(headers: Headers): Affinity | null {
+  const tokens = (headers.get(AFFINITY_HEADER) ?? "").trim().split(/\s+/);
+  const [first = "", second] = tokens;
+  if (first === "") return null;
+  const mode = MODES.get(first);
+  const workerId = mode === undefined ? first : (second ?? "");
+  const isTooLong = tokens.length > (mode === undefined ? 1 : 2);
+  if (isTooLong || !idSchema.safeParse(workerId).success) {
+    throw new ApiError(
+      "invalid_input",
+      `${AFFINITY_HEADER} must be '<worker id>', 'strict <worker id>' or 'strict-resume <worker id>'. ` +
+        "Leave it out to get any worker.",
+    );
+  }
+  return { mode: mode ?? "soft", workerId };
+}
+
+/** As an address of the endpoint's object says it; nothing for none. */
+export function writeAffinity(affinity: Affinity | null): Record<string, string> {
+  return affinity ? { affinity: `${affinity.mode}:${affinity.workerId}` } : {};
+}
+
+/** How long a request waits for a worker. */
+export function waitLimitMs(affinity: Affinity | null): number {
+  return affinity === null || affinity.mode === "soft" ? DIRECT_WAIT_MS : DIRECT_STRICT_WAIT_MS;
+}

@@ -1,0 +1,97 @@
+/** A worker's answer as the client gets it. */
+import { DIRECT_TIME_LIMIT_MS } from "../../contract/limits.ts";
+import { responseHeadSchema, type ResponseHead } from "../../link/link-messages.ts";
+import { decodeJson } from "../../link/json-bytes.ts";
+import type { ForwardReply } from "../../endpoint/load-balancing/messages.ts";
+import { LoadBalancerError } from "./error.ts";
+import { isolateHeaders } from "./origin-isolation.ts";
+import { AFFINITY_HEADER, fromByteString, endToEndHeaders } from "./headers.ts";
+import { copyStream, type Watch } from "./stream-copy.ts";
+
+export type WorkerAnswer = Extract<ForwardReply, { kind: "answer" }>;
+
+/** Statuses whose answers have no body, whatever a worker thinks. */
+const BODILESS = new Set([204, 205, 304]);
+
+/** Who gets the answer. */
+export type ClientConnection = {
+  readonly method: string;
+  /** The path in front of the worker's; empty where the endpoint has a host of its own. */
+  readonly prefix: string;
+  /** Keeps the script alive until the answer has passed. */
+  readonly waitUntil: (work: Promise<unknown>) => void;
+  readonly giveUp: Watch["giveUp"];
+};
+
+/** The worker's answer; throws worker_failed when it is none that HTTP knows. */
+export async function openAnswer(answer: WorkerAnswer, listener: ClientConnection): Promise<Response> {
+  const head = readHead(answer);
+  const headers = answerHeaders(head, answer.workerId, listener.prefix);
+  const init = { status: head.status, statusText: head.statusText, headers, encodeBody: "manual" } as const;
+  const { body } = answer;
+  try {
+    if (isBodiless(head, listener)) {
+      if (body instanceof ReadableStream) await body.cancel();
+      return new Response(null, init);
+    }
+    if (body instanceof ReadableStream) return streamAnswer(body, init, listener);
+    if (!isLengthRight(headers, body)) throw new Error("Its body is not as long as its Content-Length.");
+    return new Response(body, init);
+  } catch (error) {
+    if (body instanceof ReadableStream) await body.cancel().catch(() => {});
+    throw noAnswer(answer, error);
+  }
+}
+
+/** The head of an answer, which came from a host. */
+export function readHead({ head, workerId }: Pick<WorkerAnswer, "head" | "workerId">): ResponseHead {
+  const read = responseHeadSchema.safeParse(decodeJson(head));
+  if (!read.success) throw noAnswer({ workerId }, read.error);
+  return { ...read.data, statusText: fromByteString(read.data.statusText) };
+}
+
+/** What of the worker's headers passes to a client below `prefix`, and who it is. */
+export function answerHeaders(head: ResponseHead, workerId: string, prefix: string): Headers {
+  const headers = new Headers();
+  try {
+    for (const [name, value] of isolateHeaders(endToEndHeaders(head.headers), prefix)) {
+      headers.append(name, fromByteString(value));
+    }
+  } catch (error) {
+    throw noAnswer({ workerId }, error);
+  }
+  headers.set(AFFINITY_HEADER, workerId);
+  return headers;
+}
+
+function streamAnswer(
+  body: ReadableStream<Uint8Array>,
+  init: ResponseInit & { readonly headers: Headers },
+  listener: ClientConnection,
+): Response {
+  const length = init.headers.get("Content-Length");
+  const { readable, writable } =
+    length === null ? new IdentityTransformStream() : new FixedLengthStream(Number(length));
+  const response = new Response(readable, init);
+  listener.waitUntil(copyStream(body, writable, { ...listener, limitMs: DIRECT_TIME_LIMIT_MS }));
+  return response;
+}
+
+/** Nobody may take the end of a body for another answer, or wait for what does not come. */
+function isLengthRight(headers: Headers, body: Uint8Array | null): boolean {
+  const length = headers.get("Content-Length");
+  return length === null || Number(length) === (body?.byteLength ?? 0);
+}
+
+function isBodiless({ status }: ResponseHead, { method }: ClientConnection): boolean {
+  return method === "HEAD" || BODILESS.has(status);
+}
+
+function noAnswer({ workerId }: { readonly workerId: string }, cause: unknown): LoadBalancerError {
+  const why = cause instanceof Error ? ` (${cause.message.split("\n", 1)[0]})` : "";
+  return new LoadBalancerError(
+    "worker_failed",
+    `Worker ${workerId} answered with a status or a header that cannot be sent on${why}. See its logs.`,
+    { workerId },
+  );
+}

@@ -1,0 +1,104 @@
+/**
+ * The head of a request as its worker gets it.
+ *
+ * H1  What concerns one connection only, the caller's key, and what the edge alone is meant to read do not pass.
+ * H2  What is said of the client and of the address it called is what the edge has seen, whatever the client says.
+ * H3  All else passes as the client sent it.
+ */
+import type { RequestHead } from "../../link/link-messages.ts";
+import type { Place } from "./endpoint-url.ts";
+import { AFFINITY_HEADER, endToEndHeaders, toByteString } from "./headers.ts";
+
+/** `expect`: the edge has answered it. `http2-settings` belongs to an upgrade that it does not make. */
+const OWN = new Set(["authorization", "expect", "http2-settings", AFFINITY_HEADER.toLowerCase()]);
+/**
+ * By these servers and frameworks are told who the client is and what it called, where a proxy stands in front of
+ * them. `proxy` becomes the variable HTTP_PROXY of CGI programs.
+ */
+const PROXY_HEADERS = new Set([
+  "client-ip",
+  "fastly-client-ip",
+  "forwarded",
+  "front-end-https",
+  "proxy",
+  "remote-user",
+  "true-client-ip",
+  "x-client-ip",
+  "x-cluster-client-ip",
+  "x-envoy-external-address",
+  "x-forwarded",
+  "x-host",
+  "x-real-ip",
+  "x-remote-user",
+  "x-rewrite-url",
+  "x-scheme",
+  "x-url-scheme",
+]);
+/** Cloudflare's own, and families of the headers above. */
+const OWN_PREFIXES = ["cf-", "x-forwarded-", "x-original-"];
+/** Between the edge and the client, and between the agent and the worker, WebSockets are opened anew. */
+const HANDSHAKE = new Set([
+  "sec-websocket-key",
+  "sec-websocket-extensions",
+  "sec-websocket-version",
+  "sec-websocket-accept",
+]);
+
+/** Whether a WebSocket is asked for. */
+export function isUpgrade({ method, headers }: Pick<Request, "method" | "headers">): boolean {
+  return method === "GET" && headers.get("Upgrade")?.toLowerCase() === "websocket";
+}
+
+export type RequestOrigin = {
+  /** Names the request where its client did not. */
+  readonly requestId: string;
+  /** The address of who sent it; null where nobody has seen it. */
+  readonly client: string | null;
+};
+
+export function requestHead(
+  request: Pick<Request, "method" | "url" | "headers">,
+  place: Place,
+  { requestId, client }: RequestOrigin,
+): RequestHead {
+  const { method, headers } = request;
+  const kind = isUpgrade(request) ? "websocket" : "http";
+  const passing = endToEndHeaders([...headers])
+    .filter(([name]) => !isOwn(name) && !(kind === "websocket" && HANDSHAKE.has(name))) // H1
+    .map(([name, value]): [string, string] => [name, toByteString(value)]);
+  if (!headers.has("X-Request-Id")) passing.push(["x-request-id", requestId]);
+  return { kind, method, target: place.target, headers: [...passing, ...forwarded(request, place, client)] };
+}
+
+/** CGI and WSGI tell `_` and `-` in names of headers not apart. */
+function isOwn(written: string): boolean {
+  const name = written.replaceAll("_", "-");
+  return OWN.has(name) || PROXY_HEADERS.has(name) || OWN_PREFIXES.some((prefix) => name.startsWith(prefix));
+}
+
+// H2
+function forwarded(
+  { url, headers }: Pick<Request, "url" | "headers">,
+  { prefix }: Place,
+  address: string | null,
+): [string, string][] {
+  const { protocol, host: calledHost } = new URL(url);
+  const host = headers.get("Host") ?? calledHost;
+  const client = clientChain(headers, address);
+  return [
+    ...(headers.has("Host") ? [] : [["host", host] satisfies [string, string]]),
+    ...(client === "" ? [] : [["x-forwarded-for", client] satisfies [string, string]]),
+    ...(address === null ? [] : [["x-real-ip", address] satisfies [string, string]]),
+    ["x-forwarded-proto", protocol.slice(0, -1)],
+    ["x-forwarded-host", host],
+    ...(prefix === "" ? [] : [["x-forwarded-prefix", prefix] satisfies [string, string]]),
+  ];
+}
+
+/** Who has passed the request on before, and the last of them, whom only Cloudflare knows. */
+function clientChain(headers: Headers, client: string | null): string {
+  const before = (headers.get("X-Forwarded-For") ?? "").split(",").map((address) => address.trim());
+  const chain = before.filter((address) => address !== "").map(toByteString);
+  if (client !== null && chain.at(-1) !== client) chain.push(client);
+  return chain.join(", ");
+}

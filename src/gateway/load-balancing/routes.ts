@@ -1,0 +1,60 @@
+/** Load-balanced endpoints: `/lb/<endpointId>/<path>`, to which the endpoints' own hosts lead as well. */
+import { Hono, type MiddlewareHandler } from "hono";
+import { getPath } from "hono/utils/url";
+import type { Env } from "../../env.ts";
+import { ApiError } from "../api-error.ts";
+import { requireWrite, withEndpoint, type QueueApi, type QueueContext } from "../queue/context.ts";
+import { endpointOfHost, placeBelow, readSuffixes, targetOf } from "./endpoint-url.ts";
+import { renderLoadBalancerError } from "./error.ts";
+import { serveRequest } from "./serve.ts";
+
+/** `/lb/<endpointId>` */
+const SEGMENTS_BEFORE = 2;
+
+let cached = { setting: "", suffixes: readSuffixes("") };
+
+function suffixesOf({ LB_HOSTS: setting = "" }: Partial<Env>): ReadonlySet<string> {
+  if (cached.setting !== setting) cached = { setting, suffixes: readSuffixes(setting) };
+  return cached.suffixes;
+}
+
+/**
+ * The path by which a request finds its route: that of the endpoint, whatever the path, on the endpoint's own host.
+ * A slash at the end makes no difference but below a load-balanced endpoint, whose paths are its own.
+ */
+export function routingPath(request: Request, options?: { readonly env?: Partial<Env> }): string {
+  const endpointId = endpointOfHost(request.url, suffixesOf(options?.env ?? {}));
+  if (endpointId !== undefined) return `/lb/${endpointId}/`;
+  const path = getPath(request);
+  return path.startsWith("/lb/") ? path : withoutLastSlash(path);
+}
+
+function withoutLastSlash(path: string): string {
+  return path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
+}
+
+const requireWorkers: MiddlewareHandler<QueueApi> = async (context, next) => {
+  const { endpointId, type } = context.get("endpoint");
+  if (type !== "LB") {
+    throw new ApiError(
+      "wrong_endpoint_type",
+      `Endpoint ${endpointId} has a queue: send jobs to /v2/${endpointId}/run or /v2/${endpointId}/runsync instead.`,
+    );
+  }
+  await next();
+};
+
+async function serve(context: QueueContext): Promise<Response> {
+  const { url } = context.req.raw;
+  const hasOwnHost = endpointOfHost(url, suffixesOf(context.env)) !== undefined;
+  const place = hasOwnHost ? { target: targetOf(url), prefix: "" } : placeBelow(url, SEGMENTS_BEFORE);
+  return await serveRequest(context, context.get("endpoint"), place);
+}
+
+export function loadBalancingRoutes(): Hono<QueueApi> {
+  const routes = new Hono<QueueApi>();
+  routes.onError((error, context) => renderLoadBalancerError(error, context.req.raw));
+  // To have a worker work is what POST run needs as well.
+  routes.all("/:endpointId/*", withEndpoint, requireWrite, requireWorkers, serve);
+  return routes;
+}

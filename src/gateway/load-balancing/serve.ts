@@ -1,0 +1,93 @@
+/** A request of a load-balanced endpoint, from the client to a worker and back. */
+import type { EndpointConfig } from "../../contract/endpoint.ts";
+import {
+  DIRECT_HEADERS_MAX,
+  DIRECT_TARGET_MAX_CHARACTERS,
+  DIRECT_TIME_LIMIT_MS,
+} from "../../contract/limits.ts";
+import type { RequestHead } from "../../link/link-messages.ts";
+import { clientAddress } from "../../auth/client-address.ts";
+import { encodeJson } from "../../link/json-bytes.ts";
+import type { Env } from "../../env.ts";
+import { ApiError } from "../api-error.ts";
+import { announcedLength } from "../../durable/request-body.ts";
+import type { Place } from "./endpoint-url.ts";
+import { readAffinity } from "./affinity.ts";
+import { openAnswer, type ClientConnection } from "./answer.ts";
+import { loadBalancerErrorShape, renderLoadBalancerError, type ErrorShape } from "./error.ts";
+import { requestBody } from "./request-body.ts";
+import { isUpgrade, requestHead } from "./request-head.ts";
+import { requestUpgrade, openUpgrade } from "./upgrade.ts";
+import { WorkerSearch } from "./worker-search.ts";
+
+/** What is needed of a route's context. */
+export type ServeContext = {
+  readonly env: Env;
+  readonly req: { readonly raw: Request };
+  readonly executionCtx: { waitUntil(work: Promise<unknown>): void };
+};
+
+/**
+ * Answers as a worker of the endpoint does. The caller has made sure that it is load-balanced, and that whoever
+ * calls may have its workers work. What fails is answered here, too.
+ */
+export async function serveRequest(
+  context: ServeContext,
+  endpoint: EndpointConfig,
+  place: Place,
+  errorShape: ErrorShape = loadBalancerErrorShape,
+): Promise<Response> {
+  const request = context.req.raw;
+  try {
+    return await answer(context, endpoint, place);
+  } catch (error) {
+    return await renderLoadBalancerError(error, request, errorShape);
+  }
+}
+
+async function answer(context: ServeContext, endpoint: EndpointConfig, place: Place): Promise<Response> {
+  const request = context.req.raw;
+  const affinity = readAffinity(request.headers);
+  const { env, executionCtx } = context;
+  const search = new WorkerSearch({
+    env,
+    endpoint,
+    affinity,
+    signal: request.signal,
+    executionCtx,
+    limitMs: DIRECT_TIME_LIMIT_MS,
+  });
+  const seen = { requestId: search.requestId, client: clientAddress(env, request) };
+  const head = encodeJson(limitHead(requestHead(request, place, seen)));
+  const listener: ClientConnection = {
+    method: request.method,
+    prefix: place.prefix,
+    waitUntil: (work) => executionCtx.waitUntil(work),
+    giveUp: (reason) => search.abort(reason),
+  };
+  if (isUpgrade(request)) {
+    const reply = await search.ask((stub) => requestUpgrade(stub, search, head));
+    return reply.kind === "answer" ? await openAnswer(reply, listener) : openUpgrade(reply, place.prefix);
+  }
+  const body = await requestBody(request);
+  const { requestId, receivedAt } = search;
+  const bodyBytes = announcedLength(request);
+  const reply = await search.ask((stub) =>
+    stub.forward({ requestId, head, body, bodyBytes, affinity, receivedAt }),
+  );
+  return await openAnswer(reply, listener);
+}
+
+/** What no host takes would look like a worker's failure. */
+function limitHead(head: RequestHead): RequestHead {
+  if (head.target.length > DIRECT_TARGET_MAX_CHARACTERS) {
+    throw new ApiError(
+      "invalid_input",
+      `Path and query may have ${DIRECT_TARGET_MAX_CHARACTERS} characters. Send what is longer in the body.`,
+    );
+  }
+  if (head.headers.length > DIRECT_HEADERS_MAX) {
+    throw new ApiError("invalid_input", `A request may have ${DIRECT_HEADERS_MAX} headers. Send fewer.`);
+  }
+  return head;
+}

@@ -1,0 +1,50 @@
+/** WebSockets to workers: opened by the endpoint's object, and passed to the client as they are. */
+import { packHead, unpackHead, UPGRADE_HEAD, UPGRADE_WORKER } from "../../durable/upgrade-head.ts";
+import type { NoWorker, ForwardFailure } from "../../endpoint/load-balancing/messages.ts";
+import type { Unconfigured } from "../../endpoint/messages.ts";
+import type { EndpointStub } from "../endpoint-directory.ts";
+import { writeAffinity } from "./affinity.ts";
+import { answerHeaders, readHead, type WorkerAnswer } from "./answer.ts";
+import type { WorkerSearch } from "./worker-search.ts";
+
+type Upgraded = {
+  readonly kind: "upgraded";
+  readonly workerId: string;
+  readonly head: Uint8Array;
+  readonly webSocket: WebSocket;
+};
+type UpgradeReply = Unconfigured | NoWorker | ForwardFailure | WorkerAnswer | Upgraded;
+
+/** Of this hop alone. */
+const HANDSHAKE = ["Sec-WebSocket-Accept", "Sec-WebSocket-Extensions"];
+
+/** Asks the object for a WebSocket to a worker. */
+export async function requestUpgrade(
+  stub: EndpointStub,
+  { requestId, affinity, receivedAt }: Pick<WorkerSearch, "requestId" | "affinity" | "receivedAt">,
+  head: Uint8Array,
+): Promise<UpgradeReply> {
+  const query = new URLSearchParams({
+    request: requestId,
+    ...writeAffinity(affinity),
+    received: String(receivedAt),
+  });
+  const response = await stub.fetch(`https://object/direct?${query.toString()}`, {
+    headers: { Upgrade: "websocket", [UPGRADE_HEAD]: packHead(head) },
+  });
+  const answered = response.headers.get(UPGRADE_HEAD);
+  if (answered === null) return (await response.json()) as Unconfigured | NoWorker | ForwardFailure;
+  const given = {
+    workerId: response.headers.get(UPGRADE_WORKER) ?? "",
+    head: unpackHead(answered),
+  };
+  const { webSocket, body } = response;
+  return webSocket ? { kind: "upgraded", webSocket, ...given } : { kind: "answer", body, ...given };
+}
+
+/** Hands the client its end. */
+export function openUpgrade({ head, workerId, webSocket }: Upgraded, prefix: string): Response {
+  const headers = answerHeaders(readHead({ head, workerId }), workerId, prefix);
+  for (const name of HANDSHAKE) headers.delete(name);
+  return new Response(null, { status: 101, webSocket, headers });
+}

@@ -1,0 +1,144 @@
+/** The way of one request to a worker: it is asked for until there is one, or the time for it is over. */
+import type { EndpointConfig } from "../../contract/endpoint.ts";
+import { DIRECT_TIME_LIMIT_MS } from "../../contract/limits.ts";
+import type { ResetReason } from "../../link/link-messages.ts";
+import type { Affinity, NoWorker, ForwardFailure } from "../../endpoint/load-balancing/messages.ts";
+import type { Unconfigured } from "../../endpoint/messages.ts";
+import type { Env } from "../../env.ts";
+import { awaitWakeUp } from "../wake-up.ts";
+import { callEndpoint, endpointStub, type EndpointStub } from "../endpoint-directory.ts";
+import { waitLimitMs, writeAffinity } from "./affinity.ts";
+import { LoadBalancerError } from "./error.ts";
+import { AFFINITY_HEADER } from "./headers.ts";
+
+type Kind = { readonly kind: string };
+/** What is no answer of a worker. */
+type NoAnswer = Unconfigured | NoWorker | ForwardFailure;
+
+export type SearchOptions = {
+  readonly env: Env;
+  readonly endpoint: EndpointConfig;
+  readonly affinity: Affinity | null;
+  /** Of the client's request. */
+  readonly signal: AbortSignal;
+  readonly executionCtx: { waitUntil(work: Promise<unknown>): void };
+  /** How long a worker may take to begin its answer. */
+  readonly limitMs: number;
+};
+
+export class WorkerSearch {
+  readonly requestId = crypto.randomUUID();
+  readonly receivedAt = Date.now();
+  readonly #options: SearchOptions;
+
+  constructor(options: SearchOptions) {
+    this.#options = options;
+    options.signal.addEventListener("abort", () => this.abort("aborted"));
+  }
+
+  get affinity(): Affinity | null {
+    return this.#options.affinity;
+  }
+
+  get #waitLimitMs(): number {
+    const seconds = Number(this.#options.env.LB_WAIT_SECONDS);
+    return seconds > 0 ? seconds * 1_000 : waitLimitMs(this.affinity);
+  }
+
+  /** The reply of a worker; throws what the client is told when there is none. */
+  async ask<Reply extends Kind>(
+    ask: (stub: EndpointStub) => Promise<Reply>,
+  ): Promise<Exclude<Reply, NoAnswer>> {
+    const untilAt = this.receivedAt + this.#waitLimitMs;
+    for (let isOver = false; ; isOver = (await this.#awaitWorker(untilAt)) === "over") {
+      if (this.#options.signal.aborted) throw CLIENT_GONE;
+      const reply = (await this.#within(ask)) as Exclude<Reply, NoAnswer> | NoWorker | ForwardFailure;
+      if (isAnswer<Exclude<Reply, NoAnswer>>(reply)) return reply;
+      if (reply.kind !== "wait") throw this.#errorOf(reply);
+      if (isOver) throw workerTimeout(reply.detail); // as it is now, not as it was when the wait began
+    }
+  }
+
+  /** The worker's request ends, wherever it is by now; the client's answer does not wait for that. */
+  abort(reason: ResetReason): void {
+    const { env, endpoint, executionCtx } = this.#options;
+    const abortCall = endpointStub(env, endpoint.endpointId).abortForwarded(this.requestId, reason);
+    executionCtx.waitUntil(abortCall.catch(() => {})); // an object that is not reached has no request any more
+  }
+
+  /** A worker is found at once or not at all, so the time of the call is that of the worker. */
+  async #within<Reply extends Kind>(ask: (stub: EndpointStub) => Promise<Reply>): Promise<Reply> {
+    const { env, endpoint, limitMs } = this.#options;
+    const { promise: late, reject } = Promise.withResolvers<never>();
+    const timer = setTimeout(() => {
+      this.abort("timeout");
+      reject(workerTooSlow(null));
+    }, limitMs);
+    try {
+      const call = callEndpoint(env, endpoint, ask) as unknown as Promise<Reply>;
+      return await Promise.race([call, late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async #awaitWorker(untilAt: number): Promise<"look" | "over"> {
+    const { env, endpoint, affinity, signal } = this.#options;
+    const object = endpointStub(env, endpoint.endpointId);
+    const query = { direct: this.requestId, ...writeAffinity(affinity), until: String(untilAt) };
+    return (await awaitWakeUp(object, query, untilAt, signal)) === "over" ? "over" : "look";
+  }
+
+  #errorOf(reply: Exclude<NoWorker, { kind: "wait" }> | ForwardFailure): LoadBalancerError {
+    switch (reply.kind) {
+      case "worker_gone":
+        return new LoadBalancerError(
+          "affinity_worker_gone",
+          `Worker ${this.affinity?.workerId} is none of this endpoint any more. ` +
+            `Leave ${AFFINITY_HEADER} out, or send the id alone, to get another one.`,
+        );
+      case "overloaded":
+        return new LoadBalancerError(
+          "rate_limited",
+          `${reply.limit} requests of this endpoint are on their way, which is its limit. Try again in a second.`,
+          { retryAfterSeconds: 1 },
+        );
+      case "failed":
+        return failure(reply);
+    }
+  }
+}
+
+/** Nobody is there any more to read it. */
+const CLIENT_GONE = new LoadBalancerError("worker_failed", "The client has gone before a worker was found.");
+
+function isAnswer<Answer extends Kind>(reply: Answer | NoWorker | ForwardFailure): reply is Answer {
+  return !["wait", "worker_gone", "overloaded", "failed"].includes(reply.kind);
+}
+
+function failure({ reason, detail, workerId }: ForwardFailure): LoadBalancerError {
+  switch (reason) {
+    case "too_large":
+      return new LoadBalancerError("payload_too_large", detail, { workerId });
+    case "timeout":
+      return workerTooSlow(workerId);
+    case "aborted":
+    case "worker_gone":
+    case "worker_failed":
+    case "protocol":
+      return new LoadBalancerError("worker_failed", detail, { workerId });
+  }
+}
+
+function workerTimeout(why: string): LoadBalancerError {
+  return new LoadBalancerError("worker_timeout", `timed out waiting for worker: ${why}`);
+}
+
+function workerTooSlow(workerId: string | null): LoadBalancerError {
+  return new LoadBalancerError(
+    "worker_too_slow",
+    `The worker did not begin its answer within ${DIRECT_TIME_LIMIT_MS / 60_000} minutes. ` +
+      "Answer earlier and send the rest as it comes, or use an endpoint with a queue.",
+    { workerId },
+  );
+}

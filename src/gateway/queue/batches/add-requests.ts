@@ -1,0 +1,88 @@
+/** Requests come to a batch: validated like those of run, large inputs put into R2, the rest packed. */
+import { batchBodySchema } from "../../../contract/batch.ts";
+import {
+  JOB_REQUEST_CUTS,
+  receivedJobRequestSchema,
+  type ReceivedJobRequest,
+} from "../../../contract/job.ts";
+import { EACH, type JsonPath } from "../../../json/json-carver.ts";
+import { cutsAt } from "../../../json/raw-json.ts";
+import { BATCH_BODY_MAX_BYTES, BATCH_REQUESTS_MAX, TTL_DEFAULT_MS } from "../../../contract/limits.ts";
+import { packRequests, type BatchPack, type BatchRequest } from "../../../domain/jobs/batch.ts";
+import type { BatchCall } from "../../../endpoint/batches/messages.ts";
+import { invalidInput } from "../../api-error.ts";
+import { readCutJson } from "../../body.ts";
+import { dropPayload, storePayload } from "../../payloads.ts";
+import type { QueueContext } from "../context.ts";
+import { readIdempotencyKey, workerOptions } from "../jobs/submit.ts";
+import { readWebhook } from "../jobs/webhook.ts";
+import { callBatch, batchIdOf } from "./call.ts";
+
+/** `POST /batch`: a draft with these requests; none of them starts yet. */
+export async function createBatch(context: QueueContext): Promise<Response> {
+  const idempotencyKey = readIdempotencyKey(context);
+  const { id, status } = await add(context, (packs) => ({ kind: "create", packs, idempotencyKey }));
+  return context.json({ id, status });
+}
+
+/** `POST /batch/<id>/requests`: adds requests to a draft. */
+export async function appendToBatch(context: QueueContext): Promise<Response> {
+  const batchId = batchIdOf(context);
+  return context.json(await add(context, (packs) => ({ kind: "append", batchId, packs })));
+}
+
+async function add(context: QueueContext, toCall: (packs: readonly BatchPack[]) => BatchCall) {
+  const requests = await readRequests(context);
+  const webhooks = requests.map((request, index) => readWebhook(context.env, request, `[${index}].`));
+  const { endpointId } = context.get("endpoint");
+  const stored = await Promise.all(
+    requests.map((request, index) =>
+      toBatchRequest(context.env.PAYLOADS, endpointId, request, webhooks[index] ?? null),
+    ),
+  );
+  const dropInputs = () =>
+    context.executionCtx.waitUntil(
+      Promise.all(stored.map(({ input }) => dropPayload(context.env.PAYLOADS, input))),
+    );
+  try {
+    const { batch, isNew } = await callBatch(context, toCall(packRequests(stored)));
+    if (!isNew) dropInputs();
+    return batch;
+  } catch (error) {
+    dropInputs();
+    throw error;
+  }
+}
+
+/** An input and an s3Config each; what is somewhat above is told how many requests there may be. */
+const CUTS_MAX = 4 * BATCH_REQUESTS_MAX;
+const CUT_PATHS = cutsAt(
+  ...JOB_REQUEST_CUTS.flatMap((path): JsonPath[] => [
+    [EACH, ...path],
+    ["requests", EACH, ...path],
+  ]),
+);
+
+async function readRequests(context: QueueContext): Promise<readonly ReceivedJobRequest[]> {
+  const body = await readCutJson(context.req.raw, CUT_PATHS, BATCH_BODY_MAX_BYTES, CUTS_MAX);
+  const parsed = batchBodySchema(receivedJobRequestSchema, Array.isArray(body)).safeParse(body ?? {});
+  if (!parsed.success) throw invalidInput(parsed.error);
+  return parsed.data.requests;
+}
+
+async function toBatchRequest(
+  bucket: R2Bucket,
+  endpointId: string,
+  request: ReceivedJobRequest,
+  webhook: string | null,
+): Promise<BatchRequest> {
+  const { policy } = request;
+  return {
+    input: await storePayload(bucket, endpointId, request.input),
+    optionsJson: workerOptions(request, webhook),
+    hasWebhook: webhook !== null,
+    isLowPriority: policy?.lowPriority ?? false,
+    ttlMs: policy?.ttl ?? TTL_DEFAULT_MS,
+    executionTimeoutMs: policy?.executionTimeout ?? null,
+  };
+}

@@ -1,0 +1,38 @@
+/** Operations on one batch that answer with it. */
+import { batchChangeSchema } from "../../../contract/batch.ts";
+import { CONTROL_BODY_MAX_BYTES } from "../../../contract/limits.ts";
+import type { BatchCall } from "../../../endpoint/batches/messages.ts";
+import { readBody } from "../../body.ts";
+import type { QueueContext } from "../context.ts";
+import { callBatch, batchIdOf } from "./call.ts";
+
+/** `GET /batch/<id>`: the batch with its progress. */
+export async function getBatch(context: QueueContext): Promise<Response> {
+  return answer(context, { kind: "look", batchId: batchIdOf(context) });
+}
+
+/** `PUT /batch/<id>`: changes its name. */
+export async function renameBatch(context: QueueContext): Promise<Response> {
+  const { name } = await readBody(context.req.raw, batchChangeSchema, CONTROL_BODY_MAX_BYTES);
+  return answer(context, { kind: "rename", batchId: batchIdOf(context), name: name === "" ? null : name });
+}
+
+/** `POST /batch/<id>/finalize`: a draft's requests become jobs. */
+export async function finalizeBatch(context: QueueContext): Promise<Response> {
+  return answer(context, { kind: "finalize", batchId: batchIdOf(context) });
+}
+
+/** `POST /batch/<id>/cancel`: what waits is cancelled, what runs may finish. */
+export async function cancelBatch(context: QueueContext): Promise<Response> {
+  return answer(context, { kind: "cancel", batchId: batchIdOf(context) });
+}
+
+/** `DELETE /batch/<id>/requests/<request>`: takes a request out of a draft. */
+export async function removeBatchRequest(context: QueueContext): Promise<Response> {
+  const requestId = context.req.param("requestId") ?? "";
+  return answer(context, { kind: "remove_request", batchId: batchIdOf(context), requestId });
+}
+
+async function answer(context: QueueContext, call: BatchCall): Promise<Response> {
+  return context.json((await callBatch(context, call)).batch);
+}

@@ -1,0 +1,117 @@
+/** What every operation of the queue API is given: the caller, and the endpoint of the path. */
+import type { Context, Handler, MiddlewareHandler } from "hono";
+import type { z } from "zod";
+import { missingEndpointAccess } from "../../auth/access.ts";
+import { authenticate, callerName, type Principal } from "../../auth/principal.ts";
+import { countRequest, networkOf } from "../../auth/request-rates.ts";
+import type { EndpointConfig } from "../../contract/endpoint.ts";
+import { FLASH_ENDPOINT_ID } from "../../contract/flash/flash-names.ts";
+import { WAIT_DEFAULT_MS } from "../../contract/limits.ts";
+import { waitSchema } from "../../contract/job.ts";
+import type { Env } from "../../env.ts";
+import { ApiError } from "../api-error.ts";
+import { requireEndpoint } from "../endpoint-directory.ts";
+import { openByEndpointKey } from "./endpoint-key.ts";
+import { openByEnvironmentKey } from "./environment-key.ts";
+import { serveByName } from "./qualified-name.ts";
+
+export type QueueApi = {
+  Bindings: Env;
+  Variables: {
+    endpoint: EndpointConfig;
+    caller: Principal;
+    /** The endpoint's object has counted the request. */
+    isCounted?: boolean;
+  };
+};
+export type QueueContext = Context<QueueApi>;
+export type QueueHandler = Handler<QueueApi>;
+
+/** Lets nobody pass without a valid key and an endpoint of the same account that the key may read. */
+export const withEndpoint: MiddlewareHandler<QueueApi> = async (context, next) => {
+  const endpointId = context.req.param("endpointId") ?? "";
+  if (endpointId === FLASH_ENDPOINT_ID) {
+    await serveByName(context, async (found) => {
+      await resolveEndpoint(context, found);
+      await next();
+    });
+    return;
+  }
+  await resolveEndpoint(context, endpointId);
+  await next();
+};
+
+async function resolveEndpoint(context: QueueContext, endpointId: string): Promise<void> {
+  const { env } = context;
+  const header = context.req.header("Authorization");
+  const caller = await authenticate(env, header, Date.now(), networkOf(env, context.req.raw));
+  if (caller.kind === "principal") {
+    context.set("endpoint", await requireEndpoint(env, caller.accountId, endpointId));
+    requireGranted(missingEndpointAccess(caller, endpointId, "read"));
+    context.set("caller", caller);
+    return;
+  }
+  const opened =
+    (await openByEndpointKey(env, header, endpointId)) ??
+    (await openByEnvironmentKey(env, header, endpointId));
+  if (opened === undefined) throw new ApiError("unauthorized", caller.message);
+  context.set("endpoint", opened.endpoint);
+  context.set("caller", opened.caller);
+}
+
+/** For operations that change something. */
+export const requireWrite: MiddlewareHandler<QueueApi> = async (context, next) => {
+  requireWriteAccess(context);
+  await next();
+};
+
+/** Throws insufficient_permission for a caller who may only read. */
+export function requireWriteAccess(context: QueueContext): void {
+  requireGranted(missingEndpointAccess(context.get("caller"), context.get("endpoint").endpointId, "write"));
+}
+
+function requireGranted(lack: string | undefined): void {
+  if (lack !== undefined) throw new ApiError("insufficient_permission", lack);
+}
+
+/** For what no object counts, by the caller's key. */
+export function limitedAs(limited: "logs" | "measures"): MiddlewareHandler<QueueApi> {
+  return async ({ env, get }, next) => {
+    await countRequest(env, limited, callerName(get("caller")), Date.now());
+    await next();
+  };
+}
+
+/** Operations on jobs make no sense on an endpoint without a queue. */
+export const requireQueue: MiddlewareHandler<QueueApi> = async (context, next) => {
+  const { endpointId, type } = context.get("endpoint");
+  if (type !== "QB") {
+    throw new ApiError(
+      "wrong_endpoint_type",
+      `Endpoint ${endpointId} is load-balanced and has no queue: send requests to its own address instead.`,
+    );
+  }
+  await next();
+};
+
+/** The `wait` parameter in ms, `fallbackMs` when it is absent. */
+export function readWait(context: QueueContext, fallbackMs: number = WAIT_DEFAULT_MS): number {
+  return readParameter(context, "wait", waitSchema) ?? fallbackMs;
+}
+
+/** A parameter of the query; undefined when it is absent or empty. */
+export function readParameter<T>(context: QueueContext, name: string, schema: z.ZodType<T>): T | undefined {
+  const value = context.req.query(name);
+  if (value === undefined || value === "") return undefined;
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  throw new ApiError("invalid_input", `${name} ${parsed.error.issues[0]?.message ?? "is invalid"}.`);
+}
+
+export function jobNotFound(jobId: string): ApiError {
+  return new ApiError(
+    "job_not_found",
+    `There is no job ${jobId.slice(0, 80)} on this endpoint. Results are kept 30 minutes after a job ended ` +
+      "(runsync: 1 minute, or as long as its wait, 5 minutes at most), and a job is deleted when its ttl is over.",
+  );
+}

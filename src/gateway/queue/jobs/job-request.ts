@@ -1,0 +1,57 @@
+/** Bodies of run and runsync: the input becomes a payload, as the text that it is; a large one goes to R2 as it arrives. */
+import {
+  JOB_REQUEST_CUTS,
+  receivedJobRequestSchema,
+  type ReceivedJobRequest,
+} from "../../../contract/job.ts";
+import { cutsAt } from "../../../json/raw-json.ts";
+import { INLINE_PAYLOAD_MAX_BYTES } from "../../../contract/limits.ts";
+import type { Payload } from "../../../domain/jobs/job-machine.ts";
+import { announcedLength } from "../../../durable/request-body.ts";
+import { validate, readChunks, readWhole } from "../../body.ts";
+import { ingestPayload, type PayloadTarget } from "../../payload-ingest.ts";
+import { freshPayloadKey } from "../../payloads.ts";
+
+export type JobOptions = Omit<ReceivedJobRequest, "input">;
+
+export type ReceivedRequest = {
+  readonly options: JobOptions;
+  /** In R2 when it is large; then the caller removes it if the job is refused. */
+  readonly input: Payload;
+};
+
+export type PayloadPlace = { readonly bucket: R2Bucket; readonly endpointId: string };
+
+const CUT_PATHS = cutsAt(...JOB_REQUEST_CUTS);
+
+/** Whether the body is known to be small: it says how long it is, or there is none. */
+export function isSmall(request: Request): boolean {
+  const length = announcedLength(request);
+  return length === null ? !request.body : length <= INLINE_PAYLOAD_MAX_BYTES;
+}
+
+/** Reads a body of any length. Refused, it leaves nothing in R2. */
+export async function readRequest(
+  request: Request,
+  maxBytes: number,
+  place: PayloadPlace,
+): Promise<ReceivedRequest> {
+  const { value, payload } = await ingestPayload(
+    bodyChunks(request, maxBytes),
+    CUT_PATHS,
+    payloadTarget(request, place),
+    (rest) => validate(rest, receivedJobRequestSchema),
+  );
+  const { input: _, ...options } = value;
+  return { options, input: payload };
+}
+
+/** The body as it arrives; a small one at once, which costs less. */
+export async function* bodyChunks(request: Request, maxBytes: number): AsyncGenerator<Uint8Array> {
+  if (isSmall(request)) yield await readWhole(request, maxBytes);
+  else yield* readChunks(request, maxBytes);
+}
+
+export function payloadTarget(request: Request, { bucket, endpointId }: PayloadPlace): PayloadTarget {
+  return { bucket, key: freshPayloadKey(endpointId), bodyBytes: announcedLength(request) };
+}

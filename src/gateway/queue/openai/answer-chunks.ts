@@ -1,0 +1,53 @@
+/** What a worker yields of one answer. An answer comes from one attempt: a second one would begin it anew. */
+import { CHANNEL_WAIT_MAX_MS, IN_OBJECT_WAIT_MS } from "../../../contract/limits.ts";
+import type { JobView } from "../../../domain/jobs/job-view.ts";
+import type { SlotRef } from "../../../endpoint/messages.ts";
+import type { QueueContext } from "../context.ts";
+import { outputOf, StreamReader, type StreamRead } from "../streams/stream-reader.ts";
+
+export type AnswerStep =
+  /** JSON texts. */
+  | { readonly kind: "chunks"; readonly outputs: readonly string[] }
+  | { readonly kind: "ended"; readonly view: JobView }
+  | { readonly kind: "expired" }
+  /** The worker that had begun the answer is gone. */
+  | { readonly kind: "lost" }
+  | { readonly kind: "client_gone" };
+
+export class AnswerChunks {
+  readonly #reader: StreamReader;
+  /** The attempt whose chunks were handed out. */
+  #begunAttempt: number | null = null;
+
+  constructor(context: QueueContext, jobId: string, slot: SlotRef | null) {
+    this.#reader = new StreamReader(context, jobId, { position: 0, slot });
+  }
+
+  /** Waits for what comes next; nothing comes after an end. */
+  async next(): Promise<AnswerStep> {
+    for (;;) {
+      const read = await this.#reader.read(IN_OBJECT_WAIT_MS);
+      const step = this.#interpret(read);
+      if (step === "again") continue;
+      if (step !== "nothing") return step;
+      await this.#reader.awaitMore(Date.now() + CHANNEL_WAIT_MAX_MS);
+      if (this.#reader.isClientGone) return { kind: "client_gone" };
+    }
+  }
+
+  #interpret(read: StreamRead): AnswerStep | "again" | "nothing" {
+    if (read.kind === "not_found") return { kind: "expired" };
+    const { view, attempt, isFinal } = read;
+    const isQueued = view.status === "IN_QUEUE";
+    if (this.#begunAttempt !== null && (isQueued || attempt !== this.#begunAttempt)) return { kind: "lost" };
+    const chunks = this.#reader.take(read.runs);
+    // Those of a lost attempt stay until a newer one has some.
+    const current = isQueued ? [] : chunks.filter((chunk) => chunk.attempt === attempt);
+    if (current.length > 0) {
+      this.#begunAttempt = attempt;
+      return { kind: "chunks", outputs: current.map(outputOf) };
+    }
+    if (chunks.length > 0) return "again";
+    return isFinal ? { kind: "ended", view } : "nothing";
+  }
+}

@@ -1,0 +1,87 @@
+/** A call of an OpenAI route: a job of a queue, or a request that a load-balanced worker answers itself. */
+import { IN_OBJECT_WAIT_MS, OPENAI_TTL_MS, RUNSYNC_RETENTION_MAX_MS } from "../../../contract/limits.ts";
+import type { JobView } from "../../../domain/jobs/job-view.ts";
+import { errorBodyOf, errorOfCode, noWorkerError } from "../../../domain/openai/openai-error-details.ts";
+import { ApiError } from "../../api-error.ts";
+import { placeBelow } from "../../load-balancing/endpoint-url.ts";
+import type { ErrorShape } from "../../load-balancing/error.ts";
+import { serveRequest } from "../../load-balancing/serve.ts";
+import type { QueueContext } from "../context.ts";
+import { queueJob, readIdempotencyKey, type SubmittedJob } from "../jobs/submit.ts";
+import { retryHeaders, OpenaiError } from "./error.ts";
+import { OwnedJob } from "./owned-job.ts";
+import { bareInput, readInput, type OpenaiInput } from "./request-body.ts";
+import { answerStreamed } from "./streamed-answer.ts";
+import { answerWhole } from "./whole-answer.ts";
+
+/** The segments `/v2/<endpointId>/openai`. */
+const PREFIX_SEGMENTS = 3;
+
+export async function serveOpenai(context: QueueContext): Promise<Response> {
+  const endpoint = context.get("endpoint");
+  const place = placeBelow(context.req.url, PREFIX_SEGMENTS);
+  if (endpoint.type !== "QB") return serveRequest(context, endpoint, place, openaiErrorShape);
+  const answer = askWorker(context, place.target);
+  // Goes on when the client hangs up: a job that is being queued must be found, and cancelled.
+  context.executionCtx.waitUntil(answer.catch(() => {}));
+  return answer;
+}
+
+const openaiErrorShape: ErrorShape = (code, message) => {
+  const details = errorOfCode(code, message);
+  return { body: errorBodyOf(details), headers: retryHeaders(details) };
+};
+
+async function askWorker(context: QueueContext, route: string): Promise<Response> {
+  const idempotencyKey = readIdempotencyKey(context);
+  const { input, isStream } = await readCall(context, route);
+  const submitted = await queueJob(
+    context,
+    {
+      operation: "openai",
+      isSync: true,
+      // The client would wait longer.
+      waitMs: RUNSYNC_RETENTION_MAX_MS,
+      holdMs: isStream ? 0 : IN_OBJECT_WAIT_MS,
+      keepsSlot: isStream,
+    },
+    idempotencyKey,
+    { options: { policy: { ttl: OPENAI_TTL_MS } }, input },
+  );
+  context.header("X-Request-Id", submitted.view.id);
+  const isOwned = submitted.isNew && idempotencyKey === null;
+  return answer(context, submitted, { isStream, isOwned });
+}
+
+async function answer(
+  context: QueueContext,
+  submitted: SubmittedJob,
+  { isStream, isOwned }: { readonly isStream: boolean; readonly isOwned: boolean },
+): Promise<Response> {
+  const job = new OwnedJob(context, submitted.view.id, isOwned);
+  try {
+    requireRunnable(submitted.view);
+    if (isStream) return await answerStreamed(context, submitted, job);
+    const whole = await answerWhole(context, submitted);
+    job.complete();
+    return whole;
+  } catch (error) {
+    await job.abandon();
+    throw error;
+  }
+}
+
+function readCall(context: QueueContext, route: string): Promise<OpenaiInput> | OpenaiInput {
+  const { method, raw } = context.req;
+  if (method === "GET") return bareInput(route);
+  if (method !== "POST") {
+    throw new ApiError("not_found", `There is no ${method} ${context.req.path}: send GET or POST.`);
+  }
+  const { endpointId } = context.get("endpoint");
+  return readInput(raw, route, { bucket: context.env.PAYLOADS, endpointId });
+}
+
+/** Who lets no workers run need not wait for one. */
+function requireRunnable({ queue }: JobView): void {
+  if (queue?.reason === "workers_max_is_zero") throw new OpenaiError(noWorkerError(queue.detail));
+}

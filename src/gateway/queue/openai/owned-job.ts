@@ -1,0 +1,53 @@
+/**
+ * A job that belongs to one request: its client knows no id by which to ask for it again, so nobody would ever see
+ * what it goes on to compute. It is cancelled when the client goes before the answer is complete.
+ */
+import { logFailure } from "../../../failure-log.ts";
+import { callEndpoint } from "../../endpoint-directory.ts";
+import type { QueueContext } from "../context.ts";
+
+export class OwnedJob {
+  readonly #context: QueueContext;
+  readonly #jobId: string;
+  readonly #over = Promise.withResolvers<void>();
+  readonly #onGone = (): void => void this.abandon();
+  #isOver = false;
+
+  /**
+   * From here on the job is cancelled when the client hangs up; not when it `isOwned` by nobody, because there was a
+   * key by which it can be asked for again.
+   */
+  constructor(context: QueueContext, jobId: string, isOwned: boolean) {
+    this.#context = context;
+    this.#jobId = jobId;
+    this.#isOver = !isOwned;
+    if (!isOwned) return;
+    const { signal } = context.req.raw;
+    signal.addEventListener("abort", this.#onGone);
+    context.executionCtx.waitUntil(this.#over.promise);
+    if (signal.aborted) this.#onGone();
+  }
+
+  /** The answer is complete. */
+  complete(): void {
+    if (this.#isOver) return;
+    this.#end();
+    this.#over.resolve();
+  }
+
+  /** There will be no answer, so nobody needs the job. One that has ended stays as it is. */
+  async abandon(): Promise<void> {
+    if (this.#isOver) return;
+    this.#end();
+    const { env, req } = this.#context;
+    await callEndpoint(env, this.#context.get("endpoint"), (stub) => stub.abandon(this.#jobId)).catch(
+      (error: unknown) => logFailure("request_failed", { path: req.path }, error),
+    );
+    this.#over.resolve();
+  }
+
+  #end(): void {
+    this.#isOver = true;
+    this.#context.req.raw.signal.removeEventListener("abort", this.#onGone);
+  }
+}

@@ -1,0 +1,95 @@
+/** Bodies of OpenAI's requests: they become the input of a job as they are, with the route beside them. */
+import { JsonCarver, type Piece } from "../../../json/json-carver.ts";
+import { cutsAt } from "../../../json/raw-json.ts";
+import { OPENAI_BODY_MAX_BYTES } from "../../../contract/limits.ts";
+import type { Payload } from "../../../domain/jobs/job-machine.ts";
+import { storeWhole } from "../../payload-ingest.ts";
+import { bodyChunks, payloadTarget, type PayloadPlace } from "../jobs/job-request.ts";
+import { wrongParameter } from "./error.ts";
+
+export type OpenaiInput = {
+  /** In R2 when it is large; then the caller removes it if the job is refused. */
+  readonly input: Payload;
+  readonly isStream: boolean;
+};
+
+/** The input of a request without a body. */
+export function bareInput(route: string): OpenaiInput {
+  const json = JSON.stringify({ openai_route: route });
+  return { input: { kind: "inline", json }, isStream: false };
+}
+
+/** Reads the body, which is refused when it is no JSON object. Its text becomes a part of the input as it is. */
+export async function readInput(request: Request, route: string, place: PayloadPlace): Promise<OpenaiInput> {
+  const body = new WatchedBody(bodyChunks(request, OPENAI_BODY_MAX_BYTES));
+  const head = encoder.encode(`{"openai_route":${JSON.stringify(route)},"openai_input":`);
+  const target = payloadTarget(request, place);
+  const bodyBytes = target.bodyBytes && target.bodyBytes + head.length + TAIL.length;
+  const input = await storeWhole(framed(head, body), { ...target, bodyBytes });
+  return { input, isStream: body.isStream };
+}
+
+/** Nothing is kept of a body that turns out to be refused: the last piece comes after it was judged. */
+async function* framed(head: Uint8Array, body: WatchedBody): AsyncGenerator<Uint8Array> {
+  yield head;
+  yield* body.chunks();
+  yield TAIL;
+}
+
+const encoder = new TextEncoder();
+const TAIL = encoder.encode("}");
+const STREAM = cutsAt(["stream"]);
+const OPEN_OBJECT = 0x7b;
+const SPACE = 0x20;
+/** Longer than any value that `stream` may have. */
+const STREAM_MAX_BYTES = 16;
+const STREAM_VALUES = new Map<string | undefined, boolean>([
+  ["true", true],
+  ["false", false],
+  ["null", false],
+  [undefined, false],
+]);
+
+/** Makes sure that what passes is one JSON object, and notes its member `stream`. */
+class WatchedBody {
+  readonly #chunks: AsyncIterable<Uint8Array>;
+  readonly #carver = new JsonCarver(STREAM);
+  #streamJson: string | undefined;
+
+  constructor(chunks: AsyncIterable<Uint8Array>) {
+    this.#chunks = chunks;
+  }
+
+  /** To be asked at the end. Throws what is wrong with the member. */
+  get isStream(): boolean {
+    const value = STREAM_VALUES.get(this.#streamJson);
+    if (value === undefined) throw wrongParameter("stream", "stream must be true or false.");
+    return value;
+  }
+
+  async *chunks(): AsyncGenerator<Uint8Array> {
+    let isBegun = false;
+    for await (const chunk of this.#chunks) {
+      const first: number | undefined = isBegun ? undefined : chunk.find((byte) => byte > SPACE);
+      if (first !== undefined && first !== OPEN_OBJECT) throw noObject();
+      isBegun ||= first !== undefined;
+      for (const piece of this.#carver.scan(chunk)) this.#track(chunk, piece);
+      yield chunk;
+    }
+    if (!isBegun) throw noObject();
+    this.#carver.end();
+    void this.isStream;
+  }
+
+  /** Of several members of one name the last one counts. */
+  #track(chunk: Uint8Array, { carved, isFirst, from, to }: Piece): void {
+    if (carved === null) return;
+    const before = isFirst ? "" : (this.#streamJson ?? "");
+    const end = Math.min(to, from + STREAM_MAX_BYTES - before.length);
+    this.#streamJson = before + String.fromCharCode(...chunk.subarray(from, end));
+  }
+}
+
+function noObject() {
+  return wrongParameter("body", "The body must be a JSON object, as OpenAI's clients send it.");
+}

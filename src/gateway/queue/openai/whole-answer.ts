@@ -1,0 +1,75 @@
+/** An answer that comes in one piece, when the job has ended. */
+import { JsonCountError } from "../../../json/json-tokens.ts";
+import { TTL_MAX_MS } from "../../../contract/limits.ts";
+import type { Payload } from "../../../domain/jobs/job-machine.ts";
+import type { JobView } from "../../../domain/jobs/job-view.ts";
+import { answerOf, answerOfChunks } from "../../../domain/openai/openai-answer.ts";
+import {
+  errorOfJob,
+  errorInJson,
+  JOB_EXPIRED,
+  NO_ANSWER,
+  TOO_MANY_ELEMENTS,
+} from "../../../domain/openai/openai-error-details.ts";
+import { openPayload } from "../../../durable/stored-payload.ts";
+import { ApiError } from "../../api-error.ts";
+import type { QueueContext } from "../context.ts";
+import type { SubmittedJob } from "../jobs/submit.ts";
+import { waitForJob } from "../jobs/wait-for-job.ts";
+import { AnswerChunks } from "./answer-chunks.ts";
+import { OpenaiError } from "./error.ts";
+
+/** Waits for as long as the client does. */
+export async function answerWhole(context: QueueContext, submitted: SubmittedJob): Promise<Response> {
+  const view = submitted.isFinal ? submitted.view : await endOf(context, submitted);
+  return context.body(await answerOfEnd(context, view), 200, { "Content-Type": "application/json" });
+}
+
+/** The answer of a job that has ended, as JSON text; throws what it failed with. */
+export async function answerOfEnd(context: QueueContext, view: JobView): Promise<string> {
+  if (view.status !== "COMPLETED") throw new OpenaiError(errorOfJob(view));
+  const output = view.output ? await readOutput(context, view.output) : undefined;
+  const isBare = output !== undefined && /^\[\s*\]$/.test(output);
+  const answer = readable(isBare ? await yieldedBy(context, view.id) : output);
+  if (answer === undefined) throw new OpenaiError(NO_ANSWER);
+  const details = errorInJson(answer);
+  if (details) throw new OpenaiError(details);
+  return answer;
+}
+
+function readable(output: string | readonly string[] | undefined): string | undefined {
+  try {
+    return typeof output === "object" ? answerOfChunks(output) : answerOf(output);
+  } catch (error) {
+    throw error instanceof JsonCountError ? new OpenaiError(TOO_MANY_ELEMENTS) : error;
+  }
+}
+
+async function endOf(context: QueueContext, submitted: SubmittedJob): Promise<JobView> {
+  try {
+    return await waitForJob(context, submitted.view.id, Date.now() + TTL_MAX_MS, submitted);
+  } catch (error) {
+    throw isExpiry(error) ? new OpenaiError(JOB_EXPIRED) : error;
+  }
+}
+
+function isExpiry(error: unknown): boolean {
+  return error instanceof ApiError && error.code === "job_not_found";
+}
+
+async function readOutput({ env }: QueueContext, output: Payload): Promise<string> {
+  if (output.kind === "inline") return output.json;
+  const stream = await openPayload(env.PAYLOADS, output);
+  if (!stream) throw new OpenaiError(JOB_EXPIRED);
+  return await new Response(stream).text();
+}
+
+/** What a handler yielded whose worker does not put it together. */
+async function yieldedBy(context: QueueContext, jobId: string): Promise<string[]> {
+  const chunks = new AnswerChunks(context, jobId, null);
+  const outputs: string[] = [];
+  for (let step = await chunks.next(); step.kind === "chunks"; step = await chunks.next()) {
+    outputs.push(...step.outputs);
+  }
+  return outputs;
+}

@@ -1,0 +1,109 @@
+/**
+ * Logs as server-sent events: first what is kept, then what is printed. The lines that are printed are listened
+ * for before those that are kept are read, and agents send what is in between once more, so that none is missed;
+ * what comes twice is known by its place.
+ */
+import { LOG_PAGE_MAX, LOG_PAGE_MAX_BYTES, STREAM_HEARTBEAT_MS } from "../../../contract/limits.ts";
+import { SEQ_PER_MS } from "../../../domain/logs/log-key.ts";
+import { matchesFilter, viewLine, type WorkerLogLine } from "../../../domain/logs/log-lines.ts";
+import { LogProgress } from "../../../domain/logs/log-progress.ts";
+import { logFailure } from "../../../failure-log.ts";
+import { findLines, type LogSearch } from "../../../management/logs/log-reader.ts";
+import { endpointStub } from "../../endpoint-directory.ts";
+import type { QueueContext } from "../context.ts";
+import { LiveLines } from "./live-lines.ts";
+import { EVENT_HEADERS, EventWriter, HEARTBEAT } from "./stream-events.ts";
+
+/** whole: all that is known of a line. plain: `{source, line, ts}`. */
+export type LineShape = "whole" | "plain";
+
+type StoredLines = { readonly lines: readonly WorkerLogLine[]; readonly progress: LogProgress };
+
+/** Who comes back after a long time gets at most so many pages of what he has missed. */
+const MISSED_PAGES_MAX = 10;
+
+/** The last lines and all that follow, or all after `Last-Event-ID`. Ends when the client goes. */
+export async function followLogs(
+  context: QueueContext,
+  search: LogSearch,
+  shape: LineShape,
+): Promise<Response> {
+  const { endpointId } = context.get("endpoint");
+  const live = await LiveLines.open(endpointStub(context.env, endpointId), context.req.raw.signal);
+  try {
+    const stored = await readStored(context, search);
+    const { readable, writable } = new IdentityTransformStream();
+    const write = writeLines(new EventWriter(writable), { stored, live, search, shape });
+    context.executionCtx.waitUntil(
+      write
+        .catch((error: unknown) => logFailure("stream_failed", { path: context.req.path }, error))
+        .finally(() => live.end()),
+    );
+    return new Response(readable, { headers: EVENT_HEADERS });
+  } catch (error) {
+    live.end();
+    throw error;
+  }
+}
+
+async function readStored(context: QueueContext, search: LogSearch): Promise<StoredLines> {
+  const bucket = context.env.LOGS;
+  const progress = LogProgress.read(context.req.header("Last-Event-ID") ?? "");
+  if (progress) {
+    const missed = await readMissed(bucket, { ...search, from: Math.max(search.from, progress.from) });
+    return { progress, lines: progress.take(missed) };
+  }
+  const { lines, before } = await findLines(bucket, search);
+  const floor = search.limit === 0 ? Date.now() * SEQ_PER_MS : ((before && lines[0]?.seq) ?? search.from);
+  const fresh = new LogProgress(floor - 1);
+  return { progress: fresh, lines: fresh.take(lines) };
+}
+
+async function readMissed(bucket: R2Bucket, search: LogSearch): Promise<WorkerLogLine[]> {
+  const lines: WorkerLogLine[] = [];
+  let { before } = search;
+  let length = 0;
+  for (let page = 0; page < MISSED_PAGES_MAX && length < LOG_PAGE_MAX_BYTES / 2; page += 1) {
+    const found = await findLines(bucket, { ...search, before, limit: LOG_PAGE_MAX });
+    lines.push(...found.lines);
+    for (const { line } of found.lines) length += line.length;
+    if (!found.before) break;
+    ({ before } = found);
+  }
+  return lines;
+}
+
+async function writeLines(
+  events: EventWriter,
+  follow: { stored: StoredLines; live: LiveLines; search: LogSearch; shape: LineShape },
+): Promise<void> {
+  const { live, search, shape } = follow;
+  const { progress } = follow.stored;
+  let { lines }: { lines: readonly WorkerLogLine[] | undefined } = follow.stored;
+  let text = HEARTBEAT; // headers leave with the first byte
+  let beatAt = Date.now() + STREAM_HEARTBEAT_MS;
+  while (lines) {
+    text += encodeLines(lines, progress, shape);
+    if (text !== "") {
+      if (!(await events.write(text))) return;
+      beatAt = Date.now() + STREAM_HEARTBEAT_MS;
+    }
+    const came = await live.next(beatAt);
+    lines = came && progress.take(came.filter((line) => matchesFilter(line, search.filter)));
+    text = Date.now() >= beatAt ? HEARTBEAT : "";
+  }
+  await events.abort(); // the client goes on from the last event that it got
+}
+
+/** The last event says how far the reader has come with all of them. */
+function encodeLines(lines: readonly WorkerLogLine[], progress: LogProgress, shape: LineShape): string {
+  const datas = lines.map((line) => `data: ${JSON.stringify(shapeLine(line, shape))}\n\n`);
+  const last = datas.pop();
+  return last === undefined ? "" : `${datas.join("")}id: ${progress.write()}\n${last}`;
+}
+
+function shapeLine(line: WorkerLogLine, shape: LineShape) {
+  const view = viewLine(line);
+  if (shape === "whole") return view;
+  return { source: view.source, line: view.line, ts: new Date(view.at).toISOString() };
+}

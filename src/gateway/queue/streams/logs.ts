@@ -1,0 +1,66 @@
+/** The logs of an endpoint. */
+import type { z } from "zod";
+import { LOG_AHEAD_MAX_MS } from "../../../contract/limits.ts";
+import { logQuerySchema, workerLogQuerySchema, type LogPage } from "../../../contract/agent/log.ts";
+import { DAY_MS, SEQ_PER_MS } from "../../../domain/logs/log-key.ts";
+import {
+  readPosition,
+  viewLine,
+  writePosition,
+  type LogFilter,
+  type LogPosition,
+} from "../../../domain/logs/log-lines.ts";
+import { findLines, type LogSearch } from "../../../management/logs/log-reader.ts";
+import { logRetentionDays } from "../../../management/logs/log-retention.ts";
+import { ApiError, invalidInput } from "../../api-error.ts";
+import type { QueueContext } from "../context.ts";
+import { followLogs } from "./log-events.ts";
+import { wantsEvents } from "./stream-events.ts";
+
+/**
+ * `GET /logs?workerId=&jobId=&source=&level=&search=&since=&until=&limit=&cursor=`: the newest lines that are
+ * meant, in the order of time; `cursor` of the answer brings those before them. With `Accept: text/event-stream`
+ * the same lines come as events, and go on as they are printed.
+ */
+export async function logs(context: QueueContext): Promise<Response> {
+  const query = readQuery(context, logQuerySchema);
+  const { since, until, limit, cursor, ...filter } = query;
+  const position = cursor === undefined ? latest(until) : readPosition(cursor);
+  if (position === undefined) throw new ApiError("invalid_input", "cursor is not one that a page gave.");
+  const before = { ...position, seq: Math.min(position.seq, latest().seq) };
+  const search = { ...searchOf(context, filter), limit, before };
+  if (since !== undefined) search.from = Math.max(search.from, since * SEQ_PER_MS);
+  if (wantsEvents(context)) return await followLogs(context, search, "whole");
+  const found = await findLines(context.env.LOGS, search);
+  return context.json({
+    lines: found.lines.map(viewLine),
+    cursor: found.before && writePosition(found.before),
+  } satisfies LogPage);
+}
+
+/** `GET /v2/serverless/<endpoint>/workers/<worker>/logs?source=&tail=`: the lines of one worker as events. */
+export async function workerLogs(context: QueueContext): Promise<Response> {
+  const { source, tail } = readQuery(context, workerLogQuerySchema);
+  const workerId = context.req.param("workerId") ?? "";
+  const filter = { workerId, ...(source !== undefined && { source }) };
+  return await followLogs(context, { ...searchOf(context, filter), limit: tail, before: latest() }, "plain");
+}
+
+/** All that is kept of what the filter means. */
+export function searchOf(context: QueueContext, filter: LogFilter) {
+  const { accountId, endpointId } = context.get("endpoint");
+  const from = (Date.now() - logRetentionDays(context.env) * DAY_MS) * SEQ_PER_MS;
+  return { owner: { accountId, endpointId }, filter, from } satisfies Partial<LogSearch>;
+}
+
+/** Before this is all that was printed until then; a host's clock may be a little ahead. */
+function latest(until = Date.now() + LOG_AHEAD_MAX_MS): LogPosition {
+  return { seq: until * SEQ_PER_MS, source: "container", workerId: "-" };
+}
+
+function readQuery<Schema extends z.ZodType>(context: QueueContext, schema: Schema): z.output<Schema> {
+  const given = Object.entries(context.req.query()).filter(([, value]) => value !== "");
+  const query = schema.safeParse(Object.fromEntries(given));
+  if (!query.success) throw invalidInput(query.error);
+  return query.data;
+}

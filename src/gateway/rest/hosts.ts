@@ -1,0 +1,80 @@
+/** Hosts: `/v1/hosts`. */
+import { hostSchema, hostUpdateSchema, type RestHost } from "../../contract/rest/rest-host.ts";
+import { ageOfAgent } from "../../domain/placement/agent-support.ts";
+import { hostPatchSchema } from "../../management/hosts/host-patch.ts";
+import {
+  changeHost,
+  listOwnHosts,
+  removeHost,
+  requireHost,
+  type Host,
+} from "../../management/hosts/hosts.ts";
+import { parseInput } from "../../management/input-schemas.ts";
+import { idOf, readInput, type RestContext } from "./context.ts";
+
+export async function getHosts(context: RestContext): Promise<Response> {
+  return context.json((await listOwnHosts(context.get("request"))).map(toRestHost));
+}
+
+export async function getHost(context: RestContext): Promise<Response> {
+  return context.json(toRestHost(await requireHost(context.get("request"), hostIdOf(context))));
+}
+
+/** `PATCH /v1/hosts/{id}`: cordons or drains, or lifts that. */
+export async function patchHost(context: RestContext): Promise<Response> {
+  const { cordoned, drained } = await readInput(context, hostUpdateSchema, hostSchema);
+  const patch = parseInput(hostPatchSchema, { id: hostIdOf(context), cordoned, drained });
+  return context.json(toRestHost(await changeHost(context.get("request"), patch)));
+}
+
+export async function deleteHost(context: RestContext): Promise<Response> {
+  await removeHost(context.get("request"), hostIdOf(context));
+  return context.body(null, 204);
+}
+
+function toRestHost({ record, seen }: Host): RestHost {
+  const { id, name, createdAt, apiKeyId, expiresAt } = record;
+  const own = {
+    id,
+    name,
+    createdAt: new Date(createdAt).toISOString(),
+    apiKeyId,
+    expiresAt: expiresAt === null ? null : new Date(expiresAt).toISOString(),
+  };
+  return { ...own, ...(seen ? toLiveState(seen) : NEVER_SEEN) };
+}
+
+type LiveState = Omit<RestHost, "id" | "name" | "createdAt" | "apiKeyId" | "expiresAt">;
+
+/** Of a host that has not spoken yet. */
+const NEVER_SEEN: LiveState = {
+  dataCenterId: null,
+  isPresent: false,
+  agentVersion: null,
+  isAgentOutdated: false,
+  gpus: [],
+  workers: 0,
+  cordoned: false,
+  drained: false,
+  lastSeenAt: null,
+};
+
+function toLiveState(seen: NonNullable<Host["seen"]>): LiveState {
+  const { agentVersion, dataCenterId, isPresent, gpus, workers, lastSeenAt } = seen;
+  const hasSpoken = agentVersion !== "";
+  return {
+    dataCenterId: hasSpoken ? dataCenterId : null,
+    isPresent,
+    agentVersion: hasSpoken ? agentVersion : null,
+    isAgentOutdated: hasSpoken && ageOfAgent(agentVersion) !== "current",
+    gpus: gpus.map(({ model, ...rest }) => ({ name: model, ...rest })),
+    workers,
+    cordoned: seen.isCordoned,
+    drained: seen.isDrained,
+    lastSeenAt: lastSeenAt === null ? null : new Date(lastSeenAt).toISOString(),
+  };
+}
+
+function hostIdOf(context: RestContext): string {
+  return idOf(context, "hostId");
+}

@@ -1,0 +1,46 @@
+/** Registry credentials: `/v1/containerregistryauth`. */
+import {
+  registryAuthCreateSchema,
+  registryAuthSchema,
+  type RestRegistryAuth,
+} from "../../contract/rest/rest-storage.ts";
+import { listRegistryAuths } from "../../db/credentials/registry-auths.ts";
+import {
+  createRegistryAuth,
+  deleteRegistryAuth,
+  registryAuthCreationSchema,
+  requireRegistryAuth,
+} from "../../management/secrets/registry-auths.ts";
+import { parseInput } from "../../management/input-schemas.ts";
+import { idOf, readInput, type RestContext } from "./context.ts";
+
+export async function getRegistryAuths(context: RestContext): Promise<Response> {
+  const { db, principal } = context.get("request");
+  return context.json((await listRegistryAuths(db, principal.accountId)).map(toRestRegistryAuth));
+}
+
+export async function getRegistryAuth(context: RestContext): Promise<Response> {
+  const found = await requireRegistryAuth(context.get("request"), registryAuthIdOf(context), "id");
+  return context.json(toRestRegistryAuth(found));
+}
+
+export async function postRegistryAuth(context: RestContext): Promise<Response> {
+  const input = parseInput(
+    registryAuthCreationSchema,
+    await readInput(context, registryAuthCreateSchema, registryAuthSchema),
+  );
+  return context.json(toRestRegistryAuth(await createRegistryAuth(context.get("request"), input)));
+}
+
+export async function removeRegistryAuth(context: RestContext): Promise<Response> {
+  await deleteRegistryAuth(context.get("request"), registryAuthIdOf(context));
+  return context.body(null, 204);
+}
+
+function toRestRegistryAuth({ id, name }: { readonly id: string; readonly name: string }): RestRegistryAuth {
+  return { id, name };
+}
+
+function registryAuthIdOf(context: RestContext): string {
+  return idOf(context, "containerRegistryAuthId");
+}

@@ -1,0 +1,49 @@
+/** The Worker's side of a doorbell: it waits for a ring, so that the object need not. */
+
+type Upgradable = { fetch(url: string, init: RequestInit): Promise<Response> };
+
+export type WakeUp = "look" | "superseded" | "over";
+
+/** Waits until the object rings, `untilAt` has come, or the caller is gone. A broken bell means: look. */
+export async function awaitWakeUp(
+  object: Upgradable,
+  query: Readonly<Record<string, string>>,
+  untilAt: number,
+  signal: AbortSignal,
+): Promise<WakeUp> {
+  const leftMs = untilAt - Date.now();
+  if (leftMs <= 0 || signal.aborted) return "over";
+  const { promise, resolve } = Promise.withResolvers<WakeUp>();
+  const timer = setTimeout(resolve, leftMs, "over");
+  const onAbort = () => resolve("over");
+  signal.addEventListener("abort", onAbort);
+  const channel = openChannel(object, query, resolve);
+  try {
+    return await promise; // also where the bell itself cannot be hung up in time
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", onAbort);
+    void channel.then((webSocket) => webSocket?.close(1000));
+  }
+}
+
+async function openChannel(
+  object: Upgradable,
+  query: Readonly<Record<string, string>>,
+  resolve: (wakeUp: WakeUp) => void,
+): Promise<WebSocket | null> {
+  const url = `https://object/doorbell?${new URLSearchParams(query).toString()}`;
+  const webSocket = await object.fetch(url, { headers: { Upgrade: "websocket" } }).then(
+    (response) => response.webSocket,
+    () => null, // whatever is wrong, the next look tells
+  );
+  if (!webSocket) {
+    resolve("look");
+    return null;
+  }
+  webSocket.addEventListener("message", ({ data }) => resolve(data === "superseded" ? "superseded" : "look"));
+  webSocket.addEventListener("close", () => resolve("look"));
+  webSocket.addEventListener("error", () => resolve("look"));
+  webSocket.accept();
+  return webSocket;
+}

@@ -1,0 +1,53 @@
+import * as z from "zod";
+import { parseInput, stringSchema } from "../../management/input-schemas.ts";
+import {
+  clusterNotFound,
+  noCapacity,
+  podNotFound,
+  podNotFoundToTerminate,
+} from "../../management/catalog/absent-pods.ts";
+import { clusterSchema, cpuPodSchema, gpuPodSchema } from "../../management/catalog/pod-input.ts";
+
+type Arguments = { readonly input?: unknown };
+
+const podIdSchema = z.object({ podId: stringSchema.min(1, "must not be empty") });
+const clusterIdSchema = z.object({ id: stringSchema.min(1, "must not be empty") });
+
+/** Refuses the pod that an operation names, since there is none. */
+function refusePod(_parent: unknown, { input }: Arguments): never {
+  throw podNotFound(parseInput(podIdSchema, input).podId);
+}
+
+function refuseDeployment(schema: z.ZodType) {
+  return (_parent: unknown, { input }: Arguments): never => {
+    parseInput(schema, input);
+    throw noCapacity();
+  };
+}
+
+export const podResolvers = {
+  Query: {
+    pod: (): null => null,
+  },
+  Mutation: {
+    podFindAndDeployOnDemand: refuseDeployment(gpuPodSchema),
+    podRentInterruptable: refuseDeployment(gpuPodSchema),
+    deployCpuPod: refuseDeployment(cpuPodSchema),
+    createCluster: refuseDeployment(clusterSchema),
+    podEditJob: refusePod,
+    podStop: refusePod,
+    podResume: refusePod,
+    podBidResume: refusePod,
+    podTerminate: (_parent: unknown, { input }: Arguments): never => {
+      parseInput(podIdSchema, input);
+      throw podNotFoundToTerminate();
+    },
+    deleteCluster: (_parent: unknown, { input }: Arguments): never => {
+      throw clusterNotFound(parseInput(clusterIdSchema, input).id);
+    },
+  },
+  User: {
+    pods: (): readonly never[] => [],
+    cluster: (): null => null,
+  },
+};

@@ -1,0 +1,57 @@
+/** What the payloads of a link's frames say. */
+import * as z from "zod";
+import { idSchema } from "../contract/agent/agent.ts";
+import { DIRECT_HEADERS_MAX, DIRECT_TARGET_MAX_CHARACTERS } from "../contract/limits.ts";
+
+/** Names as they came or are to be sent, in their order; a name may come more than once. */
+const headersSchema = z.array(z.tuple([z.string(), z.string()])).max(DIRECT_HEADERS_MAX);
+
+/** A request as its worker gets it: no key, no hop-by-hop headers, `X-Forwarded-*` set. */
+export const requestHeadSchema = z.object({
+  /** A WebSocket is a GET whose answer is expected to be 101. */
+  kind: z.enum(["http", "websocket"]),
+  method: z.string().min(1).max(64),
+  /** Path and query, as they stand in the request line. */
+  target: z.string().startsWith("/").max(DIRECT_TARGET_MAX_CHARACTERS),
+  headers: headersSchema,
+});
+export type RequestHead = z.infer<typeof requestHeadSchema>;
+
+/** An answer as its worker gave it, without hop-by-hop headers. Interim answers (1xx but 101) are left out. */
+export const responseHeadSchema = z.object({
+  status: z.number().int().min(101).max(599),
+  statusText: z.string().max(1_000),
+  headers: headersSchema,
+});
+export type ResponseHead = z.infer<typeof responseHeadSchema>;
+
+/**
+ * Why a stream ended early.
+ * aborted: the client is gone. too_large: of a body. timeout: the worker took too long.
+ * worker_gone: it takes no requests any more, or never did. worker_failed: it refused or broke the connection.
+ * protocol: the other side said something that cannot be.
+ */
+export const RESET_REASONS = [
+  "aborted",
+  "too_large",
+  "timeout",
+  "worker_gone",
+  "worker_failed",
+  "protocol",
+] as const;
+export type ResetReason = (typeof RESET_REASONS)[number];
+
+export const resetSchema = z.object({
+  reason: z.enum(RESET_REASONS).catch("worker_failed"),
+  /** One sentence for people. */
+  detail: z.string().max(2_000),
+});
+export type Reset = z.infer<typeof resetSchema>;
+
+export const closeSchema = z.object({
+  code: z.number().int().min(1_000).max(4_999),
+  reason: z.string().max(123),
+});
+export type Close = z.infer<typeof closeSchema>;
+
+export const linkWorkersSchema = z.object({ workers: z.array(idSchema).max(500) });

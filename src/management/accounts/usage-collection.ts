@@ -1,0 +1,94 @@
+/**
+ * Brings usage into D1: of workers from Fleet, of jobs from the objects of endpoints that had workers or waited for
+ * them. Everything is a total of an hour (db/usage.ts, U1), so a run may be cut off anywhere, run twice, or be late
+ * by as long as the objects remember.
+ */
+import {
+  ENDPOINT_CALLS_CONCURRENT_MAX,
+  USAGE_CALLS_MAX,
+  USAGE_HOURS_MAX,
+  USAGE_REACH_MS,
+  USAGE_CLOCK_TOLERANCE_MS,
+} from "../../contract/limits.ts";
+import type { Database } from "../../db/database.ts";
+import {
+  findUsageProgress,
+  listOpenUsage,
+  saveQueryTime,
+  saveUsageProgress,
+  saveJobTotals,
+  saveWorkerTotals,
+  type JobTotals,
+  type OpenUsage,
+} from "../../db/usage.ts";
+import { shardName } from "../../durable/object-name.ts";
+import type { EndpointObject } from "../../endpoint/endpoint-object.ts";
+import type { JobHour } from "../../endpoint/messages.ts";
+import type { Env } from "../../env.ts";
+import { logFailure } from "../../failure-log.ts";
+import { fleetObject } from "../fleet.ts";
+
+const HOUR_MS = 3_600_000;
+
+export type UsagePlace = { readonly env: Pick<Env, "ENDPOINT" | "FLEET">; readonly db: Database };
+
+/** Says of how many hours of workers and jobs it has heard. */
+export async function collectUsage(place: UsagePlace, now: number): Promise<number> {
+  const workers = await collectWorkers(place, now);
+  return workers + (await collectJobs(place, now));
+}
+
+async function collectWorkers({ env, db }: UsagePlace, now: number): Promise<number> {
+  const present = Math.floor(now / HOUR_MS) * HOUR_MS;
+  const earliest = present - Math.floor(USAGE_REACH_MS / HOUR_MS) * HOUR_MS;
+  const settled = Math.floor((now - USAGE_CLOCK_TOLERANCE_MS) / HOUR_MS) * HOUR_MS;
+  const progress = await findUsageProgress(db);
+  const since = Math.max(progress ?? present - (USAGE_HOURS_MAX - 1) * HOUR_MS, earliest);
+  const until = Math.min(since + USAGE_HOURS_MAX * HOUR_MS, present + HOUR_MS);
+  // An hour is remembered longer than it need be, should D1 be set back to an older state.
+  const storedUntil = since - USAGE_HOURS_MAX * HOUR_MS;
+  const hours = await fleetObject(env).usage({ since, until, storedUntil });
+  await saveWorkerTotals(
+    db,
+    hours.map(({ name, ...hour }) => ({ ...hour, endpointName: name })),
+  );
+  const next = Math.min(until, settled);
+  if (progress === null || next > progress) await saveUsageProgress(db, next);
+  return hours.length;
+}
+
+async function collectJobs(place: UsagePlace, now: number): Promise<number> {
+  const open = await listOpenUsage(place.db, now - USAGE_REACH_MS, USAGE_CALLS_MAX);
+  let hours = 0;
+  for (let from = 0; from < open.length; from += ENDPOINT_CALLS_CONCURRENT_MAX) {
+    const calls = open.slice(from, from + ENDPOINT_CALLS_CONCURRENT_MAX).map(async (endpoint) => {
+      try {
+        hours += await collectJobsOf(place, endpoint, now);
+      } catch (cause) {
+        logFailure("usage_not_collected", { endpointId: endpoint.endpointId }, cause);
+      }
+    });
+    await Promise.all(calls);
+  }
+  return hours;
+}
+
+/** Asks an endpoint's object for its hours and stores them; to be called once more before the object is emptied. */
+export async function collectJobsOf(
+  { env, db }: UsagePlace,
+  endpoint: OpenUsage,
+  now: number,
+): Promise<number> {
+  const { endpointId, since } = endpoint;
+  const stub = env.ENDPOINT.getByName(shardName(endpointId, 0)) as unknown as Pick<EndpointObject, "usage">;
+  const reply = await stub.usage(since);
+  const hours = reply.kind === "usage" ? reply.hours : []; // an object that was emptied has told before
+  if (hours.length > 0) await saveJobTotals(db, endpoint, hours.map(totalsOf), now);
+  await saveQueryTime(db, endpointId, now);
+  return hours.length;
+}
+
+function totalsOf({ counts, ...hour }: JobHour): JobTotals {
+  const { timed_out: timedOut, ...rest } = counts;
+  return { ...hour, ...rest, timedOut };
+}

@@ -1,0 +1,119 @@
+/** What endpoints of the calling account used, by hour, day or longer, and what that costs nominally. */
+import * as z from "zod";
+import { findGpuCard } from "../../catalog/gpu-cards.ts";
+import { GPU_TIERS, type GpuTier } from "../../catalog/gpu-tiers.ts";
+import { GPU_PRICE_PER_GB_HOUR, USAGE_RETENTION_MS, USAGE_SPANS_MAX } from "../../contract/limits.ts";
+import { listUsage, type UsageRecord } from "../../db/usage.ts";
+import { addGpuTimes, type GpuTime } from "../../domain/metrics/worker-usage.ts";
+import { gpuPrice, readGpuPrices, type GpuPrices } from "../catalog/prices.ts";
+import type { RequestContext } from "../context.ts";
+import { oneOf, stringSchema } from "../input-schemas.ts";
+import { OperationError } from "../errors.ts";
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+const moment = z
+  .string("must be a time such as 2026-01-31T00:00:00Z")
+  .transform((text) => Date.parse(text))
+  .refine((at) => Number.isFinite(at), "must be a time such as 2026-01-31T00:00:00Z");
+
+export const usageSelectionSchema = z.object({
+  from: moment.nullish(),
+  to: moment.nullish(),
+  bucket: oneOf(["hour", "day", "week", "month", "year"]).nullish(),
+  endpointId: stringSchema.nullish(),
+});
+export type UsageSelection = z.infer<typeof usageSelectionSchema>;
+
+const COUNTS = [
+  "requests",
+  "completed",
+  "failed",
+  "cancelled",
+  "timedOut",
+  "expired",
+  "retried",
+  "coldStarts",
+  "delayMs",
+  "executionMs",
+  "workerMs",
+] as const;
+
+export type UsageSpan = Pick<UsageRecord, "endpointId" | "endpointName" | (typeof COUNTS)[number]> & {
+  readonly from: number;
+  readonly gpus: readonly (GpuTime & { readonly cost: number })[];
+  /** Dollars, by the prices of the catalog. */
+  readonly cost: number;
+};
+
+/** The spans in which anything was used, in their order; by default the days of the last week. */
+export async function reportUsage(context: RequestContext, selection: UsageSelection): Promise<UsageSpan[]> {
+  const { env, db, principal, now } = context;
+  const bucket = selection.bucket ?? "day";
+  const to = selection.to ?? now;
+  const from = Math.max(selection.from ?? to - 7 * DAY_MS, now - USAGE_RETENTION_MS);
+  const selected = {
+    from: Math.floor(from / HOUR_MS) * HOUR_MS,
+    to,
+    endpointId: selection.endpointId ?? undefined,
+  };
+  const rows = await listUsage(db, principal.accountId, selected, USAGE_SPANS_MAX);
+  if (rows.length > USAGE_SPANS_MAX) {
+    throw new OperationError(
+      "INVALID_INPUT",
+      `from: the time has more than ${USAGE_SPANS_MAX} hours of endpoints; ask for less of it, or for one endpoint`,
+    );
+  }
+  const prices = readGpuPrices(env.GPU_PRICES);
+  const spans = Map.groupBy(rows, ({ hour, endpointId }) => `${spanOf(hour, bucket)} ${endpointId}`);
+  return [...spans.values()].map((group) => sumOf(group, bucket, prices));
+}
+
+type Bucket = NonNullable<UsageSelection["bucket"]>;
+
+function sumOf(rows: readonly UsageRecord[], bucket: Bucket, prices: GpuPrices): UsageSpan {
+  const { endpointId = "", hour = 0 } = rows[0] ?? {};
+  const total = (name: (typeof COUNTS)[number]) => rows.reduce((sum, row) => sum + row[name], 0);
+  const gpus = addGpuTimes(rows.flatMap((row) => row.gpus)).map((time) => ({
+    ...time,
+    cost: (time.ms / HOUR_MS) * priceOf(time, prices),
+  }));
+  return {
+    endpointId,
+    endpointName: rows.findLast(({ endpointName }) => endpointName !== "")?.endpointName ?? "",
+    from: spanOf(hour, bucket),
+    ...(Object.fromEntries(COUNTS.map((name) => [name, total(name)])) as Pick<
+      UsageSpan,
+      (typeof COUNTS)[number]
+    >),
+    gpus,
+    cost: gpus.reduce((sum, { cost }) => sum + cost, 0),
+  };
+}
+
+/** Dollars per hour; a model that the catalog does not know costs what its tier does. */
+function priceOf({ model, tier }: GpuTime, prices: GpuPrices): number {
+  const card = findGpuCard(model);
+  if (card) return gpuPrice(card, prices);
+  if (tier === null || !Object.hasOwn(GPU_TIERS, tier)) return 0;
+  return prices[tier] ?? GPU_TIERS[tier as GpuTier].memoryGb * GPU_PRICE_PER_GB_HOUR;
+}
+
+/** Where the span of an hour begins, in UTC; weeks begin on Monday. */
+function spanOf(hour: number, bucket: Bucket): number {
+  const date = new Date(hour);
+  const [year, month, day] = [date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate()];
+  switch (bucket) {
+    case "hour":
+      return hour;
+    case "day":
+      return Date.UTC(year, month, day);
+    case "week":
+      return Date.UTC(year, month, day - ((date.getUTCDay() + 6) % 7));
+    case "month":
+      return Date.UTC(year, month);
+    case "year":
+      return Date.UTC(year, 0);
+  }
+}

@@ -1,0 +1,116 @@
+/** What a worker of an endpoint is made of, with references in the place of secrets. */
+import type { Assignment } from "../../contract/agent/agent.ts";
+import { LIVE_TOKEN_VARIABLE, LIVE_VARIABLE } from "../../contract/flash/flash-live.ts";
+import { openDatabase } from "../../db/database.ts";
+import { findEndpointWithTemplate, volumesOf } from "../../db/endpoints.ts";
+import type { EnvironmentVariable } from "../../db/schema.ts";
+import { BoundedMap } from "../../domain/limits/bounded-map.ts";
+import { START_LIMIT_VARIABLE, startLimitMs } from "../../domain/scaling/start-limit.ts";
+import type { Env } from "../../env.ts";
+import { findFlashSettings } from "./flash-settings.ts";
+
+/** A variable before its references are filled. */
+export type RawVariable = {
+  readonly key: string;
+  readonly value: string;
+  /** For messages: "template 'x'". */
+  readonly owner: string;
+};
+
+export type Blueprint = {
+  readonly fixed: Pick<
+    Assignment,
+    | "endpointId"
+    | "type"
+    | "imageName"
+    | "dockerArgs"
+    | "containerDiskInGb"
+    | "startLimitMs"
+    | "networkVolumeIds"
+    | "artifact"
+  >;
+  readonly variables: readonly RawVariable[];
+  readonly registryAuthId: string | null;
+  readonly templateName: string;
+  /** It is that of a newer release than was asked for, whose own is not kept. */
+  readonly isSuperseded?: true;
+  /** The flash environment whose key the worker gets. */
+  readonly callsWithin?: string;
+  /** That environment is a session, whose token the worker gets as well. */
+  readonly isLive?: true;
+  /** Why no worker may be started, whatever its secrets are. */
+  readonly problem?: string;
+};
+
+/** A template may be 1.5 MB of text and the isolate has 128 MB for everything, so the cache is bounded by text. */
+const CACHE_MAX_CHARACTERS = 8_000_000;
+
+/** By endpoint and release: what a worker is made of changes only with the release. */
+const cache = new BoundedMap<Blueprint>(
+  CACHE_MAX_CHARACTERS,
+  (blueprint) => JSON.stringify(blueprint).length,
+);
+
+/** Nothing when the endpoint is gone. */
+export async function findBlueprint(
+  env: Env,
+  accountId: string,
+  endpointId: string,
+  version: number,
+): Promise<Blueprint | undefined> {
+  const key = `${accountId}/${endpointId}@${version}`;
+  const cached = cache.get(key);
+  if (cached) return cached;
+  const loaded = await loadBlueprint(env, accountId, endpointId);
+  if (!loaded) return undefined;
+  if (loaded.version !== version) return { ...loaded.blueprint, isSuperseded: true };
+  cache.set(key, loaded.blueprint);
+  return loaded.blueprint;
+}
+
+async function loadBlueprint(env: Env, accountId: string, endpointId: string) {
+  const database = openDatabase(env.DB);
+  const found = await findEndpointWithTemplate(database, accountId, endpointId);
+  if (!found) return undefined;
+  const { endpoint, template } = found; // of one release: a save between two reads would mix two
+  const flash = await findFlashSettings(database, endpoint);
+  const variables = lastOfEachKey([
+    ...owned(flash.variables, "its flash environment"),
+    ...owned(withoutLive(template.env), `template '${template.name}'`),
+    ...owned(withoutLive(endpoint.env), `endpoint '${endpoint.name}'`),
+  ]);
+  const volumeIds = volumesOf(endpoint);
+  const { artifact, callsWithin, isLive, problem } = flash;
+  const blueprint: Blueprint = {
+    fixed: {
+      endpointId,
+      type: endpoint.type,
+      imageName: template.imageName,
+      dockerArgs: template.dockerArgs,
+      containerDiskInGb: template.containerDiskInGb,
+      ...(volumeIds.length > 0 && { networkVolumeIds: [...volumeIds] }),
+      ...(artifact && { artifact }),
+      startLimitMs: startLimitMs(variables.find(({ key }) => key === START_LIMIT_VARIABLE)?.value),
+    },
+    variables,
+    registryAuthId: template.containerRegistryAuthId,
+    templateName: template.name,
+    ...(callsWithin !== undefined && { callsWithin }),
+    ...(isLive && { isLive }),
+    ...(problem !== undefined && { problem }),
+  };
+  return { version: endpoint.version, blueprint };
+}
+
+/** Which workers run code that they are sent is said by the edge alone. */
+function withoutLive(variables: readonly EnvironmentVariable[]): readonly EnvironmentVariable[] {
+  return variables.filter(({ key }) => key !== LIVE_VARIABLE && key !== LIVE_TOKEN_VARIABLE);
+}
+
+function owned(variables: readonly EnvironmentVariable[], owner: string): readonly RawVariable[] {
+  return variables.map((variable) => ({ ...variable, owner }));
+}
+
+function lastOfEachKey(variables: readonly RawVariable[]): readonly RawVariable[] {
+  return [...new Map(variables.map((variable) => [variable.key, variable])).values()];
+}

@@ -1,0 +1,67 @@
+/** What a worker needs to call others of its flash environment, and to be sent code in a session; made for the answer that hands it over. */
+import { environmentKey } from "../../auth/derived-keys/environment-key.ts";
+import { liveToken } from "../../auth/derived-keys/live-token.ts";
+import type { Assignment } from "../../contract/agent/agent.ts";
+import { LIVE_TOKEN_VARIABLE } from "../../contract/flash/flash-live.ts";
+import type { Env } from "../../env.ts";
+import { logFailure } from "../../failure-log.ts";
+import type { Blueprint } from "./blueprint.ts";
+
+export type Called = { readonly env: Assignment["env"]; readonly masked: readonly string[] };
+
+const NO_CALLS: Called = { env: {}, masked: [] };
+
+/** So that a missing key ring is told once, and not with every answer. */
+let wasLogged = false;
+
+export class CallVariables {
+  readonly #env: Env;
+  readonly #origin: string;
+
+  /** `origin` is where workers find the edge. */
+  constructor(env: Env, origin: string) {
+    this.#env = env;
+    this.#origin = origin;
+  }
+
+  /** Without a key ring there are none: the worker runs, and its calls are refused. */
+  async of({
+    callsWithin: environmentId,
+    isLive,
+  }: Pick<Blueprint, "callsWithin" | "isLive">): Promise<Called> {
+    if (environmentId === undefined) return NO_CALLS;
+    const [key, token] = await this.#derived(
+      isLive ? [environmentKey, liveToken] : [environmentKey],
+      environmentId,
+    );
+    if (key === undefined) {
+      logOnce(environmentId);
+      return NO_CALLS;
+    }
+    // Clients know it by the one name or the other.
+    const env = { SVC_API_KEY: key, RUNPOD_API_KEY: key, EDGERUN_URL: this.#origin };
+    if (token === undefined) return { env, masked: [key] };
+    return { env: { ...env, [LIVE_TOKEN_VARIABLE]: token }, masked: [key, token] };
+  }
+
+  async #derived(
+    ways: readonly (typeof environmentKey)[],
+    environmentId: string,
+  ): Promise<readonly (string | undefined)[]> {
+    return await Promise.all(ways.map(async (derive) => derive(this.#env, environmentId))).catch(
+      (error: unknown) => {
+        logFailure("key_ring_unreadable", {}, error);
+        return [];
+      },
+    );
+  }
+}
+
+function logOnce(flashEnvironmentId: string): void {
+  if (wasLogged) return;
+  wasLogged = true;
+  const cause = new Error(
+    "Workers that call others of their environment get no key, since ENCRYPTION_KEYS is not configured.",
+  );
+  logFailure("environment_key_missing", { flashEnvironmentId }, cause);
+}

@@ -1,0 +1,206 @@
+/** Saving and deleting endpoints. */
+import {
+  deleteEndpointIfUnchanged,
+  findOwnEndpoint,
+  insertEndpointIfAllowed,
+  isEndpointRemovalOpen,
+  listEndpointsOfTemplate,
+  updateEndpointIfUnchanged,
+  type EndpointNeeds,
+  type EndpointRecord,
+  type EndpointValues,
+} from "../../db/endpoints.ts";
+import { deleteTemplateIfUnused, findTemplate } from "../../db/templates.ts";
+import { CONTAINER_DISK_DEFAULT_GB } from "../../contract/limits.ts";
+import { randomRowId } from "../../db/row-id.ts";
+import { requireQuota } from "../quota.ts";
+import { authorOf, type RequestContext } from "../context.ts";
+import { OperationError } from "../errors.ts";
+import { retryOnConflict } from "../optimistic-write.ts";
+import type { InlineTemplate } from "./template-patch.ts";
+import {
+  planTemplateChange,
+  refuseTakenName,
+  requireServerlessTemplate,
+  requireTemplate,
+  saveBoundTemplate,
+} from "./templates.ts";
+import { warnOfMissingSecrets } from "../secrets/secret-warnings.ts";
+import { attachedIds, requireAttachable } from "./attached-volumes.ts";
+import { announceEndpoint, announceRemoval } from "./endpoint-announcement.ts";
+import { findNamesake, requireMembership, withBuild } from "./endpoint-environment.ts";
+import type { EndpointPatch } from "./endpoint-patch.ts";
+import {
+  changesVolumes,
+  createSettings,
+  isDeletable,
+  mergeSettings,
+  needsNewVersion,
+  type EndpointSettings,
+} from "./endpoint-settings.ts";
+
+// Saving
+
+/** In a flash environment the name says which endpoint is meant: one that is there already is changed. */
+export async function createEndpoint(context: RequestContext, patch: EndpointPatch): Promise<EndpointRecord> {
+  const present = await findNamesake(context, patch);
+  if (present !== undefined) return await changeEndpoint(context, present.id, patch);
+  const settings = createSettings(patch);
+  const inline = patch.template && withDefaults(patch.template, settings.name);
+  const { record, isNew } = await retryOnConflict(async () => {
+    const concurrent = await findNamesake(context, patch);
+    if (concurrent !== undefined) return { record: concurrent, isNew: false };
+    const needs = await requireNeeds(context, undefined, settings, patch);
+    await requireQuota(context, "endpoint");
+    const { id: templateId } = inline
+      ? await saveBoundTemplate(context, inline)
+      : await requireServerlessTemplate(context, patch.templateId ?? "");
+    const values = { ...(await withBuild(context, settings)), templateId };
+    const inserted = await insertEndpointIfAllowed(context.db, authorOf(context), values, needs);
+    return inserted && { record: inserted, isNew: true };
+  });
+  if (!isNew) return await changeEndpoint(context, record.id, patch);
+  await announceEndpoint(context, record);
+  await warnOfMissingSecrets(context, variablesOf(patch));
+  return record;
+}
+
+export async function changeEndpoint(
+  context: RequestContext,
+  endpointId: string,
+  patch: EndpointPatch,
+): Promise<EndpointRecord> {
+  const found = await requireEndpoint(context, endpointId);
+  const merged = mergeSettings(found, patch); // A patch that will be refused must not make a template first.
+  await requireNeeds(context, found, merged, patch);
+  const inline = patch.template && withDefaults(patch.template, found.name);
+
+  const changed = await retryOnConflict(async () => {
+    const read = await requireEndpoint(context, endpointId);
+    const { templateId, change } = await patchedTemplate(context, read, patch, inline);
+    const merged = { ...mergeSettings(read, patch), templateId };
+    // A template and settings that change together are one release.
+    const isOther = (values: EndpointValues) =>
+      change?.isNewVersion === true || needsNewVersion(read, values);
+    // Who only scales it may not know of a build whose variables its template does not have yet.
+    const mayNeedNewVersion = patch.flashEnvironmentId !== undefined || isOther(merged);
+    const values = mayNeedNewVersion ? await withBuild(context, merged) : merged;
+    const needs = await requireNeeds(context, read, values, patch);
+    const options = { ...needs, isNewVersion: isOther(values), templateChange: change };
+    const updated = await updateEndpointIfUnchanged(context.db, authorOf(context), read, values, options);
+    if (updated === undefined && change) await refuseTakenName(context, change.values.name, templateId);
+    return updated;
+  });
+  if (changed.templateId !== found.templateId) await dropOrphan(context, found.templateId);
+  await announceEndpoint(context, changed);
+  await warnOfMissingSecrets(context, variablesOf(patch));
+  return changed;
+}
+
+/** All that a patch brings, for the endpoint and for its inline template. */
+function variablesOf({ env = [], template }: EndpointPatch) {
+  return [...env, ...(template?.env ?? [])];
+}
+
+/** Refuses what an endpoint cannot have; gives what it did not have before and now needs. */
+async function requireNeeds(
+  context: RequestContext,
+  before: EndpointRecord | undefined,
+  after: EndpointSettings,
+  { flashEnvironmentId }: EndpointPatch,
+): Promise<EndpointNeeds> {
+  const needsVolumes = before === undefined || changesVolumes(before, after);
+  if (needsVolumes) await requireAttachable(context, after);
+  const isMoved = before?.flashEnvironmentId !== after.flashEnvironmentId || before.name !== after.name;
+  const isDeployed = isMoved || flashEnvironmentId !== undefined; // to an environment that may have ended meanwhile
+  return {
+    volumeIds: needsVolumes ? attachedIds(after) : [],
+    environmentId: isDeployed ? await requireMembership(context, after, before?.id) : null,
+  };
+}
+
+/** An inline template goes with the last endpoint that uses it. */
+async function dropOrphan(context: RequestContext, templateId: string): Promise<void> {
+  const template = await findTemplate(context.db, context.principal.accountId, templateId);
+  if (template?.isBound) await deleteTemplateIfUnused(context.db, authorOf(context), template);
+}
+
+/** Gives an endpoint another template of the account, and nothing else. */
+export async function changeEndpointTemplate(
+  context: RequestContext,
+  change: { readonly endpointId: string; readonly templateId: string },
+): Promise<EndpointRecord> {
+  const { endpointId, templateId } = change;
+  await requireEndpoint(context, endpointId, "endpointId");
+  return await changeEndpoint(context, endpointId, { templateId });
+}
+
+/** The template that an endpoint has after a patch, and how that template changes with it. */
+async function patchedTemplate(
+  context: RequestContext,
+  { accountId, templateId }: EndpointRecord,
+  patch: EndpointPatch,
+  inline: InlineTemplate | undefined,
+) {
+  // The template that it has already may be older than the rule that it must be a Serverless one.
+  if (patch.templateId === templateId) return { templateId };
+  if (patch.templateId !== undefined) {
+    return { templateId: (await requireServerlessTemplate(context, patch.templateId)).id };
+  }
+  if (patch.template === undefined || inline === undefined) return { templateId };
+
+  const current = await requireTemplate(context, templateId);
+  const users = await listEndpointsOfTemplate(context.db, accountId, templateId);
+  // A template that others use as well is theirs too: this endpoint gets one of its own.
+  if (!current.isBound || users.length > 1) {
+    return { templateId: (await saveBoundTemplate(context, inline)).id };
+  }
+  return { templateId, change: await planTemplateChange(context, templateId, patch.template) };
+}
+
+function withDefaults(template: InlineTemplate, endpointName: string): InlineTemplate {
+  return {
+    ...template,
+    name: template.name ?? `${endpointName}__template_${randomRowId()}`,
+    containerDiskInGb: template.containerDiskInGb ?? CONTAINER_DISK_DEFAULT_GB,
+  };
+}
+
+// Deleting
+
+/** `with-workers` deletes an endpoint that may still have workers; they are drained. */
+export async function deleteEndpoint(
+  context: RequestContext,
+  endpointId: string,
+  mode: "without-workers" | "with-workers" = "without-workers",
+): Promise<void> {
+  const { accountId } = context.principal;
+  if (!(await isEndpointRemovalOpen(context.db, accountId, endpointId))) {
+    await retryOnConflict(async () => {
+      const read = await requireEndpoint(context, endpointId);
+      if (mode === "without-workers" && !isDeletable(read)) throw hasWorkers(endpointId);
+      return (await deleteEndpointIfUnchanged(context.db, authorOf(context), read)) || undefined;
+    });
+  }
+  await announceRemoval(context, { id: endpointId, accountId });
+}
+
+/** Finds an endpoint of the calling account, or refuses. */
+export async function requireEndpoint(
+  context: RequestContext,
+  endpointId: string,
+  field = "id",
+): Promise<EndpointRecord> {
+  const endpoint = await findOwnEndpoint(context.db, context.principal.accountId, endpointId);
+  if (endpoint === undefined) {
+    throw new OperationError("ENDPOINT_NOT_FOUND", `${field}: endpoint '${endpointId}' was not found`);
+  }
+  return endpoint;
+}
+
+function hasWorkers(endpointId: string): OperationError {
+  return new OperationError(
+    "ENDPOINT_HAS_WORKERS",
+    `Endpoint ${endpointId} cannot be deleted: set workersMin and workersMax to 0 first.`,
+  );
+}

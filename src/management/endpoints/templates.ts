@@ -1,0 +1,174 @@
+/** Saving and deleting templates. A changed template is a release of every endpoint that uses it. */
+import { listEndpointsOfTemplate } from "../../db/endpoints.ts";
+import {
+  deleteTemplateIfUnused,
+  findTemplate,
+  findTemplateByName,
+  insertTemplateIfAllowed,
+  updateTemplateIfUnchanged,
+  type TemplateChange,
+  type TemplateRecord,
+} from "../../db/templates.ts";
+import { requireQuota } from "../quota.ts";
+import { authorOf, type RequestContext } from "../context.ts";
+import { announceEndpoints } from "./endpoint-announcement.ts";
+import { OperationError } from "../errors.ts";
+import { retryOnConflict } from "../optimistic-write.ts";
+import { requireRegistryAuth } from "../secrets/registry-auths.ts";
+import { warnOfMissingSecrets } from "../secrets/secret-warnings.ts";
+import type { TemplatePatch } from "./template-patch.ts";
+import { changesContainers, mergeTemplate } from "./template-values.ts";
+
+/** Finds a template of the calling account, or refuses. */
+export async function requireTemplate(
+  context: RequestContext,
+  templateId: string,
+  field = "templateId",
+): Promise<TemplateRecord> {
+  const template = await findTemplate(context.db, context.principal.accountId, templateId);
+  if (template === undefined) {
+    throw new OperationError("TEMPLATE_NOT_FOUND", `${field}: template '${templateId}' was not found`);
+  }
+  return template;
+}
+
+/** Finds a template of the calling account that endpoints can have, or refuses. */
+export async function requireServerlessTemplate(
+  context: RequestContext,
+  templateId: string,
+): Promise<TemplateRecord> {
+  const template = await requireTemplate(context, templateId);
+  if (template.isServerless) return template;
+  throw new OperationError(
+    "INVALID_INPUT",
+    `templateId: template '${template.name}' is one of Pods; an endpoint needs a Serverless template: ` +
+      "save it with isServerless true and volumeInGb 0, or name another one",
+  );
+}
+
+export async function createTemplate(context: RequestContext, patch: TemplatePatch): Promise<TemplateRecord> {
+  const values = mergeTemplate(undefined, patch);
+  const created = await retryOnConflict(async () => {
+    await requireNamedCredential(context, patch);
+    await requireQuota(context, "template");
+    const inserted = await insertTemplateIfAllowed(context.db, authorOf(context), values, { isBound: false });
+    if (inserted === undefined) await refuseTakenName(context, values.name);
+    return inserted;
+  });
+  await warnOfMissingSecrets(context, patch.env);
+  return created;
+}
+
+/** Merges a patch into a stored template and tells every endpoint that uses it. */
+export async function changeTemplate(
+  context: RequestContext,
+  templateId: string,
+  patch: TemplatePatch,
+): Promise<TemplateRecord> {
+  const changed = await retryOnConflict(async () => {
+    const { read, values, isNewVersion } = await planTemplateChange(context, templateId, patch);
+    const updated = await updateTemplateIfUnchanged(context.db, authorOf(context), read, values, {
+      isNewVersion,
+    });
+    if (updated === undefined) await refuseTakenName(context, values.name, templateId);
+    return updated;
+  });
+  // Also when nothing changed: saving again heals an endpoint that could not be told before.
+  const users = await listEndpointsOfTemplate(context.db, context.principal.accountId, templateId);
+  await announceEndpoints(context, users);
+  await warnOfMissingSecrets(context, patch.env);
+  return changed;
+}
+
+/** What a patch makes of a stored template; `release`: whether workers of its endpoints must be replaced. */
+export async function planTemplateChange(
+  context: RequestContext,
+  templateId: string,
+  patch: TemplatePatch,
+): Promise<TemplateChange & { readonly isNewVersion: boolean }> {
+  const read = await requireTemplate(context, templateId, "id");
+  await requireNamedCredential(context, patch);
+  const values = mergeTemplate(read, patch);
+  if (read.isServerless && !values.isServerless) await refuseLoss(context, read);
+  return { read, values, isNewVersion: changesContainers(read, values) };
+}
+
+/** Stores the template that came inline with an endpoint; a name of another inline one is taken over. */
+export async function saveBoundTemplate(
+  context: RequestContext,
+  patch: TemplatePatch,
+): Promise<TemplateRecord> {
+  const values = mergeTemplate(undefined, patch);
+  return await retryOnConflict(async () => {
+    await requireNamedCredential(context, patch);
+    const holder = await findTemplateByName(context.db, context.principal.accountId, values.name);
+    if (holder?.isBound) return await changeTemplate(context, holder.id, patch);
+    if (holder !== undefined) throw nameTaken(values.name);
+    await requireQuota(context, "template");
+    return await insertTemplateIfAllowed(context.db, authorOf(context), values, { isBound: true });
+  });
+}
+
+export async function deleteTemplateByName(context: RequestContext, name: string): Promise<void> {
+  await deleteFound(context, async () => {
+    const template = await findTemplateByName(context.db, context.principal.accountId, name);
+    if (template !== undefined) return template;
+    throw new OperationError("TEMPLATE_NOT_FOUND", `templateName: template '${name}' was not found`);
+  });
+}
+
+export async function deleteTemplateById(context: RequestContext, templateId: string): Promise<void> {
+  await deleteFound(context, async () => await requireTemplate(context, templateId));
+}
+
+async function deleteFound(context: RequestContext, find: () => Promise<TemplateRecord>): Promise<void> {
+  await retryOnConflict(async () => {
+    const template = await find();
+    if (await deleteTemplateIfUnused(context.db, authorOf(context), template)) return template;
+    await refuseUsed(context, template);
+    return undefined;
+  });
+}
+
+/** A template of endpoints stays a Serverless one. */
+async function refuseLoss({ db, principal }: RequestContext, { id, name }: TemplateRecord): Promise<void> {
+  const users = await listEndpointsOfTemplate(db, principal.accountId, id);
+  if (users.length === 0) return;
+  const userIds = users.map((user) => user.id).join(", ");
+  throw new OperationError(
+    "TEMPLATE_IN_USE",
+    `isServerless: must stay true while endpoint ${userIds} uses template '${name}'`,
+  );
+}
+
+async function refuseUsed({ db, principal }: RequestContext, { id, name }: TemplateRecord): Promise<void> {
+  const users = await listEndpointsOfTemplate(db, principal.accountId, id);
+  if (users.length === 0) return;
+  const userIds = users.map((user) => user.id).join(", ");
+  throw new OperationError(
+    "TEMPLATE_IN_USE",
+    `Template '${name}' is in use by endpoint ${userIds}: delete the endpoint or give it another template first.`,
+  );
+}
+
+async function requireNamedCredential(context: RequestContext, patch: TemplatePatch): Promise<void> {
+  const { containerRegistryAuthId: id } = patch;
+  if (typeof id === "string") await requireRegistryAuth(context, id, "containerRegistryAuthId");
+}
+
+/** `templateId`: of the template that may have the name. */
+export async function refuseTakenName(
+  context: RequestContext,
+  name: string,
+  templateId?: string,
+): Promise<void> {
+  const holder = await findTemplateByName(context.db, context.principal.accountId, name);
+  if (holder !== undefined && holder.id !== templateId) throw nameTaken(name);
+}
+
+function nameTaken(name: string): OperationError {
+  return new OperationError(
+    "TEMPLATE_NAME_TAKEN",
+    `name: a template named '${name}' already exists; choose another name, or send its id to change it`,
+  );
+}

@@ -1,0 +1,22 @@
+/** How an artifact is cut into the parts in which it is uploaded: its size alone decides it. */
+import { ARTIFACT_PART_BYTES, ARTIFACT_PARTS_TARGET } from "../../contract/flash/flash-limits.ts";
+
+const MEBIBYTE = 1024 * 1024;
+
+/** Bytes of each part but the last. */
+export function partBytesOf(sizeBytes: number): number {
+  const targetBytes = Math.ceil(sizeBytes / ARTIFACT_PARTS_TARGET / MEBIBYTE) * MEBIBYTE;
+  return Math.min(Math.max(targetBytes, ARTIFACT_PART_BYTES.min), ARTIFACT_PART_BYTES.max);
+}
+
+export function countOfParts(sizeBytes: number): number {
+  return Math.ceil(sizeBytes / partBytesOf(sizeBytes));
+}
+
+/** Bytes of the part of this number, from 1; none when there is no such part. */
+export function bytesOfPart(sizeBytes: number, number: number): number | undefined {
+  const count = countOfParts(sizeBytes);
+  if (!Number.isInteger(number) || number < 1 || number > count) return undefined;
+  const partBytes = partBytesOf(sizeBytes);
+  return number < count ? partBytes : sizeBytes - (count - 1) * partBytes;
+}

@@ -1,0 +1,88 @@
+/** How arguments are read: a schema per input, and errors that name the field at fault. */
+import * as z from "zod";
+import { toDotPath } from "zod/v4/core";
+import "../contract/issue-message.ts";
+import { ENVIRONMENT_VARIABLES_MAX, NAME_MAX_CHARACTERS, ROW_MAX_BYTES } from "../contract/limits.ts";
+import { START_LIMIT_VARIABLE, startLimitIssue } from "../domain/scaling/start-limit.ts";
+import { OperationError } from "./errors.ts";
+
+/** Reads an argument, or throws the refusal that names every field at fault. */
+export function parseInput<Schema extends z.ZodType>(schema: Schema, input: unknown): z.output<Schema> {
+  const parsed = schema.safeParse(input ?? {});
+  if (parsed.success) return parsed.data;
+  const issues = parsed.error.issues.map((issue) => `${toDotPath(issue.path)}: ${issue.message}`);
+  throw new OperationError("INVALID_INPUT", issues.join("; "));
+}
+
+/** An omitted or null field of a patch: the stored value stays. */
+export function optional<Schema extends z.ZodType>(schema: Schema) {
+  return z.preprocess((value) => value ?? undefined, schema.optional());
+}
+
+/** Like keepable, and an empty string stays out as well. */
+export function optionalNonEmpty<Schema extends z.ZodType>(schema: Schema) {
+  return z.preprocess((value) => value || undefined, schema.optional());
+}
+
+/** A field of a patch that null or an empty string clears; omitted, it stays. */
+export function clearable<Schema extends z.ZodType>(schema: Schema) {
+  return z.preprocess((value) => (value === "" ? null : value), schema.nullable().optional());
+}
+
+export const nameSchema = z
+  .string()
+  .trim()
+  .min(1, "must not be empty")
+  .max(NAME_MAX_CHARACTERS, `must have at most ${NAME_MAX_CHARACTERS} characters`)
+  .regex(/^[^\p{Cc}]*$/u, "must have no control characters");
+
+export const stringSchema = z.string();
+
+/** Text for a process: in its arguments and variables NUL would be the end. */
+export const processString = stringSchema.refine((value) => !value.includes("\0"), "must not contain NUL");
+
+/** A whole number within a range; the message tells the range. */
+export function wholeNumber(min: number, max?: number) {
+  const range = max === undefined ? `must be at least ${min}` : `must be between ${min} and ${max}`;
+  return max === undefined
+    ? z.number().int().min(min, range)
+    : z.number().int().min(min, range).max(max, range);
+}
+
+/** One word of a list; the message tells the list. */
+export function oneOf<const Values extends readonly [string, ...string[]]>(values: Values) {
+  return z.enum(values, `must be one of ${values.join(", ")}`);
+}
+
+/** Refuses values that would make a larger row than D1 keeps; each field by itself may be as large as a body. */
+export function requireStorable(values: object): void {
+  const sizes = Object.entries(values).map(([field, value]) => ({ field, bytes: storedBytes(value) }));
+  const bytes = sizes.reduce((sum, size) => sum + size.bytes, 0);
+  if (bytes <= ROW_MAX_BYTES) return;
+  const largest = sizes.toSorted((a, b) => b.bytes - a.bytes)[0]?.field ?? "";
+  throw new OperationError(
+    "INVALID_INPUT",
+    `${largest}: makes the whole ${bytes} bytes large; at most ${ROW_MAX_BYTES} are kept`,
+  );
+}
+
+function storedBytes(value: unknown): number {
+  return new TextEncoder().encode(JSON.stringify(value) ?? "").length;
+}
+
+const variableSchema = z.object({
+  key: z
+    .string("must be a string")
+    .min(1, "must not be empty")
+    .regex(/^[^=\0]+$/, "must not contain = or NUL"),
+  value: z.preprocess((value) => value ?? "", processString),
+});
+
+export const environmentSchema = z
+  .array(
+    variableSchema.superRefine(({ key, value }, check) => {
+      const message = key === START_LIMIT_VARIABLE ? startLimitIssue(value) : undefined;
+      if (message !== undefined) check.addIssue({ code: "custom", path: ["value"], message });
+    }),
+  )
+  .max(ENVIRONMENT_VARIABLES_MAX, `must have at most ${ENVIRONMENT_VARIABLES_MAX} variables`);

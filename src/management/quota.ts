@@ -1,0 +1,24 @@
+import { hasQuotaLeft, quotaOf, type QuotaKind } from "../db/quotas.ts";
+import type { RequestContext } from "./context.ts";
+import { OperationError } from "./errors.ts";
+
+const QUOTA_NOUNS: Record<QuotaKind, string> = {
+  apiKey: "API keys, those included that were revoked or expired in the last 90 days",
+  endpoint: "endpoints",
+  flashApp: "flash apps",
+  flashUpload: "uploads of artifacts that became no build, those included that ended in the last hour",
+  joinToken: "join tokens that have not expired",
+  networkVolume: "network volumes",
+  registryAuth: "registry credentials",
+  secret: "secrets",
+  template: "templates, those included that came inline with an endpoint",
+};
+
+/** Refuses when the account has as many of a kind as it may have. */
+export async function requireQuota({ db, principal }: RequestContext, kind: QuotaKind): Promise<void> {
+  if (await hasQuotaLeft(db, kind, principal.accountId)) return;
+  throw new OperationError(
+    "LIMIT_REACHED",
+    `The account has ${quotaOf(kind)} ${QUOTA_NOUNS[kind]}, which is as many as it may have. Delete what is not used any more.`,
+  );
+}

@@ -1,0 +1,135 @@
+/** Secrets of an account: written by its people, read by nobody but the hosts that start its workers. */
+import * as z from "zod";
+import { seal, type SealedPlace } from "../../auth/envelope.ts";
+import {
+  NAME_MAX_CHARACTERS,
+  SECRET_DESCRIPTION_MAX_CHARACTERS,
+  SECRET_VALUE_MAX_BYTES,
+} from "../../contract/limits.ts";
+import { randomRowId } from "../../db/row-id.ts";
+import {
+  deleteSecret,
+  findSecret,
+  hasSecretNamed,
+  insertSecretIfNameFree,
+  updateSecret,
+  type SecretRecord,
+} from "../../db/credentials/secrets.ts";
+import { SECRET_NAME } from "../../domain/accounts/secret-reference.ts";
+import { requireQuota } from "../quota.ts";
+import { authorOf, type RequestContext } from "../context.ts";
+import { renewAssignments } from "../assignments/assignment-renewal.ts";
+import { requireSealingKeys } from "./sealing-keys.ts";
+import { clearable, stringSchema } from "../input-schemas.ts";
+import { OperationError } from "../errors.ts";
+import { retryOnConflict } from "../optimistic-write.ts";
+import { warnOfDependents } from "./secret-warnings.ts";
+
+const valueSchema = z
+  .string("must be a string")
+  .min(1, "must not be empty")
+  .refine((value) => new TextEncoder().encode(value).length <= SECRET_VALUE_MAX_BYTES, {
+    error: `must have at most ${SECRET_VALUE_MAX_BYTES} bytes (UTF-8)`,
+  })
+  .refine((value) => value.isWellFormed() && !value.includes("\0"), {
+    error: "must be text that an environment variable can hold: Unicode without NUL",
+  });
+
+const descriptionSchema = clearable(
+  z
+    .string("must be a string")
+    .max(
+      SECRET_DESCRIPTION_MAX_CHARACTERS,
+      `must have at most ${SECRET_DESCRIPTION_MAX_CHARACTERS} characters`,
+    ),
+);
+
+const idSchema = stringSchema.min(1, "must not be empty");
+
+export const secretCreationSchema = z.object({
+  name: z
+    .string("must be a string")
+    .min(1, "must not be empty")
+    .max(NAME_MAX_CHARACTERS, `must have at most ${NAME_MAX_CHARACTERS} characters`)
+    .regex(
+      SECRET_NAME,
+      "may hold letters, digits, _, - and . only, so that {{ SECRET_name }} can refer to it",
+    ),
+  value: valueSchema,
+  description: descriptionSchema,
+});
+export const secretValueSchema = z.object({ id: idSchema, value: valueSchema });
+export const secretDescriptionSchema = z.object({ id: idSchema, description: descriptionSchema });
+export const secretDeletionSchema = z.object({ id: idSchema });
+
+export async function createSecret(
+  context: RequestContext,
+  { name, value, description }: z.output<typeof secretCreationSchema>,
+): Promise<SecretRecord> {
+  const id = randomRowId();
+  const sealedValue = await sealValue(context, id, value);
+  const values = { id, name, description: description ?? null, sealedValue };
+  const created = await retryOnConflict(async () => {
+    await requireQuota(context, "secret");
+    const inserted = await insertSecretIfNameFree(context.db, authorOf(context), values);
+    if (inserted === undefined) await refuseTakenName(context, name);
+    return inserted;
+  });
+  await renewAssignments(context);
+  return created;
+}
+
+/** Running workers keep the old value; the next start of a container takes the new one. */
+export async function changeSecretValue(
+  context: RequestContext,
+  { id, value }: z.output<typeof secretValueSchema>,
+): Promise<SecretRecord> {
+  const read = await requireSecret(context, id);
+  const sealedValue = await sealValue(context, id, value);
+  const updated = await updateSecret(context.db, authorOf(context), read, { sealedValue });
+  if (updated === undefined) throw notFound(id);
+  await renewAssignments(context);
+  return updated;
+}
+
+export async function changeSecretDescription(
+  context: RequestContext,
+  { id, description }: z.output<typeof secretDescriptionSchema>,
+): Promise<SecretRecord> {
+  const read = await requireSecret(context, id);
+  if (description === undefined || description === read.description) return read;
+  const updated = await updateSecret(context.db, authorOf(context), read, { description });
+  if (updated === undefined) throw notFound(id);
+  return updated;
+}
+
+/** Workers that run go on; later starts of those that refer to it fail, of which a warning tells. */
+export async function removeSecret(context: RequestContext, id: string): Promise<void> {
+  const read = await requireSecret(context, id);
+  if (!(await deleteSecret(context.db, authorOf(context), read))) throw notFound(id);
+  await renewAssignments(context);
+  await warnOfDependents(context, read.name);
+}
+
+async function refuseTakenName({ db, principal }: RequestContext, name: string): Promise<void> {
+  if (!(await hasSecretNamed(db, principal.accountId, name))) return;
+  throw new OperationError(
+    "SECRET_NAME_TAKEN",
+    `name: a secret named '${name}' already exists; choose another name, or change its value by secretValueUpdate`,
+  );
+}
+
+async function requireSecret(context: RequestContext, id: string): Promise<SecretRecord> {
+  const found = await findSecret(context.db, context.principal.accountId, id);
+  if (found === undefined) throw notFound(id);
+  return found;
+}
+
+async function sealValue(context: RequestContext, rowId: string, value: string): Promise<string> {
+  const place: SealedPlace = { accountId: context.principal.accountId, kind: "secret", rowId };
+  return await seal(requireSealingKeys(context.env), place, value);
+}
+
+function notFound(id: string): OperationError {
+  return new OperationError("SECRET_NOT_FOUND", `id: secret '${id}' was not found`);
+}

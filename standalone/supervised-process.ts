@@ -1,0 +1,79 @@
+/**
+ * The edge and the agent are parts: processes that must run until we stop them.
+ *
+ * K1  A part that ends by itself is started again, on the same state, and a line says so.
+ * K2  Starts of a part that does not stay up come ever more slowly, up to RETRY_MAX_MS apart.
+ * K3  After `stop` the part is gone and is not started again.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+
+const RETRY_MIN_MS = 250;
+const RETRY_MAX_MS = 15_000;
+/** A part that ran this long was well; its next end is not counted with earlier ones. */
+const STEADY_MS = 30_000;
+
+/** One running process of ours. */
+export type SupervisedProcess = {
+  readonly pid: number;
+  /** Resolves with the reason when the process has ended, whoever ended it. */
+  readonly ended: Promise<string>;
+  stop(): Promise<void>;
+};
+
+export type Supervisor = { stop(): Promise<void> };
+
+type SupervisorOptions = {
+  readonly name: string;
+  readonly start: () => Promise<SupervisedProcess>;
+  readonly onStarted: (child: SupervisedProcess) => void;
+  readonly say: (line: string) => void;
+};
+
+function retryDelayMs(failures: number): number {
+  return Math.min(RETRY_MIN_MS * 2 ** (failures - 1), RETRY_MAX_MS);
+}
+
+/** Starts a part and keeps it running. Rejects when its very first start fails. */
+export async function supervise({ name, start, onStarted, say }: SupervisorOptions): Promise<Supervisor> {
+  const stopping = new AbortController();
+  let child = await start();
+  onStarted(child);
+
+  async function startAgain(endsBefore: number): Promise<number> {
+    for (let ends = endsBefore + 1; ; ends += 1) {
+      await delay(retryDelayMs(ends), undefined, { signal: stopping.signal }); // K2, K3
+      try {
+        child = await start();
+        onStarted(child);
+        say(`${name}: running again (process ${child.pid})`);
+        return ends;
+      } catch (error) {
+        say(`${name}: could not be started: ${error instanceof Error ? error.message : String(error)}`);
+      }
+    }
+  }
+
+  async function restartLoop(): Promise<void> {
+    let ends = 0;
+    while (!stopping.signal.aborted) {
+      const startedAt = Date.now();
+      const reason = await child.ended;
+      if (stopping.signal.aborted) return;
+      if (Date.now() - startedAt > STEADY_MS) ends = 0;
+      say(`${name}: ended by itself (${reason}); starting it again`); // K1
+      ends = await startAgain(ends);
+    }
+  }
+
+  const loop = restartLoop().catch((error: unknown) => {
+    if (!stopping.signal.aborted) throw error;
+  });
+  return {
+    async stop() {
+      stopping.abort();
+      await child.stop();
+      await loop;
+      await child.stop(); // a start that was under way when we were asked to stop
+    },
+  };
+}
