@@ -51,7 +51,7 @@ export function isWithinQuota(kind: QuotaKind, accountId: string): SQL {
 /** Whether the account may have one more now. */
 export async function hasQuotaLeft(db: Database, kind: QuotaKind, accountId: string): Promise<boolean> {
   const row = await db.get<{ readonly isWithinQuota: number }>(
-    sql`SELECT ${isWithinQuota(kind, accountId)} AS "hasRoom"`,
+    sql`SELECT ${isWithinQuota(kind, accountId)} AS "isWithinQuota"`,
   );
   return row.isWithinQuota === 1;
 }

@@ -7,10 +7,12 @@ export type PlantedFile = {
   readonly rule: string | undefined;
 };
 
-const IMPORTS = "eslint(no-restricted-imports)";
+const RESTRICTED = "eslint(no-restricted-imports)";
+const LAYERS = "edgerun(layers)";
 
 function imports(path: string, from: string): PlantedFile {
-  return { path, source: `import { thing } from "${from}";\nexport const copy = thing;\n`, rule: IMPORTS };
+  const rule = from.startsWith(".") ? LAYERS : RESTRICTED;
+  return { path, source: `import { thing } from "${from}";\nexport const copy = thing;\n`, rule };
 }
 
 function mayImport(path: string, from: string): PlantedFile {
@@ -29,6 +31,9 @@ function breaks(rule: string, path: string, source: string): PlantedFile {
 const FORBIDDEN_IMPORTS: readonly PlantedFile[] = [
   imports("src/contract/imports-package.ts", "hono"),
   imports("src/contract/imports-domain.ts", "../domain/thing.ts"),
+  imports("src/json/imports-domain.ts", "../domain/thing.ts"),
+  imports("src/link/imports-endpoint.ts", "../endpoint/thing.ts"),
+  imports("src/net/imports-package.ts", "hono"),
   imports("src/domain/imports-package.ts", "zod"),
   imports("src/domain/imports-durable.ts", "../durable/thing.ts"),
   imports("src/domain/imports-db.ts", "../db/thing.ts"),
@@ -52,8 +57,8 @@ const FORBIDDEN_IMPORTS: readonly PlantedFile[] = [
   imports("src/maintenance/imports-gateway.ts", "../gateway/thing.ts"),
   imports("src/fleet/imports-management.ts", "../management/thing.ts"),
   imports("src/gateway/imports-graphql.ts", "../graphql/thing.ts"),
-  imports("src/gateway/v2/imports-graphql.ts", "../../graphql/thing.ts"),
-  imports("src/gateway/v2/imports-object.ts", "../../endpoint/endpoint-object.ts"),
+  imports("src/gateway/queue/imports-graphql.ts", "../../graphql/thing.ts"),
+  imports("src/gateway/queue/imports-object.ts", "../../endpoint/endpoint-object.ts"),
   imports("src/graphql/imports-gateway.ts", "../gateway/thing.ts"),
   imports("src/graphql/endpoints/imports-object.ts", "../../fleet/fleet-object.ts"),
   imports("node-agent/imports-domain.ts", "../src/domain/thing.ts"),
@@ -64,10 +69,14 @@ const FORBIDDEN_IMPORTS: readonly PlantedFile[] = [
   imports("cli/imports-gateway.ts", "../src/gateway/thing.ts"),
   imports("cli/imports-docker.ts", "dockerode"),
   imports("cli/deploy/imports-agent.ts", "../../node-agent/thing.ts"),
+  imports("cli/service/imports-configuration.ts", "../configuration/thing.ts"),
+  imports("cli/server/imports-deploy.ts", "../deploy/thing.ts"),
+  imports("cli/build/imports-dev.ts", "../dev/thing.ts"),
+  imports("cli/commands/imports-deploy.ts", "../deploy/thing.ts"),
   imports("cli/preview/imports-gateway.ts", "../../src/gateway/thing.ts"),
   imports("cli/preview/imports-processes.ts", "node:child_process"),
   imports("cli/preview/imports-scripts.ts", "../../scripts/thing.ts"),
-  imports("cli/local/imports-edge.ts", "../../standalone/edge.ts"),
+  { ...imports("cli/local/imports-edge.ts", "../../standalone/edge.ts"), rule: RESTRICTED },
   imports("standalone/imports-cli.ts", "../cli/thing.ts"),
   imports("standalone/imports-edge.ts", "../src/endpoint/thing.ts"),
   imports("console/imports-db.ts", "../src/db/thing.ts"),
@@ -84,10 +93,10 @@ const ALLOWED_IMPORTS: readonly PlantedFile[] = [
   mayImport("src/auth/allowed-db.ts", "../db/thing.ts"),
   mayImport("src/management/keys/allowed-db.ts", "../../db/thing.ts"),
   mayImport("src/graphql/keys/allowed-management.ts", "../../management/keys/thing.ts"),
-  mayImport("src/gateway/v1/allowed-management.ts", "../../management/keys/thing.ts"),
-  mayImport("src/gateway/v2/allowed-db.ts", "../../db/thing.ts"),
+  mayImport("src/gateway/rest/allowed-management.ts", "../../management/keys/thing.ts"),
+  mayImport("src/gateway/queue/allowed-db.ts", "../../db/thing.ts"),
   mayImport("src/gateway/allowed-auth.ts", "../auth/thing.ts"),
-  mayImportType("src/gateway/v2/allowed-object-type.ts", "../../endpoint/endpoint-object.ts"),
+  mayImportType("src/gateway/queue/allowed-object-type.ts", "../../endpoint/endpoint-object.ts"),
   mayImportType("src/graphql/endpoints/allowed-object-type.ts", "../../endpoint/endpoint-object.ts"),
   mayImportType("src/env.ts", "./fleet/fleet-object.ts"),
   mayImport("node-agent/edge/allowed-contract.ts", "../../src/contract/thing.ts"),
@@ -95,6 +104,7 @@ const ALLOWED_IMPORTS: readonly PlantedFile[] = [
   mayImport("node-agent/gpu/allowed-processes.ts", "node:child_process"),
   mayImport("node-agent/host/allowed-processes.ts", "node:child_process"),
   mayImport("cli/allowed-contract.ts", "../src/contract/thing.ts"),
+  mayImportType("cli/commands/allowed-type.ts", "../deploy/thing.ts"),
   mayImport("cli/local/allowed-messages.ts", "../../standalone/messages.ts"),
   mayImport("standalone/allowed-contract.ts", "../src/contract/thing.ts"),
   mayImport("cli/preview/allowed-docker.ts", "dockerode"),

@@ -125,7 +125,10 @@ test.for<Partial<ResponseHead>>([
   { headers: [["Content-Length", "many"]] },
 ])("an answer that HTTP does not know is the worker's failure: %o", async (head) => {
   const body = written().body;
-  await expect(open(head, body)).rejects.toMatchObject({ code: "worker_failed", known: { workerId: "w-1" } });
+  await expect(open(head, body)).rejects.toMatchObject({
+    code: "worker_failed",
+    details: { workerId: "w-1" },
+  });
 });
 
 test.for([

@@ -59,7 +59,7 @@ describe("cost", () => {
     expect(cost("{ many { name } }").total).toBe(1 + 20);
     expect(cost("{ many { name things { name } } }")).toEqual({
       total: 1 + 20 + 20 + 20 * 4,
-      dearest: "many.things",
+      mostExpensive: "many.things",
     });
     expect(
       cost("{ many { ...F ... on Thing { name } } } fragment F on Thing { things { name } }").total,
@@ -68,7 +68,7 @@ describe("cost", () => {
     expect(cost("{ __schema { types { name } } word }").total).toBe(1);
 
     const pods = costOf(managementSchema, parse("{ myself { endpoints { pods { id } } } }"));
-    expect(pods).toEqual({ total: 1 + 1 + 20 * 10 + 20 * 4, dearest: "myself.endpoints.pods" });
+    expect(pods).toEqual({ total: 1 + 1 + 20 * 10 + 20 * 4, mostExpensive: "myself.endpoints.pods" });
   });
 
   test("every field with a weight of its own is in the schema", ({ expect }) => {

@@ -42,13 +42,13 @@ describe("secrets", () => {
       createdAt: expect.any(String),
       updatedAt: expect.any(String),
     });
-    expect(await openedValue(client, first.id)).toEqual({ kind: "opened", text: VALUE });
+    expect(await openedValue(client, first.id)).toEqual({ kind: "opened", plaintext: VALUE });
 
     const changed = await client.send(
       `mutation { secretValueUpdate(input: { id: "${first.id}", value: "other" }) { id name description } }`,
     );
     expect(changed.data.secretValueUpdate).toMatchObject({ id: first.id, description: "for tests" });
-    expect(await openedValue(client, first.id)).toEqual({ kind: "opened", text: "other" });
+    expect(await openedValue(client, first.id)).toEqual({ kind: "opened", plaintext: "other" });
 
     await client.send(
       `mutation { secretDescriptionUpdate(input: { id: "${first.id}", description: "" }) { id } }`,
@@ -156,7 +156,7 @@ describe("secrets", () => {
       expect(codeOf(answer)).toBe("SECRET_NOT_FOUND");
       expect(answer.errors[0].message).toMatch(issueAt("id", `'${id}'`));
     }
-    expect(await openedValue(owner, id)).toEqual({ kind: "opened", text: VALUE });
+    expect(await openedValue(owner, id)).toEqual({ kind: "opened", plaintext: VALUE });
     const { data } = await stranger.send("{ myself { secrets { id } } }");
     expect(data.myself.secrets).toEqual([]);
   });
@@ -187,7 +187,7 @@ describe("secrets", () => {
     const client = await freshClient();
     const value = "x".repeat(65_536);
     const { id } = await created(client, "LARGE", value);
-    expect(await openedValue(client, id)).toEqual({ kind: "opened", text: value });
+    expect(await openedValue(client, id)).toEqual({ kind: "opened", plaintext: value });
   });
 });
 

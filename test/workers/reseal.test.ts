@@ -60,14 +60,14 @@ test("a key is changed without a pause, and the old one may go when nothing is s
 
   const during = await freshClient(BOTH);
   const second = await createSecret(during, "SECOND", "two");
-  expect(await opened(BOTH, first)).toEqual({ kind: "opened", text: "one" });
-  expect(await opened(NEW, second)).toEqual({ kind: "opened", text: "two" });
+  expect(await opened(BOTH, first)).toEqual({ kind: "opened", plaintext: "one" });
+  expect(await opened(NEW, second)).toEqual({ kind: "opened", plaintext: "two" });
   expect(await encryptionOf(BOTH)).toEqual({ keyId: "new", sealedUnderOlderKeys: 3 });
 
   expect(await resealOlder(BOTH, 100)).toEqual({ resealed: 3, unopenable: 0, mayBeMore: false });
   expect(await encryptionOf(BOTH)).toEqual({ keyId: "new", sealedUnderOlderKeys: 0 });
   expect(await resealOlder(BOTH, 100)).toEqual({ resealed: 0, unopenable: 0, mayBeMore: false });
-  expect(await opened(NEW, first)).toEqual({ kind: "opened", text: "one" });
+  expect(await opened(NEW, first)).toEqual({ kind: "opened", plaintext: "one" });
   expect(await ensureWebhookSecrets(NEW, accountId, NOW)).toEqual(signing);
   expect(await opened(OLD, first)).toEqual({ kind: "key_missing", keyId: "new" });
 });
@@ -90,7 +90,7 @@ test("two runs at once and a change in between leave the newest value", async ({
   await resealOlder(BOTH, 100); // the change may have been sealed under the old key, last
   for (const [index, id] of ids.entries()) {
     const text = index === 3 ? "changed" : `${index}`;
-    expect(await opened(NEW, id)).toEqual({ kind: "opened", text });
+    expect(await opened(NEW, id)).toEqual({ kind: "opened", plaintext: text });
   }
 });
 
@@ -108,7 +108,7 @@ test("what does not open stays as it is and holds up nothing else", async ({ exp
     updatedAt: 1,
   });
   expect(await resealOlder(BOTH, 100)).toEqual({ resealed: 1, unopenable: 1, mayBeMore: false });
-  expect(await opened(NEW, whole)).toEqual({ kind: "opened", text: "b" });
+  expect(await opened(NEW, whole)).toEqual({ kind: "opened", plaintext: "b" });
   expect(await encryptionOf(BOTH)).toEqual({ keyId: "new", sealedUnderOlderKeys: 2 });
 });
 

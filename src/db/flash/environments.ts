@@ -64,7 +64,7 @@ export async function listFlashEnvironments(
 /** Whether the app may have one more environment now. */
 export async function hasEnvironmentQuotaLeft(db: Database, appId: string): Promise<boolean> {
   const row = await db.get<{ readonly isWithinQuota: number }>(
-    sql`SELECT ${isWithinQuota(appId)} AS "hasRoom"`,
+    sql`SELECT ${isWithinQuota(appId)} AS "isWithinQuota"`,
   );
   return row.isWithinQuota === 1;
 }

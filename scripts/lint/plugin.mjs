@@ -1,5 +1,8 @@
+/** The project's own rules for oxlint. */
+import { layers } from "./layers.mjs";
+
 /**
- * A rule of oxlint: a table of a module that any text may be looked up in is a Map.
+ * A table of a module in which any string may be looked up is a Map.
  *
  * `table["constructor"]` of an object literal finds what every object has, whatever the table holds. A table whose
  * keys are a closed union is safe, since the compiler lets nothing else be looked up in it.
@@ -35,4 +38,4 @@ const noOpenTables = {
 };
 
 // oxlint-disable-next-line import/no-default-export -- this is how oxlint loads a plugin
-export default { meta: { name: "edgerun" }, rules: { "no-open-tables": noOpenTables } };
+export default { meta: { name: "edgerun" }, rules: { layers, "no-open-tables": noOpenTables } };

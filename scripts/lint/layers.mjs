@@ -1,0 +1,178 @@
+/**
+ * Which folder may import which. A file belongs to the longest of these folders that it lies in; imports within that
+ * folder are free. `type:` allows types alone. Imports of packages are restricted in .oxlintrc.json.
+ */
+import { dirname, join, relative, sep } from "node:path";
+
+/** What every program may carry: wire formats, JSON, the link, URL rules, catalogs of hardware. */
+const SHARED = ["src/contract", "src/json", "src/link", "src/net", "src/catalog"];
+const PURE = [...SHARED, "src/domain"];
+const OBJECTS = ["type:src/endpoint", "type:src/fleet"];
+const EDGE = [...PURE, "src/durable", "src/db", "src/auth", "src"];
+
+const LAYERS = {
+  "src/json": ["src/contract"],
+  "src/net": [],
+  "src/catalog": [],
+  "src/contract": ["src/json", "src/net", "src/catalog"],
+  "src/link": ["src/contract", "src/json"],
+  "src/domain": SHARED,
+  "src/durable": PURE,
+  "src/endpoint": [...PURE, "src/durable", "type:src/fleet"],
+  "src/fleet": [...PURE, "src/durable", "type:src/endpoint"],
+  "src/db": PURE,
+  "src/auth": [...PURE, "src/db", "type:src"],
+  "src/management": [...EDGE, ...OBJECTS],
+  "src/maintenance": [...EDGE, "src/management"],
+  "src/graphql": [...EDGE, "src/management", ...OBJECTS],
+  "src/gateway": [...EDGE, "src/management", ...OBJECTS],
+  src: [
+    ...PURE,
+    "src/endpoint",
+    "src/fleet",
+    "src/graphql",
+    "src/gateway",
+    "src/maintenance",
+    "type:src/auth",
+  ],
+
+  "node-agent": SHARED,
+  standalone: SHARED,
+
+  "cli/core": SHARED,
+  "cli/terminal": ["cli/core"],
+  "cli/service": [...SHARED, "cli/core"],
+  "cli/configuration": [...SHARED, "cli/core", "cli/service"],
+  "cli/login": ["type:cli/core", "cli/configuration"],
+  "cli/tracking": ["cli/core"],
+  "cli/project": ["cli/core", "cli/tracking", "standalone"],
+  "cli/skeleton": [...SHARED, "type:cli/core", "cli/configuration", "cli/project"],
+  "cli/discovery": [...SHARED, "cli/core"],
+  "cli/manifest": [...SHARED, "cli/core", "cli/discovery"],
+  "cli/requirements": [...SHARED, "cli/core", "cli/terminal", "cli/discovery", "cli/manifest", "cli/build"],
+  "cli/build": [
+    ...SHARED,
+    "cli/core",
+    "cli/terminal",
+    "cli/project",
+    "cli/discovery",
+    "cli/manifest",
+    "cli/requirements",
+  ],
+  "cli/server/requests": [...SHARED, "cli/core"],
+  "cli/server/open-api": [...SHARED, "cli/manifest", "type:cli/server/requests"],
+  "cli/server": [...SHARED, "cli/core", "cli/server/requests", "cli/server/open-api"],
+  "cli/calls": [...SHARED, "cli/core", "cli/service", "cli/server/requests"],
+  "cli/deploy": [
+    ...SHARED,
+    "cli/core",
+    "cli/terminal",
+    "cli/project",
+    "cli/service",
+    "cli/configuration",
+    "cli/manifest",
+    "cli/build",
+  ],
+  "cli/apps": ["cli/core", "cli/terminal", "cli/project", "cli/service", "cli/configuration", "cli/deploy"],
+  "cli/local": [
+    ...SHARED,
+    "cli/core",
+    "cli/terminal",
+    "cli/project",
+    "cli/discovery",
+    "cli/build",
+    "standalone",
+  ],
+  "cli/dev/app": [
+    ...SHARED,
+    "cli/core",
+    "cli/discovery",
+    "cli/manifest",
+    "cli/requirements",
+    "cli/build",
+    "type:cli/server/requests",
+  ],
+  "cli/dev/session": [
+    ...SHARED,
+    "cli/core",
+    "cli/terminal",
+    "cli/project",
+    "cli/service",
+    "cli/build",
+    "cli/deploy",
+    "type:cli/dev/app",
+  ],
+  "cli/dev/call": [
+    ...SHARED,
+    "cli/core",
+    "type:cli/service",
+    "cli/calls",
+    "cli/server/requests",
+    "type:cli/dev/app",
+    "type:cli/dev/session",
+  ],
+  "cli/dev": [
+    "cli/core",
+    "cli/terminal",
+    "cli/configuration",
+    "cli/project",
+    "cli/service",
+    "cli/local",
+    "cli/server",
+    "cli/dev/app",
+    "cli/dev/session",
+    "cli/dev/call",
+  ],
+  // A preview is a host of one app and a queue in front of it, made of parts of the agent.
+  "cli/preview": [
+    ...PURE,
+    "node-agent",
+    "cli/core",
+    "cli/terminal",
+    "cli/configuration",
+    "cli/build",
+    "cli/deploy",
+    "cli/server",
+    "cli/server/requests",
+  ],
+  // A command loads what it runs with import(), so that others start fast.
+  "cli/commands": [...SHARED, "cli/core", "cli/project", "type:cli/apps", "type:cli/deploy"],
+  cli: [...SHARED, "cli/core", "cli/terminal", "cli/commands"],
+
+  console: SHARED,
+};
+
+const FOLDERS = Object.keys(LAYERS).toSorted((one, other) => other.length - one.length);
+
+function layerOf(path) {
+  return FOLDERS.find((folder) => path.startsWith(`${folder}/`));
+}
+
+function isOfTypes({ importKind, exportKind, specifiers = [] }) {
+  if (importKind === "type" || exportKind === "type") return true;
+  return specifiers.length > 0 && specifiers.every((specifier) => specifier.importKind === "type");
+}
+
+/** The folder of an import that its own folder may not make; undefined for any other. */
+function forbidden(file, node) {
+  const specifier = node.source?.value;
+  const from = layerOf(file);
+  if (typeof specifier !== "string" || !specifier.startsWith(".") || from === undefined) return undefined;
+  const target = join(dirname(file), specifier).split(sep).join("/");
+  const to = layerOf(target) ?? target.split("/")[0];
+  if (to === from || LAYERS[from].includes(to)) return undefined;
+  return isOfTypes(node) && LAYERS[from].includes(`type:${to}`) ? undefined : { from, to };
+}
+
+export const layers = {
+  create(context) {
+    const file = relative(process.cwd(), context.filename).split(sep).join("/");
+    const check = (node) => {
+      const edge = forbidden(file, node);
+      if (!edge) return;
+      const message = `${edge.from} does not import ${edge.to}: see scripts/lint/layers.mjs.`;
+      context.report({ node: node.source, message });
+    };
+    return { ImportDeclaration: check, ExportNamedDeclaration: check, ExportAllDeclaration: check };
+  },
+};
