@@ -46,7 +46,7 @@ export type AgentEvent =
   | "image_not_pulled"
   | "image_removed"
   | "image_noted"
-  | "artifact_kept"
+  | "artifact_stored"
   | "artifact_removed"
   | "worker_image"
   | "job_received"

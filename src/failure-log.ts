@@ -3,7 +3,7 @@ export function logFailure(
   event:
     | "assignment_unfit"
     | "graphql_operation_failed"
-    | "endpoint_not_told"
+    | "endpoint_not_notified"
     | "fleet_not_reached"
     | "request_failed"
     | "stream_failed"
@@ -12,9 +12,9 @@ export function logFailure(
     | "batch_requests_failed"
     | "maintenance_failed"
     | "sealed_text_unopenable"
-    | "key_ring_unreadable"
+    | "encryption_keys_unreadable"
     | "environment_key_missing"
-    | "hosts_not_told"
+    | "hosts_not_notified"
     | "session_not_ended",
   subject: Record<string, string>,
   cause: unknown,

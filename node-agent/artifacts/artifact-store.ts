@@ -97,7 +97,7 @@ export class ArtifactStore implements EvictionSource {
       const beganAt = performance.now();
       await disk.ensureFree(sizeBytes * ARTIFACT_DISK_FACTOR);
       await this.#fetchAndUnpack(artifact, shared);
-      log.info("artifact_kept", { sha256, sizeBytes, durationMs: Math.round(performance.now() - beganAt) });
+      log.info("artifact_stored", { sha256, sizeBytes, durationMs: Math.round(performance.now() - beganAt) });
     } finally {
       this.#downloading.delete(sha256);
     }

@@ -22,7 +22,7 @@ type RetiredLists = {
   readonly allowed: ReadonlySet<string>;
 };
 
-export function findRetiredTerms(root: string): readonly RetiredWord[] {
+export function findRetiredWords(root: string): readonly RetiredWord[] {
   const lists = readLists(readFileSync(GLOSSARY, "utf8"));
   return trackedFiles(root).flatMap((path) => {
     const text = readFileSync(join(root, path), "utf8");

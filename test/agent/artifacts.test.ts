@@ -42,7 +42,7 @@ test("files of an app come once for several workers, and stay for the next one",
   host.edge.assign(...workers, assignment({ workerId: "worker-3", artifact }));
   await host.edge.worker("worker-3", "ready");
   expect(host.edge.artifacts.asked).toEqual([""]);
-  expect(host.count("artifact_kept")).toBe(1);
+  expect(host.count("artifact_stored")).toBe(1);
 });
 
 test("a download that breaks off goes on where it was", async ({ expect }) => {
@@ -126,7 +126,7 @@ test("an agent that is killed while it downloads leaves what came to the next on
   await using second = AgentProcess.start(settings, {});
   await host.edge.worker("worker-1", "ready");
   expect(host.edge.artifacts.asked).toEqual(["", "bytes=1000000-"]);
-  expect(second.stderr).toContain("artifact_kept");
+  expect(second.stderr).toContain("artifact_stored");
   expect(await readFile(keptFile(host, artifact.sha256, "model/weights.bin"))).toEqual(BULK);
 });
 

@@ -193,7 +193,7 @@ def test_a_busy_service_is_asked_no_longer_than_the_call_may_take(edge: Edge) ->
     assert it.value.retry_after == 3600
 
 
-def test_other_refusals_are_told_as_the_service_tells_them(edge: Edge) -> None:
+def test_other_error_responses_are_reported_as_the_service_tells_them(edge: Edge) -> None:
     edge.on(RUNSYNC, Answer(400, {"error": "input must be an object", "code": "invalid_input"}))
     with pytest.raises(HttpError, match="HTTP 400: input must be an object") as it:
         asyncio.run(nothing())

@@ -108,7 +108,7 @@ def test_wait_polls_until_the_job_has_ended(edge: Edge) -> None:
     assert len(edge.seen(STATUS)) == 2
 
 
-def test_wait_of_a_job_that_has_ended_asks_nobody(edge: Edge) -> None:
+def test_wait_of_a_job_that_has_ended_sends_no_request(edge: Edge) -> None:
     edge.on("POST /v2/abc/run", COMPLETED)
     assert asyncio.run(waited()).done
     assert len(edge.requests) == 1
@@ -136,7 +136,7 @@ def test_the_fifth_is_raised(edge: Edge, quick_polls: None) -> None:
         asyncio.run(waited())
 
 
-def test_a_refusal_is_raised_at_once(edge: Edge) -> None:
+def test_an_error_response_is_raised_at_once(edge: Edge) -> None:
     edge.on("POST /v2/abc/run", IN_QUEUE)
     edge.on(STATUS, Answer(404, {"error": "gone", "code": "job_not_found"}))
     with pytest.raises(HttpError, match="gone"):

@@ -204,7 +204,7 @@ def test_a_damaged_login_file_counts_as_none(tmp_path: Path) -> None:
     assert read_config(file) == {}
 
 
-def test_env_files_are_read_as_people_write_them() -> None:
+def test_env_files_are_read_as_users_write_them() -> None:
     text = (
         "# comment\n\nA=1\nexport B = two words  # comment\nC='single # kept'\r\n"
         'D="line\\nbreak"\nE=`back`\nF=\nnot a line\n  G=x=y\nH="multi\nline"\n'

@@ -76,14 +76,14 @@ def live(monkeypatch: pytest.MonkeyPatch, edge: Edge) -> Edge:
     monkeypatch.setenv("FLASH_ENV", "live-abcdef")
     monkeypatch.setattr(live_call, "_taken", set())
     monkeypatch.setattr(
-        live_peers, "_latest", LivePeers(CODES, lambda wanted: dict.fromkeys(wanted, TEXT.encode()))
+        live_peers, "_latest", LivePeers(CODES, lambda hashes: dict.fromkeys(hashes, TEXT.encode()))
     )
     edge.on(BY_NAME, DONE)
     return edge
 
 
-def failed(**told: Any) -> dict[str, Any]:
-    return {"id": "j1", "status": "FAILED", "error": json.dumps(told)}
+def failed(**fields: Any) -> dict[str, Any]:
+    return {"id": "j1", "status": "FAILED", "error": json.dumps(fields)}
 
 
 LACKING = failed(error_type="MissingModules", error_message="lacks", missing_modules=[SHA256])
@@ -167,7 +167,7 @@ def test_files_and_arguments_have_limits(live: Edge, monkeypatch: pytest.MonkeyP
 
 def test_the_call_that_runs_decides_over_the_latest(live: Edge) -> None:
     async def call_with(codes: dict[str, Any]) -> None:
-        live_peers._of_call.set(LivePeers(codes, lambda wanted: {}))
+        live_peers._of_call.set(LivePeers(codes, lambda hashes: {}))
         await add(1)
 
     asyncio.run(call_with({"adder": {**CODES["adder"], "module": "other"}}))

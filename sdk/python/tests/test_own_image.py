@@ -140,7 +140,7 @@ def test_its_volumes_are_found_by_name_and_place_or_made(edge: Edge) -> None:
     ]
 
 
-def test_a_refusal_is_told_with_its_code(edge: Edge) -> None:
+def test_an_error_response_is_reported_with_its_code(edge: Edge) -> None:
     def refuses(document: str, variables: dict[str, Any]) -> Any:
         return {"myself": {"endpoints": []}}
 

@@ -106,8 +106,8 @@ def test_a_peer_that_is_nowhere_is_named(edge: Edge) -> None:
 
 def test_a_service_that_fails_three_times_is_asked_a_fourth_time(edge: Edge) -> None:
     said = tells({"peer": "https://edge.example/v2/ep1"})
-    faults: list[Any] = [Answer(500), Answer(429), Hangup()]
-    edge.graphql(lambda document, variables: faults.pop(0) if faults else said(document, variables))
+    failures: list[Any] = [Answer(500), Answer(429), Hangup()]
+    edge.graphql(lambda document, variables: failures.pop(0) if failures else said(document, variables))
     edge.on(PEER, DONE)
     assert asyncio.run(peer()) == 5
 

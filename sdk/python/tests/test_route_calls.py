@@ -222,7 +222,7 @@ def live(worker: Edge, monkeypatch: pytest.MonkeyPatch) -> Edge:
     monkeypatch.setenv("FLASH_RESOURCE_NAME", "live-caller")
     monkeypatch.setattr(live_peers, "_token", "erl_token")
     monkeypatch.setattr(live_call, "_taken", set())
-    texts = lambda wanted: dict.fromkeys(wanted, TEXT.encode())
+    texts = lambda hashes: dict.fromkeys(hashes, TEXT.encode())
     monkeypatch.setattr(live_peers, "_latest", LivePeers({"api": CODE}, texts))
     return worker
 
@@ -266,8 +266,8 @@ def test_a_live_worker_that_lacks_texts_is_sent_them_once(live: Edge) -> None:
 
 
 def test_what_a_live_route_raises_is_raised_here_with_its_traceback(live: Edge) -> None:
-    told = {"detail": "ValueError: no", "traceback": "Traceback: line 3"}
-    live.on(EXECUTE, Answer(500, told, {"X-Flash-Live": "raised"}))
+    fields = {"detail": "ValueError: no", "traceback": "Traceback: line 3"}
+    live.on(EXECUTE, Answer(500, fields, {"X-Flash-Live": "raised"}))
     with pytest.raises(
         RemoteExecutionError, match="process.. of endpoint 'api' failed: ValueError: no"
     ) as raised:

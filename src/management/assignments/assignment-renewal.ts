@@ -10,6 +10,6 @@ export async function renewAssignments({ env, principal }: RequestContext): Prom
   try {
     await env.FLEET.getByName(FLEET_NAME).renewAssignments(principal.accountId);
   } catch (cause) {
-    logFailure("hosts_not_told", { accountId: principal.accountId }, cause);
+    logFailure("hosts_not_notified", { accountId: principal.accountId }, cause);
   }
 }

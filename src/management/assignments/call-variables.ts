@@ -50,7 +50,7 @@ export class CallVariables {
   ): Promise<readonly (string | undefined)[]> {
     return await Promise.all(ways.map(async (derive) => derive(this.#env, environmentId))).catch(
       (error: unknown) => {
-        logFailure("key_ring_unreadable", {}, error);
+        logFailure("encryption_keys_unreadable", {}, error);
         return [];
       },
     );

@@ -128,7 +128,7 @@ async function hasNoLogs(
 ): Promise<boolean> {
   const owner = { accountId, endpointId };
   return await removeLogsOf(env.LOGS, owner, Date.now(), logRetentionDays(env)).catch((cause: unknown) => {
-    logFailure("endpoint_not_told", { endpointId }, cause);
+    logFailure("endpoint_not_notified", { endpointId }, cause);
     return false;
   });
 }
@@ -161,7 +161,7 @@ async function load<Answer>(
 
 function refuse(endpointIds: readonly string[], cause: unknown): never {
   const named = endpointIds.join(", ");
-  logFailure("endpoint_not_told", { endpointId: named }, cause);
+  logFailure("endpoint_not_notified", { endpointId: named }, cause);
   throw new OperationError(
     "UNAVAILABLE",
     `The change of endpoint ${named} is stored, but its queue could not be told. Please try again later: saving or deleting it again by its id is safe.`,

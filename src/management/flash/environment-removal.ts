@@ -32,7 +32,7 @@ export async function removeEnvironment(
 async function removeEndpoint(context: RequestContext, { id }: EndpointRecord): Promise<void> {
   await deleteEndpoint(context, id, "with-workers").catch((cause: unknown) => {
     if (cause instanceof OperationError && cause.code === "ENDPOINT_NOT_FOUND") return;
-    logFailure("endpoint_not_told", { endpointId: id }, cause);
+    logFailure("endpoint_not_notified", { endpointId: id }, cause);
   });
 }
 

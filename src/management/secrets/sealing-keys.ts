@@ -29,7 +29,7 @@ export function openingKeys(env: Pick<Env, "ENCRYPTION_KEYS">): readonly Encrypt
   try {
     return readEncryptionKeys(env);
   } catch (error) {
-    logFailure("key_ring_unreadable", {}, error);
+    logFailure("encryption_keys_unreadable", {}, error);
     return [];
   }
 }

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from .dev_server import VARIABLE, told_address
+from .dev_server import VARIABLE, announced_address
 from .dotenv import folders_upward, read_own_file, setting
 from .errors import AppContextError
 from .project import script_folder
@@ -48,7 +48,7 @@ def find_app_context(endpoint_name: str) -> AppContext:
 
 
 def _how() -> str:
-    url = told_address()
+    url = announced_address()
     return "" if url is None else f" (it runs at {url}: set {VARIABLE}=true to call them there)"
 
 

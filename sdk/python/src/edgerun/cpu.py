@@ -38,10 +38,10 @@ def read_cpus(value: object) -> tuple[CpuInstanceType, ...]:
     Raises:
         ValueError: It is something else, or a name that is not known.
     """
-    wanted = tuple(value) if isinstance(value, (list, tuple)) else (value,)
-    if not wanted:
+    values = tuple(value) if isinstance(value, (list, tuple)) else (value,)
+    if not values:
         raise ValueError('cpu=[] names no CPU instance: give at least one, such as "cpu5c-4-8".')
-    return tuple(_read_cpu(cpu, value) for cpu in wanted)
+    return tuple(_read_cpu(cpu, value) for cpu in values)
 
 
 def _read_cpu(cpu: object, value: object) -> CpuInstanceType:

@@ -37,12 +37,12 @@ def read_data_centers(value: object) -> tuple[str, ...]:
     Raises:
         ValueError: It is something else.
     """
-    wanted = tuple(value) if isinstance(value, (list, tuple)) else (value,)
-    if not wanted:
+    values = tuple(value) if isinstance(value, (list, tuple)) else (value,)
+    if not values:
         raise ValueError(
             "datacenter=[] names no data center: give at least one, or leave datacenter out for any."
         )
-    return tuple(dict.fromkeys(read_data_center("datacenter", place, COUNTRIES) for place in wanted))
+    return tuple(dict.fromkeys(read_data_center("datacenter", place, COUNTRIES) for place in values))
 
 
 def read_data_center(parameter: str, value: object, countries: tuple[str, ...] = ()) -> str:

@@ -30,16 +30,16 @@ def dev_server_api(endpoint_name: str) -> QueueApi:
 
 def dev_server_url() -> str:
     """Its address: as it was told, upward from the script or from the working directory; else on this computer."""
-    told = told_address()
-    if told is not None:
-        return told
+    announced = announced_address()
+    if announced is not None:
+        return announced
     port = setting("FLASH_PORT") or str(DEFAULT_PORT)
     if not port.isdecimal() or not 0 < int(port) < 65_536:
         raise ValueError(f"FLASH_PORT={port!r} must be a port from 1 to 65535.")
     return f"http://localhost:{port}"
 
 
-def told_address() -> str | None:
+def announced_address() -> str | None:
     """What the project's `flash dev` has told; None where none runs."""
     for start in (script_folder(), Path.cwd()):
         for folder in folders_upward(start) if start else ():

@@ -41,8 +41,8 @@ class EndpointClient:
     async def run(self, input: Any, *, webhook: str | None = None) -> EndpointJob:
         """Submits a job."""
         api = await self._queue()
-        told = {} if webhook is None else {"webhook": webhook}
-        body = encode_json({"input": input, **told}, "the input")
+        options = {} if webhook is None else {"webhook": webhook}
+        body = encode_json({"input": input, **options}, "the input")
         deadline = time.monotonic() + QUICK_SECONDS
         return EndpointJob(api, await patiently(lambda: api.run(body), deadline, again_on=REFUSED))
 

@@ -113,31 +113,31 @@ def read_gpus(value: object) -> tuple[Gpu, ...]:
     Raises:
         ValueError: It is something else.
     """
-    wanted = tuple(value) if isinstance(value, (list, tuple)) else (value,)
-    if not wanted:
+    values = tuple(value) if isinstance(value, (list, tuple)) else (value,)
+    if not values:
         raise ValueError(
             "gpu=[] names no GPU: give at least one GpuType or GpuGroup, or leave gpu out for any."
         )
-    for gpu in wanted:
+    for gpu in values:
         if not isinstance(gpu, (GpuType, GpuGroup)):
             raise ValueError(
                 f"gpu={value!r} holds {gpu!r} of type {type(gpu).__name__}: "
                 "it must be a GpuType or GpuGroup, such as GpuType.NVIDIA_GEFORCE_RTX_4090, or a list of them."
             )
-    return wanted
+    return values
 
 
 def gpu_ids(gpus: Sequence[Gpu]) -> str:
     """The selection as the service reads it: tiers in order of preference, then models to leave out."""
-    asked_whole = {group for gpu in gpus for group in _whole_groups(gpu)}
-    asked_types = {gpu.value for gpu in gpus if isinstance(gpu, GpuType)}
+    whole_groups = {group for gpu in gpus for group in _whole_groups(gpu)}
+    single_types = {gpu.value for gpu in gpus if isinstance(gpu, GpuType)}
     groups = _distinct(group for gpu in gpus for group in _whole_groups(gpu) or [_GROUP_OF[gpu.value]])
     left_out = [
         f"-{name}"
         for group in groups
-        if group not in asked_whole
+        if group not in whole_groups
         for name in _MODELS[group]
-        if name not in asked_types
+        if name not in single_types
     ]
     return ",".join([*(group.value for group in groups), *left_out])
 

@@ -57,7 +57,7 @@ def mutate(connection: Connection, document: str, variables: Mapping[str, Any]) 
 
 
 def _call(
-    connection: Connection, document: str, variables: Mapping[str, Any], refusal: type[GraphQLError]
+    connection: Connection, document: str, variables: Mapping[str, Any], error_type: type[GraphQLError]
 ) -> dict[str, Any]:
     body = json.dumps({"query": document, "variables": variables}).encode()
     answer = exchange(Request("POST", f"{connection.url}/graphql", connection.api_key, CALL_SECONDS, body))
@@ -66,6 +66,6 @@ def _call(
     if errors := answer.get("errors"):
         first = errors[0]
         code = (first.get("extensions") or {}).get("code")
-        raise refusal("; ".join(str(error.get("message")) for error in errors), code=code)
+        raise error_type("; ".join(str(error.get("message")) for error in errors), code=code)
     data = answer.get("data")
     return data if isinstance(data, dict) else {}

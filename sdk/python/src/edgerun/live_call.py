@@ -99,8 +99,8 @@ class LiveCall:
         return list(dict.fromkeys(sha256 for files in modules for sha256 in files.values()))
 
     def _sources(self, with_all: bool) -> dict[str, str]:
-        wanted = [one for one in self._sha256s() if with_all or (self.endpoint_name, one) not in _taken]
-        texts = self.peers.texts(wanted)
+        missing = [one for one in self._sha256s() if with_all or (self.endpoint_name, one) not in _taken]
+        texts = self.peers.texts(missing)
         size = sum(map(len, texts.values()))
         if size > SOURCES_MAX_BYTES:
             raise LocalModulePayloadTooLargeError(

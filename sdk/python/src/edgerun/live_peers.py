@@ -34,7 +34,7 @@ def hold_token(token: str) -> None:
     _token = token
 
 
-def held_token() -> str:
+def stored_token() -> str:
     """The token that was kept; empty where there is none."""
     return _token
 

@@ -39,7 +39,7 @@ class PeerDirectory:
         self._pauses_seconds = pauses_seconds
         self._lock = threading.Lock()
         self._addresses: Mapping[str, str] | None = None
-        self._asked_at = 0.0
+        self._refreshed_at = 0.0
 
     def address(self, connection: Connection, environment_id: str, name: str) -> str | None:
         """The address of the endpoint with this name; None when the manifest has none. Blocks.
@@ -48,15 +48,15 @@ class PeerDirectory:
             ManifestServiceUnavailableError: The service cannot be asked, and never was.
         """
         with self._lock:
-            if self._addresses is None or self._clock() - self._asked_at >= CACHE_SECONDS:
+            if self._addresses is None or self._clock() - self._refreshed_at >= CACHE_SECONDS:
                 self._addresses = self._refreshed(connection, environment_id)
-                self._asked_at = self._clock()
+                self._refreshed_at = self._clock()
             return self._addresses.get(name)
 
     def forget(self) -> None:
         """Makes the next question go to the service."""
         with self._lock:
-            self._asked_at = self._clock() - CACHE_SECONDS
+            self._refreshed_at = self._clock() - CACHE_SECONDS
 
     def _refreshed(self, connection: Connection, environment_id: str) -> Mapping[str, str]:
         try:

@@ -30,9 +30,9 @@ def remote_error(function: str, endpoint_name: str, job: EndpointJob) -> RemoteE
 
 
 def _read_error(error: str) -> tuple[str | None, str, str | None]:
-    told = parse_object(error)
-    if isinstance(told.get("error_message"), str):
-        return _text(told.get("error_type")), told["error_message"], _text(told.get("error_traceback"))
+    fields = parse_object(error)
+    if isinstance(fields.get("error_message"), str):
+        return _text(fields.get("error_type")), fields["error_message"], _text(fields.get("error_traceback"))
     if _TRACEBACK_BEGINS in error:
         before, _, _ = error.partition(_TRACEBACK_BEGINS)
         last_line = error.rstrip().rsplit("\n", 1)[-1]

@@ -22,7 +22,7 @@ from .http_exchange import BACK_OFF_FIRST_SECONDS, BACK_OFF_MAX_SECONDS, Request
 from .json_value import check_json, encode_json, parse_object
 from .live_call import LiveCall
 from .live_peers import current as live_peers_of_worker
-from .live_peers import held_token
+from .live_peers import stored_token
 from .peers import forget_peers, peer_connection
 from .query_text import query_text
 from .remote_call import call_timeout_seconds, name_headers
@@ -235,7 +235,7 @@ class _LiveRouteCall:
             f"{connection.url}/lb/flash{_LIVE_PATH}",
             connection.api_key,
             context=self.context,
-            headers={"X-Flash-Live-Token": held_token()},
+            headers={"X-Flash-Live-Token": stored_token()},
         )
 
     def _routes(self) -> list[Mapping[str, str]]:
@@ -253,8 +253,8 @@ class _LiveRouteCall:
         """What the worker tells of an error of the code, to its author."""
         if _LIVE_OUTCOME not in error.headers:
             return error
-        told = parse_object(error.body)
-        detail, traceback = told.get("detail", error.body), told.get("traceback")
+        fields = parse_object(error.body)
+        detail, traceback = fields.get("detail", error.body), fields.get("traceback")
         shown = f"\n\nRemote traceback:\n{traceback.rstrip()}" if isinstance(traceback, str) else ""
         return RemoteExecutionError(
             f"{self.call.function}() of endpoint '{self.call.endpoint_name}' failed: {detail}{shown}",

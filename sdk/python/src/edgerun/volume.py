@@ -72,11 +72,11 @@ def read_volumes(value: object, places: tuple[str, ...]) -> tuple[NetworkVolume,
     Raises:
         ValueError: It is no volume, is somewhere else than the endpoint, or shares a data center with another.
     """
-    wanted = tuple(value) if isinstance(value, (list, tuple)) else (value,)
-    if not wanted:
+    values = tuple(value) if isinstance(value, (list, tuple)) else (value,)
+    if not values:
         raise ValueError("volume=[] names no volume: give at least one NetworkVolume, or leave volume out.")
     volumes: list[NetworkVolume] = []
-    for volume in wanted:
+    for volume in values:
         if not isinstance(volume, NetworkVolume):
             raise ValueError(
                 f"volume={value!r} holds {volume!r} of type {type(volume).__name__}: "

@@ -104,7 +104,7 @@ def test_what_the_constructor_refuses_is_told_at_its_line_once(app: App) -> None
     assert errors[0].startswith("worker.py:3:") and "workers" in errors[0]
 
 
-def test_what_the_constructor_refuses_is_told_in_its_own_words(app: App) -> None:
+def test_what_the_constructor_refuses_is_reported_with_its_own_message(app: App) -> None:
     app.write(
         worker="import os\nfrom edgerun import Endpoint\n@Endpoint(name=os.sep)\ndef work(): ...\n",
     )

@@ -128,7 +128,7 @@ class LiveServer(Server):
         return self.ask("POST", "/execute", request, x_flash_live_token=token)
 
 
-def told(result: dict[str, Any]) -> dict[str, Any]:
+def outcome_of(result: dict[str, Any]) -> dict[str, Any]:
     """What the error of a job says, as JSON."""
     assert set(result) == {"error"}, result
     described: dict[str, Any] = json.loads(result["error"])

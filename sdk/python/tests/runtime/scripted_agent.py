@@ -31,7 +31,7 @@ class ScriptedAgent:
         self.takes: list[dict[str, list[str]]] = []
         self.open_takes = 0
         self.open_stops = 0
-        self.refusals: dict[str, list[int]] = defaultdict(list)
+        self.error_statuses: dict[str, list[int]] = defaultdict(list)
         self.releases = 0
         self._count = 0
         self._server = _Server(("127.0.0.1", port), _Request)
@@ -151,8 +151,8 @@ class _Request(BaseHTTPRequestHandler):
         _, token, route, worker, *rest = url.path.split("/")
         body = self.rfile.read(int(self.headers.get("content-length", 0)))
         assert (token, worker, self.headers["authorization"]) == ("T", "w1", "T")
-        if agent.refusals[route]:
-            return self._send(agent.refusals[route].pop(0), None)
+        if agent.error_statuses[route]:
+            return self._send(agent.error_statuses[route].pop(0), None)
         getattr(self, "_" + route.replace("-", "_"))(agent, parse_qs(url.query), body, *rest)
 
     def _job_take(self, agent: ScriptedAgent, query: dict[str, list[str]], _: bytes) -> None:

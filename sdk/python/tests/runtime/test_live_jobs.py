@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from live_worker import TOKEN, LiveWorker, Project, sha256_of, told
+from live_worker import TOKEN, LiveWorker, Project, sha256_of, outcome_of
 from scripted_agent import ScriptedAgent
 
 FUNCTION = """
@@ -70,19 +70,19 @@ def test_texts_that_the_worker_has_need_not_come_again_and_others_are_asked_for(
     agent.run(made.request())
     assert agent.run(made.request(sources={})) == {"output": "one"}
     made.write("helper.py", "NAME = 'two'\n")
-    missing = told(agent.run(made.request(sources={})))
+    missing = outcome_of(agent.run(made.request(sources={})))
     assert (missing["error_type"], missing["missing_modules"]) == (
         "MissingModules",
         [made.modules["helper.py"]],
     )
-    wanted = {made.modules["helper.py"]: made.files["helper.py"]}
-    assert agent.run(made.request(sources=wanted)) == {"output": "two"}
+    missing = {made.modules["helper.py"]: made.files["helper.py"]}
+    assert agent.run(made.request(sources=missing)) == {"output": "two"}
 
 
 def test_texts_of_peers_are_asked_for_before_anything_runs(agent):
     made = project("def work(): return 1")
     peer = made.code(function_name="other", modules={"other.py": sha256_of("never sent")})
-    missing = told(agent.run(made.request(peers={"other": peer})))
+    missing = outcome_of(agent.run(made.request(peers={"other": peer})))
     assert missing["missing_modules"] == [sha256_of("never sent")]
 
 
@@ -113,7 +113,7 @@ def test_packages_relative_imports_and_data_beside_the_code_work(agent):
     assert result == {"output": ["hé", "data\n", "my-workers.main"]}
 
 
-def test_another_version_is_imported_anew_and_everything_else_stays(agent):
+def test_another_version_is_imported_again_and_everything_else_stays(agent):
     made = project(
         "def work(): return [counter.seen(), id(decimal)]",
         counter="SEEN = []\ndef seen():\n    SEEN.append(1)\n    return len(SEEN)\n",
@@ -129,7 +129,7 @@ def test_a_file_that_was_removed_cannot_be_imported_any_more(agent):
     made = project("def work():\n    import gone\n    return gone.X", gone="X = 1\n")
     assert agent.run(made.request()) == {"output": 1}
     del made.files["gone.py"]
-    error = told(agent.run(made.request()))
+    error = outcome_of(agent.run(made.request()))
     assert error["error_type"] == "ModuleNotFoundError"
     assert (
         "The package gone is not on this worker: add it to the endpoint's dependencies"
@@ -168,7 +168,7 @@ for name in NAMES:
 def test_code_of_another_endpoint_is_not_run(agent):
     made = project("def work(): return 1")
     made.files["main.py"] = made.files["main.py"].replace('"job"', '"other"')
-    error = told(agent.run(made.request()))
+    error = outcome_of(agent.run(made.request()))
     assert "declares no function or class of the endpoint 'job'" in error["error_message"]
 
 
@@ -180,7 +180,7 @@ def test_a_traceback_names_files_as_they_are_in_the_project(agent, worker):
         "def work(x):\n    return helper.check(x)", helper="def check(x):\n    raise LookupError('nö')\n"
     )
     made.files["main.py"] = "import helper\n" + made.files["main.py"]
-    error = told(agent.run(made.request(args=[1])))
+    error = outcome_of(agent.run(made.request(args=[1])))
     lines = error["error_traceback"].splitlines()
     assert (error["error_type"], error["error_message"]) == ("LookupError", "nö")
     assert [line for line in lines if line.startswith("  File")] == [
@@ -191,11 +191,11 @@ def test_a_traceback_names_files_as_they_are_in_the_project(agent, worker):
     assert "LookupError" not in worker.output  # whoever reads the log is told by the answer
 
 
-def test_code_that_cannot_be_loaded_fails_its_jobs_until_it_is_mended(agent, worker):
+def test_code_that_cannot_be_loaded_fails_its_jobs_until_it_is_fixed(agent, worker):
     made = project("def work(): return helper.X", helper="X = (\n")
     made.files["main.py"] = "import helper\n" + made.files["main.py"]
     for _ in range(2):
-        error = told(agent.run(made.request()))
+        error = outcome_of(agent.run(made.request()))
         assert error["error_type"] == "SyntaxError"
         assert (
             "raises SyntaxError: '(' was never closed (helper.py, line 1) at helper.py:1. Fix it and save"
@@ -210,7 +210,7 @@ def test_code_that_cannot_be_loaded_fails_its_jobs_until_it_is_mended(agent, wor
 def test_a_module_that_exits_fails_its_job_and_the_worker_goes_on(agent):
     made = project("def work(): return 1")
     made.files["main.py"] += "import sys\nsys.exit(3)\n"
-    assert told(agent.run(made.request()))["error_type"] == "SystemExit"
+    assert outcome_of(agent.run(made.request()))["error_type"] == "SystemExit"
     assert agent.run(project("def work(): return 1").request()) == {"output": 1}
 
 
@@ -406,7 +406,7 @@ def test_a_constructor_that_raises_fails_the_job_with_its_place(agent):
     made = project(
         "class Model:\n    def __init__(self): raise OSError('no weights')\n    def run(self): ..."
     )
-    error = told(agent.run(made.call_of_class("Model", "run")))
+    error = outcome_of(agent.run(made.call_of_class("Model", "run")))
     assert error["error_type"] == "OSError"
     assert "the constructor of Model raises OSError: no weights at main.py:5" in error["error_message"]
 
@@ -417,7 +417,7 @@ def test_a_constructor_that_raises_fails_the_job_with_its_place(agent):
 def test_neither_the_token_nor_a_key_is_in_the_log_or_the_environment_of_code(agent, worker):
     made = project("def work():\n    print(dict(os.environ))\n    raise ValueError(sorted(os.environ))")
     made.files["main.py"] = "import os\n" + made.files["main.py"]
-    error = told(agent.run(made.request()))
+    error = outcome_of(agent.run(made.request()))
     assert "FLASH_LIVE_TOKEN" not in error["error_message"]
     assert TOKEN not in worker.output
     # What the code prints itself is its own, so the key for other endpoints is looked for in the rest.
@@ -446,10 +446,10 @@ def test_a_worker_that_ends_leaves_no_files(agent, tmp_path):
         ("_FLASH_MAX_CONCURRENCY", "many", "it must be a number of jobs from 1 on"),
     ],
 )
-def test_an_environment_that_makes_no_sense_ends_the_worker(tmp_path, variable, value, words):
+def test_an_environment_that_makes_no_sense_ends_the_worker(tmp_path, variable, value, message):
     worker = LiveWorker(tmp_path, {variable: value})
     assert worker.wait() == 1
-    assert words in worker.output
+    assert message in worker.output
 
 
 # Side by side

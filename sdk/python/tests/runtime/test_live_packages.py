@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import pytest
-from live_worker import LiveServer, LiveWorker, Project, told
+from live_worker import LiveServer, LiveWorker, Project, outcome_of
 from wheels import make_wheel, only_from, served_to
 from worker_process import SOURCES, WAIT_S
 
@@ -119,7 +119,7 @@ def test_only_what_is_lacking_is_installed_once_in_a_cache_that_other_workers_sh
     assert "s3cret" not in worker.output
     [installed] = (tmp_path / "installed" / "packages").iterdir()
     assert {path.stem for path in installed.glob("*.py")} == {"tea_sum", "tea_bot", "tea_leaf"}
-    without = told(agent.run(made.request(dependencies=asked, args=["torch"])))
+    without = outcome_of(agent.run(made.request(dependencies=asked, args=["torch"])))
     assert "too large to be installed for a try" in without["error_message"]
     worker.terminate()
     worker.wait()
@@ -145,7 +145,7 @@ def test_a_package_may_be_added_and_one_in_another_version_gets_a_fresh_worker(a
     added = made.request(dependencies=["tea-leaf<2", "tea-pot"], args=["tea_pot"])
     assert agent.run(added)["output"][0] == "pot"
     request = made.request(dependencies=["tea-leaf==2.0"])
-    error = told(agent.run(request))
+    error = outcome_of(agent.run(request))
     assert (error["error_type"], error["missing_modules"]) == ("MissingModules", [*made.modules.values()])
     assert worker.wait() == RESTART_EXIT_CODE
     assert "The package tea_leaf is loaded as it was before" in worker.output
@@ -178,7 +178,7 @@ def test_a_worker_of_routes_ends_for_a_fresh_one_in_the_same_way(tmp_path):
 @pytest.mark.parametrize("worker", QUICKEST, indirect=True)
 def test_what_cannot_be_installed_fails_the_job_with_what_the_installer_says(agent, worker, tmp_path):
     made = project(tmp_path)
-    error = told(agent.run(made.request(dependencies=["tea-leaf==3.0"])))
+    error = outcome_of(agent.run(made.request(dependencies=["tea-leaf==3.0"])))
     assert error["error_type"] == "InstallError"
     assert "The installation ended with exit code" in error["error_message"]
     assert "tea-leaf==3.0" in error["error_message"]
@@ -200,7 +200,7 @@ def test_what_a_killed_worker_has_begun_is_removed(agent, worker, tmp_path):
 @pytest.mark.parametrize("worker", QUICKEST, indirect=True)
 def test_a_cache_that_cannot_be_written_is_told(agent, worker, tmp_path):
     (tmp_path / "installed").write_text("a file")
-    error = told(agent.run(project(tmp_path).request(dependencies=["tea-leaf"])))
+    error = outcome_of(agent.run(project(tmp_path).request(dependencies=["tea-leaf"])))
     assert error["error_type"] == "NotLoaded"
     assert f"cannot write what the code needs: [Errno 20] Not a directory: '{tmp_path}/installed" in str(
         error
@@ -222,22 +222,22 @@ def test_credentials_in_addresses_are_used(tmp_path, monkeypatch, installer):
         served_to("me:s3cret", tmp_path / "index") as index,
         served_to("you:pa55word", tmp_path / "direct") as direct,
     ):
-        wanted = [f"--index-url {index}", "tea-leaf", f"tea-pot @ {direct}/{wheel.name}"]
-        install(wanted, target, between, downloads=tmp_path / "downloads", side_by_side=True)
+        requirements = [f"--index-url {index}", "tea-leaf", f"tea-pot @ {direct}/{wheel.name}"]
+        install(requirements, target, between, downloads=tmp_path / "downloads", side_by_side=True)
     assert {path.name for path in target.glob("*.py")} == {"tea_leaf.py", "tea_pot.py"}
 
 
 def test_credentials_go_to_their_own_host_and_to_the_address_that_is_most_alike():
-    wanted = [
+    requirements = [
         "--index-url https://a:b@host.example/simple",
         "one @ git+https://${ONE}@git.example/team/one.git@main",
         "two @ git+https://${TWO}@git.example/team/two.git",
     ]
     assert (
-        with_credentials("https://host.example/files/x.whl", wanted) == "https://a:b@host.example/files/x.whl"
+        with_credentials("https://host.example/files/x.whl", requirements) == "https://a:b@host.example/files/x.whl"
     )
     assert (
-        with_credentials("https://git.example/team/two.git", wanted)
+        with_credentials("https://git.example/team/two.git", requirements)
         == "https://${TWO}@git.example/team/two.git"
     )
     for url in (
@@ -245,10 +245,10 @@ def test_credentials_go_to_their_own_host_and_to_the_address_that_is_most_alike(
         "http://host.example/x.whl",
         "https://host.example.evil/x.whl",
     ):
-        assert with_credentials(url, wanted) == url
+        assert with_credentials(url, requirements) == url
 
 
-def test_credentials_in_what_an_installer_says_are_shown_to_nobody():
+def test_credentials_in_what_an_installer_says_are_never_shown():
     with pytest.raises(InstallFailed) as failed:
         said = {"SAID": "fatal: https://tok3n@git.example"}
         InstallCommand(["/bin/sh", "-c", 'echo "$SAID"; exit 1'], said).run()
@@ -303,7 +303,7 @@ def test_the_cache_is_where_it_is_chosen_else_in_the_home(tmp_path, monkeypatch)
     assert cache_directory({"FLASH_WORKER_INSTALL_DIR": str(tmp_path / "x")}) == tmp_path / "x"
 
 
-def test_what_nobody_has_asked_for_in_a_month_is_removed_and_what_was_left_undone(tmp_path):
+def test_what_was_not_requested_for_a_month_is_removed_and_what_was_left_undone(tmp_path):
     day_s = 86_400
     for name, age_s in (("old", 31 * day_s), ("used", day_s), (".making-old", 2 * 3_600), (".making-now", 60)):
         (tmp_path / "all" / name).mkdir(parents=True)

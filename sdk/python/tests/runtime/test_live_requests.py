@@ -53,10 +53,10 @@ def test_a_file_cannot_be_a_directory_too():
         ({"http": {"method": "GET", "path": "/", "headers": [["a"]]}}, "must be a name and a value"),
     ],
 )
-def test_what_is_wrong_with_a_request_is_named(members, words):
+def test_what_is_wrong_with_a_request_is_named(members, message):
     with pytest.raises(Refused) as refused:
         read_request(PROJECT.request(**members))
-    assert words in str(refused.value)
+    assert message in str(refused.value)
 
 
 def test_texts_have_a_limit_in_all():

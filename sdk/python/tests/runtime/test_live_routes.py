@@ -152,7 +152,7 @@ def test_a_route_that_raises_is_told_with_its_place_and_traceback(server, made):
     assert f'  File "main.py", line {line}, in raises' in reply.json["traceback"]
 
 
-def test_code_that_cannot_be_loaded_is_told_and_mended_by_the_next_request(server, made):
+def test_code_that_cannot_be_loaded_is_reported_and_fixed_by_the_next_request(server, made):
     text = made.files["main.py"]
     made.files["main.py"] = text + "\nimport nowhere\n"
     reply = server.execute(made.route(ROUTES, "GET", "/items/5"))

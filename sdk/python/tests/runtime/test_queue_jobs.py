@@ -130,8 +130,8 @@ def test_a_result_that_json_cannot_carry_fails_the_job_with_advice(agent, serve)
             return [{values}][at]
         """
     )
-    for at, (_, words) in enumerate(NOT_JSON):
-        assert agent.run({"at": at})["error"].startswith(words)
+    for at, (_, message) in enumerate(NOT_JSON):
+        assert agent.run({"at": at})["error"].startswith(message)
 
 
 def test_trap_12_and_4_functions_that_share_a_name_are_told_apart_by_their_endpoint(agent, app, start):
@@ -182,9 +182,9 @@ def test_values_come_back_as_python_reads_them(agent, serve):
 
 def test_an_input_that_python_does_not_read_fails_its_job_and_no_other(agent, serve):
     serve("def work(value):\n    return value\n")
-    for text, words in (("[" * 100_000 + "]" * 100_000, "it is nested"), ("9" * 5_000, "Exceeds the limit")):
+    for text, message in (("[" * 100_000 + "]" * 100_000, "it is nested"), ("9" * 5_000, "Exceeds the limit")):
         job = agent.submit_text(f'{{"value":{text}}}')
-        assert agent.result(job)["error"].startswith(f"The input cannot be read: {words}")
+        assert agent.result(job)["error"].startswith(f"The input cannot be read: {message}")
         assert agent.run({"value": 1}) == {"output": 1}
 
 

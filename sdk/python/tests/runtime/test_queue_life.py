@@ -28,15 +28,15 @@ def test_a_module_that_raises_ends_the_worker_and_its_file_and_line_are_named(ap
 
 
 def test_a_syntax_error_is_named_with_its_line(serve):
-    words = last_line(serve("def work(:\n    pass\n"))
-    assert "SyntaxError" in words
-    assert "at main.py:1. Fix it and run `flash deploy` again." in words
+    message = last_line(serve("def work(:\n    pass\n"))
+    assert "SyntaxError" in message
+    assert "at main.py:1. Fix it and run `flash deploy` again." in message
 
 
 def test_trap_39_a_missing_package_is_named_with_what_to_do_and_nothing_is_installed(app, serve):
-    words = last_line(serve("import cv2\n\ndef work():\n    return 1\n"))
-    assert "ModuleNotFoundError: No module named 'cv2' at main.py:1" in words
-    assert words.endswith(
+    message = last_line(serve("import cv2\n\ndef work():\n    return 1\n"))
+    assert "ModuleNotFoundError: No module named 'cv2' at main.py:1" in message
+    assert message.endswith(
         "The package opencv-python-headless is not in the app, and nothing is installed at run time: add it to the "
         'endpoint\'s dependencies=["opencv-python-headless"] or to requirements.txt, and run `flash deploy` again.'
     )
@@ -44,8 +44,8 @@ def test_trap_39_a_missing_package_is_named_with_what_to_do_and_nothing_is_insta
 
 def test_trap_23_a_package_that_was_left_out_of_the_build_is_explained(app, serve):
     app.manifest["excluded_packages"] = ["torchvision"]
-    words = last_line(serve("import torchvision.io\n\ndef work():\n    return 1\n"))
-    assert "Builds leave the package torchvision out, for images have it or --exclude names it" in words
+    message = last_line(serve("import torchvision.io\n\ndef work():\n    return 1\n"))
+    assert "Builds leave the package torchvision out, for images have it or --exclude names it" in message
 
 
 def test_a_package_of_images_is_not_to_be_added_where_builds_leave_it_out(agent, app, serve):
@@ -78,18 +78,18 @@ def test_threads_of_the_apps_modules_do_not_keep_a_worker_that_is_done(agent, ap
 
 def test_a_missing_local_module_is_not_taken_for_a_package(app, serve):
     app.write("lib/__init__.py", "")
-    words = last_line(serve("import lib.gone\n\ndef work():\n    return 1\n"))
-    assert words.endswith("at main.py:1. Fix it and run `flash deploy` again.")
+    message = last_line(serve("import lib.gone\n\ndef work():\n    return 1\n"))
+    assert message.endswith("at main.py:1. Fix it and run `flash deploy` again.")
 
 
 def test_a_constructor_that_raises_ends_the_worker(serve):
-    words = last_line(
+    message = last_line(
         serve(
             "class Model:\n    def __init__(self):\n        open('/gone')\n    def run(self): ...\n", "Model"
         )
     )
-    assert "the constructor of Model raises FileNotFoundError" in words
-    assert "at main.py:3." in words
+    assert "the constructor of Model raises FileNotFoundError" in message
+    assert "at main.py:3." in message
 
 
 @pytest.mark.parametrize(
@@ -103,10 +103,10 @@ def test_a_constructor_that_raises_ends_the_worker(serve):
         ({"RUNPOD_WEBHOOK_GET_JOB": ""}, "RUNPOD_WEBHOOK_GET_JOB is not set"),
     ],
 )
-def test_an_environment_that_does_not_fit_is_explained(app, start, environment, words):
+def test_an_environment_that_does_not_fit_is_explained(app, start, environment, message):
     app.write("main.py", "def work():\n    return 1\n")
     app.queue("job", "work")
-    assert words in last_line(start("job", **environment))
+    assert message in last_line(start("job", **environment))
 
 
 def test_a_handler_file_outside_of_the_app_is_not_run(app, start):
@@ -293,7 +293,7 @@ def test_a_result_that_the_agent_refuses_is_given_up(agent, serve):
     assert "The agent refuses what the job has to say: 404." in worker.messages
 
 
-def test_polls_go_on_after_refusals(agent, serve):
+def test_polls_go_on_after_error_responses(agent, serve):
     agent.refusals["job-take"] = [500, 404, 400]
     agent.refusals["job-stop"] = [404]
     agent.refusals["ping"] = [500]

@@ -234,10 +234,10 @@ def test_health_has_a_port_of_its_own_where_it_is_asked_for(listen):
         ({"PORT_HEALTH": "70000"}, "PORT_HEALTH is '70000'; it must be"),
     ],
 )
-def test_ports_that_are_none_are_named(listen, environment, words):
+def test_ports_that_are_none_are_named(listen, environment, message):
     with pytest.raises(AssertionError, match="does not listen") as raised:
         listen(ECHO, ROUTES, **environment)
-    assert words in str(raised.value)
+    assert message in str(raised.value)
 
 
 def test_a_port_that_is_taken_is_named(app):

@@ -104,13 +104,13 @@ def _function(graph: ImportGraph, found: Json, place: Place, notes: Notes) -> Js
             f"the class {name} is created without arguments in a worker, but its constructor needs "
             f"{', '.join(found['needs'])}. Give them defaults, or read them from the environment.",
         )
-    kept = ("isAsync", "isGenerator", "isClass", "httpMethod", "httpPath")
+    copied = ("isAsync", "isGenerator", "isClass", "httpMethod", "httpPath")
     methods = {method["name"]: method_parameters(graph.sources, method) for method in found["methods"]}
     return {
         "name": name,
         "module": source.module if source else found["module"],
         "file": source.path if source else None,
-        **{key: found[key] for key in kept},
+        **{key: found[key] for key in copied},
         "classMethods": list(methods),
         "methodParameters": methods,
         **describe_definition(definition, methods),

@@ -103,7 +103,7 @@ class _ProjectLoader(importlib.machinery.SourceFileLoader):
                 self._trial.notes.fail(place, str(error))
                 raise
             self._forget(before)
-            self._fall_back(module, place, _told(error), error)
+            self._fall_back(module, place, _message_of(error), error)
         finally:
             self._trial.announce("")
 
@@ -123,7 +123,7 @@ class _ProjectLoader(importlib.machinery.SourceFileLoader):
         try:
             exec(compile(tree, str(self._trial.root / self._file), "exec"), vars(module))  # noqa: S102 - the person's own declarations
         except Exception as declaring:
-            self._trial.notes.fail(self._trial.place_of(declaring), _told(declaring))
+            self._trial.notes.fail(self._trial.place_of(declaring), _message_of(declaring))
             raise
         self._trial.notes.warn(
             place,
@@ -153,7 +153,7 @@ def import_candidate(trial: Trial, file: str) -> None:
     except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the app's code raises
         if len(trial.notes.errors) == failed and not _is_noted(error, trial):
             trial.notes.fail(
-                trial.place_of(error) or Place(file, 1), f"importing {file} failed: {_told(error)}"
+                trial.place_of(error) or Place(file, 1), f"importing {file} failed: {_message_of(error)}"
             )
         return
     found = getattr(module, "__file__", None)
@@ -177,7 +177,7 @@ def _is_of_sdk(error: BaseException) -> bool:
     return is_raised_there and isinstance(error, (ValueError, TypeError))
 
 
-def _told(error: BaseException) -> str:
+def _message_of(error: BaseException) -> str:
     if isinstance(error, SystemExit):
         return 'the module ends the program (SystemExit); put that under `if __name__ == "__main__":`'
     return f"{type(error).__name__}: {error}"

@@ -21,7 +21,7 @@ def reduced(source: Source) -> ast.Module | None:
     """
     reducer = _Reducer(source)
     body = [kept for statement in source.tree.body if (kept := reducer.keep(statement)) is not None]
-    if reducer.kept_calls != _declaring_calls(source, reducer.names):
+    if reducer.used_calls != _declaring_calls(source, reducer.names):
         return None
     module = ast.Module(body=body, type_ignores=[])
     return ast.fix_missing_locations(module)
@@ -32,7 +32,7 @@ class _Reducer:
         self.names = sdk_names(source)
         self.literals: set[str] = set()
         self.endpoints: set[str] = set()
-        self.kept_calls: set[int] = set()
+        self.used_calls: set[int] = set()
 
     def keep(self, statement: ast.stmt) -> ast.stmt | None:
         if isinstance(statement, (ast.Import, ast.ImportFrom)):
@@ -97,7 +97,7 @@ class _Reducer:
         return isinstance(expression, _LITERALS) and all(map(self.is_known, ast.iter_child_nodes(expression)))
 
     def note_calls(self, expression: ast.expr) -> None:
-        self.kept_calls |= {id(node) for node in ast.walk(expression) if is_endpoint_call(node, self.names)}
+        self.used_calls |= {id(node) for node in ast.walk(expression) if is_endpoint_call(node, self.names)}
 
 
 def _declaring_calls(source: Source, names: Mapping[str, str]) -> set[int]:

@@ -53,7 +53,7 @@ def calls_between(
 
 
 @dataclass(frozen=True)
-class _Words:
+class _NameIndex:
     """What means a declared function wherever it stands in a file: word → endpoints."""
 
     names: dict[str, set[str]]
@@ -74,29 +74,29 @@ class _Search:
         owners = {
             one.name: one.endpoint for one in self.declared if one.module == source.module and one.is_queued
         }
-        words = self.words_of(source)
+        names = self.name_index(source)
         for mention in _mentions_in(source):
-            for endpoint in self.meant(mention, words):
+            for endpoint in self.meant(mention, names):
                 yield Reference(endpoint, owners.get(mention.within or ""))
 
-    def words_of(self, source: Source) -> _Words:
+    def name_index(self, source: Source) -> _NameIndex:
         imports = imports_of(source).found
         within = {source.module, *(found.module for found in imports if "*" in found.names)}
         whole = {found.module for found in imports if not found.names}
         whole |= {f"{found.module}.{name}" for found in imports for name in found.names}
-        words = _Words({}, {})
+        names = _NameIndex({}, {})
         for (module, name), one in self.places:
             if module in within:
-                words.names.setdefault(name, set()).add(one.endpoint)
+                names.names.setdefault(name, set()).add(one.endpoint)
             if module in whole:
-                words.attributes.setdefault(name, set()).add(one.endpoint)
-        return words
+                names.attributes.setdefault(name, set()).add(one.endpoint)
+        return names
 
-    def meant(self, mention: _Mention, words: _Words) -> Iterable[str]:
+    def meant(self, mention: _Mention, names: _NameIndex) -> Iterable[str]:
         if mention.module is not None:
             found = self.resolve(mention.module, mention.word)
             return () if found is None else (found.endpoint,)
-        return (words.names if mention.is_name else words.attributes).get(mention.word, ())
+        return (names.names if mention.is_name else names.attributes).get(mention.word, ())
 
     def resolve(self, module: str, name: str) -> Declared | None:
         seen: set[tuple[str, str]] = set()
@@ -152,11 +152,11 @@ def _mentions_in(source: Source) -> frozenset[_Mention]:
     return frozenset(
         _Mention(word, module, is_name, within.get(id(node)))
         for node in live_nodes(source.tree)
-        for word, module, is_name in _words_of(source, node)
+        for word, module, is_name in _mentions_of(source, node)
     )
 
 
-def _words_of(source: Source, node: ast.AST) -> list[tuple[str, str | None, bool]]:
+def _mentions_of(source: Source, node: ast.AST) -> list[tuple[str, str | None, bool]]:
     if isinstance(node, ast.ImportFrom):
         if source.is_package:
             return []  # It gives the name on; who uses it is found by the alias.

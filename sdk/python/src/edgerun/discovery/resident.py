@@ -88,9 +88,9 @@ class Reader:
         """What is known of groups, in their order."""
         return (self._known[group] for group in groups if group in self._known)
 
-    def faults(self) -> list[dict[str, object]]:
+    def errors(self) -> list[dict[str, object]]:
         """Files that cannot be parsed, and why."""
-        return [parsed.fault.as_json() for parsed in self._parsed.values() if parsed.fault is not None]
+        return [parsed.error.as_json() for parsed in self._parsed.values() if parsed.error is not None]
 
 
 class Reading:
@@ -155,7 +155,7 @@ class Reading:
         report = self._outline.report(declarations, notes, is_whole=not pending)
         return {
             **report,
-            "faults": self._reader.faults(),
+            "faults": self._reader.errors(),
             "hashes": {file: sha256 for theirs in self._groups.values() for file, sha256 in theirs.items()},
             "groups": [sorted(self._groups[group]) for group in self._groups],
             "unread": sorted({file for group in pending for file in self._groups[group]}),
@@ -175,14 +175,14 @@ class Service:
         self._reading: Reading | None = None
         self._id: object = None
         self._is_interim_said = False
-        self._bell = _bell_of_children()
+        self._child_exits = _child_exit_pipe()
 
     def run(self) -> None:
         """Until nobody asks any more."""
         while True:
-            ready, _, _ = select.select([self._requests, self._bell], [], [], self._patience())
-            if self._bell in ready:
-                os.read(self._bell, 4096)
+            ready, _, _ = select.select([self._requests, self._child_exits], [], [], self._patience())
+            if self._child_exits in ready:
+                os.read(self._child_exits, 4096)
             if self._requests in ready and not self._take():
                 return
             self._go_on()
@@ -233,13 +233,13 @@ class Service:
             content = content[os.write(self._answers, content) :]
 
 
-def _bell_of_children() -> int:
+def _child_exit_pipe() -> int:
     """A descriptor that can be read when a child has ended."""
-    bell, ringer = os.pipe()
+    reader, ringer = os.pipe()
     os.set_blocking(ringer, False)
     signal.set_wakeup_fd(ringer, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
-    return bell
+    return reader
 
 
 def serve(requests: int, answers: int) -> None:

@@ -39,15 +39,15 @@ class Source:
         return self.module if self.is_package else self.module.rpartition(".")[0]
 
 
-Told = TypeVar("Told")
+Found = TypeVar("Found")
 
 
-def once_for_each(tell: Callable[[Source], Told]) -> Callable[[Source], Told]:
+def once_for_each(tell: Callable[[Source], Found]) -> Callable[[Source], Found]:
     """Remembers what a function tells of each file, as long as the file is the same."""
-    known: WeakKeyDictionary[Source, Told] = WeakKeyDictionary()
+    known: WeakKeyDictionary[Source, Found] = WeakKeyDictionary()
 
     @wraps(tell)
-    def remembered(source: Source) -> Told:
+    def remembered(source: Source) -> Found:
         if source not in known:
             known[source] = tell(source)
         return known[source]
@@ -68,7 +68,7 @@ class Parsed:
     sha256: str
     """Of its bytes; empty when they could not be read."""
     source: Source | None
-    fault: Note | None
+    error: Note | None
     """Why there is no source."""
     declares: bool
     """It imports the SDK, as far as an unreadable file can tell."""
@@ -105,8 +105,8 @@ def read_sources(
         known.clear()
         known.update(found)
     for parsed in found.values():
-        if parsed.fault is not None:
-            _note_unreadable(parsed.fault, parsed.declares, notes)
+        if parsed.error is not None:
+            _note_unreadable(parsed.error, parsed.declares, notes)
     return {path: parsed.source for path, parsed in found.items() if parsed.source is not None}
 
 
@@ -120,13 +120,13 @@ def _shown(error: SyntaxError) -> str:
     return f"{error.msg}\n    {text}\n    {' ' * caret}^"
 
 
-def _note_unreadable(fault: Note, declares: bool, notes: Notes) -> None:
+def _note_unreadable(error: Note, declares: bool, notes: Notes) -> None:
     if declares:
-        notes.fail(fault.place, f"Python cannot read this file: {fault.message}")
+        notes.fail(error.place, f"Python cannot read this file: {error.message}")
     else:
         notes.warn(
-            fault.place,
-            f"Python cannot read this file, so nothing is known of what it imports: {fault.message}",
+            error.place,
+            f"Python cannot read this file, so nothing is known of what it imports: {error.message}",
         )
 
 

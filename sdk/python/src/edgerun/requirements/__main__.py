@@ -3,14 +3,14 @@
 import json
 import sys
 
-from edgerun.requirements.library import load_packaging, pip_words
+from edgerun.requirements.library import load_packaging, pip_arguments
 
 
 def main() -> None:
     """Answer the question on standard input; exit status 3 says that ``packaging`` cannot be found."""
     question = json.load(sys.stdin)
     if question["operation"] == "pip":
-        json.dump({"words": pip_words()}, sys.stdout)
+        json.dump({"words": pip_arguments()}, sys.stdout)
         return
     packaging = load_packaging()
     if packaging is None:

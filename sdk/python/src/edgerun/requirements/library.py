@@ -68,7 +68,7 @@ def _load(prefix: str) -> Packaging | None:
     return Packaging(*parts)
 
 
-def pip_words() -> list[str] | None:
+def pip_arguments() -> list[str] | None:
     """What comes after this interpreter to run a pip: its own, or else the one that ``ensurepip`` would install."""
     if importlib.util.find_spec("pip") is not None:
         return ["-m", "pip"]

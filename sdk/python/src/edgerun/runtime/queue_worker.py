@@ -188,7 +188,7 @@ def _is_async(handler: Handler) -> bool:
 
 def _ping_interval_s(environment: Mapping[str, str]) -> float:
     try:
-        wanted = int(environment.get("RUNPOD_PING_INTERVAL", _PING_DEFAULT_MS))
+        interval_ms = int(environment.get("RUNPOD_PING_INTERVAL", _PING_DEFAULT_MS))
     except ValueError:
-        wanted = _PING_DEFAULT_MS
-    return max(wanted, _PING_MIN_MS) / 1_000
+        interval_ms = _PING_DEFAULT_MS
+    return max(interval_ms, _PING_MIN_MS) / 1_000

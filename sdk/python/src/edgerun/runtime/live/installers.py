@@ -20,7 +20,7 @@ from .needs import unmet
 
 
 def install(
-    wanted: Sequence[str], target: Path, work: Path, *, downloads: Path | None, side_by_side: bool
+    requirements: Sequence[str], target: Path, work: Path, *, downloads: Path | None, side_by_side: bool
 ) -> None:
     """Installs requirements with what they need. `work` is for files in between. Raises InstallFailed.
 
@@ -28,10 +28,10 @@ def install(
     """
     uv = shutil.which("uv")
     if uv is None:
-        _install_by_pip(wanted, target, work, _downloads_in("PIP_CACHE_DIR", downloads))
+        _install_by_pip(requirements, target, work, _downloads_in("PIP_CACHE_DIR", downloads))
     else:
         environment = _downloads_in("UV_CACHE_DIR", downloads) | ({} if side_by_side else _ONE_BY_ONE)
-        _install_by_uv(uv, wanted, target, work, environment)
+        _install_by_uv(uv, requirements, target, work, environment)
 
 
 _PIP_LEAST = (22, 2)
@@ -43,24 +43,24 @@ def _downloads_in(variable: str, downloads: Path | None) -> dict[str, str]:
 
 
 def _install_by_uv(
-    uv: str, wanted: Sequence[str], target: Path, work: Path, environment: Mapping[str, str]
+    uv: str, requirements: Sequence[str], target: Path, work: Path, environment: Mapping[str, str]
 ) -> None:
     # It does not look at what this Python has; this is its way to leave a package out wherever it is needed.
-    left_out = [f"{name}; python_version < '0'" for name in _left_out(wanted)]
+    left_out = [f"{name}; python_version < '0'" for name in _left_out(requirements)]
     InstallCommand(
         [
             *(uv, "pip", "install", "--python", sys.executable, "--target", str(target), "--no-progress"),
-            *("--requirements", _listed(work / "requirements.txt", wanted)),
+            *("--requirements", _listed(work / "requirements.txt", requirements)),
             *("--overrides", _listed(work / "left-out.txt", left_out)),
         ],
         environment,
     ).run()
 
 
-def _left_out(wanted: Sequence[str]) -> list[str]:
+def _left_out(requirements: Sequence[str]) -> list[str]:
     """Packages that images bring, and that this Python has or nobody waits for, unless they are asked for by name."""
-    asked = {_key(one) for one in wanted}
-    return sorted(name for name in OF_IMAGES - asked if name in LARGE or not unmet([name], None))
+    requested = {_key(one) for one in requirements}
+    return sorted(name for name in OF_IMAGES - requested if name in LARGE or not unmet([name], None))
 
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -72,15 +72,15 @@ def _key(requirement: str) -> str:
     return re.sub(r"[-_.]+", "-", name[0]).lower() if name else ""
 
 
-def _install_by_pip(wanted: Sequence[str], target: Path, work: Path, environment: Mapping[str, str]) -> None:
+def _install_by_pip(requirements: Sequence[str], target: Path, work: Path, environment: Mapping[str, str]) -> None:
     report = work / "report.json"
     pip = [*_pip(), "install", "--no-input", "--disable-pip-version-check"]
     pip += ["--progress-bar", "off", "--quiet"]
-    asked = ["--requirement", _listed(work / "requirements.txt", wanted)]
+    requested = ["--requirement", _listed(work / "requirements.txt", requirements)]
     # With a target it does not look at what this Python has, so what is lacking is asked for before.
-    InstallCommand([*pip, "--dry-run", "--report", str(report), *asked], environment).run()
+    InstallCommand([*pip, "--dry-run", "--report", str(report), *requested], environment).run()
     found = json.loads(report.read_text(encoding="utf-8"))["install"]
-    lacking = [_exactly(one, wanted) for one in _kept_of(found, _left_out(wanted))]
+    lacking = [_exactly(one, requirements) for one in _without(found, _left_out(requirements))]
     if lacking:
         exact = ["--requirement", _listed(work / "lacking.txt", lacking)]
         InstallCommand([*pip, "--target", str(target), "--no-deps", *exact], environment).run()
@@ -104,23 +104,23 @@ def _pip() -> list[str]:
     return [sys.executable, *command]
 
 
-def _kept_of(found: Sequence[Mapping[str, Any]], left_out: Sequence[str]) -> list[Mapping[str, Any]]:
+def _without(found: Sequence[Mapping[str, Any]], left_out: Sequence[str]) -> list[Mapping[str, Any]]:
     """Without what is left out, and what that alone needs."""
     by_key = {_key(one["metadata"]["name"]): one for one in found}
     needed = [key for key, one in by_key.items() if one["requested"]]
-    kept: dict[str, Mapping[str, Any]] = {}
+    selected: dict[str, Mapping[str, Any]] = {}
     while needed:
         key = needed.pop()
-        if key in by_key and key not in kept and key not in left_out:
-            kept[key] = by_key[key]
-            needed += [_key(text) for text in kept[key]["metadata"].get("requires_dist", [])]
-    return list(kept.values())
+        if key in by_key and key not in selected and key not in left_out:
+            selected[key] = by_key[key]
+            needed += [_key(text) for text in selected[key]["metadata"].get("requires_dist", [])]
+    return list(selected.values())
 
 
-def _exactly(found: Mapping[str, Any], wanted: Sequence[str]) -> str:
+def _exactly(found: Mapping[str, Any], requirements: Sequence[str]) -> str:
     """The very file, or commit, that pip has found; it leaves credentials out of what it reports."""
     where = found["download_info"]
-    url, commit = with_credentials(where["url"], wanted), where.get("vcs_info")
+    url, commit = with_credentials(where["url"], requirements), where.get("vcs_info")
     if commit is not None:
         url = f"{commit['vcs']}+{url}@{commit['commit_id']}"
     if "subdirectory" in where:

@@ -10,7 +10,7 @@ from pathlib import Path
 from .sources import Sources
 
 # Calls that run may still be of an earlier one, and import more of it.
-_KEPT = 4
+_SETS_MAX = 4
 _NAME_CHARACTERS = 16
 
 
@@ -30,7 +30,7 @@ class ModuleSets:
         else:
             self._write(target, modules)
         self._laid_out.append(target)
-        while len(self._laid_out) > _KEPT:
+        while len(self._laid_out) > _SETS_MAX:
             shutil.rmtree(self._laid_out.pop(0), ignore_errors=True)
         return target
 

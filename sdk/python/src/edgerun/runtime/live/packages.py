@@ -35,8 +35,8 @@ _VOLUME = Path("/runpod-volume")
 _SHOWN_MAX = 6
 _UNDONE = ".making-"
 # Seconds. An installation ends long before; what nobody has asked for in a month is made again when it is.
-_UNDONE_KEPT_S = 3_600.0
-_UNUSED_KEPT_S = 30 * 86_400.0
+_UNDONE_MAX_AGE_S = 3_600.0
+_UNUSED_MAX_AGE_S = 30 * 86_400.0
 
 
 class WorkerSpent(Exception):
@@ -62,9 +62,9 @@ class Packages:
         """Raises NotLoaded where something cannot be installed, and says why; WorkerSpent."""
         try:
             install_system_packages(code.system_dependencies, self._cache)
-            wanted = unmet(code.dependencies, self._searched)
-            is_any = any(map(_is_package, wanted))
-            self._use(self._installed(wanted, code.accelerate_downloads) if is_any else None)
+            requirements = unmet(code.dependencies, self._searched)
+            is_any = any(map(_is_package, requirements))
+            self._use(self._installed(requirements, code.accelerate_downloads) if is_any else None)
         except InstallFailed as error:
             raise NotLoaded(str(error), kind="InstallError") from None
 
@@ -92,19 +92,19 @@ class Packages:
         log.say(why)
         raise WorkerSpent(f"{why} Call again.")
 
-    def _installed(self, wanted: list[str], side_by_side: bool) -> Path:
-        target = self._cache / "packages" / _name_of(wanted)
+    def _installed(self, requirements: list[str], side_by_side: bool) -> Path:
+        target = self._cache / "packages" / _name_of(requirements)
         if target.is_dir():
             _note_use(target)
             return target
         target.parent.mkdir(parents=True, exist_ok=True)
         remove_unused(target.parent)
-        log.say(f"Installs {listed(wanted)}.")
+        log.say(f"Installs {listed(requirements)}.")
         started = time.monotonic()
         making = Path(tempfile.mkdtemp(prefix=_UNDONE, dir=target.parent))
         try:
             with tempfile.TemporaryDirectory(prefix="edgerun-install-") as work:
-                install(wanted, making, Path(work), downloads=self._downloads, side_by_side=side_by_side)
+                install(requirements, making, Path(work), downloads=self._downloads, side_by_side=side_by_side)
             _name(making, target)
         finally:
             shutil.rmtree(making, ignore_errors=True)
@@ -120,10 +120,10 @@ def cache_directory(environment: Mapping[str, str]) -> Path:
     return Path(chosen).resolve() if chosen else Path.home() / ".cache" / "edgerun"
 
 
-def _name_of(wanted: list[str]) -> str:
+def _name_of(requirements: list[str]) -> str:
     """Compiled packages are of one Python and kind of machine."""
-    asked = "\n".join([sys.implementation.cache_tag or "", sysconfig.get_platform(), *sorted(wanted)])
-    return hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    key_text = "\n".join([sys.implementation.cache_tag or "", sysconfig.get_platform(), *sorted(requirements)])
+    return hashlib.sha256(key_text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def _name(making: Path, target: Path) -> None:
@@ -144,9 +144,9 @@ def remove_unused(directory: Path) -> None:
     """Removes what was not asked for in a month, and what installations that were killed have left."""
     now = time.time()
     for one in directory.iterdir():
-        kept_s = _UNDONE_KEPT_S if one.name.startswith(_UNDONE) else _UNUSED_KEPT_S
+        max_age_s = _UNDONE_MAX_AGE_S if one.name.startswith(_UNDONE) else _UNUSED_MAX_AGE_S
         with contextlib.suppress(OSError):  # gone by another worker's hand, or of another user
-            if now - one.stat().st_mtime > kept_s:
+            if now - one.stat().st_mtime > max_age_s:
                 shutil.rmtree(one, ignore_errors=True)
 
 
@@ -155,8 +155,8 @@ def _is_package(requirement: str) -> bool:
     return not requirement.startswith("-")
 
 
-def listed(wanted: list[str]) -> str:
+def listed(requirements: list[str]) -> str:
     """Some of them, without the passwords of addresses."""
-    names = [one for one in wanted if _is_package(one)]
+    names = [one for one in requirements if _is_package(one)]
     shown = without_credentials(", ".join(names[:_SHOWN_MAX]))
     return f"{shown} and {len(names) - _SHOWN_MAX} more" if len(names) > _SHOWN_MAX else shown

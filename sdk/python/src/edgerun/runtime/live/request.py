@@ -243,11 +243,11 @@ def _member(value: Mapping[str, Any], key: str, kind: type[Value], default: Valu
     if found is None:
         return default
     if not isinstance(found, kind):
-        raise Refused(f"{key!r} must be {_WORDS[kind]}.")
+        raise Refused(f"{key!r} must be {_TYPE_NAMES[kind]}.")
     return found
 
 
-_WORDS: Mapping[type, str] = {str: "a text", dict: "an object", list: "a list", bool: "true or false"}
+_TYPE_NAMES: Mapping[type, str] = {str: "a text", dict: "an object", list: "a list", bool: "true or false"}
 
 
 def _text(value: Mapping[str, Any], key: str) -> str | None:

@@ -115,7 +115,7 @@ class _Routed(Service):
     async def answer(self, request: Request) -> Answer:
         """The answer to a request; never raises."""
         answer = await super().answer(request)
-        if not isinstance(answer, _Told):  # and cannot be taken for one
+        if not isinstance(answer, _WorkerAnswer):  # and cannot be taken for one
             answer.headers = [
                 (name, value) for name, value in answer.headers if name.lower() != OUTCOME_HEADER
             ]
@@ -147,13 +147,13 @@ def _read(request: Request) -> tuple[LiveRequest, Request]:
     return live, live.http
 
 
-class _Told(Answer):
+class _WorkerAnswer(Answer):
     """What the worker says itself."""
 
 
 def _outcome(outcome: str, status: int, value: Any) -> Answer:
-    told = json_answer(status, value, [(OUTCOME_HEADER, outcome)])
-    return _Told(told.status, told.body, told.headers)
+    answer = json_answer(status, value, [(OUTCOME_HEADER, outcome)])
+    return _WorkerAnswer(answer.status, answer.body, answer.headers)
 
 
 async def _drop_body(answer: Answer) -> None:

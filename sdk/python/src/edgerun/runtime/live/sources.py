@@ -10,14 +10,14 @@ from collections.abc import Iterable, Mapping
 from .request import SOURCES_MAX_BYTES, Refused
 
 # Those of the last few versions of an app: whoever sends an older one is asked for its texts again.
-_KEPT_MAX_BYTES = 4 * SOURCES_MAX_BYTES
+_CACHE_MAX_BYTES = 4 * SOURCES_MAX_BYTES
 
 
 class Sources:
     """Keeps what was used last. For any thread."""
 
-    def __init__(self, kept_max_bytes: int = _KEPT_MAX_BYTES) -> None:
-        self._kept_max_bytes = kept_max_bytes
+    def __init__(self, max_bytes: int = _CACHE_MAX_BYTES) -> None:
+        self._max_bytes = max_bytes
         self._texts: OrderedDict[str, bytes] = OrderedDict()
         self._bytes = 0
         self._lock = threading.Lock()
@@ -31,15 +31,15 @@ class Sources:
                     self._texts[sha256] = text
                     self._bytes += len(text)
                 self._texts.move_to_end(sha256)
-            while self._bytes > self._kept_max_bytes:
+            while self._bytes > self._max_bytes:
                 _, text = self._texts.popitem(last=False)
                 self._bytes -= len(text)
 
     def missing(self, sha256s: Iterable[str]) -> list[str]:
         """Those of which the text is not here."""
-        wanted = dict.fromkeys(sha256s)
+        requested = dict.fromkeys(sha256s)
         with self._lock:
-            return [sha256 for sha256 in wanted if sha256 not in self._texts]
+            return [sha256 for sha256 in requested if sha256 not in self._texts]
 
     def texts(self, sha256s: Iterable[str]) -> dict[str, bytes]:
         """The texts that are here."""

@@ -54,7 +54,7 @@ def _apt_install(names: list[str], cache: Path) -> None:
 def _is_installed(name: str) -> bool:
     package, _, version = name.partition("=")
     try:
-        asked = subprocess.run(
+        query = subprocess.run(
             ["dpkg-query", "--show", "--showformat=${db:Status-Status} ${Version}\n", "--", package],
             capture_output=True,
             text=True,
@@ -62,5 +62,5 @@ def _is_installed(name: str) -> bool:
         )
     except OSError:  # not Debian
         return False
-    states = [line.split(" ") for line in asked.stdout.splitlines()]
+    states = [line.split(" ") for line in query.stdout.splitlines()]
     return any(state[0] == "installed" and version in ("", state[-1]) for state in states)

@@ -63,16 +63,16 @@ def _answer_of_response(response: Any) -> Answer:
     """A response object as FastAPI and Starlette have them: status_code, headers, and body or body_iterator."""
     headers = getattr(response, "headers", None) or {}
     own = [(str(name).lower(), str(value)) for name, value in headers.items()]
-    kept = [
+    passed_on = [
         (name, value)
         for name, value in own
         if name not in ("content-length", "transfer-encoding", "connection")
     ]
     pieces = getattr(response, "body_iterator", None)
     if pieces is not None and hasattr(pieces, "__aiter__"):
-        return Answer(response.status_code, _as_bytes(pieces), kept)
+        return Answer(response.status_code, _as_bytes(pieces), passed_on)
     body = getattr(response, "body", b"")
-    return Answer(response.status_code, body.encode() if isinstance(body, str) else bytes(body or b""), kept)
+    return Answer(response.status_code, body.encode() if isinstance(body, str) else bytes(body or b""), passed_on)
 
 
 async def _as_bytes(pieces: Any) -> AsyncIterator[bytes]:

@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from .. import log
 from ..json_text import encode
 from .answer import Answer, detail_answer
-from .message import Refusal, Request, encode_head, read_request
+from .message import RequestError, Request, encode_head, read_request
 
 # Seconds for which a connection without a request is kept, and in which a request must have come whole.
 KEEP_ALIVE_S = 600.0
@@ -51,8 +51,8 @@ class Connection:
                 request = await self._next_request()
                 if request is None or not await self._answer(request):
                     break
-        except Refusal as refusal:
-            await self._refuse(refusal)
+        except RequestError as error:
+            await self._refuse(error)
         except (ConnectionError, asyncio.IncompleteReadError, OSError):
             pass  # the client is gone
         except asyncio.CancelledError as error:
@@ -136,9 +136,9 @@ class Connection:
         finally:
             await _close(pieces)
 
-    async def _refuse(self, refusal: Refusal) -> None:
+    async def _refuse(self, error: RequestError) -> None:
         """A client that still sends would be reset before it has read the answer, so the rest is read for a moment."""
-        body = encode({"detail": refusal.detail}, "the answer")
+        body = encode({"detail": error.detail}, "the answer")
         headers = [
             ("content-type", "application/json"),
             ("content-length", str(len(body))),
@@ -146,7 +146,7 @@ class Connection:
         ]
         timer = asyncio.get_running_loop().call_later(_LINGER_S, self._writer.transport.abort)
         try:
-            self._writer.write(encode_head(refusal.status, headers) + body)
+            self._writer.write(encode_head(error.status, headers) + body)
             self._writer.write_eof()
             while await self._reader.read(65_536):
                 pass

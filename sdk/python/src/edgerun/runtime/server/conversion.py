@@ -66,7 +66,7 @@ def wants(annotation: Any, *kinds: type) -> bool:
 def _convert_bool(value: Any, is_text: bool) -> bool:
     if isinstance(value, bool):
         return value
-    words = {
+    boolean_values = {
         "true": True,
         "on": True,
         "yes": True,
@@ -76,8 +76,8 @@ def _convert_bool(value: Any, is_text: bool) -> bool:
         "no": False,
         "0": False,
     }
-    if isinstance(value, str) and value.lower() in words:
-        return words[value.lower()]
+    if isinstance(value, str) and value.lower() in boolean_values:
+        return boolean_values[value.lower()]
     if isinstance(value, (int, float)) and value in (0, 1):
         return bool(value)
     if isinstance(value, (str, int, float)):

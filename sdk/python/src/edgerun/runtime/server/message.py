@@ -25,7 +25,7 @@ _LENGTH = re.compile(r"[0-9]{1,18}")
 _CHUNK_SIZE = re.compile(rb"([0-9a-fA-F]{1,8})[ \t]*(?:;[^\r\n]*)?")
 
 
-class Refusal(Exception):
+class RequestError(Exception):
     """A request that cannot be served, and what is answered."""
 
     def __init__(self, status: int, detail: str | None = None) -> None:
@@ -77,10 +77,10 @@ async def _read_head(reader: asyncio.StreamReader) -> bytes | None:
             head = await reader.readuntil(b"\r\n\r\n")
         return head.lstrip(b"\r\n")[:-4]
     except asyncio.LimitOverrunError:
-        raise Refusal(431, f"The head of a request may have {HEAD_MAX_BYTES} bytes.") from None
+        raise RequestError(431, f"The head of a request may have {HEAD_MAX_BYTES} bytes.") from None
     except asyncio.IncompleteReadError as error:
         if error.partial.strip():
-            raise Refusal(400, "The head of the request does not end.") from None
+            raise RequestError(400, "The head of the request does not end.") from None
         return None
 
 
@@ -88,14 +88,14 @@ def _parse_head(head: bytes) -> Request:
     line, *fields = head.split(b"\r\n")
     match = _REQUEST_LINE.fullmatch(line)
     if match is None:
-        raise Refusal(400, "The request line is none of HTTP/1.1.")
+        raise RequestError(400, "The request line is none of HTTP/1.1.")
     method, target, major, minor = match.groups()
     if major != b"1":
-        raise Refusal(505)
+        raise RequestError(505)
     path, query = _split_target(target.decode("ascii"))
     request = Request(method.decode("ascii"), path, query, _parse_fields(fields), minor == b"0")
     if not request.is_http_1_0 and "host" not in request.headers:
-        raise Refusal(400, "The request has no Host header.")
+        raise RequestError(400, "The request has no Host header.")
     return request
 
 
@@ -107,7 +107,7 @@ def _split_target(target: str) -> tuple[str, str]:
     if path == "" and match is not None:
         path = "/"
     if not path.startswith("/"):
-        raise Refusal(400, "The request's target is no path.")
+        raise RequestError(400, "The request's target is no path.")
     return path, query
 
 
@@ -116,11 +116,11 @@ def _parse_fields(fields: list[bytes]) -> dict[str, str]:
     for field in fields:
         match = _HEADER.fullmatch(field)
         if match is None:
-            raise Refusal(400, "A header of the request is malformed.")
+            raise RequestError(400, "A header of the request is malformed.")
         name = match[1].decode("ascii").lower()
         value = match[2].decode("latin-1").strip(" \t")
         if name in headers and name in ("host", "content-length", "transfer-encoding"):
-            raise Refusal(400, f"The request has more than one {name} header.")
+            raise RequestError(400, f"The request has more than one {name} header.")
         headers[name] = f"{headers[name]}, {value}" if name in headers else value
     return headers
 
@@ -133,14 +133,14 @@ def _check_length(request: Request) -> int | None:
     encoding, length = request.headers.get("transfer-encoding"), request.headers.get("content-length")
     if encoding is not None:
         if length is not None or request.is_http_1_0:
-            raise Refusal(400, "The length of the request's body is given in two ways.")
+            raise RequestError(400, "The length of the request's body is given in two ways.")
         if encoding.lower() != "chunked":
-            raise Refusal(501, "The only Transfer-Encoding that is understood is chunked.")
+            raise RequestError(501, "The only Transfer-Encoding that is understood is chunked.")
         return None
     if length is None:
         return 0
     if not _LENGTH.fullmatch(length):
-        raise Refusal(400, "The Content-Length of the request is no number.")
+        raise RequestError(400, "The Content-Length of the request is no number.")
     if int(length) > BODY_MAX_BYTES:
         raise _too_large()
     return int(length)
@@ -152,7 +152,7 @@ async def _read_chunks(reader: asyncio.StreamReader) -> bytes:
     while True:
         match = _CHUNK_SIZE.fullmatch(await _read_line(reader))
         if match is None:
-            raise Refusal(400, "A chunk of the request's body is malformed.")
+            raise RequestError(400, "A chunk of the request's body is malformed.")
         count = int(match[1], 16)
         if count == 0:
             break
@@ -161,7 +161,7 @@ async def _read_chunks(reader: asyncio.StreamReader) -> bytes:
             raise _too_large()
         part = await reader.readexactly(count + 2)
         if part[-2:] != b"\r\n":
-            raise Refusal(400, "A chunk of the request's body is malformed.")
+            raise RequestError(400, "A chunk of the request's body is malformed.")
         parts.append(part[:-2])
     await _skip_trailers(reader)
     return b"".join(parts)
@@ -172,21 +172,21 @@ async def _skip_trailers(reader: asyncio.StreamReader) -> None:
     while line := await _read_line(reader):
         left -= len(line)
         if left < 0:
-            raise Refusal(431)
+            raise RequestError(431)
 
 
 async def _read_line(reader: asyncio.StreamReader) -> bytes:
     try:
         line = await reader.readuntil(b"\r\n")
     except asyncio.LimitOverrunError:
-        raise Refusal(400, "A line of the request is too long.") from None
+        raise RequestError(400, "A line of the request is too long.") from None
     if len(line) > _CHUNK_LINE_MAX_BYTES:
-        raise Refusal(400, "A line of the request is too long.")
+        raise RequestError(400, "A line of the request is too long.")
     return line[:-2]
 
 
-def _too_large() -> Refusal:
-    return Refusal(413, f"The body of a request may have {BODY_MAX_BYTES} bytes.")
+def _too_large() -> RequestError:
+    return RequestError(413, f"The body of a request may have {BODY_MAX_BYTES} bytes.")
 
 
 def _tokens(value: str) -> set[str]:

@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl
 from ...signatures import signature_of
 from ..json_text import NotJsonError, encode
 from .conversion import Mismatch, convert, wants
-from .message import Refusal, Request
+from .message import RequestError, Request
 from .multipart import is_form, read_form
 
 # Requests with these methods carry their arguments in the query.
@@ -186,7 +186,7 @@ def _read_query(query: str) -> dict[str, list[str]]:
     try:
         pairs = parse_qsl(query, keep_blank_values=True, max_num_fields=_QUERY_FIELDS_MAX)
     except ValueError:
-        raise Refusal(400, "The query of the request cannot be read.") from None
+        raise RequestError(400, "The query of the request cannot be read.") from None
     fields: dict[str, list[str]] = {}
     for name, value in pairs:
         fields.setdefault(name, []).append(value)

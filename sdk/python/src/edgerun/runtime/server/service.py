@@ -16,7 +16,7 @@ from ..json_text import NotJsonError
 from ..missing_package import package_advice
 from .answer import Answer, answer_of_error, answer_of_result, answer_of_stream, detail_answer, json_answer
 from .connection import is_client_gone
-from .message import Refusal, Request
+from .message import RequestError, Request
 from .parameters import InvalidRequest
 from .routes import Found, Routes
 
@@ -44,8 +44,8 @@ class Service:
             return health
         try:
             return await self._answer_by_route(request)
-        except Refusal as refusal:
-            return detail_answer(refusal.status, refusal.detail)
+        except RequestError as error:
+            return detail_answer(error.status, error.detail)
         except InvalidRequest as invalid:
             return detail_answer(422, invalid.details)
         except (Exception, SystemExit, KeyboardInterrupt, asyncio.CancelledError) as error:
