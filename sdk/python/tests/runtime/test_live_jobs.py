@@ -438,7 +438,7 @@ def test_a_worker_that_ends_leaves_no_files(agent, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("variable", "value", "words"),
+    ("variable", "value", "message"),
     [
         ("FLASH_RESOURCE_NAME", "../x", "which is no name of an endpoint"),
         ("FLASH_RESOURCE_NAME", "", "which is no name of an endpoint"),

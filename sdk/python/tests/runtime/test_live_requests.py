@@ -37,7 +37,7 @@ def test_a_file_cannot_be_a_directory_too():
 
 
 @pytest.mark.parametrize(
-    ("members", "words"),
+    ("members", "message"),
     [
         ({"modules": {"main.py": "../../x"}}, "The SHA-256 of main.py"),
         ({"modules": ["main.py"]}, "'modules' must be an object"),
@@ -84,7 +84,7 @@ def test_a_text_that_is_not_that_of_its_hash_is_refused_with_all_that_came_along
 
 
 def test_the_texts_that_were_used_last_are_kept():
-    sources = Sources(kept_max_bytes=2)
+    sources = Sources(max_bytes=2)
     sources.keep({sha256_of("a"): "a", sha256_of("b"): "b"})
     sources.texts([sha256_of("a")])
     sources.keep({sha256_of("c"): "c"})

@@ -93,7 +93,7 @@ def test_a_constructor_that_raises_ends_the_worker(serve):
 
 
 @pytest.mark.parametrize(
-    ("environment", "words"),
+    ("environment", "message"),
     [
         ({"FLASH_RESOURCE_NAME": ""}, "FLASH_RESOURCE_NAME is not set"),
         ({"FLASH_RESOURCE_NAME": "../x"}, "FLASH_RESOURCE_NAME is '../x', which is no name of an endpoint"),
@@ -277,8 +277,8 @@ def test_processes_that_a_function_forks_end_by_sigterm_and_leave_the_worker_alo
 
 def test_a_result_is_offered_again_until_the_agent_takes_it(agent, serve):
     serve("def work():\n    yield 1\n")
-    agent.refusals["job-stream"] = [500, 503]
-    agent.refusals["job-done"] = [502, 429]
+    agent.error_statuses["job-stream"] = [500, 503]
+    agent.error_statuses["job-done"] = [502, 429]
     job = agent.submit({})
     assert agent.result(job) == {"output": [1]}
     assert agent.chunks[job] == [1]
@@ -286,7 +286,7 @@ def test_a_result_is_offered_again_until_the_agent_takes_it(agent, serve):
 
 def test_a_result_that_the_agent_refuses_is_given_up(agent, serve):
     worker = serve("def work():\n    return 1\n")
-    agent.refusals["job-done"] = [404]
+    agent.error_statuses["job-done"] = [404]
     lost = agent.submit({})
     assert agent.run({}) == {"output": 1}
     assert not agent.bodies[lost]
@@ -294,9 +294,9 @@ def test_a_result_that_the_agent_refuses_is_given_up(agent, serve):
 
 
 def test_polls_go_on_after_error_responses(agent, serve):
-    agent.refusals["job-take"] = [500, 404, 400]
-    agent.refusals["job-stop"] = [404]
-    agent.refusals["ping"] = [500]
+    agent.error_statuses["job-take"] = [500, 404, 400]
+    agent.error_statuses["job-stop"] = [404]
+    agent.error_statuses["ping"] = [500]
     serve("def work():\n    return 1\n")
     assert agent.run({}) == {"output": 1}
 

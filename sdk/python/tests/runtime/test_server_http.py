@@ -227,7 +227,7 @@ def test_health_has_a_port_of_its_own_where_it_is_asked_for(listen):
 
 
 @pytest.mark.parametrize(
-    ("environment", "words"),
+    ("environment", "message"),
     [
         ({"PORT": "0"}, "PORT is '0'; it must be a port from 1 to 65535."),
         ({"PORT": "x"}, "PORT is 'x'; it must be"),
