@@ -89,7 +89,7 @@ function startRun(directory: string, secrets: Secrets, log: ActivityLog): Run {
     isInsecure: false,
     hide: (secret: string) => secrets.add(secret),
     warnings,
-    onHurry: interruptions.addForceQuitMessage,
+    onForceQuit: interruptions.addForceQuitMessage,
   };
   return { cli, terminal, warnings };
 }

@@ -192,12 +192,12 @@ describe("the files that a host keeps", () => {
       detail: expect.stringContaining("broke off"),
     });
     expect(await new ArtifactDirectory(stateDirectory).list()).toMatchObject([
-      { isWhole: false, sizeBytes: 60 },
+      { isComplete: false, sizeBytes: 60 },
     ]);
     const whole = appOf("whole");
     await store.prepare(whole, () => {});
     expect(await new ArtifactDirectory(stateDirectory).list()).toMatchObject([
-      { sha256: whole.sha256, isWhole: true },
+      { sha256: whole.sha256, isComplete: true },
     ]);
   });
 

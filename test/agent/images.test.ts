@@ -258,14 +258,14 @@ describe.runIf(hasDocker)("images", () => {
       const resume = registry.stall("manifests");
       expect(await host.prepare(imageName, { revision: 2 })).toMatchObject({
         kind: "prepared",
-        note: expect.stringMatching(/is used as it is\. The pull of image .* was given up/),
+        warning: expect.stringMatching(/is used as it is\. The pull of image .* was given up/),
       });
       resume();
       open({}, shelf);
       await registry.close();
       expect(await host.prepare(imageName, { revision: 3 })).toMatchObject({
         kind: "prepared",
-        note: expect.stringContaining("registry is not reachable"),
+        warning: expect.stringContaining("registry is not reachable"),
       });
     });
 

@@ -240,9 +240,7 @@ export function describeRuntime(name: string, open: () => Promise<RuntimeFixture
 
       test("start arguments with an open quote are refused, and leave nothing", async ({ expect }) => {
         const worker = spec("echo 'open");
-        await expect(runtime.start(worker)).rejects.toThrowErrorMatchingInlineSnapshot(
-          `[Error: Worker w14790-11 could not be started. The start arguments can not be split into words: echo 'open. Check that every quote is closed.]`,
-        );
+        await expect(runtime.start(worker)).rejects.toThrow(/start arguments .*echo 'open/);
         expect(await fixture.traces(worker.workerId)).toEqual([]);
       });
 

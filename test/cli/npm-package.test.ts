@@ -44,9 +44,9 @@ test("a start reads the command line, and nothing of what commands do", async ({
     (module) => /^cli\/\w+(?=\/)|^node_modules(?=\/zod\/)|^src\/.*/.exec(module)?.[0],
   );
   const known = [
-    "cli/activity",
     "cli/commands",
-    "cli/completion",
+    "cli/core",
+    "cli/project",
     "cli/terminal",
     "src/net/port.ts",
     "src/contract/version.ts",

@@ -170,11 +170,11 @@ export class JobStore {
   // Queue order
 
   queuedWithPriority(from: number, end: number, limit: number): QueuedJob[] {
-    return this.#statements.queuedInLane.all({ from, end, limit }).map(toQueuedJob);
+    return this.#statements.queuedWithPriority.all({ from, end, limit }).map(toQueuedJob);
   }
 
   requeuedWithPriority(from: number, end: number, limit: number): QueuedJob[] {
-    return this.#statements.requeuedInLane.all({ from, end, limit }).map(toQueuedJob);
+    return this.#statements.requeuedWithPriority.all({ from, end, limit }).map(toQueuedJob);
   }
 
   /** Since when the first never-claimed job of a range waits. */
@@ -321,12 +321,12 @@ function jobStatements(database: ObjectDatabase) {
     removeKey: database.statement<{ key: string; seq: number }>(
       "DELETE FROM idempotency WHERE key = :key AND seq = :seq",
     ),
-    queuedInLane: database.statement<Range, QueuedRow>(
+    queuedWithPriority: database.statement<Range, QueuedRow>(
       `SELECT ${JOB_COLUMNS}, input, options FROM job
         WHERE seq >= :from AND seq < :end AND state = 'queued' AND attempt = 0
         ORDER BY seq LIMIT :limit`,
     ),
-    requeuedInLane: database.statement<Range, QueuedRow>(
+    requeuedWithPriority: database.statement<Range, QueuedRow>(
       `SELECT ${JOB_COLUMNS}, input, options FROM requeued JOIN job USING (seq)
         WHERE seq >= :from AND seq < :end ORDER BY seq LIMIT :limit`,
     ),

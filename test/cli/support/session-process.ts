@@ -30,7 +30,7 @@ const cli = {
   environment: process.env,
   terminal,
   signal,
-  onHurry: interruptions.addForceQuitMessage,
+  onForceQuit: interruptions.addForceQuitMessage,
 };
 const service = new Service({ url, apiKey, signal });
 const leftovers = await offerRemoval(cli, service, await findLeftovers(cli, service));

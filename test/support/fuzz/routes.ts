@@ -4,9 +4,9 @@ import type { Route } from "./requests.ts";
 
 /** Where a part of the edge stands, and what makes its routes. */
 const PARTS = [
-  ["/v1", "v1", "restRoutes"],
-  ["/v2", "v2", "queueRoutes"],
-  ["/lb", "lb", "directRoutes"],
+  ["/v1", "rest", "restRoutes"],
+  ["/v2", "queue", "queueRoutes"],
+  ["/lb", "load-balancing", "loadBalancingRoutes"],
   ["/agent", "agent", "agentRoutes"],
   ["/artifacts", "artifacts", "artifactRoutes"],
 ] as const;
