@@ -88,6 +88,14 @@ const FLEET_ROWS: Rows = [
   [1, "unsent", { endpoint_id: "e1" }],
 ];
 
+const DESIRED = { endpoint_id: "e1", config: JSON.stringify({ ...CONFIG, endpointId: "e1" }) };
+
+function fleetRows(count: number): Rows {
+  const isRenamed = count >= 8;
+  const row = isRenamed ? { ...DESIRED, desired: 2 } : { ...DESIRED, wanted: 2 };
+  return [...FLEET_ROWS, [1, isRenamed ? "desired_workers" : "wish", row]];
+}
+
 /** Puts an object back to a state that was deployed once, with rows of that time, and has it wake in today's code. */
 async function reborn(
   stub: DurableObjectStub,
@@ -229,15 +237,52 @@ describe("what an endpoint's object keeps in R2 is counted once, by its rows", (
   });
 });
 
+test("facts keep their values under new names, and an unwritten claim still runs", async () => {
+  const endpointId = crypto.randomUUID().replaceAll("-", "").slice(0, 14);
+  const stub = endpointObject(endpointId);
+  const fact = (name: string, value: unknown): Rows[number] => [
+    1,
+    "fact",
+    { name, json: JSON.stringify(value) },
+  ];
+  const room = { at: NOW, placed: 1 };
+  await reborn(stub, ENDPOINT_MIGRATIONS, 8, [
+    [1, "job", jobRow(1, {})],
+    fact("config", { ...CONFIG, endpointId }),
+    fact("wish", { wanted: 2, leaving: ["w9"], grownAt: NOW, jobsPerWorker: 3, isTold: true }),
+    fact("release", { since: NOW, heldUntil: 0, progressAt: NOW, ready: 1, stalledSince: null, room }),
+    fact("hand:h1", [[1, "w1", NOW - 500]]),
+  ]);
+  const facts = await runInDurableObject(stub, (_, { storage }) => {
+    new ObjectDatabase(storage.sql).migrate(ENDPOINT_MIGRATIONS);
+    return storage.sql.exec<{ name: string; json: string }>("SELECT name, json FROM fact").toArray();
+  });
+  const valueOf = (name: string): unknown =>
+    JSON.parse(facts.find((one) => one.name === name)?.json ?? "null");
+  expect(valueOf("rollout")).toEqual({
+    since: NOW,
+    heldUntil: 0,
+    progressAt: NOW,
+    ready: 1,
+    stalledSince: null,
+    eviction: room,
+  });
+  expect(valueOf("claims:h1")).toEqual([[1, "w1", NOW - 500]]);
+  expect(valueOf("desired_workers")).toMatchObject({ jobsPerWorker: 3 });
+  expect(facts.map(({ name }) => name)).not.toContain("wish");
+  expect(await stub.status(jobIdOf(1), 0)).toMatchObject({ kind: "found", view: { status: "IN_PROGRESS" } });
+});
+
 describe("a Fleet object", () => {
   test.each(numbersOf(FLEET_MIGRATIONS))(
     "of migration %i wakes with its hosts and workers",
     async (count) => {
       const stub = env.FLEET.getByName(`old-${count}`);
-      await reborn(stub, FLEET_MIGRATIONS, count, FLEET_ROWS);
+      await reborn(stub, FLEET_MIGRATIONS, count, fleetRows(count));
 
       expect(await countOf(stub, "worker")).toEqual({ n: 1 });
       expect(await countOf(stub, "host")).toEqual({ n: 1 });
+      expect(await countOf(stub, "desired_workers WHERE desired = 2")).toEqual({ n: 1 });
       expect(await countOf(stub, "migration")).toEqual({ n: FLEET_MIGRATIONS.length });
       expect(await schemaOf(stub)).toEqual(await schemaOf(env.FLEET.getByName("fresh")));
     },
