@@ -28,9 +28,7 @@ test("directories and links to them are volumes; files, dangling links and other
   expect(await volumes.offered()).toEqual(["a", "b", "elsewhere"]);
   expect(await volumes.pathOfFirst(["c", "a", "b"])).toBe(join(directory, "elsewhere"));
   expect(await volumes.pathOfFirst([])).toBeNull();
-  await expect(volumes.pathOfFirst(["c"])).rejects.toThrow(
-    /c.*"edgerun-agent volume add c".*\/volumes\/c\./,
-  );
+  await expect(volumes.pathOfFirst(["c"])).rejects.toThrow(/"edgerun-agent volume add c".*\/volumes\/c\./);
 });
 
 test.for(["..", "../other", "a/b", "", ".", "a\0b"])(
