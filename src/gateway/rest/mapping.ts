@@ -2,7 +2,7 @@
 import type * as z from "zod";
 import { toDotPath } from "zod/v4/core";
 import type { EnvironmentVariable } from "../../db/schema.ts";
-import { OperationError } from "../../management/errors.ts";
+import { ServiceError } from "../../contract/errors.ts";
 
 /**
  * Reads a patch that was made of a REST body. What it refuses is told under the name that the field has in
@@ -19,7 +19,7 @@ export function parsePatch<Schema extends z.ZodType>(
     const name = restNames[String(field)] ?? String(field);
     return `${toDotPath([name, ...rest])}: ${message}`;
   });
-  throw new OperationError("INVALID_INPUT", issues.join("; "));
+  throw new ServiceError("invalid_input", issues.join("; "));
 }
 
 export function toPairs(

@@ -3,7 +3,7 @@ import { isImageReference } from "../templates/image-reference.ts";
 import type { EnvironmentVariable } from "../../db/schema.ts";
 import type { TemplateValues } from "../../db/templates.ts";
 import { requireStorable } from "../input-schemas.ts";
-import { OperationError } from "../errors.ts";
+import { ServiceError } from "../../contract/errors.ts";
 import type { TemplatePatch } from "./template-patch.ts";
 
 const CREATION_FIELDS = ["name", "imageName", "containerDiskInGb", "volumeInGb"] as const;
@@ -34,15 +34,15 @@ export function mergeTemplate(stored: TemplateValues | undefined, patch: Templat
   const values = { ...(stored ?? DEFAULTS), ...withoutUndefined(patch) };
   if (!isComplete(values)) {
     const missing = CREATION_FIELDS.filter((field) => values[field] === undefined);
-    throw new OperationError("INVALID_INPUT", `${missing.join(", ")}: required to create a template`);
+    throw new ServiceError("invalid_input", `${missing.join(", ")}: required to create a template`);
   }
   if (values.isServerless && values.volumeInGb !== 0) {
-    throw new OperationError("INVALID_INPUT", "volumeInGb: must be 0 for a Serverless template");
+    throw new ServiceError("invalid_input", "volumeInGb: must be 0 for a Serverless template");
   }
   const isNamed = patch.imageName !== undefined || patch.isServerless !== undefined;
   if (isNamed && values.isServerless && !isImageReference(values.imageName)) {
-    throw new OperationError(
-      "INVALID_INPUT",
+    throw new ServiceError(
+      "invalid_input",
       `imageName: '${values.imageName}' is no reference to an image; it must have the form ` +
         "[registry/]repository[:tag][@digest] with a repository in lower case, such as ghcr.io/acme/worker:1.4",
     );

@@ -135,6 +135,5 @@ function readLastEventId(context: QueueContext): number {
 }
 
 function notFoundBody(jobId: string) {
-  const { code, message } = jobNotFound(jobId);
-  return errorBody(code, message);
+  return errorBody("job_not_found", jobNotFound(jobId).message);
 }
