@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "vitest";
-import { ensureFlashDirectory } from "./flash-directory.ts";
+import { ensureFlashDirectory } from "./project.ts";
 
 test(".flash is closed to other users, also one that was open", async ({ expect }) => {
   const project = await mkdtemp(join(tmpdir(), "edgerun-flash-"));

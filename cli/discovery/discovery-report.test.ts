@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { failureOf, formatDiagnostic } from "./diagnostics.ts";
+import { failureOf, formatDiagnostic } from "./discovery-report.ts";
 
 test("a note has file and line as far as it has them", () => {
   expect(formatDiagnostic({ file: "a.py", line: 3, message: "m" })).toBe("a.py:3: m");

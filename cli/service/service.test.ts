@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { test } from "vitest";
-import { withinMs } from "./time-limit.ts";
+import { withinMs } from "./service.ts";
 
 test("it aborts when the time is over", async ({ expect }) => {
   const limited = withinMs(1, new AbortController().signal);

@@ -1,7 +1,8 @@
-/** The app that a command is about. */
-import { basename } from "node:path";
+/** The project that a command runs in: its app's name, and its directory `.flash`. */
+import { basename, join } from "node:path";
 import type { Cli } from "../core/cli.ts";
 import { EXIT_USAGE, Failure } from "../core/failure.ts";
+import { chmod, mkdir } from "node:fs/promises";
 
 /** The name that was given, else the base name of the project's directory; throws a Failure when it is none. */
 export async function appNameOf(cli: Cli, given: string | undefined): Promise<string> {
@@ -31,4 +32,21 @@ async function check(name: string) {
 
 function reasonOf({ issues: [issue] }: { readonly issues: readonly { readonly message: string }[] }): string {
   return issue?.message ?? "is not allowed";
+}
+
+/** Files of the command in a project. */
+export const FLASH_DIRECTORY = ".flash";
+
+/** Logs, code and data of the app are in it. */
+const OWNER_ONLY = 0o700;
+
+/** Makes sure that a project has the directory, closed to other users of the computer; answers its path. */
+export async function ensureFlashDirectory(project: string): Promise<string> {
+  const path = join(project, FLASH_DIRECTORY);
+  await mkdir(path, { recursive: true, mode: OWNER_ONLY });
+  // One of an earlier version was open. That of somebody else, in a shared project, is not ours to close.
+  await chmod(path, OWNER_ONLY).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "EPERM") throw error;
+  });
+  return path;
 }

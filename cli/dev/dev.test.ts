@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished, test } from "vitest";
-import { removeDevServerUrl, writeDevServerUrl } from "./dev-server-file.ts";
+import { removeDevServerUrl, writeDevServerUrl } from "./dev.ts";
 
 test("an address is forgotten by who has told it, and a damaged one stands in nobody's way", async ({
   expect,

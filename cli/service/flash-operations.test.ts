@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { gpuName } from "./gpu-name.ts";
+import { gpuName } from "./flash-operations.ts";
 
 test("a GPU that no machine has is not called like one that is there", () => {
   const gpuDisplayName = "RTX A4000";

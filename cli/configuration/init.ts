@@ -1,12 +1,12 @@
-/** What `flash init` does. */
+/** `flash init`: the files of a new app. */
 import { trimOf } from "../../src/net/trimming.ts";
 import { existsSync } from "node:fs";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, writeFile, readFile } from "node:fs/promises";
 import { basename, join, relative, resolve } from "node:path";
 import type { Cli } from "../core/cli.ts";
-import { readSettings } from "../configuration/settings.ts";
-import { checkedName } from "../project/app-name.ts";
-import { requirementsContent } from "../configuration/package-requirement.ts";
+import { readSettings } from "./settings.ts";
+import { checkedName } from "../project/project.ts";
+import { PACKAGE_REQUIREMENTS_PATH } from "../../src/contract/flash/packages.ts";
 
 /** JSON: path → text of the files beside this one; the bundler puts it in. */
 declare const FLASH_SKELETON: string;
@@ -90,4 +90,32 @@ function sayList(cli: Cli, title: string, steps: readonly (readonly string[])[])
   for (const [command = "", what] of steps) {
     cli.terminal.say(what === undefined ? `  ${command}` : `  ${command.padEnd(width)}   # ${what}`);
   }
+}
+
+const FILE = "requirements.txt";
+/** Stands there until it is known where the Edgerun is. */
+const OPEN_LINE = /^# -r https:\/\/your-edge\.example\/packages\/requirements\.txt$/m;
+
+/** `address` is that of the service; undefined while none was chosen. */
+export function requirementsContent(url: string | undefined): string {
+  const line = `-r ${url ?? "https://your-edge.example"}${PACKAGE_REQUIREMENTS_PATH}`;
+  return [
+    "# The Python package of flash, from your own Edgerun: no public registry has it. Workers have it already.",
+    ...(url === undefined ? ["# `flash login` puts the address of yours here.", `# ${line}`] : [line]),
+    "",
+    "# Packages that your functions need come below.",
+    "",
+  ].join("\n");
+}
+
+/** Puts the address where {@link requirementsContent} has left it open; true when it did. */
+export async function completeRequirements(directory: string, url: string): Promise<boolean> {
+  const path = join(directory, FILE);
+  const content = await readFile(path, "utf8").catch(() => "");
+  if (!OPEN_LINE.test(content)) return false;
+  await writeFile(
+    path,
+    content.replace(OPEN_LINE, () => `-r ${url}${PACKAGE_REQUIREMENTS_PATH}`),
+  );
+  return true;
 }

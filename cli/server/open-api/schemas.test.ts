@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isBinary, schemaOf } from "./annotation-schema.ts";
+import { isBinary, schemaOf } from "./schemas.ts";
 
 const STRING = { type: "string" };
 const NULL = { type: "null" };

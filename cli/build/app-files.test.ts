@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { handlerFiles } from "./handler-files.ts";
+import { handlerFiles } from "./app-files.ts";
 
 const queue = { is_load_balanced: false, functions: [] };
 

@@ -5,7 +5,7 @@ import { stringify } from "smol-toml";
 import { describe, test } from "vitest";
 import type { Cli } from "../core/cli.ts";
 import { Failure } from "../core/failure.ts";
-import { findAccess } from "./service-access.ts";
+import { findAccess } from "./settings.ts";
 
 type Place = "environment" | "project" | "login";
 type Case = {

@@ -4,7 +4,7 @@ import { membersOf } from "../../../src/json/json-members.ts";
 import { JSON_DEPTH_MAX } from "../../../src/contract/limits.ts";
 import { randomJson, seededRandom } from "../../../test/support/json-texts.ts";
 import { RequestError } from "./responses.ts";
-import { jobBody, readJob } from "./job-json.ts";
+import { jobBody, readJob } from "./request-body.ts";
 
 function refusal(body: Buffer): string {
   try {
