@@ -86,6 +86,11 @@ export class BatchIndex {
     this.#changed.add(batch.number);
   }
 
+  /** Whether this turn changed the batch: `touchedAt` then still is the time of an earlier change. */
+  hasChanged(number: number): boolean {
+    return this.#changed.has(number);
+  }
+
   forget(number: number): void {
     this.#storedBytes -= this.#batches.get(number)?.storedBytes ?? 0;
     this.#batches.delete(number);

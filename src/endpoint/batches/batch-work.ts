@@ -66,7 +66,7 @@ export class BatchWork {
     const { batchIndex, jobs } = this.#parts;
     if (batchIndex.dueAt === null || now < batchIndex.dueAt) return;
     for (const batch of batchIndex.newestFirst) {
-      if (now < batch.touchedAt + BATCH_RETENTION_MS) continue;
+      if (now < batch.touchedAt + BATCH_RETENTION_MS || batchIndex.hasChanged(batch.number)) continue;
       if (batch.state === "draft") batchIndex.put({ ...batch, state: "cancelling" });
       else if (batch.state === "starting" || batch.state === "cancelling" || jobs.hasRows(batch)) {
         batchIndex.put(batch);
