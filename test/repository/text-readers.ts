@@ -38,7 +38,7 @@ import { cutsAt } from "../../src/json/raw-json.ts";
 import { decodeFrames } from "../../src/link/link-frame.ts";
 import { logQuerySchema } from "../../src/contract/agent/log.ts";
 import { trimOf } from "../../src/net/trimming.ts";
-import { readRange } from "../../src/gateway/byte-range.ts";
+import { readRange } from "../../src/gateway/artifacts/artifact-answer.ts";
 import { expose } from "../../src/domain/metrics/exposition.ts";
 import { modelsOfGpuIds, readGpuIds } from "../../src/catalog/gpu-selection.ts";
 import { decodeJobId } from "../../src/domain/jobs/job-id.ts";

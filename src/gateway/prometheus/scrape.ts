@@ -18,7 +18,7 @@ import { EXPOSITION_TYPE } from "../../domain/metrics/exposition.ts";
 import type { Env } from "../../env.ts";
 import type { EndpointSnapshot } from "../../fleet/fleet-snapshot.ts";
 import { ServiceError } from "../../contract/errors.ts";
-import { endpointStub, fleetStub } from "../endpoint-directory.ts";
+import { endpointObject, fleetObject } from "../../management/objects.ts";
 import { exposeAccount, type MeasuredEndpoint } from "./families.ts";
 
 /** In characters. */
@@ -51,7 +51,7 @@ async function answerFor(env: Env, principal: Principal): Promise<string> {
 }
 
 async function measure(env: Env, principal: Principal): Promise<string> {
-  const { hosts, endpoints } = await fleetStub(env).snapshot(principal.accountId);
+  const { hosts, endpoints } = await fleetObject(env).snapshot(principal.accountId);
   const readable = endpoints
     .filter(({ endpointId }) => missingEndpointAccess(principal, endpointId, "read") === undefined)
     .toSorted((a, b) => workersOf(b) - workersOf(a) || a.endpointId.localeCompare(b.endpointId));
@@ -69,7 +69,7 @@ async function measure(env: Env, principal: Principal): Promise<string> {
 
 /** An object that cannot be reached at the moment costs its series, not the scrape. */
 async function fetchTotals(env: Env, endpoint: EndpointSnapshot): Promise<MeasuredEndpoint> {
-  const reply = await endpointStub(env, endpoint.endpointId)
+  const reply = await endpointObject(env, endpoint.endpointId)
     .totals()
     .catch(() => null);
   return { ...endpoint, totals: reply?.kind === "totals" ? reply : null };

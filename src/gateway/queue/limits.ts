@@ -7,7 +7,8 @@ import { RATE_WINDOW_MS, type LimitedOperation } from "../../contract/rate-limit
 import { inGigabytes } from "../../domain/limits/gigabytes.ts";
 import type { Quota, RateLimited, SlotRef, Unconfigured } from "../../endpoint/messages.ts";
 import { hasErrorCode, ServiceError } from "../../contract/errors.ts";
-import { callEndpoint, type EndpointStub } from "../endpoint-directory.ts";
+import { callEndpoint } from "../../management/endpoints/endpoint-directory.ts";
+import type { EndpointStub } from "../../management/objects.ts";
 import type { QueueContext, QueueHandler } from "./context.ts";
 
 type LimitedReply = { readonly kind: string; readonly quota?: Quota | null };

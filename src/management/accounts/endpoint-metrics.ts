@@ -1,9 +1,8 @@
 import type { MetricsWindow } from "../../contract/metrics.ts";
-import type { EndpointObject } from "../../endpoint/endpoint-object.ts";
 import type { ActivityReport } from "../../endpoint/messages.ts";
-import { shardName } from "../../durable/object-name.ts";
 import { logFailure } from "../../failure-log.ts";
 import type { RequestContext } from "../context.ts";
+import { endpointObject } from "../objects.ts";
 
 /** What an endpoint of the calling account did; null when its object knows nothing of it or cannot be reached. */
 export async function reportMetrics(
@@ -11,10 +10,8 @@ export async function reportMetrics(
   endpointId: string,
   window: MetricsWindow,
 ): Promise<ActivityReport | null> {
-  const name = shardName(endpointId, 0);
-  const stub = env.ENDPOINT.getByName(name) as unknown as Pick<EndpointObject, "activity">;
   try {
-    const reply = await stub.activity(window);
+    const reply = await endpointObject(env, endpointId).activity(window);
     return reply.kind === "activity" ? { requests: reply.requests, workers: reply.workers } : null;
   } catch (cause) {
     logFailure("metrics_not_read", { endpointId }, cause);

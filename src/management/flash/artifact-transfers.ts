@@ -38,7 +38,7 @@ export async function requireUpload(
   throw uploadGone();
 }
 
-export function uploadGone(): ServiceError {
+function uploadGone(): ServiceError {
   return new ServiceError(
     "not_found",
     "This upload has ended, or another one has taken its place. Prepare it again: received parts are kept.",

@@ -1,4 +1,5 @@
 /** The OpenAPI document of all routes but GraphQL, made of the schemas that validate requests and type answers. */
+import type { Context } from "hono";
 import * as z from "zod";
 import { createDocument, type ZodOpenApiObject, type ZodOpenApiPathItemObject } from "zod-openapi";
 import { EDGE_RATE_LIMITS } from "../../../contract/rate-limits.ts";
@@ -11,6 +12,21 @@ import { openaiPaths } from "./openai-paths.ts";
 import { operation } from "./operation.ts";
 import { queuePaths } from "./queue-paths.ts";
 import { restPaths } from "./rest-paths.ts";
+
+/** How long clients and caches may keep the document, in seconds. */
+const MAX_AGE_SECONDS = 300;
+
+/** It is the same for everybody and takes a while to make. */
+let json: string | undefined;
+
+/** `GET /openapi.json`: the document of all REST routes; needs no key. */
+export function openApi(context: Context): Response {
+  json ??= JSON.stringify(makeDocument());
+  return context.body(json, 200, {
+    "Content-Type": "application/json",
+    "Cache-Control": `public, max-age=${MAX_AGE_SECONDS}`,
+  });
+}
 
 const DESCRIPTION = `
 Serverless GPU jobs on your own hosts.

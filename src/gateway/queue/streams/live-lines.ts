@@ -1,7 +1,7 @@
 /** Lines of logs as they are printed: what the endpoint's object passes on while somebody follows. */
 import { LOG_FOLLOWER_BUFFER_BYTES } from "../../../contract/limits.ts";
 import type { WorkerLogLine } from "../../../domain/logs/log-lines.ts";
-import type { EndpointStub } from "../../endpoint-directory.ts";
+import type { EndpointStub } from "../../../management/objects.ts";
 import { ServiceError } from "../../../contract/errors.ts";
 
 export class LiveLines {

@@ -9,7 +9,7 @@ import { matchesFilter, viewLine, type WorkerLogLine } from "../../../domain/log
 import { LogProgress } from "../../../domain/logs/log-progress.ts";
 import { logFailure } from "../../../failure-log.ts";
 import { findLines, type LogSearch } from "../../../management/logs/log-reader.ts";
-import { endpointStub } from "../../endpoint-directory.ts";
+import { endpointObject } from "../../../management/objects.ts";
 import type { QueueContext } from "../context.ts";
 import { LiveLines } from "./live-lines.ts";
 import { EVENT_HEADERS, EventWriter, HEARTBEAT } from "./stream-events.ts";
@@ -29,7 +29,7 @@ export async function followLogs(
   shape: LineShape,
 ): Promise<Response> {
   const { endpointId } = context.get("endpoint");
-  const live = await LiveLines.open(endpointStub(context.env, endpointId), context.req.raw.signal);
+  const live = await LiveLines.open(endpointObject(context.env, endpointId), context.req.raw.signal);
   try {
     const stored = await readStored(context, search);
     const { readable, writable } = new IdentityTransformStream();

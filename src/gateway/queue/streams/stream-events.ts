@@ -8,7 +8,7 @@ import { bytesOnOneLine, onOneLine } from "../../../domain/openai/event-data.ts"
 import { logFailure } from "../../../failure-log.ts";
 import { readBytes } from "../../../durable/byte-stream.ts";
 import { jobNotFound, type QueueContext } from "../context.ts";
-import { jobBody } from "../jobs/job-body.ts";
+import { jobBody } from "../jobs/job-answer.ts";
 import type { JsonPart, StoredPart } from "../../spliced-json.ts";
 import { StreamReader, type StreamChunk, type StreamRead } from "./stream-reader.ts";
 
