@@ -7,7 +7,7 @@ import {
 } from "../../contract/limits.ts";
 import { hasMoreValues } from "../../json/raw-json.ts";
 import type { EndpointConfig } from "../../contract/endpoint.ts";
-import { type ErrorCode, hasErrorCode, ServiceError } from "../../contract/errors.ts";
+import { type ErrorCode, ServiceError, hasErrorCode } from "../../contract/errors.ts";
 import { DAY_MS, SEQ_PER_MS } from "../../domain/logs/log-key.ts";
 import { logRetentionDays } from "../../management/logs/log-retention.ts";
 import { storeLines } from "../../management/logs/log-writer.ts";

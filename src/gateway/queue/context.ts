@@ -2,6 +2,7 @@
 import type { Context, Handler, MiddlewareHandler } from "hono";
 import type { z } from "zod";
 import { formatIssues } from "../../contract/validation-issues.ts";
+import { ServiceError } from "../../contract/errors.ts";
 import { missingEndpointAccess } from "../../auth/access.ts";
 import { authenticate, callerName, type Principal } from "../../auth/principal.ts";
 import { countRequest, networkOf } from "../../auth/request-rates.ts";
@@ -10,7 +11,6 @@ import { FLASH_ENDPOINT_ID } from "../../contract/flash/flash-names.ts";
 import { WAIT_DEFAULT_MS } from "../../contract/limits.ts";
 import { waitSchema } from "../../contract/job.ts";
 import type { Env } from "../../env.ts";
-import { ServiceError } from "../../contract/errors.ts";
 import { requireEndpoint } from "../endpoint-directory.ts";
 import { openByEndpointKey } from "./endpoint-key.ts";
 import { openByEnvironmentKey } from "./environment-key.ts";

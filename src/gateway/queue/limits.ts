@@ -6,7 +6,7 @@ import { INLINE_PAYLOAD_MAX_BYTES } from "../../contract/limits.ts";
 import { RATE_WINDOW_MS, type LimitedOperation } from "../../contract/rate-limits.ts";
 import { inGigabytes } from "../../domain/limits/gigabytes.ts";
 import type { Quota, RateLimited, SlotRef, Unconfigured } from "../../endpoint/messages.ts";
-import { hasErrorCode, ServiceError } from "../../contract/errors.ts";
+import { ServiceError, hasErrorCode } from "../../contract/errors.ts";
 import { callEndpoint, type EndpointStub } from "../endpoint-directory.ts";
 import type { QueueContext, QueueHandler } from "./context.ts";
 

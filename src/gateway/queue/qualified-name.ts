@@ -15,7 +15,7 @@ import { openDatabase } from "../../db/database.ts";
 import { findEndpointByQualifiedName, type QualifiedEndpointName } from "../../db/flash/deployments.ts";
 import { BoundedMap } from "../../domain/limits/bounded-map.ts";
 import type { Env } from "../../env.ts";
-import { hasErrorCode, ServiceError } from "../../contract/errors.ts";
+import { ServiceError, hasErrorCode } from "../../contract/errors.ts";
 import { outsideEnvironment } from "./environment-key.ts";
 
 type Found = { readonly environmentId: string; readonly endpointId: string };

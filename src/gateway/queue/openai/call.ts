@@ -3,7 +3,7 @@ import { IN_OBJECT_WAIT_MS, OPENAI_TTL_MS, RUNSYNC_RETENTION_MAX_MS } from "../.
 import type { JobView } from "../../../domain/jobs/job-view.ts";
 import { noWorkerError } from "../../../domain/openai/openai-error-details.ts";
 import { ServiceError } from "../../../contract/errors.ts";
-import { openaiFormat, OpenaiJobError } from "../../errors.ts";
+import { OpenaiJobError, openaiFormat } from "../../errors.ts";
 import { placeBelow } from "../../load-balancing/endpoint-url.ts";
 import { serveRequest } from "../../load-balancing/serve.ts";
 import type { QueueContext } from "../context.ts";
