@@ -1,5 +1,5 @@
 /** The edge: one Worker script with its Durable Objects. */
-import { errorBody, ERRORS } from "./contract/errors.ts";
+import { ERRORS, errorBody } from "./contract/errors.ts";
 import { problemOfRootKey } from "./contract/root-key.ts";
 import type { Env } from "./env.ts";
 import { refusedTransport, withHsts } from "./gateway/transport.ts";

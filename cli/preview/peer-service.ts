@@ -8,7 +8,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { Hono, type HonoRequest } from "hono";
-import { errorBody, ERRORS, type QueueErrorCode } from "../../src/contract/errors.ts";
+import { ERRORS, type QueueErrorCode, errorBody } from "../../src/contract/errors.ts";
 import { FLASH_ENDPOINT_HEADER, FLASH_ENDPOINT_ID } from "../../src/contract/flash/flash-names.ts";
 import type { FlashManifest } from "../../src/contract/flash/flash-manifest.ts";
 import { DIRECT_BODY_MAX_BYTES } from "../../src/contract/limits.ts";

@@ -5,7 +5,7 @@
  *     reader without a key is redirected; anything else is refused.
  * X2  Each answer over HTTPS tells browsers to use nothing else for this host (HSTS).
  */
-import { errorBody, ERRORS } from "../contract/errors.ts";
+import { ERRORS, errorBody } from "../contract/errors.ts";
 import { isInsecureUrl } from "../net/insecure-url.ts";
 import type { Env } from "../env.ts";
 

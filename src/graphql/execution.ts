@@ -3,7 +3,7 @@ import { execute, GraphQLError, Kind, parse, validate, type DocumentNode } from 
 import { ANONYMOUS } from "../auth/principal.ts";
 import { missingKey, accessError } from "./authorization.ts";
 import { publicMessage } from "./public-message.ts";
-import { cutMessage, type ErrorCode, graphqlErrorCode, ServiceError } from "../contract/errors.ts";
+import { type ErrorCode, ServiceError, cutMessage, graphqlErrorCode } from "../contract/errors.ts";
 import { GRAPHQL_ERRORS_MAX } from "../contract/limits.ts";
 import type { GraphqlContext } from "./context.ts";
 import { exceededCost } from "./documents/cost.ts";

@@ -10,7 +10,7 @@ import {
 } from "graphql";
 import { describe, test } from "vitest";
 import { managementSchema } from "../../src/graphql/schema.ts";
-import { type ErrorCode, ERRORS, graphqlErrorCode } from "../../src/contract/errors.ts";
+import { ERRORS, type ErrorCode, graphqlErrorCode } from "../../src/contract/errors.ts";
 import clientSdl from "../clients/client-schema.graphql?raw";
 import { freshClient, savedEndpoint, savedVolume, type Client } from "./graphql-client.ts";
 

@@ -1,6 +1,6 @@
 /** The operations of the queue API, answered out of a preview's queue as the service answers them. */
 import type { z } from "zod";
-import { errorBody, ERRORS, type QueueErrorCode } from "../../../src/contract/errors.ts";
+import { ERRORS, type QueueErrorCode, errorBody } from "../../../src/contract/errors.ts";
 import {
   receivedJobRequestSchema,
   remainingTtlSchema,

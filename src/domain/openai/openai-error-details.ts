@@ -1,5 +1,5 @@
 /** Errors as OpenAI's clients read them: what each of ours is there, and what a worker meant by its own. */
-import { cutMessage, ERRORS, type QueueErrorCode } from "../../contract/errors.ts";
+import { ERRORS, type QueueErrorCode, cutMessage } from "../../contract/errors.ts";
 import type { JsonValue } from "../../json/json-value.ts";
 import type { OpenaiErrorBody } from "../../contract/openai.ts";
 import type { JobView } from "../jobs/job-view.ts";

@@ -9,7 +9,7 @@ import {
 import { logFailure } from "../../failure-log.ts";
 import { authorOf, type RequestContext } from "../context.ts";
 import { deleteEndpoint } from "../endpoints/endpoints.ts";
-import { hasErrorCode, ServiceError } from "../../contract/errors.ts";
+import { ServiceError, hasErrorCode } from "../../contract/errors.ts";
 
 /** Nothing can be added to the environment from the moment on in which this begins. */
 export async function removeEnvironment(
