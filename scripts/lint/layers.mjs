@@ -25,7 +25,8 @@ const LAYERS = {
   "src/management": [...EDGE, ...OBJECTS],
   "src/maintenance": [...EDGE, "src/management"],
   "src/graphql": [...EDGE, "src/management", ...OBJECTS],
-  "src/gateway": [...EDGE, "src/management", ...OBJECTS],
+  // Management is the only way from a protocol to D1.
+  "src/gateway": [...PURE, "src/durable", "src/auth", "src", "src/management", ...OBJECTS],
   src: [
     ...PURE,
     "src/endpoint",

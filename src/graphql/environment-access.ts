@@ -64,7 +64,8 @@ function bind(field: { name: string; resolve?: Resolver | undefined } | undefine
     if (bound === undefined) return found;
     const id = (found as Identified)?.id;
     // The same error whether it exists elsewhere or nowhere.
-    if (id === undefined || !(await isWithin(context, bound, id))) throw outsideEnvironment(`this ${field.name}`);
+    if (id === undefined || !(await isWithin(context, bound, id)))
+      throw outsideEnvironment(`this ${field.name}`);
     return found;
   };
 }

@@ -4,14 +4,15 @@ import type { LogSource, PodLogs } from "../../contract/agent/log.ts";
 import { ServiceError } from "../../contract/errors.ts";
 import { LOG_AHEAD_MAX_MS, LOG_TAIL_DEFAULT } from "../../contract/limits.ts";
 import { podCreateSchema, type RestPod } from "../../contract/rest/rest-pod.ts";
-import { listEndpoints } from "../../db/endpoints.ts";
+import { listOwnEndpoints } from "../../management/endpoints/endpoints.ts";
 import { DAY_MS, SEQ_PER_MS } from "../../domain/logs/log-key.ts";
 import { podNotFound } from "../../management/catalog/absent-pods.ts";
 import type { RequestContext } from "../../management/context.ts";
 import { listWorkers } from "../../management/endpoints/worker-pods.ts";
 import { findLines } from "../../management/logs/log-reader.ts";
 import { logRetentionDays } from "../../management/logs/log-retention.ts";
-import { idOf, readLooseInput, type RestContext } from "./context.ts";
+import { idOf, type RestContext } from "./context.ts";
+import { readLooseInput } from "./input.ts";
 
 export function getPods(context: RestContext): Response {
   return context.json([] satisfies RestPod[]);
@@ -45,9 +46,8 @@ export async function getPodLogs(context: RestContext): Promise<Response> {
 
 /** Of an endpoint that the caller may read. */
 async function endpointOf(request: RequestContext, workerId: string): Promise<string | undefined> {
-  const { db, principal } = request;
-  const ids = (await listEndpoints(db, principal.accountId)).map(({ id }) => id);
-  const readable = ids.filter((id) => missingEndpointAccess(principal, id, "read") === undefined);
+  const ids = (await listOwnEndpoints(request)).map(({ id }) => id);
+  const readable = ids.filter((id) => missingEndpointAccess(request.principal, id, "read") === undefined);
   const workers = await listWorkers(request, readable);
   return workers.find((worker) => worker.workerId === workerId)?.endpointId;
 }

@@ -44,7 +44,7 @@ export async function announceEndpoints(
     const templates = await load(sent, () => templatesOf(context, sent));
     await fewAtOnce(sent, async (endpoint) => {
       await notify(endpoint.id, () =>
-        endpointObject(env, endpoint.id).configure(
+        endpointObject(context.env, endpoint.id).configure(
           toEndpointConfig(endpoint, templates.get(endpoint.templateId)),
           secrets,
         ),
@@ -90,7 +90,7 @@ export async function announceWebhookSecrets(
 ): Promise<void> {
   const endpoints = await listEndpoints(context.db, context.principal.accountId);
   await fewAtOnce(endpoints, async ({ id }) => {
-    await notify(id, () => endpointObject(env, id).learnWebhookSecrets(secrets));
+    await notify(id, () => endpointObject(context.env, id).learnWebhookSecrets(secrets));
   });
 }
 
@@ -104,9 +104,9 @@ export async function announceRemoval(
     const usage = { endpointId: removed.id, accountId: removed.accountId, endpointName: "" };
     await collectJobsOf(context, { ...usage, since: now - USAGE_REACH_MS }, now);
     // An object that has emptied itself may cut its callers off; asked again, it has nothing left to do.
-    await endpointObject(env, removed.id)
+    await endpointObject(context.env, removed.id)
       .remove()
-      .catch(() => endpointObject(env, removed.id).remove());
+      .catch(() => endpointObject(context.env, removed.id).remove());
   });
   // What is left is removed when maintenance announces the open removal again.
   if (!(await hasNoLogs(context, removed))) return;

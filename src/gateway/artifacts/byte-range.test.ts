@@ -1,5 +1,5 @@
 import { test } from "vitest";
-import { readRange } from "./artifact-answer.ts";
+import { readRange } from "./byte-range.ts";
 
 const part = (from: number, length: number) => ({ kind: "part", from, length });
 
